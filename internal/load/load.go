@@ -1,0 +1,27 @@
+// Package load says when operations start and how long a load lasts.
+package load
+
+import "time"
+
+// Stage is one stretch of load.
+type Stage struct {
+	Length   time.Duration // longest time that the load may run; the recorder may end it sooner
+	Interval time.Duration // length of the intervals that are reported
+	Seed     uint64        // of every random choice that the load makes
+}
+
+// Demand is what a load asks of the system under test. A simulated platform
+// serves it, and Little's law is checked against it.
+type Demand struct {
+	Concurrency int           // operations outstanding in a closed loop; the limit of it in an open one
+	Rate        float64       // operations offered per second; 0 in a closed loop
+	Think       time.Duration // pause of each worker between two operations of a closed loop
+	Classes     []Class       // at least one
+}
+
+// Class is one kind of operation in a mix.
+type Class struct {
+	Name  string  // empty when there is one class only
+	Share float64 // of all operations, between 0 and 1
+	Bytes int64   // moved by one operation
+}

@@ -1,0 +1,52 @@
+package measure
+
+// Direction says which way of a metric is better.
+type Direction string
+
+// The directions of a metric.
+const (
+	HigherIsBetter Direction = "higher"
+	LowerIsBetter  Direction = "lower"
+	Neutral        Direction = ""
+)
+
+// Metric is something that is measured: a name, a unit and which way is better.
+type Metric struct {
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"` // base unit: s, B, B/s, 1/s, 1 (a count or a share)
+	Doc    string    `json:"doc,omitempty"`
+	Better Direction `json:"better,omitempty"`
+}
+
+// quantiles are the latency quantiles that every record carries where its data
+// can bear them.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p50", .50}, {"p90", .90}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}}
+
+// OperationMetrics lists the metrics that every workload made of operations
+// has: its rate under the given name (such as "iops"), its throughput, latency
+// and errors; and the same for each class of operation, with the class name
+// and a dot in front ("write.p99").
+func OperationMetrics(rate string, classes ...string) []Metric {
+	metrics := operationMetrics("", "all operations", rate)
+	for _, c := range classes {
+		metrics = append(metrics, operationMetrics(c+".", c+" operations", rate)...)
+	}
+	return metrics
+}
+
+func operationMetrics(prefix, what, rate string) []Metric {
+	metrics := []Metric{
+		{prefix + rate, "1/s", what + " completed per second", HigherIsBetter},
+		{prefix + "throughput", "B/s", "bytes moved by " + what + " per second", HigherIsBetter},
+		{prefix + "mean", "s", "mean response time of " + what, LowerIsBetter},
+		{prefix + "max", "s", "longest response time of " + what, LowerIsBetter},
+		{prefix + "errors", "1/s", "failed " + what + " per second", LowerIsBetter},
+	}
+	for _, q := range quantiles {
+		metrics = append(metrics, Metric{prefix + q.name, "s", q.name + " of the response time of " + what, LowerIsBetter})
+	}
+	return metrics
+}

@@ -1,0 +1,126 @@
+package measure
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// Sample is what one class of operations did during one interval.
+type Sample struct {
+	Class      string // such as "read"; empty when the workload has one class only
+	Operations int64  // completed well
+	Bytes      int64
+	Errors     int64         // failed or timed out
+	Latency    *Histogram    // response times of the completed; nil when there were none
+	Total      time.Duration // exact sum of the response times; 0 leaves it to the histogram
+}
+
+// Interval is one stretch of a load, all classes together. Its times count from
+// the instant at which the load started.
+type Interval struct {
+	From, To time.Duration
+	Samples  []Sample
+	latency  map[string][]byte // encoded, because a long trial has many
+}
+
+// Recorder takes down what a load does while it runs. It is safe for use by
+// several goroutines, at the pace of intervals, not of operations.
+type Recorder struct {
+	mu        sync.Mutex
+	enough    func(*Recorder) bool
+	intervals []Interval
+	observed  map[string]string
+	values    map[string]float64
+	checks    []Check
+	done      bool
+}
+
+// NewRecorder returns a recorder that calls enough after each interval to learn
+// whether the load may end; nil lets it run its full length.
+func NewRecorder(enough func(*Recorder) bool) *Recorder {
+	return &Recorder{enough: enough, observed: map[string]string{}, values: map[string]float64{}}
+}
+
+// Interval takes down the next interval, which must begin where the last one
+// ended. It answers false once enough has been measured: the load should then
+// end by itself, soon and cleanly.
+func (r *Recorder) Interval(i Interval) (more bool) {
+	i.latency = map[string][]byte{}
+	for k := range i.Samples {
+		s := &i.Samples[k]
+		if s.Latency == nil {
+			continue
+		}
+		if s.Total == 0 {
+			s.Total = time.Duration(float64(s.Latency.Mean()) * float64(s.Latency.Count()))
+		}
+		text, err := s.Latency.MarshalText()
+		if err != nil {
+			panic(err) // encoding a histogram to memory cannot fail
+		}
+		i.latency[s.Class] = text
+		s.Latency = nil
+	}
+	r.mu.Lock()
+	r.intervals = append(r.intervals, i)
+	r.mu.Unlock()
+	if r.enough != nil && r.enough(r) {
+		r.mu.Lock()
+		r.done = true
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.done
+}
+
+// Observe takes down the value of a setting as seen where it takes effect, by
+// the name of the factor that would vary it, such as "storage.threads".
+func (r *Recorder) Observe(setting, value string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.observed[setting] = value
+}
+
+// Value takes down one more metric over the whole load, in its base unit.
+func (r *Recorder) Value(metric string, value float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.values[metric] = value
+}
+
+// Check takes down a check that the workload made itself.
+func (r *Recorder) Check(c Check) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.checks = append(r.checks, c)
+}
+
+// Intervals returns the intervals so far. The caller must not change them.
+func (r *Recorder) Intervals() []Interval {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.intervals[:len(r.intervals):len(r.intervals)]
+}
+
+// Observed returns the settings that the workload saw in effect.
+func (r *Recorder) Observed() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.observed)
+}
+
+// Values returns the further metrics that the workload took down.
+func (r *Recorder) Values() map[string]float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.values)
+}
+
+// Checks returns the checks that the workload made.
+func (r *Recorder) Checks() []Check {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Check(nil), r.checks...)
+}

@@ -1,0 +1,94 @@
+// Package platform is the contract for the places where a study runs, and for
+// the machines in them.
+package platform
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+// Kind is a kind of platform. It is a value in the catalog.
+type Kind struct {
+	Name, Doc string
+	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Open makes the platform ready. The seed is the study's; folder is the
+	// scratch folder on the machine that runs plimsoll.
+	Open func(ctx context.Context, settings parameter.Settings, seed uint64) (Platform, error)
+}
+
+// Platform is a place where a study runs, open for use.
+type Platform interface {
+	Machine() Machine
+	Close() error
+}
+
+// Simulator is a platform that serves a load in virtual time instead of
+// letting it run on a machine. Package trial alone asks for this ability.
+type Simulator interface {
+	// Simulate reports what the demand would see. An error is trouble: the
+	// trial is void with that cause.
+	Simulate(ctx context.Context, run Run, out *measure.Recorder) (counters map[string]float64, err error)
+	// Now is the virtual instant.
+	Now() time.Time
+}
+
+// Run is one trial as a simulator sees it.
+type Run struct {
+	Trial, Block, Slot int
+	Levels             map[string]string // of the workload's factors, by full name; the machine's settings are on the machine
+	Demand             load.Demand
+	Stage              load.Stage
+}
+
+// Machine is a host or a guest that commands run on.
+type Machine interface {
+	Name() string
+	// Run runs a command to its end. A command that could not be started is
+	// an error; one that ran and failed is a Result with its exit status.
+	Run(ctx context.Context, c Command) (Result, error)
+	// ReadFile and WriteFile reach small files, such as those under /proc and /sys.
+	// A file that is absent gives an error that wraps fs.ErrNotExist.
+	ReadFile(ctx context.Context, name string) ([]byte, error)
+	WriteFile(ctx context.Context, name string, data []byte) error
+}
+
+// Command is a program with its arguments. No shell is involved.
+type Command struct {
+	Argv   []string
+	Dir    string
+	Stdin  io.Reader
+	Stdout io.Writer // gets the output as it comes; nil collects it into the Result
+	// Worker marks a process that makes the load: the confinement of workers
+	// (CPU affinity, CPU set, quota) applies to it and to no other command.
+	Worker bool
+	// Stop asks the command to end by itself, with SIGINT, when it is closed;
+	// cancelling the context kills it.
+	Stop <-chan struct{}
+}
+
+// Result is how a command ended.
+type Result struct {
+	Exit           int // exit status, or -1 when a signal ended it
+	Signal         string
+	Stdout, Stderr []byte // Stderr keeps the last 64 KiB
+	User, System   time.Duration
+}
+
+// Confinement is where the workers of a trial may run. The zero value leaves
+// them free.
+type Confinement struct {
+	Affinity string // CPU list such as "0-1,4", set on each process
+	CPUSet   string // CPU list of their control group
+	Quota    string // CPU time of their control group in CPUs, such as "1.5"
+}
+
+// Confiner is a machine that can confine workers. Factors ask for this ability.
+type Confiner interface {
+	Confinement() Confinement
+	Confine(ctx context.Context, c Confinement) error
+}

@@ -1,0 +1,143 @@
+// Package study is the question: the strict file format in which it is asked,
+// with a position in every complaint, and what a study may name.
+package study
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/collect"
+	"plimsoll/internal/factor"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+)
+
+// Catalog is everything that a study may name. Package catalog makes the one
+// that the product ships.
+type Catalog struct {
+	Workloads []workload.Kind
+	Platforms []platform.Kind
+	Factors   []factor.Factor
+	Sources   []collect.Source
+}
+
+// Study is a declared question, read and checked. Every setting is known to its
+// kind and every level is a value that its factor can take.
+type Study struct {
+	Name     string `json:"study"`
+	Question string `json:"question"`
+	Platform Use    `json:"platform"`
+	Workload Use    `json:"workload"`
+	// Factors in the order of the file. The first level of each is its baseline.
+	Factors   []Factor  `json:"factors,omitempty"`
+	Commands  []Command `json:"commands,omitempty"`
+	Load      Load      `json:"load"`
+	Measure   Measure   `json:"measure"`
+	Headline  []string  `json:"headline"` // metrics that decide, most important first
+	Margin    float64   `json:"margin"`   // smallest effect of interest as a share: 0.02
+	Goal      *Goal     `json:"goal,omitempty"`
+	Limits    []Limit   `json:"limits,omitempty"` // for run --gate
+	Published []Figure  `json:"published,omitempty"`
+	Seed      *uint64   `json:"seed,omitempty"` // nil: drawn at the start of a run and printed
+}
+
+// Use is a kind from the catalog with its settings. Settings holds only what
+// the study gives; the defaults stay with the kind.
+type Use struct {
+	Kind     string             `json:"kind"`
+	Settings parameter.Settings `json:"settings,omitempty"`
+}
+
+// Factor is what a study varies.
+type Factor struct {
+	Name   string   `json:"name"`             // "storage.threads", "host.scheduler"
+	Target string   `json:"target,omitempty"` // what follows a colon after the name
+	Levels []string `json:"levels"`           // canonical text, at least one; the first is the baseline
+	// Parameter is the workload setting that the factor varies ("threads");
+	// empty for a factor of the machine.
+	Parameter string `json:"parameter,omitempty"`
+	Restart   bool   `json:"restart,omitempty"` // from the factor: makes whole plots
+}
+
+// FullName is the name with its target, as written in the study.
+func (f Factor) FullName() string {
+	if f.Target != "" {
+		return f.Name + ":" + f.Target
+	}
+	return f.Name
+}
+
+// Command is a factor made of a user's own commands, which run through sh. The
+// word {level} in Apply and Restore stands for the level.
+type Command struct {
+	Name    string `json:"name"`              // used as factor "command.NAME"
+	Read    string `json:"read"`              // prints the level in effect
+	Apply   string `json:"apply"`             // sets a level
+	Restore string `json:"restore,omitempty"` // puts back; empty: Apply with the former level
+}
+
+// Load is how operations are offered.
+type Load struct {
+	Rate float64 `json:"rate,omitempty"` // operations per second; 0 is a closed loop
+}
+
+// Measure is how a trial is run and how many there are.
+type Measure struct {
+	Settle    time.Duration `json:"settle"`              // pause between apply and load
+	Warmup    time.Duration `json:"warmup"`              // fixed warm-up; AutoWarmup finds it
+	Window    time.Duration `json:"window"`              // shortest part that counts
+	Longest   time.Duration `json:"longest"`             // longest load of one trial, warm-up included
+	Interval  time.Duration `json:"interval"`            // of the series; derived from Window when not given
+	Blocks    int           `json:"blocks,omitempty"`    // fixed number; 0 is auto: planned looks, stop when decided
+	Looks     []int         `json:"looks"`               // numbers of blocks at which auto looks
+	Precision float64       `json:"precision,omitempty"` // half-width as a share: Stein's two stages instead of looks
+	Time      time.Duration `json:"time,omitempty"`      // budget; 0 is none
+	Disk      int64         `json:"disk,omitempty"`      // budget in bytes; 0 is none
+	Retries   int           `json:"retries"`             // void trials that may be repeated, in all
+}
+
+// AutoWarmup as Measure.Warmup lets MSER-5 find the cut.
+const AutoWarmup = time.Duration(-1)
+
+// Goal is what tune works towards.
+type Goal struct {
+	Metric    string            `json:"metric"`
+	Direction measure.Direction `json:"direction"`       // HigherIsBetter: most; LowerIsBetter: least
+	Floor     []Limit           `json:"floor,omitempty"` // that a change must keep
+}
+
+// Limit is a bound on a metric, in base units.
+type Limit struct {
+	Metric string   `json:"metric"`
+	Min    *float64 `json:"min,omitempty"`
+	Max    *float64 `json:"max,omitempty"`
+}
+
+// Figure is a published figure, shown beside ours as context and never as our
+// result.
+type Figure struct {
+	Metric string             `json:"metric"`
+	Unit   string             `json:"unit,omitempty"`
+	Values map[string]float64 `json:"values,omitempty"` // by level
+	Change *float64           `json:"change,omitempty"` // second level against the first, as a share
+	Note   string             `json:"note"`             // where it is from and what it says
+}
+
+// Mistake is a complaint about a study, with its place.
+type Mistake struct {
+	File         string
+	Line, Column int // from 1; 0 when the place is not in a file
+	Text         string
+}
+
+func (m *Mistake) Error() string {
+	switch {
+	case m.Line > 0:
+		return fmt.Sprintf("%s:%d:%d: %s", m.File, m.Line, m.Column, m.Text)
+	case m.File != "":
+		return m.File + ": " + m.Text
+	}
+	return m.Text
+}

@@ -1,0 +1,92 @@
+// Package workload is the contract for what drives a system under test.
+//
+// A workload prepares, runs and cleans. It never knows which factor is varied:
+// it is built anew for each trial from the settings of that trial's arm.
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// Kind is a kind of workload. It is a value in the catalog, made by Define.
+type Kind struct {
+	Name, Doc string
+	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Metrics lists all that a record of this workload may hold; the first one
+	// is the headline of a study that names none.
+	Metrics []measure.Metric
+	// Rate is the name of the operation rate, such as "iops".
+	Rate string
+	// New builds a load from settings. Its errors are mistakes of the study.
+	New func(settings parameter.Settings) (Load, error)
+}
+
+// Define builds a Kind whose settings are the struct P. The function build may
+// refuse combinations of settings that no field alone can refuse.
+func Define[P any](k Kind, defaults P, build func(P) (Load, error)) Kind {
+	k.Defaults = defaults
+	k.New = func(settings parameter.Settings) (Load, error) {
+		p := defaults
+		if err := parameter.Decode(&p, settings); err != nil {
+			return nil, err
+		}
+		return build(p)
+	}
+	return k
+}
+
+// Load is a workload with its settings, ready to run.
+type Load interface {
+	// Demand is what the load asks of the system under test.
+	Demand() load.Demand
+	// Check says, without changing anything, what the load needs on the
+	// machine. Its error is a mistake of the study or a lack of the machine:
+	// one line, naming what the user can do.
+	Check(ctx context.Context, env Env) (Needs, error)
+	// Prepare makes ready what Run needs, such as files; a second call finds
+	// the work done. Run runs until stage.Length or until the recorder has
+	// enough.
+	Prepare(ctx context.Context, env Env) error
+	Run(ctx context.Context, env Env, stage load.Stage, out *measure.Recorder) error
+	// Clean removes what Prepare made; a second call finds nothing to do.
+	Clean(ctx context.Context, env Env) error
+}
+
+// Env is where a load runs.
+type Env struct {
+	Machine platform.Machine
+	Dir     string // scratch folder on the machine, which plimsoll made
+	Seed    uint64 // of the data that Prepare makes: the same for all trials of a study
+	Log     func(format string, args ...any)
+}
+
+// Needs is what a load takes before it can run.
+type Needs struct {
+	Disk     int64             // bytes that Prepare will write below Env.Dir
+	Time     time.Duration     // rough length of the first Prepare
+	Changes  []string          // each change outside Env.Dir, as a phrase: "overwrites /dev/sdb"
+	Versions map[string]string // programs that will be used, such as fio: 3.33
+}
+
+// ExitError reports a worker that ended badly, with the end of what it wrote
+// to its standard error.
+type ExitError struct {
+	Program string
+	Exit    int
+	Signal  string
+	Stderr  string
+}
+
+func (e *ExitError) Error() string {
+	if e.Signal != "" {
+		return fmt.Sprintf("%s was ended by signal %s", e.Program, e.Signal)
+	}
+	return fmt.Sprintf("%s ended with status %d", e.Program, e.Exit)
+}
