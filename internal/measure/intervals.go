@@ -1,0 +1,191 @@
+package measure
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const hlogVersion = "#[Histogram log format version 1.3]\n"
+
+// EncodeIntervals returns the files intervals.csv and intervals.hlog, from
+// which DecodeIntervals makes the same intervals again. The log is in the
+// format of HdrHistogram 2.x, with the class as the tag of a line.
+func EncodeIntervals(intervals []Interval) map[string][]byte {
+	var counts, log bytes.Buffer
+	counts.WriteString("from_s,to_s,class,operations,bytes,errors,response_s\n")
+	log.WriteString(hlogVersion)
+	for _, in := range intervals {
+		for _, s := range in.Samples {
+			fmt.Fprintf(&counts, "%s,%s,%s,%d,%d,%d,%s\n", seconds(in.From), seconds(in.To), s.Class, s.Operations, s.Bytes, s.Errors, seconds(s.Total))
+			if text, ok := in.latency[s.Class]; ok {
+				logLine(&log, s.Class, in.From, in.To-in.From, text)
+			}
+		}
+	}
+	return map[string][]byte{"intervals.csv": counts.Bytes(), "intervals.hlog": log.Bytes()}
+}
+
+// EncodeHistograms returns the file latency.hlog: the response times of a
+// window by class, "" for all classes together.
+func EncodeHistograms(histograms map[string]*Histogram, window Window) (map[string][]byte, error) {
+	var log bytes.Buffer
+	log.WriteString(hlogVersion)
+	classes := make([]string, 0, len(histograms))
+	for class := range histograms {
+		classes = append(classes, class)
+	}
+	slices.Sort(classes)
+	for _, class := range classes {
+		text, err := histograms[class].MarshalText()
+		if err != nil {
+			return nil, fmt.Errorf("encode histogram of class %q: %w", class, err)
+		}
+		from, to := time.Duration(window.Cut*1e9), time.Duration(window.End*1e9)
+		logLine(&log, class, from, to-from, text)
+	}
+	return map[string][]byte{"latency.hlog": log.Bytes()}, nil
+}
+
+// seconds writes a duration exactly, to the nanosecond.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second)
+}
+
+func logLine(log *bytes.Buffer, class string, start, length time.Duration, text []byte) {
+	if class != "" {
+		fmt.Fprintf(log, "Tag=%s,", class)
+	}
+	var h Histogram
+	largest := 0.0
+	if h.UnmarshalText(text) == nil {
+		largest = float64(h.Max()) / 1e6
+	}
+	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(start), seconds(length), largest, text)
+}
+
+// DecodeIntervals reads what EncodeIntervals wrote.
+func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
+	latency, err := decodeLog(files["intervals.hlog"])
+	if err != nil {
+		return nil, fmt.Errorf("read intervals.hlog: %w", err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(files["intervals.csv"])).ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read intervals.csv: %w", err)
+	}
+	var intervals []Interval
+	for n, row := range rows {
+		if n == 0 {
+			continue
+		}
+		from, to, s, err := decodeRow(row)
+		if err != nil {
+			return nil, fmt.Errorf("read intervals.csv, line %d: %w", n+1, err)
+		}
+		if k := len(intervals); k == 0 || intervals[k-1].From != from {
+			intervals = append(intervals, Interval{From: from, To: to, latency: map[string][]byte{}})
+		}
+		last := &intervals[len(intervals)-1]
+		last.Samples = append(last.Samples, s)
+		if text, ok := latency[logKey{s.Class, from}]; ok {
+			last.latency[s.Class] = text
+		}
+	}
+	return intervals, nil
+}
+
+func decodeRow(row []string) (from, to time.Duration, s Sample, err error) {
+	if len(row) != 7 {
+		return 0, 0, s, fmt.Errorf("%d fields instead of 7", len(row))
+	}
+	var counts [3]int64
+	var times [3]time.Duration
+	for i, text := range row[3:6] {
+		if counts[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return 0, 0, s, err
+		}
+	}
+	for i, text := range []string{row[0], row[1], row[6]} {
+		if times[i], err = time.ParseDuration(text + "s"); err != nil {
+			return 0, 0, s, err
+		}
+	}
+	s = Sample{Class: row[2], Operations: counts[0], Bytes: counts[1], Errors: counts[2], Total: times[2]}
+	return times[0], times[1], s, nil
+}
+
+type logKey struct {
+	class string
+	start time.Duration
+}
+
+func decodeLog(data []byte) (map[logKey][]byte, error) {
+	texts := map[logKey][]byte{}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, 4<<20)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Split(line, ",")
+		class := ""
+		if tag, ok := strings.CutPrefix(fields[0], "Tag="); ok {
+			class, fields = tag, fields[1:]
+		}
+		if len(fields) != 4 {
+			return nil, fmt.Errorf("line %d: %d fields instead of 4", n, len(fields))
+		}
+		start, err := time.ParseDuration(fields[0] + "s")
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		texts[logKey{class, start}] = []byte(fields[3])
+	}
+	return texts, lines.Err()
+}
+
+// DecodeHistograms reads what EncodeHistograms wrote, by class.
+func DecodeHistograms(data []byte) (map[string]*Histogram, error) {
+	texts, err := decodeLog(data)
+	if err != nil {
+		return nil, fmt.Errorf("read histogram log: %w", err)
+	}
+	histograms := map[string]*Histogram{}
+	for key, text := range texts {
+		h := new(Histogram)
+		if err := h.UnmarshalText(text); err != nil {
+			return nil, fmt.Errorf("read histogram log, class %q: %w", key.class, err)
+		}
+		histograms[key.class] = h
+	}
+	return histograms, nil
+}
+
+// Intervals reads the intervals of a trial.
+func (r *Results) Intervals(record *Record) ([]Interval, error) {
+	files := map[string][]byte{}
+	for _, name := range []string{"intervals.csv", "intervals.hlog"} {
+		data, err := r.File(record, name)
+		if err != nil {
+			return nil, err
+		}
+		files[name] = data
+	}
+	return DecodeIntervals(files)
+}
+
+// Histograms reads the response times of a trial's window, by class.
+func (r *Results) Histograms(record *Record) (map[string]*Histogram, error) {
+	data, err := r.File(record, "latency.hlog")
+	if err != nil {
+		return nil, err
+	}
+	return DecodeHistograms(data)
+}

@@ -1,0 +1,178 @@
+package measure
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Results is the folder of one run of a study. Files in it are written by
+// rename and never rewritten; what belongs to a trial lies in trials/NNNN:
+//
+//	record.json     the Record; it holds the checksums of the files beside it
+//	intervals.csv   counts of each interval and class
+//	intervals.hlog  response times of each interval and class, HDR log
+//	latency.hlog    response times of the window by class, HDR log
+//	counters.csv    counters of the host, a column each
+type Results struct {
+	dir string
+}
+
+// OpenResults returns the results in a folder, which need not exist yet.
+func OpenResults(dir string) *Results { return &Results{dir} }
+
+// Dir is the folder.
+func (r *Results) Dir() string { return r.dir }
+
+// WriteTrial writes the record of a trial with the files beside it. The whole
+// appears at once, by rename. It fills record.Files and returns the SHA-256 of
+// record.json.
+func (r *Results) WriteTrial(record *Record, files map[string][]byte) (sum string, err error) {
+	record.Files = map[string]string{}
+	for name, data := range files {
+		record.Files[name] = Checksum(data)
+	}
+	text, err := json.MarshalIndent(record, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("encode record of trial %d: %w", record.Trial, err)
+	}
+	text = append(text, '\n')
+	final := r.trialDir(record.Trial)
+	if err := os.MkdirAll(filepath.Dir(final), 0o755); err != nil {
+		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(final), ".trial-*")
+	if err != nil {
+		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	}
+	defer os.RemoveAll(temporary)
+	if err := writeAll(temporary, text, files); err != nil {
+		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	}
+	// A trial that was written but not yet in the journal when the power went is
+	// run again, so what it left is replaced whole.
+	if err := os.RemoveAll(final); err != nil {
+		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	}
+	if err := os.Rename(temporary, final); err != nil {
+		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	}
+	if err := syncDir(filepath.Dir(final)); err != nil {
+		return "", fmt.Errorf("write trial %d: %w", record.Trial, err)
+	}
+	return Checksum(text), nil
+}
+
+func writeAll(dir string, record []byte, files map[string][]byte) error {
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := writeSynced(filepath.Join(dir, name), data); err != nil {
+			return err
+		}
+	}
+	if err := writeSynced(filepath.Join(dir, "record.json"), record); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// Record reads the record of one trial. A sum other than "" must be its SHA-256.
+func (r *Results) Record(trial int, sum string) (*Record, error) {
+	name := filepath.Join(r.trialDir(trial), "record.json")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	if sum != "" && Checksum(data) != sum {
+		return nil, fmt.Errorf("%s does not match the checksum in the journal: it was changed or damaged after the trial", name)
+	}
+	var record Record
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&record); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return &record, nil
+}
+
+// Trials lists the numbers of the trials that lie in the folder, in order.
+func (r *Results) Trials() ([]int, error) {
+	entries, err := os.ReadDir(filepath.Join(r.dir, "trials"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list trials: %w", err)
+	}
+	var trials []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil {
+			trials = append(trials, n)
+		}
+	}
+	slices.Sort(trials)
+	return trials, nil
+}
+
+// File reads one of the files beside a record, and verifies its checksum.
+func (r *Results) File(record *Record, name string) ([]byte, error) {
+	path := filepath.Join(r.trialDir(record.Trial), name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read file of trial %d: %w", record.Trial, err)
+	}
+	if want := record.Files[name]; Checksum(data) != want {
+		return nil, fmt.Errorf("%s does not match the checksum in its record: it was changed or damaged after the trial", path)
+	}
+	return data, nil
+}
+
+func (r *Results) trialDir(trial int) string {
+	return filepath.Join(r.dir, "trials", fmt.Sprintf("%04d", trial))
+}
+
+// Checksum is the SHA-256 of data in hexadecimal.
+func Checksum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// WriteFile writes a file by rename: a reader sees the old content or the new
+// one, never a part, and after it returns the content survives a loss of power.
+func WriteFile(name string, data []byte) error {
+	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
+	if err := writeSynced(temporary, data); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, name); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+func writeSynced(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
