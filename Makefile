@@ -1,0 +1,45 @@
+# make demo     set up, build, and tune a real storage load on this machine; ends with a report
+# make test     set up and run every test: fast ones, and those that drive real parts
+# make build    one static binary, ./plimsoll
+# make check    what a change must pass: format, vet, static analysis, tests with the race detector, fuzzing
+# make test-deep   the statistical promises with many more simulated studies
+# make bench    benchmarks against named peers and limits
+
+GO = bin/go
+VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: demo test test-fast test-deep build check bench clean
+
+demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
+demo:
+	@./setup run
+	@$(MAKE) --no-print-directory build
+	./plimsoll tune hci-diagnostics --out $(results)
+	@echo "report: $(results)/report.html"
+
+build:
+	@./setup build
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll ./cmd/plimsoll
+
+test:
+	@./setup test
+	PLIMSOLL_REAL=1 $(GO) test -timeout 30m ./...
+
+test-fast:
+	@./setup build
+	$(GO) test ./...
+
+test-deep:
+	@./setup build
+	PLIMSOLL_DEEP=1 $(GO) test -timeout 3h ./...
+
+check:
+	@./setup test
+	./check
+
+bench:
+	@./setup run
+	$(GO) run ./bench
+
+clean:
+	rm -rf plimsoll bin

@@ -1,0 +1,115 @@
+package house
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed says which packages of ours a package may import. A row that ends in
+// "/" holds for each implementation below it.
+var allowed = map[string]string{
+	"internal/parameter":             "",
+	"internal/stat":                  "",
+	"internal/measure":               "",
+	"internal/measure/exchange":      "measure",
+	"internal/load":                  "",
+	"internal/platform":              "load measure parameter",
+	"internal/platform/":             "factor load measure parameter platform",
+	"internal/platform/platformtest": "load measure parameter platform",
+	"internal/workload":              "load measure parameter platform",
+	"internal/workload/":             "load measure parameter platform stat workload",
+	"internal/workload/workloadtest": "load measure parameter platform workload",
+	"internal/factor":                "parameter platform",
+	"internal/collect":               "measure platform",
+	"internal/study":                 "collect factor load measure parameter platform workload",
+	"internal/plan":                  "measure stat study",
+	"internal/trial":                 "collect factor load measure parameter plan platform stat study workload",
+	"internal/finding":               "load measure plan stat study",
+	"internal/tune":                  "finding measure plan stat study",
+	"internal/report":                "finding measure plan stat study",
+	"internal/catalog":               "*",
+	"internal/house":                 "",
+	"studies":                        "",
+	"bench":                          "*",
+	"cmd/plimsoll":                   "*",
+}
+
+// owner names the one package that may import a third party.
+var owner = map[string]string{
+	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
+	"go.yaml.in/yaml/v3":                      "internal/study",
+	"gonum.org/v1/gonum":                      "internal/stat",
+	"github.com/parquet-go/parquet-go":        "internal/measure/exchange",
+	"github.com/spf13/cobra":                  "cmd/plimsoll",
+	"golang.org/x/term":                       "cmd/plimsoll",
+	"golang.org/x/sys":                        "internal/platform/local",
+}
+
+func rule(folder string) (string, bool) {
+	if r, ok := allowed[folder]; ok {
+		return r, true
+	}
+	if i := strings.LastIndex(folder, "/"); i >= 0 {
+		r, ok := allowed[folder[:i+1]]
+		return r, ok
+	}
+	return "", false
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for _, f := range tree(t) {
+		r, known := rule(f.folder())
+		if !known {
+			t.Errorf("%s: no rule says what %s may import: add a row to the table", f.path, f.folder())
+			continue
+		}
+		if f.test || r == "*" {
+			continue
+		}
+		for _, i := range f.imports {
+			ours, found := strings.CutPrefix(i, "plimsoll/internal/")
+			if found && !slices.Contains(strings.Fields(r), ours) {
+				t.Errorf("%s imports %s, which %s may not", f.path, i, f.folder())
+			}
+		}
+	}
+}
+
+func TestThirdPartiesHaveOneOwner(t *testing.T) {
+	for _, f := range tree(t) {
+		if f.test {
+			continue
+		}
+		for _, i := range f.imports {
+			if !strings.Contains(strings.SplitN(i, "/", 2)[0], ".") {
+				continue
+			}
+			found := false
+			for module, folder := range owner {
+				if i == module || strings.HasPrefix(i, module+"/") {
+					found = true
+					if f.folder() != folder {
+						t.Errorf("%s imports %s, which is for %s alone", f.path, i, folder)
+					}
+				}
+			}
+			if !found {
+				t.Errorf("%s imports %s, which no package owns: add a row, or do without it", f.path, i)
+			}
+		}
+	}
+}
+
+// A rule that nothing can break is no rule.
+func TestTheTableRefuses(t *testing.T) {
+	if r, _ := rule("internal/report"); slices.Contains(strings.Fields(r), "trial") {
+		t.Error("the report may touch a machine")
+	}
+	if r, _ := rule("internal/workload/storage"); slices.Contains(strings.Fields(r), "workload/null") {
+		t.Error("an implementation may import another")
+	}
+	if _, known := rule("internal/nowhere/at/all"); known {
+		t.Error("an unknown folder has a rule")
+	}
+}
