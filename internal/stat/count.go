@@ -1,0 +1,77 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// BinomialRate returns the two-sided p value of two counts of rare events
+// (errors, retransmits) having the same rate: kA events in tA and kB in tB, where
+// t is time or operations, the same for both. Given the sum of the counts, kB is
+// binomial with share tB/(tA+tB); outcomes at most as likely as the one seen are
+// added up. Without events or exposure it is 1.
+//
+// It assumes events that come singly; where they come in bursts, compare rates by
+// trial instead.
+//
+// Source: Przyborowski & Wilenski (1940).
+func BinomialRate(kA int64, tA float64, kB int64, tB float64) float64 {
+	if kA < 0 || kB < 0 || kA+kB == 0 || !(tA > 0 && tB > 0) || math.IsInf(tA+tB, 0) {
+		return 1
+	}
+	n, share := int(kA+kB), tB/(tA+tB)
+	seen := int(kB)
+	limit := binomialLog(seen, n, share) + 1e-7 // ties by rounding count
+	mode := min(n, int(float64(n+1)*share))
+	if seen == mode {
+		return 1
+	}
+	var p float64
+	if seen < mode {
+		from := mode + firstAbove(n-mode+1, func(k int) bool { return mode+k > n || binomialLog(mode+k, n, share) <= limit })
+		p = binomialCDF(seen, n, share) + binomialCDF(n-from, n, 1-share)
+	} else {
+		// The first likely outcome below the mode; all before it are as unlikely.
+		upTo := firstAbove(mode, func(k int) bool { return binomialLog(k, n, share) > limit }) - 1
+		p = binomialCDF(upTo, n, share) + binomialCDF(n-seen, n, 1-share)
+	}
+	return math.Min(1, p)
+}
+
+// ZeroFailuresBound returns the failure share that n operations without a failure
+// still allow at 95 % confidence: close to 3/n. It is 1 without operations.
+//
+// Source: Clopper & Pearson (1934) at zero; Hanley & Lippman-Hand (1983), the
+// rule of three.
+func ZeroFailuresBound(n int64) float64 {
+	if n <= 0 {
+		return 1
+	}
+	return -math.Expm1(math.Log(0.05) / float64(n))
+}
+
+// binomialLog returns ln P(K = k) of K binomial (n, p).
+func binomialLog(k, n int, p float64) float64 {
+	a, b := float64(k), float64(n-k)
+	return -math.Log(float64(n)+1) - mathext.Lbeta(a+1, b+1) + xlog(a, p) + xlog(b, 1-p)
+}
+
+// xlog returns n*ln(p), 0 when n is.
+func xlog(n, p float64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return n * math.Log(p)
+}
+
+// binomialCDF returns P(K <= k) of K binomial (n, p).
+func binomialCDF(k, n int, p float64) float64 {
+	switch {
+	case k < 0:
+		return 0
+	case k >= n:
+		return 1
+	}
+	return mathext.RegIncBeta(float64(n-k), float64(k)+1, 1-p)
+}

@@ -1,0 +1,31 @@
+package stat
+
+import "math"
+
+// MeanInterval returns the arithmetic mean of x, one value a trial, and its
+// two-sided t interval at the confidence level, in the unit of x. Below two
+// values the interval is infinite; without any the mean is NaN.
+//
+// Source: Student (1908).
+func MeanInterval(x []float64, level float64) (mean, low, high float64) {
+	p := PairedT(x, level)
+	return p.Mean, p.Low, p.High
+}
+
+// LogMeanInterval returns the geometric mean of x, one positive value a trial,
+// and the t interval of the mean of ln x carried back to the unit of x. A value
+// of 0 or less has no logarithm: the mean is then NaN and the interval 0 to
+// infinity.
+//
+// Source: Student (1908) on logarithms.
+func LogMeanInterval(x []float64, level float64) (geomean, low, high float64) {
+	logs := make([]float64, len(x))
+	for i, v := range x {
+		if !(v > 0) {
+			return math.NaN(), 0, math.Inf(1)
+		}
+		logs[i] = math.Log(v)
+	}
+	p := PairedT(logs, level)
+	return math.Exp(p.Mean), math.Exp(p.Low), math.Exp(p.High)
+}

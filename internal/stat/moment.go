@@ -1,0 +1,34 @@
+package stat
+
+import "math"
+
+// moments returns the mean of x and its sum of squared deviations, in two
+// passes: the textbook one-pass formula loses all digits when the deviations are
+// small beside the mean, which is the usual case for throughput.
+func moments(x []float64) (mean, squares float64) {
+	if len(x) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	var rest float64
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+		rest += v - mean
+	}
+	// rest is what rounding left in the mean (Chan, Golub & LeVeque 1983, eq. 1.7).
+	n := float64(len(x))
+	return mean + rest/n, math.Max(0, squares-rest*rest/n)
+}
+
+// meanSD returns the mean and the standard deviation with divisor n-1; the
+// latter is NaN below two values.
+func meanSD(x []float64) (mean, sd float64) {
+	mean, squares := moments(x)
+	if len(x) < 2 {
+		return mean, math.NaN()
+	}
+	return mean, math.Sqrt(squares / float64(len(x)-1))
+}

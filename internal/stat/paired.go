@@ -1,0 +1,39 @@
+package stat
+
+import "math"
+
+// Paired is the mean of paired differences with its t interval and test. For
+// log-ratios, 100*(exp(Mean)-1) is the effect in percent of the baseline.
+type Paired struct {
+	N         int     // differences: blocks
+	Mean      float64 // NaN when there is none
+	SD        float64 // standard deviation of one difference; NaN below two
+	Low, High float64 // interval of the mean; infinite when nothing is known
+	P         float64 // two-sided, of mean 0
+}
+
+// Interval returns the interval of the mean.
+func (p Paired) Interval() Interval { return Interval{Low: p.Low, High: p.High} }
+
+// PairedT returns the mean of d with the two-sided t interval at the confidence
+// level and the p value of the t test. d holds one difference a block, usually
+// ln(arm) - ln(baseline). Below two values, or with one that is not a number,
+// the interval is infinite and P is 1.
+//
+// When all differences are equal the interval has no width: the caller decides
+// whether a metric so coarse can carry a verdict.
+//
+// Source: Student (1908), one-sample t on the differences.
+func PairedT(d []float64, level float64) Paired {
+	n := len(d)
+	mean, sd := meanSD(d)
+	out := Paired{N: n, Mean: mean, SD: sd, Low: math.Inf(-1), High: math.Inf(1), P: 1}
+	if n < 2 || !finite(d) {
+		return out
+	}
+	se := sd / math.Sqrt(float64(n))
+	h := halfWidth(se, float64(n-1), level)
+	out.Low, out.High = mean-h, mean+h
+	out.P = twoSided(mean/se, float64(n-1)) // 0/0 is NaN and counts as P = 1
+	return out
+}

@@ -1,0 +1,41 @@
+package stat
+
+import "math"
+
+// SteinTotal returns how many runs in all, pilot included, give an interval of
+// the mean no wider than +-halfWidth at the confidence level. pilot holds the
+// first stage, one value a run, in the unit of halfWidth. It is at least
+// len(pilot) and at most MostBlocks, which also stands for "cannot be said":
+// fewer than two pilot runs, or a half-width of 0 or less.
+//
+// Source: Stein (1945).
+func SteinTotal(pilot []float64, halfWidth, level float64) int {
+	_, sd := meanSD(pilot)
+	if len(pilot) < 2 || !finite(pilot) || !(halfWidth > 0) {
+		return MostBlocks
+	}
+	if sd == 0 {
+		return len(pilot)
+	}
+	need := math.Ceil(math.Pow(TQuantile(0.5+level/2, float64(len(pilot)-1))*sd/halfWidth, 2))
+	if !(need < MostBlocks) {
+		return MostBlocks
+	}
+	return max(len(pilot), int(need))
+}
+
+// SteinInterval returns the mean of all runs and its interval at the confidence
+// level, given that the first pilotN of them decided how many there would be. The
+// spread comes from the pilot alone: that of all runs would have been chosen by
+// the stopping rule and give an interval that is too narrow.
+//
+// Source: Stein (1945).
+func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high float64) {
+	mean, _ = moments(all)
+	if pilotN < 2 || pilotN > len(all) || !finite(all) {
+		return mean, math.Inf(-1), math.Inf(1)
+	}
+	_, sd := meanSD(all[:pilotN])
+	h := halfWidth(sd/math.Sqrt(float64(len(all))), float64(pilotN-1), level)
+	return mean, mean - h, mean + h
+}
