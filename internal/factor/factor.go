@@ -7,6 +7,9 @@ package factor
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"plimsoll/internal/platform"
 )
@@ -23,18 +26,58 @@ type Factor struct {
 	// Restart marks a factor whose change disturbs the machine so much that
 	// levels are changed seldom: it makes the whole plots of a split-plot design.
 	Restart bool
-	// Offers lists the levels that the machine offers; nil leaves all to Set.
-	// Its error says what the machine lacks.
+	// Offers lists the levels that the machine offers; without the function, or
+	// with an empty list, all is left to Check and Set. Its error says what the
+	// machine lacks.
 	Offers func(ctx context.Context, p Place) ([]string, error)
-	// Get reads the level from the place where it takes effect.
+	// Check changes nothing. It judges the form of a level and, where p has a
+	// machine, whether that machine can take it; it returns the canonical form,
+	// which is the text that Get returns while the level is in effect. Without
+	// the function every text is taken as it is.
+	Check func(ctx context.Context, p Place, level string) (string, error)
+	// Get reads the level from the place where it takes effect. What the machine
+	// lacks is an error that wraps errors.ErrUnsupported.
 	Get func(ctx context.Context, p Place) (string, error)
 	// Set changes the level. It must accept every text that Get returns.
 	Set func(ctx context.Context, p Place, level string) error
+	// Restore puts back a level that Get returned; without the function, Set does.
+	Restore func(ctx context.Context, p Place, former string) error
 }
 
 // Place is where a factor is read and set.
 type Place struct {
-	Machine platform.Machine
-	Target  string // what follows the colon; empty leaves the choice to the factor
-	Dir     string // scratch folder of the workload on the machine
+	Machine platform.Machine // nil where only the form of a level is asked about
+	Target  string           // what follows the colon; empty leaves the choice to the factor
+	Dir     string           // scratch folder of the workload on the machine
+}
+
+// Accept changes nothing. It says whether a level can be taken, by its form
+// and, where p has a machine, by that machine, and returns its canonical form.
+func (f Factor) Accept(ctx context.Context, p Place, level string) (string, error) {
+	if f.Check != nil {
+		canonical, err := f.Check(ctx, p, level)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", f.Name, err)
+		}
+		level = canonical
+	}
+	if f.Offers == nil || p.Machine == nil {
+		return level, nil
+	}
+	offered, err := f.Offers(ctx, p)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", f.Name, err)
+	}
+	if len(offered) > 0 && !slices.Contains(offered, level) {
+		return "", fmt.Errorf("%s: %s does not offer %q, but %s", f.Name, p.Machine.Name(), level, strings.Join(offered, ", "))
+	}
+	return level, nil
+}
+
+// PutBack restores a level that Get returned.
+func (f Factor) PutBack(ctx context.Context, p Place, former string) error {
+	if f.Restore != nil {
+		return f.Restore(ctx, p, former)
+	}
+	return f.Set(ctx, p, former)
 }

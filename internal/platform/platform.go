@@ -91,4 +91,24 @@ type Confinement struct {
 type Confiner interface {
 	Confinement() Confinement
 	Confine(ctx context.Context, c Confinement) error
+	// Confinable says, changing nothing, what the machine lacks for c.
+	Confinable(ctx context.Context, c Confinement) error
+}
+
+// Observer is a machine that answers what none of its files tells. Collectors
+// ask for this ability.
+type Observer interface {
+	Clock(ctx context.Context) (Clock, error)
+	Space(ctx context.Context, dir string) (Space, error)
+}
+
+// Clock is the state of a machine's clock, as its kernel judges it.
+type Clock struct {
+	Synchronised bool
+	MaxError     time.Duration // bound on the distance from true time
+}
+
+// Space is the room in a file system, in bytes.
+type Space struct {
+	Size, Free int64 // Free is what an ordinary user can still write
 }
