@@ -1,0 +1,153 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+func TestCalibratedTableIsWhatTheSimulationGives(t *testing.T) {
+	s := simulations(t)
+	for _, c := range calibrated {
+		// Exactly in the deep tier; to within chance with few paths.
+		paths, tolerance := 100_000, 0.0012
+		if s.deep {
+			paths, tolerance = tablePaths, 5.1e-6
+		}
+		if got := calibrate(c.looks, c.family, c.oneSided, paths); !near(got, c.level, tolerance) {
+			t.Errorf("looks %v, one-sided %t: table %.5f, simulation %.5f", c.looks, c.oneSided, c.level, got)
+		}
+	}
+}
+
+var plannedLooks = []int{6, 9, 13, 18, 24}
+
+// watch goes through the looks and returns the first decided answer, and the
+// blocks it took; all of them if none is decided.
+func watch(d []float64, looks []int, level float64) (Answer, int) {
+	for _, n := range looks {
+		p := PairedT(d[:n], level)
+		if a := Judge(p.Low, p.High, 0.02); a != Undecided {
+			return a, n
+		}
+	}
+	return Undecided, len(d)
+}
+
+// studies returns the share of studies that end in "different" of any kind, and
+// the mean number of blocks.
+func studies(s tier, r *normal, cv, effect float64) (different, blocks float64) {
+	level := LookLevel(plannedLooks)
+	for range s.n {
+		a, n := watch(differences(r, shapes()[0], 24, cv, math.Log1p(effect)), plannedLooks, level)
+		if a != Undecided && a != Equivalent {
+			different++
+		}
+		blocks += float64(n)
+	}
+	return different / float64(s.n), blocks / float64(s.n)
+}
+
+func TestStudiesThatStopWhenDecidedErrAsPromised(t *testing.T) {
+	s := simulations(t)
+	for _, c := range []struct {
+		cv, effect          float64
+		low, high           float64
+		fewest, mostOnWhole float64
+	}{
+		{0.01, 0, 0, s.either(0.066, 0.054), 8, 11},
+		{0.02, 0, 0, s.either(0.066, 0.054), 19, 22.5},
+		{0.05, 0, 0.03, s.either(0.066, 0.054), 22, 24},
+		{0.01, 0.03, 0.99, 1, 6, 7.5},
+		{0.02, 0.03, 0.97, 1, 9, 12},
+	} {
+		what := fmt.Sprintf("CV %g %%, effect %g %%", 100*c.cv, 100*c.effect)
+		s.within(t, "different, "+what, c.low, c.high, func(r *normal) float64 {
+			v, _ := studies(s, r, c.cv, c.effect)
+			return v
+		})
+		s.within(t, "blocks, "+what, c.fewest, c.mostOnWhole, func(r *normal) float64 {
+			_, v := studies(s, r, c.cv, c.effect)
+			return v
+		})
+	}
+}
+
+// excursion says whether any look's interval leaves 0.
+func excursion(d []float64, looks []int, level float64) bool {
+	for _, n := range looks {
+		if !PairedT(d[:n], level).Interval().Contains(0) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestLooksKeepTheWholeOnOtherNoise(t *testing.T) {
+	s := simulations(t)
+	level := LookLevel(plannedLooks)
+	for _, noise := range shapes() {
+		low, high := 0.015, 0.066
+		if noise.name == "normal" {
+			low, high = s.nominal()
+		}
+		s.within(t, noise.name, low, high, func(r *normal) float64 {
+			return s.share(func() bool { return excursion(differences(r, noise, 24, 0.01, 0), plannedLooks, level) })
+		})
+	}
+	s.within(t, "drift 5 %, AR 0.7, random blocks", 0.034, 0.066, func(r *normal) float64 {
+		return s.share(func() bool {
+			y, seed := autoregressive(r, 48, 0.7), r.Uint64()
+			d := make([]float64, 24)
+			for b := range d {
+				order := Shuffle(2, seed, b)
+				d[b] = 0.01*(y[2*b+order[1]]-y[2*b+order[0]]) + 0.05/47*float64(order[1]-order[0])
+			}
+			return excursion(d, plannedLooks, level)
+		})
+	})
+}
+
+func TestLookingWithoutCalibrationErrs(t *testing.T) {
+	s := simulations(t)
+	s.within(t, "five looks at 95 %", 0.12, 0.17, func(r *normal) float64 {
+		return s.share(func() bool { return excursion(differences(r, shapes()[0], 24, 0.01, 0), plannedLooks, 0.95) })
+	})
+	every := make([]int, 25)
+	for i := range every {
+		every[i] = i + 6
+	}
+	s.within(t, "a look at each block from 6 to 30", 0.18, 0.25, func(r *normal) float64 {
+		return s.share(func() bool { return excursion(differences(r, shapes()[0], 30, 0.01, 0), every, 0.95) })
+	})
+}
+
+func TestLookLevels(t *testing.T) {
+	for _, c := range []struct {
+		looks []int
+		want  float64
+	}{
+		{[]int{6, 9, 13, 18, 24}, 0.9849},
+		{[]int{24, 6, 9, 13, 13, 18, 1, 0, -4}, 0.9849},
+		{[]int{6, 10, 16}, 0.9791},
+		{[]int{6, 12, 20, 30}, 0.9839},
+		{[]int{12}, 0.95},
+		{nil, 0.95},
+		{[]int{1}, 0.95},
+	} {
+		if got := LookLevel(c.looks); !near(got, c.want, 0.0003) {
+			t.Errorf("LookLevel(%v) = %.5f, want about %.4f", c.looks, got, c.want)
+		}
+	}
+	looks := []int{7, 300, 301, 5000}
+	two, ten, one := LookLevel(looks), LookLevelAt(looks, 0.90), LookLevelOneSided(looks, 0.95)
+	if !(0.97 < two && two < 0.99 && ten < one && one < two) {
+		t.Errorf("levels of %v: 95 %% %.4f, 90 %% %.4f, one-sided %.4f", looks, two, ten, one)
+	}
+	if again := LookLevel(looks); again != two {
+		t.Errorf("the same looks gave %v, then %v", two, again)
+	}
+	if got := LookLevelAt(looks, 2); got != 2 {
+		t.Errorf("a level that is no probability comes back as it is, got %v", got)
+	}
+}
