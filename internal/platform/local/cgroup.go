@@ -1,0 +1,222 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/platform"
+)
+
+// group is a control group that holds workers.
+type group struct {
+	version     int
+	folder      string
+	home        string   // version 1: the group that plimsoll itself is in
+	controllers []string // those that confine, of "cpu" and "cpuset"
+	enable      string   // version 2: the file that must switch the controllers on first
+}
+
+// hierarchies are the control groups of this machine. Versions 1 and 2 may be
+// in use side by side, each for other controllers.
+type hierarchies struct {
+	mountinfo, membership []byte
+	name                  string // of our groups
+	write                 func(name, text string) error
+}
+
+func readHierarchies() (*hierarchies, error) {
+	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, fmt.Errorf("find control groups: %w", err)
+	}
+	membership, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, fmt.Errorf("find control groups: %w", err)
+	}
+	name, err := ownName()
+	if err != nil {
+		return nil, err
+	}
+	return &hierarchies{mountinfo: mountinfo, membership: membership, name: name, write: writeKernel}, nil
+}
+
+// place says which groups c takes, and whether they can be made. It makes none.
+func (h *hierarchies) place(c platform.Confinement) ([]group, error) {
+	var needed []string
+	if c.CPUSet != "" {
+		needed = append(needed, "cpuset")
+	}
+	if c.Quota != "" {
+		if _, err := quota(c.Quota); err != nil {
+			return nil, err
+		}
+		needed = append(needed, "cpu")
+	}
+	var groups []group
+	var unified platform.ControlGroup
+	var inUnified []string
+	for _, controller := range needed {
+		found, err := platform.FindControlGroup(h.mountinfo, h.membership, controller)
+		if err != nil {
+			return nil, err
+		}
+		if found.Version == 2 {
+			unified, inUnified = found, append(inUnified, controller)
+			continue
+		}
+		if err := writable(found.Folder); err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(groups, func(g group) bool { return g.home == found.Folder })
+		if i < 0 {
+			groups = append(groups, group{version: 1, folder: filepath.Join(found.Folder, h.name), home: found.Folder})
+			i = len(groups) - 1
+		}
+		groups[i].controllers = append(groups[i].controllers, controller)
+	}
+	if inUnified != nil {
+		g, err := h.placeUnified(unified, inUnified)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
+
+// placeUnified takes the nearest group above plimsoll whose children have the
+// controllers. In version 2 that is never a group with processes of its own,
+// so it is seldom plimsoll's own; where there is none, the controllers can be
+// switched on at the top.
+func (h *hierarchies) placeUnified(own platform.ControlGroup, controllers []string) (group, error) {
+	g := group{version: 2, controllers: controllers}
+	for at := own.Folder; ; at = filepath.Dir(at) {
+		if offers(filepath.Join(at, "cgroup.subtree_control"), controllers) {
+			g.folder = filepath.Join(at, h.name)
+			return g, writable(at)
+		}
+		if at == own.Mount || len(at) <= len(own.Mount) {
+			break
+		}
+	}
+	if !offers(filepath.Join(own.Mount, "cgroup.controllers"), controllers) {
+		return g, fmt.Errorf("the control groups here do not have the controllers that it takes: %s: %w", strings.Join(controllers, ", "), errors.ErrUnsupported)
+	}
+	g.folder, g.enable = filepath.Join(own.Mount, h.name), filepath.Join(own.Mount, "cgroup.subtree_control")
+	return g, writable(own.Mount)
+}
+
+func offers(name string, controllers []string) bool {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	offered := strings.Fields(string(text))
+	return !slices.ContainsFunc(controllers, func(c string) bool { return !slices.Contains(offered, c) })
+}
+
+func writable(folder string) error {
+	if err := unix.Access(folder, unix.W_OK); err != nil {
+		return fmt.Errorf("control groups cannot be made in %s: %w: run plimsoll as root or delegate a group to it: %w", folder, err, errors.ErrUnsupported)
+	}
+	return nil
+}
+
+// fill makes a group and gives it its limits.
+func (h *hierarchies) fill(g group, c platform.Confinement) error {
+	if g.enable != "" {
+		if err := h.write(g.enable, "+"+strings.Join(g.controllers, " +")); err != nil {
+			return fmt.Errorf("switch on the controllers of control groups: %w", err)
+		}
+	}
+	if err := os.Mkdir(g.folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make control group: %w", err)
+	}
+	set := func(name, text string) error {
+		if err := h.write(filepath.Join(g.folder, name), text); err != nil {
+			return fmt.Errorf("limit control group: %w", err)
+		}
+		return nil
+	}
+	if slices.Contains(g.controllers, "cpuset") {
+		if g.version == 1 { // a new group of version 1 has no memory to run in
+			nodes, err := os.ReadFile(filepath.Join(g.home, "cpuset.mems"))
+			if err != nil {
+				return fmt.Errorf("limit control group: %w", err)
+			}
+			if err := set("cpuset.mems", string(nodes)); err != nil {
+				return err
+			}
+		}
+		if err := set("cpuset.cpus", c.CPUSet); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(g.controllers, "cpu") {
+		return nil
+	}
+	micros, err := quota(c.Quota)
+	switch {
+	case err != nil:
+		return err
+	case g.version == 2:
+		return set("cpu.max", fmt.Sprintf("%d %d", micros, period.Microseconds()))
+	}
+	return errors.Join(
+		set("cpu.cfs_period_us", strconv.FormatInt(period.Microseconds(), 10)),
+		set("cpu.cfs_quota_us", strconv.FormatInt(micros, 10)))
+}
+
+// period is the span over which a quota is given out: the kernel's own default.
+const period = 100 * time.Millisecond
+
+// quota is what a number of CPUs comes to in microseconds of each period. The
+// kernel gives at least one millisecond.
+func quota(text string) (int64, error) {
+	cpus, err := strconv.ParseFloat(text, 64)
+	micros := math.Round(cpus * float64(period.Microseconds()))
+	if err != nil || !(micros >= 1000 && micros < 1e12) {
+		return 0, fmt.Errorf("quota %q is not a number of CPUs from 0.01, like 1.5", text)
+	}
+	return int64(micros), nil
+}
+
+// remove ends what runs in a group of ours and removes the group, which takes
+// a moment because processes take a moment to end.
+func remove(ctx context.Context, folder string) error {
+	retry := time.NewTicker(5 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		procs, err := os.ReadFile(filepath.Join(folder, "cgroup.procs"))
+		if err == nil {
+			for field := range strings.FieldsSeq(string(procs)) {
+				if pid, err := strconv.Atoi(field); err == nil && pid > 1 && pid != os.Getpid() {
+					_ = unix.Kill(pid, unix.SIGKILL)
+				}
+			}
+		}
+		err = unix.Rmdir(folder)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			return fmt.Errorf("remove control group %s: %w", folder, err)
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return fmt.Errorf("remove control group %s: %w: %w", folder, err, ctx.Err())
+		}
+	}
+}

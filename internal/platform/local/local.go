@@ -1,0 +1,103 @@
+// Package local is the platform of the machine that plimsoll runs on.
+//
+// Commands run in process groups of their own, so that an interrupt of plimsoll
+// does not reach them by chance, and every process of them dies with plimsoll,
+// however it dies: the kernel ends the command itself, and a guard ends what it
+// has started. Workers can be confined to CPUs and to a share of CPU time.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// Settings are what a study may say about the platform.
+type Settings struct{}
+
+// Kind is the platform's entry in the catalog.
+func Kind() platform.Kind {
+	return platform.Kind{
+		Name:     "local",
+		Doc:      "the machine that plimsoll runs on",
+		Defaults: Settings{},
+		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
+			var s Settings
+			if err := parameter.Decode(&s, settings); err != nil {
+				return nil, err
+			}
+			return open(ctx)
+		},
+	}
+}
+
+type local struct{ machine *machine }
+
+func (l *local) Machine() platform.Machine { return l.machine }
+
+// Close lifts the confinement of workers and lets the guard go.
+func (l *local) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := l.machine.Confine(ctx, platform.Confinement{})
+	return errors.Join(err, l.machine.guard.close())
+}
+
+// open also removes the control groups that a run left which died, with what
+// still runs in them.
+func open(ctx context.Context) (*local, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this machine: %w", err)
+	}
+	m := &machine{name: name, guard: &guard{}, grace: 10 * time.Second}
+	if err := sweep(ctx); err != nil {
+		return nil, err
+	}
+	return &local{machine: m}, nil
+}
+
+// machine is this machine.
+type machine struct {
+	name  string
+	guard *guard
+	grace time.Duration // between the request to stop and the end by force
+
+	mu      sync.Mutex // guards what follows
+	confine platform.Confinement
+	groups  []group
+}
+
+func (m *machine) Name() string { return m.name }
+
+func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(name)
+}
+
+// WriteFile makes a file that is not there, except below /sys and /proc, where
+// the text is handed to the kernel in one write.
+func (m *machine) WriteFile(ctx context.Context, name string, data []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if strings.HasPrefix(name, "/sys/") || strings.HasPrefix(name, "/proc/") {
+		flags = os.O_WRONLY
+	}
+	f, err := os.OpenFile(name, flags, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}

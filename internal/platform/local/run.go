@@ -1,0 +1,143 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/platform"
+)
+
+const (
+	keptStderr = 64 << 10
+	// pipeDelay is how long output is awaited from processes that a command left
+	// behind and that hold its pipes open.
+	pipeDelay = 2 * time.Second
+)
+
+// Run runs a command. Where the context ends it, the result so far comes with
+// the context's error.
+func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
+	if len(c.Argv) == 0 {
+		return platform.Result{}, errors.New("a command needs a program to run")
+	}
+	if err := ctx.Err(); err != nil {
+		return platform.Result{}, err
+	}
+	if err := m.guard.ready(); err != nil {
+		return platform.Result{}, err
+	}
+	type outcome struct {
+		result platform.Result
+		err    error
+	}
+	done := make(chan outcome)
+	go func() {
+		// The kernel ends the command when the thread that started it ends, so the
+		// thread is kept until then.
+		runtime.LockOSThread()
+		r, clean, err := m.run(ctx, c)
+		if clean {
+			runtime.UnlockOSThread()
+		}
+		done <- outcome{r, err}
+	}()
+	o := <-done
+	return o.result, o.err
+}
+
+// run reports whether its thread is as it was.
+func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Result, clean bool, err error) {
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, pipeDelay
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // so that its output can be read
+	var stdout bytes.Buffer
+	stderr := &tail{limit: keptStderr}
+	cmd.Stdout, cmd.Stderr = c.Stdout, stderr
+	if c.Stdout == nil {
+		cmd.Stdout = &stdout
+	}
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
+	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid, unix.SIGKILL) }
+
+	clean, err = m.launch(cmd, c.Worker)
+	if err != nil {
+		return r, clean, fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	pid := cmd.Process.Pid
+	watch := m.guard.add(pid)
+	stopped := make(chan struct{})
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		m.stopWhenAsked(pid, c.Stop, stopped)
+	}()
+	err = cmd.Wait()
+	close(stopped)
+	<-asked
+	if c.Worker {
+		_ = killGroup(pid, unix.SIGKILL) // what a worker left behind must not load the next trial
+	}
+	r = result(cmd, stdout.Bytes(), stderr.bytes())
+	err = errors.Join(trouble(ctx, c.Argv[0], err), watch)
+	if watch == nil {
+		err = errors.Join(err, m.guard.drop(pid))
+	}
+	return r, clean, err
+}
+
+func result(cmd *exec.Cmd, stdout, stderr []byte) platform.Result {
+	s := cmd.ProcessState
+	r := platform.Result{Exit: s.ExitCode(), Stdout: stdout, Stderr: stderr, User: s.UserTime(), System: s.SystemTime()}
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		r.Signal = unix.SignalName(w.Signal())
+	}
+	return r
+}
+
+// trouble is what of the outcome is not the command's own doing.
+func trouble(ctx context.Context, program string, err error) error {
+	var failed *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s was ended: %w", program, context.Cause(ctx))
+	case err == nil, errors.As(err, &failed), errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	}
+	return fmt.Errorf("output of %s: %w", program, err)
+}
+
+// stopWhenAsked asks the command to end by itself, and makes it end when it
+// has not after the grace.
+func (m *machine) stopWhenAsked(pid int, stop <-chan struct{}, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-stop:
+	}
+	_ = killGroup(pid, unix.SIGINT)
+	grace := time.NewTimer(m.grace)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+		_ = killGroup(pid, unix.SIGKILL)
+	}
+}
+
+// killGroup signals every process of a group; one that is gone is no error.
+func killGroup(group int, s unix.Signal) error {
+	err := unix.Kill(-group, s)
+	if errors.Is(err, unix.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
