@@ -1,0 +1,16 @@
+package stat
+
+import "math"
+
+// SteinP returns the two-sided p value of the mean of all runs being 0, for the
+// interval of SteinInterval: the spread comes from the first pilotN runs alone.
+//
+// Source: Stein (1945).
+func SteinP(all []float64, pilotN int) float64 {
+	if pilotN < 2 || pilotN > len(all) || !finite(all) {
+		return 1
+	}
+	mean, _ := moments(all)
+	_, sd := meanSD(all[:pilotN])
+	return twoSided(mean/(sd/math.Sqrt(float64(len(all)))), float64(pilotN-1))
+}
