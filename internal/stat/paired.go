@@ -31,9 +31,15 @@ func PairedT(d []float64, level float64) Paired {
 	if n < 2 || !finite(d) {
 		return out
 	}
-	se := sd / math.Sqrt(float64(n))
-	h := halfWidth(se, float64(n-1), level)
-	out.Low, out.High = mean-h, mean+h
-	out.P = twoSided(mean/se, float64(n-1)) // 0/0 is NaN and counts as P = 1
-	return out
+	return out.withSpread(sd, float64(n-1), level)
+}
+
+// withSpread returns p with the interval and the test that follow from its mean
+// and a standard deviation known to df degrees of freedom.
+func (p Paired) withSpread(sd, df, level float64) Paired {
+	se := sd / math.Sqrt(float64(p.N))
+	h := halfWidth(se, df, level)
+	p.SD, p.Low, p.High = sd, p.Mean-h, p.Mean+h
+	p.P = twoSided(p.Mean/se, df) // 0/0 is NaN and counts as P = 1
+	return p
 }

@@ -6,12 +6,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// manyDegrees is where the t distribution is left to its expansion about the
+// normal: the incomplete beta function loses digits there, the expansion none.
+const manyDegrees = 1e5
+
 // TQuantile returns the value that Student's t with df degrees of freedom
 // exceeds with probability 1-p. df may be fractional (Welch) or infinite (the
 // normal distribution). It is NaN outside 0 <= p <= 1 or df > 0.
 //
-// Source: Student (1908); inverted through the incomplete beta function,
-// Abramowitz & Stegun 26.7.1.
+// Source: Student (1908); Abramowitz & Stegun 26.7.1, and 26.7.5 for many degrees
+// of freedom.
 func TQuantile(p, df float64) float64 {
 	switch {
 	case !(p >= 0 && p <= 1) || !(df > 0):
@@ -20,21 +24,42 @@ func TQuantile(p, df float64) float64 {
 		return math.Inf(-1)
 	case p == 1:
 		return math.Inf(1)
+	case df > manyDegrees:
+		z := distuv.UnitNormal.Quantile(p)
+		return z + z*(z*z+1)/(4*df) + z*(5*z*z*z*z+16*z*z+3)/(96*df*df)
+	case p < 0.5:
+		return -upperQuantile(p, df)
 	case p > 0.5:
-		return -TQuantile(1-p, df)
-	case df > 1e10:
-		return distuv.UnitNormal.Quantile(p)
+		return upperQuantile(1-p, df)
 	}
+	return 0
+}
+
+// upperQuantile returns the value that Student's t exceeds with probability p, at
+// most one half: Newton's method on the logarithm of the tail, kept in a bracket.
+// The library's own inverse fails for some small p.
+func upperQuantile(p, df float64) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: df}
-	x := t.Quantile(p)
-	// The library's inverse is good to about seven digits; the distribution
-	// function is better, so Newton's method recovers the rest.
-	for range 3 {
-		density := t.Prob(x)
-		if density <= 0 || math.IsInf(x, 0) {
-			break
+	low, high := 0.0, 1.0
+	for t.Survival(high) > p && high < math.MaxFloat64/2 {
+		low, high = high, 2*high
+	}
+	x := (low + high) / 2
+	for range 200 {
+		tail := t.Survival(x)
+		if tail > p {
+			low = x
+		} else {
+			high = x
 		}
-		x -= (t.CDF(x) - p) / density
+		next := x + math.Log(tail/p)*tail/t.Prob(x)
+		if !(next > low && next < high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-x) <= 1e-14*next {
+			return next
+		}
+		x = next
 	}
 	return x
 }
@@ -55,6 +80,9 @@ func upperTail(t, df float64) float64 {
 		return 0
 	case math.IsInf(t, -1):
 		return 1
+	case df > manyDegrees:
+		// Abramowitz & Stegun 26.7.8, with an error of the order of 1/df^2.
+		return distuv.UnitNormal.Survival(t * (1 - 1/(4*df)) / math.Sqrt(1+t*t/(2*df)))
 	}
 	return distuv.StudentsT{Sigma: 1, Nu: df}.Survival(t)
 }
