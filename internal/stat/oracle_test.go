@@ -247,10 +247,13 @@ func TestTQuantileInvertsTheDistribution(t *testing.T) {
 			t.Fatalf("df %g: P(t > %g) = %g, want %g", df, x, got, p)
 		}
 	}
-	for _, df := range []float64{1, 4, 30, 1e5, 1e9} {
+	for _, df := range []float64{1, 4, 30, 1e5, 1.1e5} {
 		want := (stats.TDist{V: df}).CDF(1.7)
 		if got := 1 - upperTail(1.7, df); !near(got, want, 1e-8) {
 			t.Errorf("df %g: P(t <= 1.7) = %.12g, the other has %.12g", df, got, want)
 		}
+	}
+	if got := upperTail(1.7, 1e12); !near(got, 0.5*math.Erfc(1.7/math.Sqrt2), 1e-12) {
+		t.Errorf("with endless degrees of freedom P(t > 1.7) = %.12g", got)
 	}
 }
