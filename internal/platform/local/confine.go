@@ -21,17 +21,12 @@ func (m *machine) Confinement() platform.Confinement {
 	return m.confine
 }
 
-// Confinable judges levels and leave; it changes nothing.
+// Confinable judges each level by itself, not their combination: factors are set
+// one after the other, and what holds in between concerns no worker.
 func (m *machine) Confinable(_ context.Context, c platform.Confinement) error {
 	for what, list := range map[string]string{"CPU affinity": c.Affinity, "CPU set": c.CPUSet} {
 		if err := present(list); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
-		}
-	}
-	if c.Affinity != "" && c.CPUSet != "" {
-		inside, outside := mustCPUs(c.CPUSet), mustCPUs(c.Affinity)
-		if left := outside.Without(inside); len(left) > 0 {
-			return fmt.Errorf("CPU affinity %s: CPU %s is not in the CPU set %s", c.Affinity, left, c.CPUSet)
 		}
 	}
 	h, err := readHierarchies()

@@ -1,0 +1,107 @@
+package factor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// Command is a factor made of a user's own commands, which run through sh. What
+// read prints, without the space around it, is the level in effect. In apply
+// and restore the word {level} stands for the level. An empty restore means
+// apply with the former level.
+//
+// The level reaches the shell as the first argument of the command, never as a
+// part of its text, so that no level is ever run.
+func Command(name, read, apply, restore string) Factor {
+	f := Factor{
+		Name:    "command." + name,
+		Doc:     "a setting that the study's own commands read and set",
+		Example: []string{"off", "on"},
+		Check: func(_ context.Context, _ Place, level string) (string, error) {
+			if trimmed := strings.TrimSpace(level); trimmed == "" || strings.ContainsRune(level, 0) {
+				return "", fmt.Errorf("level %q of a command is empty or holds a zero byte", level)
+			}
+			return strings.TrimSpace(level), nil
+		},
+		Get: func(ctx context.Context, p Place) (string, error) {
+			out, err := shell(ctx, p.Machine, read, "")
+			if err != nil {
+				return "", fmt.Errorf("read command.%s: %w", name, err)
+			}
+			return strings.TrimSpace(string(out)), nil
+		},
+		Set: func(ctx context.Context, p Place, level string) error {
+			if _, err := shell(ctx, p.Machine, apply, level); err != nil {
+				return fmt.Errorf("apply command.%s at level %q: %w", name, level, err)
+			}
+			return nil
+		},
+	}
+	if restore != "" {
+		f.Restore = func(ctx context.Context, p Place, former string) error {
+			if _, err := shell(ctx, p.Machine, restore, former); err != nil {
+				return fmt.Errorf("restore command.%s to level %q: %w", name, former, err)
+			}
+			return nil
+		}
+	}
+	return f
+}
+
+func shell(ctx context.Context, m platform.Machine, script, level string) ([]byte, error) {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", withArgument(script), "sh", level}})
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Signal != "":
+		return nil, fmt.Errorf("the command was ended by signal %s", r.Signal)
+	case r.Exit != 0:
+		text := bytes.TrimSpace(r.Stderr)
+		if len(text) == 0 {
+			return nil, fmt.Errorf("the command ended with status %d", r.Exit)
+		}
+		return nil, fmt.Errorf("the command ended with status %d: %s", r.Exit, text)
+	}
+	return r.Stdout, nil
+}
+
+// withArgument writes the first argument for {level}, quoted as its place in the
+// script asks. Should it mistake the place, as in a comment with an apostrophe,
+// the shell sees a wrong word but still nothing of the level to run.
+func withArgument(script string) string {
+	const word = "{level}"
+	var b strings.Builder
+	single, double := false, false
+	for i := 0; i < len(script); {
+		if strings.HasPrefix(script[i:], word) {
+			switch {
+			case single:
+				b.WriteString(`'"${1}"'`)
+			case double:
+				b.WriteString(`${1}`)
+			default:
+				b.WriteString(`"${1}"`)
+			}
+			i += len(word)
+			continue
+		}
+		c := script[i]
+		switch {
+		case c == '\\' && !single && i+1 < len(script):
+			b.WriteByte(c)
+			i++
+			c = script[i]
+		case c == '\'' && !double:
+			single = !single
+		case c == '"' && !single:
+			double = !double
+		}
+		b.WriteByte(c)
+		i++
+	}
+	return b.String()
+}

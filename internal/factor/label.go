@@ -1,0 +1,29 @@
+package factor
+
+import (
+	"context"
+	"sync"
+)
+
+// Label changes nothing. Its levels are names of arms that are alike, for a
+// study that asks what difference chance makes.
+func Label() Factor {
+	var mu sync.Mutex
+	last := ""
+	return Factor{
+		Name:    "label",
+		Doc:     "changes nothing: its levels name arms that are alike",
+		Example: []string{"A", "A again"},
+		Get: func(context.Context, Place) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return last, nil
+		},
+		Set: func(_ context.Context, _ Place, level string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			last = level
+			return nil
+		},
+	}
+}

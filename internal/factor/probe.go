@@ -1,0 +1,98 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// probe is what a process tells of where it may run.
+type probe struct {
+	cpus       string // as the kernel writes the list
+	membership []byte // its /proc/self/cgroup
+}
+
+// send starts a short process in the place of a worker, or in that of any other
+// command, and asks it.
+func send(ctx context.Context, m platform.Machine, worker bool) (probe, error) {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"cat", "/proc/self/cgroup", "/proc/self/status"}, Worker: worker})
+	if err != nil {
+		return probe{}, fmt.Errorf("%s: ask a process where it may run: %w", m.Name(), err)
+	}
+	membership, status, _ := strings.Cut(string(r.Stdout), "Name:")
+	_, rest, found := strings.Cut(status, "\nCpus_allowed_list:")
+	list, _, _ := strings.Cut(rest, "\n")
+	if r.Exit != 0 || !found {
+		return probe{}, fmt.Errorf("%s: ask a process where it may run: cat ended with status %d: %s", m.Name(), r.Exit, r.Stderr)
+	}
+	return probe{cpus: strings.TrimSpace(list), membership: []byte(membership)}, nil
+}
+
+// groupOfWorkers is the control group of workers for a controller, and whether
+// it is another than that of any other command.
+func groupOfWorkers(ctx context.Context, m platform.Machine, controller string) (platform.ControlGroup, bool, error) {
+	var found [2]platform.ControlGroup
+	mountinfo, err := m.ReadFile(ctx, "/proc/self/mountinfo")
+	if err != nil {
+		return found[0], false, fmt.Errorf("%s: find control groups: %w", m.Name(), err)
+	}
+	for i, worker := range []bool{true, false} {
+		p, err := send(ctx, m, worker)
+		if err != nil {
+			return found[0], false, err
+		}
+		if found[i], err = platform.FindControlGroup(mountinfo, p.membership, controller); err != nil {
+			return found[0], false, fmt.Errorf("%s: %w", m.Name(), err)
+		}
+	}
+	return found[0], found[0] != found[1], nil
+}
+
+// limit reads a file of a control group; a controller that is switched off has
+// none and limits nothing.
+func limit(ctx context.Context, m platform.Machine, g platform.ControlGroup, file string) (string, error) {
+	text, err := m.ReadFile(ctx, g.Folder+"/"+file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: read control group: %w", m.Name(), err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// confiner is the machine's ability to confine workers.
+func confiner(m platform.Machine) (platform.Confiner, error) {
+	c, ok := m.(platform.Confiner)
+	if !ok {
+		return nil, fmt.Errorf("%s cannot confine workers: %w", m.Name(), errors.ErrUnsupported)
+	}
+	return c, nil
+}
+
+// confine changes one part of a machine's confinement.
+func confine(ctx context.Context, m platform.Machine, change func(*platform.Confinement)) error {
+	c, err := confiner(m)
+	if err != nil {
+		return err
+	}
+	to := c.Confinement()
+	change(&to)
+	if err := c.Confine(ctx, to); err != nil {
+		return fmt.Errorf("%s: confine workers: %w", m.Name(), err)
+	}
+	return nil
+}
+
+// confinable changes nothing. It says what the machine lacks for a confinement.
+func confinable(ctx context.Context, m platform.Machine, to platform.Confinement) error {
+	c, err := confiner(m)
+	if err != nil {
+		return err
+	}
+	if err := c.Confinable(ctx, to); err != nil {
+		return fmt.Errorf("%s: confine workers: %w", m.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package factor_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/local"
+)
+
+// TestRealFactors sets, reads back and puts back every factor on this machine.
+func TestRealFactors(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to change settings of this machine and put them back")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("run as root to change settings of this machine")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	m := p.Machine()
+	loop := loopDevice(t)
+	for _, test := range []struct {
+		factor factor.Factor
+		target string
+		levels []string
+		file   string // that shows the setting to anybody
+	}{
+		{factor.Scheduler(), loop, []string{"mq-deadline", "none"}, "/sys/block/" + loop + "/queue/scheduler"},
+		{factor.ReadAhead(), loop, []string{"256KiB", "0B"}, "/sys/block/" + loop + "/queue/read_ahead_kb"},
+		{factor.TransparentHugePages(), "", []string{"always", "never", "madvise"}, "/sys/kernel/mm/transparent_hugepage/enabled"},
+		{factor.Sysctl(), "vm.dirty_expire_centisecs", []string{"2900", "3100"}, "/proc/sys/vm/dirty_expire_centisecs"},
+		{factor.Affinity(), "", []string{"0", "1", "free"}, "/proc/self/cgroup"},
+		{factor.CPUSet(), "", []string{"1", "0-1", "free"}, "/proc/self/cgroup"},
+		{factor.Quota(), "", []string{"0.5", "1.25", "none"}, "/proc/self/cgroup"},
+		{factor.Governor(), "", []string{"performance"}, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
+	} {
+		t.Run(test.factor.Name, func(t *testing.T) {
+			place := factor.Place{Machine: m, Target: test.target, Dir: t.TempDir()}
+			before, err := test.factor.Get(t.Context(), place)
+			if errors.Is(err, errors.ErrUnsupported) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown := contents(t, test.file)
+			t.Cleanup(func() {
+				if now := contents(t, test.file); now != shown {
+					t.Errorf("%s holds %q, was %q", test.file, now, shown)
+				}
+			})
+			for _, level := range append(test.levels, before) {
+				if got, err := test.factor.Accept(t.Context(), place, level); err != nil || got != level {
+					t.Errorf("accept %q: %q, %v", level, got, err)
+				}
+				if err := test.factor.Set(t.Context(), place, level); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := test.factor.Get(t.Context(), place); err != nil || got != level {
+					t.Errorf("read back %q, %v, want %q", got, err, level)
+				}
+			}
+		})
+	}
+}
+
+// The device below a scratch folder is found and read, never set.
+func TestRealDeviceUnderAFolder(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to look at the disks of this machine")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	d, err := platform.DeviceUnder(t.Context(), p.Machine(), t.TempDir())
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join("/sys/block", d.Name)); err != nil {
+		t.Errorf("%+v is no whole device: %v", d, err)
+	}
+}
+
+func contents(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// loopDevice makes a block device of a file.
+func loopDevice(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(file, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("losetup", "--find", "--show", file).Output()
+	if err != nil {
+		t.Skipf("losetup cannot make a loop device here: %v", err)
+	}
+	node := strings.TrimSpace(string(out))
+	t.Cleanup(func() {
+		if out, err := exec.Command("losetup", "--detach", node).CombinedOutput(); err != nil {
+			t.Errorf("detach %s: %v: %s", node, err, out)
+		}
+	})
+	return strings.TrimPrefix(node, "/dev/")
+}

@@ -1,0 +1,70 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Sysctl is one setting of the kernel. Its target is the setting's name as
+// sysctl(8) writes it: names are joined by dots, and a dot within a name is
+// written as a slash.
+func Sysctl() Factor {
+	return Factor{
+		Name:    "host.sysctl",
+		Doc:     "a setting of the kernel",
+		Target:  "name of the setting, such as vm.dirty_ratio",
+		Example: []string{"10", "20"},
+		Offers: func(ctx context.Context, p Place) ([]string, error) {
+			_, err := getSysctl(ctx, p)
+			return nil, err
+		},
+		Check: func(_ context.Context, p Place, level string) (string, error) {
+			_, err := sysctlFile(p.Target)
+			if err == nil && strings.TrimSpace(level) == "" {
+				err = errors.New("a level of a sysctl is not empty")
+			}
+			return spaced(level), err
+		},
+		Get: getSysctl,
+		Set: func(ctx context.Context, p Place, level string) error {
+			name, err := sysctlFile(p.Target)
+			if err != nil {
+				return err
+			}
+			return write(ctx, p.Machine, name, "sysctl "+p.Target, level)
+		},
+	}
+}
+
+func getSysctl(ctx context.Context, p Place) (string, error) {
+	name, err := sysctlFile(p.Target)
+	if err != nil {
+		return "", err
+	}
+	text, err := read(ctx, p.Machine, name, "sysctl "+p.Target)
+	return spaced(text), err
+}
+
+// spaced puts one space between values, where the kernel puts a tab.
+func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+var sysctlKey = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_:@-]+)+$`)
+
+// sysctlFile is the file of a setting. The form of a key keeps it below
+// /proc/sys: each name begins with something else than a dot.
+func sysctlFile(key string) (string, error) {
+	if key == "" {
+		return "", errors.New("name the setting after a colon, like host.sysctl:vm.dirty_ratio")
+	}
+	if !sysctlKey.MatchString(key) {
+		return "", fmt.Errorf("%q is not the name of a sysctl, like vm.dirty_ratio", key)
+	}
+	names := strings.Split(key, ".")
+	for i, n := range names {
+		names[i] = strings.ReplaceAll(n, "/", ".")
+	}
+	return "/proc/sys/" + strings.Join(names, "/"), nil
+}
