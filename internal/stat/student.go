@@ -6,19 +6,23 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
+// fewestDegrees is far below any that a sample gives; further down the incomplete
+// beta function fails.
+const fewestDegrees = 1e-3
+
 // manyDegrees is where the t distribution is left to its expansion about the
 // normal: the incomplete beta function loses digits there, the expansion none.
 const manyDegrees = 1e5
 
 // TQuantile returns the value that Student's t with df degrees of freedom
 // exceeds with probability 1-p. df may be fractional (Welch) or infinite (the
-// normal distribution). It is NaN outside 0 <= p <= 1 or df > 0.
+// normal distribution). It is NaN outside 0 <= p <= 1 or for df below 0.001.
 //
 // Source: Student (1908); Abramowitz & Stegun 26.7.1, and 26.7.5 for many degrees
 // of freedom.
 func TQuantile(p, df float64) float64 {
 	switch {
-	case !(p >= 0 && p <= 1) || !(df > 0):
+	case !(p >= 0 && p <= 1) || !(df >= fewestDegrees):
 		return math.NaN()
 	case p == 0:
 		return math.Inf(-1)
@@ -41,8 +45,10 @@ func TQuantile(p, df float64) float64 {
 func upperQuantile(p, df float64) float64 {
 	t := distuv.StudentsT{Sigma: 1, Nu: df}
 	low, high := 0.0, 1.0
-	for t.Survival(high) > p && high < math.MaxFloat64/2 {
-		low, high = high, 2*high
+	for t.Survival(high) > p {
+		if low, high = high, 2*high; high > 1e150 { // its square would overflow
+			return math.Inf(1)
+		}
 	}
 	x := (low + high) / 2
 	for range 200 {
@@ -74,7 +80,7 @@ func twoSided(t, df float64) float64 {
 // exceeds t.
 func upperTail(t, df float64) float64 {
 	switch {
-	case math.IsNaN(t) || !(df > 0):
+	case math.IsNaN(t) || !(df >= fewestDegrees):
 		return 1
 	case math.IsInf(t, 1):
 		return 0
