@@ -4,9 +4,11 @@
 package plan
 
 import (
-	"time"
+	"fmt"
+	"slices"
+	"strings"
 
-	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
 )
 
@@ -14,6 +16,13 @@ import (
 const (
 	PhaseMain  = "main"
 	PhasePilot = "pilot" // first stage of Stein's method
+)
+
+const (
+	mostArms      = 64
+	pilotBlocks   = 8    // first stage of Stein's method, statistics.md 1.3
+	singleBlocks  = 6    // of a study with one arm that names no number
+	mostPrecision = 1000 // blocks that a precision goal may ask for
 )
 
 // Arm is one level of every factor. Arm 0 is the baseline.
@@ -44,18 +53,52 @@ type Plan struct {
 	Most  int          `json:"most"`            // largest number of blocks
 }
 
-// Course is a study under way: a fold over its records.
-type Course struct {
-	// fields are set by Plan.Begin
-	plan    *Plan
-	records []measure.Record
+// New plans a study. Its errors are mistakes of the study.
+func New(s *study.Study, seed uint64) (*Plan, error) {
+	arms, err := armsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel}
+	m := s.Measure
+	switch {
+	case m.Precision > 0:
+		p.Most = mostPrecision
+	case m.Blocks > 0:
+		p.Most = m.Blocks
+	case len(arms) == 1:
+		p.Most = singleBlocks
+	default:
+		p.Looks = slices.Clone(m.Looks)
+		p.Level = stat.LookLevel(m.Looks)
+		p.Most = m.Looks[len(m.Looks)-1]
+	}
+	return p, nil
 }
 
-// Estimate is what a study will take.
-type Estimate struct {
-	Trials    int            `json:"trials"` // if every planned block is needed
-	Least     int            `json:"least"`  // if the first look decides
-	Time      time.Duration  `json:"time"`   // for Trials
-	LeastTime time.Duration  `json:"leastTime"`
-	Changes   map[string]int `json:"changes"` // how often each factor of the machine is set
+// armsOf is the full factorial of the levels, the last factor varying fastest.
+func armsOf(s *study.Study) ([]Arm, error) {
+	count := 1
+	for _, f := range s.Factors {
+		if count *= len(f.Levels); count > mostArms {
+			return nil, fmt.Errorf("the factors make more than %d arms: name fewer levels, or split the question into several studies", mostArms)
+		}
+	}
+	arms := make([]Arm, count)
+	for i := range arms {
+		arms[i] = Arm{Index: i, Label: "baseline", Levels: map[string]string{}}
+		var labels []string
+		rest, block := i, count
+		for _, f := range s.Factors {
+			block /= len(f.Levels)
+			level := f.Levels[rest/block]
+			rest %= block
+			arms[i].Levels[f.FullName()] = level
+			labels = append(labels, f.FullName()+"="+level)
+		}
+		if labels != nil {
+			arms[i].Label = strings.Join(labels, ", ")
+		}
+	}
+	return arms, nil
 }

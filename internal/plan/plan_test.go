@@ -1,0 +1,274 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+)
+
+// ask returns a study of one factor with two levels, unless changed.
+func ask(change func(*study.Study)) *study.Study {
+	s := &study.Study{
+		Name:     "ask",
+		Factors:  []study.Factor{{Name: "w.depth", Parameter: "depth", Levels: []string{"1", "2"}}},
+		Headline: []string{"iops"},
+		Margin:   .02,
+		Measure:  study.Measure{Window: time.Second, Looks: []int{6, 9, 13, 18, 24}, Retries: 3},
+	}
+	if change != nil {
+		change(s)
+	}
+	return s
+}
+
+func planned(t *testing.T, s *study.Study, seed uint64) *Plan {
+	t.Helper()
+	p, err := New(s, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// answer is a record of the trial with the given value.
+func answer(t Trial, value float64) measure.Record {
+	return measure.Record{Trial: t.Number, Phase: t.Phase, Block: t.Block, Slot: t.Slot, Arm: t.Arm, Values: map[string]float64{"iops": value}}
+}
+
+// drive runs a course to its end and returns its trials.
+func drive(c *Course, value func(Trial) float64) []Trial {
+	var trials []Trial
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		trials = append(trials, t)
+		c.Done(answer(t, value(t)))
+	}
+	return trials
+}
+
+func TestArmsAreTheFullFactorial(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) {
+		s.Factors = append(s.Factors, study.Factor{Name: "host.scheduler", Target: "sda", Levels: []string{"none", "bfq", "kyber"}})
+	}), 1)
+	var labels []string
+	for _, a := range p.Arms {
+		labels = append(labels, a.Label)
+	}
+	want := []string{
+		"w.depth=1, host.scheduler:sda=none", "w.depth=1, host.scheduler:sda=bfq", "w.depth=1, host.scheduler:sda=kyber",
+		"w.depth=2, host.scheduler:sda=none", "w.depth=2, host.scheduler:sda=bfq", "w.depth=2, host.scheduler:sda=kyber",
+	}
+	if !slices.Equal(labels, want) {
+		t.Errorf("arms %q", labels)
+	}
+	_, err := New(ask(func(s *study.Study) {
+		for i := range 7 {
+			s.Factors = append(s.Factors, study.Factor{Name: fmt.Sprint("w.f", i), Levels: []string{"a", "b"}})
+		}
+	}), 1)
+	if err == nil || !strings.Contains(err.Error(), "more than 64 arms") {
+		t.Errorf("256 arms: %v", err)
+	}
+}
+
+func TestEveryBlockHoldsEveryArmOnceInRandomOrder(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) {
+		s.Factors[0].Levels = []string{"1", "2", "3", "4"}
+		s.Measure.Blocks = 200
+	}), 42)
+	first := map[int]int{}
+	arms := map[int][]int{}
+	for trial := range p.Trials() {
+		arms[trial.Block] = append(arms[trial.Block], trial.Arm)
+		if trial.Slot == 1 {
+			first[trial.Arm]++
+		}
+	}
+	for b, a := range arms {
+		if slices.Sort(a); !slices.Equal(a, []int{0, 1, 2, 3}) {
+			t.Errorf("block %d holds arms %v", b, a)
+		}
+	}
+	// 50 expected; 4.5 standard deviations of a binomial on either side.
+	for arm, n := range first {
+		if n < 22 || n > 78 {
+			t.Errorf("arm %d is first in %d of 200 blocks", arm, n)
+		}
+	}
+	again := slices.Collect(planned(t, p.Study, 42).Trials())
+	if !reflect.DeepEqual(again, slices.Collect(p.Trials())) {
+		t.Error("the same seed gave another order")
+	}
+	if reflect.DeepEqual(again, slices.Collect(planned(t, p.Study, 43).Trials())) {
+		t.Error("another seed gave the same order")
+	}
+}
+
+func TestRestartFactorsMakeWholePlots(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) {
+		s.Factors = append(s.Factors, study.Factor{Name: "host.boot", Levels: []string{"x", "y"}, Restart: true})
+		s.Measure.Blocks = 12
+	}), 5)
+	level := func(t Trial) string { return p.Arms[t.Arm].Levels["host.boot"] }
+	plots := map[int]string{}
+	last := Trial{}
+	for trial := range p.Trials() {
+		if was, seen := plots[trial.Plot]; seen && was != level(trial) {
+			t.Errorf("whole plot %d holds both %s and %s", trial.Plot, was, level(trial))
+		}
+		plots[trial.Plot] = level(trial)
+		if trial.Plot < last.Plot {
+			t.Errorf("whole plot %d after %d", trial.Plot, last.Plot)
+		}
+		last = trial
+	}
+	if len(plots) != 24 {
+		t.Errorf("%d whole plots in 12 blocks of 2 levels", len(plots))
+	}
+	if e := p.Estimate(time.Minute); e.Restarts != 24 || e.Changes["host.boot"] > 24 || e.Changes["host.boot"] < 12 {
+		t.Errorf("estimate %+v", e)
+	}
+}
+
+func TestLooksStopWhenDecided(t *testing.T) {
+	p := planned(t, ask(nil), 3)
+	for _, c := range []struct {
+		name  string
+		value func(Trial) float64
+		want  int
+	}{
+		{"clear gain", func(t Trial) float64 { return 100 * math.Pow(1.3, float64(t.Arm)) * (1 + .001*float64(t.Block%3)) }, 6},
+		{"same", func(t Trial) float64 { return 100 * (1 + .0001*float64((t.Block*7+t.Arm)%5)) }, 6},
+		{"noise", func(t Trial) float64 {
+			return 100 * math.Exp(.5*rand.New(rand.NewPCG(uint64(t.Number), 9)).NormFloat64())
+		}, 24},
+	} {
+		course := p.Begin()
+		trials := drive(course, c.value)
+		if s := course.Status(); s.Blocks != c.want || len(trials) != 2*c.want || s.Reason == "" {
+			t.Errorf("%s: %+v after %d trials", c.name, s, len(trials))
+		}
+	}
+}
+
+func TestAVoidTrialIsRepeatedWithItsBlock(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) { s.Measure.Blocks = 6 }), 3)
+	c := p.Begin()
+	numbers := map[int]bool{}
+	valid := map[int]int{}
+	for trial, ok := c.Next(); ok; trial, ok = c.Next() {
+		if numbers[trial.Number] {
+			t.Fatalf("trial %d is issued twice", trial.Number)
+		}
+		numbers[trial.Number] = true
+		r := answer(trial, 100)
+		if trial.Number == 4 || trial.Number == 7 {
+			r.Void = "planted"
+		} else {
+			valid[trial.Block]++
+		}
+		c.Done(r)
+	}
+	complete := 0
+	for _, n := range valid {
+		if n == 2 {
+			complete++
+		}
+	}
+	if s := c.Status(); complete != 6 || s.Blocks != 6 {
+		t.Errorf("%d blocks are complete, status %+v", complete, s)
+	}
+}
+
+func TestVoidTrialsRunOutOfRetries(t *testing.T) {
+	c := planned(t, ask(nil), 3).Begin()
+	n := 0
+	for trial, ok := c.Next(); ok; trial, ok = c.Next() {
+		n++
+		r := answer(trial, 1)
+		r.Void = "fio ended with status 1"
+		c.Done(r)
+	}
+	if s := c.Status(); n != 4 || !strings.Contains(s.Reason, "fio ended with status 1") {
+		t.Errorf("%d trials, %+v", n, s)
+	}
+}
+
+func TestResumingAnywhereGoesOnTheSame(t *testing.T) {
+	p := planned(t, ask(nil), 77)
+	value := func(t Trial) float64 { return 100 + float64((t.Number*31)%7) }
+	var records []measure.Record
+	whole := p.Begin()
+	for trial, ok := whole.Next(); ok; trial, ok = whole.Next() {
+		r := answer(trial, value(trial))
+		if trial.Number%11 == 0 {
+			r.Void = "planted"
+		}
+		records = append(records, r)
+		whole.Done(r)
+	}
+	for cut := range records {
+		c := p.Replay(records[:cut])
+		next, ok := c.Next()
+		if r := records[cut]; !ok || next.Number != r.Trial || next.Block != r.Block || next.Slot != r.Slot || next.Arm != r.Arm {
+			t.Fatalf("after %d records: next is %+v, %v; was %+v", cut, next, ok, r)
+		}
+	}
+	if _, ok := p.Replay(records).Next(); ok {
+		t.Error("a course that ended goes on")
+	}
+}
+
+func TestPrecisionRunsTwoStages(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) { s.Measure.Precision = .01 }), 8)
+	r := rand.New(rand.NewPCG(1, 2))
+	c := p.Begin()
+	trials := drive(c, func(Trial) float64 { return 100 * math.Exp(.02*r.NormFloat64()) })
+	s := c.Status()
+	if s.Blocks <= pilotBlocks || s.Blocks != s.Target {
+		t.Errorf("%+v", s)
+	}
+	for _, trial := range trials {
+		if want := trial.Block <= pilotBlocks; (trial.Phase == PhasePilot) != want {
+			t.Errorf("block %d is of phase %s", trial.Block, trial.Phase)
+		}
+	}
+}
+
+func TestABudgetThatCannotReachSaysSo(t *testing.T) {
+	short := planned(t, ask(func(s *study.Study) { s.Measure.Time = time.Minute }), 1)
+	if b := short.Budget(0, 10*time.Second); !b.Short || b.Blocks != 3 || !strings.Contains(b.Sentence, "at least 6") {
+		t.Errorf("%+v", b)
+	}
+	if b := short.Budget(0, time.Second); b.Short {
+		t.Errorf("%+v", b)
+	}
+	if b := planned(t, ask(nil), 1).Budget(.10, time.Second); !b.Short || b.Table[0].Needed < 380 || b.Table[0].Needed > 420 {
+		t.Errorf("%+v", b)
+	}
+	if b := planned(t, ask(nil), 1).Budget(.005, time.Second); b.Short {
+		t.Errorf("%+v", b)
+	}
+}
+
+func BenchmarkTenThousandTrials(b *testing.B) {
+	s := ask(func(s *study.Study) { s.Measure.Blocks = 5000 })
+	p, err := New(s, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		c := p.Begin()
+		n := len(drive(c, func(t Trial) float64 { return float64(100 + t.Arm) }))
+		if n != 10000 {
+			b.Fatal(n)
+		}
+	}
+}
