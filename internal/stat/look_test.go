@@ -151,3 +151,28 @@ func TestLookLevels(t *testing.T) {
 		t.Errorf("a level that is no probability comes back as it is, got %v", got)
 	}
 }
+
+// Sums of many values are drawn at once; they must be as if drawn singly.
+func TestSumsOfManyValues(t *testing.T) {
+	s := simulations(t)
+	const n = drawnSingly + 6
+	for _, c := range []struct {
+		what      string
+		low, high float64
+		of        func(sum, squares float64) float64
+	}{
+		{"sum", -0.5, 0.5, func(sum, _ float64) float64 { return sum }},
+		{"square of the sum", n - 4, n + 4, func(sum, _ float64) float64 { return sum * sum }},
+		{"squares", n - 1, n + 1, func(_, squares float64) float64 { return squares }},
+		{"spread of the squares", 2*n - 8, 2*n + 8, func(_, squares float64) float64 { return (squares - n) * (squares - n) }},
+		{"sum's part in the squares", 1.8, 2.2, func(sum, squares float64) float64 { return (sum*sum/n - 1) * (squares - n) }},
+	} {
+		s.within(t, c.what, c.low, c.high, func(r *normal) float64 {
+			var mean float64
+			for range 20_000 {
+				mean += c.of(r.sums(n)) / 20_000
+			}
+			return mean
+		})
+	}
+}

@@ -33,3 +33,28 @@ func TestSteinPAgreesWithItsInterval(t *testing.T) {
 		}
 	}
 }
+
+func TestRateRatioOfManyEvents(t *testing.T) {
+	// For large counts ln ratio is normal with variance 1/kA + 1/kB.
+	for _, n := range []int64{10_000, 10_000_000, 10_000_000_000} {
+		for _, level := range []float64{0.95, 0.999999} {
+			ratio, low, high := RateRatio(n, 1, 2*n, 1, level)
+			h := TQuantile(0.5+level/2, math.Inf(1)) * math.Sqrt(1.5/float64(n))
+			if ratio != 2 || math.Abs(math.Log(low/2)/-h-1) > 0.03 || math.Abs(math.Log(high/2)/h-1) > 0.03 {
+				t.Errorf("%d events at %g: %v from %v to %v, half-width %g", n, level, ratio, low, high, h)
+			}
+		}
+	}
+}
+
+func TestRateRatioInvertsToOne(t *testing.T) {
+	r := source(61)
+	for range 300 {
+		a, b := int64(1+r.IntN(500)), int64(1+r.IntN(500))
+		ratio, low, high := RateRatio(a, 2, b, 3, 0.9)
+		back, backLow, backHigh := RateRatio(b, 3, a, 2, 0.9)
+		if !near(ratio*back, 1, 1e-9) || !near(low*backHigh, 1, 1e-9) || !near(high*backLow, 1, 1e-9) || !(low < ratio && ratio < high) {
+			t.Fatalf("%d and %d: %g in %g..%g, swapped %g in %g..%g", a, b, ratio, low, high, back, backLow, backHigh)
+		}
+	}
+}

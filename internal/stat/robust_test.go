@@ -56,6 +56,7 @@ func samples(t *testing.T, x []float64, share float64) {
 	MoreBlocks(x, 0.02, share)
 	SteinTotal(x, share, 0.95)
 	SteinInterval(x, len(x)/2, share)
+	SteinP(x, len(x)/2)
 	VerifyOneSided(x, share)
 	Holm(x)
 	BenjaminiHochberg(x)
@@ -90,6 +91,9 @@ func numbers(t *testing.T, x []float64, share float64, k, n int64) {
 	DetectableEffect(at(0), int(k%1000), share, at(1))
 	if p := BinomialRate(k%1_000_000, at(0), n%1_000_000, at(1)); !(p >= 0 && p <= 1) {
 		t.Errorf("BinomialRate(%d, %g, %d, %g) = %g", k, at(0), n, at(1), p)
+	}
+	if ratio, low, high := RateRatio(k%1_000_000, at(0), n%1_000_000, at(1), share); share > 0 && share < 1 && (low > ratio || high < ratio) {
+		t.Errorf("RateRatio(%d, %g, %d, %g) = %g in %g..%g at %g", k, at(0), n, at(1), ratio, low, high, share)
 	}
 	ZeroFailuresBound(n)
 	if p := Fisher(int(k%100), int(n%100), int(n%50), int(k%50)); !(p >= 0 && p <= 1) {

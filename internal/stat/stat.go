@@ -27,9 +27,6 @@ type Interval struct{ Low, High float64 }
 // Contains says whether v lies in the interval, ends included.
 func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 
-// unbounded is the interval of a quantity about which nothing is known.
-func unbounded() Interval { return Interval{Low: math.Inf(-1), High: math.Inf(1)} }
-
 // finite says whether every value is a number.
 func finite(x []float64) bool {
 	for _, v := range x {
