@@ -1,0 +1,57 @@
+package collect
+
+import (
+	"bytes"
+	"errors"
+)
+
+// CPU counts how many CPUs are busy with what.
+func CPU() Source {
+	busy := func(name, doc string) Counter { return cumulative("cpu."+name, "1", "CPUs "+doc) }
+	return Source{
+		Name: "cpu",
+		Doc:  "CPU time, from /proc/stat",
+		Counters: []Counter{
+			busy("user", "running programs, their guests included"),
+			busy("system", "running the kernel"),
+			busy("iowait", "idle while something waits for a disk"),
+			busy("irq", "serving interrupts"),
+			busy("softirq", "serving soft interrupts"),
+			busy("steal", "taken away by the hypervisor"),
+			busy("idle", "with nothing to do"),
+			gauge("cpu.count", "1", "CPUs online"),
+		},
+		Open: fromFile("/proc/stat", "CPU times", parseCPU),
+	}
+}
+
+// tick is the length in seconds of the unit of time in /proc/stat: USER_HZ is
+// 100 on every architecture that we build for.
+const tick = 0.01
+
+func parseCPU(text []byte) (map[string]float64, error) {
+	rest, found := after(text, "cpu ")
+	times := numbers(rest, make([]float64, 0, 8))
+	if !found || len(times) < 8 {
+		return nil, errors.New("no line of CPU times")
+	}
+	count := 0
+	for line := range bytes.Lines(text) {
+		if len(line) < 4 || !bytes.HasPrefix(line, []byte("cpu")) {
+			break // the CPUs come first
+		}
+		if line[3] != ' ' {
+			count++
+		}
+	}
+	return map[string]float64{
+		"cpu.user":    (times[0] + times[1]) * tick, // and nice
+		"cpu.system":  times[2] * tick,
+		"cpu.idle":    times[3] * tick,
+		"cpu.iowait":  times[4] * tick,
+		"cpu.irq":     times[5] * tick,
+		"cpu.softirq": times[6] * tick,
+		"cpu.steal":   times[7] * tick,
+		"cpu.count":   float64(count),
+	}, nil
+}

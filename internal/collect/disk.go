@@ -1,0 +1,61 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/platform"
+)
+
+// Disk counts what the block device below the scratch folder does.
+func Disk() Source {
+	return Source{
+		Name: "disk",
+		Doc:  "operations of the block device below the scratch folder, from /sys/block",
+		Counters: []Counter{
+			cumulative("disk.read.operations", "1/s", "reads that the device completed"),
+			cumulative("disk.write.operations", "1/s", "writes that the device completed"),
+			cumulative("disk.read.bytes", "B/s", "bytes read from the device"),
+			cumulative("disk.write.bytes", "B/s", "bytes written to the device"),
+			cumulative("disk.busy", "1", "part of the time in which the device had work"),
+			cumulative("disk.queue", "1", "mean number of operations that were with the device"),
+			cumulative("disk.flushes", "1/s", "flushes of the device's write cache"),
+		},
+		Open: func(ctx context.Context, p Place) (Read, error) {
+			d, err := platform.DeviceUnder(ctx, p.Machine, p.Dir)
+			if err != nil {
+				return nil, err
+			}
+			if on, err := p.Machine.ReadFile(ctx, d.Folder+"/queue/iostats"); err == nil && string(bytes.TrimSpace(on)) == "0" {
+				return nil, fmt.Errorf("%s does not count the operations of %s (%s/queue/iostats is 0): %w", p.Machine.Name(), d.Name, d.Folder, errors.ErrUnsupported)
+			}
+			return fromFile(d.Folder+"/stat", "counts of "+d.Name, parseDisk)(ctx, p)
+		},
+	}
+}
+
+// sector is the unit of the counts, whatever the sectors of the device are.
+const sector = 512
+
+// parseDisk reads the fields in the order of the kernel's
+// Documentation/block/stat.rst. Flushes are there since Linux 5.5.
+func parseDisk(text []byte) (map[string]float64, error) {
+	f := numbers(text, make([]float64, 0, 17))
+	if len(f) < 11 {
+		return nil, fmt.Errorf("%d fields instead of at least 11", len(f))
+	}
+	values := map[string]float64{
+		"disk.read.operations":  f[0],
+		"disk.read.bytes":       f[2] * sector,
+		"disk.write.operations": f[4],
+		"disk.write.bytes":      f[6] * sector,
+		"disk.busy":             f[9] / 1000,
+		"disk.queue":            f[10] / 1000,
+	}
+	if len(f) > 15 {
+		values["disk.flushes"] = f[15]
+	}
+	return values, nil
+}

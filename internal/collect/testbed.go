@@ -1,0 +1,178 @@
+package collect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// TestbedRecord says what a study ran on, fact by fact, always in the same
+// order. In JSON it is one object, whose keys are the names.
+type TestbedRecord []Fact
+
+// Fact is one thing that can make a difference between two testbeds.
+type Fact struct {
+	Name  string
+	Value string // for people; what could not be read begins with NotReadable
+}
+
+// NotReadable begins the value of a fact that could not be read, before the reason.
+const NotReadable = "not readable: "
+
+// Difference is a fact in which two testbeds differ. The value of a fact that
+// one of them does not have is empty there.
+type Difference struct {
+	Name string `json:"name"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+// Testbed reads what a machine is and how it is set, with the storage that holds
+// the folder dir. It changes nothing and never fails: what cannot be read says
+// why. Serial numbers are not read, and what looks like a secret is withheld.
+func Testbed(ctx context.Context, m platform.Machine, dir string) TestbedRecord {
+	s := &survey{ctx: ctx, machine: m}
+	s.system()
+	s.processors()
+	s.memory()
+	s.kernel()
+	s.storage(dir)
+	return s.facts
+}
+
+// Diff lists the facts in which two testbeds differ, in the order of a, then
+// those that only b has.
+func Diff(a, b TestbedRecord) []Difference {
+	var out []Difference
+	for _, f := range a {
+		if other, _ := b.Get(f.Name); other != f.Value {
+			out = append(out, Difference{f.Name, f.Value, other})
+		}
+	}
+	for _, f := range b {
+		if _, known := a.Get(f.Name); !known {
+			out = append(out, Difference{f.Name, "", f.Value})
+		}
+	}
+	return out
+}
+
+// Get returns the value of a fact.
+func (t TestbedRecord) Get(name string) (string, bool) {
+	i := slices.IndexFunc(t, func(f Fact) bool { return f.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return t[i].Value, true
+}
+
+// MarshalJSON writes one object and keeps the order.
+func (t TestbedRecord) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range t {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		for j, text := range []string{f.Name, f.Value} {
+			quoted, err := json.Marshal(text)
+			if err != nil {
+				return nil, err
+			}
+			if j > 0 {
+				b.WriteByte(':')
+			}
+			b.Write(quoted)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads one object of texts and keeps the order.
+func (t *TestbedRecord) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return errors.Join(errors.New("a testbed is an object of texts"), err)
+	}
+	*t = nil
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		value, err := d.Token()
+		if err != nil {
+			return err
+		}
+		text, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("testbed: %v is not a text", name)
+		}
+		*t = append(*t, Fact{name.(string), text})
+	}
+	return nil
+}
+
+// survey gathers facts.
+type survey struct {
+	ctx     context.Context // of the one call of Testbed
+	machine platform.Machine
+	facts   TestbedRecord
+}
+
+func (s *survey) add(name, value string, err error) {
+	if err != nil {
+		value = NotReadable + strings.Join(strings.Fields(err.Error()), " ")
+	}
+	s.facts = append(s.facts, Fact{name, value})
+}
+
+// file returns the text of a file without the space around it.
+func (s *survey) file(name string) (string, error) {
+	text, err := s.machine.ReadFile(s.ctx, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("no %s", name)
+	case err != nil:
+		return "", err
+	}
+	return strings.TrimSpace(strings.TrimRight(string(text), "\x00")), nil
+}
+
+// files joins the texts of those files that can be read.
+func (s *survey) files(names ...string) (string, error) {
+	var found []string
+	var first error
+	for _, name := range names {
+		text, err := s.file(name)
+		if err == nil && text != "" {
+			found = append(found, text)
+		} else if first == nil {
+			first = err
+		}
+	}
+	if len(found) == 0 && first == nil {
+		first = fmt.Errorf("%s is empty", names[0])
+	}
+	if len(found) > 0 {
+		first = nil
+	}
+	return strings.Join(found, " "), first
+}
+
+// list returns the names in a folder, sorted; none where there is no folder.
+func (s *survey) list(folder string) []string {
+	r, err := s.machine.Run(s.ctx, platform.Command{Argv: []string{"ls", folder}})
+	if err != nil || r.Exit != 0 {
+		return nil
+	}
+	return slices.Sorted(strings.FieldsSeq(string(r.Stdout)))
+}
