@@ -1,0 +1,326 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// rateSetting is the name of the setting of a workload that makes it offer its
+// operations at a rate.
+const rateSetting = "rate"
+
+// load reads how operations are offered. A rate becomes the setting of the
+// workload.
+func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
+	if n.Kind == yaml.ScalarNode && !isEmpty(n) {
+		if n.Value != "closed" {
+			r.unknown(n, "unknown load", n.Value, []string{"closed", "{rate: 5000/s}"})
+		}
+		return
+	}
+	for _, e := range r.entries(n, "load") {
+		switch e.key.Value {
+		case "rate":
+			r.rate(e, s, kind)
+		case "ramp", "peak":
+			r.complain(e.key, "load: %s is not built yet; use closed, or {rate: 5000/s}", e.key.Value)
+		default:
+			r.unknown(e.key, "unknown key", e.key.Value, []string{"rate"})
+		}
+	}
+}
+
+func (r *reader) rate(e entry, s *Study, kind *workload.Kind) {
+	text, ok := r.value(e.value, parameter.Field{Name: "load.rate", Kind: parameter.KindRate})
+	if !ok || kind == nil {
+		return
+	}
+	fields := parameter.Fields(kind.Defaults)
+	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == rateSetting })
+	if i < 0 {
+		r.complain(e.key, "load: the workload %s offers no rate; use closed", kind.Name)
+		return
+	}
+	if given, ok := s.Workload.Settings[rateSetting]; ok {
+		r.complain(e.key, "load: the rate is given twice: here and as workload.%s.rate, %s", kind.Name, given)
+		return
+	}
+	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == rateSetting }) {
+		r.complain(e.key, "load: the rate is given here and varied as %s.rate: keep one", kind.Name)
+		return
+	}
+	if _, ok := r.check(e.value, fields[i], text); !ok {
+		return
+	}
+	if s.Workload.Settings == nil {
+		s.Workload.Settings = parameter.Settings{}
+	}
+	s.Workload.Settings[rateSetting] = text
+	var rate parameter.Rate
+	if err := rate.UnmarshalText([]byte(text)); err == nil {
+		s.Load.Rate = float64(rate)
+	}
+}
+
+// aims reads the keys that name metrics.
+func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
+	var metrics []measure.Metric
+	if kind != nil {
+		metrics = kind.Metrics
+	}
+	if e, ok := top["headline"]; ok {
+		s.Headline = r.headline(e.value, metrics)
+	} else if len(metrics) > 0 {
+		s.Headline = []string{metrics[0].Name}
+	}
+	if e, ok := top["goal"]; ok {
+		s.Goal = r.goal(e.value, metrics)
+	}
+	if e, ok := top["limits"]; ok {
+		s.Limits = r.limits(e.value, metrics)
+	}
+	if e, ok := top["published"]; ok {
+		s.Published = r.published(e.value, metrics)
+	}
+}
+
+// metric finds a metric by name, or complains. Without metrics the workload is
+// unknown, which was said.
+func (r *reader) metric(n *yaml.Node, name string, metrics []measure.Metric) (measure.Metric, bool) {
+	if len(metrics) == 0 {
+		return measure.Metric{}, false
+	}
+	known := make([]string, len(metrics))
+	for i, m := range metrics {
+		if known[i] = m.Name; m.Name == name {
+			return m, true
+		}
+	}
+	r.unknown(n, "the workload does not measure", name, known)
+	return measure.Metric{}, false
+}
+
+func (r *reader) headline(n *yaml.Node, metrics []measure.Metric) []string {
+	items, ok := r.list(n, "headline")
+	if ok && len(items) == 0 {
+		r.complain(n, "headline names no metric; leave it out for the workload's first")
+	}
+	var out []string
+	for _, item := range items {
+		name, ok := r.scalar(item, "headline")
+		if !ok {
+			continue
+		}
+		if slices.Contains(out, name) {
+			r.complain(item, "headline: %s is named twice", name)
+			continue
+		}
+		if m, ok := r.metric(item, name, metrics); ok {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+func (r *reader) goal(n *yaml.Node, metrics []measure.Metric) *Goal {
+	keys := r.table(n, "goal", []string{"most", "least", "floor"})
+	most, hasMost := keys["most"]
+	least, hasLeast := keys["least"]
+	if hasMost == hasLeast {
+		r.complain(n, "goal: give one of most and least, such as {most: iops}")
+		return nil
+	}
+	e, g := most, &Goal{Direction: measure.HigherIsBetter}
+	if hasLeast {
+		e, g = least, &Goal{Direction: measure.LowerIsBetter}
+	}
+	if name, ok := r.scalar(e.value, "goal"); ok {
+		m, _ := r.metric(e.value, name, metrics)
+		g.Metric = m.Name
+	}
+	if floor, ok := keys["floor"]; ok {
+		for _, e := range r.entries(floor.value, "floor") {
+			if m, ok := r.metric(e.key, e.key.Value, metrics); ok {
+				least := r.amount(e.value, m)
+				g.Floor = append(g.Floor, Limit{Metric: m.Name, Min: &least})
+			}
+		}
+	}
+	return g
+}
+
+func (r *reader) limits(n *yaml.Node, metrics []measure.Metric) []Limit {
+	var out []Limit
+	for _, e := range r.entries(n, "limits") {
+		m, ok := r.metric(e.key, e.key.Value, metrics)
+		if !ok {
+			continue
+		}
+		l := Limit{Metric: m.Name}
+		bounds := r.table(e.value, "limits."+m.Name, []string{"min", "max"})
+		for name, b := range bounds {
+			v := r.amount(b.value, m)
+			if name == "min" {
+				l.Min = &v
+			} else {
+				l.Max = &v
+			}
+		}
+		switch {
+		case len(bounds) == 0 && e.value.Kind == yaml.MappingNode && len(e.value.Content) == 0, isEmpty(e.value):
+			r.complain(e.key, "limits.%s: give a min or a max", m.Name)
+		case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
+			r.complain(e.key, "limits.%s: the min lies above the max", m.Name)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// amount reads a value of a metric, written with the unit of the metric.
+func (r *reader) amount(n *yaml.Node, m measure.Metric) float64 {
+	text, ok := r.scalar(n, m.Name)
+	if !ok {
+		return 0
+	}
+	v, want := parseAmount(text, m.Unit)
+	if want != "" {
+		r.complain(n, "%s: %q is not %s", m.Name, text, want)
+	}
+	return v
+}
+
+// parseAmount returns a value in base units, or a phrase for what is wanted.
+func parseAmount(text, unit string) (v float64, want string) {
+	switch unit {
+	case "s":
+		var d parameter.Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil {
+			return 0, err.Error()
+		}
+		return float64(d) / 1e9, ""
+	case "B":
+		var b parameter.Bytes
+		if err := b.UnmarshalText([]byte(text)); err != nil {
+			return 0, err.Error()
+		}
+		return float64(b), ""
+	case "B/s":
+		var b parameter.Bytes
+		size, found := strings.CutSuffix(text, "/s")
+		if !found || b.UnmarshalText([]byte(size)) != nil {
+			return 0, "a throughput, like 100MiB/s"
+		}
+		return float64(b), ""
+	case "1/s":
+		if number, found := strings.CutSuffix(strings.TrimSpace(text), "/s"); found && strings.TrimSpace(number) == "0" {
+			return 0, ""
+		}
+		var rate parameter.Rate
+		if err := rate.UnmarshalText([]byte(text)); err != nil {
+			return 0, err.Error()
+		}
+		return float64(rate), ""
+	}
+	v, ok := number(text)
+	if !ok {
+		return 0, "a number or a percentage"
+	}
+	return v, ""
+}
+
+// number reads a number, or a percentage as a share.
+func number(text string) (float64, bool) {
+	digits, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, false
+	}
+	if percent {
+		v /= 100
+	}
+	return v, true
+}
+
+// publishedKeys are the keys of a published figure.
+var publishedKeys = []key{
+	{"metric", "what was measured"},
+	{"unit", "of the values, as published; default the metric's"},
+	{"values", "by level: {LEVEL: number}"},
+	{"change", "second level against the first: 27.5%"},
+	{"note", "where the figure is from and what it says"},
+}
+
+func (r *reader) published(n *yaml.Node, metrics []measure.Metric) []Figure {
+	if n.Kind == yaml.AliasNode || isEmpty(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.complain(n, "published is a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", kindName(n))
+		return nil
+	}
+	var out []Figure
+	for i, item := range n.Content {
+		out = append(out, r.figure(item, fmt.Sprintf("published[%d]", i+1), metrics))
+	}
+	return out
+}
+
+// figure reads one published figure. Its metric need not be one of ours, since
+// others measure other things; then it has a unit of its own.
+func (r *reader) figure(n *yaml.Node, what string, metrics []measure.Metric) Figure {
+	keys := r.table(n, what, names(publishedKeys))
+	var f Figure
+	text := func(name string, required bool) string {
+		k, ok := keys[name]
+		if !ok {
+			if required && n.Kind == yaml.MappingNode {
+				r.complain(n, "%s: the key %q is missing", what, name)
+			}
+			return ""
+		}
+		t, _ := r.scalar(k.value, name)
+		return t
+	}
+	f.Metric, f.Unit, f.Note = text("metric", true), text("unit", false), text("note", true)
+	if k, ok := keys["metric"]; ok && f.Unit == "" && f.Metric != "" {
+		i := slices.IndexFunc(metrics, func(m measure.Metric) bool { return m.Name == f.Metric })
+		if i >= 0 {
+			f.Unit = metrics[i].Unit
+		} else if len(metrics) > 0 {
+			r.complain(k.value, "%s: the workload does not measure %q; to keep the figure give its unit", what, f.Metric)
+		}
+	}
+	if k, ok := keys["values"]; ok {
+		f.Values = map[string]float64{}
+		for _, e := range r.entries(k.value, "values") {
+			f.Values[e.key.Value] = r.number(e.value, "values")
+		}
+	}
+	if k, ok := keys["change"]; ok {
+		v := r.number(k.value, "change")
+		f.Change = &v
+	}
+	return f
+}
+
+func (r *reader) number(n *yaml.Node, what string) float64 {
+	text, ok := r.scalar(n, what)
+	if !ok {
+		return 0
+	}
+	v, ok := number(text)
+	if !ok {
+		r.complain(n, "%s: %q is not a number or a percentage", what, text)
+	}
+	return v
+}

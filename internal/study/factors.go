@@ -1,0 +1,237 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Label is the factor that changes nothing. Its levels are free names: it
+// compares a system with itself.
+const Label = "label"
+
+// CommandPrefix stands before the name of a command in the name of its factor.
+const CommandPrefix = "command."
+
+// mostLevels is the largest number of levels of one factor.
+const mostLevels = 64
+
+// commandKeys are the keys of a command.
+var commandKeys = []key{
+	{"read", "prints the level in effect; run by sh"},
+	{"apply", "sets a level; {level} stands for it"},
+	{"restore", "puts back; {level} stands for the former level; default: apply"},
+}
+
+func (r *reader) commands(n *yaml.Node) []Command {
+	var out []Command
+	for _, e := range r.entries(n, "commands") {
+		c := Command{Name: e.key.Value}
+		if !plainName(c.Name) {
+			r.complain(e.key, "commands: %q cannot be a name: use letters, digits, '-', '_' and '.', a letter or digit first", c.Name)
+			continue
+		}
+		keys := r.table(e.value, "commands."+c.Name, names(commandKeys))
+		for i, into := range []*string{&c.Read, &c.Apply, &c.Restore} {
+			name := commandKeys[i].name
+			if k, ok := keys[name]; ok {
+				*into, _ = r.scalar(k.value, name)
+			} else if name != "restore" {
+				r.complain(e.key, "commands.%s: the key %q is missing", c.Name, name)
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func (r *reader) factors(n *yaml.Node, s *Study, kind *workload.Kind) []Factor {
+	var out []Factor
+	for _, e := range r.entries(n, "factors") {
+		f, accept, ok := r.factor(e.key, s, kind)
+		if !ok {
+			continue
+		}
+		if f.Levels, ok = r.levels(e, f.FullName(), accept); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// accept judges one level and returns its canonical text.
+type accept func(n *yaml.Node) (string, error)
+
+// errComplained stands for a mistake that was taken down already.
+var errComplained = errors.New("complained about already")
+
+// factor finds what a name varies, or complains.
+func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
+	name, target, hasTarget := strings.Cut(n.Value, ":")
+	f = Factor{Name: name, Target: target}
+	if hasTarget && strings.TrimSpace(target) == "" {
+		r.complain(n, "factor %q: no target stands after the colon", n.Value)
+		return f, nil, false
+	}
+	if c := r.catalog.factor(name); c != nil {
+		if hasTarget && c.Target == "" {
+			r.complain(n, "factor %s takes no target, and %q is given", name, target)
+			return f, nil, false
+		}
+		f.Restart = c.Restart
+		return f, r.machineLevels(c, target), true
+	}
+	if hasTarget {
+		name = n.Value
+	}
+	switch before, rest, _ := strings.Cut(name, "."); {
+	case name == Label:
+		return f, r.plainLevel, true
+	case strings.HasPrefix(name, CommandPrefix):
+		if !slices.ContainsFunc(s.Commands, func(c Command) bool { return c.Name == rest }) {
+			r.unknown(n, "commands has no", rest, commandNames(s.Commands))
+			return f, nil, false
+		}
+		return f, r.plainLevel, true
+	case kind != nil && before == kind.Name:
+		return r.parameter(n, s, kind)
+	case kind == nil && r.couldBeLoad(before):
+		return f, nil, false // the workload itself is missing or unknown, which was said
+	case kind != nil && r.catalog.workload(before) != nil:
+		r.complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
+		return f, nil, false
+	}
+	r.unknown(n, "unknown factor", name, r.factorNames(s, kind))
+	return f, nil, false
+}
+
+// couldBeLoad says whether a name with an unknown beginning may mean a setting of
+// the workload, which is unknown too.
+func (r *reader) couldBeLoad(before string) bool {
+	return !slices.ContainsFunc(r.catalog.Factors, func(f factor.Factor) bool { return strings.HasPrefix(f.Name, before+".") })
+}
+
+func commandNames(commands []Command) []string {
+	out := make([]string, len(commands))
+	for i, c := range commands {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// factorNames lists every factor that a study with this workload may name.
+func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
+	out := []string{Label}
+	for _, f := range r.catalog.Factors {
+		if f.Name != Label {
+			out = append(out, f.Name)
+		}
+	}
+	for _, c := range s.Commands {
+		out = append(out, CommandPrefix+c.Name)
+	}
+	if kind != nil {
+		for _, f := range parameter.Fields(kind.Defaults) {
+			out = append(out, kind.Name+"."+f.Name)
+		}
+	}
+	return out
+}
+
+// parameter finds the setting of the workload that a factor varies.
+func (r *reader) parameter(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
+	name := strings.TrimPrefix(n.Value, kind.Name+".")
+	fields := parameter.Fields(kind.Defaults)
+	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
+	if i < 0 {
+		known := make([]string, len(fields))
+		for i, f := range fields {
+			known[i] = kind.Name + "." + f.Name
+		}
+		r.unknown(n, "unknown factor", n.Value, known)
+		return f, nil, false
+	}
+	if _, given := s.Workload.Settings[name]; given {
+		text := fmt.Sprintf("%s is varied as a factor and set in the workload too: keep one", n.Value)
+		place := n
+		if at := r.places["workload."+n.Value]; at != nil && r.origin[at] != "" {
+			place = at
+		}
+		r.complain(place, "%s", text)
+	}
+	return Factor{Name: n.Value, Parameter: name}, func(n *yaml.Node) (string, error) {
+		if text, ok := r.value(n, fields[i]); ok {
+			return text, nil
+		}
+		return "", errComplained
+	}, true
+}
+
+// machineLevels judges the form of a level; whether the machine offers it is
+// asked before a run.
+func (r *reader) machineLevels(f *factor.Factor, target string) accept {
+	return func(n *yaml.Node) (string, error) {
+		text, err := r.plainLevel(n)
+		if err != nil {
+			return "", err
+		}
+		return f.Accept(context.Background(), factor.Place{Target: target}, text)
+	}
+}
+
+func (r *reader) plainLevel(n *yaml.Node) (string, error) {
+	text, ok := r.scalar(n, "a level")
+	text = strings.TrimSpace(text)
+	if !ok {
+		return "", errComplained
+	}
+	return text, nil
+}
+
+// levels reads the levels of a factor, each once. It reports false where one of
+// them was refused.
+func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
+	n := e.value
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return nil, false
+	case n.Kind != yaml.SequenceNode:
+		r.complain(n, "%s: levels are a list, such as [a, b], not %s", name, kindName(n))
+		return nil, false
+	case len(n.Content) == 0:
+		r.complain(n, "%s has no level; give at least one", name)
+		return nil, false
+	case len(n.Content) > mostLevels:
+		r.complain(n.Content[mostLevels], "%s has %d levels; %d is the most", name, len(n.Content), mostLevels)
+		return nil, false
+	}
+	var out []string
+	good := true
+	for i, item := range n.Content {
+		level, err := accept(item)
+		switch {
+		case errors.Is(err, errComplained):
+			good = false
+		case err != nil:
+			r.complain(item, "%v", err)
+			good = false
+		case slices.Contains(out, level):
+			r.complain(item, "%s: the level %s is given twice", name, level)
+			good = false
+		default:
+			out = append(out, level)
+			r.places[levelPlace(name, i)] = item
+		}
+	}
+	return out, good
+}
+
+func levelPlace(factor string, i int) string { return fmt.Sprintf("factors.%s[%d]", factor, i) }

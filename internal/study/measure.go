@@ -1,0 +1,131 @@
+package study
+
+import (
+	"strconv"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/parameter"
+)
+
+// auto as a warm-up or a number of blocks leaves the choice to plimsoll.
+const auto = "auto"
+
+// timing is the schema of measure, with its defaults. What depends on other
+// keys has no default here (see defaultLongest and defaultInterval).
+type timing struct {
+	Settle    parameter.Duration `name:"settle" doc:"pause between apply and load"`
+	Warmup    string             `name:"warmup" doc:"auto finds the end of the warm-up by MSER-5; a time fixes it"`
+	Window    parameter.Duration `name:"window" doc:"shortest part of a trial that counts" min:"100ms"`
+	Longest   parameter.Duration `name:"longest" doc:"longest load of one trial, warm-up included; default six windows and a fixed warm-up"`
+	Interval  parameter.Duration `name:"interval" doc:"length of the intervals of the series; default a 50th of the window, within 100ms and 1s" min:"1ms"`
+	Blocks    string             `name:"blocks" doc:"auto looks at planned numbers of blocks and stops when decided; a number fixes it"`
+	Looks     []string           `name:"looks" doc:"numbers of blocks at which auto looks"`
+	Precision parameter.Share    `name:"precision" doc:"half-width of the interval that is wanted; takes as many blocks as that needs, instead of looks"`
+	Time      parameter.Duration `name:"time" doc:"budget of time for the whole study"`
+	Disk      parameter.Bytes    `name:"disk" doc:"budget of disk space"`
+	Retries   int                `name:"retries" doc:"void trials that may be repeated, in all" min:"0" max:"1000"`
+}
+
+func defaultTiming() *timing {
+	return &timing{
+		Settle: parameter.Duration(time.Second), Warmup: auto, Window: parameter.Duration(10 * time.Second),
+		Blocks: auto, Looks: []string{"6", "9", "13", "18", "24"}, Retries: 3,
+	}
+}
+
+// mostBlocks is the largest number of blocks that a study may ask for.
+const mostBlocks = 100_000
+
+// defaultLongest lets a load that is not steady at once run six times as long as
+// the part that counts, on top of a fixed warm-up.
+func defaultLongest(m Measure) time.Duration { return max(m.Warmup, 0) + 6*m.Window }
+
+// defaultInterval cuts the shortest window into fifty, the fewest that MSER-5
+// takes, where that is neither too short for a worker to report nor too coarse.
+func defaultInterval(m Measure) time.Duration {
+	interval := min(max(m.Window/50, 100*time.Millisecond), time.Second)
+	return interval.Truncate(10 * time.Millisecond)
+}
+
+// measure reads how a trial runs. The node may be nil.
+func (r *reader) measure(n *yaml.Node) Measure {
+	t := defaultTiming()
+	given := r.settings(n, "measure", t)
+	if err := parameter.Decode(t, given); err != nil {
+		r.complain(n, "measure: %v", err) // each value was checked, so this is a gap in the checks
+	}
+	m := Measure{
+		Settle: time.Duration(t.Settle), Warmup: AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
+		Interval: time.Duration(t.Interval), Precision: float64(t.Precision), Time: time.Duration(t.Time), Disk: int64(t.Disk), Retries: t.Retries,
+	}
+	if t.Warmup != auto {
+		var d parameter.Duration
+		if err := d.UnmarshalText([]byte(t.Warmup)); err != nil {
+			r.complain(r.places["measure.warmup"], "warmup: %q is not auto or %v", t.Warmup, err)
+		}
+		m.Warmup = time.Duration(d)
+	}
+	if m.Longest == 0 {
+		m.Longest = defaultLongest(m)
+	}
+	if m.Interval == 0 {
+		m.Interval = defaultInterval(m)
+	}
+	r.blocks(t, &m)
+	r.consistent(m)
+	return m
+}
+
+// blocks reads the number of blocks and the looks.
+func (r *reader) blocks(t *timing, m *Measure) {
+	if t.Blocks != auto {
+		n, err := strconv.Atoi(t.Blocks)
+		if err != nil || n < 1 || n > mostBlocks {
+			r.complain(r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, mostBlocks)
+			n = 1
+		}
+		m.Blocks = n
+	}
+	last := 1
+	for _, text := range t.Looks {
+		n, err := strconv.Atoi(text)
+		if err != nil || n <= last || n > mostBlocks {
+			r.complain(r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks grow, such as [6, 9, 13]", text, last)
+			return
+		}
+		m.Looks = append(m.Looks, n)
+		last = n
+	}
+	if len(m.Looks) == 0 {
+		r.complain(r.places["measure.looks"], "looks: give at least one number of blocks, such as [6, 9, 13]")
+	}
+}
+
+// consistent refuses keys of measure that cannot hold together. It complains
+// only about what the study gives.
+func (r *reader) consistent(m Measure) {
+	at := func(name string) *yaml.Node { return r.places["measure."+name] }
+	if n := at("precision"); n != nil && m.Precision == 0 {
+		r.complain(n, "precision: 0%% is out of reach; give a half-width such as 1%%")
+	}
+	for _, name := range []string{"looks", "precision"} {
+		if n := at(name); n != nil && m.Blocks > 0 {
+			r.complain(n, "%s decides the number of blocks, and so does blocks: keep one", name)
+		}
+	}
+	if n := at("looks"); n != nil && at("precision") != nil {
+		r.complain(n, "looks decide the number of blocks, and so does precision: keep one")
+	}
+	if least := max(m.Warmup, 0) + m.Window; m.Longest < least {
+		n := at("longest") // given, since its default is longer
+		r.complain(n, "longest: %s has no room for a warm-up of %s and a window of %s", m.Longest, max(m.Warmup, 0), m.Window)
+	}
+	if n := at("interval"); n != nil && m.Interval > m.Window {
+		r.complain(n, "interval: %s is longer than the window of %s", m.Interval, m.Window)
+	}
+	if n := at("time"); n != nil && m.Time == 0 {
+		r.complain(n, "time: a budget of 0s allows no trial")
+	}
+}

@@ -1,0 +1,316 @@
+package study
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+)
+
+// Parse reads a study. The name of the file stands in its complaints; sets are
+// overrides in the form path=value, applied in their order:
+//
+//	measure.window=5s            any key
+//	workload.storage.depth=8     a setting of the workload or the platform
+//	storage.depth=8              the same, in short
+//	factors.storage.depth=[1,4]  the levels of a factor
+//	platform=sim                 another platform, with its defaults
+//
+// Its error is a *Mistake, or several in the order of the file, joined. Nothing
+// but the text is looked at: what a machine lacks is found out by package trial.
+func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) {
+	r := &reader{file: file, catalog: c, origin: map[*yaml.Node]string{}, places: map[string]*yaml.Node{}}
+	root := r.document(data)
+	if root == nil {
+		return nil, r.err()
+	}
+	for _, set := range sets {
+		r.override(root, set)
+	}
+	s := r.study(root)
+	if len(r.mistakes) == 0 {
+		r.loads(s)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// key is a key of a study file with what it means.
+type key struct{ name, doc string }
+
+func names(keys []key) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = k.name
+	}
+	return out
+}
+
+// topKeys are the keys of a study, in the order in which people write them.
+var topKeys = []key{
+	{"study", "name of the study; it names the results folder"},
+	{"question", "what is asked, in one sentence"},
+	{"platform", "where it runs: a name, or {NAME: {settings}}"},
+	{"workload", "what drives the system: a name, or {NAME: {settings}}"},
+	{"factors", "what is varied, each with its levels; the first level is the baseline"},
+	{"commands", "factors made of your own commands, used as command.NAME"},
+	{"load", "closed, or {rate: 5000/s} for operations offered at a rate"},
+	{"measure", "how a trial runs and how many there are"},
+	{"headline", "the metrics that decide, most important first; default the workload's first"},
+	{"margin", "smallest effect of interest; default 2%"},
+	{"goal", "what tune works towards: {most: METRIC} or {least: METRIC, floor: {METRIC: value}}"},
+	{"limits", "what run --gate holds you to: {METRIC: {max: value}} or {min: value}"},
+	{"published", "figures that somebody published, shown beside yours as context"},
+	{"seed", "of every random choice; default drawn and printed"},
+}
+
+// defaultMargin is the smallest effect of interest where a study names none.
+const defaultMargin = 0.02
+
+func (r *reader) study(root *yaml.Node) *Study {
+	top := r.table(root, "a study", names(topKeys))
+	for _, name := range []string{"study", "question", "platform", "workload"} {
+		if _, ok := top[name]; !ok {
+			r.complain(root, "the key %q is missing", name)
+		}
+	}
+	s := &Study{Margin: defaultMargin}
+	if e, ok := top["study"]; ok {
+		s.Name = r.name(e.value)
+	}
+	if e, ok := top["question"]; ok {
+		text, _ := r.scalar(e.value, "question")
+		s.Question = strings.Join(strings.Fields(text), " ")
+	}
+	r.platform(s, top)
+	kind := r.workload(s, top)
+	if e, ok := top["commands"]; ok {
+		s.Commands = r.commands(e.value)
+	}
+	if e, ok := top["factors"]; ok {
+		s.Factors = r.factors(e.value, s, kind)
+	}
+	if e, ok := top["load"]; ok {
+		r.load(e.value, s, kind)
+	}
+	s.Measure = r.measure(top["measure"].value)
+	if e, ok := top["margin"]; ok {
+		s.Margin = r.share(e.value, "margin")
+	}
+	if e, ok := top["seed"]; ok {
+		s.Seed = r.seed(e.value)
+	}
+	r.aims(s, top, kind)
+	return s
+}
+
+// name reads the name of a study, which becomes part of a folder's name.
+func (r *reader) name(n *yaml.Node) string {
+	text, ok := r.scalar(n, "study")
+	if ok && !plainName(text) {
+		r.complain(n, "study: %q cannot name a folder: use letters, digits, '-', '_' and '.', a letter or digit first, 64 at most", text)
+	}
+	return text
+}
+
+func plainName(text string) bool {
+	for i, c := range text {
+		plain := c < unicode.MaxASCII && (unicode.IsLetter(c) || unicode.IsDigit(c))
+		if !plain && (i == 0 || !strings.ContainsRune("-_.", c)) {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64
+}
+
+func (r *reader) seed(n *yaml.Node) *uint64 {
+	text, ok := r.scalar(n, "seed")
+	if !ok {
+		return nil
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		r.complain(n, "seed: %q is not a whole number from 0 to 2^64-1", text)
+		return nil
+	}
+	return &seed
+}
+
+func (r *reader) platform(s *Study, top map[string]entry) {
+	e, ok := top["platform"]
+	if !ok {
+		return
+	}
+	kinds := make([]string, len(r.catalog.Platforms))
+	for i, k := range r.catalog.Platforms {
+		kinds[i] = k.Name
+	}
+	name, settings := r.use(e.value, "platform", kinds)
+	i := slices.IndexFunc(r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == name })
+	if i < 0 {
+		return
+	}
+	s.Platform = Use{Kind: name, Settings: r.settings(settings, "platform."+name, r.catalog.Platforms[i].Defaults)}
+}
+
+// workload returns the kind that the study names, or nil.
+func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
+	e, ok := top["workload"]
+	if !ok {
+		return nil
+	}
+	kinds := make([]string, len(r.catalog.Workloads))
+	for i, k := range r.catalog.Workloads {
+		kinds[i] = k.Name
+	}
+	name, settings := r.use(e.value, "workload", kinds)
+	kind := r.catalog.workload(name)
+	if kind == nil {
+		return nil
+	}
+	r.places["workload"] = e.value
+	s.Workload = Use{Kind: name, Settings: r.settings(settings, "workload."+name, kind.Defaults)}
+	return kind
+}
+
+func (c *Catalog) workload(name string) *workload.Kind {
+	for i := range c.Workloads {
+		if c.Workloads[i].Name == name {
+			return &c.Workloads[i]
+		}
+	}
+	return nil
+}
+
+func (c *Catalog) factor(name string) *factor.Factor {
+	for i := range c.Factors {
+		if c.Factors[i].Name == name {
+			return &c.Factors[i]
+		}
+	}
+	return nil
+}
+
+// use reads NAME or {NAME: {settings}}. It returns "" after a complaint.
+func (r *reader) use(n *yaml.Node, what string, known []string) (name string, settings *yaml.Node) {
+	place := n
+	if n.Kind == yaml.MappingNode {
+		entries := r.entries(n, what)
+		if len(entries) == 0 {
+			r.complain(n, "%s names nothing; known: %s", what, strings.Join(known, ", "))
+			return "", nil
+		}
+		for _, e := range entries[1:] {
+			r.complain(e.key, "%s: a study has one, and %q is given already", what, entries[0].key.Value)
+		}
+		place, settings = entries[0].key, entries[0].value
+	}
+	name, ok := r.scalar(place, what)
+	if !ok {
+		return "", nil
+	}
+	if !slices.Contains(known, name) {
+		r.unknown(place, "unknown "+what, name, known)
+		return "", nil
+	}
+	return name, settings
+}
+
+// settings reads the settings of a kind in their canonical text.
+func (r *reader) settings(n *yaml.Node, path string, defaults any) parameter.Settings {
+	if n == nil || isEmpty(n) {
+		return nil
+	}
+	fields := parameter.Fields(defaults)
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.Name
+	}
+	out := parameter.Settings{}
+	table := r.table(n, path, known)
+	for _, f := range fields {
+		e, given := table[f.Name]
+		if !given {
+			continue
+		}
+		r.places[path+"."+f.Name] = e.value
+		if text, ok := r.value(e.value, f); ok {
+			out[f.Name] = text
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// value reads what a field can take, in canonical text.
+func (r *reader) value(n *yaml.Node, f parameter.Field) (string, bool) {
+	if f.Kind == parameter.KindList {
+		items, ok := r.list(n, f.Name)
+		if !ok {
+			return "", false
+		}
+		text := make([]string, 0, len(items))
+		for _, item := range items {
+			t, ok := r.scalar(item, f.Name)
+			if !ok {
+				return "", false
+			}
+			text = append(text, t)
+		}
+		return r.check(n, f, parameter.List(text))
+	}
+	text, ok := r.scalar(n, f.Name)
+	if !ok {
+		return "", false
+	}
+	return r.check(n, f, text)
+}
+
+func (r *reader) check(n *yaml.Node, f parameter.Field, text string) (string, bool) {
+	canonical, err := f.Check(text)
+	if err != nil {
+		r.complain(n, "%v", err)
+		return "", false
+	}
+	return canonical, true
+}
+
+// loads builds the load of every arm, or of every level where there are too
+// many arms: a workload refuses combinations that no setting alone can refuse.
+func (r *reader) loads(s *Study) {
+	kind := r.catalog.workload(s.Workload.Kind)
+	baseline := map[string]string{}
+	for _, f := range s.Factors {
+		baseline[f.FullName()] = f.Levels[0]
+	}
+	if _, err := kind.New(s.Settings(baseline)); err != nil {
+		r.complain(r.places["workload"], "workload.%s: %v", kind.Name, err)
+		return
+	}
+	for _, f := range s.Factors {
+		if f.Parameter == "" {
+			continue
+		}
+		for i, level := range f.Levels[1:] {
+			levels := map[string]string{}
+			for name, l := range baseline {
+				levels[name] = l
+			}
+			levels[f.FullName()] = level
+			if _, err := kind.New(s.Settings(levels)); err != nil {
+				r.complain(r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
+			}
+		}
+	}
+}

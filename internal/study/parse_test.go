@@ -1,0 +1,338 @@
+package study
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func defaultMeasure() Measure {
+	return Measure{
+		Settle: time.Second, Warmup: AutoWarmup, Window: 10 * time.Second, Longest: time.Minute,
+		Interval: 200 * time.Millisecond, Looks: []int{6, 9, 13, 18, 24}, Retries: 3,
+	}
+}
+
+func TestParseTheSmallestStudy(t *testing.T) {
+	want := &Study{
+		Name: "s", Question: "q?", Platform: Use{Kind: "local"}, Workload: Use{Kind: "storage"},
+		Measure: defaultMeasure(), Headline: []string{"iops"}, Margin: 0.02,
+	}
+	if d := cmp.Diff(want, parse(t, head)); d != "" {
+		t.Error(d)
+	}
+}
+
+const full = `
+study: queue-depth
+question: >
+  Does a second outstanding I/O per disk
+  raise random-write IOPS?
+platform: {sim: {capacity: 300/min, effects: ["sim.knob=on: +5%"]}}
+workload:
+  storage: {disks: 2, size: 1024KiB, block: 4096, spec: 4096_100_0, direct: true, targets: /srv/a, rate: 10/s}
+factors:
+  storage.threads: [01, 2]
+  host.scheduler:sda: [none, mq-deadline]
+  host.quota: [1.50]
+  host.governor: [performance, powersave]
+  command.turbo: [0, "1"]
+  label: [a, b]
+commands:
+  turbo: {read: cat /tmp/turbo, apply: 'echo {level} > /tmp/turbo'}
+load: closed
+measure: {warmup: 2s, window: 5s, longest: 20s, blocks: 9, settle: 0s, retries: 0, time: 1h, disk: 2GiB, interval: 250ms}
+headline: [iops, write.p99]
+margin: 1.5%
+goal: {least: p99, floor: {iops: 1000/s, throughput: 10MB/s}}
+limits: {p99: {max: 20ms}, errors: {max: 0/s}}
+published:
+  - {metric: iops, values: {1: 100, 2: 127.5}, change: +27.5%, note: a note}
+  - {metric: CPIO, unit: cycles, note: another}
+seed: 18446744073709551615
+`
+
+func TestParseEveryKey(t *testing.T) {
+	want := &Study{
+		Name: "queue-depth", Question: "Does a second outstanding I/O per disk raise random-write IOPS?",
+		Platform: Use{"sim", parameter.Settings{"capacity": "5/s", "effects": `["sim.knob=on: +5%"]`}},
+		Workload: Use{"storage", parameter.Settings{
+			"disks": "2", "size": "1MiB", "block": "4096", "spec": "4096_100_0", "direct": "true", "targets": `["/srv/a"]`, "rate": "10/s",
+		}},
+		Factors: []Factor{
+			{Name: "storage.threads", Levels: []string{"1", "2"}, Parameter: "threads"},
+			{Name: "host.scheduler", Target: "sda", Levels: []string{"none", "mq-deadline"}},
+			{Name: "host.quota", Levels: []string{"1.5"}},
+			{Name: "host.governor", Levels: []string{"performance", "powersave"}, Restart: true},
+			{Name: "command.turbo", Levels: []string{"0", "1"}},
+			{Name: "label", Levels: []string{"a", "b"}},
+		},
+		Commands: []Command{{Name: "turbo", Read: "cat /tmp/turbo", Apply: "echo {level} > /tmp/turbo"}},
+		Measure: Measure{
+			Warmup: 2 * time.Second, Window: 5 * time.Second, Longest: 20 * time.Second, Interval: 250 * time.Millisecond,
+			Blocks: 9, Looks: []int{6, 9, 13, 18, 24}, Time: time.Hour, Disk: 2 << 30,
+		},
+		Headline: []string{"iops", "write.p99"}, Margin: 0.015,
+		Goal: &Goal{Metric: "p99", Direction: measure.LowerIsBetter, Floor: []Limit{
+			{Metric: "iops", Min: ptr(1000.0)}, {Metric: "throughput", Min: ptr(1e7)},
+		}},
+		Limits: []Limit{{Metric: "p99", Max: ptr(0.02)}, {Metric: "errors", Max: ptr(0.0)}},
+		Published: []Figure{
+			{Metric: "iops", Unit: "1/s", Values: map[string]float64{"1": 100, "2": 127.5}, Change: ptr(0.275), Note: "a note"},
+			{Metric: "CPIO", Unit: "cycles", Note: "another"},
+		},
+		Seed: ptr(uint64(18446744073709551615)),
+	}
+	got := parse(t, full)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := new(Study)
+	if err := json.Unmarshal(text, again); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(got, again); d != "" {
+		t.Errorf("the stored study differs: %s", d)
+	}
+}
+
+func TestLoadRate(t *testing.T) {
+	s := parse(t, head+"load: {rate: 300/min}")
+	if s.Load.Rate != 5 || s.Workload.Settings["rate"] != "5/s" {
+		t.Errorf("load %+v, settings %v", s.Load, s.Workload.Settings)
+	}
+	// A closed load beside a rate of the workload is the workload's business.
+	s = parse(t, "study: s\nquestion: q?\nplatform: local\nworkload: {storage: {rate: 7/s}}\nload: closed")
+	if s.Load.Rate != 0 || s.Workload.Settings["rate"] != "7/s" {
+		t.Errorf("load %+v, settings %v", s.Load, s.Workload.Settings)
+	}
+}
+
+func TestDerivedDefaults(t *testing.T) {
+	for _, c := range []struct {
+		measure           string
+		longest, interval time.Duration
+	}{
+		{"{window: 1s}", 6 * time.Second, 100 * time.Millisecond},
+		{"{window: 7s}", 42 * time.Second, 140 * time.Millisecond},
+		{"{window: 10m}", time.Hour, time.Second},
+		{"{window: 10s, warmup: 30s}", 90 * time.Second, 200 * time.Millisecond},
+	} {
+		m := parse(t, head+"measure: "+c.measure).Measure
+		if m.Longest != c.longest || m.Interval != c.interval {
+			t.Errorf("%s: longest %s, interval %s; want %s, %s", c.measure, m.Longest, m.Interval, c.longest, c.interval)
+		}
+	}
+}
+
+func TestNullIsAName(t *testing.T) {
+	for _, text := range []string{"workload: null", "workload: {null: {}}", "workload:\n  null:"} {
+		s := parse(t, "study: s\nquestion: q\nplatform: local\n"+text)
+		if s.Workload.Kind != "null" || s.Headline[0] != "operations" {
+			t.Errorf("%s: got %+v", text, s)
+		}
+	}
+}
+
+func TestSettingsOfAnArm(t *testing.T) {
+	s := parse(t, full)
+	got := s.Settings(map[string]string{"storage.threads": "2", "host.quota": "1.5", "nowhere": "9"})
+	want := parameter.Settings{"threads": "2"}
+	for k, v := range s.Workload.Settings {
+		want[k] = v
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if s.Workload.Settings["threads"] != "" {
+		t.Error("the study was changed")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	m := parse(t, head).Metrics(testCatalog())
+	if m[0].Name != "iops" || m[len(m)-1].Name != "cpu.busy" {
+		t.Errorf("got %v", m)
+	}
+}
+
+// mistakes splits an error into its lines and makes sure that each is a *Mistake.
+func mistakes(t *testing.T, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	var lines []string
+	for _, e := range all {
+		m, ok := e.(*Mistake)
+		if !ok {
+			t.Fatalf("%T is no *Mistake: %v", e, e)
+		}
+		if m.Text == "" || strings.ContainsAny(m.Error(), "\n\r") || m.Line == 0 && !strings.HasPrefix(m.File, "--set ") {
+			t.Errorf("not a complaint of one line with a place: %q", m.Error())
+		}
+		lines = append(lines, m.Error())
+	}
+	return lines
+}
+
+func TestMistakes(t *testing.T) {
+	w := "study: s\nquestion: q?\nplatform: local\n" // line 4 is next
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "", "t.yaml:1:1: the file is empty; plimsoll new WORKLOAD writes a study to start from"},
+		{"comments", "# nothing\n", "t.yaml:1:1: the file is empty; plimsoll new WORKLOAD writes a study to start from"},
+		{"no mapping", "- a\n", `t.yaml:1:1: a study is a mapping of keys, such as "study: NAME", not a list`},
+		{"two documents", head + "---\nstudy: t\n", "t.yaml:5:1: a second document starts here; a file holds one study"},
+		{"no UTF-8", "study: s\nquestion: \xff\n", "t.yaml:2:11: this is not UTF-8 text"},
+		{"tab", "study: s\nmeasure:\n\twindow: 1s\n", "t.yaml:3:1: a tab cannot indent: use spaces"},
+		{"no YAML", "study: [a\n", "t.yaml:1:1: this is not YAML: did not find expected ',' or ']'"},
+		{"anchor", w + "workload: &a storage\n", "t.yaml:4:11: the anchor &a: anchors are not used in a study"},
+		{"alias", head + "headline: [&m iops]\nmargin: *m\n",
+			"t.yaml:5:12: the anchor &m: anchors are not used in a study\nt.yaml:6:9: the alias *m: aliases are not used in a study; write the value out"},
+		{"tag", head + "margin: !!str 2%\n", "t.yaml:5:9: the tag !!str: tags are not used in a study"},
+		{"keys missing", "study: s\n",
+			`t.yaml:1:1: the key "question" is missing` + "\n" + `t.yaml:1:1: the key "platform" is missing` + "\n" + `t.yaml:1:1: the key "workload" is missing`},
+		{"unknown key", head + "headlines: [iops]\n", `t.yaml:5:1: unknown key "headlines"; did you mean "headline"?`},
+		{"key twice", head + "margin: 1%\nmargin: 2%\n", `t.yaml:6:1: the key "margin" stands here a second time; it is given in line 5`},
+		{"key that is a list", head + "? [a]\n: b\n", "t.yaml:5:3: a key is one word, not a list"},
+		{"empty value", "study: s\nquestion:\nplatform: local\nworkload: storage\n", "t.yaml:2:10: question is empty"},
+		{"name", "study: a/b\nquestion: q\nplatform: local\nworkload: storage\n",
+			`t.yaml:1:8: study: "a/b" cannot name a folder: use letters, digits, '-', '_' and '.', a letter or digit first, 64 at most`},
+		{"platform", "study: s\nquestion: q\nplatform: locl\nworkload: storage\n", `t.yaml:3:11: unknown platform "locl"; did you mean "local"?`},
+		{"two platforms", "study: s\nquestion: q\nplatform: {local: {}, sim: {}}\nworkload: storage\n",
+			`t.yaml:3:23: platform: a study has one, and "local" is given already`},
+		{"workload", w + "workload: network\n", `t.yaml:4:11: unknown workload "network"; known: storage, null`},
+		{"setting", w + "workload: {storage: {thread: 1}}\n", `t.yaml:4:22: unknown key "thread"; did you mean "threads"?`},
+		{"unit", w + "workload: {storage: {size: 512}}\n", `t.yaml:4:28: size: "512" is not a size with its unit, like 4KiB`},
+		{"bound", w + "workload: {storage: {threads: 0}}\n", `t.yaml:4:31: threads: "0" is not at least 1`},
+		{"choice", w + "workload: {storage: {engine: aio}}\n", `t.yaml:4:30: engine: "aio" is not one of psync, libaio, io_uring`},
+		{"list for one value", w + "workload: {storage: {threads: [1, 2]}}\n", `t.yaml:4:31: threads is one value, not a list`},
+		{"combination", w + "workload: {storage: {depth: 2}}\n", `t.yaml:4:11: workload.storage: engine psync has depth 1, not 2; take libaio`},
+		{"factor", head + "factors: {storage.treads: [1]}\n", `t.yaml:5:11: unknown factor "storage.treads"; did you mean "storage.threads"?`},
+		{"machine factor", head + "factors: {host.schedule: [none]}\n", `t.yaml:5:11: unknown factor "host.schedule"; did you mean "host.scheduler"?`},
+		{"other workload", head + "factors: {null.x: [none]}\n", `t.yaml:5:11: factor "null.x": the workload of this study is storage, not null`},
+		{"target not taken", head + "factors: {host.quota:sda: [1]}\n", `t.yaml:5:11: factor host.quota takes no target, and "sda" is given`},
+		{"target missing", head + "factors: {'host.scheduler:': [none]}\n", `t.yaml:5:11: factor "host.scheduler:": no target stands after the colon`},
+		{"no level", head + "factors: {label: []}\n", `t.yaml:5:18: label has no level; give at least one`},
+		{"levels not a list", head + "factors: {label: a}\n", `t.yaml:5:18: label: levels are a list, such as [a, b], not "a"`},
+		{"level twice", head + "factors: {storage.size: [1024KiB, 1MiB]}\n", `t.yaml:5:35: storage.size: the level 1MiB is given twice`},
+		{"impossible level", head + "factors: {storage.threads: [1, 1000]}\n", `t.yaml:5:32: threads: "1000" is not at most 256`},
+		{"impossible level of a machine", head + "factors: {host.quota: [1, much]}\n", `t.yaml:5:27: host.quota: a quota is a number of CPUs, such as 1.5`},
+		{"level that fits no other setting", head + "factors: {storage.depth: [1, 4]}\n",
+			`t.yaml:5:30: storage.depth: level "4": engine psync has depth 1, not 4; take libaio`},
+		{"varied and set", w + "workload: {storage: {threads: 1}}\nfactors: {storage.threads: [1, 2]}\n",
+			`t.yaml:5:11: storage.threads is varied as a factor and set in the workload too: keep one`},
+		{"command unknown", head + "factors: {command.turb: [a]}\ncommands: {turbo: {read: a, apply: b}}\n", `t.yaml:5:11: commands has no "turb"; did you mean "turbo"?`},
+		{"command half", head + "commands: {turbo: {reed: a, apply: b}}\n",
+			`t.yaml:5:12: commands.turbo: the key "read" is missing` + "\n" + `t.yaml:5:20: unknown key "reed"; did you mean "read"?`},
+		{"load", head + "load: open\n", `t.yaml:5:7: unknown load "open"; known: closed, {rate: 5000/s}`},
+		{"ramp", head + "load: {ramp: {from: 1/s}}\n", `t.yaml:5:8: load: ramp is not built yet; use closed, or {rate: 5000/s}`},
+		{"peak", head + "load: {peak: {within: {p99: 20ms}}}\n", `t.yaml:5:8: load: peak is not built yet; use closed, or {rate: 5000/s}`},
+		{"rate without unit", head + "load: {rate: 5000}\n", `t.yaml:5:14: load.rate: "5000" is not a rate, like 5000/s`},
+		{"rate twice", w + "workload: {storage: {rate: 1/s}}\nload: {rate: 2/s}\n", `t.yaml:5:8: load: the rate is given twice: here and as workload.storage.rate, 1/s`},
+		{"rate varied", head + "factors: {storage.rate: [1/s, 2/s]}\nload: {rate: 2/s}\n", `t.yaml:6:8: load: the rate is given here and varied as storage.rate: keep one`},
+		{"rate of a workload without", w + "workload: null\nload: {rate: 2/s}\n", `t.yaml:5:8: load: the workload null offers no rate; use closed`},
+		{"window", head + "measure: {window: 10}\n", `t.yaml:5:19: window: "10" is not a time with its unit, like 10s or 250ms`},
+		{"window too short", head + "measure: {window: 1ms}\n", `t.yaml:5:19: window: "1ms" is not at least 100ms`},
+		{"warm-up", head + "measure: {warmup: often}\n", `t.yaml:5:19: warmup: "often" is not auto or a time with its unit, like 10s or 250ms`},
+		{"longest", head + "measure: {longest: 5s}\n", `t.yaml:5:20: longest: 5s has no room for a warm-up of 0s and a window of 10s`},
+		{"interval", head + "measure: {window: 1s, interval: 2s}\n", `t.yaml:5:33: interval: 2s is longer than the window of 1s`},
+		{"blocks", head + "measure: {blocks: many}\n", `t.yaml:5:19: blocks: "many" is not auto or a number from 1 to 100000`},
+		{"looks", head + "measure: {looks: [6, 6]}\n", `t.yaml:5:18: looks: "6" is not a number of blocks above 6; looks grow, such as [6, 9, 13]`},
+		{"no looks", head + "measure: {looks: []}\n", `t.yaml:5:18: looks: give at least one number of blocks, such as [6, 9, 13]`},
+		{"looks and blocks", head + "measure: {looks: [6, 9], blocks: 9}\n", `t.yaml:5:18: looks decides the number of blocks, and so does blocks: keep one`},
+		{"precision zero", head + "measure: {precision: 0%}\n", `t.yaml:5:22: precision: 0% is out of reach; give a half-width such as 1%`},
+		{"retries", head + "measure: {retries: -1}\n", `t.yaml:5:20: retries: "-1" is not at least 0`},
+		{"headline", head + "headline: [iop]\n", `t.yaml:5:12: the workload does not measure "iop"; did you mean "iops"?`},
+		{"headline twice", head + "headline: [iops, iops]\n", `t.yaml:5:18: headline: iops is named twice`},
+		{"headline empty", head + "headline: []\n", `t.yaml:5:11: headline names no metric; leave it out for the workload's first`},
+		{"margin", head + "margin: 0.02\n", `t.yaml:5:9: margin: "0.02" is not a percentage from 0% to 100%, like 70%`},
+		{"goal", head + "goal: {most: iops, least: p99}\n", `t.yaml:5:7: goal: give one of most and least, such as {most: iops}`},
+		{"floor", head + "goal: {least: p99, floor: {iops: 1000}}\n", `t.yaml:5:34: iops: "1000" is not a rate, like 5000/s`},
+		{"limit", head + "limits: {p99: {max: 20}}\n", `t.yaml:5:21: p99: "20" is not a time with its unit, like 10s or 250ms`},
+		{"limit without bound", head + "limits: {p99: {}}\n", `t.yaml:5:10: limits.p99: give a min or a max`},
+		{"limit upside down", head + "limits: {p99: {min: 2s, max: 1s}}\n", `t.yaml:5:10: limits.p99: the min lies above the max`},
+		{"published", head + "published: [{metric: CPIO, note: n}]\n", `t.yaml:5:22: published[1]: the workload does not measure "CPIO"; to keep the figure give its unit`},
+		{"published note", head + "published: [{metric: iops}]\n", `t.yaml:5:13: published[1]: the key "note" is missing`},
+		{"published number", head + "published: [{metric: iops, note: n, change: up}]\n", `t.yaml:5:45: change: "up" is not a number or a percentage`},
+		{"seed", head + "seed: -1\n", `t.yaml:5:7: seed: "-1" is not a whole number from 0 to 2^64-1`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("t.yaml", []byte(c.text), testCatalog(), nil)
+			got := strings.Join(mistakes(t, err), "\n")
+			if got != c.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// One mistake must hide no other, and cause none.
+func TestAllMistakesAtOnce(t *testing.T) {
+	text := `study: s
+question: q
+platform: {sim: {capasity: 1/s, noise: 5}}
+workload: {storge: {threads: 1}}
+factors:
+  storage.threads: [1, 2]
+  host.schedulr: [none]
+measure: {window: 10, blocks: few}
+headline: [iops]
+margin: 2
+sed: 1
+`
+	_, err := Parse("t.yaml", []byte(text), testCatalog(), []string{"measure.settle=5", "colour=red"})
+	want := []string{
+		`t.yaml:3:18: unknown key "capasity"; did you mean "capacity"?`,
+		`t.yaml:3:40: noise: "5" is not a percentage from 0% to 100%, like 70%`,
+		`t.yaml:4:12: unknown workload "storge"; did you mean "storage"?`,
+		`t.yaml:7:3: unknown factor "host.schedulr"; did you mean "host.scheduler"?`,
+		`t.yaml:8:19: window: "10" is not a time with its unit, like 10s or 250ms`,
+		`t.yaml:8:31: blocks: "few" is not auto or a number from 1 to 100000`,
+		`t.yaml:10:9: margin: "2" is not a percentage from 0% to 100%, like 70%`,
+		`t.yaml:11:1: unknown key "sed"; did you mean "seed"?`,
+		`--set colour: unknown key "colour"; known: study, question, platform, workload, factors, commands, load, measure, headline, margin, goal, limits, published, seed`,
+		`--set measure.settle: settle: "5" is not a time with its unit, like 10s or 250ms`,
+	}
+	if d := cmp.Diff(want, mistakes(t, err)); d != "" {
+		t.Error(d)
+	}
+}
+
+// A file that would grow without bound when read is refused, and quickly.
+func TestAliasBomb(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x]\n")
+	for i := 1; i < 30; i++ {
+		n := string(rune('a'+i-1)) + "1"
+		last := "a0"
+		if i > 1 {
+			last = string(rune('a'+i-2)) + "1"
+		}
+		b.WriteString(n + ": &" + n + " [*" + last + strings.Repeat(", *"+last, 8) + "]\n")
+	}
+	start := time.Now()
+	_, err := Parse("t.yaml", []byte(b.String()), testCatalog(), nil)
+	if err == nil || time.Since(start) > 5*time.Second {
+		t.Errorf("took %s, got %v", time.Since(start), err)
+	}
+	if _, err = Parse("t.yaml", []byte(strings.Repeat("[", 2<<20)), testCatalog(), nil); err == nil {
+		t.Error("a file of 2 MiB was read")
+	}
+}

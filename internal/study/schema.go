@@ -1,0 +1,322 @@
+package study
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+// schema is one JSON Schema, by keyword.
+type schema = map[string]any
+
+// Schema returns the JSON Schema (2020-12) of a study file, generated from the
+// catalog, for editors. Parse is stricter: what depends on two keys at once, or
+// on the bounds of a quantity, no schema says.
+func Schema(c *Catalog) ([]byte, error) {
+	properties := schema{
+		"study":     schema{"type": "string", "pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`, "maxLength": 64},
+		"question":  schema{"type": "string", "pattern": `\S`},
+		"platform":  useSchema(platformUses(c)),
+		"workload":  useSchema(workloadUses(c)),
+		"factors":   factorsSchema(c),
+		"commands":  commandsSchema(),
+		"load":      loadSchema(),
+		"measure":   measureSchema(),
+		"headline":  headlineSchema(c),
+		"margin":    fieldSchema(parameter.Field{Kind: parameter.KindShare}),
+		"goal":      goalSchema(c),
+		"limits":    limitsSchema(c),
+		"published": publishedSchema(),
+		"seed":      schema{"type": "integer", "minimum": 0},
+	}
+	for _, k := range topKeys {
+		describe(properties[k.name].(schema), k.doc)
+	}
+	root := object(properties, "study", "question", "platform", "workload")
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "plimsoll study"
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode JSON Schema: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+func describe(s schema, doc string) schema {
+	if doc != "" {
+		s["description"] = doc
+	}
+	return s
+}
+
+// object is a mapping with known keys only.
+func object(properties schema, required ...string) schema {
+	s := schema{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+// named is a kind of platform or workload as a study uses it.
+type named struct {
+	name, doc string
+	defaults  any
+}
+
+func platformUses(c *Catalog) (out []named) {
+	for _, k := range c.Platforms {
+		out = append(out, named{k.Name, k.Doc, k.Defaults})
+	}
+	return out
+}
+
+func workloadUses(c *Catalog) (out []named) {
+	for _, k := range c.Workloads {
+		out = append(out, named{k.Name, k.Doc, k.Defaults})
+	}
+	return out
+}
+
+// useSchema is NAME or {NAME: {settings}}. YAML reads the bare name null as
+// nothing, so that a kind of that name brings the type null along.
+func useSchema(uses []named) schema {
+	properties, bare := schema{}, []any{}
+	for _, u := range uses {
+		bare = append(bare, u.name)
+		if u.name == "null" {
+			bare = append(bare, nil)
+		}
+		settings := schema{}
+		for _, f := range parameter.Fields(u.defaults) {
+			settings[f.Name] = describe(fieldSchema(f), fieldDoc(f))
+		}
+		s := object(settings)
+		s["type"] = []string{"object", "null"}
+		properties[u.name] = describe(s, u.doc)
+	}
+	mapping := object(properties)
+	mapping["minProperties"], mapping["maxProperties"] = 1, 1
+	return schema{"anyOf": []any{schema{"enum": bare}, mapping}}
+}
+
+// fieldDoc says what a field means, with its default.
+func fieldDoc(f parameter.Field) string {
+	switch {
+	case f.Default == "" || f.Default == "[]":
+		return f.Doc
+	case f.Doc == "":
+		return "default " + f.Default
+	}
+	return f.Doc + "; default " + f.Default
+}
+
+const (
+	decimal  = `[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?`
+	duration = `^([0-9]*\.?[0-9]+(ns|us|µs|μs|ms|s|m|h))+$|^0$`
+)
+
+// patterns of the quantities, in the notation that package parameter reads.
+var patterns = map[parameter.Kind]string{
+	parameter.KindBytes:    `^` + decimal + ` *(B|[kKMGT]B|[KMGT]iB)$`,
+	parameter.KindShare:    `^` + decimal + ` *%$`,
+	parameter.KindRate:     `^` + decimal + ` *(/s|/min|/h)$`,
+	parameter.KindDuration: duration,
+}
+
+// fieldSchema is what a field can take. A text that looks like a number is a
+// number to an editor, so that texts may be numbers too.
+func fieldSchema(f parameter.Field) schema {
+	if f.Choices != nil {
+		return choiceSchema(f.Choices)
+	}
+	switch f.Kind {
+	case parameter.KindInteger, parameter.KindNumber:
+		s := schema{"type": string(f.Kind)}
+		for keyword, limit := range map[string]string{"minimum": f.Min, "maximum": f.Max} {
+			if v, err := strconv.ParseFloat(limit, 64); err == nil {
+				s[keyword] = v
+			}
+		}
+		return s
+	case parameter.KindSwitch:
+		return schema{"type": "boolean"}
+	case parameter.KindText:
+		return plainSchema()
+	case parameter.KindList:
+		return schema{"anyOf": []any{plainSchema(), schema{"type": "array", "items": plainSchema()}}}
+	}
+	types := []string{"string"}
+	if f.Kind == parameter.KindDuration {
+		return schema{"anyOf": []any{schema{"type": types, "pattern": patterns[f.Kind]}, schema{"const": 0}}}
+	}
+	return schema{"type": types, "pattern": patterns[f.Kind]}
+}
+
+func plainSchema() schema { return schema{"type": []string{"string", "number", "boolean"}} }
+
+// choiceSchema lists texts, and beside them what an editor makes of those that
+// look like something else.
+func choiceSchema(choices []string) schema {
+	all := []any{}
+	for _, c := range choices {
+		all = append(all, c)
+		switch v, err := strconv.ParseFloat(c, 64); {
+		case err == nil:
+			all = append(all, v)
+		case c == "true" || c == "false":
+			all = append(all, c == "true")
+		case c == "null":
+			all = append(all, nil)
+		}
+	}
+	return schema{"enum": all}
+}
+
+func levelsSchema(item schema) schema {
+	return schema{"type": "array", "items": item, "minItems": 1, "maxItems": mostLevels, "uniqueItems": true}
+}
+
+func factorsSchema(c *Catalog) schema {
+	properties, matching := schema{}, schema{}
+	for _, k := range c.Workloads {
+		for _, f := range parameter.Fields(k.Defaults) {
+			properties[k.Name+"."+f.Name] = describe(levelsSchema(fieldSchema(f)), f.Doc)
+		}
+	}
+	for _, f := range c.Factors {
+		s := describe(levelsSchema(plainSchema()), f.Doc)
+		if len(f.Example) > 0 {
+			s["examples"] = []any{f.Example}
+		}
+		properties[f.Name] = s
+		if f.Target != "" {
+			matching["^"+regexp.QuoteMeta(f.Name)+":.+$"] = s
+		}
+	}
+	properties[Label] = describe(levelsSchema(plainSchema()), "changes nothing; its levels are names")
+	matching["^"+regexp.QuoteMeta(CommandPrefix)+".+$"] = describe(levelsSchema(plainSchema()), "what your own commands set")
+	s := object(properties)
+	s["type"] = []string{"object", "null"}
+	s["patternProperties"] = matching
+	return s
+}
+
+func commandsSchema() schema {
+	properties := schema{}
+	for _, k := range commandKeys {
+		properties[k.name] = schema{"type": "string", "description": k.doc}
+	}
+	return schema{
+		"type": []string{"object", "null"}, "additionalProperties": object(properties, "read", "apply"),
+		"propertyNames": schema{"pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`},
+	}
+}
+
+func loadSchema() schema {
+	rate := object(schema{"rate": fieldSchema(parameter.Field{Kind: parameter.KindRate})})
+	return schema{"anyOf": []any{schema{"const": "closed"}, rate, schema{"type": "null"}}}
+}
+
+func measureSchema() schema {
+	properties := schema{}
+	for _, f := range parameter.Fields(defaultTiming()) {
+		properties[f.Name] = describe(fieldSchema(f), fieldDoc(f))
+	}
+	for name, other := range map[string]schema{
+		"warmup": {"type": "string", "pattern": duration},
+		"blocks": {"type": "integer", "minimum": 1, "maximum": mostBlocks},
+	} {
+		properties[name] = schema{"anyOf": []any{schema{"const": auto}, other}, "description": properties[name].(schema)["description"]}
+	}
+	looks := schema{"type": "integer", "minimum": 2, "maximum": mostBlocks}
+	properties["looks"] = schema{
+		"type": "array", "items": looks, "minItems": 1, "uniqueItems": true, "description": properties["looks"].(schema)["description"],
+	}
+	s := object(properties)
+	s["type"] = []string{"object", "null"}
+	return s
+}
+
+// metrics returns the metrics of all workloads, each name once.
+func metrics(c *Catalog) []measure.Metric {
+	var out []measure.Metric
+	seen := map[string]bool{}
+	for _, k := range c.Workloads {
+		for _, m := range k.Metrics {
+			if !seen[m.Name] {
+				seen[m.Name] = true
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+func metricName(c *Catalog) schema {
+	list := []any{}
+	for _, m := range metrics(c) {
+		list = append(list, m.Name)
+	}
+	return schema{"enum": list}
+}
+
+func headlineSchema(c *Catalog) schema {
+	return schema{"anyOf": []any{
+		metricName(c), schema{"type": "array", "items": metricName(c), "minItems": 1, "uniqueItems": true},
+	}}
+}
+
+// amountSchema is a value of a metric, in the notation of its unit.
+func amountSchema(m measure.Metric) schema {
+	kind, ok := map[string]parameter.Kind{"s": parameter.KindDuration, "B": parameter.KindBytes, "1/s": parameter.KindRate}[m.Unit]
+	switch {
+	case ok:
+		return fieldSchema(parameter.Field{Kind: kind})
+	case m.Unit == "B/s":
+		return schema{"type": "string", "pattern": strings.TrimSuffix(patterns[parameter.KindBytes], "$") + "/s$"}
+	}
+	return numberSchema()
+}
+
+func numberSchema() schema {
+	return schema{"anyOf": []any{schema{"type": "number"}, schema{"type": "string", "pattern": `^[-+]?` + decimal + ` *%?$`}}}
+}
+
+func goalSchema(c *Catalog) schema {
+	floor := schema{}
+	for _, m := range metrics(c) {
+		floor[m.Name] = describe(amountSchema(m), m.Doc)
+	}
+	s := object(schema{"most": metricName(c), "least": metricName(c), "floor": object(floor)})
+	s["oneOf"] = []any{schema{"required": []string{"most"}}, schema{"required": []string{"least"}}}
+	return s
+}
+
+func limitsSchema(c *Catalog) schema {
+	properties := schema{}
+	for _, m := range metrics(c) {
+		bounds := object(schema{"min": amountSchema(m), "max": amountSchema(m)})
+		bounds["minProperties"] = 1
+		properties[m.Name] = describe(bounds, m.Doc)
+	}
+	s := object(properties)
+	s["type"] = []string{"object", "null"}
+	return s
+}
+
+func publishedSchema() schema {
+	properties := schema{
+		"metric": schema{"type": "string"}, "unit": plainSchema(), "note": schema{"type": "string"}, "change": numberSchema(),
+		"values": schema{"type": "object", "additionalProperties": numberSchema()},
+	}
+	for _, k := range publishedKeys {
+		describe(properties[k.name].(schema), k.doc)
+	}
+	return schema{"type": []string{"array", "null"}, "items": object(properties, "metric", "note")}
+}

@@ -1,0 +1,37 @@
+package study
+
+import (
+	"maps"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+// Settings returns the settings of the workload in an arm: those of the study,
+// and over them the levels, by full name of the factor, of the factors that
+// vary a setting. Levels of other factors and missing ones change nothing.
+func (s *Study) Settings(levels map[string]string) parameter.Settings {
+	out := parameter.Settings{}
+	maps.Copy(out, s.Workload.Settings)
+	for _, f := range s.Factors {
+		if level, ok := levels[f.FullName()]; ok && f.Parameter != "" {
+			out[f.Parameter] = level
+		}
+	}
+	return out
+}
+
+// Metrics lists what the records of the study may hold: the metrics of its
+// workload, and after them the counters of every source in the catalog.
+func (s *Study) Metrics(c *Catalog) []measure.Metric {
+	var out []measure.Metric
+	if kind := c.workload(s.Workload.Kind); kind != nil {
+		out = append(out, kind.Metrics...)
+	}
+	for _, source := range c.Sources {
+		for _, counter := range source.Counters {
+			out = append(out, counter.Metric)
+		}
+	}
+	return out
+}

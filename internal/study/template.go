@@ -1,0 +1,191 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+// templatePlatform is where a new study runs.
+const templatePlatform = "local"
+
+// Template writes a commented study for a workload, with every setting, what it
+// means and its default. It is a valid study as it is: one arm with defaults.
+func Template(c *Catalog, name string) ([]byte, error) {
+	kind := c.workload(name)
+	if kind == nil {
+		known := make([]string, len(c.Workloads))
+		for i, k := range c.Workloads {
+			known[i] = k.Name
+		}
+		if near := parameter.Nearest(name, known); near != "" {
+			return nil, fmt.Errorf("there is no workload %q; did you mean %q?", name, near)
+		}
+		return nil, fmt.Errorf("there is no workload %q; known: %s", name, strings.Join(known, ", "))
+	}
+	t := &template{}
+	t.line("# A study: one question. plimsoll validate checks it, plimsoll plan says what it would do,")
+	t.line("# plimsoll run runs it. Lines that begin with # are comments; units are part of a value.")
+	t.line("study: my-%s", name)
+	t.line("question: What does this machine carry?")
+	t.line("")
+	t.line("platform: %s", platformOf(c))
+	fields := parameter.Fields(kind.Defaults)
+	if first, _, _ := strings.Cut(kind.Doc, "\n"); first != "" {
+		t.line("\n# %s", first)
+	}
+	if len(fields) == 0 {
+		t.line("workload: %s", name)
+	} else {
+		t.line("workload:\n  %s:", name)
+		if !t.fields("    ", fields) {
+			t.line("    {}")
+		}
+	}
+	t.factors(c, name, fields)
+	t.measure()
+	t.aims(kind.Metrics)
+	return t.text.Bytes(), nil
+}
+
+func platformOf(c *Catalog) string {
+	for _, k := range c.Platforms {
+		if k.Name == templatePlatform {
+			return k.Name
+		}
+	}
+	if len(c.Platforms) > 0 {
+		return c.Platforms[0].Name
+	}
+	return templatePlatform
+}
+
+// template is the text under way.
+type template struct{ text bytes.Buffer }
+
+func (t *template) line(format string, args ...any) { fmt.Fprintf(&t.text, format+"\n", args...) }
+
+// fields writes each field with its default. One without a default is a comment;
+// it says whether there was any other.
+func (t *template) fields(indent string, fields []parameter.Field) (given bool) {
+	for _, f := range fields {
+		value, mark := f.Default, ""
+		switch {
+		case f.Kind == parameter.KindList && value == "[]", value == "":
+			value, mark = "", "# "
+		case f.Kind != parameter.KindList:
+			value = plain(value)
+		}
+		given = given || mark == ""
+		t.line("%-36s # %s", strings.TrimRight(indent+mark+f.Name+": "+value, " "), about(f))
+	}
+	return given
+}
+
+// about says what a field means and what it takes.
+func about(f parameter.Field) string {
+	takes := string(f.Kind)
+	switch {
+	case f.Choices != nil:
+		takes = strings.Join(f.Choices, ", ")
+	case f.Min != "" && f.Max != "":
+		takes += " from " + f.Min + " to " + f.Max
+	case f.Min != "":
+		takes += ", at least " + f.Min
+	case f.Max != "":
+		takes += ", at most " + f.Max
+	}
+	if f.Doc == "" {
+		return takes
+	}
+	return strings.ReplaceAll(f.Doc, "\n", " ") + " (" + takes + ")"
+}
+
+var safePlain = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9_./%+-]*$`)
+
+// plain writes a scalar, in quotes where YAML would read more into it.
+func plain(text string) string {
+	if safePlain.MatchString(text) {
+		return text
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(quoted)
+}
+
+func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
+	t.line("\n# What is varied, each with its levels; the first level is the baseline. A setting that")
+	t.line("# is varied must not be set above.")
+	t.line("# factors:")
+	for _, f := range fields {
+		if f.Kind == parameter.KindInteger && f.Default != "" {
+			t.line("#   %s.%s: [%s, ...]", name, f.Name, f.Default)
+			break
+		}
+	}
+	for _, f := range c.Factors {
+		if len(f.Example) > 0 {
+			target := ""
+			if f.Target != "" {
+				words := strings.Fields(f.Target)
+				target = "   # or " + f.Name + ":" + strings.ToUpper(words[len(words)-1])
+			}
+			t.line("#   %s: [%s]%s", f.Name, strings.Join(f.Example, ", "), target)
+		}
+	}
+	t.line("#   %s: [a, b]                 # changes nothing: how often is there a difference where there is none?", Label)
+	t.line("\n# Factors made of your own commands, used as command.NAME.")
+	t.line("# commands:")
+	t.line("#   NAME: {read: ..., apply: \"... {level}\", restore: ...}")
+}
+
+func (t *template) measure() {
+	t.line("\nload: closed                           # or {rate: 5000/s}")
+	t.line("\nmeasure:")
+	for _, f := range parameter.Fields(defaultTiming()) {
+		switch {
+		case f.Name == "looks": // a comment, since they exclude a number of blocks
+			t.line("%-36s # %s", "  # looks: [6, 9, 13, 18, 24]", f.Doc)
+		case f.Kind == parameter.KindShare || f.Kind == parameter.KindBytes || f.Default == "": // zero stands for none
+			t.line("%-36s # %s", "  # "+f.Name+":", f.Doc)
+		default:
+			t.line("%-36s # %s", "  "+f.Name+": "+f.Default, f.Doc)
+		}
+	}
+}
+
+func (t *template) aims(metrics []measure.Metric) {
+	if len(metrics) == 0 {
+		return
+	}
+	first := metrics[0]
+	t.line("\nheadline: [%s]%s # the metrics that decide; known:", first.Name, strings.Repeat(" ", max(0, 25-len(first.Name))))
+	for _, m := range metrics {
+		t.line("#   %-17s %s", m.Name, m.Doc)
+	}
+	t.line("margin: 2%%                             # smallest effect of interest")
+	t.line("\n# What plimsoll tune works towards, and what plimsoll run --gate holds you to.")
+	most, least := "", ""
+	for _, m := range metrics {
+		if most == "" && m.Better == measure.HigherIsBetter {
+			most = m.Name
+		}
+		if least == "" && m.Better == measure.LowerIsBetter && m.Unit == "s" {
+			least = m.Name
+		}
+	}
+	if most != "" {
+		t.line("# goal: {most: %s}", most)
+	}
+	if least != "" {
+		t.line("# limits: {%s: {max: 20ms}}", least)
+	}
+	t.line("\n# seed: 1                              # of every random choice; drawn and printed when not given")
+}
