@@ -1,0 +1,275 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+)
+
+// Bench runs one study in one results folder.
+type Bench struct {
+	Study    *study.Study
+	Plan     *plan.Plan
+	Catalog  *study.Catalog
+	Platform platform.Platform
+	Dir      string      // results folder; made where it is missing
+	Scratch  string      // scratch folder of the workload on the machine
+	Version  string      // of plimsoll
+	Report   func(Event) // told how the run goes; nil for silence. It must not block.
+
+	// step is called by tests at each point between which a crash makes a
+	// difference, with its name.
+	step func(string)
+}
+
+// tidy is how long putting back and cleaning may take after an interrupt.
+const tidy = 30 * time.Second
+
+// Run runs the study to its end. Where the folder holds the journal of the same
+// study and seed it goes on with the first trial that did not end: no trial
+// that ended is lost or run again. Whatever ends it, an error or a cancelled
+// context included, settings of the machine are put back before it returns.
+//
+// A trial that meets trouble is void with its cause and the study goes on. Errors
+// are for what stops a study: a mistake in it, a machine that lacks something
+// (both before anything was touched), a load that cannot be prepared, a results
+// folder that cannot be written or was damaged, and an interrupt.
+func (b *Bench) Run(ctx context.Context) (err error) {
+	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
+		return fmt.Errorf("make results folder: %w", err)
+	}
+	unlock, err := lock(b.Dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	j, err := openJournal(b.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	s, err := b.session(j)
+	if err != nil {
+		return err
+	}
+	if n := len(j.entries); n > 0 && j.entries[n-1].Kind == KindEnd {
+		return nil
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	err = s.trials(ctx)
+	return s.finish(ctx, err)
+}
+
+// session is one go at running a study.
+type session struct {
+	*Bench
+	*workbench
+	journal  *journal
+	results  *measure.Results
+	kind     workload.Kind
+	settings []*setting // of the machine, in the order of the study
+	course   *plan.Course
+	blocks   int              // that it may need
+	rest     int              // trials that it may still need
+	records  []measure.Record // that ended, in order
+	reporter *reporter
+	sim      platform.Simulator // nil on real machines
+	began    time.Time
+	before   int           // trials that ended in sessions before this one
+	earlier  time.Duration // that they took
+	why      string        // the run ended
+}
+
+func (b *Bench) session(j *journal) (*session, error) {
+	s := &session{
+		Bench:     b,
+		workbench: &workbench{machine: b.Platform.Machine(), catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch},
+		journal:   j, results: measure.OpenResults(b.Dir), began: time.Now(),
+	}
+	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left}
+	s.sim, _ = b.Platform.(platform.Simulator)
+	if b.step == nil {
+		b.step = func(string) {}
+	}
+	j.step = b.step
+	i := slices.IndexFunc(b.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == b.Study.Workload.Kind })
+	if i < 0 {
+		return nil, fmt.Errorf("workload %s: this plimsoll does not have it", b.Study.Workload.Kind)
+	}
+	s.kind = b.Catalog.Workloads[i]
+	for _, f := range b.Study.Factors {
+		if f.Parameter != "" || f.Name == LabelFactor {
+			continue
+		}
+		setting, err := s.setting(f.Name, f.Target)
+		if err != nil {
+			return nil, err
+		}
+		s.settings = append(s.settings, setting)
+	}
+	return s, nil
+}
+
+// start makes sure that the study can run, and writes what resume and restore
+// need before anything is touched.
+func (s *session) start(ctx context.Context) error {
+	if err := writable(s.Dir); err != nil {
+		return err
+	}
+	hash, err := StudyHash(s.Study)
+	if err != nil {
+		return err
+	}
+	if old := begun(s.journal.entries); old != nil {
+		if err := s.same(old, hash); err != nil {
+			return err
+		}
+		if err := s.resume(ctx); err != nil {
+			return err
+		}
+		if err := s.checkSettings(ctx); err != nil {
+			return err
+		}
+	} else if _, err := s.check(ctx); err != nil {
+		return err
+	}
+	if err := noteUnfinished(s.Dir); err != nil {
+		s.reporter.say(PhasePrepare, 0, fmt.Sprintf("plimsoll restore will need the name of the results folder: %v", err))
+	}
+	if len(s.journal.entries) == 0 {
+		return s.journal.append(Entry{Kind: KindBegin, Begin: &Begin{
+			Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
+			Workload: s.kind.Name, Scratch: s.scratch, Commands: s.Study.Commands,
+		}})
+	}
+	return nil
+}
+
+// StudyHash identifies a study: the SHA-256 of its JSON form.
+func StudyHash(s *study.Study) (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("hash study: %w", err)
+	}
+	return measure.Checksum(text), nil
+}
+
+func (s *session) same(old *Begin, hash string) error {
+	switch {
+	case old.Study != hash:
+		return fmt.Errorf("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)
+	case old.Seed != s.Plan.Seed:
+		return fmt.Errorf("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)
+	case old.Scratch != s.scratch:
+		return fmt.Errorf("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.scratch)
+	}
+	return nil
+}
+
+// resume puts back what a dead session left, so that this one finds each
+// setting at its former level, and reads the trials that ended.
+func (s *session) resume(ctx context.Context) error {
+	r := s.restorer()
+	r.settings(ctx)
+	for _, line := range r.done {
+		s.reporter.say(PhaseRestore, 0, line)
+	}
+	if err := errors.Join(r.errs...); err != nil {
+		return fmt.Errorf("put back what the run left before: %w", err)
+	}
+	for _, e := range s.journal.entries {
+		if e.Kind != KindTrialEnded {
+			continue
+		}
+		if e.Trial != len(s.records)+1 {
+			return fmt.Errorf("%s: trial %d ended after trial %d: the journal was changed", s.Dir, e.Trial, len(s.records))
+		}
+		record, err := s.results.Record(e.Trial, e.Record)
+		if err != nil {
+			return fmt.Errorf("trial %d ended, but its record cannot be used: %w", e.Trial, err)
+		}
+		s.records = append(s.records, *record)
+		s.earlier += record.End.Sub(record.Start)
+	}
+	s.before = len(s.records)
+	return nil
+}
+
+func (s *session) restorer() *restorer {
+	return &restorer{workbench: s.workbench, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name}
+}
+
+// trials runs trial after trial until the plan has no more.
+func (s *session) trials(ctx context.Context) error {
+	s.course = s.Plan.Replay(s.records)
+	for {
+		next, ok := s.next()
+		if !ok {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted before trial %d: %w", next.Number, context.Cause(ctx))
+		}
+		if s.spent() {
+			return nil
+		}
+		if next.Number != len(s.records)+1 {
+			return fmt.Errorf("the plan names trial %d after %d trials", next.Number, len(s.records))
+		}
+		record, err := s.trial(ctx, next)
+		if err != nil {
+			return err
+		}
+		s.records = append(s.records, *record)
+		s.course.Done(*record)
+	}
+}
+
+// finish puts everything back, cleans and closes the journal with how the run
+// ended. It has a deadline of its own, since the caller's context may be dead.
+func (s *session) finish(ctx context.Context, err error) error {
+	s.reporter.at(Event{})
+	after := context.WithoutCancel(ctx)
+	if err != nil {
+		var cancel context.CancelFunc
+		after, cancel = context.WithTimeout(after, tidy)
+		defer cancel()
+	}
+	r := s.restorer()
+	s.reporter.say(PhaseRestore, 0, "")
+	r.settings(after)
+	s.reporter.say(PhaseClean, 0, "")
+	r.loads(after)
+	last := Entry{Kind: KindEnd, Note: s.why}
+	switch failed := errors.Join(r.errs...); {
+	case failed != nil:
+		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.Dir))
+		last = Entry{Kind: KindInterrupted, Note: err.Error()}
+	case err != nil:
+		last = Entry{Kind: KindInterrupted, Note: err.Error()}
+		err = errors.Join(err, forgetUnfinished(s.Dir))
+	default:
+		err = forgetUnfinished(s.Dir)
+	}
+	err = errors.Join(err, s.journal.append(last))
+	s.reporter.say(PhaseEnd, 0, last.Note)
+	return err
+}
+
+// stopped is where the record of a trial that did not end is kept.
+func (s *session) stopped(trial int) string {
+	return filepath.Join("stopped", fmt.Sprintf("%04d-%d.json", trial, len(s.journal.entries)))
+}

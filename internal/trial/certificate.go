@@ -1,0 +1,281 @@
+package trial
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+)
+
+// evidence is what the certificate of a trial is made from.
+type evidence struct {
+	record    *measure.Record
+	demand    load.Demand
+	operation string // name of the operation rate
+	steady    steadiness
+	worker    map[string]float64 // values that the workload took down
+	simulated bool
+	failed    int64 // operations, over the whole load
+	ended     ending
+	cpus      float64 // that the workers may use; 0 is unknown
+	disks     []space
+	readBack  []reading
+}
+
+// ending is how a load ended.
+type ending struct {
+	enough bool          // because enough was measured
+	ran    time.Duration // end of the last interval
+	length time.Duration // longest it could have run
+	step   time.Duration // length of an interval
+}
+
+// space is what is left on a file system.
+type space struct {
+	what        string
+	free, total float64 // bytes
+}
+
+// reading is a level as wanted and as seen in effect.
+type reading struct {
+	factor, want, seen string
+	known              bool // seen at all
+}
+
+// rule is one line of the certificate. Its limit is the largest value that
+// passes, and reason says why it lies there.
+type rule struct {
+	name   string
+	limit  float64
+	reason string
+	voids  bool // a trial that fails it cannot be trusted
+	judge  func(e *evidence, limit float64) (measure.State, string)
+}
+
+// rules is the certificate, in the order in which it is shown. The first rule
+// that fails and voids names the cause.
+var rules = []rule{
+	{"load ended early", 2, "intervals short of its length; the last one may be cut off", true, early},
+	{"errors", 0, "failed operations; fewer operations that succeed are not a better system", true, failures},
+	{"read back", 0, "levels that differ; a level that was not in effect was not measured", true, levels},
+	{"warm-up", .5, "share of the load that is cut; MSER-5 beyond a half is the end of a change", false, warmup},
+	{"drift", driftLimit, "change over the window as a share of the mean; as small as effects of interest", true, drift},
+	{"little's law", .02, "|X*R/N - 1| of a closed loop; beyond it the latency or the concurrency is not what it is called", true, little},
+	{"reported mix", .05, "a class's share of the operations against the demand", true, mix},
+	{"generator limit", .8, "share of their CPUs that the workers use; beyond it they delay what they measure", true, generator},
+	{"steal", .1, "share of CPU time that the hypervisor gave to others; beyond it the trial measures the neighbours", true, steal},
+	{"cpu pressure", .25, "share of time in which some task waited for a CPU; the load may have been one of them", false, pressure},
+	{"throttling", .01, "share of time in which a quota stopped the group; it is the quota that is measured", false, throttling},
+	{"time sync", 0, "clocks not synchronised; durations come from the monotonic clock, the time of day does not", false, synchronised},
+	{"disk space", .95, "share of a file system in use, and 1 GiB left; fuller ones allocate differently, or fail", false, room},
+}
+
+// certify judges every rule and returns the certificate, with the cause that
+// makes the trial void, if there is one.
+func certify(e *evidence) (checks []measure.Check, void string) {
+	for _, r := range rules {
+		state, detail := r.judge(e, r.limit)
+		checks = append(checks, measure.Check{Name: r.name, State: state, Detail: detail})
+		if state != measure.Fail || !r.voids || void != "" {
+			continue
+		}
+		void = r.name + ": " + detail
+		if r.name == "drift" {
+			void = "no steady state: " + detail
+		}
+	}
+	return checks, void
+}
+
+func verdict(good bool, format string, args ...any) (measure.State, string) {
+	if good {
+		return measure.Pass, fmt.Sprintf(format, args...)
+	}
+	return measure.Fail, fmt.Sprintf(format, args...)
+}
+
+func unknown(format string, args ...any) (measure.State, string) {
+	return measure.Unknown, fmt.Sprintf(format, args...)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+func early(e *evidence, limit float64) (measure.State, string) {
+	if e.ended.enough {
+		return verdict(true, "ended after %.3g s, when enough was measured", e.ended.ran.Seconds())
+	}
+	short := float64(e.ended.length-e.ended.ran) / float64(max(e.ended.step, 1))
+	return verdict(short <= limit, "ran %.3g s of %.3g s", e.ended.ran.Seconds(), e.ended.length.Seconds())
+}
+
+func failures(e *evidence, limit float64) (measure.State, string) {
+	good := e.record.Counts["operations"]
+	return verdict(float64(e.failed) <= limit && good > 0, "%d failed operations, warm-up included, and %d good ones in the window", e.failed, good)
+}
+
+func levels(e *evidence, _ float64) (measure.State, string) {
+	var unseen []string
+	for _, r := range e.readBack {
+		switch {
+		case !r.known:
+			unseen = append(unseen, r.factor)
+		case r.seen != r.want:
+			return verdict(false, "%s reads %q instead of %q", r.factor, r.seen, r.want)
+		}
+	}
+	switch {
+	case len(e.readBack) == 0:
+		return verdict(true, "nothing is varied")
+	case len(unseen) > 0:
+		return unknown("the workload does not say what it saw in effect: %s", strings.Join(unseen, ", "))
+	}
+	return verdict(true, "every level was read back where it takes effect")
+}
+
+func warmup(e *evidence, _ float64) (measure.State, string) {
+	w := e.record.Window
+	return e.steady.cut, fmt.Sprintf("%.3g s of %.3g s were cut: %s", w.Cut, w.End, e.steady.why)
+}
+
+func drift(e *evidence, limit float64) (measure.State, string) {
+	w := e.record.Window
+	detail := fmt.Sprintf("%+.3g %% over the window, allowed %s", 100*w.Drift, percent(limit))
+	switch w.Steady {
+	case measure.Steady:
+		return measure.Pass, detail
+	case measure.Drifting:
+		return measure.Fail, detail
+	}
+	return measure.Unknown, detail + "; too noisy or too short to tell"
+}
+
+// ownTime is the largest part of a closed loop that a delegated generator, such
+// as fio, may spend between two operations: it times them itself, so that what
+// it does in between is missing from X*R.
+const ownTime = 0.05
+
+// little holds the window against Little's law, N = X*(R+Z).
+func little(e *evidence, limit float64) (measure.State, string) {
+	n, x, r := float64(e.demand.Concurrency), e.record.Values[e.operation], e.record.Values["mean"]
+	switch {
+	case e.demand.Rate > 0:
+		return unknown("an open loop has no fixed number of operations in flight")
+	case n <= 0 || x <= 0 || r <= 0:
+		return unknown("no concurrency, rate or mean latency to compare")
+	}
+	ratio := x * (r + e.demand.Think.Seconds()) / n
+	// Operations that straddle an edge of the window count on one side only.
+	edge := n / float64(max(1, e.record.Counts["operations"]))
+	detail := fmt.Sprintf("X*R/N is %.4g", ratio)
+	switch off := ratio - 1; {
+	case math.Abs(off) <= limit+edge:
+		return verdict(true, "%s", detail)
+	case !e.simulated && off < 0 && -off <= ownTime+edge:
+		return verdict(true, "%s; the generator itself takes %s of the loop", detail, percent(-off))
+	case off < 0:
+		return verdict(false, "%s: %s of the loop is spent outside of operations", detail, percent(-off))
+	}
+	return verdict(false, "%s: more operations in flight than the %g that were asked for", detail, n)
+}
+
+func mix(e *evidence, limit float64) (measure.State, string) {
+	total := float64(e.record.Counts["operations"])
+	if len(e.demand.Classes) < 2 || total == 0 {
+		return verdict(true, "one class of operation")
+	}
+	parts := make([]string, 0, len(e.demand.Classes))
+	good := true
+	for _, c := range e.demand.Classes {
+		share := float64(e.record.Counts[c.Name+".operations"]) / total
+		// Three standard errors of a share drawn at random are no fault of the mix.
+		slack := 3 * math.Sqrt(c.Share*(1-c.Share)/total)
+		good = good && math.Abs(share-c.Share) <= limit+slack
+		parts = append(parts, fmt.Sprintf("%s %s of %s", c.Name, percent(share), percent(c.Share)))
+	}
+	return verdict(good, "%s", strings.Join(parts, ", "))
+}
+
+// Names of what the rules read.
+const (
+	generatorCPU  = "generator.cpu"  // CPUs that the workers used, from the workload
+	generatorCPUs = "generator.cpus" // CPUs that they could have used at most, from the workload
+	stealCounter  = "cpu.steal"      // CPUs
+	countCounter  = "cpu.count"      // CPUs
+	cpuPressure   = "pressure.cpu.some"
+	throttled     = "cgroup.throttled"
+	clockCounter  = "clock.synchronised" // 1 or 0
+)
+
+func generator(e *evidence, limit float64) (measure.State, string) {
+	used, ok := e.worker[generatorCPU]
+	if !ok {
+		return unknown("the workload does not say how much CPU its workers used")
+	}
+	may := e.cpus
+	if most, ok := e.worker[generatorCPUs]; ok && (may == 0 || most < may) {
+		may = most
+	}
+	if may == 0 {
+		may = e.record.Counters[countCounter]
+	}
+	if may == 0 {
+		return unknown("the workers used %.3g CPUs; how many they may use is not known", used)
+	}
+	return verdict(used <= limit*may, "the workers used %.3g of %.3g CPUs, allowed %s", used, may, percent(limit))
+}
+
+// counter judges a counter that must not pass its limit, taken as a share of whole.
+func counter(e *evidence, name string, whole, limit float64) (measure.State, string) {
+	v, ok := e.record.Counters[name]
+	switch {
+	case !ok && e.simulated:
+		return verdict(true, "a simulated machine has none")
+	case !ok || whole <= 0:
+		return unknown("no counter %s", name)
+	}
+	return verdict(v/whole <= limit, "%s of the time, allowed %s", percent(v/whole), percent(limit))
+}
+
+func steal(e *evidence, limit float64) (measure.State, string) {
+	return counter(e, stealCounter, e.record.Counters[countCounter], limit)
+}
+
+func pressure(e *evidence, limit float64) (measure.State, string) {
+	return counter(e, cpuPressure, 1, limit)
+}
+
+func throttling(e *evidence, limit float64) (measure.State, string) {
+	return counter(e, throttled, 1, limit)
+}
+
+func synchronised(e *evidence, _ float64) (measure.State, string) {
+	v, ok := e.record.Counters[clockCounter]
+	switch {
+	case e.simulated:
+		return verdict(true, "virtual time")
+	case !ok:
+		return unknown("no counter %s", clockCounter)
+	}
+	return verdict(v >= 1, "the clock is synchronised %s of the time; durations do not depend on it", percent(v))
+}
+
+// leastLeft is what must be left on a file system, whatever its size.
+const leastLeft = 1 << 30
+
+func room(e *evidence, limit float64) (measure.State, string) {
+	if len(e.disks) == 0 {
+		return unknown("the space left could not be read")
+	}
+	tightest := slices.MinFunc(e.disks, func(a, b space) int {
+		return int(math.Copysign(1, a.free/a.total-b.free/b.total))
+	})
+	good := true
+	for _, d := range e.disks {
+		good = good && d.free >= leastLeft && d.free >= (1-limit)*d.total
+	}
+	return verdict(good, "%.3g GiB left, %s of the file system of the %s", tightest.free/(1<<30), percent(tightest.free/tightest.total), tightest.what)
+}

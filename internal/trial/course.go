@@ -1,0 +1,69 @@
+package trial
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/plan"
+)
+
+// next names the trial to run now, and notes how many may follow.
+func (s *session) next() (plan.Trial, bool) {
+	t, more := s.course.Next()
+	status := s.course.Status()
+	s.blocks = status.Target
+	s.rest = max(1, (status.Target-status.Blocks)*len(s.Plan.Arms)-(t.Slot-1))
+	if !more {
+		s.rest, s.why = 0, status.Reason
+	}
+	return t, more
+}
+
+// now is the time of day, virtual where the platform is.
+func (s *session) now() time.Time {
+	if s.sim != nil {
+		return s.sim.Now()
+	}
+	return time.Now()
+}
+
+// typical is about how long a trial takes: what the last ones took or, before
+// the first, what the study asks for.
+func (s *session) typical() time.Duration {
+	const recent = 10
+	last := s.records[max(0, len(s.records)-recent):]
+	if len(last) == 0 {
+		m := s.Study.Measure
+		return m.Settle + max(m.Warmup, m.Window/4) + m.Window
+	}
+	var sum time.Duration
+	for _, r := range last {
+		sum += r.End.Sub(r.Start)
+	}
+	return sum / time.Duration(len(last))
+}
+
+// left estimates how long the rest takes if every trial is needed.
+func (s *session) left() time.Duration { return time.Duration(s.rest) * s.typical() }
+
+// used is how much of its budget of time the run has used, in all sessions.
+func (s *session) used() time.Duration {
+	used := s.earlier
+	if s.sim == nil {
+		return used + time.Since(s.began)
+	}
+	for _, r := range s.records[s.before:] {
+		used += r.End.Sub(r.Start)
+	}
+	return used
+}
+
+// spent says whether another trial would pass the budget of time.
+func (s *session) spent() bool {
+	budget := s.Study.Measure.Time
+	if budget <= 0 || s.used()+s.typical() <= budget {
+		return false
+	}
+	s.why = fmt.Sprintf("the time budget of %s does not allow another trial after %d", budget, len(s.records))
+	return true
+}

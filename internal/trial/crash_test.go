@@ -1,0 +1,454 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+)
+
+// The test binary runs again as the process that is killed. The variable holds
+// the folder of the rig, what to do there and the step at which to die.
+const childVariable = "PLIMSOLL_TRIAL_CHILD"
+
+func TestMain(m *testing.M) {
+	if task := os.Getenv(childVariable); task != "" {
+		os.Exit(child(strings.Split(task, "|")))
+	}
+	os.Exit(m.Run())
+}
+
+// child does a task and kills itself at a step; it returns when that step never comes.
+func child(task []string) int {
+	r, verb := openRig(task[0]), task[1]
+	dieAt, _ := strconv.Atoi(task[2])
+	step := 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	die := func(name string) {
+		if step++; step == dieAt {
+			os.WriteFile(filepath.Join(r.root, "died"), []byte(name), 0o644)
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+	}
+	var err error
+	switch verb {
+	case "restore":
+		_, err = restore(ctx, r.dir(), &workbench{machine: r.machine, catalog: r.catalog()}, die)
+	default:
+		b := crashBench(r)
+		b.step = die
+		err = b.Run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	return 0
+}
+
+func crashStudy() *study.Study {
+	s := exampleStudy()
+	s.Measure = study.Measure{Window: 300 * time.Millisecond, Longest: 300 * time.Millisecond, Interval: 100 * time.Millisecond}
+	s.Workload.Settings["fail"] = "no latency"
+	s.Factors = s.Factors[:4] // the command has its own test: it would start hundreds of shells here
+	s.Factors[1].Levels = []string{"1", "2"}
+	s.Factors[2].Levels = s.Factors[2].Levels[:1]
+	s.Commands = nil
+	return s
+}
+
+func crashBench(r *rig) *Bench {
+	s := crashStudy()
+	return &Bench{
+		Study: s, Plan: planOf(s, 1), Catalog: r.catalog(), Platform: r.machine, Dir: r.dir(),
+		Scratch: filepath.Join(r.root, "scratch"), Version: "test",
+	}
+}
+
+// spawn runs the child and says at which step it died: "" when it did not.
+func spawn(t *testing.T, r *rig, verb string, dieAt int) string {
+	t.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d", childVariable, r.root, verb, dieAt))
+	out, err := command.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		name, err := os.ReadFile(filepath.Join(r.root, "died"))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(name)
+	}
+	if err != nil {
+		t.Errorf("%s: %v: %s", verb, err, out)
+	}
+	return ""
+}
+
+// ended reads the records of the trials that the journal calls ended, by number.
+func (r *rig) ended(t *testing.T) map[int]string {
+	t.Helper()
+	entries, err := ReadJournal(r.dir())
+	if err != nil {
+		return nil // it died before the journal was there
+	}
+	all := map[int]string{}
+	for _, e := range entries {
+		if e.Kind != KindTrialEnded {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(r.dir(), "trials", fmt.Sprintf("%04d", e.Trial), "record.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := all[e.Trial]; twice {
+			t.Errorf("trial %d ended twice", e.Trial)
+		}
+		if measure.Checksum(text) != e.Record {
+			t.Errorf("trial %d: the record does not match the journal", e.Trial)
+		}
+		all[e.Trial] = string(text)
+	}
+	return all
+}
+
+// complete resumes the run in this process and makes sure that nothing is lost,
+// run twice or left behind.
+func (r *rig) complete(t *testing.T, before map[int]string) {
+	t.Helper()
+	if err := crashBench(r).Run(t.Context()); err != nil {
+		t.Errorf("resume: %v", err)
+		return
+	}
+	after := r.ended(t)
+	if len(after) != 4 {
+		t.Errorf("%d trials ended, want 4", len(after))
+	}
+	for n, text := range before {
+		if after[n] != text {
+			t.Errorf("the record of trial %d changed", n)
+		}
+	}
+	if ran := r.hooks.runs; ran != 4-len(before) {
+		t.Errorf("%d loads ran for %d trials that had not ended", ran, 4-len(before))
+	}
+	for n, text := range after {
+		if strings.Contains(text, `"void"`) {
+			t.Errorf("trial %d is void: %s", n, text)
+		}
+	}
+	r.atFormer(t)
+	r.known(t, false)
+}
+
+// known says whether the machine knows that the run left something.
+func (r *rig) known(t *testing.T, want bool) {
+	t.Helper()
+	if dirs, err := Unfinished(); err != nil || slices.Contains(dirs, r.dir()) != want {
+		t.Errorf("unfinished: %v, %v; %s among them: want %v", dirs, err, r.dir(), want)
+	}
+}
+
+// putBack restores in this process and looks at the machine.
+func (r *rig) putBack(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(r.dir(), journalName)); err != nil {
+		return
+	}
+	for range 2 { // the second time there is nothing to do
+		if _, err := Restore(t.Context(), r.dir(), r.machine, r.catalog()); err != nil {
+			t.Errorf("restore: %v", err)
+		}
+		r.atFormer(t)
+	}
+	r.known(t, false)
+}
+
+// everyStep calls one for each step until one says that it did not come, on as
+// many workers as there are CPUs.
+func everyStep(t *testing.T, one func(k int) (came bool)) int {
+	t.Helper()
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	next, last := 1, 0
+	for range runtime.NumCPU() {
+		wait.Go(func() {
+			for {
+				mu.Lock()
+				k := next
+				next++
+				stop := last > 0
+				mu.Unlock()
+				if stop || k > 2000 {
+					return
+				}
+				if !one(k) {
+					mu.Lock()
+					last = k
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return last - 1
+}
+
+// TestKillAtEveryStep kills a run with SIGKILL around each line of the journal
+// and each change to the machine. After each, restore puts everything back and
+// the run goes on with the first trial that had not ended; or it goes on at once.
+func TestKillAtEveryStep(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	var mu sync.Mutex
+	seen := map[string]int{}
+	steps := everyStep(t, func(k int) bool {
+		r := newRig(t)
+		defer os.RemoveAll(r.root)
+		name := spawn(t, r, "run", k)
+		if name == "" {
+			return false
+		}
+		mu.Lock()
+		seen[name]++
+		mu.Unlock()
+		t.Run(fmt.Sprintf("%d %s", k, name), func(t *testing.T) {
+			before := r.ended(t)
+			entries, _ := ReadJournal(r.dir())
+			r.known(t, !outstanding(entries).none())
+			saved := memory(t)
+			exact(t, r, saved)
+			r.complete(t, before)
+			exact(t, openRig(saved), r.root)
+			r.hooks.runs = 0
+			r.putBack(t)
+			r.complete(t, before)
+		})
+		return true
+	})
+	t.Logf("killed at %d steps: %v", steps, seen)
+	for _, name := range []string{"before set", "after set", "before put back", "after write trial", "written journal change", "synced journal trial ended", "before clean"} {
+		if seen[name] == 0 {
+			t.Errorf("no kill at %q", name)
+		}
+	}
+}
+
+// exact is a copy of a folder, to crash the same state in several ways.
+func exact(t *testing.T, from *rig, to string) {
+	t.Helper()
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(to, os.DirFS(from.root)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKillRestore kills a restore at each of its own steps, after a run that
+// was killed in the middle of a change.
+func TestKillRestore(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	name := ""
+	for k := 60; name != "after set"; k++ {
+		os.RemoveAll(r.dir())
+		os.RemoveAll(filepath.Join(r.root, "scratch"))
+		r.put(t, formers)
+		name = spawn(t, r, "run", k)
+	}
+	before, saved := r.ended(t), memory(t)
+	exact(t, r, saved)
+	steps := 0
+	for name := "?"; name != ""; steps++ {
+		exact(t, openRig(saved), r.root)
+		name = spawn(t, r, "restore", steps+1)
+		if name == "" {
+			r.atFormer(t)
+			break
+		}
+		t.Run(fmt.Sprintf("%d %s", steps+1, name), func(t *testing.T) {
+			r.hooks.runs = 0
+			r.putBack(t)
+			r.complete(t, before)
+		})
+	}
+	if steps < 10 {
+		t.Errorf("restore has only %d steps", steps)
+	}
+}
+
+// crash ends do at a step as a crash would: whatever comes after does not happen.
+func crash(dieAt int, do func(step func(string))) (name string) {
+	var wait sync.WaitGroup
+	step := 0
+	wait.Go(func() {
+		do(func(n string) {
+			if step++; step == dieAt {
+				name = n
+				runtime.Goexit()
+			}
+		})
+	})
+	wait.Wait()
+	return name
+}
+
+// TestSecondInterrupt cancels a run in the middle of a load and kills it while
+// it puts things back.
+func TestSecondInterrupt(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	for k := 1; ; k++ {
+		r := newRig(t)
+		name := crash(k, func(step func(string)) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			b, interrupted := crashBench(r), false
+			r.hooks.during = func(int) {
+				if r.hooks.runs == 2 {
+					cancel()
+					interrupted = true
+				}
+			}
+			b.step = func(n string) {
+				if interrupted {
+					step(n)
+				}
+			}
+			if err := b.Run(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+		})
+		if name == "" {
+			if k < 20 {
+				t.Errorf("only %d steps after an interrupt", k)
+			}
+			return
+		}
+		t.Run(fmt.Sprintf("%d %s", k, name), func(t *testing.T) {
+			r.hooks.during, r.hooks.runs = nil, 0
+			before := r.ended(t)
+			if len(before) != 1 {
+				t.Errorf("%d trials ended, want 1", len(before))
+			}
+			r.putBack(t)
+			r.complete(t, before)
+		})
+	}
+}
+
+// TestCrashTwice lets a run crash, lets the resumed one crash as well, and
+// looks at what the third does.
+func TestCrashTwice(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	for first := 3; ; first += 17 {
+		name := ""
+		for second := 2; ; second += 19 {
+			r := newRig(t)
+			run := func(step func(string)) {
+				b := crashBench(r)
+				b.step = step
+				if err := b.Run(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			name = crash(first, run)
+			again := crash(second, run)
+			t.Run(fmt.Sprintf("%d %s, %d %s", first, name, second, again), func(t *testing.T) {
+				r.hooks.runs = 0
+				before := r.ended(t)
+				if second%2 == 0 {
+					r.putBack(t)
+				}
+				r.complete(t, before)
+			})
+			os.RemoveAll(r.root)
+			if again == "" || name == "" {
+				break
+			}
+		}
+		if name == "" {
+			return
+		}
+	}
+}
+
+// TestLossOfPower lets a run crash between the writing of a line and its sync.
+// The disk may then hold any part of the line, and the machine may come up with
+// its former settings or with the changed ones.
+func TestLossOfPower(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	type tail func(data []byte, synced int) []byte
+	names := []string{"the line is lost", "half the line", "all but the end", "zeros"}
+	tails := map[string]tail{
+		"the line is lost": func(data []byte, synced int) []byte { return data[:synced] },
+		"half the line":    func(data []byte, synced int) []byte { return data[:(synced+len(data))/2] },
+		"all but the end":  func(data []byte, _ int) []byte { return data[:len(data)-1] },
+		"zeros": func(data []byte, synced int) []byte {
+			return append(data[:synced:synced], make([]byte, len(data)-synced)...)
+		},
+	}
+	cuts := 0
+	for k := 2; ; k++ {
+		r := newRig(t)
+		name := crash(k, func(step func(string)) {
+			b := crashBench(r)
+			b.step = step
+			if err := b.Run(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		if name == "" {
+			break
+		}
+		if !strings.HasPrefix(name, "written journal") {
+			continue
+		}
+		saved := memory(t)
+		exact(t, r, saved)
+		for range 2 {
+			what := names[cuts%len(names)]
+			tail := tails[what]
+			cuts++
+			exact(t, openRig(saved), r.root)
+			r.hooks.runs = 0
+			journal := filepath.Join(r.dir(), journalName)
+			data, err := os.ReadFile(journal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synced := strings.LastIndex(strings.TrimSuffix(string(data), "\n"), "\n") + 1
+			if err := os.WriteFile(journal, tail(data, synced), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprintf("%d %s, %s", k, name, what), func(t *testing.T) {
+				if cuts%3 == 0 {
+					r.put(t, formers)
+				}
+				before := maps.Clone(r.ended(t))
+				if cuts%5 < 2 {
+					r.putBack(t)
+				}
+				r.complete(t, before)
+			})
+		}
+	}
+	if cuts < 50 {
+		t.Errorf("only %d losses of power were tried", cuts)
+	}
+}

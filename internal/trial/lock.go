@@ -1,0 +1,40 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// lock keeps every other plimsoll out of a results folder. The kernel drops it
+// when the process ends, however it ends.
+func lock(dir string) (unlock func(), err error) {
+	name := filepath.Join(dir, "lock")
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock results folder: %w", err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder, _ := os.ReadFile(name)
+		file.Close()
+		return nil, fmt.Errorf("%s is in use by another plimsoll (process %s): wait for it, or give another folder with --out", dir, strings.TrimSpace(string(holder)))
+	}
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	// The number is for people only; the lock itself does not depend on it.
+	if file.Truncate(0) == nil {
+		fmt.Fprintf(file, "%d\n", os.Getpid())
+	}
+	// Closing the file would leave the lock with a process that is just being
+	// started and still has a copy of it.
+	return func() {
+		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+		file.Close()
+	}, nil
+}

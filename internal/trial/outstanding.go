@@ -1,0 +1,83 @@
+package trial
+
+import (
+	"encoding/json"
+	"slices"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
+)
+
+// undo is everything that a run changed and did not put back yet: a fold over
+// its journal.
+type undo struct {
+	settings []*changed // oldest first
+	loads    []parameter.Settings
+}
+
+// changed is a setting that is not at its former level, or may not be.
+type changed struct {
+	factor, target string
+	former         string   // before the run touched it
+	ours           []string // every level that the run set, or saw after it had set one
+	midway         bool     // a change was announced and not confirmed
+}
+
+func (c *changed) name() string { return study.Factor{Name: c.factor, Target: c.target}.FullName() }
+
+// outstanding folds the journal into what must be undone.
+func outstanding(entries []Entry) *undo {
+	u := &undo{}
+	for _, e := range entries {
+		u.fold(e)
+	}
+	return u
+}
+
+func (u *undo) fold(e Entry) {
+	switch e.Kind {
+	case KindChange, KindChanged:
+		u.change(e.Kind, e.Setting)
+	case KindRestored, KindLeft:
+		u.settings = slices.DeleteFunc(u.settings, func(c *changed) bool {
+			return c.factor == e.Setting.Factor && c.target == e.Setting.Target
+		})
+	case KindPrepare:
+		if !u.prepared(e.Load) {
+			u.loads = append(u.loads, e.Load)
+		}
+	case KindCleaned:
+		u.loads = slices.DeleteFunc(u.loads, func(l parameter.Settings) bool { return sameLoad(l, e.Load) })
+	}
+}
+
+func (u *undo) change(kind Kind, s *Setting) {
+	i := slices.IndexFunc(u.settings, func(c *changed) bool { return c.factor == s.Factor && c.target == s.Target })
+	if i < 0 {
+		u.settings = append(u.settings, &changed{factor: s.Factor, target: s.Target, former: s.Former})
+		i = len(u.settings) - 1
+	}
+	c := u.settings[i]
+	c.midway = kind == KindChange
+	c.ours = append(c.ours, s.Level)
+	if kind == KindChanged {
+		c.ours = append(c.ours, s.Seen)
+	}
+}
+
+func (u *undo) prepared(load parameter.Settings) bool {
+	return slices.ContainsFunc(u.loads, func(l parameter.Settings) bool { return sameLoad(l, load) })
+}
+
+func (u *undo) none() bool { return len(u.settings) == 0 && len(u.loads) == 0 }
+
+func sameLoad(a, b parameter.Settings) bool { return loadKey(a) == loadKey(b) }
+
+// loadKey is the same text for the same settings: JSON sorts the keys of a map.
+func loadKey(s parameter.Settings) string {
+	text, err := json.Marshal(s)
+	if err != nil || len(s) == 0 {
+		return "{}"
+	}
+	return string(text)
+}

@@ -1,0 +1,64 @@
+package trial
+
+import (
+	"sync"
+	"time"
+)
+
+// Phase is what a bench is doing.
+type Phase string
+
+// The phases of a run, in their order within a trial.
+const (
+	PhasePrepare Phase = "prepare"
+	PhaseApply   Phase = "apply"
+	PhaseSettle  Phase = "settle"
+	PhaseWarmUp  Phase = "warm up"
+	PhaseMeasure Phase = "measure"
+	PhaseJudged  Phase = "judged" // the trial ended; Note holds why it is void, if it is
+	PhaseRestore Phase = "restore"
+	PhaseClean   Phase = "clean"
+	PhaseEnd     Phase = "end" // Note holds why the run ended
+)
+
+// Event is how a run goes, as it goes.
+type Event struct {
+	Phase   Phase
+	Trial   int // number of the trial; 0 outside of trials
+	Trials  int // at most
+	Block   int
+	Blocks  int // at most
+	Arm     string
+	Elapsed time.Duration // since this session of the run began
+	Left    time.Duration // estimate, if all trials are needed; 0 is unknown
+	Rate    float64       // operations per second over the last interval; 0 outside of loads
+	Note    string        // what there is to say, as a phrase
+}
+
+// reporter hands events on, one at a time, with what stays the same in them.
+type reporter struct {
+	mu      sync.Mutex
+	hand    func(Event)
+	current Event // what stays the same
+	started time.Time
+	left    func() time.Duration
+}
+
+// at fixes the trial that the following events are about.
+func (r *reporter) at(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current = e
+}
+
+func (r *reporter) say(phase Phase, rate float64, note string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hand == nil {
+		return
+	}
+	e := r.current
+	e.Phase, e.Rate, e.Note = phase, rate, note
+	e.Elapsed, e.Left = time.Since(r.started), r.left()
+	r.hand(e)
+}

@@ -1,0 +1,201 @@
+package trial
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/internal/collect"
+	"plimsoll/internal/measure"
+)
+
+const (
+	// sampleEvery is the shortest time between two samples. A window of ten
+	// seconds has twenty of them, and a mean over it needs no more.
+	sampleEvery = 500 * time.Millisecond
+	// sampleShare is the largest part of one CPU that sampling may take: where
+	// reading is slow, it is done less often.
+	sampleShare = 0.005
+	// sampleLast is how long the last sample may take after the load has ended.
+	sampleLast = 5 * time.Second
+)
+
+// sampler reads the counters of a machine while a load runs.
+type sampler struct {
+	sources []openSource
+	counter map[string]collect.Counter
+	missing []string
+
+	mu      sync.Mutex
+	start   time.Time
+	samples []sample
+	failed  map[string]bool
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+}
+
+type openSource struct {
+	name string
+	read collect.Read
+}
+
+type sample struct {
+	at     time.Duration // since the load started
+	values map[string]float64
+}
+
+// openSampler opens every source. One that does not open is missing.
+func openSampler(ctx context.Context, sources []collect.Source, place collect.Place) *sampler {
+	s := &sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
+	for _, source := range sources {
+		read, err := source.Open(ctx, place)
+		if err != nil {
+			s.missing = append(s.missing, fmt.Sprintf("%s: %v", source.Name, err))
+			continue
+		}
+		s.sources = append(s.sources, openSource{source.Name, read})
+		for _, c := range source.Counters {
+			s.counter[c.Name] = c
+		}
+	}
+	return s
+}
+
+// begin takes the first sample and goes on until end is called.
+func (s *sampler) begin(ctx context.Context, every time.Duration) {
+	s.start = time.Now()
+	cost := s.take(ctx)
+	sampling, cancel := context.WithCancel(ctx)
+	s.cancel = cancel
+	s.done.Go(func() {
+		for {
+			wait := max(every, sampleEvery, time.Duration(float64(cost)/sampleShare))
+			timer := time.NewTimer(wait)
+			select {
+			case <-sampling.Done():
+				timer.Stop()
+				return
+			case <-timer.C:
+				cost = s.take(sampling)
+			}
+		}
+	})
+}
+
+// end takes the last sample, and returns when nothing samples any more.
+func (s *sampler) end(ctx context.Context) {
+	s.cancel()
+	s.done.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), sampleLast)
+	defer cancel()
+	s.take(last)
+}
+
+// take reads every source once and returns how long it took.
+func (s *sampler) take(ctx context.Context) time.Duration {
+	from := time.Now()
+	values := map[string]float64{}
+	for _, source := range s.sources {
+		read, err := source.read(ctx)
+		if ctx.Err() != nil {
+			return 0 // half a sample is none
+		}
+		if err != nil {
+			s.mu.Lock()
+			if !s.failed[source.name] {
+				s.failed[source.name] = true
+				s.missing = append(s.missing, fmt.Sprintf("%s: %v", source.name, err))
+			}
+			s.mu.Unlock()
+			continue
+		}
+		maps.Copy(values, read)
+	}
+	s.mu.Lock()
+	s.samples = append(s.samples, sample{from.Sub(s.start), values})
+	s.mu.Unlock()
+	return time.Since(from)
+}
+
+// over returns each counter over a window: the increase per second of those
+// that only grow, the mean of all others. The samples used are those inside
+// the window, with the last one before it where the window holds only one.
+func (s *sampler) over(w measure.Window) map[string]float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	inside := within(s.samples, w)
+	out := map[string]float64{}
+	for name, counter := range s.counter {
+		var at, value []float64
+		for _, sample := range inside {
+			if v, ok := sample.values[name]; ok {
+				at, value = append(at, sample.at.Seconds()), append(value, v)
+			}
+		}
+		n := len(value)
+		switch {
+		case counter.Cumulative && n >= 2 && at[n-1] > at[0] && value[n-1] >= value[0]:
+			out[name] = (value[n-1] - value[0]) / (at[n-1] - at[0])
+		case !counter.Cumulative && n >= 1:
+			sum := 0.0
+			for _, v := range value {
+				sum += v
+			}
+			out[name] = sum / float64(n)
+		}
+	}
+	return out
+}
+
+func within(samples []sample, w measure.Window) []sample {
+	first, last := 0, len(samples)
+	for first < len(samples) && samples[first].at.Seconds() < w.Cut {
+		first++
+	}
+	// The sample at the end of the load is taken shortly after its last interval.
+	const grace = 0.5
+	for last > first && samples[last-1].at.Seconds() > w.End+grace {
+		last--
+	}
+	if last-first < 2 && first > 0 {
+		first--
+	}
+	return samples[first:last]
+}
+
+// table is the file counters.csv: a row a sample, a column a counter.
+func (s *sampler) table() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[string]bool{}
+	for _, sample := range s.samples {
+		for name := range sample.values {
+			names[name] = true
+		}
+	}
+	columns := slices.Sorted(maps.Keys(names))
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	rows := [][]string{append([]string{"time_s"}, columns...)}
+	for _, sample := range s.samples {
+		row := []string{strconv.FormatFloat(sample.at.Seconds(), 'f', 6, 64)}
+		for _, name := range columns {
+			cell := ""
+			if v, ok := sample.values[name]; ok {
+				cell = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	if err := w.WriteAll(rows); err != nil {
+		panic(err) // a buffer in memory takes everything
+	}
+	return out.Bytes()
+}

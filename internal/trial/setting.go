@@ -1,0 +1,88 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
+)
+
+// LabelFactor is the factor whose levels are free labels. It changes nothing:
+// with it a study compares a system with itself.
+const LabelFactor = "label"
+
+const commandPrefix = "command."
+
+// setting is a setting of the machine that a study varies, ready for use.
+type setting struct {
+	name      string // in full
+	factor    factor.Factor
+	place     factor.Place
+	canonical map[string]string // what the machine reads while a level of the study is in effect
+}
+
+// read returns the level in effect, with the guard that it can be written down.
+func (s *setting) read(ctx context.Context) (string, error) {
+	level, err := s.factor.Get(ctx, s.place)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", s.name, err)
+	}
+	if !utf8.ValidString(level) {
+		return "", fmt.Errorf("read %s: its level is not text, so that it could not be put back", s.name)
+	}
+	return level, nil
+}
+
+// check asks the machine about each level, changing nothing.
+func (s *setting) check(ctx context.Context, levels []string) error {
+	if _, err := s.read(ctx); err != nil {
+		return err
+	}
+	s.canonical = map[string]string{}
+	for _, level := range levels {
+		canonical, err := s.factor.Accept(ctx, s.place, level)
+		if err != nil {
+			return err
+		}
+		s.canonical[level] = canonical
+	}
+	return nil
+}
+
+// workbench is where settings are found and reached.
+type workbench struct {
+	machine  platform.Machine
+	catalog  *study.Catalog
+	commands []study.Command
+	scratch  string
+}
+
+// setting finds a factor of the machine by name.
+func (w *workbench) setting(name, target string) (*setting, error) {
+	f, err := w.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return &setting{name: study.Factor{Name: name, Target: target}.FullName(), factor: f, place: factor.Place{Machine: w.machine, Target: target, Dir: w.scratch}}, nil
+}
+
+func (w *workbench) find(name string) (factor.Factor, error) {
+	if command, ok := strings.CutPrefix(name, commandPrefix); ok {
+		for _, c := range w.commands {
+			if c.Name == command {
+				return factor.Command(c.Name, c.Read, c.Apply, c.Restore), nil
+			}
+		}
+		return factor.Factor{}, fmt.Errorf("factor %s: the study has no command %q", name, command)
+	}
+	for _, f := range w.catalog.Factors {
+		if f.Name == name {
+			return f, nil
+		}
+	}
+	return factor.Factor{}, fmt.Errorf("factor %s: this plimsoll does not have it", name)
+}

@@ -1,0 +1,154 @@
+package trial
+
+import (
+	"math"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+	"plimsoll/internal/study"
+)
+
+// driftLimit is the largest change over a window, as a share of its mean, that
+// still counts as a steady state.
+const driftLimit = 0.02
+
+// watch decides, while a load runs, where its warm-up ends and when enough was
+// measured. A load ends once its window is long enough and shown to be steady.
+// It is looked at again when twice as much has run, not after each interval:
+// who looks often enough sees every load steady for a moment.
+type watch struct {
+	measure study.Measure
+	open    bool // the load offers its operations at a rate of its own
+	next    time.Duration
+	found   bool
+	answer  steadiness
+}
+
+// steadiness is what is known about the warm-up and the rest of a load.
+type steadiness struct {
+	window measure.Window
+	cut    measure.State // whether the end of the warm-up was found
+	why    string        // how, or why not
+	enough bool          // the load was ended because of it
+}
+
+func newWatch(m study.Measure, open bool) *watch {
+	least := m.Window
+	if m.Warmup != study.AutoWarmup {
+		least += m.Warmup
+	}
+	return &watch{measure: m, open: open, next: least}
+}
+
+// enough says whether the load may end after these intervals.
+func (w *watch) enough(intervals []measure.Interval) bool {
+	if w.found || len(intervals) == 0 {
+		return w.found
+	}
+	ran := intervals[len(intervals)-1].To
+	if ran < w.next {
+		return false
+	}
+	a := w.judge(intervals)
+	missing := w.measure.Window - time.Duration((a.window.End-a.window.Cut)*1e9)
+	switch {
+	case a.cut != measure.Pass || a.window.Steady != measure.Steady:
+		w.next = 2 * ran
+	case missing > time.Microsecond: // rounding of seconds is no reason to go on
+		w.next = ran + missing
+	default:
+		a.enough = true
+		w.answer, w.found = a, true
+		return true
+	}
+	w.next = min(w.next, max(w.measure.Longest, ran+1))
+	return false
+}
+
+// conclude returns the answer once the load has ended, whatever ended it.
+func (w *watch) conclude(intervals []measure.Interval) steadiness {
+	if !w.found {
+		w.answer, w.found = w.judge(intervals), true
+	}
+	return w.answer
+}
+
+// judge finds the cut and asks the drift gate about the rest.
+func (w *watch) judge(intervals []measure.Interval) steadiness {
+	curves := measure.Curves(intervals)
+	n := len(curves.Times)
+	if n == 0 {
+		return steadiness{window: measure.Window{Steady: measure.SteadyUnknown}, cut: measure.Unknown, why: "nothing was measured"}
+	}
+	a, first := w.warmup(curves)
+	if first > 0 {
+		a.window.Cut = curves.Times[first-1]
+	}
+	a.window.End = curves.Times[n-1]
+	gates := [][]float64{curves.Rate[first:]}
+	if w.open {
+		gates = append(gates, latency(curves)[first:])
+	}
+	a.window.Steady = measure.Steady
+	for _, x := range gates {
+		gate, change := stat.Drift(x, driftLimit)
+		if math.Abs(change) > math.Abs(a.window.Drift) {
+			a.window.Drift = change
+		}
+		a.window.Steady = worse(a.window.Steady, gate)
+	}
+	return a
+}
+
+func worse(s measure.Steadiness, gate stat.Gate) measure.Steadiness {
+	switch {
+	case s == measure.Drifting || gate == stat.Drifting:
+		return measure.Drifting
+	case s == measure.SteadyUnknown || gate != stat.Steady:
+		return measure.SteadyUnknown
+	}
+	return measure.Steady
+}
+
+// latency is a curve of the response time without gaps: the mean or, where
+// some interval completed nothing, the operations in flight, to which a mean
+// response time belongs by Little's law.
+func latency(c measure.Series) []float64 {
+	for _, v := range c.Mean {
+		if math.IsNaN(v) {
+			return c.InFlight
+		}
+	}
+	return c.Mean
+}
+
+// leastForCut is how many intervals the search for the cut needs (stat.MSER5).
+const leastForCut = 50
+
+// warmup returns how many of the intervals are warm-up. Where that cannot be
+// found, the largest cut that is ever accepted is the safest one.
+func (w *watch) warmup(c measure.Series) (a steadiness, first int) {
+	n := len(c.Times)
+	if w.measure.Warmup != study.AutoWarmup {
+		for first < n-1 && c.Times[first] < w.measure.Warmup.Seconds()+1e-9 {
+			first++
+		}
+		if w.measure.Warmup == 0 {
+			first = 0
+		}
+		return steadiness{cut: measure.Pass, why: "as the study says"}, first
+	}
+	if n < leastForCut {
+		return steadiness{cut: measure.Unknown, why: "too few intervals to find its end: the first quarter was cut"}, n / 4
+	}
+	a.cut, a.why = measure.Pass, "found by MSER-5"
+	for _, x := range [][]float64{c.Rate, latency(c)} {
+		cut, ok := stat.MSER5(x)
+		if !ok {
+			return steadiness{cut: measure.Fail, why: "no end of it was found: half of the load was cut"}, n / 2
+		}
+		first = max(first, cut)
+	}
+	return a, first
+}

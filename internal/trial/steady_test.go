@@ -1,0 +1,122 @@
+package trial
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+)
+
+// feed runs a load whose rate is a function of the time, as a share of 1, and
+// returns how long it ran with the answer.
+func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a steadiness) {
+	w := newWatch(m, open)
+	random := rand.New(rand.NewPCG(3, 4))
+	var intervals []measure.Interval
+	for from := time.Duration(0); from < m.Longest; from += m.Interval {
+		n := 1e6 * rate(from.Seconds()) * (1 + noise*random.NormFloat64()) * m.Interval.Seconds()
+		intervals = append(intervals, measure.Interval{From: from, To: from + m.Interval, Samples: []measure.Sample{{
+			Operations: int64(n), Total: time.Duration(8 * float64(m.Interval)),
+		}}})
+		if w.enough(intervals) {
+			break
+		}
+	}
+	return intervals[len(intervals)-1].To, w.conclude(intervals)
+}
+
+func TestWatch(t *testing.T) {
+	auto := study.Measure{Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: 60 * time.Second, Interval: 100 * time.Millisecond}
+	fixed := auto
+	fixed.Warmup = 3 * time.Second
+	short := study.Measure{Warmup: study.AutoWarmup, Window: time.Second, Longest: 2 * time.Second, Interval: 100 * time.Millisecond}
+	flat := func(float64) float64 { return 1 }
+	tests := []struct {
+		name             string
+		measure          study.Measure
+		noise            float64
+		rate             func(float64) float64
+		least, most      time.Duration
+		steady           measure.Steadiness
+		cut              measure.State
+		cutFrom, cutUpTo float64
+	}{
+		{"flat", auto, .01, flat, 10 * time.Second, 25 * time.Second, measure.Steady, measure.Pass, 0, 5},
+		{"without noise", auto, 0, flat, 10 * time.Second, 10 * time.Second, measure.Steady, measure.Pass, 0, 0},
+		{"warm-up", auto, .01, func(at float64) float64 { return 1 - .5*math.Exp(-at/1.5) }, 13 * time.Second, 40 * time.Second, measure.Steady, measure.Pass, 3, 16},
+		{"decline", auto, .01, func(at float64) float64 { return 1 - at/200 }, 60 * time.Second, 60 * time.Second, measure.Drifting, measure.Fail, 30, 30},
+		{"late step", auto, .01, func(at float64) float64 {
+			if at > 8 {
+				return .9
+			}
+			return 1
+		}, 18 * time.Second, 60 * time.Second, measure.Steady, measure.Pass, 7.9, 30},
+		{"noise", auto, 1, flat, 60 * time.Second, 60 * time.Second, measure.SteadyUnknown, measure.Pass, 0, 30},
+		{"fixed", fixed, .01, flat, 13 * time.Second, 13 * time.Second, measure.Steady, measure.Pass, 3, 3},
+		{"fixed, declining", fixed, .01, func(at float64) float64 { return 1 - at/200 }, 60 * time.Second, 60 * time.Second, measure.Drifting, measure.Pass, 3, 3},
+		{"too short", short, .3, flat, 2 * time.Second, 2 * time.Second, measure.SteadyUnknown, measure.Unknown, .5, .5},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ran, a := feed(test.measure, false, test.noise, test.rate)
+			if ran < test.least || ran > test.most {
+				t.Errorf("ran %v, want %v to %v", ran, test.least, test.most)
+			}
+			w := a.window
+			if w.Steady != test.steady || a.cut != test.cut {
+				t.Errorf("%s, warm-up %s (%s), want %s and %s; drift %g", w.Steady, a.cut, a.why, test.steady, test.cut, w.Drift)
+			}
+			if w.Cut < test.cutFrom-1e-9 || w.Cut > test.cutUpTo+1e-9 {
+				t.Errorf("cut at %g s, want %g to %g", w.Cut, test.cutFrom, test.cutUpTo)
+			}
+			if w.End != ran.Seconds() {
+				t.Errorf("window ends at %g s, the load at %v", w.End, ran)
+			}
+			if w.Steady == measure.Steady && w.End-w.Cut < test.measure.Window.Seconds()-1e-6 {
+				t.Errorf("measured %g s only", w.End-w.Cut)
+			}
+		})
+	}
+}
+
+// The rate of an open loop is its own and says nothing: its latency must be steady.
+func TestOpenLoopDriftsInLatency(t *testing.T) {
+	m := study.Measure{Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
+	for _, open := range []bool{false, true} {
+		w := newWatch(m, open)
+		var intervals []measure.Interval
+		for i := range 200 {
+			from := time.Duration(i) * m.Interval
+			intervals = append(intervals, measure.Interval{From: from, To: from + m.Interval, Samples: []measure.Sample{{
+				Operations: 1000, Total: time.Duration(1000+10*i) * time.Millisecond,
+			}}})
+		}
+		want := map[bool]measure.Steadiness{false: measure.Steady, true: measure.Drifting}[open]
+		if a := w.conclude(intervals); a.window.Steady != want {
+			t.Errorf("open %v: %s, want %s", open, a.window.Steady, want)
+		}
+	}
+}
+
+// Intervals in which nothing completed leave a gap in the latency.
+func TestGapsInLatency(t *testing.T) {
+	m := study.Measure{Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
+	w := newWatch(m, true)
+	var intervals []measure.Interval
+	for i := range 200 {
+		from := time.Duration(i) * m.Interval
+		intervals = append(intervals, measure.Interval{From: from, To: from + m.Interval, Samples: []measure.Sample{{
+			Operations: int64(i % 2), Total: time.Duration(i%2) * time.Millisecond,
+		}}})
+	}
+	a := w.conclude(intervals)
+	if a.window.Steady != measure.Steady || math.IsNaN(a.window.Drift) {
+		t.Errorf("%+v", a)
+	}
+	if a := newWatch(m, false).conclude(nil); a.window.Steady != measure.SteadyUnknown {
+		t.Errorf("nothing measured: %+v", a)
+	}
+}
