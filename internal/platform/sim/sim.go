@@ -1,0 +1,224 @@
+// Package sim is a platform without a machine: a seeded queueing server in
+// virtual time. It serves what a load demands, with the troubles of a real
+// testbed on order: noise, drift, a slot effect, a warm-up, planted effects and
+// counters, settings that lie, crashes. The promises of plimsoll's statistics
+// are tested on it, and a study can be tried on it before it meets a machine.
+//
+// Everything follows from the seed, the number of the trial and the settings in
+// effect: the same study gives the same records, also when it was resumed.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// Settings are what a study may set of the simulated platform.
+type Settings struct {
+	Capacity        parameter.Rate     `name:"capacity" doc:"operations that all servers together complete per second when none is idle"`
+	Servers         int                `name:"servers" doc:"operations served at the same time" min:"1" max:"4096"`
+	Service         string             `name:"service" doc:"law of the service time" choices:"exponential,deterministic,lognormal"`
+	Noise           parameter.Share    `name:"noise" doc:"standard deviation of the speed from trial to trial"`
+	Autocorrelation float64            `name:"autocorrelation" doc:"correlation of the noise of neighbouring trials" min:"0" max:"0.99"`
+	Drift           float64            `name:"drift" doc:"change of the speed over 100 trials, as a share: -0.05" min:"-1" max:"10"`
+	SlotEffect      float64            `name:"slot_effect" doc:"change of the speed from the second slot of a block on, as a share" min:"-1" max:"10"`
+	Warmup          parameter.Duration `name:"warmup" doc:"time constant of an exponential warm-up"`
+	Dip             parameter.Share    `name:"dip" doc:"how much slower a trial starts"`
+	Decline         float64            `name:"decline" doc:"change of the speed within a trial, as a share a minute" min:"-1" max:"10"`
+	Ripple          parameter.Share    `name:"ripple" doc:"standard deviation of the speed from interval to interval"`
+	Effects         []string           `name:"effects" doc:"planted effects: 'sim.knob=on: +5%', or 'sim.knob=on: latency +10%'"`
+	Counters        []string           `name:"counters" doc:"planted counters: 'softirq.net: 1200', or 'softirq.net: 1200 sim.knob=on +40%'"`
+	Decoys          int                `name:"decoys" doc:"counters that nothing moves" min:"0" max:"1000"`
+	Lie             string             `name:"lie" doc:"what a knob does when it is set" choices:"none,stuck,deaf"`
+	Crash           parameter.Share    `name:"crash" doc:"share of the trials in which the load dies"`
+	Errors          parameter.Share    `name:"errors" doc:"share of the operations that fail"`
+}
+
+// Kind is the platform as the catalog lists it.
+func Kind() platform.Kind {
+	defaults := Settings{Capacity: 20000, Servers: 2, Service: "exponential", Noise: .01, Lie: "none"}
+	return platform.Kind{
+		Name:     "sim",
+		Doc:      "a seeded queueing server in virtual time, with noise, drift and planted effects",
+		Defaults: defaults,
+		Open: func(_ context.Context, settings parameter.Settings, seed uint64) (platform.Platform, error) {
+			s := defaults
+			if err := parameter.Decode(&s, settings); err != nil {
+				return nil, err
+			}
+			return open(s, seed)
+		},
+	}
+}
+
+// testbed is the platform, open.
+type testbed struct {
+	Settings
+	seed     uint64
+	effects  []effect
+	counters []counter
+	machine  *machine
+	now      time.Time
+}
+
+func open(s Settings, seed uint64) (*testbed, error) {
+	t := &testbed{Settings: s, seed: seed, machine: &machine{files: map[string]string{}, lie: s.Lie}, now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for _, text := range s.Effects {
+		e, err := parseEffect(text)
+		if err != nil {
+			return nil, err
+		}
+		t.effects = append(t.effects, e)
+	}
+	for _, text := range s.Counters {
+		c, err := parseCounter(text)
+		if err != nil {
+			return nil, err
+		}
+		t.counters = append(t.counters, c)
+	}
+	for i := range s.Decoys {
+		t.counters = append(t.counters, counter{name: fmt.Sprintf("decoy.%03d", i+1), value: 1000})
+	}
+	return t, nil
+}
+
+// Machine is the machine that the knobs are on.
+func (t *testbed) Machine() platform.Machine { return t.machine }
+
+// Close does nothing: there is nothing to give back.
+func (t *testbed) Close() error { return nil }
+
+// Now is the virtual instant.
+func (t *testbed) Now() time.Time { return t.now }
+
+// speed is how fast the servers are in a trial, relative to their capacity.
+func (t *testbed) speed(run platform.Run, inEffect map[string]string) (speed, latency float64) {
+	speed, latency = math.Exp(float64(t.Noise)*t.disturbance(run.Trial)), 1
+	speed *= 1 + t.Drift*float64(run.Trial-1)/100
+	if run.Slot > 1 {
+		speed *= 1 + t.SlotEffect
+	}
+	for _, e := range t.effects {
+		if inEffect[e.factor] != e.level {
+			continue
+		}
+		if e.latency {
+			latency *= 1 + e.change
+		} else {
+			speed *= 1 + e.change
+		}
+	}
+	return max(speed, 1e-6), latency
+}
+
+// disturbance is the noise of a trial in standard deviations: an AR(1) series
+// over the trials, made from its start so that a resumed study sees the same.
+func (t *testbed) disturbance(trial int) float64 {
+	rng := t.random(0, "noise")
+	z := rng.NormFloat64()
+	for range trial - 1 {
+		z = t.Autocorrelation*z + math.Sqrt(1-t.Autocorrelation*t.Autocorrelation)*rng.NormFloat64()
+	}
+	return z
+}
+
+// random is a source of its own for each purpose and trial.
+func (t *testbed) random(trial int, purpose string) *rand.Rand {
+	h := uint64(14695981039346656037)
+	for _, c := range []byte(purpose) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(t.seed^h, uint64(trial)*0x9e3779b97f4a7c15+1))
+}
+
+// Simulate serves the demand of one trial.
+func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.Recorder) (map[string]float64, error) {
+	rng := t.random(run.Trial, "load")
+	if rng.Float64() < float64(t.Crash) {
+		t.now = t.now.Add(run.Stage.Length / 2)
+		return nil, errors.New("the simulated load died, as the study ordered (crash)")
+	}
+	inEffect := maps.Clone(run.Levels)
+	if inEffect == nil {
+		inEffect = map[string]string{}
+	}
+	if t.Lie != "deaf" {
+		maps.Copy(inEffect, t.machine.knobs())
+	}
+	speed, latency := t.speed(run, inEffect)
+	q := newQueue(t.Settings, run.Demand, rng)
+	ripple := 0.0
+	var from time.Duration
+	for from < run.Stage.Length {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		to := min(from+run.Stage.Interval, run.Stage.Length)
+		middle := (from + to).Seconds() / 2
+		ripple = .5*ripple + math.Sqrt(.75)*rng.NormFloat64()
+		now := speed * math.Exp(float64(t.Ripple)*ripple) * (1 + t.Decline*middle/60)
+		if t.Warmup > 0 {
+			now *= 1 - float64(t.Dip)*math.Exp(-middle/time.Duration(t.Warmup).Seconds())
+		}
+		more := out.Interval(measure.Interval{From: from, To: to, Samples: q.serve(to-from, max(now, 1e-6), latency)})
+		from = to
+		if !more {
+			break
+		}
+	}
+	t.now = t.now.Add(from)
+	return t.count(run, inEffect, q, from), nil
+}
+
+// machine holds the knobs. It runs no commands.
+type machine struct {
+	files map[string]string
+	lie   string
+}
+
+const knobFolder = "/sim/knob/"
+
+func (m *machine) Name() string { return "sim" }
+
+func (m *machine) knobs() map[string]string {
+	levels := map[string]string{}
+	for name, level := range m.files {
+		if knob, found := strings.CutPrefix(name, knobFolder); found {
+			levels[strings.TrimSuffix("sim.knob:"+knob, ":default")] = level
+		}
+	}
+	return levels
+}
+
+// Run fails: a simulated machine has no programs.
+func (m *machine) Run(context.Context, platform.Command) (platform.Result, error) {
+	return platform.Result{}, fmt.Errorf("run a command on the simulated machine: %w", errors.ErrUnsupported)
+}
+
+// ReadFile reads a knob.
+func (m *machine) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if text, ok := m.files[name]; ok {
+		return []byte(text), nil
+	}
+	return nil, fmt.Errorf("read %s on the simulated machine: %w", name, fs.ErrNotExist)
+}
+
+// WriteFile sets a knob, unless the knob is stuck.
+func (m *machine) WriteFile(_ context.Context, name string, data []byte) error {
+	if m.lie != "stuck" {
+		m.files[name] = string(data)
+	}
+	return nil
+}
