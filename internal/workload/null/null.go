@@ -1,0 +1,201 @@
+// Package null is a workload that asks nothing of a machine: its operations
+// wait for as long as they are told. It tests plimsoll itself, and it is what
+// drives a simulated platform when nothing more is wanted.
+package null
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Threads int                `name:"threads" doc:"workers, each with one operation outstanding" min:"1" max:"4096"`
+	Rate    parameter.Rate     `name:"rate" doc:"operations offered per second; without it workers go on as they finish"`
+	Think   parameter.Duration `name:"think" doc:"pause of a worker between two operations"`
+	Service parameter.Duration `name:"service" doc:"time that an operation takes on a real machine"`
+	Payload parameter.Bytes    `name:"payload" doc:"bytes that an operation counts as moved"`
+	Fail    parameter.Share    `name:"fail" doc:"share of the operations that fail"`
+	Die     parameter.Duration `name:"die" doc:"the load dies this long after its start; 0s never"`
+}
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "null",
+		Doc:     "does nothing, for as long as it is told: tests plimsoll itself, and drives platform sim",
+		Rate:    "operations",
+		Metrics: measure.OperationMetrics("operations"),
+	}, Parameters{Threads: 4, Service: parameter.Duration(time.Millisecond)}, func(p Parameters) (workload.Load, error) {
+		if p.Rate > 0 && p.Think > 0 {
+			return nil, errors.New("rate and think exclude each other: operations offered at a rate do not wait for each other")
+		}
+		return &idle{p}, nil
+	})
+}
+
+type idle struct{ Parameters }
+
+// Demand is what a simulated platform serves.
+func (n *idle) Demand() load.Demand {
+	return load.Demand{
+		Concurrency: n.Threads, Rate: float64(n.Rate), Think: time.Duration(n.Think),
+		Classes: []load.Class{{Share: 1, Bytes: int64(n.Payload)}},
+	}
+}
+
+// Check finds nothing to ask for.
+func (n *idle) Check(context.Context, workload.Env) (workload.Needs, error) {
+	return workload.Needs{}, nil
+}
+
+// Prepare has nothing to do.
+func (n *idle) Prepare(context.Context, workload.Env) error { return nil }
+
+// Clean has nothing to do.
+func (n *idle) Clean(context.Context, workload.Env) error { return nil }
+
+// Run waits with as many workers as threads. Each worker counts for itself and
+// hands in its counts at the end of each interval, so that nothing is shared
+// while operations run.
+func (n *idle) Run(ctx context.Context, _ workload.Env, stage load.Stage, out *measure.Recorder) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if n.Die > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(n.Die), errDied)
+		defer cancel()
+	}
+	start := time.Now()
+	turns := make(chan turn)
+	done := make(chan struct{})
+	for k := range n.Threads {
+		w := &worker{idle: n, stage: stage, start: start, number: k, rng: rand.New(rand.NewPCG(stage.Seed, uint64(k))), turns: turns}
+		go func() {
+			w.run(ctx)
+			done <- struct{}{}
+		}()
+	}
+	err := n.gather(ctx, stage, turns, out)
+	stop()
+	for left := n.Threads; left > 0; {
+		select {
+		case <-turns:
+		case <-done:
+			left--
+		}
+	}
+	return err
+}
+
+var errDied = errors.New("the null load died, as the study ordered (die)")
+
+// turn is what one worker did in one interval.
+type turn struct {
+	interval int
+	sample   measure.Sample
+}
+
+// gather adds up the turns of all workers, interval by interval.
+func (n *idle) gather(ctx context.Context, stage load.Stage, turns <-chan turn, out *measure.Recorder) error {
+	waiting := map[int][]measure.Sample{}
+	count := int((stage.Length + stage.Interval - 1) / stage.Interval)
+	for next := 0; next < count; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case t := <-turns:
+			waiting[t.interval] = append(waiting[t.interval], t.sample)
+		}
+		for len(waiting[next]) == n.Threads {
+			sum := measure.Sample{Latency: measure.NewHistogram()}
+			for _, s := range waiting[next] {
+				sum.Operations += s.Operations
+				sum.Bytes += s.Bytes
+				sum.Errors += s.Errors
+				sum.Total += s.Total
+				if err := sum.Latency.Merge(s.Latency); err != nil {
+					return fmt.Errorf("add up workers: %w", err)
+				}
+			}
+			delete(waiting, next)
+			from := time.Duration(next) * stage.Interval
+			to := min(from+stage.Interval, stage.Length)
+			next++
+			if !out.Interval(measure.Interval{From: from, To: to, Samples: []measure.Sample{sum}}) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// worker performs operations one after the other.
+type worker struct {
+	*idle
+	stage  load.Stage
+	start  time.Time
+	number int
+	rng    *rand.Rand
+	turns  chan<- turn
+}
+
+func (w *worker) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	<-timer.C
+	wait := func(until time.Time) bool {
+		timer.Reset(time.Until(until))
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer.C:
+			return true
+		}
+	}
+	current := turn{sample: measure.Sample{Latency: measure.NewHistogram()}}
+	for i := 0; ; i++ {
+		intended := time.Now()
+		if w.Rate > 0 {
+			// One global schedule, dealt out to the workers in turn.
+			intended = w.start.Add(time.Duration(float64(i*w.Threads+w.number) / float64(w.Rate) * 1e9))
+			if !wait(intended) {
+				return
+			}
+		}
+		if !wait(time.Now().Add(time.Duration(w.Service))) {
+			return
+		}
+		now := time.Now()
+		for at := int(now.Sub(w.start) / w.stage.Interval); current.interval < at; {
+			select {
+			case w.turns <- current:
+			case <-ctx.Done():
+				return
+			}
+			current = turn{interval: current.interval + 1, sample: measure.Sample{Latency: measure.NewHistogram()}}
+		}
+		w.count(&current.sample, now.Sub(intended))
+		if w.Think > 0 && !wait(now.Add(time.Duration(w.Think))) {
+			return
+		}
+	}
+}
+
+func (w *worker) count(s *measure.Sample, response time.Duration) {
+	if w.Fail > 0 && w.rng.Float64() < float64(w.Fail) {
+		s.Errors++
+		return
+	}
+	s.Operations++
+	s.Bytes += int64(w.Payload)
+	s.Total += response
+	s.Latency.Record(response, 1)
+}
