@@ -294,6 +294,46 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
+// A worker with a fifth of a CPU that wants a whole one is held back.
+func TestRealThrottling(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to hold a process back")
+	}
+	m := machine(t)
+	c, ok := m.(platform.Confiner)
+	if !ok {
+		t.Fatal("this machine cannot confine workers")
+	}
+	if err := c.Confinable(t.Context(), platform.Confinement{Quota: "0.2"}); err != nil {
+		t.Skip(err)
+	}
+	if err := c.Confine(t.Context(), platform.Confinement{Quota: "0.2"}); err != nil {
+		t.Fatal(err)
+	}
+	take, err := Cgroup().Open(t.Context(), Place{Machine: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"}, Worker: true})
+	if err != nil || r.Exit != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	length := time.Since(start).Seconds()
+	after, err := take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, held := (r.User+r.System).Seconds()/length, (after["cgroup.throttled"]-before["cgroup.throttled"])/length
+	if used > 0.3 || held < 0.3 || after["cgroup.throttled.periods"] == before["cgroup.throttled.periods"] {
+		t.Errorf("in %.2f s the worker used %.2f CPUs and was held back %.2f of the time", length, used, held)
+	}
+}
+
 // A whole sample must be cheap, because the lab and its collectors may use one
 // hundredth of a CPU: four samples a second leave 2.5 ms each.
 func TestASampleIsCheap(t *testing.T) {

@@ -35,8 +35,7 @@ func CPUSet() Factor {
 			if err != nil || !own {
 				return free, err
 			}
-			list, err := limit(ctx, p.Machine, g, "cpuset.cpus")
-			return orFree(list), err
+			return cpuSetOf(ctx, p.Machine, g)
 		},
 		Set: func(ctx context.Context, p Place, level string) error {
 			list, err := cpuLevel(level)
@@ -46,4 +45,22 @@ func CPUSet() Factor {
 			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.CPUSet = list })
 		},
 	}
+}
+
+// cpuSetOf is the list in effect, which can be shorter than the list asked for. A
+// group of version 2 without a list of its own reports that of the one above.
+func cpuSetOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (string, error) {
+	asked, err := limit(ctx, m, g, "cpuset.cpus")
+	if err != nil || asked == "" {
+		return free, err
+	}
+	effective := "cpuset.cpus.effective"
+	if g.Version == 1 {
+		effective = "cpuset.effective_cpus"
+	}
+	list, err := limit(ctx, m, g, effective)
+	if list == "" {
+		list = asked
+	}
+	return list, err
 }

@@ -199,6 +199,20 @@ func TestAffinityIsFreeInsideACPUSet(t *testing.T) {
 	}
 }
 
+func TestTheCPUSetInEffectIsRead(t *testing.T) {
+	m := recorded(t)
+	m.files["/g/cpuset.cpus"], m.files["/g/cpuset.cpus.effective"], m.files["/g/cpuset.effective_cpus"] = "0-7\n", "0-3\n", "0-1\n"
+	for version, want := range map[int]string{1: "0-1", 2: "0-3"} {
+		if got, err := cpuSetOf(t.Context(), m, platform.ControlGroup{Version: version, Folder: "/g"}); err != nil || got != want {
+			t.Errorf("version %d: got %q, %v, want %q", version, got, err, want)
+		}
+	}
+	m.files["/g/cpuset.cpus"] = "\n"
+	if got, err := cpuSetOf(t.Context(), m, platform.ControlGroup{Version: 2, Folder: "/g"}); err != nil || got != free {
+		t.Errorf("a group without a list: got %q, %v", got, err)
+	}
+}
+
 func TestQuotaOfVersion1(t *testing.T) {
 	m := recorded(t)
 	g := platform.ControlGroup{Version: 1, Folder: "/g"}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -47,6 +49,27 @@ func TestAffinityHoldsForWorkersAlone(t *testing.T) {
 	if got := allowed(true); got != free {
 		t.Errorf("after the confinement the worker may run on %s, want %s", got, free)
 	}
+}
+
+func TestManyCommandsAtOnceAreConfinedAlike(t *testing.T) {
+	m := opened(t)
+	if err := m.Confine(t.Context(), platform.Confinement{Affinity: "0"}); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			worker := i%2 == 0
+			r, err := m.Run(t.Context(), platform.Command{Argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, Worker: worker})
+			if one := strings.HasSuffix(string(r.Stdout), "\t0\n"); err != nil || one != worker && runtime.NumCPU() > 1 {
+				t.Errorf("worker %v: got %s, %v", worker, r.Stdout, err)
+			}
+			if _, err := m.Run(t.Context(), platform.Command{Argv: []string{"/nowhere/program"}, Worker: worker}); err == nil {
+				t.Error("an absent program ran")
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestConfinableRefuses(t *testing.T) {

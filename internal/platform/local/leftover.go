@@ -73,6 +73,9 @@ func abandoned(name, own string) bool {
 // has no leave to remove.
 func sweep(ctx context.Context) error {
 	own, err := ownName()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a kernel without PID namespaces, where we make no groups
+	}
 	if err != nil {
 		return err
 	}
