@@ -26,13 +26,15 @@ type Findings struct {
 	Study    string     `json:"study"`
 	Question string     `json:"question"`
 	Sentence string     `json:"sentence"` // the verdict in one sentence
+	Numbers  []Number   `json:"numbers"`  // the numbers in Sentence
 	Seed     uint64     `json:"seed"`
 	Arms     []plan.Arm `json:"arms"`
-	Level    float64    `json:"level"`   // confidence level of the intervals
-	Margin   float64    `json:"margin"`  // smallest effect of interest, as a share
-	Planned  int        `json:"planned"` // largest number of blocks planned
-	Blocks   int        `json:"blocks"`  // complete blocks judged
-	Trials   int        `json:"trials"`  // run, void ones included
+	Level    float64    `json:"level"`           // confidence level of the intervals
+	Margin   float64    `json:"margin"`          // smallest effect of interest, as a share
+	Planned  int        `json:"planned"`         // largest number of blocks planned
+	Blocks   int        `json:"blocks"`          // complete blocks judged
+	Pilot    int        `json:"pilot,omitempty"` // blocks whose spread alone makes the intervals, where a precision was asked for
+	Trials   int        `json:"trials"`          // run, void ones included
 	Void     []Void     `json:"void,omitempty"`
 
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
@@ -45,6 +47,13 @@ type Findings struct {
 	Tuning         *Tuning         `json:"tuning,omitempty"`
 	Audit          []Claim         `json:"audit,omitempty"` // claims of the published figures and of our own sentences
 	Limits         []LimitResult   `json:"limits,omitempty"`
+}
+
+// Number is a number in a sentence and where it is from. Every digit of our own
+// sentences belongs to a number or to a name; the audit looks each of them up.
+type Number struct {
+	ID   string `json:"id"`   // "iops@1/change": see Findings.Text
+	Text string `json:"text"` // as it stands in the sentence
 }
 
 // Void is a trial that does not count.
@@ -82,7 +91,20 @@ type Comparison struct {
 	LeansOnNormality bool           `json:"leansOnNormality,omitempty"` // t and sign-flip disagree about 5 %
 	NotRandomised    bool           `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
 	More             int            `json:"more,omitempty"`             // about this many more blocks would decide
+	NoInterval       bool           `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
+	OwnLoad          bool           `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
+	Counts           *Counts        `json:"counts,omitempty"`           // of failures, which are compared as counts
 	Sentence         string         `json:"sentence"`
+	Numbers          []Number       `json:"numbers,omitempty"` // the numbers in Sentence
+}
+
+// Counts are failed operations of both arms. With none in the baseline there is
+// no ratio: it stands as 1.
+type Counts struct {
+	Failed             int64 `json:"failed"`
+	Operations         int64 `json:"operations"` // failed ones included
+	BaselineFailed     int64 `json:"baselineFailed"`
+	BaselineOperations int64 `json:"baselineOperations"`
 }
 
 // Grade says how strong an explanation is.
@@ -98,10 +120,13 @@ const (
 // Explanation is what a rule found.
 type Explanation struct {
 	Rule     string     `json:"rule"`
+	Arm      int        `json:"arm"` // that it is about
 	Grade    Grade      `json:"grade"`
 	Sentence string     `json:"sentence"`
+	Numbers  []Number   `json:"numbers,omitempty"` // the numbers in Sentence
 	Evidence []Evidence `json:"evidence"`
 	Change   *Change    `json:"change,omitempty"` // what the rule would change; nil when there is nothing to change
+	Gain     *Gain      `json:"gain,omitempty"`   // what the change may bring; nil when it cannot be said
 }
 
 // Evidence is one number behind an explanation.
@@ -118,11 +143,21 @@ type Change struct {
 	To     string `json:"to"`
 }
 
+// Gain is a prediction of the effect of a change, as shares: 0.27 is +27 %.
+type Gain struct {
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+	Basis string  `json:"basis"` // how it was predicted
+}
+
 // Recommendation is the one change that the analysis names.
 type Recommendation struct {
-	Rule     string `json:"rule"`
-	Change   Change `json:"change"`
-	Sentence string `json:"sentence"`
+	Rule      string   `json:"rule"`
+	Arm       int      `json:"arm"` // whose measurement it rests on
+	Change    Change   `json:"change"`
+	Predicted *Gain    `json:"predicted,omitempty"` // before it was tried; never the claim
+	Sentence  string   `json:"sentence"`
+	Numbers   []Number `json:"numbers,omitempty"`
 }
 
 // Tuning is the story of the closed loop, in order.
@@ -137,12 +172,28 @@ type Tuning struct {
 type Round struct {
 	Measured       string          `json:"measured"` // folder of the run that the rule read, below the results folder
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
-	Verified       string          `json:"verified,omitempty"` // folder of the run on fresh blocks
-	Seed           uint64          `json:"seed,omitempty"`
-	Outcome        string          `json:"outcome"` // "kept", "rolled back", "no rule fired"
-	Verification   *Comparison     `json:"verification,omitempty"`
-	Guards         []Comparison    `json:"guards,omitempty"`
+	Verified       string          `json:"verified,omitempty"`     // folder of the run on fresh blocks
+	MeasuredSeed   uint64          `json:"measuredSeed,omitempty"` // of the run that the rule read
+	Seed           uint64          `json:"seed,omitempty"`         // of the fresh blocks
+	Outcome        Outcome         `json:"outcome"`
+	Reason         string          `json:"reason,omitempty"`       // of the outcome, as a phrase
+	Verification   *Comparison     `json:"verification,omitempty"` // the claim: the estimate on fresh blocks
+	Bound          float64         `json:"bound,omitempty"`        // least gain as a share, one-sided at BoundLevel
+	BoundLevel     float64         `json:"boundLevel,omitempty"`
+	BoundP         float64         `json:"boundP,omitempty"`
+	Guards         []Comparison    `json:"guards,omitempty"` // what must not suffer, and other headlines of the study
+	Limits         []LimitResult   `json:"limits,omitempty"` // the floor of the goal, after the change
 }
+
+// Outcome is how a round of the closed loop ended.
+type Outcome string
+
+// The outcomes of a round. What is not shown to help is rolled back.
+const (
+	Kept        Outcome = "kept"
+	RolledBack  Outcome = "rolled back"
+	NoRuleFired Outcome = "no rule fired"
+)
 
 // Claim is a sentence that the audit recomputed.
 type Claim struct {

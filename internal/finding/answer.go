@@ -1,0 +1,78 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+)
+
+// answer writes the sentence on top: the verdict on the first headline.
+func (f *Findings) answer(headline string) {
+	s := scene{names: map[string]string{"metric": headline, "baseline": f.label(0)}, text: newLedger(f).text}
+	s.names["question"] = f.Question
+	var of []*Comparison
+	for i := range f.Headlines {
+		if f.Headlines[i].Metric.Name == headline {
+			of = append(of, &f.Headlines[i])
+		}
+	}
+	switch len(of) {
+	case 0:
+		f.Sentence, f.Numbers = s.compose(f.singleTemplate(headline))
+	case 1:
+		f.Sentence, f.Numbers = of[0].Sentence, of[0].Numbers
+	default:
+		f.Sentence, f.Numbers = s.compose(manyTemplate(of, s.names, f))
+	}
+}
+
+// singleTemplate is for a study of one arm, which compares nothing.
+func (f *Findings) singleTemplate(headline string) string {
+	for i := range f.Summaries {
+		sum := &f.Summaries[i]
+		if sum.Metric.Name != headline || sum.Arm != 0 {
+			continue
+		}
+		at := place(headline, 0)
+		if sum.Low == sum.High {
+			return fmt.Sprintf("{metric} is {%s/mean} with {baseline}, in {%s/trials} valid trials.", at, at)
+		}
+		return fmt.Sprintf("{metric} is {%s/mean} with {baseline}, between {%s/from} and {%s/to} at {study/summary level} confidence ({%s/trials} trials).", at, at, at, at)
+	}
+	return "No valid trial gave {metric}: the certificate says why."
+}
+
+// manyTemplate lists the arms by verdict.
+func manyTemplate(of []*Comparison, names map[string]string, f *Findings) string {
+	var parts []string
+	for _, v := range []Verdict{Better, Worse, Different, Equivalent, NotEnoughRuns} {
+		var arms []string
+		for _, c := range of {
+			if c.Verdict != v {
+				continue
+			}
+			key := fmt.Sprintf("arm %d", c.Arm)
+			names[key] = f.label(c.Arm)
+			at := place(c.Metric.Name, c.Arm)
+			switch {
+			case v == NotEnoughRuns:
+				arms = append(arms, "{"+key+"}")
+			case c.NoInterval || c.Counts != nil:
+				arms = append(arms, fmt.Sprintf("{%s} ({%s/blocks} blocks)", key, at))
+			default:
+				arms = append(arms, fmt.Sprintf("{%s} ({%s/change}, between {%s/low} and {%s/high})", key, at, at, at))
+			}
+		}
+		if len(arms) > 0 {
+			parts = append(parts, phrase(v)+" with "+strings.Join(arms, ", "))
+		}
+	}
+	return "Against {baseline}, {metric} is " + strings.Join(parts, "; ") + "."
+}
+
+// phrase is a verdict in the middle of a sentence.
+func phrase(v Verdict) string {
+	if v == NotEnoughRuns {
+		return "open for want of runs"
+	}
+	return string(v)
+}

@@ -1,0 +1,108 @@
+package finding
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"plimsoll/internal/stat"
+)
+
+// closeEnough is how far a recomputed number may be off, relative to its size:
+// rounding, and nothing else.
+const closeEnough = 1e-9
+
+// auditComparisons computes the headlines anew from the values of the trials, by
+// another way than the one that made them: from block numbers instead of cells.
+func auditComparisons(f *Findings) []Claim {
+	var all []Claim
+	l := newLedger(f)
+	holm := stat.Holm(pValues(f.Headlines))
+	for i := range f.Headlines {
+		h := &f.Headlines[i]
+		base, arm := l.summaries[place(h.Metric.Name, 0)], l.summaries[place(h.Metric.Name, h.Arm)]
+		claim := Claim{Sentence: fmt.Sprintf("%s of %s against %s: ratio %s from %s to %s, %s",
+			h.Metric.Name, f.label(h.Arm), f.label(0), exact(h.Ratio), exact(h.Low), exact(h.High), h.Verdict)}
+		if fault := f.recompute(h, base, arm, &claim); fault != "" {
+			claim.Fault = fault
+		} else if math.Abs(holm[i]-h.Adjusted) > closeEnough {
+			claim.Fault = "Holm's correction gives " + exact(holm[i]) + ", not " + exact(h.Adjusted)
+		} else if coloured(h) && h.Adjusted > 1-f.Level+closeEnough {
+			claim.Fault = "called " + string(h.Verdict) + " although it does not survive Holm's correction"
+		}
+		claim.Holds = claim.Fault == ""
+		if claim.Computed != "" || !claim.Holds {
+			all = append(all, claim)
+		}
+	}
+	return all
+}
+
+func coloured(c *Comparison) bool { return c.Verdict == Better || c.Verdict == Worse }
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+
+// recompute fills in what the values of the trials give and returns the fault.
+func (f *Findings) recompute(h *Comparison, base, arm *Summary, claim *Claim) string {
+	if base == nil || arm == nil || h.Counts != nil || !positive(base.Values) || !positive(arm.Values) {
+		return ""
+	}
+	if len(base.Values) == 0 || len(arm.Values) == 0 {
+		return "no values of single trials: the sub-results are missing"
+	}
+	p := f.estimate(h, base, arm)
+	again := Comparison{Metric: h.Metric, Arm: h.Arm}
+	again.fill(p)
+	claim.Computed = fmt.Sprintf("ratio %s from %s to %s", exact(again.Ratio), exact(again.Low), exact(again.High))
+	for _, pair := range [][2]float64{{h.Ratio, again.Ratio}, {h.Low, again.Low}, {h.High, again.High}} {
+		if !(math.Abs(pair[0]-pair[1]) <= closeEnough*math.Abs(pair[1])) {
+			return "the trials give another ratio or interval"
+		}
+	}
+	if again.Blocks != h.Blocks {
+		return fmt.Sprintf("the trials give %d blocks, not %d", again.Blocks, h.Blocks)
+	}
+	if math.Abs(again.P-h.P) > closeEnough {
+		return "the trials give p " + exact(again.P) + ", not " + exact(h.P)
+	}
+	answer := stat.Judge(math.Log(again.Low), math.Log(again.High), f.Margin)
+	if want := verdictOf(answer, h.Metric.Better); h.Verdict != NotEnoughRuns && (h.Verdict != want || h.Blocks < stat.LeastBlocks) {
+		return "the interval and the margin say " + string(want) + ", not " + string(h.Verdict)
+	}
+	return ""
+}
+
+func (f *Findings) estimate(h *Comparison, base, arm *Summary) stat.Paired {
+	if h.NotRandomised {
+		return stat.Welch(logs(base.Values), logs(arm.Values), f.Level)
+	}
+	type mean struct {
+		sum float64
+		n   int
+	}
+	byBlock := func(s *Summary) map[int]mean {
+		m := map[int]mean{}
+		for i, v := range s.Values {
+			b := m[s.Blocks[i]]
+			m[s.Blocks[i]] = mean{b.sum + math.Log(v), b.n + 1}
+		}
+		return m
+	}
+	a, b := byBlock(base), byBlock(arm)
+	var d []float64
+	done := map[int]bool{}
+	for _, block := range base.Blocks {
+		other, ok := b[block]
+		own := a[block]
+		if !ok || done[block] {
+			continue
+		}
+		done[block] = true // a block in which an arm ran twice counts once
+		d = append(d, other.sum/float64(other.n)-own.sum/float64(own.n))
+	}
+	if f.Pilot > 0 && f.Pilot <= len(d) {
+		m, low, high := stat.SteinInterval(d, f.Pilot, f.Level)
+		return stat.Paired{N: len(d), Mean: m, Low: low, High: high, P: stat.SteinP(d, f.Pilot)}
+	}
+	return stat.PairedT(d, f.Level)
+}

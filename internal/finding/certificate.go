@@ -1,0 +1,273 @@
+package finding
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+)
+
+// certificate is the list of validity checks of the study: those of its trials, each
+// in one line, and those of the study as a whole.
+func (c *Case) certificate() []measure.Check {
+	all := c.trialChecks()
+	all = append(all, c.voids(), c.blocksComplete())
+	if c.view.arms > 1 {
+		all = append(all, c.randomised(), c.warmups())
+	}
+	all = append(all,
+		measure.Check{Name: "seed", State: measure.Pass, Detail: fmt.Sprintf("%d decides every order and every random choice", c.Plan.Seed)},
+		c.observed(), c.quantiles(), c.countersRead(), c.noiseFloor())
+	return all
+}
+
+// outcome counts one check over trials.
+type outcome struct {
+	name                    string
+	passed, failed, unknown int
+	voidFailed              int
+	worst                   measure.State
+	detail                  string // of the first trial that is worst
+	trial                   int
+}
+
+// trialChecks adds up the checks of the valid trials. A trial that is void failed
+// one for certain, and is listed by the ledger instead.
+func (c *Case) trialChecks() []measure.Check {
+	var order []*outcome
+	byName := map[string]*outcome{}
+	for i := range c.view.records {
+		r := &c.view.records[i]
+		for _, check := range r.Checks {
+			o := byName[check.Name]
+			if o == nil {
+				o = &outcome{name: check.Name}
+				byName[check.Name] = o
+				order = append(order, o)
+			}
+			o.count(r, check)
+		}
+	}
+	checks := make([]measure.Check, len(order))
+	for i, o := range order {
+		checks[i] = o.line()
+	}
+	return checks
+}
+
+func (o *outcome) count(r *measure.Record, check measure.Check) {
+	if !r.Valid() {
+		if check.State == measure.Fail {
+			o.voidFailed++
+		}
+		return
+	}
+	switch check.State {
+	case measure.Pass:
+		o.passed++
+	case measure.Fail:
+		o.failed++
+	default:
+		o.unknown++
+	}
+	if severity(check.State) > severity(o.worst) || o.worst == "" {
+		o.worst, o.detail, o.trial = check.State, check.Detail, r.Trial
+	}
+}
+
+func severity(s measure.State) int {
+	switch s {
+	case measure.Fail:
+		return 2
+	case measure.Unknown:
+		return 1
+	}
+	return 0
+}
+
+func (o *outcome) line() measure.Check {
+	total := o.passed + o.failed + o.unknown
+	parts := []string{fmt.Sprintf("%d of %d valid trials passed", o.passed, total)}
+	if o.failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", o.failed))
+	}
+	if o.unknown > 0 {
+		parts = append(parts, fmt.Sprintf("%d unknown", o.unknown))
+	}
+	if o.voidFailed > 0 {
+		parts = append(parts, fmt.Sprintf("%d void ones failed", o.voidFailed))
+	}
+	detail := strings.Join(parts, ", ")
+	state := o.worst
+	switch {
+	case total == 0:
+		state = measure.Fail
+	case state != measure.Pass || total == 1:
+		detail += fmt.Sprintf("; trial %d: %s", o.trial, o.detail)
+	}
+	return measure.Check{Name: o.name, State: state, Detail: detail}
+}
+
+// voidLimit is the share of void trials from which the trials that count may be a
+// choice rather than a sample.
+const voidLimit = 0.25
+
+func (c *Case) voids() measure.Check {
+	check := measure.Check{Name: "void trials", State: measure.Pass}
+	total, void := len(c.view.records), len(c.view.records)-len(c.view.valid)
+	if void == 0 {
+		check.Detail = fmt.Sprintf("all %d trials count", total)
+		return check
+	}
+	causes := map[string]int{}
+	byArm := make([]int, c.view.arms)
+	for _, r := range c.view.records {
+		if !r.Valid() {
+			cause, _, _ := strings.Cut(r.Void, ":")
+			causes[cause]++
+			if r.Arm >= 0 && r.Arm < len(byArm) {
+				byArm[r.Arm]++
+			}
+		}
+	}
+	check.Detail = fmt.Sprintf("%d of %d trials do not count: %s", void, total, listed(causes))
+	for arm := 1; arm < c.view.arms; arm++ {
+		if stat.Fisher(byArm[0], len(c.view.of[0]), byArm[arm], len(c.view.of[arm])) < 0.05 {
+			check.State = measure.Fail
+			check.Detail += fmt.Sprintf("; %s lost %d and %s %d, so that what counts is what survived", c.label(0), byArm[0], c.label(arm), byArm[arm])
+			return check
+		}
+	}
+	if float64(void) > voidLimit*float64(total) {
+		check.State = measure.Fail
+		check.Detail += "; so many that the rest may be a choice"
+	}
+	return check
+}
+
+func (c *Case) label(arm int) string { return c.Plan.Arms[arm].Label }
+
+// listed writes counts by name, most frequent first.
+func listed(counts map[string]int) string {
+	names := make([]string, 0, len(counts))
+	for n := range counts {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, n := range names {
+		names[i] = fmt.Sprintf("%s (%d)", n, counts[n])
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *Case) blocksComplete() measure.Check {
+	complete, begun := c.completeBlocks(), len(c.view.blocks)
+	check := measure.Check{Name: "blocks complete", State: measure.Pass, Detail: fmt.Sprintf("%d of %d blocks hold a valid trial of every arm", complete, begun)}
+	if complete < begun {
+		check.State = measure.Unknown
+		check.Detail += "; the others count only for the arms they hold"
+	}
+	if complete == 0 {
+		check.State = measure.Fail
+	}
+	return check
+}
+
+// observed checks that each level was read back. What was read is judged by the
+// trial; a level that nobody read is unknown.
+func (c *Case) observed() measure.Check {
+	check := measure.Check{Name: "levels observed", State: measure.Pass}
+	missing := map[string]int{}
+	for i := range c.view.valid {
+		r := &c.view.valid[i]
+		for factor := range c.Plan.Arms[r.Arm].Levels {
+			if _, ok := r.Observed[factor]; !ok {
+				missing[factor]++
+			}
+		}
+	}
+	switch {
+	case len(c.Study.Factors) == 0:
+		check.Detail = "nothing is varied"
+	case len(missing) == 0:
+		check.Detail = fmt.Sprintf("every level of all %d valid trials was read back", len(c.view.valid))
+	default:
+		check.State = measure.Unknown
+		check.Detail = fmt.Sprintf("not read back, by trials: %s", listed(missing))
+	}
+	return check
+}
+
+// quantiles names the quantiles that the data could not bear.
+func (c *Case) quantiles() measure.Check {
+	check := measure.Check{Name: "quantiles", State: measure.Pass, Detail: "every quantile has the data to carry it"}
+	var short []string
+	for _, m := range c.Metrics {
+		if !isQuantile(m.Name) {
+			continue
+		}
+		have := 0
+		if at, ok := c.view.byName[m.Name]; ok {
+			for _, x := range c.view.columns[at].values {
+				if !math.IsNaN(x) {
+					have++
+				}
+			}
+		}
+		if lost := len(c.view.valid) - have; lost > 0 && c.applies(m.Name) {
+			short = append(short, fmt.Sprintf("%s in %d of %d trials", m.Name, lost, len(c.view.valid)))
+		}
+	}
+	if len(short) > 0 {
+		check.State = measure.Unknown
+		check.Detail = "not enough data for " + strings.Join(short, ", ")
+	}
+	return check
+}
+
+// isQuantile tells latency quantiles, such as "p99.9" and "write.p50".
+func isQuantile(name string) bool {
+	last := name
+	for _, prefix := range []string{"read.", "write."} {
+		last = strings.TrimPrefix(last, prefix)
+	}
+	return len(last) > 1 && last[0] == 'p' && last[1] >= '0' && last[1] <= '9'
+}
+
+// applies says whether the class of a metric occurs at all: a workload that only
+// writes lacks no quantiles of reads.
+func (c *Case) applies(name string) bool {
+	class, _, found := strings.Cut(name, ".p")
+	if !found || class == name || isQuantile(class) {
+		return true
+	}
+	for i := range c.view.valid {
+		if c.view.valid[i].Counts[class+".operations"] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Case) countersRead() measure.Check {
+	check := measure.Check{Name: "counters read", State: measure.Pass, Detail: "every source of counters could be read"}
+	missing := map[string]int{}
+	for i := range c.view.valid {
+		for _, m := range c.view.valid[i].Missing {
+			missing[m]++
+		}
+	}
+	if len(missing) > 0 {
+		check.State = measure.Unknown
+		check.Detail = "not read, by trials: " + listed(missing)
+	}
+	return check
+}

@@ -1,0 +1,112 @@
+package finding
+
+import (
+	"math"
+	"strconv"
+)
+
+// inFlight is how many operations an arm has outstanding, as far as it is known:
+// those of the demand in a closed loop.
+func (c *Case) inFlight(arm int) (float64, bool) {
+	d, ok := c.Demands[arm]
+	return float64(d.Concurrency), ok && d.Concurrency > 0 && !c.openLoop(arm)
+}
+
+// disks is over how many files or devices the operations of an arm are spread.
+func (c *Case) disks(arm int) float64 {
+	text, _ := c.Setting(arm, "disks")
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return float64(n)
+	}
+	return 1
+}
+
+// queueSeen is how many operations were outstanding: at the device where its queue
+// is counted, else by Little's law from rate and mean latency.
+func (c *Case) queueSeen(arm int) (queue float64, atDevice, ok bool) {
+	if q, ok := c.Mean(arm, "disk.queue"); ok && q > 0 {
+		return q, true, true
+	}
+	x, hasRate := c.Mean(arm, c.Rate)
+	r, hasMean := c.Mean(arm, "mean")
+	return x * r, false, hasRate && hasMean
+}
+
+// generatorShare is the share of its CPUs that the load generator used, over all
+// trials of the arm.
+func (c *Case) generatorShare(arm int) (float64, bool) {
+	return c.overAll(arm, generatorShareOf)
+}
+
+// depthStep is what more outstanding operations did between two arms.
+type depthStep struct {
+	fewer, more       int     // arms
+	outstanding       float64 // ratio, above 1
+	rate, latency     float64 // ratios
+	latencyElasticity float64 // 0: latency stayed; 1: it grew as the outstanding operations did
+}
+
+// depthBelow is the step to the arm from the one with the next fewer outstanding
+// operations.
+func (c *Case) depthBelow(arm int) (depthStep, bool) {
+	return c.nearestDepth(arm, func(other, own float64) bool { return other < own })
+}
+
+// depthAbove is the step from the arm to the one with the next more.
+func (c *Case) depthAbove(arm int) (depthStep, bool) {
+	return c.nearestDepth(arm, func(other, own float64) bool { return other > own })
+}
+
+func (c *Case) nearestDepth(arm int, beyond func(other, own float64) bool) (depthStep, bool) {
+	own, ok := c.inFlight(arm)
+	if !ok {
+		return depthStep{}, false
+	}
+	best, distance := -1, math.Inf(1)
+	for other := range c.view.arms {
+		n, ok := c.inFlight(other)
+		if !ok || !beyond(n, own) || !c.onlyDepthDiffers(arm, other) {
+			continue
+		}
+		if d := math.Abs(math.Log(n / own)); d < distance {
+			best, distance = other, d
+		}
+	}
+	if best < 0 {
+		return depthStep{}, false
+	}
+	s := depthStep{fewer: best, more: arm}
+	if n, _ := c.inFlight(best); n > own {
+		s.fewer, s.more = arm, best
+	}
+	return s, c.measureStep(&s)
+}
+
+func (c *Case) measureStep(s *depthStep) bool {
+	ratio := func(name string) (float64, bool) {
+		a, ok := c.Mean(s.fewer, name)
+		b, found := c.Mean(s.more, name)
+		return b / a, ok && found && a > 0 && b > 0
+	}
+	var okRate, okMean bool
+	s.rate, okRate = ratio(c.Rate)
+	s.latency, okMean = ratio("mean")
+	a, _ := c.inFlight(s.fewer)
+	b, _ := c.inFlight(s.more)
+	s.outstanding = b / a
+	s.latencyElasticity = math.Log(s.latency) / math.Log(s.outstanding)
+	return okRate && okMean
+}
+
+// onlyDepthDiffers says whether two arms differ in nothing but threads and depth.
+func (c *Case) onlyDepthDiffers(a, b int) bool {
+	for _, f := range c.Study.Factors {
+		if f.Parameter == "threads" || f.Parameter == "depth" {
+			continue
+		}
+		if c.Plan.Arms[a].Levels[f.FullName()] != c.Plan.Arms[b].Levels[f.FullName()] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,174 @@
+package finding
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/stat"
+)
+
+// ledger finds the numbers of findings by their names:
+//
+//	METRIC@ARM/FIELD      change, low, high, blocks, more, failed, of, bound,
+//	                      base.failed, base.of, base.bound of a comparison;
+//	                      mean, from, to, trials of a summary
+//	rule:RULE@ARM/NAME    evidence of an explanation; from, to of its change
+//	gain:RULE@ARM/FIELD   low, high of the gain that the explanation predicts
+//	study/FIELD           margin, level, blocks, planned, trials, least
+type ledger struct {
+	findings     *Findings
+	comparisons  map[string]*Comparison
+	summaries    map[string]*Summary
+	explanations map[string]*Explanation
+}
+
+func newLedger(f *Findings) *ledger {
+	l := &ledger{f, map[string]*Comparison{}, map[string]*Summary{}, map[string]*Explanation{}}
+	for _, list := range [][]Comparison{f.Exploratory, f.Headlines} { // headlines last: they win
+		for i := range list {
+			l.comparisons[place(list[i].Metric.Name, list[i].Arm)] = &list[i]
+		}
+	}
+	for i := range f.Summaries {
+		l.summaries[place(f.Summaries[i].Metric.Name, f.Summaries[i].Arm)] = &f.Summaries[i]
+	}
+	for i := range f.Explanations {
+		l.explanations[place(f.Explanations[i].Rule, f.Explanations[i].Arm)] = &f.Explanations[i]
+	}
+	return l
+}
+
+func place(name string, arm int) string { return name + "@" + strconv.Itoa(arm) }
+
+// text is the number as it must stand in a sentence; ok is false for a name that
+// these findings do not have.
+func (l *ledger) text(id string) (text string, ok bool) {
+	cut := strings.LastIndex(id, "/")
+	if cut < 0 {
+		return "", false
+	}
+	what, field := id[:cut], id[cut+1:]
+	if rule, found := strings.CutPrefix(what, "rule:"); found {
+		if e := l.explanations[rule]; e != nil {
+			return e.text(field)
+		}
+		return "", false
+	}
+	if rule, found := strings.CutPrefix(what, "gain:"); found {
+		if e := l.explanations[rule]; e != nil && e.Gain != nil {
+			return e.Gain.text(field)
+		}
+		return "", false
+	}
+	if what == "study" {
+		return l.findings.text(field)
+	}
+	if s := l.summaries[what]; s != nil {
+		if text, ok := s.text(field); ok {
+			return text, true
+		}
+	}
+	if c := l.comparisons[what]; c != nil {
+		return c.text(field)
+	}
+	return "", false
+}
+
+func (f *Findings) text(field string) (string, bool) {
+	switch field {
+	case "margin":
+		return Share(f.Margin), true
+	case "level":
+		return Share(f.Level), true
+	case "blocks":
+		return counted(f.Blocks), true
+	case "planned":
+		return counted(f.Planned), true
+	case "trials":
+		return counted(f.Trials), true
+	case "least":
+		return counted(stat.LeastBlocks), true
+	case "summary level":
+		return Share(summaryLevel), true
+	}
+	return "", false
+}
+
+func (s *Summary) text(field string) (string, bool) {
+	switch field {
+	case "mean":
+		return Quantity(s.Mean, s.Metric.Unit), true
+	case "from":
+		return Quantity(s.Low, s.Metric.Unit), true
+	case "to":
+		return Quantity(s.High, s.Metric.Unit), true
+	case "trials":
+		return counted(s.Trials), true
+	}
+	return "", false
+}
+
+func (c *Comparison) text(field string) (string, bool) {
+	switch field {
+	case "change":
+		return Percent(c.Ratio - 1), true
+	case "low":
+		return Percent(c.Low - 1), true
+	case "high":
+		return Percent(c.High - 1), true
+	case "blocks":
+		return counted(c.Blocks), true
+	case "more":
+		return counted(c.More), true
+	}
+	if c.Counts == nil {
+		return "", false
+	}
+	n := c.Counts
+	switch field {
+	case "failed":
+		return counted(int(n.Failed)), true
+	case "of":
+		return counted(int(n.Operations)), true
+	case "bound":
+		return bound(n.Operations), true
+	case "base.failed":
+		return counted(int(n.BaselineFailed)), true
+	case "base.of":
+		return counted(int(n.BaselineOperations)), true
+	case "base.bound":
+		return bound(n.BaselineOperations), true
+	}
+	return "", false
+}
+
+// bound is the share of failures that n operations without one still allow, by the
+// rule of three.
+func bound(n int64) string { return "3/" + counted(int(n)) }
+
+func (e *Explanation) text(field string) (string, bool) {
+	switch {
+	case e.Change != nil && field == "from":
+		return e.Change.From, true
+	case e.Change != nil && field == "to":
+		return e.Change.To, true
+	}
+	for _, x := range e.Evidence {
+		if x.Name == field {
+			return Quantity(x.Value, x.Unit), true
+		}
+	}
+	return "", false
+}
+
+func (g *Gain) text(field string) (string, bool) {
+	switch field {
+	case "low":
+		return Percent(g.Low), true
+	case "high":
+		return Percent(g.High), true
+	}
+	return "", false
+}
+
+func counted(n int) string { return grouped(strconv.Itoa(n)) }

@@ -1,0 +1,143 @@
+package finding
+
+import (
+	"math"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+)
+
+// pairing is a metric arranged by arm and block, on the scale on which arms
+// compare.
+type pairing struct {
+	col     *column
+	kind    pairingKind
+	cells   [][]float64 // by arm and block; NaN where the arm has no value in it
+	tallies []tally     // by arm; of failures only
+}
+
+type pairingKind int
+
+const (
+	byRatio      pairingKind = iota // logarithms of values above 0
+	byDifference                    // values that can be 0 or less have no logarithm
+	byCount                         // shares of operations that failed
+)
+
+// tally counts operations.
+type tally struct{ failed, all int64 }
+
+// share is the share that failed.
+func (t tally) share() float64 { return float64(t.failed) / math.Max(1, float64(t.all)) }
+
+func (v *view) pair(col *column) pairing {
+	p := pairing{col: col, kind: byDifference}
+	switch {
+	case isFailures(col):
+		p.kind = byCount
+		shares := v.count(&p)
+		p.cells = v.cells(shares, func(x float64) float64 { return x })
+	case col.positive:
+		p.kind = byRatio
+		p.cells = v.cells(col, math.Log)
+	default:
+		p.cells = v.cells(col, func(x float64) float64 { return x })
+	}
+	return p
+}
+
+// isFailures says whether the metric is the failed operations of a workload.
+func isFailures(col *column) bool {
+	name := col.metric.Name
+	return col.origin == ofWorkload && (name == "errors" || strings.HasSuffix(name, ".errors"))
+}
+
+// count fills the tallies of p and returns the share that failed in each trial.
+func (v *view) count(p *pairing) *column {
+	prefix := strings.TrimSuffix(p.col.metric.Name, "errors")
+	p.tallies = make([]tally, v.arms)
+	shares := &column{values: make([]float64, len(v.valid))}
+	for i := range v.valid {
+		r := &v.valid[i]
+		t := tally{failed: r.Counts[prefix+"errors"]}
+		t.all = r.Counts[prefix+"operations"] + t.failed
+		shares.values[i] = math.NaN()
+		if t.all > 0 {
+			shares.values[i] = t.share()
+		}
+		p.tallies[r.Arm].failed += t.failed
+		p.tallies[r.Arm].all += t.all
+	}
+	return shares
+}
+
+// compare compares an arm with the baseline, at the given confidence level.
+func (p *pairing) compare(arm int, level float64) Comparison {
+	d := differences(p.cells, arm)
+	one := absent(p.col.metric, arm)
+	one.Blocks = len(d)
+	switch p.kind {
+	case byRatio:
+		if len(d) > 0 {
+			one.fill(stat.PairedT(d, level))
+		}
+	case byCount:
+		p.compareCounts(&one, d, level)
+	default:
+		p.compareLevels(&one, d)
+	}
+	return one
+}
+
+// absent is a comparison that knows nothing yet.
+func absent(m measure.Metric, arm int) Comparison {
+	return Comparison{Metric: m, Arm: arm, Ratio: 1, Low: 1, High: 1, P: 1, Flip: 1, Adjusted: 1, NoInterval: true}
+}
+
+// fill takes over an estimate of a mean log-ratio.
+func (c *Comparison) fill(p stat.Paired) {
+	c.Blocks = p.N
+	c.Ratio, c.Low, c.High = math.Exp(p.Mean), math.Exp(p.Low), math.Exp(p.High)
+	c.NoInterval = p.N < 2 || math.IsInf(c.High, 0) || math.IsNaN(c.Low+c.High)
+	if c.NoInterval {
+		c.Low, c.High = c.Ratio, c.Ratio
+	}
+	c.P = p.P
+}
+
+// compareLevels has no ratio of logarithms to go by: the test is on differences,
+// and the ratio is that of the means over the blocks.
+func (p *pairing) compareLevels(one *Comparison, d []float64) {
+	one.P = stat.PairedT(d, exploreLevel).P
+	var base, rise float64
+	for b, x := range p.cells[0] {
+		if y := p.cells[one.Arm][b]; !math.IsNaN(x) && !math.IsNaN(y) {
+			base += x
+			rise += y - x
+		}
+	}
+	if base > 0 {
+		one.Ratio = 1 + rise/base
+		one.Low, one.High = one.Ratio, one.Ratio
+	}
+}
+
+// compareCounts compares failed operations as counts. Operations that fail often
+// fail together, in one trial, which the exact test of counts takes for many
+// independent events; so the difference must hold between trials as well, and the
+// larger of the two p values counts.
+func (p *pairing) compareCounts(one *Comparison, d []float64, level float64) {
+	a, b := p.tallies[0], p.tallies[one.Arm]
+	one.Counts = &Counts{Failed: b.failed, Operations: b.all, BaselineFailed: a.failed, BaselineOperations: a.all}
+	if a.failed+b.failed == 0 || len(d) == 0 {
+		return
+	}
+	one.P = math.Max(
+		stat.BinomialRate(a.failed, float64(a.all), b.failed, float64(b.all)),
+		stat.PairedT(d, level).P)
+	if a.failed > 0 && b.failed > 0 {
+		ratio, low, high := stat.RateRatio(a.failed, float64(a.all), b.failed, float64(b.all), level)
+		one.Ratio, one.Low, one.High, one.NoInterval = ratio, low, high, false
+	}
+}

@@ -1,0 +1,25 @@
+package finding
+
+import "plimsoll/internal/measure"
+
+// throttledLimit is the share of time from which a quota counts.
+const throttledLimit = 0.01
+
+// cgroupThrottling finds a CPU quota that stopped the workers.
+func cgroupThrottling() Rule {
+	const name = "cgroup_throttling"
+	return Rule{
+		Name:  name,
+		Doc:   "a CPU quota stopped the workers, so that the quota is what was measured",
+		Needs: []string{"cgroup.throttled"},
+		Check: func(c *Case, arm int) []Explanation {
+			share, ok := c.overAll(arm, func(r *measure.Record) (float64, bool) { return raw(r, "cgroup.throttled") })
+			if !ok || share <= throttledLimit {
+				return nil
+			}
+			return []Explanation{c.Explain("A CPU quota is the limit with {arm}: it stopped the workers for {throttled} of the time.", Found{
+				Rule: name, Arm: arm, Grade: AccountsFor, Evidence: []Evidence{{"throttled", share, "share"}},
+			})}
+		},
+	}
+}

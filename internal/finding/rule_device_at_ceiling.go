@@ -1,0 +1,33 @@
+package finding
+
+const (
+	busyDevice   = 0.95 // share of time from which a device counts as busy throughout
+	steepLatency = 0.8  // elasticity from which more outstanding operations only wait
+)
+
+// deviceAtCeiling finds a device that gives all it can.
+func deviceAtCeiling() Rule {
+	const name = "device_at_ceiling"
+	return Rule{
+		Name:  name,
+		Doc:   "the device is busy throughout, and more outstanding operations only wait longer",
+		Needs: []string{"disk.busy", "mean"},
+		Check: func(c *Case, arm int) []Explanation {
+			busy, _ := c.Mean(arm, "disk.busy")
+			s, ok := c.depthBelow(arm)
+			if !ok || busy < busyDevice || s.latencyElasticity < steepLatency {
+				return nil
+			}
+			if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
+				return nil
+			}
+			return []Explanation{c.Explain("The device is at its ceiling with {arm}: it is busy {device busy} of the time, and {outstanding grew} times the outstanding I/Os gave {rate grew} times the {rate} at {latency grew} times the latency.", Found{
+				Rule: name, Arm: arm, Grade: AccountsFor,
+				Evidence: []Evidence{
+					{"device busy", busy, "share"}, {"outstanding grew", s.outstanding, "1"},
+					{"rate grew", s.rate, "1"}, {"latency grew", s.latency, "1"},
+				},
+			})}
+		},
+	}
+}

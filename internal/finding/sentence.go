@@ -1,0 +1,154 @@
+package finding
+
+import (
+	"strings"
+
+	"plimsoll/internal/stat"
+)
+
+// scene is what a sentence may name besides numbers.
+type scene struct {
+	names  map[string]string // "arm", "baseline", "metric", ... to their text
+	prefix string            // of the numbers without one: "iops@1"
+	text   func(id string) (string, bool)
+}
+
+// compose fills in a template. {name} is a name of the scene, and {field} or
+// {prefix/field} a number, which is looked up by the same table that the audit
+// uses.
+func (s scene) compose(template string) (sentence string, numbers []Number) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(template, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), numbers
+		}
+		key, after, _ := strings.Cut(rest, "}")
+		template = after
+		if name, ok := s.names[key]; ok {
+			b.WriteString(name)
+			continue
+		}
+		id := key
+		if !strings.Contains(key, "/") {
+			id = s.prefix + "/" + key
+		}
+		text, ok := s.text(id)
+		if !ok {
+			b.WriteString("?") // the audit refuses a sentence with a hole
+			continue
+		}
+		numbers = append(numbers, Number{ID: id, Text: text})
+		b.WriteString(text)
+	}
+}
+
+// verdictTemplate is the sentence of a comparison. Only a decided verdict may say
+// better or worse.
+func verdictTemplate(c *Comparison, margin float64) string {
+	if c.Counts != nil {
+		return failureTemplate(c)
+	}
+	runs := "({blocks} " + plural(c.Blocks, "block") + ")"
+	if c.NotRandomised {
+		runs = "({blocks} " + plural(c.Blocks, "trial") + " a side, not randomised)"
+	}
+	between := ", between {low} and {high} " + runs
+	if c.NoInterval {
+		between = " " + runs
+	}
+	against := "{change} with {arm} against {baseline}" + between
+	if c.NoInterval && c.Ratio == 1 { // a baseline of 0 has no ratio
+		against = "{arm} against {baseline}" + between
+	}
+	own := ""
+	if c.OwnLoad {
+		own = ", each at its own load"
+	}
+	switch c.Verdict {
+	case Better, Worse:
+		return "{metric} is " + string(c.Verdict) + ": " + against + own + "."
+	case Equivalent:
+		return "{metric} is equivalent to within {study/margin}: " + against + own + "."
+	case Different:
+		size := "; whether by more than {study/margin} is open."
+		if beyond(c, margin) {
+			size = ", by more than {study/margin}."
+		}
+		return "{metric} differs: " + against + own + size
+	}
+	return undecidedTemplate(c, against+own)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// beyond says whether the whole interval lies beyond the margin.
+func beyond(c *Comparison, margin float64) bool {
+	return !c.NoInterval && (c.Low > 1+margin || c.High < 1/(1+margin))
+}
+
+func undecidedTemplate(c *Comparison, against string) string {
+	if c.Blocks == 0 {
+		return "There is not enough data to compare {metric} of {arm} and {baseline}: no block holds it for both."
+	}
+	text := "There are not enough runs to say whether {metric} differs: " + against
+	switch {
+	case c.More > 0:
+		return text + "; about {more} more would decide."
+	case c.Blocks < stat.LeastBlocks:
+		return text + "; a verdict needs {study/least}."
+	case c.NotRandomised || c.NoInterval:
+		return text + "."
+	}
+	return text + "; no number of blocks within reach would decide."
+}
+
+func failureTemplate(c *Comparison) string {
+	n := c.Counts
+	if n.Failed+n.BaselineFailed == 0 {
+		return "No operation failed ({metric}): none of {of} with {arm}, which bounds the share that fails at {bound}, and none of {base.of} with {baseline}, which bounds it at {base.bound} ({study/summary level} confidence)."
+	}
+	seen := "{failed} of {of} operations failed with {arm} and {base.failed} of {base.of} with {baseline} ({blocks} blocks)."
+	switch c.Verdict {
+	case Better, Worse:
+		return "{metric} is " + string(c.Verdict) + ": " + seen
+	case Different:
+		return "{metric} differs: " + seen
+	}
+	return "There are not enough runs to say whether {metric} differs: " + seen
+}
+
+// say writes the sentence of a comparison.
+func (c *Comparison) say(f *Findings) {
+	s := scene{
+		names:  map[string]string{"metric": c.Metric.Name, "arm": f.label(c.Arm), "baseline": f.label(0)},
+		prefix: place(c.Metric.Name, c.Arm),
+	}
+	s.text = func(id string) (string, bool) {
+		if field, found := strings.CutPrefix(id, s.prefix+"/"); found {
+			return c.text(field)
+		}
+		if field, found := strings.CutPrefix(id, "study/"); found {
+			return f.text(field)
+		}
+		return "", false
+	}
+	template := verdictTemplate(c, f.Margin)
+	if c.LeansOnNormality {
+		template += " The t test and the sign-flip test disagree, so this leans on normality."
+	}
+	c.Sentence, c.Numbers = s.compose(template)
+}
+
+func (f *Findings) label(arm int) string {
+	if arm < 0 || arm >= len(f.Arms) {
+		return "an unknown arm"
+	}
+	return f.Arms[arm].Label
+}
