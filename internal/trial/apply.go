@@ -106,8 +106,12 @@ func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
 
 // prepare makes ready what the load needs. It is entered in the journal once
 // for each load, and done before each trial, since a workload that finds its
-// work done has nothing to do and loads may disturb each other's files.
+// work done has nothing to do and loads may disturb each other's files. A
+// simulator serves the demand alone and needs nothing.
 func (s *session) prepare(ctx context.Context, l prepared) error {
+	if s.sim != nil {
+		return nil
+	}
 	fresh := !s.journal.undo.prepared(l.settings)
 	if fresh {
 		if err := s.journal.append(Entry{Kind: KindPrepare, Load: l.settings}); err != nil {

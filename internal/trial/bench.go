@@ -205,7 +205,16 @@ func (s *session) resume(ctx context.Context) error {
 		s.earlier += record.End.Sub(record.Start)
 	}
 	s.before = len(s.records)
-	return nil
+	return s.sweep()
+}
+
+// sweep removes what a session that died while it wrote a trial has left.
+func (s *session) sweep() error {
+	halves, err := filepath.Glob(filepath.Join(s.Dir, "trials", ".trial-*"))
+	for _, half := range halves {
+		err = errors.Join(err, os.RemoveAll(half))
+	}
+	return err
 }
 
 func (s *session) restorer() *restorer {

@@ -163,6 +163,7 @@ func TestDriftHasNoPointEstimate(t *testing.T) {
 	r := newRig(t)
 	s := steadyStudy()
 	s.Workload.Settings["slope"] = "0.5"
+	s.Measure.Retries = 0
 	for _, rec := range r.run(t, s, 1) {
 		if !strings.HasPrefix(rec.Void, "no steady state") || rec.Window.Steady != measure.Drifting || rec.Values != nil {
 			t.Errorf("void %q, %s, values %v", rec.Void, rec.Window.Steady, rec.Values)
@@ -408,6 +409,56 @@ func TestMissingSourcesAreNamed(t *testing.T) {
 		}
 		if _, ok := rec.Counters["lab.cpu"]; !ok {
 			t.Error("no lab.cpu")
+		}
+	}
+}
+
+// A simulated platform takes the same path in virtual time, and the load itself
+// is left alone.
+func TestSimulator(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	sim := &simulator{machine: r.machine, clock: start}
+	s := exampleStudy()
+	s.Measure.Settle, s.Workload.Settings["fail"] = time.Hour, "check"
+	s.Measure.Time = 3500 * time.Millisecond
+	b := r.bench(t, s, 1)
+	b.Platform = sim
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	records := r.records(t)
+	if len(records) != 3 || r.hooks.runs != 0 {
+		t.Fatalf("%d trials in a budget for 3 of one virtual second, %d loads", len(records), r.hooks.runs)
+	}
+	for i, rec := range records {
+		if !rec.Valid() || rec.Counters["softirq.net"] != 7 || rec.Values["ops"] < 900 {
+			t.Errorf("record %+v", rec)
+		}
+		if want := start.Add(time.Duration(i) * time.Second); !rec.Start.Equal(want) || !rec.End.Equal(want.Add(time.Second)) {
+			t.Errorf("trial %d from %v to %v", i+1, rec.Start, rec.End)
+		}
+		run := sim.runs[i]
+		want := map[string]string{"driven.threads": "8", LabelFactor: "here"}
+		if run.Trial != i+1 || run.Slot != i+1 || run.Block != 1 || run.Demand.Concurrency != 8 || !maps.Equal(run.Levels, want) {
+			t.Errorf("run %+v", run)
+		}
+	}
+	r.atFormer(t)
+}
+
+func TestSimulatorThatCrashes(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	b := r.bench(t, exampleStudy(), 1)
+	b.Platform = &simulator{machine: r.machine, fail: errors.New("the load died")}
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, rec := range r.records(t) {
+		if rec.Void != "the load died" || rec.Values != nil {
+			t.Errorf("void %q, values %v", rec.Void, rec.Values)
 		}
 	}
 }

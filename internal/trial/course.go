@@ -34,7 +34,11 @@ func (s *session) typical() time.Duration {
 	last := s.records[max(0, len(s.records)-recent):]
 	if len(last) == 0 {
 		m := s.Study.Measure
-		return m.Settle + max(m.Warmup, m.Window/4) + m.Window
+		load := max(m.Warmup, m.Window/4) + m.Window
+		if s.sim != nil {
+			return load
+		}
+		return m.Settle + load
 	}
 	var sum time.Duration
 	for _, r := range last {

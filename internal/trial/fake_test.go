@@ -360,3 +360,26 @@ func check(t testing.TB, r *measure.Record, name string, want measure.State) {
 		t.Errorf("%s: %s (%s), want %s", name, c.State, c.Detail, want)
 	}
 }
+
+// simulator is a fake platform in virtual time.
+type simulator struct {
+	*machine
+	clock time.Time
+	runs  []platform.Run
+	fail  error
+}
+
+func (s *simulator) Now() time.Time { return s.clock }
+
+func (s *simulator) Simulate(_ context.Context, run platform.Run, out *measure.Recorder) (map[string]float64, error) {
+	s.runs = append(s.runs, run)
+	d := &driven{drivenSettings: drivenSettings{Rate: 1000, Threads: run.Demand.Concurrency}}
+	random := rand.New(rand.NewPCG(run.Stage.Seed, 1))
+	for i := range int(run.Stage.Length / run.Stage.Interval) {
+		s.clock = s.clock.Add(run.Stage.Interval)
+		if !out.Interval(d.interval(i, run.Stage, random)) {
+			break
+		}
+	}
+	return map[string]float64{"softirq.net": 7}, s.fail
+}
