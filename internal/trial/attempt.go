@@ -275,17 +275,19 @@ func (a *attempt) judge(ctx context.Context) error {
 	a.record.Values, a.record.Counts = summary.Values, summary.Counts
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)
-	steady := a.watch.conclude(intervals)
-	checks, cause := certify(&evidence{
-		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: steady, worker: worker,
-		simulated: a.sim != nil, cpus: a.mayUse(ctx), disks: a.spaces(ctx),
-		failed:   failedIn(intervals),
+	e := &evidence{
+		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), worker: worker,
+		simulated: a.sim != nil, cpus: a.mayUse(ctx), disks: a.spaces(ctx), failed: failedIn(intervals),
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{
-			enough: steady.enough, ran: intervals[len(intervals)-1].To,
+			enough: a.watch.answer.enough, ran: intervals[len(intervals)-1].To,
 			length: a.Study.Measure.Longest, step: a.Study.Measure.Interval,
 		},
-	})
+	}
+	if _, ok := worker[generatorCPU]; ok && e.mayUse() > 0 {
+		a.record.Values[generatorCPUs] = e.mayUse()
+	}
+	checks, cause := certify(e)
 	a.record.Checks = append(checks, a.recorder.Checks()...)
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {

@@ -210,6 +210,18 @@ const (
 	clockCounter  = "clock.synchronised" // 1 or 0
 )
 
+// mayUse is how many CPUs the workers can have used at most; 0 is unknown.
+func (e *evidence) mayUse() float64 {
+	may := e.cpus
+	if may == 0 {
+		may = e.record.Counters[countCounter]
+	}
+	if most, ok := e.worker[generatorCPUs]; ok && (may == 0 || most < may) {
+		may = most
+	}
+	return may
+}
+
 func generator(e *evidence, limit float64) (measure.State, string) {
 	used, ok := e.worker[generatorCPU]
 	switch {
@@ -218,13 +230,7 @@ func generator(e *evidence, limit float64) (measure.State, string) {
 	case !ok:
 		return unknown("the workload does not say how much CPU its workers used")
 	}
-	may := e.cpus
-	if most, ok := e.worker[generatorCPUs]; ok && (may == 0 || most < may) {
-		may = most
-	}
-	if may == 0 {
-		may = e.record.Counters[countCounter]
-	}
+	may := e.mayUse()
 	if may == 0 {
 		return unknown("the workers used %.3g CPUs; how many they may use is not known", used)
 	}
