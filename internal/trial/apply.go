@@ -119,6 +119,12 @@ func (s *session) prepare(ctx context.Context, l prepared) error {
 		}
 	}
 	s.step("before prepare")
+	if !s.scratched {
+		if err := s.makeScratch(ctx); err != nil {
+			return err
+		}
+		s.scratched = true
+	}
 	err := l.load.Prepare(ctx, s.env(s.Plan.Seed, s.log))
 	s.step("after prepare")
 	if err != nil {

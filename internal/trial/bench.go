@@ -77,20 +77,21 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 type session struct {
 	*Bench
 	*workbench
-	journal  *journal
-	results  *measure.Results
-	kind     workload.Kind
-	settings []*setting // of the machine, in the order of the study
-	course   *plan.Course
-	blocks   int              // that it may need
-	rest     int              // trials that it may still need
-	records  []measure.Record // that ended, in order
-	reporter *reporter
-	sim      platform.Simulator // nil on real machines
-	began    time.Time
-	before   int           // trials that ended in sessions before this one
-	earlier  time.Duration // that they took
-	why      string        // the run ended
+	journal   *journal
+	results   *measure.Results
+	kind      workload.Kind
+	settings  []*setting // of the machine, in the order of the study
+	course    *plan.Course
+	blocks    int              // that it may need
+	rest      int              // trials that it may still need
+	records   []measure.Record // that ended, in order
+	reporter  *reporter
+	sim       platform.Simulator // nil on real machines
+	scratched bool               // the scratch folder is there
+	began     time.Time
+	before    int           // trials that ended in sessions before this one
+	earlier   time.Duration // that they took
+	why       string        // the run ended
 }
 
 func (b *Bench) session(j *journal) (*session, error) {
@@ -149,13 +150,19 @@ func (s *session) start(ctx context.Context) error {
 	if err := noteUnfinished(s.Dir); err != nil {
 		s.reporter.say(PhasePrepare, 0, fmt.Sprintf("plimsoll restore will need the name of the results folder: %v", err))
 	}
-	if len(s.journal.entries) == 0 {
-		return s.journal.append(Entry{Kind: KindBegin, Begin: &Begin{
-			Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
-			Workload: s.kind.Name, Scratch: s.scratch, Commands: s.Study.Commands,
-		}})
+	if len(s.journal.entries) > 0 {
+		return nil
 	}
-	return nil
+	made := false
+	if s.sim == nil {
+		if made, err = s.absent(ctx); err != nil {
+			return err
+		}
+	}
+	return s.journal.append(Entry{Kind: KindBegin, Begin: &Begin{
+		Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
+		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Commands: s.Study.Commands,
+	}})
 }
 
 // StudyHash identifies a study: the SHA-256 of its JSON form.

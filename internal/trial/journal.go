@@ -60,6 +60,7 @@ type Begin struct {
 	Platform study.Use       `json:"platform"`
 	Workload string          `json:"workload"` // its kind
 	Scratch  string          `json:"scratch"`  // scratch folder on the machine
+	Made     bool            `json:"made"`     // the run makes it, and removes it
 	Commands []study.Command `json:"commands,omitempty"`
 }
 

@@ -148,6 +148,11 @@ func (r *restorer) clean(ctx context.Context, settings parameter.Settings) error
 	if err := load.Clean(ctx, r.env(r.seed, nil)); err != nil {
 		return errors.Join(err, journalled)
 	}
+	if len(r.journal.undo.loads) == 1 && begun(r.journal.entries).Made {
+		if err := r.removeScratch(ctx); err != nil {
+			return errors.Join(err, journalled)
+		}
+	}
 	r.journal.step("after clean")
 	return errors.Join(journalled, r.journal.append(Entry{Kind: KindCleaned, Load: settings}))
 }

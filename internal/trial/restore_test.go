@@ -18,6 +18,7 @@ func leftAt(t *testing.T, s *study.Study, name string) *rig {
 	r := newRig(t)
 	for k := 1; k < 500; k++ {
 		os.RemoveAll(r.dir())
+		os.RemoveAll(filepath.Join(r.root, "scratch"))
 		r.put(t, formers)
 		if crash(k, func(step func(string)) {
 			b := r.bench(t, s, 1)
@@ -94,6 +95,7 @@ func TestLevelSeenIsPutBack(t *testing.T) {
 	crashed := false
 	for k := 1; !crashed && k < 200; k++ {
 		os.RemoveAll(r.dir())
+		os.RemoveAll(filepath.Join(r.root, "scratch"))
 		r.put(t, formers)
 		name := crash(k, func(step func(string)) {
 			b := r.bench(t, exampleStudy(), 1)

@@ -86,3 +86,8 @@ func (w *workbench) find(name string) (factor.Factor, error) {
 	}
 	return factor.Factor{}, fmt.Errorf("factor %s: this plimsoll does not have it", name)
 }
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
