@@ -41,6 +41,9 @@ func (f *Findings) spoken() []spoken {
 	if r := f.Recommendation; r != nil {
 		all = append(all, spoken{sentence: r.Sentence, numbers: r.Numbers})
 	}
+	if t := f.Tuning; t != nil {
+		all = append(all, spoken{sentence: t.Sentence, numbers: t.Numbers})
+	}
 	return slices.DeleteFunc(all, func(s spoken) bool { return s.sentence == "" && len(s.numbers) == 0 })
 }
 
@@ -135,6 +138,17 @@ func (l *ledger) names() *strings.Replacer {
 	for i := range l.findings.Explanations {
 		if c := l.findings.Explanations[i].Change; c != nil {
 			seen[c.Factor] = true
+		}
+	}
+	if t := l.findings.Tuning; t != nil {
+		seen[t.Goal], seen[t.End] = true, true
+		for i := range t.Rounds {
+			if r := t.Rounds[i].Recommendation; r != nil {
+				seen[r.Change.Factor] = true
+			}
+			if v := t.Rounds[i].Verification; v != nil {
+				seen[v.Metric.Name] = true
+			}
 		}
 	}
 	var order []string

@@ -76,6 +76,28 @@ func (f *Findings) estimate(h *Comparison, base, arm *Summary) stat.Paired {
 	if h.NotRandomised {
 		return stat.Welch(logs(base.Values), logs(arm.Values), f.Level)
 	}
+	d := pairedLogs(base, arm)
+	if f.Pilot > 0 && f.Pilot <= len(d) {
+		m, low, high := stat.SteinInterval(d, f.Pilot, f.Level)
+		return stat.Paired{N: len(d), Mean: m, Low: low, High: high, P: stat.SteinP(d, f.Pilot)}
+	}
+	return stat.PairedT(d, f.Level)
+}
+
+// LogRatios are ln(arm) - ln(baseline) of a headline, one a block, in the order in
+// which the baseline ran; nil where values are missing or not above 0.
+func (f *Findings) LogRatios(metric string, arm int) []float64 {
+	l := newLedger(f)
+	base, other := l.summaries[place(metric, 0)], l.summaries[place(metric, arm)]
+	if base == nil || other == nil || !positive(base.Values) || !positive(other.Values) {
+		return nil
+	}
+	return pairedLogs(base, other)
+}
+
+// pairedLogs pairs two arms by the numbers of their blocks. A block in which an arm
+// ran twice counts once, by the mean.
+func pairedLogs(base, arm *Summary) []float64 {
 	type mean struct {
 		sum float64
 		n   int
@@ -97,12 +119,8 @@ func (f *Findings) estimate(h *Comparison, base, arm *Summary) stat.Paired {
 		if !ok || done[block] {
 			continue
 		}
-		done[block] = true // a block in which an arm ran twice counts once
+		done[block] = true
 		d = append(d, other.sum/float64(other.n)-own.sum/float64(own.n))
 	}
-	if f.Pilot > 0 && f.Pilot <= len(d) {
-		m, low, high := stat.SteinInterval(d, f.Pilot, f.Level)
-		return stat.Paired{N: len(d), Mean: m, Low: low, High: high, P: stat.SteinP(d, f.Pilot)}
-	}
-	return stat.PairedT(d, f.Level)
+	return d
 }

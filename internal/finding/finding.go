@@ -164,8 +164,10 @@ type Recommendation struct {
 type Tuning struct {
 	Goal     string            `json:"goal"`
 	Rounds   []Round           `json:"rounds"`
-	Sentence string            `json:"sentence"` // how it ended and why
-	Final    map[string]string `json:"final"`    // settings kept, by factor
+	End      string            `json:"end"`      // why it ended, as a sentence without its full stop
+	Sentence string            `json:"sentence"` // the story in one sentence
+	Numbers  []Number          `json:"numbers,omitempty"`
+	Final    map[string]string `json:"final"` // settings kept, by factor
 }
 
 // Round is one turn of the closed loop.

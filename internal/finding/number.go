@@ -14,6 +14,8 @@ import (
 //	                      mean, from, to, trials of a summary
 //	rule:RULE@ARM/NAME    evidence of an explanation; from, to of its change
 //	gain:RULE@ARM/FIELD   low, high of the gain that the explanation predicts
+//	round:NUMBER/FIELD    change, low, high, blocks, bound, level, from, to of a round of
+//	                      tuning; the numbers count from 1
 //	study/FIELD           margin, level, blocks, planned, trials, least
 type ledger struct {
 	findings     *Findings
@@ -57,6 +59,12 @@ func (l *ledger) text(id string) (text string, ok bool) {
 	if rule, found := strings.CutPrefix(what, "gain:"); found {
 		if e := l.explanations[rule]; e != nil && e.Gain != nil {
 			return e.Gain.text(field)
+		}
+		return "", false
+	}
+	if number, found := strings.CutPrefix(what, "round:"); found && l.findings.Tuning != nil {
+		if n, err := strconv.Atoi(number); err == nil && n >= 1 && n <= len(l.findings.Tuning.Rounds) {
+			return l.findings.Tuning.Rounds[n-1].text(field)
 		}
 		return "", false
 	}
@@ -169,6 +177,22 @@ func (g *Gain) text(field string) (string, bool) {
 		return Percent(g.High), true
 	}
 	return "", false
+}
+
+func (r *Round) text(field string) (string, bool) {
+	switch {
+	case r.Recommendation != nil && field == "from":
+		return r.Recommendation.Change.From, true
+	case r.Recommendation != nil && field == "to":
+		return r.Recommendation.Change.To, true
+	case r.Verification == nil:
+		return "", false
+	case field == "bound":
+		return Percent(r.Bound), true
+	case field == "level":
+		return Share(r.BoundLevel), true
+	}
+	return r.Verification.text(field)
 }
 
 func counted(n int) string { return grouped(strconv.Itoa(n)) }

@@ -73,7 +73,10 @@ func verdictTemplate(c *Comparison, margin float64) string {
 		return "{metric} is equivalent to within {study/margin}: " + against + own + "."
 	case Different:
 		size := "; whether by more than {study/margin} is open."
-		if beyond(c, margin) {
+		switch {
+		case c.NoInterval:
+			size = "."
+		case beyond(c, margin):
 			size = ", by more than {study/margin}."
 		}
 		return "{metric} differs: " + against + own + size

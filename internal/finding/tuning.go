@@ -1,0 +1,47 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/study"
+)
+
+// Attach makes the story of a closed loop part of the findings, and audits them
+// anew.
+func (f *Findings) Attach(t *Tuning, published []study.Figure) {
+	f.Tuning = t
+	t.tell(f)
+	f.Audit = Audit(f, published)
+}
+
+// Tell writes the sentence of the story from its rounds.
+func (t *Tuning) Tell() { t.tell(&Findings{Tuning: t}) }
+
+func (t *Tuning) tell(f *Findings) {
+	f.Tuning = t
+	s := scene{names: map[string]string{"goal": t.Goal, "end": t.End}, text: newLedger(f).text}
+	var parts []string
+	for i := range t.Rounds {
+		r := &t.Rounds[i]
+		if r.Recommendation == nil {
+			continue
+		}
+		number := fmt.Sprintf("round:%d", i+1)
+		s.names["factor "+number] = r.Recommendation.Change.Factor
+		part := fmt.Sprintf("{factor %s} from {%s/from} to {%s/to} was %s", number, number, number, r.Outcome)
+		if v := r.Verification; v != nil {
+			s.names["metric "+number] = v.Metric.Name
+			part += fmt.Sprintf(" ({metric %s} {%s/change} on {%s/blocks} fresh blocks", number, number, number)
+			if r.Outcome == Kept {
+				part += fmt.Sprintf(", at least {%s/bound}", number)
+			}
+			part += ")"
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing was changed"}
+	}
+	t.Sentence, t.Numbers = s.compose("For {goal}, " + strings.Join(parts, "; ") + ". {end}.")
+}

@@ -1,0 +1,243 @@
+// Package tune is the closed loop: measure, let the rules name one change, try it on
+// fresh blocks with a new seed, keep it or roll it back, until no rule fires or
+// nothing more is shown to help.
+//
+// What comes in is a study with a goal, and a way to run a study; what goes out is
+// the story, round by round. The package touches no machine and judges nothing
+// itself. The one thing that may surprise: a change is kept only when fresh blocks
+// show that it helps. One that merely does no harm is rolled back.
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+	"plimsoll/internal/study"
+)
+
+// Tune is a study to tune, and the means.
+type Tune struct {
+	Study  *study.Study // with a goal; the first level of each factor is where it starts
+	Seed   uint64
+	Dir    string        // results folder; each run gets a folder of its own below it
+	Blocks int           // of the first measurement, which only feeds the rules; 0 is 3
+	Looks  []int         // of a verification; nil takes those of the study, or its fixed number of blocks
+	Rounds int           // most changes to try; 0 is 5
+	Time   time.Duration // after which no further change is tried; 0 is no limit
+	Now    func() time.Time
+
+	// Measure runs the study in the folder and judges it, with every rule.
+	Measure func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error)
+	// Keep and Restore are told how each change ended; nil when the platform has
+	// nothing to do, as each trial restores what it set.
+	Keep    func(ctx context.Context, c finding.Change) error
+	Restore func(ctx context.Context, c finding.Change) error
+	// Progress is told what comes next; nil for silence.
+	Progress func(Event)
+}
+
+// Event is a step of the loop.
+type Event struct {
+	Round    int // from 1
+	Stage    Stage
+	Change   *finding.Change   // that is tried; nil while measuring
+	Findings *finding.Findings // of the step that ended; nil at its start
+	Reason   string            // why a change was kept or rolled back, or the loop ended
+}
+
+// Stage names a step of the loop.
+type Stage string
+
+// The steps of the loop.
+const (
+	Measuring  Stage = "measuring"
+	Verifying  Stage = "verifying"
+	Kept       Stage = "kept"
+	RolledBack Stage = "rolled back"
+	Ended      Stage = "ended"
+)
+
+const (
+	leastBlocks = 3 // of the first measurement
+	mostRounds  = 5
+)
+
+// defaultLooks are those of an ordinary study.
+var defaultLooks = []int{6, 9, 13, 18, 24}
+
+// loop is the state between rounds.
+type loop struct {
+	Tune
+	base     *study.Study // settings kept so far; nothing varied but machine settings at one level
+	findings *finding.Findings
+	arm      int    // of the findings that has the present settings
+	folder   string // of the findings
+	seed     uint64 // of the findings
+	runs     uint64
+	refused  []string
+	tuning   *finding.Tuning
+	until    time.Time
+}
+
+// Run tunes. It returns the story so far together with any error. A study without
+// a goal is a mistake.
+func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
+	l, err := begin(t)
+	if err != nil {
+		return nil, err
+	}
+	defer l.tuning.Tell()
+	if err := l.measure(ctx); err != nil {
+		l.tuning.End = "The first measurement met trouble"
+		return l.tuning, err
+	}
+	for round := 1; ; round++ {
+		done, err := l.round(ctx, round)
+		if err != nil {
+			l.tuning.End = "It was stopped by trouble"
+			return l.tuning, fmt.Errorf("tune, round %d: %w", round, err)
+		}
+		if done {
+			l.tell(Event{Round: round, Stage: Ended, Findings: l.findings, Reason: l.tuning.End})
+			return l.tuning, nil
+		}
+	}
+}
+
+func begin(t Tune) (*loop, error) {
+	s := t.Study
+	if s.Goal == nil {
+		return nil, errors.New("tune needs a goal: add one to the study, such as goal: {most: iops}")
+	}
+	if s.Goal.Direction == measure.Neutral {
+		return nil, fmt.Errorf("tune needs a goal with a direction: say whether most or least %s is wanted", s.Goal.Metric)
+	}
+	if t.Blocks == 0 {
+		t.Blocks = leastBlocks
+	}
+	if t.Rounds == 0 {
+		t.Rounds = mostRounds
+	}
+	if t.Now == nil {
+		t.Now = time.Now
+	}
+	if t.Looks == nil {
+		t.Looks = looksOf(s)
+	}
+	l := &loop{Tune: t, base: present(s)}
+	l.tuning = &finding.Tuning{Goal: goalText(s.Goal), Final: map[string]string{}}
+	if t.Time > 0 {
+		l.until = t.Now().Add(t.Time)
+	}
+	return l, nil
+}
+
+// looksOf are the looks of a verification. A fixed number of blocks is one look.
+func looksOf(s *study.Study) []int {
+	switch {
+	case s.Measure.Blocks >= stat.LeastBlocks:
+		return []int{s.Measure.Blocks}
+	case len(s.Measure.Looks) > 0:
+		return s.Measure.Looks
+	}
+	return defaultLooks
+}
+
+// measure measures the present settings.
+func (l *loop) measure(ctx context.Context) error {
+	s := *l.base
+	s.Measure.Blocks = l.Blocks
+	l.tell(Event{Round: 1, Stage: Measuring})
+	l.folder, l.seed = "measure", l.nextSeed()
+	f, err := l.Measure(ctx, &s, l.seed, filepath.Join(l.Dir, l.folder))
+	if err != nil {
+		return fmt.Errorf("measure the present settings: %w", err)
+	}
+	l.findings, l.arm = f, 0
+	return nil
+}
+
+// round tries one change. done says that the loop has ended, and why is in the
+// tuning.
+func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
+	r := finding.Round{Measured: l.folder, MeasuredSeed: l.seed}
+	rec := finding.Recommend(l.findings, l.arm, l.refused)
+	if rec == nil {
+		r.Outcome = finding.NoRuleFired
+		l.tuning.Rounds = append(l.tuning.Rounds, r)
+		l.tuning.End = "No rule asks for another change"
+		if len(l.refused) > 0 {
+			l.tuning.End = "No other rule asks for a change"
+		}
+		return true, nil
+	}
+	switch {
+	case number > l.Rounds:
+		l.tuning.End = "The budget of rounds is spent; a rule still asks for a change"
+		return true, nil
+	case !l.until.IsZero() && !l.Now().Before(l.until):
+		l.tuning.End = "The budget of time is spent; a rule still asks for a change"
+		return true, nil
+	}
+	r.Recommendation = rec
+	err = l.verify(ctx, number, &r)
+	if r.Outcome != "" {
+		l.tuning.Rounds = append(l.tuning.Rounds, r)
+	}
+	return false, err
+}
+
+// verify tries the change of the round on fresh blocks, and keeps it or rolls it
+// back.
+func (l *loop) verify(ctx context.Context, number int, r *finding.Round) error {
+	change := r.Recommendation.Change
+	s := l.trying(change)
+	r.Verified, r.Seed = fmt.Sprintf("verify-%d", number), l.nextSeed()
+	l.tell(Event{Round: number, Stage: Verifying, Change: &change})
+	f, err := l.Measure(ctx, s, r.Seed, filepath.Join(l.Dir, r.Verified))
+	if err != nil {
+		return fmt.Errorf("verify %s %s -> %s: %w", change.Factor, change.From, change.To, err)
+	}
+	l.decide(f, r)
+	if r.Outcome == finding.Kept {
+		l.base = settled(l.base, change)
+		l.tuning.Final[change.Factor] = change.To
+		// The second arm ran with the present settings, on blocks that did not suggest
+		// what comes next: no measurement is needed for the rules.
+		l.findings, l.arm, l.folder, l.seed = f, 1, r.Verified, r.Seed
+		l.tell(Event{Round: number, Stage: Kept, Change: &change, Findings: f, Reason: r.Reason})
+		return call(ctx, l.Keep, change)
+	}
+	l.refused = append(l.refused, r.Recommendation.Rule)
+	l.tell(Event{Round: number, Stage: RolledBack, Change: &change, Findings: f, Reason: r.Reason})
+	return call(ctx, l.Restore, change)
+}
+
+func call(ctx context.Context, f func(context.Context, finding.Change) error, c finding.Change) error {
+	if f == nil {
+		return nil
+	}
+	return f(ctx, c)
+}
+
+func (l *loop) tell(e Event) {
+	if l.Progress != nil {
+		l.Progress(e)
+	}
+}
+
+// nextSeed derives a seed for each run, so that no two runs share their random
+// choices. Source: SplitMix64, Steele, Lea & Flood (2014).
+func (l *loop) nextSeed() uint64 {
+	l.runs++
+	v := l.Seed + l.runs*0x9e3779b97f4a7c15
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
+}

@@ -1,0 +1,136 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+)
+
+// family is the confidence of a verification as a whole: a useless change is kept
+// in at most 5 of 100.
+const family = 0.95
+
+// decide says whether fresh blocks confirm the change. Undecided is rolled back.
+func (l *loop) decide(f *finding.Findings, r *finding.Round) {
+	goal := l.Study.Goal
+	d := f.LogRatios(goal.Metric, 1)
+	if goal.Direction == measure.LowerIsBetter {
+		for i := range d {
+			d[i] = -d[i]
+		}
+	}
+	r.BoundLevel = l.level()
+	low, p := stat.VerifyOneSided(d, r.BoundLevel)
+	r.BoundP = p
+	if !math.IsInf(low, 0) {
+		r.Bound = math.Expm1(low)
+	}
+	r.Verification = find(f.Headlines, goal.Metric)
+	r.Guards = l.guards(f)
+	r.Limits = finding.Limits(goal.Floor, f.Summaries, 1)
+	r.Outcome, r.Reason = finding.RolledBack, ""
+	switch {
+	case len(d) < stat.LeastBlocks:
+		r.Reason = fmt.Sprintf("only %d blocks count, and a verification needs %d", len(d), stat.LeastBlocks)
+	case !(low > 0):
+		r.Reason = "fresh blocks do not show that it helps"
+	default:
+		r.Reason = blocked(r)
+	}
+	if r.Reason == "" {
+		r.Outcome, r.Reason = finding.Kept, "fresh blocks show that it helps"
+		if worse := tradeOffs(r.Guards); worse != "" {
+			r.Reason += "; the price is " + worse
+		}
+	}
+}
+
+// level is the confidence of the one-sided bound at each look.
+func (l *loop) level() float64 {
+	if len(l.Looks) < 2 {
+		return family
+	}
+	return stat.LookLevelOneSided(l.Looks, family)
+}
+
+// blocked says which floor or guard forbids to keep the change; empty when none
+// does. A floor that cannot be judged is not kept.
+func blocked(r *finding.Round) string {
+	for _, limit := range r.Limits {
+		switch limit.State {
+		case measure.Fail:
+			return "the floor " + limit.Limit + " does not hold with it"
+		case measure.Unknown:
+			return "the floor " + limit.Limit + " could not be judged"
+		}
+	}
+	for _, g := range r.Guards {
+		if g.Counts != nil && moreFailures(g) {
+			return "more operations fail with it"
+		}
+	}
+	return ""
+}
+
+func moreFailures(g finding.Comparison) bool {
+	n := g.Counts
+	decided := g.Verdict == finding.Worse || g.Verdict == finding.Different
+	return decided && float64(n.Failed)*float64(n.BaselineOperations) > float64(n.BaselineFailed)*float64(n.Operations)
+}
+
+// tradeOffs names the guards that moved the wrong way.
+func tradeOffs(guards []finding.Comparison) string {
+	text := ""
+	for _, g := range guards {
+		wrong := g.Ratio < 1
+		if g.Metric.Better == measure.LowerIsBetter {
+			wrong = g.Ratio > 1
+		}
+		if g.Counts != nil || g.Metric.Better == measure.Neutral || g.Verdict != finding.Different && g.Verdict != finding.Worse || !wrong {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += g.Metric.Name + " " + finding.Percent(g.Ratio-1)
+	}
+	return text
+}
+
+// guards are the comparisons that stand beside the goal: failures, the metrics of
+// the floor, and what the study calls its other headlines.
+func (l *loop) guards(f *finding.Findings) []finding.Comparison {
+	names := []string{"errors"}
+	for _, limit := range l.Study.Goal.Floor {
+		names = append(names, limit.Metric)
+	}
+	names = append(names, l.Study.Headline...)
+	var all []finding.Comparison
+	for i, name := range names {
+		if name == l.Study.Goal.Metric || slices.Contains(names[:i], name) {
+			continue
+		}
+		for _, list := range [][]finding.Comparison{f.Headlines, f.Exploratory} {
+			if c := find(list, name); c != nil {
+				all = append(all, *c)
+				break
+			}
+		}
+	}
+	return all
+}
+
+// find returns the comparison of the changed arm in a metric.
+func find(list []finding.Comparison, metric string) *finding.Comparison {
+	for i := range list {
+		if list[i].Metric.Name == metric && list[i].Arm == 1 {
+			c := list[i]
+			return &c
+		}
+	}
+	return nil
+}
