@@ -62,6 +62,7 @@ type ValueError struct {
 	Want  string // what would be accepted, as a phrase
 }
 
+// Error names the field, the text and what would be accepted.
 func (e *ValueError) Error() string {
 	return fmt.Sprintf("%s: %q is not %s", e.Field.Name, e.Text, e.Want)
 }
@@ -73,6 +74,7 @@ type UnknownError struct {
 	Known   []string // all known names, in declared order
 }
 
+// Error names the nearest known name or, where none is near, all of them.
 func (e *UnknownError) Error() string {
 	if e.Nearest != "" {
 		return fmt.Sprintf("unknown key %q; did you mean %q?", e.Name, e.Nearest)

@@ -2,21 +2,25 @@ package plan
 
 import (
 	"fmt"
-	"math"
+	"strings"
 	"time"
 
 	"plimsoll/internal/stat"
+	"plimsoll/internal/study"
 )
 
-const (
-	power = 0.80
-	alpha = 1 - stat.FamilyLevel
-)
+// power is the probability with which an effect of the stated size shows.
+const power = 0.80
+
+// unseen stands for an effect that no number of blocks at hand shows. It is a
+// number, and not infinite, so that it can be stored.
+const unseen = 100.0
 
 // Budget is what a study can see with the blocks it may run.
 type Budget struct {
-	Blocks int         `json:"blocks"` // that it may run
-	Table  []BudgetRow `json:"table"`  // for several noise levels, or for the known one alone
+	Blocks int         `json:"blocks"` // that it may run: those planned, or those that fit its budget of time
+	CV     float64     `json:"cv,omitempty"`
+	Table  []BudgetRow `json:"table,omitempty"` // for several levels of noise, or for the known one alone
 	// Short says that the budget cannot reach what the study asks for. The
 	// study should not be started as it is.
 	Short    bool   `json:"short"`
@@ -25,60 +29,146 @@ type Budget struct {
 
 // BudgetRow is what can be seen at one level of noise.
 type BudgetRow struct {
-	CV         float64 `json:"cv"`         // of one trial from run to run, as a share
-	Needed     int     `json:"needed"`     // blocks for 80 % power at the margin
-	Detectable float64 `json:"detectable"` // smallest effect seen with 80 % power, as a share
+	CV         float64     `json:"cv"`         // of one trial from run to run, as a share
+	Needed     int         `json:"needed"`     // blocks that show an effect as large as the margin
+	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks show, as a share
+	Looks      []LookPower `json:"looks,omitempty"`
+	Effects    []Power     `json:"effects"`
 }
 
-// Budget says what the study can see when trials vary by cv from run to run; 0
-// is not known yet, and then a table for several levels is made. The limit is
-// the number of blocks planned and, where the study has a budget of time, the
-// number that fits in it at perTrial each.
+// LookPower is the smallest effect, as a share, that shows at a planned look.
+type LookPower struct {
+	Blocks     int     `json:"blocks"`
+	Detectable float64 `json:"detectable"`
+}
+
+// Power is how many blocks show an effect, a share, in a study that looks once.
+type Power struct {
+	Effect float64 `json:"effect"`
+	Blocks int     `json:"blocks"`
+}
+
+var (
+	noises  = []float64{.005, .01, .02, .05, .10}
+	effects = []float64{.01, .02, .05, .10, .20}
+)
+
+// Budget says what the study can see, with 80 % power, when trials vary by cv
+// from run to run; 0 is not known yet, and then there is a table for several
+// levels of noise. The limit is the number of blocks planned and, where the study
+// has a budget of time, the number that fits in it at perTrial each.
 func (p *Plan) Budget(cv float64, perTrial time.Duration) Budget {
-	b := Budget{Blocks: p.Most}
+	b := Budget{Blocks: p.Most, CV: cv}
 	if limit := p.Study.Measure.Time; limit > 0 && perTrial > 0 {
 		b.Blocks = min(b.Blocks, int(limit/(perTrial*time.Duration(len(p.Arms)))))
 	}
-	levels := []float64{.005, .01, .02, .05, .10}
+	levels := noises
 	if cv > 0 {
 		levels = []float64{cv}
 	}
-	for _, l := range levels {
-		b.Table = append(b.Table, BudgetRow{CV: l, Needed: stat.BlocksNeeded(l, p.Study.Margin, power, alpha), Detectable: stat.DetectableEffect(l, b.Blocks, power, alpha)})
+	if len(p.Arms) > 1 {
+		for _, l := range levels {
+			b.Table = append(b.Table, p.row(l, b.Blocks))
+		}
 	}
-	b.judge(p, cv)
+	b.judge(p)
 	return b
 }
 
-func (b *Budget) judge(p *Plan, cv float64) {
-	margin := 100 * p.Study.Margin
+// row reckons with the level of the looks, shared among the comparisons, except
+// for the table of effects, which is that of a single test at 5 %.
+func (p *Plan) row(cv float64, blocks int) BudgetRow {
+	see := func(blocks int) float64 { return min(unseen, stat.DetectableEffect(cv, blocks, power, p.alpha())) }
+	r := BudgetRow{CV: cv, Needed: stat.BlocksNeeded(cv, p.Study.Margin, power, p.alpha()), Detectable: see(p.lookWithin(blocks))}
+	for _, look := range p.Looks {
+		if look <= blocks {
+			r.Looks = append(r.Looks, LookPower{look, see(look)})
+		}
+	}
+	for _, e := range effects {
+		r.Effects = append(r.Effects, Power{e, stat.BlocksNeeded(cv, e, power, 1-stat.FamilyLevel)})
+	}
+	return r
+}
+
+// lookWithin is the last look that so many blocks reach: blocks beyond it decide
+// nothing.
+func (p *Plan) lookWithin(blocks int) int {
+	if p.Looks == nil {
+		return blocks
+	}
+	last := 0
+	for _, look := range p.Looks {
+		if look <= blocks {
+			last = look
+		}
+	}
+	return last
+}
+
+// judge says in a sentence what the budget comes to.
+func (b *Budget) judge(p *Plan) {
 	m := p.Study.Measure
+	least := p.least()
 	switch {
-	case len(p.Arms) == 1 || m.Precision > 0:
-		b.Sentence = fmt.Sprintf("At most %d blocks.", b.Blocks)
-	case b.Blocks < stat.LeastBlocks && m.Blocks == 0:
+	case b.Blocks < min(least, p.planned()):
 		b.Short = true
-		b.Sentence = fmt.Sprintf("The time budget of %s allows %d blocks, and a verdict takes at least %d: allow more time (measure.time) or make trials shorter (measure.window).", m.Time, b.Blocks, stat.LeastBlocks)
+		b.Sentence = fmt.Sprintf("The time budget of %s allows %s of %s, and %s at least %d: allow more time (measure.time), or make trials shorter (measure.window).",
+			m.Time, count(b.Blocks, "block"), count(len(p.Arms), "trial"), p.purpose(), least)
+	case len(p.Arms) == 1 && p.Pilot == 0:
+		b.Sentence = fmt.Sprintf("One arm in %s: numbers with an interval, and nothing to compare.", count(b.Blocks, "block"))
+	case p.Pilot > 0:
+		b.Sentence = fmt.Sprintf("A pilot of %s tells how many give ±%.3g %%, up to %d.", count(p.Pilot, "block"), 100*m.Precision, b.Blocks)
 	case b.Blocks < stat.LeastBlocks:
-		b.Sentence = fmt.Sprintf("%d blocks give numbers and no verdict: that takes at least %d.", b.Blocks, stat.LeastBlocks)
-	case cv > 0 && b.Table[0].Needed > b.Blocks:
+		b.Sentence = fmt.Sprintf("%s: numbers and no verdict, which takes at least %d.", count(b.Blocks, "block"), stat.LeastBlocks)
+	case b.CV > 0 && b.Table[0].Detectable > p.Study.Margin:
+		row := b.Table[0]
 		b.Short = true
-		b.Sentence = fmt.Sprintf("Trials vary by %.1f %% from run to run: an effect of %.3g %% takes about %d blocks, and the budget allows %d. It can see effects of %.1f %%: allow more blocks (measure.looks, measure.time) or raise the margin.",
-			100*cv, margin, b.Table[0].Needed, b.Blocks, 100*b.Table[0].Detectable)
+		b.Sentence = fmt.Sprintf("Trials vary by %.2g %% from run to run: an effect of %.3g %%, the margin, takes about %s, and the budget allows %d, which show %s. Allow more blocks (%s), lengthen measure.window, or raise the margin.",
+			100*b.CV, 100*p.Study.Margin, count(row.Needed, "block"), b.Blocks, percent(row.Detectable), lever(m))
 	default:
-		b.Sentence = fmt.Sprintf("With %d blocks it sees effects of %s with 80 %% power.", b.Blocks, b.effects())
+		parts := make([]string, 0, len(b.Table))
+		for _, r := range b.Table {
+			parts = append(parts, fmt.Sprintf("%s where trials vary by %.3g %%", percent(r.Detectable), 100*r.CV))
+		}
+		if len(parts) > 3 { // the quietest and the noisiest testbeds are in the table
+			parts = parts[1:4]
+		}
+		b.Sentence = fmt.Sprintf("Up to %s show an effect, with 80 %% power, of %s from run to run.", count(b.Blocks, "block"), strings.Join(parts, ", "))
 	}
 }
 
-func (b *Budget) effects() string {
-	row := func(r BudgetRow) string {
-		if math.IsInf(r.Detectable, 1) {
-			return fmt.Sprintf("no size at a run-to-run CV of %.3g %%", 100*r.CV)
-		}
-		return fmt.Sprintf("%.1f %% at a run-to-run CV of %.3g %%", 100*r.Detectable, 100*r.CV)
+// least is the fewest blocks that serve the study's purpose.
+func (p *Plan) least() int {
+	switch {
+	case p.Pilot > 0:
+		return p.Pilot
+	case p.Looks != nil:
+		return max(p.Looks[0], stat.LeastBlocks)
 	}
-	if len(b.Table) == 1 {
-		return row(b.Table[0])
+	return p.Most
+}
+
+func (p *Plan) purpose() string {
+	switch {
+	case p.Pilot > 0:
+		return "the pilot takes"
+	case p.Looks != nil:
+		return "a verdict takes"
 	}
-	return row(b.Table[1]) + ", " + row(b.Table[3])
+	return "the study asks for"
+}
+
+func lever(m study.Measure) string {
+	if m.Blocks > 0 {
+		return "measure.blocks"
+	}
+	return "measure.looks, measure.time"
+}
+
+func percent(effect float64) string {
+	if effect >= 1 {
+		return "no effect short of doubling"
+	}
+	return fmt.Sprintf("%.2g %%", 100*effect)
 }

@@ -2,181 +2,162 @@ package plan
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
 )
 
-// Course is a study under way: a fold over its records. It is not safe for use
-// by several goroutines.
+// Course is a study under way: a fold over its records, in their order. Next and
+// Status follow from the plan and the records alone.
 type Course struct {
-	plan    *Plan
-	number  int     // trials begun
-	block   int     // last block begun
-	pending []Trial // of the block under way
-	current []measure.Record
-	spoiled bool          // a trial of the block under way is void
-	retries int           // void trials so far
-	pilot   int           // complete blocks of the pilot
-	done    int           // complete blocks, pilot included
-	target  int           // blocks to run; grows to Stein's total after the pilot
-	values  [][][]float64 // ln of the headline, by headline, arm, complete block
-	reason  string
+	plan     *Plan
+	complete int        // blocks without a void trial
+	last     int        // number of the last block that was begun
+	ended    int        // trials, void ones included
+	void     int        // trials
+	queue    []Trial    // of the block under way that have not ended
+	values   []cell     // of the block under way
+	pairs    []pairs    // by comparison
+	target   int        // blocks as far as known; Stein's second stage sets it
+	looked   []Decision // at the last look
+	decided  bool       // all of them
+	reason   string     // why the course is over; empty while it is not
+	short    bool
 }
 
-// Status is how far a course is.
+// cell is what one arm measured in a block.
+type cell struct {
+	arm    int
+	values map[string]float64
+}
+
+// Status says how far a course is. The numbers of trials that are left do not
+// count repetitions of void ones.
 type Status struct {
-	Trials  int    // that ended
-	Blocks  int    // complete
-	Target  int    // blocks to run, as far as is known
-	Decided bool   // every headline of every arm
-	Reason  string // why no more trials follow; empty while some do
+	Phase   string `json:"phase"`
+	Blocks  int    `json:"blocks"`  // complete ones
+	Target  int    `json:"target"`  // blocks at most, as far as known; in a pilot those of the pilot
+	Trials  int    `json:"trials"`  // ended, void ones included
+	Void    int    `json:"void"`    // of them
+	AtLeast int    `json:"atLeast"` // trials that are left, if the next look decides
+	AtMost  int    `json:"atMost"`  // trials that are left, if it takes every block
+	// Decisions holds one entry for each headline and arm as of the last look.
+	Decisions []Decision `json:"decisions,omitempty"`
+	Decided   bool       `json:"decided"`          // all of them
+	Short     bool       `json:"short,omitempty"`  // it ended before it had what the study asks for
+	Reason    string     `json:"reason,omitempty"` // why no more trials follow, as a phrase; empty while some do
 }
 
-// Begin starts the course of a study.
+// Begin starts a course with no records.
 func (p *Plan) Begin() *Course {
-	c := &Course{plan: p, target: p.Most, values: make([][][]float64, len(p.Study.Headline))}
-	for h := range c.values {
-		c.values[h] = make([][]float64, len(p.Arms))
-	}
-	if p.Study.Measure.Precision > 0 {
-		c.target = pilotBlocks
+	c := &Course{plan: p, target: p.planned(), pairs: make([]pairs, p.comparisons())}
+	c.fill()
+	return c
+}
+
+// Replay folds records into a fresh course, as resuming a run does.
+func (p *Plan) Replay(records []measure.Record) *Course {
+	c := p.Begin()
+	for i := range records {
+		c.Done(records[i])
 	}
 	return c
 }
 
-// Next names the trial to run now. It answers false when no more follow, which
-// Status explains. A trial that was named must end in Done before the next is.
+// fill begins the next block.
+func (c *Course) fill() {
+	c.last++
+	c.queue = c.plan.block(c.last, c.ended+1, c.plan.phase(c.complete))
+	c.values = c.values[:0]
+}
+
+// Next returns the trial to run now, and false when the course is over. It is
+// the same trial until Done is told of it.
 func (c *Course) Next() (Trial, bool) {
 	if c.reason != "" {
 		return Trial{}, false
 	}
-	if len(c.pending) == 0 {
-		c.block++
-		c.pending = c.plan.block(c.block, c.phase())
-		c.current, c.spoiled = nil, false
-	}
-	t := c.pending[0]
-	t.Number = c.number + 1
-	return t, true
+	return c.queue[0], true
 }
 
-func (c *Course) phase() string {
-	if c.plan.Study.Measure.Precision > 0 && c.done < pilotBlocks {
-		return PhasePilot
-	}
-	return PhaseMain
-}
-
-// Done takes in the record of the trial that Next named. A void trial spoils
-// its block: the rest of the block is not run, and a fresh block takes its place.
+// Done takes in the record of the trial that Next returned. A record of another
+// trial ends the course, since it belongs to another plan.
 func (c *Course) Done(r measure.Record) {
-	if len(c.pending) == 0 {
-		if _, more := c.Next(); !more {
-			return
-		}
-	}
-	c.number++
-	c.pending = c.pending[1:]
-	if !r.Valid() {
-		c.spoil(&r)
+	if c.reason != "" {
 		return
 	}
-	c.current = append(c.current, r)
-	if len(c.pending) == 0 {
-		c.complete()
+	if t := c.queue[0]; r.Trial != t.Number || r.Block != t.Block || r.Arm != t.Arm {
+		c.stop(true, "the record of trial %d (block %d, arm %d) is not of the trial that was planned, %d (block %d, arm %d)",
+			r.Trial, r.Block, r.Arm, t.Number, t.Block, t.Arm)
+		return
+	}
+	c.ended++
+	c.queue = c.queue[1:]
+	if !r.Valid() {
+		c.repeat(r)
+		return
+	}
+	c.values = append(c.values, cell{r.Arm, r.Values})
+	if len(c.queue) > 0 {
+		return
+	}
+	c.complete++
+	c.take(c.values)
+	if c.assess(); c.reason == "" {
+		c.fill()
 	}
 }
 
-func (c *Course) spoil(r *measure.Record) {
-	c.pending, c.current = nil, nil
-	c.retries++
-	if allowed := c.plan.Study.Measure.Retries; c.retries > allowed {
-		c.reason = fmt.Sprintf("stopped: %s void, and the study allows %d to be repeated; the last, trial %d: %s", count(c.retries, "trial is", "trials are"), allowed, r.Trial, r.Void)
+// repeat drops the rest of a block with a void trial and begins a fresh one,
+// while retries last. Arms that ran in it beside the baseline remain compared.
+func (c *Course) repeat(r measure.Record) {
+	c.void++
+	c.take(c.values)
+	if retries := c.plan.Study.Measure.Retries; c.void > retries {
+		c.stop(true, "%s void and %s repeated, so it stopped after %s; the last was trial %d: %s",
+			plural(c.void, "trial was", "trials were"), mayBe(retries), count(c.complete, "complete block"), r.Trial, r.Void)
+		return
 	}
+	c.fill()
 }
 
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+func mayBe(retries int) string {
+	if retries == 0 {
+		return "none may be"
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("only %d may be", retries)
 }
 
-// complete takes in a block of which every trial is valid.
-func (c *Course) complete() {
-	for _, r := range c.current {
-		for h, metric := range c.plan.Study.Headline {
-			v, ok := r.Values[metric]
-			if !ok || v <= 0 {
-				v = math.NaN()
-			}
-			c.values[h][r.Arm] = append(c.values[h][r.Arm], math.Log(v))
-		}
-	}
-	c.current = nil
-	c.done++
-	if c.plan.Study.Measure.Precision > 0 && c.done == pilotBlocks {
-		c.target = c.steinTotal()
-	}
-	switch {
-	case slices.Contains(c.plan.Looks, c.done) && c.decided():
-		c.reason = fmt.Sprintf("decided at the planned look after %d blocks", c.done)
-	case c.done >= c.target:
-		c.reason = fmt.Sprintf("all %d blocks are complete", c.done)
-	}
-}
-
-// steinTotal is the number of blocks that brings every headline of every arm
-// to the precision asked for (Stein 1945): of the effect where there are
-// several arms, of the mean where there is one.
-func (c *Course) steinTotal() int {
-	halfWidth := math.Log1p(c.plan.Study.Measure.Precision)
-	total := pilotBlocks
-	c.each(func(_ int, d []float64) bool {
-		total = max(total, stat.SteinTotal(d, halfWidth, stat.FamilyLevel))
-		return true
-	})
-	return min(total, mostPrecision)
-}
-
-// decided looks at every headline of every arm: each must have an answer. The
-// level of a look is calibrated for one comparison; a study that waits for all of
-// them stops no sooner than any one would, and Holm's correction judges the end.
-func (c *Course) decided() bool {
-	return c.each(func(_ int, d []float64) bool {
-		t := stat.PairedT(d, c.plan.Level)
-		return stat.Judge(t.Low, t.High, c.plan.Study.Margin) != stat.Undecided
-	})
-}
-
-// each calls f with the paired log-ratios of every headline and arm, or with
-// the logs themselves where there is one arm, until f answers false.
-func (c *Course) each(f func(headline int, d []float64) bool) bool {
-	for h := range c.values {
-		arms := c.values[h]
-		if len(arms) == 1 {
-			if !f(h, arms[0]) {
-				return false
-			}
-			continue
-		}
-		for a := 1; a < len(arms); a++ {
-			d := make([]float64, len(arms[a]))
-			for b := range d {
-				d[b] = arms[a][b] - arms[0][b]
-			}
-			if !f(h, d) {
-				return false
-			}
-		}
-	}
-	return true
+func (c *Course) stop(short bool, format string, args ...any) {
+	c.short, c.reason = short, fmt.Sprintf(format, args...)
+	c.queue = nil
 }
 
 // Status says how far the course is.
 func (c *Course) Status() Status {
-	return Status{Trials: c.number, Blocks: c.done, Target: c.target, Decided: c.done > 0 && c.decided(), Reason: c.reason}
+	s := Status{
+		Phase: c.plan.phase(c.complete), Blocks: c.complete, Target: c.target, Trials: c.ended, Void: c.void,
+		Decisions: c.looked, Decided: c.decided, Short: c.short, Reason: c.reason,
+	}
+	if c.reason != "" {
+		return s
+	}
+	left := func(blocks int) int { return (blocks-c.complete-1)*len(c.plan.Arms) + len(c.queue) }
+	s.AtMost = left(c.target)
+	s.AtLeast = s.AtMost
+	for _, look := range c.plan.Looks {
+		if look > c.complete {
+			s.AtLeast = left(look)
+			break
+		}
+	}
+	return s
+}
+
+func count(n int, noun string) string { return plural(n, noun, noun+"s") }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }

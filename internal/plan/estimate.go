@@ -1,57 +1,44 @@
 package plan
 
 import (
-	"iter"
 	"time"
 
-	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
 )
 
-// Estimate is what a study will take.
+// Estimate is what a study will take, repetitions of void trials aside.
 type Estimate struct {
 	Trials    int            `json:"trials"` // if every planned block is needed
 	Least     int            `json:"least"`  // if the first look decides
 	Time      time.Duration  `json:"time"`   // for Trials
 	LeastTime time.Duration  `json:"leastTime"`
-	Changes   map[string]int `json:"changes"` // how often each factor of the machine is set, at most
+	Changes   map[string]int `json:"changes"` // how often each factor of the machine is set, for Trials
 	Restarts  int            `json:"restarts,omitempty"`
-}
-
-// Trials lists every trial in its order, if all are needed and none is void. A
-// precision goal lists its pilot: the rest follows from what that measures.
-func (p *Plan) Trials() iter.Seq[Trial] {
-	return func(yield func(Trial) bool) {
-		blocks, phase := p.Most, PhaseMain
-		if p.Study.Measure.Precision > 0 {
-			blocks, phase = pilotBlocks, PhasePilot
-		}
-		number := 0
-		for b := 1; b <= blocks; b++ {
-			for _, t := range p.block(b, phase) {
-				number++
-				t.Number = number
-				if !yield(t) {
-					return
-				}
-			}
-		}
-	}
+	// Open says that the numbers are those of the pilot, which decides how many
+	// trials follow.
+	Open bool `json:"open,omitempty"`
 }
 
 // Estimate says what the study takes when a trial takes as long as given.
 func (p *Plan) Estimate(perTrial time.Duration) Estimate {
-	e := Estimate{Changes: map[string]int{}}
+	e := Estimate{Changes: map[string]int{}, Open: p.Pilot > 0}
 	now := map[string]string{}
 	plot := 0
 	for t := range p.Trials() {
 		e.Trials++
-		if t.Plot != plot {
+		fresh := t.Plot != plot
+		if fresh {
 			plot = t.Plot
 			e.Restarts++
 		}
 		for _, f := range p.Study.Factors {
 			name := f.FullName()
-			if level := p.Arms[t.Arm].Levels[name]; f.Parameter == "" && f.Name != "label" && now[name] != level {
+			level := p.Arms[t.Arm].Levels[name]
+			if f.Parameter != "" || f.Name == study.Label {
+				continue
+			}
+			// Each whole plot is an application of its own, also at the level of the one before.
+			if now[name] != level || f.Restart && fresh {
 				now[name] = level
 				e.Changes[name]++
 			}
@@ -63,13 +50,4 @@ func (p *Plan) Estimate(perTrial time.Duration) Estimate {
 	}
 	e.Time, e.LeastTime = time.Duration(e.Trials)*perTrial, time.Duration(e.Least)*perTrial
 	return e
-}
-
-// Replay folds records into a fresh course, as resuming a run does.
-func (p *Plan) Replay(records []measure.Record) *Course {
-	c := p.Begin()
-	for _, r := range records {
-		c.Done(r)
-	}
-	return c
 }

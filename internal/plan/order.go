@@ -1,78 +1,99 @@
 package plan
 
 import (
-	"strings"
+	"fmt"
+	"iter"
+	"math/rand/v2"
 
 	"plimsoll/internal/stat"
+	"plimsoll/internal/study"
 )
 
-// block returns the trials of a block in their random order, without numbers.
-// Each arm occurs once. Where factors need a restart, arms that share the
-// levels of those factors run side by side: the group is a whole plot, groups
-// run in random order, and so do the arms within each. Applying a restart
-// factor once a block makes the block the repetition that counts.
-func (p *Plan) block(number int, phase string) []Trial {
-	seed := mix(p.Seed, uint64(number))
-	trials := make([]Trial, 0, len(p.Arms))
-	plots := p.plots()
-	for i, g := range stat.Shuffle(len(plots), p.Seed, number) {
-		plot := plots[g]
-		for _, k := range stat.Shuffle(len(plot), mix(p.Seed, uint64(g)+1), number) {
-			t := Trial{Phase: phase, Block: number, Slot: len(trials) + 1, Arm: plot[k], Seed: seed}
-			if len(plots) > 1 && p.restarts() {
-				t.Plot = (number-1)*len(plots) + i + 1
+// wholePlots groups the arms by their levels of the restart factors, or returns
+// nil where no restart factor is varied.
+func wholePlots(factors []study.Factor, arms []Arm) [][]int {
+	var plots [][]int
+	place := map[string]int{}
+	for _, a := range arms {
+		key := ""
+		for _, f := range factors {
+			if f.Restart && len(f.Levels) > 1 {
+				key += fmt.Sprintf("%q", a.Levels[f.FullName()])
 			}
-			trials = append(trials, t)
+		}
+		if key == "" {
+			return nil
+		}
+		i, ok := place[key]
+		if !ok {
+			i = len(plots)
+			place[key] = i
+			plots = append(plots, nil)
+		}
+		plots[i] = append(plots[i], a.Index)
+	}
+	return plots
+}
+
+// block returns the trials of one block, numbered from the given number on.
+func (p *Plan) block(block, number int, phase string) []Trial {
+	seed := loadSeed(p.Seed, block)
+	trials := make([]Trial, 0, len(p.Arms))
+	add := func(arm, plot int) {
+		slot := len(trials)
+		trials = append(trials, Trial{Number: number + slot, Phase: phase, Block: block, Slot: slot + 1, Arm: arm, Seed: seed, Plot: plot})
+	}
+	if p.plots == nil {
+		for _, arm := range stat.Shuffle(len(p.Arms), p.Seed, block) {
+			add(arm, 0)
+		}
+		return trials
+	}
+	plot := (block - 1) * len(p.plots)
+	for _, whole := range stat.Shuffle(len(p.plots), p.Seed, block) {
+		plot++
+		arms := p.plots[whole]
+		// Another stream than that of the whole plots, which are numbered alike.
+		for _, i := range stat.Shuffle(len(arms), ^p.Seed, plot) {
+			add(arms[i], plot)
 		}
 	}
 	return trials
 }
 
-// plots groups the arms by the levels of the factors that need a restart; in a
-// study without such factors every arm is one group by itself.
-func (p *Plan) plots() [][]int {
-	var groups [][]int
-	index := map[string]int{}
-	for _, a := range p.Arms {
-		key := a.Label
-		if p.restarts() {
-			key = p.restartLevels(a)
-		}
-		i, seen := index[key]
-		if !seen {
-			i = len(groups)
-			index[key] = i
-			groups = append(groups, nil)
-		}
-		groups[i] = append(groups[i], a.Index)
-	}
-	return groups
+// loadSeed is common to the trials of a block, so that arms meet the same random
+// choices. It fits in the whole numbers that every reader of JSON keeps exactly.
+func loadSeed(seed uint64, block int) uint64 {
+	return rand.New(rand.NewPCG(seed, uint64(block))).Uint64() >> 11
 }
 
-func (p *Plan) restarts() bool {
-	for _, f := range p.Study.Factors {
-		if f.Restart {
-			return true
+// Trials lists the plan as it stands before the first trial: every block up to
+// the last look, or the pilot where its results decide how many blocks follow.
+func (p *Plan) Trials() iter.Seq[Trial] {
+	return func(yield func(Trial) bool) {
+		for b, n := 1, 1; b <= p.planned(); b++ {
+			for _, t := range p.block(b, n, p.phase(b-1)) {
+				if !yield(t) {
+					return
+				}
+			}
+			n += len(p.Arms)
 		}
 	}
-	return false
 }
 
-func (p *Plan) restartLevels(a Arm) string {
-	var key strings.Builder
-	for _, f := range p.Study.Factors {
-		if f.Restart {
-			key.WriteString(a.Levels[f.FullName()])
-			key.WriteByte(0)
-		}
+// planned is the number of blocks that are known before the start.
+func (p *Plan) planned() int {
+	if p.Pilot > 0 {
+		return p.Pilot
 	}
-	return key.String()
+	return p.Most
 }
 
-// mix derives a seed from a seed and a number (splitmix64, Steele et al. 2014).
-func mix(seed, number uint64) uint64 {
-	z := seed + (number+1)*0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+// phase is the phase of a block that follows the given number of complete ones.
+func (p *Plan) phase(complete int) string {
+	if complete < p.Pilot {
+		return PhasePilot
+	}
+	return PhaseMain
 }

@@ -1,9 +1,21 @@
 // Package plan turns a study into trials. It is pure: the next trial follows
 // from the study, the seed and the records so far, so that a dry run, a run, a
 // resumed run and an adaptive design are the same code.
+//
+// The design is a randomised complete block design: every block holds every arm
+// once, in an order drawn from the seed. Where the study varies something that
+// disturbs the machine much, a block is a set of whole plots instead, one for
+// each level of those factors, with the other arms in random order inside. A
+// block with a void trial does not count: the rest of it is dropped, and a
+// fresh block takes its place while retries last.
+//
+// Sources of the methods: statistics of blocks and split plots by Cox, Planning
+// of Experiments (1958); the looks by Jennison & Turnbull (1989), the two stages
+// by Stein (1945), both in package stat.
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,13 +30,6 @@ const (
 	PhasePilot = "pilot" // first stage of Stein's method
 )
 
-const (
-	mostArms      = 64
-	pilotBlocks   = 8    // first stage of Stein's method, statistics.md 1.3
-	singleBlocks  = 6    // of a study with one arm that names no number
-	mostPrecision = 1000 // blocks that a precision goal may ask for
-)
-
 // Arm is one level of every factor. Arm 0 is the baseline.
 type Arm struct {
 	Index  int               `json:"index"`
@@ -36,10 +41,10 @@ type Arm struct {
 type Trial struct {
 	Number int    `json:"number"` // from 1, in the order of execution
 	Phase  string `json:"phase"`
-	Block  int    `json:"block"` // from 1
+	Block  int    `json:"block"` // from 1; a block with a void trial leaves a gap among those that count
 	Slot   int    `json:"slot"`  // from 1
 	Arm    int    `json:"arm"`
-	Seed   uint64 `json:"seed"`           // of the load's random choices: common to a block
+	Seed   uint64 `json:"seed"`           // of the load's random choices: common to a block; below 2^53
 	Plot   int    `json:"plot,omitempty"` // whole plot, from 1; 0 without restart factors
 }
 
@@ -48,57 +53,95 @@ type Plan struct {
 	Study *study.Study `json:"-"`
 	Seed  uint64       `json:"seed"`
 	Arms  []Arm        `json:"arms"`
-	Looks []int        `json:"looks,omitempty"` // planned looks; nil with a fixed number of blocks
+	Looks []int        `json:"looks,omitempty"` // planned looks; nil unless the study looks
 	Level float64      `json:"level"`           // confidence level of the interval at each look
-	Most  int          `json:"most"`            // largest number of blocks
+	Most  int          `json:"most"`            // largest number of complete blocks
+	Pilot int          `json:"pilot,omitempty"` // blocks of the first stage; 0 without a precision goal
+	plots [][]int      // arms of each whole plot, by level of the restart factors; nil without any
 }
 
-// New plans a study. Its errors are mistakes of the study.
+const (
+	mostFactors   = 3  // with more than one level: full factorials stop being worth it
+	mostArms      = 64 // that a block can hold
+	pilotBlocks   = 8
+	mostPrecision = 1000 // blocks that a precision goal may take
+	// defaultBlocks is how many blocks a study takes that has one arm, so that
+	// there is nothing to decide, and names no number.
+	defaultBlocks = stat.LeastBlocks
+)
+
+// New makes the plan of a study. Its error is a mistake of the study: too many
+// factors or arms.
 func New(s *study.Study, seed uint64) (*Plan, error) {
-	arms, err := armsOf(s)
+	if len(s.Headline) == 0 {
+		return nil, errors.New("plan study: it has no headline metric")
+	}
+	arms, err := factorial(s.Factors)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel}
+	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel, plots: wholePlots(s.Factors, arms)}
 	m := s.Measure
 	switch {
-	case m.Precision > 0:
-		p.Most = mostPrecision
 	case m.Blocks > 0:
 		p.Most = m.Blocks
+	case m.Precision > 0:
+		p.Pilot, p.Most = pilotBlocks, mostPrecision
 	case len(arms) == 1:
-		p.Most = singleBlocks
+		p.Most = defaultBlocks
+	case len(m.Looks) == 0:
+		return nil, errors.New("plan study: it names neither a number of blocks nor looks")
 	default:
-		p.Looks = slices.Clone(m.Looks)
-		p.Level = stat.LookLevel(m.Looks)
-		p.Most = m.Looks[len(m.Looks)-1]
+		p.Looks, p.Level, p.Most = m.Looks, stat.LookLevel(m.Looks), m.Looks[len(m.Looks)-1]
 	}
 	return p, nil
 }
 
-// armsOf is the full factorial of the levels, the last factor varying fastest.
-func armsOf(s *study.Study) ([]Arm, error) {
-	count := 1
-	for _, f := range s.Factors {
-		if count *= len(f.Levels); count > mostArms {
-			return nil, fmt.Errorf("the factors make more than %d arms: name fewer levels, or split the question into several studies", mostArms)
+// factorial returns every combination of levels, the last factor moving fastest.
+func factorial(factors []study.Factor) ([]Arm, error) {
+	var varied []string
+	total := 1
+	for _, f := range factors {
+		if len(f.Levels) == 0 {
+			return nil, fmt.Errorf("plan study: factor %s has no level", f.FullName())
 		}
+		if len(f.Levels) > 1 {
+			varied = append(varied, f.FullName())
+		}
+		total = min(total*len(f.Levels), 1<<20)
 	}
-	arms := make([]Arm, count)
+	if len(varied) > mostFactors {
+		return nil, fmt.Errorf("plan study: %d factors at once (%s) are too many for a full factorial, which goes up to %d: vary the ones that matter most, give the others one level, and ask about them in a second study",
+			len(varied), strings.Join(varied, ", "), mostFactors)
+	}
+	if total > mostArms {
+		return nil, fmt.Errorf("plan study: %d arms in a block are too many, %d is the most: drop levels or factors; two levels each are enough to see whether a factor matters", total, mostArms)
+	}
+	arms := make([]Arm, total)
 	for i := range arms {
-		arms[i] = Arm{Index: i, Label: "baseline", Levels: map[string]string{}}
-		var labels []string
-		rest, block := i, count
-		for _, f := range s.Factors {
-			block /= len(f.Levels)
-			level := f.Levels[rest/block]
-			rest %= block
-			arms[i].Levels[f.FullName()] = level
-			labels = append(labels, f.FullName()+"="+level)
-		}
-		if labels != nil {
-			arms[i].Label = strings.Join(labels, ", ")
-		}
+		arms[i] = arm(i, factors, len(varied) == 0)
 	}
 	return arms, nil
+}
+
+// arm returns the combination with the given index. Its label names what is
+// varied; where nothing is, it names every factor.
+func arm(index int, factors []study.Factor, alone bool) Arm {
+	a := Arm{Index: index, Label: "baseline", Levels: map[string]string{}}
+	parts := make([]string, 0, len(factors))
+	rest := index
+	for i := len(factors) - 1; i >= 0; i-- {
+		f := factors[i]
+		level := f.Levels[rest%len(f.Levels)]
+		rest /= len(f.Levels)
+		a.Levels[f.FullName()] = level
+		if len(f.Levels) > 1 || alone {
+			parts = append(parts, f.FullName()+"="+level)
+		}
+	}
+	if len(parts) > 0 {
+		slices.Reverse(parts)
+		a.Label = strings.Join(parts, ", ")
+	}
+	return a
 }

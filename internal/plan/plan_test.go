@@ -68,13 +68,52 @@ func TestArmsAreTheFullFactorial(t *testing.T) {
 	if !slices.Equal(labels, want) {
 		t.Errorf("arms %q", labels)
 	}
-	_, err := New(ask(func(s *study.Study) {
-		for i := range 7 {
-			s.Factors = append(s.Factors, study.Factor{Name: fmt.Sprint("w.f", i), Levels: []string{"a", "b"}})
+}
+
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		factors []study.Factor
+		want    string
+	}{
+		{nil, "baseline"},
+		{[]study.Factor{{Name: "w.depth", Levels: []string{"1"}}}, "w.depth=1"},
+		{[]study.Factor{{Name: "w.depth", Levels: []string{"1"}}, {Name: "host.boot", Levels: []string{"x", "y"}}}, "host.boot=x"},
+	} {
+		p := planned(t, ask(func(s *study.Study) { s.Factors = c.factors }), 1)
+		if got := p.Arms[0].Label; got != c.want || len(p.Arms[0].Levels) != len(c.factors) {
+			t.Errorf("label %q, levels %v; want %q", got, p.Arms[0].Levels, c.want)
 		}
-	}), 1)
-	if err == nil || !strings.Contains(err.Error(), "more than 64 arms") {
-		t.Errorf("256 arms: %v", err)
+	}
+}
+
+func TestStudiesThatAreTooLarge(t *testing.T) {
+	levels := func(n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprint(i))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		factors []int // number of levels of each
+		want    string
+	}{
+		{[]int{2, 2, 2}, ""},
+		{[]int{2, 2, 2, 1, 1, 1}, ""},
+		{[]int{64}, ""},
+		{[]int{2, 2, 2, 2}, "4 factors at once (w.0, w.1, w.2, w.3) are too many"},
+		{[]int{5, 13}, "65 arms in a block are too many, 64 is the most"},
+		{[]int{64, 64, 64}, "arms in a block are too many"},
+		{[]int{0}, "factor w.0 has no level"},
+	} {
+		_, err := New(ask(func(s *study.Study) {
+			s.Factors = nil
+			for i, n := range c.factors {
+				s.Factors = append(s.Factors, study.Factor{Name: fmt.Sprint("w.", i), Levels: levels(n)})
+			}
+		}), 1)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.factors, err)
+		}
 	}
 }
 
@@ -132,7 +171,7 @@ func TestRestartFactorsMakeWholePlots(t *testing.T) {
 	if len(plots) != 24 {
 		t.Errorf("%d whole plots in 12 blocks of 2 levels", len(plots))
 	}
-	if e := p.Estimate(time.Minute); e.Restarts != 24 || e.Changes["host.boot"] > 24 || e.Changes["host.boot"] < 12 {
+	if e := p.Estimate(time.Minute); e.Restarts != 24 || e.Changes["host.boot"] != 24 {
 		t.Errorf("estimate %+v", e)
 	}
 }
@@ -238,37 +277,6 @@ func TestPrecisionRunsTwoStages(t *testing.T) {
 	for _, trial := range trials {
 		if want := trial.Block <= pilotBlocks; (trial.Phase == PhasePilot) != want {
 			t.Errorf("block %d is of phase %s", trial.Block, trial.Phase)
-		}
-	}
-}
-
-func TestABudgetThatCannotReachSaysSo(t *testing.T) {
-	short := planned(t, ask(func(s *study.Study) { s.Measure.Time = time.Minute }), 1)
-	if b := short.Budget(0, 10*time.Second); !b.Short || b.Blocks != 3 || !strings.Contains(b.Sentence, "at least 6") {
-		t.Errorf("%+v", b)
-	}
-	if b := short.Budget(0, time.Second); b.Short {
-		t.Errorf("%+v", b)
-	}
-	if b := planned(t, ask(nil), 1).Budget(.10, time.Second); !b.Short || b.Table[0].Needed < 380 || b.Table[0].Needed > 420 {
-		t.Errorf("%+v", b)
-	}
-	if b := planned(t, ask(nil), 1).Budget(.005, time.Second); b.Short {
-		t.Errorf("%+v", b)
-	}
-}
-
-func BenchmarkTenThousandTrials(b *testing.B) {
-	s := ask(func(s *study.Study) { s.Measure.Blocks = 5000 })
-	p, err := New(s, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		c := p.Begin()
-		n := len(drive(c, func(t Trial) float64 { return float64(100 + t.Arm) }))
-		if n != 10000 {
-			b.Fatal(n)
 		}
 	}
 }

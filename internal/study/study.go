@@ -132,6 +132,7 @@ type Mistake struct {
 	Text         string
 }
 
+// Error is the complaint on one line, its place first.
 func (m *Mistake) Error() string {
 	switch {
 	case m.Line > 0:

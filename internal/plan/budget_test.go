@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/study"
+)
+
+func TestBudgetSentences(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(*study.Study)
+		cv       float64
+		perTrial time.Duration
+		blocks   int
+		short    bool
+		want     string
+	}{
+		{"no budget", nil, 0, 10 * time.Second, 24, false, "Up to 24 blocks show an effect, with 80 % power, of "},
+		{"time for a verdict", func(s *study.Study) { s.Measure.Time = 2 * time.Minute }, 0, 10 * time.Second, 6, false, "Up to 6 blocks show"},
+		{"no time for a verdict", func(s *study.Study) { s.Measure.Time = time.Minute }, 0, 10 * time.Second, 3, true,
+			"The time budget of 1m0s allows 3 blocks of 2 trials, and a verdict takes at least 6: allow more time (measure.time), or make trials shorter (measure.window)."},
+		{"no time for the blocks asked for", func(s *study.Study) { s.Measure.Blocks, s.Measure.Time = 9, 2*time.Minute }, 0, 10 * time.Second, 6, true, "the study asks for at least 9"},
+		{"no time for the pilot", func(s *study.Study) { s.Measure.Precision, s.Measure.Time = .01, 2*time.Minute }, 0, 10 * time.Second, 6, true, "the pilot takes at least 8"},
+		{"few blocks, as asked", func(s *study.Study) { s.Measure.Blocks = 4 }, 0, time.Second, 4, false, "4 blocks: numbers and no verdict, which takes at least 6."},
+		{"quiet", nil, .005, time.Second, 24, false, "Up to 24 blocks show"},
+		{"too noisy for the margin", nil, .10, time.Second, 24, true, "Trials vary by 10 % from run to run: an effect of 2 %, the margin, takes about 551 blocks, and the budget allows 24, which show 11 %."},
+		{"one arm", func(s *study.Study) { s.Factors = nil }, 0, time.Second, 6, false, "One arm in 6 blocks"},
+		{"precision", func(s *study.Study) { s.Measure.Precision = .01 }, 0, time.Second, 1000, false, "A pilot of 8 blocks tells how many give ±1 %"},
+		{"no time for anything", func(s *study.Study) { s.Measure.Time = time.Second }, 0, time.Minute, 0, true, "allows 0 blocks"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := planned(t, ask(c.change), 1).Budget(c.cv, c.perTrial)
+			if b.Blocks != c.blocks || b.Short != c.short || !strings.Contains(b.Sentence, c.want) {
+				t.Errorf("%+v", b)
+			}
+			if _, err := json.Marshal(b); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The table of blocks needed is the one of the method, for a single test.
+func TestBudgetTable(t *testing.T) {
+	want := map[float64][]int{.01: {18, 7, 3, 3, 3}, .02: {66, 19, 5, 3, 3}, .05: {399, 103, 19, 7, 4}, .10: {1588, 403, 68, 20, 7}}
+	for _, row := range planned(t, ask(nil), 1).Budget(0, time.Second).Table {
+		for i, n := range want[row.CV] {
+			if got := row.Effects[i].Blocks; got != n && !(n <= 4 && got <= 4) {
+				t.Errorf("CV %g, effect %g: %d blocks, want %d", row.CV, row.Effects[i].Effect, got, n)
+			}
+		}
+		for i := 1; i < len(row.Looks); i++ {
+			if row.Looks[i].Detectable >= row.Looks[i-1].Detectable {
+				t.Errorf("CV %g: more blocks do not show less: %+v", row.CV, row.Looks)
+			}
+		}
+		if len(row.Looks) != 5 || row.Detectable != row.Looks[4].Detectable {
+			t.Errorf("CV %g: %+v", row.CV, row)
+		}
+	}
+}
+
+// More headlines and arms share the error, so that less can be seen.
+func TestBudgetSharesTheError(t *testing.T) {
+	one := planned(t, ask(nil), 1).Budget(.02, time.Second).Table[0].Detectable
+	more := planned(t, ask(func(s *study.Study) {
+		s.Headline = []string{"iops", "p99"}
+		s.Factors[0].Levels = []string{"1", "2", "3"}
+	}), 1).Budget(.02, time.Second).Table[0].Detectable
+	if one >= more {
+		t.Errorf("one comparison shows %g, four show %g", one, more)
+	}
+}

@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+)
+
+// Whatever study, seed and outcome: what is promised of every course holds.
+func TestCourseProperties(t *testing.T) {
+	for seed := range uint64(300) {
+		chance := rand.New(rand.NewPCG(seed, 11))
+		p := planned(t, ask(func(s *study.Study) { draw(s, chance) }), seed)
+		voids, noise := chance.Float64()*.1, chance.Float64()*.1
+		course := p.Begin()
+		var records []measure.Record
+		var issued []Trial
+		for next, ok := course.Next(); ok; next, ok = course.Next() {
+			if again, _ := course.Next(); again != next {
+				t.Fatalf("seed %d: Next changed its mind from %+v to %+v", seed, next, again)
+			}
+			if next.Number != len(issued)+1 {
+				t.Fatalf("seed %d: trial %d after %d trials", seed, next.Number, len(issued))
+			}
+			r := answer(next, 100*math.Exp(noise*chance.NormFloat64()+.02*float64(next.Arm)))
+			if chance.Float64() < voids {
+				r.Void = "planted"
+			}
+			issued, records = append(issued, next), append(records, r)
+			course.Done(r)
+		}
+		checkBlocks(t, p, issued, records, course.Status())
+		cut := chance.IntN(len(records))
+		again, ok := p.Replay(records[:cut]).Next()
+		if !ok || again != issued[cut] {
+			t.Fatalf("seed %d: after %d records comes %+v, not %+v", seed, cut, again, issued[cut])
+		}
+		if s := p.Replay(records).Status(); !reflect.DeepEqual(s, course.Status()) {
+			t.Fatalf("seed %d: replayed to %+v, not %+v", seed, s, course.Status())
+		}
+	}
+}
+
+// draw makes a study up.
+func draw(s *study.Study, chance *rand.Rand) {
+	s.Factors = nil
+	for i := range chance.IntN(4) {
+		f := study.Factor{Name: fmt.Sprint("w.f", i), Restart: chance.IntN(3) == 0}
+		for l := range 1 + chance.IntN(3) {
+			f.Levels = append(f.Levels, fmt.Sprint(l))
+		}
+		s.Factors = append(s.Factors, f)
+	}
+	s.Measure.Retries = chance.IntN(5)
+	switch chance.IntN(3) {
+	case 0:
+		s.Measure.Blocks = 1 + chance.IntN(12)
+	case 1:
+		s.Measure.Precision = .05
+	}
+}
+
+func checkBlocks(t *testing.T, p *Plan, issued []Trial, records []measure.Record, s Status) {
+	t.Helper()
+	arms, valid, plots := map[int][]int{}, map[int]int{}, map[int]string{}
+	voids, last := 0, 0
+	for i, trial := range issued {
+		if trial.Block < last || trial.Block > last+1 {
+			t.Fatalf("block %d after block %d", trial.Block, last)
+		}
+		last = trial.Block
+		if arms[trial.Block] = append(arms[trial.Block], trial.Arm); trial.Slot != len(arms[trial.Block]) {
+			t.Fatalf("slot %d of block %d is number %d in it", trial.Slot, trial.Block, len(arms[trial.Block]))
+		}
+		if trial.Seed >= 1<<53 || trial.Seed != issued[i-trial.Slot+1].Seed {
+			t.Fatalf("seed %d of block %d", trial.Seed, trial.Block)
+		}
+		if records[i].Valid() {
+			valid[trial.Block]++
+		} else {
+			voids++
+		}
+		whole := ""
+		for _, f := range p.Study.Factors {
+			if f.Restart && len(f.Levels) > 1 {
+				whole += p.Arms[trial.Arm].Levels[f.FullName()] + ","
+			}
+		}
+		if before, ok := plots[trial.Plot]; ok && before != whole || (whole == "") != (trial.Plot == 0) {
+			t.Fatalf("whole plot %d holds %q and %q", trial.Plot, before, whole)
+		}
+		plots[trial.Plot] = whole
+	}
+	complete := 0
+	for block, held := range arms {
+		seen := slices.Clone(held)
+		slices.Sort(seen)
+		if len(slices.Compact(seen)) != len(held) {
+			t.Fatalf("block %d holds arms %v", block, held)
+		}
+		if valid[block] == len(p.Arms) {
+			complete++
+		} else if valid[block] != len(held)-1 {
+			t.Fatalf("block %d went on after a void trial", block)
+		}
+	}
+	if s.Blocks != complete || s.Void != voids || s.Trials != len(issued) || s.Reason == "" || voids > p.Study.Measure.Retries+1 {
+		t.Fatalf("%d complete blocks, %d void trials, %+v", complete, voids, s)
+	}
+	if voids <= p.Study.Measure.Retries && !s.Short && !s.Decided && complete != s.Target {
+		t.Fatalf("stopped early: %+v", s)
+	}
+}
+
+// The order that a printed seed stands for must stay what it is, or a report
+// could not be reproduced.
+func TestOrderOfASeedNeverChanges(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) {
+		s.Factors[0].Levels = []string{"1", "2", "4", "8"}
+		s.Measure.Blocks = 3
+	}), 42)
+	var order []int
+	for trial := range p.Trials() {
+		order = append(order, trial.Arm)
+	}
+	if want := []int{0, 1, 3, 2, 1, 2, 0, 3, 1, 3, 2, 0}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// Orders of neighbouring blocks and of whole plots and their inner order are
+// independent: each of the 4 x 4 pairs of first arms is about as frequent.
+func TestOrdersAreIndependent(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) {
+		s.Factors = []study.Factor{{Name: "host.boot", Levels: []string{"x", "y"}, Restart: true}, {Name: "w.depth", Levels: []string{"1", "2"}}}
+		s.Measure.Blocks = 4000
+	}), 9)
+	var inner, neighbours [4][4]int
+	last := -1
+	for b := range p.Most {
+		trials := p.block(b+1, 1, PhaseMain)
+		inner[trials[0].Arm][trials[2].Arm]++ // whole plot and order in it, for both plots
+		if last >= 0 {
+			neighbours[last][trials[0].Arm]++
+		}
+		last = trials[0].Arm
+	}
+	square := func(n [4][4]int, cells []int, total int) (chi float64) {
+		want := float64(total) / float64(len(cells))
+		for _, c := range cells {
+			d := float64(n[c/4][c%4]) - want
+			chi += d * d / want
+		}
+		return chi
+	}
+	all := make([]int, 16)
+	for i := range all {
+		all[i] = i
+	}
+	// 99.99 % points of chi square with 15 and 7 degrees of freedom.
+	if chi := square(neighbours, all, p.Most-1); chi > 44.3 {
+		t.Errorf("first arms of neighbouring blocks: chi square %.1f", chi)
+	}
+	across := slices.DeleteFunc(all, func(c int) bool { return c/4/2 == c%4/2 }) // the second plot is the other level
+	if chi := square(inner, across, p.Most); len(across) != 8 || chi > 29.9 {
+		t.Errorf("orders within whole plots: chi square %.1f over %d cells", chi, len(across))
+	}
+}
+
+func TestPlanningIsFast(t *testing.T) {
+	start := time.Now()
+	if n := long(10_000); n != 10_000 {
+		t.Fatalf("%d trials", n)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("10,000 trials took %s", took)
+	}
+}
+
+// long runs a study of two arms with the given number of trials.
+func long(trials int) int {
+	s := ask(func(s *study.Study) { s.Measure.Blocks = trials / 2 })
+	p, err := New(s, 1)
+	if err != nil {
+		return 0
+	}
+	c := p.Begin()
+	n := 0
+	for t, ok := c.Next(); ok; t, ok = c.Next() {
+		n++
+		c.Done(answer(t, float64(n)))
+		_ = c.Status()
+	}
+	return n
+}
+
+func BenchmarkCourse(b *testing.B) {
+	for _, trials := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprint(trials), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if long(trials) != trials {
+					b.Fatal("trials are missing")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(trials), "ns/trial")
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package plan
+
+import (
+	"math"
+	"slices"
+
+	"plimsoll/internal/stat"
+)
+
+// Decision is what the last look said about one headline of one arm against the
+// baseline.
+type Decision struct {
+	Metric  string      `json:"metric"`
+	Arm     int         `json:"arm"`
+	Blocks  int         `json:"blocks"` // that hold the metric in both arms
+	Answer  stat.Answer `json:"answer"`
+	Decided bool        `json:"decided"`
+}
+
+// pairs are the log-ratios of one headline of one arm against the baseline, one a
+// block that has both; in a study of one arm the logs of the headline itself.
+type pairs struct {
+	d    []float64
+	zero bool // some value was 0 or less, which has no logarithm, and so the ratios are not the whole story
+	live bool // some value was not 0, or was missing
+}
+
+// comparisons is the number of headlines times the arms that are compared.
+func (p *Plan) comparisons() int { return len(p.Study.Headline) * max(1, len(p.Arms)-1) }
+
+// comparison names the headline and the arm of a comparison.
+func (p *Plan) comparison(i int) (metric string, arm int) {
+	others := max(1, len(p.Arms)-1)
+	arm = i%others + 1
+	if len(p.Arms) == 1 {
+		arm = 0
+	}
+	return p.Study.Headline[i/others], arm
+}
+
+// take adds the log-ratios of a block, of those arms that ran in it.
+func (c *Course) take(block []cell) {
+	byArm := make([]map[string]float64, len(c.plan.Arms))
+	ran := make([]bool, len(c.plan.Arms))
+	for _, r := range block {
+		byArm[r.arm], ran[r.arm] = r.values, true
+	}
+	for i := range c.pairs {
+		metric, arm := c.plan.comparison(i)
+		if !ran[arm] || !ran[0] {
+			continue
+		}
+		against, found := 1.0, true
+		if arm > 0 {
+			against, found = byArm[0][metric]
+		}
+		value, ok := byArm[arm][metric]
+		known := ok && found
+		c.pairs[i].live = c.pairs[i].live || !known || value != 0 || arm > 0 && against != 0
+		if known {
+			c.pairs[i].add(value, against)
+		}
+	}
+}
+
+// add adds the values of a block. Where one is missing there is nothing to add.
+func (p *pairs) add(value, against float64) {
+	ratio := value / against
+	if value <= 0 || against <= 0 || !(ratio > 0) || math.IsInf(ratio, 0) {
+		p.zero = true
+		return
+	}
+	p.d = append(p.d, math.Log(ratio))
+}
+
+// assess decides after each complete block whether the course goes on.
+func (c *Course) assess() {
+	p := c.plan
+	switch {
+	case p.Looks != nil:
+		c.look()
+	case p.Pilot > 0 && c.complete == p.Pilot:
+		c.secondStage()
+	case c.complete < c.target:
+	case p.Pilot > 0:
+		c.stop(false, "%s give an interval of ±%.3g %%, as was asked for", count(c.complete, "block"), 100*p.Study.Measure.Precision)
+	default:
+		c.stop(false, "%s, as planned", count(c.complete, "block"))
+	}
+}
+
+// look judges every headline of every arm at a planned look.
+//
+// The course stops when all of them are decided. Each is judged by its interval
+// at the level of the look, shared among the comparisons as by Bonferroni: what
+// is decided by this wider interval is decided by the narrower one of the verdict
+// too, and passes Holm's procedure whatever the others say, so that no study
+// stops before its findings are in.
+func (c *Course) look() {
+	p := c.plan
+	if !slices.Contains(p.Looks, c.complete) {
+		return
+	}
+	level := 1 - p.alpha()
+	all := true
+	c.looked = make([]Decision, len(c.pairs))
+	for i, pair := range c.pairs {
+		d := Decision{Blocks: len(pair.d), Decided: !pair.live}
+		d.Metric, d.Arm = p.comparison(i)
+		if len(pair.d) >= stat.LeastBlocks && !pair.zero {
+			t := stat.PairedT(pair.d, level)
+			d.Answer = stat.Judge(t.Low, t.High, p.Study.Margin)
+			d.Decided = d.Answer != stat.Undecided
+		}
+		c.looked[i] = d
+		all = all && d.Decided
+	}
+	switch c.decided = all; {
+	case all:
+		c.stop(false, "every headline is decided after %s", count(c.complete, "block"))
+	case c.complete >= p.Most:
+		c.stop(false, "%s, the last planned look, and not every headline is decided", count(c.complete, "block"))
+	}
+}
+
+// alpha is the error that each comparison of a look may make.
+func (p *Plan) alpha() float64 { return (1 - p.Level) / float64(p.comparisons()) }
+
+// secondStage takes from the pilot how many blocks give the precision that the
+// study asks for, in every headline of every arm.
+func (c *Course) secondStage() {
+	p := c.plan
+	half := math.Log1p(p.Study.Measure.Precision)
+	total, worst := p.Pilot, ""
+	for i, pair := range c.pairs {
+		metric, _ := p.comparison(i)
+		switch {
+		case pair.zero && pair.live || pair.live && len(pair.d) < 2:
+			c.stop(true, "the pilot of %s cannot tell how many give ±%.3g %%: %s was missing or 0 in some trial",
+				count(p.Pilot, "block"), 100*p.Study.Measure.Precision, metric)
+			return
+		case pair.live:
+			if n := stat.SteinTotal(pair.d, half, p.Level); n > total {
+				total, worst = n, metric
+			}
+		}
+	}
+	switch {
+	case total > p.Most:
+		c.stop(true, "after the pilot of %s, ±%.3g %% of %s would take %s, more than %d: ask for less precision, or lengthen the window",
+			count(p.Pilot, "block"), 100*p.Study.Measure.Precision, worst, needed(total), p.Most)
+	case total == c.complete:
+		c.target = total
+		c.stop(false, "the pilot of %s gives an interval of ±%.3g %%, as was asked for", count(p.Pilot, "block"), 100*p.Study.Measure.Precision)
+	default:
+		c.target = total
+	}
+}
+
+func needed(blocks int) string {
+	if blocks >= stat.MostBlocks {
+		return "over a million blocks"
+	}
+	return count(blocks, "block")
+}
