@@ -1,0 +1,144 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+)
+
+const (
+	oldestMajor = 3 // fio 3.1 is the first whose json+ bins of lat are sound
+	oldestMinor = 1
+	reserve     = 1 << 30 // bytes that stay free beside the disks
+)
+
+// Check looks for fio, its engine, and room for the disks or safe targets.
+func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	version, err := d.checkFio(ctx, env.Machine)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	if d.Rate > 0 {
+		if paced := d.pacedRate(); paced < .99*float64(d.Rate) || paced > 1.01*float64(d.Rate) {
+			return workload.Needs{}, fmt.Errorf("rate %s over %d workers is not a whole number of operations per second for each, which fio needs: it would offer %.0f/s; take fewer workers or another rate", d.Rate, d.Disks*d.Threads, paced)
+		}
+	}
+	needs := workload.Needs{Versions: map[string]string{"fio": version}}
+	if len(d.Targets) > 0 {
+		needs.Changes = d.changes()
+		return needs, d.checkTargets(ctx, env.Machine)
+	}
+	if d.Precondition != "none" {
+		needs.Disk = int64(d.Size) * int64(d.Disks)
+		needs.Time = timeToFill(needs.Disk)
+	}
+	return needs, d.checkFolder(ctx, env, needs.Disk)
+}
+
+// changes says what happens to the targets.
+func (d *disks) changes() []string {
+	var changes []string
+	for _, t := range d.Targets {
+		if d.writes() || d.Precondition != "none" {
+			changes = append(changes, "overwrites "+t)
+		}
+	}
+	return changes
+}
+
+func (d *disks) checkFio(ctx context.Context, m platform.Machine) (string, error) {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--version"}})
+	if err != nil || r.Exit != 0 {
+		return "", errors.New("fio is not installed on this host: apt install fio (or dnf install fio)")
+	}
+	version := strings.TrimPrefix(strings.TrimSpace(string(r.Stdout)), "fio-")
+	major, rest, _ := strings.Cut(version, ".")
+	minor := strings.FieldsFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
+	a, err := strconv.Atoi(major)
+	if err != nil {
+		return "", fmt.Errorf("fio says its version is %q, which is not understood", version)
+	}
+	b := 0
+	if len(minor) > 0 {
+		b, _ = strconv.Atoi(minor[0])
+	}
+	if a < oldestMajor || a == oldestMajor && b < oldestMinor {
+		return "", fmt.Errorf("fio %s is too old: version %d.%d or newer is needed, for its latency bins", version, oldestMajor, oldestMinor)
+	}
+	return version, d.checkEngine(ctx, m, version)
+}
+
+func (d *disks) checkEngine(ctx context.Context, m platform.Machine, version string) error {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--enghelp"}})
+	if err != nil || r.Exit != 0 {
+		return fmt.Errorf("ask fio for its engines: status %d, %w", r.Exit, err)
+	}
+	var engines []string
+	for line := range strings.Lines(string(r.Stdout)) {
+		if name, found := strings.CutPrefix(line, "\t"); found {
+			engines = append(engines, strings.TrimSpace(name))
+		}
+	}
+	if slices.Contains(engines, d.engine()) {
+		return nil
+	}
+	if near := parameter.Nearest(d.engine(), engines); near != "" {
+		return fmt.Errorf("fio %s on this host has no engine %q; did you mean %q?", version, d.engine(), near)
+	}
+	return fmt.Errorf("fio %s on this host has no engine %q; it has %s", version, d.engine(), strings.Join(engines, ", "))
+}
+
+// checkFolder looks at the file system that will hold the disks.
+func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) error {
+	dir := env.Dir
+	for {
+		r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-d", dir}})
+		if err != nil {
+			return fmt.Errorf("look for the scratch folder: %w", err)
+		}
+		if r.Exit == 0 || dir == "/" {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-w", dir}})
+	if err != nil || r.Exit != 0 {
+		return fmt.Errorf("the folder %s cannot be written to: name another with --out", dir)
+	}
+	kind, free, err := fileSystem(ctx, env.Machine, dir)
+	if err != nil {
+		return err
+	}
+	if d.Direct && (kind == "tmpfs" || kind == "ramfs") {
+		return fmt.Errorf("%s is on %s, which has no direct I/O: name a folder on a disk with --out, or set direct: false", dir, kind)
+	}
+	if free < need+reserve {
+		return fmt.Errorf("the disks take %s and %s stay free beside them, but %s has %s left: make them smaller (storage.size, storage.disks) or name another folder with --out",
+			parameter.Bytes(need), parameter.Bytes(reserve), dir, parameter.Bytes(free>>20<<20))
+	}
+	return nil
+}
+
+// fileSystem is the kind of the file system of a folder and the bytes left in it.
+func fileSystem(ctx context.Context, m platform.Machine, dir string) (kind string, free int64, err error) {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"stat", "-f", "-c", "%T %a %S", "--", dir}})
+	if err == nil && r.Exit != 0 {
+		err = errors.New(strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("look at the file system of %s: %w", dir, err)
+	}
+	var blocks, size int64
+	if _, err := fmt.Sscan(string(r.Stdout), &kind, &blocks, &size); err != nil {
+		return "", 0, fmt.Errorf("look at the file system of %s: stat printed %q", dir, r.Stdout)
+	}
+	return kind, blocks * size, nil
+}

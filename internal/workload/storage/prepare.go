@@ -1,0 +1,202 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/stat"
+	"plimsoll/internal/workload"
+)
+
+// manifest says what lies in the scratch folder, so that the next load that
+// needs the same finds it.
+type manifest struct {
+	Disks    int             `json:"disks"`
+	Size     parameter.Bytes `json:"size"`
+	Fill     string          `json:"fill"`
+	Compress parameter.Share `json:"compress"`
+	Dedup    parameter.Share `json:"dedup"`
+	Seed     uint64          `json:"seed"`
+	Steady   string          `json:"steady,omitempty"` // the pattern that the disks are steady under
+}
+
+const manifestName = "manifest.json"
+
+func (d *disks) manifest(env workload.Env) manifest {
+	m := manifest{Disks: d.Disks, Size: d.Size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed}
+	if d.Precondition == "steady" {
+		m.Steady = strings.Join(d.access(), " ")
+	}
+	return m
+}
+
+// Prepare lays out the disks and brings them into the state that the study
+// asks for.
+func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
+	if len(d.Targets) > 0 {
+		// What a target holds may have changed since the study was checked.
+		if err := d.checkTargets(ctx, env.Machine); err != nil {
+			return err
+		}
+	}
+	if err := d.run(ctx, env, "mkdir", "-p", "--", env.Dir); err != nil {
+		return err
+	}
+	have, want := manifest{}, d.manifest(env)
+	name := env.Dir + "/" + manifestName
+	data, err := env.Machine.ReadFile(ctx, name)
+	if err == nil && json.Unmarshal(data, &have) == nil && have == want {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read what lies in %s: %w", env.Dir, err)
+	}
+	if err := d.fill(ctx, env); err != nil {
+		return err
+	}
+	if d.Precondition == "steady" {
+		if err := d.steady(ctx, env); err != nil {
+			return err
+		}
+	}
+	if data, err = json.Marshal(want); err != nil {
+		return err
+	}
+	return d.write(ctx, env.Machine, name, data)
+}
+
+// write makes a small file on the machine, through a program, because a file
+// that does not exist yet cannot be written as a setting is.
+func (d *disks) write(ctx context.Context, m platform.Machine, name string, data []byte) error {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"tee", "--", name}, Stdin: strings.NewReader(string(data))})
+	if err == nil && r.Exit != 0 {
+		err = errors.New(strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// run runs a small program to its end.
+func (d *disks) run(ctx context.Context, env workload.Env, argv ...string) error {
+	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+	if err == nil && r.Exit != 0 {
+		err = fmt.Errorf("%s", strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+	}
+	return nil
+}
+
+// fill writes every disk from end to end.
+func (d *disks) fill(ctx context.Context, env workload.Env) error {
+	if d.Precondition == "none" && len(d.Targets) > 0 {
+		return nil
+	}
+	for i, path := range d.paths(env) {
+		if d.Precondition == "none" {
+			if err := d.run(ctx, env, "truncate", "--size="+bytes(d.Size), "--", path); err != nil {
+				return err
+			}
+			continue
+		}
+		d.log(env, "filling disk %d of %d with %s data", i+1, d.Disks, map[bool]string{true: "zero", false: "random"}[d.Precondition == "zero"])
+		argv := []string{"fio", "--name=fill", "--filename=" + escape(path), "--rw=write", "--bs=1M", "--ioengine=psync",
+			"--direct=" + digit(d.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
+			fmt.Sprintf("--randseed=%d", env.Seed>>1+uint64(i))}
+		if len(d.Targets) == 0 {
+			argv = append(argv, "--size="+bytes(d.Size))
+		}
+		argv = append(argv, d.filling()...)
+		r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+		if err != nil {
+			return fmt.Errorf("fill %s: %w", path, err)
+		}
+		if r.Exit != 0 {
+			return fmt.Errorf("fill %s: %w", path, &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))})
+		}
+	}
+	return nil
+}
+
+func (d *disks) filling() []string {
+	if d.Precondition == "zero" {
+		return []string{"--zero_buffers=1"}
+	}
+	argv := []string{"--refill_buffers=1"}
+	if d.Compress > 0 {
+		argv = append(argv, "--buffer_compress_percentage="+percent(d.Compress))
+	}
+	if d.Dedup > 0 {
+		argv = append(argv, "--dedupe_percentage="+percent(d.Dedup))
+	}
+	return argv
+}
+
+func (d *disks) log(env workload.Env, format string, args ...any) {
+	if env.Log != nil {
+		env.Log(format, args...)
+	}
+}
+
+const (
+	steadyRound  = 10 * time.Second
+	steadyRounds = 25 // of SNIA PTS: after these the disks are called not steady
+)
+
+// steady runs the load in rounds until five of them in a row spread by at most
+// 20 % and slope by at most 10 % (SNIA Solid State Storage Performance Test
+// Specification).
+func (d *disks) steady(ctx context.Context, env workload.Env) error {
+	var rounds []float64
+	for n := range steadyRounds {
+		out := measure.NewRecorder(nil)
+		if err := d.Run(ctx, env, load.Stage{Length: steadyRound, Interval: time.Second, Seed: env.Seed + uint64(n)}, out); err != nil {
+			return fmt.Errorf("precondition, round %d: %w", n+1, err)
+		}
+		intervals := out.Intervals()
+		if len(intervals) == 0 {
+			return fmt.Errorf("precondition, round %d: fio reported no interval", n+1)
+		}
+		s, err := measure.Summarise(intervals, measure.Window{End: intervals[len(intervals)-1].To.Seconds()}, "iops")
+		if err != nil {
+			return fmt.Errorf("precondition, round %d: %w", n+1, err)
+		}
+		rounds = append(rounds, s.Values["iops"])
+		d.log(env, "preconditioning, round %d of at most %d: %.0f IOPS", n+1, steadyRounds, s.Values["iops"])
+		if n >= 4 && stat.SNIASteady(rounds[n-4:]) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the disks are not steady after %d rounds of %s: their last five were %.0f IOPS; more preconditioning, or a smaller working_set, may help", steadyRounds, steadyRound, rounds[len(rounds)-5:])
+}
+
+// Clean removes the disks that Prepare made, and nothing else.
+func (d *disks) Clean(ctx context.Context, env workload.Env) error {
+	if _, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName); errors.Is(err, fs.ErrNotExist) && len(d.Targets) > 0 {
+		return nil
+	}
+	argv := []string{"rm", "-f", "--", env.Dir + "/" + manifestName}
+	if len(d.Targets) == 0 {
+		argv = append(argv, d.paths(env)...)
+	}
+	if err := d.run(ctx, env, argv...); err != nil {
+		return fmt.Errorf("remove disks: %w", err)
+	}
+	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-d", env.Dir}})
+	if err != nil || r.Exit != 0 {
+		return err
+	}
+	return d.run(ctx, env, "rmdir", "--ignore-fail-on-non-empty", "--", env.Dir)
+}

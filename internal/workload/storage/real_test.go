@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"context"
+	"math"
+	"os"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform/local"
+	"plimsoll/internal/workload"
+)
+
+// here opens the local platform, for tests that drive the real fio.
+func here(t *testing.T) workload.Env {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to drive the real fio")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return workload.Env{Machine: p.Machine(), Dir: t.TempDir() + "/scratch", Seed: 1, Log: t.Logf}
+}
+
+func build4(t *testing.T, s parameter.Settings) workload.Load {
+	t.Helper()
+	l, err := Kind().New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestRealLoadObeysLittle(t *testing.T) {
+	env := here(t)
+	l := build4(t, parameter.Settings{"disks": "2", "size": "64MiB", "read": "30%", "threads": "2"})
+	if _, err := l.Check(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) >= 8 })
+	start := time.Now()
+	if err := l.Run(t.Context(), env, load.Stage{Length: time.Minute, Interval: 250 * time.Millisecond, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("a load that has enough after 2 s took %v", took)
+	}
+	intervals := out.Intervals()
+	end := intervals[len(intervals)-1].To.Seconds()
+	s, err := measure.Summarise(intervals, measure.Window{Cut: .5, End: end}, "iops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if inFlight := s.Values["iops"] * s.Values["mean"]; inFlight > 4*1.02 || inFlight < 4*.9 {
+		t.Errorf("%.3f operations in flight of 4", inFlight)
+	}
+	if share := s.Values["read.iops"] / s.Values["iops"]; math.Abs(share-.3) > .05 {
+		t.Errorf("%.1f %% reads, 30 %% asked", 100*share)
+	}
+	for name, want := range map[string]string{"storage.threads": "2", "storage.depth": "1", "storage.read": "30%", "storage.block": "4KiB", "storage.direct": "true", "storage.engine": "auto"} {
+		if got := out.Observed()[name]; got != want {
+			t.Errorf("%s was read back as %q, want %q", name, got, want)
+		}
+	}
+	t.Log(s.Values, out.Values())
+	if err := l.Clean(context.Background(), env); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(env.Dir); !os.IsNotExist(err) {
+		t.Errorf("something is left: %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/parameter"
+)
+
+// AccessSpec is an access specification of Iometer.
+type AccessSpec struct {
+	Name   string
+	Block  parameter.Bytes
+	Read   parameter.Share
+	Random parameter.Share
+}
+
+// ParseSpec reads the short name of an access specification: bytes, share of
+// reads and share of random operations in percent, as in 4096_100_0.
+func ParseSpec(name string) (AccessSpec, error) {
+	bad := fmt.Errorf("spec %q is not like 4096_100_0: bytes, percent of reads, percent at random", name)
+	fields := strings.Split(name, "_")
+	if len(fields) != 3 {
+		return AccessSpec{}, bad
+	}
+	var n [3]int64
+	for i, f := range fields {
+		v, err := strconv.ParseInt(f, 10, 64)
+		if err != nil || v < 0 {
+			return AccessSpec{}, bad
+		}
+		n[i] = v
+	}
+	if n[0] < 512 || n[0] > 1<<30 || n[0]%512 != 0 {
+		return AccessSpec{}, fmt.Errorf("spec %q: %d bytes is not a multiple of 512 up to 1 GiB", name, n[0])
+	}
+	if n[1] > 100 || n[2] > 100 {
+		return AccessSpec{}, bad
+	}
+	return AccessSpec{Name: name, Block: parameter.Bytes(n[0]), Read: parameter.Share(float64(n[1]) / 100), Random: parameter.Share(float64(n[2]) / 100)}, nil
+}
+
+// blockShare is one size of operations and its share of them.
+type blockShare struct {
+	size  parameter.Bytes
+	share float64
+}
+
+const blockForm = "is not a size such as 4KiB, nor a mix such as 4KiB/70:64KiB/30"
+
+// parseBlocks reads one size, or sizes with their shares in percent.
+func parseBlocks(text string) ([]blockShare, error) {
+	var blocks []blockShare
+	total := 0.0
+	parts := strings.Split(text, ":")
+	for _, part := range parts {
+		size, share, mixed := strings.Cut(part, "/")
+		b := blockShare{share: 1}
+		if err := b.size.UnmarshalText([]byte(size)); err != nil || mixed != (len(parts) > 1) {
+			return nil, fmt.Errorf("block %q %s", text, blockForm)
+		}
+		if mixed {
+			n, err := strconv.ParseFloat(share, 64)
+			if err != nil || !(n > 0 && n <= 100) || n != math.Trunc(n) {
+				return nil, fmt.Errorf("block %q: the share %q is not a whole percentage from 1 to 100", text, share)
+			}
+			b.share = n / 100
+			total += n
+		}
+		if b.size < 512 || b.size%512 != 0 || b.size > 1<<30 {
+			return nil, fmt.Errorf("block %q: %s is not a multiple of 512 bytes up to 1 GiB", text, b.size)
+		}
+		blocks = append(blocks, b)
+	}
+	if len(blocks) > 1 && total != 100 {
+		return nil, fmt.Errorf("block %q: the shares add up to %g %%, not to 100 %%", text, total)
+	}
+	if len(blocks) > 64 {
+		return nil, errors.New("block: fio takes at most 64 sizes")
+	}
+	return blocks, nil
+}

@@ -1,0 +1,136 @@
+// Package storage is a workload of reads and writes on files or devices. The
+// fio binary makes the load; plimsoll reads its cumulative documents as they
+// come and takes the differences, so that each interval has exact counts and
+// the response times of its own.
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Disks        int             `name:"disks" doc:"files, each standing for a disk" min:"1" max:"1024"`
+	Size         parameter.Bytes `name:"size" doc:"size of each disk" min:"64KiB"`
+	Block        string          `name:"block" doc:"size of an operation, such as 4KiB, or a mix by share: 4KiB/70:64KiB/30"`
+	Read         parameter.Share `name:"read" doc:"share of reads"`
+	Random       parameter.Share `name:"random" doc:"share of operations at random places; the others are sequential"`
+	Spec         string          `name:"spec" doc:"Iometer access specification bytes_read%_random%, such as 4096_100_0; replaces block, read and random"`
+	Threads      int             `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
+	Depth        int             `name:"depth" doc:"operations outstanding of each worker" min:"1" max:"4096"`
+	Engine       string          `name:"engine" doc:"fio I/O engine; auto takes psync for depth 1 and libaio above"`
+	Direct       bool            `name:"direct" doc:"bypass the page cache"`
+	Rate         parameter.Rate  `name:"rate" doc:"operations offered per second in all; without it workers go on as they finish"`
+	WorkingSet   parameter.Share `name:"working_set" doc:"share of each disk that is touched"`
+	Compress     parameter.Share `name:"compress" doc:"share by which the written data can be compressed"`
+	Dedup        parameter.Share `name:"dedup" doc:"share of the written blocks that repeat another"`
+	Verify       string          `name:"verify" doc:"check what is read against what was written" choices:"none,crc32c,md5,sha256,xxhash"`
+	Precondition string          `name:"precondition" doc:"what lies on the disks before the first trial; steady goes on until the rule of SNIA PTS holds" choices:"none,zero,random,steady"`
+	Targets      []string        `name:"targets" doc:"files or devices to use instead of files of plimsoll's own"`
+	Destroy      bool            `name:"destroy" doc:"leave to overwrite the targets"`
+}
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name: "storage",
+		Doc:  "reads and writes on files or devices, made by fio",
+		Rate: "iops",
+		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
+			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPUs that fio's workers kept busy, as a share of those they may use", Better: measure.LowerIsBetter}),
+	}, Parameters{
+		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Direct: true,
+		WorkingSet: 1, Verify: "none", Precondition: "random",
+	}, build)
+}
+
+// disks is the workload with its settings.
+type disks struct {
+	Parameters
+	blocks []blockShare
+}
+
+func build(p Parameters) (workload.Load, error) {
+	d := &disks{Parameters: p}
+	if p.Spec != "" {
+		spec, err := ParseSpec(p.Spec)
+		if err != nil {
+			return nil, err
+		}
+		d.Read, d.Random = spec.Read, spec.Random
+		d.blocks = []blockShare{{spec.Block, 1}}
+	} else {
+		var err error
+		if d.blocks, err = parseBlocks(p.Block); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.Targets) > 0 {
+		d.Disks = len(p.Targets)
+	}
+	return d, d.refuse()
+}
+
+// refuse finds settings that do not go together.
+func (d *disks) refuse() error {
+	largest := d.largestBlock()
+	switch touched := float64(d.Size) * float64(d.WorkingSet); {
+	case d.Depth > 1 && slices.Contains([]string{"psync", "sync", "pvsync", "pvsync2", "vsync", "mmap"}, d.Engine):
+		return fmt.Errorf("engine %s has one operation outstanding for each worker, so depth %d has no effect: take libaio or io_uring, or raise threads", d.Engine, d.Depth)
+	case len(d.Targets) == 0 && touched < float64(largest):
+		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", d.WorkingSet, d.Size, largest)
+	case d.Verify != "none" && d.Read == 1 && d.Precondition != "none":
+		return errors.New("verify checks what this run wrote, and read: 100% writes nothing")
+	case d.Dedup > 0 && d.Compress == 1:
+		return errors.New("compress: 100% writes zeros only, so dedup has nothing to do")
+	case slices.ContainsFunc(d.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
+		return errors.New("targets are absolute paths")
+	}
+	return nil
+}
+
+func (d *disks) largestBlock() parameter.Bytes {
+	largest := d.blocks[0].size
+	for _, b := range d.blocks {
+		largest = max(largest, b.size)
+	}
+	return largest
+}
+
+// engine is the fio engine that will be used.
+func (d *disks) engine() string {
+	switch {
+	case d.Engine != "auto":
+		return d.Engine
+	case d.Depth > 1:
+		return "libaio"
+	}
+	return "psync"
+}
+
+// writes says whether the load changes what lies on the disks.
+func (d *disks) writes() bool { return d.Read < 1 }
+
+// Demand is what the disks are asked for.
+func (d *disks) Demand() load.Demand {
+	mean := 0.0
+	for _, b := range d.blocks {
+		mean += b.share * float64(b.size)
+	}
+	demand := load.Demand{Concurrency: d.Disks * d.Threads * d.Depth, Rate: float64(d.Rate)}
+	if d.Read > 0 {
+		demand.Classes = append(demand.Classes, load.Class{Name: "read", Share: float64(d.Read), Bytes: int64(mean)})
+	}
+	if d.Read < 1 {
+		demand.Classes = append(demand.Classes, load.Class{Name: "write", Share: 1 - float64(d.Read), Bytes: int64(mean)})
+	}
+	return demand
+}
