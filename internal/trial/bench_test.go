@@ -462,3 +462,32 @@ func TestSimulatorThatCrashes(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckChangesNothing(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	needs, err := r.bench(t, exampleStudy(), 1).Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if needs.Disk != 1<<20 || needs.Versions["driven"] != "1" {
+		t.Errorf("needs %+v", needs)
+	}
+	r.atFormer(t)
+	if _, err := os.Stat(r.dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the results folder was made: %v", err)
+	}
+}
+
+func TestResultsFolderThatCannotBeWritten(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	if err := os.WriteFile(r.dir(), []byte("a file"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	err := r.bench(t, exampleStudy(), 1).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "make results folder") {
+		t.Errorf("error %v", err)
+	}
+	r.atFormer(t)
+}

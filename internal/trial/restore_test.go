@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -182,5 +183,59 @@ func TestRestoreCommandIsUsed(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(r.machine.root, "restored"))
 	if err != nil || string(text) != "c\n" {
 		t.Errorf("the restore command left %q, %v", text, err)
+	}
+}
+
+// A journal that cannot be written, as on a full disk, is no reason to leave
+// the machine as it is.
+func TestRestoreWithoutAWritableJournal(t *testing.T) {
+	r := leftAt(t, exampleStudy(), "before write trial")
+	j, err := openJournal(r.dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := begun(j.entries)
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	restorer := &restorer{
+		workbench: &workbench{machine: r.machine, catalog: r.catalog(), commands: b.Commands, scratch: b.Scratch},
+		journal:   j, seed: b.Seed, kind: b.Workload,
+	}
+	restorer.all(t.Context())
+	r.atFormer(t)
+	if len(restorer.errs) == 0 || !strings.Contains(errors.Join(restorer.errs...).Error(), "file already closed") {
+		t.Errorf("errors %v", restorer.errs)
+	}
+	if dirs, err := Unfinished(); err != nil || len(dirs) != 1 {
+		t.Errorf("unfinished %v, %v: the journal does not know yet", dirs, err)
+	}
+	r.restore(t)
+	r.atFormer(t)
+}
+
+// What somebody changed between a crash and the resumed run is the level that
+// the run finds, and goes back to.
+func TestResumeGoesBackToWhatItFound(t *testing.T) {
+	r := leftAt(t, exampleStudy(), "after write trial")
+	r.put(t, map[string]string{"host.one": "by hand"})
+	b := r.bench(t, exampleStudy(), 1)
+	var notes []string
+	b.Report = func(e Event) {
+		if e.Phase == PhaseRestore && e.Note != "" {
+			notes = append(notes, e.Note)
+		}
+	}
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, `"by hand", which plimsoll did not set`) }) {
+		t.Errorf("notes %q", notes)
+	}
+	if now := r.present(t); now["host.one"] != "by hand" || now["mine"] != formers["mine"] {
+		t.Errorf("the machine is at %v", now)
+	}
+	if n := len(r.records(t)); n != 4 {
+		t.Errorf("%d trials ended", n)
 	}
 }

@@ -1,0 +1,132 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
+)
+
+// telling is a machine that tells the room in its file systems and confines workers.
+type telling struct {
+	*machine
+	space   platform.Space
+	confine platform.Confinement
+}
+
+func (m *telling) Machine() platform.Machine                              { return m }
+func (m *telling) Space(context.Context, string) (platform.Space, error)  { return m.space, nil }
+func (m *telling) Clock(context.Context) (platform.Clock, error)          { return platform.Clock{}, nil }
+func (m *telling) Confinement() platform.Confinement                      { return m.confine }
+func (m *telling) Confine(context.Context, platform.Confinement) error    { return nil }
+func (m *telling) Confinable(context.Context, platform.Confinement) error { return nil }
+
+func TestStudyThatDoesNotFit(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	b := r.bench(t, exampleStudy(), 1)
+	b.Platform = &telling{machine: r.machine, space: platform.Space{Size: 1 << 30, Free: 1<<20 + 1}}
+	if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "name another scratch folder") {
+		t.Errorf("error %v", err)
+	}
+	b.Platform = &telling{machine: r.machine, space: platform.Space{Size: 1 << 30, Free: 1 << 29}}
+	needs, err := b.Check(t.Context())
+	if err != nil || needs.Space != 1<<29 {
+		t.Errorf("%+v, %v", needs, err)
+	}
+}
+
+func TestCPUsOfTheWorkers(t *testing.T) {
+	tests := []struct {
+		online  string
+		confine platform.Confinement
+		want    float64
+	}{
+		{"0-7\n", platform.Confinement{}, 8},
+		{"0-7\n", platform.Confinement{Affinity: "0,2"}, 2},
+		{"0-7\n", platform.Confinement{CPUSet: "0-3", Quota: "1.5"}, 1.5},
+		{"0\n", platform.Confinement{Quota: "4"}, 1},
+		{"", platform.Confinement{}, 0},
+		{"rubbish", platform.Confinement{}, 0},
+	}
+	for _, test := range tests {
+		m := &machine{t.TempDir()}
+		name := filepath.Join(m.root, "/sys/devices/system/cpu/online")
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if test.online != "" {
+			if err := os.WriteFile(name, []byte(test.online), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := &session{workbench: &workbench{machine: &telling{machine: m, confine: test.confine}}}
+		if got := s.mayUse(t.Context()); got != test.want {
+			t.Errorf("online %q, %+v: %g CPUs, want %g", test.online, test.confine, got, test.want)
+		}
+	}
+}
+
+func TestSettleWaitsAndCanBeInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := exampleStudy()
+		st.Measure.Settle = time.Minute
+		a := &attempt{session: &session{Bench: &Bench{Study: st}, reporter: &reporter{}}}
+		start := time.Now()
+		if err := a.settle(t.Context()); err != nil || time.Since(start) != time.Minute {
+			t.Errorf("settled for %v, %v", time.Since(start), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		if err := a.settle(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("interrupted after %v, %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestNumbersThatAreNone(t *testing.T) {
+	r := &measure.Record{
+		Values:   map[string]float64{"iops": 1, "mean": math.NaN()},
+		Counters: map[string]float64{"cpu": math.Inf(1)},
+	}
+	finite(r)
+	if len(r.Values) != 1 || len(r.Counters) != 0 || len(r.Warnings) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestStateFolder(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/state")
+	if dir, err := stateFolder(); err != nil || dir != "/state/plimsoll" {
+		t.Errorf("%s, %v", dir, err)
+	}
+	// A relative path is invalid by the XDG specification and counts as unset.
+	t.Setenv("XDG_STATE_HOME", "state")
+	if dir, err := stateFolder(); err != nil || !filepath.IsAbs(dir) {
+		t.Errorf("%s, %v", dir, err)
+	}
+}
+
+func TestResumeWithAnotherSeedOrScratch(t *testing.T) {
+	r := leftAt(t, exampleStudy(), "before write trial")
+	seed := r.bench(t, exampleStudy(), 1)
+	seed.Plan.Seed = 8
+	scratch := r.bench(t, exampleStudy(), 1)
+	scratch.Scratch += "2"
+	for want, b := range map[string]*Bench{"with seed 7, not 8": seed, "with scratch folder": scratch} {
+		if err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+	r.restore(t)
+	r.atFormer(t)
+}
