@@ -277,15 +277,12 @@ func (a *attempt) judge(ctx context.Context) error {
 	maps.Copy(a.record.Values, worker)
 	e := &evidence{
 		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), worker: worker,
-		simulated: a.sim != nil, cpus: a.mayUse(ctx), disks: a.spaces(ctx), failed: failedIn(intervals),
+		simulated: a.sim != nil, disks: a.spaces(ctx), failed: failedIn(intervals),
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{
 			enough: a.watch.answer.enough, ran: intervals[len(intervals)-1].To,
 			length: a.Study.Measure.Longest, step: a.Study.Measure.Interval,
 		},
-	}
-	if _, ok := worker[generatorCPU]; ok && e.mayUse() > 0 {
-		a.record.Values[generatorCPUs] = e.mayUse()
 	}
 	checks, cause := certify(e)
 	a.record.Checks = append(checks, a.recorder.Checks()...)

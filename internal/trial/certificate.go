@@ -21,7 +21,6 @@ type evidence struct {
 	simulated bool
 	failed    int64 // operations, over the whole load
 	ended     ending
-	cpus      float64 // that the workers may use; 0 is unknown
 	disks     []space
 	readBack  []reading
 }
@@ -201,26 +200,13 @@ func mix(e *evidence, limit float64) (measure.State, string) {
 
 // Names of what the rules read.
 const (
-	generatorCPU  = "generator.cpu"  // CPUs that the workers used, from the workload
-	generatorCPUs = "generator.cpus" // CPUs that they could have used at most, from the workload
-	stealCounter  = "cpu.steal"      // CPUs
-	countCounter  = "cpu.count"      // CPUs
-	cpuPressure   = "pressure.cpu.some"
-	throttled     = "cgroup.throttled"
-	clockCounter  = "clock.synchronised" // 1 or 0
+	generatorCPU = "generator.cpu" // share of their CPUs that the workers used, from the workload
+	stealCounter = "cpu.steal"     // CPUs
+	countCounter = "cpu.count"     // CPUs
+	cpuPressure  = "pressure.cpu.some"
+	throttled    = "cgroup.throttled"
+	clockCounter = "clock.synchronised" // 1 or 0
 )
-
-// mayUse is how many CPUs the workers can have used at most; 0 is unknown.
-func (e *evidence) mayUse() float64 {
-	may := e.cpus
-	if may == 0 {
-		may = e.record.Counters[countCounter]
-	}
-	if most, ok := e.worker[generatorCPUs]; ok && (may == 0 || most < may) {
-		may = most
-	}
-	return may
-}
 
 func generator(e *evidence, limit float64) (measure.State, string) {
 	used, ok := e.worker[generatorCPU]
@@ -230,11 +216,7 @@ func generator(e *evidence, limit float64) (measure.State, string) {
 	case !ok:
 		return unknown("the workload does not say how much CPU its workers used")
 	}
-	may := e.mayUse()
-	if may == 0 {
-		return unknown("the workers used %.3g CPUs; how many they may use is not known", used)
-	}
-	return verdict(used <= limit*may, "the workers used %.3g of %.3g CPUs, allowed %s", used, may, percent(limit))
+	return verdict(used <= limit, "the workers used %s of the CPUs they may use, allowed %s", percent(used), percent(limit))
 }
 
 // counter judges a counter that must not pass its limit, taken as a share of whole.

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -145,34 +144,6 @@ func here(dir string) (space, bool) {
 			return space{}, false
 		}
 	}
-}
-
-// mayUse is how many CPUs the workers may use: those that are online, less what
-// they are confined to. 0 is unknown.
-func (s *session) mayUse(ctx context.Context) float64 {
-	text, err := s.machine.ReadFile(ctx, "/sys/devices/system/cpu/online")
-	if err != nil {
-		return 0
-	}
-	online, err := platform.ParseCPUs(string(text))
-	if err != nil {
-		return 0
-	}
-	may := float64(len(online))
-	confiner, ok := s.machine.(platform.Confiner)
-	if !ok {
-		return may
-	}
-	c := confiner.Confinement()
-	for _, list := range []string{c.Affinity, c.CPUSet} {
-		if cpus, err := platform.ParseCPUs(list); err == nil {
-			may = min(may, float64(len(cpus)))
-		}
-	}
-	if quota, err := strconv.ParseFloat(c.Quota, 64); err == nil && quota > 0 {
-		may = min(may, quota)
-	}
-	return may
 }
 
 // writable finds out whether the results folder can be written, before a study

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,19 +14,15 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// telling is a machine that tells the room in its file systems and confines workers.
+// telling is a machine that tells the room in its file systems.
 type telling struct {
 	*machine
-	space   platform.Space
-	confine platform.Confinement
+	space platform.Space
 }
 
-func (m *telling) Machine() platform.Machine                              { return m }
-func (m *telling) Space(context.Context, string) (platform.Space, error)  { return m.space, nil }
-func (m *telling) Clock(context.Context) (platform.Clock, error)          { return platform.Clock{}, nil }
-func (m *telling) Confinement() platform.Confinement                      { return m.confine }
-func (m *telling) Confine(context.Context, platform.Confinement) error    { return nil }
-func (m *telling) Confinable(context.Context, platform.Confinement) error { return nil }
+func (m *telling) Machine() platform.Machine                             { return m }
+func (m *telling) Space(context.Context, string) (platform.Space, error) { return m.space, nil }
+func (m *telling) Clock(context.Context) (platform.Clock, error)         { return platform.Clock{}, nil }
 
 func TestStudyThatDoesNotFit(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
@@ -41,37 +36,6 @@ func TestStudyThatDoesNotFit(t *testing.T) {
 	needs, err := b.Check(t.Context())
 	if err != nil || needs.Space != 1<<29 {
 		t.Errorf("%+v, %v", needs, err)
-	}
-}
-
-func TestCPUsOfTheWorkers(t *testing.T) {
-	tests := []struct {
-		online  string
-		confine platform.Confinement
-		want    float64
-	}{
-		{"0-7\n", platform.Confinement{}, 8},
-		{"0-7\n", platform.Confinement{Affinity: "0,2"}, 2},
-		{"0-7\n", platform.Confinement{CPUSet: "0-3", Quota: "1.5"}, 1.5},
-		{"0\n", platform.Confinement{Quota: "4"}, 1},
-		{"", platform.Confinement{}, 0},
-		{"rubbish", platform.Confinement{}, 0},
-	}
-	for _, test := range tests {
-		m := &machine{t.TempDir()}
-		name := filepath.Join(m.root, "/sys/devices/system/cpu/online")
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if test.online != "" {
-			if err := os.WriteFile(name, []byte(test.online), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s := &session{workbench: &workbench{machine: &telling{machine: m, confine: test.confine}}}
-		if got := s.mayUse(t.Context()); got != test.want {
-			t.Errorf("online %q, %+v: %g CPUs, want %g", test.online, test.confine, got, test.want)
-		}
 	}
 }
 
