@@ -61,6 +61,7 @@ func (r *reader) factors(n *yaml.Node, s *Study, kind *workload.Kind) []Factor {
 			continue
 		}
 		if f.Levels, ok = r.levels(e, f.FullName(), accept); ok {
+			r.baseline(e.key, f, s)
 			out = append(out, f)
 		}
 	}
@@ -102,7 +103,7 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 		}
 		return f, r.plainLevel, true
 	case kind != nil && before == kind.Name:
-		return r.parameter(n, s, kind)
+		return r.parameter(n, kind)
 	case kind == nil && r.couldBeLoad(before):
 		return f, nil, false // the workload itself is missing or unknown, which was said
 	case kind != nil && r.catalog.workload(before) != nil:
@@ -146,8 +147,22 @@ func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
 	return out
 }
 
+// baseline refuses a setting of the workload that is varied as well, unless it is
+// the baseline: then the file says the same thing twice, and neither is lost.
+func (r *reader) baseline(n *yaml.Node, f Factor, s *Study) {
+	given, ok := s.Workload.Settings[f.Parameter]
+	if !ok || f.Parameter == "" || given == f.Levels[0] {
+		return
+	}
+	place := n
+	if at := r.places["workload."+f.Name]; at != nil && r.origin[at] != "" {
+		place = at
+	}
+	r.complain(place, "%s is varied from the baseline %s, and %s in the workload: keep one of them", f.Name, f.Levels[0], given)
+}
+
 // parameter finds the setting of the workload that a factor varies.
-func (r *reader) parameter(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
+func (r *reader) parameter(n *yaml.Node, kind *workload.Kind) (f Factor, levels accept, ok bool) {
 	name := strings.TrimPrefix(n.Value, kind.Name+".")
 	fields := parameter.Fields(kind.Defaults)
 	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
@@ -158,14 +173,6 @@ func (r *reader) parameter(n *yaml.Node, s *Study, kind *workload.Kind) (f Facto
 		}
 		r.unknown(n, "unknown factor", n.Value, known)
 		return f, nil, false
-	}
-	if _, given := s.Workload.Settings[name]; given {
-		text := fmt.Sprintf("%s is varied as a factor and set in the workload too: keep one", n.Value)
-		place := n
-		if at := r.places["workload."+n.Value]; at != nil && r.origin[at] != "" {
-			place = at
-		}
-		r.complain(place, "%s", text)
 	}
 	return Factor{Name: n.Value, Parameter: name}, func(n *yaml.Node) (string, error) {
 		if text, ok := r.value(n, fields[i]); ok {

@@ -84,7 +84,7 @@ func TestOverrideMistakes(t *testing.T) {
 		{"workload.null.x=5", `--set workload.null.x: the workload of this study is storage; to change it: --set workload=null`},
 		{"platform.sim.servers=5", `--set platform.sim.servers: the platform of this study is local; to change it: --set platform=sim`},
 		{"platform=simm", `--set platform: unknown platform "simm"; did you mean "sim"?`},
-		{"storage.threads=4", `--set storage.threads: storage.threads is varied as a factor and set in the workload too: keep one`},
+		{"storage.threads=4", `--set storage.threads: storage.threads is varied from the baseline 1, and 4 in the workload: keep one of them`},
 		{"headline=[iops", `--set headline: this is not YAML: did not find expected ',' or ']'`},
 		{"headline=[*a]", `--set headline: this is not YAML: unknown anchor 'a' referenced`},
 		{"margin.x=1", `--set margin.x: margin holds nothing below it: --set margin=value replaces all of it`},

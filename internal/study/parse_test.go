@@ -236,8 +236,8 @@ func TestMistakes(t *testing.T) {
 		{"impossible level of a machine", head + "factors: {host.quota: [1, much]}\n", `t.yaml:5:27: host.quota: a quota is a number of CPUs, such as 1.5`},
 		{"level that fits no other setting", head + "factors: {storage.depth: [1, 4]}\n",
 			`t.yaml:5:30: storage.depth: level "4": engine psync has depth 1, not 4; take libaio`},
-		{"varied and set", w + "workload: {storage: {threads: 1}}\nfactors: {storage.threads: [1, 2]}\n",
-			`t.yaml:5:11: storage.threads is varied as a factor and set in the workload too: keep one`},
+		{"varied and set", w + "workload: {storage: {threads: 2}}\nfactors: {storage.threads: [1, 2]}\n",
+			`t.yaml:5:11: storage.threads is varied from the baseline 1, and 2 in the workload: keep one of them`},
 		{"command unknown", head + "factors: {command.turb: [a]}\ncommands: {turbo: {read: a, apply: b}}\n", `t.yaml:5:11: commands has no "turb"; did you mean "turbo"?`},
 		{"command half", head + "commands: {turbo: {reed: a, apply: b}}\n",
 			`t.yaml:5:12: commands.turbo: the key "read" is missing` + "\n" + `t.yaml:5:20: unknown key "reed"; did you mean "read"?`},
@@ -334,5 +334,13 @@ func TestAliasBomb(t *testing.T) {
 	}
 	if _, err = Parse("t.yaml", []byte(strings.Repeat("[", 2<<20)), testCatalog(), nil); err == nil {
 		t.Error("a file of 2 MiB was read")
+	}
+}
+
+// The design's own example sets the baseline in the workload as well.
+func TestASettingMayRepeatTheBaseline(t *testing.T) {
+	s := parse(t, "study: s\nquestion: q\nplatform: local\nworkload: {storage: {size: 1024KiB}}\nfactors: {storage.size: [1MiB, 2MiB]}\n")
+	if got := s.Settings(map[string]string{"storage.size": "2MiB"})["size"]; got != "2MiB" {
+		t.Errorf("the level is overlaid by %s", got)
 	}
 }

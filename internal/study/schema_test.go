@@ -74,7 +74,7 @@ study: queue-depth
 question: Does a second outstanding I/O per disk raise random-write IOPS?
 platform: local
 workload:
-  storage: {disks: 2, size: 512MiB, block: 4KiB, read: 0%, random: 100%}
+  storage: {disks: 2, size: 512MiB, block: 4KiB, read: 0%, random: 100%, threads: 1}
 factors:
   storage.threads: [1, 2]
 load: closed

@@ -121,8 +121,8 @@ func plain(text string) string {
 }
 
 func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
-	t.line("\n# What is varied, each with its levels; the first level is the baseline. A setting that")
-	t.line("# is varied must not be set above.")
+	t.line("\n# What is varied, each with its levels; the first level is the baseline. A setting above")
+	t.line("# that is varied must have the value of the baseline, or be left out.")
 	t.line("# factors:")
 	for _, f := range fields {
 		if f.Kind == parameter.KindInteger && f.Default != "" {
