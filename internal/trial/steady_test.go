@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
 )
 
@@ -118,5 +119,28 @@ func TestGapsInLatency(t *testing.T) {
 	}
 	if a := newWatch(m, false).conclude(nil); a.window.Steady != measure.SteadyUnknown {
 		t.Errorf("nothing measured: %+v", a)
+	}
+}
+
+// Flat loads with correlated noise are called drifting in at most the share that
+// the comment of drifts names, and those that drift are found.
+func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
+	for _, test := range []struct{ drift, least, most float64 }{{0, 0, .16}, {.2, .88, 1}} {
+		const runs = 500
+		called := 0
+		for seed := range uint64(runs) {
+			random := rand.New(rand.NewPCG(seed, 9))
+			x, v := make([]float64, 100), random.NormFloat64()
+			for k := range x {
+				v = .9*v + math.Sqrt(1-.9*.9)*random.NormFloat64()
+				x[k] = 1 + .05*v + test.drift*float64(k)/100
+			}
+			if gate, _ := drifts(x); gate == stat.Drifting {
+				called++
+			}
+		}
+		if share := float64(called) / runs; share < test.least || share > test.most {
+			t.Errorf("a drift of %g is called drifting in %g of all loads, want %g to %g", test.drift, share, test.least, test.most)
+		}
 	}
 }
