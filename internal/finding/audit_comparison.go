@@ -77,9 +77,9 @@ func (f *Findings) estimate(h *Comparison, base, arm *Summary) stat.Paired {
 		return stat.Welch(logs(base.Values), logs(arm.Values), f.Level)
 	}
 	d := pairedLogs(base, arm)
-	if f.Pilot > 0 && f.Pilot <= len(d) {
-		m, low, high := stat.SteinInterval(d, f.Pilot, f.Level)
-		return stat.Paired{N: len(d), Mean: m, Low: low, High: high, P: stat.SteinP(d, f.Pilot)}
+	if h.Pilot > 0 && h.Pilot <= len(d) {
+		m, low, high := stat.SteinInterval(d, h.Pilot, f.Level)
+		return stat.Paired{N: len(d), Mean: m, Low: low, High: high, P: stat.SteinP(d, h.Pilot)}
 	}
 	return stat.PairedT(d, f.Level)
 }

@@ -13,16 +13,13 @@ func auditFigure(f *Findings, fig study.Figure) []Claim {
 	var all []Claim
 	if from, to, ok := ends(f, fig); ok && fig.Change != nil {
 		percent := strconv.FormatFloat(roundTo(100**fig.Change, 6), 'f', -1, 64)
-		if *fig.Change >= 0 {
-			percent = "+" + percent
-		}
 		claim := ChangeStatement{From: from, To: to, Percent: percent}.Audit()
 		claim.Sentence = "published: " + fig.Metric + " " + digits(from) + " -> " + digits(to) + ", " + percent + " %"
 		all = append(all, claim)
 	}
 	for _, s := range ParseStatements(fig.Note) {
 		claim := s.Audit()
-		claim.Sentence = "published: " + fig.Note
+		claim.Sentence = "published: " + fig.Metric + " " + s.Text
 		all = append(all, claim)
 	}
 	return all

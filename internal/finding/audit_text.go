@@ -30,50 +30,60 @@ var (
 // secondsOf are the units of time in text.
 var secondsOf = map[string]float64{"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
+// Quotation is a statement with the words that it was read from.
+type Quotation struct {
+	Text string
+	Statement
+}
+
 // ParseStatements finds the statements in a published text that can be computed
 // anew.
-func ParseStatements(text string) []Statement {
-	var all []Statement
-	further := furtherForm.FindStringSubmatch(text)
-	if further != nil {
-		start, first, second := amount(further[1]), amount(further[3]), amount(further[5])
-		all = append(all,
-			ChangeStatement{From: start, To: first, Percent: further[2]},
-			ChangeStatement{From: first, To: second, Percent: "-" + strings.TrimLeft(further[4], "+-\u2212"), Of: start})
-	}
-	for _, m := range cpuForm.FindAllStringSubmatch(text, -1) {
-		all = append(all, CPUStatement{amount(m[1]), amount(m[2]), amount(m[3]), amount(m[4]), signedPercent("+", m[5])})
-	}
-	for _, m := range changeForm.FindAllStringSubmatch(text, -1) {
-		all = append(all, changeOf(m, text))
-	}
-	for _, m := range loopForm.FindAllStringSubmatch(text, -1) {
-		n := amount(m[1])
-		if m[2] != "" {
-			n += amount(m[2])
+func ParseStatements(text string) []Quotation {
+	var all []Quotation
+	quote := func(form *regexp.Regexp, from string, read func(m []string) []Statement) {
+		for _, m := range form.FindAllStringSubmatch(from, -1) {
+			for _, s := range read(m) {
+				all = append(all, Quotation{strings.TrimSpace(m[0]), s})
+			}
 		}
-		all = append(all, LoopStatement{InFlight: n, Rate: amount(m[3]), Mean: amount(m[4]) * secondsOf[m[5]]})
 	}
-	for _, m := range loadsForm.FindAllStringSubmatch(text, -1) {
+	quote(furtherForm, text, furtherOf)
+	quote(cpuForm, text, func(m []string) []Statement {
+		return []Statement{CPUStatement{amount(m[1]), amount(m[2]), amount(m[3]), amount(m[4]), signedPercent("+", m[5])}}
+	})
+	// What a special form has read is not read again as a plain change.
+	plain := cpuForm.ReplaceAllString(furtherForm.ReplaceAllString(text, " "), " ")
+	quote(changeForm, plain, func(m []string) []Statement { return []Statement{changeOf(m, text)} })
+	quote(loopForm, text, func(m []string) []Statement {
+		return []Statement{LoopStatement{InFlight: amount(m[1]) + amount(m[2]), Rate: amount(m[3]), Mean: amount(m[4]) * secondsOf[m[5]]}}
+	})
+	quote(loadsForm, text, func(m []string) []Statement {
 		unit := secondsOf[m[3]]
-		all = append(all, LatencyStatement{amount(m[1]) * unit, amount(m[2]) * unit, amount(m[4]), amount(m[5])})
-	}
-	if marginForm.MatchString(text) {
-		all = append(all, MarginStatement{})
-	}
-	if m := medianForm.FindString(text); m != "" {
-		all = append(all, MergeStatement{How: m})
-	}
-	if m := criterionForm.FindStringSubmatch(text); m != nil {
+		return []Statement{LatencyStatement{amount(m[1]) * unit, amount(m[2]) * unit, amount(m[4]), amount(m[5])}}
+	})
+	quote(marginForm, text, func([]string) []Statement { return []Statement{MarginStatement{}} })
+	quote(medianForm, text, func(m []string) []Statement { return []Statement{MergeStatement{How: m[0]}} })
+	quote(criterionForm, text, func(m []string) []Statement {
 		operations := amount(m[1])
 		if m[2] != "" {
 			operations *= 1e6
 		}
-		if operations > 0 {
-			all = append(all, CriterionStatement{Operations: operations})
+		if operations == 0 {
+			return nil
 		}
-	}
+		return []Statement{CriterionStatement{Operations: operations}}
+	})
 	return all
+}
+
+// furtherOf reads two changes in a row, the second of which may be meant in points
+// of where the first began.
+func furtherOf(m []string) []Statement {
+	start, first, second := amount(m[1]), amount(m[3]), amount(m[5])
+	return []Statement{
+		ChangeStatement{From: start, To: first, Percent: m[2]},
+		ChangeStatement{From: first, To: second, Percent: "-" + strings.TrimLeft(m[4], "+-\u2212"), Of: start},
+	}
 }
 
 func changeOf(m []string, text string) Statement {

@@ -104,9 +104,33 @@ func (v *view) fill(c *Case) {
 	for _, m := range c.Sources {
 		v.add(m, ofHost, func(r *measure.Record) (float64, bool) { x, ok := r.Counters[m.Name]; return x, ok })
 	}
+	for _, name := range v.unlisted() {
+		v.add(measure.Metric{Name: name, Unit: "1"}, ofHost, func(r *measure.Record) (float64, bool) { return raw(r, name) })
+	}
 	for _, d := range derivations(c) {
 		v.add(d.Metric, derived, d.value)
 	}
+}
+
+// unlisted names what records hold beyond the metrics and counters that are
+// declared, such as what a simulated platform plants.
+func (v *view) unlisted() []string {
+	found := map[string]bool{}
+	for i := range v.valid {
+		for _, values := range []map[string]float64{v.valid[i].Values, v.valid[i].Counters} {
+			for name := range values {
+				if _, known := v.byName[name]; !known {
+					found[name] = true
+				}
+			}
+		}
+	}
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // add appends a column, unless no record has the metric or the name is taken.

@@ -145,3 +145,8 @@ func (w world) fill(c *Case, rng *rand.Rand) {
 func sameDemand(int) load.Demand {
 	return load.Demand{Concurrency: 8, Classes: []load.Class{{Name: "write", Share: 1, Bytes: 4096}}}
 }
+
+// openDemand offers the same rate to every arm.
+func openDemand() load.Demand {
+	return load.Demand{Concurrency: 64, Rate: 9000, Classes: []load.Class{{Name: "write", Share: 1, Bytes: 4096}}}
+}

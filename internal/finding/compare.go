@@ -57,7 +57,8 @@ func (c *Case) refine(one *Comparison, p *pairing) []float64 {
 	if len(d) == 0 {
 		return nil
 	}
-	if n := c.pilot(); p.kind == byRatio && n > 0 && n <= len(d) {
+	if n := c.pilot(p.cells, one.Arm); p.kind == byRatio && n >= 2 {
+		one.Pilot = n
 		mean, low, high := stat.SteinInterval(d, n, c.Plan.Level)
 		one.fill(stat.Paired{N: len(d), Mean: mean, Low: low, High: high, P: stat.SteinP(d, n)})
 	}
@@ -69,15 +70,16 @@ func (c *Case) refine(one *Comparison, p *pairing) []float64 {
 	return d
 }
 
-// pilot is the number of pilot blocks of a study that asked for a precision: they
-// decided how many there would be, and so their spread alone counts. 0 otherwise.
-func (c *Case) pilot() int {
+// pilot is the number of pilot blocks that compare the arm, in a study that asked for
+// a precision: they decided how many blocks there would be, and so their spread
+// alone counts. 0 in other studies.
+func (c *Case) pilot(cells [][]float64, arm int) int {
 	if c.Study.Measure.Precision <= 0 {
 		return 0
 	}
 	n := 0
-	for _, b := range c.view.blocks {
-		if b.phase == plan.PhasePilot {
+	for b, key := range c.view.blocks {
+		if key.phase == plan.PhasePilot && !math.IsNaN(cells[0][b]) && !math.IsNaN(cells[arm][b]) {
 			n++
 		}
 	}

@@ -29,12 +29,11 @@ type Findings struct {
 	Numbers  []Number   `json:"numbers"`  // the numbers in Sentence
 	Seed     uint64     `json:"seed"`
 	Arms     []plan.Arm `json:"arms"`
-	Level    float64    `json:"level"`           // confidence level of the intervals
-	Margin   float64    `json:"margin"`          // smallest effect of interest, as a share
-	Planned  int        `json:"planned"`         // largest number of blocks planned
-	Blocks   int        `json:"blocks"`          // complete blocks judged
-	Pilot    int        `json:"pilot,omitempty"` // blocks whose spread alone makes the intervals, where a precision was asked for
-	Trials   int        `json:"trials"`          // run, void ones included
+	Level    float64    `json:"level"`   // confidence level of the intervals
+	Margin   float64    `json:"margin"`  // smallest effect of interest, as a share
+	Planned  int        `json:"planned"` // largest number of blocks planned
+	Blocks   int        `json:"blocks"`  // complete blocks judged
+	Trials   int        `json:"trials"`  // run, void ones included
 	Void     []Void     `json:"void,omitempty"`
 
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
@@ -93,6 +92,7 @@ type Comparison struct {
 	More             int            `json:"more,omitempty"`             // about this many more blocks would decide
 	NoInterval       bool           `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
 	OwnLoad          bool           `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
+	Pilot            int            `json:"pilot,omitempty"`            // blocks whose spread alone makes the interval, where a precision was asked for
 	Counts           *Counts        `json:"counts,omitempty"`           // of failures, which are compared as counts
 	Sentence         string         `json:"sentence"`
 	Numbers          []Number       `json:"numbers,omitempty"` // the numbers in Sentence

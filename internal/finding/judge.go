@@ -18,7 +18,6 @@ func Judge(c Case) *Findings {
 		Blocks: c.completeBlocks(), Trials: len(v.records), Void: v.void(),
 	}
 	f.Summaries = c.summarise()
-	f.Pilot = c.pilot()
 	v.headlines, v.exploratory = c.headlines(), c.explore()
 	c.markOwnLoads(v.headlines)
 	c.markOwnLoads(v.exploratory)

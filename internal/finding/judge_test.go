@@ -261,8 +261,8 @@ func TestStein(t *testing.T) {
 		d = append(d, x[1]-x[0])
 	}
 	_, low, high := stat.SteinInterval(d, 8, .95)
-	if h := f.Headlines[0]; f.Pilot != 8 || math.Abs(math.Log(h.Low)-low) > 1e-12 || math.Abs(math.Log(h.High)-high) > 1e-12 {
-		t.Errorf("pilot %d, interval %v to %v, want %v to %v", f.Pilot, h.Low, h.High, math.Exp(low), math.Exp(high))
+	if h := f.Headlines[0]; h.Pilot != 8 || math.Abs(math.Log(h.Low)-low) > 1e-12 || math.Abs(math.Log(h.High)-high) > 1e-12 {
+		t.Errorf("pilot %d, interval %v to %v, want %v to %v", h.Pilot, h.Low, h.High, math.Exp(low), math.Exp(high))
 	}
 	sound(t, f)
 }

@@ -46,7 +46,7 @@ var scales = map[string][]scale{
 // percent.
 func Quantity(value float64, unit string) string {
 	if unit == "share" {
-		return Share(roundTo(value, 4))
+		return Share(roundTo(value, 3))
 	}
 	steps, ok := scales[unit]
 	if !ok {

@@ -20,7 +20,8 @@ func Recommend(f *Findings, arm int, refused []string) *Recommendation {
 		template := "Change {factor} from {from} to {to}"
 		if e.Gain != nil {
 			names := "{gain:" + place(e.Rule, arm) + "/low} and {gain:" + place(e.Rule, arm) + "/high}"
-			template += "; expected before it is tried: between " + names
+			template += "; expected before it is tried: between " + names + " ({basis})"
+			s.names["basis"] = e.Gain.Basis
 		}
 		r.Sentence, r.Numbers = s.compose(template + ". Only fresh blocks can confirm it.")
 		return r

@@ -65,9 +65,13 @@ func (c *Case) explain(best int) (found []Explanation, notJudged []string) {
 				}
 				continue
 			}
-			for _, e := range r.Check(c, arm) {
+			said := r.Check(c, arm)
+			for _, e := range said {
 				e.Rule, e.Arm = r.Name, arm
 				found = append(found, e)
+			}
+			if line := r.Name + ": no valid trial"; len(said) == 0 && len(c.view.of[arm]) == 0 && !slices.Contains(notJudged, line) {
+				notJudged = append(notJudged, line)
 			}
 		}
 	}
@@ -157,7 +161,7 @@ type Found struct {
 // the change, and {METRIC@ARM/FIELD} for a number of the findings.
 func (c *Case) Explain(template string, f Found) Explanation {
 	e := Explanation{Rule: f.Rule, Arm: f.Arm, Grade: f.Grade, Evidence: f.Evidence, Change: f.Change, Gain: f.Gain}
-	names := map[string]string{"arm": c.Plan.Arms[f.Arm].Label, "baseline": c.Plan.Arms[0].Label, "rate": c.Rate}
+	names := map[string]string{"arm": called(c.label(f.Arm)), "baseline": called(c.label(0)), "rate": c.Rate}
 	for k, v := range f.Names {
 		names[k] = v
 	}

@@ -2,7 +2,7 @@ package finding
 
 import "plimsoll/internal/measure"
 
-// throttledLimit is the share of time from which a quota counts.
+// throttledLimit is the part of the time, summed over CPUs, from which a quota counts.
 const throttledLimit = 0.01
 
 // cgroupThrottling finds a CPU quota that stopped the workers.
@@ -17,7 +17,7 @@ func cgroupThrottling() Rule {
 			if !ok || share <= throttledLimit {
 				return nil
 			}
-			return []Explanation{c.Explain("A CPU quota is the limit with {arm}: it stopped the workers for {throttled} of the time.", Found{
+			return []Explanation{c.Explain("A CPU quota is the limit with {arm}: it held the workers back for {throttled} of the time, summed over CPUs.", Found{
 				Rule: name, Arm: arm, Grade: AccountsFor, Evidence: []Evidence{{"throttled", share, "share"}},
 			})}
 		},

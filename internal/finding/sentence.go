@@ -153,5 +153,13 @@ func (f *Findings) label(arm int) string {
 	if arm < 0 || arm >= len(f.Arms) {
 		return "an unknown arm"
 	}
-	return f.Arms[arm].Label
+	return called(f.Arms[arm].Label)
+}
+
+// called is the label of an arm inside a sentence.
+func called(label string) string {
+	if label == "baseline" {
+		return "the baseline"
+	}
+	return label
 }
