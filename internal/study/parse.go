@@ -285,32 +285,3 @@ func (r *reader) check(n *yaml.Node, f parameter.Field, text string) (string, bo
 	}
 	return canonical, true
 }
-
-// loads builds the load of every arm, or of every level where there are too
-// many arms: a workload refuses combinations that no setting alone can refuse.
-func (r *reader) loads(s *Study) {
-	kind := r.catalog.workload(s.Workload.Kind)
-	baseline := map[string]string{}
-	for _, f := range s.Factors {
-		baseline[f.FullName()] = f.Levels[0]
-	}
-	if _, err := kind.New(s.Settings(baseline)); err != nil {
-		r.complain(r.places["workload"], "workload.%s: %v", kind.Name, err)
-		return
-	}
-	for _, f := range s.Factors {
-		if f.Parameter == "" {
-			continue
-		}
-		for i, level := range f.Levels[1:] {
-			levels := map[string]string{}
-			for name, l := range baseline {
-				levels[name] = l
-			}
-			levels[f.FullName()] = level
-			if _, err := kind.New(s.Settings(levels)); err != nil {
-				r.complain(r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
-			}
-		}
-	}
-}

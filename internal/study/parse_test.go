@@ -236,6 +236,8 @@ func TestMistakes(t *testing.T) {
 		{"impossible level of a machine", head + "factors: {host.quota: [1, much]}\n", `t.yaml:5:27: host.quota: a quota is a number of CPUs, such as 1.5`},
 		{"level that fits no other setting", head + "factors: {storage.depth: [1, 4]}\n",
 			`t.yaml:5:30: storage.depth: level "4": engine psync has depth 1, not 4; take libaio`},
+		{"levels that do not go together", head + "factors: {storage.engine: [libaio, psync], storage.depth: [1, 4]}\n",
+			`t.yaml:5:63: this level does not go with those of the other factors: engine psync has depth 1, not 4; take libaio`},
 		{"varied and set", w + "workload: {storage: {threads: 2}}\nfactors: {storage.threads: [1, 2]}\n",
 			`t.yaml:5:11: storage.threads is varied from the baseline 1, and 2 in the workload: keep one of them`},
 		{"command unknown", head + "factors: {command.turb: [a]}\ncommands: {turbo: {read: a, apply: b}}\n", `t.yaml:5:11: commands has no "turb"; did you mean "turbo"?`},

@@ -33,12 +33,17 @@ func (r *reader) complain(n *yaml.Node, format string, args ...any) {
 	r.mistakes = append(r.mistakes, m)
 }
 
+// mostListed is how many known names a complaint lists.
+const mostListed = 16
+
 // unknown complains about a name that is none of the known ones.
 func (r *reader) unknown(n *yaml.Node, what, name string, known []string) {
 	text := fmt.Sprintf("%s %q", what, name)
 	switch near := parameter.Nearest(name, known); {
 	case near != "":
 		text += fmt.Sprintf("; did you mean %q?", near)
+	case len(known) > mostListed:
+		text += fmt.Sprintf("; known: %s and %d more", strings.Join(known[:mostListed], ", "), len(known)-mostListed)
 	case len(known) > 0:
 		text += "; known: " + strings.Join(known, ", ")
 	}
