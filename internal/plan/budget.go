@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"plimsoll/internal/stat"
@@ -127,14 +126,19 @@ func (b *Budget) judge(p *Plan) {
 		b.Sentence = fmt.Sprintf("Trials vary by %.2g %% from run to run: an effect of %.3g %%, the margin, takes about %s, and the budget allows %d, which show %s. Allow more blocks (%s), lengthen measure.window, or raise the margin.",
 			100*b.CV, 100*p.Study.Margin, count(row.Needed, "block"), b.Blocks, percent(row.Detectable), lever(m))
 	default:
-		parts := make([]string, 0, len(b.Table))
-		for _, r := range b.Table {
-			parts = append(parts, fmt.Sprintf("%s where trials vary by %.3g %%", percent(r.Detectable), 100*r.CV))
+		rows := b.Table
+		if len(rows) > 3 { // the quietest and the noisiest testbeds are in the table
+			rows = rows[1:4]
 		}
-		if len(parts) > 3 { // the quietest and the noisiest testbeds are in the table
-			parts = parts[1:4]
+		text := ""
+		for i, r := range rows {
+			if i == 0 {
+				text = fmt.Sprintf("%s where trials vary by %.3g %% from run to run", percent(r.Detectable), 100*r.CV)
+				continue
+			}
+			text += fmt.Sprintf(", %s where by %.3g %%", percent(r.Detectable), 100*r.CV)
 		}
-		b.Sentence = fmt.Sprintf("Up to %s show an effect, with 80 %% power, of %s from run to run.", count(b.Blocks, "block"), strings.Join(parts, ", "))
+		b.Sentence = fmt.Sprintf("Up to %s show, with 80 %% power, an effect of %s.", count(b.Blocks, "block"), text)
 	}
 }
 

@@ -19,8 +19,8 @@ func TestBudgetSentences(t *testing.T) {
 		short    bool
 		want     string
 	}{
-		{"no budget", nil, 0, 10 * time.Second, 24, false, "Up to 24 blocks show an effect, with 80 % power, of "},
-		{"time for a verdict", func(s *study.Study) { s.Measure.Time = 2 * time.Minute }, 0, 10 * time.Second, 6, false, "Up to 6 blocks show"},
+		{"no budget", nil, 0, 10 * time.Second, 24, false, "Up to 24 blocks show, with 80 % power, an effect of 1 % where trials vary by 1 % from run to run, 2 % where by 2 %, 5.2 % where by 5 %."},
+		{"time for a verdict", func(s *study.Study) { s.Measure.Time = 2 * time.Minute }, 0, 10 * time.Second, 6, false, "Up to 6 blocks show, with 80 % power"},
 		{"no time for a verdict", func(s *study.Study) { s.Measure.Time = time.Minute }, 0, 10 * time.Second, 3, true,
 			"The time budget of 1m0s allows 3 blocks of 2 trials, and a verdict takes at least 6: allow more time (measure.time), or make trials shorter (measure.window)."},
 		{"no time for the blocks asked for", func(s *study.Study) { s.Measure.Blocks, s.Measure.Time = 9, 2*time.Minute }, 0, 10 * time.Second, 6, true, "the study asks for at least 9"},
