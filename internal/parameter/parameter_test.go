@@ -1,6 +1,7 @@
 package parameter
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -79,6 +80,24 @@ func TestCanonicalTextSurvivesReading(t *testing.T) {
 		if err := b.UnmarshalText([]byte(text)); err != nil || b.String() != want {
 			t.Errorf("%s reads as %s, %v", text, b, err)
 		}
+	}
+}
+
+func TestQuantitiesSurviveJSON(t *testing.T) {
+	type quantities struct {
+		B Bytes
+		S Share
+		R Rate
+		D Duration
+	}
+	in := quantities{512 << 20, .335, 2.5, Duration(90 * time.Second)}
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out quantities
+	if err := json.Unmarshal(text, &out); err != nil || out != in {
+		t.Errorf("%s reads as %+v, %v", text, out, err)
 	}
 }
 

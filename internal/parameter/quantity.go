@@ -119,3 +119,15 @@ func (d Duration) String() string {
 	}
 	return s
 }
+
+// MarshalText writes the size as String does.
+func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// MarshalText writes the share as String does.
+func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalText writes the rate as String does.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// MarshalText writes the span as String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
