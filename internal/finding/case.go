@@ -158,6 +158,7 @@ func (v *view) add(m measure.Metric, o origin, value func(*measure.Record) (floa
 
 // sample returns the values of an arm and the block of each, in order of execution.
 func (v *view) sample(col *column, arm int) (values []float64, blocks []int) {
+	values, blocks = make([]float64, 0, len(v.of[arm])), make([]int, 0, len(v.of[arm]))
 	for _, i := range v.of[arm] {
 		if x := col.values[i]; !math.IsNaN(x) {
 			values = append(values, x)

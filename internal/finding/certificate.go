@@ -98,7 +98,7 @@ func (o *outcome) line() measure.Check {
 		parts = append(parts, fmt.Sprintf("%d unknown", o.unknown))
 	}
 	if o.voidFailed > 0 {
-		parts = append(parts, fmt.Sprintf("%d void ones failed", o.voidFailed))
+		parts = append(parts, fmt.Sprintf("and it failed in %d void %s", o.voidFailed, plural(o.voidFailed, "trial")))
 	}
 	detail := strings.Join(parts, ", ")
 	state := o.worst

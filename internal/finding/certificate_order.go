@@ -60,6 +60,9 @@ func (c *Case) byBlock() [][]measure.Record {
 	return groups
 }
 
+// warmupAlpha keeps chance from raising the alarm more than once in a hundred studies.
+const warmupAlpha = 0.01
+
 // warmups compares the warm-up that was cut. A factor that changes warm-up is
 // itself a finding, and a warning that the arms may not have been equally warm.
 func (c *Case) warmups() measure.Check {
@@ -79,7 +82,7 @@ func (c *Case) warmups() measure.Check {
 		tests = append(tests, stat.PairedT(differences(p.cells, arm), exploreLevel).P)
 	}
 	for i, adjusted := range stat.Holm(tests) {
-		if adjusted <= 0.05 {
+		if adjusted <= warmupAlpha {
 			a, _ := c.Mean(0, "warmup")
 			b, _ := c.Mean(i+1, "warmup")
 			check.State = measure.Fail

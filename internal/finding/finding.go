@@ -84,7 +84,7 @@ type Comparison struct {
 	Low              float64        `json:"low"`
 	High             float64        `json:"high"`
 	P                float64        `json:"p"`        // of the paired t test
-	Flip             float64        `json:"flip"`     // of the sign-flip test
+	Flip             float64        `json:"flip"`     // of the sign-flip test; P where that was not made
 	Adjusted         float64        `json:"adjusted"` // Holm or Benjamini-Hochberg
 	Verdict          Verdict        `json:"verdict"`
 	LeansOnNormality bool           `json:"leansOnNormality,omitempty"` // t and sign-flip disagree about 5 %

@@ -1,0 +1,114 @@
+package finding
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
+)
+
+// testbed is the noise of a place: drift over the study, an effect of the slot,
+// noise that trials in a row share, and a void trial now and then.
+type testbed struct {
+	effect, cv, drift, slot, ar, void float64
+}
+
+// whole runs a study with planned looks from its first trial to its findings.
+func whole(t *testing.T, seed uint64, b testbed) *Findings {
+	t.Helper()
+	s := &study.Study{
+		Name: "whole", Headline: []string{"iops", "p99"}, Margin: .02, Workload: study.Use{Kind: "null"},
+		Factors: []study.Factor{{Name: "null.threads", Parameter: "threads", Levels: []string{"1", "2"}}},
+		Measure: study.Measure{Looks: []int{6, 9, 13, 18, 24}, Warmup: study.AutoWarmup, Window: time.Second, Retries: 20},
+	}
+	p, err := plan.New(s, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Case{Plan: p, Study: s, Rate: "iops", Metrics: measure.OperationMetrics("iops"), Rules: []Rule{}}
+	rng := rand.New(rand.NewPCG(seed, 5))
+	course, shared := p.Begin(), 0.0
+	for {
+		next, more := course.Next()
+		if !more {
+			break
+		}
+		shared = b.ar*shared + math.Sqrt(1-b.ar*b.ar)*rng.NormFloat64()
+		ln := b.cv*shared + b.drift*float64(next.Number)/40
+		if next.Slot > 1 {
+			ln += b.slot
+		}
+		if next.Arm == 1 {
+			ln += math.Log1p(b.effect)
+		}
+		x := 1000 * math.Exp(ln)
+		r := measure.Record{
+			Trial: next.Number, Phase: next.Phase, Block: next.Block, Slot: next.Slot, Arm: next.Arm,
+			Window: measure.Window{End: 1, Steady: measure.Steady},
+			Values: map[string]float64{"iops": x, "p99": 3 / x * math.Exp(.5*b.cv*rng.NormFloat64())},
+			Counts: map[string]int64{"operations": int64(x)},
+		}
+		if rng.Float64() < b.void {
+			r.Void = "errors: 1 failed"
+		}
+		course.Done(r)
+		c.Records = append(c.Records, r)
+	}
+	return Judge(c)
+}
+
+// Whole studies with planned looks keep their promises, whatever the testbed does.
+func TestWholeStudies(t *testing.T) {
+	studies := 300
+	if os.Getenv("PLIMSOLL_DEEP") == "1" {
+		studies = 10_000
+	}
+	n := float64(studies)
+	slack := 3 * math.Sqrt(.05*.95*n)
+	for name, b := range map[string]testbed{
+		"quiet":            {cv: .01},
+		"noisy":            {cv: .03},
+		"drift and memory": {cv: .01, drift: .05, ar: .7},
+		"slot effect":      {cv: .01, slot: .02},
+		"void trials":      {cv: .01, void: .05},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong := 0.0
+			for seed := range studies {
+				f := whole(t, uint64(seed)+1, b)
+				for _, h := range f.Headlines {
+					if decided(h) {
+						wrong++
+						break
+					}
+				}
+			}
+			if wrong > .05*n+slack {
+				t.Errorf("%v of %v studies of nothing find a difference", wrong, n)
+			}
+			right, covered, blocks := 0.0, 0.0, 0.0
+			planted := b
+			planted.effect, planted.cv = .05, min(b.cv, .02)
+			for seed := range studies {
+				f := whole(t, uint64(seed)+1, planted)
+				h := f.Headlines[0]
+				if decided(h) && h.Ratio > 1 {
+					right++
+				}
+				if h.Low <= 1.05 && 1.05 <= h.High {
+					covered++
+				}
+				blocks += float64(f.Blocks)
+			}
+			t.Logf("without effect %v of %v decided; +5 %%: %v right, %v covered, %.1f blocks", wrong, n, right, covered, blocks/n)
+			if right < .95*n-slack || covered < .95*n-slack {
+				t.Errorf("+5 %%: %v of %v decided with the right sign, %v intervals cover it", right, n, covered)
+			}
+		})
+	}
+}

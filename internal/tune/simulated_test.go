@@ -1,0 +1,172 @@
+package tune_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/finding"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/sim"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/tune"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/null"
+)
+
+var catalog = &study.Catalog{
+	Workloads: []workload.Kind{null.Kind()}, Platforms: []platform.Kind{sim.Kind()}, Factors: []factor.Factor{sim.Knob()},
+}
+
+// simulated runs studies on a simulated platform, as the product does, and judges
+// them by the given rules.
+func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.Study, uint64, string) (*finding.Findings, error) {
+	t.Helper()
+	kind := null.Kind()
+	defaults := map[string]string{}
+	for _, f := range parameter.Fields(kind.Defaults) {
+		defaults[f.Name] = f.Default
+	}
+	return func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
+		p, err := plan.New(s, seed)
+		if err != nil {
+			return nil, err
+		}
+		platform, err := sim.Kind().Open(ctx, s.Platform.Settings, seed)
+		if err != nil {
+			return nil, err
+		}
+		defer platform.Close()
+		bench := &trial.Bench{Study: s, Plan: p, Catalog: catalog, Platform: platform, Dir: dir, Scratch: filepath.Join(dir, "scratch")}
+		if err := bench.Run(ctx); err != nil {
+			return nil, err
+		}
+		folder := measure.OpenResults(dir)
+		trials, err := folder.Trials()
+		if err != nil {
+			return nil, err
+		}
+		c := finding.Case{Plan: p, Study: s, Metrics: kind.Metrics, Rate: kind.Rate, Defaults: defaults, Rules: rules, Demands: map[int]load.Demand{}}
+		for _, number := range trials {
+			r, err := folder.Record(number, "")
+			if err != nil {
+				return nil, err
+			}
+			c.Records = append(c.Records, *r)
+		}
+		for _, a := range p.Arms {
+			l, err := kind.New(s.Settings(a.Levels))
+			if err != nil {
+				return nil, err
+			}
+			c.Demands[a.Index] = l.Demand()
+		}
+		return finding.Judge(c), nil
+	}
+}
+
+func asked(t *testing.T, settings string) *study.Study {
+	t.Helper()
+	text := `study: simulated
+question: What holds it back?
+platform: {sim: {` + settings + `}}
+workload: {null: {threads: 1}}
+measure: {warmup: 0s, window: 1s, interval: 100ms, longest: 1s}
+headline: [operations]
+goal: {most: operations}
+`
+	s, err := study.Parse("simulated.yaml", []byte(text), catalog, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Four servers can do four operations at once: the loop finds it out, and that
+// eight are not better.
+func TestTuneOnASimulatedPlatform(t *testing.T) {
+	tuning, err := tune.Run(t.Context(), tune.Tune{
+		Study: asked(t, "capacity: 4000/s, servers: 4, noise: 1%"), Seed: 7, Dir: results(t), Measure: simulated(t, nil),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var story []string
+	for _, r := range tuning.Rounds {
+		line := string(r.Outcome)
+		if r.Recommendation != nil {
+			c := r.Recommendation.Change
+			line = fmt.Sprintf("%s %s -> %s %s", c.Factor, c.From, c.To, r.Outcome)
+		}
+		story = append(story, line)
+	}
+	want := "null.threads 1 -> 2 kept\nnull.threads 2 -> 4 kept\nnull.threads 4 -> 8 rolled back\nno rule fired"
+	if got := strings.Join(story, "\n"); got != want || tuning.Final["null.threads"] != "4" {
+		t.Errorf("final %v, story\n%s\nwant\n%s\n%s", tuning.Final, got, want, tuning.Sentence)
+	}
+}
+
+// A wrong rule turns a knob. Whether it is kept is for fresh blocks to say.
+func TestAWrongRuleOnASimulatedPlatform(t *testing.T) {
+	wrong := []finding.Rule{{Name: "wrong", Check: func(c *finding.Case, arm int) []finding.Explanation {
+		if c.Plan.Arms[arm].Levels["sim.knob"] == "on" {
+			return nil
+		}
+		return []finding.Explanation{c.Explain("Turn the knob.", finding.Found{
+			Rule: "wrong", Arm: arm, Grade: finding.MovedWith, Change: &finding.Change{Factor: "sim.knob", From: "off", To: "on"},
+		})}
+	}}}
+	seeds := uint64(3)
+	if os.Getenv("PLIMSOLL_DEEP") == "1" {
+		seeds = 400
+	}
+	for _, c := range []struct {
+		name, settings string
+		least, most    uint64
+	}{
+		{"useless", "capacity: 2000/s, servers: 1, noise: 1%", 0, max(1, seeds*5/100)},
+		{"useful", "capacity: 2000/s, servers: 1, noise: 1%, effects: ['sim.knob=on: +5%']", seeds * 90 / 100, seeds},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := asked(t, c.settings)
+			s.Measure.Blocks = 8
+			kept := uint64(0)
+			for seed := range seeds {
+				tuning, err := tune.Run(t.Context(), tune.Tune{Study: s, Seed: seed, Dir: results(t), Measure: simulated(t, wrong)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tuning.Rounds[0].Outcome == finding.Kept {
+					kept++
+				}
+			}
+			if kept < c.least || kept > c.most {
+				t.Errorf("kept %d of %d, want %d to %d", kept, seeds, c.least, c.most)
+			}
+		})
+	}
+}
+
+// results is a folder for results, in memory where the system has such a place:
+// each trial is synced to disk, which is not what is tested here.
+func results(t *testing.T) string {
+	t.Helper()
+	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "plimsoll-tune-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
