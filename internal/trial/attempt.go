@@ -89,7 +89,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 	}
 	a := &attempt{
 		session: s, Trial: next, arm: arm, load: prepared{l, settings}, record: record,
-		watch: newWatch(s.Study.Measure, l.Demand().Rate > 0), files: map[string][]byte{},
+		watch: newWatch(s.Study, l.Demand().Rate > 0), files: map[string][]byte{},
 	}
 	for name, level := range arm.Levels {
 		if name == LabelFactor {
@@ -276,7 +276,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)
 	e := &evidence{
-		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), worker: worker,
+		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
 		simulated: a.sim != nil, disks: a.spaces(ctx), failed: failedIn(intervals),
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{

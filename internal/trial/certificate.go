@@ -17,6 +17,7 @@ type evidence struct {
 	demand    load.Demand
 	operation string // name of the operation rate
 	steady    steadiness
+	drift     float64            // allowed over the window, by the study
 	worker    map[string]float64 // values that the workload took down
 	simulated bool
 	failed    int64 // operations, over the whole load
@@ -62,7 +63,7 @@ var rules = []rule{
 	{"errors", 0, "failed operations; fewer operations that succeed are not a better system", true, failures},
 	{"read back", 0, "levels that differ; a level that was not in effect was not measured", true, levels},
 	{"warm-up", .5, "share of the load that is cut; MSER-5 beyond a half is the end of a change", false, warmup},
-	{"drift", driftLimit, "change over the window as a share of the mean; as small as effects of interest", true, drift},
+	{"drift", leastDrift, "change over the window as a share of the mean, or the margin of the study where that is larger", true, drift},
 	{"little's law", .02, "|X*R/N - 1| of a closed loop; beyond it the latency or the concurrency is not what it is called", true, little},
 	{"reported mix", .05, "a class's share of the operations against the demand", true, mix},
 	{"generator limit", .8, "share of their CPUs that the workers use; beyond it they delay what they measure", true, generator},
@@ -141,7 +142,7 @@ func warmup(e *evidence, _ float64) (measure.State, string) {
 }
 
 func drift(e *evidence, limit float64) (measure.State, string) {
-	w := e.record.Window
+	w, limit := e.record.Window, max(limit, e.drift)
 	detail := fmt.Sprintf("%+.3g %% over the window, allowed %s", 100*w.Drift, percent(limit))
 	switch w.Steady {
 	case measure.Steady:
@@ -251,7 +252,10 @@ func synchronised(e *evidence, _ float64) (measure.State, string) {
 	case !ok:
 		return unknown("no counter %s", clockCounter)
 	}
-	return verdict(v >= 1, "the clock is synchronised %s of the time; durations do not depend on it", percent(v))
+	if v < 1 {
+		return unknown("the clock is not synchronised; on one machine nothing depends on it, and durations never do")
+	}
+	return verdict(true, "the clock is synchronised")
 }
 
 // leastLeft is what must be left on a file system, whatever its size.

@@ -54,6 +54,9 @@ func TestCertificate(t *testing.T) {
 		{"read back", measure.Pass, "", func(e *evidence) { e.readBack = nil }},
 		{"warm-up", measure.Fail, "", func(e *evidence) { e.steady.cut = measure.Fail }},
 		{"drift", measure.Fail, "no steady state: +5 %", func(e *evidence) { e.record.Window.Steady, e.record.Window.Drift = measure.Drifting, .05 }},
+		{"drift", measure.Fail, "no steady state: +5 % over the window, allowed 4 %", func(e *evidence) {
+			e.drift, e.record.Window.Steady, e.record.Window.Drift = .04, measure.Drifting, .05
+		}},
 		{"drift", measure.Unknown, "", func(e *evidence) { e.record.Window.Steady = measure.SteadyUnknown }},
 		{"little's law", measure.Fail, "little's law: X*R/N is 1.05: more", func(e *evidence) { e.record.Values["mean"] = .0084 }},
 		{"little's law", measure.Pass, "", func(e *evidence) { e.record.Values["mean"] = .0077 }},
@@ -78,7 +81,7 @@ func TestCertificate(t *testing.T) {
 		{"steal", measure.Fail, "steal", func(e *evidence) { e.record.Counters[stealCounter], e.simulated = .4, true }},
 		{"cpu pressure", measure.Fail, "", func(e *evidence) { e.record.Counters[cpuPressure] = .5 }},
 		{"throttling", measure.Fail, "", func(e *evidence) { e.record.Counters[throttled] = .5 }},
-		{"time sync", measure.Fail, "", func(e *evidence) { e.record.Counters[clockCounter] = 0 }},
+		{"time sync", measure.Unknown, "", func(e *evidence) { e.record.Counters[clockCounter] = 0 }},
 		{"time sync", measure.Unknown, "", func(e *evidence) { delete(e.record.Counters, clockCounter) }},
 		{"disk space", measure.Fail, "", func(e *evidence) { e.disks = append(e.disks, space{"results folder", 4 << 30, 100 << 30}) }},
 		{"disk space", measure.Fail, "", func(e *evidence) { e.disks = []space{{"results folder", 1 << 29, 2 << 30}} }},

@@ -9,9 +9,14 @@ import (
 	"plimsoll/internal/study"
 )
 
-// driftLimit is the largest change over a window, as a share of its mean, that
-// still counts as a steady state.
-const driftLimit = 0.02
+// leastDrift is a change over a window, as a share of its mean, that always
+// counts as a steady state.
+const leastDrift = 0.02
+
+// driftLimit is the largest change over a window that still counts as a steady
+// state: as large as the smallest effect that the study is interested in, since
+// what the trials of a block drift alike does not touch their ratio.
+func driftLimit(s *study.Study) float64 { return max(leastDrift, s.Margin) }
 
 // watch decides, while a load runs, where its warm-up ends and when enough was
 // measured. A load ends once its window is long enough and shown to be steady.
@@ -19,7 +24,8 @@ const driftLimit = 0.02
 // who looks often enough sees every load steady for a moment.
 type watch struct {
 	measure study.Measure
-	open    bool // the load offers its operations at a rate of its own
+	open    bool    // the load offers its operations at a rate of its own
+	drift   float64 // largest change over the window that is steady
 	next    time.Duration
 	found   bool
 	answer  steadiness
@@ -33,12 +39,13 @@ type steadiness struct {
 	enough bool          // the load was ended because of it
 }
 
-func newWatch(m study.Measure, open bool) *watch {
+func newWatch(s *study.Study, open bool) *watch {
+	m := s.Measure
 	least := m.Window
 	if m.Warmup != study.AutoWarmup {
 		least += m.Warmup
 	}
-	return &watch{measure: m, open: open, next: least}
+	return &watch{measure: m, open: open, drift: driftLimit(s), next: least}
 }
 
 // enough says whether the load may end after these intervals.
@@ -92,7 +99,7 @@ func (w *watch) judge(intervals []measure.Interval) steadiness {
 	}
 	a.window.Steady = measure.Steady
 	for _, x := range gates {
-		gate, change := drifts(x)
+		gate, change := drifts(x, w.drift)
 		if math.Abs(change) > math.Abs(a.window.Drift) {
 			a.window.Drift = change
 		}
@@ -109,10 +116,10 @@ const surer = 8
 // is none: in 25 of 100 flat loads with 100 intervals and a correlation of 0.9.
 // Fewer and longer batches depend less on each other, so that they must agree:
 // 13 of 100 are left, while a drift of 20 % is still seen in 92 of 100.
-func drifts(x []float64) (stat.Gate, float64) {
-	gate, change := stat.Drift(x, driftLimit)
+func drifts(x []float64, limit float64) (stat.Gate, float64) {
+	gate, change := stat.Drift(x, limit)
 	if gate == stat.Drifting {
-		if again, _ := stat.Drift(stat.BatchMeans(x, surer), driftLimit); again != gate {
+		if again, _ := stat.Drift(stat.BatchMeans(x, surer), limit); again != gate {
 			gate = stat.SteadyUnknown
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // feed runs a load whose rate is a function of the time, as a share of 1, and
 // returns how long it ran with the answer.
 func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a steadiness) {
-	w := newWatch(m, open)
+	w := newWatch(&study.Study{Measure: m}, open)
 	random := rand.New(rand.NewPCG(3, 4))
 	var intervals []measure.Interval
 	for from := time.Duration(0); from < m.Longest; from += m.Interval {
@@ -87,7 +87,7 @@ func TestWatch(t *testing.T) {
 func TestOpenLoopDriftsInLatency(t *testing.T) {
 	m := study.Measure{Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
 	for _, open := range []bool{false, true} {
-		w := newWatch(m, open)
+		w := newWatch(&study.Study{Measure: m}, open)
 		var intervals []measure.Interval
 		for i := range 200 {
 			from := time.Duration(i) * m.Interval
@@ -105,7 +105,7 @@ func TestOpenLoopDriftsInLatency(t *testing.T) {
 // Intervals in which nothing completed leave a gap in the latency.
 func TestGapsInLatency(t *testing.T) {
 	m := study.Measure{Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
-	w := newWatch(m, true)
+	w := newWatch(&study.Study{Measure: m}, true)
 	var intervals []measure.Interval
 	for i := range 200 {
 		from := time.Duration(i) * m.Interval
@@ -117,7 +117,7 @@ func TestGapsInLatency(t *testing.T) {
 	if a.window.Steady != measure.Steady || math.IsNaN(a.window.Drift) {
 		t.Errorf("%+v", a)
 	}
-	if a := newWatch(m, false).conclude(nil); a.window.Steady != measure.SteadyUnknown {
+	if a := newWatch(&study.Study{Measure: m}, false).conclude(nil); a.window.Steady != measure.SteadyUnknown {
 		t.Errorf("nothing measured: %+v", a)
 	}
 }
@@ -135,7 +135,7 @@ func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 				v = .9*v + math.Sqrt(1-.9*.9)*random.NormFloat64()
 				x[k] = 1 + .05*v + test.drift*float64(k)/100
 			}
-			if gate, _ := drifts(x); gate == stat.Drifting {
+			if gate, _ := drifts(x, leastDrift); gate == stat.Drifting {
 				called++
 			}
 		}

@@ -12,7 +12,8 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// system is where runs of root are noted, whoever asks for them later.
+// system is where runs of root are noted. Others look there too, unless they
+// have named a folder for state of their own.
 const system = "/var/lib/plimsoll"
 
 // stateFolder is where this user's unfinished runs are noted.
@@ -80,7 +81,11 @@ func Unfinished() ([]string, error) {
 		return nil, fmt.Errorf("find unfinished runs: %w", err)
 	}
 	var dirs []string
-	for _, folder := range slices.Compact([]string{state, system}) {
+	folders := []string{state}
+	if os.Getenv("XDG_STATE_HOME") == "" && state != system {
+		folders = append(folders, system)
+	}
+	for _, folder := range folders {
 		names, err := filepath.Glob(filepath.Join(folder, "unfinished", "*"))
 		if err != nil {
 			return nil, fmt.Errorf("find unfinished runs: %w", err)

@@ -81,7 +81,8 @@ func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Re
 	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		out.Observe("storage."+name, levels[name])
 	}
-	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(cpus))
+	// A worker is one thread, so that workers cannot use more CPUs than there are of them.
+	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(min(cpus, d.Disks*d.Threads)))
 	return nil
 }
 
@@ -105,10 +106,12 @@ func (d *disks) paths(env workload.Env) []string {
 	}
 	paths := make([]string, d.Disks)
 	for i := range paths {
-		paths[i] = fmt.Sprintf("%s/disk-%02d", env.Dir, i+1)
+		paths[i] = ownDisk(env, i)
 	}
 	return paths
 }
+
+func ownDisk(env workload.Env, i int) string { return fmt.Sprintf("%s/disk-%02d", env.Dir, i+1) }
 
 // timeToFill is a rough forecast at a rate that any disk reaches.
 func timeToFill(bytes int64) time.Duration {
