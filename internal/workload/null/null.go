@@ -104,11 +104,13 @@ type turn struct {
 	sample   measure.Sample
 }
 
+// intervals is how many a stage has; the last one may be shorter.
+func intervals(s load.Stage) int { return int((s.Length + s.Interval - 1) / s.Interval) }
+
 // gather adds up the turns of all workers, interval by interval.
 func (n *idle) gather(ctx context.Context, stage load.Stage, turns <-chan turn, out *measure.Recorder) error {
 	waiting := map[int][]measure.Sample{}
-	count := int((stage.Length + stage.Interval - 1) / stage.Interval)
-	for next := 0; next < count; {
+	for next := 0; next < intervals(stage); {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -148,19 +150,24 @@ type worker struct {
 	turns  chan<- turn
 }
 
+// run performs operations until the load ends. What has not completed by then
+// does not count.
 func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(0)
+	defer timer.Stop()
 	<-timer.C
+	end := w.start.Add(w.stage.Length)
 	wait := func(until time.Time) bool {
-		timer.Reset(time.Until(until))
+		timer.Reset(time.Until(earlier(until, end)))
 		select {
 		case <-ctx.Done():
 			return false
 		case <-timer.C:
-			return true
+			return !until.After(end)
 		}
 	}
 	current := turn{sample: measure.Sample{Latency: measure.NewHistogram()}}
+	defer func() { w.handIn(ctx, &current, intervals(w.stage)) }()
 	for i := 0; ; i++ {
 		intended := time.Now()
 		if w.Rate > 0 {
@@ -174,18 +181,34 @@ func (w *worker) run(ctx context.Context) {
 			return
 		}
 		now := time.Now()
-		for at := int(now.Sub(w.start) / w.stage.Interval); current.interval < at; {
-			select {
-			case w.turns <- current:
-			case <-ctx.Done():
-				return
-			}
-			current = turn{interval: current.interval + 1, sample: measure.Sample{Latency: measure.NewHistogram()}}
+		if now.After(end) {
+			return
 		}
+		w.handIn(ctx, &current, int(now.Sub(w.start)/w.stage.Interval))
 		w.count(&current.sample, now.Sub(intended))
 		if w.Think > 0 && !wait(now.Add(time.Duration(w.Think))) {
 			return
 		}
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// handIn gives away the turns of all intervals before the one that is to be
+// current, also of those in which nothing completed.
+func (w *worker) handIn(ctx context.Context, current *turn, interval int) {
+	for current.interval < interval {
+		select {
+		case w.turns <- *current:
+		case <-ctx.Done():
+			return
+		}
+		*current = turn{interval: current.interval + 1, sample: measure.Sample{Latency: measure.NewHistogram()}}
 	}
 }
 

@@ -56,6 +56,9 @@ func (d *disks) changes() []string {
 
 func (d *disks) checkFio(ctx context.Context, m platform.Machine) (string, error) {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--version"}})
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("look for fio: %w", context.Cause(ctx))
+	}
 	if err != nil || r.Exit != 0 {
 		return "", errors.New("fio is not installed on this host: apt install fio (or dnf install fio)")
 	}
@@ -78,8 +81,11 @@ func (d *disks) checkFio(ctx context.Context, m platform.Machine) (string, error
 
 func (d *disks) checkEngine(ctx context.Context, m platform.Machine, version string) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--enghelp"}})
-	if err != nil || r.Exit != 0 {
-		return fmt.Errorf("ask fio for its engines: status %d, %w", r.Exit, err)
+	if err == nil && r.Exit != 0 {
+		err = fmt.Errorf("status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("ask fio for its engines: %w", err)
 	}
 	var engines []string
 	for line := range strings.Lines(string(r.Stdout)) {

@@ -21,6 +21,7 @@ import (
 // needs the same finds it.
 type manifest struct {
 	Disks    int             `json:"disks"`
+	Targets  string          `json:"targets,omitempty"`
 	Size     parameter.Bytes `json:"size"`
 	Fill     string          `json:"fill"`
 	Compress parameter.Share `json:"compress"`
@@ -32,7 +33,7 @@ type manifest struct {
 const manifestName = "manifest.json"
 
 func (d *disks) manifest(env workload.Env) manifest {
-	m := manifest{Disks: d.Disks, Size: d.Size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed}
+	m := manifest{Disks: d.Disks, Size: d.Size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed, Targets: strings.Join(d.Targets, "\n")}
 	if d.Precondition == "steady" {
 		m.Steady = strings.Join(d.access(), " ")
 	}
@@ -60,6 +61,14 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read what lies in %s: %w", env.Dir, err)
 	}
+	// From here until all is done the disks hold neither what they did nor what
+	// is wanted, and those that are more than wanted are still to be removed.
+	if err := d.writeManifest(ctx, env, manifest{Disks: max(have.Disks, want.Disks), Fill: "unfinished"}); err != nil {
+		return err
+	}
+	if err := d.removeFrom(ctx, env, want.Disks, have); err != nil {
+		return err
+	}
 	if err := d.fill(ctx, env); err != nil {
 		return err
 	}
@@ -68,10 +77,28 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 			return err
 		}
 	}
-	if data, err = json.Marshal(want); err != nil {
+	return d.writeManifest(ctx, env, want)
+}
+
+func (d *disks) writeManifest(ctx context.Context, env workload.Env, m manifest) error {
+	data, err := json.Marshal(m)
+	if err != nil {
 		return err
 	}
-	return d.write(ctx, env.Machine, name, data)
+	return d.write(ctx, env.Machine, env.Dir+"/"+manifestName, data)
+}
+
+// removeFrom removes the disks of plimsoll's own from a number on, as far as
+// the manifest says that there are any.
+func (d *disks) removeFrom(ctx context.Context, env workload.Env, first int, have manifest) error {
+	if have.Targets != "" || have.Disks <= first {
+		return nil
+	}
+	argv := []string{"rm", "-f", "--"}
+	for i := first; i < have.Disks; i++ {
+		argv = append(argv, ownDisk(env, i))
+	}
+	return d.run(ctx, env, argv...)
 }
 
 // write makes a small file on the machine, through a program, because a file
@@ -99,6 +126,9 @@ func (d *disks) run(ctx context.Context, env workload.Env, argv ...string) error
 	return nil
 }
 
+// fillBlock is the size of the writes that fill a disk.
+const fillBlock = 1 << 20
+
 // fill writes every disk from end to end.
 func (d *disks) fill(ctx context.Context, env workload.Env) error {
 	if d.Precondition == "none" && len(d.Targets) > 0 {
@@ -112,22 +142,38 @@ func (d *disks) fill(ctx context.Context, env workload.Env) error {
 			continue
 		}
 		d.log(env, "filling disk %d of %d with %s data", i+1, d.Disks, map[bool]string{true: "zero", false: "random"}[d.Precondition == "zero"])
-		argv := []string{"fio", "--name=fill", "--filename=" + escape(path), "--rw=write", "--bs=1M", "--ioengine=psync",
-			"--direct=" + digit(d.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
-			fmt.Sprintf("--randseed=%d", env.Seed>>1+uint64(i))}
-		if len(d.Targets) == 0 {
-			argv = append(argv, "--size="+bytes(d.Size))
-		}
-		argv = append(argv, d.filling()...)
-		r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
-		if err != nil {
-			return fmt.Errorf("fill %s: %w", path, err)
-		}
-		if r.Exit != 0 {
-			return fmt.Errorf("fill %s: %w", path, &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))})
+		for _, part := range d.parts() {
+			argv := []string{"fio", "--name=fill", "--filename=" + escape(path), "--rw=write", "--ioengine=psync",
+				"--direct=" + digit(d.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
+				fmt.Sprintf("--randseed=%d", env.Seed>>1+uint64(i))}
+			argv = append(append(argv, part...), d.filling()...)
+			r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+			if err != nil {
+				return fmt.Errorf("fill %s: %w", path, err)
+			}
+			if r.Exit != 0 {
+				return fmt.Errorf("fill %s: %w", path, &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))})
+			}
 		}
 	}
 	return nil
+}
+
+// parts are the stretches of a disk that are filled one after the other: fio
+// leaves out what is less than a block.
+func (d *disks) parts() [][]string {
+	if len(d.Targets) > 0 {
+		return [][]string{{"--bs=" + bytes(fillBlock)}}
+	}
+	var parts [][]string
+	whole := d.Size / fillBlock * fillBlock
+	if whole > 0 {
+		parts = append(parts, []string{"--bs=" + bytes(fillBlock), "--size=" + bytes(whole)})
+	}
+	if rest := d.Size - whole; rest > 0 {
+		parts = append(parts, []string{"--bs=" + bytes(rest), "--offset=" + bytes(whole), "--size=" + bytes(rest)})
+	}
+	return parts
 }
 
 func (d *disks) filling() []string {
@@ -182,16 +228,26 @@ func (d *disks) steady(ctx context.Context, env workload.Env) error {
 	return fmt.Errorf("the disks are not steady after %d rounds of %s: their last five were %.0f IOPS; more preconditioning, or a smaller working_set, may help", steadyRounds, steadyRound, rounds[len(rounds)-5:])
 }
 
-// Clean removes the disks that Prepare made, and nothing else.
+// Clean removes the disks that Prepare made, also for a load with more of them,
+// and nothing else.
 func (d *disks) Clean(ctx context.Context, env workload.Env) error {
-	if _, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName); errors.Is(err, fs.ErrNotExist) && len(d.Targets) > 0 {
-		return nil
+	var have manifest
+	data, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName)
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(data, &have); err != nil {
+			have = manifest{} // cut off while it was written: our own disks are what there can be
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read what lies in %s: %w", env.Dir, err)
 	}
-	argv := []string{"rm", "-f", "--", env.Dir + "/" + manifestName}
 	if len(d.Targets) == 0 {
-		argv = append(argv, d.paths(env)...)
+		have.Disks, have.Targets = max(have.Disks, d.Disks), ""
 	}
-	if err := d.run(ctx, env, argv...); err != nil {
+	if err := d.removeFrom(ctx, env, 0, have); err != nil {
+		return fmt.Errorf("remove disks: %w", err)
+	}
+	if err := d.run(ctx, env, "rm", "-f", "--", env.Dir+"/"+manifestName); err != nil {
 		return fmt.Errorf("remove disks: %w", err)
 	}
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-d", env.Dir}})

@@ -7,6 +7,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -93,6 +94,24 @@ func (d *disks) refuse() error {
 		return errors.New("compress: 100% writes zeros only, so dedup has nothing to do")
 	case slices.ContainsFunc(d.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
 		return errors.New("targets are absolute paths")
+	case len(d.Targets) == 0 && d.Size%512 != 0:
+		return fmt.Errorf("size %s is not a multiple of 512 bytes", d.Size)
+	}
+	return d.refuseFractions()
+}
+
+// refuseFractions finds shares that fio would round: it takes whole percentages.
+func (d *disks) refuseFractions() error {
+	for _, s := range []struct {
+		name  string
+		share parameter.Share
+	}{{"read", d.Read}, {"random", d.Random}, {"compress", d.Compress}, {"dedup", d.Dedup}} {
+		if p := 100 * float64(s.share); math.Abs(p-math.Round(p)) > 1e-9 {
+			return fmt.Errorf("%s: %s is not a whole percentage, which fio needs", s.name, s.share)
+		}
+	}
+	if p := 100 * float64(d.WorkingSet); len(d.Targets) > 0 && (p < 1 || math.Abs(p-math.Round(p)) > 1e-9) {
+		return fmt.Errorf("working_set: %s is not a whole percentage from 1%%, which fio needs for targets", d.WorkingSet)
 	}
 	return nil
 }

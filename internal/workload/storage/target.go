@@ -23,10 +23,10 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 		if err != nil {
 			return err
 		}
-		if other, twice := seen[target.path]; twice {
+		if other, twice := seen[target.identity]; twice {
 			return fmt.Errorf("targets %s and %s are the same", other, t)
 		}
-		seen[target.path] = t
+		seen[target.identity] = t
 		if harmless {
 			continue
 		}
@@ -42,9 +42,10 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 
 // target is a file or device, links resolved.
 type target struct {
-	path   string
-	device bool
-	number string // major:minor of a device
+	path     string
+	device   bool
+	number   string // major:minor of a device
+	identity string // alike for all names of the same device or file
 }
 
 func resolve(ctx context.Context, m platform.Machine, name string) (*target, error) {
@@ -53,15 +54,15 @@ func resolve(ctx context.Context, m platform.Machine, name string) (*target, err
 		return nil, fmt.Errorf("target %s does not exist", name)
 	}
 	t := &target{path: strings.TrimSpace(out)}
-	out, err = ask(ctx, m, "stat", "-c", "%t %T %F", "--", t.path)
+	out, err = ask(ctx, m, "stat", "-c", "%t %T %d:%i %F", "--", t.path)
 	if err != nil {
 		return nil, fmt.Errorf("look at target %s: %w", name, err)
 	}
-	fields := strings.SplitN(strings.TrimSpace(out), " ", 3)
-	if len(fields) != 3 {
+	fields := strings.SplitN(strings.TrimSpace(out), " ", 4)
+	if len(fields) != 4 {
 		return nil, fmt.Errorf("look at target %s: stat printed %q", name, out)
 	}
-	switch kind := fields[2]; {
+	switch kind := fields[3]; {
 	case kind == "block special file":
 		major, errA := strconv.ParseUint(fields[0], 16, 32)
 		minor, errB := strconv.ParseUint(fields[1], 16, 32)
@@ -69,7 +70,9 @@ func resolve(ctx context.Context, m platform.Machine, name string) (*target, err
 			return nil, fmt.Errorf("look at target %s: %w", name, err)
 		}
 		t.device, t.number = true, fmt.Sprintf("%d:%d", major, minor)
+		t.identity = "device " + t.number
 	case strings.HasPrefix(kind, "regular"):
+		t.identity = "file " + fields[2]
 	default:
 		return nil, fmt.Errorf("target %s is a %s: only files and block devices can be targets", name, kind)
 	}

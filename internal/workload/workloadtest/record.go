@@ -1,0 +1,87 @@
+package workloadtest
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+)
+
+// checkIntervals wants intervals that follow each other from 0 to the length of
+// the load, and histograms that hold as many response times as operations.
+func checkIntervals(t *testing.T, intervals []measure.Interval, length time.Duration) {
+	t.Helper()
+	var at time.Duration
+	operations := int64(0)
+	for i := range intervals {
+		in := &intervals[i]
+		if in.From != at || in.To <= in.From {
+			t.Errorf("an interval from %s to %s follows %s", in.From, in.To, at)
+		}
+		at = in.To
+		for _, s := range in.Samples {
+			operations += s.Operations
+			if s.Operations < 0 || s.Bytes < 0 || s.Errors < 0 || s.Total < 0 {
+				t.Errorf("the interval from %s counts less than nothing: %+v", in.From, s)
+			}
+			checkHistogram(t, in, s)
+		}
+	}
+	if math.Abs(at.Seconds()-length.Seconds()) > .1*length.Seconds()+.05 {
+		t.Errorf("the intervals end at %s, the load at %s", at, length)
+	}
+	if operations == 0 {
+		t.Error("no operation completed")
+	}
+}
+
+func checkHistogram(t *testing.T, in *measure.Interval, s measure.Sample) {
+	t.Helper()
+	h, err := in.Latency(s.Class)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var count int64
+	if h != nil {
+		count = h.Count()
+	}
+	if count != s.Operations {
+		t.Errorf("the interval from %s has %d operations of class %q and %d response times", in.From, s.Operations, s.Class, count)
+	}
+}
+
+// checkMetrics wants every metric declared, and Little's law in a closed loop.
+func (s *suite) checkMetrics(t *testing.T, d load.Demand, out *measure.Recorder) {
+	t.Helper()
+	intervals := out.Intervals()
+	if len(intervals) == 0 {
+		return
+	}
+	sum, err := measure.Summarise(intervals, measure.Window{End: intervals[len(intervals)-1].To.Seconds()}, s.kind.Rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := out.Values()
+	for name, v := range sum.Values {
+		values[name] = v
+	}
+	for name, v := range values {
+		if !slices.ContainsFunc(s.kind.Metrics, func(m measure.Metric) bool { return m.Name == name }) {
+			t.Errorf("metric %q is not declared", name)
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			t.Errorf("metric %q is %g", name, v)
+		}
+	}
+	if d.Rate > 0 || sum.Counts["errors"] > 0 {
+		return // nothing is known of the number in flight
+	}
+	inFlight := values[s.kind.Rate] * (values["mean"] + d.Think.Seconds())
+	if share := inFlight / float64(d.Concurrency); share < .9 || share > 1.02 {
+		t.Errorf("Little's law: %.3f operations in flight of %d", inFlight, d.Concurrency)
+	}
+}

@@ -1,0 +1,185 @@
+// Package workloadtest holds what every workload must do: one suite that the
+// tests of each workload run.
+package workloadtest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Options fit the suite to a workload.
+type Options struct {
+	// Settings are the settings to test, each with a load of its own; nil tests
+	// the defaults alone.
+	Settings []parameter.Settings
+	// Env makes a place to run, with a scratch folder that does not exist yet.
+	Env func(t *testing.T) workload.Env
+	// Files lists all that is below the scratch folder, with what tells a
+	// change, such as times of modification. Nil leaves out the tests of what
+	// Check, Prepare and Clean do to it.
+	Files func(t *testing.T, env workload.Env) map[string]string
+	// Length is how long a load runs, in four intervals; zero takes one second.
+	Length time.Duration
+}
+
+// promptly is how long a load may take to end after it was told to.
+const promptly = 5 * time.Second
+
+type suite struct {
+	kind     workload.Kind
+	options  Options
+	settings parameter.Settings
+}
+
+// Run runs the suite.
+func Run(t *testing.T, kind workload.Kind, o Options) {
+	if o.Settings == nil {
+		o.Settings = []parameter.Settings{nil}
+	}
+	if o.Length == 0 {
+		o.Length = time.Second
+	}
+	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
+	for _, settings := range o.Settings {
+		s := &suite{kind, o, settings}
+		t.Run(name(settings), s.run)
+	}
+}
+
+func name(s parameter.Settings) string {
+	text := ""
+	for k, v := range s {
+		text = max(text, k+"="+v)
+	}
+	if text == "" {
+		return "defaults"
+	}
+	return text
+}
+
+func checkKind(t *testing.T, kind workload.Kind) {
+	if kind.Name == "" || kind.Doc == "" || kind.Rate == "" {
+		t.Error("the kind lacks a name, a doc or the name of its rate")
+	}
+	for _, f := range parameter.Fields(kind.Defaults) {
+		if f.Doc == "" {
+			t.Errorf("%s has no doc", f.Name)
+		}
+		if f.Default == "" {
+			continue
+		}
+		if again, err := f.Check(f.Default); err != nil || again != f.Default {
+			t.Errorf("%s: the default %q is read as %q, %v", f.Name, f.Default, again, err)
+		}
+	}
+	if _, err := kind.New(nil); err != nil {
+		t.Errorf("the defaults make no load: %v", err)
+	}
+	var unknown *parameter.UnknownError
+	if _, err := kind.New(parameter.Settings{"no such setting": "1"}); !errors.As(err, &unknown) {
+		t.Errorf("an unknown setting gives %v", err)
+	}
+	seen := map[string]bool{}
+	for _, m := range kind.Metrics {
+		if seen[m.Name] || m.Unit == "" || m.Doc == "" {
+			t.Errorf("metric %q is listed twice, or lacks a unit or a doc", m.Name)
+		}
+		seen[m.Name] = true
+	}
+}
+
+func (s *suite) build(t *testing.T) workload.Load {
+	t.Helper()
+	l, err := s.kind.New(s.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (s *suite) run(t *testing.T) {
+	checkDemand(t, s.build(t).Demand())
+	env := s.options.Env(t)
+	l := s.build(t)
+	s.prepare(t, l, env)
+	t.Run("length", func(t *testing.T) { s.length(t, l, env) })
+	t.Run("enough", func(t *testing.T) { s.enough(t, l, env) })
+	t.Run("cancel", func(t *testing.T) { s.cancel(t, l, env) })
+	s.clean(t, l, env)
+}
+
+func checkDemand(t *testing.T, d load.Demand) {
+	t.Helper()
+	if d.Concurrency < 1 || d.Rate < 0 || d.Think < 0 || len(d.Classes) == 0 {
+		t.Errorf("the demand makes no sense: %+v", d)
+	}
+	sum := 0.0
+	for _, c := range d.Classes {
+		sum += c.Share
+		if c.Share <= 0 || c.Bytes < 0 || c.Name == "" && len(d.Classes) > 1 {
+			t.Errorf("the class makes no sense: %+v", c)
+		}
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		t.Errorf("the shares of the classes add up to %g", sum)
+	}
+}
+
+// length runs the load to its end and looks at all that it recorded.
+func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
+	out := measure.NewRecorder(nil)
+	start := time.Now()
+	if err := l.Run(t.Context(), env, load.Stage{Length: s.options.Length, Interval: s.options.Length / 4, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took < s.options.Length*9/10 || took > s.options.Length+promptly {
+		t.Errorf("a load of %s took %s", s.options.Length, took)
+	}
+	checkIntervals(t, out.Intervals(), s.options.Length)
+	s.checkMetrics(t, l.Demand(), out)
+}
+
+func (s *suite) enough(t *testing.T, l workload.Load, env workload.Env) {
+	var told time.Time
+	out := measure.NewRecorder(func(r *measure.Recorder) bool {
+		if told.IsZero() {
+			told = time.Now()
+		}
+		return true
+	})
+	if err := l.Run(t.Context(), env, load.Stage{Length: time.Hour, Interval: s.options.Length / 4, Seed: 2}, out); err != nil {
+		t.Fatalf("a load that has enough fails: %v", err)
+	}
+	if late := time.Since(told); late > promptly {
+		t.Errorf("the load went on for %s after it had enough", late)
+	}
+}
+
+func (s *suite) cancel(t *testing.T, l workload.Load, env workload.Env) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var told time.Time
+	out := measure.NewRecorder(func(*measure.Recorder) bool {
+		told = time.Now()
+		cancel()
+		return false
+	})
+	err := l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: s.options.Length / 4, Seed: 3}, out)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled load gives %v", err)
+	}
+	if late := time.Since(told); late > promptly {
+		t.Errorf("a cancelled load went on for %s", late)
+	}
+	if err := l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: s.options.Length / 4, Seed: 3}, measure.NewRecorder(nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a load that was cancelled before it began gives %v", err)
+	}
+}
