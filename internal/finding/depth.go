@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 )
@@ -14,6 +15,10 @@ func (c *Case) inFlight(arm int) (float64, bool) {
 
 // disks is over how many files or devices the operations of an arm are spread.
 func (c *Case) disks(arm int) float64 {
+	var targets []string
+	if list, ok := c.Setting(arm, "targets"); ok && json.Unmarshal([]byte(list), &targets) == nil && len(targets) > 0 {
+		return float64(len(targets))
+	}
 	text, _ := c.Setting(arm, "disks")
 	if n, err := strconv.Atoi(text); err == nil && n > 0 {
 		return float64(n)
@@ -32,8 +37,8 @@ func (c *Case) queueSeen(arm int) (queue float64, atDevice, ok bool) {
 	return x * r, false, hasRate && hasMean
 }
 
-// generatorShare is the share of its CPUs that the load generator used, over all
-// trials of the arm.
+// generatorShare is the share of the CPUs that it may use which the load generator
+// did use, over all trials of the arm.
 func (c *Case) generatorShare(arm int) (float64, bool) {
 	return c.overAll(arm, generatorShareOf)
 }

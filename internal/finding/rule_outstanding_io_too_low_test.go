@@ -43,6 +43,10 @@ func TestOutstandingIOTooLow(t *testing.T) {
 	if *e.Change != (Change{Factor: "storage.depth", From: "2", To: "4"}) {
 		t.Errorf("with many threads: %+v", e.Change)
 	}
+	e = fires(t, deep(map[string]string{"threads": "1", "targets": `["/dev/a","/dev/b"]`}), rule, rule+"_targets")
+	if e.Evidence[0].Value != 16 {
+		t.Errorf("over two targets: %+v", e.Evidence)
+	}
 	e = fires(t, deep(map[string]string{"threads": "32", "depth": "1", "engine": "psync"}), rule, rule+"_synchronous")
 	if *e.Change != (Change{Factor: "storage.threads", From: "32", To: "64"}) {
 		t.Errorf("with a synchronous engine: %+v", e.Change)
@@ -54,7 +58,7 @@ func TestOutstandingIOTooLowLookAlikes(t *testing.T) {
 	one := world{blocks: 3, arms: []float64{1}, cv: .01}
 	for name, change := range map[string]func(*world){
 		"the generator has no CPU left": func(w *world) {
-			w.values = counting(map[string]float64{"generator.cpu": .95, "generator.cpus": 1})
+			w.values = counting(map[string]float64{"generator.cpu": .95})
 		},
 		"operations are offered at a rate": func(w *world) {
 			w.demand = func(int) load.Demand {
