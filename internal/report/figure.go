@@ -1,0 +1,177 @@
+package report
+
+import (
+	"encoding/csv"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Figure is one picture of a report, or a table that needs no picture.
+type Figure struct {
+	Name  string // part of file names and of addresses inside the page
+	Doc   string // what to see in it, as a sentence
+	Place string // section of the page: one of the places below
+	// Table makes the data; it answers false where the input has none for it.
+	Table func(s *sources) (Table, bool)
+	// Draw draws the table, and nothing else, that many pixels wide. Nil for a
+	// figure that is a table only.
+	Draw func(t Table, width float64) SVG
+}
+
+// The sections that figures stand in.
+const (
+	inVerdict   = "verdict"
+	inTuning    = "tuning"
+	inFigures   = "figures"
+	inPublished = "published"
+	inNoise     = "noise"
+	inLedger    = "certificate"
+)
+
+// figures lists every figure in the order of the page.
+func figures() []Figure {
+	return []Figure{
+		forest(), tuningFigure(),
+		bars(), loadLatency(), percentiles(), timeSeries(), runs(), counters(), metricsTable(),
+		published(), trials(), noise(),
+	}
+}
+
+// SVG is a drawing, as an element to stand in HTML.
+type SVG string
+
+// Table is the data of a figure.
+type Table struct {
+	Name    string // of the figure
+	Title   string // what is shown, as a heading
+	Summary string // what is to be seen, for those who do not see it
+	Note    string // what was left out, and why; empty where nothing was
+	Columns []Column
+	Rows    [][]Cell
+}
+
+// Column is one column of a table. Its values are in base units.
+type Column struct {
+	Name string
+	Unit string // empty for text; "row" where each row names its own in column "unit"
+	// Around names the columns that hold the ends of the interval around a value
+	// of this column; its width decides the digits.
+	Around [2]string
+}
+
+// Cell is a text or a number; the zero Cell is neither.
+type Cell struct {
+	Text    string
+	Value   float64
+	Numeric bool
+}
+
+func text(s string) Cell { return Cell{Text: s} }
+
+// num is a number; what is not finite is no number.
+func num(v float64) Cell {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Cell{}
+	}
+	return Cell{Value: v, Numeric: true}
+}
+
+func whole(n int) Cell { return num(float64(n)) }
+
+// column finds a column by name; -1 where there is none.
+func (t *Table) column(name string) int {
+	for i, c := range t.Columns {
+		if c.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// at is the cell of a row in a named column.
+func (t *Table) at(row int, column string) Cell {
+	i := t.column(column)
+	if i < 0 {
+		return Cell{}
+	}
+	return t.Rows[row][i]
+}
+
+// number is the value of a cell; NaN where it holds none.
+func (t *Table) number(row int, column string) float64 {
+	c := t.at(row, column)
+	if !c.Numeric {
+		return math.NaN()
+	}
+	return c.Value
+}
+
+// unit is the unit of a column.
+func (t *Table) unit(column string) string {
+	if i := t.column(column); i >= 0 {
+		return t.Columns[i].Unit
+	}
+	return ""
+}
+
+// CSV writes the table as comma-separated values. Its first line holds the names,
+// with the unit in brackets where there is one. Numbers have all their digits.
+func (t *Table) CSV() []byte {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	line := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		line[i] = c.Name
+		if c.Unit != "" && c.Unit != "1" && c.Unit != "row" {
+			line[i] += " [" + c.Unit + "]"
+		}
+	}
+	_ = w.Write(line) // writing to a strings.Builder does not fail
+	for _, row := range t.Rows {
+		for i, c := range row {
+			line[i] = c.Text
+			if c.Numeric {
+				line[i] = strconv.FormatFloat(c.Value, 'g', -1, 64)
+			}
+		}
+		_ = w.Write(line)
+	}
+	w.Flush()
+	return []byte(b.String())
+}
+
+// shown writes a cell for people.
+func (t *Table) shown(row, column int) string {
+	cell, c := t.Rows[row][column], t.Columns[column]
+	if !cell.Numeric {
+		return cell.Text
+	}
+	switch c.Unit {
+	case "ratio": // shown as a change, like every ratio of the report
+		return change(cell.Value)
+	case "row":
+		return quantity(cell.Value, max(0, (t.number(row, "high")-t.number(row, "low"))/2), t.at(row, "unit").Text)
+	case "":
+		return thousands(strconv.FormatFloat(cell.Value, 'f', -1, 64))
+	}
+	if c.Around[0] == "" {
+		return quantity(cell.Value, 0, c.Unit)
+	}
+	low, high := t.number(row, c.Around[0]), t.number(row, c.Around[1])
+	half := (high - low) / 2
+	if !(half > 0) {
+		half = 0
+	}
+	return quantity(cell.Value, half, c.Unit)
+}
+
+// desc is the text for those who do not see the drawing.
+func (t *Table) desc() string {
+	parts := []string{t.Summary}
+	if t.Note != "" {
+		parts = append(parts, t.Note)
+	}
+	parts = append(parts, "The table below holds the same data.")
+	return strings.TrimSpace(strings.Join(parts, " "))
+}

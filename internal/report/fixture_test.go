@@ -1,0 +1,263 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
+)
+
+// fixture is a study of storage whose truth is known.
+type fixture struct {
+	name     string
+	question string
+	levels   []string
+	gain     []float64 // iops of each level against the first
+	slower   []float64 // p99 of each level against the first
+	noise    float64   // of one trial, as a share
+	blocks   int
+	void     int // number of a trial that dies; 0 for none
+	limit    float64
+	change   *float64 // published
+}
+
+func factor(levels []string) []study.Factor {
+	if len(levels) < 2 {
+		return nil
+	}
+	return []study.Factor{{Name: "storage.threads", Levels: levels, Parameter: "threads"}}
+}
+
+func (f fixture) study() *study.Study {
+	s := &study.Study{
+		Name: f.name, Question: f.question, Platform: study.Use{Kind: "local"},
+		Workload: study.Use{Kind: "storage", Settings: map[string]string{"disks": "2", "size": "512MiB", "block": "4KiB", "read": "0%", "random": "100%"}},
+		Factors:  factor(f.levels),
+		Measure: study.Measure{
+			Settle: time.Second, Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: time.Minute, Interval: 250 * time.Millisecond,
+			Looks: []int{6, 9, 13, 18, 24}, Retries: 3,
+		},
+		Headline: []string{"iops", "write.p99"}, Margin: 0.02,
+		Goal: &study.Goal{Metric: "iops", Direction: measure.HigherIsBetter},
+	}
+	if f.limit > 0 {
+		s.Limits = []study.Limit{{Metric: "write.p99", Max: &f.limit}}
+	}
+	if f.change != nil {
+		s.Published = []study.Figure{{Metric: "iops", Change: f.change, Note: "hci-diagnostics, 2019: a second outstanding I/O a disk"}}
+	}
+	return s
+}
+
+const fixtureSeed = 4711
+
+func (f fixture) source(trial int) *rand.Rand {
+	return rand.New(rand.NewPCG(fixtureSeed, uint64(trial)))
+}
+
+// course is the intervals of a trial: a dip at first, then steady.
+func (f fixture) course(arm, trial int) []measure.Interval {
+	r := f.source(trial)
+	level := 20600 * f.gain[arm] * math.Exp(f.noise*r.NormFloat64())
+	rec := measure.NewRecorder(nil)
+	for i := range 52 {
+		from := time.Duration(i) * 250 * time.Millisecond
+		rate := level * (1 - 0.35*math.Exp(-float64(i)/3.5)) * (1 + 0.025*r.NormFloat64())
+		n := int64(rate / 4)
+		rec.Interval(measure.Interval{From: from, To: from + 250*time.Millisecond, Samples: []measure.Sample{
+			{Class: "write", Operations: n, Bytes: 4096 * n, Total: time.Duration(float64(n) * 2 / rate * 1e9)},
+		}})
+	}
+	return rec.Intervals()
+}
+
+func (f fixture) histogram(arm, trial int) *measure.Histogram {
+	r := f.source(trial + 1000)
+	h := measure.NewHistogram()
+	center := 95e3 * f.slower[arm] * math.Exp(f.noise*r.NormFloat64())
+	for range 30_000 {
+		v := center * math.Exp(0.25*r.NormFloat64())
+		if r.IntN(300) == 0 {
+			v *= 6 + 3*r.Float64()
+		}
+		h.Record(time.Duration(v), 1)
+	}
+	return h
+}
+
+var fixtureMetrics = measure.OperationMetrics("iops", "read", "write")
+
+var fixtureCounters = []measure.Metric{
+	{Name: "disk.queue", Unit: "1", Doc: "mean length of the device's queue"},
+	{Name: "disk.busy", Unit: "share", Doc: "part of the time in which the device works"},
+	{Name: "cpu.interrupts", Unit: "1/s"}, {Name: "cpu.context_switches", Unit: "1/s"}, {Name: "pressure.io", Unit: "share"},
+}
+
+func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
+	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(t.Number) * 15 * time.Second)
+	r := measure.Record{
+		Trial: t.Number, Phase: t.Phase, Block: t.Block, Slot: t.Slot, Arm: t.Arm, Levels: levels, Observed: levels, Start: start, End: start.Add(14 * time.Second),
+		Checks: []measure.Check{
+			{Name: "read back", State: measure.Pass, Detail: "every level"}, {Name: "drift", State: measure.Pass, Detail: "0.3 % of 2 % allowed"},
+			{Name: "little's law", State: measure.Pass, Detail: "0.4 % off, 2 % allowed"}, {Name: "clock", State: measure.Unknown, Detail: "one machine: nothing to compare with"},
+		},
+	}
+	if t.Number == f.void {
+		r.Void = "fio died: exit status 1"
+		r.Stderr = "fio: pid=4242, err=28/file:filesetup.c:240, func=write, error=No space left on device\nfio: <b>not markup</b>"
+		r.Checks = append(r.Checks, measure.Check{Name: "load ended well", State: measure.Fail, Detail: "exit status 1"})
+		return r
+	}
+	r.Window = measure.Window{Cut: 3, End: 13, Steady: measure.Steady, Drift: 0.002}
+	g := f.source(t.Number)
+	rate := 20600 * f.gain[t.Arm] * math.Exp(f.noise*g.NormFloat64())
+	p99 := 171e-6 * f.slower[t.Arm] * math.Exp(2*f.noise*g.NormFloat64())
+	depth := 2.
+	if n, ok := levelNumber(levels["storage.threads"]); ok {
+		depth = 2 * n
+	}
+	r.Values = map[string]float64{}
+	for _, class := range []string{"", "write."} {
+		for name, v := range map[string]float64{
+			"iops": rate, "throughput": 4096 * rate, "mean": depth / rate, "p50": 0.56 * p99, "p90": 0.74 * p99, "p95": .82 * p99, "p99": p99, "p99.9": 3.9 * p99, "max": 9 * p99, "errors": 0,
+		} {
+			r.Values[class+name] = v
+		}
+	}
+	r.Counts = map[string]int64{"operations": int64(10 * rate), "write.operations": int64(10 * rate), "errors": 0}
+	r.Counters = map[string]float64{
+		"disk.queue": 0.93 * depth * math.Exp(f.noise*g.NormFloat64()), "disk.busy": min(1, 0.71*f.gain[t.Arm]) * math.Exp(f.noise*g.NormFloat64()/3),
+		"cpu.interrupts": 1.1 * rate * math.Exp(f.noise*g.NormFloat64()), "cpu.context_switches": 2.2 * rate * math.Exp(f.noise*g.NormFloat64()),
+		"pressure.io": 0.4 * math.Exp(f.noise*g.NormFloat64()),
+	}
+	return r
+}
+
+// input runs the study as the plan says and judges it.
+func (f fixture) input(t testing.TB) Input {
+	t.Helper()
+	s := f.study()
+	if f.blocks > 0 {
+		s.Measure.Blocks = f.blocks
+	}
+	p, err := plan.New(s, fixtureSeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []measure.Record
+	course := p.Begin()
+	arms := map[int]int{}
+	for {
+		trial, more := course.Next()
+		if !more {
+			break
+		}
+		r := f.record(trial, p.Arms[trial.Arm].Levels)
+		arms[r.Trial] = r.Arm
+		records = append(records, r)
+		course.Done(r)
+	}
+	c := finding.Case{Plan: p, Study: s, Metrics: fixtureMetrics, Rate: "iops", Sources: fixtureCounters, Records: records}
+	return Input{
+		Findings: finding.Judge(c), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: fixtureMetrics, Counters: fixtureCounters,
+		Series: func(trial int) ([]measure.Interval, error) {
+			if trial == f.void {
+				return f.course(arms[trial], trial)[:9], nil
+			}
+			return f.course(arms[trial], trial), nil
+		},
+		Histogram: func(trial int, class string) (*measure.Histogram, error) {
+			if trial == f.void {
+				return nil, errors.New("a void trial has no histogram")
+			}
+			return f.histogram(arms[trial], trial), nil
+		},
+		Testbed: []TestbedLine{
+			{Name: "machine.model", Value: "Example Systems R1"}, {Name: "machine.virtualisation", Value: "none"}, {Name: "system.distribution", Value: "Debian GNU/Linux 12"},
+			{Name: "cpu.model", Value: "Example CPU 9000 @ 2.40GHz"}, {Name: "cpu.cores", Value: "16"}, {Name: "cpu.frequency.governor", Value: "not readable: no /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
+			{Name: "memory.size", Value: "64 GiB"}, {Name: "storage.device", Value: "nvme0n1 (Example NVMe 1TB)"},
+		},
+		Version: "1.0.0", Command: fmt.Sprintf("plimsoll run study.yaml --seed %d", fixtureSeed),
+	}
+}
+
+const studyText = `study: queue-depth
+question: Does a second outstanding I/O per disk raise random-write IOPS?
+platform: local
+workload:
+  storage: {disks: 2, size: 512MiB, block: 4KiB, read: 0%, random: 100%, threads: 1}
+factors:
+  storage.threads: [1, 2] # <- the question
+headline: [iops, write.p99]
+margin: 2%
+`
+
+func share(v float64) *float64 { return &v }
+
+// fixtures are the studies that the tests render, by name.
+func fixtures() map[string]fixture {
+	return map[string]fixture{
+		"decided": {
+			name: "queue-depth", question: "Does a second outstanding I/O per disk raise random-write IOPS?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.27}, slower: []float64{1, 1.31}, noise: 0.009, change: share(0.31), limit: 200e-6,
+		},
+		"undecided": {
+			name: "read-ahead", question: "Does a second outstanding I/O per disk raise random-write IOPS?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.012}, slower: []float64{1, 1.01}, noise: 0.04,
+		},
+		"void": {
+			name: "full-disk", question: "What happens when a trial dies?",
+			levels: []string{"1", "2"}, gain: []float64{1, 0.93}, slower: []float64{1, 1}, noise: 0.01, void: 5,
+		},
+		"sweep": {
+			name: "depth-sweep", question: "How many outstanding I/Os does this device want?",
+			levels: []string{"1", "2", "4", "8", "16"}, gain: []float64{1, 1.7, 2.6, 3.1, 3.2}, slower: []float64{1, 1.1, 1.4, 2.3, 4.6}, noise: 0.012, blocks: 6, limit: 500e-6,
+		},
+		"aa": {
+			name: "same-arm-twice", question: "What does this testbed call different when nothing changed?",
+			levels: []string{"1", "1.0"}, gain: []float64{1, 1}, slower: []float64{1, 1}, noise: 0.006,
+		},
+		"single": {
+			name: "one-arm", question: "What does this device carry?", levels: nil, gain: []float64{1}, slower: []float64{1}, noise: 0.01,
+		},
+	}
+}
+
+// rendered is the input of a fixture; the decided one comes with its story.
+func rendered(t testing.TB, name string) Input {
+	t.Helper()
+	in := fixtures()[name].input(t)
+	if name == "decided" {
+		tell(in.Findings)
+	}
+	return in
+}
+
+// tell adds the story of a closed loop that ended in the study.
+func tell(f *finding.Findings) {
+	v := f.Headlines[0]
+	change := finding.Change{Factor: "storage.threads", From: "1", To: "2"}
+	f.Attach(&finding.Tuning{
+		Goal: "most iops", End: "No rule asks for another change", Final: map[string]string{"storage.threads": "2"},
+		Rounds: []finding.Round{
+			{
+				Measured: "measured-1", MeasuredSeed: 4710, Verified: "verified-1", Seed: fixtureSeed, Outcome: finding.Kept, Reason: "fresh blocks show that it helps",
+				Recommendation: &finding.Recommendation{
+					Rule: "outstanding_io_too_low", Change: change, Predicted: &finding.Gain{Low: .19, High: .45, Basis: "latency against depth"},
+					Sentence: "Change storage.threads from 1 to 2; expected before it is tried: between +19.0 % and +45.0 %. Only fresh blocks can confirm it.",
+					Numbers:  []finding.Number{{ID: "gain:outstanding_io_too_low@0/low", Text: "+19.0 %"}, {ID: "gain:outstanding_io_too_low@0/high", Text: "+45.0 %"}},
+				},
+				Verification: &v, Bound: v.Low - 1 + 0.001, BoundLevel: 0.95, BoundP: 1e-6,
+			},
+			{Measured: "verified-1", MeasuredSeed: fixtureSeed, Outcome: finding.NoRuleFired},
+		},
+	}, nil)
+	f.Recommendation = nil
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the report for a pull request: the verdict, the table of the
+// headlines, what was changed, the certificate and how to run it again.
+func Markdown(w io.Writer, in Input) error {
+	s := arrange(in)
+	f := s.Findings
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s: %s\n\n", escapeMarkdown(f.Study), strings.ToLower(s.badge().Word))
+	if f.Question != "" {
+		fmt.Fprintf(&b, "> %s\n\n", escapeMarkdown(f.Question))
+	}
+	fmt.Fprintf(&b, "**%s**\n", escapeMarkdown(s.leadPhrase().plain()))
+	s.markdownTable(&b)
+	for _, l := range s.limits() {
+		fmt.Fprintf(&b, "\n- limit %s: %s (%s, %s)", escapeMarkdown(l.Limit), l.State, l.Value, escapeMarkdown(l.Arm))
+	}
+	if len(f.Limits) > 0 {
+		b.WriteByte('\n')
+	}
+	if t := f.Tuning; t != nil {
+		fmt.Fprintf(&b, "\nWhat was tried, for %s:\n\n", escapeMarkdown(t.Goal))
+		for i := range t.Rounds {
+			fmt.Fprintf(&b, "%d. %s\n", i+1, escapeMarkdown(s.roundText(i)))
+		}
+	}
+	for i := range f.Explanations {
+		e := &f.Explanations[i]
+		fmt.Fprintf(&b, "\nWhy (%s): %s\n", e.Grade, escapeMarkdown(s.said(e.Sentence, e.Numbers).plain()))
+	}
+	if r := f.Recommendation; r != nil {
+		fmt.Fprintf(&b, "\nRecommendation: %s\n", escapeMarkdown(s.said(r.Sentence, r.Numbers).plain()))
+	}
+	s.markdownCertificate(&b)
+	if in.Command != "" {
+		fmt.Fprintf(&b, "\nReproduce: `%s`", strings.ReplaceAll(in.Command, "`", "'"))
+		if in.Version != "" {
+			fmt.Fprintf(&b, " (plimsoll %s)", in.Version)
+		}
+		b.WriteByte('\n')
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+func (s *sources) markdownTable(b *strings.Builder) {
+	if len(s.Findings.Headlines) == 0 {
+		b.WriteString("\n| metric | arm | mean | interval | trials |\n|---|---|--:|---|--:|\n")
+		for _, name := range s.headlines() {
+			for arm := range s.arms() {
+				if sum := s.sums[place{name, arm}]; sum != nil {
+					mean, low, high := interval(sum.Mean, sum.Low, sum.High, sum.Metric.Unit)
+					fmt.Fprintf(b, "| %s | %s | %s | %s to %s | %d |\n", cell(name), cell(s.brief(arm)), mean, low, high, sum.Trials)
+				}
+			}
+		}
+		return
+	}
+	b.WriteString("\n| metric | arm | change | interval | verdict | blocks |\n|---|---|--:|---|---|--:|\n")
+	for i := range s.Findings.Headlines {
+		c := &s.Findings.Headlines[i]
+		between := change(c.Low) + " to " + change(c.High)
+		if c.NoInterval {
+			between = "none"
+		}
+		verdict := string(c.Verdict)
+		if r := remark(c); r != "" {
+			verdict += " (" + r + ")"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), change(c.Ratio), between, verdict, c.Blocks)
+	}
+	fmt.Fprintf(b, "\nAgainst %s.\n", escapeMarkdown(s.brief(0)))
+}
+
+func (s *sources) markdownCertificate(b *strings.Builder) {
+	l := s.ledger()
+	fmt.Fprintf(b, "\n<details><summary>Certificate: %d passed, %d failed, %d unknown; %s, %d void</summary>\n\n", l.Passed, l.Failed, l.Unknown, plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void))
+	b.WriteString("| state | check | what was seen |\n|---|---|---|\n")
+	for _, c := range l.Checks {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", c.State, cell(c.Name), cell(c.Detail))
+	}
+	for _, v := range l.Voids {
+		fmt.Fprintf(b, "\nTrial %d (%s) is void: %s\n", v.Trial, escapeMarkdown(v.Arm), escapeMarkdown(v.Cause))
+	}
+	b.WriteString("\n</details>\n")
+}
+
+// roundText is a round of tuning in one line.
+func (s *sources) roundText(i int) string {
+	r := s.round(i)
+	var parts []string
+	if r.Factor != "" {
+		parts = append(parts, fmt.Sprintf("%s: %s %s → %s", r.Rule, r.Factor, r.From, r.To))
+	}
+	if r.Change != "" {
+		text := fmt.Sprintf("%s %s on %s", r.Metric, r.Change, r.Blocks)
+		if r.Between != "" {
+			text += " (" + r.Between + ")"
+		}
+		parts = append(parts, text)
+	}
+	text := strings.Join(append(parts, r.Outcome), "; ")
+	if r.Reason != "" {
+		text += ", " + r.Reason
+	}
+	return text
+}
+
+// escapeMarkdown keeps words from being read as marks or as HTML.
+func escapeMarkdown(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "\n", " ").Replace(s)
+}
+
+func cell(s string) string { return strings.ReplaceAll(escapeMarkdown(s), "|", `\|`) }

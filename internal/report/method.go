@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/study"
+)
+
+// method is how it was done, in words, from the plan.
+func (s *sources) method() []phrase {
+	return slices.DeleteFunc([]phrase{
+		s.order(), s.stopping(), s.trialMethod(), s.inference(), s.judgement(),
+	}, func(p phrase) bool { return p.plain() == "" })
+}
+
+func (s *sources) weak() bool {
+	for _, c := range s.Findings.Headlines {
+		if c.NotRandomised {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sources) order() phrase {
+	switch {
+	case s.weak():
+		return s.say("The sides were measured apart and not in random order, so that anything that changed between them looks like an effect. This is weaker than a study and never verified.")
+	case s.Plan == nil:
+		return nil
+	case s.arms() == 1:
+		return s.say("There is one arm, run in {study/trials} trials. Nothing is compared.")
+	case slices.ContainsFunc(s.Plan.Study.Factors, func(f study.Factor) bool { return f.Restart }):
+		return s.say("Each block runs all {study/arms} arms. A factor that needs a restart makes whole plots: they are in random order, and so are the arms inside each (split plot). Every order follows from seed {study/seed}. {study/trials} trials ran, {study/void} of them void; {study/blocks} blocks are complete.")
+	}
+	return s.say("Each block runs all {study/arms} arms once, in an order drawn from seed {study/seed}, so that drift of the testbed falls on all of them alike. {study/trials} trials ran, {study/void} of them void; {study/blocks} blocks are complete.")
+}
+
+func (s *sources) stopping() phrase {
+	switch {
+	case s.Plan == nil || s.arms() == 1 && len(s.Plan.Looks) == 0:
+		return nil
+	case s.Study != nil && s.Study.Measure.Precision > 0:
+		return s.say("A precision of {study/precision} was asked for: the spread of a pilot fixes the number of blocks before the rest is run, and the intervals use that spread alone (Stein’s two stages).")
+	case len(s.Plan.Looks) == 0:
+		return s.say("The number of blocks was fixed before the start: {study/planned}.")
+	}
+	var looks []string
+	for i := range s.Plan.Looks {
+		looks = append(looks, fmt.Sprintf("{study/look %d}", i+1))
+	}
+	last := len(looks) - 1
+	list := looks[0]
+	if last > 0 {
+		list = strings.Join(looks[:last], ", ") + " and " + looks[last]
+	}
+	return s.say("Looks were planned after " + list + " blocks; the study stops at the first that decides. Each look uses intervals of {study/level}, wide enough that all looks together call a difference falsely in at most {study/false alarms} of studies.")
+}
+
+func (s *sources) trialMethod() phrase {
+	if s.Study == nil {
+		return nil
+	}
+	warm := "warm-up is cut where MSER-5 puts it, and the rest must show no drift, or the load goes on up to {study/longest}; without a steady state a trial gives no number"
+	if s.Study.Measure.Warmup != study.AutoWarmup {
+		warm = "a fixed warm-up of {study/warmup} is discarded"
+	}
+	load := "The load is a closed loop: the next operation starts when one ends, so that latency is at the load each arm reaches."
+	if s.Study.Load.Rate > 0 {
+		load = "The load is open, at {study/rate}: latency counts from when an operation should have started."
+	}
+	return s.say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + load)
+}
+
+func (s *sources) inference() phrase {
+	if len(s.Findings.Headlines) == 0 {
+		return s.say("The trial is the unit of inference: a mean is of one value a trial, with its {study/summary level} t interval.")
+	}
+	if s.weak() {
+		return s.say("The trial is the unit of inference. Ratios are of geometric means, with Welch’s t interval.")
+	}
+	return s.say("The trial is the unit of inference, never the second or the request. Effects are means of the log-ratios within blocks, with a t interval and a sign-flip test beside it.")
+}
+
+func (s *sources) judgement() phrase {
+	if len(s.Findings.Headlines) == 0 {
+		return nil
+	}
+	return s.say("The margin, the smallest effect of interest, is {study/margin}: better or worse means that the whole interval lies beyond it, equivalent that it lies inside. Headlines are corrected together (Holm); everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
+}
+
+// line is a name with what it says.
+type line struct {
+	Name  string
+	Value string
+}
+
+// asked is what the study asks.
+func (s *sources) asked() []line {
+	st := s.Study
+	if st == nil {
+		return nil
+	}
+	lines := []line{{"Question", st.Question}, {"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
+	for _, f := range st.Factors {
+		name := "Factor " + f.FullName()
+		levels := strings.Join(f.Levels, ", ")
+		if len(f.Levels) > 1 {
+			levels = f.Levels[0] + " (baseline), " + strings.Join(f.Levels[1:], ", ")
+		}
+		lines = append(lines, line{name, levels})
+	}
+	load := "closed loop"
+	if st.Load.Rate > 0 {
+		load = quantity(st.Load.Rate, 0, "1/s") + ", open loop"
+	}
+	lines = append(lines, line{"Load", load})
+	var heads []string
+	for _, h := range st.Headline {
+		switch m := s.metrics[h]; m.Better {
+		case "higher":
+			heads = append(heads, h+" (more is better)")
+		case "lower":
+			heads = append(heads, h+" (less is better)")
+		default:
+			heads = append(heads, h)
+		}
+	}
+	lines = append(lines, line{"Headline", strings.Join(heads, ", ")}, line{"Margin", typeset(finding.Share(st.Margin))})
+	if g := st.Goal; g != nil {
+		lines = append(lines, line{"Goal", s.goal(g)})
+	}
+	for _, l := range st.Limits {
+		lines = append(lines, line{"Limit", s.limit(l)})
+	}
+	return lines
+}
+
+// use is a kind with its settings.
+func use(u study.Use) string {
+	var parts []string
+	for _, name := range sortedKeys(u.Settings) {
+		parts = append(parts, name+" "+u.Settings[name])
+	}
+	if parts == nil {
+		return u.Kind
+	}
+	return u.Kind + ": " + strings.Join(parts, ", ")
+}
+
+func (s *sources) goal(g *study.Goal) string {
+	word := map[bool]string{true: "most ", false: "least "}[g.Direction == "higher"]
+	text := word + g.Metric
+	for _, l := range g.Floor {
+		text += ", with " + s.limit(l)
+	}
+	return text
+}
+
+func (s *sources) limit(l study.Limit) string {
+	unit := s.metrics[l.Metric].Unit
+	switch {
+	case l.Min != nil && l.Max != nil:
+		return l.Metric + " from " + quantity(*l.Min, 0, unit) + " to " + quantity(*l.Max, 0, unit)
+	case l.Min != nil:
+		return l.Metric + " at least " + quantity(*l.Min, 0, unit)
+	case l.Max != nil:
+		return l.Metric + " at most " + quantity(*l.Max, 0, unit)
+	}
+	return l.Metric
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/plan"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+// The widths for which each figure is drawn. The page shows the one that fits.
+const (
+	wideFigure   = 760
+	narrowFigure = 344
+)
+
+// mostTableRows is how many rows of a table the page shows; the CSV has all.
+const mostTableRows = 300
+
+// HTML writes the report as one page that needs nothing else.
+func HTML(w io.Writer, in Input) error {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("read template of the report: %w", err)
+	}
+	p, err := newPage(arrange(in))
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, p); err != nil {
+		return fmt.Errorf("fill in the report: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// page is what the template shows.
+type page struct {
+	Style  template.CSS
+	Policy string
+
+	Name     string
+	Title    string
+	Badge    badge
+	Lead     template.HTML
+	Besides  []template.HTML // sentences of the other headlines
+	Limits   []limitLine
+	Figures  map[string][]picture
+	Asked    []line
+	Tuning   *story
+	Testbed  []testbedSection
+	Method   []template.HTML
+	Why      []reason
+	NotWhy   []string
+	Advice   *advice
+	Ledger   ledger
+	Noise    string
+	Claims   []claim
+	Faults   int // claims of ours or others that do not hold
+	Seed     string
+	Version  string
+	Command  string
+	Study    string
+	Data     template.URL
+	DataName string
+	DataSize string
+}
+
+// picture is a figure on the page.
+type picture struct {
+	Name         string
+	Title        string
+	Doc          string
+	Note         string
+	Wide, Narrow template.HTML
+	Table        template.HTML
+	Short        string // said where the table is cut
+	CSV          template.URL
+	File         string
+	Rows         string
+}
+
+func newPage(s *sources) (*page, error) {
+	f := s.Findings
+	sum := sha256.Sum256([]byte(pageStyle))
+	p := &page{
+		Style:   template.CSS(pageStyle),
+		Policy:  "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Name:    f.Study,
+		Title:   s.title(),
+		Badge:   s.badge(),
+		Lead:    s.lead(),
+		Besides: s.besides(),
+		Limits:  s.limits(),
+		Figures: map[string][]picture{},
+		Asked:   s.asked(),
+		Tuning:  s.story(),
+		Testbed: s.testbed(),
+		Why:     s.reasons(),
+		NotWhy:  f.NotJudged,
+		Advice:  s.advice(),
+		Ledger:  s.ledger(),
+		Noise:   s.noiseFloor(),
+		Seed:    fmt.Sprint(f.Seed),
+		Version: s.Version,
+		Command: s.Command,
+		Study:   strings.ToValidUTF8(string(s.StudyText), "�"),
+	}
+	for _, m := range s.method() {
+		p.Method = append(p.Method, m.html())
+	}
+	p.Claims, p.Faults = s.claims()
+	for _, fig := range figures() {
+		if pic, ok := s.picture(fig); ok {
+			p.Figures[fig.Place] = append(p.Figures[fig.Place], pic)
+		}
+	}
+	return p, p.embed(s)
+}
+
+// picture draws a figure.
+func (s *sources) picture(f Figure) (picture, bool) {
+	t, ok := f.Table(s)
+	if !ok {
+		return picture{}, false
+	}
+	csv := t.CSV()
+	pic := picture{
+		Name: t.Name, Title: t.Title, Doc: f.Doc, Note: t.Note, File: fileName(s.Findings.Study) + "-" + t.Name + ".csv",
+		Rows: plural(len(t.Rows), "row", "rows"), Table: t.html(mostTableRows),
+		CSV: template.URL("data:text/csv;charset=utf-8;base64," + base64.StdEncoding.EncodeToString(csv)),
+	}
+	if len(t.Rows) > mostTableRows {
+		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, count(len(t.Rows)))
+	}
+	if f.Draw != nil {
+		// The drawing escapes every text that it writes.
+		pic.Wide, pic.Narrow = template.HTML(f.Draw(t, wideFigure)), template.HTML(f.Draw(t, narrowFigure))
+	}
+	return pic, true
+}
+
+// html is the table as an element, up to so many rows.
+func (t *Table) html(most int) template.HTML {
+	var b strings.Builder
+	b.WriteString("<table><thead><tr>")
+	numeric := make([]bool, len(t.Columns))
+	for i, c := range t.Columns {
+		for _, row := range t.Rows {
+			numeric[i] = numeric[i] || row[i].Numeric
+		}
+		fmt.Fprintf(&b, `<th scope="col"%s>%s</th>`, class(numeric[i]), escape(c.Name))
+	}
+	b.WriteString("</tr></thead><tbody>\n")
+	for row := range min(len(t.Rows), most) {
+		b.WriteString("<tr>")
+		for i := range t.Columns {
+			fmt.Fprintf(&b, "<td%s>%s</td>", class(numeric[i]), escape(t.shown(row, i)))
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</tbody></table>")
+	return template.HTML(b.String()) // every cell is escaped above
+}
+
+func class(numeric bool) string {
+	if numeric {
+		return ` class="n"`
+	}
+	return ""
+}
+
+// fileName keeps what is safe in the name of a file.
+func fileName(s string) string {
+	out := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			return r
+		}
+		return '-'
+	}, s)
+	if strings.Trim(out, "-.") == "" {
+		return "study"
+	}
+	return out
+}
+
+// embed puts the findings into the page, packed.
+func (p *page) embed(s *sources) error {
+	data, err := json.Marshal(struct {
+		Findings *finding.Findings `json:"findings"`
+		Plan     *plan.Plan        `json:"plan,omitempty"`
+		Study    string            `json:"study,omitempty"`
+		Testbed  []TestbedLine     `json:"testbed,omitempty"`
+		Version  string            `json:"version,omitempty"`
+	}{s.Findings, s.Plan, p.Study, s.Testbed, s.Version})
+	if err != nil {
+		return fmt.Errorf("encode the data of the report: %w", err)
+	}
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return fmt.Errorf("pack the data of the report: %w", err)
+	}
+	if _, err := z.Write(data); err != nil {
+		return fmt.Errorf("pack the data of the report: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("pack the data of the report: %w", err)
+	}
+	p.Data = template.URL("data:application/gzip;base64," + base64.StdEncoding.EncodeToString(packed.Bytes()))
+	p.DataName = fileName(s.Findings.Study) + "-findings.json.gz"
+	p.DataSize = quantity(float64(packed.Len()), float64(packed.Len())/20, "B")
+	return nil
+}
+
+// testbedSection is the facts of one part of the testbed.
+type testbedSection struct {
+	Name  string
+	Lines []line
+}
+
+func (s *sources) testbed() []testbedSection {
+	var all []testbedSection
+	for _, t := range s.Testbed {
+		section, name := t.Section, t.Name
+		if first, rest, found := strings.Cut(t.Name, "."); section == "" && found {
+			section, name = first, rest
+		}
+		i := slices.IndexFunc(all, func(x testbedSection) bool { return x.Name == section })
+		if i < 0 {
+			i = len(all)
+			all = append(all, testbedSection{Name: section})
+		}
+		all[i].Lines = append(all[i].Lines, line{strings.ReplaceAll(name, "_", " "), t.Value})
+	}
+	return all
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/finding"
+)
+
+// step is a unit that values are shown in.
+type step struct {
+	size float64
+	name string
+}
+
+// steps holds what people read for each stored unit, largest first.
+var steps = map[string][]step{
+	"s":     {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}},
+	"B":     {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
+	"B/s":   {{1 << 40, "TiB/s"}, {1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}, {1, "B/s"}},
+	"1/s":   {{1, "/s"}},
+	"1":     {{1, ""}},
+	"share": {{0.01, "%"}},
+}
+
+// axisSteps add thousands for the marks of an axis, where room is short.
+var axisSteps = map[string][]step{
+	"1/s": {{1e9, "G/s"}, {1e6, "M/s"}, {1e3, "k/s"}, {1, "/s"}},
+	"1":   {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
+}
+
+// stepFor picks the unit for a value of that size.
+func stepFor(v float64, table []step, unit string) step {
+	if len(table) == 0 {
+		return step{1, unit}
+	}
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return table[0]
+	}
+	for _, s := range table {
+		if math.Abs(v) >= s.size*0.99995 {
+			return s
+		}
+	}
+	return table[len(table)-1]
+}
+
+// quantity writes a value with its unit. half is the half-width of its interval,
+// which decides the digits; without one (0) it has four.
+func quantity(v, half float64, unit string) string {
+	s := stepFor(v, steps[unit], unit)
+	return join(number(v/s.size, half/s.size), s.name)
+}
+
+// interval writes a value and the ends of its interval with the same digits; the
+// unit stands behind the value and the upper end.
+func interval(v, low, high float64, unit string) (value, from, to string) {
+	s := stepFor(v, steps[unit], unit)
+	half := (high - low) / 2
+	return join(number(v/s.size, half/s.size), s.name), number(low/s.size, half/s.size), join(number(high/s.size, half/s.size), s.name)
+}
+
+func join(number, unit string) string {
+	if unit == "" || strings.HasPrefix(unit, "/") {
+		return number + unit
+	}
+	return number + " " + unit
+}
+
+// number writes v with the digits that an interval of that half-width bears:
+// where the first three digits of the half-width are up to 354, to its second
+// digit, else to its first. Source: Particle Data Group, Review of Particle
+// Physics, introduction, section 5.3, "Rounding".
+func number(v, half float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	if math.IsInf(v, 0) {
+		return minus(strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "Inf", "∞", 1))
+	}
+	most := 5 // significant digits, however narrow the interval
+	decimals := 0
+	if half > 0 && !math.IsInf(half, 0) {
+		order := math.Floor(math.Log10(half))
+		decimals = -int(order)
+		if half/math.Pow(10, order) <= 3.545 {
+			decimals++
+		}
+	} else {
+		most, decimals = 4, 99
+	}
+	if v == 0 {
+		return "0"
+	}
+	places := most - 1 - int(math.Floor(math.Log10(math.Abs(v))*(1+1e-15)))
+	decimals = min(decimals, places)
+	bounded := half > 0
+	if decimals < 0 {
+		unit := math.Pow(10, float64(-decimals))
+		v, decimals = math.Round(v/unit)*unit, 0
+	}
+	text := strconv.FormatFloat(v, 'f', min(decimals, 12), 64)
+	if !bounded && strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return minus(thousands(text))
+}
+
+// thousands puts commas into the whole part of a decimal number.
+func thousands(text string) string {
+	sign := ""
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+		sign, text = text[:1], text[1:]
+	}
+	whole, fraction, found := strings.Cut(text, ".")
+	var b strings.Builder
+	for i, r := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	if found {
+		b.WriteString("." + fraction)
+	}
+	return sign + b.String()
+}
+
+// minus puts the real minus sign in front of a negative number.
+func minus(text string) string {
+	if rest, found := strings.CutPrefix(text, "-"); found {
+		return "−" + rest
+	}
+	return text
+}
+
+// change writes a ratio as a change in percent, in the form that the sentences of
+// the findings use.
+func change(ratio float64) string {
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+		return number(ratio, 0)
+	}
+	return typeset(finding.Percent(ratio - 1))
+}
+
+// typeset sets a number that the findings wrote in ASCII.
+func typeset(text string) string {
+	if strings.HasSuffix(text, " us") {
+		text = strings.TrimSuffix(text, "us") + "µs"
+	}
+	return minus(text)
+}
+
+// count writes a whole number.
+func count(n int) string { return thousands(strconv.Itoa(n)) }
+
+// plural writes a whole number with its noun.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}

@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// canvas is a drawing under way. Its coordinates are pixels of the page.
+//
+// Marks of data say which row of the table they stand for, and the group around
+// them says which columns and axes, so that a test can read the data back from
+// the drawing.
+type canvas struct {
+	b             strings.Builder
+	table         *Table
+	id            string
+	width, height float64
+}
+
+// newCanvas starts the drawing of a table.
+func newCanvas(t *Table, width, height float64) *canvas {
+	return &canvas{table: t, id: t.Name + "-" + px(width), width: width, height: height}
+}
+
+// svg ends the drawing.
+func (c *canvas) svg() SVG {
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d">`,
+		px(c.width), px(c.height), px(c.width), px(c.height), c.id, c.id)
+	fmt.Fprintf(&b, "\n<title id=\"%s-t\">%s</title><desc id=\"%s-d\">%s</desc>\n", c.id, escape(c.table.Title), c.id, escape(c.table.desc()))
+	b.WriteString(c.b.String())
+	b.WriteString("</svg>")
+	return SVG(b.String())
+}
+
+func escape(s string) string { return html.EscapeString(s) }
+
+// px writes a coordinate, to a tenth of a pixel.
+func px(v float64) string {
+	text := strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}
+
+// write adds elements; the format's verbs are for texts that need no escape.
+func (c *canvas) write(format string, args ...any) { fmt.Fprintf(&c.b, format+"\n", args...) }
+
+// text writes a text. The class sets how it looks: see page.css.
+func (c *canvas) text(x, y float64, class, s string) {
+	c.write(`<text x="%s" y="%s" class="%s">%s</text>`, px(x), px(y), class, escape(s))
+}
+
+func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
+	c.write(`<path class="%s" d="M%s %sL%s %s"/>`, class, px(x1), px(y1), px(x2), px(y2))
+}
+
+func (c *canvas) rect(x, y, w, h float64, class string) {
+	c.write(`<rect class="%s" x="%s" y="%s" width="%s" height="%s"/>`, class, px(x), px(y), px(max(w, 0)), px(max(h, 0)))
+}
+
+// hatch is the pattern for what failed, named by the figure.
+func (c *canvas) hatch() {
+	c.write(`<pattern id="%s-h" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M0 0V6"/></pattern>`, c.id)
+}
+
+func (c *canvas) hatched(x, y, w, h float64) {
+	c.write(`<rect class="failed" fill="url(#%s-h)" x="%s" y="%s" width="%s" height="%s"/>`, c.id, px(x), px(y), px(w), px(h))
+}
+
+// group opens a group of marks: of two columns, on two axes.
+func (c *canvas) group(x, y *axis) {
+	c.write(`<g data-x="%s" data-y="%s" data-xaxis="%s" data-yaxis="%s">`, escape(x.column), escape(y.column), x.id, y.id)
+}
+
+func (c *canvas) end() { c.write("</g>") }
+
+// shapes are the marks of arms, about 4 px around the origin, by arm.
+var shapes = []string{
+	"M-3.7 0a3.7 3.7 0 1 0 7.4 0a3.7 3.7 0 1 0-7.4 0z", // circle
+	"M0-4.6L4.3 3.2H-4.3z",                             // triangle
+	"M-3.4-3.4H3.4V3.4H-3.4z",                          // square
+	"M0-4.9L4.9 0L0 4.9L-4.9 0z",                       // diamond
+	"M0 4.6L4.3-3.2H-4.3z",                             // triangle, pointing down
+}
+
+// smallDot is a mark for single runs among means.
+const smallDot = "M-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0z"
+
+const hues = 4
+
+// hue is the class that colours an arm.
+func hue(arm int) string { return "a" + strconv.Itoa(arm%hues) }
+
+// shape is the mark of an arm. Colours and shapes repeat at different lengths, so
+// that twenty arms look different.
+func shape(arm int) string { return shapes[arm%len(shapes)] }
+
+// mark draws the mark of a row.
+func (c *canvas) mark(row int, x, y float64, look [2]string) {
+	scale := ""
+	if strings.HasPrefix(look[0], "big ") {
+		scale = "scale(1.35)"
+	}
+	c.write(`<path class="m %s" data-row="%d" transform="translate(%s %s)%s" d="%s"/>`, look[0], row, px(x), px(y), scale, look[1])
+}
+
+// across draws the interval of a row along x, with its two columns.
+func (c *canvas) across(row int, p span, y float64, class string) {
+	c.write(`<path class="iv %s" data-row="%d" data-low="%s" data-high="%s" d="M%s %sH%s"/>`, class, row, p.low, p.high, px(p.from), px(y), px(p.to))
+}
+
+// upright draws the interval of a row along y.
+func (c *canvas) upright(row int, x float64, p span, class string) {
+	c.write(`<path class="iv %s" data-row="%d" data-low="%s" data-high="%s" d="M%s %sV%s"/>`, class, row, p.low, p.high, px(x), px(p.from), px(p.to))
+}
+
+// span is an interval in pixels, with the columns that hold its ends.
+type span struct {
+	low, high string
+	from, to  float64
+}
+
+// curve draws a line through the rows first to last.
+func (c *canvas) curve(first int, xs, ys []float64, class string) {
+	var b strings.Builder
+	for i := range xs {
+		b.WriteByte("ML"[min(i, 1)])
+		b.WriteString(px(xs[i]) + " " + px(ys[i]))
+	}
+	c.write(`<path class="l %s" data-rows="%d %d" d="%s"/>`, class, first, first+len(xs)-1, b.String())
+}
+
+// wide estimates how many pixels a text takes at a font size.
+func wide(s string, size float64) float64 { return float64(len([]rune(s))) * size * 0.56 }
+
+// fit shortens a text to a width in pixels.
+func fit(s string, size, width float64) string {
+	runes := []rune(s)
+	most := int(width / (size * 0.56))
+	if len(runes) <= most || most < 2 {
+		return s
+	}
+	return strings.TrimRight(string(runes[:most-1]), " ,=") + "…"
+}

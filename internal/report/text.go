@@ -1,0 +1,287 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"plimsoll/internal/finding"
+)
+
+const (
+	usualWidth = 80
+	stripWidth = 25 // characters of the interval that is drawn, where there is room
+)
+
+// Text writes what a terminal shows at the end of a run: the verdict, a line for
+// each headline, what was changed, why, and what the certificate says. It keeps to
+// Input.Width columns where names allow it.
+func Text(w io.Writer, in Input) error {
+	s := arrange(in)
+	width := in.Width
+	if width <= 0 {
+		width = usualWidth
+	}
+	t := &terminal{width: min(max(width, 40), 120), colour: in.Colour}
+	t.head(s)
+	t.headlines(s)
+	t.limits(s)
+	t.story(s)
+	t.reasons(s)
+	t.certificate(s)
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// terminal is text under way.
+type terminal struct {
+	b      strings.Builder
+	width  int
+	colour bool
+}
+
+// paint colours a text that says a decided verdict.
+func (t *terminal) paint(class, s string) string {
+	code := map[string]string{"better": "32", "worse": "31", "equivalent": "34", "strong": "1", "faint": "2"}[class]
+	if !t.colour || code == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// wrap writes words in lines of the terminal's width, after an indent.
+func (t *terminal) wrap(first, rest, s string) {
+	line, start := first, true
+	for _, word := range strings.Fields(s) {
+		if !start && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > t.width {
+			t.b.WriteString(line + "\n")
+			line, start = rest, true
+		}
+		if !start {
+			line += " "
+		}
+		line += word
+		start = false
+	}
+	t.b.WriteString(line + "\n")
+}
+
+// mark is a verdict in one character.
+func mark(v finding.Verdict) string {
+	switch v {
+	case finding.Better:
+		return "●"
+	case finding.Worse:
+		return "■"
+	case finding.Equivalent:
+		return "◆"
+	case finding.Different:
+		return "◐"
+	}
+	return "○"
+}
+
+func (t *terminal) head(s *sources) {
+	f := s.Findings
+	title := f.Study
+	if f.Question != "" {
+		title += ": " + f.Question
+	}
+	t.wrap("", "", title)
+	t.b.WriteByte('\n')
+	sign := "○"
+	if c := s.first(); c != nil {
+		sign = mark(c.Verdict)
+	}
+	before := t.b.Len()
+	t.wrap(sign+" ", "  ", s.leadPhrase().plain())
+	if t.colour {
+		text := t.b.String()
+		t.b.Reset()
+		t.b.WriteString(text[:before] + t.paint(s.badge().Class, sign) + text[before+len(sign):])
+	}
+}
+
+// row is a line of the table of headlines.
+type textRow struct {
+	cells [5]string
+	class string
+	strip string
+}
+
+func (t *terminal) headlines(s *sources) {
+	var rows []textRow
+	shown := min(len(s.Findings.Headlines), mostRows)
+	low, high := s.textRange(shown)
+	for i := range shown {
+		c := &s.Findings.Headlines[i]
+		between := change(c.Low) + " to " + change(c.High)
+		if c.NoInterval {
+			between = "no interval"
+		}
+		rows = append(rows, textRow{
+			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.brief(c.Arm), change(c.Ratio), between, string(c.Verdict)},
+			class: verdictLook(string(c.Verdict))[0], strip: strip(c, s.Findings.Margin, low, high),
+		})
+	}
+	if len(rows) == 0 {
+		for _, name := range s.headlines() {
+			for arm := range min(s.arms(), mostRows) {
+				if sum := s.sums[place{name, arm}]; sum != nil {
+					mean, from, to := interval(sum.Mean, sum.Low, sum.High, sum.Metric.Unit)
+					rows = append(rows, textRow{cells: [5]string{"  " + name, s.brief(arm), mean, from + " to " + to, plural(sum.Trials, "trial", "trials")}})
+				}
+			}
+		}
+	}
+	t.table(rows)
+	if more := len(s.Findings.Headlines) - shown; more > 0 {
+		fmt.Fprintf(&t.b, "  and %s more\n", count(more))
+	}
+}
+
+// table aligns rows: numbers to the right, the rest to the left.
+func (t *terminal) table(rows []textRow) {
+	if len(rows) == 0 {
+		return
+	}
+	t.b.WriteByte('\n')
+	var widths [5]int
+	for _, r := range rows {
+		for i, c := range r.cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	total := 8
+	for _, w := range widths {
+		total += w
+	}
+	drawn := total+2+stripWidth <= t.width
+	for _, r := range rows {
+		line := ""
+		for i, c := range r.cells {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			if i == 2 {
+				c = pad + c
+			} else {
+				c += pad
+			}
+			if i == 2 || i == 4 {
+				c = t.paint(r.class, c)
+			}
+			if i > 0 {
+				line += "  "
+			}
+			line += c
+		}
+		if drawn && r.strip != "" {
+			line += "  " + r.strip
+		}
+		t.b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// textRange is the range of all drawn intervals, on the scale of logarithms.
+func (s *sources) textRange(shown int) (low, high float64) {
+	margin := math.Log1p(s.Findings.Margin)
+	low, high = -1.5*margin, 1.5*margin
+	for _, c := range s.Findings.Headlines[:shown] {
+		for _, v := range []float64{c.Low, c.High, c.Ratio} {
+			if v > 0 && !math.IsInf(v, 0) {
+				low, high = min(low, math.Log(v)), max(high, math.Log(v))
+			}
+		}
+	}
+	return max(low, -3), min(high, 3)
+}
+
+// strip draws an interval in characters: the margin dotted, 0 as a bar.
+func strip(c *finding.Comparison, margin, low, high float64) string {
+	if high <= low || !(c.Ratio > 0) {
+		return ""
+	}
+	at := func(v float64) int {
+		p := int(math.Round((v - low) / (high - low) * (stripWidth - 1)))
+		return min(max(p, 0), stripWidth-1)
+	}
+	line := []rune(strings.Repeat(" ", stripWidth))
+	for i := at(-math.Log1p(margin)); i <= at(math.Log1p(margin)); i++ {
+		line[i] = '·'
+	}
+	line[at(0)] = '│'
+	if !c.NoInterval && c.Low > 0 && !math.IsInf(c.High, 0) {
+		for i := at(math.Log(c.Low)); i <= at(math.Log(c.High)); i++ {
+			line[i] = '─'
+		}
+	}
+	line[at(math.Log(c.Ratio))] = []rune(mark(c.Verdict))[0]
+	return string(line)
+}
+
+func (t *terminal) limits(s *sources) {
+	if len(s.Findings.Limits) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for _, l := range s.limits() {
+		t.wrap("  ", "    ", fmt.Sprintf("limit %s: %s, %s with %s", l.State, l.Limit, l.Value, l.Arm))
+	}
+}
+
+func (t *terminal) story(s *sources) {
+	if s.Findings.Tuning == nil || len(s.Findings.Tuning.Rounds) == 0 {
+		return
+	}
+	t.b.WriteString("\nWhat was tried, for " + s.Findings.Tuning.Goal + ":\n")
+	for i := range s.Findings.Tuning.Rounds {
+		t.wrap(fmt.Sprintf("  %d ", i+1), "    ", s.roundText(i))
+	}
+}
+
+func (t *terminal) reasons(s *sources) {
+	f := s.Findings
+	if len(f.Explanations) > 0 || f.Recommendation != nil {
+		t.b.WriteByte('\n')
+	}
+	for i := range f.Explanations {
+		e := &f.Explanations[i]
+		t.wrap("Why: ", "  ", s.said(e.Sentence, e.Numbers).plain())
+	}
+	if r := f.Recommendation; r != nil {
+		t.wrap("Next: ", "  ", s.said(r.Sentence, r.Numbers).plain())
+	}
+}
+
+func (t *terminal) certificate(s *sources) {
+	l := s.ledger()
+	var failed, unknown []string
+	for _, c := range l.Checks {
+		switch c.State {
+		case "fail":
+			failed = append(failed, c.Name)
+		case "unknown":
+			unknown = append(unknown, c.Name)
+		}
+	}
+	named := func(n int, what string, names []string) string {
+		text := fmt.Sprintf(", %d %s", n, what)
+		if len(names) > 0 {
+			text += " (" + strings.Join(names, ", ") + ")"
+		}
+		return text
+	}
+	text := fmt.Sprintf("%d passed", l.Passed) + named(l.Failed, "failed", failed) + named(l.Unknown, "unknown", unknown)
+	text += fmt.Sprintf(". %s, %d void, seed %d.", plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void), s.Findings.Seed)
+	t.b.WriteByte('\n')
+	t.wrap("Certificate: ", "  ", text)
+	for i, v := range l.Voids {
+		if i == 3 {
+			fmt.Fprintf(&t.b, "  and %s more void\n", count(len(s.Findings.Void)-3))
+			break
+		}
+		t.wrap("  ", "    ", fmt.Sprintf("trial %d is void: %s", v.Trial, v.Cause))
+	}
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+
+	"plimsoll/internal/finding"
+)
+
+// tuningFigure shows what a change was expected to bring beside what it brought on
+// fresh blocks, which alone is the claim.
+func tuningFigure() Figure {
+	return Figure{
+		Name:  "tuning",
+		Doc:   "The bar is what the rule expected before the change was tried. The mark with its interval is what fresh blocks with a new seed showed, which is the claim.",
+		Place: inTuning,
+		Table: tuningTable,
+		Draw:  drawTuning,
+	}
+}
+
+func tuningTable(s *sources) (Table, bool) {
+	t := Table{Name: "tuning", Title: "Expected, and seen on fresh blocks", Columns: []Column{
+		{Name: "round", Unit: "1"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
+		{Name: "expected low", Unit: "ratio"}, {Name: "expected high", Unit: "ratio"},
+		{Name: "change", Unit: "ratio"}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"},
+		{Name: "blocks", Unit: "1"}, {Name: "verdict"}, {Name: "outcome"},
+	}}
+	if s.Findings.Tuning == nil {
+		return t, false
+	}
+	for i := range s.Findings.Tuning.Rounds {
+		r := &s.Findings.Tuning.Rounds[i]
+		if r.Recommendation == nil || r.Verification == nil {
+			continue
+		}
+		c := r.Recommendation.Change
+		row := []Cell{whole(i + 1), text(r.Recommendation.Rule), text(fmt.Sprintf("%s: %s → %s", c.Factor, c.From, c.To)), text(r.Verification.Metric.Name), {}, {}}
+		if g := r.Recommendation.Predicted; g != nil {
+			row[4], row[5] = num(1+g.Low), num(1+g.High)
+		}
+		v := r.Verification
+		low, high := num(v.Low), num(v.High)
+		if v.NoInterval {
+			low, high = Cell{}, Cell{}
+		}
+		t.Rows = append(t.Rows, append(row, num(v.Ratio), low, high, whole(v.Blocks), text(string(v.Verdict)), text(string(r.Outcome))))
+	}
+	if len(t.Rows) > 0 {
+		t.Summary = s.Findings.Tuning.Sentence
+	}
+	return t, len(t.Rows) > 0
+}
+
+func drawTuning(t Table, width float64) SVG {
+	f := forestFrame{left: 196, right: width - 150, top: 14, row: 74}
+	if width < 500 {
+		f = forestFrame{narrow: true, left: 12, right: width - 12, top: 14, row: 104}
+	}
+	bottom := f.top + float64(len(t.Rows))*f.row
+	c := newCanvas(&t, width, bottom+32)
+	seen := Table{Columns: []Column{{Name: "change"}, {Name: "low"}, {Name: "high"}}}
+	for row := range t.Rows {
+		seen.Rows = append(seen.Rows, []Cell{t.at(row, "change"), t.at(row, "low"), t.at(row, "high")}, []Cell{{}, t.at(row, "expected low"), t.at(row, "expected high")})
+	}
+	a := ratioAxis(&seen, len(seen.Rows), f)
+	values, labels := changeTicks(a)
+	c.open(a)
+	for i, v := range values {
+		class := map[bool]string{true: "zero", false: "grid"}[v == 1]
+		c.write(`<path class="%s" data-v="%s" d="M%s %sV%s"/>`, class, exact(v), px(a.at(v)), px(f.top), px(bottom+2))
+		c.text(a.at(v), bottom+18, "tick c", labels[i])
+	}
+	c.end()
+	c.write(`<g data-x="change" data-xaxis="%s">`, a.id)
+	for row := range t.Rows {
+		drawTuningRow(c, f, a, row)
+	}
+	c.end()
+	return c.svg()
+}
+
+func drawTuningRow(c *canvas, f forestFrame, a *axis, row int) {
+	t := c.table
+	y := f.top + float64(row)*f.row + 26
+	look := verdictLook(t.at(row, "verdict").Text)
+	if t.at(row, "outcome").Text != string(finding.Kept) {
+		look = verdictLook("")
+	}
+	made, what := t.at(row, "change made").Text, t.at(row, "metric").Text
+	if f.narrow {
+		c.text(f.left, y-8, "name", fit(made, 13, f.right-f.left))
+		y += 20
+	} else {
+		c.text(0, y+4, "name", fit(made, 13, f.left-12))
+		c.text(0, y+22, "note", what+" · "+t.at(row, "outcome").Text)
+	}
+	if from, to := t.number(row, "expected low"), t.number(row, "expected high"); from > 0 && to >= from {
+		x1, x2 := a.clamp(a.at(from)), a.clamp(a.at(to))
+		c.write(`<rect class="expected" data-row="%d" x="%s" y="%s" width="%s" height="8"/>`, row, px(x1), px(y-4), px(max(x2-x1, 2)))
+		label := "expected " + change(from) + " to " + change(to)
+		if x2+8+wide(label, 12) > c.width {
+			c.text(x2, y-9, "note e", label)
+		} else {
+			c.text(x2+8, y+4, "note", label)
+		}
+	}
+	y += 26
+	ratio, low, high := t.number(row, "change"), t.number(row, "low"), t.number(row, "high")
+	edge := a.clamp(a.at(ratio))
+	if low > 0 && high > low {
+		c.across(row, span{"low", "high", a.clamp(a.at(low)), a.clamp(a.at(high))}, y, look[0])
+		edge = a.clamp(a.at(high))
+	}
+	c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"big " + look[0], look[1]})
+	label := "fresh blocks " + change(ratio)
+	if edge+10+wide(label, 14) > c.width {
+		c.text(edge, y+18, "strong e "+look[0]+"-t", label)
+	} else {
+		c.text(edge+12, y+5, "strong "+look[0]+"-t", label)
+	}
+}
