@@ -100,6 +100,9 @@ func (c *Case) noiseFloor() measure.Check {
 	if len(c.Study.Headline) == 0 {
 		return check
 	}
+	if c.nothingVaries() {
+		return c.census()
+	}
 	name := c.Study.Headline[0]
 	at, ok := c.view.byName[name]
 	if !ok || !c.view.columns[at].positive {
@@ -116,6 +119,35 @@ func (c *Case) noiseFloor() measure.Check {
 	}
 	if freedom > 0 {
 		check.Detail += fmt.Sprintf("; the trials of one arm vary by %s in %s", Share(roundTo(math.Sqrt(squares/float64(freedom)), 2)), name)
+	}
+	return check
+}
+
+// nothingVaries says whether the study is an A/A study: all that its arms differ by
+// is a label.
+func (c *Case) nothingVaries() bool {
+	varied := false
+	for _, f := range c.Study.Factors {
+		if len(f.Levels) < 2 {
+			continue
+		}
+		if f.Name != "label" {
+			return false
+		}
+		varied = true
+	}
+	return varied
+}
+
+// census says what an A/A study found where there is nothing to find.
+func (c *Case) census() measure.Check {
+	check := measure.Check{Name: "noise floor", State: measure.Pass, Detail: "an A/A study, in which nothing was called different"}
+	for _, h := range c.view.headlines {
+		if decided(h) {
+			check.State = measure.Fail
+			check.Detail = fmt.Sprintf("an A/A study, and yet %s of %s was called different by %s: this testbed cannot be trusted with effects of that size", h.Metric.Name, c.label(h.Arm), Percent(h.Ratio-1))
+			return check
+		}
 	}
 	return check
 }

@@ -55,43 +55,44 @@ func TestCertificateFails(t *testing.T) {
 	for _, c := range []struct {
 		name, line string
 		world      world
-		change     func(*Case)
 		want       measure.State
 	}{
 		{"voids fall on one arm", "void trials", world{blocks: 10, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			if r.Arm == 1 && r.Block > 3 {
 				r.Void = "errors: 3 failed"
 			}
-		}}, nil, measure.Fail},
+		}}, measure.Fail},
 		{"too many voids", "void trials", world{blocks: 10, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			if r.Block%2 == 0 {
 				r.Void = "drift: +9 %"
 			}
-		}}, nil, measure.Fail},
+		}}, measure.Fail},
 		{"always the same order", "order randomised", world{blocks: 12, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			r.Arm = (r.Trial + 1) % 2
-		}}, nil, measure.Fail},
+		}}, measure.Fail},
 		{"run out of order", "order randomised", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			if r.Trial == 4 {
 				r.Start = r.Start.Add(-time.Hour)
 			}
-		}}, nil, measure.Fail},
+		}}, measure.Fail},
 		{"a block without an arm", "blocks complete", world{blocks: 8, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			if r.Trial == 4 {
 				r.Void = "errors: 3 failed"
 			}
-		}}, nil, measure.Unknown},
-		{"no block at all", "blocks complete", world{blocks: 1, arms: []float64{1, 1}, edit: func(r *measure.Record) { r.Void = "x" }}, nil, measure.Fail},
+		}}, measure.Unknown},
+		{"no block at all", "blocks complete", world{blocks: 1, arms: []float64{1, 1}, edit: func(r *measure.Record) { r.Void = "x" }}, measure.Fail},
 		{"the factor changes the warm-up", "warm-up of the arms", world{blocks: 8, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			r.Window.Cut *= 1 + 2*float64(r.Arm)
-		}}, nil, measure.Fail},
-		{"nothing observed", "levels observed", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) { r.Observed = nil }}, nil, measure.Unknown},
-		{"no census", "noise floor", world{blocks: 6, arms: []float64{1, 1}, cv: .01}, nil, measure.Unknown},
+		}}, measure.Fail},
+		{"nothing observed", "levels observed", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) { r.Observed = nil }}, measure.Unknown},
+		{"no census", "noise floor", world{blocks: 6, arms: []float64{1, 1}, cv: .01}, measure.Unknown},
+		{"labels that differ", "noise floor", world{blocks: 6, arms: []float64{1, 1.2}, cv: .01, study: labels}, measure.Fail},
+		{"labels that do not", "noise floor", world{blocks: 6, arms: []float64{1, 1}, cv: .01, study: labels}, measure.Pass},
 		{"a check fails in a trial that counts", "errors", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			if r.Trial == 2 {
 				r.Checks[0].State = measure.Fail
 			}
-		}}, nil, measure.Fail},
+		}}, measure.Fail},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.world.seed = 5
@@ -101,6 +102,8 @@ func TestCertificateFails(t *testing.T) {
 		})
 	}
 }
+
+func labels(s *study.Study) { s.Factors[0].Name, s.Factors[0].Parameter = "label", "" }
 
 func TestLimits(t *testing.T) {
 	w := world{seed: 5, blocks: 6, arms: []float64{1, 1.5}, cv: .001}
