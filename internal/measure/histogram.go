@@ -2,60 +2,144 @@ package measure
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
+	"slices"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Histogram counts response times from 1 ns to 1 h with three significant
-// digits. Histograms merge by adding, and only so: no quantile is ever averaged.
+// digits, in the buckets of HdrHistogram. Histograms merge by adding, and only
+// so: no quantile is ever averaged.
+//
+// Counters come in pages that are made when they are first hit. Response times
+// of one load lie close together, so that a histogram takes some tens of
+// kilobytes instead of the 270 that all counters would, and a load can have a
+// fresh one for each class and interval.
 type Histogram struct {
-	h *hdrhistogram.Histogram
+	pages [pageCount]*page
+	total int64
 }
 
+// The layout of HdrHistogram for these bounds and digits (Gil Tene, HdrHistogram,
+// class AbstractHistogram): values below 2048 have a bucket each, and each
+// further power of two has 1024.
 const (
-	lowest  = 1
-	highest = int64(time.Hour)
-	digits  = 3
+	lowest         = 1
+	highest        = int64(time.Hour)
+	digits         = 3
+	subBuckets     = 2048
+	half           = subBuckets / 2
+	halfMagnitude  = 10
+	bucketCount    = 32
+	counters       = (bucketCount + 1) * half
+	pageSize       = 256
+	pageCount      = counters / pageSize
+	quantileLeast  = 10 // values that must lie above a quantile
+	quantileMargin = 1e-9
 )
 
+type page [pageSize]int64
+
 // NewHistogram returns an empty histogram.
-func NewHistogram() *Histogram { return &Histogram{hdrhistogram.New(lowest, highest, digits)} }
+func NewHistogram() *Histogram { return new(Histogram) }
 
 // Record counts n response times. A time outside the range counts at its edge,
 // because a response that took over an hour must not vanish.
 func (h *Histogram) Record(d time.Duration, n int64) {
-	v := min(max(int64(d), lowest), highest)
-	if err := h.h.RecordValues(v, n); err != nil {
-		panic(fmt.Sprintf("measure: %d ns does not fit its own range: %v", v, err))
+	h.add(indexOf(min(max(int64(d), lowest), highest)), n)
+}
+
+func (h *Histogram) add(index int, n int64) {
+	p := h.pages[index/pageSize]
+	if p == nil {
+		p = new(page)
+		h.pages[index/pageSize] = p
+	}
+	p[index%pageSize] += n
+	h.total += n
+}
+
+// indexOf is the counter of a value within the bounds.
+func indexOf(v int64) int {
+	bucket := bits.Len64(uint64(v)|(subBuckets-1)) - (halfMagnitude + 1)
+	return (bucket+1)<<halfMagnitude + int(v>>bucket) - half
+}
+
+// rangeOf is the smallest and the largest value of a counter.
+func rangeOf(index int) (from, to int64) {
+	bucket, sub := index>>halfMagnitude-1, int64(index&(half-1)+half)
+	if bucket < 0 {
+		bucket, sub = 0, sub-half
+	}
+	return sub << bucket, (sub+1)<<bucket - 1
+}
+
+// each calls f with every counter that was hit, from short to long, until f
+// answers false.
+func (h *Histogram) each(f func(index int, n int64) bool) {
+	for k, p := range h.pages {
+		if p == nil {
+			continue
+		}
+		for i, n := range p {
+			if n != 0 && !f(k*pageSize+i, n) {
+				return
+			}
+		}
 	}
 }
 
 // Merge adds every count of other.
-func (h *Histogram) Merge(other *Histogram) error {
-	if dropped := h.h.Merge(other.h); dropped > 0 {
-		return fmt.Errorf("merge histograms: %d values do not fit", dropped)
-	}
-	return nil
+func (h *Histogram) Merge(other *Histogram) {
+	other.each(func(index int, n int64) bool {
+		h.add(index, n)
+		return true
+	})
 }
 
 // Count is how many response times were recorded.
-func (h *Histogram) Count() int64 { return h.h.TotalCount() }
+func (h *Histogram) Count() int64 { return h.total }
 
 // Mean is the mean response time, within the histogram's resolution.
-func (h *Histogram) Mean() time.Duration { return time.Duration(h.h.Mean()) }
+func (h *Histogram) Mean() time.Duration {
+	if h.total == 0 {
+		return 0
+	}
+	sum := 0.0
+	h.each(func(index int, n int64) bool {
+		from, to := rangeOf(index)
+		sum += float64(n) * float64(from+(to-from+1)/2)
+		return true
+	})
+	return time.Duration(sum / float64(h.total))
+}
 
 // Max is the longest response time, within the histogram's resolution.
-func (h *Histogram) Max() time.Duration { return time.Duration(h.h.Max()) }
+func (h *Histogram) Max() time.Duration {
+	var longest int64
+	h.each(func(index int, _ int64) bool {
+		_, longest = rangeOf(index)
+		return true
+	})
+	return time.Duration(longest)
+}
 
 // Quantile returns the q quantile (0 < q < 1). It answers false where fewer
 // than ten response times lie above it, because such a quantile is one of the
 // largest values seen and no estimate.
 func (h *Histogram) Quantile(q float64) (time.Duration, bool) {
-	if float64(h.Count())*(1-q) < 10-1e-9 {
+	if float64(h.total)*(1-q) < quantileLeast-quantileMargin {
 		return 0, false
 	}
-	return time.Duration(h.h.ValueAtQuantile(q * 100)), true
+	rank := max(1, int64(math.Round(q*float64(h.total))))
+	var value int64
+	h.each(func(index int, n int64) bool {
+		rank -= n
+		_, value = rangeOf(index)
+		return rank > 0
+	})
+	return time.Duration(value), true
 }
 
 // Bar is one bucket that was hit.
@@ -67,29 +151,40 @@ type Bar struct {
 // Bars lists the buckets that were hit, from short to long.
 func (h *Histogram) Bars() []Bar {
 	var bars []Bar
-	for _, b := range h.h.Distribution() {
-		if b.Count > 0 {
-			bars = append(bars, Bar{time.Duration(b.From), time.Duration(b.To), b.Count})
-		}
-	}
+	h.each(func(index int, n int64) bool {
+		from, to := rangeOf(index)
+		bars = append(bars, Bar{time.Duration(from), time.Duration(to), n})
+		return true
+	})
 	return bars
 }
 
-// MarshalText encodes the histogram as HdrHistogram V2, compressed, in base64.
-func (h *Histogram) MarshalText() ([]byte, error) {
-	return h.h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+// compact is a histogram at rest: the counters that were hit.
+type compact struct {
+	index []uint16
+	count []int64
 }
 
-// UnmarshalText decodes what MarshalText wrote.
-func (h *Histogram) UnmarshalText(text []byte) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("decode histogram: %v", r)
-		}
-	}()
-	h.h, err = hdrhistogram.Decode(text)
-	if err != nil {
-		return fmt.Errorf("decode histogram: %w", err)
+func (h *Histogram) compact() compact {
+	var c compact
+	h.each(func(index int, n int64) bool {
+		c.index = append(c.index, uint16(index))
+		c.count = append(c.count, n)
+		return true
+	})
+	c.index, c.count = slices.Clip(c.index), slices.Clip(c.count)
+	return c
+}
+
+func (c compact) histogram() *Histogram {
+	h := new(Histogram)
+	for i, index := range c.index {
+		h.add(int(index), c.count[i])
 	}
-	return nil
+	return h
+}
+
+// String says what the histogram holds, for logs and failing tests.
+func (h *Histogram) String() string {
+	return fmt.Sprintf("%d response times, mean %v, longest %v", h.total, h.Mean(), h.Max())
 }

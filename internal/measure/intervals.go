@@ -23,8 +23,8 @@ func EncodeIntervals(intervals []Interval) map[string][]byte {
 	for _, in := range intervals {
 		for _, s := range in.Samples {
 			fmt.Fprintf(&counts, "%s,%s,%s,%d,%d,%d,%s\n", seconds(in.From), seconds(in.To), s.Class, s.Operations, s.Bytes, s.Errors, seconds(s.Total))
-			if text, ok := in.latency[s.Class]; ok {
-				logLine(&log, s.Class, in.From, in.To-in.From, text)
+			if h := in.Latency(s.Class); h != nil {
+				logLine(&log, line{s.Class, in.From, in.To, h})
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func EncodeIntervals(intervals []Interval) map[string][]byte {
 
 // EncodeHistograms returns the file latency.hlog: the response times of a
 // window by class, "" for all classes together.
-func EncodeHistograms(histograms map[string]*Histogram, window Window) (map[string][]byte, error) {
+func EncodeHistograms(histograms map[string]*Histogram, window Window) map[string][]byte {
 	var log bytes.Buffer
 	log.WriteString(hlogVersion)
 	classes := make([]string, 0, len(histograms))
@@ -42,14 +42,10 @@ func EncodeHistograms(histograms map[string]*Histogram, window Window) (map[stri
 	}
 	slices.Sort(classes)
 	for _, class := range classes {
-		text, err := histograms[class].MarshalText()
-		if err != nil {
-			return nil, fmt.Errorf("encode histogram of class %q: %w", class, err)
-		}
 		from, to := time.Duration(window.Cut*1e9), time.Duration(window.End*1e9)
-		logLine(&log, class, from, to-from, text)
+		logLine(&log, line{class, from, to, histograms[class]})
 	}
-	return map[string][]byte{"latency.hlog": log.Bytes()}, nil
+	return map[string][]byte{"latency.hlog": log.Bytes()}
 }
 
 // seconds writes a duration exactly, to the nanosecond.
@@ -57,16 +53,18 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second)
 }
 
-func logLine(log *bytes.Buffer, class string, start, length time.Duration, text []byte) {
-	if class != "" {
-		fmt.Fprintf(log, "Tag=%s,", class)
+// line is one line of a histogram log.
+type line struct {
+	class    string
+	from, to time.Duration
+	h        *Histogram
+}
+
+func logLine(log *bytes.Buffer, l line) {
+	if l.class != "" {
+		fmt.Fprintf(log, "Tag=%s,", l.class)
 	}
-	var h Histogram
-	largest := 0.0
-	if h.UnmarshalText(text) == nil {
-		largest = float64(h.Max()) / 1e6
-	}
-	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(start), seconds(length), largest, text)
+	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(l.from), seconds(l.to-l.from), float64(l.h.Max())/1e6, l.h.encode())
 }
 
 // DecodeIntervals reads what EncodeIntervals wrote.
@@ -89,12 +87,16 @@ func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 			return nil, fmt.Errorf("read intervals.csv, line %d: %w", n+1, err)
 		}
 		if k := len(intervals); k == 0 || intervals[k-1].From != from {
-			intervals = append(intervals, Interval{From: from, To: to, latency: map[string][]byte{}})
+			intervals = append(intervals, Interval{From: from, To: to, latency: map[string]compact{}})
 		}
 		last := &intervals[len(intervals)-1]
 		last.Samples = append(last.Samples, s)
 		if text, ok := latency[logKey{s.Class, from}]; ok {
-			last.latency[s.Class] = text
+			h := new(Histogram)
+			if err := h.UnmarshalText(text); err != nil {
+				return nil, fmt.Errorf("read intervals.hlog, class %q at %s s: %w", s.Class, seconds(from), err)
+			}
+			last.latency[s.Class] = h.compact()
 		}
 	}
 	return intervals, nil

@@ -32,9 +32,7 @@ func TestMergedQuantilesEqualPooled(t *testing.T) {
 			h.Record(d, 1)
 			pooled = append(pooled, d)
 		}
-		if err := merged.Merge(h); err != nil {
-			t.Fatal(err)
-		}
+		merged.Merge(h)
 	}
 	slices.Sort(pooled)
 	for _, q := range quantiles {
@@ -133,7 +131,7 @@ func TestIntervalsSurviveDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(intervals, again, cmp.AllowUnexported(Interval{})); d != "" {
+	if d := cmp.Diff(intervals, again, cmp.AllowUnexported(Interval{}, compact{})); d != "" {
 		t.Error(d)
 	}
 }
@@ -196,8 +194,8 @@ func FuzzDecodeIntervals(f *testing.F) {
 		}
 		for i := range intervals {
 			for _, s := range intervals[i].Samples {
-				if h, err := intervals[i].Latency(s.Class); err == nil && h != nil {
-					h.Count()
+				if h := intervals[i].Latency(s.Class); h != nil && h.Count() < 0 {
+					t.Errorf("%v", h)
 				}
 			}
 		}

@@ -21,7 +21,7 @@ type Sample struct {
 type Interval struct {
 	From, To time.Duration
 	Samples  []Sample
-	latency  map[string][]byte // encoded, because a long trial has many
+	latency  map[string]compact // by class; a long trial has many
 }
 
 // Recorder takes down what a load does while it runs. It is safe for use by
@@ -46,7 +46,7 @@ func NewRecorder(enough func(*Recorder) bool) *Recorder {
 // ended. It answers false once enough has been measured: the load should then
 // end by itself, soon and cleanly.
 func (r *Recorder) Interval(i Interval) (more bool) {
-	i.latency = map[string][]byte{}
+	i.latency = map[string]compact{}
 	for k := range i.Samples {
 		s := &i.Samples[k]
 		if s.Latency == nil {
@@ -55,11 +55,7 @@ func (r *Recorder) Interval(i Interval) (more bool) {
 		if s.Total == 0 {
 			s.Total = time.Duration(float64(s.Latency.Mean()) * float64(s.Latency.Count()))
 		}
-		text, err := s.Latency.MarshalText()
-		if err != nil {
-			panic(err) // encoding a histogram to memory cannot fail
-		}
-		i.latency[s.Class] = text
+		i.latency[s.Class] = s.Latency.compact()
 		s.Latency = nil
 	}
 	r.mu.Lock()

@@ -3,7 +3,6 @@ package measure
 import (
 	"fmt"
 	"math"
-	"time"
 )
 
 // Summary is what the intervals of a window come to.
@@ -27,9 +26,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 		}
 		s.Seconds += (in.To - in.From).Seconds()
 		for _, sample := range in.Samples {
-			if err := s.add(totals, in, sample); err != nil {
-				return nil, err
-			}
+			s.add(totals, in, sample)
 		}
 	}
 	if s.Seconds == 0 {
@@ -49,11 +46,8 @@ func (w Window) Holds(i *Interval) bool {
 }
 
 // add counts a sample for its class and for all classes together.
-func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) error {
-	h, err := in.Latency(sample.Class)
-	if err != nil {
-		return err
-	}
+func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
+	h := in.Latency(sample.Class)
 	for _, class := range classesOf(sample.Class) {
 		t := totals[class]
 		if t == nil {
@@ -66,12 +60,9 @@ func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) er
 		t.Errors += sample.Errors
 		t.Total += sample.Total
 		if h != nil {
-			if err := s.Histograms[class].Merge(h); err != nil {
-				return err
-			}
+			s.Histograms[class].Merge(h)
 		}
 	}
-	return nil
 }
 
 func classesOf(class string) []string {
@@ -139,14 +130,10 @@ func Curves(intervals []Interval) Series {
 
 // Latency returns the response times of a class in the interval, or nil where
 // none were recorded.
-func (i *Interval) Latency(class string) (*Histogram, error) {
-	text, ok := i.latency[class]
+func (i *Interval) Latency(class string) *Histogram {
+	c, ok := i.latency[class]
 	if !ok {
-		return nil, nil
+		return nil
 	}
-	h := new(Histogram)
-	if err := h.UnmarshalText(text); err != nil {
-		return nil, fmt.Errorf("interval from %s, class %q: %w", i.From.Round(time.Millisecond), class, err)
-	}
-	return h, nil
+	return c.histogram()
 }

@@ -1,0 +1,119 @@
+package measure
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// The encoding of HdrHistogram 2.x (class AbstractHistogram): a header, and the
+// counters up to the last that was hit as zigzag LEB128, where a negative number
+// stands for that many counters at zero; compressed by zlib behind a header of
+// its own; in base64.
+const (
+	cookie           = 0x1c849303 | 0x10
+	cookieCompressed = 0x1c849304 | 0x10
+	mostPayload      = counters * binary.MaxVarintLen64
+)
+
+type header struct {
+	Cookie, Length, Offset, Digits int32
+	Lowest, Highest                int64
+	Ratio                          float64
+}
+
+// MarshalText encodes the histogram as HdrHistogram V2, compressed, in base64.
+func (h *Histogram) MarshalText() ([]byte, error) { return h.encode(), nil }
+
+func (h *Histogram) encode() []byte {
+	var payload []byte
+	next := 0
+	h.each(func(index int, n int64) bool {
+		switch zeros := index - next; {
+		case zeros == 1:
+			payload = binary.AppendVarint(payload, 0)
+		case zeros > 1:
+			payload = binary.AppendVarint(payload, int64(-zeros))
+		}
+		payload = binary.AppendVarint(payload, n)
+		next = index + 1
+		return true
+	})
+	head := header{cookie, int32(len(payload)), 0, digits, lowest, highest, 1}
+	plain, err := binary.Append(nil, binary.BigEndian, head)
+	if err != nil {
+		panic(err) // a header has a fixed size
+	}
+	var packed bytes.Buffer
+	packed.Write(make([]byte, 8))
+	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err == nil {
+		_, err = w.Write(append(plain, payload...))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic(err) // writing to memory does not fail
+	}
+	out := packed.Bytes()
+	binary.BigEndian.PutUint32(out, cookieCompressed)
+	binary.BigEndian.PutUint32(out[4:], uint32(len(out)-8))
+	return base64.StdEncoding.AppendEncode(nil, out)
+}
+
+// UnmarshalText decodes what MarshalText wrote. Histograms with other bounds or
+// digits are refused.
+func (h *Histogram) UnmarshalText(text []byte) error {
+	data, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	if len(data) < 8 || binary.BigEndian.Uint32(data) != cookieCompressed {
+		return errors.New("decode histogram: it does not begin as one")
+	}
+	r, err := zlib.NewReader(bytes.NewReader(data[8:]))
+	if err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, mostPayload+64))
+	if err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	var head header
+	size := binary.Size(head)
+	if _, err := binary.Decode(plain, binary.BigEndian, &head); err != nil {
+		return fmt.Errorf("decode histogram: %w", err)
+	}
+	want := header{cookie, head.Length, 0, digits, lowest, highest, 1}
+	if head != want || int(head.Length) != len(plain)-size {
+		return errors.New("decode histogram: its bounds or digits are not those of plimsoll")
+	}
+	*h = Histogram{}
+	return h.fill(plain[size:])
+}
+
+func (h *Histogram) fill(payload []byte) error {
+	index := int64(0)
+	for len(payload) > 0 {
+		v, n := binary.Varint(payload)
+		if n <= 0 || v < -counters {
+			return errors.New("decode histogram: a counter is damaged")
+		}
+		payload = payload[n:]
+		if v < 0 {
+			index -= v
+			continue
+		}
+		if index >= counters || v > math.MaxInt64-h.total {
+			return errors.New("decode histogram: its counters pass its bounds")
+		}
+		if v > 0 {
+			h.add(int(index), v)
+		}
+		index++
+	}
+	return nil
+}

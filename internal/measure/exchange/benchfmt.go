@@ -1,0 +1,166 @@
+package exchange
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"plimsoll/internal/measure"
+)
+
+// WriteBenchfmt writes a run in the Go benchmark format
+// (golang.org/design/14313-benchmark-format), which benchstat reads: a line for
+// each trial that counts, with the number of its operations and the values of its
+// metrics. As in a verdict, a block counts when every arm has a valid trial in
+// it. The units of measure are the metric's name, and after it its base unit where
+// that is not plain from the name: "iops", "write.p99-sec", "throughput-B/s".
+//
+// The testbed is in comments, because benchstat does not compare benchmarks
+// whose configuration differs.
+func WriteBenchfmt(w io.Writer, run Run) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "study: %s\nworkload: %s\n", oneLine(run.Study), oneLine(run.Workload))
+	for _, name := range slices.Sorted(maps.Keys(run.Testbed)) {
+		fmt.Fprintf(out, "# %s: %s\n", oneLine(name), oneLine(run.Testbed[name]))
+	}
+	counted := run.counted()
+	for _, m := range run.Metrics {
+		if !slices.ContainsFunc(counted, func(r *measure.Record) bool { _, ok := r.Values[m.Name]; return ok }) {
+			continue
+		}
+		// A trial is a sample of what the system does, so nothing here is exact.
+		if m.Better != measure.Neutral {
+			fmt.Fprintf(out, "Unit %s better=%s assume=nothing\n", unit(m), m.Better)
+		}
+	}
+	fmt.Fprintln(out)
+	names := run.benchmarks()
+	for _, r := range counted {
+		fmt.Fprintf(out, "%s %d", names[r.Arm], max(1, r.Counts["operations"]))
+		for m, v := range run.values(&measure.Record{Values: r.Values}) {
+			fmt.Fprintf(out, " %s %s", number(v), unit(m))
+		}
+		fmt.Fprintln(out)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write Go benchmark format: %w", err)
+	}
+	return nil
+}
+
+// counted lists the valid trials of the blocks in which every arm has one.
+func (r Run) counted() []*measure.Record {
+	type block struct {
+		phase  string
+		number int
+	}
+	arms := map[block]map[int]bool{}
+	for i := range r.Records {
+		if one := &r.Records[i]; one.Valid() && len(one.Values) > 0 {
+			key := block{one.Phase, one.Block}
+			if arms[key] == nil {
+				arms[key] = map[int]bool{}
+			}
+			arms[key][one.Arm] = true
+		}
+	}
+	var counted []*measure.Record
+	for i := range r.Records {
+		one := &r.Records[i]
+		if one.Valid() && len(one.Values) > 0 && len(arms[block{one.Phase, one.Block}]) >= len(r.Labels) {
+			counted = append(counted, one)
+		}
+	}
+	return counted
+}
+
+// unit is the unit of measure of a metric. Its last part is what benchstat goes by
+// when it scales values: bytes in powers of two, the rest in powers of ten.
+func unit(m measure.Metric) string {
+	name := word(m.Name)
+	switch m.Unit {
+	case "s":
+		return name + "-sec"
+	case "B", "B/s":
+		return name + "-" + m.Unit
+	}
+	return name
+}
+
+// benchmarks names the benchmark of each arm after the workload and the levels
+// that differ among arms: BenchmarkStorage/threads=2.
+func (r Run) benchmarks() map[int]string {
+	levels := map[int]map[string]string{}
+	for i := range r.Records {
+		if _, seen := levels[r.Records[i].Arm]; !seen {
+			levels[r.Records[i].Arm] = r.Records[i].Levels
+		}
+	}
+	varied := r.varied(levels)
+	names, taken := map[int]string{}, map[string]bool{}
+	for _, arm := range slices.Sorted(maps.Keys(levels)) {
+		name := "Benchmark" + title(word(r.Workload))
+		for _, factor := range varied {
+			name += "/" + word(strings.TrimPrefix(factor, r.Workload+".")) + "=" + word(levels[arm][factor])
+		}
+		// A number after a last hyphen is taken for the number of CPUs.
+		if i := strings.LastIndexByte(name, '-'); i >= 0 {
+			if _, err := strconv.Atoi(name[i+1:]); err == nil {
+				name = name[:i] + "_" + name[i+1:]
+			}
+		}
+		if taken[name] {
+			name += "/arm=" + strconv.Itoa(arm)
+		}
+		taken[name] = true
+		names[arm] = name
+	}
+	return names
+}
+
+// varied lists the factors whose level differs among arms, in the order in which
+// the labels name them.
+func (r Run) varied(levels map[int]map[string]string) []string {
+	seen := map[string]map[string]bool{}
+	for _, of := range levels {
+		for factor, level := range of {
+			if seen[factor] == nil {
+				seen[factor] = map[string]bool{}
+			}
+			seen[factor][level] = true
+		}
+	}
+	var varied []string
+	for _, factor := range slices.Sorted(maps.Keys(seen)) {
+		if len(seen[factor]) > 1 {
+			varied = append(varied, factor)
+		}
+	}
+	place := func(factor string) int { return strings.Index(r.label(0), factor+"=") }
+	slices.SortStableFunc(varied, func(a, b string) int { return place(a) - place(b) })
+	return varied
+}
+
+// word is a text without what separates words and parts of a name.
+func word(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) || unicode.IsControl(c) || c == '/' {
+			return '_'
+		}
+		return c
+	}, text)
+}
+
+func title(text string) string {
+	for _, c := range text {
+		return string(unicode.ToUpper(c)) + text[len(string(c)):]
+	}
+	return "Run"
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

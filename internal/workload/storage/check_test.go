@@ -1,0 +1,118 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+)
+
+func env(m platform.Machine) workload.Env {
+	return workload.Env{Machine: m, Dir: "/results/scratch", Seed: 7}
+}
+
+// bench is a machine with fio and a folder on a disk with 100 GiB left.
+func bench() *fake {
+	return &fake{commands: map[string]platform.Result{
+		"fio --version":                   prints("fio-3.33\n"),
+		"fio --enghelp":                   prints("Available IO engines:\n\tmmap\n\tsync\n\tpsync\n\tlibaio\n\tio_uring\n"),
+		"test -d /results/scratch":        ends(1, ""),
+		"test -d /results":                prints(""),
+		"test -w /results":                prints(""),
+		"stat -f -c %T %a %S -- /results": prints("ext2/ext3 26214400 4096\n"),
+	}}
+}
+
+func TestCheckFindsWhatIsNeeded(t *testing.T) {
+	needs, err := made(t, parameter.Settings{"disks": "3", "size": "1GiB"}).Check(t.Context(), env(bench()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if needs.Disk != 3<<30 || needs.Time <= 0 || needs.Versions["fio"] != "3.33" || needs.Changes != nil {
+		t.Errorf("got %+v", needs)
+	}
+	f := server()
+	for line, r := range bench().commands {
+		f.commands[line] = r
+	}
+	needs, err = made(t, targets("/dev/sdx", "/srv/data")).Check(t.Context(), env(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(needs.Changes) != 2 || needs.Changes[0] != "overwrites /dev/sdx" || needs.Disk != 0 {
+		t.Errorf("got %+v", needs)
+	}
+}
+
+func TestCheckRefusesWhatIsLacking(t *testing.T) {
+	fio := func(version string) func(*fake) {
+		return func(f *fake) { f.commands["fio --version"] = prints(version + "\n") }
+	}
+	on := func(stat string) func(*fake) {
+		return func(f *fake) { f.commands["stat -f -c %T %a %S -- /results"] = prints(stat) }
+	}
+	for _, c := range []struct {
+		name     string
+		settings parameter.Settings
+		change   func(*fake)
+		want     []string
+	}{
+		{"no fio", nil, func(f *fake) { delete(f.commands, "fio --version") }, []string{"fio is not installed", "apt install fio"}},
+		{"fio 2", nil, fio("fio-2.99"), []string{"fio 2.99 is too old", "3.1"}},
+		{"fio 3.0", nil, fio("fio-3.0"), []string{"fio 3.0 is too old"}},
+		{"what fio", nil, fio("fio-git"), []string{`"git"`}},
+		{"engine mistyped", parameter.Settings{"engine": "libiao"}, nil, []string{`no engine "libiao"`, `did you mean "libaio"?`}},
+		{"engine unknown", parameter.Settings{"engine": "teleport"}, nil, []string{`no engine "teleport"`, "it has mmap, sync, psync"}},
+		{"engine list fails", nil, func(f *fake) { f.commands["fio --enghelp"] = ends(1, "out of order") }, []string{"ask fio for its engines", "out of order"}},
+		{"folder not writable", nil, func(f *fake) { f.commands["test -w /results"] = ends(1, "") }, []string{"/results cannot be written to", "--out"}},
+		{"too little space", parameter.Settings{"size": "200GiB"}, nil, []string{"200GiB", "100GiB left"}},
+		{"nothing beside the disks", parameter.Settings{"size": "99.5GiB"}, nil, []string{"1GiB stay free"}},
+		{"tmpfs", nil, on("tmpfs 26214400 4096"), []string{"tmpfs", "direct: false"}},
+		{"ramfs", nil, on("ramfs 26214400 4096"), []string{"ramfs", "direct: false"}},
+		{"stat out of order", nil, on("who knows"), []string{"stat printed"}},
+		{"rate", parameter.Settings{"rate": "10/s", "threads": "4"}, nil, []string{"rate 10/s over 4 workers", "12/s"}},
+		{"rate of a mix", parameter.Settings{"rate": "100/s", "read": "1%", "threads": "100"}, nil, []string{"rate 100/s over 100 workers"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := bench()
+			if c.change != nil {
+				c.change(f)
+			}
+			_, err := made(t, c.settings).Check(t.Context(), env(f))
+			refused(t, err, c.want...)
+		})
+	}
+}
+
+func TestCheckPasses(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings parameter.Settings
+		change   func(*fake)
+	}{
+		"defaults":              {},
+		"the oldest":            {change: func(f *fake) { f.commands["fio --version"] = prints("fio-3.1\n") }},
+		"a build from source":   {change: func(f *fake) { f.commands["fio --version"] = prints("fio-3.36-12-gabc-dirty\n") }},
+		"the next major":        {change: func(f *fake) { f.commands["fio --version"] = prints("fio-4.0\n") }},
+		"tmpfs with page cache": {parameter.Settings{"direct": "false"}, func(f *fake) { f.commands["stat -f -c %T %a %S -- /results"] = prints("tmpfs 26214400 4096\n") }},
+		"a rate":                {parameter.Settings{"rate": "1000/s", "read": "70%"}, nil},
+	} {
+		f := bench()
+		if c.change != nil {
+			c.change(f)
+		}
+		if _, err := made(t, c.settings).Check(t.Context(), env(f)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestACancelledCheckDoesNotBlameFio(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := made(t, nil).Check(ctx, env(bench())); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

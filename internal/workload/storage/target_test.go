@@ -1,0 +1,204 @@
+package storage
+
+import (
+	"testing"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// server is a machine with an idle disk sdx, an idle file, and nothing else.
+func server() *fake {
+	return &fake{
+		files: map[string]string{
+			"/proc/swaps":          "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n",
+			"/proc/self/mountinfo": "22 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw\n",
+		},
+		commands: map[string]platform.Result{
+			"readlink -e -- /dev/sdx":               prints("/dev/sdx\n"),
+			"stat -c %t %T %d:%i %F -- /dev/sdx":    prints("8 10 5:77 block special file\n"),
+			"readlink -e -- /sys/dev/block/8:16":    prints("/sys/devices/a/block/sdx\n"),
+			lsDisk:                                  prints("/sys/devices/a/block/sdx:\nholders\nqueue\nsize\nstat\n\n/sys/devices/a/block/sdx/holders:\n"),
+			"blkid -p -o export -- /dev/sdx":        ends(2, ""),
+			"readlink -e -- /srv/data":              prints("/srv/data\n"),
+			"stat -c %t %T %d:%i %F -- /srv/data":   prints("0 0 2050:99 regular file\n"),
+			"losetup --associated /srv/data":        prints(""),
+			"blkid -p -o export -- /srv/data":       ends(2, ""),
+			"readlink -e -- /dev/disk/by-id/x":      prints("/dev/sdx\n"),
+			"readlink -e -- /srv/again":             prints("/srv/again\n"),
+			"stat -c %t %T %d:%i %F -- /srv/again":  prints("0 0 2050:99 regular file\n"),
+			"readlink -e -- /dev/zero":              prints("/dev/zero\n"),
+			"stat -c %t %T %d:%i %F -- /dev/zero":   prints("1 5 5:4 character special file\n"),
+			"readlink -e -- /srv":                   prints("/srv\n"),
+			"stat -c %t %T %d:%i %F -- /srv":        prints("0 0 2050:2 directory\n"),
+			"readlink -e -- /dev/nothing":           ends(1, ""),
+			"readlink -e -- /dev/mknod":             prints("/dev/mknod\n"),
+			"stat -c %t %T %d:%i %F -- /dev/mknod":  prints("8 10 5:78 block special file\n"),
+			"readlink -e -- /srv/unseen":            prints("/srv/unseen\n"),
+			"stat -c %t %T %d:%i %F -- /srv/unseen": ends(1, "stat: permission denied"),
+			"readlink -e -- /srv/empty":             prints("/srv/empty\n"),
+			"stat -c %t %T %d:%i %F -- /srv/empty":  prints("0 0 2050:98 regular empty file\n"),
+			"losetup --associated /srv/empty":       prints(""),
+			"blkid -p -o export -- /srv/empty":      ends(2, ""),
+		},
+	}
+}
+
+const lsDisk = "ls -1 -- /sys/devices/a/block/sdx /sys/devices/a/block/sdx/holders"
+
+func targets(names ...string) parameter.Settings {
+	return parameter.Settings{"targets": parameter.List(names), "destroy": "true", "read": "50%"}
+}
+
+func TestIdleTargetsPass(t *testing.T) {
+	for _, names := range [][]string{{"/dev/sdx"}, {"/srv/data"}, {"/srv/empty"}, {"/dev/disk/by-id/x"}, {"/dev/sdx", "/srv/data"}} {
+		if err := made(t, targets(names...)).checkTargets(t.Context(), server()); err != nil {
+			t.Errorf("%q: %v", names, err)
+		}
+	}
+}
+
+func TestTargetsInUseAreRefused(t *testing.T) {
+	const disk, file = "/dev/sdx", "/srv/data"
+	for _, c := range []struct {
+		name   string
+		target string
+		change func(f *fake)
+		want   string
+	}{
+		{"mounted", disk, func(f *fake) {
+			f.files["/proc/self/mountinfo"] += "30 22 8:16 / /mnt/data rw - xfs /dev/sdx rw\n"
+		}, "it is mounted on /mnt/data"},
+		{"partitions", disk, func(f *fake) {
+			f.commands[lsDisk] = prints("/sys/devices/a/block/sdx:\nholders\nsdx1\nsize\n\n/sys/devices/a/block/sdx/holders:\n")
+		}, "it has partitions (sdx1)"},
+		{"holders", disk, func(f *fake) {
+			f.commands[lsDisk] = prints("/sys/devices/a/block/sdx:\nholders\nsize\n\n/sys/devices/a/block/sdx/holders:\ndm-3\n")
+		}, "it is part of dm-3"},
+		{"swap device", disk, func(f *fake) {
+			f.files["/proc/swaps"] += "/dev/sdx                               partition\t8188\t\t0\t\t-2\n"
+		}, "it is swap space in use"},
+		{"swap file", file, func(f *fake) { f.files["/proc/swaps"] += "/srv/data file\t8188\t\t0\t\t-2\n" }, "it is swap space in use"},
+		{"file system", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nUUID=1-2\nTYPE=ext4\nUSAGE=filesystem\n")
+		}, "it holds ext4"},
+		{"file system in a file", file, func(f *fake) {
+			f.commands["blkid -p -o export -- /srv/data"] = prints("DEVNAME=/srv/data\nTYPE=xfs\n")
+		}, "it holds xfs"},
+		{"LVM", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nTYPE=LVM2_member\nUSAGE=raid\n")
+		}, "it holds LVM2_member"},
+		{"RAID", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nTYPE=linux_raid_member\nUSAGE=raid\n")
+		}, "it holds linux_raid_member"},
+		{"swap that is not in use", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nTYPE=swap\nUSAGE=other\n")
+		}, "it holds swap"},
+		{"partition table", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nPTTYPE=gpt\n")
+		}, "it holds a partition table (gpt)"},
+		{"unknown find", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nUSAGE=crypto\n")
+		}, "USAGE=crypto"},
+		{"two signatures", disk, func(f *fake) {
+			f.commands["blkid -p -o export -- /dev/sdx"] = ends(8, "ambivalent result")
+		}, "blkid ended with status 8"},
+		{"no blkid", disk, func(f *fake) { delete(f.commands, "blkid -p -o export -- /dev/sdx") }, "blkid is missing"},
+		{"behind a loop device", file, func(f *fake) {
+			f.commands["losetup --associated /srv/data"] = prints("/dev/loop7: [2050]:99 (/srv/data)\n")
+		}, "it is behind the loop device /dev/loop7"},
+		{"no losetup", file, func(f *fake) { delete(f.commands, "losetup --associated /srv/data") }, "whether it is behind a loop device cannot be read"},
+		{"no list of mounts", disk, func(f *fake) { delete(f.files, "/proc/self/mountinfo") }, "whether it is mounted cannot be read"},
+		{"no list of swap", disk, func(f *fake) { delete(f.files, "/proc/swaps") }, "whether it is swap cannot be read"},
+		{"no device folder", disk, func(f *fake) { delete(f.commands, "readlink -e -- /sys/dev/block/8:16") }, "what it is part of cannot be read"},
+		{"no list of holders", disk, func(f *fake) { f.commands[lsDisk] = ends(2, "ls: cannot access") }, "what it is part of cannot be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := server()
+			c.change(f)
+			refused(t, made(t, targets(c.target)).checkTargets(t.Context(), f), "target "+c.target+" is not written to", c.want)
+			// Leave to destroy is no leave to destroy what is in use.
+			s := targets(c.target)
+			delete(s, "destroy")
+			refused(t, made(t, s).checkTargets(t.Context(), f), c.want)
+		})
+	}
+}
+
+func TestOtherTargetsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		targets []string
+		want    string
+	}{
+		{"absent", []string{"/dev/nothing"}, "target /dev/nothing does not exist"},
+		{"character device", []string{"/dev/zero"}, "is a character special file"},
+		{"folder", []string{"/srv"}, "is a directory"},
+		{"twice", []string{"/dev/sdx", "/dev/sdx"}, "are the same"},
+		{"by a link", []string{"/dev/sdx", "/dev/disk/by-id/x"}, "targets /dev/sdx and /dev/disk/by-id/x are the same"},
+		{"by another node", []string{"/dev/sdx", "/dev/mknod"}, "targets /dev/sdx and /dev/mknod are the same"},
+		{"by a hard link", []string{"/srv/data", "/srv/again"}, "targets /srv/data and /srv/again are the same"},
+		{"unseen", []string{"/srv/unseen"}, "permission denied"},
+	} {
+		f := server()
+		f.commands["blkid -p -o export -- /dev/mknod"] = ends(2, "")
+		t.Run(c.name, func(t *testing.T) {
+			refused(t, made(t, targets(c.targets...)).checkTargets(t.Context(), f), c.want)
+		})
+	}
+}
+
+// A link is followed before anything is looked at.
+func TestALinkDoesNotHideWhatItLeadsTo(t *testing.T) {
+	f := server()
+	f.files["/proc/self/mountinfo"] += "30 22 8:16 / /mnt/data rw - xfs /dev/sdx rw\n"
+	refused(t, made(t, targets("/dev/disk/by-id/x")).checkTargets(t.Context(), f), "/dev/disk/by-id/x", "it is mounted on /mnt/data")
+}
+
+func TestLeaveToDestroy(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		settings parameter.Settings
+		refused  bool
+	}{
+		{"writes", parameter.Settings{"read": "0%", "precondition": "none"}, true},
+		{"fills", parameter.Settings{"read": "100%", "precondition": "random"}, true},
+		{"reads only", parameter.Settings{"read": "100%", "precondition": "none"}, false},
+		{"has leave", parameter.Settings{"read": "0%", "destroy": "true"}, false},
+	} {
+		c.settings["targets"] = parameter.List([]string{"/dev/sdx"})
+		d := made(t, c.settings)
+		switch err := d.checkTargets(t.Context(), server()); {
+		case c.refused:
+			refused(t, err, "without leave", "destroy: true")
+		case err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	// A load that only reads may read what is in use.
+	f := server()
+	f.files["/proc/self/mountinfo"] += "30 22 8:16 / /mnt/data rw - xfs /dev/sdx rw\n"
+	d := made(t, parameter.Settings{"read": "100%", "precondition": "none", "targets": "/dev/sdx"})
+	if err := d.checkTargets(t.Context(), f); err != nil {
+		t.Errorf("a mounted device is not read: %v", err)
+	}
+	if d.changes() != nil {
+		t.Errorf("a load that reads changes %v", d.changes())
+	}
+}
+
+func TestPrepareLooksAtTargetsAgain(t *testing.T) {
+	f := server()
+	d := made(t, targets("/dev/sdx"))
+	if err := d.checkTargets(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	f.files["/proc/self/mountinfo"] += "30 22 8:16 / /mnt/data rw - xfs /dev/sdx rw\n"
+	f.asked = nil
+	refused(t, d.Prepare(t.Context(), env(f)), "it is mounted on /mnt/data")
+	for _, line := range f.asked {
+		if line[:3] == "fio" || line[:5] == "mkdir" {
+			t.Errorf("ran %q on a machine whose target is mounted", line)
+		}
+	}
+}
