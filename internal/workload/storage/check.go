@@ -26,10 +26,8 @@ func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	if d.Rate > 0 {
-		if paced := d.pacedRate(); paced < .99*float64(d.Rate) || paced > 1.01*float64(d.Rate) {
-			return workload.Needs{}, fmt.Errorf("rate %s over %d workers is not a whole number of operations per second for each, which fio needs: it would offer %.0f/s; take fewer workers or another rate", d.Rate, d.Disks*d.Threads, paced)
-		}
+	if err := d.refuseRate(); err != nil {
+		return workload.Needs{}, err
 	}
 	needs := workload.Needs{Versions: map[string]string{"fio": version}}
 	if len(d.Targets) > 0 {

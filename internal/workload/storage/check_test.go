@@ -73,8 +73,9 @@ func TestCheckRefusesWhatIsLacking(t *testing.T) {
 		{"tmpfs", nil, on("tmpfs 26214400 4096"), []string{"tmpfs", "direct: false"}},
 		{"ramfs", nil, on("ramfs 26214400 4096"), []string{"ramfs", "direct: false"}},
 		{"stat out of order", nil, on("who knows"), []string{"stat printed"}},
-		{"rate", parameter.Settings{"rate": "10/s", "threads": "4"}, nil, []string{"rate 10/s over 4 workers", "12/s"}},
+		{"rate", parameter.Settings{"rate": "10/s", "threads": "4"}, nil, []string{"rate 10/s over 4 workers", "12 writes/s"}},
 		{"rate of a mix", parameter.Settings{"rate": "100/s", "read": "1%", "threads": "100"}, nil, []string{"rate 100/s over 100 workers"}},
+		{"rate of few reads", parameter.Settings{"rate": "100/s", "read": "2%", "disks": "10", "size": "1MiB"}, nil, []string{"0 reads/s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := bench()

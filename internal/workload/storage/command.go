@@ -103,16 +103,33 @@ func (d *disks) pacing() []string {
 	if d.Rate == 0 {
 		return nil
 	}
-	workers := float64(d.Disks * d.Threads)
-	reads := math.Round(float64(d.Rate) * float64(d.Read) / workers)
-	writes := math.Round(float64(d.Rate) * (1 - float64(d.Read)) / workers)
+	reads, writes := d.pacedRates()
 	return []string{fmt.Sprintf("--rate_iops=%.0f,%.0f", reads, writes), "--rate_process=poisson", "--io_submit_mode=offload"}
 }
 
-// pacedRate is the rate that whole operations per second and worker come to.
-func (d *disks) pacedRate() float64 {
+// pacedRates are the reads and writes per second and worker, in whole numbers.
+func (d *disks) pacedRates() (reads, writes float64) {
+	each := float64(d.Rate) / float64(d.Disks*d.Threads)
+	return math.Round(each * float64(d.Read)), math.Round(each * (1 - float64(d.Read)))
+}
+
+// refuseRate finds a rate that the workers cannot share out within 1 %: fio
+// paces each worker, and reads and writes apart, and takes 0 for no limit.
+func (d *disks) refuseRate() error {
+	if d.Rate == 0 {
+		return nil
+	}
 	workers := float64(d.Disks * d.Threads)
-	return workers * (math.Round(float64(d.Rate)*float64(d.Read)/workers) + math.Round(float64(d.Rate)*(1-float64(d.Read))/workers))
+	reads, writes := d.pacedRates()
+	near := func(paced, share float64) bool {
+		want := float64(d.Rate) / workers * share
+		return math.Abs(paced-want) <= .01*want
+	}
+	if near(reads, float64(d.Read)) && near(writes, 1-float64(d.Read)) {
+		return nil
+	}
+	return fmt.Errorf("rate %s over %d workers is not a whole number of operations per second for each, which fio needs: it would offer %.0f reads/s and %.0f writes/s; take fewer workers or another rate",
+		d.Rate, d.Disks*d.Threads, workers*reads, workers*writes)
 }
 
 // jobs is one job for each disk, with a worker for each thread.

@@ -1,0 +1,136 @@
+package storage
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/parameter"
+)
+
+func TestParseSpec(t *testing.T) {
+	for text, want := range map[string]AccessSpec{
+		"4096_100_0":     {Block: 4096, Read: 1, Random: 0},
+		"512_0_100":      {Block: 512, Read: 0, Random: 1},
+		"65536_67_33":    {Block: 65536, Read: .67, Random: .33},
+		"1073741824_1_1": {Block: 1 << 30, Read: .01, Random: .01},
+	} {
+		want.Name = text
+		if got, err := ParseSpec(text); err != nil || got != want {
+			t.Errorf("%q: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "4096", "4096_100", "4096_100_0_0", "4K_100_0", "4096_101_0", "4096_100_101", "-4096_0_0", "0_0_0", "511_0_0", "513_0_0", "2147483648_0_0", "4096_50.5_0", "4096__0", " 4096_0_0"} {
+		if got, err := ParseSpec(text); err == nil {
+			t.Errorf("%q passed as %+v", text, got)
+		}
+	}
+}
+
+func TestParseBlocks(t *testing.T) {
+	for text, want := range map[string][]blockShare{
+		"4KiB":                                   {{4096, 1}},
+		"1MB":                                    nil, // 10^6 is not a multiple of 512
+		"4KiB/70:64KiB/30":                       {{4096, .7}, {65536, .3}},
+		"512B/1:1GiB/99":                         {{512, .01}, {1 << 30, .99}},
+		"":                                       nil,
+		"4096":                                   nil,
+		"0B":                                     nil,
+		"513B":                                   nil,
+		"2GiB":                                   nil,
+		"4KiB/100":                               nil,
+		"4KiB:8KiB":                              nil,
+		"4KiB/70:8KiB":                           nil,
+		"4KiB/70:8KiB/40":                        nil,
+		"4KiB/0:8KiB/100":                        nil,
+		"4KiB/33.5:8KiB/66.5":                    nil,
+		"4KiB/70:8KiB/30:":                       nil,
+		"4KiB/NaN:8KiB/30":                       nil,
+		strings.Repeat("4KiB/1:", 99) + "4KiB/1": nil, // fio takes 64
+	} {
+		got, err := parseBlocks(text)
+		if want == nil {
+			if err == nil {
+				t.Errorf("%q passed as %v", text, got)
+			}
+			continue
+		}
+		same := err == nil && len(got) == len(want)
+		for i := range got {
+			same = same && got[i].size == want[i].size && math.Abs(got[i].share-want[i].share) < 1e-12
+		}
+		if !same {
+			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestSettingsThatDoNotGoTogether(t *testing.T) {
+	for _, c := range []struct {
+		settings parameter.Settings
+		want     string
+	}{
+		{parameter.Settings{"engine": "psync", "depth": "4"}, "depth 4 has no effect"},
+		{parameter.Settings{"engine": "mmap", "depth": "2"}, "depth 2 has no effect"},
+		{parameter.Settings{"size": "64KiB", "block": "1MiB"}, "smaller than one block"},
+		{parameter.Settings{"size": "1MiB", "block": "4KiB/50:64KiB/50", "working_set": "1%"}, "smaller than one block of 64KiB"},
+		{parameter.Settings{"working_set": "0%"}, "smaller than one block"},
+		{parameter.Settings{"verify": "crc32c", "read": "100%"}, "writes nothing"},
+		{parameter.Settings{"dedup": "50%", "compress": "100%"}, "dedup has nothing to do"},
+		{parameter.Settings{"targets": "sdx"}, "absolute paths"},
+		{parameter.Settings{"size": "100001B"}, "multiple of 512"},
+		{parameter.Settings{"read": "12.5%"}, "read: 12.5% is not a whole percentage"},
+		{parameter.Settings{"random": "0.4%"}, "random: 0.4%"},
+		{parameter.Settings{"compress": "0.5%"}, "compress: 0.5%"},
+		{parameter.Settings{"dedup": "1.5%"}, "dedup: 1.5%"},
+		{parameter.Settings{"targets": "/dev/sdx", "working_set": "0.5%"}, "working_set: 0.5%"},
+		{parameter.Settings{"spec": "4096_100"}, "4096_100"},
+		{parameter.Settings{"block": "4096"}, `block "4096"`},
+	} {
+		_, err := Kind().New(c.settings)
+		refused(t, err, c.want)
+	}
+	for _, s := range []parameter.Settings{
+		{"depth": "32"}, {"engine": "io_uring", "depth": "32"}, {"spec": "65536_67_33"}, {"verify": "crc32c", "read": "50%"},
+		{"verify": "crc32c", "read": "100%", "precondition": "none"}, {"read": "7%"}, {"read": "29%"}, {"read": "57%"}, {"working_set": "12.5%"}, {"dedup": "50%", "compress": "99%"},
+	} {
+		if _, err := Kind().New(s); err != nil {
+			t.Errorf("%v: %v", s, err)
+		}
+	}
+}
+
+func TestDemand(t *testing.T) {
+	d := made(t, parameter.Settings{"disks": "2", "threads": "3", "depth": "4", "read": "70%", "block": "4KiB/50:8KiB/50"}).Demand()
+	if d.Concurrency != 24 || len(d.Classes) != 2 || d.Classes[0].Name != "read" || d.Classes[0].Share != .7 || d.Classes[1].Bytes != 6144 {
+		t.Errorf("got %+v", d)
+	}
+	if d := made(t, parameter.Settings{"targets": `["/dev/a","/dev/b"]`, "spec": "8192_0_100"}).Demand(); d.Concurrency != 2 || len(d.Classes) != 1 || d.Classes[0].Name != "write" || d.Classes[0].Bytes != 8192 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+func FuzzSpec(f *testing.F) {
+	for _, seed := range []string{"4096_100_0", "4KiB/70:64KiB/30", "512_0_100", "4KiB", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ParseSpec(text); err == nil && (s.Block < 512 || s.Block%512 != 0 || s.Read < 0 || s.Read > 1 || s.Random < 0 || s.Random > 1) {
+			t.Errorf("%q passed as %+v", text, s)
+		}
+		blocks, err := parseBlocks(text)
+		if err != nil {
+			return
+		}
+		sum := 0.0
+		for _, b := range blocks {
+			sum += b.share
+			if b.size < 512 || b.size%512 != 0 || b.size > 1<<30 {
+				t.Errorf("%q passed as %v", text, blocks)
+			}
+		}
+		if math.Abs(sum-1) > 1e-9 || len(blocks) > 64 {
+			t.Errorf("%q: %d shares add up to %g", text, len(blocks), sum)
+		}
+	})
+}
