@@ -11,6 +11,7 @@ const (
 	idleDevice     = 0.90 // share of time below which a device waits for work
 	deepEnough     = 64   // a disk, from where an idle device has another cause
 	flatLatency    = 0.5  // elasticity below which more outstanding operations pay: doubling them gives 41 % or more
+	othersToo      = 1.5  // times the load's own operations in the queue, from where something else uses the device
 	manyThreads    = 16   // a disk, from where depth is raised instead, as threads cost CPU
 )
 
@@ -34,6 +35,9 @@ func outstandingIOTooLow() Rule {
 			where := "in flight by Little's law"
 			if atDevice {
 				where = "in the queue of the device"
+				if queue > othersToo*n {
+					where += ", which others use too"
+				}
 			}
 			f := Found{
 				Rule: name, Arm: arm, Grade: AccountsFor, Change: change, Gain: c.doublingGain(arm, change),
@@ -43,7 +47,7 @@ func outstandingIOTooLow() Rule {
 			template := "Outstanding I/Os are too low with {arm}: {outstanding a disk} a disk, {queue seen} {where}"
 			if busy, ok := c.Mean(arm, "disk.busy"); ok {
 				f.Evidence = append(f.Evidence, Evidence{"device busy", busy, "share"})
-				template += ", which is busy {device busy} of the time"
+				template += "; it is busy {device busy} of the time"
 			}
 			if s, ok := c.depthBelow(arm); ok {
 				f.Evidence = append(f.Evidence, Evidence{"outstanding grew", s.outstanding, "1"}, Evidence{"latency grew", s.latency, "1"})

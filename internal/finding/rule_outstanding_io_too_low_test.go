@@ -16,6 +16,7 @@ func TestOutstandingIOTooLow(t *testing.T) {
 		t.Errorf("change %+v, gain %+v", e.Change, e.Gain)
 	}
 	fires(t, world{blocks: 3, arms: []float64{1}, cv: .01}, rule, rule+"_little")
+	fires(t, world{blocks: 3, arms: []float64{1}, cv: .01, values: counting(map[string]float64{"disk.busy": .7, "disk.queue": 2.4})}, rule, rule+"_others")
 
 	// +80 % for twice as many: the next doubling may pay too.
 	steep := world{blocks: 6, arms: []float64{1, 1.8}, cv: .01, values: busy, demand: threads(4, 8), study: wanting}

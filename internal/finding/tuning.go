@@ -7,11 +7,22 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Attach makes the story of a closed loop part of the findings, and audits them
-// anew.
+// Attach makes the story of a closed loop part of the findings of its last run, and
+// audits them anew. What the loop tried and rolled back is no longer recommended.
 func (f *Findings) Attach(t *Tuning, published []study.Figure) {
 	f.Tuning = t
 	t.tell(f)
+	present, refused := 0, []string(nil)
+	for i := range t.Rounds {
+		switch r := &t.Rounds[i]; r.Outcome {
+		case Kept:
+			present = 1
+		case RolledBack:
+			present = 0
+			refused = append(refused, r.Recommendation.Rule)
+		}
+	}
+	f.Recommendation = Recommend(f, present, refused)
 	f.Audit = Audit(f, published)
 }
 

@@ -244,7 +244,12 @@ func TestWhatIsKept(t *testing.T) {
 func TestARolledBackRuleIsNotAskedAgain(t *testing.T) {
 	d := &device{cv: .01, rate: knobRate(-.05), rules: []finding.Rule{{Name: "wrong", Check: useless}}}
 	var restored, kept []finding.Change
-	tuning, err := Run(t.Context(), Tune{Study: question(), Seed: 1, Measure: d.measure,
+	var last *finding.Findings
+	tuning, err := Run(t.Context(), Tune{Study: question(), Seed: 1,
+		Measure: func(ctx context.Context, s *study.Study, seed uint64, dir string) (f *finding.Findings, err error) {
+			last, err = d.measure(ctx, s, seed, dir)
+			return last, err
+		},
 		Keep:    func(_ context.Context, c finding.Change) error { kept = append(kept, c); return nil },
 		Restore: func(_ context.Context, c finding.Change) error { restored = append(restored, c); return nil },
 	})
@@ -256,6 +261,12 @@ func TestARolledBackRuleIsNotAskedAgain(t *testing.T) {
 	}
 	if len(restored) != 1 || len(kept) != 0 {
 		t.Errorf("restored %v, kept %v", restored, kept)
+	}
+	if last.Recommendation == nil {
+		t.Fatal("the wrong rule recommends nothing")
+	}
+	if last.Attach(tuning, nil); last.Recommendation != nil {
+		t.Errorf("what was rolled back is still recommended: %s", last.Recommendation.Sentence)
 	}
 }
 
