@@ -1,0 +1,197 @@
+package storage
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// replay reads a stream in pieces of a size, as a pipe may hand it over.
+func replay(text []byte, piece int) (*measure.Recorder, *series, error) {
+	out := measure.NewRecorder(nil)
+	var s series
+	split := &splitter{each: func(object []byte) error {
+		in, some, err := s.next(object)
+		if some {
+			out.Interval(in)
+		}
+		return err
+	}}
+	for len(text) > 0 {
+		n := min(piece, len(text))
+		if _, err := split.Write(text[:n]); err != nil {
+			return out, &s, err
+		}
+		text = text[n:]
+	}
+	return out, &s, nil
+}
+
+func recorded(t testing.TB) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/mixed.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The recording is of fio 3.33: two disks, 70 % reads, paced, for one second.
+func TestARecordingBecomesIntervals(t *testing.T) {
+	text := recorded(t)
+	for _, piece := range []int{1, 7, 4096, len(text)} {
+		out, s, err := replay(text, piece)
+		if err != nil {
+			t.Fatal(err)
+		}
+		intervals := out.Intervals()
+		if len(intervals) != 5 {
+			t.Fatalf("pieces of %d: %d intervals, want 5", piece, len(intervals))
+		}
+		var at time.Duration
+		sums := map[string]measure.Sample{}
+		for i := range intervals {
+			in := &intervals[i]
+			if in.From != at || in.To <= in.From {
+				t.Errorf("an interval from %s to %s follows %s", in.From, in.To, at)
+			}
+			at = in.To
+			for _, sample := range in.Samples {
+				sum := sums[sample.Class]
+				sum.Operations += sample.Operations
+				sum.Bytes += sample.Bytes
+				sum.Total += sample.Total
+				sums[sample.Class] = sum
+				if n := in.Latency(sample.Class).Count(); n != sample.Operations {
+					t.Errorf("%s from %s: %d operations, %d response times", sample.Class, in.From, sample.Operations, n)
+				}
+			}
+		}
+		if at != 1001*time.Millisecond {
+			t.Errorf("the intervals end at %s", at)
+		}
+		last := s.last.Jobs[0]
+		for class, d := range map[string]direction{"read": last.Read, "write": last.Write} {
+			sum := sums[class]
+			if sum.Operations != d.Latency.Count || sum.Bytes != d.Bytes || sum.Bytes != 4096*sum.Operations {
+				t.Errorf("%s: the intervals add up to %+v, the last document says %d operations, %d bytes", class, sum, d.Latency.Count, d.Bytes)
+			}
+			if want := float64(d.Latency.Count) * d.Latency.Mean; math.Abs(float64(sum.Total)-want) > 10 {
+				t.Errorf("%s: response times add up to %d ns, the last document to %.0f ns", class, sum.Total, want)
+			}
+		}
+		if sums["read"].Operations != 701 || sums["write"].Operations != 300 {
+			t.Errorf("got %d reads and %d writes, recorded 701 and 300", sums["read"].Operations, sums["write"].Operations)
+		}
+	}
+}
+
+func TestARecordingIsReadBack(t *testing.T) {
+	_, s, err := replay(recorded(t), 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := made(t, parameter.Settings{"read": "70%", "disks": "2"})
+	out := measure.NewRecorder(nil)
+	if err := d.conclude(s, 2, platform.Result{}, out); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"storage.threads": "1", "storage.depth": "1", "storage.direct": "true", "storage.block": "4KiB", "storage.engine": "auto", "storage.read": "70%", "storage.random": "100%"} {
+		if got := out.Observed()[name]; got != want {
+			t.Errorf("%s is read back as %q, want %q", name, got, want)
+		}
+	}
+	if cpu := out.Values()["generator.cpu"]; !(cpu > 0 && cpu < 1) {
+		t.Errorf("fio kept %g of its CPUs busy", cpu)
+	}
+	// What fio did otherwise than asked is not read back as asked.
+	other := made(t, parameter.Settings{"read": "30%", "block": "8KiB", "engine": "libaio", "depth": "4", "direct": "false"})
+	got := other.seen(&s.last)
+	for name, want := range map[string]string{"read": "", "block": "", "engine": "", "depth": "1", "direct": "true"} {
+		if got[name] != want {
+			t.Errorf("%s of another load is read back as %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+func document1(read string) string {
+	return `{"jobs":[{"jobname":"disk-01","error":0,"read":` + read + `,"write":{}}]}`
+}
+
+func TestDocumentsThatMakeNoSense(t *testing.T) {
+	good := document1(`{"io_bytes":4096,"runtime":100,"lat_ns":{"N":1,"mean":5,"bins":{"5":1}}}`)
+	for _, c := range []struct{ text, want string }{
+		{"{nonsense}", "read what fio printed"},
+		{`{"jobs":[]}`, "0 jobs"},
+		{`{"jobs":[{},{}]}`, "2 jobs"},
+		{good + document1(`{"io_bytes":4096,"runtime":200,"lat_ns":{"N":0,"mean":5,"bins":{}}}`), "its count of reads went down"},
+		{good + document1(`{"io_bytes":0,"runtime":200,"lat_ns":{"N":1,"mean":5,"bins":{"5":1}}}`), "its count of reads went down"},
+		{document1(`{"io_bytes":1,"runtime":200,"lat_ns":{"N":1,"mean":5,"bins":{"x":1}}}`), `bin "x"`},
+		{document1(`{"io_bytes":1,"runtime":200,"lat_ns":{"N":1,"mean":5,"bins":{"-5":1}}}`), `bin "-5"`},
+		{good + document1(`{"io_bytes":4096,"runtime":200,"lat_ns":{"N":1,"mean":5,"bins":{"5":0}}}`), `bin "5"`},
+	} {
+		_, _, err := replay([]byte(c.text), 16)
+		if err == nil {
+			t.Errorf("%s passed", c.text)
+			continue
+		}
+		refused(t, err, c.want)
+	}
+}
+
+func TestTheDocumentAtTheEndAddsNoEmptyInterval(t *testing.T) {
+	one := document1(`{"io_bytes":4096,"runtime":100,"lat_ns":{"N":1,"mean":5,"bins":{"5":1}}}`)
+	out, s, err := replay([]byte(one+"\nfio: text between\n"+one), 10)
+	if err != nil || len(out.Intervals()) != 1 || s.elapsed != 100*time.Millisecond {
+		t.Errorf("got %d intervals up to %s, %v", len(out.Intervals()), s.elapsed, err)
+	}
+}
+
+func TestBracesInTextAreNoEnd(t *testing.T) {
+	var got []string
+	split := &splitter{each: func(object []byte) error { got = append(got, string(object)); return nil }}
+	text := `noise } "{"a":"}\"}{","b":{"c":1}} more {"d":2}`
+	if _, err := split.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(got, "|") != `{"a":"}\"}{","b":{"c":1}}|{"d":2}` {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzDocuments(f *testing.F) {
+	text := recorded(f)
+	f.Add(text[:8000], 100)
+	f.Add([]byte(document1(`{"io_bytes":4096,"runtime":100,"lat_ns":{"N":1,"mean":5,"bins":{"5":1}}}`)), 3)
+	f.Add([]byte(`}{"\"`), 1)
+	f.Fuzz(func(t *testing.T, text []byte, piece int) {
+		out, s, err := replay(text, max(1, piece))
+		var at time.Duration
+		for _, in := range out.Intervals() {
+			if in.From != at || in.To <= in.From {
+				t.Errorf("an interval from %s to %s follows %s", in.From, in.To, at)
+			}
+			at = in.To
+			for _, sample := range in.Samples {
+				if sample.Operations < 0 || sample.Bytes < 0 || sample.Total < 0 {
+					t.Errorf("counts less than nothing: %+v", sample)
+				}
+			}
+		}
+		if err == nil && len(s.last.Jobs) == 1 {
+			if cpu := s.last.Jobs[0].generatorCPU(s.elapsed); math.IsNaN(cpu) || math.IsInf(cpu, 0) {
+				t.Errorf("%g CPUs", cpu)
+			}
+			if _, err := json.Marshal(made(t, nil).seen(&s.last)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
