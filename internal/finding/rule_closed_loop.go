@@ -22,7 +22,11 @@ func closedLoop() Rule {
 			if !ok || !known || !seen || math.Abs(math.Log(x*r/n)) > 0.05 {
 				return nil
 			}
-			return []Explanation{c.Explain("{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, and so {rate} is {rate ratio} times as high (Little's law).", Found{
+			template := "{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, and so {rate} is {rate ratio} times as high (Little's law)."
+			if n == 1 {
+				template = "With as many operations in flight, each takes {time} times as long with {arm} as with {baseline}, and so {rate} is {rate ratio} times as high (Little's law)."
+			}
+			return []Explanation{c.Explain(template, Found{
 				Rule: name, Arm: arm, Grade: AccountsFor,
 				Evidence: []Evidence{{"in flight", n, "1"}, {"time", r, "1"}, {"rate ratio", x, "1"}},
 			})}

@@ -12,6 +12,7 @@ func TestClosedLoop(t *testing.T) {
 	if e := fires(t, w, rule, rule); e.Grade != AccountsFor || e.Arm != 1 {
 		t.Errorf("%+v", e)
 	}
+	fires(t, world{blocks: 6, arms: []float64{1, 1.27}, cv: .01, demand: sameDemand}, rule, rule+"_same")
 	alike := w
 	alike.arms = []float64{1, 1.005} // nothing is decided
 	alike.cv = .03

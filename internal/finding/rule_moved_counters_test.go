@@ -24,6 +24,17 @@ func TestMovedCounters(t *testing.T) {
 			t.Error("a counter that only moved with the load is named")
 		}
 	}
+	// A counter of unknown unit that moved more than the load did, one that moved as
+	// it did, and work that stayed while the load grew.
+	loads := w
+	loads.values = func(arm int, r *measure.Record) {
+		r.Counters["planted"] = 100 * (1 + .9*float64(arm)) * (1 + .01*float64(r.Block%3))
+		r.Counters["with load"] = r.Values["iops"] * (1 + .01*float64(r.Trial%3))
+		r.Counters["cpu.softirq"] = .5 * (1 + .01*float64(r.Trial%4))
+	}
+	if got := fires(t, loads, rule, rule+"_loads").Evidence; len(got) != 2 || got[0].Name != "planted" || got[1].Name != "cpu.softirq/op" {
+		t.Errorf("%+v", got)
+	}
 	alike := w
 	alike.arms = []float64{1, 1}
 	silent(t, alike, rule)
