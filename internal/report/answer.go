@@ -64,6 +64,42 @@ func (s *sources) badge() badge {
 	return plainBadge("Measured", "different")
 }
 
+// hero is the one number that the study is about, where it is decided.
+type hero struct {
+	Number, What string
+	ID           string
+	Value        string
+	Class        string
+}
+
+func (s *sources) hero() *hero {
+	f := s.Findings
+	if f.Tuning != nil {
+		for i := len(f.Tuning.Rounds) - 1; i >= 0; i-- {
+			r := &f.Tuning.Rounds[i]
+			if r.Outcome == finding.Kept && r.Verification != nil && r.Recommendation != nil {
+				c := r.Recommendation.Change
+				return &hero{change(r.Verification.Ratio), fmt.Sprintf("%s with %s %s instead of %s, on fresh blocks", r.Verification.Metric.Name, c.Factor, c.To, c.From),
+					fmt.Sprintf("round:%d/change", i+1), exact(r.Verification.Ratio - 1), "better"}
+			}
+		}
+		return nil
+	}
+	if c := s.first(); c != nil {
+		if c.Verdict == finding.NotEnoughRuns || c.Counts != nil {
+			return nil
+		}
+		return &hero{change(c.Ratio), fmt.Sprintf("%s with %s against %s", c.Metric.Name, s.brief(c.Arm), s.brief(0)),
+			fmt.Sprintf("%s@%d/change", c.Metric.Name, c.Arm), exact(c.Ratio - 1), verdictLook(string(c.Verdict))[0]}
+	}
+	if names := s.headlines(); len(names) > 0 && s.arms() == 1 {
+		if sum := s.sums[place{names[0], 0}]; sum != nil {
+			return &hero{quantity(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit), names[0], names[0] + "@0/mean", exact(sum.Mean), "different"}
+		}
+	}
+	return nil
+}
+
 // title is the question, else the name of the study.
 func (s *sources) title() string {
 	if s.Findings.Question != "" {
@@ -197,7 +233,16 @@ func expected(g *finding.Gain) string {
 	return text
 }
 
-func spaced(rule string) string { return strings.ReplaceAll(rule, "_", " ") }
+// spaced is the name of a rule as words.
+func spaced(rule string) string {
+	words := strings.Split(rule, "_")
+	for i, w := range words {
+		if proper, ok := map[string]string{"io": "I/O", "cpu": "CPU"}[w]; ok {
+			words[i] = proper
+		}
+	}
+	return strings.Join(words, " ")
+}
 
 // advice is the one change that the analysis names.
 type advice struct {
@@ -230,6 +275,14 @@ type story struct {
 	Final    []line
 }
 
+// Upper begins a phrase like a sentence. It is exported for the template.
+func (*story) Upper(phrase string) string {
+	if phrase == "" {
+		return ""
+	}
+	return strings.ToUpper(phrase[:1]) + strings.TrimSuffix(phrase[1:], ".")
+}
+
 // round is one turn of it.
 type round struct {
 	Number                  int
@@ -241,6 +294,7 @@ type round struct {
 	Predicted               string
 	Verified, Seed          string
 	Change, Between, Blocks string
+	Values                  string // before and after, where this page has them
 	Bound                   string
 	Outcome                 string
 	Kept                    bool
@@ -263,6 +317,23 @@ func (s *sources) story() *story {
 	return out
 }
 
+// beforeAfter is what was carried before and after a change. The page holds the
+// means of the last verification only.
+func (s *sources) beforeAfter(i int) string {
+	rounds := s.Findings.Tuning.Rounds
+	for _, later := range rounds[i+1:] {
+		if later.Verification != nil {
+			return ""
+		}
+	}
+	c := rounds[i].Verification
+	before, after := s.sums[place{c.Metric.Name, 0}], s.sums[place{c.Metric.Name, c.Arm}]
+	if before == nil || after == nil || c.Arm == 0 {
+		return ""
+	}
+	return quantity(before.Mean, (before.High-before.Low)/2, c.Metric.Unit) + " → " + quantity(after.Mean, (after.High-after.Low)/2, c.Metric.Unit)
+}
+
 func (s *sources) round(i int) round {
 	r := &s.Findings.Tuning.Rounds[i]
 	v := round{
@@ -278,6 +349,7 @@ func (s *sources) round(i int) round {
 		v.Predicted = expected(rec.Predicted)
 	}
 	if c := r.Verification; c != nil {
+		v.Values = s.beforeAfter(i)
 		v.Metric = c.Metric.Name
 		v.Change, v.Blocks = change(c.Ratio), plural(c.Blocks, "fresh block", "fresh blocks")
 		if !c.NoInterval {

@@ -66,6 +66,49 @@ func (a *axis) ticks(about int) []float64 {
 	return out
 }
 
+// lanes are stretches across an axis in which its marks are drawn, from and to in
+// pixels.
+type lanes [][2]float64
+
+// ratioMarks draws the marks of a level axis of ratios: lines through the lanes,
+// labels at the bottom.
+func (c *canvas) ratioMarks(a *axis, through lanes, bottom float64) {
+	values, labels := changeTicks(a)
+	drop := crowded(a, values, labels)
+	c.open(a)
+	for i, v := range values {
+		class := "grid"
+		if v == 1 {
+			class = "zero"
+		}
+		if drop[i] && v != 1 {
+			continue
+		}
+		d := ""
+		for _, lane := range through {
+			d += "M" + px(a.at(v)) + " " + px(lane[0]) + "V" + px(lane[1])
+		}
+		c.write(`<path class="%s" data-v="%s" d="%s"/>`, class, exact(v), d)
+		half := wide(labels[i], 12) / 2
+		c.text(min(max(a.at(v), half), c.width-half), bottom+18, "tick c", labels[i])
+	}
+	c.end()
+}
+
+// crowded says which labels would touch the one before them, or that of no change.
+func crowded(a *axis, values []float64, labels []string) []bool {
+	drop := make([]bool, len(values))
+	room := math.Inf(-1)
+	for i, v := range values {
+		half := wide(labels[i], 12)/2 + 4
+		drop[i] = a.at(v)-half < room || v < 1 && a.at(v)+half > a.at(1)-10
+		if !drop[i] || v == 1 {
+			room = a.at(v) + half
+		}
+	}
+	return drop
+}
+
 // decades are the powers of ten on the axis, with 2 and 5 times them where there
 // are few.
 func (a *axis) decades(about int) []float64 {
@@ -178,13 +221,13 @@ func changeTicks(a *axis) (values []float64, labels []string) {
 				label = fmt.Sprintf("÷%s", strconv.FormatFloat(1/v, 'g', 2, 64))
 			}
 			if v == 1 {
-				label = "0"
+				label = "×1"
 			}
 			add(v, label)
 		}
 		return values, labels
 	}
-	s := niceStep((a.high - a.low) / 4.5)
+	s := niceStep((a.high - a.low) / 6)
 	for i := math.Ceil((a.low-1)/s - 1e-9); 1+i*s <= a.high+1e-9; i++ {
 		if 1+i*s <= 0 {
 			continue

@@ -58,7 +58,7 @@ func barsTable(s *sources) (Table, bool) {
 	}
 	tail, _ := s.latency(s.tails()...)
 	t := Table{Name: "throughput", Title: m.Name + " of each arm", Columns: []Column{
-		{Name: "arm number", Unit: "1"}, {Name: "arm"}, {Name: "what"}, {Name: "block", Unit: "1"},
+		{Name: "arm number"}, {Name: "arm"}, {Name: "what"}, {Name: "block"},
 		{Name: m.Name, Unit: m.Unit, Around: [2]string{"low", "high"}},
 		{Name: "low", Unit: m.Unit, Around: [2]string{"low", "high"}}, {Name: "high", Unit: m.Unit, Around: [2]string{"low", "high"}},
 		{Name: tail.Name, Unit: tail.Unit, Around: [2]string{"tail low", "tail high"}},
@@ -109,7 +109,7 @@ func (s *sources) state(arm int) string {
 	}
 	for _, l := range s.Findings.Limits {
 		if l.Arm == arm && l.State == measure.Fail {
-			return "missed " + l.Limit
+			return "limit missed: " + s.limitText(l.Limit)
 		}
 	}
 	return ""
@@ -159,7 +159,7 @@ func drawBars(t Table, width float64) SVG {
 	if width < 500 {
 		upper, lower = 160, 110
 	}
-	height := 34 + upper + 44
+	height := 34 + upper + 48
 	if two {
 		height += gap + lower - 20
 	}
@@ -183,7 +183,10 @@ func drawBars(t Table, width float64) SVG {
 		}
 		c.text(x, bottom+20, "label c", fit(label, 12, max(slot-2, 14)))
 		if state := t.at(row, "state").Text; state != "" {
-			c.text(x, bottom+36, "note c", fit(state, 12, slot-2))
+			if wide(state, 12) > slot {
+				state, _, _ = strings.Cut(state, ":")
+			}
+			c.text(x, bottom+36, "note c", fit(state, 12, max(slot-2, 14)))
 		}
 	}
 	return c.svg()
@@ -239,7 +242,7 @@ func drawBar(c *canvas, p panel, b barPlace) {
 	arm := int(t.number(b.row, "arm number"))
 	v := t.number(b.row, p.column)
 	half := min(b.slot*0.34, 46)
-	if t.at(b.row, "state").Text != "" {
+	if t.at(b.row, "state").Text != "" && b.bar {
 		y := p.to
 		if !math.IsNaN(v) {
 			y = p.at(v)

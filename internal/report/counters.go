@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
 )
 
 // mostCounters is how many counters the figure draws.
 const mostCounters = 14
 
-// counters shows what else moved. It is exploratory, so it has no colour.
+// counters shows which counters of the host moved. It is exploratory, so it has no colour.
 func counters() Figure {
 	return Figure{
 		Name:  "counters",
@@ -23,9 +24,25 @@ func counters() Figure {
 }
 
 func countersTable(s *sources) (Table, bool) {
+	moved := s.moved(func(name string) bool { return !s.ofWorkload(name) })
+	t, ok := s.comparisonTable("counters", moved, "What else moved")
+	t.Summary = fmt.Sprintf("%s between arms.", plural(len(moved), "counter differs", "counters differ"))
+	if len(moved) > mostCounters {
+		t.Note = fmt.Sprintf("The %d that moved most are drawn, of %d; the table has all.", mostCounters, len(moved))
+	}
+	return t, ok
+}
+
+func (s *sources) ofWorkload(name string) bool {
+	return slices.ContainsFunc(s.Metrics, func(m measure.Metric) bool { return m.Name == name })
+}
+
+// moved lists the exploratory differences of the metrics asked for, the largest
+// first.
+func (s *sources) moved(of func(name string) bool) []finding.Comparison {
 	var moved []finding.Comparison
 	for _, c := range s.Findings.Exploratory {
-		if c.Verdict == finding.Different && c.Ratio > 0 && c.Counts == nil {
+		if c.Verdict == finding.Different && c.Ratio > 0 && c.Counts == nil && of(c.Metric.Name) {
 			moved = append(moved, c)
 		}
 	}
@@ -39,20 +56,27 @@ func countersTable(s *sources) (Table, bool) {
 		}
 		return 0
 	})
-	t, ok := s.comparisonTable("counters", moved, "What else moved")
-	t.Summary = fmt.Sprintf("%s differ between arms.", plural(len(moved), "other metric or counter", "other metrics and counters"))
-	t.Note = ""
-	if len(moved) > mostCounters {
-		t.Note = fmt.Sprintf("The %d that moved most are drawn, of %d; the table has all.", mostCounters, len(moved))
+	return moved
+}
+
+// otherMetrics lists what moved among the metrics of the workload that are no
+// headlines: most of them say the same in other quantiles.
+func otherMetrics() Figure {
+	return Figure{
+		Name:  "other-metrics",
+		Doc:   "Metrics of the workload that moved and are no headlines. Exploratory, like the counters.",
+		Place: inFigures,
+		Table: func(s *sources) (Table, bool) {
+			return s.comparisonTable("other-metrics", s.moved(s.ofWorkload), "Other metrics that moved")
+		},
 	}
-	return t, ok
 }
 
 func drawCounters(t Table, width float64) SVG {
 	rows := min(len(t.Rows), mostCounters)
 	f := forestFrame{narrow: width < 500, left: 250, right: width - 190, top: 16, row: 30}
 	if f.narrow {
-		f.left, f.right, f.row = 12, width-12, 46
+		f.left, f.right, f.row = 0, width, 46
 	}
 	bottom := f.top + float64(rows)*f.row
 	c := newCanvas(&t, width, bottom+32)
@@ -60,34 +84,28 @@ func drawCounters(t Table, width float64) SVG {
 	bare.Columns = slices.Clone(t.Columns)
 	bare.Columns[bare.column("margin")].Name = "-" // the band means nothing here
 	a := ratioAxis(&bare, rows, f)
-	values, labels := changeTicks(a)
-	c.open(a)
-	for i, v := range values {
-		class := "grid"
-		if v == 1 {
-			class = "zero"
+	through := lanes{{f.top - 6, bottom + 2}}
+	if f.narrow {
+		through = nil
+		for row := range rows {
+			y := f.top + (float64(row)+0.5)*f.row + 10
+			through = append(through, [2]float64{y - 8, y + 8})
 		}
-		c.write(`<path class="%s" data-v="%s" d="M%s %sV%s"/>`, class, exact(v), px(a.at(v)), px(f.top-6), px(bottom+2))
-		c.text(a.at(v), bottom+18, "tick c", labels[i])
 	}
-	c.end()
+	c.ratioMarks(a, through, bottom)
 	c.write(`<g data-x="change" data-xaxis="%s">`, a.id)
-	several := false
 	for row := range rows {
-		several = several || t.at(row, "arm").Text != t.at(0, "arm").Text
-	}
-	for row := range rows {
-		drawCounter(c, f, a, row, several)
+		drawCounter(c, f, a, row)
 	}
 	c.end()
 	return c.svg()
 }
 
-func drawCounter(c *canvas, f forestFrame, a *axis, row int, several bool) {
+func drawCounter(c *canvas, f forestFrame, a *axis, row int) {
 	t := c.table
 	y := f.top + (float64(row)+0.5)*f.row
 	name := t.at(row, "metric").Text
-	if several {
+	if t.severalArms() {
 		name += " · " + t.at(row, "arm").Text
 	}
 	ratio, low, high := t.number(row, "change"), t.number(row, "low"), t.number(row, "high")
@@ -117,7 +135,7 @@ func metricsTable() Figure {
 		Place: inFigures,
 		Table: func(s *sources) (Table, bool) {
 			t := Table{Name: "metrics", Title: "All metrics", Columns: []Column{
-				{Name: "metric"}, {Name: "arm"}, {Name: "unit"}, {Name: "trials", Unit: "1"}, {Name: "mean", Unit: "row"}, {Name: "low", Unit: "row"}, {Name: "high", Unit: "row"},
+				{Name: "metric"}, {Name: "arm"}, {Name: "unit"}, {Name: "trials"}, {Name: "mean", Unit: "row"}, {Name: "low", Unit: "row"}, {Name: "high", Unit: "row"},
 			}}
 			for i := range s.Findings.Summaries {
 				sum := &s.Findings.Summaries[i]

@@ -80,7 +80,7 @@ func loadLatencyTable(s *sources) (Table, bool) {
 		return Table{}, false
 	}
 	t := Table{Name: "load-latency", Title: latency.Name + " against " + rate.Name + ", by " + factor, Columns: []Column{
-		{Name: "line", Unit: "1"}, {Name: "other levels"}, {Name: "arm number", Unit: "1"}, {Name: "level"},
+		{Name: "line"}, {Name: "other levels"}, {Name: "arm number"}, {Name: "level"},
 		{Name: rate.Name, Unit: rate.Unit, Around: [2]string{"rate low", "rate high"}},
 		{Name: "rate low", Unit: rate.Unit, Around: [2]string{"rate low", "rate high"}}, {Name: "rate high", Unit: rate.Unit, Around: [2]string{"rate low", "rate high"}},
 		{Name: latency.Name, Unit: latency.Unit, Around: [2]string{"latency low", "latency high"}},

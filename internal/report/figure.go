@@ -33,7 +33,7 @@ const (
 func figures() []Figure {
 	return []Figure{
 		forest(), tuningFigure(),
-		bars(), loadLatency(), percentiles(), timeSeries(), runs(), counters(), metricsTable(),
+		bars(), loadLatency(), percentiles(), timeSeries(), runs(), counters(), otherMetrics(), metricsTable(),
 		published(), trials(), noise(),
 	}
 }
@@ -54,7 +54,7 @@ type Table struct {
 // Column is one column of a table. Its values are in base units.
 type Column struct {
 	Name string
-	Unit string // empty for text; "row" where each row names its own in column "unit"
+	Unit string // empty for text and whole numbers; "row" where each row names its own in column "unit"
 	// Around names the columns that hold the ends of the interval around a value
 	// of this column; its width decides the digits.
 	Around [2]string

@@ -19,7 +19,11 @@ func forest() Figure {
 		Doc:   "Change of each headline metric against the baseline, with its interval. The band is the margin, the smallest effect of interest.",
 		Place: inVerdict,
 		Table: func(s *sources) (Table, bool) {
-			return s.comparisonTable("forest", s.Findings.Headlines, "Change against "+s.brief(0))
+			t, ok := s.comparisonTable("forest", s.Findings.Headlines, "Change against "+s.brief(0))
+			if len(t.Rows) > mostRows {
+				t.Note = fmt.Sprintf("The first %d of %s rows are drawn; the table has all of them.", mostRows, count(len(t.Rows)))
+			}
+			return t, ok
 		},
 		Draw: drawForest,
 	}
@@ -30,7 +34,7 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 	t := Table{Name: name, Title: title, Columns: []Column{
 		{Name: "metric"}, {Name: "arm"}, {Name: "better"},
 		{Name: "change", Unit: "ratio"}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"},
-		{Name: "margin", Unit: "share"}, {Name: "blocks", Unit: "1"}, {Name: "p", Unit: "1"}, {Name: "sign-flip p", Unit: "1"},
+		{Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "p", Unit: "1"}, {Name: "sign-flip p", Unit: "1"},
 		{Name: "adjusted p", Unit: "1"}, {Name: "verdict"}, {Name: "remark"},
 	}}
 	for i := range list {
@@ -50,9 +54,6 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 	}
 	if len(list) > 0 {
 		t.Summary = list[0].Sentence
-	}
-	if len(list) > mostRows {
-		t.Note = fmt.Sprintf("The first %d of %s rows are drawn; the table has all of them.", mostRows, count(len(list)))
 	}
 	return t, len(t.Rows) > 0
 }
@@ -96,9 +97,23 @@ type forestFrame struct {
 
 func frameForest(width float64) forestFrame {
 	if width < 500 {
-		return forestFrame{narrow: true, left: 12, right: width - 12, top: 26, row: 72}
+		return forestFrame{narrow: true, left: 0, right: width, top: 26, row: 80}
 	}
-	return forestFrame{left: 196, right: width - 236, top: 30, row: 48}
+	return forestFrame{left: 190, right: width - 244, top: 30, row: 50}
+}
+
+// lanes are where the axis shows. Where labels stand above each interval it is cut
+// into one lane a row.
+func (f forestFrame) lanes(rows int) lanes {
+	if !f.narrow {
+		return lanes{{f.top - 6, f.top + float64(rows)*f.row + 4}}
+	}
+	var all lanes
+	for row := range rows {
+		y := f.top + float64(row)*f.row + f.row - 22
+		all = append(all, [2]float64{y - 12, y + 12})
+	}
+	return all
 }
 
 func drawForest(t Table, width float64) SVG {
@@ -107,23 +122,18 @@ func drawForest(t Table, width float64) SVG {
 	bottom := f.top + float64(rows)*f.row
 	c := newCanvas(&t, width, bottom+34)
 	a := ratioAxis(&t, rows, f)
+	through := f.lanes(rows)
 	margin := t.number(0, "margin")
 	if margin > 0 {
 		x1, x2 := a.clamp(a.at(1/(1+margin))), a.clamp(a.at(1+margin))
-		c.rect(x1, f.top-6, x2-x1, bottom-f.top+6, "band")
-		c.text((x1+x2)/2, f.top-12, "tick c", "margin ±"+typeset(finding.Share(margin)))
-	}
-	values, labels := changeTicks(a)
-	c.open(a)
-	for i, v := range values {
-		class := "grid"
-		if v == 1 {
-			class = "zero"
+		for _, lane := range through {
+			c.rect(x1, lane[0], x2-x1, lane[1]-lane[0], "band")
 		}
-		c.write(`<path class="%s" data-v="%s" d="M%s %sV%s"/>`, class, exact(v), px(a.at(v)), px(f.top-6), px(bottom+4))
-		c.text(a.at(v), bottom+20, "tick c", labels[i])
+		label := "margin ±" + typeset(finding.Share(margin))
+		half := wide(label, 12) / 2
+		c.text(min(max((x1+x2)/2, half), width-half), f.top-12, "tick c", label)
 	}
-	c.end()
+	c.ratioMarks(a, through, bottom)
 	c.write(`<g data-x="change" data-xaxis="%s">`, a.id)
 	for row := range rows {
 		drawForestRow(c, f, a, row)
@@ -164,23 +174,28 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 	if !math.IsNaN(low) && !math.IsNaN(high) {
 		between = change(low) + " to " + change(high)
 	}
-	said := fmt.Sprintf("%s · %s", verdict, plural(int(t.number(row, "blocks")), "block", "blocks"))
+	blocks := plural(int(t.number(row, "blocks")), "block", "blocks")
 	metric, arm := t.at(row, "metric").Text, t.at(row, "arm").Text
-	if better := t.at(row, "better").Text; better != "neither" {
-		metric += map[string]string{"higher": ", more is better", "lower": ", less is better"}[better]
-	}
 	if f.narrow {
-		y += 14
-		c.text(f.left, y-32, "name", fit(t.at(row, "metric").Text+" · "+arm, 13, f.right-f.left-70))
-		c.text(f.right, y-32, "strong e "+look[0]+"-t", numbers)
-		c.text(f.left, y-16, "note", between)
-		c.text(f.right, y-16, "note e", said)
+		y = f.top + float64(row)*f.row + f.row - 22
+		c.text(f.left, y-38, "name", fit(metric+", "+arm, 13, f.right-f.left-74))
+		c.text(f.right, y-38, "strong e "+look[0]+"-t", numbers)
+		c.text(f.left, y-20, "note", verdict+", "+blocks)
+		c.text(f.right, y-20, "note e", between)
 	} else {
-		c.text(0, y-3, "name", fit(arm, 13, f.left-20))
-		c.text(0, y+14, "note", metric)
+		// The name is what tells rows apart.
+		name, below := metric, arm
+		if t.severalArms() {
+			name, below = arm, metric
+		}
+		if better := t.at(row, "better").Text; better != "neither" {
+			below += map[string]string{"higher": ", more is better", "lower": ", less is better"}[better]
+		}
+		c.text(0, y-3, "name", fit(name, 13, f.left-20))
+		c.text(0, y+14, "note", fit(below, 12, f.left-8))
 		c.text(f.right+24, y-3, "strong "+look[0]+"-t", numbers)
-		c.text(f.right+24+max(wide(numbers, 14.5), 64)+8, y-3, "note", between)
-		c.text(f.right+24, y+14, "note", said)
+		c.text(f.right+24+max(wide(numbers, 16), 72)+8, y-3, "label "+look[0]+"-t", verdict)
+		c.text(f.right+24, y+14, "note", between+", "+blocks)
 	}
 	if !math.IsNaN(low) && !math.IsNaN(high) && low > 0 {
 		c.across(row, span{"low", "high", a.clamp(a.at(low)), a.clamp(a.at(high))}, y, look[0])
@@ -189,6 +204,16 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 	if ratio > 0 {
 		c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"big " + look[0], look[1]})
 	}
+}
+
+// severalArms says whether the rows are about more than one arm.
+func (t *Table) severalArms() bool {
+	for row := range t.Rows {
+		if t.at(row, "arm").Text != t.at(0, "arm").Text {
+			return true
+		}
+	}
+	return false
 }
 
 // drawEnds ends an interval with a short stroke, or with an arrow where it leaves

@@ -104,7 +104,7 @@ func (s *sources) asked() []line {
 	if st == nil {
 		return nil
 	}
-	lines := []line{{"Question", st.Question}, {"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
+	lines := []line{{"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
 	for _, f := range st.Factors {
 		name := "Factor " + f.FullName()
 		levels := strings.Join(f.Levels, ", ")

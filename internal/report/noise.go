@@ -26,7 +26,7 @@ func noise() Figure {
 
 func noiseTable(s *sources) (Table, bool) {
 	blocks := []int{6, 12, 24}
-	t := Table{Name: "noise", Title: "Noise between runs", Columns: []Column{{Name: "metric"}, {Name: "arm"}, {Name: "trials", Unit: "1"}, {Name: "run CV", Unit: "share"}}}
+	t := Table{Name: "noise", Title: "Noise between runs", Columns: []Column{{Name: "metric"}, {Name: "arm"}, {Name: "trials"}, {Name: "run CV", Unit: "share"}}}
 	for _, n := range blocks {
 		t.Columns = append(t.Columns, Column{Name: fmt.Sprintf("seen with %d blocks", n), Unit: "share"})
 	}

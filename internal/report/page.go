@@ -60,6 +60,7 @@ type page struct {
 	Name     string
 	Title    string
 	Badge    badge
+	Hero     *hero
 	Lead     template.HTML
 	Besides  []template.HTML // sentences of the other headlines
 	Limits   []limitLine
@@ -96,6 +97,7 @@ type picture struct {
 	CSV          template.URL
 	File         string
 	Rows         string
+	Open         bool // the table is short and is all there is
 }
 
 func newPage(s *sources) (*page, error) {
@@ -107,6 +109,7 @@ func newPage(s *sources) (*page, error) {
 		Name:    f.Study,
 		Title:   s.title(),
 		Badge:   s.badge(),
+		Hero:    s.hero(),
 		Lead:    s.lead(),
 		Besides: s.besides(),
 		Limits:  s.limits(),
@@ -151,6 +154,7 @@ func (s *sources) picture(f Figure) (picture, bool) {
 	if len(t.Rows) > mostTableRows {
 		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, count(len(t.Rows)))
 	}
+	pic.Open = f.Place == inNoise || f.Place == inPublished
 	if f.Draw != nil {
 		// The drawing escapes every text that it writes.
 		pic.Wide, pic.Narrow = template.HTML(f.Draw(t, wideFigure)), template.HTML(f.Draw(t, narrowFigure))
@@ -235,7 +239,11 @@ func (p *page) embed(s *sources) error {
 type testbedSection struct {
 	Name  string
 	Lines []line
+	Long  bool
 }
+
+// mostFacts is how many facts of a part are shown unasked.
+const mostFacts = 12
 
 func (s *sources) testbed() []testbedSection {
 	var all []testbedSection
@@ -243,13 +251,20 @@ func (s *sources) testbed() []testbedSection {
 		section, name := t.Section, t.Name
 		if first, rest, found := strings.Cut(t.Name, "."); section == "" && found {
 			section, name = first, rest
+			if second, rest, found := strings.Cut(rest, "."); found && second == "vulnerability" {
+				section, name = first+" vulnerabilities", rest
+			}
 		}
 		i := slices.IndexFunc(all, func(x testbedSection) bool { return x.Name == section })
 		if i < 0 {
 			i = len(all)
 			all = append(all, testbedSection{Name: section})
 		}
-		all[i].Lines = append(all[i].Lines, line{strings.ReplaceAll(name, "_", " "), t.Value})
+		all[i].Lines = append(all[i].Lines, line{strings.NewReplacer("_", " ", ".", " ").Replace(name), t.Value})
+		all[i].Long = len(all[i].Lines) > mostFacts || strings.HasSuffix(section, " vulnerabilities")
+	}
+	for i := range all {
+		all[i].Name = strings.Replace(all[i].Name, "cpu", "CPU", 1)
 	}
 	return all
 }

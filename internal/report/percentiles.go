@@ -31,7 +31,7 @@ func quantileGrid() []float64 {
 
 func percentilesTable(s *sources) (Table, bool) {
 	t := Table{Name: "percentiles", Title: "Response times of each run", Columns: []Column{
-		{Name: "trial", Unit: "1"}, {Name: "block", Unit: "1"}, {Name: "arm number", Unit: "1"}, {Name: "arm"},
+		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 		{Name: "quantile", Unit: "1"}, {Name: "times rarer", Unit: "1"}, {Name: "response time", Unit: "s"},
 	}}
 	if s.Histogram == nil {
@@ -94,6 +94,9 @@ func drawPercentiles(t Table, width float64) SVG {
 	c.text(0, top-18, "panel", "response time")
 	c.gridY(y, left, right, "s")
 	values, labels := quantileTicks(x, width)
+	for _, v := range values[1:] {
+		c.line(x.at(v), top, x.at(v), bottom, "grid")
+	}
 	c.gridX(x, bottom, labels, values)
 	c.text((left+right)/2, bottom+40, "panel c", "quantile")
 	ends := drawQuantileLines(c, x, y)

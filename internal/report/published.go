@@ -98,14 +98,7 @@ func drawPublished(t Table, width float64) SVG {
 			[]Cell{t.at(row, "published change"), {}, {}}, []Cell{t.at(row, "change"), t.at(row, "low"), t.at(row, "high")})
 	}
 	a := ratioAxis(&seen, len(seen.Rows), f)
-	values, labels := changeTicks(a)
-	c.open(a)
-	for i, v := range values {
-		class := map[bool]string{true: "zero", false: "grid"}[v == 1]
-		c.write(`<path class="%s" data-v="%s" d="M%s %sV%s"/>`, class, exact(v), px(a.at(v)), px(f.top), px(bottom+2))
-		c.text(a.at(v), bottom+18, "tick c", labels[i])
-	}
-	c.end()
+	c.ratioMarks(a, lanes{{f.top, bottom + 2}}, bottom)
 	for i, row := range rows {
 		drawPublishedRow(c, f, a, [2]int{i, row})
 	}

@@ -26,7 +26,7 @@ func runs() Figure {
 
 func runsTable(s *sources) (Table, bool) {
 	t := Table{Name: "runs", Title: "Each trial in the order of execution", Columns: []Column{
-		{Name: "trial", Unit: "1"}, {Name: "block", Unit: "1"}, {Name: "arm number", Unit: "1"}, {Name: "arm"},
+		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 	}}
 	names := s.headlines()
 	names = names[:min(len(names), mostRunPanels)]
@@ -81,32 +81,32 @@ func drawRuns(t Table, width float64) SVG {
 		y := &axis{id: "y" + strconv.Itoa(i+1), column: column.Name, from: top + tall, to: top, low: math.Inf(1), high: math.Inf(-1)}
 		drawRunPanel(c, x, y, left, width)
 	}
-	values, labels := blockTicks(&t, x, 46)
+	values, labels := blockTicks(&t, x, 40)
 	bottom := 30 + float64(len(panels))*(tall+gap) - gap
 	c.gridX(x, bottom, labels, values)
-	c.text(left, bottom+36, "note", "trials in the order of execution; marks begin a block")
+	c.text(left, bottom+36, "note", "trials in the order of execution, block by block")
 	return c.svg()
 }
 
-// blockTicks marks the first trial of each block, and names as many as there is
-// room for.
+// blockTicks marks the first trial of each block, and names every so many blocks,
+// as there is room for.
 func blockTicks(t *Table, x *axis, apart float64) (values []float64, labels []string) {
-	room := math.Inf(-1)
+	last := len(t.Rows) - 1
+	blocks := t.number(last, "block") - t.number(0, "block") + 1
+	every := niceStep(max(1, apart*blocks/(x.to-x.from)))
 	for row := range t.Rows {
 		if row > 0 && t.number(row, "block") == t.number(row-1, "block") {
 			continue
 		}
-		v := t.number(row, "trial") - 0.5
-		if len(values) > 0 && x.at(v)-x.at(values[len(values)-1]) < 3 {
-			continue
-		}
+		v, block := t.number(row, "trial")-0.5, t.number(row, "block")
 		label := ""
-		if p := x.at(v); p-room >= apart {
-			label = "block " + number(t.number(row, "block"), 0.5)
-			if len(values) > 0 {
-				label = number(t.number(row, "block"), 0.5)
-			}
-			room = p
+		switch {
+		case len(values) == 0:
+			label = "block " + t.shown(row, 1)
+		case math.Mod(block, every) == 0 && x.at(v)-x.from > 0.8*apart:
+			label = t.shown(row, 1)
+		case len(values) > 0 && x.at(v)-x.at(values[len(values)-1]) < 4:
+			continue
 		}
 		values, labels = append(values, v), append(labels, label)
 	}
@@ -125,7 +125,7 @@ func drawRunPanel(c *canvas, x, y *axis, left, width float64) {
 	}
 	pad := 0.08 * (y.high - y.low)
 	y.low, y.high = y.low-pad, y.high+pad
-	y.round(4)
+	y.round(5)
 	c.text(0, y.to-12, "panel", y.column)
 	c.gridY(y, left, x.to, t.unit(y.column))
 	c.group(x, y)

@@ -28,7 +28,7 @@ func timeSeries() Figure {
 func seriesTable(s *sources) (Table, bool) {
 	rate, ok := s.rate()
 	t := Table{Name: "series", Columns: []Column{
-		{Name: "trial", Unit: "1"}, {Name: "block", Unit: "1"}, {Name: "arm number", Unit: "1"}, {Name: "arm"},
+		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 		{Name: "time", Unit: "s"}, {Name: rate.Name, Unit: rate.Unit}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"},
 	}}
 	if s.Series == nil || !ok {
@@ -112,29 +112,35 @@ type seriesFrame struct {
 	length             float64 // seconds at the right end
 }
 
-// courses are the runs of a table: rows first to before end.
-func courses(t *Table) (all [][2]int) {
+// courses are the runs of a table in groups, one for each arm and one for what is
+// void: rows first to before end.
+func courses(t *Table) (groups [][][2]int) {
+	before := ""
 	for first := 0; first < len(t.Rows); {
 		end := first
 		for end < len(t.Rows) && t.number(end, "trial") == t.number(first, "trial") {
 			end++
 		}
-		all = append(all, [2]int{first, end})
+		if title := groupTitle(t, first); title != before || groups == nil {
+			groups, before = append(groups, nil), title
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], [2]int{first, end})
 		first = end
 	}
-	return all
+	return groups
 }
 
 func drawSeries(t Table, width float64) SVG {
-	runs := courses(&t)
-	f := seriesFrame{columns: 4, left: 52, tall: 74, gapX: 14, gapY: 46, header: 26}
+	runs, most := courses(&t), 0
+	for _, g := range runs {
+		most = max(most, len(g))
+	}
+	f := seriesFrame{columns: 6, left: 52, tall: 72, gapX: 12, gapY: 44, header: 18}
 	if width < 500 {
-		f.columns, f.tall = 2, 64
+		f.columns, f.tall = 3, 60
 	}
-	f.columns = min(f.columns, max(len(runs), 1))
-	if f.columns == 1 {
-		f.tall = 130
-	}
+	f.columns = min(f.columns, max(most, 1))
 	f.wide = (width - f.left - 6 - float64(f.columns-1)*f.gapX) / float64(f.columns)
 	scale := axis{}
 	for row := range t.Rows {
@@ -145,20 +151,45 @@ func drawSeries(t Table, width float64) SVG {
 	}
 	scale.round(2)
 	f.upper = scale.high
-	lines := (len(runs) + f.columns - 1) / f.columns
-	c := newCanvas(&t, width, float64(lines)*(f.tall+f.gapY)+f.header+4)
-	c.text(0, 14, "panel", t.Columns[5].Name)
-	for i, r := range runs {
-		drawCourse(c, f, i, r)
+	height := 0.
+	for _, g := range runs {
+		height += f.group(len(g))
+	}
+	c := newCanvas(&t, width, height)
+	top, number := 0., 0
+	for _, g := range runs {
+		c.text(0, top+12, "panel", groupTitle(&t, g[0][0]))
+		for i, r := range g {
+			drawCourse(c, f, coursePlace{number, i % f.columns, top + f.header + 22 + float64(i/f.columns)*(f.tall+f.gapY)}, r)
+			number++
+		}
+		top += f.group(len(g))
 	}
 	return c.svg()
 }
 
+// group is how high the panels of so many runs are, with their heading.
+func (f seriesFrame) group(runs int) float64 {
+	return f.header + float64((runs+f.columns-1)/f.columns)*(f.tall+f.gapY) + 14
+}
+
+func groupTitle(t *Table, row int) string {
+	if t.at(row, "void").Text != "" {
+		return "void trials"
+	}
+	return t.Columns[5].Name + ", " + t.at(row, "arm").Text
+}
+
+// coursePlace is where the panel of a run stands.
+type coursePlace struct {
+	number, column int
+	top            float64
+}
+
 // drawCourse draws one run in its panel.
-func drawCourse(c *canvas, f seriesFrame, i int, rows [2]int) {
-	t := c.table
-	left := f.left + float64(i%f.columns)*(f.wide+f.gapX)
-	top := f.header + 20 + float64(i/f.columns)*(f.tall+f.gapY)
+func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
+	t, i, top := c.table, p.number, p.top
+	left := f.left + float64(p.column)*(f.wide+f.gapX)
 	x := &axis{id: "x" + strconv.Itoa(i), column: "time", high: f.length, from: left, to: left + f.wide}
 	y := &axis{id: "y" + strconv.Itoa(i), column: t.Columns[5].Name, high: f.upper, from: top + f.tall, to: top}
 	values := y.ticks(2)
@@ -170,7 +201,7 @@ func drawCourse(c *canvas, f seriesFrame, i int, rows [2]int) {
 			class = "zero"
 		}
 		c.write(`<path class="%s" data-v="%s" d="M%s %sH%s"/>`, class, exact(v), px(left), px(y.at(v)), px(left+f.wide))
-		if i%f.columns == 0 {
+		if p.column == 0 {
 			c.text(left-8, y.at(v)+4, "tick e", labels[k])
 		}
 	}
@@ -179,18 +210,17 @@ func drawCourse(c *canvas, f seriesFrame, i int, rows [2]int) {
 	values = []float64{0, x.ticks(2)[len(x.ticks(2))-1]}
 	c.gridX(x, y.from, tickLabels(values, "s", false), values)
 	void := t.at(rows[0], "void").Text
-	title := fmt.Sprintf("%s · block %s", t.at(rows[0], "arm").Text, number(t.number(rows[0], "block"), 0.5))
-	class := "label"
+	title := "block " + t.shown(rows[0], 1)
 	if void != "" {
-		title, class = fmt.Sprintf("trial %s is void", number(t.number(rows[0], "trial"), 0.5)), "label worse-t"
+		title = "trial " + t.shown(rows[0], 0)
 	}
-	c.text(left, top-7, class, fit(title, 12, f.wide))
+	c.text(left, top-6, "tick", title)
 	c.group(x, y)
 	var xs, ys []float64
 	for row := rows[0]; row < rows[1]; row++ {
 		xs, ys = append(xs, x.at(t.number(row, x.column))), append(ys, y.at(t.number(row, y.column)))
 	}
-	class = hue(int(t.number(rows[0], "arm number")))
+	class := hue(int(t.number(rows[0], "arm number")))
 	if void != "" {
 		class = "faint"
 	}

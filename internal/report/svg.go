@@ -91,13 +91,13 @@ var shapes = []string{
 // smallDot is a mark for single runs among means.
 const smallDot = "M-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0z"
 
-const hues = 4
+const hues = 6
 
 // hue is the class that colours an arm.
 func hue(arm int) string { return "a" + strconv.Itoa(arm%hues) }
 
 // shape is the mark of an arm. Colours and shapes repeat at different lengths, so
-// that twenty arms look different.
+// that thirty arms look different.
 func shape(arm int) string { return shapes[arm%len(shapes)] }
 
 // mark draws the mark of a row.

@@ -20,10 +20,10 @@ func tuningFigure() Figure {
 
 func tuningTable(s *sources) (Table, bool) {
 	t := Table{Name: "tuning", Title: "Expected, and seen on fresh blocks", Columns: []Column{
-		{Name: "round", Unit: "1"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
+		{Name: "round"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
 		{Name: "expected low", Unit: "ratio"}, {Name: "expected high", Unit: "ratio"},
 		{Name: "change", Unit: "ratio"}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"},
-		{Name: "blocks", Unit: "1"}, {Name: "verdict"}, {Name: "outcome"},
+		{Name: "blocks"}, {Name: "verdict"}, {Name: "outcome"},
 	}}
 	if s.Findings.Tuning == nil {
 		return t, false
@@ -54,7 +54,7 @@ func tuningTable(s *sources) (Table, bool) {
 func drawTuning(t Table, width float64) SVG {
 	f := forestFrame{left: 196, right: width - 150, top: 14, row: 74}
 	if width < 500 {
-		f = forestFrame{narrow: true, left: 12, right: width - 12, top: 14, row: 104}
+		f = forestFrame{narrow: true, left: 0, right: width, top: 14, row: 104}
 	}
 	bottom := f.top + float64(len(t.Rows))*f.row
 	c := newCanvas(&t, width, bottom+32)
@@ -63,14 +63,15 @@ func drawTuning(t Table, width float64) SVG {
 		seen.Rows = append(seen.Rows, []Cell{t.at(row, "change"), t.at(row, "low"), t.at(row, "high")}, []Cell{{}, t.at(row, "expected low"), t.at(row, "expected high")})
 	}
 	a := ratioAxis(&seen, len(seen.Rows), f)
-	values, labels := changeTicks(a)
-	c.open(a)
-	for i, v := range values {
-		class := map[bool]string{true: "zero", false: "grid"}[v == 1]
-		c.write(`<path class="%s" data-v="%s" d="M%s %sV%s"/>`, class, exact(v), px(a.at(v)), px(f.top), px(bottom+2))
-		c.text(a.at(v), bottom+18, "tick c", labels[i])
+	through := lanes{{f.top, bottom + 2}}
+	if f.narrow {
+		through = nil
+		for row := range t.Rows {
+			y := f.top + float64(row)*f.row
+			through = append(through, [2]float64{y + 34, y + 86})
+		}
 	}
-	c.end()
+	c.ratioMarks(a, through, bottom)
 	c.write(`<g data-x="change" data-xaxis="%s">`, a.id)
 	for row := range t.Rows {
 		drawTuningRow(c, f, a, row)
