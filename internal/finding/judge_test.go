@@ -271,7 +271,9 @@ func TestTenThousandTrialsInSeconds(t *testing.T) {
 	c := world{seed: 3, blocks: 5000, arms: []float64{1, 1.05}, cv: .02, counters: 100}.build()
 	start := time.Now()
 	f := Judge(c)
-	if spent := time.Since(start); spent > 5*time.Second {
+	// Well under a second on an idle machine; the room is for busy ones, and for the
+	// race detector.
+	if spent := time.Since(start); spent > 15*time.Second {
 		t.Errorf("10,000 trials of 100 counters took %s", spent)
 	}
 	sound(t, f)
