@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -239,5 +240,6 @@ func (l *loop) nextSeed() uint64 {
 	v := l.Seed + l.runs*0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
 	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return v ^ v>>31
+	// Short enough to be read out, as the seed of a run is.
+	return (v ^ v>>31) & math.MaxUint32
 }
