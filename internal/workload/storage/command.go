@@ -56,6 +56,9 @@ func (d *disks) access() []string {
 	if d.Random > 0 && d.Random < 1 {
 		argv = append(argv, "--percentage_random="+percent(d.Random))
 	}
+	if d.Verify != "none" {
+		argv = append(argv, "--verify="+d.Verify, "--verify_fatal=1")
+	}
 	return append(argv, d.content()...)
 }
 
@@ -90,9 +93,6 @@ func (d *disks) content() []string {
 		// Fresh random data for each block costs more CPU than the I/O itself on a
 		// fast device; scrambling is enough to defeat dedup and compression.
 		argv = []string{"--scramble_buffers=1"}
-	}
-	if d.Verify != "none" {
-		argv = append(argv, "--verify="+d.Verify, "--verify_fatal=1")
 	}
 	return argv
 }

@@ -140,14 +140,17 @@ func (s *series) next(text []byte) (measure.Interval, bool, error) {
 	return in, true, nil
 }
 
-// difference is what happened between two cumulative counts.
+// difference is what happened between two cumulative counts. The documents of a
+// load that runs are printed while its workers count, so that the fields of one
+// disagree by the operations of an instant: the bins alone say how many there
+// were, and the last document settles all.
 func difference(class string, now, then *direction) (measure.Sample, error) {
 	total := func(l *latency) float64 { return float64(l.Count) * l.Mean }
 	sample := measure.Sample{
-		Class: class, Operations: now.Latency.Count - then.Latency.Count, Bytes: now.Bytes - then.Bytes,
-		Total: time.Duration(total(&now.Latency) - total(&then.Latency)), Latency: measure.NewHistogram(),
+		Class: class, Bytes: now.Bytes - then.Bytes,
+		Total: time.Duration(max(0, total(&now.Latency)-total(&then.Latency))), Latency: measure.NewHistogram(),
 	}
-	if sample.Operations < 0 || sample.Bytes < 0 || sample.Total < 0 {
+	if now.Latency.Count < then.Latency.Count || sample.Bytes < 0 {
 		return sample, fmt.Errorf("read what fio printed: its count of %ss went down", class)
 	}
 	for bin, n := range now.Latency.Bins {
@@ -158,6 +161,7 @@ func difference(class string, now, then *direction) (measure.Sample, error) {
 		}
 		if n > 0 {
 			sample.Latency.Record(time.Duration(ns), n)
+			sample.Operations += n
 		}
 	}
 	return sample, nil

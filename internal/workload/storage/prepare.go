@@ -135,10 +135,13 @@ func (d *disks) fill(ctx context.Context, env workload.Env) error {
 		return nil
 	}
 	for i, path := range d.paths(env) {
-		if d.Precondition == "none" {
+		if len(d.Targets) == 0 {
+			// A file that has its size already is not laid out anew by fio.
 			if err := d.run(ctx, env, "truncate", "--size="+bytes(d.Size), "--", path); err != nil {
 				return err
 			}
+		}
+		if d.Precondition == "none" {
 			continue
 		}
 		d.log(env, "filling disk %d of %d with %s data", i+1, d.Disks, map[bool]string{true: "zero", false: "random"}[d.Precondition == "zero"])

@@ -14,12 +14,9 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// here opens the local platform, for tests that drive the real fio.
+// here opens the local platform.
 func here(t *testing.T) workload.Env {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to drive the real fio")
-	}
 	p, err := local.Kind().Open(t.Context(), nil, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -32,18 +29,18 @@ func here(t *testing.T) workload.Env {
 	return workload.Env{Machine: p.Machine(), Dir: t.TempDir() + "/scratch", Seed: 1, Log: t.Logf}
 }
 
-func build4(t *testing.T, s parameter.Settings) workload.Load {
+// forReal is a place for tests that drive the real fio.
+func forReal(t *testing.T) workload.Env {
 	t.Helper()
-	l, err := Kind().New(s)
-	if err != nil {
-		t.Fatal(err)
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to drive the real fio, as root")
 	}
-	return l
+	return here(t)
 }
 
 func TestRealLoadObeysLittle(t *testing.T) {
-	env := here(t)
-	l := build4(t, parameter.Settings{"disks": "2", "size": "64MiB", "read": "30%", "threads": "2"})
+	env := forReal(t)
+	l := made(t, parameter.Settings{"disks": "2", "size": "64MiB", "read": "30%", "threads": "2"})
 	if _, err := l.Check(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
