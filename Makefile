@@ -14,7 +14,7 @@ demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
 demo:
 	@./setup run
 	@$(MAKE) --no-print-directory build
-	./plimsoll tune hci-diagnostics --out $(results)
+	./plimsoll tune hci-diagnostics --rounds 1 --out $(results)
 	@echo "report: $(results)/report.html"
 
 build:

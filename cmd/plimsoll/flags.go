@@ -1,0 +1,51 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/lab"
+)
+
+// asked holds the flags by which a study is named and changed.
+type asked struct {
+	sets     []string
+	platform string
+	blocks   string
+	seed     uint64
+}
+
+func (a *asked) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&a.sets, "set", nil, "override a part of the study, as `path=value`: measure.window=5s, storage.disks=4")
+	f.StringVar(&a.platform, "platform", "", "run on another `platform`")
+	f.StringVar(&a.blocks, "blocks", "", "`number` of blocks, or auto")
+	f.Uint64Var(&a.seed, "seed", 0, "seed of every random choice (default: the study's, else drawn and printed)")
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return lab.Names(), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// request reads the study that was asked for.
+func (c *command) request(cmd *cobra.Command, name string, a *asked) (lab.Request, error) {
+	sets := a.sets
+	if a.platform != "" {
+		sets = append(sets, "platform="+a.platform)
+	}
+	if a.blocks != "" {
+		sets = append(sets, "measure.blocks="+a.blocks)
+	}
+	source, err := c.lab.Read(name, sets)
+	if err != nil {
+		return lab.Request{}, err
+	}
+	r := lab.Request{Source: *source}
+	switch {
+	case cmd.Flags().Changed("seed"):
+		r.Seed = a.seed
+	case source.Study.Seed != nil:
+		r.Seed = *source.Study.Seed
+	default:
+		r.Seed = lab.DrawSeed()
+	}
+	return r, nil
+}

@@ -1,0 +1,167 @@
+// Command plimsoll says how much a platform carries, whether a change helped,
+// why, and what to change next.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/catalog"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/parameter"
+)
+
+// version is set by the build.
+var version = "unknown"
+
+// The exit statuses that scripts may rely on.
+const (
+	exitDone    = 0
+	exitVerdict = 1 // a verdict or a gate went the wrong way
+	exitMistake = 2 // what was asked is wrong; nothing was touched
+	exitTrouble = 3 // trouble on a machine
+)
+
+func main() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// Main runs one command line and returns its exit status.
+func Main(args []string, out, errors io.Writer) int {
+	ctx, stop := interruptible(errors)
+	defer stop()
+	c := &command{out: out, err: errors}
+	c.lab = &lab.Lab{Catalog: catalog.All(), Version: version}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errors)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		fmt.Fprintf(errors, "plimsoll: %v\n", err)
+	}
+	return exitStatus(err)
+}
+
+// interruptible returns a context that the first SIGINT or SIGTERM cancels, so
+// that everything is put back; the second ends the program at once, and the
+// journal is enough for "plimsoll restore".
+func interruptible(w io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			fmt.Fprintln(w, "\nplimsoll: stopping; putting everything back (once more to leave at once: then run plimsoll restore)")
+			cancel()
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			os.Exit(exitTrouble)
+		case <-done:
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(done); cancel() }
+}
+
+// verdict is an outcome that scripts want to see as a status, with nothing
+// broken.
+type verdict struct{ text string }
+
+func (v verdict) Error() string { return v.text }
+
+// mistake is something wrong in what was asked.
+type mistake struct{ err error }
+
+func (m mistake) Error() string { return m.err.Error() }
+func (m mistake) Unwrap() error { return m.err }
+
+func exitStatus(err error) int {
+	var v verdict
+	var m mistake
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &v):
+		return exitVerdict
+	case errors.As(err, &m), lab.IsMistake(err):
+		return exitMistake
+	}
+	return exitTrouble
+}
+
+// command is what the subcommands share: where to print, and the lab.
+type command struct {
+	out, err io.Writer
+	lab      *lab.Lab
+}
+
+const long = `plimsoll says how much a platform carries, whether a change helped, why, and
+what to change next: it runs real workloads in randomised blocks, judges them
+with honest statistics, names one change, applies it and verifies it.
+
+STUDY is a file, or the name of a built-in study ("plimsoll studies").
+
+Exit status: 0 done; 1 a verdict or a gate went the wrong way; 2 a mistake in
+what was asked, and nothing was touched; 3 trouble on a machine.
+Results go to standard output, progress to standard error.`
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "plimsoll",
+		Short:         "how much a platform carries, whether a change helped, why, and what to change next",
+		Long:          long,
+		Example:       "  plimsoll tune hci-diagnostics\n  plimsoll run tutorial-ab",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return mistake{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
+	root.AddCommand(
+		c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.restore(), c.tune(),
+		c.compare(), c.report(), c.export(), c.importResults(), c.schema(), c.manual(), c.version(),
+	)
+	for _, cmd := range append(root.Commands(), root) {
+		checkArguments(cmd)
+	}
+	return root
+}
+
+// noCommand refuses what is no subcommand, with what may have been meant.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near := parameter.Nearest(args[0], names); near != "" {
+		return fmt.Errorf("unknown command %q; did you mean %q?", args[0], near)
+	}
+	return fmt.Errorf("unknown command %q", args[0])
+}
+
+// checkArguments makes a wrong number of arguments a mistake.
+func checkArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return mistake{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+			}
+			return nil
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/catalog"
+)
+
+func (c *command) manual() *cobra.Command {
+	return &cobra.Command{
+		Use:     "manual [NAME]",
+		Short:   "print what is known of a workload, platform, factor or collector",
+		Example: "  plimsoll manual\n  plimsoll manual storage\n  plimsoll manual host.scheduler",
+		Args:    cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return catalog.Names(c.lab.Catalog), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return catalog.PrintIndex(c.out, c.lab.Catalog)
+			}
+			if err := catalog.PrintPage(c.out, c.lab.Catalog, args[0]); err != nil {
+				return mistake{err}
+			}
+			return nil
+		},
+	}
+}

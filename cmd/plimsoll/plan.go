@@ -1,0 +1,38 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/lab"
+)
+
+func (c *command) plan() *cobra.Command {
+	var a asked
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "plan STUDY",
+		Short: "say what a run would do: every trial, every change to this host, disk space and time",
+		Long: `Say what a run would do: every trial in its order, every change to this host, the
+disk space and the time it takes, and the smallest effect it can see. The host is
+looked at and not touched; whatever it lacks is said here.`,
+		Example: "  plimsoll plan hci-diagnostics\n  plimsoll plan my-study.yaml --seed 7 --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := c.request(cmd, args[0], &a)
+			if err != nil {
+				return err
+			}
+			preview, err := c.lab.Preview(cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c.out, preview)
+			}
+			return lab.PrintPreview(c.out, preview)
+		},
+	}
+	a.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

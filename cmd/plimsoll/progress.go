@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"plimsoll/internal/trial"
+)
+
+// watch shows how a run goes: one line that renews itself on a terminal, plain
+// lines elsewhere. The function that it returns ends the line.
+func (c *command) watch(o *output) (done func()) {
+	c.lab.Progress = nil
+	if o.quiet {
+		return func() {}
+	}
+	f, ok := c.err.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		c.lab.Progress = func(e trial.Event) {
+			if lasting(e) {
+				fmt.Fprintln(c.err, line(e))
+			}
+		}
+		return func() {}
+	}
+	var last time.Time
+	c.lab.Progress = func(e trial.Event) {
+		now := time.Now()
+		if !lasting(e) && now.Sub(last) < 100*time.Millisecond {
+			return
+		}
+		last = now
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			width = 80
+		}
+		fmt.Fprintf(f, "\r\x1b[K%s", clip(line(e), width-1))
+		if lasting(e) {
+			fmt.Fprintln(f)
+		}
+	}
+	return func() { fmt.Fprint(f, "\r\x1b[K") }
+}
+
+// lasting tells the events that stay on the screen: what ended, and what
+// somebody should know.
+func lasting(e trial.Event) bool {
+	return e.Phase == trial.PhaseJudged || e.Phase == trial.PhaseEnd || e.Note != ""
+}
+
+// line is an event as a person reads it.
+func line(e trial.Event) string {
+	var b strings.Builder
+	if e.Trial > 0 {
+		fmt.Fprintf(&b, "trial %d of at most %d · block %d · %s · ", e.Trial, e.Trials, e.Block, e.Arm)
+	}
+	b.WriteString(string(e.Phase))
+	if e.Rate > 0 {
+		fmt.Fprintf(&b, " · %.0f/s", e.Rate)
+	}
+	if e.Note != "" {
+		fmt.Fprintf(&b, ": %s", e.Note)
+	}
+	if e.Left > 0 && e.Phase != trial.PhaseEnd {
+		fmt.Fprintf(&b, " · %s left at most", short(e.Left))
+	}
+	return b.String()
+}
+
+// short writes a time with the precision that a person wants of a forecast.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()+.5))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+func clip(s string, width int) string {
+	r := []rune(s)
+	if len(r) > width && width > 1 {
+		return string(r[:width-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *command) restore() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "restore [DIR]",
+		Short:   "put back whatever a dead run left changed on this host",
+		Long:    "Put back whatever a dead run left changed on this host, newest change first, from its journal.\nWithout a folder, every unfinished run on this host is restored. A second call finds nothing to do.",
+		Example: "  plimsoll restore\n  plimsoll restore results/queue-depth-20260102-150405",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := c.lab.Restore(cmd.Context(), args...)
+			if asJSON {
+				if done == nil {
+					done = []string{}
+				}
+				if e := printJSON(c.out, done); e != nil {
+					return e
+				}
+				return err
+			}
+			for _, line := range done {
+				fmt.Fprintln(c.out, line)
+			}
+			if len(done) == 0 && err == nil {
+				fmt.Fprintln(c.out, "nothing to restore")
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/lab"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/report"
+)
+
+// output holds the flags that say where results go and how much is printed.
+type output struct {
+	dir   string
+	json  bool
+	quiet bool
+}
+
+func (o *output) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.dir, "out", "", "results `folder` (default results/STUDY-DATE-TIME)")
+	f.BoolVar(&o.json, "json", false, "print the findings as JSON")
+	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+}
+
+// folder is where the results of a study go.
+func (o *output) folder(study string) string {
+	if o.dir != "" {
+		return o.dir
+	}
+	return filepath.Join("results", study+"-"+time.Now().Format("20060102-150405"))
+}
+
+func (c *command) run() *cobra.Command {
+	var a asked
+	var o output
+	var gate bool
+	cmd := &cobra.Command{
+		Use:   "run STUDY",
+		Short: "run a study: its trials, the verdict, the report",
+		Long: `Run a study: its trials in random order, then the verdict and the report.
+
+Ctrl-C stops cleanly and puts everything back; "plimsoll resume" goes on with
+the first trial that had not ended.`,
+		Example: "  plimsoll run tutorial-ab\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := c.request(cmd, args[0], &a)
+			if err != nil {
+				return err
+			}
+			r.Dir = o.folder(r.Source.Study.Name)
+			done := c.watch(&o)
+			outcome, err := c.lab.Run(cmd.Context(), r)
+			done()
+			return c.finish(outcome, err, &o, gate)
+		},
+	}
+	a.flags(cmd)
+	o.flags(cmd)
+	cmd.Flags().BoolVar(&gate, "gate", false, "exit with status 1 when a declared limit is missed or a headline got worse")
+	return cmd
+}
+
+func (c *command) resume() *cobra.Command {
+	var o output
+	var gate bool
+	cmd := &cobra.Command{
+		Use:     "resume DIR",
+		Short:   "go on with a run that was interrupted, at the first trial that had not ended",
+		Example: "  plimsoll resume results/queue-depth-20260102-150405",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done := c.watch(&o)
+			outcome, err := c.lab.Resume(cmd.Context(), args[0])
+			done()
+			return c.finish(outcome, err, &o, gate)
+		},
+	}
+	cmd.Flags().BoolVar(&o.json, "json", false, "print the findings as JSON")
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "print no progress")
+	cmd.Flags().BoolVar(&gate, "gate", false, "exit with status 1 when a declared limit is missed or a headline got worse")
+	return cmd
+}
+
+// finish prints the outcome of a run, also of one that ended early.
+func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate bool) error {
+	if outcome == nil {
+		return err
+	}
+	if o.json {
+		if e := printJSON(c.out, outcome.Findings); e != nil {
+			return e
+		}
+	} else {
+		if e := report.Text(c.out, outcome.Input); e != nil {
+			return e
+		}
+		fmt.Fprintf(c.out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))
+	}
+	if err != nil {
+		return err
+	}
+	if gate {
+		return missed(outcome)
+	}
+	return nil
+}
+
+// missed returns a verdict when the gate does not hold.
+func missed(outcome *lab.Outcome) error {
+	for _, l := range outcome.Findings.Limits {
+		if l.State == measure.Fail {
+			return verdict{fmt.Sprintf("limit missed: %s", l.Limit)}
+		}
+	}
+	for _, h := range outcome.Findings.Headlines {
+		if h.Verdict == "worse" {
+			return verdict{h.Sentence}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"plimsoll": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScript runs whole sessions. In them, "status N COMMAND..." wants exactly
+// that exit status, and "json FILE" wants a JSON document.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "real":
+				return os.Getenv("PLIMSOLL_REAL") != "", nil
+			case "fio":
+				_, err := exec.LookPath("fio")
+				return err == nil, nil
+			}
+			return false, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status,
+			"json":   wantJSON,
+			"edit":   edit,
+		},
+	})
+}
+
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := err.(*exec.ExitError)
+		if !ok {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func wantJSON(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		var v any
+		if err := json.NewDecoder(bytes.NewBufferString(ts.ReadFile(name))).Decode(&v); err != nil {
+			ts.Fatalf("%s: %v", name, err)
+		}
+	}
+}
+
+// edit replaces what a regular expression matches in a file, which must be there.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: edit FILE PATTERN REPLACEMENT")
+	}
+	re := regexp.MustCompile(args[1])
+	text := ts.ReadFile(args[0])
+	if !re.MatchString(text) {
+		ts.Fatalf("%s holds nothing like %s", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(re.ReplaceAllString(text, args[2])), 0o644))
+}

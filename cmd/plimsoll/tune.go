@@ -1,0 +1,36 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (c *command) tune() *cobra.Command {
+	var a asked
+	var o output
+	var rounds int
+	cmd := &cobra.Command{
+		Use:   "tune STUDY",
+		Short: "measure, name one change, apply it, verify it on fresh blocks, keep it or roll it back",
+		Long: `Work towards the goal of a study: measure, find what holds it back, name one
+parameter and one value, apply it, and verify it on fresh blocks with a new seed.
+A change that is not verified is rolled back. It ends when no rule fires or
+nothing verifies.`,
+		Example: "  plimsoll tune hci-diagnostics\n  plimsoll tune my-study.yaml --out results/tuning",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := c.request(cmd, args[0], &a)
+			if err != nil {
+				return err
+			}
+			r.Dir, r.Rounds = o.folder(r.Source.Study.Name), rounds
+			done := c.watch(&o)
+			outcome, err := c.lab.Tune(cmd.Context(), r)
+			done()
+			return c.finish(outcome, err, &o, false)
+		},
+	}
+	a.flags(cmd)
+	o.flags(cmd)
+	cmd.Flags().IntVar(&rounds, "rounds", 0, "most changes to try (default 5)")
+	return cmd
+}

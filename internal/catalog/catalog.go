@@ -1,0 +1,52 @@
+// Package catalog is the list of everything built in. To add a workload, a
+// platform, a factor or a source of counters is to add a line here.
+package catalog
+
+import (
+	"plimsoll/internal/collect"
+	"plimsoll/internal/factor"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/local"
+	"plimsoll/internal/platform/sim"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/storage"
+)
+
+// All returns everything that a study may name.
+func All() *study.Catalog {
+	return &study.Catalog{
+		Workloads: []workload.Kind{
+			storage.Kind(),
+			null.Kind(),
+		},
+		Platforms: []platform.Kind{
+			local.Kind(),
+			sim.Kind(),
+		},
+		Factors: []factor.Factor{
+			factor.Scheduler(),
+			factor.ReadAhead(),
+			factor.Affinity(),
+			factor.CPUSet(),
+			factor.Quota(),
+			factor.TransparentHugePages(),
+			factor.Governor(),
+			factor.Sysctl(),
+			factor.Label(),
+			sim.Knob(),
+		},
+		Sources: []collect.Source{
+			collect.CPU(),
+			collect.Interrupts(),
+			collect.Pressure(),
+			collect.Disk(),
+			collect.Memory(),
+			collect.Cgroup(),
+			collect.Filesystem(),
+			collect.Clock(),
+			collect.Frequency(),
+		},
+	}
+}

@@ -1,0 +1,131 @@
+package catalog
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
+)
+
+// Names lists everything that has a manual page.
+func Names(c *study.Catalog) []string {
+	var names []string
+	for _, p := range index(c) {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// PrintIndex writes one line for each thing that has a manual page.
+func PrintIndex(w io.Writer, c *study.Catalog) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, p := range index(c) {
+		first, _, _ := strings.Cut(p.doc, "\n")
+		fmt.Fprintf(table, "%s\t%s\t%s\n", p.kind, p.name, first)
+	}
+	return table.Flush()
+}
+
+// PrintPage writes the manual page of one thing. Its error names the nearest
+// name that has one.
+func PrintPage(w io.Writer, c *study.Catalog, name string) error {
+	for _, p := range index(c) {
+		if p.name == name {
+			fmt.Fprintf(w, "%s %s\n\n%s\n", p.kind, p.name, p.doc)
+			p.rest(w)
+			return nil
+		}
+	}
+	known := Names(c)
+	if near := parameter.Nearest(name, known); near != "" {
+		return fmt.Errorf("there is no manual page %q; did you mean %q?", name, near)
+	}
+	return fmt.Errorf("there is no manual page %q; known: %s", name, strings.Join(known, ", "))
+}
+
+// page is one manual page.
+type page struct {
+	kind, name, doc string
+	rest            func(w io.Writer)
+}
+
+func index(c *study.Catalog) []page {
+	var pages []page
+	for _, k := range c.Workloads {
+		pages = append(pages, page{"workload", k.Name, k.Doc, func(w io.Writer) {
+			printFields(w, k.Name, k.Defaults)
+			printMetrics(w, k.Metrics)
+		}})
+	}
+	for _, k := range c.Platforms {
+		pages = append(pages, page{"platform", k.Name, k.Doc, func(w io.Writer) { printFields(w, "", k.Defaults) }})
+	}
+	for _, f := range c.Factors {
+		pages = append(pages, page{"factor", f.Name, f.Doc, func(w io.Writer) {
+			full := f.Name
+			if f.Target != "" {
+				fmt.Fprintf(w, "\nTarget, after a colon: %s.\n", f.Target)
+				full += ":" + strings.ToUpper(strings.Fields(f.Target)[len(strings.Fields(f.Target))-1])
+			}
+			if f.Restart {
+				fmt.Fprintln(w, "\nChanged seldom: makes the whole plots of a split-plot design.")
+			}
+			fmt.Fprintf(w, "\n    factors:\n      %s: [%s]\n", full, strings.Join(f.Example, ", "))
+		}})
+	}
+	for _, s := range c.Sources {
+		var metrics []measure.Metric
+		for _, counter := range s.Counters {
+			metrics = append(metrics, counter.Metric)
+		}
+		pages = append(pages, page{"collector", s.Name, s.Doc, func(w io.Writer) { printMetrics(w, metrics) }})
+	}
+	return pages
+}
+
+func printFields(w io.Writer, owner string, defaults any) {
+	fields := parameter.Fields(defaults)
+	if len(fields) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nSettings:")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range fields {
+		value := f.Default
+		if value == "" {
+			value = "-"
+		}
+		doc := f.Doc
+		if f.Choices != nil {
+			doc += " (" + strings.Join(f.Choices, ", ") + ")"
+		}
+		if f.Min != "" {
+			doc += ", at least " + f.Min
+		}
+		if f.Max != "" {
+			doc += ", at most " + f.Max
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", f.Name, f.Kind, value, doc)
+	}
+	table.Flush()
+	if owner != "" {
+		fmt.Fprintf(w, "\nEach setting is also a factor: %s.%s.\n", owner, fields[0].Name)
+	}
+}
+
+func printMetrics(w io.Writer, metrics []measure.Metric) {
+	fmt.Fprintln(w, "\nMetrics:")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, m := range metrics {
+		better := ""
+		if m.Better != measure.Neutral {
+			better = string(m.Better) + " is better"
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", m.Name, m.Unit, better, m.Doc)
+	}
+	table.Flush()
+}

@@ -1,0 +1,190 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/measure/exchange"
+	"plimsoll/internal/report"
+	"plimsoll/internal/workload/storage"
+)
+
+const defaultMargin = 0.02
+
+// side is one side of a comparison.
+type side struct {
+	run      finding.Run
+	headline []string
+	margin   float64
+}
+
+// Compare compares two runs, or judges the arms of one. Each is a results
+// folder, or something that Import reads.
+func (l *Lab) Compare(paths ...string) (*Outcome, error) {
+	if len(paths) == 1 {
+		return l.Judge(paths[0])
+	}
+	var sides [2]side
+	for i, p := range paths[:2] {
+		s, err := l.side(p)
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = *s
+	}
+	a, b := sides[0], sides[1]
+	if a.run.Label == b.run.Label {
+		a.run.Label, b.run.Label = paths[0], paths[1]
+	}
+	findings := finding.CompareRuns(a.run, b.run, finding.Terms{Headline: a.headline, Margin: a.margin})
+	return &Outcome{Findings: findings, Input: report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths, " ")}}, nil
+}
+
+// side reads one side of a comparison. Of a run with several arms it is the
+// baseline.
+func (l *Lab) side(path string) (*side, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, &Mistake{fmt.Errorf("read results: %w", err)}
+	}
+	if _, err := os.Stat(filepath.Join(path, "study.yaml")); errors.Is(err, fs.ErrNotExist) {
+		in, err := exchange.Import(path)
+		if err != nil {
+			return nil, &Mistake{err}
+		}
+		return &side{run: finding.Run{Label: in.Name, Metrics: in.Metrics, Values: valuesOf(in.Records, -1)}, headline: []string{in.Metrics[0].Name}, margin: defaultMargin}, nil
+	}
+	r, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	records, err := recordsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := l.workload(r.Source.Study)
+	if err != nil {
+		return nil, err
+	}
+	label := filepath.Base(filepath.Clean(path))
+	return &side{
+		run:      finding.Run{Label: label, Metrics: kind.Metrics, Values: valuesOf(records, 0)},
+		headline: r.Source.Study.Headline, margin: r.Source.Study.Margin,
+	}, nil
+}
+
+// valuesOf gathers the values of the valid trials of an arm, or of all arms
+// below 0, by metric.
+func valuesOf(records []measure.Record, arm int) map[string][]float64 {
+	values := map[string][]float64{}
+	for i := range records {
+		if r := &records[i]; r.Valid() && (arm < 0 || r.Arm == arm) {
+			for name, v := range r.Values {
+				values[name] = append(values[name], v)
+			}
+		}
+	}
+	return values
+}
+
+// Export writes the records of a run in another format: json, csv, parquet or
+// benchfmt.
+func (l *Lab) Export(w io.Writer, dir, format string) error {
+	r, err := open(dir)
+	if err != nil {
+		return err
+	}
+	records, err := recordsOf(dir)
+	if err != nil {
+		return err
+	}
+	kind, err := l.workload(r.Source.Study)
+	if err != nil {
+		return err
+	}
+	bed, err := r.testbed()
+	if err != nil {
+		return err
+	}
+	run := exchange.Run{
+		Study: r.Source.Study.Name, Workload: kind.Name, Records: records, Testbed: map[string]string{},
+		Metrics: append(kind.Metrics[:len(kind.Metrics):len(kind.Metrics)], l.counters()...),
+	}
+	for _, arm := range r.Plan.Arms {
+		run.Labels = append(run.Labels, arm.Label)
+	}
+	if bed != nil {
+		for _, f := range *bed {
+			run.Testbed[f.Name] = f.Value
+		}
+	}
+	if err := exchange.Write(w, run, format); err != nil {
+		return &Mistake{err}
+	}
+	return nil
+}
+
+// Import brings in what other tools wrote: access specifications of Iometer as
+// studies. It returns what it wrote, a phrase each.
+func (l *Lab) Import(paths []string, dir string) ([]string, error) {
+	if dir == "" {
+		return nil, &Mistake{errors.New("name the folder to write with --out")}
+	}
+	var lines []string
+	for _, path := range paths {
+		if !strings.EqualFold(filepath.Ext(path), ".icf") {
+			return lines, &Mistake{fmt.Errorf("%s is not an Iometer configuration (.icf); results of fio and HCIBench need no import: plimsoll compare %s OTHER", path, path)}
+		}
+		written, err := importICF(path, dir)
+		lines = append(lines, written...)
+		if err != nil {
+			return lines, err
+		}
+	}
+	return lines, nil
+}
+
+func importICF(path, dir string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Mistake{fmt.Errorf("read Iometer configuration: %w", err)}
+	}
+	defer f.Close()
+	specs, err := storage.ImportICF(f)
+	if err != nil {
+		return nil, &Mistake{fmt.Errorf("%s: %w", path, err)}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make folder for studies: %w", err)
+	}
+	var lines []string
+	for _, s := range specs {
+		name := fileName(s.Name)
+		text := fmt.Sprintf("# From %s: %q\nstudy: %s\nquestion: What does this platform carry under %s?\nplatform: local\nworkload:\n  storage: {block: %s, read: %s, random: %s}\n",
+			filepath.Base(path), s.Name, name, name, s.Block, s.Read, s.Random)
+		file := filepath.Join(dir, name+".yaml")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return lines, fmt.Errorf("write study: %w", err)
+		}
+		lines = append(lines, "wrote "+file)
+	}
+	return lines, nil
+}
+
+// fileName turns the name of a specification into one that a file and a study
+// can have.
+func fileName(name string) string {
+	words := strings.FieldsFunc(strings.ToLower(name), func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
+	})
+	if len(words) == 0 {
+		return "unnamed"
+	}
+	return strings.Join(words, "-")
+}

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"plimsoll/internal/collect"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
+)
+
+// Run is one run of a study on disk.
+type Run struct {
+	Dir    string
+	Source Source
+	Plan   *plan.Plan
+}
+
+// create makes the folder of a new run with everything that is known before it
+// starts. A folder that already holds something is refused.
+func create(dir string, source Source, seed uint64) (*Run, error) {
+	p, err := plan.New(source.Study, seed)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, &Mistake{fmt.Errorf("the results folder %s is not empty: name another with --out, or go on with: plimsoll resume %s", dir, dir)}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, &Mistake{fmt.Errorf("make results folder: %w", err)}
+	}
+	r := &Run{Dir: dir, Source: source, Plan: p}
+	if err := measure.WriteFile(r.path("study.yaml"), source.Text); err != nil {
+		return nil, &Mistake{fmt.Errorf("write to results folder: %w", err)}
+	}
+	return r, errors.Join(r.write("study.json", source.Study), r.write("plan.json", p))
+}
+
+// open reads the run in a folder.
+func open(dir string) (*Run, error) {
+	r := &Run{Dir: dir, Source: Source{Study: new(study.Study)}, Plan: new(plan.Plan)}
+	text, err := os.ReadFile(r.path("study.yaml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Mistake{fmt.Errorf("%s holds no run of a study: there is no study.yaml in it", dir)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
+	}
+	r.Source.Text = text
+	if err := errors.Join(r.read("study.json", r.Source.Study), r.read("plan.json", r.Plan)); err != nil {
+		return nil, err
+	}
+	// The plan is made again from the study and the seed, since it is a pure
+	// function of both; what was stored must agree.
+	again, err := plan.New(r.Source.Study, r.Plan.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("plan the study in %s again: %w", dir, err)
+	}
+	if len(again.Arms) != len(r.Plan.Arms) {
+		return nil, fmt.Errorf("%s: plan.json has %d arms where its study has %d: the folder was changed", dir, len(r.Plan.Arms), len(again.Arms))
+	}
+	r.Plan = again
+	return r, nil
+}
+
+// testbed reads what the run ran on; nil when it was not recorded.
+func (r *Run) testbed() (*collect.TestbedRecord, error) {
+	t := new(collect.TestbedRecord)
+	err := r.read("testbed.json", t)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return t, err
+}
+
+func (r *Run) path(name string) string { return filepath.Join(r.Dir, name) }
+
+func (r *Run) write(name string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	if err := measure.WriteFile(r.path(name), append(data, '\n')); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+func (r *Run) read(name string, value any) error {
+	data, err := os.ReadFile(r.path(name))
+	if err != nil {
+		return fmt.Errorf("read results: %w", err)
+	}
+	if err := json.Unmarshal(data, value); err != nil {
+		return fmt.Errorf("read %s: %w", r.path(name), err)
+	}
+	return nil
+}

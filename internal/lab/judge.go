@@ -1,0 +1,204 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/report"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/workload"
+)
+
+// mostSeries is how many trials' curves are read for rules and figures: those of
+// the first trials are enough to see the shape, and a study may have thousands.
+const mostSeries = 60
+
+// Outcome is the judgement of a run with what its report is made from.
+type Outcome struct {
+	Dir      string
+	Findings *finding.Findings
+	Input    report.Input
+}
+
+// Judge reads the records of a run and judges them. It touches no machine and
+// writes nothing.
+func (l *Lab) Judge(dir string) (*Outcome, error) {
+	r, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.exists("tuned.json") {
+		return l.judgeTuned(r)
+	}
+	records, err := recordsOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	kind, err := l.workload(r.Source.Study)
+	if err != nil {
+		return nil, err
+	}
+	return l.judge(r, kind, records)
+}
+
+func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outcome, error) {
+	results := measure.OpenResults(r.Dir)
+	series, err := seriesOf(results, records)
+	if err != nil {
+		return nil, err
+	}
+	c := finding.Case{
+		Plan: r.Plan, Study: r.Source.Study, Metrics: kind.Metrics, Rate: kind.Rate, Sources: l.counters(),
+		Records: records, Demands: demands(r, kind), Defaults: defaultsOf(kind), Series: series,
+	}
+	findings := finding.Judge(c)
+	input, err := l.input(r, kind, records)
+	if err != nil {
+		return nil, err
+	}
+	input.Findings = findings
+	return &Outcome{Dir: r.Dir, Findings: findings, Input: input}, nil
+}
+
+// input is what a report needs beside the findings.
+func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (report.Input, error) {
+	bed, err := r.testbed()
+	if err != nil {
+		return report.Input{}, err
+	}
+	results := measure.OpenResults(r.Dir)
+	byTrial := map[int]*measure.Record{}
+	for i := range records {
+		byTrial[records[i].Trial] = &records[i]
+	}
+	in := report.Input{
+		Study: r.Source.Study, StudyText: r.Source.Text, Plan: r.Plan, Records: records,
+		Metrics: kind.Metrics, Counters: l.counters(), Version: l.Version,
+		Command: fmt.Sprintf("plimsoll run study.yaml --seed %d", r.Plan.Seed),
+		Series: func(trial int) ([]measure.Interval, error) {
+			record, ok := byTrial[trial]
+			if !ok {
+				return nil, fmt.Errorf("there is no trial %d", trial)
+			}
+			return results.Intervals(record)
+		},
+		Histogram: func(trial int, class string) (*measure.Histogram, error) {
+			record, ok := byTrial[trial]
+			if !ok {
+				return nil, fmt.Errorf("there is no trial %d", trial)
+			}
+			all, err := results.Histograms(record)
+			return all[class], err
+		},
+	}
+	if bed != nil {
+		for _, f := range *bed {
+			in.Testbed = append(in.Testbed, report.TestbedLine{Name: f.Name, Value: f.Value})
+		}
+	}
+	return in, nil
+}
+
+// Write writes findings.json and report.html.
+func (o *Outcome) Write() error {
+	r := &Run{Dir: o.Dir}
+	if err := r.write("findings.json", o.Findings); err != nil {
+		return err
+	}
+	var page bytes.Buffer
+	if err := report.HTML(&page, o.Input); err != nil {
+		return fmt.Errorf("make report: %w", err)
+	}
+	if err := measure.WriteFile(r.path("report.html"), page.Bytes()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// recordsOf reads the records of the trials that ended, by the journal.
+func recordsOf(dir string) ([]measure.Record, error) {
+	entries, err := trial.ReadJournal(dir)
+	if err != nil {
+		return nil, err
+	}
+	results := measure.OpenResults(dir)
+	var records []measure.Record
+	for _, e := range entries {
+		if e.Kind != trial.KindTrialEnded {
+			continue
+		}
+		r, err := results.Record(e.Trial, e.Record)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, *r)
+	}
+	return records, nil
+}
+
+func seriesOf(results *measure.Results, records []measure.Record) (map[int]measure.Series, error) {
+	series := map[int]measure.Series{}
+	for i := range records {
+		if len(series) == mostSeries {
+			break
+		}
+		if _, there := records[i].Files["intervals.csv"]; !there {
+			continue
+		}
+		intervals, err := results.Intervals(&records[i])
+		if err != nil {
+			return nil, err
+		}
+		series[records[i].Trial] = measure.Curves(intervals)
+	}
+	return series, nil
+}
+
+func demands(r *Run, kind workload.Kind) map[int]load.Demand {
+	out := map[int]load.Demand{}
+	for _, arm := range r.Plan.Arms {
+		if l, err := kind.New(r.Source.Study.Settings(arm.Levels)); err == nil {
+			out[arm.Index] = l.Demand()
+		}
+	}
+	return out
+}
+
+func defaultsOf(kind workload.Kind) map[string]string {
+	out := map[string]string{}
+	for _, f := range parameter.Fields(kind.Defaults) {
+		out[f.Name] = f.Default
+	}
+	return out
+}
+
+func (l *Lab) workload(s *study.Study) (workload.Kind, error) {
+	i := slices.IndexFunc(l.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == s.Workload.Kind })
+	if i < 0 {
+		return workload.Kind{}, &Mistake{fmt.Errorf("there is no workload %q in this version", s.Workload.Kind)}
+	}
+	return l.Catalog.Workloads[i], nil
+}
+
+func (l *Lab) counters() []measure.Metric {
+	var out []measure.Metric
+	for _, s := range l.Catalog.Sources {
+		for _, c := range s.Counters {
+			out = append(out, c.Metric)
+		}
+	}
+	return out
+}
+
+// exists tells whether a run's folder holds a file.
+func (r *Run) exists(name string) bool {
+	_, err := os.Stat(r.path(name))
+	return err == nil
+}

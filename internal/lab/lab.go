@@ -1,0 +1,106 @@
+// Package lab takes one study from its file to its report: it strings the
+// stages together for one results folder, and holds no judgement of its own.
+//
+// A results folder holds
+//
+//	study.yaml      the study as it was read
+//	study.json      the study as it was understood, with all that was overridden
+//	plan.json       what chance decided: the seed, arms and looks
+//	testbed.json    what it ran on
+//	journal.jsonl   what was done, one event a line
+//	trials/NNNN/    the records (see package measure)
+//	findings.json   the judgement
+//	report.html     the report
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+	"plimsoll/studies"
+)
+
+// Lab runs studies.
+type Lab struct {
+	Catalog  *study.Catalog
+	Version  string            // of plimsoll, for the record
+	Progress func(trial.Event) // told how a run goes; nil for silence
+}
+
+// Mistake wraps an error in what was asked, found before anything was touched.
+type Mistake struct{ Err error }
+
+func (m *Mistake) Error() string { return m.Err.Error() }
+
+// Unwrap returns what was wrong.
+func (m *Mistake) Unwrap() error { return m.Err }
+
+// IsMistake tells a mistake in what was asked from trouble on a machine.
+func IsMistake(err error) bool {
+	var ours *Mistake
+	var study *study.Mistake
+	return errors.As(err, &ours) || errors.As(err, &study)
+}
+
+// Source is a study with the text it was read from.
+type Source struct {
+	Study *study.Study
+	Text  []byte
+}
+
+// Read reads a study from a file, or from the built-in ones by name, with
+// overrides such as "measure.window=5s". Its errors are mistakes.
+func (l *Lab) Read(name string, sets []string) (*Source, error) {
+	text, file, err := l.text(name)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	s, err := study.Parse(file, text, l.Catalog, sets)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	return &Source{Study: s, Text: text}, nil
+}
+
+// text returns the text of a study and the name to use in complaints.
+func (l *Lab) text(name string) ([]byte, string, error) {
+	if text, err := studies.Files.ReadFile(name + ".yaml"); err == nil {
+		return text, name + ".yaml", nil
+	}
+	text, err := os.ReadFile(name)
+	switch {
+	case err == nil:
+		return text, name, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, "", fmt.Errorf("read study: %w", err)
+	case strings.ContainsAny(name, "./"):
+		return nil, "", fmt.Errorf("read study: there is no file %s", name)
+	}
+	known := Names()
+	if near := parameter.Nearest(name, known); near != "" {
+		return nil, "", fmt.Errorf("there is no built-in study and no file named %q; did you mean %q?", name, near)
+	}
+	return nil, "", fmt.Errorf("there is no built-in study and no file named %q; built-in: %s", name, strings.Join(known, ", "))
+}
+
+// Names lists the built-in studies.
+func Names() []string {
+	files, err := fs.Glob(studies.Files, "*.yaml")
+	if err != nil {
+		panic(err) // the pattern is constant and good
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+	}
+	slices.Sort(names)
+	return names
+}

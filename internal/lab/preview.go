@@ -1,0 +1,162 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+)
+
+// Preview is what a run would do, found out without touching anything.
+type Preview struct {
+	Study    *study.Study  `json:"study"`
+	Plan     *plan.Plan    `json:"plan"`
+	Trials   []plan.Trial  `json:"trials"` // if every planned block is needed
+	Estimate plan.Estimate `json:"estimate"`
+	Budget   plan.Budget   `json:"budget"`
+	Needs    *trial.Needs  `json:"needs"`
+}
+
+// Plannable says whether a study can be planned, on whatever machine.
+func Plannable(request Request) error {
+	if _, err := plan.New(request.Source.Study, request.Seed); err != nil {
+		return &Mistake{err}
+	}
+	return nil
+}
+
+// Preview plans a run and asks the machine for everything it needs. Its errors
+// are mistakes: what the study gets wrong, and what the machine lacks.
+func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
+	s := request.Source.Study
+	p, err := plan.New(s, request.Seed)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	pf, err := l.open(ctx, s, request.Seed)
+	if err != nil {
+		return nil, err
+	}
+	defer pf.Close()
+	dir, err := filepath.Abs(request.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find results folder: %w", err)
+	}
+	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: filepath.Join(dir, "scratch"), Version: l.Version}
+	needs, err := bench.Check(ctx)
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	perTrial := trialTime(s.Measure)
+	return &Preview{
+		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
+		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs,
+	}, nil
+}
+
+// trialTime is how long one trial takes if it is steady soon: settle, warm-up
+// and window, and what comes before and after them.
+func trialTime(m study.Measure) time.Duration {
+	warmup := m.Warmup
+	if warmup == study.AutoWarmup {
+		warmup = m.Window / 2
+	}
+	const around = 300 * time.Millisecond
+	return m.Settle + warmup + m.Window + around
+}
+
+// PrintPreview writes a preview for a person.
+func PrintPreview(w io.Writer, p *Preview) error {
+	b := &strings.Builder{}
+	s := p.Study
+	fmt.Fprintf(b, "%s: %s\n\n", s.Name, s.Question)
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "platform\t%s\n", use(s.Platform))
+	fmt.Fprintf(table, "workload\t%s\n", use(s.Workload))
+	for _, f := range s.Factors {
+		fmt.Fprintf(table, "factor\t%s: %s\n", f.FullName(), strings.Join(f.Levels, ", "))
+	}
+	fmt.Fprintf(table, "seed\t%d\n", p.Plan.Seed)
+	fmt.Fprintf(table, "trials\t%s\n", amount(p.Estimate))
+	fmt.Fprintf(table, "time\t%s\n", span(p.Estimate.LeastTime, p.Estimate.Time))
+	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk))
+	for _, name := range slices.Sorted(maps.Keys(p.Needs.Versions)) {
+		fmt.Fprintf(table, "uses\t%s %s\n", name, p.Needs.Versions[name])
+	}
+	table.Flush()
+	printChanges(b, p)
+	fmt.Fprintf(b, "\n%s\n", p.Budget.Sentence)
+	printTrials(b, p)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// use is a kind with its settings on one line.
+func use(u study.Use) string {
+	var settings []string
+	for _, name := range slices.Sorted(maps.Keys(u.Settings)) {
+		settings = append(settings, name+": "+u.Settings[name])
+	}
+	if settings == nil {
+		return u.Kind
+	}
+	return u.Kind + " (" + strings.Join(settings, ", ") + ")"
+}
+
+func amount(e plan.Estimate) string {
+	if e.Least == e.Trials {
+		return fmt.Sprint(e.Trials)
+	}
+	return fmt.Sprintf("%d to %d: it stops at the first look that decides", e.Least, e.Trials)
+}
+
+func span(least, most time.Duration) string {
+	round := func(d time.Duration) string { return parameter.Duration(d.Round(time.Second)).String() }
+	if round(least) == round(most) {
+		return "about " + round(most)
+	}
+	return "about " + round(least) + " to " + round(most)
+}
+
+func printChanges(b *strings.Builder, p *Preview) {
+	fmt.Fprintln(b, "\nChanges to the host:")
+	none := true
+	for _, name := range slices.Sorted(maps.Keys(p.Estimate.Changes)) {
+		none = false
+		fmt.Fprintf(b, "  sets %s up to %d times, and puts it back\n", name, p.Estimate.Changes[name])
+	}
+	for _, change := range p.Needs.Changes {
+		none = false
+		fmt.Fprintf(b, "  %s\n", change)
+	}
+	if none {
+		fmt.Fprintln(b, "  none outside the results folder")
+	}
+}
+
+// printTrials lists every trial, a block a line.
+func printTrials(b *strings.Builder, p *Preview) {
+	fmt.Fprintln(b, "\nTrials, a block a line:")
+	block := 0
+	for _, t := range p.Trials {
+		if t.Block != block {
+			if block != 0 {
+				b.WriteByte('\n')
+			}
+			block = t.Block
+			fmt.Fprintf(b, "  %2d:", block)
+		}
+		fmt.Fprintf(b, " [%s]", p.Plan.Arms[t.Arm].Label)
+	}
+	b.WriteByte('\n')
+}

@@ -1,0 +1,136 @@
+package lab
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/internal/collect"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+)
+
+// Request is a run that is asked for.
+type Request struct {
+	Source Source
+	Dir    string // results folder, to be made
+	Seed   uint64
+	Rounds int // of tune: most changes to try; 0 leaves it to package tune
+}
+
+// DrawSeed draws a seed that is short enough to be read out.
+func DrawSeed() uint64 {
+	var b [4]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		panic(err) // the system's randomness does not fail
+	}
+	return uint64(binary.LittleEndian.Uint32(b[:]))
+}
+
+// Run runs a study into a new results folder, judges it and writes the report.
+// When the run ends early the outcome of what was measured is returned beside
+// the error. A mistake, also one that only the machine can tell, is found
+// before anything is touched.
+func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
+	preview, err := l.Preview(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if preview.Budget.Short {
+		return nil, &Mistake{errors.New(preview.Budget.Sentence)}
+	}
+	r, err := create(request.Dir, request.Source, request.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return l.measure(ctx, r)
+}
+
+// Resume goes on with a run that did not end.
+func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
+	r, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return l.measure(ctx, r)
+}
+
+// measure runs the trials that are missing, and judges what there is.
+func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
+	p, err := l.open(ctx, r.Source.Study, r.Plan.Seed)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	dir, err := filepath.Abs(r.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("find results folder: %w", err)
+	}
+	if _, err := os.Stat(r.path("testbed.json")); errors.Is(err, fs.ErrNotExist) {
+		if err := r.write("testbed.json", collect.Testbed(ctx, p.Machine(), dir)); err != nil {
+			return nil, err
+		}
+	}
+	bench := &trial.Bench{
+		Study: r.Source.Study, Plan: r.Plan, Catalog: l.Catalog, Platform: p,
+		Dir: dir, Scratch: filepath.Join(dir, "scratch"), Version: l.Version, Report: l.Progress,
+	}
+	failed := bench.Run(ctx)
+	outcome, err := l.Judge(r.Dir)
+	if err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	return outcome, errors.Join(failed, outcome.Write())
+}
+
+// open opens the platform of a study.
+func (l *Lab) open(ctx context.Context, s *study.Study, seed uint64) (platform.Platform, error) {
+	i := slices.IndexFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind })
+	if i < 0 {
+		return nil, &Mistake{fmt.Errorf("there is no platform %q", s.Platform.Kind)}
+	}
+	p, err := l.Catalog.Platforms[i].Open(ctx, s.Platform.Settings, seed)
+	if err != nil {
+		return nil, &Mistake{fmt.Errorf("open platform %s: %w", s.Platform.Kind, err)}
+	}
+	return p, nil
+}
+
+// Restore puts back what dead runs left changed: of one folder, or of every
+// unfinished run on this host. It returns what it did, a phrase each.
+func (l *Lab) Restore(ctx context.Context, dirs ...string) ([]string, error) {
+	if len(dirs) == 0 {
+		var err error
+		if dirs, err = trial.Unfinished(); err != nil {
+			return nil, err
+		}
+	}
+	var done []string
+	var failed error
+	for _, dir := range dirs {
+		lines, err := l.restore(ctx, dir)
+		done = append(done, lines...)
+		failed = errors.Join(failed, err)
+	}
+	return done, failed
+}
+
+func (l *Lab) restore(ctx context.Context, dir string) ([]string, error) {
+	r, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.open(ctx, r.Source.Study, r.Plan.Seed)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return trial.Restore(ctx, dir, p.Machine(), l.Catalog)
+}

@@ -1,0 +1,144 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+	"plimsoll/internal/tune"
+)
+
+// Tune works towards the goal of a study in a new results folder, which gets a
+// folder for each measurement and each verification. The report is that of the
+// last change that was kept, else of the last thing that was run, with the story
+// of the loop.
+func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
+	if request.Source.Study.Goal == nil {
+		return nil, &Mistake{fmt.Errorf("the study %s has no goal to tune for: add, for example, goal: {most: iops}", request.Source.Study.Name)}
+	}
+	if _, err := l.Preview(ctx, request); err != nil {
+		return nil, err
+	}
+	r, err := create(request.Dir, request.Source, request.Seed)
+	if err != nil {
+		return nil, err
+	}
+	var runs []*Outcome
+	t := tune.Tune{
+		Study: request.Source.Study, Seed: request.Seed, Dir: r.Dir, Rounds: request.Rounds, Time: request.Source.Study.Measure.Time, Now: time.Now,
+		Measure: func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
+			outcome, err := l.step(ctx, Request{Source: Source{Study: s, Text: request.Source.Text}, Dir: dir, Seed: seed})
+			if outcome == nil {
+				return nil, err
+			}
+			runs = append(runs, outcome)
+			return outcome.Findings, err
+		},
+		Progress: l.tell,
+	}
+	tuning, failed := tune.Run(ctx, t)
+	if runs == nil {
+		return nil, failed
+	}
+	return conclude(r, shown(runs, tuning), tuning, failed)
+}
+
+// shown is the run that the report shows: the last change that was kept, else
+// the last thing that was run.
+func shown(runs []*Outcome, tuning *finding.Tuning) *Outcome {
+	for _, round := range slices.Backward(tuning.Rounds) {
+		if round.Outcome != finding.Kept {
+			continue
+		}
+		for _, run := range runs {
+			if filepath.Base(run.Dir) == filepath.Base(round.Verified) {
+				return run
+			}
+		}
+	}
+	return runs[len(runs)-1]
+}
+
+// step runs one study of the loop.
+func (l *Lab) step(ctx context.Context, request Request) (*Outcome, error) {
+	r, err := create(request.Dir, request.Source, request.Seed)
+	if err != nil {
+		return nil, err
+	}
+	return l.measure(ctx, r)
+}
+
+// conclude makes the report of the whole loop in its folder.
+func conclude(r *Run, last *Outcome, tuning *finding.Tuning, failed error) (*Outcome, error) {
+	outcome := *last
+	outcome.Dir = r.Dir
+	findings := *last.Findings
+	findings.Attach(tuning, r.Source.Study.Published)
+	outcome.Findings = &findings
+	if err := r.write("tuning.json", tuning); err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	if err := r.write("tuned.json", tuned{Run: relative(r.Dir, last.Dir)}); err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	retell(r, &outcome)
+	return &outcome, errors.Join(failed, outcome.Write())
+}
+
+// tuned points from the folder of a loop to the run that its report shows.
+type tuned struct {
+	Run string `json:"run"` // folder below it
+}
+
+// retell fits a judgement of one run to the story of the whole loop.
+func retell(r *Run, outcome *Outcome) {
+	outcome.Findings.Question = r.Source.Study.Question
+	outcome.Input.Findings = outcome.Findings
+	outcome.Input.StudyText = r.Source.Text
+	outcome.Input.Command = fmt.Sprintf("plimsoll tune study.yaml --seed %d", r.Plan.Seed)
+}
+
+func relative(base, dir string) string {
+	if rel, err := filepath.Rel(base, dir); err == nil {
+		return rel
+	}
+	return dir
+}
+
+// judgeTuned judges the last run of a loop again, with its story.
+func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
+	var at tuned
+	tuning := new(finding.Tuning)
+	if err := errors.Join(r.read("tuned.json", &at), r.read("tuning.json", tuning)); err != nil {
+		return nil, err
+	}
+	outcome, err := l.Judge(r.path(at.Run))
+	if err != nil {
+		return nil, err
+	}
+	outcome.Dir = r.Dir
+	outcome.Findings.Attach(tuning, r.Source.Study.Published)
+	retell(r, outcome)
+	return outcome, nil
+}
+
+// tell hands the steps of the loop on as notes of progress.
+func (l *Lab) tell(e tune.Event) {
+	if l.Progress == nil {
+		return
+	}
+	note := string(e.Stage)
+	if e.Change != nil {
+		note += fmt.Sprintf(" %s %s -> %s", e.Change.Factor, e.Change.From, e.Change.To)
+	}
+	if e.Reason != "" {
+		note += ": " + e.Reason
+	}
+	l.Progress(trial.Event{Phase: trial.Phase(fmt.Sprintf("round %d", e.Round)), Note: note})
+}
