@@ -84,6 +84,7 @@ type ExitError struct {
 	Stderr  string
 }
 
+// Error says how the program ended.
 func (e *ExitError) Error() string {
 	if e.Signal != "" {
 		return fmt.Sprintf("%s was ended by signal %s", e.Program, e.Signal)

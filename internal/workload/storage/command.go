@@ -57,9 +57,15 @@ func (d *disks) access() []string {
 		argv = append(argv, "--percentage_random="+percent(d.Random))
 	}
 	if d.Verify != "none" {
-		argv = append(argv, "--verify="+d.Verify, "--verify_fatal=1")
+		argv = append(append(argv, d.checksums()...), "--verify_fatal=1")
 	}
 	return append(argv, d.content()...)
+}
+
+// checksums says what the data carries. The preconditioning writes in larger
+// blocks than the load reads, so that their size is told.
+func (d *disks) checksums() []string {
+	return []string{"--verify=" + d.Verify, "--verify_interval=" + bytes(d.blocks[0].size)}
 }
 
 // mode is fio's name for the pattern.

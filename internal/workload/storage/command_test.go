@@ -22,7 +22,8 @@ func TestCommandLines(t *testing.T) {
 		"mix":       {"block": "4KiB/70:64KiB/30", "read": "70%", "random": "40%", "engine": "io_uring", "depth": "8", "threads": "4", "direct": "false"},
 		"spec":      {"spec": "65536_67_33", "working_set": "10%"},
 		"open_loop": {"rate": "1000/s", "read": "70%", "disks": "2", "threads": "5"},
-		"content":   {"read": "0%", "compress": "50%", "dedup": "20%", "verify": "crc32c"},
+		"content":   {"read": "0%", "compress": "50%", "dedup": "20%"},
+		"verify":    {"read": "100%", "verify": "crc32c"},
 		"targets":   {"targets": `["/dev/sdx","/srv/a:b"]`, "destroy": "true", "working_set": "25%"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,7 @@ type manifest struct {
 	Compress parameter.Share `json:"compress"`
 	Dedup    parameter.Share `json:"dedup"`
 	Seed     uint64          `json:"seed"`
+	Verify   string          `json:"verify,omitempty"` // the checksums that the data carries
 	Steady   string          `json:"steady,omitempty"` // the pattern that the disks are steady under
 }
 
@@ -36,6 +37,9 @@ func (d *disks) manifest(env workload.Env) manifest {
 	m := manifest{Disks: d.Disks, Size: d.Size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed, Targets: strings.Join(d.Targets, "\n")}
 	if d.Precondition == "steady" {
 		m.Steady = strings.Join(d.access(), " ")
+	}
+	if d.Verify != "none" {
+		m.Verify = strings.Join(d.checksums(), " ")
 	}
 	return m
 }
@@ -184,6 +188,10 @@ func (d *disks) filling() []string {
 		return []string{"--zero_buffers=1"}
 	}
 	argv := []string{"--refill_buffers=1"}
+	if d.Verify != "none" {
+		argv = append(argv, "--do_verify=0")
+		argv = append(argv, d.checksums()...)
+	}
 	if d.Compress > 0 {
 		argv = append(argv, "--buffer_compress_percentage="+percent(d.Compress))
 	}

@@ -107,9 +107,21 @@ func TestRealFioKilled(t *testing.T) {
 
 func TestRealDamagedData(t *testing.T) {
 	env := forReal(t)
-	// Zeros have no checksum, so that the first read finds them damaged.
-	d := made(t, parameter.Settings{"size": "4MiB", "read": "100%", "verify": "crc32c", "precondition": "none"})
+	d := made(t, parameter.Settings{"size": "1.5MiB", "read": "100%", "verify": "crc32c"})
 	if err := d.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if n := shortRun(t, d, env); n == 0 {
+		t.Error("nothing was read")
+	}
+	data, err := os.ReadFile(env.Dir + "/disk-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 100; at < len(data); at += 4096 { // one byte of each block
+		data[at] ^= 1
+	}
+	if err := os.WriteFile(env.Dir+"/disk-01", data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	exit := failed(t, d.Run(t.Context(), env, load.Stage{Length: 10 * time.Second, Interval: 250 * time.Millisecond, Seed: 1}, measure.NewRecorder(nil)))

@@ -75,7 +75,10 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{parameter.Settings{"size": "64KiB", "block": "1MiB"}, "smaller than one block"},
 		{parameter.Settings{"size": "1MiB", "block": "4KiB/50:64KiB/50", "working_set": "1%"}, "smaller than one block of 64KiB"},
 		{parameter.Settings{"working_set": "0%"}, "smaller than one block"},
-		{parameter.Settings{"verify": "crc32c", "read": "100%"}, "writes nothing"},
+		{parameter.Settings{"verify": "crc32c", "read": "50%"}, "only read"},
+		{parameter.Settings{"verify": "crc32c", "read": "100%", "block": "4KiB/50:8KiB/50"}, "one size"},
+		{parameter.Settings{"verify": "crc32c", "read": "100%", "precondition": "zero"}, "precondition: random"},
+		{parameter.Settings{"verify": "crc32c", "read": "100%", "block": "12KiB"}, "divide 1MiB"},
 		{parameter.Settings{"dedup": "50%", "compress": "100%"}, "dedup has nothing to do"},
 		{parameter.Settings{"targets": "sdx"}, "absolute paths"},
 		{parameter.Settings{"size": "100001B"}, "multiple of 512"},
@@ -91,7 +94,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		refused(t, err, c.want)
 	}
 	for _, s := range []parameter.Settings{
-		{"depth": "32"}, {"engine": "io_uring", "depth": "32"}, {"spec": "65536_67_33"}, {"verify": "crc32c", "read": "50%"},
+		{"depth": "32"}, {"engine": "io_uring", "depth": "32"}, {"spec": "65536_67_33"}, {"verify": "crc32c", "read": "100%"},
 		{"verify": "crc32c", "read": "100%", "precondition": "none"}, {"read": "7%"}, {"read": "29%"}, {"read": "57%"}, {"working_set": "12.5%"}, {"dedup": "50%", "compress": "99%"},
 	} {
 		if _, err := Kind().New(s); err != nil {

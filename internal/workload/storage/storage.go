@@ -33,7 +33,7 @@ type Parameters struct {
 	WorkingSet   parameter.Share `name:"working_set" doc:"share of each disk that is touched"`
 	Compress     parameter.Share `name:"compress" doc:"share by which the written data can be compressed"`
 	Dedup        parameter.Share `name:"dedup" doc:"share of the written blocks that repeat another"`
-	Verify       string          `name:"verify" doc:"check what is read against what was written" choices:"none,crc32c,md5,sha256,xxhash"`
+	Verify       string          `name:"verify" doc:"check what is read against what the preconditioning wrote; for loads that only read" choices:"none,crc32c,md5,sha256,xxhash"`
 	Precondition string          `name:"precondition" doc:"what lies on the disks before the first trial; steady goes on until the rule of SNIA PTS holds" choices:"none,zero,random,steady"`
 	Targets      []string        `name:"targets" doc:"files or devices to use instead of files of plimsoll's own"`
 	Destroy      bool            `name:"destroy" doc:"leave to overwrite the targets"`
@@ -88,8 +88,14 @@ func (d *disks) refuse() error {
 		return fmt.Errorf("engine %s has one operation outstanding for each worker, so depth %d has no effect: take libaio or io_uring, or raise threads", d.Engine, d.Depth)
 	case len(d.Targets) == 0 && touched < float64(largest):
 		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", d.WorkingSet, d.Size, largest)
-	case d.Verify != "none" && d.Read == 1 && d.Precondition != "none":
-		return errors.New("verify checks what this run wrote, and read: 100% writes nothing")
+	case d.Verify != "none" && d.writes():
+		return errors.New("verify checks loads that only read, because fio checks nothing that a timed load writes: set read: 100%, or verify: none")
+	case d.Verify != "none" && len(d.blocks) > 1:
+		return errors.New("verify needs blocks of one size: each block carries its own checksum")
+	case d.Verify != "none" && d.Precondition != "none" && (fillBlock%d.blocks[0].size != 0 || d.Size%d.blocks[0].size != 0):
+		return fmt.Errorf("verify needs blocks that divide 1MiB and the size of the disks, which %s does not", d.blocks[0].size)
+	case d.Verify != "none" && !slices.Contains([]string{"none", "random"}, d.Precondition):
+		return fmt.Errorf("verify needs precondition: random, which writes the checksums, or none for targets that carry them already; not %s", d.Precondition)
 	case d.Dedup > 0 && d.Compress == 1:
 		return errors.New("compress: 100% writes zeros only, so dedup has nothing to do")
 	case slices.ContainsFunc(d.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
