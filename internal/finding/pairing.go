@@ -137,7 +137,7 @@ func (p *pairing) compareCounts(one *Comparison, d []float64, level float64) {
 		stat.BinomialRate(a.failed, float64(a.all), b.failed, float64(b.all)),
 		stat.PairedT(d, level).P)
 	if a.failed > 0 && b.failed > 0 {
-		ratio, low, high := stat.RateRatio(a.failed, float64(a.all), b.failed, float64(b.all), level)
+		ratio, low, high := stat.RateRatio(stat.Rate{Events: a.failed, Exposure: float64(a.all)}, stat.Rate{Events: b.failed, Exposure: float64(b.all)}, level)
 		one.Ratio, one.Low, one.High, one.NoInterval = ratio, low, high, false
 	}
 }

@@ -38,6 +38,7 @@ type Lab struct {
 // Mistake wraps an error in what was asked, found before anything was touched.
 type Mistake struct{ Err error }
 
+// Error says what was wrong.
 func (m *Mistake) Error() string { return m.Err.Error() }
 
 // Unwrap returns what was wrong.
@@ -45,9 +46,9 @@ func (m *Mistake) Unwrap() error { return m.Err }
 
 // IsMistake tells a mistake in what was asked from trouble on a machine.
 func IsMistake(err error) bool {
-	var ours *Mistake
-	var study *study.Mistake
-	return errors.As(err, &ours) || errors.As(err, &study)
+	var asked *Mistake
+	var written *study.Mistake
+	return errors.As(err, &asked) || errors.As(err, &written)
 }
 
 // Source is a study with the text it was read from.

@@ -1,3 +1,4 @@
+// Package measure holds what is measured: metrics with their units, samples,
 // histograms, intervals and records, and the form in which they lie on disk.
 //
 // A load hands its counts to a Recorder, interval by interval. Summarise adds up

@@ -6,26 +6,33 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// RateRatio returns the ratio of two rates of rare events, kB in tB against kA in
-// tA, with its exact interval at the confidence level; see BinomialRate for the
-// assumptions. Without events in A the ratio and its upper end are infinite;
-// without any event nothing is known: NaN between 0 and infinity.
+// Rate is a number of rare events and what they were counted over: a time, or a
+// number of operations.
+type Rate struct {
+	Events   int64
+	Exposure float64
+}
+
+// RateRatio returns the ratio of two rates of rare events, b against a, with its
+// exact interval at the confidence level; see BinomialRate for the assumptions.
+// Without events in a the ratio and its upper end are infinite; without any event
+// nothing is known: NaN between 0 and infinity.
 //
-// Source: Clopper & Pearson (1934) for the share of the events that fell to B,
+// Source: Clopper & Pearson (1934) for the share of the events that fell to b,
 // carried over to the ratio.
-func RateRatio(kA int64, tA float64, kB int64, tB, level float64) (ratio, low, high float64) {
-	if kA < 0 || kB < 0 || kA+kB == 0 || !(tA > 0 && tB > 0) {
+func RateRatio(a, b Rate, level float64) (ratio, low, high float64) {
+	if a.Events < 0 || b.Events < 0 || a.Events+b.Events == 0 || !(a.Exposure > 0 && b.Exposure > 0) {
 		return math.NaN(), 0, math.Inf(1)
 	}
-	a, b, side := float64(kA), float64(kB), (1-level)/2
+	kA, kB, side := float64(a.Events), float64(b.Events), (1-level)/2
 	low, high = 0, math.Inf(1)
 	if kB > 0 {
-		low = betaOdds(b, a+1, side) * tA / tB
+		low = betaOdds(kB, kA+1, side) * a.Exposure / b.Exposure
 	}
 	if kA > 0 {
-		high = betaOdds(b+1, a, 1-side) * tA / tB
+		high = betaOdds(kB+1, kA, 1-side) * a.Exposure / b.Exposure
 	}
-	return b / a * tA / tB, low, high
+	return kB / kA * a.Exposure / b.Exposure, low, high
 }
 
 // betaOdds returns x/(1-x) for the x that a beta value with parameters a and b stays

@@ -92,7 +92,7 @@ func numbers(t *testing.T, x []float64, share float64, k, n int64) {
 	if p := BinomialRate(k%1_000_000, at(0), n%1_000_000, at(1)); !(p >= 0 && p <= 1) {
 		t.Errorf("BinomialRate(%d, %g, %d, %g) = %g", k, at(0), n, at(1), p)
 	}
-	if ratio, low, high := RateRatio(k%1_000_000, at(0), n%1_000_000, at(1), share); share > 0 && share < 1 && (low > ratio || high < ratio) {
+	if ratio, low, high := RateRatio(Rate{k % 1_000_000, at(0)}, Rate{n % 1_000_000, at(1)}, share); share > 0 && share < 1 && (low > ratio || high < ratio) {
 		t.Errorf("RateRatio(%d, %g, %d, %g) = %g in %g..%g at %g", k, at(0), n, at(1), ratio, low, high, share)
 	}
 	ZeroFailuresBound(n)

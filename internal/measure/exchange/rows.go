@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -134,5 +135,11 @@ func WriteParquet(w io.Writer, run Run) error {
 
 func whole(n int64) string { return strconv.FormatInt(n, 10) }
 
-// number writes every digit that a number has, and no more.
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// number writes every digit that a number has, and no more; with an exponent only
+// where there would be many zeros.
+func number(v float64) string {
+	if size := math.Abs(v); size >= 1e-6 && size < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

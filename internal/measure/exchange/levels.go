@@ -1,0 +1,139 @@
+package exchange
+
+import (
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// fioLevels are the options of jobs in the words of the storage workload, as far
+// as all jobs agree on them and the words can say them.
+func fioLevels(global map[string]string, jobs []fioJob) map[string]string {
+	var levels map[string]string
+	for _, j := range jobs {
+		options := maps.Clone(global)
+		if options == nil {
+			options = map[string]string{}
+		}
+		maps.Copy(options, j.Options)
+		own := jobLevels(options)
+		if levels == nil {
+			levels = own
+			continue
+		}
+		for name, level := range levels {
+			if own[name] != level {
+				delete(levels, name)
+			}
+		}
+	}
+	return levels
+}
+
+func jobLevels(options map[string]string) map[string]string {
+	levels := map[string]string{}
+	put := func(name, level string) {
+		if level != "" {
+			levels["storage."+name] = level
+		}
+	}
+	first := func(names ...string) string {
+		for _, name := range names {
+			if v := options[name]; v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	if options["bssplit"] == "" {
+		put("block", size(first("bs", "blocksize")))
+	}
+	put("depth", count(options["iodepth"]))
+	put("threads", count(options["numjobs"]))
+	put("engine", options["ioengine"])
+	put("direct", map[string]string{"1": "true", "0": "false"}[options["direct"]])
+	mode := first("rw", "readwrite")
+	pattern := strings.TrimPrefix(mode, "rand")
+	read, known := map[string]string{"read": "100%", "write": "0%", "rw": "50%", "readwrite": "50%"}[pattern]
+	if !known {
+		return levels
+	}
+	if read == "50%" {
+		if n, err := strconv.Atoi(options["rwmixwrite"]); err == nil {
+			read = percent(strconv.Itoa(100 - n))
+		}
+		if n := options["rwmixread"]; n != "" {
+			read = percent(n)
+		}
+	}
+	put("read", read)
+	random := "0%"
+	if pattern != mode {
+		random = "100%"
+		if n := options["percentage_random"]; n != "" {
+			random = percent(n)
+		}
+	}
+	put("random", random)
+	return levels
+}
+
+// caseName is the form of a parameter file of HCIBench, with or without the
+// second at which the case started.
+var caseName = regexp.MustCompile(`^(?:fio|vdb|vdbench)-(\d+)vmdk-(\d+)ws-([0-9]+[kKmM]?)-(\d+)rdpct-(\d+)randompct-(\d+)threads(?:-(\d+))?$`)
+
+// caseLevels are the levels that the name of a case of HCIBench tells; none where
+// the parameter file has a name of the user's own.
+func caseLevels(name string) map[string]string {
+	levels := map[string]string{}
+	m := caseName.FindStringSubmatch(name)
+	if m == nil {
+		return levels
+	}
+	for i, level := range []string{count(m[1]), percent(m[2]), size(m[3]), percent(m[4]), percent(m[5]), count(m[6])} {
+		if level != "" {
+			levels["storage."+[]string{"disks", "working_set", "block", "read", "random", "threads"}[i]] = level
+		}
+	}
+	return levels
+}
+
+// size writes a size of fio, such as 4k, as a study would; "" where it is no
+// single size.
+func size(text string) string {
+	text = strings.ToLower(text)
+	shift := 0
+	for i, unit := range []string{"k", "m", "g"} {
+		if number, found := strings.CutSuffix(text, unit); found {
+			text, shift = number, 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 30)
+	if err != nil || n == 0 {
+		return ""
+	}
+	n <<= shift
+	for i := 4; i > 0; i-- {
+		if unit := uint64(1) << (10 * i); n%unit == 0 {
+			return strconv.FormatUint(n/unit, 10) + []string{"", "KiB", "MiB", "GiB", "TiB"}[i]
+		}
+	}
+	return strconv.FormatUint(n, 10) + "B"
+}
+
+func percent(text string) string {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 100 {
+		return ""
+	}
+	return strconv.Itoa(n) + "%"
+}
+
+func count(text string) string {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,181 @@
+package exchange
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/measure"
+)
+
+// pool adds up jobs that ran at the same time, on one machine or on many. Rates
+// add; response times are merged as histograms, or left out where fio kept none:
+// percentiles of several jobs cannot be averaged into one.
+type pool struct {
+	classes  map[string]*pooled
+	failed   int64
+	length   time.Duration // of the longest job
+	broken   string        // first job that ended with an error
+	warnings []string
+}
+
+// pooled is one class of operations; "" is all of them.
+type pooled struct {
+	rate, throughput  float64
+	operations        int64
+	total, longest    float64 // response times: their sum and the largest, ns
+	samples           int64
+	histogram         *measure.Histogram
+	binless           bool // a part has no bins
+	parts             int
+	percentiles       map[string]float64 // of the only part
+	percentileSamples int64
+}
+
+func newPool() *pool { return &pool{classes: map[string]*pooled{}} }
+
+// add counts a job.
+func (p *pool) add(j *fioJob) error {
+	p.failed += j.Failed
+	if j.Error != 0 && p.broken == "" {
+		p.broken = fmt.Sprintf("fio met error %d in job %q", j.Error, j.Name)
+	}
+	for _, class := range []string{"read", "write"} {
+		d := j.directions()[class]
+		p.length = max(p.length, time.Duration(min(d.Runtime, math.MaxInt64/int64(time.Millisecond)))*time.Millisecond)
+		if d.Operations == 0 && d.Latency.Count == 0 {
+			continue
+		}
+		if d.Runtime == 0 {
+			return fmt.Errorf("job %q: %d %ss in no time", j.Name, d.Operations, class)
+		}
+		l, submitted := d.latency()
+		if !submitted {
+			p.warn("latencies count from submission to the device (clat): fio kept no others; run it with --lat_percentiles=1")
+		}
+		h, err := l.histogram()
+		if err != nil {
+			return fmt.Errorf("job %q: %w", j.Name, err)
+		}
+		for _, name := range []string{"", class} {
+			p.class(name).add(d, l, h)
+		}
+	}
+	return nil
+}
+
+func (p *pool) class(name string) *pooled {
+	if p.classes[name] == nil {
+		p.classes[name] = &pooled{histogram: measure.NewHistogram()}
+	}
+	return p.classes[name]
+}
+
+func (p *pool) warn(text string) {
+	for _, w := range p.warnings {
+		if w == text {
+			return
+		}
+	}
+	p.warnings = append(p.warnings, text)
+}
+
+// latency is the time from submission by the program on, where fio kept its
+// distribution, and otherwise that from the device on.
+func (d *fioDirection) latency() (l *fioLatency, submitted bool) {
+	own, completion := &d.Latency, &d.Completion
+	detailed := func(l *fioLatency) bool { return len(l.Bins)+len(l.Percentiles) > 0 }
+	if own.Mean > 0 && (detailed(own) || !detailed(completion)) {
+		return own, true
+	}
+	return completion, false
+}
+
+func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
+	seconds := float64(d.Runtime) / 1000
+	c.rate += float64(d.Operations) / seconds
+	c.throughput += float64(d.Bytes) / seconds
+	c.operations += d.Operations
+	// The mean always counts from the program's submission where fio knows it.
+	mean, n := d.Latency.Mean, d.Latency.Count
+	if mean == 0 {
+		mean = l.Mean
+	}
+	if n == 0 {
+		n = d.Operations
+	}
+	c.samples += n
+	c.total += mean * float64(n)
+	c.longest = max(c.longest, d.Latency.Max, l.Max)
+	c.parts++
+	c.binless = c.binless || len(l.Bins) == 0
+	c.percentiles, c.percentileSamples = l.Percentiles, n
+	c.histogram.Merge(h)
+}
+
+// quantiles are those that a record carries, with their names in fio's lists.
+var quantiles = []struct {
+	name string
+	q    float64
+}{{"p50", .50}, {"p90", .90}, {"p95", .95}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}}
+
+// leastBeyond is how many response times must lie above a quantile.
+const leastBeyond = 10
+
+// quantile is a quantile in seconds, where the data can bear one.
+func (c *pooled) quantile(q float64) (float64, bool) {
+	if !c.binless {
+		d, ok := c.histogram.Quantile(q)
+		return d.Seconds(), ok
+	}
+	v, ok := c.percentiles[strconv.FormatFloat(100*q, 'f', 6, 64)]
+	return v / 1e9, ok && c.parts == 1 && float64(c.percentileSamples)*(1-q) >= leastBeyond-1e-9
+}
+
+// record makes a record of what was added, with the histograms of the classes
+// for which fio kept bins.
+func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
+	r := measure.Record{
+		Phase: "main", Levels: map[string]string{}, Values: map[string]float64{}, Counts: map[string]int64{},
+		Window: measure.Window{End: p.length.Seconds(), Steady: measure.SteadyUnknown}, Void: p.broken,
+		Checks: []measure.Check{{Name: "imported", State: measure.Unknown, Detail: notRandomised}},
+	}
+	histograms := map[string]*measure.Histogram{}
+	for class, c := range p.classes {
+		prefix := ""
+		if class != "" {
+			prefix = class + "."
+		}
+		r.Counts[prefix+"operations"] = c.operations
+		r.Values[prefix+"iops"], r.Values[prefix+"throughput"] = c.rate, c.throughput
+		if c.samples > 0 {
+			r.Values[prefix+"mean"] = c.total / float64(c.samples) / 1e9
+		}
+		r.Values[prefix+"max"] = c.longest / 1e9
+		for _, q := range quantiles {
+			if v, ok := c.quantile(q.q); ok {
+				r.Values[prefix+q.name] = v
+			}
+		}
+		switch {
+		case !c.binless:
+			histograms[class] = c.histogram
+		case c.parts > 1:
+			p.warn("percentiles of several jobs cannot be averaged, so there are none; run fio with --output-format=json+, which keeps what can be merged")
+		}
+	}
+	r.Counts["errors"] = p.failed
+	if p.length > 0 {
+		r.Values["errors"] = float64(p.failed) / p.length.Seconds()
+	}
+	r.Warnings = append([]string{notRandomised}, p.warnings...)
+	for name, v := range r.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			delete(r.Values, name)
+		}
+	}
+	return r, histograms
+}
+
+const notRandomised = "imported: the order of the runs was not random, and neither warm-up nor drift was judged"
