@@ -28,6 +28,7 @@ var allowed = map[string]string{
 	"internal/finding":               "load measure plan stat study",
 	"internal/tune":                  "finding measure plan stat study",
 	"internal/report":                "finding measure plan stat study",
+	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",
 	"studies":                        "",
