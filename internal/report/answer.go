@@ -140,7 +140,7 @@ func (s *sources) besidePhrases() []phrase {
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
 		p := s.said(c.Sentence, c.Numbers)
-		if text := p.plain(); text == lead || text == typesetSentence(s, f) || len(all) >= mostSentences || s.first() == nil && c.Metric.Name == f.Headlines[0].Metric.Name {
+		if text := p.plain(); text == lead || text == typesetSentence(s, f) || len(all) >= mostSentences || s.first() == nil {
 			continue
 		}
 		all = append(all, p)

@@ -123,8 +123,12 @@ func (a *axis) decades(about int) []float64 {
 			}
 		}
 		if len(out) >= min(about, 3) {
-			break
+			return out
 		}
+	}
+	if len(out) < 2 { // less than a factor of two: as on a linear axis
+		linear := axis{low: a.low, high: a.high}
+		return linear.ticks(about)
 	}
 	return out
 }

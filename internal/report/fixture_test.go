@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,7 +83,7 @@ func (f fixture) histogram(arm, trial int) *measure.Histogram {
 	r := f.source(trial + 1000)
 	h := measure.NewHistogram()
 	center := 95e3 * f.slower[arm] * math.Exp(f.noise*r.NormFloat64())
-	for range 30_000 {
+	for range 12_000 {
 		v := center * math.Exp(0.25*r.NormFloat64())
 		if r.IntN(300) == 0 {
 			v *= 6 + 3*r.Float64()
@@ -140,16 +141,15 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 	return r
 }
 
-// input runs the study as the plan says and judges it.
-func (f fixture) input(t testing.TB) Input {
-	t.Helper()
+// run runs the study as the plan says and judges it.
+func (f fixture) run() (Input, error) {
 	s := f.study()
 	if f.blocks > 0 {
 		s.Measure.Blocks = f.blocks
 	}
 	p, err := plan.New(s, fixtureSeed)
 	if err != nil {
-		t.Fatal(err)
+		return Input{}, err
 	}
 	var records []measure.Record
 	course := p.Begin()
@@ -185,7 +185,7 @@ func (f fixture) input(t testing.TB) Input {
 			{Name: "memory.size", Value: "64 GiB"}, {Name: "storage.device", Value: "nvme0n1 (Example NVMe 1TB)"},
 		},
 		Version: "1.0.0", Command: fmt.Sprintf("plimsoll run study.yaml --seed %d", fixtureSeed),
-	}
+	}, nil
 }
 
 const studyText = `study: queue-depth
@@ -224,18 +224,46 @@ func fixtures() map[string]fixture {
 			name: "same-arm-twice", question: "What does this testbed call different when nothing changed?",
 			levels: []string{"1", "1.0"}, gain: []float64{1, 1}, slower: []float64{1, 1}, noise: 0.006,
 		},
+		"small": {
+			name: "two-trials", question: "What do the smallest figures look like?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.27}, slower: []float64{1, 1.31}, noise: 0.009, blocks: 1,
+		},
 		"single": {
 			name: "one-arm", question: "What does this device carry?", levels: nil, gain: []float64{1}, slower: []float64{1}, noise: 0.01,
 		},
 	}
 }
 
-// rendered is the input of a fixture; the decided one comes with its story.
+// judged are the inputs of the fixtures, each made once; the decided one comes with
+// its story.
+var judged = func() map[string]func() Input {
+	all := map[string]func() Input{}
+	for name, f := range fixtures() {
+		all[name] = sync.OnceValue(func() Input {
+			in, err := f.run()
+			if err != nil {
+				panic(err)
+			}
+			if name == "decided" {
+				tell(in.Findings)
+			}
+			return in
+		})
+	}
+	return all
+}()
+
+// rendered is the input of a fixture, which tests share and do not change.
 func rendered(t testing.TB, name string) Input {
 	t.Helper()
-	in := fixtures()[name].input(t)
-	if name == "decided" {
-		tell(in.Findings)
+	return judged[name]()
+}
+
+func (f fixture) input(t testing.TB) Input {
+	t.Helper()
+	in, err := f.run()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return in
 }

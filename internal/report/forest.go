@@ -194,7 +194,7 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 		c.text(0, y-3, "name", fit(name, 13, f.left-20))
 		c.text(0, y+14, "note", fit(below, 12, f.left-8))
 		c.text(f.right+24, y-3, "strong "+look[0]+"-t", numbers)
-		c.text(f.right+24+max(wide(numbers, 16), 72)+8, y-3, "label "+look[0]+"-t", verdict)
+		c.text(f.right+24+max(wide(numbers, 16), 76)+10, y-3, "label "+look[0]+"-t", verdict)
 		c.text(f.right+24, y+14, "note", between+", "+blocks)
 	}
 	if !math.IsNaN(low) && !math.IsNaN(high) && low > 0 {

@@ -97,6 +97,7 @@ type picture struct {
 	CSV          template.URL
 	File         string
 	Rows         string
+	First        bool // it stands on top, below the question alone
 	Open         bool // the table is short and is all there is
 }
 
@@ -154,6 +155,7 @@ func (s *sources) picture(f Figure) (picture, bool) {
 	if len(t.Rows) > mostTableRows {
 		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, count(len(t.Rows)))
 	}
+	pic.First = f.Place == inVerdict
 	pic.Open = f.Place == inNoise || f.Place == inPublished
 	if f.Draw != nil {
 		// The drawing escapes every text that it writes.

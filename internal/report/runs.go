@@ -110,7 +110,7 @@ func blockTicks(t *Table, x *axis, apart float64) (values []float64, labels []st
 		}
 		values, labels = append(values, v), append(labels, label)
 	}
-	return values, labels
+	return append(values, x.high), append(labels, "")
 }
 
 func drawRunPanel(c *canvas, x, y *axis, left, width float64) {

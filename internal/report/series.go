@@ -140,7 +140,8 @@ func drawSeries(t Table, width float64) SVG {
 	if width < 500 {
 		f.columns, f.tall = 3, 60
 	}
-	f.columns = min(f.columns, max(most, 1))
+	rows := (most + f.columns - 1) / f.columns
+	f.columns = max((most+rows-1)/max(rows, 1), 1)
 	f.wide = (width - f.left - 6 - float64(f.columns-1)*f.gapX) / float64(f.columns)
 	scale := axis{}
 	for row := range t.Rows {
@@ -206,7 +207,6 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 		}
 	}
 	c.end()
-	shadeCut(c, x, y, rows[0])
 	values = []float64{0, x.ticks(2)[len(x.ticks(2))-1]}
 	c.gridX(x, y.from, tickLabels(values, "s", false), values)
 	void := t.at(rows[0], "void").Text
@@ -216,6 +216,7 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	}
 	c.text(left, top-6, "tick", title)
 	c.group(x, y)
+	shadeCut(c, x, y, rows[0])
 	var xs, ys []float64
 	for row := rows[0]; row < rows[1]; row++ {
 		xs, ys = append(xs, x.at(t.number(row, x.column))), append(ys, y.at(t.number(row, y.column)))
@@ -233,7 +234,7 @@ func shadeCut(c *canvas, x, y *axis, row int) {
 	t := c.table
 	cut, end := t.number(row, "cut"), t.number(row, "end")
 	if cut > 0 {
-		c.write(`<rect class="cut" data-row="%d" data-cut="%s" x="%s" y="%s" width="%s" height="%s"/>`, row, px(x.at(cut)), px(x.from), px(y.to), px(x.at(cut)-x.from), px(y.from-y.to))
+		c.write(`<rect class="cut" data-row="%d" data-cut="cut" x="%s" y="%s" width="%s" height="%s"/>`, row, px(x.from), px(y.to), px(x.at(cut)-x.from), px(y.from-y.to))
 		c.line(x.at(cut), y.to, x.at(cut), y.from, "cutline")
 	}
 	if !math.IsNaN(end) && x.at(end) < x.to-0.5 {

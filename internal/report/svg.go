@@ -136,12 +136,12 @@ func (c *canvas) curve(first int, xs, ys []float64, class string) {
 }
 
 // wide estimates how many pixels a text takes at a font size.
-func wide(s string, size float64) float64 { return float64(len([]rune(s))) * size * 0.56 }
+func wide(s string, size float64) float64 { return float64(len([]rune(s))) * size * 0.58 }
 
 // fit shortens a text to a width in pixels.
 func fit(s string, size, width float64) string {
 	runes := []rune(s)
-	most := int(width / (size * 0.56))
+	most := int(width / (size * 0.58))
 	if len(runes) <= most || most < 2 {
 		return s
 	}

@@ -93,11 +93,12 @@ func (t *terminal) head(s *sources) {
 	}
 	t.wrap("", "", title)
 	t.b.WriteByte('\n')
-	sign := "○"
-	if c := s.first(); c != nil {
-		sign = mark(c.Verdict)
+	c := s.first()
+	if c == nil {
+		t.wrap("", "", s.leadPhrase().plain())
+		return
 	}
-	before := t.b.Len()
+	sign, before := mark(c.Verdict), t.b.Len()
 	t.wrap(sign+" ", "  ", s.leadPhrase().plain())
 	if t.colour {
 		text := t.b.String()
@@ -165,18 +166,17 @@ func (t *terminal) table(rows []textRow) {
 		line := ""
 		for i, c := range r.cells {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if i == 2 {
-				c = pad + c
-			} else {
-				c += pad
-			}
-			if i == 2 || i == 4 {
-				c = t.paint(r.class, c)
-			}
 			if i > 0 {
 				line += "  "
 			}
-			line += c
+			switch i {
+			case 2:
+				line += pad + t.paint(r.class, c)
+			case 4:
+				line += t.paint(r.class, c) + pad
+			default:
+				line += c + pad
+			}
 		}
 		if drawn && r.strip != "" {
 			line += "  " + r.strip

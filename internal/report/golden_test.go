@@ -1,0 +1,77 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; if that is right: go test ./internal/report -update\ngot:\n%s", path, got)
+	}
+}
+
+// Each figure has a golden CSV, and a golden SVG where it is drawn, of the smallest
+// fixture that shows it.
+func TestFigures(t *testing.T) {
+	shows := map[string]string{
+		"forest": "decided", "tuning": "decided", "published": "decided", "load-latency": "sweep", "counters": "decided", "other-metrics": "decided",
+		"metrics": "single", "noise": "decided", "trials": "decided", "throughput": "decided", "runs": "decided", "series": "small", "percentiles": "small",
+	}
+	arranged := map[string]*sources{}
+	for _, f := range figures() {
+		name, ok := shows[f.Name]
+		if !ok {
+			t.Errorf("figure %s has no golden file: name a fixture that shows it", f.Name)
+			continue
+		}
+		if arranged[name] == nil {
+			arranged[name] = arrange(rendered(t, name))
+		}
+		table, ok := f.Table(arranged[name])
+		if !ok {
+			t.Errorf("fixture %s does not show figure %s", name, f.Name)
+			continue
+		}
+		golden(t, f.Name+".csv", table.CSV())
+		if f.Draw != nil {
+			golden(t, f.Name+".svg", []byte(f.Draw(table, wideFigure)))
+		}
+	}
+}
+
+func TestTextAndMarkdown(t *testing.T) {
+	for _, name := range sortedKeys(fixtures()) {
+		in := rendered(t, name)
+		for ending, write := range writers() {
+			if ending == ".html" {
+				continue
+			}
+			var b bytes.Buffer
+			if err := write(&b, in); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+ending, b.Bytes())
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"math"
+	"testing"
+)
+
+func TestQuantity(t *testing.T) {
+	for _, c := range []struct {
+		v, half float64
+		unit    string
+		want    string
+	}{
+		{20612.4, 480, "1/s", "20,600/s"},
+		{20612.4, 35, "1/s", "20,612/s"},
+		{20612.4, 120, "1/s", "20,610/s"},
+		{20612.4, 0, "1/s", "20,610/s"},
+		{171e-6, 2.2e-6, "s", "171.0 µs"},
+		{171e-6, 4e-6, "s", "171 µs"},
+		{0.0012346, 0, "s", "1.235 ms"},
+		{0.99999, 0, "s", "1 s"},
+		{1 << 30, 0, "B", "1 GiB"},
+		{4096 * 20000, 0, "B/s", "78.12 MiB/s"},
+		{0.9312, 0, "share", "93.12 %"},
+		{-0.0123, 0, "share", "−1.23 %"},
+		{0, 0, "s", "0 s"},
+		{0, 1, "1/s", "0/s"},
+		{2, 0, "1", "2"},
+		{3, 0, "J", "3 J"},
+		{1e-9, 1e-12, "s", "1.0000 ns"}, // five digits, however narrow
+		{math.NaN(), 0, "s", "– s"},
+		{math.Inf(-1), 0, "1", "−∞"},
+	} {
+		if got := quantity(c.v, c.half, c.unit); got != c.want {
+			t.Errorf("quantity(%v, %v, %q) = %q, want %q", c.v, c.half, c.unit, got, c.want)
+		}
+	}
+}
+
+// The rule of the Particle Data Group, by its own examples: 0.827 +- 0.119 is
+// 0.83 +- 0.12, 0.827 +- 0.367 is 0.8 +- 0.4.
+func TestNumberKeepsToItsInterval(t *testing.T) {
+	for _, c := range []struct {
+		v, half float64
+		want    string
+	}{{0.827, 0.119, "0.83"}, {0.827, 0.367, "0.8"}, {0.827, 0.354, "0.83"}, {14.674, 0.964, "14.7"}} {
+		if got := number(c.v, c.half); got != c.want {
+			t.Errorf("number(%v, %v) = %q, want %q", c.v, c.half, got, c.want)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	for ratio, want := range map[float64]string{1.2713: "+27.1 %", 0.969: "−3.1 %", 1.0042: "+0.42 %", 1: "+0.00 %", math.Inf(1): "+∞"} {
+		if got := change(ratio); got != want {
+			t.Errorf("change(%v) = %q, want %q", ratio, got, want)
+		}
+	}
+}
+
+func TestTicksAreRoundAndInside(t *testing.T) {
+	for _, a := range []axis{{low: 0, high: 66000}, {low: 160e-6, high: 240e-6}, {low: -0.3, high: 0.2}, {low: 5e-5, high: 0.02, log: true}, {low: 90e-6, high: 130e-6, log: true}} {
+		values := a.ticks(4)
+		if len(values) < 2 || len(values) > 12 {
+			t.Errorf("%+v has %d ticks: %v", a, len(values), values)
+		}
+		seen := map[string]bool{}
+		for i, label := range tickLabels(values, "s", a.log) {
+			if values[i] < a.low-1e-12 || values[i] > a.high+1e-12 {
+				t.Errorf("%+v: tick %v is outside", a, values[i])
+			}
+			if seen[label] {
+				t.Errorf("%+v: two ticks read %q", a, label)
+			}
+			seen[label] = true
+		}
+	}
+}
+
+func TestFindNumberInSentence(t *testing.T) {
+	for _, c := range []struct {
+		sentence, number string
+		want             int
+	}{
+		{"with threads=6 against threads=1 (6 blocks)", "6", 35 - 1},
+		{"+27.1 % with x", "+27.1 %", 0},
+		{"p99.9 is 9 ms", "9 ms", 9},
+		{"no such", "7", -1},
+	} {
+		got := find(c.sentence, c.number)
+		if c.want == 34 {
+			if got < 0 || c.sentence[got-1] != '(' {
+				t.Errorf("%q in %q found at %d, inside a name", c.number, c.sentence, got)
+			}
+			continue
+		}
+		if got != c.want {
+			t.Errorf("%q in %q found at %d, want %d", c.number, c.sentence, got, c.want)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	indices := make([]int, 1000)
+	for i := range indices {
+		indices[i] = i
+	}
+	for _, n := range []int{0, 1, 2, 7, 999, 1000, 2000} {
+		got := spread(indices, n)
+		if len(got) != min(n, 1000) {
+			t.Errorf("spread to %d gave %d", n, len(got))
+		}
+		for i := 1; i < len(got); i++ {
+			if got[i] <= got[i-1] {
+				t.Fatalf("spread to %d repeats at %d: %v", n, i, got[i-1:i+1])
+			}
+		}
+		if n >= 2 && (got[0] != 0 || got[len(got)-1] != 999) {
+			t.Errorf("spread to %d leaves out an end", n)
+		}
+	}
+}
