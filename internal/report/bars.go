@@ -148,8 +148,8 @@ func (s *sources) barRun(i int, m, tail measure.Metric) []Cell {
 type panel struct {
 	axis
 	left, right float64
-	title       string
 	low, high   string // columns of the interval
+	bars        bool   // and not marks alone
 }
 
 func drawBars(t Table, width float64) SVG {
@@ -159,7 +159,7 @@ func drawBars(t Table, width float64) SVG {
 	if width < 500 {
 		upper, lower = 160, 110
 	}
-	height := 34 + upper + 48
+	height := 34 + upper + 54
 	if two {
 		height += gap + lower - 20
 	}
@@ -167,12 +167,12 @@ func drawBars(t Table, width float64) SVG {
 	c.hatch()
 	left := 56.
 	slot := (width - left - 4) / float64(len(means))
-	top := panel{axis: axis{id: "y1", column: t.Columns[4].Name, from: 34 + upper, to: 34}, left: left, right: width - 4, low: "low", high: "high"}
-	drawBarPanel(c, top, means, slot, true)
+	top := panel{axis: axis{id: "y1", column: t.Columns[4].Name, from: 34 + upper, to: 34}, left: left, right: width - 4, low: "low", high: "high", bars: true}
+	drawBarPanel(c, top, means)
 	bottom := 34 + upper
 	if two {
 		below := panel{axis: axis{id: "y2", column: t.Columns[7].Name, from: bottom + gap + lower - 10, to: bottom + gap - 10}, left: left, right: width - 4, low: "tail low", high: "tail high"}
-		drawBarPanel(c, below, means, slot, false)
+		drawBarPanel(c, below, means)
 		bottom = below.from
 	}
 	for i, row := range means {
@@ -206,8 +206,8 @@ func (t *Table) rowsWith(column, value string) []int {
 
 // drawBarPanel draws bars, or where they make no sense marks, with intervals and
 // runs. Its axis begins at 0.
-func drawBarPanel(c *canvas, p panel, means []int, slot float64, bar bool) {
-	t := c.table
+func drawBarPanel(c *canvas, p panel, means []int) {
+	t, slot := c.table, (p.right-p.left)/float64(len(means))
 	for row := range t.Rows {
 		for _, column := range []string{p.column, p.high} {
 			if v := t.number(row, column); v > p.axis.high {
@@ -225,7 +225,7 @@ func drawBarPanel(c *canvas, p panel, means []int, slot float64, bar bool) {
 		if i+1 < len(means) {
 			end = means[i+1]
 		}
-		drawBar(c, p, barPlace{row: row, end: end, x: p.left + (float64(i)+0.5)*slot, slot: slot, bar: bar})
+		drawBar(c, p, barPlace{row: row, end: end, x: p.left + (float64(i)+0.5)*slot, slot: slot})
 	}
 	c.end()
 }
@@ -234,7 +234,6 @@ func drawBarPanel(c *canvas, p panel, means []int, slot float64, bar bool) {
 type barPlace struct {
 	row, end int
 	x, slot  float64
-	bar      bool
 }
 
 func drawBar(c *canvas, p panel, b barPlace) {
@@ -242,7 +241,7 @@ func drawBar(c *canvas, p panel, b barPlace) {
 	arm := int(t.number(b.row, "arm number"))
 	v := t.number(b.row, p.column)
 	half := min(b.slot*0.34, 46)
-	if t.at(b.row, "state").Text != "" && b.bar {
+	if t.at(b.row, "state").Text != "" && p.bars {
 		y := p.to
 		if !math.IsNaN(v) {
 			y = p.at(v)
@@ -253,7 +252,7 @@ func drawBar(c *canvas, p panel, b barPlace) {
 		return
 	}
 	y := p.at(v)
-	if b.bar {
+	if p.bars {
 		c.write(`<path class="bar %s" data-row="%d" data-top="%s" d="M%s %sV%sH%sV%s"/>`, hue(arm), b.row, px(y), px(b.x-half), px(p.from), px(y), px(b.x+half), px(p.from))
 	}
 	runs := b.end - b.row - 1
@@ -270,16 +269,19 @@ func drawBar(c *canvas, p panel, b barPlace) {
 		c.upright(b.row, b.x, span{p.low, p.high, p.at(low), p.at(high)}, "dark")
 		top = p.at(high)
 	}
-	if !b.bar {
+	if !p.bars {
 		c.mark(b.row, b.x, y, [2]string{hue(arm), shape(arm)})
 	}
-	if b.slot > 46 {
-		label := quantity(v, max(0, (high-low)/2), t.unit(p.column))
+	label, size := quantity(v, max(0, (high-low)/2), t.unit(p.column)), "strong c"
+	if wide(label, 16) > b.slot {
+		size = "label c"
+	}
+	if wide(label, 12) < b.slot {
 		for k := range runs {
 			if run := t.number(b.row+1+k, p.column); !math.IsNaN(run) {
 				top = min(top, p.at(run)-2)
 			}
 		}
-		c.text(b.x, top-7, "strong c", label)
+		c.text(b.x, top-7, size, label)
 	}
 }

@@ -194,16 +194,17 @@ func drawLoadLatency(t Table, width float64) SVG {
 		for end < len(t.Rows) && t.number(end, "line") == t.number(first, "line") {
 			end++
 		}
-		drawLevels(c, x, y, first, end)
+		drawLevels(c, x, y, [2]int{first, end})
 		first = end
 	}
 	c.end()
 	return c.svg()
 }
 
-// drawLevels draws one line of levels, from row first to before end.
-func drawLevels(c *canvas, x, y *axis, first, end int) {
-	t := c.table
+// drawLevels draws one line of levels, from the first of the rows to before the
+// second.
+func drawLevels(c *canvas, x, y *axis, rows [2]int) {
+	t, first, end := c.table, rows[0], rows[1]
 	line := int(t.number(first, "line"))
 	var xs, ys []float64
 	for row := first; row < end; row++ {

@@ -199,7 +199,7 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 	}
 	if !math.IsNaN(low) && !math.IsNaN(high) && low > 0 {
 		c.across(row, span{"low", "high", a.clamp(a.at(low)), a.clamp(a.at(high))}, y, look[0])
-		drawEnds(c, a, y, low, high, look[0])
+		c.ends(a, y, [2]float64{low, high}, look[0])
 	}
 	if ratio > 0 {
 		c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"big " + look[0], look[1]})
@@ -216,10 +216,10 @@ func (t *Table) severalArms() bool {
 	return false
 }
 
-// drawEnds ends an interval with a short stroke, or with an arrow where it leaves
+// ends ends an interval with a short stroke, or with an arrow where it leaves
 // the axis.
-func drawEnds(c *canvas, a *axis, y, low, high float64, class string) {
-	for i, v := range []float64{low, high} {
+func (c *canvas) ends(a *axis, y float64, interval [2]float64, class string) {
+	for i, v := range interval {
 		x, out := a.at(v), float64(2*i-1)
 		if a.clamp(x) == x {
 			c.line(x, y-5, x, y+5, "ivend "+class)

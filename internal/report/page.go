@@ -83,6 +83,7 @@ type page struct {
 	Data     template.URL
 	DataName string
 	DataSize string
+	DataNote string
 }
 
 // picture is a figure on the page.
@@ -208,15 +209,26 @@ func fileName(s string) string {
 	return out
 }
 
+// mostValues is up to how many trials the findings in the page hold each value.
+const mostValues = 5000
+
 // embed puts the findings into the page, packed.
 func (p *page) embed(s *sources) error {
+	findings := *s.Findings
+	if findings.Trials > mostValues {
+		findings.Summaries = slices.Clone(findings.Summaries)
+		for i := range findings.Summaries {
+			findings.Summaries[i].Values, findings.Summaries[i].Blocks = nil, nil
+		}
+		p.DataNote = " without the values of single trials, of which there are many; findings.json has them"
+	}
 	data, err := json.Marshal(struct {
 		Findings *finding.Findings `json:"findings"`
 		Plan     *plan.Plan        `json:"plan,omitempty"`
 		Study    string            `json:"study,omitempty"`
 		Testbed  []TestbedLine     `json:"testbed,omitempty"`
 		Version  string            `json:"version,omitempty"`
-	}{s.Findings, s.Plan, p.Study, s.Testbed, s.Version})
+	}{&findings, s.Plan, p.Study, s.Testbed, s.Version})
 	if err != nil {
 		return fmt.Errorf("encode the data of the report: %w", err)
 	}

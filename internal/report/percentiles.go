@@ -101,7 +101,7 @@ func drawPercentiles(t Table, width float64) SVG {
 	c.text((left+right)/2, bottom+40, "panel c", "quantile")
 	ends := drawQuantileLines(c, x, y)
 	if width >= 500 {
-		drawEndLabels(c, ends, right+14, width)
+		drawEndLabels(c, ends, right+14)
 	} else {
 		drawKeys(c, ends, left, top-2)
 	}

@@ -52,11 +52,14 @@ func (s *sources) said(sentence string, numbers []finding.Number) phrase {
 		if at < 0 || n.Text == "" {
 			continue
 		}
-		value := n.Text
+		shown, value := typeset(n.Text), n.Text
 		if v, ok := s.value(n.ID); ok {
 			value = exact(v)
+			if sum := s.summaryOf(n.ID); sum != nil { // its interval bears so many digits
+				shown = quantity(v, (sum.High-sum.Low)/2, sum.Metric.Unit)
+			}
 		}
-		p = append(p, piece{text: sentence[:at]}, piece{text: typeset(n.Text), id: n.ID, value: value})
+		p = append(p, piece{text: sentence[:at]}, piece{text: shown, id: n.ID, value: value})
 		sentence = sentence[at+len(n.Text):]
 	}
 	return append(p, piece{text: sentence})
@@ -148,6 +151,17 @@ func (s *sources) value(id string) (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// summaryOf is the summary of which a number is the mean or an end of the interval.
+func (s *sources) summaryOf(id string) *finding.Summary {
+	what, field, _ := strings.Cut(id, "/")
+	metric, number, found := strings.Cut(what, "@")
+	arm, err := strconv.Atoi(number)
+	if !found || err != nil || field != "mean" && field != "from" && field != "to" {
+		return nil
+	}
+	return s.sums[place{metric, arm}]
 }
 
 func (s *sources) summaryValue(at place, field string) (float64, bool) {

@@ -79,7 +79,7 @@ func drawRuns(t Table, width float64) SVG {
 	for i, column := range panels {
 		top := 30 + float64(i)*(tall+gap)
 		y := &axis{id: "y" + strconv.Itoa(i+1), column: column.Name, from: top + tall, to: top, low: math.Inf(1), high: math.Inf(-1)}
-		drawRunPanel(c, x, y, left, width)
+		drawRunPanel(c, x, y)
 	}
 	values, labels := blockTicks(&t, x, 40)
 	bottom := 30 + float64(len(panels))*(tall+gap) - gap
@@ -113,7 +113,7 @@ func blockTicks(t *Table, x *axis, apart float64) (values []float64, labels []st
 	return append(values, x.high), append(labels, "")
 }
 
-func drawRunPanel(c *canvas, x, y *axis, left, width float64) {
+func drawRunPanel(c *canvas, x, y *axis) {
 	t := c.table
 	for row := range t.Rows {
 		if v := t.number(row, y.column); !math.IsNaN(v) {
@@ -127,7 +127,7 @@ func drawRunPanel(c *canvas, x, y *axis, left, width float64) {
 	y.low, y.high = y.low-pad, y.high+pad
 	y.round(5)
 	c.text(0, y.to-12, "panel", y.column)
-	c.gridY(y, left, x.to, t.unit(y.column))
+	c.gridY(y, x.from, x.to, t.unit(y.column))
 	c.group(x, y)
 	byArm := map[int][]int{}
 	for row := range t.Rows {
@@ -151,7 +151,7 @@ func drawRunPanel(c *canvas, x, y *axis, left, width float64) {
 		ends = append(ends, endLabel{y: y.at(t.number(last, y.column)), text: t.at(last, "arm").Text, class: hue(arm) + "-t", shape: shape(arm), hue: hue(arm)})
 	}
 	c.end()
-	drawEndLabels(c, ends, x.to+14, width)
+	drawEndLabels(c, ends, x.to+14)
 }
 
 func drawRunArm(c *canvas, x, y *axis, rows []int) {
@@ -178,8 +178,9 @@ type endLabel struct {
 }
 
 // drawEndLabels writes the names of lines to the right of them, apart enough to be
-// read. Where there is no room to the right they stand in one row on top.
-func drawEndLabels(c *canvas, ends []endLabel, x, width float64) {
+// read. A narrow drawing has no room for them.
+func drawEndLabels(c *canvas, ends []endLabel, x float64) {
+	width := c.width
 	if width < 500 {
 		return
 	}

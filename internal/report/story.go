@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"plimsoll/internal/finding"
+)
+
+// story is the closed loop on the page.
+type story struct {
+	Goal     string
+	Sentence template.HTML
+	Rounds   []round
+	Final    []line
+}
+
+// Upper begins a phrase like a sentence. It is exported for the template.
+func (*story) Upper(phrase string) string {
+	if phrase == "" {
+		return ""
+	}
+	return strings.ToUpper(phrase[:1]) + strings.TrimSuffix(phrase[1:], ".")
+}
+
+// round is one turn of it.
+type round struct {
+	Number                  int
+	Metric                  string
+	Measured, MeasuredSeed  string
+	Rule                    string
+	Explained               template.HTML
+	Factor, From, To        string
+	Predicted               string
+	Verified, Seed          string
+	Change, Between, Blocks string
+	Values                  string // before and after, where this page has them
+	Bound                   string
+	Outcome                 string
+	Kept                    bool
+	Reason                  string
+	Guards                  []template.HTML
+}
+
+func (s *sources) story() *story {
+	t := s.Findings.Tuning
+	if t == nil {
+		return nil
+	}
+	out := &story{Goal: t.Goal, Sentence: s.said(t.Sentence, t.Numbers).html()}
+	for _, factor := range sortedKeys(t.Final) {
+		out.Final = append(out.Final, line{factor, t.Final[factor]})
+	}
+	for i := range t.Rounds {
+		out.Rounds = append(out.Rounds, s.round(i))
+	}
+	return out
+}
+
+// beforeAfter is what was carried before and after a change. The page holds the
+// means of the last verification only.
+func (s *sources) beforeAfter(i int) string {
+	rounds := s.Findings.Tuning.Rounds
+	for _, later := range rounds[i+1:] {
+		if later.Verification != nil {
+			return ""
+		}
+	}
+	c := rounds[i].Verification
+	before, after := s.sums[place{c.Metric.Name, 0}], s.sums[place{c.Metric.Name, c.Arm}]
+	if before == nil || after == nil || c.Arm == 0 {
+		return ""
+	}
+	return quantity(before.Mean, (before.High-before.Low)/2, c.Metric.Unit) + " → " + quantity(after.Mean, (after.High-after.Low)/2, c.Metric.Unit)
+}
+
+func (s *sources) round(i int) round {
+	r := &s.Findings.Tuning.Rounds[i]
+	v := round{
+		Number: i + 1, Measured: r.Measured, Verified: r.Verified, Outcome: string(r.Outcome), Kept: r.Outcome == finding.Kept, Reason: r.Reason,
+		MeasuredSeed: fmt.Sprint(r.MeasuredSeed), Seed: fmt.Sprint(r.Seed),
+	}
+	if s.Study != nil && s.Study.Goal != nil {
+		v.Metric = s.Study.Goal.Metric
+	}
+	if rec := r.Recommendation; rec != nil {
+		v.Rule, v.Explained = spaced(rec.Rule), s.said(rec.Sentence, rec.Numbers).html()
+		v.Factor, v.From, v.To = rec.Change.Factor, rec.Change.From, rec.Change.To
+		v.Predicted = expected(rec.Predicted)
+	}
+	if c := r.Verification; c != nil {
+		v.Values = s.beforeAfter(i)
+		v.Metric = c.Metric.Name
+		v.Change, v.Blocks = change(c.Ratio), plural(c.Blocks, "fresh block", "fresh blocks")
+		if !c.NoInterval {
+			v.Between = change(c.Low) + " to " + change(c.High)
+		}
+		if r.BoundLevel > 0 {
+			v.Bound = change(1+r.Bound) + " at " + finding.Share(r.BoundLevel) + " confidence"
+		}
+	}
+	for k := range r.Guards {
+		v.Guards = append(v.Guards, s.said(r.Guards[k].Sentence, r.Guards[k].Numbers).html())
+	}
+	return v
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"plimsoll/internal/finding"
+)
+
+// reason is an explanation on the page.
+type reason struct {
+	Rule     string
+	Arm      string
+	Grade    string
+	Sentence template.HTML
+	Evidence []line
+	Change   string
+	Gain     string
+}
+
+func (s *sources) reasons() []reason {
+	var all []reason
+	for i := range s.Findings.Explanations {
+		e := &s.Findings.Explanations[i]
+		r := reason{Rule: spaced(e.Rule), Arm: s.brief(e.Arm), Grade: string(e.Grade), Sentence: s.said(e.Sentence, e.Numbers).html()}
+		for _, x := range e.Evidence {
+			r.Evidence = append(r.Evidence, line{x.Name, s.evidence(x)})
+		}
+		if e.Change != nil {
+			r.Change = fmt.Sprintf("%s: %s → %s", e.Change.Factor, e.Change.From, e.Change.To)
+		}
+		r.Gain = expected(e.Gain)
+		all = append(all, r)
+	}
+	return all
+}
+
+// evidence writes a number behind an explanation. The share of a metric that is no
+// share itself is by how much it changed.
+func (s *sources) evidence(x finding.Evidence) string {
+	if m, known := s.metrics[x.Name]; known && x.Unit == "share" && m.Unit != "share" {
+		return change(1 + x.Value)
+	}
+	return quantity(x.Value, 0, x.Unit)
+}
+
+func expected(g *finding.Gain) string {
+	if g == nil {
+		return ""
+	}
+	text := "between " + change(1+g.Low) + " and " + change(1+g.High)
+	if g.Basis != "" {
+		text += ", " + g.Basis
+	}
+	return text
+}
+
+// spaced is the name of a rule as words.
+func spaced(rule string) string {
+	words := strings.Split(rule, "_")
+	for i, w := range words {
+		if proper, ok := map[string]string{"io": "I/O", "cpu": "CPU"}[w]; ok {
+			words[i] = proper
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// advice is the one change that the analysis names.
+type advice struct {
+	Sentence          template.HTML
+	Factor, From, To  string
+	Predicted         string
+	Untried           bool
+	Rule              string
+	VerifyingCommand  string
+	RestsOn           string
+	StoryHasBeenTried bool
+}
+
+func (s *sources) advice() *advice {
+	r := s.Findings.Recommendation
+	if r == nil {
+		return nil
+	}
+	return &advice{
+		Sentence: s.said(r.Sentence, r.Numbers).html(), Factor: r.Change.Factor, From: r.Change.From, To: r.Change.To,
+		Predicted: expected(r.Predicted), Rule: spaced(r.Rule), RestsOn: s.label(r.Arm), StoryHasBeenTried: s.Findings.Tuning != nil,
+	}
+}
