@@ -48,8 +48,6 @@ type ruler struct {
 	log    bool
 	v1, v2 float64
 	p1, p2 float64
-	low    float64 // pixels of the outermost marks
-	high   float64
 	marks  int
 }
 

@@ -8,18 +8,23 @@ import (
 	"testing"
 )
 
-// TestRender writes the reports of the fixtures where PLIMSOLL_RENDER says, with
-// pictures of them where it can, to be looked at.
+// TestRender writes the reports of the fixtures, with pictures of them, to the
+// folder PLIMSOLL_RENDER, to be looked at: all, or those that PLIMSOLL_RENDER_ONLY
+// names. With PLIMSOLL_RENDER_FILE it takes pictures of that report instead.
 func TestRender(t *testing.T) {
 	dir := os.Getenv("PLIMSOLL_RENDER")
 	if dir == "" {
 		t.Skip("set PLIMSOLL_RENDER to a folder to write the reports of the fixtures there")
 	}
+	b := openBrowser(t)
+	if file := os.Getenv("PLIMSOLL_RENDER_FILE"); file != "" {
+		look(b, file, filepath.Join(dir, "file"))
+		return
+	}
 	names := sortedKeys(fixtures())
 	if only := os.Getenv("PLIMSOLL_RENDER_ONLY"); only != "" {
 		names = strings.Split(only, ",")
 	}
-	b := openBrowser(t)
 	for _, name := range names {
 		in := rendered(t, name)
 		for ending, write := range writers() {
@@ -32,16 +37,21 @@ func TestRender(t *testing.T) {
 			}
 			f.Close()
 		}
-		for _, v := range []view{{width: 1280}, {width: 1280, dark: true}, {width: 390}, {width: 320, dark: true}, {width: 760, print: true}} {
-			b.open(filepath.Join(dir, name+".html"), v)
-			look := ""
-			if v.dark {
-				look = "-dark"
-			}
-			if v.print {
-				look = "-print"
-			}
-			b.pictures(filepath.Join(dir, fmt.Sprintf("%s-%d%s", name, v.width, look)), v.width, 1500)
+		look(b, filepath.Join(dir, name+".html"), filepath.Join(dir, name))
+	}
+}
+
+// look takes pictures of a page as desktops, phones and printers show it.
+func look(b *browser, file, prefix string) {
+	for _, v := range []view{{width: 1280}, {width: 1280, dark: true}, {width: 390}, {width: 320, dark: true}, {width: 760, print: true}} {
+		b.open(file, v)
+		kind := ""
+		if v.dark {
+			kind = "-dark"
 		}
+		if v.print {
+			kind = "-print"
+		}
+		b.pictures(fmt.Sprintf("%s-%d%s", prefix, v.width, kind), v.width, 1500)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,7 +144,12 @@ func (s *sources) asked() []line {
 func use(u study.Use) string {
 	var parts []string
 	for _, name := range sortedKeys(u.Settings) {
-		parts = append(parts, name+" "+u.Settings[name])
+		value := u.Settings[name]
+		var list []string
+		if json.Unmarshal([]byte(value), &list) == nil { // settings that are lists are kept as JSON
+			value = strings.Join(list, " and ")
+		}
+		parts = append(parts, name+" "+value)
 	}
 	if parts == nil {
 		return u.Kind

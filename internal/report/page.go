@@ -256,12 +256,20 @@ type testbedSection struct {
 	Long  bool
 }
 
+// notReadable begins the value of a fact that could not be read.
+const notReadable = "not readable: "
+
 // mostFacts is how many facts of a part are shown unasked.
 const mostFacts = 12
 
 func (s *sources) testbed() []testbedSection {
 	var all []testbedSection
+	var lacks []line
 	for _, t := range s.Testbed {
+		if reason, found := strings.CutPrefix(t.Value, notReadable); found {
+			lacks = append(lacks, line{t.Name, reason})
+			continue
+		}
 		section, name := t.Section, t.Name
 		if first, rest, found := strings.Cut(t.Name, "."); section == "" && found {
 			section, name = first, rest
@@ -276,6 +284,9 @@ func (s *sources) testbed() []testbedSection {
 		}
 		all[i].Lines = append(all[i].Lines, line{strings.NewReplacer("_", " ", ".", " ").Replace(name), t.Value})
 		all[i].Long = len(all[i].Lines) > mostFacts || strings.HasSuffix(section, " vulnerabilities")
+	}
+	if len(lacks) > 0 {
+		all = append(all, testbedSection{Name: "not readable", Lines: lacks, Long: true})
 	}
 	for i := range all {
 		all[i].Name = strings.Replace(all[i].Name, "cpu", "CPU", 1)

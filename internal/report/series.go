@@ -150,7 +150,7 @@ func drawSeries(t Table, width float64) SVG {
 		}
 		f.length = max(f.length, t.number(row, "time"))
 	}
-	scale.round(2)
+	scale.round(3)
 	f.upper = scale.high
 	height := 0.
 	for _, g := range runs {
@@ -193,7 +193,7 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	left := f.left + float64(p.column)*(f.wide+f.gapX)
 	x := &axis{id: "x" + strconv.Itoa(i), column: "time", high: f.length, from: left, to: left + f.wide}
 	y := &axis{id: "y" + strconv.Itoa(i), column: t.Columns[5].Name, high: f.upper, from: top + f.tall, to: top}
-	values := y.ticks(2)
+	values := y.ticks(3)
 	labels := tickLabels(values, t.unit(y.column), false)
 	c.open(y)
 	for k, v := range values {
@@ -216,7 +216,7 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	}
 	c.text(left, top-6, "tick", title)
 	c.group(x, y)
-	shadeCut(c, x, y, rows[0])
+	shadeCut(c, x, y, rows)
 	var xs, ys []float64
 	for row := rows[0]; row < rows[1]; row++ {
 		xs, ys = append(xs, x.at(t.number(row, x.column))), append(ys, y.at(t.number(row, y.column)))
@@ -229,16 +229,18 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	c.end()
 }
 
-// shadeCut shades what does not count: warm-up, and what follows the window.
-func shadeCut(c *canvas, x, y *axis, row int) {
-	t := c.table
+// shadeCut shades what does not count of a run: warm-up, and what follows the
+// window.
+func shadeCut(c *canvas, x, y *axis, rows [2]int) {
+	t, row := c.table, rows[0]
+	last := x.at(t.number(rows[1]-1, "time"))
 	cut, end := t.number(row, "cut"), t.number(row, "end")
 	if cut > 0 {
 		c.write(`<rect class="cut" data-row="%d" data-cut="cut" x="%s" y="%s" width="%s" height="%s"/>`, row, px(x.from), px(y.to), px(x.at(cut)-x.from), px(y.from-y.to))
 		c.line(x.at(cut), y.to, x.at(cut), y.from, "cutline")
 	}
-	if !math.IsNaN(end) && x.at(end) < x.to-0.5 {
-		c.rect(x.at(end), y.to, x.to-x.at(end), y.from-y.to, "cut")
+	if !math.IsNaN(end) && x.at(end) < last-0.5 {
+		c.rect(x.at(end), y.to, last-x.at(end), y.from-y.to, "cut")
 		c.line(x.at(end), y.to, x.at(end), y.from, "cutline")
 	}
 }
