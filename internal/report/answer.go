@@ -79,7 +79,8 @@ func (s *sources) hero() *hero {
 			r := &f.Tuning.Rounds[i]
 			if r.Outcome == finding.Kept && r.Verification != nil && r.Recommendation != nil {
 				c := r.Recommendation.Change
-				return &hero{change(r.Verification.Ratio), fmt.Sprintf("%s with %s %s instead of %s, on fresh blocks", r.Verification.Metric.Name, c.Factor, c.To, c.From),
+				v := r.Verification
+				return &hero{within(v.Ratio, v.Low, v.High), fmt.Sprintf("%s with %s %s instead of %s, on fresh blocks", r.Verification.Metric.Name, c.Factor, c.To, c.From),
 					fmt.Sprintf("round:%d/change", i+1), exact(r.Verification.Ratio - 1), "better"}
 			}
 		}
@@ -89,7 +90,7 @@ func (s *sources) hero() *hero {
 		if c.Verdict == finding.NotEnoughRuns || c.Counts != nil {
 			return nil
 		}
-		return &hero{change(c.Ratio), fmt.Sprintf("%s with %s against %s", c.Metric.Name, s.brief(c.Arm), s.brief(0)),
+		return &hero{within(c.Ratio, c.Low, c.High), fmt.Sprintf("%s with %s against %s", c.Metric.Name, s.brief(c.Arm), s.brief(0)),
 			fmt.Sprintf("%s@%d/change", c.Metric.Name, c.Arm), exact(c.Ratio - 1), verdictLook(string(c.Verdict))[0]}
 	}
 	if names := s.headlines(); len(names) > 0 && s.arms() == 1 {

@@ -109,7 +109,7 @@ func drawCounter(c *canvas, f forestFrame, a *axis, row int) {
 		name += " · " + t.at(row, "arm").Text
 	}
 	ratio, low, high := t.number(row, "change"), t.number(row, "low"), t.number(row, "high")
-	numbers := change(ratio)
+	numbers := t.change(row, "change")
 	if ratio >= 3 {
 		numbers = "×" + number(ratio, ratio/200)
 	}

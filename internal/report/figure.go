@@ -107,6 +107,15 @@ func (t *Table) number(row int, column string) float64 {
 	return c.Value
 }
 
+// change writes the ratio of a row in a named column.
+func (t *Table) change(row int, column string) string { return t.shown(row, t.column(column)) }
+
+// ratioColumns are a ratio and the ends of its interval.
+func ratioColumns() []Column {
+	around := [2]string{"low", "high"}
+	return []Column{{"change", "ratio", around}, {"low", "ratio", around}, {"high", "ratio", around}}
+}
+
 // unit is the unit of a column.
 func (t *Table) unit(column string) string {
 	if i := t.column(column); i >= 0 {
@@ -149,6 +158,9 @@ func (t *Table) shown(row, column int) string {
 	}
 	switch c.Unit {
 	case "ratio": // shown as a change, like every ratio of the report
+		if c.Around[0] != "" {
+			return within(cell.Value, t.number(row, c.Around[0]), t.number(row, c.Around[1]))
+		}
 		return change(cell.Value)
 	case "row":
 		return quantity(cell.Value, max(0, (t.number(row, "high")-t.number(row, "low"))/2), t.at(row, "unit").Text)

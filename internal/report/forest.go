@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
@@ -31,12 +32,12 @@ func forest() Figure {
 
 // comparisonTable lists comparisons.
 func (s *sources) comparisonTable(name string, list []finding.Comparison, title string) (Table, bool) {
-	t := Table{Name: name, Title: title, Columns: []Column{
-		{Name: "metric"}, {Name: "arm"}, {Name: "better"},
-		{Name: "change", Unit: "ratio"}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"},
-		{Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "p", Unit: "1"}, {Name: "sign-flip p", Unit: "1"},
-		{Name: "adjusted p", Unit: "1"}, {Name: "verdict"}, {Name: "remark"},
-	}}
+	t := Table{Name: name, Title: title, Columns: slices.Concat(
+		[]Column{{Name: "metric"}, {Name: "arm"}, {Name: "better"}}, ratioColumns(),
+		[]Column{
+			{Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "p", Unit: "1"}, {Name: "sign-flip p", Unit: "1"},
+			{Name: "adjusted p", Unit: "1"}, {Name: "verdict"}, {Name: "remark"},
+		})}
 	for i := range list {
 		c := &list[i]
 		better := "neither"
@@ -56,6 +57,11 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		t.Summary = list[0].Sentence
 	}
 	return t, len(t.Rows) > 0
+}
+
+// between is the interval of a comparison.
+func between(c *finding.Comparison) string {
+	return within(c.Low, c.Low, c.High) + " to " + within(c.High, c.Low, c.High)
 }
 
 // remark is what weakens a comparison.
@@ -169,10 +175,10 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 	verdict := t.at(row, "verdict").Text
 	look := verdictLook(verdict)
 	ratio, low, high := t.number(row, "change"), t.number(row, "low"), t.number(row, "high")
-	numbers := change(ratio)
+	numbers := t.change(row, "change")
 	between := "no interval"
 	if !math.IsNaN(low) && !math.IsNaN(high) {
-		between = change(low) + " to " + change(high)
+		between = t.change(row, "low") + " to " + t.change(row, "high")
 	}
 	blocks := plural(int(t.number(row, "blocks")), "block", "blocks")
 	metric, arm := t.at(row, "metric").Text, t.at(row, "arm").Text

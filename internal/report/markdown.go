@@ -67,15 +67,15 @@ func (s *sources) markdownTable(b *strings.Builder) {
 	b.WriteString("\n| metric | arm | change | interval | verdict | blocks |\n|---|---|--:|---|---|--:|\n")
 	for i := range s.Findings.Headlines {
 		c := &s.Findings.Headlines[i]
-		between := change(c.Low) + " to " + change(c.High)
+		interval := between(c)
 		if c.NoInterval {
-			between = "none"
+			interval = "none"
 		}
 		verdict := string(c.Verdict)
 		if r := remark(c); r != "" {
 			verdict += " (" + r + ")"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), change(c.Ratio), between, verdict, c.Blocks)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), within(c.Ratio, c.Low, c.High), interval, verdict, c.Blocks)
 	}
 	fmt.Fprintf(b, "\nAgainst %s.\n", escapeMarkdown(s.brief(0)))
 }

@@ -212,7 +212,7 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		i, _ := strconv.Atoi(n)
 		r := f.Tuning.Rounds[i-1]
 		if field == "bound" {
-			return r.Bound, finding.Percent(r.Bound), true
+			return r.Bound, within(1+r.Bound, r.Verification.Low, r.Verification.High), true
 		}
 		c = r.Verification
 	}
@@ -246,11 +246,11 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 	}
 	switch field {
 	case "change":
-		return c.Ratio - 1, finding.Percent(c.Ratio - 1), true
+		return c.Ratio - 1, within(c.Ratio, c.Low, c.High), true
 	case "low":
-		return c.Low - 1, finding.Percent(c.Low - 1), true
+		return c.Low - 1, within(c.Low, c.Low, c.High), true
 	case "high":
-		return c.High - 1, finding.Percent(c.High - 1), true
+		return c.High - 1, within(c.High, c.Low, c.High), true
 	case "blocks":
 		return float64(c.Blocks), fmt.Sprint(c.Blocks), true
 	case "more":

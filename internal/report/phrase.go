@@ -55,8 +55,11 @@ func (s *sources) said(sentence string, numbers []finding.Number) phrase {
 		shown, value := typeset(n.Text), n.Text
 		if v, ok := s.value(n.ID); ok {
 			value = exact(v)
-			if sum := s.summaryOf(n.ID); sum != nil { // its interval bears so many digits
+			// As many digits as the interval bears, here as in figures and tables.
+			if sum := s.summaryOf(n.ID); sum != nil {
 				shown = quantity(v, (sum.High-sum.Low)/2, sum.Metric.Unit)
+			} else if c := s.comparisonOf(n.ID); c != nil {
+				shown = within(1+v, c.Low, c.High)
 			}
 		}
 		p = append(p, piece{text: sentence[:at]}, piece{text: shown, id: n.ID, value: value})
@@ -143,19 +146,48 @@ func (s *sources) value(id string) (float64, bool) {
 	if v, ok := s.summaryValue(place{metric, arm}, field); ok {
 		return v, true
 	}
-	for _, list := range [][]finding.Comparison{s.Findings.Headlines, s.Findings.Exploratory} {
-		for i := range list {
-			if list[i].Metric.Name == metric && list[i].Arm == arm {
-				return comparisonValue(&list[i], field)
-			}
-		}
+	if c := s.comparison(place{metric, arm}); c != nil {
+		return comparisonValue(c, field)
 	}
 	return 0, false
 }
 
+// comparison is that of a metric of an arm; headlines come first.
+func (s *sources) comparison(at place) *finding.Comparison {
+	for _, list := range [][]finding.Comparison{s.Findings.Headlines, s.Findings.Exploratory} {
+		for i := range list {
+			if list[i].Metric.Name == at.metric && list[i].Arm == at.arm {
+				return &list[i]
+			}
+		}
+	}
+	return nil
+}
+
+// comparisonOf is the comparison of which a number is the change, an end of its
+// interval or the bound.
+func (s *sources) comparisonOf(id string) *finding.Comparison {
+	cut := strings.LastIndexByte(id, '/')
+	if field := id[cut+1:]; field != "change" && field != "low" && field != "high" && field != "bound" {
+		return nil
+	}
+	if number, found := strings.CutPrefix(id[:cut], "round:"); found {
+		if n, err := strconv.Atoi(number); err == nil && s.Findings.Tuning != nil && n >= 1 && n <= len(s.Findings.Tuning.Rounds) {
+			return s.Findings.Tuning.Rounds[n-1].Verification
+		}
+		return nil
+	}
+	metric, number, _ := strings.Cut(id[:cut], "@")
+	if arm, err := strconv.Atoi(number); err == nil && !strings.HasSuffix(id, "/bound") {
+		return s.comparison(place{metric, arm})
+	}
+	return nil
+}
+
 // summaryOf is the summary of which a number is the mean or an end of the interval.
 func (s *sources) summaryOf(id string) *finding.Summary {
-	what, field, _ := strings.Cut(id, "/")
+	cut := strings.LastIndexByte(id, '/')
+	what, field := id[:max(cut, 0)], id[cut+1:]
 	metric, number, found := strings.Cut(what, "@")
 	arm, err := strconv.Atoi(number)
 	if !found || err != nil || field != "mean" && field != "from" && field != "to" {

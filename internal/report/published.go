@@ -19,10 +19,9 @@ func published() Figure {
 }
 
 func publishedTable(s *sources) (Table, bool) {
-	t := Table{Name: "published", Title: "Published beside measured", Columns: []Column{
-		{Name: "metric"}, {Name: "what"}, {Name: "published"}, {Name: "measured here"}, {Name: "note"},
-		{Name: "published change", Unit: "ratio"}, {Name: "change", Unit: "ratio"}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"},
-	}}
+	t := Table{Name: "published", Title: "Published beside measured", Columns: append([]Column{
+		{Name: "metric"}, {Name: "what"}, {Name: "published"}, {Name: "measured here"}, {Name: "note"}, {Name: "published change", Unit: "ratio"},
+	}, ratioColumns()...)}
 	if s.Study == nil {
 		return t, false
 	}
@@ -58,7 +57,7 @@ func (s *sources) publishedRows(f study.Figure) [][]Cell {
 	row := []Cell{text(f.Metric), text("change"), text(change(1 + *f.Change)), text("not measured"), text(f.Note), num(1 + *f.Change), {}, {}, {}}
 	for _, c := range s.Findings.Headlines {
 		if c.Metric.Name == f.Metric && c.Arm == 1 {
-			row[3] = text(change(c.Ratio))
+			row[3] = text(within(c.Ratio, c.Low, c.High))
 			row[6], row[7], row[8] = num(c.Ratio), num(c.Low), num(c.High)
 		}
 	}
@@ -132,5 +131,5 @@ func drawPublishedRow(c *canvas, f forestFrame, a *axis, at [2]int) {
 	}
 	c.mark(row, a.clamp(a.at(ours)), y+24, [2]string{"different", shapes[0]})
 	c.end()
-	said(edge, y+24, "label", "here "+change(ours))
+	said(edge, y+24, "label", "here "+t.change(row, "change"))
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -82,11 +83,7 @@ func number(v, half float64) string {
 	most := 5 // significant digits, however narrow the interval
 	decimals := 0
 	if half > 0 && !math.IsInf(half, 0) {
-		order := math.Floor(math.Log10(half))
-		decimals = -int(order)
-		if half/math.Pow(10, order) <= 3.545 {
-			decimals++
-		}
+		decimals = decimalsOf(half)
 	} else {
 		most, decimals = 4, 99
 	}
@@ -105,6 +102,16 @@ func number(v, half float64) string {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return minus(thousands(text))
+}
+
+// decimalsOf is how many decimals an interval of that half-width bears; below 0 it
+// is tens.
+func decimalsOf(half float64) int {
+	order := math.Floor(math.Log10(half))
+	if half/math.Pow(10, order) <= 3.545 {
+		return 1 - int(order)
+	}
+	return -int(order)
 }
 
 // thousands puts commas into the whole part of a decimal number.
@@ -142,6 +149,26 @@ func change(ratio float64) string {
 		return number(ratio, 0)
 	}
 	return typeset(finding.Percent(ratio - 1))
+}
+
+// within writes a ratio as a change in percent with no more digits than the interval
+// from low to high bears, and whole percent at least.
+func within(ratio, low, high float64) string {
+	half := 50 * (high - low) // in percent
+	text := change(ratio)
+	if !(half > 0) || math.IsInf(half, 0) || math.IsInf(ratio, 0) {
+		return text
+	}
+	decimals := max(0, decimalsOf(half))
+	number := strings.TrimSuffix(text, " %")
+	if _, fraction, _ := strings.Cut(number, "."); len(fraction) <= decimals {
+		return text
+	}
+	number = fmt.Sprintf("%+.*f", decimals, 100*(ratio-1))
+	if strings.Trim(number, "+-0.") == "" {
+		return "0 %"
+	}
+	return minus(thousands(number)) + " %"
 }
 
 // typeset sets a number that the findings wrote in ASCII.

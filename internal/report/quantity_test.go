@@ -58,6 +58,27 @@ func TestChange(t *testing.T) {
 	}
 }
 
+func TestChangeKeepsToItsInterval(t *testing.T) {
+	for _, c := range []struct {
+		ratio, low, high float64
+		want             string
+	}{
+		{1.2713, 1.265, 1.278, "+27.1 %"},
+		{1.494, 0.608, 3.668, "+49 %"},
+		{3.668, 0.608, 3.668, "+267 %"},
+		{14.6, 9, 30, "+1,360 %"},
+		{1.0042, 1.002, 1.0064, "+0.42 %"},
+		{1.0042, 0.97, 1.04, "+0.4 %"},
+		{1.0042, 0.94, 1.07, "0 %"},
+		{0.969, 0.96, 0.978, "−3.1 %"},
+		{0.969, 0.969, 0.969, "−3.1 %"}, // no interval
+	} {
+		if got := within(c.ratio, c.low, c.high); got != c.want {
+			t.Errorf("%v in %v to %v is written %q, not %q", c.ratio, c.low, c.high, got, c.want)
+		}
+	}
+}
+
 func TestTicksAreRoundAndInside(t *testing.T) {
 	for _, a := range []axis{{low: 0, high: 66000}, {low: 160e-6, high: 240e-6}, {low: -0.3, high: 0.2}, {low: 5e-5, high: 0.02, log: true}, {low: 90e-6, high: 130e-6, log: true}} {
 		values := a.ticks(4)

@@ -92,12 +92,12 @@ func (s *sources) round(i int) round {
 	if c := r.Verification; c != nil {
 		v.Values = s.beforeAfter(i)
 		v.Metric = c.Metric.Name
-		v.Change, v.Blocks = change(c.Ratio), plural(c.Blocks, "fresh block", "fresh blocks")
+		v.Change, v.Blocks = within(c.Ratio, c.Low, c.High), plural(c.Blocks, "fresh block", "fresh blocks")
 		if !c.NoInterval {
-			v.Between = change(c.Low) + " to " + change(c.High)
+			v.Between = between(c)
 		}
 		if r.BoundLevel > 0 {
-			v.Bound = change(1+r.Bound) + " at " + finding.Share(r.BoundLevel) + " confidence"
+			v.Bound = within(1+r.Bound, c.Low, c.High) + " at " + finding.Share(r.BoundLevel) + " confidence"
 		}
 	}
 	for k := range r.Guards {

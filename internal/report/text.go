@@ -120,12 +120,12 @@ func (t *terminal) headlines(s *sources) {
 	low, high := s.textRange(shown)
 	for i := range shown {
 		c := &s.Findings.Headlines[i]
-		between := change(c.Low) + " to " + change(c.High)
+		interval := between(c)
 		if c.NoInterval {
-			between = "no interval"
+			interval = "no interval"
 		}
 		rows = append(rows, textRow{
-			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.brief(c.Arm), change(c.Ratio), between, string(c.Verdict)},
+			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.brief(c.Arm), within(c.Ratio, c.Low, c.High), interval, string(c.Verdict)},
 			class: verdictLook(string(c.Verdict))[0], strip: strip(c, s.Findings.Margin, low, high),
 		})
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"plimsoll/internal/finding"
 )
@@ -19,12 +20,12 @@ func tuningFigure() Figure {
 }
 
 func tuningTable(s *sources) (Table, bool) {
-	t := Table{Name: "tuning", Title: "Expected, and seen on fresh blocks", Columns: []Column{
-		{Name: "round"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
-		{Name: "expected low", Unit: "ratio"}, {Name: "expected high", Unit: "ratio"},
-		{Name: "change", Unit: "ratio"}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"},
-		{Name: "blocks"}, {Name: "verdict"}, {Name: "outcome"},
-	}}
+	expected := [2]string{"expected low", "expected high"}
+	t := Table{Name: "tuning", Title: "Expected, and seen on fresh blocks", Columns: slices.Concat(
+		[]Column{
+			{Name: "round"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
+			{Name: "expected low", Unit: "ratio", Around: expected}, {Name: "expected high", Unit: "ratio", Around: expected},
+		}, ratioColumns(), []Column{{Name: "blocks"}, {Name: "verdict"}, {Name: "outcome"}})}
 	if s.Findings.Tuning == nil {
 		return t, false
 	}
@@ -98,7 +99,7 @@ func drawTuningRow(c *canvas, f forestFrame, a *axis, row int) {
 	if from, to := t.number(row, "expected low"), t.number(row, "expected high"); from > 0 && to >= from {
 		x1, x2 := a.clamp(a.at(from)), a.clamp(a.at(to))
 		c.write(`<rect class="expected" data-row="%d" x="%s" y="%s" width="%s" height="8"/>`, row, px(x1), px(y-4), px(max(x2-x1, 2)))
-		label := "expected " + change(from) + " to " + change(to)
+		label := "expected " + t.change(row, "expected low") + " to " + t.change(row, "expected high")
 		if x2+8+wide(label, 12) > c.width {
 			c.text(x2, y-9, "note e", label)
 		} else {
@@ -113,7 +114,7 @@ func drawTuningRow(c *canvas, f forestFrame, a *axis, row int) {
 		edge = a.clamp(a.at(high))
 	}
 	c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"big " + look[0], look[1]})
-	label := "fresh blocks " + change(ratio)
+	label := "fresh blocks " + t.change(row, "change")
 	if edge+10+wide(label, 14) > c.width {
 		c.text(edge, y+18, "strong e "+look[0]+"-t", label)
 	} else {

@@ -49,7 +49,7 @@ func expected(g *finding.Gain) string {
 	if g == nil {
 		return ""
 	}
-	text := "between " + change(1+g.Low) + " and " + change(1+g.High)
+	text := "between " + within(1+g.Low, 1+g.Low, 1+g.High) + " and " + within(1+g.High, 1+g.Low, 1+g.High)
 	if g.Basis != "" {
 		text += ", " + g.Basis
 	}
