@@ -34,11 +34,65 @@ func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 		needs.Changes = d.changes()
 		return needs, d.checkTargets(ctx, env.Machine)
 	}
+	if d.Precondition != "none" || d.writes() {
+		needs.Disk = max(0, int64(d.Size)*int64(d.Disks)-d.present(ctx, env))
+	}
 	if d.Precondition != "none" {
-		needs.Disk = int64(d.Size) * int64(d.Disks)
 		needs.Time = timeToFill(needs.Disk)
 	}
 	return needs, d.checkFolder(ctx, env, needs.Disk)
+}
+
+// present is how many bytes the disks in the scratch folder take already, as after a
+// run that was interrupted.
+func (d *disks) present(ctx context.Context, env workload.Env) int64 {
+	argv := []string{"stat", "-c", "%b %B", "--"}
+	for i := range d.Disks {
+		argv = append(argv, ownDisk(env, i))
+	}
+	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+	if err != nil {
+		return 0
+	}
+	total := int64(0)
+	for line := range strings.Lines(string(r.Stdout)) {
+		var blocks, size int64
+		if _, err := fmt.Sscan(line, &blocks, &size); err == nil {
+			total += min(blocks*size, int64(d.Size))
+		}
+	}
+	return total
+}
+
+// sectorUnder is the size of the sectors below a folder; 0 where it cannot be read.
+func sectorUnder(ctx context.Context, m platform.Machine, dir string) parameter.Bytes {
+	device, err := platform.DeviceUnder(ctx, m, dir)
+	if err != nil {
+		return 0
+	}
+	return sectorOf(ctx, m, device.Folder+"/queue")
+}
+
+func sectorOf(ctx context.Context, m platform.Machine, queue string) parameter.Bytes {
+	data, err := m.ReadFile(ctx, queue+"/logical_block_size")
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return parameter.Bytes(n)
+}
+
+// refuseSector finds a block that direct I/O cannot read or write.
+func (d *disks) refuseSector(sector parameter.Bytes, where string) error {
+	for _, size := range d.blocks.sizes() {
+		if sector > 0 && size%sector != 0 {
+			return fmt.Errorf("block %s is no multiple of the sectors of %s below %s, which direct I/O needs: take a larger block, or set direct: false", size, sector, where)
+		}
+	}
+	return nil
 }
 
 // changes says what happens to the targets.
@@ -114,6 +168,9 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 		dir = path.Dir(dir)
 	}
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-w", dir}})
+	if ctx.Err() != nil {
+		return fmt.Errorf("look at the scratch folder: %w", context.Cause(ctx))
+	}
 	if err != nil || r.Exit != 0 {
 		return fmt.Errorf("the folder %s cannot be written to: name another with --out", dir)
 	}
@@ -123,6 +180,11 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 	}
 	if d.Direct && (kind == "tmpfs" || kind == "ramfs") {
 		return fmt.Errorf("%s is on %s, which has no direct I/O: name a folder on a disk with --out, or set direct: false", dir, kind)
+	}
+	if d.Direct {
+		if err := d.refuseSector(sectorUnder(ctx, env.Machine, dir), dir); err != nil {
+			return err
+		}
 	}
 	if free < need+reserve {
 		return fmt.Errorf("the disks take %s and %s stay free beside them, but %s has %s left: make them smaller (storage.size, storage.disks) or name another folder with --out",

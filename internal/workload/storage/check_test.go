@@ -68,6 +68,12 @@ func TestCheckRefusesWhatIsLacking(t *testing.T) {
 		{"engine unknown", parameter.Settings{"engine": "teleport"}, nil, []string{`no engine "teleport"`, "it has mmap, sync, psync"}},
 		{"engine list fails", nil, func(f *fake) { f.commands["fio --enghelp"] = ends(1, "out of order") }, []string{"ask fio for its engines", "out of order"}},
 		{"folder not writable", nil, func(f *fake) { f.commands["test -w /results"] = ends(1, "") }, []string{"/results cannot be written to", "--out"}},
+		{"sectors", parameter.Settings{"block": "512B"}, func(f *fake) {
+			f.commands["stat -L -c %d %m -- /results"] = prints("2064 /results\n")
+			f.commands["readlink -e -- /sys/dev/block/8:16"] = prints("/sys/devices/a/block/sdx\n")
+			f.files = map[string]string{"/sys/devices/a/block/sdx/queue/logical_block_size": "4096\n"}
+		}, []string{"block 512B is no multiple of the sectors of 4KiB", "direct: false"}},
+		{"space that only the load will take", parameter.Settings{"size": "200GiB", "precondition": "none"}, nil, []string{"200GiB"}},
 		{"too little space", parameter.Settings{"size": "200GiB"}, nil, []string{"200GiB", "100GiB left"}},
 		{"nothing beside the disks", parameter.Settings{"size": "99.5GiB"}, nil, []string{"1GiB stay free"}},
 		{"tmpfs", nil, on("tmpfs 26214400 4096"), []string{"tmpfs", "direct: false"}},
@@ -108,6 +114,36 @@ func TestCheckPasses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// After a run that was interrupted, what is there is not asked for again.
+func TestCheckCountsWhatIsThere(t *testing.T) {
+	f := bench()
+	f.commands["stat -c %b %B -- /results/scratch/disk-01 /results/scratch/disk-02"] = platform.Result{Exit: 1, Stdout: []byte("2097152 512\n")}
+	needs, err := made(t, parameter.Settings{"disks": "2", "size": "1GiB"}).Check(t.Context(), env(f))
+	if err != nil || needs.Disk != 1<<30 {
+		t.Errorf("got %+v, %v", needs, err)
+	}
+	if needs, err = made(t, parameter.Settings{"read": "100%", "precondition": "none"}).Check(t.Context(), env(bench())); err != nil || needs.Disk != 0 {
+		t.Errorf("a load that writes nothing: got %+v, %v", needs, err)
+	}
+}
+
+func TestSectorsOfTargets(t *testing.T) {
+	f := server()
+	f.files["/sys/dev/block/8:16/queue/logical_block_size"] = "4096\n"
+	s := targets("/dev/sdx")
+	s["block"] = "4KiB/50:4608B/50"
+	refused(t, made(t, s).checkTargets(t.Context(), f), "block 4608B", "/dev/sdx")
+	s["direct"] = "false"
+	if err := made(t, s).checkTargets(t.Context(), f); err != nil {
+		t.Error(err)
+	}
+	// A partition has the queue of its disk.
+	delete(f.files, "/sys/dev/block/8:16/queue/logical_block_size")
+	f.files["/sys/dev/block/8:16/../queue/logical_block_size"] = "4096\n"
+	s["direct"] = "true"
+	refused(t, made(t, s).checkTargets(t.Context(), f), "block 4608B")
 }
 
 func TestACancelledCheckDoesNotBlameFio(t *testing.T) {

@@ -16,21 +16,30 @@ import (
 // printing and reading them would take a noticeable share of a core.
 const shortestInterval = 250 * time.Millisecond
 
-// command is the fio command line of a load on the given paths.
-func (d *disks) command(paths []string, stage load.Stage) []string {
+// disk is a file or device that the load uses.
+type disk struct {
+	path string
+	size parameter.Bytes
+}
+
+// command is the fio command line of a load on the given disks.
+func (d *disks) command(on []disk, stage load.Stage) []string {
 	argv := append([]string{"fio"}, d.access()...)
 	argv = append(argv,
 		"--output-format=json+", "--lat_percentiles=1", "--clat_percentiles=0", "--group_reporting=1", "--eta=never",
 		"--status-interval="+milliseconds(max(stage.Interval, shortestInterval)),
 		"--time_based=1", "--runtime="+milliseconds(stage.Length),
 		"--randseed="+strconv.FormatUint(stage.Seed>>1, 10), "--allrandrepeat=1",
+		// Threads end with their process however that ends; processes of fio make
+		// sessions of their own, which nothing would end.
+		"--thread=1",
 		"--exitall_on_error=1",
 	)
 	argv = append(argv, d.pacing()...)
 	if !d.writes() {
 		argv = append(argv, "--readonly")
 	}
-	return append(argv, d.jobs(paths)...)
+	return append(argv, d.jobs(on)...)
 }
 
 func milliseconds(t time.Duration) string { return strconv.FormatInt(t.Milliseconds(), 10) + "ms" }
@@ -41,15 +50,7 @@ func (d *disks) access() []string {
 		"--ioengine=" + d.engine(), "--direct=" + digit(d.Direct), "--iodepth=" + strconv.Itoa(d.Depth),
 		"--rw=" + d.mode(), "--norandommap=1", "--fallocate=none", "--overwrite=1",
 	}
-	if len(d.blocks) == 1 {
-		argv = append(argv, "--bs="+bytes(d.blocks[0].size))
-	} else {
-		var split []string
-		for _, b := range d.blocks {
-			split = append(split, fmt.Sprintf("%s/%.0f", bytes(b.size), 100*b.share))
-		}
-		argv = append(argv, "--bssplit="+strings.Join(split, ":"))
-	}
+	argv = append(argv, d.blocks.option())
 	if d.Read > 0 && d.Read < 1 {
 		argv = append(argv, "--rwmixread="+percent(d.Read))
 	}
@@ -62,10 +63,28 @@ func (d *disks) access() []string {
 	return append(argv, d.content()...)
 }
 
+// option is fio's option for the sizes.
+func (b blocks) option() string {
+	name, form := "--bs=", func(mix []blockShare) string { return bytes(mix[0].size) }
+	if len(b.read)+len(b.write) > 2 {
+		name, form = "--bssplit=", func(mix []blockShare) string {
+			var split []string
+			for _, one := range mix {
+				split = append(split, fmt.Sprintf("%s/%.0f", bytes(one.size), 100*one.share))
+			}
+			return strings.Join(split, ":")
+		}
+	}
+	if slices.Equal(b.read, b.write) {
+		return name + form(b.read)
+	}
+	return name + form(b.read) + "," + form(b.write)
+}
+
 // checksums says what the data carries. The preconditioning writes in larger
 // blocks than the load reads, so that their size is told.
 func (d *disks) checksums() []string {
-	return []string{"--verify=" + d.Verify, "--verify_interval=" + bytes(d.blocks[0].size)}
+	return []string{"--verify=" + d.Verify, "--verify_interval=" + bytes(d.blocks.read[0].size), "--verify_state_save=0"}
 }
 
 // mode is fio's name for the pattern.
@@ -139,23 +158,35 @@ func (d *disks) refuseRate() error {
 }
 
 // jobs is one job for each disk, with a worker for each thread.
-func (d *disks) jobs(paths []string) []string {
+func (d *disks) jobs(on []disk) []string {
 	var argv []string
-	for i, p := range paths {
-		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), "--filename="+escape(p), "--numjobs="+strconv.Itoa(d.Threads))
-		if len(d.Targets) == 0 {
-			argv = append(argv, "--size="+bytes(d.touched()))
-		} else if d.WorkingSet < 1 {
-			argv = append(argv, "--size="+percent(d.WorkingSet)+"%")
-		}
+	for i, one := range on {
+		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), "--filename="+escape(one.path), "--numjobs="+strconv.Itoa(d.Threads))
+		argv = append(argv, d.extent(one.size)...)
 	}
 	return argv
 }
 
-// touched is how much of each disk the load uses, in whole blocks.
-func (d *disks) touched() parameter.Bytes {
+// extent is the part of a disk that a worker uses.
+func (d *disks) extent(size parameter.Bytes) []string {
+	touched := d.touched(size)
+	if !d.stretches() {
+		return []string{"--size=" + bytes(touched)}
+	}
 	block := d.largestBlock()
-	return max(block, parameter.Bytes(float64(d.Size)*float64(d.WorkingSet))/block*block)
+	each := touched / parameter.Bytes(d.Threads) / block * block
+	return []string{"--size=" + bytes(each), "--offset_increment=" + bytes(each)}
+}
+
+// stretches says whether each worker goes through a part of the disk of its own.
+// Workers that all went through the same places one after the other would find each
+// other's blocks in the caches of the device.
+func (d *disks) stretches() bool { return d.Threads > 1 && d.Random < 1 }
+
+// touched is how much of a disk the load uses, in whole blocks.
+func (d *disks) touched(size parameter.Bytes) parameter.Bytes {
+	block := d.largestBlock()
+	return max(block, parameter.Bytes(float64(size)*float64(d.WorkingSet))/block*block)
 }
 
 // escape keeps fio from reading a colon as a separator.
@@ -170,50 +201,4 @@ func digit(b bool) string {
 		return "1"
 	}
 	return "0"
-}
-
-// seen reads back what fio says it used, as the levels of the study's factors.
-func (d *disks) seen(doc *document) map[string]string {
-	options := map[string]string{}
-	for k, v := range doc.Global {
-		options[k] = v
-	}
-	if len(doc.Jobs) == 1 {
-		for k, v := range doc.Jobs[0].Options {
-			options[k] = v
-		}
-	}
-	levels := map[string]string{}
-	if v, ok := options["numjobs"]; ok {
-		levels["threads"] = v
-	}
-	if v, ok := options["iodepth"]; ok {
-		levels["depth"] = v
-	}
-	if v, ok := options["direct"]; ok {
-		levels["direct"] = strconv.FormatBool(v == "1")
-	}
-	if n, err := strconv.ParseInt(options["bs"], 10, 64); err == nil && len(d.blocks) == 1 && parameter.Bytes(n) == d.blocks[0].size {
-		levels["block"] = d.Block
-		if d.Spec != "" {
-			delete(levels, "block")
-			levels["spec"] = d.Spec
-		}
-	}
-	if v, ok := options["ioengine"]; ok && v == d.engine() {
-		levels["engine"] = d.Engine
-	}
-	if slices.Contains([]string{d.mode()}, options["rw"]) && d.Spec == "" {
-		d.seenMix(options, levels)
-	}
-	return levels
-}
-
-func (d *disks) seenMix(options, levels map[string]string) {
-	if d.Read == 0 || d.Read == 1 || options["rwmixread"] == percent(d.Read) {
-		levels["read"] = d.Read.String()
-	}
-	if d.Random == 0 || d.Random == 1 || options["percentage_random"] == percent(d.Random) {
-		levels["random"] = d.Random.String()
-	}
 }

@@ -25,10 +25,16 @@ func TestCommandLines(t *testing.T) {
 		"content":   {"read": "0%", "compress": "50%", "dedup": "20%"},
 		"verify":    {"read": "100%", "verify": "crc32c"},
 		"targets":   {"targets": `["/dev/sdx","/srv/a:b"]`, "destroy": "true", "working_set": "25%"},
+		"apart":     {"block": "4KiB/70:64KiB/30,8KiB", "read": "50%"},
+		"stretches": {"random": "0%", "threads": "3", "block": "1MiB", "working_set": "50%"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := made(t, s)
-			got := strings.Join(d.command(d.paths(env(nil)), stage), "\n") + "\n"
+			on, err := d.places(t.Context(), env(server()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(d.command(on, stage), "\n") + "\n"
 			golden := "testdata/command/" + name + ".txt"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -49,7 +55,7 @@ func TestCommandLines(t *testing.T) {
 func TestALoadThatOnlyReadsIsTold(t *testing.T) {
 	for read, want := range map[string]bool{"100%": true, "99%": false, "0%": false} {
 		d := made(t, parameter.Settings{"read": read})
-		got := slices.Contains(d.command([]string{"/x"}, load.Stage{Length: time.Second, Interval: time.Second}), "--readonly")
+		got := slices.Contains(d.command([]disk{{"/x", 1 << 20}}, load.Stage{Length: time.Second, Interval: time.Second}), "--readonly")
 		if got != want {
 			t.Errorf("read %s: --readonly is %v", read, got)
 		}
@@ -57,7 +63,7 @@ func TestALoadThatOnlyReadsIsTold(t *testing.T) {
 }
 
 func TestIntervalsAreNotTooShort(t *testing.T) {
-	argv := made(t, nil).command([]string{"/x"}, load.Stage{Length: time.Second, Interval: time.Millisecond})
+	argv := made(t, nil).command([]disk{{"/x", 1 << 20}}, load.Stage{Length: time.Second, Interval: time.Millisecond})
 	if !slices.Contains(argv, "--status-interval=250ms") {
 		t.Errorf("got %q", argv)
 	}
@@ -79,11 +85,11 @@ func TestPartsCoverADisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var parts []string
-		for _, p := range l.(*disks).parts() {
-			parts = append(parts, strings.Join(p, " "))
+		var all []string
+		for _, p := range parts(l.(*disks).Size) {
+			all = append(all, strings.Join(p, " "))
 		}
-		if got := strings.Join(parts, "; "); got != want {
+		if got := strings.Join(all, "; "); got != want {
 			t.Errorf("%s: got %q, want %q", size, got, want)
 		}
 	}

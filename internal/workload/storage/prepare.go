@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,31 +22,40 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// manifest says what lies in the scratch folder, so that the next load that
-// needs the same finds it.
+// manifest says what lies on the disks, by path, so that the next load that needs
+// the same finds it. Arms with more disks share those of arms with fewer.
 type manifest struct {
-	Disks    int             `json:"disks"`
-	Targets  string          `json:"targets,omitempty"`
+	Disks map[string]layout `json:"disks"`
+}
+
+// layout is what lies on one disk.
+type layout struct {
 	Size     parameter.Bytes `json:"size"`
 	Fill     string          `json:"fill"`
 	Compress parameter.Share `json:"compress"`
 	Dedup    parameter.Share `json:"dedup"`
 	Seed     uint64          `json:"seed"`
 	Verify   string          `json:"verify,omitempty"` // the checksums that the data carries
-	Steady   string          `json:"steady,omitempty"` // the pattern that the disks are steady under
+	Steady   string          `json:"steady,omitempty"` // the pattern that all disks together are steady under
+	Target   bool            `json:"target,omitempty"` // not plimsoll's own
 }
 
 const manifestName = "manifest.json"
 
-func (d *disks) manifest(env workload.Env) manifest {
-	m := manifest{Disks: d.Disks, Size: d.Size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed, Targets: strings.Join(d.Targets, "\n")}
+// unfinished is the fill of a disk that holds neither what it did nor what is wanted.
+const unfinished = "unfinished"
+
+// layout is what has to lie on a disk.
+func (d *disks) layout(env workload.Env, on disk) layout {
+	l := layout{Size: on.size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed, Target: len(d.Targets) > 0}
 	if d.Precondition == "steady" {
-		m.Steady = strings.Join(d.access(), " ")
+		writer := d.writer()
+		l.Steady = fmt.Sprint(d.Disks, " disks, ", writer.mode(), " ", writer.blocks.option(), " ", percent(d.Random), " ", d.WorkingSet)
 	}
 	if d.Verify != "none" {
-		m.Verify = strings.Join(d.checksums(), " ")
+		l.Verify = strings.Join(d.checksums(), " ")
 	}
-	return m
+	return l
 }
 
 // Prepare lays out the disks and brings them into the state that the study
@@ -56,32 +70,95 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 	if err := d.run(ctx, env, "mkdir", "-p", "--", env.Dir); err != nil {
 		return err
 	}
-	have, want := manifest{}, d.manifest(env)
-	name := env.Dir + "/" + manifestName
-	data, err := env.Machine.ReadFile(ctx, name)
-	if err == nil && json.Unmarshal(data, &have) == nil && have == want {
+	have, err := d.readManifest(ctx, env)
+	if err != nil {
+		return err
+	}
+	on, err := d.places(ctx, env)
+	if err != nil {
+		return err
+	}
+	lacking := d.lacking(ctx, env, on, have)
+	if len(lacking) == 0 {
 		return nil
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what lies in %s: %w", env.Dir, err)
+	for _, one := range lacking {
+		have.Disks[one.path] = layout{Fill: unfinished, Target: len(d.Targets) > 0}
 	}
-	// From here until all is done the disks hold neither what they did nor what
-	// is wanted, and those that are more than wanted are still to be removed.
-	if err := d.writeManifest(ctx, env, manifest{Disks: max(have.Disks, want.Disks), Fill: "unfinished"}); err != nil {
+	if err := d.writeManifest(ctx, env, have); err != nil {
 		return err
 	}
-	if err := d.removeFrom(ctx, env, want.Disks, have); err != nil {
-		return err
-	}
-	if err := d.fill(ctx, env); err != nil {
-		return err
+	for i, one := range lacking {
+		d.log(env, "filling disk %d of %d: %s, %s", i+1, len(lacking), d.Precondition, one.size)
+		if err := d.fill(ctx, env, one); err != nil {
+			return err
+		}
 	}
 	if d.Precondition == "steady" {
 		if err := d.steady(ctx, env); err != nil {
 			return err
 		}
 	}
-	return d.writeManifest(ctx, env, want)
+	for _, one := range lacking {
+		have.Disks[one.path] = d.layout(env, one)
+	}
+	return d.writeManifest(ctx, env, have)
+}
+
+// lacking lists the disks that do not hold what they should. Disks become steady
+// together, so that one that lacks makes all lack.
+func (d *disks) lacking(ctx context.Context, env workload.Env, on []disk, have manifest) []disk {
+	var lacking []disk
+	sizes := d.sizes(ctx, env)
+	for _, one := range on {
+		if have.Disks[one.path] != d.layout(env, one) || len(d.Targets) == 0 && sizes[one.path] != one.size {
+			lacking = append(lacking, one)
+		}
+	}
+	if len(lacking) > 0 && d.Precondition == "steady" {
+		return on
+	}
+	return lacking
+}
+
+// sizes are those of the disks in the scratch folder that are there, by path.
+func (d *disks) sizes(ctx context.Context, env workload.Env) map[string]parameter.Bytes {
+	sizes := map[string]parameter.Bytes{}
+	if len(d.Targets) > 0 {
+		return sizes
+	}
+	argv := []string{"stat", "-c", "%s %n", "--"}
+	for i := range d.Disks {
+		argv = append(argv, ownDisk(env, i))
+	}
+	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+	if err != nil {
+		return sizes
+	}
+	for line := range strings.Lines(string(r.Stdout)) {
+		size, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if n, err := strconv.ParseInt(size, 10, 64); err == nil {
+			sizes[name] = parameter.Bytes(n)
+		}
+	}
+	return sizes
+}
+
+// readManifest reads the manifest; one that is absent or was cut off while it was
+// written says that nothing is there.
+func (d *disks) readManifest(ctx context.Context, env workload.Env) (manifest, error) {
+	var have manifest
+	data, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return have, fmt.Errorf("read what lies in %s: %w", env.Dir, err)
+	}
+	if err == nil && json.Unmarshal(data, &have) != nil {
+		have = manifest{}
+	}
+	if have.Disks == nil {
+		have.Disks = map[string]layout{}
+	}
+	return have, nil
 }
 
 func (d *disks) writeManifest(ctx context.Context, env workload.Env, m manifest) error {
@@ -90,19 +167,6 @@ func (d *disks) writeManifest(ctx context.Context, env workload.Env, m manifest)
 		return err
 	}
 	return d.write(ctx, env.Machine, env.Dir+"/"+manifestName, data)
-}
-
-// removeFrom removes the disks of plimsoll's own from a number on, as far as
-// the manifest says that there are any.
-func (d *disks) removeFrom(ctx context.Context, env workload.Env, first int, have manifest) error {
-	if have.Targets != "" || have.Disks <= first {
-		return nil
-	}
-	argv := []string{"rm", "-f", "--"}
-	for i := first; i < have.Disks; i++ {
-		argv = append(argv, ownDisk(env, i))
-	}
-	return d.run(ctx, env, argv...)
 }
 
 // write makes a small file on the machine, through a program, because a file
@@ -133,51 +197,54 @@ func (d *disks) run(ctx context.Context, env workload.Env, argv ...string) error
 // fillBlock is the size of the writes that fill a disk.
 const fillBlock = 1 << 20
 
-// fill writes every disk from end to end.
-func (d *disks) fill(ctx context.Context, env workload.Env) error {
-	if d.Precondition == "none" && len(d.Targets) > 0 {
+// fill writes a disk from end to end.
+func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
+	if len(d.Targets) == 0 {
+		// A file that has its size already is not laid out anew by fio.
+		if err := d.run(ctx, env, "truncate", "--size="+bytes(on.size), "--", on.path); err != nil {
+			return err
+		}
+	}
+	if d.Precondition == "none" {
 		return nil
 	}
-	for i, path := range d.paths(env) {
-		if len(d.Targets) == 0 {
-			// A file that has its size already is not laid out anew by fio.
-			if err := d.run(ctx, env, "truncate", "--size="+bytes(d.Size), "--", path); err != nil {
-				return err
-			}
+	for _, part := range parts(on.size) {
+		argv := []string{"fio", "--name=fill", "--filename=" + escape(on.path), "--rw=write", "--ioengine=psync",
+			"--direct=" + digit(d.Direct), "--thread=1", "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
+			fmt.Sprintf("--randseed=%d", (env.Seed^number(on.path))>>1)}
+		argv = append(append(argv, part...), d.filling()...)
+		r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
+		if err != nil {
+			return fmt.Errorf("fill %s: %w", on.path, err)
 		}
-		if d.Precondition == "none" {
+		if r.Exit == 0 {
 			continue
 		}
-		d.log(env, "filling disk %d of %d with %s data", i+1, d.Disks, map[bool]string{true: "zero", false: "random"}[d.Precondition == "zero"])
-		for _, part := range d.parts() {
-			argv := []string{"fio", "--name=fill", "--filename=" + escape(path), "--rw=write", "--ioengine=psync",
-				"--direct=" + digit(d.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
-				fmt.Sprintf("--randseed=%d", env.Seed>>1+uint64(i))}
-			argv = append(append(argv, part...), d.filling()...)
-			r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
-			if err != nil {
-				return fmt.Errorf("fill %s: %w", path, err)
-			}
-			if r.Exit != 0 {
-				return fmt.Errorf("fill %s: %w", path, &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))})
-			}
+		exit := &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))}
+		if strings.Contains(exit.Stderr, "O_DIRECT") {
+			return fmt.Errorf("fill %s: its file system has no direct I/O: set direct: false, or take another folder (--out): %w", on.path, exit)
 		}
+		return fmt.Errorf("fill %s: %w", on.path, exit)
 	}
 	return nil
 }
 
+// number makes the data of each disk its own.
+func number(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(path.Base(name)))
+	return h.Sum64()
+}
+
 // parts are the stretches of a disk that are filled one after the other: fio
 // leaves out what is less than a block.
-func (d *disks) parts() [][]string {
-	if len(d.Targets) > 0 {
-		return [][]string{{"--bs=" + bytes(fillBlock)}}
-	}
+func parts(size parameter.Bytes) [][]string {
 	var parts [][]string
-	whole := d.Size / fillBlock * fillBlock
+	whole := size / fillBlock * fillBlock
 	if whole > 0 {
 		parts = append(parts, []string{"--bs=" + bytes(fillBlock), "--size=" + bytes(whole)})
 	}
-	if rest := d.Size - whole; rest > 0 {
+	if rest := size - whole; rest > 0 {
 		parts = append(parts, []string{"--bs=" + bytes(rest), "--offset=" + bytes(whole), "--size=" + bytes(rest)})
 	}
 	return parts
@@ -212,14 +279,25 @@ const (
 	steadyRounds = 25 // of SNIA PTS: after these the disks are called not steady
 )
 
-// steady runs the load in rounds until five of them in a row spread by at most
-// 20 % and slope by at most 10 % (SNIA Solid State Storage Performance Test
-// Specification).
+// writer is the load that brings disks into their steady state: the writes of the load
+// proper, as fast as they go.
+func (d *disks) writer() *disks {
+	w := *d
+	w.Read, w.Rate = 0, 0
+	if d.Read == 1 {
+		w.blocks.write = d.blocks.read
+	}
+	return &w
+}
+
+// steady writes in rounds until five of them in a row spread by at most 20 % and
+// slope by at most 10 % (SNIA Solid State Storage Performance Test Specification).
 func (d *disks) steady(ctx context.Context, env workload.Env) error {
+	w := d.writer()
 	var rounds []float64
 	for n := range steadyRounds {
 		out := measure.NewRecorder(nil)
-		if err := d.Run(ctx, env, load.Stage{Length: steadyRound, Interval: time.Second, Seed: env.Seed + uint64(n)}, out); err != nil {
+		if err := w.Run(ctx, env, load.Stage{Length: steadyRound, Interval: time.Second, Seed: env.Seed + uint64(n)}, out); err != nil {
 			return fmt.Errorf("precondition, round %d: %w", n+1, err)
 		}
 		intervals := out.Intervals()
@@ -242,24 +320,26 @@ func (d *disks) steady(ctx context.Context, env workload.Env) error {
 // Clean removes the disks that Prepare made, also for a load with more of them,
 // and nothing else.
 func (d *disks) Clean(ctx context.Context, env workload.Env) error {
-	var have manifest
-	data, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName)
-	switch {
-	case err == nil:
-		if err := json.Unmarshal(data, &have); err != nil {
-			have = manifest{} // cut off while it was written: our own disks are what there can be
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("read what lies in %s: %w", env.Dir, err)
+	have, err := d.readManifest(ctx, env)
+	if err != nil {
+		return err
 	}
 	if len(d.Targets) == 0 {
-		have.Disks, have.Targets = max(have.Disks, d.Disks), ""
+		for i := range d.Disks {
+			have.Disks[ownDisk(env, i)] = layout{}
+		}
 	}
-	if err := d.removeFrom(ctx, env, 0, have); err != nil {
-		return fmt.Errorf("remove disks: %w", err)
+	argv := []string{"rm", "-f", "--"}
+	for _, name := range slices.Sorted(maps.Keys(have.Disks)) {
+		if !have.Disks[name].Target && path.Dir(name) == env.Dir {
+			argv = append(argv, name)
+		}
 	}
-	if err := d.run(ctx, env, "rm", "-f", "--", env.Dir+"/"+manifestName); err != nil {
-		return fmt.Errorf("remove disks: %w", err)
+	// The manifest goes last: until then it says what is still to be removed.
+	for _, argv := range [][]string{argv, {"rm", "-f", "--", env.Dir + "/" + manifestName}} {
+		if err := d.run(ctx, env, argv...); err != nil {
+			return fmt.Errorf("remove disks: %w", err)
+		}
 	}
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"test", "-d", env.Dir}})
 	if err != nil || r.Exit != 0 {

@@ -56,8 +56,8 @@ func TestPrepareMakesOnlyWhatIsWanted(t *testing.T) {
 	env := here(t)
 	for _, step := range []struct{ disks, want string }{
 		{"3", " /disk-01 /disk-02 /disk-03 /manifest.json"},
-		{"1", " /disk-01 /manifest.json"},
-		{"2", " /disk-01 /disk-02 /manifest.json"},
+		{"1", " /disk-01 /disk-02 /disk-03 /manifest.json"}, // another arm's disks are kept for it
+		{"4", " /disk-01 /disk-02 /disk-03 /disk-04 /manifest.json"},
 	} {
 		if err := empty(t, step.disks).Prepare(t.Context(), env); err != nil {
 			t.Fatal(err)
@@ -109,28 +109,66 @@ func TestAPreparationThatFailedIsDoneAgain(t *testing.T) {
 }
 
 func TestTheManifestTellsLoadsApart(t *testing.T) {
-	env := workload.Env{Dir: "/x", Seed: 1}
-	first := made(t, nil).manifest(env)
+	env, on := workload.Env{Dir: "/x", Seed: 1}, disk{"/x/disk-01", 1 << 20}
+	first := made(t, nil).layout(env, on)
 	for name, s := range map[string]parameter.Settings{
-		"disks": {"disks": "2"}, "size": {"size": "1GiB"}, "fill": {"precondition": "zero"}, "compress": {"compress": "10%"}, "dedup": {"dedup": "10%"},
-		"steady": {"precondition": "steady"}, "targets": {"targets": "/dev/a"}, "other targets": {"targets": "/dev/b"},
+		"fill": {"precondition": "zero"}, "compress": {"compress": "10%"}, "dedup": {"dedup": "10%"},
+		"steady": {"precondition": "steady"}, "targets": {"targets": "/x/disk-01"}, "verify": {"read": "100%", "verify": "crc32c"},
 	} {
-		if made(t, s).manifest(env) == first {
-			t.Errorf("%s: the manifest is that of the defaults", name)
+		if made(t, s).layout(env, on) == first {
+			t.Errorf("%s: the layout is that of the defaults", name)
 		}
 	}
-	if made(t, parameter.Settings{"targets": "/dev/a"}).manifest(env) == made(t, parameter.Settings{"targets": "/dev/b"}).manifest(env) {
-		t.Error("two targets have the same manifest")
+	if made(t, nil).layout(env, disk{on.path, 2 << 20}) == first {
+		t.Error("another size is taken for the same")
 	}
-	if made(t, parameter.Settings{"precondition": "steady", "depth": "4"}).manifest(env) == made(t, parameter.Settings{"precondition": "steady"}).manifest(env) {
-		t.Error("disks that are steady under one pattern are taken for steady under another")
+	steady := func(s parameter.Settings) layout {
+		s["precondition"] = "steady"
+		return made(t, s).layout(env, on)
 	}
-	if made(t, parameter.Settings{"threads": "4", "read": "50%", "depth": "4"}).manifest(env) != first {
+	for name, s := range map[string]parameter.Settings{"block": {"block": "8KiB"}, "random": {"random": "0%"}, "working_set": {"working_set": "50%"}, "disks": {"disks": "2"}} {
+		if steady(s) == steady(parameter.Settings{}) {
+			t.Errorf("%s: disks that are steady under one pattern are taken for steady under another", name)
+		}
+	}
+	for name, s := range map[string]parameter.Settings{"depth": {"depth": "4"}, "threads": {"threads": "4"}, "read": {"read": "100%"}} {
+		if steady(s) != steady(parameter.Settings{}) {
+			t.Errorf("%s: how many operate makes the disks be preconditioned anew", name)
+		}
+	}
+	if made(t, parameter.Settings{"threads": "4", "read": "50%", "depth": "4"}).layout(env, on) != first {
 		t.Error("the pattern of the load alone makes the disks be filled anew")
 	}
 	env.Seed = 2
-	if made(t, nil).manifest(env) == first {
-		t.Error("the seed of the data is not in the manifest")
+	if made(t, nil).layout(env, on) == first {
+		t.Error("the seed of the data is not in the layout")
+	}
+}
+
+// Only what lacks is made: a disk that was removed or cut short, one of another arm.
+func TestOnlyDisksThatLackAreMade(t *testing.T) {
+	env := here(t)
+	if err := empty(t, "3").Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	before := below(t, env)
+	if err := os.Remove(env.Dir + "/disk-02"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(env.Dir+"/disk-03", 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := empty(t, "3").Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	after := below(t, env)
+	if after["/disk-01"] != before["/disk-01"] {
+		t.Error("a disk that was as it should be was made again")
+	}
+	for _, name := range []string{"/disk-02", "/disk-03"} {
+		if !strings.HasPrefix(after[name], "65536 ") {
+			t.Errorf("%s is %q", name, after[name])
+		}
 	}
 }
 
@@ -154,7 +192,8 @@ func TestCleanLeavesWhatItDidNotMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := made(t, targets(target))
-	if err := d.writeManifest(t.Context(), env, d.manifest(env)); err != nil {
+	held := manifest{Disks: map[string]layout{target: d.layout(env, disk{target, 4})}}
+	if err := d.writeManifest(t.Context(), env, held); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Clean(t.Context(), env); err != nil {

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,23 +24,14 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	if err != nil {
 		return err
 	}
+	on, err := d.places(ctx, env)
+	if err != nil {
+		return err
+	}
 	stop := make(chan struct{})
-	enough := sync.OnceFunc(func() { close(stop) })
-	var s series
-	var unread error
-	split := &splitter{each: func(object []byte) error {
-		in, some, err := s.next(object)
-		if err != nil && unread == nil {
-			unread = err
-			enough()
-		}
-		if some && unread == nil && !out.Interval(in) {
-			enough()
-		}
-		return nil
-	}}
+	l := &listener{out: out, enough: sync.OnceFunc(func() { close(stop) })}
 	result, err := env.Machine.Run(ctx, platform.Command{
-		Argv: d.command(d.paths(env), stage), Stdout: split, Worker: true, Stop: stop,
+		Argv: d.command(on, stage), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
 	})
 	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
@@ -47,10 +39,36 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	if err := ended(result, stop); err != nil {
 		return err
 	}
-	if unread != nil {
-		return unread
+	if l.unread != nil {
+		return l.unread
 	}
-	return d.conclude(&s, cpus, result, out)
+	return d.conclude(&l.series, cpus, result, out)
+}
+
+// listener hands what fio prints to the recorder as it comes.
+type listener struct {
+	series series
+	out    *measure.Recorder
+	enough func()
+	full   bool // the recorder has enough; what follows only says how the load ended
+	unread error
+}
+
+func (l *listener) document(text []byte) error {
+	in, some, err := l.series.next(text)
+	var garbled *json.SyntaxError
+	switch {
+	case errors.As(err, &garbled):
+		// A message of fio in the midst of a document costs nothing but an instant:
+		// the next one counts from the start as well.
+	case err != nil && l.unread == nil:
+		l.unread = err
+		l.enough()
+	case some && !l.full && l.unread == nil && !l.out.Interval(in):
+		l.full = true
+		l.enough()
+	}
+	return nil
 }
 
 // ended tells a load that was stopped from one that died. fio ends with status
@@ -70,7 +88,7 @@ func ended(r platform.Result, stop <-chan struct{}) error {
 
 // conclude takes down what fio says of the load as a whole.
 func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Recorder) error {
-	if len(s.last.Jobs) == 0 {
+	if len(s.last.Jobs) == 0 || s.elapsed == 0 {
 		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: "fio printed no results\n" + strings.TrimSpace(string(r.Stderr))}
 	}
 	j := &s.last.Jobs[0]
@@ -81,9 +99,30 @@ func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Re
 	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		out.Observe("storage."+name, levels[name])
 	}
-	// A worker is one thread, so that workers cannot use more CPUs than there are of them.
-	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(min(cpus, d.Disks*d.Threads)))
+	if busy, ok := d.busy(s, r); ok {
+		out.Value("generator.cpu", busy/float64(min(cpus, d.workerThreads())))
+	}
 	return nil
+}
+
+// busy is how many CPUs the workers kept busy. In an open loop fio performs the
+// operations in threads that its own account leaves out, so there it is the CPU time
+// of all that fio did; false where the machine cannot tell.
+func (d *disks) busy(s *series, r platform.Result) (cpus float64, ok bool) {
+	if d.Rate == 0 {
+		return s.last.Jobs[0].generatorCPU(s.elapsed), true
+	}
+	used := r.User + r.System
+	return float64(used) / float64(max(s.elapsed, time.Millisecond)), used > 0
+}
+
+// workerThreads bounds the CPUs that the workers can use at once.
+func (d *disks) workerThreads() int {
+	n := d.Disks * d.Threads
+	if d.Rate > 0 {
+		n *= 1 + d.Depth
+	}
+	return n
 }
 
 // allowedCPUs is how many CPUs a worker may use, asked of a worker.
@@ -99,16 +138,24 @@ func (d *disks) allowedCPUs(ctx context.Context, env workload.Env) (int, error) 
 	return n, nil
 }
 
-// paths are the files or devices that the load uses.
-func (d *disks) paths(env workload.Env) []string {
-	if len(d.Targets) > 0 {
-		return d.Targets
+// places are the files or devices that the load uses, with links resolved.
+func (d *disks) places(ctx context.Context, env workload.Env) ([]disk, error) {
+	if len(d.Targets) == 0 {
+		on := make([]disk, d.Disks)
+		for i := range on {
+			on[i] = disk{ownDisk(env, i), d.Size}
+		}
+		return on, nil
 	}
-	paths := make([]string, d.Disks)
-	for i := range paths {
-		paths[i] = ownDisk(env, i)
+	on := make([]disk, len(d.Targets))
+	for i, name := range d.Targets {
+		t, err := resolve(ctx, env.Machine, name)
+		if err != nil {
+			return nil, err
+		}
+		on[i] = disk{t.path, t.size}
 	}
-	return paths
+	return on, nil
 }
 
 func ownDisk(env workload.Env, i int) string { return fmt.Sprintf("%s/disk-%02d", env.Dir, i+1) }

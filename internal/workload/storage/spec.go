@@ -49,11 +49,46 @@ type blockShare struct {
 	share float64
 }
 
-const blockForm = "is not a size such as 4KiB, nor a mix such as 4KiB/70:64KiB/30"
+const blockForm = "is not a size such as 4KiB, nor a mix such as 4KiB/70:64KiB/30, nor those of reads and of writes with a comma between them"
 
-// parseBlocks reads one size, or sizes with their shares in percent.
-func parseBlocks(text string) ([]blockShare, error) {
-	var blocks []blockShare
+// blocks are the sizes of reads and of writes.
+type blocks struct{ read, write []blockShare }
+
+// parseBlocks reads the sizes of reads and writes: those of both, or those of reads
+// and after a comma those of writes.
+func parseBlocks(text string) (blocks, error) {
+	reads, writes, apart := strings.Cut(text, ",")
+	read, err := parseMix(reads)
+	if err != nil || !apart {
+		return blocks{read, read}, err
+	}
+	write, err := parseMix(writes)
+	return blocks{read, write}, err
+}
+
+// sizes lists all of them, reads first.
+func (b blocks) sizes() []parameter.Bytes {
+	var sizes []parameter.Bytes
+	for _, mix := range [][]blockShare{b.read, b.write} {
+		for _, one := range mix {
+			sizes = append(sizes, one.size)
+		}
+	}
+	return sizes
+}
+
+// mean is the mean size of an operation.
+func mean(mix []blockShare) int64 {
+	sum := 0.0
+	for _, b := range mix {
+		sum += b.share * float64(b.size)
+	}
+	return int64(sum)
+}
+
+// parseMix reads one size, or sizes with their shares in percent.
+func parseMix(text string) ([]blockShare, error) {
+	var mix []blockShare
 	total := 0.0
 	parts := strings.Split(text, ":")
 	for _, part := range parts {
@@ -73,13 +108,13 @@ func parseBlocks(text string) ([]blockShare, error) {
 		if b.size < 512 || b.size%512 != 0 || b.size > 1<<30 {
 			return nil, fmt.Errorf("block %q: %s is not a multiple of 512 bytes up to 1 GiB", text, b.size)
 		}
-		blocks = append(blocks, b)
+		mix = append(mix, b)
 	}
-	if len(blocks) > 1 && total != 100 {
+	if len(mix) > 1 && total != 100 {
 		return nil, fmt.Errorf("block %q: the shares add up to %g %%, not to 100 %%", text, total)
 	}
-	if len(blocks) > 64 {
+	if len(mix) > 64 {
 		return nil, errors.New("block: fio takes at most 64 sizes")
 	}
-	return blocks, nil
+	return mix, nil
 }

@@ -27,7 +27,7 @@ func TestParseSpec(t *testing.T) {
 	}
 }
 
-func TestParseBlocks(t *testing.T) {
+func TestParseMix(t *testing.T) {
 	for text, want := range map[string][]blockShare{
 		"4KiB":                                   {{4096, 1}},
 		"1MB":                                    nil, // 10^6 is not a multiple of 512
@@ -48,7 +48,7 @@ func TestParseBlocks(t *testing.T) {
 		"4KiB/NaN:8KiB/30":                       nil,
 		strings.Repeat("4KiB/1:", 99) + "4KiB/1": nil, // fio takes 64
 	} {
-		got, err := parseBlocks(text)
+		got, err := parseMix(text)
 		if want == nil {
 			if err == nil {
 				t.Errorf("%q passed as %v", text, got)
@@ -86,7 +86,13 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		{parameter.Settings{"random": "0.4%"}, "random: 0.4%"},
 		{parameter.Settings{"compress": "0.5%"}, "compress: 0.5%"},
 		{parameter.Settings{"dedup": "1.5%"}, "dedup: 1.5%"},
-		{parameter.Settings{"targets": "/dev/sdx", "working_set": "0.5%"}, "working_set: 0.5%"},
+		{parameter.Settings{"spec": "4096_100_0", "block": "4KiB"}, "spec 4096_100_0 and block: 4KiB exclude each other"},
+		{parameter.Settings{"spec": "4096_100_0", "read": "100%"}, "exclude each other"},
+		{parameter.Settings{"spec": "4096_100_0", "random": "0%"}, "exclude each other"},
+		{parameter.Settings{"block": "4KiB,4KB"}, "multiple of 512"},
+		{parameter.Settings{"block": "4KiB,8KiB,16KiB"}, "4KiB,8KiB,16KiB"[5:]},
+		{parameter.Settings{"size": "64KiB", "block": "4KiB,1MiB"}, "smaller than one block of 1MiB"},
+		{parameter.Settings{"size": "1MiB", "block": "64KiB", "threads": "17", "random": "0%"}, "17 workers"},
 		{parameter.Settings{"spec": "4096_100"}, "4096_100"},
 		{parameter.Settings{"block": "4096"}, `block "4096"`},
 	} {
@@ -94,7 +100,7 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 		refused(t, err, c.want)
 	}
 	for _, s := range []parameter.Settings{
-		{"depth": "32"}, {"engine": "io_uring", "depth": "32"}, {"spec": "65536_67_33"}, {"verify": "crc32c", "read": "100%"},
+		{"depth": "32"}, {"engine": "psync", "depth": "4", "rate": "100/s"}, {"block": "4KiB/70:64KiB/30,8KiB"}, {"size": "1MiB", "block": "64KiB", "threads": "16", "random": "0%"}, {"engine": "io_uring", "depth": "32"}, {"spec": "65536_67_33"}, {"verify": "crc32c", "read": "100%"},
 		{"verify": "crc32c", "read": "100%", "precondition": "none"}, {"read": "7%"}, {"read": "29%"}, {"read": "57%"}, {"working_set": "12.5%"}, {"dedup": "50%", "compress": "99%"},
 	} {
 		if _, err := Kind().New(s); err != nil {
@@ -106,6 +112,9 @@ func TestSettingsThatDoNotGoTogether(t *testing.T) {
 func TestDemand(t *testing.T) {
 	d := made(t, parameter.Settings{"disks": "2", "threads": "3", "depth": "4", "read": "70%", "block": "4KiB/50:8KiB/50"}).Demand()
 	if d.Concurrency != 24 || len(d.Classes) != 2 || d.Classes[0].Name != "read" || d.Classes[0].Share != .7 || d.Classes[1].Bytes != 6144 {
+		t.Errorf("got %+v", d)
+	}
+	if d := made(t, parameter.Settings{"read": "50%", "block": "4KiB,64KiB"}).Demand(); d.Classes[0].Bytes != 4096 || d.Classes[1].Bytes != 65536 {
 		t.Errorf("got %+v", d)
 	}
 	if d := made(t, parameter.Settings{"targets": `["/dev/a","/dev/b"]`, "spec": "8192_0_100"}).Demand(); d.Concurrency != 2 || len(d.Classes) != 1 || d.Classes[0].Name != "write" || d.Classes[0].Bytes != 8192 {
@@ -121,7 +130,7 @@ func FuzzSpec(f *testing.F) {
 		if s, err := ParseSpec(text); err == nil && (s.Block < 512 || s.Block%512 != 0 || s.Read < 0 || s.Read > 1 || s.Random < 0 || s.Random > 1) {
 			t.Errorf("%q passed as %+v", text, s)
 		}
-		blocks, err := parseBlocks(text)
+		blocks, err := parseMix(text)
 		if err != nil {
 			return
 		}

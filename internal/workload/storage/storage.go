@@ -20,11 +20,11 @@ import (
 // Parameters are what a study may set.
 type Parameters struct {
 	Disks        int             `name:"disks" doc:"files, each standing for a disk" min:"1" max:"1024"`
-	Size         parameter.Bytes `name:"size" doc:"size of each disk" min:"64KiB"`
-	Block        string          `name:"block" doc:"size of an operation, such as 4KiB, or a mix by share: 4KiB/70:64KiB/30"`
+	Size         parameter.Bytes `name:"size" doc:"size of each disk; targets are used whole" min:"64KiB"`
+	Block        string          `name:"block" doc:"size of an operation, such as 4KiB, or a mix by share: 4KiB/70:64KiB/30; one for reads and one for writes with a comma: 4KiB,64KiB"`
 	Read         parameter.Share `name:"read" doc:"share of reads"`
 	Random       parameter.Share `name:"random" doc:"share of operations at random places; the others are sequential"`
-	Spec         string          `name:"spec" doc:"Iometer access specification bytes_read%_random%, such as 4096_100_0; replaces block, read and random"`
+	Spec         string          `name:"spec" doc:"Iometer access specification bytes_read%_random%, such as 4096_100_0; instead of block, read and random"`
 	Threads      int             `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
 	Depth        int             `name:"depth" doc:"operations outstanding of each worker" min:"1" max:"4096"`
 	Engine       string          `name:"engine" doc:"fio I/O engine; auto takes psync for depth 1 and libaio above"`
@@ -41,22 +41,32 @@ type Parameters struct {
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
-	return workload.Define(workload.Kind{
+	k := workload.Define(workload.Kind{
 		Name: "storage",
 		Doc:  "reads and writes on files or devices, made by fio",
 		Rate: "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
-			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPUs that fio's workers kept busy, as a share of those they may use", Better: measure.LowerIsBetter}),
+			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPUs that fio's workers kept busy over the whole load, as a share of those they may use", Better: measure.LowerIsBetter}),
 	}, Parameters{
 		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Direct: true,
 		WorkingSet: 1, Verify: "none", Precondition: "random",
 	}, build)
+	define := k.New
+	k.New = func(settings parameter.Settings) (workload.Load, error) {
+		for _, name := range []string{"block", "read", "random"} {
+			if value, set := settings[name]; set && settings["spec"] != "" {
+				return nil, fmt.Errorf("spec %s and %s: %s exclude each other: an access specification says all three of block, read and random", settings["spec"], name, value)
+			}
+		}
+		return define(settings)
+	}
+	return k
 }
 
 // disks is the workload with its settings.
 type disks struct {
 	Parameters
-	blocks []blockShare
+	blocks blocks
 }
 
 func build(p Parameters) (workload.Load, error) {
@@ -67,7 +77,8 @@ func build(p Parameters) (workload.Load, error) {
 			return nil, err
 		}
 		d.Read, d.Random = spec.Read, spec.Random
-		d.blocks = []blockShare{{spec.Block, 1}}
+		one := []blockShare{{spec.Block, 1}}
+		d.blocks = blocks{one, one}
 	} else {
 		var err error
 		if d.blocks, err = parseBlocks(p.Block); err != nil {
@@ -82,20 +93,9 @@ func build(p Parameters) (workload.Load, error) {
 
 // refuse finds settings that do not go together.
 func (d *disks) refuse() error {
-	largest := d.largestBlock()
-	switch touched := float64(d.Size) * float64(d.WorkingSet); {
-	case d.Depth > 1 && slices.Contains([]string{"psync", "sync", "pvsync", "pvsync2", "vsync", "mmap"}, d.Engine):
+	switch {
+	case d.Depth > 1 && d.Rate == 0 && slices.Contains(synchronous, d.Engine):
 		return fmt.Errorf("engine %s has one operation outstanding for each worker, so depth %d has no effect: take libaio or io_uring, or raise threads", d.Engine, d.Depth)
-	case len(d.Targets) == 0 && touched < float64(largest):
-		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", d.WorkingSet, d.Size, largest)
-	case d.Verify != "none" && d.writes():
-		return errors.New("verify checks loads that only read, because fio checks nothing that a timed load writes: set read: 100%, or verify: none")
-	case d.Verify != "none" && len(d.blocks) > 1:
-		return errors.New("verify needs blocks of one size: each block carries its own checksum")
-	case d.Verify != "none" && d.Precondition != "none" && (fillBlock%d.blocks[0].size != 0 || d.Size%d.blocks[0].size != 0):
-		return fmt.Errorf("verify needs blocks that divide 1MiB and the size of the disks, which %s does not", d.blocks[0].size)
-	case d.Verify != "none" && !slices.Contains([]string{"none", "random"}, d.Precondition):
-		return fmt.Errorf("verify needs precondition: random, which writes the checksums, or none for targets that carry them already; not %s", d.Precondition)
 	case d.Dedup > 0 && d.Compress == 1:
 		return errors.New("compress: 100% writes zeros only, so dedup has nothing to do")
 	case slices.ContainsFunc(d.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
@@ -103,7 +103,46 @@ func (d *disks) refuse() error {
 	case len(d.Targets) == 0 && d.Size%512 != 0:
 		return fmt.Errorf("size %s is not a multiple of 512 bytes", d.Size)
 	}
-	return d.refuseFractions()
+	if len(d.Targets) == 0 {
+		if err := d.refuseSize(d.Size); err != nil {
+			return err
+		}
+	}
+	return errors.Join(d.refuseVerify(), d.refuseFractions())
+}
+
+// synchronous are the engines of fio that wait for each operation. In an open
+// loop operations are handed to threads of their own, so that depth counts there.
+var synchronous = []string{"psync", "sync", "pvsync", "pvsync2", "vsync", "mmap"}
+
+// refuseSize finds a disk in which a worker has not even one block to touch.
+func (d *disks) refuseSize(size parameter.Bytes) error {
+	block := d.largestBlock()
+	switch {
+	case float64(size)*float64(d.WorkingSet) < float64(block):
+		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", d.WorkingSet, size, block)
+	case d.stretches() && d.touched(size) < parameter.Bytes(d.Threads)*block:
+		return fmt.Errorf("%d workers that go through their own parts of a disk need a block of %s each, and the working set (%s of %s) has fewer", d.Threads, block, d.WorkingSet, size)
+	}
+	return nil
+}
+
+func (d *disks) refuseVerify() error {
+	if d.Verify == "none" {
+		return nil
+	}
+	block := d.blocks.read[0].size
+	switch {
+	case d.writes():
+		return errors.New("verify checks loads that only read, because fio checks nothing that a timed load writes: set read: 100%, or verify: none")
+	case len(d.blocks.read) > 1:
+		return errors.New("verify needs blocks of one size: each block carries its own checksum")
+	case d.Precondition != "none" && (fillBlock%block != 0 || d.Size%block != 0):
+		return fmt.Errorf("verify needs blocks that divide 1MiB and the size of the disks, which %s does not", block)
+	case !slices.Contains([]string{"none", "random"}, d.Precondition):
+		return fmt.Errorf("verify needs precondition: random, which writes the checksums, or none for targets that carry them already; not %s", d.Precondition)
+	}
+	return nil
 }
 
 // refuseFractions finds shares that fio would round: it takes whole percentages.
@@ -116,19 +155,10 @@ func (d *disks) refuseFractions() error {
 			return fmt.Errorf("%s: %s is not a whole percentage, which fio needs", s.name, s.share)
 		}
 	}
-	if p := 100 * float64(d.WorkingSet); len(d.Targets) > 0 && (p < 1 || math.Abs(p-math.Round(p)) > 1e-9) {
-		return fmt.Errorf("working_set: %s is not a whole percentage from 1%%, which fio needs for targets", d.WorkingSet)
-	}
 	return nil
 }
 
-func (d *disks) largestBlock() parameter.Bytes {
-	largest := d.blocks[0].size
-	for _, b := range d.blocks {
-		largest = max(largest, b.size)
-	}
-	return largest
-}
+func (d *disks) largestBlock() parameter.Bytes { return slices.Max(d.blocks.sizes()) }
 
 // engine is the fio engine that will be used.
 func (d *disks) engine() string {
@@ -146,16 +176,12 @@ func (d *disks) writes() bool { return d.Read < 1 }
 
 // Demand is what the disks are asked for.
 func (d *disks) Demand() load.Demand {
-	mean := 0.0
-	for _, b := range d.blocks {
-		mean += b.share * float64(b.size)
-	}
 	demand := load.Demand{Concurrency: d.Disks * d.Threads * d.Depth, Rate: float64(d.Rate)}
 	if d.Read > 0 {
-		demand.Classes = append(demand.Classes, load.Class{Name: "read", Share: float64(d.Read), Bytes: int64(mean)})
+		demand.Classes = append(demand.Classes, load.Class{Name: "read", Share: float64(d.Read), Bytes: mean(d.blocks.read)})
 	}
 	if d.Read < 1 {
-		demand.Classes = append(demand.Classes, load.Class{Name: "write", Share: 1 - float64(d.Read), Bytes: int64(mean)})
+		demand.Classes = append(demand.Classes, load.Class{Name: "write", Share: 1 - float64(d.Read), Bytes: mean(d.blocks.write)})
 	}
 	return demand
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
 
@@ -27,6 +29,14 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 			return fmt.Errorf("targets %s and %s are the same", other, t)
 		}
 		seen[target.identity] = t
+		if err := d.refuseSize(target.size); err != nil {
+			return fmt.Errorf("target %s: %w", t, err)
+		}
+		if d.Direct {
+			if err := d.refuseSector(target.sector(ctx, m), t); err != nil {
+				return err
+			}
+		}
 		if harmless {
 			continue
 		}
@@ -34,7 +44,11 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 			return fmt.Errorf("target %s is not written to: %w", t, err)
 		}
 		if !d.Destroy {
-			return fmt.Errorf("target %s is not written to without leave: everything on it would be lost; if that is meant, set destroy: true", t)
+			instead := ""
+			if !d.writes() {
+				instead = ", or precondition: none, because this load only reads"
+			}
+			return fmt.Errorf("target %s is not written to without leave: everything on it would be lost; if that is meant, set destroy: true%s", t, instead)
 		}
 	}
 	return nil
@@ -45,6 +59,7 @@ type target struct {
 	path     string
 	device   bool
 	number   string // major:minor of a device
+	size     parameter.Bytes
 	identity string // alike for all names of the same device or file
 }
 
@@ -54,15 +69,20 @@ func resolve(ctx context.Context, m platform.Machine, name string) (*target, err
 		return nil, fmt.Errorf("target %s does not exist", name)
 	}
 	t := &target{path: strings.TrimSpace(out)}
-	out, err = ask(ctx, m, "stat", "-c", "%t %T %d:%i %F", "--", t.path)
+	out, err = ask(ctx, m, "stat", "-c", "%t %T %d:%i %s %F", "--", t.path)
 	if err != nil {
 		return nil, fmt.Errorf("look at target %s: %w", name, err)
 	}
-	fields := strings.SplitN(strings.TrimSpace(out), " ", 4)
-	if len(fields) != 4 {
+	fields := strings.SplitN(strings.TrimSpace(out), " ", 5)
+	if len(fields) != 5 {
 		return nil, fmt.Errorf("look at target %s: stat printed %q", name, out)
 	}
-	switch kind := fields[3]; {
+	size, err := strconv.ParseInt(fields[3], 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("look at target %s: stat printed %q", name, out)
+	}
+	t.size = parameter.Bytes(size)
+	switch kind := fields[4]; {
 	case kind == "block special file":
 		major, errA := strconv.ParseUint(fields[0], 16, 32)
 		minor, errB := strconv.ParseUint(fields[1], 16, 32)
@@ -71,12 +91,43 @@ func resolve(ctx context.Context, m platform.Machine, name string) (*target, err
 		}
 		t.device, t.number = true, fmt.Sprintf("%d:%d", major, minor)
 		t.identity = "device " + t.number
+		if t.size, err = deviceSize(ctx, m, t.number); err != nil {
+			return nil, fmt.Errorf("look at target %s: %w", name, err)
+		}
 	case strings.HasPrefix(kind, "regular"):
 		t.identity = "file " + fields[2]
 	default:
 		return nil, fmt.Errorf("target %s is a %s: only files and block devices can be targets", name, kind)
 	}
 	return t, nil
+}
+
+// deviceSize is the size of a block device, which the kernel counts in units of
+// 512 bytes whatever the size of its sectors.
+func deviceSize(ctx context.Context, m platform.Machine, number string) (parameter.Bytes, error) {
+	data, err := m.ReadFile(ctx, "/sys/dev/block/"+number+"/size")
+	if err != nil {
+		return 0, fmt.Errorf("size of the device: %w", err)
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 54)
+	if err != nil {
+		return 0, fmt.Errorf("size of the device: %w", err)
+	}
+	return parameter.Bytes(n * 512), nil
+}
+
+// sector is the size of the sectors below the target; 0 where it cannot be read.
+func (t *target) sector(ctx context.Context, m platform.Machine) parameter.Bytes {
+	if !t.device {
+		return sectorUnder(ctx, m, path.Dir(t.path))
+	}
+	// A partition has the queue of its disk, which is the folder above.
+	for _, queue := range []string{"/queue", "/../queue"} {
+		if n := sectorOf(ctx, m, "/sys/dev/block/"+t.number+queue); n > 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // refuse says what the target is in use for. Whatever cannot be looked at counts
@@ -110,6 +161,12 @@ func (t *target) refuseDevice(ctx context.Context, m platform.Machine) error {
 	for line := range strings.Lines(string(mounts)) {
 		if fields := strings.Fields(line); len(fields) > 4 && fields[2] == t.number {
 			return fmt.Errorf("it is mounted on %s", fields[4])
+		}
+	}
+	for mount := range platform.Mounts(mounts) {
+		// File systems such as btrfs have numbers of their own.
+		if mount.Source == t.path {
+			return fmt.Errorf("it is mounted on %s", mount.Point)
 		}
 	}
 	folder, err := ask(ctx, m, "readlink", "-e", "--", "/sys/dev/block/"+t.number)
@@ -149,34 +206,30 @@ func (t *target) refuseFile(ctx context.Context, m platform.Machine) error {
 	return nil
 }
 
-// refuseSignature asks blkid for anything that it knows: file systems, swap,
-// members of RAID and LVM, encryption, partition tables.
+// refuseSignature asks wipefs for anything that it knows: file systems, swap, members
+// of RAID and LVM, encryption, partition tables. Unlike blkid it lists what is
+// there more than once or in part, and fails where it cannot read.
 func (t *target) refuseSignature(ctx context.Context, m platform.Machine) error {
-	const nothingFound = 2
-	r, err := m.Run(ctx, platform.Command{Argv: []string{"blkid", "-p", "-o", "export", "--", t.path}})
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"wipefs", "--no-act", "--parsable", "--", t.path}})
 	if err != nil {
-		return fmt.Errorf("what is on it cannot be read, because blkid is missing: apt install util-linux (%w)", err)
+		return fmt.Errorf("what is on it cannot be read, because wipefs is missing: apt install util-linux (%w)", err)
 	}
-	switch r.Exit {
-	case nothingFound:
-		return nil
-	case 0:
-		found := map[string]string{}
-		for line := range strings.Lines(string(r.Stdout)) {
-			key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-			found[key] = value
-		}
-		switch {
-		case found["TYPE"] != "":
-			return fmt.Errorf("it holds %s (clear it yourself if it is not needed: wipefs -a)", found["TYPE"])
-		case found["PTTYPE"] != "":
-			return fmt.Errorf("it holds a partition table (%s)", found["PTTYPE"])
-		case len(r.Stdout) == 0:
-			return nil
-		}
-		return fmt.Errorf("it holds something that blkid knows: %s", strings.Join(strings.Fields(string(r.Stdout)), " "))
+	if r.Exit != 0 {
+		return fmt.Errorf("what is on it cannot be read: wipefs ended with status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
-	return fmt.Errorf("what is on it cannot be read: blkid ended with status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+	for line := range strings.Lines(string(r.Stdout)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		// offset,uuid,label,type: a label may hold anything.
+		kind := line[strings.LastIndexByte(line, ',')+1:]
+		if slices.Contains([]string{"dos", "gpt", "PMBR", "mac", "sun", "sgi", "bsd", "atari"}, kind) {
+			return fmt.Errorf("it holds a partition table (%s)", kind)
+		}
+		return fmt.Errorf("it holds %s (clear it yourself if it is not needed: wipefs -a)", kind)
+	}
+	return nil
 }
 
 // ask runs a program that only looks, and returns what it printed.

@@ -11,47 +11,56 @@ import (
 func server() *fake {
 	return &fake{
 		files: map[string]string{
+			"/sys/dev/block/8:16/size":                     "2097152\n",
+			"/sys/dev/block/8:16/queue/logical_block_size": "512\n",
 			"/proc/swaps":          "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n",
 			"/proc/self/mountinfo": "22 1 8:2 / / rw,relatime - ext4 /dev/sda2 rw\n",
 		},
 		commands: map[string]platform.Result{
-			"readlink -e -- /dev/sdx":               prints("/dev/sdx\n"),
-			"stat -c %t %T %d:%i %F -- /dev/sdx":    prints("8 10 5:77 block special file\n"),
-			"readlink -e -- /sys/dev/block/8:16":    prints("/sys/devices/a/block/sdx\n"),
-			lsDisk:                                  prints("/sys/devices/a/block/sdx:\nholders\nqueue\nsize\nstat\n\n/sys/devices/a/block/sdx/holders:\n"),
-			"blkid -p -o export -- /dev/sdx":        ends(2, ""),
-			"readlink -e -- /srv/data":              prints("/srv/data\n"),
-			"stat -c %t %T %d:%i %F -- /srv/data":   prints("0 0 2050:99 regular file\n"),
-			"losetup --associated /srv/data":        prints(""),
-			"blkid -p -o export -- /srv/data":       ends(2, ""),
-			"readlink -e -- /dev/disk/by-id/x":      prints("/dev/sdx\n"),
-			"readlink -e -- /srv/again":             prints("/srv/again\n"),
-			"stat -c %t %T %d:%i %F -- /srv/again":  prints("0 0 2050:99 regular file\n"),
-			"readlink -e -- /dev/zero":              prints("/dev/zero\n"),
-			"stat -c %t %T %d:%i %F -- /dev/zero":   prints("1 5 5:4 character special file\n"),
-			"readlink -e -- /srv":                   prints("/srv\n"),
-			"stat -c %t %T %d:%i %F -- /srv":        prints("0 0 2050:2 directory\n"),
-			"readlink -e -- /dev/nothing":           ends(1, ""),
-			"readlink -e -- /dev/mknod":             prints("/dev/mknod\n"),
-			"stat -c %t %T %d:%i %F -- /dev/mknod":  prints("8 10 5:78 block special file\n"),
-			"readlink -e -- /srv/unseen":            prints("/srv/unseen\n"),
-			"stat -c %t %T %d:%i %F -- /srv/unseen": ends(1, "stat: permission denied"),
-			"readlink -e -- /srv/empty":             prints("/srv/empty\n"),
-			"stat -c %t %T %d:%i %F -- /srv/empty":  prints("0 0 2050:98 regular empty file\n"),
-			"losetup --associated /srv/empty":       prints(""),
-			"blkid -p -o export -- /srv/empty":      ends(2, ""),
+			"readlink -e -- /dev/sdx":                  prints("/dev/sdx\n"),
+			"stat -c %t %T %d:%i %s %F -- /dev/sdx":    prints("8 10 5:77 0 block special file\n"),
+			"readlink -e -- /sys/dev/block/8:16":       prints("/sys/devices/a/block/sdx\n"),
+			lsDisk:                                     prints("/sys/devices/a/block/sdx:\nholders\nqueue\nsize\nstat\n\n/sys/devices/a/block/sdx/holders:\n"),
+			"wipefs --no-act --parsable -- /dev/sdx":   prints("# offset,uuid,label,type\n"),
+			"readlink -e -- /srv/data":                 prints("/srv/data\n"),
+			"stat -c %t %T %d:%i %s %F -- /srv/data":   prints("0 0 2050:99 8388608 regular file\n"),
+			"losetup --associated /srv/data":           prints(""),
+			"wipefs --no-act --parsable -- /srv/data":  prints("# offset,uuid,label,type\n"),
+			"readlink -e -- /dev/disk/by-id/x":         prints("/dev/sdx\n"),
+			"readlink -e -- /srv/again":                prints("/srv/again\n"),
+			"stat -c %t %T %d:%i %s %F -- /srv/again":  prints("0 0 2050:99 8388608 regular file\n"),
+			"readlink -e -- /dev/zero":                 prints("/dev/zero\n"),
+			"stat -c %t %T %d:%i %s %F -- /dev/zero":   prints("1 5 5:4 0 character special file\n"),
+			"readlink -e -- /srv/a:b":                  prints("/srv/a:b\n"),
+			"stat -c %t %T %d:%i %s %F -- /srv/a:b":    prints("0 0 2050:97 8388608 regular file\n"),
+			"readlink -e -- /srv":                      prints("/srv\n"),
+			"stat -c %t %T %d:%i %s %F -- /srv":        prints("0 0 2050:2 8388608 directory\n"),
+			"readlink -e -- /dev/nothing":              ends(1, ""),
+			"readlink -e -- /dev/mknod":                prints("/dev/mknod\n"),
+			"stat -c %t %T %d:%i %s %F -- /dev/mknod":  prints("8 10 5:78 0 block special file\n"),
+			"readlink -e -- /srv/unseen":               prints("/srv/unseen\n"),
+			"stat -c %t %T %d:%i %s %F -- /srv/unseen": ends(1, "stat: permission denied"),
+			"readlink -e -- /srv/empty":                prints("/srv/empty\n"),
+			"stat -c %t %T %d:%i %s %F -- /srv/empty":  prints("0 0 2050:98 0 regular empty file\n"),
+			"losetup --associated /srv/empty":          prints(""),
+			"wipefs --no-act --parsable -- /srv/empty": prints("# offset,uuid,label,type\n"),
 		},
 	}
 }
 
 const lsDisk = "ls -1 -- /sys/devices/a/block/sdx /sys/devices/a/block/sdx/holders"
 
+// found is what wipefs prints of a signature, with a label that looks like another.
+func found(kind string) platform.Result {
+	return prints("# offset,uuid,label,type\n0x438,1-2,gpt,xfs," + kind + "\n")
+}
+
 func targets(names ...string) parameter.Settings {
 	return parameter.Settings{"targets": parameter.List(names), "destroy": "true", "read": "50%"}
 }
 
 func TestIdleTargetsPass(t *testing.T) {
-	for _, names := range [][]string{{"/dev/sdx"}, {"/srv/data"}, {"/srv/empty"}, {"/dev/disk/by-id/x"}, {"/dev/sdx", "/srv/data"}} {
+	for _, names := range [][]string{{"/dev/sdx"}, {"/srv/data"}, {"/dev/disk/by-id/x"}, {"/dev/sdx", "/srv/data"}} {
 		if err := made(t, targets(names...)).checkTargets(t.Context(), server()); err != nil {
 			t.Errorf("%q: %v", names, err)
 		}
@@ -69,6 +78,9 @@ func TestTargetsInUseAreRefused(t *testing.T) {
 		{"mounted", disk, func(f *fake) {
 			f.files["/proc/self/mountinfo"] += "30 22 8:16 / /mnt/data rw - xfs /dev/sdx rw\n"
 		}, "it is mounted on /mnt/data"},
+		{"mounted under a number of its own", disk, func(f *fake) {
+			f.files["/proc/self/mountinfo"] += "31 22 0:44 / /mnt/more rw - btrfs /dev/sdx rw\n"
+		}, "it is mounted on /mnt/more"},
 		{"partitions", disk, func(f *fake) {
 			f.commands[lsDisk] = prints("/sys/devices/a/block/sdx:\nholders\nsdx1\nsize\n\n/sys/devices/a/block/sdx/holders:\n")
 		}, "it has partitions (sdx1)"},
@@ -80,30 +92,30 @@ func TestTargetsInUseAreRefused(t *testing.T) {
 		}, "it is swap space in use"},
 		{"swap file", file, func(f *fake) { f.files["/proc/swaps"] += "/srv/data file\t8188\t\t0\t\t-2\n" }, "it is swap space in use"},
 		{"file system", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nUUID=1-2\nTYPE=ext4\nUSAGE=filesystem\n")
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = found("ext4")
 		}, "it holds ext4"},
 		{"file system in a file", file, func(f *fake) {
-			f.commands["blkid -p -o export -- /srv/data"] = prints("DEVNAME=/srv/data\nTYPE=xfs\n")
+			f.commands["wipefs --no-act --parsable -- /srv/data"] = found("xfs")
 		}, "it holds xfs"},
 		{"LVM", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nTYPE=LVM2_member\nUSAGE=raid\n")
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = found("LVM2_member")
 		}, "it holds LVM2_member"},
 		{"RAID", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nTYPE=linux_raid_member\nUSAGE=raid\n")
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = found("linux_raid_member")
 		}, "it holds linux_raid_member"},
 		{"swap that is not in use", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nTYPE=swap\nUSAGE=other\n")
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = found("swap")
 		}, "it holds swap"},
 		{"partition table", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nPTTYPE=gpt\n")
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = found("gpt")
 		}, "it holds a partition table (gpt)"},
 		{"unknown find", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = prints("DEVNAME=/dev/sdx\nUSAGE=crypto\n")
-		}, "USAGE=crypto"},
-		{"two signatures", disk, func(f *fake) {
-			f.commands["blkid -p -o export -- /dev/sdx"] = ends(8, "ambivalent result")
-		}, "blkid ended with status 8"},
-		{"no blkid", disk, func(f *fake) { delete(f.commands, "blkid -p -o export -- /dev/sdx") }, "blkid is missing"},
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = found("crypto_LUKS")
+		}, "it holds crypto_LUKS"},
+		{"not to be read", disk, func(f *fake) {
+			f.commands["wipefs --no-act --parsable -- /dev/sdx"] = ends(1, "wipefs: error: probing initialization failed: Permission denied")
+		}, "wipefs ended with status 1 wipefs: error"},
+		{"no wipefs", disk, func(f *fake) { delete(f.commands, "wipefs --no-act --parsable -- /dev/sdx") }, "wipefs is missing"},
 		{"behind a loop device", file, func(f *fake) {
 			f.commands["losetup --associated /srv/data"] = prints("/dev/loop7: [2050]:99 (/srv/data)\n")
 		}, "it is behind the loop device /dev/loop7"},
@@ -139,9 +151,10 @@ func TestOtherTargetsAreRefused(t *testing.T) {
 		{"by another node", []string{"/dev/sdx", "/dev/mknod"}, "targets /dev/sdx and /dev/mknod are the same"},
 		{"by a hard link", []string{"/srv/data", "/srv/again"}, "targets /srv/data and /srv/again are the same"},
 		{"unseen", []string{"/srv/unseen"}, "permission denied"},
+		{"empty", []string{"/srv/empty"}, "target /srv/empty: the working set (100% of 0B) is smaller than one block"},
 	} {
 		f := server()
-		f.commands["blkid -p -o export -- /dev/mknod"] = ends(2, "")
+		f.commands["wipefs --no-act --parsable -- /dev/mknod"] = prints("")
 		t.Run(c.name, func(t *testing.T) {
 			refused(t, made(t, targets(c.targets...)).checkTargets(t.Context(), f), c.want)
 		})

@@ -1,0 +1,93 @@
+package storage
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// seen reads back what fio says it used, as the levels of the study's factors. What
+// it does not say, or says otherwise than asked in a way that no level can tell, is
+// absent.
+func (d *disks) seen(doc *document) map[string]string {
+	said := maps.Clone(doc.Global)
+	if said == nil {
+		said = map[string]string{}
+	}
+	if len(doc.Jobs) == 1 {
+		maps.Copy(said, doc.Jobs[0].Options)
+	}
+	asked := options(slices.Concat(d.access(), d.pacing()))
+	same := func(names ...string) bool {
+		some := false
+		for _, name := range names {
+			if said[name] != asked[name] {
+				return false
+			}
+			some = some || said[name] != ""
+		}
+		return some
+	}
+	levels := map[string]string{}
+	for level, option := range map[string]string{"threads": "numjobs", "depth": "iodepth"} {
+		if v := said[option]; v != "" {
+			levels[level] = v
+		}
+	}
+	if v := said["direct"]; v != "" {
+		levels["direct"] = strconv.FormatBool(v == "1")
+	}
+	for _, one := range []struct {
+		level, value string
+		is           bool
+	}{
+		{"engine", d.Engine, same("ioengine")},
+		{"rate", d.Rate.String(), d.Rate > 0 && same("rate_iops", "rate_process", "io_submit_mode")},
+		{"compress", d.Compress.String(), d.Compress > 0 && same("buffer_compress_percentage")},
+		{"dedup", d.Dedup.String(), d.Dedup > 0 && same("dedupe_percentage")},
+		{"verify", d.Verify, d.Verify != "none" && same("verify")},
+		{"block", d.Block, d.Spec == "" && same("bs", "bssplit")},
+		{"read", d.Read.String(), d.Spec == "" && same("rw", "rwmixread")},
+		{"random", d.Random.String(), d.Spec == "" && same("rw", "percentage_random")},
+		{"spec", d.Spec, d.Spec != "" && same("bs") && same("rw", "rwmixread", "percentage_random")},
+		{"disks", strconv.Itoa(d.Disks), len(d.Targets) == 0 && workers(doc) == d.Disks*d.Threads},
+	} {
+		if one.is {
+			levels[one.level] = one.value
+		}
+	}
+	if len(d.Targets) == 0 {
+		own := options(d.extent(d.Size))
+		if said["size"] == own["size"] && said["offset_increment"] == own["offset_increment"] {
+			levels["size"], levels["working_set"] = d.Size.String(), d.WorkingSet.String()
+		}
+	}
+	return levels
+}
+
+// options turns arguments into names and values.
+func options(argv []string) map[string]string {
+	m := map[string]string{}
+	for _, a := range argv {
+		name, value, _ := strings.Cut(strings.TrimPrefix(a, "--"), "=")
+		m[name] = value
+	}
+	return m
+}
+
+// workers is how many ran, by the time that they ran for together; 0 where the load
+// was too short to tell.
+func workers(doc *document) int {
+	const enough = 1000 // ms
+	if len(doc.Jobs) != 1 {
+		return 0
+	}
+	j := &doc.Jobs[0]
+	each := max(j.Read.Runtime, j.Write.Runtime)
+	if each < enough || j.Runtime < each || j.Runtime > each<<20 {
+		return 0
+	}
+	return int(math.Round(float64(j.Runtime) / float64(each)))
+}
