@@ -208,13 +208,17 @@ func (t *Table) rowsWith(column, value string) []int {
 // runs. Its axis begins at 0.
 func drawBarPanel(c *canvas, p panel, means []int) {
 	t, slot := c.table, (p.right-p.left)/float64(len(means))
+	// An interval far wider than what was seen must not flatten the rest.
+	ends := 0.
 	for row := range t.Rows {
-		for _, column := range []string{p.column, p.high} {
-			if v := t.number(row, column); v > p.axis.high {
-				p.axis.high = v
-			}
+		if v := t.number(row, p.column); v > p.axis.high {
+			p.axis.high = v
+		}
+		if v := t.number(row, p.high); v > ends {
+			ends = v
 		}
 	}
+	p.axis.high = max(p.axis.high, min(ends, 1.4*p.axis.high))
 	p.round(4)
 	unit := t.unit(p.column)
 	c.text(0, p.to-16, "panel", p.column)
@@ -266,8 +270,8 @@ func drawBar(c *canvas, p panel, b barPlace) {
 	low, high := t.number(b.row, p.low), t.number(b.row, p.high)
 	top := y
 	if high > low {
-		c.upright(b.row, b.x, span{p.low, p.high, p.at(low), p.at(high)}, "dark")
-		top = p.at(high)
+		c.upright(span{&p.axis, b.row, p.low, p.high}, b.x, "dark")
+		top = p.clamp(p.at(high))
 	}
 	if !p.bars {
 		c.mark(b.row, b.x, y, [2]string{hue(arm), shape(arm)})

@@ -163,12 +163,14 @@ func drawLoadLatency(t Table, width float64) SVG {
 	left, right, top, bottom := 62., width-40, 34., 272.
 	x := &axis{id: "x", column: t.Columns[4].Name, from: left, to: right}
 	y := &axis{id: "y", column: t.Columns[7].Name, from: bottom, to: top}
-	low := math.Inf(1)
+	// An interval far wider than the points must not push them together.
+	low, rate, latency := math.Inf(1), 0., 0.
 	for row := range t.Rows {
-		x.high = max(x.high, t.number(row, "rate high"))
-		y.high = max(y.high, t.number(row, "latency high"))
-		low = min(low, t.number(row, "latency low"))
+		rate, latency = max(rate, t.number(row, x.column)), max(latency, t.number(row, y.column))
+		x.high, y.high = max(x.high, t.number(row, "rate high")), max(y.high, t.number(row, "latency high"))
+		low = min(low, max(t.number(row, "latency low"), t.number(row, y.column)/2))
 	}
+	x.high, y.high = min(x.high, 1.25*rate), min(y.high, 1.6*latency)
 	limit := t.number(0, "limit")
 	if limit > 0 && limit < 4*y.high {
 		y.high = max(y.high, limit*1.05)
@@ -215,10 +217,10 @@ func drawLevels(c *canvas, x, y *axis, rows [2]int) {
 	for row := first; row < end; row++ {
 		px, py := xs[row-first], ys[row-first]
 		if a, b := t.number(row, "rate low"), t.number(row, "rate high"); b > a {
-			c.across(row, span{"rate low", "rate high", x.at(a), x.at(b)}, py, hue(line))
+			c.across(span{x, row, "rate low", "rate high"}, py, hue(line))
 		}
 		if a, b := t.number(row, "latency low"), t.number(row, "latency high"); b > a && (!y.log || a > 0) {
-			c.upright(row, px, span{"latency low", "latency high", y.at(a), y.at(b)}, hue(line))
+			c.upright(span{y, row, "latency low", "latency high"}, px, hue(line))
 		}
 		c.mark(row, px, py, [2]string{hue(line), shape(line)})
 		lx, ly := px-9, py-8

@@ -158,13 +158,19 @@ func (d *drawing) mark(e *element, g group, row int) {
 	if path, ok := e.attr("d"); ok && strings.HasPrefix(class, "iv ") {
 		low, _ := e.attr("data-low")
 		high, _ := e.attr("data-high")
+		beyond, _ := e.attr("data-beyond")
 		at := coordinates(d.t, path)
-		if strings.Contains(path, "H") {
-			d.near(g.xaxis, row, low, at[0])
-			d.near(g.xaxis, row, high, at[2])
-		} else {
-			d.near(g.yaxis, row, low, at[1])
-			d.near(g.yaxis, row, high, at[2])
+		axis, first := g.xaxis, at[0]
+		if strings.Contains(path, "V") {
+			axis, first = g.yaxis, at[1]
+		}
+		for end, column := range map[string]string{"low": low, "high": high} {
+			p := map[string]float64{"low": first, "high": at[2]}[end]
+			if !strings.Contains(beyond, end) {
+				d.near(axis, row, column, p)
+			} else if v := d.rulers[axis].pixel(d.table.number(row, column)); math.Abs(v-p) < 0.01 {
+				d.t.Errorf("%s: row %d, %s is said to be beyond the axis and is not", d.what, row, column)
+			}
 		}
 		return
 	}

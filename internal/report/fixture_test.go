@@ -27,6 +27,7 @@ type fixture struct {
 	void     int // number of a trial that dies; 0 for none
 	limit    float64
 	change   *float64 // published
+	short    bool     // trials of 4 seconds
 }
 
 func factor(levels []string) []study.Factor {
@@ -68,7 +69,11 @@ func (f fixture) course(arm, trial int) []measure.Interval {
 	r := f.source(trial)
 	level := 20600 * f.gain[arm] * math.Exp(f.noise*r.NormFloat64())
 	rec := measure.NewRecorder(nil)
-	for i := range 52 {
+	length := 52
+	if f.short {
+		length = 17
+	}
+	for i := range length {
 		from := time.Duration(i) * 250 * time.Millisecond
 		rate := level * (1 - 0.35*math.Exp(-float64(i)/3.5)) * (1 + 0.025*r.NormFloat64())
 		n := int64(rate / 4)
@@ -117,6 +122,9 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 		return r
 	}
 	r.Window = measure.Window{Cut: 3, End: 13, Steady: measure.Steady, Drift: 0.002}
+	if f.short {
+		r.Window.Cut, r.Window.End = 1, 4
+	}
 	g := f.source(t.Number)
 	rate := 20600 * f.gain[t.Arm] * math.Exp(f.noise*g.NormFloat64())
 	p99 := 171e-6 * f.slower[t.Arm] * math.Exp(2*f.noise*g.NormFloat64())
@@ -223,6 +231,10 @@ func fixtures() map[string]fixture {
 		"aa": {
 			name: "same-arm-twice", question: "What does this testbed call different when nothing changed?",
 			levels: []string{"1", "1.0"}, gain: []float64{1, 1}, slower: []float64{1, 1}, noise: 0.006,
+		},
+		"wild": {
+			name: "few-and-noisy", question: "What do two noisy blocks show?",
+			levels: []string{"1", "2", "4"}, gain: []float64{1, 1.6, 2.5}, slower: []float64{1, 1.2, 2}, noise: 0.5, blocks: 2, void: 2, short: true,
 		},
 		"small": {
 			name: "two-trials", question: "What do the smallest figures look like?",

@@ -204,8 +204,12 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 		c.text(f.right+24, y+14, "note", between+", "+blocks)
 	}
 	if !math.IsNaN(low) && !math.IsNaN(high) && low > 0 {
-		c.across(row, span{"low", "high", a.clamp(a.at(low)), a.clamp(a.at(high))}, y, look[0])
-		c.ends(a, y, [2]float64{low, high}, look[0])
+		c.across(span{a, row, "low", "high"}, y, look[0])
+		for _, v := range []float64{low, high} {
+			if x := a.at(v); a.clamp(x) == x {
+				c.line(x, y-5, x, y+5, "ivend "+look[0])
+			}
+		}
 	}
 	if ratio > 0 {
 		c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"big " + look[0], look[1]})
@@ -220,18 +224,4 @@ func (t *Table) severalArms() bool {
 		}
 	}
 	return false
-}
-
-// ends ends an interval with a short stroke, or with an arrow where it leaves
-// the axis.
-func (c *canvas) ends(a *axis, y float64, interval [2]float64, class string) {
-	for i, v := range interval {
-		x, out := a.at(v), float64(2*i-1)
-		if a.clamp(x) == x {
-			c.line(x, y-5, x, y+5, "ivend "+class)
-			continue
-		}
-		x = a.clamp(x)
-		c.write(`<path class="ivend %s" d="M%s %sl%s 5M%s %sl%s -5"/>`, class, px(x), px(y), px(-6*out), px(x), px(y), px(-6*out))
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"plimsoll/internal/finding"
@@ -282,7 +283,7 @@ func (s *sources) testbed() []testbedSection {
 			i = len(all)
 			all = append(all, testbedSection{Name: section})
 		}
-		all[i].Lines = append(all[i].Lines, line{strings.NewReplacer("_", " ", ".", " ").Replace(name), t.Value})
+		all[i].Lines = append(all[i].Lines, line{strings.NewReplacer("_", " ", ".", " ").Replace(name), readable(t.Value)})
 		all[i].Long = len(all[i].Lines) > mostFacts || strings.HasSuffix(section, " vulnerabilities")
 	}
 	if len(lacks) > 0 {
@@ -292,4 +293,14 @@ func (s *sources) testbed() []testbedSection {
 		all[i].Name = strings.Replace(all[i].Name, "cpu", "CPU", 1)
 	}
 	return all
+}
+
+// readable writes a fact that is a number of bytes as people do.
+func readable(fact string) string {
+	if bytes, found := strings.CutSuffix(fact, " B"); found {
+		if n, err := strconv.ParseInt(bytes, 10, 64); err == nil {
+			return quantity(float64(n), 0, "B")
+		}
+	}
+	return fact
 }

@@ -126,7 +126,7 @@ func drawPublishedRow(c *canvas, f forestFrame, a *axis, at [2]int) {
 	low, high := t.number(row, "low"), t.number(row, "high")
 	edge := a.clamp(a.at(ours))
 	if low > 0 && high > low {
-		c.across(row, span{"low", "high", a.clamp(a.at(low)), a.clamp(a.at(high))}, y+24, "different")
+		c.across(span{a, row, "low", "high"}, y+24, "different")
 		edge = a.clamp(a.at(high))
 	}
 	c.mark(row, a.clamp(a.at(ours)), y+24, [2]string{"different", shapes[0]})

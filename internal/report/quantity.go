@@ -72,7 +72,8 @@ func join(number, unit string) string {
 // number writes v with the digits that an interval of that half-width bears:
 // where the first three digits of the half-width are up to 354, to its second
 // digit, else to its first. Source: Particle Data Group, Review of Particle
-// Physics, introduction, section 5.3, "Rounding".
+// Physics, introduction, section 5.3, "Rounding". At least the first digits of v
+// stay.
 func number(v, half float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -83,7 +84,7 @@ func number(v, half float64) string {
 	most := 5 // significant digits, however narrow the interval
 	decimals := 0
 	if half > 0 && !math.IsInf(half, 0) {
-		decimals = decimalsOf(half)
+		decimals = max(decimalsOf(half), leastDecimals(v, half))
 	} else {
 		most, decimals = 4, 99
 	}
@@ -102,6 +103,19 @@ func number(v, half float64) string {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return minus(thousands(text))
+}
+
+// leastDecimals keeps a digit of every value, and two where an interval wider than
+// the value would leave none: 0 would be a lie.
+func leastDecimals(v, half float64) int {
+	if v == 0 {
+		return math.MinInt32
+	}
+	order := int(math.Floor(math.Log10(math.Abs(v))))
+	if a := math.Abs(v); a >= half || a < half/100 {
+		return -order
+	}
+	return 1 - order
 }
 
 // decimalsOf is how many decimals an interval of that half-width bears; below 0 it
@@ -142,11 +156,18 @@ func minus(text string) string {
 	return text
 }
 
+// mostRatio is from where a ratio is only said to be larger: such ends belong to
+// intervals of two or three runs, and their digits say nothing.
+const mostRatio = 1000
+
 // change writes a ratio as a change in percent, in the form that the sentences of
 // the findings use.
 func change(ratio float64) string {
 	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 		return number(ratio, 0)
+	}
+	if ratio > mostRatio {
+		return "over ×" + number(mostRatio, 0)
 	}
 	return typeset(finding.Percent(ratio - 1))
 }
@@ -156,7 +177,7 @@ func change(ratio float64) string {
 func within(ratio, low, high float64) string {
 	half := 50 * (high - low) // in percent
 	text := change(ratio)
-	if !(half > 0) || math.IsInf(half, 0) || math.IsInf(ratio, 0) {
+	if !(half > 0) || math.IsInf(half, 0) || !(ratio <= mostRatio) {
 		return text
 	}
 	decimals := max(0, decimalsOf(half))

@@ -25,6 +25,8 @@ func TestQuantity(t *testing.T) {
 		{-0.0123, 0, "share", "−1.23 %"},
 		{0, 0, "s", "0 s"},
 		{0, 1, "1/s", "0/s"},
+		{75470, 104000, "1/s", "75,000/s"},
+		{370e-6, 0.128, "s", "400 µs"},
 		{2, 0, "1", "2"},
 		{3, 0, "J", "3 J"},
 		{1e-9, 1e-12, "s", "1.0000 ns"}, // five digits, however narrow
@@ -71,6 +73,7 @@ func TestChangeKeepsToItsInterval(t *testing.T) {
 		{1.0042, 0.97, 1.04, "+0.4 %"},
 		{1.0042, 0.94, 1.07, "0 %"},
 		{0.969, 0.96, 0.978, "−3.1 %"},
+		{26e12, 0.1, 26e12, "over ×1,000"},
 		{0.969, 0.969, 0.969, "−3.1 %"}, // no interval
 	} {
 		if got := within(c.ratio, c.low, c.high); got != c.want {

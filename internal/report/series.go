@@ -207,7 +207,8 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 		}
 	}
 	c.end()
-	values = []float64{0, x.ticks(2)[len(x.ticks(2))-1]}
+	values = x.ticks(3)
+	values = []float64{0, values[len(values)-1]}
 	c.gridX(x, y.from, tickLabels(values, "s", false), values)
 	void := t.at(rows[0], "void").Text
 	title := "block " + t.shown(rows[0], 1)

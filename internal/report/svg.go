@@ -109,20 +109,57 @@ func (c *canvas) mark(row int, x, y float64, look [2]string) {
 	c.write(`<path class="m %s" data-row="%d" transform="translate(%s %s)%s" d="%s"/>`, look[0], row, px(x), px(y), scale, look[1])
 }
 
-// across draws the interval of a row along x, with its two columns.
-func (c *canvas) across(row int, p span, y float64, class string) {
-	c.write(`<path class="iv %s" data-row="%d" data-low="%s" data-high="%s" d="M%s %sH%s"/>`, class, row, p.low, p.high, px(p.from), px(y), px(p.to))
-}
-
-// upright draws the interval of a row along y.
-func (c *canvas) upright(row int, x float64, p span, class string) {
-	c.write(`<path class="iv %s" data-row="%d" data-low="%s" data-high="%s" d="M%s %sV%s"/>`, class, row, p.low, p.high, px(x), px(p.from), px(p.to))
-}
-
-// span is an interval in pixels, with the columns that hold its ends.
+// span is the interval of a row on an axis, with the columns that hold its ends.
 type span struct {
+	axis      *axis
+	row       int
 	low, high string
-	from, to  float64
+}
+
+// ends are the places of the ends, kept on the axis, and which of them that cut.
+func (c *canvas) ends(s span) (from, to float64, low, high bool) {
+	a, b := s.axis.at(c.table.number(s.row, s.low)), s.axis.at(c.table.number(s.row, s.high))
+	from, to = s.axis.clamp(a), s.axis.clamp(b)
+	return from, to, math.Abs(from-a) > 0.01, math.Abs(to-b) > 0.01
+}
+
+// stroke draws an interval, along y where it is upright. Its caller draws arrows
+// where the axis cuts it.
+func (c *canvas) stroke(s span, d string, class string) {
+	_, _, low, high := c.ends(s)
+	cut := ""
+	if low {
+		cut += " low"
+	}
+	if high {
+		cut += " high"
+	}
+	if cut != "" {
+		cut = fmt.Sprintf(` data-beyond="%s"`, cut[1:])
+	}
+	c.write(`<path class="iv %s" data-row="%d" data-low="%s" data-high="%s"%s d="%s"/>`, class, s.row, s.low, s.high, cut, d)
+}
+
+// across draws an interval along x, with an arrow where it leaves the axis.
+func (c *canvas) across(s span, y float64, class string) {
+	from, to, low, high := c.ends(s)
+	c.stroke(s, "M"+px(from)+" "+px(y)+"H"+px(to), class)
+	for i, cut := range []bool{low, high} {
+		if x, out := []float64{from, to}[i], float64(2*i-1); cut {
+			c.write(`<path class="ivend %s" d="M%s %sl%s 5M%s %sl%s -5"/>`, class, px(x), px(y), px(-6*out), px(x), px(y), px(-6*out))
+		}
+	}
+}
+
+// upright draws an interval along y, with an arrow where it leaves the axis.
+func (c *canvas) upright(s span, x float64, class string) {
+	from, to, low, high := c.ends(s)
+	c.stroke(s, "M"+px(x)+" "+px(from)+"V"+px(to), class)
+	for i, cut := range []bool{low, high} {
+		if y, out := []float64{from, to}[i], float64(1-2*i); cut {
+			c.write(`<path class="ivend %s" d="M%s %sl5 %sM%s %sl-5 %s"/>`, class, px(x), px(y), px(-6*out), px(x), px(y), px(-6*out))
+		}
+	}
 }
 
 // curve draws a line through the rows first to last.
