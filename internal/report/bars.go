@@ -221,7 +221,7 @@ func drawBarPanel(c *canvas, p panel, means []int) {
 	p.axis.high = max(p.axis.high, min(ends, 1.4*p.axis.high))
 	p.round(4)
 	unit := t.unit(p.column)
-	c.text(0, p.to-16, "panel", p.column)
+	c.text(0, p.to-22, "panel", p.column)
 	c.gridY(&p.axis, p.left, p.right, unit)
 	c.write(`<g data-y="%s" data-yaxis="%s">`, escape(p.column), p.id)
 	for i, row := range means {
@@ -286,6 +286,6 @@ func drawBar(c *canvas, p panel, b barPlace) {
 				top = min(top, p.at(run)-2)
 			}
 		}
-		c.text(b.x, top-7, size, label)
+		c.text(b.x, max(top-7, p.to-4), size, label)
 	}
 }
