@@ -30,9 +30,14 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	}
 	stop := make(chan struct{})
 	l := &listener{out: out, enough: sync.OnceFunc(func() { close(stop) })}
+	ctx, cancel := context.WithTimeoutCause(ctx, stage.Length+grace, errHangs)
+	defer cancel()
 	result, err := env.Machine.Run(ctx, platform.Command{
 		Argv: d.command(on, stage), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
 	})
+	if errors.Is(context.Cause(ctx), errHangs) {
+		return &workload.ExitError{Program: "fio", Exit: result.Exit, Signal: result.Signal, Stderr: errHangs.Error() + "\n" + strings.TrimSpace(string(result.Stderr))}
+	}
 	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
 	}
@@ -44,6 +49,11 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	}
 	return d.conclude(&l.series, cpus, result, out)
 }
+
+// grace is how long after its time fio may take to end.
+const grace = time.Minute
+
+var errHangs = fmt.Errorf("fio did not end within %s after its time", grace)
 
 // listener hands what fio prints to the recorder as it comes.
 type listener struct {
