@@ -12,8 +12,9 @@ import (
 )
 
 // ImportICF reads the global access specifications of an Iometer configuration
-// file (.icf). A specification whose lines differ in size is a mix that fio takes
-// as block sizes only when reads and randomness agree; others are refused by name.
+// file (.icf). A specification of several lines is a mix in which reads and
+// randomness go with the size, which no single load of fio can make: it is an
+// error that names it.
 func ImportICF(r io.Reader) ([]AccessSpec, error) {
 	var specs []AccessSpec
 	lines := bufio.NewScanner(io.LimitReader(r, 16<<20))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,5 +79,58 @@ func TestRealLoadObeysLittle(t *testing.T) {
 	}
 	if _, err := os.Stat(env.Dir); !os.IsNotExist(err) {
 		t.Errorf("something is left: %v", err)
+	}
+}
+
+// Each worker of a sequential load goes through a part of the disk of its own.
+func TestRealSequentialWorkersKeepApart(t *testing.T) {
+	env := forReal(t)
+	d := made(t, parameter.Settings{"size": "24MiB", "precondition": "zero", "random": "0%", "threads": "3", "block": "64KiB"})
+	if err := d.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if n := shortRun(t, d, env); n == 0 {
+		t.Fatal("nothing was written")
+	}
+	data, err := os.ReadFile(env.Dir + "/disk-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range 3 {
+		at := part * 8 << 20
+		if strings.Trim(string(data[at:at+4096]), "\x00") == "" {
+			t.Errorf("the worker of part %d did not begin there", part+1)
+		}
+	}
+	if err := d.Clean(t.Context(), env); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRealOpenLoop(t *testing.T) {
+	env := forReal(t)
+	d := made(t, parameter.Settings{"size": "16MiB", "rate": "600/s", "threads": "2", "depth": "4", "engine": "psync"})
+	if err := d.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	out := measure.NewRecorder(nil)
+	if err := d.Run(t.Context(), env, load.Stage{Length: 2 * time.Second, Interval: 250 * time.Millisecond, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	operations := int64(0)
+	for _, in := range out.Intervals() {
+		operations += in.Samples[0].Operations
+	}
+	// A Poisson process of 1200 operations, give or take five standard deviations.
+	if operations < 1020 || operations > 1380 {
+		t.Errorf("%d operations in 2 s at 600/s", operations)
+	}
+	if cpu := out.Values()["generator.cpu"]; !(cpu > 0 && cpu < 1) {
+		t.Errorf("the generator kept %g of its CPUs busy", cpu)
+	}
+	for name, want := range map[string]string{"storage.rate": "600/s", "storage.depth": "4", "storage.disks": "1", "storage.size": "16MiB", "storage.working_set": "100%"} {
+		if got := out.Observed()[name]; got != want {
+			t.Errorf("%s was read back as %q, want %q", name, got, want)
+		}
 	}
 }

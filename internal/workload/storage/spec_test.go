@@ -130,6 +130,9 @@ func FuzzSpec(f *testing.F) {
 		if s, err := ParseSpec(text); err == nil && (s.Block < 512 || s.Block%512 != 0 || s.Read < 0 || s.Read > 1 || s.Random < 0 || s.Random > 1) {
 			t.Errorf("%q passed as %+v", text, s)
 		}
+		if b, err := parseBlocks(text); err == nil && (len(b.read) == 0 || len(b.write) == 0) {
+			t.Errorf("%q passed as %v", text, b)
+		}
 		blocks, err := parseMix(text)
 		if err != nil {
 			return
