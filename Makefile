@@ -15,7 +15,6 @@ demo:
 	@./setup run
 	@$(MAKE) --no-print-directory build
 	./plimsoll tune hci-diagnostics --rounds 1 --out $(results)
-	@echo "report: $(results)/report.html"
 
 build:
 	@./setup build
