@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,10 +52,13 @@ func (l *Lab) side(path string) (*side, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, &Mistake{fmt.Errorf("read results: %w", err)}
 	}
-	if _, err := os.Stat(filepath.Join(path, "study.yaml")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(path, "study.yaml")); err != nil {
 		in, err := exchange.Import(path)
 		if err != nil {
 			return nil, &Mistake{err}
+		}
+		if len(in.Labels) > 1 {
+			return nil, &Mistake{fmt.Errorf("%s holds %d cases (%s), which do not go into one sum: compare one of them", path, len(in.Labels), strings.Join(in.Labels, "; "))}
 		}
 		return &side{run: finding.Run{Label: in.Name, Metrics: in.Metrics, Values: valuesOf(in.Records, -1)}, headline: []string{in.Metrics[0].Name}, margin: defaultMargin}, nil
 	}

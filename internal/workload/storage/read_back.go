@@ -86,7 +86,7 @@ func workers(doc *document) int {
 	}
 	j := &doc.Jobs[0]
 	each := max(j.Read.Runtime, j.Write.Runtime)
-	if each < enough || j.Runtime < each || j.Runtime > each<<20 {
+	if each < enough || j.Runtime > each<<20 {
 		return 0
 	}
 	return int(math.Round(float64(j.Runtime) / float64(each)))
