@@ -48,12 +48,13 @@ func (s *sources) first() *finding.Comparison {
 
 func (s *sources) badge() badge {
 	if t := s.Findings.Tuning; t != nil {
-		for _, r := range t.Rounds {
-			if r.Outcome == finding.Kept {
-				return plainBadge("Change verified and kept", "better")
-			}
+		switch kept(t) {
+		case 0:
+			return plainBadge("Nothing changed", "open")
+		case 1:
+			return plainBadge("Change verified and kept", "better")
 		}
-		return plainBadge("Nothing changed", "open")
+		return plainBadge("Changes verified and kept", "better")
 	}
 	if c := s.first(); c != nil {
 		return verdictBadge(c.Verdict)
@@ -75,6 +76,10 @@ type hero struct {
 func (s *sources) hero() *hero {
 	f := s.Findings
 	if f.Tuning != nil {
+		// The steps of several changes are not one measured gain.
+		if n := kept(f.Tuning); n > 1 {
+			return &hero{plural(n, "change", "changes"), "kept, each after fresh blocks showed that it helps", "tuning/kept", fmt.Sprint(n), "better"}
+		}
 		for i := len(f.Tuning.Rounds) - 1; i >= 0; i-- {
 			r := &f.Tuning.Rounds[i]
 			if r.Outcome == finding.Kept && r.Verification != nil && r.Recommendation != nil {
@@ -99,6 +104,17 @@ func (s *sources) hero() *hero {
 		}
 	}
 	return nil
+}
+
+// kept is how many changes of a closed loop were kept.
+func kept(t *finding.Tuning) int {
+	n := 0
+	for _, r := range t.Rounds {
+		if r.Outcome == finding.Kept {
+			n++
+		}
+	}
+	return n
 }
 
 // title is the question, else the name of the study.

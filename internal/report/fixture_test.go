@@ -284,6 +284,10 @@ func (f fixture) input(t testing.TB) Input {
 func tell(f *finding.Findings) {
 	v := f.Headlines[0]
 	change := finding.Change{Factor: "storage.threads", From: "1", To: "2"}
+	before := f.Headlines[1]
+	before.Ratio, before.Low, before.High = 1.111, 1.10, 1.122
+	before.Sentence = "write.p99 is worse: +11.1 % with storage.threads=2 against storage.threads=1, between +10.0 % and +12.2 % (6 blocks)."
+	before.Numbers = []finding.Number{{ID: "write.p99@1/change", Text: "+11.1 %"}, {ID: "write.p99@1/low", Text: "+10.0 %"}, {ID: "write.p99@1/high", Text: "+12.2 %"}, {ID: "write.p99@1/blocks", Text: "6"}}
 	f.Attach(&finding.Tuning{
 		Goal: "most iops", End: "No rule asks for another change", Final: map[string]string{"storage.threads": "2"},
 		Rounds: []finding.Round{
@@ -294,7 +298,7 @@ func tell(f *finding.Findings) {
 					Sentence: "Change storage.threads from 1 to 2; expected before it is tried: between +19.0 % and +45.0 %. Only fresh blocks can confirm it.",
 					Numbers:  []finding.Number{{ID: "gain:outstanding_io_too_low@0/low", Text: "+19.0 %"}, {ID: "gain:outstanding_io_too_low@0/high", Text: "+45.0 %"}},
 				},
-				Verification: &v, Bound: v.Low - 1 + 0.001, BoundLevel: 0.95, BoundP: 1e-6,
+				Verification: &v, Guards: []finding.Comparison{before}, Bound: v.Low - 1 + 0.001, BoundLevel: 0.95, BoundP: 1e-6,
 			},
 			{Measured: "verified-1", MeasuredSeed: fixtureSeed, Outcome: finding.NoRuleFired},
 		},

@@ -179,6 +179,10 @@ var numbers = regexp.MustCompile(`<data value="([^"]*)" data-id="([^"]*)">([^<]*
 
 // oracle looks a number up in the findings anew, and writes it.
 func oracle(f *finding.Findings, in Input, id string) (value float64, text string, ok bool) {
+	if strings.HasPrefix(id, "round:1:") { // what must not suffer, of the fixture that has a story
+		g := in.Findings.Tuning.Rounds[0].Guards
+		return oracle(&finding.Findings{Headlines: g}, in, strings.TrimPrefix(id, "round:1:"))
+	}
 	cut := strings.LastIndexByte(id, '/')
 	what, field := id[:cut], id[cut+1:]
 	if what == "study" {
@@ -285,6 +289,25 @@ func TestNumbersInSentencesFollowFromFindings(t *testing.T) {
 	}
 	if held < 100 {
 		t.Errorf("only %d numbers were held against the findings", held)
+	}
+}
+
+// A sentence of an earlier run has names that mean other numbers in the last one: it
+// keeps its own.
+func TestSentencesOfEarlierRunsKeepTheirNumbers(t *testing.T) {
+	text := pages["decided"]()
+	for _, want := range []string{
+		`<data value="0.11099999999999999" data-id="round:1:write.p99@1/change">+11.1 %</data>`,
+		`data-id="round:1:write.p99@1/high">+12.2 %</data>`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+	s := arrange(rendered(t, "decided"))
+	other := finding.Number{ID: "iops@1/change", Text: "+3.3 %"}
+	if p := s.said("it was +3.3 % once", []finding.Number{other}).plain(); p != "it was +3.3 % once" {
+		t.Errorf("a number of another run became %q", p)
 	}
 }
 

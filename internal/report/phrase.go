@@ -52,20 +52,45 @@ func (s *sources) said(sentence string, numbers []finding.Number) phrase {
 		if at < 0 || n.Text == "" {
 			continue
 		}
-		shown, value := typeset(n.Text), n.Text
-		if v, ok := s.value(n.ID); ok {
-			value = exact(v)
-			// As many digits as the interval bears, here as in figures and tables.
-			if sum := s.summaryOf(n.ID); sum != nil {
-				shown = quantity(v, (sum.High-sum.Low)/2, sum.Metric.Unit)
-			} else if c := s.comparisonOf(n.ID); c != nil {
-				shown = within(1+v, c.Low, c.High)
-			}
-		}
-		p = append(p, piece{text: sentence[:at]}, piece{text: shown, id: n.ID, value: value})
+		p = append(p, piece{text: sentence[:at]}, s.numberOf(n))
 		sentence = sentence[at+len(n.Text):]
 	}
 	return append(p, piece{text: sentence})
+}
+
+// numberOf is a number of a sentence, with as many digits as its interval bears, here
+// as in figures and tables. A number that the findings do not have under its name,
+// because the sentence is from an earlier run, stays as it was written.
+func (s *sources) numberOf(n finding.Number) piece {
+	as := piece{text: typeset(n.Text), id: n.ID, value: n.Text}
+	v, ok := s.value(n.ID)
+	if !ok {
+		return as
+	}
+	sum, c := s.summaryOf(n.ID), s.comparisonOf(n.ID)
+	switch {
+	case sum != nil && n.Text == finding.Quantity(v, sum.Metric.Unit):
+		as.text = quantity(v, (sum.High-sum.Low)/2, sum.Metric.Unit)
+	case c != nil && n.Text == finding.Percent(v):
+		as.text = within(1+v, c.Low, c.High)
+	case sum != nil || c != nil || strings.HasPrefix(n.ID, "gain:") && n.Text != finding.Percent(v):
+		return as
+	}
+	as.value = exact(v)
+	return as
+}
+
+// saidOf is the sentence of a comparison that may be from an earlier run than the
+// findings: its numbers are its own. The names get the given prefix.
+func (s *sources) saidOf(c *finding.Comparison, prefix string) phrase {
+	own := &sources{Input: Input{Findings: &finding.Findings{Headlines: []finding.Comparison{*c}, Margin: s.Findings.Margin, Level: s.Findings.Level}}}
+	p := own.said(c.Sentence, c.Numbers)
+	for i := range p {
+		if p[i].id != "" {
+			p[i].id = prefix + p[i].id
+		}
+	}
+	return p
 }
 
 // find is where a number stands in a sentence: first where it stands alone, since

@@ -30,7 +30,6 @@ type round struct {
 	Metric                  string
 	Measured, MeasuredSeed  string
 	Rule                    string
-	Explained               template.HTML
 	Factor, From, To        string
 	Predicted               string
 	Verified, Seed          string
@@ -85,7 +84,7 @@ func (s *sources) round(i int) round {
 		v.Metric = s.Study.Goal.Metric
 	}
 	if rec := r.Recommendation; rec != nil {
-		v.Rule, v.Explained = spaced(rec.Rule), s.said(rec.Sentence, rec.Numbers).html()
+		v.Rule = spaced(rec.Rule)
 		v.Factor, v.From, v.To = rec.Change.Factor, rec.Change.From, rec.Change.To
 		v.Predicted = expected(rec.Predicted)
 	}
@@ -101,7 +100,7 @@ func (s *sources) round(i int) round {
 		}
 	}
 	for k := range r.Guards {
-		v.Guards = append(v.Guards, s.said(r.Guards[k].Sentence, r.Guards[k].Numbers).html())
+		v.Guards = append(v.Guards, s.saidOf(&r.Guards[k], fmt.Sprintf("round:%d:", i+1)).html())
 	}
 	return v
 }

@@ -93,12 +93,18 @@ func (t *terminal) head(s *sources) {
 	}
 	t.wrap("", "", title)
 	t.b.WriteByte('\n')
-	c := s.first()
-	if c == nil {
+	sign, before := "", t.b.Len()
+	switch c := s.first(); {
+	case f.Tuning != nil && kept(f.Tuning) > 0:
+		sign = mark(finding.Better)
+	case f.Tuning != nil:
+		sign = mark(finding.NotEnoughRuns)
+	case c != nil:
+		sign = mark(c.Verdict)
+	default:
 		t.wrap("", "", s.leadPhrase().plain())
 		return
 	}
-	sign, before := mark(c.Verdict), t.b.Len()
 	t.wrap(sign+" ", "  ", s.leadPhrase().plain())
 	if t.colour {
 		text := t.b.String()
