@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// guard is a process that outlives plimsoll by an instant. It knows the process
-// groups that run, by a pipe that the kernel closes when plimsoll ends in
-// whatever way, and then kills them. The kernel's own signal on the death of a
-// parent reaches only the first process of each group.
+// guard is a process that outlives plimsoll by an instant. It knows the marks of
+// the commands that run, by a pipe that the kernel closes when plimsoll ends in
+// whatever way, and then kills every process that carries one. The kernel's own
+// signal on the death of a parent reaches only the first process of a command.
 type guard struct {
 	mu   sync.Mutex
 	pipe io.WriteCloser // nil until the first command
@@ -22,14 +22,21 @@ type guard struct {
 // The guard ignores what a terminal or a service manager sends to end plimsoll,
 // because its work begins only then.
 const guardScript = `trap '' HUP INT TERM
-groups=' '
-while read -r what group; do
+marks=' '
+while read -r what mark; do
 	case $what in
-	add) groups="$groups$group " ;;
-	drop) groups="${groups%% $group *} ${groups#* $group }" ;;
+	add) marks="$marks$mark " ;;
+	drop) marks="${marks%% $mark *} ${marks#* $mark }" ;;
 	esac
 done
-for group in $groups; do kill -9 "-$group"; done`
+for round in 1 2 3 4 5; do
+	for mark in $marks; do
+		for file in $(grep -lzxF -e "` + markName + `=$mark" /proc/[0-9]*/environ 2>/dev/null); do
+			process=${file#/proc/}
+			kill -9 "${process%%/*}" 2>/dev/null
+		done
+	done
+done`
 
 func (g *guard) start() error {
 	if g.pipe != nil {
@@ -56,22 +63,22 @@ func (g *guard) ready() error {
 	return g.start()
 }
 
-func (g *guard) add(group int) error  { return g.tell("add", group) }
-func (g *guard) drop(group int) error { return g.tell("drop", group) }
+func (g *guard) add(mark string) error  { return g.tell("add", mark) }
+func (g *guard) drop(mark string) error { return g.tell("drop", mark) }
 
-func (g *guard) tell(what string, group int) error {
+func (g *guard) tell(what, mark string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.start(); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(g.pipe, "%s %d\n", what, group); err != nil {
+	if _, err := fmt.Fprintf(g.pipe, "%s %s\n", what, mark); err != nil {
 		return fmt.Errorf("the guard of commands is gone: %w", err)
 	}
 	return nil
 }
 
-// close ends the guard. Groups that still run end with it.
+// close ends the guard. Commands that still run end with it.
 func (g *guard) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/parameter"
@@ -69,6 +70,8 @@ type machine struct {
 	name  string
 	guard *guard
 	grace time.Duration // between the request to stop and the end by force
+
+	commands atomic.Uint64 // started so far
 
 	mu      sync.Mutex // guards what follows
 	confine platform.Confinement

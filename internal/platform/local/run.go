@@ -58,7 +58,8 @@ func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Result, clean bool, err error) {
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, pipeDelay
-	cmd.Env = append(os.Environ(), "LC_ALL=C") // so that its output can be read
+	mark := m.newMark()
+	cmd.Env = append(os.Environ(), "LC_ALL=C", markName+"="+mark) // C, so that its output can be read
 	var stdout bytes.Buffer
 	stderr := &tail{limit: keptStderr}
 	cmd.Stdout, cmd.Stderr = c.Stdout, stderr
@@ -66,32 +67,38 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 		cmd.Stdout = &stdout
 	}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
-	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid, unix.SIGKILL) }
-
+	cmd.Cancel = func() error {
+		killMarked(mark)
+		return killGroup(cmd.Process.Pid, unix.SIGKILL)
+	}
+	if err := m.guard.add(mark); err != nil {
+		return r, true, err
+	}
+	defer func() { err = errors.Join(err, m.guard.drop(mark)) }()
 	clean, err = m.launch(cmd, c.Worker)
 	if err != nil {
 		return r, clean, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
 	pid := cmd.Process.Pid
-	watch := m.guard.add(pid)
 	stopped := make(chan struct{})
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		m.stopWhenAsked(pid, c.Stop, stopped)
+		m.stopWhenAsked(running{pid, mark}, c.Stop, stopped)
 	}()
 	err = cmd.Wait()
 	close(stopped)
 	<-asked
 	if c.Worker {
-		_ = killGroup(pid, unix.SIGKILL) // what a worker left behind must not load the next trial
+		killMarked(mark) // what a worker left behind must not load the next trial
 	}
-	r = result(cmd, stdout.Bytes(), stderr.bytes())
-	err = errors.Join(trouble(ctx, c.Argv[0], err), watch)
-	if watch == nil {
-		err = errors.Join(err, m.guard.drop(pid))
-	}
-	return r, clean, err
+	return result(cmd, stdout.Bytes(), stderr.bytes()), clean, trouble(ctx, c.Argv[0], err)
+}
+
+// running is a command that runs.
+type running struct {
+	pid  int
+	mark string
 }
 
 func result(cmd *exec.Cmd, stdout, stderr []byte) platform.Result {
@@ -117,19 +124,19 @@ func trouble(ctx context.Context, program string, err error) error {
 
 // stopWhenAsked asks the command to end by itself, and makes it end when it
 // has not after the grace.
-func (m *machine) stopWhenAsked(pid int, stop <-chan struct{}, ended <-chan struct{}) {
+func (m *machine) stopWhenAsked(r running, stop <-chan struct{}, ended <-chan struct{}) {
 	select {
 	case <-ended:
 		return
 	case <-stop:
 	}
-	_ = killGroup(pid, unix.SIGINT)
+	_ = killGroup(r.pid, unix.SIGINT)
 	grace := time.NewTimer(m.grace)
 	defer grace.Stop()
 	select {
 	case <-ended:
 	case <-grace.C:
-		_ = killGroup(pid, unix.SIGKILL)
+		killMarked(r.mark)
 	}
 }
 

@@ -30,9 +30,6 @@ func (d *disks) command(on []disk, stage load.Stage) []string {
 		"--status-interval="+milliseconds(max(stage.Interval, shortestInterval)),
 		"--time_based=1", "--runtime="+milliseconds(stage.Length),
 		"--randseed="+strconv.FormatUint(stage.Seed>>1, 10), "--allrandrepeat=1",
-		// Threads end with their process however that ends; processes of fio make
-		// sessions of their own, which nothing would end.
-		"--thread=1",
 		"--exitall_on_error=1",
 	)
 	argv = append(argv, d.pacing()...)

@@ -210,7 +210,7 @@ func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
 	}
 	for _, part := range parts(on.size) {
 		argv := []string{"fio", "--name=fill", "--filename=" + escape(on.path), "--rw=write", "--ioengine=psync",
-			"--direct=" + digit(d.Direct), "--thread=1", "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
+			"--direct=" + digit(d.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
 			fmt.Sprintf("--randseed=%d", (env.Seed^number(on.path))>>1)}
 		argv = append(append(argv, part...), d.filling()...)
 		r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
