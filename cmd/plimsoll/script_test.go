@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,28 +21,38 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs whole sessions. In them, "status N COMMAND..." wants exactly
-// that exit status, and "json FILE" wants a JSON document.
+// that exit status, "mistake COMMAND..." wants a mistake as the user should see
+// it, and "json FILE" wants a JSON document. Where they run, $BIN holds nothing
+// but plimsoll.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
+			bin, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator))
+			e.Setenv("BIN", bin)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "real":
 				return os.Getenv("PLIMSOLL_REAL") != "", nil
-			case "fio":
-				_, err := exec.LookPath("fio")
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "fio", "mkfs.ext4":
+				_, err := exec.LookPath(name)
+				return err == nil, nil
+			case "cpufreq":
+				_, err := os.Stat("/sys/devices/system/cpu/cpu0/cpufreq")
 				return err == nil, nil
 			}
 			return false, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status,
-			"json":   wantJSON,
-			"edit":   edit,
+			"status":  status,
+			"mistake": mistaken,
+			"json":    wantJSON,
+			"edit":    edit,
 		},
 	})
 }
@@ -62,6 +73,22 @@ func status(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// mistaken wants status 2, one line of complaint and no other word, and no
+// results folder (which such scripts call "out"), or an empty one.
+func mistaken(ts *testscript.TestScript, neg bool, args []string) {
+	status(ts, neg, append([]string{"2"}, args...))
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("a mistake printed results: %q", out)
+	}
+	complaint := ts.ReadFile("stderr")
+	if !strings.HasPrefix(complaint, "plimsoll: ") || strings.Count(complaint, "\n") != 1 {
+		ts.Fatalf("a mistake takes one line that names the program, not %q", complaint)
+	}
+	if entries, err := os.ReadDir(ts.MkAbs("out")); err == nil && len(entries) > 0 {
+		ts.Fatalf("a mistake left %d entries in the results folder, such as %s", len(entries), entries[0].Name())
 	}
 }
 
