@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +94,48 @@ func TestAGarbledDocumentIsPassedOver(t *testing.T) {
 	}
 	if _, err := play(t, `{"jobs": [} }`, 99, nil); err == nil {
 		t.Error("a load that printed nothing readable passed")
+	}
+}
+
+// lingerer is a machine on which fio prints that its time goes on, and never ends.
+type lingerer struct {
+	*fake
+	until int // ms
+}
+
+func (l *lingerer) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
+	if c.Argv[0] == "nproc" {
+		return prints("2\n"), nil
+	}
+	for at := 250; at <= l.until; at += 250 {
+		n := min(at, 1000)
+		fmt.Fprintf(c.Stdout, `{"jobs":[{"jobname":"d","read":{},"write":{"io_bytes":%d,"runtime":%d,"lat_ns":{"N":%d,"mean":5,"bins":{"5":%d}}}}]}`, 4096*n, at+100, n, n)
+	}
+	<-ctx.Done()
+	return platform.Result{Exit: -1, Signal: "SIGKILL", User: time.Second}, fmt.Errorf("fio was ended: %w", context.Cause(ctx))
+}
+
+// An open loop of fio that does not end is ended, and counts up to its time.
+func TestAnOpenLoopThatLingers(t *testing.T) {
+	out := measure.NewRecorder(nil)
+	d := made(t, parameter.Settings{"rate": "1000/s"})
+	begin := time.Now()
+	err := d.Run(t.Context(), env(&lingerer{bench(), 2000}), load.Stage{Length: time.Second, Interval: 250 * time.Millisecond}, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intervals := out.Intervals()
+	if len(intervals) != 3 || intervals[2].To != 850*time.Millisecond {
+		t.Errorf("got %d intervals; the one that begins in time and ends 100 ms late must not count", len(intervals))
+	}
+	if took := time.Since(begin); took > 2*lingering {
+		t.Errorf("took %v", took)
+	}
+	// That the study was cancelled is another matter.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Run(ctx, env(&lingerer{bench(), 500}), load.Stage{Length: time.Second, Interval: 250 * time.Millisecond}, out); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 
