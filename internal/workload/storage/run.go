@@ -44,11 +44,11 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	})
 	switch {
 	case errors.Is(err, errLingers) && ctx.Err() == nil:
-		d.log(env, "fio did not end by itself and was ended; its counts are whole up to then")
+		out.Check(hung)
 	case err != nil:
 		return fmt.Errorf("run fio: %w", err)
 	default:
-		if err := ended(result, stop); err != nil {
+		if err := ended(result, stop, out); err != nil {
 			return err
 		}
 	}
@@ -70,6 +70,8 @@ const (
 )
 
 var errLingers = errors.New("fio does not end by itself")
+
+var hung = measure.Check{Name: "fio ended", State: measure.Unknown, Detail: "fio hung when it was to end, and was ended by force; its last document counts"}
 
 // listener hands what fio prints to the recorder as it comes.
 type listener struct {
@@ -105,20 +107,15 @@ func (l *listener) document(text []byte) error {
 }
 
 // ended tells a load that was stopped from one that died. fio ends with status
-// 128 when SIGINT stops it. With several operations of a worker in an open loop
-// it sometimes hangs once its time is over; what it printed until then counts.
-func ended(r platform.Result, stop <-chan struct{}, out *measure.Recorder) error {
+// 128 when SIGINT stops it.
+func ended(r platform.Result, stop <-chan struct{}) error {
 	stopped := false
 	select {
 	case <-stop:
 		stopped = true
 	default:
 	}
-	switch {
-	case r.Exit == 0 || stopped && r.Signal == "" && r.Exit == 128:
-		return nil
-	case stopped && r.Signal == "SIGKILL":
-		out.Check(measure.Check{Name: "fio ended", State: measure.Unknown, Detail: "fio hung when it was to end, and was ended by force; its last document counts"})
+	if r.Exit == 0 || stopped && r.Signal == "" && r.Exit == 128 {
 		return nil
 	}
 	return &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))}
