@@ -48,7 +48,7 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	case err != nil:
 		return fmt.Errorf("run fio: %w", err)
 	default:
-		if err := ended(result, stop, out); err != nil {
+		if err := ended(result, stop); err != nil {
 			return err
 		}
 	}
