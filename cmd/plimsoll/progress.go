@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/term"
 
+	"plimsoll/internal/report"
 	"plimsoll/internal/trial"
 )
 
@@ -80,6 +81,20 @@ func short(d time.Duration) string {
 		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// fit makes the text of a report as wide as the terminal, and lets it use
+// colours there.
+func (c *command) fit(in report.Input) report.Input {
+	f, ok := c.out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return in
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		in.Width = width
+	}
+	in.Colour = os.Getenv("NO_COLOR") == ""
+	return in
 }
 
 func clip(s string, width int) string {

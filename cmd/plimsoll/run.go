@@ -96,7 +96,7 @@ func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate bool) 
 			return e
 		}
 	} else {
-		if e := report.Text(c.out, outcome.Input); e != nil {
+		if e := report.Text(c.out, c.fit(outcome.Input)); e != nil {
 			return e
 		}
 		fmt.Fprintf(c.out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))

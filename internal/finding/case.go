@@ -243,12 +243,3 @@ func (c *Case) Setting(arm int, parameter string) (string, bool) {
 	s, ok := c.Defaults[parameter]
 	return s, ok
 }
-
-// unit is the unit of a metric of the case.
-func (c *Case) unit(name string) string {
-	v := c.arrange()
-	if at, ok := v.byName[name]; ok {
-		return v.columns[at].metric.Unit
-	}
-	return "1"
-}

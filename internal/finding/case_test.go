@@ -92,9 +92,7 @@ func (w world) build() Case {
 			c.Demands[arm] = w.demand(arm)
 		}
 	}
-	for _, m := range standardCounters {
-		c.Sources = append(c.Sources, m)
-	}
+	c.Sources = append(c.Sources, standardCounters...)
 	for i := range w.counters {
 		c.Sources = append(c.Sources, measure.Metric{Name: fmt.Sprintf("noise.%d", i), Unit: "1"})
 	}

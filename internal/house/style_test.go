@@ -158,34 +158,67 @@ func TestNoHiddenState(t *testing.T) {
 	}
 }
 
-// written reports assignments to variables of the package.
+// written reports assignments to variables of the package. Only the syntax is
+// looked at, so that a name that a function defines anywhere counts as its own.
 func written(t *testing.T, f file) {
 	t.Helper()
-	vars := map[*ast.Object]bool{} //nolint:staticcheck // syntax alone is enough here
+	vars := map[string]bool{}
 	for _, d := range f.syntax.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
 			for _, s := range g.Specs {
 				for _, n := range s.(*ast.ValueSpec).Names {
-					vars[n.Obj] = true
+					vars[n.Name] = true
 				}
 			}
 		}
 	}
-	ast.Inspect(f.syntax, func(n ast.Node) bool {
-		a, ok := n.(*ast.AssignStmt)
-		if !ok || a.Tok == token.DEFINE {
-			return true
+	for _, d := range f.syntax.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
 		}
-		for _, l := range a.Lhs {
-			if i, ok := l.(*ast.IndexExpr); ok {
-				l = i.X
+		own := locals(fn)
+		ast.Inspect(fn, func(n ast.Node) bool {
+			a, ok := n.(*ast.AssignStmt)
+			if !ok || a.Tok == token.DEFINE {
+				return true
 			}
-			if id, ok := l.(*ast.Ident); ok && id.Obj != nil && vars[id.Obj] {
-				t.Errorf("%s: %s is a variable of the package and is written to", f.set.Position(a.Pos()), id.Name)
+			for _, l := range a.Lhs {
+				if i, ok := l.(*ast.IndexExpr); ok {
+					l = i.X
+				}
+				if id, ok := l.(*ast.Ident); ok && vars[id.Name] && !own[id.Name] {
+					t.Errorf("%s: %s is a variable of the package and is written to", f.set.Position(a.Pos()), id.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// locals are the names that a function defines itself.
+func locals(fn *ast.FuncDecl) map[string]bool {
+	own := map[string]bool{}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		switch d := n.(type) {
+		case *ast.Field:
+			for _, name := range d.Names {
+				own[name.Name] = true
+			}
+		case *ast.ValueSpec:
+			for _, name := range d.Names {
+				own[name.Name] = true
+			}
+		case *ast.AssignStmt:
+			for _, l := range d.Lhs {
+				if id, ok := l.(*ast.Ident); ok && d.Tok == token.DEFINE {
+					own[id.Name] = true
+				}
 			}
 		}
 		return true
 	})
+	return own
 }
 
 func TestNoSleepInTests(t *testing.T) {
