@@ -39,7 +39,7 @@ func sampleRun() Run {
 		trial(6, 3, 2, 1, map[string]float64{"iops": 1202, "throughput": 4923392, "write.p99": .001}),
 	}
 	records[3].Void = "fio ended with status 1, \"no space\"\nleft"
-	records[4].Counters = map[string]float64{"cpu.steal": .25, "iops": 7, "unheard of": math.Copysign(0, -1)}
+	records[4].Counters = map[string]float64{"cpu.steal": .25, "iops": 7, "unheard of": 0}
 	return Run{
 		Study: "queue depth", Workload: "storage", Labels: []string{"storage.threads=1", "storage.threads=2"},
 		Metrics: []measure.Metric{
