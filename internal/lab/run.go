@@ -50,7 +50,7 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.measure(ctx, r)
+	return decisive(l.measure(ctx, r))
 }
 
 // Resume goes on with a run that did not end.
@@ -59,7 +59,21 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.measure(ctx, r)
+	return decisive(l.measure(ctx, r))
+}
+
+// decisive makes a run that ended without one block to judge trouble: a script
+// must not take it for an answer.
+func decisive(outcome *Outcome, err error) (*Outcome, error) {
+	if err != nil || outcome.Findings.Blocks > 0 {
+		return outcome, err
+	}
+	f := outcome.Findings
+	err = fmt.Errorf("no block was completed, so there is nothing to judge: %d of %d trials are void", len(f.Void), f.Trials)
+	if n := len(f.Void); n > 0 {
+		err = fmt.Errorf("%w; the last, trial %d: %s", err, f.Void[n-1].Trial, f.Void[n-1].Cause)
+	}
+	return outcome, err
 }
 
 // measure runs the trials that are missing, and judges what there is.
