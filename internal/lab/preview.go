@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
 )
@@ -25,6 +26,7 @@ type Preview struct {
 	Estimate plan.Estimate `json:"estimate"`
 	Budget   plan.Budget   `json:"budget"`
 	Needs    *trial.Needs  `json:"needs"`
+	Virtual  bool          `json:"virtual,omitempty"` // time is simulated: the run takes seconds
 }
 
 // Plannable says whether a study can be planned, on whatever machine.
@@ -57,10 +59,11 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	if err != nil {
 		return nil, &Mistake{err}
 	}
+	_, virtual := pf.(platform.Simulator)
 	perTrial := trialTime(s.Measure)
 	return &Preview{
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
-		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs,
+		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
 	}, nil
 }
 
@@ -88,7 +91,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	}
 	fmt.Fprintf(table, "seed\t%d\n", p.Plan.Seed)
 	fmt.Fprintf(table, "trials\t%s\n", amount(p.Estimate))
-	fmt.Fprintf(table, "time\t%s\n", span(p.Estimate.LeastTime, p.Estimate.Time))
+	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), map[bool]string{true: ", simulated in seconds"}[p.Virtual])
 	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk))
 	for _, name := range slices.Sorted(maps.Keys(p.Needs.Versions)) {
 		fmt.Fprintf(table, "uses\t%s %s\n", name, p.Needs.Versions[name])
