@@ -43,8 +43,9 @@ func milliseconds(t time.Duration) string { return strconv.FormatInt(t.Milliseco
 
 // access says what is read and written, and how.
 func (d *disks) access() []string {
+	_, depth := d.workersOfDisk()
 	argv := []string{
-		"--ioengine=" + d.engine(), "--direct=" + digit(d.Direct), "--iodepth=" + strconv.Itoa(d.Depth),
+		"--ioengine=" + d.engine(), "--direct=" + digit(d.Direct), "--iodepth=" + strconv.Itoa(depth),
 		"--rw=" + d.mode(), "--norandommap=1", "--fallocate=none", "--overwrite=1",
 	}
 	argv = append(argv, d.blocks.option())
@@ -119,19 +120,35 @@ func (d *disks) content() []string {
 	return argv
 }
 
-// pacing offers operations at a rate as a Poisson process, from a thread of its
-// own, so that a slow operation does not hold up the next.
+// pacing offers operations at a rate, as a Poisson process in each worker, which makes
+// one in all. fio has a mode for open loops, io_submit_mode=offload, but it hangs in
+// many versions, and counts only when it ends. So there is a worker for each operation
+// that may be outstanding, and it is checked how many had to wait for another.
 func (d *disks) pacing() []string {
 	if d.Rate == 0 {
 		return nil
 	}
 	reads, writes := d.pacedRates()
-	return []string{fmt.Sprintf("--rate_iops=%.0f,%.0f", reads, writes), "--rate_process=poisson", "--io_submit_mode=offload"}
+	return []string{fmt.Sprintf("--rate_iops=%.0f,%.0f", reads, writes), "--rate_process=poisson"}
+}
+
+// workersOfDisk is how many workers a disk has, and each how many operations.
+func (d *disks) workersOfDisk() (workers, depth int) {
+	if d.Rate > 0 {
+		return d.Threads * d.Depth, 1
+	}
+	return d.Threads, d.Depth
+}
+
+// workers is how many there are in all.
+func (d *disks) workers() int {
+	n, _ := d.workersOfDisk()
+	return n * d.Disks
 }
 
 // pacedRates are the reads and writes per second and worker, in whole numbers.
 func (d *disks) pacedRates() (reads, writes float64) {
-	each := float64(d.Rate) / float64(d.Disks*d.Threads)
+	each := float64(d.Rate) / float64(d.workers())
 	return math.Round(each * float64(d.Read)), math.Round(each * (1 - float64(d.Read)))
 }
 
@@ -141,7 +158,7 @@ func (d *disks) refuseRate() error {
 	if d.Rate == 0 {
 		return nil
 	}
-	workers := float64(d.Disks * d.Threads)
+	workers := float64(d.workers())
 	reads, writes := d.pacedRates()
 	near := func(paced, share float64) bool {
 		want := float64(d.Rate) / workers * share
@@ -151,14 +168,15 @@ func (d *disks) refuseRate() error {
 		return nil
 	}
 	return fmt.Errorf("rate %s over %d workers is not a whole number of operations per second for each, which fio needs: it would offer %.0f reads/s and %.0f writes/s; take fewer workers or another rate",
-		d.Rate, d.Disks*d.Threads, workers*reads, workers*writes)
+		d.Rate, d.workers(), workers*reads, workers*writes)
 }
 
 // jobs is one job for each disk, with a worker for each thread.
 func (d *disks) jobs(on []disk) []string {
 	var argv []string
+	workers, _ := d.workersOfDisk()
 	for i, one := range on {
-		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), "--filename="+escape(one.path), "--numjobs="+strconv.Itoa(d.Threads))
+		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), "--filename="+escape(one.path), "--numjobs="+strconv.Itoa(workers))
 		argv = append(argv, d.extent(one.size)...)
 	}
 	return argv
@@ -171,14 +189,15 @@ func (d *disks) extent(size parameter.Bytes) []string {
 		return []string{"--size=" + bytes(touched)}
 	}
 	block := d.largestBlock()
-	each := touched / parameter.Bytes(d.Threads) / block * block
+	workers, _ := d.workersOfDisk()
+	each := touched / parameter.Bytes(workers) / block * block
 	return []string{"--size=" + bytes(each), "--offset_increment=" + bytes(each)}
 }
 
 // stretches says whether each worker goes through a part of the disk of its own.
 // Workers that all went through the same places one after the other would find each
 // other's blocks in the caches of the device.
-func (d *disks) stretches() bool { return d.Threads > 1 && d.Random < 1 }
+func (d *disks) stretches() bool { return d.workers() > d.Disks && d.Random < 1 }
 
 // touched is how much of a disk the load uses, in whole blocks.
 func (d *disks) touched(size parameter.Bytes) parameter.Bytes {

@@ -43,6 +43,9 @@ type latency struct {
 	Bins  map[string]int64 `json:"bins"` // by ns
 }
 
+// total is the sum of the response times, in ns.
+func (l *latency) total() float64 { return float64(l.Count) * l.Mean }
+
 // splitter cuts a stream of JSON objects, with lines of other text between
 // them, into objects.
 type splitter struct {
@@ -145,10 +148,9 @@ func (s *series) next(text []byte) (measure.Interval, bool, error) {
 // disagree by the operations of an instant: the bins alone say how many there
 // were, and the last document settles all.
 func difference(class string, now, then *direction) (measure.Sample, error) {
-	total := func(l *latency) float64 { return float64(l.Count) * l.Mean }
 	sample := measure.Sample{
 		Class: class, Bytes: now.Bytes - then.Bytes,
-		Total: time.Duration(max(0, total(&now.Latency)-total(&then.Latency))), Latency: measure.NewHistogram(),
+		Total: time.Duration(max(0, now.Latency.total()-then.Latency.total())), Latency: measure.NewHistogram(),
 	}
 	if now.Latency.Count < then.Latency.Count || sample.Bytes < 0 {
 		return sample, fmt.Errorf("read what fio printed: its count of %ss went down", class)

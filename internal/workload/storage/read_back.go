@@ -31,10 +31,14 @@ func (d *disks) seen(doc *document) map[string]string {
 		return some
 	}
 	levels := map[string]string{}
-	for level, option := range map[string]string{"threads": "numjobs", "depth": "iodepth"} {
-		if v := said[option]; v != "" {
-			levels[level] = v
+	if workers, depth := d.workersOfDisk(); d.Rate == 0 {
+		for level, option := range map[string]string{"threads": "numjobs", "depth": "iodepth"} {
+			if v := said[option]; v != "" {
+				levels[level] = v
+			}
 		}
+	} else if said["numjobs"] == strconv.Itoa(workers) && said["iodepth"] == strconv.Itoa(depth) {
+		levels["threads"], levels["depth"] = strconv.Itoa(d.Threads), strconv.Itoa(d.Depth)
 	}
 	if v := said["direct"]; v != "" {
 		levels["direct"] = strconv.FormatBool(v == "1")
@@ -44,7 +48,7 @@ func (d *disks) seen(doc *document) map[string]string {
 		is           bool
 	}{
 		{"engine", d.Engine, same("ioengine")},
-		{"rate", d.Rate.String(), d.Rate > 0 && same("rate_iops", "rate_process", "io_submit_mode")},
+		{"rate", d.Rate.String(), d.Rate > 0 && same("rate_iops", "rate_process")},
 		{"compress", d.Compress.String(), d.Compress > 0 && same("buffer_compress_percentage")},
 		{"dedup", d.Dedup.String(), d.Dedup > 0 && same("dedupe_percentage")},
 		{"verify", d.Verify, d.Verify != "none" && same("verify")},
@@ -52,7 +56,7 @@ func (d *disks) seen(doc *document) map[string]string {
 		{"read", d.Read.String(), d.Spec == "" && same("rw", "rwmixread")},
 		{"random", d.Random.String(), d.Spec == "" && same("rw", "percentage_random")},
 		{"spec", d.Spec, d.Spec != "" && same("bs") && same("rw", "rwmixread", "percentage_random")},
-		{"disks", strconv.Itoa(d.Disks), len(d.Targets) == 0 && workers(doc) == d.Disks*d.Threads},
+		{"disks", strconv.Itoa(d.Disks), len(d.Targets) == 0 && workersSeen(doc) == d.workers()},
 	} {
 		if one.is {
 			levels[one.level] = one.value
@@ -77,9 +81,9 @@ func options(argv []string) map[string]string {
 	return m
 }
 
-// workers is how many ran, by the time that they ran for together; 0 where the load
+// workersSeen is how many ran, by the time that they ran for together; 0 where the load
 // was too short to tell.
-func workers(doc *document) int {
+func workersSeen(doc *document) int {
 	const enough = 1000 // ms
 	if len(doc.Jobs) != 1 {
 		return 0

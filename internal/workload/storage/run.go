@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,29 +29,18 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	if err != nil {
 		return err
 	}
-	own, kill := context.WithCancelCause(ctx)
-	defer kill(nil)
 	stop := make(chan struct{})
-	l := &listener{out: out, length: stage.Length, open: d.Rate > 0}
-	l.enough = sync.OnceFunc(func() {
-		close(stop)
-		if l.open {
-			time.AfterFunc(lingering, func() { kill(errLingers) })
-		}
-	})
+	l := &listener{out: out, length: stage.Length, enough: sync.OnceFunc(func() { close(stop) })}
+	// A fio that hangs is asked to end, and made to by the machine.
 	defer time.AfterFunc(stage.Length+overdue, l.enough).Stop()
-	result, err := env.Machine.Run(own, platform.Command{
+	result, err := env.Machine.Run(ctx, platform.Command{
 		Argv: d.command(on, stage), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
 	})
-	switch {
-	case errors.Is(err, errLingers) && ctx.Err() == nil:
-		out.Check(hung)
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
-	default:
-		if err := ended(result, stop); err != nil {
-			return err
-		}
+	}
+	if err := ended(result, stop); err != nil {
+		return err
 	}
 	if l.unread != nil {
 		return l.unread
@@ -58,27 +48,14 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	return d.conclude(&l.series, cpus, result, out)
 }
 
-const (
-	// lingering is how long an open loop of fio may take to end. Its threads that
-	// perform operations (io_submit_mode=offload) often wait for each other for good
-	// when they are to end, in 3.33 in about every second load with a depth of 4.
-	lingering = 2 * time.Second
-	// overdue is how long after its time a load is told to end.
-	overdue = 15 * time.Second
-	// straggling is how much later than asked the operations of an open loop may end.
-	straggling = 50 * time.Millisecond
-)
-
-var errLingers = errors.New("fio does not end by itself")
-
-var hung = measure.Check{Name: "fio ended", State: measure.Unknown, Detail: "fio hung when it was to end, and was ended by force; its last document counts"}
+// overdue is how long after its time a load is told to end.
+const overdue = 15 * time.Second
 
 // listener hands what fio prints to the recorder as it comes.
 type listener struct {
 	series series
 	out    *measure.Recorder
 	length time.Duration // of the load
-	open   bool          // an open loop
 	enough func()
 	full   bool // the recorder has enough; what follows only says how the load ended
 	unread error
@@ -95,7 +72,7 @@ func (l *listener) document(text []byte) error {
 		l.unread = err
 		l.enough()
 	case !some || l.full || l.unread != nil:
-	case in.From >= l.length || l.open && in.To > l.length+straggling:
+	case in.From >= l.length:
 		// A load that does not end is still timed, and offers nothing any more.
 		l.full = true
 		l.enough()
@@ -134,30 +111,33 @@ func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Re
 	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		out.Observe("storage."+name, levels[name])
 	}
-	if busy, ok := d.busy(s, r); ok {
-		out.Value("generator.cpu", busy/float64(min(cpus, d.workerThreads())))
+	// A worker is one thread, so that workers cannot use more CPUs than there are of them.
+	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(min(cpus, d.workers())))
+	if d.Rate > 0 {
+		out.Check(d.heldUp(j, s.elapsed))
 	}
 	return nil
 }
 
-// busy is how many CPUs the workers kept busy. In an open loop fio performs the
-// operations in threads that its own account leaves out, so there it is the CPU time
-// of all that fio did; false where the machine cannot tell.
-func (d *disks) busy(s *series, r platform.Result) (cpus float64, ok bool) {
-	if d.Rate == 0 {
-		return s.last.Jobs[0].generatorCPU(s.elapsed), true
-	}
-	used := r.User + r.System
-	return float64(used) / float64(max(s.elapsed, time.Millisecond)), used > 0
-}
+// mostHeldUp is the share of the operations of an open loop that may have to wait for
+// another one of the same worker: what they wait is not in their response times.
+const mostHeldUp = 0.1
 
-// workerThreads bounds the CPUs that the workers can use at once.
-func (d *disks) workerThreads() int {
-	n := d.Disks * d.Threads
-	if d.Rate > 0 {
-		n *= 1 + d.Depth
+// heldUp holds an open loop against what it was to offer. Operations arrive at random
+// instants, so that the share of them that find their worker busy is the share of the
+// time for which it is (Wolff, Poisson Arrivals See Time Averages, 1982).
+func (d *disks) heldUp(j *job, elapsed time.Duration) measure.Check {
+	count := float64(j.Read.Latency.Count + j.Write.Latency.Count)
+	outstanding := (j.Read.Latency.total() + j.Write.Latency.total()) / float64(elapsed)
+	share := outstanding / float64(d.workers())
+	done, want := count/elapsed.Seconds(), float64(d.Rate)
+	c := measure.Check{Name: "open loop", State: measure.Pass, Detail: fmt.Sprintf("%.4g/s of %.4g/s were offered; %.3g %% of the operations were held up by another, allowed %.3g %%", done, want, 100*share, 100*mostHeldUp)}
+	// The number of arrivals has a standard deviation of its square root.
+	if slack := .02*want + 4*math.Sqrt(want/elapsed.Seconds()); share > mostHeldUp || math.Abs(done-want) > slack {
+		c.State = measure.Fail
+		c.Detail += ": raise storage.depth or storage.threads, or offer less"
 	}
-	return n
+	return c
 }
 
 // allowedCPUs is how many CPUs a worker may use, asked of a worker.

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -47,7 +46,7 @@ func (p *player) Run(ctx context.Context, c platform.Command) (platform.Result, 
 func play(t *testing.T, text string, enough int, s parameter.Settings) (*measure.Recorder, error) {
 	t.Helper()
 	out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) >= enough })
-	m := &player{fake: bench(), prints: text, ends: platform.Result{User: 300 * time.Millisecond, System: 200 * time.Millisecond}}
+	m := &player{fake: bench(), prints: text}
 	return out, made(t, s).Run(t.Context(), env(m), load.Stage{Length: time.Second, Interval: 250 * time.Millisecond, Seed: 1}, out)
 }
 
@@ -97,62 +96,53 @@ func TestAGarbledDocumentIsPassedOver(t *testing.T) {
 	}
 }
 
-// lingerer is a machine on which fio prints that its time goes on, and never ends.
-type lingerer struct {
-	*fake
-	until int // ms
-}
-
-func (l *lingerer) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
-	if c.Argv[0] == "nproc" {
-		return prints("2\n"), nil
-	}
-	for at := 250; at <= l.until; at += 250 {
-		n := min(at, 1000)
-		fmt.Fprintf(c.Stdout, `{"jobs":[{"jobname":"d","read":{},"write":{"io_bytes":%d,"runtime":%d,"lat_ns":{"N":%d,"mean":5,"bins":{"5":%d}}}}]}`, 4096*n, at+100, n, n)
-	}
-	<-ctx.Done()
-	return platform.Result{Exit: -1, Signal: "SIGKILL", User: time.Second}, fmt.Errorf("fio was ended: %w", context.Cause(ctx))
-}
-
-// An open loop of fio that does not end is ended, and counts up to its time.
-func TestAnOpenLoopThatLingers(t *testing.T) {
-	out := measure.NewRecorder(nil)
-	d := made(t, parameter.Settings{"rate": "1000/s"})
-	begin := time.Now()
-	err := d.Run(t.Context(), env(&lingerer{bench(), 2000}), load.Stage{Length: time.Second, Interval: 250 * time.Millisecond}, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	intervals := out.Intervals()
-	if len(intervals) != 3 || intervals[2].To != 850*time.Millisecond {
-		t.Errorf("got %d intervals; the one that begins in time and ends 100 ms late must not count", len(intervals))
-	}
-	if took := time.Since(begin); took > 2*lingering {
-		t.Errorf("took %v", took)
-	}
-	// That the study was cancelled is another matter.
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := d.Run(ctx, env(&lingerer{bench(), 500}), load.Stage{Length: time.Second, Interval: 250 * time.Millisecond}, out); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestCPUOfTheGenerator(t *testing.T) {
-	// Closed: what fio says of its workers. Open: all that fio used, 0.5 s in 1.001 s
-	// of two CPUs.
-	closed, err := play(t, string(recorded(t)), 99, parameter.Settings{"disks": "2", "read": "70%"})
+	out, err := play(t, string(recorded(t)), 99, parameter.Settings{"disks": "2", "read": "70%"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := play(t, string(recorded(t)), 99, parameter.Settings{"disks": "2", "read": "70%", "rate": "1000/s"})
+	if cpu := out.Values()["generator.cpu"]; !(cpu > 0 && cpu < .2) {
+		t.Errorf("got %g", cpu)
+	}
+}
+
+// The recording has 1001 operations in 1001 ms, of about 90 microseconds each.
+func TestAnOpenLoopIsHeldAgainstWhatItOffers(t *testing.T) {
+	for _, c := range []struct {
+		rate string
+		want measure.State
+	}{{"1000/s", measure.Pass}, {"1100/s", measure.Pass}, {"2000/s", measure.Fail}, {"500/s", measure.Fail}} {
+		out, err := play(t, string(recorded(t)), 99, parameter.Settings{"disks": "2", "read": "70%", "rate": c.rate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := out.Checks(); len(got) != 1 || got[0].State != c.want {
+			t.Errorf("%s: %+v", c.rate, got)
+		}
+	}
+	// Two workers, each with 500/s: busy for 5 % of the time at 0.1 ms, 15 % at 0.3 ms.
+	d := made(t, parameter.Settings{"rate": "1000/s", "depth": "2"})
+	for mean, want := range map[float64]measure.State{5: measure.Pass, 100e3: measure.Pass, 300e3: measure.Fail} {
+		j := &job{Write: direction{Latency: latency{Count: 10000, Mean: mean}}}
+		if got := d.heldUp(j, 10*time.Second); got.State != want {
+			t.Errorf("%g ns: %+v", mean, got)
+		}
+	}
+}
+
+// What comes after its time is no part of a load that does not end.
+func TestALoadThatDoesNotEnd(t *testing.T) {
+	text := ""
+	for at := 250; at <= 2000; at += 250 {
+		n := min(at, 1000)
+		text += fmt.Sprintf(`{"jobs":[{"jobname":"d","read":{},"write":{"io_bytes":%d,"runtime":%d,"lat_ns":{"N":%d,"mean":5,"bins":{"5":%d}}}}]}`, 4096*n, at, n, n)
+	}
+	out, err := play(t, text, 99, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, b := closed.Values()["generator.cpu"], open.Values()["generator.cpu"]
-	if !(a > 0 && a < .2) || b < .249 || b > .251 {
-		t.Errorf("%g closed, %g open", a, b)
+	if n := len(out.Intervals()); n != 4 {
+		t.Errorf("%d intervals of 250 ms in a load of 1 s", n)
 	}
 }
 

@@ -26,7 +26,7 @@ type Parameters struct {
 	Random       parameter.Share `name:"random" doc:"share of operations at random places; the others are sequential"`
 	Spec         string          `name:"spec" doc:"Iometer access specification bytes_read%_random%, such as 4096_100_0; instead of block, read and random"`
 	Threads      int             `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
-	Depth        int             `name:"depth" doc:"operations outstanding of each worker" min:"1" max:"4096"`
+	Depth        int             `name:"depth" doc:"operations outstanding of each worker; with a rate, that may be outstanding" min:"1" max:"4096"`
 	Engine       string          `name:"engine" doc:"fio I/O engine; auto takes psync for depth 1 and libaio above"`
 	Direct       bool            `name:"direct" doc:"bypass the page cache"`
 	Rate         parameter.Rate  `name:"rate" doc:"operations offered per second in all; without it workers go on as they finish"`
@@ -96,6 +96,8 @@ func (d *disks) refuse() error {
 	switch {
 	case d.Depth > 1 && d.Rate == 0 && slices.Contains(synchronous, d.Engine):
 		return fmt.Errorf("engine %s has one operation outstanding for each worker, so depth %d has no effect: take libaio or io_uring, or raise threads", d.Engine, d.Depth)
+	case d.workers() > mostWorkers:
+		return fmt.Errorf("%d workers are more than fio can run, which is %d: take fewer disks, threads or, with a rate, depth", d.workers(), mostWorkers)
 	case d.Dedup > 0 && d.Compress == 1:
 		return errors.New("compress: 100% writes zeros only, so dedup has nothing to do")
 	case slices.ContainsFunc(d.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
@@ -111,18 +113,22 @@ func (d *disks) refuse() error {
 	return errors.Join(d.refuseVerify(), d.refuseFractions())
 }
 
+// mostWorkers is what fio can run at once.
+const mostWorkers = 4096
+
 // synchronous are the engines of fio that wait for each operation. In an open
-// loop operations are handed to threads of their own, so that depth counts there.
+// loop each operation that may be outstanding has a worker, so that depth counts there.
 var synchronous = []string{"psync", "sync", "pvsync", "pvsync2", "vsync", "mmap"}
 
 // refuseSize finds a disk in which a worker has not even one block to touch.
 func (d *disks) refuseSize(size parameter.Bytes) error {
 	block := d.largestBlock()
+	workers, _ := d.workersOfDisk()
 	switch {
 	case float64(size)*float64(d.WorkingSet) < float64(block):
 		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", d.WorkingSet, size, block)
-	case d.stretches() && d.touched(size) < parameter.Bytes(d.Threads)*block:
-		return fmt.Errorf("%d workers that go through their own parts of a disk need a block of %s each, and the working set (%s of %s) has fewer", d.Threads, block, d.WorkingSet, size)
+	case d.stretches() && d.touched(size) < parameter.Bytes(workers)*block:
+		return fmt.Errorf("%d workers that go through their own parts of a disk need a block of %s each, and the working set (%s of %s) has fewer", workers, block, d.WorkingSet, size)
 	}
 	return nil
 }
@@ -165,7 +171,7 @@ func (d *disks) engine() string {
 	switch {
 	case d.Engine != "auto":
 		return d.Engine
-	case d.Depth > 1:
+	case d.Depth > 1 && d.Rate == 0:
 		return "libaio"
 	}
 	return "psync"
