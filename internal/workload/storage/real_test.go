@@ -120,6 +120,12 @@ func TestRealOpenLoop(t *testing.T) {
 	operations := int64(0)
 	for _, in := range out.Intervals() {
 		operations += in.Samples[0].Operations
+		if length := in.To - in.From; length > 200*time.Millisecond && in.Samples[0].Operations < 60 {
+			t.Errorf("%d operations from %s to %s: fio does not count while it runs", in.Samples[0].Operations, in.From, in.To)
+		}
+	}
+	if c := out.Checks(); len(c) != 1 || c[0].State != measure.Pass {
+		t.Errorf("got %+v", c)
 	}
 	// A Poisson process of 1200 operations, give or take five standard deviations.
 	if operations < 1020 || operations > 1380 {
