@@ -1,0 +1,67 @@
+// Command bench measures what plimsoll itself costs, each thing against a limit
+// or a peer, as medians and ratios: the machine may be shared.
+//
+//	go run ./bench            everything
+//	go run ./bench plan judge some
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// result is one line: what was measured against what it is held to.
+type result struct {
+	what    string
+	got     float64
+	against string
+	limit   float64
+	unit    string
+}
+
+// benchmark is a named set of results.
+type benchmark struct {
+	name string
+	run  func() ([]result, error)
+}
+
+func main() {
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"sample", sampling}, {"lab", laboratory}}
+	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
+	failed := false
+	for _, b := range all {
+		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], b.name) {
+			continue
+		}
+		results, err := b.run()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "bench %s: %v\n", b.name, err)
+			failed = true
+		}
+		for _, r := range results {
+			fmt.Fprintf(table, "%s\t%s\t%.4g %s\t%s\t%.4g %s\t%.3g\n", b.name, r.what, r.got, r.unit, r.against, r.limit, r.unit, r.got/r.limit)
+		}
+		table.Flush()
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// median is the middle of n times that f takes, in seconds.
+func median(n int, f func() error) (float64, error) {
+	times := make([]float64, n)
+	for i := range times {
+		begin := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		times[i] = time.Since(begin).Seconds()
+	}
+	slices.Sort(times)
+	return times[n/2], nil
+}
