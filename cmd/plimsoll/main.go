@@ -133,8 +133,16 @@ func (c *command) root() *cobra.Command {
 		c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.restore(), c.tune(),
 		c.compare(), c.report(), c.export(), c.importResults(), c.schema(), c.manual(), c.version(),
 	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, cmd := range append(root.Commands(), root) {
 		checkArguments(cmd)
+		switch cmd.Name() {
+		case "help":
+			cmd.Example = "  plimsoll help run"
+		case "completion":
+			cmd.Example = "  plimsoll completion bash > /etc/bash_completion.d/plimsoll"
+		}
 	}
 	return root
 }

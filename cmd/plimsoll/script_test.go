@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"plimsoll/internal/catalog"
+	"plimsoll/internal/lab"
 )
 
 func TestMain(m *testing.M) {
@@ -112,4 +115,13 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s holds nothing like %s", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(re.ReplaceAllString(text, args[2])), 0o644))
+}
+
+func TestEveryCommandHasAnExample(t *testing.T) {
+	c := &command{lab: &lab.Lab{Catalog: catalog.All()}}
+	for _, cmd := range c.root().Commands() {
+		if cmd.Example == "" || cmd.Short == "" {
+			t.Errorf("%s has no example or no description", cmd.Name())
+		}
+	}
 }
