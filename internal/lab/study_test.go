@@ -122,6 +122,9 @@ func TestWithoutABlockEveryNumberOfBlocksIsOneLower(t *testing.T) {
 		}
 	}
 	for i, s := range whole.Findings.Summaries {
+		if s.Trials != whole.Findings.Blocks {
+			continue // a quantile that not every trial could bear
+		}
 		if got := part.Findings.Summaries[i]; got.Metric != s.Metric || got.Trials != s.Trials-1 {
 			t.Errorf("%s of arm %d: %d trials without one of %d", s.Metric.Name, s.Arm, got.Trials, s.Trials)
 		}

@@ -2,12 +2,8 @@ package sim
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
-	"time"
-
-	"plimsoll/internal/platform"
 )
 
 // effect is a planted effect of one level of one factor.
@@ -15,13 +11,6 @@ type effect struct {
 	factor, level string
 	latency       bool    // on response times alone, else on the speed of the servers
 	change        float64 // as a share
-}
-
-// counter is a planted counter.
-type counter struct {
-	name  string
-	value float64
-	moved effect // with an empty factor nothing moves it
 }
 
 func parseEffect(text string) (effect, error) {
@@ -32,7 +21,7 @@ func parseEffect(text string) (effect, error) {
 	}
 	e, err := parseLevel(text[:i])
 	if err != nil {
-		return effect{}, bad
+		return effect{}, fmt.Errorf("%w: %w", bad, err)
 	}
 	change := strings.TrimSpace(text[i+2:])
 	if rest, found := strings.CutPrefix(change, "latency "); found {
@@ -44,12 +33,27 @@ func parseEffect(text string) (effect, error) {
 	return e, nil
 }
 
+// parseLevel reads a level of a factor, like sim.knob=on. Of this platform's own
+// factors it knows that there is but one.
 func parseLevel(text string) (effect, error) {
 	factor, level, found := strings.Cut(text, "=")
-	if !found || factor == "" {
+	e := effect{factor: strings.TrimSpace(factor), level: strings.TrimSpace(level)}
+	if !found || e.factor == "" {
 		return effect{}, fmt.Errorf("%q names no level", text)
 	}
-	return effect{factor: strings.TrimSpace(factor), level: strings.TrimSpace(level)}, nil
+	if strings.HasPrefix(e.factor, "sim.") && e.factor != knobName && !strings.HasPrefix(e.factor, knobName+":") {
+		return effect{}, fmt.Errorf("%q is no factor; did you mean %q?", e.factor, knobName)
+	}
+	return e, nil
+}
+
+// holds says whether the level of the effect is in effect.
+func (e effect) holds(inEffect map[string]string) bool {
+	level, known := inEffect[e.factor]
+	if !known && isKnob(e.factor) {
+		level = knobOff
+	}
+	return e.factor != "" && level == e.level
 }
 
 func parseChange(text string) (float64, error) {
@@ -59,50 +63,4 @@ func parseChange(text string) (float64, error) {
 		return 0, fmt.Errorf("%q is no change in percent", text)
 	}
 	return n / 100, nil
-}
-
-func parseCounter(text string) (counter, error) {
-	bad := fmt.Errorf("counters: %q is not like 'softirq.net: 1200' or 'softirq.net: 1200 sim.knob=on +40%%'", text)
-	name, rest, found := strings.Cut(text, ": ")
-	fields := strings.Fields(rest)
-	if !found || len(fields) != 1 && len(fields) != 3 {
-		return counter{}, bad
-	}
-	c := counter{name: name}
-	var err error
-	if c.value, err = strconv.ParseFloat(fields[0], 64); err != nil || !(c.value > 0) || math.IsInf(c.value, 0) {
-		return counter{}, bad
-	}
-	if len(fields) == 1 {
-		return c, nil
-	}
-	if c.moved, err = parseLevel(fields[1]); err != nil {
-		return counter{}, bad
-	}
-	if c.moved.change, err = parseChange(fields[2]); err != nil {
-		return counter{}, bad
-	}
-	return c, nil
-}
-
-// count returns the counters of a trial: the planted ones with the noise of the
-// testbed, and what the servers themselves would show.
-func (t *testbed) count(run platform.Run, inEffect map[string]string, q *queue, length time.Duration) map[string]float64 {
-	rng := t.random(run.Trial, "counters")
-	out := map[string]float64{
-		"cpu.count":  float64(max(4, t.Servers)),
-		"cpu.user":   .2 * math.Exp(.02*rng.NormFloat64()),
-		"cpu.system": .3 * math.Exp(.02*rng.NormFloat64()),
-		"cpu.steal":  0,
-		"disk.busy":  q.utilisation(),
-		"disk.queue": q.inSystem(),
-	}
-	for _, c := range t.counters {
-		v := c.value * math.Exp(max(float64(t.Noise), .005)*rng.NormFloat64())
-		if c.moved.factor != "" && inEffect[c.moved.factor] == c.moved.level {
-			v *= 1 + c.moved.change
-		}
-		out[c.name] = v
-	}
-	return out
 }

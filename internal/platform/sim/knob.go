@@ -5,36 +5,65 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"plimsoll/internal/factor"
 )
 
+const (
+	knobName    = "sim.knob"   // the factor; knobName:NAME is another knob
+	knobFolder  = "/sim/knob/" // on the machine, a file for each knob
+	knobDefault = "default"    // the knob without a name
+	knobOff     = "off"        // what a knob is at that was never set
+)
+
+func isKnob(factor string) bool { return factor == knobName || strings.HasPrefix(factor, knobName+":") }
+
 // Knob is the factor of a simulated machine. What it does is what the
 // platform's effects say.
 func Knob() factor.Factor {
-	name := func(p factor.Place) string {
-		if p.Target == "" {
-			return knobFolder + "default"
-		}
-		return knobFolder + p.Target
-	}
 	return factor.Factor{
-		Name:    "sim.knob",
+		Name:    knobName,
 		Doc:     "a knob of the simulated platform: what it does is planted by the study's effects; it starts off",
 		Target:  "name of the knob",
-		Example: []string{"off", "on"},
-		Get: func(ctx context.Context, p factor.Place) (string, error) {
-			if p.Machine.Name() != "sim" {
-				return "", fmt.Errorf("only platform sim has knobs: %w", errors.ErrUnsupported)
+		Example: []string{knobOff, "on"},
+		Check: func(_ context.Context, p factor.Place, level string) (string, error) {
+			if strings.TrimSpace(level) != level || level == "" || strings.Contains(level, "\n") {
+				return "", fmt.Errorf("%q is no level: a level is a line of text", level)
 			}
-			text, err := p.Machine.ReadFile(ctx, name(p))
+			_, err := knob(p)
+			return level, err
+		},
+		Get: func(ctx context.Context, p factor.Place) (string, error) {
+			name, err := knob(p)
+			if err != nil {
+				return "", err
+			}
+			text, err := p.Machine.ReadFile(ctx, name)
 			if errors.Is(err, fs.ErrNotExist) {
-				return "off", nil
+				return knobOff, nil
 			}
 			return string(text), err
 		},
 		Set: func(ctx context.Context, p factor.Place, level string) error {
-			return p.Machine.WriteFile(ctx, name(p), []byte(level))
+			name, err := knob(p)
+			if err != nil {
+				return err
+			}
+			return p.Machine.WriteFile(ctx, name, []byte(level))
 		},
 	}
+}
+
+// knob is the file of a knob. A place without a machine has one too.
+func knob(p factor.Place) (string, error) {
+	switch {
+	case p.Machine != nil && p.Machine.Name() != machineName:
+		return "", fmt.Errorf("only platform sim has knobs: %w", errors.ErrUnsupported)
+	case p.Target == knobDefault || strings.ContainsAny(p.Target, "/=\n"):
+		return "", fmt.Errorf("%q is no name of a knob", p.Target)
+	case p.Target == "":
+		return knobFolder + knobDefault, nil
+	}
+	return knobFolder + p.Target, nil
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"container/heap"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -11,184 +10,125 @@ import (
 )
 
 // most is how many operations are simulated one by one in an interval. Where
-// the servers complete more, a shorter stretch of the interval is simulated and
-// each operation in it stands for several: rates, response times and the number
-// in the system keep their means, and Little's law holds within the stretch.
-const most = 1500
+// more would complete, a stretch in the middle of the interval is simulated and
+// each operation in it stands for weight of them; the rest of the interval is
+// passed over, in which all goes on as it was. Rates, response times and the
+// number in the system keep their means, and Little's law holds because rate
+// and response times come from the same stretch. What is lost is data: an
+// interval is as noisy as one in which no more than these had completed.
+const most = 10000
 
-// queue is c servers with one waiting line, first come first served, under a
-// closed population with think time or a Poisson stream of arrivals.
-type queue struct {
-	Settings
-	demand  load.Demand
-	rng     *rand.Rand
-	clock   float64   // virtual seconds
-	waiting []float64 // arrival instants, oldest first
-	events  events
-	idle    int
-	// what was seen, for the counters
-	busySeconds, systemSeconds, seconds float64
+// turnover is how many operations of each place in the system a stretch holds at
+// least. Workers that pause alike go in step, and a stretch that began or ended
+// between two of their steps would be off by one of so many.
+const turnover = 16
+
+// queue is c servers with one waiting line, first come first served.
+type queue interface {
+	// expect is about how many operations complete within seconds, and how many
+	// a stretch must hold to be like the whole.
+	expect(seconds float64, p pace) (operations, least float64)
+	// advance simulates up to the instant.
+	advance(to float64, p pace, t *tally)
+	// skip passes over a time in which all goes on as it was.
+	skip(by float64, p pace)
+	// use is what the servers did so far, all told.
+	use() usage
 }
 
-// event is something that will happen at an instant.
-type event struct {
-	at      float64
-	arrival float64 // of the operation that completes then; NaN for an arrival
+// pace is how fast the servers are at an instant.
+type pace struct {
+	service float64 // mean service time in seconds
+	latency float64 // factor on response times; the servers do not care
 }
 
-type events []event
-
-func (e events) Len() int           { return len(e) }
-func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	old := *e
-	last := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return last
+// usage is what servers did in the time that was simulated.
+type usage struct {
+	busy   float64 // seconds of all servers
+	system float64 // seconds of all operations, waiting or in service
 }
 
-func newQueue(s Settings, d load.Demand, rng *rand.Rand) *queue {
-	q := &queue{Settings: s, demand: d, rng: rng, idle: s.Servers}
+func newQueue(s Settings, d load.Demand, rng *rand.Rand) queue {
+	l := law{s.Service, rng}
 	if d.Rate > 0 {
-		q.schedule(q.rng.ExpFloat64() / d.Rate)
-		return q
-	}
-	for range max(1, d.Concurrency) {
-		q.schedule(0)
-	}
-	return q
-}
-
-func (q *queue) schedule(at float64) { heap.Push(&q.events, event{at, math.NaN()}) }
-
-// serve runs the queue for an interval with servers of the given speed, and
-// returns what completed.
-func (q *queue) serve(length time.Duration, speed, latency float64) []measure.Sample {
-	mean := float64(q.Servers) / (float64(q.Capacity) * speed)
-	expected := float64(q.Capacity) * speed * length.Seconds()
-	if q.demand.Rate > 0 {
-		expected = min(expected, q.demand.Rate*length.Seconds())
-	} else {
-		think := q.demand.Think.Seconds()
-		expected = min(expected, float64(max(1, q.demand.Concurrency))*length.Seconds()/(mean+think))
-	}
-	weight := max(1, math.Ceil(expected/most))
-	stretch := length.Seconds() / weight
-	end := q.clock + stretch
-	tally := newTally(q.demand.Classes, int64(weight))
-	for len(q.events) > 0 && q.events[0].at <= end {
-		e := heap.Pop(&q.events).(event)
-		q.pass(e.at)
-		if math.IsNaN(e.arrival) {
-			q.arrive(e.at, mean)
-		} else {
-			q.leave(e, mean, latency, tally)
+		servers := s.Servers
+		if d.Concurrency > 0 {
+			servers = min(servers, d.Concurrency)
 		}
+		return newOpenLoop(l, servers, d.Rate)
 	}
-	q.pass(end)
-	return tally.samples
+	return newClosedLoop(l, s.Servers, max(1, d.Concurrency), d.Think.Seconds())
 }
 
-// pass lets time go by.
-func (q *queue) pass(to float64) {
-	dt := to - q.clock
-	busy := float64(q.Servers - q.idle)
-	q.busySeconds += busy * dt
-	q.systemSeconds += (busy + float64(len(q.waiting))) * dt
-	q.seconds += dt
-	q.clock = to
+// serve runs the queue for an interval that begins at clock, and counts what
+// completes.
+func (t *tally) serve(q queue, clock float64, length time.Duration, p pace) {
+	seconds := length.Seconds()
+	operations, least := q.expect(seconds, p)
+	t.weight = int64(max(1, math.Ceil(operations/max(most, least))))
+	if t.weight == 1 {
+		q.advance(clock+seconds, p, t)
+		return
+	}
+	stretch := seconds / float64(t.weight)
+	around := (seconds - stretch) / 2
+	q.skip(around, p)
+	q.advance(clock+around+stretch, p, t)
+	q.skip(seconds-around-stretch, p)
 }
 
-func (q *queue) arrive(now, mean float64) {
-	if q.demand.Rate > 0 {
-		q.schedule(now + q.rng.ExpFloat64()/q.demand.Rate)
-	}
-	q.waiting = append(q.waiting, now)
-	if q.idle > 0 {
-		q.idle--
-		q.start(now, mean)
-	}
+// law is the law of the service time.
+type law struct {
+	name string
+	rng  *rand.Rand
 }
 
-// start gives the oldest operation that waits to a server.
-func (q *queue) start(now, mean float64) {
-	arrival := q.waiting[0]
-	q.waiting = q.waiting[1:]
-	heap.Push(&q.events, event{now + q.service(mean), arrival})
-}
-
-func (q *queue) leave(e event, mean, latency float64, t *tally) {
-	t.complete(time.Duration((e.at-e.arrival)*latency*1e9), q.rng, float64(q.Errors))
-	if q.demand.Rate == 0 {
-		pause := q.demand.Think.Seconds()
-		// A planted latency keeps the operation from its worker for longer,
-		// while the server is free.
-		q.schedule(e.at + pause + (latency-1)*(e.at-e.arrival))
-	}
-	if len(q.waiting) > 0 {
-		q.start(e.at, mean)
-	} else {
-		q.idle++
-	}
-}
-
-// service draws a service time with the given mean. The lognormal law has a
+// draw draws a service time with the given mean. The lognormal law has a
 // coefficient of variation of 1.
-func (q *queue) service(mean float64) float64 {
-	switch q.Service {
-	case "deterministic":
-		return mean
+func (l law) draw(mean float64) float64 {
+	switch l.name {
+	case "exponential":
+		return mean * l.rng.ExpFloat64()
 	case "lognormal":
-		sigma := math.Sqrt(math.Ln2)
-		return mean * math.Exp(sigma*q.rng.NormFloat64()-sigma*sigma/2)
+		const variance = math.Ln2 // of the logarithm: exp(variance)-1 = 1
+		return mean * math.Exp(math.Sqrt(variance)*l.rng.NormFloat64()-variance/2)
 	}
-	return mean * q.rng.ExpFloat64()
-}
-
-// utilisation is the mean share of the servers that was busy.
-func (q *queue) utilisation() float64 {
-	if q.seconds == 0 {
-		return 0
-	}
-	return q.busySeconds / q.seconds / float64(q.Servers)
-}
-
-// inSystem is the mean number of operations waiting or in service.
-func (q *queue) inSystem() float64 {
-	if q.seconds == 0 {
-		return 0
-	}
-	return q.systemSeconds / q.seconds
+	return mean
 }
 
 // tally counts the operations of an interval by class.
 type tally struct {
 	classes []load.Class
 	samples []measure.Sample
-	weight  int64
+	failing float64 // share of the operations that fail
+	weight  int64   // operations that each one stands for
+	rng     *rand.Rand
 }
 
-func newTally(classes []load.Class, weight int64) *tally {
-	t := &tally{classes: classes, weight: weight}
+func newTally(classes []load.Class, failing float64, rng *rand.Rand) *tally {
+	t := &tally{classes: classes, failing: failing, rng: rng, samples: make([]measure.Sample, 0, len(classes))}
 	for _, c := range classes {
 		t.samples = append(t.samples, measure.Sample{Class: c.Name, Latency: measure.NewHistogram()})
 	}
 	return t
 }
 
-func (t *tally) complete(response time.Duration, rng *rand.Rand, errors float64) {
-	i, u := 0, rng.Float64()
-	for i < len(t.classes)-1 && u >= t.classes[i].Share {
-		u -= t.classes[i].Share
-		i++
+// complete counts an operation that took so many seconds.
+func (t *tally) complete(seconds float64) {
+	i := 0
+	if len(t.classes) > 1 {
+		u := t.rng.Float64()
+		for i < len(t.classes)-1 && u >= t.classes[i].Share {
+			u -= t.classes[i].Share
+			i++
+		}
 	}
 	s := &t.samples[i]
-	if errors > 0 && rng.Float64() < errors {
+	if t.failing > 0 && t.rng.Float64() < t.failing {
 		s.Errors += t.weight
 		return
 	}
+	response := time.Duration(seconds * 1e9)
 	s.Operations += t.weight
 	s.Bytes += t.weight * t.classes[i].Bytes
 	s.Total += response * time.Duration(t.weight)

@@ -12,11 +12,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"math"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -70,9 +67,13 @@ type testbed struct {
 	counters []counter
 	machine  *machine
 	now      time.Time
+	last     disturbance // of the trial that ran last
 }
 
 func open(s Settings, seed uint64) (*testbed, error) {
+	if s.Dip > 0 && s.Warmup == 0 {
+		return nil, errors.New("dip: a trial that starts slower needs a warmup to end it")
+	}
 	t := &testbed{Settings: s, seed: seed, machine: &machine{files: map[string]string{}, lie: s.Lie}, now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for _, text := range s.Effects {
 		e, err := parseEffect(text)
@@ -103,37 +104,6 @@ func (t *testbed) Close() error { return nil }
 // Now is the virtual instant.
 func (t *testbed) Now() time.Time { return t.now }
 
-// speed is how fast the servers are in a trial, relative to their capacity.
-func (t *testbed) speed(run platform.Run, inEffect map[string]string) (speed, latency float64) {
-	speed, latency = math.Exp(float64(t.Noise)*t.disturbance(run.Trial)), 1
-	speed *= 1 + t.Drift*float64(run.Trial-1)/100
-	if run.Slot > 1 {
-		speed *= 1 + t.SlotEffect
-	}
-	for _, e := range t.effects {
-		if inEffect[e.factor] != e.level {
-			continue
-		}
-		if e.latency {
-			latency *= 1 + e.change
-		} else {
-			speed *= 1 + e.change
-		}
-	}
-	return max(speed, 1e-6), latency
-}
-
-// disturbance is the noise of a trial in standard deviations: an AR(1) series
-// over the trials, made from its start so that a resumed study sees the same.
-func (t *testbed) disturbance(trial int) float64 {
-	rng := t.random(0, "noise")
-	z := rng.NormFloat64()
-	for range trial - 1 {
-		z = t.Autocorrelation*z + math.Sqrt(1-t.Autocorrelation*t.Autocorrelation)*rng.NormFloat64()
-	}
-	return z
-}
-
 // random is a source of its own for each purpose and trial.
 func (t *testbed) random(trial int, purpose string) *rand.Rand {
 	h := uint64(14695981039346656037)
@@ -145,80 +115,52 @@ func (t *testbed) random(trial int, purpose string) *rand.Rand {
 
 // Simulate serves the demand of one trial.
 func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.Recorder) (map[string]float64, error) {
-	rng := t.random(run.Trial, "load")
-	if rng.Float64() < float64(t.Crash) {
-		t.now = t.now.Add(run.Stage.Length / 2)
+	if fate := t.random(run.Trial, "crash"); fate.Float64() < float64(t.Crash) {
+		t.now = t.now.Add(time.Duration(fate.Float64() * float64(min(run.Stage.Interval, run.Stage.Length))))
 		return nil, errors.New("the simulated load died, as the study ordered (crash)")
 	}
-	inEffect := maps.Clone(run.Levels)
-	if inEffect == nil {
-		inEffect = map[string]string{}
-	}
-	if t.Lie != "deaf" {
-		maps.Copy(inEffect, t.machine.knobs())
-	}
-	speed, latency := t.speed(run, inEffect)
+	inEffect := t.inEffect(run.Levels)
+	speed := t.speed(run, inEffect)
+	trace := t.trace(run.Trial)
+	rng := t.random(run.Trial, "load")
 	q := newQueue(t.Settings, run.Demand, rng)
-	ripple := 0.0
+	all := newTally(run.Demand.Classes, 0, nil).samples
 	var from time.Duration
-	for from < run.Stage.Length {
+	for more := true; more && from < run.Stage.Length; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		to := min(from+run.Stage.Interval, run.Stage.Length)
-		middle := (from + to).Seconds() / 2
-		ripple = .5*ripple + math.Sqrt(.75)*rng.NormFloat64()
-		now := speed * math.Exp(float64(t.Ripple)*ripple) * (1 + t.Decline*middle/60)
-		if t.Warmup > 0 {
-			now *= 1 - float64(t.Dip)*math.Exp(-middle/time.Duration(t.Warmup).Seconds())
+		length := min(run.Stage.Interval, run.Stage.Length-from)
+		p := pace{
+			service: float64(t.Servers) / float64(t.Capacity) / max(speed*trace(from+length/2), slowest),
+			latency: t.latency(inEffect),
 		}
-		more := out.Interval(measure.Interval{From: from, To: to, Samples: q.serve(to-from, max(now, 1e-6), latency)})
-		from = to
-		if !more {
-			break
+		tally := newTally(run.Demand.Classes, float64(t.Errors), rng)
+		tally.serve(q, from.Seconds(), length, p)
+		for i, s := range tally.samples {
+			all[i].Operations += s.Operations
+			all[i].Bytes += s.Bytes
+			all[i].Errors += s.Errors
 		}
+		more = out.Interval(measure.Interval{From: from, To: from + length, Samples: tally.samples})
+		from += length
 	}
 	t.now = t.now.Add(from)
-	return t.count(run, inEffect, q, from), nil
+	return t.count(run.Trial, inEffect, seen{from.Seconds(), q.use(), all}), nil
 }
 
-// machine holds the knobs. It runs no commands.
-type machine struct {
-	files map[string]string
-	lie   string
-}
+// slowest is the least speed: a server that stands still would never end.
+const slowest = 1e-6
 
-const knobFolder = "/sim/knob/"
-
-func (m *machine) Name() string { return "sim" }
-
-func (m *machine) knobs() map[string]string {
-	levels := map[string]string{}
-	for name, level := range m.files {
-		if knob, found := strings.CutPrefix(name, knobFolder); found {
-			levels[strings.TrimSuffix("sim.knob:"+knob, ":default")] = level
-		}
+// inEffect are the levels that the servers feel: those of the workload's
+// factors, and those of the knobs unless these are deaf.
+func (t *testbed) inEffect(levels map[string]string) map[string]string {
+	felt := maps.Clone(levels)
+	if felt == nil {
+		felt = map[string]string{}
 	}
-	return levels
-}
-
-// Run fails: a simulated machine has no programs.
-func (m *machine) Run(context.Context, platform.Command) (platform.Result, error) {
-	return platform.Result{}, fmt.Errorf("run a command on the simulated machine: %w", errors.ErrUnsupported)
-}
-
-// ReadFile reads a knob.
-func (m *machine) ReadFile(_ context.Context, name string) ([]byte, error) {
-	if text, ok := m.files[name]; ok {
-		return []byte(text), nil
+	if t.Lie != "deaf" {
+		maps.Copy(felt, t.machine.knobs())
 	}
-	return nil, fmt.Errorf("read %s on the simulated machine: %w", name, fs.ErrNotExist)
-}
-
-// WriteFile sets a knob, unless the knob is stuck.
-func (m *machine) WriteFile(_ context.Context, name string, data []byte) error {
-	if m.lie != "stuck" {
-		m.files[name] = string(data)
-	}
-	return nil
+	return felt
 }

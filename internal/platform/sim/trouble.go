@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+// speed is how fast the servers are in a trial, relative to their capacity.
+func (t *testbed) speed(run platform.Run, inEffect map[string]string) float64 {
+	speed := math.Exp(float64(t.Noise) * t.disturb(run.Trial))
+	speed *= 1 + t.Drift*float64(run.Trial-1)/100
+	if run.Slot > 1 {
+		speed *= 1 + t.SlotEffect
+	}
+	for _, e := range t.effects {
+		if !e.latency && e.holds(inEffect) {
+			speed *= 1 + e.change
+		}
+	}
+	return speed
+}
+
+// latency is how much longer responses take than the servers do.
+func (t *testbed) latency(inEffect map[string]string) float64 {
+	latency := 1.0
+	for _, e := range t.effects {
+		if e.latency && e.holds(inEffect) {
+			latency *= 1 + e.change
+		}
+	}
+	return latency
+}
+
+// trace is how the speed goes within a trial, relative to its own level: a
+// function of the instant, to be asked once for each interval in turn.
+func (t *testbed) trace(trial int) func(at time.Duration) float64 {
+	rng := t.random(trial, "ripple")
+	ripple := rng.NormFloat64()
+	return func(at time.Duration) float64 {
+		now := math.Exp(float64(t.Ripple)*ripple) * (1 + t.Decline*at.Minutes())
+		ripple = rippleMemory*ripple + math.Sqrt(1-rippleMemory*rippleMemory)*rng.NormFloat64()
+		if t.Warmup > 0 {
+			now *= 1 - float64(t.Dip)*math.Exp(-at.Seconds()/time.Duration(t.Warmup).Seconds())
+		}
+		return now
+	}
+}
+
+// rippleMemory is the correlation of the ripple of neighbouring intervals.
+const rippleMemory = .5
+
+// disturbance is the noise of a trial in standard deviations: an AR(1) series
+// over the trials.
+type disturbance struct {
+	trial int
+	z     float64
+	rng   *rand.Rand
+}
+
+// disturb returns the noise of a trial. The series is made from its start, so
+// that a study that was resumed sees the same; it goes on from the last trial
+// where that is possible.
+func (t *testbed) disturb(trial int) float64 {
+	if t.last.rng == nil || trial < t.last.trial {
+		rng := t.random(0, "noise")
+		t.last = disturbance{1, rng.NormFloat64(), rng}
+	}
+	for ; t.last.trial < trial; t.last.trial++ {
+		t.last.z = t.Autocorrelation*t.last.z + math.Sqrt(1-t.Autocorrelation*t.Autocorrelation)*t.last.rng.NormFloat64()
+	}
+	return t.last.z
+}
