@@ -22,6 +22,9 @@ type Parameters struct {
 	Think   parameter.Duration `name:"think" doc:"pause of a worker between two operations"`
 	Service parameter.Duration `name:"service" doc:"time that an operation takes on a real machine"`
 	Payload parameter.Bytes    `name:"payload" doc:"bytes that an operation counts as moved"`
+	Drift   float64            `name:"drift" doc:"change of the service time, as a share a minute" min:"-1" max:"1000"`
+	Stall   parameter.Duration `name:"stall" doc:"how long no operation completes, once in a load; 0s never"`
+	StallAt parameter.Duration `name:"stall_at" doc:"when the stall begins, after the start of the load"`
 	Fail    parameter.Share    `name:"fail" doc:"share of the operations that fail"`
 	Die     parameter.Duration `name:"die" doc:"the load dies this long after its start; 0s never"`
 }
@@ -36,6 +39,9 @@ func Kind() workload.Kind {
 	}, Parameters{Threads: 4, Service: parameter.Duration(time.Millisecond)}, func(p Parameters) (workload.Load, error) {
 		if p.Rate > 0 && p.Think > 0 {
 			return nil, errors.New("rate and think exclude each other: operations offered at a rate do not wait for each other")
+		}
+		if p.StallAt > 0 && p.Stall == 0 {
+			return nil, errors.New("stall_at: a stall that lasts no time is none; give it a length with stall")
 		}
 		return &idle{p}, nil
 	})
@@ -135,87 +141,4 @@ func (n *idle) gather(ctx context.Context, stage load.Stage, turns <-chan turn, 
 		}
 	}
 	return nil
-}
-
-// worker performs operations one after the other.
-type worker struct {
-	*idle
-	stage  load.Stage
-	start  time.Time
-	number int
-	rng    *rand.Rand
-	turns  chan<- turn
-}
-
-// run performs operations until the load ends. What has not completed by then
-// does not count.
-func (w *worker) run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	<-timer.C
-	end := w.start.Add(w.stage.Length)
-	wait := func(until time.Time) bool {
-		timer.Reset(time.Until(earlier(until, end)))
-		select {
-		case <-ctx.Done():
-			return false
-		case <-timer.C:
-			return !until.After(end)
-		}
-	}
-	current := turn{sample: measure.Sample{Latency: measure.NewHistogram()}}
-	defer func() { w.handIn(ctx, &current, intervals(w.stage)) }()
-	for i := 0; ; i++ {
-		intended := time.Now()
-		if w.Rate > 0 {
-			// One global schedule, dealt out to the workers in turn.
-			intended = w.start.Add(time.Duration(float64(i*w.Threads+w.number) / float64(w.Rate) * 1e9))
-			if !wait(intended) {
-				return
-			}
-		}
-		if !wait(time.Now().Add(time.Duration(w.Service))) {
-			return
-		}
-		now := time.Now()
-		if now.After(end) {
-			return
-		}
-		w.handIn(ctx, &current, int(now.Sub(w.start)/w.stage.Interval))
-		w.count(&current.sample, now.Sub(intended))
-		if w.Think > 0 && !wait(now.Add(time.Duration(w.Think))) {
-			return
-		}
-	}
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-// handIn gives away the turns of all intervals before the one that is to be
-// current, also of those in which nothing completed.
-func (w *worker) handIn(ctx context.Context, current *turn, interval int) {
-	for current.interval < interval {
-		select {
-		case w.turns <- *current:
-		case <-ctx.Done():
-			return
-		}
-		*current = turn{interval: current.interval + 1, sample: measure.Sample{Latency: measure.NewHistogram()}}
-	}
-}
-
-func (w *worker) count(s *measure.Sample, response time.Duration) {
-	if w.Fail > 0 && w.rng.Float64() < float64(w.Fail) {
-		s.Errors++
-		return
-	}
-	s.Operations++
-	s.Bytes += int64(w.Payload)
-	s.Total += response
-	s.Latency.Record(response, 1)
 }

@@ -89,6 +89,56 @@ func TestTheLoadDiesWhenToldTo(t *testing.T) {
 	}
 }
 
+// Without a service time a worker goes as fast as the machine.
+func TestNothingTakesNoTime(t *testing.T) {
+	out, err := run(t, parameter.Settings{"service": "0s", "threads": "1"}, load.Stage{Length: 100 * time.Millisecond, Interval: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(out).Operations; n < 20_000 {
+		t.Errorf("%d operations in 100 ms: each takes %s", n, 100*time.Millisecond/time.Duration(max(1, n)))
+	}
+}
+
+// Nothing completes in a stall. An open loop has offered operations meanwhile,
+// which were due long before they are done.
+func TestAStallIsSeenInFull(t *testing.T) {
+	t.Parallel()
+	stage := load.Stage{Length: 600 * time.Millisecond, Interval: 100 * time.Millisecond}
+	out, err := run(t, parameter.Settings{"rate": "400/s", "threads": "32", "stall_at": "200ms", "stall": "200ms"}, stage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What was done just before the stall may be noticed a little later.
+	intervals := out.Intervals()
+	if n := intervals[3].Samples[0].Operations; n != 0 {
+		t.Errorf("%d operations from 300 ms to 400 ms, with a stall from 200 ms to 400 ms", n)
+	}
+	var longest time.Duration
+	for _, in := range intervals[4:] {
+		if h := in.Latency(""); h != nil {
+			longest = max(longest, h.Max())
+		}
+	}
+	if longest < 180*time.Millisecond {
+		t.Errorf("the longest response time after a stall of 200 ms is %s", longest)
+	}
+}
+
+func TestDriftMakesOperationsLonger(t *testing.T) {
+	w := &worker{idle: &idle{Parameters{Service: parameter.Duration(10 * time.Millisecond), Drift: .5}}, start: time.Now()}
+	for after, want := range map[time.Duration]time.Duration{0: 10 * time.Millisecond, time.Minute: 15 * time.Millisecond, 4 * time.Minute: 30 * time.Millisecond} {
+		now := w.start.Add(after)
+		if got := w.done(now).Sub(now); got != want {
+			t.Errorf("after %s an operation takes %s, want %s", after, got, want)
+		}
+	}
+	w.Drift = -1
+	if now := w.start.Add(5 * time.Minute); w.done(now) != now {
+		t.Error("an operation takes less than no time")
+	}
+}
+
 // Neither an operation longer than the load nor an interval longer than it may
 // stretch the load.
 func TestALoadEndsInTime(t *testing.T) {
@@ -123,7 +173,7 @@ func TestALoadEndsInTime(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, s := range []parameter.Settings{
-		{"rate": "5/s", "think": "1ms"}, {"threads": "0"}, {"threads": "4097"}, {"fail": "101%"}, {"service": "-1s"}, {"thread": "1"},
+		{"rate": "5/s", "think": "1ms"}, {"stall_at": "1s"}, {"drift": "-2"}, {"threads": "0"}, {"threads": "4097"}, {"fail": "101%"}, {"service": "-1s"}, {"thread": "1"},
 	} {
 		if _, err := Kind().New(s); err == nil {
 			t.Errorf("%v passed", s)
