@@ -50,6 +50,18 @@ func checkHistogram(t *testing.T, in *measure.Interval, s measure.Sample) {
 	}
 }
 
+// checkClasses wants no classes of operation but those that the load demands.
+func checkClasses(t *testing.T, d load.Demand, intervals []measure.Interval) {
+	t.Helper()
+	for _, in := range intervals {
+		for _, s := range in.Samples {
+			if !slices.ContainsFunc(d.Classes, func(c load.Class) bool { return c.Name == s.Class }) {
+				t.Fatalf("the interval from %s has operations of class %q, which the load does not demand", in.From, s.Class)
+			}
+		}
+	}
+}
+
 // checkMetrics wants every metric declared, and Little's law in a closed loop.
 func (s *suite) checkMetrics(t *testing.T, d load.Demand, out *measure.Recorder) {
 	t.Helper()

@@ -3,14 +3,12 @@
 package workloadtest
 
 import (
-	"context"
 	"errors"
 	"math"
 	"testing"
 	"time"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 )
@@ -28,10 +26,10 @@ type Options struct {
 	Files func(t *testing.T, env workload.Env) map[string]string
 	// Length is how long a load runs, in four intervals; zero takes one second.
 	Length time.Duration
+	// promptly is how long a load may take to end after it was told to; zero takes
+	// five seconds.
+	promptly time.Duration
 }
-
-// promptly is how long a load may take to end after it was told to.
-const promptly = 5 * time.Second
 
 type suite struct {
 	kind     workload.Kind
@@ -46,6 +44,9 @@ func Run(t *testing.T, kind workload.Kind, o Options) {
 	}
 	if o.Length == 0 {
 		o.Length = time.Second
+	}
+	if o.promptly == 0 {
+		o.promptly = 5 * time.Second
 	}
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {
@@ -94,6 +95,9 @@ func checkKind(t *testing.T, kind workload.Kind) {
 		}
 		seen[m.Name] = true
 	}
+	if !seen[kind.Rate] {
+		t.Errorf("the rate %q is no metric of the workload", kind.Rate)
+	}
 }
 
 func (s *suite) build(t *testing.T) workload.Load {
@@ -130,56 +134,5 @@ func checkDemand(t *testing.T, d load.Demand) {
 	}
 	if math.Abs(sum-1) > 1e-9 {
 		t.Errorf("the shares of the classes add up to %g", sum)
-	}
-}
-
-// length runs the load to its end and looks at all that it recorded.
-func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
-	out := measure.NewRecorder(nil)
-	start := time.Now()
-	if err := l.Run(t.Context(), env, load.Stage{Length: s.options.Length, Interval: s.options.Length / 4, Seed: 1}, out); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(start); took < s.options.Length*9/10 || took > s.options.Length+promptly {
-		t.Errorf("a load of %s took %s", s.options.Length, took)
-	}
-	checkIntervals(t, out.Intervals(), s.options.Length)
-	s.checkMetrics(t, l.Demand(), out)
-}
-
-func (s *suite) enough(t *testing.T, l workload.Load, env workload.Env) {
-	var told time.Time
-	out := measure.NewRecorder(func(r *measure.Recorder) bool {
-		if told.IsZero() {
-			told = time.Now()
-		}
-		return true
-	})
-	if err := l.Run(t.Context(), env, load.Stage{Length: time.Hour, Interval: s.options.Length / 4, Seed: 2}, out); err != nil {
-		t.Fatalf("a load that has enough fails: %v", err)
-	}
-	if late := time.Since(told); late > promptly {
-		t.Errorf("the load went on for %s after it had enough", late)
-	}
-}
-
-func (s *suite) cancel(t *testing.T, l workload.Load, env workload.Env) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var told time.Time
-	out := measure.NewRecorder(func(*measure.Recorder) bool {
-		told = time.Now()
-		cancel()
-		return false
-	})
-	err := l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: s.options.Length / 4, Seed: 3}, out)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled load gives %v", err)
-	}
-	if late := time.Since(told); late > promptly {
-		t.Errorf("a cancelled load went on for %s", late)
-	}
-	if err := l.Run(ctx, env, load.Stage{Length: time.Hour, Interval: s.options.Length / 4, Seed: 3}, measure.NewRecorder(nil)); !errors.Is(err, context.Canceled) {
-		t.Errorf("a load that was cancelled before it began gives %v", err)
 	}
 }
