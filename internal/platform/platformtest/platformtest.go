@@ -19,11 +19,10 @@ type Options struct {
 	// Dir names a folder of the machine that the test may write to; nil takes a
 	// temporary folder of the machine that runs the test.
 	Dir func(t *testing.T) string
+	// patience is how long a test waits for what must come; zero takes 20 seconds.
+	// It is only ever used up by a test that fails.
+	patience time.Duration
 }
-
-// patience is how long a test waits for what must come. It is only ever used up
-// by a test that fails.
-const patience = 20 * time.Second
 
 // suite is a platform under test.
 type suite struct {
@@ -36,6 +35,9 @@ type suite struct {
 func Run(t *testing.T, kind platform.Kind, o Options) {
 	if o.Dir == nil {
 		o.Dir = func(t *testing.T) string { return t.TempDir() }
+	}
+	if o.patience == 0 {
+		o.patience = 20 * time.Second
 	}
 	s := &suite{kind, o}
 	t.Run("settings", s.settings)
@@ -113,16 +115,17 @@ func (s *suite) closeTwice(t *testing.T) {
 }
 
 // until polls for a state of the machine that nothing announces.
-func until(t *testing.T, what string, reached func() bool) {
+func (s *suite) until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.patience)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !reached() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("after %s still not: %s", patience, what)
+			t.Errorf("after %s still not: %s", s.options.patience, what)
+			return
 		case <-tick.C:
 		}
 	}
