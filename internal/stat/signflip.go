@@ -68,33 +68,42 @@ func flipsAbove(sizes []float64, sum, rest, bound float64) int {
 
 // drawnFlips counts the patterns, among randomFlips drawn ones, whose sum is at
 // least bound away from 0. The sums of each eight values under all 256 patterns
-// are tabled, so that a pattern costs a look-up for each byte.
+// are tabled, so that eight signs cost one look-up; all patterns pass over one
+// table before the next is made, so that it stays in the nearest cache however
+// many values there are.
 func drawnFlips(sizes []float64, bound float64, seed uint64) int {
-	tables := make([][256]float64, (len(sizes)+7)/8)
-	for i, v := range sizes {
-		for pattern := range 256 {
-			if pattern>>(i%8)&1 == 1 {
-				tables[i/8][pattern] += v
-			} else {
-				tables[i/8][pattern] -= v
-			}
-		}
-	}
 	source := rand.NewPCG(seed, 0x5167)
-	count := 0
-	for range randomFlips {
-		var sum float64
+	sums := make([]float64, randomFlips)
+	for eight := range slices.Chunk(sizes, 8) {
+		table := signedSums(eight)
 		var bits uint64
-		for i := range tables {
+		for i := range sums {
 			if i%8 == 0 {
 				bits = source.Uint64()
 			}
-			sum += tables[i][bits&255]
+			sums[i] += table[bits&255]
 			bits >>= 8
 		}
+	}
+	count := 0
+	for _, sum := range sums {
 		if math.Abs(sum) >= bound {
 			count++
 		}
 	}
 	return count
+}
+
+// signedSums tables the sums of up to eight values under all patterns of signs.
+func signedSums(values []float64) (table [256]float64) {
+	for pattern := range table {
+		for i, v := range values {
+			if pattern>>i&1 == 1 {
+				table[pattern] += v
+			} else {
+				table[pattern] -= v
+			}
+		}
+	}
+	return table
 }
