@@ -87,7 +87,7 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 			if !ok {
 				return nil, fmt.Errorf("there is no trial %d", trial)
 			}
-			return results.Intervals(record)
+			return results.Counts(record)
 		},
 		Histogram: func(trial int, class string) (*measure.Histogram, error) {
 			record, ok := byTrial[trial]
@@ -152,7 +152,7 @@ func seriesOf(results *measure.Results, records []measure.Record) (map[int]measu
 		if _, there := records[i].Files["intervals.csv"]; !there {
 			continue
 		}
-		intervals, err := results.Intervals(&records[i])
+		intervals, err := results.Counts(&records[i])
 		if err != nil {
 			return nil, err
 		}

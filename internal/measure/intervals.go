@@ -67,7 +67,8 @@ func logLine(log *bytes.Buffer, l line) {
 	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(l.from), seconds(l.to-l.from), float64(l.h.Max())/1e6, l.h.encode())
 }
 
-// DecodeIntervals reads what EncodeIntervals wrote.
+// DecodeIntervals reads what EncodeIntervals wrote. Without intervals.hlog the
+// intervals have no histograms.
 func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 	latency, err := decodeLog(files["intervals.hlog"])
 	if err != nil {
@@ -170,17 +171,14 @@ func DecodeHistograms(data []byte) (map[string]*Histogram, error) {
 	return histograms, nil
 }
 
-// Intervals reads the intervals of a trial.
-func (r *Results) Intervals(record *Record) ([]Interval, error) {
-	files := map[string][]byte{}
-	for _, name := range []string{"intervals.csv", "intervals.hlog"} {
-		data, err := r.File(record, name)
-		if err != nil {
-			return nil, err
-		}
-		files[name] = data
+// Counts reads the intervals of a trial without their response times, which are
+// many times larger and which DecodeIntervals reads.
+func (r *Results) Counts(record *Record) ([]Interval, error) {
+	data, err := r.File(record, "intervals.csv")
+	if err != nil {
+		return nil, err
 	}
-	return DecodeIntervals(files)
+	return DecodeIntervals(map[string][]byte{"intervals.csv": data})
 }
 
 // Histograms reads the response times of a trial's window, by class.

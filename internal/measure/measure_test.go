@@ -150,11 +150,11 @@ func TestResultsVerifyChecksums(t *testing.T) {
 	if d := cmp.Diff(rec, back); d != "" {
 		t.Error(d)
 	}
-	if _, err := r.Intervals(back); err != nil {
+	if _, err := r.Counts(back); err != nil {
 		t.Error(err)
 	}
 	damage(t, filepath.Join(r.Dir(), "trials", "0003", "intervals.csv"), "1000", "1001")
-	if _, err := r.Intervals(back); err == nil || !strings.Contains(err.Error(), "checksum") {
+	if _, err := r.Counts(back); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a damaged file was read: %v", err)
 	}
 	damage(t, filepath.Join(r.Dir(), "trials", "0003", "record.json"), `"iops": 1`, `"iops": 2`)
