@@ -1,4 +1,7 @@
-// Package load says when operations start and how long a load lasts.
+// Package load says when operations start, how they are offered, and what the
+// client's side of a protocol looks like to the loops that drive it. The loops
+// themselves are packages below: socket, one locked thread per measuring core
+// over epoll, and routine, a goroutine per connection.
 package load
 
 import "time"

@@ -1,0 +1,30 @@
+package load
+
+// Dialogue is the client's side of a protocol on one connection. It never
+// waits, starts no goroutine and keeps no time: a loop moves the bytes and
+// stamps the operations. A dialogue is used by one goroutine.
+type Dialogue interface {
+	// Request appends one request to buffer and returns it, with the index of
+	// the operation's class. The slot names the operation until it is
+	// answered: 0 <= slot < window. A loop hands out slots in turn, 0, 1 ...
+	// window-1, 0, skipping those still in use, so that a protocol that answers in
+	// order need only count.
+	Request(buffer []byte, slot int) (request []byte, class int)
+	// Answer reads from the beginning of data and says how many bytes it used.
+	// It ends at the first operation that is finished by them, or when it
+	// cannot go on: used == 0 means that more must come first. A large answer
+	// may be used piece by piece, with Slot NoSlot until its last. An error
+	// means that the peer does not speak the protocol: the connection is
+	// closed and what is outstanding on it has failed.
+	Answer(data []byte) (a Answer, used int, err error)
+}
+
+// NoSlot is the slot of an Answer that finishes no operation.
+const NoSlot = -1
+
+// Answer is the end of one operation.
+type Answer struct {
+	Slot   int   // the operation that it finishes, or NoSlot
+	Bytes  int64 // of payload that the operation moved, both ways
+	Failed bool  // the peer answered with an error
+}

@@ -1,0 +1,58 @@
+package load
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+)
+
+// Job is a load on connections to one address. The zero value of a field has
+// the meaning that it gives.
+type Job struct {
+	Stage   Stage
+	Network string // tcp, udp or unix
+	Address string
+	TLS     *tls.Config // nil: none
+
+	// Arrivals offer operations in an open loop. The zero value is a closed
+	// loop: each slot starts its next operation when its last has ended, after
+	// Think.
+	Arrivals Arrivals
+	Think    Think
+
+	Connections int // open at once; at least 1
+	Window      int // operations outstanding on a connection at most; 0 means 1
+	Threads     int // measuring threads, each with its own connections and its share of the schedule; 0 means 1
+	// Fresh makes a new connection for each operation, which includes making it.
+	Fresh bool
+
+	// Tick is how long a thread may sleep past an instant at which an operation
+	// is due: many are then written at once, for less CPU. 0 sleeps until just
+	// before the instant and spins the rest.
+	Tick    time.Duration
+	Timeout time.Duration // of an operation, from its start; 0 means 10 s
+	MaxLag  time.Duration // an operation later than this is abandoned; 0 abandons none
+
+	Classes []string // names of the classes, in the order of their indexes; nil is one without a name
+	// Dialogue makes the protocol of a new connection. The number is different
+	// for each connection of a stage, reconnections included; use it with the stage's
+	// seed.
+	Dialogue func(number int) Dialogue
+	// Caller makes a client that does whole operations itself, for protocols
+	// that come with a client library. Only package routine takes it.
+	Caller func(ctx context.Context, number int) (Caller, error)
+}
+
+// Caller does one operation after the other. It is used by one goroutine.
+type Caller interface {
+	// Call does one operation and waits for its end. Its error fails the
+	// operation; a cancelled context ends it at once.
+	Call(ctx context.Context) (class int, bytes int64, err error)
+	Close() error
+}
+
+// Think is the pause of a user between two operations of a closed loop.
+type Think struct {
+	Mean        time.Duration // 0 is back to back
+	Exponential bool          // else always the mean
+}
