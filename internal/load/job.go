@@ -43,6 +43,9 @@ type Job struct {
 	Caller func(ctx context.Context, number int) (Caller, error)
 }
 
+// Open says whether operations are offered on a schedule.
+func (j Job) Open() bool { return j.Arrivals.Rate > 0 || len(j.Arrivals.Trace) > 0 }
+
 // Caller does one operation after the other. It is used by one goroutine.
 type Caller interface {
 	// Call does one operation and waits for its end. Its error fails the

@@ -18,11 +18,14 @@ const hlogVersion = "#[Histogram log format version 1.3]\n"
 // format of HdrHistogram 2.x, with the class as the tag of a line.
 func EncodeIntervals(intervals []Interval) map[string][]byte {
 	var counts, log bytes.Buffer
-	counts.WriteString("from_s,to_s,class,operations,bytes,errors,response_s\n")
+	counts.WriteString("from_s,to_s,class,operations,bytes,errors,timed_out,response_s,scheduled,on_time,late,abandoned\n")
 	log.WriteString(hlogVersion)
 	for _, in := range intervals {
+		offer := in.Offer
 		for _, s := range in.Samples {
-			fmt.Fprintf(&counts, "%s,%s,%s,%d,%d,%d,%s\n", seconds(in.From), seconds(in.To), s.Class, s.Operations, s.Bytes, s.Errors, seconds(s.Total))
+			fmt.Fprintf(&counts, "%s,%s,%s,%d,%d,%d,%d,%s,%d,%d,%d,%d\n", seconds(in.From), seconds(in.To), s.Class, s.Operations, s.Bytes, s.Errors,
+				s.TimedOut, seconds(s.Total), offer.Scheduled, offer.OnTime, offer.Late, offer.Abandoned)
+			offer = Offer{} // it belongs to all classes, and stands on the first line
 			if h := in.Latency(s.Class); h != nil {
 				logLine(&log, line{s.Class, in.From, in.To, h})
 			}
@@ -83,7 +86,7 @@ func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 		if n == 0 {
 			continue
 		}
-		from, to, s, err := decodeRow(row)
+		from, to, s, offer, err := decodeRow(row)
 		if err != nil {
 			return nil, fmt.Errorf("read intervals.csv, line %d: %w", n+1, err)
 		}
@@ -92,6 +95,9 @@ func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 		}
 		last := &intervals[len(intervals)-1]
 		last.Samples = append(last.Samples, s)
+		if offer != (Offer{}) {
+			last.Offer = offer
+		}
 		if text, ok := latency[logKey{s.Class, from}]; ok {
 			h := new(Histogram)
 			if err := h.UnmarshalText(text); err != nil {
@@ -103,24 +109,24 @@ func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 	return intervals, nil
 }
 
-func decodeRow(row []string) (from, to time.Duration, s Sample, err error) {
-	if len(row) != 7 {
-		return 0, 0, s, fmt.Errorf("%d fields instead of 7", len(row))
+func decodeRow(row []string) (from, to time.Duration, s Sample, o Offer, err error) {
+	if len(row) != 12 {
+		return 0, 0, s, o, fmt.Errorf("%d fields instead of 12", len(row))
 	}
-	var counts [3]int64
-	var times [3]time.Duration
-	for i, text := range row[3:6] {
-		if counts[i], err = strconv.ParseInt(text, 10, 64); err != nil {
-			return 0, 0, s, err
+	s.Class = row[2]
+	for i, into := range map[int]*int64{
+		3: &s.Operations, 4: &s.Bytes, 5: &s.Errors, 6: &s.TimedOut, 8: &o.Scheduled, 9: &o.OnTime, 10: &o.Late, 11: &o.Abandoned,
+	} {
+		if *into, err = strconv.ParseInt(row[i], 10, 64); err != nil {
+			return 0, 0, s, o, err
 		}
 	}
-	for i, text := range []string{row[0], row[1], row[6]} {
-		if times[i], err = time.ParseDuration(text + "s"); err != nil {
-			return 0, 0, s, err
+	for i, into := range map[int]*time.Duration{0: &from, 1: &to, 7: &s.Total} {
+		if *into, err = time.ParseDuration(row[i] + "s"); err != nil {
+			return 0, 0, s, o, err
 		}
 	}
-	s = Sample{Class: row[2], Operations: counts[0], Bytes: counts[1], Errors: counts[2], Total: times[2]}
-	return times[0], times[1], s, nil
+	return from, to, s, o, nil
 }
 
 type logKey struct {

@@ -186,7 +186,7 @@ func TestRecorderEndsWhenItHasEnough(t *testing.T) {
 }
 
 func FuzzDecodeIntervals(f *testing.F) {
-	f.Add([]byte("from_s,to_s,class,operations,bytes,errors,response_s\n0.0,0.5,read,1,2,3,0.1\n"), []byte(hlogVersion+"Tag=read,0.0,0.5,1.0,HISTFAAAABV4nJNpmSzMwMDAyAABzFCaEUoDABRFAFw=\n"))
+	f.Add([]byte("from_s,to_s,class,operations,bytes,errors,timed_out,response_s,scheduled,on_time,late,abandoned\n0.0,0.5,read,1,2,3,1,0.1,9,5,3,1\n"), []byte(hlogVersion+"Tag=read,0.0,0.5,1.0,HISTFAAAABV4nJNpmSzMwMDAyAABzFCaEUoDABRFAFw=\n"))
 	f.Fuzz(func(t *testing.T, counts, log []byte) {
 		intervals, err := DecodeIntervals(map[string][]byte{"intervals.csv": counts, "intervals.hlog": log})
 		if err != nil {

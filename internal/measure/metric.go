@@ -50,3 +50,29 @@ func operationMetrics(prefix, what, rate string) []Metric {
 	}
 	return metrics
 }
+
+// ScheduleMetrics lists what a load that keeps a schedule measures besides
+// OperationMetrics: what became of the operations that it offered, how late they
+// started, and their times from the start.
+func ScheduleMetrics(classes ...string) []Metric {
+	metrics := []Metric{
+		{"offered", "1/s", "operations that became due per second", Neutral},
+		{"late", "1", "share of the operations that started late", LowerIsBetter},
+		{"abandoned", "1", "share of the operations that were never started", LowerIsBetter},
+		{"lag.max", "s", "longest time from due to started", LowerIsBetter},
+	}
+	for _, q := range quantiles {
+		metrics = append(metrics, Metric{"lag." + q.name, "s", q.name + " of the time from due to started", LowerIsBetter})
+	}
+	for _, c := range append([]string{""}, classes...) {
+		prefix, what := "", "all operations"
+		if c != "" {
+			prefix, what = c+".", c+" operations"
+		}
+		metrics = append(metrics, Metric{prefix + "service.mean", "s", "mean time from the start of " + what, LowerIsBetter})
+		for _, q := range quantiles {
+			metrics = append(metrics, Metric{prefix + "service." + q.name, "s", q.name + " of the time from the start of " + what, LowerIsBetter})
+		}
+	}
+	return metrics
+}

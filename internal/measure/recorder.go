@@ -12,8 +12,23 @@ type Sample struct {
 	Operations int64  // completed well
 	Bytes      int64
 	Errors     int64         // failed or timed out
+	TimedOut   int64         // of the errors
 	Latency    *Histogram    // response times of the completed; nil when there were none
 	Total      time.Duration // exact sum of the response times; 0 leaves it to the histogram
+	// Service holds the times from the start of the completed operations where
+	// they differ from the response times, which count from when they were due.
+	Service *Histogram
+}
+
+// Offer is what a load that keeps a schedule did with it during one interval:
+// Scheduled = OnTime + Late + Abandoned. Operations that are due and not yet
+// started belong to the interval in which their fate is decided.
+type Offer struct {
+	Scheduled int64
+	OnTime    int64
+	Late      int64      // started, later after their due time than the load allows itself
+	Abandoned int64      // never started
+	Lag       *Histogram // from due to started, of those that started
 }
 
 // Interval is one stretch of a load, all classes together. Its times count from
@@ -21,7 +36,10 @@ type Sample struct {
 type Interval struct {
 	From, To time.Duration
 	Samples  []Sample
+	Offer    Offer              // zero where the load keeps no schedule
 	latency  map[string]compact // by class; a long trial has many
+	service  map[string]compact
+	lag      *compact
 }
 
 // Recorder takes down what a load does while it runs. It is safe for use by
@@ -46,18 +64,7 @@ func NewRecorder(enough func(*Recorder) bool) *Recorder {
 // ended. It answers false once enough has been measured: the load should then
 // end by itself, soon and cleanly.
 func (r *Recorder) Interval(i Interval) (more bool) {
-	i.latency = map[string]compact{}
-	for k := range i.Samples {
-		s := &i.Samples[k]
-		if s.Latency == nil {
-			continue
-		}
-		if s.Total == 0 {
-			s.Total = time.Duration(float64(s.Latency.Mean()) * float64(s.Latency.Count()))
-		}
-		i.latency[s.Class] = s.Latency.compact()
-		s.Latency = nil
-	}
+	i.rest()
 	r.mu.Lock()
 	r.intervals = append(r.intervals, i)
 	r.mu.Unlock()
@@ -69,6 +76,32 @@ func (r *Recorder) Interval(i Interval) (more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.done
+}
+
+// rest makes the histograms compact.
+func (i *Interval) rest() {
+	i.latency = map[string]compact{}
+	for k := range i.Samples {
+		s := &i.Samples[k]
+		if s.Latency != nil {
+			if s.Total == 0 {
+				s.Total = time.Duration(float64(s.Latency.Mean()) * float64(s.Latency.Count()))
+			}
+			i.latency[s.Class] = s.Latency.compact()
+			s.Latency = nil
+		}
+		if s.Service != nil {
+			if i.service == nil {
+				i.service = map[string]compact{}
+			}
+			i.service[s.Class] = s.Service.compact()
+			s.Service = nil
+		}
+	}
+	if i.Offer.Lag != nil {
+		lag := i.Offer.Lag.compact()
+		i.lag, i.Offer.Lag = &lag, nil
+	}
 }
 
 // Observe takes down the value of a setting as seen where it takes effect, by

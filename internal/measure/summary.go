@@ -2,14 +2,18 @@ package measure
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"strings"
 )
 
 // Summary is what the intervals of a window come to.
 type Summary struct {
 	Values     map[string]float64    // metrics of OperationMetrics that the data can bear
-	Counts     map[string]int64      // "operations", "errors"; with "CLASS." in front for each class
+	Counts     map[string]int64      // "operations", "errors", "timed out"; with "CLASS." in front for each class; and those of the offer
 	Histograms map[string]*Histogram // response times by class; "" holds all classes
+	Service    map[string]*Histogram // times from the start, by class, of loads that keep a schedule
+	Lag        *Histogram            // from due to started; nil for loads that keep no schedule
 	Seconds    float64               // length of the intervals that count
 }
 
@@ -17,7 +21,8 @@ type Summary struct {
 // metric names of OperationMetrics. A quantile that the data cannot bear is
 // absent, and so is every latency when nothing completed.
 func Summarise(intervals []Interval, window Window, rate string) (*Summary, error) {
-	s := &Summary{Values: map[string]float64{}, Counts: map[string]int64{}, Histograms: map[string]*Histogram{}}
+	s := &Summary{Values: map[string]float64{}, Counts: map[string]int64{}, Histograms: map[string]*Histogram{}, Service: map[string]*Histogram{}}
+	var offer Offer
 	totals := map[string]*Sample{}
 	for i := range intervals {
 		in := &intervals[i]
@@ -28,6 +33,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 		for _, sample := range in.Samples {
 			s.add(totals, in, sample)
 		}
+		offer.add(in)
 	}
 	if s.Seconds == 0 {
 		return nil, fmt.Errorf("summarise trial: no interval lies inside the window from %.3f s to %.3f s", window.Cut, window.End)
@@ -35,6 +41,7 @@ func Summarise(intervals []Interval, window Window, rate string) (*Summary, erro
 	for class, t := range totals {
 		s.derive(class, rate, t)
 	}
+	s.offered(offer)
 	return s, nil
 }
 
@@ -58,9 +65,16 @@ func (s *Summary) add(totals map[string]*Sample, in *Interval, sample Sample) {
 		t.Operations += sample.Operations
 		t.Bytes += sample.Bytes
 		t.Errors += sample.Errors
+		t.TimedOut += sample.TimedOut
 		t.Total += sample.Total
 		if h != nil {
 			s.Histograms[class].Merge(h)
+		}
+		if c, ok := in.service[sample.Class]; ok {
+			if s.Service[class] == nil {
+				s.Service[class] = NewHistogram()
+			}
+			s.Service[class].Merge(c.histogram())
 		}
 	}
 }
@@ -79,6 +93,9 @@ func (s *Summary) derive(class, rate string, t *Sample) {
 	}
 	s.Counts[prefix+"operations"] = t.Operations
 	s.Counts[prefix+"errors"] = t.Errors
+	if t.TimedOut > 0 {
+		s.Counts[prefix+"timed out"] = t.TimedOut
+	}
 	s.Values[prefix+rate] = float64(t.Operations) / s.Seconds
 	s.Values[prefix+"throughput"] = float64(t.Bytes) / s.Seconds
 	s.Values[prefix+"errors"] = float64(t.Errors) / s.Seconds
@@ -88,10 +105,50 @@ func (s *Summary) derive(class, rate string, t *Sample) {
 	}
 	s.Values[prefix+"mean"] = t.Total.Seconds() / float64(t.Operations)
 	s.Values[prefix+"max"] = h.Max().Seconds()
+	s.quantiles(prefix, h)
+	if service := s.Service[class]; service != nil {
+		s.Values[prefix+"service.mean"] = service.Mean().Seconds()
+		s.quantiles(prefix+"service.", service)
+	}
+}
+
+func (s *Summary) quantiles(prefix string, h *Histogram) {
 	for _, q := range quantiles {
 		if d, ok := h.Quantile(q.q); ok {
 			s.Values[prefix+q.name] = d.Seconds()
 		}
+	}
+}
+
+// offered derives the metrics of a schedule.
+func (s *Summary) offered(o Offer) {
+	if o.Scheduled == 0 {
+		return
+	}
+	s.Lag = o.Lag
+	for name, n := range map[string]int64{"scheduled": o.Scheduled, "on time": o.OnTime, "late": o.Late, "abandoned": o.Abandoned} {
+		s.Counts[name] = n
+	}
+	s.Values["offered"] = float64(o.Scheduled) / s.Seconds
+	s.Values["late"] = float64(o.Late) / float64(o.Scheduled)
+	s.Values["abandoned"] = float64(o.Abandoned) / float64(o.Scheduled)
+	if o.Lag.Count() > 0 {
+		s.Values["lag.max"] = o.Lag.Max().Seconds()
+		s.quantiles("lag.", o.Lag)
+	}
+}
+
+// add counts the offer of an interval.
+func (o *Offer) add(in *Interval) {
+	o.Scheduled += in.Offer.Scheduled
+	o.OnTime += in.Offer.OnTime
+	o.Late += in.Offer.Late
+	o.Abandoned += in.Offer.Abandoned
+	if o.Lag == nil {
+		o.Lag = NewHistogram()
+	}
+	if in.lag != nil {
+		o.Lag.Merge(in.lag.histogram())
 	}
 }
 
@@ -136,4 +193,17 @@ func (i *Interval) Latency(class string) *Histogram {
 		return nil
 	}
 	return c.histogram()
+}
+
+// Log returns all histograms of the summary for the log of a trial: response
+// times under their class, and what a schedule adds as "CLASS service" and "lag".
+func (s *Summary) Log() map[string]*Histogram {
+	all := maps.Clone(s.Histograms)
+	for class, h := range s.Service {
+		all[strings.TrimSpace(class+" service")] = h
+	}
+	if s.Lag != nil {
+		all["lag"] = s.Lag
+	}
+	return all
 }

@@ -267,7 +267,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	if err != nil {
 		return &voidError{err}
 	}
-	maps.Copy(a.files, measure.EncodeHistograms(summary.Histograms, a.record.Window))
+	maps.Copy(a.files, measure.EncodeHistograms(summary.Log(), a.record.Window))
 	a.record.Values, a.record.Counts = summary.Values, summary.Counts
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)

@@ -1,0 +1,184 @@
+package tally
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+)
+
+// Book joins the sheets of a load's threads into intervals and hands these to a
+// recorder.
+type Book struct {
+	job       load.Job
+	classes   []string
+	intervals int // of the stage
+	out       *measure.Recorder
+	sheets    int
+	pages     chan page
+	ended     atomic.Bool // enough was measured
+	cpu       time.Duration
+	strain    strain
+	offer     measure.Offer
+	counted   int64 // operations that ended, in all intervals
+	pending   int64 // operations that never ended
+}
+
+// New is the book of a job with a number of threads.
+func New(job load.Job, threads int, out *measure.Recorder) *Book {
+	classes := job.Classes
+	if len(classes) == 0 {
+		classes = []string{""}
+	}
+	return &Book{
+		job: job, classes: classes, out: out, sheets: threads,
+		intervals: int((job.Stage.Length + job.Stage.Interval - 1) / job.Stage.Interval),
+		pages:     make(chan page, 16*threads),
+		cpu:       processCPU(),
+	}
+}
+
+// Sheet makes the sheet of one thread.
+func (b *Book) Sheet() *Sheet {
+	s := &Sheet{book: b, late: lateness(b.job), open: b.job.Open()}
+	s.turnTo(0)
+	return s
+}
+
+// at is the interval of an instant. What ends after the stage counts in its last.
+func (b *Book) at(now time.Duration) int {
+	return min(int(now/b.job.Stage.Interval), b.intervals-1)
+}
+
+// Keep joins pages until every sheet is closed, hands each interval on as soon as
+// it is whole, and reports at the end what the load took of its own machine. The
+// load ends early, without error, once the recorder has enough. Keep always waits
+// for all sheets: a thread must close its own whatever ends it.
+func (b *Book) Keep(ctx context.Context) error {
+	waiting := map[int][]page{}
+	next := 0
+	stop := context.AfterFunc(ctx, func() { b.ended.Store(true) })
+	defer stop()
+	for left := b.sheets; left > 0; {
+		p := <-b.pages
+		if p.interval == last {
+			left--
+			b.pending += p.pending
+			continue
+		}
+		if b.ended.Load() {
+			continue
+		}
+		waiting[p.interval] = append(waiting[p.interval], p)
+		for ; len(waiting[next]) == b.sheets && !b.ended.Load(); next++ {
+			if !b.out.Interval(b.join(next, waiting[next])) {
+				b.ended.Store(true)
+			}
+			delete(waiting, next)
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	b.report(time.Duration(next) * b.job.Stage.Interval)
+	return nil
+}
+
+func (b *Book) join(number int, pages []page) measure.Interval {
+	from := time.Duration(number) * b.job.Stage.Interval
+	in := measure.Interval{From: from, To: min(from+b.job.Stage.Interval, b.job.Stage.Length)}
+	for _, name := range b.classes {
+		s := measure.Sample{Class: name, Latency: measure.NewHistogram()}
+		if b.job.Open() {
+			s.Service = measure.NewHistogram()
+		}
+		in.Samples = append(in.Samples, s)
+	}
+	if b.job.Open() {
+		in.Offer.Lag = measure.NewHistogram()
+	}
+	for i := range pages {
+		pages[i].addTo(&in)
+		b.strain.blocked += pages[i].strain.blocked
+		b.strain.gap = max(b.strain.gap, pages[i].strain.gap)
+	}
+	for _, s := range in.Samples {
+		b.counted += s.Operations + s.Errors
+	}
+	b.offer.Scheduled += in.Offer.Scheduled
+	b.offer.OnTime += in.Offer.OnTime
+	b.offer.Late += in.Offer.Late
+	b.offer.Abandoned += in.Offer.Abandoned
+	return in
+}
+
+// mostLate is the share of operations that the generator itself may start late,
+// and mostLost the share that it may never start, before the stage says more about
+// the generator than about what it drives.
+const (
+	mostLate = .01
+	mostLost = .005
+	mostBusy = .95
+)
+
+// report takes down what the load took of its own machine, and whether it could
+// carry what was asked of it.
+func (b *Book) report(ran time.Duration) {
+	cpu := processCPU() - b.cpu
+	b.out.Value("client.cpu", cpu.Seconds()/ran.Seconds())
+	b.out.Value("client.gap", b.strain.gap.Seconds())
+	if b.counted > 0 {
+		b.out.Value("client.cpu_per_operation", cpu.Seconds()/float64(b.counted))
+	}
+	b.out.Check(b.generator(cpu.Seconds() / ran.Seconds() / float64(b.sheets)))
+	if b.job.Open() {
+		b.out.Check(b.accounting())
+	}
+}
+
+// generator judges whether the generator was itself the limit. An operation that
+// waited for a free slot was kept by what is driven; one that started late with
+// slots free was kept by the generator.
+func (b *Book) generator(busy float64) measure.Check {
+	all := float64(max(1, b.offer.Scheduled))
+	own := float64(b.offer.Late-b.strain.blocked) / all
+	lost := float64(b.offer.Abandoned) / all
+	check := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf(
+		"%.3g of its %d threads' CPUs in use, longest gap %s", busy, b.sheets, b.strain.gap.Round(time.Microsecond))}
+	if b.job.Open() {
+		check.Detail += fmt.Sprintf("; of %d operations %.3g %% started late by its own doing, %.3g %% waited for a free slot, %.3g %% were abandoned",
+			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*lost)
+	}
+	if busy > mostBusy || own > mostLate || lost > mostLost && b.strain.blocked == 0 {
+		check.State = measure.Fail
+		check.Detail = "the generator could not carry the load: " + check.Detail
+	}
+	return check
+}
+
+// accounting checks that every operation that was scheduled is counted once.
+func (b *Book) accounting() measure.Check {
+	o := b.offer
+	started := o.OnTime + o.Late
+	check := measure.Check{Name: "accounting", State: measure.Pass, Detail: fmt.Sprintf(
+		"%d scheduled = %d on time + %d late + %d abandoned; of the %d started %d ended and %d were under way when the load ended",
+		o.Scheduled, o.OnTime, o.Late, o.Abandoned, started, b.counted, started-b.counted)}
+	whole := !b.ended.Load()
+	if o.Scheduled != started+o.Abandoned || b.counted > started || whole && started != b.counted+b.pending {
+		check.State = measure.Fail
+	}
+	return check
+}
+
+// processCPU is the CPU time of this process, which makes the load and nothing else.
+func processCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

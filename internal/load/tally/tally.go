@@ -1,0 +1,172 @@
+// Package tally counts what becomes of the operations of a load. Each measuring
+// thread has a sheet of its own, which nothing else touches, and hands it over
+// interval by interval; the book joins the sheets by adding.
+package tally
+
+import (
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+)
+
+// grace is how much later than its tick allows an operation may start and still
+// be on time: what a wake-up costs on a machine that others use too.
+const grace = time.Millisecond
+
+// Sheet is the count of one thread. Times are since the origin of the stage. It
+// must be used by one goroutine.
+type Sheet struct {
+	book    *Book
+	page    page
+	late    time.Duration // a start later than this is late
+	open    bool          // keeps a schedule
+	looked  time.Duration // at the clock
+	pending int64         // operations started whose end is not counted yet
+}
+
+// page is what a thread counts in one interval.
+type page struct {
+	interval int // last: the thread counts no more
+	classes  []class
+	offer    measure.Offer
+	strain   strain
+	pending  int64 // on the last page: operations that never ended
+}
+
+const last = -1
+
+type class struct {
+	operations, bytes, failed, timedOut int64
+	total                               time.Duration
+	response, service                   *measure.Histogram
+}
+
+// strain is what the thread itself had to do with late starts.
+type strain struct {
+	blocked int64         // started late because no slot was free
+	gap     time.Duration // longest time between two looks at the clock
+}
+
+func (s *Sheet) turnTo(interval int) {
+	s.page = page{interval: interval, classes: make([]class, len(s.book.classes))}
+	for i := range s.page.classes {
+		s.page.classes[i].response = measure.NewHistogram()
+		if s.open {
+			s.page.classes[i].service = measure.NewHistogram()
+		}
+	}
+	if s.open {
+		s.page.offer.Lag = measure.NewHistogram()
+	}
+}
+
+// Look tells the sheet that its thread has looked at the clock. It hands over
+// what was counted when the interval has ended, and answers whether the load goes
+// on: false once enough was measured.
+func (s *Sheet) Look(now time.Duration) (more bool) {
+	s.page.strain.gap = max(s.page.strain.gap, now-s.looked)
+	s.looked = now
+	for at := s.book.at(now); s.page.interval < at; {
+		next := s.page.interval + 1
+		s.book.pages <- s.page
+		s.turnTo(next)
+	}
+	return !s.book.ended.Load()
+}
+
+// Start counts an operation that starts now, due at the given time. Blocked says
+// that it would have started earlier if a slot had been free.
+func (s *Sheet) Start(due, now time.Duration, blocked bool) {
+	s.pending++
+	if !s.open {
+		return
+	}
+	o, lag := &s.page.offer, now-due
+	o.Scheduled++
+	o.Lag.Record(lag, 1)
+	if lag <= s.late {
+		o.OnTime++
+		return
+	}
+	o.Late++
+	if blocked {
+		s.page.strain.blocked++
+	}
+}
+
+// Abandon counts an operation that was due and will never start.
+func (s *Sheet) Abandon() {
+	s.page.offer.Scheduled++
+	s.page.offer.Abandoned++
+}
+
+// Operation is one that has ended.
+type Operation struct {
+	Class        int
+	Due, Started time.Duration
+	Bytes        int64
+}
+
+// Done counts an operation that ended well, now.
+func (s *Sheet) Done(o Operation, now time.Duration) {
+	s.pending--
+	c := &s.page.classes[o.Class]
+	c.operations++
+	c.bytes += o.Bytes
+	c.total += now - o.Due
+	c.response.Record(now-o.Due, 1)
+	if s.open {
+		c.service.Record(now-o.Started, 1)
+	}
+}
+
+// Fail counts an operation that failed.
+func (s *Sheet) Fail(class int) {
+	s.pending--
+	s.page.classes[class].failed++
+}
+
+// TimeOut counts an operation that was given up.
+func (s *Sheet) TimeOut(class int) {
+	s.pending--
+	s.page.classes[class].timedOut++
+}
+
+// Pending is how many operations were started and have not ended.
+func (s *Sheet) Pending() int64 { return s.pending }
+
+// Close hands over the rest: intervals that the thread did not reach are handed
+// over empty. It must be called once, by the thread, when it counts no more.
+func (s *Sheet) Close() {
+	for ; s.page.interval < s.book.intervals; s.turnTo(s.page.interval + 1) {
+		s.book.pages <- s.page
+	}
+	s.book.pages <- page{interval: last, pending: s.pending}
+}
+
+// addTo adds what the page counts to an interval.
+func (p *page) addTo(in *measure.Interval) {
+	for i := range p.classes {
+		c, s := &p.classes[i], &in.Samples[i]
+		s.Operations += c.operations
+		s.Bytes += c.bytes
+		s.Errors += c.failed + c.timedOut
+		s.TimedOut += c.timedOut
+		s.Total += c.total
+		s.Latency.Merge(c.response)
+		if c.service != nil {
+			s.Service.Merge(c.service)
+		}
+	}
+	if o := &p.offer; o.Lag != nil {
+		in.Offer.Scheduled += o.Scheduled
+		in.Offer.OnTime += o.OnTime
+		in.Offer.Late += o.Late
+		in.Offer.Abandoned += o.Abandoned
+		in.Offer.Lag.Merge(o.Lag)
+	}
+}
+
+// lateness is how late an operation of the job may start and still be on time.
+func lateness(j load.Job) time.Duration { return j.Tick + grace }
