@@ -28,3 +28,10 @@ type Class struct {
 	Share float64 // of all operations, between 0 and 1
 	Bytes int64   // moved by one operation
 }
+
+// Endpoint is where a service listens.
+type Endpoint struct {
+	Network string `json:"network"`      // tcp, udp or unix
+	Address string `json:"address"`      // host:port, or the path of a socket
+	CA      []byte `json:"ca,omitempty"` // PEM of the certificate authority that a TLS server's certificate is from
+}

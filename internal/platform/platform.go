@@ -95,6 +95,13 @@ type Confiner interface {
 	Confinable(ctx context.Context, c Confinement) error
 }
 
+// Carrier is a machine that holds a copy of this program and can start it: what
+// makes load or answers it runs in a process of its own.
+type Carrier interface {
+	// Self is the path of the program on the machine.
+	Self(ctx context.Context) (string, error)
+}
+
 // Observer is a machine that answers what none of its files tells. Collectors
 // ask for this ability.
 type Observer interface {

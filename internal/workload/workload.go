@@ -24,6 +24,13 @@ type Kind struct {
 	Metrics []measure.Metric
 	// Rate is the name of the operation rate, such as "iops".
 	Rate string
+	// Speaks lists the protocols by which the workload can talk to a service,
+	// such as "redis"; nil when it talks to none.
+	Speaks []string
+	// Own says that plimsoll itself makes the load, in the process that calls
+	// Run: it then runs in a process of its own, so that nothing else of
+	// plimsoll competes with it and its CPU time can be told.
+	Own bool
 	// New builds a load from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Load, error)
 }
@@ -64,7 +71,10 @@ type Env struct {
 	Machine platform.Machine
 	Dir     string // scratch folder on the machine, which plimsoll made
 	Seed    uint64 // of the data that Prepare makes: the same for all trials of a study
-	Log     func(format string, args ...any)
+	// Target finds where the service of the study listens for a protocol; nil
+	// without a service.
+	Target func(protocol string) (load.Endpoint, error)
+	Log    func(format string, args ...any)
 }
 
 // Needs is what a load takes before it can run.

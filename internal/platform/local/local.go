@@ -80,6 +80,9 @@ type machine struct {
 
 func (m *machine) Name() string { return m.name }
 
+// Self is the running program itself.
+func (m *machine) Self(context.Context) (string, error) { return os.Executable() }
+
 func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -1,0 +1,86 @@
+// Package service is the contract for what a workload talks to: web servers,
+// key-value stores, databases.
+//
+// A service is a private instance that plimsoll starts in a scratch folder on a
+// free port and removes afterwards, or one that already runs and is only used.
+package service
+
+import (
+	"context"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// Kind is a kind of service. It is a value in the catalog, made by Define.
+type Kind struct {
+	Name, Doc string
+	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Speaks lists the protocols that it serves, such as "redis". A workload
+	// names those that it can use; a study that names no service gets the first
+	// in the catalog that speaks one of them.
+	Speaks []string
+	// Metrics lists what Instance.Counters may return.
+	Metrics []measure.Metric
+	// New builds a service from settings. Its errors are mistakes of the study.
+	New func(settings parameter.Settings) (Service, error)
+}
+
+// Define builds a Kind whose settings are the struct P. The function build may
+// refuse combinations of settings that no field alone can refuse.
+func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
+	k.Defaults = defaults
+	k.New = func(settings parameter.Settings) (Service, error) {
+		p := defaults
+		if err := parameter.Decode(&p, settings); err != nil {
+			return nil, err
+		}
+		return build(p)
+	}
+	return k
+}
+
+// Service is a service with its settings, ready to start.
+type Service interface {
+	// Check says, without changing anything, what the service needs on the
+	// machine. Its error is a mistake of the study or a lack of the machine:
+	// one line, naming what the user can do.
+	Check(ctx context.Context, env Env) (Needs, error)
+	// Start starts the service and returns when it answers. What it writes
+	// lies below env.Dir. An instance that dies on the way leaves nothing
+	// behind, and the error holds the end of what it logged.
+	Start(ctx context.Context, env Env) (Instance, error)
+}
+
+// Instance is a service that runs.
+type Instance interface {
+	// Endpoint is where it listens for the protocol.
+	Endpoint(protocol string) (load.Endpoint, error)
+	// Observed reads its settings back from the server itself, by the name of
+	// the setting. One that it cannot tell is absent.
+	Observed(ctx context.Context) (map[string]string, error)
+	// Counters reads what the server counts about itself, in base units, as
+	// running totals or levels. A service without any returns nil.
+	Counters(ctx context.Context) (map[string]float64, error)
+	// Stop ends the instance and removes what it wrote; one that was only used
+	// is left running. A second call finds nothing to do.
+	Stop(ctx context.Context) error
+}
+
+// Env is where a service runs.
+type Env struct {
+	Machine platform.Machine
+	Dir     string // folder on the machine for this instance alone, to be made by Start and removed by Stop
+	Seed    uint64
+	Log     func(format string, args ...any)
+}
+
+// Needs is what a service takes before it can run.
+type Needs struct {
+	Disk     int64             // bytes that it will write below Env.Dir
+	Time     time.Duration     // rough time to start
+	Versions map[string]string // programs that will be used, such as nginx: 1.22.1
+}
