@@ -28,7 +28,7 @@ var allowed = map[string]string{
 	"internal/workload/workloadtest": "load measure parameter platform workload",
 	"internal/factor":                "parameter platform",
 	"internal/collect":               "measure platform",
-	"internal/study":                 "collect factor load measure parameter platform workload",
+	"internal/study":                 "collect factor service load measure parameter platform workload",
 	"internal/plan":                  "measure stat study",
 	"internal/plan/peak":             "stat",
 	"internal/trial":                 "collect factor load measure parameter plan platform stat study workload",

@@ -1,5 +1,7 @@
 package measure
 
+import "strings"
+
 // Direction says which way of a metric is better.
 type Direction string
 
@@ -75,4 +77,21 @@ func ScheduleMetrics(classes ...string) []Metric {
 		}
 	}
 	return metrics
+}
+
+// Peak is the metric of a search for a peak.
+func Peak() Metric {
+	return Metric{"peak", "1/s", "highest rate at which the limits of the search were kept", HigherIsBetter}
+}
+
+// QuantileOf returns the quantile of the response time that a metric is, such as
+// 0.99 of "read.p99". It answers false for every other metric.
+func QuantileOf(name string) (q float64, ok bool) {
+	for _, known := range quantiles {
+		class, found := strings.CutSuffix(name, known.name)
+		if found && (class == "" || strings.HasSuffix(class, ".") && class != "lag." && !strings.HasSuffix(class, "service.")) {
+			return known.q, true
+		}
+	}
+	return 0, false
 }

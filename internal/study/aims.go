@@ -14,68 +14,14 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// rateSetting is the name of the setting of a workload that makes it offer its
-// operations at a rate.
-const rateSetting = "rate"
-
-// load reads how operations are offered. A rate becomes the setting of the
-// workload.
-func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
-	if n.Kind == yaml.ScalarNode && !isEmpty(n) {
-		if n.Value != "closed" {
-			r.unknown(n, "unknown load", n.Value, []string{"closed", "{rate: 5000/s}"})
-		}
-		return
-	}
-	for _, e := range r.entries(n, "load") {
-		switch e.key.Value {
-		case "rate":
-			r.rate(e, s, kind)
-		case "ramp", "peak":
-			r.complain(e.key, "load: %s is not built yet; use closed, or {rate: 5000/s}", e.key.Value)
-		default:
-			r.unknown(e.key, "unknown key", e.key.Value, []string{"rate"})
-		}
-	}
-}
-
-func (r *reader) rate(e entry, s *Study, kind *workload.Kind) {
-	text, ok := r.value(e.value, parameter.Field{Name: "load.rate", Kind: parameter.KindRate})
-	if !ok || kind == nil {
-		return
-	}
-	fields := parameter.Fields(kind.Defaults)
-	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == rateSetting })
-	if i < 0 {
-		r.complain(e.key, "load: the workload %s offers no rate; use closed", kind.Name)
-		return
-	}
-	if given, ok := s.Workload.Settings[rateSetting]; ok {
-		r.complain(e.key, "load: the rate is given twice: here and as workload.%s.rate, %s", kind.Name, given)
-		return
-	}
-	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == rateSetting }) {
-		r.complain(e.key, "load: the rate is given here and varied as %s.rate: keep one", kind.Name)
-		return
-	}
-	if _, ok := r.check(e.value, fields[i], text); !ok {
-		return
-	}
-	if s.Workload.Settings == nil {
-		s.Workload.Settings = parameter.Settings{}
-	}
-	s.Workload.Settings[rateSetting] = text
-	var rate parameter.Rate
-	if err := rate.UnmarshalText([]byte(text)); err == nil {
-		s.Load.Rate = float64(rate)
-	}
-}
-
 // aims reads the keys that name metrics.
 func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
 	var metrics []measure.Metric
 	if kind != nil {
 		metrics = kind.Metrics
+	}
+	if s.Load.Peak != nil {
+		metrics = append([]measure.Metric{measure.Peak()}, metrics...)
 	}
 	if e, ok := top["headline"]; ok {
 		s.Headline = r.headline(e.value, metrics)

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
 
@@ -27,6 +28,17 @@ type storageSettings struct {
 	Rate    parameter.Rate  `name:"rate" doc:"operations offered, all disks together"`
 	Spec    string          `name:"spec" doc:"Iometer access specification"`
 	Targets []string        `name:"targets" doc:"devices or files"`
+}
+
+type webSettings struct {
+	Connections int            `name:"connections" doc:"open at once" min:"1" max:"100000"`
+	Rate        parameter.Rate `name:"rate" doc:"requests offered"`
+	Arrivals    string         `name:"arrivals" doc:"how they arrive" choices:"constant,poisson"`
+}
+
+type nginxSettings struct {
+	Workers int `name:"workers" doc:"processes" min:"1" max:"64"`
+	Pages   int `name:"pages" doc:"pages that it serves" min:"1" max:"1000"`
 }
 
 type simSettings struct {
@@ -50,6 +62,19 @@ func testCatalog() *Catalog {
 				}),
 			workload.Define(workload.Kind{Name: "null", Doc: "Does nothing.", Metrics: measure.OperationMetrics("operations"), Rate: "operations"},
 				struct{}{}, func(struct{}) (workload.Load, error) { return nil, nil }),
+			workload.Define(workload.Kind{Name: "web", Doc: "Asks for pages.", Metrics: measure.OperationMetrics("requests"), Rate: "requests", Speaks: []string{"http"}},
+				webSettings{Connections: 8, Arrivals: "constant"}, func(webSettings) (workload.Load, error) { return nil, nil }),
+		},
+		Services: []service.Kind{
+			service.Define(service.Kind{Name: "redis", Doc: "Keys and values.", Speaks: []string{"redis"}}, struct{}{}, func(struct{}) (service.Service, error) { return nil, nil }),
+			service.Define(service.Kind{Name: "nginx", Doc: "Serves pages.", Speaks: []string{"http"}}, nginxSettings{Workers: 1, Pages: 4},
+				func(p nginxSettings) (service.Service, error) {
+					if p.Workers > p.Pages {
+						return nil, fmt.Errorf("%d workers have nothing to do with %d pages", p.Workers, p.Pages)
+					}
+					return nil, nil
+				}),
+			service.Define(service.Kind{Name: "apache", Doc: "Serves pages.", Speaks: []string{"http"}}, struct{}{}, func(struct{}) (service.Service, error) { return nil, nil }),
 		},
 		Platforms: []platform.Kind{
 			{Name: "local", Doc: "this machine", Defaults: struct{}{}},
@@ -84,3 +109,6 @@ func parse(t *testing.T, text string, sets ...string) *Study {
 }
 
 const head = "study: s\nquestion: q?\nplatform: local\nworkload: storage\n"
+
+// web is the beginning of a study whose workload talks to a service.
+const web = "study: s\nquestion: q?\nplatform: local\nworkload: web\n"

@@ -5,11 +5,11 @@ import "maps"
 // mostCombined is how many arms are tried before a study is accepted.
 const mostCombined = 64
 
-// loads builds the load of the baseline, of each other level, and of every arm
-// where there are not too many: a workload refuses combinations that no setting
+// loads builds the load and the service of the baseline, of each other level, and of every arm
+// where there are not too many: they refuse combinations that no setting
 // alone can refuse.
 func (r *reader) loads(s *Study) {
-	kind := r.catalog.workload(s.Workload.Kind)
+	build := r.builder(s)
 	baseline := map[string]string{}
 	var varied []Factor
 	arms := 1
@@ -20,15 +20,15 @@ func (r *reader) loads(s *Study) {
 			arms = min(arms*len(f.Levels), mostCombined+1)
 		}
 	}
-	if _, err := kind.New(s.Settings(baseline)); err != nil {
-		r.complain(r.places["workload"], "workload.%s: %v", kind.Name, err)
+	if place, err := build(baseline); err != nil {
+		r.complain(r.places[place], "%s: %v", place, err)
 		return
 	}
 	for _, f := range varied {
 		for i, level := range f.Levels[1:] {
 			levels := maps.Clone(baseline)
 			levels[f.FullName()] = level
-			if _, err := kind.New(s.Settings(levels)); err != nil {
+			if _, err := build(levels); err != nil {
 				r.complain(r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
 			}
 		}
@@ -46,9 +46,26 @@ func (r *reader) loads(s *Study) {
 				last = levelPlace(f.FullName(), i)
 			}
 		}
-		if _, err := kind.New(s.Settings(levels)); err != nil {
+		if _, err := build(levels); err != nil {
 			r.complain(r.places[last], "this level does not go with those of the other factors: %v", err)
 			return
 		}
+	}
+}
+
+// builder returns a function that builds what an arm needs, and names the part of
+// the study that it failed on.
+func (r *reader) builder(s *Study) func(levels map[string]string) (place string, err error) {
+	kind := r.catalog.workload(s.Workload.Kind)
+	return func(levels map[string]string) (string, error) {
+		if _, err := kind.New(s.Settings(levels)); err != nil {
+			return "workload." + kind.Name, err
+		}
+		if s.Service == nil {
+			return "", nil
+		}
+		served := r.catalog.service(s.Service.Kind)
+		_, err := served.New(s.ServiceSettings(levels))
+		return "service." + served.Name, err
 	}
 }

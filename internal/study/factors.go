@@ -103,7 +103,11 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 		}
 		return f, r.plainLevel, true
 	case kind != nil && before == kind.Name:
-		return r.parameter(n, kind)
+		return r.parameter(n, kind.Name, kind.Defaults)
+	case s.Service != nil && before == s.Service.Kind:
+		f, levels, ok = r.parameter(n, s.Service.Kind, r.catalog.service(s.Service.Kind).Defaults)
+		f.OfService = true
+		return f, levels, ok
 	case kind == nil && r.couldBeLoad(before):
 		return f, nil, false // the workload itself is missing or unknown, which was said
 	case kind != nil && r.catalog.workload(before) != nil:
@@ -144,32 +148,41 @@ func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
 			out = append(out, kind.Name+"."+f.Name)
 		}
 	}
+	if s.Service != nil {
+		for _, f := range parameter.Fields(r.catalog.service(s.Service.Kind).Defaults) {
+			out = append(out, s.Service.Kind+"."+f.Name)
+		}
+	}
 	return out
 }
 
 // baseline refuses a setting of the workload that is varied as well, unless it is
 // the baseline: then the file says the same thing twice, and neither is lost.
 func (r *reader) baseline(n *yaml.Node, f Factor, s *Study) {
-	given, ok := s.Workload.Settings[f.Parameter]
+	use, what := s.Workload, "workload"
+	if f.OfService {
+		use, what = *s.Service, "service"
+	}
+	given, ok := use.Settings[f.Parameter]
 	if !ok || f.Parameter == "" || given == f.Levels[0] {
 		return
 	}
 	place := n
-	if at := r.places["workload."+f.Name]; at != nil && r.origin[at] != "" {
+	if at := r.places[what+"."+f.Name]; at != nil && r.origin[at] != "" {
 		place = at
 	}
-	r.complain(place, "%s is varied from the baseline %s, and %s in the workload: keep one of them", f.Name, f.Levels[0], given)
+	r.complain(place, "%s is varied from the baseline %s, and %s in the %s: keep one of them", f.Name, f.Levels[0], given, what)
 }
 
-// parameter finds the setting of the workload that a factor varies.
-func (r *reader) parameter(n *yaml.Node, kind *workload.Kind) (f Factor, levels accept, ok bool) {
-	name := strings.TrimPrefix(n.Value, kind.Name+".")
-	fields := parameter.Fields(kind.Defaults)
+// parameter finds the setting of a workload or a service that a factor varies.
+func (r *reader) parameter(n *yaml.Node, kind string, defaults any) (f Factor, levels accept, ok bool) {
+	name := strings.TrimPrefix(n.Value, kind+".")
+	fields := parameter.Fields(defaults)
 	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
 	if i < 0 {
 		known := make([]string, len(fields))
 		for i, f := range fields {
-			known[i] = kind.Name + "." + f.Name
+			known[i] = kind + "." + f.Name
 		}
 		r.unknown(n, "unknown factor", n.Value, known)
 		return f, nil, false

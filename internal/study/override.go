@@ -63,8 +63,10 @@ func (r *reader) mark(n *yaml.Node, path string) {
 func (r *reader) route(root, place *yaml.Node, path string) []string {
 	head, rest, deeper := strings.Cut(path, ".")
 	if !slices.Contains(names(topKeys), head) {
-		if head == usedKind(root, "workload") && deeper {
-			return r.route(root, place, "workload."+path)
+		for _, what := range []string{"workload", "service"} {
+			if head == usedKind(root, what) && deeper {
+				return r.route(root, place, what+"."+path)
+			}
 		}
 		r.unknown(place, "unknown key", head, names(topKeys))
 		return nil
@@ -73,7 +75,7 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 		return []string{head}
 	}
 	switch head {
-	case "platform", "workload":
+	case "platform", "workload", "service":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
 			r.complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
@@ -105,7 +107,7 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 	return []string{head, rest}
 }
 
-// usedKind is the name of the platform or workload that the tree holds.
+// usedKind is the name of the platform, workload or service that the tree holds.
 func usedKind(root *yaml.Node, what string) string {
 	n := child(root, what)
 	switch {
@@ -201,11 +203,14 @@ func (r *reader) displace(root *yaml.Node, keys []string, value *yaml.Node) {
 	case "goal.least":
 		drop(in, "most")
 	}
-	if kind := usedKind(root, "workload"); keys[0] == "factors" && kind != "" {
-		if setting, ok := strings.CutPrefix(keys[1], kind+"."); ok {
-			if w := child(root, "workload"); w != nil && w.Kind == yaml.MappingNode {
-				drop(child(w, kind), setting)
-			}
+	for _, what := range []string{"workload", "service"} {
+		kind := usedKind(root, what)
+		setting, ok := strings.CutPrefix(keys[len(keys)-1], kind+".")
+		if keys[0] != "factors" || kind == "" || !ok {
+			continue
+		}
+		if w := child(root, what); w != nil && w.Kind == yaml.MappingNode {
+			drop(child(w, kind), setting)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
 
@@ -61,9 +62,10 @@ var topKeys = []key{
 	{"question", "what is asked, in one sentence"},
 	{"platform", "where it runs: a name, or {NAME: {settings}}"},
 	{"workload", "what drives the system: a name, or {NAME: {settings}}"},
+	{"service", "what the workload talks to: a name, or {NAME: {settings}}; default one that plimsoll brings along"},
 	{"factors", "what is varied, each with its levels; the first level is the baseline"},
 	{"commands", "factors made of your own commands, used as command.NAME"},
-	{"load", "closed, or {rate: 5000/s} for operations offered at a rate"},
+	{"load", "closed, or {rate: 5000/s} for operations offered at a rate, or {peak: {within: {p99: 20ms}}} for the highest rate that keeps limits"},
 	{"measure", "how a trial runs and how many there are"},
 	{"headline", "the metrics that decide, most important first; default the workload's first"},
 	{"margin", "smallest effect of interest; default 2%"},
@@ -93,6 +95,7 @@ func (r *reader) study(root *yaml.Node) *Study {
 	}
 	r.platform(s, top)
 	kind := r.workload(s, top)
+	r.service(s, top, kind)
 	if e, ok := top["commands"]; ok {
 		s.Commands = r.commands(e.value)
 	}
@@ -177,9 +180,59 @@ func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
 	if kind == nil {
 		return nil
 	}
-	r.places["workload"] = e.value
+	r.places["workload."+name] = e.value
 	s.Workload = Use{Kind: name, Settings: r.settings(settings, "workload."+name, kind.Defaults)}
 	return kind
+}
+
+// service reads what the workload talks to. A study that does not say gets the
+// first service of the catalog that speaks a protocol of its workload.
+func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
+	e, given := top["service"]
+	if kind == nil {
+		return
+	}
+	var fit []string
+	for _, k := range r.catalog.Services {
+		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
+			fit = append(fit, k.Name)
+		}
+	}
+	switch {
+	case given && kind.Speaks == nil:
+		r.complain(e.key, "service: the workload %s talks to no service", kind.Name)
+		return
+	case !given && len(fit) > 0:
+		s.Service = &Use{Kind: fit[0]}
+		return
+	case !given:
+		return
+	}
+	known := make([]string, len(r.catalog.Services))
+	for i, k := range r.catalog.Services {
+		known[i] = k.Name
+	}
+	name, settings := r.use(e.value, "service", known)
+	i := slices.IndexFunc(r.catalog.Services, func(k service.Kind) bool { return k.Name == name })
+	if i < 0 {
+		return
+	}
+	if !slices.Contains(fit, name) {
+		r.complain(e.value, "service: %s speaks nothing that the workload %s does (%s); these do: %s",
+			name, kind.Name, strings.Join(kind.Speaks, ", "), strings.Join(fit, ", "))
+		return
+	}
+	r.places["service."+name] = e.value
+	s.Service = &Use{Kind: name, Settings: r.settings(settings, "service."+name, r.catalog.Services[i].Defaults)}
+}
+
+func (c *Catalog) service(name string) *service.Kind {
+	for i := range c.Services {
+		if c.Services[i].Name == name {
+			return &c.Services[i]
+		}
+	}
+	return nil
 }
 
 func (c *Catalog) workload(name string) *workload.Kind {

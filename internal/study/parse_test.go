@@ -217,7 +217,7 @@ func TestMistakes(t *testing.T) {
 		{"platform", "study: s\nquestion: q\nplatform: locl\nworkload: storage\n", `t.yaml:3:11: unknown platform "locl"; did you mean "local"?`},
 		{"two platforms", "study: s\nquestion: q\nplatform: {local: {}, sim: {}}\nworkload: storage\n",
 			`t.yaml:3:23: platform: a study has one, and "local" is given already`},
-		{"workload", w + "workload: network\n", `t.yaml:4:11: unknown workload "network"; known: storage, null`},
+		{"workload", w + "workload: network\n", `t.yaml:4:11: unknown workload "network"; known: storage, null, web`},
 		{"setting", w + "workload: {storage: {thread: 1}}\n", `t.yaml:4:22: unknown key "thread"; did you mean "threads"?`},
 		{"unit", w + "workload: {storage: {size: 512}}\n", `t.yaml:4:28: size: "512" is not a size with its unit, like 4KiB`},
 		{"bound", w + "workload: {storage: {threads: 0}}\n", `t.yaml:4:31: threads: "0" is not at least 1`},
@@ -244,12 +244,28 @@ func TestMistakes(t *testing.T) {
 		{"command half", head + "commands: {turbo: {reed: a, apply: b}}\n",
 			`t.yaml:5:12: commands.turbo: the key "read" is missing` + "\n" + `t.yaml:5:20: unknown key "reed"; did you mean "read"?`},
 		{"load", head + "load: open\n", `t.yaml:5:7: unknown load "open"; known: closed, {rate: 5000/s}`},
-		{"ramp", head + "load: {ramp: {from: 1/s}}\n", `t.yaml:5:8: load: ramp is not built yet; use closed, or {rate: 5000/s}`},
-		{"peak", head + "load: {peak: {within: {p99: 20ms}}}\n", `t.yaml:5:8: load: peak is not built yet; use closed, or {rate: 5000/s}`},
+		{"load key", head + "load: {rte: 1/s}\n", `t.yaml:5:8: unknown key "rte"; did you mean "rate"?`},
+		{"arrivals", head + "load: {rate: 1/s, arrivals: poisson}\n", `t.yaml:5:19: load: the workload storage has no arrivals to set; use closed`},
+		{"arrivals choice", web + "load: {arrivals: even}\n", `t.yaml:5:18: load.arrivals: "even" is not one of constant, poisson`},
+		{"peak of nothing", head + "load: {peak: {from: 1/s}}\n", `t.yaml:5:8: load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}`},
+		{"peak without latency", head + "load: {peak: {within: {errors: 0/s}}}\n", `t.yaml:5:15: load: one limit of a peak must be on a response time, such as p99: 20ms`},
+		{"peak metric", head + "load: {peak: {within: {p98: 1s}}}\n", `t.yaml:5:15: load: one limit of a peak must be on a response time, such as p99: 20ms
+t.yaml:5:24: the workload does not measure "p98"; did you mean "p90"?`},
+		{"peak and rate", head + "load: {rate: 1/s, peak: {within: {p99: 1s}}}\n", `t.yaml:5:8: load: a rate is given, and the peak is searched for: keep one`},
+		{"peak of a rate that is set", w + "workload: {storage: {rate: 2/s}}\nload: {peak: {within: {p99: 1s}}}\n", `t.yaml:5:8: load: the rate is given twice: here and as workload.storage.rate, 2/s`},
+		{"peak upside down", head + "load: {peak: {within: {p99: 1s}, from: 100/s, to: 50/s}}\n", `t.yaml:5:8: load: a search from 100/s to 50/s has nowhere to go`},
+		{"peak headline", web + "headline: [peak]\n", `t.yaml:5:12: the workload does not measure "peak"; did you mean "mean"?`},
+		{"service of none", head + "service: nginx\n", `t.yaml:5:1: service: the workload storage talks to no service`},
+		{"unknown service", web + "service: ngnx\n", `t.yaml:5:10: unknown service "ngnx"; did you mean "nginx"?`},
+		{"service of another protocol", web + "service: redis\n", `t.yaml:5:10: service: redis speaks nothing that the workload web does (http); these do: nginx, apache`},
+		{"service setting", web + "service: {nginx: {worker: 1}}\n", `t.yaml:5:19: unknown key "worker"; did you mean "workers"?`},
+		{"service combination", web + "service: {nginx: {workers: 8}}\n", `t.yaml:5:10: service.nginx: 8 workers have nothing to do with 4 pages`},
+		{"service level", web + "service: nginx\nfactors: {nginx.workers: [1, 8]}\n", `t.yaml:6:30: nginx.workers: level "8": 8 workers have nothing to do with 4 pages`},
+		{"service varied and set", web + "service: {nginx: {workers: 2}}\nfactors: {nginx.workers: [1, 2]}\n", `t.yaml:6:11: nginx.workers is varied from the baseline 1, and 2 in the service: keep one of them`},
 		{"rate without unit", head + "load: {rate: 5000}\n", `t.yaml:5:14: load.rate: "5000" is not a rate, like 5000/s`},
 		{"rate twice", w + "workload: {storage: {rate: 1/s}}\nload: {rate: 2/s}\n", `t.yaml:5:8: load: the rate is given twice: here and as workload.storage.rate, 1/s`},
 		{"rate varied", head + "factors: {storage.rate: [1/s, 2/s]}\nload: {rate: 2/s}\n", `t.yaml:6:8: load: the rate is given here and varied as storage.rate: keep one`},
-		{"rate of a workload without", w + "workload: null\nload: {rate: 2/s}\n", `t.yaml:5:8: load: the workload null offers no rate; use closed`},
+		{"rate of a workload without", w + "workload: null\nload: {rate: 2/s}\n", `t.yaml:5:8: load: the workload null has no rate to set; use closed`},
 		{"window", head + "measure: {window: 10}\n", `t.yaml:5:19: window: "10" is not a time with its unit, like 10s or 250ms`},
 		{"window too short", head + "measure: {window: 1ms}\n", `t.yaml:5:19: window: "1ms" is not at least 100ms`},
 		{"warm-up", head + "measure: {warmup: often}\n", `t.yaml:5:19: warmup: "often" is not auto or a time with its unit, like 10s or 250ms`},
@@ -309,7 +325,7 @@ sed: 1
 		`t.yaml:8:31: blocks: "few" is not auto or a number from 1 to 100000`,
 		`t.yaml:10:9: margin: "2" is not a percentage from 0% to 100%, like 70%`,
 		`t.yaml:11:1: unknown key "sed"; did you mean "seed"?`,
-		`--set colour: unknown key "colour"; known: study, question, platform, workload, factors, commands, load, measure, headline, margin, goal, limits, published, seed`,
+		`--set colour: unknown key "colour"; known: study, question, platform, workload, service, factors, commands, load, measure, headline, margin, goal, limits, published, seed`,
 		`--set measure.settle: settle: "5" is not a time with its unit, like 10s or 250ms`,
 	}
 	if d := cmp.Diff(want, mistakes(t, err)); d != "" {
@@ -344,5 +360,39 @@ func TestASettingMayRepeatTheBaseline(t *testing.T) {
 	s := parse(t, "study: s\nquestion: q\nplatform: local\nworkload: {storage: {size: 1024KiB}}\nfactors: {storage.size: [1MiB, 2MiB]}\n")
 	if got := s.Settings(map[string]string{"storage.size": "2MiB"})["size"]; got != "2MiB" {
 		t.Errorf("the level is overlaid by %s", got)
+	}
+}
+
+func TestServiceOfAStudy(t *testing.T) {
+	if s := parse(t, head); s.Service != nil {
+		t.Errorf("a study of disks talks to %+v", s.Service)
+	}
+	if s := parse(t, web); s.Service == nil || s.Service.Kind != "nginx" {
+		t.Errorf("a study that names no service talks to %+v, not to the first that fits", s.Service)
+	}
+	s := parse(t, web+"service: {nginx: {pages: 9}}\nfactors: {nginx.workers: [1, 2], web.connections: [4, 8]}\n", "nginx.pages=7", "factors.nginx.workers=[3, 4]")
+	if !s.Factors[0].OfService || s.Factors[0].Parameter != "workers" || s.Factors[1].OfService {
+		t.Errorf("factors %+v", s.Factors)
+	}
+	levels := map[string]string{"nginx.workers": "4", "web.connections": "8"}
+	if d := cmp.Diff(parameter.Settings{"pages": "7", "workers": "4"}, s.ServiceSettings(levels)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(parameter.Settings{"connections": "8"}, s.Settings(levels)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestPeakOfAStudy(t *testing.T) {
+	s := parse(t, head+"load: {peak: {within: {p99: 20ms, errors: 0/s}, to: 5000/s}}\n")
+	want := &Peak{Within: []Limit{{Metric: "p99", Max: ptr(.02)}, {Metric: "errors", Max: ptr(0.)}}, From: 100, To: 5000}
+	if d := cmp.Diff(want, s.Load.Peak); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"peak"}, s.Headline); d != "" {
+		t.Error(d)
+	}
+	if s := parse(t, web+"load: {rate: 5/s, arrivals: poisson}"); s.Workload.Settings["arrivals"] != "poisson" || s.Load.Rate != 5 {
+		t.Errorf("got %+v", s)
 	}
 }

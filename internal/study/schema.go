@@ -23,6 +23,7 @@ func Schema(c *Catalog) ([]byte, error) {
 		"question":  schema{"type": "string", "pattern": `\S`},
 		"platform":  useSchema(platformUses(c)),
 		"workload":  useSchema(workloadUses(c)),
+		"service":   useSchema(serviceUses(c)),
 		"factors":   factorsSchema(c),
 		"commands":  commandsSchema(),
 		"load":      loadSchema(),
@@ -63,7 +64,7 @@ func object(properties schema, required ...string) schema {
 	return s
 }
 
-// named is a kind of platform or workload as a study uses it.
+// named is a kind of platform, workload or service as a study uses it.
 type named struct {
 	name, doc string
 	defaults  any
@@ -78,6 +79,13 @@ func platformUses(c *Catalog) (out []named) {
 
 func workloadUses(c *Catalog) (out []named) {
 	for _, k := range c.Workloads {
+		out = append(out, named{k.Name, k.Doc, k.Defaults})
+	}
+	return out
+}
+
+func serviceUses(c *Catalog) (out []named) {
+	for _, k := range c.Services {
 		out = append(out, named{k.Name, k.Doc, k.Defaults})
 	}
 	return out
@@ -189,6 +197,11 @@ func factorsSchema(c *Catalog) schema {
 			properties[k.Name+"."+f.Name] = describe(levelsSchema(fieldSchema(f)), f.Doc)
 		}
 	}
+	for _, k := range c.Services {
+		for _, f := range parameter.Fields(k.Defaults) {
+			properties[k.Name+"."+f.Name] = describe(levelsSchema(fieldSchema(f)), f.Doc)
+		}
+	}
 	for _, f := range c.Factors {
 		s := describe(levelsSchema(plainSchema()), f.Doc)
 		if len(f.Example) > 0 {
@@ -219,8 +232,16 @@ func commandsSchema() schema {
 }
 
 func loadSchema() schema {
-	rate := object(schema{"rate": fieldSchema(parameter.Field{Kind: parameter.KindRate})})
-	return schema{"anyOf": []any{schema{"const": "closed"}, rate, schema{"type": "null"}}}
+	rate := func() schema { return fieldSchema(parameter.Field{Kind: parameter.KindRate}) }
+	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
+	properties := schema{
+		rateSetting: rate(), arrivalsSetting: plainSchema(), shapeSetting: plainSchema(),
+		"peak": object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
+	}
+	for _, k := range loadKeys {
+		describe(properties[k.name].(schema), k.doc)
+	}
+	return schema{"anyOf": []any{schema{"const": "closed"}, object(properties), schema{"type": "null"}}}
 }
 
 func measureSchema() schema {

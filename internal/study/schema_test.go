@@ -86,6 +86,8 @@ margin: 2%
 		"full": strings.Replace(full, "seed: 18446744073709551615", "seed: 1", 1),
 		"rate": head + "load: {rate: 1.5e3/s}\nmeasure: {settle: 0, longest: 1m30s, precision: .5%, blocks: 12}\nheadline: p99\n",
 	}
+	texts["service"] = web + "service: {nginx: {workers: 2}}\nfactors: {nginx.pages: [1, 2]}\nload: {rate: 5/s, arrivals: poisson}\n"
+	texts["peak"] = web + "service: nginx\nload: {peak: {within: {p99: 20ms, errors: 0/s}, from: 10/s}}\n"
 	for _, k := range testCatalog().Workloads {
 		text, err := Template(testCatalog(), k.Name)
 		if err != nil {
@@ -112,6 +114,9 @@ func TestSchemaRefuses(t *testing.T) {
 		head + "load: open\n",
 		head + "load: {rate: 5000}\n",
 		head + "load: {ramp: {}}\n",
+		head + "load: {peak: {}}\n",
+		web + "service: {nginx: {worker: 2}}\n",
+		web + "service: ngnx\n",
 		head + "measure: {window: 10}\n",
 		head + "measure: {windw: 10s}\n",
 		head + "measure: {blocks: many}\n",

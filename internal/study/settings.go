@@ -14,7 +14,22 @@ func (s *Study) Settings(levels map[string]string) parameter.Settings {
 	out := parameter.Settings{}
 	maps.Copy(out, s.Workload.Settings)
 	for _, f := range s.Factors {
-		if level, ok := levels[f.FullName()]; ok && f.Parameter != "" {
+		if level, ok := levels[f.FullName()]; ok && f.Parameter != "" && !f.OfService {
+			out[f.Parameter] = level
+		}
+	}
+	return out
+}
+
+// ServiceSettings returns the settings of the service in an arm, in the same way.
+func (s *Study) ServiceSettings(levels map[string]string) parameter.Settings {
+	out := parameter.Settings{}
+	if s.Service == nil {
+		return out
+	}
+	maps.Copy(out, s.Service.Settings)
+	for _, f := range s.Factors {
+		if level, ok := levels[f.FullName()]; ok && f.OfService {
 			out[f.Parameter] = level
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
 
@@ -18,6 +19,7 @@ import (
 // that the product ships.
 type Catalog struct {
 	Workloads []workload.Kind
+	Services  []service.Kind
 	Platforms []platform.Kind
 	Factors   []factor.Factor
 	Sources   []collect.Source
@@ -30,6 +32,7 @@ type Study struct {
 	Question string `json:"question"`
 	Platform Use    `json:"platform"`
 	Workload Use    `json:"workload"`
+	Service  *Use   `json:"service,omitempty"` // what the workload talks to; nil when it talks to nothing
 	// Factors in the order of the file. The first level of each is its baseline.
 	Factors   []Factor  `json:"factors,omitempty"`
 	Commands  []Command `json:"commands,omitempty"`
@@ -55,10 +58,11 @@ type Factor struct {
 	Name   string   `json:"name"`             // "storage.threads", "host.scheduler"
 	Target string   `json:"target,omitempty"` // what follows a colon after the name
 	Levels []string `json:"levels"`           // canonical text, at least one; the first is the baseline
-	// Parameter is the workload setting that the factor varies ("threads");
-	// empty for a factor of the machine.
+	// Parameter is the setting that the factor varies ("threads"), of the
+	// workload or of the service; empty for a factor of the machine.
 	Parameter string `json:"parameter,omitempty"`
-	Restart   bool   `json:"restart,omitempty"` // from the factor: makes whole plots
+	OfService bool   `json:"of_service,omitempty"` // the setting is the service's
+	Restart   bool   `json:"restart,omitempty"`    // from the factor: makes whole plots
 }
 
 // FullName is the name with its target, as written in the study.
@@ -80,7 +84,15 @@ type Command struct {
 
 // Load is how operations are offered.
 type Load struct {
-	Rate float64 `json:"rate,omitempty"` // operations per second; 0 is a closed loop
+	Rate float64 `json:"rate,omitempty"` // operations per second; 0 is a closed loop, unless Peak
+	Peak *Peak   `json:"peak,omitempty"` // search for the highest rate that keeps limits
+}
+
+// Peak is a search for the highest rate at which limits are kept.
+type Peak struct {
+	Within []Limit `json:"within"` // each with a Max; at least one on a quantile of the response time
+	From   float64 `json:"from"`   // rate at which the search begins, 1/s
+	To     float64 `json:"to,omitempty"`
 }
 
 // Measure is how a trial is run and how many there are.

@@ -1,0 +1,140 @@
+package study
+
+import (
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// The settings by which a workload offers its operations in an open loop. One
+// that has none of the name cannot do it.
+const (
+	rateSetting     = "rate"
+	arrivalsSetting = "arrivals"
+	shapeSetting    = "shape"
+)
+
+// firstRate is where the search for a peak begins when the study does not say.
+const firstRate = 100
+
+var loadKeys = []key{
+	{rateSetting, "operations offered per second, however many are under way"},
+	{arrivalsSetting, "how they arrive, where the workload offers a choice: constant or poisson"},
+	{shapeSetting, "how the rate changes, where the workload can: a ramp, steps or a sine"},
+	{"peak", "search for the highest rate that keeps limits: {within: {p99: 20ms, errors: 0}}"},
+}
+
+var peakKeys = []key{
+	{"within", "what must be kept: {METRIC: most}"},
+	{"from", "rate at which the search begins; default 100/s"},
+	{"to", "rate beyond which it does not go; default none"},
+}
+
+// load reads how operations are offered. A rate becomes the setting of the
+// workload.
+func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
+	if n.Kind == yaml.ScalarNode && !isEmpty(n) {
+		if n.Value != "closed" {
+			r.unknown(n, "unknown load", n.Value, []string{"closed", "{rate: 5000/s}"})
+		}
+		return
+	}
+	keys := r.table(n, "load", names(loadKeys))
+	if peak, ok := keys["peak"]; ok {
+		if rate, both := keys[rateSetting]; both {
+			r.complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
+			return
+		}
+		r.peak(peak, s, kind)
+	}
+	for _, name := range []string{rateSetting, arrivalsSetting, shapeSetting} {
+		if e, ok := keys[name]; ok {
+			r.offer(e, s, kind)
+		}
+	}
+}
+
+// offer makes a key of the load the setting of the workload that has its name.
+func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
+	name := e.key.Value
+	if kind == nil {
+		return
+	}
+	fields := parameter.Fields(kind.Defaults)
+	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
+	if i < 0 {
+		r.complain(e.key, "load: the workload %s has no %s to set; use closed", kind.Name, name)
+		return
+	}
+	field := fields[i]
+	field.Name = "load." + name
+	text, ok := r.value(e.value, field)
+	if !ok || r.given(e.key, name, s, kind) {
+		return
+	}
+	if s.Workload.Settings == nil {
+		s.Workload.Settings = parameter.Settings{}
+	}
+	s.Workload.Settings[name] = text
+	var rate parameter.Rate
+	if name == rateSetting && rate.UnmarshalText([]byte(text)) == nil {
+		s.Load.Rate = float64(rate)
+	}
+}
+
+// given complains where a setting is given or varied elsewhere too.
+func (r *reader) given(n *yaml.Node, name string, s *Study, kind *workload.Kind) bool {
+	if given, ok := s.Workload.Settings[name]; ok {
+		r.complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
+		return true
+	}
+	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == name && !f.OfService }) {
+		r.complain(n, "load: the %s is given here and varied as %s.%s: keep one", name, kind.Name, name)
+		return true
+	}
+	return false
+}
+
+// peak reads the search for a peak.
+func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
+	keys := r.table(e.value, "load.peak", names(peakKeys))
+	if kind == nil {
+		return
+	}
+	fields := parameter.Fields(kind.Defaults)
+	if !slices.ContainsFunc(fields, func(f parameter.Field) bool { return f.Name == rateSetting }) {
+		r.complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
+		return
+	}
+	if r.given(e.key, rateSetting, s, kind) {
+		return
+	}
+	p := &Peak{From: firstRate}
+	within, ok := keys["within"]
+	if !ok {
+		r.complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
+		return
+	}
+	for _, limit := range r.entries(within.value, "within") {
+		if m, ok := r.metric(limit.key, limit.key.Value, kind.Metrics); ok {
+			most := r.amount(limit.value, m)
+			p.Within = append(p.Within, Limit{Metric: m.Name, Max: &most})
+		}
+	}
+	if !slices.ContainsFunc(p.Within, func(l Limit) bool { _, ok := measure.QuantileOf(l.Metric); return ok }) {
+		r.complain(within.key, "load: one limit of a peak must be on a response time, such as p99: 20ms")
+	}
+	for name, into := range map[string]*float64{"from": &p.From, "to": &p.To} {
+		if e, ok := keys[name]; ok {
+			*into = r.amount(e.value, measure.Peak())
+		}
+	}
+	if p.From <= 0 || p.To != 0 && p.To <= p.From {
+		r.complain(e.key, "load: a search from %g/s to %g/s has nowhere to go", p.From, p.To)
+	}
+	s.Load.Peak = p
+}
