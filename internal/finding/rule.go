@@ -31,6 +31,7 @@ func Rules() []Rule {
 		workingSetInPageCache(),
 		writeCacheExhausted(),
 		deviceAtCeiling(),
+		outstandingIOTooHigh(),
 		outstandingIOTooLow(),
 		closedLoop(),
 		movedCounters(),

@@ -76,13 +76,18 @@ func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.
 
 func asked(t *testing.T, settings string) *study.Study {
 	t.Helper()
+	return aiming(t, settings, "1", "operations", "{most: operations}")
+}
+
+func aiming(t *testing.T, settings, threads, headline, goal string) *study.Study {
+	t.Helper()
 	text := `study: simulated
 question: What holds it back?
 platform: {sim: {` + settings + `}}
-workload: {null: {threads: 1}}
+workload: {null: {threads: ` + threads + `}}
 measure: {warmup: 0s, window: 1s, interval: 100ms, longest: 1s}
-headline: [operations]
-goal: {most: operations}
+headline: [` + headline + `]
+goal: ` + goal + `
 `
 	s, err := study.Parse("simulated.yaml", []byte(text), catalog, nil)
 	if err != nil {
@@ -112,6 +117,53 @@ func TestTuneOnASimulatedPlatform(t *testing.T) {
 	want := "null.threads 1 -> 2 kept\nnull.threads 2 -> 4 kept\nnull.threads 4 -> 8 rolled back\nno rule fired"
 	if got := strings.Join(story, "\n"); got != want || tuning.Final["null.threads"] != "4" {
 		t.Errorf("final %v, story\n%s\nwant\n%s\n%s", tuning.Final, got, want, tuning.Sentence)
+	}
+}
+
+// With far more workers than servers, the loop for low latency halves them on fresh
+// blocks until that no longer helps, or breaks the floor of throughput: such a step
+// is rolled back. Where the floor fails from the start, nothing is tried.
+func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
+	for _, one := range []struct {
+		name, servers, threads, floor string
+		story, last, reason           string
+	}{
+		{
+			"to the number of servers", "4", "32", "3600/s",
+			"32 -> 16 kept, 16 -> 8 kept, 8 -> 4 kept, 4 -> 2 rolled back", "4", "fresh blocks do not show that it helps",
+		},
+		{
+			"a step breaks the floor", "12", "64", "3600/s",
+			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor operations >= 3600 does not hold with it",
+		},
+		{"the floor fails from the start", "4", "32", "8000/s", "", "", ""},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			s := aiming(t, "capacity: 4000/s, noise: 1%, servers: "+one.servers, one.threads, "mean", "{least: mean, floor: {operations: "+one.floor+"}}")
+			tuning, err := tune.Run(t.Context(), tune.Tune{Study: s, Seed: 7, Dir: results(t), Measure: simulated(t, nil)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reason := ""
+			var story []string
+			for _, r := range tuning.Rounds {
+				if r.Recommendation == nil {
+					continue
+				}
+				c := r.Recommendation.Change
+				story = append(story, fmt.Sprintf("%s -> %s %s", c.From, c.To, r.Outcome))
+				if r.Seed == r.MeasuredSeed || r.Verified == r.Measured {
+					t.Errorf("%s -> %s was not verified on fresh blocks", c.From, c.To)
+				}
+				reason = r.Reason
+			}
+			if reason != one.reason {
+				t.Errorf("the last change: %q, want %q", reason, one.reason)
+			}
+			if got := strings.Join(story, ", "); got != one.story || tuning.Final["null.threads"] != one.last {
+				t.Errorf("final %v, story %q, want %q\n%s", tuning.Final, got, one.story, tuning.Sentence)
+			}
+		})
 	}
 }
 
