@@ -155,6 +155,9 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 				if r.Seed == r.MeasuredSeed || r.Verified == r.Measured {
 					t.Errorf("%s -> %s was not verified on fresh blocks", c.From, c.To)
 				}
+				if saved := 1 - r.Verification.Ratio; r.Outcome == finding.Kept && (r.Bound > saved || r.Bound < saved-.1) {
+					t.Errorf("%s -> %s saves %v of the mean, at least %v", c.From, c.To, saved, r.Bound)
+				}
 				reason = r.Reason
 			}
 			if reason != one.reason {

@@ -27,7 +27,7 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	low, p := stat.VerifyOneSided(d, r.BoundLevel)
 	r.BoundP = p
 	if !math.IsInf(low, 0) {
-		r.Bound = math.Expm1(low)
+		r.Bound = leastGain(low, goal.Direction)
 	}
 	r.Verification = find(f.Headlines, goal.Metric)
 	r.Guards = l.guards(f)
@@ -47,6 +47,16 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 			r.Reason += "; the price is " + worse
 		}
 	}
+}
+
+// leastGain turns the bound of a log-ratio, positive for the better, into a share of
+// what was there before: of a rate what is added, of a time what is saved. A time
+// that halves is a gain of 50 %.
+func leastGain(low float64, better measure.Direction) float64 {
+	if better == measure.LowerIsBetter {
+		return -math.Expm1(-low)
+	}
+	return math.Expm1(low)
 }
 
 // level is the confidence of the one-sided bound at each look.
