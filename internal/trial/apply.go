@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
 )
 
 // voidError is trouble that makes one trial void and lets the study go on.
@@ -75,7 +76,6 @@ func (s *session) reread(ctx context.Context) (map[string]string, error) {
 // readings compares the levels of an arm with those seen in effect, on the
 // machine and by the workload. Texts of one value in two notations are equal.
 func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
-	fields := parameter.Fields(s.kind.Defaults)
 	var all []reading
 	for _, f := range s.Study.Factors {
 		if f.Name == LabelFactor {
@@ -83,7 +83,7 @@ func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
 		}
 		r := reading{factor: f.FullName(), want: arm.Levels[f.FullName()]}
 		r.seen, r.known = seen[r.factor]
-		for _, field := range fields {
+		for _, field := range s.fieldsOf(f) {
 			if field.Name != f.Parameter {
 				continue
 			}
@@ -104,6 +104,18 @@ func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
 	return all
 }
 
+// fieldsOf are the settings among which is the one that a factor varies.
+func (s *session) fieldsOf(f study.Factor) []parameter.Field {
+	if !f.OfService {
+		return parameter.Fields(s.kind.Defaults)
+	}
+	kind, ok, err := s.serviceKind()
+	if err != nil || !ok {
+		return nil
+	}
+	return parameter.Fields(kind.Defaults)
+}
+
 // prepare makes ready what the load needs. It is entered in the journal once
 // for each load, and done before each trial, since a workload that finds its
 // work done has nothing to do and loads may disturb each other's files. A
@@ -119,13 +131,10 @@ func (s *session) prepare(ctx context.Context, l prepared) error {
 		}
 	}
 	s.step("before prepare")
-	if !s.scratched {
-		if err := s.makeScratch(ctx); err != nil {
-			return err
-		}
-		s.scratched = true
+	if err := s.haveScratch(ctx); err != nil {
+		return err
 	}
-	err := l.load.Prepare(ctx, s.env(s.Plan.Seed, s.log))
+	err := l.load.Prepare(ctx, s.env(s.Plan.Seed, s.log, s.target))
 	s.step("after prepare")
 	if err != nil {
 		return fmt.Errorf("prepare workload %s in %s: %w", s.kind.Name, s.scratch, err)
@@ -133,6 +142,18 @@ func (s *session) prepare(ctx context.Context, l prepared) error {
 	if fresh {
 		return s.journal.append(Entry{Kind: KindPrepared, Load: l.settings})
 	}
+	return nil
+}
+
+// haveScratch makes the scratch folder unless this session has done so.
+func (s *session) haveScratch(ctx context.Context) error {
+	if s.scratched {
+		return nil
+	}
+	if err := s.makeScratch(ctx); err != nil {
+		return err
+	}
+	s.scratched = true
 	return nil
 }
 

@@ -150,6 +150,9 @@ func (a *attempt) void(trouble error) {
 // run takes the trial through its phases.
 func (a *attempt) run(ctx context.Context) error {
 	a.reporter.say(PhasePrepare, 0, "")
+	if err := a.serve(ctx, a.arm); err != nil {
+		return err
+	}
 	if err := a.prepare(ctx, a.load); err != nil {
 		return err
 	}
@@ -205,9 +208,15 @@ func (a *attempt) drive(ctx context.Context) error {
 	a.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: a.machine, Dir: a.scratch})
 	before, from := ownCPU(), time.Now()
 	a.sampler.begin(ctx, stage.Interval)
-	err := a.load.load.Run(ctx, a.env(a.Plan.Seed, a.log), stage, a.recorder)
+	a.count(ctx)
+	run := func() error { return a.load.load.Run(ctx, a.env(a.Plan.Seed, a.log, a.target), stage, a.recorder) }
+	if a.kind.Own {
+		run = func() error { return a.work(ctx, stage) }
+	}
+	err := run()
 	a.sampler.end(ctx)
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
+	a.heard(ctx, time.Since(from).Seconds())
 	return trouble(err)
 }
 

@@ -92,6 +92,7 @@ type session struct {
 	before    int           // trials that ended in sessions before this one
 	earlier   time.Duration // that they took
 	why       string        // the run ended
+	served    *served       // nil while no service runs
 }
 
 func (b *Bench) session(j *journal) (*session, error) {
@@ -268,7 +269,11 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.say(PhaseRestore, 0, "")
 	r.settings(after)
 	s.reporter.say(PhaseClean, 0, "")
+	r.target = s.target
 	r.loads(after)
+	if stopped := s.unserve(after); stopped != nil {
+		r.errs = append(r.errs, stopped)
+	}
 	last := Entry{Kind: KindEnd, Note: s.why}
 	switch failed := errors.Join(r.errs...); {
 	case failed != nil:

@@ -42,6 +42,9 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 	total := &Needs{Versions: map[string]string{}}
 	seen := map[string]bool{}
 	for _, arm := range s.Plan.Arms {
+		if err := s.checkService(ctx, arm, total); err != nil {
+			return nil, err
+		}
 		settings := s.Study.Settings(arm.Levels)
 		if key := loadKey(settings); seen[key] {
 			continue
@@ -55,7 +58,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if s.sim != nil {
 			continue // the load never runs
 		}
-		needs, err := load.Check(ctx, s.env(s.Plan.Seed, nil))
+		needs, err := load.Check(ctx, s.env(s.Plan.Seed, nil, nil))
 		if err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
@@ -57,6 +58,7 @@ type restorer struct {
 	journal *journal
 	seed    uint64
 	kind    string // of the workload
+	target  func(protocol string) (load.Endpoint, error)
 	done    []string
 	errs    []error
 }
@@ -139,14 +141,19 @@ func (r *restorer) clean(ctx context.Context, settings parameter.Settings) error
 	if i < 0 {
 		return errors.New("this plimsoll does not have it")
 	}
-	load, err := r.catalog.Workloads[i].New(settings)
+	l, err := r.catalog.Workloads[i].New(settings)
 	if err != nil {
 		return err
 	}
 	journalled := r.journal.append(Entry{Kind: KindClean, Load: settings})
 	r.journal.step("before clean")
-	if err := load.Clean(ctx, r.env(r.seed, nil)); err != nil {
+	if err := l.Clean(ctx, r.env(r.seed, nil, r.target)); err != nil {
 		return errors.Join(err, journalled)
+	}
+	if r.target == nil { // the run that had a service is dead
+		if err := r.sweepServices(ctx); err != nil {
+			return errors.Join(err, journalled)
+		}
 	}
 	if len(r.journal.undo.loads) == 1 && begun(r.journal.entries).Made {
 		if err := r.removeScratch(ctx); err != nil {
@@ -158,9 +165,9 @@ func (r *restorer) clean(ctx context.Context, settings parameter.Settings) error
 }
 
 // env is where loads run. The seed of their data is the study's.
-func (w *workbench) env(seed uint64, log func(string, ...any)) workload.Env {
+func (w *workbench) env(seed uint64, log func(string, ...any), target func(string) (load.Endpoint, error)) workload.Env {
 	if log == nil {
 		log = func(string, ...any) {}
 	}
-	return workload.Env{Machine: w.machine, Dir: w.scratch, Seed: seed, Log: log}
+	return workload.Env{Machine: w.machine, Dir: w.scratch, Seed: seed, Log: log, Target: target}
 }

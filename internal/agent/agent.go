@@ -1,0 +1,49 @@
+// Package agent runs loads in processes of their own: the lab's side starts the
+// worker on a machine and takes down what it sends, the worker's side makes the
+// load. A worker competes with nothing else of plimsoll, its CPU time can be told,
+// and the confinement of workers holds for it.
+//
+// The lab hands the worker one Job, a JSON value on its standard input. The worker
+// answers with messages, a JSON value on a line each. SIGINT asks it to end
+// because enough was measured; its death ends the load.
+package agent
+
+import (
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+// Command is the subcommand of plimsoll that is the worker.
+const Command = "worker"
+
+// Job is a load for a worker to make.
+type Job struct {
+	Workload string                   `json:"workload"` // name of its kind
+	Settings parameter.Settings       `json:"settings,omitempty"`
+	Stage    load.Stage               `json:"stage"`
+	Dir      string                   `json:"dir"`
+	Seed     uint64                   `json:"seed"`              // of the data of the study
+	Targets  map[string]load.Endpoint `json:"targets,omitempty"` // where the service listens, by protocol
+}
+
+// message is one line from a worker. One field is set.
+type message struct {
+	Interval *measure.Interval `json:"interval,omitempty"`
+	Log      string            `json:"log,omitempty"`
+	End      *end              `json:"end,omitempty"`
+}
+
+// end is the last message.
+type end struct {
+	Error    string             `json:"error,omitempty"`
+	Observed map[string]string  `json:"observed,omitempty"`
+	Values   map[string]float64 `json:"values,omitempty"`
+	Checks   []measure.Check    `json:"checks,omitempty"`
+}
+
+// tardy is how much longer than its stage a load may take to end, before it is
+// ended by force: it waits for operations under way up to their time-out.
+const tardy = time.Minute

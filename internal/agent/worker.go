@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/workload"
+)
+
+// collections is how far the heap of a worker may grow between two collections,
+// in percent: it is small, and a collection disturbs what is timed.
+const collections = 800
+
+// Serve is the worker's side: it reads a job, makes the load and writes what it
+// measures. Enough, once closed, lets the load end as if its recorder had asked
+// for it. The error is for what keeps it from saying anything.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Kind, enough <-chan struct{}) error {
+	debug.SetGCPercent(collections)
+	var job Job
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&job); err != nil {
+		return fmt.Errorf("read the job from standard input: %w", err)
+	}
+	w := &worker{out: bufio.NewWriterSize(out, 1<<20)}
+	w.recorder = measure.NewRecorder(w.interval)
+	go func() {
+		select {
+		case <-enough:
+			w.enough.Store(true)
+		case <-ctx.Done():
+		}
+	}()
+	last := &end{}
+	if err := w.run(ctx, job, kinds); err != nil {
+		last.Error = err.Error()
+	}
+	last.Observed, last.Values, last.Checks = w.recorder.Observed(), w.recorder.Values(), w.recorder.Checks()
+	w.send(message{End: last})
+	return w.failed
+}
+
+// worker is a load under way.
+type worker struct {
+	recorder *measure.Recorder
+	enough   atomic.Bool
+
+	mu     sync.Mutex // guards what follows
+	out    *bufio.Writer
+	failed error
+}
+
+func (w *worker) run(ctx context.Context, job Job, kinds []workload.Kind) error {
+	i := slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == job.Workload })
+	if i < 0 {
+		return fmt.Errorf("this plimsoll has no workload %q", job.Workload)
+	}
+	l, err := kinds[i].New(job.Settings)
+	if err != nil {
+		return err
+	}
+	return l.Run(ctx, workload.Env{
+		Dir: job.Dir, Seed: job.Seed, Target: targets(job.Targets),
+		Log: func(format string, args ...any) { w.send(message{Log: fmt.Sprintf(format, args...)}) },
+	}, job.Stage, w.recorder)
+}
+
+func targets(known map[string]load.Endpoint) func(string) (load.Endpoint, error) {
+	return func(protocol string) (load.Endpoint, error) {
+		if e, ok := known[protocol]; ok {
+			return e, nil
+		}
+		return load.Endpoint{}, fmt.Errorf("there is no service that speaks %s", protocol)
+	}
+}
+
+// interval sends the last interval and says whether the load may end.
+func (w *worker) interval(r *measure.Recorder) bool {
+	intervals := r.Intervals()
+	w.send(message{Interval: &intervals[len(intervals)-1]})
+	return w.enough.Load()
+}
+
+func (w *worker) send(m message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return
+	}
+	text, err := json.Marshal(m)
+	if err == nil {
+		_, err = w.out.Write(append(text, '\n'))
+	}
+	if err == nil {
+		err = w.out.Flush()
+	}
+	if err != nil {
+		w.failed = fmt.Errorf("hand over what was measured: %w", err)
+		w.enough.Store(true)
+	}
+}

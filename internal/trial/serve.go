@@ -1,0 +1,195 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+)
+
+// serviceFolder is where services lie in the scratch folder. Nobody else writes
+// there.
+const serviceFolder = "service"
+
+// served is the service of a study while it runs.
+type served struct {
+	kind     service.Kind
+	settings parameter.Settings
+	instance service.Instance
+	before   map[string]float64 // its counters when the load began
+}
+
+// serviceKind finds the kind of the study's service; ok is false without one.
+func (s *session) serviceKind() (kind service.Kind, ok bool, err error) {
+	if s.Study.Service == nil || s.sim != nil {
+		return kind, false, nil
+	}
+	i := slices.IndexFunc(s.Catalog.Services, func(k service.Kind) bool { return k.Name == s.Study.Service.Kind })
+	if i < 0 {
+		return kind, false, fmt.Errorf("service %s: this plimsoll does not have it", s.Study.Service.Kind)
+	}
+	return s.Catalog.Services[i], true, nil
+}
+
+// checkService asks whether the service of an arm can be started.
+func (s *session) checkService(ctx context.Context, arm plan.Arm, total *Needs) error {
+	kind, ok, err := s.serviceKind()
+	if err != nil || !ok {
+		return err
+	}
+	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
+	if err != nil {
+		return fmt.Errorf("arm %s: %w", arm.Label, err)
+	}
+	needs, err := built.Check(ctx, s.serviceEnv(kind))
+	if err != nil {
+		return fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
+	}
+	total.Disk, total.Time = total.Disk+needs.Disk, total.Time+needs.Time
+	maps.Copy(total.Versions, needs.Versions)
+	return nil
+}
+
+func (w *workbench) serviceEnv(kind service.Kind) service.Env {
+	return service.Env{
+		Machine: w.machine, Dir: filepath.Join(w.scratch, serviceFolder, kind.Name),
+		Log: func(string, ...any) {},
+	}
+}
+
+// serve has the service of an arm running. Where the study varies the service each
+// trial gets a fresh one, so that none is older than another.
+func (s *session) serve(ctx context.Context, arm plan.Arm) error {
+	kind, ok, err := s.serviceKind()
+	if err != nil || !ok {
+		return err
+	}
+	varied := slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return f.OfService && len(f.Levels) > 1 })
+	if s.served != nil && !varied {
+		return nil
+	}
+	if err := s.unserve(ctx); err != nil {
+		return err
+	}
+	settings := s.Study.ServiceSettings(arm.Levels)
+	built, err := kind.New(settings)
+	if err != nil {
+		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
+	}
+	if err := s.haveScratch(ctx); err != nil {
+		return err
+	}
+	env := s.serviceEnv(kind)
+	env.Seed, env.Log = s.Plan.Seed, s.log
+	instance, err := built.Start(ctx, env)
+	if err != nil {
+		return void("start service %s: %w", kind.Name, err)
+	}
+	s.served = &served{kind: kind, settings: settings, instance: instance}
+	return nil
+}
+
+// unserve stops the service, if one runs.
+func (s *session) unserve(ctx context.Context) error {
+	if s.served == nil {
+		return nil
+	}
+	err := s.served.instance.Stop(ctx)
+	name := s.served.kind.Name
+	s.served = nil
+	if err != nil {
+		return fmt.Errorf("stop service %s: %w", name, err)
+	}
+	return nil
+}
+
+// target finds where the service listens.
+func (s *session) target(protocol string) (load.Endpoint, error) {
+	if s.served == nil {
+		return load.Endpoint{}, errors.New("no service runs")
+	}
+	return s.served.instance.Endpoint(protocol)
+}
+
+// work runs a load of plimsoll's own in a worker.
+func (a *attempt) work(ctx context.Context, stage load.Stage) error {
+	job := agent.Job{
+		Workload: a.kind.Name, Settings: a.load.settings, Stage: stage, Dir: a.scratch, Seed: a.Plan.Seed,
+		Targets: map[string]load.Endpoint{},
+	}
+	for _, protocol := range a.kind.Speaks {
+		if e, err := a.target(protocol); err == nil {
+			job.Targets[protocol] = e
+		}
+	}
+	return agent.Run(ctx, a.machine, job, a.recorder, a.log)
+}
+
+// count reads the counters of the service at the beginning of a load.
+func (a *attempt) count(ctx context.Context) {
+	if a.served == nil {
+		return
+	}
+	var err error
+	if a.served.before, err = a.served.instance.Counters(ctx); err != nil {
+		a.record.Missing = append(a.record.Missing, fmt.Sprintf("service %s: %v", a.served.kind.Name, err))
+	}
+}
+
+// heard takes over what the service says of itself at the end of a load: its
+// settings as it sees them, and its counters. One that counts events becomes a rate
+// over the load.
+func (a *attempt) heard(ctx context.Context, seconds float64) {
+	if a.served == nil {
+		return
+	}
+	name := a.served.kind.Name
+	seen, err := a.served.instance.Observed(ctx)
+	if err != nil {
+		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("service %s does not say how it is set: %v", name, err))
+	}
+	for setting, value := range seen {
+		a.record.Observed[name+"."+setting] = value
+	}
+	after, err := a.served.instance.Counters(ctx)
+	if err != nil {
+		a.record.Missing = append(a.record.Missing, fmt.Sprintf("service %s: %v", name, err))
+		return
+	}
+	for _, m := range a.served.kind.Metrics {
+		v, ok := after[m.Name]
+		if !ok {
+			continue
+		}
+		if from, counted := a.served.before[m.Name]; counted && perSecond(m) {
+			v = (v - from) / seconds
+		} else if perSecond(m) {
+			continue
+		}
+		a.record.Counters[m.Name] = v
+	}
+}
+
+// perSecond says whether a metric is a rate, of which a service keeps the total.
+func perSecond(m measure.Metric) bool { return m.Unit == "1/s" || m.Unit == "B/s" }
+
+// sweepServices removes what services left that died with their run. Their
+// processes died with it.
+func (w *workbench) sweepServices(ctx context.Context) error {
+	_, err := w.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", filepath.Join(w.scratch, serviceFolder)}})
+	if err != nil {
+		return fmt.Errorf("remove what services left in %s: %w", w.scratch, err)
+	}
+	return nil
+}
