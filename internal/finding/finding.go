@@ -187,6 +187,15 @@ type Round struct {
 	Limits         []LimitResult   `json:"limits,omitempty"` // the floor of the goal, after the change
 }
 
+// BoundRatio is the bound as the ratio of the metric after to before: below 1
+// where the least gain is a loss of something that is better low.
+func (r *Round) BoundRatio() float64 {
+	if r.Verification != nil && r.Verification.Metric.Better == measure.LowerIsBetter {
+		return 1 - r.Bound
+	}
+	return 1 + r.Bound
+}
+
 // Outcome is how a round of the closed loop ended.
 type Outcome string
 

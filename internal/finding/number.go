@@ -188,7 +188,7 @@ func (r *Round) text(field string) (string, bool) {
 	case r.Verification == nil:
 		return "", false
 	case field == "bound":
-		return Percent(r.Bound), true
+		return Percent(r.BoundRatio() - 1), true
 	case field == "level":
 		return Share(r.BoundLevel), true
 	}

@@ -25,7 +25,7 @@ func outstandingIOTooLow() Rule {
 		Check: func(c *Case, arm int) []Explanation {
 			n, closed := c.inFlight(arm)
 			queue, atDevice, ok := c.queueSeen(arm)
-			if !closed || !ok || !c.tooFew(arm, n/c.disks(arm)) {
+			if !closed || !ok || c.leastLatency() || !c.tooFew(arm, n/c.disks(arm)) {
 				return nil
 			}
 			change, ok := c.doubled(arm)

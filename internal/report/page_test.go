@@ -216,7 +216,7 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		i, _ := strconv.Atoi(n)
 		r := f.Tuning.Rounds[i-1]
 		if field == "bound" {
-			return r.Bound, within(1+r.Bound, r.Verification.Low, r.Verification.High), true
+			return r.BoundRatio() - 1, within(r.BoundRatio(), r.Verification.Low, r.Verification.High), true
 		}
 		c = r.Verification
 	}

@@ -251,7 +251,7 @@ func (s *sources) roundValue(number, field string) (float64, bool) {
 		case r.Verification == nil:
 			return 0, false
 		case field == "bound":
-			return r.Bound, true
+			return r.BoundRatio() - 1, true
 		case field == "level":
 			return r.BoundLevel, true
 		default:

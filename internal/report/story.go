@@ -96,7 +96,7 @@ func (s *sources) round(i int) round {
 			v.Between = between(c)
 		}
 		if r.BoundLevel > 0 {
-			v.Bound = within(1+r.Bound, c.Low, c.High) + " at " + finding.Share(r.BoundLevel) + " confidence"
+			v.Bound = within(r.BoundRatio(), c.Low, c.High) + " at " + finding.Share(r.BoundLevel) + " confidence"
 		}
 	}
 	for k := range r.Guards {
