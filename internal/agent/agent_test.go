@@ -85,7 +85,10 @@ func (c *counter) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 			<-ctx.Done()
 			return ctx.Err()
 		case "patient":
-			time.Sleep(time.Millisecond) // an interval takes some time, so that the lab's answer can come
+			select { // an interval takes some time, so that the lab's answer can come
+			case <-ctx.Done():
+			case <-time.After(time.Millisecond):
+			}
 		}
 	}
 	out.Observe("counting.fault", c.fault)

@@ -61,14 +61,18 @@ type listener struct {
 // Write takes in output of the worker. It never fails: a worker that cannot write
 // would not end.
 func (l *listener) Write(p []byte) (int, error) {
-	l.rest = append(l.rest, p...)
+	n := len(p)
 	for {
-		line, rest, whole := bytes.Cut(l.rest, []byte("\n"))
+		line, rest, whole := bytes.Cut(p, []byte("\n"))
 		if !whole {
-			return len(p), nil
+			l.rest = append(l.rest, p...)
+			return n, nil
+		}
+		if len(l.rest) > 0 {
+			line = append(l.rest, line...)
 		}
 		l.take(line)
-		l.rest = append(l.rest[:0], rest...)
+		l.rest, p = l.rest[:0], rest
 	}
 }
 
