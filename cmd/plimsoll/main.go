@@ -33,6 +33,9 @@ func main() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // Main runs one command line and returns its exit status.
 func Main(args []string, out, errors io.Writer) int {
+	if status, ok := serve(args, os.Stdin, out, errors); ok {
+		return status
+	}
 	ctx, stop := interruptible(errors)
 	defer stop()
 	c := &command{out: out, err: errors}

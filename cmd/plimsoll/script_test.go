@@ -18,6 +18,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The test binary stands for plimsoll where plimsoll starts itself.
+	if status, ok := serve(os.Args[1:], os.Stdin, os.Stdout, os.Stderr); ok {
+		os.Exit(status)
+	}
 	testscript.Main(m, map[string]func(){
 		"plimsoll": func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 	})
