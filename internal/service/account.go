@@ -1,0 +1,47 @@
+package service
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// account is how a daemon is started as an ordinary user.
+type account struct {
+	prefix []string // of its command line; nil starts it as the user that plimsoll is
+	root   bool     // the daemon will run as root
+}
+
+// ordinary finds an account without rights for daemons that plimsoll starts, and
+// gives it the folder. A user other than root has no other account than its own.
+// Where the account cannot reach the folder, as below /root, root it is.
+func ordinary(ctx context.Context, env Env) (account, error) {
+	uid, err := output(ctx, env.Machine, "id", "-u")
+	if err != nil {
+		return account{}, err
+	}
+	if strings.TrimSpace(uid) != "0" {
+		return account{}, nil
+	}
+	user, err1 := output(ctx, env.Machine, "id", "-u", "nobody")
+	group, err2 := output(ctx, env.Machine, "id", "-g", "nobody")
+	if err1 != nil || err2 != nil {
+		return account{root: true}, ctx.Err()
+	}
+	user, group = strings.TrimSpace(user), strings.TrimSpace(group)
+	// The signal on the death of a parent is lost with a change of the user,
+	// unless it is asked for.
+	prefix := []string{"setpriv", "--reuid=" + user, "--regid=" + group, "--clear-groups", "--pdeathsig", "keep", "--"}
+	if _, err := output(ctx, env.Machine, "chown", user+":"+group, "--", env.Dir); err != nil {
+		return account{root: true}, ctx.Err()
+	}
+	if r, err := env.Machine.Run(ctx, platform.Command{Argv: append(prefix[:len(prefix):len(prefix)], "test", "-w", env.Dir)}); err != nil || r.Exit != 0 {
+		if env.Log != nil {
+			env.Log("the service runs as root, because nobody cannot reach %s", path.Dir(env.Dir))
+		}
+		return account{root: true}, ctx.Err()
+	}
+	return account{prefix: prefix}, nil
+}

@@ -1,0 +1,55 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// ParseAddress reads where a service listens that already runs: host:port, or
+// the absolute path of a socket.
+func ParseAddress(text string) (load.Endpoint, error) {
+	if strings.HasPrefix(text, "/") {
+		return load.Endpoint{Network: "unix", Address: text}, nil
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" || port == "" {
+		return load.Endpoint{}, fmt.Errorf("address %q is neither host:port, like 127.0.0.1:6379, nor the path of a socket", text)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return load.Endpoint{}, fmt.Errorf("address %q: %q is no port", text, port)
+	}
+	return load.Endpoint{Network: "tcp", Address: text}, nil
+}
+
+// Dial connects to a service. Its errors are one line that says what the user
+// can do.
+func Dial(ctx context.Context, e load.Endpoint) (net.Conn, error) {
+	d := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, e.Network, e.Address)
+	if err == nil {
+		if deadline, ok := ctx.Deadline(); ok {
+			err = conn.SetDeadline(deadline)
+		}
+		return conn, err
+	}
+	var unresolved *net.DNSError
+	var slow net.Error
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("connect to %s: %w", e.Address, context.Cause(ctx))
+	case errors.As(err, &unresolved):
+		return nil, fmt.Errorf("the name in address %s does not resolve: correct address, or leave it out to have a service started", e.Address)
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
+		return nil, fmt.Errorf("nothing listens at %s: start the service there, or leave out address to have one started", e.Address)
+	case errors.As(err, &slow) && slow.Timeout():
+		return nil, fmt.Errorf("%s does not answer within %s: a firewall may be in between", e.Address, d.Timeout)
+	}
+	return nil, fmt.Errorf("connect to %s: %w", e.Address, err)
+}

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Certificate is what a TLS server of a study needs, in PEM. Its authority is
+// made for it alone and forgotten, so that it can vouch for nothing else.
+type Certificate struct {
+	CA   []byte // for clients
+	Cert []byte // for the server, with Key
+	Key  []byte
+}
+
+// NewCertificate makes a certificate for this machine's loopback, with P-256
+// keys. It is valid for thirty days.
+func NewCertificate() (Certificate, error) {
+	from := time.Now().Add(-time.Hour)
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "plimsoll study"},
+		NotBefore: from, NotAfter: from.AddDate(0, 0, 30),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"},
+		NotBefore: from, NotAfter: authority.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Certificate{}, fmt.Errorf("make a key: %w", err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return Certificate{}, fmt.Errorf("make a key: %w", err)
+	}
+	ca, err := sign(authority, authority, caKey.Public(), caKey)
+	if err != nil {
+		return Certificate{}, err
+	}
+	cert, err := sign(leaf, authority, key.Public(), caKey)
+	if err != nil {
+		return Certificate{}, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Certificate{}, fmt.Errorf("write a key: %w", err)
+	}
+	return Certificate{CA: ca, Cert: cert, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}, nil
+}
+
+func sign(c, parent *x509.Certificate, public crypto.PublicKey, by crypto.Signer) ([]byte, error) {
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, public, by)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}

@@ -1,0 +1,179 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/platform"
+)
+
+const (
+	attempts = 5                // to find ports that nobody takes meanwhile
+	patience = 30 * time.Second // until a daemon answers
+	probing  = 2 * time.Second  // for one answer
+)
+
+// Recipe says how a private instance is made.
+type Recipe struct {
+	Ports int // free ports that it needs on 127.0.0.1
+	// Ordinary asks for an account without rights where plimsoll is root.
+	Ordinary bool
+	// Daemon is the program to start at a place. It is asked again, with other
+	// ports, when one of them was taken meanwhile.
+	Daemon func(Place) (Daemon, error)
+}
+
+// Place is where an instance is made.
+type Place struct {
+	Dir   string // its folder on the machine, which is there
+	Ports []int
+	Root  bool // the daemon will run as root
+}
+
+// Daemon is a program that serves.
+type Daemon struct {
+	Argv   []string
+	Stdin  []byte
+	Stdout io.Writer                 // nil adds it to the log
+	Files  iter.Seq2[string, []byte] // to be written first, by path below the folder; nil for none
+	Log    string                    // the file below the folder that it logs to; empty for none
+	// Ready speaks the protocol to the daemon and says where it listens. It is
+	// called again until it has no error.
+	Ready func(ctx context.Context) (Live, error)
+}
+
+// Live is a daemon that answers.
+type Live struct {
+	Endpoints map[string]load.Endpoint // by protocol
+	Observe   func(ctx context.Context) (map[string]string, error)
+	Count     func(ctx context.Context) (map[string]float64, error) // nil: it counts nothing
+}
+
+// Launch makes a private instance: its folder, its files, its process. It
+// returns when the daemon answers, and leaves nothing behind when it does not.
+func Launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
+	if err := makeFolder(ctx, env.Machine, env.Dir); err != nil {
+		return nil, err
+	}
+	running, err := launch(ctx, env, r)
+	if err == nil {
+		return running, nil
+	}
+	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return nil, errors.Join(err, removeFolder(clear, env.Machine, env.Dir))
+}
+
+func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
+	place := Place{Dir: env.Dir}
+	var who account
+	if r.Ordinary {
+		var err error
+		if who, err = ordinary(ctx, env); err != nil {
+			return nil, err
+		}
+		place.Root = who.root
+	}
+	var err error
+	for range attempts {
+		if place.Ports, err = FreePorts(r.Ports); err != nil {
+			return nil, err
+		}
+		var d Daemon
+		if d, err = r.Daemon(place); err != nil {
+			return nil, err
+		}
+		if err = writeFiles(ctx, env, d.Files); err != nil {
+			return nil, err
+		}
+		program := d.Argv[0]
+		d.Argv = append(slices.Clone(who.prefix), d.Argv...)
+		var running *Running
+		if running, err = start(ctx, env, program, d); err == nil {
+			return running, nil
+		}
+		var died *DeathError
+		// All daemons print what the C library says to EADDRINUSE.
+		if r.Ports == 0 || !errors.As(err, &died) || !strings.Contains(died.Log, "Address already in use") {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("each of %d free ports on 127.0.0.1 was taken before the service had it: %w", attempts, err)
+}
+
+func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) error {
+	if files == nil {
+		return nil
+	}
+	folders := map[string]bool{env.Dir: true}
+	for name, data := range files {
+		full := path.Join(env.Dir, name)
+		if dir := path.Dir(full); !folders[dir] {
+			folders[dir] = true
+			if _, err := output(ctx, env.Machine, "mkdir", "-p", "--", dir); err != nil {
+				return fmt.Errorf("make a folder of a service: %w", err)
+			}
+		}
+		if err := env.Machine.WriteFile(ctx, full, data); err != nil {
+			return fmt.Errorf("write a file of a service: %w", err)
+		}
+	}
+	return nil
+}
+
+// FreePorts finds ports of 127.0.0.1 that are free at this instant, all
+// different. Somebody may take one before its user does.
+func FreePorts(n int) ([]int, error) {
+	ports := make([]int, n)
+	for i := range ports {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port on 127.0.0.1: %w", err)
+		}
+		defer l.Close()
+		ports[i] = l.Addr().(*net.TCPAddr).Port
+	}
+	return ports, nil
+}
+
+// Local is an address on 127.0.0.1.
+func Local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// DeathError reports a daemon that ended by itself.
+type DeathError struct {
+	Program string
+	Result  platform.Result
+	Log     string // the end of what it logged
+}
+
+// Error says how it ended, and its last lines.
+func (e *DeathError) Error() string {
+	how := fmt.Sprintf("ended with status %d", e.Result.Exit)
+	if e.Result.Signal != "" {
+		how = "was ended by signal " + e.Result.Signal
+	}
+	if e.Log == "" {
+		return fmt.Sprintf("%s %s and logged nothing", e.Program, how)
+	}
+	return fmt.Sprintf("%s %s: %s", e.Program, how, e.Log)
+}
+
+// lastLines is the end of a log.
+func lastLines(text []byte) string {
+	const most, longest = 10, 2000
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	lines = lines[max(0, len(lines)-most):]
+	end := bytes.Join(lines, []byte("\n"))
+	return strings.ToValidUTF8(string(end[max(0, len(end)-longest):]), "")
+}

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+// markFile lies in every folder that makeFolder made. What does not hold it is
+// never removed.
+const markFile = ".plimsoll-service"
+
+// makeFolder makes the folder of one instance. One that an instance left which
+// died without being stopped is removed first; any other is refused.
+func makeFolder(ctx context.Context, m platform.Machine, dir string) error {
+	if !path.IsAbs(dir) || path.Clean(dir) == "/" {
+		return fmt.Errorf("folder %q of a service: it must be an absolute path", dir)
+	}
+	if _, err := m.ReadFile(ctx, path.Join(dir, markFile)); err == nil {
+		if err := removeFolder(ctx, m, dir); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("make the folder of a service: %w", context.Cause(ctx))
+	}
+	// From here to the mark nothing may stop in the middle.
+	ctx = context.WithoutCancel(ctx)
+	for _, argv := range [][]string{{"mkdir", "-p", "--", path.Dir(dir)}, {"mkdir", "-m", "755", "--", dir}} {
+		if _, err := output(ctx, m, argv...); err != nil {
+			return fmt.Errorf("make the folder of a service: %w", err)
+		}
+	}
+	if err := m.WriteFile(ctx, path.Join(dir, markFile), []byte("plimsoll removes this folder\n")); err != nil {
+		return errors.Join(fmt.Errorf("make the folder of a service: %w", err), removeFolder(ctx, m, dir))
+	}
+	return nil
+}
+
+// removeFolder removes a folder that makeFolder made.
+func removeFolder(ctx context.Context, m platform.Machine, dir string) error {
+	if _, err := output(ctx, m, "rm", "-rf", "--", dir); err != nil {
+		return fmt.Errorf("remove the folder of a service: %w", err)
+	}
+	return nil
+}
+
+// output runs a command that is quick, and is what it printed.
+func output(ctx context.Context, m platform.Machine, argv ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	r, err := m.Run(ctx, platform.Command{Argv: argv})
+	if err != nil {
+		return "", err
+	}
+	if r.Exit != 0 {
+		text := strings.TrimSpace(string(r.Stderr))
+		if text == "" {
+			text = fmt.Sprintf("%s ended with status %d", argv[0], r.Exit)
+		}
+		return "", errors.New(text)
+	}
+	return string(r.Stdout), nil
+}

@@ -1,0 +1,151 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"sync"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+// grace is how long a daemon that was asked to stop may take, beyond the grace
+// of the machine itself.
+const grace = 15 * time.Second
+
+// process is a daemon in the background.
+type process struct {
+	program string
+	env     Env
+	log     string
+	printed *tail
+
+	asked sync.Once
+	stop  chan struct{}
+	kill  context.CancelFunc
+	ended chan struct{} // closed when it has ended; what follows is then set
+
+	result platform.Result
+	err    error // trouble of the machine
+}
+
+// start starts a daemon and waits until it answers. Whatever the error, the
+// process is gone.
+func start(ctx context.Context, env Env, program string, d Daemon) (*Running, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", program, context.Cause(ctx))
+	}
+	p := begin(ctx, env, program, d)
+	live, err := p.await(ctx, d.Ready)
+	if err != nil {
+		p.kill()
+		<-p.ended
+		return nil, err
+	}
+	return &Running{live: live, process: p}, nil
+}
+
+func begin(ctx context.Context, env Env, program string, d Daemon) *process {
+	// The daemon outlives the call that starts it.
+	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	p := &process{program: program, env: env, log: d.Log, printed: &tail{}, stop: make(chan struct{}), kill: kill, ended: make(chan struct{})}
+	c := platform.Command{Argv: d.Argv, Dir: env.Dir, Stdout: d.Stdout, Stop: p.stop}
+	if c.Stdout == nil {
+		c.Stdout = p.printed
+	}
+	if d.Stdin != nil {
+		c.Stdin = bytes.NewReader(d.Stdin)
+	}
+	go func() {
+		defer close(p.ended)
+		defer kill()
+		p.result, p.err = env.Machine.Run(life, c)
+	}()
+	return p
+}
+
+// await asks the daemon until it answers, ever less often.
+func (p *process) await(ctx context.Context, ready func(context.Context) (Live, error)) (Live, error) {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	pause := 2 * time.Millisecond
+	for {
+		probe, cancel := context.WithTimeout(ctx, probing)
+		live, err := ready(probe)
+		cancel()
+		if err == nil && p.death() == nil {
+			return live, nil
+		}
+		again := time.NewTimer(pause)
+		pause = min(2*pause, 50*time.Millisecond)
+		select {
+		case <-p.ended:
+			again.Stop()
+			if ctx.Err() != nil {
+				return Live{}, fmt.Errorf("start %s: %w", p.program, context.Cause(ctx))
+			}
+			return Live{}, p.death()
+		case <-ctx.Done():
+			again.Stop()
+			return Live{}, fmt.Errorf("start %s: %w", p.program, context.Cause(ctx))
+		case <-over.C:
+			again.Stop()
+			return Live{}, fmt.Errorf("%s does not answer after %s: %w; it logged: %s", p.program, patience, err, p.lastLog(ctx))
+		case <-again.C:
+		}
+	}
+}
+
+// death is why the daemon does not run any more; nil while it runs.
+func (p *process) death() error {
+	select {
+	case <-p.ended:
+	default:
+		return nil
+	}
+	if p.err != nil {
+		return p.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return &DeathError{Program: p.program, Result: p.result, Log: p.lastLog(ctx)}
+}
+
+// lastLog is the end of all that the daemon said, in whatever way.
+func (p *process) lastLog(ctx context.Context) string {
+	var text []byte
+	select {
+	case <-p.ended:
+		text = append(text, p.result.Stderr...)
+	default:
+	}
+	text = append(text, p.printed.bytes()...)
+	if p.log != "" {
+		if data, err := p.env.Machine.ReadFile(ctx, path.Join(p.env.Dir, p.log)); err == nil {
+			text = append(text, data...)
+		}
+	}
+	return lastLines(text)
+}
+
+// end asks the daemon to stop, and makes it end where it does not, or where the
+// context is over. One that had died is no error here.
+func (p *process) end(ctx context.Context) error {
+	p.asked.Do(func() { close(p.stop) })
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	p.kill()
+	<-p.ended
+	if p.err != nil && !errors.Is(p.err, context.Canceled) {
+		return fmt.Errorf("stop %s: %w", p.program, p.err)
+	}
+	return nil
+}

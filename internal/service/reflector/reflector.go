@@ -1,0 +1,162 @@
+// Package reflector is a service of plimsoll's own: the far side of a network test.
+// It answers requests with responses, or takes in a stream, over TCP and UDP, and
+// counts what reaches it. It runs in a process of its own, which is this same
+// program, so that its CPU time can be told from the client's.
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/peer"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Command is the subcommand of plimsoll that calls Serve.
+const Command = "reflect"
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Address string          `name:"address" doc:"host:port of a reflector that already runs, started there with plimsoll reflect; without it one is started on this machine"`
+	Threads int             `name:"threads" doc:"threads that serve a test; 0 takes one for each connection, up to the number of CPUs" min:"0" max:"1024"`
+	Drop    parameter.Share `name:"drop" doc:"share of the datagrams that it throws away unread, to see what loss does"`
+}
+
+// Kind is the service as the catalog lists it.
+func Kind() service.Kind {
+	return service.Define(service.Kind{
+		Name:   "reflector",
+		Doc:    "the far side of a network test: answers requests and takes in streams, over TCP and UDP",
+		Speaks: []string{peer.Protocol},
+		Metrics: []measure.Metric{
+			{Name: "tests", Unit: "1", Doc: "tests that the reflector has begun"},
+		},
+	}, Parameters{}, build)
+}
+
+func build(p Parameters) (service.Service, error) {
+	r := &reflector{Parameters: p}
+	if p.Address == "" {
+		return r, nil
+	}
+	at, err := service.ParseAddress(p.Address)
+	if err != nil {
+		return nil, err
+	}
+	if at.Network != "tcp" {
+		return nil, fmt.Errorf("address %s: a reflector listens at host:port", p.Address)
+	}
+	if p.Threads != 0 || p.Drop != 0 {
+		return nil, fmt.Errorf("address and %s exclude each other: a reflector that already runs was given its own when it was started", given(p))
+	}
+	r.at = at
+	return r, nil
+}
+
+func given(p Parameters) string {
+	if p.Threads != 0 {
+		return "threads"
+	}
+	return "drop"
+}
+
+type reflector struct {
+	Parameters
+	at load.Endpoint
+}
+
+// Check finds the reflector that is to be used, or the program to start.
+func (r *reflector) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	if r.Address != "" {
+		_, err := live(ctx, r.at)
+		return service.Needs{}, err
+	}
+	_, err := self(ctx, env)
+	return service.Needs{}, err
+}
+
+func self(ctx context.Context, env service.Env) (string, error) {
+	carrier, ok := env.Machine.(platform.Carrier)
+	if !ok {
+		return "", fmt.Errorf("machine %s holds no copy of plimsoll: start a reflector elsewhere and give its address", env.Machine.Name())
+	}
+	program, err := carrier.Self(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find plimsoll on machine %s: %w", env.Machine.Name(), err)
+	}
+	return program, nil
+}
+
+// Start starts a reflector on the loopback device, or finds the one at the address.
+func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	if r.Address != "" {
+		l, err := live(ctx, r.at)
+		if err != nil {
+			return nil, err
+		}
+		return service.Use(l), nil
+	}
+	program, err := self(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return service.Launch(ctx, env, service.Recipe{Ports: 1, Daemon: func(p service.Place) (service.Daemon, error) {
+		options := Options{Listen: service.Local(p.Ports[0]), Threads: r.Threads, Drop: float64(r.Drop), Seed: env.Seed}
+		at := load.Endpoint{Network: "tcp", Address: options.Listen}
+		return service.Daemon{
+			Argv: []string{program, Command}, Stdin: options.Line(),
+			Ready: func(ctx context.Context) (service.Live, error) { return live(ctx, at) },
+		}, nil
+	}})
+}
+
+// live is a reflector that answers.
+func live(ctx context.Context, at load.Endpoint) (service.Live, error) {
+	if _, err := status(ctx, at); err != nil {
+		return service.Live{}, err
+	}
+	return service.Live{
+		Endpoints: map[string]load.Endpoint{peer.Protocol: at},
+		Observe: func(ctx context.Context) (map[string]string, error) {
+			s, err := status(ctx, at)
+			if err != nil {
+				return nil, err
+			}
+			return map[string]string{
+				"threads": strconv.Itoa(s.Threads),
+				"drop":    parameter.Share(math.Round(s.Drop*1e10) / 1e10).String(),
+			}, nil
+		},
+		Count: func(ctx context.Context) (map[string]float64, error) {
+			s, err := status(ctx, at)
+			if err != nil {
+				return nil, err
+			}
+			return map[string]float64{"tests": float64(s.Tests)}, nil
+		},
+	}, nil
+}
+
+func status(ctx context.Context, at load.Endpoint) (peer.Status, error) {
+	// Whether the address leads anywhere is for the service to say, in its words.
+	conn, err := service.Dial(ctx, at)
+	if err != nil {
+		return peer.Status{}, err
+	}
+	s, err := peer.Greet(ctx, conn)
+	if err != nil {
+		return peer.Status{}, err
+	}
+	status, err := s.Status(ctx)
+	if closing := s.Close(); err == nil && closing != nil && !strings.Contains(closing.Error(), "closed") {
+		err = closing
+	}
+	return status, err
+}

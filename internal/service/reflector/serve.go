@@ -1,0 +1,203 @@
+package reflector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/load/peer"
+)
+
+// Options are what a reflector is started with.
+type Options struct {
+	Listen  string  `json:"listen"`            // host:port of the control connections; tests take ports of their own
+	Threads int     `json:"threads,omitempty"` // that serve a test; 0: one for each connection, up to the CPUs
+	Drop    float64 `json:"drop,omitempty"`    // share of the datagrams to throw away
+	Seed    uint64  `json:"seed,omitempty"`    // of which ones
+}
+
+// Line is the options as Serve reads them.
+func (o Options) Line() []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil // numbers and a text always encode, but for a Drop that Serve refuses as well
+	}
+	return append(text, '\n')
+}
+
+// Serve reads Options from in, a line of JSON of which every field may be absent,
+// listens, says where on a line of out, and serves until the context ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	o := Options{Listen: "127.0.0.1:0"}
+	d := json.NewDecoder(in)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read options of the reflector: %w", err)
+	}
+	if !(o.Drop >= 0 && o.Drop <= 1) || o.Threads < 0 || o.Threads > 1024 {
+		return fmt.Errorf("options of the reflector: %d threads, %g dropped: from 0 to 1024 and from 0 to 1 are possible", o.Threads, o.Drop)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return fmt.Errorf("listen for network tests: %w", err)
+	}
+	if _, err := fmt.Fprintf(out, "reflector listens at %s\n", listener.Addr()); err != nil {
+		listener.Close() //nolint:errcheck // nobody can learn where it listens
+		return fmt.Errorf("say where the reflector listens: %w", err)
+	}
+	s := &server{Options: o, listener: listener}
+	return s.serve(ctx)
+}
+
+// mostSessions is how many clients may be connected at once.
+const mostSessions = 64
+
+type server struct {
+	Options
+	listener net.Listener
+	places   places
+	sessions atomic.Int64
+	tests    atomic.Int64
+	wait     sync.WaitGroup
+}
+
+func (s *server) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.wait.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { s.listener.Close() }) //nolint:errcheck // ends Accept
+	defer stop()
+	for {
+		conn, err := s.listener.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			if !errors.Is(err, net.ErrClosed) && pause(ctx) {
+				continue // such as too many open files: others may close theirs
+			}
+			return fmt.Errorf("accept a client: %w", err)
+		}
+		s.wait.Go(func() { s.talk(ctx, conn) })
+	}
+}
+
+// pause waits a little, and says whether to go on.
+func pause(ctx context.Context) bool {
+	timer := time.NewTimer(100 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// talk serves one control connection.
+func (s *server) talk(ctx context.Context, conn net.Conn) {
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // ends the session
+	defer stop()
+	defer conn.Close() //nolint:errcheck // the client sees the end either way
+	lines := peer.NewLines(conn)
+	if lines.Write(peer.Greeting{Plimsoll: peer.Protocol, Version: peer.Version}) != nil {
+		return
+	}
+	v := &visit{server: s, conn: conn}
+	defer v.end()
+	if s.sessions.Add(1) > mostSessions {
+		v.refused = fmt.Errorf("%d clients are connected already", mostSessions)
+	}
+	defer s.sessions.Add(-1)
+	for {
+		var q peer.Question
+		err := lines.Read(&q)
+		if errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+			return
+		}
+		var a peer.Answer
+		if err != nil {
+			a.Error = err.Error()
+		} else {
+			a = v.answer(q)
+		}
+		if lines.Write(a) != nil || err != nil {
+			return
+		}
+	}
+}
+
+// visit is a client's stay.
+type visit struct {
+	server  *server
+	conn    net.Conn
+	refused error
+	test    *test // nil before it is named
+	usage   usage // at Go
+}
+
+func (v *visit) end() {
+	if v.test != nil {
+		v.test.close()
+	}
+}
+
+func (v *visit) answer(q peer.Question) peer.Answer {
+	if v.refused != nil {
+		return peer.Answer{Error: v.refused.Error()}
+	}
+	switch {
+	case q.Test != nil && v.test == nil:
+		ready, err := v.begin(*q.Test)
+		if err != nil {
+			return peer.Answer{Error: err.Error()}
+		}
+		return peer.Answer{Ready: &ready}
+	case q.Ask == peer.AskStatus:
+		s := v.server
+		return peer.Answer{Status: &peer.Status{Threads: s.Threads, Drop: s.Drop, Tests: s.tests.Load()}}
+	case q.Test != nil:
+		return peer.Answer{Error: "a connection is for one test"}
+	case v.test == nil:
+		return peer.Answer{Error: "no test was named yet"}
+	}
+	switch q.Ask {
+	case peer.AskGo:
+		v.usage = now()
+		v.test.reset()
+		return peer.Answer{Counts: &peer.Counts{}}
+	case peer.AskCounts:
+		c := v.test.counts()
+		return peer.Answer{Counts: &c}
+	case peer.AskReport:
+		r := peer.Report{Counts: v.test.counts()}
+		now().since(v.usage, &r)
+		return peer.Answer{Report: &r}
+	}
+	return peer.Answer{Error: fmt.Sprintf("%q is nothing to ask", q.Ask)}
+}
+
+func (v *visit) begin(t peer.Test) (peer.Ready, error) {
+	if err := t.Check(); err != nil {
+		return peer.Ready{}, err
+	}
+	local, _ := v.conn.LocalAddr().(*net.TCPAddr)
+	remote, _ := v.conn.RemoteAddr().(*net.TCPAddr)
+	if local == nil || remote == nil {
+		return peer.Ready{}, errors.New("tests are for clients that come over TCP")
+	}
+	test, ready, err := open(v.server, t, local, remote)
+	if err != nil {
+		return peer.Ready{}, err
+	}
+	v.test = test
+	v.usage = now()
+	v.server.tests.Add(1)
+	return ready, nil
+}

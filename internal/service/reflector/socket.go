@@ -1,0 +1,156 @@
+package reflector
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"plimsoll/internal/load/peer"
+)
+
+// Options of sockets that package syscall does not name.
+const (
+	soReusePort   = 15
+	soSndBufForce = 32
+	soRcvBufForce = 33
+	soMemInfo     = 55
+	dropsOfSocket = 8 // index in what soMemInfo reads
+)
+
+// socketOf is a socket to be made.
+type socketOf struct {
+	local  *net.TCPAddr // of the control connection: the data comes in at the same address
+	test   peer.Test
+	port   int // 0: any that is free
+	shared bool
+}
+
+// listen makes the thread's socket and says in ready what it is like.
+func (th *thread) listen(s socketOf, ready *peer.Ready) error {
+	family, kind := syscall.AF_INET6, syscall.SOCK_STREAM
+	if s.local.IP.To4() != nil {
+		family = syscall.AF_INET
+	}
+	if s.test.Network == "udp" {
+		kind = syscall.SOCK_DGRAM
+	}
+	fd, err := syscall.Socket(family, kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	th.socket = fd
+	if s.shared {
+		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, soReusePort, 1); err != nil {
+			return os.NewSyscallError("share a port", err)
+		}
+	}
+	if err := buffers(fd, s.test); err != nil {
+		return err
+	}
+	if s.test.Network == "tcp" && s.test.NoDelay {
+		// What it accepts has it from here.
+		if err := syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
+			return os.NewSyscallError("set TCP_NODELAY", err)
+		}
+	}
+	address, err := s.address()
+	if err != nil {
+		return err
+	}
+	if err := syscall.Bind(fd, address); err != nil {
+		return os.NewSyscallError("bind", err)
+	}
+	if s.test.Network == "tcp" {
+		if err := syscall.Listen(fd, 4096); err != nil {
+			return os.NewSyscallError("listen", err)
+		}
+	}
+	if err := watch(th.epoll, syscall.EPOLL_CTL_ADD, fd, syscall.EPOLLIN); err != 0 {
+		return os.NewSyscallError("epoll_ctl", err)
+	}
+	return describe(fd, s.test, ready)
+}
+
+func (s socketOf) address() (syscall.Sockaddr, error) {
+	if ip := s.local.IP.To4(); ip != nil {
+		return &syscall.SockaddrInet4{Port: s.port, Addr: [4]byte(ip)}, nil
+	}
+	a := &syscall.SockaddrInet6{Port: s.port, Addr: [16]byte(s.local.IP.To16())}
+	if s.local.Zone != "" {
+		i, err := net.InterfaceByName(s.local.Zone)
+		if err != nil {
+			return nil, fmt.Errorf("find network device %s: %w", s.local.Zone, err)
+		}
+		a.ZoneId = uint32(i.Index)
+	}
+	return a, nil
+}
+
+// buffers asks for socket buffers: beyond the system's limit where plimsoll may.
+func buffers(fd int, t peer.Test) error {
+	for _, b := range []struct{ size, force, ask int }{
+		{t.SendBuffer, soSndBufForce, syscall.SO_SNDBUF}, {t.ReceiveBuffer, soRcvBufForce, syscall.SO_RCVBUF},
+	} {
+		if b.size == 0 || syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, b.force, b.size) == nil {
+			continue
+		}
+		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, b.ask, b.size); err != nil {
+			return os.NewSyscallError("set a socket buffer", err)
+		}
+	}
+	return nil
+}
+
+func describe(fd int, t peer.Test, ready *peer.Ready) (err error) {
+	get := func(level, option int) int {
+		n, e := syscall.GetsockoptInt(fd, level, option)
+		if e != nil && err == nil {
+			err = os.NewSyscallError("getsockopt", e)
+		}
+		return n
+	}
+	ready.SendBuffer = get(syscall.SOL_SOCKET, syscall.SO_SNDBUF)
+	ready.ReceiveBuffer = get(syscall.SOL_SOCKET, syscall.SO_RCVBUF)
+	if t.Network == "tcp" {
+		ready.NoDelay = get(syscall.IPPROTO_TCP, syscall.TCP_NODELAY) != 0
+	}
+	own, e := syscall.Getsockname(fd)
+	if e != nil {
+		return os.NewSyscallError("getsockname", e)
+	}
+	switch a := own.(type) {
+	case *syscall.SockaddrInet4:
+		ready.Port = a.Port
+	case *syscall.SockaddrInet6:
+		ready.Port = a.Port
+	}
+	return err
+}
+
+// overflows is how many datagrams the kernel dropped at a socket whose buffer was full.
+func overflows(fd int) int64 {
+	var info [9]uint32
+	size := uint32(unsafe.Sizeof(info))
+	_, _, err := syscall.RawSyscall6(syscall.SYS_GETSOCKOPT, uintptr(fd), syscall.SOL_SOCKET, soMemInfo, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	if err != 0 || size < 4*(dropsOfSocket+1) {
+		return 0
+	}
+	return int64(info[dropsOfSocket])
+}
+
+// host is an address without its port, as of IPv6.
+type host [16]byte
+
+func hostOf(from *syscall.RawSockaddrAny) (h host) {
+	switch from.Addr.Family {
+	case syscall.AF_INET:
+		a := (*syscall.RawSockaddrInet4)(unsafe.Pointer(from))
+		h[10], h[11] = 0xff, 0xff
+		copy(h[12:], a.Addr[:])
+	case syscall.AF_INET6:
+		h = (*syscall.RawSockaddrInet6)(unsafe.Pointer(from)).Addr
+	}
+	return h
+}

@@ -1,0 +1,113 @@
+package reflector
+
+import (
+	"syscall"
+
+	"plimsoll/internal/load/peer"
+)
+
+// connection is one flow of a test over TCP.
+type connection struct {
+	have int  // bytes of the request that is not whole yet
+	owe  int  // bytes of responses still to be written; nothing is read meanwhile
+	full bool // it takes no more for now: the event queue tells when it does
+}
+
+// accept takes one connection and gives it to the next heir, whose thread learns of
+// it by its first event.
+func (th *thread) accept() {
+	fd, _, err := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(th.socket), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	if err != 0 {
+		return // it is gone already, or there are too many: the listener will tell again
+	}
+	th.count.accepted.Add(1)
+	heir := th.heirs[th.turn%len(th.heirs)]
+	th.turn++
+	if watch(heir.epoll, syscall.EPOLL_CTL_ADD, int(fd), syscall.EPOLLIN) != 0 {
+		syscall.RawSyscall(syscall.SYS_CLOSE, fd, 0, 0)
+	}
+}
+
+func (th *thread) connection(fd int) *connection {
+	for fd >= len(th.connections) {
+		th.connections = append(th.connections, make([]*connection, max(256, len(th.connections)))...)
+	}
+	c := th.connections[fd]
+	if c != nil {
+		return c
+	}
+	if last := len(th.free) - 1; last >= 0 {
+		c, th.free = th.free[last], th.free[:last]
+		*c = connection{}
+	} else {
+		c = new(connection)
+	}
+	th.connections[fd] = c
+	return c
+}
+
+func (th *thread) drop(fd int) {
+	th.free = append(th.free, th.connections[fd])
+	th.connections[fd] = nil
+	syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
+}
+
+// serve reads what a connection has, and answers the requests that are whole.
+func (th *thread) serve(fd int, events uint32) {
+	c := th.connection(fd)
+	if c.owe > 0 {
+		if events&(syscall.EPOLLERR|syscall.EPOLLHUP) != 0 {
+			th.drop(fd)
+			return
+		}
+		th.answer(fd, c)
+		return
+	}
+	n, err := read(fd, th.buffer)
+	switch {
+	case err == syscall.EAGAIN || err == syscall.EINTR:
+		return
+	case err != 0 || n == 0:
+		th.drop(fd)
+		return
+	}
+	size, response := th.test.asked.Message, 0
+	if th.test.asked.Mode == peer.Echo {
+		size, response = th.test.asked.Request, th.test.asked.Response
+	}
+	c.have += n
+	whole := c.have / size
+	c.have %= size
+	th.count.bytes.Add(int64(n))
+	if whole > 0 {
+		th.count.messages.Add(int64(whole))
+	}
+	if c.owe = whole * response; c.owe > 0 {
+		th.answer(fd, c)
+	}
+}
+
+// answer writes responses, of whatever content. When the client does not take them,
+// nothing more is read from it either: waiting is all that a full connection needs.
+func (th *thread) answer(fd int, c *connection) {
+	for c.owe > 0 {
+		n, err := write(fd, th.buffer[:min(c.owe, len(th.buffer))])
+		switch {
+		case err == syscall.EINTR:
+		case err == syscall.EAGAIN:
+			if !c.full {
+				c.full = true
+				watch(th.epoll, syscall.EPOLL_CTL_MOD, fd, syscall.EPOLLOUT)
+			}
+			return
+		case err != 0:
+			th.drop(fd)
+			return
+		}
+		c.owe -= max(0, n)
+	}
+	if c.full {
+		c.full = false
+		watch(th.epoll, syscall.EPOLL_CTL_MOD, fd, syscall.EPOLLIN)
+	}
+}

@@ -1,0 +1,142 @@
+package responder
+
+import (
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// counts are what the process has done so far.
+type counts struct {
+	requests, faults, connections atomic.Int64
+}
+
+// connection serves one client by a dialect.
+type connection struct {
+	conn   *net.TCPConn
+	talk   dialect
+	faults *faults
+	counts *counts
+	delay  *delay // nil answers at once
+	out    *outbox
+}
+
+const firstBuffer = 16 << 10
+
+// serve reads and answers until the client is gone or has to go. Answers to all
+// that came in one piece leave in one piece.
+func (c *connection) serve() {
+	defer c.conn.Close()
+	buffer := make([]byte, firstBuffer)
+	var out []byte
+	full := 0
+	for {
+		n, err := c.conn.Read(buffer[full:])
+		if n == 0 && err != nil {
+			c.out.finish()
+			return
+		}
+		full += n
+		var arrival time.Duration
+		if c.delay != nil {
+			arrival = c.delay.pacer.now()
+		}
+		rest, answers, end := c.batch(buffer[:full], out[:0], arrival)
+		if len(answers) > 0 && !c.out.write(answers) || end {
+			c.out.finish()
+			return
+		}
+		if out = answers; cap(out) > 1<<20 {
+			out = nil
+		}
+		full = copy(buffer, rest)
+		if full == len(buffer) {
+			buffer = slices.Grow(buffer, len(buffer))[:2*len(buffer)]
+		}
+	}
+}
+
+// batch serves all requests in data. What it returns of them is not complete yet.
+func (c *connection) batch(data, out []byte, arrival time.Duration) (rest, answers []byte, end bool) {
+	requests, bad := int64(0), int64(0)
+	defer func() {
+		c.counts.requests.Add(requests)
+		if bad > 0 {
+			c.counts.faults.Add(bad)
+		}
+	}()
+	for len(data) > 0 {
+		used, err := c.talk.next(data)
+		if err != nil {
+			return nil, c.talk.failure(out, err.Error()), true
+		}
+		if used == 0 {
+			break
+		}
+		data = data[used:]
+		requests++
+		what := c.faults.next()
+		if what != served {
+			bad++
+		}
+		if c.delay != nil {
+			c.later(what, arrival)
+		} else {
+			switch out = c.reply(out, what); what {
+			case reset:
+				c.abort()
+				return nil, nil, true
+			case halfClosed:
+				c.out.write(out)
+				c.leaveHalf()
+				return nil, nil, true
+			}
+		}
+		if c.talk.last() {
+			return nil, out, true
+		}
+	}
+	return data, out, false
+}
+
+// reply appends what the fate sends.
+func (c *connection) reply(out []byte, what fate) []byte {
+	switch what {
+	case served:
+		return c.talk.answer(out)
+	case failed:
+		return c.talk.failure(out, onPurpose)
+	case garbled:
+		return append(out, garbage...)
+	}
+	return out
+}
+
+// abort has the kernel send a reset.
+func (c *connection) abort() {
+	_ = c.conn.SetLinger(0)
+	_ = c.conn.Close()
+}
+
+// leaveHalf closes our half, and reads until the client closes its own.
+func (c *connection) leaveHalf() {
+	_ = c.conn.CloseWrite()
+	_, _ = io.Copy(io.Discard, c.conn)
+}
+
+// later has the answer leave when the queue says so.
+func (c *connection) later(what fate, arrival time.Duration) {
+	p := &pending{data: c.reply(nil, what), what: what}
+	c.out.expect(p)
+	c.delay.pacer.at(c.delay.queue.departure(arrival), func() {
+		c.out.release(p, c)
+	})
+}
+
+// delay is what makes answers leave later than at once.
+type delay struct {
+	queue *queue
+	pacer *pacer
+}

@@ -1,0 +1,75 @@
+package responder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// control answers questions about the process, on a port of its own that never
+// misbehaves.
+func control(s Settings, c *counts) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /settings", func(w http.ResponseWriter, _ *http.Request) { tell(w, s.texts()) })
+	mux.HandleFunc("GET /counters", func(w http.ResponseWriter, _ *http.Request) {
+		tell(w, map[string]float64{
+			"responder.requests":    float64(c.requests.Load()),
+			"responder.faults":      float64(c.faults.Load()),
+			"responder.connections": float64(c.connections.Load()),
+			"responder.cpu":         cpuTime().Seconds(),
+		})
+	})
+	return mux
+}
+
+func tell(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone is no trouble of ours
+}
+
+// cpuTime is what all threads of this process have used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// controlClient is the other side.
+type controlClient struct{ address string }
+
+func (c controlClient) settings(ctx context.Context) (map[string]string, error) {
+	var settings map[string]string
+	return settings, c.ask(ctx, "/settings", &settings)
+}
+
+func (c controlClient) counters(ctx context.Context) (map[string]float64, error) {
+	var counters map[string]float64
+	return counters, c.ask(ctx, "/counters", &counters)
+}
+
+func (c controlClient) ask(ctx context.Context, path string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+path, nil)
+	if err != nil {
+		return fmt.Errorf("ask the responder: %w", err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("ask the responder: %w", err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
+	if err != nil {
+		return fmt.Errorf("ask the responder: %w", err)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("ask the responder: it answers %q: %w", body, err)
+	}
+	return nil
+}

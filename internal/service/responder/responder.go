@@ -1,0 +1,219 @@
+// Package responder is plimsoll's own server, so that studies of the web and of
+// key-value stores run where nothing is installed. It speaks HTTP, the protocol
+// of Redis and the text protocol of memcached, keeps everything in memory, and
+// runs as this same program in a process of its own.
+//
+// It can misbehave in known ways. Its service times follow a law on a number of
+// servers, so that what a client measures can be held against queueing theory;
+// it stalls, fails, resets connections, closes one half of them, and answers
+// garbage.
+package responder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Command is the hidden command of this program that calls Serve.
+const Command = "respond"
+
+// Settings are what a study may say about the responder.
+type Settings struct {
+	Threads   int                `name:"threads" doc:"CPUs that the server may use at once" min:"1" max:"1024"`
+	Pages     int                `name:"pages" doc:"web pages" min:"1" max:"10000"`
+	PageSize  parameter.Bytes    `name:"page_size" doc:"a web page with its images; a tenth is the page itself" min:"128B" max:"64MiB"`
+	Images    int                `name:"images" doc:"images on a web page; without any, all of it is text" min:"0" max:"100"`
+	TLS       bool               `name:"tls" doc:"HTTP over TLS, with a certificate made for this run"`
+	HTTP2     bool               `name:"http2" doc:"HTTP/2 as well as HTTP/1.1"`
+	Law       string             `name:"law" doc:"law of service times" choices:"none,fixed,exponential"`
+	Service   parameter.Duration `name:"service" doc:"mean service time; needs a law" max:"1m"`
+	Servers   int                `name:"servers" doc:"requests in service at once, the others wait in turn; needs a law" min:"1" max:"4096"`
+	Stall     parameter.Duration `name:"stall" doc:"length of a stall, in which nothing is served" max:"1h"`
+	Period    parameter.Duration `name:"period" doc:"time from one stall to the next, longer than the stall" max:"24h"`
+	Fail      parameter.Share    `name:"fail" doc:"share of the requests that are answered with an error"`
+	Reset     parameter.Share    `name:"reset" doc:"share of the requests for which the connection is reset"`
+	Garbage   parameter.Share    `name:"garbage" doc:"share of the requests that are answered with garbage"`
+	HalfClose parameter.Share    `name:"half_close" doc:"share of the requests for which only the server's half of the connection is closed"`
+}
+
+// Kind is the service's entry in the catalog.
+func Kind() service.Kind {
+	defaults := Settings{Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1}
+	return service.Define(service.Kind{
+		Name:   "responder",
+		Doc:    "plimsoll's own server, which needs nothing installed and can misbehave",
+		Speaks: []string{"http", "redis", "memcached"},
+		Metrics: []measure.Metric{
+			{Name: "responder.requests", Unit: "1", Doc: "requests that the server has read"},
+			{Name: "responder.faults", Unit: "1", Doc: "requests that the server answered badly on purpose"},
+			{Name: "responder.connections", Unit: "1", Doc: "connections that were accepted"},
+			{Name: "responder.cpu", Unit: "s", Doc: "CPU time of the server"},
+		},
+	}, defaults, build)
+}
+
+func build(s Settings) (service.Service, error) {
+	if err := s.refuse(); err != nil {
+		return nil, err
+	}
+	return &responder{s}, nil
+}
+
+// refuse finds settings that contradict each other.
+func (s Settings) refuse() error {
+	switch {
+	case s.Law == "none" && (s.Service != 0 || s.Servers != 1):
+		return errors.New("service and servers need a law: fixed or exponential")
+	case s.Law != "none" && s.Service <= 0:
+		return fmt.Errorf("law %s needs a service time: set service", s.Law)
+	case (s.Stall == 0) != (s.Period == 0):
+		return errors.New("stall and period need each other")
+	case s.Stall > 0 && s.Period <= s.Stall:
+		return fmt.Errorf("a period of %s leaves nothing between stalls of %s", s.Period, s.Stall)
+	case s.Fail+s.Reset+s.Garbage+s.HalfClose > 1:
+		return errors.New("fail, reset, garbage and half_close come to more than 100% together")
+	case s.pages(0).Bytes() > 4<<30:
+		return fmt.Errorf("%d pages of %s do not fit into memory; 4GiB is the most", s.Pages, s.PageSize)
+	}
+	return nil
+}
+
+func (s Settings) pages(seed uint64) service.Pages {
+	return service.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
+}
+
+// texts are the settings as a study would write them.
+func (s Settings) texts() map[string]string {
+	texts := map[string]string{}
+	for _, f := range parameter.Fields(s) {
+		texts[f.Name] = f.Default
+		if f.Kind == parameter.KindDuration && f.Default == "" {
+			texts[f.Name] = "0s"
+		}
+	}
+	return texts
+}
+
+type responder struct{ settings Settings }
+
+// Check asks whether the machine can start this program.
+func (r *responder) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	if _, err := self(ctx, env.Machine); err != nil {
+		return service.Needs{}, err
+	}
+	return service.Needs{Time: time.Second}, nil
+}
+
+func self(ctx context.Context, m platform.Machine) (string, error) {
+	c, ok := m.(platform.Carrier)
+	if !ok {
+		return "", fmt.Errorf("machine %s does not hold this program: name another service, such as one that already runs there", m.Name())
+	}
+	name, err := c.Self(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find this program on %s: %w", m.Name(), err)
+	}
+	return name, nil
+}
+
+// order is what the process is told on its standard input.
+type order struct {
+	Settings parameter.Settings `json:"settings"`
+	Seed     uint64             `json:"seed"`
+}
+
+// greeting is the line that the process prints once it listens.
+type greeting struct {
+	Listening map[string]string `json:"listening"` // addresses by protocol, and that of "control"
+	CA        []byte            `json:"ca,omitempty"`
+}
+
+// Start starts the process, whose ports the kernel chooses.
+func (r *responder) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	program, err := self(ctx, env.Machine)
+	if err != nil {
+		return nil, err
+	}
+	o := order{Settings: parameter.Settings{}, Seed: env.Seed}
+	maps.Copy(o.Settings, r.settings.texts())
+	stdin, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("write settings of the responder: %w", err)
+	}
+	return launched(service.Launch(ctx, env, service.Recipe{Daemon: func(service.Place) (service.Daemon, error) {
+		said := &line{}
+		return service.Daemon{
+			Argv: []string{program, Command}, Stdin: stdin, Stdout: said,
+			Ready: func(ctx context.Context) (service.Live, error) {
+				g, err := said.greeting()
+				if err != nil {
+					return service.Live{}, err
+				}
+				return g.live(ctx)
+			},
+		}, nil
+	}}))
+}
+
+// launched keeps a nil *Running from becoming an Instance that is not nil.
+func launched(r *service.Running, err error) (service.Instance, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (g greeting) live(ctx context.Context) (service.Live, error) {
+	control := controlClient{g.Listening["control"]}
+	live := service.Live{Endpoints: map[string]load.Endpoint{}, Observe: control.settings, Count: control.counters}
+	for protocol, address := range g.Listening {
+		if protocol != "control" {
+			live.Endpoints[protocol] = load.Endpoint{Network: "tcp", Address: address}
+		}
+	}
+	web := live.Endpoints["http"]
+	web.CA = g.CA
+	live.Endpoints["http"] = web
+	_, err := control.counters(ctx)
+	return live, err
+}
+
+// line keeps the first line that is written to it.
+type line struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+func (l *line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !bytes.Contains(l.data, []byte("\n")) {
+		l.data = append(l.data, p...)
+	}
+	return len(p), nil
+}
+
+func (l *line) greeting() (g greeting, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, _, complete := bytes.Cut(l.data, []byte("\n"))
+	if !complete {
+		return g, errors.New("it does not listen yet")
+	}
+	if err := json.Unmarshal(first, &g); err != nil {
+		return g, fmt.Errorf("its first line is %q: %w", first, err)
+	}
+	return g, nil
+}

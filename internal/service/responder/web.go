@@ -1,0 +1,112 @@
+package responder
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"plimsoll/internal/service"
+)
+
+// web serves HTTP where it is more than plain HTTP/1.1, by way of net/http.
+type web struct {
+	site     *site
+	settings Settings
+	counts   *counts
+	delay    *delay // nil answers at once
+
+	mu     sync.Mutex // guards faults
+	faults *faults
+}
+
+func (w *web) server(cert service.Certificate) (*http.Server, error) {
+	s := &http.Server{
+		Handler: w, Protocols: new(http.Protocols), ReadHeaderTimeout: time.Minute,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				w.counts.connections.Add(1)
+			}
+		},
+	}
+	s.Protocols.SetHTTP1(true)
+	if w.settings.HTTP2 {
+		s.Protocols.SetHTTP2(w.settings.TLS)
+		s.Protocols.SetUnencryptedHTTP2(!w.settings.TLS)
+	}
+	if w.settings.TLS {
+		pair, err := tls.X509KeyPair(cert.Cert, cert.Key)
+		if err != nil {
+			return nil, err
+		}
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
+	}
+	return s, nil
+}
+
+// ServeHTTP gives each request its fate at its time.
+func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.counts.requests.Add(1)
+	if w.delay != nil {
+		due := w.delay.queue.departure(w.delay.pacer.now())
+		if w.delay.pacer.wait(r.Context(), due) != nil {
+			return
+		}
+	}
+	w.mu.Lock()
+	what := w.faults.next()
+	w.mu.Unlock()
+	if what != served {
+		w.counts.faults.Add(1)
+	}
+	switch what {
+	case failed:
+		http.Error(rw, onPurpose, http.StatusInternalServerError)
+	case reset, garbled, halfClosed:
+		w.breakOff(rw, what)
+	default:
+		w.site.ServeHTTP(rw, r)
+	}
+}
+
+// breakOff ends the connection badly. A stream of HTTP/2 can only be reset.
+func (w *web) breakOff(rw http.ResponseWriter, what fate) {
+	hijacker, ok := rw.(http.Hijacker)
+	if !ok {
+		panic(http.ErrAbortHandler) // the way that net/http has for it
+	}
+	conn, _, err := hijacker.Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer conn.Close()
+	switch what {
+	case garbled:
+		_, _ = conn.Write([]byte(garbage))
+	case halfClosed:
+		if c, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = c.CloseWrite()
+		}
+		drain(conn)
+	case reset:
+		under := conn
+		if t, ok := conn.(*tls.Conn); ok {
+			under = t.NetConn()
+		}
+		if c, ok := under.(*net.TCPConn); ok {
+			_ = c.SetLinger(0)
+			_ = c.Close()
+		}
+	}
+}
+
+// drain reads until the client closes its half.
+func drain(conn net.Conn) {
+	buffer := make([]byte, 4096)
+	for {
+		if _, err := conn.Read(buffer); err != nil {
+			return
+		}
+	}
+}

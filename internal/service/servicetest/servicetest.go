@@ -1,0 +1,116 @@
+// Package servicetest holds what every service must do: one suite that the
+// tests of each service run.
+package servicetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Options fit the suite to a service.
+type Options struct {
+	// Settings are the settings to test, each with a service of its own; nil tests
+	// the defaults alone.
+	Settings []parameter.Settings
+	// Machine is where the service runs: this machine.
+	Machine platform.Machine
+	// Unobserved are the settings that the server cannot tell.
+	Unobserved []string
+	// Folder is a folder that does not exist yet; nil takes one of the test's.
+	Folder func(t *testing.T) string
+}
+
+const (
+	starting = 40 * time.Second // longest time for a start
+	stopping = 30 * time.Second // and for a stop
+)
+
+type suite struct {
+	kind     service.Kind
+	options  Options
+	settings parameter.Settings
+}
+
+// Run runs the suite.
+func Run(t *testing.T, kind service.Kind, o Options) {
+	if o.Settings == nil {
+		o.Settings = []parameter.Settings{nil}
+	}
+	if o.Folder == nil {
+		o.Folder = func(t *testing.T) string { return t.TempDir() + "/instance" }
+	}
+	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
+	for _, settings := range o.Settings {
+		s := &suite{kind, o, settings}
+		t.Run(name(settings), func(t *testing.T) {
+			t.Run("life", s.life)
+		})
+	}
+	s := &suite{kind, o, o.Settings[0]}
+	t.Run("two", s.two)
+	t.Run("death", s.death)
+	t.Run("cancel", s.cancel)
+	t.Run("force", s.force)
+	t.Run("gone", s.gone)
+	t.Run("leftover", s.leftover)
+}
+
+func name(s parameter.Settings) string {
+	text := ""
+	for k, v := range s {
+		text = max(text, k+"="+v)
+	}
+	if text == "" {
+		return "defaults"
+	}
+	return text
+}
+
+func checkKind(t *testing.T, kind service.Kind) {
+	if kind.Name == "" || kind.Doc == "" || len(kind.Speaks) == 0 {
+		t.Error("the kind lacks a name, a doc or a protocol")
+	}
+	for _, f := range parameter.Fields(kind.Defaults) {
+		if f.Doc == "" {
+			t.Errorf("%s has no doc", f.Name)
+		}
+		if f.Default == "" {
+			continue
+		}
+		if again, err := f.Check(f.Default); err != nil || again != f.Default {
+			t.Errorf("%s: the default %q is read as %q, %v", f.Name, f.Default, again, err)
+		}
+	}
+	if _, err := kind.New(nil); err != nil {
+		t.Errorf("the defaults make no service: %v", err)
+	}
+	var unknown *parameter.UnknownError
+	if _, err := kind.New(parameter.Settings{"no such setting": "1"}); !errors.As(err, &unknown) {
+		t.Errorf("an unknown setting gives %v", err)
+	}
+	seen := map[string]bool{}
+	for _, m := range kind.Metrics {
+		if seen[m.Name] || m.Unit == "" || m.Doc == "" {
+			t.Errorf("metric %q is listed twice, or lacks a unit or a doc", m.Name)
+		}
+		seen[m.Name] = true
+	}
+}
+
+func (s *suite) build(t *testing.T) service.Service {
+	t.Helper()
+	built, err := s.kind.New(s.settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+func (s *suite) env(t *testing.T, m platform.Machine) service.Env {
+	return service.Env{Machine: m, Dir: s.options.Folder(t), Seed: 7, Log: t.Logf}
+}

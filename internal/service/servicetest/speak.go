@@ -1,0 +1,129 @@
+package servicetest
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/service"
+)
+
+// speak has a short talk by a protocol, that shows that the server understands it.
+func speak(ctx context.Context, protocol string, e load.Endpoint) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	switch protocol {
+	case "http":
+		return speakHTTP(ctx, e)
+	case "redis":
+		return exchange(ctx, e, [][2]string{
+			{"*3\r\n$3\r\nSET\r\n$4\r\nline\r\n$3\r\nred\r\n", "+OK\r\n"},
+			{"*2\r\n$3\r\nGET\r\n$4\r\nline\r\n", "$3\r\nred\r\n"},
+			{"*2\r\n$3\r\nDEL\r\n$4\r\nline\r\n", ":1\r\n"},
+			{"*2\r\n$3\r\nGET\r\n$4\r\nline\r\n", "$-1\r\n"},
+		})
+	case "memcached":
+		return exchange(ctx, e, [][2]string{
+			{"set line 5 0 3\r\nred\r\n", "STORED\r\n"},
+			{"get line\r\n", "VALUE line 5 3\r\nred\r\nEND\r\n"},
+			{"delete line\r\n", "DELETED\r\n"},
+			{"get line\r\n", "END\r\n"},
+		})
+	}
+	return fmt.Errorf("the suite does not speak %s: teach it", protocol)
+}
+
+// exchange sends each text and expects the one beside it.
+func exchange(ctx context.Context, e load.Endpoint, talk [][2]string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	from := bufio.NewReader(conn)
+	for _, pair := range talk {
+		if _, err := io.WriteString(conn, pair[0]); err != nil {
+			return err
+		}
+		got := make([]byte, len(pair[1]))
+		if _, err := io.ReadFull(from, got); err != nil {
+			return fmt.Errorf("after %q: %w", pair[0], err)
+		}
+		if string(got) != pair[1] {
+			return fmt.Errorf("%q is answered with %q, not %q", pair[0], got, pair[1])
+		}
+	}
+	return nil
+}
+
+// speakHTTP fetches all files of the first page that the manifest lists.
+func speakHTTP(ctx context.Context, e load.Endpoint) error {
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	}}
+	defer transport.CloseIdleConnections()
+	scheme := "http"
+	if e.CA != nil {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(e.CA) {
+			return errors.New("the certificate authority cannot be read")
+		}
+		scheme, transport.TLSClientConfig = "https", &tls.Config{RootCAs: pool}
+	}
+	client := &http.Client{Transport: transport}
+	manifest, err := fetch(ctx, client, scheme+"://"+e.Address+service.Manifest)
+	if err != nil {
+		// Without TLS, a server of HTTP/2 may speak nothing else.
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		if manifest, err = fetch(ctx, client, scheme+"://"+e.Address+service.Manifest); err != nil {
+			return err
+		}
+	}
+	first, _, _ := strings.Cut(string(manifest), "\n")
+	for entry := range strings.FieldsSeq(first) {
+		path, size, _ := strings.Cut(entry, ":")
+		body, err := fetch(ctx, client, scheme+"://"+e.Address+path)
+		if err != nil {
+			return err
+		}
+		if strconv.Itoa(len(body)) != size {
+			return fmt.Errorf("%s has %d bytes, not %s", path, len(body), size)
+		}
+	}
+	if first == "" {
+		return errors.New("the manifest is empty")
+	}
+	return nil
+}
+
+func fetch(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", url, answer.Status)
+	}
+	return body, err
+}
