@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
 )
 
 // ParseAddress reads where a service listens that already runs: host:port, or
@@ -26,6 +28,18 @@ func ParseAddress(text string) (load.Endpoint, error) {
 		return load.Endpoint{}, fmt.Errorf("address %q: %q is no port", text, port)
 	}
 	return load.Endpoint{Network: "tcp", Address: text}, nil
+}
+
+// Free refuses settings that differ from the defaults, which nobody can give to
+// a service that already runs. The settings by the names in fine are for its client.
+func Free(settings, defaults any, fine ...string) error {
+	plain := parameter.Fields(defaults)
+	for i, f := range parameter.Fields(settings) {
+		if f.Name != "address" && f.Default != plain[i].Default && !slices.Contains(fine, f.Name) {
+			return fmt.Errorf("%s cannot be set on a service that already runs: leave it out, or leave out address to have one started", f.Name)
+		}
+	}
+	return nil
 }
 
 // Dial connects to a service. Its errors are one line that says what the user

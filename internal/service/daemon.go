@@ -26,7 +26,8 @@ const (
 
 // Recipe says how a private instance is made.
 type Recipe struct {
-	Ports int // free ports that it needs on 127.0.0.1
+	Name  string // of the program, for messages
+	Ports int    // free ports that it needs on 127.0.0.1
 	// Ordinary asks for an account without rights where plimsoll is root.
 	Ordinary bool
 	// Daemon is the program to start at a place. It is asked again, with other
@@ -97,10 +98,9 @@ func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 		if err = writeFiles(ctx, env, d.Files); err != nil {
 			return nil, err
 		}
-		program := d.Argv[0]
 		d.Argv = append(slices.Clone(who.prefix), d.Argv...)
 		var running *Running
-		if running, err = start(ctx, env, program, d); err == nil {
+		if running, err = start(ctx, env, r.Name, d); err == nil {
 			return running, nil
 		}
 		var died *DeathError
@@ -110,6 +110,11 @@ func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 		}
 	}
 	return nil, fmt.Errorf("each of %d free ports on 127.0.0.1 was taken before the service had it: %w", attempts, err)
+}
+
+// Files is one file for Daemon.Files.
+func Files(name string, data []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) { yield(name, data) }
 }
 
 func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) error {

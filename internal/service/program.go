@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"plimsoll/internal/platform"
@@ -19,14 +20,37 @@ type Program struct {
 
 var versionNumber = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// Find is the name by which the program can be started, and its version.
-func (p Program) Find(ctx context.Context, m platform.Machine) (name, version string, err error) {
+// Found is a program that is there.
+type Found struct {
+	Name    string // by which it can be started
+	Version string // such as 1.22.1
+	Said    string // all that it says about its version
+}
+
+// AtLeast compares the version with another, number by number.
+func (f Found) AtLeast(version string) bool {
+	have, want := strings.Split(f.Version, "."), strings.Split(version, ".")
+	for i, w := range want {
+		if i == len(have) {
+			return false
+		}
+		a, _ := strconv.Atoi(have[i]) // both are digits
+		b, _ := strconv.Atoi(w)
+		if a != b {
+			return a > b
+		}
+	}
+	return true
+}
+
+// Find looks for the program on the machine.
+func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 	for _, name := range p.Names {
 		// Daemons often lie where the PATH of an ordinary user does not lead.
 		for _, full := range []string{name, "/usr/sbin/" + name} {
 			r, err := m.Run(ctx, platform.Command{Argv: append([]string{full}, p.Version...)})
 			if ctx.Err() != nil {
-				return "", "", fmt.Errorf("look for %s: %w", name, context.Cause(ctx))
+				return Found{}, fmt.Errorf("look for %s: %w", name, context.Cause(ctx))
 			}
 			if err != nil {
 				continue
@@ -34,10 +58,10 @@ func (p Program) Find(ctx context.Context, m platform.Machine) (name, version st
 			said := string(r.Stdout) + string(r.Stderr)
 			version := versionNumber.FindString(said)
 			if r.Exit != 0 || version == "" {
-				return "", "", fmt.Errorf("%s does not tell its version: %q", full, strings.TrimSpace(said))
+				return Found{}, fmt.Errorf("%s does not tell its version: %q", full, strings.TrimSpace(said))
 			}
-			return full, version, nil
+			return Found{full, version, strings.TrimSpace(said)}, nil
 		}
 	}
-	return "", "", errors.New(p.Names[0] + " is not installed on this host: " + p.Install)
+	return Found{}, errors.New(p.Names[0] + " is not installed on this host: " + p.Install)
 }

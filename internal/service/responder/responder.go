@@ -152,7 +152,7 @@ func (r *responder) Start(ctx context.Context, env service.Env) (service.Instanc
 	if err != nil {
 		return nil, fmt.Errorf("write settings of the responder: %w", err)
 	}
-	return launched(service.Launch(ctx, env, service.Recipe{Daemon: func(service.Place) (service.Daemon, error) {
+	return service.Started(service.Launch(ctx, env, service.Recipe{Name: "the responder", Daemon: func(service.Place) (service.Daemon, error) {
 		said := &line{}
 		return service.Daemon{
 			Argv: []string{program, Command}, Stdin: stdin, Stdout: said,
@@ -165,14 +165,6 @@ func (r *responder) Start(ctx context.Context, env service.Env) (service.Instanc
 			},
 		}, nil
 	}}))
-}
-
-// launched keeps a nil *Running from becoming an Instance that is not nil.
-func launched(r *service.Running, err error) (service.Instance, error) {
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 func (g greeting) live(ctx context.Context) (service.Live, error) {

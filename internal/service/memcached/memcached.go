@@ -1,0 +1,163 @@
+// Package memcached is the service of a memcached server: a private instance, or
+// one that already runs.
+package memcached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Settings are what a study may say about the server.
+type Settings struct {
+	Address     string          `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
+	Threads     int             `name:"threads" doc:"threads that serve clients" min:"1" max:"128"`
+	Memory      parameter.Bytes `name:"memory" doc:"memory for values, in whole MiB" min:"8MiB" max:"1TiB"`
+	Connections int             `name:"connections" doc:"clients at once" min:"1" max:"1000000"`
+	MaxItem     parameter.Bytes `name:"max_item" doc:"largest value with its key" min:"1KiB" max:"1GiB"`
+}
+
+func defaults() Settings {
+	return Settings{Threads: 4, Memory: 64 << 20, Connections: 1024, MaxItem: 1 << 20}
+}
+
+// Kind is the service's entry in the catalog.
+func Kind() service.Kind {
+	return service.Define(service.Kind{
+		Name:    "memcached",
+		Doc:     "a private memcached server, or one that already runs",
+		Speaks:  []string{"memcached"},
+		Metrics: metrics(),
+	}, defaults(), build)
+}
+
+func metrics() []measure.Metric {
+	list := []measure.Metric{{Name: "memcached.cpu", Unit: "s", Doc: "CPU time of the server"}}
+	for _, c := range counters {
+		list = append(list, c.metric)
+	}
+	return list
+}
+
+func build(s Settings) (service.Service, error) {
+	if s.Memory%(1<<20) != 0 {
+		return nil, fmt.Errorf("memory: %s is not a whole number of MiB", s.Memory)
+	}
+	if s.MaxItem > s.Memory/2 {
+		return nil, fmt.Errorf("max_item: %s is more than half of the memory, %s", s.MaxItem, s.Memory)
+	}
+	if s.Address == "" {
+		return &private{s}, nil
+	}
+	e, err := service.ParseAddress(s.Address)
+	if err != nil {
+		return nil, err
+	}
+	if err := service.Free(s, defaults()); err != nil {
+		return nil, err
+	}
+	return &foreign{client{e}}, nil
+}
+
+// private is a server that plimsoll starts.
+type private struct{ settings Settings }
+
+func find(ctx context.Context, m platform.Machine) (service.Found, error) {
+	found, err := service.Program{
+		Names: []string{"memcached"}, Version: []string{"--version"},
+		Install: "apt install memcached (or dnf install memcached)",
+	}.Find(ctx, m)
+	if err == nil && !found.AtLeast("1.5") {
+		err = fmt.Errorf("memcached %s is too old: version 1.5 or newer is needed", found.Version)
+	}
+	return found, err
+}
+
+// Check looks for the program.
+func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	found, err := find(ctx, env.Machine)
+	if err != nil {
+		return service.Needs{}, err
+	}
+	return service.Needs{Time: time.Second, Versions: map[string]string{"memcached": found.Version}}, nil
+}
+
+// Start starts the server. The kernel chooses its port, and the server writes
+// it to a file.
+func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	found, err := find(ctx, env.Machine)
+	if err != nil {
+		return nil, err
+	}
+	s := p.settings
+	return service.Started(service.Launch(ctx, env, service.Recipe{
+		Name: "memcached", Ordinary: true,
+		Daemon: func(place service.Place) (service.Daemon, error) {
+			file := path.Join(place.Dir, "port")
+			argv := []string{
+				"env", "MEMCACHED_PORT_FILENAME=" + file, found.Name, "-l", "127.0.0.1", "-p", "-1", "-U", "0",
+				"-t", strconv.Itoa(s.Threads), "-m", strconv.FormatInt(int64(s.Memory)>>20, 10),
+				"-c", strconv.Itoa(s.Connections), "-I", strconv.FormatInt(int64(s.MaxItem), 10),
+			}
+			if place.Root {
+				argv = append(argv, "-u", "root") // it refuses to be root unless told so
+			}
+			return service.Daemon{Argv: argv, Ready: func(ctx context.Context) (service.Live, error) { return ready(ctx, env.Machine, file) }}, nil
+		},
+	}))
+}
+
+// ready reads the port, on which nobody else can be.
+func ready(ctx context.Context, m platform.Machine, file string) (service.Live, error) {
+	text, err := m.ReadFile(ctx, file)
+	if err != nil {
+		return service.Live{}, errors.New("it does not listen yet")
+	}
+	for line := range strings.Lines(string(text)) {
+		port, found := strings.CutPrefix(strings.TrimSpace(line), "TCP INET: ")
+		if n, err := strconv.Atoi(port); found && err == nil {
+			c := client{load.Endpoint{Network: "tcp", Address: service.Local(n)}}
+			_, err := c.stats(ctx, "")
+			return c.live(), err
+		}
+	}
+	return service.Live{}, fmt.Errorf("it says that it listens at %q", text)
+}
+
+// foreign is a server that already runs.
+type foreign struct{ client client }
+
+// Check asks the server for its version.
+func (f *foreign) Check(ctx context.Context, _ service.Env) (service.Needs, error) {
+	stats, err := f.client.stats(ctx, "")
+	if err != nil {
+		return service.Needs{}, err
+	}
+	return service.Needs{Versions: map[string]string{"memcached": stats["version"]}}, nil
+}
+
+// Start looks that the server answers.
+func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	if _, err := f.Check(ctx, env); err != nil {
+		return nil, err
+	}
+	live := f.client.live()
+	live.Observe = func(ctx context.Context) (map[string]string, error) {
+		observed, err := f.client.observe(ctx)
+		if err == nil {
+			observed["address"] = f.client.endpoint.Address
+		}
+		return observed, err
+	}
+	return service.Use(live), nil
+}
