@@ -31,6 +31,10 @@ func TestSetIsReadBackAndPutBack(t *testing.T) {
 		{CPUSet(), "", "", "free", []string{"0,2"}},
 		{Quota(), "", "", "none", []string{"1.5", "0.25"}},
 		{Label(), "", "", "", []string{"A", "A again"}},
+		{GROFlushTimeout(), "eth0", "", "0s", []string{"50µs", "1ms"}},
+		{NAPIDeferral(), "eth0", "", "0", []string{"2", "10"}},
+		{ReceivePacketSteering(), "eth0", "", "none", []string{"0-1", "1,33", "none"}},
+		{ReceivePacketSteering(), "eth1", "", "2-3,32;none", []string{"0"}},
 	}
 	for _, test := range tests {
 		t.Run(test.factor.Name+":"+test.target+test.dir, func(t *testing.T) {
@@ -81,6 +85,9 @@ func TestALieIsSeen(t *testing.T) {
 		{Affinity(), "", "1"},
 		{CPUSet(), "", "1"},
 		{Quota(), "", "1.5"},
+		{GROFlushTimeout(), "eth0", "1ms"},
+		{NAPIDeferral(), "eth0", "2"},
+		{ReceivePacketSteering(), "eth0", "0"},
 	} {
 		m := recorded(t)
 		m.lies = true

@@ -45,6 +45,9 @@ func TestRealFactors(t *testing.T) {
 		{factor.Affinity(), "", []string{"0", "1", "free"}, "/proc/self/cgroup"},
 		{factor.CPUSet(), "", []string{"1", "0-1", "free"}, "/proc/self/cgroup"},
 		{factor.Quota(), "", []string{"0.5", "1.25", "none"}, "/proc/self/cgroup"},
+		{factor.GROFlushTimeout(), "lo", []string{"50µs"}, "/sys/class/net/lo/gro_flush_timeout"},
+		{factor.NAPIDeferral(), "lo", []string{"2"}, "/sys/class/net/lo/napi_defer_hard_irqs"},
+		{factor.ReceivePacketSteering(), "lo", []string{"0-1", "none"}, "/sys/class/net/lo/queues/rx-0/rps_cpus"},
 		{factor.Governor(), "", []string{"performance"}, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
 	} {
 		t.Run(test.factor.Name, func(t *testing.T) {

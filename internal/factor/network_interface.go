@@ -1,0 +1,287 @@
+package factor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// interfaceFolder is where the kernel keeps what can be set of network interfaces.
+const interfaceFolder = "/sys/class/net"
+
+// ofInterface is a factor that is one file of a network interface.
+type ofInterface struct {
+	words   string // names it in complaints
+	file    string
+	toFile  func(level string) (text string, err error)
+	toLevel func(text string) (level string, err error)
+}
+
+// named completes a factor with what a file of an interface allows.
+func (o ofInterface) named(f Factor) Factor {
+	f.Target = "network interface"
+	f.Offers = func(ctx context.Context, p Place) ([]string, error) {
+		_, err := o.get(ctx, p)
+		return nil, err
+	}
+	f.Check = func(_ context.Context, _ Place, level string) (string, error) {
+		text, err := o.toFile(level)
+		if err != nil {
+			return "", err
+		}
+		return o.toLevel(text)
+	}
+	f.Get = o.get
+	f.Set = func(ctx context.Context, p Place, level string) error {
+		text, err := o.toFile(level)
+		if err != nil {
+			return err
+		}
+		name, err := o.path(p)
+		if err != nil {
+			return err
+		}
+		return write(ctx, p.Machine, name, o.words, text)
+	}
+	return f
+}
+
+func (o ofInterface) get(ctx context.Context, p Place) (string, error) {
+	name, err := o.path(p)
+	if err != nil {
+		return "", err
+	}
+	text, err := read(ctx, p.Machine, name, o.words)
+	if err != nil {
+		return "", err
+	}
+	level, err := o.toLevel(text)
+	if err != nil {
+		return "", fmt.Errorf("%s: read %s: %w", p.Machine.Name(), name, err)
+	}
+	return level, nil
+}
+
+func (o ofInterface) path(p Place) (string, error) {
+	if err := checkInterface(p.Target); err != nil {
+		return "", err
+	}
+	return interfaceFolder + "/" + p.Target + "/" + o.file, nil
+}
+
+// checkInterface refuses what cannot be the name of an interface, so that a
+// target cannot lead elsewhere.
+func checkInterface(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("name a network interface after a colon, such as :eth0")
+	case len(name) > 15 || strings.ContainsAny(name, "/ ") || strings.HasPrefix(name, "."):
+		return fmt.Errorf("%q cannot be the name of a network interface", name)
+	}
+	return nil
+}
+
+// GROFlushTimeout is how long the kernel may hold back received packets of an
+// interface to merge them.
+func GROFlushTimeout() Factor {
+	return ofInterface{
+		words: "time-out of receive batching", file: "gro_flush_timeout",
+		toFile: func(level string) (string, error) {
+			var d parameter.Duration
+			if err := d.UnmarshalText([]byte(level)); err != nil || time.Duration(d) > time.Second {
+				return "", fmt.Errorf("level %q is not a time up to 1s, like 50us", level)
+			}
+			return strconv.FormatInt(int64(d), 10), nil
+		},
+		toLevel: func(text string) (string, error) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return "", fmt.Errorf("%q is not a number", text)
+			}
+			return parameter.Duration(n).String(), nil
+		},
+	}.named(Factor{
+		Name:    "host.gro_flush_timeout",
+		Doc:     "how long received packets may be held back to be merged; it also spaces the polls of host.napi_deferral",
+		Example: []string{"0s", "50us"},
+	})
+}
+
+// NAPIDeferral is how many empty polls of an interface pass before its interrupt
+// is on again.
+func NAPIDeferral() Factor {
+	plain := func(text string) (string, error) {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return "", fmt.Errorf("level %q is not a whole number of polls", text)
+		}
+		return strconv.FormatUint(n, 10), nil
+	}
+	return ofInterface{words: "deferral of interrupts", file: "napi_defer_hard_irqs", toFile: plain, toLevel: plain}.named(Factor{
+		Name:    "host.napi_deferral",
+		Doc:     "how many empty polls, spaced by host.gro_flush_timeout, pass before an interface interrupts again",
+		Example: []string{"0", "2"},
+	})
+}
+
+// ReceivePacketSteering is the set of CPUs that the receive queues of an
+// interface hand their packets to. All queues get the same; where they differ, as
+// somebody else may have set them, the level lists them in order of the queues,
+// with a semicolon between.
+func ReceivePacketSteering() Factor {
+	return Factor{
+		Name:    "host.receive_packet_steering",
+		Doc:     "CPUs that the receive queues of an interface hand their packets to",
+		Target:  "network interface",
+		Example: []string{"none", "0-1"},
+		Offers: func(ctx context.Context, p Place) ([]string, error) {
+			_, err := steering(ctx, p)
+			return nil, err
+		},
+		Check: func(_ context.Context, _ Place, level string) (string, error) {
+			if _, err := maskOf(level); err != nil {
+				return "", err
+			}
+			return canonicalCPUs(level)
+		},
+		Get: steering,
+		Set: steer,
+	}
+}
+
+const (
+	steeringWords = "packet steering"
+	noCPUs        = "none"
+)
+
+func steering(ctx context.Context, p Place) (string, error) {
+	files, err := receiveQueues(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	levels := make([]string, len(files))
+	for i, name := range files {
+		text, err := read(ctx, p.Machine, name, steeringWords)
+		if err != nil {
+			return "", err
+		}
+		if levels[i], err = cpusOf(text); err != nil {
+			return "", fmt.Errorf("%s: read %s: %w", p.Machine.Name(), name, err)
+		}
+	}
+	if len(slices.Compact(slices.Clone(levels))) == 1 {
+		return levels[0], nil
+	}
+	return strings.Join(levels, ";"), nil
+}
+
+func steer(ctx context.Context, p Place, level string) error {
+	files, err := receiveQueues(ctx, p)
+	if err != nil {
+		return err
+	}
+	levels := strings.Split(level, ";")
+	if len(levels) == 1 {
+		levels = slices.Repeat(levels, len(files))
+	}
+	if len(levels) != len(files) {
+		return fmt.Errorf("level %q is for %d receive queues and %s has %d", level, len(levels), p.Target, len(files))
+	}
+	for i, name := range files {
+		mask, err := maskOf(levels[i])
+		if err != nil {
+			return err
+		}
+		if err := write(ctx, p.Machine, name, steeringWords, mask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receiveQueues lists the files that steer the receive queues, in order.
+func receiveQueues(ctx context.Context, p Place) ([]string, error) {
+	if err := checkInterface(p.Target); err != nil {
+		return nil, err
+	}
+	folder := interfaceFolder + "/" + p.Target + "/queues"
+	r, err := p.Machine.Run(ctx, platform.Command{Argv: []string{"ls", folder}})
+	if err != nil {
+		return nil, fmt.Errorf("%s: list the queues of %s: %w", p.Machine.Name(), p.Target, err)
+	}
+	var numbers []int
+	for name := range strings.FieldsSeq(string(r.Stdout)) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "rx-")); err == nil && strings.HasPrefix(name, "rx-") {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	if len(numbers) == 0 {
+		return nil, fmt.Errorf("%s has no network interface %s with receive queues", p.Machine.Name(), p.Target)
+	}
+	files := make([]string, len(numbers))
+	for i, n := range numbers {
+		files[i] = fmt.Sprintf("%s/rx-%d/rps_cpus", folder, n)
+	}
+	return files, nil
+}
+
+func canonicalCPUs(level string) (string, error) {
+	if level == noCPUs {
+		return level, nil
+	}
+	cpus, err := platform.ParseCPUs(level)
+	if err != nil {
+		return "", fmt.Errorf("level %w, or %s", err, noCPUs)
+	}
+	return cpus.String(), nil
+}
+
+// maskOf writes a level as the kernel takes it: hexadecimal words of 32 CPUs, the
+// highest first, with commas between.
+func maskOf(level string) (string, error) {
+	if level == noCPUs {
+		return "0", nil
+	}
+	cpus, err := platform.ParseCPUs(level)
+	if err != nil {
+		return "", fmt.Errorf("level %w, or %s", err, noCPUs)
+	}
+	words := make([]uint32, cpus[len(cpus)-1]/32+1)
+	for _, cpu := range cpus {
+		words[len(words)-1-cpu/32] |= 1 << (cpu % 32)
+	}
+	text := make([]string, len(words))
+	for i, w := range words {
+		text[i] = fmt.Sprintf("%08x", w)
+	}
+	return strings.Join(text, ","), nil
+}
+
+// cpusOf reads a mask.
+func cpusOf(mask string) (string, error) {
+	words := strings.Split(strings.TrimSpace(mask), ",")
+	var cpus platform.CPUs
+	for i := range words {
+		w, err := strconv.ParseUint(words[len(words)-1-i], 16, 32)
+		if err != nil {
+			return "", fmt.Errorf("%q is not a mask of CPUs", mask)
+		}
+		for bit := range 32 {
+			if w>>bit&1 == 1 {
+				cpus = append(cpus, 32*i+bit)
+			}
+		}
+	}
+	if len(cpus) == 0 {
+		return noCPUs, nil
+	}
+	return cpus.String(), nil
+}
