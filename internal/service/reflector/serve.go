@@ -105,16 +105,16 @@ func (s *server) talk(ctx context.Context, conn net.Conn) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() }) //nolint:errcheck // ends the session
 	defer stop()
 	defer conn.Close() //nolint:errcheck // the client sees the end either way
-	lines := peer.NewLines(conn)
-	if lines.Write(peer.Greeting{Plimsoll: peer.Protocol, Version: peer.Version}) != nil {
-		return
-	}
 	v := &visit{server: s, conn: conn}
 	defer v.end()
 	if s.sessions.Add(1) > mostSessions {
 		v.refused = fmt.Errorf("%d clients are connected already", mostSessions)
 	}
 	defer s.sessions.Add(-1)
+	lines := peer.NewLines(conn)
+	if lines.Write(peer.Greeting{Plimsoll: peer.Protocol, Version: peer.Version}) != nil {
+		return
+	}
 	for {
 		var q peer.Question
 		err := lines.Read(&q)

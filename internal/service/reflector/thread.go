@@ -69,10 +69,13 @@ func (th *thread) run() {
 	var events [64]syscall.EpollEvent
 	for !th.test.over.Load() {
 		n, _, err := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(th.epoll), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), rest, 0, 0)
-		if err != 0 {
-			if err != syscall.EINTR {
-				return
-			}
+		if err != 0 && err != syscall.EINTR {
+			return
+		}
+		if err != 0 || n == 0 {
+			// Whoever wants to stop this thread interrupts the system call, of which the
+			// loop would see nothing: here the scheduler gets its turn.
+			runtime.Gosched()
 			continue
 		}
 		for _, e := range events[:n] {

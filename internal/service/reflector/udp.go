@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -53,6 +54,7 @@ func (th *thread) send(from, to int) {
 		case syscall.EINTR:
 		case syscall.EAGAIN:
 			writable(th.socket)
+			runtime.Gosched() // as in run
 		default:
 			th.count.unsent.Add(1)
 			from++

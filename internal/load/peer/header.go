@@ -1,0 +1,31 @@
+package peer
+
+import "encoding/binary"
+
+// HeaderSize is how many bytes a Header takes at the beginning of a datagram.
+const HeaderSize = 16
+
+// Header is the beginning of each datagram of a stream.
+type Header struct {
+	Stamp  uint32 // of the test, so that a stray datagram does not count
+	Flow   uint32 // from 0
+	Number uint64 // from 0 in each flow, without a gap
+}
+
+// Put writes the header into a datagram.
+func (h Header) Put(datagram []byte) {
+	_ = datagram[HeaderSize-1]
+	binary.BigEndian.PutUint32(datagram, h.Stamp)
+	binary.BigEndian.PutUint32(datagram[4:], h.Flow)
+	binary.BigEndian.PutUint64(datagram[8:], h.Number)
+}
+
+// ReadHeader reads the header of a datagram; ok is false where there is none.
+func ReadHeader(datagram []byte) (h Header, ok bool) {
+	if len(datagram) < HeaderSize {
+		return h, false
+	}
+	return Header{
+		binary.BigEndian.Uint32(datagram), binary.BigEndian.Uint32(datagram[4:]), binary.BigEndian.Uint64(datagram[8:]),
+	}, true
+}

@@ -1,0 +1,131 @@
+// Package peer is what the two sides of a network test have in common: the
+// messages between a workload that loads a network and the reflector that answers
+// it at the far side, and the numbers that its datagrams carry.
+//
+// The two talk over a control connection, in lines of JSON. The reflector greets;
+// the client names a Test and learns from Ready where its data goes; Go sets the
+// reflector's clock and counts to zero; from then on the client may ask for Counts
+// as often as it likes, and for the Report when it is done. Closing the control
+// connection ends the test.
+package peer
+
+import (
+	"fmt"
+	"time"
+)
+
+// Protocol is the one that a reflector serves, as services and workloads name it.
+const Protocol = "reflect"
+
+// Version is of the messages. Two sides of different versions do not talk.
+const Version = 1
+
+// Mode is what the reflector does with what it gets.
+type Mode string
+
+// The modes of a test.
+const (
+	Echo Mode = "echo" // answers each request with a response
+	Sink Mode = "sink" // takes what comes, and counts it
+)
+
+// Test is what a client asks for.
+type Test struct {
+	Mode     Mode   `json:"mode"`
+	Network  string `json:"network"` // tcp or udp
+	Flows    int    `json:"flows"`   // connections, or numbered flows of datagrams
+	Request  int    `json:"request,omitempty"`
+	Response int    `json:"response,omitempty"`
+	Fresh    bool   `json:"fresh,omitempty"`   // each request comes over a connection of its own
+	Message  int    `json:"message,omitempty"` // size of a datagram of a stream; of a TCP stream, what counts as a message
+	Stamp    uint32 `json:"stamp,omitempty"`   // that the datagrams of the stream carry
+	// SendBuffer and ReceiveBuffer are the socket buffers that the reflector asks
+	// for; 0 leaves them as the system makes them.
+	SendBuffer    int  `json:"sendBuffer,omitempty"`
+	ReceiveBuffer int  `json:"receiveBuffer,omitempty"`
+	NoDelay       bool `json:"noDelay,omitempty"`
+}
+
+// Limits of a test.
+const (
+	MostFlows  = 65536
+	MostBytes  = 64 << 20 // a request, response or message over TCP
+	MostPacket = 65507    // one over UDP: what fits IPv4
+)
+
+// Check refuses a test that cannot be run.
+func (t Test) Check() error {
+	most := MostBytes
+	if t.Network == "udp" {
+		most = MostPacket
+	}
+	switch {
+	case t.Network != "tcp" && t.Network != "udp":
+		return fmt.Errorf("a test over %q: tcp and udp are known", t.Network)
+	case t.Mode != Echo && t.Mode != Sink:
+		return fmt.Errorf("a test of mode %q: %s and %s are known", t.Mode, Echo, Sink)
+	case t.Flows < 1 || t.Flows > MostFlows:
+		return fmt.Errorf("%d flows: from 1 to %d are possible", t.Flows, MostFlows)
+	case t.Fresh && (t.Network != "tcp" || t.Mode != Echo):
+		return fmt.Errorf("a connection for each request is for requests over tcp")
+	case t.Mode == Echo && (t.Request < 1 || t.Request > most || t.Response < 1 || t.Response > most):
+		return fmt.Errorf("a request of %d and a response of %d bytes over %s: from 1 to %d are possible", t.Request, t.Response, t.Network, most)
+	case t.Mode == Sink && (t.Message < 1 || t.Message > most):
+		return fmt.Errorf("a message of %d bytes over %s: from 1 to %d are possible", t.Message, t.Network, most)
+	case t.Mode == Sink && t.Network == "udp" && t.Message < HeaderSize:
+		return fmt.Errorf("a message of %d bytes: each carries its number, which takes %d", t.Message, HeaderSize)
+	case t.SendBuffer < 0 || t.ReceiveBuffer < 0 || t.SendBuffer > 1<<30 || t.ReceiveBuffer > 1<<30:
+		return fmt.Errorf("socket buffers of %d and %d bytes: at most 1 GiB is possible", t.SendBuffer, t.ReceiveBuffer)
+	}
+	return nil
+}
+
+// Ready is where a test takes place, and what the reflector's sockets are really
+// like, read back from its kernel.
+type Ready struct {
+	Port          int  `json:"port"` // on the host of the control connection
+	Threads       int  `json:"threads"`
+	SendBuffer    int  `json:"sendBuffer"` // as the kernel counts, which is twice what was asked on Linux
+	ReceiveBuffer int  `json:"receiveBuffer"`
+	NoDelay       bool `json:"noDelay,omitempty"`
+}
+
+// Counts is what has reached the reflector since Go. None ever falls, but Missing,
+// which does when a late datagram comes.
+type Counts struct {
+	Elapsed  time.Duration `json:"elapsed"`  // since Go, on the reflector's clock
+	Messages int64         `json:"messages"` // requests, or messages of a stream; a repeated one counts once
+	Bytes    int64         `json:"bytes"`    // of payload in them
+	// Missing is how many numbers below the highest of each flow have not come.
+	Missing    int64 `json:"missing,omitempty"`
+	Duplicates int64 `json:"duplicates,omitempty"`
+	Reordered  int64 `json:"reordered,omitempty"` // came after one with a higher number
+	Overflows  int64 `json:"overflows,omitempty"` // datagrams that the kernel dropped at a full receive buffer
+	Thrown     int64 `json:"thrown,omitempty"`    // away unread, as the reflector was told to
+	Strange    int64 `json:"strange,omitempty"`   // datagrams that belong to no flow of the test
+	Unsent     int64 `json:"unsent,omitempty"`    // responses that the reflector's kernel did not take
+	Accepted   int64 `json:"accepted,omitempty"`  // connections
+}
+
+// Report is what a test came to, at the reflector's side.
+type Report struct {
+	Counts
+	CPU time.Duration `json:"cpu"` // of the reflector's process
+	// Machine is what its machine did meanwhile, for whomever; nil where it does
+	// not tell.
+	Machine *Machine `json:"machine,omitempty"`
+}
+
+// Machine is what a whole machine did during a test.
+type Machine struct {
+	Busy       time.Duration `json:"busy"`       // CPU time, all CPUs together
+	Interrupts int64         `json:"interrupts"` // served
+	SoftIRQs   int64         `json:"softirqs"`   // served
+}
+
+// Status is how a reflector was started, and what it has done.
+type Status struct {
+	Threads int     `json:"threads"` // that it was told to serve a test with
+	Drop    float64 `json:"drop"`    // share of the datagrams that it throws away
+	Tests   int64   `json:"tests"`   // begun
+}

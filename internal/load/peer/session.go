@@ -1,0 +1,203 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// patience is how long a reflector may take to answer.
+const patience = 10 * time.Second
+
+// Session is the client's side of a control connection. It is used by one
+// goroutine.
+type Session struct {
+	conn    net.Conn
+	lines   *Lines
+	answers chan Answer
+	gone    chan struct{}
+	err     error // why it is gone; read it after gone is closed
+	wait    sync.WaitGroup
+}
+
+// Dial connects to a reflector. Its error says what is wrong with the endpoint.
+func Dial(ctx context.Context, at load.Endpoint) (*Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, at.Network, at.Address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the reflector: %w", err)
+	}
+	return Greet(ctx, conn)
+}
+
+// Greet begins a session on a connection, which it closes when it fails.
+func Greet(ctx context.Context, conn net.Conn) (*Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	s := &Session{conn: conn, lines: NewLines(conn), answers: make(chan Answer, 1), gone: make(chan struct{})}
+	if err := s.greet(ctx); err != nil {
+		conn.Close() //nolint:errcheck // the error that matters is the greeting's
+		return nil, fmt.Errorf("greet the reflector at %s: %w", conn.RemoteAddr(), err)
+	}
+	s.wait.Go(s.listen)
+	return s, nil
+}
+
+func (s *Session) greet(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { s.conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // of an open socket
+	var g Greeting
+	err := s.lines.Read(&g)
+	if !stop() || ctx.Err() != nil {
+		return fmt.Errorf("no answer: %w", ctx.Err())
+	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: it closes the connection", errNotOurs)
+	}
+	if err != nil {
+		return err
+	}
+	if g.Plimsoll != Protocol || g.Version != Version {
+		return fmt.Errorf("it speaks %q version %d, this is %q version %d: use the same plimsoll on both sides", g.Plimsoll, g.Version, Protocol, Version)
+	}
+	return nil
+}
+
+// listen takes answers until the connection ends.
+func (s *Session) listen() {
+	defer close(s.gone)
+	for {
+		var a Answer
+		if err := s.lines.Read(&a); err != nil {
+			s.err = err
+			return
+		}
+		select {
+		case s.answers <- a:
+		default:
+			s.err = fmt.Errorf("%w: it answers what was not asked", errNotOurs)
+			return
+		}
+	}
+}
+
+// Gone is closed when the reflector has ended the connection.
+func (s *Session) Gone() <-chan struct{} { return s.gone }
+
+// Err says why the reflector is gone.
+func (s *Session) Err() error {
+	if errors.Is(s.err, io.EOF) {
+		return errors.New("the reflector has ended: see its log")
+	}
+	return fmt.Errorf("the reflector is gone: %w", s.err)
+}
+
+func (s *Session) ask(ctx context.Context, q Question) (Answer, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	if err := s.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return Answer{}, err
+	}
+	if err := s.lines.Write(q); err != nil {
+		select {
+		case <-s.gone: // says more than a broken pipe
+			return Answer{}, s.Err()
+		default:
+			return Answer{}, fmt.Errorf("ask the reflector: %w", err)
+		}
+	}
+	select {
+	case a := <-s.answers:
+		if a.Error != "" {
+			return a, fmt.Errorf("the reflector refuses: %s", a.Error)
+		}
+		return a, nil
+	case <-s.gone:
+		return Answer{}, s.Err()
+	case <-ctx.Done():
+		return Answer{}, context.Cause(ctx)
+	case <-timer.C:
+		return Answer{}, fmt.Errorf("the reflector has not answered for %s", patience)
+	}
+}
+
+var errOther = fmt.Errorf("%w: it answers something else than was asked", errNotOurs)
+
+// Prepare names the test, and returns where its data goes.
+func (s *Session) Prepare(ctx context.Context, t Test) (Ready, error) {
+	a, err := s.ask(ctx, Question{Test: &t})
+	if err == nil && (a.Ready == nil || a.Ready.Port < 1 || a.Ready.Port > 65535) {
+		err = errOther
+	}
+	if err != nil {
+		return Ready{}, err
+	}
+	return *a.Ready, nil
+}
+
+// Go sets the reflector's clock and counts to zero.
+func (s *Session) Go(ctx context.Context) error {
+	_, err := s.counts(ctx, AskGo)
+	return err
+}
+
+// Counts asks what has come so far.
+func (s *Session) Counts(ctx context.Context) (Counts, error) { return s.counts(ctx, AskCounts) }
+
+func (s *Session) counts(ctx context.Context, what Ask) (Counts, error) {
+	a, err := s.ask(ctx, Question{Ask: what})
+	if err == nil && a.Counts == nil {
+		err = errOther
+	}
+	if err != nil {
+		return Counts{}, err
+	}
+	return *a.Counts, nil
+}
+
+// Report asks what the test came to.
+func (s *Session) Report(ctx context.Context) (Report, error) {
+	a, err := s.ask(ctx, Question{Ask: AskReport})
+	if err == nil && a.Report == nil {
+		err = errOther
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	return *a.Report, nil
+}
+
+// Status asks how the reflector was started.
+func (s *Session) Status(ctx context.Context) (Status, error) {
+	a, err := s.ask(ctx, Question{Ask: AskStatus})
+	if err == nil && a.Status == nil {
+		err = errOther
+	}
+	if err != nil {
+		return Status{}, err
+	}
+	return *a.Status, nil
+}
+
+// At is the address of a port on the reflector's host.
+func (s *Session) At(port int) string {
+	host, _, err := net.SplitHostPort(s.conn.RemoteAddr().String())
+	if err != nil {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, fmt.Sprint(port))
+}
+
+// Close ends the test and the connection.
+func (s *Session) Close() error {
+	err := s.conn.Close()
+	s.wait.Wait()
+	return err
+}
