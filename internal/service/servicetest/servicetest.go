@@ -4,6 +4,8 @@ package servicetest
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -42,7 +44,7 @@ func Run(t *testing.T, kind service.Kind, o Options) {
 		o.Settings = []parameter.Settings{nil}
 	}
 	if o.Folder == nil {
-		o.Folder = func(t *testing.T) string { return t.TempDir() + "/instance" }
+		o.Folder = reachable
 	}
 	t.Run("kind", func(t *testing.T) { checkKind(t, kind) })
 	for _, settings := range o.Settings {
@@ -58,6 +60,19 @@ func Run(t *testing.T, kind service.Kind, o Options) {
 	t.Run("force", s.force)
 	t.Run("gone", s.gone)
 	t.Run("leftover", s.leftover)
+}
+
+// reachable is a folder below one of the test's that any user can enter, so that
+// a daemon can run without rights.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "instance")
 }
 
 func name(s parameter.Settings) string {

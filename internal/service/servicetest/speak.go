@@ -72,41 +72,52 @@ func exchange(ctx context.Context, e load.Endpoint, talk [][2]string) error {
 
 // speakHTTP fetches all files of the first page that the manifest lists.
 func speakHTTP(ctx context.Context, e load.Endpoint) error {
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	err := visit(ctx, e, protocols)
+	if err != nil && e.CA == nil {
+		// Without TLS, a server of HTTP/2 may speak nothing else.
+		protocols = new(http.Protocols)
+		protocols.SetUnencryptedHTTP2(true)
+		if visit(ctx, e, protocols) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func visit(ctx context.Context, e load.Endpoint, protocols *http.Protocols) error {
+	transport := &http.Transport{Protocols: protocols, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
 	}}
 	defer transport.CloseIdleConnections()
-	scheme := "http"
+	site := "http://" + e.Address
 	if e.CA != nil {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(e.CA) {
 			return errors.New("the certificate authority cannot be read")
 		}
-		scheme, transport.TLSClientConfig = "https", &tls.Config{RootCAs: pool}
+		site, transport.TLSClientConfig = "https://"+e.Address, &tls.Config{RootCAs: pool}
 	}
 	client := &http.Client{Transport: transport}
-	manifest, err := fetch(ctx, client, scheme+"://"+e.Address+service.Manifest)
+	manifest, err := fetch(ctx, client, site+service.Manifest)
 	if err != nil {
-		// Without TLS, a server of HTTP/2 may speak nothing else.
-		transport.Protocols = new(http.Protocols)
-		transport.Protocols.SetUnencryptedHTTP2(true)
-		if manifest, err = fetch(ctx, client, scheme+"://"+e.Address+service.Manifest); err != nil {
-			return err
-		}
+		return err
 	}
 	first, _, _ := strings.Cut(string(manifest), "\n")
+	if first == "" {
+		return errors.New("the manifest is empty")
+	}
 	for entry := range strings.FieldsSeq(first) {
 		path, size, _ := strings.Cut(entry, ":")
-		body, err := fetch(ctx, client, scheme+"://"+e.Address+path)
+		body, err := fetch(ctx, client, site+path)
 		if err != nil {
 			return err
 		}
 		if strconv.Itoa(len(body)) != size {
 			return fmt.Errorf("%s has %d bytes, not %s", path, len(body), size)
 		}
-	}
-	if first == "" {
-		return errors.New("the manifest is empty")
 	}
 	return nil
 }

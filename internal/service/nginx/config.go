@@ -1,0 +1,84 @@
+package nginx
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/service"
+)
+
+const (
+	configName = "nginx.conf"
+	logName    = "error.log"
+	pidName    = "nginx.pid"
+	certName   = "certificate.pem"
+	keyName    = "key.pem"
+	rootName   = "www"
+
+	oldest = "1.19.7" // the first whose keepalive_requests holds for HTTP/2 too, and newer than the option -e
+)
+
+// config is the configuration of one instance. All names in it are below its
+// folder, which nginx takes from its command line.
+type config struct {
+	settings Settings
+	found    service.Found
+	place    service.Place
+	secret   string // only who knows it can ask the server about itself
+}
+
+func (c config) text() []byte {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	s := c.settings
+	line("daemon off;")
+	if c.place.Root {
+		line("user root;") // no other could read the pages
+	}
+	line("worker_processes %d;", s.Workers)
+	line("pid %s;", pidName)
+	line("events { worker_connections %d; }", s.Connections)
+	line("http {")
+	line("access_log off;")
+	line("sendfile on;")
+	line("tcp_nopush on;")
+	line("keepalive_timeout 1h;") // a slow user is no reason to close
+	line("keepalive_requests %d;", s.KeepaliveRequests)
+	line("types { text/html html; text/plain txt; image/jpeg jpg; }")
+	line("client_body_temp_path tmp_body;")
+	for _, module := range []string{"proxy", "fastcgi", "uwsgi", "scgi"} {
+		if !strings.Contains(c.found.Said, "--without-http_"+module+"_module") {
+			line("%s_temp_path tmp_%s;", module, module)
+		}
+	}
+	line("server {")
+	line("listen %s%s backlog=4096;", service.Local(c.place.Ports[0]), c.flags())
+	if s.HTTP2 && c.found.AtLeast("1.25.1") {
+		line("http2 on;")
+	}
+	line("root %s;", rootName)
+	if s.TLS {
+		line("ssl_certificate %s;", certName)
+		line("ssl_certificate_key %s;", keyName)
+	}
+	line("location = / { rewrite ^ /0/page.html last; }")
+	line("}")
+	line("server {")
+	line("listen %s;", service.Local(c.place.Ports[1]))
+	line("location = /%s/status { stub_status; }", c.secret)
+	line("location = /%s/empty { return 204; }", c.secret)
+	line("}")
+	line("}")
+	return []byte(b.String())
+}
+
+func (c config) flags() string {
+	flags := ""
+	if c.settings.TLS {
+		flags += " ssl"
+	}
+	if c.settings.HTTP2 && !c.found.AtLeast("1.25.1") {
+		flags += " http2"
+	}
+	return flags
+}

@@ -1,0 +1,207 @@
+// Package nginx is the service of an nginx web server: a private instance that
+// serves pages which plimsoll makes, or one that already runs.
+package nginx
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"iter"
+	"path"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Settings are what a study may say about the server.
+type Settings struct {
+	Address           string          `name:"address" doc:"use the server that listens there, host:port, instead of starting one"`
+	CA                string          `name:"ca" doc:"file with the certificate authority of a server that already runs, in PEM; with tls"`
+	Workers           int             `name:"workers" doc:"worker processes" min:"1" max:"1024"`
+	Connections       int             `name:"connections" doc:"connections of a worker at once" min:"16" max:"1000000"`
+	KeepaliveRequests int             `name:"keepalive_requests" doc:"requests after which a connection is closed" min:"1" max:"1000000000"`
+	TLS               bool            `name:"tls" doc:"serve over TLS, with a certificate made for this run"`
+	HTTP2             bool            `name:"http2" doc:"serve HTTP/2; without TLS, some versions then serve nothing else"`
+	Pages             int             `name:"pages" doc:"pages that are served" min:"1" max:"10000"`
+	PageSize          parameter.Bytes `name:"page_size" doc:"a page with its images; a tenth is the page itself" min:"128B" max:"64MiB"`
+	Images            int             `name:"images" doc:"images on a page; without any, all of it is text" min:"0" max:"100"`
+}
+
+func defaults() Settings {
+	return Settings{Workers: 1, Connections: 4096, KeepaliveRequests: 1000, Pages: 1, PageSize: 100 << 10, Images: 5}
+}
+
+// Kind is the service's entry in the catalog.
+func Kind() service.Kind {
+	return service.Define(service.Kind{
+		Name:   "nginx",
+		Doc:    "a private nginx that serves pages of a study, or one that already runs",
+		Speaks: []string{"http"},
+		Metrics: []measure.Metric{
+			{Name: "nginx.requests", Unit: "1", Doc: "requests that the server has answered, with those for these counts"},
+			{Name: "nginx.connections", Unit: "1", Doc: "connections that were accepted, with those for these counts"},
+			{Name: "nginx.clients", Unit: "1", Doc: "connections that are open"},
+			{Name: "nginx.idle", Unit: "1", Doc: "connections that wait for a request"},
+			{Name: "nginx.cpu", Unit: "s", Doc: "CPU time of the workers"},
+		},
+	}, defaults(), build)
+}
+
+func build(s Settings) (service.Service, error) {
+	if s.Address == "" {
+		if s.CA != "" {
+			return nil, fmt.Errorf("ca is for a server that already runs: give its address as well")
+		}
+		return &private{s}, nil
+	}
+	e, err := service.ParseAddress(s.Address)
+	if err != nil {
+		return nil, err
+	}
+	if s.TLS != (s.CA != "") {
+		return nil, fmt.Errorf("tls and ca need each other where address is given")
+	}
+	if err := service.Free(s, defaults(), "tls", "ca", "http2"); err != nil {
+		return nil, err
+	}
+	return &foreign{s, e}, nil
+}
+
+// private is a server that plimsoll starts.
+type private struct{ settings Settings }
+
+// Check looks for the program and the modules that it needs.
+func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	found, err := p.find(ctx, env.Machine)
+	if err != nil {
+		return service.Needs{}, err
+	}
+	return service.Needs{
+		Disk: p.pages(0).Bytes(), Time: time.Second,
+		Versions: map[string]string{"nginx": found.Version},
+	}, nil
+}
+
+func (p *private) pages(seed uint64) service.Pages {
+	s := p.settings
+	return service.Pages{Count: s.Pages, Size: int64(s.PageSize), Images: s.Images, Seed: seed}
+}
+
+func (p *private) find(ctx context.Context, m platform.Machine) (service.Found, error) {
+	found, err := service.Program{
+		Names: []string{"nginx"}, Version: []string{"-V"},
+		Install: "apt install nginx-light (or dnf install nginx)",
+	}.Find(ctx, m)
+	if err != nil {
+		return found, err
+	}
+	if !found.AtLeast(oldest) {
+		return found, fmt.Errorf("nginx %s is too old: version %s or newer is needed", found.Version, oldest)
+	}
+	for module, needed := range map[string]bool{"http_stub_status_module": true, "http_ssl_module": p.settings.TLS, "http_v2_module": p.settings.HTTP2} {
+		if needed && !strings.Contains(found.Said, "--with-"+module) {
+			return found, fmt.Errorf("nginx on this host was built without %s: install another package of it, such as nginx-light", module)
+		}
+	}
+	return found, nil
+}
+
+// Start starts the server on a free port, and a second one for questions.
+func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	found, err := p.find(ctx, env.Machine)
+	if err != nil {
+		return nil, err
+	}
+	var cert service.Certificate
+	if p.settings.TLS {
+		if cert, err = service.NewCertificate(); err != nil {
+			return nil, err
+		}
+	}
+	return service.Started(service.Launch(ctx, env, service.Recipe{
+		Name: "nginx", Ports: 2, Ordinary: true,
+		Daemon: func(place service.Place) (service.Daemon, error) {
+			c := config{settings: p.settings, found: found, place: place, secret: rand.Text()}
+			s := &server{
+				endpoint: load.Endpoint{Network: "tcp", Address: service.Local(place.Ports[0]), CA: cert.CA},
+				control:  "http://" + service.Local(place.Ports[1]) + "/" + c.secret,
+				machine:  env.Machine, dir: place.Dir,
+			}
+			return service.Daemon{
+				Argv:  []string{found.Name, "-p", place.Dir + "/", "-e", logName, "-c", configName},
+				Log:   logName,
+				Files: p.files(c, cert, env.Seed),
+				Ready: s.ready,
+			}, nil
+		},
+	}))
+}
+
+// files are the configuration, the certificate and the pages.
+func (p *private) files(c config, cert service.Certificate, seed uint64) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		if !yield(configName, c.text()) {
+			return
+		}
+		if cert.Cert != nil && (!yield(certName, cert.Cert) || !yield(keyName, cert.Key)) {
+			return
+		}
+		for name, data := range p.pages(seed).Files() {
+			if !yield(path.Join(rootName, name), data) {
+				return
+			}
+		}
+	}
+}
+
+// foreign is a server that already runs.
+type foreign struct {
+	settings Settings
+	endpoint load.Endpoint
+}
+
+// Check looks that the server answers as it was said to.
+func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	_, err := f.Start(ctx, env)
+	return service.Needs{}, err
+}
+
+// Start looks that the server answers; it starts nothing.
+func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
+	e := f.endpoint
+	if f.settings.CA != "" {
+		var err error
+		if e.CA, err = env.Machine.ReadFile(ctx, f.settings.CA); err != nil {
+			return nil, fmt.Errorf("read the certificate authority: %w", err)
+		}
+	}
+	conn, err := service.Dial(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	conn.Close()
+	way, err := find(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if f.settings.HTTP2 && !way.http2 {
+		return nil, fmt.Errorf("the server at %s does not speak HTTP/2: drop http2, or turn it on there", e.Address)
+	}
+	return service.Use(service.Live{
+		Endpoints: map[string]load.Endpoint{"http": e},
+		Observe: func(ctx context.Context) (map[string]string, error) {
+			way, err := find(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			observed := way.observed()
+			observed["address"] = e.Address
+			return observed, nil
+		},
+	}), nil
+}
