@@ -13,6 +13,9 @@ type Job struct {
 	Network string // tcp, udp or unix
 	Address string
 	TLS     *tls.Config // nil: none
+	// Socket sets options of each new socket before it connects; nil leaves it as
+	// the system makes it.
+	Socket func(fd int) error
 
 	// Arrivals offer operations in an open loop. The zero value is a closed
 	// loop: each slot starts its next operation when its last has ended, after
