@@ -82,3 +82,6 @@ func (b *Batch) Send(socket, from, to int) (count int, err syscall.Errno) {
 	}
 	return int(n), 0
 }
+
+// Count is how many datagrams there is memory for.
+func (b *Batch) Count() int { return len(b.headers) }

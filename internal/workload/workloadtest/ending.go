@@ -21,7 +21,7 @@ func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
 	if took := time.Since(start); took < s.options.Length*9/10 {
 		t.Errorf("a load of %s took %s", s.options.Length, took)
 	}
-	checkIntervals(t, out.Intervals(), s.options.Length)
+	s.checkIntervals(t, out.Intervals())
 	checkClasses(t, l.Demand(), out.Intervals())
 	s.checkMetrics(t, l.Demand(), out)
 }

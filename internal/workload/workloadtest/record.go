@@ -12,7 +12,7 @@ import (
 
 // checkIntervals wants intervals that follow each other from 0 to the length of
 // the load, and histograms that hold as many response times as operations.
-func checkIntervals(t *testing.T, intervals []measure.Interval, length time.Duration) {
+func (s *suite) checkIntervals(t *testing.T, intervals []measure.Interval) {
 	t.Helper()
 	var at time.Duration
 	operations := int64(0)
@@ -22,31 +22,35 @@ func checkIntervals(t *testing.T, intervals []measure.Interval, length time.Dura
 			t.Errorf("an interval from %s to %s follows %s", in.From, in.To, at)
 		}
 		at = in.To
-		for _, s := range in.Samples {
-			operations += s.Operations
-			if s.Operations < 0 || s.Bytes < 0 || s.Errors < 0 || s.Total < 0 {
-				t.Errorf("the interval from %s counts less than nothing: %+v", in.From, s)
+		for _, sample := range in.Samples {
+			operations += sample.Operations
+			if sample.Operations < 0 || sample.Bytes < 0 || sample.Errors < 0 || sample.Total < 0 {
+				t.Errorf("the interval from %s counts less than nothing: %+v", in.From, sample)
 			}
-			checkHistogram(t, in, s)
+			s.checkHistogram(t, in, sample)
 		}
 	}
-	if math.Abs(at.Seconds()-length.Seconds()) > .1*length.Seconds()+.05 {
-		t.Errorf("the intervals end at %s, the load at %s", at, length)
+	if length := s.options.Length; math.Abs(at.Seconds()-length.Seconds()) > .1*length.Seconds()+.05 {
+		t.Errorf("the intervals end at %s, the load at %s", at, s.options.Length)
 	}
 	if operations == 0 {
 		t.Error("no operation completed")
 	}
 }
 
-func checkHistogram(t *testing.T, in *measure.Interval, s measure.Sample) {
+func (s *suite) checkHistogram(t *testing.T, in *measure.Interval, sample measure.Sample) {
 	t.Helper()
-	h := in.Latency(s.Class)
+	h := in.Latency(sample.Class)
 	var count int64
 	if h != nil {
 		count = h.Count()
 	}
-	if count != s.Operations {
-		t.Errorf("the interval from %s has %d operations of class %q and %d response times", in.From, s.Operations, s.Class, count)
+	want := sample.Operations
+	if s.options.Untimed {
+		want = 0
+	}
+	if count != want {
+		t.Errorf("the interval from %s has %d operations of class %q and %d response times", in.From, sample.Operations, sample.Class, count)
 	}
 }
 
@@ -85,7 +89,7 @@ func (s *suite) checkMetrics(t *testing.T, d load.Demand, out *measure.Recorder)
 			t.Errorf("metric %q is %g", name, v)
 		}
 	}
-	if d.Rate > 0 || sum.Counts["errors"] > 0 {
+	if d.Rate > 0 || sum.Counts["errors"] > 0 || s.options.Untimed {
 		return // nothing is known of the number in flight
 	}
 	// What is in flight at the end has not completed. A pause lasts for at least

@@ -24,6 +24,9 @@ type Options struct {
 	// change, such as times of modification. Nil leaves out the tests of what
 	// Check, Prepare and Clean do to it.
 	Files func(t *testing.T, env workload.Env) map[string]string
+	// Untimed says that operations have no response times, as the messages of a
+	// stream that goes one way.
+	Untimed bool
 	// Length is how long a load runs, in four intervals; zero takes one second.
 	Length time.Duration
 	// promptly is how long a load may take to end after it was told to; zero takes
