@@ -54,6 +54,7 @@ type server struct {
 	site     *site
 	delay    *delay
 	greeting greeting
+	before   int // CPUs that the runtime could use before
 
 	mu     sync.Mutex
 	open   map[io.Closer]bool // listeners, HTTP servers and connections
@@ -71,7 +72,7 @@ func (s *server) start(ctx context.Context) error {
 		s.delay = &delay{newQueue(s.settings, s.seed), p}
 		threads++ // the pacer keeps its place in the runtime while it sleeps
 	}
-	runtime.GOMAXPROCS(threads)
+	s.before = runtime.GOMAXPROCS(threads)
 	s.open = map[io.Closer]bool{}
 	s.greeting.Listening = map[string]string{}
 	err := s.listen("control", s.http(&http.Server{Handler: control(s.settings, s.counts), ReadHeaderTimeout: time.Minute}))
@@ -191,4 +192,5 @@ func (s *server) close() {
 	if s.delay != nil {
 		<-s.delay.pacer.gone
 	}
+	runtime.GOMAXPROCS(s.before) // 0 leaves it as it is
 }

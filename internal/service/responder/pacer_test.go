@@ -1,0 +1,69 @@
+package responder
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+func pacing(t *testing.T) *pacer {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p, err := newPacer(ctx, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		<-p.gone
+		p.at(0, func() {}) // nothing comes of it, and nothing breaks
+	})
+	return p
+}
+
+func TestAppointmentsAreKeptInOrderAndNeverEarly(t *testing.T) {
+	p := pacing(t)
+	const n = 200
+	var mu sync.Mutex
+	var order []int
+	var late []time.Duration
+	var all sync.WaitGroup
+	all.Add(n)
+	start := p.now()
+	for i := range n {
+		due := start + time.Duration((i*7919)%n)*500*time.Microsecond
+		p.at(due, func() {
+			mu.Lock()
+			order, late = append(order, (i*7919)%n), append(late, p.now()-due)
+			mu.Unlock()
+			all.Done()
+		})
+	}
+	all.Wait()
+	if !slices.IsSorted(order[1:]) { // the first may be due before the second is known
+		t.Errorf("kept in the order %v", order)
+	}
+	slices.Sort(late)
+	if late[0] < 0 {
+		t.Errorf("one was %s early", -late[0])
+	}
+	if median := late[n/2]; median > 2*time.Millisecond {
+		t.Errorf("half of them are more than %s late", median)
+	}
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	p := pacing(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if err := p.wait(ctx, p.now()+time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	due := p.now() + 3*time.Millisecond
+	if err := p.wait(t.Context(), due); err != nil || p.now() < due {
+		t.Errorf("it waited until %s for %s: %v", p.now(), due, err)
+	}
+}
