@@ -127,5 +127,6 @@ type Machine struct {
 type Status struct {
 	Threads int     `json:"threads"` // that it was told to serve a test with
 	Drop    float64 `json:"drop"`    // share of the datagrams that it throws away
+	Clients int64   `json:"clients"` // control connections so far
 	Tests   int64   `json:"tests"`   // begun
 }

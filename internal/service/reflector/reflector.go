@@ -36,6 +36,7 @@ func Kind() service.Kind {
 		Doc:    "the far side of a network test: answers requests and takes in streams, over TCP and UDP",
 		Speaks: []string{peer.Protocol},
 		Metrics: []measure.Metric{
+			{Name: "clients", Unit: "1", Doc: "control connections that came in, for tests or to ask how it does"},
 			{Name: "tests", Unit: "1", Doc: "tests that the reflector has begun"},
 		},
 	}, Parameters{}, build)
@@ -139,7 +140,7 @@ func live(ctx context.Context, at load.Endpoint) (service.Live, error) {
 			if err != nil {
 				return nil, err
 			}
-			return map[string]float64{"tests": float64(s.Tests)}, nil
+			return map[string]float64{"clients": float64(s.Clients), "tests": float64(s.Tests)}, nil
 		},
 	}, nil
 }

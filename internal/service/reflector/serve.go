@@ -62,7 +62,8 @@ type server struct {
 	Options
 	listener net.Listener
 	places   places
-	sessions atomic.Int64
+	sessions atomic.Int64 // open
+	clients  atomic.Int64 // so far
 	tests    atomic.Int64
 	wait     sync.WaitGroup
 }
@@ -107,6 +108,7 @@ func (s *server) talk(ctx context.Context, conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // the client sees the end either way
 	v := &visit{server: s, conn: conn}
 	defer v.end()
+	s.clients.Add(1)
 	if s.sessions.Add(1) > mostSessions {
 		v.refused = fmt.Errorf("%d clients are connected already", mostSessions)
 	}
@@ -161,7 +163,7 @@ func (v *visit) answer(q peer.Question) peer.Answer {
 		return peer.Answer{Ready: &ready}
 	case q.Ask == peer.AskStatus:
 		s := v.server
-		return peer.Answer{Status: &peer.Status{Threads: s.Threads, Drop: s.Drop, Tests: s.tests.Load()}}
+		return peer.Answer{Status: &peer.Status{Threads: s.Threads, Drop: s.Drop, Clients: s.clients.Load(), Tests: s.tests.Load()}}
 	case q.Test != nil:
 		return peer.Answer{Error: "a connection is for one test"}
 	case v.test == nil:
