@@ -1,24 +1,31 @@
 package load
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
 
-// Arrivals says at which instants an open loop offers its operations. It is
-// text in a study (see ParseArrivals), and a pure function of the stage's origin
-// and seed.
+// Arrivals says at which instants an open loop offers its operations. It is a pure
+// function of the stage's origin and seed.
 type Arrivals struct {
-	Rate    float64 // operations per second at the origin; 0 is a closed loop
-	Poisson bool    // independent arrivals at the rate instead of even ones
-	Shape   Shape   // how the rate changes; nil leaves it as it is
-	Trace   []time.Duration // instants from a file, instead of a rate
+	Rate    float64         // operations per second at the origin; 0 is a closed loop
+	Poisson bool            // independent arrivals at the rate instead of even ones
+	Shape   Shape           // how the rate changes; nil leaves it as it is
+	Trace   []time.Duration // instants from a file, rising, instead of a rate
 }
 
-// Shape is a rate that changes over a stage.
+// Shape is a rate that changes over a stage. ParseShape makes one.
 type Shape interface {
 	// Expected is how many operations are due before t, from a rate of 1/s at
 	// the origin: the integral of the rate. It never falls.
 	Expected(t time.Duration) float64
-	// At is the inverse of Expected: the instant at which n operations were due.
-	At(n float64) time.Duration
+	// At is the inverse of Expected, in seconds: when n operations were due. It
+	// is infinite where so many never are.
+	At(n float64) float64
 	// String is the text that ParseShape reads.
 	String() string
 }
@@ -34,3 +41,126 @@ type Schedule interface {
 // of Count. It takes operation i of the whole schedule when i mod Count is
 // Index, so that the shards together are the schedule and never beat in phase.
 type Shard struct{ Index, Count int }
+
+// mostRate is the highest rate of a schedule, 1/s: operations closer than a
+// nanosecond have no order.
+const mostRate = 1e9
+
+// Validate refuses arrivals that no schedule can have.
+func (a Arrivals) Validate() error {
+	switch {
+	case math.IsNaN(a.Rate) || a.Rate < 0 || a.Rate > mostRate:
+		return fmt.Errorf("a rate of %g/s is not between 0/s and %g/s", a.Rate, float64(mostRate))
+	case a.Rate > 0 && len(a.Trace) > 0:
+		return errors.New("a rate and a trace exclude each other")
+	case len(a.Trace) > 0 && (a.Poisson || a.Shape != nil):
+		return errors.New("a trace says when each operation is due: it takes no shape and no law")
+	case a.Rate == 0 && (a.Poisson || a.Shape != nil):
+		return errors.New("a closed loop has no arrivals to shape: give a rate")
+	case !slices.IsSorted(a.Trace) || len(a.Trace) > 0 && a.Trace[0] < 0:
+		return errors.New("the instants of a trace must rise from 0")
+	}
+	return nil
+}
+
+// Schedule makes the schedule of a shard, up to the length of the stage. Next
+// allocates nothing.
+func (a Arrivals) Schedule(seed uint64, length time.Duration, shard Shard) Schedule {
+	step := max(1, shard.Count)
+	switch {
+	case len(a.Trace) > 0:
+		return &traced{trace: a.Trace, next: shard.Index, step: step, length: length}
+	case a.Poisson:
+		return &poisson{Arrivals: a, source: *rand.NewPCG(seed, 0x6172726976616c73), skip: shard.Index, step: step, length: length}
+	}
+	return &even{Arrivals: a, next: int64(shard.Index), step: int64(step), length: length}
+}
+
+// at is the instant at which n operations were due, in seconds.
+func (a Arrivals) at(n float64) float64 {
+	if a.Shape == nil {
+		return n / a.Rate
+	}
+	return a.Shape.At(n / a.Rate)
+}
+
+// instant makes a time of seconds. What lies beyond any stage stays beyond it.
+func instant(seconds float64) time.Duration {
+	if !(seconds < math.MaxInt64/1e9) {
+		return math.MaxInt64
+	}
+	return time.Duration(math.Round(seconds * 1e9))
+}
+
+// even is a schedule whose operations are spaced by the rate. Each instant comes
+// from its number and the origin, so that no rounding adds up.
+type even struct {
+	Arrivals
+	next, step int64
+	length     time.Duration
+}
+
+func (e *even) Next() (time.Duration, bool) {
+	var due time.Duration
+	if e.Shape == nil {
+		// Whole seconds apart, the rest keeps its nanoseconds however long the stage.
+		whole := math.Floor(float64(e.next) / e.Rate)
+		due = time.Duration(whole)*time.Second + instant((float64(e.next)-whole*e.Rate)/e.Rate)
+	} else {
+		due = instant(e.at(float64(e.next)))
+	}
+	e.next += e.step
+	return due, due < e.length
+}
+
+// poisson is a schedule of independent arrivals: unit-rate gaps, mapped through
+// the inverse of the integral of the rate (Çinlar 1975, Introduction to
+// Stochastic Processes, section 4.7). Every shard draws all of them and keeps its
+// own.
+type poisson struct {
+	Arrivals
+	source rand.PCG
+	sum    float64 // operations expected before the last arrival
+	skip   int     // arrivals of other shards before the next of this one
+	step   int
+	length time.Duration
+}
+
+func (p *poisson) Next() (time.Duration, bool) {
+	for range p.skip + 1 {
+		p.sum += exponential(&p.source)
+	}
+	p.skip = p.step - 1
+	due := instant(p.at(p.sum))
+	return due, due < p.length
+}
+
+// exponential draws from the exponential distribution of mean 1, by inversion.
+func exponential(source *rand.PCG) float64 {
+	u := float64(source.Uint64()>>11+1) / (1 << 53) // in (0, 1]
+	return -math.Log(u)
+}
+
+// traced is a schedule that was given.
+type traced struct {
+	trace      []time.Duration
+	next, step int
+	length     time.Duration
+}
+
+func (t *traced) Next() (time.Duration, bool) {
+	if t.next >= len(t.trace) {
+		return 0, false
+	}
+	due := t.trace[t.next]
+	t.next += t.step
+	return due, due < t.length
+}
+
+// Draw draws one pause.
+func (t Think) Draw(rng *rand.Rand) time.Duration {
+	if !t.Exponential {
+		return t.Mean
+	}
+	return time.Duration(rng.ExpFloat64() * float64(t.Mean))
+}

@@ -1,0 +1,195 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseShape reads how a rate changes over a stage. Its numbers are multiples of
+// the rate at the origin:
+//
+//	ramp to 5 over 60s          from 1 to 5 times the rate, then stays there
+//	steps 1 for 10s, 2 for 10s  one after the other; the last one stays
+//	sine 20% every 10s          that much more and less, beginning upwards
+func ParseShape(text string) (Shape, error) {
+	kind, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	parse, ok := map[string]func(string) (Shape, error){"ramp": parseRamp, "steps": parseSteps, "sine": parseSine}[kind]
+	if !ok {
+		return nil, fmt.Errorf("%q is no shape of a rate; want ramp, steps or sine", text)
+	}
+	s, err := parse(strings.TrimSpace(rest))
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", text, err)
+	}
+	return s, nil
+}
+
+// mostMultiple is the largest multiple of a rate.
+const mostMultiple = 1e6
+
+func parseMultiple(text string) (float64, error) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(v >= 0) || v > mostMultiple {
+		return 0, fmt.Errorf("%q is not a multiple of the rate, like 2 or 0.5", strings.TrimSpace(text))
+	}
+	return v, nil
+}
+
+func parseSpan(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(strings.TrimSpace(text))
+	if err != nil || d < time.Microsecond {
+		return 0, fmt.Errorf("%q is not a time with its unit, like 10s", strings.TrimSpace(text))
+	}
+	return d, nil
+}
+
+// ramp goes from 1 to a multiple of the rate in a straight line, and stays there.
+type ramp struct {
+	to   float64
+	over time.Duration
+}
+
+func parseRamp(text string) (Shape, error) {
+	rest, found := strings.CutPrefix(text, "to ")
+	to, over, both := strings.Cut(rest, " over ")
+	if !found || !both {
+		return nil, errors.New("want ramp to MULTIPLE over TIME, such as ramp to 5 over 60s")
+	}
+	r := ramp{}
+	var err error
+	if r.to, err = parseMultiple(to); err != nil {
+		return nil, err
+	}
+	r.over, err = parseSpan(over)
+	return r, err
+}
+
+func (r ramp) String() string { return fmt.Sprintf("ramp to %g over %s", r.to, r.over) }
+
+func (r ramp) Expected(t time.Duration) float64 {
+	x, d := t.Seconds(), r.over.Seconds()
+	if x > d {
+		return (1+r.to)/2*d + r.to*(x-d)
+	}
+	return x + (r.to-1)*x*x/(2*d)
+}
+
+// At solves x + (to-1) x^2 / 2d = n, in the form that does not cancel.
+func (r ramp) At(n float64) float64 {
+	d := r.over.Seconds()
+	if whole := (1 + r.to) / 2 * d; n > whole {
+		return d + (n-whole)/r.to
+	}
+	return 2 * n / (1 + math.Sqrt(max(0, 1+2*(r.to-1)*n/d)))
+}
+
+// steps are multiples of the rate, each for its time.
+type steps []step
+
+type step struct {
+	rate float64
+	time time.Duration
+}
+
+func parseSteps(text string) (Shape, error) {
+	var s steps
+	for part := range strings.SplitSeq(text, ",") {
+		rate, span, found := strings.Cut(part, " for ")
+		if !found {
+			return nil, errors.New("want steps MULTIPLE for TIME, ..., such as steps 1 for 10s, 2 for 10s")
+		}
+		var one step
+		var err error
+		if one.rate, err = parseMultiple(rate); err != nil {
+			return nil, err
+		}
+		if one.time, err = parseSpan(span); err != nil {
+			return nil, err
+		}
+		s = append(s, one)
+	}
+	return s, nil
+}
+
+func (s steps) String() string {
+	parts := make([]string, len(s))
+	for i, one := range s {
+		parts[i] = fmt.Sprintf("%g for %s", one.rate, one.time)
+	}
+	return "steps " + strings.Join(parts, ", ")
+}
+
+func (s steps) Expected(t time.Duration) (n float64) {
+	for i, one := range s {
+		if t <= one.time || i == len(s)-1 {
+			return n + one.rate*t.Seconds()
+		}
+		n += one.rate * one.time.Seconds()
+		t -= one.time
+	}
+	return n
+}
+
+func (s steps) At(n float64) float64 {
+	at := 0.
+	for i, one := range s {
+		due := one.rate * one.time.Seconds()
+		if i == len(s)-1 || n < due {
+			return at + n/one.rate
+		}
+		n -= due
+		at += one.time.Seconds()
+	}
+	return math.Inf(1)
+}
+
+// sine goes up and down around the rate.
+type sine struct {
+	share  float64 // of the rate, at most 1
+	period time.Duration
+}
+
+func parseSine(text string) (Shape, error) {
+	share, period, found := strings.Cut(text, " every ")
+	number, percent := strings.CutSuffix(strings.TrimSpace(share), "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if !found || !percent || err != nil || !(v >= 0 && v <= 100) {
+		return nil, errors.New("want sine SHARE every TIME, such as sine 20% every 10s")
+	}
+	s := sine{share: v / 100}
+	s.period, err = parseSpan(period)
+	return s, err
+}
+
+func (s sine) String() string { return fmt.Sprintf("sine %g%% every %s", 100*s.share, s.period) }
+
+// Expected is the integral of 1 + share sin(wt).
+func (s sine) Expected(t time.Duration) float64 { return s.expected(t.Seconds()) }
+
+func (s sine) expected(x float64) float64 {
+	w := 2 * math.Pi / s.period.Seconds()
+	return x + s.share/w*(1-math.Cos(w*x))
+}
+
+// At inverts by bisection: the integral lies between x and x + 2 share/w, and a
+// rate of 0 at the bottom of the wave leaves Newton's method nothing to go by.
+func (s sine) At(n float64) float64 {
+	w := 2 * math.Pi / s.period.Seconds()
+	low, high := max(0, n-2*s.share/w), n
+	for range 100 {
+		middle := (low + high) / 2
+		if middle <= low || middle >= high {
+			break
+		}
+		if s.expected(middle) < n {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}

@@ -1,0 +1,47 @@
+package load
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// mostTraced is the largest number of instants in a trace.
+const mostTraced = 50_000_000
+
+// ReadTrace reads the instants of a trace: seconds since the origin, one a line,
+// rising. Empty lines, and lines that begin with #, are passed over. Its errors name
+// the line.
+func ReadTrace(in io.Reader) ([]time.Duration, error) {
+	var trace []time.Duration
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		seconds, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(seconds >= 0) || seconds > math.MaxInt64/1e9/2 {
+			return nil, fmt.Errorf("line %d: %.40q is not a time in seconds from 0", n, text)
+		}
+		due := instant(seconds)
+		if len(trace) > 0 && due < trace[len(trace)-1] {
+			return nil, fmt.Errorf("line %d: %s s comes before the line above it", n, text)
+		}
+		if len(trace) == mostTraced {
+			return nil, fmt.Errorf("line %d: a trace has at most %d instants", n, mostTraced)
+		}
+		trace = append(trace, due)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read a trace: %w", err)
+	}
+	if len(trace) == 0 {
+		return nil, fmt.Errorf("a trace needs at least one instant")
+	}
+	return trace, nil
+}
