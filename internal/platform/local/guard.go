@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strconv"
 	"sync"
 	"syscall"
 )
@@ -13,6 +14,8 @@ import (
 // the commands that run, by a pipe that the kernel closes when plimsoll ends in
 // whatever way, and then kills every process that carries one. The kernel's own
 // signal on the death of a parent reaches only the first process of a command.
+// It kills the process groups of commands as well, for those that overwrite
+// their environment, mark and all, to show a title, as nginx does.
 type guard struct {
 	mu   sync.Mutex
 	pipe io.WriteCloser // nil until the first command
@@ -23,11 +26,21 @@ type guard struct {
 // because its work begins only then.
 const guardScript = `trap '' HUP INT TERM
 marks=' '
-while read -r what mark; do
+groups=' '
+while read -r what mark group; do
 	case $what in
 	add) marks="$marks$mark " ;;
-	drop) marks="${marks%% $mark *} ${marks#* $mark }" ;;
+	lead) groups="$groups$mark=$group " ;;
+	drop)
+		marks="${marks%% $mark *} ${marks#* $mark }"
+		case $groups in *" $mark="*)
+			rest="${groups#* $mark=}"
+			groups="${groups%% $mark=*} ${rest#* }" ;;
+		esac ;;
 	esac
+done
+for group in $groups; do
+	kill -s KILL -- "-${group#*=}" 2>/dev/null
 done
 for round in 1 2 3 4 5; do
 	for mark in $marks; do
@@ -65,6 +78,11 @@ func (g *guard) ready() error {
 
 func (g *guard) add(mark string) error  { return g.tell("add", mark) }
 func (g *guard) drop(mark string) error { return g.tell("drop", mark) }
+
+// lead names the process group of a command that has started.
+func (g *guard) lead(mark string, group int) error {
+	return g.tell("lead", mark+" "+strconv.Itoa(group))
+}
 
 func (g *guard) tell(what, mark string) error {
 	g.mu.Lock()

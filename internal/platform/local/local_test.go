@@ -109,6 +109,7 @@ func TestStopInterruptsAndThenKills(t *testing.T) {
 	}{
 		{"obeys", "trap 'exit 7' INT; echo ready; while :; do sleep 0.01; done", "", 7},
 		{"refuses", "trap '' INT; echo ready; while :; do sleep 1; done", "SIGKILL", -1},
+		{"refuses without a mark", `exec env -i sh -c "trap '' INT; echo ready; while :; do sleep 1; done"`, "SIGKILL", -1},
 	}
 	for _, test := range tests {
 		stop := make(chan struct{})
@@ -129,6 +130,9 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 
 // brood starts a process that forks, and prints the PIDs of both.
 const brood = "sleep 100 & echo $$ $!; wait"
+
+// unmarked does the same with processes that have lost their environment.
+const unmarked = "exec env -i sh -c '" + brood + "'"
 
 func pids(t *testing.T, line string) []int {
 	t.Helper()
@@ -216,7 +220,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 		if err == nil {
-			_, err = l.machine.Run(context.Background(), platform.Command{Argv: []string{"sh", "-c", brood}, Stdout: os.Stdout, Worker: true})
+			_, err = l.machine.Run(context.Background(), platform.Command{Argv: []string{"sh", "-c", os.Getenv("LOCAL_TEST_VICTIM")}, Stdout: os.Stdout, Worker: true})
 		}
 		if err != nil {
 			os.Stderr.WriteString(err.Error())
@@ -230,7 +234,7 @@ func TestMain(m *testing.M) {
 func victim(t *testing.T, env ...string) (*exec.Cmd, []int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), append(env, "LOCAL_TEST_VICTIM=1")...)
+	cmd.Env = append(os.Environ(), append([]string{"LOCAL_TEST_VICTIM=" + brood}, env...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -247,8 +251,12 @@ func victim(t *testing.T, env ...string) (*exec.Cmd, []int) {
 }
 
 func TestAllProcessesDieWithPlimsoll(t *testing.T) {
-	for _, s := range []unix.Signal{unix.SIGKILL, unix.SIGTERM} {
-		cmd, workers := victim(t)
+	for _, c := range []struct {
+		s      unix.Signal
+		script string
+	}{{unix.SIGKILL, brood}, {unix.SIGTERM, brood}, {unix.SIGKILL, unmarked}} {
+		s := c.s
+		cmd, workers := victim(t, "LOCAL_TEST_VICTIM="+c.script)
 		if !alive(workers[0]) || !alive(workers[1]) {
 			t.Fatal("the worker does not run")
 		}

@@ -80,6 +80,10 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 		return r, clean, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
 	pid := cmd.Process.Pid
+	if err := m.guard.lead(mark, pid); err != nil {
+		_ = cmd.Cancel()
+		return r, clean, errors.Join(err, cmd.Wait())
+	}
 	stopped := make(chan struct{})
 	asked := make(chan struct{})
 	go func() {
@@ -137,6 +141,7 @@ func (m *machine) stopWhenAsked(r running, stop <-chan struct{}, ended <-chan st
 	case <-ended:
 	case <-grace.C:
 		killMarked(r.mark)
+		_ = killGroup(r.pid, unix.SIGKILL)
 	}
 }
 
