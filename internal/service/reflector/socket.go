@@ -49,8 +49,14 @@ func (th *thread) listen(s socketOf, ready *peer.Ready) error {
 	if err := buffers(fd, s.test); err != nil {
 		return err
 	}
+	if s.test.Network == "tcp" {
+		// What it accepts has these from here.
+		limit := syscall.NsecToTimeval(rest * 1e6)
+		if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &limit); err != nil {
+			return os.NewSyscallError("limit how long to wait", err)
+		}
+	}
 	if s.test.Network == "tcp" && s.test.NoDelay {
-		// What it accepts has it from here.
 		if err := syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1); err != nil {
 			return os.NewSyscallError("set TCP_NODELAY", err)
 		}

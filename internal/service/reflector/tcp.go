@@ -16,7 +16,7 @@ type connection struct {
 // accept takes one connection and gives it to the next heir, whose thread learns of
 // it by its first event.
 func (th *thread) accept() {
-	fd, _, err := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(th.socket), 0, 0, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0, 0)
+	fd, _, err := syscall.RawSyscall6(syscall.SYS_ACCEPT4, uintptr(th.socket), 0, 0, syscall.SOCK_CLOEXEC, 0, 0)
 	if err != 0 {
 		return // it is gone already, or there are too many: the listener will tell again
 	}
@@ -43,16 +43,24 @@ func (th *thread) connection(fd int) *connection {
 		c = new(connection)
 	}
 	th.connections[fd] = c
+	th.open++
 	return c
 }
 
 func (th *thread) drop(fd int) {
 	th.free = append(th.free, th.connections[fd])
 	th.connections[fd] = nil
+	th.open--
 	syscall.RawSyscall(syscall.SYS_CLOSE, uintptr(fd), 0, 0)
 }
 
-// serve reads what a connection has, and answers the requests that are whole.
+// stay is how many exchanges a thread has with its only connection before it looks
+// for another one.
+const stay = 64
+
+// serve goes on with a connection of which the event queue tells. A thread that has
+// no other asks the connection itself for what comes next: that saves a system call in
+// three, and the client of a ping-pong sees the difference.
 func (th *thread) serve(fd int, events uint32) {
 	c := th.connection(fd)
 	if c.owe > 0 {
@@ -63,13 +71,25 @@ func (th *thread) serve(fd int, events uint32) {
 		th.answer(fd, c)
 		return
 	}
-	n, err := read(fd, th.buffer)
+	more := th.exchange(fd, c, syscall.MSG_DONTWAIT)
+	for range stay {
+		if !more || !th.alone || th.open > 1 || th.test.over.Load() {
+			return
+		}
+		more = th.exchange(fd, c, 0)
+	}
+}
+
+// exchange reads what a connection has, or waits for it, answers the requests that
+// are whole, and says whether it may read on at once.
+func (th *thread) exchange(fd int, c *connection, flags uintptr) (more bool) {
+	n, err := read(fd, th.buffer, flags)
 	switch {
 	case err == syscall.EAGAIN || err == syscall.EINTR:
-		return
+		return false
 	case err != 0 || n == 0:
 		th.drop(fd)
-		return
+		return false
 	}
 	size, response := th.test.asked.Message, 0
 	if th.test.asked.Mode == peer.Echo {
@@ -85,6 +105,7 @@ func (th *thread) serve(fd int, events uint32) {
 	if c.owe = whole * response; c.owe > 0 {
 		th.answer(fd, c)
 	}
+	return c.owe == 0 && th.connections[fd] == c
 }
 
 // answer writes responses, of whatever content. When the client does not take them,

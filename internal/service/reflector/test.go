@@ -68,6 +68,7 @@ func open(s *server, asked peer.Test, local, remote *net.TCPAddr) (*test, peer.R
 		if asked.Fresh {
 			th.heirs = []*thread{th}
 		}
+		th.alone = !asked.Fresh && asked.Flows <= count
 		th.client = host(remote.IP.To16())
 	}
 	s.places.add(count)

@@ -34,6 +34,8 @@ type thread struct {
 	heirs  []*thread
 	turn   int // of the heirs
 
+	alone       bool          // it is to have one connection
+	open        int           // connections that it has
 	connections []*connection // by file descriptor
 	free        []*connection
 	buffer      []byte
@@ -112,8 +114,9 @@ func watch(epoll, operation, socket int, events uint32) syscall.Errno {
 	return err
 }
 
-func read(fd int, into []byte) (int, syscall.Errno) {
-	n, _, err := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)))
+// read reads from a connection. Without MSG_DONTWAIT it waits, for a rest at most.
+func read(fd int, into []byte, flags uintptr) (int, syscall.Errno) {
+	n, _, err := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&into[0])), uintptr(len(into)), flags, 0, 0)
 	return int(n), err
 }
 

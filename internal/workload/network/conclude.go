@@ -149,8 +149,8 @@ func (d *sender) manner() string {
 // to a number that nobody would overlook.
 func (d *sender) unstarted(ran time.Duration) int64 {
 	n := int64(0)
-	for ; d.due < min(ran, d.stage.Length) && n < 1e7; n++ {
-		d.due = d.dues.next()
+	for ; d.due < ran && n < 1e7; n++ {
+		d.advance()
 	}
 	return n
 }

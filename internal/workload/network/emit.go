@@ -1,6 +1,7 @@
 package network
 
 import (
+	"math"
 	"syscall"
 	"time"
 
@@ -51,7 +52,7 @@ func (d *sender) ready(limit int) int {
 	d.page.gap = max(d.page.gap, now-d.looked)
 	d.looked = now
 	count := 0
-	for ; d.due <= now && d.due < d.stage.Length && count < limit; d.due = d.dues.next() {
+	for ; d.due <= now && count < limit; d.advance() {
 		lag := now - d.due
 		o.Scheduled++
 		if d.MaxLag > 0 && lag > time.Duration(d.MaxLag) {
@@ -71,6 +72,16 @@ func (d *sender) ready(limit int) int {
 	}
 	d.waited = d.waited && count == limit // what follows has waited as well
 	return count
+}
+
+// never is when nothing more is due.
+const never = math.MaxInt64 / 2
+
+func (d *sender) advance() {
+	due, more := d.dues.Next()
+	if d.due = due; !more {
+		d.due = never
+	}
 }
 
 // spin is how long before an instant a thread stops sleeping, where it may not

@@ -126,6 +126,19 @@ func (p Parameters) check() error {
 	return nil
 }
 
+// offered is how the settings offer what is due.
+func (p Parameters) offered() (load.Arrivals, error) {
+	a := load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}
+	if p.Shape != "" {
+		shape, err := load.ParseShape(p.Shape)
+		if err != nil {
+			return a, fmt.Errorf("shape: %w", err)
+		}
+		a.Shape = shape
+	}
+	return a, a.Validate()
+}
+
 type network struct {
 	Parameters
 	arrivals load.Arrivals

@@ -20,8 +20,19 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// TestMain is also the reflector, which is a process of its own.
+// driver is the argument that makes this program a load.
+const driver = "drive"
+
+// TestMain is also the reflector, and a load for a comparison, each of which is a
+// process of its own.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == driver {
+		if err := drive(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) > 1 && os.Args[1] == reflector.Command {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		err := reflector.Serve(ctx, os.Stdin, os.Stdout)
@@ -35,13 +46,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// reflecting starts a reflector. The function ends it at once.
-func reflecting(t *testing.T, o reflector.Options) (at load.Endpoint, kill func()) {
+// reflecting starts a reflector, by way of another program where one is given. The
+// function ends it at once.
+func reflecting(t *testing.T, o reflector.Options, by ...string) (at load.Endpoint, kill func()) {
 	t.Helper()
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
-	c := exec.Command(os.Args[0], reflector.Command)
+	argv := append(by, os.Args[0], reflector.Command)
+	c := exec.Command(argv[0], argv[1:]...)
 	c.Stdin = bytes.NewReader(o.Line())
 	c.Stderr = os.Stderr
 	said, err := c.StdoutPipe()

@@ -35,7 +35,7 @@ type sender struct {
 	way     string // how datagrams are given to the system
 	batch   *peer.Batch
 	data    []byte
-	dues    *dues
+	dues    load.Schedule
 	due     time.Duration // of the next message
 	waited  bool          // the socket took no more
 	refusal syscall.Errno // why the system refused a message, at last
@@ -60,8 +60,8 @@ func (s *stream) newSender(index int, t trip) (*sender, error) {
 		return d, nil
 	}
 	if s.arrivals.Rate > 0 {
-		d.dues = newDues(s.arrivals, s.stage.Seed, load.Shard{Index: index, Count: s.Threads})
-		d.due = d.dues.next()
+		d.dues = s.arrivals.Schedule(s.stage.Seed, s.stage.Length, load.Shard{Index: index, Count: s.Threads})
+		d.advance()
 	}
 	return d, d.choose()
 }

@@ -146,3 +146,16 @@ func TestAStreamEndsWhenToldTo(t *testing.T) {
 		t.Errorf("got %v after %d intervals", err, len(enough.Intervals()))
 	}
 }
+
+// A rate that changes is kept as it changes.
+func TestAShapeIsKept(t *testing.T) {
+	at, _ := reflecting(t, reflector.Options{})
+	r := run(t, at, parameter.Settings{"test": "udp_stream", "rate": "4000/s", "shape": "ramp to 3 over 400ms", "tick": "1ms"}, little)
+	intervals := r.out.Intervals()
+	if n := r.offer.Scheduled; math.Abs(float64(n)/(8000*little.Seconds())-1) > .1 {
+		t.Errorf("%d were due in a ramp from 4000/s to 12000/s over %s", n, little)
+	}
+	if first, last := intervals[0].Samples[0].Operations, intervals[3].Samples[0].Operations; last < first*3/2 {
+		t.Errorf("%d in the first quarter, %d in the last", first, last)
+	}
+}
