@@ -37,7 +37,7 @@ func (s *stream) conclude(ctx context.Context) error {
 	}
 	if s.Test == udpStream {
 		s.account(r, ran)
-		s.out.Check(s.generator(cpu.Seconds()/ran.Seconds()/float64(s.Threads), ran))
+		s.out.Check(s.generator(max(0, cpu-s.sum.spun).Seconds()/ran.Seconds()/float64(s.Threads), ran))
 	}
 	return nil
 }
@@ -118,6 +118,7 @@ func (s *stream) generator(busy float64, ran time.Duration) measure.Check {
 		return c
 	}
 	s.out.Value("client.gap", s.sum.gap.Seconds())
+	s.out.Value("generator.cpu", busy)
 	var unstarted int64
 	for _, d := range s.senders {
 		unstarted += d.unstarted(ran)

@@ -42,15 +42,18 @@ func (d *sender) most() int {
 // hopelessly late is abandoned.
 func (d *sender) ready(limit int) int {
 	now := time.Since(d.origin)
+	meant, spun := d.looked, time.Duration(0) // to look at the clock
 	if wait := d.due - now; wait > 0 {
-		d.sleep(wait)
+		meant = now + min(wait+time.Duration(d.Tick), rest)
+		spun = d.sleep(wait)
 		now = time.Since(d.origin)
 	}
+	d.looked = now
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	o := &d.page.offer
-	d.page.gap = max(d.page.gap, now-d.looked)
-	d.looked = now
+	d.page.gap = max(d.page.gap, now-meant)
+	d.page.spun += spun
 	count := 0
 	for ; d.due <= now && count < limit; d.advance() {
 		lag := now - d.due
@@ -89,21 +92,27 @@ func (d *sender) advance() {
 const spin = 60 * time.Microsecond
 
 // sleep waits for a time, within the tick or as precisely as the clock can be read,
-// and for no longer than a rest: then it returns early.
-func (d *sender) sleep(wait time.Duration) {
+// and for no longer than a rest: then it returns early. It says how much of that it
+// spent reading the clock.
+func (d *sender) sleep(wait time.Duration) (spun time.Duration) {
 	if d.Tick > 0 {
 		await(nil, wait+time.Duration(d.Tick))
-		return
+		return 0
 	}
-	until := time.Since(d.origin) + min(wait, rest)
+	if wait > rest {
+		await(nil, rest)
+		return 0
+	}
+	until := time.Since(d.origin) + wait
 	if wait > spin {
 		await(nil, wait-spin)
 	}
-	if wait > rest {
-		return
+	begun := time.Since(d.origin)
+	now := begun
+	for now < until {
+		now = time.Since(d.origin)
 	}
-	for time.Since(d.origin) < until {
-	}
+	return now - begun
 }
 
 // give offers datagrams to the system until it has taken or refused some, and says

@@ -139,7 +139,8 @@ type page struct {
 	blocked             int64 // late because the socket took no more
 	deserted            int64 // counted as started, but the load ended before the system took them
 	offer               measure.Offer
-	gap                 time.Duration
+	gap                 time.Duration // longest time by which it came late to look at the clock
+	spun                time.Duration // spent reading the clock until something was due
 }
 
 func (s *stream) newPage() page {
@@ -157,6 +158,7 @@ func (p *page) add(o page) {
 	p.blocked += o.blocked
 	p.deserted += o.deserted
 	p.gap = max(p.gap, o.gap)
+	p.spun += o.spun
 	p.offer.Scheduled += o.offer.Scheduled
 	p.offer.OnTime += o.offer.OnTime
 	p.offer.Late += o.offer.Late
