@@ -27,4 +27,5 @@ type Answer struct {
 	Slot   int   // the operation that it finishes, or NoSlot
 	Bytes  int64 // of payload that the operation moved, both ways
 	Failed bool  // the peer answered with an error
+	Last   bool  // the peer will close the connection: nothing more is asked on it
 }

@@ -21,7 +21,6 @@ type Sheet struct {
 	page    page
 	late    time.Duration // a start later than this is late
 	open    bool          // keeps a schedule
-	looked  time.Duration // at the clock
 	pending int64         // operations started whose end is not counted yet
 }
 
@@ -45,7 +44,8 @@ type class struct {
 // strain is what the thread itself had to do with late starts.
 type strain struct {
 	blocked int64         // started late because no slot was free
-	gap     time.Duration // longest time between two looks at the clock
+	gap     time.Duration // longest time by which it came late to look at the clock
+	spun    time.Duration
 }
 
 func (s *Sheet) turnTo(interval int) {
@@ -61,12 +61,12 @@ func (s *Sheet) turnTo(interval int) {
 	}
 }
 
-// Look tells the sheet that its thread has looked at the clock. It hands over
-// what was counted when the interval has ended, and answers whether the load goes
-// on: false once enough was measured.
-func (s *Sheet) Look(now time.Duration) (more bool) {
-	s.page.strain.gap = max(s.page.strain.gap, now-s.looked)
-	s.looked = now
+// Look tells the sheet that its thread has looked at the clock, which it meant to
+// do at the given instant at the latest. It hands over what was counted when the
+// interval has ended, and answers whether the load goes on: false once enough was
+// measured.
+func (s *Sheet) Look(now, meant time.Duration) (more bool) {
+	s.page.strain.gap = max(s.page.strain.gap, now-meant)
 	for at := s.book.at(now); s.page.interval < at; {
 		next := s.page.interval + 1
 		s.book.pages <- s.page
@@ -132,6 +132,10 @@ func (s *Sheet) TimeOut(class int) {
 	s.pending--
 	s.page.classes[class].timedOut++
 }
+
+// Spun tells the sheet that its thread waited with its eyes open, which takes
+// CPU time that the load does not need.
+func (s *Sheet) Spun(d time.Duration) { s.page.strain.spun += d }
 
 // Pending is how many operations were started and have not ended.
 func (s *Sheet) Pending() int64 { return s.pending }

@@ -1,0 +1,201 @@
+//go:build linux
+
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// link is one connection, with the operations that are under way on it.
+type link struct {
+	index      int32 // among the thread's links
+	generation int32 // of its socket, so that late reports of an old one are known
+	fd         int   // -1 while it has none
+	state      state
+	dialogue   load.Dialogue
+	slots      []slot
+	next       int // slot to hand out, once it is free
+	under      int // operations under way
+	ready      int // users of a closed loop who wait for it
+	out        []byte
+	sent       int    // bytes of out that were written
+	rest       []byte // received, and not used yet
+	writable   bool   // reports of room to write are on
+	dirty      bool   // in the thread's list of links with something to write
+	queued     bool   // in the thread's queue of links with a free slot
+	leaving    bool   // the peer will close it
+	lost       bool   // waits until it may connect again
+	retry      time.Duration
+	backoff    time.Duration
+}
+
+type state uint8
+
+const (
+	closed state = iota
+	connecting
+	open
+)
+
+// slot is one operation under way.
+type slot struct {
+	due, started time.Duration
+	class        int32
+	busy         bool
+}
+
+const (
+	leastBackoff = 5 * time.Millisecond
+	mostBackoff  = time.Second
+)
+
+// take finds a free slot. Slots are handed out in turn, so that a protocol that
+// answers in order need only count.
+func (l *link) take() int {
+	for l.slots[l.next].busy {
+		l.next = (l.next + 1) % len(l.slots)
+	}
+	taken := l.next
+	l.next = (l.next + 1) % len(l.slots)
+	return taken
+}
+
+// usable says whether the link can take an operation.
+func (t *thread) usable(l *link) bool {
+	if t.job.Fresh {
+		return l.state == closed && !l.lost
+	}
+	return l.state == open && !l.leaving && l.under < len(l.slots)
+}
+
+// dial makes the link's socket and begins to connect it.
+func (t *thread) dial(l *link) error {
+	fd, err := syscall.Socket(t.place.family, t.place.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make a socket: %w", err)
+	}
+	if t.place.kind == syscall.SOCK_STREAM && t.place.family != syscall.AF_UNIX {
+		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+	}
+	if err == nil && t.job.Socket != nil {
+		err = t.job.Socket(fd)
+	}
+	if err == nil {
+		err = syscall.Connect(fd, t.place.address)
+	}
+	waits := errors.Is(err, syscall.EINPROGRESS)
+	if err != nil && !waits {
+		_ = syscall.Close(fd)
+		return fmt.Errorf("connect to %s: %w", t.place.name, err)
+	}
+	l.generation++
+	l.fd, l.state, l.writable = fd, connecting, waits
+	if !waits {
+		l.state = open
+	}
+	if err := t.poll.watch(l, waits); err != nil {
+		t.hangUp(l)
+		return fmt.Errorf("watch a socket: %w", err)
+	}
+	l.dialogue = t.job.Dialogue(t.numbers)
+	t.numbers += t.job.Threads
+	return nil
+}
+
+// connected ends the wait for a connection.
+func (t *thread) connected(l *link) error {
+	code, err := syscall.GetsockoptInt(l.fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
+	if err == nil && code != 0 {
+		err = syscall.Errno(code)
+	}
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", t.place.name, err)
+	}
+	l.state, l.backoff = open, 0
+	return nil
+}
+
+// hangUp closes the link's socket and forgets what was on it.
+func (t *thread) hangUp(l *link) {
+	if l.fd >= 0 {
+		_ = syscall.Close(l.fd)
+	}
+	l.fd, l.state, l.next, l.sent = -1, closed, 0, 0
+	l.out, l.rest, l.writable, l.leaving = l.out[:0], l.rest[:0], false, false
+}
+
+// lose gives up a link: every operation on it has failed, or has timed out if it
+// took too long. It will be made again after a while, and each time it fails after
+// a longer one.
+func (t *thread) lose(l *link, now time.Duration) {
+	for i := range l.slots {
+		s := &l.slots[i]
+		if !s.busy {
+			continue
+		}
+		end := t.sheet.Fail
+		if now-s.started >= t.job.Timeout {
+			end = t.sheet.TimeOut
+		}
+		t.finish(l, i, now)
+		end(int(s.class))
+	}
+	t.hangUp(l)
+	l.backoff = min(max(2*l.backoff, leastBackoff), mostBackoff)
+	l.retry = now + l.backoff/2 + time.Duration(t.rng.Int64N(int64(l.backoff)))
+	if !l.lost {
+		l.lost = true
+		t.lost++
+	}
+	t.nextRetry = min(t.nextRetry, l.retry)
+}
+
+// reconnect makes connections again whose time has come.
+func (t *thread) reconnect(now time.Duration) {
+	t.nextRetry = never
+	for i := range t.links {
+		l := &t.links[i]
+		switch {
+		case !l.lost:
+		case l.retry > now:
+			t.nextRetry = min(t.nextRetry, l.retry)
+		default:
+			l.lost = false
+			t.lost--
+			t.again(l, now)
+		}
+	}
+}
+
+// again connects a link that has none. One that gets a connection for each
+// operation waits for the next.
+func (t *thread) again(l *link, now time.Duration) {
+	if t.ending {
+		return
+	}
+	if !t.job.Fresh {
+		if err := t.dial(l); err != nil {
+			t.refused(l, now, err)
+			return
+		}
+	}
+	t.freed(l, now)
+}
+
+// refused counts an attempt to connect that failed. In a closed loop a user has
+// tried in vain, which is an operation that failed.
+func (t *thread) refused(l *link, now time.Duration, err error) {
+	t.note(err)
+	if !t.job.Open() && l.ready > 0 && !t.ending {
+		t.sheet.Start(now, now, false)
+		t.sheet.Fail(0)
+		l.ready--
+		t.pause(l, now)
+	}
+	t.lose(l, now)
+}

@@ -1,0 +1,272 @@
+//go:build linux
+
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/tally"
+)
+
+// begin readies a link, or the users of it, for the first operation.
+func (t *thread) begin(l *link) {
+	switch {
+	case t.job.Open():
+		t.freed(l, 0)
+	case t.job.Think.Mean <= 0:
+		l.ready = len(l.slots)
+		t.freed(l, 0)
+	default:
+		for range l.slots { // users who all began at once would go on in step
+			t.thinking.push(pause{time.Duration(t.rng.Float64() * float64(t.job.Think.Draw(t.rng))), l.index})
+		}
+	}
+}
+
+// freed makes use of a link that can take operations: in a closed loop users wait
+// for it, in an open one it waits for operations.
+func (t *thread) freed(l *link, now time.Duration) {
+	for l.ready > 0 && !t.ending && t.usable(l) {
+		l.ready--
+		t.start(l, now, now)
+	}
+	if t.job.Open() && !l.queued && t.usable(l) {
+		l.queued = true
+		t.idle.push(l.index)
+	}
+}
+
+// offer starts what is due. Operations that find no free slot stay where they
+// are, in the schedule.
+func (t *thread) offer(now time.Duration) {
+	for ; t.more && t.due <= now; t.due, t.more = t.schedule.Next() {
+		switch {
+		case t.job.MaxLag > 0 && now-t.due > t.job.MaxLag:
+			t.sheet.Abandon()
+			continue
+		case t.lost == len(t.links):
+			t.sheet.Start(t.due, now, true)
+			t.sheet.Fail(0)
+			continue
+		}
+		l := t.nextIdle()
+		if l == nil {
+			t.fullAt = now
+			return
+		}
+		t.start(l, t.due, now)
+		t.freed(l, now)
+	}
+}
+
+func (t *thread) nextIdle() *link {
+	for {
+		i, ok := t.idle.pop()
+		if !ok {
+			return nil
+		}
+		l := &t.links[i]
+		l.queued = false
+		if t.usable(l) {
+			return l
+		}
+	}
+}
+
+// abandonRest counts what was due and never started.
+func (t *thread) abandonRest() {
+	for ; t.more; t.due, t.more = t.schedule.Next() {
+		t.sheet.Abandon()
+	}
+}
+
+// start starts an operation on a link that is usable.
+func (t *thread) start(l *link, due, now time.Duration) {
+	t.sheet.Start(due, now, due <= t.fullAt)
+	if t.job.Fresh {
+		if err := t.dial(l); err != nil {
+			t.sheet.Fail(0)
+			t.pause(l, now)
+			t.note(err)
+			t.lose(l, now)
+			return
+		}
+	}
+	k := l.take()
+	request, class := l.dialogue.Request(l.out, k)
+	l.out = request
+	l.slots[k] = slot{due: due, started: now, class: int32(class), busy: true}
+	l.under++
+	t.under++
+	if t.place.kind == syscall.SOCK_DGRAM {
+		t.flush(l, now) // a datagram is a request
+		return
+	}
+	if !l.dirty {
+		l.dirty = true
+		t.dirty = append(t.dirty, l.index)
+	}
+}
+
+// finish frees the slot of an operation that ended, however it did.
+func (t *thread) finish(l *link, k int, now time.Duration) {
+	l.slots[k].busy = false
+	l.under--
+	t.under--
+	t.pause(l, now)
+}
+
+// pause has the user of a closed loop think before the next operation.
+func (t *thread) pause(l *link, now time.Duration) {
+	switch {
+	case t.job.Open():
+	case t.job.Think.Mean <= 0:
+		l.ready++
+	default:
+		t.thinking.push(pause{now + t.job.Think.Draw(t.rng), l.index})
+	}
+}
+
+// handle does what a socket asks for.
+func (t *thread) handle(e syscall.EpollEvent) {
+	l := &t.links[e.Fd]
+	if l.fd < 0 || e.Pad != l.generation {
+		return
+	}
+	now := t.now()
+	if l.state == connecting {
+		if err := t.connected(l); err != nil {
+			t.refused(l, now, err)
+			return
+		}
+		t.freed(l, now)
+	}
+	if e.Events&^syscall.EPOLLOUT != 0 {
+		t.receive(l)
+	}
+	if l.fd >= 0 && l.state == open {
+		t.flush(l, now)
+	}
+}
+
+// receive reads once, ends the operations that were answered, and starts those of
+// the users who were waiting for that.
+func (t *thread) receive(l *link) {
+	have := copy(t.buffer, l.rest)
+	n, errno := read(l.fd, t.buffer[have:])
+	now := t.now()
+	switch {
+	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		return
+	case errno != 0:
+		t.note(fmt.Errorf("read from %s: %w", t.place.name, errno))
+		t.lose(l, now)
+		return
+	case n == 0 && t.place.kind == syscall.SOCK_STREAM:
+		if l.under > 0 {
+			t.note(fmt.Errorf("%s closed a connection with operations under way", t.place.name))
+		}
+		t.lose(l, now)
+		return
+	}
+	left, err := t.answers(l, t.buffer[:have+n], now)
+	if err == nil && len(left) == len(t.buffer) {
+		err = errors.New("an answer that does not end")
+	}
+	if err != nil {
+		t.note(fmt.Errorf("%s does not speak the protocol: %w", t.place.name, err))
+		t.lose(l, now)
+		return
+	}
+	l.rest = l.rest[:0]
+	if len(left) > 0 && t.place.kind == syscall.SOCK_STREAM {
+		l.rest = append(l.rest, left...)
+	}
+	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {
+		t.hangUp(l)
+		t.again(l, now)
+		return
+	}
+	t.freed(l, now)
+}
+
+// answers ends the operations that data answers, and returns what it did not use.
+func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error) {
+	for len(data) > 0 {
+		a, used, err := l.dialogue.Answer(data)
+		if err != nil {
+			return data, err
+		}
+		if used == 0 {
+			break
+		}
+		data = data[used:]
+		if a.Slot == load.NoSlot {
+			continue
+		}
+		if a.Slot < 0 || a.Slot >= len(l.slots) || !l.slots[a.Slot].busy {
+			if t.place.kind == syscall.SOCK_DGRAM {
+				continue // it came after its operation had timed out
+			}
+			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
+		}
+		s := l.slots[a.Slot]
+		t.finish(l, a.Slot, now)
+		l.leaving = l.leaving || a.Last
+		if a.Failed {
+			t.sheet.Fail(int(s.class))
+			continue
+		}
+		t.sheet.Done(tally.Operation{Class: int(s.class), Due: s.due, Started: s.started, Bytes: a.Bytes}, now)
+	}
+	return data, nil
+}
+
+// flushAll writes what was appended since.
+func (t *thread) flushAll(now time.Duration) {
+	for _, i := range t.dirty {
+		l := &t.links[i]
+		l.dirty = false
+		if l.state == open {
+			t.flush(l, now)
+		}
+	}
+	t.dirty = t.dirty[:0]
+}
+
+// flush writes what a link has to say, as far as it goes.
+func (t *thread) flush(l *link, now time.Duration) {
+	if l.sent < len(l.out) {
+		n, errno := write(l.fd, l.out[l.sent:])
+		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.EINTR {
+			t.note(fmt.Errorf("write to %s: %w", t.place.name, errno))
+			t.lose(l, now)
+			return
+		}
+		l.sent += max(0, n)
+	}
+	if l.sent == len(l.out) {
+		l.out, l.sent = l.out[:0], 0
+	}
+	if err := t.settle(l); err != nil {
+		t.note(err)
+		t.lose(l, now)
+	}
+}
+
+// settle has room to write reported exactly while it is waited for.
+func (t *thread) settle(l *link) error {
+	want := l.state == connecting || l.sent < len(l.out)
+	if want == l.writable {
+		return nil
+	}
+	l.writable = want
+	if err := t.poll.change(l, want); err != nil {
+		return fmt.Errorf("watch a socket: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package socket
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// poller waits for sockets. It belongs to one locked thread.
+//
+// The calls of the loop go past Go's scheduler (RawSyscall), because handing the
+// processor over and back costs more than they do. A thread in such a call cannot
+// be stopped for a garbage collection, so that none may block for long: a wait
+// longer than brief goes through the scheduler.
+type poller struct {
+	fd     int
+	events [128]syscall.EpollEvent
+	span   syscall.Timespec // of the wait under way; here, where it stays in place
+	coarse bool             // the kernel has no epoll_pwait2: waits are whole milliseconds
+}
+
+// brief is how long a wait may be that the scheduler does not know of.
+const brief = 2 * time.Millisecond
+
+const epollPwait2 = 441 // the same number on every architecture
+
+func newPoller() (*poller, error) {
+	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make an epoll: %w", err)
+	}
+	return &poller{fd: fd}, nil
+}
+
+func (p *poller) close() { _ = syscall.Close(p.fd) }
+
+// watch has a link's socket reported, by the number and the generation of the link.
+// Reports come as long as there is something to do (level-triggered), so that a
+// socket need not be read to its end each time.
+func (p *poller) watch(l *link, writable bool) error {
+	return p.control(syscall.EPOLL_CTL_ADD, l, writable)
+}
+
+// change alters what is reported.
+func (p *poller) change(l *link, writable bool) error {
+	return p.control(syscall.EPOLL_CTL_MOD, l, writable)
+}
+
+func (p *poller) control(how int, l *link, writable bool) error {
+	e := syscall.EpollEvent{Events: syscall.EPOLLIN | syscall.EPOLLRDHUP, Fd: l.index, Pad: l.generation}
+	if writable {
+		e.Events |= syscall.EPOLLOUT
+	}
+	return syscall.EpollCtl(p.fd, how, l.fd, &e)
+}
+
+// wait waits for at most so long and returns what happened.
+func (p *poller) wait(most time.Duration) []syscall.EpollEvent {
+	n, errno := p.pwait(most)
+	if errno == syscall.ENOSYS && !p.coarse {
+		p.coarse = true
+		n, errno = p.pwait(most)
+	}
+	if errno != 0 {
+		return nil
+	}
+	return p.events[:n]
+}
+
+func (p *poller) pwait(most time.Duration) (int, syscall.Errno) {
+	call, limit := uintptr(epollPwait2), uintptr(0)
+	p.span = syscall.NsecToTimespec(int64(max(0, most)))
+	if p.coarse {
+		call, limit = syscall.SYS_EPOLL_PWAIT, uintptr(max(0, most)/time.Millisecond)
+	} else {
+		limit = uintptr(unsafe.Pointer(&p.span))
+	}
+	events := uintptr(unsafe.Pointer(&p.events[0]))
+	if most > brief {
+		n, _, errno := syscall.Syscall6(call, uintptr(p.fd), events, uintptr(len(p.events)), limit, 0, 0)
+		return int(n), errno
+	}
+	n, _, errno := syscall.RawSyscall6(call, uintptr(p.fd), events, uintptr(len(p.events)), limit, 0, 0)
+	return int(n), errno
+}
+
+func read(fd int, b []byte) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	return int(n), errno
+}
+
+func write(fd int, b []byte) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
+// precise asks the kernel to wake this thread when it was told to, instead of up
+// to 50 us later.
+func precise() {
+	const setTimerSlack = 29
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setTimerSlack, 1, 0)
+}

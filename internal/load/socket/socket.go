@@ -1,0 +1,145 @@
+//go:build linux
+
+// Package socket drives a load over sockets from a few locked threads: the load
+// core. Each measuring thread has its own connections, its own share of the
+// schedule and its own counts, and waits in epoll. Requests are appended to one
+// buffer a connection and written in one call; an operation is a slot in an array.
+// There is no goroutine, no map and no allocation for an operation.
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/tally"
+	"plimsoll/internal/measure"
+)
+
+// defaultTimeout is how long an operation may take where the job does not say.
+const defaultTimeout = 10 * time.Second
+
+// Run runs the load until its stage is over or the recorder has enough. What the
+// peer does is counted and ends nothing; the error is for a load that cannot
+// start. It never goes on longer than the stage, the time-out of an operation and
+// a second.
+func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
+	if err := complete(&job); err != nil {
+		return err
+	}
+	place, err := resolve(ctx, job)
+	if err != nil {
+		return err
+	}
+	if err := openFiles(job.Connections + 64); err != nil {
+		return err
+	}
+	book := tally.New(job, job.Threads, out)
+	threads := make([]*thread, job.Threads)
+	for i := range threads {
+		if threads[i], err = newThread(&job, i, place, book); err == nil {
+			err = threads[i].connectAll(ctx)
+		}
+		if err != nil {
+			for _, t := range threads[:i+1] {
+				t.close()
+			}
+			return err
+		}
+	}
+	// A thread in a raw call keeps its processor; the rest of the process needs
+	// its own.
+	before := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + job.Threads)
+	defer runtime.GOMAXPROCS(before)
+	origin := time.Now()
+	for _, t := range threads {
+		t.origin = origin
+		go t.run()
+	}
+	err = book.Keep(ctx)
+	for _, t := range threads {
+		if t.trouble != nil {
+			out.Check(*t.trouble)
+			break
+		}
+	}
+	return err
+}
+
+func complete(job *load.Job) error {
+	job.Connections, job.Window = max(1, job.Connections), max(1, job.Window)
+	job.Threads = min(max(1, job.Threads), job.Connections)
+	if job.Timeout <= 0 {
+		job.Timeout = defaultTimeout
+	}
+	switch {
+	case job.Dialogue == nil:
+		return errors.New("a load on sockets needs a dialogue")
+	case job.TLS != nil:
+		return errors.New("a load on sockets speaks no TLS")
+	case job.Stage.Length <= 0 || job.Stage.Interval <= 0:
+		return errors.New("a stage needs a length and an interval")
+	case job.Fresh && job.Window > 1:
+		return errors.New("a connection for each operation has no room for more than one")
+	}
+	return job.Arrivals.Validate()
+}
+
+// place is where a load goes.
+type place struct {
+	family, kind int
+	address      syscall.Sockaddr
+	name         string
+}
+
+func resolve(ctx context.Context, job load.Job) (place, error) {
+	p := place{kind: syscall.SOCK_STREAM, name: job.Address}
+	if job.Network == "unix" {
+		p.family, p.address = syscall.AF_UNIX, &syscall.SockaddrUnix{Name: job.Address}
+		return p, nil
+	}
+	host, port, err := net.SplitHostPort(job.Address)
+	if err != nil {
+		return p, fmt.Errorf("address %q: %w", job.Address, err)
+	}
+	number, err := net.DefaultResolver.LookupPort(ctx, job.Network, port)
+	if err != nil {
+		return p, fmt.Errorf("address %q: %w", job.Address, err)
+	}
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return p, fmt.Errorf("find the address of %s: %w", host, err)
+	}
+	if job.Network == "udp" {
+		p.kind = syscall.SOCK_DGRAM
+	} else if job.Network != "tcp" {
+		return p, fmt.Errorf("network %q is not tcp, udp or unix", job.Network)
+	}
+	if four := found[0].IP.To4(); four != nil {
+		p.family, p.address = syscall.AF_INET, &syscall.SockaddrInet4{Port: number, Addr: [4]byte(four)}
+		return p, nil
+	}
+	p.family, p.address = syscall.AF_INET6, &syscall.SockaddrInet6{Port: number, Addr: [16]byte(found[0].IP.To16())}
+	return p, nil
+}
+
+// openFiles makes sure that so many files can be open.
+func openFiles(n int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("ask for the limit of open files: %w", err)
+	}
+	if limit.Cur >= uint64(n) {
+		return nil
+	}
+	raised := syscall.Rlimit{Cur: uint64(n), Max: max(limit.Max, uint64(n))}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised); err != nil {
+		return fmt.Errorf("the load needs %d open files and may have %d: raise the limit (ulimit -n %d), or lower connections", n, limit.Max, n)
+	}
+	return nil
+}
