@@ -18,7 +18,7 @@ func TestContractOfStreams(t *testing.T) {
 			{"test": "udp_stream", "rate": "5000/s"},
 		},
 		Env:     func(*testing.T) workload.Env { return to(at) },
-		Length:  300 * time.Millisecond,
+		Length:  200 * time.Millisecond,
 		Untimed: true,
 	})
 }

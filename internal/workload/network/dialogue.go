@@ -29,10 +29,11 @@ func (d *inOrder) Request(buffer []byte, slot int) ([]byte, int) {
 	return append(buffer, d.request...), 0
 }
 
-// Answer counts bytes until a response is whole.
+// Answer counts bytes until a response is whole. That is all there is to check:
+// more bytes than were asked for are no responses, from the first one on.
 func (d *inOrder) Answer(data []byte) (load.Answer, int, error) {
-	if d.from == d.to {
-		return load.Answer{Slot: load.NoSlot}, 0, fmt.Errorf("the reflector sends %d bytes that nobody asked for", len(data))
+	if extra := len(data) - ((d.to-d.from)*d.response - d.have); extra > 0 {
+		return load.Answer{Slot: load.NoSlot}, 0, fmt.Errorf("the reflector sends %d bytes that nobody asked for", extra)
 	}
 	if d.have+len(data) < d.response {
 		d.have += len(data)

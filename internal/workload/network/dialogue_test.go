@@ -126,6 +126,7 @@ func FuzzAnswer(f *testing.F) {
 			d.Request(nil, slot)
 		}
 		ended := 0
+		data = data[:min(len(data), size*slots)]
 		for len(data) > 0 && ended < slots {
 			a, used, err := d.Answer(data)
 			if err != nil || used < 1 || used > len(data) {
@@ -135,6 +136,9 @@ func FuzzAnswer(f *testing.F) {
 				ended++
 			}
 			data = data[used:]
+		}
+		if _, _, err := d.Answer(make([]byte, size*slots+1)); err == nil {
+			t.Fatal("more than was asked for passes")
 		}
 		n := newNumbered(4, 4, slots)
 		n.Answer(data) // whatever it is

@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/service/reflector"
 )
 
-const little = 400 * time.Millisecond
+const little = 240 * time.Millisecond
 
 func TestTCPStream(t *testing.T) {
 	at, _ := reflecting(t, reflector.Options{})
@@ -150,7 +150,7 @@ func TestAStreamEndsWhenToldTo(t *testing.T) {
 // A rate that changes is kept as it changes.
 func TestAShapeIsKept(t *testing.T) {
 	at, _ := reflecting(t, reflector.Options{})
-	r := run(t, at, parameter.Settings{"test": "udp_stream", "rate": "4000/s", "shape": "ramp to 3 over 400ms", "tick": "1ms"}, little)
+	r := run(t, at, parameter.Settings{"test": "udp_stream", "rate": "4000/s", "shape": "ramp to 3 over 240ms", "tick": "1ms"}, little)
 	intervals := r.out.Intervals()
 	if n := r.offer.Scheduled; math.Abs(float64(n)/(8000*little.Seconds())-1) > .1 {
 		t.Errorf("%d were due in a ramp from 4000/s to 12000/s over %s", n, little)
