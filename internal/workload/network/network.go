@@ -33,7 +33,7 @@ type Parameters struct {
 	Threads  int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
 	Rate     parameter.Rate     `name:"rate" doc:"requests, or messages of a UDP stream, offered per second in all; without it they go on as fast as they can"`
 	Arrivals string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape    string             `name:"shape" doc:"how the rate changes over the load, such as a ramp"`
+	Shape    string             `name:"shape" doc:"how the rate changes over the load, in multiples of it: ramp to 5 over 60s, steps 1 for 10s, 2 for 10s, or sine 20% every 10s"`
 	Think    parameter.Duration `name:"think" doc:"pause between a response and the next request in its place"`
 	Timeout  parameter.Duration `name:"timeout" doc:"how long a response may take; over UDP, a lost one counts as an error after that time" min:"1ms"`
 	Tick     parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which something is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
@@ -172,10 +172,14 @@ func (n *network) Demand() load.Demand {
 	return d
 }
 
-// Check finds the reflector, where one runs already.
+// Check speaks to the reflector, where one runs already; one that is to be started
+// is for its service to check.
 func (n *network) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	if env.Target == nil {
-		return workload.Needs{}, nil // it will be started
+		return workload.Needs{}, nil
+	}
+	if _, err := env.Target(peer.Protocol); err != nil {
+		return workload.Needs{}, nil
 	}
 	session, err := dial(ctx, env)
 	if err != nil {

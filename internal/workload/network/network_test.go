@@ -2,6 +2,7 @@ package network
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -121,8 +122,14 @@ func TestWithoutAReflector(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if err := check(t, l, workload.Env{}); err != nil {
-		t.Errorf("before any service is there, the check gives %v", err)
+	none := workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, errors.New("no service runs") }}
+	for _, env := range []workload.Env{{}, none} {
+		if err := check(t, l, env); err != nil {
+			t.Errorf("before any service is there, the check gives %v", err)
+		}
+	}
+	if err := l.Run(t.Context(), none, short(time.Second), nil); err == nil || !strings.Contains(err.Error(), "no service runs") {
+		t.Errorf("got %v", err)
 	}
 }
 
