@@ -16,6 +16,9 @@ import (
 	"plimsoll/internal/load"
 )
 
+// length is how long a load runs where the test does not say.
+const length = 200 * time.Millisecond
+
 // size is that of a request and of its answer: a number and what is asked for.
 const size = 16
 
@@ -190,7 +193,7 @@ func job(s *server, j load.Job) load.Job {
 	j.Network, j.Address = s.network, s.address
 	j.Classes = []string{"even", "odd"}
 	if j.Stage.Interval == 0 {
-		j.Stage = load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 1}
+		j.Stage = load.Stage{Length: length, Interval: length / 4, Seed: 1}
 	}
 	if j.Dialogue == nil {
 		j.Dialogue = func(int) load.Dialogue { return &echo{window: max(1, j.Window), byName: s.network == "udp"} }

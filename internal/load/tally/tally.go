@@ -140,10 +140,11 @@ func (s *Sheet) Spun(d time.Duration) { s.page.strain.spun += d }
 // Pending is how many operations were started and have not ended.
 func (s *Sheet) Pending() int64 { return s.pending }
 
-// Close hands over the rest: intervals that the thread did not reach are handed
-// over empty. It must be called once, by the thread, when it counts no more.
+// Close hands over the rest, and intervals that the thread did not reach empty,
+// unless enough was measured. It must be called once, by the thread, when it counts
+// no more.
 func (s *Sheet) Close() {
-	for ; s.page.interval < s.book.intervals; s.turnTo(s.page.interval + 1) {
+	for ; s.page.interval < s.book.intervals && !s.book.ended.Load(); s.turnTo(s.page.interval + 1) {
 		s.book.pages <- s.page
 	}
 	s.book.pages <- page{interval: last, pending: s.pending}
