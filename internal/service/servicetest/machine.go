@@ -55,14 +55,14 @@ func (w *watched) Run(ctx context.Context, c platform.Command) (platform.Result,
 }
 
 // wait waits until no daemon runs.
-func (w *watched) wait(t *testing.T) {
+func (w *watched) wait(t *testing.T, limit time.Duration) {
 	t.Helper()
 	ended := make(chan struct{})
 	go func() {
 		w.running.Wait()
 		close(ended)
 	}()
-	timer := time.NewTimer(10 * time.Second)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-ended:
@@ -74,7 +74,7 @@ func (w *watched) wait(t *testing.T) {
 // nothingIsLeft looks for processes and files.
 func (s *suite) nothingIsLeft(t *testing.T, m *watched, env service.Env) {
 	t.Helper()
-	m.wait(t)
+	m.wait(t, s.options.promptly)
 	if exists(t, env.Dir) {
 		t.Errorf("%s is left", env.Dir)
 	}
