@@ -37,6 +37,7 @@ func (c config) text() []byte {
 	}
 	line("worker_processes %d;", s.Workers)
 	line("pid %s;", pidName)
+	line("worker_rlimit_nofile %d;", 2*s.Connections+64) // a connection, and the file that it gets
 	line("events { worker_connections %d; }", s.Connections)
 	line("http {")
 	line("access_log off;")
@@ -61,12 +62,11 @@ func (c config) text() []byte {
 		line("ssl_certificate %s;", certName)
 		line("ssl_certificate_key %s;", keyName)
 	}
-	line("location = / { rewrite ^ /0/page.html last; }")
+	line("location = / { try_files /0/page.html =404; }")
 	line("}")
 	line("server {")
 	line("listen %s;", service.Local(c.place.Ports[1]))
 	line("location = /%s/status { stub_status; }", c.secret)
-	line("location = /%s/empty { return 204; }", c.secret)
 	line("}")
 	line("}")
 	return []byte(b.String())

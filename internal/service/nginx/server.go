@@ -155,7 +155,7 @@ const mostKept = 20000
 // kept is how many requests nginx takes on one connection, found by making them;
 // 0 where it is more than mostKept. The limit is the same for both ports.
 func (s *server) kept(ctx context.Context) (int, error) {
-	u, err := url.Parse(s.control + "/empty")
+	u, err := url.Parse(s.control + "/status")
 	if err != nil {
 		return 0, fmt.Errorf("count requests of a connection: %w", err)
 	}
