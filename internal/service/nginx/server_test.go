@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -145,6 +146,7 @@ func TestForeignServer(t *testing.T) {
 func TestForeignServerOverTLS(t *testing.T) {
 	site := httptest.NewUnstartedServer(http.NotFoundHandler())
 	site.EnableHTTP2 = true
+	site.Config.ErrorLog = log.New(io.Discard, "", 0)
 	site.StartTLS()
 	defer site.Close()
 	address := strings.TrimPrefix(site.URL, "https://")

@@ -40,8 +40,8 @@ type Settings struct {
 	Law       string             `name:"law" doc:"law of service times" choices:"none,fixed,exponential"`
 	Service   parameter.Duration `name:"service" doc:"mean service time; needs a law" max:"1m"`
 	Servers   int                `name:"servers" doc:"requests in service at once, the others wait in turn; needs a law" min:"1" max:"4096"`
-	Stall     parameter.Duration `name:"stall" doc:"length of a stall, in which nothing is served" max:"1h"`
-	Period    parameter.Duration `name:"period" doc:"time from one stall to the next, longer than the stall" max:"24h"`
+	Stall     parameter.Duration `name:"stall" doc:"length of a stall, in which nothing is served; 0s for none" max:"1h"`
+	Period    parameter.Duration `name:"period" doc:"time from the end of one stall to that of the next" min:"1ms" max:"24h"`
 	Fail      parameter.Share    `name:"fail" doc:"share of the requests that are answered with an error"`
 	Reset     parameter.Share    `name:"reset" doc:"share of the requests for which the connection is reset"`
 	Garbage   parameter.Share    `name:"garbage" doc:"share of the requests that are answered with garbage"`
@@ -50,7 +50,7 @@ type Settings struct {
 
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
-	defaults := Settings{Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1}
+	defaults := Settings{Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1, Period: parameter.Duration(time.Second)}
 	return service.Define(service.Kind{
 		Name:   "responder",
 		Doc:    "plimsoll's own server, which needs nothing installed and can misbehave",
@@ -78,8 +78,6 @@ func (s Settings) refuse() error {
 		return errors.New("service and servers need a law: fixed or exponential")
 	case s.Law != "none" && s.Service <= 0:
 		return fmt.Errorf("law %s needs a service time: set service", s.Law)
-	case (s.Stall == 0) != (s.Period == 0):
-		return errors.New("stall and period need each other")
 	case s.Stall > 0 && s.Period <= s.Stall:
 		return fmt.Errorf("a period of %s leaves nothing between stalls of %s", s.Period, s.Stall)
 	case s.Fail+s.Reset+s.Garbage+s.HalfClose > 1:
