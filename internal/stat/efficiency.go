@@ -1,0 +1,53 @@
+package stat
+
+import "math"
+
+// Efficiency returns the scale-out efficiency X(n)/(n*X(1)) and its interval at
+// the confidence level: 1 is the ideal line. one and many hold the throughput of
+// each run at one unit and at n units, in the same unit. Runs are not paired; where
+// blocks hold them together, EfficiencyPaired is narrower. Without two positive
+// values on each side the interval is 0 to infinity.
+//
+// Source: the definition of speed-up divided by size, Gunther, Guerrilla Capacity
+// Planning, chapter 4; interval of Welch (1947) on logarithms.
+func Efficiency(one, many []float64, n, level float64) (share float64, i Interval) {
+	a, okA := logs(one)
+	b, okB := logs(many)
+	if !okA || !okB || !(n > 0) {
+		return math.NaN(), Interval{0, math.Inf(1)}
+	}
+	return perUnit(Welch(a, b, level), n)
+}
+
+// EfficiencyPaired is Efficiency for runs in blocks: one[b] and many[b] were
+// measured in block b.
+//
+// Source: as Efficiency, with the interval of Student (1908) on paired logarithms.
+func EfficiencyPaired(one, many []float64, n, level float64) (share float64, i Interval) {
+	a, okA := logs(one)
+	b, okB := logs(many)
+	if !okA || !okB || !(n > 0) || len(a) != len(b) {
+		return math.NaN(), Interval{0, math.Inf(1)}
+	}
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = b[i] - a[i]
+	}
+	return perUnit(PairedT(d, level), n)
+}
+
+func perUnit(p Paired, n float64) (share float64, i Interval) {
+	return math.Exp(p.Mean) / n, Interval{math.Exp(p.Low) / n, math.Exp(p.High) / n}
+}
+
+// logs returns the logarithms; ok is false when a value has none, or there are no values.
+func logs(x []float64) (out []float64, ok bool) {
+	out = make([]float64, len(x))
+	for i, v := range x {
+		if !(v > 0) || math.IsInf(v, 1) {
+			return nil, false
+		}
+		out[i] = math.Log(v)
+	}
+	return out, len(x) > 0
+}

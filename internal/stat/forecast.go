@@ -1,0 +1,154 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	forecastLevels = 6 // fewest sizes that three coefficients are fitted to
+	forecastRuns   = 3 // fewest runs of each
+	forecastReach  = 2 // nothing is said beyond so many times the largest size
+	forecastDraws  = 400
+)
+
+// Scale is what one size of a system did: the throughput of each run at n units
+// or users.
+type Scale struct {
+	N    float64
+	Runs []float64
+}
+
+// Forecast is the scalability law fitted to measured sizes, with what the spread
+// of the runs leaves open. Intervals are at the confidence level asked for.
+type Forecast struct {
+	Fit                  USL
+	Lambda, Sigma, Kappa Interval
+	PeakN, PeakX         Interval // only where Peak is empty
+	Largest              float64  // measured n; nothing is said beyond twice that
+	Refusal              string   // why there is no forecast; empty when there is one
+	Peak                 string   // why no peak is named; empty when Fit.PeakN() and Fit.PeakX() may be printed
+	draws                []USL    // of the bootstrap
+	level                float64
+}
+
+// ForecastUSL fits the law by relative residuals and repeats the fit on resampled
+// runs: at each size, runs are drawn anew around the mean of the size, from the
+// relative deviations of all runs from the means of theirs. It refuses below six
+// sizes of three runs each. No peak is named when the interval of Kappa touches 0,
+// or when the peak comes out beyond twice the largest size.
+//
+// Source: Efron & Tibshirani, An Introduction to the Bootstrap, sections 9.4 and
+// 13.3 (percentile interval); the deviations are widened by sqrt(r/(r-1)) for the
+// mean of r runs that they are taken from, Davison & Hinkley, section 6.3.
+func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
+	f := Forecast{level: level}
+	n, x, refusal := forecastPoints(scales)
+	if refusal != "" {
+		f.Refusal, f.Peak = refusal, refusal
+		return f
+	}
+	f.Largest = slices.Max(n)
+	var ok bool
+	if f.Fit, ok = FitUSL(n, x, RelativeResiduals); !ok {
+		f.Refusal = "the scalability law fits no such throughputs"
+		f.Peak = f.Refusal
+		return f
+	}
+	f.resample(scales, seed)
+	of := func(value func(USL) float64) Interval { return f.between(value) }
+	f.Lambda = of(func(u USL) float64 { return u.Lambda })
+	f.Sigma = of(func(u USL) float64 { return u.Sigma })
+	f.Kappa = of(func(u USL) float64 { return u.Kappa })
+	f.PeakN = of(USL.PeakN)
+	f.PeakX = of(USL.PeakX)
+	reach := forecastReach * f.Largest
+	switch {
+	case f.Kappa.Low <= 0:
+		f.Peak = "no peak identified: the data allow a throughput that never falls"
+	case f.Fit.PeakN() > reach:
+		f.Peak = fmt.Sprintf("no peak identified: it seems to lie beyond %.4g, twice the largest size measured", reach)
+	}
+	return f
+}
+
+// forecastPoints lists the runs one by one, or says why they do not suffice.
+func forecastPoints(scales []Scale) (n, x []float64, refusal string) {
+	different := map[float64]bool{}
+	for _, s := range scales {
+		if len(s.Runs) < forecastRuns {
+			return nil, nil, fmt.Sprintf("n = %.4g has %d runs, a forecast takes %d at each size", s.N, len(s.Runs), forecastRuns)
+		}
+		different[s.N] = true
+		for _, v := range s.Runs {
+			if !(v > 0) || math.IsInf(v, 1) || !(s.N >= 1) || math.IsInf(s.N, 1) {
+				return nil, nil, "a forecast takes sizes of at least 1 and throughputs above 0"
+			}
+			n, x = append(n, s.N), append(x, v)
+		}
+	}
+	if len(different) < forecastLevels {
+		return nil, nil, fmt.Sprintf("%d sizes were measured, a forecast takes %d", len(different), forecastLevels)
+	}
+	return n, x, ""
+}
+
+// resample fits the law to drawn runs.
+func (f *Forecast) resample(scales []Scale, seed uint64) {
+	var deviations []float64
+	means := make([]float64, len(scales))
+	var n []float64
+	for i, s := range scales {
+		mean, _ := moments(s.Runs)
+		means[i] = mean
+		r := float64(len(s.Runs))
+		for _, v := range s.Runs {
+			deviations = append(deviations, (v/mean-1)*math.Sqrt(r/(r-1)))
+			n = append(n, s.N)
+		}
+	}
+	source := rand.NewPCG(scatter(seed), 0x75736c)
+	x := make([]float64, 0, len(n))
+	for range forecastDraws {
+		x = x[:0]
+		for i, s := range scales {
+			for range s.Runs {
+				d := deviations[below(source, uint64(len(deviations)))]
+				x = append(x, means[i]*math.Max(1e-3, 1+d))
+			}
+		}
+		if u, ok := FitUSL(n, x, RelativeResiduals); ok {
+			f.draws = append(f.draws, u)
+		}
+	}
+}
+
+// between returns the percentile interval of a value over the resampled fits.
+func (f *Forecast) between(value func(USL) float64) Interval {
+	if len(f.draws) == 0 {
+		return Interval{math.Inf(-1), math.Inf(1)}
+	}
+	v := make([]float64, len(f.draws))
+	for i, u := range f.draws {
+		v[i] = value(u)
+	}
+	slices.Sort(v)
+	// Single order statistics: between two of them one may be infinite.
+	side := int(math.Floor((1 - f.level) / 2 * float64(len(v))))
+	side = min(max(side, 0), (len(v)-1)/2)
+	return Interval{v[side], v[len(v)-1-side]}
+}
+
+// At forecasts the throughput of n units with its interval. It is an error where
+// there is no forecast, and beyond twice the largest size measured.
+func (f *Forecast) At(n float64) (x float64, i Interval, err error) {
+	switch {
+	case f.Refusal != "":
+		return 0, Interval{}, fmt.Errorf("forecast for n = %.4g: %s", n, f.Refusal)
+	case !(n >= 1) || n > forecastReach*f.Largest:
+		return 0, Interval{}, fmt.Errorf("forecast for n = %.4g: only 1 to %.4g can be said, twice the largest size measured", n, forecastReach*f.Largest)
+	}
+	return f.Fit.At(n), f.between(func(u USL) float64 { return u.At(n) }), nil
+}

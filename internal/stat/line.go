@@ -1,0 +1,90 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Line is the least-squares line y = Intercept + Slope*x through N points.
+type Line struct {
+	N                int
+	Intercept, Slope float64
+	MeanX, MeanY     float64
+	SpreadX          float64 // sum of squared deviations of x, in its unit squared
+	Residual         float64 // sum of squared residuals, in the unit of y squared
+}
+
+// FitLine fits y = a + b*x by least squares. ok is false below two points, when
+// all x are equal, when x and y differ in length, and when a value is not a number.
+//
+// Source: Gauss (1809); Draper & Smith, Applied Regression Analysis, section 1.2.
+func FitLine(x, y []float64) (l Line, ok bool) {
+	if len(x) < 2 || len(x) != len(y) || !finite(x) || !finite(y) {
+		return Line{}, false
+	}
+	l.N = len(x)
+	l.MeanX, l.SpreadX = moments(x)
+	var squares, cross float64
+	l.MeanY, squares = moments(y)
+	if !(l.SpreadX > 0) || math.IsInf(l.SpreadX, 1) || math.IsInf(squares, 1) {
+		return Line{}, false
+	}
+	for i := range x {
+		cross += (x[i] - l.MeanX) * (y[i] - l.MeanY)
+	}
+	l.Slope = cross / l.SpreadX
+	l.Intercept = l.MeanY - l.Slope*l.MeanX
+	for i := range x {
+		r := y[i] - l.At(x[i])
+		l.Residual += r * r
+	}
+	return l, true
+}
+
+// At returns the height of the line.
+func (l Line) At(x float64) float64 { return l.MeanY + l.Slope*(x-l.MeanX) }
+
+// LackOfFit returns the p value of a straight line being the right shape: what
+// the line leaves over between the means of levels is compared with the spread of
+// replicates about those means. Points belong to one level when their x are equal.
+// It is 1 where nothing can be said: fewer than three levels, or no replicates.
+//
+// Source: Fisher (1922), The goodness of fit of regression formulae; Draper &
+// Smith, section 2.1.
+func LackOfFit(x, y []float64) float64 {
+	l, ok := FitLine(x, y)
+	if !ok {
+		return 1
+	}
+	levels := map[float64][]float64{}
+	for i, v := range x {
+		levels[v] = append(levels[v], y[i])
+	}
+	m := len(levels)
+	if m < 3 || l.N == m {
+		return 1
+	}
+	at := make([]float64, 0, m)
+	for v := range levels {
+		at = append(at, v)
+	}
+	slices.Sort(at) // so that the sum is rounded alike each time
+	var pure, lack float64
+	for _, v := range at {
+		mean, squares := moments(levels[v])
+		pure += squares
+		off := mean - l.At(v)
+		lack += float64(len(levels[v])) * off * off
+	}
+	tiny := 1e-24 * float64(l.N) * l.MeanY * l.MeanY // what rounding leaves of a perfect line
+	switch {
+	case lack <= tiny:
+		return 1
+	case pure == 0:
+		return 0
+	}
+	f := lack / float64(m-2) / (pure / float64(l.N-m))
+	return distuv.F{D1: float64(m - 2), D2: float64(l.N - m)}.Survival(f)
+}
