@@ -9,6 +9,8 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/service/reflector"
+	"plimsoll/internal/service/responder"
 )
 
 // servant is a part of plimsoll that plimsoll starts itself, as a process of its
@@ -22,7 +24,30 @@ func servants() map[string]servant {
 		agent.Command: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 			return agent.Serve(context.Background(), in, out, catalog.All().Workloads, stop)
 		},
+		responder.Command: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
+			ctx, cancel := until(stop)
+			defer cancel()
+			return responder.Serve(ctx, in, out)
+		},
+		reflector.Command: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
+			ctx, cancel := until(stop)
+			defer cancel()
+			return reflector.Serve(ctx, in, out)
+		},
 	}
+}
+
+// until is a context that ends when stop is closed.
+func until(stop <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // serve runs the servant that the arguments start. It answers false where they

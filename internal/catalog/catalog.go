@@ -1,5 +1,5 @@
 // Package catalog is the list of everything built in. To add a workload, a
-// platform, a factor or a source of counters is to add a line here.
+// service, a platform, a factor or a source of counters is to add a line here.
 package catalog
 
 import (
@@ -8,8 +8,15 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/platform/sim"
+	"plimsoll/internal/service"
+	"plimsoll/internal/service/memcached"
+	"plimsoll/internal/service/nginx"
+	"plimsoll/internal/service/redis"
+	"plimsoll/internal/service/reflector"
+	"plimsoll/internal/service/responder"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
 	"plimsoll/internal/workload/storage"
 )
@@ -19,7 +26,15 @@ func All() *study.Catalog {
 	return &study.Catalog{
 		Workloads: []workload.Kind{
 			storage.Kind(),
+			network.Kind(),
 			null.Kind(),
+		},
+		Services: []service.Kind{
+			responder.Kind(),
+			nginx.Kind(),
+			redis.Kind(),
+			memcached.Kind(),
+			reflector.Kind(),
 		},
 		Platforms: []platform.Kind{
 			local.Kind(),

@@ -61,6 +61,13 @@ func index(c *study.Catalog) []page {
 			printMetrics(w, k.Metrics)
 		}})
 	}
+	for _, k := range c.Services {
+		pages = append(pages, page{"service", k.Name, k.Doc, func(w io.Writer) {
+			fmt.Fprintf(w, "\nSpeaks: %s.\n", strings.Join(k.Speaks, ", "))
+			printFields(w, k.Name, k.Defaults)
+			printMetrics(w, k.Metrics)
+		}})
+	}
 	for _, k := range c.Platforms {
 		pages = append(pages, page{"platform", k.Name, k.Doc, func(w io.Writer) { printFields(w, "", k.Defaults) }})
 	}

@@ -37,6 +37,7 @@ type Findings struct {
 	Void     []Void     `json:"void,omitempty"`
 
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
+	Peaks          []Peak          `json:"peaks,omitempty"`       // of studies that search for one, by arm
 	Headlines      []Comparison    `json:"headlines"`             // Holm-corrected; only these may be coloured
 	Exploratory    []Comparison    `json:"exploratory,omitempty"` // Benjamini-Hochberg at 10 %; grey
 	Certificate    []measure.Check `json:"certificate"`
@@ -46,6 +47,14 @@ type Findings struct {
 	Tuning         *Tuning         `json:"tuning,omitempty"`
 	Audit          []Claim         `json:"audit,omitempty"` // claims of the published figures and of our own sentences
 	Limits         []LimitResult   `json:"limits,omitempty"`
+}
+
+// Peak is the highest rate at which an arm kept the limits of the search, from
+// the probes of all its trials together.
+type Peak struct {
+	Arm int `json:"arm"`
+	measure.Peak
+	Probes int `json:"probes"` // that were used
 }
 
 // Number is a number in a sentence and where it is from. Every digit of our own

@@ -17,6 +17,9 @@ type Rule struct {
 	// Needs lists metrics and counters without which the rule cannot be judged: it
 	// is then listed as not judged. "a|b" needs one of them.
 	Needs []string
+	// Disks marks a rule about the disks that the workload drives: it has nothing
+	// to say of one that talks to a service.
+	Disks bool
 	// Check looks at one arm and says what holds; nothing when the rule does not
 	// apply. Case.Explain writes its sentences.
 	Check func(c *Case, arm int) []Explanation
@@ -56,6 +59,9 @@ func (c *Case) explain(best int) (found []Explanation, notJudged []string) {
 	}
 	limits := c.view.arms == 1 || c.Study.Goal != nil || slices.ContainsFunc(c.view.headlines, decided)
 	for _, r := range rules {
+		if r.Disks && c.Study.Service != nil {
+			continue
+		}
 		for _, arm := range arms {
 			if r.Effect && !c.decidedArm(arm) || !r.Effect && !limits {
 				continue

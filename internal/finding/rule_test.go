@@ -112,3 +112,23 @@ func TestOneRecommendationOnly(t *testing.T) {
 	}
 	golden(t, "rule/recommendation.txt", f.Recommendation.Sentence+"\n")
 }
+
+// What a disk does is no reason for how a network or a server performs.
+func TestRulesAboutDisksLeaveServicesAlone(t *testing.T) {
+	w := world{blocks: 3, arms: []float64{1}, cv: .01, values: counting(map[string]float64{"generator.cpu": .1})}
+	asked := 0
+	rule := Rule{Name: "disks", Disks: true, Check: func(*Case, int) []Explanation { asked++; return nil }}
+	c := w.build()
+	wanting(c.Study)
+	c.Rules = []Rule{rule}
+	Judge(c)
+	if asked == 0 {
+		t.Fatal("the rule was never asked")
+	}
+	asked = 0
+	c.Study.Service = &study.Use{Kind: "responder"}
+	Judge(c)
+	if asked != 0 {
+		t.Error("the rule was asked about a workload that talks to a service")
+	}
+}

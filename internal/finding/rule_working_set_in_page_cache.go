@@ -11,6 +11,7 @@ func workingSetInPageCache() Rule {
 		Name:  name,
 		Doc:   "reads are served from memory and not from the device",
 		Needs: []string{"disk.read.bytes"},
+		Disks: true,
 		Check: func(c *Case, arm int) []Explanation {
 			share, ok := c.readsCached(arm)
 			if !ok || share >= cachedReads {

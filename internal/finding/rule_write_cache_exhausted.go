@@ -16,8 +16,9 @@ const (
 func writeCacheExhausted() Rule {
 	const name = "write_cache_exhausted"
 	return Rule{
-		Name: name,
-		Doc:  "writes slow down within the trial, as they do once a cache is full and its contents go to the medium",
+		Name:  name,
+		Doc:   "writes slow down within the trial, as they do once a cache is full and its contents go to the medium",
+		Disks: true,
 		Check: func(c *Case, arm int) []Explanation {
 			if !c.writes(arm) {
 				return nil

@@ -79,8 +79,8 @@ func ScheduleMetrics(classes ...string) []Metric {
 	return metrics
 }
 
-// Peak is the metric of a search for a peak.
-func Peak() Metric {
+// PeakMetric is the metric of a search for a peak.
+func PeakMetric() Metric {
 	return Metric{"peak", "1/s", "highest rate at which the limits of the search were kept", HigherIsBetter}
 }
 

@@ -58,11 +58,42 @@ type Record struct {
 	Counters map[string]float64 `json:"counters,omitempty"` // of the host, over the window
 	Missing  []string           `json:"missing,omitempty"`  // collectors that could not be read, with the reason
 
+	// Probes are the offered loads of a search for a peak, in their order; the
+	// values of the record are then what the search found.
+	Probes []Probe `json:"probes,omitempty"`
+	Peak   *Peak   `json:"peak,omitempty"`
+
 	Checks   []Check           `json:"checks"`
 	Void     string            `json:"void,omitempty"` // why the trial does not count; empty when it does
 	Stderr   string            `json:"stderr,omitempty"`
 	Warnings []string          `json:"warnings,omitempty"`
 	Files    map[string]string `json:"files,omitempty"` // SHA-256 of each file beside the record
+}
+
+// Probe is one offered load of a search for a peak.
+type Probe struct {
+	Phase    string             `json:"phase"`            // of the search: bracket, ladder or confirm
+	Rate     float64            `json:"rate"`             // offered, 1/s
+	From     float64            `json:"from"`             // of its load, in seconds since that of the trial began
+	To       float64            `json:"to"`               // its end
+	Values   map[string]float64 `json:"values,omitempty"` // metrics of the workload over its window
+	Passed   bool               `json:"passed"`
+	Reason   string             `json:"reason,omitempty"`   // why it did not pass
+	Limiting string             `json:"limiting,omitempty"` // metric of the limit that it did not keep
+	Invalid  bool               `json:"invalid,omitempty"`  // it says more about the generator than about the system
+	Overload bool               `json:"overload,omitempty"` // operations came faster than they were served
+}
+
+// Peak is the answer of a search: the highest rate at which limits were kept.
+type Peak struct {
+	Word      string  `json:"word"`               // identified, or why there is no number
+	Estimate  float64 `json:"estimate,omitempty"` // 1/s
+	Low       float64 `json:"low,omitempty"`      // ends of its interval
+	High      float64 `json:"high,omitempty"`
+	Sustained float64 `json:"sustained,omitempty"` // confirmed rate: the claim
+	MaxPass   float64 `json:"maxPass,omitempty"`   // highest probe that passed below every one that failed
+	MinFail   float64 `json:"minFail,omitempty"`   // lowest probe that failed
+	Limiting  string  `json:"limiting,omitempty"`  // metric of the limit that ended it
 }
 
 // Valid says whether the trial counts.

@@ -21,7 +21,7 @@ func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
 		metrics = kind.Metrics
 	}
 	if s.Load.Peak != nil {
-		metrics = append([]measure.Metric{measure.Peak()}, metrics...)
+		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
 	}
 	if e, ok := top["headline"]; ok {
 		s.Headline = r.headline(e.value, metrics)

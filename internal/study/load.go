@@ -130,7 +130,7 @@ func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
 	}
 	for name, into := range map[string]*float64{"from": &p.From, "to": &p.To} {
 		if e, ok := keys[name]; ok {
-			*into = r.amount(e.value, measure.Peak())
+			*into = r.amount(e.value, measure.PeakMetric())
 		}
 	}
 	if p.From <= 0 || p.To != 0 && p.To <= p.From {

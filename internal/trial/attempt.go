@@ -194,30 +194,40 @@ func (a *attempt) settle(ctx context.Context) error {
 	}
 }
 
-// drive runs the load, on the machine or in virtual time.
+// drive runs the load, or a search of many loads, with the collectors watching.
 func (a *attempt) drive(ctx context.Context) error {
-	stage := load.Stage{Length: a.Study.Measure.Longest, Interval: a.Study.Measure.Interval, Seed: a.Seed}
 	a.reporter.say(PhaseWarmUp, 0, "")
+	run := func() error {
+		stage := load.Stage{Length: a.Study.Measure.Longest, Interval: a.Study.Measure.Interval, Seed: a.Seed}
+		return a.offer(ctx, a.load, stage, a.recorder)
+	}
 	if a.sim != nil {
-		counters, err := a.sim.Simulate(ctx, platform.Run{
-			Trial: a.Number, Block: a.Block, Slot: a.Slot, Levels: a.loadLevels(), Demand: a.load.load.Demand(), Stage: stage,
-		}, a.recorder)
-		a.record.Counters = counters
-		return trouble(err)
+		return trouble(run())
 	}
 	a.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: a.machine, Dir: a.scratch})
 	before, from := ownCPU(), time.Now()
-	a.sampler.begin(ctx, stage.Interval)
+	a.sampler.begin(ctx, a.Study.Measure.Interval)
 	a.count(ctx)
-	run := func() error { return a.load.load.Run(ctx, a.env(a.Plan.Seed, a.log, a.target), stage, a.recorder) }
-	if a.kind.Own {
-		run = func() error { return a.work(ctx, stage) }
-	}
 	err := run()
 	a.sampler.end(ctx)
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
 	a.heard(ctx, time.Since(from).Seconds())
 	return trouble(err)
+}
+
+// offer runs one load: in virtual time, in a worker, or by what the workload drives.
+func (a *attempt) offer(ctx context.Context, l prepared, stage load.Stage, out *measure.Recorder) error {
+	switch {
+	case a.sim != nil:
+		counters, err := a.sim.Simulate(ctx, platform.Run{
+			Trial: a.Number, Block: a.Block, Slot: a.Slot, Levels: a.loadLevels(), Demand: l.load.Demand(), Stage: stage,
+		}, out)
+		a.record.Counters = counters
+		return err
+	case a.kind.Own:
+		return a.work(ctx, l.settings, stage, out)
+	}
+	return l.load.Run(ctx, a.env(a.Plan.Seed, a.log, a.target), stage, out)
 }
 
 func trouble(err error) error {

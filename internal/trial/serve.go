@@ -123,9 +123,9 @@ func (s *session) target(protocol string) (load.Endpoint, error) {
 }
 
 // work runs a load of plimsoll's own in a worker.
-func (a *attempt) work(ctx context.Context, stage load.Stage) error {
+func (a *attempt) work(ctx context.Context, settings parameter.Settings, stage load.Stage, out *measure.Recorder) error {
 	job := agent.Job{
-		Workload: a.kind.Name, Settings: a.load.settings, Stage: stage, Dir: a.scratch, Seed: a.Plan.Seed,
+		Workload: a.kind.Name, Settings: settings, Stage: stage, Dir: a.scratch, Seed: a.Plan.Seed,
 		Targets: map[string]load.Endpoint{},
 	}
 	for _, protocol := range a.kind.Speaks {
@@ -133,7 +133,7 @@ func (a *attempt) work(ctx context.Context, stage load.Stage) error {
 			job.Targets[protocol] = e
 		}
 	}
-	return agent.Run(ctx, a.machine, job, a.recorder, a.log)
+	return agent.Run(ctx, a.machine, job, out, a.log)
 }
 
 // count reads the counters of the service at the beginning of a load.
