@@ -1,4 +1,210 @@
 // Package keyvalue is a workload of reads and writes on a key-value store that
 // speaks the protocol of Redis or the text protocol of memcached. The load core of
 // plimsoll moves the bytes; here is what is said, and to which keys.
+//
+// Each value follows from its key, so that whatever is read can be told from what
+// ought to be there: a store that answers fast and wrong fails.
 package keyvalue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Protocol    string             `name:"protocol" doc:"what is spoken" choices:"redis,memcached"`
+	Read        parameter.Share    `name:"read" doc:"share of reads; the others are writes of whole values"`
+	Keys        int                `name:"keys" doc:"different keys" min:"1" max:"1000000000"`
+	Law         string             `name:"law" doc:"how often each key is used; uniform: all alike, zipf: the one of rank k in proportion to 1/k^skew" choices:"uniform,zipf"`
+	Skew        float64            `name:"skew" doc:"exponent of law zipf" min:"0" max:"10"`
+	Value       string             `name:"value" doc:"size of a value; or sizes with the shares of the keys that have them, such as 64B/70:4KiB/30"`
+	Fill        bool               `name:"fill" doc:"every key is there when a trial begins; without it, none is"`
+	Misses      parameter.Share    `name:"misses" doc:"share of the reads that may find nothing; a trial with more is no measure of reads"`
+	Connections int                `name:"connections" doc:"connections" min:"1" max:"65536"`
+	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"65536"`
+	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
+	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
+	Timeout     parameter.Duration `name:"timeout" doc:"how long an answer may take; a connection with one that takes longer is closed" min:"1ms"`
+	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+const zipfLaw = "zipf"
+
+// mostOutstanding keeps the memory of the load generator within bounds.
+const mostOutstanding = 1 << 22
+
+func defaults() Parameters {
+	return Parameters{
+		Protocol: "redis", Read: .9, Keys: 100_000, Law: "uniform", Skew: .99, Value: "256B", Fill: true,
+		Connections: 50, Pipeline: 1, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(time.Second),
+	}
+}
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "keyvalue",
+		Doc:     "reads and writes on a key-value store: Redis, Valkey, memcached and what else speaks as they do",
+		Rate:    "operations",
+		Metrics: metrics(),
+		Speaks:  []string{"redis", "memcached"},
+		Own:     true,
+	}, defaults(), build)
+}
+
+func build(p Parameters) (workload.Load, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	k := &keyvalue{Parameters: p}
+	var err error
+	if k.bands, err = parseValue(p.Value); err != nil {
+		return nil, err
+	}
+	k.arrivals = load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}
+	if p.Shape != "" {
+		if k.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+	}
+	return k, k.arrivals.Validate()
+}
+
+// check refuses settings that say nothing together.
+func (p Parameters) check() error {
+	usual := defaults()
+	for _, c := range []struct {
+		wrong bool
+		why   string
+	}{
+		{p.Law != zipfLaw && p.Skew != usual.Skew, "skew is for law zipf"},
+		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
+		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
+		{p.Rate == 0 && p.Arrivals != usual.Arrivals, "arrivals: give the rate at which they come"},
+		{p.Rate == 0 && (p.Tick > 0 || p.MaxLag > 0), "tick and max_lag are for a load with a rate"},
+		{p.Connections*p.Pipeline > mostOutstanding, fmt.Sprintf("%d connections with a pipeline of %d: at most %d operations may be outstanding", p.Connections, p.Pipeline, mostOutstanding)},
+		{p.Threads > p.Connections, fmt.Sprintf("%d threads for %d connections: each thread needs one of its own", p.Threads, p.Connections)},
+	} {
+		if c.wrong {
+			return errors.New(c.why)
+		}
+	}
+	return nil
+}
+
+type keyvalue struct {
+	Parameters
+	bands    []band
+	arrivals load.Arrivals
+}
+
+// Demand is what the load asks of the store.
+func (k *keyvalue) Demand() load.Demand {
+	d := load.Demand{Concurrency: k.Connections * k.Pipeline, Rate: float64(k.Rate), Think: time.Duration(k.Think)}
+	names := k.classes()
+	for _, name := range names {
+		share := float64(k.Read)
+		if name == writeClass {
+			share = 1 - share
+		}
+		if len(names) == 1 {
+			share = 1
+		}
+		d.Classes = append(d.Classes, load.Class{Name: name, Share: share, Bytes: int64(meanSize(k.bands))})
+	}
+	return d
+}
+
+// The classes of operations.
+const (
+	readClass  = "read"
+	writeClass = "write"
+)
+
+// classes are those that the load has.
+func (k *keyvalue) classes() []string {
+	switch k.Read {
+	case 0:
+		return []string{writeClass}
+	case 1:
+		return []string{readClass}
+	}
+	return []string{readClass, writeClass}
+}
+
+func (k *keyvalue) grammar() grammar {
+	if k.Protocol == "memcached" {
+		return memcached{}
+	}
+	return redis{}
+}
+
+// law is how keys are drawn. Which keys are hot follows from the seed of the data,
+// so that they are the same in all trials of a study.
+func (k *keyvalue) law(seed uint64) law {
+	if k.Law == zipfLaw {
+		return newZipf(int64(k.Keys), k.Skew, seed)
+	}
+	return uniform{uint64(k.Keys)}
+}
+
+// Check has a word with the store, where one runs already.
+func (k *keyvalue) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	var needs workload.Needs
+	if k.Fill {
+		// Each key is written and read; a store takes some 200,000 a second and 500 MB/s.
+		seconds := float64(k.Keys) * (2/200e3 + meanSize(k.bands)*2/500e6)
+		needs.Time = time.Duration(seconds * float64(time.Second))
+	}
+	if env.Target == nil {
+		return needs, nil // it will be started
+	}
+	c, err := k.call(ctx, env)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	defer c.close()
+	needs.Changes = []string{fmt.Sprintf("writes keys that begin with %s to the store at %s, and removes them", keyPrefix, c.address)}
+	return needs, nil
+}
+
+// target is where the store listens.
+func (k *keyvalue) target(env workload.Env) (load.Endpoint, error) {
+	if env.Target == nil {
+		return load.Endpoint{}, errors.New("the workload keyvalue needs a store: name a service such as redis, memcached or responder in the study")
+	}
+	at, err := env.Target(k.Protocol)
+	if err != nil {
+		return at, fmt.Errorf("find a store that speaks %s: %w", k.Protocol, err)
+	}
+	return at, nil
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "misses", Unit: "1", Doc: "share of the reads that found nothing", Better: measure.LowerIsBetter},
+		{Name: "wrong", Unit: "1", Doc: "share of the reads that brought other data than was written; they count as failed", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
+	}
+}
+
+func metrics() []measure.Metric {
+	return slices.Concat(measure.OperationMetrics("operations", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own())
+}

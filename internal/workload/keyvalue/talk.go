@@ -66,6 +66,16 @@ type tally struct {
 	why     string
 }
 
+func (t *tally) add(other *tally) {
+	t.reads += other.reads
+	t.misses += other.misses
+	t.wrong += other.wrong
+	t.refused += other.refused
+	if t.why == "" {
+		t.why = other.why
+	}
+}
+
 // talk is the dialogue of one connection.
 type talk struct {
 	grammar grammar
@@ -75,7 +85,8 @@ type talk struct {
 
 	ring     []operation // outstanding, in the order of their answers
 	from, to int
-	tally    tally
+	deepest  int     // most that were ever outstanding
+	tally    *tally  // by itself, since it outlives the connection
 	text     keyText // of the operation that is being asked or answered
 
 	// The value that is coming in.
@@ -93,7 +104,7 @@ type operation struct {
 }
 
 func newTalk(g grammar, d *dataset, c chooser, window int) *talk {
-	return &talk{grammar: g, data: d, chooser: c, ring: make([]operation, window)}
+	return &talk{grammar: g, data: d, chooser: c, ring: make([]operation, window), tally: &tally{}}
 }
 
 // Request appends the next request of the chooser.
@@ -101,6 +112,7 @@ func (t *talk) Request(buffer []byte, slot int) ([]byte, int) {
 	key, v := t.chooser.choose()
 	t.ring[t.to%len(t.ring)] = operation{key, slot, v}
 	t.to++
+	t.deepest = max(t.deepest, t.to-t.from)
 	text := t.text.text(key)
 	if v != write {
 		return t.grammar.request(buffer, v, text, 0), t.classes[v]

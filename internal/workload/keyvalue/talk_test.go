@@ -195,8 +195,8 @@ func (c talkCase) hear(t *testing.T, name string, pieces ...[]byte) {
 	if got := strings.Join(ends, ", "); got != c.want {
 		t.Errorf("%d pieces: ended %q, want %q", len(pieces), got, c.want)
 	}
-	if talk.tally != c.tally {
-		t.Errorf("%d pieces: counted %+v, want %+v", len(pieces), talk.tally, c.tally)
+	if *talk.tally != c.tally {
+		t.Errorf("%d pieces: counted %+v, want %+v", len(pieces), *talk.tally, c.tally)
 	}
 	if c.err == "" && (err != nil || len(rest) > 0) {
 		t.Errorf("%d pieces: %v, %q left", len(pieces), err, rest)
@@ -227,8 +227,8 @@ func TestLargeValuesAreStreamed(t *testing.T) {
 			t.Fatalf("%d bytes before the end: %+v", len(wire), a)
 		}
 	}
-	if talk.tally != (tally{reads: 1}) {
-		t.Errorf("counted %+v", talk.tally)
+	if *talk.tally != (tally{reads: 1}) {
+		t.Errorf("counted %+v", *talk.tally)
 	}
 }
 
@@ -326,6 +326,7 @@ func FuzzAnswer(f *testing.F) {
 			f.Add(name == "redis", []byte(c.wire), uint16(3))
 		}
 	}
+	d := newDataset([]band{{30, 1, 100}}, 1)
 	f.Fuzz(func(t *testing.T, isRedis bool, wire []byte, cut uint16) {
 		name := "memcached"
 		if isRedis {
@@ -335,7 +336,7 @@ func FuzzAnswer(f *testing.F) {
 		size := 1 + int(cut)%50
 		for i, pieces := range [][][]byte{{wire}, slices.Collect(slices.Chunk(wire, size)), slices.Collect(slices.Chunk(wire, 1))} {
 			ask := &script{operations: []operation{{key: 1, verb: read}, {key: 1, verb: write}, {key: 2, verb: read}, {key: 2, verb: remove}}}
-			talk := newTalk(grammars[name], newDataset([]band{{30, 1, 100}}, 1), ask, 64)
+			talk := newTalk(grammars[name], d, ask, 64)
 			for slot := range 64 {
 				talk.Request(nil, slot)
 			}
@@ -347,7 +348,7 @@ func FuzzAnswer(f *testing.F) {
 			if err != nil {
 				wrong = "error" // its excerpt depends on what had come
 			}
-			heard[i] = fmt.Sprint(ends, talk.tally, wrong)
+			heard[i] = fmt.Sprint(ends, *talk.tally, wrong)
 		}
 		if heard[0] != heard[1] || heard[0] != heard[2] {
 			t.Fatalf("cut differently, %q is heard as\n%s\n%s\n%s", wire, heard[0], heard[1], heard[2])

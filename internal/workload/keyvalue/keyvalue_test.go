@@ -1,0 +1,341 @@
+package keyvalue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+func TestRefused(t *testing.T) {
+	for want, s := range map[string]parameter.Settings{
+		"skew is for law zipf":                {"skew": "1.2"},
+		"rate and think exclude each other":   {"rate": "5/s", "think": "1ms"},
+		"shape: give the rate":                {"shape": "ramp to 5 over 60s"},
+		"arrivals: give the rate":             {"arrivals": "poisson"},
+		"tick and max_lag are for":            {"tick": "1ms"},
+		"50 connections: each thread":         {"threads": "51"},
+		"shape:":                              {"rate": "5/s", "shape": "up"},
+		`value "256" is not a size`:           {"value": "256"},
+		"at least 1":                          {"keys": "0"},
+		"one of redis, memcached":             {"protocol": "http"},
+		"at most 4194304 operations":          {"connections": "1000", "pipeline": "5000"},
+		`law: "normal" is not one of uniform`: {"law": "normal"},
+	} {
+		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", s, err, want)
+		}
+	}
+}
+
+func TestDemand(t *testing.T) {
+	d := made(t, parameter.Settings{"read": "75%", "value": "100B/50:300B/50", "connections": "3", "pipeline": "4", "rate": "90/s"}).Demand()
+	if got, want := fmt.Sprintf("%+v", d), "{Concurrency:12 Rate:90 Think:0s Classes:[{Name:read Share:0.75 Bytes:200} {Name:write Share:0.25 Bytes:200}]}"; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// What the store holds after Prepare, between settings that share a store, and after
+// Clean.
+func TestFill(t *testing.T) {
+	s := responding(t, nil)
+	for _, protocol := range []string{"redis", "memcached"} {
+		foreign := map[string]string{"redis": "SET other 1", "memcached": "set other 0 0 1\r\n1"}[protocol]
+		s.says(t, protocol, foreign, "\r\n")
+		for _, c := range []struct {
+			settings parameter.Settings
+			want     string // keys: ours, the marker, and the other
+		}{
+			{parameter.Settings{"keys": "1000"}, "1002"},
+			{parameter.Settings{"keys": "1000"}, "1002"},
+			{parameter.Settings{"keys": "10"}, "12"},
+			{parameter.Settings{"keys": "3001", "value": "1B/50:64KiB/50"}, "3003"},
+			{parameter.Settings{"keys": "500", "fill": "false"}, "2"},
+			{parameter.Settings{"keys": "1"}, "3"},
+		} {
+			c.settings["protocol"] = protocol
+			prepare(t, s, c.settings)
+			if got := s.keys(t, protocol); got != c.want {
+				t.Errorf("%v: %s keys, want %s", c.settings, got, c.want)
+			}
+		}
+		for range 2 {
+			if err := made(t, parameter.Settings{"protocol": protocol, "keys": "7"}).Clean(t.Context(), s.env()); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.keys(t, protocol); got != "1" {
+				t.Errorf("%s keys of %s after Clean, want the other alone", got, protocol)
+			}
+		}
+	}
+}
+
+// A store that was restarted, or lost something, is filled again; one that was not, is
+// left as it is.
+func TestFillIsDoneOnce(t *testing.T) {
+	s := responding(t, nil)
+	settings := parameter.Settings{"keys": "2000"}
+	prepare(t, s, settings)
+	before := s.requests(t)
+	prepare(t, s, settings)
+	if n := s.requests(t) - before; n > 600 {
+		t.Errorf("%d requests to find the work done", n)
+	}
+	s.says(t, "redis", "DEL plimsoll:0000000004", "\r\n") // one that the sample looks at
+	prepare(t, s, settings)
+	if got := s.keys(t, "redis"); got != "2001" {
+		t.Errorf("%s keys after one was lost", got)
+	}
+	s.says(t, "redis", "SET plimsoll:0000000008 rubbish", "\r\n")
+	prepare(t, s, settings)
+	if got := s.says(t, "redis", "GET plimsoll:0000000008", "\r\n"); got != "$256\r\n" {
+		t.Errorf("a spoiled value stays: %s", got)
+	}
+	s.says(t, "redis", "FLUSHALL", "\r\n")
+	prepare(t, s, settings)
+	if got := s.keys(t, "redis"); got != "2001" {
+		t.Errorf("%s keys after the store was emptied", got)
+	}
+	// A cache may forget the marker first.
+	s.says(t, "redis", "DEL "+markerKey, "\r\n")
+	if err := made(t, settings).Clean(t.Context(), s.env()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.keys(t, "redis"); got != "0" {
+		t.Errorf("%s keys are left without the marker", got)
+	}
+}
+
+func TestFillThatFails(t *testing.T) {
+	s := answering(t, func(line string) string {
+		switch {
+		case line == "version":
+			return "VERSION 1\r\n"
+		case strings.HasPrefix(line, "get "):
+			return "END\r\n"
+		case strings.HasPrefix(line, "{"):
+			return "STORED\r\n"
+		case strings.HasPrefix(line, "set "):
+			return ""
+		}
+		return "SERVER_ERROR out of memory storing object\r\n"
+	})
+	settings := parameter.Settings{"protocol": "memcached", "keys": "200", "value": "5B"}
+	if err := made(t, settings).Prepare(t.Context(), s.env()); err == nil || !strings.Contains(err.Error(), "it refused 200 of 200 values: SERVER_ERROR out of memory") {
+		t.Errorf("got %v", err)
+	}
+	f := &filler{keyvalue: &keyvalue{Parameters: Parameters{Keys: 100, Misses: .5}, bands: []band{{1024, 1, 100}}}}
+	for want, got := range map[string]tally{
+		"51 of 100 keys are gone after they were written: give the store more memory than the 100KiB of the values": {reads: 100, misses: 51},
+		"1 of 100 keys hold something else than was written":                                                        {reads: 99, wrong: 1},
+		"it refused 1 of 100 reads: -LOADING":                                                                       {reads: 99, refused: 1, why: "-LOADING"},
+	} {
+		if err := f.whole(got); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", got, err, want)
+		}
+	}
+	if err := f.whole(tally{reads: 100, misses: 50}); err != nil {
+		t.Errorf("what may be missing is: %v", err)
+	}
+}
+
+func TestMixAndBytes(t *testing.T) {
+	s := responding(t, nil)
+	for _, protocol := range []string{"redis", "memcached"} {
+		settings := parameter.Settings{"protocol": protocol, "keys": "500", "read": "70%", "value": "100B", "connections": "4", "pipeline": "4", "law": "zipf"}
+		prepare(t, s, settings)
+		r := run(t, s, settings, 400*time.Millisecond)
+		n := float64(r.all.Operations)
+		if n < 1000 || r.all.Errors > 0 || r.all.Bytes != 100*r.all.Operations {
+			t.Errorf("%s: %+v", protocol, r.all)
+		}
+		if share := float64(r.sums["read"].Operations) / n; math.Abs(share-.7) > 5*math.Sqrt(.21/n) {
+			t.Errorf("%.2f %% reads of %.0f", 100*share, n)
+		}
+		for name, state := range map[string]measure.State{"data": measure.Pass, "misses": measure.Pass} {
+			if c := r.checks[name]; c.State != state {
+				t.Errorf("check %s: %+v", name, c)
+			}
+		}
+		if v := r.Values(); v["misses"] != 0 || v["wrong"] != 0 || v["client.cpu_per_operation"] <= 0 {
+			t.Errorf("values %v", v)
+		}
+		for name, want := range map[string]string{"protocol": protocol, "connections": "4", "pipeline": "4", "read": "70%", "keys": "500", "value": "100B", "fill": "true"} {
+			if got := r.Observed()["keyvalue."+name]; got != want {
+				t.Errorf("%s is seen as %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
+// What is not there is counted, and too much of it fails the trial.
+func TestMisses(t *testing.T) {
+	s := responding(t, nil)
+	settings := parameter.Settings{"keys": "100000000", "fill": "false", "read": "50%"}
+	prepare(t, s, parameter.Settings{"keys": "1", "fill": "false"})
+	r := run(t, s, settings, 200*time.Millisecond)
+	if v := r.Values()["misses"]; v < .95 || r.all.Errors > 0 {
+		t.Errorf("%.3f of the reads missed; %+v", v, r.all)
+	}
+	if c := r.checks["misses"]; c.State != measure.Fail || !strings.Contains(c.Detail, "at most 0 % may") {
+		t.Errorf("check %+v", c)
+	}
+	settings["misses"] = "100%"
+	if c := run(t, s, settings, 100*time.Millisecond).checks["misses"]; c.State != measure.Pass {
+		t.Errorf("check %+v", c)
+	}
+}
+
+// A store that answers with other data than was written is caught.
+func TestWrongDataFails(t *testing.T) {
+	s := responding(t, nil)
+	settings := parameter.Settings{"keys": "20", "read": "100%", "value": "300B", "connections": "3"}
+	prepare(t, s, settings)
+	s.says(t, "redis", "SET plimsoll:0000000013 "+strings.Repeat("x", 300), "\r\n")
+	r := run(t, s, settings, 200*time.Millisecond)
+	share := float64(r.all.Errors) / float64(r.all.Errors+r.all.Operations)
+	if math.Abs(share-.05) > .03 || math.Abs(r.Values()["wrong"]-share) > .01 {
+		t.Errorf("%.3f of the operations failed, %.3f of the reads were wrong", share, r.Values()["wrong"])
+	}
+	if c := r.checks["data"]; c.State != measure.Fail {
+		t.Errorf("check %+v", c)
+	}
+}
+
+func TestFaultsAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		fault string
+		least float64 // of the operations that fail
+	}{{"fail", .08}, {"garbage", .08}, {"reset", .08}, {"half_close", .05}} {
+		for _, protocol := range []string{"redis", "memcached"} {
+			s := responding(t, parameter.Settings{c.fault: "10%"})
+			settings := parameter.Settings{"protocol": protocol, "keys": "1000", "fill": "false", "misses": "100%", "connections": "10", "timeout": "200ms"}
+			k := made(t, settings)
+			out := measure.NewRecorder(nil)
+			var err error
+			for range 50 { // the first question may meet the fault
+				err = k.Run(t.Context(), s.env(), load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 2}, out)
+				if err == nil {
+					break
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: %v", c.fault, err)
+				continue
+			}
+			var good, bad int64
+			for _, in := range out.Intervals() {
+				for _, s := range in.Samples {
+					good += s.Operations
+					bad += s.Errors
+				}
+			}
+			if share := float64(bad) / float64(good+bad); good == 0 || share < c.least || share > .4 {
+				t.Errorf("%s %s: %d good, %d bad", protocol, c.fault, good, bad)
+			}
+			if out.Values()["wrong"] != 0 {
+				t.Errorf("%s %s: %g of the reads are wrong", protocol, c.fault, out.Values()["wrong"])
+			}
+		}
+	}
+}
+
+func TestStoreThatDies(t *testing.T) {
+	s := responding(t, nil)
+	settings := parameter.Settings{"keys": "100", "connections": "4", "timeout": "100ms"}
+	prepare(t, s, settings)
+	intervals := 0
+	out := measure.NewRecorder(func(*measure.Recorder) bool {
+		if intervals++; intervals == 2 {
+			s.kill()
+		}
+		return false
+	})
+	start := time.Now()
+	err := made(t, settings).Run(t.Context(), s.env(), load.Stage{Length: 500 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 2}, out)
+	if took := time.Since(start); err != nil || took > 3*time.Second {
+		t.Errorf("after %s: %v", took, err)
+	}
+	var bad int64
+	for _, in := range out.Intervals() {
+		for _, s := range in.Samples {
+			bad += s.Errors
+		}
+	}
+	if bad == 0 {
+		t.Error("nothing failed")
+	}
+	if err := made(t, settings).Clean(t.Context(), s.env()); err != nil {
+		t.Errorf("clean: %v", err)
+	}
+}
+
+// Each lack is one line that says what can be done, before anything is touched.
+func TestCheck(t *testing.T) {
+	s := responding(t, nil)
+	silent := answering(t, func(string) string { return "" })
+	secret := answering(t, func(string) string { return "-NOAUTH Authentication required.\r\n" })
+	web := answering(t, func(string) string { return "HTTP/1.1 400 Bad Request\r\n" })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	closing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing.Close()
+	go func() {
+		for {
+			conn, err := closing.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	at := func(address string) store { return store{at: map[string]string{"redis": address}} }
+	for _, c := range []struct {
+		name     string
+		store    store
+		settings parameter.Settings
+		want     string
+	}{
+		{"well", s, nil, ""},
+		{"gone", at(l.Addr().String()), nil, "nothing listens there: start the service"},
+		{"no such name", at("no-such-host.invalid:6379"), nil, "does not resolve"},
+		{"another protocol", at(s.at["memcached"]), nil, "does not speak redis"},
+		{"web server", web, nil, "does not speak redis"},
+		{"hangs up", at(closing.Addr().String()), nil, "does it speak redis"},
+		{"password", secret, nil, "refuses to talk: NOAUTH"},
+		{"protocol of another service", at(s.at["redis"]), parameter.Settings{"protocol": "memcached"}, "find a store that speaks memcached: the service does not"},
+	} {
+		needs, err := made(t, c.settings).Check(t.Context(), c.store.env())
+		if c.want == "" {
+			if err != nil || needs.Time <= 0 || len(needs.Changes) != 1 {
+				t.Errorf("%s: %+v, %v", c.name, needs, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := made(t, nil).Check(ctx, silent.env()); err == nil || !strings.Contains(err.Error(), "deadline exceeded") {
+		t.Errorf("a silent store: %v", err)
+	}
+	if err := made(t, nil).Run(t.Context(), workload.Env{}, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "name a service") {
+		t.Errorf("without a service: %v", err)
+	}
+}

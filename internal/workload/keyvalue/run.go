@@ -1,0 +1,175 @@
+package keyvalue
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/socket"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// mixture chooses operations at random.
+type mixture struct {
+	source rand.PCG
+	law    law
+	read   float64 // share of reads
+}
+
+func (m *mixture) choose() (int64, verb) {
+	v := write
+	if unit(&m.source) < m.read {
+		v = read
+	}
+	return m.law.draw(&m.source), v
+}
+
+// mostTallies is how many connections are counted. Only a store that hangs up again
+// and again makes more.
+const mostTallies = 100_000
+
+// ledger keeps the counts of all connections of a load.
+type ledger struct {
+	mu      sync.Mutex
+	made    int
+	tallies []*tally
+	deepest []*talk // of the first connections
+}
+
+func (l *ledger) keep(t *talk, connections int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made++
+	if len(l.tallies) < mostTallies {
+		l.tallies = append(l.tallies, t.tally)
+	}
+	if len(l.deepest) < connections {
+		l.deepest = append(l.deepest, t)
+	}
+}
+
+// Run talks to the store until stage.Length or until the recorder has enough.
+func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	was, err := k.look(ctx, env)
+	if err != nil {
+		return err
+	}
+	at, err := k.target(env)
+	if err != nil {
+		return err
+	}
+	l := &ledger{}
+	if err := socket.Run(ctx, k.job(at, env.Seed, stage, l), out); err != nil {
+		return err
+	}
+	k.conclude(l, out, env)
+	k.observe(l, was, out)
+	return nil
+}
+
+// look reads the note of what lies in the store.
+func (k *keyvalue) look(ctx context.Context, env workload.Env) (marker, error) {
+	c, err := k.call(ctx, env)
+	if err != nil {
+		return marker{}, err
+	}
+	defer c.close()
+	return c.marked()
+}
+
+// job is the load for the load core.
+func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *ledger) load.Job {
+	data, keys := newDataset(k.bands, seed), k.law(seed)
+	classes := [3]int{read: 0, write: len(k.classes()) - 1}
+	return load.Job{
+		Stage: stage, Network: at.Network, Address: at.Address,
+		Arrivals: k.arrivals, Think: load.Think{Mean: time.Duration(k.Think)},
+		Connections: k.Connections, Window: k.Pipeline, Threads: k.Threads,
+		Tick: time.Duration(k.Tick), Timeout: time.Duration(k.Timeout), MaxLag: time.Duration(k.MaxLag),
+		Classes: k.classes(),
+		Dialogue: func(number int) load.Dialogue {
+			m := &mixture{source: *rand.NewPCG(stage.Seed, uint64(number)^0x6b657976616c7565), law: keys, read: float64(k.Read)}
+			t := newTalk(k.grammar(), data, m, k.Pipeline)
+			t.classes = classes
+			l.keep(t, k.Connections)
+			return t
+		},
+	}
+}
+
+// conclude takes down what the answers held.
+func (k *keyvalue) conclude(l *ledger, out *measure.Recorder, env workload.Env) {
+	var sum tally
+	for _, t := range l.tallies {
+		sum.add(t)
+	}
+	if sum.refused > 0 && env.Log != nil {
+		env.Log("the store refused %d operations, the first with: %s", sum.refused, sum.why)
+	}
+	all := sum.reads + sum.wrong
+	if all == 0 {
+		return
+	}
+	wrong, misses := float64(sum.wrong)/float64(all), float64(sum.misses)/float64(all)
+	out.Value("wrong", wrong)
+	out.Value("misses", misses)
+	c := measure.Check{Name: "data", State: measure.Pass, Detail: fmt.Sprintf("%d of %d reads brought other data than was written", sum.wrong, all)}
+	if sum.wrong > 0 {
+		c.State = measure.Fail
+	}
+	out.Check(c)
+	c = measure.Check{Name: "misses", State: measure.Pass, Detail: fmt.Sprintf("%.3g %% of %d reads found nothing; at most %.3g %% may (keyvalue.misses)", 100*misses, all, 100*float64(k.Misses))}
+	if misses > float64(k.Misses) {
+		c.State = measure.Fail
+	}
+	out.Check(c)
+}
+
+// observe takes down the settings as the load came to be, and as the store says.
+func (k *keyvalue) observe(l *ledger, was marker, out *measure.Recorder) {
+	out.Observe("keyvalue.protocol", k.Protocol)
+	out.Observe("keyvalue.connections", strconv.Itoa(min(l.made, k.Connections)))
+	out.Observe("keyvalue.read", k.mixed(out).String())
+	if k.Rate == 0 && k.Think == 0 {
+		deepest := 0
+		for _, t := range l.deepest {
+			deepest = max(deepest, t.deepest)
+		}
+		out.Observe("keyvalue.pipeline", strconv.Itoa(deepest))
+	}
+	if was.Keys > 0 {
+		out.Observe("keyvalue.keys", strconv.Itoa(was.Keys))
+		out.Observe("keyvalue.value", was.Value)
+		out.Observe("keyvalue.fill", strconv.FormatBool(was.Whole))
+	}
+}
+
+// mixed is the share of reads among the operations: the one that was asked for,
+// where chance explains the difference.
+func (k *keyvalue) mixed(out *measure.Recorder) parameter.Share {
+	var reads, all float64
+	for _, in := range out.Intervals() {
+		for _, s := range in.Samples {
+			n := float64(s.Operations + s.Errors)
+			all += n
+			if s.Class == readClass {
+				reads += n
+			}
+		}
+	}
+	asked := float64(k.Read)
+	if all == 0 || math.Abs(reads/all-asked) <= 5*math.Sqrt(asked*(1-asked)/all)+1e-9 {
+		return k.Read
+	}
+	return parameter.Share(reads / all)
+}
