@@ -88,23 +88,23 @@ func (t *thread) dial(l *link) error {
 	if err == nil {
 		err = syscall.Connect(fd, t.place.address)
 	}
-	waits := errors.Is(err, syscall.EINPROGRESS)
-	if err != nil && !waits {
+	pending := errors.Is(err, syscall.EINPROGRESS)
+	if err != nil && !pending {
 		_ = syscall.Close(fd)
 		return fmt.Errorf("connect to %s: %w", t.place.name, err)
 	}
 	l.generation++
-	l.fd, l.state, l.writable = fd, connecting, waits
-	if !waits {
-		l.state = open
-	}
-	if err := t.poll.watch(l, waits); err != nil {
+	l.fd, l.state, l.writable = fd, connecting, pending
+	if err := t.poll.watch(l, pending); err != nil {
 		t.hangUp(l)
 		return fmt.Errorf("watch a socket: %w", err)
 	}
 	l.dialogue = t.job.Dialogue(t.numbers)
 	t.numbers += t.job.Threads
-	return nil
+	if pending {
+		return nil
+	}
+	return t.connected(l)
 }
 
 // connected ends the wait for a connection.
@@ -117,6 +117,11 @@ func (t *thread) connected(l *link) error {
 		return fmt.Errorf("connect to %s: %w", t.place.name, err)
 	}
 	l.state, l.backoff = open, 0
+	if len(t.links) == 1 {
+		if err := waits(l.fd); err != nil {
+			return fmt.Errorf("set up a socket: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (t *thread) handle(e syscall.EpollEvent) {
 		t.freed(l, now)
 	}
 	if e.Events&^syscall.EPOLLOUT != 0 {
-		t.receive(l)
+		t.receive(l, false)
 	}
 	if l.fd >= 0 && l.state == open {
 		t.flush(l, now)
@@ -155,9 +155,9 @@ func (t *thread) handle(e syscall.EpollEvent) {
 
 // receive reads once, ends the operations that were answered, and starts those of
 // the users who were waiting for that.
-func (t *thread) receive(l *link) {
+func (t *thread) receive(l *link, patient bool) {
 	have := copy(t.buffer, l.rest)
-	n, errno := read(l.fd, t.buffer[have:])
+	n, errno := read(l.fd, t.buffer[have:], patient)
 	now := t.now()
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:

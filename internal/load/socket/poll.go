@@ -87,13 +87,32 @@ func (p *poller) pwait(most time.Duration) (int, syscall.Errno) {
 	return int(n), errno
 }
 
-func read(fd int, b []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+// read reads what has arrived. A patient one waits for it, as long as the socket's
+// own limit.
+func read(fd int, b []byte, patient bool) (int, syscall.Errno) {
+	flags := uintptr(syscall.MSG_DONTWAIT)
+	if patient {
+		flags = 0
+	}
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
 	return int(n), errno
 }
 
+// patience is how long a patient read waits at most: the scheduler does not know
+// of it.
+const patience = 2 * time.Millisecond
+
+// waits lets reads of a socket wait.
+func waits(fd int) error {
+	limit := syscall.NsecToTimeval(int64(patience))
+	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &limit); err != nil {
+		return err
+	}
+	return syscall.SetNonblock(fd, false)
+}
+
 func write(fd int, b []byte) (int, syscall.Errno) {
-	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.MSG_NOSIGNAL, 0, 0)
+	n, _, errno := syscall.RawSyscall6(syscall.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), syscall.MSG_NOSIGNAL|syscall.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
 }
 
