@@ -17,7 +17,8 @@ import (
 )
 
 // Serve is the server's process: it reads what to do from in, prints one line of
-// JSON to out when it listens, and serves until the context is over.
+// JSON to out when it listens, and serves until the context is over. It takes the
+// process for its own: it says how many CPUs the runtime uses.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var o order
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
