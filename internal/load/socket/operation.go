@@ -154,24 +154,24 @@ func (t *thread) handle(e syscall.EpollEvent) {
 }
 
 // receive reads once, ends the operations that were answered, and starts those of
-// the users who were waiting for that.
-func (t *thread) receive(l *link, patient bool) {
+// the users who were waiting for that. It returns when that was.
+func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 	have := copy(t.buffer, l.rest)
 	n, errno := read(l.fd, t.buffer[have:], patient)
-	now := t.now()
+	now = t.now()
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
-		return
+		return now
 	case errno != 0:
 		t.note(fmt.Errorf("read from %s: %w", t.place.name, errno))
 		t.lose(l, now)
-		return
+		return now
 	case n == 0 && t.place.kind == syscall.SOCK_STREAM:
 		if l.under > 0 {
 			t.note(fmt.Errorf("%s closed a connection with operations under way", t.place.name))
 		}
 		t.lose(l, now)
-		return
+		return now
 	}
 	left, err := t.answers(l, t.buffer[:have+n], now)
 	if err == nil && len(left) == len(t.buffer) {
@@ -180,7 +180,7 @@ func (t *thread) receive(l *link, patient bool) {
 	if err != nil {
 		t.note(fmt.Errorf("%s does not speak the protocol: %w", t.place.name, err))
 		t.lose(l, now)
-		return
+		return now
 	}
 	l.rest = l.rest[:0]
 	if len(left) > 0 && t.place.kind == syscall.SOCK_STREAM {
@@ -189,9 +189,10 @@ func (t *thread) receive(l *link, patient bool) {
 	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {
 		t.hangUp(l)
 		t.again(l, now)
-		return
+		return now
 	}
 	t.freed(l, now)
+	return now
 }
 
 // answers ends the operations that data answers, and returns what it did not use.

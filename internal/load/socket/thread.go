@@ -121,8 +121,8 @@ func (t *thread) run() {
 		t.begin(&t.links[i])
 	}
 	end := t.job.Stage.Length + t.job.Timeout + lastWait
+	now := t.now()
 	for meant := time.Duration(0); ; {
-		now := t.now()
 		if !t.sheet.Look(now, meant) || t.ending && (t.under == 0 || now >= end) {
 			return
 		}
@@ -130,16 +130,20 @@ func (t *thread) run() {
 		wait := t.rest(now)
 		meant = now + wait
 		if l := t.only(); l != nil && wait > 0 {
-			t.receive(l, true)
+			now = t.receive(l, true)
 			continue
 		}
 		events := t.poll.wait(wait)
 		if wait == 0 && len(events) == 0 {
-			t.sheet.Spun(t.now() - now)
+			again := t.now()
+			t.sheet.Spun(again - now)
+			now = again
+			continue
 		}
 		for _, e := range events {
 			t.handle(e)
 		}
+		now = t.now()
 	}
 }
 
