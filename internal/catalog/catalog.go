@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
 	"plimsoll/internal/workload/storage"
@@ -26,6 +27,7 @@ func All() *study.Catalog {
 	return &study.Catalog{
 		Workloads: []workload.Kind{
 			storage.Kind(),
+			keyvalue.Kind(),
 			network.Kind(),
 			null.Kind(),
 		},
