@@ -22,16 +22,16 @@ import (
 // Parameters are what a study may set.
 type Parameters struct {
 	Protocol    string             `name:"protocol" doc:"what is spoken" choices:"redis,memcached"`
-	Read        parameter.Share    `name:"read" doc:"share of reads; the others are writes of whole values"`
-	Keys        int                `name:"keys" doc:"different keys" min:"1" max:"1000000000"`
-	Law         string             `name:"law" doc:"how often each key is used; uniform: all alike, zipf: the one of rank k in proportion to 1/k^skew" choices:"uniform,zipf"`
-	Skew        float64            `name:"skew" doc:"exponent of law zipf" min:"0" max:"10"`
-	Value       string             `name:"value" doc:"size of a value; or sizes with the shares of the keys that have them, such as 64B/70:4KiB/30"`
-	Fill        bool               `name:"fill" doc:"every key is there when a trial begins; without it, none is"`
-	Misses      parameter.Share    `name:"misses" doc:"share of the reads that may find nothing; a trial with more is no measure of reads"`
 	Connections int                `name:"connections" doc:"connections" min:"1" max:"65536"`
 	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"65536"`
 	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
+	Read        parameter.Share    `name:"read" doc:"share of reads; the others are writes of whole values"`
+	Keys        int                `name:"keys" doc:"different keys" min:"1" max:"1000000000"`
+	Law         string             `name:"law" doc:"how often each key is used; uniform: all alike, zipf: the one of rank k in proportion to 1/k^skew" choices:"uniform,zipf"`
+	Skew        float64            `name:"skew" doc:"exponent of law zipf; the other has none" min:"0" max:"10"`
+	Value       string             `name:"value" doc:"size of a value; or sizes with the shares of the keys that have them, such as 64B/70:4KiB/30"`
+	Fill        bool               `name:"fill" doc:"every key is there when a trial begins; without it, none is"`
+	Misses      parameter.Share    `name:"misses" doc:"share of the reads that may find nothing; a trial with more is no measure of reads"`
 	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
@@ -90,7 +90,6 @@ func (p Parameters) check() error {
 		wrong bool
 		why   string
 	}{
-		{p.Law != zipfLaw && p.Skew != usual.Skew, "skew is for law zipf"},
 		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
 		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
 		{p.Rate == 0 && p.Arrivals != usual.Arrivals, "arrivals: give the rate at which they come"},

@@ -2,6 +2,7 @@ package keyvalue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net"
@@ -17,7 +18,7 @@ import (
 
 func TestRefused(t *testing.T) {
 	for want, s := range map[string]parameter.Settings{
-		"skew is for law zipf":                {"skew": "1.2"},
+		"skew":                                {"skew": "-1"},
 		"rate and think exclude each other":   {"rate": "5/s", "think": "1ms"},
 		"shape: give the rate":                {"shape": "ramp to 5 over 60s"},
 		"arrivals: give the rate":             {"arrivals": "poisson"},
@@ -337,5 +338,75 @@ func TestCheck(t *testing.T) {
 	}
 	if err := made(t, nil).Run(t.Context(), workload.Env{}, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "name a service") {
 		t.Errorf("without a service: %v", err)
+	}
+}
+
+// A fill that is cancelled ends at once, also when the store has stopped to answer.
+func TestFillIsCancelled(t *testing.T) {
+	stuck := answering(t, func(line string) string {
+		switch {
+		case line == "version":
+			return "VERSION 1\r\n"
+		case strings.HasPrefix(line, "get "):
+			return "END\r\n"
+		case strings.HasPrefix(line, "{"):
+			return "STORED\r\n"
+		}
+		return ""
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	err := made(t, parameter.Settings{"protocol": "memcached", "keys": "1000"}).Prepare(ctx, stuck.env())
+	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 2*time.Second {
+		t.Errorf("after %s: %v", took, err)
+	}
+}
+
+// The same seeds make the same operations, and other seeds others.
+func TestOperationsFollowFromTheSeeds(t *testing.T) {
+	said := func(seed, stage uint64, number int) string {
+		k := made(t, parameter.Settings{"law": "zipf", "value": "50B"}).(*keyvalue)
+		job := k.job(load.Endpoint{}, seed, load.Stage{Seed: stage}, &ledger{})
+		d := job.Dialogue(number)
+		var wire []byte
+		for range 20 {
+			wire, _ = d.Request(wire, 0)
+		}
+		return string(wire)
+	}
+	if said(1, 2, 3) != said(1, 2, 3) {
+		t.Error("the same seeds say something else")
+	}
+	for _, other := range []string{said(9, 2, 3), said(1, 9, 3), said(1, 2, 9)} {
+		if other == said(1, 2, 3) {
+			t.Error("other seeds say the same")
+		}
+	}
+}
+
+// A store that hangs up again and again must not fill our memory.
+func TestLedgerIsBounded(t *testing.T) {
+	l := &ledger{}
+	for range mostTallies + 10 {
+		l.keep(&talk{tally: &tally{}}, 3)
+	}
+	if l.made != mostTallies+10 || len(l.tallies) != mostTallies || len(l.deepest) != 3 {
+		t.Errorf("%d made, %d and %d kept", l.made, len(l.tallies), len(l.deepest))
+	}
+}
+
+// A load that did not do what was asked is seen to have done something else.
+func TestReadShareIsSeen(t *testing.T) {
+	k := made(t, parameter.Settings{"read": "50%"}).(*keyvalue)
+	for _, c := range []struct {
+		reads, writes int64
+		want          string
+	}{{510, 490, "50%"}, {0, 0, "50%"}, {800, 200, "80%"}} {
+		out := measure.NewRecorder(nil)
+		out.Interval(measure.Interval{To: time.Second, Samples: []measure.Sample{{Class: "read", Operations: c.reads}, {Class: "write", Operations: c.writes}}})
+		if got := k.mixed(out).String(); got != c.want {
+			t.Errorf("%d reads and %d writes are %s, want %s", c.reads, c.writes, got, c.want)
+		}
 	}
 }
