@@ -84,9 +84,12 @@ func (a Arrivals) at(n float64) float64 {
 	return a.Shape.At(n / a.Rate)
 }
 
+// mostSeconds is a little less than the longest time that a Duration can hold.
+const mostSeconds = math.MaxInt64/1e9 - 1
+
 // instant makes a time of seconds. What lies beyond any stage stays beyond it.
 func instant(seconds float64) time.Duration {
-	if !(seconds < math.MaxInt64/1e9) {
+	if !(seconds < mostSeconds) {
 		return math.MaxInt64
 	}
 	return time.Duration(math.Round(seconds * 1e9))
@@ -102,9 +105,8 @@ type even struct {
 
 func (e *even) Next() (time.Duration, bool) {
 	var due time.Duration
-	if e.Shape == nil {
+	if whole := math.Floor(float64(e.next) / e.Rate); e.Shape == nil && whole < mostSeconds {
 		// Whole seconds apart, the rest keeps its nanoseconds however long the stage.
-		whole := math.Floor(float64(e.next) / e.Rate)
 		due = time.Duration(whole)*time.Second + instant((float64(e.next)-whole*e.Rate)/e.Rate)
 	} else {
 		due = instant(e.at(float64(e.next)))
@@ -155,6 +157,14 @@ func (t *traced) Next() (time.Duration, bool) {
 	due := t.trace[t.next]
 	t.next += t.step
 	return due, due < t.length
+}
+
+// Validate refuses a pause that nobody can make.
+func (t Think) Validate() error {
+	if t.Mean < 0 {
+		return fmt.Errorf("a pause of %s is less than none", t.Mean)
+	}
+	return nil
 }
 
 // Draw draws one pause.

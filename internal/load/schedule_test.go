@@ -46,6 +46,10 @@ func TestSchedulesByHand(t *testing.T) {
 		{2, "ramp to 0 over 2s", nil, 5 * time.Second, "[0s 585.786438ms 2s]"},
 		{1, "steps 2 for 1s, 0 for 1s, 1 for 1s", nil, 4 * time.Second, "[0s 500ms 2s 3s]"},
 		{2, "sine 0% every 1s", nil, time.Second, "[0s 500ms]"},
+		// A wave of 2 s holds 2 operations; the second is due where x + (1 - cos(pi x))/pi = 1.
+		{1, "sine 100% every 2s", nil, 5 * time.Second, "[0s 591.471943ms 2s 2.591471943s 4s 4.591471943s]"},
+		{1e-10, "", nil, math.MaxInt64, "[0s]"}, // the next one is 317 years away, which no Duration holds
+		{0.5, "", nil, 5 * time.Second, "[0s 2s 4s]"},
 		{0, "", []time.Duration{0, 5, 5, 9, 12}, 10, "[0s 5ns 5ns 9ns]"},
 	} {
 		a := Arrivals{Rate: c.rate, Shape: shape(t, c.shape), Trace: c.trace}
@@ -164,17 +168,18 @@ func TestArrivalsRefused(t *testing.T) {
 
 func TestShapesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                    "want ramp, steps or sine",
-		"jump to 5":           "want ramp, steps or sine",
-		"ramp to 5":           "want ramp to MULTIPLE over TIME",
-		"ramp to -1 over 5s":  "is not a multiple of the rate",
-		"ramp to 5 over 5":    "is not a time with its unit",
-		"steps 1 for 5s, 2":   "want steps MULTIPLE for TIME",
-		"sine 20 every 5s":    "want sine SHARE every TIME",
-		"sine 120% every 5s":  "want sine SHARE every TIME",
-		"sine 20% every -5s":  "is not a time with its unit",
-		"steps NaN for 5s":    "is not a multiple of the rate",
-		"ramp to 1e9 over 1s": "is not a multiple of the rate",
+		"":                         "want ramp, steps or sine",
+		"jump to 5":                "want ramp, steps or sine",
+		"ramp to 5":                "want ramp to MULTIPLE over TIME",
+		"ramp to -1 over 5s":       "is not a multiple of the rate",
+		"ramp to 5 over 5":         "is not a time with its unit",
+		"steps 1 for 5s, 2":        "want steps MULTIPLE for TIME",
+		"sine 20 every 5s":         "want sine SHARE every TIME",
+		"sine 120% every 5s":       "want sine SHARE every TIME",
+		"sine 20% every -5s":       "is not a time with its unit",
+		"steps NaN for 5s":         "is not a multiple of the rate",
+		"ramp to 1e9 over 1s":      "is not a multiple of the rate",
+		"steps 0 for 1h, 0 for 1s": "these steps offer nothing",
 	} {
 		if _, err := ParseShape(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -182,8 +187,56 @@ func TestShapesRefused(t *testing.T) {
 	}
 }
 
+// What is written in a study is what reports show.
+func TestShapesAreWrittenAsTheyAreRead(t *testing.T) {
+	for _, text := range []string{"ramp to 5 over 1m0s", "steps 1 for 10s, 2.5 for 10s", "sine 7% every 10s", "sine 12.3% every 1m0s"} {
+		if got := shape(t, text).String(); got != text {
+			t.Errorf("%q is written %q", text, got)
+		}
+	}
+}
+
+// Results are compared over years: a seed must mean the same arrivals in each version.
+func TestPoissonIsFixedByItsSeed(t *testing.T) {
+	const want = "[337.995554ms 692.502907ms 717.211811ms 718.674813ms 845.993865ms]"
+	if got := fmt.Sprint(all(Arrivals{Rate: 5, Poisson: true}.Schedule(42, time.Second, Shard{}))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func FuzzSchedulesNeverFall(f *testing.F) {
+	f.Add("sine 100% every 1s", 1e6, uint64(1), true)
+	f.Add("steps 5 for 1s, 0 for 1s", 3., uint64(2), false)
+	f.Add("ramp to 0 over 2s", 1e5, uint64(3), true)
+	f.Add("", 1e-10, uint64(4), false)
+	f.Fuzz(func(t *testing.T, text string, rate float64, seed uint64, poisson bool) {
+		a := Arrivals{Rate: rate, Poisson: poisson}
+		if s, err := ParseShape(text); err == nil {
+			a.Shape = s
+		}
+		if rate == 0 || a.Validate() != nil {
+			return
+		}
+		s, last := a.Schedule(seed, math.MaxInt64, Shard{Index: 1, Count: 3}), time.Duration(0)
+		for range 1000 {
+			due, ok := s.Next()
+			if !ok {
+				_, ok = s.Next()
+				if ok {
+					t.Fatalf("%+v ends and goes on", a)
+				}
+				return
+			}
+			if due < last {
+				t.Fatalf("%+v: due at %d ns after %d ns", a, due, last)
+			}
+			last = due
+		}
+	})
+}
+
 func FuzzShape(f *testing.F) {
-	for _, text := range []string{"ramp to 5 over 60s", "steps 1 for 10s, 2 for 10s", "sine 20% every 10s", "ramp to 0 over 1us", "steps 0 for 1h"} {
+	for _, text := range []string{"ramp to 5 over 60s", "steps 1 for 10s, 2 for 10s", "sine 20% every 10s", "ramp to 0 over 1us", "steps 0 for 1h, 1 for 1s", "sine 100% every 3us"} {
 		f.Add(text, 7.5)
 	}
 	f.Fuzz(func(t *testing.T, text string, n float64) {
@@ -217,11 +270,12 @@ func TestReadTrace(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"0\n1\n0.5\n": "line 3: 0.5 s comes before the line above it",
-		"0\nx\n":      `line 2: "x" is not a time in seconds from 0`,
-		"-1\n":        `line 1: "-1" is not a time in seconds from 0`,
-		"# nothing\n": "at least one instant",
-		"1e300\n":     `line 1: "1e300" is not a time in seconds from 0`,
+		"0\n1\n0.5\n":                          "line 3: 0.5 s comes before the line above it",
+		"0\nx\n":                               `line 2: "x" is not a time in seconds from 0`,
+		"-1\n":                                 `line 1: "-1" is not a time in seconds from 0`,
+		"# nothing\n":                          "at least one instant",
+		"1e300\n":                              `line 1: "1e300" is not a time in seconds from 0`,
+		"0\n1\n" + strings.Repeat("1", 70_000): "line 3: bufio.Scanner: token too long",
 	} {
 		if _, err := ReadTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -244,11 +298,27 @@ func TestThink(t *testing.T) {
 	if d := (Think{Mean: time.Second}).Draw(rng); d != time.Second {
 		t.Errorf("a fixed pause of 1 s is %s", d)
 	}
+	if (Think{Mean: -1}).Validate() == nil || (Think{}).Validate() != nil {
+		t.Error("pauses less than none pass, or none does not")
+	}
 	sum, n := time.Duration(0), 100_000
 	for range n {
 		sum += Think{Mean: time.Millisecond, Exponential: true}.Draw(rng)
 	}
 	if mean := sum / time.Duration(n); mean < 985*time.Microsecond || mean > 1015*time.Microsecond {
 		t.Errorf("pauses of 1 ms are %s in the mean", mean)
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	for _, text := range []string{"", "ramp to 5 over 60s", "steps 1 for 10s, 2 for 10s", "sine 20% every 10s", "sine 100% every 1s"} {
+		a := Arrivals{Rate: 1e5}
+		a.Shape, _ = ParseShape(text)
+		s := a.Schedule(1, math.MaxInt64, Shard{})
+		b.Run(text, func(b *testing.B) {
+			for b.Loop() {
+				s.Next()
+			}
+		})
 	}
 }

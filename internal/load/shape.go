@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,6 +113,9 @@ func parseSteps(text string) (Shape, error) {
 		}
 		s = append(s, one)
 	}
+	if !slices.ContainsFunc(s, func(one step) bool { return one.rate > 0 }) {
+		return nil, errors.New("these steps offer nothing: one must be more than 0")
+	}
 	return s, nil
 }
 
@@ -138,7 +142,7 @@ func (s steps) At(n float64) float64 {
 	at := 0.
 	for i, one := range s {
 		due := one.rate * one.time.Seconds()
-		if i == len(s)-1 || n < due {
+		if n < due || i == len(s)-1 && one.rate > 0 {
 			return at + n/one.rate
 		}
 		n -= due
@@ -149,8 +153,8 @@ func (s steps) At(n float64) float64 {
 
 // sine goes up and down around the rate.
 type sine struct {
-	share  float64 // of the rate, at most 1
-	period time.Duration
+	percent float64 // of the rate, at most 100
+	period  time.Duration
 }
 
 func parseSine(text string) (Shape, error) {
@@ -160,36 +164,47 @@ func parseSine(text string) (Shape, error) {
 	if !found || !percent || err != nil || !(v >= 0 && v <= 100) {
 		return nil, errors.New("want sine SHARE every TIME, such as sine 20% every 10s")
 	}
-	s := sine{share: v / 100}
+	s := sine{percent: v}
 	s.period, err = parseSpan(period)
 	return s, err
 }
 
-func (s sine) String() string { return fmt.Sprintf("sine %g%% every %s", 100*s.share, s.period) }
+func (s sine) String() string { return fmt.Sprintf("sine %g%% every %s", s.percent, s.period) }
 
-// Expected is the integral of 1 + share sin(wt).
-func (s sine) Expected(t time.Duration) float64 { return s.expected(t.Seconds()) }
-
-func (s sine) expected(x float64) float64 {
-	w := 2 * math.Pi / s.period.Seconds()
-	return x + s.share/w*(1-math.Cos(w*x))
+// Expected is the integral of 1 + share sin(wx).
+func (s sine) Expected(t time.Duration) float64 {
+	share, w := s.percent/100, 2*math.Pi/s.period.Seconds()
+	return t.Seconds() + share/w*(1-math.Cos(w*t.Seconds()))
 }
 
-// At inverts by bisection: the integral lies between x and x + 2 share/w, and a
-// rate of 0 at the bottom of the wave leaves Newton's method nothing to go by.
+// At inverts within one period: whole periods hold as many operations as without
+// the wave. Newton's method finds the instant in a few steps. The integral lies
+// between x and x + 2 share/w; a step that leaves what is left of these bounds, as
+// at the bottom of a wave that reaches 0, halves them instead.
 func (s sine) At(n float64) float64 {
-	w := 2 * math.Pi / s.period.Seconds()
-	low, high := max(0, n-2*s.share/w), n
+	share, period := s.percent/100, s.period.Seconds()
+	w := 2 * math.Pi / period
+	begin := period * math.Floor(n/period)
+	n = max(0, n-begin)
+	near := 1e-10 + 1e-15*period
+	low, high := max(0, n-2*share/w), n
+	x := n - share/w*(1-math.Cos(w*n))
 	for range 100 {
-		middle := (low + high) / 2
-		if middle <= low || middle >= high {
-			break
-		}
-		if s.expected(middle) < n {
-			low = middle
+		sin, cos := math.Sincos(w * x)
+		over := x + share/w*(1-cos) - n
+		if over < 0 {
+			low = x
 		} else {
-			high = middle
+			high = x
 		}
+		next := x - over/(1+share*sin)
+		if !(next >= low && next <= high) {
+			next = (low + high) / 2
+		}
+		if math.Abs(next-x) < near {
+			return begin + next
+		}
+		x = next
 	}
-	return high
+	return begin + x
 }

@@ -19,7 +19,8 @@ const mostTraced = 50_000_000
 func ReadTrace(in io.Reader) ([]time.Duration, error) {
 	var trace []time.Duration
 	lines := bufio.NewScanner(in)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || text[0] == '#' {
 			continue
@@ -38,7 +39,7 @@ func ReadTrace(in io.Reader) ([]time.Duration, error) {
 		trace = append(trace, due)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read a trace: %w", err)
+		return nil, fmt.Errorf("line %d: %w", n, err)
 	}
 	if len(trace) == 0 {
 		return nil, fmt.Errorf("a trace needs at least one instant")
