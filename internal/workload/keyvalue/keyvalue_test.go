@@ -21,9 +21,6 @@ func TestRefused(t *testing.T) {
 		"skew":                                {"skew": "-1"},
 		"rate and think exclude each other":   {"rate": "5/s", "think": "1ms"},
 		"shape: give the rate":                {"shape": "ramp to 5 over 60s"},
-		"arrivals: give the rate":             {"arrivals": "poisson"},
-		"tick and max_lag are for":            {"tick": "1ms"},
-		"50 connections: each thread":         {"threads": "51"},
 		"shape:":                              {"rate": "5/s", "shape": "up"},
 		`value "256" is not a size`:           {"value": "256"},
 		"at least 1":                          {"keys": "0"},
@@ -33,6 +30,16 @@ func TestRefused(t *testing.T) {
 	} {
 		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", s, err, want)
+		}
+	}
+}
+
+// A search for the peak gives the rate later.
+func TestArrivalsWithoutARate(t *testing.T) {
+	for _, s := range []parameter.Settings{{"arrivals": "poisson", "tick": "1ms", "max_lag": "1s"}, {"arrivals": "poisson", "rate": "10/s", "shape": "sine 20% every 10s"}} {
+		k := made(t, s).(*keyvalue)
+		if err := k.arrivals.Validate(); err != nil || k.arrivals.Poisson != (s["rate"] != "") {
+			t.Errorf("%v: %+v, %v", s, k.arrivals, err)
 		}
 	}
 }
@@ -201,6 +208,7 @@ func TestWrongDataFails(t *testing.T) {
 	settings := parameter.Settings{"keys": "20", "read": "100%", "value": "300B", "connections": "3"}
 	prepare(t, s, settings)
 	s.says(t, "redis", "SET plimsoll:0000000013 "+strings.Repeat("x", 300), "\r\n")
+	settings["threads"] = "9" // each needs a connection
 	r := run(t, s, settings, 200*time.Millisecond)
 	share := float64(r.all.Errors) / float64(r.all.Errors+r.all.Operations)
 	if math.Abs(share-.05) > .03 || math.Abs(r.Values()["wrong"]-share) > .01 {
