@@ -58,12 +58,17 @@ func LackOfFit(x, y []float64) float64 {
 	if !ok {
 		return 1
 	}
+	return lackOfFit(x, y, 2, l.At)
+}
+
+// lackOfFit is LackOfFit for any curve with k fitted coefficients.
+func lackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 	levels := map[float64][]float64{}
 	for i, v := range x {
 		levels[v] = append(levels[v], y[i])
 	}
-	m := len(levels)
-	if m < 3 || l.N == m {
+	n, m := len(x), len(levels)
+	if m <= k || n == m {
 		return 1
 	}
 	at := make([]float64, 0, m)
@@ -75,16 +80,17 @@ func LackOfFit(x, y []float64) float64 {
 	for _, v := range at {
 		mean, squares := moments(levels[v])
 		pure += squares
-		off := mean - l.At(v)
+		off := mean - curve(v)
 		lack += float64(len(levels[v])) * off * off
 	}
-	tiny := 1e-24 * float64(l.N) * l.MeanY * l.MeanY // what rounding leaves of a perfect line
+	mean, _ := moments(y)
+	tiny := 1e-24 * float64(n) * mean * mean // what rounding leaves of a perfect curve
 	switch {
 	case lack <= tiny:
 		return 1
 	case pure == 0:
 		return 0
 	}
-	f := lack / float64(m-2) / (pure / float64(l.N-m))
-	return distuv.F{D1: float64(m - 2), D2: float64(l.N - m)}.Survival(f)
+	f := lack / float64(m-k) / (pure / float64(n-m))
+	return distuv.F{D1: float64(m - k), D2: float64(n - m)}.Survival(f)
 }

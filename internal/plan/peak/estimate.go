@@ -1,0 +1,174 @@
+package peak
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/stat"
+)
+
+const (
+	refusedBelow = 0.01 // p value of lack of fit under which the curve is refused
+	bentBelow    = 0.05 // p value of the curvature under which a parabola takes the place of the line
+	bentPoints   = 10   // fewest points that may bend: with one block, a bend is noise
+	leastJump    = 3.0  // ratio of response times that makes a jump
+	movedLevel   = 0.99 // confidence with which a drift must be shown
+	movedMost    = 0.02 // drift of the peak over the ladder, a share, that is let pass
+)
+
+// Point is one probe of a ladder.
+type Point struct {
+	Rate    float64 // offered, 1/s
+	Seconds float64 // its response time; NaN where there was no steady one
+}
+
+// Fit is where a response time meets its limit.
+type Fit struct {
+	Word      Word    // Identified or NotIdentified
+	Rate      float64 // 1/s; NaN where the line never meets the limit
+	Low, High float64 // its interval; infinite where it is not bounded
+	Crosses   bool    // the line falls and meets the limit within the rates tried: Rate is a datum, even if its own interval is not bounded
+	Why       string  // it is not identified
+}
+
+// Estimate returns the rate at which the response time reaches the limit, in
+// seconds, with its interval at the confidence level.
+//
+// A line is fitted to 1/response time against rate, which for a queue with random
+// arrivals and service is exactly right: the quantile q of the response time is
+// ln(1/(1-q))/(mu - rate). With many servers in parallel the points are bent, and a parabola
+// takes its place where that is shown. Nothing is identified when the slope may be
+// 0, when the curve does not fit either (lack of fit against the replicates of each
+// level), when two constants describe the points far better than a line (a cliff
+// and not a knee), or when the curve meets the limit outside the rates that were
+// tried. A level with a probe that had no steady response time is left out as a
+// whole: keeping its lucky probes would favour the fast ones.
+//
+// Source: Kleinrock, Queueing Systems I, section 5.12, for M/M/1; Fieller (1954) for the
+// interval.
+func Estimate(points []Point, limit, level float64) Fit {
+	fit := Fit{Word: NotIdentified, Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
+	x, y, reach := fitted(points)
+	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
+		fit.Why = "too few levels had a steady response time"
+		return fit
+	}
+	line := stat.InversePrediction(x, y, 1/limit, level)
+	if !(line.Line.Slope < 0) {
+		fit.Why = "the response time does not rise with the load"
+		return fit
+	}
+	if jumps(y, line.Line.Residual) {
+		fit.Why = "the response time jumps instead of rising: a cliff"
+		return fit
+	}
+	bounded, lack := line.Bounded(), line.LackOfFit
+	fit.Rate, fit.Low, fit.High = line.X, line.Interval.Low, line.Interval.High
+	if bend := stat.InverseParabola(x, y, 1/limit, level); bend.Curvature < bentBelow && len(x) >= bentPoints {
+		bounded, lack = bend.Bounded(), bend.LackOfFit
+		fit.Rate, fit.Low, fit.High = bend.X, bend.Interval.Low, bend.Interval.High
+	}
+	switch {
+	case !(fit.Rate >= reach.Low && fit.Rate <= reach.High):
+		fit.Why = fmt.Sprintf("the response time would meet its limit at %.6g/s, outside the rates tried", fit.Rate)
+		return fit
+	case lack < refusedBelow:
+		fit.Why = fmt.Sprintf("no smooth curve fits 1/response time (lack of fit, p = %.2g)", lack)
+		return fit
+	}
+	fit.Crosses = true
+	if !bounded {
+		fit.Why = "the noise hides how the response time rises with the load"
+		return fit
+	}
+	fit.Word = Identified
+	return fit
+}
+
+// jumps says that two constants leave less than half of what the line leaves, and
+// are far apart: then nothing between them was ever seen.
+func jumps(y []float64, residual float64) bool {
+	sorted := slices.Clone(y)
+	slices.Sort(sorted)
+	best, ratio := math.Inf(1), 1.0
+	for i := 1; i < len(sorted); i++ {
+		slow, slowRest := about(sorted[:i])
+		fast, fastRest := about(sorted[i:])
+		if rest := slowRest + fastRest; rest < best {
+			best, ratio = rest, fast/slow
+		}
+	}
+	return 2*best < residual && ratio > leastJump
+}
+
+// about returns the mean and the sum of squared deviations.
+func about(x []float64) (mean, squares float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, squares
+}
+
+// fitted returns the points to fit, and the range in which an answer is believed:
+// the rates tried, up to one rung above the first that had no steady response time.
+func fitted(points []Point) (x, y []float64, reach stat.Interval) {
+	reach = stat.Interval{Low: math.Inf(1), High: math.Inf(-1)}
+	spoilt := map[float64]bool{}
+	for _, p := range points {
+		reach.Low, reach.High = math.Min(reach.Low, p.Rate), math.Max(reach.High, p.Rate)
+		if !(p.Seconds > 0) || math.IsInf(p.Seconds, 1) {
+			spoilt[p.Rate] = true
+		}
+	}
+	for _, p := range points {
+		if !spoilt[p.Rate] {
+			x, y = append(x, p.Rate), append(y, 1/p.Seconds)
+		}
+	}
+	if len(x) > 0 {
+		top := slices.Max(x)
+		for rate := range spoilt {
+			if rate > top {
+				reach.High = math.Min(reach.High, rate*(1+rungStep))
+			}
+		}
+	}
+	return x, y, reach
+}
+
+// moved returns by which share of itself the peak moved during the ladder, as the
+// points come in order of time; ok says that this is shown, and too much to call
+// the peak one number.
+//
+// Source: partial regression on the order, Frisch & Waugh (1933).
+func moved(points []Point, rate float64) (share float64, ok bool) {
+	x, y, _ := fitted(points)
+	if len(x) != len(points) || len(x) < 6 {
+		return 0, false // a gap would shift the order
+	}
+	order := make([]float64, len(x))
+	for i := range order {
+		order[i] = float64(i)
+	}
+	ofOrder, okOrder := stat.FitLine(x, order)
+	ofY, okY := stat.FitLine(x, y)
+	if !okOrder || !okY {
+		return 0, false
+	}
+	for i := range x {
+		order[i] -= ofOrder.At(x[i])
+		y[i] -= ofY.At(x[i])
+	}
+	rest, okRest := stat.FitLine(order, y)
+	if !okRest {
+		return 0, false
+	}
+	df := float64(len(x) - 3)
+	margin := math.Sqrt(rest.Residual/df/rest.SpreadX) * stat.TQuantile(0.5+movedLevel/2, df)
+	share = -rest.Slope / ofY.Slope * float64(len(x)-1) / rate
+	return share, math.Abs(rest.Slope) > margin && math.Abs(share) > movedMost
+}

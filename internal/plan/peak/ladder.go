@@ -1,0 +1,202 @@
+package peak
+
+import (
+	"math"
+
+	"plimsoll/internal/stat"
+)
+
+const (
+	rungs      = 5    // of the ladder as planned
+	lowestRung = 0.90 // of the centre
+	rungStep   = 0.04
+	mostAdded  = 12 // rungs added until both sides of the limit are seen
+)
+
+// Ladder returns the five rates of one block around the centre, 0.90 to 1.06 of it,
+// in the random order of that block. Arms of the same block need their own order:
+// give each its own seed.
+func Ladder(centre float64, block int, seed uint64) []float64 {
+	rates := make([]float64, rungs)
+	for i, level := range stat.Shuffle(rungs, seed, block) {
+		rates[i] = rung(centre, level)
+	}
+	return rates
+}
+
+// rung is the rate of a level. Levels below 0 and above 4 are added ones.
+func rung(centre float64, level int) float64 {
+	return centre * (lowestRung + rungStep*float64(level))
+}
+
+// ladder is the range of levels in use, both ends included.
+type ladder struct {
+	centre      float64
+	first, last int
+	added       int
+}
+
+// climb tries the ladder block by block. After each, levels are added beyond an end
+// that does not lie on its own side of the limit.
+func (w *walk) climb(centre float64) bool {
+	l := ladder{centre: centre, last: rungs - 1}
+	for block := range w.Blocks {
+		if !w.pass(&l, block, block) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) ladderOnly(centre float64, block int) bool {
+	l := ladder{centre: centre, last: rungs - 1}
+	w.answer.Centre = centre
+	if !w.pass(&l, block, 0) {
+		return false
+	}
+	fit, limit := w.fits()
+	w.answer.Limiting = w.reason()
+	if other := w.otherwise(fit, limit); other != "" {
+		w.answer.Limiting = other
+		return w.end(NotIdentified, "%s was not kept where the response time was", other)
+	}
+	if !fit.Crosses {
+		if w.ceiling > 0 {
+			return w.end(GeneratorLimited, "the generator could not carry %.6g/s", w.ceiling)
+		}
+		return w.end(NotIdentified, "%s", fit.Why)
+	}
+	w.answer.Estimate, w.answer.Low, w.answer.High, w.answer.Limiting = fit.Rate, fit.Low, fit.High, w.Limits[limit].Name
+	return w.end(Identified, "")
+}
+
+// pass tries each level of the ladder once, as the given block, and then the levels
+// that have to be added, as often as the others were tried. done is the number of
+// blocks before this one.
+func (w *walk) pass(l *ladder, block, done int) bool {
+	for _, i := range stat.Shuffle(l.last-l.first+1, w.Seed, block) {
+		if !w.tryRung(l, l.first+i, block) {
+			return false
+		}
+	}
+	for l.added < mostAdded {
+		level, missing := w.missing(l)
+		if !missing {
+			break
+		}
+		for b := block - done; b <= block; b++ {
+			if !w.tryRung(l, level, b) {
+				return false
+			}
+		}
+		l.first, l.last = min(l.first, level), max(l.last, level)
+		l.added++
+	}
+	return true
+}
+
+// tryRung tries a level, unless its rate is one that must not be tried.
+func (w *walk) tryRung(l *ladder, level, block int) bool {
+	rate := rung(l.centre, level)
+	if !w.allowed(rate) {
+		return true
+	}
+	_, ok := w.try(Probe{Rate: rate, Phase: Rungs, Level: level, Block: block})
+	return ok
+}
+
+func (w *walk) allowed(rate float64) bool {
+	return rate > 0 && rate <= w.Highest && (w.ceiling == 0 || rate < w.ceiling)
+}
+
+// missing returns the level to add: one above when the highest does not fail, one
+// below when the lowest does not pass. An even vote counts as seen.
+func (w *walk) missing(l *ladder) (level int, yes bool) {
+	if pass, fail := w.votes(l.last); pass > fail && w.allowed(rung(l.centre, l.last+1)) {
+		return l.last + 1, true
+	}
+	below := rung(l.centre, l.first-1)
+	if pass, fail := w.votes(l.first); fail > pass && below > 0 && below >= w.Lowest {
+		return l.first - 1, true
+	}
+	return 0, false
+}
+
+// votes counts the probes of a level of the ladder that passed and that failed.
+func (w *walk) votes(level int) (pass, fail int) {
+	for _, t := range w.tried {
+		switch {
+		case t.Phase != Rungs || t.Level != level || t.GeneratorLimited:
+		case t.Pass:
+			pass++
+		default:
+			fail++
+		}
+	}
+	return pass, fail
+}
+
+// climbed lists the valid probes of the ladder in their order.
+func (w *walk) climbed() []tried {
+	var out []tried
+	for _, t := range w.tried {
+		if t.Phase == Rungs && !t.GeneratorLimited {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// fits estimates where each response time meets its limit, and returns the lowest
+// of those that do, with the number of its limit; -1 when there are no limits.
+func (w *walk) fits() (best Fit, limit int) {
+	limit = -1
+	for i, l := range w.Limits {
+		var points []Point
+		for _, t := range w.climbed() {
+			points = append(points, Point{Rate: t.Probe.Rate, Seconds: t.quantile(i)})
+		}
+		fit := Estimate(points, l.Seconds, w.Level)
+		if limit < 0 || fit.Crosses && (!best.Crosses || fit.Rate < best.Rate) {
+			best, limit = fit, i
+		}
+	}
+	if limit < 0 {
+		best = Fit{Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Word: NotIdentified, Why: "no limit is on a response time"}
+	}
+	return best, limit
+}
+
+// otherwise names what was not kept by most probes of some level below the
+// estimate although the fitted response time was, or had no steady value: then
+// the estimate is not where the system ends.
+func (w *walk) otherwise(fit Fit, limit int) string {
+	if !fit.Crosses {
+		return ""
+	}
+	type vote struct{ other, all int }
+	votes := map[int]vote{}
+	reasons := map[int]string{}
+	for _, t := range w.climbed() {
+		if t.Probe.Rate >= fit.Rate {
+			continue
+		}
+		v := votes[t.Level]
+		v.all++
+		if !t.Pass && !(t.quantile(limit) > w.Limits[limit].Seconds) {
+			v.other++
+			reasons[t.Level] = t.Reason
+		}
+		votes[t.Level] = v
+	}
+	name, lowest := "", math.MaxInt
+	for level, v := range votes {
+		if 2*v.other > v.all && level < lowest {
+			name, lowest = reasons[level], level
+		}
+	}
+	if lowest < math.MaxInt && name == "" {
+		name = "another limit"
+	}
+	return name
+}

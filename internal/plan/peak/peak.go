@@ -1,0 +1,241 @@
+// Package peak decides which loads to try in order to find how much a system
+// carries with its quality of service kept. It has no clock and touches nothing:
+// whoever runs the probes asks Next for a load, performs it, and hands the result
+// to Done, until Next has no more. The same settings and results give the same
+// probes, so a search that was cut short goes on by handing it its results again.
+//
+// Search finds a rate: a bracket by doubling and bisection, a ladder of rates
+// around it in random order, the rate at which a line through 1/quantile meets the
+// limit, and long probes at the lower end of the interval, which alone give the
+// rate that may be claimed. Growth finds a number of units: virtual machines,
+// tiles, sessions.
+//
+// An answer is a word first. Where there is no smooth knee, no rate is computed:
+// the answer is then the highest load that passed and the lowest that failed.
+package peak
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limit is a response time that must be kept.
+type Limit struct {
+	Name    string  // of the metric, such as p99
+	Share   float64 // which quantile it is, such as 0.99
+	Seconds float64 // the most it may be
+}
+
+// Settings are what a search is asked for. Only Start and Limits must be given.
+type Settings struct {
+	Start          float64 // first rate, 1/s; 100 when 0
+	Lowest         float64 // rates below are not tried; Start/1024 when 0
+	Highest        float64 // rates above are not tried; a million times Start when 0
+	Limits         []Limit // response times to keep; other limits come as Pass and Reason alone
+	Blocks         int     // passes over the ladder; 3 when 0
+	Confirmations  int     // long probes that must all pass; 3 when 0
+	Seconds        float64 // shortest probe; 30 when 0
+	ConfirmSeconds float64 // shortest confirming probe; 300 when 0
+	Level          float64 // confidence of the interval; 0.95 when 0
+	Seed           uint64  // of the order of the ladder
+}
+
+// Defaults fills in what was left at 0.
+func (s Settings) Defaults() Settings {
+	fill := func(v *float64, otherwise float64) {
+		if !(*v > 0) {
+			*v = otherwise
+		}
+	}
+	fill(&s.Start, 100)
+	fill(&s.Lowest, s.Start/1024)
+	fill(&s.Highest, s.Start*(1<<20))
+	fill(&s.Seconds, 30)
+	fill(&s.ConfirmSeconds, 300)
+	fill(&s.Level, 0.95)
+	s.Start = math.Max(s.Lowest, math.Min(s.Start, s.Highest))
+	if s.Blocks <= 0 {
+		s.Blocks = 3
+	}
+	if s.Confirmations <= 0 {
+		s.Confirmations = 3
+	}
+	return s
+}
+
+// Phase says what a probe is for.
+type Phase string
+
+// The phases of a search, in their order.
+const (
+	Bracket Phase = "bracket" // doubling and bisection until pass and fail are 10 % apart
+	Rungs   Phase = "ladder"  // levels around the bracket, in random order, block by block
+	Refine  Phase = "refine"  // where no knee was found: bisection to 2 %
+	Confirm Phase = "confirm" // long probes of the rate that will be claimed
+)
+
+// Probe is one offered load that the search wants tried.
+type Probe struct {
+	Rate    float64 // operations offered per second, in an open loop
+	Phase   Phase
+	Level   int     // rung of the ladder, 0 the lowest planned; steps down while confirming
+	Block   int     // pass over the ladder, or number of the confirmation
+	Seconds float64 // shortest time for it, after its warm-up
+}
+
+// Result is what a probe yielded.
+type Result struct {
+	Rate             float64   // offered, 1/s
+	Achieved         float64   // completed, 1/s; below 99 % of the offered rate the probe failed; 0 when not known
+	Quantiles        []float64 // seconds, in the order of Settings.Limits; NaN where the data cannot bear it
+	Pass             bool      // every limit was kept
+	Reason           string    // name of the limit that was not kept
+	GeneratorLimited bool      // our side could not carry the load: tried once more, and never counted as a failure
+	Overloaded       bool      // operations in flight kept growing: failed, and without a steady response time
+}
+
+const leastAchieved = 0.99
+
+// judged carries out the rules that do not depend on the search.
+func (r Result) judged() Result {
+	switch {
+	case r.Overloaded:
+		r.Pass = false
+		if r.Reason == "" {
+			r.Reason = "overload"
+		}
+	case r.Achieved > 0 && r.Achieved < leastAchieved*r.Rate:
+		r.Pass = false
+		if r.Reason == "" {
+			r.Reason = "throughput"
+		}
+	}
+	return r
+}
+
+// quantile returns the i-th response time, or NaN where it is not one to fit.
+func (r Result) quantile(i int) float64 {
+	if r.Overloaded || i >= len(r.Quantiles) || !(r.Quantiles[i] > 0) || math.IsInf(r.Quantiles[i], 1) {
+		return math.NaN()
+	}
+	return r.Quantiles[i]
+}
+
+// Word is the kind of an answer.
+type Word string
+
+// The words. None is an error.
+const (
+	Identified       Word = "identified"        // a knee was found: an estimate with an interval
+	AboveRange       Word = "above range"       // the highest rate that may be tried passed
+	NeverPassed      Word = "never passed"      // no rate passed
+	NotIdentified    Word = "not identified"    // no smooth knee, or not a steady one: a bracket, and what was confirmed
+	GeneratorLimited Word = "generator limited" // our side ended before the system did
+	Bracketed        Word = "bracketed"         // of NewBracket alone: Centre is where the ladders belong
+)
+
+// Answer is what a search knows; rates are operations per second.
+type Answer struct {
+	Word      Word
+	Estimate  float64 // where the limit is met; NaN unless identified
+	Low, High float64 // its interval; without an estimate the bracket: highest load that passed, lowest that failed; NaN where there is none
+	Sustained float64 // passed all confirmations: the claim; 0 when nothing was confirmed
+	MaxPass   float64 // highest rate of a single probe that passed, 0 if none
+	MinFail   float64 // lowest rate of a single probe that failed, infinite if none; below MaxPass where noise blurs the limit
+	Limiting  string  // which limit it is
+	Why       string  // the reasons for the word, for people
+	Centre    float64 // of the ladder; 0 before there is one
+	Probes    int     // tried, repeated ones included
+	Seconds   float64 // of load that was asked for, warm-ups not counted
+}
+
+// Search is the search for the highest rate. It is not for use by several
+// goroutines at once.
+type Search struct {
+	settings Settings
+	course   func(*walk) bool
+	results  []Result
+	at       *walk
+}
+
+// New starts a complete search.
+func New(s Settings) *Search { return newSearch(s, (*walk).whole) }
+
+// NewBracket starts a search that ends with the bracket: the first part of a
+// comparison of peaks, done once for each arm. Its Centre is for NewLadder.
+func NewBracket(s Settings) *Search { return newSearch(s, (*walk).bracketOnly) }
+
+// NewLadder starts one pass over the ladder around the centre: one trial of a
+// comparison of peaks. Its Estimate is one datum for its block, and is compared
+// between the arms of blocks; its own interval rests on five probes and is often
+// infinite, which does not matter there. It is not identified where the line does not cross the limit
+// within the rates that were tried.
+func NewLadder(s Settings, centre float64, block int) *Search {
+	return newSearch(s, func(w *walk) bool { return w.ladderOnly(centre, block) })
+}
+
+func newSearch(s Settings, course func(*walk) bool) *Search {
+	out := &Search{settings: s.Defaults(), course: course}
+	out.replay()
+	return out
+}
+
+// replay walks the search from its start through the results so far, to the probe
+// that comes next. It is a few microseconds of work, and spares the search all
+// state but its results.
+func (s *Search) replay() {
+	s.at = &walk{Settings: s.settings, results: s.results, minFail: math.Inf(1)}
+	s.at.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	s.course(s.at)
+}
+
+// Next returns the probe to try now; ok is false when the search is over. It
+// returns the same probe until Done is called.
+func (s *Search) Next() (p Probe, ok bool) {
+	if s.at.wanted == nil {
+		return Probe{}, false
+	}
+	return *s.at.wanted, true
+}
+
+// Done hands in the result of the probe that Next returned. After the end it
+// changes nothing.
+func (s *Search) Done(r Result) {
+	if s.at.wanted == nil {
+		return
+	}
+	if !(r.Rate > 0) {
+		r.Rate = s.at.wanted.Rate
+	}
+	s.results = append(s.results, r.judged())
+	s.replay()
+}
+
+// Answer returns what is known. Before the end its Word is empty.
+func (s *Search) Answer() Answer {
+	a := s.at.answer
+	a.MaxPass, a.MinFail = s.at.maxPass, s.at.minFail
+	a.Probes, a.Seconds = len(s.at.tried), s.at.seconds
+	if s.at.wanted != nil {
+		a.Word = ""
+	}
+	return a
+}
+
+// String tells the answer in one line.
+func (a Answer) String() string {
+	switch a.Word {
+	case "":
+		return "the search is not over"
+	case Identified:
+		return fmt.Sprintf("%.6g/s (%.6g to %.6g), sustained %.6g/s, limited by %s", a.Estimate, a.Low, a.High, a.Sustained, a.Limiting)
+	}
+	text := string(a.Word)
+	if a.Why != "" {
+		text += ": " + a.Why
+	}
+	if a.Sustained > 0 {
+		text += fmt.Sprintf("; sustained %.6g/s", a.Sustained)
+	}
+	return text
+}

@@ -1,0 +1,246 @@
+package peak
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	bracketRatio  = 1.10 // the bracket is narrow enough when fail/pass is at most this
+	refinedRatio  = 1.02 // the same where the bracket is the answer
+	operationsPer = 100  // operations for each share of 1-q: ten above the quantile in each of ten batches
+)
+
+// walk goes through a search as one would tell it, taking results from the list
+// until it runs out; every step returns false then, with the probe that is wanted.
+type walk struct {
+	Settings
+	results []Result
+	tried   []tried // in order; a probe that the generator spoilt is in it too
+	wanted  *Probe
+	answer  Answer
+
+	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
+	walled    bool    // high is where the generator ended, not the system
+	ceiling   float64 // no rate at or above is tried again: the generator ended there; 0 for none
+
+	maxPass, minFail, seconds float64
+}
+
+type tried struct {
+	Probe
+	Result
+}
+
+type outcome int
+
+const (
+	passed outcome = iota
+	failed
+	limited
+)
+
+// try asks for a probe, and once more when the generator spoilt it.
+func (w *walk) try(p Probe) (o outcome, ok bool) {
+	p.Seconds = w.length(p)
+	for range 2 {
+		n := len(w.tried)
+		if n == len(w.results) {
+			w.wanted = &p
+			return limited, false
+		}
+		r := w.results[n]
+		w.tried = append(w.tried, tried{p, r})
+		w.seconds += p.Seconds
+		switch {
+		case r.GeneratorLimited:
+			continue
+		case r.Pass:
+			w.maxPass = math.Max(w.maxPass, p.Rate)
+			return passed, true
+		}
+		w.minFail = math.Min(w.minFail, p.Rate)
+		return failed, true
+	}
+	if w.ceiling == 0 || p.Rate < w.ceiling {
+		w.ceiling = p.Rate
+	}
+	return limited, true
+}
+
+// length is the shortest time of a probe: long enough for the quantiles too.
+func (w *walk) length(p Probe) float64 {
+	seconds := w.Seconds
+	if p.Phase == Confirm {
+		seconds = w.ConfirmSeconds
+	}
+	for _, l := range w.Limits {
+		if l.Share > 0 && l.Share < 1 {
+			seconds = math.Max(seconds, operationsPer/(1-l.Share)/p.Rate)
+		}
+	}
+	return seconds
+}
+
+// end gives the answer its word.
+func (w *walk) end(word Word, format string, args ...any) bool {
+	w.answer.Word, w.answer.Why = word, fmt.Sprintf(format, args...)
+	return true
+}
+
+// whole is the search from start to end.
+func (w *walk) whole() bool {
+	found, ok := w.bracket(Bracket)
+	switch {
+	case !ok:
+		return false
+	case !found:
+		return w.confirm(w.low)
+	}
+	w.answer.Centre = math.Sqrt(w.low * w.high)
+	if !w.climb(w.answer.Centre) {
+		return false
+	}
+	if from, settled := w.settle(); settled {
+		return w.confirm(from)
+	}
+	return w.cliff()
+}
+
+func (w *walk) bracketOnly() bool {
+	found, ok := w.bracket(Bracket)
+	if !ok {
+		return false
+	}
+	if found {
+		w.answer.Centre, w.answer.Low, w.answer.High = math.Sqrt(w.low*w.high), w.low, w.high
+		return w.end(Bracketed, "")
+	}
+	return true
+}
+
+// bracket finds a pass and a fail at most 10 % apart. found is false when there is
+// none, and the answer says why.
+func (w *walk) bracket(phase Phase) (found, ok bool) {
+	if ended, ok := w.double(phase); ended || !ok {
+		return false, ok
+	}
+	if !w.bisect(phase, bracketRatio) {
+		return false, false
+	}
+	if w.walled {
+		return false, w.generatorEnds()
+	}
+	return true, true
+}
+
+// double goes up from the first rate by doubling until a probe fails, or down
+// until one passes. ended says that there is nothing left to search.
+func (w *walk) double(phase Phase) (ended, ok bool) {
+	for rate := w.Start; ; {
+		o, ok := w.try(Probe{Rate: rate, Phase: phase})
+		if !ok {
+			return false, false
+		}
+		w.narrow(rate, o)
+		switch {
+		case w.low > 0 && w.high > 0:
+			return false, true
+		case o == passed && rate >= w.Highest:
+			return w.atTheTop(phase)
+		case o == passed:
+			rate = math.Min(2*rate, w.Highest)
+		case rate <= w.Lowest && w.walled:
+			return true, w.generatorEnds()
+		case rate <= w.Lowest:
+			w.answer.High, w.answer.Limiting = w.high, w.reason()
+			return true, w.end(NeverPassed, "even %.6g/s, the lowest rate to try, did not keep the limits", rate)
+		default:
+			rate = math.Max(rate/2, w.Lowest)
+		}
+	}
+}
+
+// atTheTop repeats the highest rate: one short probe may pass by luck.
+func (w *walk) atTheTop(phase Phase) (ended, ok bool) {
+	for block := range w.Confirmations - 1 {
+		o, ok := w.try(Probe{Rate: w.Highest, Phase: phase, Block: block + 1})
+		if !ok {
+			return false, false
+		}
+		if o != passed {
+			w.low = w.below(w.Highest)
+			w.high, w.walled = w.Highest, o == limited
+			return false, true
+		}
+	}
+	w.answer.Low = w.Highest
+	return true, w.end(AboveRange, "%.6g/s, the highest rate to try, kept the limits", w.Highest)
+}
+
+// below returns the highest rate under the given one that passed; half of it where
+// none was tried, so that there is a bracket.
+func (w *walk) below(rate float64) float64 {
+	best := 0.0
+	for _, t := range w.tried {
+		if t.Pass && !t.GeneratorLimited && t.Probe.Rate < rate {
+			best = math.Max(best, t.Probe.Rate)
+		}
+	}
+	if best == 0 {
+		return rate / 2
+	}
+	return best
+}
+
+// narrow takes an outcome into the bracket.
+func (w *walk) narrow(rate float64, o outcome) {
+	if o == passed {
+		w.low = rate
+		return
+	}
+	w.high, w.walled = rate, o == limited
+}
+
+// bisect halves the bracket, on the scale of ratios, until it is narrow enough.
+func (w *walk) bisect(phase Phase, ratio float64) bool {
+	for w.high/w.low > ratio {
+		rate := math.Sqrt(w.low * w.high)
+		o, ok := w.try(Probe{Rate: rate, Phase: phase})
+		if !ok {
+			return false
+		}
+		w.narrow(rate, o)
+	}
+	return true
+}
+
+func (w *walk) generatorEnds() bool {
+	w.answer.Limiting = "generator"
+	if w.low > 0 {
+		w.answer.Low = w.low
+	}
+	return w.end(GeneratorLimited, "the generator could not carry %.6g/s, and the system kept its limits up to there", w.ceiling)
+}
+
+// reason is the limit that was missed most often, the first named where two tie:
+// of the ladder where there is one, since far above the peak everything is missed.
+func (w *walk) reason() string {
+	if best := w.mostMissed(func(p Phase) bool { return p != Bracket }); best != "" {
+		return best
+	}
+	return w.mostMissed(func(Phase) bool { return true })
+}
+
+func (w *walk) mostMissed(in func(Phase) bool) (best string) {
+	count := map[string]int{}
+	for _, t := range w.tried {
+		if !t.Pass && !t.GeneratorLimited && t.Reason != "" && in(t.Phase) {
+			count[t.Reason]++
+			if best == "" || count[t.Reason] > count[best] {
+				best = t.Reason
+			}
+		}
+	}
+	return best
+}
