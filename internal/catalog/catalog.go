@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
 	"plimsoll/internal/workload/storage"
+	"plimsoll/internal/workload/web"
 )
 
 // All returns everything that a study may name.
@@ -27,6 +28,7 @@ func All() *study.Catalog {
 	return &study.Catalog{
 		Workloads: []workload.Kind{
 			storage.Kind(),
+			web.Kind(),
 			keyvalue.Kind(),
 			network.Kind(),
 			null.Kind(),

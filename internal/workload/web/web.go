@@ -1,0 +1,239 @@
+// Package web is a workload of requests to a web server over HTTP/1.1. The load core
+// of plimsoll moves the bytes; here is what is asked for, and what an answer is.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/socket"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Unit        string             `name:"unit" doc:"what an operation is: one object, or a page with all its images" choices:"object,page"`
+	Pages       []string           `name:"pages" doc:"paths to ask for, each a page of its own; without any, all that the service says it serves"`
+	Connections int                `name:"connections" doc:"connections" min:"1" max:"65536"`
+	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"4096"`
+	KeepAlive   bool               `name:"keepalive" doc:"connections are used again; without it each operation makes its own"`
+	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
+	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
+	Timeout     parameter.Duration `name:"timeout" doc:"how long an answer may take; a connection with one that takes longer is closed" min:"1ms"`
+	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+const protocol = "http"
+
+func defaults() Parameters {
+	return Parameters{
+		Unit: "object", Connections: 32, Pipeline: 1, KeepAlive: true, Threads: 1, Arrivals: "constant",
+		Timeout: parameter.Duration(5 * time.Second),
+	}
+}
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "web",
+		Doc:     "asks a web server for objects, or for pages with all their images, over HTTP/1.1",
+		Rate:    "requests",
+		Metrics: slices.Concat(measure.OperationMetrics("requests"), measure.ScheduleMetrics(), own()),
+		Speaks:  []string{protocol},
+		Own:     true,
+	}, defaults(), build)
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time by which a thread of the load generator came late", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "share of their CPUs that the threads of the load generator needed", Better: measure.LowerIsBetter},
+		{Name: "refused", Unit: "1", Doc: "share of the answers with a status of 300 and above", Better: measure.LowerIsBetter},
+	}
+}
+
+func build(p Parameters) (workload.Load, error) {
+	w := &web{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}}
+	usual := defaults()
+	for why, wrong := range map[string]bool{
+		"rate and think exclude each other: what is offered at a rate does not wait for answers": p.Rate > 0 && p.Think > 0,
+		"shape: give the rate that changes":                                                               p.Rate == 0 && p.Shape != "",
+		"arrivals: give the rate at which they come":                                                      p.Rate == 0 && p.Arrivals != usual.Arrivals,
+		"tick and max_lag are for a load with a rate":                                                     p.Rate == 0 && (p.Tick > 0 || p.MaxLag > 0),
+		"without keepalive a connection has one operation: pipeline must be 1":                            !p.KeepAlive && p.Pipeline > 1,
+		fmt.Sprintf("%d threads for %d connections: each needs one of its own", p.Threads, p.Connections): p.Threads > p.Connections,
+	} {
+		if wrong {
+			return nil, errors.New(why)
+		}
+	}
+	for _, path := range p.Pages {
+		if err := checkPath(path); err != nil {
+			return nil, fmt.Errorf("pages: %w", err)
+		}
+	}
+	if p.Shape != "" {
+		var err error
+		if w.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+	}
+	return w, w.arrivals.Validate()
+}
+
+type web struct {
+	Parameters
+	arrivals load.Arrivals
+}
+
+// Demand is what the load asks of the server.
+func (w *web) Demand() load.Demand {
+	return load.Demand{
+		Concurrency: w.Connections * w.Pipeline, Rate: float64(w.Rate), Think: time.Duration(w.Think),
+		Classes: []load.Class{{Share: 1}},
+	}
+}
+
+// Check has nothing to find out before the server runs.
+func (w *web) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	if env.Target == nil {
+		return workload.Needs{}, nil // it will be started
+	}
+	return workload.Needs{}, w.Prepare(ctx, env)
+}
+
+// Prepare asks the server what it serves, and for the first of it.
+func (w *web) Prepare(ctx context.Context, env workload.Env) error {
+	at, err := w.target(env)
+	if err != nil {
+		return err
+	}
+	pages, err := w.pages(ctx, at)
+	if err != nil {
+		return err
+	}
+	if _, err := get(ctx, at, pages[0][0]); err != nil {
+		return fmt.Errorf("ask the web server at %s: %w", at.Address, err)
+	}
+	return nil
+}
+
+// Clean has nothing to remove.
+func (w *web) Clean(context.Context, workload.Env) error { return nil }
+
+func (w *web) target(env workload.Env) (load.Endpoint, error) {
+	if env.Target == nil {
+		return load.Endpoint{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
+	}
+	at, err := env.Target(protocol)
+	switch {
+	case err != nil:
+		return at, fmt.Errorf("find a web server: %w", err)
+	case at.CA != nil:
+		return at, errors.New("the workload web speaks no TLS yet: set tls: false in the service")
+	}
+	return at, nil
+}
+
+func (w *web) pages(ctx context.Context, at load.Endpoint) ([]page, error) {
+	if len(w.Pages) == 0 {
+		return askPages(ctx, at)
+	}
+	pages := make([]page, len(w.Pages))
+	for i, path := range w.Pages {
+		pages[i] = page{path}
+	}
+	return pages, nil
+}
+
+// Run asks until stage.Length or until the recorder has enough.
+func (w *web) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	at, err := w.target(env)
+	if err != nil {
+		return err
+	}
+	pages, err := w.pages(ctx, at)
+	if err != nil {
+		return err
+	}
+	ledger := &ledger{most: sheetsKept * w.Threads, sheets: map[int]*sheet{}}
+	asked := visits(pages, w.Unit == "page", !w.KeepAlive, host(at))
+	if err := socket.Run(ctx, w.job(at, asked, stage, ledger), out); err != nil {
+		return err
+	}
+	w.conclude(ledger, out)
+	return nil
+}
+
+func (w *web) job(at load.Endpoint, asked []visit, stage load.Stage, l *ledger) load.Job {
+	return load.Job{
+		Stage: stage, Network: at.Network, Address: at.Address,
+		Arrivals: w.arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
+		Connections: w.Connections, Window: w.Pipeline, Threads: w.Threads, Fresh: !w.KeepAlive,
+		Tick: time.Duration(w.Tick), Timeout: time.Duration(w.Timeout), MaxLag: time.Duration(w.MaxLag),
+		Dialogue: func(number int) load.Dialogue {
+			return newDialogue(asked, w.Pipeline, *rand.NewPCG(stage.Seed, uint64(number)^0x77656221), l.sheet(number))
+		},
+	}
+}
+
+// ledger keeps the counts of all connections. Connections beyond the most share the
+// sheets of earlier ones of the same thread, so that two threads never count on one.
+type ledger struct {
+	most   int
+	mu     sync.Mutex
+	sheets map[int]*sheet
+	made   int
+}
+
+// sheetsKept is how many sheets a thread has at most: connections that are made for
+// each operation would need as many as there are operations.
+const sheetsKept = 1 << 16
+
+func (l *ledger) sheet(number int) *sheet {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made++
+	number %= l.most
+	if l.sheets[number] == nil {
+		l.sheets[number] = &sheet{}
+	}
+	return l.sheets[number]
+}
+
+// conclude takes down what the answers were.
+func (w *web) conclude(l *ledger, out *measure.Recorder) {
+	var sum sheet
+	for _, s := range l.sheets {
+		for i, n := range s.statuses {
+			sum.statuses[i] += n
+		}
+	}
+	var all int64
+	for _, n := range sum.statuses {
+		all += n
+	}
+	if all > 0 {
+		out.Value("refused", float64(all-sum.statuses[2])/float64(all))
+	}
+	out.Observe("web.connections", strconv.Itoa(min(l.made, w.Connections)))
+}
