@@ -1,0 +1,91 @@
+// Package pace lets a goroutine wait for instants of a schedule, and says how
+// well it did. It sleeps by the kernel's clock until shortly before an instant and
+// spins the rest, because what wakes a sleeper up takes tens of microseconds: how
+// many, Calibrate measures. Instants count from an origin, so that lateness never
+// adds up. Loops that wait for sockets in epoll need no pacer.
+package pace
+
+import (
+	"context"
+	"time"
+)
+
+// Clock tells the time since an origin, by the monotonic clock.
+type Clock struct{ origin time.Time }
+
+// At is the clock of an origin, which must come from time.Now: another time has no
+// reading of the monotonic clock.
+func At(origin time.Time) Clock { return Clock{origin} }
+
+// Now is the time since the origin. It is negative before it.
+func (c Clock) Now() time.Duration { return time.Since(c.origin) }
+
+// Pacer waits for instants. It is used by one goroutine.
+type Pacer struct {
+	ctx   context.Context // of the loop that it paces
+	timer timer
+	spin  time.Duration
+	gaps  Gaps
+	free  func() bool // of the context
+}
+
+// timer is the clock of a pacer and how to sleep by it.
+type timer interface {
+	now() time.Duration
+	// sleep sleeps until an instant, or fails once the timer is interrupted.
+	sleep(until time.Duration) error
+	interrupt()
+	close() error
+}
+
+// New makes a pacer for a loop that ends with the context. It stops sleeping so
+// long before an instant as spin says, which costs up to that much CPU time for
+// each wait: what Calibrate found, or 0 to save it. The pacer must be closed.
+func New(ctx context.Context, clock Clock, spin time.Duration) (*Pacer, error) {
+	t, err := newTimer(clock)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pacer{ctx: ctx, timer: t, spin: spin}
+	p.free = context.AfterFunc(ctx, t.interrupt)
+	return p, nil
+}
+
+// Until waits for an instant and returns the time then, which is never before it
+// unless there is an error: that the context has ended. It returns at once when
+// the instant is past.
+func (p *Pacer) Until(due time.Duration) (now time.Duration, err error) {
+	now = p.timer.now()
+	if p.ctx.Err() != nil {
+		return now, context.Cause(p.ctx)
+	}
+	if now >= due {
+		return now, nil
+	}
+	if wake := due - p.spin; now < wake {
+		err = p.timer.sleep(wake)
+		now = p.timer.now()
+	}
+	if err != nil {
+		if p.ctx.Err() != nil {
+			err = context.Cause(p.ctx)
+		}
+		return now, err
+	}
+	from := now
+	for now < due {
+		now = p.timer.now()
+	}
+	p.gaps.Spun += now - from
+	p.gaps.count(now - due)
+	return now, nil
+}
+
+// Gaps is how well the pacer has done so far.
+func (p *Pacer) Gaps() Gaps { return p.gaps }
+
+// Close frees the timer.
+func (p *Pacer) Close() error {
+	p.free()
+	return p.timer.close()
+}
