@@ -30,7 +30,7 @@ var allowed = map[string]string{
 	"internal/factor":                "parameter platform",
 	"internal/collect":               "measure platform",
 	"internal/study":                 "collect factor service load measure parameter platform workload",
-	"internal/plan":                  "measure stat study",
+	"internal/plan":                  "measure plan/peak stat study",
 	"internal/plan/peak":             "stat",
 	"internal/agent":                 "load measure parameter platform workload",
 	"internal/trial":                 "agent collect factor load measure parameter plan plan/peak platform service stat study workload",

@@ -87,6 +87,7 @@ type Probe struct {
 // Peak is the answer of a search: the highest rate at which limits were kept.
 type Peak struct {
 	Word      string  `json:"word"`               // identified, or why there is no number
+	Why       string  `json:"why,omitempty"`      // the reasons for the word
 	Estimate  float64 `json:"estimate,omitempty"` // 1/s
 	Low       float64 `json:"low,omitempty"`      // ends of its interval
 	High      float64 `json:"high,omitempty"`

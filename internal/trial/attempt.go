@@ -39,6 +39,8 @@ type attempt struct {
 	watch    *watch
 	sampler  *sampler
 	files    map[string][]byte
+	// intervals are those of all probes of a search, one after the other.
+	intervals []measure.Interval
 }
 
 // trial runs one trial to its end and writes it down. An error stops the study.
@@ -201,6 +203,9 @@ func (a *attempt) drive(ctx context.Context) error {
 		stage := load.Stage{Length: a.Study.Measure.Longest, Interval: a.Study.Measure.Interval, Seed: a.Seed}
 		return a.offer(ctx, a.load, stage, a.recorder)
 	}
+	if a.Study.Load.Peak != nil {
+		run = func() error { return a.search(ctx) }
+	}
 	if a.sim != nil {
 		return trouble(run())
 	}
@@ -264,7 +269,11 @@ func (a *attempt) collect() {
 	intervals := a.recorder.Intervals()
 	maps.Copy(a.record.Observed, a.recorder.Observed())
 	a.files = measure.EncodeIntervals(intervals)
-	a.record.Window = a.watch.conclude(intervals).window
+	if a.Study.Load.Peak == nil {
+		a.record.Window = a.watch.conclude(intervals).window
+	} else {
+		a.record.Window = measure.Window{End: a.span().Seconds(), Steady: measure.SteadyUnknown}
+	}
 	if math.IsNaN(a.record.Window.Drift) {
 		a.record.Window.Drift = 0
 	}
@@ -278,6 +287,9 @@ func (a *attempt) collect() {
 
 // judge sums up the window and makes the certificate.
 func (a *attempt) judge(ctx context.Context) error {
+	if a.Study.Load.Peak != nil {
+		return a.judgeSearch(ctx)
+	}
 	intervals := a.recorder.Intervals()
 	if len(intervals) == 0 {
 		return void("the load ended without measuring anything")

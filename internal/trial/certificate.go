@@ -74,10 +74,13 @@ var rules = []rule{
 	{"disk space", .95, "share of a file system in use, and 1 GiB left; fuller ones allocate differently, or fail", false, room},
 }
 
-// certify judges every rule and returns the certificate, with the cause that
-// makes the trial void, if there is one.
-func certify(e *evidence) (checks []measure.Check, void string) {
+// certify judges every rule, or those that are named, and returns the certificate,
+// with the cause that makes the trial void, if there is one.
+func certify(e *evidence, only ...string) (checks []measure.Check, void string) {
 	for _, r := range rules {
+		if only != nil && !slices.Contains(only, r.name) {
+			continue
+		}
 		state, detail := r.judge(e, r.limit)
 		checks = append(checks, measure.Check{Name: r.name, State: state, Detail: detail})
 		if state != measure.Fail || !r.voids || void != "" {

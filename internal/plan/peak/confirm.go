@@ -1,8 +1,10 @@
 package peak
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 const (
@@ -15,26 +17,22 @@ const (
 // settle answers from the ladder. settled is false where there is no knee and the
 // bracket has to be the answer; otherwise from is the rate to confirm.
 func (w *walk) settle() (from float64, settled bool) {
-	fit, limit := w.fits()
+	fit := w.fits()
 	a := &w.answer
 	a.Limiting = w.reason()
-	if other := w.otherwise(fit, limit); other != "" {
+	if other := w.otherwise(fit); other != "" {
 		a.Limiting = other
 		w.end(NotIdentified, "%s was not kept where the response time was", other)
 		return 0, false
 	}
 	if fit.Word == Identified {
-		var points []Point
-		lowest := math.Inf(1)
-		for _, t := range w.climbed() {
-			points = append(points, Point{Rate: t.Probe.Rate, Seconds: t.quantile(limit)})
-			lowest = math.Min(lowest, t.Probe.Rate)
-		}
+		points := w.points(fit.limit)
+		lowest := slices.MinFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 		if share, yes := moved(points, fit.Rate); yes {
 			w.end(NotIdentified, "the peak moved by about %+.2g %% while it was measured", 100*share)
 			return 0, false
 		}
-		a.Estimate, a.Low, a.High, a.Limiting = fit.Rate, fit.Low, fit.High, w.Limits[limit].Name
+		a.Estimate, a.Low, a.High, a.Limiting = fit.Rate, fit.Low, fit.High, w.Limits[fit.limit].Name
 		w.end(Identified, "")
 		return math.Max(fit.Low, deepest*lowest), true
 	}

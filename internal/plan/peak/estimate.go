@@ -10,7 +10,7 @@ import (
 
 const (
 	refusedBelow = 0.01 // p value of lack of fit under which the curve is refused
-	bentBelow    = 0.05 // p value of the curvature under which a parabola takes the place of the line
+	bentBelow    = 0.2 // p value of the curvature under which a parabola takes the place of the line
 	bentPoints   = 10   // fewest points that may bend: with one block, a bend is noise
 	leastJump    = 3.0  // ratio of response times that makes a jump
 	movedLevel   = 0.99 // confidence with which a drift must be shown
@@ -49,7 +49,7 @@ type Fit struct {
 // interval.
 func Estimate(points []Point, limit, level float64) Fit {
 	fit := Fit{Word: NotIdentified, Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
-	x, y, reach := fitted(points)
+	x, y, reach := usable(points)
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
 		fit.Why = "too few levels had a steady response time"
 		return fit
@@ -65,7 +65,7 @@ func Estimate(points []Point, limit, level float64) Fit {
 	}
 	bounded, lack := line.Bounded(), line.LackOfFit
 	fit.Rate, fit.Low, fit.High = line.X, line.Interval.Low, line.Interval.High
-	if bend := stat.InverseParabola(x, y, 1/limit, level); bend.Curvature < bentBelow && len(x) >= bentPoints {
+	if bend := stat.FitKnee(x, inverted(y), limit, level); bend.Curvature < bentBelow && len(x) >= bentPoints {
 		bounded, lack = bend.Bounded(), bend.LackOfFit
 		fit.Rate, fit.Low, fit.High = bend.X, bend.Interval.Low, bend.Interval.High
 	}
@@ -113,9 +113,9 @@ func about(x []float64) (mean, squares float64) {
 	return mean, squares
 }
 
-// fitted returns the points to fit, and the range in which an answer is believed:
+// usable returns the points to fit, and the range in which an answer is believed:
 // the rates tried, up to one rung above the first that had no steady response time.
-func fitted(points []Point) (x, y []float64, reach stat.Interval) {
+func usable(points []Point) (x, y []float64, reach stat.Interval) {
 	reach = stat.Interval{Low: math.Inf(1), High: math.Inf(-1)}
 	spoilt := map[float64]bool{}
 	for _, p := range points {
@@ -146,7 +146,7 @@ func fitted(points []Point) (x, y []float64, reach stat.Interval) {
 //
 // Source: partial regression on the order, Frisch & Waugh (1933).
 func moved(points []Point, rate float64) (share float64, ok bool) {
-	x, y, _ := fitted(points)
+	x, y, _ := usable(points)
 	if len(x) != len(points) || len(x) < 6 {
 		return 0, false // a gap would shift the order
 	}
@@ -171,4 +171,12 @@ func moved(points []Point, rate float64) (share float64, ok bool) {
 	margin := math.Sqrt(rest.Residual/df/rest.SpreadX) * stat.TQuantile(0.5+movedLevel/2, df)
 	share = -rest.Slope / ofY.Slope * float64(len(x)-1) / rate
 	return share, math.Abs(rest.Slope) > margin && math.Abs(share) > movedMost
+}
+
+func inverted(y []float64) []float64 {
+	out := make([]float64, len(y))
+	for i, v := range y {
+		out[i] = 1 / v
+	}
+	return out
 }

@@ -54,9 +54,9 @@ func (w *walk) ladderOnly(centre float64, block int) bool {
 	if !w.pass(&l, block, 0) {
 		return false
 	}
-	fit, limit := w.fits()
+	fit := w.fits()
 	w.answer.Limiting = w.reason()
-	if other := w.otherwise(fit, limit); other != "" {
+	if other := w.otherwise(fit); other != "" {
 		w.answer.Limiting = other
 		return w.end(NotIdentified, "%s was not kept where the response time was", other)
 	}
@@ -66,7 +66,7 @@ func (w *walk) ladderOnly(centre float64, block int) bool {
 		}
 		return w.end(NotIdentified, "%s", fit.Why)
 	}
-	w.answer.Estimate, w.answer.Low, w.answer.High, w.answer.Limiting = fit.Rate, fit.Low, fit.High, w.Limits[limit].Name
+	w.answer.Estimate, w.answer.Low, w.answer.High, w.answer.Limiting = fit.Rate, fit.Low, fit.High, w.Limits[fit.limit].Name
 	return w.end(Identified, "")
 }
 
@@ -147,30 +147,44 @@ func (w *walk) climbed() []tried {
 	return out
 }
 
+// fitted is an estimate with the number of the limit that it is for, -1 when no
+// limit is on a response time.
+type fitted struct {
+	Fit
+	limit int
+}
+
 // fits estimates where each response time meets its limit, and returns the lowest
-// of those that do, with the number of its limit; -1 when there are no limits.
-func (w *walk) fits() (best Fit, limit int) {
-	limit = -1
+// of those that do.
+func (w *walk) fits() fitted {
+	climbed := w.climbed()
+	if f, ok := w.known[len(climbed)]; ok {
+		return f
+	}
+	best := fitted{limit: -1, Fit: Fit{Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Word: NotIdentified, Why: "no limit is on a response time"}}
 	for i, l := range w.Limits {
-		var points []Point
-		for _, t := range w.climbed() {
-			points = append(points, Point{Rate: t.Probe.Rate, Seconds: t.quantile(i)})
-		}
-		fit := Estimate(points, l.Seconds, w.Level)
-		if limit < 0 || fit.Crosses && (!best.Crosses || fit.Rate < best.Rate) {
-			best, limit = fit, i
+		fit := Estimate(w.points(i), l.Seconds, w.Level)
+		if best.limit < 0 || fit.Crosses && (!best.Crosses || fit.Rate < best.Rate) {
+			best = fitted{fit, i}
 		}
 	}
-	if limit < 0 {
-		best = Fit{Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Word: NotIdentified, Why: "no limit is on a response time"}
+	w.known[len(climbed)] = best
+	return best
+}
+
+// points are the probes of the ladder with the response time that a limit is on.
+func (w *walk) points(limit int) []Point {
+	var out []Point
+	for _, t := range w.climbed() {
+		out = append(out, Point{Rate: t.Probe.Rate, Seconds: t.quantile(limit)})
 	}
-	return best, limit
+	return out
 }
 
 // otherwise names what was not kept by most probes of some level below the
 // estimate although the fitted response time was, or had no steady value: then
 // the estimate is not where the system ends.
-func (w *walk) otherwise(fit Fit, limit int) string {
+func (w *walk) otherwise(fit fitted) string {
 	if !fit.Crosses {
 		return ""
 	}
@@ -183,7 +197,7 @@ func (w *walk) otherwise(fit Fit, limit int) string {
 		}
 		v := votes[t.Level]
 		v.all++
-		if !t.Pass && !(t.quantile(limit) > w.Limits[limit].Seconds) {
+		if !t.Pass && !(t.quantile(fit.limit) > w.Limits[fit.limit].Seconds) {
 			v.other++
 			reasons[t.Level] = t.Reason
 		}

@@ -156,6 +156,7 @@ type Search struct {
 	course   func(*walk) bool
 	results  []Result
 	at       *walk
+	known    map[int]fitted // estimates by the number of probes that they rest on, so that replays need not repeat them
 }
 
 // New starts a complete search.
@@ -175,7 +176,7 @@ func NewLadder(s Settings, centre float64, block int) *Search {
 }
 
 func newSearch(s Settings, course func(*walk) bool) *Search {
-	out := &Search{settings: s.Defaults(), course: course}
+	out := &Search{settings: s.Defaults(), course: course, known: map[int]fitted{}}
 	out.replay()
 	return out
 }
@@ -184,7 +185,7 @@ func newSearch(s Settings, course func(*walk) bool) *Search {
 // that comes next. It is a few microseconds of work, and spares the search all
 // state but its results.
 func (s *Search) replay() {
-	s.at = &walk{Settings: s.settings, results: s.results, minFail: math.Inf(1)}
+	s.at = &walk{Settings: s.settings, results: s.results, minFail: math.Inf(1), known: s.known}
 	s.at.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	s.course(s.at)
 }

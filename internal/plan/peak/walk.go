@@ -19,6 +19,7 @@ type walk struct {
 	tried   []tried // in order; a probe that the generator spoilt is in it too
 	wanted  *Probe
 	answer  Answer
+	known   map[int]fitted
 
 	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
 	walled    bool    // high is where the generator ended, not the system

@@ -1,0 +1,136 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/stat"
+)
+
+const (
+	rateSetting = "rate"
+	// leastServed is the share of the offered operations that a system which
+	// keeps up completes.
+	leastServed = .99
+	// mostGrowth is how much the operations in flight may grow over a probe, as a
+	// share of their mean, before they count as a queue without end.
+	mostGrowth = .2
+	// perBatch and probeBatches are how many values must lie beyond the quantile
+	// that is judged, in each of how many parts of the probe.
+	perBatch     = 10
+	probeBatches = 10
+	// settling is the part of a probe that is cut off at its beginning.
+	settling = .2
+)
+
+// probe offers the load at one rate and judges what came of it. Its error is
+// trouble with the load itself; a system that fails is an answer.
+func (a *attempt) probe(ctx context.Context, want peak.Probe) (measure.Probe, error) {
+	p := measure.Probe{Phase: string(want.Phase), Rate: want.Rate, From: a.span().Seconds(), Values: map[string]float64{}}
+	a.reporter.say(PhaseMeasure, 0, fmt.Sprintf("%s at %.4g/s", want.Phase, want.Rate))
+	settings := maps.Clone(a.load.settings)
+	settings[rateSetting] = parameter.Rate(want.Rate).String()
+	l, err := a.kind.New(settings)
+	if err != nil {
+		return p, fmt.Errorf("workload %s at %s: %w", a.kind.Name, settings[rateSetting], err)
+	}
+	length := a.probeLength(want)
+	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: a.Seed + uint64(len(a.record.Probes))}
+	recorder := measure.NewRecorder(nil)
+	err = a.offer(ctx, prepared{l, settings}, stage, recorder)
+	intervals := recorder.Intervals()
+	if ctx.Err() != nil || len(intervals) == 0 {
+		return p, err
+	}
+	end := intervals[len(intervals)-1].To
+	summary, summed := measure.Summarise(intervals, measure.Window{Cut: settling * end.Seconds(), End: end.Seconds()}, a.kind.Rate)
+	if summed != nil {
+		return p, summed
+	}
+	p.Values = summary.Values
+	maps.Copy(p.Values, recorder.Values())
+	a.judgeProbe(&p, recorder, err)
+	a.keep(intervals)
+	p.To = a.span().Seconds()
+	a.record.Probes = append(a.record.Probes, p)
+	return p, nil
+}
+
+// probeLength is long enough for the quantile that is judged, and no longer than a
+// trial may be.
+func (a *attempt) probeLength(want peak.Probe) time.Duration {
+	deepest := 0.
+	for _, l := range a.Study.Load.Peak.Within {
+		if q, ok := measure.QuantileOf(l.Metric); ok {
+			deepest = max(deepest, q)
+		}
+	}
+	need := max(want.Seconds, probeBatches*perBatch/(1-deepest)/want.Rate) / (1 - settling)
+	m := a.Study.Measure
+	return min(time.Duration(need*1e9), max(m.Longest, time.Duration(confirming*float64(m.Window))))
+}
+
+// judgeProbe says whether a probe passed: what the generator could not carry is
+// invalid, what the system could not keep up with is overload, and the rest is
+// held against the limits.
+func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error) {
+	for _, c := range r.Checks() {
+		if c.State == measure.Fail {
+			p.Invalid, p.Reason = true, c.Name+": "+c.Detail
+			return
+		}
+	}
+	if failed != nil {
+		p.Reason = failed.Error()
+		return
+	}
+	inFlight := measure.Curves(r.Intervals()).InFlight
+	inFlight = inFlight[int(settling*float64(len(inFlight))):]
+	served := p.Values[a.kind.Rate] / p.Rate
+	switch gate, growth := stat.Drift(inFlight, mostGrowth); {
+	case gate == stat.Drifting && growth > 0:
+		p.Overload, p.Reason = true, fmt.Sprintf("the operations in flight grew by %.0f %% and went on growing", 100*growth)
+	case served < leastServed-slack(p.Rate, r):
+		p.Overload, p.Reason = true, fmt.Sprintf("%.3g %% of the offered operations were served", 100*served)
+	}
+	if p.Overload {
+		return
+	}
+	for _, l := range a.Study.Load.Peak.Within {
+		v, known := p.Values[l.Metric]
+		switch {
+		case !known:
+			p.Reason, p.Limiting = fmt.Sprintf("the data cannot bear %s", l.Metric), l.Metric
+		case v > *l.Max:
+			p.Reason, p.Limiting = fmt.Sprintf("%s was %.4g, limit %.4g", l.Metric, v, *l.Max), l.Metric
+		}
+		if p.Reason != "" {
+			return
+		}
+	}
+	p.Passed = true
+}
+
+// slack is three standard errors of the share that is served when the operations
+// arrive at random.
+func slack(rate float64, r *measure.Recorder) float64 {
+	intervals := r.Intervals()
+	seconds := (1 - settling) * intervals[len(intervals)-1].To.Seconds()
+	return 3 / math.Sqrt(max(1, rate*seconds))
+}
+
+// keep appends the intervals of a probe to those of the trial.
+func (a *attempt) keep(intervals []measure.Interval) {
+	from := a.span()
+	for _, in := range intervals {
+		in.From, in.To = in.From+from, in.To+from
+		a.intervals = append(a.intervals, in)
+	}
+}
