@@ -18,6 +18,7 @@ func Judge(c Case) *Findings {
 		Blocks: c.completeBlocks(), Trials: len(v.records), Void: v.void(),
 	}
 	f.Summaries = c.summarise()
+	f.Peaks = c.peaks()
 	v.headlines, v.exploratory = c.headlines(), c.explore()
 	c.markOwnLoads(v.headlines)
 	c.markOwnLoads(v.exploratory)

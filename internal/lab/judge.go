@@ -55,7 +55,7 @@ func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outc
 		return nil, err
 	}
 	c := finding.Case{
-		Plan: r.Plan, Study: r.Source.Study, Metrics: kind.Metrics, Rate: kind.Rate, Sources: l.counters(),
+		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(r.Source.Study, kind), Rate: kind.Rate, Sources: l.counters(),
 		Records: records, Demands: demands(r, kind), Defaults: defaultsOf(kind), Series: series,
 	}
 	findings := finding.Judge(c)
@@ -80,7 +80,7 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 	}
 	in := report.Input{
 		Study: r.Source.Study, StudyText: r.Source.Text, Plan: r.Plan, Records: records,
-		Metrics: kind.Metrics, Counters: l.counters(), Version: l.Version,
+		Metrics: metricsOf(r.Source.Study, kind), Counters: l.counters(), Version: l.Version,
 		Command: fmt.Sprintf("plimsoll run study.yaml --seed %d", r.Plan.Seed),
 		Series: func(trial int) ([]measure.Interval, error) {
 			record, ok := byTrial[trial]
@@ -187,8 +187,19 @@ func (l *Lab) workload(s *study.Study) (workload.Kind, error) {
 	return l.Catalog.Workloads[i], nil
 }
 
+// metricsOf lists what the records of a study may hold.
+func metricsOf(s *study.Study, kind workload.Kind) []measure.Metric {
+	if s.Load.Peak == nil {
+		return kind.Metrics
+	}
+	return append([]measure.Metric{measure.PeakMetric()}, kind.Metrics...)
+}
+
 func (l *Lab) counters() []measure.Metric {
 	var out []measure.Metric
+	for _, k := range l.Catalog.Services {
+		out = append(out, k.Metrics...)
+	}
 	for _, s := range l.Catalog.Sources {
 		for _, c := range s.Counters {
 			out = append(out, c.Metric)

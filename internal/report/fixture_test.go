@@ -28,6 +28,7 @@ type fixture struct {
 	limit    float64
 	change   *float64 // published
 	short    bool     // trials of 4 seconds
+	peak     bool     // each trial searches for a peak
 }
 
 func factor(levels []string) []study.Factor {
@@ -51,6 +52,11 @@ func (f fixture) study() *study.Study {
 	}
 	if f.limit > 0 {
 		s.Limits = []study.Limit{{Metric: "write.p99", Max: &f.limit}}
+	}
+	if f.peak {
+		limit := .02
+		s.Load.Peak = &study.Peak{Within: []study.Limit{{Metric: "write.p99", Max: &limit}}, From: 1000}
+		s.Headline, s.Goal = []string{"peak"}, nil
 	}
 	if f.change != nil {
 		s.Published = []study.Figure{{Metric: "iops", Change: f.change, Note: "hci-diagnostics, 2019: a second outstanding I/O a disk"}}
@@ -140,6 +146,10 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 			r.Values[class+name] = v
 		}
 	}
+	if f.peak {
+		f.search(&r, g)
+		return r
+	}
 	r.Counts = map[string]int64{"operations": int64(10 * rate), "write.operations": int64(10 * rate), "errors": 0}
 	r.Counters = map[string]float64{
 		"disk.queue": 0.93 * depth * math.Exp(f.noise*g.NormFloat64()), "disk.busy": min(1, 0.71*f.gain[t.Arm]) * math.Exp(f.noise*g.NormFloat64()/3),
@@ -147,6 +157,43 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 		"pressure.io": 0.4 * math.Exp(f.noise*g.NormFloat64()),
 	}
 	return r
+}
+
+// search adds the probes of a queue with one server, of which the p99 is
+// ln(100)/(capacity - rate).
+func (f fixture) search(r *measure.Record, g *rand.Rand) {
+	capacity := 8000 * f.gain[r.Arm]
+	truth := capacity - math.Log(100)/.02
+	rates := []float64{1000, 4000, 8400}
+	for _, share := range []float64{.98, .90, 1.06, .94, 1.02} {
+		rates = append(rates, share*truth)
+	}
+	if r.Block > 1 {
+		rates = rates[3:]
+	}
+	if r.Block > 3 {
+		rates = append(rates, .98*truth)
+	}
+	for i, rate := range rates {
+		p := measure.Probe{Phase: "ladder", Rate: rate, From: float64(30 * i), To: float64(30*i + 30), Passed: true}
+		switch {
+		case r.Block == 1 && i < 3:
+			p.Phase = "bracket"
+		case r.Block > 3 && i == 5:
+			p.Phase = "confirm"
+		}
+		p99 := math.Log(100) / (capacity*math.Exp(f.noise*g.NormFloat64()) - rate)
+		if p99 <= 0 || p99 > 1 {
+			p99, p.Overload = 12, true
+		}
+		if p99 > .02 {
+			p.Passed, p.Reason, p.Limiting = false, "write.p99 was above its limit", "write.p99"
+		}
+		p.Values = map[string]float64{"iops": rate, "write.p99": p99}
+		r.Probes = append(r.Probes, p)
+	}
+	r.Peak = &measure.Peak{Word: "identified", Estimate: truth * math.Exp(f.noise*g.NormFloat64())}
+	r.Values = map[string]float64{"peak": r.Peak.Estimate}
 }
 
 // run runs the study as the plan says and judges it.
@@ -172,9 +219,13 @@ func (f fixture) run() (Input, error) {
 		records = append(records, r)
 		course.Done(r)
 	}
-	c := finding.Case{Plan: p, Study: s, Metrics: fixtureMetrics, Rate: "iops", Sources: fixtureCounters, Records: records}
+	metrics := fixtureMetrics
+	if f.peak {
+		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
+	}
+	c := finding.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Sources: fixtureCounters, Records: records}
 	return Input{
-		Findings: finding.Judge(c), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: fixtureMetrics, Counters: fixtureCounters,
+		Findings: finding.Judge(c), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
 		Series: func(trial int) ([]measure.Interval, error) {
 			if trial == f.void {
 				return f.course(arms[trial], trial)[:9], nil
@@ -239,6 +290,10 @@ func fixtures() map[string]fixture {
 		"small": {
 			name: "two-trials", question: "What do the smallest figures look like?",
 			levels: []string{"1", "2"}, gain: []float64{1, 1.27}, slower: []float64{1, 1.31}, noise: 0.009, blocks: 1,
+		},
+		"peak": {
+			name: "peak", question: "How much does it carry with its p99 within 20 ms?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.1}, slower: []float64{1, 1}, noise: 0.004, blocks: 6, peak: true,
 		},
 		"single": {
 			name: "one-arm", question: "What does this device carry?", levels: nil, gain: []float64{1}, slower: []float64{1}, noise: 0.01,

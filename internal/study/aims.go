@@ -168,8 +168,8 @@ func parseAmount(text, unit string) (v float64, want string) {
 		}
 		return float64(b), ""
 	case "1/s":
-		if number, found := strings.CutSuffix(strings.TrimSpace(text), "/s"); found && strings.TrimSpace(number) == "0" {
-			return 0, ""
+		if number, _ := strings.CutSuffix(strings.TrimSpace(text), "/s"); strings.TrimSpace(number) == "0" {
+			return 0, "" // none is none in any unit
 		}
 		var rate parameter.Rate
 		if err := rate.UnmarshalText([]byte(text)); err != nil {

@@ -73,7 +73,7 @@ func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
 	field := fields[i]
 	field.Name = "load." + name
 	text, ok := r.value(e.value, field)
-	if !ok || r.given(e.key, name, s, kind) {
+	if !ok || s.Workload.Settings[name] != text && r.given(e.key, name, s, kind) {
 		return
 	}
 	if s.Workload.Settings == nil {

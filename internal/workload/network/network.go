@@ -113,8 +113,6 @@ func (p Parameters) check() error {
 		{p.Test == tcpStream && p.Rate > 0, "rate and tcp_stream exclude each other: TCP itself finds the rate; udp_stream keeps one"},
 		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
 		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
-		{p.Rate == 0 && p.Arrivals != usual.Arrivals, "arrivals: give the rate at which they come"},
-		{p.Rate == 0 && (p.Tick > 0 || p.MaxLag > 0), "tick and max_lag are for a load with a rate"},
 		{p.Threads > p.Flows, fmt.Sprintf("%d threads for %d flows: each thread needs one of its own", p.Threads, p.Flows)},
 		{p.Test == udpRR && p.Burst >= numbers(int(min(p.Request, p.Response))), fmt.Sprintf(
 			"burst %d over UDP: with requests and responses of %d bytes, at most %d can be told apart", p.Burst, min(p.Request, p.Response), numbers(int(min(p.Request, p.Response)))-1)},
@@ -128,7 +126,7 @@ func (p Parameters) check() error {
 
 // offered is how the settings offer what is due.
 func (p Parameters) offered() (load.Arrivals, error) {
-	a := load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}
+	a := load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}
 	if p.Shape != "" {
 		shape, err := load.ParseShape(p.Shape)
 		if err != nil {

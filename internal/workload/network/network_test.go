@@ -96,8 +96,6 @@ func TestSettingsAreRefused(t *testing.T) {
 		"rate and tcp_stream":                 {"test": "tcp_stream", "rate": "5/s"},
 		"rate and think":                      {"rate": "5/s", "think": "1ms"},
 		"give the rate that changes":          {"shape": "ramp"},
-		"give the rate at which":              {"arrivals": "poisson"},
-		"are for a load with a rate":          {"tick": "1ms"},
 		"3 threads for 2 flows":               {"threads": "3", "flows": "2"},
 		"at most 255 can be told apart":       {"test": "udp_rr", "burst": "256"},
 		"from 1 to 65507":                     {"test": "udp_stream", "message": "64KiB"},

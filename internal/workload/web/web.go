@@ -69,18 +69,18 @@ func own() []measure.Metric {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	w := &web{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}}
-	usual := defaults()
-	for why, wrong := range map[string]bool{
-		"rate and think exclude each other: what is offered at a rate does not wait for answers": p.Rate > 0 && p.Think > 0,
-		"shape: give the rate that changes":                                                               p.Rate == 0 && p.Shape != "",
-		"arrivals: give the rate at which they come":                                                      p.Rate == 0 && p.Arrivals != usual.Arrivals,
-		"tick and max_lag are for a load with a rate":                                                     p.Rate == 0 && (p.Tick > 0 || p.MaxLag > 0),
-		"without keepalive a connection has one operation: pipeline must be 1":                            !p.KeepAlive && p.Pipeline > 1,
-		fmt.Sprintf("%d threads for %d connections: each needs one of its own", p.Threads, p.Connections): p.Threads > p.Connections,
+	w := &web{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	for _, c := range []struct {
+		wrong bool
+		why   string
+	}{
+		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
+		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
+		{!p.KeepAlive && p.Pipeline > 1, "without keepalive a connection has one operation: pipeline must be 1"},
+		{p.Threads > p.Connections, fmt.Sprintf("%d threads for %d connections: each thread needs one of its own", p.Threads, p.Connections)},
 	} {
-		if wrong {
-			return nil, errors.New(why)
+		if c.wrong {
+			return nil, errors.New(c.why)
 		}
 	}
 	for _, path := range p.Pages {

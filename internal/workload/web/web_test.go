@@ -142,7 +142,7 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for _, s := range []parameter.Settings{
-		{"rate": "5/s", "think": "1ms"}, {"shape": "ramp to 2 over 5s"}, {"arrivals": "poisson"}, {"tick": "1ms"}, {"keepalive": "false", "pipeline": "2"},
+		{"rate": "5/s", "think": "1ms"}, {"shape": "ramp to 2 over 5s"}, {"keepalive": "false", "pipeline": "2"},
 		{"threads": "2", "connections": "1"}, {"pages": parameter.List([]string{"/a b"})}, {"pages": parameter.List([]string{"index.html"})}, {"rate": "5/s", "shape": "up"}, {"unit": "site"}, {"connections": "0"},
 	} {
 		if _, err := Kind().New(s); err == nil {

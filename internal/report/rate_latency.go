@@ -1,0 +1,159 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/measure"
+)
+
+// rateLatency shows every probe of a search for a peak: how long operations took
+// at each offered rate, the limit, and where the curve meets it.
+func rateLatency() Figure {
+	return Figure{
+		Name:  "rate-latency",
+		Doc:   "Each point is one offered rate; hollow ones did not keep the limits. The peak is where the curve meets the limit: the band is its interval, the thick mark the rate that was confirmed.",
+		Place: inFigures,
+		Table: rateLatencyTable,
+		Draw:  drawRateLatency,
+	}
+}
+
+// judgedQuantile is the quantile of the response time that the search judged, with
+// its limit.
+func (s *sources) judgedQuantile() (m measure.Metric, limit float64, ok bool) {
+	if s.Study == nil || s.Study.Load.Peak == nil {
+		return m, 0, false
+	}
+	for _, l := range s.Study.Load.Peak.Within {
+		if _, isQuantile := measure.QuantileOf(l.Metric); isQuantile && l.Max != nil {
+			return s.metrics[l.Metric], *l.Max, true
+		}
+	}
+	return m, 0, false
+}
+
+func rateLatencyTable(s *sources) (Table, bool) {
+	latency, limit, ok := s.judgedQuantile()
+	if !ok {
+		return Table{}, false
+	}
+	around := [2]string{"peak low", "peak high"}
+	t := Table{Name: "rate-latency", Title: latency.Name + " against the offered rate", Columns: []Column{
+		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "phase"},
+		{Name: "offered", Unit: "1/s"}, {Name: latency.Name, Unit: latency.Unit}, {Name: "limit", Unit: latency.Unit},
+		{Name: "passed"}, {Name: "reason"},
+		{Name: "peak", Unit: "1/s", Around: around}, {Name: "peak low", Unit: "1/s", Around: around}, {Name: "peak high", Unit: "1/s", Around: around},
+		{Name: "sustained", Unit: "1/s"},
+	}}
+	arms, above := map[int]bool{}, 0
+	for i := range s.records {
+		r := &s.records[i]
+		for _, p := range r.Probes {
+			if v, known := p.Values[latency.Name]; known && !p.Invalid && v > 0 {
+				arms[r.Arm] = true
+				if v > limit*mostAbove {
+					above++
+				}
+				t.Rows = append(t.Rows, s.probeRow(r, p, v, limit))
+			}
+		}
+	}
+	t.Summary = fmt.Sprintf("%s of %s, against a limit of %s.", plural(len(t.Rows), "probe", "probes"), plural(len(arms), "arm", "arms"), quantity(limit, 0, latency.Unit))
+	if above > 0 {
+		t.Note = fmt.Sprintf("%s, of a system that did not keep up, lie above the scale; the table has them.", plural(above, "probe", "probes"))
+	}
+	return t, len(t.Rows) > 1
+}
+
+// mostAbove is how far above the limit the scale goes, as a ratio.
+const mostAbove = 30.
+
+func (s *sources) probeRow(r *measure.Record, p measure.Probe, v, limit float64) []Cell {
+	passed := "no"
+	if p.Passed {
+		passed = "yes"
+	}
+	row := []Cell{
+		whole(r.Arm), text(s.brief(r.Arm)), whole(r.Trial), text(p.Phase), num(p.Rate), num(v), num(limit), text(passed), text(p.Reason),
+	}
+	for _, peak := range s.Findings.Peaks {
+		if peak.Arm == r.Arm && peak.Estimate > 0 {
+			return append(row, num(peak.Estimate), num(peak.Low), num(peak.High), optional(peak.Sustained))
+		}
+	}
+	return append(row, Cell{}, Cell{}, Cell{}, Cell{})
+}
+
+// optional is a number that is absent when it is 0.
+func optional(v float64) Cell {
+	if v == 0 {
+		return Cell{}
+	}
+	return num(v)
+}
+
+func drawRateLatency(t Table, width float64) SVG {
+	c := newCanvas(&t, width, 330)
+	left, right, top, bottom := 62., width-40, 34., 272.
+	x := &axis{id: "x", column: "offered", from: left, to: right}
+	y := &axis{id: "y", column: t.Columns[5].Name, from: bottom, to: top, log: true}
+	limit := t.number(0, "limit")
+	low, high := limit, limit
+	for row := range t.Rows {
+		x.high = max(x.high, t.number(row, "offered"), t.number(row, "peak high"))
+		v := t.number(row, y.column)
+		low, high = min(low, v), max(high, v)
+	}
+	// An overloaded probe has a response time that says how long it lasted, and
+	// must not squeeze the curve below the limit.
+	y.low, y.high = low/1.3, min(high*1.3, limit*mostAbove)
+	x.round(5)
+	c.text(0, top-18, "panel", y.column)
+	c.gridY(y, left, right, t.unit(y.column))
+	values := x.ticks(5)
+	c.gridX(x, bottom, tickLabels(values, "1/s", false), values)
+	c.text((left+right)/2, bottom+40, "panel c", "offered rate")
+	c.peaks(x, top, bottom)
+	c.line(left, y.at(limit), right, y.at(limit), "limit")
+	c.text(left+6, y.at(limit)-6, "note", "limit "+quantity(limit, 0, t.unit("limit")))
+	c.group(x, y)
+	for row := range t.Rows {
+		arm := int(t.number(row, "arm number"))
+		look := hue(arm)
+		if t.at(row, "passed").Text != "yes" {
+			look += " hollow"
+		}
+		if v := t.number(row, y.column); v <= y.high {
+			c.mark(row, x.at(t.number(row, "offered")), y.at(v), [2]string{look, shape(arm)})
+		}
+	}
+	c.end()
+	return c.svg()
+}
+
+// peaks draws the band of each arm's peak and the rate that was confirmed, behind the
+// points.
+func (c *canvas) peaks(x *axis, top, bottom float64) {
+	t := c.table
+	drawn := map[int]bool{}
+	for row := range t.Rows {
+		arm := int(t.number(row, "arm number"))
+		at, low, high := t.number(row, "peak"), t.number(row, "peak low"), t.number(row, "peak high")
+		if drawn[arm] || math.IsNaN(at) {
+			continue
+		}
+		drawn[arm] = true
+		name := quantity(at, (high-low)/2, "1/s")
+		if len(t.Rows) > 0 && t.at(row, "arm").Text != "" {
+			name = t.at(row, "arm").Text + ": " + name
+		}
+		from, to := x.clamp(x.at(low)), x.clamp(x.at(high))
+		c.rect(from, top, to-from, bottom-top, "band")
+		c.line(x.at(at), top, x.at(at), bottom, "l thick "+hue(arm))
+		c.text(x.at(at)-5, top+12+14*float64(len(drawn)-1), "label e "+hue(arm)+"-t", name)
+		if sustained := t.number(row, "sustained"); !math.IsNaN(sustained) {
+			c.line(x.at(sustained), bottom-14, x.at(sustained), bottom, "l confirmed "+hue(arm))
+		}
+	}
+}
