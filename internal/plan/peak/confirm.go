@@ -29,6 +29,7 @@ func (w *walk) settle() (from float64, settled bool) {
 		points := w.points(fit.limit)
 		lowest := slices.MinFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }).Rate
 		if share, yes := moved(points, fit.Rate); yes {
+			w.hurried = true
 			w.end(NotIdentified, "the peak moved by about %+.2g %% while it was measured", 100*share)
 			return 0, false
 		}
@@ -120,7 +121,11 @@ func (w *walk) confirm(rate float64) bool {
 			return true
 		}
 		lowest = rate
-		rate *= 1 - stepDown*math.Exp2(float64(step/patience))
+		by := stepDown * math.Exp2(float64(step/patience))
+		if w.hurried {
+			by *= 3
+		}
+		rate *= 1 - by
 	}
 	note := fmt.Sprintf("no rate down to %.6g/s passed %d long probes", lowest, w.Confirmations)
 	if w.answer.Why != "" {

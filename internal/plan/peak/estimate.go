@@ -10,7 +10,7 @@ import (
 
 const (
 	refusedBelow = 0.01 // p value of lack of fit under which the curve is refused
-	bentBelow    = 0.2 // p value of the curvature under which a parabola takes the place of the line
+	bentBelow    = 0.1  // p value of the curvature under which the curve with a floor takes the place of the line
 	bentPoints   = 10   // fewest points that may bend: with one block, a bend is noise
 	leastJump    = 3.0  // ratio of response times that makes a jump
 	movedLevel   = 0.99 // confidence with which a drift must be shown
@@ -37,22 +37,27 @@ type Fit struct {
 //
 // A line is fitted to 1/response time against rate, which for a queue with random
 // arrivals and service is exactly right: the quantile q of the response time is
-// ln(1/(1-q))/(mu - rate). With many servers in parallel the points are bent, and a parabola
-// takes its place where that is shown. Nothing is identified when the slope may be
-// 0, when the curve does not fit either (lack of fit against the replicates of each
-// level), when two constants describe the points far better than a line (a cliff
-// and not a knee), or when the curve meets the limit outside the rates that were
-// tried. A level with a probe that had no steady response time is left out as a
-// whole: keeping its lucky probes would favour the fast ones.
+// ln(1/(1-q))/(mu - rate). With several servers in parallel the service itself sets
+// a floor, the points are bent, and stat.FitKnee takes the place of the line where
+// that shows. Nothing is identified when the slope may be 0, when the curve does not
+// fit (lack of fit against the replicates of each level), when two constants
+// describe the points far better (a cliff and not a knee), or when the limit is met
+// outside the rates that were tried. A level with a probe that had no steady
+// response time is left out as a whole: keeping its lucky probes would favour the
+// fast ones.
 //
 // Source: Kleinrock, Queueing Systems I, section 5.12, for M/M/1; Fieller (1954) for the
 // interval.
 func Estimate(points []Point, limit, level float64) Fit {
 	fit := Fit{Word: NotIdentified, Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}
-	x, y, reach := usable(points)
+	x, q, reach := usable(points)
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
 		fit.Why = "too few levels had a steady response time"
 		return fit
+	}
+	y := make([]float64, len(q))
+	for i, v := range q {
+		y[i] = 1 / v
 	}
 	line := stat.InversePrediction(x, y, 1/limit, level)
 	if !(line.Line.Slope < 0) {
@@ -65,9 +70,11 @@ func Estimate(points []Point, limit, level float64) Fit {
 	}
 	bounded, lack := line.Bounded(), line.LackOfFit
 	fit.Rate, fit.Low, fit.High = line.X, line.Interval.Low, line.Interval.High
-	if bend := stat.FitKnee(x, inverted(y), limit, level); bend.Curvature < bentBelow && len(x) >= bentPoints {
-		bounded, lack = bend.Bounded(), bend.LackOfFit
-		fit.Rate, fit.Low, fit.High = bend.X, bend.Interval.Low, bend.Interval.High
+	if len(x) >= bentPoints {
+		if knee := stat.FitKnee(x, q, limit, level); knee.Curvature < bentBelow {
+			bounded, lack = knee.Bounded(), knee.LackOfFit
+			fit.Rate, fit.Low, fit.High = knee.X, knee.Interval.Low, knee.Interval.High
+		}
 	}
 	switch {
 	case !(fit.Rate >= reach.Low && fit.Rate <= reach.High):
@@ -115,7 +122,7 @@ func about(x []float64) (mean, squares float64) {
 
 // usable returns the points to fit, and the range in which an answer is believed:
 // the rates tried, up to one rung above the first that had no steady response time.
-func usable(points []Point) (x, y []float64, reach stat.Interval) {
+func usable(points []Point) (x, q []float64, reach stat.Interval) {
 	reach = stat.Interval{Low: math.Inf(1), High: math.Inf(-1)}
 	spoilt := map[float64]bool{}
 	for _, p := range points {
@@ -126,7 +133,7 @@ func usable(points []Point) (x, y []float64, reach stat.Interval) {
 	}
 	for _, p := range points {
 		if !spoilt[p.Rate] {
-			x, y = append(x, p.Rate), append(y, 1/p.Seconds)
+			x, q = append(x, p.Rate), append(q, p.Seconds)
 		}
 	}
 	if len(x) > 0 {
@@ -137,7 +144,7 @@ func usable(points []Point) (x, y []float64, reach stat.Interval) {
 			}
 		}
 	}
-	return x, y, reach
+	return x, q, reach
 }
 
 // moved returns by which share of itself the peak moved during the ladder, as the
@@ -152,7 +159,7 @@ func moved(points []Point, rate float64) (share float64, ok bool) {
 	}
 	order := make([]float64, len(x))
 	for i := range order {
-		order[i] = float64(i)
+		order[i], y[i] = float64(i), 1/y[i]
 	}
 	ofOrder, okOrder := stat.FitLine(x, order)
 	ofY, okY := stat.FitLine(x, y)
@@ -171,12 +178,4 @@ func moved(points []Point, rate float64) (share float64, ok bool) {
 	margin := math.Sqrt(rest.Residual/df/rest.SpreadX) * stat.TQuantile(0.5+movedLevel/2, df)
 	share = -rest.Slope / ofY.Slope * float64(len(x)-1) / rate
 	return share, math.Abs(rest.Slope) > margin && math.Abs(share) > movedMost
-}
-
-func inverted(y []float64) []float64 {
-	out := make([]float64, len(y))
-	for i, v := range y {
-		out[i] = 1 / v
-	}
-	return out
 }

@@ -23,6 +23,7 @@ type walk struct {
 
 	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
 	walled    bool    // high is where the generator ended, not the system
+	hurried   bool    // the peak moves: small steps would follow it, and some would pass by luck
 	ceiling   float64 // no rate at or above is tried again: the generator ended there; 0 for none
 
 	maxPass, minFail, seconds float64
