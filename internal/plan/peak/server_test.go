@@ -162,7 +162,8 @@ func run(s *Search, v server, r *rand.Rand) (Answer, int) {
 	return s.Answer(), i
 }
 
-// repetitions are the number of searches and their seed: 40,000 change daily in the deep tier.
+// repetitions are the number of searches and their seed, which changes daily in the
+// deep tier (PLIMSOLL_SEED repeats a day).
 func repetitions(t *testing.T, fast, deep int) (n int, seed uint64) {
 	t.Helper()
 	t.Parallel()

@@ -76,12 +76,7 @@ func (w *walk) length(p Probe) float64 {
 	if p.Phase == Confirm {
 		seconds = w.ConfirmSeconds
 	}
-	for _, l := range w.Limits {
-		if l.Share > 0 && l.Share < 1 {
-			seconds = math.Max(seconds, operationsPer/(1-l.Share)/p.Rate)
-		}
-	}
-	return seconds
+	return math.Max(seconds, operations(w.Limits)/p.Rate)
 }
 
 // end gives the answer its word.

@@ -1,0 +1,256 @@
+package peak
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/stat"
+)
+
+// tally is what many searches of one server answered.
+type tally struct {
+	words           map[Word]int
+	limiting        map[string]int
+	covered, high   rate
+	half, sustained []float64 // shares of the truth
+	seconds         []float64
+	probes          int // most
+}
+
+// many searches a server; the truth is the peak while the ladder ran for the
+// interval, and while the last probes ran for the claim.
+func many(n int, seed uint64, s Settings, v server) tally {
+	out := tally{words: map[Word]int{}, limiting: map[string]int{}}
+	for i := range n {
+		s.Seed = seed + uint64(i)
+		a, probes := run(New(s), v, rand.New(rand.NewPCG(s.Seed, 7)))
+		out.words[a.Word]++
+		out.limiting[a.Limiting]++
+		if a.Word == Identified {
+			at := v.truth(15)
+			out.covered.count(a.Low <= at && at <= a.High)
+			out.half = append(out.half, (a.High-a.Low)/2/at)
+		}
+		last := v.truth(max(0, probes-2))
+		out.high.count(a.Sustained > 1.01*last)
+		out.sustained = append(out.sustained, a.Sustained/last)
+		out.seconds = append(out.seconds, a.Seconds)
+		out.probes = max(out.probes, probes)
+	}
+	return out
+}
+
+func (c tally) word(w Word) rate {
+	of := 0
+	for _, n := range c.words {
+		of += n
+	}
+	return rate{c.words[w], of}
+}
+
+func (c tally) String() string {
+	return fmt.Sprintf("%v, half-width %.2g %%, sustained %.3f, %.0f s of load", c.words, 100*median(c.half), median(c.sustained), median(c.seconds))
+}
+
+var asked = Settings{Limits: limits, Start: 100}
+
+func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
+	n, seed := repetitions(t, 300, 10_000)
+	for _, v := range []server{
+		single("M/M/1", constant(1000)),
+		single("M/M/1, ten times as fast", constant(10_000)),
+		several("M/M/2", 500, 2),
+		several("M/M/4", 1000, 4),
+		several("M/M/16", 312.5, 16),
+		single("loses 2 % in all", func(i int) float64 { return 1000 - float64(i) }),
+	} {
+		c := many(n, seed, asked, v)
+		t.Logf("%s: %v", v.name, c)
+		c.word(Identified).atLeast(t, v.name+" is identified", 0.93)
+		c.covered.atLeast(t, v.name+" is covered", 0.90)
+		c.high.atMost(t, v.name+" is claimed more than 1 % too high", 0.02)
+		if low := median(c.sustained); low < 0.95 {
+			t.Errorf("%s: half of the claims are below %.3f of the truth: too careful to be of use", v.name, low)
+		}
+		if h := median(c.half); h > 0.035 {
+			t.Errorf("%s: half-width %.3f", v.name, h)
+		}
+	}
+}
+
+func TestWordsWhereWordsAreDue(t *testing.T) {
+	n, seed := repetitions(t, 200, 5_000)
+	never := server{"never fails", constant(1e9), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.002, false) }}
+	always := server{"always fails", constant(0), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.050, false) }}
+	to := func(highest float64) Settings { s := asked; s.Highest = highest; return s }
+	for _, c := range []struct {
+		server
+		settings Settings
+		word     Word
+		share    float64
+		limiting string
+		least    float64 // of the sustained rate, as a share of the truth, at the median
+	}{
+		{cliff("cliff that queues", true), asked, NotIdentified, 0.99, "p99", 0.96},
+		{cliff("cliff that is slow", false), asked, NotIdentified, 0.99, "p99", 0.96},
+		{refusing(650), asked, NotIdentified, 0.98, "errors", 0.95},
+		{never, to(10_000), AboveRange, 1, "", 0},
+		{single("fast enough for the range", constant(1000)), to(400), AboveRange, 1, "", 0},
+		{always, asked, NeverPassed, 1, "p99", 0},
+		{behind(never, 3000), asked, GeneratorLimited, 1, "generator", 0},
+		{behind(single("needs more than the generator has", constant(1000)), 600), asked, GeneratorLimited, 1, "generator", 0},
+		{single("loses 10 % and more", func(i int) float64 { return 1000 - 8*float64(i) }), asked, NotIdentified, 0.75, "p99", 0.90},
+	} {
+		got := many(n, seed, c.settings, c.server)
+		t.Logf("%s: %v", c.name, got)
+		got.word(c.word).atLeast(t, c.name+": "+string(c.word), c.share)
+		if share := (rate{got.limiting[c.limiting], n}).share(); share < 0.95 {
+			t.Errorf("%s: limited by %v", c.name, got.limiting)
+		}
+		if c.least > 0 {
+			if low := median(got.sustained); low < c.least {
+				t.Errorf("%s: sustained %.3f of the truth", c.name, low)
+			}
+		}
+		most := 0.02
+		if strings.HasPrefix(c.name, "loses 10") {
+			most = 0.05 // it falls by 2 % while it is being confirmed
+		}
+		got.high.atMost(t, c.name+" is claimed more than 1 % too high", most)
+	}
+}
+
+func TestAnswersOfTheEnds(t *testing.T) {
+	s := asked
+	s.Highest = 500
+	a, _ := run(New(s), single("", constant(1000)), rand.New(rand.NewPCG(1, 1)))
+	if a.Word != AboveRange || a.Sustained != 500 || a.MaxPass != 500 || !math.IsInf(a.MinFail, 1) || !math.IsNaN(a.Estimate) {
+		t.Errorf("above range: %+v", a)
+	}
+	s = asked
+	s.Start = 5000 // beyond the peak: down first
+	if a, _ := run(New(s), single("", constant(1000)), rand.New(rand.NewPCG(1, 1))); a.Word != Identified {
+		t.Errorf("from above: %+v", a)
+	}
+	s.Lowest = 2000
+	if a, _ := run(New(s), single("", constant(1000)), rand.New(rand.NewPCG(1, 1))); a.Word != NeverPassed || a.Sustained != 0 || a.MaxPass != 0 || a.MinFail != 2000 {
+		t.Errorf("never passed: %+v", a)
+	}
+	a, _ = run(New(asked), behind(single("", constant(1000)), 600), rand.New(rand.NewPCG(1, 1)))
+	if a.Word != GeneratorLimited || !(a.Sustained > 500 && a.Sustained <= 600) {
+		t.Errorf("generator limited: %+v", a)
+	}
+	// No limit on a response time: only the bracket can answer.
+	if a, _ := run(New(Settings{Start: 100}), cliff("", true), rand.New(rand.NewPCG(1, 1))); a.Word != NotIdentified || !(a.High/a.Low <= refinedRatio) || !(a.Sustained > 750) {
+		t.Errorf("no limits: %+v", a)
+	}
+}
+
+// The lowest of several response times that reach their limits is the peak.
+func TestSeveralLimits(t *testing.T) {
+	n, seed := repetitions(t, 100, 2_000)
+	both := Settings{Start: 100, Limits: []Limit{{"p50", 0.5, 0.002}, {"p99", 0.99, limit}}}
+	// p50 of 2 ms: 1000 - ln 2/0.002 = 653/s, before p99 of 20 ms at 770/s.
+	v := server{"two limits", constant(1000 - math.Ln2/0.002), func(r *rand.Rand, p Probe, _ int) Result {
+		free := 1000*math.Exp(speedNoise*r.NormFloat64()) - p.Rate
+		if free <= 1 {
+			return Result{Rate: p.Rate, Overloaded: true}
+		}
+		q := []float64{measured(r, math.Ln2/free, free, p), measured(r, math.Log(100)/free, free, p)}
+		out := Result{Rate: p.Rate, Quantiles: q, Pass: q[0] <= 0.002 && q[1] <= limit}
+		if !out.Pass {
+			out.Reason = "p50"
+		}
+		return out
+	}}
+	c := many(n, seed, both, v)
+	t.Logf("%v, limited by %v", c, c.limiting)
+	c.word(Identified).atLeast(t, "identified", 0.90)
+	c.covered.atLeast(t, "covered", 0.90)
+	if c.limiting["p50"] < n*95/100 {
+		t.Errorf("limited by %v", c.limiting)
+	}
+}
+
+// The search must need at most a third of the load time of a grid that gives the
+// same interval. No grid tried here that covers as often is as narrow, so the search
+// is compared with wider ones: to find the interval with grids up to 1.75 times as
+// wide, and with its long confirmations, which no grid has, up to 1.5 times.
+func TestSearchAgainstAGrid(t *testing.T) {
+	n, seed := repetitions(t, 100, 2_000)
+	v := single("M/M/1", constant(1000))
+	c := many(n, seed, asked, v)
+	width, truth := 2*median(c.half), v.truth(0)
+	total := median(c.seconds)
+	t.Logf("search: covers %.3f, width %.3f, %.0f s, %.0f s of them before the confirmations", c.covered.share(), width, total, total-900)
+	wider, wide := math.Inf(1), math.Inf(1)
+	for _, g := range []grid{
+		{35, 1, false}, {35, 3, false}, {35, 9, false}, {35, 21, false}, {18, 9, false}, {9, 9, false},
+		{35, 2, true}, {35, 3, true}, {26, 3, true}, {18, 2, true}, {18, 3, true}, {12, 2, true}, {12, 3, true}, {8, 3, true}, {8, 2, true}, {4, 5, true},
+	} {
+		var covered rate
+		var widths, seconds []float64
+		for i := range n {
+			low, high, s := g.sweep(v, rand.New(rand.NewPCG(seed+uint64(i), 9)))
+			covered.count(low <= truth && truth <= high)
+			widths, seconds = append(widths, (high-low)/truth), append(seconds, s)
+		}
+		t.Logf("grid %+v: covers %.3f, width %.3f, %.0f s", g, covered.share(), median(widths), median(seconds))
+		if covered.share() < 0.88 {
+			continue
+		}
+		if median(widths) <= 1.75*width {
+			wider = math.Min(wider, median(seconds))
+		}
+		if median(widths) <= 1.5*width {
+			wide = math.Min(wide, median(seconds))
+		}
+	}
+	if math.IsInf(wide, 1) || total-900 > wider/3 || total > wide/3 {
+		t.Errorf("search takes %.0f s and %.0f s of confirmations, the grids %.0f s and %.0f s", total-900, 900.0, wider, wide)
+	}
+}
+
+// A comparison of peaks: the bracket once for each arm, one ladder a block, and the
+// ratio of the estimates of each block.
+func TestPeaksAreCompared(t *testing.T) {
+	n, seed := repetitions(t, 150, 4_000)
+	const blocks = 12
+	a, b := single("A", constant(1000)), single("B", constant(1040))
+	want := math.Log(b.truth(0) / a.truth(0))
+	var covered, decided, usable rate
+	for i := range n {
+		r := rand.New(rand.NewPCG(seed+uint64(i), 3))
+		s := asked
+		var centres [2]float64
+		for arm, v := range []server{a, b} {
+			answer, _ := run(NewBracket(s), v, r)
+			if answer.Word != Bracketed || !(answer.High/answer.Low <= bracketRatio) {
+				t.Fatalf("bracket: %+v", answer)
+			}
+			centres[arm] = answer.Centre
+		}
+		var d []float64
+		for block := range blocks {
+			var estimates [2]float64
+			for arm, v := range []server{a, b} {
+				s.Seed = seed + uint64(2*i+arm)
+				answer, _ := run(NewLadder(s, centres[arm], block), v, r)
+				estimates[arm] = answer.Estimate
+				usable.count(answer.Word == Identified)
+			}
+			if v := math.Log(estimates[1] / estimates[0]); !math.IsNaN(v) {
+				d = append(d, v)
+			}
+		}
+		p := stat.PairedT(d, 0.95)
+		covered.count(p.Low <= want && want <= p.High)
+		decided.count(p.Low > 0)
+	}
+	usable.atLeast(t, "a ladder yields a datum", 0.90)
+	covered.atLeast(t, "the interval of the ratio covers", 0.93)
+	decided.atLeast(t, "5 % are found", 0.85)
+}
