@@ -15,6 +15,10 @@ func (f *Findings) answer(headline string) {
 			of = append(of, &f.Headlines[i])
 		}
 	}
+	if len(of) == 0 && len(f.Peaks) == 1 {
+		f.Sentence, f.Numbers = f.Peaks[0].Sentence, f.Peaks[0].Numbers
+		return
+	}
 	switch len(of) {
 	case 0:
 		f.Sentence, f.Numbers = s.compose(f.singleTemplate(headline))

@@ -29,6 +29,9 @@ type spoken struct {
 
 func (f *Findings) spoken() []spoken {
 	all := []spoken{{sentence: f.Sentence, numbers: f.Numbers}}
+	for i := range f.Peaks {
+		all = append(all, spoken{sentence: f.Peaks[i].Sentence, numbers: f.Peaks[i].Numbers})
+	}
 	for i := range f.Headlines {
 		all = append(all, spoken{sentence: f.Headlines[i].Sentence, numbers: f.Headlines[i].Numbers})
 	}

@@ -54,7 +54,9 @@ type Findings struct {
 type Peak struct {
 	Arm int `json:"arm"`
 	measure.Peak
-	Probes int `json:"probes"` // that were used
+	Probes   int      `json:"probes"` // that were used
+	Sentence string   `json:"sentence"`
+	Numbers  []Number `json:"numbers"` // the numbers in Sentence
 }
 
 // Number is a number in a sentence and where it is from. Every digit of our own

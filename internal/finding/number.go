@@ -16,6 +16,7 @@ import (
 //	gain:RULE@ARM/FIELD   low, high of the gain that the explanation predicts
 //	round:NUMBER/FIELD    change, low, high, blocks, bound, level, from, to of a round of
 //	                      tuning; the numbers count from 1
+//	peak:ARM/FIELD        estimate, low, high, sustained of the peak of an arm
 //	study/FIELD           margin, level, blocks, planned, trials, least
 type ledger struct {
 	findings     *Findings
@@ -67,6 +68,9 @@ func (l *ledger) text(id string) (text string, ok bool) {
 			return l.findings.Tuning.Rounds[n-1].text(field)
 		}
 		return "", false
+	}
+	if arm, found := strings.CutPrefix(what, "peak:"); found {
+		return l.findings.peakText(arm, field)
 	}
 	if what == "study" {
 		return l.findings.text(field)

@@ -2,6 +2,7 @@ package finding
 
 import (
 	"math"
+	"strconv"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -103,5 +104,42 @@ func (p *Peak) agree(words map[string]int) {
 		if word != string(peak.Identified) && word != string(peak.Bracketed) {
 			p.Word = word
 		}
+	}
+}
+
+// Value is a number of the peak by its name in sentences.
+func (p *Peak) Value(field string) (v float64, ok bool) {
+	v, ok = map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained}[field]
+	return v, ok && v > 0
+}
+
+// peakText is a number of the peak of an arm.
+func (f *Findings) peakText(arm, field string) (string, bool) {
+	for i := range f.Peaks {
+		if p := &f.Peaks[i]; strconv.Itoa(p.Arm) == arm {
+			v, ok := p.Value(field)
+			return Quantity(v, measure.PeakMetric().Unit), ok
+		}
+	}
+	return "", false
+}
+
+// sayPeaks writes the sentence of each peak.
+func (f *Findings) sayPeaks() {
+	text := newLedger(f).text
+	for i := range f.Peaks {
+		p := &f.Peaks[i]
+		s := scene{
+			names:  map[string]string{"arm": f.label(p.Arm), "word": p.Word, "limit": p.Limiting},
+			prefix: "peak:" + strconv.Itoa(p.Arm), text: text,
+		}
+		template := "No peak was found with {arm}: {word}"
+		if p.Estimate > 0 {
+			template = "The peak with {arm} is {estimate}, between {low} and {high} at {study/level} confidence, limited by {limit}"
+		}
+		if p.Sustained > 0 {
+			template += "; {sustained} was confirmed again and again"
+		}
+		p.Sentence, p.Numbers = s.compose(template + ".")
 	}
 }

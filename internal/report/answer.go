@@ -154,6 +154,11 @@ func (s *sources) besidePhrases() []phrase {
 	if f.Tuning != nil && f.Sentence != "" && f.Sentence != f.Tuning.Sentence {
 		all = append(all, s.said(f.Sentence, f.Numbers))
 	}
+	for i := range f.Peaks {
+		if p := s.said(f.Peaks[i].Sentence, f.Peaks[i].Numbers); p.plain() != lead && len(all) < mostSentences {
+			all = append(all, p)
+		}
+	}
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
 		p := s.said(c.Sentence, c.Numbers)

@@ -211,6 +211,12 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		}
 		return float64(n), fmt.Sprint(n), known
 	}
+	if arm, found := strings.CutPrefix(what, "peak:"); found {
+		i, _ := strconv.Atoi(arm)
+		p := f.Peaks[i]
+		v := map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained}[field]
+		return v, finding.Quantity(v, "1/s"), true
+	}
 	var c *finding.Comparison
 	if n, found := strings.CutPrefix(what, "round:"); found {
 		i, _ := strconv.Atoi(n)

@@ -155,6 +155,13 @@ func (s *sources) value(id string) (float64, bool) {
 		return s.studyValue(field)
 	case strings.HasPrefix(what, "round:"):
 		return s.roundValue(what[len("round:"):], field)
+	case strings.HasPrefix(what, "peak:"):
+		for i := range s.Findings.Peaks {
+			if p := &s.Findings.Peaks[i]; strconv.Itoa(p.Arm) == what[len("peak:"):] {
+				return p.Value(field)
+			}
+		}
+		return 0, false
 	case strings.HasPrefix(what, "rule:"):
 		return s.ruleValue(what[len("rule:"):], field)
 	case strings.HasPrefix(what, "gain:"):

@@ -101,9 +101,14 @@ func drawRateLatency(t Table, width float64) SVG {
 	limit := t.number(0, "limit")
 	low, high := limit, limit
 	for row := range t.Rows {
-		x.high = max(x.high, t.number(row, "offered"), t.number(row, "peak high"))
 		v := t.number(row, y.column)
 		low, high = min(low, v), max(high, v)
+		if v <= limit*mostAbove {
+			x.high = max(x.high, t.number(row, "offered"))
+		}
+		if peak := t.number(row, "peak high"); peak > x.high {
+			x.high = peak
+		}
 	}
 	// An overloaded probe has a response time that says how long it lasted, and
 	// must not squeeze the curve below the limit.
@@ -137,6 +142,12 @@ func drawRateLatency(t Table, width float64) SVG {
 func (c *canvas) peaks(x *axis, top, bottom float64) {
 	t := c.table
 	drawn := map[int]bool{}
+	highest := 0.
+	for row := range t.Rows {
+		if at := t.number(row, "peak"); at > highest {
+			highest = at
+		}
+	}
 	for row := range t.Rows {
 		arm := int(t.number(row, "arm number"))
 		at, low, high := t.number(row, "peak"), t.number(row, "peak low"), t.number(row, "peak high")
@@ -151,7 +162,12 @@ func (c *canvas) peaks(x *axis, top, bottom float64) {
 		from, to := x.clamp(x.at(low)), x.clamp(x.at(high))
 		c.rect(from, top, to-from, bottom-top, "band")
 		c.line(x.at(at), top, x.at(at), bottom, "l thick "+hue(arm))
-		c.text(x.at(at)-5, top+12+14*float64(len(drawn)-1), "label e "+hue(arm)+"-t", name)
+		// The names stand on the side where there is no other line.
+		place, side := x.at(at)-5, "label e "
+		if at == highest && len(t.Rows) > 1 {
+			place, side = x.at(at)+5, "label "
+		}
+		c.text(place, top+12+14*float64(len(drawn)-1), side+hue(arm)+"-t", name)
 		if sustained := t.number(row, "sustained"); !math.IsNaN(sustained) {
 			c.line(x.at(sustained), bottom-14, x.at(sustained), bottom, "l confirmed "+hue(arm))
 		}

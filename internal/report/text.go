@@ -249,6 +249,12 @@ func (t *terminal) story(s *sources) {
 
 func (t *terminal) reasons(s *sources) {
 	f := s.Findings
+	if len(f.Peaks) > 1 {
+		t.b.WriteByte('\n')
+		for i := range f.Peaks {
+			t.wrap("", "  ", s.said(f.Peaks[i].Sentence, f.Peaks[i].Numbers).plain())
+		}
+	}
 	if len(f.Explanations) > 0 || f.Recommendation != nil {
 		t.b.WriteByte('\n')
 	}

@@ -264,10 +264,10 @@ func measureSchema() schema {
 	return s
 }
 
-// metrics returns the metrics of all workloads, each name once.
+// metrics returns the metrics of all workloads and that of a search, each name once.
 func metrics(c *Catalog) []measure.Metric {
-	var out []measure.Metric
-	seen := map[string]bool{}
+	out := []measure.Metric{measure.PeakMetric()}
+	seen := map[string]bool{out[0].Name: true}
 	for _, k := range c.Workloads {
 		for _, m := range k.Metrics {
 			if !seen[m.Name] {
