@@ -30,6 +30,7 @@ type Fit struct {
 	Low, High float64 // its interval; infinite where it is not bounded
 	Crosses   bool    // the line falls and meets the limit within the rates tried: Rate is a datum, even if its own interval is not bounded
 	Why       string  // it is not identified
+	beyond    int     // -1 or 1 when the limit is met below or above the rates tried
 }
 
 // Estimate returns the rate at which the response time reaches the limit, in
@@ -78,6 +79,9 @@ func Estimate(points []Point, limit, level float64) Fit {
 	}
 	switch {
 	case !(fit.Rate >= reach.Low && fit.Rate <= reach.High):
+		if fit.beyond = 1; fit.Rate < reach.Low {
+			fit.beyond = -1
+		}
 		fit.Why = fmt.Sprintf("the response time would meet its limit at %.6g/s, outside the rates tried", fit.Rate)
 		return fit
 	case lack < refusedBelow:

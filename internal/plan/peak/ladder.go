@@ -45,6 +45,33 @@ func (w *walk) climb(centre float64) bool {
 			return false
 		}
 	}
+	return w.widen(&l)
+}
+
+// widen adds levels while the fitted limit lies beyond an end of the ladder. Such
+// levels are tried in all blocks at once.
+func (w *walk) widen(l *ladder) bool {
+	for l.added < mostAdded {
+		level := l.first - 1
+		switch fit := w.fits(); {
+		case fit.beyond > 0 && w.foreign(l.last, fit.limit):
+			return true
+		case fit.beyond > 0:
+			level = l.last + 1
+		case fit.beyond == 0 || rung(l.centre, level) < w.Lowest:
+			return true
+		}
+		if !w.allowed(rung(l.centre, level)) {
+			return true
+		}
+		for block := range w.Blocks {
+			if !w.tryRung(l, level, block) {
+				return false
+			}
+		}
+		l.first, l.last = min(l.first, level), max(l.last, level)
+		l.added++
+	}
 	return true
 }
 
@@ -188,29 +215,34 @@ func (w *walk) otherwise(fit fitted) string {
 	if !fit.Crosses {
 		return ""
 	}
-	type vote struct{ other, all int }
-	votes := map[int]vote{}
-	reasons := map[int]string{}
-	for _, t := range w.climbed() {
-		if t.Probe.Rate >= fit.Rate {
-			continue
-		}
-		v := votes[t.Level]
-		v.all++
-		if !t.Pass && !(t.quantile(fit.limit) > w.Limits[fit.limit].Seconds) {
-			v.other++
-			reasons[t.Level] = t.Reason
-		}
-		votes[t.Level] = v
-	}
 	name, lowest := "", math.MaxInt
-	for level, v := range votes {
-		if 2*v.other > v.all && level < lowest {
-			name, lowest = reasons[level], level
+	for _, t := range w.climbed() {
+		if t.Probe.Rate < fit.Rate && t.Level < lowest && w.foreign(t.Level, fit.limit) {
+			lowest = t.Level
+		}
+	}
+	for _, t := range w.climbed() {
+		if t.Level == lowest && !t.Pass && t.Reason != "" {
+			name = t.Reason
 		}
 	}
 	if lowest < math.MaxInt && name == "" {
 		name = "another limit"
 	}
 	return name
+}
+
+// foreign says whether most probes of a level failed although the response time was
+// within the limit, or had no steady value.
+func (w *walk) foreign(level, limit int) bool {
+	other, all := 0, 0
+	for _, t := range w.climbed() {
+		if t.Level == level {
+			all++
+			if !t.Pass && !(t.quantile(limit) > w.Limits[limit].Seconds) {
+				other++
+			}
+		}
+	}
+	return 2*other > all
 }

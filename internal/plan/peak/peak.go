@@ -29,7 +29,7 @@ type Limit struct {
 // Settings are what a search is asked for. Only Start and Limits must be given.
 type Settings struct {
 	Start          float64 // first rate, 1/s; 100 when 0
-	Lowest         float64 // rates below are not tried; when 0, an eighth of Start, or less where a probe of ten minutes bears the quantiles
+	Lowest         float64 // the bracket goes no lower; when 0, an eighth of Start, or less where a probe of ten minutes bears the quantiles
 	Highest        float64 // rates above are not tried; a million times Start when 0
 	Limits         []Limit // response times to keep; other limits come as Pass and Reason alone
 	Blocks         int     // passes over the ladder; 3 when 0
@@ -50,6 +50,7 @@ func (s Settings) Defaults() Settings {
 	fill(&s.Start, 100)
 	fill(&s.Lowest, math.Max(s.Start/1024, math.Min(s.Start/8, operations(s.Limits)/tenMinutes)))
 	fill(&s.Highest, s.Start*(1<<20))
+	s.Lowest = math.Min(s.Lowest, s.Highest)
 	fill(&s.Seconds, 30)
 	fill(&s.ConfirmSeconds, 300)
 	fill(&s.Level, 0.95)

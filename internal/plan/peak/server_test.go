@@ -35,14 +35,14 @@ func judge(p Probe, p99 float64, overloaded bool) Result {
 const speedNoise = 0.01
 
 // measured blurs a p99 as a probe of finite length does. For M/M/1 at 770 of 1000/s
-// a probe of 30 s has a standard deviation of about 11 %, which TestTheBlur shows
+// a probe of 30 s has a standard deviation of about 11.5 %, which TestTheBlur shows
 // on queues simulated request by request; it grows like 1/(mu - rate).
 func measured(r *rand.Rand, p99, free float64, p Probe) float64 {
 	sd := math.Min(0.5, blur*230/free*math.Sqrt(30/p.Seconds))
 	return p99 * math.Exp(sd*r.NormFloat64())
 }
 
-const blur = 0.11
+const blur = 0.115
 
 // single is M/M/1 with the given speed, 1/s, which may change from probe to probe.
 func single(name string, speed func(probe int) float64) server {

@@ -175,8 +175,8 @@ func (w *walk) atTheTop(phase Phase) (ended, ok bool) {
 	return true, w.end(AboveRange, "%.6g/s, the highest rate to try, kept the limits", w.Highest)
 }
 
-// below returns the highest rate under the given one that passed; half of it where
-// none was tried, so that there is a bracket.
+// below returns the highest rate under the given one that passed; half of it, or
+// the lowest to try, where none did, so that there is a bracket.
 func (w *walk) below(rate float64) float64 {
 	best := 0.0
 	for _, t := range w.tried {
@@ -185,7 +185,7 @@ func (w *walk) below(rate float64) float64 {
 		}
 	}
 	if best == 0 {
-		return rate / 2
+		return math.Max(rate/2, math.Min(w.Lowest, rate))
 	}
 	return best
 }

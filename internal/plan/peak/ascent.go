@@ -1,0 +1,242 @@
+package peak
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/stat"
+)
+
+const (
+	failuresOfASize = 2 // runs that must fail until a size has failed: one may be an accident
+	flatSteps       = 2 // in a row that end the growth
+)
+
+// ascent tells the growth from its start, as walk does the search.
+type ascent struct {
+	GrowthSettings
+	results []Grown
+	used    int
+	wanted  *Size
+	logs    map[int][]float64 // of the metric, runs that passed, by units
+	order   []int             // sizes that kept their quality of service
+	answer  GrowthAnswer
+}
+
+func (a *ascent) run(s Size) (r Grown, o outcome, ok bool) {
+	for range 2 {
+		if a.used == len(a.results) {
+			a.wanted = &s
+			return Grown{}, limited, false
+		}
+		r = a.results[a.used]
+		a.used++
+		switch {
+		case r.GeneratorLimited:
+			continue
+		case r.Pass:
+			return r, passed, true
+		}
+		return r, failed, true
+	}
+	return r, limited, true
+}
+
+func (a *ascent) end(word Word, format string, args ...any) bool {
+	a.answer.Word, a.answer.Why = word, fmt.Sprintf(format, args...)
+	return true
+}
+
+func (a *ascent) whole() bool {
+	if !a.grow() {
+		return false
+	}
+	if len(a.order) == 0 {
+		return true
+	}
+	return a.measureAnew()
+}
+
+// grow adds units until one of the rules stops it.
+func (a *ascent) grow() bool {
+	flat := 0
+	for units := a.First; ; units += a.Step {
+		if units > a.Most {
+			a.answer.Limiting = ""
+			return a.end(AboveRange, "all %d units kept their quality of service and raised the metric", a.answer.Largest)
+		}
+		a.answer.Largest = units
+		o, ok := a.size(units)
+		switch {
+		case !ok:
+			return false
+		case o == limited:
+			a.answer.Limiting = "generator"
+			return a.end(GeneratorLimited, "the generator could not carry %d units", units)
+		case o == failed && len(a.order) == 0:
+			return a.end(NeverPassed, "even %d did not keep the quality of service", units)
+		case o == failed:
+			return a.end(Identified, "%d did not keep the quality of service", units)
+		}
+		a.order = append(a.order, units)
+		gains, ok := a.gains(units)
+		if !ok {
+			return false
+		}
+		if flat++; gains {
+			flat = 0
+		}
+		if flat == flatSteps {
+			a.answer.Limiting = Flat
+			return a.end(Identified, "more than %d no longer raised the metric", units-flatSteps*a.Step)
+		}
+	}
+}
+
+// size measures a number of units.
+func (a *ascent) size(units int) (outcome, bool) {
+	failures := 0
+	for run := 0; len(a.logs[units]) < a.Runs; run++ {
+		r, o, ok := a.run(Size{Units: units, Run: run})
+		switch {
+		case !ok || o == limited:
+			return limited, ok
+		case o == passed:
+			a.logs[units] = append(a.logs[units], math.Log(r.Metric))
+			continue
+		}
+		a.answer.Limiting = r.Reason
+		if failures++; failures == failuresOfASize {
+			return failed, true
+		}
+	}
+	return passed, true
+}
+
+// gains says whether the size may still raise the metric by the gain. A size that
+// seems not to is measured more often before it counts as flat.
+func (a *ascent) gains(units int) (yes, ok bool) {
+	before := units - a.Step
+	if units == a.First {
+		return true, true
+	}
+	least := a.least(before)
+	for run := len(a.logs[units]); ; run++ {
+		gain, margin := a.compare(before, units)
+		if gain+margin < least {
+			return false, true
+		}
+		if gain >= least || run >= a.MostRuns {
+			return true, true
+		}
+		r, o, ok := a.run(Size{Units: units, Run: run})
+		if !ok {
+			return false, false
+		}
+		if o == passed {
+			a.logs[units] = append(a.logs[units], math.Log(r.Metric))
+		}
+	}
+}
+
+// least is the logarithm of the least gain of a step from the given size.
+func (a *ascent) least(from int) float64 {
+	return math.Log1p(math.Min(a.Gain, float64(a.Step)/float64(from)/2))
+}
+
+// compare returns the log-ratio of the second size to the first, and by how much
+// its upper end lies above it.
+func (a *ascent) compare(first, second int) (gain, margin float64) {
+	var rest, df float64
+	for _, units := range a.order {
+		_, r := about(a.logs[units])
+		rest += r
+		df += float64(len(a.logs[units]) - 1)
+	}
+	m1, _ := about(a.logs[first])
+	m2, _ := about(a.logs[second])
+	if df < 1 {
+		return m2 - m1, math.Inf(1)
+	}
+	n := 1/float64(len(a.logs[first])) + 1/float64(len(a.logs[second]))
+	return m2 - m1, stat.TQuantile(a.Level, df) * math.Sqrt(rest/df*n)
+}
+
+// measureAnew decides between two sizes. One that fails now is out, and the blocks
+// begin anew with the best of what is left.
+func (a *ascent) measureAnew() bool {
+	for block := 0; len(a.order) > 0; {
+		pair := a.candidates()
+		fresh, loser, ok := a.blocks(pair, &block)
+		if !ok {
+			return false
+		}
+		if loser == 0 {
+			a.decide(pair, fresh)
+			return true
+		}
+		a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser })
+		if a.answer.Word == AboveRange {
+			a.end(Identified, "%d did not keep the quality of service when it was measured anew", loser)
+		}
+	}
+	return a.end(NotIdentified, "no size kept its quality of service when it was measured anew")
+}
+
+// candidates are the best size, and the smallest that comes within the gain of it or
+// else the second best; in rising order.
+func (a *ascent) candidates() []int {
+	mean := func(units int) float64 { m, _ := about(a.logs[units]); return m }
+	best := slices.MaxFunc(a.order, func(x, y int) int { return cmp.Compare(mean(x), mean(y)) })
+	other := 0
+	for _, units := range a.order {
+		switch {
+		case units < best && mean(best)-mean(units) < a.least(units):
+			return []int{units, best}
+		case units != best && (other == 0 || mean(units) > mean(other)):
+			other = units
+		}
+	}
+	if other == 0 {
+		return []int{best}
+	}
+	return []int{min(best, other), max(best, other)}
+}
+
+// blocks measures the sizes in fresh blocks, until one fails, the loser.
+func (a *ascent) blocks(pair []int, block *int) (fresh [][]float64, loser int, ok bool) {
+	fresh = make([][]float64, len(pair))
+	for range a.Fresh {
+		for _, i := range stat.Shuffle(len(pair), a.Seed, *block) {
+			r, o, ok := a.run(Size{Units: pair[i], Run: *block, Fresh: true})
+			if !ok {
+				return nil, 0, false
+			}
+			if o != passed {
+				*block++
+				if r.Reason != "" {
+					a.answer.Limiting = r.Reason
+				}
+				return nil, pair[i], true
+			}
+			fresh[i] = append(fresh[i], r.Metric)
+		}
+		*block++
+	}
+	return fresh, 0, true
+}
+
+func (a *ascent) decide(pair []int, fresh [][]float64) {
+	best := 0
+	if len(pair) == 2 {
+		small, _, _ := stat.LogMeanInterval(fresh[0], a.Level)
+		large, _, _ := stat.LogMeanInterval(fresh[1], a.Level)
+		if math.Log(large/small) > a.least(pair[0]) {
+			best = 1
+		}
+	}
+	a.answer.Units = pair[best]
+	a.answer.Metric, a.answer.Low, a.answer.High = stat.LogMeanInterval(fresh[best], a.Level)
+}
