@@ -112,9 +112,12 @@ func (s *stream) interval(now peer.Counts) (more bool) {
 	turn := s.turn()
 	sample := measure.Sample{Operations: max(0, now.Messages-s.last.Messages), Bytes: max(0, now.Bytes-s.last.Bytes)}
 	// A message that is missing may still be under way: it counts once, when a later
-	// one has come, and what turns up after that makes later losses fewer.
-	if lost := now.Missing + s.sum.failed; lost > s.lost {
-		sample.Errors = lost - s.lost
+	// one has come, and what turns up after that makes later losses fewer. Who sends
+	// without a rate outruns the receiver on purpose: what is lost then is measured,
+	// and no failure.
+	lost := now.Missing + s.sum.failed
+	if n := lost - s.lost; n > 0 && s.Rate > 0 {
+		sample.Errors = n
 		s.lost = lost
 	}
 	in := measure.Interval{From: s.last.Elapsed, To: max(now.Elapsed, s.last.Elapsed+1), Samples: []measure.Sample{sample}, Offer: turn.offer}

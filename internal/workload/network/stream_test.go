@@ -72,6 +72,15 @@ func TestUDPStreamAccountsForEachDatagram(t *testing.T) {
 	}
 }
 
+// A sender without a rate outruns the receiver: what is lost is measured, and no failure.
+func TestLossWithoutARateIsNoFailure(t *testing.T) {
+	at, _ := reflecting(t, reflector.Options{Drop: .2, Seed: 9})
+	r := run(t, at, parameter.Settings{"test": "udp_stream", "message": "64B"}, little)
+	if r.sum.Errors != 0 || r.values["loss"] < .15 {
+		t.Errorf("%d errors, loss %g, with 20 %% thrown away", r.sum.Errors, r.values["loss"])
+	}
+}
+
 // What the reflector throws away is lost, by the receiver's count, and counts as an error.
 func TestLossIsSeen(t *testing.T) {
 	at, _ := reflecting(t, reflector.Options{Drop: .2, Seed: 9})
