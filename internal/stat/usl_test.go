@@ -149,7 +149,7 @@ func measured(r *normal, sizes []float64, runs int, noise float64) []Scale {
 
 func TestForecastCovers(t *testing.T) {
 	s := simulations(t)
-	trials := int(s.either(500, 4000))
+	trials := int(s.either(300, 4000))
 	slack := s.either(0.05, 0.01)
 	for _, sizes := range [][]float64{{1, 4, 8, 12, 18, 24}, {1, 2, 4, 8, 12, 16, 24}} {
 		covered := map[string]float64{}
@@ -192,7 +192,7 @@ func TestForecastCovers(t *testing.T) {
 // Measured to a quarter of the peak the data do not carry it.
 func TestForecastRefusesAPeakFarAway(t *testing.T) {
 	s := simulations(t)
-	trials := int(s.either(500, 4000))
+	trials := int(s.either(300, 4000))
 	s.within(t, "peak named at a quarter", 0, 0.02, func(r *normal) float64 {
 		named := 0.0
 		for i := range trials {

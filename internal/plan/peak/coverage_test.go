@@ -175,42 +175,6 @@ func TestSeveralLimits(t *testing.T) {
 	}
 }
 
-// The search must need at most a third of the load time of a grid that gives the
-// same interval. No grid tried here that covers as often is as narrow, however
-// often it repeats, so the time to find the interval is also compared with grids
-// whose interval is up to 1.75 times as wide.
-func TestSearchAgainstAGrid(t *testing.T) {
-	n, seed := repetitions(t, 100, 2_000)
-	v := single("M/M/1", constant(1000))
-	c := many(n, seed, asked, v)
-	width, truth := 2*median(c.half), v.truth(0)
-	total := median(c.seconds)
-	t.Logf("search: covers %.3f, width %.3f, %.0f s, %.0f s of them before the confirmations", c.covered.share(), width, total, total-900)
-	cheapest := math.Inf(1)
-	for _, g := range []grid{
-		{35, 1, false}, {35, 3, false}, {35, 9, false}, {35, 21, false}, {18, 9, false}, {9, 9, false},
-		{35, 2, true}, {35, 3, true}, {26, 3, true}, {18, 2, true}, {18, 3, true}, {12, 2, true}, {12, 3, true}, {8, 3, true}, {8, 2, true}, {4, 5, true},
-	} {
-		var covered rate
-		var widths, seconds []float64
-		for i := range n {
-			low, high, s := g.sweep(v, rand.New(rand.NewPCG(seed+uint64(i), 9)))
-			covered.count(low <= truth && truth <= high)
-			widths, seconds = append(widths, (high-low)/truth), append(seconds, s)
-		}
-		t.Logf("grid %+v: covers %.3f, width %.3f, %.0f s", g, covered.share(), median(widths), median(seconds))
-		switch good := covered.share() >= 0.88; {
-		case good && median(widths) <= 1.1*width && median(seconds) < 3*total:
-			t.Errorf("grid %+v gives the same interval in %.0f s, the search takes %.0f s", g, median(seconds), total)
-		case good && median(widths) <= 1.75*width:
-			cheapest = math.Min(cheapest, median(seconds))
-		}
-	}
-	if math.IsInf(cheapest, 1) || total-900 > cheapest/3 {
-		t.Errorf("search finds its interval in %.0f s, a grid a wider one in %.0f s", total-900, cheapest)
-	}
-}
-
 // A comparison of peaks: the bracket once for each arm, one ladder a block, and the
 // ratio of the estimates of each block.
 func TestPeaksAreCompared(t *testing.T) {

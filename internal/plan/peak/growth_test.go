@@ -71,7 +71,7 @@ func TestGrowth(t *testing.T) {
 }
 
 func TestGrowthOfNoisySystems(t *testing.T) {
-	n, seed := repetitions(t, 400, 5_000)
+	n, seed := repetitions(t, 200, 5_000)
 	for _, c := range []struct {
 		system grown
 		truth  int

@@ -248,7 +248,7 @@ func TestEstimate(t *testing.T) {
 
 // The model of a probe in these tests against queues simulated request by request.
 func TestTheBlur(t *testing.T) {
-	n, seed := repetitions(t, 150, 1500)
+	n, seed := repetitions(t, 100, 1500)
 	for _, offered := range []float64{700, 770, 810} {
 		free := 1000 - offered
 		var logs []float64
@@ -282,7 +282,7 @@ func queue(r *rand.Rand, mu, offered, seconds float64) float64 {
 
 // The whole search on queues of single requests, whose speed differs by 1 % between probes.
 func TestSearchOnRealQueues(t *testing.T) {
-	n, seed := repetitions(t, 6, 150)
+	n, seed := repetitions(t, 4, 150)
 	v := server{"queue", constant(1000 - math.Log(100)/limit), func(r *rand.Rand, p Probe, _ int) Result {
 		mu := 1000 * math.Exp(speedNoise*r.NormFloat64())
 		if p.Rate > 0.995*mu {
