@@ -29,7 +29,7 @@ type benchmark struct {
 }
 
 func main() {
-	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}}
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"load", loads}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false
