@@ -66,6 +66,9 @@ func rateLatencyTable(s *sources) (Table, bool) {
 	return t, len(t.Rows) > 1
 }
 
+// labelSize is that of the text in drawings, in pixels.
+const labelSize = 12
+
 // mostAbove is how far above the limit the scale goes, as a ratio.
 const mostAbove = 30.
 
@@ -164,7 +167,7 @@ func (c *canvas) peaks(x *axis, top, bottom float64) {
 		c.line(x.at(at), top, x.at(at), bottom, "l thick "+hue(arm))
 		// The names stand on the side where there is no other line.
 		place, side := x.at(at)-5, "label e "
-		if at == highest && len(t.Rows) > 1 {
+		if at == highest && x.at(at)+5+wide(name, labelSize) < x.to {
 			place, side = x.at(at)+5, "label "
 		}
 		c.text(place, top+12+14*float64(len(drawn)-1), side+hue(arm)+"-t", name)

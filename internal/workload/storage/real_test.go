@@ -133,7 +133,8 @@ func TestRealOpenLoop(t *testing.T) {
 	if operations < 900 || operations > 1380 {
 		t.Errorf("%d operations in 2 s at 600/s", operations)
 	}
-	if cpu := out.Values()["generator.cpu"]; !(cpu > 0 && cpu < 1) {
+	// The kernel may count so little work by its ticks, and then see none of it.
+	if cpu, known := out.Values()["generator.cpu"]; !known || !(cpu >= 0 && cpu < 1) {
 		t.Errorf("the generator kept %g of its CPUs busy", cpu)
 	}
 	for name, want := range map[string]string{"storage.rate": "600/s", "storage.depth": "4", "storage.disks": "1", "storage.size": "16MiB", "storage.working_set": "100%"} {
