@@ -19,19 +19,21 @@ type link struct {
 	state      state
 	dialogue   load.Dialogue
 	slots      []slot
-	next       int // slot to hand out, once it is free
-	under      int // operations under way
-	ready      int // users of a closed loop who wait for it
+	next       int           // slot to hand out, once it is free
+	under      int           // operations under way
+	oldest     time.Duration // none of them started before
+	dialled    time.Duration // when it last began to connect
+	ready      int           // users of a closed loop who wait for it
 	out        []byte
-	sent       int    // bytes of out that were written
-	rest       []byte // received, and not used yet
-	writable   bool   // reports of room to write are on
-	dirty      bool   // in the thread's list of links with something to write
-	queued     bool   // in the thread's queue of links with a free slot
-	leaving    bool   // the peer will close it
-	lost       bool   // waits until it may connect again
-	retry      time.Duration
-	backoff    time.Duration
+	sent       int           // bytes of out that were written
+	rest       []byte        // received, and not used yet
+	writable   bool          // reports of room to write are on
+	dirty      bool          // in the thread's list of links with something to write
+	queued     bool          // in the thread's queue of links with a free slot
+	leaving    bool          // the peer will close it
+	waiting    bool          // until it may connect again
+	down       bool          // was lost again before it brought an answer
+	backoff    time.Duration // until the next attempt to connect; 0 once it brought an answer
 }
 
 type state uint8
@@ -68,7 +70,10 @@ func (l *link) take() int {
 // usable says whether the link can take an operation.
 func (t *thread) usable(l *link) bool {
 	if t.job.Fresh {
-		return l.state == closed && !l.lost
+		return l.state == closed && !l.waiting
+	}
+	if t.place.kind == syscall.SOCK_DGRAM && len(l.out) > 0 {
+		return false // a second request would share its datagram
 	}
 	return l.state == open && !l.leaving && l.under < len(l.slots)
 }
@@ -94,7 +99,7 @@ func (t *thread) dial(l *link) error {
 		return fmt.Errorf("connect to %s: %w", t.place.name, err)
 	}
 	l.generation++
-	l.fd, l.state, l.writable = fd, connecting, pending
+	l.fd, l.state, l.writable, l.dialled = fd, connecting, pending, t.now()
 	if err := t.poll.watch(l, pending); err != nil {
 		t.hangUp(l)
 		return fmt.Errorf("watch a socket: %w", err)
@@ -116,7 +121,10 @@ func (t *thread) connected(l *link) error {
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", t.place.name, err)
 	}
-	l.state, l.backoff = open, 0
+	l.state = open
+	if !t.job.Fresh {
+		t.up(l)
+	}
 	if len(t.links) == 1 {
 		if err := waits(l.fd); err != nil {
 			return fmt.Errorf("set up a socket: %w", err)
@@ -135,8 +143,8 @@ func (t *thread) hangUp(l *link) {
 }
 
 // lose gives up a link: every operation on it has failed, or has timed out if it
-// took too long. It will be made again after a while, and each time it fails after
-// a longer one.
+// took too long. It may connect again at once if it had brought an answer, and
+// otherwise after a while that doubles each time.
 func (t *thread) lose(l *link, now time.Duration) {
 	for i := range l.slots {
 		s := &l.slots[i]
@@ -151,43 +159,39 @@ func (t *thread) lose(l *link, now time.Duration) {
 		end(int(s.class))
 	}
 	t.hangUp(l)
-	l.backoff = min(max(2*l.backoff, leastBackoff), mostBackoff)
-	l.retry = now + l.backoff/2 + time.Duration(t.rng.Int64N(int64(l.backoff)))
-	if !l.lost {
-		l.lost = true
-		t.lost++
-	}
-	t.nextRetry = min(t.nextRetry, l.retry)
-}
-
-// reconnect makes connections again whose time has come.
-func (t *thread) reconnect(now time.Duration) {
-	t.nextRetry = never
-	for i := range t.links {
-		l := &t.links[i]
-		switch {
-		case !l.lost:
-		case l.retry > now:
-			t.nextRetry = min(t.nextRetry, l.retry)
-		default:
-			l.lost = false
-			t.lost--
-			t.again(l, now)
+	wait := time.Duration(0)
+	if l.backoff > 0 {
+		wait = l.backoff/2 + time.Duration(t.rng.Int64N(int64(l.backoff)))
+		if !l.down {
+			l.down = true
+			t.down++
 		}
 	}
+	l.backoff = min(max(2*l.backoff, leastBackoff), mostBackoff)
+	l.waiting = true
+	t.retries.push(pause{now + wait, l.index})
 }
 
-// again connects a link that has none. One that gets a connection for each
+// up says that a link may have a peer.
+func (t *thread) up(l *link) {
+	if l.down {
+		l.down = false
+		t.down--
+	}
+}
+
+// again connects a link that has no connection. One that gets a connection for each
 // operation waits for the next.
 func (t *thread) again(l *link, now time.Duration) {
+	l.waiting = false
 	if t.ending {
 		return
 	}
-	if !t.job.Fresh {
-		if err := t.dial(l); err != nil {
-			t.refused(l, now, err)
-			return
-		}
+	if t.job.Fresh {
+		t.up(l)
+	} else if err := t.dial(l); err != nil {
+		t.refused(l, now, err)
+		return
 	}
 	t.freed(l, now)
 }

@@ -22,7 +22,11 @@ func (t *thread) begin(l *link) {
 		t.freed(l, 0)
 	default:
 		for range l.slots { // users who all began at once would go on in step
-			t.thinking.push(pause{time.Duration(t.rng.Float64() * float64(t.job.Think.Draw(t.rng))), l.index})
+			first := t.job.Think.Draw(t.rng)
+			if !t.job.Think.Exponential { // what is left of an exponential pause is as long as all of it
+				first = time.Duration(t.rng.Float64() * float64(first))
+			}
+			t.thinking.push(pause{first, l.index})
 		}
 	}
 }
@@ -37,31 +41,37 @@ func (t *thread) freed(l *link, now time.Duration) {
 	if t.job.Open() && !l.queued && t.usable(l) {
 		l.queued = true
 		t.idle.push(l.index)
+		if t.full {
+			t.full, t.fullUntil = false, now
+		}
 	}
 }
 
 // offer starts what is due. Operations that find no free slot stay where they
-// are, in the schedule.
+// are, in the schedule. Where no link has a peer they fail at once.
 func (t *thread) offer(now time.Duration) {
 	for ; t.more && t.due <= now; t.due, t.more = t.schedule.Next() {
 		switch {
 		case t.job.MaxLag > 0 && now-t.due > t.job.MaxLag:
-			t.sheet.Abandon()
+			t.sheet.Abandon(t.blocked())
 			continue
-		case t.lost == len(t.links):
+		case t.down == len(t.links):
 			t.sheet.Start(t.due, now, true)
 			t.sheet.Fail(0)
 			continue
 		}
 		l := t.nextIdle()
 		if l == nil {
-			t.fullAt = now
+			t.full = true
 			return
 		}
 		t.start(l, t.due, now)
 		t.freed(l, now)
 	}
 }
+
+// blocked says whether the next operation found no free slot when it was due.
+func (t *thread) blocked() bool { return t.full || t.due <= t.fullUntil }
 
 func (t *thread) nextIdle() *link {
 	for {
@@ -77,16 +87,23 @@ func (t *thread) nextIdle() *link {
 	}
 }
 
-// abandonRest counts what was due and never started.
+// abandonRest counts what was due and never started, as long as that takes no longer
+// than the load itself may.
 func (t *thread) abandonRest() {
-	for ; t.more; t.due, t.more = t.schedule.Next() {
-		t.sheet.Abandon()
+	const some = 1 << 14
+	for n := 1; t.more; n++ {
+		t.sheet.Abandon(t.blocked())
+		t.due, t.more = t.schedule.Next()
+		if n%some == 0 && t.now() >= t.job.Stage.Length+lastWait {
+			t.note(errUncounted)
+			return
+		}
 	}
 }
 
 // start starts an operation on a link that is usable.
 func (t *thread) start(l *link, due, now time.Duration) {
-	t.sheet.Start(due, now, due <= t.fullAt)
+	t.sheet.Start(due, now, due <= t.fullUntil)
 	if t.job.Fresh {
 		if err := t.dial(l); err != nil {
 			t.sheet.Fail(0)
@@ -100,6 +117,9 @@ func (t *thread) start(l *link, due, now time.Duration) {
 	request, class := l.dialogue.Request(l.out, k)
 	l.out = request
 	l.slots[k] = slot{due: due, started: now, class: int32(class), busy: true}
+	if l.under == 0 {
+		l.oldest = now
+	}
 	l.under++
 	t.under++
 	if t.place.kind == syscall.SOCK_DGRAM {
@@ -137,41 +157,62 @@ func (t *thread) handle(e syscall.EpollEvent) {
 	if l.fd < 0 || e.Pad != l.generation {
 		return
 	}
-	now := t.now()
 	if l.state == connecting {
+		now := t.now()
 		if err := t.connected(l); err != nil {
 			t.refused(l, now, err)
 			return
 		}
 		t.freed(l, now)
 	}
+	var now time.Duration
 	if e.Events&^syscall.EPOLLOUT != 0 {
-		t.receive(l, false)
+		now = t.receive(l, false)
+	} else {
+		now = t.now()
 	}
-	if l.fd >= 0 && l.state == open {
-		t.flush(l, now)
+	if l.fd < 0 || l.state != open {
+		return
+	}
+	t.flush(l, now)
+	if t.place.kind == syscall.SOCK_DGRAM {
+		t.freed(l, now) // one that could not be sent kept the others waiting
 	}
 }
 
-// receive reads once, ends the operations that were answered, and starts those of
-// the users who were waiting for that. It returns when that was.
+// receive reads what there is and ends the operations that were answered. It
+// returns when that was.
 func (t *thread) receive(l *link, patient bool) (now time.Duration) {
+	generation := l.generation
+	for left := len(l.slots); ; left-- {
+		more := false
+		now, more = t.receiveOnce(l, patient)
+		// A datagram is an answer: there may be as many as operations.
+		if !more || left <= 1 || t.place.kind == syscall.SOCK_STREAM || l.fd < 0 || l.generation != generation {
+			return now
+		}
+	}
+}
+
+// receiveOnce reads once, ends the operations that were answered, and starts those
+// of the users who were waiting for that. More says that there was something.
+func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more bool) {
 	have := copy(t.buffer, l.rest)
 	n, errno := read(l.fd, t.buffer[have:], patient)
 	now = t.now()
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
-		return now
+		return now, false
 	case errno != 0:
 		t.note(fmt.Errorf("read from %s: %w", t.place.name, errno))
 		t.lose(l, now)
-		return now
+		return now, false
 	case n == 0 && t.place.kind == syscall.SOCK_STREAM:
 		if l.under > 0 {
 			t.note(fmt.Errorf("%s closed a connection with operations under way", t.place.name))
 		}
 		t.lose(l, now)
-		return now
+		return now, false
 	}
 	left, err := t.answers(l, t.buffer[:have+n], now)
 	if err == nil && len(left) == len(t.buffer) {
@@ -180,7 +221,7 @@ func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 	if err != nil {
 		t.note(fmt.Errorf("%s does not speak the protocol: %w", t.place.name, err))
 		t.lose(l, now)
-		return now
+		return now, false
 	}
 	l.rest = l.rest[:0]
 	if len(left) > 0 && t.place.kind == syscall.SOCK_STREAM {
@@ -189,10 +230,10 @@ func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {
 		t.hangUp(l)
 		t.again(l, now)
-		return now
+		return now, false
 	}
 	t.freed(l, now)
-	return now
+	return now, true
 }
 
 // answers ends the operations that data answers, and returns what it did not use.
@@ -217,6 +258,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 		}
 		s := l.slots[a.Slot]
 		t.finish(l, a.Slot, now)
+		l.backoff = 0
 		l.leaving = l.leaving || a.Last
 		if a.Failed {
 			t.sheet.Fail(int(s.class))

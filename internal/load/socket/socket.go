@@ -47,15 +47,18 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 		}
 		if err != nil {
 			for _, t := range threads[:i+1] {
-				t.close()
+				t.release()
+			}
+			if hint := advice(err); hint != "" {
+				err = fmt.Errorf("%w: %s", err, hint)
 			}
 			return err
 		}
 	}
 	// A thread in a raw call keeps its processor; the rest of the process needs
 	// its own.
-	before := runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + job.Threads)
-	defer runtime.GOMAXPROCS(before)
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + job.Threads)
+	defer func() { runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)-job.Threads)) }()
 	origin := time.Now()
 	for _, t := range threads {
 		t.origin = origin

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,12 +36,13 @@ type thread struct {
 	schedule  load.Schedule // of an open loop
 	due       time.Duration // of the next operation
 	more      bool          // there is one
-	fullAt    time.Duration // when an operation last found no free slot
+	full      bool          // an operation that was due found no free slot
+	fullUntil time.Duration // when the last such time ended
 	idle      ring          // links with a free slot, of an open loop
 	thinking  heap          // users of a closed loop who pause
+	retries   heap          // links that are to connect again
 	dirty     []int32       // links with something to write
-	lost      int           // links that wait until they may connect again
-	nextRetry time.Duration
+	down      int           // links that are known to have no peer
 	nextScan  time.Duration
 	ending    bool // nothing starts any more
 	trouble   *measure.Check
@@ -48,6 +52,9 @@ const (
 	never    = time.Duration(math.MaxInt64)
 	received = 256 << 10 // bytes that one read can bring
 	lastWait = 500 * time.Millisecond
+	// mostWait is how long a thread may sleep, so that it soon sees that a load was
+	// cancelled.
+	mostWait = 50 * time.Millisecond
 	// spin is how long before an instant the thread stops sleeping: about what a
 	// wake-up by a timer takes on a virtual machine.
 	spin = 60 * time.Microsecond
@@ -59,7 +66,7 @@ func newThread(job *load.Job, index int, p place, book *tally.Book) (*thread, er
 		own++
 	}
 	t := &thread{
-		job: job, place: p, sheet: book.Sheet(), numbers: index, nextRetry: never, fullAt: -1,
+		job: job, place: p, sheet: book.Sheet(), numbers: index, fullUntil: -1,
 		buffer: make([]byte, received), dirty: make([]int32, 0, own), idle: newRing(own), links: make([]link, own),
 		rng: rand.New(rand.NewPCG(job.Stage.Seed, uint64(index)+0x736f636b)),
 	}
@@ -75,48 +82,69 @@ func newThread(job *load.Job, index int, p place, book *tally.Book) (*thread, er
 	return t, err
 }
 
-// connectAll makes the connections before the load begins.
+// connectAll makes the connections before the load begins, not so many at once that
+// the peer's queue of new ones overflows.
 func (t *thread) connectAll(ctx context.Context) error {
+	const atOnce = 64
 	if t.job.Fresh {
 		return nil
 	}
-	for i := range t.links {
-		l := &t.links[i]
-		if err := t.dial(l); err != nil {
+	for links := t.links; len(links) > 0; {
+		some := links[:min(atOnce, len(links))]
+		links = links[len(some):]
+		if err := t.connect(ctx, some); err != nil {
 			return err
 		}
-		deadline := time.Now().Add(t.job.Timeout)
-		for l.state == connecting {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+		for i := range some {
+			if err := t.settle(&some[i]); err != nil {
+				return err
 			}
-			if time.Now().After(deadline) {
-				return fmt.Errorf("connect to %s: no answer within %s", t.place.name, t.job.Timeout)
-			}
-			for _, e := range t.poll.wait(50 * time.Millisecond) {
-				if int(e.Fd) != i {
-					continue
-				}
-				if err := t.connected(l); err != nil {
-					return err
-				}
-			}
-		}
-		if err := t.settle(l); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
+func (t *thread) connect(ctx context.Context, links []link) error {
+	for deadline := time.Now().Add(t.job.Timeout); ; {
+		left := 0
+		for i := range links {
+			l := &links[i]
+			if l.state == closed {
+				// A unix socket whose queue is full says to try again.
+				if err := t.dial(l); err != nil && !errors.Is(err, syscall.EAGAIN) {
+					return err
+				}
+			}
+			if l.state != open {
+				left++
+			}
+		}
+		switch {
+		case left == 0:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Now().After(deadline):
+			return fmt.Errorf("connect to %s: no answer within %s", t.place.name, t.job.Timeout)
+		}
+		for _, e := range t.poll.wait(mostWait / 5) {
+			if l := &t.links[e.Fd]; l.state == connecting {
+				if err := t.connected(l); err != nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
 func (t *thread) now() time.Duration { return time.Since(t.origin) }
 
-// run is the loop of the thread.
+// run is the loop of the thread. The thread of the system ends with it: nothing
+// else should run on one with such settings.
 func (t *thread) run() {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer t.close()
 	precise()
+	defer t.close(starved())
 	for i := range t.links {
 		t.begin(&t.links[i])
 	}
@@ -151,7 +179,7 @@ func (t *thread) run() {
 // wait for it: asking it directly saves a call for each operation.
 func (t *thread) only() *link {
 	l := &t.links[0]
-	if len(t.links) > 1 || t.job.Open() || t.job.Fresh || l.state != open || l.under == 0 || l.sent < len(l.out) {
+	if len(t.links) > 1 || len(t.thinking) > 0 || t.job.Open() || t.job.Fresh || l.state != open || l.under == 0 || l.sent < len(l.out) {
 		return nil
 	}
 	return l
@@ -162,8 +190,8 @@ func (t *thread) tend(now time.Duration) {
 	if now >= t.nextScan {
 		t.scan(now)
 	}
-	if now >= t.nextRetry {
-		t.reconnect(now)
+	for t.retries.due(now) {
+		t.again(&t.links[t.retries.pop().link], now)
 	}
 	if !t.ending && t.job.Open() {
 		t.offer(now)
@@ -180,64 +208,133 @@ func (t *thread) tend(now time.Duration) {
 	t.flushAll(now)
 }
 
-// rest is how long the thread may wait now.
+// rest is how long the thread may wait now. Only what users and operations wait for
+// is worth spinning for.
 func (t *thread) rest(now time.Duration) time.Duration {
-	wake := min(t.nextScan, t.nextRetry)
+	wait := min(t.nextScan, t.retries.next()) - now
 	if !t.ending {
-		wake = min(wake, t.job.Stage.Length, t.thinking.next())
+		instant := t.thinking.next()
 		if t.more && t.due > now { // one that is due already waits for a slot, not for the clock
-			wake = min(wake, t.due)
+			instant = min(instant, t.due)
 		}
+		if t.job.Tick == 0 && instant < never {
+			instant -= spin
+		}
+		wait = min(wait, min(instant, t.job.Stage.Length)-now)
 	}
-	if wait := wake - now; t.job.Tick > 0 {
-		return max(wait, t.job.Tick)
-	}
-	return max(0, wake-now-spin)
+	return min(max(wait, t.job.Tick, 0), mostWait)
 }
 
 // scan ends operations that take too long. The whole connection is given up,
 // because a protocol that answers in order cannot go on; a datagram that was lost
 // leaves the others as they are.
 func (t *thread) scan(now time.Duration) {
-	t.nextScan = now + min(max(t.job.Timeout/20, time.Millisecond), 100*time.Millisecond)
+	t.nextScan = now + min(max(t.job.Timeout/20, time.Millisecond), mostWait)
 	for i := range t.links {
 		l := &t.links[i]
-		for k := range l.slots {
-			s := &l.slots[k]
-			if l.under == 0 || !s.busy || now-s.started < t.job.Timeout {
-				continue
-			}
-			if t.place.kind == syscall.SOCK_STREAM {
-				t.lose(l, now)
-				break
-			}
-			t.finish(l, k, now)
-			t.sheet.TimeOut(int(s.class))
-			t.freed(l, now)
+		switch {
+		case l.under == 0 && l.state == connecting && now-l.dialled >= t.job.Timeout:
+			t.refused(l, now, fmt.Errorf("connect to %s: no answer within %s", t.place.name, t.job.Timeout))
+		case l.under > 0 && now-l.oldest >= t.job.Timeout:
+			t.expire(l, now)
 		}
 	}
+}
+
+// expire ends the operations of a link that take too long, and learns when the
+// oldest of the others began.
+func (t *thread) expire(l *link, now time.Duration) {
+	l.oldest = now
+	for k := range l.slots {
+		s := &l.slots[k]
+		switch {
+		case !s.busy:
+		case now-s.started < t.job.Timeout:
+			l.oldest = min(l.oldest, s.started)
+		case t.place.kind == syscall.SOCK_STREAM:
+			t.note(fmt.Errorf("%s did not answer within %s", t.place.name, t.job.Timeout))
+			t.lose(l, now)
+			return
+		default:
+			t.finish(l, k, now)
+			t.sheet.TimeOut(int(s.class))
+		}
+	}
+	t.freed(l, now)
+}
+
+// errUncounted ends the count of what was due.
+var errUncounted = errors.New("so much was due that could not start that it took too long to count")
+
+// advice is what the user can do about what the generator itself lacks. It is empty
+// for what the peer did.
+func advice(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "no local port is free: ask for fewer new connections a second, or widen net.ipv4.ip_local_port_range"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "raise the limit of open files (ulimit -n), or lower connections"
+	case errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
+		return "the kernel has no memory for more sockets: lower connections"
+	case errors.Is(err, errUncounted):
+		return "offer less"
+	}
+	return ""
 }
 
 // note keeps the first trouble with connections. Only what the client lacks makes
 // the stage invalid; what the peer does is counted.
 func (t *thread) note(err error) {
-	ours := errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS)
-	if t.trouble != nil && (t.trouble.State == measure.Fail || !ours) {
+	hint := advice(err)
+	if t.trouble != nil && (t.trouble.State == measure.Fail || hint == "") {
 		return
 	}
 	t.trouble = &measure.Check{Name: "connections", State: measure.Unknown, Detail: "first trouble: " + err.Error()}
-	if ours {
+	if hint != "" {
 		t.trouble.State = measure.Fail
-		t.trouble.Detail = err.Error() + ": the generator has run out; offer less, or widen net.ipv4.ip_local_port_range"
+		t.trouble.Detail = fmt.Sprintf("the generator ran out: %s: %s", err, hint)
 	}
 }
 
-func (t *thread) close() {
+// close ends the thread's part in a load, which waited so long for CPUs when it began.
+func (t *thread) close(before time.Duration) {
+	busy := 0
+	for i := range t.links {
+		for _, s := range t.links[i].slots {
+			if s.busy {
+				busy++
+			}
+		}
+	}
+	t.release()
+	t.sheet.Starved(starved() - before)
+	t.sheet.Close(busy)
+}
+
+// release frees what the thread holds of the system.
+func (t *thread) release() {
 	for i := range t.links {
 		t.hangUp(&t.links[i])
 	}
 	if t.poll != nil {
 		t.poll.close()
 	}
-	t.sheet.Close()
+}
+
+// starved is for how long this thread was ever ready and had to wait for a CPU (the
+// second number of schedstat, proc(5)); 0 where the kernel does not tell.
+func starved() time.Duration {
+	b, err := os.ReadFile("/proc/thread-self/schedstat")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return 0
+	}
+	ns, err := strconv.ParseInt(f[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(ns)
 }

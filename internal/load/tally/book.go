@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"plimsoll/internal/load"
@@ -25,7 +24,7 @@ type Book struct {
 	strain    strain
 	offer     measure.Offer
 	counted   int64 // operations that ended, in all intervals
-	pending   int64 // operations that never ended
+	life      life  // of all sheets
 }
 
 // New is the book of a job with a number of threads.
@@ -38,13 +37,12 @@ func New(job load.Job, threads int, out *measure.Recorder) *Book {
 		job: job, classes: classes, out: out, sheets: threads,
 		intervals: int((job.Stage.Length + job.Stage.Interval - 1) / job.Stage.Interval),
 		pages:     make(chan page, 16*threads),
-		cpu:       processCPU(),
 	}
 }
 
 // Sheet makes the sheet of one thread.
 func (b *Book) Sheet() *Sheet {
-	s := &Sheet{book: b, late: lateness(b.job), open: b.job.Open()}
+	s := &Sheet{book: b, late: lateness(b.job), length: b.job.Stage.Length, open: b.job.Open()}
 	s.turnTo(0)
 	return s
 }
@@ -57,8 +55,10 @@ func (b *Book) at(now time.Duration) int {
 // Keep joins pages until every sheet is closed, hands each interval on as soon as
 // it is whole, and reports at the end what the load took of its own machine. The
 // load ends early, without error, once the recorder has enough. Keep always waits
-// for all sheets: a thread must close its own whatever ends it.
+// for all sheets: a thread must close its own whatever ends it. What the load takes
+// of its machine counts from here.
 func (b *Book) Keep(ctx context.Context) error {
+	b.cpu = processCPU()
 	waiting := map[int][]page{}
 	next := 0
 	stop := context.AfterFunc(ctx, func() { b.ended.Store(true) })
@@ -67,7 +67,7 @@ func (b *Book) Keep(ctx context.Context) error {
 		p := <-b.pages
 		if p.interval == last {
 			left--
-			b.pending += p.pending
+			b.life.add(p.life)
 			continue
 		}
 		if b.ended.Load() {
@@ -84,7 +84,7 @@ func (b *Book) Keep(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	b.report(time.Duration(next) * b.job.Stage.Interval)
+	b.report(min(time.Duration(next)*b.job.Stage.Interval, b.job.Stage.Length))
 	return nil
 }
 
@@ -103,9 +103,7 @@ func (b *Book) join(number int, pages []page) measure.Interval {
 	}
 	for i := range pages {
 		pages[i].addTo(&in)
-		b.strain.blocked += pages[i].strain.blocked
-		b.strain.gap = max(b.strain.gap, pages[i].strain.gap)
-		b.strain.spun += pages[i].strain.spun
+		b.strain.add(pages[i].strain)
 	}
 	for _, s := range in.Samples {
 		b.counted += s.Operations + s.Errors
@@ -137,51 +135,66 @@ func (b *Book) report(ran time.Duration) {
 	}
 	busy := max(0, cpu-b.strain.spun).Seconds() / ran.Seconds() / float64(b.sheets)
 	b.out.Value("generator.cpu", busy)
-	b.out.Check(b.generator(busy))
-	if b.job.Open() {
-		b.out.Check(b.accounting())
-	}
+	b.out.Check(b.generator(busy, ran))
+	b.out.Check(b.accounting())
 }
 
 // generator judges whether the generator was itself the limit. An operation that
 // waited for a free slot was kept by what is driven; one that started late with
 // slots free was kept by the generator.
-func (b *Book) generator(busy float64) measure.Check {
+func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 	all := float64(max(1, b.offer.Scheduled))
 	own := float64(b.offer.Late-b.strain.blocked) / all
-	lost := float64(b.offer.Abandoned) / all
+	lost := float64(b.strain.lost) / all
 	check := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf(
-		"%.3g of its %d threads' CPUs in use, longest gap %s", busy, b.sheets, b.strain.gap.Round(time.Microsecond))}
+		"%.3g of its %d threads' CPUs in use, for %.3g of the time ready and without a CPU, longest gap %s",
+		busy, b.sheets, b.life.starved.Seconds()/ran.Seconds()/float64(b.sheets), b.strain.gap.Round(time.Microsecond))}
 	if b.job.Open() {
 		check.Detail += fmt.Sprintf("; of %d operations %.3g %% started late by its own doing, %.3g %% waited for a free slot, %.3g %% were abandoned",
-			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*lost)
+			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*float64(b.offer.Abandoned)/all)
 	}
-	if own > mostLate || lost > mostLost && b.strain.blocked == 0 {
+	if own > mostLate || lost > mostLost {
 		check.State = measure.Fail
 		check.Detail = "the generator could not carry the load: " + check.Detail
 	}
 	return check
 }
 
-// accounting checks that every operation that was scheduled is counted once.
+// accounting checks that every operation has one end and one only: what the sheets
+// counted is held against what the loop still had under way by its own books, and
+// against the sum of the intervals if all were handed over.
 func (b *Book) accounting() measure.Check {
-	o := b.offer
-	started := o.OnTime + o.Late
+	l, o := b.life, b.offer
 	check := measure.Check{Name: "accounting", State: measure.Pass, Detail: fmt.Sprintf(
-		"%d scheduled = %d on time + %d late + %d abandoned; of the %d started %d ended and %d were under way when the load ended",
-		o.Scheduled, o.OnTime, o.Late, o.Abandoned, started, b.counted, started-b.counted)}
+		"%d scheduled = %d started + %d abandoned; of those started %d ended and %d were under way when the load ended",
+		l.scheduled, l.started, l.abandoned, l.ended, l.underWay)}
 	whole := !b.ended.Load()
-	if o.Scheduled != started+o.Abandoned || b.counted > started || whole && started != b.counted+b.pending {
+	switch {
+	case l.scheduled != l.started+l.abandoned, l.started != l.ended+l.underWay:
 		check.State = measure.Fail
+	case b.counted+l.outside > l.ended, whole && b.counted+l.outside != l.ended:
+		check.State = measure.Fail
+		check.Detail += fmt.Sprintf(", and the intervals hold %d", b.counted)
+	case o.Scheduled != o.OnTime+o.Late+o.Abandoned, whole && b.job.Open() && o.Scheduled != l.scheduled:
+		check.State = measure.Fail
+		check.Detail += fmt.Sprintf("; the intervals hold %d = %d on time + %d late + %d abandoned", o.Scheduled, o.OnTime, o.Late, o.Abandoned)
 	}
 	return check
 }
 
-// processCPU is the CPU time of this process, which makes the load and nothing else.
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+func (l *life) add(other life) {
+	l.scheduled += other.scheduled
+	l.started += other.started
+	l.abandoned += other.abandoned
+	l.ended += other.ended
+	l.outside += other.outside
+	l.underWay += other.underWay
+	l.starved += other.starved
+}
+
+func (s *strain) add(other strain) {
+	s.blocked += other.blocked
+	s.lost += other.lost
+	s.gap = max(s.gap, other.gap)
+	s.spun += other.spun
 }

@@ -15,13 +15,14 @@ import (
 const grace = time.Millisecond
 
 // Sheet is the count of one thread. Times are since the origin of the stage. It
-// must be used by one goroutine.
+// must be used by one goroutine at a time.
 type Sheet struct {
-	book    *Book
-	page    page
-	late    time.Duration // a start later than this is late
-	open    bool          // keeps a schedule
-	pending int64         // operations started whose end is not counted yet
+	book   *Book
+	page   page
+	late   time.Duration // a start later than this is late
+	length time.Duration // of the stage
+	open   bool          // keeps a schedule
+	life   life
 }
 
 // page is what a thread counts in one interval.
@@ -30,7 +31,17 @@ type page struct {
 	classes  []class
 	offer    measure.Offer
 	strain   strain
-	pending  int64 // on the last page: operations that never ended
+	life     life // on the last page
+}
+
+// life is what a thread did in all, whether its intervals were handed over or not.
+// It is counted apart from them, so that each checks the other.
+type life struct {
+	scheduled, started, abandoned int64
+	ended                         int64 // well or not
+	outside                       int64 // of those, the ones that are in no interval
+	underWay                      int64 // never ended: the loop's own count
+	starved                       time.Duration
 }
 
 const last = -1
@@ -44,6 +55,7 @@ type class struct {
 // strain is what the thread itself had to do with late starts.
 type strain struct {
 	blocked int64         // started late because no slot was free
+	lost    int64         // abandoned though a slot was free
 	gap     time.Duration // longest time by which it came late to look at the clock
 	spun    time.Duration
 }
@@ -78,7 +90,8 @@ func (s *Sheet) Look(now, meant time.Duration) (more bool) {
 // Start counts an operation that starts now, due at the given time. Blocked says
 // that it would have started earlier if a slot had been free.
 func (s *Sheet) Start(due, now time.Duration, blocked bool) {
-	s.pending++
+	s.life.scheduled++
+	s.life.started++
 	if !s.open {
 		return
 	}
@@ -95,10 +108,16 @@ func (s *Sheet) Start(due, now time.Duration, blocked bool) {
 	}
 }
 
-// Abandon counts an operation that was due and will never start.
-func (s *Sheet) Abandon() {
+// Abandon counts an operation that was due and will never start. Blocked says that
+// it would have started if a slot had been free.
+func (s *Sheet) Abandon(blocked bool) {
+	s.life.scheduled++
+	s.life.abandoned++
 	s.page.offer.Scheduled++
 	s.page.offer.Abandoned++
+	if !blocked {
+		s.page.strain.lost++
+	}
 }
 
 // Operation is one that has ended.
@@ -108,9 +127,17 @@ type Operation struct {
 	Bytes        int64
 }
 
-// Done counts an operation that ended well, now.
+// Done counts an operation that ended well, now. In a closed loop one that ends
+// after the stage is in no interval: as many were under way when the window of
+// measurement began, and to count at both ends would add the users to the
+// operations. In an open loop it is in the last interval, because it was due in the
+// stage: to leave it out would hide those that took long.
 func (s *Sheet) Done(o Operation, now time.Duration) {
-	s.pending--
+	s.life.ended++
+	if !s.open && now >= s.length {
+		s.life.outside++
+		return
+	}
 	c := &s.page.classes[o.Class]
 	c.operations++
 	c.bytes += o.Bytes
@@ -121,15 +148,16 @@ func (s *Sheet) Done(o Operation, now time.Duration) {
 	}
 }
 
-// Fail counts an operation that failed.
+// Fail counts an operation that failed. It counts after the stage as well: a
+// server that goes at the end has gone.
 func (s *Sheet) Fail(class int) {
-	s.pending--
+	s.life.ended++
 	s.page.classes[class].failed++
 }
 
 // TimeOut counts an operation that was given up.
 func (s *Sheet) TimeOut(class int) {
-	s.pending--
+	s.life.ended++
 	s.page.classes[class].timedOut++
 }
 
@@ -137,17 +165,20 @@ func (s *Sheet) TimeOut(class int) {
 // CPU time that the load does not need.
 func (s *Sheet) Spun(d time.Duration) { s.page.strain.spun += d }
 
-// Pending is how many operations were started and have not ended.
-func (s *Sheet) Pending() int64 { return s.pending }
+// Starved tells the sheet for how long in all its thread was ready to go on and had
+// to wait for a CPU.
+func (s *Sheet) Starved(d time.Duration) { s.life.starved += d }
 
 // Close hands over the rest, and intervals that the thread did not reach empty,
-// unless enough was measured. It must be called once, by the thread, when it counts
-// no more.
-func (s *Sheet) Close() {
+// unless enough was measured. UnderWay is how many operations the thread still has
+// under way by its own books. It must be called once, by the thread, when it counts
+// no more; a sheet whose load never began is not closed.
+func (s *Sheet) Close(underWay int) {
 	for ; s.page.interval < s.book.intervals && !s.book.ended.Load(); s.turnTo(s.page.interval + 1) {
 		s.book.pages <- s.page
 	}
-	s.book.pages <- page{interval: last, pending: s.pending}
+	s.life.underWay = int64(underWay)
+	s.book.pages <- page{interval: last, life: s.life}
 }
 
 // addTo adds what the page counts to an interval.
