@@ -7,6 +7,7 @@ package service
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"plimsoll/internal/load"
@@ -23,7 +24,8 @@ type Kind struct {
 	// names those that it can use; a study that names no service gets the first
 	// in the catalog that speaks one of them.
 	Speaks []string
-	// Metrics lists what Instance.Counters may return.
+	// Metrics lists what records get from Instance.Counters, in the unit of the
+	// record: see Total.
 	Metrics []measure.Metric
 	// New builds a service from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Service, error)
@@ -41,6 +43,13 @@ func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
 		return build(p)
 	}
 	return k
+}
+
+// Total says whether a server keeps a metric as a running total, of which a record
+// gets the increase per second: events and bytes (in 1/s and B/s), and CPU time, which
+// Counters returns in seconds and a record holds in CPUs.
+func Total(m measure.Metric) bool {
+	return strings.HasSuffix(m.Unit, "/s") || strings.HasSuffix(m.Name, ".cpu")
 }
 
 // Service is a service with its settings, ready to start.

@@ -172,17 +172,16 @@ func (a *attempt) heard(ctx context.Context, seconds float64) {
 		if !ok {
 			continue
 		}
-		if from, counted := a.served.before[m.Name]; counted && perSecond(m) {
+		if service.Total(m) {
+			from, counted := a.served.before[m.Name]
+			if !counted {
+				continue
+			}
 			v = (v - from) / seconds
-		} else if perSecond(m) {
-			continue
 		}
 		a.record.Counters[m.Name] = v
 	}
 }
-
-// perSecond says whether a metric is a rate, of which a service keeps the total.
-func perSecond(m measure.Metric) bool { return m.Unit == "1/s" || m.Unit == "B/s" }
 
 // sweepServices removes what services left that died with their run. Their
 // processes died with it.

@@ -43,11 +43,11 @@ func Kind() service.Kind {
 		Doc:    "a private nginx that serves pages of a study, or one that already runs",
 		Speaks: []string{"http"},
 		Metrics: []measure.Metric{
-			{Name: "nginx.requests", Unit: "1", Doc: "requests that the server has answered, with those for these counts"},
-			{Name: "nginx.connections", Unit: "1", Doc: "connections that were accepted, with those for these counts"},
+			{Name: "nginx.requests", Unit: "1/s", Doc: "requests that the server has answered, with those for these counts"},
+			{Name: "nginx.connections", Unit: "1/s", Doc: "connections that were accepted, with those for these counts"},
 			{Name: "nginx.clients", Unit: "1", Doc: "connections that are open"},
 			{Name: "nginx.idle", Unit: "1", Doc: "connections that wait for a request"},
-			{Name: "nginx.cpu", Unit: "s", Doc: "CPU time of the workers"},
+			{Name: "nginx.cpu", Unit: "1", Doc: "CPUs that were kept busy by the workers"},
 		},
 	}, defaults(), build)
 }

@@ -45,7 +45,7 @@ func Kind() service.Kind {
 }
 
 func metrics() []measure.Metric {
-	list := []measure.Metric{{Name: "redis.cpu", Unit: "s", Doc: "CPU time of the server"}}
+	list := []measure.Metric{{Name: "redis.cpu", Unit: "1", Doc: "CPUs that were kept busy by the server"}}
 	for _, c := range counters {
 		list = append(list, c.metric)
 	}

@@ -36,8 +36,8 @@ func Kind() service.Kind {
 		Doc:    "the far side of a network test: answers requests and takes in streams, over TCP and UDP",
 		Speaks: []string{peer.Protocol},
 		Metrics: []measure.Metric{
-			{Name: "clients", Unit: "1", Doc: "control connections that came in, for tests or to ask how it does"},
-			{Name: "tests", Unit: "1", Doc: "tests that the reflector has begun"},
+			{Name: "reflector.clients", Unit: "1/s", Doc: "control connections that came in, for tests or to ask how it does"},
+			{Name: "reflector.tests", Unit: "1/s", Doc: "tests that the reflector has begun"},
 		},
 	}, Parameters{}, build)
 }
@@ -140,7 +140,7 @@ func live(ctx context.Context, at load.Endpoint) (service.Live, error) {
 			if err != nil {
 				return nil, err
 			}
-			return map[string]float64{"clients": float64(s.Clients), "tests": float64(s.Tests)}, nil
+			return map[string]float64{"reflector.clients": float64(s.Clients), "reflector.tests": float64(s.Tests)}, nil
 		},
 	}, nil
 }

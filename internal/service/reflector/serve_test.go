@@ -428,7 +428,7 @@ func TestInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _, _ := begun(t, at, peer.Test{Mode: peer.Echo, Network: "tcp", Flows: 1, Request: 1, Response: 1})
-	if c, err := i.Counters(t.Context()); err != nil || c["tests"] != 1 {
+	if c, err := i.Counters(t.Context()); err != nil || c["reflector.tests"] != 1 {
 		t.Errorf("counters %v, %v", c, err)
 	}
 	used, err := Kind().New(parameter.Settings{"address": at.Address})

@@ -56,10 +56,10 @@ func Kind() service.Kind {
 		Doc:    "plimsoll's own server, which needs nothing installed and can misbehave",
 		Speaks: []string{"http", "redis", "memcached"},
 		Metrics: []measure.Metric{
-			{Name: "responder.requests", Unit: "1", Doc: "requests that the server has read"},
-			{Name: "responder.faults", Unit: "1", Doc: "requests that the server answered badly on purpose"},
-			{Name: "responder.connections", Unit: "1", Doc: "connections that were accepted"},
-			{Name: "responder.cpu", Unit: "s", Doc: "CPU time of the server"},
+			{Name: "responder.requests", Unit: "1/s", Doc: "requests that the server has read"},
+			{Name: "responder.faults", Unit: "1/s", Doc: "requests that the server answered badly on purpose"},
+			{Name: "responder.connections", Unit: "1/s", Doc: "connections that were accepted"},
+			{Name: "responder.cpu", Unit: "1", Doc: "CPUs that were kept busy by the server"},
 		},
 	}, defaults, build)
 }

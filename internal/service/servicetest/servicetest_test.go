@@ -127,7 +127,7 @@ func faultyKind(fault string) service.Kind {
 	case "wordless":
 		kind.Doc = ""
 	case "double":
-		kind.Metrics = append(kind.Metrics, measure.Metric{Name: "responder.cpu", Unit: "s", Doc: "again"})
+		kind.Metrics = append(kind.Metrics, measure.Metric{Name: "responder.cpu", Unit: "1", Doc: "again"})
 	}
 	return kind
 }

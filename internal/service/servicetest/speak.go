@@ -39,6 +39,11 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 			{"delete line\r\n", "DELETED\r\n"},
 			{"get line\r\n", "END\r\n"},
 		})
+	case "reflect":
+		return exchange(ctx, e, [][2]string{
+			{"", "{\"plimsoll\":\"reflect\",\"version\":1}\n"},
+			{"{\"ask\":\"counts\"}\n", "{\"error\":\"no test was named yet\"}\n"},
+		})
 	}
 	return fmt.Errorf("the suite does not speak %s: teach it", protocol)
 }
