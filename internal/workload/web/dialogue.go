@@ -6,47 +6,41 @@ import (
 	"plimsoll/internal/load"
 )
 
-// visit is what one operation asks for: the requests of it, to be written one after
-// the other, and how many answers end it.
-type visit struct {
-	requests []byte
-	answers  int
-}
-
 // dialogue asks for visits drawn at random. HTTP/1.1 answers in order, so that the
 // answers to come are those of the oldest visit under way.
 type dialogue struct {
-	visits []visit
+	*tour
 	source rand.PCG
 	under  []int // answers that each slot still waits for
 	oldest int   // slot whose answers come now
-	window int
+	asked  int   // requests on this connection
 	now    response
 	bytes  int64
 	failed bool
+	status int // of the last answer
 	sheet  *sheet
 }
 
-// sheet counts what a connection was answered, by class of status.
-type sheet struct {
-	statuses [6]int64 // 1xx to 5xx at 1 to 5
+func newDialogue(t *tour, window int, source rand.PCG, s *sheet) *dialogue {
+	return &dialogue{tour: t, source: source, under: make([]int, window), now: response{bodiless: t.bodiless}, sheet: s}
 }
 
-func newDialogue(visits []visit, window int, source rand.PCG, s *sheet) *dialogue {
-	return &dialogue{visits: visits, source: source, under: make([]int, window), window: window, sheet: s}
-}
+// farewell is the field that makes a request the last one of its connection.
+const farewell = "Connection: close\r\n\r\n"
 
 // Request asks for one visit.
 func (d *dialogue) Request(buffer []byte, slot int) ([]byte, int) {
-	v := &d.visits[0]
-	if len(d.visits) > 1 {
-		v = &d.visits[d.source.Uint64()%uint64(len(d.visits))]
-	}
+	v := d.draw(&d.source)
 	d.under[slot] = v.answers
+	d.asked += v.answers
+	if d.reuse > 0 && d.asked+d.longest > d.reuse {
+		buffer = append(buffer, v.requests[:len(v.requests)-len("\r\n")]...)
+		return append(buffer, farewell...), 0
+	}
 	return append(buffer, v.requests...), 0
 }
 
-// Answer reads up to the end of one visit. A status of 400 and above, or a redirect,
+// Answer reads up to the end of one visit. An answer whose status is not expected
 // fails it: what was asked for did not come.
 func (d *dialogue) Answer(data []byte) (load.Answer, int, error) {
 	used := 0
@@ -55,7 +49,7 @@ func (d *dialogue) Answer(data []byte) (load.Answer, int, error) {
 		used += n
 		switch {
 		case err != nil:
-			return load.Answer{}, used, err
+			return load.Answer{Slot: load.NoSlot}, used, err
 		case !ended && n == 0:
 			return load.Answer{Slot: load.NoSlot}, used, nil
 		case !ended:
@@ -70,17 +64,24 @@ func (d *dialogue) Answer(data []byte) (load.Answer, int, error) {
 
 // end takes the answer that has just ended.
 func (d *dialogue) end() load.Answer {
-	r := d.now
-	d.now = response{}
-	d.sheet.statuses[min(r.status/100, 5)]++
+	r := &d.now
+	d.status = r.status
+	d.sheet.count(r.status)
 	d.bytes += r.body
-	d.failed = d.failed || r.status >= 300
+	d.failed = d.failed || !d.expected[r.status]
+	closing := r.closing
+	d.now = response{bodiless: d.bodiless}
 	d.under[d.oldest]--
-	if d.under[d.oldest] > 0 && !r.closing {
+	left := d.under[d.oldest]
+	if left > 0 && !closing {
 		return load.Answer{Slot: load.NoSlot}
 	}
-	a := load.Answer{Slot: d.oldest, Bytes: d.bytes, Failed: d.failed || d.under[d.oldest] > 0, Last: r.closing}
+	if left > 0 {
+		d.sheet.cut++
+		d.failed = true
+	}
+	a := load.Answer{Slot: d.oldest, Bytes: d.bytes, Failed: d.failed, Last: closing}
 	d.bytes, d.failed = 0, false
-	d.oldest = (d.oldest + 1) % d.window
+	d.oldest = (d.oldest + 1) % len(d.under)
 	return a
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"plimsoll/internal/load"
@@ -22,10 +20,14 @@ import (
 // Parameters are what a study may set.
 type Parameters struct {
 	Unit        string             `name:"unit" doc:"what an operation is: one object, or a page with all its images" choices:"object,page"`
-	Pages       []string           `name:"pages" doc:"paths to ask for, each a page of its own; without any, all that the service says it serves"`
+	Pages       []string           `name:"pages" doc:"pages to ask for, each a path and those of its images, parted by blanks; without any, all that the service says it serves"`
+	Method      string             `name:"method" doc:"method of the requests" choices:"GET,HEAD"`
+	Headers     []string           `name:"headers" doc:"header fields of each request, as NAME: VALUE"`
+	Expect      []string           `name:"expect" doc:"statuses that are no failure, such as 2xx or 404"`
 	Connections int                `name:"connections" doc:"connections" min:"1" max:"65536"`
 	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"4096"`
 	KeepAlive   bool               `name:"keepalive" doc:"connections are used again; without it each operation makes its own"`
+	Reuse       int                `name:"reuse" doc:"requests after which a connection is made anew, at the end of an operation; 0 leaves that to the server, and so does a pipeline" min:"0" max:"1000000000"`
 	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
 	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
@@ -40,8 +42,8 @@ const protocol = "http"
 
 func defaults() Parameters {
 	return Parameters{
-		Unit: "object", Connections: 32, Pipeline: 1, KeepAlive: true, Threads: 1, Arrivals: "constant",
-		Timeout: parameter.Duration(5 * time.Second),
+		Unit: "object", Method: "GET", Expect: []string{"2xx", "3xx"}, Connections: 32, Pipeline: 1, KeepAlive: true, Reuse: 1000,
+		Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(5 * time.Second),
 	}
 }
 
@@ -64,7 +66,10 @@ func own() []measure.Metric {
 		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
 		{Name: "client.gap", Unit: "s", Doc: "longest time by which a thread of the load generator came late", Better: measure.LowerIsBetter},
 		{Name: "generator.cpu", Unit: "1", Doc: "share of their CPUs that the threads of the load generator needed", Better: measure.LowerIsBetter},
-		{Name: "refused", Unit: "1", Doc: "share of the answers with a status of 300 and above", Better: measure.LowerIsBetter},
+		{Name: "status.2xx", Unit: "1", Doc: "share of the answers with a status from 200 to 299", Better: measure.HigherIsBetter},
+		{Name: "status.3xx", Unit: "1", Doc: "share of the answers with a status from 300 to 399"},
+		{Name: "status.4xx", Unit: "1", Doc: "share of the answers with a status from 400 to 499", Better: measure.LowerIsBetter},
+		{Name: "status.5xx", Unit: "1", Doc: "share of the answers with a status of 500 and above", Better: measure.LowerIsBetter},
 	}
 }
 
@@ -83,13 +88,17 @@ func build(p Parameters) (workload.Load, error) {
 			return nil, errors.New(c.why)
 		}
 	}
-	for _, path := range p.Pages {
-		if err := checkPath(path); err != nil {
-			return nil, fmt.Errorf("pages: %w", err)
-		}
+	var err error
+	if w.pages, err = parsePages(p.Pages); err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	if w.extra, err = parseHeader(p.Headers); err != nil {
+		return nil, fmt.Errorf("headers: %w", err)
+	}
+	if w.expected, err = parseStatuses(p.Expect); err != nil {
+		return nil, fmt.Errorf("expect: %w", err)
 	}
 	if p.Shape != "" {
-		var err error
 		if w.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
 			return nil, fmt.Errorf("shape: %w", err)
 		}
@@ -99,6 +108,9 @@ func build(p Parameters) (workload.Load, error) {
 
 type web struct {
 	Parameters
+	pages    []page // that the study names
+	extra    []headerField
+	expected statuses
 	arrivals load.Arrivals
 }
 
@@ -120,120 +132,50 @@ func (w *web) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 
 // Prepare asks the server what it serves, and for the first of it.
 func (w *web) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := w.target(env)
+	at, err := w.find(env)
 	if err != nil {
 		return err
 	}
-	pages, err := w.pages(ctx, at)
+	pages, err := w.askPages(ctx, at)
 	if err != nil {
 		return err
 	}
-	if _, err := get(ctx, at, pages[0][0]); err != nil {
-		return fmt.Errorf("ask the web server at %s: %w", at.Address, err)
-	}
-	return nil
+	return w.try(ctx, at, pages)
 }
 
 // Clean has nothing to remove.
 func (w *web) Clean(context.Context, workload.Env) error { return nil }
-
-func (w *web) target(env workload.Env) (load.Endpoint, error) {
-	if env.Target == nil {
-		return load.Endpoint{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
-	}
-	at, err := env.Target(protocol)
-	switch {
-	case err != nil:
-		return at, fmt.Errorf("find a web server: %w", err)
-	case at.CA != nil:
-		return at, errors.New("the workload web speaks no TLS yet: set tls: false in the service")
-	}
-	return at, nil
-}
-
-func (w *web) pages(ctx context.Context, at load.Endpoint) ([]page, error) {
-	if len(w.Pages) == 0 {
-		return askPages(ctx, at)
-	}
-	pages := make([]page, len(w.Pages))
-	for i, path := range w.Pages {
-		pages[i] = page{path}
-	}
-	return pages, nil
-}
 
 // Run asks until stage.Length or until the recorder has enough.
 func (w *web) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := w.target(env)
+	at, err := w.find(env)
 	if err != nil {
 		return err
 	}
-	pages, err := w.pages(ctx, at)
+	pages, err := w.askPages(ctx, at)
 	if err != nil {
 		return err
 	}
-	ledger := &ledger{most: sheetsKept * w.Threads, sheets: map[int]*sheet{}}
-	asked := visits(pages, w.Unit == "page", !w.KeepAlive, host(at))
-	if err := socket.Run(ctx, w.job(at, asked, stage, ledger), out); err != nil {
+	l := newLedger(w.Threads)
+	if err := socket.Run(ctx, w.job(at, pages, stage, l), out); err != nil {
 		return err
 	}
-	w.conclude(ledger, out)
+	w.conclude(l, out)
 	return nil
 }
 
-func (w *web) job(at load.Endpoint, asked []visit, stage load.Stage, l *ledger) load.Job {
+func (w *web) job(at load.Endpoint, pages []page, stage load.Stage, l *ledger) load.Job {
+	t := w.newTour(pages, host(at))
 	return load.Job{
 		Stage: stage, Network: at.Network, Address: at.Address,
 		Arrivals: w.arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
 		Connections: w.Connections, Window: w.Pipeline, Threads: w.Threads, Fresh: !w.KeepAlive,
 		Tick: time.Duration(w.Tick), Timeout: time.Duration(w.Timeout), MaxLag: time.Duration(w.MaxLag),
 		Dialogue: func(number int) load.Dialogue {
-			return newDialogue(asked, w.Pipeline, *rand.NewPCG(stage.Seed, uint64(number)^0x77656221), l.sheet(number))
+			return newDialogue(t, w.Pipeline, *rand.NewPCG(stage.Seed, uint64(number)^0x77656221), l.sheet(number))
 		},
 	}
-}
-
-// ledger keeps the counts of all connections. Connections beyond the most share the
-// sheets of earlier ones of the same thread, so that two threads never count on one.
-type ledger struct {
-	most   int
-	mu     sync.Mutex
-	sheets map[int]*sheet
-	made   int
-}
-
-// sheetsKept is how many sheets a thread has at most: connections that are made for
-// each operation would need as many as there are operations.
-const sheetsKept = 1 << 16
-
-func (l *ledger) sheet(number int) *sheet {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.made++
-	number %= l.most
-	if l.sheets[number] == nil {
-		l.sheets[number] = &sheet{}
-	}
-	return l.sheets[number]
-}
-
-// conclude takes down what the answers were.
-func (w *web) conclude(l *ledger, out *measure.Recorder) {
-	var sum sheet
-	for _, s := range l.sheets {
-		for i, n := range s.statuses {
-			sum.statuses[i] += n
-		}
-	}
-	var all int64
-	for _, n := range sum.statuses {
-		all += n
-	}
-	if all > 0 {
-		out.Value("refused", float64(all-sum.statuses[2])/float64(all))
-	}
-	out.Observe("web.connections", strconv.Itoa(min(l.made, w.Connections)))
 }

@@ -98,8 +98,8 @@ func TestWhatTheServerRefusesFails(t *testing.T) {
 	if share := float64(sum.Errors) / float64(sum.Operations+sum.Errors); share < .2 || share > .3 {
 		t.Errorf("a quarter is refused, %.3g failed", share)
 	}
-	if r := out.Values()["refused"]; r < .2 || r > .3 {
-		t.Errorf("refused is %g", r)
+	if v := out.Values(); v["status.5xx"] < .2 || v["status.5xx"] > .3 || v["status.2xx"]+v["status.5xx"] != 1 {
+		t.Errorf("values %v", v)
 	}
 }
 
@@ -123,9 +123,9 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 		env      workload.Env
 		settings parameter.Settings
 	}{
-		"name its pages with web.pages": {site(t, nothing), nil},
-		"/gone: 404":                    {site(t, nil), parameter.Settings{"pages": parameter.List([]string{"/gone"})}},
-		"find a web server":             {workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, fmt.Errorf("none") }}, nil},
+		"name its pages with web.pages":                                         {site(t, nothing), nil},
+		"for /gone: it answers with status 404, which web.expect does not name": {site(t, nil), parameter.Settings{"pages": parameter.List([]string{"/gone"})}},
+		"find a web server":                                                     {workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, fmt.Errorf("none") }}, nil},
 		"connection refused": {workload.Env{Target: func(string) (load.Endpoint, error) {
 			return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1"}, nil
 		}}, nil},
@@ -143,7 +143,9 @@ func TestCheckSaysWhatIsMissing(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, s := range []parameter.Settings{
 		{"rate": "5/s", "think": "1ms"}, {"shape": "ramp to 2 over 5s"}, {"keepalive": "false", "pipeline": "2"},
-		{"threads": "2", "connections": "1"}, {"pages": parameter.List([]string{"/a b"})}, {"pages": parameter.List([]string{"index.html"})}, {"rate": "5/s", "shape": "up"}, {"unit": "site"}, {"connections": "0"},
+		{"threads": "2", "connections": "1"}, {"pages": parameter.List([]string{"/a b"})}, {"pages": parameter.List([]string{"index.html"})}, {"rate": "5/s", "shape": "up"}, {"unit": "site"}, {"connections": "0"}, {"method": "POST"},
+		{"headers": parameter.List([]string{"Host"})}, {"headers": parameter.List([]string{"A: b\r\nC: d"})}, {"headers": parameter.List([]string{"connection: close"})},
+		{"expect": "[]"}, {"expect": parameter.List([]string{"2"})}, {"expect": parameter.List([]string{"6xx"})}, {"expect": parameter.List([]string{"100"})}, {"expect": parameter.List([]string{"ok"})}, {"expect": parameter.List([]string{"20x"})},
 	} {
 		if _, err := Kind().New(s); err == nil {
 			t.Errorf("%v passed", s)
