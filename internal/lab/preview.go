@@ -60,7 +60,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 		return nil, &Mistake{err}
 	}
 	_, virtual := pf.(platform.Simulator)
-	perTrial := trialTime(s.Measure)
+	perTrial := trialTime(s)
 	return &Preview{
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
 		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
@@ -69,12 +69,16 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 
 // trialTime is how long one trial takes if it is steady soon: settle, warm-up
 // and window, and what comes before and after them.
-func trialTime(m study.Measure) time.Duration {
+func trialTime(s *study.Study) time.Duration {
+	m := s.Measure
+	const around = 300 * time.Millisecond
+	if s.Load.Peak != nil {
+		return m.Settle + time.Duration(s.Windows()*float64(m.Window)) + around
+	}
 	warmup := m.Warmup
 	if warmup == study.AutoWarmup {
 		warmup = m.Window / 2
 	}
-	const around = 300 * time.Millisecond
 	return m.Settle + warmup + m.Window + around
 }
 
@@ -86,6 +90,9 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "platform\t%s\n", use(s.Platform))
 	fmt.Fprintf(table, "workload\t%s\n", use(s.Workload))
+	if s.Service != nil {
+		fmt.Fprintf(table, "service\t%s\n", use(*s.Service))
+	}
 	for _, f := range s.Factors {
 		fmt.Fprintf(table, "factor\t%s: %s\n", f.FullName(), strings.Join(f.Levels, ", "))
 	}

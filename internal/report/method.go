@@ -106,6 +106,9 @@ func (s *sources) asked() []line {
 		return nil
 	}
 	lines := []line{{"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
+	if st.Service != nil {
+		lines = append(lines, line{"Service", use(*st.Service)})
+	}
 	for _, f := range st.Factors {
 		name := "Factor " + f.FullName()
 		levels := strings.Join(f.Levels, ", ")
@@ -117,6 +120,13 @@ func (s *sources) asked() []line {
 	load := "closed loop"
 	if st.Load.Rate > 0 {
 		load = quantity(st.Load.Rate, 0, "1/s") + ", open loop"
+	}
+	if st.Load.Peak != nil {
+		var kept []string
+		for _, l := range st.Load.Peak.Within {
+			kept = append(kept, s.limit(l))
+		}
+		load = "search for the highest rate with " + strings.Join(kept, " and ")
 	}
 	lines = append(lines, line{"Load", load})
 	var heads []string

@@ -110,6 +110,9 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 		return f, levels, ok
 	case kind == nil && r.couldBeLoad(before):
 		return f, nil, false // the workload itself is missing or unknown, which was said
+	case s.Service != nil && r.catalog.service(before) != nil:
+		r.complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
+		return f, nil, false
 	case kind != nil && r.catalog.workload(before) != nil:
 		r.complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
 		return f, nil, false

@@ -2,6 +2,7 @@ package study
 
 import (
 	"maps"
+	"slices"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -34,6 +35,20 @@ func (s *Study) ServiceSettings(levels map[string]string) parameter.Settings {
 		}
 	}
 	return out
+}
+
+// Windows is about how many windows the load of a trial takes: one, or the probes of
+// a search. A search that is the whole study brackets, offers three ladders and
+// confirms; one of several offers a ladder.
+func (s *Study) Windows() float64 {
+	const ladder, whole = 8, 40
+	switch {
+	case s.Load.Peak == nil:
+		return 1
+	case s.Measure.Blocks == 1 && !slices.ContainsFunc(s.Factors, func(f Factor) bool { return len(f.Levels) > 1 }):
+		return whole
+	}
+	return ladder
 }
 
 // Metrics lists what the records of the study may hold: the metrics of its

@@ -271,7 +271,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.say(PhaseClean, 0, "")
 	r.target = s.target
 	r.loads(after)
-	if stopped := s.unserve(after); stopped != nil {
+	if stopped := s.clearServices(after); stopped != nil {
 		r.errs = append(r.errs, stopped)
 	}
 	last := Entry{Kind: KindEnd, Note: s.why}

@@ -34,7 +34,7 @@ func (s *session) typical() time.Duration {
 	last := s.records[max(0, len(s.records)-recent):]
 	if len(last) == 0 {
 		m := s.Study.Measure
-		load := max(m.Warmup, m.Window/4) + m.Window
+		load := max(m.Warmup, m.Window/4) + time.Duration(s.Study.Windows()*float64(m.Window))
 		if s.sim != nil {
 			return load
 		}

@@ -114,6 +114,21 @@ func (s *session) unserve(ctx context.Context) error {
 	return nil
 }
 
+// clearServices stops the service at the end of a session, and removes the folder of
+// services, and that of the run where nothing else lies in it.
+func (s *session) clearServices(ctx context.Context) error {
+	if _, ok, err := s.serviceKind(); err != nil || !ok || !s.scratched {
+		return err
+	}
+	if err := errors.Join(s.unserve(ctx), s.sweepServices(ctx)); err != nil {
+		return err
+	}
+	if !begun(s.journal.entries).Made {
+		return nil
+	}
+	return s.removeScratch(ctx)
+}
+
 // target finds where the service listens.
 func (s *session) target(protocol string) (load.Endpoint, error) {
 	if s.served == nil {
