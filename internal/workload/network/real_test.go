@@ -53,10 +53,10 @@ int main(int argc, char **argv) {
 
 // TestAgainstC holds TCP request/response against a ping-pong in C with the same
 // reflector, in turns, on the same placement: the load shares the CPU of its reflector, or
-// has one of its own.
+// has one of its own. It times, and so it is no part of what must pass everywhere.
 func TestAgainstC(t *testing.T) {
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to compare with a ping-pong in C")
+	if os.Getenv("PLIMSOLL_REAL") == "" || os.Getenv("PLIMSOLL_DEEP") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 and PLIMSOLL_DEEP=1 to compare with a ping-pong in C")
 	}
 	for _, tool := range []string{"gcc", "taskset"} {
 		if _, err := exec.LookPath(tool); err != nil {
