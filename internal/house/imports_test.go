@@ -15,6 +15,7 @@ var allowed = map[string]string{
 	"internal/measure/exchange":      "measure",
 	"internal/load":                  "",
 	"internal/load/":                 "load load/pace load/tally measure",
+	"internal/load/socket":           "load load/routine load/tally measure",
 	"internal/load/pace":             "",
 	"internal/load/tally":            "load measure",
 	"internal/load/peer":             "load",

@@ -199,7 +199,7 @@ func (t *thread) again(l *link, now time.Duration) {
 // refused counts an attempt to connect that failed. In a closed loop a user has
 // tried in vain, which is an operation that failed.
 func (t *thread) refused(l *link, now time.Duration, err error) {
-	t.note(err)
+	t.sheet.Note(err)
 	if !t.job.Open() && l.ready > 0 && !t.ending {
 		t.sheet.Start(now, now, false)
 		t.sheet.Fail(0)

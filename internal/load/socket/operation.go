@@ -95,7 +95,7 @@ func (t *thread) abandonRest() {
 		t.sheet.Abandon(t.blocked())
 		t.due, t.more = t.schedule.Next()
 		if n%some == 0 && t.now() >= t.job.Stage.Length+lastWait {
-			t.note(errUncounted)
+			t.sheet.Note(tally.ErrUncounted)
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func (t *thread) start(l *link, due, now time.Duration) {
 		if err := t.dial(l); err != nil {
 			t.sheet.Fail(0)
 			t.pause(l, now)
-			t.note(err)
+			t.sheet.Note(err)
 			t.lose(l, now)
 			return
 		}
@@ -204,12 +204,12 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return now, false
 	case errno != 0:
-		t.note(fmt.Errorf("read from %s: %w", t.place.name, errno))
+		t.sheet.Note(fmt.Errorf("read from %s: %w", t.place.name, errno))
 		t.lose(l, now)
 		return now, false
 	case n == 0 && t.place.kind == syscall.SOCK_STREAM:
 		if l.under > 0 {
-			t.note(fmt.Errorf("%s closed a connection with operations under way", t.place.name))
+			t.sheet.Note(fmt.Errorf("%s closed a connection with operations under way", t.place.name))
 		}
 		t.lose(l, now)
 		return now, false
@@ -219,7 +219,7 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		err = errors.New("an answer that does not end")
 	}
 	if err != nil {
-		t.note(fmt.Errorf("%s does not speak the protocol: %w", t.place.name, err))
+		t.sheet.Note(fmt.Errorf("%s does not speak the protocol: %w", t.place.name, err))
 		t.lose(l, now)
 		return now, false
 	}
@@ -286,7 +286,7 @@ func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent < len(l.out) {
 		n, errno := write(l.fd, l.out[l.sent:])
 		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.EINTR {
-			t.note(fmt.Errorf("write to %s: %w", t.place.name, errno))
+			t.sheet.Note(fmt.Errorf("write to %s: %w", t.place.name, errno))
 			t.lose(l, now)
 			return
 		}
@@ -296,7 +296,7 @@ func (t *thread) flush(l *link, now time.Duration) {
 		l.out, l.sent = l.out[:0], 0
 	}
 	if err := t.settle(l); err != nil {
-		t.note(err)
+		t.sheet.Note(err)
 		t.lose(l, now)
 	}
 }

@@ -1,5 +1,3 @@
-//go:build linux
-
 package socket
 
 import (
@@ -17,31 +15,39 @@ import (
 )
 
 // length is how long a load runs where the test does not say.
-const length = 200 * time.Millisecond
+const length = 80 * time.Millisecond
 
 // size is that of a request and of its answer: a number and what is asked for.
 const size = 16
 
 // server answers each request of 16 bytes with itself. It can misbehave.
 type server struct {
-	address string
-	network string
-	served  atomic.Int64 // requests
-
-	stall   func() time.Duration // before an answer; nil never
-	drop    int64                // every so manieth datagram is not answered
-	reset   int64                // every so manieth request resets its connection
-	silent  int64                // every so manieth request is never answered, nor anything after it
-	garbage int64                // every so manieth answer is garbage
-	half    int64                // after so many requests on a connection its half is closed
+	faults
+	address  string
+	network  string
+	served   atomic.Int64 // requests
+	accepted atomic.Int64 // connections
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	stop  func()
 }
 
-func serve(t *testing.T, network string, s *server) *server {
+// faults are what a server does wrong.
+type faults struct {
+	stall   func() time.Duration // before an answer; nil never
+	drop    int64                // every so manieth datagram is not answered
+	reset   int64                // every so manieth request resets its connection
+	silent  int64                // every so manieth request is never answered, nor anything after it
+	garbage int64                // every so manieth answer is garbage
+	half    int64                // after so many requests on a connection its half is closed
+	last    int64                // after so many requests it goes for good
+	rude    bool                 // hangs up on whoever connects
+}
+
+func serve(t *testing.T, network string, f faults) *server {
 	t.Helper()
+	s := &server{faults: f}
 	address := "127.0.0.1:0"
 	if network == "unix" {
 		address = filepath.Join(t.TempDir(), "s")
@@ -53,15 +59,14 @@ func serve(t *testing.T, network string, s *server) *server {
 			t.Fatal(err)
 		}
 		s.address = c.LocalAddr().String()
-		go s.datagrams(c)
 		s.stop = func() { _ = c.Close() }
+		go s.datagrams(c)
 	} else {
 		l, err := net.Listen(network, address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.address = l.Addr().String()
-		go s.accept(l)
 		s.stop = func() {
 			_ = l.Close()
 			s.mu.Lock()
@@ -70,6 +75,7 @@ func serve(t *testing.T, network string, s *server) *server {
 				_ = c.Close()
 			}
 		}
+		go s.accept(l)
 	}
 	t.Cleanup(s.stop)
 	return s
@@ -80,6 +86,11 @@ func (s *server) accept(l net.Listener) {
 		c, err := l.Accept()
 		if err != nil {
 			return
+		}
+		s.accepted.Add(1)
+		if s.rude {
+			_ = c.Close()
+			continue
 		}
 		s.mu.Lock()
 		s.conns[c] = true
@@ -109,6 +120,9 @@ func (s *server) converse(c net.Conn) {
 		for at := 0; at < whole; at += size {
 			own++
 			switch k := s.served.Add(1); {
+			case k == s.last:
+				s.stop()
+				return
 			case every(k, s.reset):
 				if tcp, ok := c.(*net.TCPConn); ok {
 					_ = tcp.SetLinger(0)
@@ -145,7 +159,11 @@ func (s *server) datagrams(c net.PacketConn) {
 		if err != nil {
 			return
 		}
-		if every(s.served.Add(1), s.drop) {
+		switch k := s.served.Add(1); {
+		case k == s.last:
+			s.stop()
+			return
+		case every(k, s.drop):
 			continue
 		}
 		_, _ = c.WriteTo(b[:n], from)

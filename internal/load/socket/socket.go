@@ -1,10 +1,5 @@
 //go:build linux
 
-// Package socket drives a load over sockets from a few locked threads: the load
-// core. Each measuring thread has its own connections, its own share of the
-// schedule and its own counts, and waits in epoll. Requests are appended to one
-// buffer a connection and written in one call; an operation is a slot in an array.
-// There is no goroutine, no map and no allocation for an operation.
 package socket
 
 import (
@@ -21,16 +16,19 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// defaultTimeout is how long an operation may take where the job does not say.
-const defaultTimeout = 10 * time.Second
-
 // Run runs the load until its stage is over or the recorder has enough. What the
 // peer does is counted and ends nothing; the error is for a load that cannot
 // start. It never goes on longer than the stage, the time-out of an operation and
 // a second.
 func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
-	if err := complete(&job); err != nil {
+	job, err := job.Complete()
+	switch {
+	case err != nil:
 		return err
+	case job.Dialogue == nil:
+		return errors.New("a load on sockets needs a dialogue")
+	case job.TLS != nil:
+		return errors.New("a load on sockets speaks no TLS")
 	}
 	place, err := resolve(ctx, job)
 	if err != nil {
@@ -49,7 +47,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 			for _, t := range threads[:i+1] {
 				t.release()
 			}
-			if hint := advice(err); hint != "" {
+			if hint := tally.Advice(err); hint != "" {
 				err = fmt.Errorf("%w: %s", err, hint)
 			}
 			return err
@@ -64,33 +62,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 		t.origin = origin
 		go t.run()
 	}
-	err = book.Keep(ctx)
-	for _, t := range threads {
-		if t.trouble != nil {
-			out.Check(*t.trouble)
-			break
-		}
-	}
-	return err
-}
-
-func complete(job *load.Job) error {
-	job.Connections, job.Window = max(1, job.Connections), max(1, job.Window)
-	job.Threads = min(max(1, job.Threads), job.Connections)
-	if job.Timeout <= 0 {
-		job.Timeout = defaultTimeout
-	}
-	switch {
-	case job.Dialogue == nil:
-		return errors.New("a load on sockets needs a dialogue")
-	case job.TLS != nil:
-		return errors.New("a load on sockets speaks no TLS")
-	case job.Stage.Length <= 0 || job.Stage.Interval <= 0:
-		return errors.New("a stage needs a length and an interval")
-	case job.Fresh && job.Window > 1:
-		return errors.New("a connection for each operation has no room for more than one")
-	}
-	return job.Arrivals.Validate()
+	return book.Keep(ctx)
 }
 
 // place is where a load goes.

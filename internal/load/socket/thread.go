@@ -17,7 +17,6 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/tally"
-	"plimsoll/internal/measure"
 )
 
 // thread is one measuring thread with all that is its own. Times are since the
@@ -45,7 +44,6 @@ type thread struct {
 	down      int           // links that are known to have no peer
 	nextScan  time.Duration
 	ending    bool // nothing starts any more
-	trouble   *measure.Check
 }
 
 const (
@@ -252,7 +250,7 @@ func (t *thread) expire(l *link, now time.Duration) {
 		case now-s.started < t.job.Timeout:
 			l.oldest = min(l.oldest, s.started)
 		case t.place.kind == syscall.SOCK_STREAM:
-			t.note(fmt.Errorf("%s did not answer within %s", t.place.name, t.job.Timeout))
+			t.sheet.Note(fmt.Errorf("%s did not answer within %s", t.place.name, t.job.Timeout))
 			t.lose(l, now)
 			return
 		default:
@@ -261,39 +259,6 @@ func (t *thread) expire(l *link, now time.Duration) {
 		}
 	}
 	t.freed(l, now)
-}
-
-// errUncounted ends the count of what was due.
-var errUncounted = errors.New("so much was due that could not start that it took too long to count")
-
-// advice is what the user can do about what the generator itself lacks. It is empty
-// for what the peer did.
-func advice(err error) string {
-	switch {
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return "no local port is free: ask for fewer new connections a second, or widen net.ipv4.ip_local_port_range"
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return "raise the limit of open files (ulimit -n), or lower connections"
-	case errors.Is(err, syscall.ENOBUFS), errors.Is(err, syscall.ENOMEM):
-		return "the kernel has no memory for more sockets: lower connections"
-	case errors.Is(err, errUncounted):
-		return "offer less"
-	}
-	return ""
-}
-
-// note keeps the first trouble with connections. Only what the client lacks makes
-// the stage invalid; what the peer does is counted.
-func (t *thread) note(err error) {
-	hint := advice(err)
-	if t.trouble != nil && (t.trouble.State == measure.Fail || hint == "") {
-		return
-	}
-	t.trouble = &measure.Check{Name: "connections", State: measure.Unknown, Detail: "first trouble: " + err.Error()}
-	if hint != "" {
-		t.trouble.State = measure.Fail
-		t.trouble.Detail = fmt.Sprintf("the generator ran out: %s: %s", err, hint)
-	}
 }
 
 // close ends the thread's part in a load, which waited so long for CPUs when it began.

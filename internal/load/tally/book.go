@@ -25,6 +25,7 @@ type Book struct {
 	offer     measure.Offer
 	counted   int64 // operations that ended, in all intervals
 	life      life  // of all sheets
+	trouble   *measure.Check
 }
 
 // New is the book of a job with a number of threads.
@@ -68,6 +69,7 @@ func (b *Book) Keep(ctx context.Context) error {
 		if p.interval == last {
 			left--
 			b.life.add(p.life)
+			b.trouble = worse(b.trouble, p.trouble)
 			continue
 		}
 		if b.ended.Load() {
@@ -137,6 +139,9 @@ func (b *Book) report(ran time.Duration) {
 	b.out.Value("generator.cpu", busy)
 	b.out.Check(b.generator(busy, ran))
 	b.out.Check(b.accounting())
+	if b.trouble != nil {
+		b.out.Check(*b.trouble)
+	}
 }
 
 // generator judges whether the generator was itself the limit. An operation that

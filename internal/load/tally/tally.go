@@ -23,6 +23,8 @@ type Sheet struct {
 	length time.Duration // of the stage
 	open   bool          // keeps a schedule
 	life   life
+
+	trouble *measure.Check
 }
 
 // page is what a thread counts in one interval.
@@ -31,7 +33,8 @@ type page struct {
 	classes  []class
 	offer    measure.Offer
 	strain   strain
-	life     life // on the last page
+	life     life           // on the last page
+	trouble  *measure.Check // likewise
 }
 
 // life is what a thread did in all, whether its intervals were handed over or not.
@@ -178,7 +181,7 @@ func (s *Sheet) Close(underWay int) {
 		s.book.pages <- s.page
 	}
 	s.life.underWay = int64(underWay)
-	s.book.pages <- page{interval: last, life: s.life}
+	s.book.pages <- page{interval: last, life: s.life, trouble: s.trouble}
 }
 
 // addTo adds what the page counts to an interval.

@@ -1,0 +1,238 @@
+package routine
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load/pace"
+	"plimsoll/internal/load/tally"
+)
+
+// desk is what one measuring thread would be. Its lock guards its dialogues, and all
+// that is said of its operations.
+type desk struct {
+	*engine
+	clock pace.Clock
+	index int
+	work  chan offer     // operations of an open loop, for a user who has nothing to do
+	over  chan struct{}  // closed when the stage ends: nothing starts any more
+	busy  sync.WaitGroup // users, and who hands them work
+
+	mu      sync.Mutex
+	sheet   *tally.Sheet
+	clients []client
+	numbers int // of the next connection
+	rng     *rand.Rand
+	under   int  // operations under way
+	usable  int  // clients that can take an operation, or do one
+	down    int  // connections that are known to have no peer
+	closed  bool // the sheet is handed in: nothing counts any more
+
+	full      bool          // an operation that was due found no free slot
+	fullUntil time.Duration // when the last such time ended
+}
+
+// client does the operations of its users and counts them at its desk.
+type client interface {
+	// begin makes its goroutines, if it has any, when the stage begins.
+	begin(ctx context.Context)
+	// ready says whether an operation could start. If not, wait for the channel and
+	// ask again.
+	ready() (now bool, change <-chan struct{})
+	// perform does one operation. It answers whether there was an answer.
+	perform(ctx context.Context, u *user, o offer) (answered bool)
+	close()
+}
+
+func newDesk(e *engine, index int) *desk {
+	return &desk{
+		engine: e, index: index, numbers: index, sheet: e.book.Sheet(),
+		work: make(chan offer), over: make(chan struct{}), fullUntil: -1,
+		rng: rand.New(rand.NewPCG(e.job.Stage.Seed, uint64(index)+0x726f7574)),
+	}
+}
+
+// number is that of a new connection. The lock is held.
+func (d *desk) number() int {
+	n := d.numbers
+	d.numbers += d.job.Threads
+	return n
+}
+
+// connect adds one client.
+func (d *desk) connect(ctx context.Context) error {
+	var c client
+	switch {
+	case d.job.Caller != nil:
+		owned, err := newCaller(ctx, d)
+		if err != nil {
+			return err
+		}
+		c = owned
+	case d.job.Fresh:
+		c = &fresh{desk: d}
+	default:
+		s := &session{desk: d, slots: make([]slot, d.job.Window), change: make(chan struct{})}
+		conn, err := d.dialer.dial(ctx)
+		if err != nil {
+			return err
+		}
+		d.mu.Lock()
+		s.attach(ctx, conn)
+		d.mu.Unlock()
+		c = s
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clients = append(d.clients, c)
+	if _, counts := c.(*session); !counts { // a session counts itself
+		d.usable++
+	}
+	return nil
+}
+
+// open begins the stage.
+func (d *desk) open(ctx context.Context, clock pace.Clock) {
+	d.clock = clock
+	for _, c := range d.clients {
+		c.begin(ctx)
+	}
+	for range d.job.Window {
+		for _, c := range d.clients {
+			u := newUser(d, c)
+			d.busy.Go(func() { u.live(ctx) })
+		}
+	}
+	if d.job.Open() {
+		d.busy.Go(func() { d.dispatch(ctx) })
+	}
+	d.running.Go(func() { d.attend(ctx) })
+}
+
+// attend looks at the clock for the desk until all is done or the load must end, and
+// hands in the sheet.
+func (d *desk) attend(ctx context.Context) {
+	const mostWait = 50 * time.Millisecond
+	done := make(chan struct{})
+	d.running.Go(func() {
+		d.busy.Wait()
+		close(done)
+	})
+	length, over := d.job.Stage.Length, false
+	end := length + d.job.Timeout + lastWait
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for now, meant, all := time.Duration(0), time.Duration(0), false; !all; {
+		d.mu.Lock()
+		more := d.sheet.Look(now, meant)
+		d.mu.Unlock()
+		if !over && now >= length {
+			over = true
+			close(d.over)
+		}
+		if !more || now >= end {
+			break
+		}
+		meant = min((now/d.job.Stage.Interval+1)*d.job.Stage.Interval, now+mostWait)
+		if !over {
+			meant = min(meant, length)
+		}
+		timer.Reset(meant - d.clock.Now())
+		select {
+		case <-timer.C:
+		case <-done:
+			all = true
+		case <-ctx.Done():
+			all = true
+		}
+		now = d.clock.Now()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	d.sheet.Close(d.under)
+}
+
+// leave closes the clients.
+func (d *desk) leave() {
+	for _, c := range d.clients {
+		c.close()
+	}
+}
+
+// start counts an operation that starts now, and returns when that is. The lock is
+// held, here and below.
+func (d *desk) start(o offer) (due, now time.Duration) {
+	now = d.clock.Now()
+	due = o.due
+	if !d.job.Open() {
+		due = now
+	}
+	d.under++
+	if !d.closed {
+		d.sheet.Start(due, now, o.blocked || d.blocked(due))
+	}
+	return due, now
+}
+
+func (d *desk) slots() int { return d.usable * d.job.Window }
+
+// blocked says whether an operation found no free slot when it was due.
+func (d *desk) blocked(due time.Duration) bool { return d.full || due <= d.fullUntil }
+
+func (d *desk) ended(now time.Duration) {
+	d.under--
+	d.freed(now)
+}
+
+// freed looks whether there are free slots again.
+func (d *desk) freed(now time.Duration) {
+	if d.full && d.under < d.slots() {
+		d.full, d.fullUntil = false, now
+	}
+}
+
+func (d *desk) done(o tally.Operation, now time.Duration) {
+	d.ended(now)
+	if !d.closed {
+		d.sheet.Done(o, now)
+	}
+}
+
+// finish counts an operation that was answered.
+func (d *desk) finish(o tally.Operation, failed bool, now time.Duration) {
+	if failed {
+		d.fail(o.Class)
+		return
+	}
+	d.done(o, now)
+}
+
+func (d *desk) fail(class int) {
+	d.ended(d.clock.Now())
+	if !d.closed {
+		d.sheet.Fail(class)
+	}
+}
+
+func (d *desk) timeOut(class int) {
+	d.ended(d.clock.Now())
+	if !d.closed {
+		d.sheet.TimeOut(class)
+	}
+}
+
+// abandon counts an operation that was due and never starts.
+func (d *desk) abandon(due time.Duration) {
+	if !d.closed {
+		d.sheet.Abandon(d.blocked(due))
+	}
+}
+
+func (d *desk) note(err error) {
+	if !d.closed {
+		d.sheet.Note(err)
+	}
+}

@@ -1,0 +1,72 @@
+package routine
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"syscall"
+
+	"plimsoll/internal/load"
+)
+
+// dialer makes connections.
+type dialer struct {
+	net.Dialer
+	network, address string
+	tls              *tls.Config
+}
+
+// newDialer finds the address once, so that a connection does not ask for it again.
+// A name that has several is left to the dialler, which tries them all.
+func newDialer(ctx context.Context, job load.Job) (*dialer, error) {
+	d := &dialer{network: job.Network, address: job.Address, tls: job.TLS}
+	d.Timeout = job.Timeout
+	if job.Socket != nil {
+		d.Control = func(_, _ string, raw syscall.RawConn) error {
+			var err error
+			if outer := raw.Control(func(fd uintptr) { err = job.Socket(int(fd)) }); outer != nil {
+				return outer
+			}
+			return err
+		}
+	}
+	if job.Network == "unix" {
+		return d, nil
+	}
+	host, port, err := net.SplitHostPort(job.Address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", job.Address, err)
+	}
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return nil, fmt.Errorf("find the address of %s: %w", host, err)
+	}
+	if len(found) == 1 {
+		d.address = net.JoinHostPort(found[0].String(), port)
+	}
+	if d.tls != nil && d.tls.ServerName == "" && !d.tls.InsecureSkipVerify {
+		d.tls = d.tls.Clone()
+		d.tls.ServerName = host
+	}
+	return d, nil
+}
+
+// dial makes a connection, ready for a dialogue.
+func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	conn, err := d.DialContext(ctx, d.network, d.address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", d.address, err)
+	}
+	if d.tls == nil {
+		return conn, nil
+	}
+	secure := tls.Client(conn, d.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("agree on TLS with %s: %w", d.address, err)
+	}
+	return secure, nil
+}

@@ -1,0 +1,118 @@
+package routine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/tally"
+)
+
+// fresh makes a connection for each operation of its user.
+type fresh struct{ desk *desk }
+
+func (f *fresh) begin(context.Context)          {}
+func (f *fresh) ready() (bool, <-chan struct{}) { return true, nil }
+func (f *fresh) close()                         {}
+
+func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
+	d := f.desk
+	d.mu.Lock()
+	due, started := d.start(o)
+	dialogue := d.job.Dialogue(d.number())
+	request, class := dialogue.Request(nil, 0)
+	d.mu.Unlock()
+	a, ended, err := f.exchange(ctx, dialogue, request, started+d.job.Timeout)
+	if ctx.Err() != nil {
+		return false // under way when the load ended
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.miss(class, err)
+		return false
+	}
+	d.finish(tally.Operation{Class: class, Due: due, Started: started, Bytes: a.Bytes}, a.Failed, ended)
+	return true
+}
+
+// exchange asks on a new connection and returns the answer and when it came.
+func (f *fresh) exchange(ctx context.Context, dialogue load.Dialogue, request []byte, deadline time.Duration) (load.Answer, time.Duration, error) {
+	d, none := f.desk, load.Answer{}
+	conn, err := d.dialer.dial(ctx)
+	if err != nil {
+		return none, 0, err
+	}
+	defer conn.Close() //nolint:errcheck // the answer is there
+	defer context.AfterFunc(ctx, (&wire{Conn: conn}).cut)()
+	if err := conn.SetDeadline(time.Now().Add(deadline - d.clock.Now())); err != nil {
+		return none, 0, fmt.Errorf("set a deadline: %w", err)
+	}
+	if _, err := conn.Write(request); err != nil {
+		return none, 0, fmt.Errorf("write to %s: %w", d.job.Address, err)
+	}
+	return f.answer(conn, dialogue)
+}
+
+func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time.Duration, error) {
+	d := f.desk
+	for b, have := make([]byte, leastRead), 0; ; {
+		if have == len(b) {
+			if have >= mostRead {
+				return load.Answer{}, 0, fmt.Errorf("%s does not speak the protocol: an answer that does not end", d.job.Address)
+			}
+			b = append(b, make([]byte, 3*have)...)
+		}
+		n, err := conn.Read(b[have:])
+		now := d.clock.Now()
+		have += n
+		a, used, wrong := d.heard(dialogue, b[:have])
+		switch {
+		case wrong != nil:
+			return a, now, fmt.Errorf("%s does not speak the protocol: %w", d.job.Address, wrong)
+		case a.Slot != load.NoSlot:
+			return a, now, nil
+		case errors.Is(err, io.EOF):
+			return a, now, fmt.Errorf("%s closed a connection with operations under way", d.job.Address)
+		case err != nil:
+			return a, now, fmt.Errorf("read from %s: %w", d.job.Address, err)
+		}
+		have = copy(b, b[used:have])
+	}
+}
+
+// heard has a dialogue read data up to the end of its one operation.
+func (d *desk) heard(dialogue load.Dialogue, data []byte) (a load.Answer, used int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for used < len(data) {
+		one, n, err := dialogue.Answer(data[used:])
+		switch {
+		case err != nil:
+			return a, used, err
+		case n == 0:
+			return load.Answer{Slot: load.NoSlot}, used, nil
+		case one.Slot != load.NoSlot && one.Slot != 0:
+			return a, used, fmt.Errorf("it answers operation %d, which is not under way", one.Slot)
+		case one.Slot == 0:
+			return one, used + n, nil
+		}
+		used += n
+	}
+	return load.Answer{Slot: load.NoSlot}, used, nil
+}
+
+// miss counts an operation that had no answer.
+func (d *desk) miss(class int, err error) {
+	d.note(err)
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
+		d.timeOut(class)
+		return
+	}
+	d.fail(class)
+}

@@ -1,0 +1,201 @@
+package routine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/tally"
+)
+
+const (
+	leastRead = 4 << 10 // what an idle connection takes
+	mostRead  = 256 << 10
+	datagram  = 64 << 10
+)
+
+// keep reads from the connection, and makes it again, until the load ends.
+func (s *session) keep(ctx context.Context) {
+	for w := s.wire; w != nil; w = s.renew(ctx) {
+		s.read(w)
+	}
+}
+
+// read reads answers until the connection is lost. The buffer grows where answers
+// fill it.
+func (s *session) read(w *wire) {
+	b, have := make([]byte, leastRead), 0
+	if s.datagrams() {
+		b = make([]byte, datagram)
+	}
+	for {
+		n, err := w.Read(b[have:])
+		left, more := s.took(w, b[:have+n], err)
+		if !more {
+			return
+		}
+		if s.datagrams() {
+			continue
+		}
+		full := have+n == len(b)
+		have = copy(b, left)
+		if full && len(b) < mostRead {
+			b = append(b[:have], make([]byte, 4*len(b)-have)...)
+		}
+	}
+}
+
+// took ends the operations that data answers and returns what is left of it. It is
+// false when the connection is not to be read any more.
+func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool) {
+	now := s.desk.clock.Now()
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	if s.wire != w {
+		return nil, false
+	}
+	left, wrong := s.answers(data, now)
+	if wrong == nil && len(left) >= mostRead {
+		wrong = errors.New("an answer that does not end")
+	}
+	switch {
+	case wrong != nil:
+		wrong = fmt.Errorf("%s does not speak the protocol: %w", s.desk.job.Address, wrong)
+		s.desk.note(wrong)
+		s.lose(w, wrong)
+	case s.leaving && s.under == 0:
+		s.part(0)
+	case errors.Is(err, io.EOF) && s.under > 0:
+		s.lose(w, fmt.Errorf("%s closed a connection with operations under way", s.desk.job.Address))
+	case err != nil:
+		s.lose(w, fmt.Errorf("read from %s: %w", s.desk.job.Address, err))
+	}
+	return left, s.wire == w
+}
+
+// answers ends the operations that data answers, and returns what it did not use.
+func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
+	for len(data) > 0 {
+		a, used, err := s.dialogue.Answer(data)
+		if err != nil {
+			return data, err
+		}
+		if used == 0 {
+			break
+		}
+		data = data[used:]
+		if a.Slot == load.NoSlot {
+			continue
+		}
+		if a.Slot < 0 || a.Slot >= len(s.slots) || s.slots[a.Slot].user == nil {
+			if s.datagrams() {
+				continue // it came after its operation had timed out
+			}
+			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
+		}
+		slot := &s.slots[a.Slot]
+		s.backoff = 0
+		if a.Last && !s.leaving {
+			s.leaving = true
+			s.changed()
+		}
+		s.desk.finish(tally.Operation{Class: slot.class, Due: slot.due, Started: slot.started, Bytes: a.Bytes}, a.Failed, now)
+		s.free(slot, true)
+	}
+	return data, nil
+}
+
+// lose gives up a connection: every operation on it has failed, or has timed out if
+// it took too long. It may be made again at once if it had brought an answer, and
+// otherwise after a while that doubles each time.
+func (s *session) lose(w *wire, err error) {
+	if s.wire != w {
+		return
+	}
+	d, now := s.desk, s.desk.clock.Now()
+	if s.under > 0 {
+		d.note(err)
+	}
+	for i := range s.slots {
+		slot := &s.slots[i]
+		switch {
+		case slot.user == nil:
+			continue
+		case now-slot.started >= d.job.Timeout:
+			d.timeOut(slot.class)
+		default:
+			d.fail(slot.class)
+		}
+		s.free(slot, false)
+	}
+	s.part(s.retreat())
+}
+
+// retreat is how long to wait before the next attempt to connect.
+func (s *session) retreat() time.Duration {
+	d, wait := s.desk, time.Duration(0)
+	if s.backoff > 0 {
+		wait = s.backoff/2 + time.Duration(d.rng.Int64N(int64(s.backoff)))
+		if !s.down {
+			s.down = true
+			d.down++
+		}
+	}
+	s.backoff = min(max(2*s.backoff, leastBackoff), mostBackoff)
+	return wait
+}
+
+// part closes the connection, to be made again after a while.
+func (s *session) part(wait time.Duration) {
+	s.wire.hangUp()
+	s.wire, s.wait = nil, wait
+	s.changed()
+}
+
+// renew makes the connection again. It returns none when the load is over.
+func (s *session) renew(ctx context.Context) *wire {
+	d := s.desk
+	for {
+		d.mu.Lock()
+		wait := s.wait
+		d.mu.Unlock()
+		pause := time.NewTimer(wait)
+		select {
+		case <-pause.C:
+		case <-d.over:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		if ctx.Err() != nil || d.clock.Now() >= d.job.Stage.Length {
+			return nil
+		}
+		conn, err := d.dialer.dial(ctx)
+		d.mu.Lock()
+		if err == nil {
+			s.attach(ctx, conn)
+		} else if ctx.Err() == nil {
+			s.refused(err)
+		}
+		w := s.wire
+		d.mu.Unlock()
+		if w != nil {
+			return w
+		}
+	}
+}
+
+// refused counts an attempt to connect that failed. In a closed loop a user has
+// tried in vain, which is an operation that failed.
+func (s *session) refused(err error) {
+	d := s.desk
+	d.note(err)
+	if !d.job.Open() && s.waiting > 0 {
+		_, _ = d.start(offer{})
+		d.fail(0)
+	}
+	s.wait = s.retreat()
+	s.changed()
+}

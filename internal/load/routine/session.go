@@ -1,0 +1,228 @@
+package routine
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// session is a connection that is kept, and the operations under way on it. Users
+// write their requests; one goroutine reads the answers and makes the connection
+// again when it is lost. The desk's lock guards it.
+type session struct {
+	desk     *desk
+	wire     *wire // nil while there is no connection
+	dialogue load.Dialogue
+	slots    []slot
+	next     int           // slot to hand out, once it is free
+	under    int           // operations under way
+	waiting  int           // users who wait for a connection
+	leaving  bool          // the peer will close it
+	counted  bool          // among the desk\'s usable
+	down     bool          // lost again before it brought an answer
+	backoff  time.Duration // until the next attempt to connect; 0 once it brought an answer
+	wait     time.Duration // the same, drawn
+	change   chan struct{} // closed when any of this changes
+}
+
+// slot is one operation under way.
+type slot struct {
+	due, started time.Duration
+	class        int
+	user         *user // nil while the slot is free
+}
+
+// wire is one connection, and what is to be written on it.
+type wire struct {
+	net.Conn
+	out, spare []byte
+	writing    bool
+	forget     func() bool // of the context that would close it
+}
+
+func newSession(d *desk) *session {
+	return &session{desk: d, slots: make([]slot, d.job.Window), change: make(chan struct{})}
+}
+
+func (s *session) datagrams() bool { return s.desk.job.Network == "udp" }
+
+func (s *session) begin(ctx context.Context) { s.desk.running.Go(func() { s.keep(ctx) }) }
+
+func (s *session) close() {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	if s.wire != nil {
+		s.wire.hangUp()
+	}
+}
+
+func (s *session) ready() (bool, <-chan struct{}) {
+	s.desk.mu.Lock()
+	defer s.desk.mu.Unlock()
+	return s.usable(), s.change
+}
+
+func (s *session) usable() bool { return s.wire != nil && !s.leaving }
+
+func (s *session) changed() {
+	close(s.change)
+	s.change = make(chan struct{})
+	d := s.desk
+	switch now := s.usable(); {
+	case now && !s.counted:
+		d.usable++
+		d.freed(d.clock.Now())
+	case !now && s.counted:
+		d.usable--
+	}
+	s.counted = s.usable()
+}
+
+// attach takes a new connection into use.
+func (s *session) attach(ctx context.Context, conn net.Conn) {
+	s.wire = &wire{Conn: conn}
+	s.wire.forget = context.AfterFunc(ctx, s.wire.cut)
+	s.dialogue = s.desk.job.Dialogue(s.desk.number())
+	s.next, s.leaving = 0, false
+	if s.down {
+		s.down = false
+		s.desk.down--
+	}
+	s.changed()
+}
+
+// cut ends a connection without a word.
+func (w *wire) cut() {
+	if t, ok := w.Conn.(*tls.Conn); ok {
+		_ = t.NetConn().Close() // its own Close may wait for the peer
+		return
+	}
+	_ = w.Conn.Close()
+}
+
+func (w *wire) hangUp() {
+	w.forget()
+	w.cut()
+}
+
+// perform does one operation.
+func (s *session) perform(ctx context.Context, u *user, o offer) bool {
+	d := s.desk
+	d.mu.Lock()
+	for ; !s.usable(); o.blocked = true {
+		if d.job.Open() && s.down {
+			_, _ = d.start(o)
+			d.fail(0)
+			d.mu.Unlock()
+			return false
+		}
+		if !s.waitForChange(ctx) {
+			if d.job.Open() {
+				d.abandon(o.due)
+			}
+			d.mu.Unlock()
+			return false
+		}
+	}
+	w, k := s.wire, s.take()
+	slot := &s.slots[k]
+	slot.due, slot.started = d.start(o)
+	slot.user = u
+	w.out, slot.class = s.dialogue.Request(w.out, k)
+	s.under++
+	s.write(w)
+	d.mu.Unlock()
+	return s.await(ctx, u, w, k)
+}
+
+// waitForChange waits until the connection is another, and is false when nothing
+// should start any more. The lock is held, but not while it waits.
+func (s *session) waitForChange(ctx context.Context) bool {
+	change := s.change
+	s.waiting++
+	s.desk.mu.Unlock()
+	defer func() {
+		s.desk.mu.Lock()
+		s.waiting--
+	}()
+	select {
+	case <-change:
+		return true
+	case <-s.desk.over:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// take finds a free slot, in turn.
+func (s *session) take() int {
+	for s.slots[s.next].user != nil {
+		s.next = (s.next + 1) % len(s.slots)
+	}
+	taken := s.next
+	s.next = (s.next + 1) % len(s.slots)
+	return taken
+}
+
+// write writes what is to be written, unless another user does so already. The lock
+// is held, but not while it writes. Datagrams are written under it: they must not be
+// joined, and nobody need be waited for.
+func (s *session) write(w *wire) {
+	if w.writing {
+		return
+	}
+	w.writing = true
+	for len(w.out) > 0 && s.wire == w {
+		w.out, w.spare = w.spare[:0], w.out
+		if !s.datagrams() {
+			s.desk.mu.Unlock()
+		}
+		err := w.SetWriteDeadline(time.Now().Add(s.desk.job.Timeout))
+		if err == nil {
+			_, err = w.Write(w.spare)
+		}
+		if !s.datagrams() {
+			s.desk.mu.Lock()
+		}
+		if err != nil {
+			s.lose(w, fmt.Errorf("write to %s: %w", s.desk.job.Address, err))
+		}
+	}
+	w.writing = false
+}
+
+// await waits for the end of an operation.
+func (s *session) await(ctx context.Context, u *user, w *wire, k int) (answered bool) {
+	d := s.desk
+	u.timer.Reset(d.job.Timeout)
+	defer u.timer.Stop()
+	select {
+	case answered = <-u.ended:
+		return answered
+	case <-ctx.Done():
+		return false
+	case <-u.timer.C:
+	}
+	d.mu.Lock()
+	if slot := &s.slots[k]; slot.user == u {
+		if s.datagrams() {
+			d.timeOut(slot.class)
+			s.free(slot, false)
+		} else {
+			s.lose(w, fmt.Errorf("%s did not answer within %s", d.job.Address, d.job.Timeout))
+		}
+	}
+	d.mu.Unlock()
+	return <-u.ended
+}
+
+// free ends an operation, which the desk has counted.
+func (s *session) free(slot *slot, answered bool) {
+	s.under--
+	slot.user.ended <- answered
+	slot.user = nil
+}

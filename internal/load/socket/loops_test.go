@@ -1,0 +1,465 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/routine"
+	"plimsoll/internal/measure"
+)
+
+// loop runs loads. What is tested here holds for both.
+type loop func(context.Context, load.Job, *measure.Recorder) error
+
+func both(t *testing.T, test func(t *testing.T, l loop)) {
+	t.Run("socket", func(t *testing.T) { test(t, Run) })
+	t.Run("routine", func(t *testing.T) { test(t, routine.Run) })
+}
+
+// bothAtOnce is for tests in which it does not matter who else keeps the machine busy.
+func bothAtOnce(t *testing.T, test func(t *testing.T, l loop)) {
+	t.Parallel()
+	both(t, func(t *testing.T, l loop) {
+		t.Parallel()
+		test(t, l)
+	})
+}
+
+// result is what a load came to.
+type result struct {
+	*measure.Recorder
+	operations, errors, timedOut int64
+	total                        time.Duration
+	offer                        measure.Offer
+	response                     *measure.Histogram
+}
+
+func (l loop) run(t *testing.T, j load.Job) result {
+	t.Helper()
+	r := result{Recorder: measure.NewRecorder(nil), response: measure.NewHistogram()}
+	begin := time.Now()
+	if err := l(t.Context(), j, r.Recorder); err != nil {
+		t.Fatal(err)
+	}
+	timeout := j.Timeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	if took := time.Since(begin); took > j.Stage.Length+timeout+time.Second {
+		t.Errorf("the load took %s", took)
+	}
+	for _, in := range r.Intervals() {
+		for _, s := range in.Samples {
+			r.operations += s.Operations
+			r.errors += s.Errors
+			r.timedOut += s.TimedOut
+			r.total += s.Total
+			if h := in.Latency(s.Class); h != nil {
+				r.response.Merge(h)
+			}
+		}
+		r.offer.Scheduled += in.Offer.Scheduled
+		r.offer.OnTime += in.Offer.OnTime
+		r.offer.Late += in.Offer.Late
+		r.offer.Abandoned += in.Offer.Abandoned
+	}
+	r.balanced(t, j)
+	return r
+}
+
+func (r result) check(name string) measure.Check {
+	for _, c := range r.Checks() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return measure.Check{}
+}
+
+// ownDoing is the share of operations that the generator started late, in per cent.
+func (r result) ownDoing(t *testing.T) float64 {
+	t.Helper()
+	found := regexp.MustCompile(`(\S+) % started late by its own doing`).FindStringSubmatch(r.check("generator").Detail)
+	if found == nil {
+		t.Fatalf("%+v", r.check("generator"))
+	}
+	own, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own
+}
+
+// balanced demands that every operation is accounted for.
+func (r result) balanced(t *testing.T, j load.Job) {
+	t.Helper()
+	if c := r.check("accounting"); c.State != measure.Pass {
+		t.Errorf("the accounts do not balance: %+v", c)
+	}
+	if o := r.offer; o.Scheduled != o.OnTime+o.Late+o.Abandoned || j.Open() && o.OnTime+o.Late != r.operations+r.errors {
+		t.Errorf("%+v, %d operations, %d errors", o, r.operations, r.errors)
+	}
+	if r.response.Count() != r.operations {
+		t.Errorf("%d response times of %d operations", r.response.Count(), r.operations)
+	}
+}
+
+func TestClosedLoops(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		for _, c := range []load.Job{
+			{Network: "tcp"}, {Network: "tcp", Connections: 8}, {Network: "tcp", Connections: 2, Window: 16},
+			{Network: "tcp", Connections: 5, Threads: 2}, {Network: "unix", Connections: 3, Threads: 9},
+			{Network: "udp"}, {Network: "udp", Connections: 2, Window: 16},
+		} {
+			s := serve(t, c.Network, faults{})
+			r := l.run(t, job(s, c))
+			// What is under way at the end is served and counts in no interval.
+			slots := int64(max(1, c.Connections) * max(1, c.Window))
+			if left := s.served.Load() - r.operations; r.operations < 100 || r.errors != 0 || left < 0 || left > 2*slots {
+				t.Errorf("%s, %d connections, window %d: %d operations, %d errors, the server served %d", c.Network, c.Connections, c.Window, r.operations, r.errors, s.served.Load())
+			}
+			if len(r.Intervals()) != 4 {
+				t.Errorf("%d intervals", len(r.Intervals()))
+			}
+			if r.Values()["client.cpu_per_operation"] <= 0 || r.Values()["generator.cpu"] <= 0 {
+				t.Errorf("values %v", r.Values())
+			}
+		}
+	})
+}
+
+// In a closed loop N = X(R+Z), which nothing in the loop makes true by itself.
+func TestLittlesLawOfThinkingUsers(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		const users, allowed, attempts = 20, .05, 3
+		for _, think := range []load.Think{{}, {Mean: 8 * time.Millisecond}} {
+			got := 0.0
+			// On a busy machine pauses are longer than they should be, now and then.
+			for range attempts {
+				s := serve(t, "tcp", faults{stall: func() time.Duration { return 2 * time.Millisecond }})
+				stage := load.Stage{Length: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}
+				r := l.run(t, job(s, load.Job{Connections: users, Think: think, Stage: stage}))
+				x := float64(r.operations) / stage.Length.Seconds()
+				got = x * (r.total.Seconds()/float64(r.operations) + think.Mean.Seconds()) / users
+				if math.Abs(got-1) <= allowed {
+					break
+				}
+			}
+			if math.Abs(got-1) > allowed {
+				t.Errorf("%+v: X(R+Z)/N is %.3f", think, got)
+			}
+		}
+	})
+}
+
+func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		for _, c := range []load.Job{
+			{Network: "tcp", Arrivals: load.Arrivals{Rate: 2000}},
+			{Network: "tcp", Arrivals: load.Arrivals{Rate: 2000, Poisson: true}, Tick: time.Millisecond},
+			{Network: "tcp", Arrivals: load.Arrivals{Rate: 2000}, Window: 4, Tick: 10 * time.Millisecond},
+			{Network: "udp", Arrivals: load.Arrivals{Rate: 2000, Poisson: true}},
+			{Network: "unix", Arrivals: load.Arrivals{Trace: []time.Duration{0, 0, time.Millisecond, 50 * time.Millisecond, time.Hour}}},
+		} {
+			s := serve(t, c.Network, faults{})
+			c.Connections, c.Threads = 8, 2
+			r := l.run(t, job(s, c))
+			want := 0
+			for schedule := c.Arrivals.Schedule(1, length, load.Shard{}); ; want++ {
+				if _, ok := schedule.Next(); !ok {
+					break
+				}
+			}
+			// If the machine stops for a while at the end, some are due and find no slot.
+			if r.offer.Scheduled != int64(want) || r.operations < int64(want)*9/10 || r.errors != 0 {
+				t.Errorf("%s %+v: %+v of %d, %d done, %d failed", c.Network, c.Arrivals, r.offer, want, r.operations, r.errors)
+			}
+		}
+	})
+}
+
+// While the server stalls for 100 ms, 1000/s go on becoming due: 100 operations
+// wait for 100 ms down to none, whatever the number of slots is.
+func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		for _, connections := range []int{1, 5, 200} {
+			begin := time.Now().Add(80 * time.Millisecond)
+			s := serve(t, "tcp", faults{stall: func() time.Duration {
+				if d := time.Since(begin); d > 0 && d < 100*time.Millisecond {
+					return 100*time.Millisecond - d
+				}
+				return 0
+			}})
+			r := l.run(t, job(s, load.Job{Connections: connections, Arrivals: load.Arrivals{Rate: 1000}, Stage: load.Stage{Length: 240 * time.Millisecond, Interval: 120 * time.Millisecond}}))
+			long := int64(0)
+			for _, b := range r.response.Bars() {
+				if b.From > 50*time.Millisecond {
+					long += b.Count
+				}
+			}
+			// The rest of the machine may hold everything up for longer.
+			if long < 45 || long > 75 {
+				t.Errorf("%d connections: %d operations took longer than 50 ms, want about 50", connections, long)
+			}
+			if own := r.ownDoing(t); connections <= 5 && own > 10 {
+				t.Errorf("waiting for a slot is not the generator's doing: %+v", r.check("generator"))
+			}
+		}
+	})
+}
+
+func TestConnectionsForEachOperation(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		for _, network := range []string{"tcp", "unix"} {
+			s := serve(t, network, faults{})
+			r := l.run(t, job(s, load.Job{Connections: 4, Fresh: true}))
+			if r.operations < 50 || r.errors != 0 {
+				t.Errorf("%s: %d operations, %d errors", network, r.operations, r.errors)
+			}
+			r = l.run(t, job(s, load.Job{Connections: 8, Fresh: true, Arrivals: load.Arrivals{Rate: 500}}))
+			if r.operations != 40 {
+				t.Errorf("%s: %d operations of 40", network, r.operations)
+			}
+		}
+	})
+}
+
+func TestFaultsAreCountedAndTheLoadGoesOn(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		for _, c := range []struct {
+			name     string
+			network  string
+			faults   faults
+			fresh    bool
+			timedOut bool
+		}{
+			{name: "resets", network: "tcp", faults: faults{reset: 50}},
+			{name: "resets of new connections", network: "tcp", faults: faults{reset: 5}, fresh: true},
+			{name: "closed unix sockets", network: "unix", faults: faults{reset: 50}},
+			{name: "silence", network: "tcp", faults: faults{silent: 50}, timedOut: true},
+			{name: "silence on new connections", network: "tcp", faults: faults{silent: 20}, fresh: true, timedOut: true},
+			{name: "garbage", network: "tcp", faults: faults{garbage: 50}},
+			{name: "half-closing", network: "tcp", faults: faults{half: 20}},
+			{name: "lost datagrams", network: "udp", faults: faults{drop: 50}, timedOut: true},
+		} {
+			for _, open := range []bool{false, true} {
+				s := serve(t, c.network, c.faults)
+				j := job(s, load.Job{Connections: 4, Window: 4, Timeout: 30 * time.Millisecond})
+				if c.fresh {
+					j.Fresh, j.Window = true, 1
+				}
+				if open {
+					j.Arrivals = load.Arrivals{Rate: 1500}
+				}
+				r := l.run(t, j)
+				if r.errors == 0 || r.operations < 20 {
+					t.Errorf("%s, open %v: %d operations, %d errors", c.name, open, r.operations, r.errors)
+				}
+				// On a busy machine something may time out in any case.
+				if c.timedOut && r.timedOut == 0 {
+					t.Errorf("%s, open %v: none timed out", c.name, open)
+				}
+			}
+		}
+	})
+}
+
+func TestAServerThatGoesForGood(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		for _, j := range []load.Job{
+			{Connections: 4}, {Connections: 4, Fresh: true}, {Connections: 4, Think: load.Think{Mean: time.Millisecond}},
+			{Connections: 4, Arrivals: load.Arrivals{Rate: 1000}}, {Connections: 4, Fresh: true, Arrivals: load.Arrivals{Rate: 1000}},
+			{Network: "udp", Connections: 4}, {Network: "udp", Connections: 4, Arrivals: load.Arrivals{Rate: 1000}},
+		} {
+			network := j.Network
+			if network == "" {
+				network = "tcp"
+			}
+			s := serve(t, network, faults{last: 20})
+			j.Timeout = 200 * time.Millisecond
+			r := l.run(t, job(s, j))
+			if r.errors == 0 || r.operations == 0 {
+				t.Errorf("%+v: %d operations, %d errors", j, r.operations, r.errors)
+			}
+			if !j.Open() && r.errors > 2000 {
+				t.Errorf("%d attempts on a server that is gone: it spins", r.errors)
+			}
+			if j.Open() && r.errors+r.offer.Abandoned < 40 {
+				t.Errorf("%+v: %d of 60 operations failed after the server had gone, %d ended well: %+v %v", j, r.errors, r.operations, r.offer, r.Checks())
+			}
+		}
+	})
+}
+
+// A server that takes connections and gives nothing must not be asked in a frenzy.
+func TestAServerThatHangsUpAtOnce(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		for _, a := range []load.Arrivals{{}, {Rate: 1000}} {
+			s := serve(t, "tcp", faults{rude: true})
+			r := l.run(t, job(s, load.Job{Connections: 4, Arrivals: a}))
+			if r.operations != 0 || r.errors == 0 || s.accepted.Load() > 200 {
+				t.Errorf("%+v: %d operations, %d errors, %d connections", a, r.operations, r.errors, s.accepted.Load())
+			}
+		}
+	})
+}
+
+// The last answer on a connection is no fault: the next operation takes a new one.
+func TestAServerThatClosesPolitely(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		for _, a := range []load.Arrivals{{}, {Rate: 500}} {
+			s := serve(t, "tcp", faults{})
+			j := job(s, load.Job{Connections: 4, Window: 2, Arrivals: a})
+			j.Dialogue = func(int) load.Dialogue { return &curt{echo{window: 2}} }
+			r := l.run(t, j)
+			if r.operations < 38 || r.errors != 0 || s.accepted.Load() < r.operations/20 {
+				t.Errorf("%d operations, %d errors, %d connections", r.operations, r.errors, s.accepted.Load())
+			}
+		}
+	})
+}
+
+// curt is asked nothing more after the tenth answer.
+type curt struct{ echo }
+
+func (c *curt) Answer(data []byte) (load.Answer, int, error) {
+	a, used, err := c.echo.Answer(data)
+	a.Last = c.heard >= 10
+	return a, used, err
+}
+
+func TestLateOperationsAreAbandoned(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		s := serve(t, "tcp", faults{stall: func() time.Duration { return 20 * time.Millisecond }})
+		for _, most := range []time.Duration{0, 10 * time.Millisecond} { // without a limit the rest is abandoned when the load ends
+			r := l.run(t, job(s, load.Job{Connections: 2, Arrivals: load.Arrivals{Rate: 1000}, MaxLag: most}))
+			if r.offer.Scheduled != 80 || r.offer.Abandoned < 40 {
+				t.Errorf("%+v: a server of 100/s was offered 1000/s", r.offer)
+			}
+			if c := r.check("generator"); c.State != measure.Pass {
+				t.Errorf("the server is slow, not the generator: %+v", c)
+			}
+		}
+	})
+}
+
+func TestAFaultyDialogueIsCaught(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		s := serve(t, "tcp", faults{})
+		j := job(s, load.Job{Connections: 2, Arrivals: load.Arrivals{Rate: 500}, Dialogue: func(int) load.Dialogue { return &echo{window: 1, twice: true} }})
+		r := l.run(t, j)
+		if c := r.check("connections"); r.operations == 0 || !strings.Contains(c.Detail, "not under way") {
+			t.Errorf("%d operations, connections: %+v", r.operations, c)
+		}
+	})
+}
+
+// The generator is held up, with slots free: that must not pass for a slow server.
+func TestAGeneratorThatIsTooSlowIsFound(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		s := serve(t, "tcp", faults{})
+		j := job(s, load.Job{Connections: 64, Arrivals: load.Arrivals{Rate: 2000}})
+		inner := j.Dialogue
+		j.Dialogue = func(n int) load.Dialogue { return &slow{inner(n)} }
+		r := l.run(t, j)
+		if c := r.check("generator"); c.State != measure.Fail || !strings.Contains(c.Detail, "could not carry") {
+			t.Errorf("a generator that takes 2 ms for each request of 2000/s: %+v", c)
+		}
+	})
+}
+
+// slow takes its time to write a request.
+type slow struct{ load.Dialogue }
+
+func (s *slow) Request(b []byte, slot int) ([]byte, int) {
+	for begin := time.Now(); time.Since(begin) < 2*time.Millisecond; {
+	}
+	return s.Dialogue.Request(b, slot)
+}
+
+func TestALoadEndsWhenItIsAskedTo(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		s := serve(t, "tcp", faults{})
+		long := load.Stage{Length: time.Hour, Interval: 20 * time.Millisecond}
+		for _, j := range []load.Job{{Connections: 4, Arrivals: load.Arrivals{Rate: 100}}, {Connections: 2, Think: load.Think{Mean: time.Hour}}} {
+			j.Stage = long
+			out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) == 3 })
+			begin := time.Now()
+			if err := l(t.Context(), job(s, j), out); err != nil {
+				t.Fatal(err)
+			}
+			if n, took := len(out.Intervals()), time.Since(begin); n != 3 || took > 2*time.Second {
+				t.Errorf("%d intervals in %s, where 3 of 20 ms were enough", n, took)
+			}
+			cause := errors.New("enough of this")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancelled := time.Now().Add(50 * time.Millisecond)
+			time.AfterFunc(50*time.Millisecond, func() { cancel(cause) })
+			if err := l(ctx, job(s, j), measure.NewRecorder(nil)); !errors.Is(err, cause) {
+				t.Errorf("a cancelled load gives %v", err)
+			}
+			// 100 ms is promised; the machine may be busy.
+			if took := time.Since(cancelled); took > 500*time.Millisecond {
+				t.Errorf("a cancelled load went on for %s", took)
+			}
+		}
+	})
+}
+
+func TestLoadsThatCannotStart(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		gone, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = gone.Close()
+		s := serve(t, "tcp", faults{})
+		for want, change := range map[string]func(*load.Job){
+			"connection refused":   func(j *load.Job) { j.Address = gone.Addr().String() },
+			"missing port":         func(j *load.Job) { j.Address = "127.0.0.1" },
+			"find the address of":  func(j *load.Job) { j.Address = "no-such-host.invalid:80" },
+			"is not tcp, udp":      func(j *load.Job) { j.Network = "sctp" },
+			"needs a dialogue":     func(j *load.Job) { j.Dialogue = nil },
+			"length and an inter":  func(j *load.Job) { j.Stage.Length = 0 },
+			"no room for more":     func(j *load.Job) { j.Fresh, j.Window = true, 2 },
+			"a closed loop has no": func(j *load.Job) { j.Arrivals.Poisson = true },
+			"no such file":         func(j *load.Job) { j.Network, j.Address = "unix", "/nonexistent/socket" },
+			"below 0":              func(j *load.Job) { j.Tick = -1 },
+		} {
+			// More intervals than a load hands over while nobody takes them.
+			j := job(s, load.Job{Stage: load.Stage{Length: time.Second, Interval: time.Millisecond}})
+			change(&j)
+			if err := l(t.Context(), j, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		}
+	})
+}
+
+// A name with several addresses is tried at each: the server may listen at one.
+func TestAName(t *testing.T) {
+	if _, err := os.Stat("/etc/hosts"); err != nil {
+		t.Skip("there is no localhost to be sure of")
+	}
+	both(t, func(t *testing.T, l loop) {
+		s := serve(t, "tcp", faults{})
+		_, port, err := net.SplitHostPort(s.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := job(s, load.Job{Stage: load.Stage{Length: 20 * time.Millisecond, Interval: 20 * time.Millisecond}})
+		j.Address = net.JoinHostPort("localhost", port)
+		if r := l.run(t, j); r.operations == 0 || r.errors > 0 {
+			t.Errorf("%d operations, %d errors", r.operations, r.errors)
+		}
+	})
+}
