@@ -383,7 +383,8 @@ func TestOperationsFollowFromTheSeeds(t *testing.T) {
 		}
 		return string(wire)
 	}
-	if said(1, 2, 3) != said(1, 2, 3) {
+	first, again := said(1, 2, 3), said(1, 2, 3)
+	if first != again {
 		t.Error("the same seeds say something else")
 	}
 	for _, other := range []string{said(9, 2, 3), said(1, 9, 3), said(1, 2, 9)} {

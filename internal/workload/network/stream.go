@@ -29,7 +29,6 @@ type stream struct {
 	lost     int64 // counted as errors so far, with failed
 	messages int64 // received so far, in intervals
 	sum      page
-	ran      time.Duration
 	cpu      time.Duration
 }
 
