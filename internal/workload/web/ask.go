@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -17,59 +19,83 @@ import (
 // mostPages is how much of a manifest is read.
 const mostPages = 16 << 20
 
-// find is where the server listens.
-func (w *web) find(env workload.Env) (load.Endpoint, error) {
-	if env.Target == nil {
-		return load.Endpoint{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
-	}
-	at, err := env.Target(protocol)
-	switch {
-	case err != nil:
-		return at, fmt.Errorf("find a web server: %w", err)
-	case at.CA != nil:
-		return at, errors.New("the workload web speaks no TLS yet: set tls: false in the service")
-	}
-	return at, nil
+// server is where a load goes.
+type server struct {
+	load.Endpoint
+	tls *tls.Config // nil: none
 }
 
 // host is the name of the server for the Host field.
-func host(at load.Endpoint) string {
-	if at.Network == "unix" {
+func (s server) host() string {
+	if s.Network == "unix" {
 		return "localhost"
 	}
-	return at.Address
+	return s.Address
+}
+
+// find is where the server listens, and what vouches for it.
+func (w *web) find(env workload.Env) (server, error) {
+	if env.Target == nil {
+		return server{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
+	}
+	at, err := env.Target(protocol)
+	s := server{Endpoint: at}
+	switch {
+	case err != nil:
+		return s, fmt.Errorf("find a web server: %w", err)
+	case w.TLS == "off" && at.CA != nil:
+		return s, fmt.Errorf("the web server at %s speaks TLS: set web.tls to auto, or turn TLS off in the service", at.Address)
+	case w.TLS == "off" || w.TLS == "auto" && at.CA == nil:
+		return s, nil
+	}
+	s.tls = &tls.Config{ServerName: s.host(), MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if name, _, err := net.SplitHostPort(s.tls.ServerName); err == nil {
+		s.tls.ServerName = name
+	}
+	if w.Version == "2" {
+		s.tls.NextProtos = []string{"h2"}
+	}
+	if at.CA != nil {
+		s.tls.RootCAs = x509.NewCertPool()
+		if !s.tls.RootCAs.AppendCertsFromPEM(at.CA) {
+			return s, fmt.Errorf("the certificate authority of the web server at %s is not a certificate in PEM", at.Address)
+		}
+	}
+	return s, nil
 }
 
 // askPages is what a load asks for: what the study names, or what the server says
 // that it serves.
-func (w *web) askPages(ctx context.Context, at load.Endpoint) ([]page, error) {
+func (w *web) askPages(ctx context.Context, s server) ([]page, error) {
 	if len(w.pages) > 0 {
 		return w.pages, nil
 	}
-	text, err := w.get(ctx, at, manifest)
+	text, err := w.get(ctx, s, manifest)
 	if err != nil {
-		return nil, fmt.Errorf("ask the web server at %s what it serves: %w; name its pages with web.pages", at.Address, err)
+		return nil, fmt.Errorf("ask the web server at %s what it serves: %w; name its pages with web.pages", s.Address, err)
 	}
 	pages, err := parseManifest(text)
 	if err != nil {
-		return nil, fmt.Errorf("what the web server at %s says that it serves (%s): %w", at.Address, manifest, err)
+		return nil, fmt.Errorf("what the web server at %s says that it serves (%s): %w", s.Address, manifest, err)
 	}
 	return pages, nil
 }
 
 // get asks for one file, and wants it.
-func (w *web) get(ctx context.Context, at load.Endpoint, path string) ([]byte, error) {
+func (w *web) get(ctx context.Context, s server, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.Timeout))
 	defer cancel()
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, at.Network, at.Address)
-	}
-	transport := &http.Transport{DialContext: dial, DisableKeepAlives: true}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host(at)+path, nil)
+	c := w.connector(s)
+	conn, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := transport.RoundTrip(request)
+	defer conn.Close()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.scheme+"://"+c.authority+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := conn.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
@@ -82,29 +108,51 @@ func (w *web) get(ctx context.Context, at load.Endpoint, path string) ([]byte, e
 
 // try does one operation as the load will, so that what it cannot carry out shows
 // before it begins.
-func (w *web) try(ctx context.Context, at load.Endpoint, pages []page) error {
+func (w *web) try(ctx context.Context, s server, pages []page) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.Timeout))
 	defer cancel()
-	path := pages[0][0]
-	if err := w.tryDialogue(ctx, at, pages[:1]); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s", w.Timeout)
-		}
-		return fmt.Errorf("ask the web server at %s for %s: %w", at.Address, path, err)
+	first := w.newTour([]page{pages[0][:1]}, s.host())
+	first.reuse = 1
+	ask := w.tryDialogue
+	if w.Version == "2" {
+		ask = w.tryStreams
+	}
+	err := ask(ctx, s, first)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", w.Timeout)
+	}
+	if err != nil {
+		return fmt.Errorf("ask the web server at %s for %s over HTTP/%s: %w", s.Address, pages[0][0], w.Version, err)
 	}
 	return nil
 }
 
-// tryDialogue asks for the first object alone.
-func (w *web) tryDialogue(ctx context.Context, at load.Endpoint, pages []page) error {
-	conn, err := new(net.Dialer).DialContext(ctx, at.Network, at.Address)
+func (w *web) tryStreams(ctx context.Context, s server, t *tour) error {
+	all, err := w.newStreams(t, w.connector(s), newLedger(1))
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	t := w.newTour([]page{pages[0][:1]}, host(at))
-	t.reuse = 1
+	defer all.close()
+	user, err := all.caller(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer user.Close()
+	_, _, err = user.Call(ctx)
+	return err
+}
+
+func (w *web) tryDialogue(ctx context.Context, s server, t *tour) error {
+	plain, err := new(net.Dialer).DialContext(ctx, s.Network, s.Address)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	defer context.AfterFunc(ctx, func() { plain.Close() })()
+	conn := plain
+	if s.tls != nil {
+		conn = tls.Client(plain, s.tls)
+	}
 	d := newDialogue(t, 1, rand.PCG{}, &sheet{})
 	request, _ := d.Request(nil, 0)
 	if _, err := conn.Write(request); err != nil {
@@ -113,19 +161,20 @@ func (w *web) tryDialogue(ctx context.Context, at load.Endpoint, pages []page) e
 	buffer, have := make([]byte, 2*mostHead), 0
 	for {
 		n, err := conn.Read(buffer[have:])
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it closes the connection without a whole answer")
+		}
 		if n == 0 && err != nil {
-			if errors.Is(err, io.EOF) {
-				err = errors.New("it closes the connection without a whole answer")
-			}
 			return because(ctx, err)
 		}
-		for have += n; have > 0; {
+		have += n
+		for have > 0 {
 			a, used, err := d.Answer(buffer[:have])
 			switch {
 			case err != nil:
-				return fmt.Errorf("it does not speak HTTP/1.1: %w", err)
+				return err
 			case a.Slot != load.NoSlot && a.Failed:
-				return fmt.Errorf("it answers with status %d, which web.expect does not name", d.status)
+				return unexpected(d.status)
 			case a.Slot != load.NoSlot:
 				return nil
 			}
@@ -135,6 +184,10 @@ func (w *web) tryDialogue(ctx context.Context, at load.Endpoint, pages []page) e
 			}
 		}
 	}
+}
+
+func unexpected(status int) error {
+	return fmt.Errorf("it answers with status %d, which web.expect does not name", status)
 }
 
 // because is the error of a connection that was closed when a context ended.

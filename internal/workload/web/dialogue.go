@@ -30,7 +30,7 @@ const farewell = "Connection: close\r\n\r\n"
 
 // Request asks for one visit.
 func (d *dialogue) Request(buffer []byte, slot int) ([]byte, int) {
-	v := d.draw(&d.source)
+	v := &d.visits[d.choose(&d.source)]
 	d.under[slot] = v.answers
 	d.asked += v.answers
 	if d.reuse > 0 && d.asked+d.longest > d.reuse {

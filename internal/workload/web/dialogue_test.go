@@ -170,8 +170,8 @@ func TestADialogueAllocatesNothing(t *testing.T) {
 	}
 }
 
-// nginx is what an answer of nginx looks like, with 1 KiB of it.
-var nginx = []byte("HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 09:48:23 GMT\r\nContent-Type: text/html\r\nContent-Length: 1024\r\n" +
+// usual is what an answer of nginx looks like, with 1 KiB of it.
+var usual = []byte("HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 09:48:23 GMT\r\nContent-Type: text/html\r\nContent-Length: 1024\r\n" +
 	"Last-Modified: Sat, 21 Nov 2026 09:31:00 GMT\r\nConnection: keep-alive\r\nETag: \"6560-400\"\r\nAccept-Ranges: bytes\r\n\r\n" + strings.Repeat("x", 1024))
 
 func BenchmarkDialogue(b *testing.B) {
@@ -180,7 +180,7 @@ func BenchmarkDialogue(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buffer, _ = d.Request(buffer[:0], 0)
-		if _, _, err := d.Answer(nginx); err != nil {
+		if _, _, err := d.Answer(usual); err != nil {
 			b.Fatal(err)
 		}
 	}

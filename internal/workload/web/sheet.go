@@ -8,13 +8,27 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// sheet counts what a connection was answered.
-type sheet struct {
+// counts are of answers.
+type counts struct {
 	classes [6]int64 // of status: 2xx to 5xx at 2 to 5
 	cut     int64    // visits that were cut short because the server closed the connection
 }
 
-func (s *sheet) count(status int) { s.classes[min(status/100, 5)]++ }
+func (c *counts) count(status int) { c.classes[min(status/100, 5)]++ }
+
+// sheet counts what a connection was answered. Its lock is for callers, who may be
+// left behind when a load ends; dialogues are not.
+type sheet struct {
+	mu sync.Mutex
+	counts
+}
+
+// note counts under the lock.
+func (s *sheet) note(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count(status)
+}
 
 // ledger keeps the counts of all connections. Connections beyond the most share the
 // sheets of earlier ones of the same thread, so that two threads never count on one.
@@ -45,15 +59,24 @@ func (l *ledger) sheet(number int) *sheet {
 	return l.sheets[number]
 }
 
-// conclude takes down what the answers were, once no connection counts any more.
-func (w *web) conclude(l *ledger, out *measure.Recorder) {
-	var sum sheet
+// sum joins all sheets.
+func (l *ledger) sum() (sum counts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, s := range l.sheets {
+		s.mu.Lock()
 		for i, n := range s.classes {
 			sum.classes[i] += n
 		}
 		sum.cut += s.cut
+		s.mu.Unlock()
 	}
+	return sum
+}
+
+// conclude takes down what the answers were.
+func (w *web) conclude(l *ledger, out *measure.Recorder) {
+	sum := l.sum()
 	var all int64
 	for _, n := range sum.classes {
 		all += n

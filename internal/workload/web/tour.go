@@ -26,11 +26,12 @@ type visit struct {
 	paths    []string
 }
 
-func (t *tour) draw(source *rand.PCG) *visit {
+// choose draws the number of a visit.
+func (t *tour) choose(source *rand.PCG) int {
 	if len(t.visits) == 1 {
-		return &t.visits[0]
+		return 0
 	}
-	return &t.visits[source.Uint64()%uint64(len(t.visits))]
+	return int(source.Uint64() % uint64(len(t.visits)))
 }
 
 // newTour visits whole pages, or each of their objects.
@@ -39,7 +40,7 @@ func (w *web) newTour(pages []page, host string) *tour {
 	switch {
 	case !w.KeepAlive:
 		t.reuse = 1
-	case w.Pipeline == 1: // behind the last request there would be others
+	case w.Pipeline == 1 || w.Version == "2": // else there would be others behind the last request
 		t.reuse = w.Reuse
 	}
 	fields := w.fields(host)
@@ -106,7 +107,7 @@ func parseHeader(texts []string) ([]headerField, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%.60q is not NAME: VALUE", text)
 		}
-		for _, ours := range []string{"connection", "content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"} {
+		for _, ours := range []string{"connection", "content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer", "keep-alive", "proxy-connection"} {
 			if is(name, ours) {
 				return nil, fmt.Errorf("%s is not for a study to set: it changes how requests and answers follow each other", name)
 			}

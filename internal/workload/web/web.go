@@ -1,17 +1,16 @@
-// Package web is a workload of requests to a web server over HTTP/1.1. The load core
-// of plimsoll moves the bytes; here is what is asked for, and what an answer is.
+// Package web is a workload of requests to a web server, over HTTP/1.1 or HTTP/2.
+// Here is what is asked for, and what an answer is: for HTTP/1.1 a dialogue of our
+// own, whose bytes the loops of plimsoll move; for HTTP/2 a caller by way of net/http.
 package web
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -19,6 +18,8 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
+	Version     string             `name:"version" doc:"version of HTTP" choices:"1.1,2"`
+	TLS         string             `name:"tls" doc:"whether to encrypt: as the service says, always, or never" choices:"auto,on,off"`
 	Unit        string             `name:"unit" doc:"what an operation is: one object, or a page with all its images" choices:"object,page"`
 	Pages       []string           `name:"pages" doc:"pages to ask for, each a path and those of its images, parted by blanks; without any, all that the service says it serves"`
 	Method      string             `name:"method" doc:"method of the requests" choices:"GET,HEAD"`
@@ -38,11 +39,16 @@ type Parameters struct {
 	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
 }
 
-const protocol = "http"
+const (
+	protocol = "http"
+	// mostStreams is how many requests servers allow at once on a connection at
+	// least (RFC 9113, 6.5.2).
+	mostStreams = 100
+)
 
 func defaults() Parameters {
 	return Parameters{
-		Unit: "object", Method: "GET", Expect: []string{"2xx", "3xx"}, Connections: 32, Pipeline: 1, KeepAlive: true, Reuse: 1000,
+		Version: "1.1", TLS: "auto", Unit: "object", Method: "GET", Expect: []string{"2xx", "3xx"}, Connections: 32, Pipeline: 1, KeepAlive: true, Reuse: 1000,
 		Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(5 * time.Second),
 	}
 }
@@ -51,7 +57,7 @@ func defaults() Parameters {
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "web",
-		Doc:     "asks a web server for objects, or for pages with all their images, over HTTP/1.1",
+		Doc:     "asks a web server for objects, or for pages with all their images, over HTTP/1.1 or HTTP/2",
 		Rate:    "requests",
 		Metrics: slices.Concat(measure.OperationMetrics("requests"), measure.ScheduleMetrics(), own()),
 		Speaks:  []string{protocol},
@@ -82,6 +88,7 @@ func build(p Parameters) (workload.Load, error) {
 		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
 		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
 		{!p.KeepAlive && p.Pipeline > 1, "without keepalive a connection has one operation: pipeline must be 1"},
+		{p.Version == "2" && p.Pipeline > mostStreams, fmt.Sprintf("over HTTP/2 servers take %d requests at once on a connection: pipeline must not be more", mostStreams)},
 		{p.Threads > p.Connections, fmt.Sprintf("%d threads for %d connections: each thread needs one of its own", p.Threads, p.Connections)},
 	} {
 		if c.wrong {
@@ -132,15 +139,15 @@ func (w *web) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 
 // Prepare asks the server what it serves, and for the first of it.
 func (w *web) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := w.find(env)
+	s, err := w.find(env)
 	if err != nil {
 		return err
 	}
-	pages, err := w.askPages(ctx, at)
+	pages, err := w.askPages(ctx, s)
 	if err != nil {
 		return err
 	}
-	return w.try(ctx, at, pages)
+	return w.try(ctx, s, pages)
 }
 
 // Clean has nothing to remove.
@@ -151,31 +158,18 @@ func (w *web) Run(ctx context.Context, env workload.Env, stage load.Stage, out *
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := w.find(env)
+	s, err := w.find(env)
 	if err != nil {
 		return err
 	}
-	pages, err := w.askPages(ctx, at)
+	pages, err := w.askPages(ctx, s)
 	if err != nil {
 		return err
 	}
 	l := newLedger(w.Threads)
-	if err := socket.Run(ctx, w.job(at, pages, stage, l), out); err != nil {
+	if err := w.drive(ctx, drive{server: s, tour: w.newTour(pages, s.host()), stage: stage, ledger: l}, out); err != nil {
 		return err
 	}
 	w.conclude(l, out)
 	return nil
-}
-
-func (w *web) job(at load.Endpoint, pages []page, stage load.Stage, l *ledger) load.Job {
-	t := w.newTour(pages, host(at))
-	return load.Job{
-		Stage: stage, Network: at.Network, Address: at.Address,
-		Arrivals: w.arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
-		Connections: w.Connections, Window: w.Pipeline, Threads: w.Threads, Fresh: !w.KeepAlive,
-		Tick: time.Duration(w.Tick), Timeout: time.Duration(w.Timeout), MaxLag: time.Duration(w.MaxLag),
-		Dialogue: func(number int) load.Dialogue {
-			return newDialogue(t, w.Pipeline, *rand.NewPCG(stage.Seed, uint64(number)^0x77656221), l.sheet(number))
-		},
-	}
 }

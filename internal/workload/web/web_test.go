@@ -1,10 +1,12 @@
 package web
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,140 +17,279 @@ import (
 	"plimsoll/internal/workload/workloadtest"
 )
 
-// site is a web server with one page of three files.
-func site(t *testing.T, change func(http.ResponseWriter, *http.Request) bool) workload.Env {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case change != nil && change(w, r):
-		case r.URL.Path == manifest:
-			fmt.Fprint(w, "/0/page.html:100 /0/1.jpg:50 /0/2.jpg:50\n")
-		case strings.HasPrefix(r.URL.Path, "/0/"):
-			size := 50
-			if strings.HasSuffix(r.URL.Path, "html") {
-				size = 100
-			}
-			_, _ = w.Write(make([]byte, size))
-		default:
-			http.NotFound(w, r)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return workload.Env{Target: func(string) (load.Endpoint, error) {
-		return load.Endpoint{Network: "tcp", Address: s.Listener.Addr().String()}, nil
-	}}
-}
-
 func TestContract(t *testing.T) {
-	workloadtest.Run(t, Kind(), workloadtest.Options{
-		Settings: []parameter.Settings{
+	plain, encrypted := served(t, false, nil), served(t, true, nil)
+	for _, c := range []struct {
+		site     *site
+		settings []parameter.Settings
+	}{
+		{plain, []parameter.Settings{
 			{"connections": "4"},
-			{"unit": "page", "connections": "4"},
+			{"unit": "page", "connections": "4", "pipeline": "2"},
 			{"keepalive": "false", "connections": "4", "rate": "300/s", "arrivals": "poisson"},
-		},
-		Env:    func(t *testing.T) workload.Env { return site(t, nil) },
-		Length: 400 * time.Millisecond,
-	})
-}
-
-func run(t *testing.T, env workload.Env, s parameter.Settings) (*measure.Recorder, measure.Sample) {
-	t.Helper()
-	l, err := Kind().New(s)
-	if err != nil {
-		t.Fatal(err)
+			{"version": "2", "connections": "2", "pipeline": "2"},
+		}},
+		{encrypted, []parameter.Settings{
+			{"unit": "page", "connections": "4"},
+			{"version": "2", "unit": "page", "connections": "4", "rate": "300/s"},
+		}},
+	} {
+		workloadtest.Run(t, Kind(), workloadtest.Options{
+			Settings: c.settings,
+			Env:      func(*testing.T) workload.Env { return c.site.env() },
+			Length:   200 * time.Millisecond,
+		})
 	}
-	out := measure.NewRecorder(nil)
-	if err := l.Run(t.Context(), env, load.Stage{Length: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 1}, out); err != nil {
-		t.Fatal(err)
-	}
-	var sum measure.Sample
-	for _, in := range out.Intervals() {
-		for _, one := range in.Samples {
-			sum.Operations += one.Operations
-			sum.Errors += one.Errors
-			sum.Bytes += one.Bytes
-		}
-	}
-	return out, sum
 }
 
 func TestBytesOfObjectsAndPages(t *testing.T) {
-	env := site(t, nil)
-	if _, sum := run(t, env, parameter.Settings{"unit": "page", "connections": "2"}); sum.Operations < 20 || sum.Bytes != 200*sum.Operations || sum.Errors != 0 {
-		t.Errorf("pages: %+v", sum)
+	for _, w := range ways {
+		s := served(t, w.encrypted, nil)
+		if r := run(t, s.env(), w.with(parameter.Settings{"unit": "page", "connections": "2", "pipeline": "2"})); r.Operations < 20 || r.Bytes != 200*r.Operations || r.Errors != 0 {
+			t.Errorf("%v, pages: %+v %v", w, r.Sample, r.Checks())
+		}
+		one := parameter.Settings{"pages": parameter.List([]string{"/0/page.html"}), "connections": "2", "pipeline": "4"}
+		if r := run(t, s.env(), w.with(one)); r.Operations < 50 || r.Bytes != 100*r.Operations || r.Errors != 0 {
+			t.Errorf("%v, objects: %+v %v", w, r.Sample, r.Checks())
+		}
+		one["method"] = "HEAD"
+		if r := run(t, s.env(), w.with(one)); r.Operations < 50 || r.Bytes != 0 || r.Errors != 0 {
+			t.Errorf("%v, heads: %+v %v", w, r.Sample, r.Checks())
+		}
+		first, second := s.first.Load(), s.second.Load()
+		if w.version == "2" && first > 0 || w.version != "2" && second > 0 {
+			t.Errorf("%v: %d requests over HTTP/1.1, %d over HTTP/2", w, first, second)
+		}
 	}
-	if _, sum := run(t, env, parameter.Settings{"pages": parameter.List([]string{"/0/page.html"}), "connections": "2", "pipeline": "4"}); sum.Operations < 50 || sum.Bytes != 100*sum.Operations || sum.Errors != 0 {
-		t.Errorf("objects: %+v", sum)
+}
+
+func TestHeadersAreSent(t *testing.T) {
+	for _, w := range ways {
+		var wrong atomic.Int64
+		s := served(t, w.encrypted, func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != manifest && (r.Host != "www.example.org" || r.Header.Get("Accept") != "text/html" || r.UserAgent() != "plimsoll" || r.Header.Get("Accept-Encoding") != "") {
+				wrong.Add(1)
+			}
+			return false
+		})
+		r := run(t, s.env(), w.with(parameter.Settings{"headers": parameter.List([]string{"Host: www.example.org", "Accept: text/html"}), "connections": "1"}))
+		if r.Operations < 20 || wrong.Load() > 0 {
+			t.Errorf("%v: %+v, %d requests with another header", w, r.Sample, wrong.Load())
+		}
+	}
+}
+
+func TestConnectionsAreUsedAsTheStudySays(t *testing.T) {
+	for _, w := range ways {
+		for _, c := range []struct {
+			settings  parameter.Settings
+			each, per int64 // connections for so many operations; a number of them with per 0
+		}{
+			{parameter.Settings{"connections": "3", "pipeline": "4", "reuse": "0"}, 3, 0},
+			{parameter.Settings{"connections": "2", "unit": "page", "reuse": "7"}, 1, 2}, // of three objects each
+			{parameter.Settings{"connections": "2", "unit": "page", "keepalive": "false"}, 1, 1},
+		} {
+			s := served(t, w.encrypted, nil)
+			r := run(t, s.env(), w.with(c.settings))
+			got := s.connections.Load() - 1 // for the manifest
+			least, most := c.each, c.each
+			if c.per > 0 {
+				least = r.Operations / c.per
+				most = least + 4 // under way at the end
+			}
+			if got < least || got > most || r.Errors > 0 || r.Operations < 10 {
+				t.Errorf("%v %v: %d connections, not %d to %d; %+v", w, c.settings, got, least, most, r.Sample)
+			}
+		}
 	}
 }
 
 func TestWhatTheServerRefusesFails(t *testing.T) {
-	n := 0
-	env := site(t, func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == manifest {
-			return false
-		}
-		if n++; n%4 == 0 {
-			http.Error(w, "no", http.StatusServiceUnavailable)
+	for _, w := range ways {
+		var n atomic.Int64
+		s := served(t, w.encrypted, func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == manifest || n.Add(1)%4 > 0 {
+				return false
+			}
+			http.Error(rw, "no", http.StatusServiceUnavailable)
 			return true
+		})
+		r := run(t, s.env(), w.with(parameter.Settings{"connections": "1"}))
+		if share := float64(r.Errors) / float64(r.Operations+r.Errors); share < .2 || share > .3 {
+			t.Errorf("%v: a quarter is refused, %.3g failed", w, share)
 		}
-		return false
-	})
-	out, sum := run(t, env, parameter.Settings{"connections": "1"})
-	if share := float64(sum.Errors) / float64(sum.Operations+sum.Errors); share < .2 || share > .3 {
-		t.Errorf("a quarter is refused, %.3g failed", share)
-	}
-	if v := out.Values(); v["status.5xx"] < .2 || v["status.5xx"] > .3 || v["status.2xx"]+v["status.5xx"] != 1 {
-		t.Errorf("values %v", v)
+		if v := r.Values(); v["status.5xx"] < .2 || v["status.5xx"] > .3 || v["status.2xx"]+v["status.5xx"] != 1 {
+			t.Errorf("%v: values %v", w, v)
+		}
 	}
 }
 
 // A server that closes connections politely is no server that fails.
 func TestConnectionsThatTheServerCloses(t *testing.T) {
-	n := 0
-	env := site(t, func(w http.ResponseWriter, r *http.Request) bool {
-		if n++; n%10 == 0 {
-			w.Header().Set("Connection", "close")
+	for _, w := range ways {
+		var n atomic.Int64
+		s := served(t, w.encrypted, func(rw http.ResponseWriter, _ *http.Request) bool {
+			if n.Add(1)%10 == 0 {
+				rw.Header().Set("Connection", "close") // HTTP/2 has GOAWAY for it
+			}
+			return false
+		})
+		if r := run(t, s.env(), w.with(parameter.Settings{"connections": "1"})); r.Operations < 20 || r.Errors > 0 || s.connections.Load() < 3 {
+			t.Errorf("%v: %+v over %d connections; %v", w, r.Sample, s.connections.Load(), r.Checks())
+		}
+	}
+}
+
+// A page whose server leaves in the middle fails over HTTP/1.1, and the record says
+// why. Over HTTP/2 the server says what it has not looked at.
+func TestPagesThatTheServerCutsShort(t *testing.T) {
+	s := served(t, false, func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/0/1.jpg" {
+			rw.Header().Set("Connection", "close")
 		}
 		return false
 	})
-	if _, sum := run(t, env, parameter.Settings{"connections": "1"}); sum.Operations < 50 || sum.Errors > 0 {
-		t.Errorf("%+v", sum)
+	r := run(t, s.env(), parameter.Settings{"unit": "page", "connections": "1"})
+	if r.Operations > 0 || r.Errors < 10 {
+		t.Errorf("%+v", r.Sample)
 	}
+	said := ""
+	for _, c := range r.Checks() {
+		if c.Name == "pages" {
+			said = c.Detail
+		}
+	}
+	if !strings.Contains(said, "set web.reuse to no more requests than it allows") {
+		t.Errorf("checks %v", r.Checks())
+	}
+	if r := run(t, s.env(), parameter.Settings{"unit": "page", "connections": "2", "version": "2"}); r.Operations < 10 || r.Errors > 0 {
+		t.Errorf("HTTP/2: %+v %v", r.Sample, r.Checks())
+	}
+}
+
+// A server that is gone, or hangs, ends nothing and holds nothing up.
+func TestServersThatBreak(t *testing.T) {
+	for _, w := range ways {
+		var n atomic.Int64
+		s := served(t, w.encrypted, func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == manifest {
+				return false
+			}
+			switch n.Add(1) % 8 {
+			case 3:
+				panic(http.ErrAbortHandler)
+			case 7:
+				<-r.Context().Done()
+				return true
+			}
+			return false
+		})
+		begun := time.Now()
+		r := run(t, s.env(), w.with(parameter.Settings{"connections": "2", "timeout": "20ms"}))
+		if r.Operations == 0 || r.Errors == 0 || time.Since(begun) > 3*time.Second {
+			t.Errorf("%v: %+v after %s", w, r.Sample, time.Since(begun))
+		}
+	}
+}
+
+func at(address string) workload.Env {
+	return workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{Network: "tcp", Address: address}, nil }}
+}
+
+// saying is a server that says the same to whoever calls.
+func saying(t *testing.T, text string) workload.Env {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = conn.Write([]byte(text))
+			}()
+		}
+	}()
+	return at(l.Addr().String())
 }
 
 func TestCheckSaysWhatIsMissing(t *testing.T) {
-	nothing := func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }
-	for want, c := range map[string]struct {
+	empty := func(w http.ResponseWriter, r *http.Request) bool { http.NotFound(w, r); return true }
+	deaf, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	plain, encrypted := served(t, false, nil).env(), served(t, true, nil).env()
+	odd, _ := encrypted.Target("http")
+	odd.CA = []byte("no PEM")
+	pages := parameter.List([]string{"/gone"})
+	for i, c := range []struct {
 		env      workload.Env
 		settings parameter.Settings
+		want     string
 	}{
-		"name its pages with web.pages":                                         {site(t, nothing), nil},
-		"for /gone: it answers with status 404, which web.expect does not name": {site(t, nil), parameter.Settings{"pages": parameter.List([]string{"/gone"})}},
-		"find a web server":                                                     {workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, fmt.Errorf("none") }}, nil},
-		"connection refused": {workload.Env{Target: func(string) (load.Endpoint, error) {
-			return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1"}, nil
-		}}, nil},
+		{served(t, false, empty).env(), nil, "/pages.txt: 404 Not Found; name its pages with web.pages"},
+		{plain, parameter.Settings{"pages": pages}, "for /gone over HTTP/1.1: it answers with status 404, which web.expect does not name"},
+		{plain, parameter.Settings{"pages": pages, "version": "2"}, "for /gone over HTTP/2: it answers with status 404, which web.expect does not name"},
+		{workload.Env{Target: func(string) (load.Endpoint, error) { return load.Endpoint{}, errors.New("none") }}, nil, "find a web server: none"},
+		{at("127.0.0.1:1"), nil, "connection refused"},
+		{at("127.0.0.1:1"), parameter.Settings{"pages": pages}, "connection refused"},
+		{at("127.0.0.1:1"), parameter.Settings{"pages": pages, "version": "2"}, "connection refused"},
+		{at(deaf.Addr().String()), parameter.Settings{"pages": pages, "timeout": "30ms"}, "no answer within 30ms"},
+		{at(deaf.Addr().String()), parameter.Settings{"pages": pages, "timeout": "30ms", "tls": "on"}, "no answer within 30ms"},
+		{at(deaf.Addr().String()), parameter.Settings{"pages": pages, "timeout": "30ms", "version": "2"}, "no answer within 30ms"},
+		{saying(t, "SSH-2.0\r\n"), parameter.Settings{"pages": pages}, `"SSH-2.0\r\n" is no answer of HTTP/1.1`},
+		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"), parameter.Settings{"pages": pages}, "closes the connection without a whole answer"},
+		{saying(t, "HTTP/1.1 200 OK\r\n\r\nall of it"), parameter.Settings{"pages": pages}, "must send a content-length or chunks"},
+		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), parameter.Settings{"pages": pages, "version": "2"}, "over HTTP/2: "},
+		{saying(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), parameter.Settings{"pages": pages, "tls": "on"}, "first record does not look like a TLS handshake"},
+		{encrypted, parameter.Settings{"tls": "off"}, "speaks TLS: set web.tls to auto"},
+		{at(odd.Address), parameter.Settings{"tls": "on", "pages": pages}, "certificate signed by unknown authority"},
+		{workload.Env{Target: func(string) (load.Endpoint, error) { return odd, nil }}, nil, "is not a certificate in PEM"},
 	} {
-		l, err := Kind().New(c.settings)
-		if err != nil {
-			t.Fatal(err)
+		for _, ask := range []func(l workload.Load) error{
+			func(l workload.Load) error { _, err := l.Check(t.Context(), c.env); return err },
+			func(l workload.Load) error { return l.Prepare(t.Context(), c.env) },
+		} {
+			if err := ask(made(t, c.settings)); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%d: got %v, want %q", i, err, c.want)
+			}
 		}
-		if _, err := l.Check(t.Context(), c.env); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
+	}
+	if _, err := made(t, nil).Check(t.Context(), workload.Env{}); err != nil {
+		t.Errorf("a service that is not there yet: %v", err)
+	}
+	if err := made(t, nil).Run(t.Context(), workload.Env{}, load.Stage{}, measure.NewRecorder(nil)); err == nil {
+		t.Error("a load without a server runs")
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestSettingsThatAreRefused(t *testing.T) {
+	list := func(texts ...string) string { return parameter.List(texts) }
 	for _, s := range []parameter.Settings{
 		{"rate": "5/s", "think": "1ms"}, {"shape": "ramp to 2 over 5s"}, {"keepalive": "false", "pipeline": "2"},
-		{"threads": "2", "connections": "1"}, {"pages": parameter.List([]string{"/a b"})}, {"pages": parameter.List([]string{"index.html"})}, {"rate": "5/s", "shape": "up"}, {"unit": "site"}, {"connections": "0"}, {"method": "POST"},
-		{"headers": parameter.List([]string{"Host"})}, {"headers": parameter.List([]string{"A: b\r\nC: d"})}, {"headers": parameter.List([]string{"connection: close"})},
-		{"expect": "[]"}, {"expect": parameter.List([]string{"2"})}, {"expect": parameter.List([]string{"6xx"})}, {"expect": parameter.List([]string{"100"})}, {"expect": parameter.List([]string{"ok"})}, {"expect": parameter.List([]string{"20x"})},
+		{"threads": "2", "connections": "1"}, {"rate": "5/s", "shape": "up"}, {"connections": "0"}, {"reuse": "-1"},
+		{"unit": "site"}, {"method": "POST"}, {"version": "3"}, {"tls": "perhaps"}, {"version": "2", "pipeline": "101"},
+		{"pages": list("index.html")}, {"headers": list("Host")}, {"headers": list("A: b\r\nC: d")}, {"headers": list("connection: close")},
+		{"expect": list()}, {"expect": list("2")}, {"expect": list("6xx")}, {"expect": list("100")}, {"expect": list("ok")}, {"expect": list("20x")},
 	} {
 		if _, err := Kind().New(s); err == nil {
 			t.Errorf("%v passed", s)
 		}
+	}
+}
+
+func TestDemand(t *testing.T) {
+	d := made(t, parameter.Settings{"connections": "3", "pipeline": "4", "rate": "50/s"}).Demand()
+	if got, want := fmt.Sprint(d), "{12 50 0s [{ 1 0}]}"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
