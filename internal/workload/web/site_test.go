@@ -83,20 +83,36 @@ type ran struct {
 	measure.Sample
 }
 
-func run(t *testing.T, env workload.Env, s parameter.Settings) ran {
+// enough is how many operations a test looks at, where it needs no other number.
+const enough = 60
+
+// run runs a load until so many operations have ended well, and so many not.
+func run(t *testing.T, env workload.Env, s parameter.Settings, well, failed int64) ran {
 	t.Helper()
-	r := ran{Recorder: measure.NewRecorder(nil)}
-	if err := made(t, s).Run(t.Context(), env, load.Stage{Length: 120 * time.Millisecond, Interval: 40 * time.Millisecond, Seed: 1}, r.Recorder); err != nil {
+	done := func(r *measure.Recorder) bool {
+		all := summed(r)
+		return all.Operations >= well && all.Errors >= failed
+	}
+	r := measure.NewRecorder(done)
+	if err := made(t, s).Run(t.Context(), env, load.Stage{Length: 10 * time.Second, Interval: 20 * time.Millisecond, Seed: 1}, r); err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}
+	if !done(r) {
+		t.Errorf("%v: %+v, want %d well and %d failed; %v", s, summed(r), well, failed, r.Checks())
+	}
+	return ran{r, summed(r)}
+}
+
+// summed joins all intervals.
+func summed(r *measure.Recorder) (all measure.Sample) {
 	for _, in := range r.Intervals() {
 		for _, one := range in.Samples {
-			r.Operations += one.Operations
-			r.Errors += one.Errors
-			r.Bytes += one.Bytes
+			all.Operations += one.Operations
+			all.Errors += one.Errors
+			all.Bytes += one.Bytes
 		}
 	}
-	return r
+	return all
 }
 
 // way is a version of HTTP, encrypted or not.
