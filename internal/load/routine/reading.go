@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	leastRead = 4 << 10 // what an idle connection takes
+	leastRead = 1 << 10 // what an idle connection takes
 	mostRead  = 256 << 10
 	datagram  = 64 << 10
 )
