@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
 	"syscall"
 	"time"
@@ -63,44 +62,6 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 		go t.run()
 	}
 	return book.Keep(ctx)
-}
-
-// place is where a load goes.
-type place struct {
-	family, kind int
-	address      syscall.Sockaddr
-	name         string
-}
-
-func resolve(ctx context.Context, job load.Job) (place, error) {
-	p := place{kind: syscall.SOCK_STREAM, name: job.Address}
-	if job.Network == "unix" {
-		p.family, p.address = syscall.AF_UNIX, &syscall.SockaddrUnix{Name: job.Address}
-		return p, nil
-	}
-	host, port, err := net.SplitHostPort(job.Address)
-	if err != nil {
-		return p, fmt.Errorf("address %q: %w", job.Address, err)
-	}
-	number, err := net.DefaultResolver.LookupPort(ctx, job.Network, port)
-	if err != nil {
-		return p, fmt.Errorf("address %q: %w", job.Address, err)
-	}
-	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil {
-		return p, fmt.Errorf("find the address of %s: %w", host, err)
-	}
-	if job.Network == "udp" {
-		p.kind = syscall.SOCK_DGRAM
-	} else if job.Network != "tcp" {
-		return p, fmt.Errorf("network %q is not tcp, udp or unix", job.Network)
-	}
-	if four := found[0].IP.To4(); four != nil {
-		p.family, p.address = syscall.AF_INET, &syscall.SockaddrInet4{Port: number, Addr: [4]byte(four)}
-		return p, nil
-	}
-	p.family, p.address = syscall.AF_INET6, &syscall.SockaddrInet6{Port: number, Addr: [16]byte(found[0].IP.To16())}
-	return p, nil
 }
 
 // openFiles makes sure that so many files can be open.

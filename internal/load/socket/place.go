@@ -1,0 +1,86 @@
+//go:build linux
+
+package socket
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+
+	"plimsoll/internal/load"
+)
+
+// place is where a load goes.
+type place struct {
+	family, kind int
+	address      syscall.Sockaddr
+	name         string
+}
+
+// resolve finds the address of a job, once.
+func resolve(ctx context.Context, job load.Job) (place, error) {
+	if job.Network == "unix" {
+		return place{syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: job.Address}, job.Address}, nil
+	}
+	p := place{kind: syscall.SOCK_STREAM, name: job.Address}
+	if job.Network == "udp" {
+		p.kind = syscall.SOCK_DGRAM
+	}
+	host, service, err := net.SplitHostPort(job.Address)
+	if err != nil {
+		return p, fmt.Errorf("address %q: %w", job.Address, err)
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, job.Network, service)
+	if err != nil {
+		return p, fmt.Errorf("address %q: %w", job.Address, err)
+	}
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil {
+		return p, fmt.Errorf("find the address of %s: %w", host, err)
+	}
+	at := found[0]
+	if len(found) > 1 && job.Network == "tcp" {
+		at = answering(ctx, found, port, job)
+	}
+	if four := at.IP.To4(); four != nil {
+		p.family, p.address = syscall.AF_INET, &syscall.SockaddrInet4{Port: port, Addr: [4]byte(four)}
+		return p, nil
+	}
+	zone, err := scope(at.Zone)
+	if err != nil {
+		return p, fmt.Errorf("address %q: %w", job.Address, err)
+	}
+	p.family, p.address = syscall.AF_INET6, &syscall.SockaddrInet6{Port: port, ZoneId: zone, Addr: [16]byte(at.IP.To16())}
+	return p, nil
+}
+
+// answering is the first of several addresses at which somebody takes connections.
+// Where nobody does, the first will say why.
+func answering(ctx context.Context, found []net.IPAddr, port int, job load.Job) net.IPAddr {
+	d := net.Dialer{Timeout: job.Timeout}
+	for _, a := range found {
+		c, err := d.DialContext(ctx, "tcp", net.JoinHostPort(a.String(), strconv.Itoa(port)))
+		if err == nil {
+			_ = c.Close() // it was only asked for
+			return a
+		}
+	}
+	return found[0]
+}
+
+// scope is the number of the interface of a link-local address.
+func scope(zone string) (uint32, error) {
+	if zone == "" {
+		return 0, nil
+	}
+	if n, err := strconv.ParseUint(zone, 10, 32); err == nil {
+		return uint32(n), nil
+	}
+	i, err := net.InterfaceByName(zone)
+	if err != nil {
+		return 0, fmt.Errorf("interface %q: %w", zone, err)
+	}
+	return uint32(i.Index), nil
+}
