@@ -88,5 +88,8 @@ func (w *web) conclude(l *ledger, out *measure.Recorder) {
 		out.Check(measure.Check{Name: "pages", State: measure.Unknown, Detail: fmt.Sprintf(
 			"%d pages failed because the server closed the connection before it had sent all of them: set web.reuse to no more requests than it allows on a connection", sum.cut)})
 	}
+	if all > 0 {
+		out.Observe("web.version", w.Version) // answers in another are none
+	}
 	out.Observe("web.connections", strconv.Itoa(min(l.made, w.Connections)))
 }

@@ -3,9 +3,12 @@ package web
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -197,6 +200,82 @@ func TestServersThatBreak(t *testing.T) {
 		if took := time.Since(begun); took > 8*time.Second {
 			t.Errorf("%v: %+v after %s", w, r.Sample, took)
 		}
+	}
+}
+
+// A server that goes away for good is called again and again, but not all the time.
+func TestAServerThatIsGone(t *testing.T) {
+	for _, w := range ways {
+		s := served(t, w.encrypted, nil)
+		var gone sync.Once
+		out := measure.NewRecorder(func(r *measure.Recorder) bool {
+			gone.Do(func() {
+				s.Listener.Close()
+				s.CloseClientConnections()
+			})
+			return summed(r).Errors > 4
+		})
+		begun := time.Now()
+		stage := load.Stage{Length: 5 * time.Second, Interval: 50 * time.Millisecond, Seed: 1}
+		if err := made(t, w.with(parameter.Settings{"connections": "2", "timeout": "200ms"})).Run(t.Context(), s.env(), stage, out); err != nil {
+			t.Errorf("%v: %v", w, err)
+		}
+		if all := summed(out); all.Errors < 5 || all.Errors > 400 || time.Since(begun) > 7*time.Second {
+			t.Errorf("%v: %d operations failed in %s", w, all.Errors, time.Since(begun))
+		}
+	}
+}
+
+func TestSocketsOfTheMachine(t *testing.T) {
+	for _, w := range ways {
+		s := served(t, w.encrypted, nil)
+		name := filepath.Join(t.TempDir(), "s")
+		l, err := net.Listen("unix", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go relay(l, s.Listener.Addr().String())
+		env := s.env()
+		here, _ := env.Target("http")
+		here.Network, here.Address = "unix", name
+		env.Target = func(string) (load.Endpoint, error) { return here, nil }
+		settings := w.with(parameter.Settings{"connections": "2", "unit": "page"})
+		if w.encrypted { // the certificate is for another name
+			if err := made(t, settings).Prepare(t.Context(), env); err == nil || !strings.Contains(err.Error(), "not localhost") {
+				t.Errorf("%v: %v", w, err)
+			}
+			continue
+		}
+		if err := made(t, settings).Prepare(t.Context(), env); err != nil {
+			t.Errorf("%v: %v", w, err)
+		}
+		if r := run(t, env, settings, enough, 0); r.Errors > 0 || r.Observed()["web.version"] != w.version {
+			t.Errorf("%v: %+v, observed %v", w, r.Sample, r.Observed())
+		}
+	}
+}
+
+// relay carries connections on to an address.
+func relay(l net.Listener, to string) {
+	for {
+		from, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer from.Close()
+			conn, err := net.Dial("tcp", to)
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			go func() {
+				defer conn.Close()
+				_, _ = io.Copy(conn, from)
+			}()
+			_, _ = io.Copy(from, conn)
+		}()
 	}
 }
 
