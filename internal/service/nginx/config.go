@@ -42,7 +42,6 @@ func (c config) text() []byte {
 	line("http {")
 	line("access_log off;")
 	line("sendfile on;")
-	line("tcp_nopush on;")
 	line("keepalive_timeout 1h;") // a slow user is no reason to close
 	line("keepalive_requests %d;", s.KeepaliveRequests)
 	line("types { text/html html; text/plain txt; image/jpeg jpg; }")
