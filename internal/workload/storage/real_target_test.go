@@ -99,7 +99,7 @@ func TestRealTargetsInUseAreRefused(t *testing.T) {
 		{"mounted", func(t *testing.T) string {
 			device, dir := loop(t, 8), t.TempDir()
 			must(t, "mkfs.ext4", "-q", device)
-			must(t, "mount", device, dir)
+			must(t, "mount", "-o", "ro,noload", device, dir) // a kernel that writes later is not at issue
 			t.Cleanup(func() { must(t, "umount", dir) })
 			return device
 		}, "it is mounted on"},
@@ -240,7 +240,7 @@ func TestRealPrepareRefusesATargetThatWasMountedSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, "mkfs.ext4", "-q", device)
-	must(t, "mount", device, dir)
+	must(t, "mount", "-o", "ro,noload", device, dir) // a kernel that writes later is not at issue
 	t.Cleanup(func() { must(t, "umount", dir) })
 	refused(t, d.Prepare(t.Context(), env), "it is mounted on "+dir)
 }
