@@ -12,7 +12,8 @@ const defaultTimeout = 10 * time.Second
 // Complete fills in the defaults of a job, for the loops that run it, and refuses
 // one that no loop can run.
 func (j Job) Complete() (Job, error) {
-	j.Connections, j.Window = max(1, j.Connections), max(1, j.Window)
+	j.Connections, j.Window = max(1, j.Connections)*(1+len(j.More)), max(1, j.Window)
+	j.Arrivals.Rate *= float64(1 + len(j.More))
 	j.Threads = min(max(1, j.Threads), j.Connections)
 	if j.Timeout <= 0 {
 		j.Timeout = defaultTimeout
@@ -24,6 +25,8 @@ func (j Job) Complete() (Job, error) {
 		return j, errors.New("a connection for each operation has no room for more than one")
 	case j.Tick < 0 || j.MaxLag < 0:
 		return j, errors.New("a tick and the longest lag are not below 0")
+	case len(j.More) > 0 && (j.Caller != nil || j.TLS != nil):
+		return j, errors.New("a load over TLS or by way of a client library goes to one address")
 	case j.Caller == nil && j.Network != "tcp" && j.Network != "udp" && j.Network != "unix":
 		return j, fmt.Errorf("network %q is not tcp, udp or unix", j.Network)
 	}

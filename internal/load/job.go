@@ -6,13 +6,17 @@ import (
 	"time"
 )
 
-// Job is a load on connections to one address. The zero value of a field has
+// Job is a load on connections to one address, or to several instances of a service. The zero value of a field has
 // the meaning that it gives.
 type Job struct {
 	Stage   Stage
 	Network string // tcp, udp or unix
 	Address string
-	TLS     *tls.Config // nil: none
+	// More are further addresses that get as much load: Connections to each, and
+	// Arrivals.Rate for each. Operations go to them in turn; one whose slots are all
+	// taken is passed over until it answers.
+	More []string
+	TLS  *tls.Config // nil: none
 	// Socket sets options of each new socket before it connects; nil leaves it as
 	// the system makes it.
 	Socket func(fd int) error

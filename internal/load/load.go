@@ -31,7 +31,10 @@ type Class struct {
 
 // Endpoint is where a service listens.
 type Endpoint struct {
-	Network string `json:"network"`      // tcp, udp or unix
-	Address string `json:"address"`      // host:port, or the path of a socket
-	CA      []byte `json:"ca,omitempty"` // PEM of the certificate authority that a TLS server's certificate is from
+	Network string `json:"network"` // tcp, udp or unix
+	Address string `json:"address"` // host:port, or the path of a socket
+	// More are the addresses of further instances of the service, which hold the
+	// same and each get as much load.
+	More []string `json:"more,omitempty"`
+	CA   []byte   `json:"ca,omitempty"` // PEM of the certificate authority that a TLS server's certificate is from
 }

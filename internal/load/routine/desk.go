@@ -61,9 +61,13 @@ func (d *desk) number() int {
 	return n
 }
 
-// connect adds one client.
-func (d *desk) connect(ctx context.Context) error {
+// connect adds one client. The addresses take the clients of a load in turn.
+func (d *desk) connect(ctx context.Context, number int) error {
 	var c client
+	var to *dialer
+	if n := len(d.dialers); n > 0 {
+		to = d.dialers[number%n]
+	}
 	switch {
 	case d.job.Caller != nil:
 		owned, err := newCaller(ctx, d)
@@ -72,10 +76,10 @@ func (d *desk) connect(ctx context.Context) error {
 		}
 		c = owned
 	case d.job.Fresh:
-		c = &fresh{desk: d}
+		c = &fresh{desk: d, dialer: to}
 	default:
-		s := &session{desk: d, slots: make([]slot, d.job.Window), change: make(chan struct{})}
-		conn, err := d.dialer.dial(ctx)
+		s := newSession(d, to)
+		conn, err := to.dial(ctx)
 		if err != nil {
 			return err
 		}

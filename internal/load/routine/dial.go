@@ -17,6 +17,20 @@ type dialer struct {
 	tls              *tls.Config
 }
 
+// newDialers makes one for each address of a load.
+func newDialers(ctx context.Context, job load.Job) ([]*dialer, error) {
+	var all []*dialer
+	for _, address := range append([]string{job.Address}, job.More...) {
+		job.Address = address
+		d, err := newDialer(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
 // newDialer finds the address once, so that a connection does not ask for it again.
 // A name that has several is left to the dialler, which tries them all.
 func newDialer(ctx context.Context, job load.Job) (*dialer, error) {

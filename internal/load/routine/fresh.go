@@ -14,7 +14,10 @@ import (
 )
 
 // fresh makes a connection for each operation of its user.
-type fresh struct{ desk *desk }
+type fresh struct {
+	desk   *desk
+	dialer *dialer
+}
 
 func (f *fresh) begin(context.Context)          {}
 func (f *fresh) ready() (bool, <-chan struct{}) { return true, nil }
@@ -44,7 +47,7 @@ func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
 // exchange asks on a new connection and returns the answer and when it came.
 func (f *fresh) exchange(ctx context.Context, dialogue load.Dialogue, request []byte, deadline time.Duration) (load.Answer, time.Duration, error) {
 	d, none := f.desk, load.Answer{}
-	conn, err := d.dialer.dial(ctx)
+	conn, err := f.dialer.dial(ctx)
 	if err != nil {
 		return none, 0, err
 	}
@@ -54,7 +57,7 @@ func (f *fresh) exchange(ctx context.Context, dialogue load.Dialogue, request []
 		return none, 0, fmt.Errorf("set a deadline: %w", err)
 	}
 	if _, err := conn.Write(request); err != nil {
-		return none, 0, fmt.Errorf("write to %s: %w", d.job.Address, err)
+		return none, 0, fmt.Errorf("write to %s: %w", f.dialer.address, err)
 	}
 	return f.answer(conn, dialogue)
 }
@@ -64,7 +67,7 @@ func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time
 	for b, have := make([]byte, leastRead), 0; ; {
 		if have == len(b) {
 			if have >= mostRead {
-				return load.Answer{}, 0, fmt.Errorf("%s does not speak the protocol: an answer that does not end", d.job.Address)
+				return load.Answer{}, 0, fmt.Errorf("%s does not speak the protocol: an answer that does not end", f.dialer.address)
 			}
 			b = append(b, make([]byte, 3*have)...)
 		}
@@ -74,13 +77,13 @@ func (f *fresh) answer(conn net.Conn, dialogue load.Dialogue) (load.Answer, time
 		a, used, wrong := d.heard(dialogue, b[:have])
 		switch {
 		case wrong != nil:
-			return a, now, fmt.Errorf("%s does not speak the protocol: %w", d.job.Address, wrong)
+			return a, now, fmt.Errorf("%s does not speak the protocol: %w", f.dialer.address, wrong)
 		case a.Slot != load.NoSlot:
 			return a, now, nil
 		case errors.Is(err, io.EOF):
-			return a, now, fmt.Errorf("%s closed a connection with operations under way", d.job.Address)
+			return a, now, fmt.Errorf("%s closed a connection with operations under way", f.dialer.address)
 		case err != nil:
-			return a, now, fmt.Errorf("read from %s: %w", d.job.Address, err)
+			return a, now, fmt.Errorf("read from %s: %w", f.dialer.address, err)
 		}
 		have = copy(b, b[used:have])
 	}

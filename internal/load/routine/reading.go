@@ -63,15 +63,15 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 	}
 	switch {
 	case wrong != nil:
-		wrong = fmt.Errorf("%s does not speak the protocol: %w", s.desk.job.Address, wrong)
+		wrong = fmt.Errorf("%s does not speak the protocol: %w", s.dialer.address, wrong)
 		s.desk.note(wrong)
 		s.lose(w, wrong)
 	case s.leaving && s.under == 0:
 		s.part(0)
 	case errors.Is(err, io.EOF) && s.under > 0:
-		s.lose(w, fmt.Errorf("%s closed a connection with operations under way", s.desk.job.Address))
+		s.lose(w, fmt.Errorf("%s closed a connection with operations under way", s.dialer.address))
 	case err != nil:
-		s.lose(w, fmt.Errorf("read from %s: %w", s.desk.job.Address, err))
+		s.lose(w, fmt.Errorf("read from %s: %w", s.dialer.address, err))
 	}
 	return left, s.wire == w
 }
@@ -172,7 +172,7 @@ func (s *session) renew(ctx context.Context) *wire {
 		if ctx.Err() != nil || d.clock.Now() >= d.job.Stage.Length {
 			return nil
 		}
-		conn, err := d.dialer.dial(ctx)
+		conn, err := s.dialer.dial(ctx)
 		d.mu.Lock()
 		if err == nil {
 			s.attach(ctx, conn)

@@ -44,7 +44,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	}
 	e := &engine{job: job, book: tally.New(job, job.Threads, out)}
 	if job.Caller == nil {
-		if e.dialer, err = newDialer(ctx, job); err != nil {
+		if e.dialers, err = newDialers(ctx, job); err != nil {
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 type engine struct {
 	job     load.Job
 	book    *tally.Book
-	dialer  *dialer
+	dialers []*dialer // one for each address; nil with callers
 	spin    time.Duration
 	cancel  context.CancelCauseFunc
 	desks   []*desk
@@ -88,7 +88,7 @@ func (e *engine) furnish(ctx context.Context) error {
 		ended := make(chan error, n)
 		for i := range n {
 			d := e.desks[(begin+i)%len(e.desks)]
-			go func() { ended <- d.connect(ctx) }()
+			go func() { ended <- d.connect(ctx, begin+i) }()
 		}
 		var first error
 		for range n {

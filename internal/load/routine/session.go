@@ -15,6 +15,7 @@ import (
 // again when it is lost. The desk's lock guards it.
 type session struct {
 	desk     *desk
+	dialer   *dialer
 	wire     *wire // nil while there is no connection
 	dialogue load.Dialogue
 	slots    []slot
@@ -44,8 +45,8 @@ type wire struct {
 	forget     func() bool // of the context that would close it
 }
 
-func newSession(d *desk) *session {
-	return &session{desk: d, slots: make([]slot, d.job.Window), change: make(chan struct{})}
+func newSession(d *desk, to *dialer) *session {
+	return &session{desk: d, dialer: to, slots: make([]slot, d.job.Window), change: make(chan struct{})}
 }
 
 func (s *session) datagrams() bool { return s.desk.job.Network == "udp" }
@@ -189,7 +190,7 @@ func (s *session) write(w *wire) {
 			s.desk.mu.Lock()
 		}
 		if err != nil {
-			s.lose(w, fmt.Errorf("write to %s: %w", s.desk.job.Address, err))
+			s.lose(w, fmt.Errorf("write to %s: %w", s.dialer.address, err))
 		}
 	}
 	w.writing = false
@@ -213,7 +214,7 @@ func (s *session) await(ctx context.Context, u *user, w *wire, k int) (answered 
 			d.timeOut(slot.class)
 			s.free(slot, false)
 		} else {
-			s.lose(w, fmt.Errorf("%s did not answer within %s", d.job.Address, d.job.Timeout))
+			s.lose(w, fmt.Errorf("%s did not answer within %s", s.dialer.address, d.job.Timeout))
 		}
 	}
 	d.mu.Unlock()

@@ -16,6 +16,7 @@ type link struct {
 	index      int32 // among the thread's links
 	generation int32 // of its socket, so that late reports of an old one are known
 	fd         int   // -1 while it has none
+	place      *place
 	state      state
 	dialogue   load.Dialogue
 	slots      []slot
@@ -72,7 +73,7 @@ func (t *thread) usable(l *link) bool {
 	if t.job.Fresh {
 		return l.state == closed && !l.waiting
 	}
-	if t.place.kind == syscall.SOCK_DGRAM && len(l.out) > 0 {
+	if !t.stream && len(l.out) > 0 {
 		return false // a second request would share its datagram
 	}
 	return l.state == open && !l.leaving && l.under < len(l.slots)
@@ -80,23 +81,23 @@ func (t *thread) usable(l *link) bool {
 
 // dial makes the link's socket and begins to connect it.
 func (t *thread) dial(l *link) error {
-	fd, err := syscall.Socket(t.place.family, t.place.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(l.place.family, l.place.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make a socket: %w", err)
 	}
-	if t.place.kind == syscall.SOCK_STREAM && t.place.family != syscall.AF_UNIX {
+	if t.stream && l.place.family != syscall.AF_UNIX {
 		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
 	}
 	if err == nil && t.job.Socket != nil {
 		err = t.job.Socket(fd)
 	}
 	if err == nil {
-		err = syscall.Connect(fd, t.place.address)
+		err = syscall.Connect(fd, l.place.address)
 	}
 	pending := errors.Is(err, syscall.EINPROGRESS)
 	if err != nil && !pending {
 		_ = syscall.Close(fd)
-		return fmt.Errorf("connect to %s: %w", t.place.name, err)
+		return fmt.Errorf("connect to %s: %w", l.place.name, err)
 	}
 	l.generation++
 	l.fd, l.state, l.writable, l.dialled = fd, connecting, pending, t.now()
@@ -119,7 +120,7 @@ func (t *thread) connected(l *link) error {
 		err = syscall.Errno(code)
 	}
 	if err != nil {
-		return fmt.Errorf("connect to %s: %w", t.place.name, err)
+		return fmt.Errorf("connect to %s: %w", l.place.name, err)
 	}
 	l.state = open
 	if !t.job.Fresh {

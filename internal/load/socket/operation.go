@@ -122,7 +122,7 @@ func (t *thread) start(l *link, due, now time.Duration) {
 	}
 	l.under++
 	t.under++
-	if t.place.kind == syscall.SOCK_DGRAM {
+	if !t.stream {
 		t.flush(l, now) // a datagram is a request
 		return
 	}
@@ -175,7 +175,7 @@ func (t *thread) handle(e syscall.EpollEvent) {
 		return
 	}
 	t.flush(l, now)
-	if t.place.kind == syscall.SOCK_DGRAM {
+	if !t.stream {
 		t.freed(l, now) // one that could not be sent kept the others waiting
 	}
 }
@@ -188,7 +188,7 @@ func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 		more := false
 		now, more = t.receiveOnce(l, patient)
 		// A datagram is an answer: there may be as many as operations.
-		if !more || left <= 1 || t.place.kind == syscall.SOCK_STREAM || l.fd < 0 || l.generation != generation {
+		if !more || left <= 1 || t.stream || l.fd < 0 || l.generation != generation {
 			return now
 		}
 	}
@@ -204,12 +204,12 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return now, false
 	case errno != 0:
-		t.sheet.Note(fmt.Errorf("read from %s: %w", t.place.name, errno))
+		t.sheet.Note(fmt.Errorf("read from %s: %w", l.place.name, errno))
 		t.lose(l, now)
 		return now, false
-	case n == 0 && t.place.kind == syscall.SOCK_STREAM:
+	case n == 0 && t.stream:
 		if l.under > 0 {
-			t.sheet.Note(fmt.Errorf("%s closed a connection with operations under way", t.place.name))
+			t.sheet.Note(fmt.Errorf("%s closed a connection with operations under way", l.place.name))
 		}
 		t.lose(l, now)
 		return now, false
@@ -219,12 +219,12 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		err = errors.New("an answer that does not end")
 	}
 	if err != nil {
-		t.sheet.Note(fmt.Errorf("%s does not speak the protocol: %w", t.place.name, err))
+		t.sheet.Note(fmt.Errorf("%s does not speak the protocol: %w", l.place.name, err))
 		t.lose(l, now)
 		return now, false
 	}
 	l.rest = l.rest[:0]
-	if len(left) > 0 && t.place.kind == syscall.SOCK_STREAM {
+	if len(left) > 0 && t.stream {
 		l.rest = append(l.rest, left...)
 	}
 	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {
@@ -251,7 +251,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			continue
 		}
 		if a.Slot < 0 || a.Slot >= len(l.slots) || !l.slots[a.Slot].busy {
-			if t.place.kind == syscall.SOCK_DGRAM {
+			if !t.stream {
 				continue // it came after its operation had timed out
 			}
 			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
@@ -286,7 +286,7 @@ func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent < len(l.out) {
 		n, errno := write(l.fd, l.out[l.sent:])
 		if errno != 0 && errno != syscall.EAGAIN && errno != syscall.EINTR {
-			t.sheet.Note(fmt.Errorf("write to %s: %w", t.place.name, errno))
+			t.sheet.Note(fmt.Errorf("write to %s: %w", l.place.name, errno))
 			t.lose(l, now)
 			return
 		}

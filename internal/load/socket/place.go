@@ -19,7 +19,20 @@ type place struct {
 	name         string
 }
 
-// resolve finds the address of a job, once.
+// resolveAll finds the addresses of a job, once.
+func resolveAll(ctx context.Context, job load.Job) ([]place, error) {
+	var places []place
+	for _, address := range append([]string{job.Address}, job.More...) {
+		job.Address = address
+		p, err := resolve(ctx, job)
+		if err != nil {
+			return nil, err
+		}
+		places = append(places, p)
+	}
+	return places, nil
+}
+
 func resolve(ctx context.Context, job load.Job) (place, error) {
 	if job.Network == "unix" {
 		return place{syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: job.Address}, job.Address}, nil

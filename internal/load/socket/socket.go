@@ -29,7 +29,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	case job.TLS != nil:
 		return errors.New("a load on sockets speaks no TLS")
 	}
-	place, err := resolve(ctx, job)
+	places, err := resolveAll(ctx, job)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	book := tally.New(job, job.Threads, out)
 	threads := make([]*thread, job.Threads)
 	for i := range threads {
-		if threads[i], err = newThread(&job, i, place, book); err == nil {
+		if threads[i], err = newThread(&job, i, places, book); err == nil {
 			err = threads[i].connectAll(ctx)
 		}
 		if err != nil {

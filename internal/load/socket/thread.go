@@ -23,7 +23,7 @@ import (
 // origin of the stage.
 type thread struct {
 	job       *load.Job
-	place     place
+	stream    bool // else datagrams
 	poll      *poller
 	sheet     *tally.Sheet
 	origin    time.Time
@@ -58,18 +58,18 @@ const (
 	spin = 60 * time.Microsecond
 )
 
-func newThread(job *load.Job, index int, p place, book *tally.Book) (*thread, error) {
+func newThread(job *load.Job, index int, places []place, book *tally.Book) (*thread, error) {
 	own := job.Connections / job.Threads
 	if index < job.Connections%job.Threads {
 		own++
 	}
 	t := &thread{
-		job: job, place: p, sheet: book.Sheet(), numbers: index, fullUntil: -1,
+		job: job, stream: places[0].kind == syscall.SOCK_STREAM, sheet: book.Sheet(), numbers: index, fullUntil: -1,
 		buffer: make([]byte, received), dirty: make([]int32, 0, own), idle: newRing(own), links: make([]link, own),
 		rng: rand.New(rand.NewPCG(job.Stage.Seed, uint64(index)+0x736f636b)),
 	}
 	for i := range t.links {
-		t.links[i] = link{index: int32(i), fd: -1, slots: make([]slot, job.Window)}
+		t.links[i] = link{index: int32(i), place: &places[(index+i*job.Threads)%len(places)], fd: -1, slots: make([]slot, job.Window)}
 	}
 	if job.Open() {
 		t.schedule = job.Arrivals.Schedule(job.Stage.Seed, job.Stage.Length, load.Shard{Index: index, Count: job.Threads})
@@ -123,7 +123,7 @@ func (t *thread) connect(ctx context.Context, links []link) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case time.Now().After(deadline):
-			return fmt.Errorf("connect to %s: no answer within %s", t.place.name, t.job.Timeout)
+			return fmt.Errorf("connect to %s: no answer within %s", links[0].place.name, t.job.Timeout)
 		}
 		for _, e := range t.poll.wait(mostWait / 5) {
 			if l := &t.links[e.Fd]; l.state == connecting {
@@ -232,7 +232,7 @@ func (t *thread) scan(now time.Duration) {
 		l := &t.links[i]
 		switch {
 		case l.under == 0 && l.state == connecting && now-l.dialled >= t.job.Timeout:
-			t.refused(l, now, fmt.Errorf("connect to %s: no answer within %s", t.place.name, t.job.Timeout))
+			t.refused(l, now, fmt.Errorf("connect to %s: no answer within %s", l.place.name, t.job.Timeout))
 		case l.under > 0 && now-l.oldest >= t.job.Timeout:
 			t.expire(l, now)
 		}
@@ -249,8 +249,8 @@ func (t *thread) expire(l *link, now time.Duration) {
 		case !s.busy:
 		case now-s.started < t.job.Timeout:
 			l.oldest = min(l.oldest, s.started)
-		case t.place.kind == syscall.SOCK_STREAM:
-			t.sheet.Note(fmt.Errorf("%s did not answer within %s", t.place.name, t.job.Timeout))
+		case t.stream:
+			t.sheet.Note(fmt.Errorf("%s did not answer within %s", l.place.name, t.job.Timeout))
 			t.lose(l, now)
 			return
 		default:

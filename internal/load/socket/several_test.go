@@ -1,0 +1,52 @@
+package socket
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+)
+
+// Each of several servers gets as many connections, and about as many operations, as
+// one alone would.
+func TestSeveralAddresses(t *testing.T) {
+	bothAtOnce(t, func(t *testing.T, l loop) {
+		const instances, connections, rate = 3, 4, 1000.
+		for _, threads := range []int{1, 2} {
+			servers := make([]*server, instances)
+			for i := range servers {
+				servers[i] = serve(t, "tcp", faults{})
+			}
+			j := job(servers[0], load.Job{Connections: connections, Threads: threads, Arrivals: load.Arrivals{Rate: rate}})
+			for _, s := range servers[1:] {
+				j.More = append(j.More, s.address)
+			}
+			r := l.run(t, j)
+			if want := int64(instances * rate * length.Seconds()); r.operations != want {
+				t.Errorf("%d threads: %d operations, want %d", threads, r.operations, want)
+			}
+			for i, s := range servers {
+				if got := s.accepted.Load(); got != connections {
+					t.Errorf("%d threads: server %d has %d connections, want %d", threads, i, got, connections)
+				}
+				share := float64(s.served.Load()) / float64(r.operations)
+				if share < .2 || share > .5 {
+					t.Errorf("%d threads: server %d got %.2f of the operations", threads, i, share)
+				}
+			}
+		}
+	})
+}
+
+// One of several servers that is gone is named.
+func TestOneOfSeveralIsGone(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		s, gone := serve(t, "tcp", faults{}), serve(t, "tcp", faults{})
+		gone.stop()
+		j := job(s, load.Job{Connections: 2, More: []string{gone.address}})
+		if err := l(t.Context(), j, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "connect to "+gone.address) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
