@@ -4,7 +4,7 @@
 // What one can set is declared once, as the fields of a struct whose value
 // holds the defaults. From it follow strict decoding, the levels that a factor
 // may take, the JSON Schema, the manual page and the template of a new study.
-// A field carries three tags:
+// A struct that is embedded lends its fields. A field carries three tags:
 //
 //	Threads int `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
 //	Engine  string `name:"engine" doc:"fio I/O engine" choices:"psync,libaio"`
@@ -88,8 +88,10 @@ func (e *UnknownError) Error() string {
 func Fields(defaults any) []Field {
 	v := structOf(defaults)
 	fields := make([]Field, 0, v.NumField())
-	for i := range v.NumField() {
-		t := v.Type().Field(i)
+	for _, t := range reflect.VisibleFields(v.Type()) {
+		if t.Anonymous {
+			continue
+		}
 		name := t.Tag.Get("name")
 		if name == "" {
 			panic(fmt.Sprintf("parameter: field %s.%s has no name tag", v.Type(), t.Name))
@@ -98,7 +100,7 @@ func Fields(defaults any) []Field {
 		if c := t.Tag.Get("choices"); c != "" {
 			f.Choices = strings.Split(c, ",")
 		}
-		f.Default = text(v.Field(i))
+		f.Default = text(v.FieldByIndex(t.Index))
 		fields = append(fields, f)
 	}
 	return fields
@@ -109,6 +111,7 @@ func Fields(defaults any) []Field {
 func Decode(target any, settings Settings) error {
 	v := structOf(target)
 	fields := Fields(target)
+	places := places(v.Type())
 	names := make([]string, 0, len(settings))
 	for name := range settings {
 		names = append(names, name)
@@ -119,11 +122,21 @@ func Decode(target any, settings Settings) error {
 		if i < 0 {
 			return Unknown(name, fields)
 		}
-		if err := set(v.Field(i), fields[i], settings[name]); err != nil {
+		if err := set(v.FieldByIndex(places[i]), fields[i], settings[name]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// places are where the fields lie in the struct, in the order of Fields.
+func places(t reflect.Type) (all [][]int) {
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.Anonymous {
+			all = append(all, f.Index)
+		}
+	}
+	return all
 }
 
 // Check says whether text is a value that the field can take, and returns its

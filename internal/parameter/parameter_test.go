@@ -14,13 +14,19 @@ type sample struct {
 	Read    Share    `name:"read" doc:"share of reads"`
 	Rate    Rate     `name:"rate" doc:"offered"`
 	Window  Duration `name:"window" doc:"time"`
-	Engine  string   `name:"engine" doc:"engine" choices:"psync,libaio"`
+	embedded
 	Direct  bool     `name:"direct" doc:"bypass the page cache"`
 	Targets []string `name:"targets" doc:"where"`
 	Skew    float64  `name:"skew" doc:"exponent"`
 }
 
-func defaults() *sample { return &sample{Threads: 1, Block: 4096, Engine: "psync", Direct: true} }
+type embedded struct {
+	Engine string `name:"engine" doc:"engine" choices:"psync,libaio"`
+}
+
+func defaults() *sample {
+	return &sample{Threads: 1, Block: 4096, embedded: embedded{Engine: "psync"}, Direct: true}
+}
 
 func TestDecode(t *testing.T) {
 	s := defaults()

@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ const (
 // Recipe says how a private instance is made.
 type Recipe struct {
 	Name  string // of the program, for messages
-	Ports int    // free ports that it needs on 127.0.0.1
+	Ports int    // free ports that it needs
 	// Ordinary asks for an account without rights where plimsoll is root.
 	Ordinary bool
 	// Daemon is the program to start at a place. It is asked again, with other
@@ -38,6 +39,7 @@ type Recipe struct {
 // Place is where an instance is made.
 type Place struct {
 	Dir   string // its folder on the machine, which is there
+	Host  string // the address to listen at
 	Ports []int
 	Root  bool // the daemon will run as root
 }
@@ -77,7 +79,7 @@ func Launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 }
 
 func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
-	place := Place{Dir: env.Dir}
+	place := Place{Dir: env.Dir, Host: cmp.Or(env.Host, loopback)}
 	var who account
 	if r.Ordinary {
 		var err error
@@ -98,7 +100,7 @@ func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 		if err = writeFiles(ctx, env, d.Files); err != nil {
 			return nil, err
 		}
-		d.Argv = append(slices.Clone(who.prefix), d.Argv...)
+		d.Argv = slices.Concat(env.Via, who.prefix, d.Argv)
 		var running *Running
 		if running, err = start(ctx, env, r.Name, d); err == nil {
 			return running, nil
@@ -109,7 +111,7 @@ func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("each of %d free ports on 127.0.0.1 was taken before the service had it: %w", attempts, err)
+	return nil, fmt.Errorf("each of %d free ports was taken before the service had it: %w", attempts, err)
 }
 
 // Files is one file for Daemon.Files.
@@ -152,8 +154,13 @@ func FreePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
+const loopback = "127.0.0.1"
+
 // Local is an address on 127.0.0.1.
-func Local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+func Local(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// Address is where the instance is to listen with one of its ports.
+func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }
 
 // DeathError reports a daemon that ended by itself.
 type DeathError struct {

@@ -32,7 +32,8 @@ type Kind struct {
 }
 
 // Define builds a Kind whose settings are the struct P. The function build may
-// refuse combinations of settings that no field alone can refuse.
+// refuse combinations of settings that no field alone can refuse. A struct that
+// embeds Placement can ask for several servers.
 func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
 	k.Defaults = defaults
 	k.New = func(settings parameter.Settings) (Service, error) {
@@ -40,7 +41,11 @@ func Define[P any](k Kind, defaults P, build func(P) (Service, error)) Kind {
 		if err := parameter.Decode(&p, settings); err != nil {
 			return nil, err
 		}
-		return build(p)
+		one, err := build(p)
+		if err != nil {
+			return nil, err
+		}
+		return spread(one, p)
 	}
 	return k
 }
@@ -83,13 +88,19 @@ type Instance interface {
 type Env struct {
 	Machine platform.Machine
 	Dir     string // folder on the machine for this instance alone, to be made by Start and removed by Stop
-	Seed    uint64
-	Log     func(format string, args ...any)
+	// Host is the address that a private instance listens at; empty is 127.0.0.1.
+	Host string
+	// Via comes before the command line of a private instance, to start it in
+	// another network.
+	Via  []string
+	Seed uint64
+	Log  func(format string, args ...any)
 }
 
 // Needs is what a service takes before it can run.
 type Needs struct {
 	Disk     int64             // bytes that it will write below Env.Dir
 	Time     time.Duration     // rough time to start
+	Changes  []string          // each change outside Env.Dir, as a phrase
 	Versions map[string]string // programs that will be used, such as nginx: 1.22.1
 }

@@ -52,7 +52,7 @@ func (c config) text() []byte {
 		}
 	}
 	line("server {")
-	line("listen %s%s backlog=4096;", service.Local(c.place.Ports[0]), c.flags())
+	line("listen %s%s backlog=4096;", c.place.Address(0), c.flags())
 	if s.HTTP2 && c.found.AtLeast("1.25.1") {
 		line("http2 on;")
 	}
@@ -64,7 +64,7 @@ func (c config) text() []byte {
 	line("location = / { try_files /0/page.html =404; }")
 	line("}")
 	line("server {")
-	line("listen %s;", service.Local(c.place.Ports[1]))
+	line("listen %s;", c.place.Address(1))
 	line("location = /%s/status { stub_status; }", c.secret)
 	line("}")
 	line("}")

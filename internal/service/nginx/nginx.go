@@ -20,6 +20,7 @@ import (
 
 // Settings are what a study may say about the server.
 type Settings struct {
+	service.Placement
 	Address           string          `name:"address" doc:"use the server that listens there, host:port, instead of starting one"`
 	CA                string          `name:"ca" doc:"file with the certificate authority of a server that already runs, in PEM; with tls"`
 	Workers           int             `name:"workers" doc:"worker processes" min:"1" max:"1024"`
@@ -33,7 +34,7 @@ type Settings struct {
 }
 
 func defaults() Settings {
-	return Settings{Workers: 1, Connections: 4096, KeepaliveRequests: 1000, Pages: 1, PageSize: 100 << 10, Images: 5}
+	return Settings{Placement: service.Alone(), Workers: 1, Connections: 4096, KeepaliveRequests: 1000, Pages: 1, PageSize: 100 << 10, Images: 5}
 }
 
 // Kind is the service's entry in the catalog.
@@ -128,8 +129,8 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 		Daemon: func(place service.Place) (service.Daemon, error) {
 			c := config{settings: p.settings, found: found, place: place, secret: rand.Text()}
 			s := &server{
-				endpoint: load.Endpoint{Network: "tcp", Address: service.Local(place.Ports[0]), CA: cert.CA},
-				control:  "http://" + service.Local(place.Ports[1]) + "/" + c.secret,
+				endpoint: load.Endpoint{Network: "tcp", Address: place.Address(0), CA: cert.CA},
+				control:  "http://" + place.Address(1) + "/" + c.secret,
 				machine:  env.Machine, dir: place.Dir,
 			}
 			return service.Daemon{

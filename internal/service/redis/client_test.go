@@ -212,7 +212,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 func TestConfigFitsTheVersion(t *testing.T) {
 	p := &private{defaults()}
 	for version, lines := range map[string]int{"5.0.3": 11, "6.0.1": 12, "7.0.15": 13} {
-		text := string(p.config(service.Found{Version: version}, service.Place{Dir: "/a b", Ports: []int{7}}))
+		text := string(p.config(service.Found{Version: version}, service.Place{Host: "127.0.0.1", Dir: "/a b", Ports: []int{7}}))
 		if strings.Count(text, "\n") != lines || !strings.Contains(text, "dir \"/a b\"\n") || !strings.Contains(text, "port 7\n") || !strings.Contains(text, "save \"\"\n") {
 			t.Errorf("%s: %s", version, text)
 		}

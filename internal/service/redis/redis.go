@@ -117,7 +117,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 		Name: path.Base(found.Name), Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
 			file := path.Join(place.Dir, configName)
-			c := client{load.Endpoint{Network: "tcp", Address: service.Local(place.Ports[0])}}
+			c := client{load.Endpoint{Network: "tcp", Address: place.Address(0)}}
 			return service.Daemon{
 				Argv:  []string{found.Name, file},
 				Files: service.Files(configName, p.config(found, place)),
@@ -133,7 +133,7 @@ func (p *private) config(found service.Found, place service.Place) []byte {
 	s := p.settings
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s %v\n", name, value) }
-	set("bind", "127.0.0.1")
+	set("bind", place.Host)
 	set("port", place.Ports[0])
 	set("daemonize", "no")
 	set("dir", strconv.Quote(place.Dir))

@@ -31,6 +31,7 @@ const Command = "respond"
 
 // Settings are what a study may say about the responder.
 type Settings struct {
+	service.Placement
 	Threads   int                `name:"threads" doc:"CPUs that the server may use at once" min:"1" max:"1024"`
 	Pages     int                `name:"pages" doc:"web pages" min:"1" max:"10000"`
 	PageSize  parameter.Bytes    `name:"page_size" doc:"a web page with its images; a tenth is the page itself" min:"128B" max:"64MiB"`
@@ -50,7 +51,7 @@ type Settings struct {
 
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
-	defaults := Settings{Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1, Period: parameter.Duration(time.Second)}
+	defaults := Settings{Placement: service.Alone(), Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1, Period: parameter.Duration(time.Second)}
 	return service.Define(service.Kind{
 		Name:   "responder",
 		Doc:    "plimsoll's own server, which needs nothing installed and can misbehave",
@@ -130,6 +131,7 @@ func self(ctx context.Context, m platform.Machine) (string, error) {
 type order struct {
 	Settings parameter.Settings `json:"settings"`
 	Seed     uint64             `json:"seed"`
+	Host     string             `json:"host"` // to listen at
 }
 
 // greeting is the line that the process prints once it listens.
@@ -146,11 +148,12 @@ func (r *responder) Start(ctx context.Context, env service.Env) (service.Instanc
 	}
 	o := order{Settings: parameter.Settings{}, Seed: env.Seed}
 	maps.Copy(o.Settings, r.settings.texts())
-	stdin, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("write settings of the responder: %w", err)
-	}
-	return service.Started(service.Launch(ctx, env, service.Recipe{Name: "the responder", Daemon: func(service.Place) (service.Daemon, error) {
+	return service.Started(service.Launch(ctx, env, service.Recipe{Name: "the responder", Daemon: func(place service.Place) (service.Daemon, error) {
+		o.Host = place.Host
+		stdin, err := json.Marshal(o)
+		if err != nil {
+			return service.Daemon{}, fmt.Errorf("write settings of the responder: %w", err)
+		}
 		said := &line{}
 		return service.Daemon{
 			Argv: []string{program, Command}, Stdin: stdin, Stdout: said,

@@ -1,6 +1,7 @@
 package responder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := parameter.Decode(&s, o.Settings); err != nil {
 		return fmt.Errorf("read what to serve: %w", err)
 	}
-	server := &server{settings: s, seed: o.Seed, counts: &counts{}, keys: map[string]*store{"redis": newStore(), "memcached": newStore()}, site: newSite(s.pages(o.Seed))}
+	server := &server{settings: s, host: cmp.Or(o.Host, "127.0.0.1"), seed: o.Seed, counts: &counts{}, keys: map[string]*store{"redis": newStore(), "memcached": newStore()}, site: newSite(s.pages(o.Seed))}
 	ctx, cancel := context.WithCancel(ctx)
 	defer server.close()
 	defer cancel() // before it, so that the pacer ends
@@ -49,6 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // server is all that listens.
 type server struct {
 	settings Settings
+	host     string // to listen at
 	seed     uint64
 	counts   *counts
 	keys     map[string]*store
@@ -110,7 +112,7 @@ func (s *server) listenWeb() error {
 
 // listen has connections served on a free port.
 func (s *server) listen(protocol string, serve func(net.Listener)) error {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	l, err := net.Listen("tcp4", net.JoinHostPort(s.host, "0"))
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", protocol, err)
 	}

@@ -103,7 +103,7 @@ func processesIn(t *testing.T, dir string) []int {
 	var pids []int
 	for _, link := range links {
 		at, err := os.Readlink(link)
-		if err != nil || strings.TrimSuffix(at, " (deleted)") != dir {
+		if at = strings.TrimSuffix(at, " (deleted)"); err != nil || at != dir && !strings.HasPrefix(at, dir+"/") {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link))); err == nil {

@@ -1,0 +1,90 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/parameter"
+)
+
+// Placement says how many private instances of a service there are, and where they
+// listen. A service that can have several embeds it in its settings.
+type Placement struct {
+	Instances int                `name:"instances" doc:"servers to start; the load asks them in turn, and what it offers at a rate, and its connections, are for each" min:"1" max:"4096"`
+	Network   string             `name:"network" doc:"where a server listens: on the host's loopback, or in a network namespace of its own at the end of a virtual cable" choices:"host,namespaces"`
+	Batching  parameter.Duration `name:"batching" doc:"how long packets wait at the end of the cable to be handled together, by deferring NAPI and the flush of GRO; 0s handles them as they come" max:"100ms"`
+}
+
+// Alone is the placement of a service that does not say: one server on the loopback.
+func Alone() Placement { return Placement{Instances: 1, Network: onHost} }
+
+const (
+	onHost       = "host"
+	inNamespaces = "namespaces"
+)
+
+func (p Placement) placement() Placement { return p }
+
+// placed is a struct of settings that embeds Placement.
+type placed interface{ placement() Placement }
+
+// spread makes a fleet of a service that can have several servers, unless it already
+// runs.
+func spread(one Service, settings any) (Service, error) {
+	s, ok := settings.(placed)
+	if !ok || slices.ContainsFunc(parameter.Fields(settings), func(f parameter.Field) bool { return f.Name == "address" && f.Default != "" }) {
+		return one, nil
+	}
+	p := s.placement()
+	if p.Batching > 0 && p.Network != inNamespaces {
+		return nil, fmt.Errorf("batching %s needs network %s: the loopback has no queue to wait in", p.Batching, inNamespaces)
+	}
+	return &fleet{one, p}, nil
+}
+
+// fleet is a service of several servers, or of servers with a network of their own.
+type fleet struct {
+	one Service
+	Placement
+}
+
+// Check asks what one server needs, and whether the machine can have its network.
+func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
+	needs, err := f.one.Check(ctx, env)
+	if err != nil {
+		return needs, err
+	}
+	needs.Disk *= int64(f.Instances)
+	if f.Network != inNamespaces {
+		return needs, nil
+	}
+	tools, err := findTools(ctx, env.Machine)
+	if err != nil {
+		return needs, err
+	}
+	if needs.Versions == nil {
+		needs.Versions = map[string]string{}
+	}
+	needs.Versions["iproute2"], needs.Versions["ethtool"] = tools.ip.Version, tools.ethtool.Version
+	needs.Changes = append(needs.Changes, fmt.Sprintf("makes network namespaces %s*, each at a virtual cable with addresses in %s", namespacePrefix(env.Dir), cables))
+	return needs, nil
+}
+
+// Start starts the servers. Where one does not start, none is left.
+func (f *fleet) Start(ctx context.Context, env Env) (Instance, error) {
+	s := &servers{one: f.one, env: env, placement: f.Placement}
+	if f.Network == inNamespaces {
+		var err error
+		if s.wiring, err = newWiring(ctx, env, f.Batching); err != nil {
+			return nil, err
+		}
+	}
+	if err := makeFolder(ctx, env.Machine, env.Dir); err != nil {
+		return nil, err
+	}
+	if err := s.Scale(ctx, f.Instances); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

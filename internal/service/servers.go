@@ -1,0 +1,176 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// Scaler is an instance of several servers, of which there can be more or fewer.
+// Those that stay are not touched.
+type Scaler interface {
+	// Scale has so many servers running, at least one. Where one does not start,
+	// all are stopped.
+	Scale(ctx context.Context, servers int) error
+}
+
+// atOnce is how many servers start or stop at the same time.
+const atOnce = 4
+
+// servers are the running servers of a fleet.
+type servers struct {
+	one       Service
+	env       Env
+	placement Placement
+	wiring    *wiring // nil on the host's own network
+	running   []Instance
+	stopped   bool
+}
+
+// Scale starts what lacks, or stops the last ones.
+func (s *servers) Scale(ctx context.Context, want int) error {
+	have := len(s.running)
+	if want <= have {
+		return s.shrink(ctx, max(1, want))
+	}
+	s.running = append(s.running, make([]Instance, want-have)...)
+	err := each(have, want, func(i int) (err error) {
+		s.running[i], err = s.start(ctx, i)
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	return errors.Join(err, s.Stop(clear))
+}
+
+// start starts one server, at its end of a cable where it has one.
+func (s *servers) start(ctx context.Context, i int) (Instance, error) {
+	env := s.env
+	env.Dir = path.Join(env.Dir, strconv.Itoa(i))
+	if s.wiring != nil {
+		var err error
+		if env, err = s.wiring.plug(ctx, env, i); err != nil {
+			return nil, fmt.Errorf("server %d of %d: %w", i+1, len(s.running), err)
+		}
+	}
+	one, err := s.one.Start(ctx, env)
+	if err != nil {
+		return nil, fmt.Errorf("server %d of %d: %w", i+1, len(s.running), err)
+	}
+	return one, nil
+}
+
+// shrink stops all but the first servers.
+func (s *servers) shrink(ctx context.Context, keep int) error {
+	err := each(keep, len(s.running), func(i int) error {
+		var stopped error
+		if s.running[i] != nil {
+			stopped = s.running[i].Stop(ctx)
+		}
+		if s.wiring != nil {
+			stopped = errors.Join(stopped, s.wiring.unplug(ctx, i))
+		}
+		return stopped
+	})
+	s.running = s.running[:min(keep, len(s.running))]
+	return err
+}
+
+// each does something for the numbers from begin up to end, some at once, and joins
+// the errors. It tries all of them.
+func each(begin, end int, do func(i int) error) error {
+	free := make(chan struct{}, atOnce)
+	failed := make([]error, max(0, end-begin))
+	var under sync.WaitGroup
+	for i := begin; i < end; i++ {
+		free <- struct{}{}
+		under.Go(func() {
+			failed[i-begin] = do(i)
+			<-free
+		})
+	}
+	under.Wait()
+	return errors.Join(failed...)
+}
+
+// Endpoint is where the first server listens, and all others.
+func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
+	if len(s.running) == 0 {
+		return load.Endpoint{}, errors.New("no server runs")
+	}
+	all, err := s.running[0].Endpoint(protocol)
+	if err != nil {
+		return all, err
+	}
+	for _, one := range s.running[1:] {
+		e, err := one.Endpoint(protocol)
+		if err != nil {
+			return all, err
+		}
+		all.More = append(all.More, e.Address)
+	}
+	return all, nil
+}
+
+// Observed asks the first server for its settings, since all were started with the
+// same, and the kernel for those of the cable.
+func (s *servers) Observed(ctx context.Context) (map[string]string, error) {
+	observed := map[string]string{}
+	if len(s.running) > 0 {
+		first, err := s.running[0].Observed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range first {
+			observed[name] = value
+		}
+	}
+	observed["instances"], observed["network"] = strconv.Itoa(len(s.running)), s.placement.Network
+	observed["batching"] = "0s"
+	if s.wiring == nil {
+		return observed, nil
+	}
+	var err error
+	observed["batching"], err = s.wiring.observe(ctx)
+	return observed, err
+}
+
+// Counters adds up what the servers count.
+func (s *servers) Counters(ctx context.Context) (map[string]float64, error) {
+	counts := make([]map[string]float64, len(s.running))
+	err := each(0, len(s.running), func(i int) (err error) {
+		counts[i], err = s.running[i].Counters(ctx)
+		return err
+	})
+	sum := map[string]float64{}
+	for _, c := range counts {
+		for name, v := range c {
+			sum[name] += v
+		}
+	}
+	return sum, err
+}
+
+// Stop stops all servers and removes their folders and cables.
+func (s *servers) Stop(ctx context.Context) error {
+	if s.stopped {
+		return nil
+	}
+	err := s.shrink(ctx, 0)
+	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	if removed := removeFolder(clear, s.env.Machine, s.env.Dir); removed != nil {
+		return errors.Join(err, removed)
+	}
+	s.stopped = true
+	return err
+}
