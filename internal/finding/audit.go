@@ -16,6 +16,7 @@ func Audit(f *Findings, published []study.Figure) []Claim {
 		all = append(all, auditFigure(f, fig)...)
 	}
 	all = append(all, auditComparisons(f)...)
+	all = append(all, auditScale(f)...)
 	all = append(all, auditSentences(f)...)
 	return append(all, lint(f)...)
 }
@@ -31,6 +32,12 @@ func (f *Findings) spoken() []spoken {
 	all := []spoken{{sentence: f.Sentence, numbers: f.Numbers}}
 	for i := range f.Peaks {
 		all = append(all, spoken{sentence: f.Peaks[i].Sentence, numbers: f.Peaks[i].Numbers})
+	}
+	if o := f.ScaleOut; o != nil {
+		all = append(all, spoken{sentence: o.Sentence, numbers: o.Numbers})
+		if o.Law != nil {
+			all = append(all, spoken{sentence: o.Law.Sentence, numbers: o.Law.Numbers})
+		}
 	}
 	for i := range f.Headlines {
 		all = append(all, spoken{sentence: f.Headlines[i].Sentence, numbers: f.Headlines[i].Numbers})
@@ -141,6 +148,12 @@ func (l *ledger) names() *strings.Replacer {
 	for i := range l.findings.Explanations {
 		if c := l.findings.Explanations[i].Change; c != nil {
 			seen[c.Factor] = true
+		}
+	}
+	if o := l.findings.ScaleOut; o != nil {
+		seen[o.Refusal] = true
+		if o.Law != nil {
+			seen[o.Law.NoPeak] = true
 		}
 	}
 	if t := l.findings.Tuning; t != nil {

@@ -38,6 +38,7 @@ type Findings struct {
 
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
 	Peaks          []Peak          `json:"peaks,omitempty"`       // of studies that search for one, by arm
+	ScaleOut       *ScaleOut       `json:"scaleOut,omitempty"`    // of studies that vary a number of units
 	Headlines      []Comparison    `json:"headlines"`             // Holm-corrected; only these may be coloured
 	Exploratory    []Comparison    `json:"exploratory,omitempty"` // Benjamini-Hochberg at 10 %; grey
 	Certificate    []measure.Check `json:"certificate"`

@@ -29,6 +29,7 @@ func Judge(c Case) *Findings {
 	}
 	f.Headlines, f.Exploratory = v.headlines, v.exploratory
 	f.sayPeaks()
+	f.ScaleOut = c.scaleOut(f)
 	f.Certificate = c.certificate()
 	best := c.best()
 	f.Explanations, f.NotJudged = c.explain(best)

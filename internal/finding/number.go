@@ -17,6 +17,10 @@ import (
 //	round:NUMBER/FIELD    change, low, high, blocks, bound, level, from, to of a round of
 //	                      tuning; the numbers count from 1
 //	peak:ARM/FIELD        estimate, low, high, sustained of the peak of an arm
+//	scale:UNITS/FIELD     units, trials, mean, low, high, efficiency, efficiency low,
+//	                      efficiency high of a size of the scale-out
+//	scale:law/FIELD       lambda, sigma, kappa, peak, rate (at the peak) and reach rate, each
+//	                      also with low and high; reach, miss
 //	study/FIELD           margin, level, blocks, planned, trials, least
 type ledger struct {
 	findings     *Findings
@@ -71,6 +75,9 @@ func (l *ledger) text(id string) (text string, ok bool) {
 	}
 	if arm, found := strings.CutPrefix(what, "peak:"); found {
 		return l.findings.peakText(arm, field)
+	}
+	if size, found := strings.CutPrefix(what, "scale:"); found {
+		return l.findings.ScaleOut.text(size, field)
 	}
 	if what == "study" {
 		return l.findings.text(field)

@@ -1,0 +1,210 @@
+package finding
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+)
+
+const (
+	leastSizes = 3  // fewest numbers of units that show how something grows
+	mostCurve  = 40 // points of the curve that are kept
+	// forecastReach is how far stat forecasts, as a multiple of the largest size.
+	forecastReach = 2
+)
+
+// scaleOut says how the first rate among the headlines grows with what the study
+// varies; nil where it varies anything but a number of units.
+func (c *Case) scaleOut(f *Findings) *ScaleOut {
+	factor, ok := c.scaling()
+	if !ok {
+		return nil
+	}
+	for _, name := range c.Study.Headline {
+		m := c.metric(name)
+		if name == measure.PeakMetric().Name {
+			m = measure.PeakMetric()
+		}
+		if m.Better != measure.HigherIsBetter || m.Unit != "1/s" && m.Unit != "B/s" {
+			continue
+		}
+		// A rate that is offered says nothing about what would be carried.
+		if m.Name != measure.PeakMetric().Name && c.offersOneRate() {
+			return nil
+		}
+		o := f.scale(factor, m)
+		if o != nil {
+			o.say(f)
+		}
+		return o
+	}
+	return nil
+}
+
+// scaling is the full name of the only factor that the study varies, if its levels are
+// numbers of units.
+func (c *Case) scaling() (factor string, ok bool) {
+	varied := 0
+	for _, f := range c.Study.Factors {
+		if len(f.Levels) < 2 {
+			continue
+		}
+		varied++
+		factor = f.FullName()
+		_, known := units[factor[strings.LastIndexByte(factor, '.')+1:]]
+		ok = known && len(f.Levels) >= leastSizes
+		for _, level := range f.Levels {
+			_, whole := unitsOf(level)
+			ok = ok && whole
+		}
+	}
+	return factor, ok && varied == 1
+}
+
+// unitsOf reads a level that is a number of units.
+func unitsOf(level string) (n int, ok bool) {
+	n, err := strconv.Atoi(level)
+	return n, err == nil && n > 0
+}
+
+// offersOneRate says whether all arms are offered the same rate.
+func (c *Case) offersOneRate() bool {
+	for arm := range c.view.arms {
+		if !c.openLoop(arm) || c.Demands[arm].Rate != c.Demands[0].Rate {
+			return false
+		}
+	}
+	return true
+}
+
+// scale is made from the values of single trials that the findings hold, so that the
+// audit can make it anew. It is nil below three sizes with values above 0.
+func (f *Findings) scale(factor string, m measure.Metric) *ScaleOut {
+	o := &ScaleOut{Factor: factor, Metric: m}
+	l := newLedger(f)
+	for _, arm := range f.Arms {
+		s := l.summaries[place(m.Name, arm.Index)]
+		n, ok := unitsOf(arm.Levels[factor])
+		if !ok || s == nil || len(s.Values) == 0 {
+			continue
+		}
+		if !positive(s.Values) {
+			return nil
+		}
+		o.Sizes = append(o.Sizes, Size{Units: n, Arm: arm.Index, Trials: s.Trials, Mean: s.Mean, Low: s.Low, High: s.High})
+	}
+	slices.SortFunc(o.Sizes, func(a, b Size) int { return cmp.Compare(a.Units, b.Units) })
+	o.Sizes = slices.CompactFunc(o.Sizes, func(a, b Size) bool { return a.Units == b.Units })
+	if len(o.Sizes) < leastSizes {
+		return nil
+	}
+	runs := func(s *Size) *Summary { return l.summaries[place(m.Name, s.Arm)] }
+	scales := make([]stat.Scale, len(o.Sizes))
+	for i := range o.Sizes {
+		s := &o.Sizes[i]
+		s.grade(&o.Sizes[0], [2]*Summary{runs(&o.Sizes[0]), runs(s)}, f)
+		scales[i] = stat.Scale{N: float64(s.Units), Runs: runs(s).Values}
+	}
+	o.fit(scales, f)
+	return o
+}
+
+// grade fills in the efficiency against the smallest size: by blocks, which hold both
+// together, where the order of trials was random.
+func (s *Size) grade(first *Size, runs [2]*Summary, f *Findings) {
+	s.Efficiency, s.EfficiencyLow, s.EfficiencyHigh = 1, 1, 1
+	if s == first {
+		return
+	}
+	times := float64(s.Units) / float64(first.Units)
+	share, i := stat.Efficiency(runs[0].Values, runs[1].Values, times, f.Level)
+	if f.randomised(runs[0].Metric.Name) {
+		d := pairedLogs(runs[0], runs[1])
+		ratios, ones := make([]float64, len(d)), make([]float64, len(d))
+		for at, v := range d {
+			ratios[at], ones[at] = math.Exp(v), 1
+		}
+		if len(d) > 0 {
+			share, i = stat.EfficiencyPaired(ones, ratios, times, f.Level)
+		}
+	}
+	s.Efficiency, s.EfficiencyLow, s.EfficiencyHigh = share, i.Low, i.High
+	if !(i.Low > 0) || math.IsInf(i.High, 1) {
+		s.EfficiencyLow, s.EfficiencyHigh = share, share
+	}
+}
+
+func (f *Findings) randomised(metric string) bool {
+	return !slices.ContainsFunc(f.Headlines, func(c Comparison) bool { return c.Metric.Name == metric && c.NotRandomised })
+}
+
+// fit forecasts, or says why not.
+func (o *ScaleOut) fit(scales []stat.Scale, f *Findings) {
+	c := stat.ForecastUSL(scales, f.Level, f.Seed)
+	o.Refusal = c.Refusal
+	l := &Law{
+		Lambda: estimate(c.Fit.Lambda, c.Lambda), Sigma: estimate(c.Fit.Sigma, c.Sigma), Kappa: estimate(c.Fit.Kappa, c.Kappa),
+		Curve: curve(&c, o.Sizes),
+	}
+	if o.Refusal == "" && (len(l.Curve) == 0 || !finite(l.Lambda, l.Sigma, l.Kappa)) {
+		o.Refusal = "the runs leave the scalability law open"
+	}
+	if o.Refusal != "" {
+		return
+	}
+	for _, s := range o.Sizes {
+		l.Miss = math.Max(l.Miss, math.Abs(s.Mean/c.Fit.At(float64(s.Units))-1))
+	}
+	l.name(&c)
+	o.Law = l
+}
+
+// name fills in the peak, or why there is none.
+func (l *Law) name(c *stat.Forecast) {
+	if c.Peak != "" {
+		l.NoPeak = strings.TrimPrefix(c.Peak, "no peak identified: ")
+		return
+	}
+	at, rate := estimate(c.Fit.PeakN(), c.PeakN), estimate(c.Fit.PeakX(), c.PeakX)
+	if at.High > float64(l.Reach().Units) {
+		at.High, at.Open = 0, true
+		rate.High, rate.Open = 0, true
+	}
+	l.Peak, l.PeakRate = &at, &rate
+}
+
+func estimate(v float64, i stat.Interval) Estimate {
+	return Estimate{Value: v, Low: i.Low, High: i.High}
+}
+
+func finite(all ...Estimate) bool {
+	for _, e := range all {
+		if sum := e.Value + e.Low + e.High; math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// curve is the law at whole numbers of units, from the smallest size as far as may be
+// said.
+func curve(c *stat.Forecast, sizes []Size) []Forecast {
+	first, last := sizes[0].Units, forecastReach*sizes[len(sizes)-1].Units
+	points := min(last-first, mostCurve)
+	var all []Forecast
+	for i := range points + 1 {
+		n := first + int(math.Round(float64(last-first)*float64(i)/float64(points)))
+		x, around, err := c.At(float64(n))
+		e := estimate(x, around)
+		if err != nil || !finite(e) {
+			break
+		}
+		all = append(all, Forecast{n, e})
+	}
+	return all
+}
