@@ -159,6 +159,11 @@ func (s *sources) besidePhrases() []phrase {
 			all = append(all, p)
 		}
 	}
+	for _, p := range s.scalePhrases() {
+		if len(all) < mostSentences {
+			all = append(all, p)
+		}
+	}
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
 		p := s.said(c.Sentence, c.Numbers)

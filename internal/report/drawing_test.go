@@ -131,6 +131,9 @@ func (d *drawing) marks(e *element, g group) {
 	if text, ok := e.attr("data-rows"); ok {
 		d.line(e, g, text)
 	}
+	if text, ok := e.attr("data-band"); ok {
+		d.band(e, g, text)
+	}
 	for i := range e.Children {
 		d.marks(&e.Children[i], g)
 	}
@@ -220,6 +223,32 @@ func (d *drawing) line(e *element, g group, rows string) {
 	for i := range last - first + 1 {
 		d.near(g.xaxis, first+i, g.x, at[2*i])
 		d.near(g.yaxis, first+i, g.y, at[2*i+1])
+	}
+}
+
+// band is a shape along the upper ends of the rows and back along their lower ends,
+// cut at the frame of the figure.
+func (d *drawing) band(e *element, g group, rows string) {
+	var first, last int
+	if _, err := fmt.Sscan(rows, &first, &last); err != nil {
+		d.t.Fatal(err)
+	}
+	path, _ := e.attr("d")
+	low, _ := e.attr("data-low")
+	high, _ := e.attr("data-high")
+	at, n := coordinates(d.t, path), last-first+1
+	if len(at) != 4*n {
+		d.t.Fatalf("%s: a band over rows %s has %d points", d.what, rows, len(at)/2)
+	}
+	r := d.rulers[g.yaxis]
+	for i := range n {
+		back := 2 * (2*n - 1 - i)
+		d.near(g.xaxis, first+i, g.x, at[2*i])
+		d.near(g.xaxis, first+i, g.x, at[back])
+		d.near(g.yaxis, first+i, low, at[back+1])
+		if v := r.pixel(d.table.number(first+i, high)); v >= min(r.p1, r.p2) {
+			d.near(g.yaxis, first+i, high, at[2*i+1])
+		}
 	}
 }
 

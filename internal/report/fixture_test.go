@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
 )
 
@@ -260,6 +261,16 @@ margin: 2%
 
 func share(v float64) *float64 { return &v }
 
+// lawGains are the rates of so many units against one by a scalability law that has
+// its peak near 12.
+func lawGains(sizes ...float64) (all []float64) {
+	law := stat.USL{Lambda: 1, Sigma: .04, Kappa: .0067}
+	for _, n := range sizes {
+		all = append(all, law.At(n))
+	}
+	return all
+}
+
 // fixtures are the studies that the tests render, by name.
 func fixtures() map[string]fixture {
 	return map[string]fixture{
@@ -278,6 +289,10 @@ func fixtures() map[string]fixture {
 		"sweep": {
 			name: "depth-sweep", question: "How many outstanding I/Os does this device want?",
 			levels: []string{"1", "2", "4", "8", "16"}, gain: []float64{1, 1.7, 2.6, 3.1, 3.2}, slower: []float64{1, 1.1, 1.4, 2.3, 4.6}, noise: 0.012, blocks: 6, limit: 500e-6,
+		},
+		"scale": {
+			name: "scale-out", question: "How many threads does this device carry?",
+			levels: []string{"1", "2", "4", "6", "8", "10"}, gain: lawGains(1, 2, 4, 6, 8, 10), slower: []float64{1, 1.1, 1.4, 1.9, 2.6, 3.5}, noise: 0.012, blocks: 6,
 		},
 		"aa": {
 			name: "same-arm-twice", question: "What does this testbed call different when nothing changed?",

@@ -18,6 +18,7 @@ func Markdown(w io.Writer, in Input) error {
 	}
 	fmt.Fprintf(&b, "**%s**\n", escapeMarkdown(s.leadPhrase().plain()))
 	s.markdownTable(&b)
+	s.markdownScaleOut(&b)
 	for _, l := range s.limits() {
 		fmt.Fprintf(&b, "\n- limit %s: %s (%s, %s)", escapeMarkdown(l.Limit), l.State, l.Value, escapeMarkdown(l.Arm))
 	}
@@ -78,6 +79,20 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), within(c.Ratio, c.Low, c.High), interval, verdict, c.Blocks)
 	}
 	fmt.Fprintf(b, "\nAgainst %s.\n", escapeMarkdown(s.brief(0)))
+}
+
+func (s *sources) markdownScaleOut(b *strings.Builder) {
+	o := s.Findings.ScaleOut
+	if o == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n| %s | %s | interval | efficiency | interval | trials |\n|--:|--:|---|--:|---|--:|\n", cell(o.Units()), cell(o.Metric.Name))
+	for _, l := range s.scaleLines() {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", l.Size, cell(l.Mean), cell(l.Interval), l.Efficiency, l.Around, l.Trials)
+	}
+	for _, p := range s.scalePhrases() {
+		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(p.plain()))
+	}
 }
 
 func (s *sources) markdownCertificate(b *strings.Builder) {

@@ -217,6 +217,9 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		v := map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained}[field]
 		return v, finding.Quantity(v, "1/s"), true
 	}
+	if size, found := strings.CutPrefix(what, "scale:"); found {
+		return scaleOracle(f.ScaleOut, size, field)
+	}
 	var c *finding.Comparison
 	if n, found := strings.CutPrefix(what, "round:"); found {
 		i, _ := strconv.Atoi(n)
@@ -265,6 +268,57 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		return float64(c.Blocks), fmt.Sprint(c.Blocks), true
 	case "more":
 		return float64(c.More), fmt.Sprint(c.More), true
+	}
+	return 0, "", false
+}
+
+// scaleOracle is the oracle of the scale-out.
+func scaleOracle(o *finding.ScaleOut, size, field string) (value float64, text string, ok bool) {
+	at := func(e finding.Estimate, unit string) (float64, string, bool) {
+		half := (e.High - e.Low) / 2
+		if e.Open {
+			half = e.Value - e.Low
+		}
+		v := e.Value
+		switch {
+		case strings.HasSuffix(field, " low"):
+			v = e.Low
+		case strings.HasSuffix(field, " high"):
+			v = e.High
+		}
+		return v, quantity(v, half, unit), true
+	}
+	name := strings.TrimSuffix(strings.TrimSuffix(field, " low"), " high")
+	if size == "law" {
+		switch name {
+		case "lambda":
+			return at(o.Law.Lambda, o.Metric.Unit)
+		case "sigma":
+			return at(o.Law.Sigma, "1")
+		case "kappa":
+			return at(o.Law.Kappa, "1")
+		case "peak":
+			return at(*o.Law.Peak, "1")
+		case "rate":
+			return at(*o.Law.PeakRate, o.Metric.Unit)
+		case "miss":
+			return o.Law.Miss, quantity(o.Law.Miss, 0, "share"), true
+		case "reach":
+			n := 2 * o.Sizes[len(o.Sizes)-1].Units
+			return float64(n), fmt.Sprint(n), true
+		}
+		return 0, "", false
+	}
+	for _, z := range o.Sizes {
+		switch {
+		case fmt.Sprint(z.Units) != size:
+		case name == "units":
+			return float64(z.Units), size, true
+		case name == "mean":
+			return at(finding.Estimate{Value: z.Mean, Low: z.Low, High: z.High}, o.Metric.Unit)
+		case name == "efficiency":
+			return at(finding.Estimate{Value: z.Efficiency, Low: z.EfficiencyLow, High: z.EfficiencyHigh}, "share")
+		}
 	}
 	return 0, "", false
 }

@@ -68,7 +68,10 @@ func (s *sources) numberOf(n finding.Number) piece {
 		return as
 	}
 	sum, c := s.summaryOf(n.ID), s.comparisonOf(n.ID)
+	scale, ofScale := s.scaleNumber(n)
 	switch {
+	case ofScale:
+		as.text = scale
 	case sum != nil && n.Text == finding.Quantity(v, sum.Metric.Unit):
 		as.text = quantity(v, (sum.High-sum.Low)/2, sum.Metric.Unit)
 	case c != nil && n.Text == finding.Percent(v):
@@ -162,6 +165,9 @@ func (s *sources) value(id string) (float64, bool) {
 			}
 		}
 		return 0, false
+	case strings.HasPrefix(what, "scale:"):
+		k, ok := s.Findings.ScaleOut.Value(what[len("scale:"):], field)
+		return k.Value, ok
 	case strings.HasPrefix(what, "rule:"):
 		return s.ruleValue(what[len("rule:"):], field)
 	case strings.HasPrefix(what, "gain:"):

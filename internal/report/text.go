@@ -27,6 +27,7 @@ func Text(w io.Writer, in Input) error {
 	t := &terminal{width: min(max(width, 40), 120), colour: in.Colour}
 	t.head(s)
 	t.headlines(s)
+	t.scaleOut(s)
 	t.limits(s)
 	t.story(s)
 	t.reasons(s)
@@ -148,6 +149,23 @@ func (t *terminal) headlines(s *sources) {
 	t.table(rows)
 	if more := len(s.Findings.Headlines) - shown; more > 0 {
 		fmt.Fprintf(&t.b, "  and %s more\n", count(more))
+	}
+}
+
+// scaleOut writes a line for each size, and what they say together.
+func (t *terminal) scaleOut(s *sources) {
+	o := s.Findings.ScaleOut
+	if o == nil {
+		return
+	}
+	var rows []textRow
+	lines := s.scaleLines()
+	for _, l := range lines[:min(len(lines), mostRows)] {
+		rows = append(rows, textRow{cells: [5]string{"  " + o.Units(), l.Size, l.Mean, l.Interval, "efficiency " + l.Efficiency}})
+	}
+	t.table(rows)
+	for _, p := range s.scalePhrases() {
+		t.wrap("", "  ", p.plain())
 	}
 }
 
