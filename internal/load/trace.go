@@ -27,22 +27,31 @@ func ReadTrace(in io.Reader) ([]time.Duration, error) {
 		}
 		seconds, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(seconds >= 0) || seconds > math.MaxInt64/1e9/2 {
-			return nil, fmt.Errorf("line %d: %.40q is not a time in seconds from 0", n, text)
+			return nil, &traceError{n, fmt.Errorf("%.40q is not a time in seconds from 0", text)}
 		}
 		due := instant(seconds)
 		if len(trace) > 0 && due < trace[len(trace)-1] {
-			return nil, fmt.Errorf("line %d: %s s comes before the line above it", n, text)
+			return nil, &traceError{n, fmt.Errorf("%s s comes before the line above it", text)}
 		}
 		if len(trace) == mostTraced {
-			return nil, fmt.Errorf("line %d: a trace has at most %d instants", n, mostTraced)
+			return nil, &traceError{n, fmt.Errorf("a trace has at most %d instants", mostTraced)}
 		}
 		trace = append(trace, due)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n, err)
+		return nil, &traceError{n, err}
 	}
 	if len(trace) == 0 {
 		return nil, fmt.Errorf("a trace needs at least one instant")
 	}
 	return trace, nil
 }
+
+// traceError is what is wrong with a line of a trace.
+type traceError struct {
+	line int // from 1
+	err  error
+}
+
+func (e *traceError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *traceError) Unwrap() error { return e.err }

@@ -1,0 +1,131 @@
+package load
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// TraceFile is a trace that lies in a file. Its text, which is the setting of a
+// workload, tells what the file held when the study was read, so that one that
+// has changed since is noticed and the load is known without the file.
+type TraceFile struct {
+	Path  string
+	Count int           // of operations
+	Span  time.Duration // from the origin to the last of them
+	Sum   string        // the first 16 digits of the SHA-256 of the file
+}
+
+// traceText is the form of the text of a TraceFile.
+var traceText = regexp.MustCompile(`^(.+) \((\d+) in (\S+), sha256 ([0-9a-f]{16})\)$`)
+
+// String is the text that ParseTraceFile reads.
+func (f TraceFile) String() string {
+	return fmt.Sprintf("%s (%d in %s, sha256 %s)", f.Path, f.Count, f.Span, f.Sum)
+}
+
+// ParseTraceFile reads the text of a TraceFile. It does not look at the file.
+func ParseTraceFile(text string) (TraceFile, error) {
+	parts := traceText.FindStringSubmatch(text)
+	if parts == nil {
+		return TraceFile{}, fmt.Errorf("%q does not say what the file holds, as in arrivals.txt (1200 in 1m0s, sha256 0123456789abcdef)", text)
+	}
+	count, err := strconv.Atoi(parts[2])
+	if err != nil || count < 1 || count > mostTraced {
+		return TraceFile{}, fmt.Errorf("a trace has 1 to %d instants, not %s", mostTraced, parts[2])
+	}
+	span, err := time.ParseDuration(parts[3])
+	if err != nil || span < 0 {
+		return TraceFile{}, fmt.Errorf("a trace does not end at %q", parts[3])
+	}
+	return TraceFile{Path: parts[1], Count: count, Span: span, Sum: parts[4]}, nil
+}
+
+// FindTrace reads the trace in a file. Its errors name the file and the line.
+func FindTrace(path string) (TraceFile, []time.Duration, error) {
+	f := TraceFile{Path: path}
+	// What is no file, such as a pipe, might never end.
+	if about, err := os.Stat(path); err != nil {
+		return f, nil, err
+	} else if !about.Mode().IsRegular() {
+		return f, nil, fmt.Errorf("%s is not a file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return f, nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	sum := sha256.New()
+	trace, err := ReadTrace(io.TeeReader(file, sum))
+	var at *traceError
+	if errors.As(err, &at) {
+		return f, nil, fmt.Errorf("%s:%d: %w", path, at.line, at.err)
+	}
+	if err != nil {
+		return f, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	f.Count, f.Span, f.Sum = len(trace), trace[len(trace)-1], hex.EncodeToString(sum.Sum(nil))[:16]
+	return f, trace, nil
+}
+
+// NameTrace reads the text of a TraceFile that is the setting of a workload. It refuses
+// what a trace leaves no room for: the rate, law and shape of a, and a pause. Without
+// a text there is no trace, which is no error.
+func NameTrace(text string, a Arrivals, pause time.Duration) (*TraceFile, error) {
+	switch {
+	case text == "":
+		return nil, nil
+	case a.Rate > 0:
+		return nil, errors.New("rate and trace exclude each other: a trace says when each operation is due")
+	case a.Poisson || a.Shape != nil:
+		return nil, errors.New("a trace says when each operation is due: it takes no shape and no law of arrivals")
+	case pause > 0:
+		return nil, errors.New("think and trace exclude each other: what a trace offers does not wait for answers")
+	}
+	f, err := ParseTraceFile(text)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	return &f, nil
+}
+
+// Rate is the mean rate of a trace, 1/s; 0 without one.
+func (f *TraceFile) Rate() float64 {
+	switch {
+	case f == nil:
+		return 0
+	case f.Span == 0:
+		return float64(f.Count)
+	}
+	return float64(f.Count) / f.Span.Seconds()
+}
+
+// Check says whether the file still holds what it held.
+func (f *TraceFile) Check() error {
+	_, err := f.Arrivals(Arrivals{})
+	return err
+}
+
+// Arrivals returns a with the instants of the trace; without a trace, a itself. It
+// refuses a file that no longer holds what it held.
+func (f *TraceFile) Arrivals(a Arrivals) (Arrivals, error) {
+	if f == nil {
+		return a, nil
+	}
+	now, trace, err := FindTrace(f.Path)
+	if err != nil {
+		return a, fmt.Errorf("trace: %w", err)
+	}
+	if now.Sum != f.Sum {
+		return a, fmt.Errorf("trace: %s is not what it was when the study was read (it held %d operations in %s, and holds %d in %s): put the old file back, or begin a new run",
+			f.Path, f.Count, f.Span, now.Count, now.Span)
+	}
+	a.Trace = trace
+	return a, nil
+}
