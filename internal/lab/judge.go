@@ -189,10 +189,11 @@ func (l *Lab) workload(s *study.Study) (workload.Kind, error) {
 
 // metricsOf lists what the records of a study may hold.
 func metricsOf(s *study.Study, kind workload.Kind) []measure.Metric {
-	if s.Load.Peak == nil {
+	sought, ok := s.Load.Sought()
+	if !ok {
 		return kind.Metrics
 	}
-	return append([]measure.Metric{measure.PeakMetric()}, kind.Metrics...)
+	return append([]measure.Metric{sought}, kind.Metrics...)
 }
 
 func (l *Lab) counters() []measure.Metric {

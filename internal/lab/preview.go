@@ -72,7 +72,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 func trialTime(s *study.Study) time.Duration {
 	m := s.Measure
 	const around = 300 * time.Millisecond
-	if s.Load.Peak != nil {
+	if _, searches := s.Load.Sought(); searches {
 		return m.Settle + time.Duration(s.Windows()*float64(m.Window)) + around
 	}
 	warmup := m.Warmup

@@ -84,6 +84,16 @@ func PeakMetric() Metric {
 	return Metric{"peak", "1/s", "highest rate at which the limits of the search were kept", HigherIsBetter}
 }
 
+// GrowthMetric is the metric of a growth.
+func GrowthMetric() Metric {
+	return Metric{"carried", "1", "servers with which the limits of the growth were kept", HigherIsBetter}
+}
+
+// HostCPU is what a growth can be limited by besides the metrics of its workload.
+func HostCPU() Metric {
+	return Metric{"host.cpu", "1", "share of the host's CPUs in use", LowerIsBetter}
+}
+
 // QuantileOf returns the quantile of the response time that a metric is, such as
 // 0.99 of "read.p99". It answers false for every other metric.
 func QuantileOf(name string) (q float64, ok bool) {

@@ -70,9 +70,10 @@ type Record struct {
 	Files    map[string]string `json:"files,omitempty"` // SHA-256 of each file beside the record
 }
 
-// Probe is one offered load of a search for a peak.
+// Probe is one offered load of a search for a peak, or one size of a growth.
 type Probe struct {
-	Phase    string             `json:"phase"`            // of the search: bracket, ladder or confirm
+	Phase    string             `json:"phase"`            // of the search: bracket, ladder, confirm or growth
+	Units    int                `json:"units,omitempty"`  // servers, of a growth
 	Rate     float64            `json:"rate"`             // offered, 1/s
 	From     float64            `json:"from"`             // of its load, in seconds since that of the trial began
 	To       float64            `json:"to"`               // its end
@@ -84,7 +85,8 @@ type Probe struct {
 	Overload bool               `json:"overload,omitempty"` // operations came faster than they were served
 }
 
-// Peak is the answer of a search: the highest rate at which limits were kept.
+// Peak is the answer of a search: the highest rate at which limits were kept, or the
+// largest number of servers, which then takes the place of the rate.
 type Peak struct {
 	Word      string  `json:"word"`               // identified, or why there is no number
 	Why       string  `json:"why,omitempty"`      // the reasons for the word

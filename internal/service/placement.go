@@ -67,7 +67,7 @@ func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
 		needs.Versions = map[string]string{}
 	}
 	needs.Versions["iproute2"], needs.Versions["ethtool"] = tools.ip.Version, tools.ethtool.Version
-	needs.Changes = append(needs.Changes, fmt.Sprintf("makes network namespaces %s*, each at a virtual cable with addresses in %s", namespacePrefix(env.Dir), cables))
+	needs.Changes = append(needs.Changes, "makes network namespaces plimsoll-*, each at a virtual cable with addresses in "+cables+", and removes them")
 	return needs, nil
 }
 

@@ -20,8 +20,8 @@ func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
 	if kind != nil {
 		metrics = kind.Metrics
 	}
-	if s.Load.Peak != nil {
-		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
+	if sought, ok := s.Load.Sought(); ok {
+		metrics = append([]measure.Metric{sought}, metrics...)
 	}
 	if e, ok := top["headline"]; ok {
 		s.Headline = r.headline(e.value, metrics)

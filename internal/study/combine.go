@@ -1,6 +1,9 @@
 package study
 
-import "maps"
+import (
+	"fmt"
+	"maps"
+)
 
 // mostCombined is how many arms are tried before a study is accepted.
 const mostCombined = 64
@@ -65,7 +68,11 @@ func (r *reader) builder(s *Study) func(levels map[string]string) (place string,
 			return "", nil
 		}
 		served := r.catalog.service(s.Service.Kind)
-		_, err := served.New(s.ServiceSettings(levels))
+		settings := s.ServiceSettings(levels)
+		_, err := served.New(settings)
+		if n := settings[instancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {
+			err = fmt.Errorf("%s %s: the workload %s asks one server only", instancesSetting, n, kind.Name)
+		}
 		return "service." + served.Name, err
 	}
 }

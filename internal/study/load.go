@@ -26,6 +26,7 @@ var loadKeys = []key{
 	{arrivalsSetting, "how they arrive, where the workload offers a choice: constant or poisson"},
 	{shapeSetting, "how the rate changes, where the workload can: a ramp, steps or a sine"},
 	{"peak", "search for the highest rate that keeps limits: {within: {p99: 20ms, errors: 0}}"},
+	{"growth", "search for how many servers keep limits: {within: {p95: 100ms}, to: 200}"},
 }
 
 var peakKeys = []key{
@@ -50,6 +51,13 @@ func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
 			return
 		}
 		r.peak(peak, s, kind)
+	}
+	if growth, ok := keys["growth"]; ok {
+		if s.Load.Peak != nil {
+			r.complain(growth.key, "load: one search at a time: keep peak or growth")
+			return
+		}
+		r.growth(growth, s, kind)
 	}
 	for _, name := range []string{rateSetting, arrivalsSetting, shapeSetting} {
 		if e, ok := keys[name]; ok {

@@ -234,9 +234,11 @@ func commandsSchema() schema {
 func loadSchema() schema {
 	rate := func() schema { return fieldSchema(parameter.Field{Kind: parameter.KindRate}) }
 	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
+	servers := schema{"type": "integer", "minimum": 1, "maximum": mostInstances}
 	properties := schema{
 		rateSetting: rate(), arrivalsSetting: plainSchema(), shapeSetting: plainSchema(),
-		"peak": object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
+		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
+		"growth": object(schema{"within": within, "from": servers, "step": servers, "to": servers}, "within", "to"),
 	}
 	for _, k := range loadKeys {
 		describe(properties[k.name].(schema), k.doc)
@@ -264,10 +266,10 @@ func measureSchema() schema {
 	return s
 }
 
-// metrics returns the metrics of all workloads and that of a search, each name once.
+// metrics returns the metrics of all workloads and those of a search, each name once.
 func metrics(c *Catalog) []measure.Metric {
-	out := []measure.Metric{measure.PeakMetric()}
-	seen := map[string]bool{out[0].Name: true}
+	out := []measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}
+	seen := map[string]bool{out[0].Name: true, out[1].Name: true}
 	for _, k := range c.Workloads {
 		for _, m := range k.Metrics {
 			if !seen[m.Name] {

@@ -43,12 +43,19 @@ func (s *Study) ServiceSettings(levels map[string]string) parameter.Settings {
 func (s *Study) Windows() float64 {
 	const ladder, whole = 8, 40
 	switch {
+	case s.Load.Growth != nil:
+		return s.Load.Growth.windows(s.alone())
 	case s.Load.Peak == nil:
 		return 1
-	case s.Measure.Blocks == 1 && !slices.ContainsFunc(s.Factors, func(f Factor) bool { return len(f.Levels) > 1 }):
+	case s.alone():
 		return whole
 	}
 	return ladder
+}
+
+// alone says that one trial is the whole study.
+func (s *Study) alone() bool {
+	return s.Measure.Blocks == 1 && !slices.ContainsFunc(s.Factors, func(f Factor) bool { return len(f.Levels) > 1 })
 }
 
 // Metrics lists what the records of the study may hold: the metrics of its

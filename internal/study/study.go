@@ -86,6 +86,8 @@ type Command struct {
 type Load struct {
 	Rate float64 `json:"rate,omitempty"` // operations per second; 0 is a closed loop, unless Peak
 	Peak *Peak   `json:"peak,omitempty"` // search for the highest rate that keeps limits
+	// Growth searches for how many servers keep limits; Rate is then that of each.
+	Growth *Growth `json:"growth,omitempty"`
 }
 
 // Peak is a search for the highest rate at which limits are kept.

@@ -203,8 +203,11 @@ func (a *attempt) drive(ctx context.Context) error {
 		stage := load.Stage{Length: a.Study.Measure.Longest, Interval: a.Study.Measure.Interval, Seed: a.Seed}
 		return a.offer(ctx, a.load, stage, a.recorder)
 	}
-	if a.Study.Load.Peak != nil {
+	switch {
+	case a.Study.Load.Peak != nil:
 		run = func() error { return a.search(ctx) }
+	case a.Study.Load.Growth != nil:
+		run = func() error { return a.grow(ctx) }
 	}
 	if a.sim != nil {
 		return trouble(run())
@@ -212,7 +215,9 @@ func (a *attempt) drive(ctx context.Context) error {
 	a.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: a.machine, Dir: a.scratch})
 	before, from := ownCPU(), time.Now()
 	a.sampler.begin(ctx, a.Study.Measure.Interval)
-	a.count(ctx)
+	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
+		a.count(ctx)
+	}
 	err := run()
 	a.sampler.end(ctx)
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
@@ -269,7 +274,7 @@ func (a *attempt) collect() {
 	intervals := a.recorder.Intervals()
 	maps.Copy(a.record.Observed, a.recorder.Observed())
 	a.files = measure.EncodeIntervals(intervals)
-	if a.Study.Load.Peak == nil {
+	if !a.searches() {
 		a.record.Window = a.watch.conclude(intervals).window
 	} else {
 		a.record.Window = measure.Window{End: a.span().Seconds(), Steady: measure.SteadyUnknown}
@@ -285,9 +290,15 @@ func (a *attempt) collect() {
 	maps.Copy(a.record.Counters, a.sampler.over(a.record.Window))
 }
 
+// searches says that the trial offers many loads, of which none is its result.
+func (a *attempt) searches() bool {
+	_, yes := a.Study.Load.Sought()
+	return yes
+}
+
 // judge sums up the window and makes the certificate.
 func (a *attempt) judge(ctx context.Context) error {
-	if a.Study.Load.Peak != nil {
+	if a.searches() {
 		return a.judgeSearch(ctx)
 	}
 	intervals := a.recorder.Intervals()

@@ -33,7 +33,7 @@ const (
 // probe offers the load at one rate and judges what came of it. Its error is
 // trouble with the load itself; a system that fails is an answer.
 func (a *attempt) probe(ctx context.Context, want peak.Probe) (measure.Probe, error) {
-	p := measure.Probe{Phase: string(want.Phase), Rate: want.Rate, From: a.span().Seconds(), Values: map[string]float64{}}
+	p := measure.Probe{Phase: string(want.Phase), Rate: want.Rate}
 	a.reporter.say(PhaseMeasure, 0, fmt.Sprintf("%s at %.4g/s", want.Phase, want.Rate))
 	settings := maps.Clone(a.load.settings)
 	settings[rateSetting] = parameter.Rate(want.Rate).String()
@@ -41,38 +41,45 @@ func (a *attempt) probe(ctx context.Context, want peak.Probe) (measure.Probe, er
 	if err != nil {
 		return p, fmt.Errorf("workload %s at %s: %w", a.kind.Name, settings[rateSetting], err)
 	}
-	length := a.probeLength(want)
+	err = a.perform(ctx, &p, prepared{l, settings}, a.probeLength(want))
+	return p, err
+}
+
+// perform offers the load of a probe and enters what came of it. Its error is
+// trouble with the load itself.
+func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, length time.Duration) error {
+	p.From, p.Values = a.span().Seconds(), map[string]float64{}
 	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: a.Seed + uint64(len(a.record.Probes))}
 	recorder := measure.NewRecorder(nil)
-	err = a.offer(ctx, prepared{l, settings}, stage, recorder)
+	err := a.offer(ctx, l, stage, recorder)
 	intervals := recorder.Intervals()
 	if ctx.Err() != nil || len(intervals) == 0 {
-		return p, err
+		return err
 	}
 	end := intervals[len(intervals)-1].To
 	summary, summed := measure.Summarise(intervals, measure.Window{Cut: settling * end.Seconds(), End: end.Seconds()}, a.kind.Rate)
 	if summed != nil {
-		return p, summed
+		return summed
 	}
 	p.Values = summary.Values
 	maps.Copy(p.Values, recorder.Values())
-	a.judgeProbe(&p, recorder, err)
+	if a.sampler != nil && a.needsHostCPU() {
+		now := time.Since(a.sampler.start)
+		if v, ok := a.hostCPU(measure.Window{Cut: (now - time.Duration((1-settling)*float64(end))).Seconds(), End: now.Seconds()}); ok {
+			p.Values[measure.HostCPU().Name] = v
+		}
+	}
+	a.judgeProbe(p, recorder, err)
 	a.keep(intervals)
 	p.To = a.span().Seconds()
-	a.record.Probes = append(a.record.Probes, p)
-	return p, nil
+	a.record.Probes = append(a.record.Probes, *p)
+	return nil
 }
 
 // probeLength is long enough for the quantile that is judged, and no longer than a
 // trial may be.
 func (a *attempt) probeLength(want peak.Probe) time.Duration {
-	deepest := 0.
-	for _, l := range a.Study.Load.Peak.Within {
-		if q, ok := measure.QuantileOf(l.Metric); ok {
-			deepest = max(deepest, q)
-		}
-	}
-	need := max(want.Seconds, probeBatches*perBatch/(1-deepest)/want.Rate) / (1 - settling)
+	need := max(want.Seconds, probeBatches*perBatch/(1-deepest(a.limits()))/want.Rate) / (1 - settling)
 	m := a.Study.Measure
 	return min(time.Duration(need*1e9), max(m.Longest, time.Duration(confirming*float64(m.Window))))
 }
@@ -81,6 +88,10 @@ func (a *attempt) probeLength(want peak.Probe) time.Duration {
 // invalid, what the system could not keep up with is overload, and the rest is
 // held against the limits.
 func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error) {
+	// A host that is full leaves nothing for a generator on it: that is an answer.
+	if a.exceeds(p, measure.HostCPU().Name) {
+		return
+	}
 	for _, c := range r.Checks() {
 		if c.State == measure.Fail {
 			p.Invalid, p.Reason = true, c.Name+": "+c.Detail
@@ -97,25 +108,33 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 	switch gate, growth := stat.Drift(inFlight, mostGrowth); {
 	case gate == stat.Drifting && growth > 0:
 		p.Overload, p.Reason = true, fmt.Sprintf("the operations in flight grew by %.0f %% and went on growing", 100*growth)
-	case served < leastServed-slack(p.Rate, r):
+	case p.Rate > 0 && served < leastServed-slack(p.Rate, r):
 		p.Overload, p.Reason = true, fmt.Sprintf("%.3g %% of the offered operations were served", 100*served)
 	}
 	if p.Overload {
 		return
 	}
-	for _, l := range a.Study.Load.Peak.Within {
-		v, known := p.Values[l.Metric]
-		switch {
-		case !known:
+	for _, l := range a.limits() {
+		if _, known := p.Values[l.Metric]; !known {
 			p.Reason, p.Limiting = fmt.Sprintf("the data cannot bear %s", l.Metric), l.Metric
-		case v > *l.Max:
-			p.Reason, p.Limiting = fmt.Sprintf("%s was %.4g, limit %.4g", l.Metric, v, *l.Max), l.Metric
+			return
 		}
-		if p.Reason != "" {
+		if a.exceeds(p, l.Metric) {
 			return
 		}
 	}
 	p.Passed = true
+}
+
+// exceeds says whether a probe did not keep the limit on a metric, and enters it.
+func (a *attempt) exceeds(p *measure.Probe, metric string) bool {
+	for _, l := range a.limits() {
+		if v, known := p.Values[metric]; known && l.Metric == metric && v > *l.Max {
+			p.Reason, p.Limiting = fmt.Sprintf("%s was %.4g, limit %.4g", metric, v, *l.Max), metric
+			return true
+		}
+	}
+	return false
 }
 
 // slack is three standard errors of the share that is served when the operations

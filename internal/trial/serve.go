@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/load"
@@ -57,6 +58,11 @@ func (s *session) checkService(ctx context.Context, arm plan.Arm, total *Needs) 
 		return fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
 	total.Disk, total.Time = total.Disk+needs.Disk, total.Time+needs.Time
+	for _, change := range needs.Changes {
+		if !slices.Contains(total.Changes, change) {
+			total.Changes = append(total.Changes, change)
+		}
+	}
 	maps.Copy(total.Versions, needs.Versions)
 	return nil
 }
@@ -201,8 +207,17 @@ func (a *attempt) heard(ctx context.Context, seconds float64) {
 // sweepServices removes what services left that died with their run. Their
 // processes died with it.
 func (w *workbench) sweepServices(ctx context.Context) error {
-	_, err := w.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", filepath.Join(w.scratch, serviceFolder)}})
+	folder := filepath.Join(w.scratch, serviceFolder)
+	listed, err := w.machine.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})
 	if err != nil {
+		return fmt.Errorf("look for what services left in %s: %w", w.scratch, err)
+	}
+	for name := range strings.FieldsSeq(string(listed.Stdout)) {
+		if err := service.Unwire(ctx, w.machine, filepath.Join(folder, name)); err != nil {
+			return err
+		}
+	}
+	if _, err := w.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", folder}}); err != nil {
 		return fmt.Errorf("remove what services left in %s: %w", w.scratch, err)
 	}
 	return nil

@@ -27,6 +27,9 @@ type Kind struct {
 	// Speaks lists the protocols by which the workload can talk to a service,
 	// such as "redis"; nil when it talks to none.
 	Speaks []string
+	// Spreads says that the workload asks several servers of a service, where
+	// there are several, and offers each of them its rate.
+	Spreads bool
 	// Own says that plimsoll itself makes the load, in the process that calls
 	// Run: it then runs in a process of its own, so that nothing else of
 	// plimsoll competes with it and its CPU time can be told.

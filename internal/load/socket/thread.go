@@ -142,6 +142,9 @@ func (t *thread) now() time.Duration { return time.Since(t.origin) }
 func (t *thread) run() {
 	runtime.LockOSThread()
 	precise()
+	if t.job.Open() {
+		prefer()
+	}
 	defer t.close(starved())
 	for i := range t.links {
 		t.begin(&t.links[i])

@@ -21,6 +21,7 @@ type ascent struct {
 	used    int
 	wanted  *Size
 	logs    map[int][]float64 // of the metric, runs that passed, by units
+	runs    map[int]int       // of a climb, by units
 	order   []int             // sizes that kept their quality of service
 	answer  GrowthAnswer
 }

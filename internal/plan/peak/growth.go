@@ -83,6 +83,8 @@ type Growth struct {
 	settings GrowthSettings
 	results  []Grown
 	at       *ascent
+	climb    bool // a quick one
+	centre   int  // about where its end is; 0 when nobody knows
 }
 
 // NewGrowth starts a growth.
@@ -93,9 +95,13 @@ func NewGrowth(s GrowthSettings) *Growth {
 }
 
 func (g *Growth) replay() {
-	g.at = &ascent{GrowthSettings: g.settings, results: g.results, logs: map[int][]float64{}}
+	g.at = &ascent{GrowthSettings: g.settings, results: g.results, logs: map[int][]float64{}, runs: map[int]int{}}
 	g.at.answer = GrowthAnswer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	g.at.whole()
+	if g.climb {
+		g.at.climb(g.centre)
+	} else {
+		g.at.whole()
+	}
 }
 
 // Next returns the size to measure now; ok is false when the growth is over.

@@ -43,6 +43,8 @@ func (w *web) find(env workload.Env) (server, error) {
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("find a web server: %w", err)
+	case len(at.More) > 0 && (w.Version == "2" || w.TLS != "off" && at.CA != nil || w.TLS == "on"):
+		return s, fmt.Errorf("the service has %d servers, and several are asked over HTTP/1.1 without TLS only: set instances to 1, or version to 1.1 and tls to off", 1+len(at.More))
 	case w.TLS == "off" && at.CA != nil:
 		return s, fmt.Errorf("the web server at %s speaks TLS: set web.tls to auto, or turn TLS off in the service", at.Address)
 	case w.TLS == "off" || w.TLS == "auto" && at.CA == nil:

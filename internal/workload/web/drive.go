@@ -23,7 +23,7 @@ type drive struct {
 // speak, over goroutines.
 func (w *web) drive(ctx context.Context, d drive, out *measure.Recorder) error {
 	job := load.Job{
-		Stage: d.stage, Network: d.Network, Address: d.Address, TLS: d.tls,
+		Stage: d.stage, Network: d.Network, Address: d.Address, More: d.More, TLS: d.tls,
 		Arrivals: w.arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
 		Connections: w.Connections, Window: w.Pipeline, Threads: w.Threads, Fresh: !w.KeepAlive,
 		Tick: time.Duration(w.Tick), Timeout: time.Duration(w.Timeout), MaxLag: time.Duration(w.MaxLag),

@@ -25,12 +25,12 @@ type Parameters struct {
 	Method      string             `name:"method" doc:"method of the requests" choices:"GET,HEAD"`
 	Headers     []string           `name:"headers" doc:"header fields of each request, as NAME: VALUE"`
 	Expect      []string           `name:"expect" doc:"statuses that are no failure, such as 2xx or 404"`
-	Connections int                `name:"connections" doc:"connections" min:"1" max:"65536"`
+	Connections int                `name:"connections" doc:"connections, to each server where the service has several" min:"1" max:"65536"`
 	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"4096"`
 	KeepAlive   bool               `name:"keepalive" doc:"connections are used again; without it each operation makes its own"`
 	Reuse       int                `name:"reuse" doc:"requests after which a connection is made anew, at the end of an operation; 0 leaves that to the server, and so does a pipeline" min:"0" max:"1000000000"`
 	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
+	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
 	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
@@ -62,6 +62,7 @@ func Kind() workload.Kind {
 		Metrics: slices.Concat(measure.OperationMetrics("requests"), measure.ScheduleMetrics(), own()),
 		Speaks:  []string{protocol},
 		Own:     true,
+		Spreads: true,
 	}, defaults(), build)
 }
 

@@ -1,0 +1,129 @@
+package peak
+
+// near is how many steps below the size that is known a climb begins, and how wide
+// the bracket is that it walks through unit by unit.
+const near = 3
+
+// NewClimb starts a growth that is one of several and so one datum: it offers each
+// size once, or twice where the first did not keep its quality of service. Centre is
+// about where the end is, from the trials before; 0 when nobody knows: it then
+// doubles the units until some fail, and halves that bracket. The last steps are
+// always unit by unit from below, so that all climbs end in the same way. It never
+// asks whether a size still raises the metric.
+func NewClimb(s GrowthSettings, centre int) *Growth {
+	g := &Growth{settings: s.defaults(), climb: true, centre: centre}
+	g.replay()
+	return g
+}
+
+// climb is the whole of a quick growth.
+func (a *ascent) climb(centre int) bool {
+	low, ok, done := a.foot(centre)
+	if done || !ok {
+		return done
+	}
+	for units := low + 1; ; units++ {
+		if a.units(units) > a.Most {
+			return a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+		}
+		switch o, ok := a.twice(units); {
+		case !ok:
+			return false
+		case o == limited:
+			return a.unable(units)
+		case o == failed:
+			a.answer.Units = a.units(units - 1)
+			return a.end(Identified, "%d did not keep the quality of service", a.units(units))
+		}
+	}
+}
+
+// units is the size after so many steps.
+func (a *ascent) units(steps int) int { return a.First + steps*a.Step }
+
+func (a *ascent) unable(steps int) bool {
+	a.answer.Limiting = "generator"
+	return a.end(GeneratorLimited, "the generator could not carry %d units", a.units(steps))
+}
+
+// foot finds a size in steps, a little below the end, that keeps its quality of
+// service. ok is false while a result is wanted; done is true when there is none.
+func (a *ascent) foot(centre int) (low int, ok, done bool) {
+	last := (a.Most - a.First) / a.Step
+	if centre > 0 {
+		low = min(last, max(0, (centre-a.First)/a.Step-near))
+		return a.descend(low)
+	}
+	high := -1
+	for steps := 0; high < 0; steps = min(last, 2*steps+max(1, a.First/a.Step)) {
+		switch o, ok := a.twice(steps); {
+		case !ok:
+			return 0, false, false
+		case o == limited:
+			return 0, true, a.unable(steps)
+		case o == failed && steps == 0:
+			return 0, true, a.end(NeverPassed, "even %d did not keep the quality of service", a.First)
+		case o == failed:
+			high = steps
+		case steps == last:
+			return 0, true, a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+		default:
+			low = steps
+		}
+	}
+	for high-low > near {
+		middle := (low + high) / 2
+		switch o, ok := a.once(middle); {
+		case !ok:
+			return 0, false, false
+		case o == passed:
+			low = middle
+		default:
+			high = middle
+		}
+	}
+	return low, true, false
+}
+
+// descend goes down from a size until one keeps its quality of service.
+func (a *ascent) descend(steps int) (low int, ok, done bool) {
+	for down := near; ; down *= 2 {
+		switch o, ok := a.twice(steps); {
+		case !ok:
+			return 0, false, false
+		case o == limited:
+			return 0, true, a.unable(steps)
+		case o == passed:
+			return steps, true, false
+		case steps == 0:
+			return 0, true, a.end(NeverPassed, "even %d did not keep the quality of service", a.First)
+		}
+		steps = max(0, steps-down)
+	}
+}
+
+// once offers a size.
+func (a *ascent) once(steps int) (outcome, bool) {
+	units := a.units(steps)
+	r, o, ok := a.run(Size{Units: units, Run: a.runs[units]})
+	if !ok {
+		return o, false
+	}
+	a.runs[units]++
+	switch o {
+	case passed:
+		a.answer.Largest = max(a.answer.Largest, units)
+		a.answer.Metric = r.Metric
+	case failed:
+		a.answer.Limiting = r.Reason
+	}
+	return o, true
+}
+
+// twice offers a size, and again where it failed: one failure may be an accident.
+func (a *ascent) twice(steps int) (outcome, bool) {
+	if o, ok := a.once(steps); !ok || o != failed {
+		return o, ok
+	}
+	return a.once(steps)
+}

@@ -1,0 +1,105 @@
+package study
+
+import (
+	"slices"
+	"strconv"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// instancesSetting is how many servers a service has, of one that can have several.
+const instancesSetting = "instances"
+
+// mostInstances is beyond what a host carries, and below what a mistake asks for.
+const mostInstances = 4096
+
+// Growth adds servers, each with the load of the study, until one more does not keep
+// the limits.
+type Growth struct {
+	Within []Limit `json:"within"` // each with a Max
+	From   int     `json:"from"`   // servers to begin with
+	Step   int     `json:"step"`   // servers added at a time
+	To     int     `json:"to"`     // servers beyond which it does not go
+}
+
+// Sought is the metric that a search for a peak, or a growth, finds.
+func (l Load) Sought() (m measure.Metric, ok bool) {
+	switch {
+	case l.Peak != nil:
+		return measure.PeakMetric(), true
+	case l.Growth != nil:
+		return measure.GrowthMetric(), true
+	}
+	return m, false
+}
+
+// windows is about how many a growth takes that ends halfway: as the whole study each
+// size three times and two of them anew, else a search from the middle and a few
+// steps.
+func (g *Growth) windows(whole bool) float64 {
+	const runs, anew, few = 3, 6, 10
+	if whole {
+		return float64(runs*(g.To-g.From)/g.Step)/2 + anew
+	}
+	return few
+}
+
+var growthKeys = []key{
+	{"within", "what must be kept: {METRIC: most}; host.cpu is the share of the host's CPUs in use"},
+	{"from", "servers to begin with; default 1"},
+	{"step", "servers added at a time; default 1"},
+	{"to", "servers beyond which it does not go"},
+}
+
+// growth reads the search for how many servers are carried.
+func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
+	keys := r.table(e.value, "load.growth", names(growthKeys))
+	if kind == nil {
+		return
+	}
+	if !r.multiplies(s) || !kind.Spreads {
+		r.complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
+		return
+	}
+	if _, given := s.Service.Settings[instancesSetting]; given || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == instancesSetting }) {
+		r.complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
+		return
+	}
+	g := &Growth{From: 1, Step: 1}
+	for name, into := range map[string]*int{"from": &g.From, "step": &g.Step, "to": &g.To} {
+		if e, ok := keys[name]; ok {
+			text, _ := r.scalar(e.value, name)
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 || n > mostInstances {
+				r.complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, mostInstances)
+				return
+			}
+			*into = n
+		}
+	}
+	within, ok := keys["within"]
+	if !ok || g.To <= g.From {
+		r.complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
+		return
+	}
+	metrics := append([]measure.Metric{measure.HostCPU()}, kind.Metrics...)
+	for _, limit := range r.entries(within.value, "within") {
+		if m, ok := r.metric(limit.key, limit.key.Value, metrics); ok {
+			most := r.amount(limit.value, m)
+			g.Within = append(g.Within, Limit{Metric: m.Name, Max: &most})
+		}
+	}
+	s.Load.Growth = g
+}
+
+// multiplies says whether the service of the study can have several servers.
+func (r *reader) multiplies(s *Study) bool {
+	if s.Service == nil {
+		return false
+	}
+	served := r.catalog.service(s.Service.Kind)
+	return served != nil && s.Service.Settings["address"] == "" &&
+		slices.ContainsFunc(parameter.Fields(served.Defaults), func(f parameter.Field) bool { return f.Name == instancesSetting })
+}

@@ -1,0 +1,125 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+)
+
+// grow adds servers until one more does not keep the limits. A study of one trial
+// measures every size several times; where several trials come together each climbs
+// once, which is one datum for its block.
+func (a *attempt) grow(ctx context.Context) error {
+	asked := a.Study.Load.Growth
+	if a.served == nil {
+		return errors.New("a growth needs a service to add servers to")
+	}
+	fleet, ok := a.served.instance.(service.Scaler)
+	if !ok {
+		return fmt.Errorf("service %s cannot have several servers", a.served.kind.Name)
+	}
+	settings := peak.GrowthSettings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: a.Plan.Seed, Level: a.Plan.Level}
+	g := peak.NewClimb(settings, int(a.centre()))
+	if a.blocks == 1 && len(a.Plan.Arms) == 1 {
+		g = peak.NewGrowth(settings)
+	}
+	for {
+		want, more := g.Next()
+		if !more {
+			a.carried(g.Answer())
+			return nil
+		}
+		a.reporter.say(PhaseMeasure, 0, fmt.Sprintf("%d servers", want.Units))
+		if err := fleet.Scale(ctx, want.Units); err != nil {
+			return fmt.Errorf("have %d servers: %w", want.Units, err)
+		}
+		p, err := a.probeSize(ctx, want)
+		if err != nil {
+			return err
+		}
+		g.Done(peak.Grown{Metric: p.Values[a.kind.Rate], Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
+	}
+}
+
+// probeSize offers the load of the study to each of so many servers.
+func (a *attempt) probeSize(ctx context.Context, want peak.Size) (measure.Probe, error) {
+	phase := "growth"
+	if want.Fresh {
+		phase = string(peak.Confirm)
+	}
+	each := a.load.load.Demand().Rate
+	p := measure.Probe{Phase: phase, Units: want.Units, Rate: each * float64(want.Units)}
+	deepest := deepest(a.Study.Load.Growth.Within)
+	// Half a percent of the operations of a small fleet are few.
+	const beyond = 20
+	need := a.Study.Measure.Window.Seconds()
+	if p.Rate > 0 {
+		need = max(need, beyond/(1-deepest)/p.Rate)
+	}
+	length := min(time.Duration(need/(1-settling)*1e9), a.Study.Measure.Longest)
+	err := a.perform(ctx, &p, a.load, length)
+	return p, err
+}
+
+// carried enters the answer of a growth in the record.
+func (a *attempt) carried(answer peak.GrowthAnswer) {
+	a.record.Peak = &measure.Peak{
+		Word: string(answer.Word), Why: answer.Why, Limiting: answer.Limiting, Estimate: float64(answer.Units),
+	}
+	for _, p := range a.record.Probes {
+		switch n := float64(p.Units); {
+		case p.Invalid:
+		case p.Passed:
+			a.record.Peak.MaxPass = math.Max(a.record.Peak.MaxPass, n)
+		case a.record.Peak.MinFail == 0 || n < a.record.Peak.MinFail:
+			a.record.Peak.MinFail = n
+		}
+	}
+}
+
+// hostCPU is the share of the host's CPUs that was in use between two instants since
+// the sampler began; ok is false where nothing tells.
+func (a *attempt) hostCPU(w measure.Window) (share float64, ok bool) {
+	if a.sampler == nil {
+		return 0, false
+	}
+	over := a.sampler.over(w)
+	count, counted := over["cpu.count"]
+	idle, known := over["cpu.idle"]
+	if !counted || !known || count <= 0 {
+		return 0, false
+	}
+	return min(1, max(0, 1-(idle+over["cpu.iowait"])/count)), true
+}
+
+// deepest is the highest quantile that is limited, as a share.
+func deepest(within []study.Limit) float64 {
+	q := 0.
+	for _, l := range within {
+		if v, ok := measure.QuantileOf(l.Metric); ok {
+			q = max(q, v)
+		}
+	}
+	return q
+}
+
+// limits are those that each probe of a search is held against.
+func (a *attempt) limits() []study.Limit {
+	if g := a.Study.Load.Growth; g != nil {
+		return g.Within
+	}
+	return a.Study.Load.Peak.Within
+}
+
+// needsHostCPU says whether a limit is on the use of the host's CPUs.
+func (a *attempt) needsHostCPU() bool {
+	return slices.ContainsFunc(a.limits(), func(l study.Limit) bool { return l.Metric == measure.HostCPU().Name })
+}
