@@ -25,6 +25,7 @@ var loadKeys = []key{
 	{rateSetting, "operations offered per second, however many are under way"},
 	{arrivalsSetting, "how they arrive, where the workload offers a choice: constant or poisson"},
 	{shapeSetting, "how the rate changes, where the workload can: a ramp, steps or a sine"},
+	{traceSetting, "file with the instants of the operations, where the workload takes one, instead of a rate"},
 	{"peak", "search for the highest rate that keeps limits: {within: {p99: 20ms, errors: 0}}"},
 	{"growth", "search for how many servers keep limits: {within: {p95: 100ms}, to: 200}"},
 }
@@ -59,7 +60,13 @@ func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
 		}
 		r.growth(growth, s, kind)
 	}
-	for _, name := range []string{rateSetting, arrivalsSetting, shapeSetting} {
+	if trace, ok := keys[traceSetting]; ok {
+		if _, both := keys[rateSetting]; both {
+			r.complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
+			return
+		}
+	}
+	for _, name := range []string{rateSetting, arrivalsSetting, shapeSetting, traceSetting} {
 		if e, ok := keys[name]; ok {
 			r.offer(e, s, kind)
 		}

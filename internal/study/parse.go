@@ -25,7 +25,8 @@ import (
 //	platform=sim                 another platform, with its defaults
 //
 // Its error is a *Mistake, or several in the order of the file, joined. Nothing
-// but the text is looked at: what a machine lacks is found out by package trial.
+// but the text and the traces that it names are looked at: what a machine lacks is
+// found out by package trial.
 func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) {
 	r := &reader{file: file, catalog: c, origin: map[*yaml.Node]string{}, places: map[string]*yaml.Node{}}
 	root := r.document(data)
@@ -106,6 +107,7 @@ func (r *reader) study(root *yaml.Node) *Study {
 		r.load(e.value, s, kind)
 	}
 	s.Measure = r.measure(top["measure"].value)
+	r.covered(s)
 	if e, ok := top["margin"]; ok {
 		s.Margin = r.share(e.value, "margin")
 	}
@@ -335,6 +337,9 @@ func (r *reader) check(n *yaml.Node, f parameter.Field, text string) (string, bo
 	if err != nil {
 		r.complain(n, "%v", err)
 		return "", false
+	}
+	if f.Name == traceSetting || f.Name == "load."+traceSetting {
+		return r.trace(n, canonical)
 	}
 	return canonical, true
 }

@@ -19,6 +19,7 @@ type reader struct {
 	catalog  *Catalog
 	origin   map[*yaml.Node]string // path of the override that a node came from
 	places   map[string]*yaml.Node // where settings and levels stand, for later complaints
+	traces   []traced              // that the study names
 	mistakes []*Mistake
 }
 

@@ -236,7 +236,7 @@ func loadSchema() schema {
 	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
 	servers := schema{"type": "integer", "minimum": 1, "maximum": mostInstances}
 	properties := schema{
-		rateSetting: rate(), arrivalsSetting: plainSchema(), shapeSetting: plainSchema(),
+		rateSetting: rate(), arrivalsSetting: plainSchema(), shapeSetting: plainSchema(), traceSetting: plainSchema(),
 		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
 		"growth": object(schema{"within": within, "from": servers, "step": servers, "to": servers}, "within", "to"),
 	}

@@ -1,0 +1,70 @@
+package study
+
+import (
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/load"
+)
+
+// traceSetting is the setting of a workload that names a file of instants. A study
+// gives the path, from its own folder or, in an override, from where plimsoll
+// runs. The setting that comes of it also tells what the file holds.
+const traceSetting = "trace"
+
+// traced is a trace with its place in the study.
+type traced struct {
+	node *yaml.Node
+	file load.TraceFile
+}
+
+// trace reads the file that a setting names, and returns the text that tells what
+// it holds.
+func (r *reader) trace(n *yaml.Node, text string) (string, bool) {
+	if f, err := load.ParseTraceFile(text); err == nil {
+		text = f.Path // copied from where plimsoll shows a study
+	}
+	path := text
+	if _, overridden := r.origin[n]; !overridden && !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(r.file), path)
+	}
+	f, _, err := load.FindTrace(path)
+	if err == nil {
+		f.Path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		r.complain(n, "trace: %v", err)
+		return "", false
+	}
+	if again, err := load.ParseTraceFile(f.String()); err != nil || again != f {
+		r.complain(n, "trace: %q is no name for a file of instants: use letters, digits and blanks", path)
+		return "", false
+	}
+	r.traces = append(r.traces, traced{n, f})
+	return f.String(), true
+}
+
+// covered refuses a trace that ends before a trial may. A load that is not steady
+// goes on at most up to the end of its trace, where the study does not say how long.
+func (r *reader) covered(s *Study) {
+	m := &s.Measure
+	least, given := max(m.Warmup, 0)+m.Window, r.places["measure.longest"] != nil
+	for _, t := range r.traces {
+		switch {
+		case s.Load.Peak != nil || s.Load.Growth != nil:
+			r.complain(t.node, "trace: a search chooses what is offered, and so does a trace: keep one")
+		case t.file.Span < least:
+			r.complain(t.node, "trace: %s ends after %s, and a trial loads for at least %s, warm-up and window: take a longer trace, or a shorter measure.window",
+				filepath.Base(t.file.Path), t.file.Span, least)
+		case given && t.file.Span < m.Longest:
+			r.complain(t.node, "trace: %s ends after %s, and a trial may load for %s (measure.longest): take a longer trace, or a shorter measure.longest",
+				filepath.Base(t.file.Path), t.file.Span, m.Longest)
+		case t.file.Span < m.Longest:
+			m.Longest = t.file.Span
+		}
+	}
+	if f, err := load.ParseTraceFile(s.Workload.Settings[traceSetting]); err == nil && s.Load.Rate == 0 {
+		s.Load.Rate = f.Rate()
+	}
+}
