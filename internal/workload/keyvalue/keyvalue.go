@@ -35,6 +35,7 @@ type Parameters struct {
 	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Trace       string             `name:"trace" doc:"file with the instants at which operations are due, instead of a rate: seconds since the load began, one a line, rising"`
 	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
 	Timeout     parameter.Duration `name:"timeout" doc:"how long an answer may take; a connection with one that takes longer is closed" min:"1ms"`
 	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
@@ -74,11 +75,14 @@ func build(p Parameters) (workload.Load, error) {
 	if k.bands, err = parseValue(p.Value); err != nil {
 		return nil, err
 	}
-	k.arrivals = load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}
+	k.arrivals = load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}
 	if p.Shape != "" {
 		if k.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
 			return nil, fmt.Errorf("shape: %w", err)
 		}
+	}
+	if k.trace, err = load.NameTrace(p.Trace, k.arrivals, time.Duration(p.Think)); err != nil {
+		return nil, err
 	}
 	return k, k.arrivals.Validate()
 }
@@ -91,7 +95,7 @@ func (p Parameters) check() error {
 		why   string
 	}{
 		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
-		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
+		{p.Rate == 0 && p.Trace == "" && p.Shape != "", "shape: give the rate that changes"},
 		{p.Connections*p.Pipeline > mostOutstanding, fmt.Sprintf("%d connections with a pipeline of %d: at most %d operations may be outstanding", p.Connections, p.Pipeline, mostOutstanding)},
 	} {
 		if c.wrong {
@@ -104,12 +108,13 @@ func (p Parameters) check() error {
 type keyvalue struct {
 	Parameters
 	bands    []band
-	arrivals load.Arrivals
+	arrivals load.Arrivals   // without the instants of the trace
+	trace    *load.TraceFile // nil without one
 }
 
 // Demand is what the load asks of the store.
 func (k *keyvalue) Demand() load.Demand {
-	d := load.Demand{Concurrency: k.Connections * k.Pipeline, Rate: float64(k.Rate), Think: time.Duration(k.Think)}
+	d := load.Demand{Concurrency: k.Connections * k.Pipeline, Rate: float64(k.Rate) + k.trace.Rate(), Think: time.Duration(k.Think)}
 	names := k.classes()
 	for _, name := range names {
 		share := float64(k.Read)
@@ -160,6 +165,9 @@ func (k *keyvalue) law(seed uint64) law {
 // Check has a word with the store, where one runs already.
 func (k *keyvalue) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	var needs workload.Needs
+	if err := k.trace.Check(); err != nil {
+		return needs, err
+	}
 	if k.Fill {
 		// Each key is written and read; a store takes some 200,000 a second and 500 MB/s.
 		seconds := float64(k.Keys) * (2/200e3 + meanSize(k.bands)*2/500e6)

@@ -69,7 +69,11 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 		return err
 	}
 	l := &ledger{}
-	if err := socket.Run(ctx, k.job(at, env.Seed, stage, l), out); err != nil {
+	job := k.job(at, env.Seed, stage, l)
+	if job.Arrivals, err = k.trace.Arrivals(k.arrivals); err != nil {
+		return err
+	}
+	if err := socket.Run(ctx, job, out); err != nil {
 		return err
 	}
 	k.conclude(l, out, env)
@@ -140,7 +144,7 @@ func (k *keyvalue) observe(l *ledger, was marker, out *measure.Recorder) {
 	out.Observe("keyvalue.protocol", k.Protocol)
 	out.Observe("keyvalue.connections", strconv.Itoa(min(l.made, k.Connections)))
 	out.Observe("keyvalue.read", k.mixed(out).String())
-	if k.Rate == 0 && k.Think == 0 {
+	if k.Rate == 0 && k.trace == nil && k.Think == 0 {
 		deepest := 0
 		for _, t := range l.deepest {
 			deepest = max(deepest, t.deepest)

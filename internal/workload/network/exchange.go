@@ -30,6 +30,11 @@ func (n *network) job(address string, stage load.Stage) load.Job {
 
 // runExchange runs requests and responses.
 func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out *measure.Recorder) error {
+	job := n.job(t.address, stage)
+	var err error
+	if job.Arrivals, err = n.trace.Arrivals(n.arrivals); err != nil {
+		return err
+	}
 	if err := n.sample(t, out); err != nil {
 		return err
 	}
@@ -47,7 +52,7 @@ func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out
 		case <-ctx.Done():
 		}
 	}()
-	err := socket.Run(ctx, n.job(t.address, stage), out)
+	err = socket.Run(ctx, job, out)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -63,7 +68,7 @@ func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out
 	}
 	far(r, out)
 	sum, length := operations(out)
-	if n.Rate == 0 && n.Think == 0 && sum.Operations > 0 {
+	if n.Rate == 0 && n.trace == nil && n.Think == 0 && sum.Operations > 0 {
 		out.Value("derived_latency", float64(n.Flows*(n.Burst+1))*length.Seconds()/float64(sum.Operations))
 	}
 	if all := sum.Operations + sum.Errors; n.Test == udpRR && all > 0 {

@@ -34,6 +34,7 @@ type Parameters struct {
 	Rate     parameter.Rate     `name:"rate" doc:"requests, or messages of a UDP stream, offered per second in all; without it they go on as fast as they can"`
 	Arrivals string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Shape    string             `name:"shape" doc:"how the rate changes over the load, in multiples of it: ramp to 5 over 60s, steps 1 for 10s, 2 for 10s, or sine 20% every 10s"`
+	Trace    string             `name:"trace" doc:"file with the instants at which requests are due, instead of a rate: seconds since the load began, one a line, rising"`
 	Think    parameter.Duration `name:"think" doc:"pause between a response and the next request in its place"`
 	Timeout  parameter.Duration `name:"timeout" doc:"how long a response may take; over UDP, a lost one counts as an error after that time" min:"1ms"`
 	Tick     parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which something is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
@@ -87,7 +88,7 @@ func build(p Parameters) (workload.Load, error) {
 		}
 	}
 	var err error
-	if n.arrivals, err = p.offered(); err != nil {
+	if n.arrivals, n.trace, err = p.offered(); err != nil {
 		return nil, err
 	}
 	if err := n.asked().Check(); err != nil {
@@ -107,12 +108,13 @@ func (p Parameters) check() error {
 		{stream && (p.Request != usual.Request || p.Response != usual.Response), "request and response are for tests of requests: a stream has a message"},
 		{stream && p.Burst > 0, "burst is for tests of requests: a stream waits for nothing"},
 		{stream && p.Think > 0, "think is for tests of requests: a stream waits for nothing"},
+		{stream && p.Trace != "", "trace is for tests of requests: a stream has a rate"},
 		{!stream && p.Message > 0, "message is for streams: a test of requests has request and response"},
 		{p.Test != udpStream && p.Sending != usual.Sending, "sending is for udp_stream"},
 		{p.Test == tcpCRR && p.Burst > 0, "burst and tcp_crr exclude each other: each connection carries one request"},
 		{p.Test == tcpStream && p.Rate > 0, "rate and tcp_stream exclude each other: TCP itself finds the rate; udp_stream keeps one"},
 		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
-		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
+		{p.Rate == 0 && p.Trace == "" && p.Shape != "", "shape: give the rate that changes"},
 		{p.Threads > p.Flows, fmt.Sprintf("%d threads for %d flows: each thread needs one of its own", p.Threads, p.Flows)},
 		{p.Test == udpRR && p.Burst >= numbers(int(min(p.Request, p.Response))), fmt.Sprintf(
 			"burst %d over UDP: with requests and responses of %d bytes, at most %d can be told apart", p.Burst, min(p.Request, p.Response), numbers(int(min(p.Request, p.Response)))-1)},
@@ -124,22 +126,27 @@ func (p Parameters) check() error {
 	return nil
 }
 
-// offered is how the settings offer what is due.
-func (p Parameters) offered() (load.Arrivals, error) {
-	a := load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}
+// offered is how the settings offer what is due, at a rate or by a trace.
+func (p Parameters) offered() (load.Arrivals, *load.TraceFile, error) {
+	a := load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}
 	if p.Shape != "" {
 		shape, err := load.ParseShape(p.Shape)
 		if err != nil {
-			return a, fmt.Errorf("shape: %w", err)
+			return a, nil, fmt.Errorf("shape: %w", err)
 		}
 		a.Shape = shape
 	}
-	return a, a.Validate()
+	trace, err := load.NameTrace(p.Trace, a, time.Duration(p.Think))
+	if err != nil {
+		return a, nil, err
+	}
+	return a, trace, a.Validate()
 }
 
 type network struct {
 	Parameters
-	arrivals load.Arrivals
+	arrivals load.Arrivals   // without the instants of the trace
+	trace    *load.TraceFile // nil without one
 }
 
 func (n *network) stream() bool { return n.Test == tcpStream || n.Test == udpStream }
@@ -161,7 +168,7 @@ func (n *network) asked() peer.Test {
 // Demand is what the load asks of the network.
 func (n *network) Demand() load.Demand {
 	d := load.Demand{
-		Concurrency: n.Flows * (n.Burst + 1), Rate: float64(n.Rate), Think: time.Duration(n.Think),
+		Concurrency: n.Flows * (n.Burst + 1), Rate: float64(n.Rate) + n.trace.Rate(), Think: time.Duration(n.Think),
 		Classes: []load.Class{{Share: 1, Bytes: int64(n.Request + n.Response)}},
 	}
 	if n.stream() {
@@ -173,6 +180,9 @@ func (n *network) Demand() load.Demand {
 // Check speaks to the reflector, where one runs already; one that is to be started
 // is for its service to check.
 func (n *network) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	if err := n.trace.Check(); err != nil {
+		return workload.Needs{}, err
+	}
 	if env.Target == nil {
 		return workload.Needs{}, nil
 	}

@@ -22,9 +22,13 @@ type drive struct {
 // drive makes the load. Plain HTTP/1.1 goes over the load core; what Go's libraries
 // speak, over goroutines.
 func (w *web) drive(ctx context.Context, d drive, out *measure.Recorder) error {
+	arrivals, err := w.trace.Arrivals(w.arrivals)
+	if err != nil {
+		return err
+	}
 	job := load.Job{
 		Stage: d.stage, Network: d.Network, Address: d.Address, More: d.More, TLS: d.tls,
-		Arrivals: w.arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
+		Arrivals: arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
 		Connections: w.Connections, Window: w.Pipeline, Threads: w.Threads, Fresh: !w.KeepAlive,
 		Tick: time.Duration(w.Tick), Timeout: time.Duration(w.Timeout), MaxLag: time.Duration(w.MaxLag),
 	}

@@ -33,6 +33,7 @@ type Parameters struct {
 	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Trace       string             `name:"trace" doc:"file with the instants at which operations are due, instead of a rate: seconds since the load began, one a line, rising"`
 	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
 	Timeout     parameter.Duration `name:"timeout" doc:"how long an answer may take; a connection with one that takes longer is closed" min:"1ms"`
 	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
@@ -81,13 +82,13 @@ func own() []measure.Metric {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	w := &web{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	w := &web{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}}
 	for _, c := range []struct {
 		wrong bool
 		why   string
 	}{
 		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
-		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
+		{p.Rate == 0 && p.Trace == "" && p.Shape != "", "shape: give the rate that changes"},
 		{!p.KeepAlive && p.Pipeline > 1, "without keepalive a connection has one operation: pipeline must be 1"},
 		{p.Version == "2" && p.Pipeline > mostStreams, fmt.Sprintf("over HTTP/2 servers take %d requests at once on a connection: pipeline must not be more", mostStreams)},
 		{p.Threads > p.Connections, fmt.Sprintf("%d threads for %d connections: each thread needs one of its own", p.Threads, p.Connections)},
@@ -111,6 +112,9 @@ func build(p Parameters) (workload.Load, error) {
 			return nil, fmt.Errorf("shape: %w", err)
 		}
 	}
+	if w.trace, err = load.NameTrace(p.Trace, w.arrivals, time.Duration(p.Think)); err != nil {
+		return nil, err
+	}
 	return w, w.arrivals.Validate()
 }
 
@@ -119,19 +123,23 @@ type web struct {
 	pages    []page // that the study names
 	extra    []headerField
 	expected statuses
-	arrivals load.Arrivals
+	arrivals load.Arrivals   // without the instants of the trace
+	trace    *load.TraceFile // nil without one
 }
 
 // Demand is what the load asks of the server.
 func (w *web) Demand() load.Demand {
 	return load.Demand{
-		Concurrency: w.Connections * w.Pipeline, Rate: float64(w.Rate), Think: time.Duration(w.Think),
+		Concurrency: w.Connections * w.Pipeline, Rate: float64(w.Rate) + w.trace.Rate(), Think: time.Duration(w.Think),
 		Classes: []load.Class{{Share: 1}},
 	}
 }
 
-// Check has nothing to find out before the server runs.
+// Check has nothing but its trace to look at before the server runs.
 func (w *web) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	if err := w.trace.Check(); err != nil {
+		return workload.Needs{}, err
+	}
 	if env.Target == nil {
 		return workload.Needs{}, nil // it will be started
 	}
