@@ -68,3 +68,24 @@ func (r *reader) covered(s *Study) {
 		s.Load.Rate = f.Rate()
 	}
 }
+
+// CheckTraces says whether the traces of the study still hold what they held when
+// it was read.
+func (s *Study) CheckTraces() error {
+	all := []string{s.Workload.Settings[traceSetting]}
+	for _, f := range s.Factors {
+		if f.Parameter == traceSetting && !f.OfService {
+			all = append(all, f.Levels...)
+		}
+	}
+	for _, text := range all {
+		f, err := load.ParseTraceFile(text)
+		if err != nil {
+			continue // the workload has none
+		}
+		if err := f.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -96,3 +96,25 @@ func TestTraceRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckTraces(t *testing.T) {
+	dir := folder(t)
+	for name, text := range map[string]string{
+		"a.txt": "workload: taker\nload: {trace: a.txt}\n",
+		"b.txt": "workload: taker\nfactors: {taker.trace: [a.txt, b.txt]}\n",
+	} {
+		s, err := Parse(filepath.Join(dir, "t.yaml"), []byte(taking+text), tracedCatalog(), nil)
+		if err != nil || s.CheckTraces() != nil {
+			t.Fatalf("%v, %v", err, s.CheckTraces())
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("0\n30\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CheckTraces(); err == nil || !strings.Contains(err.Error(), name+" is not what it was") {
+			t.Errorf("%s changed: %v", name, err)
+		}
+	}
+	if err := parse(t, head).CheckTraces(); err != nil {
+		t.Errorf("without a trace: %v", err)
+	}
+}

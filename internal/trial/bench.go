@@ -136,7 +136,7 @@ func (s *session) start(ctx context.Context) error {
 		return err
 	}
 	if old := begun(s.journal.entries); old != nil {
-		if err := s.same(old, hash); err != nil {
+		if err := errors.Join(s.same(old, hash), s.Study.CheckTraces()); err != nil {
 			return err
 		}
 		if err := s.resume(ctx); err != nil {
