@@ -55,6 +55,7 @@ func All() *study.Catalog {
 			factor.Sysctl(),
 			factor.GROFlushTimeout(),
 			factor.NAPIDeferral(),
+			factor.InterruptCoalescing(),
 			factor.ReceivePacketSteering(),
 			factor.Label(),
 			sim.Knob(),

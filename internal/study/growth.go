@@ -59,6 +59,8 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 	if kind == nil {
 		return
 	}
+	g := &Growth{From: 1, Step: 1}
+	s.Load.Growth = g
 	if !r.multiplies(s) || !kind.Spreads {
 		r.complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
 		return
@@ -67,7 +69,6 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 		r.complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
 		return
 	}
-	g := &Growth{From: 1, Step: 1}
 	for name, into := range map[string]*int{"from": &g.From, "step": &g.Step, "to": &g.To} {
 		if e, ok := keys[name]; ok {
 			text, _ := r.scalar(e.value, name)
@@ -91,7 +92,6 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 			g.Within = append(g.Within, Limit{Metric: m.Name, Max: &most})
 		}
 	}
-	s.Load.Growth = g
 }
 
 // multiplies says whether the service of the study can have several servers.

@@ -99,7 +99,9 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 		if i := strings.LastIndex(rest, "."); i > 0 {
 			return []string{head, rest[:i], rest[i+1:]}
 		}
-	case "factors", "measure", "load":
+	case "load":
+		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
+	case "factors", "measure":
 	default:
 		r.complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
 		return nil

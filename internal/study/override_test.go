@@ -28,6 +28,7 @@ func TestOverrides(t *testing.T) {
 		{"command", []string{"commands.t.read=cat a", "commands.t.apply=echo {level}"}, head + "commands: {t: {read: cat a, apply: 'echo {level}'}}"},
 		{"text with a colon", []string{"question=Is it: so?"}, strings.Replace(head, "q?", "'Is it: so?'", 1)},
 		{"text with an equals sign", []string{"question=a=b"}, strings.Replace(head, "q?", "a=b", 1)},
+		{"peak", []string{"load.peak.within.p99.9=5ms", "load.peak.from=7/s"}, head + "load: {peak: {within: {p99.9: 5ms}, from: 7/s}}"},
 		{"rate", []string{"load.rate=5/s"}, head + "load: {rate: 5/s}"},
 		{"headline", []string{"headline=p99"}, head + "headline: [p99]"},
 		{"the last one counts", []string{"margin=1%", "margin=3%"}, head + "margin: 3%"},

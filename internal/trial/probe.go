@@ -22,6 +22,9 @@ const (
 	// mostGrowth is how much the operations in flight may grow over a probe, as a
 	// share of their mean, before they count as a queue without end.
 	mostGrowth = .2
+	// leastQueued is which share of the operations of a probe must have been added to
+	// those in flight before that counts: a few more of few are no queue.
+	leastQueued = .001
 	// perBatch and probeBatches are how many values must lie beyond the quantile
 	// that is judged, in each of how many parts of the probe.
 	perBatch     = 10
@@ -106,7 +109,7 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 	inFlight = inFlight[int(settling*float64(len(inFlight))):]
 	served := p.Values[a.kind.Rate] / p.Rate
 	switch gate, growth := stat.Drift(inFlight, mostGrowth); {
-	case gate == stat.Drifting && growth > 0:
+	case gate == stat.Drifting && growth*mean(inFlight) > max(1, leastQueued*p.Values[a.kind.Rate]*seconds(r)):
 		p.Overload, p.Reason = true, fmt.Sprintf("the operations in flight grew by %.0f %% and went on growing", 100*growth)
 	case p.Rate > 0 && served < leastServed-slack(p.Rate, r):
 		p.Overload, p.Reason = true, fmt.Sprintf("%.3g %% of the offered operations were served", 100*served)
@@ -140,9 +143,21 @@ func (a *attempt) exceeds(p *measure.Probe, metric string) bool {
 // slack is three standard errors of the share that is served when the operations
 // arrive at random.
 func slack(rate float64, r *measure.Recorder) float64 {
+	return 3 / math.Sqrt(max(1, rate*seconds(r)))
+}
+
+// seconds is how long the part of a probe took that is judged.
+func seconds(r *measure.Recorder) float64 {
 	intervals := r.Intervals()
-	seconds := (1 - settling) * intervals[len(intervals)-1].To.Seconds()
-	return 3 / math.Sqrt(max(1, rate*seconds))
+	return (1 - settling) * intervals[len(intervals)-1].To.Seconds()
+}
+
+func mean(values []float64) float64 {
+	sum := 0.
+	for _, v := range values {
+		sum += v
+	}
+	return sum / max(1, float64(len(values)))
 }
 
 // keep appends the intervals of a probe to those of the trial.

@@ -1,0 +1,123 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// adaptive is the level at which the driver chooses.
+const adaptive = "adaptive"
+
+// InterruptCoalescing is how long a network device waits after a received packet
+// before it interrupts, where the device can. It is set and read by ethtool.
+func InterruptCoalescing() Factor {
+	return Factor{
+		Name:    "host.interrupt_coalescing",
+		Doc:     "how long a network device waits after a received packet before it interrupts",
+		Target:  "network interface",
+		Example: []string{"0s", "50us"},
+		Offers: func(ctx context.Context, p Place) ([]string, error) {
+			_, err := coalescing(ctx, p)
+			return nil, err
+		},
+		Check: func(_ context.Context, _ Place, level string) (string, error) {
+			if level == adaptive {
+				return level, nil
+			}
+			d, err := microseconds(level)
+			return parameter.Duration(d).String(), err
+		},
+		Get: coalescing,
+		Set: func(ctx context.Context, p Place, level string) error {
+			args := []string{"adaptive-rx", "on"}
+			if level != adaptive {
+				d, err := microseconds(level)
+				if err != nil {
+					return err
+				}
+				args = []string{"adaptive-rx", "off", "rx-usecs", strconv.FormatInt(d.Microseconds(), 10)}
+			}
+			_, err := ethtool(ctx, p, "-C", args...)
+			var refused *ethtoolError
+			if errors.As(err, &refused) && level != adaptive { // many devices have no adaptive mode to turn off
+				_, err = ethtool(ctx, p, "-C", args[2:]...)
+			}
+			return err
+		},
+	}
+}
+
+// microseconds reads a level. Devices know no finer one.
+func microseconds(level string) (time.Duration, error) {
+	var d parameter.Duration
+	if err := d.UnmarshalText([]byte(level)); err != nil || time.Duration(d) > time.Second || time.Duration(d)%time.Microsecond != 0 {
+		return 0, fmt.Errorf("level %q is neither %s nor a time in whole microseconds up to 1s, like 50us", level, adaptive)
+	}
+	return time.Duration(d), nil
+}
+
+func coalescing(ctx context.Context, p Place) (string, error) {
+	text, err := ethtool(ctx, p, "-c")
+	if err != nil {
+		return "", err
+	}
+	return parseCoalescing(p.Target, text)
+}
+
+// parseCoalescing reads what ethtool -c prints, of which these lines count:
+//
+//	Adaptive RX: off  TX: n/a
+//	rx-usecs:	50
+func parseCoalescing(target, text string) (string, error) {
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(name) {
+		case "Adaptive RX":
+			if strings.HasPrefix(value, "on") {
+				return adaptive, nil
+			}
+		case "rx-usecs":
+			n, err := strconv.ParseInt(value, 10, 32)
+			if err != nil || n < 0 {
+				return "", fmt.Errorf("%s does not say how long it waits before it interrupts: rx-usecs is %q", target, value)
+			}
+			return parameter.Duration(time.Duration(n) * time.Microsecond).String(), nil
+		}
+	}
+	return "", fmt.Errorf("%s does not say how long it waits before it interrupts", target)
+}
+
+// ethtoolError is what ethtool said when it refused.
+type ethtoolError struct{ target, said string }
+
+func (e *ethtoolError) Error() string {
+	if strings.Contains(e.said, "not supported") {
+		return e.target + " cannot delay its interrupts, or its driver cannot be told to: choose another interface"
+	}
+	return fmt.Sprintf("ethtool on %s: %s", e.target, e.said)
+}
+
+func ethtool(ctx context.Context, p Place, option string, args ...string) (string, error) {
+	if err := checkInterface(p.Target); err != nil {
+		return "", err
+	}
+	r, err := p.Machine.Run(ctx, platform.Command{Argv: append([]string{"ethtool", option, p.Target}, args...)})
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err != nil && ctx.Err() == nil:
+		return "", fmt.Errorf("ethtool does not start on %s: apt install ethtool (or dnf install ethtool): %w", p.Machine.Name(), err)
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", p.Machine.Name(), err)
+	case r.Exit != 0:
+		return "", &ethtoolError{p.Target, strings.Join(strings.Fields(string(r.Stderr)), " ")}
+	}
+	return string(r.Stdout), nil
+}
