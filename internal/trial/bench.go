@@ -162,7 +162,7 @@ func (s *session) start(ctx context.Context) error {
 	}
 	return s.journal.append(Entry{Kind: KindBegin, Begin: &Begin{
 		Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
-		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Commands: s.Study.Commands,
+		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Commands: s.Study.Commands, Services: s.foreign(),
 	}})
 }
 
@@ -269,7 +269,9 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.say(PhaseRestore, 0, "")
 	r.settings(after)
 	s.reporter.say(PhaseClean, 0, "")
-	r.target = s.target
+	if len(s.foreign()) == 0 {
+		r.target = s.target
+	}
 	r.loads(after)
 	if stopped := s.clearServices(after); stopped != nil {
 		r.errs = append(r.errs, stopped)

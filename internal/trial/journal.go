@@ -62,6 +62,7 @@ type Begin struct {
 	Scratch  string          `json:"scratch"`  // scratch folder on the machine
 	Made     bool            `json:"made"`     // the run makes it, and removes it
 	Commands []study.Command `json:"commands,omitempty"`
+	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
 }
 
 // Setting is a change to a machine.

@@ -151,6 +151,9 @@ func (r *restorer) clean(ctx context.Context, settings parameter.Settings) error
 		return errors.Join(err, journalled)
 	}
 	if r.target == nil { // the run that had a service is dead
+		if err := r.cleanForeign(ctx, l); err != nil {
+			return errors.Join(err, journalled)
+		}
 		if err := r.sweepServices(ctx); err != nil {
 			return errors.Join(err, journalled)
 		}

@@ -1,0 +1,70 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+)
+
+// addressSetting is the setting by which a study uses a service that runs already.
+const addressSetting = "address"
+
+// foreign lists the services that the study uses and does not start. What a load
+// leaves there outlives the run; a private service takes it along.
+func (s *session) foreign() []study.Use {
+	if s.Study.Service == nil {
+		return nil
+	}
+	var all []study.Use
+	for _, arm := range s.Plan.Arms {
+		settings := s.Study.ServiceSettings(arm.Levels)
+		same := func(u study.Use) bool { return maps.Equal(u.Settings, settings) }
+		if settings[addressSetting] != "" && !slices.ContainsFunc(all, same) {
+			all = append(all, study.Use{Kind: s.Study.Service.Kind, Settings: settings})
+		}
+	}
+	return all
+}
+
+// cleanForeign removes what a load left in services that outlived the run.
+func (r *restorer) cleanForeign(ctx context.Context, l workload.Load) error {
+	for _, use := range begun(r.journal.entries).Services {
+		at := use.Kind + " at " + use.Settings[addressSetting]
+		err := r.cleanAt(ctx, l, use)
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT):
+			r.took(fmt.Sprintf("the service %s is gone: if it comes back with its data, what workload %s left is still in it", at, r.kind), nil)
+		case err != nil:
+			return fmt.Errorf("service %s: %w", at, err)
+		default:
+			r.took(fmt.Sprintf("removed what workload %s had prepared in the service %s", r.kind, at), nil)
+		}
+	}
+	return nil
+}
+
+func (r *restorer) cleanAt(ctx context.Context, l workload.Load, use study.Use) error {
+	i := slices.IndexFunc(r.catalog.Services, func(k service.Kind) bool { return k.Name == use.Kind })
+	if i < 0 {
+		return errors.New("this plimsoll does not have it")
+	}
+	kind := r.catalog.Services[i]
+	built, err := kind.New(use.Settings)
+	if err != nil {
+		return err
+	}
+	env := r.serviceEnv(kind)
+	env.Seed = r.seed
+	instance, err := built.Start(ctx, env)
+	if err != nil {
+		return err
+	}
+	return errors.Join(l.Clean(ctx, r.env(r.seed, nil, instance.Endpoint)), instance.Stop(ctx))
+}

@@ -1,0 +1,151 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+)
+
+// shelf is a service that runs already: a folder, whose name is its address.
+type shelf struct {
+	Address string `name:"address" doc:"use the one there"`
+	Gone    bool   `name:"gone" doc:"does not answer"`
+}
+
+func (s shelf) Check(context.Context, service.Env) (service.Needs, error) {
+	return service.Needs{}, nil
+}
+
+func (s shelf) Start(context.Context, service.Env) (service.Instance, error) {
+	if s.Gone {
+		return nil, &os.SyscallError{Syscall: "connect", Err: syscall.ECONNREFUSED}
+	}
+	if _, err := os.Stat(s.Address); err != nil {
+		return nil, errors.New("no such shelf")
+	}
+	return s, nil
+}
+
+func (s shelf) Endpoint(string) (load.Endpoint, error) {
+	return load.Endpoint{Network: "unix", Address: s.Address}, nil
+}
+func (s shelf) Observed(context.Context) (map[string]string, error)  { return nil, nil }
+func (s shelf) Counters(context.Context) (map[string]float64, error) { return nil, nil }
+func (s shelf) Stop(context.Context) error                           { return nil }
+
+// stacker leaves a file on the shelf that it talks to.
+type stacker struct{ *driven }
+
+func (s stacker) Clean(ctx context.Context, env workload.Env) error {
+	if env.Target == nil {
+		return s.driven.Clean(ctx, env)
+	}
+	at, err := env.Target("shelf")
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(at.Address, "left"))
+}
+
+func shelfRestorer(t *testing.T, services []study.Use) *restorer {
+	t.Helper()
+	r := newRig(t)
+	c := r.catalog()
+	c.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
+		func(s shelf) (service.Service, error) { return s, nil })}
+	plain := c.Workloads[0].New
+	c.Workloads[0].New = func(s parameter.Settings) (workload.Load, error) {
+		l, err := plain(s)
+		if err != nil {
+			return nil, err
+		}
+		return stacker{l.(*driven)}, nil
+	}
+	if err := os.MkdirAll(r.dir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(r.dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { j.close() })
+	for _, e := range []Entry{
+		{Kind: KindBegin, Begin: &Begin{Workload: "driven", Scratch: filepath.Join(r.root, "scratch"), Services: services}},
+		{Kind: KindPrepare, Load: parameter.Settings{"rate": "20000"}},
+	} {
+		if err := j.append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &restorer{workbench: &workbench{machine: r.machine, catalog: c, scratch: filepath.Join(r.root, "scratch")}, journal: j, kind: "driven"}
+}
+
+func at(address string, more parameter.Settings) study.Use {
+	settings := parameter.Settings{"address": address}
+	for name, value := range more {
+		settings[name] = value
+	}
+	return study.Use{Kind: "shelf", Settings: settings}
+}
+
+func TestRestoreCleansForeignServices(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	for _, dir := range []string{first, second} {
+		if err := os.WriteFile(filepath.Join(dir, "left"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := shelfRestorer(t, []study.Use{at(first, nil), at(second, nil)})
+	r.loads(t.Context())
+	if err := errors.Join(r.errs...); err != nil || !r.journal.undo.none() {
+		t.Errorf("%v, outstanding %v", err, r.journal.undo)
+	}
+	for _, dir := range []string{first, second} {
+		if _, err := os.Stat(filepath.Join(dir, "left")); err == nil || !slices.Contains(r.done, "removed what workload driven had prepared in the service shelf at "+dir) {
+			t.Errorf("%s: %v, said %q", dir, err, r.done)
+		}
+	}
+}
+
+func TestRestoreWithoutTheForeignService(t *testing.T) {
+	r := shelfRestorer(t, []study.Use{at("/nowhere", parameter.Settings{"gone": "true"})})
+	r.loads(t.Context())
+	if said := strings.Join(r.done, "\n"); len(r.errs) > 0 || !strings.Contains(said, "the service shelf at /nowhere is gone: if it comes back") {
+		t.Errorf("%v, said %s", r.errs, said)
+	}
+	r = shelfRestorer(t, []study.Use{at("/nowhere", nil)})
+	r.loads(t.Context())
+	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "service shelf at /nowhere: no such shelf") || r.journal.undo.none() {
+		t.Errorf("a service in trouble: %v, outstanding %v", err, r.journal.undo)
+	}
+}
+
+func TestForeignServicesOfAStudy(t *testing.T) {
+	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{
+		{Levels: map[string]string{"shelf.address": "/a"}}, {Levels: map[string]string{"shelf.address": "/b"}}, {Levels: map[string]string{"shelf.address": "/a"}},
+	}}, Study: &study.Study{}}, workbench: &workbench{machine: platform.Machine(nil)}}
+	if all := s.foreign(); all != nil {
+		t.Errorf("a study without a service uses %v", all)
+	}
+	s.Study.Service = &study.Use{Kind: "shelf"}
+	if all := s.foreign(); len(all) != 0 {
+		t.Errorf("a study with a private service uses %v", all)
+	}
+	s.Study.Factors = []study.Factor{{Name: "shelf.address", Parameter: "address", OfService: true, Levels: []string{"/a", "/b"}}}
+	if all := s.foreign(); len(all) != 2 || all[1].Settings["address"] != "/b" {
+		t.Errorf("two addresses are %v", all)
+	}
+}
