@@ -121,7 +121,7 @@ func (o *ScaleOut) lawValue(field string) (k Known, ok bool) {
 	case "reach":
 		return Known{float64(reach.Units), 0, "1"}, true
 	case "miss":
-		return Known{o.Law.Miss, 0, "share"}, true
+		return Known{o.Law.Miss, o.Law.Miss / 10, "share"}, true // two digits are enough
 	}
 	name, end := field, ""
 	for _, suffix := range []string{" low", " high"} {

@@ -159,10 +159,8 @@ func (s *sources) besidePhrases() []phrase {
 			all = append(all, p)
 		}
 	}
-	for _, p := range s.scalePhrases() {
-		if len(all) < mostSentences {
-			all = append(all, p)
-		}
+	if scale := s.scalePhrases(); len(scale) > 0 {
+		all = append(all, scale[0]) // what the law fits with stands below the figure
 	}
 	for i := range f.Headlines {
 		c := &f.Headlines[i]

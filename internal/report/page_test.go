@@ -291,18 +291,10 @@ func scaleOracle(o *finding.ScaleOut, size, field string) (value float64, text s
 	name := strings.TrimSuffix(strings.TrimSuffix(field, " low"), " high")
 	if size == "law" {
 		switch name {
-		case "lambda":
-			return at(o.Law.Lambda, o.Metric.Unit)
-		case "sigma":
-			return at(o.Law.Sigma, "1")
-		case "kappa":
-			return at(o.Law.Kappa, "1")
 		case "peak":
 			return at(*o.Law.Peak, "1")
 		case "rate":
 			return at(*o.Law.PeakRate, o.Metric.Unit)
-		case "miss":
-			return o.Law.Miss, quantity(o.Law.Miss, 0, "share"), true
 		case "reach":
 			n := 2 * o.Sizes[len(o.Sizes)-1].Units
 			return float64(n), fmt.Sprint(n), true

@@ -51,6 +51,7 @@ func scaleOutTable(s *sources) (Table, bool) {
 	}
 	t.Summary = s.said(o.Sentence, o.Numbers).plain()
 	if o.Law == nil {
+		t.Note = "No curve is drawn: " + o.Refusal + "."
 		return t, true
 	}
 	for _, p := range o.Law.Curve {
@@ -179,7 +180,12 @@ func (c *canvas) sizes(x, y *axis, measured int) {
 		}
 		c.mark(row, px, py, [2]string{"a0", shape(0)})
 		label := t.change(row, "efficiency")
-		if end := px + 8 + wide(label, labelSize); row > 0 && end < room {
+		switch end := px + 8 + wide(label, labelSize); {
+		case row == 0 || end >= room && !math.IsInf(room, 1):
+		case end > c.width: // the largest stands at the edge
+			c.text(px-8, py+18, "label e a0-t", label)
+			room = px - 8 - wide(label, labelSize)
+		default:
 			c.text(px+8, py+18, "label a0-t", label)
 			room = px
 		}

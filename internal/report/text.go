@@ -164,6 +164,7 @@ func (t *terminal) scaleOut(s *sources) {
 		rows = append(rows, textRow{cells: [5]string{"  " + o.Units(), l.Size, l.Mean, l.Interval, "efficiency " + l.Efficiency}})
 	}
 	t.table(rows)
+	t.b.WriteByte('\n')
 	for _, p := range s.scalePhrases() {
 		t.wrap("", "  ", p.plain())
 	}

@@ -28,6 +28,7 @@ type Forecast struct {
 	Lambda, Sigma, Kappa Interval
 	PeakN, PeakX         Interval // only where Peak is empty
 	Largest              float64  // measured n; nothing is said beyond twice that
+	LackOfFit            float64  // p value of the law being the right shape, against the spread of runs of one size
 	Refusal              string   // why there is no forecast; empty when there is one
 	Peak                 string   // why no peak is named; empty when Fit.PeakN() and Fit.PeakX() may be printed
 	draws                []USL    // of the bootstrap
@@ -38,7 +39,8 @@ type Forecast struct {
 // runs: at each size, runs are drawn anew around the mean of the size, from the
 // relative deviations of all runs from the means of theirs. It refuses below six
 // sizes of three runs each. No peak is named when the interval of Kappa touches 0,
-// or when the peak comes out beyond twice the largest size.
+// or when the peak comes out beyond twice the largest size. LackOfFit is left to the
+// caller to judge: the intervals hold for a law of the right shape alone.
 //
 // Source: Efron & Tibshirani, An Introduction to the Bootstrap, sections 9.4 and
 // 13.3 (percentile interval); the deviations are widened by sqrt(r/(r-1)) for the
@@ -57,6 +59,11 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 		f.Peak = f.Refusal
 		return f
 	}
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Log(v)
+	}
+	f.LackOfFit = lackOfFit(n, y, 3, func(v float64) float64 { return math.Log(f.Fit.At(v)) })
 	f.resample(scales, seed)
 	of := func(value func(USL) float64) Interval { return f.between(value) }
 	f.Lambda = of(func(u USL) float64 { return u.Lambda })

@@ -147,6 +147,33 @@ func measured(r *normal, sizes []float64, runs int, noise float64) []Scale {
 	return out
 }
 
+// A law of the right shape is refuted as often as it is promised to be; one that two
+// units fill is always.
+func TestForecastLackOfFit(t *testing.T) {
+	s := simulations(t)
+	sizes := []float64{1, 2, 4, 8, 12, 16, 24}
+	s.within(t, "the right law refuted", 0.005, 0.105, func(r *normal) float64 {
+		const trials = 300
+		refuted := 0.0
+		for i := range trials {
+			if f := ForecastUSL(measured(r, sizes, 4, 0.02), 0.95, uint64(i)); f.LackOfFit < 0.05 {
+				refuted++
+			}
+		}
+		return refuted / trials
+	})
+	s.within(t, "p value where two units fill it", 0, 1e-6, func(r *normal) float64 {
+		scales := measured(r, sizes, 4, 0.02)
+		for i := range scales {
+			for j := range scales[i].Runs {
+				scales[i].Runs[j] *= 1000 * min(sizes[i], 2) / planted.At(sizes[i])
+			}
+		}
+		f := ForecastUSL(scales, 0.95, 1)
+		return f.LackOfFit
+	})
+}
+
 func TestForecastCovers(t *testing.T) {
 	s := simulations(t)
 	trials := int(s.either(300, 4000))
