@@ -193,7 +193,7 @@ func metricsOf(s *study.Study, kind workload.Kind) []measure.Metric {
 	if !ok {
 		return kind.Metrics
 	}
-	return append([]measure.Metric{sought}, kind.Metrics...)
+	return append([]measure.Metric{sought, measure.HostCPU()}, kind.Metrics...)
 }
 
 func (l *Lab) counters() []measure.Metric {

@@ -70,7 +70,13 @@ func (s *sources) trialMethod() phrase {
 		warm = "a fixed warm-up of {study/warmup} is discarded"
 	}
 	load := "The load is a closed loop: the next operation starts when one ends, so that latency is at the load each arm reaches."
-	if s.Study.Load.Rate > 0 {
+	const many = "A trial applies its levels, reads them back where they take effect, settles for {study/settle} and searches: "
+	switch {
+	case s.Study.Load.Peak != nil:
+		return s.say(many + "it offers one rate after another in an open loop, each for at least {study/window}, of which the first fifth is cut off.")
+	case s.Study.Load.Growth != nil:
+		return s.say(many + "it adds servers, each with the same load, until one more does not keep the limits twice. Each number of servers is loaded for at least {study/window}, besides a first fifth that is cut off.")
+	case s.Study.Load.Rate > 0:
 		load = "The load is open, at {study/rate}: latency counts from when an operation should have started."
 	}
 	return s.say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + load)
@@ -121,12 +127,18 @@ func (s *sources) asked() []line {
 	if st.Load.Rate > 0 {
 		load = quantity(st.Load.Rate, 0, "1/s") + ", open loop"
 	}
-	if st.Load.Peak != nil {
-		var kept []string
-		for _, l := range st.Load.Peak.Within {
-			kept = append(kept, s.limit(l))
+	kept := func(within []study.Limit) string {
+		var all []string
+		for _, l := range within {
+			all = append(all, s.limit(l))
 		}
-		load = "search for the highest rate with " + strings.Join(kept, " and ")
+		return strings.Join(all, " and ")
+	}
+	switch {
+	case st.Load.Peak != nil:
+		load = "search for the highest rate with " + kept(st.Load.Peak.Within)
+	case st.Load.Growth != nil:
+		load = "servers are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
 	}
 	lines = append(lines, line{"Load", load})
 	var heads []string

@@ -5,14 +5,16 @@ import (
 	"math"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
 )
 
-// rateLatency shows every probe of a search for a peak: how long operations took
-// at each offered rate, the limit, and where the curve meets it.
+// rateLatency shows every probe of a search for a peak, or every size of a growth: how
+// long operations took at each offered rate or number of servers, the limit, and where
+// the curve meets it.
 func rateLatency() Figure {
 	return Figure{
 		Name:  "rate-latency",
-		Doc:   "Each point is one offered rate; hollow ones did not keep the limits. The peak is where the curve meets the limit: the band is its interval, the thick mark the rate that was confirmed.",
+		Doc:   "Each point is one offered rate, or one number of servers; hollow ones did not keep the limits. The peak is where the curve meets the limit: the band is its interval, the thick mark the rate that was confirmed.",
 		Place: inFigures,
 		Table: rateLatencyTable,
 		Draw:  drawRateLatency,
@@ -22,10 +24,17 @@ func rateLatency() Figure {
 // judgedQuantile is the quantile of the response time that the search judged, with
 // its limit.
 func (s *sources) judgedQuantile() (m measure.Metric, limit float64, ok bool) {
-	if s.Study == nil || s.Study.Load.Peak == nil {
+	if s.Study == nil {
 		return m, 0, false
 	}
-	for _, l := range s.Study.Load.Peak.Within {
+	var within []study.Limit
+	switch {
+	case s.Study.Load.Peak != nil:
+		within = s.Study.Load.Peak.Within
+	case s.Study.Load.Growth != nil:
+		within = s.Study.Load.Growth.Within
+	}
+	for _, l := range within {
 		if _, isQuantile := measure.QuantileOf(l.Metric); isQuantile && l.Max != nil {
 			return s.metrics[l.Metric], *l.Max, true
 		}
@@ -39,9 +48,13 @@ func rateLatencyTable(s *sources) (Table, bool) {
 		return Table{}, false
 	}
 	around := [2]string{"peak low", "peak high"}
-	t := Table{Name: "rate-latency", Title: latency.Name + " against the offered rate", Columns: []Column{
+	title, offered := " against the offered rate", Column{Name: "offered", Unit: "1/s"}
+	if s.Study.Load.Growth != nil {
+		title, offered = " against the number of servers", Column{Name: "servers", Unit: "1"}
+	}
+	t := Table{Name: "rate-latency", Title: latency.Name + title, Columns: []Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "phase"},
-		{Name: "offered", Unit: "1/s"}, {Name: latency.Name, Unit: latency.Unit}, {Name: "limit", Unit: latency.Unit},
+		offered, {Name: latency.Name, Unit: latency.Unit}, {Name: "limit", Unit: latency.Unit},
 		{Name: "passed"}, {Name: "reason"},
 		{Name: "peak", Unit: "1/s", Around: around}, {Name: "peak low", Unit: "1/s", Around: around}, {Name: "peak high", Unit: "1/s", Around: around},
 		{Name: "sustained", Unit: "1/s"},
@@ -78,7 +91,7 @@ func (s *sources) probeRow(r *measure.Record, p measure.Probe, v, limit float64)
 		passed = "yes"
 	}
 	row := []Cell{
-		whole(r.Arm), text(s.brief(r.Arm)), whole(r.Trial), text(p.Phase), num(p.Rate), num(v), num(limit), text(passed), text(p.Reason),
+		whole(r.Arm), text(s.brief(r.Arm)), whole(r.Trial), text(p.Phase), num(offeredBy(p)), num(v), num(limit), text(passed), text(p.Reason),
 	}
 	for _, peak := range s.Findings.Peaks {
 		if peak.Arm == r.Arm && peak.Estimate > 0 {
@@ -86,6 +99,14 @@ func (s *sources) probeRow(r *measure.Record, p measure.Probe, v, limit float64)
 		}
 	}
 	return append(row, Cell{}, Cell{}, Cell{}, Cell{})
+}
+
+// offeredBy is where a probe lies on the axis of what was offered.
+func offeredBy(p measure.Probe) float64 {
+	if p.Units > 0 {
+		return float64(p.Units)
+	}
+	return p.Rate
 }
 
 // optional is a number that is absent when it is 0.
@@ -99,7 +120,7 @@ func optional(v float64) Cell {
 func drawRateLatency(t Table, width float64) SVG {
 	c := newCanvas(&t, width, 330)
 	left, right, top, bottom := 62., width-40, 34., 272.
-	x := &axis{id: "x", column: "offered", from: left, to: right}
+	x := &axis{id: "x", column: t.Columns[4].Name, from: left, to: right}
 	y := &axis{id: "y", column: t.Columns[5].Name, from: bottom, to: top, log: true}
 	limit := t.number(0, "limit")
 	low, high := limit, limit
@@ -107,7 +128,7 @@ func drawRateLatency(t Table, width float64) SVG {
 		v := t.number(row, y.column)
 		low, high = min(low, v), max(high, v)
 		if v <= limit*mostAbove {
-			x.high = max(x.high, t.number(row, "offered"))
+			x.high = max(x.high, t.number(row, x.column))
 		}
 		if peak := t.number(row, "peak high"); peak > x.high {
 			x.high = peak
@@ -120,8 +141,8 @@ func drawRateLatency(t Table, width float64) SVG {
 	c.text(0, top-18, "panel", y.column)
 	c.gridY(y, left, right, t.unit(y.column))
 	values := x.ticks(5)
-	c.gridX(x, bottom, tickLabels(values, "1/s", false), values)
-	c.text((left+right)/2, bottom+40, "panel c", "offered rate")
+	c.gridX(x, bottom, tickLabels(values, t.unit(x.column), false), values)
+	c.text((left+right)/2, bottom+40, "panel c", map[bool]string{true: "offered rate", false: "servers"}[x.column == "offered"])
 	c.peaks(x, top, bottom)
 	c.line(left, y.at(limit), right, y.at(limit), "limit")
 	c.text(left+6, y.at(limit)-6, "note", "limit "+quantity(limit, 0, t.unit("limit")))
@@ -133,7 +154,7 @@ func drawRateLatency(t Table, width float64) SVG {
 			look += " hollow"
 		}
 		if v := t.number(row, y.column); v <= y.high {
-			c.mark(row, x.at(t.number(row, "offered")), y.at(v), [2]string{look, shape(arm)})
+			c.mark(row, x.at(t.number(row, x.column)), y.at(v), [2]string{look, shape(arm)})
 		}
 	}
 	c.end()
