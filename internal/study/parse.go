@@ -194,12 +194,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	if kind == nil {
 		return
 	}
-	var fit []string
-	for _, k := range r.catalog.Services {
-		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
-			fit = append(fit, k.Name)
-		}
-	}
+	fit := r.catalog.fitting(kind)
 	switch {
 	case given && kind.Speaks == nil:
 		r.complain(e.key, "service: the workload %s talks to no service", kind.Name)
@@ -226,6 +221,16 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	}
 	r.places["service."+name] = e.value
 	s.Service = &Use{Kind: name, Settings: r.settings(settings, "service."+name, r.catalog.Services[i].Defaults)}
+}
+
+// fitting names the services that a workload can talk to, the default one first.
+func (c *Catalog) fitting(kind *workload.Kind) (fit []string) {
+	for _, k := range c.Services {
+		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
+			fit = append(fit, k.Name)
+		}
+	}
+	return fit
 }
 
 func (c *Catalog) service(name string) *service.Kind {

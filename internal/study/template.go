@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
 )
 
 // templatePlatform is where a new study runs.
@@ -47,9 +49,10 @@ func Template(c *Catalog, name string) ([]byte, error) {
 			t.line("    {}")
 		}
 	}
+	t.service(c, kind)
 	t.factors(c, name, fields)
 	t.measure()
-	t.aims(kind.Metrics)
+	t.aims(kind)
 	return t.text.Bytes(), nil
 }
 
@@ -120,6 +123,30 @@ func plain(text string) string {
 	return string(quoted)
 }
 
+// service writes what a workload can talk to, as a comment: without it the study gets
+// the first.
+func (t *template) service(c *Catalog, kind *workload.Kind) {
+	fit := c.fitting(kind)
+	if len(fit) == 0 {
+		return
+	}
+	t.line("\n# What it talks to: one of these lines, or %s without any. plimsoll starts a private one and", fit[0])
+	t.line("# removes it afterwards. What can be set: plimsoll manual %s, and so on.", fit[0])
+	lent := ""
+	for _, name := range fit {
+		served := c.service(name)
+		about, _, _ := strings.Cut(served.Doc, "\n")
+		t.line("%-36s # %s", "# service: "+name, about)
+		hasAddress := func(f parameter.Field) bool { return f.Name == "address" }
+		if lent == "" && slices.ContainsFunc(parameter.Fields(served.Defaults), hasAddress) {
+			lent = name
+		}
+	}
+	if lent != "" {
+		t.line("# service: {%s: {address: \"HOST:PORT\"}}   # one that already runs, and is only used", lent)
+	}
+}
+
 func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
 	t.line("\n# What is varied, each with its levels; the first level is the baseline. A setting above")
 	t.line("# that is varied must have the value of the baseline, or be left out.")
@@ -161,14 +188,25 @@ func (t *template) measure() {
 	}
 }
 
-func (t *template) aims(metrics []measure.Metric) {
+// common are the metrics that most studies look at, beside the rate of their workload.
+var common = []string{"throughput", "mean", "p50", "p95", "p99", "errors"}
+
+func (t *template) aims(kind *workload.Kind) {
+	metrics := kind.Metrics
 	if len(metrics) == 0 {
 		return
 	}
 	first := metrics[0]
-	t.line("\nheadline: [%s]%s # the metrics that decide; known:", first.Name, strings.Repeat(" ", max(0, 25-len(first.Name))))
-	for _, m := range metrics {
-		t.line("#   %-17s %s", m.Name, m.Doc)
+	t.line("\nheadline: [%s]%s # the metrics that decide; the usual ones:", first.Name, strings.Repeat(" ", max(0, 25-len(first.Name))))
+	shown := 0
+	for i, m := range metrics {
+		if i == 0 || m.Name == kind.Rate || slices.Contains(common, m.Name) {
+			t.line("#   %-17s %s", m.Name, m.Doc)
+			shown++
+		}
+	}
+	if shown < len(metrics) {
+		t.line("# and %d more, which plimsoll manual %s lists", len(metrics)-shown, kind.Name)
 	}
 	t.line("margin: 2%%                             # smallest effect of interest")
 	t.line("\n# What plimsoll tune works towards, and what plimsoll run --gate holds you to.")
