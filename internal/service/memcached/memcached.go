@@ -24,7 +24,7 @@ type Settings struct {
 	Threads     int             `name:"threads" doc:"threads that serve clients" min:"1" max:"128"`
 	Memory      parameter.Bytes `name:"memory" doc:"memory for values, in whole MiB" min:"8MiB" max:"1TiB"`
 	Connections int             `name:"connections" doc:"clients at once" min:"1" max:"1000000"`
-	MaxItem     parameter.Bytes `name:"max_item" doc:"largest value with its key" min:"1KiB" max:"1GiB"`
+	MaxItem     parameter.Bytes `name:"max_item" doc:"largest value with its key; a power of two below 512KiB, then a multiple of that" min:"1KiB" max:"1GiB"`
 }
 
 func defaults() Settings {
@@ -41,6 +41,14 @@ func Kind() service.Kind {
 	}, defaults(), build)
 }
 
+// mostChunk is how much of a value memcached keeps in one piece where it is not told
+// otherwise, and refuses to start where no value may be as large.
+const mostChunk parameter.Bytes = 512 << 10
+
+// chunk is the largest piece of a value. It has to divide the largest value and a
+// page of 1 MiB.
+func (s Settings) chunk() parameter.Bytes { return min(s.MaxItem, mostChunk) }
+
 func metrics() []measure.Metric {
 	list := []measure.Metric{{Name: "memcached.cpu", Unit: "1", Doc: "CPUs that were kept busy by the server"}}
 	for _, c := range counters {
@@ -55,6 +63,9 @@ func build(s Settings) (service.Service, error) {
 	}
 	if s.MaxItem > s.Memory/2 {
 		return nil, fmt.Errorf("max_item: %s is more than half of the memory, %s", s.MaxItem, s.Memory)
+	}
+	if s.MaxItem%s.chunk() != 0 || s.MaxItem < mostChunk && s.MaxItem&(s.MaxItem-1) != 0 {
+		return nil, fmt.Errorf("max_item: memcached has no room for %s: below %s take a power of two, such as 64KiB, and above a multiple of %s", s.MaxItem, mostChunk, mostChunk)
 	}
 	if s.Address == "" {
 		return &private{s}, nil
@@ -108,6 +119,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 				"env", "MEMCACHED_PORT_FILENAME=" + file, found.Name, "-l", "127.0.0.1", "-p", "-1", "-U", "0",
 				"-t", strconv.Itoa(s.Threads), "-m", strconv.FormatInt(int64(s.Memory)>>20, 10),
 				"-c", strconv.Itoa(s.Connections), "-I", strconv.FormatInt(int64(s.MaxItem), 10),
+				"-o", "slab_chunk_max=" + strconv.FormatInt(int64(s.chunk()), 10),
 			}
 			if place.Root {
 				argv = append(argv, "-u", "root") // it refuses to be root unless told so
