@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/service"
@@ -85,19 +86,43 @@ func (a *attempt) carried(answer peak.GrowthAnswer) {
 	}
 }
 
-// hostCPU is the share of the host's CPUs that was in use between two instants since
-// the sampler began; ok is false where nothing tells.
-func (a *attempt) hostCPU(w measure.Window) (share float64, ok bool) {
-	if a.sampler == nil {
-		return 0, false
+// watchCPU measures which share of the host's CPUs is in use, from a while after now
+// until the returned function is called. That answers false where nothing tells.
+func (a *attempt) watchCPU(ctx context.Context, after time.Duration) (used func() (float64, bool)) {
+	nothing := func() (float64, bool) { return 0, false }
+	i := slices.IndexFunc(a.Catalog.Sources, func(s collect.Source) bool { return s.Name == "cpu" })
+	if i < 0 || a.sim != nil {
+		return nothing
 	}
-	over := a.sampler.over(w)
-	count, counted := over["cpu.count"]
-	idle, known := over["cpu.idle"]
-	if !counted || !known || count <= 0 {
-		return 0, false
+	read, err := a.Catalog.Sources[i].Open(ctx, collect.Place{Machine: a.machine, Dir: a.scratch})
+	if err != nil {
+		return nothing
 	}
-	return min(1, max(0, 1-(idle+over["cpu.iowait"])/count)), true
+	var first map[string]float64
+	var from time.Time
+	begun := make(chan struct{})
+	timer := time.AfterFunc(after, func() {
+		defer close(begun)
+		if first, err = read(ctx); err == nil {
+			from = time.Now()
+		}
+	})
+	return func() (float64, bool) {
+		if timer.Stop() { // the load ended before its part that counts began
+			return 0, false
+		}
+		<-begun
+		if err != nil {
+			return 0, false
+		}
+		last, err := read(ctx)
+		span := time.Since(from).Seconds()
+		if err != nil || last["cpu.count"] <= 0 {
+			return 0, false
+		}
+		idle := last["cpu.idle"] + last["cpu.iowait"] - first["cpu.idle"] - first["cpu.iowait"]
+		return min(1, max(0, 1-idle/span/last["cpu.count"])), true
+	}
 }
 
 // deepest is the highest quantile that is limited, as a share.

@@ -54,7 +54,12 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 	p.From, p.Values = a.span().Seconds(), map[string]float64{}
 	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: a.Seed + uint64(len(a.record.Probes))}
 	recorder := measure.NewRecorder(nil)
+	used := func() (float64, bool) { return 0, false }
+	if a.needsHostCPU() {
+		used = a.watchCPU(ctx, time.Duration(settling*float64(length)))
+	}
 	err := a.offer(ctx, l, stage, recorder)
+	busy, known := used()
 	intervals := recorder.Intervals()
 	if ctx.Err() != nil || len(intervals) == 0 {
 		return err
@@ -66,11 +71,9 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 	}
 	p.Values = summary.Values
 	maps.Copy(p.Values, recorder.Values())
-	if a.sampler != nil && a.needsHostCPU() {
-		now := time.Since(a.sampler.start)
-		if v, ok := a.hostCPU(measure.Window{Cut: (now - time.Duration((1-settling)*float64(end))).Seconds(), End: now.Seconds()}); ok {
-			p.Values[measure.HostCPU().Name] = v
-		}
+	maps.Copy(a.record.Observed, recorder.Observed())
+	if known {
+		p.Values[measure.HostCPU().Name] = busy
 	}
 	a.judgeProbe(p, recorder, err)
 	a.keep(intervals)

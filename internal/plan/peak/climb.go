@@ -50,23 +50,26 @@ func (a *ascent) unable(steps int) bool {
 // service. ok is false while a result is wanted; done is true when there is none.
 func (a *ascent) foot(centre int) (low int, ok, done bool) {
 	last := (a.Most - a.First) / a.Step
+	start, stride := 0, max(1, a.First/a.Step)
 	if centre > 0 {
-		low = min(last, max(0, (centre-a.First)/a.Step-near))
-		return a.descend(low)
+		start, stride = min(last, max(0, (centre-a.First)/a.Step-near)), 2*near
+	}
+	if low, ok, done = a.descend(start); !ok || done {
+		return low, ok, done
 	}
 	high := -1
-	for steps := 0; high < 0; steps = min(last, 2*steps+max(1, a.First/a.Step)) {
-		switch o, ok := a.twice(steps); {
+	for ; high < 0; stride *= 2 {
+		steps := min(last, low+stride)
+		if steps == low {
+			return 0, true, a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+		}
+		switch o, ok := a.once(steps); {
 		case !ok:
 			return 0, false, false
 		case o == limited:
 			return 0, true, a.unable(steps)
-		case o == failed && steps == 0:
-			return 0, true, a.end(NeverPassed, "even %d did not keep the quality of service", a.First)
 		case o == failed:
 			high = steps
-		case steps == last:
-			return 0, true, a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
 		default:
 			low = steps
 		}
