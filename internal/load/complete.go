@@ -25,6 +25,8 @@ func (j Job) Complete() (Job, error) {
 		return j, errors.New("a connection for each operation has no room for more than one")
 	case j.Tick < 0 || j.MaxLag < 0:
 		return j, errors.New("a tick and the longest lag are not below 0")
+	case j.Open() && j.Think.Mean > 0:
+		return j, errors.New("a rate and a pause exclude each other: what is offered does not wait for a pause")
 	case len(j.More) > 0 && (j.Caller != nil || j.TLS != nil):
 		return j, errors.New("a load over TLS or by way of a client library goes to one address")
 	case j.Caller == nil && j.Network != "tcp" && j.Network != "udp" && j.Network != "unix":

@@ -39,8 +39,17 @@ type Schedule interface {
 
 // Shard is one of several workers or hosts that share a schedule: number Index
 // of Count. It takes operation i of the whole schedule when i mod Count is
-// Index, so that the shards together are the schedule and never beat in phase.
+// Index, so that the shards together are the schedule and never beat in phase. The
+// zero value is the whole schedule.
 type Shard struct{ Index, Count int }
+
+// Validate refuses a shard that is not one of its count.
+func (s Shard) Validate() error {
+	if s.Index < 0 || s.Index >= max(1, s.Count) || s.Count < 0 {
+		return fmt.Errorf("shard %d of %d: shards are numbered from 0 to one less than their count", s.Index, s.Count)
+	}
+	return nil
+}
 
 // mostRate is the highest rate of a schedule, 1/s: operations closer than a
 // nanosecond have no order.
@@ -63,11 +72,13 @@ func (a Arrivals) Validate() error {
 	return nil
 }
 
-// Schedule makes the schedule of a shard, up to the length of the stage. Next
-// allocates nothing.
+// Schedule makes the schedule of a shard, up to the length of the stage. Nothing is
+// due in one that Validate refuses. Next allocates nothing.
 func (a Arrivals) Schedule(seed uint64, length time.Duration, shard Shard) Schedule {
 	step := max(1, shard.Count)
 	switch {
+	case shard.Validate() != nil:
+		return &traced{}
 	case len(a.Trace) > 0:
 		return &traced{trace: a.Trace, next: shard.Index, step: step, length: length}
 	case a.Poisson:
