@@ -15,42 +15,6 @@ import (
 	"plimsoll/internal/service/reflector"
 )
 
-// pingPong is the smallest client that C can be: blocking calls on one connection.
-const pingPong = `
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
-static double now(void) {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
-int main(int argc, char **argv) {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[1]))};
-	int on = 1, fd = socket(AF_INET, SOCK_STREAM, 0);
-	char byte = 0;
-	long count = 0;
-	double begin, end = atof(argv[2]);
-	struct rusage u;
-	inet_pton(AF_INET, "127.0.0.1", &to.sin_addr);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	if (connect(fd, (struct sockaddr *)&to, sizeof to)) return 1;
-	for (begin = now(), end += begin; now() < end; count++)
-		if (write(fd, &byte, 1) != 1 || read(fd, &byte, 1) != 1) return 2;
-	getrusage(RUSAGE_SELF, &u);
-	printf("%g %g\n", count / (now() - begin),
-	       (u.ru_utime.tv_sec + u.ru_stime.tv_sec + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6) / count);
-	return 0;
-}
-`
-
 // TestAgainstC holds TCP request/response against a ping-pong in C with the same
 // reflector, in turns, on the same placement: the load shares the CPU of its reflector, or
 // has one of its own. It times, and so it is no part of what must pass everywhere.
@@ -58,17 +22,13 @@ func TestAgainstC(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" || os.Getenv("PLIMSOLL_DEEP") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 and PLIMSOLL_DEEP=1 to compare with a ping-pong in C")
 	}
-	for _, tool := range []string{"gcc", "taskset"} {
+	for _, tool := range []string{"cc", "taskset"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("needs %s", tool)
 		}
 	}
-	dir := t.TempDir()
-	source, program := filepath.Join(dir, "pingpong.c"), filepath.Join(dir, "pingpong")
-	if err := os.WriteFile(source, []byte(pingPong), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("gcc", "-O2", "-o", program, source).CombinedOutput(); err != nil {
+	program := filepath.Join(t.TempDir(), "pingpong")
+	if out, err := exec.Command("cc", "-O2", "-o", program, "testdata/pingpong.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	const rounds, length = 4, 2 * time.Second
