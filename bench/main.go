@@ -3,12 +3,14 @@
 //
 //	go run ./bench            everything
 //	go run ./bench plan judge some
+//	go run ./bench load       with all whose names begin with load-
 package main
 
 import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
@@ -29,12 +31,19 @@ type benchmark struct {
 }
 
 func main() {
-	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"load", loads}}
+	if ran, err := part(); ran {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false
 	for _, b := range all {
-		if len(os.Args) > 1 && !slices.Contains(os.Args[1:], b.name) {
+		if len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(asked string) bool { return asked == b.name || strings.HasPrefix(b.name, asked+"-") }) {
 			continue
 		}
 		results, err := b.run()

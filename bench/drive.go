@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/catalog"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/service/reflector"
+	"plimsoll/internal/service/responder"
+	"plimsoll/internal/workload"
+)
+
+// driver is the argument that makes this program the client of a load and nothing
+// else, so that what is measured of the process is the load's.
+const driver = "drive"
+
+// drive is what such a client is told on its standard input.
+type drive struct {
+	Workload string
+	Settings parameter.Settings
+	At       load.Endpoint
+	Length   time.Duration
+}
+
+// part runs this program as a part of a benchmark, if it was started as one.
+func part() (ran bool, err error) {
+	if len(os.Args) != 2 {
+		return false, nil
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch os.Args[1] {
+	case driver:
+		return true, driving(ctx, os.Stdin, os.Stdout)
+	case responder.Command:
+		return true, responder.Serve(ctx, os.Stdin, os.Stdout)
+	case reflector.Command:
+		return true, reflector.Serve(ctx, os.Stdin, os.Stdout)
+	}
+	return false, nil
+}
+
+// driving makes the load that it reads, and prints what came of it.
+func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
+	var d drive
+	if err := json.NewDecoder(in).Decode(&d); err != nil {
+		return fmt.Errorf("read what to drive: %w", err)
+	}
+	kinds := catalog.All().Workloads
+	l, err := kinds[slices.IndexFunc(kinds, func(k workload.Kind) bool { return k.Name == d.Workload })].New(d.Settings)
+	if err != nil {
+		return err
+	}
+	env := workload.Env{Dir: os.TempDir(), Seed: 1, Target: func(string) (load.Endpoint, error) { return d.At, nil }, Log: func(string, ...any) {}}
+	runtime.GC()
+	before, err := resident("VmRSS")
+	if err != nil {
+		return err
+	}
+	out := measure.NewRecorder(nil)
+	if err := l.Run(ctx, env, load.Stage{Length: d.Length, Interval: d.Length / 8, Seed: 1}, out); err != nil {
+		return err
+	}
+	sum, err := measure.Summarise(out.Intervals(), measure.Window{End: d.Length.Seconds()}, "rate")
+	if err != nil {
+		return err
+	}
+	values := out.Values()
+	for name, v := range sum.Values {
+		values[name] = v
+	}
+	most, err := resident("VmHWM")
+	if err != nil {
+		return err
+	}
+	values["memory.before"], values["memory.most"] = before, most
+	values["errors"], values["operations"] = float64(sum.Counts["errors"]), float64(sum.Counts["operations"])
+	return json.NewEncoder(printed).Encode(values)
+}
+
+// resident is the memory of this process, in bytes, by a name of proc(5).
+func resident(name string) (float64, error) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == name+":" {
+			kib, err := strconv.ParseFloat(f[1], 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("the kernel does not tell %s of a process", name)
+}
+
+// by runs the load in a process of its own, by way of another program where one is
+// given, and returns its values.
+func (d drive) by(argv ...string) (map[string]float64, error) {
+	order, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	argv = append(argv, os.Args[0], driver)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), &said
+	printed, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", d.Workload, err, said.String())
+	}
+	var values map[string]float64
+	if err := json.Unmarshal(printed, &values); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", d.Workload, err, printed)
+	}
+	return values, nil
+}
+
+// middle is the median of a value over several turns.
+func middle(turns []map[string]float64, name string) float64 {
+	all := make([]float64, len(turns))
+	for i, t := range turns {
+		all[i] = t[name]
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
