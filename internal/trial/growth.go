@@ -32,16 +32,23 @@ func (a *attempt) grow(ctx context.Context) error {
 	if a.blocks == 1 && len(a.Plan.Arms) == 1 {
 		g = peak.NewGrowth(settings)
 	}
+	servers := 0
 	for {
 		want, more := g.Next()
 		if !more {
 			a.carried(g.Answer())
 			return nil
 		}
-		a.reporter.say(PhaseMeasure, 0, fmt.Sprintf("%d servers", want.Units))
 		if err := fleet.Scale(ctx, want.Units); err != nil {
 			return fmt.Errorf("have %d servers: %w", want.Units, err)
 		}
+		if want.Units != servers { // those that were just started are not at rest
+			if err := a.settle(ctx); err != nil {
+				return err
+			}
+		}
+		servers = want.Units
+		a.reporter.say(PhaseMeasure, 0, fmt.Sprintf("%d servers", want.Units))
 		p, err := a.probeSize(ctx, want)
 		if err != nil {
 			return err

@@ -125,8 +125,19 @@ func precise() {
 
 // prefer puts this thread before the others of the machine, where it may: what offers
 // a load on a schedule needs little of a CPU, but needs it at the instant, also where
-// the servers are on the same machine and take all there is.
-func prefer() {
-	const before = -15
+// the servers are on the same machine and take all there is. One that sleeps until its
+// next tick can be a real-time thread; one that spins would keep the others out.
+func prefer(sleeps bool) {
+	const (
+		before = -15
+		fifo   = 1
+	)
+	lowest := [1]int32{1} // struct sched_param of sched(7): the priority among real-time threads
+	if sleeps {
+		_, _, errno := syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, fifo, uintptr(unsafe.Pointer(&lowest)))
+		if errno == 0 {
+			return
+		}
+	}
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, before)
 }

@@ -143,7 +143,7 @@ func (t *thread) run() {
 	runtime.LockOSThread()
 	precise()
 	if t.job.Open() {
-		prefer()
+		prefer(t.job.Tick > 0)
 	}
 	defer t.close(starved())
 	for i := range t.links {

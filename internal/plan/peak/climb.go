@@ -18,24 +18,44 @@ func NewClimb(s GrowthSettings, centre int) *Growth {
 
 // climb is the whole of a quick growth.
 func (a *ascent) climb(centre int) bool {
-	low, ok, done := a.foot(centre)
-	if done || !ok {
-		return done
+	start, stride := 0, max(1, a.First/a.Step)
+	if centre > 0 {
+		start, stride = min(a.last(), max(0, (centre-a.First)/a.Step-near)), 2*near
 	}
-	for units := low + 1; ; units++ {
-		if a.units(units) > a.Most {
-			return a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+	low, ok, done := a.descend(start)
+	for ; ok && !done; stride = 2 * near {
+		if low, ok, done = a.foot(low, stride); ok && !done {
+			low, ok, done = a.walk(low)
 		}
-		switch o, ok := a.twice(units); {
+	}
+	return done
+}
+
+// walk goes up unit by unit from a size that passed, until one fails twice. Where none
+// does for long, the bracket was an accident: it is not done, and low is where it came.
+func (a *ascent) walk(low int) (steps int, ok, done bool) {
+	for steps = low; steps < low+2*near; steps++ {
+		if steps == a.last() {
+			return 0, true, a.beyond()
+		}
+		switch o, ok := a.twice(steps + 1); {
 		case !ok:
-			return false
+			return 0, false, false
 		case o == limited:
-			return a.unable(units)
+			return 0, true, a.unable(steps + 1)
 		case o == failed:
-			a.answer.Units = a.units(units - 1)
-			return a.end(Identified, "%d did not keep the quality of service", a.units(units))
+			a.answer.Units = a.units(steps)
+			return steps, true, a.end(Identified, "%d did not keep the quality of service", a.units(steps+1))
 		}
 	}
+	return steps, true, false
+}
+
+// last is the most that there can be, in steps.
+func (a *ascent) last() int { return (a.Most - a.First) / a.Step }
+
+func (a *ascent) beyond() bool {
+	return a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
 }
 
 // units is the size after so many steps.
@@ -46,22 +66,16 @@ func (a *ascent) unable(steps int) bool {
 	return a.end(GeneratorLimited, "the generator could not carry %d units", a.units(steps))
 }
 
-// foot finds a size in steps, a little below the end, that keeps its quality of
-// service. ok is false while a result is wanted; done is true when there is none.
-func (a *ascent) foot(centre int) (low int, ok, done bool) {
-	last := (a.Most - a.First) / a.Step
-	start, stride := 0, max(1, a.First/a.Step)
-	if centre > 0 {
-		start, stride = min(last, max(0, (centre-a.First)/a.Step-near)), 2*near
-	}
-	if low, ok, done = a.descend(start); !ok || done {
-		return low, ok, done
-	}
+// foot goes up from a size in steps that passed, by strides that double until a size
+// fails, and halves that bracket: low is then a little below the end. ok is false while
+// a result is wanted; done is true when there is no end.
+func (a *ascent) foot(from, stride int) (low int, ok, done bool) {
+	low = from
 	high := -1
 	for ; high < 0; stride *= 2 {
-		steps := min(last, low+stride)
+		steps := min(a.last(), low+stride)
 		if steps == low {
-			return 0, true, a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+			return 0, true, a.beyond()
 		}
 		switch o, ok := a.once(steps); {
 		case !ok:
