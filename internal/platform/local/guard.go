@@ -24,23 +24,21 @@ type guard struct {
 
 // The guard ignores what a terminal or a service manager sends to end plimsoll,
 // because its work begins only then.
+//
+// It keeps a variable for each mark: the shell finds those at once, whereas to cut a
+// mark out of one long text takes ever longer where there are hundreds of daemons.
 const guardScript = `trap '' HUP INT TERM
-marks=' '
-groups=' '
 while read -r what mark group; do
 	case $what in
-	add) marks="$marks$mark " ;;
-	lead) groups="$groups$mark=$group " ;;
-	drop)
-		marks="${marks%% $mark *} ${marks#* $mark }"
-		case $groups in *" $mark="*)
-			rest="${groups#* $mark=}"
-			groups="${groups%% $mark=*} ${rest#* }" ;;
-		esac ;;
+	add) eval "mark_$mark=1" ;;
+	lead) eval "group_$mark=$group" ;;
+	drop) unset "mark_$mark" "group_$mark" ;;
 	esac
 done
+groups=$(set | sed -n "s/^group_[A-Za-z0-9_]*='*\\([0-9]*\\)'*$/\\1/p")
+marks=$(set | sed -n "s/^mark_\\([A-Za-z0-9_]*\\)=.*/\\1/p")
 for group in $groups; do
-	kill -s KILL -- "-${group#*=}" 2>/dev/null
+	kill -s KILL -- "-$group" 2>/dev/null
 done
 for round in 1 2 3 4 5; do
 	for mark in $marks; do

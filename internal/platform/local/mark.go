@@ -17,7 +17,7 @@ const markName = "PLIMSOLL_COMMAND"
 
 // newMark returns a mark that no other command has.
 func (m *machine) newMark() string {
-	return strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36) + "-" + strconv.FormatUint(m.commands.Add(1), 10)
+	return strconv.Itoa(os.Getpid()) + "_" + strconv.FormatInt(time.Now().UnixNano(), 36) + "_" + strconv.FormatUint(m.commands.Add(1), 10)
 }
 
 // killMarked ends every process of a command, and what those start meanwhile.
