@@ -1,0 +1,71 @@
+// Package cluster is the model of a cluster of hosts: virtual machines, resource
+// pools, rules and what was seen of demand. The packages below it decide: divvy hands
+// out capacity, place and balance say where machines run, policy and topology check
+// how they are set up, replay runs them in virtual time.
+//
+// The model is plain data, indexed by small integers. All amounts are whole numbers,
+// so that a decision is the same on every machine: MHz and bytes. Where machines run
+// is not part of it but of a Layout, which can be changed step by step and is cheap
+// to copy.
+package cluster
+
+import "math"
+
+// HostID, VMID, PoolID and RuleID are places in the lists of a Cluster.
+type (
+	HostID int32
+	VMID   int32
+	PoolID int32
+	RuleID int32
+)
+
+// Nowhere is the host of a machine that runs on none, and the parent of the root pool.
+const Nowhere = -1
+
+// Unlimited is the limit of an allocation that has none.
+const Unlimited = math.MaxInt64
+
+// Cluster is what there is. Its lists are in the order of the snapshot that it came
+// from; Pools[0] is the root, and every other pool follows its parent. It is not
+// changed once it is checked.
+type Cluster struct {
+	Name       string
+	Hosts      []Host
+	VMs        []VM
+	Pools      []Pool
+	Rules      []Rule
+	Networks   []string // names, which hosts and machines have the indexes of
+	Datastores []string
+	Settings   Settings
+}
+
+// Resources is an amount of both kinds.
+type Resources struct {
+	CPU    int64 // MHz
+	Memory int64 // bytes
+}
+
+// Plus is the sum.
+func (r Resources) Plus(o Resources) Resources { return Resources{r.CPU + o.CPU, r.Memory + o.Memory} }
+
+// Minus is the difference, which may be below 0.
+func (r Resources) Minus(o Resources) Resources {
+	return Resources{r.CPU - o.CPU, r.Memory - o.Memory}
+}
+
+// Fits says whether both amounts are at most those of another.
+func (r Resources) Fits(in Resources) bool { return r.CPU <= in.CPU && r.Memory <= in.Memory }
+
+// Settings are what an operator decides for the whole cluster.
+type Settings struct {
+	Level        int  // 1 to 5: how small an imbalance is worth a move; 1 moves only where it must
+	Headroom     int  // per mille of each host that demand should leave free
+	SpareHosts   int  // hosts that may fail while every machine still has its reservation; 0 without admission control
+	MostMoves    int  // moves in one plan at most; 0 leaves it to the time that moves take
+	CostBenefit  bool // a move must gain more than it costs
+	Consumed     bool // memory demand is what a machine holds, and not what it uses
+	ScalablePool bool // shares of pools grow with what is in them
+}
+
+// DefaultSettings are those of a cluster that does not say.
+func DefaultSettings() Settings { return Settings{Level: 3, Headroom: 20, CostBenefit: true} }

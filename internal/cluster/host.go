@@ -1,0 +1,59 @@
+package cluster
+
+// Host is a machine that machines run on.
+type Host struct {
+	Name  string
+	State HostState
+
+	Sockets        int
+	NodesPerSocket int // NUMA nodes
+	CoresPerNode   int
+	ThreadsPerCore int
+	CoresPerCache  int   // that share a last-level cache; 0 is all of a node
+	MHz            int64 // of a core
+	Memory         int64 // bytes
+	Overhead       Resources
+	// Factor is the part of the cores' capacity that a policy leaves, per mille:
+	// 1000, or less where threads may not be shared between machines.
+	Factor int
+
+	NIC        int64   // bit/s that migrations can use
+	Networks   []int32 // sorted indexes of Cluster.Networks
+	Datastores []int32
+	MostVMs    int // 0 is no limit
+}
+
+// HostState says whether a host can be used.
+type HostState string
+
+// The states of a host. Machines run on a host in maintenance only until they have
+// been moved; quarantined hosts keep what they have and get nothing new.
+const (
+	Connected   HostState = "connected"
+	Maintenance HostState = "maintenance"
+	Quarantined HostState = "quarantined"
+	Standby     HostState = "standby"
+	Failed      HostState = "failed"
+)
+
+// Cores is how many physical ones there are.
+func (h *Host) Cores() int { return h.Sockets * h.NodesPerSocket * h.CoresPerNode }
+
+// Nodes is how many NUMA nodes there are.
+func (h *Host) Nodes() int { return h.Sockets * h.NodesPerSocket }
+
+// Capacity is what machines can have of the host, without what the hypervisor keeps.
+func (h *Host) Capacity() Resources {
+	return Resources{
+		CPU:    max(0, int64(h.Cores())*h.MHz*int64(h.Factor)/1000-h.Overhead.CPU),
+		Memory: max(0, h.Memory-h.Overhead.Memory),
+	}
+}
+
+// Usable says whether the host may get a machine.
+func (h *Host) Usable() bool { return h.State == Connected }
+
+// Runs says whether machines on the host run.
+func (h *Host) Runs() bool {
+	return h.State == Connected || h.State == Maintenance || h.State == Quarantined
+}

@@ -1,0 +1,98 @@
+package cluster
+
+import "slices"
+
+// Layout says where machines run. It keeps what decisions ask for again and again up to
+// date, so that trying one move costs the same in a cluster of any size.
+type Layout struct {
+	c     *Cluster
+	index *Index
+
+	host     []HostID // by machine
+	place    []int32  // of a machine in the list of its host
+	on       [][]VMID // by host
+	reserved []Resources
+	demand   []Resources
+	members  [][]int16 // how many machines of a rule a host has, by rule and host
+}
+
+// NewLayout is the layout of the snapshot.
+func NewLayout(c *Cluster, x *Index) *Layout {
+	l := &Layout{
+		c: c, index: x,
+		host: make([]HostID, len(c.VMs)), place: make([]int32, len(c.VMs)), on: make([][]VMID, len(c.Hosts)),
+		reserved: make([]Resources, len(c.Hosts)), demand: make([]Resources, len(c.Hosts)), members: make([][]int16, len(c.Rules)),
+	}
+	for r := range c.Rules {
+		if !c.Rules[r].OfHosts() && !c.Rules[r].Disabled {
+			l.members[r] = make([]int16, len(c.Hosts))
+		}
+	}
+	for i := range c.VMs {
+		l.host[i] = Nowhere
+		if h := c.VMs[i].Host; h != Nowhere {
+			l.Move(VMID(i), h)
+		}
+	}
+	return l
+}
+
+// Clone is a copy that can be changed apart.
+func (l *Layout) Clone() *Layout {
+	n := *l
+	n.host, n.place = slices.Clone(l.host), slices.Clone(l.place)
+	n.reserved, n.demand = slices.Clone(l.reserved), slices.Clone(l.demand)
+	n.on, n.members = make([][]VMID, len(l.on)), make([][]int16, len(l.members))
+	for i, list := range l.on {
+		n.on[i] = slices.Clone(list)
+	}
+	for i, list := range l.members {
+		n.members[i] = slices.Clone(list)
+	}
+	return &n
+}
+
+// Cluster is what it is a layout of.
+func (l *Layout) Cluster() *Cluster { return l.c }
+
+// Host is where a machine runs.
+func (l *Layout) Host(v VMID) HostID { return l.host[v] }
+
+// On lists the machines of a host, in no order that means anything. It is valid until
+// the next move.
+func (l *Layout) On(h HostID) []VMID { return l.on[h] }
+
+// Reserved is what the machines of a host must have.
+func (l *Layout) Reserved(h HostID) Resources { return l.reserved[h] }
+
+// Demand is what the machines of a host ask for.
+func (l *Layout) Demand(h HostID) Resources { return l.demand[h] }
+
+// Move has a machine run on another host, or on none. It checks nothing.
+func (l *Layout) Move(v VMID, to HostID) {
+	if from := l.host[v]; from != Nowhere {
+		list := l.on[from]
+		last := list[len(list)-1]
+		list[l.place[v]] = last
+		l.place[last] = l.place[v]
+		l.on[from] = list[:len(list)-1]
+		l.count(v, from, -1)
+	}
+	l.host[v] = to
+	if to != Nowhere {
+		l.place[v] = int32(len(l.on[to]))
+		l.on[to] = append(l.on[to], v)
+		l.count(v, to, 1)
+	}
+}
+
+func (l *Layout) count(v VMID, h HostID, sign int64) {
+	needs, asks := l.index.reserved[v], l.index.demand[v]
+	l.reserved[h].CPU += sign * needs.CPU
+	l.reserved[h].Memory += sign * needs.Memory
+	l.demand[h].CPU += sign * asks.CPU
+	l.demand[h].Memory += sign * asks.Memory
+	for _, r := range l.index.rules[v] {
+		l.members[r][h] += int16(sign)
+	}
+}

@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Index is what follows from a cluster for all of its layouts: what each machine asks
+// for, which rules hold for it, and which hosts it could ever run on.
+type Index struct {
+	reserved []Resources
+	demand   []Resources
+	capacity []Resources // by host
+	rules    [][]RuleID  // between machines, by machine
+	class    []int32     // of a machine: those of one can run on the same hosts
+	allowed  [][]uint64  // by class, a bit a host
+	first    []VMID      // a machine of the class
+}
+
+// NewIndex computes it.
+func NewIndex(c *Cluster) *Index {
+	x := &Index{
+		reserved: make([]Resources, len(c.VMs)), demand: make([]Resources, len(c.VMs)), capacity: make([]Resources, len(c.Hosts)),
+		rules: make([][]RuleID, len(c.VMs)), class: make([]int32, len(c.VMs)),
+	}
+	core := CoreSpeed(c)
+	for h := range c.Hosts {
+		x.capacity[h] = c.Hosts[h].Capacity()
+	}
+	hostRules := make([][]RuleID, len(c.VMs))
+	for i := range c.Rules {
+		r := &c.Rules[i]
+		if r.Disabled {
+			continue
+		}
+		into := x.rules
+		if r.OfHosts() {
+			into = hostRules
+		}
+		for _, v := range r.VMs {
+			into[v] = append(into[v], RuleID(i))
+		}
+	}
+	classes := map[string]int32{}
+	for i := range c.VMs {
+		v := &c.VMs[i]
+		x.reserved[i] = v.Reserved()
+		x.demand[i] = Resources{v.CPUDemand(core), v.MemoryDemand(c.Settings.Consumed)}
+		key := classKey(v, hostRules[i])
+		id, known := classes[key]
+		if !known {
+			id = int32(len(x.allowed))
+			classes[key] = id
+			x.first = append(x.first, VMID(i))
+			x.allowed = append(x.allowed, hostsFor(c, v, hostRules[i]))
+		}
+		x.class[i] = id
+	}
+	return x
+}
+
+// CoreSpeed is the speed of a core, in MHz, by which a machine's size is counted before
+// it has a host: that of the slowest.
+func CoreSpeed(c *Cluster) int64 {
+	speed := int64(0)
+	for i := range c.Hosts {
+		if s := c.Hosts[i].MHz; speed == 0 || s < speed {
+			speed = s
+		}
+	}
+	return speed
+}
+
+// classKey holds all that decides which hosts a machine can ever run on.
+func classKey(v *VM, rules []RuleID) string {
+	var b strings.Builder
+	number := func(n int64) { b.WriteString(strconv.FormatInt(n, 36)); b.WriteByte(' ') }
+	number(int64(v.VCPUs))
+	number(v.Memory)
+	for _, list := range [][]int32{v.Networks, v.Datastores} {
+		for _, n := range list {
+			number(int64(n))
+		}
+		b.WriteByte('|')
+	}
+	for _, r := range rules {
+		number(int64(r))
+	}
+	return b.String()
+}
+
+func hostsFor(c *Cluster, v *VM, rules []RuleID) []uint64 {
+	bits := make([]uint64, (len(c.Hosts)+63)/64)
+	for h := range c.Hosts {
+		if fixedObstacle(c, v, rules, HostID(h)).Check == Fine {
+			bits[h/64] |= 1 << (h % 64)
+		}
+	}
+	return bits
+}
+
+// fixedObstacle is why a machine could never run on a host, whatever else does.
+func fixedObstacle(c *Cluster, v *VM, rules []RuleID, h HostID) Obstacle {
+	host := &c.Hosts[h]
+	if n := missing(v.Networks, host.Networks); n >= 0 {
+		return Obstacle{Check: NetworkCheck, Index: n}
+	}
+	if n := missing(v.Datastores, host.Datastores); n >= 0 {
+		return Obstacle{Check: DatastoreCheck, Index: n}
+	}
+	if threads := int64(host.Cores() * host.ThreadsPerCore); int64(v.VCPUs) > threads {
+		return Obstacle{Check: CoresCheck, Need: int64(v.VCPUs), Have: threads}
+	}
+	for _, r := range rules {
+		rule := &c.Rules[r]
+		_, named := slices.BinarySearch(rule.Hosts, h)
+		if rule.Must && named == (rule.Kind == OffHosts) {
+			return Obstacle{Check: HostRuleCheck, Rule: r}
+		}
+	}
+	return Obstacle{}
+}
+
+// missing is the first of the sorted needs that is not among what there is; -1 when all
+// are.
+func missing(needs, have []int32) int32 {
+	for _, n := range needs {
+		if _, found := slices.BinarySearch(have, n); !found {
+			return n
+		}
+	}
+	return -1
+}
+
+// Capacity is what machines can have of a host.
+func (x *Index) Capacity(h HostID) Resources { return x.capacity[h] }
+
+// Reserved is what a machine must have.
+func (x *Index) Reserved(v VMID) Resources { return x.reserved[v] }
+
+// Demand is what a machine asks for.
+func (x *Index) Demand(v VMID) Resources { return x.demand[v] }
+
+// Rules are those between machines that hold for one.
+func (x *Index) Rules(v VMID) []RuleID { return x.rules[v] }
+
+// Allowed says whether a machine could ever run on a host.
+func (x *Index) Allowed(v VMID, h HostID) bool {
+	return x.allowed[x.class[v]][h/64]&(1<<(h%64)) != 0
+}

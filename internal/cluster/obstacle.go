@@ -1,0 +1,163 @@
+package cluster
+
+import "fmt"
+
+// Obstacle is the first check by which a machine may not run on a host. It holds
+// numbers only, so that finding one costs little; Text says it.
+type Obstacle struct {
+	Check Check
+	Need  int64
+	Have  int64
+	Rule  RuleID
+	Other VMID  // a machine that is in the way
+	Index int32 // of a network or a datastore
+}
+
+// Check is one thing that must hold for a machine on a host.
+type Check uint8
+
+// The checks, in the order in which they are made.
+const (
+	Fine Check = iota
+	StateCheck
+	NetworkCheck
+	DatastoreCheck
+	CoresCheck
+	HostRuleCheck
+	ApartCheck
+	TogetherCheck
+	CPUCheck
+	MemoryCheck
+	CountCheck
+)
+
+var checkNames = [...]string{"", "state", "network", "datastore", "cores", "host rule", "apart", "together", "cpu reservation", "memory reservation", "machines"}
+
+// String is the name of the check.
+func (k Check) String() string { return checkNames[k] }
+
+// Obstacle is why a machine may not run on a host with what runs there now; its Check is
+// Fine when it may. A machine is never in its own way.
+func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
+	host := &l.c.Hosts[h]
+	if !host.Usable() {
+		return Obstacle{Check: StateCheck}
+	}
+	if !l.index.Allowed(v, h) {
+		return l.fixed(v, h)
+	}
+	here := l.host[v] == h
+	for _, r := range l.index.rules[v] {
+		if o := l.ruleObstacle(v, h, r, here); o.Check != Fine && l.c.Rules[r].Must {
+			return o
+		}
+	}
+	if here {
+		return Obstacle{}
+	}
+	needs, has, all := l.index.reserved[v], l.reserved[h], l.index.capacity[h]
+	switch {
+	case has.CPU+needs.CPU > all.CPU:
+		return Obstacle{Check: CPUCheck, Need: needs.CPU, Have: all.CPU - has.CPU}
+	case has.Memory+needs.Memory > all.Memory:
+		return Obstacle{Check: MemoryCheck, Need: needs.Memory, Have: all.Memory - has.Memory}
+	case host.MostVMs > 0 && len(l.on[h]) >= host.MostVMs:
+		return Obstacle{Check: CountCheck, Have: int64(host.MostVMs)}
+	}
+	return Obstacle{}
+}
+
+// fixed looks again why a machine could never run on a host.
+func (l *Layout) fixed(v VMID, h HostID) Obstacle {
+	var rules []RuleID
+	for i := range l.c.Rules {
+		r := &l.c.Rules[i]
+		if r.OfHosts() && !r.Disabled && contains(r.VMs, v) {
+			rules = append(rules, RuleID(i))
+		}
+	}
+	return fixedObstacle(l.c, &l.c.VMs[v], rules, h)
+}
+
+// ruleObstacle is whether a rule between machines would be broken by a machine on a
+// host.
+func (l *Layout) ruleObstacle(v VMID, h HostID, r RuleID, here bool) Obstacle {
+	others := int(l.members[r][h])
+	if here {
+		others--
+	}
+	switch rule := &l.c.Rules[r]; {
+	case rule.Kind == Apart && others > 0:
+		return Obstacle{Check: ApartCheck, Rule: r, Other: l.partner(v, r, func(o HostID) bool { return o == h })}
+	case rule.Kind == Together && others == 0:
+		if other := l.partner(v, r, func(o HostID) bool { return o != Nowhere && o != h }); other >= 0 {
+			return Obstacle{Check: TogetherCheck, Rule: r, Other: other}
+		}
+	}
+	return Obstacle{}
+}
+
+// partner is another machine of a rule whose host is such; -1 when there is none.
+func (l *Layout) partner(v VMID, r RuleID, such func(HostID) bool) VMID {
+	for _, other := range l.c.Rules[r].VMs {
+		if other != v && such(l.host[other]) {
+			return other
+		}
+	}
+	return -1
+}
+
+// Broken counts the rules that only should hold and that a machine on a host would
+// break.
+func (l *Layout) Broken(v VMID, h HostID) int {
+	n, here := 0, l.host[v] == h
+	for _, r := range l.index.rules[v] {
+		if !l.c.Rules[r].Must && l.ruleObstacle(v, h, r, here).Check != Fine {
+			n++
+		}
+	}
+	for i := range l.c.Rules {
+		r := &l.c.Rules[i]
+		if r.OfHosts() && !r.Must && !r.Disabled && contains(r.VMs, v) && containsHost(r.Hosts, h) == (r.Kind == OffHosts) {
+			n++
+		}
+	}
+	return n
+}
+
+// Text says the obstacle of a machine on a host to a person.
+func (o Obstacle) Text(c *Cluster, h HostID) string {
+	host := &c.Hosts[h]
+	switch o.Check {
+	case StateCheck:
+		return fmt.Sprintf("the host is %s", host.State)
+	case NetworkCheck:
+		return fmt.Sprintf("the host does not have the network %s", c.Networks[o.Index])
+	case DatastoreCheck:
+		return fmt.Sprintf("the host does not reach the datastore %s", c.Datastores[o.Index])
+	case CoresCheck:
+		return fmt.Sprintf("%d vCPUs are more than the host's %d threads", o.Need, o.Have)
+	case HostRuleCheck:
+		return fmt.Sprintf("the rule %s does not allow it", c.Rules[o.Rule].Name)
+	case ApartCheck:
+		return fmt.Sprintf("the rule %s keeps it apart from %s, which runs there", c.Rules[o.Rule].Name, c.VMs[o.Other].Name)
+	case TogetherCheck:
+		return fmt.Sprintf("the rule %s keeps it together with %s, which runs elsewhere", c.Rules[o.Rule].Name, c.VMs[o.Other].Name)
+	case CPUCheck:
+		return fmt.Sprintf("%d MHz are reserved for it, and %d MHz are not yet reserved there", o.Need, max(0, o.Have))
+	case MemoryCheck:
+		return fmt.Sprintf("%s of memory are reserved for it, and %s are not yet reserved there", MiB(o.Need), MiB(max(0, o.Have)))
+	case CountCheck:
+		return fmt.Sprintf("%d machines run there, the most that may", o.Have)
+	}
+	return "nothing is in the way"
+}
+
+// MiB is an amount of memory for people.
+func MiB(bytes int64) string {
+	const mib, gib = 1 << 20, 1 << 30
+	if bytes >= 10*gib {
+		return fmt.Sprintf("%.4g GiB", float64(bytes)/gib)
+	}
+	return fmt.Sprintf("%d MiB", bytes/mib)
+}

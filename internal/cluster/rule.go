@@ -1,0 +1,27 @@
+package cluster
+
+// Rule says which machines run together, apart, or where.
+type Rule struct {
+	Name string
+	Kind RuleKind
+	// Must is a rule that no decision breaks; a rule that only should hold is
+	// broken where there is no other way.
+	Must     bool
+	Disabled bool
+	VMs      []VMID   // sorted
+	Hosts    []HostID // sorted; of rules about hosts
+}
+
+// RuleKind is what a rule asks.
+type RuleKind string
+
+// The kinds of rules.
+const (
+	Together RuleKind = "together" // all machines on one host
+	Apart    RuleKind = "apart"    // no two machines on one host
+	OnHosts  RuleKind = "on"       // machines on some of the hosts only
+	OffHosts RuleKind = "off"      // machines on none of the hosts
+)
+
+// OfHosts says whether the rule names hosts.
+func (r *Rule) OfHosts() bool { return r.Kind == OnHosts || r.Kind == OffHosts }
