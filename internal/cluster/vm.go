@@ -8,6 +8,7 @@ type VM struct {
 
 	VCPUs          int
 	CoresPerSocket int   // of the topology that it is given; 0 is not known
+	HotAdd         bool  // vCPUs may be added while it runs
 	Memory         int64 // bytes, configured
 	CPU, Mem       Allocation
 	Overhead       int64 // bytes that the hypervisor needs for it
