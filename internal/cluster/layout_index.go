@@ -13,6 +13,7 @@ type Index struct {
 	demand   []Resources
 	capacity []Resources // by host
 	rules    [][]RuleID  // between machines, by machine
+	wheres   [][]RuleID  // about hosts, by machine
 	class    []int32     // of a machine: those of one can run on the same hosts
 	allowed  [][]uint64  // by class, a bit a host
 	first    []VMID      // a machine of the class
@@ -28,7 +29,7 @@ func NewIndex(c *Cluster) *Index {
 	for h := range c.Hosts {
 		x.capacity[h] = c.Hosts[h].Capacity()
 	}
-	hostRules := make([][]RuleID, len(c.VMs))
+	x.wheres = make([][]RuleID, len(c.VMs))
 	for i := range c.Rules {
 		r := &c.Rules[i]
 		if r.Disabled {
@@ -36,7 +37,7 @@ func NewIndex(c *Cluster) *Index {
 		}
 		into := x.rules
 		if r.OfHosts() {
-			into = hostRules
+			into = x.wheres
 		}
 		for _, v := range r.VMs {
 			into[v] = append(into[v], RuleID(i))
@@ -47,13 +48,13 @@ func NewIndex(c *Cluster) *Index {
 		v := &c.VMs[i]
 		x.reserved[i] = v.Reserved()
 		x.demand[i] = Resources{v.CPUDemand(core), v.MemoryDemand(c.Settings.Consumed)}
-		key := classKey(v, hostRules[i])
+		key := classKey(v, x.wheres[i])
 		id, known := classes[key]
 		if !known {
 			id = int32(len(x.allowed))
 			classes[key] = id
 			x.first = append(x.first, VMID(i))
-			x.allowed = append(x.allowed, hostsFor(c, v, hostRules[i]))
+			x.allowed = append(x.allowed, hostsFor(c, v, x.wheres[i]))
 		}
 		x.class[i] = id
 	}

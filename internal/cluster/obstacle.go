@@ -44,7 +44,7 @@ func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 		return Obstacle{Check: StateCheck}
 	}
 	if !l.index.Allowed(v, h) {
-		return l.fixed(v, h)
+		return fixedObstacle(l.c, &l.c.VMs[v], l.index.wheres[v], h)
 	}
 	here := l.host[v] == h
 	for _, r := range l.index.rules[v] {
@@ -65,18 +65,6 @@ func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 		return Obstacle{Check: CountCheck, Have: int64(host.MostVMs)}
 	}
 	return Obstacle{}
-}
-
-// fixed looks again why a machine could never run on a host.
-func (l *Layout) fixed(v VMID, h HostID) Obstacle {
-	var rules []RuleID
-	for i := range l.c.Rules {
-		r := &l.c.Rules[i]
-		if r.OfHosts() && !r.Disabled && contains(r.VMs, v) {
-			rules = append(rules, RuleID(i))
-		}
-	}
-	return fixedObstacle(l.c, &l.c.VMs[v], rules, h)
 }
 
 // ruleObstacle is whether a rule between machines would be broken by a machine on a
@@ -116,9 +104,8 @@ func (l *Layout) Broken(v VMID, h HostID) int {
 			n++
 		}
 	}
-	for i := range l.c.Rules {
-		r := &l.c.Rules[i]
-		if r.OfHosts() && !r.Must && !r.Disabled && contains(r.VMs, v) && containsHost(r.Hosts, h) == (r.Kind == OffHosts) {
+	for _, i := range l.index.wheres[v] {
+		if r := &l.c.Rules[i]; !r.Must && containsHost(r.Hosts, h) == (r.Kind == OffHosts) {
 			n++
 		}
 	}

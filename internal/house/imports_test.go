@@ -40,6 +40,7 @@ var allowed = map[string]string{
 	"internal/report":                "finding measure plan stat study",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
+	"internal/cluster/balance":       "cluster cluster/place",
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",

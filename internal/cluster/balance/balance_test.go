@@ -1,0 +1,283 @@
+package balance
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+)
+
+func layout(c *cluster.Cluster) (*cluster.Layout, *cluster.Index) {
+	x := cluster.NewIndex(c)
+	return cluster.NewLayout(c, x), x
+}
+
+// hosts is a cluster of plain hosts with machines of given demands, in MHz; the place in
+// the list is the host.
+func hosts(demands ...[]float64) *cluster.Cluster {
+	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: len(demands), Load: .1})
+	for h, list := range demands {
+		c.Hosts[h].Networks, c.Hosts[h].Overhead = []int32{0, 1}, cluster.Resources{}
+		c.Hosts[h].CoresPerNode, c.Hosts[h].Sockets, c.Hosts[h].MHz = 10, 1, 1000 // 10 GHz
+		for _, d := range list {
+			vm := clustertest.Random(clustertest.Spec{Seed: 2, Hosts: 1, VMs: 1, Load: .1}).VMs[0]
+			vm.Name, vm.Host, vm.VCPUs, vm.Memory = c.Hosts[h].Name+"/"+string(rune('a'+len(c.VMs))), cluster.HostID(h), 8, 8<<30
+			vm.CPU.Reservation, vm.Mem.Reservation, vm.Demand.Dirty = 0, 0, 1<<20
+			vm.Demand.Active, vm.Demand.Consumed = cluster.Steady(1<<30), 1<<30
+			vm.Demand.CPU = cluster.Course{}
+			for range 60 {
+				vm.Demand.CPU.Add(d)
+			}
+			c.VMs = append(c.VMs, vm)
+		}
+	}
+	return c
+}
+
+func plan(c *cluster.Cluster) Plan {
+	l, x := layout(c)
+	return Round(l, x, Options{})
+}
+
+func TestHotHost(t *testing.T) {
+	c := hosts([]float64{3000, 3000, 3000, 3000}, []float64{1000}, []float64{1000})
+	p := plan(c)
+	if len(p.Moves) == 0 || len(p.Moves) > 3 {
+		t.Fatalf("%d moves: %+v", len(p.Moves), p)
+	}
+	for _, m := range p.Moves {
+		if m.From != 0 || m.Reason != FairCPU || m.Value.Net() <= 0 || m.FromAfter >= m.FromBefore {
+			t.Errorf("%+v", m)
+		}
+	}
+	if p.After.Lost >= p.Before.Lost || p.After.Spread.CPU >= p.Before.Spread.CPU || p.Quiet == "" {
+		t.Errorf("before %+v, after %+v, %q", p.Before, p.After, p.Quiet)
+	}
+}
+
+func TestNothingMoves(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		cluster *cluster.Cluster
+		change  func(*cluster.Cluster)
+		quiet   string
+	}{
+		{"balanced", hosts([]float64{3000, 3000}, []float64{3000, 3000}), nil, "points apart at most"},
+		{"uneven and idle", hosts([]float64{1500, 1500}, nil), nil, "no machine would run better"},
+		{"level 1", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Settings.Level = 1 }, "only where they must"},
+		{"one machine only", hosts([]float64{8000}, nil), nil, "no machine that may move would bring them closer"},
+		{"pinned", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Pinned, c.VMs[1].Pinned = true, true }, "no machine that may move"},
+		{"memory that never stands still", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.VMs[1].Demand.Dirty = 1<<40, 1<<40 }, "faster than it can be copied"},
+		{"no other host may have it", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Hosts[1].Networks = nil }, "does not have the network"},
+	} {
+		if c.change != nil {
+			c.change(c.cluster)
+		}
+		p := plan(c.cluster)
+		if len(p.Moves) > 0 || !strings.Contains(p.Quiet, c.quiet) {
+			t.Errorf("%s: %d moves, %q, want %q", c.name, len(p.Moves), p.Quiet, c.quiet)
+		}
+	}
+}
+
+// A machine whose demand jumps is no reason to move it for one round of high load.
+func TestABurstIsNoReason(t *testing.T) {
+	c := hosts([]float64{6000, 6000}, []float64{3500})
+	steady := plan(c)
+	for v := range 2 {
+		d := &c.VMs[v].Demand.CPU
+		*d = cluster.Course{}
+		for i := range 200 {
+			d.Add(float64(6000 * (i % 2)))
+		}
+		d.Recent = 6000
+	}
+	jumping := plan(c)
+	if len(steady.Moves) != 1 {
+		t.Fatalf("without bursts: %+v", steady)
+	}
+	if len(jumping.Moves) == 1 && jumping.Moves[0].Value.Net() >= steady.Moves[0].Value.Net() {
+		t.Errorf("a burst is worth %d, a steady load %d", jumping.Moves[0].Value.Net(), steady.Moves[0].Value.Net())
+	}
+}
+
+func TestMaintenanceIsPlaced(t *testing.T) {
+	c := hosts([]float64{2000, 2000, 2000}, []float64{4000}, []float64{1000}, []float64{1000})
+	c.Hosts[0].State = cluster.Maintenance
+	p := plan(c)
+	if len(p.Moves) != 3 || len(p.Stranded) != 0 {
+		t.Fatalf("%+v", p)
+	}
+	to := map[cluster.HostID]int{}
+	for _, m := range p.Moves {
+		if m.Reason != HostMaintenance || m.From != 0 {
+			t.Errorf("%+v", m)
+		}
+		to[m.To]++
+	}
+	if to[1] != 0 || to[2] == 0 || to[3] == 0 {
+		t.Errorf("they went to %v", to)
+	}
+}
+
+func TestStranded(t *testing.T) {
+	c := hosts([]float64{2000}, nil)
+	c.Hosts[0].State = cluster.Failed
+	c.VMs[0].Mem.Reservation = c.Hosts[1].Memory * 2
+	if p := plan(c); len(p.Moves) != 0 || len(p.Stranded) != 1 || p.Stranded[0].Reason != HostFailed {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestRulesAreMendedWithFewMoves(t *testing.T) {
+	c := hosts([]float64{100, 100, 100}, nil, nil)
+	c.Rules = []cluster.Rule{{Name: "apart", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 1, 2}}}
+	p := plan(c)
+	if len(p.Moves) != 2 || p.Moves[0].Reason != MustRule || p.Moves[0].Rule != 0 {
+		t.Errorf("%+v", p.Moves)
+	}
+	c = hosts([]float64{100, 100}, []float64{100})
+	c.Rules = []cluster.Rule{{Name: "together", Kind: cluster.Together, Must: true, VMs: []cluster.VMID{0, 1, 2}}}
+	if p := plan(c); len(p.Moves) == 0 || len(p.Moves) > 2 {
+		t.Errorf("%+v", p)
+	}
+	c = hosts([]float64{100, 100}, nil)
+	c.Rules = []cluster.Rule{{Name: "apart", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1}}}
+	if p := plan(c); len(p.Moves) != 1 || p.Moves[0].Reason != ShouldRule {
+		t.Errorf("%+v", p)
+	}
+}
+
+// No beginning of a plan breaks what must hold and held before, whatever the cluster.
+// What checks it knows nothing of how the plan was made.
+func TestEveryPrefixIsSafe(t *testing.T) {
+	moves := 0
+	for seed := range uint64(150) {
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 60, Rules: 14, Pools: 2, Load: .75, Placed: true})
+		switch seed % 4 {
+		case 1:
+			c.Hosts[0].State = cluster.Maintenance
+		case 2:
+			c.Hosts[1].State = cluster.Failed
+		case 3: // rules that came after the machines
+			c.Rules = clustertest.Random(clustertest.Spec{Seed: seed + 1000, Hosts: 6, VMs: 60, Rules: 10}).Rules
+		}
+		l, x := layout(c)
+		p := Round(l, x, Options{})
+		moves += len(p.Moves)
+		before := texts(cluster.Violations(c, l.Host))
+		for i, m := range p.Moves {
+			if l.Host(m.VM) != m.From {
+				t.Fatalf("seed %d: move %d is from host %d, and the machine is on %d", seed, i, m.From, l.Host(m.VM))
+			}
+			l.Move(m.VM, m.To)
+			if i+1 < len(p.Moves) && p.Moves[i+1].Number == m.Number {
+				continue
+			}
+			now := texts(cluster.Violations(c, l.Host))
+			for text, n := range now {
+				if kind := text; n > before[kind] {
+					t.Errorf("seed %d: after move %d (%s) more than before is broken: %s", seed, i, m.Reason, text)
+				}
+			}
+		}
+	}
+	if moves < 300 {
+		t.Errorf("%d moves in all: the test sees too little", moves)
+	}
+}
+
+// texts counts what is broken, by the rule or the host.
+func texts(list []cluster.Violation) map[string]int {
+	out := map[string]int{}
+	for _, v := range list {
+		key, _, _ := strings.Cut(v.Text, ": ")
+		if v.Rule == cluster.Nowhere && strings.Contains(v.Text, "machines on a host that is") {
+			key += " runs" // fewer and fewer
+		}
+		out[key]++
+	}
+	return out
+}
+
+func TestTheSameEveryTime(t *testing.T) {
+	c := clustertest.Random(clustertest.Spec{Seed: 9, Hosts: 8, VMs: 80, Rules: 10, Load: .8, Placed: true})
+	l, x := layout(c)
+	first := Round(l, x, Options{})
+	// The lists of machines of a host have another order, and the plan is the same.
+	for v := range c.VMs {
+		id := cluster.VMID(len(c.VMs) - 1 - v)
+		h := l.Host(id)
+		l.Move(id, cluster.Nowhere)
+		l.Move(id, h)
+	}
+	if again := Round(l, x, Options{}); !reflect.DeepEqual(first.Moves, again.Moves) {
+		t.Errorf("%+v\n%+v", first.Moves, again.Moves)
+	}
+}
+
+// A second round right after the first has nothing to do.
+func TestASteadyClusterStaysAsItIs(t *testing.T) {
+	for seed := range uint64(40) {
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 60, Rules: 6, Load: .75, Placed: true})
+		l, x := layout(c)
+		for range 6 { // each round has a budget
+			for _, m := range Round(l, x, Options{}).Moves {
+				l.Move(m.VM, m.To)
+			}
+		}
+		if p := Round(l, x, Options{}); len(p.Moves) > 0 {
+			t.Errorf("seed %d: %d moves in a steady cluster: %+v", seed, len(p.Moves), p.Moves[0])
+		}
+	}
+}
+
+func TestNearTheBest(t *testing.T) {
+	near, all := 0, 0
+	for seed := range uint64(60) {
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3, VMs: 9, Rules: 2, Load: .8, Placed: true})
+		for h := range c.Hosts {
+			c.Hosts[h].NIC = 100_000_000_000
+		}
+		c.Settings.Level, c.Settings.MostMoves = 5, 20
+		l, x := layout(c)
+		exact, _, err := Exact(l, x)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		p := Round(l, x, Options{})
+		all++
+		if p.After.Lost < exact {
+			t.Errorf("seed %d: %d is lost, less than the least of all, %d", seed, p.After.Lost, exact)
+		}
+		total := int64(0)
+		for h := range c.Hosts {
+			total += l.Demand(cluster.HostID(h)).CPU
+		}
+		if p.After.Lost-exact <= total/100 {
+			near++
+		}
+	}
+	t.Logf("%d of %d plans within 1 %% of the demand from the best layout", near, all)
+	if near*100 < 95*all {
+		t.Errorf("%d of %d plans are near the best layout", near, all)
+	}
+}
+
+func TestLoss(t *testing.T) {
+	for _, c := range [][3]int64{{0, 480_000, 0}, {480_000, 480_000, 0}, {880_000, 480_000, 100_000}, {1_000_000, 480_000, 130_000}, {2_000_000, 480_000, 630_000}} {
+		if got := Loss(c[0], c[1]); got != c[2] {
+			t.Errorf("at a load of %d above %d %d is lost, want %d", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+func BenchmarkRound64(b *testing.B) {
+	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 64, VMs: 8000, Rules: 100, Pools: 200, Load: .8, Placed: true})
+	l, x := layout(c)
+	for b.Loop() {
+		Round(l, x, Options{})
+	}
+}

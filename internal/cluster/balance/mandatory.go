@@ -1,0 +1,206 @@
+package balance
+
+import (
+	"cmp"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// mandatory makes the moves that must be.
+func (r *round) mandatory() {
+	for h := range r.c.Hosts {
+		switch r.c.Hosts[h].State {
+		case cluster.Failed:
+			r.leave(cluster.HostID(h), HostFailed)
+		case cluster.Maintenance, cluster.Standby:
+			r.leave(cluster.HostID(h), HostMaintenance)
+		}
+	}
+	for i := range r.c.Rules {
+		if rule := &r.c.Rules[i]; rule.Must && !rule.Disabled {
+			r.mend(cluster.RuleID(i), MustRule)
+		}
+	}
+	for h := range r.c.Hosts {
+		r.relieve(cluster.HostID(h))
+	}
+}
+
+// leave empties a host: its machines are placed like new ones, the hardest first, and
+// not put wherever there is room now.
+func (r *round) leave(h cluster.HostID, why Reason) {
+	vms := slices.Clone(r.l.On(h))
+	slices.SortFunc(vms, r.harder)
+	for _, v := range vms {
+		if r.l.Host(v) == h {
+			r.rehome(v, why, cluster.Nowhere)
+		}
+	}
+}
+
+// harder orders machines by how hard they are to place, the hardest first.
+func (r *round) harder(a, b cluster.VMID) int {
+	x, y := r.x.Reserved(a), r.x.Reserved(b)
+	return cmp.Or(
+		cmp.Compare(len(r.x.Rules(b)), len(r.x.Rules(a))), cmp.Compare(y.Memory, x.Memory), cmp.Compare(y.CPU, x.CPU),
+		cmp.Compare(r.c.VMs[b].Memory, r.c.VMs[a].Memory), cmp.Compare(a, b))
+}
+
+// rehome moves a machine to the best host that is not its own, with those before it
+// that make room. A machine that must stay together with others takes them along.
+func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
+	unit := r.unit(v)
+	if len(unit) > 1 {
+		return r.together(unit, why, rule)
+	}
+	from := r.l.Host(v)
+	choice := r.choose(v, from)
+	if choice.Host == cluster.Nowhere || choice.Host == from {
+		r.strand(v, why)
+		return false
+	}
+	for _, s := range choice.First {
+		r.move(s, MakeRoom, cluster.Nowhere, Value{})
+	}
+	r.move(place.Step{VM: v, From: from, To: choice.Host}, why, rule, Value{})
+	return true
+}
+
+// choose is where a machine would be placed if it ran nowhere.
+func (r *round) choose(v cluster.VMID, from cluster.HostID) place.Choice {
+	r.l.Move(v, cluster.Nowhere)
+	defer r.l.Move(v, from)
+	return r.place.Place(v)
+}
+
+// unit is the machines that rules keep together with one, itself first.
+func (r *round) unit(v cluster.VMID) []cluster.VMID {
+	unit := []cluster.VMID{v}
+	for i := 0; i < len(unit); i++ { // it grows while it is looked through
+		for _, id := range r.x.Rules(unit[i]) {
+			rule := &r.c.Rules[id]
+			if rule.Kind != cluster.Together || !rule.Must {
+				continue
+			}
+			for _, w := range rule.VMs {
+				if r.l.Host(w) != cluster.Nowhere && !slices.Contains(unit, w) {
+					unit = append(unit, w)
+				}
+			}
+		}
+	}
+	return unit
+}
+
+// strand notes a machine that finds no host, once.
+func (r *round) strand(v cluster.VMID, why Reason) {
+	if !slices.ContainsFunc(r.plan.Stranded, func(s Stranded) bool { return s.VM == v }) {
+		r.plan.Stranded = append(r.plan.Stranded, Stranded{v, why})
+	}
+}
+
+// together moves machines that stay together to the first host that can have all that
+// are not there yet.
+func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
+	from := make([]cluster.HostID, len(unit))
+	for i, v := range unit {
+		from[i] = r.l.Host(v)
+		r.l.Move(v, cluster.Nowhere)
+	}
+	to := cluster.HostID(cluster.Nowhere)
+	for _, verdict := range r.place.Explain(unit[0]) {
+		if verdict.Obstacle.Check != cluster.Fine {
+			break
+		}
+		if r.fit(unit, verdict.Host) {
+			to = verdict.Host
+			break
+		}
+	}
+	for i, v := range unit {
+		r.l.Move(v, from[i])
+	}
+	if to == cluster.Nowhere {
+		for i, v := range unit {
+			if why == HostFailed || why == HostMaintenance || from[i] != from[0] {
+				r.strand(v, why)
+			}
+		}
+		return false
+	}
+	r.steps++
+	for i, v := range unit {
+		if from[i] != to {
+			r.enter(place.Step{VM: v, From: from[i], To: to}, why, rule, Value{})
+		}
+	}
+	return true
+}
+
+// fit says whether a host can have several machines that run nowhere. The layout is
+// afterwards as before.
+func (r *round) fit(unit []cluster.VMID, h cluster.HostID) bool {
+	n := 0
+	for ; n < len(unit) && r.l.Obstacle(unit[n], h).Check == cluster.Fine; n++ {
+		r.l.Move(unit[n], h)
+	}
+	for _, v := range unit[:n] {
+		r.l.Move(v, cluster.Nowhere)
+	}
+	return n == len(unit)
+}
+
+// mend moves machines until a rule holds: of those that may not share a host, all but
+// the one that is hardest to move; of those that must be elsewhere, each.
+func (r *round) mend(id cluster.RuleID, why Reason) {
+	rule := &r.c.Rules[id]
+	for range rule.VMs { // each turn moves one at least
+		v, broken := r.culprit(rule)
+		if !broken || !r.rehome(v, why, id) {
+			return
+		}
+	}
+}
+
+// culprit is the machine whose move mends most of a rule, the cheapest of several.
+func (r *round) culprit(rule *cluster.Rule) (cluster.VMID, bool) {
+	best, found := cluster.VMID(0), false
+	shared := map[cluster.HostID]int{}
+	for _, v := range rule.VMs {
+		shared[r.l.Host(v)]++
+	}
+	for _, v := range rule.VMs {
+		h := r.l.Host(v)
+		if h == cluster.Nowhere {
+			continue
+		}
+		_, named := slices.BinarySearch(rule.Hosts, h)
+		breaks := rule.Kind == cluster.Apart && shared[h] > 1 ||
+			rule.Kind == cluster.Together && shared[h] < len(rule.VMs)-shared[cluster.Nowhere] ||
+			rule.Kind == cluster.OnHosts && !named || rule.Kind == cluster.OffHosts && named
+		if breaks && (!found || r.harder(best, v) < 0) {
+			best, found = v, true
+		}
+	}
+	return best, found
+}
+
+// relieve moves machines off a host on which more is reserved than there is.
+func (r *round) relieve(h cluster.HostID) {
+	for !r.l.Reserved(h).Fits(r.x.Capacity(h)) {
+		vms := slices.Clone(r.l.On(h))
+		slices.SortFunc(vms, func(a, b cluster.VMID) int { return r.harder(b, a) })
+		moved := false
+		for _, v := range vms {
+			if r.x.Reserved(v) != (cluster.Resources{}) && !r.c.VMs[v].Pinned && r.rehome(v, Reservation, cluster.Nowhere) {
+				moved = true
+				break
+			}
+		}
+		if !moved {
+			return
+		}
+	}
+}

@@ -1,0 +1,139 @@
+// Package balance decides which machines move between hosts, and why the others stay.
+//
+// What must be comes first: hosts in maintenance are emptied, machines of failed hosts
+// start again, rules that must hold are mended and reservations fit. Then come rules
+// that only should hold, and at last the load. A move for the load must help more
+// machines than it costs; what it gains is not an even spread but work that would
+// otherwise be slowed down.
+package balance
+
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// Reason is why a machine moves, by the names that the vSphere API has for reasons
+// of recommendations.
+type Reason string
+
+// The reasons of moves, in the order in which they are looked for.
+const (
+	HostFailed      Reason = "hostFailed"
+	HostMaintenance Reason = "hostMaint"
+	MustRule        Reason = "vmHostHardAffinity"
+	Reservation     Reason = "reservation"
+	MakeRoom        Reason = "makeRoom"
+	ShouldRule      Reason = "vmHostSoftAffinity"
+	FairCPU         Reason = "fairnessCpuAvg"
+	FairMemory      Reason = "fairnessMemAvg"
+)
+
+// Mandatory says whether a move is made whatever it costs.
+func (r Reason) Mandatory() bool {
+	switch r {
+	case HostFailed, HostMaintenance, MustRule, Reservation, MakeRoom:
+		return true
+	}
+	return false
+}
+
+// Plan is what to do, in an order of which no beginning of whole steps breaks anything
+// that must hold and held before.
+type Plan struct {
+	Moves         []Move
+	Stranded      []Stranded // machines that must leave a host and find no other
+	Refused       []Refused  // the best moves that were not made
+	Quiet         string     // why nothing more is moved for the load
+	Before, After Balance
+}
+
+// Move is one machine that goes to another host.
+type Move struct {
+	place.Step
+	Number int // of the step: machines that must stay together move at the same time, as one
+	Reason Reason
+	Rule   cluster.RuleID // that it mends; Nowhere without one
+	Value  Value          // of a move for the load
+	// Loads of both hosts before and after, in millionths of the capacity, of the
+	// resource that is fuller.
+	FromBefore, FromAfter, ToBefore, ToAfter int64
+}
+
+// Stranded is a machine that should not stay where it is, and cannot leave.
+type Stranded struct {
+	VM     cluster.VMID
+	Reason Reason
+}
+
+// Refused is a move that would even out the load, and why it is not made.
+type Refused struct {
+	place.Step
+	Value Value
+	Why   string
+}
+
+// Balance is how evenly a layout is loaded.
+type Balance struct {
+	Deviation Pair  // standard deviation of the hosts' loads, in millionths
+	Spread    Pair  // highest load less the lowest
+	Lost      int64 // MHz of demand that is slowed down or not served, by Loss
+}
+
+// Pair is a number for each resource.
+type Pair struct{ CPU, Memory int64 }
+
+// Options are what a round knows besides the cluster.
+type Options struct {
+	// Cooling says that a machine was moved not long ago, and stays; nil for none.
+	Cooling func(cluster.VMID) bool
+	// Left says that a machine left the host not long ago, and does not return; nil for
+	// none.
+	Left func(cluster.VMID, cluster.HostID) bool
+}
+
+// Round makes a plan for a layout, which it does not change.
+func Round(l *cluster.Layout, x *cluster.Index, o Options) Plan {
+	r := &round{
+		c: l.Cluster(), x: x, l: l.Clone(), options: o, moved: map[cluster.VMID]bool{},
+	}
+	r.place = place.New(r.l, x)
+	r.plan.Before = measure(r.l, x)
+	r.mandatory()
+	r.shouldRules()
+	r.even()
+	r.plan.After = measure(r.l, x)
+	return r.plan
+}
+
+// round is a plan in the making.
+type round struct {
+	c       *cluster.Cluster
+	x       *cluster.Index
+	l       *cluster.Layout // as it will be after the moves so far
+	place   *place.Placer
+	options Options
+	plan    Plan
+	moved   map[cluster.VMID]bool
+	steps   int // so far
+}
+
+// move takes a step into the plan.
+func (r *round) move(s place.Step, why Reason, rule cluster.RuleID, v Value) {
+	r.steps++
+	r.enter(s, why, rule, v)
+}
+
+// enter takes a move into the step under way.
+func (r *round) enter(s place.Step, why Reason, rule cluster.RuleID, v Value) {
+	m := Move{Step: s, Number: r.steps, Reason: why, Rule: rule, Value: v, ToBefore: worse(r.l, r.x, s.To)}
+	if s.From != cluster.Nowhere {
+		m.FromBefore = worse(r.l, r.x, s.From)
+	}
+	r.l.Move(s.VM, s.To)
+	m.ToAfter = worse(r.l, r.x, s.To)
+	if s.From != cluster.Nowhere {
+		m.FromAfter = worse(r.l, r.x, s.From)
+	}
+	r.moved[s.VM] = true
+	r.plan.Moves = append(r.plan.Moves, m)
+}

@@ -1,0 +1,96 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Group places several machines at once and takes each choice in the layout, the
+// hardest first: those of one rule that keeps machines together follow each other, then
+// what reserves and asks for more comes first. A machine that finds no host does not
+// keep the others from theirs. The choices are in the order in which they were made.
+func (p *Placer) Group(vms []cluster.VMID) []Choice {
+	order := slices.Clone(vms)
+	lead := make(map[cluster.VMID]cluster.VMID, len(order))
+	for _, v := range order {
+		lead[v] = p.leader(v, order)
+	}
+	size := func(v cluster.VMID) cluster.Resources { return p.index.Reserved(v) }
+	harder := func(a, b cluster.VMID) int {
+		return cmp.Or(
+			cmp.Compare(size(b).Memory, size(a).Memory), cmp.Compare(size(b).CPU, size(a).CPU),
+			cmp.Compare(p.c.VMs[b].Memory, p.c.VMs[a].Memory), cmp.Compare(p.c.VMs[b].VCPUs, p.c.VMs[a].VCPUs), cmp.Compare(a, b))
+	}
+	slices.SortFunc(order, func(a, b cluster.VMID) int {
+		if lead[a] != lead[b] {
+			return harder(lead[a], lead[b])
+		}
+		return harder(a, b)
+	})
+	choices := make([]Choice, 0, len(order))
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && lead[order[n]] == lead[order[0]] {
+			n++
+		}
+		choices = append(choices, p.unit(order[:n])...)
+		order = order[n:]
+	}
+	return choices
+}
+
+// unit places machines that stay together: on the best host that can have all of them,
+// or else one by one.
+func (p *Placer) unit(vms []cluster.VMID) []Choice {
+	if len(vms) > 1 {
+		for _, verdict := range p.Explain(vms[0]) {
+			if verdict.Obstacle.Check != cluster.Fine {
+				break
+			}
+			if choices, ok := p.all(vms, verdict.Host); ok {
+				return choices
+			}
+		}
+	}
+	choices := make([]Choice, 0, len(vms))
+	for _, v := range vms {
+		c := p.Place(v)
+		p.Take(c)
+		choices = append(choices, c)
+	}
+	return choices
+}
+
+// all takes one host for several machines, or none of them.
+func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok bool) {
+	for _, v := range vms {
+		if p.spare(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine {
+			for _, c := range choices {
+				p.layout.Move(c.VM, cluster.Nowhere)
+			}
+			return nil, false
+		}
+		choices = append(choices, Choice{VM: v, Host: h, Cost: p.cost(v, h)})
+		p.layout.Move(v, h)
+	}
+	return choices, true
+}
+
+// leader is the first machine of the same unit among those to place: of those that a
+// rule keeps together.
+func (p *Placer) leader(v cluster.VMID, among []cluster.VMID) cluster.VMID {
+	for _, r := range p.index.Rules(v) {
+		rule := &p.c.Rules[r]
+		if rule.Kind != cluster.Together {
+			continue
+		}
+		for _, other := range rule.VMs {
+			if slices.Contains(among, other) {
+				return other
+			}
+		}
+	}
+	return v
+}

@@ -1,0 +1,105 @@
+package place
+
+import (
+	"cmp"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// mostMoved is how many machines may be moved to make room for one, and mostTried how
+// many of a host's machines are looked at for that, those that are cheapest to move
+// first.
+const (
+	mostMoved = 2
+	mostTried = 32
+)
+
+// makeRoom looks for a host that could have the machine once others moved away from
+// it, and takes the one for which least memory is to be copied.
+func (p *Placer) makeRoom(v cluster.VMID, none Choice) Choice {
+	best, least := none, int64(0)
+	for h := range p.c.Hosts {
+		id := cluster.HostID(h)
+		switch p.layout.Obstacle(v, id).Check {
+		case cluster.CPUCheck, cluster.MemoryCheck, cluster.CountCheck, cluster.ApartCheck:
+		default:
+			continue
+		}
+		steps, copied, ok := p.clear(v, id, mostMoved)
+		if ok && (best.Host == cluster.Nowhere || copied < least) {
+			best.Host, best.First, least = id, steps, copied
+		}
+	}
+	if best.Host != cluster.Nowhere {
+		p.undone(best.First, func() { best.Cost = p.cost(v, best.Host) })
+	}
+	return best
+}
+
+// clear finds the machines to move away from a host until another can run there.
+func (p *Placer) clear(v cluster.VMID, h cluster.HostID, moves int) (steps []Step, copied int64, ok bool) {
+	if p.layout.Obstacle(v, h).Check == cluster.Fine {
+		return nil, 0, true
+	}
+	if moves == 0 {
+		return nil, 0, false
+	}
+	for _, w := range p.cheapest(h) {
+		to := p.elsewhere(w, h)
+		if to == cluster.Nowhere {
+			continue
+		}
+		step := Step{w, h, to}
+		p.undone([]Step{step}, func() {
+			rest, more, fits := p.clear(v, h, moves-1)
+			if total := more + p.c.VMs[w].Memory; fits && (!ok || total < copied) {
+				steps, copied, ok = append([]Step{step}, rest...), total, true
+			}
+		})
+		if ok && len(steps) == 1 {
+			return steps, copied, true // others cost more
+		}
+	}
+	return steps, copied, ok
+}
+
+// undone does something in the layout as it would be after some moves.
+func (p *Placer) undone(steps []Step, do func()) {
+	for _, s := range steps {
+		p.layout.Move(s.VM, s.To)
+	}
+	do()
+	for _, s := range slices.Backward(steps) {
+		p.layout.Move(s.VM, s.From)
+	}
+}
+
+// cheapest lists machines of a host that may move, the smallest first.
+func (p *Placer) cheapest(h cluster.HostID) []cluster.VMID {
+	var list []cluster.VMID
+	for _, w := range p.layout.On(h) {
+		if !p.c.VMs[w].Pinned {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b cluster.VMID) int {
+		return cmp.Or(cmp.Compare(p.c.VMs[a].Memory, p.c.VMs[b].Memory), cmp.Compare(a, b))
+	})
+	return list[:min(len(list), mostTried)]
+}
+
+// elsewhere is the best other host for a machine; Nowhere when there is none.
+func (p *Placer) elsewhere(w cluster.VMID, not cluster.HostID) cluster.HostID {
+	best := Cost{Host: cluster.Nowhere}
+	for h := range p.c.Hosts {
+		id := cluster.HostID(h)
+		if id == not || p.layout.Obstacle(w, id).Check != cluster.Fine {
+			continue
+		}
+		if cost := p.cost(w, id); best.Host == cluster.Nowhere || cost.Less(best) {
+			best = cost
+		}
+	}
+	return best.Host
+}

@@ -1,0 +1,47 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// survivors is the capacity that is left when as many of the largest hosts have failed
+// as the cluster is to survive.
+func (p *Placer) survivors() (left cluster.Resources) {
+	var cpu, memory []int64
+	for h := range p.c.Hosts {
+		if p.c.Hosts[h].Usable() {
+			all := p.index.Capacity(cluster.HostID(h))
+			cpu, memory = append(cpu, all.CPU), append(memory, all.Memory)
+		}
+	}
+	slices.Sort(cpu)
+	slices.Sort(memory)
+	for i := range max(0, len(cpu)-p.c.Settings.SpareHosts) {
+		left = left.Plus(cluster.Resources{CPU: cpu[i], Memory: memory[i]})
+	}
+	return left
+}
+
+// spare is why a machine may not start at all: what is reserved would then no longer
+// fit once those hosts fail.
+func (p *Placer) spare(v cluster.VMID) string {
+	n := p.c.Settings.SpareHosts
+	if n == 0 {
+		return ""
+	}
+	need := p.index.Reserved(v)
+	for h := range p.c.Hosts {
+		need = need.Plus(p.layout.Reserved(cluster.HostID(h)))
+	}
+	const text = "%s of %s would be reserved, and with %d hosts failed only %s are left"
+	switch {
+	case need.CPU > p.safe.CPU:
+		return fmt.Sprintf(text, fmt.Sprintf("%d MHz", need.CPU), "CPU", n, fmt.Sprintf("%d MHz", p.safe.CPU))
+	case need.Memory > p.safe.Memory:
+		return fmt.Sprintf(text, cluster.MiB(need.Memory), "memory", n, cluster.MiB(p.safe.Memory))
+	}
+	return ""
+}

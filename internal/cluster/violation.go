@@ -1,0 +1,86 @@
+package cluster
+
+import "fmt"
+
+// Violation is something that must hold in a layout and does not.
+type Violation struct {
+	Rule RuleID // Nowhere where it is no rule
+	Host HostID
+	Text string
+}
+
+// Violations are those of a layout, computed from the model alone and from nothing that
+// the layout keeps: what decides is checked by what does not.
+func Violations(c *Cluster, host func(VMID) HostID) []Violation {
+	var out []Violation
+	on := make([][]VMID, len(c.Hosts))
+	for v := range c.VMs {
+		if h := host(VMID(v)); h != Nowhere {
+			on[h] = append(on[h], VMID(v))
+		}
+	}
+	for h := range c.Hosts {
+		out = append(out, hostViolations(c, HostID(h), on[h])...)
+	}
+	for r := range c.Rules {
+		if rule := &c.Rules[r]; rule.Must && !rule.Disabled {
+			out = append(out, ruleViolations(c, RuleID(r), host)...)
+		}
+	}
+	return out
+}
+
+func hostViolations(c *Cluster, h HostID, vms []VMID) (out []Violation) {
+	host := &c.Hosts[h]
+	say := func(format string, args ...any) {
+		out = append(out, Violation{Nowhere, h, fmt.Sprintf("host %s: ", host.Name) + fmt.Sprintf(format, args...)})
+	}
+	var sum Resources
+	for _, v := range vms {
+		vm := &c.VMs[v]
+		sum = sum.Plus(vm.Reserved())
+		if missing(vm.Networks, host.Networks) >= 0 || missing(vm.Datastores, host.Datastores) >= 0 {
+			say("it lacks a network or a datastore of %s", vm.Name)
+		}
+		if vm.VCPUs > host.Cores()*host.ThreadsPerCore {
+			say("%s has more vCPUs than it has threads", vm.Name)
+		}
+	}
+	switch capacity := host.Capacity(); {
+	case !host.Runs() && len(vms) > 0:
+		say("%d machines on a host that is %s", len(vms), host.State)
+	case !sum.Fits(capacity):
+		say("%d MHz and %s are reserved of %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
+	case host.MostVMs > 0 && len(vms) > host.MostVMs:
+		say("%d machines, and at most %d may run there", len(vms), host.MostVMs)
+	}
+	return out
+}
+
+func ruleViolations(c *Cluster, r RuleID, host func(VMID) HostID) (out []Violation) {
+	rule := &c.Rules[r]
+	first := map[HostID]VMID{}
+	say := func(h HostID, format string, args ...any) {
+		out = append(out, Violation{r, h, fmt.Sprintf("rule %s: ", rule.Name) + fmt.Sprintf(format, args...)})
+	}
+	for _, v := range rule.VMs {
+		h := host(v)
+		if h == Nowhere {
+			continue
+		}
+		other, shared := first[h]
+		named := containsHost(rule.Hosts, h)
+		switch {
+		case rule.Kind == Apart && shared:
+			say(h, "%s and %s share the host %s", c.VMs[other].Name, c.VMs[v].Name, c.Hosts[h].Name)
+		case rule.Kind == Together && !shared && len(first) > 0:
+			say(h, "%s runs on %s, and others elsewhere", c.VMs[v].Name, c.Hosts[h].Name)
+		case rule.Kind == OnHosts && !named, rule.Kind == OffHosts && named:
+			say(h, "%s runs on %s", c.VMs[v].Name, c.Hosts[h].Name)
+		}
+		if !shared {
+			first[h] = v
+		}
+	}
+	return out
+}
