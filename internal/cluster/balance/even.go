@@ -32,6 +32,7 @@ func (r *round) even() {
 		r.plan.Quiet = "level 1 moves machines only where they must"
 		return
 	}
+	r.pairs = make([]pair, len(r.c.Hosts)*len(r.c.Hosts))
 	budget := r.c.Settings.MostMoves
 	if budget == 0 {
 		budget = max(4, len(r.c.Hosts))
@@ -45,9 +46,9 @@ func (r *round) even() {
 			r.plan.Quiet = fmt.Sprintf("%d moves are enough for one round", budget)
 			return
 		}
-		best, refused := r.best()
-		if best == nil {
-			r.refuse(refused, now)
+		best, found := r.best()
+		if !found {
+			r.refuse(r.notMade(), now)
 			return
 		}
 		why := FairCPU
@@ -55,6 +56,7 @@ func (r *round) even() {
 			why = FairMemory
 		}
 		r.move(best.Step, why, cluster.Nowhere, best.Value)
+		r.changed(best.Step)
 	}
 }
 
@@ -85,43 +87,108 @@ type candidate struct {
 	why   string
 }
 
-// best finds the move that evens out most of those that are worth it. Where none is, the
-// ones that would even out most are returned, with the reason against each.
-func (r *round) best() (*candidate, []candidate) {
+// pair is the best move from one host to another, as far as it is known.
+type pair struct {
+	known bool
+	vm    cluster.VMID
+	even  int64 // 0 where there is none
+}
+
+// best finds the move that evens out most of those that are worth it.
+func (r *round) best() (best candidate, found bool) {
 	mean := r.means()
-	var best *candidate
-	var refused []candidate
 	for h := range r.c.Hosts {
 		from := cluster.HostID(h)
 		p := loads(r.l, r.x, from)
 		if !r.c.Hosts[h].Runs() || p.CPU <= mean.CPU && p.Memory <= mean.Memory {
 			continue
 		}
-		for _, v := range r.l.On(from) {
-			if !r.mayMove(v) {
+		for t := range r.c.Hosts {
+			to := cluster.HostID(t)
+			if from == to || !r.c.Hosts[t].Usable() {
 				continue
 			}
-			for t := range r.c.Hosts {
-				to := cluster.HostID(t)
-				least := int64(0)
-				if best != nil {
-					least = best.even
-				}
-				s := place.Step{VM: v, From: from, To: to}
-				even := r.evens(s)
-				if to == from || even <= 0 || even < least || even == least && best != nil && !before(s, best.Step) {
+			b := &r.pairs[h*len(r.c.Hosts)+t]
+			if !b.known {
+				*b = r.between(from, to)
+			}
+			c := candidate{Step: place.Step{VM: b.vm, From: from, To: to}, even: b.even}
+			if c.even > 0 && (!found || c.better(&best)) {
+				best, found = c, true
+			}
+		}
+	}
+	if found {
+		best.Value = r.value(best.Step)
+	}
+	return best, found
+}
+
+// better orders candidates.
+func (c *candidate) better(o *candidate) bool {
+	return c.even > o.even || c.even == o.even && before(c.Step, o.Step)
+}
+
+// between finds the best move from one host to another.
+func (r *round) between(from, to cluster.HostID) pair {
+	best := pair{known: true}
+	for _, v := range r.l.On(from) {
+		c := candidate{Step: place.Step{VM: v, From: from, To: to}}
+		c.even = r.evens(c.Step)
+		if c.even <= 0 || c.even < best.even || c.even == best.even && v > best.vm || !r.mayMove(v) {
+			continue
+		}
+		if _, why := r.against(c.Step); why == "" {
+			best.vm, best.even = v, c.even
+		}
+	}
+	return best
+}
+
+// changed forgets what a move made untrue: all of its two hosts, and of those whose
+// machines share a rule with it.
+func (r *round) changed(m place.Step) {
+	n := len(r.c.Hosts)
+	forget := func(h cluster.HostID) {
+		if h == cluster.Nowhere {
+			return
+		}
+		for i := range n {
+			r.pairs[int(h)*n+i].known, r.pairs[i*n+int(h)].known = false, false
+		}
+	}
+	forget(m.From)
+	forget(m.To)
+	for _, id := range r.x.Rules(m.VM) {
+		for _, v := range r.c.Rules[id].VMs {
+			forget(r.l.Host(v))
+		}
+	}
+}
+
+// notMade lists the moves that would even out most and are not made.
+func (r *round) notMade() (list []candidate) {
+	mean := r.means()
+	for h := range r.c.Hosts {
+		from := cluster.HostID(h)
+		p := loads(r.l, r.x, from)
+		if !r.c.Hosts[h].Runs() || p.CPU <= mean.CPU && p.Memory <= mean.Memory {
+			continue
+		}
+		for t := range r.c.Hosts {
+			for _, v := range r.l.On(from) {
+				c := candidate{Step: place.Step{VM: v, From: from, To: cluster.HostID(t)}}
+				if t == h || !r.c.Hosts[t].Usable() || !r.mayMove(v) {
 					continue
 				}
-				c := candidate{Step: s, even: even}
-				if c.why = r.against(&c); c.why == "" {
-					best = &c
-				} else if best == nil {
-					refused = keep(refused, c)
+				if c.even = r.evens(c.Step); c.even > 0 && (len(list) < mostRefused || c.better(&list[len(list)-1])) {
+					c.Value, c.why = r.against(c.Step)
+					list = keep(list, c)
 				}
 			}
 		}
 	}
-	return best, refused
+	return list
 }
 
 // before orders steps that are equally good, so that a plan is the same in whatever
@@ -173,27 +240,27 @@ func (r *round) evens(s place.Step) int64 {
 	return part(from.CPU, to.CPU, asks.CPU, a.CPU, b.CPU) + part(from.Memory, to.Memory, asks.Memory, a.Memory, b.Memory)
 }
 
-// against is what speaks against a move; empty for nothing.
-func (r *round) against(c *candidate) string {
-	if o := r.l.Obstacle(c.VM, c.To); o.Check != cluster.Fine {
-		return o.Text(r.c, c.To)
+// against is what speaks against a move, empty for nothing, and what it is worth.
+func (r *round) against(s place.Step) (v Value, why string) {
+	if o := r.l.Obstacle(s.VM, s.To); o.Check != cluster.Fine {
+		return v, o.Text(r.c, s.To)
 	}
-	if r.l.Broken(c.VM, c.To) > r.l.Broken(c.VM, c.From) {
-		return "it would break a rule that should hold"
+	if r.l.Broken(s.VM, s.To) > r.l.Broken(s.VM, s.From) {
+		return v, "it would break a rule that should hold"
 	}
-	if r.options.Left != nil && r.options.Left(c.VM, c.To) {
-		return "it left that host not long ago"
+	if r.options.Left != nil && r.options.Left(s.VM, s.To) {
+		return v, "it left that host not long ago"
 	}
-	c.Value = r.value(c.Step)
+	v = r.value(s)
 	switch {
-	case c.Value.Copy == 0:
-		return fmt.Sprintf("it writes %s/s to its memory, faster than it can be copied", cluster.MiB(r.c.VMs[c.VM].Demand.Dirty))
-	case r.c.Settings.CostBenefit && c.Value.Gain <= 0:
-		return "no machine would run better: neither host is so full that it slows its machines down"
-	case r.c.Settings.CostBenefit && c.Value.Net() <= 0:
-		return "it costs more than it brings: " + c.Value.String()
+	case v.Copy == 0:
+		return v, fmt.Sprintf("it writes %s/s to its memory, faster than it can be copied", cluster.MiB(r.c.VMs[s.VM].Demand.Dirty))
+	case r.c.Settings.CostBenefit && v.Gain <= 0:
+		return v, "no machine would run better: neither host is so full that it slows its machines down"
+	case r.c.Settings.CostBenefit && v.Net() <= 0:
+		return v, "it costs more than it brings: " + v.String()
 	}
-	return ""
+	return v, ""
 }
 
 // refuse says why nothing more is moved though the loads are uneven.

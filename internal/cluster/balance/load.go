@@ -16,6 +16,10 @@ func load(demand, capacity int64) int64 {
 	if capacity <= 0 {
 		return 1000 * million
 	}
+	const short = 1 << 43 // the product then fits
+	if demand < short {
+		return min(demand*million/capacity, 1000*million)
+	}
 	high, low := bits.Mul64(uint64(demand), million)
 	if high >= uint64(capacity) {
 		return 1000 * million

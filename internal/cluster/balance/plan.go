@@ -114,7 +114,8 @@ type round struct {
 	options Options
 	plan    Plan
 	moved   map[cluster.VMID]bool
-	steps   int // so far
+	steps   int    // so far
+	pairs   []pair // of hosts: from one, to the other
 }
 
 // move takes a step into the plan.
