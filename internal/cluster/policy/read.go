@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Read reads an inventory as JSON and validates it. A key that is not known is an error,
+// and so is anything after the end. An error names the line on which the entry begins
+// that it is about.
+func Read(r io.Reader) (*Inventory, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read storage inventory: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	f := file{data: data, dec: dec}
+	inv, err := f.inventory()
+	if err != nil {
+		return nil, fmt.Errorf("read storage inventory: line %d: %w", f.line(), err)
+	}
+	if err := inv.Validate(); err != nil {
+		return nil, fmt.Errorf("read storage inventory: %w", err)
+	}
+	return inv, nil
+}
+
+// file is a document that is read entry by entry, so that the place of a mistake is
+// known.
+type file struct {
+	data  []byte
+	dec   *json.Decoder
+	start int64 // where what is being read begins, or the blanks before it
+}
+
+func (f *file) line() int {
+	skip := f.start
+	for skip < int64(len(f.data)) && bytes.IndexByte([]byte(" \t\r\n,:"), f.data[skip]) >= 0 {
+		skip++
+	}
+	return 1 + bytes.Count(f.data[:skip], []byte("\n"))
+}
+
+func (f *file) token() (json.Token, error) {
+	f.start = f.dec.InputOffset()
+	t, err := f.dec.Token()
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errors.New("the file ends in the middle: is it complete?")
+	}
+	return t, err
+}
+
+func (f *file) inventory() (*Inventory, error) {
+	if t, err := f.token(); err != nil {
+		return nil, err
+	} else if t != json.Delim('{') {
+		return nil, errors.New("an inventory is an object: begin with {")
+	}
+	var inv Inventory
+	seen := map[string]bool{}
+	for f.dec.More() {
+		t, err := f.token()
+		if err != nil {
+			return nil, err
+		}
+		key, _ := t.(string)
+		if seen[key] {
+			return nil, fmt.Errorf("%q is there twice", key)
+		}
+		seen[key] = true
+		switch key {
+		case "datastores":
+			inv.Datastores, err = list[Datastore](f, key)
+		case "policies":
+			inv.Policies, err = list[Policy](f, key)
+		case "vms":
+			inv.VMs, err = list[VM](f, key)
+		default:
+			return nil, fmt.Errorf("there is no %q in an inventory, only datastores, policies and vms", key)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := f.token(); err != nil {
+		return nil, err
+	}
+	f.start = f.dec.InputOffset()
+	if _, err := f.dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the end of the inventory")
+	}
+	return &inv, nil
+}
+
+func list[T any](f *file, key string) ([]T, error) {
+	if t, err := f.token(); err != nil {
+		return nil, err
+	} else if t != json.Delim('[') {
+		return nil, fmt.Errorf("%s is a list: begin with [", key)
+	}
+	all := []T{}
+	for f.dec.More() {
+		f.start = f.dec.InputOffset()
+		var one T
+		if err := f.dec.Decode(&one); err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, len(all), plainly(err))
+		}
+		all = append(all, one)
+	}
+	_, err := f.token()
+	return all, err
+}
+
+// plainly rewrites the errors of the decoder that speak of Go.
+func plainly(err error) error {
+	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+		return fmt.Errorf("%q cannot be a %s: it is to be a %s", kind.Field, kind.Value, kind.Type)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the file ends in the middle: is it complete?")
+	}
+	return err
+}

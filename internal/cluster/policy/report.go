@@ -1,0 +1,188 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Report is what an operator wants to know of a cluster. Lists are sorted by name, and
+// findings from the worst, so that equal statuses make equal reports.
+type Report struct {
+	VMs      Counts         `json:"vms"` // by their worst object
+	Objects  Counts         `json:"objects"`
+	Policies []PolicyCounts `json:"policies"`
+	Findings []Finding      `json:"findings"`
+	Doubts   []string       `json:"doubts,omitempty"` // what looks like a mistake in a policy
+}
+
+// PolicyCounts says how the objects of one policy do.
+type PolicyCounts struct {
+	Name       string `json:"name"`
+	Generation int64  `json:"generation"`
+	Objects    Counts `json:"objects"`
+}
+
+// Finding is what is the matter with the objects of one policy on one datastore that have
+// the same trouble.
+type Finding struct {
+	Status    Status   `json:"status"`
+	Policy    string   `json:"policy"`
+	Datastore string   `json:"datastore,omitempty"` // empty when it is not known
+	Reason    string   `json:"reason"`
+	Misses    []Miss   `json:"misses,omitempty"` // rules that are not kept as the policy is now
+	Elsewhere []string `json:"elsewhere"`        // datastores that would keep the policy
+	Objects   []Member `json:"objects"`
+}
+
+// Member is one object of a finding.
+type Member struct {
+	VM     string `json:"vm"`
+	Object string `json:"object"` // "home", or "disk" and its name
+}
+
+// VMStatus is all about one machine.
+type VMStatus struct {
+	Name    string         `json:"name"`
+	Status  Status         `json:"status"`
+	Objects []ObjectStatus `json:"objects"`
+}
+
+// ObjectStatus is all about one object.
+type ObjectStatus struct {
+	Object    string `json:"object"`
+	Policy    string `json:"policy,omitempty"`
+	Datastore string `json:"datastore,omitempty"`
+	Status    Status `json:"status"`
+	Reason    string `json:"reason,omitempty"` // empty for a compliant one
+}
+
+// VM is the status of a machine, and whether there is one of that name.
+func (c *Checker) VM(name string) (VMStatus, bool) {
+	id := c.find(name, nowhere)
+	if id == nowhere {
+		return VMStatus{}, false
+	}
+	m := &c.machines[id]
+	v := VMStatus{Name: m.name, Status: m.status, Objects: make([]ObjectStatus, len(m.objects))}
+	for i := range m.objects {
+		o := &m.objects[i]
+		policy, store := c.where(o)
+		v.Objects[i] = ObjectStatus{label(o.name), policy, store, o.status, c.reason(o)}
+	}
+	return v, true
+}
+
+// VMNames are those of all machines, sorted.
+func (c *Checker) VMNames() []string { return slices.Sorted(maps.Keys(c.known.vms)) }
+
+// Counts are how many machines and objects have each status.
+func (c *Checker) Counts() (vms, objects Counts) { return c.vms.counts(), c.objects.counts() }
+
+// Report sums up.
+func (c *Checker) Report() *Report {
+	r := &Report{VMs: c.vms.counts(), Objects: c.objects.counts(), Policies: []PolicyCounts{}, Findings: []Finding{}}
+	for i := range c.demands {
+		r.Policies = append(r.Policies, PolicyCounts{c.demands[i].name, c.demands[i].generation, c.byPolicy[i].counts()})
+	}
+	slices.SortFunc(r.Policies, func(a, b PolicyCounts) int { return cmp.Compare(a.Name, b.Name) })
+	keeping := make([][]string, len(c.demands))
+	for i := range c.pairs {
+		p := &c.pairs[i]
+		found := c.findings(p)
+		if len(found) > 0 && keeping[p.policy] == nil {
+			keeping[p.policy] = c.keeping(p.policy)
+		}
+		for _, f := range found {
+			f.Elsewhere = keeping[p.policy]
+			r.Findings = append(r.Findings, f)
+		}
+	}
+	slices.SortFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Status, a.Status), cmp.Compare(a.Policy, b.Policy),
+			cmp.Compare(a.Datastore, b.Datastore), cmp.Compare(a.Reason, b.Reason))
+	})
+	r.Doubts = c.doubts()
+	return r
+}
+
+// findings sorts the troubled objects of a pair by status and reason.
+func (c *Checker) findings(p *pair) []Finding {
+	groups := map[string]*Finding{}
+	for _, at := range c.sorted(p.objects) {
+		m := &c.machines[at.vm]
+		o := &m.objects[at.object]
+		if o.status <= Compliant {
+			continue
+		}
+		key := fmt.Sprint(o.status, o.applied)
+		f := groups[key]
+		if f == nil {
+			f = &Finding{Status: o.status, Policy: c.demands[p.policy].name, Reason: c.reason(o)}
+			if p.store != nowhere {
+				f.Datastore = c.offers[p.store].name
+				f.Misses = c.misses(p)
+			}
+			groups[key] = f
+		}
+		f.Objects = append(f.Objects, Member{m.name, label(o.name)})
+	}
+	var list []Finding
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		list = append(list, *groups[key])
+	}
+	return list
+}
+
+// sorted are objects by the name of their machine, and in its order.
+func (c *Checker) sorted(objects []place) []place {
+	return slices.SortedFunc(slices.Values(objects), func(a, b place) int {
+		return cmp.Or(strings.Compare(c.machines[a.vm].name, c.machines[b.vm].name), cmp.Compare(a.object, b.object))
+	})
+}
+
+// keeping are the datastores that keep a policy.
+func (c *Checker) keeping(policy int32) []string {
+	list := []string{}
+	for i := range c.offers {
+		if c.demands[policy].weigh(&c.offers[i]) == Compliant {
+			list = append(list, c.offers[i].name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// doubts are rules on a capability that no datastore has: they tell datastores apart no
+// more than a misspelt one would.
+func (c *Checker) doubts() []string {
+	offered := map[string]bool{}
+	for i := range c.offers {
+		if c.offers[i].silent {
+			return nil
+		}
+		for name := range c.offers[i].has {
+			offered[name] = true
+		}
+	}
+	list := []string{}
+	for i := range c.demands {
+		for _, s := range c.demands[i].sets {
+			for _, rule := range s.rules {
+				if offered[rule.capability] {
+					continue
+				}
+				all := "breaks"
+				if rule.is == Not {
+					all = "keeps"
+				}
+				list = append(list, fmt.Sprintf("policy %s: no datastore offers %s, so that each %s the rule that it %s%s",
+					c.demands[i].name, rule.capability, all, rule.asked(), nearest(rule.capability, offered)))
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,72 @@
+package policy
+
+import "fmt"
+
+// Status is what is known of an object, or of a machine.
+type Status uint8
+
+// The statuses from the mildest to the worst: a machine has the worst of its objects.
+// An unknown object counts as worse than one that is out of date, since it may turn out
+// not to comply.
+const (
+	NotApplicable Status = iota // no policy, or one that asks nothing
+	Compliant
+	OutOfDate    // the policy changed since it was applied
+	Unknown      // cannot be judged
+	NonCompliant // a rule of every set of the policy is broken
+	statuses     // how many there are
+)
+
+var statusNames = [statuses]string{"notApplicable", "compliant", "outOfDate", "unknown", "nonCompliant"}
+
+// String is the name that the vSphere API has for the status.
+func (s Status) String() string {
+	if s >= statuses {
+		return "status " + fmt.Sprint(uint8(s))
+	}
+	return statusNames[s]
+}
+
+// MarshalText is String, for JSON.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *Status) UnmarshalText(text []byte) error {
+	for i, name := range statusNames {
+		if name == string(text) {
+			*s = Status(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("read compliance status: %q is none of %q", text, statusNames)
+}
+
+// Counts says how many have each status.
+type Counts struct {
+	Compliant     int `json:"compliant"`
+	NonCompliant  int `json:"nonCompliant"`
+	Unknown       int `json:"unknown"`
+	OutOfDate     int `json:"outOfDate"`
+	NotApplicable int `json:"notApplicable"`
+}
+
+// All is the sum.
+func (c Counts) All() int {
+	return c.Compliant + c.NonCompliant + c.Unknown + c.OutOfDate + c.NotApplicable
+}
+
+// tally counts by status.
+type tally [statuses]int
+
+func (t *tally) add(o *tally) {
+	for s, n := range o {
+		t[s] += n
+	}
+}
+
+func (t *tally) counts() Counts {
+	return Counts{
+		Compliant: t[Compliant], NonCompliant: t[NonCompliant], Unknown: t[Unknown],
+		OutOfDate: t[OutOfDate], NotApplicable: t[NotApplicable],
+	}
+}
