@@ -1,0 +1,72 @@
+package topology
+
+import "fmt"
+
+// Grade says how well a machine can be, or is, laid out.
+type Grade uint8
+
+// The grades, from the best to the worst.
+const (
+	Aligned     Grade = iota // what the guest sees is what it has
+	SpansLLC                 // vCPUs that look as if they shared a cache share several
+	MemorySplit              // more nodes than its vCPUs need, because of its memory
+	Odd                      // nodes of different sizes
+	Stale                    // it is set up differently now
+	Flat                     // spread over nodes that the guest is not told of, because it is small
+	HotAddFlat               // the same, because vCPUs can be added while it runs
+	Capped                   // a limit on sockets leaves vCPUs unused
+	ExceedsHost              // larger than every host
+)
+
+var gradeNames = [...]string{"aligned", "spans-LLC", "memory-split", "odd", "stale", "flat", "hot-add-flat", "capped", "exceeds-host"}
+
+// String is the name of the grade.
+func (g Grade) String() string {
+	if int(g) >= len(gradeNames) {
+		return fmt.Sprintf("grade(%d)", g)
+	}
+	return gradeNames[g]
+}
+
+// MarshalText writes the name.
+func (g Grade) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
+
+// Grades lists all, the worst first.
+func Grades() []Grade {
+	var all []Grade
+	for g := len(gradeNames) - 1; g >= 0; g-- {
+		all = append(all, Grade(g))
+	}
+	return all
+}
+
+// Reason is one thing that decided an advice, for a person.
+type Reason struct {
+	Grade Grade  `json:"grade"` // that it leads to; Aligned for a remark
+	Rule  string `json:"rule"`  // the ID of the published rule it rests on
+	Text  string `json:"text"`
+}
+
+// Rule is a published rule about virtual topologies.
+type Rule struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Source string `json:"source"`
+}
+
+var rules = []Rule{
+	{"T1", "A guest is shown NUMA nodes when it has at least numa.vcpu.min vCPUs (9) and more of them than a node has cores; with numa.vcpu.preferHT, threads count instead of cores.", "vSphere Resource Management; Denneman"},
+	{"T2", "As few nodes as fit, with the vCPUs spread evenly over them.", "Denneman"},
+	{"T3", "Cores per socket no longer size the nodes (since 6.5), but a socket is never divided among nodes.", "Denneman"},
+	{"T4", "vSphere 8 can choose the socket at power-on, and then shows the shared cache as it is.", "VMware, vSphere 8 virtual topology"},
+	{"T5", "The automatic layout does not look at memory, and stays as it was at the first power-on until the number of vCPUs changes (numa.autosize.once).", "vSphere Resource Management; Denneman"},
+	{"T6", "A machine to which vCPUs can be added is shown a single node, unless exposeVnumaOnCpuHotadd is set.", "vSphere Resource Management"},
+	{"T7", "One socket until the machine exceeds a node in cores or memory, then the least nodes that divide it evenly; no odd numbers beyond a node; no machine larger than the host's physical cores.", "VMware performance blog, 2017 and 2019"},
+	{"T8", "A last-level cache may serve fewer cores than a node has.", "Denneman"},
+	{"T9", "In a mixed cluster a machine keeps the layout it was shown, while each host places it as it can: size for the smallest node it may run on.", "Denneman"},
+	{"T10", "Devices can be assigned to a node only with cores per socket set by hand.", "Denneman"},
+	{"T11", "Exceptions: single-thread latency was better with one core per socket; some guests and licences use a limited number of sockets.", "VMware, vSphere 8 virtual topology"},
+}
+
+// Rules lists the published rules that reasons name.
+func Rules() []Rule { return append([]Rule(nil), rules...) }

@@ -1,0 +1,114 @@
+package topology
+
+import (
+	"cmp"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Fleet is the advice for all machines of a cluster.
+type Fleet struct {
+	Cluster  string     `json:"cluster"`
+	Advices  []Advised  `json:"advices"` // the worst grade first, then the largest machine
+	Unjudged []Unjudged `json:"unjudged,omitempty"`
+	Summary  []Share    `json:"summary"` // every grade, the worst first
+}
+
+// Advised is a machine of the cluster and its advice.
+type Advised struct {
+	VM cluster.VMID `json:"vm"`
+	Advice
+}
+
+// Unjudged is a machine for which there is no advice, and why.
+type Unjudged struct {
+	VM   cluster.VMID `json:"vm"`
+	Name string       `json:"name"`
+	Why  string       `json:"why"`
+}
+
+// Share is how much of a fleet has a grade.
+type Share struct {
+	Grade    Grade `json:"grade"`
+	Machines int   `json:"machines"`
+	VCPUs    int   `json:"vcpus"`
+}
+
+// Scan advises every machine of a cluster, each for the hosts that it may ever run on
+// by its networks, datastores, size and the rules that must hold; failed hosts do not
+// count. A machine that may run nowhere is compared with all hosts.
+func Scan(c *cluster.Cluster, o Options) Fleet {
+	f := Fleet{Cluster: c.Name}
+	index, classes := cluster.NewIndex(c), classify(c)
+	for i := range c.VMs {
+		v := cluster.VMID(i)
+		hosts := classes.allowed(index, v)
+		if len(hosts) == 0 {
+			hosts = classes.shapes
+		}
+		a, err := Advise(MachineOf(&c.VMs[i]), hosts, o)
+		if err != nil {
+			f.Unjudged = append(f.Unjudged, Unjudged{v, c.VMs[i].Name, err.Error()})
+			continue
+		}
+		f.Advices = append(f.Advices, Advised{v, a})
+	}
+	slices.SortStableFunc(f.Advices, func(a, b Advised) int {
+		return cmp.Or(cmp.Compare(b.Grade, a.Grade), cmp.Compare(b.Machine.VCPUs, a.Machine.VCPUs), cmp.Compare(a.VM, b.VM))
+	})
+	for _, g := range Grades() {
+		s := Share{Grade: g}
+		for _, a := range f.Advices {
+			if a.Grade == g {
+				s.Machines++
+				s.VCPUs += a.Machine.VCPUs
+			}
+		}
+		f.Summary = append(f.Summary, s)
+	}
+	return f
+}
+
+// classes are hosts of one shape each: a cluster has few, whatever its size.
+type classes struct {
+	shapes []Shape
+	hosts  [][]cluster.HostID
+	names  []string // by host of the cluster
+}
+
+func classify(c *cluster.Cluster) classes {
+	var k classes
+	known := map[Shape]int{}
+	for i := range c.Hosts {
+		k.names = append(k.names, c.Hosts[i].Name)
+		if c.Hosts[i].State == cluster.Failed {
+			continue
+		}
+		s := ShapeOf(&c.Hosts[i])
+		nameless := s
+		nameless.Name = ""
+		n, found := known[nameless]
+		if !found {
+			n = len(k.shapes)
+			known[nameless] = n
+			k.shapes, k.hosts = append(k.shapes, s), append(k.hosts, nil)
+		}
+		k.hosts[n] = append(k.hosts[n], cluster.HostID(i))
+	}
+	return k
+}
+
+// allowed are the shapes of which some host may run the machine, under the name of the
+// first such host.
+func (k classes) allowed(x *cluster.Index, v cluster.VMID) []Shape {
+	var shapes []Shape
+	for i, hosts := range k.hosts {
+		if j := slices.IndexFunc(hosts, func(h cluster.HostID) bool { return x.Allowed(v, h) }); j >= 0 {
+			s := k.shapes[i]
+			s.Name = k.names[hosts[j]]
+			shapes = append(shapes, s)
+		}
+	}
+	return shapes
+}

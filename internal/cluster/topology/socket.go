@@ -1,0 +1,91 @@
+package topology
+
+// choosePackages decides the cores per socket: a socket is a node, where nodes are
+// equal and no limit forbids it.
+func (p *plan) choosePackages() {
+	n := p.m.VCPUs
+	size := n // what a socket should be part of
+	if p.even() {
+		size = n / len(p.nodes)
+		p.cores = size
+	} else {
+		p.cores = largestDivisor(n, p.unit)
+		p.say(Odd, "T3", "sockets of %s do not match the nodes: vSphere divides no socket, and would make nodes of %s of them",
+			count(p.cores, "core"), list(Grouped(n, p.cores, len(p.nodes))))
+	}
+	if m := p.o.MaxCoresPerSocket; m > 0 && p.cores > m {
+		was := p.cores
+		p.cores = largestDivisor(size, m)
+		p.say(Aligned, "T4", "the platform takes at most %s in a socket, so there are sockets of %d where %d would be one: the guest sees more and smaller caches than there are",
+			count(m, "core"), p.cores, was)
+	}
+	if m := p.o.MaxSockets; m > 0 && n/p.cores > m {
+		p.widen(size)
+	}
+	p.sockets = n / p.cores
+}
+
+// widen makes sockets larger until the guest or its licence uses all of them.
+func (p *plan) widen(size int) {
+	n, limit := p.m.VCPUs, p.o.MaxSockets
+	best := 0
+	for d := up(n, limit); d <= n && (p.o.MaxCoresPerSocket == 0 || d <= p.o.MaxCoresPerSocket); d++ {
+		if n%d != 0 {
+			continue
+		}
+		if best == 0 {
+			best = d
+		}
+		if d%size == 0 || size%d == 0 { // else the machine would not start with nodes of this size
+			best = d
+			break
+		}
+	}
+	if best == 0 {
+		p.say(Capped, "T11", "the guest or its licence uses at most %s, and no larger ones are possible: %d of %d vCPUs would be used",
+			count(limit, "socket"), limit*p.cores, n)
+		return
+	}
+	was := p.cores
+	p.cores = best
+	p.say(Aligned, "T11", "the guest or its licence uses at most %s: sockets of %d instead of %d", count(limit, "socket"), best, was)
+	if best > p.unit {
+		p.say(SpansLLC, "T11", "a socket of %d spans %d nodes: the guest takes its cores to share a cache, and they do not", best, up(best, p.unit))
+	}
+}
+
+// compare looks at what the machine has now.
+func (p *plan) compare() {
+	now := p.m.CoresPerSocket
+	if now == 0 {
+		p.say(Aligned, "T4", "not judged whether it is set up like this now: its cores per socket are not known")
+		return
+	}
+	if now == p.cores {
+		return
+	}
+	n := p.m.VCPUs
+	p.say(Stale, "T7", "now %s per socket (%s), advised %d (%s); a change counts from the next power cycle, for nodes with numa.autosize.once=FALSE (T5)",
+		count(now, "core"), count(up(n, now), "socket"), p.cores, count(p.sockets, "socket"))
+	switch {
+	case n%now != 0:
+		p.say(Stale, "T7", "%d cores per socket do not divide %s", now, count(n, "vCPU"))
+	case now > p.unit:
+		p.say(Stale, "T9", "a socket of %d cores spans %d nodes of %s: what the guest takes for one node is placed on %d", now, up(now, p.unit), p.small.Name, up(now, p.unit))
+	case len(p.nodes) > 1 && p.even() && spreads(Grouped(n, now, len(p.nodes))):
+		p.say(Stale, "T3", "sockets of %d make nodes of %s", now, list(Grouped(n, now, len(p.nodes))))
+	}
+	if now == 1 && p.cores > 1 {
+		p.say(Aligned, "T11", "measure first where single-thread latency or packets received count: with 1 core per socket those were better in published tests")
+	}
+}
+
+// spreads says whether numbers differ.
+func spreads(s []int) bool {
+	for _, n := range s {
+		if n != s[0] {
+			return true
+		}
+	}
+	return false
+}

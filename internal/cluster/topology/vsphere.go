@@ -1,0 +1,100 @@
+package topology
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Field is one property of an API and its value.
+type Field struct {
+	Path  string `json:"path"`
+	Value string `json:"value"`
+}
+
+// VSphere is an advice as properties of a virtual machine in vSphere 8.
+type VSphere struct {
+	Write []Field `json:"write"` // of a VirtualMachineConfigSpec, while the machine is off
+	Read  []Field `json:"read"`  // of its config after the next power-on
+}
+
+// VSphere writes the advice for vSphere 8 and hardware version 20 or later. Where
+// vSphere comes to the same by itself, the fields give it back to the automatic (0):
+// that follows the hardware to which the machine is moved while it is off. What is
+// read back while the machine is off, or automatic and off, does not count.
+//
+// Nodes are given by their size, which must be a multiple or a divisor of the cores per
+// socket; sizes that differ cannot be given, and stay automatic.
+func (a Advice) VSphere() VSphere {
+	var v VSphere
+	write := func(path, value string) { v.Write = append(v.Write, Field{path, value}) }
+	read := func(path, value string) { v.Read = append(v.Read, Field{path, value}) }
+	number := strconv.Itoa
+
+	cores, node := a.CoresPerSocket, a.coresPerNode()
+	if a.Automatic {
+		cores, node = 0, 0
+	}
+	write("numCPUs", number(a.Machine.VCPUs))
+	write("numCoresPerSocket", number(cores))
+	write("virtualNuma.coresPerNumaNode", number(node))
+	if a.Machine.HotAdd {
+		write("virtualNuma.exposeVnumaOnCpuHotadd", strconv.FormatBool(a.Options.ExposeOnHotAdd))
+	}
+	for _, f := range a.extra() {
+		write(fmt.Sprintf("extraConfig[%q]", f.Path), f.Value)
+	}
+	read("config.hardware.numCPU", number(a.Machine.VCPUs))
+	read("config.hardware.autoCoresPerSocket", strconv.FormatBool(cores == 0))
+	read("config.hardware.numCoresPerSocket", number(a.CoresPerSocket))
+	read("config.numaInfo.autoCoresPerNumaNode", strconv.FormatBool(node == 0))
+	if n := a.coresPerNode(); n > 0 {
+		read("config.numaInfo.coresPerNumaNode", number(n))
+	}
+	if a.Machine.HotAdd {
+		read("config.numaInfo.vnumaOnCpuHotaddExposed", strconv.FormatBool(a.Options.ExposeOnHotAdd))
+	}
+	return v
+}
+
+// VMX writes the advice as lines of a vmx file, for any release: with numbers where a
+// newer one could choose by itself.
+func (a Advice) VMX() []string {
+	fields := []Field{
+		{"numvcpus", strconv.Itoa(a.Machine.VCPUs)},
+		{"cpuid.coresPerSocket", strconv.Itoa(a.CoresPerSocket)},
+	}
+	if m := a.Machine.Memory; m > 0 {
+		fields = append(fields, Field{"memSize", strconv.FormatInt((m+mib-1)/mib, 10)})
+	}
+	if n := a.coresPerNode(); n > 0 {
+		fields = append(fields, Field{"numa.vcpu.coresPerNode", strconv.Itoa(n)})
+	}
+	fields = append(fields, Field{"numa.autosize.vcpu.maxPerVirtualNode", strconv.Itoa(a.Nodes[0].VCPUs)})
+	var lines []string
+	for _, f := range append(fields, a.extra()...) {
+		lines = append(lines, fmt.Sprintf("%s = %q", f.Path, f.Value))
+	}
+	return lines
+}
+
+// coresPerNode is the size of a node for vSphere; 0 where it cannot be given.
+func (a Advice) coresPerNode() int {
+	n := a.Nodes[0].VCPUs
+	if n*len(a.Nodes) != a.Machine.VCPUs || n%a.CoresPerSocket != 0 && a.CoresPerSocket%n != 0 {
+		return 0
+	}
+	return n
+}
+
+// extra are the advanced settings that the advice needs. The layout is looked at again
+// once at the next power-on.
+func (a Advice) extra() []Field {
+	var f []Field
+	if a.Options.PreferHT {
+		f = append(f, Field{"numa.vcpu.preferHT", "TRUE"})
+	}
+	if a.Exposed && a.Machine.VCPUs < DefaultVNUMAMin {
+		f = append(f, Field{"numa.vcpu.min", strconv.Itoa(min(a.Machine.VCPUs, a.Unit))})
+	}
+	return append(f, Field{"numa.autosize.once", "FALSE"}, Field{"vmx.reboot.PowerCycle", "TRUE"})
+}
