@@ -1,0 +1,151 @@
+package snapshot
+
+import (
+	"strings"
+
+	"plimsoll/internal/cluster"
+)
+
+var poolKeys = []string{"name", "parent", "shares", "reservation", "limit", "expandable", "scalable", "pools"}
+
+// rootName is that of the pool that all others are in.
+const rootName = "root"
+
+// entry is a pool as it stands in the file.
+type entry struct {
+	pool   cluster.Pool
+	at     *node
+	parent string
+	state  int // of the walk that orders them
+	place  cluster.PoolID
+}
+
+// The states of an entry's walk.
+const (
+	unseen = iota
+	walking
+	placed
+)
+
+func (r *reader) allPools(root *node) {
+	r.c.Pools = []cluster.Pool{defaultRoot()}
+	if n := root.find("root"); n != nil {
+		f := fields{r: r, kind: "pool", name: rootName, at: n, layers: [3]*node{n}}
+		if r.table(n, "root", []string{"name", "shares", "reservation", "limit", "expandable", "scalable"}) {
+			p := f.pool()
+			p.Name, p.Parent = rootName, cluster.Nowhere
+			if name := n.find("name"); name != nil {
+				p.Name, _ = r.name(name, "pool")
+			}
+			r.c.Pools[0] = p
+		}
+	}
+	r.pools.add(r.c.Pools[0].Name, 0)
+	var all []entry
+	index := map[string]int{}
+	r.collect(root.find("pools"), r.c.Pools[0].Name, &all, index)
+	for i := range all {
+		r.place(all, index, i)
+	}
+}
+
+func defaultRoot() cluster.Pool {
+	p := cluster.Pool{Name: rootName, Parent: cluster.Nowhere, Level: cluster.ShareNormal}
+	cpu, memory := cluster.PoolShares(p.Level)
+	p.CPU = cluster.Allocation{Limit: cluster.Unlimited, Shares: cpu, Expandable: true}
+	p.Mem = cluster.Allocation{Limit: cluster.Unlimited, Shares: memory, Expandable: true}
+	return p
+}
+
+// collect takes the pools of a list and those nested in them.
+func (r *reader) collect(n *node, parent string, all *[]entry, index map[string]int) {
+	items := r.items(n, "pools")
+	for i := range items {
+		f, named := r.item(&items[i], "pool", poolKeys)
+		p := f.pool()
+		p.Name = f.name
+		e := entry{pool: p, at: f.at, parent: parent}
+		if n := f.at.find("parent"); n != nil {
+			if e.parent = f.scalar(n, "parent"); parent != r.c.Pools[0].Name {
+				f.complain(n, "parent is given, and the pool stands within %s", parent)
+			}
+		}
+		if len(*all) >= r.most.pools {
+			r.complain(f.at, "a cluster has at most %d pools", r.most.pools)
+			return
+		}
+		if named {
+			if before, taken := index[p.Name]; taken {
+				r.complain(f.at.find("name"), "the name %q of a pool is taken by the one in line %d", p.Name, (*all)[before].at.line)
+				named = false
+			} else if p.Name == r.c.Pools[0].Name {
+				r.complain(f.at.find("name"), "the name %q is that of the pool that all others are in", p.Name)
+				named = false
+			}
+		}
+		if named {
+			index[p.Name] = len(*all)
+			*all = append(*all, e)
+			r.add("the reservations of all pools", f.at, p.CPU.Reservation+p.Mem.Reservation, 1)
+		}
+		if n := f.at.find("pools"); n != nil && named {
+			r.collect(n, p.Name, all, index)
+		}
+	}
+}
+
+// pool reads what a pool is promised.
+func (f *fields) pool() cluster.Pool {
+	g := f.shares(cluster.PoolShares)
+	p := cluster.Pool{Level: g.level, Scalable: f.flag("scalable", false)}
+	p.CPU, p.Mem = f.allocation(g, cluster.Resources{})
+	p.CPU.Expandable, p.Mem.Expandable = true, true
+	n := f.get("expandable")
+	if n == nil {
+		return p
+	}
+	if n.kind == scalar {
+		p.CPU.Expandable = f.flag("expandable", true)
+		p.Mem.Expandable = p.CPU.Expandable
+	} else if in, ok := f.inner("expandable", []string{"cpu", "memory"}); ok {
+		p.CPU.Expandable, p.Mem.Expandable = in.flag("cpu", true), in.flag("memory", true)
+	}
+	return p
+}
+
+// place puts a pool behind its parent, and keeps the order of the file otherwise.
+func (r *reader) place(all []entry, index map[string]int, i int) {
+	e := &all[i]
+	switch e.state {
+	case placed:
+		return
+	case walking:
+		r.complain(e.at, "pool %s: %s", e.pool.Name, cycle(all, index, i))
+		return
+	}
+	e.state = walking
+	if e.parent != r.c.Pools[0].Name {
+		parent, known := index[e.parent]
+		if !known {
+			at := e.at.find("parent")
+			r.unknown(at, "pool "+e.pool.Name+": unknown parent", sortedKeys(index))
+		} else {
+			r.place(all, index, parent)
+			e.pool.Parent = all[parent].place
+		}
+	}
+	e.state = placed
+	id, _ := r.pools.add(e.pool.Name, e.at.line)
+	e.place = cluster.PoolID(id)
+	r.c.Pools = append(r.c.Pools, e.pool)
+}
+
+// cycle says how a pool comes to be in itself.
+func cycle(all []entry, index map[string]int, from int) string {
+	const most = 6
+	path := []string{all[from].pool.Name}
+	for at := index[all[from].parent]; at != from && len(path) < most; at = index[all[at].parent] {
+		path = append(path, all[at].pool.Name)
+	}
+	return strings.Join(path, " is in ") + " is in " + path[0] + ": pools cannot be in a circle"
+}

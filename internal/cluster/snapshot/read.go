@@ -1,0 +1,204 @@
+// Package snapshot reads and writes a cluster as a file that a person can write by hand:
+// YAML, or JSON of the same structure. docs/cluster/snapshot.md describes it.
+//
+// Reading is strict. All that is wrong is reported at once, each mistake with its place
+// in the file, and there is no cluster then: nothing is half applied.
+package snapshot
+
+import (
+	"errors"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Most of what a file may hold: ten times the largest cluster that vCenter manages.
+const (
+	mostHosts = 20_000
+	mostVMs   = 400_000
+	mostPools = 50_000
+	mostRules = 50_000
+)
+
+var topKeys = []string{"cluster", "holds", "settings", "networks", "datastores", "defaults", "templates", "root", "pools", "hosts", "vms", "groups", "rules"}
+
+// Read is the cluster of a file, whose name is used in complaints and tells JSON by its
+// ending. The error lists all mistakes in the order of the file, each a *Mistake that
+// says file:line:column.
+func Read(name string, text []byte) (*cluster.Cluster, error) {
+	return read(name, text, limits{mostHosts, mostVMs, mostPools, mostRules})
+}
+
+// Mistakes are those of an error of Read.
+func Mistakes(err error) []*Mistake {
+	var one *Mistake
+	if all, joined := err.(interface{ Unwrap() []error }); joined {
+		var out []*Mistake
+		for _, e := range all.Unwrap() {
+			out = append(out, Mistakes(e)...)
+		}
+		return out
+	}
+	if errors.As(err, &one) {
+		return []*Mistake{one}
+	}
+	return nil
+}
+
+func read(name string, text []byte, most limits) (*cluster.Cluster, error) {
+	r := &reader{
+		file: oneLine(name), most: most, seen: map[Mistake]struct{}{}, sums: map[string]int64{}, defaults: map[string]*node{},
+		templates: map[string]map[string]*node{}, groups: map[string]map[string][]int32{"host": {}, "vm": {}},
+		c: &cluster.Cluster{Settings: cluster.DefaultSettings()},
+	}
+	if root := r.document(text); root != nil {
+		r.cluster(root)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	return r.c, nil
+}
+
+func (r *reader) cluster(root *node) {
+	r.table(root, "a cluster", topKeys)
+	if n := root.find("cluster"); n != nil {
+		r.c.Name, _ = r.name(n, "cluster")
+	}
+	r.settings(root)
+	r.declared(root.find("networks"), "network", &r.networks)
+	r.declared(root.find("datastores"), "datastore", &r.stores)
+	r.patterns(root)
+	r.allHosts(root)
+	r.allPools(root)
+	r.allVMs(root.find("vms"))
+	if n := root.find("groups"); n != nil && r.table(n, "groups", []string{"hosts", "vms"}) {
+		r.group(n.find("hosts"), "host", &r.hosts)
+		r.group(n.find("vms"), "vm", &r.vms)
+	}
+	r.allRules(root.find("rules"))
+	r.holds(root)
+	r.c.Networks, r.c.Datastores = r.networks.list, r.stores.list
+	r.contradictions()
+}
+
+// patterns reads the defaults and templates of hosts and machines.
+func (r *reader) patterns(root *node) {
+	for kind, known := range map[string][]string{"host": hostKeys, "vm": vmKeys} {
+		r.templates[kind] = map[string]*node{}
+		own := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == "name" || k == "like" || k == "count" })
+		if n := root.find("defaults"); n != nil && r.table(n, "defaults", []string{"hosts", "vms"}) {
+			if d := n.find(kind + "s"); d != nil && r.table(d, "defaults of "+kind+"s", own) {
+				r.defaults[kind] = d
+			}
+		}
+		n := root.find("templates")
+		if n == nil || !r.table(n, "templates", []string{"hosts", "vms"}) {
+			continue
+		}
+		t := n.find(kind + "s")
+		if t == nil || !r.table(t, "templates of "+kind+"s", nil) {
+			continue
+		}
+		for i := 0; i+1 < len(t.kids); i += 2 {
+			name, fine := r.name(&t.kids[i], "template")
+			if !fine {
+				continue
+			}
+			if _, taken := r.templates[kind][name]; taken {
+				r.complain(&t.kids[i], "the template %q is there twice", name)
+			}
+			if r.table(&t.kids[i+1], "template "+name, own) {
+				r.templates[kind][name] = &t.kids[i+1]
+			}
+		}
+	}
+}
+
+// declared reads the names of networks or datastores. Where they are not listed, those
+// of the hosts are all there are.
+func (r *reader) declared(n *node, what string, s *names) {
+	s.index = map[string]int32{}
+	if n == nil {
+		s.open = true
+		return
+	}
+	if n.kind != list {
+		r.complain(n, "%ss is a list, such as [a, b], not %s", what, n.says())
+		return
+	}
+	for i := range n.kids {
+		name, fine := r.name(&n.kids[i], what)
+		if !fine {
+			continue
+		}
+		if at, fresh := s.add(name, n.kids[i].line); !fresh {
+			r.complain(&n.kids[i], "the %s %q is there twice; it is in line %d", what, name, s.lines[at])
+		}
+	}
+}
+
+var settingKeys = []string{"level", "headroom", "spare-hosts", "most-moves", "cost-benefit", "consumed", "scalable"}
+
+func (r *reader) settings(root *node) {
+	top := fields{r: r, kind: "cluster", at: root, layers: [3]*node{root}}
+	f, given := top.inner("settings", settingKeys)
+	if !given {
+		return
+	}
+	d := cluster.DefaultSettings()
+	r.c.Settings = cluster.Settings{
+		Level:        f.number("level", span{int64(d.Level), 1, 5}),
+		Headroom:     f.portion("headroom", int64(d.Headroom), 1000),
+		SpareHosts:   f.number("spare-hosts", span{0, 0, mostHosts}),
+		MostMoves:    f.number("most-moves", span{0, 0, mostVMs}),
+		CostBenefit:  f.flag("cost-benefit", d.CostBenefit),
+		Consumed:     f.flag("consumed", false),
+		ScalablePool: f.flag("scalable", false),
+	}
+}
+
+// holds compares what a file says to hold with what it holds, which tells a file that
+// was cut off between two lines.
+func (r *reader) holds(root *node) {
+	top := fields{r: r, kind: "cluster", at: root, layers: [3]*node{root}}
+	f, given := top.inner("holds", []string{"hosts", "vms", "pools", "rules"})
+	if !given {
+		return
+	}
+	for _, part := range []struct {
+		key string
+		has int
+	}{{"hosts", len(r.c.Hosts)}, {"vms", len(r.c.VMs)}, {"pools", len(r.c.Pools) - 1}, {"rules", len(r.c.Rules)}} {
+		said := f.number(part.key, span{int64(part.has), 0, mostVMs})
+		if said != part.has {
+			r.complain(f.get(part.key), "the file says that it holds %d %s, and %d stand in it: is it cut off?", said, part.key, part.has)
+		}
+	}
+}
+
+// mostTotal keeps every sum over a cluster far from overflowing.
+const mostTotal = 1 << 60
+
+// add sums an amount up over the cluster, count times, and complains where the sum
+// grows too large.
+func (r *reader) add(what string, n *node, amount int64, count int) {
+	if amount <= 0 || count <= 0 {
+		return
+	}
+	if sum := r.sums[what]; amount > (mostTotal-sum)/int64(count) {
+		r.complain(n, "with this, %s would be more than can be counted (1 EiB, or as many MHz)", what)
+		return
+	}
+	r.sums[what] += amount * int64(count)
+}
+
+// counted is how many items alike an entry stands for.
+func (f *fields) counted(most int) (count int, given bool) {
+	n := f.at.find("count")
+	if n == nil {
+		return 1, false
+	}
+	own := fields{r: f.r, kind: f.kind, name: f.name, at: f.at, layers: [3]*node{f.at}}
+	return own.number("count", span{1, 1, int64(max(1, most))}), true
+}

@@ -1,0 +1,50 @@
+package snapshot
+
+import "plimsoll/internal/cluster"
+
+var ruleKeys = []string{"name", "kind", "must", "disabled", "vms", "hosts"}
+
+var ruleKinds = []string{string(cluster.Together), string(cluster.Apart), string(cluster.OnHosts), string(cluster.OffHosts)}
+
+// mostTogether is how many machines a rule between machines may name: layouts count them
+// by host in 16 bits.
+const mostTogether = 32767
+
+func (r *reader) allRules(n *node) {
+	items := r.items(n, "rules")
+	var taken names
+	for i := range items {
+		if len(r.c.Rules) >= r.most.rules {
+			r.complain(&items[i], "a cluster has at most %d rules", r.most.rules)
+			return
+		}
+		f, named := r.item(&items[i], "rule", ruleKeys)
+		rule := cluster.Rule{
+			Name: f.name, Kind: cluster.RuleKind(f.word("kind", "", ruleKinds)), Must: f.flag("must", false), Disabled: f.flag("disabled", false),
+		}
+		if f.get("kind") == nil {
+			f.complain(f.at, "kind is missing: together, apart, on or off")
+		}
+		for _, v := range f.pick("vms", &r.vms, "vm") {
+			rule.VMs = append(rule.VMs, cluster.VMID(v))
+		}
+		for _, h := range f.pick("hosts", &r.hosts, "host") {
+			rule.Hosts = append(rule.Hosts, cluster.HostID(h))
+		}
+		if n := f.get("vms"); n == nil || n.kind == list && len(n.kids) == 0 {
+			f.complain(f.at, "vms is missing: the machines that it is for")
+		}
+		switch {
+		case rule.OfHosts() && (f.get("hosts") == nil || f.get("hosts").kind == list && len(f.get("hosts").kids) == 0):
+			f.complain(f.at, "hosts is missing: those that the machines may run %s", rule.Kind)
+		case !rule.OfHosts() && rule.Kind != "" && f.get("hosts") != nil:
+			f.complain(f.get("hosts"), "hosts has no meaning in a rule of the kind %s", rule.Kind)
+		case !rule.OfHosts() && len(rule.VMs) > mostTogether:
+			f.complain(f.get("vms"), "%d machines are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
+		}
+		if named && r.enter(&taken, &f, rule.Name) {
+			r.c.Rules = append(r.c.Rules, rule)
+			r.rulesAt = append(r.rulesAt, f.at)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package snapshot
+
+// unclosed finds the innermost bracket or quote of YAML that is open at the end of the
+// text; nil when there is none. The parser says no more than the line before.
+func unclosed(data []byte) *node {
+	var open []node
+	var quote node
+	line, column := int32(1), int32(0)
+	last := byte('\n') // that was no space
+	in := byte(0)      // the kind of quote
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		if column++; c&0xc0 == 0x80 {
+			column--
+		}
+		starts := last == '\n' || last == ':' || last == '-' || last == ',' || last == '[' || last == '{'
+		switch {
+		case in == '"' && c == '\\':
+			i++
+			column++
+		case in != 0:
+			if c == in {
+				in = 0
+			}
+		case c == '#' && (i == 0 || data[i-1] == ' ' || data[i-1] == '\n'):
+			for i+1 < len(data) && data[i+1] != '\n' {
+				i++
+			}
+		case (c == '"' || c == '\'') && starts:
+			in, quote = c, node{line: line, column: column}
+		case (c == '[' || c == '{') && (starts || len(open) > 0):
+			open = append(open, node{line: line, column: column})
+		case (c == ']' || c == '}') && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+		if c == '\n' {
+			line, column = line+1, 0
+		}
+		if c != ' ' && c != '\t' && c != '\r' {
+			last = c
+		}
+	}
+	switch {
+	case in != 0:
+		return &quote
+	case len(open) > 0:
+		return &open[len(open)-1]
+	}
+	return nil
+}
