@@ -1,0 +1,156 @@
+package divvy
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster"
+)
+
+// Ledger says which reservations have been admitted to which pools. A machine's
+// reservation comes out of what its pool has not given away; a pool that is expandable
+// takes what it lacks from its parent, which may be expandable again, up to the first one
+// that is not. What a pool reserves is gone from its parent whether the pool uses it or
+// not, so a sibling that is not expandable always keeps its own.
+//
+// Source: "vSphere Web Services SDK Programming Guide", resource pool admission control.
+type Ledger struct {
+	c        *cluster.Cluster
+	x        *cluster.Index
+	tree     tree
+	pools    [2][]cluster.Allocation
+	used     [2][]int64 // by pool: what its children have reserved
+	admitted []bool
+}
+
+// NewLedger is the ledger of a capacity and of the machines that run; those that have a
+// host do when running is nil. It takes them in without asking, since they run already.
+func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Ledger {
+	l := &Ledger{c: c, x: x, tree: newTree(c), admitted: make([]bool, len(c.VMs))}
+	for _, r := range both {
+		l.pools[r] = newSide(c, &l.tree, r).pools
+		l.used[r] = make([]int64, l.tree.pools)
+		all := within(r.amount(capacity))
+		l.pools[r][0] = cluster.Allocation{Reservation: all, Limit: all}
+		for p := l.tree.pools - 1; p > 0; p-- {
+			l.charge(r, l.tree.parent[p], l.pools[r][p].Reservation)
+		}
+	}
+	for i := range c.VMs {
+		if v := cluster.VMID(i); running == nil && c.VMs[i].Host != cluster.Nowhere || running != nil && running(v) {
+			l.Take(v)
+		}
+	}
+	return l
+}
+
+// claimed is what a pool takes out of its parent.
+func (l *Ledger) claimed(r Resource, p int32) int64 {
+	a := &l.pools[r][p]
+	if a.Expandable {
+		return max(a.Reservation, l.used[r][p])
+	}
+	return a.Reservation
+}
+
+// charge adds to what is used of a pool, and to the pools that it borrows from. The
+// amount may be negative.
+func (l *Ledger) charge(r Resource, p int32, amount int64) {
+	for amount != 0 && p >= 0 {
+		before := l.claimed(r, p)
+		l.used[r][p] += amount
+		amount = l.claimed(r, p) - before
+		p = l.tree.parent[p]
+	}
+}
+
+// needs is what a machine reserves, within the bounds of the arithmetic: a millionth of
+// the largest amount keeps any sum of them from overflowing.
+func (l *Ledger) needs(r Resource, v cluster.VMID) int64 {
+	return min(within(r.amount(l.x.Reserved(v))), mostAmount>>20)
+}
+
+// Take enters a machine without asking whether it fits. A machine is entered once.
+func (l *Ledger) Take(v cluster.VMID) { l.enter(v, true) }
+
+// Drop takes a machine out.
+func (l *Ledger) Drop(v cluster.VMID) { l.enter(v, false) }
+
+func (l *Ledger) enter(v cluster.VMID, in bool) {
+	if l.admitted[v] == in {
+		return
+	}
+	l.admitted[v] = in
+	for _, r := range both {
+		amount := l.needs(r, v)
+		if !in {
+			amount = -amount
+		}
+		l.charge(r, l.tree.parent[l.tree.leaf(v)], amount)
+	}
+}
+
+// Refusal is why a machine's reservation does not fit; its Admitted is true when it does.
+type Refusal struct {
+	Admitted bool
+	Pool     cluster.PoolID // the first one that refuses
+	Resource Resource
+	Need     int64 // of that pool: MHz or bytes, with what was found further down already taken off
+	Have     int64 // that it has not given away
+	Limit    bool  // its limit refuses, and not its reservation
+}
+
+// Admit says whether the reservation of a machine that is not entered yet fits into its
+// pool: CPU first, then memory with overhead. It enters nothing. What is reserved for
+// nothing is always admitted.
+func (l *Ledger) Admit(v cluster.VMID) Refusal {
+	for _, r := range both {
+		if no := l.admit(r, l.tree.parent[l.tree.leaf(v)], l.needs(r, v)); !no.Admitted {
+			return no
+		}
+	}
+	return Refusal{Admitted: true}
+}
+
+func (l *Ledger) admit(r Resource, p int32, need int64) Refusal {
+	for ; need > 0; p = l.tree.parent[p] {
+		a, used := &l.pools[r][p], l.used[r][p]
+		if used+need <= a.Reservation {
+			break
+		}
+		no := Refusal{Pool: cluster.PoolID(p), Resource: r, Need: need, Have: max(0, a.Reservation-used)}
+		if !a.Expandable || p == 0 {
+			return no
+		}
+		if used+need > a.Limit {
+			no.Have, no.Limit = max(0, a.Limit-used), true
+			return no
+		}
+		need = used + need - max(a.Reservation, used)
+	}
+	return Refusal{Admitted: true}
+}
+
+// Unreserved is what a pool has not given away, and what it could borrow is not part of
+// it.
+func (l *Ledger) Unreserved(p cluster.PoolID) cluster.Resources {
+	left := func(r Resource) int64 { return max(0, l.pools[r][p].Reservation-l.used[r][p]) }
+	return asResources(left(CPU), left(Memory))
+}
+
+// Text says a refusal to a person.
+func (f Refusal) Text(c *cluster.Cluster) string {
+	if f.Admitted {
+		return "its reservation fits"
+	}
+	name, kind := "the cluster", "capacity"
+	if int(f.Pool) < len(c.Pools) && f.Pool > 0 {
+		name, kind = "the pool "+c.Pools[f.Pool].Name, "reservation"
+	}
+	if f.Limit {
+		kind = "limit"
+	}
+	if f.Resource == CPU {
+		return fmt.Sprintf("%s has %d MHz of its CPU %s left, and %d MHz are needed of it", name, f.Have, kind, f.Need)
+	}
+	return fmt.Sprintf("%s has %s of its memory %s left, and %s are needed of it", name, cluster.MiB(f.Have), kind, cluster.MiB(f.Need))
+}

@@ -1,0 +1,109 @@
+package divvy
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"plimsoll/internal/cluster"
+)
+
+// large is a busy cluster: pools two deep, a few reservations and limits.
+func large(hosts, vms, pools int) *cluster.Cluster {
+	g := rand.New(rand.NewPCG(1, 1))
+	c := &cluster.Cluster{Settings: cluster.DefaultSettings(), Pools: []cluster.Pool{{Name: "root", Parent: cluster.Nowhere}}}
+	for i := range hosts {
+		c.Hosts = append(c.Hosts, cluster.Host{Name: fmt.Sprintf("host%04d", i), State: cluster.Connected, Sockets: 2, NodesPerSocket: 1, CoresPerNode: 32, ThreadsPerCore: 2, MHz: 2600, Memory: 1 << 40, Factor: 1000})
+	}
+	for i := 1; i < pools; i++ {
+		level := pick(g, cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh)
+		cpu, mem := cluster.PoolShares(level)
+		p := cluster.Pool{Name: fmt.Sprintf("pool%04d", i), CPU: free(cpu), Mem: free(mem), Level: level}
+		if i > 20 {
+			p.Parent = cluster.PoolID(1 + g.IntN(20))
+		}
+		p.CPU.Expandable, p.Mem.Expandable = true, true
+		if i%7 == 0 {
+			p.CPU.Reservation, p.Mem.Reservation = 20_000, 64<<30
+		}
+		c.Pools = append(c.Pools, p)
+	}
+	for i := range vms {
+		vcpus := 1 << g.IntN(4)
+		memory := int64(vcpus) << 32
+		cpu, mem := cluster.VMShares(cluster.ShareNormal, vcpus, memory)
+		v := cluster.VM{Name: fmt.Sprintf("vm%05d", i), Host: cluster.HostID(g.IntN(hosts)), Pool: cluster.PoolID(1 + g.IntN(pools-1)), VCPUs: vcpus, Memory: memory,
+			CPU: free(cpu), Mem: free(mem), Overhead: 90 << 20,
+			Demand: cluster.Demand{CPU: cluster.Steady(g.Float64() * float64(vcpus) * 2600), Active: cluster.Steady(g.Float64() * float64(memory)), Consumed: memory}}
+		if i%10 == 0 {
+			v.CPU.Reservation, v.Mem.Reservation = 500, 1<<30
+		}
+		c.VMs = append(c.VMs, v)
+	}
+	return c
+}
+
+var sizes = []struct{ hosts, vms, pools int }{{64, 8000, 200}, {640, 80_000, 2000}}
+
+// busy is a capacity of about two thirds of what is asked for.
+func busy(c *cluster.Cluster, x *cluster.Index) cluster.Resources {
+	var all cluster.Resources
+	for i := range c.VMs {
+		all = all.Plus(x.Demand(cluster.VMID(i)))
+	}
+	return cluster.Resources{CPU: all.CPU / 3 * 2, Memory: all.Memory / 3 * 2}
+}
+
+func BenchmarkDivide(b *testing.B) {
+	for _, s := range sizes {
+		c := large(s.hosts, s.vms, s.pools)
+		x := cluster.NewIndex(c)
+		capacity := busy(c, x)
+		b.Run(fmt.Sprintf("vms=%d", s.vms), func(b *testing.B) {
+			for b.Loop() {
+				Divide(c, x, capacity, nil)
+			}
+		})
+	}
+}
+
+// BenchmarkUpdate changes one machine's demand and asks what it is entitled to; all also
+// works out everyone else's entitlement.
+func BenchmarkUpdate(b *testing.B) {
+	for _, s := range sizes {
+		c := large(s.hosts, s.vms, s.pools)
+		x := cluster.NewIndex(c)
+		e := Divide(c, x, busy(c, x), nil)
+		for _, all := range []bool{false, true} {
+			b.Run(fmt.Sprintf("vms=%d/all=%v", s.vms, all), func(b *testing.B) {
+				i := 0
+				for b.Loop() {
+					v := cluster.VMID(i * 7919 % len(c.VMs))
+					d := x.Demand(v)
+					d.CPU, d.Memory = d.CPU*int64(i%5)/4, d.Memory*int64(i%3)/2
+					e.Update(v, d)
+					if e.VM(v); all {
+						e.Settle()
+					}
+					i++
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	c := large(64, 8000, 200)
+	x := cluster.NewIndex(c)
+	l := NewLedger(c, x, cluster.Resources{CPU: 64 * 64 * 2600, Memory: 64 << 40}, nil)
+	i := 0
+	for b.Loop() {
+		v := cluster.VMID(i * 7919 % len(c.VMs))
+		l.Drop(v)
+		if !l.Admit(v).Admitted {
+			b.Fatal("what ran does not fit")
+		}
+		l.Take(v)
+		i++
+	}
+}

@@ -1,0 +1,137 @@
+package divvy
+
+import "plimsoll/internal/cluster"
+
+// division is one resource handed down the tree from some amount at its root. A pool is
+// stale when its amount or its children's terms changed since it was divided.
+type division struct {
+	give   []int64 // by node
+	short  []bool  // by pool: its children's floors are not covered
+	stale  []bool  // by pool
+	stales int
+	claims []claim
+	filler filler
+}
+
+func newDivision(t *tree, all []terms, amount int64) division {
+	d := division{give: make([]int64, len(all)), short: make([]bool, t.pools), stale: make([]bool, t.pools)}
+	d.give[0] = within(amount)
+	for p := range t.pools {
+		d.spoil(int32(p))
+	}
+	return d
+}
+
+// spoil has a pool be divided again before anyone looks below it.
+func (d *division) spoil(p int32) {
+	if !d.stale[p] {
+		d.stale[p] = true
+		d.stales++
+	}
+}
+
+// at is what a node has. Pools above it are divided where they are stale; its siblings'
+// pools are left.
+func (d *division) at(t *tree, all []terms, n int32) int64 {
+	if d.stales > 0 {
+		d.path(t, all, t.parent[n])
+	}
+	return d.give[n]
+}
+
+func (d *division) path(t *tree, all []terms, p int32) {
+	if p < 0 {
+		return
+	}
+	d.path(t, all, t.parent[p])
+	if d.stale[p] {
+		d.divide(t, all, p)
+	}
+}
+
+// settle divides all stale pools. Parents come before their children.
+func (d *division) settle(t *tree, all []terms) {
+	for p := 0; p < t.pools && d.stales > 0; p++ {
+		if d.stale[p] {
+			d.divide(t, all, int32(p))
+		}
+	}
+}
+
+// divide hands out what a pool has: to demand in the first pass, and what is over in the
+// second. In the second pass all children have what they want, so that one filling does
+// for both.
+func (d *division) divide(t *tree, all []terms, p int32) {
+	kids, amount := t.children(p), d.give[p]
+	wanted := int64(0)
+	for _, k := range kids {
+		wanted = plus(wanted, all[k].want)
+	}
+	d.claims = d.claims[:0]
+	for _, k := range kids {
+		c := &all[k]
+		if amount <= wanted {
+			d.claims = append(d.claims, claim{floor: c.floor, most: c.want, weight: c.weight})
+		} else {
+			d.claims = append(d.claims, claim{floor: c.want, most: c.most, weight: c.weight})
+		}
+	}
+	d.short[p] = !d.filler.fill(d.claims, amount)
+	for i, k := range kids {
+		if d.give[k] == d.claims[i].give {
+			continue
+		}
+		d.give[k] = d.claims[i].give
+		if int(k) < t.pools {
+			d.spoil(k)
+		}
+	}
+	d.stale[p] = false
+	d.stales--
+}
+
+// Update takes a machine's new demand. It costs a look at the machine's pool, and at each
+// pool above as long as something changes there; what machines get is worked out when it
+// is asked for. The result is that of a full division.
+func (e *Entitlements) Update(v cluster.VMID, demand cluster.Resources) {
+	e.demand[v] = demand
+	e.refresh(v)
+}
+
+// Run has a machine run, or no longer.
+func (e *Entitlements) Run(v cluster.VMID, runs bool) {
+	e.running[v] = runs
+	e.refresh(v)
+}
+
+// Resize changes the capacity of the cluster.
+func (e *Entitlements) Resize(capacity cluster.Resources) {
+	for _, r := range both {
+		if d, amount := &e.split[r], within(r.amount(capacity)); d.give[0] != amount {
+			d.give[0] = amount
+			d.spoil(0)
+		}
+	}
+}
+
+func (e *Entitlements) refresh(v cluster.VMID) {
+	for _, r := range both {
+		all := e.terms[r]
+		n, now := e.tree.leaf(v), e.machine(r, v)
+		for all[n] != now {
+			all[n] = now
+			if n = e.tree.parent[n]; n < 0 {
+				break
+			}
+			e.split[r].spoil(n)
+			now = e.sides[r].poolTerms(&e.tree, all, n)
+		}
+	}
+}
+
+// Settle works out what was left by changes, for all machines.
+func (e *Entitlements) Settle() {
+	for _, r := range both {
+		e.split[r].settle(&e.tree, e.terms[r])
+	}
+}

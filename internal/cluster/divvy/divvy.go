@@ -1,0 +1,156 @@
+// Package divvy hands out the capacity of a cluster over its tree of resource pools,
+// whose leaves are the machines that run: what each is entitled to of CPU and of memory.
+// It also says whether a reservation is admitted, what each host's copy of the tree holds
+// and by which operations a host gets from one copy to the next.
+//
+// In each pool the amount is divided in two passes. In the first one, children get
+// between their reservation and their demand, in proportion to their shares; only what is
+// over then goes beyond demand, up to their limit or size. All numbers are whole, all
+// fractions are compared exactly, and an odd unit goes to the largest remainder, then by
+// name: the result is the same on every machine, in whatever order a snapshot lists its
+// pools. Rounding by largest remainder can take one unit from a child when the
+// amount grows by one; apart from such a unit a larger amount never gives anyone less.
+//
+// Source: Gulati and others, "VMware Distributed Resource Management: Design,
+// Implementation, and Lessons Learned" (VMware Technical Journal, March 2012).
+package divvy
+
+import "plimsoll/internal/cluster"
+
+// Resource is one of the two kinds of amount, which are divided apart.
+type Resource uint8
+
+// The resources: MHz of CPU and bytes of memory.
+const (
+	CPU Resource = iota
+	Memory
+)
+
+// String is the name of the resource.
+func (r Resource) String() string {
+	if r == CPU {
+		return "cpu"
+	}
+	return "memory"
+}
+
+func (r Resource) amount(of cluster.Resources) int64 {
+	if r == CPU {
+		return of.CPU
+	}
+	return of.Memory
+}
+
+func (r Resource) allocation(cpu, memory cluster.Allocation) cluster.Allocation {
+	if r == CPU {
+		return cpu
+	}
+	return memory
+}
+
+var both = [2]Resource{CPU, Memory}
+
+// Entitlements are what each machine and each pool is entitled to. Update and its kin
+// change them, and leave what follows for machines in other pools to be worked out when
+// it is asked for: only one goroutine may use them, unless nothing changes after Settle.
+type Entitlements struct {
+	c       *cluster.Cluster
+	x       *cluster.Index
+	tree    tree
+	core    int64
+	sides   [2]side
+	running []bool
+	demand  []cluster.Resources
+	terms   [2][]terms // by node; what the root's say is not used
+	split   [2]division
+}
+
+// Divide divides a capacity among the machines that run; those that have a host do when
+// running is nil. The allocation of the root pool counts for nothing: what it has is the
+// capacity. Demand is that of the index.
+func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Entitlements {
+	e := &Entitlements{c: c, x: x, tree: newTree(c), core: cluster.CoreSpeed(c),
+		running: make([]bool, len(c.VMs)), demand: make([]cluster.Resources, len(c.VMs))}
+	for i := range c.VMs {
+		v := cluster.VMID(i)
+		e.demand[i] = x.Demand(v)
+		e.running[i] = c.VMs[i].Host != cluster.Nowhere
+		if running != nil {
+			e.running[i] = running(v)
+		}
+	}
+	for _, r := range both {
+		e.sides[r] = newSide(c, &e.tree, r)
+		e.terms[r] = make([]terms, len(e.tree.parent))
+		for i := range c.VMs {
+			e.terms[r][e.tree.pools+i] = e.machine(r, cluster.VMID(i))
+		}
+		for p := e.tree.pools - 1; p >= 0; p-- {
+			e.terms[r][p] = e.sides[r].poolTerms(&e.tree, e.terms[r], int32(p))
+		}
+		e.split[r] = newDivision(&e.tree, e.terms[r], r.amount(capacity))
+	}
+	e.Settle()
+	return e
+}
+
+// machine is what a machine brings to the division of a resource: nothing while it does
+// not run. Memory includes what the hypervisor needs for it.
+func (e *Entitlements) machine(r Resource, v cluster.VMID) terms {
+	if !e.running[v] {
+		return terms{}
+	}
+	vm := &e.c.VMs[v]
+	if r == CPU {
+		return leafTerms(vm.CPU, e.demand[v].CPU, int64(vm.VCPUs)*e.core)
+	}
+	overhead := within(vm.Overhead)
+	a := vm.Mem
+	a.Reservation = within(a.Reservation) + overhead
+	a.Limit = within(a.Limit) + overhead
+	return leafTerms(a, e.demand[v].Memory, within(vm.Memory)+overhead)
+}
+
+// VM is what a machine is entitled to: MHz, and bytes with the hypervisor's overhead.
+func (e *Entitlements) VM(v cluster.VMID) cluster.Resources { return e.node(e.tree.leaf(v)) }
+
+// Pool is what a pool is entitled to, and so what its children have at most. Of the root
+// it is the capacity.
+func (e *Entitlements) Pool(p cluster.PoolID) cluster.Resources { return e.node(int32(p)) }
+
+func (e *Entitlements) node(n int32) cluster.Resources {
+	return asResources(e.split[CPU].at(&e.tree, e.terms[CPU], n), e.split[Memory].at(&e.tree, e.terms[Memory], n))
+}
+
+// Demand is what a pool's machines ask for, each between its reservation and its limit,
+// and the pool as well.
+func (e *Entitlements) Demand(p cluster.PoolID) cluster.Resources {
+	return asResources(e.terms[CPU][p].want, e.terms[Memory][p].want)
+}
+
+// Overcommit is a pool whose children must have more of a resource than it is entitled
+// to. Each gets the same part of what it must have.
+type Overcommit struct {
+	Pool       cluster.PoolID
+	Resource   Resource
+	Need, Have int64 // MHz or bytes
+}
+
+// Overcommitted lists the pools that cannot give their children what is reserved, by
+// pool, CPU first.
+func (e *Entitlements) Overcommitted() []Overcommit {
+	e.Settle()
+	var list []Overcommit
+	for p := range e.tree.pools {
+		for _, r := range both {
+			if e.split[r].short[p] {
+				need := int64(0)
+				for _, k := range e.tree.children(int32(p)) {
+					need = plus(need, e.terms[r][k].floor)
+				}
+				list = append(list, Overcommit{cluster.PoolID(p), r, need, e.split[r].give[p]})
+			}
+		}
+	}
+	return list
+}
