@@ -161,7 +161,7 @@ func (p *plan) sayNodes(k int) {
 	case k == 1:
 		p.say(Aligned, "T1", "%s fit a node of %s (%s): one node", count(n, "vCPU"), count(p.unit, what), p.small.Name)
 	case p.least == k:
-		p.say(Aligned, "T1", "%d vCPUs are more than a node's %s (%s): %s of %s", n, count(p.unit, what), p.small.Name, count(k, "node"), list(p.counts()))
+		p.say(Aligned, "T1", "%d vCPUs are more than a node's %s (%s), so they are spread: %s", n, count(p.unit, what), p.small.Name, list(p.counts()))
 	}
 	if !p.uniform {
 		p.say(Aligned, "T9", "hosts differ: %s has the smallest nodes, and counts", p.small.Name)
@@ -208,7 +208,7 @@ func (p *plan) group() {
 	largest := 1
 	for i := range p.nodes {
 		g := 1
-		if p.cache < p.unit {
+		if p.cache < p.unit && !p.exceeds {
 			g = cacheGroups(p.nodes[i].VCPUs, p.cache)
 		}
 		p.nodes[i].CacheGroups = g

@@ -44,13 +44,17 @@ func Scan(c *cluster.Cluster, o Options) Fleet {
 	for i := range c.VMs {
 		v := cluster.VMID(i)
 		hosts := classes.allowed(index, v)
-		if len(hosts) == 0 {
+		nowhere := len(hosts) == 0
+		if nowhere {
 			hosts = classes.shapes
 		}
 		a, err := Advise(MachineOf(&c.VMs[i]), hosts, o)
 		if err != nil {
 			f.Unjudged = append(f.Unjudged, Unjudged{v, c.VMs[i].Name, err.Error()})
 			continue
+		}
+		if nowhere {
+			a.Reasons = append(a.Reasons, Reason{Aligned, "T9", "no host can ever run it, by size, networks, datastores and rules: it was compared with all of them"})
 		}
 		f.Advices = append(f.Advices, Advised{v, a})
 	}

@@ -72,6 +72,8 @@ func (p *plan) compare() {
 		p.say(Stale, "T7", "%d cores per socket do not divide %s", now, count(n, "vCPU"))
 	case now > p.unit:
 		p.say(Stale, "T9", "a socket of %d cores spans %d nodes of %s: what the guest takes for one node is placed on %d", now, up(now, p.unit), p.small.Name, up(now, p.unit))
+	case up(n, now) < len(p.nodes):
+		p.say(Stale, "T3", "%s cannot be spread over %d nodes, as a socket is never divided", count(up(n, now), "socket"), len(p.nodes))
 	case len(p.nodes) > 1 && p.even() && spreads(Grouped(n, now, len(p.nodes))):
 		p.say(Stale, "T3", "sockets of %d make nodes of %s", now, list(Grouped(n, now, len(p.nodes))))
 	}

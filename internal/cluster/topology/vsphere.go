@@ -87,7 +87,7 @@ func (a Advice) coresPerNode() int {
 }
 
 // extra are the advanced settings that the advice needs. The layout is looked at again
-// once at the next power-on.
+// at every power-on, and the next restart of the guest is one.
 func (a Advice) extra() []Field {
 	var f []Field
 	if a.Options.PreferHT {

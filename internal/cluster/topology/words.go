@@ -14,14 +14,20 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// list is the sizes of nodes for people: "2 x 18", "11 + 10".
+// list is the sizes of nodes for people: "2 x 18", "11 + 10", "2 x 12 + 6 x 11".
 func list(s []int) string {
-	if len(s) > 0 && !spreads(s) {
-		return fmt.Sprintf("%d x %d", len(s), s[0])
-	}
 	var words []string
-	for _, n := range s {
-		words = append(words, strconv.Itoa(n))
+	for i := 0; i < len(s); {
+		run := 1
+		for i+run < len(s) && s[i+run] == s[i] {
+			run++
+		}
+		word := strconv.Itoa(s[i])
+		if run > 1 {
+			word = fmt.Sprintf("%d x %d", run, s[i])
+		}
+		words = append(words, word)
+		i += run
 	}
 	return strings.Join(words, " + ")
 }
