@@ -179,8 +179,8 @@ func TestVerdictsSpareObjects(t *testing.T) {
 	if n, err := c.SetDatastore(d); n != 0 || err != nil {
 		t.Errorf("still too little: %d objects judged, %v", n, err)
 	}
-	if v, _ := c.VM("vm7"); v.Objects[0].Reason != "store.failures must be 2, and bad offers 0" {
-		t.Errorf("the reason is that of before: %s", v.Objects[0].Reason)
+	if v, _ := c.VM("vm7"); v.Objects[0].Reasons[0] != "store.failures must be 2, and bad offers 0" {
+		t.Errorf("the reason is that of before: %q", v.Objects[0].Reasons)
 	}
 	d = Datastore{Name: "bad", Generation: 9, Capabilities: []Capability{{"store.failures", exactly(2)}}}
 	if n, err := c.SetDatastore(d); n != 100 || err != nil {

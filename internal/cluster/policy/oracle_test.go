@@ -101,8 +101,8 @@ func TestAgainstDefinitions(t *testing.T) {
 				if got.Objects[k].Status != want {
 					t.Fatalf("seed %d, %s: %+v, want %v", seed, v.Name, got.Objects[k], want)
 				}
-				if (want == Compliant) != (got.Objects[k].Reason == "") {
-					t.Fatalf("seed %d, %s: %v with the reason %q", seed, v.Name, want, got.Objects[k].Reason)
+				if (want == Compliant) != (len(got.Objects[k].Reasons) == 0) {
+					t.Fatalf("seed %d, %s: %v with the reasons %q", seed, v.Name, want, got.Objects[k].Reasons)
 				}
 				objects[want]++
 				worst = max(worst, want)

@@ -96,9 +96,12 @@ func (f *file) inventory() (*Inventory, error) {
 	return &inv, nil
 }
 
+// list reads a list entry by entry; null is an empty one.
 func list[T any](f *file, key string) ([]T, error) {
 	if t, err := f.token(); err != nil {
 		return nil, err
+	} else if t == nil {
+		return nil, nil
 	} else if t != json.Delim('[') {
 		return nil, fmt.Errorf("%s is a list: begin with [", key)
 	}

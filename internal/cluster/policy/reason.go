@@ -1,63 +1,59 @@
 package policy
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
-// reason says why an object has its status.
-func (c *Checker) reason(o *object) string {
+// reasons say why an object has its status, one for each rule that matters.
+func (c *Checker) reasons(o *object) []string {
 	if o.pair == nowhere {
-		return "it has no policy"
+		return []string{"it has no policy"}
 	}
 	p := &c.pairs[o.pair]
 	now := c.demands[p.policy].generation
 	switch {
 	case o.applied > now:
-		return fmt.Sprintf("version %d of the policy was applied, and the newest that is known is %d: is the list of policies up to date?", o.applied, now)
+		return []string{fmt.Sprintf("version %d of the policy was applied, and the newest that is known is %d: is the list of policies up to date?", o.applied, now)}
 	case o.applied < now:
-		return fmt.Sprintf("version %d of the policy was applied, and it is at %d: apply it again; %s", o.applied, now, c.afterwards(p))
+		head := fmt.Sprintf("version %d of the policy was applied, and it is at %d: apply it again", o.applied, now)
+		return append([]string{head}, c.afterwards(p)...)
 	case p.status == NotApplicable:
-		return "its policy asks nothing"
+		return []string{"its policy asks nothing"}
 	case p.status == Compliant:
-		return ""
+		return nil
 	}
 	return c.obstacles(p)
 }
 
 // afterwards says what will be when a policy has been applied again.
-func (c *Checker) afterwards(p *pair) string {
+func (c *Checker) afterwards(p *pair) []string {
 	switch p.status {
 	case NonCompliant:
-		return "the new version will not be kept: " + c.obstacles(p)
+		return append([]string{"the new version will not be kept there"}, c.obstacles(p)...)
 	case Unknown:
-		return "whether the new version will be kept cannot be said: " + c.obstacles(p)
+		return append([]string{"whether the new version will be kept cannot be said"}, c.obstacles(p)...)
 	case NotApplicable:
-		return "the new version asks nothing"
+		return []string{"the new version asks nothing"}
 	}
-	return "the new version will be kept where it is"
+	return []string{"the new version will be kept where it is"}
 }
 
 // obstacles are the rules that a pair does not keep, in words.
-func (c *Checker) obstacles(p *pair) string {
+func (c *Checker) obstacles(p *pair) []string {
 	if p.store == nowhere {
-		return "on which datastore it is, is not known"
+		return []string{"on which datastore it is, is not known"}
 	}
 	o := &c.offers[p.store]
 	if o.silent {
-		return o.name + " did not say what it offers"
+		return []string{o.name + " did not say what it offers"}
 	}
-	var b strings.Builder
-	for i, m := range c.misses(p) {
-		if i > 0 {
-			b.WriteString("; ")
-		}
+	var list []string
+	for _, m := range c.misses(p) {
+		line := fmt.Sprintf("%s %s, and %s %s", m.Capability, m.Asked, o.name, m.Offered)
 		if m.Set != "" {
-			b.WriteString(m.Set + ": ")
+			line = m.Set + ": " + line
 		}
-		fmt.Fprintf(&b, "%s %s, and %s %s", m.Capability, m.Asked, o.name, m.Offered)
+		list = append(list, line)
 	}
-	return b.String()
+	return list
 }
 
 func (c *Checker) misses(p *pair) []Miss {

@@ -31,7 +31,7 @@ type Finding struct {
 	Status    Status   `json:"status"`
 	Policy    string   `json:"policy"`
 	Datastore string   `json:"datastore,omitempty"` // empty when it is not known
-	Reason    string   `json:"reason"`
+	Reasons   []string `json:"reasons"`
 	Misses    []Miss   `json:"misses,omitempty"` // rules that are not kept as the policy is now
 	Elsewhere []string `json:"elsewhere"`        // datastores that would keep the policy
 	Objects   []Member `json:"objects"`
@@ -52,11 +52,11 @@ type VMStatus struct {
 
 // ObjectStatus is all about one object.
 type ObjectStatus struct {
-	Object    string `json:"object"`
-	Policy    string `json:"policy,omitempty"`
-	Datastore string `json:"datastore,omitempty"`
-	Status    Status `json:"status"`
-	Reason    string `json:"reason,omitempty"` // empty for a compliant one
+	Object    string   `json:"object"`
+	Policy    string   `json:"policy,omitempty"`
+	Datastore string   `json:"datastore,omitempty"`
+	Status    Status   `json:"status"`
+	Reasons   []string `json:"reasons,omitempty"` // none for a compliant one
 }
 
 // VM is the status of a machine, and whether there is one of that name.
@@ -70,7 +70,7 @@ func (c *Checker) VM(name string) (VMStatus, bool) {
 	for i := range m.objects {
 		o := &m.objects[i]
 		policy, store := c.where(o)
-		v.Objects[i] = ObjectStatus{label(o.name), policy, store, o.status, c.reason(o)}
+		v.Objects[i] = ObjectStatus{label(o.name), policy, store, o.status, c.reasons(o)}
 	}
 	return v, true
 }
@@ -102,7 +102,7 @@ func (c *Checker) Report() *Report {
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Status, a.Status), cmp.Compare(a.Policy, b.Policy),
-			cmp.Compare(a.Datastore, b.Datastore), cmp.Compare(a.Reason, b.Reason))
+			cmp.Compare(a.Datastore, b.Datastore), slices.Compare(a.Reasons, b.Reasons))
 	})
 	r.Doubts = c.doubts()
 	return r
@@ -110,28 +110,30 @@ func (c *Checker) Report() *Report {
 
 // findings sorts the troubled objects of a pair by status and reason.
 func (c *Checker) findings(p *pair) []Finding {
-	groups := map[string]*Finding{}
-	for _, at := range c.sorted(p.objects) {
-		m := &c.machines[at.vm]
-		o := &m.objects[at.object]
+	type trouble struct {
+		status  Status
+		applied int64
+	}
+	at := map[trouble]int{}
+	var list []Finding
+	for _, where := range c.sorted(p.objects) {
+		m := &c.machines[where.vm]
+		o := &m.objects[where.object]
 		if o.status <= Compliant {
 			continue
 		}
-		key := fmt.Sprint(o.status, o.applied)
-		f := groups[key]
-		if f == nil {
-			f = &Finding{Status: o.status, Policy: c.demands[p.policy].name, Reason: c.reason(o)}
+		key := trouble{o.status, o.applied}
+		i, known := at[key]
+		if !known {
+			i = len(list)
+			at[key] = i
+			f := Finding{Status: o.status, Policy: c.demands[p.policy].name, Reasons: c.reasons(o)}
 			if p.store != nowhere {
-				f.Datastore = c.offers[p.store].name
-				f.Misses = c.misses(p)
+				f.Datastore, f.Misses = c.offers[p.store].name, c.misses(p)
 			}
-			groups[key] = f
+			list = append(list, f)
 		}
-		f.Objects = append(f.Objects, Member{m.name, label(o.name)})
-	}
-	var list []Finding
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		list = append(list, *groups[key])
+		list[i].Objects = append(list[i].Objects, Member{m.name, label(o.name)})
 	}
 	return list
 }

@@ -35,9 +35,9 @@ func TestStatuses(t *testing.T) {
 		{Object{Datastore: "good", Policy: "two", Applied: 3}, OutOfDate,
 			"version 3 of the policy was applied, and it is at 4: apply it again; the new version will be kept where it is"},
 		{Object{Datastore: "bad", Policy: "two"}, OutOfDate,
-			"version 0 of the policy was applied, and it is at 4: apply it again; the new version will not be kept: store.failures must be 2, and bad offers 0 to 1"},
+			"version 0 of the policy was applied, and it is at 4: apply it again; the new version will not be kept there; store.failures must be 2, and bad offers 0 to 1"},
 		{Object{Datastore: "mute", Policy: "two"}, OutOfDate,
-			"version 0 of the policy was applied, and it is at 4: apply it again; whether the new version will be kept cannot be said: mute did not say what it offers"},
+			"version 0 of the policy was applied, and it is at 4: apply it again; whether the new version will be kept cannot be said; mute did not say what it offers"},
 		{Object{Datastore: "bad", Policy: "nothing"}, OutOfDate,
 			"version 0 of the policy was applied, and it is at 1: apply it again; the new version asks nothing"},
 		{Object{Datastore: "good"}, NotApplicable, "it has no policy"},
@@ -52,8 +52,8 @@ func TestStatuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, found := k.VM("vm")
-		if !found || v.Status != c.want || v.Objects[0].Status != c.want || v.Objects[0].Reason != c.reason {
-			t.Errorf("%+v: %v %q, want %v %q", c.object, v.Status, v.Objects[0].Reason, c.want, c.reason)
+		if !found || v.Status != c.want || v.Objects[0].Status != c.want || strings.Join(v.Objects[0].Reasons, "; ") != c.reason {
+			t.Errorf("%+v: %v %q, want %v %q", c.object, v.Status, v.Objects[0].Reasons, c.want, c.reason)
 		}
 	}
 }

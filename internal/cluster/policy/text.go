@@ -58,7 +58,13 @@ func (f *Finding) text(b *strings.Builder) {
 		on = ""
 	}
 	fmt.Fprintf(b, "%s: policy %s%s, %s\n", f.Status, f.Policy, on, objects(len(f.Objects)))
-	fmt.Fprintf(b, "  why: %s\n", f.Reason)
+	for i, reason := range f.Reasons {
+		lead := "why: "
+		if i > 0 {
+			lead = "     "
+		}
+		fmt.Fprintf(b, "  %s%s\n", lead, reason)
+	}
 	if len(f.Misses) > 0 {
 		if would := shortened(f.Elsewhere, ", "); would != "" {
 			fmt.Fprintf(b, "  would do: %s\n", would)

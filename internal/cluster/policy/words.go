@@ -76,7 +76,10 @@ func (d *demand) misses(o *offer) []Miss {
 			}
 			m := Miss{Capability: c.capability, Asked: c.asked(), Offered: c.offered(o), Undecided: out == undecided}
 			if len(d.sets) > 1 {
-				m.Set = strings.TrimSpace(fmt.Sprintf("set %d %s", i+1, s.name))
+				m.Set = fmt.Sprintf("set %d", i+1)
+				if s.name != "" {
+					m.Set += " (" + s.name + ")"
+				}
 			}
 			list = append(list, m)
 		}
