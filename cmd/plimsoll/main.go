@@ -134,12 +134,17 @@ func (c *command) root() *cobra.Command {
 	})
 	root.AddCommand(
 		c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.restore(), c.tune(),
-		c.compare(), c.report(), c.export(), c.importResults(), c.schema(), c.manual(), c.version(),
+		c.compare(), c.report(), c.export(), c.importResults(), c.cluster(), c.schema(), c.manual(), c.version(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range append(root.Commands(), root) {
 		checkArguments(cmd)
+		for _, sub := range cmd.Commands() {
+			if cmd != root {
+				checkArguments(sub)
+			}
+		}
 		switch cmd.Name() {
 		case "help":
 			cmd.Example = "  plimsoll help run"

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/snapshot"
+)
+
+func (c *command) cluster() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "place and balance machines on the hosts of a cluster, and say why",
+		Long: `Place and balance machines on the hosts of a cluster, and say why of every move and of
+every move that is not made. A cluster is read from a snapshot, a YAML or JSON file;
+nothing is changed but the files that you name with --out.`,
+		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml",
+		Args:    noCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot())
+	return cmd
+}
+
+// readCluster reads a snapshot; "-" is standard input.
+func readCluster(name string) (*cluster.Cluster, error) {
+	text, err := func() ([]byte, error) {
+		if name == "-" {
+			return io.ReadAll(os.Stdin)
+		}
+		return os.ReadFile(name)
+	}()
+	if err != nil {
+		return nil, mistake{fmt.Errorf("read the snapshot: %w", err)}
+	}
+	cl, err := snapshot.Read(name, text)
+	if err != nil {
+		return nil, mistake{err}
+	}
+	return cl, nil
+}
+
+// told is anything that can be told to a person or a program.
+type told interface{ Text(w io.Writer) error }
+
+func (c *command) tell(t told, asJSON bool) error {
+	if asJSON {
+		return printJSON(c.out, t)
+	}
+	return t.Text(c.out)
+}
+
+func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {
+	i := slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == name })
+	if i < 0 {
+		return 0, mistake{fmt.Errorf("the cluster has no machine %q", name)}
+	}
+	return cluster.VMID(i), nil
+}
+
+func findHost(c *cluster.Cluster, name string) (cluster.HostID, error) {
+	i := slices.IndexFunc(c.Hosts, func(h cluster.Host) bool { return h.Name == name })
+	if i < 0 {
+		return 0, mistake{fmt.Errorf("the cluster has no host %q", name)}
+	}
+	return cluster.HostID(i), nil
+}
+
+// writeAfter writes the snapshot as it is once machines have moved.
+func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster.HostID) error {
+	if name == "" {
+		return nil
+	}
+	after := *c
+	after.VMs = slices.Clone(c.VMs)
+	for v := range after.VMs {
+		if h := host(cluster.VMID(v)); h != cluster.Nowhere {
+			after.VMs[v].Host, after.VMs[v].Waiting = h, false
+		}
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return mistake{fmt.Errorf("write the snapshot: %w", err)}
+	}
+	if err := snapshot.Write(f, &after); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the snapshot %s: %w", name, err)
+	}
+	return f.Close()
+}
+
+func (c *command) clusterDoctor() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "doctor SNAPSHOT",
+		Short:   "say how the cluster is, what a round would move and why, and why the rest stays",
+		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			return c.tell(doctor.Look(cl, balance.Options{}), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (c *command) clusterBalance() *cobra.Command {
+	var asJSON bool
+	var out string
+	cmd := &cobra.Command{
+		Use:   "balance SNAPSHOT",
+		Short: "plan the moves of one round",
+		Long: `Plan the moves of one round: what must be, what rules ask for, and what brings more than
+it costs. With --out the snapshot as it is after the moves is written to a new file.`,
+		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --out after.yaml",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
+				return err
+			}
+			return c.tell(doctor.Look(cl, balance.Options{}), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
+	return cmd
+}
+
+func (c *command) clusterEvacuate() *cobra.Command {
+	var asJSON bool
+	var out string
+	cmd := &cobra.Command{
+		Use:     "evacuate SNAPSHOT HOST...",
+		Short:   "plan how hosts are emptied for maintenance",
+		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --json",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			for _, name := range args[1:] {
+				h, err := findHost(cl, name)
+				if err != nil {
+					return err
+				}
+				cl.Hosts[h].State = cluster.Maintenance
+			}
+			report := doctor.Look(cl, balance.Options{})
+			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
+				return err
+			}
+			if err := c.tell(report, asJSON); err != nil {
+				return err
+			}
+			if n := len(report.Stranded); n > 0 {
+				return verdict{fmt.Sprintf("%d machines cannot leave", n)}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
+	return cmd
+}

@@ -1,0 +1,164 @@
+// Package doctor says what a cluster is like, what a round would move and why, and why
+// everything else stays: in plain text for an operator, and as values for programs.
+package doctor
+
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/place"
+)
+
+// Report is one look at a cluster.
+type Report struct {
+	Cluster  string    `json:"cluster"`
+	Hosts    []Host    `json:"hosts"`
+	Waiting  int       `json:"waiting,omitempty"` // machines that are to be placed
+	Warnings []Warning `json:"warnings,omitempty"`
+	Broken   []string  `json:"broken,omitempty"` // what must hold and does not
+	Moves    []Move    `json:"moves,omitempty"`
+	Stranded []string  `json:"stranded,omitempty"`
+	Refused  []Refused `json:"refused,omitempty"`
+	Quiet    string    `json:"quiet,omitempty"` // why nothing more is moved
+	// Lost is the part of all demand that is slowed down or not served, before and after
+	// the moves.
+	Lost [2]float64 `json:"lost"`
+}
+
+// Host is a host as it is, and as it would be after the moves. Loads are shares of its
+// capacity.
+type Host struct {
+	Name     string     `json:"name"`
+	State    string     `json:"state"`
+	VMs      [2]int     `json:"vms"`
+	CPU      [2]float64 `json:"cpu"`
+	Memory   [2]float64 `json:"memory"`
+	Reserved [2]float64 `json:"reserved"` // of CPU and of memory, before the moves
+}
+
+// Move is a move with what led to it.
+type Move struct {
+	Step         int           `json:"step"` // moves of one step happen at the same time
+	VM           string        `json:"vm"`
+	From         string        `json:"from,omitempty"`
+	To           string        `json:"to"`
+	Reason       string        `json:"reason"`
+	Why          string        `json:"why"`
+	Effect       string        `json:"effect"`
+	Value        string        `json:"value,omitempty"`
+	Alternatives []Alternative `json:"alternatives,omitempty"`
+}
+
+// Alternative is another host that a machine could have gone to.
+type Alternative struct {
+	Host string `json:"host"`
+	Why  string `json:"why"` // it was not taken
+}
+
+// Refused is a move that was not made.
+type Refused struct {
+	VM   string `json:"vm"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	Why  string `json:"why"`
+}
+
+// Look reports on a cluster, with what a round would do.
+func Look(c *cluster.Cluster, o balance.Options) *Report {
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	plan := balance.Round(l, x, o)
+	r := &Report{Cluster: c.Name, Warnings: warnings(c), Quiet: plan.Quiet}
+	for _, v := range cluster.Violations(c, l.Host) {
+		r.Broken = append(r.Broken, v.Text)
+	}
+	total := int64(0)
+	for v := range c.VMs {
+		if c.VMs[v].Waiting {
+			r.Waiting++
+		}
+		if c.VMs[v].Host != cluster.Nowhere {
+			total += x.Demand(cluster.VMID(v)).CPU
+		}
+	}
+	r.Hosts = make([]Host, len(c.Hosts))
+	r.hosts(c, x, l, 0)
+	r.moves(c, x, l, plan) // the layout is then that after the moves
+	r.hosts(c, x, l, 1)
+	if total > 0 {
+		r.Lost = [2]float64{float64(plan.Before.Lost) / float64(total), float64(plan.After.Lost) / float64(total)}
+	}
+	for _, s := range plan.Stranded {
+		r.Stranded = append(r.Stranded, strandedText(c, s))
+	}
+	for _, f := range plan.Refused {
+		r.Refused = append(r.Refused, Refused{c.VMs[f.VM].Name, c.Hosts[f.From].Name, c.Hosts[f.To].Name, f.Why})
+	}
+	return r
+}
+
+func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, when int) {
+	share := func(part, whole int64) float64 {
+		if whole <= 0 {
+			return 0
+		}
+		return float64(part) / float64(whole)
+	}
+	for h := range c.Hosts {
+		id, host := cluster.HostID(h), &r.Hosts[h]
+		host.Name, host.State = c.Hosts[h].Name, string(c.Hosts[h].State)
+		demand, all := l.Demand(id), x.Capacity(id)
+		host.VMs[when] = len(l.On(id))
+		host.CPU[when], host.Memory[when] = share(demand.CPU, all.CPU), share(demand.Memory, all.Memory)
+		if reserved := l.Reserved(id); when == 0 {
+			host.Reserved = [2]float64{share(reserved.CPU, all.CPU), share(reserved.Memory, all.Memory)}
+		}
+	}
+}
+
+// moves takes over the moves of a plan one after the other, each with what else could
+// have been done at that point.
+func (r *Report) moves(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, plan balance.Plan) {
+	for _, m := range plan.Moves {
+		out := Move{Step: m.Number, VM: c.VMs[m.VM].Name, To: c.Hosts[m.To].Name, Reason: string(m.Reason)}
+		if m.From != cluster.Nowhere {
+			out.From = c.Hosts[m.From].Name
+		}
+		out.Why, out.Effect = why(c, m), effect(c, m)
+		if !m.Reason.Mandatory() && m.Value.Stable > 0 {
+			out.Value = m.Value.String()
+		}
+		out.Alternatives = alternatives(c, x, l, m)
+		l.Move(m.VM, m.To)
+		r.Moves = append(r.Moves, out)
+	}
+}
+
+// mostAlternatives is how many other hosts are told of a move.
+const mostAlternatives = 3
+
+func alternatives(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, m balance.Move) (out []Alternative) {
+	for _, v := range place.New(l, x).Explain(m.VM) {
+		if v.Host == m.To || v.Host == m.From {
+			continue
+		}
+		text := v.Obstacle.Text(c, v.Host)
+		if v.Obstacle.Check == cluster.Fine {
+			after := l.Demand(v.Host).Plus(x.Demand(m.VM))
+			text = "it would then be " + loadText(after, x.Capacity(v.Host)) + " full"
+		}
+		if out = append(out, Alternative{c.Hosts[v.Host].Name, text}); len(out) == mostAlternatives {
+			break
+		}
+	}
+	return out
+}
+
+// After is where machines run once the moves of a round are made.
+func After(c *cluster.Cluster) func(cluster.VMID) cluster.HostID {
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	for _, m := range balance.Round(l, x, balance.Options{}).Moves {
+		l.Move(m.VM, m.To)
+	}
+	return l.Host
+}

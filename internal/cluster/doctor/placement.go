@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// Placement is where machines that wait for a host go.
+type Placement struct {
+	Choices []PlacedVM `json:"choices"`
+}
+
+// PlacedVM is one of them.
+type PlacedVM struct {
+	VM     string        `json:"vm"`
+	Host   string        `json:"host,omitempty"` // empty where none can have it
+	First  []string      `json:"first,omitempty"`
+	Effect string        `json:"effect,omitempty"`
+	Denied string        `json:"denied,omitempty"`
+	Hosts  []Alternative `json:"hosts,omitempty"` // why not the others
+}
+
+// Place places the named machines, or all that wait where none is named, in a layout
+// that it changes.
+func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout) {
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	p := place.New(l, x)
+	if len(vms) == 0 {
+		for v := range c.VMs {
+			if c.VMs[v].Waiting {
+				vms = append(vms, cluster.VMID(v))
+			}
+		}
+	}
+	out := &Placement{Choices: []PlacedVM{}}
+	for _, choice := range p.Group(vms) {
+		one := PlacedVM{VM: c.VMs[choice.VM].Name, Denied: choice.Denied}
+		for _, s := range choice.First {
+			one.First = append(one.First, fmt.Sprintf("%s from %s to %s", c.VMs[s.VM].Name, c.Hosts[s.From].Name, c.Hosts[s.To].Name))
+		}
+		if choice.Host != cluster.Nowhere {
+			one.Host = c.Hosts[choice.Host].Name
+			one.Effect = "it is then " + loadText(l.Demand(choice.Host), x.Capacity(choice.Host)) + " full"
+		}
+		if choice.Host == cluster.Nowhere && choice.Denied == "" {
+			for _, v := range p.Explain(choice.VM) {
+				one.Hosts = append(one.Hosts, Alternative{c.Hosts[v.Host].Name, v.Obstacle.Text(c, v.Host)})
+			}
+		}
+		out.Choices = append(out.Choices, one)
+	}
+	return out, l
+}
+
+// Text writes a placement for an operator.
+func (p *Placement) Text(w io.Writer) error {
+	b := &strings.Builder{}
+	if len(p.Choices) == 0 {
+		b.WriteString("No machine waits for a host.\n")
+	}
+	for _, c := range p.Choices {
+		switch {
+		case c.Host != "":
+			fmt.Fprintf(b, "%s on %s: %s\n", c.VM, c.Host, c.Effect)
+		case c.Denied != "":
+			fmt.Fprintf(b, "%s nowhere: %s\n", c.VM, c.Denied)
+		default:
+			fmt.Fprintf(b, "%s nowhere\n", c.VM)
+		}
+		for _, f := range c.First {
+			fmt.Fprintf(b, "  after %s\n", f)
+		}
+		for _, h := range c.Hosts {
+			fmt.Fprintf(b, "  not %s: %s\n", h.Host, h.Why)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Failed counts the machines that found no host.
+func (p *Placement) Failed() (n int) {
+	for _, c := range p.Choices {
+		if c.Host == "" {
+			n++
+		}
+	}
+	return n
+}
