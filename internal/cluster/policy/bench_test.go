@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -108,6 +109,16 @@ func BenchmarkFollow(b *testing.B) {
 				generation++
 				inv.VMs[n/2].Home.Generation = generation
 				if k, err := c.Follow(inv); err != nil || k != 3 {
+					b.Fatal(k, err)
+				}
+			}
+		})
+		other := shuffled(inv, rand.New(rand.NewPCG(1, 1)))
+		b.Run(fmt.Sprintf("reordered/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				generation++
+				other.VMs[n/2].Home.Generation = generation
+				if k, err := c.Follow(other); err != nil || k > 6 {
 					b.Fatal(k, err)
 				}
 			}
