@@ -41,7 +41,7 @@ var allowed = map[string]string{
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
 	"internal/cluster/balance":       "cluster cluster/place",
-	"internal/cluster/doctor":        "cluster cluster/balance cluster/place",
+	"internal/cluster/doctor":        "cluster cluster/balance cluster/divvy cluster/place",
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",

@@ -77,10 +77,11 @@ func (a Advice) VMX() []string {
 	return lines
 }
 
-// coresPerNode is the size of a node for vSphere; 0 where it cannot be given.
+// coresPerNode is the size of a node for vSphere; 0 where it cannot be given, or where
+// the guest is not to see more than one.
 func (a Advice) coresPerNode() int {
 	n := a.Nodes[0].VCPUs
-	if n*len(a.Nodes) != a.Machine.VCPUs || n%a.CoresPerSocket != 0 && a.CoresPerSocket%n != 0 {
+	if len(a.Nodes) > 1 && !a.Exposed || n*len(a.Nodes) != a.Machine.VCPUs || n%a.CoresPerSocket != 0 && a.CoresPerSocket%n != 0 {
 		return 0
 	}
 	return n

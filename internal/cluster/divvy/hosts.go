@@ -1,0 +1,179 @@
+package divvy
+
+import (
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// part is what the machines of a pool that are on one host add up to, of one resource.
+type part struct {
+	need  int64 // reserved by machines
+	own   int64 // the same, of machines that are in the pool itself
+	want  int64 // what they have of the pools' reservations
+	limit int64 // what they have of the pools' limits
+	here  int64 // what they are entitled to
+	count int64
+}
+
+// hosts makes the copies of the pools for all hosts.
+type hosts struct {
+	e        *Entitlements
+	reserved [2]division
+	limited  [2]division
+	all      [2][]part // by pool, of all hosts
+	parts    [2][]part // by pool, of the host at hand
+	filler   filler
+}
+
+// HostTrees is each host's copy of the pools in a layout, by host. A pool's reservation
+// and its limit are handed down to its machines as capacity is, and a host's copy has
+// what its machines got of each; its shares are in proportion to what its machines
+// there are entitled to. Where the pools' machines on a host got more reservation than
+// the host has, their pools there get less, by shares, but never less than what the
+// machines themselves reserve.
+func (e *Entitlements) HostTrees(l *cluster.Layout) []HostTree {
+	e.Settle()
+	h := &hosts{e: e}
+	for _, r := range both {
+		floors := int64(0)
+		for _, k := range e.tree.children(0) {
+			floors = plus(floors, e.terms[r][k].floor)
+		}
+		h.reserved[r] = newDivision(&e.tree, e.terms[r], min(floors, e.split[r].give[0]))
+		h.reserved[r].settle(&e.tree, e.terms[r])
+		h.limited[r] = newDivision(&e.tree, e.terms[r], mostAmount)
+		h.limited[r].settle(&e.tree, e.terms[r])
+		h.all[r], h.parts[r] = make([]part, e.tree.pools), make([]part, e.tree.pools)
+		for v := range e.running {
+			if l.Host(cluster.VMID(v)) != cluster.Nowhere {
+				h.add(r, h.all[r], cluster.VMID(v))
+			}
+		}
+	}
+	trees := make([]HostTree, len(e.c.Hosts))
+	for i := range trees {
+		trees[i] = h.tree(l, cluster.HostID(i))
+	}
+	return trees
+}
+
+// add counts a machine in its pool and in those above.
+func (h *hosts) add(r Resource, parts []part, v cluster.VMID) {
+	if !h.e.running[v] {
+		return
+	}
+	n := h.e.tree.leaf(v)
+	need := h.e.terms[r][n].floor
+	want := max(need, h.reserved[r].give[n])
+	p := h.e.tree.parent[n]
+	parts[p].own = plus(parts[p].own, need)
+	for ; p >= 0; p = h.e.tree.parent[p] {
+		x := &parts[p]
+		x.need, x.want = plus(x.need, need), plus(x.want, want)
+		x.limit, x.here = plus(x.limit, h.limited[r].give[n]), plus(x.here, h.e.split[r].give[n])
+		x.count++
+	}
+}
+
+// tree is the copy of one host.
+func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) HostTree {
+	var t HostTree
+	for _, r := range both {
+		clear(h.parts[r])
+		for _, v := range l.On(id) {
+			h.add(r, h.parts[r], v)
+		}
+		h.parts[r][0].want = max(within(r.amount(h.e.x.Capacity(id))), h.parts[r][0].need)
+		h.clip(r)
+	}
+	for p := range h.e.tree.pools {
+		if p == 0 || h.parts[CPU][p].count > 0 {
+			t.Pools = append(t.Pools, h.pool(int32(p)))
+		}
+	}
+	for _, v := range slices.Sorted(slices.Values(l.On(id))) {
+		if h.e.running[v] {
+			n := h.e.tree.leaf(v)
+			t.VMs = append(t.VMs, HostVM{VM: v, Pool: cluster.PoolID(h.e.tree.parent[n]), CPU: h.own(CPU, v), Mem: h.own(Memory, v)})
+		}
+	}
+	t.digests = t.branches().digests()
+	return t
+}
+
+// own is what a machine was given by who set it up, with the hypervisor's overhead.
+func (h *hosts) own(r Resource, v cluster.VMID) Grant {
+	vm := &h.e.c.VMs[v]
+	x := h.e.terms[r][h.e.tree.leaf(v)]
+	g := Grant{Reservation: x.floor, Limit: vm.CPU.Limit, Shares: x.weight}
+	if r == Memory {
+		if g.Limit = vm.Mem.Limit; within(g.Limit) < mostAmount {
+			g.Limit = within(g.Limit) + within(vm.Overhead)
+		}
+	}
+	return g
+}
+
+func (h *hosts) pool(p int32) HostPool {
+	t := HostPool{ID: cluster.PoolID(p), Parent: cluster.PoolID(h.e.tree.parent[p])}
+	if int(p) < len(h.e.c.Pools) {
+		t.Name = h.e.c.Pools[p].Name
+	}
+	for _, r := range both {
+		x, g := h.parts[r][p], t.grant(r)
+		*g = Grant{Reservation: x.want, Limit: x.want, Shares: h.shares(r, p)}
+		if p == 0 {
+			continue
+		}
+		g.Limit = cluster.Unlimited
+		if h.e.sides[r].pools[p].Limit < mostAmount {
+			g.Limit = max(x.limit, x.want)
+		}
+	}
+	return t
+}
+
+// shares are the part of a pool's shares that its machines on the host account for: by
+// entitlement, and by number where nobody is entitled to anything.
+func (h *hosts) shares(r Resource, p int32) int64 {
+	here, all, weight := &h.parts[r][p], &h.all[r][p], h.e.terms[r][p].weight
+	switch {
+	case all.here > 0:
+		return max(1, portion(weight, here.here, all.here))
+	case all.count > 0:
+		return max(1, portion(weight, here.count, all.count))
+	}
+	return max(1, weight)
+}
+
+// clip brings the pools' reservations down to what the host has, from the root down.
+func (h *hosts) clip(r Resource) {
+	parts := h.parts[r]
+	var kids []int32
+	var claims []claim
+	for p := range h.e.tree.pools {
+		if p > 0 && parts[p].count == 0 {
+			continue
+		}
+		kids, claims = kids[:0], claims[:0]
+		wanted, room := int64(0), parts[p].want-parts[p].own
+		for _, k := range h.e.tree.children(int32(p)) {
+			if int(k) >= h.e.tree.pools {
+				break
+			}
+			if x := &parts[k]; x.count > 0 {
+				kids = append(kids, k)
+				claims = append(claims, claim{floor: x.need, most: x.want, weight: h.shares(r, k)})
+				wanted = plus(wanted, x.want)
+			}
+		}
+		if wanted <= room {
+			continue
+		}
+		h.filler.fill(claims, room)
+		for i, k := range kids {
+			parts[k].want = claims[i].give
+		}
+	}
+}

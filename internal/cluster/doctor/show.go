@@ -1,0 +1,115 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy"
+)
+
+// Overview is what pools and machines are entitled to when all of the cluster's capacity
+// is divided by shares, reservations and limits.
+type Overview struct {
+	Cluster  string     `json:"cluster"`
+	Capacity Amounts    `json:"capacity"`
+	Pools    []PoolView `json:"pools"`
+	VMs      []VMView   `json:"vms,omitempty"`
+	Short    []string   `json:"short,omitempty"` // pools that cannot give what is reserved
+}
+
+// Amounts are MHz and bytes.
+type Amounts struct {
+	CPU    int64 `json:"cpu"`
+	Memory int64 `json:"memory"`
+}
+
+// PoolView is one pool. Depth is how many pools it is in.
+type PoolView struct {
+	Name     string  `json:"name"`
+	Depth    int     `json:"depth"`
+	VMs      int     `json:"vms"` // that run, directly in it
+	Shares   int64   `json:"shares"`
+	Demand   Amounts `json:"demand"`
+	Entitled Amounts `json:"entitled"`
+}
+
+// VMView is one machine that runs.
+type VMView struct {
+	Name     string  `json:"name"`
+	Host     string  `json:"host"`
+	Pool     string  `json:"pool"`
+	Demand   Amounts `json:"demand"`
+	Entitled Amounts `json:"entitled"`
+}
+
+// Show divides the capacity of the hosts that run.
+func Show(c *cluster.Cluster, machines bool) *Overview {
+	x := cluster.NewIndex(c)
+	var all cluster.Resources
+	for h := range c.Hosts {
+		if c.Hosts[h].Runs() {
+			all = all.Plus(x.Capacity(cluster.HostID(h)))
+		}
+	}
+	e := divvy.Divide(c, x, all, nil)
+	o := &Overview{Cluster: c.Name, Capacity: Amounts(all)}
+	direct, depth := make([]int, len(c.Pools)), make([]int, len(c.Pools))
+	for v := range c.VMs {
+		if c.VMs[v].Host != cluster.Nowhere {
+			direct[c.VMs[v].Pool]++
+		}
+	}
+	for p := range c.Pools {
+		pool := &c.Pools[p]
+		if pool.Parent != cluster.Nowhere {
+			depth[p] = depth[pool.Parent] + 1
+		}
+		id := cluster.PoolID(p)
+		o.Pools = append(o.Pools, PoolView{pool.Name, depth[p], direct[p], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
+	}
+	for _, s := range e.Overcommitted() {
+		o.Short = append(o.Short, fmt.Sprintf("pool %s must give %s and is entitled to %s", c.Pools[s.Pool].Name, amount(s.Resource, s.Need), amount(s.Resource, s.Have)))
+	}
+	for v := range c.VMs {
+		vm := &c.VMs[v]
+		if machines && vm.Host != cluster.Nowhere {
+			id := cluster.VMID(v)
+			o.VMs = append(o.VMs, VMView{vm.Name, c.Hosts[vm.Host].Name, c.Pools[vm.Pool].Name, Amounts(x.Demand(id)), Amounts(e.VM(id))})
+		}
+	}
+	return o
+}
+
+func amount(r divvy.Resource, n int64) string {
+	if r == divvy.CPU {
+		return fmt.Sprintf("%d MHz", n)
+	}
+	return cluster.MiB(n)
+}
+
+// Text writes the overview for an operator.
+func (o *Overview) Text(w io.Writer) error {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s: %d MHz and %s to share\n\n", o.Cluster, o.Capacity.CPU, cluster.MiB(o.Capacity.Memory))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "pool\tmachines\tshares\tCPU asked\tentitled\tmemory asked\tentitled")
+	for _, p := range o.Pools {
+		fmt.Fprintf(t, "%s%s\t%d\t%d\t%d MHz\t%d MHz\t%s\t%s\n", strings.Repeat("  ", p.Depth), p.Name, p.VMs, p.Shares,
+			p.Demand.CPU, p.Entitled.CPU, cluster.MiB(p.Demand.Memory), cluster.MiB(p.Entitled.Memory))
+	}
+	t.Flush() //nolint:errcheck // a builder takes everything
+	if len(o.VMs) > 0 {
+		b.WriteString("\n")
+		fmt.Fprintln(t, "machine\thost\tpool\tCPU asked\tentitled\tmemory asked\tentitled")
+		for _, v := range o.VMs {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d MHz\t%d MHz\t%s\t%s\n", v.Name, v.Host, v.Pool, v.Demand.CPU, v.Entitled.CPU, cluster.MiB(v.Demand.Memory), cluster.MiB(v.Entitled.Memory))
+		}
+		t.Flush() //nolint:errcheck // a builder takes everything
+	}
+	section(b, "More is reserved than there is", o.Short)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,170 @@
+// Package sca says what a side-channel-aware CPU scheduler costs a host: how much work
+// its machines get done where threads of a core may not be shared between machines.
+//
+// In go a host, the sizes of its machines and how much a core gains from its second
+// thread; out come, for each policy, the work of exactly these machines with all their
+// vCPUs busy, and the factor of the host's capacity once it is full of such machines,
+// with the caveats in words. All amounts are whole numbers.
+//
+// It is a model: of what cores can do, not of what an application makes of it. What
+// surprises: under SCAv2 the parity of the vCPUs matters, since the last vCPU of an odd
+// machine leaves a thread of its core idle.
+package sca
+
+import (
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/cluster"
+)
+
+// Policy is which vCPUs may run on the two threads of a core at the same time.
+type Policy string
+
+// The policies, as vSphere names them.
+const (
+	Default Policy = "default" // any two
+	V1      Policy = "scav1"   // none: one thread of each core is used
+	V2      Policy = "scav2"   // two of one machine
+)
+
+// Policies lists all, in the order of an assessment.
+func Policies() []Policy { return []Policy{Default, V1, V2} }
+
+const (
+	// DefaultYield is the work of a core with both threads busy, per mille of its work
+	// with one: that with which SCAv1 loses the largest share that was published, 30 %.
+	// Most applications gain less from the second thread, and lose less without it.
+	DefaultYield = 1430
+
+	one = 1000 // work of a core with one thread busy, per mille
+
+	// fillCost is what SCAv2 loses against SCAv1, per mille, with one machine that has
+	// every thread of the host. Published is only that SCAv1 is slightly better there;
+	// the size is ours.
+	fillCost = 10
+
+	// Bounds with which no product overflows.
+	mostMachines = 1 << 20
+	mostCores    = 1 << 13
+)
+
+// Group is some machines of one size.
+type Group struct {
+	VCPUs int `json:"vcpus"`
+	Count int `json:"count"`
+}
+
+// Row is what one policy makes of a host and its machines.
+type Row struct {
+	Policy Policy `json:"policy"`
+	// Work is what gets done with every vCPU of these machines busy, per mille of a core
+	// with one thread busy.
+	Work int64 `json:"work"`
+	// Relative is Work, per mille of that under the default policy.
+	Relative int `json:"relative"`
+	// Factor is the part of the capacity that is left once the host is full of machines
+	// in these proportions, per mille: what a cluster.Host has as its Factor.
+	Factor int `json:"factor"`
+	// CPU is the capacity of the host with that factor, in MHz.
+	CPU int64 `json:"cpu"`
+	// Idle is how many threads no vCPU may use while all of these machines run.
+	Idle    int      `json:"idle"`
+	Caveats []string `json:"caveats"`
+}
+
+// Assess says for each policy what a host gets done with a mix of machines. Yield is the
+// work of a core with both threads busy, per mille of that with one, from 1000 to 2000;
+// 0 is DefaultYield. It is an error when there is no machine, one that is larger than
+// the host, or a core with more than two threads.
+func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
+	if yield == 0 {
+		yield = DefaultYield
+	}
+	l, err := count(h, mix, int64(yield))
+	if err != nil {
+		return nil, fmt.Errorf("assess the schedulers of host %q: %w", h.Name, err)
+	}
+	var rows []Row
+	for _, p := range Policies() {
+		r := Row{Policy: p, Work: l.work(p), Factor: int(l.full(p) * 1000 / l.full(Default)), Idle: l.idle(p), Caveats: l.caveats(p)}
+		r.Relative = int(r.Work * 1000 / l.work(Default))
+		with := *h
+		with.Factor = r.Factor
+		r.CPU = with.Capacity().CPU
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// Factor is the part of a host's capacity that a policy leaves when it is full of
+// machines with this number of vCPUs, per mille: all of it by default and for even
+// machines under SCAv2. An unknown policy leaves nothing.
+func Factor(p Policy, vcpus, yield int) int {
+	if yield == 0 {
+		yield = DefaultYield
+	}
+	if vcpus < 1 || vcpus > 2*mostCores || yield < one || yield > 2*one {
+		return 0
+	}
+	l := load{threads: 2, yield: int64(yield)}
+	l.add(Group{VCPUs: vcpus, Count: 1})
+	return int(l.full(p) * 1000 / l.full(Default))
+}
+
+// LossAt is the part of what is asked for that is not done, per mille, when that is a
+// share of what the host could do under the default policy, full of such machines. Load
+// is per mille. Queues, which build up before anything is lost, are not in it.
+func (r Row) LossAt(load int) int {
+	if load <= r.Factor {
+		return 0
+	}
+	return (load - r.Factor) * 1000 / load
+}
+
+// load is a host and its machines, counted.
+type load struct {
+	cores   int64
+	threads int   // of a core
+	yield   int64 // of a core with both threads busy, per mille
+	vcpus   int64 // of all machines
+	pairs   int64 // of vCPUs of one machine
+	odd     int64 // machines with a vCPU left over
+	fills   bool  // one machine that has every thread
+}
+
+func (l *load) add(g Group) {
+	n := int64(g.Count)
+	l.vcpus += n * int64(g.VCPUs)
+	l.pairs += n * int64(g.VCPUs/2)
+	l.odd += n * int64(g.VCPUs%2)
+}
+
+func count(h *cluster.Host, mix []Group, yield int64) (load, error) {
+	l := load{cores: int64(h.Cores()), threads: h.ThreadsPerCore, yield: yield}
+	switch {
+	case l.cores < 1 || l.cores > mostCores:
+		return l, fmt.Errorf("it has %d cores: give 1 to %d", l.cores, mostCores)
+	case l.threads != 1 && l.threads != 2:
+		return l, fmt.Errorf("its cores have %d threads: the model knows 1 and 2", l.threads)
+	case yield < one || yield > 2*one:
+		return l, fmt.Errorf("a core with both threads busy does %d per mille: give %d to %d", yield, one, 2*one)
+	}
+	machines := 0
+	for _, g := range mix {
+		switch {
+		case g.VCPUs < 1 || int64(g.VCPUs) > l.cores*int64(l.threads):
+			return l, fmt.Errorf("a machine of %d vCPUs does not fit its %d threads", g.VCPUs, l.cores*int64(l.threads))
+		case g.Count < 0 || g.Count > mostMachines-machines:
+			return l, fmt.Errorf("%d machines of %d vCPUs: give 0 to %d in all", g.Count, g.VCPUs, mostMachines)
+		}
+		machines += g.Count
+		l.add(g)
+		l.fills = l.fills || g.Count > 0 && int64(g.VCPUs) == l.cores*int64(l.threads)
+	}
+	if machines == 0 {
+		return l, errors.New("there is no machine: name what it runs")
+	}
+	l.fills = l.fills && machines == 1 && l.threads == 2
+	return l, nil
+}

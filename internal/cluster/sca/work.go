@@ -1,0 +1,71 @@
+package sca
+
+// work is what gets done with every vCPU busy, per mille of a core. Whoever has spare
+// cores spreads out before it doubles up; where machines must take turns under SCAv2,
+// each gets cores in proportion to what it needs at least.
+func (l load) work(p Policy) int64 {
+	c := l.cores
+	if l.threads == 1 {
+		return min(l.vcpus, c) * one
+	}
+	switch p {
+	case Default:
+		if l.vcpus <= c {
+			return l.vcpus * one
+		}
+		return c*one + min(l.vcpus-c, c)*(l.yield-one)
+	case V1:
+		return min(l.vcpus, c) * one
+	case V2:
+		if l.fills {
+			return c * one * (1000 - fillCost) / 1000
+		}
+		least, packed := l.packed()
+		if least >= c {
+			return c * packed / least
+		}
+		return packed + min(c-least, l.pairs)*(2*one-l.yield)
+	}
+	return 0
+}
+
+// packed is how many cores the machines need at least under SCAv2, and the work that
+// they do on them.
+func (l load) packed() (cores, work int64) {
+	return l.pairs + l.odd, l.pairs*l.yield + l.odd*one
+}
+
+// full is the work of a core, per mille, once there are more such machines than fit;
+// times the number of cores that it is counted on, so that nothing is rounded.
+func (l load) full(p Policy) int64 {
+	least, packed := l.packed()
+	if l.threads == 1 {
+		return one * least
+	}
+	switch p {
+	case Default:
+		return l.yield * least
+	case V1:
+		return one * least
+	case V2:
+		if l.fills {
+			return one * least * (1000 - fillCost) / 1000
+		}
+		return packed
+	}
+	return 0
+}
+
+// idle is how many threads no vCPU may use while all machines run.
+func (l load) idle(p Policy) int {
+	if l.threads == 1 {
+		return 0
+	}
+	switch p {
+	case V1:
+		return int(l.cores)
+	case V2:
+		return int(min(l.odd, l.cores))
+	}
+	return 0
+}
