@@ -1,0 +1,85 @@
+package generate
+
+// What hash is asked for, so that no two uses see the same numbers.
+const (
+	forNoise = iota + 1
+	forGroup
+	forBurst
+	forGroupBurst
+	forHolding
+	forLife
+	forStream
+	forPlace
+)
+
+// peakQuarter is how long before its peak a sine of a day begins, in minutes.
+const peakQuarter = minutesPerDay / 4
+
+// weekStart is when the sine of a week begins, which has its peak on Wednesday noon.
+const weekStart = 2*minutesPerDay + minutesPerDay/2 - minutesPerWeek/4
+
+// level is the part of its CPU that a machine asks for, before the load of the whole is
+// set; one is all.
+func (t *Trace) level(i int, minute int64) int64 {
+	m := &t.machines[i]
+	k := m.kind
+	mean := k.mean * m.busy / 1000
+	day := t.tables.day[(minute+minutesPerDay-k.peak*60+peakQuarter)%minutesPerDay]
+	week := t.tables.week[(minute+minutesPerWeek-weekStart)%minutesPerWeek/weekStep]
+	season := one + (k.daily*day+k.weekly*week)/1000
+	chance := k.noise * t.tables.noise(t.spec.Seed, uint64(i)<<8|forNoise, minute)
+	if k.common > 0 {
+		chance += k.common * t.tables.noise(t.spec.Seed, uint64(m.group)<<8|forGroup, minute)
+	}
+	return mean * max(0, season+chance/1000) >> 16
+}
+
+// burst is what comes on top for minutes: the machine's own, and one that the whole
+// application has, as when it is advertised.
+func (t *Trace) burst(i int, minute int64) int64 {
+	m := &t.machines[i]
+	own := t.pulse(uint64(i)<<8|forBurst, m.kind.bursts, minute)
+	common := t.pulse(uint64(m.group)<<8|forGroupBurst, m.kind.bursts/4, minute)
+	return m.kind.height * max(own, common) / 1000
+}
+
+// pulse is the height of a burst, one at most; 0 between bursts. They begin in some
+// hours and last from three minutes to forty.
+func (t *Trace) pulse(id uint64, often, minute int64) int64 {
+	hour := minute / 60
+	for _, h := range []int64{hour, hour - 1} {
+		if h < 0 {
+			continue
+		}
+		x := hash(t.spec.Seed, id, uint64(h))
+		if int64(x%1000) >= often {
+			continue
+		}
+		start, length := h*60+int64(x>>10%60), 3+int64(x>>20%38)
+		if minute >= start && minute < start+length {
+			return one/2 + int64(x>>32&0x7fff)
+		}
+	}
+	return 0
+}
+
+// sample is what a machine asks for.
+func (t *Trace) sample(i int, minute int64) Sample {
+	m := &t.machines[i]
+	level := t.level(i, minute)
+	part := min(max(level*t.scale>>16+t.burst(i, minute), one/500), one)
+	size := int64(m.vm.VCPUs) * t.core
+	busy := part * int64(m.vm.VCPUs) // vCPUs, in parts of one
+
+	mean := max(1, m.kind.mean*m.busy/1000)
+	warm := m.kind.active * (3*one/4 + min(level*one/mean, 3*one)/4) / 1000 // memory follows work slowly
+	holds := m.kind.holds*one/1000 + one/8*int64(hash(t.spec.Seed, uint64(i), forHolding)%1000)/1000
+	active := m.vm.Memory >> 16 * min(warm, one*95/100)
+	return Sample{
+		CPU:      size * part >> 16,
+		Active:   active,
+		Consumed: max(active, m.vm.Memory>>16*min(holds, one)),
+		Dirty:    busy * m.kind.dirty >> 16 << 20,
+		Link:     busy * m.kind.link >> 16 * 1_000_000,
+	}
+}

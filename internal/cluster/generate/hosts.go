@@ -1,0 +1,84 @@
+package generate
+
+import (
+	"strconv"
+
+	"plimsoll/internal/cluster"
+)
+
+// overcommit is how many vCPUs a core carries.
+const overcommit = 4
+
+// makeHosts sizes hosts for the machines that are there at the beginning.
+func (t *Trace) makeHosts() {
+	var vcpus, memory, largest int64
+	widest := 0
+	for i := range t.machines {
+		v := &t.machines[i].vm
+		widest, largest = max(widest, v.VCPUs), max(largest, v.Memory)
+		if i < t.spec.VMs {
+			vcpus, memory = vcpus+int64(v.VCPUs), memory+v.Memory+v.Overhead
+		}
+	}
+	n := int64(t.spec.Hosts)
+	each := max(memory*100/int64(t.spec.Commit)/n, 2*largest) * 21 / 20 // with what the hypervisor keeps
+	has := atLeast(hostMemory, (each+gib-1)/gib)
+	cores := atLeast(socketCores, max(int(vcpus/overcommit/n+1)/2, widest/2))
+	networks, stores := t.spec.Networks, t.spec.Datastores
+	for i := range t.spec.Hosts {
+		g := generations[0]
+		if t.spec.Mixed {
+			g = generations[i%len(generations)]
+		}
+		h := cluster.Host{
+			Name: "host-" + strconv.Itoa(i+1), State: cluster.Connected, Sockets: 2, NodesPerSocket: 1, CoresPerNode: max(4, cores*g.cores/100), ThreadsPerCore: 2,
+			MHz: g.mhz, Memory: has * gib, Factor: 1000, NIC: 25_000_000_000,
+		}
+		h.Overhead = cluster.Resources{CPU: h.MHz, Memory: h.Memory / 50}
+		for k := range networks {
+			if k == 0 || i%5 != k%5 { // one host in five lacks a network
+				h.Networks = append(h.Networks, int32(k))
+			}
+		}
+		for k := range stores {
+			if k == 0 || i*4/t.spec.Hosts != k%4 { // a quarter of the hosts does not reach a datastore
+				h.Datastores = append(h.Datastores, int32(k))
+			}
+		}
+		t.hosts = append(t.hosts, h)
+	}
+	t.core = t.hosts[0].MHz
+	for i := range t.hosts {
+		t.core = min(t.core, t.hosts[i].MHz)
+	}
+}
+
+// atLeast is the first size that is enough.
+func atLeast[N int | int64](sizes []N, need N) N {
+	for _, s := range sizes {
+		if s >= need {
+			return s
+		}
+	}
+	s := sizes[len(sizes)-1]
+	for s < need {
+		s *= 2
+	}
+	return s
+}
+
+// calibrate sets how much all machines ask for, so that the hosts have their load.
+func (t *Trace) calibrate() {
+	t.scale = one
+	var wanted, has int64
+	for i := range t.hosts {
+		has += t.hosts[i].Capacity().CPU
+	}
+	for i := range t.machines[:t.spec.VMs] {
+		m := &t.machines[i]
+		wanted += int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16
+	}
+	if wanted > 0 {
+		t.scale = min(has*int64(t.spec.Load)/100*one/wanted, 16*one)
+	}
+}

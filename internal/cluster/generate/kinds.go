@@ -1,0 +1,59 @@
+package generate
+
+// shape is a size of machines. Most are small, and a few are large: the numbers of
+// machines fall about as the square of their size does, as in published traces of clouds
+// (Cortez et al., "Resource Central", SOSP 2017).
+type shape struct {
+	vcpus  int
+	memory int64 // GiB
+	weight int
+}
+
+var shapes = []shape{
+	{1, 2, 200}, {2, 4, 270}, {2, 8, 190}, {4, 8, 60}, {4, 16, 150}, {8, 32, 80}, {8, 64, 20}, {16, 64, 20}, {16, 128, 6}, {32, 128, 3}, {48, 384, 1},
+}
+
+// fewLarge is how many machines a cluster has at least in which one may be of the
+// largest shapes; below, it would decide about all hosts.
+const fewLarge = 200
+
+// behaviour is how machines of an application ask for CPU and memory over time.
+type behaviour struct {
+	name   string
+	weight int
+	mean   int64 // CPU, per mille of its size
+	daily  int64 // amplitude of the day, per mille of the mean
+	weekly int64
+	peak   int64 // hour of the day
+	noise  int64 // deviation of chance, per mille of the mean
+	common int64 // and of chance that its application shares
+	bursts int64 // per mille of hours that one begins in
+	height int64 // of a burst, per mille of the size
+	active int64 // memory, per mille of its size, at the mean
+	holds  int64 // consumed memory, likewise
+	dirty  int64 // memory written, MiB/s for each busy vCPU
+	link   int64 // network, Mbit/s for each busy vCPU
+}
+
+var behaviours = []behaviour{
+	{"web", 350, 220, 600, 250, 14, 150, 200, 20, 350, 250, 700, 24, 400},
+	{"db", 150, 260, 350, 150, 13, 120, 120, 15, 300, 450, 900, 60, 200},
+	{"batch", 150, 160, 700, 100, 2, 300, 250, 120, 600, 300, 800, 90, 150},
+	{"desk", 200, 110, 850, 450, 11, 250, 150, 50, 400, 200, 600, 20, 40},
+	{"idle", 150, 15, 100, 50, 12, 100, 0, 3, 300, 60, 500, 8, 10},
+}
+
+// groupSizes are how many machines applications have: from, to, weight.
+var groupSizes = []struct{ from, to, weight int }{{1, 1, 400}, {2, 4, 350}, {5, 12, 200}, {13, 40, 50}}
+
+// Sizes of hosts. What no size is large enough for gets the next power of two.
+var (
+	socketCores = []int{8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128}
+	hostMemory  = []int64{64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192} // GiB
+)
+
+// generations are hosts of different ages: MHz, and cores in per cent of the newest.
+var generations = []struct {
+	mhz   int64
+	cores int
+}{{2600, 100}, {2400, 75}, {3000, 125}}

@@ -1,0 +1,144 @@
+package generate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"plimsoll/internal/cluster"
+)
+
+const gib = 1 << 30
+
+// Lifetimes, in minutes: machines that are there from the beginning have outlived many
+// others.
+const (
+	medianOld = 30 * minutesPerDay
+	medianNew = minutesPerDay
+	sigmaOld  = 1.2
+	sigmaNew  = 2.
+)
+
+// populate makes the machines, application by application.
+func (t *Trace) populate() {
+	s := &stream{seed: hash(t.spec.Seed, forStream)}
+	t.applications(s, t.spec.VMs)
+	for i := range t.machines {
+		t.groups[t.machines[i].group] = append(t.groups[t.machines[i].group], i)
+	}
+	later := t.spec.VMs * t.spec.Churn / 100 * t.spec.Days
+	before := len(t.groups)
+	t.applications(s, min(t.spec.VMs+later, 2*mostVMs))
+	t.groups = t.groups[:before]
+	arrivals := make([]int64, len(t.machines)-t.spec.VMs)
+	for i := range arrivals {
+		arrivals[i] = t.arrival(s)
+	}
+	slices.SortFunc(arrivals, cmp.Compare)
+	for i := range t.machines {
+		m := &t.machines[i]
+		m.to = Forever
+		life := hash(t.spec.Seed, uint64(i), forLife)
+		switch {
+		case i >= t.spec.VMs:
+			m.from = arrivals[i-t.spec.VMs]
+			m.to = m.from + logNormal(medianNew, sigmaNew, life)
+		case t.spec.Churn > 0:
+			m.to = t.spec.Minute + logNormal(medianOld, sigmaOld, life)
+		}
+	}
+}
+
+// arrival is a minute at which a machine arrives: more of them do so by day.
+func (t *Trace) arrival(s *stream) int64 {
+	for range 100 {
+		minute := 1 + int64(s.below(t.spec.Days*minutesPerDay-1))
+		day := t.tables.day[(minute+minutesPerDay-14*60+peakQuarter)%minutesPerDay]
+		if int64(s.below(2*one)) < one+day*8/10 {
+			return minute
+		}
+	}
+	return 1
+}
+
+// applications makes machines until there are n.
+func (t *Trace) applications(s *stream, n int) {
+	weights := make([]int, len(groupSizes))
+	for i, g := range groupSizes {
+		weights[i] = g.weight
+	}
+	kinds := make([]int, len(behaviours))
+	for i := range behaviours {
+		kinds[i] = behaviours[i].weight
+	}
+	sizes := make([]int, len(shapes))
+	for i, shape := range shapes {
+		if sizes[i] = shape.weight; t.spec.VMs < fewLarge && shape.vcpus > 8 {
+			sizes[i] = 0
+		}
+	}
+	for len(t.machines) < n {
+		g := groupSizes[s.pick(weights)]
+		group := len(t.groups)
+		t.groups = append(t.groups, nil)
+		kind := &behaviours[s.pick(kinds)]
+		pool := cluster.PoolID(s.below(t.spec.Pools + 1))
+		network, store := t.needs(s, t.spec.Networks), t.needs(s, t.spec.Datastores)
+		first := s.pick(sizes)
+		for k := range min(g.from+s.below(g.to-g.from+1), n-len(t.machines)) {
+			shape := shapes[first]
+			if s.below(3) == 0 { // most machines of an application are alike
+				shape = shapes[s.pick(sizes)]
+			}
+			m := machine{group: group, kind: kind, busy: logNormal(one, .5, s.next())}
+			m.vm = cluster.VM{
+				Name: kind.name + "-" + strconv.Itoa(group+1) + "-" + strconv.Itoa(k+1), Host: cluster.Nowhere, Pool: pool,
+				VCPUs: shape.vcpus, Memory: shape.memory * gib, Networks: []int32{network}, Datastores: []int32{store},
+			}
+			t.promise(&m.vm, s)
+			t.machines = append(t.machines, m)
+		}
+	}
+}
+
+// needs is which network or datastore an application needs: mostly the first, which all
+// hosts have.
+func (t *Trace) needs(s *stream, n int) int32 {
+	if s.below(2) == 0 {
+		return 0
+	}
+	return int32(s.below(n))
+}
+
+// promise gives a machine its shares, and one in six a reservation.
+func (t *Trace) promise(v *cluster.VM, s *stream) {
+	level := []cluster.ShareLevel{cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh}[s.pick([]int{15, 70, 15})]
+	v.CPU, v.Mem = cluster.Allocation{Limit: cluster.Unlimited}, cluster.Allocation{Limit: cluster.Unlimited}
+	v.CPU.Shares, v.Mem.Shares = cluster.VMShares(level, v.VCPUs, v.Memory)
+	v.Overhead = 64<<20 + int64(v.VCPUs)*16<<20 + v.Memory/256
+	if s.below(6) == 0 {
+		v.CPU.Reservation, v.Mem.Reservation = int64(v.VCPUs)*200, v.Memory/2
+	}
+}
+
+func makePools(s Spec) []cluster.Pool {
+	x := &stream{seed: hash(s.Seed, forStream, 1)}
+	cpu, memory := cluster.PoolShares(cluster.ShareNormal)
+	root := cluster.Pool{Name: "root", Parent: cluster.Nowhere, Level: cluster.ShareNormal}
+	root.CPU = cluster.Allocation{Limit: cluster.Unlimited, Shares: cpu, Expandable: true}
+	root.Mem = cluster.Allocation{Limit: cluster.Unlimited, Shares: memory, Expandable: true}
+	list := []cluster.Pool{root}
+	for i := range s.Pools {
+		p := root
+		p.Name = "pool-" + strconv.Itoa(i+1)
+		p.Parent = 0
+		if i >= 3 && x.below(2) == 0 {
+			p.Parent = cluster.PoolID(1 + x.below(i))
+		}
+		p.Level = []cluster.ShareLevel{cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh}[x.pick([]int{20, 60, 20})]
+		p.CPU.Shares, p.Mem.Shares = cluster.PoolShares(p.Level)
+		p.Scalable = x.below(5) == 0
+		list = append(list, p)
+	}
+	return list
+}

@@ -1,0 +1,108 @@
+// Package generate makes clusters and the demand of their machines from a seed: sizes of
+// a few classes with a heavy tail, pools, rules, and demand that goes with the day, the
+// week, the neighbours of an application and chance.
+//
+// All of it is computed with whole numbers, and the demand of any machine at any minute
+// without that of another minute before: the same seed gives the same bytes, in any
+// order.
+package generate
+
+import "plimsoll/internal/cluster"
+
+// Spec says what a cluster is to be like. What is out of range counts as the nearest
+// that is not.
+type Spec struct {
+	Name       string
+	Seed       uint64
+	Hosts      int
+	VMs        int   // that run when the trace begins
+	Waiting    int   // of these, how many are to be placed yet
+	Pools      int   // besides the root
+	Rules      int   // at most; an application has one at most
+	Networks   int   // at least 1
+	Datastores int   // at least 1
+	Load       int   // mean demand of CPU, in per cent of what hosts have; 0 is 50
+	Commit     int   // memory of all machines, in per cent of what hosts have at most; 0 is 75
+	Skew       int   // machines in a hundred that run on the first fifth of the hosts whatever their load
+	Mixed      bool  // hosts of three generations
+	Minute     int64 // of the trace at which the cluster is seen; 0 is Monday, midnight
+	Days       int   // in which machines arrive
+	Churn      int   // machines that arrive in a day, in per cent of those at the beginning; machines depart only with churn
+}
+
+// Typical is a cluster of so many hosts as one meets it, on a Tuesday at ten.
+func Typical(hosts int, seed uint64) Spec {
+	hosts = min(max(hosts, 1), mostHosts)
+	return Spec{
+		Name: "generated", Seed: seed, Hosts: hosts, VMs: hosts * 16, Pools: 2 + hosts/4, Rules: hosts, Networks: 3, Datastores: 4,
+		Load: 50, Commit: 75, Skew: 10, Minute: 1440 + 600, Days: 7, Churn: 2,
+	}
+}
+
+// The largest that can be made: ten times what vCenter manages.
+const (
+	mostHosts = 20_000
+	mostVMs   = 400_000
+	mostDays  = 366
+)
+
+func (s Spec) within() Spec {
+	clamp := func(n *int, least, most int) { *n = min(max(*n, least), most) }
+	clamp(&s.Hosts, 1, mostHosts)
+	clamp(&s.VMs, 0, mostVMs)
+	clamp(&s.Waiting, 0, s.VMs)
+	clamp(&s.Pools, 0, 10_000)
+	clamp(&s.Rules, 0, 50_000)
+	clamp(&s.Networks, 1, 64)
+	clamp(&s.Datastores, 1, 256)
+	if s.Load == 0 {
+		s.Load = 50
+	}
+	if s.Commit == 0 {
+		s.Commit = 75
+	}
+	clamp(&s.Load, 1, 100)
+	clamp(&s.Commit, 10, 90)
+	clamp(&s.Skew, 0, 100)
+	clamp(&s.Days, 0, mostDays)
+	clamp(&s.Churn, 0, 100)
+	s.Minute = min(max(s.Minute, 0), mostDays*minutesPerDay)
+	return s
+}
+
+// Cluster makes the cluster as it is at the minute of the spec: placed so that whatever
+// must hold does, with two hours of history.
+func Cluster(s Spec) *cluster.Cluster {
+	t := NewTrace(s)
+	s = t.spec
+	c := &cluster.Cluster{
+		Name: s.Name, Hosts: t.hosts, Pools: t.pools, Networks: numbered("net", s.Networks), Datastores: numbered("store", s.Datastores),
+		Settings: cluster.DefaultSettings(),
+	}
+	c.VMs = make([]cluster.VM, s.VMs)
+	for i := range c.VMs {
+		c.VMs[i] = t.VM(i)
+		c.VMs[i].Waiting = i >= s.VMs-s.Waiting
+		c.VMs[i].Demand = t.seen(i, s.Minute)
+	}
+	c.Rules = t.rules()
+	place(c, s)
+	return c
+}
+
+// History that a generated cluster comes with.
+const (
+	seenMinutes = 120
+	seenEvery   = 5
+)
+
+// seen is the demand of a machine over the last two hours.
+func (t *Trace) seen(i int, now int64) (d cluster.Demand) {
+	for m := now - seenMinutes; m <= now; m += seenEvery {
+		at := t.At(i, max(m, 0))
+		d.CPU.Add(float64(at.CPU))
+		d.Active.Add(float64(at.Active))
+		d.Consumed, d.Dirty, d.Link = at.Consumed, at.Dirty, at.Link
+	}
+	return d
+}
