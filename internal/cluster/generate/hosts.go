@@ -67,7 +67,17 @@ func atLeast[N int | int64](sizes []N, need N) N {
 	return s
 }
 
-// calibrate sets how much all machines ask for, so that the hosts have their load.
+// How calibrate looks at demand: at so many machines at most, so many times, and of few
+// machines at more minutes of the week, for chance to even out.
+const (
+	looksAt   = 300
+	looks     = 3
+	mostScale = 16 * one
+)
+
+// calibrate sets how much all machines ask for, so that the hosts have their load: first
+// by the means of the machines, and then by what comes of it where some ask for all that
+// they have, and with bursts.
 func (t *Trace) calibrate() {
 	t.scale = one
 	var wanted, has int64
@@ -75,10 +85,29 @@ func (t *Trace) calibrate() {
 		has += t.hosts[i].Capacity().CPU
 	}
 	for i := range t.machines[:t.spec.VMs] {
-		m := &t.machines[i]
-		wanted += int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16
+		wanted += t.typical(i)
 	}
-	if wanted > 0 {
-		t.scale = min(has*int64(t.spec.Load)/100*one/wanted, 16*one)
+	if wanted == 0 {
+		return
 	}
+	t.scale = min(has*int64(t.spec.Load)/100*one/wanted, mostScale)
+	meant := t.scale
+	stride := t.spec.VMs/looksAt + 1
+	every := int64(max(47, 2*t.spec.VMs/stride-1))
+	for range looks {
+		var is, should int64
+		for i := 0; i < t.spec.VMs; i += stride {
+			for m := int64(0); m < minutesPerWeek; m += every {
+				is += t.sample(i, m).CPU
+				should += t.typical(i) * meant >> 16
+			}
+		}
+		t.scale = max(1, min(t.scale*(should>>8)/max(1, is>>8), mostScale))
+	}
+}
+
+// typical is the mean of what a machine asks for before the load is set, in MHz.
+func (t *Trace) typical(i int) int64 {
+	m := &t.machines[i]
+	return int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16
 }

@@ -13,9 +13,29 @@ var shapes = []shape{
 	{1, 2, 200}, {2, 4, 270}, {2, 8, 190}, {4, 8, 60}, {4, 16, 150}, {8, 32, 80}, {8, 64, 20}, {16, 64, 20}, {16, 128, 6}, {32, 128, 3}, {48, 384, 1},
 }
 
-// fewLarge is how many machines a cluster has at least in which one may be of the
-// largest shapes; below, it would decide about all hosts.
-const fewLarge = 200
+// A machine decides about the size of all hosts where it is much larger than the others:
+// shapes above ordinary are only in clusters of at least fewLarge machines, and no shape
+// has more memory than a host's machines have together on average.
+const (
+	fewLarge = 200
+	ordinary = 8 // vCPUs
+)
+
+// weights are those of the shapes in a cluster.
+func weights(s Spec) []int {
+	list := make([]int, len(shapes))
+	var sum, all int64
+	for _, shape := range shapes {
+		sum, all = sum+shape.memory*int64(shape.weight), all+int64(shape.weight)
+	}
+	for i, shape := range shapes {
+		large := shape.vcpus > ordinary
+		if !large || s.VMs >= fewLarge && shape.memory*all*int64(s.Hosts) <= sum*int64(s.VMs) {
+			list[i] = shape.weight
+		}
+	}
+	return list
+}
 
 // behaviour is how machines of an application ask for CPU and memory over time.
 type behaviour struct {

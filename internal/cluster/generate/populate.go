@@ -63,22 +63,17 @@ func (t *Trace) arrival(s *stream) int64 {
 
 // applications makes machines until there are n.
 func (t *Trace) applications(s *stream, n int) {
-	weights := make([]int, len(groupSizes))
+	groups := make([]int, len(groupSizes))
 	for i, g := range groupSizes {
-		weights[i] = g.weight
+		groups[i] = g.weight
 	}
 	kinds := make([]int, len(behaviours))
 	for i := range behaviours {
 		kinds[i] = behaviours[i].weight
 	}
-	sizes := make([]int, len(shapes))
-	for i, shape := range shapes {
-		if sizes[i] = shape.weight; t.spec.VMs < fewLarge && shape.vcpus > 8 {
-			sizes[i] = 0
-		}
-	}
+	sizes := weights(t.spec)
 	for len(t.machines) < n {
-		g := groupSizes[s.pick(weights)]
+		g := groupSizes[s.pick(groups)]
 		group := len(t.groups)
 		t.groups = append(t.groups, nil)
 		kind := &behaviours[s.pick(kinds)]

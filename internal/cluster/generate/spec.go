@@ -21,7 +21,7 @@ type Spec struct {
 	Rules      int   // at most; an application has one at most
 	Networks   int   // at least 1
 	Datastores int   // at least 1
-	Load       int   // mean demand of CPU, in per cent of what hosts have; 0 is 50
+	Load       int   // mean demand of CPU over a week, in per cent of what hosts have, as far as machines are large enough; 0 is 50
 	Commit     int   // memory of all machines, in per cent of what hosts have at most; 0 is 75
 	Skew       int   // machines in a hundred that run on the first fifth of the hosts whatever their load
 	Mixed      bool  // hosts of three generations

@@ -1,0 +1,167 @@
+package generate
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot"
+)
+
+// text is a cluster as its snapshot.
+func text(t *testing.T, c *cluster.Cluster) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := snapshot.Write(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func varied(hosts int, seed uint64) Spec {
+	s := Typical(hosts, seed)
+	s.Mixed = seed%2 == 0
+	s.Waiting = int(seed % 5)
+	s.VMs = hosts * []int{4, 16, 40}[seed%3]
+	s.Load = 30 + int(seed*7%40)
+	s.Rules = hosts * int(seed%4)
+	s.Skew = int(seed * 13 % 60)
+	s.Minute = int64(seed) * 977
+	return s
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	for _, hosts := range []int{1, 5, 40} {
+		for seed := range uint64(4) {
+			s := varied(hosts, seed)
+			want := text(t, Cluster(s))
+			made := make([]*cluster.Cluster, 4)
+			var wait sync.WaitGroup
+			for i := range made {
+				wait.Go(func() { made[i] = Cluster(s) })
+			}
+			wait.Wait()
+			for _, c := range made {
+				if !bytes.Equal(text(t, c), want) {
+					t.Errorf("%d hosts, seed %d: two runs differ", hosts, seed)
+				}
+			}
+			s.Seed += 100
+			if bytes.Equal(text(t, Cluster(s)), want) {
+				t.Errorf("%d hosts: seeds %d and %d give the same cluster", hosts, seed, s.Seed)
+			}
+		}
+	}
+}
+
+func TestSnapshotsAreReadBack(t *testing.T) {
+	for seed := range uint64(12) {
+		want := text(t, Cluster(varied(4+int(seed)*3, seed)))
+		c, err := snapshot.Read("generated.yaml", want)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if !bytes.Equal(text(t, c), want) {
+			t.Errorf("seed %d: what is read back is another cluster", seed)
+		}
+	}
+}
+
+// What must hold does, and every machine that does not wait runs.
+func TestLayoutsBreakNothing(t *testing.T) {
+	for seed := range uint64(50) {
+		for _, hosts := range []int{4, 9, 32, 60 + int(seed)*140/49} {
+			s := varied(hosts, seed)
+			check(t, s, Cluster(s))
+		}
+	}
+}
+
+func TestThousandsOfHosts(t *testing.T) {
+	s := Typical(2000, 1)
+	s.VMs, s.Pools = 35_000, 200
+	check(t, s, Cluster(s))
+}
+
+func check(t *testing.T, s Spec, c *cluster.Cluster) {
+	t.Helper()
+	name := fmt.Sprintf("%d hosts, %d machines, seed %d", s.Hosts, s.VMs, s.Seed)
+	if len(c.Hosts) != s.Hosts || len(c.VMs) != s.VMs || len(c.Pools) != s.Pools+1 || len(c.Rules) > s.Rules {
+		t.Errorf("%s: got %d hosts, %d machines, %d pools, %d rules", name, len(c.Hosts), len(c.VMs), len(c.Pools), len(c.Rules))
+	}
+	for _, v := range cluster.Violations(c, func(v cluster.VMID) cluster.HostID { return c.VMs[v].Host }) {
+		t.Errorf("%s: %s", name, v.Text)
+	}
+	waiting, nowhere := 0, 0
+	names := map[string]bool{}
+	for i := range c.VMs {
+		v := &c.VMs[i]
+		names[v.Name] = true
+		if v.Waiting {
+			waiting++
+		}
+		if v.Host == cluster.Nowhere {
+			nowhere++
+		}
+	}
+	if waiting != s.Waiting || nowhere != s.Waiting {
+		t.Errorf("%s: %d wait and %d run nowhere, of %d that should", name, waiting, nowhere, s.Waiting)
+	}
+	if len(names) != s.VMs {
+		t.Errorf("%s: %d names", name, len(names))
+	}
+}
+
+// A trace is the same in whatever order it is asked, and for many at once.
+func TestAnyOrder(t *testing.T) {
+	s := Typical(6, 3)
+	a, b := NewTrace(s), NewTrace(s)
+	type point struct {
+		vm     int
+		minute int64
+	}
+	var points []point
+	for i := range a.Machines() {
+		for m := int64(0); m < 3*minutesPerDay; m += 431 {
+			points = append(points, point{i, m})
+		}
+	}
+	want := make(map[point]Sample, len(points))
+	for _, p := range points {
+		want[p] = a.At(p.vm, p.minute)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	r.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+	var wait sync.WaitGroup
+	for part := range slices.Chunk(points, len(points)/4+1) {
+		wait.Go(func() {
+			for _, p := range part {
+				if got := b.At(p.vm, p.minute); got != want[p] {
+					t.Errorf("machine %d at %d: %v, and in order %v", p.vm, p.minute, got, want[p])
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// What is out of range counts as the nearest that is not, and breaks nothing.
+func TestOutOfRange(t *testing.T) {
+	worst := Spec{Seed: 1 << 63, Hosts: -4, VMs: -1, Waiting: 7, Pools: -1, Rules: -9, Networks: -1, Datastores: -1, Load: -5, Commit: 900, Skew: -1, Minute: -1, Days: -1, Churn: -1}
+	c := Cluster(worst)
+	if len(c.Hosts) != 1 || len(c.VMs) != 0 || len(c.Pools) != 1 {
+		t.Errorf("%d hosts, %d machines, %d pools", len(c.Hosts), len(c.VMs), len(c.Pools))
+	}
+	text(t, c)
+	for _, s := range []Spec{{}, {Hosts: 2, VMs: 3, Waiting: 9, Pools: 1, Days: 1, Churn: 100, Load: 1000, Skew: 1000}, {Hosts: 3, VMs: 400, Networks: 1000, Datastores: 1000, Rules: 5000}} {
+		text(t, Cluster(s))
+	}
+	if Typical(1<<40, 1).Hosts != mostHosts {
+		t.Error("a cluster without limits")
+	}
+}
