@@ -1,0 +1,159 @@
+// Package table reads text files of rows and columns strictly: every mistake is named
+// with its file and line, and no row is guessed.
+package table
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// mostLine is the longest line, in bytes.
+const mostLine = 64 << 10
+
+// Reader reads the rows of one file. Empty lines count as lines and are no rows.
+type Reader struct {
+	file    string
+	sep     string
+	in      *bufio.Reader
+	line    int64
+	columns []string
+	fields  []string
+	open    bool
+}
+
+// NewReader reads rows whose columns are parted by sep, and are so many as there are
+// names. The name of the file is for complaints.
+func NewReader(file string, r io.Reader, sep string, columns ...string) *Reader {
+	return &Reader{file: file, sep: sep, in: bufio.NewReaderSize(r, mostLine), columns: columns}
+}
+
+// Header reads the first row, which must be the names of the columns.
+func (t *Reader) Header() error {
+	got, err := t.Next()
+	if err == io.EOF {
+		return t.Errorf("the file is empty; want the line %q", strings.Join(t.columns, t.sep))
+	}
+	if err != nil {
+		return err
+	}
+	for i, name := range got {
+		if name != t.columns[i] {
+			return t.Errorf("column %d is %q; want %q", i+1, short(name), t.columns[i])
+		}
+	}
+	return nil
+}
+
+// Next is the next row, without space around its fields, and valid until the one after;
+// io.EOF behind the last.
+func (t *Reader) Next() ([]string, error) {
+	for {
+		text, err := t.read()
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			continue
+		}
+		return t.cut(text)
+	}
+}
+
+func (t *Reader) read() (string, error) {
+	raw, err := t.in.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		t.line++
+		return "", t.Errorf("the line is longer than %d bytes: this is no such table", mostLine)
+	case err == io.EOF && len(raw) == 0:
+		return "", io.EOF
+	case err != nil && err != io.EOF:
+		return "", fmt.Errorf("read %s: %w", t.file, err)
+	}
+	t.line++
+	t.open = err == io.EOF
+	text := strings.TrimSpace(string(raw))
+	if t.line == 1 {
+		text = strings.TrimPrefix(text, "\ufeff")
+	}
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return "", t.Errorf("the line is not text: this is no such table")
+	}
+	return text, nil
+}
+
+func (t *Reader) cut(text string) ([]string, error) {
+	t.fields = t.fields[:0]
+	for field := range strings.SplitSeq(text, t.sep) {
+		t.fields = append(t.fields, strings.TrimSpace(field))
+	}
+	switch n := len(t.fields); {
+	case n < len(t.columns) && t.open:
+		return nil, t.Errorf("the last line has %d of %d columns and no end: the file is cut off", n, len(t.columns))
+	case n != len(t.columns):
+		return nil, t.Errorf("%d columns parted by %q; want %d: %s", n, t.sep, len(t.columns), strings.Join(t.columns, t.sep+" "))
+	}
+	return t.fields, nil
+}
+
+// Open says whether the row was the last and had no line end: its last field may be cut
+// off.
+func (t *Reader) Open() bool { return t.open }
+
+// Line is the number of the row's line.
+func (t *Reader) Line() int64 { return t.line }
+
+// Errorf is a complaint about the row.
+func (t *Reader) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s", t.file, max(t.line, 1), fmt.Sprintf(format, args...))
+}
+
+// Whole is a column as a whole number from 0 to most.
+func (t *Reader) Whole(column int, most int64) (int64, error) {
+	text := t.fields[column]
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-"), err == nil && n > most:
+		return 0, t.complain(column, "is above %d, the most there can be", most)
+	case err == nil && n < 0 || errors.Is(err, strconv.ErrRange):
+		return 0, t.complain(column, "is below 0")
+	case err != nil:
+		return 0, t.complain(column, "is no whole number")
+	}
+	return n, nil
+}
+
+// Number is a column as a number from 0 to most.
+func (t *Reader) Number(column int, most float64) (float64, error) {
+	text := t.fields[column]
+	x, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err == nil && math.IsNaN(x):
+		return 0, t.complain(column, "is not a number that can be counted with")
+	case math.IsInf(x, 1), err == nil && x > most:
+		return 0, t.complain(column, "is above %s, the most there can be", strconv.FormatFloat(most, 'g', -1, 64))
+	case math.IsInf(x, -1), err == nil && x < 0:
+		return 0, t.complain(column, "is below 0")
+	case err != nil, strings.ContainsAny(text, "xXpP_"):
+		return 0, t.complain(column, "is no number")
+	}
+	return x + 0, nil
+}
+
+func (t *Reader) complain(column int, format string, args ...any) error {
+	return t.Errorf("%s %q %s", t.columns[column], short(t.fields[column]), fmt.Sprintf(format, args...))
+}
+
+// short is a text as it is shown.
+func short(text string) string {
+	if len(text) > 40 {
+		return strings.ToValidUTF8(text[:40], "") + "..."
+	}
+	return text
+}
