@@ -58,6 +58,7 @@ func (r Resources) Fits(in Resources) bool { return r.CPU <= in.CPU && r.Memory 
 
 // Settings are what an operator decides for the whole cluster.
 type Settings struct {
+	Model        Model
 	Level        int  // 1 to 5: how small an imbalance is worth a move; 1 moves only where it must
 	Headroom     int  // per mille of each host that demand should leave free
 	SpareHosts   int  // hosts that may fail while every machine still has its reservation; 0 without admission control
@@ -68,4 +69,15 @@ type Settings struct {
 }
 
 // DefaultSettings are those of a cluster that does not say.
-func DefaultSettings() Settings { return Settings{Level: 3, Headroom: 20, CostBenefit: true} }
+func DefaultSettings() Settings {
+	return Settings{Model: ByDeviation, Level: 3, Headroom: 20, CostBenefit: true}
+}
+
+// Model is what a balanced cluster is.
+type Model string
+
+// The models. Any other value counts as the first.
+const (
+	ByDeviation Model = "deviation" // the hosts' loads lie close together
+	ByScore     Model = "score"     // no machine would run much better on another host
+)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/scenario"
 )
 
 // reader takes down every mistake with its place. What is wrong is left out or has its
@@ -18,6 +19,7 @@ type reader struct {
 	most      limits
 
 	c         *cluster.Cluster
+	scenario  *scenario.Scenario          // where the file says what happens
 	defaults  map[string]*node            // by kind of item
 	templates map[string]map[string]*node // by kind and name
 	hosts     names

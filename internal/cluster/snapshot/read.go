@@ -20,7 +20,7 @@ const (
 	mostRules = 50_000
 )
 
-var topKeys = []string{"cluster", "holds", "settings", "networks", "datastores", "defaults", "templates", "root", "pools", "hosts", "vms", "groups", "rules"}
+var topKeys = []string{"cluster", "holds", "settings", "networks", "datastores", "defaults", "templates", "root", "pools", "hosts", "vms", "groups", "rules", "replay"}
 
 // Read is the cluster of a file, whose name is used in complaints and tells JSON by its
 // ending. The error lists all mistakes in the order of the file, each a *Mistake that
@@ -46,11 +46,7 @@ func Mistakes(err error) []*Mistake {
 }
 
 func read(name string, text []byte, most limits) (*cluster.Cluster, error) {
-	r := &reader{
-		file: oneLine(name), most: most, seen: map[Mistake]struct{}{}, sums: map[string]int64{}, defaults: map[string]*node{},
-		templates: map[string]map[string]*node{}, groups: map[string]map[string][]int32{"host": {}, "vm": {}},
-		c: &cluster.Cluster{Settings: cluster.DefaultSettings()},
-	}
+	r := newReader(name, most)
 	if root := r.document(text); root != nil {
 		r.cluster(root)
 	}
@@ -58,6 +54,14 @@ func read(name string, text []byte, most limits) (*cluster.Cluster, error) {
 		return nil, err
 	}
 	return r.c, nil
+}
+
+func newReader(name string, most limits) *reader {
+	return &reader{
+		file: oneLine(name), most: most, seen: map[Mistake]struct{}{}, sums: map[string]int64{}, defaults: map[string]*node{},
+		templates: map[string]map[string]*node{}, groups: map[string]map[string][]int32{"host": {}, "vm": {}},
+		c: &cluster.Cluster{Settings: cluster.DefaultSettings()},
+	}
 }
 
 func (r *reader) cluster(root *node) {
@@ -80,6 +84,7 @@ func (r *reader) cluster(root *node) {
 	r.holds(root)
 	r.c.Networks, r.c.Datastores = r.networks.list, r.stores.list
 	r.contradictions()
+	r.replay(root)
 }
 
 // patterns reads the defaults and templates of hosts and machines.
@@ -138,7 +143,7 @@ func (r *reader) declared(n *node, what string, s *names) {
 	}
 }
 
-var settingKeys = []string{"level", "headroom", "spare-hosts", "most-moves", "cost-benefit", "consumed", "scalable"}
+var settingKeys = []string{"model", "level", "headroom", "spare-hosts", "most-moves", "cost-benefit", "consumed", "scalable"}
 
 func (r *reader) settings(root *node) {
 	top := fields{r: r, kind: "cluster", at: root, layers: [3]*node{root}}
@@ -148,6 +153,7 @@ func (r *reader) settings(root *node) {
 	}
 	d := cluster.DefaultSettings()
 	r.c.Settings = cluster.Settings{
+		Model:        cluster.Model(f.word("model", string(d.Model), []string{string(cluster.ByDeviation), string(cluster.ByScore)})),
 		Level:        f.number("level", span{int64(d.Level), 1, 5}),
 		Headroom:     f.portion("headroom", int64(d.Headroom), 1000),
 		SpareHosts:   f.number("spare-hosts", span{0, 0, mostHosts}),

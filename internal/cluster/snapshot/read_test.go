@@ -70,7 +70,7 @@ func TestDocumentedExample(t *testing.T) {
 	if r := c.Rules[1]; r.Kind != cluster.OnHosts || !r.Must || len(r.VMs) != 2 || len(r.Hosts) != 2 {
 		t.Errorf("licence is %+v", r)
 	}
-	if c.Settings != (cluster.Settings{Level: 3, Headroom: 20, SpareHosts: 1, CostBenefit: true}) {
+	if c.Settings != (cluster.Settings{Model: cluster.ByDeviation, Level: 3, Headroom: 20, SpareHosts: 1, CostBenefit: true}) {
 		t.Errorf("settings are %+v", c.Settings)
 	}
 }
@@ -159,7 +159,7 @@ func TestRoundTrip(t *testing.T) {
 		odd.VMs[3].Demand.Active.Add(float64(i*i%13) * 1e9 / 3)
 	}
 	odd.VMs[3].CPU.Shares, odd.VMs[3].Pinned, odd.VMs[3].Policy, odd.VMs[3].Demand.Link, odd.VMs[3].CPU.Limit = 77, true, "gold", 12345, 1000
-	odd.Settings = cluster.Settings{Level: 5, Headroom: 25, SpareHosts: 2, MostMoves: 9, Consumed: true, ScalablePool: true}
+	odd.Settings = cluster.Settings{Model: cluster.ByScore, Level: 5, Headroom: 25, SpareHosts: 2, MostMoves: 9, Consumed: true, ScalablePool: true}
 	roundTrip(t, odd)
 }
 

@@ -122,7 +122,11 @@ func within[T ~int32](list []T, n int) bool {
 }
 
 func (p *printer) settings(s *cluster.Settings) string {
-	return p.line().number("level", s.Level).text("headroom", perMille(s.Headroom)).number("spare-hosts", s.SpareHosts).number("most-moves", s.MostMoves).
+	l := p.line()
+	if s.Model == cluster.ByScore {
+		l.text("model", string(s.Model))
+	}
+	return l.number("level", s.Level).text("headroom", perMille(s.Headroom)).number("spare-hosts", s.SpareHosts).number("most-moves", s.MostMoves).
 		flag("cost-benefit", s.CostBenefit).flag("consumed", s.Consumed).flag("scalable", s.ScalablePool).end()
 }
 
