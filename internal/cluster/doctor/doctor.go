@@ -33,6 +33,8 @@ type Host struct {
 	CPU      [2]float64 `json:"cpu"`
 	Memory   [2]float64 `json:"memory"`
 	Reserved [2]float64 `json:"reserved"` // of CPU and of memory, before the moves
+	// ReservedAfter is what is reserved of both after the moves.
+	ReservedAfter [2]float64 `json:"reserved_after"`
 }
 
 // Move is a move with what led to it.
@@ -109,8 +111,10 @@ func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 		demand, all := l.Demand(id), x.Capacity(id)
 		host.VMs[when] = len(l.On(id))
 		host.CPU[when], host.Memory[when] = share(demand.CPU, all.CPU), share(demand.Memory, all.Memory)
-		if reserved := l.Reserved(id); when == 0 {
-			host.Reserved = [2]float64{share(reserved.CPU, all.CPU), share(reserved.Memory, all.Memory)}
+		reserved := l.Reserved(id)
+		host.ReservedAfter = [2]float64{share(reserved.CPU, all.CPU), share(reserved.Memory, all.Memory)}
+		if when == 0 {
+			host.Reserved = host.ReservedAfter
 		}
 	}
 }
