@@ -43,7 +43,7 @@ var allowed = map[string]string{
 	"internal/cluster/balance":       "cluster cluster/place",
 	"internal/cluster/replay":        "cluster cluster/balance cluster/divvy cluster/place cluster/scenario",
 	"internal/cluster/snapshot":      "cluster cluster/scenario",
-	"internal/cluster/doctor":        "cluster cluster/balance cluster/divvy cluster/place",
+	"internal/cluster/doctor":        "cluster cluster/balance cluster/divvy cluster/place cluster/topology",
 	"internal/cluster/picture":       "cluster cluster/doctor",
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",

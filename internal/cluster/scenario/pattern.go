@@ -1,0 +1,159 @@
+package scenario
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Pattern is how some machines ask for CPU and memory for some time. Later patterns
+// replace earlier ones while they last.
+type Pattern struct {
+	VMs      []cluster.VMID // sorted
+	From, To int64          // seconds
+	// Every and For make it last only for a part of each period, which begins later by
+	// Shift with each machine. 0 is all the time.
+	Every, For, Shift int64
+
+	CPU    Line
+	Active Line
+	Daily  int   // amplitude of a sine of a day, per mille
+	Peak   int64 // second of the day of its top
+	Noise  int   // deviation of chance that each machine has of its own, per mille
+	Common int   // and of chance that all of them share
+}
+
+// Line goes evenly from one amount to another while a pattern lasts.
+type Line struct {
+	Given    bool
+	From, To int64   // MHz or bytes; per mille of the machine's size where Share
+	Share    [2]bool // of From and To
+}
+
+// Patterned is a demand made of patterns. What none of them says is as the cluster says.
+type Patterned struct {
+	c        *cluster.Cluster
+	start    int64 // second of the day
+	core     int64
+	patterns []Pattern
+	of       [][]int32 // patterns, by machine
+	own      [][]int16 // chance, in thousandths of its deviation, by pattern and then machine and step
+	common   [][]int16
+	steps    int
+}
+
+// Clock is when a scenario runs, and the seed of its chance.
+type Clock struct {
+	Start  int64 // second of the day at which it begins
+	Length int64 // seconds
+	Seed   uint64
+}
+
+// NewPatterned is the demand of some patterns, for a scenario of a length.
+func NewPatterned(c *cluster.Cluster, k Clock, patterns []Pattern) *Patterned {
+	p := &Patterned{c: c, start: k.Start, core: cluster.CoreSpeed(c), patterns: patterns, of: make([][]int32, len(c.VMs)), steps: int(k.Length/Step) + 1}
+	p.own, p.common = make([][]int16, len(patterns)), make([][]int16, len(patterns))
+	for i := range patterns {
+		for _, v := range patterns[i].VMs {
+			p.of[v] = append(p.of[v], int32(i))
+		}
+		random := rand.New(rand.NewPCG(k.Seed, uint64(i)))
+		if patterns[i].Common > 0 {
+			p.common[i] = chance(random, p.steps)
+		}
+		if patterns[i].Noise > 0 {
+			for range patterns[i].VMs {
+				p.own[i] = append(p.own[i], chance(random, p.steps)...)
+			}
+		}
+	}
+	return p
+}
+
+// chance is a course of steps that are alike the nearer they are: an autoregressive
+// process of order 1, of mean 0 and deviation 1, in thousandths.
+func chance(random *rand.Rand, steps int) []int16 {
+	const rho = .9
+	out := make([]int16, steps)
+	x := random.NormFloat64()
+	for i := range out {
+		out[i] = int16(math.Round(1000 * max(-4, min(4, x))))
+		x = rho*x + math.Sqrt(1-rho*rho)*random.NormFloat64()
+	}
+	return out
+}
+
+// At is what a machine asks for.
+func (p *Patterned) At(v cluster.VMID, second int64) Sample {
+	vm := &p.c.VMs[v]
+	size := int64(vm.VCPUs) * p.core
+	s := Sample{CPU: vm.CPUDemand(p.core), Active: int64(vm.Demand.Active.Recent), Dirty: vm.Demand.Dirty}
+	for _, i := range p.of[v] {
+		t := &p.patterns[i]
+		k := t.place(v)
+		if !t.lasts(k, second) {
+			continue
+		}
+		if t.CPU.Given {
+			s.CPU = t.CPU.at(t, second, size)
+		}
+		if t.Active.Given {
+			s.Active = t.Active.at(t, second, vm.Memory)
+		}
+		s.CPU = max(0, s.CPU+s.CPU*p.swing(int(i), k, second)/1_000_000)
+	}
+	s.CPU, s.Active = min(s.CPU, size), min(s.Active, vm.Memory)
+	return s
+}
+
+// swing is by how much a demand is above its mean, in millionths: by day and by chance.
+func (p *Patterned) swing(i, k int, second int64) int64 {
+	t := &p.patterns[i]
+	out := int64(0)
+	if t.Daily > 0 {
+		const day = 86_400
+		angle := 2 * math.Pi * float64((p.start+second-t.Peak)%day) / day
+		out += int64(math.Round(float64(t.Daily) * 1000 * math.Cos(angle)))
+	}
+	step := min(int(second/Step), p.steps-1)
+	if t.Common > 0 {
+		out += int64(t.Common) * int64(p.common[i][step])
+	}
+	if t.Noise > 0 {
+		out += int64(t.Noise) * int64(p.own[i][k*p.steps+step])
+	}
+	return out
+}
+
+func (t *Pattern) place(v cluster.VMID) int {
+	k, _ := slices.BinarySearch(t.VMs, v)
+	return k
+}
+
+// lasts says whether a pattern holds for its machine of a place at a second.
+func (t *Pattern) lasts(k int, second int64) bool {
+	if second < t.From || second >= t.To {
+		return false
+	}
+	if t.Every == 0 {
+		return true
+	}
+	at := (second - t.From - t.Shift*int64(k)) % t.Every
+	return (at+t.Every)%t.Every < t.For
+}
+
+func (l *Line) at(t *Pattern, second, whole int64) int64 {
+	from, to := l.From, l.To
+	if l.Share[0] {
+		from = whole * from / 1000
+	}
+	if l.Share[1] {
+		to = whole * to / 1000
+	}
+	if from == to || t.To <= t.From {
+		return from
+	}
+	return from + int64(float64(to-from)*float64(second-t.From)/float64(t.To-t.From))
+}

@@ -1,0 +1,70 @@
+// Package scenario holds what happens to a cluster over time: what its machines ask for,
+// hosts that fail or are serviced, machines that come and go. Package replay runs it.
+package scenario
+
+import (
+	"plimsoll/internal/cluster"
+)
+
+// Step is for how long demand stays as it is, in seconds.
+const Step = 20
+
+// Scenario is a cluster with what happens to it. It is not changed once it is read.
+type Scenario struct {
+	Name    string
+	What    string // it is about, in a sentence
+	Cluster *cluster.Cluster
+	Length  int64 // seconds
+	Demand  Demand
+	Events  []Event // by time
+}
+
+// Demand is what machines ask for.
+type Demand interface {
+	// At is what a machine asks for from a second on, until the next multiple of Step.
+	At(v cluster.VMID, second int64) Sample
+}
+
+// Sample is what a machine asks for at an instant.
+type Sample struct {
+	CPU    int64 // MHz
+	Active int64 // bytes of memory that it uses
+	Dirty  int64 // bytes of memory that it writes to each second
+}
+
+// Event changes something at an instant.
+type Event struct {
+	At     int64 // second
+	Kind   EventKind
+	Hosts  []cluster.HostID
+	VMs    []cluster.VMID
+	Rules  []cluster.RuleID
+	State  cluster.HostState // that hosts get
+	Enable bool              // rules hold from now on, or no longer
+}
+
+// EventKind is what an event changes.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	HostEvent   EventKind = iota // hosts get another state
+	ArriveEvent                  // machines are to be started
+	DepartEvent                  // machines are gone
+	RuleEvent                    // rules hold from now on, or no longer
+)
+
+// Arrives says whether a machine is there only from an event on.
+func (s *Scenario) Arrives(v cluster.VMID) bool {
+	for _, e := range s.Events {
+		if e.Kind != ArriveEvent {
+			continue
+		}
+		for _, w := range e.VMs {
+			if v == w {
+				return true
+			}
+		}
+	}
+	return false
+}
