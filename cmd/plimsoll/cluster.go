@@ -25,7 +25,7 @@ nothing is changed but the files that you name with --out.`,
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterTopology(), c.clusterComply())
+	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate())
 	return cmd
 }
 

@@ -176,8 +176,31 @@ func TestLoadIsAsAsked(t *testing.T) {
 				if got := float64(sum) / float64(n*has) * 100; math.Abs(got-float64(load)) > 3 {
 					t.Errorf("%d hosts, seed %d: load %.1f %%, and %d %% was meant", hosts, seed, got, load)
 				}
+				if got := x.Load(); got < load-1 || got > load+1 {
+					t.Errorf("%d hosts, seed %d: load said to be %d %%, and %d %% was meant", hosts, seed, got, load)
+				}
 			}
 		}
+	}
+}
+
+// Where machines are too few for a load, the trace says what it comes to.
+func TestLoadOutOfReach(t *testing.T) {
+	s := Typical(64, 1)
+	s.VMs, s.Churn, s.Load = 10, 0, 90
+	x := NewTrace(s)
+	var sum, has, n int64
+	for m := int64(3); m < minutesPerWeek; m += 61 {
+		n++
+		for i := range x.Machines() {
+			sum += x.At(i, m).CPU
+		}
+	}
+	for h := range x.hosts {
+		has += x.hosts[h].Capacity().CPU
+	}
+	if got := float64(sum) / float64(n*has) * 100; x.Load() >= 20 || math.Abs(got-float64(x.Load())) > 1 {
+		t.Errorf("load %.1f %%, said to be %d %%", got, x.Load())
 	}
 }
 

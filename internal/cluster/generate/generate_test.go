@@ -165,3 +165,28 @@ func TestOutOfRange(t *testing.T) {
 		t.Error("a cluster without limits")
 	}
 }
+
+func TestValidateNamesWhatIsOutOfRange(t *testing.T) {
+	for _, hosts := range []int{1, 4, 2000} {
+		if err := Typical(hosts, 1).Validate(); err != nil {
+			t.Errorf("%d hosts: %v", hosts, err)
+		}
+	}
+	for _, c := range []struct {
+		change func(*Spec)
+		want   string
+	}{
+		{func(s *Spec) { s.Hosts = 0 }, "hosts must be from 1 to 20000 and is 0"},
+		{func(s *Spec) { s.VMs = -1 }, "vms must be from 0 to 400000 and is -1"},
+		{func(s *Spec) { s.Waiting = s.VMs + 1 }, "waiting must be from 0 to 64 and is 65"},
+		{func(s *Spec) { s.Load = 101 }, "load must be from 1 to 100 and is 101"},
+		{func(s *Spec) { s.Load, s.Skew = -1, 101 }, "load must be from 1 to 100 and is -1; skew must be from 0 to 100 and is 101"},
+		{func(s *Spec) { s.Minute = mostMinutes + 1 }, "minute must be from 0 to 527040 and is 527041"},
+	} {
+		s := Typical(4, 1)
+		c.change(&s)
+		if err := s.Validate(); err == nil || err.Error() != c.want {
+			t.Errorf("%v, and not: %s", err, c.want)
+		}
+	}
+}

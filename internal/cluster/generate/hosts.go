@@ -73,6 +73,7 @@ const (
 	looksAt   = 300
 	looks     = 3
 	mostScale = 16 * one
+	mostMeant = 256 * one
 )
 
 // calibrate sets how much all machines ask for, so that the hosts have their load: first
@@ -90,11 +91,11 @@ func (t *Trace) calibrate() {
 	if wanted == 0 {
 		return
 	}
-	t.scale = min(has*int64(t.spec.Load)/100*one/wanted, mostScale)
-	meant := t.scale
+	meant := min(has*int64(t.spec.Load)/100*one/wanted, mostMeant)
+	t.scale = min(meant, mostScale)
 	stride := t.spec.VMs/looksAt + 1
 	every := int64(max(47, 2*t.spec.VMs/stride-1))
-	for range looks {
+	for look := 0; ; look++ {
 		var is, should int64
 		for i := 0; i < t.spec.VMs; i += stride {
 			for m := int64(0); m < minutesPerWeek; m += every {
@@ -102,9 +103,17 @@ func (t *Trace) calibrate() {
 				should += t.typical(i) * meant >> 16
 			}
 		}
-		t.scale = max(1, min(t.scale*(should>>8)/max(1, is>>8), mostScale))
+		t.load = int((wanted*meant>>16*(is*1000/max(1, should))/10 + has/2) / has)
+		if look == looks {
+			return
+		}
+		t.scale = max(1, min(t.scale*(should*1000/max(1, is))/1000, mostScale))
 	}
 }
+
+// Load is the mean demand of CPU that the trace comes to, in per cent of what the hosts
+// have. It is below what was asked for when the machines are too few or too small.
+func (t *Trace) Load() int { return t.load }
 
 // typical is the mean of what a machine asks for before the load is set, in MHz.
 func (t *Trace) typical(i int) int64 {

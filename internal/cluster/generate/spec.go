@@ -7,7 +7,14 @@
 // order.
 package generate
 
-import "plimsoll/internal/cluster"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/cluster"
+)
 
 // Spec says what a cluster is to be like. What is out of range counts as the nearest
 // that is not.
@@ -46,38 +53,76 @@ const (
 	mostDays  = 366
 )
 
-func (s Spec) within() Spec {
-	clamp := func(n *int, least, most int) { *n = min(max(*n, least), most) }
-	clamp(&s.Hosts, 1, mostHosts)
-	clamp(&s.VMs, 0, mostVMs)
-	clamp(&s.Waiting, 0, s.VMs)
-	clamp(&s.Pools, 0, 10_000)
-	clamp(&s.Rules, 0, 50_000)
-	clamp(&s.Networks, 1, 64)
-	clamp(&s.Datastores, 1, 256)
+// bounds are between what a number of a spec may be.
+type bounds struct {
+	name        string
+	n           *int
+	least, most int
+}
+
+func (s *Spec) bounds() []bounds {
+	return []bounds{
+		{"hosts", &s.Hosts, 1, mostHosts}, {"vms", &s.VMs, 0, mostVMs}, {"waiting", &s.Waiting, 0, min(max(s.VMs, 0), mostVMs)},
+		{"pools", &s.Pools, 0, 10_000}, {"rules", &s.Rules, 0, 50_000}, {"networks", &s.Networks, 1, 64}, {"datastores", &s.Datastores, 1, 256},
+		{"load", &s.Load, 1, 100}, {"commit", &s.Commit, 10, 90}, {"skew", &s.Skew, 0, 100}, {"days", &s.Days, 0, mostDays}, {"churn", &s.Churn, 0, 100},
+	}
+}
+
+const mostMinutes = mostDays * minutesPerDay
+
+// Validate says what is out of range, by name and with the range, in one line.
+func (s Spec) Validate() error {
+	s = s.filled()
+	var wrong []string
+	say := func(name string, n, least, most int64) {
+		if n < least || n > most {
+			wrong = append(wrong, fmt.Sprintf("%s must be from %d to %d and is %d", name, least, most, n))
+		}
+	}
+	for _, b := range s.bounds() {
+		say(b.name, int64(*b.n), int64(b.least), int64(b.most))
+	}
+	say("minute", s.Minute, 0, mostMinutes)
+	if len(wrong) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
+}
+
+func (s Spec) filled() Spec {
 	if s.Load == 0 {
 		s.Load = 50
 	}
 	if s.Commit == 0 {
 		s.Commit = 75
 	}
-	clamp(&s.Load, 1, 100)
-	clamp(&s.Commit, 10, 90)
-	clamp(&s.Skew, 0, 100)
-	clamp(&s.Days, 0, mostDays)
-	clamp(&s.Churn, 0, 100)
-	s.Minute = min(max(s.Minute, 0), mostDays*minutesPerDay)
+	return s
+}
+
+func (s Spec) within() Spec {
+	s = s.filled()
+	for _, b := range s.bounds() {
+		*b.n = min(max(*b.n, b.least), b.most)
+	}
+	s.Minute = min(max(s.Minute, 0), mostMinutes)
 	return s
 }
 
 // Cluster makes the cluster as it is at the minute of the spec: placed so that whatever
 // must hold does, with two hours of history.
-func Cluster(s Spec) *cluster.Cluster {
-	t := NewTrace(s)
-	s = t.spec
+func Cluster(s Spec) *cluster.Cluster { return NewTrace(s).Cluster() }
+
+// Cluster is the one at the minute of the trace's spec, as the function of that name
+// makes it. The trace is not changed, and shares nothing with it.
+func (t *Trace) Cluster() *cluster.Cluster {
+	s := t.spec
 	c := &cluster.Cluster{
-		Name: s.Name, Hosts: t.hosts, Pools: t.pools, Networks: numbered("net", s.Networks), Datastores: numbered("store", s.Datastores),
+		Name: s.Name, Pools: slices.Clone(t.pools), Networks: numbered("net", s.Networks), Datastores: numbered("store", s.Datastores),
 		Settings: cluster.DefaultSettings(),
+	}
+	for _, h := range t.hosts {
+		h.Networks, h.Datastores = slices.Clone(h.Networks), slices.Clone(h.Datastores)
+		c.Hosts = append(c.Hosts, h)
 	}
 	c.VMs = make([]cluster.VM, s.VMs)
 	for i := range c.VMs {

@@ -20,6 +20,7 @@ type Trace struct {
 	groups   [][]int // machines of the beginning, by application
 	core     int64   // MHz
 	scale    int64   // of all demand, so that the load is as wanted; one is 1
+	load     int     // per cent, which comes of it
 }
 
 // machine is what does not change of one.
