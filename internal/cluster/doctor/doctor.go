@@ -69,7 +69,7 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
-	r := &Report{Cluster: c.Name, Warnings: warnings(c), Quiet: plan.Quiet}
+	r := &Report{Cluster: c.Name, Warnings: warnings(scene{c, x, l}), Quiet: plan.Quiet}
 	for _, v := range cluster.Violations(c, l.Host) {
 		r.Broken = append(r.Broken, v.Text)
 	}

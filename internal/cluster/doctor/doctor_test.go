@@ -10,50 +10,6 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-func TestWarnings(t *testing.T) {
-	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 3, VMs: 9, Load: .2})
-	free := cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000}
-	pool := func(name string, shares int64) cluster.Pool {
-		a := free
-		a.Shares = shares
-		return cluster.Pool{Name: name, Parent: 0, CPU: a, Mem: a, Level: cluster.ShareCustom}
-	}
-	c.Pools = []cluster.Pool{{Name: "root", Parent: cluster.Nowhere, CPU: free, Mem: free}, pool("gold", 8000), pool("bronze", 4000)}
-	for v := range c.VMs {
-		c.VMs[v].Pool = 1
-	}
-	c.VMs[0].Pool, c.VMs[1].Pool = 0, 2
-	c.Settings.Level, c.Settings.CostBenefit = 1, false
-	c.Rules = []cluster.Rule{
-		{Name: "spread", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1, 2, 3}},
-		{Name: "licence", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{5}, Hosts: []cluster.HostID{2}},
-	}
-	c.Hosts[2].State = cluster.Maintenance
-	want := []string{
-		"level: the level is 1", "cost-benefit: moves are made whatever", "sibling rivalry: pool root holds 1 machines beside 2 pools",
-		"priority pie: pool gold has more shares than bronze, and under pressure each of its 7 machines gets 0.29 times what one of the 1 in bronze does",
-		"rule: rule spread keeps 4 machines apart, and 2 hosts can be used: 2 of them must share", "rule: rule licence allows host-2 only",
-	}
-	var got []string
-	for _, w := range warnings(c) {
-		got = append(got, w.Kind+": "+w.Text)
-	}
-	if len(got) != len(want) {
-		t.Fatalf("%d warnings: %q", len(got), got)
-	}
-	for i := range want {
-		if !strings.HasPrefix(got[i], want[i]) {
-			t.Errorf("%q, want %q", got[i], want[i])
-		}
-	}
-	c.Settings = cluster.DefaultSettings()
-	c.Settings.ScalablePool = true
-	c.VMs[0].Pool, c.Rules = 1, nil
-	if quiet := warnings(c); len(quiet) > 0 {
-		t.Errorf("a sound cluster: %+v", quiet)
-	}
-}
-
 // Every machine that a plan moves is told with its cause and effect, every other host
 // with why not, and the text of a program holds the same.
 func TestEveryMoveIsExplained(t *testing.T) {

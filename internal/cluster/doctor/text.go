@@ -26,7 +26,7 @@ func (r *Report) Text(w io.Writer) error {
 	r.textRefused(b)
 	var list []string
 	for _, v := range r.Warnings {
-		list = append(list, v.Kind+": "+v.Text)
+		list = append(list, v.Kind+": "+v.Text+". "+v.Do)
 	}
 	section(b, "Worth a look", list)
 	_, err := io.WriteString(w, b.String())

@@ -7,96 +7,79 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Warning is something in how a cluster is set up that surprises operators.
+// Warning is something in how a cluster is set up, or in what happens to it, that
+// surprises operators.
 type Warning struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Kind string   `json:"kind"`
+	Text string   `json:"text"`          // with names and numbers
+	Do   string   `json:"do,omitempty"`  // what helps
+	VMs  []string `json:"vms,omitempty"` // all machines that it is about, where the text names a few
 }
 
-// warnings looks at the settings, the pools and the rules.
-func warnings(c *cluster.Cluster) []Warning {
-	var out []Warning
-	if c.Settings.Level <= 1 {
-		out = append(out, Warning{"level", "the level is 1: nothing is moved for the load. Level 3 moves only where machines would run better"})
-	}
-	if !c.Settings.CostBenefit {
-		out = append(out, Warning{"cost-benefit", "moves are made whatever they cost: machines may move all the time. Set cost-benefit to true"})
-	}
-	out = append(out, rivals(c)...)
-	out = append(out, pies(c)...)
-	return append(out, unsatisfiable(c)...)
+// scene is a cluster as it is found.
+type scene struct {
+	c *cluster.Cluster
+	x *cluster.Index
+	l *cluster.Layout
 }
 
-// rivals finds machines beside pools: each of them competes with a whole pool.
-func rivals(c *cluster.Cluster) (out []Warning) {
-	pools, machines := make([]int, len(c.Pools)), make([]int, len(c.Pools))
-	for i := range c.Pools {
-		if p := c.Pools[i].Parent; p != cluster.Nowhere {
-			pools[p]++
-		}
-	}
-	for i := range c.VMs {
-		machines[c.VMs[i].Pool]++
-	}
-	for i := range c.Pools {
-		if pools[i] > 0 && machines[i] > 0 {
-			out = append(out, Warning{"sibling rivalry", fmt.Sprintf(
-				"pool %s holds %d machines beside %d pools: under pressure each machine gets as much as its shares are of a whole pool's. Put the machines into a pool of their own",
-				c.Pools[i].Name, machines[i], pools[i])})
-		}
+// checks are what is looked for, in the order in which it is told.
+var checks = []func(scene) []Warning{
+	settings, unusable, overReserved, spareHosts, swapping, crowdedPools, ruleConflicts, unsatisfiable, homeless,
+	throttled, throttledPools, rivals, pies, folders, topologies, endlessCopies, slowToEmpty, unseen,
+}
+
+func warnings(s scene) (out []Warning) {
+	for _, check := range checks {
+		out = append(out, check(s)...)
 	}
 	return out
 }
 
-// pies finds pools whose machines get less than those of a sibling of a lower level,
-// because there are more of them.
-func pies(c *cluster.Cluster) (out []Warning) {
-	machines := make([]int64, len(c.Pools))
-	for i := range c.VMs {
-		for p := c.VMs[i].Pool; p != cluster.Nowhere; p = c.Pools[p].Parent {
-			machines[p]++
-		}
+// settings looks at what an operator decided for the whole cluster.
+func settings(s scene) (out []Warning) {
+	if s.c.Settings.Level <= 1 {
+		out = append(out, Warning{Kind: "level", Text: "the level is 1: nothing is moved for the load",
+			Do: "set the level to 3, which moves only where machines would run better; plimsoll cluster what-if SNAPSHOT --level 3 shows what it would move"})
 	}
-	for i := range c.Pools {
-		for j := range c.Pools {
-			a, b := &c.Pools[i], &c.Pools[j]
-			if a.Parent != b.Parent || a.Parent == cluster.Nowhere || machines[i] == 0 || machines[j] == 0 || a.Scalable || c.Settings.ScalablePool {
-				continue
-			}
-			if a.CPU.Shares > b.CPU.Shares && a.CPU.Shares*machines[j] < b.CPU.Shares*machines[i] {
-				out = append(out, Warning{"priority pie", fmt.Sprintf(
-					"pool %s has more shares than %s, and under pressure each of its %d machines gets %.2g times what one of the %d in %s does. Turn on scalable shares",
-					a.Name, b.Name, machines[i], float64(a.CPU.Shares*machines[j])/float64(b.CPU.Shares*machines[i]), machines[j], b.Name)})
-			}
-		}
+	if !s.c.Settings.CostBenefit {
+		out = append(out, Warning{Kind: "cost-benefit", Text: "moves are made whatever they cost: machines may move all the time", Do: "set cost-benefit to true"})
 	}
 	return out
 }
 
-// unsatisfiable finds rules that cannot hold with the hosts there are.
-func unsatisfiable(c *cluster.Cluster) (out []Warning) {
-	usable := 0
-	for h := range c.Hosts {
-		if c.Hosts[h].Usable() {
-			usable++
-		}
+// mostNamed is how many machines a text names of those that it is about.
+const mostNamed = 3
+
+// several tells of machines one by one, up to a few, with what is said of each.
+func several(says []string) string {
+	if len(says) <= mostNamed+1 {
+		return strings.Join(says, "; ")
 	}
-	for i := range c.Rules {
-		r := &c.Rules[i]
-		if r.Kind == cluster.Apart && !r.Disabled && len(r.VMs) > usable {
-			out = append(out, Warning{"rule", fmt.Sprintf("rule %s keeps %d machines apart, and %d hosts can be used: %d of them must share", r.Name, len(r.VMs), usable, len(r.VMs)-usable)})
-		}
-		if r.Kind == cluster.OnHosts && !r.Disabled && r.Must {
-			var gone []string
-			for _, h := range r.Hosts {
-				if !c.Hosts[h].Usable() {
-					gone = append(gone, c.Hosts[h].Name)
-				}
-			}
-			if len(gone) == len(r.Hosts) {
-				out = append(out, Warning{"rule", fmt.Sprintf("rule %s allows %s only, and none of them can be used", r.Name, strings.Join(gone, ", "))})
-			}
-		}
-	}
-	return out
+	return fmt.Sprintf("%s; and %d more", strings.Join(says[:mostNamed], "; "), len(says)-mostNamed)
 }
+
+// named lists names, the first few of many.
+func named(names []string) string {
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n == 1:
+		return names[0]
+	case n <= mostNamed+1:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	default:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), n-mostNamed)
+	}
+}
+
+// count is a number of things: "1 host", "2 hosts".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// runs says whether a machine of the snapshot runs.
+func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }

@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// unusable finds a cluster in which nothing can be placed.
+func unusable(s scene) []Warning {
+	for h := range s.c.Hosts {
+		if s.c.Hosts[h].Usable() {
+			return nil
+		}
+	}
+	return []Warning{{Kind: "no host", Text: fmt.Sprintf("none of the %s can be used: each is in maintenance, quarantined, on standby or failed", count(len(s.c.Hosts), "host")),
+		Do: "bring one back"}}
+}
+
+// overReserved finds hosts on which more is reserved than they have.
+func overReserved(s scene) (out []Warning) {
+	for h := range s.c.Hosts {
+		id := cluster.HostID(h)
+		needs, has := s.l.Reserved(id), s.x.Capacity(id)
+		if needs.Fits(has) || !s.c.Hosts[h].Runs() {
+			continue
+		}
+		out = append(out, Warning{Kind: "host reservation", Text: fmt.Sprintf("machines on %s reserve %d MHz and %s, and it has %d MHz and %s",
+			s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)),
+			Do: "move machines with reservations off it, as a round does where there is room, or lower reservations"})
+	}
+	return out
+}
+
+// spareHosts finds a cluster whose reservations would not fit any more once as many
+// hosts fail as it is to survive.
+func spareHosts(s scene) []Warning {
+	n := s.c.Settings.SpareHosts
+	if n == 0 {
+		return nil
+	}
+	var cpu, memory []int64
+	var needs, left cluster.Resources
+	for h := range s.c.Hosts {
+		id := cluster.HostID(h)
+		needs = needs.Plus(s.l.Reserved(id))
+		if s.c.Hosts[h].Usable() {
+			cpu, memory = append(cpu, s.x.Capacity(id).CPU), append(memory, s.x.Capacity(id).Memory)
+		}
+	}
+	slices.Sort(cpu)
+	slices.Sort(memory)
+	for i := range max(0, len(cpu)-n) {
+		left = left.Plus(cluster.Resources{CPU: cpu[i], Memory: memory[i]})
+	}
+	if needs.Fits(left) {
+		return nil
+	}
+	return []Warning{{Kind: "spare hosts", Text: fmt.Sprintf("%d MHz and %s are reserved; with %s failed, %d MHz and %s are left: not every machine could start again",
+		needs.CPU, cluster.MiB(needs.Memory), count(n, "host"), left.CPU, cluster.MiB(left.Memory)),
+		Do: "add a host, lower reservations, or set spare-hosts to what you can afford"}}
+}
+
+// swapping finds hosts whose machines use more memory than there is.
+func swapping(s scene) (out []Warning) {
+	active := make([]int64, len(s.c.Hosts))
+	for i := range s.c.VMs {
+		if vm := &s.c.VMs[i]; s.runs(i) && vm.Demand.Active.Count > 0 {
+			active[vm.Host] += min(int64(vm.Demand.Active.Recent), vm.Memory) + vm.Overhead
+		}
+	}
+	for h := range s.c.Hosts {
+		has := s.x.Capacity(cluster.HostID(h)).Memory
+		if active[h] <= has || !s.c.Hosts[h].Runs() {
+			continue
+		}
+		out = append(out, Warning{Kind: "swapping", Text: fmt.Sprintf("machines on %s use %s of memory, and it has %s: %s are swapped, or will be",
+			s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)),
+			Do: "move memory off it at once; a machine that swaps is slower by orders of magnitude"})
+	}
+	return out
+}
+
+// homeless finds machines that no host that can be used could have even if it were empty.
+func homeless(s scene) (out []Warning) {
+	if unusable(s) != nil {
+		return nil
+	}
+	bare := *s.c
+	bare.VMs = slices.Clone(s.c.VMs)
+	for v := range bare.VMs {
+		bare.VMs[v].Host = cluster.Nowhere
+	}
+	empty := cluster.NewLayout(&bare, s.x)
+	byText := map[string][]string{}
+	var texts []string
+	for v := range bare.VMs {
+		text := noHome(&bare, empty, cluster.VMID(v))
+		if text == "" {
+			continue
+		}
+		if byText[text] == nil {
+			texts = append(texts, text)
+		}
+		byText[text] = append(byText[text], bare.VMs[v].Name)
+	}
+	for _, text := range texts {
+		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("%s on no host, even an empty one: %s", named(byText[text]), text),
+			Do: "make them smaller, change the rule, or bring a host that can have them"})
+	}
+	return out
+}
+
+// noHome is what is in the way of a machine on each host, told once for all hosts for
+// which it is the same; empty when there is a host for it.
+func noHome(c *cluster.Cluster, empty *cluster.Layout, v cluster.VMID) string {
+	hosts := map[string][]string{}
+	var order []string
+	for h := range c.Hosts {
+		id := cluster.HostID(h)
+		o := empty.Obstacle(v, id)
+		if o.Check == cluster.Fine {
+			return ""
+		}
+		text := o.Text(c, id)
+		if hosts[text] == nil {
+			order = append(order, text)
+		}
+		hosts[text] = append(hosts[text], c.Hosts[h].Name)
+	}
+	var says []string
+	for _, text := range order {
+		says = append(says, fmt.Sprintf("%s: %s", named(hosts[text]), text))
+	}
+	return several(says)
+}

@@ -1,0 +1,93 @@
+package doctor
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster"
+)
+
+// atLimit is the part of its limit, in per cent, from which on a machine is taken to be
+// held back: what it would ask for without the limit cannot be seen.
+const atLimit = 95
+
+func heldBack(asks, limit int64) bool {
+	return limit != cluster.Unlimited && asks > 0 && asks >= limit/100*atLimit+limit%100*atLimit/100
+}
+
+// throttled finds machines that a limit keeps from what they ask for.
+func throttled(s scene) []Warning {
+	var names, says []string
+	for i := range s.c.VMs {
+		vm := &s.c.VMs[i]
+		if !s.runs(i) {
+			continue
+		}
+		said := ""
+		if asks := int64(vm.Demand.CPU.Recent); vm.Demand.CPU.Count > 0 && heldBack(asks, vm.CPU.Limit) && vm.CPU.Limit < int64(vm.VCPUs)*cluster.CoreSpeed(s.c) {
+			said = fmt.Sprintf("%s asks for %d MHz and may have %d", vm.Name, asks, vm.CPU.Limit)
+		}
+		if asks := int64(vm.Demand.Active.Recent); vm.Demand.Active.Count > 0 && heldBack(asks, vm.Mem.Limit) && vm.Mem.Limit < vm.Memory {
+			text := fmt.Sprintf("uses %s of memory and may have %s", cluster.MiB(asks), cluster.MiB(vm.Mem.Limit))
+			if said == "" {
+				said = vm.Name + " " + text
+			} else {
+				said += ", " + text
+			}
+		}
+		if said != "" {
+			names, says = append(names, vm.Name), append(says, said)
+		}
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	return []Warning{{Kind: "limit", VMs: names, Text: several(says),
+		Do: "take the limits away; shares keep others from suffering where there is pressure"}}
+}
+
+// throttledPools finds pools whose limit is below what their machines ask for.
+func throttledPools(s scene) (out []Warning) {
+	asked := make([]cluster.Resources, len(s.c.Pools))
+	for i := range s.c.VMs {
+		if !s.runs(i) {
+			continue
+		}
+		p, deep := s.c.VMs[i].Pool, 0
+		for ; p != cluster.Nowhere && deep <= len(s.c.Pools); deep++ {
+			asked[p] = asked[p].Plus(s.x.Demand(cluster.VMID(i)))
+			p = s.c.Pools[p].Parent
+		}
+	}
+	for p := 1; p < len(s.c.Pools); p++ { // the root has the cluster's capacity
+		pool := &s.c.Pools[p]
+		if asked[p].CPU > pool.CPU.Limit {
+			out = append(out, Warning{Kind: "pool limit", Text: fmt.Sprintf("machines in pool %s ask for %d MHz, and it may have %d", pool.Name, asked[p].CPU, pool.CPU.Limit),
+				Do: "raise the limit of the pool, or take it away"})
+		}
+		if asked[p].Memory > pool.Mem.Limit {
+			out = append(out, Warning{Kind: "pool limit", Text: fmt.Sprintf("machines in pool %s ask for %s of memory, and it may have %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)),
+				Do: "raise the limit of the pool, or take it away"})
+		}
+	}
+	return out
+}
+
+// unseen finds machines of which no demand was ever seen.
+func unseen(s scene) []Warning {
+	var names []string
+	running := 0
+	for i := range s.c.VMs {
+		if !s.runs(i) {
+			continue
+		}
+		running++
+		if s.c.VMs[i].Demand.CPU.Count == 0 {
+			names = append(names, s.c.VMs[i].Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("of %d of the %d machines that run no demand was seen (%s): each is taken to ask for half of its size", len(names), running, named(names)),
+		Do: "look again once they have run for some minutes; loads and moves above rest on that guess"}}
+}

@@ -1,0 +1,78 @@
+package doctor
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster"
+)
+
+// migrationShare is the part of a NIC, in per cent, that a migration can use, as the
+// balancer counts it; slowEmpty is for how long, in seconds, a host may take to be
+// emptied before that is told.
+const (
+	migrationShare = 80
+	slowEmpty      = 3600
+)
+
+// copyRate is what a migration between two NICs can use, in bytes a second.
+func copyRate(a, b int64) int64 { return min(a, b) / 8 * migrationShare / 100 }
+
+// fastest is the fastest NIC of a usable host that is not the given one.
+func fastest(c *cluster.Cluster, not cluster.HostID) (nic int64) {
+	for h := range c.Hosts {
+		if cluster.HostID(h) != not && c.Hosts[h].Usable() {
+			nic = max(nic, c.Hosts[h].NIC)
+		}
+	}
+	return nic
+}
+
+// endlessCopies finds machines that write to their memory faster than any migration can
+// copy it.
+func endlessCopies(s scene) []Warning {
+	var names, says []string
+	for i := range s.c.VMs {
+		vm := &s.c.VMs[i]
+		if !s.runs(i) || vm.Demand.Dirty == 0 {
+			continue
+		}
+		other := fastest(s.c, vm.Host)
+		rate := copyRate(s.c.Hosts[vm.Host].NIC, other)
+		if other == 0 || vm.Demand.Dirty < rate {
+			continue
+		}
+		names = append(names, vm.Name)
+		says = append(says, fmt.Sprintf("%s on %s writes to %s of its memory each second, and %s can be copied", vm.Name, s.c.Hosts[vm.Host].Name, cluster.MiB(vm.Demand.Dirty), cluster.MiB(rate)))
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	return []Warning{{Kind: "migration never ends", VMs: names, Text: several(says),
+		Do: "give migrations a faster network; until then move them while they are quiet, or switched off"}}
+}
+
+// slowToEmpty finds hosts that cannot be emptied within an hour.
+func slowToEmpty(s scene) (out []Warning) {
+	for h := range s.c.Hosts {
+		id := cluster.HostID(h)
+		other := fastest(s.c, id)
+		if !s.c.Hosts[h].Runs() || other == 0 {
+			continue
+		}
+		rate, memory := copyRate(s.c.Hosts[h].NIC, other), int64(0)
+		for _, v := range s.l.On(id) {
+			memory += s.c.VMs[v].Memory
+		}
+		if memory == 0 || rate > 0 && memory/rate <= slowEmpty {
+			continue
+		}
+		time := "can never be emptied"
+		if rate > 0 {
+			time = fmt.Sprintf("takes %.1f hours to be emptied", float64(memory/rate)/3600)
+		}
+		out = append(out, Warning{Kind: "slow to empty", Text: fmt.Sprintf("%s %s: its machines have %s of memory, and migrations can use %s a second",
+			s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)),
+			Do: "give migrations a faster network, or plan maintenance with that time"})
+	}
+	return out
+}

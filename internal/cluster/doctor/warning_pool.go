@@ -1,0 +1,165 @@
+package doctor
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy"
+)
+
+// rivals finds machines beside pools: each of them competes with a whole pool.
+func rivals(s scene) (out []Warning) {
+	c := s.c
+	pools, machines := make([][]int, len(c.Pools)), make([][]int, len(c.Pools))
+	for i := range c.Pools {
+		if p := c.Pools[i].Parent; p != cluster.Nowhere {
+			pools[p] = append(pools[p], i)
+		}
+	}
+	for i := range c.VMs {
+		machines[c.VMs[i].Pool] = append(machines[c.VMs[i].Pool], i)
+	}
+	inside := machinesWithin(c)
+	for i := range c.Pools {
+		if len(pools[i]) == 0 || len(machines[i]) == 0 {
+			continue
+		}
+		var names []string
+		strongest := machines[i][0]
+		for _, v := range machines[i] {
+			names = append(names, c.VMs[v].Name)
+			if c.VMs[v].CPU.Shares > c.VMs[strongest].CPU.Shares {
+				strongest = v
+			}
+		}
+		weakest := pools[i][0]
+		for _, p := range pools[i] {
+			if c.Pools[p].CPU.Shares < c.Pools[weakest].CPU.Shares {
+				weakest = p
+			}
+		}
+		vm, pool := &c.VMs[strongest], &c.Pools[weakest]
+		out = append(out, Warning{Kind: "sibling rivalry", VMs: names, Text: fmt.Sprintf(
+			"pool %s holds %s (%s) beside %s: under pressure %s with %d shares alone gets %.2g times what the whole pool %s with its %s and %d shares does",
+			c.Pools[i].Name, count(len(names), "machine"), named(names), count(len(pools[i]), "pool"),
+			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, count(int(inside[weakest]), "machine"), pool.CPU.Shares),
+			Do: "put the machines into a pool of their own"})
+	}
+	return out
+}
+
+func ratio(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
+
+// machinesWithin counts machines by pool, with those of the pools in it.
+func machinesWithin(c *cluster.Cluster) []int64 {
+	n := make([]int64, len(c.Pools))
+	for i := range c.VMs {
+		p, deep := c.VMs[i].Pool, 0
+		for ; p != cluster.Nowhere && deep <= len(c.Pools); deep++ {
+			n[p]++
+			p = c.Pools[p].Parent
+		}
+	}
+	return n
+}
+
+// siblings calls with every two pools of one parent whose shares do not grow with what
+// is in them, in both orders.
+func siblings(c *cluster.Cluster, with func(i, j int)) {
+	by := map[cluster.PoolID][]int{}
+	for i := range c.Pools {
+		if p := c.Pools[i].Parent; p != cluster.Nowhere && !c.Pools[i].Scalable && !c.Settings.ScalablePool {
+			by[p] = append(by[p], i)
+		}
+	}
+	for i := range c.Pools {
+		if c.Pools[i].Scalable || c.Settings.ScalablePool {
+			continue
+		}
+		for _, j := range by[c.Pools[i].Parent] {
+			if i != j && c.Pools[i].Parent != cluster.Nowhere {
+				with(i, j)
+			}
+		}
+	}
+}
+
+// pies finds pools whose machines get less than those of a sibling of a lower level,
+// because there are more of them.
+func pies(s scene) (out []Warning) {
+	c, machines := s.c, machinesWithin(s.c)
+	siblings(c, func(i, j int) {
+		a, b := &c.Pools[i], &c.Pools[j]
+		if machines[i] == 0 || machines[j] == 0 || a.CPU.Shares <= b.CPU.Shares || a.CPU.Shares*machines[j] >= b.CPU.Shares*machines[i] {
+			return
+		}
+		out = append(out, Warning{Kind: "priority pie", Text: fmt.Sprintf(
+			"pool %s has more shares than %s (%d and %d), and under pressure each of its %d machines gets %.2g times what one of the %d in %s does",
+			a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, machines[i], ratio(a.CPU.Shares*machines[j], b.CPU.Shares*machines[i]), machines[j], b.Name),
+			Do: "turn on scalable shares, or give " + a.Name + " more of them"})
+	})
+	return out
+}
+
+// uneven is by how many times the numbers of machines in two pools of the same shares
+// may differ before it is told.
+const uneven = 2
+
+// folders finds pools that promise nothing and are all alike, as folders are, and so
+// divide by pools what would otherwise be divided by machines. Of each set of siblings
+// the largest and the smallest are told.
+func folders(s scene) (out []Warning) {
+	c, machines := s.c, machinesWithin(s.c)
+	plain := func(p *cluster.Pool) bool {
+		return p.Level == cluster.ShareNormal && p.CPU.Reservation == 0 && p.Mem.Reservation == 0 &&
+			p.CPU.Limit == cluster.Unlimited && p.Mem.Limit == cluster.Unlimited
+	}
+	most, least, alike := map[cluster.PoolID]int{}, map[cluster.PoolID]int{}, map[cluster.PoolID]bool{}
+	siblings(c, func(i, j int) {
+		parent := c.Pools[i].Parent
+		if _, seen := alike[parent]; !seen {
+			alike[parent] = true
+			most[parent], least[parent] = i, i
+		}
+		alike[parent] = alike[parent] && plain(&c.Pools[i]) && machines[i] > 0
+		if machines[i] > machines[most[parent]] {
+			most[parent] = i
+		}
+		if machines[i] < machines[least[parent]] {
+			least[parent] = i
+		}
+	})
+	for p := range c.Pools {
+		id := cluster.PoolID(p)
+		a, b := most[id], least[id]
+		if !alike[id] || machines[a] < uneven*machines[b] {
+			continue
+		}
+		out = append(out, Warning{Kind: "pool as folder", Text: fmt.Sprintf(
+			"the pools in %s all have normal shares, and neither reservations nor limits, like folders: under pressure each of the %d machines in %s gets 1/%.2g of what each of the %d in %s does",
+			c.Pools[p].Name, machines[a], c.Pools[a].Name, ratio(machines[a], machines[b]), machines[b], c.Pools[b].Name),
+			Do: "sort machines by folders or tags, or turn on scalable shares"})
+	}
+	return out
+}
+
+// crowdedPools finds pools that cannot give what is reserved in them.
+func crowdedPools(s scene) (out []Warning) {
+	e := divvy.Divide(s.c, s.x, capacity(s.c, s.x), nil)
+	for _, o := range e.Overcommitted() {
+		out = append(out, Warning{Kind: "pool reservation", Text: fmt.Sprintf("pool %s must give %s of %s and is entitled to %s", s.c.Pools[o.Pool].Name,
+			amount(o.Resource, o.Need), o.Resource, amount(o.Resource, o.Have)),
+			Do: "lower reservations in it, or raise its own"})
+	}
+	return out
+}
+
+// capacity is that of the hosts on which machines run.
+func capacity(c *cluster.Cluster, x *cluster.Index) (all cluster.Resources) {
+	for h := range c.Hosts {
+		if c.Hosts[h].Runs() {
+			all = all.Plus(x.Capacity(cluster.HostID(h)))
+		}
+	}
+	return all
+}
