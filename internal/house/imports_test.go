@@ -40,6 +40,8 @@ var allowed = map[string]string{
 	"internal/report":                "finding measure plan stat study",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
+	"internal/cluster/importer":      "cluster cluster/table cluster/trace",
+	"internal/cluster/trace":         "cluster cluster/generate cluster/table",
 	"internal/cluster/balance":       "cluster cluster/place",
 	"internal/cluster/replay":        "cluster cluster/balance cluster/divvy cluster/place cluster/scenario",
 	"internal/cluster/snapshot":      "cluster cluster/scenario",

@@ -1,0 +1,225 @@
+// Package trace holds what machines asked for over time, as a file or in memory: when
+// each arrives and departs, how large it is, and its demand between.
+// docs/cluster/traces.md describes the file.
+package trace
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"plimsoll/internal/cluster/table"
+)
+
+// Kind is what a row of a trace says.
+type Kind string
+
+// The kinds of rows.
+const (
+	Arrive Kind = "arrive" // the machine is there from now on, and so large
+	Demand Kind = "demand" // what it asks for from now on
+	Depart Kind = "depart" // the machine is gone
+	End    Kind = "end"    // the trace is over; the last row
+)
+
+// Row is a line of a trace. Only those fields are set that its kind has.
+type Row struct {
+	Line   int64 // in the file that it was read from
+	Second int64 // since the trace began
+	VM     string
+	Kind   Kind
+	VCPUs  int   // of Arrive
+	Memory int64 // of Arrive: bytes, configured
+	CPU    int64 // of Demand: MHz
+	Active int64 // of Demand: bytes of memory that it uses
+}
+
+var columns = []string{"seconds", "vm", "event", "vcpus", "memory_bytes", "cpu_mhz", "active_bytes"}
+
+// Columns of a row.
+const (
+	second = iota
+	vm
+	event
+	vcpus
+	memory
+	cpu
+	active
+)
+
+// The largest amounts: a hundred years, as many vCPUs as nothing has, and 8 PiB or as
+// many MHz, up to which every whole number is exact as a floating-point number.
+const (
+	MostSeconds = 3_155_760_000
+	MostVCPUs   = 1 << 20
+	MostAmount  = 1 << 53
+)
+
+const mostName = 200 // bytes
+
+// Rows are those of a file, whose name is for complaints. The first error is the last
+// that is given. The last row is of kind End: a file without one was cut off.
+func Rows(file string, r io.Reader) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		t := table.NewReader(file, r, ",", columns...)
+		if err := t.Header(); err != nil {
+			yield(Row{}, err)
+			return
+		}
+		for ended := false; ; {
+			row, err := readRow(t)
+			switch {
+			case err == io.EOF && ended:
+				return
+			case err == io.EOF:
+				err = t.Errorf("there is no row %q behind this one: the file is cut off", End)
+			case err == nil && ended:
+				err = t.Errorf("a row behind the one that ends the trace")
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+			ended = row.Kind == End
+		}
+	}
+}
+
+func readRow(t *table.Reader) (row Row, err error) {
+	fields, err := t.Next()
+	if err != nil {
+		return row, err
+	}
+	if t.Open() {
+		return row, t.Errorf("the line has no end: the file is cut off")
+	}
+	row.VM, row.Kind = strings.Clone(fields[vm]), Kind(fields[event])
+	has, known := needs[row.Kind]
+	if !known {
+		return row, t.Errorf("event %q: want %s, %s, %s or %s", fields[event], Arrive, Demand, Depart, End)
+	}
+	row.Kind, row.Line = has.kind, t.Line()
+	for i := vcpus; i <= active; i++ {
+		if fields[i] != "" && !has.columns[i] {
+			return row, t.Errorf("%s %q: a row of the event %s has none", columns[i], fields[i], row.Kind)
+		}
+	}
+	if (row.Kind == End) != (row.VM == "") {
+		return row, t.Errorf("vm %q: every row names its machine, but for the event %s", row.VM, End)
+	}
+	if bad := badName(row.VM); row.VM != "" && bad != "" {
+		return row, t.Errorf("vm %q %s", row.VM, bad)
+	}
+	whole := func(column int, most int64) (n int64) {
+		if err == nil && (column == second || has.columns[column]) {
+			n, err = t.Whole(column, most)
+		}
+		return n
+	}
+	row.Second, row.VCPUs, row.Memory = whole(second, MostSeconds), int(whole(vcpus, MostVCPUs)), whole(memory, MostAmount)
+	row.CPU, row.Active = whole(cpu, MostAmount), whole(active, MostAmount)
+	if err == nil && row.Kind == Arrive && (row.VCPUs == 0 || row.Memory == 0) {
+		err = t.Errorf("machine %s has no vCPUs or no memory", row.VM)
+	}
+	return row, err
+}
+
+// needs is which columns a kind of row has.
+var needs = map[Kind]struct {
+	kind    Kind
+	columns [active + 1]bool
+}{
+	Arrive: {Arrive, [active + 1]bool{vcpus: true, memory: true}},
+	Demand: {Demand, [active + 1]bool{cpu: true, active: true}},
+	Depart: {kind: Depart},
+	End:    {kind: End},
+}
+
+// badName says what is wrong with the name of a machine.
+func badName(name string) string {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return "is empty"
+	case strings.TrimSpace(name) != name:
+		return "begins or ends with a space"
+	case len(name) > mostName:
+		return "is longer than " + strconv.Itoa(mostName) + " bytes"
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return "has what is not text"
+	case strings.ContainsAny(name, `,*"`):
+		return "has a comma, a star or a quotation mark"
+	}
+	return ""
+}
+
+// Writer writes the rows of a trace.
+type Writer struct {
+	w      *bufio.Writer
+	buf    []byte
+	header bool
+	last   int64
+}
+
+// NewWriter writes to w. Nothing is complete before Close.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriter(w)} }
+
+// Write writes one row. What Rows would not read is an error. The rows of one machine
+// must be in order of time, arrival first; machines may be in any order.
+func (w *Writer) Write(r Row) error {
+	has, known := needs[r.Kind]
+	if !known || r.Kind == End {
+		return fmt.Errorf("write the trace: a row of the event %q", r.Kind)
+	}
+	if bad := badName(r.VM); bad != "" {
+		return fmt.Errorf("write the trace: the machine's name %q %s", r.VM, bad)
+	}
+	all := [...]int64{second: r.Second, vcpus: int64(r.VCPUs), memory: r.Memory, cpu: r.CPU, active: r.Active}
+	most := [...]int64{second: MostSeconds, vcpus: MostVCPUs, memory: MostAmount, cpu: MostAmount, active: MostAmount}
+	for i, n := range all {
+		if n < 0 || n > most[i] || r.Kind == Arrive && has.columns[i] && n == 0 {
+			return fmt.Errorf("write the trace: %s of machine %s is %d", columns[i], r.VM, n)
+		}
+	}
+	w.last = max(w.last, r.Second)
+	b := strconv.AppendInt(w.buf[:0], r.Second, 10)
+	b = append(append(append(append(b, ','), r.VM...), ','), r.Kind...)
+	for i := vcpus; i <= active; i++ {
+		b = append(b, ',')
+		if has.columns[i] {
+			b = strconv.AppendInt(b, all[i], 10)
+		}
+	}
+	w.buf = append(b, '\n')
+	return w.line(w.buf)
+}
+
+// Close writes the row that ends the trace, at a second, or with the last row when that
+// is later. It does not close what is written to.
+func (w *Writer) Close(at int64) error {
+	at = max(w.last, at)
+	if at > MostSeconds {
+		return fmt.Errorf("write the trace: it ends in second %d", at)
+	}
+	if err := w.line(fmt.Appendf(nil, "%d,,%s,,,,\n", at, End)); err != nil {
+		return err
+	}
+	if err := w.w.Flush(); err != nil {
+		return fmt.Errorf("write the trace: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) line(b []byte) error {
+	if !w.header {
+		w.header = true
+		_, _ = w.w.WriteString(strings.Join(columns, ",") + "\n") // an error shows with the next write
+	}
+	if _, err := w.w.Write(b); err != nil {
+		return fmt.Errorf("write the trace: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package trace
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+)
+
+// source is how who replays demand asks for it.
+type source interface {
+	Machines() int
+	VM(i int) cluster.VM
+	Life(i int) (from, to int64)
+	At(i int, minute int64) generate.Sample
+}
+
+var (
+	_ source = (*generate.Trace)(nil)
+	_ source = (*Trace)(nil)
+)
+
+const head = "seconds,vm,event,vcpus,memory_bytes,cpu_mhz,active_bytes\n"
+
+const example = head +
+	"0,web,arrive,4,1000,,\n" +
+	"90,late,arrive,2,500,,\n" +
+	"0,web,demand,,,100,10\n" +
+	"0,db,arrive,8,4000,,\n" +
+	"90,late,demand,,,7,3\n" +
+	"60,web,demand,,,300,30\n" +
+	"119,web,demand,,,200,20\n" +
+	"130,late,depart,,,,\n" +
+	"200,web,depart,,,,\n" +
+	"600,,end,,,,\n"
+
+func TestATraceIsAskedByTheMinute(t *testing.T) {
+	tr, err := Read("t.csv", strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := range tr.Machines() {
+		names = append(names, tr.VM(i).Name)
+	}
+	if d := cmp.Diff([]string{"web", "db", "late"}, names); d != "" || tr.First() != 2 || tr.Length() != 600 {
+		t.Errorf("first %d, length %d, machines %s", tr.First(), tr.Length(), d)
+	}
+	if v := tr.VM(2); !v.Waiting || v.VCPUs != 2 || v.Memory != 500 || v.CPU.Shares != 2000 || v.Host != cluster.Nowhere {
+		t.Errorf("late is %+v", v)
+	}
+	type life struct{ from, to int64 }
+	want := []life{{0, 4}, {0, generate.Forever}, {2, 3}}
+	for i, w := range want {
+		if from, to := tr.Life(i); from != w.from || to != w.to {
+			t.Errorf("machine %d lives from %d to %d, want %v", i, from, to, w)
+		}
+	}
+	for _, c := range []struct {
+		vm          int
+		minute      int64
+		cpu, active int64
+		holds       int64
+	}{
+		{0, 0, 100, 10, 10}, {0, 1, 300, 30, 30}, {0, 2, 200, 20, 30}, {0, 3, 200, 20, 30}, {0, 4, 0, 0, 0}, {0, -1, 0, 0, 0},
+		{1, 5, 0, 0, 0}, {2, 1, 0, 0, 0}, {2, 2, 7, 3, 3}, {2, 3, 0, 0, 0},
+	} {
+		want := generate.Sample{CPU: c.cpu, Active: c.active, Consumed: c.holds}
+		if got := tr.At(c.vm, c.minute); got != want {
+			t.Errorf("machine %d at minute %d: %+v, want %+v", c.vm, c.minute, got, want)
+		}
+	}
+	if got := tr.AtSecond(0, 118); got.CPU != 300 {
+		t.Errorf("web in second 118: %+v", got)
+	}
+	events := slices.Collect(tr.Events())
+	if d := cmp.Diff([]generate.Event{{Minute: 2, VM: 2, Arrives: true}, {Minute: 3, VM: 2}, {Minute: 4, VM: 0}}, events); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMistakesOfATraceAreNamed(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "t.csv:1: the file is empty"},
+		{"a,b,c,d,e,f,g\n", `t.csv:1: column 1 is "a"; want "seconds"`},
+		{head, `t.csv:1: there is no row "end" behind this one: the file is cut off`},
+		{head + "0,web,arrive,4,1000,,\n", `t.csv:2: there is no row "end"`},
+		{head + "0,web,arrive,4,1000,,", `t.csv:2: the line has no end: the file is cut off`},
+		{head + "0,web,arr", `t.csv:2: the last line has 3 of 7 columns and no end`},
+		{head + "0,,end,,,,\n0,web,arrive,4,1000,,\n", `t.csv:3: a row behind the one that ends the trace`},
+		{head + "0,web,arrive,0,1000,,\n", `t.csv:2: machine web has no vCPUs or no memory`},
+		{head + "0,web,arrive,4,1000,5,\n", `t.csv:2: cpu_mhz "5": a row of the event arrive has none`},
+		{head + "0,web,arrive,4,-1,,\n", `t.csv:2: memory_bytes "-1" is below 0`},
+		{head + "0,web,arrive,4,99999999999999999,,\n", `t.csv:2: memory_bytes "99999999999999999" is above`},
+		{head + "0,web,arrive,4,,,\n", `t.csv:2: memory_bytes "" is no whole number`},
+		{head + "0,web,appear,4,1,,\n", `t.csv:2: event "appear": want arrive`},
+		{head + "0,,depart,,,,\n", `t.csv:2: vm "": every row names its machine`},
+		{head + "0,web*,depart,,,,\n", `t.csv:2: vm "web*" has a comma, a star`},
+		{head + "0,web,demand,,,NaN,1\n", `t.csv:2: cpu_mhz "NaN" is no whole number`},
+		{head + "0,web,demand,,,1,1\n", `t.csv:2: machine web has not arrived`},
+		{head + "0,w,arrive,4,1,,\n1,w,arrive,4,1,,\n", `t.csv:3: machine w arrives twice`},
+		{head + "5,w,arrive,4,1,,\n4,w,demand,,,1,1\n", `t.csv:3: machine w: second 4 follows second 5`},
+		{head + "5,w,arrive,4,1,,\n\n5,w,demand,,,1,1\n5,w,demand,,,2,1\n", `t.csv:5: machine w: second 5 follows second 5`},
+		{head + "5,w,arrive,4,1,,\n6,w,depart,,,,\n7,w,demand,,,1,1\n", `t.csv:4: machine w has departed in second 6`},
+		{head + "5,w,arrive,4,1,,\n4,,end,,,,\n", `t.csv: the trace ends in second 4, and machine w has a row in second 5`},
+	} {
+		tr, err := Read("t.csv", strings.NewReader(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || tr != nil {
+			t.Errorf("%q:\n%v\nwant %s", strings.TrimPrefix(c.text, head), err, c.want)
+		}
+	}
+}
+
+func TestTheWriterRefusesWhatIsNotRead(t *testing.T) {
+	for _, r := range []Row{
+		{VM: "w", Kind: "appear"}, {VM: "w", Kind: End}, {VM: "", Kind: Depart}, {VM: "a,b", Kind: Depart}, {VM: "a\nb", Kind: Depart},
+		{VM: "w", Kind: Arrive, VCPUs: 1}, {VM: "w", Kind: Arrive, Memory: 1}, {VM: "w", Kind: Demand, CPU: -1},
+		{VM: "w", Kind: Demand, Active: MostAmount + 1}, {VM: "w", Kind: Depart, Second: -1}, {VM: strings.Repeat("w", 201), Kind: Depart},
+	} {
+		if err := NewWriter(&bytes.Buffer{}).Write(r); err == nil {
+			t.Errorf("%+v was written", r)
+		}
+	}
+}
+
+// What is written is read as it was, and an oracle that goes through all rows knows what
+// machines ask for.
+func TestWrittenTracesAreReadAsTheyWere(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		rows := randomRows(r)
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		for _, row := range rows {
+			if err := w.Write(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(5000); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := Read("t", &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			i, second := r.IntN(tr.Machines()), r.Int64N(5000)
+			if got, want := tr.AtSecond(i, second), oracle(rows, tr.VM(i).Name, second); got != want {
+				t.Fatalf("seed %d: %s in second %d: %+v, want %+v", seed, tr.VM(i).Name, second, got, want)
+			}
+			from, to := tr.Life(i)
+			if minute := second / 60; minute >= from && minute < to {
+				if got, want := tr.At(i, minute), oracle(rows, tr.VM(i).Name, minute*60); want != (generate.Sample{}) && got != want {
+					t.Fatalf("seed %d: %s at minute %d: %+v, want %+v", seed, tr.VM(i).Name, minute, got, want)
+				}
+			}
+		}
+	}
+}
+
+func randomRows(r *rand.Rand) []Row {
+	var rows []Row
+	for m := range 1 + r.IntN(6) {
+		name := string(rune('a' + m))
+		at := r.Int64N(2) * r.Int64N(1000)
+		rows = append(rows, Row{Second: at, VM: name, Kind: Arrive, VCPUs: 1 + r.IntN(8), Memory: 1 + r.Int64N(1<<40)})
+		for range r.IntN(20) {
+			at += 1 + r.Int64N(100)
+			rows = append(rows, Row{Second: at, VM: name, Kind: Demand, CPU: r.Int64N(4), Active: r.Int64N(4)})
+		}
+		if r.IntN(2) == 0 {
+			rows = append(rows, Row{Second: at + r.Int64N(100), VM: name, Kind: Depart})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return int(a.Second - b.Second) })
+	return rows
+}
+
+func oracle(rows []Row, name string, second int64) (s generate.Sample) {
+	var holds int64
+	for _, row := range rows {
+		switch {
+		case row.VM != name || row.Second > second:
+		case row.Kind == Demand:
+			holds = max(holds, row.Active)
+			s = generate.Sample{CPU: row.CPU, Active: row.Active, Consumed: holds}
+		case row.Kind == Depart:
+			return generate.Sample{}
+		}
+	}
+	return s
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(example)
+	f.Add(head + "0,,end,,,,\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		tr, err := Read("t", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		last := int64(0)
+		for e := range tr.Events() {
+			if e.Minute < last {
+				t.Fatal("events are out of order")
+			}
+			last = e.Minute
+		}
+		for i := range tr.Machines() {
+			from, to := tr.Life(i)
+			if v := tr.VM(i); v.VCPUs < 1 || v.Memory < 1 || from >= to || v.Waiting != (from > 0) {
+				t.Fatalf("machine %+v from %d to %d", v, from, to)
+			}
+			if s := tr.At(i, from); s.CPU < 0 || s.Consumed < s.Active {
+				t.Fatalf("%+v", s)
+			}
+		}
+		var out bytes.Buffer
+		w := NewWriter(&out)
+		for row := range Rows("t", strings.NewReader(text)) {
+			if row.Kind == End {
+				err = w.Close(row.Second)
+			} else {
+				err = w.Write(row)
+			}
+			if err != nil {
+				t.Fatalf("%+v was read and is not written: %v", row, err)
+			}
+		}
+		if _, err := Read("t", &out); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
