@@ -50,6 +50,7 @@ var allowed = map[string]string{
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",
+	"scenarios":                      "",
 	"studies":                        "",
 	"bench":                          "*",
 	"cmd/plimsoll":                   "*",

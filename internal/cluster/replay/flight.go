@@ -1,0 +1,214 @@
+package replay
+
+import (
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// flight is a machine that is on its way to another host. It works where it comes from
+// until the last byte is there.
+type flight struct {
+	vm       cluster.VMID
+	from, to cluster.HostID
+	left     int64 // bytes that are still to be copied
+	began    int64
+	reason   string
+}
+
+// start starts what is queued and can start now. What breaks something that must hold is
+// dropped; what only has to wait for others stays in the queue.
+func (w *world) start() {
+	rest := w.queue[:0]
+	for len(w.queue) > 0 {
+		n := 1
+		for n < len(w.queue) && w.queue[n].Number == w.queue[0].Number && w.queue[0].Number != 0 {
+			n++
+		}
+		group := w.queue[:n]
+		w.queue = w.queue[n:]
+		answer := w.can(group)
+		if answer == never && len(w.flights)+len(rest) > 0 {
+			answer = later // what is in the way may be about to leave
+		}
+		switch answer {
+		case yes:
+			for _, s := range group {
+				w.launch(s)
+			}
+		case later:
+			rest = append(rest, group...)
+		case never:
+			w.out.Refused += len(group)
+		}
+	}
+	w.queue = rest
+}
+
+type answer uint8
+
+const (
+	yes answer = iota
+	later
+	never
+)
+
+// can says whether steps that belong together may start.
+func (w *world) can(group []Step) answer {
+	out := yes
+	for _, s := range group {
+		if !w.due[s.VM] || w.c.VMs[s.VM].Host == s.To {
+			return never
+		}
+		switch {
+		case w.flying[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(w.c.VMs[s.VM].Host), w.boots[s.VM] > w.now:
+			out = later
+		case w.held(s):
+			out = later // what leaves the target is still there
+		}
+	}
+	if !w.fits(group) {
+		return never
+	}
+	return out
+}
+
+// fits says whether steps break nothing that must hold once all moves are made.
+func (w *world) fits(group []Step) bool {
+	was := make([]cluster.HostID, len(group))
+	for i, s := range group {
+		was[i] = w.l.Host(s.VM)
+		w.l.Move(s.VM, cluster.Nowhere)
+	}
+	fine := true
+	for _, s := range group {
+		fine = fine && w.l.Obstacle(s.VM, s.To).Check == cluster.Fine
+		w.l.Move(s.VM, s.To)
+	}
+	for i, s := range group {
+		w.l.Move(s.VM, was[i])
+	}
+	return fine
+}
+
+// held says whether machines that are leaving the target keep a step from starting: by
+// what is reserved for them, or since the machine may not meet them.
+func (w *world) held(s Step) bool {
+	reserved, all := w.l.Reserved(s.To).Plus(w.x.Reserved(s.VM)), w.x.Capacity(s.To)
+	for i := range w.flights {
+		f := &w.flights[i]
+		if f.from != s.To {
+			continue
+		}
+		reserved = reserved.Plus(w.x.Reserved(f.vm))
+		for _, r := range w.x.Rules(s.VM) {
+			if rule := &w.c.Rules[r]; rule.Must && rule.Kind == cluster.Apart && slices.Contains(rule.VMs, f.vm) {
+				return true
+			}
+		}
+	}
+	return !reserved.Fits(all)
+}
+
+func (w *world) running(v cluster.VMID) bool {
+	h := w.c.VMs[v].Host
+	return h != cluster.Nowhere && w.c.Hosts[h].Runs()
+}
+
+// busy says whether a host has as many moves under way as it may.
+//
+// Source: Denneman, "Limiting the number of concurrent vMotions": eight on a network of
+// 10 Gbit/s, four below.
+func (w *world) busy(h cluster.HostID) bool {
+	most := 8
+	if w.c.Hosts[h].NIC < 10_000_000_000 {
+		most = 4
+	}
+	return w.moving(h) >= most
+}
+
+// moving is how many moves a host has under way.
+func (w *world) moving(h cluster.HostID) int {
+	n := 0
+	for i := range w.flights {
+		if w.flights[i].from == h || w.flights[i].to == h {
+			n++
+		}
+	}
+	return n
+}
+
+// launch starts a step: a machine that runs begins to move, another boots.
+func (w *world) launch(s Step) {
+	vm := &w.c.VMs[s.VM]
+	w.changed = true
+	w.l.Move(s.VM, s.To)
+	if !w.running(s.VM) {
+		w.out.Log = append(w.out.Log, Entry{At: w.now, VM: s.VM, From: cluster.Nowhere, To: s.To, Reason: s.Reason, Took: booting})
+		vm.Host, vm.Waiting, w.boots[s.VM] = s.To, false, w.now+booting
+		w.left[s.VM].from = cluster.Nowhere
+		return
+	}
+	w.flying[s.VM] = int32(len(w.flights))
+	w.flights = append(w.flights, flight{vm: s.VM, from: vm.Host, to: s.To, left: vm.Memory, began: w.now, reason: s.Reason})
+}
+
+// arrive ends moves whose last byte is there, and those that take too long.
+func (w *world) arrive() {
+	for v, at := range w.boots {
+		if at > 0 && at <= w.now {
+			w.boots[v] = 0
+		}
+	}
+	for i := len(w.flights) - 1; i >= 0; i-- {
+		f := w.flights[i]
+		if f.left > 0 {
+			if w.now-f.began >= patience {
+				w.abort(i)
+			}
+			continue
+		}
+		w.remove(i)
+		w.land(f)
+	}
+}
+
+func (w *world) land(f flight) {
+	w.c.VMs[f.vm].Host = f.to
+	w.changed = true
+	w.out.Moves++
+	if w.now > w.end*2/3 {
+		w.out.Late++
+	}
+	forced := w.c.Hosts[f.from].State != cluster.Connected
+	if d := w.left[f.vm]; d.from == f.to && w.now-d.at < flapping && !forced && !d.forced {
+		w.out.Flaps++
+	}
+	w.left[f.vm] = departure{f.from, w.now, forced}
+	w.out.Log = append(w.out.Log, Entry{At: f.began, VM: f.vm, From: f.from, To: f.to, Reason: f.reason, Took: w.now - f.began})
+}
+
+// abort gives a move up: the machine stays where it is.
+func (w *world) abort(i int) {
+	f := w.flights[i]
+	w.remove(i)
+	w.out.Aborted++
+	w.changed = true
+	w.l.Move(f.vm, f.from)
+}
+
+func (w *world) remove(i int) {
+	w.flying[w.flights[i].vm] = -1
+	w.flights = slices.Delete(w.flights, i, i+1)
+	for k := i; k < len(w.flights); k++ {
+		w.flying[w.flights[k].vm] = int32(k)
+	}
+}
+
+// drop ends whatever a machine that is gone was about.
+func (w *world) drop(v cluster.VMID) {
+	if k := w.flying[v]; k >= 0 {
+		w.remove(int(k))
+	}
+	w.boots[v] = 0
+}

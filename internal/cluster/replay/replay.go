@@ -1,0 +1,90 @@
+// Package replay runs a cluster in virtual time: machines ask for what a scenario says,
+// hosts fail and come back, and a policy moves machines, which takes time, CPU and
+// network. What counts is what machines were entitled to and did not get.
+//
+// Everything follows from the scenario and the policy: the same ones give the same
+// outcome. Only how long decisions took is measured with a clock.
+package replay
+
+import (
+	"context"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/scenario"
+)
+
+// Policy decides about moves. One is made for each run, since it may remember.
+type Policy interface {
+	// Every is how long it waits from one round to the next, in seconds.
+	Every() int64
+	// Round says what to move now. What it is given is its own to change.
+	Round(v *View) []Step
+}
+
+// View is what a policy sees.
+type View struct {
+	Now int64 // second
+	// Cluster is as it was observed: the machines' demand with its course, the states of
+	// hosts, and where machines run. One that moves counts for where it goes.
+	Cluster *cluster.Cluster
+	Moving  []bool              // by machine: it is on its way
+	Down    []bool              // by machine: it should run and does not, for its host failed or it is new
+	Latest  []cluster.Resources // by machine: what it asked for last; Cluster has how that went over time
+	Index   *cluster.Index      // of the cluster
+	Layout  *cluster.Layout     // of the cluster
+}
+
+// Step is one move, or a start of a machine that does not run. Steps of one number happen
+// together or not at all.
+type Step struct {
+	VM     cluster.VMID
+	To     cluster.HostID
+	Number int
+	Reason string
+}
+
+// Outcome is what came of a policy in a scenario.
+type Outcome struct {
+	// Short is what machines were entitled to and did not get: MHz and MiB times
+	// milliseconds.
+	Short     cluster.Resources
+	Moves     int
+	Aborted   int   // moves that never ended or lost their target
+	Refused   int   // steps that would have broken something that must hold
+	Copied    int64 // bytes of memory sent
+	Flaps     int   // moves back to a host left less than an hour before, apart from what failures and maintenance caused
+	Violated  int64 // milliseconds of broken rules and overcommitted reservations, summed up over them
+	Draining  int64 // milliseconds that hosts in maintenance still had machines
+	Overload  int64 // milliseconds of hosts that were asked for more than they have
+	Late      int   // moves in the last third of the time
+	Log       []Entry
+	Decisions []time.Duration // how long each round took, by the clock
+}
+
+// Entry is one thing that happened.
+type Entry struct {
+	At     int64 // millisecond
+	VM     cluster.VMID
+	From   cluster.HostID // Nowhere of a start
+	To     cluster.HostID
+	Reason string
+	Took   int64 // milliseconds
+}
+
+// Run runs a scenario under a policy.
+func Run(ctx context.Context, s *scenario.Scenario, p Policy) (*Outcome, error) {
+	w := newWorld(s, p)
+	for w.now < w.end {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		w.sample()
+		w.happen()
+		w.arrive()
+		w.decide()
+		w.start()
+		w.spend(w.next())
+	}
+	return &w.out, nil
+}

@@ -1,0 +1,119 @@
+package replay
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// rival is what policies of the field have in common here: they start machines, empty
+// hosts in maintenance and mend rules by way of the host with the most free capacity that
+// nothing forbids, the largest machine first.
+type rival struct {
+	v     *View
+	steps []Step
+}
+
+// must makes the moves that have to be.
+func (r *rival) must() {
+	var vms []cluster.VMID
+	for i := range r.v.Cluster.VMs {
+		h := r.v.Cluster.VMs[i].Host
+		if r.v.Down[i] || h != cluster.Nowhere && !r.v.Moving[i] && r.v.Layout.Obstacle(cluster.VMID(i), h).Check != cluster.Fine {
+			vms = append(vms, cluster.VMID(i))
+		}
+	}
+	r.largestFirst(vms)
+	for _, v := range vms {
+		h := r.v.Layout.Host(v)
+		if h != cluster.Nowhere && !r.v.Down[v] && r.v.Layout.Obstacle(v, h).Check == cluster.Fine {
+			continue // the move of another mended it
+		}
+		if r.v.Cluster.Hosts[max(0, h)].State == cluster.Quarantined && h != cluster.Nowhere {
+			continue // a host in quarantine keeps what it has
+		}
+		if to := r.freest(v); to != cluster.Nowhere {
+			r.move(v, to, "must")
+		}
+	}
+}
+
+func (r *rival) move(v cluster.VMID, to cluster.HostID, why string) {
+	r.v.Layout.Move(v, to)
+	r.steps = append(r.steps, Step{VM: v, To: to, Reason: why})
+}
+
+func (r *rival) largestFirst(vms []cluster.VMID) {
+	slices.SortFunc(vms, func(a, b cluster.VMID) int {
+		return cmp.Or(cmp.Compare(r.v.Cluster.VMs[b].Memory, r.v.Cluster.VMs[a].Memory), cmp.Compare(a, b))
+	})
+}
+
+// may says whether a machine may go to a host.
+func (r *rival) may(v cluster.VMID, to cluster.HostID) bool {
+	return r.v.Layout.Host(v) != to && r.v.Layout.Obstacle(v, to).Check == cluster.Fine
+}
+
+// freest is the least loaded host that a machine may go to, by the resource that is
+// fuller.
+func (r *rival) freest(v cluster.VMID) cluster.HostID {
+	best, least := cluster.HostID(cluster.Nowhere), math.Inf(1)
+	for h := range r.v.Cluster.Hosts {
+		id := cluster.HostID(h)
+		if cpu, memory := r.loads(id); r.may(v, id) && max(cpu, memory) < least {
+			best, least = id, max(cpu, memory)
+		}
+	}
+	return best
+}
+
+// loads are the demands of a host as shares of what it has.
+func (r *rival) loads(h cluster.HostID) (cpu, memory float64) {
+	return shares(r.v.Layout.Demand(h), r.v.Index.Capacity(h))
+}
+
+func shares(demand, all cluster.Resources) (cpu, memory float64) {
+	return float64(demand.CPU) / float64(max(1, all.CPU)), float64(demand.Memory) / float64(max(1, all.Memory))
+}
+
+// usable lists the hosts that machines may go to.
+func (r *rival) usable() (out []cluster.HostID) {
+	for h := range r.v.Cluster.Hosts {
+		if r.v.Cluster.Hosts[h].Usable() {
+			out = append(out, cluster.HostID(h))
+		}
+	}
+	return out
+}
+
+// free lists the machines that may be moved for the load.
+func (r *rival) free() (out []cluster.VMID) {
+	for i := range r.v.Cluster.VMs {
+		vm := &r.v.Cluster.VMs[i]
+		if vm.Host != cluster.Nowhere && !vm.Pinned && !r.v.Moving[i] && !r.v.Down[i] && r.v.Cluster.Hosts[vm.Host].Usable() {
+			out = append(out, cluster.VMID(i))
+		}
+	}
+	return out
+}
+
+// anyMoving says whether moves are under way.
+func (r *rival) anyMoving() bool { return slices.Contains(r.v.Moving, true) }
+
+// Idle is a policy that does only what must be done.
+type Idle struct{}
+
+// NewIdle is that policy.
+func NewIdle() Policy { return Idle{} }
+
+// Every is a minute.
+func (Idle) Every() int64 { return 60 }
+
+// Round does what must be done.
+func (Idle) Round(v *View) []Step {
+	r := rival{v: v}
+	r.must()
+	return r.steps
+}

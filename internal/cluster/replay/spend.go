@@ -1,0 +1,109 @@
+package replay
+
+import (
+	"plimsoll/internal/cluster"
+)
+
+// next is the instant until which nothing changes.
+func (w *world) next() int64 {
+	at := min(w.end, w.sampled, w.round)
+	if len(w.events) > 0 {
+		at = min(at, w.events[0].At*second)
+	}
+	for _, t := range w.boots {
+		if t > w.now {
+			at = min(at, t)
+		}
+	}
+	for i := range w.flights {
+		f := &w.flights[i]
+		at = min(at, f.began+patience)
+		if speed := w.bandwidth(f) - w.c.VMs[f.vm].Demand.Dirty; speed > 0 {
+			at = min(at, w.now+(f.left/speed*second+(f.left%speed*second+speed-1)/speed))
+		}
+	}
+	return max(at, w.now+1)
+}
+
+// spend lets time pass until an instant.
+func (w *world) spend(until int64) {
+	took := until - w.now
+	if w.changed {
+		w.broken, w.changed = int64(len(cluster.Violations(w.c, func(v cluster.VMID) cluster.HostID { return w.c.VMs[v].Host }))), false
+	}
+	w.out.Violated += w.broken * took
+	w.serve(took)
+	for i := range w.flights {
+		f := &w.flights[i]
+		speed := w.bandwidth(f)
+		w.out.Copied += speed / second * took
+		f.left -= max(0, speed-w.c.VMs[f.vm].Demand.Dirty) * took / second
+		if f.left < second { // less than a millisecond of any network
+			f.left = 0
+		}
+	}
+	w.now = until
+}
+
+// serve gives machines what their hosts have for so many milliseconds. A host that has
+// enough for what its machines are entitled to gives each of them that.
+func (w *world) serve(took int64) {
+	wanted := make([]cluster.Resources, len(w.c.Hosts))
+	residents := make([]int, len(w.c.Hosts))
+	for v := range w.c.VMs {
+		switch h := w.c.VMs[v].Host; {
+		case !w.due[v]:
+		case h == cluster.Nowhere || !w.c.Hosts[h].Runs() || w.boots[v] > 0:
+			w.out.Short.CPU += w.entitled[v].CPU * took
+			w.out.Short.Memory += w.entitled[v].Memory >> 20 * took
+		default:
+			wanted[h] = wanted[h].Plus(w.entitled[v])
+			residents[h]++
+		}
+	}
+	for i := range w.flights {
+		f := &w.flights[i]
+		wanted[f.to].Memory += w.entitled[f.vm].Memory * copiedShare(w.c.VMs[f.vm].Memory, f.left) / 1000
+		wanted[f.from].CPU += w.effort(f)
+		wanted[f.to].CPU += w.effort(f)
+	}
+	for h := range w.c.Hosts {
+		if !w.c.Hosts[h].Runs() {
+			continue
+		}
+		all := w.x.Capacity(cluster.HostID(h))
+		over := cluster.Resources{CPU: max(0, wanted[h].CPU-all.CPU), Memory: max(0, wanted[h].Memory-all.Memory)}
+		w.out.Short.CPU += over.CPU * took
+		w.out.Short.Memory += over.Memory >> 20 * took
+		if over != (cluster.Resources{}) {
+			w.out.Overload += took
+		}
+		if w.c.Hosts[h].State == cluster.Maintenance && residents[h] > 0 {
+			w.out.Draining += took
+		}
+	}
+}
+
+// copiedShare is how much of a machine's memory is already on both hosts, per mille.
+func copiedShare(memory, left int64) int64 {
+	if memory <= 0 {
+		return 1000
+	}
+	return (memory - min(left, memory)) / max(1, memory/1000)
+}
+
+// bandwidth is what a move has of the network, in bytes per second: four fifths of what
+// the slower end has, shared with the other moves there.
+func (w *world) bandwidth(f *flight) int64 {
+	end := func(h cluster.HostID) int64 { return w.c.Hosts[h].NIC / 8 * 4 / 5 / int64(max(1, w.moving(h))) }
+	return min(end(f.from), end(f.to))
+}
+
+// effort is the CPU that a move takes on each of its hosts, in MHz: a tenth of a core for
+// each Gbit/s, at least 0.3 and at most all of one.
+//
+// Source: Denneman, "Contention on lightly utilized hosts".
+func (w *world) effort(f *flight) int64 {
+	core := cluster.CoreSpeed(w.c)
+	return core * min(1000, max(300, w.bandwidth(f)*8/10_000_000)) / 1000
+}

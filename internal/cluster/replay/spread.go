@@ -1,0 +1,68 @@
+package replay
+
+import (
+	"math"
+
+	"plimsoll/internal/cluster"
+)
+
+// Spread moves machines to the most free host, the largest first, as long as the fullest
+// and the emptiest host lie more than ten points apart.
+//
+// Source: the description of ProxLB's balancing (balanciness 10, largest group first, most
+// free node); ours looks at the resource whose spread is larger.
+type Spread struct{}
+
+// NewSpread is that policy.
+func NewSpread() Policy { return Spread{} }
+
+// Every is five minutes.
+func (Spread) Every() int64 { return 300 }
+
+// Round evens the spread.
+func (Spread) Round(v *View) []Step {
+	const wanted = .1
+	r := rival{v: v}
+	r.must()
+	vms := r.free()
+	r.largestFirst(vms)
+	for _, vm := range vms {
+		apart, of := r.spread()
+		if apart <= wanted {
+			break
+		}
+		if to := r.mostFree(of); to != cluster.Nowhere && r.may(vm, to) {
+			r.move(vm, to, "spread")
+		}
+	}
+	return r.steps
+}
+
+// spread is the larger of both resources' distances between hosts, and which it is of.
+func (r *rival) spread() (apart float64, memory bool) {
+	low, high := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
+	for _, h := range r.usable() {
+		cpu, mem := r.loads(h)
+		for i, l := range [2]float64{cpu, mem} {
+			low[i], high[i] = min(low[i], l), max(high[i], l)
+		}
+	}
+	if high[1]-low[1] > high[0]-low[0] {
+		return high[1] - low[1], true
+	}
+	return high[0] - low[0], false
+}
+
+func (r *rival) mostFree(memory bool) cluster.HostID {
+	best, least := cluster.HostID(cluster.Nowhere), math.Inf(1)
+	for _, h := range r.usable() {
+		load, mem := r.loads(h)
+		if memory {
+			load = mem
+		}
+		if load < least {
+			best, least = h, load
+		}
+	}
+	return best
+}

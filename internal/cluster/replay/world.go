@@ -1,0 +1,199 @@
+package replay
+
+import (
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/scenario"
+)
+
+// Times of what takes some, in milliseconds.
+const (
+	second    = 1000
+	noticed   = 30 * second  // until a failed host is known to have failed
+	booting   = 40 * second  // until a started machine works
+	patience  = 600 * second // until a move that does not come to an end is given up
+	flapping  = 3600 * second
+	undecided = int64(1) << 62
+)
+
+// world is a run under way.
+type world struct {
+	scenario *scenario.Scenario
+	policy   Policy
+	c        *cluster.Cluster // VM.Host is where a machine runs, and Nowhere when it does not
+	x        *cluster.Index
+	l        *cluster.Layout // with machines that move on the host that they go to
+	now, end int64           // milliseconds
+
+	due      []bool  // by machine: it should run
+	boots    []int64 // by machine: when it works; 0 when it does
+	asks     []cluster.Resources
+	entitled []cluster.Resources
+	flights  []flight
+	flying   []int32 // by machine: its flight, or -1
+	queue    []Step
+	events   []scenario.Event // that are still to come
+	sampled  int64            // when demand changes next
+	round    int64            // when the policy is asked next
+	left     []departure      // by machine: where it was before its last move
+	broken   int64            // rules and reservations that are violated now
+	changed  bool             // since broken was counted
+	out      Outcome
+}
+
+// departure is from where a machine last moved, and when.
+type departure struct {
+	from   cluster.HostID
+	at     int64
+	forced bool
+}
+
+func newWorld(s *scenario.Scenario, p Policy) *world {
+	n := len(s.Cluster.VMs)
+	w := &world{
+		scenario: s, policy: p, c: copied(s.Cluster), end: s.Length * second, due: make([]bool, n), boots: make([]int64, n),
+		asks: make([]cluster.Resources, n), entitled: make([]cluster.Resources, n), flying: make([]int32, n), events: s.Events,
+		left: make([]departure, n), changed: true,
+	}
+	for v := range w.c.VMs {
+		w.flying[v], w.left[v].from = -1, cluster.Nowhere
+		w.due[v] = w.c.VMs[v].Host != cluster.Nowhere || w.c.VMs[v].Waiting
+	}
+	w.reindex()
+	return w
+}
+
+// copied is a cluster of which hosts, machines and rules can be changed.
+func copied(c *cluster.Cluster) *cluster.Cluster {
+	n := *c
+	n.Hosts, n.VMs, n.Rules = append([]cluster.Host(nil), c.Hosts...), append([]cluster.VM(nil), c.VMs...), append([]cluster.Rule(nil), c.Rules...)
+	return &n
+}
+
+// reindex works out what follows from the cluster as it is now.
+func (w *world) reindex() {
+	w.x = cluster.NewIndex(w.c)
+	w.l = cluster.NewLayout(w.c, w.x)
+	for i := range w.flights {
+		w.l.Move(w.flights[i].vm, w.flights[i].to)
+	}
+	w.changed = true
+}
+
+// sample takes a new demand, and what machines are then entitled to.
+func (w *world) sample() {
+	if w.now < w.sampled {
+		return
+	}
+	w.sampled = w.now + scenario.Step*second
+	for v := range w.c.VMs {
+		if !w.due[v] {
+			w.asks[v] = cluster.Resources{}
+			continue
+		}
+		vm := &w.c.VMs[v]
+		s := w.scenario.Demand.At(cluster.VMID(v), w.now/second)
+		d := &vm.Demand
+		d.CPU.Add(float64(s.CPU))
+		d.Active.Add(float64(s.Active))
+		d.Consumed, d.Dirty = max(d.Consumed, s.Active), s.Dirty
+		w.asks[v] = cluster.Resources{CPU: min(s.CPU, vm.CPU.Limit), Memory: min(s.Active, vm.Mem.Limit) + vm.Overhead}
+	}
+	w.entitle()
+}
+
+// entitle divides what running hosts have among the machines that should run.
+func (w *world) entitle() {
+	var all cluster.Resources
+	for h := range w.c.Hosts {
+		if w.c.Hosts[h].Runs() {
+			all = all.Plus(w.c.Hosts[h].Capacity())
+		}
+	}
+	shares := divvy.Divide(w.c, w.x, all, func(v cluster.VMID) bool { return w.due[v] })
+	for v := range w.c.VMs {
+		shares.Update(cluster.VMID(v), w.asks[v])
+	}
+	shares.Settle()
+	for v := range w.c.VMs {
+		has := shares.VM(cluster.VMID(v))
+		w.entitled[v] = cluster.Resources{CPU: min(has.CPU, w.asks[v].CPU), Memory: min(has.Memory, w.asks[v].Memory)}
+	}
+}
+
+// happen has events happen whose time has come.
+func (w *world) happen() {
+	for len(w.events) > 0 && w.events[0].At*second <= w.now {
+		e := w.events[0]
+		w.events = w.events[1:]
+		switch e.Kind {
+		case scenario.HostEvent:
+			w.hosts(e)
+		case scenario.RuleEvent:
+			for _, r := range e.Rules {
+				w.c.Rules[r].Disabled = !e.Enable
+			}
+		case scenario.ArriveEvent, scenario.DepartEvent:
+			for _, v := range e.VMs {
+				w.due[v] = e.Kind == scenario.ArriveEvent
+				w.c.VMs[v].Waiting = w.due[v]
+				if !w.due[v] {
+					w.drop(v)
+					w.c.VMs[v].Host = cluster.Nowhere
+				}
+			}
+		}
+		w.reindex()
+		w.sampled = min(w.sampled, w.now)
+		w.round = min(w.round, w.now)
+		w.sample()
+	}
+}
+
+// hosts gives hosts another state. Machines of one that fails stop, and a policy is asked
+// as soon as that is noticed.
+func (w *world) hosts(e scenario.Event) {
+	for _, h := range e.Hosts {
+		w.c.Hosts[h].State = e.State
+		if w.c.Hosts[h].Runs() {
+			continue
+		}
+		for i := len(w.flights) - 1; i >= 0; i-- {
+			if f := w.flights[i]; f.from == h || f.to == h {
+				w.abort(i)
+			}
+		}
+		w.round = w.now + noticed
+	}
+}
+
+// decide asks the policy, when it is time.
+func (w *world) decide() {
+	if w.now < w.round {
+		return
+	}
+	w.round = w.now + w.policy.Every()*second
+	v := w.view()
+	began := time.Now()
+	w.queue = w.policy.Round(v)
+	w.out.Decisions = append(w.out.Decisions, time.Since(began))
+}
+
+// view is what the policy sees now.
+func (w *world) view() *View {
+	v := &View{Now: w.now / second, Cluster: copied(w.c), Moving: make([]bool, len(w.c.VMs)), Down: make([]bool, len(w.c.VMs)), Latest: append([]cluster.Resources(nil), w.asks...)}
+	for i := range w.c.VMs {
+		vm := &v.Cluster.VMs[i]
+		if k := w.flying[i]; k >= 0 {
+			vm.Host = w.flights[k].to
+			v.Moving[i] = true
+		}
+		v.Down[i] = w.due[i] && (vm.Host == cluster.Nowhere || !w.c.Hosts[vm.Host].Runs())
+		vm.Waiting = v.Down[i] && vm.Host == cluster.Nowhere
+	}
+	v.Index = cluster.NewIndex(v.Cluster)
+	v.Layout = cluster.NewLayout(v.Cluster, v.Index)
+	return v
+}
