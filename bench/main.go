@@ -3,7 +3,7 @@
 //
 //	go run ./bench            everything
 //	go run ./bench plan judge some
-//	go run ./bench load       with all whose names begin with load-
+//	go run ./bench load       with all whose names begin with load-; likewise cluster
 package main
 
 import (
@@ -38,7 +38,8 @@ func main() {
 		}
 		return
 	}
-	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}}
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong},
+		{"cluster-place", placing}, {"cluster-balance", balancing}, {"cluster-divvy", dividing}, {"cluster-memory", clusterMemory}, {"cluster-policy", complying}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false

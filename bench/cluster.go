@@ -1,0 +1,240 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/place"
+)
+
+// size is how large a generated cluster is, and how many times the one that limits are
+// for.
+type size struct {
+	name              string
+	hosts, vms, pools int
+	times             float64
+}
+
+// growth begins with the size that limits are for.
+var growth = []size{
+	{"64 hosts, 8,000 machines", 64, 8000, 200, 1}, {"16 hosts, 2,000 machines", 16, 2000, 50, .25},
+	{"256 hosts, 32,000 machines", 256, 32_000, 800, 4}, {"640 hosts, 80,000 machines", 640, 80_000, 2000, 10},
+}
+
+var vCenter = size{"2,000 hosts, 25,000 machines", 2000, 25_000, 200, 1}
+
+// placed is how many placements are measured, changed how many changes, and passes how
+// often what takes long is done; what takes slow seconds is done once.
+const (
+	placed  = 4000
+	changed = 4000
+	passes  = 5
+	slow    = 3
+)
+
+// make makes a cluster that is uneven and busy, with one machine in forty to be placed.
+func (s size) make() (*cluster.Cluster, *cluster.Index, *cluster.Layout) {
+	spec := generate.Typical(s.hosts, 1)
+	spec.VMs, spec.Pools, spec.Waiting, spec.Load, spec.Skew = s.vms, s.pools, s.vms/40, 65, 25
+	c := generate.Cluster(spec)
+	x := cluster.NewIndex(c)
+	return c, x, cluster.NewLayout(c, x)
+}
+
+// timing is a time of something, in seconds, and its limit; 0 for none.
+type timing struct {
+	what       string
+	got, limit float64
+}
+
+// mostPatience bounds what a size may take. It is judged by the size before, as if the
+// time grew with the square.
+const mostPatience = 2 * time.Minute
+
+// grow measures at all sizes, on one core: the first against limits, the others
+// against what it would be if it grew as the size does.
+func grow(sizes []size, measure func(size) ([]timing, error)) ([]result, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var all []result
+	var failed error
+	var first []timing
+	took, at := time.Duration(0), 1.
+	for _, s := range sizes {
+		if k := s.times / at; k > 1 && time.Duration(float64(took)*k*k) > mostPatience {
+			failed = errors.Join(failed, fmt.Errorf("%s: not measured, as %.2g times less took %.1f s", s.name, k, took.Seconds()))
+			continue
+		}
+		begin := time.Now()
+		timings, err := measure(s)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
+			continue
+		}
+		took, at = time.Since(begin), s.times
+		if first == nil {
+			first = timings
+		}
+		for i, t := range timings {
+			r := result{s.name + ": " + t.what, t.got, "limit", t.limit, "s"}
+			if s.times != 1 {
+				r.against, r.limit = fmt.Sprintf("%g x %d machines", s.times, sizes[0].vms), first[i].got*s.times
+			}
+			all = append(all, r.readable(first[i].limit))
+		}
+	}
+	return all, failed
+}
+
+// readable has seconds in a unit that suits the limit, and so all sizes in the same.
+func (r result) readable(limit float64) result {
+	scale, unit := 1e3, "ms"
+	if limit < .01 {
+		scale, unit = 1e6, "us"
+	}
+	return result{r.what, r.got * scale, r.against, r.limit * scale, unit}
+}
+
+// quantile is the part of the sorted times that is below.
+func quantile(times []float64, part float64) float64 {
+	return times[min(len(times)-1, int(part*float64(len(times))))]
+}
+
+// placing is the time to choose a host for a machine, among machines that run.
+func placing() ([]result, error) {
+	all, err := grow(growth, func(s size) ([]timing, error) { return s.place(.001) })
+	more, other := grow([]size{vCenter}, func(s size) ([]timing, error) { return s.place(.005) })
+	return append(all, more...), errors.Join(err, other)
+}
+
+func (s size) place(limit float64) ([]timing, error) {
+	c, x, l := s.make()
+	p := place.New(l, x)
+	var times []float64
+	total, nowhere := 0., 0
+	runtime.GC()
+	for len(times) < placed {
+		var took []cluster.VMID
+		for v := range c.VMs {
+			if !c.VMs[v].Waiting {
+				continue
+			}
+			begin := time.Now()
+			choice := p.Place(cluster.VMID(v))
+			one := time.Since(begin).Seconds()
+			p.Take(choice)
+			total += time.Since(begin).Seconds()
+			times, took = append(times, one), append(took, choice.VM)
+			if choice.Host == cluster.Nowhere {
+				nowhere++
+			}
+		}
+		for _, v := range took {
+			l.Move(v, cluster.Nowhere)
+		}
+	}
+	if nowhere > 0 {
+		return nil, fmt.Errorf("%d of %d placements found no host", nowhere, len(times))
+	}
+	slices.Sort(times)
+	mean := total / float64(len(times))
+	return []timing{{"placement, p50", quantile(times, .5), limit}, {"placement, p99", quantile(times, .99), limit}, {fmt.Sprintf("placement and move, mean (%.0f/s)", 1/mean), mean, 1. / 5000}}, nil
+}
+
+// balancing is the time of a round.
+func balancing() ([]result, error) {
+	return grow(growth, func(s size) ([]timing, error) {
+		_, x, l := s.make()
+		moves := 0
+		round := func() error {
+			moves = len(balance.Round(l, x, balance.Options{}).Moves)
+			return nil
+		}
+		runtime.GC()
+		got, err := median(1, round)
+		note := " (one pass)"
+		if got < slow {
+			note = ""
+			got, err = median(passes, round)
+		}
+		return []timing{{fmt.Sprintf("round, %d moves%s", moves, note), got, .25}}, err
+	})
+}
+
+// dividing is the time to work out what all are entitled to, when they ask for half more
+// than there is; and after one machine asks for something else, what it is entitled to,
+// and what all are.
+func dividing() ([]result, error) {
+	return grow(growth, func(s size) ([]timing, error) {
+		c, x, _ := s.make()
+		var asked cluster.Resources
+		for v := range c.VMs {
+			if !c.VMs[v].Waiting {
+				asked = asked.Plus(x.Demand(cluster.VMID(v)))
+			}
+		}
+		has := cluster.Resources{CPU: asked.CPU / 3 * 2, Memory: asked.Memory / 3 * 2}
+		var e *divvy.Entitlements
+		runtime.GC()
+		full, err := median(passes, func() error {
+			e = divvy.Divide(c, x, has, nil)
+			return nil
+		})
+		own, all := changes(c, x, e)
+		return []timing{
+			{"all entitlements", full, .02},
+			{"one changes, its own, p50", quantile(own, .5), 1e-4}, {"one changes, its own, p99", quantile(own, .99), 1e-4},
+			{"one changes, those of all, p50", quantile(all, .5), 1e-4}, {"one changes, those of all, p99", quantile(all, .99), 1e-4},
+		}, err
+	})
+}
+
+func changes(c *cluster.Cluster, x *cluster.Index, e *divvy.Entitlements) (own, all []float64) {
+	for i := range changed {
+		v := cluster.VMID(i * 7919 % len(c.VMs))
+		if c.VMs[v].Waiting {
+			continue
+		}
+		d := x.Demand(v)
+		d.CPU, d.Memory = d.CPU*int64(i%5)/4, d.Memory*int64(i%3)/2
+		begin := time.Now()
+		e.Update(v, d)
+		e.VM(v)
+		own = append(own, time.Since(begin).Seconds())
+		e.Settle()
+		all = append(all, time.Since(begin).Seconds())
+	}
+	slices.Sort(own)
+	slices.Sort(all)
+	return own, all
+}
+
+// clusterMemory is what a cluster with its index and one layout holds, for a machine.
+func clusterMemory() ([]result, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	held := func() float64 {
+		var m runtime.MemStats
+		for range 2 {
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	var all []result
+	for _, s := range append(slices.Clone(growth), vCenter) {
+		before := held()
+		c, x, l := s.make()
+		each := (held() - before) / float64(s.vms) / 1024
+		all = append(all, result{s.name + ": memory of one", each, "limit", 2, "KiB"})
+		runtime.KeepAlive(c)
+		runtime.KeepAlive(x)
+		runtime.KeepAlive(l)
+	}
+	return all, nil
+}
