@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -234,35 +235,43 @@ func TestASteadyClusterStaysAsItIs(t *testing.T) {
 	}
 }
 
+// What a plan leaves lost is within 1 % of the demand of the least that any layout loses,
+// in 95 of 100 clusters, as each model counts it.
 func TestNearTheBest(t *testing.T) {
-	near, all := 0, 0
-	for seed := range uint64(60) {
-		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3, VMs: 9, Rules: 2, Load: .8, Placed: true})
-		for h := range c.Hosts {
-			c.Hosts[h].NIC = 100_000_000_000
+	for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
+		near, all := 0, 0
+		for seed := range uint64(60) {
+			c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 3, VMs: 9, Rules: 2, Load: .8, Placed: true})
+			for h := range c.Hosts {
+				c.Hosts[h].NIC = 100_000_000_000
+			}
+			c.Settings.Model, c.Settings.Level, c.Settings.MostMoves = model, 5, 20
+			l, x := layout(c)
+			exact, _, err := Exact(l, x)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			p := Round(l, x, Options{})
+			all++
+			total := int64(0)
+			for h := range c.Hosts {
+				total += l.Demand(cluster.HostID(h)).CPU
+			}
+			left := p.After.Lost
+			if model == cluster.ByScore {
+				left = part(total, million-p.After.Score)
+			}
+			if left < exact-total/million-1 {
+				t.Errorf("%s, seed %d: %d is lost, less than the least of all, %d", model, seed, left, exact)
+			}
+			if left-exact <= total/100 {
+				near++
+			}
 		}
-		c.Settings.Level, c.Settings.MostMoves = 5, 20
-		l, x := layout(c)
-		exact, _, err := Exact(l, x)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+		t.Logf("%s: %d of %d plans within 1 %% of the demand from the best layout", model, near, all)
+		if near*100 < 95*all {
+			t.Errorf("%s: %d of %d plans are near the best layout", model, near, all)
 		}
-		p := Round(l, x, Options{})
-		all++
-		if p.After.Lost < exact {
-			t.Errorf("seed %d: %d is lost, less than the least of all, %d", seed, p.After.Lost, exact)
-		}
-		total := int64(0)
-		for h := range c.Hosts {
-			total += l.Demand(cluster.HostID(h)).CPU
-		}
-		if p.After.Lost-exact <= total/100 {
-			near++
-		}
-	}
-	t.Logf("%d of %d plans within 1 %% of the demand from the best layout", near, all)
-	if near*100 < 95*all {
-		t.Errorf("%d of %d plans are near the best layout", near, all)
 	}
 }
 
@@ -275,9 +284,18 @@ func TestLoss(t *testing.T) {
 }
 
 func BenchmarkRound64(b *testing.B) {
-	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 64, VMs: 8000, Rules: 100, Pools: 200, Load: .8, Placed: true})
-	l, x := layout(c)
-	for b.Loop() {
-		Round(l, x, Options{})
+	for _, model := range []cluster.Model{cluster.ByDeviation, cluster.ByScore} {
+		for _, most := range []int{64, 0} {
+			b.Run(fmt.Sprintf("%s-%d", model, most), func(b *testing.B) {
+				c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 64, VMs: 8000, Rules: 100, Pools: 200, Load: .8, Placed: true})
+				c.Settings.Model, c.Settings.MostMoves = model, most
+				l, x := layout(c)
+				moves := 0
+				for b.Loop() {
+					moves = len(Round(l, x, Options{}).Moves)
+				}
+				b.ReportMetric(float64(moves), "moves")
+			})
+		}
 	}
 }

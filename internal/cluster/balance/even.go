@@ -24,8 +24,8 @@ func target(level, hosts int) int64 {
 // mostRefused is how many moves that were not made are told.
 const mostRefused = 5
 
-// even moves machines one by one, each time the one that evens out most of those that are
-// worth it, until the loads are even or none is.
+// even moves machines one by one, each time the one that betters the layout most of those
+// that are worth it, until it is good enough or none is.
 func (r *round) even() {
 	level := r.c.Settings.Level
 	if level <= 1 {
@@ -33,22 +33,18 @@ func (r *round) even() {
 		return
 	}
 	r.pairs = make([]pair, len(r.c.Hosts)*len(r.c.Hosts))
-	budget := r.c.Settings.MostMoves
-	if budget == 0 {
-		budget = max(4, len(r.c.Hosts))
-	}
+	r.busyWith(r.plan.Moves)
 	for moves := 0; ; moves++ {
-		now := measure(r.l, r.x)
-		if r.plan.Quiet = r.settled(now); r.plan.Quiet != "" {
+		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
 			return
 		}
-		if moves == budget {
-			r.plan.Quiet = fmt.Sprintf("%d moves are enough for one round", budget)
+		if most := r.c.Settings.MostMoves; most > 0 && moves == most {
+			r.plan.Quiet = fmt.Sprintf("%d moves are enough for one round", most)
 			return
 		}
 		best, found := r.best()
 		if !found {
-			r.refuse(r.notMade(), now)
+			r.refuse(r.notMade())
 			return
 		}
 		why := FairCPU
@@ -56,12 +52,17 @@ func (r *round) even() {
 			why = FairMemory
 		}
 		r.move(best.Step, why, cluster.Nowhere, best.Value)
+		r.spend(best.Step)
 		r.changed(best.Step)
 	}
 }
 
-// settled is why loads are even enough; empty when they are not.
-func (r *round) settled(b Balance) string {
+// settled is why the layout is good enough; empty when it is not.
+func (r *round) settled() string {
+	if r.byScore {
+		return r.scoresSettled()
+	}
+	b := evenness(r.l, r.x)
 	n, level := 0, r.c.Settings.Level
 	for h := range r.c.Hosts {
 		if r.c.Hosts[h].Usable() {
@@ -79,45 +80,37 @@ func (r *round) settled(b Balance) string {
 // points is a share in millionths as per cent.
 func points(v int64) float64 { return float64(v) / 10_000 }
 
-// candidate is a step with what it evens out.
+// candidate is a step with what it brings.
 type candidate struct {
 	place.Step
 	Value Value
-	even  int64 // by how much the sum of squared loads falls, in millionths
-	why   string
+	merit int64
+	con   con
 }
 
 // pair is the best move from one host to another, as far as it is known.
 type pair struct {
 	known bool
+	// stale says that the source became emptier or the target fuller since: what is
+	// known is then the most that there can be.
+	stale bool
 	vm    cluster.VMID
-	even  int64 // 0 where there is none
+	merit int64 // 0 where there is none
+	raise int64 // of a machine's score, the most, whether its move is worth it or not
 }
 
-// best finds the move that evens out most of those that are worth it.
+// best finds the move that betters the layout most of those that are worth it.
 func (r *round) best() (best candidate, found bool) {
-	mean := r.means()
-	for h := range r.c.Hosts {
-		from := cluster.HostID(h)
-		p := loads(r.l, r.x, from)
-		if !r.c.Hosts[h].Runs() || p.CPU <= mean.CPU && p.Memory <= mean.Memory {
-			continue
+	r.eachPair(func(from, to cluster.HostID, p *pair) bool {
+		if !p.known || p.stale && p.merit >= best.merit {
+			*p = r.between(from, to)
 		}
-		for t := range r.c.Hosts {
-			to := cluster.HostID(t)
-			if from == to || !r.c.Hosts[t].Usable() {
-				continue
-			}
-			b := &r.pairs[h*len(r.c.Hosts)+t]
-			if !b.known {
-				*b = r.between(from, to)
-			}
-			c := candidate{Step: place.Step{VM: b.vm, From: from, To: to}, even: b.even}
-			if c.even > 0 && (!found || c.better(&best)) {
-				best, found = c, true
-			}
+		c := candidate{Step: place.Step{VM: p.vm, From: from, To: to}, merit: p.merit}
+		if c.merit > 0 && (!found || c.better(&best)) {
+			best, found = c, true
 		}
-	}
+		return true
+	})
 	if found {
 		best.Value = r.value(best.Step)
 	}
@@ -126,68 +119,74 @@ func (r *round) best() (best candidate, found bool) {
 
 // better orders candidates.
 func (c *candidate) better(o *candidate) bool {
-	return c.even > o.even || c.even == o.even && before(c.Step, o.Step)
+	return c.merit > o.merit || c.merit == o.merit && before(c.Step, o.Step)
 }
 
 // between finds the best move from one host to another.
 func (r *round) between(from, to cluster.HostID) pair {
-	best := pair{known: true}
+	best, n := pair{known: true}, r.lane(from, to)
 	for _, v := range r.l.On(from) {
-		c := candidate{Step: place.Step{VM: v, From: from, To: to}}
-		c.even = r.evens(c.Step)
-		if c.even <= 0 || c.even < best.even || c.even == best.even && v > best.vm || !r.mayMove(v) {
+		merit, raise := n.merit(v)
+		good := merit > 0 && (merit > best.merit || merit == best.merit && v < best.vm)
+		if !good && raise <= best.raise || !r.mayMove(v) {
 			continue
 		}
-		if _, why := r.against(c.Step); why == "" {
-			best.vm, best.even = v, c.even
+		s := place.Step{VM: v, From: from, To: to}
+		if raise > best.raise && r.l.Obstacle(v, to).Check == cluster.Fine {
+			best.raise = raise
+		}
+		if !good {
+			continue
+		}
+		if _, con := r.against(s, merit); con == nothing {
+			best.vm, best.merit = v, merit
 		}
 	}
 	return best
 }
 
-// changed forgets what a move made untrue: all of its two hosts, and of those whose
-// machines share a rule with it.
+// changed forgets what a move made untrue: what leads to the host that has become emptier
+// and away from the one that has become fuller, and all of the hosts whose machines share
+// a rule with it.
 func (r *round) changed(m place.Step) {
 	n := len(r.c.Hosts)
-	forget := func(h cluster.HostID) {
-		if h == cluster.Nowhere {
-			return
-		}
+	rows := func(h cluster.HostID, row, column func(*pair)) {
 		for i := range n {
-			r.pairs[int(h)*n+i].known, r.pairs[i*n+int(h)].known = false, false
+			row(&r.pairs[int(h)*n+i])
+			column(&r.pairs[i*n+int(h)])
 		}
 	}
-	forget(m.From)
-	forget(m.To)
+	forget := func(p *pair) { p.known = false }
+	doubt := func(p *pair) { p.stale = true }
+	rows(m.From, doubt, forget)
+	rows(m.To, forget, doubt)
 	for _, id := range r.x.Rules(m.VM) {
 		for _, v := range r.c.Rules[id].VMs {
-			forget(r.l.Host(v))
+			if h := r.l.Host(v); h != cluster.Nowhere {
+				rows(h, forget, forget)
+			}
 		}
 	}
 }
 
-// notMade lists the moves that would even out most and are not made.
+// notMade lists the moves that would bring most and are not made.
 func (r *round) notMade() (list []candidate) {
-	mean := r.means()
-	for h := range r.c.Hosts {
-		from := cluster.HostID(h)
-		p := loads(r.l, r.x, from)
-		if !r.c.Hosts[h].Runs() || p.CPU <= mean.CPU && p.Memory <= mean.Memory {
-			continue
-		}
-		for t := range r.c.Hosts {
-			for _, v := range r.l.On(from) {
-				c := candidate{Step: place.Step{VM: v, From: from, To: cluster.HostID(t)}}
-				if t == h || !r.c.Hosts[t].Usable() || !r.mayMove(v) {
-					continue
+	r.eachPair(func(from, to cluster.HostID, _ *pair) bool {
+		n := r.lane(from, to)
+		for _, v := range r.l.On(from) {
+			if !r.mayMove(v) {
+				continue
+			}
+			c := candidate{Step: place.Step{VM: v, From: from, To: to}}
+			if c.merit, _ = n.merit(v); c.merit > 0 && (len(list) < mostRefused || c.better(&list[len(list)-1])) {
+				if _, c.con = r.against(c.Step, c.merit); c.con >= neverCopied {
+					c.Value = r.value(c.Step)
 				}
-				if c.even = r.evens(c.Step); c.even > 0 && (len(list) < mostRefused || c.better(&list[len(list)-1])) {
-					c.Value, c.why = r.against(c.Step)
-					list = keep(list, c)
-				}
+				list = keep(list, c)
 			}
 		}
-	}
+		return true
+	})
 	return list
 }
 
@@ -200,10 +199,10 @@ func before(a, b place.Step) bool {
 	return a.To < b.To
 }
 
-// keep is a short list of the candidates that would even out most.
+// keep is a short list of the candidates that would bring most.
 func keep(list []candidate, c candidate) []candidate {
 	i := len(list)
-	for i > 0 && (list[i-1].even < c.even || list[i-1].even == c.even && before(c.Step, list[i-1].Step)) {
+	for i > 0 && (list[i-1].merit < c.merit || list[i-1].merit == c.merit && before(c.Step, list[i-1].Step)) {
 		i--
 	}
 	if i >= mostRefused {
@@ -225,54 +224,24 @@ func (r *round) means() Pair {
 	return Pair{load(demand.CPU, all.CPU), load(demand.Memory, all.Memory)}
 }
 
-// evens is by how much a step lowers the sum of squared loads of both hosts.
-func (r *round) evens(s place.Step) int64 {
-	asks := r.x.Demand(s.VM)
-	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
-	a, b := r.x.Capacity(s.From), r.x.Capacity(s.To)
-	square := func(demand, capacity int64) int64 {
-		v := min(load(demand, capacity), 2000*million/1000*1000)
-		return v / 1000 * (v / 1000)
-	}
-	part := func(f, t, d, ca, cb int64) int64 {
-		return square(f, ca) + square(t, cb) - square(f-d, ca) - square(t+d, cb)
-	}
-	return part(from.CPU, to.CPU, asks.CPU, a.CPU, b.CPU) + part(from.Memory, to.Memory, asks.Memory, a.Memory, b.Memory)
-}
-
-// against is what speaks against a move, empty for nothing, and what it is worth.
-func (r *round) against(s place.Step) (v Value, why string) {
-	if o := r.l.Obstacle(s.VM, s.To); o.Check != cluster.Fine {
-		return v, o.Text(r.c, s.To)
-	}
-	if r.l.Broken(s.VM, s.To) > r.l.Broken(s.VM, s.From) {
-		return v, "it would break a rule that should hold"
-	}
-	if r.options.Left != nil && r.options.Left(s.VM, s.To) {
-		return v, "it left that host not long ago"
-	}
-	v = r.value(s)
-	switch {
-	case v.Copy == 0:
-		return v, fmt.Sprintf("it writes %s/s to its memory, faster than it can be copied", cluster.MiB(r.c.VMs[s.VM].Demand.Dirty))
-	case r.c.Settings.CostBenefit && v.Gain <= 0:
-		return v, "no machine would run better: neither host is so full that it slows its machines down"
-	case r.c.Settings.CostBenefit && v.Net() <= 0:
-		return v, "it costs more than it brings: " + v.String()
-	}
-	return v, ""
-}
-
-// refuse says why nothing more is moved though the loads are uneven.
-func (r *round) refuse(refused []candidate, now Balance) {
+// refuse says why nothing more is moved though the layout is not good enough.
+func (r *round) refuse(refused []candidate) {
 	for _, c := range refused {
-		r.plan.Refused = append(r.plan.Refused, Refused{c.Step, c.Value, c.why})
+		r.plan.Refused = append(r.plan.Refused, Refused{c.Step, c.Value, r.words(c.Step, c.Value, c.con)})
 	}
-	apart := points(max(now.Spread.CPU, now.Spread.Memory))
+	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", points(r.score())), "no machine that may move would raise it"
+	if !r.byScore {
+		b := evenness(r.l, r.x)
+		state, none = fmt.Sprintf("the hosts' loads lie %.1f points apart", points(max(b.Spread.CPU, b.Spread.Memory))), "no machine that may move would bring them closer"
+	}
 	if len(refused) == 0 {
-		r.plan.Quiet = fmt.Sprintf("the hosts' loads lie %.1f points apart, and no machine that may move would bring them closer", apart)
+		r.plan.Quiet = state + ", and " + none
 		return
 	}
-	r.plan.Quiet = fmt.Sprintf("the hosts' loads lie %.1f points apart, and no move is worth it; the best would be %s from %s to %s: %s", apart,
-		r.c.VMs[refused[0].VM].Name, r.c.Hosts[refused[0].From].Name, r.c.Hosts[refused[0].To].Name, refused[0].why)
+	verdict := "no move is worth it"
+	if refused[0].con == tooLate {
+		verdict = "there is no time for more moves"
+	}
+	r.plan.Quiet = fmt.Sprintf("%s, and %s; the best would be %s from %s to %s: %s", state, verdict,
+		r.c.VMs[refused[0].VM].Name, r.c.Hosts[refused[0].From].Name, r.c.Hosts[refused[0].To].Name, r.plan.Refused[0].Why)
 }

@@ -14,12 +14,12 @@ const mostExact = 20_000_000
 // ErrTooLarge says that a cluster has too many layouts to look at all of them.
 var ErrTooLarge = errors.New("the cluster is too large for an exact search: it is for some ten machines on a few hosts")
 
-// Exact finds the layout that loses least work of all that break nothing, and with as
-// few moves as that takes; it says how far a plan is from it. Pinned machines stay.
+// Exact finds the layout that loses least work of all that break nothing, in MHz and as
+// the model of the cluster counts it, and with as few moves as that takes; it says how far
+// a plan is from it. Pinned machines stay.
 func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step, err error) {
 	s := &search{
-		l: l.Clone(), x: x, c: l.Cluster(), limit: threshold(l.Cluster().Settings),
-		start: make([]cluster.HostID, len(l.Cluster().VMs)),
+		round: newRound(l.Clone(), x, Options{}), start: make([]cluster.HostID, len(l.Cluster().VMs)),
 	}
 	for v := range s.c.VMs {
 		id := cluster.VMID(v)
@@ -57,10 +57,7 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 // search is a depth-first search with a bound: what the machines that are placed lose
 // already only grows.
 type search struct {
-	l      *cluster.Layout
-	x      *cluster.Index
-	c      *cluster.Cluster
-	limit  int64
+	*round // of whose layout the burdens are not kept up to date
 	free   []cluster.VMID
 	start  []cluster.HostID
 	best   int64
@@ -103,9 +100,16 @@ func (s *search) deepen(i, moves int) {
 }
 
 func (s *search) lost() (sum int64) {
+	if s.byScore {
+		s.burden = burdens(s.l, s.x)
+	}
 	for h := range s.c.Hosts {
 		id := cluster.HostID(h)
-		sum += lost(s.l.Demand(id), s.x.Capacity(id), s.limit)
+		if s.byScore {
+			sum += s.wastes(id)
+		} else {
+			sum += lost(s.l.Demand(id), s.x.Capacity(id), s.limit)
+		}
 	}
 	return sum
 }

@@ -10,7 +10,7 @@ import (
 // Judge says of a single step what forbids it, or else what it would do, bring and
 // cost.
 func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
-	r := &round{c: l.Cluster(), x: x, l: l}
+	r := newRound(l, x, Options{})
 	c := r.c
 	if o := l.Obstacle(s.VM, s.To); o.Check != cluster.Fine {
 		return []string{o.Text(c, s.To)}
@@ -29,14 +29,24 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	if c.VMs[s.VM].Pinned {
 		out = append(out, "it is pinned to its host")
 	}
-	v, why := r.against(s)
+	v := r.value(s)
+	_, con := r.against(s, r.gain(s, asks))
 	switch {
-	case why != "":
-		out = append(out, why)
-	case r.evens(s) <= 0:
+	case con != nothing:
+		out = append(out, r.words(s, v, con))
+	case !r.betters(s) && r.byScore:
+		out = append(out, "it would not raise the machine's score and the cluster's: "+r.scoreWords(s))
+	case !r.betters(s):
 		out = append(out, "it would not bring the loads of the two hosts closer")
 	default:
 		out = append(out, "nothing speaks against it: "+v.String())
 	}
 	return out
+}
+
+// betters says whether a step serves what its model looks for.
+func (r *round) betters(s place.Step) bool {
+	n := r.lane(s.From, s.To)
+	merit, _ := n.merit(s.VM)
+	return merit > 0
 }

@@ -80,8 +80,8 @@ func memoryLoss(load int64) int64 {
 	return min(million, 2*(load-million))
 }
 
-// measure says how evenly a layout is loaded.
-func measure(l *cluster.Layout, x *cluster.Index) Balance {
+// evenness says how evenly a layout is loaded. It leaves out the score.
+func evenness(l *cluster.Layout, x *cluster.Index) Balance {
 	var b Balance
 	c := l.Cluster()
 	limit := threshold(c.Settings)

@@ -36,7 +36,7 @@ func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
 			continue
 		}
 		s := place.Step{VM: v, From: from, To: to}
-		if loss := -r.gain(s, r.x.Demand(v), threshold(r.c.Settings)); !found || loss < least {
+		if loss := -r.gain(s, r.x.Demand(v)); !found || loss < least {
 			best, found, least = s, true, loss
 		}
 	}

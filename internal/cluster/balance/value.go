@@ -34,25 +34,41 @@ func (v Value) String() string {
 // Distributed Resource Management (2012): a gain for as long as the load is stable,
 // the worst case afterwards, less the cost. The formulas are ours.
 func (r *round) value(s place.Step) Value {
-	vm, limit := &r.c.VMs[s.VM], threshold(r.c.Settings)
-	asks := r.x.Demand(s.VM)
+	v := r.sure(s, r.gain(s, r.x.Demand(s.VM)))
+	v.Risk = r.risk(s, v)
+	return v
+}
+
+// sure is the value of a step with a known gain in MHz, without its risk, which only
+// takes from it.
+func (r *round) sure(s place.Step, gain int64) Value {
+	vm, asks := &r.c.VMs[s.VM], r.x.Demand(s.VM)
 	v := Value{Stable: stable(vm), Copy: copyTime(r.c, s)}
-	v.Gain = r.gain(s, asks, limit) * v.Stable
-	worst := asks
-	worst.CPU = max(worst.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*cluster.CoreSpeed(r.c)))
-	v.Risk = min(0, r.gain(s, worst, limit)) * (horizon - v.Stable)
+	v.Gain = gain * v.Stable
 	core := r.c.Hosts[s.To].MHz
 	v.Cost = v.Copy * (2*core*copyShare(r.c, s)/1000 + asks.CPU/20)
 	return v
 }
 
-// gain is by how much less is lost each second on both hosts, in MHz.
-func (r *round) gain(s place.Step, asks cluster.Resources, limit int64) int64 {
+func (r *round) risk(s place.Step, v Value) int64 {
+	vm, worst := &r.c.VMs[s.VM], r.x.Demand(s.VM)
+	worst.CPU = max(worst.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*r.core))
+	return min(0, r.gain(s, worst)) * (horizon - v.Stable)
+}
+
+// gain is by how much less is lost each second on both hosts, in MHz, by the model that
+// is asked for.
+func (r *round) gain(s place.Step, asks cluster.Resources) int64 {
 	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
 	has := r.x.Demand(s.VM)
-	before := lost(from, r.x.Capacity(s.From), limit) + lost(to, r.x.Capacity(s.To), limit)
-	after := lost(from.Minus(has), r.x.Capacity(s.From), limit) + lost(to.Plus(asks), r.x.Capacity(s.To), limit)
-	return before - after
+	left, joined := from.Minus(has), to.Plus(asks)
+	if r.byScore {
+		less := r.burden[s.From].plus(bears(r.c, s.VM, s.From, has.CPU), -1)
+		more := r.burden[s.To].plus(bears(r.c, s.VM, s.To, asks.CPU), 1)
+		return r.wastes(s.From) + r.wastes(s.To) - r.wasted(s.From, left, less) - r.wasted(s.To, joined, more)
+	}
+	a, b := r.x.Capacity(s.From), r.x.Capacity(s.To)
+	return lost(from, a, r.limit) + lost(to, b, r.limit) - lost(left, a, r.limit) - lost(joined, b, r.limit)
 }
 
 // stable is for how long, in seconds, a machine's demand is expected to stay: five

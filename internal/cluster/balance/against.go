@@ -1,0 +1,83 @@
+package balance
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// con is what speaks against a move, the first of what there is. Most moves that are
+// weighed are not made and few of them are told, so that it is put into words later.
+type con uint8
+
+const (
+	nothing con = iota
+	obstacle
+	softRule
+	returns
+	neverCopied
+	noGain
+	tooDear
+	tooLate
+)
+
+// against is what speaks against a move, and what it is worth as far as that took to
+// find it. Merit is what a lane said of the move.
+func (r *round) against(s place.Step, merit int64) (v Value, c con) {
+	switch {
+	case r.l.Obstacle(s.VM, s.To).Check != cluster.Fine:
+		return v, obstacle
+	case r.l.Broken(s.VM, s.To) > r.l.Broken(s.VM, s.From):
+		return v, softRule
+	case r.options.Left != nil && r.options.Left(s.VM, s.To):
+		return v, returns
+	}
+	if !r.byScore {
+		merit = r.gain(s, r.x.Demand(s.VM))
+	}
+	v = r.sure(s, merit)
+	weighed := r.c.Settings.CostBenefit
+	switch {
+	case v.Copy == 0:
+		return v, neverCopied
+	case weighed && v.Gain <= 0:
+		return v, noGain
+	case weighed && v.Net() <= 0:
+		return v, tooDear
+	}
+	if v.Risk = r.risk(s, v); weighed && v.Net() <= 0 {
+		return v, tooDear
+	}
+	if !r.inTime(s) {
+		return v, tooLate
+	}
+	return v, nothing
+}
+
+// words say what speaks against a move; empty for nothing.
+func (r *round) words(s place.Step, v Value, c con) string {
+	switch c {
+	case obstacle:
+		return r.l.Obstacle(s.VM, s.To).Text(r.c, s.To)
+	case softRule:
+		return "it would break a rule that should hold"
+	case returns:
+		return "it left that host not long ago"
+	case neverCopied:
+		return fmt.Sprintf("it writes %s/s to its memory, faster than it can be copied", cluster.MiB(r.c.VMs[s.VM].Demand.Dirty))
+	case noGain:
+		if r.byScore {
+			return "the cluster's score would not rise: " + r.scoreWords(s)
+		}
+		return "no machine would run better: neither host is so full that it slows its machines down"
+	case tooDear:
+		if r.byScore {
+			return r.scoreWords(s) + ", which costs more than it brings: " + v.String()
+		}
+		return "it costs more than it brings: " + v.String()
+	case tooLate:
+		return fmt.Sprintf("its migration and those before it would not end before the next round, in %d s", r.interval())
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package balance
+
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// Limits say how many migrations may be under way on a host at the same time, each of
+// which counts once on both of its hosts.
+//
+// Source: Denneman, "Limiting the number of concurrent vMotions": at most 8 on a host; 4 on
+// a link of 1 Gbit/s and 8 on one of 10.
+type Limits struct {
+	Host int // 0 is 8
+	Link int // 0 goes by speed: 8 at 10 Gbit/s and above, 4 at 1 Gbit/s and above, 2 below
+}
+
+// of is how many may be under way on a host.
+func (m Limits) of(h *cluster.Host) int {
+	const gbit = 1_000_000_000
+	host, link := m.Host, m.Link
+	if host <= 0 {
+		host = 8
+	}
+	switch {
+	case link > 0:
+	case h.NIC >= 10*gbit:
+		link = 8
+	case h.NIC >= gbit:
+		link = 4
+	default:
+		link = 2
+	}
+	return min(host, link)
+}
+
+// shared is how long a migration takes, in seconds, while as many share its link; one
+// whose memory changes too fast for that is copied alone, in the time of all of them.
+func shared(c *cluster.Cluster, s place.Step, many int64) int64 {
+	if rate := link(c, s)/many - c.VMs[s.VM].Demand.Dirty; rate > 0 {
+		return max(1, c.VMs[s.VM].Memory/rate)
+	}
+	return many * copyTime(c, s)
+}
+
+// interval is the time to the next round, in seconds.
+func (r *round) interval() int64 {
+	if r.options.Interval > 0 {
+		return r.options.Interval
+	}
+	return 300
+}
+
+// busyWith counts the time of moves that are made in any case.
+func (r *round) busyWith(moves []Move) {
+	r.busy = make([]int64, len(r.c.Hosts))
+	for _, m := range moves {
+		if m.From != cluster.Nowhere && r.c.Hosts[m.From].Runs() {
+			r.spend(m.Step)
+		}
+	}
+}
+
+// inTime says whether a migration would end before the next round. Without a number of
+// moves from the operator a host makes as many as
+//
+//	interval / time of a migration * migrations at the same time
+//
+// and one in any case.
+func (r *round) inTime(s place.Step) bool {
+	if r.c.Settings.MostMoves > 0 || r.busy == nil {
+		return true
+	}
+	for _, h := range []cluster.HostID{s.From, s.To} {
+		many := int64(Limits{}.of(&r.c.Hosts[h]))
+		if r.busy[h] > 0 && r.busy[h]+shared(r.c, s, many) > r.interval()*many {
+			return false
+		}
+	}
+	return true
+}
+
+// spend counts the time of a migration on both hosts.
+func (r *round) spend(s place.Step) {
+	for _, h := range []cluster.HostID{s.From, s.To} {
+		r.busy[h] += shared(r.c, s, int64(Limits{}.of(&r.c.Hosts[h])))
+	}
+}
