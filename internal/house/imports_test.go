@@ -44,6 +44,7 @@ var allowed = map[string]string{
 	"internal/cluster/trace":         "cluster cluster/generate cluster/table",
 	"internal/cluster/balance":       "cluster cluster/place",
 	"internal/cluster/replay":        "cluster cluster/balance cluster/divvy cluster/place cluster/scenario",
+	"internal/cluster/scenario":      "cluster cluster/generate",
 	"internal/cluster/snapshot":      "cluster cluster/scenario",
 	"internal/cluster/doctor":        "cluster cluster/balance cluster/divvy cluster/place cluster/topology",
 	"internal/cluster/picture":       "cluster cluster/doctor",
@@ -64,6 +65,7 @@ var owner = map[string]string{
 	"github.com/parquet-go/parquet-go":        "internal/measure/exchange",
 	"github.com/spf13/cobra":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll",
+	"modernc.org/sqlite":                      "internal/cluster/importer",
 	"golang.org/x/sys":                        "internal/platform/local",
 }
 

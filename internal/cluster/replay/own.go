@@ -4,6 +4,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/place"
+	"plimsoll/internal/cluster/scenario"
 )
 
 // Times for which the policy remembers, in seconds.
@@ -14,8 +15,10 @@ const (
 
 // Own is the policy of package balance.
 type Own struct {
-	moved map[cluster.VMID]int64
-	left  map[leave]int64
+	seen   [][]cluster.Resources // in the last rounds
+	budget int                   // moves that it may still make for the load; below 0 is no limit
+	moved  map[cluster.VMID]int64
+	left   map[leave]int64
 }
 
 type leave struct {
@@ -24,13 +27,44 @@ type leave struct {
 }
 
 // NewOwn is that policy with nothing to remember.
-func NewOwn() Policy { return &Own{moved: map[cluster.VMID]int64{}, left: map[leave]int64{}} }
+func NewOwn() Policy { return NewOwnWithin(-1) }
 
-// Every is a minute.
-func (o *Own) Every() int64 { return 60 }
+// NewOwnWithin is that policy when it may make so many moves, those that must be included;
+// what must be is done even so.
+func NewOwnWithin(moves int) Policy {
+	return &Own{budget: moves, moved: map[cluster.VMID]int64{}, left: map[leave]int64{}}
+}
+
+// Every is as often as demand changes.
+func (o *Own) Every() int64 { return scenario.Step }
+
+// confirmed is how many samples in a row must agree that demand is another than it was.
+const confirmed = 3
+
+// observe brings what machines asked for in the long run within what they asked for in
+// the last samples: a burst of one sample changes nothing, and one that lasts is seen
+// within a minute.
+func (o *Own) observe(v *View) {
+	o.seen = append(o.seen, v.Latest)
+	o.seen = o.seen[max(0, len(o.seen)-confirmed):]
+	for i := range v.Cluster.VMs {
+		low, high := o.seen[0][i], o.seen[0][i]
+		for _, s := range o.seen[1:] {
+			low = cluster.Resources{CPU: min(low.CPU, s[i].CPU), Memory: min(low.Memory, s[i].Memory)}
+			high = cluster.Resources{CPU: max(high.CPU, s[i].CPU), Memory: max(high.Memory, s[i].Memory)}
+		}
+		vm := &v.Cluster.VMs[i]
+		d := &vm.Demand
+		d.CPU.Recent = min(max(d.CPU.Recent, float64(low.CPU)), float64(high.CPU))
+		d.Active.Recent = min(max(d.Active.Recent, float64(low.Memory-vm.Overhead)), float64(high.Memory-vm.Overhead))
+	}
+	v.Index = cluster.NewIndex(v.Cluster)
+	v.Layout = cluster.NewLayout(v.Cluster, v.Index)
+}
 
 // Round starts what does not run, and then does what a round of the balancer says.
 func (o *Own) Round(v *View) []Step {
+	o.observe(v)
 	out := o.starts(v)
 	recent := func(at int64, known bool, within int64) bool { return known && v.Now-at < within }
 	plan := balance.Round(v.Layout, v.Index, balance.Options{
@@ -45,6 +79,12 @@ func (o *Own) Round(v *View) []Step {
 	})
 	base := len(out)
 	for _, m := range plan.Moves {
+		if o.budget == 0 && !m.Reason.Mandatory() {
+			break
+		}
+		if o.budget > 0 && m.Reason != balance.HostFailed {
+			o.budget--
+		}
 		o.moved[m.VM], o.left[leave{m.VM, m.From}] = v.Now, v.Now
 		out = append(out, Step{VM: m.VM, To: m.To, Number: base + m.Number, Reason: string(m.Reason)})
 	}

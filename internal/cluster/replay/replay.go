@@ -49,6 +49,7 @@ type Outcome struct {
 	// Short is what machines were entitled to and did not get: MHz and MiB times
 	// milliseconds.
 	Short     cluster.Resources
+	Entitled  cluster.Resources // all that they were entitled to, likewise
 	Moves     int
 	Aborted   int   // moves that never ended or lost their target
 	Refused   int   // steps that would have broken something that must hold

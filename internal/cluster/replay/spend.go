@@ -51,11 +51,13 @@ func (w *world) serve(took int64) {
 	wanted := make([]cluster.Resources, len(w.c.Hosts))
 	residents := make([]int, len(w.c.Hosts))
 	for v := range w.c.VMs {
+		if w.due[v] {
+			w.out.Entitled = w.out.Entitled.Plus(over(w.entitled[v], took))
+		}
 		switch h := w.c.VMs[v].Host; {
 		case !w.due[v]:
 		case h == cluster.Nowhere || !w.c.Hosts[h].Runs() || w.boots[v] > 0:
-			w.out.Short.CPU += w.entitled[v].CPU * took
-			w.out.Short.Memory += w.entitled[v].Memory >> 20 * took
+			w.out.Short = w.out.Short.Plus(over(w.entitled[v], took))
 		default:
 			wanted[h] = wanted[h].Plus(w.entitled[v])
 			residents[h]++
@@ -72,16 +74,20 @@ func (w *world) serve(took int64) {
 			continue
 		}
 		all := w.x.Capacity(cluster.HostID(h))
-		over := cluster.Resources{CPU: max(0, wanted[h].CPU-all.CPU), Memory: max(0, wanted[h].Memory-all.Memory)}
-		w.out.Short.CPU += over.CPU * took
-		w.out.Short.Memory += over.Memory >> 20 * took
-		if over != (cluster.Resources{}) {
+		lacks := cluster.Resources{CPU: max(0, wanted[h].CPU-all.CPU), Memory: max(0, wanted[h].Memory-all.Memory)}
+		w.out.Short = w.out.Short.Plus(over(lacks, took))
+		if lacks != (cluster.Resources{}) {
 			w.out.Overload += took
 		}
 		if w.c.Hosts[h].State == cluster.Maintenance && residents[h] > 0 {
 			w.out.Draining += took
 		}
 	}
+}
+
+// over is an amount for so many milliseconds: MHz and MiB times milliseconds.
+func over(r cluster.Resources, took int64) cluster.Resources {
+	return cluster.Resources{CPU: r.CPU * took, Memory: r.Memory >> 20 * took}
 }
 
 // copiedShare is how much of a machine's memory is already on both hosts, per mille.

@@ -3,34 +3,54 @@ package replay
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/scenarios"
 )
 
 func TestSuite(t *testing.T) {
-	files, _ := filepath.Glob("../../../scenarios/*.yaml")
-	for _, f := range files {
-		text, err := os.ReadFile(f)
+	wins, all, raw := map[string]int{}, 0, map[string]int{}
+	for _, name := range scenarios.Names() {
+		text, _ := scenarios.Text(name)
+		s, err := snapshot.ReadScenario(name+".yaml", text)
 		if err != nil {
-			t.Fatal(err)
+			t.Log(err)
+			continue
 		}
-		s, err := snapshot.ReadScenario(f, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range []struct {
-			name string
-			make func() Policy
-		}{{"own", NewOwn}, {"idle", NewIdle}, {"spread", NewSpread}, {"variation", NewVariation}, {"threshold", NewThreshold}, {"descent", NewDescent}} {
-			o, err := Run(context.Background(), s, p.make())
+		all++
+		run := func(p Policy) *Outcome {
+			o, err := Run(context.Background(), s, p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Printf("%-16s %-10s short %8d GHz.s %8d GiB.s moves %4d copied %5d GiB flaps %3d viol %6d s drain %6d s over %6d s refused %d aborted %d late %d\n", s.Name, p.name,
-				o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, o.Copied>>30, o.Flaps, o.Violated/1000, o.Draining/1000, o.Overload/1000, o.Refused, o.Aborted, o.Late)
+			return o
+		}
+		show := func(who string, o *Outcome, tail string) {
+			fmt.Printf("%-20s %-10s short %8d GHz.s %8d GiB.s moves %4d copied %5d GiB flaps %3d viol %5d drain %5d over %6d s ref %d ab %d late %d %s\n", s.Name, who,
+				o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, o.Copied>>30, o.Flaps, o.Violated/1000, o.Draining/1000, o.Overload/1000, o.Refused, o.Aborted, o.Late, tail)
+		}
+		own := run(NewOwn())
+		show("own", own, "")
+		show("idle", run(NewIdle()), "")
+		for _, p := range []struct {
+			name string
+			make func() Policy
+		}{{"spread", NewSpread}, {"variation", NewVariation}, {"threshold", NewThreshold}, {"descent", NewDescent}} {
+			o := run(p.make())
+			within := run(NewOwnWithin(o.Moves))
+			tail := fmt.Sprintf("| own within: %d GHz.s %d GiB.s %d moves", within.Short.CPU/1_000_000, within.Short.Memory/1024/1000, within.Moves)
+			cost := func(o *Outcome) int64 { return (o.Short.CPU + o.Short.Memory) / 1_000_000 }
+			if cost(within) <= cost(o) && within.Moves <= o.Moves {
+				wins[p.name]++
+			} else {
+				tail += " LOST"
+			}
+			if cost(own) <= cost(o) && own.Moves <= o.Moves {
+				raw[p.name]++
+			}
+			show(p.name, o, tail)
 		}
 	}
+	fmt.Println(all, "scenarios", wins, "raw", raw)
 }

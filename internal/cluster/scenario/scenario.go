@@ -3,6 +3,9 @@
 package scenario
 
 import (
+	"cmp"
+	"slices"
+
 	"plimsoll/internal/cluster"
 )
 
@@ -54,17 +57,16 @@ const (
 	RuleEvent                    // rules hold from now on, or no longer
 )
 
-// Arrives says whether a machine is there only from an event on.
-func (s *Scenario) Arrives(v cluster.VMID) bool {
-	for _, e := range s.Events {
-		if e.Kind != ArriveEvent {
-			continue
-		}
-		for _, w := range e.VMs {
-			if v == w {
-				return true
-			}
-		}
+// sortEvents brings events in the order of time; at one instant departures come first.
+func sortEvents(list []Event) {
+	slices.SortStableFunc(list, func(a, b Event) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(late(a), late(b)))
+	})
+}
+
+func late(e Event) int {
+	if e.Kind == DepartEvent {
+		return 0
 	}
-	return false
+	return 1
 }

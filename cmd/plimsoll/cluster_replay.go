@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/scenarios"
+)
+
+func (c *command) clusterReplay() *cobra.Command {
+	var asJSON, list, log bool
+	var policies []string
+	cmd := &cobra.Command{
+		Use:   "replay SCENARIO...",
+		Short: "run a cluster in virtual time under several policies, and compare what came of them",
+		Long: `Run scenarios in virtual time: built-in ones by their name, all of them as "all", or
+cluster files with a part named replay. What counts is what machines were entitled to and
+did not get. Rivals are also compared with plimsoll's policy when it may make no more
+moves than they did.`,
+		Example: "  plimsoll cluster replay hot-host\n  plimsoll cluster replay --list\n  plimsoll cluster replay mine.yaml --policy plimsoll,descent --log",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return listScenarios(c.out)
+			}
+			kinds, err := chosen(policies)
+			if err != nil {
+				return err
+			}
+			if slices.Equal(args, []string{"all"}) {
+				args = scenarios.Names()
+			}
+			if len(args) == 0 {
+				return mistake{fmt.Errorf("name a scenario or a file, or all: plimsoll cluster replay --list lists the scenarios")}
+			}
+			var suite replay.Suite
+			for _, name := range args {
+				s, err := readScenario(name)
+				if err != nil {
+					return err
+				}
+				compared, err := replay.Compare(cmd.Context(), s, kinds)
+				if err != nil {
+					return err
+				}
+				if !log {
+					compared.Forget()
+				}
+				suite = append(suite, compared)
+			}
+			return c.tell(suite, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&list, "list", false, "list the built-in scenarios and the policies")
+	f.BoolVar(&log, "log", false, "list every move")
+	f.StringSliceVar(&policies, "policy", nil, "policies to compare; all of them when none is named")
+	return cmd
+}
+
+// chosen are the policies of some names.
+func chosen(names []string) ([]replay.Kind, error) {
+	all := replay.Kinds()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []replay.Kind
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(k replay.Kind) bool { return k.Name == name })
+		if i < 0 {
+			var known []string
+			for _, k := range all {
+				known = append(known, k.Name)
+			}
+			return nil, mistake{fmt.Errorf("there is no policy %q; known: %s", name, strings.Join(known, ", "))}
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// readScenario reads a built-in scenario or a file.
+func readScenario(name string) (*scenario.Scenario, error) {
+	file := name
+	text, err := os.ReadFile(name)
+	if err != nil && !strings.ContainsAny(name, "./") {
+		file = name + ".yaml"
+		text, err = scenarios.Text(name)
+	}
+	if err != nil {
+		return nil, mistake{fmt.Errorf("read the scenario: %w", err)}
+	}
+	s, err := snapshot.ReadScenario(file, text)
+	if err != nil {
+		return nil, mistake{err}
+	}
+	return s, nil
+}
+
+func listScenarios(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCENARIO\tWHAT")
+	for _, name := range scenarios.Names() {
+		s, err := readScenario(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t, "%s\t%s\n", name, s.What)
+	}
+	fmt.Fprintln(t, "\t\nPOLICY\tWHAT")
+	for _, k := range replay.Kinds() {
+		fmt.Fprintf(t, "%s\t%s\n", k.Name, k.Doc)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,169 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/internal/cluster/scenario"
+)
+
+// Kind is a policy by its name.
+type Kind struct {
+	Name, Doc string
+	New       func() Policy
+}
+
+// Kinds lists the policies: ours, the one that only does what must be done, and those of
+// the field.
+func Kinds() []Kind {
+	return []Kind{
+		{"plimsoll", "moves that gain more than they cost", NewOwn},
+		{"idle", "only what must be done", NewIdle},
+		{"spread", "to the most free host while hosts lie 10 points apart, as ProxLB", NewSpread},
+		{"variation", "the best move when the coefficient of variation is above 0.3 in three rounds, as the scheduler of Proxmox VE", NewVariation},
+		{"threshold", "off hosts above 76 %, with half an hour of rest, as the load balancer of Xen Orchestra", NewThreshold},
+		{"descent", "steepest descent on summed deviations, as hbal of Ganeti", NewDescent},
+	}
+}
+
+// Rivals are the names of the policies that ours is held against.
+func Rivals() []string { return []string{"spread", "variation", "threshold", "descent"} }
+
+// Comparison is what came of several policies in one scenario.
+type Comparison struct {
+	Scenario string   `json:"scenario"`
+	What     string   `json:"what,omitempty"`
+	Hosts    int      `json:"hosts"`
+	VMs      int      `json:"vms"`
+	Seconds  int64    `json:"seconds"`
+	Rows     []Result `json:"policies"`
+}
+
+// Result is one policy's outcome.
+type Result struct {
+	Policy string `json:"policy"`
+	// What machines were entitled to and did not get: MHz·s and MiB·s, and as a share of
+	// all that they were entitled to.
+	ShortCPU    int64   `json:"short_cpu_mhz_s"`
+	ShortMemory int64   `json:"short_memory_mib_s"`
+	ShareCPU    float64 `json:"short_cpu"`
+	ShareMemory float64 `json:"short_memory"`
+	Moves       int     `json:"moves"`
+	Aborted     int     `json:"aborted,omitempty"`
+	Refused     int     `json:"refused,omitempty"`
+	Copied      int64   `json:"copied_bytes"`
+	Flaps       int     `json:"flaps"`
+	Violated    int64   `json:"violated_s"`
+	Draining    int64   `json:"draining_s"`
+	Overload    int64   `json:"overload_s"`
+	// Decision is the longest and the middle time of a round, in seconds by the clock.
+	Decision [2]float64 `json:"decision_s"`
+	// Within is our own policy with as many moves as this rival made; absent for others.
+	Within *Result `json:"plimsoll_within,omitempty"`
+	Log    []Told  `json:"log,omitempty"`
+}
+
+// Told is an entry of a log with names.
+type Told struct {
+	Second float64 `json:"s"`
+	VM     string  `json:"vm"`
+	From   string  `json:"from,omitempty"`
+	To     string  `json:"to"`
+	Reason string  `json:"reason"`
+	Took   float64 `json:"took_s"`
+}
+
+// Compare runs a scenario under policies. Rivals are also held against our own policy with
+// no more moves than they made.
+func Compare(ctx context.Context, s *scenario.Scenario, kinds []Kind) (*Comparison, error) {
+	c := &Comparison{Scenario: s.Name, What: s.What, Hosts: len(s.Cluster.Hosts), VMs: len(s.Cluster.VMs), Seconds: s.Length}
+	for _, k := range kinds {
+		o, err := Run(ctx, s, k.New())
+		if err != nil {
+			return nil, fmt.Errorf("replay %s under %s: %w", s.Name, k.Name, err)
+		}
+		row := result(k.Name, s, o)
+		if slices.Contains(Rivals(), k.Name) {
+			own, err := Run(ctx, s, NewOwnWithin(o.Moves))
+			if err != nil {
+				return nil, fmt.Errorf("replay %s under plimsoll with %d moves: %w", s.Name, o.Moves, err)
+			}
+			within := result("plimsoll", s, own)
+			within.Log, row.Within = nil, &within
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	return c, nil
+}
+
+func result(name string, s *scenario.Scenario, o *Outcome) Result {
+	share := func(part, whole int64) float64 { return float64(part) / float64(max(1, whole)) }
+	r := Result{
+		Policy: name, ShortCPU: o.Short.CPU / second, ShortMemory: o.Short.Memory / second, ShareCPU: share(o.Short.CPU, o.Entitled.CPU),
+		ShareMemory: share(o.Short.Memory, o.Entitled.Memory), Moves: o.Moves, Aborted: o.Aborted, Refused: o.Refused, Copied: o.Copied,
+		Flaps: o.Flaps, Violated: o.Violated / second, Draining: o.Draining / second, Overload: o.Overload / second,
+	}
+	for _, e := range o.Log {
+		t := Told{Second: float64(e.At) / second, VM: s.Cluster.VMs[e.VM].Name, To: s.Cluster.Hosts[e.To].Name, Reason: e.Reason, Took: float64(e.Took) / second}
+		if e.From >= 0 {
+			t.From = s.Cluster.Hosts[e.From].Name
+		}
+		r.Log = append(r.Log, t)
+	}
+	if d := slices.Clone(o.Decisions); len(d) > 0 {
+		slices.Sort(d)
+		r.Decision = [2]float64{d[len(d)-1].Seconds(), d[len(d)/2].Seconds()}
+	}
+	return r
+}
+
+// Text writes a comparison as a table.
+func (c *Comparison) Text(w io.Writer) error {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s: %s\n%d hosts, %d machines, %s\n\n", c.Scenario, c.What, c.Hosts, c.VMs, time.Duration(c.Seconds)*time.Second)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "POLICY\tCPU SHORT\tMEMORY SHORT\tMOVES\tCOPIED\tFLAPS\tRULES BROKEN\tEMPTYING\tLONGEST DECISION\tPLIMSOLL WITH AS FEW MOVES")
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		within := ""
+		if r.Within != nil {
+			within = fmt.Sprintf("%s, %s, %d moves", short(r.Within.ShareCPU), short(r.Within.ShareMemory), r.Within.Moves)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d GiB\t%d\t%d s\t%d s\t%s\t%s\n", r.Policy, short(r.ShareCPU), short(r.ShareMemory), r.Moves, r.Copied>>30, r.Flaps,
+			r.Violated, r.Draining, time.Duration(r.Decision[0]*1e9).Round(10*time.Microsecond), within)
+	}
+	t.Flush()
+	for i := range c.Rows {
+		c.Rows[i].moves(b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// moves lists what happened, where it was kept.
+func (r *Result) moves(b *strings.Builder) {
+	if len(r.Log) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nMoves of %s\n", r.Policy)
+	for _, e := range r.Log {
+		from := "start"
+		if e.From != "" {
+			from = e.From
+		}
+		fmt.Fprintf(b, "  %9s  %s: %s -> %s, %s (%.0f s)\n", time.Duration(e.Second*1e9).Round(time.Second), e.VM, from, e.To, e.Reason, e.Took)
+	}
+}
+
+// short is a share that machines went short of.
+func short(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%.3g %%", 100*x)
+}

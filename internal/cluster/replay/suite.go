@@ -1,0 +1,96 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// material is the part of what machines were entitled to that counts: two policies whose
+// shortfalls lie nearer to each other did equally well.
+const material = .001
+
+// Suite is several scenarios, each under the same policies.
+type Suite []*Comparison
+
+// Score counts how our own policy did against a rival.
+type Score struct {
+	Rival     string `json:"rival"`
+	Scenarios int    `json:"scenarios"`
+	// NoWorse are those in which ours, making no more moves than the rival did, left
+	// machines no shorter than it by more than a thousandth.
+	NoWorse int `json:"no_worse"`
+	Better  int `json:"better"` // and those of them in which it left them less short by more than that, or as short with fewer moves
+	Flaps   int `json:"flaps"`  // of the rival, in all scenarios
+	Moves   int `json:"moves"`
+}
+
+// Scores are those against each rival that was compared.
+func (s Suite) Scores() (out []Score) {
+	for _, name := range Rivals() {
+		score := Score{Rival: name}
+		for _, c := range s {
+			for i := range c.Rows {
+				r := &c.Rows[i]
+				if r.Policy != name || r.Within == nil {
+					continue
+				}
+				score.Scenarios++
+				score.Flaps += r.Flaps
+				score.Moves += r.Moves
+				no, better := r.Within.against(r)
+				if no {
+					score.NoWorse++
+				}
+				if better {
+					score.Better++
+				}
+			}
+		}
+		if score.Scenarios > 0 {
+			out = append(out, score)
+		}
+	}
+	return out
+}
+
+// against says whether a result is no worse than another, and whether it is better.
+func (r *Result) against(o *Result) (noWorse, better bool) {
+	ours, theirs := r.ShareCPU+r.ShareMemory, o.ShareCPU+o.ShareMemory
+	noWorse = ours <= theirs+material && r.Moves <= o.Moves
+	return noWorse, noWorse && (ours < theirs-material || r.Moves < o.Moves)
+}
+
+// Forget drops the lists of moves.
+func (c *Comparison) Forget() {
+	for i := range c.Rows {
+		c.Rows[i].Log = nil
+	}
+}
+
+// Text writes all comparisons and, of several, how our own policy did.
+func (s Suite) Text(w io.Writer) error {
+	for i, c := range s {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := c.Text(w); err != nil {
+			return err
+		}
+	}
+	scores := s.Scores()
+	if len(s) < 2 || len(scores) == 0 {
+		return nil
+	}
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "\nplimsoll with no more moves than the rival made, by scenarios; shares that differ by less than %g %% count as the same\n\n", 100*material)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "RIVAL\tNO WORSE\tBETTER\tOF\tITS MOVES\tITS FLAPS")
+	for _, x := range scores {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", x.Rival, x.NoWorse, x.Better, x.Scenarios, x.Moves, x.Flaps)
+	}
+	t.Flush()
+	_, err := io.WriteString(w, b.String())
+	return err
+}
