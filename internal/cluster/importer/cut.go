@@ -1,0 +1,152 @@
+package importer
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/trace"
+)
+
+// cut parts a trace at an instant: machines that are there then become those of the
+// cluster, with what was seen of them; all that follows goes to the new trace.
+type cut struct {
+	at      int64
+	o       Options
+	out     *trace.Writer // or nil
+	cluster *cluster.Cluster
+	later   int
+}
+
+const mostVMs = 400_000
+
+// unseen is the part of its size, in per cent, that a machine is taken to ask for of
+// which nothing is known: the same as in a cluster file that does not say.
+const unseen = 50
+
+func (k *cut) take(m *machine) error {
+	if m.to <= max(k.at, m.from) {
+		return nil
+	}
+	if m.from > k.at {
+		k.later++
+		return k.write(m)
+	}
+	if len(k.cluster.VMs) == mostVMs {
+		return fmt.Errorf("more than %d machines are there %d s after the beginning, which no cluster file holds: take a part of them, or another instant", mostVMs, k.at)
+	}
+	v := trace.Machine(m.name, m.vcpus, m.memory)
+	v.Demand = k.seen(m)
+	k.cluster.VMs = append(k.cluster.VMs, v)
+	return k.write(m)
+}
+
+// seen is the demand up to the instant. The machine holds the most that it used.
+func (k *cut) seen(m *machine) (d cluster.Demand) {
+	if len(m.points) == 0 && k.o.Demand > 0 {
+		p := k.assumed(m)
+		return cluster.Demand{CPU: cluster.Steady(float64(p.cpu)), Active: cluster.Steady(float64(p.active)), Consumed: p.active}
+	}
+	for _, p := range m.points {
+		if p.second > k.at {
+			break
+		}
+		d.CPU.Add(float64(p.cpu))
+		d.Active.Add(float64(p.active))
+		d.Consumed, d.Link = max(d.Consumed, p.active), p.link
+	}
+	return d
+}
+
+func (k *cut) assumed(m *machine) point {
+	part := int64(cmp.Or(k.o.Demand, unseen))
+	return point{second: m.from, cpu: int64(m.vcpus) * k.cluster.Hosts[0].MHz * part / 100, active: m.memory / 100 * part}
+}
+
+func (k *cut) write(m *machine) error {
+	if k.out == nil {
+		return nil
+	}
+	from := max(m.from, k.at)
+	rows := append(make([]trace.Row, 0, 3), trace.Row{Second: from - k.at, VM: m.name, Kind: trace.Arrive, VCPUs: m.vcpus, Memory: m.memory})
+	for _, p := range k.following(m) {
+		rows = append(rows, trace.Row{Second: max(p.second, from) - k.at, VM: m.name, Kind: trace.Demand, CPU: p.cpu, Active: p.active})
+	}
+	if m.to != forever {
+		rows = append(rows, trace.Row{Second: m.to - k.at, VM: m.name, Kind: trace.Depart})
+	}
+	for _, r := range rows {
+		if err := k.out.Write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// following are the samples from the instant on: the latest up to it first.
+func (k *cut) following(m *machine) []point {
+	if len(m.points) == 0 {
+		return []point{k.assumed(m)}
+	}
+	i, found := slices.BinarySearchFunc(m.points, k.at, func(p point, at int64) int { return cmp.Compare(p.second, at) })
+	if !found && i > 0 {
+		i--
+	}
+	return m.points[i:]
+}
+
+// deal gives machines hosts, of which no trace says anything: the largest first, each to
+// the host that is least full. It returns how many have one; where there is no room for
+// its memory, a machine waits.
+func deal(c *cluster.Cluster) int {
+	order := make([]int, len(c.VMs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &c.VMs[a], &c.VMs[b]
+		return cmp.Or(cmp.Compare(y.Memory, x.Memory), cmp.Compare(y.VCPUs, x.VCPUs))
+	})
+	has := c.Hosts[0].Capacity().Memory
+	free := make(emptiest, len(c.Hosts))
+	for i := range free {
+		free[i] = space{host: cluster.HostID(i), memory: has}
+	}
+	dealt := 0
+	for _, i := range order {
+		v := &c.VMs[i]
+		if free[0].memory < v.Memory {
+			continue
+		}
+		v.Host, v.Waiting = free[0].host, false
+		free[0].memory -= v.Memory
+		free[0].vcpus += v.VCPUs
+		heap.Fix(&free, 0)
+		dealt++
+	}
+	return dealt
+}
+
+// space is what a host has left.
+type space struct {
+	host   cluster.HostID
+	memory int64 // bytes left
+	vcpus  int   // of its machines
+}
+
+// emptiest is a heap of hosts, the one with the most memory left first.
+type emptiest []space
+
+func (e emptiest) Len() int { return len(e) }
+func (e emptiest) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(e[j].memory, e[i].memory), cmp.Compare(e[i].vcpus, e[j].vcpus), cmp.Compare(e[i].host, e[j].host)) < 0
+}
+func (e emptiest) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *emptiest) Push(x any)   { *e = append(*e, x.(space)) }
+func (e *emptiest) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}

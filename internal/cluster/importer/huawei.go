@@ -1,0 +1,161 @@
+package importer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"plimsoll/internal/cluster/table"
+	"plimsoll/internal/cluster/trace"
+)
+
+// huawei is a trace of machines that are created and deleted (Huawei-East-1, published
+// with Sheng et al., "VMAgent: Scheduling Simulator for Reinforcement Learning", 2021):
+// rows vmid, cpu (cores), memory (GB, taken as GiB), time (seconds) and type (0 creates,
+// 1 deletes).
+type huawei struct {
+	machines []machine
+	alive    map[int64]int32 // machines by id
+	lives    map[int64]int32 // of ids that were used again
+	begins   int64
+	orphans  int
+	open     bool
+}
+
+var huaweiColumns = []string{"vmid", "cpu", "memory", "time", "type"}
+
+func openHuawei(_ context.Context, files []string, _ Options) (source, error) {
+	if len(files) != 1 {
+		return nil, fmt.Errorf("huawei: %d files; want one", len(files))
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		return nil, fmt.Errorf("read the trace: %w", err)
+	}
+	defer f.Close()
+	return readHuawei(files[0], f)
+}
+
+func readHuawei(file string, r io.Reader) (*huawei, error) {
+	h := &huawei{alive: map[int64]int32{}, lives: map[int64]int32{}, begins: forever}
+	t := table.NewReader(file, r, ",", huaweiColumns...)
+	for first := true; ; first = false {
+		fields, err := t.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if first && fields[0] == huaweiColumns[0] {
+			if err := names(t, fields, huaweiColumns); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := h.row(t); err != nil {
+			return nil, err
+		}
+		h.open = t.Open()
+	}
+	for i := range h.machines {
+		m := &h.machines[i]
+		m.from -= h.begins
+		if m.to != forever {
+			m.to -= h.begins
+		}
+	}
+	h.alive, h.lives = nil, nil
+	return h, nil
+}
+
+// names checks the first row of a table.
+func names(t *table.Reader, got, want []string) error {
+	for i, name := range want {
+		if got[i] != name {
+			return t.Errorf("column %d is %q; want %q", i+1, got[i], name)
+		}
+	}
+	return nil
+}
+
+func (h *huawei) row(t *table.Reader) error {
+	id, err := t.Whole(0, 1<<62)
+	if err != nil {
+		return err
+	}
+	cores, err := t.Whole(1, mostVCPUs)
+	if err != nil {
+		return err
+	}
+	memory, err := t.Number(2, mostMemory>>30)
+	if err != nil {
+		return err
+	}
+	at, err := t.Number(3, trace.MostSeconds)
+	if err != nil {
+		return err
+	}
+	kind, err := t.Whole(4, 1)
+	if err != nil {
+		return err
+	}
+	h.begins = min(h.begins, int64(at))
+	i, alive := h.alive[id]
+	switch {
+	case kind == 0 && alive:
+		return t.Errorf("machine %d is created, and it is there already", id)
+	case kind == 0 && (cores == 0 || memory*(1<<20) < 1):
+		return t.Errorf("machine %d has no cores or no memory", id)
+	case kind == 0:
+		h.create(id, machine{vcpus: int(cores), memory: int64(memory*(1<<20)) << 10, from: int64(at), to: forever})
+	case !alive:
+		h.orphans++
+	case int64(at) < h.machines[i].from:
+		return t.Errorf("machine %d is deleted at %d s, and was created at %d s", id, int64(at), h.machines[i].from)
+	default:
+		h.machines[i].to = int64(at)
+		delete(h.alive, id)
+	}
+	return nil
+}
+
+func (h *huawei) create(id int64, m machine) {
+	m.name = "vm-" + strconv.FormatInt(id, 10)
+	if again := h.lives[id]; again > 0 {
+		m.name += "-" + strconv.Itoa(int(again)+1)
+	}
+	h.lives[id]++
+	h.alive[id] = int32(len(h.machines))
+	h.machines = append(h.machines, m)
+}
+
+func (h *huawei) each(ctx context.Context, take func(*machine) error) error {
+	for i := range h.machines {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := take(&h.machines[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *huawei) sketch(ctx context.Context, take func(*machine) error) error {
+	return h.each(ctx, take)
+}
+
+func (h *huawei) warnings() (list []string) {
+	if h.orphans > 0 {
+		list = append(list, fmt.Sprintf("%d rows delete a machine that no row created: left out", h.orphans))
+	}
+	if h.open {
+		list = append(list, "the last line has no end: the file may be cut off")
+	}
+	return list
+}
+
+func (h *huawei) close() error { return nil }

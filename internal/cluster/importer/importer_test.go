@@ -1,0 +1,458 @@
+package importer
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/internal/cluster/trace"
+)
+
+// take imports, and reads again what was written.
+func take(t *testing.T, format string, o Options, files ...string) (*Result, *trace.Trace) {
+	t.Helper()
+	var out bytes.Buffer
+	r, err := Import(context.Background(), format, files, o, trace.NewWriter(&out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := trace.Read("out.csv", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := snapshot.Write(&text, r.Cluster); err != nil {
+		t.Fatal(err)
+	}
+	again, err := snapshot.Read("out.yaml", text.Bytes())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.Bytes())
+	}
+	if d := cmp.Diff(r.Cluster, again); d != "" {
+		t.Errorf("the snapshot is read as another cluster: %s", d)
+	}
+	for i, v := range r.Cluster.VMs {
+		w := tr.VM(i)
+		v.Host, v.Waiting, v.Demand = w.Host, w.Waiting, w.Demand
+		if d := cmp.Diff(v, w); d != "" || w.Waiting {
+			t.Errorf("machine %d of the cluster is another one in the trace: %s", i, d)
+		}
+	}
+	if tr.First() != len(r.Cluster.VMs) || tr.Machines() != r.Running+r.Later {
+		t.Errorf("%d of %d machines of the trace begin it, and the cluster has %d; %d arrive later", tr.First(), tr.Machines(), len(r.Cluster.VMs), r.Later)
+	}
+	return r, tr
+}
+
+func vmNames(c *cluster.Cluster) (list []string) {
+	for i := range c.VMs {
+		list = append(list, c.VMs[i].Name)
+	}
+	return list
+}
+
+type life struct {
+	name     string
+	from, to int64
+}
+
+func lives(tr *trace.Trace) (list []life) {
+	for i := range tr.Machines() {
+		from, to := tr.Span(i)
+		list = append(list, life{tr.VM(i).Name, from, to})
+	}
+	return list
+}
+
+func TestHuawei(t *testing.T) {
+	r, tr := take(t, "huawei", Options{At: 350}, "testdata/huawei.csv")
+	if d := cmp.Diff([]string{"vm-0", "vm-2"}, vmNames(r.Cluster)); d != "" {
+		t.Error(d)
+	}
+	want := []life{{"vm-0", 0, 250}, {"vm-2", 0, generate.Forever}, {"vm-3", 50, generate.Forever}, {"vm-1-2", 150, generate.Forever}}
+	if d := cmp.Diff(want, lives(tr), cmp.AllowUnexported(life{})); d != "" {
+		t.Error(d)
+	}
+	v := r.Cluster.VMs[1]
+	if v.VCPUs != 2 || v.Memory != 4<<30 || v.Demand != (cluster.Demand{}) || v.Host == cluster.Nowhere {
+		t.Errorf("vm-2 is %+v", v)
+	}
+	if s := tr.AtSecond(1, 0); s.CPU != 2*2600/2 || s.Active < 2<<30-100 || s.Active > 2<<30 {
+		t.Errorf("half of its size is assumed: %+v", s)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "1 rows delete a machine that no row created") {
+		t.Errorf("warnings %q", r.Warnings)
+	}
+	if r, _ := take(t, "huawei", Options{At: Middle, Demand: 30, Waiting: true}, "testdata/huawei.csv"); r.At != 250 || r.Waiting != 3 || r.Cluster.VMs[0].Demand.CPU.Recent != 780 {
+		t.Errorf("in the middle: %+v", r)
+	}
+	if r, _ := take(t, "huawei", Options{At: 0, Every: 2}, "testdata/huawei.csv"); r.Machines != 3 || r.Running != 1 {
+		t.Errorf("every other: %+v", r)
+	}
+}
+
+func TestBitbrains(t *testing.T) {
+	r, tr := take(t, "bitbrains", Options{At: 600}, "testdata/bitbrains")
+	if d := cmp.Diff([]life{{"vm-1", 0, generate.Forever}, {"vm-10", 300, generate.Forever}}, lives(tr), cmp.AllowUnexported(life{})); d != "" {
+		t.Error(d)
+	}
+	if r, _ := take(t, "bitbrains", Options{At: 599}, "testdata/bitbrains"); r.Running != 2 {
+		t.Errorf("vm-2 is there for one interval after its last sample: %v", vmNames(r.Cluster))
+	}
+	v := r.Cluster.VMs[0]
+	var cpu, active cluster.Course
+	for _, x := range []float64{1000, 2001, 500} {
+		cpu.Add(x)
+	}
+	for _, x := range []float64{1 << 30, 2 << 30, 1 << 30} {
+		active.Add(x)
+	}
+	if d := cmp.Diff(cluster.Demand{CPU: cpu, Active: active, Consumed: 2 << 30, Link: 5 * 8192}, v.Demand); d != "" || v.VCPUs != 4 || v.Memory != 8<<30 {
+		t.Errorf("vm-1 is %+v: %s", v, d)
+	}
+	if h := r.Cluster.Hosts[0]; h.MHz != 2500 {
+		t.Errorf("a host has %d MHz", h.MHz)
+	}
+	if s := tr.AtSecond(0, 300); s.CPU != 4000 || s.Active != 8<<30 {
+		t.Errorf("demand is cut at the size of the machine: %+v", s)
+	}
+	want := []string{"1 rows go back in time or repeat an instant: left out", "1 files have no sample, or a machine without cores or memory: left out"}
+	if d := cmp.Diff(want, r.Warnings); d != "" {
+		t.Error(d)
+	}
+	if r, _ := take(t, "bitbrains", Options{At: 0}, "testdata/bitbrains/2.csv", "testdata/bitbrains/1.csv"); r.Cluster.VMs[0].Name != "vm-2" {
+		t.Errorf("files are taken in the order in which they are named: %v", vmNames(r.Cluster))
+	}
+}
+
+// packing writes a database as the published one.
+func packing(t *testing.T, statements ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "packing #1.sqlite")
+	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(file, "#", "%23"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range append([]string{vmTable, typeTable}, statements...) {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	return file
+}
+
+const (
+	vmTable   = "CREATE TABLE vm (vmId INTEGER, tenantId INTEGER, vmTypeId INTEGER, priority INTEGER, starttime REAL, endtime REAL)"
+	typeTable = "CREATE TABLE vmType (id INTEGER, vmTypeId INTEGER, machineId INTEGER, core REAL, memory REAL, hdd REAL, ssd REAL, nic REAL)"
+	types     = "INSERT INTO vmType VALUES (0,7,2,0.25,0.125,0,0,0), (1,7,1,0.5,0.25,0,0,0), (2,8,2,0.001,0.001,0,0,0), (3,9,1,1,1.5,0,0,0)"
+	requests  = "INSERT INTO vm VALUES (1,1,7,0,-7157,0.5), (2,1,8,1,-0.25,NULL), (3,1,9,0,0.1,1.5), (4,1,7,0,0.75,90), (5,1,99,0,0.1,0.2), (6,1,7,0,0.5,0.4)"
+)
+
+func TestAzurePacking(t *testing.T) {
+	file := packing(t, types, requests)
+	r, tr := take(t, "azure-packing", Options{At: 43200 - 1, HostCores: 40}, file)
+	if d := cmp.Diff([]string{"vm-1", "vm-2", "vm-3"}, vmNames(r.Cluster)); d != "" {
+		t.Error(d)
+	}
+	type size struct {
+		vcpus  int
+		memory int64
+	}
+	var sizes []size
+	for _, v := range r.Cluster.VMs {
+		sizes = append(sizes, size{v.VCPUs, v.Memory})
+	}
+	if d := cmp.Diff([]size{{20, 128 << 30}, {1, 524 << 20}, {40, 512 << 30}}, sizes, cmp.AllowUnexported(size{})); d != "" {
+		t.Error(d)
+	}
+	want := []life{{"vm-1", 0, 1}, {"vm-2", 0, generate.Forever}, {"vm-3", 0, 86400*3/2 - 43199}, {"vm-4", 64800 - 43199, 90*86400 - 43199}}
+	if d := cmp.Diff(want, lives(tr), cmp.AllowUnexported(life{})); d != "" {
+		t.Error(d)
+	}
+	for _, what := range []string{"generation 1", "1 machine types are not offered", "1 sizes are above", "1 rows have the start time -7157 days", "1 rows are of a machine type", "1 rows end before"} {
+		if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, what) }) {
+			t.Errorf("no warning says %q: %q", what, r.Warnings)
+		}
+	}
+	if r, _ := take(t, "azure-packing", Options{At: 0, Generation: "2"}, file); r.Cluster.VMs[0].VCPUs != 16 {
+		t.Errorf("of the other generation: %+v", r.Cluster.VMs[0])
+	}
+	before, _ := os.ReadFile(file)
+	if entries, _ := os.ReadDir(filepath.Dir(file)); len(entries) != 1 || len(before) == 0 {
+		t.Errorf("something was written beside the trace: %v", entries)
+	}
+}
+
+func TestWhatIsWrongWithADatabaseIsNamed(t *testing.T) {
+	good := packing(t, types, requests)
+	data, err := os.ReadFile(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := slices.Clone(data)
+	for i := 4096; i < len(damaged); i++ {
+		damaged[i] = 0x5a
+	}
+	for _, c := range []struct {
+		what, file, want string
+		o                Options
+	}{
+		{"no file", filepath.Join(t.TempDir(), "absent"), "no such file", Options{}},
+		{"text", write(t, []byte("vmid,cpu\n")), "is no SQLite database", Options{}},
+		{"an archive", write(t, append([]byte("PK\x03\x04"), make([]byte, 200)...)), "is no SQLite database: unpack", Options{}},
+		{"cut off", write(t, data[:len(data)-1000]), "bytes: the file is cut off", Options{}},
+		{"cut in the header", write(t, data[:50]), "is no SQLite database", Options{}},
+		{"damaged", write(t, damaged), "malformed", Options{}},
+		{"no types", packing(t, "DROP TABLE vmType"), "no table vmType", Options{}},
+		{"no column", packing(t, "ALTER TABLE vm DROP COLUMN endtime"), "table vm has no column endtime", Options{}},
+		{"empty", packing(t), "table vmType is empty", Options{}},
+		{"no requests", packing(t, types), "the trace has no machines", Options{}},
+		{"negative", packing(t, "INSERT INTO vmType VALUES (0,7,1,-0.5,0.5,0,0,0)"), "table vmType: row 1: core of type 7 is -0.5", Options{}},
+		{"text for a number", packing(t, types, "INSERT INTO vm VALUES (1,1,7,0,'soon',1)"), `table vm: row 1: starttime of machine 1 "soon" is no number`, Options{}},
+		{"no start", packing(t, types, "INSERT INTO vm VALUES (1,1,7,0,NULL,1)"), "starttime of machine 1 is not there", Options{}},
+		{"too late", packing(t, types, "INSERT INTO vm VALUES (1,1,7,0,0,1e300)"), "endtime of machine 1 is 1e+300", Options{}},
+		{"infinite", packing(t, types, "INSERT INTO vm VALUES (1,1,7,0,9e999,1)"), "starttime of machine 1 is +Inf", Options{}},
+		{"generation", good, `there is no generation "5"; there are [1 2]`, Options{Generation: "5"}},
+		{"after the end", good, "the trace, which ends after 64800 s", Options{At: 64801}},
+	} {
+		r, err := Import(context.Background(), "azure-packing", []string{c.file}, c.o, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) || r != nil {
+			t.Errorf("%s: %v; want %s", c.what, err, c.want)
+		}
+	}
+}
+
+func write(t *testing.T, data []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
+	bit, err := os.ReadFile("testdata/bitbrains/2.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	swap := func(old, with string) string { return strings.Replace(string(bit), old, with, 1) }
+	for _, c := range []struct{ format, text, want string }{
+		{"huawei", "vmid,cpu,memory,time,kind\n", `:1: column 5 is "kind"; want "type"`},
+		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: machine 1 is created, and it is there already"},
+		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: machine 1 is deleted at 5 s, and was created at 9 s"},
+		{"huawei", "1,0,4,9,0\n", ":1: machine 1 has no cores"},
+		{"huawei", "1,2,NaN,9,0\n", `:1: memory "NaN" is not a number`},
+		{"huawei", "1,2,4,-9,0\n", `:1: time "-9" is below 0`},
+		{"huawei", "1,2,4,99999999999,0\n", `:1: time "99999999999" is above`},
+		{"huawei", "1,99999,4,9,0\n", `:1: cpu "99999" is above 1024`},
+		{"huawei", "1,2,4,9,2\n", `:1: type "2" is above 1`},
+		{"huawei", "1,2,4,9,0\n2,4", ":2: the last line has 2 of 5 columns and no end: the file is cut off"},
+		{"huawei", "", "the trace has no machines"},
+		{"bitbrains", "", ":1: the file is empty"},
+		{"bitbrains", string(bit[:len(bit)-40]), ":3: the last line has"},
+		{"bitbrains", swap("CPU cores", "Cores"), `:1: column 2 is "Cores"; want "CPU cores"`},
+		{"bitbrains", swap("\t100;", "\tNaN;"), `:2: CPU usage [MHZ] "NaN" is not a number`},
+		{"bitbrains", swap("\t100;", "\t-1;"), `:2: CPU usage [MHZ] "-1" is below 0`},
+		{"bitbrains", swap("\t4194304;", "\t1e30;"), `:2: Memory capacity provisioned [KB] "1e30" is above`},
+		{"bitbrains", swap("\t4000;", "\t4000000;"), `:2: CPU capacity provisioned [MHZ]: a core of 2000000 MHz`},
+		{"bitbrains", swap("1500000000000;", "999999999999999;"), `:2: Timestamp [ms]: 999999999999 s since 1970`},
+	} {
+		_, err := Import(context.Background(), c.format, []string{write(t, []byte(c.text))}, Options{}, nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %.60q: %v; want %s", c.format, c.text, err, c.want)
+		}
+	}
+}
+
+func TestMistakesOfTheQuestion(t *testing.T) {
+	const file = "testdata/huawei.csv"
+	for _, c := range []struct {
+		want, format string
+		files        []string
+		o            Options
+	}{
+		{"want one of azure-packing, huawei, bitbrains", "google", []string{file}, Options{}},
+		{"2 files; want one", "huawei", []string{file, file}, Options{}},
+		{"would both be machine vm-1", "bitbrains", []string{"testdata/bitbrains/1.csv", "testdata/bitbrains/1.csv"}, Options{}},
+		{"ends in .csv", "bitbrains", []string{t.TempDir()}, Options{}},
+		{"hosts: -1", "huawei", []string{file}, Options{Hosts: -1}},
+		{"demand in per cent: 101", "huawei", []string{file}, Options{Demand: 101}},
+		{"the instant -2 s", "huawei", []string{file}, Options{At: -2}},
+		{"the largest machines have 16 vCPUs", "huawei", []string{file}, Options{HostCores: 4}},
+		{"the largest machines have 16 vCPUs and 65536 MiB", "huawei", []string{file}, Options{HostMemory: 1 << 30}},
+	} {
+		if _, err := Import(context.Background(), c.format, c.files, c.o, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %s", err, c.want)
+		}
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	for format, file := range map[string]string{"huawei": file, "bitbrains": "testdata/bitbrains", "azure-packing": packing(t, types, requests)} {
+		if _, err := Import(stopped, format, []string{file}, Options{}, nil); err == nil {
+			t.Errorf("%s was imported although it was stopped", format)
+		}
+	}
+}
+
+// The hosts that are chosen hold the peak, whatever the trace: all machines of any
+// instant find room.
+func TestHostsHoldThePeak(t *testing.T) {
+	var rows strings.Builder
+	x := uint32(1)
+	next := func(n uint32) uint32 { x = x*1664525 + 1013904223; return x >> 8 % n }
+	ends := map[uint32][]uint32{}
+	for at := range uint32(3000) {
+		for _, id := range ends[at] {
+			rows.WriteString(strings.Join([]string{itoa(id), "1", "1", itoa(at * 60), "1\n"}, ","))
+		}
+		size := 1 << next(6)
+		rows.WriteString(strings.Join([]string{itoa(at), itoa(uint32(size)), itoa(uint32(size) * (2 + 2*next(3))), itoa(at * 60), "0\n"}, ","))
+		end := at + 1 + next(500)
+		ends[end] = append(ends[end], at)
+	}
+	file := write(t, []byte(rows.String()))
+	for _, at := range []int64{0, 30_000, 90_000, 170_000} {
+		r, err := Import(context.Background(), "huawei", []string{file}, Options{At: at, HostCores: 64, HostMemory: 256 << 30}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Waiting != 0 {
+			t.Errorf("%d of %d machines wait at %d s", r.Waiting, r.Running, at)
+		}
+		l := make([]int64, r.Hosts)
+		for _, v := range r.Cluster.VMs {
+			if l[v.Host] += v.Memory; l[v.Host] > 256<<30 {
+				t.Fatalf("host %d is overfull", v.Host)
+			}
+		}
+	}
+}
+
+func TestAProfileIsNeverTooLow(t *testing.T) {
+	var p profile
+	p.add(&machine{vcpus: 3, memory: 5, from: -10, to: 100})
+	p.add(&machine{vcpus: 2, memory: 7, from: 100, to: 90_000_000})
+	p.add(&machine{vcpus: 1, memory: 1, from: 80_000_000, to: forever})
+	p.add(&machine{vcpus: 100, memory: 100, from: -10, to: -5})
+	if vcpus, memory := p.most(); vcpus != 5 || memory != 12 || len(p.steps) > mostSteps {
+		t.Errorf("%d vCPUs, %d bytes in %d steps", vcpus, memory, len(p.steps))
+	}
+}
+
+// 125,000 rows take less than 100 MB.
+func TestMemoryOfALargeTrace(t *testing.T) {
+	var rows bytes.Buffer
+	for i := range uint32(125_000) {
+		rows.WriteString(strings.Join([]string{itoa(i), "2", "4", itoa(i * 20), "0\n"}, ","))
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	h, err := readHuawei("big.csv", &rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 50<<20 || len(h.machines) != 125_000 {
+		t.Errorf("%d machines take %d MB", len(h.machines), grown>>20)
+	}
+	if total := after.Sys; total > 100<<20 {
+		t.Errorf("the process has %d MB", total>>20)
+	}
+	runtime.KeepAlive(h)
+}
+
+func itoa(n uint32) string {
+	var b []byte
+	for b = append(b, byte('0'+n%10)); n > 9; b = append(b, byte('0'+n%10)) {
+		n /= 10
+	}
+	slices.Reverse(b)
+	return string(b)
+}
+
+func FuzzHuawei(f *testing.F) {
+	f.Add("vmid,cpu,memory,time,type\n1,2,4,0,0\n1,2,4,5,1\n1,2,4,5,0")
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := readHuawei("f", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for i := range h.machines {
+			m := &h.machines[i]
+			if m.vcpus < 1 || m.memory < 1 || m.from < 0 || m.to < m.from || seen[m.name] {
+				t.Fatalf("%+v", m)
+			}
+			seen[m.name] = true
+		}
+	})
+}
+
+func FuzzBitbrains(f *testing.F) {
+	data, err := os.ReadFile("testdata/bitbrains/1.csv")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(data))
+	f.Fuzz(func(t *testing.T, text string) {
+		b, m := &bitbrains{}, &machine{}
+		if err := b.file("f", strings.NewReader(text), m); err != nil {
+			return
+		}
+		last := int64(-1)
+		for _, p := range m.points {
+			if p.second <= last || p.cpu < 0 || p.active < 0 || p.link < 0 {
+				t.Fatalf("%+v", p)
+			}
+			last = p.second
+		}
+	})
+}
+
+// A damaged database is an error or a trace, and no panic.
+func FuzzSQLite(f *testing.F) {
+	file := filepath.Join(f.TempDir(), "packing.sqlite")
+	db, err := sql.Open("sqlite", "file:"+file)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, s := range []string{"PRAGMA page_size=512", vmTable, typeTable, types, requests} {
+		if _, err := db.Exec(s); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		f.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		name := filepath.Join(dir, "fuzz.sqlite")
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Import(context.Background(), "azure-packing", []string{name}, Options{At: Middle, HostMemory: 64 << 30}, nil)
+		if err == nil && (r.Running > r.Machines || r.Hosts < 1) {
+			t.Fatalf("%+v", r)
+		}
+	})
+}

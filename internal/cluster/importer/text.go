@@ -1,0 +1,42 @@
+package importer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text writes what became of a trace, for a person.
+func (r *Result) Text(w io.Writer) error {
+	var b strings.Builder
+	h := &r.Cluster.Hosts[0]
+	fmt.Fprintf(&b, "%s: %d machines, of which %d are there %s after the beginning and %d arrive later; it ends after %s\n",
+		r.Format, r.Machines, r.Running, days(r.At), r.Later, days(r.Ends))
+	fmt.Fprintf(&b, "%d hosts of %d cores at %d MHz and %d GiB; ", r.Hosts, h.Cores(), h.MHz, h.Memory>>30)
+	switch r.Waiting {
+	case 0:
+		b.WriteString("every machine has one, dealt out by us: the trace does not say\n")
+	case r.Running:
+		b.WriteString("every machine waits for one\n")
+	default:
+		fmt.Fprintf(&b, "%d machines wait for one\n", r.Waiting)
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(&b, "note: %s\n", warning)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// days is a time as a person says it.
+func days(seconds int64) string {
+	switch {
+	case seconds%86_400 == 0 && seconds > 0:
+		return fmt.Sprintf("%d d", seconds/86_400)
+	case seconds >= 2*86_400:
+		return fmt.Sprintf("%.1f d", float64(seconds)/86_400)
+	case seconds >= 2*3_600:
+		return fmt.Sprintf("%.1f h", float64(seconds)/3_600)
+	}
+	return fmt.Sprintf("%d s", seconds)
+}
