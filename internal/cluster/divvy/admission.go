@@ -111,6 +111,12 @@ func (l *Ledger) Admit(v cluster.VMID) Refusal {
 	return Refusal{Admitted: true}
 }
 
+// Admits is Admit in words.
+func (l *Ledger) Admits(v cluster.VMID) (ok bool, why string) {
+	no := l.Admit(v)
+	return no.Admitted, no.Text(l.c)
+}
+
 func (l *Ledger) admit(r Resource, p int32, need int64) Refusal {
 	for ; need > 0; p = l.tree.parent[p] {
 		a, used := &l.pools[r][p], l.used[r][p]

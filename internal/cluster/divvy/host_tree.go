@@ -2,10 +2,7 @@ package divvy
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"hash"
-	"hash/fnv"
 	"slices"
 
 	"plimsoll/internal/cluster"
@@ -13,13 +10,13 @@ import (
 
 // Grant is what a pool or a machine gets of one resource of a host: MHz or bytes.
 type Grant struct {
-	Reservation int64
+	Reservation int64 // at most the limit
 	Limit       int64 // cluster.Unlimited without one
-	Shares      int64
+	Shares      int64 // above 0
 }
 
 // HostPool is a host's copy of a pool. Its id stays the same when the pool is renamed or
-// goes to another parent.
+// goes to another parent; pool 0 is the root, whose reservation is what the host has.
 type HostPool struct {
 	ID, Parent cluster.PoolID // the parent of the root is cluster.Nowhere
 	Name       string
@@ -33,178 +30,173 @@ type HostVM struct {
 	CPU, Mem Grant
 }
 
-// HostTree is a host's copy of the pools: those that have machines there.
+// HostTree is a host's copy of the pools: those that have machines there. In each pool,
+// no more is reserved than the pool itself reserves. It is changed by Apply alone, and
+// may be read by many at a time while nobody does.
 type HostTree struct {
-	Pools []HostPool // by id; one of them is the root
-	VMs   []HostVM   // by id
+	pools []HostPool // by id
+	vms   []HostVM   // by id
+	held  []held     // by place in pools
 
-	digests map[cluster.PoolID]digest // where they were worked out in advance
+	// What Diff needs, worked out when the tree is complete.
+	up    []int32 // by place in pools: that of the parent; -1 of the root
+	order []int32 // places in pools, parents first
+	in    []int32 // by place in vms: that of the pool
+	sums  []digest
 }
 
-func (p *HostPool) grant(r Resource) *Grant {
-	if r == CPU {
-		return &p.CPU
-	}
-	return &p.Mem
+// held is what is in a pool.
+type held struct {
+	used     cluster.Resources // reserved
+	children int               // pools and machines
 }
 
-func (v *HostVM) grant(r Resource) *Grant {
-	if r == CPU {
-		return &v.CPU
+// NewHostTree is the tree of these pools and machines, in any order. An error names the
+// one that a host could not accept.
+func NewHostTree(pools []HostPool, vms []HostVM) (*HostTree, error) {
+	t := &HostTree{pools: slices.Clone(pools), vms: slices.Clone(vms)}
+	slices.SortStableFunc(t.pools, func(a, b HostPool) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(t.vms, func(a, b HostVM) int { return cmp.Compare(a.VM, b.VM) })
+	if err := t.check(); err != nil {
+		return nil, err
 	}
-	return &v.Mem
+	if err := t.complete(); err != nil {
+		return nil, err
+	}
+	for i := range t.pools {
+		p := &t.pools[i]
+		if o := fits(p.CPU, p.Mem, t.held[i].used); o.why != nothing {
+			return nil, fmt.Errorf("pool %d: %w", p.ID, o)
+		}
+	}
+	return t, nil
+}
+
+// Pools lists the pools by id. The list is the tree's own.
+func (t *HostTree) Pools() []HostPool { return t.pools }
+
+// VMs lists the machines by id. The list is the tree's own.
+func (t *HostTree) VMs() []HostVM { return t.vms }
+
+// Clone is a copy that can be changed apart.
+func (t *HostTree) Clone() *HostTree {
+	n := *t
+	n.pools, n.vms, n.held = slices.Clone(t.pools), slices.Clone(t.vms), slices.Clone(t.held)
+	return &n
 }
 
 // Equal says whether two trees hold the same.
 func (t *HostTree) Equal(o *HostTree) bool {
-	return slices.Equal(t.Pools, o.Pools) && slices.Equal(t.VMs, o.VMs)
+	return slices.Equal(t.pools, o.pools) && slices.Equal(t.vms, o.vms)
 }
 
+// pool is the place of a pool, or where it would be.
 func (t *HostTree) pool(id cluster.PoolID) (int, bool) {
-	return slices.BinarySearchFunc(t.Pools, id, func(p HostPool, id cluster.PoolID) int { return cmp.Compare(p.ID, id) })
+	return slices.BinarySearchFunc(t.pools, id, func(p HostPool, id cluster.PoolID) int { return cmp.Compare(p.ID, id) })
 }
 
-// Check says what a host could not accept: lists that are not in order, parents that are
-// not there, and pools that reserve less than what is in them.
-func (t *HostTree) Check() error {
-	root := 0
-	for i := range t.Pools {
-		p := &t.Pools[i]
-		if i > 0 && t.Pools[i-1].ID >= p.ID {
-			return fmt.Errorf("pool %d is listed out of order or twice: list pools by id", p.ID)
-		}
-		if p.Parent == cluster.Nowhere {
-			root++
-		}
-		if err := checkGrants(p.CPU, p.Mem); err != nil {
-			return fmt.Errorf("pool %d: %w", p.ID, err)
-		}
-	}
-	if root != 1 {
-		return fmt.Errorf("%d pools have no parent: exactly one must be the root", root)
-	}
-	for i := range t.VMs {
-		v := &t.VMs[i]
-		if i > 0 && t.VMs[i-1].VM >= v.VM {
-			return fmt.Errorf("machine %d is listed out of order or twice: list machines by id", v.VM)
-		}
-		if err := checkGrants(v.CPU, v.Mem); err != nil {
-			return fmt.Errorf("machine %d: %w", v.VM, err)
-		}
-	}
-	return t.checkSums()
+// vm is the place of a machine, or where it would be.
+func (t *HostTree) vm(id cluster.VMID) (int, bool) {
+	return slices.BinarySearchFunc(t.vms, id, func(v HostVM, id cluster.VMID) int { return cmp.Compare(v.VM, id) })
 }
 
-func checkGrants(grants ...Grant) error {
-	for _, g := range grants {
-		if g.Reservation < 0 || g.Reservation > mostAmount {
-			return fmt.Errorf("a reservation of %d is not between 0 and %d", g.Reservation, int64(mostAmount))
+// check finds what is wrong with pools and machines by themselves.
+func (t *HostTree) check() error {
+	for i := range t.pools {
+		p := &t.pools[i]
+		switch o := grants(p.CPU, p.Mem); {
+		case i > 0 && t.pools[i-1].ID == p.ID:
+			return fmt.Errorf("pool %d is listed twice", p.ID)
+		case (p.ID == 0) != (p.Parent == cluster.Nowhere):
+			return fmt.Errorf("pool %d has the parent %d: pool 0 is the root, and only the root has none", p.ID, p.Parent)
+		case o.why != nothing:
+			return fmt.Errorf("pool %d: %w", p.ID, o)
+		}
+	}
+	if len(t.pools) == 0 || t.pools[0].ID != 0 {
+		return fmt.Errorf("pool 0 is missing, or an id is below it: it is the root")
+	}
+	for i := range t.vms {
+		v := &t.vms[i]
+		if i > 0 && t.vms[i-1].VM == v.VM {
+			return fmt.Errorf("machine %d is listed twice", v.VM)
+		}
+		if o := grants(v.CPU, v.Mem); o.why != nothing {
+			return fmt.Errorf("machine %d: %w", v.VM, o)
 		}
 	}
 	return nil
 }
 
-func (t *HostTree) checkSums() error {
-	used := make([]cluster.Resources, len(t.Pools))
-	add := func(what string, id int32, parent cluster.PoolID, g cluster.Resources) error {
-		at, found := t.pool(parent)
+// complete works out what follows from the lists.
+func (t *HostTree) complete() error {
+	t.up, t.in, t.held = make([]int32, len(t.pools)), make([]int32, len(t.vms)), make([]held, len(t.pools))
+	for i := range t.pools {
+		p := &t.pools[i]
+		if t.up[i] = -1; p.Parent == cluster.Nowhere {
+			continue
+		}
+		at, found := t.pool(p.Parent)
 		if !found {
-			return fmt.Errorf("%s %d is in pool %d, which is not there", what, id, parent)
+			return fmt.Errorf("pool %d is in pool %d, which is not there", p.ID, p.Parent)
 		}
-		used[at] = asResources(plus(used[at].CPU, g.CPU), plus(used[at].Memory, g.Memory))
-		return nil
+		t.up[i] = int32(at)
+		t.held[at].add(reserved(p.CPU, p.Mem))
 	}
-	for i := range t.Pools {
-		p := &t.Pools[i]
-		if p.Parent == cluster.Nowhere {
-			continue
+	for i := range t.vms {
+		v := &t.vms[i]
+		at, found := t.pool(v.Pool)
+		if !found {
+			return fmt.Errorf("machine %d is in pool %d, which is not there", v.VM, v.Pool)
 		}
-		if err := add("pool", int32(p.ID), p.Parent, asResources(p.CPU.Reservation, p.Mem.Reservation)); err != nil {
-			return err
-		}
-		up := i
-		for range t.Pools {
-			if t.Pools[up].Parent == cluster.Nowhere {
-				break
-			}
-			if up, _ = t.pool(t.Pools[up].Parent); up == i || up == len(t.Pools) {
-				return fmt.Errorf("pool %d is inside itself or nowhere", p.ID)
-			}
-		}
+		t.in[i] = int32(at)
+		t.held[at].add(reserved(v.CPU, v.Mem))
 	}
-	for i := range t.VMs {
-		v := &t.VMs[i]
-		if err := add("machine", int32(v.VM), v.Pool, asResources(v.CPU.Reservation, v.Mem.Reservation)); err != nil {
-			return err
-		}
+	if t.order = parentsFirst(t.up); len(t.order) < len(t.pools) {
+		return fmt.Errorf("pools are in each other: %d of %d are below the root", len(t.order), len(t.pools))
 	}
-	for i, u := range used {
-		if p := &t.Pools[i]; !u.Fits(asResources(p.CPU.Reservation, p.Mem.Reservation)) {
-			return fmt.Errorf("pool %d reserves %d MHz and %d bytes, less than the %d MHz and %d bytes reserved in it", p.ID, p.CPU.Reservation, p.Mem.Reservation, u.CPU, u.Memory)
-		}
-	}
+	t.digest()
 	return nil
 }
 
-// branches is a tree by parent.
-type branches struct {
-	pools map[cluster.PoolID][]*HostPool
-	vms   map[cluster.PoolID][]*HostVM
-	root  *HostPool
-}
-
-func (t *HostTree) branches() *branches {
-	b := &branches{pools: map[cluster.PoolID][]*HostPool{}, vms: map[cluster.PoolID][]*HostVM{}}
-	for i := range t.Pools {
-		p := &t.Pools[i]
-		if p.Parent == cluster.Nowhere {
-			b.root = p
-			continue
+// add counts a child. A sum that no pool could reserve stays just above the bound.
+func (h *held) add(r cluster.Resources) {
+	sum := func(a, b int64) int64 {
+		if b > mostSum-a {
+			return mostSum + 1
 		}
-		b.pools[p.Parent] = append(b.pools[p.Parent], p)
+		return a + b
 	}
-	for i := range t.VMs {
-		v := &t.VMs[i]
-		b.vms[v.Pool] = append(b.vms[v.Pool], v)
-	}
-	return b
+	h.used = asResources(sum(h.used.CPU, r.CPU), sum(h.used.Memory, r.Memory))
+	h.children++
 }
 
-// digest sums up all that is in a pool, and where it is, so that equal parts of two trees
-// need not be looked at (FNV-1a, 128 bit).
-type digest [16]byte
-
-func (b *branches) digests() map[cluster.PoolID]digest {
-	into := map[cluster.PoolID]digest{}
-	b.digest(b.root, into, fnv.New128a)
-	return into
+func reserved(cpu, mem Grant) cluster.Resources {
+	return asResources(cpu.Reservation, mem.Reservation)
 }
 
-func (b *branches) digest(p *HostPool, into map[cluster.PoolID]digest, fresh func() hash.Hash) digest {
-	var row []byte
-	number := func(list ...int64) {
-		for _, n := range list {
-			row = binary.LittleEndian.AppendUint64(row, uint64(n))
+// parentsFirst lists all places that are below the root, each after its parent.
+func parentsFirst(up []int32) []int32 {
+	order := make([]int32, 0, len(up))
+	for i, p := range up {
+		if int(p) < i {
+			order = append(order, int32(i))
 		}
 	}
-	grants := func(a, b Grant) {
-		number(a.Reservation, a.Limit, a.Shares, b.Reservation, b.Limit, b.Shares)
+	if len(order) == len(up) {
+		return order
 	}
-	number(int64(p.ID), int64(p.Parent), int64(len(p.Name)))
-	row = append(row, p.Name...)
-	grants(p.CPU, p.Mem)
-	number(int64(len(b.pools[p.ID])))
-	for _, k := range b.pools[p.ID] {
-		d := b.digest(k, into, fresh)
-		row = append(row, d[:]...)
+	below := make([][]int32, len(up))
+	order = order[:0]
+	for i, p := range up {
+		if p < 0 {
+			order = append(order, int32(i))
+		} else {
+			below[p] = append(below[p], int32(i))
+		}
 	}
-	for _, v := range b.vms[p.ID] {
-		number(int64(v.VM))
-		grants(v.CPU, v.Mem)
+	for i := 0; i < len(order); i++ {
+		order = append(order, below[order[i]]...)
 	}
-	h := fresh()
-	h.Write(row)
-	d := digest(h.Sum(nil))
-	into[p.ID] = d
-	return d
+	return order
 }

@@ -1,6 +1,7 @@
 package divvy
 
 import (
+	"cmp"
 	"slices"
 
 	"plimsoll/internal/cluster"
@@ -9,7 +10,7 @@ import (
 // part is what the machines of a pool that are on one host add up to, of one resource.
 type part struct {
 	need  int64 // reserved by machines
-	own   int64 // the same, of machines that are in the pool itself
+	own   int64 // the same, of those in the pool itself
 	want  int64 // what they have of the pools' reservations
 	limit int64 // what they have of the pools' limits
 	here  int64 // what they are entitled to
@@ -19,22 +20,26 @@ type part struct {
 // hosts makes the copies of the pools for all hosts.
 type hosts struct {
 	e        *Entitlements
+	most     int64 // that a machine can reserve, so that no sum is beyond the bounds
 	reserved [2]division
 	limited  [2]division
 	all      [2][]part // by pool, of all hosts
 	parts    [2][]part // by pool, of the host at hand
+	kids     []int32
+	claims   []claim
 	filler   filler
 }
 
 // HostTrees is each host's copy of the pools in a layout, by host. A pool's reservation
 // and its limit are handed down to its machines as capacity is, and a host's copy has
 // what its machines got of each; its shares are in proportion to what its machines
-// there are entitled to. Where the pools' machines on a host got more reservation than
-// the host has, their pools there get less, by shares, but never less than what the
-// machines themselves reserve.
-func (e *Entitlements) HostTrees(l *cluster.Layout) []HostTree {
+// there are entitled to. The root has what the host has. Where machines on a host got more
+// reservation than that, their pools there get less, by shares, but never less than
+// what the machines themselves reserve; where those alone are more, the root has as much
+// as they are.
+func (e *Entitlements) HostTrees(l *cluster.Layout) []*HostTree {
 	e.Settle()
-	h := &hosts{e: e}
+	h := &hosts{e: e, most: mostAmount / int64(len(e.tree.parent))}
 	for _, r := range both {
 		floors := int64(0)
 		for _, k := range e.tree.children(0) {
@@ -51,11 +56,16 @@ func (e *Entitlements) HostTrees(l *cluster.Layout) []HostTree {
 			}
 		}
 	}
-	trees := make([]HostTree, len(e.c.Hosts))
+	trees := make([]*HostTree, len(e.c.Hosts))
 	for i := range trees {
 		trees[i] = h.tree(l, cluster.HostID(i))
 	}
 	return trees
+}
+
+// needs is what a machine itself reserves.
+func (h *hosts) needs(r Resource, v cluster.VMID) int64 {
+	return min(h.e.terms[r][h.e.tree.leaf(v)].floor, h.most)
 }
 
 // add counts a machine in its pool and in those above.
@@ -63,22 +73,20 @@ func (h *hosts) add(r Resource, parts []part, v cluster.VMID) {
 	if !h.e.running[v] {
 		return
 	}
-	n := h.e.tree.leaf(v)
-	need := h.e.terms[r][n].floor
+	n, need := h.e.tree.leaf(v), h.needs(r, v)
 	want := max(need, h.reserved[r].give[n])
 	p := h.e.tree.parent[n]
-	parts[p].own = plus(parts[p].own, need)
+	parts[p].own += need
 	for ; p >= 0; p = h.e.tree.parent[p] {
 		x := &parts[p]
-		x.need, x.want = plus(x.need, need), plus(x.want, want)
-		x.limit, x.here = plus(x.limit, h.limited[r].give[n]), plus(x.here, h.e.split[r].give[n])
+		x.need, x.want = x.need+need, x.want+want
+		x.limit, x.here = x.limit+h.limited[r].give[n], x.here+h.e.split[r].give[n]
 		x.count++
 	}
 }
 
 // tree is the copy of one host.
-func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) HostTree {
-	var t HostTree
+func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) *HostTree {
 	for _, r := range both {
 		clear(h.parts[r])
 		for _, v := range l.On(id) {
@@ -87,29 +95,36 @@ func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) HostTree {
 		h.parts[r][0].want = max(within(r.amount(h.e.x.Capacity(id))), h.parts[r][0].need)
 		h.clip(r)
 	}
+	pools := 1
+	for p := 1; p < h.e.tree.pools; p++ {
+		if h.parts[CPU][p].count > 0 {
+			pools++
+		}
+	}
+	t := &HostTree{pools: make([]HostPool, 0, pools), vms: make([]HostVM, 0, len(l.On(id)))}
 	for p := range h.e.tree.pools {
 		if p == 0 || h.parts[CPU][p].count > 0 {
-			t.Pools = append(t.Pools, h.pool(int32(p)))
+			t.pools = append(t.pools, h.pool(int32(p)))
 		}
 	}
-	for _, v := range slices.Sorted(slices.Values(l.On(id))) {
+	for _, v := range l.On(id) {
 		if h.e.running[v] {
-			n := h.e.tree.leaf(v)
-			t.VMs = append(t.VMs, HostVM{VM: v, Pool: cluster.PoolID(h.e.tree.parent[n]), CPU: h.own(CPU, v), Mem: h.own(Memory, v)})
+			pool := cluster.PoolID(h.e.tree.parent[h.e.tree.leaf(v)])
+			t.vms = append(t.vms, HostVM{VM: v, Pool: pool, CPU: h.own(CPU, v), Mem: h.own(Memory, v)})
 		}
 	}
-	t.digests = t.branches().digests()
+	slices.SortFunc(t.vms, func(a, b HostVM) int { return cmp.Compare(a.VM, b.VM) })
+	_ = t.complete() // every pool's parent precedes it and counts the same machines
 	return t
 }
 
 // own is what a machine was given by who set it up, with the hypervisor's overhead.
 func (h *hosts) own(r Resource, v cluster.VMID) Grant {
 	vm := &h.e.c.VMs[v]
-	x := h.e.terms[r][h.e.tree.leaf(v)]
-	g := Grant{Reservation: x.floor, Limit: vm.CPU.Limit, Shares: x.weight}
-	if r == Memory {
-		if g.Limit = vm.Mem.Limit; within(g.Limit) < mostAmount {
-			g.Limit = within(g.Limit) + within(vm.Overhead)
+	g := Grant{Reservation: h.needs(r, v), Limit: cluster.Unlimited, Shares: max(1, h.e.terms[r][h.e.tree.leaf(v)].weight)}
+	if limit := r.allocation(vm.CPU, vm.Mem).Limit; limit < mostAmount {
+		if g.Limit = within(limit); r == Memory {
+			g.Limit += within(vm.Overhead)
 		}
 	}
 	return g
@@ -121,7 +136,7 @@ func (h *hosts) pool(p int32) HostPool {
 		t.Name = h.e.c.Pools[p].Name
 	}
 	for _, r := range both {
-		x, g := h.parts[r][p], t.grant(r)
+		x, g := &h.parts[r][p], grantOf(r, &t.CPU, &t.Mem)
 		*g = Grant{Reservation: x.want, Limit: x.want, Shares: h.shares(r, p)}
 		if p == 0 {
 			continue
@@ -150,30 +165,35 @@ func (h *hosts) shares(r Resource, p int32) int64 {
 // clip brings the pools' reservations down to what the host has, from the root down.
 func (h *hosts) clip(r Resource) {
 	parts := h.parts[r]
-	var kids []int32
-	var claims []claim
 	for p := range h.e.tree.pools {
 		if p > 0 && parts[p].count == 0 {
 			continue
 		}
-		kids, claims = kids[:0], claims[:0]
+		h.kids, h.claims = h.kids[:0], h.claims[:0]
 		wanted, room := int64(0), parts[p].want-parts[p].own
 		for _, k := range h.e.tree.children(int32(p)) {
 			if int(k) >= h.e.tree.pools {
 				break
 			}
 			if x := &parts[k]; x.count > 0 {
-				kids = append(kids, k)
-				claims = append(claims, claim{floor: x.need, most: x.want, weight: h.shares(r, k)})
-				wanted = plus(wanted, x.want)
+				h.kids = append(h.kids, k)
+				h.claims = append(h.claims, claim{floor: x.need, most: x.want, weight: h.shares(r, k)})
+				wanted += x.want
 			}
 		}
 		if wanted <= room {
 			continue
 		}
-		h.filler.fill(claims, room)
-		for i, k := range kids {
-			parts[k].want = claims[i].give
+		h.filler.fill(h.claims, room)
+		for i, k := range h.kids {
+			parts[k].want = h.claims[i].give
 		}
 	}
+}
+
+func grantOf(r Resource, cpu, mem *Grant) *Grant {
+	if r == CPU {
+		return cpu
+	}
+	return mem
 }

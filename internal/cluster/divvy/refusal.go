@@ -1,0 +1,91 @@
+package divvy
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster"
+)
+
+// why is a kind of obstacle.
+type why uint8
+
+const (
+	nothing why = iota
+	unknownVerb
+	badID
+	noPool
+	noVM
+	poolThere
+	vmThere
+	isRoot
+	notEmpty
+	insideItself
+	badGrant
+	tooSmall
+	noRoom
+)
+
+// obstacle is why a host could not accept an operation. Finding one costs little, since
+// Diff tries many operations; only Error writes it out.
+type obstacle struct {
+	why        why
+	resource   Resource
+	id         int32 // of a pool or a machine
+	need, have int64 // MHz, bytes or a number
+}
+
+// Error says the obstacle and what would help.
+func (o obstacle) Error() string {
+	switch o.why {
+	case unknownVerb:
+		return "this is no operation: use one of the verbs"
+	case badID:
+		return fmt.Sprintf("the id %d of a pool is not above 0", o.id)
+	case noPool:
+		return fmt.Sprintf("pool %d is not there: create it first", o.id)
+	case noVM:
+		return fmt.Sprintf("machine %d is not there: have it enter first", o.id)
+	case poolThere:
+		return fmt.Sprintf("pool %d is there already: change or move it", o.id)
+	case vmThere:
+		return fmt.Sprintf("machine %d is there already: change or move it", o.id)
+	case isRoot:
+		return "it is the root, which can be changed only"
+	case notEmpty:
+		return fmt.Sprintf("%d pools and machines are in it: move or destroy them first", o.need)
+	case insideItself:
+		return fmt.Sprintf("pool %d is in it: move that one out first", o.id)
+	case badGrant:
+		return fmt.Sprintf("a %v reservation of %d and a limit of %d: it needs 0 <= reservation <= limit, at most %d, and shares above 0", o.resource, o.need, o.have, int64(mostSum))
+	case tooSmall:
+		return fmt.Sprintf("it reserves %d of %v, and %d are reserved in it: lower these first", o.have, o.resource, o.need)
+	case noRoom:
+		return fmt.Sprintf("pool %d has %d of its %v reservation left, and %d are needed: raise it first", o.id, o.have, o.resource, o.need)
+	}
+	return "nothing is in the way"
+}
+
+// grants finds what is wrong with grants by themselves.
+func grants(cpu, mem Grant) obstacle {
+	for _, r := range both {
+		g := cpu
+		if r == Memory {
+			g = mem
+		}
+		if g.Reservation < 0 || g.Reservation > mostSum || g.Limit < g.Reservation || g.Shares < 1 {
+			return obstacle{why: badGrant, resource: r, need: g.Reservation, have: g.Limit}
+		}
+	}
+	return obstacle{}
+}
+
+// fits says whether a pool of these grants can have what is reserved in it.
+func fits(cpu, mem Grant, used cluster.Resources) obstacle {
+	switch {
+	case used.CPU > cpu.Reservation:
+		return obstacle{why: tooSmall, need: used.CPU, have: cpu.Reservation}
+	case used.Memory > mem.Reservation:
+		return obstacle{why: tooSmall, resource: Memory, need: used.Memory, have: mem.Reservation}
+	}
+	return obstacle{}
+}

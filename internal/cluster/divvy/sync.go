@@ -1,0 +1,269 @@
+package divvy
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Tolerance says which changes of pools are too small to be worth an operation: those of
+// a reservation, a limit or shares by at most a part of what the host has, and those by
+// one unit, which rounding moves about.
+type Tolerance struct {
+	PerMille int64
+	// Exact says which pools' numbers are to be met to the unit, such as those that a
+	// person has just set; those of machines and of the root always are. Nil is none.
+	Exact func(cluster.PoolID) bool
+}
+
+// DefaultTolerance is one per cent, for all pools.
+func DefaultTolerance() Tolerance { return Tolerance{PerMille: 10} }
+
+// Precise is the tolerance that lets nothing pass.
+func Precise() Tolerance { return Tolerance{Exact: func(cluster.PoolID) bool { return true }} }
+
+// Sync is what gets a host from one tree to another.
+type Sync struct {
+	Ops     []Op
+	Skipped int // pools in equal parts of the two, which were not looked at
+	Rebuild int // operations that it takes to destroy everything and create it anew
+}
+
+// Diff is the operations by which a host gets from the tree that it has to the one that
+// it should have. The host accepts each when those before it are performed: at no time is
+// more reserved in a pool than the pool reserves. First machines go that are not to be
+// there; reservations are lowered, from the machines up; pools that others move into are
+// raised and created, from the root down; pools and machines move, and pools that are
+// empty are destroyed. Then all else is raised, created and entered.
+//
+// Each pool and each machine is changed once, but where reservations are so tight that no
+// such order exists: then a change is split by resource, a move is made apart from the
+// change, or a machine leaves its pool and enters the other one later; a pool is
+// destroyed and created anew when nothing else helps. There are never more operations than
+// in a rebuild.
+func Diff(from, to *HostTree, keep Tolerance) Sync {
+	s := Sync{Rebuild: rebuildLength(from, to)}
+	if from.sums[0] == to.sums[0] {
+		s.Skipped = len(to.pools)
+		return s
+	}
+	p := newPlanner(from, to)
+	keep.settle(p)
+	if done := p.plan(); done && len(p.ops) <= s.Rebuild {
+		s.Ops, s.Skipped = p.ops, p.skipped
+	} else {
+		s.Ops = p.rebuild()
+	}
+	return s
+}
+
+// planner takes a tree to a goal. What remains to be done is always what differs between
+// the two.
+type planner struct {
+	from, to *HostTree
+	now      *HostTree
+	goal     []HostPool // to's, but for what is left as it is
+	same     []bool     // by place in goal: in a part that is equal in both
+	skipped  int
+	pools    []int32          // places in goal that may differ, parents first
+	vms      []int32          // places in to's machines that may differ
+	old      []cluster.PoolID // pools that are to be destroyed, children first
+	leaving  []cluster.VMID
+	needed   []bool // by place in goal: something moves into it or below it
+	split    map[int32]bool
+	drained  map[cluster.PoolID]bool
+	remake   map[cluster.PoolID]bool // to be destroyed first, though they are in the goal
+	ops      []Op
+}
+
+func newPlanner(from, to *HostTree) *planner {
+	p := &planner{from: from, to: to, now: from.Clone(), goal: slices.Clone(to.pools), same: make([]bool, len(to.pools)),
+		needed: make([]bool, len(to.pools)), split: map[int32]bool{}, drained: map[cluster.PoolID]bool{}, remake: map[cluster.PoolID]bool{}}
+	for _, i := range to.order {
+		j, found := from.pool(to.pools[i].ID)
+		up := to.up[i]
+		if p.same[i] = up >= 0 && p.same[up] || found && from.sums[j] == to.sums[i]; p.same[i] {
+			p.skipped++
+		} else {
+			p.pools = append(p.pools, i)
+		}
+	}
+	for i := range to.vms {
+		if !p.same[to.in[i]] {
+			p.vms = append(p.vms, int32(i))
+		}
+	}
+	for i := len(from.order) - 1; i >= 0; i-- {
+		id := from.pools[from.order[i]].ID
+		if _, stays := to.pool(id); !stays {
+			p.old = append(p.old, id)
+		}
+	}
+	for i := range from.vms {
+		if _, stays := to.vm(from.vms[i].VM); !stays {
+			p.leaving = append(p.leaving, from.vms[i].VM)
+		}
+	}
+	p.need()
+	return p
+}
+
+// need marks the pools that something moves into, and those above.
+func (p *planner) need() {
+	mark := func(i int32) {
+		for ; i >= 0 && !p.needed[i]; i = p.to.up[i] {
+			p.needed[i] = true
+		}
+	}
+	for _, i := range p.pools {
+		if j, found := p.from.pool(p.goal[i].ID); found && p.from.pools[j].Parent != p.goal[i].Parent {
+			mark(p.to.up[i])
+		}
+	}
+	for _, i := range p.vms {
+		v := &p.to.vms[i]
+		if j, found := p.from.vm(v.VM); found && p.from.vms[j].Pool != v.Pool {
+			mark(p.to.in[i])
+		}
+	}
+}
+
+// settle leaves the goal's numbers as the host has them where they are nearly right and
+// nothing else in the goal needs them to be.
+func (k Tolerance) settle(p *planner) {
+	for _, i := range p.pools {
+		g := &p.goal[i]
+		j, found := p.from.pool(g.ID)
+		if !found || g.ID == 0 || k.Exact != nil && k.Exact(g.ID) {
+			continue
+		}
+		g.CPU, g.Mem = k.nearest(p.from.pools[j].CPU, g.CPU), k.nearest(p.from.pools[j].Mem, g.Mem)
+	}
+	used := make([]held, len(p.goal))
+	for again := true; again; {
+		again = false
+		clear(used)
+		for i := range p.to.vms {
+			v := &p.to.vms[i]
+			used[p.to.in[i]].add(reserved(v.CPU, v.Mem))
+		}
+		for i := range p.goal {
+			if up := p.to.up[i]; up >= 0 {
+				used[up].add(reserved(p.goal[i].CPU, p.goal[i].Mem))
+			}
+		}
+		full := func(i int32) bool {
+			return i >= 0 && fits(p.goal[i].CPU, p.goal[i].Mem, used[i].used).why != nothing
+		}
+		for i := range p.goal {
+			if p.goal[i] != p.to.pools[i] && (full(int32(i)) || full(p.to.up[i])) {
+				p.goal[i], again = p.to.pools[i], true
+			}
+		}
+	}
+}
+
+// nearest is what is to be of one resource, with what is nearly so left as it was.
+func (k Tolerance) nearest(was, to Grant) Grant {
+	keep := func(was, to int64) int64 {
+		if gap := max(was-to, to-was); was != cluster.Unlimited && to != cluster.Unlimited && gap <= max(1, portion(was, max(0, k.PerMille), 1000)) {
+			return was
+		}
+		return to
+	}
+	g := Grant{keep(was.Reservation, to.Reservation), keep(was.Limit, to.Limit), keep(was.Shares, to.Shares)}
+	if g.Limit < g.Reservation {
+		return to
+	}
+	return g
+}
+
+// rebuildLength counts the operations of a rebuild.
+func rebuildLength(from, to *HostTree) int {
+	n := len(from.pools) - 1 + len(from.vms) + len(to.pools) - 1 + len(to.vms)
+	if from.pools[0] != to.pools[0] {
+		n++
+	}
+	return n
+}
+
+// rebuild destroys everything and creates it anew.
+func (p *planner) rebuild() []Op {
+	ops := make([]Op, 0, rebuildLength(p.from, p.to))
+	for i := range p.from.vms {
+		ops = append(ops, Op{Verb: LeaveVM, VM: p.from.vms[i].VM, Pool: p.from.vms[i].Pool})
+	}
+	for i := len(p.from.order) - 1; i > 0; i-- {
+		ops = append(ops, Op{Verb: DestroyPool, Pool: p.from.pools[p.from.order[i]].ID, VM: cluster.Nowhere})
+	}
+	if sets := differs(&p.from.pools[0], &p.goal[0]); sets != 0 {
+		ops = append(ops, poolOp(ChangePool, sets, &p.goal[0]))
+	}
+	for _, i := range p.to.order[1:] {
+		ops = append(ops, poolOp(CreatePool, 0, &p.goal[i]))
+	}
+	for i := range p.to.vms {
+		ops = append(ops, vmOp(EnterVM, 0, &p.to.vms[i]))
+	}
+	return ops
+}
+
+// Rebuild is the operations that destroy everything on a host and create it anew: what
+// Diff is measured against.
+func Rebuild(from, to *HostTree) []Op {
+	return (&planner{from: from, to: to, goal: to.pools}).rebuild()
+}
+
+// differs are the fields of a pool that are to be set.
+func differs(a, b *HostPool) Fields {
+	sets := differing(a.CPU, b.CPU, a.Mem, b.Mem)
+	if a.Name != b.Name {
+		sets |= SetsName
+	}
+	return sets
+}
+
+func differing(cpuA, cpuB, memA, memB Grant) (sets Fields) {
+	if cpuA != cpuB {
+		sets |= SetsCPU
+	}
+	if memA != memB {
+		sets |= SetsMem
+	}
+	return sets
+}
+
+// poolOp has only those values that count, so that equal operations are equal.
+func poolOp(verb Verb, sets Fields, p *HostPool) Op {
+	o := Op{Verb: verb, Sets: sets, Pool: p.ID, VM: cluster.Nowhere, Parent: cluster.Nowhere}
+	if verb == CreatePool || verb == MovePool {
+		o.Parent = p.Parent
+	}
+	if verb == CreatePool || sets&SetsName != 0 {
+		o.Name = p.Name
+	}
+	o.grants(p.CPU, p.Mem)
+	return o
+}
+
+func vmOp(verb Verb, sets Fields, v *HostVM) Op {
+	o := Op{Verb: verb, Sets: sets, Pool: v.Pool, VM: v.VM, Parent: cluster.Nowhere}
+	o.grants(v.CPU, v.Mem)
+	return o
+}
+
+func (o *Op) grants(cpu, mem Grant) {
+	all := o.Verb == CreatePool || o.Verb == EnterVM
+	if all || o.Sets&SetsCPU != 0 {
+		o.CPU = cpu
+	}
+	if all || o.Sets&SetsMem != 0 {
+		o.Mem = mem
+	}
+}
+
+// String sums up the operations.
+func (s Sync) String() string {
+	return fmt.Sprintf("%d operations, %d by a rebuild, %d pools skipped", len(s.Ops), s.Rebuild, s.Skipped)
+}
