@@ -1,0 +1,201 @@
+package picture
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// browser is a Chromium without a window, spoken to over a pipe.
+type browser struct {
+	t       *testing.T
+	to      io.Writer
+	from    *bufio.Reader
+	id      int
+	session string
+	events  []message
+}
+
+// message is what a browser says.
+type message struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// openBrowser starts Chromium with one empty page.
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	name, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("needs chromium")
+	}
+	fromUs, toIt, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromIt, toUs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(name, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run",
+		"--disable-component-update", "--hide-scrollbars", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
+	cmd.ExtraFiles = []*os.File{fromUs, toUs}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fromUs.Close()
+	toUs.Close()
+	b := &browser{t: t, to: toIt, from: bufio.NewReader(fromIt)}
+	t.Cleanup(func() {
+		b.session = ""
+		b.id++
+		fmt.Fprintf(toIt, "{\"id\":%d,\"method\":\"Browser.close\"}\x00", b.id)
+		toIt.Close()
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+		fromIt.Close()
+	})
+	var target struct{ TargetID string }
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct{ SessionID string }
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.session = attached.SessionID
+	for _, domain := range []string{"Page", "Log", "Network", "Runtime"} {
+		b.call(domain+".enable", nil, nil)
+	}
+	return b
+}
+
+// call asks the browser for something and waits for its answer; what else it says
+// meanwhile is kept.
+func (b *browser) call(method string, params map[string]any, result any) {
+	b.t.Helper()
+	b.id++
+	ask := map[string]any{"id": b.id, "method": method}
+	if params != nil {
+		ask["params"] = params
+	}
+	if b.session != "" {
+		ask["sessionId"] = b.session
+	}
+	text, err := json.Marshal(ask)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := b.to.Write(append(text, 0)); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+	for {
+		m := b.hear()
+		if m.ID != b.id {
+			b.events = append(b.events, m)
+			continue
+		}
+		if m.Error != nil {
+			b.t.Fatalf("%s: %s", method, m.Error)
+		}
+		if result != nil {
+			if err := json.Unmarshal(m.Result, result); err != nil {
+				b.t.Fatalf("%s: %v", method, err)
+			}
+		}
+		return
+	}
+}
+
+func (b *browser) hear() message {
+	b.t.Helper()
+	text, err := b.from.ReadBytes(0)
+	if err != nil {
+		b.t.Fatalf("the browser went away: %v", err)
+	}
+	var m message
+	if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// view is a way to look at a page.
+type view struct {
+	width int
+	dark  bool
+	print bool
+}
+
+// open loads a file at a view, and waits until it is there.
+func (b *browser) open(file string, v view) {
+	b.t.Helper()
+	b.events = nil
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.width, "height": 900, "deviceScaleFactor": 1, "mobile": v.width < 600}, nil)
+	scheme := map[bool]string{true: "dark", false: "light"}[v.dark]
+	media := map[bool]string{true: "print", false: ""}[v.print]
+	b.call("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	path, err := filepath.Abs(file)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.call("Page.navigate", map[string]any{"url": (&url.URL{Scheme: "file", Path: path}).String()}, nil)
+	for loaded := false; !loaded; {
+		for _, e := range b.events {
+			loaded = loaded || e.Method == "Page.loadEventFired"
+		}
+		if !loaded {
+			b.events = append(b.events, b.hear())
+		}
+	}
+}
+
+// eval is the value of an expression in the page.
+func (b *browser) eval(expression string, value any) {
+	b.t.Helper()
+	var answer struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true}, &answer)
+	if answer.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, answer.ExceptionDetails)
+	}
+	if err := json.Unmarshal(answer.Result.Value, value); err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+// pictures takes the beginning of the page in slices that are that many pixels high.
+func (b *browser) pictures(prefix string, width, slice int) {
+	b.t.Helper()
+	var height float64
+	b.eval("document.documentElement.scrollHeight", &height)
+	for n := 0; float64(n*slice) < height && n < 3; n++ {
+		var shot struct{ Data string }
+		b.call("Page.captureScreenshot", map[string]any{
+			"captureBeyondViewport": true,
+			"clip":                  map[string]any{"x": 0, "y": n * slice, "width": width, "height": min(float64(slice), height-float64(n*slice)), "scale": 1},
+		}, &shot)
+		data, err := base64.StdEncoding.DecodeString(shot.Data)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.WriteFile(fmt.Sprintf("%s-%d.png", prefix, n+1), data, 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package picture
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"plimsoll/internal/cluster/doctor"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// small is a report with one of everything that a page shows.
+func small() Input {
+	gib := int64(1 << 30)
+	host := func(name, state string, vms [2]int, cpu, memory [2]float64) doctor.Host {
+		return doctor.Host{Name: name, State: state, VMs: vms, CPU: cpu, Memory: memory, Reserved: [2]float64{.1, .2}, ReservedAfter: [2]float64{.1, .25}}
+	}
+	return Input{
+		Report: &doctor.Report{
+			Cluster: "lab", Waiting: 1, Lost: [2]float64{.0346, 0},
+			Hosts: []doctor.Host{
+				host("esx-1", "connected", [2]int{6, 4}, [2]float64{1.12, .43}, [2]float64{.11, .07}),
+				host("esx-2", "connected", [2]int{2, 2}, [2]float64{.14, .18}, [2]float64{.14, .09}),
+				host("esx-3", "connected", [2]int{0, 2}, [2]float64{0, .07}, [2]float64{0, .07}),
+				host("esx-4", "maintenance", [2]int{1, 0}, [2]float64{.02, 0}, [2]float64{.01, 0}),
+			},
+			Broken: []string{"rule db-apart: db-1 and db-2 share the host esx-2"},
+			Moves: []doctor.Move{
+				{Step: 1, VM: "db-2", From: "esx-2", To: "esx-3", Reason: "vmHostHardAffinity", Why: "the rule db-apart must hold", Effect: "esx-2 14 % -> 7 %, esx-3 0 % -> 7 %",
+					Alternatives: []doctor.Alternative{{Host: "esx-1", Why: "it would then be 119 % (CPU) full"}}},
+				{Step: 2, VM: "web-7", From: "esx-4", To: "esx-3", Reason: "hostMaint", Why: "esx-4 is in maintenance and must be empty", Effect: "esx-3 7 % -> 9 %"},
+				{Step: 3, VM: "web-1", From: "esx-1", To: "esx-2", Reason: "fairnessCpuAvg", Why: "esx-1 is 112 % full", Effect: "esx-1 112 % -> 54 %, esx-2 7 % -> 18 %", Value: "gain 479 GHz·s in 300 s, risk 0, cost 36 (copy of 8 s)"},
+				{Step: 4, VM: "log-1", From: "esx-1", To: "esx-3", Reason: "vmHostSoftAffinity", Why: "the rule near-logs should hold", Effect: "esx-1 54 % -> 43 %, esx-3 9 % -> 20 %"},
+			},
+			Stranded: []string{"big cannot leave its host: no host can have it"},
+			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no machine would run better"}},
+			Quiet:    "the hosts' loads lie 36.1 points apart, and no move is worth it",
+			Warnings: []doctor.Warning{{Kind: "cost-benefit", Text: "moves are made whatever they cost", Do: "set cost-benefit to true"}},
+		},
+		Pools: &doctor.Overview{
+			Cluster: "lab", Capacity: doctor.Amounts{CPU: 332_800, Memory: 1024 * gib}, Short: []string{"pool gold must give 9000 MHz and is entitled to 8000 MHz"},
+			Pools: []doctor.PoolView{
+				{Name: "root", VMs: 5, Shares: 4000, Demand: doctor.Amounts{CPU: 70_000, Memory: 80 * gib}, Entitled: doctor.Amounts{CPU: 332_800, Memory: 1024 * gib}},
+				{Name: "gold", Depth: 1, VMs: 4, Shares: 8000, Demand: doctor.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: doctor.Amounts{CPU: 8000, Memory: 16 * gib}},
+			},
+		},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	const file = "testdata/small.html"
+	got := render(t, small())
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; look at it in a browser, and if it is right: go test ./internal/cluster/picture -update", file)
+	}
+}

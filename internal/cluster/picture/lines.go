@@ -1,0 +1,145 @@
+package picture
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster/doctor"
+)
+
+// move is a row of the table of moves.
+type move struct {
+	ID       string
+	Index    int
+	Step     int
+	Kind     string
+	Machine  string
+	From, To string
+	Why      string
+	Effect   string
+	Value    string
+	Not      []doctor.Alternative
+	Drawn    bool // beside the hosts; the table has the arrow of any other
+}
+
+func moves(r *doctor.Report, drawn map[int]bool) []move {
+	var out []move
+	for i, m := range r.Moves {
+		w := move{
+			ID: rowID(i), Index: i, Step: m.Step, Kind: kind(m.Reason), Machine: clean(m.VM), From: clean(m.From), To: clean(m.To),
+			Why: clean(m.Why), Effect: clean(m.Effect), Value: clean(m.Value), Drawn: drawn[i],
+		}
+		for _, a := range m.Alternatives {
+			w.Not = append(w.Not, doctor.Alternative{Host: clean(a.Host), Why: clean(a.Why)})
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// hostLine is a row of the table of hosts.
+type hostLine struct{ Name, State, Machines, CPU, ReservedCPU, Memory, ReservedMemory string }
+
+func hostLines(r *doctor.Report) []hostLine {
+	var out []hostLine
+	for _, h := range r.Hosts {
+		n := count(h.VMs[0])
+		if h.VMs[1] != h.VMs[0] {
+			n += " → " + count(h.VMs[1])
+		}
+		out = append(out, hostLine{
+			clean(h.Name), clean(h.State), n, change(h.CPU), change([2]float64{h.Reserved[0], h.ReservedAfter[0]}),
+			change(h.Memory), change([2]float64{h.Reserved[1], h.ReservedAfter[1]}),
+		})
+	}
+	return out
+}
+
+// poolLine is a pool with what it asks for and what it is entitled to.
+type poolLine struct {
+	Name        string
+	Depth       int
+	Machines    string
+	Shares      string
+	CPU, Memory entitled
+}
+
+// entitled is one resource of a pool: two bars on the scale of the largest.
+type entitled struct {
+	Name            string
+	Asked, Gets     string
+	AskedAt, GetsAt string
+	Short           bool // it gets less than it asks for
+}
+
+// deepest is how far names are set in.
+const deepest = 8
+
+func poolLines(o *doctor.Overview) []poolLine {
+	var most doctor.Amounts
+	for _, p := range o.Pools {
+		most.CPU, most.Memory = max(most.CPU, p.Demand.CPU, p.Entitled.CPU), max(most.Memory, p.Demand.Memory, p.Entitled.Memory)
+	}
+	var out []poolLine
+	for _, p := range o.Pools {
+		w := poolLine{Name: clean(p.Name), Depth: min(p.Depth, deepest), Machines: count(p.VMs), Shares: count(int(p.Shares))}
+		w.CPU = entitledOf(p.Demand.CPU, p.Entitled.CPU, most.CPU)
+		w.CPU.Asked, w.CPU.Gets = mhz(p.Demand.CPU), mhz(p.Entitled.CPU)
+		w.Memory = entitledOf(p.Demand.Memory, p.Entitled.Memory, most.Memory)
+		w.Memory.Asked, w.Memory.Gets = bytesText(p.Demand.Memory), bytesText(p.Entitled.Memory)
+		w.CPU.Name, w.Memory.Name = "cpu", "memory"
+		out = append(out, w)
+	}
+	return out
+}
+
+func entitledOf(asked, gets, most int64) entitled {
+	at := func(n int64) string {
+		if most <= 0 {
+			return "0%"
+		}
+		return px(100*finite(float64(n)/float64(most))) + "%"
+	}
+	return entitled{AskedAt: at(asked), GetsAt: at(gets), Short: gets < asked}
+}
+
+// strip is all hosts as small bars, in the order of the snapshot.
+type strip struct {
+	Title string
+	Cells []cell
+}
+
+// cell is a host: a class for its load and another where it does not run.
+type cell struct{ Class, Title string }
+
+// strips are all hosts before and after, where the drawing leaves some out.
+func strips(r *doctor.Report) []strip {
+	if len(r.Hosts) <= mostHosts {
+		return nil
+	}
+	one := func(title string, when int) strip {
+		s := strip{Title: title}
+		for i := range r.Hosts {
+			h := &r.Hosts[i]
+			load := max(finite(h.CPU[when]), finite(h.Memory[when]))
+			c := cell{Class: fmt.Sprintf("l%d", min(11, int(load*10+.5)))}
+			if load > 1 {
+				c.Class = "l11"
+			}
+			if h.State != "connected" {
+				c.Class += " off"
+			}
+			c.Title = fmt.Sprintf("%s %.0f/%.0f", clean(h.Name), 100*finite(h.CPU[when]), 100*finite(h.Memory[when]))
+			if h.State != "connected" {
+				c.Title += " " + clean(h.State)
+			}
+			s.Cells = append(s.Cells, c)
+		}
+		return s
+	}
+	all := []strip{one("Before", 0)}
+	if len(r.Moves) == 0 {
+		all[0].Title = ""
+		return all
+	}
+	return append(all, one("After", 1))
+}

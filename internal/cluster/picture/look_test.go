@@ -1,0 +1,43 @@
+package picture
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func names() []string {
+	var out []string
+	for name := range fixtures() {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestRender writes the pages of the fixtures, with pictures of them, to the folder
+// PLIMSOLL_RENDER, to be looked at: all, or those that PLIMSOLL_RENDER_ONLY names.
+func TestRender(t *testing.T) {
+	dir := os.Getenv("PLIMSOLL_RENDER")
+	if dir == "" {
+		t.Skip("set PLIMSOLL_RENDER to a folder to write the pages of the fixtures there")
+	}
+	b := openBrowser(t)
+	list := names()
+	if only := os.Getenv("PLIMSOLL_RENDER_ONLY"); only != "" {
+		list = strings.Split(only, ",")
+	}
+	for _, name := range list {
+		file := filepath.Join(dir, name+".html")
+		if err := os.WriteFile(file, []byte(render(t, fixtures()[name]())), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range []view{{width: 1280}, {width: 1280, dark: true}, {width: 400}} {
+			b.open(file, v)
+			b.pictures(fmt.Sprintf("%s-%d-%v", strings.TrimSuffix(file, ".html"), v.width, v.dark), v.width, 1700)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package picture
+
+import (
+	"encoding/xml"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/doctor"
+)
+
+// sound checks what holds for each page: one arrow and one row for each move, no number
+// that is none, nothing from elsewhere, and no bar outside of its drawing.
+func sound(t *testing.T, name string, in Input, page string) {
+	t.Helper()
+	shown := min(len(in.Report.Moves), mostMoves)
+	for what, pattern := range map[string]string{"arrow": ` data-move="(\d+)"`, "row": `<tr id="m(\d+)"`} {
+		seen := map[string]int{}
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(page, -1) {
+			seen[m[1]]++
+		}
+		for id, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: move %s has %d of %s", name, id, n, what)
+			}
+		}
+		if len(seen) != shown {
+			t.Errorf("%s: %d of %s, and %d moves", name, len(seen), what, shown)
+		}
+	}
+	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, ` id="`+m[1]+`"`) {
+			t.Errorf("%s: a link leads to %s, which is nowhere", name, m[1])
+		}
+	}
+	for _, wrong := range []string{"NaN", "Inf", "ZgotmplZ", "<nil>", "%!", "<script", "http://", "https://", "url(", "@import", ` style="`} {
+		rest := strings.ReplaceAll(strings.ReplaceAll(page, "http://www.w3.org/1999/xhtml", ""), "http://www.w3.org/2000/svg", "")
+		if strings.Contains(rest, wrong) {
+			t.Errorf("%s: the page holds %q", name, wrong)
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?:width|x|x1|x2)="(-?[0-9.e+-]+)%"`).FindAllStringSubmatch(page, -1) {
+		if v, err := strconv.ParseFloat(m[1], 64); err != nil || v < 0 || v > 100 {
+			t.Errorf("%s: a mark at %s %%", name, m[1])
+		}
+	}
+	for _, p := range []string{`<html lang="en">`, `<title>`, `role="img" aria-label=`, `<main id="content">`} {
+		if !strings.Contains(page, p) {
+			t.Errorf("%s: the page lacks %s", name, p)
+		}
+	}
+}
+
+func TestPages(t *testing.T) {
+	for name, make := range fixtures() {
+		in := make()
+		page := render(t, in)
+		sound(t, name, in, page)
+		if len(page) > 2_000_000 {
+			t.Errorf("%s: %d bytes", name, len(page))
+		}
+		if page != render(t, in) {
+			t.Errorf("%s: two pages of one report differ", name)
+		}
+	}
+	in := small()
+	sound(t, "small", in, render(t, in))
+}
+
+func TestRandomClusters(t *testing.T) {
+	moves := 0
+	for seed := range uint64(40) {
+		hosts := []int{1, 2, 4, 9, 16, 30, 90}[seed%7]
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * 8, Rules: hosts, Pools: int(seed % 5), Load: .3 + .1*float64(seed%9), Placed: true})
+		if hosts > 2 {
+			c.Hosts[seed%2].State = []cluster.HostState{cluster.Maintenance, cluster.Failed, cluster.Quarantined, cluster.Connected}[seed%4]
+		}
+		in := input(c)
+		moves += len(in.Report.Moves)
+		page := render(t, in)
+		sound(t, fmt.Sprintf("seed %d", seed), in, page)
+		for _, m := range in.Report.Moves {
+			if !strings.Contains(page, m.VM) || !strings.Contains(page, m.To) {
+				t.Errorf("seed %d: the page lacks %+v", seed, m)
+			}
+		}
+	}
+	if moves < 200 {
+		t.Errorf("%d moves: the test sees too little", moves)
+	}
+}
+
+// A drawing of a large cluster has the hosts of the first moves and both ends, and says
+// how many it leaves out: no host twice, and each counted.
+func TestEveryHostIsDrawnOrCounted(t *testing.T) {
+	for _, in := range []Input{many(81, 0), many(81, 30), many(500, 12), many(2000, 500), many(80, 40), many(13, 3)} {
+		s := newScene(in.Report)
+		drawn, left := map[string]bool{}, 0
+		for _, r := range s.Rows {
+			if r.Gap == "" {
+				if drawn[r.Name] {
+					t.Errorf("%s is drawn twice", r.Name)
+				}
+				drawn[r.Name] = true
+				continue
+			}
+			n, err := strconv.Atoi(strings.ReplaceAll(strings.Fields(r.Gap)[0], ",", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			left += n
+		}
+		all := len(in.Report.Hosts)
+		if len(drawn)+left != all {
+			t.Errorf("%d hosts: %d are drawn and %d counted", all, len(drawn), left)
+		}
+		if all > mostHosts && (len(drawn) > mostMoved+2*ends || len(drawn) < 2*ends) || all <= mostHosts && left > 0 {
+			t.Errorf("%d hosts: %d are drawn", all, len(drawn))
+		}
+		if all > mostHosts && !strings.Contains(s.Note, count(left)+" are not") {
+			t.Errorf("%d hosts: the note does not say that %d are left out: %q", all, left, s.Note)
+		}
+		for i := range s.drawn {
+			if m := in.Report.Moves[i]; !drawn[m.From] || !drawn[m.To] {
+				t.Errorf("an arrow from %s to %s, and not both are drawn", m.From, m.To)
+			}
+		}
+	}
+}
+
+// Lanes that run at the same height lie apart, and beads do not lie upon each other.
+func TestArrowsKeepApart(t *testing.T) {
+	for name, make := range fixtures() {
+		in := make()
+		c := choose(in.Report)
+		s := newScene(in.Report)
+		beads := map[string]bool{}
+		for _, w := range s.Arrows {
+			at := w.BX + " " + w.BY
+			if beads[at] {
+				t.Errorf("%s: two beads at %s", name, at)
+			}
+			beads[at] = true
+		}
+		g := newGutter(in.Report, &c)
+		rowOf := map[int]int{}
+		for i, h := range c.hosts {
+			if h >= 0 {
+				rowOf[h] = i
+			}
+		}
+		lanes, columns := g.lanes(s.Rows, rowOf)
+		for a, x := range lanes {
+			for b, y := range lanes {
+				if a < b && x.column == y.column && x.top < y.bottom && y.top < x.bottom {
+					t.Errorf("%s: the lanes of hosts %d and %d lie upon each other", name, a, b)
+				}
+			}
+			if x.column >= columns {
+				t.Errorf("%s: a lane outside", name)
+			}
+		}
+	}
+}
+
+const hostile = `</style><script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' {{.}} ` + "\xff\x00"
+
+// Names are shown and do nothing.
+func TestNamesAreEscaped(t *testing.T) {
+	in := small()
+	r := in.Report
+	r.Cluster, r.Quiet, in.Title = hostile, hostile, hostile
+	for i := range r.Hosts {
+		r.Hosts[i].Name += hostile
+		r.Hosts[i].State = hostile
+	}
+	for i := range r.Moves {
+		m := &r.Moves[i]
+		m.VM, m.From, m.To, m.Why, m.Effect, m.Value = hostile, m.From+hostile, m.To+hostile, hostile, hostile, hostile
+		m.Alternatives = []doctor.Alternative{{Host: hostile, Why: hostile}}
+	}
+	r.Stranded, r.Broken = []string{hostile}, []string{hostile}
+	r.Refused = []doctor.Refused{{VM: hostile, From: hostile, To: hostile, Why: hostile}}
+	r.Warnings = []doctor.Warning{{Kind: hostile, Text: hostile, Do: hostile}}
+	in.Pools.Pools[0].Name, in.Pools.Short = hostile, []string{hostile}
+	page := render(t, in)
+	for _, wrong := range []string{"<script", "<img", `" onload`, "\xff"} {
+		if strings.Contains(page, wrong) {
+			t.Errorf("the page holds %q", wrong)
+		}
+	}
+	if n := strings.Count(page, "<style>"); n != 1 || strings.Count(page, "</style>") != 1 {
+		t.Errorf("%d styles", n)
+	}
+	if n := strings.Count(page, "&lt;script&gt;"); n < 25 {
+		t.Errorf("the names are shown %d times", n)
+	}
+	// What is left is a tree of elements.
+	d := xml.NewDecoder(strings.NewReader(page[strings.Index(page, `<svg class="moves"`):]))
+	d.Strict = true
+	for depth := 0; ; {
+		tok, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch tok.(type) {
+		case xml.StartElement:
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+}
+
+// Numbers that are none, hosts that do not exist, and moves without any are drawn as
+// far as they go.
+func TestOddReports(t *testing.T) {
+	odd := []Input{
+		{Report: &doctor.Report{}},
+		{Report: &doctor.Report{Moves: []doctor.Move{{Step: 1, VM: "a", From: "b", To: "c", Reason: "other"}}}},
+		{Report: &doctor.Report{Lost: [2]float64{math.NaN(), math.Inf(1)}, Hosts: []doctor.Host{
+			{Name: "a", State: "connected", CPU: [2]float64{math.NaN(), math.Inf(1)}, Memory: [2]float64{-1, 5}, Reserved: [2]float64{math.Inf(-1), 3}}, {Name: "b", State: "failed"},
+		}, Moves: []doctor.Move{{Step: 100, VM: "x", To: "a"}, {Step: 2, VM: "y", From: "a", To: "a"}, {VM: "z", From: "a", To: "b"}}}, Pools: &doctor.Overview{Pools: []doctor.PoolView{{Depth: 30}}}},
+	}
+	for i, in := range odd {
+		sound(t, fmt.Sprint("odd ", i), in, render(t, in))
+	}
+}
+
+// The palette is that of the report of a study.
+func TestPalette(t *testing.T) {
+	theirs, err := os.ReadFile("../../report/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	palette, _, found := strings.Cut(string(theirs), "\n* {")
+	if !found || !strings.HasPrefix(pageStyle, palette) {
+		t.Error("page.css does not begin with the colours of the study report's")
+	}
+}
+
+func TestSentences(t *testing.T) {
+	moves := func(n int, reason string, from ...string) (out []doctor.Move) {
+		for i := range n {
+			out = append(out, doctor.Move{Step: i + 1, VM: "v", From: from[i%len(from)], To: "z", Reason: reason})
+		}
+		return out
+	}
+	together := moves(3, "hostMaint", "a")
+	together[2].Step = 2
+	for _, c := range []struct {
+		r           doctor.Report
+		lead, badge string
+	}{
+		{doctor.Report{Quiet: "level 1 moves machines only where they must"}, "Nothing moves: level 1 moves machines only where they must.", "Nothing moves"},
+		{doctor.Report{Stranded: []string{"x"}, Waiting: 2}, "Nothing moves: 1 machine should, and no host can have it. 2 machines wait to be placed.", "1 machine stranded"},
+		{doctor.Report{Moves: moves(1, "fairnessCpuAvg", "a")}, "A round would make 1 move because a is full by CPU.", "1 move"},
+		{doctor.Report{Moves: append(moves(2, "fairnessMemAvg", "a", "b"), moves(1, "vmHostHardAffinity", "c")...)}, "A round would make 3 moves in 2 steps: 1 because a rule must hold and 2 because hosts are full by memory.", "3 moves"},
+		{doctor.Report{Moves: together, Stranded: []string{"x", "y"}}, "A round would make 3 moves in 2 steps to empty a. 2 machines find no host.", "3 moves, 2 machines stranded"},
+		{doctor.Report{Moves: moves(1200, "new", "a")}, "A round would make 1,200 moves for other reasons.", "1,200 moves"},
+	} {
+		if got := lead(&c.r); got != c.lead {
+			t.Errorf("%q, want %q", got, c.lead)
+		}
+		if got := newBadge(&c.r).Word; got != c.badge {
+			t.Errorf("%q, want %q", got, c.badge)
+		}
+	}
+	if h := newHero(&doctor.Report{Lost: [2]float64{.0346, .001}, Moves: together}); h.Number != "3.46 → 0.10 %" || h.Class != "better" {
+		t.Errorf("%+v", h)
+	}
+	if h := newHero(&doctor.Report{}); h != nil {
+		t.Errorf("%+v", h)
+	}
+}
+
+// What a page cuts off is said.
+func TestWhatIsCutIsSaid(t *testing.T) {
+	page := render(t, many(2000, 700))
+	for _, want := range []string{"The first 500 of 700 moves.", "The first 1,000 of 2,000 hosts.", "hosts are drawn:", "has its arrow in the table"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+// Package picture shows a cluster and a plan as one HTML file that needs nothing else: no
+// network, no script, no fonts. Hosts are bars before and after the moves, moves are
+// arrows between them, and every drawing has a table with the same content.
+package picture
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"plimsoll/internal/cluster/doctor"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+// Input is what a picture shows.
+type Input struct {
+	Report *doctor.Report
+	Pools  *doctor.Overview // nil for none
+	Title  string           // the question; empty for what a round would move
+}
+
+// The most rows of each list on the page; the doctor's JSON has all.
+const (
+	mostMoves    = 500
+	mostHostRows = 1000
+	mostPools    = 200
+	mostLines    = 100
+)
+
+// HTML writes the page. The same input gives the same bytes.
+func HTML(w io.Writer, in Input) error {
+	t, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("read template of the picture: %w", err)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, newPage(in)); err != nil {
+		return fmt.Errorf("fill in the picture: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	return nil
+}
+
+// page is what the template shows.
+type page struct {
+	Style  template.CSS
+	Policy string
+
+	Name   string
+	Title  string
+	Badge  badge
+	Hero   *hero
+	Lead   string
+	Quiet  string // a sentence of its own where the lead does not hold it
+	Scene  *scene
+	Strips []strip
+	Moves  cut[move]
+	Hosts  cut[hostLine]
+	Lists  []list
+	Pools  cut[poolLine]
+	Refuse cut[doctor.Refused]
+	// Shared is what pools divide.
+	Shared string
+}
+
+// cut is a list of which the page shows the beginning.
+type cut[T any] struct {
+	Rows []T
+	Rest string // how many more there are; empty when that is all
+}
+
+func cutAt[T any](all []T, most int, what string) cut[T] {
+	if len(all) <= most {
+		return cut[T]{Rows: all}
+	}
+	return cut[T]{all[:most], fmt.Sprintf("The first %s of %s %s. plimsoll cluster doctor --json has all of them.", count(most), count(len(all)), what)}
+}
+
+// list is a section of plain lines.
+type list struct {
+	ID, Title, Doc string
+	Lines          cut[line]
+}
+
+// line is a text, with a name before it and what helps after it.
+type line struct{ Name, Text, Do string }
+
+func newPage(in Input) *page {
+	r := in.Report
+	s := newScene(r)
+	style := pageStyle + s.style()
+	sum := sha256.Sum256([]byte(style))
+	p := &page{
+		Style:  template.CSS(style), // ours alone: no text of the report is in it
+		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
+		Name:   clean(r.Cluster),
+		Title:  clean(in.Title),
+		Badge:  newBadge(r),
+		Hero:   newHero(r),
+		Lead:   lead(r),
+		Quiet:  quiet(r),
+		Scene:  s,
+		Strips: strips(r),
+		Moves:  cutAt(moves(r, s.drawn), mostMoves, "moves"),
+		Hosts:  cutAt(hostLines(r), mostHostRows, "hosts"),
+		Refuse: cutAt(refused(r), mostLines, "moves that are not made"),
+		Lists:  lists(r),
+	}
+	if p.Title == "" {
+		p.Title = "What would a round move in " + p.Name + ", and why?"
+	}
+	if o := in.Pools; o != nil {
+		p.Pools = cutAt(poolLines(o), mostPools, "pools")
+		p.Shared = mhz(o.Capacity.CPU) + " and " + bytesText(o.Capacity.Memory)
+		p.Lists = append(p.Lists, newList(list{ID: "short", Title: "More is reserved than there is"}, plain(o.Short)))
+	}
+	return p
+}
+
+// lists are the sections of plain lines, those that hold any.
+func lists(r *doctor.Report) []list {
+	var warnings []line
+	for _, w := range r.Warnings {
+		warnings = append(warnings, line{clean(w.Kind), clean(w.Text), clean(w.Do)})
+	}
+	return []list{
+		newList(list{ID: "stranded", Title: "Stranded", Doc: "Machines that must leave a host, or start again, and that no host can have."}, plain(r.Stranded)),
+		newList(list{ID: "broken", Title: "Broken now", Doc: "What must hold and does not, before the moves."}, plain(r.Broken)),
+		newList(list{ID: "warnings", Title: "Worth a look", Doc: "What surprises operators in how the cluster is set up."}, warnings),
+	}
+}
+
+func newList(l list, lines []line) list {
+	l.Lines = cutAt(lines, mostLines, "lines")
+	return l
+}
+
+func plain(texts []string) []line {
+	var out []line
+	for _, t := range texts {
+		out = append(out, line{Text: clean(t)})
+	}
+	return out
+}
+
+// clean keeps what a page can hold.
+func clean(s string) string { return strings.ToValidUTF8(s, "�") }

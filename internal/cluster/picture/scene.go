@@ -1,0 +1,241 @@
+package picture
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/cluster/doctor"
+)
+
+// Heights of rows, in pixels. Arrows need them: they are the same at every width.
+const (
+	tall  = 52.
+	short = 26.
+	lean  = 20. // of hosts that are left out
+	slot  = 20. // that an arrow, or some that arrive side by side, takes
+
+	mostNarrow = 130. // pixels for arrows that a phone has beside the bars
+)
+
+// scene is the drawing of hosts and of the moves between them.
+type scene struct {
+	Rows   []row
+	Arrows []arrow
+	Ticks  []tick
+	Width  string // of the room for arrows
+	Height string
+	Title  string
+	Doc    string
+	Note   string // what is not drawn
+	// Signs are the kinds of moves that are drawn.
+	Must, Should, Load bool
+	Broad              bool // the room for arrows is much of a phone's
+
+	drawn map[int]bool // moves
+	tall  map[int]bool // heights that are used
+}
+
+// row is a host, or a number of them that are left out.
+type row struct {
+	Gap         string
+	Name        string
+	State       string // empty where it is connected
+	Machines    string
+	CPU, Memory bar
+	Moved       bool
+	Few         bool // there are only a few hosts, with a tall row each
+	Size        int  // height
+
+	y float64
+}
+
+// tick is a mark of the axis.
+type tick struct{ X, Text, Anchor string }
+
+func newScene(r *doctor.Report) *scene {
+	c := choose(r)
+	s := &scene{drawn: map[int]bool{}, tall: map[int]bool{}}
+	for _, m := range c.moves {
+		s.drawn[m] = true
+	}
+	a := axisOf(r, c.hosts)
+	for share := 0.; share <= a.top; share += .5 {
+		t := tick{X: a.at(share), Text: fmt.Sprintf("%.0f %%", 100*share), Anchor: "middle"}
+		if share == 0 {
+			t.Text, t.Anchor = "0", "start"
+		} else if share+.2 > a.top {
+			t.Anchor = "end"
+		}
+		s.Ticks = append(s.Ticks, t)
+	}
+	g := newGutter(r, &c)
+	y := 0.
+	rowOf := map[int]int{}
+	for i, h := range c.hosts {
+		var next row
+		if h < 0 {
+			next = s.gap(r, &c, i)
+		} else {
+			rowOf[h] = i
+			next = newRow(&r.Hosts[h], a)
+			next.Moved = g.touches(h)
+			next.Size, next.Few = int(short), len(r.Hosts) <= keptOrder
+			if next.Moved || next.Few {
+				next.Size = int(max(tall, g.slots(h)*slot+12))
+			}
+		}
+		next.y = y
+		y += float64(next.Size)
+		s.tall[next.Size] = true
+		s.Rows = append(s.Rows, next)
+	}
+	s.Height = px(y)
+	if len(c.moves) > 0 {
+		s.Arrows = g.draw(s.Rows, rowOf)
+		s.Width, s.Broad = px(g.width), g.width > mostNarrow
+		for _, w := range s.Arrows {
+			s.Must, s.Should, s.Load = s.Must || w.Kind == "must", s.Should || w.Kind == "should", s.Load || w.Kind == "load"
+		}
+	}
+	s.describe(r, &c)
+	return s
+}
+
+// describe says what the drawing shows and what it leaves out.
+func (s *scene) describe(r *doctor.Report, c *choice) {
+	s.Title = "Hosts"
+	if len(r.Moves) > 0 {
+		s.Title = "Hosts before and after, and the moves between them"
+	}
+	s.Doc = "Demand as a share of what each host has."
+	if c.sorted {
+		s.Doc += " The fullest host is on top."
+	}
+	shown := 0
+	for _, h := range c.hosts {
+		if h >= 0 {
+			shown++
+		}
+	}
+	var notes []string
+	if n := len(r.Hosts) - shown; n > 0 {
+		what := "the fullest and the emptiest"
+		if len(c.moves) > 0 {
+			what = "those in moves, the fullest and the emptiest"
+		}
+		notes = append(notes, fmt.Sprintf("%s of %s hosts are drawn: %s. %s are not.", count(shown), count(len(r.Hosts)), what, count(n)))
+	}
+	if n := len(r.Moves) - len(c.moves); n > 0 {
+		notes = append(notes, fmt.Sprintf("Of %s, the first %s are drawn here; each other has its arrow in the table of moves.", plural(len(r.Moves), "move", "moves"), count(len(c.moves))))
+	}
+	s.Note = strings.Join(notes, " ")
+}
+
+// gap is the hosts that are left out between two that are drawn.
+func (s *scene) gap(r *doctor.Report, c *choice, at int) row {
+	shown := map[int]bool{}
+	for _, h := range c.hosts {
+		shown[h] = true
+	}
+	from := 0
+	if at > 0 {
+		from = slices.Index(c.order, c.hosts[at-1]) + 1
+	}
+	n := 0
+	for from+n < len(c.order) && !shown[c.order[from+n]] {
+		n++
+	}
+	first, last := percent(fuller(&r.Hosts[c.order[from]])), percent(fuller(&r.Hosts[c.order[from+n-1]]))
+	text := plural(n, "host", "hosts") + " not drawn, " + first
+	if first != last {
+		text = plural(n, "host", "hosts") + " not drawn, " + strings.TrimSuffix(first, " %") + " to " + last
+	}
+	return row{Gap: text + " full", Size: int(lean)}
+}
+
+// style is the heights of the rows.
+func (s *scene) style() string {
+	var b strings.Builder
+	for _, h := range slices.Sorted(maps.Keys(s.tall)) {
+		fmt.Fprintf(&b, ".x%d{height:%dpx}\n", h, h)
+	}
+	return b.String()
+}
+
+func newRow(h *doctor.Host, a axis) row {
+	w := row{Name: clean(h.Name), Machines: machines(h.VMs)}
+	if h.State != "connected" {
+		w.State = clean(h.State)
+	}
+	reserved := func(k int) [2]float64 { return [2]float64{h.Reserved[k], h.ReservedAfter[k]} }
+	w.CPU, w.Memory = a.bar(h.CPU, reserved(0)), a.bar(h.Memory, reserved(1))
+	w.CPU.Name, w.Memory.Name = "cpu", "memory"
+	return w
+}
+
+func machines(n [2]int) string {
+	if n[0] == n[1] {
+		return plural(n[0], "machine", "machines")
+	}
+	return count(n[0]) + " → " + plural(n[1], "machine", "machines")
+}
+
+// axis is the common scale of all bars.
+type axis struct{ top float64 }
+
+// longest is the share of a host at which bars end, whatever is asked of it.
+const longest = 2.
+
+func axisOf(r *doctor.Report, hosts []int) axis {
+	top := 1.
+	for _, i := range hosts {
+		if i < 0 {
+			continue
+		}
+		h := &r.Hosts[i]
+		for _, v := range [][2]float64{h.CPU, h.Memory, h.Reserved, h.ReservedAfter} {
+			top = max(top, finite(v[0]), finite(v[1]))
+		}
+	}
+	return axis{min(top, longest) * 1.03}
+}
+
+// at is the place of a share, in per cent of the width.
+func (a axis) at(share float64) string {
+	return px(math.Min(100, 100*finite(share)/a.top)) + "%"
+}
+
+// bar is the load of one resource of a host, before and after.
+type bar struct {
+	Name                    string
+	Text                    string
+	Was, Now                string
+	WasReserved             string
+	NowReserved             string
+	Capacity, WasOver, Over string // how far it goes beyond the capacity; empty where it does not
+	Changed, Beyond         bool   // Beyond is beyond the axis
+}
+
+func (a axis) bar(load, reserved [2]float64) bar {
+	b := bar{
+		Text: change(load), Was: a.at(load[0]), Now: a.at(load[1]), Capacity: a.at(1), Beyond: finite(load[1]) > longest,
+		Changed: math.Abs(finite(load[0])-finite(load[1])) >= .0005 || math.Abs(finite(reserved[0])-finite(reserved[1])) >= .0005,
+	}
+	over := func(share float64) string {
+		if finite(share) <= 1 {
+			return ""
+		}
+		return px(100*(min(finite(share), a.top)-1)/a.top) + "%"
+	}
+	b.WasOver, b.Over = over(load[0]), over(load[1])
+	if finite(reserved[0]) > 0 {
+		b.WasReserved = a.at(reserved[0])
+	}
+	if finite(reserved[1]) > 0 {
+		b.NowReserved = a.at(reserved[1])
+	}
+	return b
+}

@@ -1,0 +1,174 @@
+package picture
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/cluster/doctor"
+)
+
+// badge is the answer in a few words. Its class sets the colour, its mark the shape.
+type badge struct{ Word, Class, Mark string }
+
+// The marks of badges, around the origin.
+const (
+	disc  = "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z"
+	ahead = "M-5-1.2H0V-4.5L5.5 0L0 4.5V1.2H-5z"
+	cross = "M-4-2.5L-2.5-4L0-1.5L2.5-4L4-2.5L1.5 0L4 2.5L2.5 4L0 1.5L-2.5 4L-4 2.5L-1.5 0z"
+)
+
+func newBadge(r *doctor.Report) badge {
+	moves := plural(len(r.Moves), "move", "moves")
+	switch n := len(r.Stranded); {
+	case n > 0 && len(r.Moves) > 0:
+		return badge{moves + ", " + plural(n, "machine", "machines") + " stranded", "worse", cross}
+	case n > 0:
+		return badge{plural(n, "machine", "machines") + " stranded", "worse", cross}
+	case len(r.Moves) > 0:
+		return badge{moves, "equivalent", ahead}
+	}
+	return badge{"Nothing moves", "open", disc}
+}
+
+// hero is the one number that a plan is about.
+type hero struct{ Number, What, Class string }
+
+func newHero(r *doctor.Report) *hero {
+	before, after := lost(r.Lost[0]), lost(r.Lost[1])
+	what := "of the demand is slowed down or not served"
+	switch {
+	case len(r.Moves) == 0 && before == "0.00 %":
+		return nil
+	case before == after && len(r.Moves) > 0 && before == "0.00 %":
+		return &hero{Number: count(len(r.Moves)), What: "machines would move; no demand is slowed down, before or after"}
+	case before == after:
+		return &hero{Number: before, What: what}
+	case r.Lost[1] < r.Lost[0]:
+		return &hero{strings.TrimSuffix(before, " %") + " → " + after, what + ", before and after the moves", "better"}
+	}
+	return &hero{strings.TrimSuffix(before, " %") + " → " + after, what + ", before and after the moves", "worse"}
+}
+
+func lost(share float64) string { return fmt.Sprintf("%.2f %%", 100*finite(share)) }
+
+// purpose is what moves of a reason are for, by the names of the vSphere API that the
+// doctor's reports hold, in the order in which a round looks for them: from one host,
+// which is named, and from many.
+var purpose = []struct{ reason, one, many string }{
+	{"hostFailed", "to start again what ran on %s", "to start again what ran on failed hosts"},
+	{"hostMaint", "to empty %s", "to empty hosts"},
+	{"vmHostHardAffinity", "because a rule must hold", "because rules must hold"},
+	{"reservation", "because more is reserved on %s than it has", "because more is reserved than hosts have"},
+	{"makeRoom", "to make room for another", "to make room for others"},
+	{"vmHostSoftAffinity", "because a rule should hold", "because rules should hold"},
+	{"fairnessCpuAvg", "because %s is full by CPU", "because hosts are full by CPU"},
+	{"fairnessMemAvg", "because %s is full by memory", "because hosts are full by memory"},
+}
+
+// purposes are the reasons of all moves, each with how many there are.
+func purposes(r *doctor.Report) []string {
+	of, from := map[string]int{}, map[string]map[string]bool{}
+	for _, m := range r.Moves {
+		of[m.Reason]++
+		if from[m.Reason] == nil {
+			from[m.Reason] = map[string]bool{}
+		}
+		from[m.Reason][m.From] = true
+	}
+	var parts []string
+	left := len(r.Moves)
+	for _, p := range purpose {
+		n := of[p.reason]
+		left -= n
+		named := strings.Contains(p.one, "%s")
+		switch {
+		case n == 0:
+		case named && len(from[p.reason]) == 1:
+			for host := range from[p.reason] {
+				parts = append(parts, count(n)+" "+fmt.Sprintf(p.one, clean(host)))
+			}
+		case n == 1 && !named:
+			parts = append(parts, "1 "+p.one)
+		default:
+			parts = append(parts, count(n)+" "+p.many)
+		}
+	}
+	if left > 0 {
+		parts = append(parts, count(left)+" for other reasons")
+	}
+	return parts
+}
+
+// lead is the headline: what a round would do and why, or why it would do nothing.
+func lead(r *doctor.Report) string {
+	if len(r.Moves) == 0 {
+		text := "Nothing moves"
+		switch {
+		case len(r.Stranded) > 0:
+			text = "Nothing moves: " + plural(len(r.Stranded), "machine", "machines") + " should, and no host can have " + map[bool]string{true: "it", false: "them"}[len(r.Stranded) == 1]
+		case r.Quiet != "":
+			text += ": " + clean(r.Quiet)
+		}
+		return text + "." + waiting(r)
+	}
+	steps := 0
+	for _, m := range r.Moves {
+		steps = max(steps, m.Step)
+	}
+	parts := purposes(r)
+	text := "A round would make " + plural(len(r.Moves), "move", "moves")
+	if steps > 0 && steps < len(r.Moves) {
+		text += " in " + plural(steps, "step", "steps")
+	}
+	if len(parts) == 1 {
+		text += strings.TrimLeft(parts[0], "0123456789,")
+	} else {
+		text += ": " + strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	}
+	text += "."
+	if n := len(r.Stranded); n > 0 {
+		text += " " + plural(n, "machine finds", "machines find") + " no host."
+	}
+	return text + waiting(r)
+}
+
+func waiting(r *doctor.Report) string {
+	if r.Waiting == 0 {
+		return ""
+	}
+	return " " + plural(r.Waiting, "machine waits", "machines wait") + " to be placed."
+}
+
+// quiet is why nothing more moves, unless the lead says it.
+func quiet(r *doctor.Report) string {
+	if r.Quiet == "" || len(r.Moves) == 0 && len(r.Stranded) == 0 {
+		return ""
+	}
+	return clean(r.Quiet)
+}
+
+// refused are the moves that were not made, with what has not been said of them.
+func refused(r *doctor.Report) []doctor.Refused {
+	out := make([]doctor.Refused, len(r.Refused))
+	for i, f := range r.Refused {
+		out[i] = doctor.Refused{VM: clean(f.VM), From: clean(f.From), To: clean(f.To), Why: clean(f.Why)}
+	}
+	return out
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+// count writes a number with its thousands apart.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
