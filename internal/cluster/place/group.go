@@ -66,14 +66,18 @@ func (p *Placer) unit(vms []cluster.VMID) []Choice {
 // all takes one host for several machines, or none of them.
 func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok bool) {
 	for _, v := range vms {
-		if p.spare(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine {
+		if p.denied(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine {
 			for _, c := range choices {
 				p.layout.Move(c.VM, cluster.Nowhere)
+				if p.pools != nil {
+					p.pools.Drop(c.VM)
+				}
 			}
 			return nil, false
 		}
 		choices = append(choices, Choice{VM: v, Host: h, Cost: p.cost(v, h)})
 		p.layout.Move(v, h)
+		p.claim(v)
 	}
 	return choices, true
 }

@@ -12,6 +12,7 @@ type Placer struct {
 	index  *cluster.Index
 	c      *cluster.Cluster
 	safe   cluster.Resources // what is left when as many hosts failed as may
+	pools  Admission         // nil for none
 }
 
 // New is a placer for a layout, which it changes only in Take.
@@ -27,7 +28,7 @@ type Choice struct {
 	Host   cluster.HostID // Nowhere when no host can have it
 	Cost   Cost           // of that host
 	First  []Step         // moves of others that make room, in their order; usually none
-	Denied string         // why not, of a machine that no single host refuses: pool or spare capacity
+	Denied string         // why not, of a machine that no single host refuses: spare capacity, storage or pool
 }
 
 // Step is one move of a machine.
@@ -67,8 +68,7 @@ const million = 1_000_000
 // none can have it, at those that could after one or two other machines moved.
 func (p *Placer) Place(v cluster.VMID) Choice {
 	best := Choice{VM: v, Host: cluster.Nowhere}
-	if why := p.spare(v); why != "" {
-		best.Denied = why
+	if best.Denied = p.denied(v); best.Denied != "" {
 		return best
 	}
 	for h := range p.c.Hosts {
@@ -93,6 +93,7 @@ func (p *Placer) Take(c Choice) {
 	}
 	if c.Host != cluster.Nowhere {
 		p.layout.Move(c.VM, c.Host)
+		p.claim(c.VM)
 	}
 }
 

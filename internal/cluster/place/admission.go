@@ -1,0 +1,88 @@
+package place
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Admission says whether resource pools have a machine's reservation to give, and keeps
+// what they gave. A machine is taken once, until it is dropped.
+type Admission interface {
+	// Admits says why not with the pool that is short, and by how much.
+	Admits(v cluster.VMID) (ok bool, why string)
+	Take(v cluster.VMID)
+	Drop(v cluster.VMID)
+}
+
+// Ask has the placer place only machines that are admitted, and take each that it places.
+func (p *Placer) Ask(a Admission) { p.pools = a }
+
+// denied is why a machine may not start, whatever a single host says: first the capacity
+// that is kept for failures, then storage, then its pools. What comes after them is asked
+// of each host.
+//
+// Source: Denneman, "The admission control family".
+func (p *Placer) denied(v cluster.VMID) string {
+	if why := p.spare(v); why != "" {
+		return why
+	}
+	if why := p.outOfReach(v); why != "" {
+		return why
+	}
+	if p.pools == nil {
+		return ""
+	}
+	if ok, why := p.pools.Admits(v); !ok {
+		return why
+	}
+	return ""
+}
+
+func (p *Placer) claim(v cluster.VMID) {
+	if p.pools != nil {
+		p.pools.Take(v)
+	}
+}
+
+// outOfReach is why no host could have a machine because of its datastores. Where no host
+// can be used at all, that is for the hosts to say.
+func (p *Placer) outOfReach(v cluster.VMID) string {
+	needs := p.c.VMs[v].Datastores
+	if len(needs) == 0 {
+		return ""
+	}
+	seen, usable := make([]bool, len(needs)), 0
+	for h := range p.c.Hosts {
+		host := &p.c.Hosts[h]
+		if !host.Usable() {
+			continue
+		}
+		usable++
+		n := 0
+		for i, d := range needs {
+			if reaches(host, d) {
+				seen[i] = true
+				n++
+			}
+		}
+		if n == len(needs) {
+			return ""
+		}
+	}
+	for i, d := range needs {
+		if usable > 0 && !seen[i] {
+			return fmt.Sprintf("none of the %d hosts that can be used reaches the datastore %s", usable, p.c.Datastores[d])
+		}
+	}
+	if usable == 0 {
+		return ""
+	}
+	return fmt.Sprintf("none of the %d hosts that can be used reaches all of its %d datastores", usable, len(needs))
+}
+
+func reaches(host *cluster.Host, datastore int32) bool {
+	_, found := slices.BinarySearch(host.Datastores, datastore)
+	return found
+}
