@@ -25,7 +25,7 @@ nothing is changed but the files that you name with --out.`,
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate())
+	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterReplay(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate())
 	return cmd
 }
 
@@ -94,25 +94,6 @@ func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster
 		return fmt.Errorf("write the snapshot %s: %w", name, err)
 	}
 	return f.Close()
-}
-
-func (c *command) clusterDoctor() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:     "doctor SNAPSHOT",
-		Short:   "say how the cluster is, what a round would move and why, and why the rest stays",
-		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --json",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			return c.tell(doctor.Look(cl, balance.Options{}), asJSON)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
 func (c *command) clusterBalance() *cobra.Command {

@@ -10,18 +10,34 @@ import (
 
 // Report is one look at a cluster.
 type Report struct {
-	Cluster  string    `json:"cluster"`
-	Hosts    []Host    `json:"hosts"`
-	Waiting  int       `json:"waiting,omitempty"` // machines that are to be placed
-	Warnings []Warning `json:"warnings,omitempty"`
-	Broken   []string  `json:"broken,omitempty"` // what must hold and does not
-	Moves    []Move    `json:"moves,omitempty"`
-	Stranded []string  `json:"stranded,omitempty"`
-	Refused  []Refused `json:"refused,omitempty"`
-	Quiet    string    `json:"quiet,omitempty"` // why nothing more is moved
+	Cluster  string `json:"cluster"`
+	Round    int    `json:"round,omitempty"` // number in the ledger; 0 without one
+	At       string `json:"at,omitempty"`    // when the snapshot was taken, RFC 3339
+	Known    bool   `json:"known,omitempty"` // the ledger had this snapshot, and does not take it again
+	Level    int    `json:"level"`
+	Machines int    `json:"machines"` // that run
+	Hosts    []Host `json:"hosts"`
+	// Pools are what pools ask for and are entitled to; none where all machines are in the
+	// root.
+	Pools []PoolView `json:"pools,omitempty"`
+	// Short are the machines that are entitled to less than they ask for, by how much, and
+	// Shorter is how many more there are.
+	Short    []Shortfall `json:"short,omitempty"`
+	Shorter  int         `json:"shorter,omitempty"`
+	Waiting  int         `json:"waiting,omitempty"` // machines that are to be placed
+	Warnings []Warning   `json:"warnings,omitempty"`
+	Broken   []string    `json:"broken,omitempty"` // what must hold and does not
+	Moves    []Move      `json:"moves,omitempty"`
+	Stranded []string    `json:"stranded,omitempty"`
+	Refused  []Refused   `json:"refused,omitempty"`
+	Quiet    string      `json:"quiet,omitempty"` // why nothing more is moved
 	// Lost is the part of all demand that is slowed down or not served, before and after
 	// the moves.
 	Lost [2]float64 `json:"lost"`
+	// Last is what came of the round before, and Record how well all rounds did: with a
+	// ledger.
+	Last   *Outcome `json:"last,omitempty"`
+	Record *Record  `json:"record,omitempty"`
 }
 
 // Host is a host as it is, and as it would be after the moves. Loads are shares of its
@@ -35,6 +51,18 @@ type Host struct {
 	Reserved [2]float64 `json:"reserved"` // of CPU and of memory, before the moves
 	// ReservedAfter is what is reserved of both after the moves.
 	ReservedAfter [2]float64 `json:"reserved_after"`
+	// Entitled is what its machines ask for and are entitled to, of CPU and of memory,
+	// before the moves: above 1, the host cannot give what shares and reservations promise.
+	Entitled [2]float64 `json:"entitled"`
+}
+
+// Shortfall is a machine that is entitled to less than it asks for.
+type Shortfall struct {
+	VM       string  `json:"vm"`
+	Host     string  `json:"host"`
+	Pool     string  `json:"pool"`
+	Demand   Amounts `json:"demand"`
+	Entitled Amounts `json:"entitled"`
 }
 
 // Move is a move with what led to it.
@@ -45,6 +73,7 @@ type Move struct {
 	To           string        `json:"to"`
 	Reason       string        `json:"reason"`
 	Why          string        `json:"why"`
+	Evidence     string        `json:"evidence"`
 	Effect       string        `json:"effect"`
 	Value        string        `json:"value,omitempty"`
 	Alternatives []Alternative `json:"alternatives,omitempty"`
@@ -69,7 +98,7 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
-	r := &Report{Cluster: c.Name, Warnings: warnings(scene{c, x, l}), Quiet: plan.Quiet}
+	r := &Report{Cluster: c.Name, Level: c.Settings.Level, Warnings: warnings(scene{c, x, l}), Quiet: plan.Quiet}
 	for _, v := range cluster.Violations(c, l.Host) {
 		r.Broken = append(r.Broken, v.Text)
 	}
@@ -79,11 +108,13 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 			r.Waiting++
 		}
 		if c.VMs[v].Host != cluster.Nowhere {
+			r.Machines++
 			total += x.Demand(cluster.VMID(v)).CPU
 		}
 	}
 	r.Hosts = make([]Host, len(c.Hosts))
 	r.hosts(c, x, l, 0)
+	r.entitled(scene{c, x, l})
 	r.moves(c, x, l, plan) // the layout is then that after the moves
 	r.hosts(c, x, l, 1)
 	if total > 0 {
@@ -98,13 +129,15 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 	return r
 }
 
-func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, when int) {
-	share := func(part, whole int64) float64 {
-		if whole <= 0 {
-			return 0
-		}
-		return float64(part) / float64(whole)
+// share is a part of a whole; 0 of nothing.
+func share(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
 	}
+	return float64(part) / float64(whole)
+}
+
+func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, when int) {
 	for h := range c.Hosts {
 		id, host := cluster.HostID(h), &r.Hosts[h]
 		host.Name, host.State = c.Hosts[h].Name, string(c.Hosts[h].State)
@@ -127,7 +160,7 @@ func (r *Report) moves(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 		if m.From != cluster.Nowhere {
 			out.From = c.Hosts[m.From].Name
 		}
-		out.Why, out.Effect = why(c, m), effect(c, m)
+		out.Why, out.Evidence, out.Effect = why(c, m), evidence(c, x, m), effect(c, m)
 		if !m.Reason.Mandatory() && m.Value.Stable > 0 {
 			out.Value = m.Value.String()
 		}
@@ -149,6 +182,9 @@ func alternatives(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, m bal
 		if v.Obstacle.Check == cluster.Fine {
 			after := l.Demand(v.Host).Plus(x.Demand(m.VM))
 			text = "it would then be " + loadText(after, x.Capacity(v.Host)) + " full"
+			if worst(after, x.Capacity(v.Host)) <= float64(m.ToAfter)/1e6 {
+				text = "it would do as well, and be " + loadText(after, x.Capacity(v.Host)) + " full"
+			}
 		}
 		if out = append(out, Alternative{c.Hosts[v.Host].Name, text}); len(out) == mostAlternatives {
 			break

@@ -48,28 +48,9 @@ type VMView struct {
 // Show divides the capacity of the hosts that run.
 func Show(c *cluster.Cluster, machines bool) *Overview {
 	x := cluster.NewIndex(c)
-	var all cluster.Resources
-	for h := range c.Hosts {
-		if c.Hosts[h].Runs() {
-			all = all.Plus(x.Capacity(cluster.HostID(h)))
-		}
-	}
+	all := capacity(c, x)
 	e := divvy.Divide(c, x, all, nil)
-	o := &Overview{Cluster: c.Name, Capacity: Amounts(all)}
-	direct, depth := make([]int, len(c.Pools)), make([]int, len(c.Pools))
-	for v := range c.VMs {
-		if c.VMs[v].Host != cluster.Nowhere {
-			direct[c.VMs[v].Pool]++
-		}
-	}
-	for p := range c.Pools {
-		pool := &c.Pools[p]
-		if pool.Parent != cluster.Nowhere {
-			depth[p] = depth[pool.Parent] + 1
-		}
-		id := cluster.PoolID(p)
-		o.Pools = append(o.Pools, PoolView{pool.Name, depth[p], direct[p], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
-	}
+	o := &Overview{Cluster: c.Name, Capacity: Amounts(all), Pools: poolViews(c, e)}
 	for _, s := range e.Overcommitted() {
 		o.Short = append(o.Short, fmt.Sprintf("pool %s must give %s and is entitled to %s", c.Pools[s.Pool].Name, amount(s.Resource, s.Need), amount(s.Resource, s.Have)))
 	}
@@ -83,6 +64,25 @@ func Show(c *cluster.Cluster, machines bool) *Overview {
 	return o
 }
 
+// poolViews are all pools, each after the one that it is in.
+func poolViews(c *cluster.Cluster, e *divvy.Entitlements) (out []PoolView) {
+	direct, depth := make([]int, len(c.Pools)), make([]int, len(c.Pools))
+	for v := range c.VMs {
+		if c.VMs[v].Host != cluster.Nowhere {
+			direct[c.VMs[v].Pool]++
+		}
+	}
+	for p := range c.Pools {
+		pool := &c.Pools[p]
+		if pool.Parent != cluster.Nowhere {
+			depth[p] = depth[pool.Parent] + 1
+		}
+		id := cluster.PoolID(p)
+		out = append(out, PoolView{pool.Name, depth[p], direct[p], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
+	}
+	return out
+}
+
 func amount(r divvy.Resource, n int64) string {
 	if r == divvy.CPU {
 		return fmt.Sprintf("%d MHz", n)
@@ -90,18 +90,24 @@ func amount(r divvy.Resource, n int64) string {
 	return cluster.MiB(n)
 }
 
+// textPools writes a table of pools, each line after an indent.
+func textPools(b *strings.Builder, indent string, pools []PoolView) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "%spool\tmachines\tshares\tCPU asked\tentitled\tmemory asked\tentitled\n", indent)
+	for _, p := range pools {
+		fmt.Fprintf(t, "%s%s%s\t%d\t%d\t%d MHz\t%d MHz\t%s\t%s\n", indent, strings.Repeat("  ", p.Depth), p.Name, p.VMs, p.Shares,
+			p.Demand.CPU, p.Entitled.CPU, cluster.MiB(p.Demand.Memory), cluster.MiB(p.Entitled.Memory))
+	}
+	t.Flush() //nolint:errcheck // a builder takes everything
+}
+
 // Text writes the overview for an operator.
 func (o *Overview) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s: %d MHz and %s to share\n\n", o.Cluster, o.Capacity.CPU, cluster.MiB(o.Capacity.Memory))
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "pool\tmachines\tshares\tCPU asked\tentitled\tmemory asked\tentitled")
-	for _, p := range o.Pools {
-		fmt.Fprintf(t, "%s%s\t%d\t%d\t%d MHz\t%d MHz\t%s\t%s\n", strings.Repeat("  ", p.Depth), p.Name, p.VMs, p.Shares,
-			p.Demand.CPU, p.Entitled.CPU, cluster.MiB(p.Demand.Memory), cluster.MiB(p.Entitled.Memory))
-	}
-	t.Flush() //nolint:errcheck // a builder takes everything
+	textPools(b, "", o.Pools)
 	if len(o.VMs) > 0 {
+		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		b.WriteString("\n")
 		fmt.Fprintln(t, "machine\thost\tpool\tCPU asked\tentitled\tmemory asked\tentitled")
 		for _, v := range o.VMs {

@@ -3,32 +3,26 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
+
+	"plimsoll/internal/cluster"
 )
 
-// Text writes the report for an operator.
+// Text writes the report for an operator: one statement a line, so that it can be
+// searched and compared with that of yesterday.
 func (r *Report) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s: %d hosts", r.Cluster, len(r.Hosts))
-	if r.Waiting > 0 {
-		fmt.Fprintf(b, ", %d machines wait for one", r.Waiting)
-	}
-	fmt.Fprintf(b, "\n%.2f %% of the demand is slowed down or not served", 100*r.Lost[0])
-	if len(r.Moves) > 0 {
-		fmt.Fprintf(b, "; after the moves below it is %.2f %%", 100*r.Lost[1])
-	}
-	b.WriteString(".\n\n")
+	r.textHead(b)
+	r.textLast(b)
 	r.textHosts(b)
+	r.textEntitled(b)
 	section(b, "Broken", r.Broken)
 	r.textMoves(b)
 	section(b, "Stranded", r.Stranded)
 	r.textRefused(b)
-	var list []string
-	for _, v := range r.Warnings {
-		list = append(list, v.Kind+": "+v.Text+". "+v.Do)
-	}
-	section(b, "Worth a look", list)
+	r.textWarnings(b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -43,14 +37,73 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
+// textHead says in a few lines what the rest says at length.
+func (r *Report) textHead(b *strings.Builder) {
+	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, count(len(r.Hosts), "host"), count(r.Machines, "machine"))
+	if r.Waiting > 0 {
+		fmt.Fprintf(b, ", %d to be placed", r.Waiting)
+	}
+	fmt.Fprintf(b, ", level %d", r.Level)
+	if r.Round > 0 {
+		fmt.Fprintf(b, "; round %d%s", r.Round, when(r.At))
+		if r.Known {
+			b.WriteString(", which the ledger has already")
+		}
+	}
+	fmt.Fprintf(b, "\n%.2f %% of the work is slowed down or not served", 100*r.Lost[0])
+	if n := len(r.Moves); n > 0 {
+		fmt.Fprintf(b, "; after the %s below it would be %.2f %%", count(n, "move"), 100*r.Lost[1])
+	}
+	b.WriteString(".\n")
+	if n := len(r.Broken); n > 0 {
+		fmt.Fprintf(b, "%s must hold and %s not.\n", count(n, "thing"), verb(n, "does", "do"))
+	}
+	if n := len(r.Stranded); n > 0 {
+		fmt.Fprintf(b, "%s should leave and cannot.\n", count(n, "machine"))
+	}
+	if n := len(r.Warnings); n > 0 {
+		fmt.Fprintf(b, "%s %s worth a look, at the end.\n", count(n, "thing"), verb(n, "is", "are"))
+	}
+}
+
+func verb(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func when(at string) string {
+	if at == "" {
+		return ""
+	}
+	return " of " + at
+}
+
 func (r *Report) textHosts(b *strings.Builder) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "host\tstate\tmachines\tCPU\tmemory\treserved CPU\tmemory\t")
+	b.WriteString("\nHosts\n")
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "  host\tstate\tmachines\tCPU\t\tmemory\t\tentitled CPU, memory\treserved CPU, memory")
 	for _, h := range r.Hosts {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%.0f %%\t%.0f %%\t\n", h.Name, h.State, change(float64(h.VMs[0]), float64(h.VMs[1]), ""),
-			change(100*h.CPU[0], 100*h.CPU[1], " %"), change(100*h.Memory[0], 100*h.Memory[1], " %"), 100*h.Reserved[0], 100*h.Reserved[1])
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s, %s\t%s, %s\n", h.Name, h.State, change(float64(h.VMs[0]), float64(h.VMs[1]), ""),
+			bar(h.CPU[0]), change(100*h.CPU[0], 100*h.CPU[1], " %"), bar(h.Memory[0]), change(100*h.Memory[0], 100*h.Memory[1], " %"),
+			full(h.Entitled[0]), full(h.Entitled[1]), full(h.Reserved[0]), full(h.Reserved[1]))
 	}
 	t.Flush() //nolint:errcheck // a builder takes everything
+}
+
+func full(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// barWidth is how many signs a full host has.
+const barWidth = 10
+
+// bar is a load as a picture; a load above the capacity runs over its end.
+func bar(share float64) string {
+	n := int(math.Round(math.Max(0, math.Min(share, 2)) * barWidth))
+	if n > barWidth {
+		return strings.Repeat("#", barWidth) + "+"
+	}
+	return strings.Repeat("#", n) + strings.Repeat(".", barWidth-n)
 }
 
 // change is a number, and what it becomes where that is another.
@@ -60,6 +113,28 @@ func change(before, after float64, unit string) string {
 		return one + unit
 	}
 	return one + " -> " + two + unit
+}
+
+func (r *Report) textEntitled(b *strings.Builder) {
+	if len(r.Pools) > 0 {
+		b.WriteString("\nPools\n")
+		textPools(b, "  ", r.Pools)
+	}
+	var lines []string
+	for _, s := range r.Short {
+		var says []string
+		if s.Demand.CPU > s.Entitled.CPU {
+			says = append(says, fmt.Sprintf("%d of the %d MHz", s.Entitled.CPU, s.Demand.CPU))
+		}
+		if s.Demand.Memory > s.Entitled.Memory {
+			says = append(says, fmt.Sprintf("%s of the %s of memory", cluster.MiB(s.Entitled.Memory), cluster.MiB(s.Demand.Memory)))
+		}
+		lines = append(lines, fmt.Sprintf("%s on %s in pool %s is entitled to %s that it asks for", s.VM, s.Host, s.Pool, strings.Join(says, " and ")))
+	}
+	if r.Shorter > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show SNAPSHOT --machines)", r.Shorter))
+	}
+	section(b, "Entitled to less than they ask for", lines)
 }
 
 func (r *Report) textMoves(b *strings.Builder) {
@@ -73,6 +148,7 @@ func (r *Report) textMoves(b *strings.Builder) {
 			from = " from " + m.From
 		}
 		fmt.Fprintf(b, "  %d. %s%s to %s: %s\n", m.Step, m.VM, from, m.To, m.Why)
+		fmt.Fprintf(b, "     evidence: %s\n", m.Evidence)
 		fmt.Fprintf(b, "     effect: %s\n", m.Effect)
 		if m.Value != "" {
 			fmt.Fprintf(b, "     worth: %s\n", m.Value)
@@ -92,10 +168,32 @@ func (r *Report) textRefused(b *strings.Builder) {
 		title = "Why nothing more moves"
 	}
 	fmt.Fprintf(b, "\n%s\n  %s\n", title, r.Quiet)
-	for _, f := range r.Refused {
-		if strings.HasSuffix(r.Quiet, f.Why) {
-			continue // said
+	for i := 0; i < len(r.Refused); {
+		why, from := r.Refused[i].Why, i
+		var moves []string
+		for ; i < len(r.Refused) && r.Refused[i].Why == why; i++ {
+			f := &r.Refused[i]
+			moves = append(moves, fmt.Sprintf("%s from %s to %s", f.VM, f.From, f.To))
 		}
-		fmt.Fprintf(b, "  not %s from %s to %s: %s\n", f.VM, f.From, f.To, f.Why)
+		if from == 0 && strings.HasSuffix(r.Quiet, why) {
+			if moves = moves[1:]; len(moves) == 0 {
+				continue // said
+			}
+			why = "for the same reason"
+		}
+		fmt.Fprintf(b, "  not %s: %s\n", strings.Join(moves, ", nor "), why)
+	}
+}
+
+func (r *Report) textWarnings(b *strings.Builder) {
+	if len(r.Warnings) == 0 {
+		return
+	}
+	b.WriteString("\nWorth a look\n")
+	for _, w := range r.Warnings {
+		fmt.Fprintf(b, "  %s: %s\n", w.Kind, w.Text)
+		if w.Do != "" {
+			fmt.Fprintf(b, "     do: %s\n", w.Do)
+		}
 	}
 }

@@ -106,7 +106,7 @@ func homeless(s scene) (out []Warning) {
 		byText[text] = append(byText[text], bare.VMs[v].Name)
 	}
 	for _, text := range texts {
-		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("%s on no host, even an empty one: %s", named(byText[text]), text),
+		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("no host could have %s, even if it were empty: %s", named(byText[text]), text),
 			Do: "make them smaller, change the rule, or bring a host that can have them"})
 	}
 	return out

@@ -88,6 +88,6 @@ func unseen(s scene) []Warning {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("of %d of the %d machines that run no demand was seen (%s): each is taken to ask for half of its size", len(names), running, named(names)),
+	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand was seen of %d of the %d machines that run (%s): each is taken to ask for half of its size", len(names), running, named(names)),
 		Do: "look again once they have run for some minutes; loads and moves above rest on that guess"}}
 }

@@ -111,7 +111,7 @@ var warned = []struct {
 		}
 	}, "none of the 3 hosts can be used", func(c *cluster.Cluster) { c.Hosts[0].State = cluster.Maintenance }},
 	{"no host for it", func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 200*gib },
-		"a-1 on no host, even an empty one: esx-1: the host is maintenance; esx-2 and esx-3: 200 GiB of memory are reserved for it, and 128 GiB are not yet reserved there",
+		"no host could have a-1, even if it were empty: esx-1: the host is maintenance; esx-2 and esx-3: 200 GiB of memory are reserved for it, and 128 GiB are not yet reserved there",
 		func(c *cluster.Cluster) { c.Hosts[0].State, c.VMs[0].Mem.Reservation = cluster.Maintenance, 16*gib }},
 	{"host reservation", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {
@@ -123,7 +123,7 @@ var warned = []struct {
 	{"limit", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2000, 3*gib },
 		"a-1 asks for 2000 MHz and may have 2000, uses 4096 MiB of memory and may have 3072 MiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2200, 5*gib }},
 	{"pool limit", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 5999 }, "machines in pool gold ask for 6000 MHz, and it may have 5999", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 6000 }},
-	{"no history", func(c *cluster.Cluster) { c.VMs[0].Demand = cluster.Demand{} }, "of 1 of the 6 machines that run no demand was seen (a-1)", func(c *cluster.Cluster) { c.VMs[0].Demand, c.VMs[0].Host = cluster.Demand{}, cluster.Nowhere }},
+	{"no history", func(c *cluster.Cluster) { c.VMs[0].Demand = cluster.Demand{} }, "no demand was seen of 1 of the 6 machines that run (a-1)", func(c *cluster.Cluster) { c.VMs[0].Demand, c.VMs[0].Host = cluster.Demand{}, cluster.Nowhere }},
 	{"swapping", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {
 			c.VMs[v].Memory, c.VMs[v].Demand.Active = 100*gib, cluster.Steady(70*gib)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
@@ -41,6 +42,26 @@ func effect(c *cluster.Cluster, m balance.Move) string {
 	return fmt.Sprintf("%s %s -> %s, %s", c.Hosts[m.From].Name, percent(m.FromBefore), percent(m.FromAfter), to)
 }
 
+// evidence is what a move rests on: what was seen of the machine.
+func evidence(c *cluster.Cluster, x *cluster.Index, m balance.Move) string {
+	vm, asks, needs := &c.VMs[m.VM], x.Demand(m.VM), x.Reserved(m.VM)
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s asks for %d MHz and %s", vm.Name, asks.CPU, cluster.MiB(asks.Memory))
+	switch d := &vm.Demand.CPU; {
+	case d.Count == 0:
+		b.WriteString(", half of its size, as nothing was seen of it")
+	case d.Count > 1:
+		fmt.Fprintf(b, " (in %d samples %.0f MHz on average, at most %.0f)", d.Count, d.Mean, d.Max)
+	}
+	if needs != (cluster.Resources{}) {
+		fmt.Fprintf(b, ", has %d MHz and %s reserved", needs.CPU, cluster.MiB(needs.Memory))
+	}
+	if vm.Demand.Dirty > 0 {
+		fmt.Fprintf(b, ", writes to %s of its memory each second", cluster.MiB(vm.Demand.Dirty))
+	}
+	return b.String()
+}
+
 func strandedText(c *cluster.Cluster, s balance.Stranded) string {
 	what := map[balance.Reason]string{
 		balance.HostFailed: "cannot start again", balance.HostMaintenance: "cannot leave its host", balance.MustRule: "cannot follow its rule",
@@ -52,16 +73,16 @@ func strandedText(c *cluster.Cluster, s balance.Stranded) string {
 // percent is a load in millionths for people.
 func percent(millionths int64) string { return fmt.Sprintf("%.0f %%", float64(millionths)/10_000) }
 
+// worst is the load of the resource that is fuller, as a share.
+func worst(demand, all cluster.Resources) float64 {
+	return max(share(demand.CPU, all.CPU), share(demand.Memory, all.Memory))
+}
+
 // loadText is the load of the resource that is fuller.
 func loadText(demand, all cluster.Resources) string {
-	worst, name := 0., "CPU"
-	if all.CPU > 0 {
-		worst = float64(demand.CPU) / float64(all.CPU)
+	name := "CPU"
+	if share(demand.Memory, all.Memory) > share(demand.CPU, all.CPU) {
+		name = "memory"
 	}
-	if all.Memory > 0 {
-		if m := float64(demand.Memory) / float64(all.Memory); m > worst {
-			worst, name = m, "memory"
-		}
-	}
-	return fmt.Sprintf("%.0f %% (%s)", 100*worst, name)
+	return fmt.Sprintf("%.0f %% (%s)", 100*worst(demand, all), name)
 }

@@ -1,0 +1,253 @@
+package doctor
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+)
+
+// What a ledger is looked through for, counted in rounds.
+const (
+	longMemory  = 50 // rounds that are looked at
+	flapWindow  = 6  // within which a machine that returns to a host has gone to and fro
+	returnAfter = 3  // for which a machine is not recommended to return to a host that it left
+	repeated    = 3  // in a row, from which on the same thing is told as such
+	duelMoves   = 3  // that nobody recommended, from which on somebody else is at work
+	badMedian   = 10 // points, from which on predictions are told to be bad
+)
+
+// Record is how well the rounds of a ledger did.
+type Record struct {
+	Rounds  int     `json:"rounds"` // that were followed
+	Moves   int     `json:"moves"`  // that they recommended
+	Made    int     `json:"made"`
+	Undone  int     `json:"undone"` // that somebody took back
+	Others  int     `json:"others"` // moves that none of them recommended
+	Judged  int     `json:"judged"` // predictions, by which
+	Median  float64 `json:"median"` // in points
+	Largest float64 `json:"largest"`
+	Flaps   []Flap  `json:"flaps,omitempty"`
+}
+
+// Flap is a machine that left a host and came back.
+type Flap struct {
+	VM    string  `json:"vm"`
+	Host  string  `json:"host"`
+	Via   string  `json:"via"`
+	Round [2]int  `json:"rounds"` // after which it left, and was back
+	Asked [2]bool `json:"asked"`  // whether those rounds recommended it
+}
+
+// Undone says whether the machine left because a round recommended it, and came back
+// though none did.
+func (f Flap) Undone() bool { return f.Asked[0] && !f.Asked[1] }
+
+// String tells of the flap.
+func (f Flap) String() string {
+	by := [2]string{"which nobody recommended", "which nobody recommended"}
+	for i, asked := range f.Asked {
+		if asked {
+			by[i] = "as recommended"
+		}
+	}
+	return fmt.Sprintf("%s left %s for %s after round %d, %s, and was back after round %d, %s", f.VM, f.Host, f.Via, f.Round[0], by[0], f.Round[1], by[1])
+}
+
+// passage is a move that was seen, between a round and the next.
+type passage struct {
+	vm, from, to string
+	after        int // place of the round before it
+	asked        bool
+	explained    bool
+}
+
+// history is what rounds show that one alone does not.
+type history struct {
+	rounds   []*Round
+	outcomes []*Outcome // of each but the last
+	passages []passage
+}
+
+func newHistory(rounds []*Round) *history {
+	h := &history{rounds: rounds[max(0, len(rounds)-longMemory):]}
+	for i := 0; i+1 < len(h.rounds); i++ {
+		o := h.rounds[i].Follow(h.rounds[i+1])
+		h.outcomes = append(h.outcomes, o)
+		for _, m := range o.Moves {
+			if m.From != "" && (m.What == Made || m.What == Elsewhere) {
+				h.passages = append(h.passages, passage{vm: m.VM, from: m.From, to: m.Now, after: i, asked: m.What == Made})
+			}
+		}
+		for _, m := range o.Others {
+			h.passages = append(h.passages, passage{vm: m.VM, from: m.From, to: m.To, after: i})
+		}
+		for _, m := range o.Explained {
+			h.passages = append(h.passages, passage{vm: m.VM, from: m.From, to: m.To, after: i, explained: true})
+		}
+	}
+	return h
+}
+
+// flaps finds machines that left a host and came back.
+func (h *history) flaps() (out []Flap) {
+	for j, back := range h.passages {
+		for i := j - 1; i >= 0; i-- {
+			away := h.passages[i]
+			if away.vm != back.vm || away.explained || back.explained {
+				continue
+			}
+			if away.from == back.to && back.after-away.after <= flapWindow {
+				out = append(out, Flap{back.vm, away.from, away.to, [2]int{h.rounds[away.after].Number, h.rounds[back.after].Number}, [2]bool{away.asked, back.asked}})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// record sums up all that was followed.
+func (h *history) record() *Record {
+	if len(h.outcomes) == 0 {
+		return nil
+	}
+	r := &Record{Rounds: len(h.outcomes), Flaps: h.flaps()}
+	var errors []float64
+	for _, o := range h.outcomes {
+		r.Moves += len(o.Moves)
+		r.Made += o.Summary.Made
+		r.Others += len(o.Others)
+		r.Largest = max(r.Largest, o.Summary.Largest)
+		errors = append(errors, o.Summary.errors...)
+	}
+	for _, f := range r.Flaps {
+		if f.Undone() {
+			r.Undone++
+		}
+	}
+	r.Judged, r.Median = len(errors), median(errors)
+	return r
+}
+
+// warnings are what the rounds show of somebody else at work, of machines that go to and
+// fro, and of what is recommended or refused again and again.
+func (h *history) warnings() (out []Warning) {
+	r := h.record()
+	if r == nil {
+		return nil
+	}
+	if w := h.duel(r); w != nil {
+		out = append(out, *w)
+	}
+	var says, names []string
+	for _, f := range r.Flaps {
+		says, names = append(says, f.String()), append(names, f.VM)
+	}
+	if len(says) > 0 {
+		slices.Sort(names)
+		out = append(out, Warning{Kind: "flapping", Text: several(says), VMs: slices.Compact(names),
+			Do: "find who moves it back; a machine is not recommended to return to a host within " + count(returnAfter, "round") + " of leaving it"})
+	}
+	out = append(out, h.ignored()...)
+	out = append(out, h.stuck()...)
+	if r.Judged > 0 && r.Median > badMedian {
+		out = append(out, Warning{Kind: "predictions", Text: fmt.Sprintf("half of the loads that were predicted were off by more than %.1f points (%d predictions in %s)", r.Median, r.Judged, count(r.Rounds, "round")),
+			Do: "demand changes faster than snapshots are taken: look more often, or at another level"})
+	}
+	return out
+}
+
+// duel tells of moves that no round recommended and nothing explains.
+func (h *history) duel(r *Record) *Warning {
+	if r.Undone == 0 && r.Others < duelMoves {
+		return nil
+	}
+	var says, names []string
+	for _, o := range h.outcomes {
+		for _, m := range o.Others {
+			says, names = append(says, fmt.Sprintf("%s from %s to %s after round %d", m.VM, m.From, m.To, o.Round)), append(names, m.VM)
+		}
+	}
+	slices.Sort(names)
+	text := fmt.Sprintf("%s made that no round recommended (%s)", were(len(says), "move"), several(says))
+	if r.Undone > 0 {
+		text += fmt.Sprintf(", and %d of them took back what a round had recommended", r.Undone)
+	}
+	return &Warning{Kind: "duel", Text: text + ": somebody else moves machines, a second balancer or a person", VMs: slices.Compact(names),
+		Do: "let only one of them decide: turn the other one off, or pin the machines that it looks after"}
+}
+
+func were(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, what)
+}
+
+// ignored tells of moves that were recommended again and again and never made.
+func (h *history) ignored() []Warning {
+	var says, names []string
+	last := len(h.outcomes) - 1
+	for _, m := range h.outcomes[last].Moves {
+		n := 0
+		for i := last; i >= 0 && slices.ContainsFunc(h.outcomes[i].Moves, func(o MoveOutcome) bool {
+			return o.VM == m.VM && o.To == m.To && o.What == NotMade
+		}); i-- {
+			n++
+		}
+		if n >= repeated {
+			says, names = append(says, fmt.Sprintf("%s to %s, in %d rounds", m.VM, m.To, n)), append(names, m.VM)
+		}
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	return []Warning{{Kind: "not followed", Text: "recommended again and again, and not made: " + several(says), VMs: names,
+		Do: "make the move, or pin the machine to say that it shall stay"}}
+}
+
+var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
+
+// stuck tells of the same obstacle to any move in round after round.
+func (h *history) stuck() []Warning {
+	last := h.rounds[len(h.rounds)-1]
+	reason := func(r *Round) string {
+		if len(r.Moves) > 0 || len(r.Refused) == 0 && len(r.Stranded) == 0 {
+			return ""
+		}
+		return digits.ReplaceAllString(r.Quiet+strings.Join(r.Stranded, ";"), "#")
+	}
+	n := 0
+	for i := len(h.rounds) - 1; i >= 0 && reason(last) != "" && reason(h.rounds[i]) == reason(last); i-- {
+		n++
+	}
+	if n < repeated {
+		return nil
+	}
+	says := append([]string(nil), last.Stranded...)
+	if len(last.Refused) > 0 || len(says) == 0 {
+		says = append(says, last.Quiet)
+	}
+	return []Warning{{Kind: "stuck", Text: fmt.Sprintf("for %d rounds nothing moves for the same reason: %s", n, several(says)),
+		Do: "plimsoll cluster what-if shows what another level, rules dropped or a host more would change"}}
+}
+
+// options keep a round from sending a machine back to a host that it left in one of the
+// last rounds.
+func (h *history) options(c *cluster.Cluster) balance.Options {
+	left := map[[2]string]bool{}
+	for _, p := range h.passages {
+		if !p.explained && p.after > len(h.rounds)-2-returnAfter {
+			left[[2]string{p.vm, p.from}] = true
+		}
+	}
+	if len(left) == 0 {
+		return balance.Options{}
+	}
+	return balance.Options{Left: func(v cluster.VMID, to cluster.HostID) bool {
+		return left[[2]string{c.VMs[v].Name, c.Hosts[to].Name}]
+	}}
+}

@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+)
+
+// Ledger is what earlier rounds saw and predicted.
+type Ledger struct {
+	Rounds  []*Round
+	Damaged []string // lines that cannot be read, by number and why; they stay in the file
+
+	open bool // the file does not end with a line's end
+}
+
+// opening is how every line begins, by which a damaged one is told from something else.
+const opening = `{"kind":"round"`
+
+// mostLine bounds a line that is quoted.
+const mostLine = 40
+
+// ReadLedger reads a ledger, JSON objects one a line. A line that was cut off, as by a
+// full disk, is named and left out. It is an error when the text is something else.
+func ReadLedger(name string, text []byte) (*Ledger, error) {
+	l := &Ledger{open: len(text) > 0 && text[len(text)-1] != '\n'}
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		var r Round
+		err := json.Unmarshal(line, &r)
+		switch start := string(line[:min(len(line), len(opening))]); {
+		case err == nil && r.Kind == "round":
+			l.Rounds = append(l.Rounds, &r)
+		case err == nil || !strings.HasPrefix(opening, start):
+			return nil, fmt.Errorf("%s:%d: this is no ledger of rounds: it holds %q; name a new file, or one that --ledger wrote", name, i+1, line[:min(len(line), mostLine)])
+		default:
+			l.Damaged = append(l.Damaged, fmt.Sprintf("%s:%d: the line is cut off after %d bytes (%v); the round is left out", name, i+1, len(line), err))
+		}
+	}
+	return l, nil
+}
+
+// Look reports on a cluster as the function Look does, with what came of the last round
+// and what all rounds show, and gives the round to be entered: nil where the last one
+// saw the same snapshot. The time of the snapshot is text of RFC 3339, or empty where it
+// is not known; it is an error when it lies before that of the last round, or when the
+// ledger is another cluster's.
+func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
+	if err := l.check(c, at); err != nil {
+		return nil, nil, err
+	}
+	before, number := l.Rounds, 1
+	report := Look(c, balance.Options{})
+	now := NewRound(c, report)
+	if now.At = at; len(before) > 0 {
+		last := before[len(before)-1]
+		if number = last.Number + 1; last.sees(now) {
+			before, number = before[:len(before)-1], last.Number
+		}
+	}
+	now.Number = number
+	h := newHistory(append(append([]*Round(nil), before...), now))
+	if o := h.options(c); o.Left != nil {
+		report = Look(c, o)
+	}
+	entered := NewRound(c, report)
+	entered.At, entered.Number = at, number
+	h.rounds[len(h.rounds)-1] = entered
+	report.Round, report.At, report.Record = number, at, h.record()
+	if n := len(h.outcomes); n > 0 {
+		report.Last = h.outcomes[n-1]
+		for _, f := range report.Record.Flaps {
+			if f.Undone() && f.Round[1] == report.Last.Round {
+				report.Last.Summary.Reverted++
+			}
+		}
+	}
+	report.Warnings = append(h.warnings(), report.Warnings...)
+	for _, d := range l.Damaged {
+		report.Warnings = append(report.Warnings, Warning{Kind: "ledger", Text: d, Do: "the line stays in the file; delete it to be rid of this warning"})
+	}
+	if len(before) < len(l.Rounds) {
+		report.Known = true
+		return report, nil, nil
+	}
+	return report, entered, nil
+}
+
+func (l *Ledger) check(c *cluster.Cluster, at string) error {
+	var now time.Time
+	if at != "" {
+		var err error
+		if now, err = time.Parse(time.RFC3339, at); err != nil {
+			return fmt.Errorf("the time %q: write it like 2026-11-21T14:00:00Z", at)
+		}
+	}
+	if len(l.Rounds) == 0 {
+		return nil
+	}
+	last := l.Rounds[len(l.Rounds)-1]
+	if last.Cluster != c.Name {
+		return fmt.Errorf("the ledger is of the cluster %q, and the snapshot of %q: give each cluster its own", last.Cluster, c.Name)
+	}
+	if then, err := time.Parse(time.RFC3339, last.At); err == nil && at != "" && now.Before(then) {
+		return fmt.Errorf("the snapshot is of %s, before the ledger's last round, which is of %s: enter snapshots in their order", at, last.At)
+	}
+	return nil
+}
+
+// Line is what to append to the file for a round: one line, on a new one even where the
+// file's last was cut off.
+func (l *Ledger) Line(r *Round) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("write round %d: %w", r.Number, err)
+	}
+	if l.open {
+		text = append([]byte("\n"), text...)
+	}
+	return append(text, '\n'), nil
+}
