@@ -107,3 +107,77 @@ func BenchmarkAdmit(b *testing.B) {
 		i++
 	}
 }
+
+func BenchmarkHostTrees(b *testing.B) {
+	for _, s := range sizes {
+		c := large(s.hosts, s.vms, s.pools)
+		x := cluster.NewIndex(c)
+		e, l := Divide(c, x, busy(c, x), nil), cluster.NewLayout(c, x)
+		b.Run(fmt.Sprintf("vms=%d", s.vms), func(b *testing.B) {
+			for b.Loop() {
+				e.HostTrees(l)
+			}
+		})
+	}
+}
+
+// round is the hosts' trees before and after a round: every machine asks for something
+// else or, in a quiet one, one does; and a part of the machines has moved.
+func round(c *cluster.Cluster, quiet bool, moved int) (from, to []*HostTree) {
+	g := rand.New(rand.NewPCG(2, 2))
+	x := cluster.NewIndex(c)
+	e, l := Divide(c, x, busy(c, x), nil), cluster.NewLayout(c, x)
+	from = e.HostTrees(l)
+	for i := range c.VMs {
+		v := cluster.VMID(i)
+		if d := x.Demand(v); !quiet || i == 0 {
+			e.Update(v, cluster.Resources{CPU: d.CPU * (90 + g.Int64N(20)) / 100, Memory: d.Memory * (90 + g.Int64N(20)) / 100})
+		}
+		if g.IntN(1000) < moved {
+			l.Move(v, cluster.HostID(g.IntN(len(c.Hosts))))
+		}
+	}
+	return from, e.HostTrees(l)
+}
+
+// BenchmarkSync brings all hosts from the trees of one round to those of the next: the
+// difference, and its operations performed on the hosts' copies.
+func BenchmarkSync(b *testing.B) {
+	cases := []struct {
+		name  string
+		quiet bool
+		moved int
+		keep  Tolerance
+	}{{"steady", false, 0, DefaultTolerance()}, {"moves", false, 10, DefaultTolerance()}, {"exact", false, 10, Precise()}, {"quiet", true, 0, DefaultTolerance()}}
+	for _, s := range sizes {
+		for _, k := range cases {
+			from, to := round(large(s.hosts, s.vms, s.pools), k.quiet, k.moved)
+			b.Run(fmt.Sprintf("vms=%d/%s", s.vms, k.name), func(b *testing.B) {
+				var ops, rebuild, skipped, parked, bytes int
+				for b.Loop() {
+					ops, rebuild, skipped, parked = 0, 0, 0, 0
+					for h := range from {
+						d := Diff(from[h], to[h], k.keep)
+						ops, rebuild, skipped = ops+len(d.Ops), rebuild+d.Rebuild, skipped+d.Skipped
+						if _, err := from[h].Clone().Apply(d.Ops...); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				for h := range from {
+					for _, o := range Diff(from[h], to[h], k.keep).Ops {
+						bytes += len(o.String())
+						if _, stays := to[h].vm(o.VM); o.Verb == LeaveVM && stays {
+							parked++
+						}
+					}
+				}
+				b.ReportMetric(float64(ops), "ops")
+				b.ReportMetric(float64(rebuild), "rebuild-ops")
+				b.ReportMetric(float64(skipped), "skipped-pools")
+				b.ReportMetric(float64(parked), "parked")
+				b.ReportMetric(float64(bytes), "text-B")
+			})
+		}
+	}
+}

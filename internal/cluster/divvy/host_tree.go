@@ -90,14 +90,31 @@ func (t *HostTree) Equal(o *HostTree) bool {
 	return slices.Equal(t.pools, o.pools) && slices.Equal(t.vms, o.vms)
 }
 
-// pool is the place of a pool, or where it would be.
+// pool is the place of a pool, or where it would be. The two searches are written out:
+// most of the time of Diff goes into them.
 func (t *HostTree) pool(id cluster.PoolID) (int, bool) {
-	return slices.BinarySearchFunc(t.pools, id, func(p HostPool, id cluster.PoolID) int { return cmp.Compare(p.ID, id) })
+	low, high := 0, len(t.pools)
+	for low < high {
+		if middle := int(uint(low+high) / 2); t.pools[middle].ID < id {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < len(t.pools) && t.pools[low].ID == id
 }
 
 // vm is the place of a machine, or where it would be.
 func (t *HostTree) vm(id cluster.VMID) (int, bool) {
-	return slices.BinarySearchFunc(t.vms, id, func(v HostVM, id cluster.VMID) int { return cmp.Compare(v.VM, id) })
+	low, high := 0, len(t.vms)
+	for low < high {
+		if middle := int(uint(low+high) / 2); t.vms[middle].VM < id {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < len(t.vms) && t.vms[low].VM == id
 }
 
 // check finds what is wrong with pools and machines by themselves.

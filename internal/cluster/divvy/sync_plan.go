@@ -1,13 +1,19 @@
 package divvy
 
-import "plimsoll/internal/cluster"
+import (
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
 
 // plan performs on the tree at hand whatever the host would accept, until nothing is left
 // to do, and says whether it got there. What takes room waits until all that moves has
 // moved.
 func (p *planner) plan() bool {
 	for {
+		p.trim()
 		for p.free() {
+			p.trim()
 		}
 		switch {
 		case p.moves():
@@ -21,6 +27,22 @@ func (p *planner) plan() bool {
 			return false
 		}
 	}
+}
+
+// trim forgets what is done.
+func (p *planner) trim() {
+	p.pools = slices.DeleteFunc(p.pools, func(i int32) bool {
+		at, found := p.now.pool(p.goal[i].ID)
+		return found && p.now.pools[at] == p.goal[i] && !p.remake[p.goal[i].ID]
+	})
+	p.vms = slices.DeleteFunc(p.vms, func(i int32) bool {
+		at, found := p.now.vm(p.to.vms[i].VM)
+		return found && p.now.vms[at] == p.to.vms[i]
+	})
+	p.leaving = slices.DeleteFunc(p.leaving, func(v cluster.VMID) bool {
+		_, found := p.now.vm(v)
+		return !found
+	})
 }
 
 // moves says whether anything is still to move.
@@ -230,20 +252,8 @@ func (p *planner) destroy() (did bool) {
 
 // complete says whether nothing is left to do.
 func (p *planner) complete() bool {
-	if len(p.now.pools) != len(p.goal) || len(p.now.vms) != len(p.to.vms) {
-		return false
-	}
-	for _, i := range p.pools {
-		if p.now.pools[i] != p.goal[i] {
-			return false
-		}
-	}
-	for _, i := range p.vms {
-		if p.now.vms[i] != p.to.vms[i] {
-			return false
-		}
-	}
-	return true
+	p.trim()
+	return len(p.pools) == 0 && len(p.vms) == 0 && len(p.now.pools) == len(p.goal) && len(p.now.vms) == len(p.to.vms)
 }
 
 // unstick takes one detour, the one that disturbs least: each takes one more operation,
