@@ -1,4 +1,4 @@
-package generate
+package generate_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/snapshot"
 )
 
@@ -22,8 +23,8 @@ func text(t *testing.T, c *cluster.Cluster) []byte {
 	return b.Bytes()
 }
 
-func varied(hosts int, seed uint64) Spec {
-	s := Typical(hosts, seed)
+func varied(hosts int, seed uint64) generate.Spec {
+	s := generate.Typical(hosts, seed)
 	s.Mixed = seed%2 == 0
 	s.Waiting = int(seed % 5)
 	s.VMs = hosts * []int{4, 16, 40}[seed%3]
@@ -38,11 +39,11 @@ func TestSameSeedSameBytes(t *testing.T) {
 	for _, hosts := range []int{1, 5, 40} {
 		for seed := range uint64(4) {
 			s := varied(hosts, seed)
-			want := text(t, Cluster(s))
+			want := text(t, generate.Cluster(s))
 			made := make([]*cluster.Cluster, 4)
 			var wait sync.WaitGroup
 			for i := range made {
-				wait.Go(func() { made[i] = Cluster(s) })
+				wait.Go(func() { made[i] = generate.Cluster(s) })
 			}
 			wait.Wait()
 			for _, c := range made {
@@ -51,7 +52,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 				}
 			}
 			s.Seed += 100
-			if bytes.Equal(text(t, Cluster(s)), want) {
+			if bytes.Equal(text(t, generate.Cluster(s)), want) {
 				t.Errorf("%d hosts: seeds %d and %d give the same cluster", hosts, seed, s.Seed)
 			}
 		}
@@ -60,7 +61,7 @@ func TestSameSeedSameBytes(t *testing.T) {
 
 func TestSnapshotsAreReadBack(t *testing.T) {
 	for seed := range uint64(12) {
-		want := text(t, Cluster(varied(4+int(seed)*3, seed)))
+		want := text(t, generate.Cluster(varied(4+int(seed)*3, seed)))
 		c, err := snapshot.Read("generated.yaml", want)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -76,18 +77,18 @@ func TestLayoutsBreakNothing(t *testing.T) {
 	for seed := range uint64(50) {
 		for _, hosts := range []int{4, 9, 32, 60 + int(seed)*140/49} {
 			s := varied(hosts, seed)
-			check(t, s, Cluster(s))
+			check(t, s, generate.Cluster(s))
 		}
 	}
 }
 
 func TestThousandsOfHosts(t *testing.T) {
-	s := Typical(2000, 1)
+	s := generate.Typical(2000, 1)
 	s.VMs, s.Pools = 35_000, 200
-	check(t, s, Cluster(s))
+	check(t, s, generate.Cluster(s))
 }
 
-func check(t *testing.T, s Spec, c *cluster.Cluster) {
+func check(t *testing.T, s generate.Spec, c *cluster.Cluster) {
 	t.Helper()
 	name := fmt.Sprintf("%d hosts, %d machines, seed %d", s.Hosts, s.VMs, s.Seed)
 	if len(c.Hosts) != s.Hosts || len(c.VMs) != s.VMs || len(c.Pools) != s.Pools+1 || len(c.Rules) > s.Rules {
@@ -118,19 +119,19 @@ func check(t *testing.T, s Spec, c *cluster.Cluster) {
 
 // A trace is the same in whatever order it is asked, and for many at once.
 func TestAnyOrder(t *testing.T) {
-	s := Typical(6, 3)
-	a, b := NewTrace(s), NewTrace(s)
+	s := generate.Typical(6, 3)
+	a, b := generate.NewTrace(s), generate.NewTrace(s)
 	type point struct {
 		vm     int
 		minute int64
 	}
 	var points []point
 	for i := range a.Machines() {
-		for m := int64(0); m < 3*minutesPerDay; m += 431 {
+		for m := int64(0); m < 3*1440; m += 431 {
 			points = append(points, point{i, m})
 		}
 	}
-	want := make(map[point]Sample, len(points))
+	want := make(map[point]generate.Sample, len(points))
 	for _, p := range points {
 		want[p] = a.At(p.vm, p.minute)
 	}
@@ -152,38 +153,38 @@ func TestAnyOrder(t *testing.T) {
 
 // What is out of range counts as the nearest that is not, and breaks nothing.
 func TestOutOfRange(t *testing.T) {
-	worst := Spec{Seed: 1 << 63, Hosts: -4, VMs: -1, Waiting: 7, Pools: -1, Rules: -9, Networks: -1, Datastores: -1, Load: -5, Commit: 900, Skew: -1, Minute: -1, Days: -1, Churn: -1}
-	c := Cluster(worst)
+	worst := generate.Spec{Seed: 1 << 63, Hosts: -4, VMs: -1, Waiting: 7, Pools: -1, Rules: -9, Networks: -1, Datastores: -1, Load: -5, Commit: 900, Skew: -1, Minute: -1, Days: -1, Churn: -1}
+	c := generate.Cluster(worst)
 	if len(c.Hosts) != 1 || len(c.VMs) != 0 || len(c.Pools) != 1 {
 		t.Errorf("%d hosts, %d machines, %d pools", len(c.Hosts), len(c.VMs), len(c.Pools))
 	}
 	text(t, c)
-	for _, s := range []Spec{{}, {Hosts: 2, VMs: 3, Waiting: 9, Pools: 1, Days: 1, Churn: 100, Load: 1000, Skew: 1000}, {Hosts: 3, VMs: 400, Networks: 1000, Datastores: 1000, Rules: 5000}} {
-		text(t, Cluster(s))
+	for _, s := range []generate.Spec{{}, {Hosts: 2, VMs: 3, Waiting: 9, Pools: 1, Days: 1, Churn: 100, Load: 1000, Skew: 1000}, {Hosts: 3, VMs: 400, Networks: 1000, Datastores: 1000, Rules: 5000}} {
+		text(t, generate.Cluster(s))
 	}
-	if Typical(1<<40, 1).Hosts != mostHosts {
+	if generate.Typical(1<<40, 1).Hosts != 20_000 {
 		t.Error("a cluster without limits")
 	}
 }
 
 func TestValidateNamesWhatIsOutOfRange(t *testing.T) {
 	for _, hosts := range []int{1, 4, 2000} {
-		if err := Typical(hosts, 1).Validate(); err != nil {
+		if err := generate.Typical(hosts, 1).Validate(); err != nil {
 			t.Errorf("%d hosts: %v", hosts, err)
 		}
 	}
 	for _, c := range []struct {
-		change func(*Spec)
+		change func(*generate.Spec)
 		want   string
 	}{
-		{func(s *Spec) { s.Hosts = 0 }, "hosts must be from 1 to 20000 and is 0"},
-		{func(s *Spec) { s.VMs = -1 }, "vms must be from 0 to 400000 and is -1"},
-		{func(s *Spec) { s.Waiting = s.VMs + 1 }, "waiting must be from 0 to 64 and is 65"},
-		{func(s *Spec) { s.Load = 101 }, "load must be from 1 to 100 and is 101"},
-		{func(s *Spec) { s.Load, s.Skew = -1, 101 }, "load must be from 1 to 100 and is -1; skew must be from 0 to 100 and is 101"},
-		{func(s *Spec) { s.Minute = mostMinutes + 1 }, "minute must be from 0 to 527040 and is 527041"},
+		{func(s *generate.Spec) { s.Hosts = 0 }, "hosts must be from 1 to 20000 and is 0"},
+		{func(s *generate.Spec) { s.VMs = -1 }, "vms must be from 0 to 400000 and is -1"},
+		{func(s *generate.Spec) { s.Waiting = s.VMs + 1 }, "waiting must be from 0 to 64 and is 65"},
+		{func(s *generate.Spec) { s.Load = 101 }, "load must be from 1 to 100 and is 101"},
+		{func(s *generate.Spec) { s.Load, s.Skew = -1, 101 }, "load must be from 1 to 100 and is -1; skew must be from 0 to 100 and is 101"},
+		{func(s *generate.Spec) { s.Minute = 366*1440 + 1 }, "minute must be from 0 to 527040 and is 527041"},
 	} {
-		s := Typical(4, 1)
+		s := generate.Typical(4, 1)
 		c.change(&s)
 		if err := s.Validate(); err == nil || err.Error() != c.want {
 			t.Errorf("%v, and not: %s", err, c.want)
