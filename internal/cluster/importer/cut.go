@@ -62,7 +62,7 @@ func (k *cut) seen(m *machine) (d cluster.Demand) {
 
 func (k *cut) assumed(m *machine) point {
 	part := int64(cmp.Or(k.o.Demand, unseen))
-	return point{second: m.from, cpu: int64(m.vcpus) * k.cluster.Hosts[0].MHz * part / 100, active: m.memory / 100 * part}
+	return point{second: m.from, cpu: int64(m.vcpus) * k.cluster.Hosts[0].MHz * part / 100, active: m.memory * part / 100}
 }
 
 func (k *cut) write(m *machine) error {

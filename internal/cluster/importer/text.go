@@ -12,7 +12,11 @@ func (r *Result) Text(w io.Writer) error {
 	h := &r.Cluster.Hosts[0]
 	fmt.Fprintf(&b, "%s: %d machines, of which %d are there %s after the beginning and %d arrive later; it ends after %s\n",
 		r.Format, r.Machines, r.Running, days(r.At), r.Later, days(r.Ends))
-	fmt.Fprintf(&b, "%d hosts of %d cores at %d MHz and %d GiB; ", r.Hosts, h.Cores(), h.MHz, h.Memory>>30)
+	hosts := "hosts"
+	if r.Hosts == 1 {
+		hosts = "host"
+	}
+	fmt.Fprintf(&b, "%d %s of %d cores at %d MHz and %d GiB; ", r.Hosts, hosts, h.Cores(), h.MHz, h.Memory>>30)
 	switch r.Waiting {
 	case 0:
 		b.WriteString("every machine has one, dealt out by us: the trace does not say\n")
