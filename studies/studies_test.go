@@ -54,7 +54,8 @@ func TestBuiltInStudies(t *testing.T) {
 			t.Errorf("%s: %s", name, b.Sentence)
 		}
 		// A laptop's disk, and a working day at the worst.
-		if e := p.Estimate(s.Measure.Settle + s.Measure.Longest); e.Time > time.Hour {
+		virtual := s.Platform.Kind == "cluster-sim" // a day takes a second there
+		if e := p.Estimate(s.Measure.Settle + s.Measure.Longest); e.Time > time.Hour && !virtual {
 			t.Errorf("%s takes up to %s", name, e.Time)
 		}
 	}

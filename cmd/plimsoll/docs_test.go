@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
 )
@@ -20,7 +21,7 @@ const docs = "../../docs"
 var example = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 
 // Every example of the guide is a study, or becomes one with the keys that it leaves
-// out, and can be planned.
+// out, and can be planned; those about clusters are cluster files.
 func TestExamplesOfTheGuide(t *testing.T) {
 	c := catalog.All()
 	dir := t.TempDir()
@@ -38,6 +39,13 @@ func TestExamplesOfTheGuide(t *testing.T) {
 		}
 		name := strings.TrimPrefix(path, docs+"/")
 		for _, found := range example.FindAllSubmatch(page, -1) {
+			if strings.HasPrefix(name, "cluster/") {
+				seen[name]++
+				if _, err := snapshot.Read("lab.yaml", found[1]); err != nil {
+					t.Errorf("%s: %v in\n%s", name, err, found[1])
+				}
+				continue
+			}
 			for _, text := range whole(c, name, string(found[1])) {
 				seen[name]++
 				s, err := study.Parse(filepath.Join(dir, "study.yaml"), []byte(text), c, nil)
@@ -54,7 +62,7 @@ func TestExamplesOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"study.md", "peak.md", "services/several.md", "workloads/web.md", "platforms/sim.md", "factors/governor.md"} {
+	for _, name := range []string{"study.md", "peak.md", "services/several.md", "workloads/web.md", "platforms/sim.md", "factors/governor.md", "cluster/snapshot.md"} {
 		if seen[name] == 0 {
 			t.Errorf("%s holds no example", name)
 		}

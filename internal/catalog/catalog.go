@@ -6,6 +6,7 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/platform/sim"
 	"plimsoll/internal/service"
@@ -16,6 +17,7 @@ import (
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -31,6 +33,7 @@ func All() *study.Catalog {
 			web.Kind(),
 			keyvalue.Kind(),
 			network.Kind(),
+			cluster.Kind(),
 			null.Kind(),
 		},
 		Services: []service.Kind{
@@ -43,6 +46,7 @@ func All() *study.Catalog {
 		Platforms: []platform.Kind{
 			local.Kind(),
 			sim.Kind(),
+			clustersim.Kind(),
 		},
 		Factors: []factor.Factor{
 			factor.Scheduler(),
@@ -59,6 +63,8 @@ func All() *study.Catalog {
 			factor.ReceivePacketSteering(),
 			factor.Label(),
 			sim.Knob(),
+			clustersim.Policy(),
+			clustersim.Level(),
 		},
 		Sources: []collect.Source{
 			collect.CPU(),

@@ -21,6 +21,7 @@ var allowed = map[string]string{
 	"internal/load/peer":             "load",
 	"internal/platform":              "load measure parameter",
 	"internal/platform/":             "factor load measure parameter platform",
+	"internal/platform/clustersim":   "cluster/replay cluster/scenario cluster/snapshot factor measure parameter platform",
 	"internal/platform/platformtest": "load measure parameter platform",
 	"internal/workload":              "load measure parameter platform",
 	"internal/service":               "load measure parameter platform",

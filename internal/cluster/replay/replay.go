@@ -50,6 +50,8 @@ type Outcome struct {
 	// milliseconds.
 	Short     cluster.Resources
 	Entitled  cluster.Resources // all that they were entitled to, likewise
+	Satisfied int64             // milliseconds of machines on hosts that had enough for all of theirs
+	Due       int64             // milliseconds of machines that should run
 	Moves     int
 	Aborted   int   // moves that never ended or lost their target
 	Refused   int   // steps that would have broken something that must hold
@@ -75,7 +77,29 @@ type Entry struct {
 
 // Run runs a scenario under a policy.
 func Run(ctx context.Context, s *scenario.Scenario, p Policy) (*Outcome, error) {
+	return Watch(ctx, s, p, Observer{})
+}
+
+// Observer looks at a run under way.
+type Observer struct {
+	Every time.Duration
+	Until time.Duration // the end of the run; 0 is that of the scenario
+	// See gets the outcome so far, and says whether to go on.
+	See func(at time.Duration, so *Outcome) bool
+}
+
+// Watch runs a scenario under a policy, and has it looked at from time to time and at the
+// end.
+func Watch(ctx context.Context, s *scenario.Scenario, p Policy, o Observer) (*Outcome, error) {
 	w := newWorld(s, p)
+	if o.Until > 0 {
+		w.end = min(w.end, o.Until.Milliseconds())
+	}
+	every := max(1, o.Every.Milliseconds())
+	w.look = every
+	if o.See == nil {
+		w.look = w.end
+	}
 	for w.now < w.end {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -86,6 +110,13 @@ func Run(ctx context.Context, s *scenario.Scenario, p Policy) (*Outcome, error) 
 		w.decide()
 		w.start()
 		w.spend(w.next())
+		if w.now < w.look && w.now < w.end {
+			continue
+		}
+		w.look += every
+		if o.See != nil && !o.See(time.Duration(w.now)*time.Millisecond, &w.out) {
+			break
+		}
 	}
 	return &w.out, nil
 }

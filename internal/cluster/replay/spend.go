@@ -6,7 +6,7 @@ import (
 
 // next is the instant until which nothing changes.
 func (w *world) next() int64 {
-	at := min(w.end, w.sampled, w.round)
+	at := min(w.end, w.look, w.sampled, w.round)
 	if len(w.events) > 0 {
 		at = min(at, w.events[0].At*second)
 	}
@@ -53,6 +53,7 @@ func (w *world) serve(took int64) {
 	for v := range w.c.VMs {
 		if w.due[v] {
 			w.out.Entitled = w.out.Entitled.Plus(over(w.entitled[v], took))
+			w.out.Due += took
 		}
 		switch h := w.c.VMs[v].Host; {
 		case !w.due[v]:
@@ -78,6 +79,8 @@ func (w *world) serve(took int64) {
 		w.out.Short = w.out.Short.Plus(over(lacks, took))
 		if lacks != (cluster.Resources{}) {
 			w.out.Overload += took
+		} else {
+			w.out.Satisfied += int64(residents[h]) * took
 		}
 		if w.c.Hosts[h].State == cluster.Maintenance && residents[h] > 0 {
 			w.out.Draining += took

@@ -35,6 +35,7 @@ type world struct {
 	flying   []int32 // by machine: its flight, or -1
 	queue    []Step
 	events   []scenario.Event // that are still to come
+	look     int64            // when the run is looked at next
 	sampled  int64            // when demand changes next
 	round    int64            // when the policy is asked next
 	left     []departure      // by machine: where it was before its last move

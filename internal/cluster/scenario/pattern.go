@@ -35,7 +35,7 @@ type Line struct {
 // Patterned is a demand made of patterns. What none of them says is as the cluster says.
 type Patterned struct {
 	c        *cluster.Cluster
-	start    int64 // second of the day
+	clock    Clock
 	core     int64
 	patterns []Pattern
 	of       [][]int32 // patterns, by machine
@@ -53,7 +53,7 @@ type Clock struct {
 
 // NewPatterned is the demand of some patterns, for a scenario of a length.
 func NewPatterned(c *cluster.Cluster, k Clock, patterns []Pattern) *Patterned {
-	p := &Patterned{c: c, start: k.Start, core: cluster.CoreSpeed(c), patterns: patterns, of: make([][]int32, len(c.VMs)), steps: int(k.Length/Step) + 1}
+	p := &Patterned{c: c, clock: k, core: cluster.CoreSpeed(c), patterns: patterns, of: make([][]int32, len(c.VMs)), steps: int(k.Length/Step) + 1}
 	p.own, p.common = make([][]int16, len(patterns)), make([][]int16, len(patterns))
 	for i := range patterns {
 		for _, v := range patterns[i].VMs {
@@ -70,6 +70,18 @@ func NewPatterned(c *cluster.Cluster, k Clock, patterns []Pattern) *Patterned {
 		}
 	}
 	return p
+}
+
+// Reseeded is the scenario with other chance, where it has any.
+func (s *Scenario) Reseeded(seed uint64) *Scenario {
+	p, patterned := s.Demand.(*Patterned)
+	if !patterned {
+		return s
+	}
+	out, k := *s, p.clock
+	k.Seed = seed
+	out.Demand = NewPatterned(p.c, k, p.patterns)
+	return &out
 }
 
 // chance is a course of steps that are alike the nearer they are: an autoregressive
@@ -114,7 +126,7 @@ func (p *Patterned) swing(i, k int, second int64) int64 {
 	out := int64(0)
 	if t.Daily > 0 {
 		const day = 86_400
-		angle := 2 * math.Pi * float64((p.start+second-t.Peak)%day) / day
+		angle := 2 * math.Pi * float64((p.clock.Start+second-t.Peak)%day) / day
 		out += int64(math.Round(float64(t.Daily) * 1000 * math.Cos(angle)))
 	}
 	step := min(int(second/Step), p.steps-1)

@@ -3,6 +3,7 @@ package platformtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"testing"
 	"time"
@@ -43,7 +44,9 @@ func simulate(t *testing.T, p platform.Platform, run platform.Run) (map[string][
 		t.Fatal(err)
 	}
 	contiguous(t, out.Intervals(), run.Stage)
-	return measure.EncodeIntervals(out.Intervals()), counters
+	data := measure.EncodeIntervals(out.Intervals())
+	data["values"] = fmt.Append(nil, out.Values())
+	return data, counters
 }
 
 func contiguous(t *testing.T, intervals []measure.Interval, stage load.Stage) {
@@ -77,7 +80,7 @@ func (s *suite) deterministic(t *testing.T, run platform.Run) {
 	if !maps.Equal(counters, countersAgain) {
 		t.Errorf("counters differ for the same seed and trial: %v and %v", counters, countersAgain)
 	}
-	if string(first["intervals.csv"]) == string(data["intervals.csv"]) {
+	if string(first["intervals.csv"]) == string(data["intervals.csv"]) && string(first["values"]) == string(data["values"]) {
 		t.Error("two trials are the same")
 	}
 	start := fresh.(platform.Simulator).Now()
