@@ -27,7 +27,7 @@ func small() Input {
 			},
 			Broken: []string{"rule db-apart: db-1 and db-2 share the host esx-2"},
 			Moves: []doctor.Move{
-				{Step: 1, VM: "db-2", From: "esx-2", To: "esx-3", Reason: "vmHostHardAffinity", Why: "the rule db-apart must hold", Effect: "esx-2 14 % -> 7 %, esx-3 0 % -> 7 %",
+				{Step: 1, VM: "db-2", From: "esx-2", To: "esx-3", Reason: "vmHostHardAffinity", Why: "the rule db-apart must hold", Evidence: "db-2 asks for 6000 MHz and 18 GiB", Effect: "esx-2 14 % -> 7 %, esx-3 0 % -> 7 %",
 					Alternatives: []doctor.Alternative{{Host: "esx-1", Why: "it would then be 119 % (CPU) full"}}},
 				{Step: 2, VM: "web-7", From: "esx-4", To: "esx-3", Reason: "hostMaint", Why: "esx-4 is in maintenance and must be empty", Effect: "esx-3 7 % -> 9 %"},
 				{Step: 3, VM: "web-1", From: "esx-1", To: "esx-2", Reason: "fairnessCpuAvg", Why: "esx-1 is 112 % full", Effect: "esx-1 112 % -> 54 %, esx-2 7 % -> 18 %", Value: "gain 479 GHz·s in 300 s, risk 0, cost 36 (copy of 8 s)"},
@@ -36,14 +36,14 @@ func small() Input {
 			Stranded: []string{"big cannot leave its host: no host can have it"},
 			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no machine would run better"}},
 			Quiet:    "the hosts' loads lie 36.1 points apart, and no move is worth it",
-			Warnings: []doctor.Warning{{Kind: "cost-benefit", Text: "moves are made whatever they cost", Do: "set cost-benefit to true"}},
-		},
-		Pools: &doctor.Overview{
-			Cluster: "lab", Capacity: doctor.Amounts{CPU: 332_800, Memory: 1024 * gib}, Short: []string{"pool gold must give 9000 MHz and is entitled to 8000 MHz"},
 			Pools: []doctor.PoolView{
 				{Name: "root", VMs: 5, Shares: 4000, Demand: doctor.Amounts{CPU: 70_000, Memory: 80 * gib}, Entitled: doctor.Amounts{CPU: 332_800, Memory: 1024 * gib}},
 				{Name: "gold", Depth: 1, VMs: 4, Shares: 8000, Demand: doctor.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: doctor.Amounts{CPU: 8000, Memory: 16 * gib}},
 			},
+			Short: []doctor.Shortfall{{VM: "db-1", Host: "esx-2", Pool: "gold", Demand: doctor.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: doctor.Amounts{CPU: 8000, Memory: 7 * gib}}}, Shorter: 3,
+			Round: 2, At: "2026-11-21T14:00:00Z", Last: &doctor.Outcome{Moves: []doctor.MoveOutcome{{RoundMove: doctor.RoundMove{VM: "db-1", From: "esx-1", To: "esx-2"}, What: doctor.Made}, {RoundMove: doctor.RoundMove{VM: "web-2", From: "esx-1", To: "esx-3"}, What: doctor.NotMade}},
+				Others: []doctor.OtherMove{{VM: "web-5", From: "esx-3", To: "esx-1"}}, Summary: doctor.Summary{Made: 1, NotMade: 1, Judged: 4, Median: 1.2, Largest: 3.4}, Lost: doctor.Predicted{Predicted: .01, Seen: .0346}},
+			Warnings: []doctor.Warning{{Kind: "cost-benefit", Text: "moves are made whatever they cost", Do: "set cost-benefit to true"}},
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"plimsoll/internal/cluster/doctor"
 )
@@ -29,6 +30,7 @@ type arrow struct {
 	Machine string
 	Path    string
 	Why     string
+	Asks    string // the evidence
 	Effect  string
 }
 
@@ -193,7 +195,7 @@ func (g *gutter) arrow(i int, x, y float64) arrow {
 	w := arrow{
 		Move: i, ID: rowID(i), Kind: kind(m.Reason), Head: "M1 " + px(y) + "l8-4.5v9z", BX: px(x), BY: px(y), RX: px(x - width/2), RW: px(width),
 		RY: px(y - beadTop), TY: px(y + 3.8), Number: number, CardY: px(y - 20),
-		Machine: clean(m.VM), Path: fromTo(m), Why: clean(m.Why), Effect: clean(m.Effect),
+		Machine: clean(m.VM), Path: fromTo(m), Why: clean(m.Why), Asks: clean(m.Evidence), Effect: arrows(m.Effect),
 	}
 	w.Label = "Step " + number + ": " + w.Machine + " " + w.Path + ": " + w.Why
 	return w
@@ -216,6 +218,9 @@ func fromTo(m *doctor.Move) string {
 	}
 	return "from " + clean(m.From) + " to " + clean(m.To)
 }
+
+// arrows is a text with the arrows that a page can show.
+func arrows(s string) string { return strings.ReplaceAll(clean(s), " -> ", " → ") }
 
 // rowID names the row of a move in the table.
 func rowID(i int) string { return "m" + strconv.Itoa(i+1) }

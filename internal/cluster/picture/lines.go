@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"strings"
 
 	"plimsoll/internal/cluster/doctor"
 )
@@ -15,7 +16,8 @@ type move struct {
 	Machine  string
 	From, To string
 	Why      string
-	Effect   string
+	Evidence string
+	Effect   []string // on each host
 	Value    string
 	Not      []doctor.Alternative
 	Drawn    bool // beside the hosts; the table has the arrow of any other
@@ -26,7 +28,7 @@ func moves(r *doctor.Report, drawn map[int]bool) []move {
 	for i, m := range r.Moves {
 		w := move{
 			ID: rowID(i), Index: i, Step: m.Step, Kind: kind(m.Reason), Machine: clean(m.VM), From: clean(m.From), To: clean(m.To),
-			Why: clean(m.Why), Effect: clean(m.Effect), Value: clean(m.Value), Drawn: drawn[i],
+			Why: clean(m.Why), Evidence: clean(m.Evidence), Effect: strings.SplitAfter(arrows(m.Effect), ", "), Value: clean(m.Value), Drawn: drawn[i],
 		}
 		for _, a := range m.Alternatives {
 			w.Not = append(w.Not, doctor.Alternative{Host: clean(a.Host), Why: clean(a.Why)})
@@ -37,7 +39,7 @@ func moves(r *doctor.Report, drawn map[int]bool) []move {
 }
 
 // hostLine is a row of the table of hosts.
-type hostLine struct{ Name, State, Machines, CPU, ReservedCPU, Memory, ReservedMemory string }
+type hostLine struct{ Name, State, Machines, CPU, Entitled, Reserved, Memory, EntitledMemory, ReservedMemory string }
 
 func hostLines(r *doctor.Report) []hostLine {
 	var out []hostLine
@@ -47,8 +49,9 @@ func hostLines(r *doctor.Report) []hostLine {
 			n += " → " + count(h.VMs[1])
 		}
 		out = append(out, hostLine{
-			clean(h.Name), clean(h.State), n, change(h.CPU), change([2]float64{h.Reserved[0], h.ReservedAfter[0]}),
-			change(h.Memory), change([2]float64{h.Reserved[1], h.ReservedAfter[1]}),
+			clean(h.Name), clean(h.State), n,
+			change(h.CPU), percent(h.Entitled[0]), change([2]float64{h.Reserved[0], h.ReservedAfter[0]}),
+			change(h.Memory), percent(h.Entitled[1]), change([2]float64{h.Reserved[1], h.ReservedAfter[1]}),
 		})
 	}
 	return out
@@ -74,13 +77,13 @@ type entitled struct {
 // deepest is how far names are set in.
 const deepest = 8
 
-func poolLines(o *doctor.Overview) []poolLine {
+func poolLines(pools []doctor.PoolView) []poolLine {
 	var most doctor.Amounts
-	for _, p := range o.Pools {
+	for _, p := range pools {
 		most.CPU, most.Memory = max(most.CPU, p.Demand.CPU, p.Entitled.CPU), max(most.Memory, p.Demand.Memory, p.Entitled.Memory)
 	}
 	var out []poolLine
-	for _, p := range o.Pools {
+	for _, p := range pools {
 		w := poolLine{Name: clean(p.Name), Depth: min(p.Depth, deepest), Machines: count(p.VMs), Shares: count(int(p.Shares))}
 		w.CPU = entitledOf(p.Demand.CPU, p.Entitled.CPU, most.CPU)
 		w.CPU.Asked, w.CPU.Gets = mhz(p.Demand.CPU), mhz(p.Entitled.CPU)

@@ -37,6 +37,10 @@ func TestRender(t *testing.T) {
 		}
 		for _, v := range []view{{width: 1280}, {width: 1280, dark: true}, {width: 400}} {
 			b.open(file, v)
+			if v.width > 1000 && !v.dark {
+				var focused bool
+				b.eval(`(() => { const all = document.querySelectorAll(".moves a"); if (all.length) all[all.length >> 1].focus({preventScroll: true}); return !!all.length })()`, &focused)
+			}
 			b.pictures(fmt.Sprintf("%s-%d-%v", strings.TrimSuffix(file, ".html"), v.width, v.dark), v.width, 1700)
 		}
 	}

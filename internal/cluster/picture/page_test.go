@@ -182,13 +182,16 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 	for i := range r.Moves {
 		m := &r.Moves[i]
-		m.VM, m.From, m.To, m.Why, m.Effect, m.Value = hostile, m.From+hostile, m.To+hostile, hostile, hostile, hostile
+		m.VM, m.From, m.To, m.Why, m.Evidence, m.Effect, m.Value = hostile, m.From+hostile, m.To+hostile, hostile, hostile, hostile, hostile
 		m.Alternatives = []doctor.Alternative{{Host: hostile, Why: hostile}}
 	}
 	r.Stranded, r.Broken = []string{hostile}, []string{hostile}
 	r.Refused = []doctor.Refused{{VM: hostile, From: hostile, To: hostile, Why: hostile}}
 	r.Warnings = []doctor.Warning{{Kind: hostile, Text: hostile, Do: hostile}}
-	in.Pools.Pools[0].Name, in.Pools.Short = hostile, []string{hostile}
+	r.Pools[0].Name, r.At = hostile, hostile
+	r.Short[0] = doctor.Shortfall{VM: hostile, Host: hostile, Pool: hostile}
+	r.Last.Moves[1] = doctor.MoveOutcome{RoundMove: doctor.RoundMove{VM: hostile, From: hostile, To: hostile}, What: hostile}
+	r.Last.Others[0] = doctor.OtherMove{VM: hostile, From: hostile, To: hostile}
 	page := render(t, in)
 	for _, wrong := range []string{"<script", "<img", `" onload`, "\xff"} {
 		if strings.Contains(page, wrong) {
@@ -229,7 +232,7 @@ func TestOddReports(t *testing.T) {
 		{Report: &doctor.Report{Moves: []doctor.Move{{Step: 1, VM: "a", From: "b", To: "c", Reason: "other"}}}},
 		{Report: &doctor.Report{Lost: [2]float64{math.NaN(), math.Inf(1)}, Hosts: []doctor.Host{
 			{Name: "a", State: "connected", CPU: [2]float64{math.NaN(), math.Inf(1)}, Memory: [2]float64{-1, 5}, Reserved: [2]float64{math.Inf(-1), 3}}, {Name: "b", State: "failed"},
-		}, Moves: []doctor.Move{{Step: 100, VM: "x", To: "a"}, {Step: 2, VM: "y", From: "a", To: "a"}, {VM: "z", From: "a", To: "b"}}}, Pools: &doctor.Overview{Pools: []doctor.PoolView{{Depth: 30}}}},
+		}, Moves: []doctor.Move{{Step: 100, VM: "x", To: "a"}, {Step: 2, VM: "y", From: "a", To: "a"}, {VM: "z", From: "a", To: "b"}}, Pools: []doctor.PoolView{{Depth: 30}}}},
 	}
 	for i, in := range odd {
 		sound(t, fmt.Sprint("odd ", i), in, render(t, in))

@@ -25,8 +25,7 @@ var pageStyle string
 // Input is what a picture shows.
 type Input struct {
 	Report *doctor.Report
-	Pools  *doctor.Overview // nil for none
-	Title  string           // the question; empty for what a round would move
+	Title  string // the question; empty for what a round would move
 }
 
 // The most rows of each list on the page; the doctor's JSON has all.
@@ -59,6 +58,7 @@ type page struct {
 	Policy string
 
 	Name   string
+	When   string
 	Title  string
 	Badge  badge
 	Hero   *hero
@@ -68,11 +68,10 @@ type page struct {
 	Strips []strip
 	Moves  cut[move]
 	Hosts  cut[hostLine]
+	Stuck  list // machines that find no host
 	Lists  []list
 	Pools  cut[poolLine]
 	Refuse cut[doctor.Refused]
-	// Shared is what pools divide.
-	Shared string
 }
 
 // cut is a list of which the page shows the beginning.
@@ -106,6 +105,7 @@ func newPage(in Input) *page {
 		Style:  template.CSS(style), // ours alone: no text of the report is in it
 		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
 		Name:   clean(r.Cluster),
+		When:   when(r),
 		Title:  clean(in.Title),
 		Badge:  newBadge(r),
 		Hero:   newHero(r),
@@ -116,15 +116,12 @@ func newPage(in Input) *page {
 		Moves:  cutAt(moves(r, s.drawn), mostMoves, "moves"),
 		Hosts:  cutAt(hostLines(r), mostHostRows, "hosts"),
 		Refuse: cutAt(refused(r), mostLines, "moves that are not made"),
+		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "Machines that must leave a host, or start again, and that no host can have."}, plain(r.Stranded)),
 		Lists:  lists(r),
+		Pools:  cutAt(poolLines(r.Pools), mostPools, "pools"),
 	}
 	if p.Title == "" {
 		p.Title = "What would a round move in " + p.Name + ", and why?"
-	}
-	if o := in.Pools; o != nil {
-		p.Pools = cutAt(poolLines(o), mostPools, "pools")
-		p.Shared = mhz(o.Capacity.CPU) + " and " + bytesText(o.Capacity.Memory)
-		p.Lists = append(p.Lists, newList(list{ID: "short", Title: "More is reserved than there is"}, plain(o.Short)))
 	}
 	return p
 }
@@ -133,11 +130,12 @@ func newPage(in Input) *page {
 func lists(r *doctor.Report) []list {
 	var warnings []line
 	for _, w := range r.Warnings {
-		warnings = append(warnings, line{clean(w.Kind), clean(w.Text), clean(w.Do)})
+		warnings = append(warnings, line{clean(w.Kind), sentence(w.Text, false), sentence(w.Do, true)})
 	}
 	return []list{
-		newList(list{ID: "stranded", Title: "Stranded", Doc: "Machines that must leave a host, or start again, and that no host can have."}, plain(r.Stranded)),
 		newList(list{ID: "broken", Title: "Broken now", Doc: "What must hold and does not, before the moves."}, plain(r.Broken)),
+		newList(list{ID: "short", Title: "Entitled to less", Doc: "Machines whose shares, reservations and limits entitle them to less than they ask for."}, shortfalls(r)),
+		newList(list{ID: "last", Title: "The last round", Doc: "What came of what the round before recommended and predicted."}, outcome(r)),
 		newList(list{ID: "warnings", Title: "Worth a look", Doc: "What surprises operators in how the cluster is set up."}, warnings),
 	}
 }
@@ -150,7 +148,7 @@ func newList(l list, lines []line) list {
 func plain(texts []string) []line {
 	var out []line
 	for _, t := range texts {
-		out = append(out, line{Text: clean(t)})
+		out = append(out, line{Text: sentence(t, true)})
 	}
 	return out
 }

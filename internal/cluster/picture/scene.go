@@ -17,7 +17,7 @@ const (
 	lean  = 20. // of hosts that are left out
 	slot  = 20. // that an arrow, or some that arrive side by side, takes
 
-	mostNarrow = 130. // pixels for arrows that a phone has beside the bars
+	mostNarrow = 150. // pixels for arrows that a phone has beside the bars
 )
 
 // scene is the drawing of hosts and of the moves between them.
@@ -212,6 +212,7 @@ func (a axis) at(share float64) string {
 type bar struct {
 	Name                    string
 	Text                    string
+	Reserved                string // where that is more than there is
 	Was, Now                string
 	WasReserved             string
 	NowReserved             string
@@ -236,6 +237,9 @@ func (a axis) bar(load, reserved [2]float64) bar {
 	}
 	if finite(reserved[1]) > 0 {
 		b.NowReserved = a.at(reserved[1])
+	}
+	if finite(reserved[1]) > 1 {
+		b.Reserved = percent(reserved[1]) + " reserved"
 	}
 	return b
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"plimsoll/internal/cluster/doctor"
 )
@@ -36,12 +38,14 @@ type hero struct{ Number, What, Class string }
 
 func newHero(r *doctor.Report) *hero {
 	before, after := lost(r.Lost[0]), lost(r.Lost[1])
-	what := "of the demand is slowed down or not served"
+	what := "of the work is slowed down or not served"
 	switch {
 	case len(r.Moves) == 0 && before == "0.00 %":
 		return nil
-	case before == after && len(r.Moves) > 0 && before == "0.00 %":
-		return &hero{Number: count(len(r.Moves)), What: "machines would move; no demand is slowed down, before or after"}
+	case len(r.Moves) == 0:
+		return &hero{Number: before, What: what}
+	case before == after && before == "0.00 %":
+		return &hero{Number: count(len(r.Moves)), What: "machines would move; no work is slowed down, before or after"}
 	case before == after:
 		return &hero{Number: before, What: what}
 	case r.Lost[1] < r.Lost[0]:
@@ -110,7 +114,7 @@ func lead(r *doctor.Report) string {
 		case r.Quiet != "":
 			text += ": " + clean(r.Quiet)
 		}
-		return text + "." + waiting(r)
+		return sentence(text, false) + waiting(r)
 	}
 	steps := 0
 	for _, m := range r.Moves {
@@ -145,7 +149,7 @@ func quiet(r *doctor.Report) string {
 	if r.Quiet == "" || len(r.Moves) == 0 && len(r.Stranded) == 0 {
 		return ""
 	}
-	return clean(r.Quiet)
+	return sentence(r.Quiet, false)
 }
 
 // refused are the moves that were not made, with what has not been said of them.
@@ -155,6 +159,20 @@ func refused(r *doctor.Report) []doctor.Refused {
 		out[i] = doctor.Refused{VM: clean(f.VM), From: clean(f.From), To: clean(f.To), Why: clean(f.Why)}
 	}
 	return out
+}
+
+// sentence ends a text, and begins it with a capital where it is to stand alone.
+func sentence(s string, alone bool) string {
+	s = clean(s)
+	if alone {
+		if r, size := utf8.DecodeRuneInString(s); size > 0 {
+			s = string(unicode.ToUpper(r)) + s[size:]
+		}
+	}
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
 }
 
 func plural(n int, one, many string) string {
