@@ -62,6 +62,12 @@ func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
 		return false
 	}
 	for _, s := range choice.First {
+		// Room was looked for as if the machine ran nowhere: what takes its place must
+		// fit while it is still there.
+		if r.l.Obstacle(s.VM, s.To).Check != cluster.Fine {
+			r.strand(v, why)
+			return false
+		}
 		r.move(s, MakeRoom, cluster.Nowhere, Value{})
 	}
 	r.move(place.Step{VM: v, From: from, To: choice.Host}, why, rule, Value{})

@@ -1,0 +1,234 @@
+package balance
+
+import (
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Timetable is a plan in stages: the moves of one are made at the same time, and the next
+// begins when all of them have ended.
+type Timetable struct {
+	Stages  []Stage
+	Seconds int64 // of all stages, as far as migrations take them
+}
+
+// Stage is moves that are made at the same time.
+type Stage struct {
+	Moves   []int // places in the plan's list, ascending
+	Seconds int64 // that the longest takes; starting a machine again counts as none
+	// Stopped are machines that write to their memory faster than it can be copied, and
+	// stand still meanwhile.
+	Stopped []cluster.VMID
+}
+
+// Schedule puts a plan for a layout into stages. Whatever moves of a stage have begun and
+// ended, a machine on its way counts on both of its hosts, and nothing is broken that the
+// plan's own order does not break: reservations fit, machines that run apart never meet,
+// and those that stay together go as one. A step waits for what must leave before it fits.
+// One that the limits do not allow at all has a stage of its own.
+func Schedule(l *cluster.Layout, x *cluster.Index, p Plan, m Limits) Timetable {
+	n := len(l.Cluster().Hosts)
+	s := &stager{
+		c: l.Cluster(), x: x, l: l.Clone(), plan: p, limits: m,
+		coming: make([]cluster.Resources, n), heads: make([]int, n), busy: make([]int64, n),
+	}
+	s.collect()
+	var t Timetable
+	for len(s.left) > 0 {
+		stage := s.stage()
+		t.Stages = append(t.Stages, stage)
+		t.Seconds += stage.Seconds
+	}
+	return t
+}
+
+// stager fills stages in the order of the plan.
+type stager struct {
+	c      *cluster.Cluster
+	x      *cluster.Index
+	l      *cluster.Layout // after the stages so far
+	plan   Plan
+	limits Limits
+	steps  [][]int // moves of each step
+	after  [][]int // by step: the earlier ones that it waits for
+	done   []bool
+	left   []int // steps, in their order
+
+	// Of the stage that is being filled, by host.
+	coming []cluster.Resources // what its moves will hold, and what earlier ones wait to
+	heads  []int               // so many machines
+	busy   []int64             // migrations
+}
+
+// collect gathers the moves of each step, and which steps wait for which.
+func (s *stager) collect() {
+	for i := range s.plan.Moves {
+		if i == 0 || s.plan.Moves[i].Number != s.plan.Moves[i-1].Number {
+			s.left = append(s.left, len(s.steps))
+			s.steps = append(s.steps, nil)
+		}
+		last := &s.steps[len(s.steps)-1]
+		*last = append(*last, i)
+	}
+	s.after, s.done = make([][]int, len(s.steps)), make([]bool, len(s.steps))
+	touched := map[cluster.RuleID][]int{} // steps so far, by rule of a machine of theirs
+	last := map[cluster.VMID]int{}
+	for k, moves := range s.steps {
+		for _, i := range moves {
+			m := &s.plan.Moves[i]
+			if before, again := last[m.VM]; again {
+				s.after[k] = append(s.after[k], before)
+			}
+			for _, id := range s.x.Rules(m.VM) {
+				for _, before := range touched[id] {
+					if s.waits(m, before, id) {
+						s.after[k] = append(s.after[k], before)
+					}
+				}
+			}
+		}
+		for _, i := range moves {
+			last[s.plan.Moves[i].VM] = k
+			for _, id := range s.x.Rules(s.plan.Moves[i].VM) {
+				touched[id] = append(touched[id], k)
+			}
+		}
+	}
+}
+
+// waits says whether a move must come after an earlier step because of a rule: those of
+// machines that stay together keep their order, and a machine enters a host once the one
+// that it may not meet has left.
+func (s *stager) waits(m *Move, step int, id cluster.RuleID) bool {
+	rule := &s.c.Rules[id]
+	return rule.Kind == cluster.Together || slices.ContainsFunc(s.steps[step], func(i int) bool {
+		o := &s.plan.Moves[i]
+		return o.VM != m.VM && o.From == m.To && slices.Contains(rule.VMs, o.VM)
+	})
+}
+
+// stage takes the steps that can begin now, and carries them out.
+func (s *stager) stage() (stage Stage) {
+	clear(s.coming)
+	clear(s.heads)
+	clear(s.busy)
+	var now, later []int
+	for _, k := range s.left {
+		if s.ready(k) && s.fits(k) && s.allowed(k, now) {
+			now = append(now, k)
+			s.migrate(k, 1)
+		} else {
+			later = append(later, k)
+		}
+		// A step that waits keeps its room on the target: what comes after it in the plan
+		// must not take it.
+		s.hold(k)
+	}
+	if len(now) == 0 {
+		now, later = later[:1], later[1:]
+		s.migrate(now[0], 1)
+	}
+	s.left = slices.Clone(later)
+	for _, k := range now {
+		s.done[k] = true
+		stage.Moves = append(stage.Moves, s.steps[k]...)
+	}
+	for _, i := range stage.Moves {
+		m := &s.plan.Moves[i]
+		seconds, stopped := s.seconds(m)
+		if stopped {
+			stage.Stopped = append(stage.Stopped, m.VM)
+		}
+		stage.Seconds = max(stage.Seconds, seconds)
+	}
+	for _, i := range stage.Moves {
+		s.l.Move(s.plan.Moves[i].VM, s.plan.Moves[i].To)
+	}
+	return stage
+}
+
+func (s *stager) ready(k int) bool {
+	return !slices.ContainsFunc(s.after[k], func(before int) bool { return !s.done[before] })
+}
+
+// fits says whether the targets of a step have room for it, with all that is on its way
+// there and all that is on its way elsewhere and has not left yet.
+func (s *stager) fits(k int) bool {
+	var need cluster.Resources
+	heads := 0
+	for _, i := range s.steps[k] { // all to the same host
+		need = need.Plus(s.x.Reserved(s.plan.Moves[i].VM))
+		heads++
+	}
+	to := s.plan.Moves[s.steps[k][0]].To
+	most := s.c.Hosts[to].MostVMs
+	return s.l.Reserved(to).Plus(s.coming[to]).Plus(need).Fits(s.x.Capacity(to)) &&
+		(most == 0 || len(s.l.On(to))+s.heads[to]+heads <= most)
+}
+
+// hold keeps the room of a step on its target.
+func (s *stager) hold(k int) {
+	for _, i := range s.steps[k] {
+		m := &s.plan.Moves[i]
+		s.coming[m.To] = s.coming[m.To].Plus(s.x.Reserved(m.VM))
+		s.heads[m.To]++
+	}
+}
+
+// migration says whether a move copies memory: a machine of a host that does not run
+// starts again.
+func (s *stager) migration(m *Move) bool {
+	return m.From != cluster.Nowhere && s.c.Hosts[m.From].Runs()
+}
+
+// migrate counts the migrations of a step on their hosts, or no longer does.
+func (s *stager) migrate(k int, sign int64) {
+	for _, i := range s.steps[k] {
+		if m := &s.plan.Moves[i]; s.migration(m) {
+			s.busy[m.From] += sign
+			s.busy[m.To] += sign
+		}
+	}
+}
+
+// allowed says whether a step may begin beside others: no host has more migrations than
+// it may, and each still is copied faster than it writes.
+func (s *stager) allowed(k int, now []int) bool {
+	s.migrate(k, 1)
+	defer s.migrate(k, -1)
+	for _, i := range s.steps[k] {
+		m := &s.plan.Moves[i]
+		if !s.migration(m) {
+			continue
+		}
+		for _, h := range []cluster.HostID{m.From, m.To} {
+			if s.busy[h] > int64(s.limits.of(&s.c.Hosts[h])) {
+				return false
+			}
+		}
+	}
+	ends := func(k int) bool {
+		return !slices.ContainsFunc(s.steps[k], func(i int) bool {
+			m := &s.plan.Moves[i]
+			return s.migration(m) && s.together(m) > 1 && link(s.c, m.Step)/s.together(m) <= s.c.VMs[m.VM].Demand.Dirty
+		})
+	}
+	return ends(k) && !slices.ContainsFunc(now, func(o int) bool { return !ends(o) })
+}
+
+// together is how many migrations share the link of one.
+func (s *stager) together(m *Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
+
+// seconds is how long a move takes beside the others of its stage, and whether its machine
+// must stand still for it.
+func (s *stager) seconds(m *Move) (seconds int64, stopped bool) {
+	if !s.migration(m) {
+		return 0, false
+	}
+	many := s.together(m)
+	if seconds = shared(s.c, m.Step, many); seconds > 0 {
+		return seconds, false
+	}
+	return max(1, many*s.c.VMs[m.VM].Memory/max(1, link(s.c, m.Step))), true
+}
