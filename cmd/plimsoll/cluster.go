@@ -5,12 +5,14 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/picture"
 	"plimsoll/internal/cluster/snapshot"
 )
 
@@ -25,7 +27,7 @@ nothing is changed but the files that you name with --out.`,
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterReplay(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate(), c.clusterImport())
+	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterReplay(), c.clusterReplay(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate(), c.clusterImport())
 	return cmd
 }
 
@@ -99,32 +101,43 @@ func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster
 func (c *command) clusterBalance() *cobra.Command {
 	var asJSON bool
 	var out string
+	var html htmlFile
 	cmd := &cobra.Command{
 		Use:   "balance SNAPSHOT",
 		Short: "plan the moves of one round",
 		Long: `Plan the moves of one round: what must be, what rules ask for, and what brings more than
-it costs. With --out the snapshot as it is after the moves is written to a new file.`,
-		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --out after.yaml",
+it costs. With --out the snapshot as it is after the moves is written to a new file, with
+--html a page that shows the hosts before and after, and each move with its reason.`,
+		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			cl, err := readCluster(args[0])
 			if err != nil {
 				return err
 			}
+			if err := html.free(out); err != nil {
+				return err
+			}
 			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
 				return err
 			}
-			return c.tell(doctor.Look(cl, balance.Options{}), asJSON)
+			report := doctor.Look(cl, balance.Options{})
+			if err := html.write(picture.Input{Report: report}); err != nil {
+				return err
+			}
+			return c.tell(report, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
+	html.flag(cmd)
 	return cmd
 }
 
 func (c *command) clusterEvacuate() *cobra.Command {
 	var asJSON bool
 	var out string
+	var html htmlFile
 	cmd := &cobra.Command{
 		Use:     "evacuate SNAPSHOT HOST...",
 		Short:   "plan how hosts are emptied for maintenance",
@@ -142,8 +155,14 @@ func (c *command) clusterEvacuate() *cobra.Command {
 				}
 				cl.Hosts[h].State = cluster.Maintenance
 			}
+			if err := html.free(out); err != nil {
+				return err
+			}
 			report := doctor.Look(cl, balance.Options{})
 			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
+				return err
+			}
+			if err := html.write(picture.Input{Report: report, Title: "How would " + strings.Join(args[1:], ", ") + " be emptied?"}); err != nil {
 				return err
 			}
 			if err := c.tell(report, asJSON); err != nil {
@@ -157,5 +176,6 @@ func (c *command) clusterEvacuate() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
+	html.flag(cmd)
 	return cmd
 }

@@ -57,11 +57,12 @@ const (
 func (w *world) can(group []Step) answer {
 	out := yes
 	for _, s := range group {
-		if !w.due[s.VM] || w.c.VMs[s.VM].Host == s.To {
+		from := w.c.VMs[s.VM].Host
+		if !w.due[s.VM] || from == s.To || from != cluster.Nowhere && w.hidden(from) {
 			return never
 		}
 		switch {
-		case w.flying[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(w.c.VMs[s.VM].Host), w.boots[s.VM] > w.now:
+		case w.flying[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(from), w.boots[s.VM] > w.now:
 			out = later
 		case w.held(s):
 			out = later // what leaves the target is still there

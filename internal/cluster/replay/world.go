@@ -10,12 +10,11 @@ import (
 
 // Times of what takes some, in milliseconds.
 const (
-	second    = 1000
-	noticed   = 30 * second  // until a failed host is known to have failed
-	booting   = 40 * second  // until a started machine works
-	patience  = 600 * second // until a move that does not come to an end is given up
-	flapping  = 3600 * second
-	undecided = int64(1) << 62
+	second   = 1000
+	noticed  = 30 * second  // until a failed host is known to have failed
+	booting  = 40 * second  // until a started machine works
+	patience = 600 * second // until a move that does not come to an end is given up
+	flapping = 3600 * second
 )
 
 // world is a run under way.
@@ -38,6 +37,7 @@ type world struct {
 	look     int64            // when the run is looked at next
 	sampled  int64            // when demand changes next
 	round    int64            // when the policy is asked next
+	seen     []seen           // by host
 	left     []departure      // by machine: where it was before its last move
 	broken   int64            // rules and reservations that are violated now
 	changed  bool             // since broken was counted
@@ -56,7 +56,7 @@ func newWorld(s *scenario.Scenario, p Policy) *world {
 	w := &world{
 		scenario: s, policy: p, c: copied(s.Cluster), end: s.Length * second, due: make([]bool, n), boots: make([]int64, n),
 		asks: make([]cluster.Resources, n), entitled: make([]cluster.Resources, n), flying: make([]int32, n), events: s.Events,
-		left: make([]departure, n), changed: true,
+		seen: make([]seen, len(s.Cluster.Hosts)), left: make([]departure, n), changed: true,
 	}
 	for v := range w.c.VMs {
 		w.flying[v], w.left[v].from = -1, cluster.Nowhere
@@ -129,6 +129,7 @@ func (w *world) happen() {
 	for len(w.events) > 0 && w.events[0].At*second <= w.now {
 		e := w.events[0]
 		w.events = w.events[1:]
+		w.round = w.now // an operator's action and a start are answered at once
 		switch e.Kind {
 		case scenario.HostEvent:
 			w.hosts(e)
@@ -147,27 +148,42 @@ func (w *world) happen() {
 			}
 		}
 		w.reindex()
-		w.sampled = min(w.sampled, w.now)
-		w.round = min(w.round, w.now)
+		w.sampled = w.now
 		w.sample()
 	}
 }
 
 // hosts gives hosts another state. Machines of one that fails stop, and a policy is asked
-// as soon as that is noticed.
+// when that is noticed.
 func (w *world) hosts(e scenario.Event) {
 	for _, h := range e.Hosts {
+		was := w.c.Hosts[h].State
 		w.c.Hosts[h].State = e.State
+		w.seen[h] = seen{as: e.State, from: w.now}
 		if w.c.Hosts[h].Runs() {
 			continue
+		}
+		if e.State == cluster.Failed {
+			w.seen[h] = seen{as: was, from: w.now + noticed}
+			w.round = w.now + noticed
 		}
 		for i := len(w.flights) - 1; i >= 0; i-- {
 			if f := w.flights[i]; f.from == h || f.to == h {
 				w.abort(i)
 			}
 		}
-		w.round = w.now + noticed
 	}
+}
+
+// seen is a host as policies see it until a failure is noticed.
+type seen struct {
+	as   cluster.HostState
+	from int64
+}
+
+// hidden says whether a host has failed and nobody knows yet.
+func (w *world) hidden(h cluster.HostID) bool {
+	return w.c.Hosts[h].State == cluster.Failed && w.now < w.seen[h].from
 }
 
 // decide asks the policy, when it is time.
@@ -185,13 +201,18 @@ func (w *world) decide() {
 // view is what the policy sees now.
 func (w *world) view() *View {
 	v := &View{Now: w.now / second, Cluster: copied(w.c), Moving: make([]bool, len(w.c.VMs)), Down: make([]bool, len(w.c.VMs)), Latest: append([]cluster.Resources(nil), w.asks...)}
+	for h := range w.c.Hosts {
+		if id := cluster.HostID(h); w.hidden(id) {
+			v.Cluster.Hosts[h].State = w.seen[h].as
+		}
+	}
 	for i := range w.c.VMs {
 		vm := &v.Cluster.VMs[i]
 		if k := w.flying[i]; k >= 0 {
 			vm.Host = w.flights[k].to
 			v.Moving[i] = true
 		}
-		v.Down[i] = w.due[i] && (vm.Host == cluster.Nowhere || !w.c.Hosts[vm.Host].Runs())
+		v.Down[i] = w.due[i] && (vm.Host == cluster.Nowhere || !v.Cluster.Hosts[vm.Host].Runs())
 		vm.Waiting = v.Down[i] && vm.Host == cluster.Nowhere
 	}
 	v.Index = cluster.NewIndex(v.Cluster)

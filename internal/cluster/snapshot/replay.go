@@ -118,7 +118,7 @@ func (f *fields) pattern(length int64) scenario.Pattern {
 		p.VMs = append(p.VMs, cluster.VMID(v))
 	}
 	switch {
-	case len(p.VMs) == 0:
+	case f.get("vms") == nil:
 		f.complain(f.at, "vms is missing: the machines that it is about")
 	case p.To <= p.From:
 		f.complain(f.get("to"), "it ends before it begins")
