@@ -52,12 +52,12 @@ const (
 	active
 )
 
-// The largest amounts: a hundred years, as many vCPUs as nothing has, and 8 PiB or as
-// many MHz, up to which every whole number is exact as a floating-point number.
+// The largest amounts, which nothing has.
 const (
-	MostSeconds = 3_155_760_000
+	MostSeconds = 3_155_760_000 // a hundred years
 	MostVCPUs   = 1 << 20
-	MostAmount  = 1 << 53
+	MostMHz     = 1 << 31
+	MostBytes   = 1 << 53 // 8 PiB: up to it every whole number is exact as a floating-point number
 )
 
 const mostName = 200 // bytes
@@ -120,8 +120,8 @@ func readRow(t *table.Reader) (row Row, err error) {
 		}
 		return n
 	}
-	row.Second, row.VCPUs, row.Memory = whole(second, MostSeconds), int(whole(vcpus, MostVCPUs)), whole(memory, MostAmount)
-	row.CPU, row.Active = whole(cpu, MostAmount), whole(active, MostAmount)
+	row.Second, row.VCPUs, row.Memory = whole(second, MostSeconds), int(whole(vcpus, MostVCPUs)), whole(memory, MostBytes)
+	row.CPU, row.Active = whole(cpu, MostMHz), whole(active, MostBytes)
 	if err == nil && row.Kind == Arrive && (row.VCPUs == 0 || row.Memory == 0) {
 		err = t.Errorf("machine %s has no vCPUs or no memory", row.VM)
 	}
@@ -178,7 +178,7 @@ func (w *Writer) Write(r Row) error {
 		return fmt.Errorf("write the trace: the machine's name %q %s", r.VM, bad)
 	}
 	all := [...]int64{second: r.Second, vcpus: int64(r.VCPUs), memory: r.Memory, cpu: r.CPU, active: r.Active}
-	most := [...]int64{second: MostSeconds, vcpus: MostVCPUs, memory: MostAmount, cpu: MostAmount, active: MostAmount}
+	most := [...]int64{second: MostSeconds, vcpus: MostVCPUs, memory: MostBytes, cpu: MostMHz, active: MostBytes}
 	for i, n := range all {
 		if n < 0 || n > most[i] || r.Kind == Arrive && has.columns[i] && n == 0 {
 			return fmt.Errorf("write the trace: %s of machine %s is %d", columns[i], r.VM, n)

@@ -30,7 +30,11 @@ type machine struct {
 	highs    []high   // the most that it used so far, by time
 }
 
-type sample struct{ second, cpu, active int64 }
+// sample is kept small: a month of a thousand machines has ten million.
+type sample struct {
+	second, cpu uint32
+	active      int64
+}
 
 type high struct{ second, active int64 }
 
@@ -53,7 +57,9 @@ func Read(file string, r io.Reader) (*Trace, error) {
 		}
 	}
 	for i := range t.machines {
-		if m := &t.machines[i]; m.last > t.length {
+		m := &t.machines[i]
+		m.samples = slices.Clone(m.samples) // without the room for more
+		if m.last > t.length {
 			return nil, fmt.Errorf("%s: the trace ends in second %d, and machine %s has a row in second %d", file, t.length, m.name, m.last)
 		}
 	}
@@ -89,7 +95,7 @@ func (t *Trace) take(index map[string]int, row Row) error {
 		m.to = row.Second
 		return nil
 	}
-	m.add(sample{row.Second, row.CPU, row.Active})
+	m.add(sample{uint32(row.Second), uint32(row.CPU), row.Active})
 	return nil
 }
 
@@ -100,7 +106,7 @@ func (m *machine) add(s sample) {
 	}
 	m.samples = append(m.samples, s)
 	if n := len(m.highs); n == 0 || s.active > m.highs[n-1].active {
-		m.highs = append(m.highs, high{s.second, s.active})
+		m.highs = append(m.highs, high{int64(s.second), s.active})
 	}
 }
 
@@ -167,7 +173,7 @@ func (t *Trace) AtSecond(i int, second int64) generate.Sample {
 // at is the latest sample at a second. The machine holds the most that it used so far:
 // what it used stays with it.
 func (m *machine) at(second int64) generate.Sample {
-	n, found := slices.BinarySearchFunc(m.samples, second, func(s sample, second int64) int { return cmp.Compare(s.second, second) })
+	n, found := slices.BinarySearchFunc(m.samples, second, func(s sample, second int64) int { return cmp.Compare(int64(s.second), second) })
 	if !found {
 		n--
 	}
@@ -178,7 +184,7 @@ func (m *machine) at(second int64) generate.Sample {
 	if !found {
 		k--
 	}
-	return generate.Sample{CPU: m.samples[n].cpu, Active: m.samples[n].active, Consumed: m.highs[k].active}
+	return generate.Sample{CPU: int64(m.samples[n].cpu), Active: m.samples[n].active, Consumed: m.highs[k].active}
 }
 
 // Events are the arrivals after the beginning and all departures, in order of time;

@@ -120,8 +120,8 @@ func TestMistakesOfATraceAreNamed(t *testing.T) {
 func TestTheWriterRefusesWhatIsNotRead(t *testing.T) {
 	for _, r := range []Row{
 		{VM: "w", Kind: "appear"}, {VM: "w", Kind: End}, {VM: "", Kind: Depart}, {VM: "a,b", Kind: Depart}, {VM: "a\nb", Kind: Depart},
-		{VM: "w", Kind: Arrive, VCPUs: 1}, {VM: "w", Kind: Arrive, Memory: 1}, {VM: "w", Kind: Demand, CPU: -1},
-		{VM: "w", Kind: Demand, Active: MostAmount + 1}, {VM: "w", Kind: Depart, Second: -1}, {VM: strings.Repeat("w", 201), Kind: Depart},
+		{VM: "w", Kind: Arrive, VCPUs: 1}, {VM: "w", Kind: Arrive, Memory: 1}, {VM: "w", Kind: Demand, CPU: -1}, {VM: "w", Kind: Demand, CPU: MostMHz + 1},
+		{VM: "w", Kind: Demand, Active: MostBytes + 1}, {VM: "w", Kind: Depart, Second: -1}, {VM: strings.Repeat("w", 201), Kind: Depart},
 	} {
 		if err := NewWriter(&bytes.Buffer{}).Write(r); err == nil {
 			t.Errorf("%+v was written", r)
