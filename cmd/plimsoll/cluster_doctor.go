@@ -11,11 +11,13 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/picture"
 )
 
 func (c *command) clusterDoctor() *cobra.Command {
 	var asJSON bool
 	var format, ledger, at string
+	var html htmlFile
 	cmd := &cobra.Command{
 		Use:   "doctor SNAPSHOT",
 		Short: "say how the cluster is, what a round would move and why, and why the rest stays",
@@ -23,7 +25,8 @@ func (c *command) clusterDoctor() *cobra.Command {
 
 With --ledger, what was seen and predicted is appended to a file, one line a round, and what
 came of the round before is checked against this snapshot: moves that were made or not,
-loads that were predicted, moves that nobody recommended.`,
+loads that were predicted, moves that nobody recommended. With --html a page shows the same,
+with the hosts as bars and the moves as arrows.`,
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --format lines\n" +
 			"  plimsoll cluster doctor lab.yaml --ledger lab.ledger --at 2026-11-21T14:00:00Z",
 		Args: cobra.ExactArgs(1),
@@ -41,8 +44,14 @@ loads that were predicted, moves that nobody recommended.`,
 			if err != nil {
 				return err
 			}
+			if err := html.free(ledger); err != nil {
+				return err
+			}
 			report, enter, err := consult(cl, ledger, at)
 			if err != nil {
+				return err
+			}
+			if err := html.write(picture.Input{Report: report}); err != nil {
 				return err
 			}
 			if format == "lines" {
@@ -60,6 +69,7 @@ loads that were predicted, moves that nobody recommended.`,
 	cmd.Flags().StringVar(&format, "format", "text", "text, json (one document) or lines (JSON objects, one a line)")
 	cmd.Flags().StringVar(&ledger, "ledger", "", "file of rounds to check the last of and to append to")
 	cmd.Flags().StringVar(&at, "at", "", "when the snapshot was taken, such as 2026-11-21T14:00:00Z")
+	html.flag(cmd)
 	return cmd
 }
 
