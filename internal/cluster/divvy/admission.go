@@ -19,6 +19,7 @@ type Ledger struct {
 	tree     tree
 	pools    [2][]cluster.Allocation
 	used     [2][]int64 // by pool: what its children have reserved
+	most     int64      // that a child can reserve, so that no sum is beyond the bounds
 	admitted []bool
 }
 
@@ -26,9 +27,13 @@ type Ledger struct {
 // host do when running is nil. It takes them in without asking, since they run already.
 func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Ledger {
 	l := &Ledger{c: c, x: x, tree: newTree(c), admitted: make([]bool, len(c.VMs))}
+	l.most = mostAmount / int64(len(l.tree.parent))
 	for _, r := range both {
 		l.pools[r] = newSide(c, &l.tree, r).pools
 		l.used[r] = make([]int64, l.tree.pools)
+		for p := range l.pools[r] {
+			l.pools[r][p].Reservation = min(l.pools[r][p].Reservation, l.most)
+		}
 		all := within(r.amount(capacity))
 		l.pools[r][0] = cluster.Allocation{Reservation: all, Limit: all}
 		for p := l.tree.pools - 1; p > 0; p-- {
@@ -63,10 +68,9 @@ func (l *Ledger) charge(r Resource, p int32, amount int64) {
 	}
 }
 
-// needs is what a machine reserves, within the bounds of the arithmetic: a millionth of
-// the largest amount keeps any sum of them from overflowing.
+// needs is what a machine reserves.
 func (l *Ledger) needs(r Resource, v cluster.VMID) int64 {
-	return min(within(r.amount(l.x.Reserved(v))), mostAmount>>20)
+	return min(within(r.amount(l.x.Reserved(v))), l.most)
 }
 
 // Take enters a machine without asking whether it fits. A machine is entered once.

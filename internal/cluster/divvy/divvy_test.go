@@ -145,7 +145,10 @@ func TestOvercommitIsSaid(t *testing.T) {
 	s.wants(t, e, map[string]int64{"a": 3_000, "b": 6_000, "free": 91_000})
 	list := e.Overcommitted()
 	if want := (Overcommit{Pool: 1, Resource: CPU, Need: 30_000, Have: 9_000}); len(list) != 1 || list[0] != want {
-		t.Errorf("overcommitted: %+v", list)
+		t.Fatalf("overcommitted: %+v", list)
+	}
+	if got := list[0].Text(s.Cluster); got != "the pool p is entitled to 9000 MHz of CPU, and 30000 MHz are reserved in it" {
+		t.Error(got)
 	}
 	e.Run(cluster.VMID(s.at["b"]), false)
 	e.Run(cluster.VMID(s.at["a"]), false)
@@ -219,6 +222,76 @@ func TestMemoryAdmissionCountsOverhead(t *testing.T) {
 	}
 	if got := no.Text(s.Cluster); got != "the cluster has 100 MiB of its memory capacity left, and 101 MiB are needed of it" {
 		t.Error(got)
+	}
+}
+
+// TestLargestMachines: what a machine reserves counts in full, up to what none has.
+func TestLargestMachines(t *testing.T) {
+	s := newSmall()
+	const tib = 1 << 40
+	for _, name := range []string{"a", "b"} {
+		v := s.vm(name, "root", 0)
+		v.Host, v.Mem.Reservation = cluster.Nowhere, 24*tib
+	}
+	l := NewLedger(s.Cluster, cluster.NewIndex(s.Cluster), cluster.Resources{CPU: 1, Memory: 40 * tib}, nil)
+	l.Take(0)
+	if no, want := l.Admit(1), (Refusal{Resource: Memory, Need: 24 * tib, Have: 16 * tib}); no != want {
+		t.Errorf("%+v", no)
+	}
+	for i := range s.VMs {
+		s.VMs[i].Mem.Reservation = cluster.Unlimited
+	}
+	l = NewLedger(s.Cluster, cluster.NewIndex(s.Cluster), cluster.Resources{CPU: 1, Memory: 40 * tib}, func(cluster.VMID) bool { return true })
+	if l.used[Memory][0] < 40*tib {
+		t.Errorf("absurd reservations add up to %d", l.used[Memory][0])
+	}
+}
+
+// TestSiblingsKeepTheirs: what a pool that is not expandable reserves stays its own,
+// whoever comes first; what is left of the parent's is first come, first served.
+func TestSiblingsKeepTheirs(t *testing.T) {
+	s := newSmall()
+	s.pool("parent", "root", cluster.ShareNormal).CPU.Reservation = 10_000
+	for name, reservation := range map[string]int64{"fixed": 4_000, "first": 0, "second": 0} {
+		p := s.pool(name, "parent", cluster.ShareNormal)
+		p.CPU.Reservation, p.CPU.Expandable, p.Mem.Expandable = reservation, name != "fixed", true
+		v := s.vm("in "+name, name, 0)
+		v.Host, v.CPU.Reservation = cluster.Nowhere, 4_000
+	}
+	s.Pools[s.at["parent"]].Mem.Expandable = true
+	l := NewLedger(s.Cluster, cluster.NewIndex(s.Cluster), cluster.Resources{CPU: 10_000, Memory: 1 << 40}, nil)
+	first, second, fixed := cluster.VMID(s.at["in first"]), cluster.VMID(s.at["in second"]), cluster.VMID(s.at["in fixed"])
+	if no := l.Admit(first); !no.Admitted {
+		t.Fatalf("first: %s", no.Text(s.Cluster))
+	}
+	l.Take(first)
+	no := l.Admit(second)
+	if want := (Refusal{Pool: cluster.PoolID(s.at["parent"]), Need: 4_000, Have: 2_000}); no != want {
+		t.Errorf("second: %+v", no)
+	}
+	if got := no.Text(s.Cluster); got != "the pool parent has 2000 MHz of its CPU reservation left, and 4000 MHz are needed of it" {
+		t.Error(got)
+	}
+	if no := l.Admit(fixed); !no.Admitted {
+		t.Errorf("fixed: %s", no.Text(s.Cluster))
+	}
+	l.Drop(first)
+	if no := l.Admit(second); !no.Admitted {
+		t.Errorf("second, after first has gone: %s", no.Text(s.Cluster))
+	}
+}
+
+// TestDefaultShares: a pool counts as a machine of four vCPUs and 16 GiB.
+func TestDefaultShares(t *testing.T) {
+	for _, c := range []struct {
+		level                cluster.ShareLevel
+		cpu, mem, vcpu, mibs int64
+	}{{cluster.ShareLow, 2000, 81_920, 500, 5}, {cluster.ShareNormal, 4000, 163_840, 1000, 10}, {cluster.ShareHigh, 8000, 327_680, 2000, 20}} {
+		cpu, mem := cluster.PoolShares(c.level)
+		vcpu, mib := cluster.VMShares(c.level, 1, 1<<20)
+		if cpu != c.cpu || mem != c.mem || vcpu != c.vcpu || mib != c.mibs {
+			t.Errorf("%s: a pool has %d and %d, a machine %d by vCPU and %d by MiB", c.level, cpu, mem, vcpu, mib)
+		}
 	}
 }
 

@@ -163,6 +163,17 @@ func TestFillIsMonotone(t *testing.T) {
 	}
 }
 
+// TestLevelsAreExact: sharers that are between their floor and their most have as much for
+// each share as anyone, to the unit, and nobody below its most leaves anything over.
+func TestLevelsAreExact(t *testing.T) {
+	var f filler
+	claims := []claim{{most: 1000, weight: 1}, {floor: 10, most: 1000, weight: 2}, {floor: 500, most: 1000, weight: 1}, {most: 20, weight: 8}}
+	f.fill(claims, 820)
+	if want := []int64{100, 200, 500, 20}; !slices.Equal(gives(claims), want) {
+		t.Errorf("%d, want %d", gives(claims), want)
+	}
+}
+
 func TestFillOfAbsurdAmounts(t *testing.T) {
 	var f filler
 	claims := make([]claim, 100)
@@ -287,6 +298,39 @@ func TestInvariants(t *testing.T) {
 			for p := range e.tree.pools {
 				checkPool(t, e, r, int32(p))
 			}
+		}
+	}
+}
+
+// TestMoreIsNotLess: more capacity, or more shares of its own, cost no machine anything
+// but a unit of rounding at each level above it.
+func TestMoreIsNotLess(t *testing.T) {
+	g := rand.New(rand.NewPCG(15, 16))
+	for range often(1000) {
+		c := random(g)
+		capacity := cluster.Resources{CPU: g.Int64N(3000), Memory: g.Int64N(3000)}
+		x := cluster.NewIndex(c)
+		e := Divide(c, x, capacity, nil)
+		more := Divide(c, x, capacity.Plus(cluster.Resources{CPU: 1 + g.Int64N(50), Memory: 1 + g.Int64N(50)}), nil)
+		check := func(what string, v cluster.VMID, o *Entitlements) {
+			levels := int64(0)
+			for p := e.tree.parent[e.tree.leaf(v)]; p >= 0; p = e.tree.parent[p] {
+				levels++
+			}
+			if was, is := e.VM(v), o.VM(v); is.CPU < was.CPU-levels || is.Memory < was.Memory-levels {
+				t.Fatalf("machine %d has %v, and %v with more %s: %+v", v, was, is, what, c)
+			}
+		}
+		for i := range c.VMs {
+			check("capacity", cluster.VMID(i), more)
+		}
+		if c.Settings.ScalablePool || slices.ContainsFunc(c.Pools, func(p cluster.Pool) bool { return p.Scalable }) || len(c.VMs) == 0 {
+			continue // its shares then also count for its neighbours
+		}
+		v := g.IntN(len(c.VMs))
+		c.VMs[v].CPU.Shares, c.VMs[v].Mem.Shares = max(1, min(c.VMs[v].CPU.Shares, 1000))*2, max(1, min(c.VMs[v].Mem.Shares, 1000))*2
+		if was := e.terms[CPU][e.tree.leaf(cluster.VMID(v))]; was.weight <= 1000 {
+			check("shares", cluster.VMID(v), Divide(c, x, capacity, nil))
 		}
 	}
 }
