@@ -20,7 +20,8 @@ type huawei struct {
 	alive    map[int64]int32 // machines by id
 	lives    map[int64]int32 // of ids that were used again
 	begins   int64
-	orphans  int
+	older    int // machines that were there when the trace began
+	twice    int // rows that delete what is deleted
 	open     bool
 }
 
@@ -62,7 +63,7 @@ func readHuawei(file string, r io.Reader) (*huawei, error) {
 	}
 	for i := range h.machines {
 		m := &h.machines[i]
-		m.from -= h.begins
+		m.from = max(0, m.from-h.begins)
 		if m.to != forever {
 			m.to -= h.begins
 		}
@@ -105,14 +106,20 @@ func (h *huawei) row(t *table.Reader) error {
 	h.begins = min(h.begins, int64(at))
 	i, alive := h.alive[id]
 	switch {
+	case !alive && h.lives[id] > 0 && kind == 1:
+		h.twice++
 	case kind == 0 && alive:
 		return t.Errorf("machine %d is created, and it is there already", id)
-	case kind == 0 && (cores == 0 || memory*(1<<20) < 1):
+	case !alive && (cores == 0 || memory*(1<<20) < 1):
 		return t.Errorf("machine %d has no cores or no memory", id)
-	case kind == 0:
-		h.create(id, machine{vcpus: int(cores), memory: int64(memory*(1<<20)) << 10, from: int64(at), to: forever})
 	case !alive:
-		h.orphans++
+		h.create(id, machine{vcpus: int(cores), memory: int64(memory*(1<<20)) << 10, from: int64(at), to: forever})
+		if kind == 1 {
+			h.older++
+			last := &h.machines[len(h.machines)-1]
+			last.from, last.to = 0, int64(at)
+			delete(h.alive, id)
+		}
 	case int64(at) < h.machines[i].from:
 		return t.Errorf("machine %d is deleted at %d s, and was created at %d s", id, int64(at), h.machines[i].from)
 	default:
@@ -149,8 +156,11 @@ func (h *huawei) sketch(ctx context.Context, take func(*machine) error) error {
 }
 
 func (h *huawei) warnings() (list []string) {
-	if h.orphans > 0 {
-		list = append(list, fmt.Sprintf("%d rows delete a machine that no row created: left out", h.orphans))
+	if h.older > 0 {
+		list = append(list, fmt.Sprintf("%d machines are deleted and no row creates them: kept, as there from the beginning", h.older))
+	}
+	if h.twice > 0 {
+		list = append(list, fmt.Sprintf("%d rows delete a machine that is gone: left out", h.twice))
 	}
 	if h.open {
 		list = append(list, "the last line has no end: the file may be cut off")

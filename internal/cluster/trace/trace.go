@@ -119,6 +119,23 @@ func (t *Trace) First() int { return t.first }
 // Length is for how many seconds the trace was taken.
 func (t *Trace) Length() int64 { return t.length }
 
+// Follows says whether a trace follows on a cluster: whether the machines with which it
+// begins are those of the cluster, in the same order. The error names the first that is
+// not.
+func (t *Trace) Follows(c *cluster.Cluster) error {
+	if t.first != len(c.VMs) {
+		return fmt.Errorf("the trace begins with %d machines and the cluster has %d: they are not of one import", t.first, len(c.VMs))
+	}
+	for i := range c.VMs {
+		m, v := &t.machines[i], &c.VMs[i]
+		if m.name != v.Name || m.vcpus != v.VCPUs || m.memory != v.Memory {
+			return fmt.Errorf("machine %d is %s with %d vCPUs and %d bytes in the trace, and %s with %d and %d in the cluster: they are not of one import",
+				i+1, m.name, m.vcpus, m.memory, v.Name, v.VCPUs, v.Memory)
+		}
+	}
+	return nil
+}
+
 // VM is a machine without host and demand; those that arrive later wait to be placed.
 func (t *Trace) VM(i int) cluster.VM {
 	m := &t.machines[i]

@@ -85,6 +85,25 @@ func TestATraceIsAskedByTheMinute(t *testing.T) {
 	}
 }
 
+func TestATraceFollowsOnItsCluster(t *testing.T) {
+	tr, err := Read("t.csv", strings.NewReader(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster.Cluster{VMs: []cluster.VM{tr.VM(0), tr.VM(1)}}
+	if err := tr.Follows(c); err != nil {
+		t.Error(err)
+	}
+	c.VMs[1].Memory++
+	if err := tr.Follows(c); err == nil || !strings.Contains(err.Error(), "machine 2 is db") {
+		t.Errorf("another size: %v", err)
+	}
+	c.VMs = c.VMs[:1]
+	if err := tr.Follows(c); err == nil {
+		t.Error("a cluster with fewer machines")
+	}
+}
+
 func TestMistakesOfATraceAreNamed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "t.csv:1: the file is empty"},
