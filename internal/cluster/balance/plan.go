@@ -131,7 +131,7 @@ type round struct {
 func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	c := l.Cluster()
 	return &round{
-		c: c, x: x, l: l, place: place.New(l, x), options: o, moved: make([]bool, len(c.VMs)),
+		c: c, x: x, l: l, place: place.Again(l, x), options: o, moved: make([]bool, len(c.VMs)),
 		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x),
 	}
 }

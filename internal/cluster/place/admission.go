@@ -25,6 +25,9 @@ func (p *Placer) Ask(a Admission) { p.pools = a }
 //
 // Source: Denneman, "The admission control family".
 func (p *Placer) denied(v cluster.VMID) string {
+	if p.again {
+		return ""
+	}
 	if why := p.spare(v); why != "" {
 		return why
 	}

@@ -13,12 +13,21 @@ type Placer struct {
 	c      *cluster.Cluster
 	safe   cluster.Resources // what is left when as many hosts failed as may
 	pools  Admission         // nil for none
+	again  bool              // machines were admitted before
 }
 
 // New is a placer for a layout, which it changes only in Take.
 func New(l *cluster.Layout, x *cluster.Index) *Placer {
 	p := &Placer{layout: l, index: x, c: l.Cluster()}
 	p.safe = p.survivors()
+	return p
+}
+
+// Again is a placer for machines that were admitted before and lose their host: what was
+// kept to spare is kept for them.
+func Again(l *cluster.Layout, x *cluster.Index) *Placer {
+	p := New(l, x)
+	p.again = true
 	return p
 }
 
