@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,20 @@ func TestATraceIsAskedByTheMinute(t *testing.T) {
 	events := slices.Collect(tr.Events())
 	if d := cmp.Diff([]generate.Event{{Minute: 2, VM: 2, Arrives: true}, {Minute: 3, VM: 2}, {Minute: 4, VM: 0}}, events); d != "" {
 		t.Error(d)
+	}
+}
+
+// The example of the guide is a trace.
+func TestTheExampleOfTheGuide(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/cluster/traces.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```csv\n")
+	text, _, found := strings.Cut(text, "```")
+	tr, err := Read("traces.md", strings.NewReader(text))
+	if err != nil || !found || tr.Machines() != 2 || tr.Length() != 86400 {
+		t.Errorf("%v in\n%s", err, text)
 	}
 }
 
