@@ -159,11 +159,11 @@ func (t *HostTree) obstacle(o *Op) obstacle {
 			return obstacle{why: insideItself, id: int32(o.Parent)}
 		}
 	}
-	if no := fits(g.cpu, g.mem, t.held[i].used); no.why != nothing {
+	if no := grants(g.cpu, g.mem); no.why != nothing {
 		return no
 	}
-	if o.Pool == 0 {
-		return grants(g.cpu, g.mem)
+	if no := fits(g.cpu, g.mem, t.held[i].used); no.why != nothing || o.Pool == 0 {
+		return no
 	}
 	return t.room(g)
 }

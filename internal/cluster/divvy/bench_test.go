@@ -3,7 +3,9 @@ package divvy
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"plimsoll/internal/cluster"
 )
@@ -154,10 +156,13 @@ func BenchmarkSync(b *testing.B) {
 			from, to := round(large(s.hosts, s.vms, s.pools), k.quiet, k.moved)
 			b.Run(fmt.Sprintf("vms=%d/%s", s.vms, k.name), func(b *testing.B) {
 				var ops, rebuild, skipped, parked, bytes int
+				var took []float64 // microseconds of a difference
 				for b.Loop() {
 					ops, rebuild, skipped, parked = 0, 0, 0, 0
 					for h := range from {
+						start := time.Now()
 						d := Diff(from[h], to[h], k.keep)
+						took = append(took, float64(time.Since(start).Nanoseconds())/1000)
 						ops, rebuild, skipped = ops+len(d.Ops), rebuild+d.Rebuild, skipped+d.Skipped
 						if _, err := from[h].Clone().Apply(d.Ops...); err != nil {
 							b.Fatal(err)
@@ -172,6 +177,9 @@ func BenchmarkSync(b *testing.B) {
 						}
 					}
 				}
+				slices.Sort(took)
+				b.ReportMetric(took[len(took)/2], "p50-us")
+				b.ReportMetric(took[len(took)*99/100], "p99-us")
 				b.ReportMetric(float64(ops), "ops")
 				b.ReportMetric(float64(rebuild), "rebuild-ops")
 				b.ReportMetric(float64(skipped), "skipped-pools")

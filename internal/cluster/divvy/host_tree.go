@@ -72,10 +72,10 @@ func NewHostTree(pools []HostPool, vms []HostVM) (*HostTree, error) {
 	return t, nil
 }
 
-// Pools lists the pools by id. The list is the tree's own.
+// Pools lists the pools by id. The list is the tree's own and not to be changed.
 func (t *HostTree) Pools() []HostPool { return t.pools }
 
-// VMs lists the machines by id. The list is the tree's own.
+// VMs lists the machines by id. The list is the tree's own and not to be changed.
 func (t *HostTree) VMs() []HostVM { return t.vms }
 
 // Clone is a copy that can be changed apart.
