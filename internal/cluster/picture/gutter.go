@@ -20,6 +20,7 @@ type arrow struct {
 	Kind    string // must, should or load: what sort of reason it has
 	Hue     int    // that all moves from one host have, and none beside them
 	Way     string
+	FY      string // of the ring where it begins; empty for a machine that runs nowhere
 	Head    string
 	BX, BY  string // the middle of the bead
 	RX, RW  string // its left edge and its width, where it is no disc
@@ -161,7 +162,7 @@ func (g *gutter) draw(rows []row, rowOf map[int]int) []arrow {
 		w := g.arrow(i, x, y)
 		if l := lanes[from]; l != nil {
 			leave := g.line(&rows[rowOf[from]], from, int(g.slots(from))-1)
-			w.Hue = l.column % hues
+			w.Hue, w.FY = l.column%hues, px(leave)
 			w.Way = way(start+(float64(l.column)+.5)*apart, leave, y)
 		} else {
 			w.Way = "M" + px(x+g.pitch/2+6) + " " + px(y)
@@ -184,7 +185,7 @@ func way(lane, from, to float64) string {
 		down = -1
 	}
 	r := min(bend, math.Abs(to-from)/2)
-	return fmt.Sprintf("M1 %sa3 3 0 1 1 6 0a3 3 0 1 1-6 0m6 0H%sQ%s %s %s %sV%sQ%s %s %s %s", px(from), px(lane-r), px(lane), px(from), px(lane), px(from+down*r),
+	return fmt.Sprintf("M7 %sH%sQ%s %s %s %sV%sQ%s %s %s %s", px(from), px(lane-r), px(lane), px(from), px(lane), px(from+down*r),
 		px(to-down*r), px(lane), px(to), px(lane-r), px(to))
 }
 

@@ -295,3 +295,26 @@ func TestWhatIsCutIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// The checks above must notice a page that breaks them.
+func TestChecksNoticeBreaches(t *testing.T) {
+	in := small()
+	page := render(t, in)
+	arrow := page[strings.Index(page, `<a href="#m1"`):]
+	arrow = arrow[:strings.Index(arrow, "</a>")+4]
+	for name, bad := range map[string]string{
+		"an arrow twice":   strings.Replace(page, arrow, arrow+arrow, 1),
+		"an arrow lost":    strings.Replace(page, arrow, "", 1),
+		"a row lost":       strings.Replace(page, `<tr id="m2"`, "<tr", 1),
+		"a number of none": strings.Replace(page, `width="`, `width="NaN`, 1),
+		"a bar outside":    strings.Replace(page, `x="0%"`, `x="101%"`, 1),
+		"a script":         strings.Replace(page, "</main>", "<script>1</script></main>", 1),
+		"another site":     strings.Replace(page, "</main>", `<img src="https://example.org/x.png"></main>`, 1),
+	} {
+		fake := &testing.T{}
+		sound(fake, name, in, bad)
+		if bad == page || !fake.Failed() {
+			t.Errorf("%s was not noticed", name)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func newPage(in Input) *page {
 func lists(r *doctor.Report) []list {
 	var warnings []line
 	for _, w := range r.Warnings {
-		warnings = append(warnings, line{clean(w.Kind), sentence(w.Text, false), sentence(w.Do, true)})
+		warnings = append(warnings, line{capital(clean(w.Kind)), sentence(w.Text, false), sentence(w.Do, true)})
 	}
 	return []list{
 		newList(list{ID: "broken", Title: "Broken now", Doc: "What must hold and does not, before the moves."}, plain(r.Broken)),

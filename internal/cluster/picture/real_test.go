@@ -51,6 +51,15 @@ func (b *browser) holds(t *testing.T, name string, v view) {
 	if len(off) > 0 {
 		t.Errorf("%s at %d px: %q", name, v.width, off)
 	}
+	var touching []string
+	b.eval(`(() => {
+		const all = [...document.querySelectorAll(".axis text, .moves text, .host b, .meter span")].filter(e => e.getClientRects().length).map(e => [e.textContent, e.getBoundingClientRect()]);
+		return all.flatMap(([a, r], i) => all.slice(i + 1).filter(([, q]) =>
+			Math.min(r.right, q.right) - Math.max(r.left, q.left) > 2 && Math.min(r.bottom, q.bottom) - Math.max(r.top, q.top) > 5).map(([c]) => a + " | " + c));
+	})()`, &touching)
+	if len(touching) > 0 {
+		t.Errorf("%s at %d px: texts upon each other: %q", name, v.width, touching)
+	}
 	var bars int
 	b.eval(`[...document.querySelectorAll(".now")].filter(e => e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height > 4).length`, &bars)
 	if bars < 3 {

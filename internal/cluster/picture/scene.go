@@ -53,7 +53,7 @@ type row struct {
 }
 
 // tick is a mark of the axis.
-type tick struct{ X, Text, Anchor string }
+type tick struct{ X, Text, Anchor, Class string }
 
 func newScene(r *doctor.Report) *scene {
 	c := choose(r)
@@ -68,6 +68,9 @@ func newScene(r *doctor.Report) *scene {
 			t.Text, t.Anchor = "0", "start"
 		} else if share+.2 > a.top {
 			t.Anchor = "end"
+		}
+		if share != math.Trunc(share) {
+			t.Class = "between"
 		}
 		s.Ticks = append(s.Ticks, t)
 	}

@@ -165,14 +165,19 @@ func refused(r *doctor.Report) []doctor.Refused {
 func sentence(s string, alone bool) string {
 	s = clean(s)
 	if alone {
-		if r, size := utf8.DecodeRuneInString(s); size > 0 {
-			s = string(unicode.ToUpper(r)) + s[size:]
-		}
+		s = capital(s)
 	}
 	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
 		return s
 	}
 	return s + "."
+}
+
+func capital(s string) string {
+	if r, size := utf8.DecodeRuneInString(s); size > 0 {
+		return string(unicode.ToUpper(r)) + s[size:]
+	}
+	return s
 }
 
 func plural(n int, one, many string) string {

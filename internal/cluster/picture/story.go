@@ -49,17 +49,17 @@ func outcome(r *doctor.Report) []line {
 		text = fmt.Sprintf("%s of %s made, %s not, %s to another host, %s of a machine that no longer runs.",
 			count(o.Summary.Made), plural(n, "recommended move", "recommended moves"), count(o.Summary.NotMade), count(o.Summary.Elsewhere), count(o.Summary.Gone))
 	}
-	out := []line{{Name: "moves", Text: text}, {Name: "work lost", Text: lost(o.Lost.Predicted) + " predicted, " + lost(o.Lost.Seen) + " seen."}}
+	out := []line{{Name: "Moves", Text: text}, {Name: "Work lost", Text: lost(o.Lost.Predicted) + " predicted, " + lost(o.Lost.Seen) + " seen."}}
 	if s := &o.Summary; s.Judged > 0 {
-		out = append(out, line{Name: "loads of hosts", Text: fmt.Sprintf("predicted loads were off by %.1f points in the middle, and %.1f at most.", s.Median, s.Largest)})
+		out = append(out, line{Name: "Loads of hosts", Text: fmt.Sprintf("predicted loads were off by %.1f points in the middle, and %.1f at most.", s.Median, s.Largest)})
 	}
 	for _, m := range o.Moves {
 		if m.What != doctor.Made {
-			out = append(out, line{Name: clean(string(m.What)), Text: sentence(m.VM+" from "+m.From+" to "+m.To, false)})
+			out = append(out, line{Name: capital(clean(string(m.What))), Text: sentence(m.VM+" from "+m.From+" to "+m.To, false)})
 		}
 	}
 	for _, m := range o.Others {
-		out = append(out, line{Name: "nobody recommended", Text: sentence(m.VM+" from "+m.From+" to "+m.To, false)})
+		out = append(out, line{Name: "Nobody recommended", Text: sentence(m.VM+" from "+m.From+" to "+m.To, false)})
 	}
 	return out
 }
