@@ -151,18 +151,24 @@ func golden(t *testing.T, name string, r *Report) {
 		t.Fatal(err)
 	}
 	for end, got := range map[string][]byte{".txt": text.Bytes(), ".jsonl": lines.Bytes()} {
-		file := filepath.Join("testdata", name+end)
-		if *update {
-			if err := os.WriteFile(file, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+		same(t, name+end, got)
+	}
+}
+
+// same compares with a golden file.
+func same(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
-		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
 	}
 }

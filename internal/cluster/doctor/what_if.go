@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -8,13 +9,18 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/divvy"
 )
 
 // Change is something that an operator might do.
 type Change struct {
 	Level       int // 0 leaves it
 	CostBenefit *bool
+	Headroom    string // such as 5%; empty leaves it
 	DropRules   []string
+	DropAll     bool     // no rule holds
+	Set         []string // settings of machines and pools, as ParseSetting reads them
+	AddHosts    []string // NEW=LIKE: a host like another one
 	Fail        []string // hosts
 	Maintain    []string
 	Return      []string // hosts that can be used again
@@ -24,14 +30,9 @@ type Change struct {
 func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 	n := *c
 	n.Hosts, n.Rules = slices.Clone(c.Hosts), slices.Clone(c.Rules)
-	if ch.Level != 0 {
-		if ch.Level < 1 || ch.Level > 5 {
-			return nil, fmt.Errorf("level %d: levels go from 1 to 5", ch.Level)
-		}
-		n.Settings.Level = ch.Level
-	}
-	if ch.CostBenefit != nil {
-		n.Settings.CostBenefit = *ch.CostBenefit
+	n.VMs, n.Pools = slices.Clone(c.VMs), slices.Clone(c.Pools)
+	if err := ch.decide(&n); err != nil {
+		return nil, err
 	}
 	for _, name := range ch.DropRules {
 		i := slices.IndexFunc(n.Rules, func(r cluster.Rule) bool { return r.Name == name })
@@ -39,6 +40,21 @@ func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 			return nil, fmt.Errorf("the cluster has no rule %q", name)
 		}
 		n.Rules[i].Disabled = true
+	}
+	for i := range n.Rules {
+		n.Rules[i].Disabled = n.Rules[i].Disabled || ch.DropAll
+	}
+	for _, text := range ch.Set {
+		s, err := ParseSetting(&n, text)
+		if err != nil {
+			return nil, err
+		}
+		s.apply(&n)
+	}
+	for _, text := range ch.AddHosts {
+		if err := addHost(&n, text); err != nil {
+			return nil, err
+		}
 	}
 	for _, s := range []struct {
 		names []string
@@ -55,10 +71,115 @@ func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 	return &n, nil
 }
 
+// decide takes over what is decided for the whole cluster.
+func (ch Change) decide(n *cluster.Cluster) error {
+	if ch.Level != 0 {
+		if ch.Level < 1 || ch.Level > 5 {
+			return fmt.Errorf("level %d: levels go from 1 to 5", ch.Level)
+		}
+		n.Settings.Level = ch.Level
+	}
+	if ch.CostBenefit != nil {
+		n.Settings.CostBenefit = *ch.CostBenefit
+	}
+	if ch.Headroom != "" {
+		perMille, err := parsePerMille(ch.Headroom)
+		if err != nil {
+			return fmt.Errorf("headroom %q: %w", ch.Headroom, err)
+		}
+		n.Settings.Headroom = perMille
+	}
+	return nil
+}
+
+// addHost adds a host like another one, empty and connected. Rules that name hosts do
+// not name it.
+func addHost(n *cluster.Cluster, text string) error {
+	name, like, found := strings.Cut(text, "=")
+	if !found || name == "" {
+		return fmt.Errorf("host %q: write NEW=LIKE, the new host's name and that of the host it is like", text)
+	}
+	index := func(name string) int {
+		return slices.IndexFunc(n.Hosts, func(h cluster.Host) bool { return h.Name == name })
+	}
+	i := index(like)
+	if i < 0 {
+		return fmt.Errorf("the cluster has no host %q", like)
+	}
+	if index(name) >= 0 {
+		return fmt.Errorf("the cluster has a host %q already", name)
+	}
+	h := n.Hosts[i]
+	h.Name, h.State = name, cluster.Connected
+	n.Hosts = append(n.Hosts, h)
+	return nil
+}
+
 // Comparison is a round as it is, and as it would be.
 type Comparison struct {
 	Now  *Report `json:"now"`
 	Then *Report `json:"then"`
+	// Entitled are the machines and pools whose entitlement changes most; of machines only
+	// what they ask for counts.
+	Entitled []Changed `json:"entitled,omitempty"`
+}
+
+// Changed is the entitlement of a machine or pool now and then.
+type Changed struct {
+	Name string  `json:"name"`
+	Pool bool    `json:"pool,omitempty"`
+	Now  Amounts `json:"now"`
+	Then Amounts `json:"then"`
+}
+
+// mostChanged is how many of them are told.
+const mostChanged = 10
+
+// entitledChanges compares two divisions of capacity.
+func entitledChanges(now, then *cluster.Cluster) (out []Changed) {
+	divide := func(c *cluster.Cluster) (*cluster.Index, *divvy.Entitlements) {
+		x := cluster.NewIndex(c)
+		return x, divvy.Divide(c, x, capacity(c, x), nil)
+	}
+	x, a := divide(now)
+	y, b := divide(then)
+	for p := 1; p < len(now.Pools); p++ {
+		id := cluster.PoolID(p)
+		out = append(out, Changed{now.Pools[p].Name, true, Amounts(a.Pool(id)), Amounts(b.Pool(id))})
+	}
+	used := func(gets, asks cluster.Resources) Amounts {
+		return Amounts{min(gets.CPU, asks.CPU), min(gets.Memory, asks.Memory)}
+	}
+	for v := range now.VMs {
+		if id := cluster.VMID(v); now.VMs[v].Host != cluster.Nowhere {
+			out = append(out, Changed{now.VMs[v].Name, false, used(a.VM(id), x.Demand(id)), used(b.VM(id), y.Demand(id))})
+		}
+	}
+	out = slices.DeleteFunc(out, func(c Changed) bool { return c.Now == c.Then })
+	by := func(c Changed) int64 { return max(c.Then.CPU-c.Now.CPU, c.Now.CPU-c.Then.CPU) }
+	memory := func(c Changed) int64 {
+		return max(c.Then.Memory-c.Now.Memory, c.Now.Memory-c.Then.Memory)
+	}
+	slices.SortStableFunc(out, func(a, b Changed) int {
+		return cmp.Or(cmp.Compare(by(b), by(a)), cmp.Compare(memory(b), memory(a)))
+	})
+	return out[:min(len(out), mostChanged)]
+}
+
+// String tells of the change.
+func (c Changed) String() string {
+	name := c.Name
+	if c.Pool {
+		name = "pool " + name
+	}
+	var says []string
+	if c.Now.CPU != c.Then.CPU {
+		says = append(says, fmt.Sprintf("%d -> %d MHz", c.Now.CPU, c.Then.CPU))
+	}
+	if c.Now.Memory != c.Then.Memory {
+		says = append(says, fmt.Sprintf("%s -> %s", cluster.MiB(c.Now.Memory), cluster.MiB(c.Then.Memory)))
+	}
+	return name + ": " + strings.Join(says, ", ")
 }
 
 // WhatIf compares a round of a cluster with that after a change.
@@ -67,7 +188,20 @@ func WhatIf(c *cluster.Cluster, ch Change) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comparison{Look(c, balance.Options{}), Look(then, balance.Options{})}, nil
+	return &Comparison{Look(c, balance.Options{}), Look(then, balance.Options{}), entitledChanges(c, then)}, nil
+}
+
+// WithChange is a cluster as it would be after a change.
+func WithChange(c *cluster.Cluster, ch Change) (*cluster.Cluster, error) { return ch.apply(c) }
+
+// onlyIn are the texts of one list that the other lacks.
+func onlyIn(a, b []string) (out []string) {
+	for _, text := range a {
+		if !slices.Contains(b, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // Text writes what differs.
@@ -93,9 +227,23 @@ func (c *Comparison) Text(w io.Writer) error {
 	only("Moves only now", c.Now, c.Then)
 	only("Moves only then", c.Then, c.Now)
 	section(b, "Stranded then", c.Then.Stranded)
+	var lines []string
+	for _, e := range c.Entitled {
+		lines = append(lines, e.String())
+	}
+	section(b, "Entitled to, now -> then", lines)
+	section(b, "Worth a look only now", onlyIn(warningTexts(c.Now), warningTexts(c.Then)))
+	section(b, "Worth a look only then", onlyIn(warningTexts(c.Then), warningTexts(c.Now)))
 	if c.Then.Quiet != c.Now.Quiet {
 		section(b, "Why nothing more moves then", []string{c.Then.Quiet})
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func warningTexts(r *Report) (out []string) {
+	for _, w := range r.Warnings {
+		out = append(out, w.Kind+": "+w.Text)
+	}
+	return out
 }

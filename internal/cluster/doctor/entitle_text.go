@@ -1,0 +1,46 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Text writes the ways for an operator.
+func (e *Entitle) Text(w io.Writer) error {
+	b := &strings.Builder{}
+	say := func(n int64) string { return amount(e.resource, n) }
+	if e.Asks >= e.Target {
+		fmt.Fprintf(b, "%s asks for %s and is entitled to %s; it is to be %s.\n", e.VM, say(e.Asks), say(e.Gets), say(e.Target))
+	} else {
+		fmt.Fprintf(b, "%s asks for %s; if it asked for %s, it would be entitled to %s.\n", e.VM, say(e.Asks), say(e.Target), say(e.Gets))
+	}
+	switch {
+	case e.Gets >= e.Target:
+		b.WriteString("Nothing need be changed.\n")
+	case len(e.Ways) == 0:
+		fmt.Fprintf(b, "No settings of it or its pools bring that without breaking what is reserved for others; %s is the most. Add hosts, or lower reservations elsewhere.\n", say(e.Most))
+	default:
+		fmt.Fprintf(b, "Each of these is enough, the least of its kind; first what costs others least:\n")
+	}
+	for i, way := range e.Ways {
+		var changes []string
+		for _, c := range way.Changes {
+			name, _, _ := strings.Cut(c.Setting, "=")
+			changes = append(changes, fmt.Sprintf("%s from %s to %s", name, c.From, c.To))
+		}
+		cost := "nobody else gets less of what they ask for"
+		if way.Losers > 0 {
+			cost = fmt.Sprintf("%s %s %s less of what they ask for, %s most", count(way.Losers, "other machine"), verb(way.Losers, "gets", "get"), say(way.Lost), way.Worst)
+		}
+		fmt.Fprintf(b, "\n%d. %s\n   it is then entitled to %s; %s\n", i+1, strings.Join(changes, ", and "), say(way.Gets), cost)
+		var set []string
+		for _, c := range way.Changes {
+			fmt.Fprintf(b, "   %s\n", c.Script)
+			set = append(set, "--set "+quoted(c.Setting))
+		}
+		fmt.Fprintf(b, "   plimsoll cluster what-if SNAPSHOT %s\n", strings.Join(set, " "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
