@@ -76,7 +76,7 @@ type importing struct {
 func (i *importing) read() error {
 	i.o.At = importer.Middle
 	if i.at != "" {
-		at, err := readInstant(i.at)
+		at, err := readTime("--at", i.at)
 		if err != nil {
 			return err
 		}
@@ -99,9 +99,9 @@ func (i *importing) read() error {
 	return nil
 }
 
-// readInstant reads a time since the beginning, in seconds: days, or what Go reads.
-func readInstant(text string) (int64, error) {
-	wrong := fmt.Errorf("--at %q: want a time since the beginning of the trace with its unit, like 3d, 12h or 90m", text)
+// readTime reads the time of a flag, in seconds: days, or what Go reads.
+func readTime(flag, text string) (int64, error) {
+	wrong := fmt.Errorf("%s %q: want a time with its unit, like 3d, 12h or 90m", flag, text)
 	if number, found := strings.CutSuffix(text, "d"); found {
 		n, err := strconv.ParseFloat(number, 64)
 		if err != nil || !(n >= 0 && n < 36_500) {

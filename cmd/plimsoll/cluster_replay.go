@@ -19,11 +19,13 @@ import (
 func (c *command) clusterReplay() *cobra.Command {
 	var asJSON, list, log bool
 	var policies []string
+	var demand, length string
 	cmd := &cobra.Command{
 		Use:   "replay SCENARIO...",
 		Short: "run a cluster in virtual time under several policies, and compare what came of them",
 		Long: `Run scenarios in virtual time: built-in ones by their name, all of them as "all", or
-cluster files with a part named replay. What counts is what machines were entitled to and
+cluster files with a part named replay, or with --trace a snapshot and the demand that
+followed (see plimsoll cluster import). What counts is what machines were entitled to and
 did not get. Rivals are also compared with plimsoll's policy when it may make no more
 moves than they did.`,
 		Example: "  plimsoll cluster replay hot-host\n  plimsoll cluster replay --list\n  plimsoll cluster replay mine.yaml --policy plimsoll,descent --log",
@@ -43,7 +45,7 @@ moves than they did.`,
 			}
 			var suite replay.Suite
 			for _, name := range args {
-				s, err := readScenario(name)
+				s, err := readDemand(name, demand, length)
 				if err != nil {
 					return err
 				}
@@ -62,6 +64,8 @@ moves than they did.`,
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&list, "list", false, "list the built-in scenarios and the policies")
+	f.StringVar(&demand, "trace", "", "demand trace of the snapshot, from plimsoll cluster import")
+	f.StringVar(&length, "for", "", "`time` of the trace to run, as 1d or 12h; all of it unless given")
 	f.BoolVar(&log, "log", false, "list every move")
 	f.StringSliceVar(&policies, "policy", nil, "policies to compare; all of them when none is named")
 	return cmd
