@@ -3,6 +3,7 @@ package scenarios_test
 import (
 	"bytes"
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -33,7 +34,9 @@ func TestScenarios(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		for _, name := range names {
 			t.Run(name, func(t *testing.T) {
-				t.Parallel()
+				if !deep() {
+					t.Parallel()
+				}
 				if check(t, name) {
 					costly.Add(1)
 				}
@@ -152,32 +155,43 @@ func asks(s *scenario.Scenario, due []bool, at int64) (sum cluster.Resources) {
 	return sum
 }
 
-// runs says whether it costs something to do nothing.
+// mostSamples keeps a run below three seconds on one core.
+const mostSamples = 300_000
+
+// runs says whether it costs something to do nothing. In the deep tier plimsoll's own
+// policy runs as well, and both have three seconds.
 func runs(t *testing.T, s *scenario.Scenario) (costs bool) {
 	t.Helper()
-	for _, p := range []struct {
-		name   string
-		policy replay.Policy
-	}{{"own", replay.NewOwn()}, {"idle", replay.NewIdle()}} {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		began := time.Now()
-		o, err := replay.Run(ctx, s, p.policy)
-		cancel()
-		if err != nil {
-			t.Errorf("under %s it does not end in 3 s: %v", p.name, err)
-			continue
-		}
-		t.Logf("%-5s short %8d GHz.s %8d GiB.s  moves %4d  %v", p.name, o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, time.Since(began).Round(time.Millisecond))
-		if p.name != "idle" {
-			continue
-		}
-		costs = lacks(o)
-		if slices.Contains(calm, s.Name) && (costs || o.Moves > 0) {
-			t.Error("something has to move")
-		}
+	if n := int64(len(s.Cluster.VMs)) * s.Length / scenario.Step; n > mostSamples {
+		t.Errorf("%d samples of demand are more than %d: use a shorter length, or fewer machines", n, mostSamples)
+	}
+	limit := time.Minute
+	if deep() {
+		limit = 3 * time.Second
+		run(t, s, replay.NewOwn(), limit)
+	}
+	o := run(t, s, replay.NewIdle(), limit)
+	costs = lacks(o)
+	if slices.Contains(calm, s.Name) && (costs || o.Moves > 0) {
+		t.Error("something has to move")
 	}
 	return costs
 }
+
+func run(t *testing.T, s *scenario.Scenario, p replay.Policy, limit time.Duration) *replay.Outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	began := time.Now()
+	o, err := replay.Run(ctx, s, p)
+	if err != nil {
+		t.Fatalf("under %T it does not end in %v: %v", p, limit, err)
+	}
+	t.Logf("%T: short %d GHz.s and %d GiB.s, moves %d, %v", p, o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, time.Since(began).Round(time.Millisecond))
+	return o
+}
+
+func deep() bool { return os.Getenv("PLIMSOLL_DEEP") == "1" }
 
 // lacks says whether machines lacked a core for ten minutes, or 4 GiB.
 func lacks(o *replay.Outcome) bool {
