@@ -354,7 +354,7 @@ func TestAProfileIsNeverTooLow(t *testing.T) {
 	}
 }
 
-// 125,000 rows take less than 100 MB, the program included.
+// 125,000 rows take less than 50 MB, so that the program stays below 100.
 func TestMemoryOfALargeTrace(t *testing.T) {
 	var rows bytes.Buffer
 	for i := range uint32(125_000) {
@@ -432,7 +432,7 @@ func TestDamagedDatabases(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	fine := 0
-	for range 400 {
+	for range 150 {
 		bad := slices.Clone(data)
 		for range 1 + r.IntN(8) {
 			i := r.IntN(len(bad))
@@ -452,7 +452,7 @@ func TestDamagedDatabases(t *testing.T) {
 			fine++
 		}
 	}
-	if fine == 0 || fine == 400 {
-		t.Errorf("%d of 400 damaged files were read", fine)
+	if fine == 0 || fine == 150 {
+		t.Errorf("%d of 150 damaged files were read", fine)
 	}
 }
