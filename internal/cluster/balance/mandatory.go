@@ -29,8 +29,35 @@ func (r *round) mandatory() {
 }
 
 // leave empties a host: its machines are placed like new ones, the hardest first, and
-// not put wherever there is room now.
+// not put wherever there is room now. Where that leaves machines of a failed host without
+// one, they are packed as admission counted on.
 func (r *round) leave(h cluster.HostID, why Reason) {
+	moves, stranded, steps := len(r.plan.Moves), len(r.plan.Stranded), r.steps
+	r.rehomeAll(h, why)
+	short := len(r.plan.Stranded) - stranded
+	if short == 0 || why != HostFailed {
+		return
+	}
+	for _, m := range slices.Backward(r.plan.Moves[moves:]) {
+		r.l.Move(m.VM, m.From)
+	}
+	r.plan.Moves, r.plan.Stranded, r.steps = r.plan.Moves[:moves], r.plan.Stranded[:stranded], steps
+	r.burden = burdens(r.l, r.x)
+	packed, _ := r.place.Restart(h)
+	alone := !slices.ContainsFunc(r.l.On(h), func(v cluster.VMID) bool { return len(r.unit(v)) > 1 })
+	if !alone || len(r.l.On(h))-len(packed) >= short {
+		r.rehomeAll(h, why)
+		return
+	}
+	for _, s := range packed {
+		r.move(s, why, cluster.Nowhere, Value{})
+	}
+	for _, v := range slices.Sorted(slices.Values(r.l.On(h))) {
+		r.strand(v, why)
+	}
+}
+
+func (r *round) rehomeAll(h cluster.HostID, why Reason) {
 	vms := slices.Clone(r.l.On(h))
 	slices.SortFunc(vms, r.harder)
 	for _, v := range vms {

@@ -66,7 +66,8 @@ func (p *Placer) unit(vms []cluster.VMID) []Choice {
 // all takes one host for several machines, or none of them.
 func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok bool) {
 	for _, v := range vms {
-		if p.denied(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine {
+		one := Choice{VM: v, Host: h}
+		if p.denied(v) != "" || p.layout.Obstacle(v, h).Check != cluster.Fine || p.strains(one) != "" {
 			for _, c := range choices {
 				p.layout.Move(c.VM, cluster.Nowhere)
 				if p.pools != nil {
@@ -75,7 +76,8 @@ func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok
 			}
 			return nil, false
 		}
-		choices = append(choices, Choice{VM: v, Host: h, Cost: p.cost(v, h)})
+		one.Cost = p.cost(v, h)
+		choices = append(choices, one)
 		p.layout.Move(v, h)
 		p.claim(v)
 	}

@@ -3,6 +3,8 @@
 package place
 
 import (
+	"slices"
+
 	"plimsoll/internal/cluster"
 )
 
@@ -76,21 +78,49 @@ const million = 1_000_000
 // Place chooses a host for a machine that runs nowhere. It looks at all hosts; where
 // none can have it, at those that could after one or two other machines moved.
 func (p *Placer) Place(v cluster.VMID) Choice {
-	best := Choice{VM: v, Host: cluster.Nowhere}
-	if best.Denied = p.denied(v); best.Denied != "" {
-		return best
+	if why := p.denied(v); why != "" {
+		return Choice{VM: v, Host: cluster.Nowhere, Denied: why}
 	}
+	var strained []cluster.HostID
+	first := ""
+	for len(strained) < mostStrained {
+		best := p.cheapestHost(v, strained)
+		if best.Host == cluster.Nowhere && first == "" {
+			best = p.makeRoom(v, best)
+		}
+		if best.Host == cluster.Nowhere {
+			break
+		}
+		why := p.strains(best)
+		if why == "" {
+			return best
+		}
+		strained = append(strained, best.Host)
+		if first == "" {
+			first = why
+		}
+		if len(best.First) > 0 {
+			break
+		}
+	}
+	return Choice{VM: v, Host: cluster.Nowhere, Denied: first}
+}
+
+// mostStrained is how many hosts are tried that the failure of another would leave
+// without enough room.
+const mostStrained = 8
+
+// cheapestHost is the best of all hosts that can have a machine, but for some.
+func (p *Placer) cheapestHost(v cluster.VMID, not []cluster.HostID) Choice {
+	best := Choice{VM: v, Host: cluster.Nowhere}
 	for h := range p.c.Hosts {
 		id := cluster.HostID(h)
-		if p.layout.Obstacle(v, id).Check != cluster.Fine {
+		if slices.Contains(not, id) || p.layout.Obstacle(v, id).Check != cluster.Fine {
 			continue
 		}
 		if cost := p.cost(v, id); best.Host == cluster.Nowhere || cost.Less(best.Cost) {
 			best.Host, best.Cost = id, cost
 		}
-	}
-	if best.Host == cluster.Nowhere {
-		return p.makeRoom(v, best)
 	}
 	return best
 }

@@ -168,8 +168,9 @@ func TestExplainSaysWhyNot(t *testing.T) {
 	}
 }
 
-func benchmarkPlace(b *testing.B, hosts, vms int) {
+func benchmarkPlace(b *testing.B, hosts, vms, spare int) {
 	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: hosts, VMs: vms, Rules: vms / 40, Pools: 200, Load: .6, Placed: true})
+	c.Settings.SpareHosts = spare
 	p, l := placer(c)
 	i := 0
 	for b.Loop() {
@@ -180,5 +181,7 @@ func benchmarkPlace(b *testing.B, hosts, vms int) {
 	}
 }
 
-func BenchmarkPlace64(b *testing.B)   { benchmarkPlace(b, 64, 2500) }
-func BenchmarkPlace2000(b *testing.B) { benchmarkPlace(b, 2000, 25000) }
+func BenchmarkPlace64(b *testing.B)        { benchmarkPlace(b, 64, 2500, 0) }
+func BenchmarkPlace2000(b *testing.B)      { benchmarkPlace(b, 2000, 25000, 0) }
+func BenchmarkPlace64Spare(b *testing.B)   { benchmarkPlace(b, 64, 2500, 1) }
+func BenchmarkPlace2000Spare(b *testing.B) { benchmarkPlace(b, 2000, 25000, 1) }

@@ -1,0 +1,78 @@
+package balance
+
+import (
+	"slices"
+	"testing"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/place"
+)
+
+// admitted is a cluster with one spare host on which as many machines were placed as
+// admission let in.
+func admitted(seed uint64, hosts, vms int, room float64, rules int) (c *cluster.Cluster, denied int) {
+	c = clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: vms, Rules: rules, Load: .4})
+	c.Settings.SpareHosts = 1
+	total := int64(0)
+	for v := range c.VMs {
+		c.VMs[v].Mem.Reservation = c.VMs[v].Memory
+		total += c.VMs[v].Reserved().Memory
+	}
+	for h := range c.Hosts {
+		c.Hosts[h].Overhead, c.Hosts[h].Networks = cluster.Resources{}, []int32{0, 1}
+		c.Hosts[h].Memory = int64(float64(total) / float64(hosts-1) * room)
+	}
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	p := place.New(l, x)
+	for v := range c.VMs {
+		choice := p.Place(cluster.VMID(v))
+		p.Take(choice)
+		if choice.Host == cluster.Nowhere {
+			denied++
+		}
+	}
+	for v := range c.VMs {
+		c.VMs[v].Host = l.Host(cluster.VMID(v))
+	}
+	return c, denied
+}
+
+// Whatever host fails in a cluster that keeps one to spare, every machine of it starts
+// again in the next round, and nothing that must hold is broken by it.
+func TestEveryMachineOutlivesItsHost(t *testing.T) {
+	restarted, refused := 0, 0
+	for seed := range uint64(80) {
+		room := []float64{.8, 1, 1.1, 1.5}[seed%4]
+		c, denied := admitted(seed, 4+int(seed%3), 40, room, 0)
+		refused += denied
+		for f := range c.Hosts {
+			n := *c
+			n.Hosts = slices.Clone(c.Hosts)
+			n.Hosts[f].State = cluster.Failed
+			l, x := layout(&n)
+			gone := len(l.On(cluster.HostID(f)))
+			p := Round(l, x, Options{})
+			if len(p.Stranded) > 0 {
+				t.Errorf("seed %d, room %.1f: %d of %d machines of host %d have no host", seed, room, len(p.Stranded), gone, f)
+			}
+			for _, m := range p.Moves {
+				l.Move(m.VM, m.To)
+				if m.Reason == HostFailed {
+					restarted++
+				}
+			}
+			if left := len(l.On(cluster.HostID(f))); left > 0 {
+				t.Errorf("seed %d: %d machines are still on host %d", seed, left, f)
+			}
+			if broken := cluster.Violations(&n, l.Host); len(broken) > 0 {
+				t.Errorf("seed %d: %+v", seed, broken)
+			}
+		}
+	}
+	t.Logf("%d machines started again, %d were not admitted", restarted, refused)
+	if restarted < 3000 || refused < 100 {
+		t.Error("the test sees too little")
+	}
+}

@@ -1,0 +1,143 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Restart is where the machines of a host would start again if it failed, packed by what
+// they reserve and not by load: the largest first, each on the host with most memory left,
+// or where that leaves one without a host, each on the fullest that can have it. Short are
+// those that find no host for lack of room; machines that rules or networks bind to the
+// host are in neither list. The layout is afterwards as before.
+func (p *Placer) Restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
+	return p.restart(f, p.emptiest())
+}
+
+func (p *Placer) restart(f cluster.HostID, hosts []cluster.HostID) (steps []Step, short []cluster.VMID) {
+	vms := slices.Clone(p.layout.On(f))
+	slices.SortFunc(vms, func(a, b cluster.VMID) int {
+		x, y := p.index.Reserved(a), p.index.Reserved(b)
+		return cmp.Or(cmp.Compare(y.Memory, x.Memory), cmp.Compare(y.CPU, x.CPU),
+			cmp.Compare(len(p.index.Rules(b)), len(p.index.Rules(a))), cmp.Compare(a, b))
+	})
+	if steps, short = p.pack(f, vms, hosts, false); len(short) == 0 {
+		return steps, nil
+	}
+	if tighter, fewer := p.pack(f, vms, hosts, true); len(fewer) < len(short) {
+		return tighter, fewer
+	}
+	return steps, short
+}
+
+// free is what is not yet reserved on a host.
+func (p *Placer) free(h cluster.HostID) cluster.Resources {
+	return p.index.Capacity(h).Minus(p.layout.Reserved(h))
+}
+
+// emptiest lists the hosts that can be used, those with most memory left first.
+func (p *Placer) emptiest() []cluster.HostID {
+	list := make([]cluster.HostID, 0, len(p.c.Hosts))
+	for h := range p.c.Hosts {
+		if p.c.Hosts[h].Usable() {
+			list = append(list, cluster.HostID(h))
+		}
+	}
+	slices.SortFunc(list, func(a, b cluster.HostID) int {
+		return cmp.Or(cmp.Compare(p.free(b).Memory, p.free(a).Memory), cmp.Compare(a, b))
+	})
+	return list
+}
+
+// pack gives each machine the first host of a list that can have it, or the fullest.
+func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID) {
+	for _, v := range vms {
+		p.layout.Move(v, cluster.Nowhere)
+	}
+	for _, v := range vms {
+		to, room := cluster.HostID(cluster.Nowhere), true
+		for _, h := range hosts {
+			if h == f {
+				continue
+			}
+			switch p.layout.Obstacle(v, h).Check {
+			case cluster.Fine:
+				if to == cluster.Nowhere || p.free(h).Memory < p.free(to).Memory {
+					to = h
+				}
+			case cluster.CPUCheck, cluster.MemoryCheck, cluster.CountCheck:
+				room = false
+			}
+			if to != cluster.Nowhere && !tight {
+				break
+			}
+		}
+		switch {
+		case to != cluster.Nowhere:
+			p.layout.Move(v, to)
+			steps = append(steps, Step{v, f, to})
+		case !room:
+			short = append(short, v)
+		}
+	}
+	for _, v := range vms {
+		p.layout.Move(v, f)
+	}
+	return steps, short
+}
+
+// strains is why a choice may not be made though what it reserves fits in sum: once a host
+// failed, one more machine than without it would find no single host with room. Empty
+// where that is not so, and where nothing is to be kept to spare.
+func (p *Placer) strains(c Choice) (why string) {
+	if p.again || p.c.Settings.SpareHosts == 0 {
+		return ""
+	}
+	type loss struct {
+		host  cluster.HostID
+		first cluster.VMID
+		many  int
+	}
+	var losses []loss
+	p.undone(append(slices.Clone(c.First), Step{c.VM, cluster.Nowhere, c.Host}), func() {
+		hosts := p.emptiest()
+		for _, f := range hosts {
+			if p.oneTakesAll(f, hosts) {
+				continue
+			}
+			if _, short := p.restart(f, hosts); len(short) > 0 {
+				losses = append(losses, loss{f, short[0], len(short)})
+			}
+		}
+	})
+	for _, l := range losses {
+		if _, before := p.Restart(l.host); len(before) < l.many {
+			need := p.index.Reserved(l.first)
+			return fmt.Sprintf("if %s failed, no host would have left the %d MHz and %s that are reserved for %s",
+				p.c.Hosts[l.host].Name, need.CPU, cluster.MiB(need.Memory), p.c.VMs[l.first].Name)
+		}
+	}
+	return ""
+}
+
+// oneTakesAll says whether the emptiest other host could have all machines of one: the
+// usual case, which costs little to find.
+func (p *Placer) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
+	i := 0
+	if hosts[0] == f {
+		i = 1
+	}
+	if i == len(hosts) {
+		return false
+	}
+	best := hosts[i]
+	if p.c.Hosts[best].MostVMs > 0 || !p.layout.Reserved(f).Fits(p.free(best)) {
+		return false
+	}
+	return !slices.ContainsFunc(p.layout.On(f), func(v cluster.VMID) bool {
+		return !p.index.Allowed(v, best) || len(p.index.Rules(v)) > 0 && p.layout.Obstacle(v, best).Check != cluster.Fine
+	})
+}
