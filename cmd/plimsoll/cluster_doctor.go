@@ -68,7 +68,7 @@ with the hosts as bars and the moves as arrows.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, the same as --format json")
 	cmd.Flags().StringVar(&format, "format", "text", "text, json (one document) or lines (JSON objects, one a line)")
 	cmd.Flags().StringVar(&ledger, "ledger", "", "file of rounds to check the last of and to append to")
-	cmd.Flags().StringVar(&at, "at", "", "when the snapshot was taken, such as 2026-11-21T14:00:00Z")
+	cmd.Flags().StringVar(&at, "at", "", "when the snapshot was taken, such as 2026-11-21T14:00:00Z, where it does not say so itself")
 	html.flag(cmd)
 	return cmd
 }

@@ -30,6 +30,7 @@ const Unlimited = math.MaxInt64
 // changed once it is checked.
 type Cluster struct {
 	Name       string
+	At         string // when it was seen, RFC 3339; empty where that is not known
 	Hosts      []Host
 	VMs        []VM
 	Pools      []Pool

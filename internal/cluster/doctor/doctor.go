@@ -98,7 +98,7 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
-	r := &Report{Cluster: c.Name, Level: c.Settings.Level, Warnings: warnings(scene{c, x, l}), Quiet: plan.Quiet}
+	r := &Report{Cluster: c.Name, At: c.At, Level: c.Settings.Level, Warnings: warnings(scene{c, x, l}), Quiet: plan.Quiet}
 	for _, v := range cluster.Violations(c, l.Host) {
 		r.Broken = append(r.Broken, v.Text)
 	}

@@ -50,10 +50,13 @@ func ReadLedger(name string, text []byte) (*Ledger, error) {
 
 // Look reports on a cluster as the function Look does, with what came of the last round
 // and what all rounds show, and gives the round to be entered: nil where the last one
-// saw the same snapshot. The time of the snapshot is text of RFC 3339, or empty where it
-// is not known; it is an error when it lies before that of the last round, or when the
-// ledger is another cluster's.
+// saw the same snapshot. The time is when the snapshot was taken, RFC 3339; where it is
+// empty, the snapshot's own counts, if it has one. It is an error when it lies before
+// that of the last round, or when the ledger is another cluster's.
 func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
+	if at == "" {
+		at = c.At
+	}
 	if err := l.check(c, at); err != nil {
 		return nil, nil, err
 	}

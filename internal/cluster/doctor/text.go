@@ -44,6 +44,9 @@ func (r *Report) textHead(b *strings.Builder) {
 		fmt.Fprintf(b, ", %d to be placed", r.Waiting)
 	}
 	fmt.Fprintf(b, ", level %d", r.Level)
+	if r.Round == 0 && r.At != "" {
+		b.WriteString("; seen at " + r.At)
+	}
 	if r.Round > 0 {
 		fmt.Fprintf(b, "; round %d%s", r.Round, when(r.At))
 		if r.Known {

@@ -8,6 +8,7 @@ package snapshot
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"plimsoll/internal/cluster"
 )
@@ -20,7 +21,7 @@ const (
 	mostRules = 50_000
 )
 
-var topKeys = []string{"cluster", "holds", "settings", "networks", "datastores", "defaults", "templates", "root", "pools", "hosts", "vms", "groups", "rules", "replay"}
+var topKeys = []string{"cluster", "at", "holds", "settings", "networks", "datastores", "defaults", "templates", "root", "pools", "hosts", "vms", "groups", "rules", "replay"}
 
 // Read is the cluster of a file, whose name is used in complaints and tells JSON by its
 // ending. The error lists all mistakes in the order of the file, each a *Mistake that
@@ -69,6 +70,11 @@ func (r *reader) cluster(root *node) {
 	if n := root.find("cluster"); n != nil {
 		r.c.Name, _ = r.name(n, "cluster")
 	}
+	if n := root.find("at"); n != nil {
+		if r.c.At = n.text; !isTime(n.text) {
+			r.complain(n, "at is when the cluster was seen, such as 2026-11-21T14:00:00Z, not %s", n.says())
+		}
+	}
 	r.settings(root)
 	r.declared(root.find("networks"), "network", &r.networks)
 	r.declared(root.find("datastores"), "datastore", &r.stores)
@@ -85,6 +91,12 @@ func (r *reader) cluster(root *node) {
 	r.c.Networks, r.c.Datastores = r.networks.list, r.stores.list
 	r.contradictions()
 	r.replay(root)
+}
+
+// isTime says whether a text is a time as a snapshot writes it.
+func isTime(text string) bool {
+	_, err := time.Parse(time.RFC3339, text)
+	return err == nil
 }
 
 // patterns reads the defaults and templates of hosts and machines.

@@ -29,6 +29,9 @@ func write(w io.Writer, c *cluster.Cluster, json bool) error {
 	if c.Name != "" {
 		p.single("cluster", p.scalar(c.Name))
 	}
+	if c.At != "" {
+		p.single("at", p.scalar(c.At))
+	}
 	p.single("holds", p.line().number("hosts", len(c.Hosts)).number("vms", len(c.VMs)).number("pools", len(c.Pools)-1).number("rules", len(c.Rules)).end())
 	p.single("settings", p.settings(&c.Settings))
 	if len(c.Networks) > 0 {
@@ -57,6 +60,9 @@ func write(w io.Writer, c *cluster.Cluster, json bool) error {
 func writable(c *cluster.Cluster) error {
 	if len(c.Hosts) == 0 || len(c.Pools) == 0 {
 		return fmt.Errorf("it has no hosts or no root pool")
+	}
+	if c.At != "" && !isTime(c.At) {
+		return fmt.Errorf("it was seen at %q, which is not a time such as 2026-11-21T14:00:00Z", c.At)
 	}
 	check := func(kind, name string) error {
 		if bad := badName(name); bad != "" {
