@@ -2,6 +2,8 @@ package picture
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"plimsoll/internal/cluster/doctor"
@@ -37,7 +39,7 @@ func places(r *doctor.Report) map[string]int {
 	return at
 }
 
-// choose takes all hosts of a cluster of a few, and of a large one those in the first
+// choose takes all hosts of a cluster of a few, and of a large one those in some of the
 // moves, the fullest and the emptiest.
 func choose(r *doctor.Report) choice {
 	c := choice{order: make([]int, len(r.Hosts)), all: len(r.Hosts) <= mostHosts}
@@ -46,29 +48,7 @@ func choose(r *doctor.Report) choice {
 	}
 	slices.SortStableFunc(c.order, func(a, b int) int { return cmp.Compare(fuller(&r.Hosts[b]), fuller(&r.Hosts[a])) })
 	wanted := map[int]bool{}
-	at := places(r)
-	for i, m := range r.Moves {
-		to, known := at[m.To]
-		from, starts := at[m.From]
-		if !known || m.From != "" && !starts {
-			continue
-		}
-		more := 0
-		if !wanted[to] {
-			more++
-		}
-		if starts && !wanted[from] && from != to {
-			more++
-		}
-		if !c.all && len(wanted)+more > mostMoved || i >= mostMoves {
-			break // a plan is drawn from its beginning on
-		}
-		wanted[to] = true
-		if starts {
-			wanted[from] = true
-		}
-		c.moves = append(c.moves, i)
-	}
+	c.pick(r, wanted)
 	switch {
 	case len(r.Hosts) <= keptOrder:
 		c.hosts = slices.Sorted(slices.Values(c.order))
@@ -79,6 +59,45 @@ func choose(r *doctor.Report) choice {
 		c.leaveOut(r, wanted)
 	}
 	return c
+}
+
+// pick takes moves until enough hosts are in them, those that must be and those from the
+// fullest hosts before others.
+func (c *choice) pick(r *doctor.Report, wanted map[int]bool) {
+	at := places(r)
+	var order []int
+	for i, m := range r.Moves[:min(len(r.Moves), mostMoves)] {
+		_, starts := at[m.From]
+		if _, known := at[m.To]; known && (starts || m.From == "") {
+			order = append(order, i)
+		}
+	}
+	if !c.all {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(urgency(r, at, b), urgency(r, at, a)) })
+	}
+	for _, i := range order {
+		m := &r.Moves[i]
+		more := map[int]bool{at[m.To]: true}
+		if m.From != "" {
+			more[at[m.From]] = true
+		}
+		maps.DeleteFunc(more, func(h int, _ bool) bool { return wanted[h] })
+		if !c.all && len(wanted)+len(more) > mostMoved {
+			continue
+		}
+		maps.Copy(wanted, more)
+		c.moves = append(c.moves, i)
+	}
+	slices.Sort(c.moves)
+}
+
+// urgency orders moves of which only some are drawn.
+func urgency(r *doctor.Report, at map[string]int, move int) float64 {
+	m := &r.Moves[move]
+	if kind(m.Reason) == "must" || m.From == "" {
+		return math.MaxFloat64
+	}
+	return fuller(&r.Hosts[at[m.From]])
 }
 
 // leaveOut keeps what is wanted and both ends of the order.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -126,11 +127,31 @@ func TestEveryHostIsDrawnOrCounted(t *testing.T) {
 		if all > mostHosts && !strings.Contains(s.Note, count(left)+" are not") {
 			t.Errorf("%d hosts: the note does not say that %d are left out: %q", all, left, s.Note)
 		}
+		if len(in.Report.Moves) > 0 && len(s.Arrows) == 0 {
+			t.Errorf("%d hosts: no arrow", all)
+		}
 		for i := range s.drawn {
 			if m := in.Report.Moves[i]; !drawn[m.From] || !drawn[m.To] {
 				t.Errorf("an arrow from %s to %s, and not both are drawn", m.From, m.To)
 			}
 		}
+	}
+}
+
+// Of many moves, those that must be and those from the fullest hosts are drawn.
+func TestUrgentMovesAreDrawn(t *testing.T) {
+	in := many(2000, 500)
+	r := in.Report
+	r.Moves[498].Reason = "hostMaint"
+	at, fullest := places(r), 0
+	for i, m := range r.Moves {
+		if i != 498 && fuller(&r.Hosts[at[m.From]]) > fuller(&r.Hosts[at[r.Moves[fullest].From]]) {
+			fullest = i
+		}
+	}
+	s := newScene(r)
+	if !s.drawn[498] || !s.drawn[fullest] || len(s.drawn) < mostMoved/2 || !slices.IsSortedFunc(s.Arrows, func(a, b arrow) int { return a.Move - b.Move }) {
+		t.Errorf("%d moves are drawn, that which must be: %v, that from the fullest: %v", len(s.drawn), s.drawn[498], s.drawn[fullest])
 	}
 }
 
@@ -289,7 +310,7 @@ func TestSentences(t *testing.T) {
 // What a page cuts off is said.
 func TestWhatIsCutIsSaid(t *testing.T) {
 	page := render(t, many(2000, 700))
-	for _, want := range []string{"The first 500 of 700 moves.", "The first 1,000 of 2,000 hosts.", "hosts are drawn:", "has its arrow in the table"} {
+	for _, want := range []string{"The first 500 of 700 moves.", "The first 1,000 of 2,000 hosts.", "hosts are drawn:", "Each other has its arrow in the table"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -117,6 +117,9 @@ func (s *scene) describe(r *doctor.Report, c *choice) {
 	if c.sorted {
 		s.Doc += " The fullest host is on top."
 	}
+	if len(c.moves) > 0 {
+		s.Doc += " Each move is an arrow; the number is its step."
+	}
 	shown := 0
 	for _, h := range c.hosts {
 		if h >= 0 {
@@ -127,12 +130,12 @@ func (s *scene) describe(r *doctor.Report, c *choice) {
 	if n := len(r.Hosts) - shown; n > 0 {
 		what := "the fullest and the emptiest"
 		if len(c.moves) > 0 {
-			what = "those in moves, the fullest and the emptiest"
+			what = "those in the moves drawn, the fullest and the emptiest"
 		}
 		notes = append(notes, fmt.Sprintf("%s of %s hosts are drawn: %s. %s are not.", count(shown), count(len(r.Hosts)), what, count(n)))
 	}
 	if n := len(r.Moves) - len(c.moves); n > 0 {
-		notes = append(notes, fmt.Sprintf("Of %s, the first %s are drawn here; each other has its arrow in the table of moves.", plural(len(r.Moves), "move", "moves"), count(len(c.moves))))
+		notes = append(notes, fmt.Sprintf("Of %s, %s are drawn here: those that must be before those from the fullest hosts. Each other has its arrow in the table of moves.", plural(len(r.Moves), "move", "moves"), count(len(c.moves))))
 	}
 	s.Note = strings.Join(notes, " ")
 }
