@@ -27,7 +27,7 @@ nothing is changed but the files that you name with --out.`,
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterReplay(), c.clusterReplay(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate(), c.clusterImport())
+	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterReplay(), c.clusterTopology(), c.clusterComply(), c.clusterGenerate(), c.clusterImport())
 	return cmd
 }
 
@@ -81,6 +81,7 @@ func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster
 		return nil
 	}
 	after := *c
+	after.At = "" // nobody saw it so
 	after.VMs = slices.Clone(c.VMs)
 	for v := range after.VMs {
 		if h := host(cluster.VMID(v)); h != cluster.Nowhere {
