@@ -10,10 +10,13 @@ import (
 // Warning is something in how a cluster is set up, or in what happens to it, that
 // surprises operators.
 type Warning struct {
-	Kind string   `json:"kind"`
-	Text string   `json:"text"`          // with names and numbers
-	Do   string   `json:"do,omitempty"`  // what helps
-	VMs  []string `json:"vms,omitempty"` // all machines that it is about, where the text names a few
+	Kind string `json:"kind"`
+	Text string `json:"text"`         // with names and numbers
+	Do   string `json:"do,omitempty"` // what helps
+	// VMs, Hosts and Pools are all that it is about, where the text names a few.
+	VMs   []string `json:"vms,omitempty"`
+	Hosts []string `json:"hosts,omitempty"`
+	Pools []string `json:"pools,omitempty"`
 }
 
 // scene is a cluster as it is found.
@@ -57,6 +60,15 @@ func several(says []string) string {
 		return strings.Join(says, "; ")
 	}
 	return fmt.Sprintf("%s; and %d more", strings.Join(says[:mostNamed], "; "), len(says)-mostNamed)
+}
+
+// gathered is one warning of all that is said of a kind; none where nothing is.
+func gathered(says []string, w Warning) []Warning {
+	if len(says) == 0 {
+		return nil
+	}
+	w.Text = several(says)
+	return []Warning{w}
 }
 
 // named lists names, the first few of many.

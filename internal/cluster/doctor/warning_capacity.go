@@ -19,18 +19,18 @@ func unusable(s scene) []Warning {
 }
 
 // overReserved finds hosts on which more is reserved than they have.
-func overReserved(s scene) (out []Warning) {
+func overReserved(s scene) []Warning {
+	var says, names []string
 	for h := range s.c.Hosts {
 		id := cluster.HostID(h)
 		needs, has := s.l.Reserved(id), s.x.Capacity(id)
 		if needs.Fits(has) || !s.c.Hosts[h].Runs() {
 			continue
 		}
-		out = append(out, Warning{Kind: "host reservation", Text: fmt.Sprintf("machines on %s reserve %d MHz and %s, and it has %d MHz and %s",
-			s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)),
-			Do: "move machines with reservations off it, as a round does where there is room, or lower reservations"})
+		names = append(names, s.c.Hosts[h].Name)
+		says = append(says, fmt.Sprintf("machines on %s reserve %d MHz and %s, and it has %d MHz and %s", s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)))
 	}
-	return out
+	return gathered(says, Warning{Kind: "host reservation", Hosts: names, Do: "move machines with reservations off it, as a round does where there is room, or lower reservations"})
 }
 
 // spareHosts finds a cluster whose reservations would not fit any more once as many
@@ -63,7 +63,8 @@ func spareHosts(s scene) []Warning {
 }
 
 // swapping finds hosts whose machines use more memory than there is.
-func swapping(s scene) (out []Warning) {
+func swapping(s scene) []Warning {
+	var says, names []string
 	active := make([]int64, len(s.c.Hosts))
 	for i := range s.c.VMs {
 		if vm := &s.c.VMs[i]; s.runs(i) && vm.Demand.Active.Count > 0 {
@@ -75,11 +76,10 @@ func swapping(s scene) (out []Warning) {
 		if active[h] <= has || !s.c.Hosts[h].Runs() {
 			continue
 		}
-		out = append(out, Warning{Kind: "swapping", Text: fmt.Sprintf("machines on %s use %s of memory, and it has %s: %s are swapped, or will be",
-			s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)),
-			Do: "move memory off it at once; a machine that swaps is slower by orders of magnitude"})
+		names = append(names, s.c.Hosts[h].Name)
+		says = append(says, fmt.Sprintf("machines on %s use %s of memory, and it has %s: %s are swapped, or will be", s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)))
 	}
-	return out
+	return gathered(says, Warning{Kind: "swapping", Hosts: names, Do: "move memory off it at once; a machine that swaps is slower by orders of magnitude"})
 }
 
 // homeless finds machines that no host that can be used could have even if it were empty.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"plimsoll/internal/cluster"
 )
@@ -38,15 +39,12 @@ func throttled(s scene) []Warning {
 			names, says = append(names, vm.Name), append(says, said)
 		}
 	}
-	if len(says) == 0 {
-		return nil
-	}
-	return []Warning{{Kind: "limit", VMs: names, Text: several(says),
-		Do: "take the limits away; shares keep others from suffering where there is pressure"}}
+	return gathered(says, Warning{Kind: "limit", VMs: names, Do: "take the limits away; shares keep others from suffering where there is pressure"})
 }
 
 // throttledPools finds pools whose limit is below what their machines ask for.
-func throttledPools(s scene) (out []Warning) {
+func throttledPools(s scene) []Warning {
+	var says, names []string
 	asked := make([]cluster.Resources, len(s.c.Pools))
 	for i := range s.c.VMs {
 		if !s.runs(i) {
@@ -61,15 +59,14 @@ func throttledPools(s scene) (out []Warning) {
 	for p := 1; p < len(s.c.Pools); p++ { // the root has the cluster's capacity
 		pool := &s.c.Pools[p]
 		if asked[p].CPU > pool.CPU.Limit {
-			out = append(out, Warning{Kind: "pool limit", Text: fmt.Sprintf("machines in pool %s ask for %d MHz, and it may have %d", pool.Name, asked[p].CPU, pool.CPU.Limit),
-				Do: "raise the limit of the pool, or take it away"})
+			says, names = append(says, fmt.Sprintf("machines in pool %s ask for %d MHz, and it may have %d", pool.Name, asked[p].CPU, pool.CPU.Limit)), append(names, pool.Name)
 		}
 		if asked[p].Memory > pool.Mem.Limit {
-			out = append(out, Warning{Kind: "pool limit", Text: fmt.Sprintf("machines in pool %s ask for %s of memory, and it may have %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)),
-				Do: "raise the limit of the pool, or take it away"})
+			says = append(says, fmt.Sprintf("machines in pool %s ask for %s of memory, and it may have %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)))
+			names = append(names, pool.Name)
 		}
 	}
-	return out
+	return gathered(says, Warning{Kind: "pool limit", Pools: slices.Compact(names), Do: "raise the limit of the pool, or take it away"})
 }
 
 // unseen finds machines of which no demand was ever seen.

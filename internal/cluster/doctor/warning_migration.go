@@ -44,15 +44,12 @@ func endlessCopies(s scene) []Warning {
 		names = append(names, vm.Name)
 		says = append(says, fmt.Sprintf("%s on %s writes to %s of its memory each second, and %s can be copied", vm.Name, s.c.Hosts[vm.Host].Name, cluster.MiB(vm.Demand.Dirty), cluster.MiB(rate)))
 	}
-	if len(says) == 0 {
-		return nil
-	}
-	return []Warning{{Kind: "migration never ends", VMs: names, Text: several(says),
-		Do: "give migrations a faster network; until then move them while they are quiet, or switched off"}}
+	return gathered(says, Warning{Kind: "migration never ends", VMs: names, Do: "give migrations a faster network; until then move them while they are quiet, or switched off"})
 }
 
 // slowToEmpty finds hosts that cannot be emptied within an hour.
-func slowToEmpty(s scene) (out []Warning) {
+func slowToEmpty(s scene) []Warning {
+	var says, names []string
 	for h := range s.c.Hosts {
 		id := cluster.HostID(h)
 		other := fastest(s.c, id)
@@ -70,9 +67,8 @@ func slowToEmpty(s scene) (out []Warning) {
 		if rate > 0 {
 			time = fmt.Sprintf("takes %.1f hours to be emptied", float64(memory/rate)/3600)
 		}
-		out = append(out, Warning{Kind: "slow to empty", Text: fmt.Sprintf("%s %s: its machines have %s of memory, and migrations can use %s a second",
-			s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)),
-			Do: "give migrations a faster network, or plan maintenance with that time"})
+		names = append(names, s.c.Hosts[h].Name)
+		says = append(says, fmt.Sprintf("%s %s: its machines have %s of memory, and migrations can use %s a second", s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)))
 	}
-	return out
+	return gathered(says, Warning{Kind: "slow to empty", Hosts: names, Do: "give migrations a faster network, or plan maintenance with that time"})
 }

@@ -2,14 +2,16 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
 )
 
 // rivals finds machines beside pools: each of them competes with a whole pool.
-func rivals(s scene) (out []Warning) {
+func rivals(s scene) []Warning {
 	c := s.c
+	var says, all, within []string
 	pools, machines := make([][]int, len(c.Pools)), make([][]int, len(c.Pools))
 	for i := range c.Pools {
 		if p := c.Pools[i].Parent; p != cluster.Nowhere {
@@ -39,13 +41,13 @@ func rivals(s scene) (out []Warning) {
 			}
 		}
 		vm, pool := &c.VMs[strongest], &c.Pools[weakest]
-		out = append(out, Warning{Kind: "sibling rivalry", VMs: names, Text: fmt.Sprintf(
+		says = append(says, fmt.Sprintf(
 			"pool %s holds %s (%s) beside %s: under pressure %s with %d shares alone gets %.2g times what the whole pool %s with its %s and %d shares does",
 			c.Pools[i].Name, count(len(names), "machine"), named(names), count(len(pools[i]), "pool"),
-			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, count(int(inside[weakest]), "machine"), pool.CPU.Shares),
-			Do: "put the machines into a pool of their own"})
+			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, count(int(inside[weakest]), "machine"), pool.CPU.Shares))
+		all, within = append(all, names...), append(within, c.Pools[i].Name)
 	}
-	return out
+	return gathered(says, Warning{Kind: "sibling rivalry", VMs: all, Pools: within, Do: "put the machines into a pool of their own"})
 }
 
 func ratio(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
@@ -85,20 +87,30 @@ func siblings(c *cluster.Cluster, with func(i, j int)) {
 }
 
 // pies finds pools whose machines get less than those of a sibling of a lower level,
-// because there are more of them.
-func pies(s scene) (out []Warning) {
+// because there are more of them. Of each such pool the sibling is told whose machines
+// get most.
+func pies(s scene) []Warning {
 	c, machines := s.c, machinesWithin(s.c)
+	rival := map[int]int{}
 	siblings(c, func(i, j int) {
 		a, b := &c.Pools[i], &c.Pools[j]
 		if machines[i] == 0 || machines[j] == 0 || a.CPU.Shares <= b.CPU.Shares || a.CPU.Shares*machines[j] >= b.CPU.Shares*machines[i] {
 			return
 		}
-		out = append(out, Warning{Kind: "priority pie", Text: fmt.Sprintf(
-			"pool %s has more shares than %s (%d and %d), and under pressure each of its %d machines gets %.2g times what one of the %d in %s does",
-			a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, machines[i], ratio(a.CPU.Shares*machines[j], b.CPU.Shares*machines[i]), machines[j], b.Name),
-			Do: "turn on scalable shares, or give " + a.Name + " more of them"})
+		if k, known := rival[i]; !known || b.CPU.Shares*machines[k] > c.Pools[k].CPU.Shares*machines[j] {
+			rival[i] = j
+		}
 	})
-	return out
+	var says, names []string
+	for i := range c.Pools {
+		if j, found := rival[i]; found {
+			a, b := &c.Pools[i], &c.Pools[j]
+			names = append(names, a.Name)
+			says = append(says, fmt.Sprintf("pool %s has more shares than %s (%d and %d), and under pressure each of its %d machines gets %.2g times what one of the %d in %s does",
+				a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, machines[i], ratio(a.CPU.Shares*machines[j], b.CPU.Shares*machines[i]), machines[j], b.Name))
+		}
+	}
+	return gathered(says, Warning{Kind: "priority pie", Pools: names, Do: "turn on scalable shares, or give " + named(names) + " more of them"})
 }
 
 // uneven is by how many times the numbers of machines in two pools of the same shares
@@ -108,7 +120,8 @@ const uneven = 2
 // folders finds pools that promise nothing and are all alike, as folders are, and so
 // divide by pools what would otherwise be divided by machines. Of each set of siblings
 // the largest and the smallest are told.
-func folders(s scene) (out []Warning) {
+func folders(s scene) []Warning {
+	var says, names []string
 	c, machines := s.c, machinesWithin(s.c)
 	plain := func(p *cluster.Pool) bool {
 		return p.Level == cluster.ShareNormal && p.CPU.Reservation == 0 && p.Mem.Reservation == 0 &&
@@ -135,23 +148,23 @@ func folders(s scene) (out []Warning) {
 		if !alike[id] || machines[a] < uneven*machines[b] {
 			continue
 		}
-		out = append(out, Warning{Kind: "pool as folder", Text: fmt.Sprintf(
+		names = append(names, c.Pools[p].Name)
+		says = append(says, fmt.Sprintf(
 			"the pools in %s all have normal shares, and neither reservations nor limits, like folders: under pressure each of the %d machines in %s gets 1/%.2g of what each of the %d in %s does",
-			c.Pools[p].Name, machines[a], c.Pools[a].Name, ratio(machines[a], machines[b]), machines[b], c.Pools[b].Name),
-			Do: "sort machines by folders or tags, or turn on scalable shares"})
+			c.Pools[p].Name, machines[a], c.Pools[a].Name, ratio(machines[a], machines[b]), machines[b], c.Pools[b].Name))
 	}
-	return out
+	return gathered(says, Warning{Kind: "pool as folder", Pools: names, Do: "sort machines by folders or tags, or turn on scalable shares"})
 }
 
 // crowdedPools finds pools that cannot give what is reserved in them.
-func crowdedPools(s scene) (out []Warning) {
+func crowdedPools(s scene) []Warning {
+	var says, names []string
 	e := divvy.Divide(s.c, s.x, capacity(s.c, s.x), nil)
 	for _, o := range e.Overcommitted() {
-		out = append(out, Warning{Kind: "pool reservation", Text: fmt.Sprintf("pool %s must give %s of %s and is entitled to %s", s.c.Pools[o.Pool].Name,
-			amount(o.Resource, o.Need), o.Resource, amount(o.Resource, o.Have)),
-			Do: "lower reservations in it, or raise its own"})
+		names = append(names, s.c.Pools[o.Pool].Name)
+		says = append(says, fmt.Sprintf("pool %s must give %s of %s and is entitled to %s", s.c.Pools[o.Pool].Name, amount(o.Resource, o.Need), o.Resource, amount(o.Resource, o.Have)))
 	}
-	return out
+	return gathered(says, Warning{Kind: "pool reservation", Pools: slices.Compact(names), Do: "lower reservations in it, or raise its own"})
 }
 
 // capacity is that of the hosts on which machines run.
