@@ -76,3 +76,34 @@ func TestEveryMachineOutlivesItsHost(t *testing.T) {
 		t.Error("the test sees too little")
 	}
 }
+
+// With rules it is the same but for machines that rules leave no other host.
+func TestOnlyBoundMachinesStayDown(t *testing.T) {
+	stranded, restarted := 0, 0
+	for seed := range uint64(60) {
+		c, _ := admitted(seed, 5, 40, 1.2, 16)
+		for f := range c.Hosts {
+			n := *c
+			n.Hosts = slices.Clone(c.Hosts)
+			n.Hosts[f].State = cluster.Failed
+			l, x := layout(&n)
+			p := Round(l, x, Options{})
+			for _, m := range p.Moves {
+				l.Move(m.VM, m.To)
+				if m.Reason == HostFailed {
+					restarted++
+				}
+			}
+			for _, s := range p.Stranded {
+				stranded++
+				if s.Reason == HostFailed && !slices.ContainsFunc(n.Rules, func(r cluster.Rule) bool { return r.Must && slices.Contains(r.VMs, s.VM) }) {
+					t.Errorf("seed %d, host %d: machine %d is stranded, and no rule holds for it", seed, f, s.VM)
+				}
+			}
+		}
+	}
+	t.Logf("%d machines started again, %d are bound by rules", restarted, stranded)
+	if restarted < 1000 || stranded == 0 {
+		t.Error("the test sees too little")
+	}
+}

@@ -370,3 +370,16 @@ func TestTimesOfStages(t *testing.T) {
 		t.Errorf("%+v", empty)
 	}
 }
+
+func FuzzStages(f *testing.F) {
+	f.Add(uint64(1), uint8(4), uint8(20), uint8(120), uint8(20))
+	f.Add(uint64(9), uint8(2), uint8(9), uint8(105), uint8(40))
+	f.Fuzz(func(t *testing.T, seed uint64, hosts, vms, room, moves uint8) {
+		c := tight(seed, 2+int(hosts%6), 4+int(vms%40), float64(room)/100)
+		p := walk(c, seed, int(moves%40))
+		l, x := layout(c)
+		if err := follow(c, l, p, Schedule(l, x, p, Limits{}), seed); err != nil {
+			t.Error(err)
+		}
+	})
+}
