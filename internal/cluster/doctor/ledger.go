@@ -26,12 +26,14 @@ const opening = `{"kind":"round"`
 const mostLine = 40
 
 // ReadLedger reads a ledger, JSON objects one a line. A line that was cut off, as by a
-// full disk, is named and left out. It is an error when the text is something else.
+// full disk, is named and left out. Of a long ledger the last rounds are read, which is
+// all that is looked at. It is an error when the text is something else.
 func ReadLedger(name string, text []byte) (*Ledger, error) {
 	l := &Ledger{open: len(text) > 0 && text[len(text)-1] != '\n'}
-	for i, line := range bytes.Split(text, []byte("\n")) {
+	lines := bytes.Split(text, []byte("\n"))
+	for i, line := range lines {
 		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
+		if len(line) == 0 || i < len(lines)-2*longMemory && bytes.HasPrefix(line, []byte(opening)) && line[len(line)-1] == '}' {
 			continue
 		}
 		var r Round

@@ -306,6 +306,29 @@ func TestALedgerOfSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
+// Of a long ledger the last rounds are read, and damage is named wherever it is.
+func TestALongLedger(t *testing.T) {
+	var file bytes.Buffer
+	l := &Ledger{}
+	for n := range 300 {
+		line, err := l.Line(handmade(n+1, "esx-1: a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 7 {
+			line = append(line[:40], '\n')
+		}
+		file.Write(line)
+	}
+	got, err := ReadLedger("x", file.Bytes())
+	if err != nil || len(got.Rounds) < longMemory || len(got.Rounds) > 2*longMemory || got.Rounds[len(got.Rounds)-1].Number != 300 || len(got.Damaged) != 1 || !strings.Contains(got.Damaged[0], "x:8:") {
+		t.Errorf("%v, %d rounds, damaged %q", err, len(got.Rounds), got.Damaged)
+	}
+	if _, err := ReadLedger("x", append([]byte("vms:\n"), file.Bytes()...)); err == nil {
+		t.Error("what begins as something else is read")
+	}
+}
+
 func FuzzLedger(f *testing.F) {
 	var file bytes.Buffer
 	l := &Ledger{}
