@@ -81,3 +81,26 @@ func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 		t.Errorf("%v", kinds)
 	}
 }
+
+// A cluster with nothing in it, or with hosts of no size, is told as it is.
+func TestNothingToTell(t *testing.T) {
+	bare := sound()
+	bare.VMs = nil
+	none := *bare
+	none.Hosts = nil
+	flat := sound()
+	for h := range flat.Hosts {
+		flat.Hosts[h].Memory, flat.Hosts[h].MHz, flat.Hosts[h].NIC = 0, 0, 0
+	}
+	for name, c := range map[string]*cluster.Cluster{"no machines": bare, "no hosts": &none, "hosts of no size": flat} {
+		var b bytes.Buffer
+		r, _, err := (&Ledger{}).Look(c, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Text(&b); err != nil || !bytes.HasPrefix(b.Bytes(), []byte("sound: ")) || bytes.Contains(b.Bytes(), []byte("NaN")) {
+			t.Errorf("%s: %v\n%s", name, err, b.Bytes())
+		}
+		sameSaid(t, r)
+	}
+}

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write golden files anew")
 // gather makes a report of its lines.
 func gather(t *testing.T, text string) *Report {
 	t.Helper()
-	r := &Report{}
+	r := &Report{Hosts: []Host{}}
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		var kind struct{ Kind, Text, About string }
 		take := func(v any) {

@@ -14,6 +14,9 @@ func unusable(s scene) []Warning {
 			return nil
 		}
 	}
+	if len(s.c.Hosts) == 0 {
+		return []Warning{{Kind: "no host", Text: "the cluster has no hosts", Do: "add one"}}
+	}
 	return []Warning{{Kind: "no host", Text: fmt.Sprintf("none of the %s can be used: each is in maintenance, quarantined, on standby or failed", count(len(s.c.Hosts), "host")),
 		Do: "bring one back"}}
 }
