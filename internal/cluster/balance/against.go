@@ -16,6 +16,7 @@ const (
 	obstacle
 	softRule
 	returns
+	strains
 	neverCopied
 	noGain
 	tooDear
@@ -32,6 +33,8 @@ func (r *round) against(s place.Step, merit int64) (v Value, c con) {
 		return v, softRule
 	case r.options.Left != nil && r.options.Left(s.VM, s.To):
 		return v, returns
+	case r.barred[s] != "":
+		return v, strains
 	}
 	if !r.byScore {
 		merit = r.gain(s, r.x.Demand(s.VM))
@@ -64,6 +67,8 @@ func (r *round) words(s place.Step, v Value, c con) string {
 		return "it would break a rule that should hold"
 	case returns:
 		return "it left that host not long ago"
+	case strains:
+		return r.barred[s]
 	case neverCopied:
 		return fmt.Sprintf("it writes %s/s to its memory, faster than it can be copied", cluster.MiB(r.c.VMs[s.VM].Demand.Dirty))
 	case noGain:

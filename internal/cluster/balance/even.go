@@ -42,7 +42,7 @@ func (r *round) even() {
 			r.plan.Quiet = fmt.Sprintf("%d moves are enough for one round", most)
 			return
 		}
-		best, found := r.best()
+		best, found := r.bestThatSpares()
 		if !found {
 			r.refuse(r.notMade())
 			return
@@ -115,6 +115,22 @@ func (r *round) best() (best candidate, found bool) {
 		best.Value = r.value(best.Step)
 	}
 	return best, found
+}
+
+// bestThatSpares is the best move after which the cluster survives the failures that it
+// should as well as before. That takes long to find out, so that only the best are asked.
+func (r *round) bestThatSpares() (best candidate, found bool) {
+	for {
+		if best, found = r.best(); !found {
+			return best, false
+		}
+		why := r.place.Strains(best.Step)
+		if why == "" {
+			return best, true
+		}
+		r.barred[best.Step] = why
+		r.pairs[int(best.From)*len(r.c.Hosts)+int(best.To)].known = false
+	}
 }
 
 // better orders candidates.

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/cluster"
@@ -104,6 +105,39 @@ func TestOnlyBoundMachinesStayDown(t *testing.T) {
 	}
 	t.Logf("%d machines started again, %d are bound by rules", restarted, stranded)
 	if restarted < 1000 || stranded == 0 {
+		t.Error("the test sees too little")
+	}
+}
+
+// Moves for the load do not use up what is kept to spare: as many machines as before have
+// a host whatever fails.
+func TestMovesKeepWhatIsSpare(t *testing.T) {
+	moves, barred := 0, 0
+	for seed := range uint64(60) {
+		c, _ := admitted(seed, 5, 40, 1, 0)
+		c.Settings.Level = 5
+		for v := range c.VMs { // the load is not where the reservations are
+			c.VMs[v].Demand.CPU, c.VMs[v].Demand.Dirty = cluster.Steady(float64(200+int64(seed*7+uint64(v*v))%17*500)), 0
+		}
+		l, x := layout(c)
+		p := Round(l, x, Options{})
+		moves += len(p.Moves)
+		for _, f := range p.Refused {
+			if strings.Contains(f.Why, " failed, no host would have left ") {
+				barred++
+			}
+		}
+		for _, m := range p.Moves {
+			l.Move(m.VM, m.To)
+		}
+		for f := range c.Hosts {
+			if _, short := place.Again(l, x).Restart(cluster.HostID(f)); len(short) > 0 {
+				t.Errorf("seed %d: after %d moves %d machines of host %d would have no host", seed, len(p.Moves), len(short), f)
+			}
+		}
+	}
+	t.Logf("%d moves, %d refused for what is to spare", moves, barred)
+	if moves < 50 || barred == 0 {
 		t.Error("the test sees too little")
 	}
 }

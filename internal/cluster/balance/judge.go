@@ -30,6 +30,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 		out = append(out, "it is pinned to its host")
 	}
 	v := r.value(s)
+	r.barred[s] = r.place.Strains(s)
 	_, con := r.against(s, r.gain(s, asks))
 	switch {
 	case con != nothing:

@@ -120,18 +120,19 @@ type round struct {
 	steps   int    // so far
 
 	byScore bool
-	core    int64    // MHz by which sizes are counted
-	limit   int64    // load up to which hosts serve their machines undisturbed
-	burden  []burden // by host
-	pairs   []pair   // of hosts: from one, to the other
-	busy    []int64  // by host: seconds of migrations
+	core    int64                 // MHz by which sizes are counted
+	limit   int64                 // load up to which hosts serve their machines undisturbed
+	burden  []burden              // by host
+	pairs   []pair                // of hosts: from one, to the other
+	busy    []int64               // by host: seconds of migrations
+	barred  map[place.Step]string // why steps would use up what is kept to spare
 }
 
 // newRound works in the layout that it is given.
 func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	c := l.Cluster()
 	return &round{
-		c: c, x: x, l: l, place: place.Again(l, x), options: o, moved: make([]bool, len(c.VMs)),
+		c: c, x: x, l: l, place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)),
 		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x),
 	}
 }

@@ -89,11 +89,19 @@ func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.Host
 	return steps, short
 }
 
-// strains is why a choice may not be made though what it reserves fits in sum: once a host
-// failed, one more machine than without it would find no single host with room. Empty
-// where that is not so, and where nothing is to be kept to spare.
-func (p *Placer) strains(c Choice) (why string) {
-	if p.again || p.c.Settings.SpareHosts == 0 {
+// strains is why a choice may not be made though what it reserves fits in sum.
+func (p *Placer) strains(c Choice) string {
+	if p.again {
+		return ""
+	}
+	return p.Strains(append(slices.Clone(c.First), Step{c.VM, cluster.Nowhere, c.Host})...)
+}
+
+// Strains is why some steps would use up what is kept to spare: once a host failed, one
+// more machine than without them would find no single host with room. Empty where that is
+// not so, and where nothing is to be kept to spare.
+func (p *Placer) Strains(steps ...Step) (why string) {
+	if p.c.Settings.SpareHosts == 0 {
 		return ""
 	}
 	type loss struct {
@@ -102,7 +110,7 @@ func (p *Placer) strains(c Choice) (why string) {
 		many  int
 	}
 	var losses []loss
-	p.undone(append(slices.Clone(c.First), Step{c.VM, cluster.Nowhere, c.Host}), func() {
+	p.undone(steps, func() {
 		hosts := p.emptiest()
 		for _, f := range hosts {
 			if p.oneTakesAll(f, hosts) {
