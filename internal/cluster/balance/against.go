@@ -19,6 +19,7 @@ const (
 	strains
 	neverCopied
 	noGain
+	tooLittle
 	tooDear
 	tooLate
 )
@@ -46,6 +47,8 @@ func (r *round) against(s place.Step, merit int64) (v Value, c con) {
 		return v, neverCopied
 	case weighed && v.Gain <= 0:
 		return v, noGain
+	case weighed && v.Gain < r.least(s.From)*v.Stable:
+		return v, tooLittle
 	case weighed && v.Net() <= 0:
 		return v, tooDear
 	}
@@ -76,6 +79,8 @@ func (r *round) words(s place.Step, v Value, c con) string {
 			return "the cluster's score would not rise: " + r.scoreWords(s)
 		}
 		return "no machine would run better: neither host is so full that it slows its machines down"
+	case tooLittle:
+		return fmt.Sprintf("it would save %d MHz, and level %d moves a machine for %d or more", v.Gain/max(1, v.Stable), r.c.Settings.Level, r.least(s.From))
 	case tooDear:
 		if r.byScore {
 			return r.scoreWords(s) + ", which costs more than it brings: " + v.String()
@@ -85,4 +90,13 @@ func (r *round) words(s place.Step, v Value, c con) string {
 		return fmt.Sprintf("its migration and those before it would not end before the next round, in %d s", r.interval())
 	}
 	return ""
+}
+
+// goodness is the part of its host's capacity that a move must save at least at each
+// level, in thousandths.
+var goodness = [6]int64{0, 0, 50, 25, 10, 0}
+
+// least is what a move off a host must save at least, in MHz.
+func (r *round) least(h cluster.HostID) int64 {
+	return r.x.Capacity(h).CPU * goodness[min(r.c.Settings.Level, 5)] / 1000
 }

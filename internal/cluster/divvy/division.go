@@ -98,6 +98,23 @@ func (e *Entitlements) Update(v cluster.VMID, demand cluster.Resources) {
 	e.refresh(v)
 }
 
+// UpdateAll takes a new demand of all machines at once, which costs what a full division
+// does and no more.
+func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
+	for i := range e.demand {
+		e.demand[i] = demand(cluster.VMID(i))
+	}
+	for _, r := range both {
+		for i := range e.demand {
+			e.terms[r][e.tree.pools+i] = e.machine(r, cluster.VMID(i))
+		}
+		for p := e.tree.pools - 1; p >= 0; p-- {
+			e.terms[r][p] = e.sides[r].poolTerms(&e.tree, e.terms[r], int32(p))
+			e.split[r].spoil(int32(p))
+		}
+	}
+}
+
 // Run has a machine run, or no longer.
 func (e *Entitlements) Run(v cluster.VMID, runs bool) {
 	e.running[v] = runs

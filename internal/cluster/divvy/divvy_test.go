@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
 )
 
 // small writes a cluster by hand: pools and machines by name, CPU in MHz.
@@ -324,6 +325,35 @@ func TestLedgerForgets(t *testing.T) {
 				if used != fresh.used[r][p] {
 					t.Fatalf("%d are left of %d in pool %d", used, fresh.used[r][p], p)
 				}
+			}
+		}
+	}
+}
+
+// All machines' demand at once gives what each on its own does.
+func TestUpdateAllIsUpdateOfEach(t *testing.T) {
+	for seed := range uint64(20) {
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 4, VMs: 60, Pools: 6, Load: .9, Placed: true})
+		x := cluster.NewIndex(c)
+		all := cluster.Resources{CPU: 100_000, Memory: 512 << 30}
+		asks := func(v cluster.VMID) cluster.Resources {
+			return cluster.Resources{CPU: int64(seed*31+uint64(v)*977) % 9000, Memory: int64(v) % 7 << 30}
+		}
+		one, at := Divide(c, x, all, nil), Divide(c, x, all, nil)
+		for v := range c.VMs {
+			one.Update(cluster.VMID(v), asks(cluster.VMID(v)))
+		}
+		at.UpdateAll(asks)
+		one.Settle()
+		at.Settle()
+		for v := range c.VMs {
+			if a, b := one.VM(cluster.VMID(v)), at.VM(cluster.VMID(v)); a != b {
+				t.Fatalf("seed %d: machine %d has %v, and %v at once", seed, v, a, b)
+			}
+		}
+		for p := range c.Pools {
+			if a, b := one.Pool(cluster.PoolID(p)), at.Pool(cluster.PoolID(p)); a != b {
+				t.Fatalf("seed %d: pool %d has %v, and %v at once", seed, p, a, b)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 func TestSuite(t *testing.T) {
 	wins, all, raw := map[string]int{}, 0, map[string]int{}
+	moves, shares := 0, 0.
 	for _, name := range scenarios.Names() {
 		text, _ := scenarios.Text(name)
 		s, err := snapshot.ReadScenario(name+".yaml", text)
@@ -31,6 +32,8 @@ func TestSuite(t *testing.T) {
 				o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, o.Copied>>30, o.Flaps, o.Violated/1000, o.Draining/1000, o.Overload/1000, o.Refused, o.Aborted, o.Late, tail)
 		}
 		own := run(NewOwn())
+		moves += own.Moves
+		shares += float64(own.Short.CPU)/float64(own.Entitled.CPU) + float64(own.Short.Memory)/float64(own.Entitled.Memory)
 		show("own", own, "")
 		show("idle", run(NewIdle()), "")
 		for _, p := range []struct {
@@ -40,17 +43,20 @@ func TestSuite(t *testing.T) {
 			o := run(p.make())
 			within := run(NewOwnWithin(o.Moves))
 			tail := fmt.Sprintf("| own within: %d GHz.s %d GiB.s %d moves", within.Short.CPU/1_000_000, within.Short.Memory/1024/1000, within.Moves)
-			cost := func(o *Outcome) int64 { return (o.Short.CPU + o.Short.Memory) / 1_000_000 }
-			if cost(within) <= cost(o) && within.Moves <= o.Moves {
+			cost := func(o *Outcome) float64 {
+				return float64(o.Short.CPU)/float64(o.Entitled.CPU) + float64(o.Short.Memory)/float64(o.Entitled.Memory)
+			}
+			tail = fmt.Sprintf("%.3f%% ", 100*cost(o)) + tail + fmt.Sprintf(" %.3f%%", 100*cost(within))
+			if cost(within) <= cost(o)+material && within.Moves <= o.Moves {
 				wins[p.name]++
 			} else {
 				tail += " LOST"
 			}
-			if cost(own) <= cost(o) && own.Moves <= o.Moves {
+			if cost(own) <= cost(o)+material && own.Moves <= o.Moves {
 				raw[p.name]++
 			}
 			show(p.name, o, tail)
 		}
 	}
-	fmt.Println(all, "scenarios", wins, "raw", raw)
+	fmt.Println(all, "scenarios", wins, "raw", raw, "own moves", moves, "own share sum", shares)
 }

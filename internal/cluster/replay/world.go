@@ -114,9 +114,7 @@ func (w *world) entitle() {
 		}
 	}
 	shares := divvy.Divide(w.c, w.x, all, func(v cluster.VMID) bool { return w.due[v] })
-	for v := range w.c.VMs {
-		shares.Update(cluster.VMID(v), w.asks[v])
-	}
+	shares.UpdateAll(func(v cluster.VMID) cluster.Resources { return w.asks[v] })
 	shares.Settle()
 	for v := range w.c.VMs {
 		has := shares.VM(cluster.VMID(v))
