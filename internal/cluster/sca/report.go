@@ -1,0 +1,193 @@
+package sca
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
+
+// Report is what the policies make of hosts of a cluster and the machines on them.
+type Report struct {
+	Cluster   string   `json:"cluster"`
+	Yield     int      `json:"yield"` // work of a core with both threads busy, per mille of that with one
+	Kinds     []Kind   `json:"kinds"`
+	Published []Figure `json:"published"`
+}
+
+// Kind is hosts that a scheduler cannot tell from each other, and what runs on all of
+// them together.
+type Kind struct {
+	Hosts   []string `json:"hosts"`
+	Sockets int      `json:"sockets"`
+	Cores   int      `json:"cores"` // of a host
+	Threads int      `json:"threads_per_core"`
+	MHz     int64    `json:"mhz"`    // of a core
+	Factor  int      `json:"factor"` // that the snapshot has, per mille
+	Mix     []Group  `json:"mix"`    // machines on all of these hosts, small ones first
+	Asked   int64    `json:"asked"`  // MHz that machines ask for, of a host on average
+	Load    int      `json:"load"`   // the same, per mille of the capacity by default
+	// Policies has a row for each; none where Why says why there is no answer.
+	Policies []Outlook `json:"policies,omitempty"`
+	Why      string    `json:"why,omitempty"`
+}
+
+// Outlook is what a policy would leave of a host.
+type Outlook struct {
+	Policy  Policy   `json:"policy"`
+	Factor  int      `json:"factor"`         // per mille, of a host full of such machines
+	CPU     int64    `json:"cpu"`            // MHz of a host with that factor
+	Lost    int      `json:"lost"`           // of what is asked for now, per mille, beyond what is lost by default
+	Busy    *Busy    `json:"busy,omitempty"` // of a single host
+	Caveats []string `json:"caveats"`
+}
+
+// Busy is what the machines of one host get done with every vCPU busy.
+type Busy struct {
+	Work     int64 `json:"work"`     // per mille of a core with one thread busy
+	Relative int   `json:"relative"` // the same, per mille of that by default
+	Idle     int   `json:"idle"`     // threads that no vCPU may use
+}
+
+// Look assesses each kind of host, or with a host given that one alone, for the machines
+// that run there. The yield is that of Assess. A kind that cannot be assessed says why.
+func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
+	if yield == 0 {
+		yield = DefaultYield
+	}
+	r := &Report{Cluster: c.Name, Yield: yield, Kinds: []Kind{}, Published: Published()}
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	for _, hosts := range kinds(c, only) {
+		r.Kinds = append(r.Kinds, look(l, hosts, yield))
+	}
+	return r
+}
+
+// kinds parts the hosts by what a scheduler sees of them, in the order of the snapshot.
+func kinds(c *cluster.Cluster, only cluster.HostID) [][]cluster.HostID {
+	type shape struct {
+		sockets, nodes, cores, threads, factor int
+		mhz, overhead                          int64
+	}
+	var all [][]cluster.HostID
+	at := map[shape]int{}
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		if only != cluster.Nowhere && only != cluster.HostID(i) {
+			continue
+		}
+		s := shape{h.Sockets, h.NodesPerSocket, h.CoresPerNode, h.ThreadsPerCore, h.Factor, h.MHz, h.Overhead.CPU}
+		k, known := at[s]
+		if !known {
+			k, at[s] = len(all), len(all)
+			all = append(all, nil)
+		}
+		all[k] = append(all[k], cluster.HostID(i))
+	}
+	return all
+}
+
+func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
+	c := l.Cluster()
+	h := &c.Hosts[hosts[0]]
+	k := Kind{Sockets: h.Sockets, Cores: h.Cores(), Threads: h.ThreadsPerCore, MHz: h.MHz, Factor: h.Factor}
+	asked := int64(0)
+	for _, id := range hosts {
+		k.Hosts = append(k.Hosts, c.Hosts[id].Name)
+		asked += l.Demand(id).CPU
+	}
+	k.Mix, k.Asked = mixOf(l, hosts), asked/int64(len(hosts))
+	if len(k.Mix) == 0 {
+		k.Why = "no machine runs there: what a policy leaves depends on the machines"
+		return k
+	}
+	mix := k.Mix
+	if len(hosts) > 1 {
+		mix = proportions(mix)
+	}
+	rows, err := Assess(h, mix, yield)
+	if err != nil {
+		k.Why = err.Error()
+		return k
+	}
+	k.Load = perMilleOf(k.Asked, rows[0].CPU)
+	lost := lostOn(l, hosts, yield)
+	for i, row := range rows {
+		o := Outlook{Policy: row.Policy, Factor: row.Factor, CPU: row.CPU, Lost: perMilleOf(lost[i], asked), Caveats: row.Caveats}
+		if len(hosts) == 1 {
+			o.Busy = &Busy{row.Work, row.Relative, row.Idle}
+		}
+		k.Policies = append(k.Policies, o)
+	}
+	return k
+}
+
+// mixOf counts the machines of hosts by their size.
+func mixOf(l *cluster.Layout, hosts []cluster.HostID) []Group {
+	count := map[int]int{}
+	for _, id := range hosts {
+		for _, v := range l.On(id) {
+			count[l.Cluster().VMs[v].VCPUs]++
+		}
+	}
+	mix := []Group{}
+	for vcpus, n := range count {
+		mix = append(mix, Group{VCPUs: vcpus, Count: n})
+	}
+	slices.SortFunc(mix, func(a, b Group) int { return cmp.Compare(a.VCPUs, b.VCPUs) })
+	return mix
+}
+
+// lostOn is what each policy would lose of what is asked for now, in MHz, host by host. A
+// host with few vCPUs is never full of them: it loses no more than it would with all of
+// them busy.
+func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []int64 {
+	lost := make([]int64, len(Policies()))
+	for _, id := range hosts {
+		rows, err := Assess(&l.Cluster().Hosts[id], mixOf(l, []cluster.HostID{id}), yield)
+		if err != nil {
+			continue // nothing runs there
+		}
+		asked := l.Demand(id).CPU
+		for i, row := range rows {
+			lost[i] += asked * int64(min(row.LossAt(perMilleOf(asked, rows[0].CPU)), 1000-row.Relative)) / 1000
+		}
+	}
+	return lost
+}
+
+func perMilleOf(part, whole int64) int {
+	if whole <= 0 {
+		return 0
+	}
+	return int(part * 1000 / whole)
+}
+
+// proportions has the fewest machines in the same proportions: what a single host of
+// several has, where all are alike.
+func proportions(mix []Group) []Group {
+	part := 0
+	for _, g := range mix {
+		for a, b := part, g.Count; ; a, b = b, a%b {
+			if b == 0 {
+				part = a
+				break
+			}
+		}
+	}
+	out := slices.Clone(mix)
+	for i := range out {
+		out[i].Count /= max(1, part)
+	}
+	return out
+}
+
+// PerMille writes a share as a snapshot has it: 69.9%.
+func PerMille(n int) string {
+	if n%10 == 0 {
+		return fmt.Sprintf("%d%%", n/10)
+	}
+	return fmt.Sprintf("%d.%d%%", n/10, n%10)
+}

@@ -1,0 +1,121 @@
+package sca
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/cluster"
+)
+
+// lab has three hosts alike, one of another kind, one that is empty, and machines of 4 and
+// 3 vCPUs, by host.
+func lab(machines ...[]int) *cluster.Cluster {
+	c := &cluster.Cluster{Name: "lab", Settings: cluster.DefaultSettings(), Pools: []cluster.Pool{{Name: "root", Parent: cluster.Nowhere}}}
+	for i, sizes := range machines {
+		h := *host(8, 2)
+		h.Name, h.State, h.Memory = fmt.Sprint("esx-", i), cluster.Connected, 1<<38
+		if i >= 3 {
+			h.CoresPerNode, h.MHz = 4*i, 3000
+		}
+		c.Hosts = append(c.Hosts, h)
+		for k, v := range sizes {
+			c.VMs = append(c.VMs, cluster.VM{Name: fmt.Sprintf("m-%d-%d", i, k), Host: cluster.HostID(i), VCPUs: v, Memory: 1 << 30,
+				CPU: cluster.Allocation{Limit: cluster.Unlimited, Shares: 1}, Mem: cluster.Allocation{Limit: cluster.Unlimited, Shares: 1},
+				Demand: cluster.Demand{CPU: cluster.Steady(1000)}})
+		}
+	}
+	return c
+}
+
+func TestKinds(t *testing.T) {
+	c := lab([]int{4, 3}, []int{4, 3}, []int{4, 3}, []int{4, 4}, nil)
+	r := Look(c, cluster.Nowhere, 0)
+	if len(r.Kinds) != 3 || len(r.Kinds[0].Hosts) != 3 || r.Yield != DefaultYield {
+		t.Fatalf("%+v", r)
+	}
+	three := r.Kinds[0]
+	if !reflect.DeepEqual(three.Mix, []Group{{3, 3}, {4, 3}}) || three.Asked != 2000 || three.Load != 125 || three.Policies[0].Busy != nil {
+		t.Errorf("%+v", three)
+	}
+	one := Look(c, 1, 0).Kinds
+	if len(one) != 1 || one[0].Policies[V2.index()].Busy == nil || one[0].Policies[V2.index()].Busy.Idle != 1 {
+		t.Fatalf("%+v", one)
+	}
+	for i, o := range three.Policies { // the same proportions, the same factor
+		if o.Factor != one[0].Policies[i].Factor || o.CPU != one[0].Policies[i].CPU || o.Lost != 0 {
+			t.Errorf("%+v of three hosts, %+v of one", o, one[0].Policies[i])
+		}
+	}
+	if f := three.Policies[2].Factor; f <= 699 || f >= 1000 {
+		t.Errorf("SCAv2 leaves %d per mille with odd machines", f)
+	}
+	if f := r.Kinds[1].Policies[2].Factor; f != 1000 {
+		t.Errorf("SCAv2 leaves %d per mille with even machines", f)
+	}
+	if !strings.Contains(r.Kinds[2].Why, "no machine runs there") || r.Kinds[2].Policies != nil {
+		t.Errorf("an empty host: %+v", r.Kinds[2])
+	}
+}
+
+func (p Policy) index() int {
+	for i, o := range Policies() {
+		if o == p {
+			return i
+		}
+	}
+	return -1
+}
+
+// A host that one machine fills has its own rule, whether one or several are alike.
+func TestKindsThatAreFilled(t *testing.T) {
+	for _, c := range []*cluster.Cluster{lab([]int{16}), lab([]int{16}, []int{16}, []int{16})} {
+		v2 := Look(c, cluster.Nowhere, 0).Kinds[0].Policies[2]
+		if !strings.Contains(strings.Join(v2.Caveats, "\n"), "1 % is assumed") {
+			t.Errorf("%d hosts: %v", len(c.Hosts), v2.Caveats)
+		}
+	}
+}
+
+func TestReportAsText(t *testing.T) {
+	c := lab([]int{4, 3, 8, 8}, []int{32}, nil)
+	for v := range c.VMs {
+		c.VMs[v].Demand.CPU = cluster.Steady(3700)
+	}
+	c.Hosts[1].MHz, c.Hosts[0].Factor = 2100, 700
+	var b bytes.Buffer
+	if err := Look(c, cluster.Nowhere, 1250).Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1.25 times the work", "esx-0: 8 cores of 2000 MHz with 2 threads each", "1 of 3 vCPUs, 1 of 4 vCPUs, 2 of 8 vCPUs; they ask for 14800 MHz, 92.5% of",
+		"the snapshot has factor: 70%", "scav1    factor: 80% ", "12800 MHz  13.5%", "no answer: assess the schedulers", "32 vCPUs does not fit its 16 threads",
+		"Before you believe it", "Published, of other machines", "2019",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("nothing says %q in\n%s", want, b.String())
+		}
+	}
+	if n := strings.Count(b.String(), "measure it, and give it as the yield"); n != 2 {
+		t.Errorf("a caveat of two policies is said %d times", n)
+	}
+}
+
+// Machines that have a core for each vCPU lose nothing by any policy, however much they
+// ask for; and of several hosts, only the full one loses.
+func TestLostIsBoundedByWhatRuns(t *testing.T) {
+	c := lab([]int{4, 4}, []int{4, 4, 4, 4}, nil)
+	for v := range c.VMs {
+		c.VMs[v].Demand.CPU = cluster.Steady(8000)
+	}
+	for host, want := range map[cluster.HostID][3]int{0: {0, 0, 0}, 1: {0, 300, 0}, cluster.Nowhere: {0, 200, 0}} {
+		k := Look(c, host, 0).Kinds[0]
+		for i, o := range k.Policies {
+			if o.Lost > want[i]+1 || o.Lost < want[i]-1 {
+				t.Errorf("host %d, %s: %d per mille lost, want %d", host, o.Policy, o.Lost, want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package sca
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Text writes the report for an operator: for each kind of host a table of the policies,
+// then what to know before it is believed, and what others published.
+func (r *Report) Text(w io.Writer) error {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s: what the scheduling policies leave of a host; a core with both threads busy is taken to do %d.%02d times the work of one\n",
+		r.Cluster, r.Yield/1000, r.Yield%1000/10)
+	for i := range r.Kinds {
+		r.Kinds[i].text(b)
+	}
+	r.caveats(b)
+	b.WriteString("\nPublished, of other machines\n")
+	for _, f := range r.Published {
+		fmt.Fprintf(b, "  %s, %s: %s (%s)\n", f.Policy, f.Load, f.Text, f.Source)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// mostNamed is how many hosts of a kind are named.
+const mostNamed = 4
+
+func (k *Kind) text(b *strings.Builder) {
+	named := strings.Join(k.Hosts[:min(len(k.Hosts), mostNamed)], ", ")
+	if more := len(k.Hosts) - mostNamed; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	fmt.Fprintf(b, "\n%s: %d cores of %d MHz with %d threads each\n", named, k.Cores, k.MHz, k.Threads)
+	if len(k.Mix) > 0 {
+		var sizes []string
+		for _, g := range k.Mix {
+			sizes = append(sizes, fmt.Sprintf("%d of %d vCPUs", g.Count, g.VCPUs))
+		}
+		fmt.Fprintf(b, "  machines: %s; they ask for %d MHz", strings.Join(sizes, ", "), k.Asked)
+		if len(k.Hosts) > 1 {
+			b.WriteString(" a host")
+		}
+		if k.Why == "" {
+			fmt.Fprintf(b, ", %s of what it has by default", PerMille(k.Load))
+		}
+		b.WriteString("\n")
+	}
+	if k.Why != "" {
+		fmt.Fprintf(b, "  no answer: %s\n", k.Why)
+		return
+	}
+	if k.Factor != 1000 {
+		fmt.Fprintf(b, "  the snapshot has factor: %s\n", PerMille(k.Factor))
+	}
+	k.table(b)
+}
+
+func (k *Kind) table(b *strings.Builder) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	single := k.Policies[0].Busy != nil
+	fmt.Fprint(t, "  policy\tin the snapshot\tcapacity\tlost of what is asked")
+	if single {
+		fmt.Fprint(t, "\twork with every vCPU busy\tidle threads")
+	}
+	fmt.Fprintln(t)
+	for _, o := range k.Policies {
+		fmt.Fprintf(t, "  %s\tfactor: %s\t%d MHz\t%s", o.Policy, PerMille(o.Factor), o.CPU, PerMille(o.Lost))
+		if single {
+			fmt.Fprintf(t, "\t%.1f cores, %s\t%d", float64(o.Busy.Work)/1000, PerMille(o.Busy.Relative), o.Busy.Idle)
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush() //nolint:errcheck // a builder takes everything
+}
+
+// caveats writes each once, with the policy that it is about.
+func (r *Report) caveats(b *strings.Builder) {
+	seen := map[string]bool{}
+	for _, p := range Policies() {
+		for _, k := range r.Kinds {
+			for _, o := range k.Policies {
+				if o.Policy != p {
+					continue
+				}
+				for _, text := range o.Caveats {
+					line := fmt.Sprintf("  %s: %s\n", p, text)
+					if seen[line] {
+						continue
+					}
+					if len(seen) == 0 {
+						b.WriteString("\nBefore you believe it\n  the factor and the capacity are those of a host full of such machines; queues, which come before anything is lost, are in no number here\n")
+					}
+					seen[line] = true
+					b.WriteString(line)
+				}
+			}
+		}
+	}
+}
