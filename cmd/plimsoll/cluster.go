@@ -5,14 +5,10 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
-	"plimsoll/internal/cluster/doctor"
-	"plimsoll/internal/cluster/picture"
 	"plimsoll/internal/cluster/snapshot"
 )
 
@@ -97,86 +93,4 @@ func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster
 		return fmt.Errorf("write the snapshot %s: %w", name, err)
 	}
 	return f.Close()
-}
-
-func (c *command) clusterBalance() *cobra.Command {
-	var asJSON bool
-	var out string
-	var html htmlFile
-	cmd := &cobra.Command{
-		Use:   "balance SNAPSHOT",
-		Short: "plan the moves of one round",
-		Long: `Plan the moves of one round: what must be, what rules ask for, and what brings more than
-it costs. With --out the snapshot as it is after the moves is written to a new file, with
---html a page that shows the hosts before and after, and each move with its reason.`,
-		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			if err := html.free(out); err != nil {
-				return err
-			}
-			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
-				return err
-			}
-			report := doctor.Look(cl, balance.Options{})
-			if err := html.write(picture.Input{Report: report}); err != nil {
-				return err
-			}
-			return c.tell(report, asJSON)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
-	html.flag(cmd)
-	return cmd
-}
-
-func (c *command) clusterEvacuate() *cobra.Command {
-	var asJSON bool
-	var out string
-	var html htmlFile
-	cmd := &cobra.Command{
-		Use:     "evacuate SNAPSHOT HOST...",
-		Short:   "plan how hosts are emptied for maintenance",
-		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --json",
-		Args:    cobra.MinimumNArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cl, err := readCluster(args[0])
-			if err != nil {
-				return err
-			}
-			for _, name := range args[1:] {
-				h, err := findHost(cl, name)
-				if err != nil {
-					return err
-				}
-				cl.Hosts[h].State = cluster.Maintenance
-			}
-			if err := html.free(out); err != nil {
-				return err
-			}
-			report := doctor.Look(cl, balance.Options{})
-			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
-				return err
-			}
-			if err := html.write(picture.Input{Report: report, Title: "How would " + strings.Join(args[1:], ", ") + " be emptied?"}); err != nil {
-				return err
-			}
-			if err := c.tell(report, asJSON); err != nil {
-				return err
-			}
-			if n := len(report.Stranded); n > 0 {
-				return verdict{fmt.Sprintf("%d machines cannot leave", n)}
-			}
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
-	html.flag(cmd)
-	return cmd
 }

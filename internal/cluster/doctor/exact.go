@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+)
+
+// Exact says how far the moves of a round are from the best layout that there is: the one
+// that loses least work of all that break nothing. The best layout counts neither what
+// moves cost nor rules that only should hold, and says nothing of an order of moves.
+type Exact struct {
+	Now  Standing `json:"now"`
+	Plan Standing `json:"plan"`
+	Best Standing `json:"best"`
+	// Behind is what the plan loses beyond the best layout. It is below 0 where the plan
+	// leaves broken what the best layout does not, or takes pinned machines off a host.
+	Behind Distance `json:"behind"`
+	// Moves get from the layout as it is to the best one, in no order.
+	Moves []Transfer `json:"moves"`
+}
+
+// Standing is how well a layout does.
+type Standing struct {
+	Lost  int64   `json:"lost_mhz"` // demand that is slowed down or not served
+	Share float64 `json:"lost"`     // of all demand
+	Score float64 `json:"score"`    // of the cluster, 0 to 1
+	Moves int     `json:"moves"`    // from the layout as it is
+}
+
+// Distance is the difference of two standings.
+type Distance struct {
+	Lost  int64   `json:"lost_mhz"`
+	Share float64 `json:"lost"`
+	Score float64 `json:"score"`
+}
+
+// FromBest compares the moves of a round with the best layout. An error says that the
+// cluster has too many layouts to look at all of them, or none that breaks nothing.
+func FromBest(c *cluster.Cluster, o balance.Options) (*Exact, error) {
+	x := cluster.NewIndex(c)
+	now := cluster.NewLayout(c, x)
+	_, steps, err := balance.Exact(now, x)
+	switch {
+	case errors.Is(err, balance.ErrTooLarge):
+		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; ask without it", count(len(c.Hosts), "host"), count(len(c.VMs), "machine"), err)
+	case err != nil:
+		return nil, fmt.Errorf("compare with the best layout: %w, so none is best; ask without it, and see what is broken", err)
+	}
+	e := &Exact{Moves: []Transfer{}}
+	if e.Now, err = standing(now, x); err != nil {
+		return nil, err
+	}
+	planned, best := now.Clone(), now.Clone()
+	plan := balance.Round(now, x, o)
+	for _, m := range plan.Moves {
+		planned.Move(m.VM, m.To)
+	}
+	for _, s := range steps {
+		best.Move(s.VM, s.To)
+		e.Moves = append(e.Moves, transfer(c, s.VM, s.From, s.To))
+	}
+	if e.Plan, err = standing(planned, x); err != nil {
+		return nil, err
+	}
+	if e.Best, err = standing(best, x); err != nil {
+		return nil, err
+	}
+	e.Plan.Moves, e.Best.Moves = len(plan.Moves), len(steps)
+	millionth := func(x float64) float64 { return math.Round(x*1e6) / 1e6 }
+	e.Behind = Distance{e.Plan.Lost - e.Best.Lost, millionth(e.Plan.Share - e.Best.Share), millionth(e.Best.Score - e.Plan.Score)}
+	return e, nil
+}
+
+// standing is that of a layout. Where every machine is pinned there is one layout only,
+// so that the exact search counts what it loses, as it counts that of the best one.
+func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
+	pinned := *l.Cluster()
+	pinned.VMs = slices.Clone(pinned.VMs)
+	asked := int64(0)
+	for v := range pinned.VMs {
+		id := cluster.VMID(v)
+		pinned.VMs[v].Host, pinned.VMs[v].Pinned = l.Host(id), true
+		if l.Host(id) != cluster.Nowhere {
+			asked += x.Demand(id).CPU
+		}
+	}
+	fixed := cluster.NewLayout(&pinned, x)
+	lost, _, err := balance.Exact(fixed, x)
+	if err != nil {
+		return Standing{}, err
+	}
+	score := balance.Round(fixed, x, balance.Options{}).Before.Score
+	return Standing{Lost: lost, Share: share(lost, asked), Score: float64(score) / 1e6}, nil
+}
+
+// mostTransfers is how many moves to the best layout are told.
+const mostTransfers = 20
+
+func (e *Exact) write(b *strings.Builder) {
+	says := func(s Standing) string {
+		return fmt.Sprintf("%d MHz (%.2f %%) lost, score %.1f", s.Lost, 100*s.Share, 100*s.Score)
+	}
+	lines := []string{"as it is:         " + says(e.Now), "after the plan:   " + says(e.Plan) + ", " + count(e.Plan.Moves, "move"), "the best layout:  " + says(e.Best) + ", " + count(e.Best.Moves, "move")}
+	switch {
+	case e.Behind.Lost > 0:
+		lines = append(lines, fmt.Sprintf("the plan is %d MHz behind: %.2f %% of the demand, %.1f points of the score", e.Behind.Lost, 100*e.Behind.Share, 100*e.Behind.Score))
+	case e.Behind.Lost < 0:
+		lines = append(lines, fmt.Sprintf("the plan loses %d MHz less: it leaves broken what the best layout may not, or takes a pinned machine off its host", -e.Behind.Lost))
+	default:
+		lines = append(lines, "nothing loses less than the plan")
+	}
+	if e.Behind.Lost != 0 {
+		var moves []string
+		for _, t := range e.Moves[:min(len(e.Moves), mostTransfers)] {
+			moves = append(moves, t.said())
+		}
+		if more := len(e.Moves) - mostTransfers; more > 0 {
+			moves = append(moves, fmt.Sprintf("%d more", more))
+		}
+		if len(moves) > 0 {
+			lines = append(lines, "the best layout would have "+strings.Join(moves, ", "))
+		}
+		lines = append(lines, "it counts neither what moves cost nor rules that only should hold")
+	}
+	section(b, "Against the best of all layouts", lines)
+}

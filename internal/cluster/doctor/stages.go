@@ -1,0 +1,108 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+)
+
+// Stages are the moves of a round by when they can be made: those of a stage side by
+// side, and the next stage when all of them have ended.
+type Stages struct {
+	Stages  []Stage `json:"stages"`
+	Moves   int     `json:"moves"`
+	Seconds int64   `json:"seconds"` // that all stages are expected to take
+	text    string
+}
+
+// Stage is moves that are made at the same time.
+type Stage struct {
+	Number  int        `json:"number"`
+	Seconds int64      `json:"seconds"` // that the longest migration is expected to take
+	Moves   []Transfer `json:"moves"`
+	// Stopped are machines that stand still meanwhile: they write to their memory faster
+	// than it can be copied.
+	Stopped []string `json:"stopped,omitempty"`
+}
+
+// Transfer is a machine that goes to another host. Step is the number of the move in the
+// report; From is empty for a machine that starts.
+type Transfer struct {
+	Step int    `json:"step,omitempty"`
+	VM   string `json:"vm"`
+	From string `json:"from,omitempty"`
+	To   string `json:"to"`
+}
+
+// Staged puts the moves of a round, which are those of Look, into stages.
+func Staged(c *cluster.Cluster, o balance.Options) *Stages {
+	x := cluster.NewIndex(c)
+	l := cluster.NewLayout(c, x)
+	plan := balance.Round(l, x, o)
+	t := balance.Schedule(l, x, plan, balance.Limits{})
+	s := &Stages{Stages: []Stage{}, Moves: len(plan.Moves), Seconds: t.Seconds, text: t.Text(c, plan)}
+	for n, stage := range t.Stages {
+		out := Stage{Number: n + 1, Seconds: stage.Seconds}
+		for _, i := range stage.Moves {
+			m := transfer(c, plan.Moves[i].VM, plan.Moves[i].From, plan.Moves[i].To)
+			m.Step = plan.Moves[i].Number
+			out.Moves = append(out.Moves, m)
+		}
+		for _, v := range stage.Stopped {
+			out.Stopped = append(out.Stopped, c.VMs[v].Name)
+		}
+		s.Stages = append(s.Stages, out)
+	}
+	return s
+}
+
+func transfer(c *cluster.Cluster, v cluster.VMID, from, to cluster.HostID) Transfer {
+	t := Transfer{VM: c.VMs[v].Name, To: c.Hosts[to].Name}
+	if from != cluster.Nowhere {
+		t.From = c.Hosts[from].Name
+	}
+	return t
+}
+
+func (s *Stages) write(b *strings.Builder) {
+	if s.Moves == 0 {
+		section(b, "Stages", []string{"nothing moves"})
+		return
+	}
+	section(b, "Stages: the moves of one are made side by side", strings.Split(strings.TrimSuffix(s.text, "\n"), "\n"))
+}
+
+// Planned is a report with what was asked for besides: its moves in stages, and how far
+// they are from the best layout. Either may be nil.
+type Planned struct {
+	*Report
+	Timetable *Stages `json:"timetable,omitempty"`
+	Exact     *Exact  `json:"exact,omitempty"`
+}
+
+// Text writes the report for an operator, and after it what was asked for besides.
+func (p *Planned) Text(w io.Writer) error {
+	if err := p.Report.Text(w); err != nil {
+		return err
+	}
+	b := &strings.Builder{}
+	if p.Timetable != nil {
+		p.Timetable.write(b)
+	}
+	if p.Exact != nil {
+		p.Exact.write(b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// said is a machine's way in words.
+func (t Transfer) said() string {
+	if t.From == "" {
+		return fmt.Sprintf("%s starts on %s", t.VM, t.To)
+	}
+	return fmt.Sprintf("%s from %s to %s", t.VM, t.From, t.To)
+}
