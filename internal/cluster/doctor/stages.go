@@ -15,7 +15,6 @@ type Stages struct {
 	Stages  []Stage `json:"stages"`
 	Moves   int     `json:"moves"`
 	Seconds int64   `json:"seconds"` // that all stages are expected to take
-	text    string
 }
 
 // Stage is moves that are made at the same time.
@@ -43,7 +42,7 @@ func Staged(c *cluster.Cluster, o balance.Options) *Stages {
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
 	t := balance.Schedule(l, x, plan, balance.Limits{})
-	s := &Stages{Stages: []Stage{}, Moves: len(plan.Moves), Seconds: t.Seconds, text: t.Text(c, plan)}
+	s := &Stages{Stages: []Stage{}, Moves: len(plan.Moves), Seconds: t.Seconds}
 	for n, stage := range t.Stages {
 		out := Stage{Number: n + 1, Seconds: stage.Seconds}
 		for _, i := range stage.Moves {
@@ -67,12 +66,30 @@ func transfer(c *cluster.Cluster, v cluster.VMID, from, to cluster.HostID) Trans
 	return t
 }
 
+// mostStaged is how many moves of a stage are told.
+const mostStaged = 24
+
 func (s *Stages) write(b *strings.Builder) {
 	if s.Moves == 0 {
 		section(b, "Stages", []string{"nothing moves"})
 		return
 	}
-	section(b, "Stages: the moves of one are made side by side", strings.Split(strings.TrimSuffix(s.text, "\n"), "\n"))
+	var lines []string
+	for i := range s.Stages {
+		stage := &s.Stages[i]
+		lines = append(lines, fmt.Sprintf("%d. %s, %d s", stage.Number, count(len(stage.Moves), "move"), stage.Seconds))
+		for _, m := range stage.Moves[:min(len(stage.Moves), mostStaged)] {
+			lines = append(lines, "   "+m.said())
+		}
+		if more := len(stage.Moves) - mostStaged; more > 0 {
+			lines = append(lines, fmt.Sprintf("   and %d more: --json tells all", more))
+		}
+		for _, name := range stage.Stopped {
+			lines = append(lines, "   "+name+" stands still meanwhile: it writes to its memory faster than it can be copied")
+		}
+	}
+	lines = append(lines, fmt.Sprintf("%s in %s, %d s in all", count(s.Moves, "move"), count(len(s.Stages), "stage"), s.Seconds))
+	section(b, "Stages: the moves of one are made side by side", lines)
 }
 
 // Planned is a report with what was asked for besides: its moves in stages, and how far
