@@ -23,7 +23,7 @@ nothing is changed but the files that you name with --out.`,
 		Args:    noCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterWhatIf(), c.clusterReplay(), c.clusterTopology(), c.clusterSCA(), c.clusterComply(), c.clusterGenerate(), c.clusterImport())
+	cmd.AddCommand(c.clusterDoctor(), c.clusterBalance(), c.clusterEvacuate(), c.clusterPlace(), c.clusterWhy(), c.clusterWhyNot(), c.clusterShow(), c.clusterSync(), c.clusterWhatIf(), c.clusterReplay(), c.clusterTopology(), c.clusterSCA(), c.clusterComply(), c.clusterGenerate(), c.clusterImport())
 	return cmd
 }
 

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/divvy"
+)
+
+// Sync is how each host's copy of the pools gets from one snapshot's entitlements to the
+// next one's.
+type Sync struct {
+	Before  string     `json:"before"` // names of the clusters
+	After   string     `json:"after"`
+	Hosts   []HostSync `json:"hosts"`
+	Ops     int        `json:"operations"`
+	Skipped int        `json:"skipped"` // pools in parts that are equal, which were not looked at
+	Rebuild int        `json:"rebuild"` // operations that destroy everything and create it anew
+	Gone    []string   `json:"gone,omitempty"`
+	all     bool       // every operation is told
+}
+
+// HostSync is that of one host. Its operations are in an order in which the host can
+// perform them: after none of them is more reserved in a pool than the pool reserves.
+type HostSync struct {
+	Host    string   `json:"host"`
+	New     bool     `json:"new,omitempty"` // only the later snapshot has it
+	Pools   int      `json:"pools"`         // afterwards, the root among them
+	Skipped int      `json:"skipped"`
+	Rebuild int      `json:"rebuild"`
+	Ops     []SyncOp `json:"operations"`
+}
+
+// SyncOp is one operation. What it does not set is absent.
+type SyncOp struct {
+	Verb   string      `json:"verb"`
+	VM     string      `json:"vm,omitempty"`
+	Pool   string      `json:"pool"`             // that is changed, or in which the machine is afterwards
+	Parent string      `json:"parent,omitempty"` // of a pool that is created or moved
+	Name   string      `json:"name,omitempty"`   // that a pool gets
+	CPU    *SyncAmount `json:"cpu,omitempty"`    // MHz
+	Memory *SyncAmount `json:"memory,omitempty"` // bytes
+}
+
+// SyncAmount is what a pool or a machine gets of a resource.
+type SyncAmount struct {
+	Reservation int64  `json:"reservation"`
+	Limit       *int64 `json:"limit,omitempty"` // absent where there is none
+	Shares      int64  `json:"shares"`
+}
+
+// SyncHosts works out how hosts get from one snapshot to a later one; with a name, that
+// host alone. Pools, machines and hosts are the same where their names are. An error says
+// that the snapshots have nothing in common, or that the host is not in the later one.
+func SyncHosts(before, after *cluster.Cluster, only string, keep divvy.Tolerance) (*Sync, error) {
+	numbers, err := divvy.Match(before, after)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sync{Before: before.Name, After: after.Name, Hosts: []HostSync{}, all: only != ""}
+	at := map[string]int{}
+	for i := range before.Hosts {
+		at[before.Hosts[i].Name] = i
+	}
+	from, to := hostTrees(before), hostTrees(after)
+	common := 0
+	for i := range after.Hosts {
+		name := after.Hosts[i].Name
+		j, known := at[name]
+		if known {
+			common++
+		}
+		delete(at, name)
+		if only != "" && name != only {
+			continue
+		}
+		h := HostSync{Host: name, New: !known}
+		now, err := emptyTree(numbers)
+		if known {
+			now = from[j]
+		}
+		if err == nil {
+			err = h.plan(numbers, now, to[i], keep)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sync host %s: %w", name, err)
+		}
+		s.add(h)
+	}
+	switch {
+	case common == 0:
+		return nil, errors.New("sync hosts: no host of one snapshot has the name of one in the other: are they of the same cluster?")
+	case only != "" && len(s.Hosts) == 0:
+		return nil, fmt.Errorf("sync hosts: the later snapshot has no host %q", only)
+	}
+	for i := range before.Hosts {
+		if _, gone := at[before.Hosts[i].Name]; gone && only == "" {
+			s.Gone = append(s.Gone, before.Hosts[i].Name)
+		}
+	}
+	return s, nil
+}
+
+func (s *Sync) add(h HostSync) {
+	s.Hosts = append(s.Hosts, h)
+	s.Ops, s.Skipped, s.Rebuild = s.Ops+len(h.Ops), s.Skipped+h.Skipped, s.Rebuild+h.Rebuild
+}
+
+func hostTrees(c *cluster.Cluster) []*divvy.HostTree {
+	x := cluster.NewIndex(c)
+	return divvy.Divide(c, x, capacity(c, x), nil).HostTrees(cluster.NewLayout(c, x))
+}
+
+// emptyTree is that of a host which has nothing yet, not even its own capacity.
+func emptyTree(n *divvy.Numbers) (*divvy.HostTree, error) {
+	none := divvy.Grant{Shares: 1}
+	return divvy.NewHostTree([]divvy.HostPool{{Parent: cluster.Nowhere, Name: n.PoolName(0), CPU: none, Mem: none}}, nil)
+}
+
+// plan finds the operations, and performs them on a copy before it tells them.
+func (h *HostSync) plan(n *divvy.Numbers, from, later *divvy.HostTree, keep divvy.Tolerance) error {
+	to, err := n.Renumber(later)
+	if err != nil {
+		return err
+	}
+	diff := divvy.Diff(from, to, keep)
+	if _, err := from.Clone().Apply(diff.Ops...); err != nil {
+		return err
+	}
+	h.Pools, h.Skipped, h.Rebuild, h.Ops = len(to.Pools()), diff.Skipped, diff.Rebuild, []SyncOp{}
+	for i := range diff.Ops {
+		h.Ops = append(h.Ops, syncOp(n, &diff.Ops[i]))
+	}
+	return nil
+}
+
+func syncOp(n *divvy.Numbers, o *divvy.Op) SyncOp {
+	out := SyncOp{Verb: o.Verb.String(), Pool: n.PoolName(o.Pool), VM: n.VMName(o.VM), Parent: n.PoolName(o.Parent)}
+	everything := o.Verb == divvy.CreatePool || o.Verb == divvy.EnterVM
+	sets := func(f divvy.Fields) bool {
+		return everything || o.Sets&f != 0 && !slices.Contains([]divvy.Verb{divvy.DestroyPool, divvy.LeaveVM}, o.Verb)
+	}
+	if o.Verb != divvy.CreatePool && sets(divvy.SetsName) && o.Name != "" {
+		out.Name = o.Name
+	}
+	if sets(divvy.SetsCPU) {
+		out.CPU = syncAmount(o.CPU)
+	}
+	if sets(divvy.SetsMem) {
+		out.Memory = syncAmount(o.Mem)
+	}
+	return out
+}
+
+func syncAmount(g divvy.Grant) *SyncAmount {
+	a := &SyncAmount{Reservation: g.Reservation, Shares: g.Shares}
+	if g.Limit != cluster.Unlimited {
+		a.Limit = &g.Limit
+	}
+	return a
+}

@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"plimsoll/internal/cluster"
+)
+
+const (
+	mostOps   = 12 // that are told of a host, unless it was asked for
+	mostSyncs = 20 // hosts whose operations are told
+)
+
+// Text writes the counts of all hosts, and then the operations of each. Of many, the rest
+// is counted.
+func (s *Sync) Text(w io.Writer) error {
+	b := &strings.Builder{}
+	busy := 0
+	for i := range s.Hosts {
+		if len(s.Hosts[i].Ops) > 0 {
+			busy++
+		}
+	}
+	fmt.Fprintf(b, "%s -> %s: %s on %d of %s, %d by rebuilding them; %s in equal parts skipped\n\n", s.Before, s.After,
+		count(s.Ops, "operation"), busy, count(len(s.Hosts), "host"), s.Rebuild, count(s.Skipped, "pool"))
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "host\toperations\tby a rebuild\tpools\tskipped")
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		name := h.Host
+		if h.New {
+			name += " (new)"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\n", name, len(h.Ops), h.Rebuild, h.Pools, h.Skipped)
+	}
+	t.Flush() //nolint:errcheck // a builder takes everything
+	told := 0
+	for i := range s.Hosts {
+		h := &s.Hosts[i]
+		if len(h.Ops) > 0 && told < mostSyncs {
+			told++
+			section(b, h.Host, h.lines(s.all))
+		}
+	}
+	if busy > told {
+		fmt.Fprintf(b, "\nand %d more hosts: --host NAME tells one, --json all\n", busy-told)
+	}
+	if len(s.Gone) > 0 {
+		section(b, "Gone, and their copies with them", s.Gone)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (h *HostSync) lines(all bool) (out []string) {
+	for i := range h.Ops {
+		if i == mostOps && !all && len(h.Ops) > mostOps+1 {
+			return append(out, fmt.Sprintf("and %d more: --host %s tells all", len(h.Ops)-i, h.Host))
+		}
+		out = append(out, fmt.Sprintf("%d. %s", i+1, h.Ops[i].said()))
+	}
+	return out
+}
+
+// said is an operation in one line.
+func (o *SyncOp) said() string {
+	b := &strings.Builder{}
+	if b.WriteString(o.Verb); o.VM != "" {
+		fmt.Fprintf(b, " %s, pool %s", o.VM, o.Pool)
+	} else {
+		b.WriteString(" " + o.Pool)
+	}
+	if o.Parent != "" {
+		b.WriteString(", in " + o.Parent)
+	}
+	if o.Name != "" {
+		b.WriteString(", called " + o.Name)
+	}
+	mhz := func(n int64) string { return fmt.Sprintf("%d MHz", n) }
+	for _, a := range []struct {
+		name string
+		*SyncAmount
+		says func(int64) string
+	}{{"CPU", o.CPU, mhz}, {"memory", o.Memory, cluster.MiB}} {
+		if a.SyncAmount == nil {
+			continue
+		}
+		fmt.Fprintf(b, "; %s %s reserved", a.name, a.says(a.Reservation))
+		if a.Limit != nil {
+			fmt.Fprintf(b, ", at most %s", a.says(*a.Limit))
+		}
+		fmt.Fprintf(b, ", %s", count(int(a.Shares), "share"))
+	}
+	return b.String()
+}
