@@ -56,10 +56,16 @@ const (
 // can says whether steps that belong together may start.
 func (w *world) can(group []Step) answer {
 	out := yes
-	for _, s := range group {
+	for i, s := range group {
 		from := w.c.VMs[s.VM].Host
 		if !w.due[s.VM] || from == s.To || from != cluster.Nowhere && w.hidden(from) {
 			return never
+		}
+		for k, o := range group {
+			// What leaves is still there while the other arrives.
+			if w.c.VMs[o.VM].Host == s.To || k != i && o.VM == s.VM {
+				return never
+			}
 		}
 		switch {
 		case w.flying[s.VM] >= 0 || w.busy(s.To) || w.running(s.VM) && w.busy(from), w.boots[s.VM] > w.now:

@@ -96,9 +96,9 @@ func Watch(ctx context.Context, s *scenario.Scenario, p Policy, o Observer) (*Ou
 		w.end = min(w.end, o.Until.Milliseconds())
 	}
 	every := max(1, o.Every.Milliseconds())
-	w.look = every
-	if o.See == nil {
-		w.look = w.end
+	w.look, w.alarm = w.end, w.end
+	if o.See != nil {
+		w.look = every
 	}
 	for w.now < w.end {
 		if err := ctx.Err(); err != nil {

@@ -6,7 +6,7 @@ import (
 
 // next is the instant until which nothing changes.
 func (w *world) next() int64 {
-	at := min(w.end, w.look, w.sampled, w.round)
+	at := min(w.end, w.look, w.sampled, w.round, w.alarm)
 	if len(w.events) > 0 {
 		at = min(at, w.events[0].At*second)
 	}

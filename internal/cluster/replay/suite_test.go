@@ -1,62 +1,129 @@
-package replay
+package replay_test
 
 import (
+	"bytes"
 	"context"
-	"fmt"
+	"encoding/json"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
+	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/scenario"
 	"plimsoll/internal/cluster/snapshot"
 	"plimsoll/scenarios"
 )
 
-func TestSuite(t *testing.T) {
-	wins, all, raw := map[string]int{}, 0, map[string]int{}
-	moves, shares := 0, 0.
-	for _, name := range scenarios.Names() {
-		text, _ := scenarios.Text(name)
-		s, err := snapshot.ReadScenario(name+".yaml", text)
-		if err != nil {
-			t.Log(err)
-			continue
-		}
-		all++
-		run := func(p Policy) *Outcome {
-			o, err := Run(context.Background(), s, p)
+// few are scenarios of each sort that take little time.
+var few = []string{"anti-affinity", "giant", "hot-host", "maintenance-peak", "memory-hot-host", "ping-pong", "rule-half-way", "slow-network", "steady", "together"}
+
+func read(t *testing.T, name string) *scenario.Scenario {
+	t.Helper()
+	text, err := scenarios.Text(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snapshot.ReadScenario(name+".yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// compared runs scenarios under all policies, on all cores.
+func compared(t *testing.T, names []string) replay.Suite {
+	t.Helper()
+	out := make(replay.Suite, len(names))
+	var all sync.WaitGroup
+	gate := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		s := read(t, name)
+		all.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			c, err := replay.Compare(context.Background(), s, replay.Kinds())
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
 			}
-			return o
-		}
-		show := func(who string, o *Outcome, tail string) {
-			fmt.Printf("%-20s %-10s short %8d GHz.s %8d GiB.s moves %4d copied %5d GiB flaps %3d viol %5d drain %5d over %6d s ref %d ab %d late %d %s\n", s.Name, who,
-				o.Short.CPU/1_000_000, o.Short.Memory/1024/1000, o.Moves, o.Copied>>30, o.Flaps, o.Violated/1000, o.Draining/1000, o.Overload/1000, o.Refused, o.Aborted, o.Late, tail)
-		}
-		own := run(NewOwn())
-		moves += own.Moves
-		shares += float64(own.Short.CPU)/float64(own.Entitled.CPU) + float64(own.Short.Memory)/float64(own.Entitled.Memory)
-		show("own", own, "")
-		show("idle", run(NewIdle()), "")
-		for _, p := range []struct {
-			name string
-			make func() Policy
-		}{{"spread", NewSpread}, {"variation", NewVariation}, {"threshold", NewThreshold}, {"descent", NewDescent}} {
-			o := run(p.make())
-			within := run(NewOwnWithin(o.Moves))
-			tail := fmt.Sprintf("| own within: %d GHz.s %d GiB.s %d moves", within.Short.CPU/1_000_000, within.Short.Memory/1024/1000, within.Moves)
-			cost := func(o *Outcome) float64 {
-				return float64(o.Short.CPU)/float64(o.Entitled.CPU) + float64(o.Short.Memory)/float64(o.Entitled.Memory)
-			}
-			tail = fmt.Sprintf("%.3f%% ", 100*cost(o)) + tail + fmt.Sprintf(" %.3f%%", 100*cost(within))
-			if cost(within) <= cost(o)+material && within.Moves <= o.Moves {
-				wins[p.name]++
-			} else {
-				tail += " LOST"
-			}
-			if cost(own) <= cost(o)+material && own.Moves <= o.Moves {
-				raw[p.name]++
-			}
-			show(p.name, o, tail)
+			out[i] = c
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return out
+}
+
+// Our own policy, making no more moves than a rival did, leaves machines no shorter in at
+// least four of five scenarios, against each rival. It never takes a move back, and moves
+// nothing where nothing is wrong.
+func TestQuality(t *testing.T) {
+	names := few
+	if os.Getenv("PLIMSOLL_REAL") != "" || os.Getenv("PLIMSOLL_DEEP") != "" {
+		names = scenarios.Names()
+		if len(names) < 30 {
+			t.Fatalf("%d scenarios are too few", len(names))
 		}
 	}
-	fmt.Println(all, "scenarios", wins, "raw", raw, "own moves", moves, "own share sum", shares)
+	suite := compared(t, names)
+	var text strings.Builder
+	if err := suite.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(text.String()[strings.LastIndex(text.String(), "plimsoll with no more"):])
+	for _, s := range suite.Scores() {
+		if s.Scenarios != len(names) || s.NoWorse*5 < s.Scenarios*4 {
+			t.Errorf("against %s: no worse in %d of %d scenarios\n%s", s.Rival, s.NoWorse, s.Scenarios, text.String())
+		}
+	}
+	for _, c := range suite {
+		own := c.Rows[slices.IndexFunc(c.Rows, func(r replay.Result) bool { return r.Policy == "plimsoll" })]
+		if own.Flaps > 0 {
+			t.Errorf("%s: %d moves were taken back", c.Scenario, own.Flaps)
+		}
+		if calm := []string{"steady", "steady-full", "quiet-lab"}; slices.Contains(calm, c.Scenario) && own.Moves > 0 {
+			t.Errorf("%s: %d moves where nothing is wrong", c.Scenario, own.Moves)
+		}
+		if own.Refused > 0 {
+			t.Errorf("%s: %d steps would have broken what must hold", c.Scenario, own.Refused)
+		}
+	}
+}
+
+// The same scenario under the same policy gives the same, to the byte, on any number of
+// cores; another seed gives something else.
+func TestSameSeedSameBytes(t *testing.T) {
+	text := func(s *scenario.Scenario) []byte {
+		c, err := replay.Compare(t.Context(), s, replay.Kinds())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Rows { // times of the clock
+			c.Rows[i].Decision = [2]float64{}
+			if w := c.Rows[i].Within; w != nil {
+				w.Decision = [2]float64{}
+			}
+		}
+		out, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, name := range []string{"hot-host", "together", "maintenance-peak"} {
+		first := text(read(t, name))
+		before := runtime.GOMAXPROCS(1)
+		again := text(read(t, name))
+		runtime.GOMAXPROCS(before)
+		if !bytes.Equal(first, again) {
+			t.Errorf("%s: the same scenario had two outcomes", name)
+		}
+		if bytes.Equal(first, text(read(t, name).Reseeded(77))) {
+			t.Errorf("%s: another seed changed nothing", name)
+		}
+	}
 }

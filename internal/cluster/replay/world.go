@@ -37,6 +37,7 @@ type world struct {
 	look     int64            // when the run is looked at next
 	sampled  int64            // when demand changes next
 	round    int64            // when the policy is asked next
+	alarm    int64            // when it is asked besides, for a failure that is then noticed
 	seen     []seen           // by host
 	left     []departure      // by machine: where it was before its last move
 	broken   int64            // rules and reservations that are violated now
@@ -62,6 +63,7 @@ func newWorld(s *scenario.Scenario, p Policy) *world {
 		w.flying[v], w.left[v].from = -1, cluster.Nowhere
 		w.due[v] = w.c.VMs[v].Host != cluster.Nowhere || w.c.VMs[v].Waiting
 	}
+	w.look, w.alarm = w.end, w.end
 	w.reindex()
 	return w
 }
@@ -127,7 +129,7 @@ func (w *world) happen() {
 	for len(w.events) > 0 && w.events[0].At*second <= w.now {
 		e := w.events[0]
 		w.events = w.events[1:]
-		w.round = w.now // an operator's action and a start are answered at once
+		w.round = w.now // what an operator does is answered at once
 		switch e.Kind {
 		case scenario.HostEvent:
 			w.hosts(e)
@@ -163,7 +165,7 @@ func (w *world) hosts(e scenario.Event) {
 		}
 		if e.State == cluster.Failed {
 			w.seen[h] = seen{as: was, from: w.now + noticed}
-			w.round = w.now + noticed
+			w.alarm = w.now + noticed
 		}
 		for i := len(w.flights) - 1; i >= 0; i-- {
 			if f := w.flights[i]; f.from == h || f.to == h {
@@ -186,8 +188,11 @@ func (w *world) hidden(h cluster.HostID) bool {
 
 // decide asks the policy, when it is time.
 func (w *world) decide() {
-	if w.now < w.round {
+	if w.now < min(w.round, w.alarm) {
 		return
+	}
+	if w.now >= w.alarm {
+		w.alarm = w.end
 	}
 	w.round = w.now + w.policy.Every()*second
 	v := w.view()
