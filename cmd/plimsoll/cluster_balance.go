@@ -19,7 +19,7 @@ func planned(cl *cluster.Cluster, stages, exact bool) (p *doctor.Planned, err er
 	p = &doctor.Planned{}
 	if exact {
 		if p.Exact, err = doctor.FromBest(cl, balance.Options{}); err != nil {
-			return nil, mistake{err}
+			return nil, mistake{fmt.Errorf("--exact: %w", err)}
 		}
 	}
 	if stages {

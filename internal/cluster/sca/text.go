@@ -37,7 +37,11 @@ func (k *Kind) text(b *strings.Builder) {
 	if len(k.Mix) > 0 {
 		var sizes []string
 		for _, g := range k.Mix {
-			sizes = append(sizes, fmt.Sprintf("%d of %d vCPUs", g.Count, g.VCPUs))
+			size := fmt.Sprintf("%d of %d vCPUs", g.Count, g.VCPUs)
+			if g.VCPUs == 1 {
+				size = strings.TrimSuffix(size, "s")
+			}
+			sizes = append(sizes, size)
 		}
 		fmt.Fprintf(b, "  machines: %s; they ask for %d MHz", strings.Join(sizes, ", "), k.Asked)
 		if len(k.Hosts) > 1 {
