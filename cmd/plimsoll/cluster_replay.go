@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -43,20 +46,20 @@ moves than they did.`,
 			if len(args) == 0 {
 				return mistake{fmt.Errorf("name a scenario or a file, or all: plimsoll cluster replay --list lists the scenarios")}
 			}
-			var suite replay.Suite
-			for _, name := range args {
-				s, err := readDemand(name, demand, length)
-				if err != nil {
+			all := make([]*scenario.Scenario, len(args))
+			for i, name := range args {
+				if all[i], err = readDemand(name, demand, length); err != nil {
 					return err
 				}
-				compared, err := replay.Compare(cmd.Context(), s, kinds)
-				if err != nil {
-					return err
-				}
-				if !log {
+			}
+			suite, err := c.replayAll(cmd.Context(), all, kinds)
+			if err != nil {
+				return err
+			}
+			if !log {
+				for _, compared := range suite {
 					compared.Forget()
 				}
-				suite = append(suite, compared)
 			}
 			return c.tell(suite, asJSON)
 		},
@@ -69,6 +72,49 @@ moves than they did.`,
 	f.BoolVar(&log, "log", false, "list every move")
 	f.StringSliceVar(&policies, "policy", nil, "policies to compare; all of them when none is named")
 	return cmd
+}
+
+// replayAll compares the policies in all scenarios, on all cores, and says how far it is
+// where that takes long.
+func (c *command) replayAll(ctx context.Context, all []*scenario.Scenario, kinds []replay.Kind) (replay.Suite, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type ended struct {
+		at       int
+		compared *replay.Comparison
+		err      error
+	}
+	next, ends := make(chan int), make(chan ended)
+	for range min(len(all), runtime.GOMAXPROCS(0)) {
+		go func() {
+			for i := range next {
+				compared, err := replay.Compare(ctx, all[i], kinds)
+				ends <- ended{i, compared, err}
+			}
+		}()
+	}
+	go func() {
+		defer close(next)
+		for i := range all {
+			next <- i
+		}
+	}()
+	suite, began := make(replay.Suite, len(all)), time.Now()
+	var failed error
+	show, done := c.counted()
+	defer done()
+	for n := 1; n <= len(all); n++ {
+		e := <-ends
+		suite[e.at] = e.compared
+		if e.err != nil && failed == nil {
+			failed = e.err
+			stop() // the others end at once
+		}
+		if failed == nil && len(all) > 1 {
+			show(fmt.Sprintf("%d of %d scenarios · %s · %s left", n, len(all), all[e.at].Name, short(time.Since(began)/time.Duration(n)*time.Duration(len(all)-n))))
+		}
+	}
+	return suite, failed
 }
 
 // chosen are the policies of some names.

@@ -47,6 +47,22 @@ func (c *command) watch(o *output) (done func()) {
 	return func() { fmt.Fprint(f, "\r\x1b[K") }
 }
 
+// counted shows how far something is: one line that renews itself on a terminal, plain
+// lines elsewhere. The second function ends the line.
+func (c *command) counted() (show func(text string), done func()) {
+	f, ok := c.err.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(text string) { fmt.Fprintln(c.err, text) }, func() {}
+	}
+	return func(text string) {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			width = 80
+		}
+		fmt.Fprintf(f, "\r\x1b[K%s", clip(text, width-1))
+	}, func() { fmt.Fprint(f, "\r\x1b[K") }
+}
+
 // lasting tells the events that stay on the screen: what ended, and what
 // somebody should know.
 func lasting(e trial.Event) bool {
