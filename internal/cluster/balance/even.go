@@ -32,8 +32,8 @@ func (r *round) even() {
 		r.plan.Quiet = "level 1 moves machines only where they must"
 		return
 	}
-	r.pairs = make([]pair, len(r.c.Hosts)*len(r.c.Hosts))
 	r.busyWith(r.plan.Moves)
+	r.survey()
 	for moves := 0; ; moves++ {
 		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
 			return
@@ -88,106 +88,14 @@ type candidate struct {
 	con   con
 }
 
-// pair is the best move from one host to another, as far as it is known.
-type pair struct {
-	known bool
-	// stale says that the source became emptier or the target fuller since: what is
-	// known is then the most that there can be.
-	stale bool
-	vm    cluster.VMID
-	merit int64 // 0 where there is none
-	raise int64 // of a machine's score, the most, whether its move is worth it or not
-}
-
-// best finds the move that betters the layout most of those that are worth it.
-func (r *round) best() (best candidate, found bool) {
-	r.eachPair(func(from, to cluster.HostID, p *pair) bool {
-		if !p.known || p.stale && p.merit >= best.merit {
-			*p = r.between(from, to)
-		}
-		c := candidate{Step: place.Step{VM: p.vm, From: from, To: to}, merit: p.merit}
-		if c.merit > 0 && (!found || c.better(&best)) {
-			best, found = c, true
-		}
-		return true
-	})
-	if found {
-		best.Value = r.value(best.Step)
-	}
-	return best, found
-}
-
-// bestThatSpares is the best move after which the cluster survives the failures that it
-// should as well as before. That takes long to find out, so that only the best are asked.
-func (r *round) bestThatSpares() (best candidate, found bool) {
-	for {
-		if best, found = r.best(); !found {
-			return best, false
-		}
-		why := r.place.Strains(best.Step)
-		if why == "" {
-			return best, true
-		}
-		r.barred[best.Step] = why
-		r.pairs[int(best.From)*len(r.c.Hosts)+int(best.To)].known = false
-	}
-}
-
 // better orders candidates.
 func (c *candidate) better(o *candidate) bool {
 	return c.merit > o.merit || c.merit == o.merit && before(c.Step, o.Step)
 }
 
-// between finds the best move from one host to another.
-func (r *round) between(from, to cluster.HostID) pair {
-	best, n := pair{known: true}, r.lane(from, to)
-	for _, v := range r.l.On(from) {
-		merit, raise := n.merit(v)
-		good := merit > 0 && (merit > best.merit || merit == best.merit && v < best.vm)
-		if !good && raise <= best.raise || !r.mayMove(v) {
-			continue
-		}
-		s := place.Step{VM: v, From: from, To: to}
-		if raise > best.raise && r.l.Obstacle(v, to).Check == cluster.Fine {
-			best.raise = raise
-		}
-		if !good {
-			continue
-		}
-		if _, con := r.against(s, merit); con == nothing {
-			best.vm, best.merit = v, merit
-		}
-	}
-	return best
-}
-
-// changed forgets what a move made untrue: what leads to the host that has become emptier
-// and away from the one that has become fuller, and all of the hosts whose machines share
-// a rule with it.
-func (r *round) changed(m place.Step) {
-	n := len(r.c.Hosts)
-	rows := func(h cluster.HostID, row, column func(*pair)) {
-		for i := range n {
-			row(&r.pairs[int(h)*n+i])
-			column(&r.pairs[i*n+int(h)])
-		}
-	}
-	forget := func(p *pair) { p.known = false }
-	doubt := func(p *pair) { p.stale = true }
-	rows(m.From, doubt, forget)
-	rows(m.To, forget, doubt)
-	for _, id := range r.x.Rules(m.VM) {
-		for _, v := range r.c.Rules[id].VMs {
-			if h := r.l.Host(v); h != cluster.Nowhere {
-				rows(h, forget, forget)
-			}
-		}
-	}
-}
-
 // notMade lists the moves that would bring most and are not made.
 func (r *round) notMade() (list []candidate) {
-	r.eachPair(func(from, to cluster.HostID, _ *pair) bool {
+	r.eachPair(func(from, to cluster.HostID) {
 		n := r.lane(from, to)
 		for _, v := range r.l.On(from) {
 			if !r.mayMove(v) {
@@ -201,7 +109,6 @@ func (r *round) notMade() (list []candidate) {
 				list = keep(list, c)
 			}
 		}
-		return true
 	})
 	return list
 }

@@ -58,30 +58,40 @@ func squares(demand, capacity cluster.Resources) int64 {
 
 // outlook is what pairs of hosts are picked by.
 type outlook struct {
-	source bool // its machines are looked at
-	loads  Pair
-	loss   int64
+	loads Pair
+	loss  int64
 }
 
-// outlooks are those of all hosts.
-func (r *round) outlooks() []outlook {
-	mean, list := r.means(), make([]outlook, len(r.c.Hosts))
-	for h := range list {
-		o, id := &list[h], cluster.HostID(h)
-		if r.byScore {
-			o.loss = r.hostLoss(id, r.l.Demand(id), r.burden[h])
-			o.source = r.c.Hosts[h].Runs() && (o.loss > 0 || r.burden[h].remote > 0)
-			continue
-		}
-		o.loads = loads(r.l, r.x, id)
-		o.source = r.c.Hosts[h].Runs() && (o.loads.CPU > mean.CPU || o.loads.Memory > mean.Memory)
+// survey looks at all hosts, before the first move for the load.
+func (r *round) survey() {
+	r.outlooks, r.rows = make([]outlook, len(r.c.Hosts)), make([]*row, len(r.c.Hosts))
+	for h := range r.c.Hosts {
+		r.outlook(cluster.HostID(h))
 	}
-	return list
+	r.mean = r.means()
+}
+
+// outlook looks at a host again.
+func (r *round) outlook(h cluster.HostID) {
+	if r.byScore {
+		r.outlooks[h].loss = r.hostLoss(h, r.l.Demand(h), r.burden[h])
+		return
+	}
+	r.outlooks[h].loads = loads(r.l, r.x, h)
+}
+
+// source says whether the machines of a host are looked at.
+func (r *round) source(h int) bool {
+	o := &r.outlooks[h]
+	if r.byScore {
+		return r.c.Hosts[h].Runs() && (o.loss > 0 || r.burden[h].remote > 0)
+	}
+	return r.c.Hosts[h].Runs() && (o.loads.CPU > r.mean.CPU || o.loads.Memory > r.mean.Memory)
 }
 
 // worthALook says whether some machine of one host could do better on the other.
-func (r *round) worthALook(from, to cluster.HostID, list []outlook) bool {
-	a, b := &list[from], &list[to]
+func (r *round) worthALook(from, to cluster.HostID) bool {
+	a, b := &r.outlooks[from], &r.outlooks[to]
 	if r.byScore {
 		return a.loss > b.loss || r.burden[from].remote > 0
 	}
@@ -97,20 +107,16 @@ func steeper(a, capacityA, b, capacityB int64) bool {
 	return high > high2 || high == high2 && low > low2
 }
 
-// eachPair visits pairs of hosts between which a machine might move, until told to stop.
-func (r *round) eachPair(visit func(from, to cluster.HostID, p *pair) bool) {
-	list, n := r.outlooks(), len(r.c.Hosts)
-	for h := range n {
-		if !list[h].source {
+// eachPair visits the pairs of hosts between which a machine might move.
+func (r *round) eachPair(visit func(from, to cluster.HostID)) {
+	for h := range r.c.Hosts {
+		if !r.source(h) {
 			continue
 		}
-		for t := range n {
+		for t := range r.c.Hosts {
 			from, to := cluster.HostID(h), cluster.HostID(t)
-			if h == t || !r.c.Hosts[t].Usable() || !r.worthALook(from, to, list) {
-				continue
-			}
-			if !visit(from, to, &r.pairs[h*n+t]) {
-				return
+			if h != t && r.c.Hosts[t].Usable() && r.worthALook(from, to) {
+				visit(from, to)
 			}
 		}
 	}

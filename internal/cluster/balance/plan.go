@@ -123,9 +123,13 @@ type round struct {
 	core    int64                 // MHz by which sizes are counted
 	limit   int64                 // load up to which hosts serve their machines undisturbed
 	burden  []burden              // by host
-	pairs   []pair                // of hosts: from one, to the other
 	busy    []int64               // by host: seconds of migrations
 	barred  map[place.Step]string // why steps would use up what is kept to spare
+
+	// Of the moves for the load.
+	mean     Pair      // load of the hosts that can be used
+	outlooks []outlook // by host
+	rows     []*row    // by host that machines leave
 }
 
 // newRound works in the layout that it is given.

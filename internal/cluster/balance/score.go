@@ -141,14 +141,8 @@ func rises(level int) int64 { return pairwise[min(level, 5)] / 4 }
 
 // scoresSettled is why scores are high enough; empty when they are not.
 func (r *round) scoresSettled() string {
-	most, few := int64(0), rises(r.c.Settings.Level)
-	r.eachPair(func(from, to cluster.HostID, p *pair) bool {
-		if !p.known || p.stale && p.raise > most {
-			*p = r.between(from, to)
-		}
-		most = max(most, p.raise)
-		return most <= few
-	})
+	few := rises(r.c.Settings.Level)
+	most := r.mostRaise(few)
 	if most > few {
 		return ""
 	}
