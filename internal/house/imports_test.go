@@ -49,6 +49,10 @@ var allowed = map[string]string{
 	"internal/cluster/snapshot":      "cluster cluster/scenario",
 	"internal/cluster/doctor":        "cluster cluster/balance cluster/divvy cluster/place cluster/topology",
 	"internal/cluster/picture":       "cluster cluster/doctor",
+	"internal/guest/":                "",
+	"internal/guest/kernel":          "guest/unpack",
+	"internal/guest/initramfs":       "guest/kernel guest/unpack",
+	"internal/guest/disk":            "",
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",
@@ -64,10 +68,13 @@ var owner = map[string]string{
 	"go.yaml.in/yaml/v3":                      "internal/study internal/cluster/snapshot",
 	"gonum.org/v1/gonum":                      "internal/stat",
 	"github.com/parquet-go/parquet-go":        "internal/measure/exchange",
+	"github.com/klauspost/compress":           "internal/guest/unpack",
+	"github.com/pierrec/lz4/v4":               "internal/guest/unpack",
+	"github.com/mikelolasagasti/xz":           "internal/guest/unpack",
 	"github.com/spf13/cobra":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll",
 	"modernc.org/sqlite":                      "internal/cluster/importer",
-	"golang.org/x/sys":                        "internal/platform/local",
+	"golang.org/x/sys":                        "internal/platform/local internal/guest/toolbox",
 }
 
 func rule(folder string) (string, bool) {

@@ -1,0 +1,174 @@
+package toolbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func cat(c *Call) error {
+	_, names, err := c.options(nil, nil)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		_, err := io.Copy(c.Stdout, c.Stdin)
+		return err
+	}
+	var all error
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err == nil {
+			_, err = io.Copy(c.Stdout, f)
+			f.Close()
+		}
+		all = errors.Join(all, plain(err))
+	}
+	return all
+}
+
+func tee(c *Call) error {
+	_, names, err := c.options(nil, nil)
+	if err != nil {
+		return err
+	}
+	to := []io.Writer{c.Stdout}
+	var all error
+	for _, name := range names {
+		f, err := os.Create(name)
+		if err != nil {
+			all = errors.Join(all, plain(err))
+			continue
+		}
+		defer f.Close()
+		to = append(to, f)
+	}
+	_, err = io.Copy(io.MultiWriter(to...), c.Stdin)
+	return errors.Join(all, plain(err))
+}
+
+func ls(c *Call) error {
+	_, names, err := c.options(nil, nil)
+	if err != nil {
+		return err
+	}
+	if len(names) != 1 {
+		return refused("it lists one folder")
+	}
+	entries, err := os.ReadDir(names[0])
+	if err != nil {
+		return refused("%v", plain(err)) // whose exit status is 2, as that of ls
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			fmt.Fprintln(c.Stdout, e.Name())
+		}
+	}
+	return nil
+}
+
+func mkdir(c *Call) error {
+	set, names, err := c.options([]string{"-p"}, nil)
+	if err != nil {
+		return err
+	}
+	make := func(name string) error { return os.Mkdir(name, 0o755) }
+	if _, parents := set["-p"]; parents {
+		make = func(name string) error { return os.MkdirAll(name, 0o755) }
+	}
+	return each(names, make)
+}
+
+func rmdir(c *Call) error {
+	set, names, err := c.options([]string{"--ignore-fail-on-non-empty"}, nil)
+	if err != nil {
+		return err
+	}
+	_, lenient := set["--ignore-fail-on-non-empty"]
+	return each(names, func(name string) error {
+		err := syscall.Rmdir(name)
+		if err != nil && !(lenient && (err == syscall.ENOTEMPTY || err == syscall.EEXIST)) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	})
+}
+
+func rm(c *Call) error {
+	set, names, err := c.options([]string{"-f", "-r", "-rf"}, nil)
+	if err != nil {
+		return err
+	}
+	_, force := set["-f"]
+	_, tree := set["-r"]
+	_, both := set["-rf"]
+	return each(names, func(name string) error {
+		if clean := filepath.Clean(name); clean == "/" || clean == "." || clean == ".." {
+			return refused("it does not remove %s", name)
+		}
+		if tree || both {
+			return os.RemoveAll(name)
+		}
+		info, err := os.Lstat(name)
+		if err == nil && info.IsDir() {
+			return fmt.Errorf("%s: %w", name, syscall.EISDIR)
+		}
+		if err == nil {
+			err = os.Remove(name)
+		}
+		if force && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}
+
+func truncate(c *Call) error {
+	set, names, err := c.options(nil, []string{"--size", "-s"})
+	if err != nil {
+		return err
+	}
+	size, err := strconv.ParseInt(set["--size"]+set["-s"], 10, 64)
+	if err != nil || size < 0 {
+		return refused("it takes a number of bytes: --size=4096")
+	}
+	return each(names, func(name string) error {
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(size), f.Close())
+	})
+}
+
+// each does something to every name, also after one of them failed.
+func each(names []string, do func(name string) error) error {
+	if len(names) == 0 {
+		return refused("it takes a name")
+	}
+	var all error
+	for _, name := range names {
+		err := do(name)
+		var r refusal
+		if errors.As(err, &r) {
+			return err
+		}
+		all = errors.Join(all, plain(err))
+	}
+	return all
+}
+
+// plain is an error without the name of the system call.
+func plain(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", p.Path, p.Err)
+	}
+	return err
+}
