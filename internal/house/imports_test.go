@@ -52,7 +52,6 @@ var allowed = map[string]string{
 	"internal/guest/":                "",
 	"internal/guest/kernel":          "guest/unpack",
 	"internal/guest/initramfs":       "guest/kernel guest/unpack",
-	"internal/guest/disk":            "",
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",
