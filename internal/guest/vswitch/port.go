@@ -1,0 +1,183 @@
+package vswitch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// Port is one connection of a switch.
+type Port struct {
+	name string
+	of   *Switch
+	conn net.Conn
+	out  *queue
+	owed []*Port // ports that the reader has to wake; only it uses them
+	left atomic.Bool
+
+	count struct {
+		receivedFrames, receivedBytes                             atomic.Uint64
+		sentFrames, sentBytes                                     atomic.Uint64
+		queueFull, gone, invalidSource, ownSide, alone, unlearned atomic.Uint64
+	}
+
+	once  sync.Once
+	err   error // why it ended; read after ended is closed
+	ended chan struct{}
+}
+
+// Counters are what a port has seen. Bytes are those of frames, without their lengths on the stream.
+type Counters struct {
+	Received, ReceivedBytes uint64 // came from the port
+	Sent, SentBytes         uint64 // went to the port
+	QueueFull               uint64 // for the port, lost because it did not read
+	Gone                    uint64 // for the port, lost because it ended
+	InvalidSource           uint64 // from the port, lost because no station has such an address
+	OwnSide                 uint64 // from the port, not sent on because their destination is there too
+	Alone                   uint64 // from the port, lost because there was no other
+	Unlearned               uint64 // from the port, sent on, but the table had no room for their source
+}
+
+// Name is the port's name.
+func (p *Port) Name() string { return p.name }
+
+// Counters is the count so far.
+func (p *Port) Counters() Counters {
+	c := &p.count
+	return Counters{
+		Received: c.receivedFrames.Load(), ReceivedBytes: c.receivedBytes.Load(), Sent: c.sentFrames.Load(), SentBytes: c.sentBytes.Load(),
+		QueueFull: c.queueFull.Load(), Gone: c.gone.Load(), InvalidSource: c.invalidSource.Load(), OwnSide: c.ownSide.Load(),
+		Alone: c.alone.Load(), Unlearned: c.unlearned.Load(),
+	}
+}
+
+// Wait waits for the port's end. The error names the port and what the other side did wrong; it is nil when one side closed.
+func (p *Port) Wait() error {
+	<-p.ended
+	return p.err
+}
+
+// Close ends the port and waits for it.
+func (p *Port) Close() {
+	p.end(nil)
+	<-p.ended
+}
+
+// end is called by whoever first sees a reason.
+func (p *Port) end(err error) {
+	p.once.Do(func() {
+		if err != nil {
+			p.err = fmt.Errorf("port %s: %w", p.name, err)
+		}
+		p.left.Store(true)
+		p.out.close()
+		_ = p.conn.Close()
+	})
+}
+
+func (p *Port) start() {
+	var both sync.WaitGroup
+	both.Go(func() { p.end(p.read()) })
+	both.Go(func() { p.end(p.write()) })
+	go func() {
+		both.Wait()
+		p.of.leave(p)
+		close(p.ended)
+	}()
+}
+
+// read takes in frames. One read brings as many as there are, and whoever gets some is woken after the last of them, so that it
+// writes them at once too.
+func (p *Port) read() error {
+	buffer := make([]byte, 4*(prefix+LongestFrame))
+	begin, end := 0, 0
+	for {
+		used, err := p.deliver(buffer[begin:end])
+		if err != nil {
+			return err
+		}
+		begin += used
+		if begin == end {
+			begin, end = 0, 0
+		} else if len(buffer)-begin < prefix+LongestFrame {
+			end = copy(buffer, buffer[begin:end])
+			begin = 0
+		}
+		n, err := p.conn.Read(buffer[end:])
+		end += n
+		switch {
+		case n > 0:
+		case errors.Is(err, io.EOF) && begin != end:
+			return errors.New("the stream ended within a frame")
+		case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil:
+			return fmt.Errorf("read frames: %w", err)
+		}
+	}
+}
+
+// deliver forwards all whole frames at the beginning of b and tells how many bytes they are.
+func (p *Port) deliver(b []byte) (used int, err error) {
+	now := p.of.now()
+	for len(b)-used >= prefix {
+		n := int64(binary.BigEndian.Uint32(b[used:]))
+		if n < ShortestFrame || n > LongestFrame {
+			err = fmt.Errorf("a frame of %d bytes: frames have %d to %d, each after its length in four bytes", n, ShortestFrame, LongestFrame)
+			break
+		}
+		whole := used + prefix + int(n)
+		if len(b) < whole {
+			break
+		}
+		p.count.receivedFrames.Add(1)
+		p.count.receivedBytes.Add(uint64(n))
+		p.of.forward(p, b[used:whole], now)
+		used = whole
+	}
+	for i, to := range p.owed {
+		to.out.wake()
+		p.owed[i] = nil
+	}
+	p.owed = p.owed[:0]
+	return used, err
+}
+
+// put queues a record for the port; whoever sent it wakes the port later.
+func (p *Port) put(record []byte, from *Port) {
+	ok, wake := p.out.put(record, nil)
+	switch {
+	case ok && wake:
+		from.owed = append(from.owed, p)
+	case ok:
+	case p.left.Load():
+		p.count.gone.Add(1)
+	default:
+		p.count.queueFull.Add(1)
+	}
+}
+
+// write sends what is queued, all of it in one write.
+func (p *Port) write() error {
+	var spare []byte
+	for {
+		batch, frames := p.out.take(spare)
+		if frames == 0 {
+			return nil
+		}
+		if _, err := p.conn.Write(batch); err != nil {
+			p.count.gone.Add(uint64(frames))
+			if p.left.Load() || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return fmt.Errorf("write frames: %w", err)
+		}
+		p.count.sentFrames.Add(uint64(frames))
+		p.count.sentBytes.Add(uint64(len(batch) - frames*prefix))
+		spare = batch
+	}
+}

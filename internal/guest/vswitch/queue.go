@@ -1,0 +1,62 @@
+package vswitch
+
+import "sync"
+
+// queue is what waits for a slow taker: bytes up to a limit, and what comes beyond is refused. Whoever takes gets all of it at
+// once. Two buffers take turns, so that nothing is allocated once they have grown.
+type queue struct {
+	limit int
+
+	mu      sync.Mutex
+	filled  sync.Cond
+	waiting []byte
+	items   int
+	idle    bool // the taker sleeps and nobody has promised to wake it
+	closed  bool
+}
+
+func newQueue(limit int) *queue {
+	q := &queue{limit: limit}
+	q.filled.L = &q.mu
+	return q
+}
+
+// put adds an item made of two parts, or refuses it. Where wake is true the caller owes a call of wake, so that it can put more first.
+func (q *queue) put(head, tail []byte) (ok, wake bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.waiting)+len(head)+len(tail) > q.limit {
+		return false, false
+	}
+	q.waiting = append(append(q.waiting, head...), tail...)
+	q.items++
+	wake = q.idle
+	q.idle = false
+	return true, wake
+}
+
+// wake wakes the taker.
+func (q *queue) wake() { q.filled.Signal() }
+
+// take waits for items and takes all; spare is the buffer that they are exchanged for. Of a closed queue it takes what is left,
+// and then nothing.
+func (q *queue) take(spare []byte) (batch []byte, items int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.waiting) == 0 && !q.closed {
+		q.idle = true
+		q.filled.Wait()
+	}
+	q.idle = false
+	batch, items = q.waiting, q.items
+	q.waiting, q.items = spare[:0], 0
+	return batch, items
+}
+
+// close lets nothing more in.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.filled.Broadcast()
+}

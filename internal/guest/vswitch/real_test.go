@@ -1,0 +1,221 @@
+package vswitch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// within runs f on a thread in a network namespace; the thread ends with it.
+func within(namespace string, f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked, so that nothing else runs there
+		done <- func() error {
+			file, err := os.Open("/run/netns/" + namespace)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
+				return err
+			}
+			return f()
+		}()
+	}()
+	return <-done
+}
+
+// tap makes a TAP device in a namespace and stands in for QEMU: what the device sends goes to the socket, and back.
+func tap(t *testing.T, namespace, path, at string) {
+	t.Helper()
+	run(t, "ip", "netns", "add", namespace)
+	t.Cleanup(func() { run(t, "ip", "netns", "del", namespace) })
+	var file *os.File
+	err := within(namespace, func() error {
+		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		request, err := unix.NewIfreq("tap0")
+		if err != nil {
+			return err
+		}
+		request.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+		if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, request); err != nil {
+			return err
+		}
+		file = os.NewFile(uintptr(fd), "tap")
+		return nil
+	})
+	if err != nil {
+		t.Skipf("no TAP device in a namespace: %v", err)
+	}
+	run(t, "ip", "-n", namespace, "addr", "add", at, "dev", "tap0")
+	run(t, "ip", "-n", namespace, "link", "set", "tap0", "up")
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(); file.Close() })
+	go func() {
+		b := make([]byte, prefix+LongestFrame)
+		for {
+			n, err := file.Read(b[prefix:])
+			if err != nil {
+				return
+			}
+			binary.BigEndian.PutUint32(b, uint32(n))
+			if _, err := conn.Write(b[:prefix+n]); err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		b := make([]byte, prefix+LongestFrame)
+		for {
+			if _, err := io.ReadFull(conn, b[:prefix]); err != nil {
+				return
+			}
+			frame := b[:binary.BigEndian.Uint32(b)]
+			if _, err := io.ReadFull(conn, frame); err != nil {
+				return
+			}
+			_, _ = file.Write(frame)
+		}
+	}()
+}
+
+func run(t *testing.T, argv ...string) string {
+	t.Helper()
+	out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", strings.Join(argv, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestRealNamespaces has the kernels' own ARP, ping and TCP talk through the switch, which runs as a servant would.
+func TestRealNamespaces(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to make network namespaces with TAP devices and remove them")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("run as root to make network namespaces")
+	}
+	for _, tool := range []string{"ip", "ping"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
+	}
+	dir := t.TempDir()
+	order := Order{Capture: filepath.Join(dir, "all.pcap")}
+	for _, name := range []string{"a", "b"} {
+		order.Listen = append(order.Listen, Listen{name, filepath.Join(dir, name)})
+	}
+	in, keep := io.Pipe()
+	said, out := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { err := Serve(ctx, in, out); out.Close(); served <- err }()
+	if _, err := keep.Write(order.Line()); err != nil {
+		t.Fatal(err)
+	}
+	head := make([]byte, len(Command+" listens\n"))
+	if _, err := io.ReadFull(said, head); err != nil {
+		t.Fatal(err)
+	}
+	tallies := make(chan []byte, 1)
+	go func() { b, _ := io.ReadAll(said); tallies <- b }()
+
+	pid := os.Getpid()
+	one, two := fmt.Sprintf("plv%da", pid), fmt.Sprintf("plv%db", pid)
+	tap(t, one, order.Listen[0].Path, "10.91.0.1/24")
+	tap(t, two, order.Listen[1].Path, "10.91.0.2/24")
+	t.Log(lastLines(run(t, "ip", "netns", "exec", one, "ping", "-c", "20", "-i", "0.01", "-w", "10", "10.91.0.2")))
+	run(t, "ip", "netns", "exec", two, "ping", "-c", "2", "-s", "1400", "-w", "10", "10.91.0.1")
+	bulk(t, one, two)
+
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(<-tallies))
+	for range 2 {
+		var tally Tally
+		if err := d.Decode(&tally); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%+v", tally)
+		if tally.Received < 22 || tally.Sent < 22 || tally.InvalidSource != 0 || tally.Error != "" {
+			t.Errorf("a port counts %+v", tally)
+		}
+	}
+}
+
+func lastLines(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-2):], "\n")
+}
+
+// bulk sends 64 MiB over TCP and compares what arrives.
+func bulk(t *testing.T, one, two string) {
+	t.Helper()
+	const size = 64 << 20
+	var l net.Listener
+	if err := within(two, func() (err error) { l, err = net.Listen("tcp", "10.91.0.2:0"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := make(chan [sha256.Size]byte, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		h := sha256.New()
+		_, _ = io.Copy(h, conn)
+		got <- [sha256.Size]byte(h.Sum(nil))
+	}()
+	var conn net.Conn
+	if err := within(one, func() (err error) { conn, err = net.Dial("tcp", l.Addr().String()); return err }); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	h := sha256.New()
+	block := make([]byte, 64<<10)
+	for n := 0; n < size; n += len(block) {
+		for i := range block {
+			block[i] = byte(n>>16 + i*7)
+		}
+		h.Write(block)
+		if _, err := conn.Write(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn.Close()
+	select {
+	case sum := <-got:
+		if sum != [sha256.Size]byte(h.Sum(nil)) {
+			t.Error("other bytes arrived than were sent")
+		}
+	case <-time.After(40 * time.Second):
+		t.Fatal("the bytes do not arrive")
+	}
+	t.Logf("64 MiB over TCP: %.0f MB/s", size/time.Since(begin).Seconds()/1e6)
+}

@@ -1,0 +1,114 @@
+package vswitch
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// address is a MAC address in the low 48 bits.
+type address uint64
+
+// addressAt reads the address that b begins with.
+func addressAt(b []byte) address {
+	return address(binary.BigEndian.Uint16(b))<<32 | address(binary.BigEndian.Uint32(b[2:]))
+}
+
+// group tells a broadcast or multicast address.
+func (a address) group() bool { return a>>40&1 == 1 }
+
+// entry is where an address was last seen, and when.
+type entry struct {
+	port atomic.Pointer[Port]
+	seen atomic.Int64 // time.Duration since the switch began
+}
+
+// table is where addresses live. It is bounded: while it is full of addresses that are in use, new ones are not learned, so that a
+// guest that makes addresses up takes none from others.
+type table struct {
+	limit  int
+	ageing time.Duration
+
+	mu    sync.RWMutex
+	at    map[address]*entry
+	swept time.Duration // when a full table was last searched for old entries
+}
+
+// fresh is how old an entry may be before another sighting is written down, so that frames seldom write what others read.
+const fresh = 100 * time.Millisecond
+
+func newTable(limit int, ageing time.Duration) *table {
+	return &table{limit: limit, ageing: ageing, at: map[address]*entry{}, swept: -time.Second}
+}
+
+func (t *table) len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.at)
+}
+
+// find is the port of an address; nil if it is not known.
+func (t *table) find(a address, now time.Duration) *Port {
+	t.mu.RLock()
+	e := t.at[a]
+	t.mu.RUnlock()
+	if e == nil || now-time.Duration(e.seen.Load()) > t.ageing {
+		return nil
+	}
+	return e.port.Load()
+}
+
+// learn notes that an address sent from a port. It answers false where there is no room.
+func (t *table) learn(a address, from *Port, now time.Duration) bool {
+	t.mu.RLock()
+	e := t.at[a]
+	if e != nil && e.port.Load() == from {
+		if now-time.Duration(e.seen.Load()) > min(fresh, t.ageing/8) {
+			e.seen.Store(int64(now))
+		}
+		t.mu.RUnlock()
+		return true
+	}
+	t.mu.RUnlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if from.left.Load() {
+		return true // its entries are gone or go next, and none may come after
+	}
+	if e = t.at[a]; e == nil {
+		if len(t.at) >= t.limit && !t.sweep(now) {
+			return false
+		}
+		e = &entry{}
+		t.at[a] = e
+	}
+	e.port.Store(from)
+	e.seen.Store(int64(now))
+	return true
+}
+
+// sweep removes old entries and tells whether there is room then. It searches a full table at most once a second.
+func (t *table) sweep(now time.Duration) bool {
+	if now-t.swept < time.Second {
+		return false
+	}
+	t.swept = now
+	for a, e := range t.at {
+		if now-time.Duration(e.seen.Load()) > t.ageing {
+			delete(t.at, a)
+		}
+	}
+	return len(t.at) < t.limit
+}
+
+// forget removes all addresses of a port.
+func (t *table) forget(p *Port) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for a, e := range t.at {
+		if e.port.Load() == p {
+			delete(t.at, a)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+// Package vswitch is an Ethernet switch in user space. Its ports are byte streams on which each frame follows its length, four
+// bytes with the highest first: what QEMU's -netdev stream speaks over a unix socket. So guests share a network without a bridge, a
+// tap device or root.
+//
+// The switch learns where addresses live, sends to all where it does not know, and knows nothing of VLANs: a tag is a part of the
+// frame. Frames of one port for another arrive in the order in which they were sent. A port that does not read loses frames, which
+// are counted, and never holds up another.
+package vswitch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// ShortestFrame is the length of a frame in bytes that has a header and nothing more.
+	ShortestFrame = 14
+	// LongestFrame is what QEMU takes at most (NET_BUFSIZE), in bytes: a segment of 64 KiB with its headers fits.
+	LongestFrame = 4096 + 65536
+
+	prefix = 4 // bytes of the length before a frame
+)
+
+// Options are a switch's settings. The zero value is one to use.
+type Options struct {
+	Ageing    time.Duration // after which an address that sent nothing is forgotten; 0 means 5 minutes
+	Addresses int           // the most addresses that are known at a time; 0 means 4096
+	Queue     int           // bytes that may wait for a port; 0 means 1 MiB, less than a longest frame means that
+	Capture   io.Writer     // gets each frame that came in, as a pcap file; nil for none
+	Snap      int           // bytes of each frame that Capture gets; 0 means all
+}
+
+// Switch is an Ethernet switch. Its methods may be called at the same time.
+type Switch struct {
+	queue   int
+	table   *table
+	capture *capture // nil for none
+	begin   time.Time
+	ports   atomic.Pointer[[]*Port] // replaced, never changed
+
+	mu     sync.Mutex // held to change ports
+	closed bool
+}
+
+// New makes a switch without ports.
+func New(o Options) *Switch {
+	if o.Ageing <= 0 {
+		o.Ageing = 5 * time.Minute
+	}
+	if o.Addresses <= 0 {
+		o.Addresses = 4096
+	}
+	if o.Queue <= 0 {
+		o.Queue = 1 << 20
+	}
+	s := &Switch{queue: max(o.Queue, prefix+LongestFrame), table: newTable(o.Addresses, o.Ageing), begin: time.Now()}
+	s.ports.Store(new([]*Port))
+	if o.Capture != nil {
+		s.capture = newCapture(o.Capture, o.Snap, s.queue)
+	}
+	return s
+}
+
+// Attach adds a port, which owns the connection from here on. It ends when the other side closes, when what comes is no frame, or
+// with the switch.
+func (s *Switch) Attach(name string, conn net.Conn) (*Port, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := error(nil)
+	if s.closed {
+		err = errors.New("the switch is closed")
+	} else if s.Port(name) != nil {
+		err = errors.New("a port of that name is there already: give each its own name")
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("attach port %s: %w", name, err)
+	}
+	p := &Port{name: name, of: s, conn: conn, out: newQueue(s.queue), ended: make(chan struct{})}
+	all := append(slices.Clone(*s.ports.Load()), p)
+	s.ports.Store(&all)
+	p.start()
+	return p, nil
+}
+
+// Port finds a port by its name. It is nil where there is none, or none any more.
+func (s *Switch) Port(name string) *Port {
+	for _, p := range *s.ports.Load() {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Ports lists the ports in order of their coming.
+func (s *Switch) Ports() []*Port { return slices.Clone(*s.ports.Load()) }
+
+// Addresses is the number of addresses that the switch knows now.
+func (s *Switch) Addresses() int { return s.table.len() }
+
+// CaptureDropped is the number of frames that the capture was too slow for.
+func (s *Switch) CaptureDropped() uint64 {
+	if s.capture == nil {
+		return 0
+	}
+	return s.capture.dropped.Load()
+}
+
+// Close ends all ports and waits for them. Its error is that of the capture.
+func (s *Switch) Close() error {
+	s.mu.Lock()
+	again := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	for _, p := range s.Ports() {
+		p.Close()
+	}
+	if s.capture == nil || again {
+		return nil
+	}
+	return s.capture.close()
+}
+
+// leave takes a port out.
+func (s *Switch) leave(p *Port) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := slices.DeleteFunc(slices.Clone(*s.ports.Load()), func(other *Port) bool { return other == p })
+	s.ports.Store(&all)
+	s.table.forget(p)
+}
+
+// now is the time since the switch began, which no change of the clock moves.
+func (s *Switch) now() time.Duration { return time.Since(s.begin) }
+
+// forward takes a record, a frame after its length, to the ports that it is for.
+func (s *Switch) forward(from *Port, record []byte, now time.Duration) {
+	frame := record[prefix:]
+	to, source := addressAt(frame), addressAt(frame[6:])
+	if source.group() || source == 0 {
+		from.count.invalidSource.Add(1)
+		return
+	}
+	if s.capture != nil {
+		s.capture.frame(frame)
+	}
+	if !s.table.learn(source, from, now) {
+		from.count.unlearned.Add(1)
+	}
+	if !to.group() {
+		if p := s.table.find(to, now); p != nil {
+			if p == from {
+				from.count.ownSide.Add(1)
+				return
+			}
+			p.put(record, from)
+			return
+		}
+	}
+	ports := *s.ports.Load()
+	if len(ports) < 2 {
+		from.count.alone.Add(1)
+	}
+	for _, p := range ports {
+		if p != from {
+			p.put(record, from)
+		}
+	}
+}
