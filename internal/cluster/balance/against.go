@@ -25,8 +25,8 @@ const (
 )
 
 // against is what speaks against a move, and what it is worth as far as that took to
-// find it. Merit is what a lane said of the move.
-func (r *round) against(s place.Step, merit int64) (v Value, c con) {
+// find it. Gain is by how much less both hosts lose, in MHz.
+func (r *round) against(s place.Step, gain int64) (v Value, c con) {
 	switch {
 	case r.l.Obstacle(s.VM, s.To).Check != cluster.Fine:
 		return v, obstacle
@@ -37,10 +37,7 @@ func (r *round) against(s place.Step, merit int64) (v Value, c con) {
 	case r.barred[s] != "":
 		return v, strains
 	}
-	if !r.byScore {
-		merit = r.gain(s, r.x.Demand(s.VM))
-	}
-	v = r.sure(s, merit)
+	v = r.sure(s, gain)
 	weighed := r.c.Settings.CostBenefit
 	switch {
 	case v.Copy == 0:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/place"
 )
 
 // pairwise is the difference between two hosts, in millionths, that is worth a look at
@@ -21,9 +20,6 @@ func target(level, hosts int) int64 {
 	return int64(5-level) * 100_000 * 1000 / int64(max(1, root(uint64(hosts)*million)))
 }
 
-// mostRefused is how many moves that were not made are told.
-const mostRefused = 5
-
 // even moves machines one by one, each time the one that betters the layout most of those
 // that are worth it, until it is good enough or none is.
 func (r *round) even() {
@@ -34,6 +30,10 @@ func (r *round) even() {
 	}
 	r.busyWith(r.plan.Moves)
 	r.survey()
+	for h := range r.c.Hosts {
+		r.renew(cluster.HostID(h))
+	}
+	r.heads.sort(r)
 	for moves := 0; ; moves++ {
 		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
 			return
@@ -79,92 +79,3 @@ func (r *round) settled() string {
 
 // points is a share in millionths as per cent.
 func points(v int64) float64 { return float64(v) / 10_000 }
-
-// candidate is a step with what it brings.
-type candidate struct {
-	place.Step
-	Value Value
-	merit int64
-	con   con
-}
-
-// better orders candidates.
-func (c *candidate) better(o *candidate) bool {
-	return c.merit > o.merit || c.merit == o.merit && before(c.Step, o.Step)
-}
-
-// notMade lists the moves that would bring most and are not made.
-func (r *round) notMade() (list []candidate) {
-	r.eachPair(func(from, to cluster.HostID) {
-		n := r.lane(from, to)
-		for _, v := range r.l.On(from) {
-			if !r.mayMove(v) {
-				continue
-			}
-			c := candidate{Step: place.Step{VM: v, From: from, To: to}}
-			if c.merit, _ = n.merit(v); c.merit > 0 && (len(list) < mostRefused || c.better(&list[len(list)-1])) {
-				if _, c.con = r.against(c.Step, c.merit); c.con >= neverCopied {
-					c.Value = r.value(c.Step)
-				}
-				list = keep(list, c)
-			}
-		}
-	})
-	return list
-}
-
-// before orders steps that are equally good, so that a plan is the same in whatever
-// order machines are listed.
-func before(a, b place.Step) bool {
-	if a.VM != b.VM {
-		return a.VM < b.VM
-	}
-	return a.To < b.To
-}
-
-// keep is a short list of the candidates that would bring most.
-func keep(list []candidate, c candidate) []candidate {
-	i := len(list)
-	for i > 0 && (list[i-1].merit < c.merit || list[i-1].merit == c.merit && before(c.Step, list[i-1].Step)) {
-		i--
-	}
-	if i >= mostRefused {
-		return list
-	}
-	list = append(list, candidate{})
-	copy(list[i+1:], list[i:])
-	list[i] = c
-	return list[:min(len(list), mostRefused)]
-}
-
-func (r *round) means() Pair {
-	var demand, all cluster.Resources
-	for h := range r.c.Hosts {
-		if id := cluster.HostID(h); r.c.Hosts[h].Usable() {
-			demand, all = demand.Plus(r.l.Demand(id)), all.Plus(r.x.Capacity(id))
-		}
-	}
-	return Pair{load(demand.CPU, all.CPU), load(demand.Memory, all.Memory)}
-}
-
-// refuse says why nothing more is moved though the layout is not good enough.
-func (r *round) refuse(refused []candidate) {
-	for _, c := range refused {
-		r.plan.Refused = append(r.plan.Refused, Refused{c.Step, c.Value, r.words(c.Step, c.Value, c.con)})
-	}
-	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", points(r.score())), "no machine that may move would raise it"
-	if !r.byScore {
-		b := evenness(r.l, r.x)
-		state, none = fmt.Sprintf("the hosts' loads lie %.1f points apart", points(max(b.Spread.CPU, b.Spread.Memory))), "no machine that may move would bring them closer"
-	}
-	if len(refused) == 0 {
-		r.plan.Quiet = state + ", and " + none
-		return
-	}
-	verdict := "no move is worth it"
-	if refused[0].con == tooLate {
-		verdict = "there is no time for more moves"
-	}
-	r.plan.Quiet = fmt.Sprintf("%s, and %s; the best would be %s from %s to %s: %s", state, verdict,
-		r.c.VMs[refused[0].VM].Name, r.c.Hosts[refused[0].From].Name, r.c.Hosts[refused[0].To].Name, r.plan.Refused[0].Why)
-}

@@ -48,6 +48,5 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 // betters says whether a step serves what its model looks for.
 func (r *round) betters(s place.Step) bool {
 	n := r.lane(s.From, s.To)
-	merit, _ := n.merit(s.VM)
-	return merit > 0
+	return n.merit(s.VM) > 0
 }

@@ -129,7 +129,9 @@ type round struct {
 	// Of the moves for the load.
 	mean     Pair      // load of the hosts that can be used
 	outlooks []outlook // by host
-	rows     []*row    // by host that machines leave
+	rows     []*row    // by host; nil of those with nothing to offer
+	heads    bracket   // of the rows
+	riser    riser     // the last that was found
 }
 
 // newRound works in the layout that it is given.

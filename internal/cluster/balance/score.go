@@ -142,7 +142,7 @@ func rises(level int) int64 { return pairwise[min(level, 5)] / 4 }
 // scoresSettled is why scores are high enough; empty when they are not.
 func (r *round) scoresSettled() string {
 	few := rises(r.c.Settings.Level)
-	most := r.mostRaise(few)
+	most := r.mostRise(few)
 	if most > few {
 		return ""
 	}

@@ -1,0 +1,97 @@
+package balance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// mostRefused is how many moves that were not made are told.
+const mostRefused = 5
+
+// notMade lists the moves that would bring most and are not made.
+func (r *round) notMade() (list []candidate) {
+	for _, of := range r.bestOffers() {
+		for t := range r.c.Hosts {
+			to := cluster.HostID(t)
+			if of.from == to || !r.c.Hosts[t].Usable() || !r.worthALook(of.from, to) {
+				continue
+			}
+			n := r.lane(of.from, to)
+			for i := range of.offers {
+				o := &of.offers[i]
+				full := len(list) == mostRefused
+				if full && o.merit < list[mostRefused-1].merit {
+					break // what it takes on the target only makes it less
+				}
+				c := candidate{Step: place.Step{VM: o.vm, From: of.from, To: to}}
+				gain := int64(0)
+				if c.merit, gain = n.takes(o); c.merit > 0 && (!full || c.better(&list[mostRefused-1])) {
+					if _, c.con = r.against(c.Step, gain); c.con >= neverCopied {
+						c.Value = r.value(c.Step)
+					}
+					list = keep(list, c)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// hostOffers is what a host has to offer.
+type hostOffers struct {
+	from   cluster.HostID
+	offers []offer
+}
+
+// bestOffers is that of all hosts, worth it or not, the best first: what follows need not
+// be looked at once enough is found.
+func (r *round) bestOffers() (list []hostOffers) {
+	for h := range r.c.Hosts {
+		if offers := r.offers(cluster.HostID(h), false); len(offers) > 0 {
+			list = append(list, hostOffers{cluster.HostID(h), offers})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b hostOffers) int { return cmp.Compare(b.offers[0].merit, a.offers[0].merit) })
+	return list
+}
+
+// keep is a short list of the candidates that would bring most.
+func keep(list []candidate, c candidate) []candidate {
+	i := len(list)
+	for i > 0 && (list[i-1].merit < c.merit || list[i-1].merit == c.merit && before(c.Step, list[i-1].Step)) {
+		i--
+	}
+	if i >= mostRefused {
+		return list
+	}
+	list = append(list, candidate{})
+	copy(list[i+1:], list[i:])
+	list[i] = c
+	return list[:min(len(list), mostRefused)]
+}
+
+// refuse says why nothing more is moved though the layout is not good enough.
+func (r *round) refuse(refused []candidate) {
+	for _, c := range refused {
+		r.plan.Refused = append(r.plan.Refused, Refused{c.Step, c.Value, r.words(c.Step, c.Value, c.con)})
+	}
+	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", points(r.score())), "no machine that may move would raise it"
+	if !r.byScore {
+		b := evenness(r.l, r.x)
+		state, none = fmt.Sprintf("the hosts' loads lie %.1f points apart", points(max(b.Spread.CPU, b.Spread.Memory))), "no machine that may move would bring them closer"
+	}
+	if len(refused) == 0 {
+		r.plan.Quiet = state + ", and " + none
+		return
+	}
+	verdict := "no move is worth it"
+	if refused[0].con == tooLate {
+		verdict = "there is no time for more moves"
+	}
+	r.plan.Quiet = fmt.Sprintf("%s, and %s; the best would be %s from %s to %s: %s", state, verdict,
+		r.c.VMs[refused[0].VM].Name, r.c.Hosts[refused[0].From].Name, r.c.Hosts[refused[0].To].Name, r.plan.Refused[0].Why)
+}
