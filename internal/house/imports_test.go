@@ -42,6 +42,7 @@ var allowed = map[string]string{
 	"internal/finding":               "load measure plan plan/peak stat study",
 	"internal/tune":                  "finding measure plan stat study",
 	"internal/report":                "finding measure plan stat study",
+	"internal/browsertest":           "",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
 	"internal/cluster/importer":      "cluster cluster/table cluster/trace",

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/browsertest"
 )
 
 // TestRender writes the reports of the fixtures, with pictures of them, to the
@@ -16,7 +18,7 @@ func TestRender(t *testing.T) {
 	if dir == "" {
 		t.Skip("set PLIMSOLL_RENDER to a folder to write the reports of the fixtures there")
 	}
-	b := openBrowser(t)
+	b := browsertest.Start(t)
 	if file := os.Getenv("PLIMSOLL_RENDER_FILE"); file != "" {
 		look(b, file, filepath.Join(dir, "file"))
 		return
@@ -42,16 +44,16 @@ func TestRender(t *testing.T) {
 }
 
 // look takes pictures of a page as desktops, phones and printers show it.
-func look(b *browser, file, prefix string) {
-	for _, v := range []view{{width: 1280}, {width: 1280, dark: true}, {width: 390}, {width: 320, dark: true}, {width: 760, print: true}} {
-		b.open(file, v)
+func look(b *browsertest.Browser, file, prefix string) {
+	for _, v := range []browsertest.View{{Width: 1280}, {Width: 1280, Dark: true}, {Width: 390}, {Width: 320, Dark: true}, {Width: 760, Print: true}} {
+		b.Open(file, v)
 		kind := ""
-		if v.dark {
+		if v.Dark {
 			kind = "-dark"
 		}
-		if v.print {
+		if v.Print {
 			kind = "-print"
 		}
-		b.pictures(fmt.Sprintf("%s-%d%s", prefix, v.width, kind), v.width, 1500)
+		b.Pictures(fmt.Sprintf("%s-%d%s", prefix, v.Width, kind), v, 1500, 0)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/browsertest"
 )
 
 func names() []string {
@@ -25,7 +27,7 @@ func TestRender(t *testing.T) {
 	if dir == "" {
 		t.Skip("set PLIMSOLL_RENDER to a folder to write the pages of the fixtures there")
 	}
-	b := openBrowser(t)
+	b := browsertest.Start(t)
 	list := names()
 	if only := os.Getenv("PLIMSOLL_RENDER_ONLY"); only != "" {
 		list = strings.Split(only, ",")
@@ -35,13 +37,13 @@ func TestRender(t *testing.T) {
 		if err := os.WriteFile(file, []byte(render(t, fixtures()[name]())), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range []view{{width: 1280}, {width: 1280, dark: true}, {width: 400}} {
-			b.open(file, v)
-			if v.width > 1000 && !v.dark {
+		for _, v := range []browsertest.View{{Width: 1280}, {Width: 1280, Dark: true}, {Width: 400}} {
+			b.Open(file, v)
+			if v.Width > 1000 && !v.Dark {
 				var focused bool
-				b.eval(`(() => { const all = document.querySelectorAll(".moves a"); if (all.length) all[all.length >> 1].focus({preventScroll: true}); return !!all.length })()`, &focused)
+				b.Eval(`(() => { const all = document.querySelectorAll(".moves a"); if (all.length) all[all.length >> 1].focus({preventScroll: true}); return !!all.length })()`, &focused)
 			}
-			b.pictures(fmt.Sprintf("%s-%d-%v", strings.TrimSuffix(file, ".html"), v.width, v.dark), v.width, 1700)
+			b.Pictures(fmt.Sprintf("%s-%d-%v", strings.TrimSuffix(file, ".html"), v.Width, v.Dark), v, 1700, 3)
 		}
 	}
 }

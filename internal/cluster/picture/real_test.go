@@ -1,11 +1,12 @@
 package picture
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/browsertest"
 )
 
 // TestInBrowser opens every fixture in Chromium at the widths of a phone and a desktop,
@@ -15,29 +16,29 @@ func TestInBrowser(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to open the pages in Chromium")
 	}
-	b := openBrowser(t)
+	b := browsertest.Start(t)
 	for _, name := range names() {
 		file := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(file, []byte(render(t, fixtures()[name]())), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range []view{{width: 400}, {width: 1280, dark: true}} {
-			b.open(file, v)
-			b.holds(t, name, v)
+		for _, v := range []browsertest.View{{Width: 400}, {Width: 1280, Dark: true}} {
+			b.Open(file, v)
+			holds(t, b, name, v)
 		}
 	}
 }
 
 // holds checks the page that is open.
-func (b *browser) holds(t *testing.T, name string, v view) {
+func holds(t *testing.T, b *browsertest.Browser, name string, v browsertest.View) {
 	t.Helper()
 	var wide float64
-	b.eval("document.documentElement.scrollWidth", &wide)
-	if int(wide) > v.width {
-		t.Errorf("%s at %d px is %v px wide", name, v.width, wide)
+	b.Eval("document.documentElement.scrollWidth", &wide)
+	if int(wide) > v.Width {
+		t.Errorf("%s at %d px is %v px wide", name, v.Width, wide)
 	}
 	var off []string
-	b.eval(`(() => {
+	b.Eval(`(() => {
 		const svg = document.querySelector(".moves"), rows = document.querySelector(".rows");
 		if (!svg) return [];
 		const top = svg.getBoundingClientRect().top, all = [...rows.children].map(e => e.getBoundingClientRect());
@@ -49,35 +50,24 @@ func (b *browser) holds(t *testing.T, name string, v view) {
 		return out;
 	})()`, &off)
 	if len(off) > 0 {
-		t.Errorf("%s at %d px: %q", name, v.width, off)
+		t.Errorf("%s at %d px: %q", name, v.Width, off)
 	}
 	var touching []string
-	b.eval(`(() => {
+	b.Eval(`(() => {
 		const all = [...document.querySelectorAll(".axis text, .moves text, .host b, .meter span")].filter(e => e.getClientRects().length).map(e => [e.textContent, e.getBoundingClientRect()]);
 		return all.flatMap(([a, r], i) => all.slice(i + 1).filter(([, q]) =>
 			Math.min(r.right, q.right) - Math.max(r.left, q.left) > 2 && Math.min(r.bottom, q.bottom) - Math.max(r.top, q.top) > 5).map(([c]) => a + " | " + c));
 	})()`, &touching)
 	if len(touching) > 0 {
-		t.Errorf("%s at %d px: texts upon each other: %q", name, v.width, touching)
+		t.Errorf("%s at %d px: texts upon each other: %q", name, v.Width, touching)
 	}
 	var bars int
-	b.eval(`[...document.querySelectorAll(".now")].filter(e => e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height > 4).length`, &bars)
+	b.Eval(`[...document.querySelectorAll(".now")].filter(e => e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height > 4).length`, &bars)
 	if bars < 3 {
-		t.Errorf("%s at %d px shows %d bars", name, v.width, bars)
+		t.Errorf("%s at %d px shows %d bars", name, v.Width, bars)
 	}
-	for _, e := range b.events {
-		switch e.Method {
-		case "Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled":
-			t.Errorf("%s at %d px: the browser complains: %s", name, v.width, e.Params)
-		case "Network.requestWillBeSent":
-			var p struct{ Request struct{ URL string } }
-			if err := json.Unmarshal(e.Params, &p); err != nil {
-				t.Fatal(err)
-			}
-			if u := p.Request.URL; !strings.HasPrefix(u, "file://") && !strings.HasPrefix(u, "data:") {
-				t.Errorf("%s at %d px asks for %s", name, v.width, u)
-			}
-		}
+	for _, c := range b.Complaints() {
+		t.Errorf("%s at %d px: %s", name, v.Width, c)
 	}
 }
 
@@ -86,15 +76,15 @@ func TestBrowserNoticesBreaches(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to open the pages in Chromium")
 	}
-	b := openBrowser(t)
+	b := browsertest.Start(t)
 	for _, breach := range []string{`<p style="width: 2000px">wide</p>`, `<script>1</script>`, `<pre>` + strings.Repeat("x", 400) + `</pre>`} {
 		file := filepath.Join(t.TempDir(), "bad.html")
 		if err := os.WriteFile(file, []byte(strings.Replace(render(t, small()), "</main>", breach+"</main>", 1)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		b.open(file, view{width: 400})
+		b.Open(file, browsertest.View{Width: 400})
 		fake := &testing.T{}
-		b.holds(fake, "bad", view{width: 400})
+		holds(fake, b, "bad", browsertest.View{Width: 400})
 		if !fake.Failed() {
 			t.Errorf("the breach %.40q was not noticed", breach)
 		}

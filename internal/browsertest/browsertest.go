@@ -1,4 +1,5 @@
-package picture
+// Package browsertest opens pages in a real Chromium, for the tests of what writes them.
+package browsertest
 
 import (
 	"bufio"
@@ -10,12 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
-// browser is a Chromium without a window, spoken to over a pipe.
-type browser struct {
+// Browser is a Chromium without a window, spoken to over a pipe.
+type Browser struct {
 	t       *testing.T
 	to      io.Writer
 	from    *bufio.Reader
@@ -33,8 +35,8 @@ type message struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// openBrowser starts Chromium with one empty page.
-func openBrowser(t *testing.T) *browser {
+// Start starts Chromium with one empty page; the test is skipped where there is none.
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	name, err := exec.LookPath("chromium")
 	if err != nil {
@@ -56,7 +58,7 @@ func openBrowser(t *testing.T) *browser {
 	}
 	fromUs.Close()
 	toUs.Close()
-	b := &browser{t: t, to: toIt, from: bufio.NewReader(fromIt)}
+	b := &Browser{t: t, to: toIt, from: bufio.NewReader(fromIt)}
 	t.Cleanup(func() {
 		b.session = ""
 		b.id++
@@ -85,7 +87,7 @@ func openBrowser(t *testing.T) *browser {
 
 // call asks the browser for something and waits for its answer; what else it says
 // meanwhile is kept.
-func (b *browser) call(method string, params map[string]any, result any) {
+func (b *Browser) call(method string, params map[string]any, result any) {
 	b.t.Helper()
 	b.id++
 	ask := map[string]any{"id": b.id, "method": method}
@@ -120,7 +122,7 @@ func (b *browser) call(method string, params map[string]any, result any) {
 	}
 }
 
-func (b *browser) hear() message {
+func (b *Browser) hear() message {
 	b.t.Helper()
 	text, err := b.from.ReadBytes(0)
 	if err != nil {
@@ -133,20 +135,20 @@ func (b *browser) hear() message {
 	return m
 }
 
-// view is a way to look at a page.
-type view struct {
-	width int
-	dark  bool
-	print bool
+// View is a way to look at a page.
+type View struct {
+	Width int // pixels
+	Dark  bool
+	Print bool
 }
 
-// open loads a file at a view, and waits until it is there.
-func (b *browser) open(file string, v view) {
+// Open loads a file at a view, and waits until it is there.
+func (b *Browser) Open(file string, v View) {
 	b.t.Helper()
 	b.events = nil
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.width, "height": 900, "deviceScaleFactor": 1, "mobile": v.width < 600}, nil)
-	scheme := map[bool]string{true: "dark", false: "light"}[v.dark]
-	media := map[bool]string{true: "print", false: ""}[v.print]
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": 900, "deviceScaleFactor": 1, "mobile": v.Width < 600}, nil)
+	scheme := map[bool]string{true: "dark", false: "light"}[v.Dark]
+	media := map[bool]string{true: "print", false: ""}[v.Print]
 	b.call("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -163,8 +165,8 @@ func (b *browser) open(file string, v view) {
 	}
 }
 
-// eval is the value of an expression in the page.
-func (b *browser) eval(expression string, value any) {
+// Eval is the value of an expression in the page.
+func (b *Browser) Eval(expression string, value any) {
 	b.t.Helper()
 	var answer struct {
 		Result           struct{ Value json.RawMessage }
@@ -179,16 +181,17 @@ func (b *browser) eval(expression string, value any) {
 	}
 }
 
-// pictures takes the beginning of the page in slices that are that many pixels high.
-func (b *browser) pictures(prefix string, width, slice int) {
+// Pictures takes the page in slices that are that many pixels high, no more than most of
+// them; 0 is all.
+func (b *Browser) Pictures(prefix string, v View, slice, most int) {
 	b.t.Helper()
 	var height float64
-	b.eval("document.documentElement.scrollHeight", &height)
-	for n := 0; float64(n*slice) < height && n < 3; n++ {
+	b.Eval("document.documentElement.scrollHeight", &height)
+	for n := 0; float64(n*slice) < height && (most == 0 || n < most); n++ {
 		var shot struct{ Data string }
 		b.call("Page.captureScreenshot", map[string]any{
 			"captureBeyondViewport": true,
-			"clip":                  map[string]any{"x": 0, "y": n * slice, "width": width, "height": min(float64(slice), height-float64(n*slice)), "scale": 1},
+			"clip":                  map[string]any{"x": 0, "y": n * slice, "width": v.Width, "height": min(float64(slice), height-float64(n*slice)), "scale": 1},
 		}, &shot)
 		data, err := base64.StdEncoding.DecodeString(shot.Data)
 		if err != nil {
@@ -198,4 +201,25 @@ func (b *browser) pictures(prefix string, width, slice int) {
 			b.t.Fatal(err)
 		}
 	}
+}
+
+// Complaints are what the page that is open did that it may not: words on the console,
+// and requests for what does not lie in it or beside it.
+func (b *Browser) Complaints() (out []string) {
+	b.t.Helper()
+	for _, e := range b.events {
+		switch e.Method {
+		case "Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled":
+			out = append(out, "the browser complains: "+string(e.Params))
+		case "Network.requestWillBeSent":
+			var p struct{ Request struct{ URL string } }
+			if err := json.Unmarshal(e.Params, &p); err != nil {
+				b.t.Fatal(err)
+			}
+			if u := p.Request.URL; !strings.HasPrefix(u, "file://") && !strings.HasPrefix(u, "data:") {
+				out = append(out, "it asks for "+u)
+			}
+		}
+	}
+	return out
 }
