@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// call is a call on the lab's side.
+type call struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stop   <-chan struct{}
+
+	id     uint32
+	in     *inlet
+	out    *outlet
+	stderr []byte
+	answer answer
+	done   chan struct{} // closed when the answer is there or the connection has ended
+	lost   error         // set where the connection ended first
+}
+
+// stdinDelay is how long the end of a call waits for its source of bytes, which
+// must not be read after it.
+const stdinDelay = 2 * time.Second
+
+// do performs a call.
+func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, err
+	}
+	if err := m.begin(r, k); err != nil {
+		return answer{}, fmt.Errorf("machine %s: %w", m.Name(), err)
+	}
+	release := context.AfterFunc(ctx, func() {
+		_ = m.link.send(frame{kind: kindCancel, call: k.id})
+	})
+	defer release()
+	var tasks sync.WaitGroup
+	if k.stop != nil {
+		tasks.Go(func() { m.passStop(k) })
+	}
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		if k.stdin != nil {
+			m.feed(k)
+		}
+	}()
+	err := m.drain(k)
+	<-k.done
+	k.out.end(errors.New("the call has ended"))
+	tasks.Wait()
+	patience := time.NewTimer(stdinDelay)
+	defer patience.Stop()
+	select {
+	case <-fed:
+	case <-patience.C:
+	}
+	if k.lost != nil {
+		return answer{}, fmt.Errorf("machine %s: the connection ended: %w", m.Name(), k.lost)
+	}
+	return k.answer, errors.Join(err, k.answer.Fault.err())
+}
+
+// begin sends the request. Numbers of calls rise on the wire, so one begins at a
+// time; the reader does not wait for that.
+func (m *Machine) begin(r request, k *call) error {
+	m.beginning.Lock()
+	defer m.beginning.Unlock()
+	if err := m.enter(k); err != nil {
+		return err
+	}
+	err := m.link.sendJSON(kindCall, k.id, r)
+	if err != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.calls, k.id)
+	}
+	return err
+}
+
+// enter numbers a call and notes it, so that its answer finds it.
+func (m *Machine) enter(k *call) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.link.ctx.Err() != nil {
+		return fmt.Errorf("the connection ended: %w", context.Cause(m.link.ctx))
+	}
+	m.last++
+	k.id, k.done = m.last, make(chan struct{})
+	k.in, k.out = newInlet(m.link.credit(k.id)), newOutlet(m.link.data(k.id))
+	m.calls[k.id] = k
+	return nil
+}
+
+// passStop hands on the wish that the command ends.
+func (m *Machine) passStop(k *call) {
+	select {
+	case <-k.done:
+	case <-k.stop:
+		_ = m.link.send(frame{kind: kindStop, call: k.id})
+	}
+}
+
+// feed sends what the far side shall read. Trouble with the source ends the stream
+// as its end does: the command decides what that means.
+func (m *Machine) feed(k *call) {
+	_, _ = io.Copy(onlyWriter{k.out}, k.stdin)
+	select {
+	case <-k.done:
+	default:
+		_ = m.link.send(frame{kind: kindEnd, call: k.id})
+	}
+}
+
+// onlyWriter keeps io.Copy at pieces of its own size.
+type onlyWriter struct{ io.Writer }
+
+// drain hands on what the far side sends until its stream has ended. Where that
+// fails, the call is ended, and what still comes is dropped.
+func (m *Machine) drain(k *call) error {
+	w := k.stdout
+	if w == nil {
+		w = io.Discard
+	}
+	var failed error
+	buf := make([]byte, chunk)
+	for {
+		n, err := k.in.Read(buf)
+		if n > 0 && failed == nil {
+			if _, failed = w.Write(buf[:n]); failed != nil {
+				failed = fmt.Errorf("hand on output: %w", failed)
+				_ = m.link.send(frame{kind: kindCancel, call: k.id})
+			}
+		}
+		if err != nil {
+			return failed
+		}
+	}
+}
+
+// live takes frames until the connection ends; then it ends the calls under way.
+func (m *Machine) live() {
+	err := m.link.live(m.take)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, k := range m.calls {
+		delete(m.calls, id)
+		k.lost = err
+		k.in.end(err)
+		k.out.end(err)
+		close(k.done)
+	}
+	close(m.ended)
+}
+
+// take obeys one frame.
+func (m *Machine) take(f frame) error {
+	switch f.kind {
+	case kindBeat:
+		return nil
+	case kindHello:
+		return errors.New("the far side began anew")
+	}
+	k, last := m.find(f.call)
+	if k == nil {
+		if f.call <= last && f.kind == kindCredit {
+			return nil // it crossed the result on the far side
+		}
+		return malformed("kind %d for call %d, which is not under way", f.kind, f.call)
+	}
+	switch f.kind {
+	case kindData:
+		return k.in.put(f.payload)
+	case kindCredit:
+		return k.out.grant(f.payload)
+	case kindStderr:
+		if len(k.stderr)+len(f.payload) > keptStderr {
+			return malformed("more than %d bytes of standard error", keptStderr)
+		}
+		k.stderr = append(k.stderr, f.payload...)
+	case kindResult:
+		if err := decode(f, &k.answer); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		delete(m.calls, f.call)
+		m.mu.Unlock()
+		k.in.end(io.EOF)
+		close(k.done)
+	default:
+		return malformed("kind %d is not for the lab", f.kind)
+	}
+	return nil
+}
+
+func (m *Machine) find(id uint32) (k *call, last uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls[id], m.last
+}

@@ -1,0 +1,68 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+)
+
+// fault is an error on its way to the lab: its text, and which of the errors that
+// callers ask for it wraps.
+type fault struct {
+	Text string `json:"text"`
+	Is   string `json:"is,omitempty"`
+}
+
+// sentinels are the errors that keep their identity on the wire.
+var sentinels = []struct {
+	name string
+	err  error
+}{
+	{"not exist", fs.ErrNotExist},
+	{"exist", fs.ErrExist},
+	{"permission", fs.ErrPermission},
+	{"unsupported", errors.ErrUnsupported},
+	{"cancelled", context.Canceled},
+	{"deadline", context.DeadlineExceeded},
+}
+
+// mostText bounds the text of an error on the wire, in bytes.
+const mostText = 8 << 10
+
+func newFault(err error) *fault {
+	if err == nil {
+		return nil
+	}
+	f := &fault{Text: err.Error()}
+	f.Text = f.Text[:min(len(f.Text), mostText)]
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			f.Is = s.name
+			break
+		}
+	}
+	return f
+}
+
+// failure is an error that came from the far side.
+type failure struct {
+	text string
+	is   error
+}
+
+func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.is }
+
+// err is nil for no fault.
+func (f *fault) err() error {
+	if f == nil {
+		return nil
+	}
+	e := &failure{text: f.Text}
+	for _, s := range sentinels {
+		if s.name == f.Is {
+			e.is = s.err
+		}
+	}
+	return e
+}

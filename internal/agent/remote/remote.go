@@ -1,0 +1,108 @@
+// Package remote is the machine at the other end of a stream of bytes: the serial
+// port of a guest, the standard input and output of a program that ssh started, a
+// pipe through a message broker. The far side serves a platform.Machine, its own;
+// the lab's side is a platform.Machine again, so nothing else has to know.
+//
+// Both sides exchange frames (see frame). Many calls are under way at once, each
+// with a stream of bytes in either direction, and a stream sends no more than its
+// receiver has room for. When the connection ends, in whatever way, the far side
+// ends all that it runs for the lab, frees its workers and puts back what it can.
+// Each side says that it lives, so a peer that is gone is noticed in seconds.
+//
+// Nothing here proves who is at the other end: the stream must come from somebody
+// who may run commands on the machine, as ssh and a guest's port do.
+package remote
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+// Protocol is the version of the protocol. Both sides must have the same.
+const Protocol = 1
+
+// ErrOver is why a connection ended whose lab needs the far side no more.
+var ErrOver = errors.New("the lab said that it is over")
+
+// hello is the first frame of each side.
+type hello struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version,omitempty"` // of the build
+	Session  string `json:"session"`           // chosen by the lab, repeated by the far side
+	// What follows is said by the far side alone.
+	Machine     string               `json:"machine,omitempty"`
+	Abilities   abilities            `json:"abilities"`
+	Confinement platform.Confinement `json:"confinement"`
+}
+
+// abilities are what a machine can do beyond the least.
+type abilities struct {
+	Carrier  bool `json:"carrier,omitempty"`
+	Confiner bool `json:"confiner,omitempty"`
+	Observer bool `json:"observer,omitempty"`
+}
+
+// check compares the protocols of both sides.
+func (h hello) check(own, other string) error {
+	if h.Protocol == Protocol {
+		return nil
+	}
+	return fmt.Errorf("the other side (build %s) speaks version %d of the protocol, this side (build %s) version %d: use the same build on both",
+		orUnknown(other), h.Protocol, orUnknown(own), Protocol)
+}
+
+func orUnknown(version string) string {
+	if version == "" {
+		return "unknown"
+	}
+	return version
+}
+
+func newSession() string { return rand.Text() }
+
+// The methods of a call.
+const (
+	methodRun        = "run"
+	methodRead       = "read"
+	methodWrite      = "write"
+	methodSelf       = "self"
+	methodConfine    = "confine"
+	methodConfinable = "confinable"
+	methodClock      = "clock"
+	methodSpace      = "space"
+)
+
+// request begins a call. Names and arguments are bytes, not text.
+type request struct {
+	Method      string                `json:"method"`
+	Argv        [][]byte              `json:"argv,omitempty"`
+	Dir         []byte                `json:"dir,omitempty"`
+	Stdin       bool                  `json:"stdin,omitempty"` // a stream follows
+	Worker      bool                  `json:"worker,omitempty"`
+	Name        []byte                `json:"name,omitempty"`
+	Confinement *platform.Confinement `json:"confinement,omitempty"`
+}
+
+// answer ends a call.
+type answer struct {
+	Fault  *fault          `json:"fault,omitempty"`
+	Exit   int             `json:"exit,omitempty"`
+	Signal string          `json:"signal,omitempty"`
+	User   time.Duration   `json:"user,omitempty"`   // nanoseconds
+	System time.Duration   `json:"system,omitempty"` // nanoseconds
+	Path   []byte          `json:"path,omitempty"`
+	Clock  *platform.Clock `json:"clock,omitempty"`
+	Space  *platform.Space `json:"space,omitempty"`
+}
+
+const (
+	// keptStderr is how much of a command's standard error is handed over.
+	keptStderr = 64 << 10
+	// mostWritten bounds a file that the lab writes, in bytes: it waits in memory
+	// until it is whole.
+	mostWritten = 64 << 20
+)

@@ -1,0 +1,108 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"plimsoll/internal/platform"
+)
+
+// served is a call on the far side.
+type served struct {
+	id      uint32
+	request request
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	in      *inlet  // from the lab
+	out     *outlet // to the lab
+	stop    chan struct{}
+	once    sync.Once // closes stop
+}
+
+// perform does what was asked. Its answer is the last that the lab hears of it.
+func (c *served) perform(x *session) (a answer) {
+	var err error
+	r := c.request
+	switch r.Method {
+	case methodRun:
+		a, err = c.run(x)
+	case methodRead:
+		var data []byte
+		if data, err = x.machine.ReadFile(c.ctx, string(r.Name)); err == nil {
+			_, err = c.out.Write(data)
+		}
+	case methodWrite:
+		err = c.write(x.machine)
+	case methodSelf, methodClock, methodSpace, methodConfine, methodConfinable:
+		a, err = c.ask(x.machine)
+	default:
+		err = fmt.Errorf("method %q is not known: %w", r.Method, errors.ErrUnsupported)
+	}
+	a.Fault = newFault(err)
+	return a
+}
+
+func (c *served) run(x *session) (answer, error) {
+	command := platform.Command{Dir: string(c.request.Dir), Stdout: c.out, Worker: c.request.Worker, Stop: c.stop}
+	for _, a := range c.request.Argv {
+		command.Argv = append(command.Argv, string(a))
+	}
+	if c.request.Stdin {
+		command.Stdin = c.in
+	}
+	r, err := x.machine.Run(c.ctx, command)
+	for tail := r.Stderr[max(0, len(r.Stderr)-keptStderr):]; len(tail) > 0; {
+		n := min(len(tail), chunk)
+		if err := x.link.send(frame{kindStderr, c.id, tail[:n]}); err != nil {
+			break
+		}
+		tail = tail[n:]
+	}
+	return answer{Exit: r.Exit, Signal: r.Signal, User: r.User, System: r.System}, err
+}
+
+// write writes a file once all of it has arrived: part of one changes nothing.
+func (c *served) write(m platform.Machine) error {
+	data, err := io.ReadAll(io.LimitReader(c.in, mostWritten+1))
+	if err != nil {
+		return fmt.Errorf("take in file %s: %w", c.request.Name, err)
+	}
+	if len(data) > mostWritten {
+		return fmt.Errorf("file %s is too large to be written from afar: at most %d bytes", c.request.Name, mostWritten)
+	}
+	return m.WriteFile(c.ctx, string(c.request.Name), data)
+}
+
+// ask uses an ability of the machine.
+func (c *served) ask(m platform.Machine) (a answer, err error) {
+	r := c.request
+	carrier, carries := m.(platform.Carrier)
+	observer, observes := m.(platform.Observer)
+	confiner, confines := m.(platform.Confiner)
+	switch {
+	case r.Method == methodSelf && carries:
+		var path string
+		path, err = carrier.Self(c.ctx)
+		a.Path = []byte(path)
+	case r.Method == methodClock && observes:
+		var clock platform.Clock
+		clock, err = observer.Clock(c.ctx)
+		a.Clock = &clock
+	case r.Method == methodSpace && observes:
+		var space platform.Space
+		space, err = observer.Space(c.ctx, string(r.Name))
+		a.Space = &space
+	case r.Confinement == nil && (r.Method == methodConfine || r.Method == methodConfinable):
+		err = fmt.Errorf("method %q needs a confinement", r.Method)
+	case r.Method == methodConfine && confines:
+		err = confiner.Confine(c.ctx, *r.Confinement)
+	case r.Method == methodConfinable && confines:
+		err = confiner.Confinable(c.ctx, *r.Confinement)
+	default:
+		err = fmt.Errorf("machine %s has no ability %q: %w", m.Name(), r.Method, errors.ErrUnsupported)
+	}
+	return a, err
+}

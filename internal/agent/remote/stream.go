@@ -1,0 +1,162 @@
+package remote
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+)
+
+// window is how many bytes of a stream may be under way or wait to be used: the
+// sender waits for credit beyond it. No stream can fill the memory of the side
+// that reads it.
+const window = 256 << 10
+
+// inlet is the receiving end of a stream.
+type inlet struct {
+	credit func(n int) // tells the sender that so many bytes were used
+
+	mu    sync.Mutex // guards what follows
+	more  sync.Cond
+	data  []byte
+	used  int   // bytes at the front of data that were read
+	room  int   // bytes that the sender may still send
+	owed  int   // bytes used that the sender does not know of
+	ended error // io.EOF is the stream's own end
+}
+
+func newInlet(credit func(n int)) *inlet {
+	i := &inlet{credit: credit, room: window}
+	i.more.L = &i.mu
+	return i
+}
+
+// put takes in what has arrived. It never waits.
+func (i *inlet) put(p []byte) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(p) > i.room {
+		return malformed("%d bytes of a stream that may send %d", len(p), i.room)
+	}
+	if i.ended != nil {
+		if errors.Is(i.ended, io.EOF) {
+			return malformed("bytes of a stream after its end")
+		}
+		return nil // nobody reads any more
+	}
+	i.room -= len(p)
+	if i.used == len(i.data) {
+		i.data, i.used = i.data[:0], 0
+	}
+	i.data = append(i.data, p...)
+	i.more.Broadcast()
+	return nil
+}
+
+// end ends the stream. Only io.EOF lets what has arrived be read first.
+func (i *inlet) end(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.ended == nil {
+		i.ended = err
+		i.more.Broadcast()
+	}
+}
+
+// Read waits for bytes of the stream, and tells the sender.
+func (i *inlet) Read(p []byte) (int, error) {
+	n, tell, err := i.read(p)
+	if tell > 0 {
+		i.credit(tell)
+	}
+	return n, err
+}
+
+func (i *inlet) read(p []byte) (n, tell int, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for i.used == len(i.data) && i.ended == nil {
+		i.more.Wait()
+	}
+	if i.ended != nil && (i.used == len(i.data) || !errors.Is(i.ended, io.EOF)) {
+		return 0, 0, i.ended
+	}
+	n = copy(p, i.data[i.used:])
+	i.used += n
+	i.owed += n
+	if i.owed >= window/4 && i.ended == nil {
+		tell, i.owed = i.owed, 0
+		i.room += tell
+	}
+	return n, tell, nil
+}
+
+// outlet is the sending end of a stream.
+type outlet struct {
+	send func(p []byte) error
+
+	mu     sync.Mutex // guards what follows
+	more   sync.Cond
+	credit int
+	ended  error
+}
+
+func newOutlet(send func(p []byte) error) *outlet {
+	o := &outlet{send: send, credit: window}
+	o.more.L = &o.mu
+	return o
+}
+
+// grant lets more bytes be sent.
+func (o *outlet) grant(payload []byte) error {
+	n := binary.BigEndian.Uint32(payload)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n > uint32(window-o.credit) {
+		return malformed("credit for %d bytes where %d are under way", n, window-o.credit)
+	}
+	o.credit += int(n)
+	o.more.Broadcast()
+	return nil
+}
+
+// end makes writers give up.
+func (o *outlet) end(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended == nil {
+		o.ended = err
+		o.more.Broadcast()
+	}
+}
+
+// take waits until at least one byte may be sent.
+func (o *outlet) take(wanted int) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.credit == 0 && o.ended == nil {
+		o.more.Wait()
+	}
+	if o.ended != nil {
+		return 0, o.ended
+	}
+	n := min(wanted, chunk, o.credit)
+	o.credit -= n
+	return n, nil
+}
+
+// Write sends as the receiver allows.
+func (o *outlet) Write(p []byte) (int, error) {
+	sent := 0
+	for sent < len(p) {
+		n, err := o.take(len(p) - sent)
+		if err == nil {
+			err = o.send(p[sent : sent+n])
+		}
+		if err != nil {
+			return sent, err
+		}
+		sent += n
+	}
+	return sent, nil
+}
