@@ -27,24 +27,19 @@ func before(a, b place.Step) bool {
 	return a.To < b.To
 }
 
-// best finds the move that betters the layout most of those that are worth it.
+// best is the move that betters the layout most of those that are worth it.
 func (r *round) best() (best candidate, found bool) {
-	for len(r.rows) > 0 {
-		h := int(r.heads.winner[1])
-		merit := r.top(h)
-		if merit == 0 {
-			return best, false
-		}
-		w := r.rows[h]
-		from, to := cluster.HostID(h), cluster.HostID(w.first)
-		if !w.stale[to] {
-			s := place.Step{VM: w.vm[to], From: from, To: to}
-			return candidate{Step: s, Value: r.value(s), merit: merit}, true
-		}
-		r.refresh(from, to)
-		r.heads.again(r, h)
+	if len(r.rows) == 0 {
+		return best, false
 	}
-	return best, false
+	h := int(r.heads.winner[1])
+	if best.merit = r.top(h); best.merit == 0 {
+		return best, false
+	}
+	w := r.rows[h]
+	best.Step = place.Step{VM: w.vm[w.first], From: cluster.HostID(h), To: cluster.HostID(w.first)}
+	best.Value = r.value(best.Step)
+	return best, true
 }
 
 // bestThatSpares is the best move after which the cluster survives the failures that it

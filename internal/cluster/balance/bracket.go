@@ -44,9 +44,6 @@ func (r *round) ahead(x, y int) bool {
 		return a > b
 	}
 	v, w := r.rows[x], r.rows[y]
-	if v.stale[v.first] != w.stale[w.first] {
-		return v.stale[v.first]
-	}
 	return v.vm[v.first] < w.vm[w.first]
 }
 

@@ -7,15 +7,12 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// row is the best moves from one host to each other, as far as they are known. What is
-// known of a pair whose source became emptier or whose target fuller since is stale: it is
-// the most that there can be, and looked at again only when it comes first. A row takes 13
-// bytes for a host, and only hosts with machines to offer have one.
+// row is the best moves from one host to each other. It takes 12 bytes for a target, and
+// only hosts with machines to offer have one.
 type row struct {
 	offers []offer
 	merit  []int64 // by target: of the best move, 0 where there is none
 	vm     []cluster.VMID
-	stale  []bool
 
 	first int  // the target whose move comes first
 	open  bool // that is to be found again
@@ -23,17 +20,14 @@ type row struct {
 
 // newRow knows nothing.
 func newRow(hosts int) *row {
-	return &row{merit: make([]int64, hosts), vm: make([]cluster.VMID, hosts), stale: make([]bool, hosts)}
+	return &row{merit: make([]int64, hosts), vm: make([]cluster.VMID, hosts)}
 }
 
-// precedes orders the pairs of a row by what their moves bring. Of equal ones those come
-// first that are stale, since it is to be seen what they are.
+// precedes orders targets by what their moves bring.
 func (w *row) precedes(a, b int) bool {
 	switch {
 	case w.merit[a] != w.merit[b]:
 		return w.merit[a] > w.merit[b]
-	case w.stale[a] != w.stale[b]:
-		return w.stale[a]
 	case w.vm[a] != w.vm[b]:
 		return w.vm[a] < w.vm[b]
 	}
@@ -43,15 +37,7 @@ func (w *row) precedes(a, b int) bool {
 // set notes the best move to a target.
 func (w *row) set(to int, v cluster.VMID, merit int64) {
 	w.open = w.open || to == w.first
-	w.merit[to], w.vm[to], w.stale[to] = merit, v, false
-	if !w.open && w.precedes(to, w.first) {
-		w.first = to
-	}
-}
-
-// doubt makes a pair stale.
-func (w *row) doubt(to int) {
-	w.stale[to] = true
+	w.merit[to], w.vm[to] = merit, v
 	if !w.open && w.precedes(to, w.first) {
 		w.first = to
 	}
@@ -117,38 +103,30 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 	return best, most
 }
 
-// changed notes what a move made untrue: what leads to the host that has become emptier and
-// away from the one that has become fuller, and all of the hosts whose machines share a rule
-// with it. What leads away from the one and to the other is stale.
+// changed looks again at what a move may have made another: what leads to and from both of
+// its hosts, and those whose machines share a rule with it.
 func (r *round) changed(m place.Step) {
 	r.outlook(m.From)
 	r.outlook(m.To)
 	r.mean = r.means()
-	anew := []cluster.HostID{m.From}
+	hosts := []cluster.HostID{m.From, m.To}
 	for _, id := range r.x.Rules(m.VM) {
 		for _, v := range r.c.Rules[id].VMs {
-			if h := r.l.Host(v); h != cluster.Nowhere && !slices.Contains(anew, h) {
-				anew = append(anew, h)
+			if h := r.l.Host(v); h != cluster.Nowhere && !slices.Contains(hosts, h) {
+				hosts = append(hosts, h)
 			}
 		}
 	}
-	if w := r.rows[m.From]; w != nil {
-		w.offers = r.offers(m.From, true)
-		for to := range w.stale {
-			w.stale[to] = true
-		}
-	}
-	for h, w := range r.rows {
-		if w == nil {
+	for h := range r.rows {
+		if from := cluster.HostID(h); slices.Contains(hosts, from) {
+			r.renew(from)
 			continue
 		}
-		w.doubt(int(m.To))
-		for _, to := range anew {
-			r.refresh(cluster.HostID(h), to)
+		for _, to := range hosts {
+			if r.rows[h] != nil {
+				r.refresh(cluster.HostID(h), to)
+			}
 		}
-	}
-	for _, h := range append(anew[1:], m.To) {
-		r.renew(h)
 	}
 	r.heads.sort(r)
 }
