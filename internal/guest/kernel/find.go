@@ -1,0 +1,90 @@
+package kernel
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// ErrNone says that a folder holds no kernel yet.
+var ErrNone = errors.New("no kernel there: run \"plimsoll guest kernel\", or name one with --kernel and --modules")
+
+// Find returns the kernel in dir that was fetched last. An error that is ErrNone
+// says that there is none.
+func Find(dir string) (*Kernel, error) {
+	all, err := List(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("folder %s: %w", dir, ErrNone)
+	}
+	return all[0], nil
+}
+
+// List returns the complete kernels in dir, the one that was fetched last first.
+// A damaged one is an error that names it.
+func List(dir string) ([]*Kernel, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*", described))
+	if err != nil {
+		return nil, err
+	}
+	type found struct {
+		k  *Kernel
+		at time.Time
+	}
+	var all []found
+	for _, file := range files {
+		if filepath.Base(filepath.Dir(file))[0] == '.' {
+			continue
+		}
+		s, err := os.Stat(file)
+		if err != nil {
+			return nil, fmt.Errorf("look for kernels: %w", err)
+		}
+		k, err := read(filepath.Dir(file))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found{k, s.ModTime()})
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return b.at.Compare(a.at) })
+	kernels := make([]*Kernel, len(all))
+	for i, f := range all {
+		kernels[i] = f.k
+	}
+	return kernels, nil
+}
+
+// read opens a fetched kernel and verifies its image.
+func read(folder string) (*Kernel, error) {
+	about, err := os.ReadFile(filepath.Join(folder, described))
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", folder, err)
+	}
+	var k Kernel
+	if err := json.Unmarshal(about, &k); err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", folder, err)
+	}
+	for _, name := range []*string{&k.Image, &k.Packed, &k.Modules} {
+		if !filepath.IsLocal(*name) {
+			return nil, fmt.Errorf("kernel %s: %q is no name in this folder", folder, *name)
+		}
+		*name = filepath.Join(folder, *name)
+	}
+	image, err := os.ReadFile(k.Image)
+	if err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", folder, err)
+	}
+	if digest(image) != k.Digest {
+		return nil, fmt.Errorf("kernel %s: %s is not what was fetched: remove the folder and fetch it again", folder, filepath.Base(k.Image))
+	}
+	if _, err := os.Stat(k.Modules); err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", folder, err)
+	}
+	return &k, nil
+}
