@@ -29,7 +29,7 @@ func (p *Placer) Explain(v cluster.VMID) []Verdict {
 			all[h].Cost = p.cost(v, id)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Verdict) int {
+	slices.SortFunc(all, func(a, b Verdict) int {
 		fineA, fineB := a.Obstacle.Check == cluster.Fine, b.Obstacle.Check == cluster.Fine
 		switch {
 		case fineA != fineB && fineA, fineA && fineB && a.Cost.Less(b.Cost):
