@@ -60,6 +60,7 @@ var allowed = map[string]string{
 	"internal/cluster/picture":       "cluster cluster/doctor",
 	"internal/guest/":                "",
 	"internal/guest/kernel":          "guest/unpack",
+	"internal/guest/qemu":            "cluster/topology guest/kernel guest/view",
 	"internal/guest/initramfs":       "guest/kernel guest/unpack",
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
@@ -82,7 +83,7 @@ var owner = map[string]string{
 	"github.com/spf13/cobra":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll",
 	"modernc.org/sqlite":                      "internal/cluster/importer",
-	"golang.org/x/sys":                        "internal/platform/local internal/guest/toolbox",
+	"golang.org/x/sys":                        "internal/platform/local internal/guest/qemu internal/guest/toolbox",
 }
 
 func rule(folder string) (string, bool) {

@@ -1,0 +1,196 @@
+package qemu
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (s Shape) layout() layout {
+	return layout{s.CPU.Sockets, s.CPU.Dies, s.CPU.Cores, s.CPU.Threads}
+}
+
+func (s Shape) model(w Wiring) string {
+	switch {
+	case s.CPU.Model != "":
+		return s.CPU.Model
+	case w.Accelerator == KVM:
+		return "host"
+	}
+	return DefaultModel
+}
+
+// Args are the arguments of QEMU for a shape: a pure function, so that what a study
+// starts can be printed before it is started. A shape that cannot be given is an error
+// that says why: a link without a tap device, for one, has a single queue, whatever is
+// asked of the card.
+func (s Shape) Args(w Wiring) ([]string, error) {
+	if err := s.Check(w); err != nil {
+		return nil, err
+	}
+	s, err := s.Arrange(w.Host)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSocket(w.channel()); err != nil {
+		return nil, fmt.Errorf("guest %s: its folder is too deep: %w", s.Name, err)
+	}
+	args := []string{
+		"-name", "guest=" + s.Name + ",debug-threads=on",
+		"-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+	}
+	args = append(args, s.machine(w)...)
+	args = append(args, s.memory()...)
+	args = append(args,
+		"-kernel", w.Kernel, "-initrd", w.Initramfs, "-append", s.commandLine(w),
+		"-serial", "stdio",
+		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitor), "-mon", "chardev=monitor,mode=control",
+		"-device", "virtio-serial-pci,id=serial0",
+		"-chardev", "socket,id=channel,server=on,wait=off,path="+quote(w.channel()),
+		"-device", "virtserialport,id=port0,bus=serial0.0,chardev=channel,name="+Port)
+	for i, d := range s.Disks {
+		args = append(args, d.args(i, w)...)
+	}
+	for i, n := range s.NICs {
+		args = append(args, n.args(i, s.Name)...)
+	}
+	for i, p := range s.Persistent {
+		args = append(args, p.args(i, w)...)
+	}
+	if w.Incoming {
+		args = append(args, "-incoming", "defer")
+	}
+	return args, nil
+}
+
+func (s Shape) machine(w Wiring) []string {
+	machine := "q35"
+	if s.has(NVDIMM) {
+		machine += ",nvdimm=on"
+	}
+	if len(s.NUMA) == 0 && s.Memory.HugePage != 0 {
+		machine += ",memory-backend=mem0"
+	}
+	accelerator := "kvm"
+	if w.Accelerator == TCG {
+		accelerator = "tcg,tb-size=32,thread=multi"
+		if w.singleThread(s) {
+			accelerator = "tcg,tb-size=32,thread=single"
+		}
+	}
+	args := []string{"-machine", machine, "-accel", accelerator, "-cpu", s.model(w), "-smp", s.layout().smp()}
+	if v := s.VirtualTime; v != nil {
+		args = append(args, "-icount", fmt.Sprintf("shift=%d,sleep=off", v.Shift))
+	}
+	return args
+}
+
+func (s Shape) has(k PersistentKind) bool {
+	return slices.ContainsFunc(s.Persistent, func(p Persistent) bool { return p.Kind == k })
+}
+
+func (s Shape) memory() []string {
+	size := fmt.Sprintf("%dM", s.Memory.Size/mib)
+	if len(s.Persistent) > 0 {
+		most, dimms := s.Memory.Size, 0
+		for _, p := range s.Persistent {
+			most += p.Size + 1<<30 // each begins at a whole GiB
+			if p.Kind == NVDIMM {
+				dimms++
+			}
+		}
+		size += fmt.Sprintf(",slots=%d,maxmem=%dM", max(1, dimms), most/mib)
+	}
+	args := []string{"-m", size}
+	if len(s.NUMA) == 0 && s.Memory.HugePage != 0 {
+		return append(args, "-object", s.backend("mem0", Node{Memory: s.Memory.Size}))
+	}
+	for i, n := range s.NUMA {
+		args = append(args, "-object", s.backend(fmt.Sprintf("node%d", i), n))
+		node := fmt.Sprintf("node,nodeid=%d", i)
+		for part := range strings.SplitSeq(n.CPUs, ",") {
+			if part != "" {
+				node += ",cpus=" + part
+			}
+		}
+		args = append(args, "-numa", fmt.Sprintf("%s,memdev=node%d", node, i))
+	}
+	for i, row := range s.Distances {
+		for j, d := range row {
+			if i != j {
+				args = append(args, "-numa", fmt.Sprintf("dist,src=%d,dst=%d,val=%d", i, j, d))
+			}
+		}
+	}
+	return args
+}
+
+// backend is where memory comes from. Memory of several nodes of the host is mixed, as
+// the guest cannot know which part is near.
+func (s Shape) backend(id string, n Node) string {
+	b := fmt.Sprintf("memory-backend-ram,id=%s,size=%dM", id, n.Memory/mib)
+	if h := s.Memory.HugePage; h != 0 {
+		b = fmt.Sprintf("memory-backend-memfd,id=%s,size=%dM,hugetlb=on,hugetlbsize=%dM", id, n.Memory/mib, h/mib)
+	}
+	for _, h := range n.Host {
+		b += fmt.Sprintf(",host-nodes=%d", h)
+	}
+	switch len(n.Host) {
+	case 0:
+		return b
+	case 1:
+		return b + ",policy=bind"
+	}
+	return b + ",policy=interleave"
+}
+
+// commandLine is the kernel's. The guest's time stamp counter is known beforehand under
+// TCG: measuring it against emulated timers fails on a busy host.
+func (s Shape) commandLine(w Wiring) string {
+	line := "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr mitigations=off random.trust_cpu=on cryptomgr.notests"
+	if w.Accelerator == TCG {
+		line += " no_timer_check"
+		khz := w.TSCkHz
+		if s.VirtualTime != nil {
+			khz = 1e6 // it counts virtual nanoseconds
+		}
+		if khz > 0 {
+			line += fmt.Sprintf(" tsc=reliable tsc_early_khz=%d", khz)
+		}
+	}
+	return strings.Join(append([]string{line}, s.Parameters...), " ")
+}
+
+func (n NIC) args(i int, guest string) []string {
+	id := fmt.Sprintf("net%d", i)
+	mac := n.MAC
+	if mac == "" {
+		h := sha256.Sum256([]byte(guest + "/" + n.Name))
+		mac = fmt.Sprintf("52:54:00:%02x:%02x:%02x", h[0], h[1], h[2])
+	}
+	backend := map[Link]string{
+		LinkStream: fmt.Sprintf("stream,id=%s,server=off,addr.type=unix,addr.path=%s", id, quote(n.Socket)),
+		LinkUser:   "user,id=" + id,
+		LinkNone:   fmt.Sprintf("hubport,id=%s,hubid=%d", id, i),
+	}[n.Link]
+	device := map[Model]string{VirtioNet: "virtio-net-pci", E1000e: "e1000e"}[n.Model]
+	return []string{"-netdev", backend, "-device", fmt.Sprintf("%s,id=%s-dev,netdev=%s,mac=%s,romfile=", device, id, id, mac)}
+}
+
+func (p Persistent) args(i int, w Wiring) []string {
+	id := fmt.Sprintf("pmem%d", i)
+	args := []string{"-object", fmt.Sprintf("memory-backend-file,id=%s,share=on,mem-path=%s,size=%dM", id, quote(p.path(w)), p.Size/mib)}
+	device := "virtio-pmem-pci"
+	if p.Kind == NVDIMM {
+		device = "nvdimm"
+	}
+	return append(args, "-device", fmt.Sprintf("%s,id=%s-dev,memdev=%s", device, id, id))
+}
+
+func (p Persistent) path(w Wiring) string {
+	if p.Path != "" {
+		return p.Path
+	}
+	return w.file("pmem", p.Name)
+}

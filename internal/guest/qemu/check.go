@@ -1,0 +1,246 @@
+package qemu
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	mostVCPUs   = 255 // that a PC takes without an interrupt remapper
+	leastMemory = 80 * mib
+	mostMemory  = 1 << 44
+	pmemAlign   = 2 * mib // of a namespace that holds a file system with DAX
+)
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,19}$`) // a serial number has 20 places
+
+// Check says what is wrong with a shape, before anything is started. What it takes for
+// wrong depends on the accelerator and on the release of QEMU.
+func (s Shape) Check(w Wiring) error {
+	if !nameForm.MatchString(s.Name) {
+		return fmt.Errorf("a guest named %q: give 1 to 20 letters, digits, dots or dashes", s.Name)
+	}
+	a, err := s.Arrange(w.Host)
+	if err != nil {
+		return err
+	}
+	for _, check := range []func(Wiring) error{a.checkCPU, a.checkMemory, a.checkNUMA, a.checkDisks, a.checkNICs, a.checkPersistent, a.checkRest} {
+		if err := check(w); err != nil {
+			return fmt.Errorf("guest %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s Shape) checkCPU(w Wiring) error {
+	c := s.CPU
+	if c.Count < 1 || c.Count > mostVCPUs {
+		return fmt.Errorf("%d vCPUs: give 1 to %d", c.Count, mostVCPUs)
+	}
+	for _, n := range []int{c.Sockets, c.Dies, c.Cores, c.Threads} {
+		if n < 1 || n > mostVCPUs {
+			return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads: give each as 1 to %d", c.Sockets, c.Dies, c.Cores, c.Threads, mostVCPUs)
+		}
+	}
+	if l := s.layout(); l.cpus() != c.Count {
+		return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads are %d vCPUs, not %d", c.Sockets, c.Dies, c.Cores, c.Threads, l.cpus(), c.Count)
+	}
+	model := s.model(w)
+	if strings.ContainsAny(model, " \t\n") || strings.HasPrefix(model, ",") {
+		return fmt.Errorf("CPU model %q: give a model of QEMU, with features after commas", model)
+	}
+	if reason, no := refused(w.Version, w.Accelerator, RefusedSMT); no && c.Threads > 1 && amd(model) {
+		return fmt.Errorf("%d threads per core with the CPU model %s: %s", c.Threads, model, reason)
+	}
+	return s.checkTime(w)
+}
+
+func (s Shape) checkTime(w Wiring) error {
+	if v := s.VirtualTime; v != nil {
+		switch {
+		case s.CPU.Count != 1:
+			return fmt.Errorf("virtual time with %d vCPUs: counting instructions gives one order of events for 1 vCPU alone", s.CPU.Count)
+		case w.Accelerator == KVM:
+			return fmt.Errorf("virtual time under KVM: only TCG counts instructions; ask for the accelerator tcg")
+		case v.Shift < 0 || v.Shift > 10:
+			return fmt.Errorf("virtual time with shift %d: give 0 to 10 (an instruction takes 2^shift ns)", v.Shift)
+		}
+	}
+	return nil
+}
+
+// amd says whether a model is of AMD's kind; those that QEMU makes up are.
+func amd(model string) bool {
+	name, _, _ := strings.Cut(model, ",")
+	for _, p := range []string{"EPYC", "Opteron", "phenom", "athlon", "Dhyana", "qemu64", "qemu32", "kvm64", "max"} {
+		if strings.HasPrefix(name, p) {
+			return name != "kvm64" // which is an Intel model
+		}
+	}
+	return false
+}
+
+func (s Shape) checkMemory(Wiring) error {
+	m := s.Memory
+	switch {
+	case m.Size < leastMemory || m.Size > mostMemory || m.Size%mib != 0:
+		return fmt.Errorf("%d bytes of memory: give whole MiB, %d MiB to %d TiB (a kernel does not start with less)", m.Size, leastMemory/mib, int64(mostMemory)>>40)
+	case m.HugePage != 0 && m.HugePage != 2*mib && m.HugePage != 1<<30:
+		return fmt.Errorf("huge pages of %d bytes: give 2 MiB or 1 GiB, or 0 for ordinary ones", m.HugePage)
+	case m.HugePage != 0 && m.Size%m.HugePage != 0:
+		return fmt.Errorf("%d MiB of memory are no whole number of huge pages of %d MiB", m.Size/mib, m.HugePage/mib)
+	}
+	return nil
+}
+
+func (s Shape) checkNUMA(Wiring) error {
+	if len(s.NUMA) == 0 {
+		if len(s.Distances) > 0 {
+			return fmt.Errorf("distances without NUMA nodes: give the nodes, or leave the distances out")
+		}
+		return nil
+	}
+	owner := make([]int, s.CPU.Count)
+	var sum int64
+	for i, n := range s.NUMA {
+		cpus, err := cpuList(n.CPUs)
+		if err != nil {
+			return fmt.Errorf("NUMA node %d: %w", i, err)
+		}
+		for _, c := range cpus {
+			if c >= len(owner) || owner[c] != 0 {
+				return fmt.Errorf("NUMA node %d: vCPU %d is not one of the %d, or in two nodes", i, c, len(owner))
+			}
+			owner[c] = i + 1
+		}
+		if n.Memory < mib || n.Memory%mib != 0 || s.Memory.HugePage != 0 && n.Memory%s.Memory.HugePage != 0 {
+			return fmt.Errorf("NUMA node %d: %d bytes of memory: give whole MiB, or whole huge pages", i, n.Memory)
+		}
+		sum += n.Memory
+		for _, h := range n.Host {
+			if h < 0 || h > 1023 {
+				return fmt.Errorf("NUMA node %d: node %d of the host: give 0 or more", i, h)
+			}
+		}
+	}
+	if c := slices.Index(owner, 0); c >= 0 {
+		return fmt.Errorf("vCPU %d is in no NUMA node", c)
+	}
+	if sum != s.Memory.Size {
+		return fmt.Errorf("the NUMA nodes have %d MiB of memory, the guest %d MiB", sum/mib, s.Memory.Size/mib)
+	}
+	return s.checkDistances()
+}
+
+func (s Shape) checkDistances() error {
+	n := len(s.NUMA)
+	if len(s.Distances) != 0 && len(s.Distances) != n {
+		return fmt.Errorf("distances of %d NUMA nodes where there are %d", len(s.Distances), n)
+	}
+	for i, row := range s.Distances {
+		if len(row) != n {
+			return fmt.Errorf("%d distances from NUMA node %d where there are %d nodes", len(row), i, n)
+		}
+		for j, d := range row {
+			if i == j && d != 10 || i != j && (d <= 10 || d > 254) {
+				return fmt.Errorf("a distance of %d from NUMA node %d to %d: give 10 within a node, else 11 to 254", d, i, j)
+			}
+		}
+	}
+	return nil
+}
+
+func (s Shape) checkNICs(w Wiring) error {
+	names := map[string]bool{}
+	for _, n := range s.NICs {
+		if err := checkName("network card", n.Name, names); err != nil {
+			return err
+		}
+		if n.Model != VirtioNet && n.Model != E1000e {
+			return fmt.Errorf("network card %s: model %q is not known: give %s or %s", n.Name, n.Model, VirtioNet, E1000e)
+		}
+		if mac, err := net.ParseMAC(n.MAC); n.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
+			return fmt.Errorf("network card %s: %q is no address of a card: give one such as 52:54:00:00:00:0a", n.Name, n.MAC)
+		}
+		if n.Queues < 0 || n.Queues > 1 {
+			return fmt.Errorf("network card %s: %d queues: a link of kind %s has one; several need a tap device", n.Name, n.Queues, n.Link)
+		}
+		switch n.Link {
+		case LinkStream:
+			if reason, no := refused(w.Version, w.Accelerator, RefusedStream); no {
+				return fmt.Errorf("network card %s: a link to a switch: %s", n.Name, reason)
+			}
+			if err := checkSocket(n.Socket); err != nil {
+				return fmt.Errorf("network card %s: %w", n.Name, err)
+			}
+		case LinkUser, LinkNone:
+			if n.Socket != "" {
+				return fmt.Errorf("network card %s: a link of kind %s has no socket", n.Name, n.Link)
+			}
+		default:
+			return fmt.Errorf("network card %s: link %q is not known: give stream, user or none", n.Name, n.Link)
+		}
+	}
+	return nil
+}
+
+func (s Shape) checkPersistent(Wiring) error {
+	names := map[string]bool{}
+	for _, p := range s.Persistent {
+		if err := checkName("persistent memory", p.Name, names); err != nil {
+			return err
+		}
+		switch {
+		case p.Kind != NVDIMM && p.Kind != VirtioPmem:
+			return fmt.Errorf("persistent memory %s: kind %q is not known: give nvdimm or virtio-pmem", p.Name, p.Kind)
+		case p.Size < pmemAlign || p.Size > mostMemory || p.Size%pmemAlign != 0:
+			return fmt.Errorf("persistent memory %s of %d bytes: give whole 2 MiB, the unit in which a guest maps it", p.Name, p.Size)
+		}
+	}
+	return nil
+}
+
+func (s Shape) checkRest(w Wiring) error {
+	for _, p := range s.Parameters {
+		if p == "" || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("kernel parameter %q: give one parameter each, without spaces", p)
+		}
+	}
+	if len(s.Pin) == 0 {
+		return nil
+	}
+	if len(s.Pin) != s.CPU.Count {
+		return fmt.Errorf("CPUs of the host for %d vCPUs where there are %d: give one list each, or none", len(s.Pin), s.CPU.Count)
+	}
+	if s.CPU.Count > 1 && w.singleThread(s) {
+		return fmt.Errorf("pinned vCPUs: under TCG one thread runs all %d of them, as the host has %d CPUs: ask for at most as many vCPUs, or do not pin", s.CPU.Count, w.HostCPUs)
+	}
+	for i, list := range s.Pin {
+		if _, err := cpuList(list); err != nil {
+			return fmt.Errorf("the CPUs of the host for vCPU %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func checkName(what, name string, seen map[string]bool) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("a %s named %q: give 1 to 20 letters, digits, dots or dashes", what, name)
+	}
+	if seen[name] {
+		return fmt.Errorf("two of kind %s are named %s", what, name)
+	}
+	seen[name] = true
+	return nil
+}
+
+// checkSocket holds a path against what an address of a unix socket can carry.
+func checkSocket(path string) error {
+	if path == "" || len(path) > 107 {
+		return fmt.Errorf("a unix socket at %q: give a path of 1 to 107 bytes", path)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package qemu
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const mostQueues = 64
+
+func (s Shape) checkDisks(Wiring) error {
+	names := map[string]bool{}
+	for _, d := range s.Disks {
+		if err := checkName("disk", d.Name, names); err != nil {
+			return err
+		}
+		if err := d.check(); err != nil {
+			return fmt.Errorf("disk %s: %w", d.Name, err)
+		}
+	}
+	return nil
+}
+
+func (d Disk) check() error {
+	switch d.Controller {
+	case VirtioBlk, VirtioSCSI:
+	case NVMe:
+		if d.IOThread {
+			return fmt.Errorf("a thread of its own: QEMU has none for nvme: leave it out, or use virtio-blk or virtio-scsi")
+		}
+	default:
+		return fmt.Errorf("controller %q is not known: give virtio-blk, virtio-scsi or nvme", d.Controller)
+	}
+	if d.Queues < 0 || d.Queues > mostQueues {
+		return fmt.Errorf("%d queues: give 1 to %d, or 0 to leave it to QEMU", d.Queues, mostQueues)
+	}
+	if d.Backing != BackingNBD && (d.Size < 512 || d.Size > 1<<50 || d.Size%512 != 0) {
+		return fmt.Errorf("%d bytes: give whole sectors of 512, up to 1 PiB", d.Size)
+	}
+	if !slices.Contains([]string{"", "none", "writeback", "writethrough", "directsync", "unsafe"}, d.Cache) {
+		return fmt.Errorf("cache %q is not known: give none, writeback, writethrough, directsync or unsafe", d.Cache)
+	}
+	return d.checkBacking()
+}
+
+func (d Disk) checkBacking() error {
+	if !slices.Contains([]string{"", "threads", "native", "io_uring"}, d.AIO) {
+		return fmt.Errorf("aio %q is not known: give threads, native or io_uring", d.AIO)
+	}
+	if d.AIO != "" && d.Backing != BackingFile {
+		return fmt.Errorf("aio %s: only a file has it, not %s", d.AIO, d.Backing)
+	}
+	if d.Path != "" && d.Backing != BackingFile || d.Latency != 0 && d.Backing != BackingNull || (d.Socket != "" || d.Export != "") && d.Backing != BackingNBD {
+		return fmt.Errorf("a path is for the backing file, a latency for null, a socket and an export for nbd; this one is %s", d.Backing)
+	}
+	switch d.Backing {
+	case BackingFile:
+		if d.AIO == "native" && !d.direct() {
+			return fmt.Errorf("aio native with cache %s: Linux AIO needs a file that is opened past the page cache: give cache none or directsync, or another aio", d.Cache)
+		}
+	case BackingNull:
+		if d.Latency < 0 || d.Latency > time.Minute {
+			return fmt.Errorf("a latency of %v: give 0 to a minute", d.Latency)
+		}
+	case BackingNBD:
+		return checkSocket(d.Socket)
+	default:
+		return fmt.Errorf("backing %q is not known: give file, null or nbd", d.Backing)
+	}
+	return nil
+}
+
+// direct says whether the host's page cache is left out.
+func (d Disk) direct() bool { return d.Cache == "" || d.Cache == "none" || d.Cache == "directsync" }
+
+// volatile says whether the guest is told of a write cache, which it has to flush.
+func (d Disk) volatile() bool { return d.Cache != "writethrough" && d.Cache != "directsync" }
+
+func (d Disk) args(i int, w Wiring) []string {
+	node, args := fmt.Sprintf("disk%d", i), []string(nil)
+	if d.IOThread {
+		args = append(args, "-object", fmt.Sprintf("iothread,id=io%d", i))
+	}
+	cache := fmt.Sprintf(",cache.direct=%s,cache.no-flush=%s", onOff(d.direct()), onOff(d.Cache == "unsafe"))
+	switch d.Backing {
+	case BackingFile:
+		aio := d.AIO
+		if aio == "" {
+			aio = "threads"
+		}
+		args = append(args,
+			"-blockdev", fmt.Sprintf("driver=file,node-name=file%d,filename=%s,aio=%s%s", i, quote(d.path(w)), aio, cache),
+			"-blockdev", fmt.Sprintf("driver=raw,node-name=%s,file=file%d%s", node, i, cache))
+	case BackingNull:
+		latency := ""
+		if d.Latency > 0 {
+			latency = fmt.Sprintf(",latency-ns=%d", d.Latency.Nanoseconds())
+		}
+		args = append(args, "-blockdev", fmt.Sprintf("driver=null-co,node-name=%s,size=%d,read-zeroes=on%s%s", node, d.Size, latency, cache))
+	case BackingNBD:
+		export := ""
+		if d.Export != "" {
+			export = ",export=" + quote(d.Export)
+		}
+		args = append(args, "-blockdev", fmt.Sprintf("driver=nbd,node-name=%s,server.type=unix,server.path=%s%s%s", node, quote(d.Socket), export, cache))
+	}
+	return append(args, d.device(i, node)...)
+}
+
+func (d Disk) device(i int, node string) []string {
+	thread, write := "", ",write-cache="+onOff(d.volatile())
+	if d.IOThread {
+		thread = fmt.Sprintf(",iothread=io%d", i)
+	}
+	queues := func(property string) string {
+		if d.Queues == 0 {
+			return ""
+		}
+		return "," + property + "=" + strconv.Itoa(d.Queues)
+	}
+	switch d.Controller {
+	case VirtioSCSI:
+		return []string{
+			"-device", fmt.Sprintf("virtio-scsi-pci,id=scsi%d%s%s", i, queues("num_queues"), thread),
+			"-device", fmt.Sprintf("scsi-hd,id=%s-dev,drive=%s,bus=scsi%d.0,serial=%s%s", node, node, i, d.Name, write),
+		}
+	case NVMe:
+		return []string{"-device", fmt.Sprintf("nvme,id=%s-dev,drive=%s,serial=%s%s%s", node, node, d.Name, queues("max_ioqpairs"), write)}
+	}
+	return []string{"-device", fmt.Sprintf("virtio-blk-pci,id=%s-dev,drive=%s,serial=%s%s%s%s", node, node, d.Name, queues("num-queues"), thread, write)}
+}
+
+func (d Disk) path(w Wiring) string {
+	if d.Path != "" {
+		return d.Path
+	}
+	return w.file("disk", d.Name)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// quote protects the commas of a value, at which QEMU would divide it.
+func quote(s string) string { return strings.ReplaceAll(s, ",", ",,") }

@@ -1,0 +1,230 @@
+package qemu
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/guest/kernel"
+)
+
+// Options say how a guest is started.
+type Options struct {
+	Kernel    *kernel.Kernel
+	Initramfs string // a file; its init opens the virtio port named Port
+	Dir       string // scratch folder, in which the guest gets one of its own
+	Binary    string // QEMU; empty is the one in the path
+	// Accelerator is used without a probe; empty is what Probe finds.
+	Accelerator Accelerator
+	// BootTimeout is how long a boot may take until the guest opens its port; 0 is 20 s,
+	// and 2 s more for each vCPU after the first. A guest that does not is started
+	// once more, which its Boot tells.
+	BootTimeout time.Duration
+	// Incoming makes a guest that waits for one that migrates to it.
+	Incoming bool
+	// PowerOff asks the guest to end by itself, through its channel; nil skips that.
+	PowerOff func(ctx context.Context, g *Guest) error
+}
+
+// Guest is a running guest.
+type Guest struct {
+	shape   Shape // arranged
+	facts   Facts
+	options Options
+	wiring  Wiring
+
+	process *process
+	monitor *Monitor
+
+	stopping sync.Once
+	stopped  error
+}
+
+// Facts are what a report has to tell of a guest.
+type Facts struct {
+	Version   Version  `json:"version"` // of QEMU
+	Chosen    Chosen   `json:"chosen"`
+	Arguments []string `json:"arguments"` // of QEMU
+	Kernel    string   `json:"kernel"`    // its release and digest
+	Boot      Boot     `json:"boot"`
+}
+
+// Boot is how a guest came up.
+type Boot struct {
+	Seconds float64  `json:"seconds"`          // from the start of QEMU until the guest opened its port
+	Failed  []string `json:"failed,omitempty"` // why earlier attempts were given up
+}
+
+// Start starts a guest and waits until it has opened its control channel. Whatever goes
+// wrong, nothing of it is left.
+func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
+	if o.Kernel == nil || o.Initramfs == "" || o.Dir == "" {
+		return nil, fmt.Errorf("start guest %s: a kernel, an initramfs and a folder are needed", s.Name)
+	}
+	binary, version, err := find(ctx, o.Binary)
+	if err != nil {
+		return nil, fmt.Errorf("start guest %s: %w", s.Name, err)
+	}
+	o.Binary = binary
+	chosen := Chosen{o.Accelerator, "it was asked for"}
+	switch {
+	case s.VirtualTime != nil && o.Accelerator == "":
+		chosen = Chosen{TCG, "it alone has virtual time"}
+	case o.Accelerator == "":
+		if chosen, err = Probe(ctx, binary, o.Kernel, o.Dir); err != nil {
+			return nil, fmt.Errorf("start guest %s: %w", s.Name, err)
+		}
+	case o.Accelerator != KVM && o.Accelerator != TCG:
+		return nil, fmt.Errorf("start guest %s: accelerator %q is not known: give kvm or tcg", s.Name, o.Accelerator)
+	}
+	w, err := thisHost(Wiring{Accelerator: chosen.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
+	if err == nil {
+		err = s.Check(w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g := &Guest{options: o, wiring: w, facts: Facts{Version: version, Chosen: chosen, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
+	if err := g.begin(ctx, s); err != nil {
+		return nil, errors.Join(fmt.Errorf("start guest %s: %w", s.Name, err), g.clear())
+	}
+	return g, nil
+}
+
+func (g *Guest) begin(ctx context.Context, s Shape) error {
+	dir, err := os.MkdirTemp(g.options.Dir, "guest-"+s.Name+"-")
+	if err != nil {
+		return err
+	}
+	g.wiring.Dir = dir
+	args, err := s.Args(g.wiring)
+	if err != nil {
+		return err
+	}
+	if g.shape, err = s.Arrange(g.wiring.Host); err != nil {
+		return err
+	}
+	g.facts.Arguments = args
+	if err := g.shape.makeFiles(g.wiring); err != nil {
+		return err
+	}
+	const attempts = 2
+	for n := 1; ; n++ {
+		late, err := g.boot(ctx)
+		if err == nil {
+			break
+		}
+		if !late || n == attempts || ctx.Err() != nil {
+			return err
+		}
+		g.facts.Boot.Failed = append(g.facts.Boot.Failed, err.Error())
+		if err := errors.Join(g.clearProcess(), g.forgetSockets()); err != nil {
+			return err
+		}
+	}
+	return g.pin(ctx)
+}
+
+// boot is one attempt. A late one may go well the next time.
+func (g *Guest) boot(ctx context.Context) (late bool, err error) {
+	begun := time.Now()
+	conn, theirs, err := monitorPair()
+	if err != nil {
+		return false, err
+	}
+	g.process, err = launch(g.options.Binary, g.facts.Arguments, &log{}, theirs)
+	err = errors.Join(err, theirs.Close())
+	if err != nil {
+		return false, errors.Join(err, conn.Close())
+	}
+	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())
+	defer cancel()
+	if g.monitor, err = NewMonitor(limit, conn); err == nil && !g.wiring.Incoming {
+		_, _, err = g.monitor.Await(limit, 0, portOpened)
+	}
+	if err == nil {
+		g.facts.Boot.Seconds = time.Since(begun).Seconds()
+		return false, nil
+	}
+	if late = limit.Err() != nil; late {
+		return late, fmt.Errorf("the guest did not open its channel in %v: %s", time.Since(begun).Round(time.Millisecond), g.process.complaint())
+	}
+	g.process.wait(limit)
+	return late, fmt.Errorf("QEMU ended while the guest booted (%v): %s", g.process.cmd.ProcessState, g.process.complaint())
+}
+
+func (g *Guest) bootTimeout() time.Duration {
+	if g.options.BootTimeout > 0 {
+		return g.options.BootTimeout
+	}
+	return 20*time.Second + time.Duration(g.shape.CPU.Count-1)*2*time.Second
+}
+
+func portOpened(e Event) bool {
+	var d struct {
+		ID   string `json:"id"`
+		Open bool   `json:"open"`
+	}
+	return e.Name == "VSERPORT_CHANGE" && json.Unmarshal(e.Data, &d) == nil && d.Open && d.ID == "port0"
+}
+
+// Name is the name of the shape.
+func (g *Guest) Name() string { return g.shape.Name }
+
+// Shape is what the guest is made of, its topology explicit.
+func (g *Guest) Shape() Shape { return g.shape }
+
+// Facts are what a report has to tell of the guest.
+func (g *Guest) Facts() Facts {
+	f := g.facts
+	f.Boot.Failed = slices.Clone(f.Boot.Failed)
+	return f
+}
+
+// Dir is the guest's folder: its sockets, and the files that were made for it.
+func (g *Guest) Dir() string { return g.wiring.Dir }
+
+// PID is the process id of QEMU.
+func (g *Guest) PID() int { return g.process.cmd.Process.Pid }
+
+// Monitor is the connection to QEMU. It is the guest's to close.
+func (g *Guest) Monitor() *Monitor { return g.monitor }
+
+// Console is what the guest's kernel printed: the head, the tail, and how much of what
+// was between is left out.
+func (g *Guest) Console() []byte { return g.process.console.bytes() }
+
+// Complaints is what QEMU printed, but for the features of the CPU model that TCG has
+// not: these are counted.
+func (g *Guest) Complaints() (text string, features int) {
+	return string(g.process.errors.bytes()), g.process.errors.features()
+}
+
+// Channel dials the control channel: what the guest reads from and writes to its virtio
+// port. One connection at a time is served; after closing it another can be dialled.
+func (g *Guest) Channel(ctx context.Context) (net.Conn, error) {
+	path := g.wiring.channel()
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "unix", path)
+		if err == nil {
+			return conn, nil
+		}
+		again := time.NewTimer(wait)
+		select {
+		case <-again.C:
+		case <-g.process.ended:
+			again.Stop()
+			return nil, fmt.Errorf("dial the channel of guest %s: QEMU has ended (%v): %s", g.Name(), g.process.cmd.ProcessState, g.process.complaint())
+		case <-ctx.Done():
+			again.Stop()
+			return nil, fmt.Errorf("dial the channel of guest %s: %w", g.Name(), errors.Join(ctx.Err(), err))
+		}
+	}
+}

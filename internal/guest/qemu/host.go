@@ -1,0 +1,94 @@
+package qemu
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/guest/view"
+)
+
+// HostShape is a machine's view of itself, as the advisor takes it. Where its parts are
+// uneven, the number of cores is rounded down to what all have.
+func HostShape(name string, t view.Topology) topology.Shape {
+	nodes := slices.DeleteFunc(slices.Clone(t.Nodes), func(n view.Node) bool { return n.CPUs == "" })
+	sockets, n := max(1, t.Sockets()), max(1, len(nodes))
+	s := topology.Shape{Name: name, Sockets: sockets, NodesPerSocket: max(1, n/sockets)}
+	s.CoresPerNode = max(1, t.Cores()/s.Nodes())
+	s.ThreadsPerCore = max(1, t.Threads()/max(1, t.Cores()))
+	if c, ok := t.LastLevel(); ok && strings.HasPrefix(c.Name, "L3") {
+		s.CoresPerCache = min(s.CoresPerNode, max(1, t.Cores()/len(c.Sharing)))
+	}
+	for _, node := range nodes {
+		if s.MemoryPerNode == 0 || node.Memory < s.MemoryPerNode {
+			s.MemoryPerNode = node.Memory
+		}
+	}
+	return s
+}
+
+// TSCkHz finds the frequency of the time stamp counter in /proc/cpuinfo: the kernel
+// derives BogoMIPS from it, twice per cycle. 0 is not known.
+func TSCkHz(cpuinfo string) int {
+	fields := map[string]string{}
+	for line := range strings.Lines(cpuinfo) {
+		key, value, _ := strings.Cut(line, ":")
+		if key = strings.TrimSpace(key); key != "" && fields[key] == "" {
+			fields[key] = strings.TrimSpace(value)
+		}
+	}
+	if !slices.Contains(strings.Fields(fields["flags"]), "constant_tsc") {
+		return 0
+	}
+	b, err := strconv.ParseFloat(fields["bogomips"], 64)
+	if err != nil || math.IsNaN(b) || b < 100 || b > 1e5 {
+		return 0
+	}
+	return int(math.Round(b * 500))
+}
+
+// thisHost fills in what a wiring takes from the machine that QEMU runs on.
+func thisHost(w Wiring) (Wiring, error) {
+	t, err := view.Read(os.ReadFile)
+	if err != nil {
+		return w, fmt.Errorf("read the topology of this machine: %w", err)
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "this machine"
+	}
+	w.Host, w.HostCPUs = HostShape(name, t), runtime.NumCPU()
+	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return w, fmt.Errorf("read the frequency of the time stamp counter: %w", err)
+	}
+	w.TSCkHz = TSCkHz(string(cpuinfo))
+	return w, nil
+}
+
+// Binary is the program that runs guests.
+const Binary = "qemu-system-x86_64"
+
+// find looks for QEMU and asks for its release.
+func find(ctx context.Context, binary string) (string, Version, error) {
+	if binary == "" {
+		binary = Binary
+	}
+	path, err := exec.LookPath(binary)
+	if err != nil {
+		return "", Version{}, fmt.Errorf("find QEMU: %w: install the package qemu-system-x86, or name the program", err)
+	}
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if err != nil {
+		return "", Version{}, fmt.Errorf("ask %s for its version: %w", path, err)
+	}
+	v, err := ParseVersion(string(out))
+	return path, v, err
+}

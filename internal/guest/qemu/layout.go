@@ -1,0 +1,89 @@
+package qemu
+
+import (
+	"fmt"
+
+	"plimsoll/internal/cluster/topology"
+)
+
+const (
+	mib = 1 << 20
+)
+
+// layout is a CPU topology with every level filled in.
+type layout struct{ sockets, dies, cores, threads int }
+
+func (l layout) cpus() int { return l.sockets * l.dies * l.cores * l.threads }
+
+func (l layout) smp() string {
+	n := l.cpus()
+	// Every level is given, as what is missing is filled in differently by release.
+	return fmt.Sprintf("cpus=%d,maxcpus=%d,sockets=%d,dies=%d,clusters=1,cores=%d,threads=%d",
+		n, n, l.sockets, l.dies, l.cores, l.threads)
+}
+
+// Arrange is the shape with its topology explicit and its NUMA nodes filled in: what a
+// guest that is started on such a host will see.
+func (s Shape) Arrange(host topology.Shape) (Shape, error) {
+	c := &s.CPU
+	switch c.Topology {
+	case Spread:
+		c.Sockets, c.Dies, c.Cores, c.Threads = c.Count, 1, 1, 1
+	case Auto:
+		return s.advised(host)
+	case Explicit, "":
+		c.Sockets, c.Dies, c.Threads = max(1, c.Sockets), max(1, c.Dies), max(1, c.Threads)
+		if c.Cores == 0 {
+			c.Cores = max(1, c.Count/(c.Sockets*c.Dies*c.Threads))
+		}
+	default:
+		return s, fmt.Errorf("guest %s: topology %q is not known: give spread, auto or explicit", s.Name, c.Topology)
+	}
+	c.Topology = Explicit
+	return s, nil
+}
+
+func (s Shape) advised(host topology.Shape) (Shape, error) {
+	if len(s.NUMA) > 0 {
+		return s, fmt.Errorf("guest %s: topology auto chooses the NUMA nodes itself: leave them out, or use explicit", s.Name)
+	}
+	o := s.CPU.Advice
+	if o == (topology.Options{}) {
+		o.VNUMAMin = 1 // KVM shows nodes at any size
+	}
+	m := topology.Machine{Name: s.Name, VCPUs: s.CPU.Count, Memory: s.Memory.Size}
+	a, err := topology.Advise(m, []topology.Shape{host}, o)
+	if err != nil {
+		return s, fmt.Errorf("lay out guest %s: %w", s.Name, err)
+	}
+	c := &s.CPU
+	c.Topology, c.Threads, c.Dies = Explicit, 1, dies(a)
+	c.Sockets, c.Cores = a.Sockets, a.CoresPerSocket/c.Dies
+	if !a.Exposed {
+		return s, nil
+	}
+	first := 0
+	for _, n := range a.Nodes {
+		s.NUMA = append(s.NUMA, Node{CPUs: span(first, first+n.VCPUs-1), Memory: n.Memory})
+		first += n.VCPUs
+	}
+	return s, nil
+}
+
+// dies shows groups of vCPUs that share a cache, where all sockets have as many.
+func dies(a topology.Advice) int {
+	groups := a.Nodes[0].CacheGroups
+	for _, n := range a.Nodes {
+		if n.CacheGroups != groups || n.VCPUs != a.CoresPerSocket || a.CoresPerSocket%groups != 0 {
+			return 1
+		}
+	}
+	return groups
+}
+
+func span(first, last int) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}

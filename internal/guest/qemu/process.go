@@ -1,0 +1,86 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// process is a QEMU that runs.
+type process struct {
+	cmd     *exec.Cmd
+	console *log
+	errors  *complaints
+	ended   chan struct{} // closed once QEMU is gone and its output read
+	err     error         // how it ended; valid then
+}
+
+// launch starts QEMU, with files from descriptor 3 on. The kernel kills QEMU when the
+// thread that started it ends, so that thread is kept until QEMU has.
+func launch(binary string, args []string, console *log, files ...*os.File) (*process, error) {
+	p := &process{cmd: exec.Command(binary, args...), console: console, errors: &complaints{}, ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = p.console, p.errors, files
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start QEMU: %w", err)
+	}
+	return p, nil
+}
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended by itself
+	<-p.ended
+}
+
+// wait gives QEMU until the context ends.
+func (p *process) wait(ctx context.Context) bool {
+	select {
+	case <-p.ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// complaint is what QEMU and the guest said last.
+func (p *process) complaint() string {
+	text := p.errors.lastLines(5)
+	if c := p.console.lastLines(5); c != "" {
+		text += "\nconsole: " + c
+	}
+	if text == "" {
+		return "neither QEMU nor the guest's console said anything"
+	}
+	return text
+}
+
+// monitorPair makes the two ends of a control socket: a connection, and the file for QEMU.
+// Nothing of it is in the file system.
+func monitorPair() (net.Conn, *os.File, error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a control socket: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "monitor"), os.NewFile(uintptr(fds[1]), "monitor")
+	conn, err := net.FileConn(ours)
+	if err = errors.Join(err, ours.Close()); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("make a control socket: %w", err), theirs.Close())
+	}
+	return conn, theirs, nil
+}

@@ -1,0 +1,164 @@
+// Package qemu runs guests under QEMU without any disk image: a shape (processors,
+// memory, disks, network) and a kernel with its initramfs go in, a running guest with a
+// control channel comes out.
+//
+// Shape.Args is pure; Start, and the methods of Guest, touch the machine they run on.
+// Everything a guest has lies in one private folder, and QEMU dies with the process that
+// started it. What surprises: that /dev/kvm is there proves nothing, so the accelerator
+// is found by booting; and where QEMU or the accelerator cannot give a guest what was
+// asked, the shape is refused with the reason instead of becoming another one.
+package qemu
+
+import (
+	"time"
+
+	"plimsoll/internal/cluster/topology"
+)
+
+// Shape is what a guest is made of.
+type Shape struct {
+	Name   string // letters, digits, dots and dashes; names processes and files
+	CPU    CPU
+	Memory Memory
+	NUMA   []Node // nodes that the guest is shown, with CPU.Topology explicit or spread
+	// Distances between the nodes, by row and column of NUMA, where within a node it is
+	// 10; empty leaves them to QEMU.
+	Distances  [][]int
+	Disks      []Disk
+	NICs       []NIC
+	Persistent []Persistent
+	// Parameters are added to the kernel's command line, after those that every guest
+	// gets, so that they win.
+	Parameters []string
+	// VirtualTime makes time in the guest count instructions: a single vCPU that repeats
+	// its timing whatever the host does. Its numbers are of no real machine.
+	VirtualTime *VirtualTime
+	// Pin holds, by vCPU, the CPUs of the host on which it may run, such as "0-3,8";
+	// empty pins none.
+	Pin []string
+}
+
+// Topology says how vCPUs are laid out over sockets and NUMA nodes.
+type Topology string
+
+const (
+	Spread   Topology = "spread"   // each vCPU is a socket of its own
+	Auto     Topology = "auto"     // as package topology advises for the host
+	Explicit Topology = "explicit" // as Sockets, Dies, Cores and Threads say
+)
+
+// CPU is the processors of a guest.
+type CPU struct {
+	Count    int      // vCPUs, 1 or more
+	Topology Topology // empty is Explicit
+
+	// With Explicit: their product is Count. 0 is 1, except that Cores is then what is
+	// left over. Dies are per socket, cores per die, threads per core.
+	Sockets, Dies, Cores, Threads int
+
+	// Advice are the options of the advisor, with Auto. The zero value shows the guest
+	// its nodes whatever the number of vCPUs.
+	Advice topology.Options
+	// Model is a CPU model of QEMU with its features, such as "EPYC-Milan,l3-cache=off".
+	// Empty is the host's own under KVM, and DefaultModel under TCG.
+	Model string
+}
+
+// DefaultModel is the CPU model under TCG: TCG shows threads and dies of Intel models alone.
+const DefaultModel = "Haswell-noTSX"
+
+// Memory is the memory of a guest.
+type Memory struct {
+	Size int64 // bytes, whole MiB
+	// HugePage is the size in bytes of the host's huge pages that back it; 0 is ordinary pages.
+	HugePage int64
+}
+
+// Node is a NUMA node of a guest.
+type Node struct {
+	CPUs   string // of the guest, such as "0-3"
+	Memory int64  // bytes, whole MiB
+	Host   []int  // nodes of the host that its memory comes from; none leaves it to the host
+}
+
+// Controller is how a disk is attached.
+type Controller string
+
+const (
+	VirtioBlk  Controller = "virtio-blk"
+	VirtioSCSI Controller = "virtio-scsi"
+	NVMe       Controller = "nvme"
+)
+
+// Backing is what holds a disk's blocks.
+type Backing string
+
+const (
+	BackingFile Backing = "file"
+	BackingNull Backing = "null" // takes writes and forgets them, reads zeroes
+	BackingNBD  Backing = "nbd"  // a server on a unix socket
+)
+
+// Disk is a disk of a guest. Name is its serial number there.
+type Disk struct {
+	Name       string
+	Size       int64 // bytes, whole sectors of 512; what an NBD server has is not asked for
+	Controller Controller
+	Backing    Backing
+	Path       string        // of the file; empty is a new one in the guest's folder
+	Socket     string        // of the NBD server
+	Export     string        // of the NBD server; empty is its default
+	Latency    time.Duration // of each request to BackingNull
+	Cache      string        // none, writeback, writethrough, directsync, unsafe; empty is none
+	AIO        string        // threads, native, io_uring; empty is threads
+	IOThread   bool          // requests are handled by a thread of the disk's own
+	Queues     int           // 0 leaves them to QEMU
+}
+
+// Model is a network card.
+type Model string
+
+const (
+	VirtioNet Model = "virtio-net"
+	E1000e    Model = "e1000e"
+)
+
+// Link is where a network card leads.
+type Link string
+
+const (
+	LinkStream Link = "stream" // a switch that listens on a unix socket
+	LinkUser   Link = "user"   // QEMU's own network: the guest reaches what the host reaches
+	LinkNone   Link = "none"   // nowhere
+)
+
+// NIC is a network card of a guest.
+type NIC struct {
+	Name   string
+	Model  Model
+	Link   Link
+	Socket string // of the switch, with LinkStream
+	MAC    string // empty is one made of the names of guest and card
+	Queues int    // 0 or 1: see Shape.Args
+}
+
+// PersistentKind is how persistent memory is attached.
+type PersistentKind string
+
+const (
+	NVDIMM     PersistentKind = "nvdimm"
+	VirtioPmem PersistentKind = "virtio-pmem"
+)
+
+// Persistent is persistent memory of a guest, held in a file.
+type Persistent struct {
+	Name string
+	Kind PersistentKind
+	Size int64  // bytes, whole 2 MiB
+	Path string // of the file; empty is a new one in the guest's folder
+}
+
+// VirtualTime says how fast time passes in a guest that counts instructions.
+type VirtualTime struct {
+	Shift int // an instruction takes 2^Shift ns, 0 to 10; boots are fast from 3 on
+}

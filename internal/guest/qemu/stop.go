@@ -1,0 +1,120 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	powerOffWait = 5 * time.Second
+	quitWait     = 3 * time.Second
+)
+
+// Stop ends the guest: it is asked to power off, then QEMU to quit, then QEMU is killed.
+// Nothing of it is left, even when the context has ended. Further calls do nothing.
+func (g *Guest) Stop(ctx context.Context) error {
+	g.stopping.Do(func() {
+		g.powerOff(ctx)
+		g.quit(ctx)
+		if err := g.clear(); err != nil {
+			g.stopped = fmt.Errorf("stop guest %s: %w", g.Name(), err)
+		}
+	})
+	return g.stopped
+}
+
+func (g *Guest) powerOff(ctx context.Context) {
+	if g.options.PowerOff == nil {
+		return
+	}
+	limit, cancel := context.WithTimeout(ctx, powerOffWait)
+	defer cancel()
+	if g.options.PowerOff(limit, g) == nil {
+		g.process.wait(limit)
+	}
+}
+
+func (g *Guest) quit(ctx context.Context) {
+	limit, cancel := context.WithTimeout(ctx, quitWait)
+	defer cancel()
+	if g.monitor.Execute(limit, "quit", nil, nil) == nil {
+		g.process.wait(limit)
+	}
+}
+
+// clear removes whatever there is of the guest.
+func (g *Guest) clear() error {
+	err := g.clearProcess()
+	if g.wiring.Dir != g.options.Dir {
+		err = errors.Join(err, os.RemoveAll(g.wiring.Dir))
+	}
+	return err
+}
+
+func (g *Guest) clearProcess() error {
+	if g.process == nil {
+		return nil
+	}
+	g.process.kill()
+	if g.monitor == nil {
+		return nil
+	}
+	m := g.monitor
+	g.monitor = nil
+	return m.Close()
+}
+
+// forgetSockets makes room for those of the next attempt.
+func (g *Guest) forgetSockets() error {
+	sockets, err := filepath.Glob(filepath.Join(g.wiring.Dir, "*.sock"))
+	for _, s := range sockets {
+		if e := os.Remove(s); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// makeFiles makes the files of disks and persistent memory that have none. One that was
+// named must be an ordinary file that is large enough.
+func (s Shape) makeFiles(w Wiring) error {
+	for _, d := range s.Disks {
+		if d.Backing != BackingFile {
+			continue
+		}
+		if err := ready(d.Path, d.path(w), d.Size); err != nil {
+			return fmt.Errorf("disk %s: %w", d.Name, err)
+		}
+	}
+	for _, p := range s.Persistent {
+		if err := ready(p.Path, p.path(w), p.Size); err != nil {
+			return fmt.Errorf("persistent memory %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+func ready(given, path string, size int64) error {
+	if given == "" {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(size), f.Close())
+	}
+	i, err := os.Stat(given)
+	switch {
+	case err != nil:
+		return err
+	case !i.Mode().IsRegular():
+		return fmt.Errorf("%s is no ordinary file: a guest gets nothing else", given)
+	case i.Size() < size:
+		return fmt.Errorf("%s has %d bytes, fewer than the %d that were asked for: enlarge it, or ask for less", given, i.Size(), size)
+	}
+	return nil
+}

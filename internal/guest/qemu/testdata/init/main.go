@@ -1,0 +1,88 @@
+// The init of the guests of the real tests: it answers on the virtio port, a line for a
+// line.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unsafe"
+)
+
+func main() {
+	for _, m := range [][2]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}} {
+		_ = os.MkdirAll(m[1], 0o755)
+		_ = syscall.Mount(m[0], m[1], m[0], 0, "")
+	}
+	order, _ := os.ReadFile("/mods/order")
+	for _, name := range strings.Fields(string(order)) {
+		load("/mods/" + name)
+	}
+	port, err := os.OpenFile(find(), os.O_RDWR, 0)
+	if err != nil {
+		fmt.Println("init:", err)
+		off()
+	}
+	lines := bufio.NewScanner(port)
+	for {
+		for lines.Scan() {
+			answer(port, lines.Text())
+		}
+		lines = bufio.NewScanner(port)
+		_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 10e6}, nil)
+	}
+}
+
+func answer(port *os.File, line string) {
+	command, argument, _ := strings.Cut(line, " ")
+	switch command {
+	case "read":
+		b, err := os.ReadFile(argument)
+		if err != nil {
+			fmt.Fprintln(port, "absent")
+			return
+		}
+		fmt.Fprintf(port, "%q\n", b)
+	case "list":
+		names, _ := filepath.Glob(argument)
+		fmt.Fprintf(port, "%q\n", strings.Join(names, "\n"))
+	case "spin":
+		go func() {
+			for {
+			}
+		}()
+		fmt.Fprintln(port, `"ok"`)
+	case "off":
+		off()
+	}
+}
+
+func off() {
+	_ = syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF)
+}
+
+func load(path string) {
+	f, err := os.Open(path)
+	if err == nil {
+		empty := []byte{0}
+		if _, _, e := syscall.Syscall(313, f.Fd(), uintptr(unsafe.Pointer(&empty[0])), 0); e != 0 && e != syscall.EEXIST {
+			err = e
+		}
+	}
+	if err != nil {
+		fmt.Println("init:", path, err)
+	}
+}
+
+func find() string {
+	names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
+	for _, n := range names {
+		if b, _ := os.ReadFile(n); strings.TrimSpace(string(b)) == "plimsoll" {
+			return "/dev/" + filepath.Base(filepath.Dir(n))
+		}
+	}
+	return "no port named plimsoll"
+}

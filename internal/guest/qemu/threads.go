@@ -1,0 +1,161 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Threads are the thread ids of the vCPUs on the host, by vCPU. Under TCG with more
+// vCPUs than the host has CPUs, one thread runs them all.
+func (g *Guest) Threads(ctx context.Context) ([]int, error) {
+	var cpus []struct {
+		Index  int `json:"cpu-index"`
+		Thread int `json:"thread-id"`
+	}
+	if err := g.monitor.Execute(ctx, "query-cpus-fast", nil, &cpus); err != nil {
+		return nil, fmt.Errorf("threads of guest %s: %w", g.Name(), err)
+	}
+	threads := make([]int, len(cpus))
+	for _, c := range cpus {
+		if c.Index < 0 || c.Index >= len(threads) {
+			return nil, fmt.Errorf("threads of guest %s: QEMU names vCPU %d of %d", g.Name(), c.Index, len(cpus))
+		}
+		threads[c.Index] = c.Thread
+	}
+	return threads, nil
+}
+
+func (g *Guest) pin(ctx context.Context) error {
+	if len(g.shape.Pin) == 0 {
+		return nil
+	}
+	threads, err := g.Threads(ctx)
+	if err != nil {
+		return err
+	}
+	for i, list := range g.shape.Pin {
+		cpus, err := cpuList(list)
+		if err != nil || i >= len(threads) {
+			return errors.Join(fmt.Errorf("pin vCPU %d of %d", i, len(threads)), err)
+		}
+		var set, got unix.CPUSet
+		for _, c := range cpus {
+			set.Set(c)
+		}
+		if err := unix.SchedSetaffinity(threads[i], &set); err != nil {
+			return fmt.Errorf("pin vCPU %d to the CPUs %s of the host: %w", i, list, err)
+		}
+		// The kernel leaves out CPUs that it has not, or that a cpuset forbids.
+		if err := unix.SchedGetaffinity(threads[i], &got); err != nil || got != set {
+			return errors.Join(fmt.Errorf("pin vCPU %d to the CPUs %s of the host: the kernel took only some of them: name CPUs that are online and allowed here", i, list), err)
+		}
+	}
+	return nil
+}
+
+// Usage is what the host's scheduler has given to the threads of a guest, since they began.
+type Usage struct {
+	VCPUs  []Thread `json:"vcpus"` // by vCPU; a single one where one thread runs them all
+	Others []Thread `json:"others"`
+}
+
+// Thread is one thread of QEMU as the host sees it.
+type Thread struct {
+	ID     int           `json:"id"`
+	Name   string        `json:"name"` // as QEMU calls it, such as "CPU 0/KVM" or "io0"
+	Run    time.Duration `json:"run"`
+	Wait   time.Duration `json:"wait"` // ready to run, while the CPU was another's
+	User   time.Duration `json:"user"` // of Run, as far as ticks tell
+	System time.Duration `json:"system"`
+	Slices int64         `json:"slices"` // times it was given a CPU
+}
+
+// Usage reads what the host has given to the guest's threads so far. A study takes the
+// difference of two readings.
+func (g *Guest) Usage(ctx context.Context) (Usage, error) {
+	vcpus, err := g.Threads(ctx)
+	if err != nil {
+		return Usage{}, err
+	}
+	vcpus = slices.Compact(vcpus)
+	dir := fmt.Sprintf("/proc/%d/task", g.PID())
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return Usage{}, fmt.Errorf("usage of guest %s: %w", g.Name(), err)
+	}
+	u := Usage{VCPUs: make([]Thread, len(vcpus))}
+	for _, e := range entries {
+		t, err := readThread(filepath.Join(dir, e.Name()))
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // threads for I/O come and go
+		}
+		if err != nil {
+			return Usage{}, fmt.Errorf("usage of guest %s: %w", g.Name(), err)
+		}
+		if i := slices.Index(vcpus, t.ID); i >= 0 {
+			u.VCPUs[i] = t
+		} else {
+			u.Others = append(u.Others, t)
+		}
+	}
+	return u, nil
+}
+
+func readThread(dir string) (Thread, error) {
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return Thread{}, err
+	}
+	t, err := parseStat(string(stat))
+	if err != nil {
+		return t, err
+	}
+	sched, err := os.ReadFile(filepath.Join(dir, "schedstat"))
+	if err != nil {
+		return t, err
+	}
+	return t, t.addSchedstat(string(sched))
+}
+
+// tick is the unit of times in /proc: USER_HZ, which Linux has fixed at 100 for programs.
+const tick = 10 * time.Millisecond
+
+// parseStat reads /proc/PID/task/TID/stat. A name may hold spaces and parentheses.
+func parseStat(s string) (Thread, error) {
+	open, shut := strings.IndexByte(s, '('), strings.LastIndexByte(s, ')')
+	if open < 1 || shut < open {
+		return Thread{}, fmt.Errorf("%.80q is no state of a thread", s)
+	}
+	f := strings.Fields(s[shut+1:])
+	if len(f) < 13 {
+		return Thread{}, fmt.Errorf("%.80q has too few fields for the state of a thread", s)
+	}
+	id, err1 := strconv.Atoi(strings.TrimSpace(s[:open]))
+	user, err2 := strconv.ParseInt(f[11], 10, 48)
+	system, err3 := strconv.ParseInt(f[12], 10, 48)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return Thread{}, fmt.Errorf("state of a thread: %w", err)
+	}
+	return Thread{ID: id, Name: s[open+1 : shut], User: time.Duration(user) * tick, System: time.Duration(system) * tick}, nil
+}
+
+// addSchedstat reads /proc/PID/task/TID/schedstat: nanoseconds on a CPU, nanoseconds
+// ready for one, and how often it got one.
+func (t *Thread) addSchedstat(s string) error {
+	var run, wait int64
+	if _, err := fmt.Sscanf(s, "%d %d %d", &run, &wait, &t.Slices); err != nil {
+		return fmt.Errorf("%.80q is no schedstat of a thread: %w", s, err)
+	}
+	t.Run, t.Wait = time.Duration(run), time.Duration(wait)
+	return nil
+}

@@ -1,0 +1,47 @@
+package qemu
+
+import (
+	"path/filepath"
+
+	"plimsoll/internal/cluster/topology"
+)
+
+// Accelerator is what executes a guest's instructions.
+type Accelerator string
+
+const (
+	KVM Accelerator = "kvm" // the processor
+	TCG Accelerator = "tcg" // an interpreter: it shows shapes, not speeds
+)
+
+// Wiring is what a shape is started with, and on.
+type Wiring struct {
+	Accelerator Accelerator
+	Version     Version
+	Host        topology.Shape // what Auto lays a guest out for
+	HostCPUs    int            // that QEMU may use
+	// TSCkHz is the frequency of the host's time stamp counter, which under TCG is the
+	// guest's as well; 0 is not known, and the guest has to measure it.
+	TSCkHz            int
+	Kernel, Initramfs string // paths
+	Dir               string // the guest's folder
+	Incoming          bool   // do not boot: wait for a guest that migrates here
+}
+
+// monitor is the file descriptor on which QEMU finds its control socket.
+const monitor = 3
+
+// Port is the name of the virtio port of the control channel, as the guest sees it.
+const Port = "plimsoll"
+
+func (w Wiring) channel() string { return filepath.Join(w.Dir, "channel.sock") }
+
+func (w Wiring) file(kind, name string) string {
+	return filepath.Join(w.Dir, kind+"-"+name+".img")
+}
+
+// singleThread says whether one thread runs all vCPUs: with more vCPUs than CPUs, vCPUs
+// of TCG that wait for each other stall a boot now and then.
+func (w Wiring) singleThread(s Shape) bool {
+	return w.Accelerator == TCG && (s.VirtualTime != nil || s.CPU.Count > max(1, w.HostCPUs))
+}

@@ -1,0 +1,289 @@
+// Package view reads how a machine sees its own processors and memory: sockets, dies,
+// cores, threads, caches with their instances, NUMA nodes and the distances between
+// them, and shows several such views side by side, as lscpu shows one.
+//
+// In goes a function that reads a file, so the machine may be this one, a guest, one
+// behind an agent, or a recorded tree. What surprises: nothing is taken from what was
+// asked of a hypervisor; where a file is absent, that part of the view is absent too.
+package view
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Topology is a machine as its own kernel sees it.
+type Topology struct {
+	Model string  `json:"model,omitempty"` // name of the processor; empty is not known
+	CPUs  []CPU   `json:"cpus"`            // those that are online, by number
+	Cache []Cache `json:"caches,omitempty"`
+	Nodes []Node  `json:"nodes,omitempty"` // none where the kernel has no NUMA
+}
+
+// CPU is where a logical processor sits. Numbers are the kernel's; a core's number is
+// its own only within a die, and a die's within a socket.
+type CPU struct {
+	ID     int `json:"id"`
+	Socket int `json:"socket"`
+	Die    int `json:"die"`
+	Core   int `json:"core"`
+}
+
+// Cache is a kind of cache, such as the level 2 caches.
+type Cache struct {
+	Name    string   `json:"name"`    // L1d, L1i, L2, L3
+	Size    int64    `json:"size"`    // bytes of one instance; 0 is not known
+	Sharing []string `json:"sharing"` // by instance, the CPUs that it serves
+}
+
+// Node is a NUMA node.
+type Node struct {
+	ID        int    `json:"id"`
+	CPUs      string `json:"cpus"`                // CPU list; empty for memory alone
+	Memory    int64  `json:"memory,omitempty"`    // bytes; 0 is not known
+	Distances []int  `json:"distances,omitempty"` // to each node, in order of Nodes
+}
+
+const (
+	processors = "/sys/devices/system/cpu/"
+	nodes      = "/sys/devices/system/node/"
+	most       = 1 << 16 // bounds every list of CPUs or nodes
+)
+
+// Read asks a machine for its view of itself. It is an error when a file that every
+// Linux has is absent or says what no kernel writes.
+func Read(read func(name string) ([]byte, error)) (Topology, error) {
+	r := reader{read}
+	ids, err := r.list(processors + "online")
+	if err != nil {
+		return Topology{}, fmt.Errorf("read which CPUs are online: %w", err)
+	}
+	var t Topology
+	for _, id := range ids {
+		c, err := r.cpu(id)
+		if err != nil {
+			return Topology{}, fmt.Errorf("read where CPU %d sits: %w", id, err)
+		}
+		t.CPUs = append(t.CPUs, c)
+		if t.Cache, err = r.caches(id, t.Cache); err != nil {
+			return Topology{}, fmt.Errorf("read the caches of CPU %d: %w", id, err)
+		}
+	}
+	if t.Nodes, err = r.nodes(); err != nil {
+		return Topology{}, fmt.Errorf("read the NUMA nodes: %w", err)
+	}
+	t.Model = r.model()
+	return t, nil
+}
+
+// Sockets is how many there are.
+func (t Topology) Sockets() int { return t.count(func(c CPU) CPU { return CPU{Socket: c.Socket} }) }
+
+// Dies is how many there are in all sockets.
+func (t Topology) Dies() int {
+	return t.count(func(c CPU) CPU { return CPU{Socket: c.Socket, Die: c.Die} })
+}
+
+// Cores is how many there are in all sockets.
+func (t Topology) Cores() int {
+	return t.count(func(c CPU) CPU { return CPU{Socket: c.Socket, Die: c.Die, Core: c.Core} })
+}
+
+// Threads is how many CPUs are online.
+func (t Topology) Threads() int { return len(t.CPUs) }
+
+func (t Topology) count(place func(CPU) CPU) int {
+	seen := map[CPU]bool{}
+	for _, c := range t.CPUs {
+		seen[place(c)] = true
+	}
+	return len(seen)
+}
+
+// LastLevel is the cache that is farthest from the cores, and whether there is one.
+func (t Topology) LastLevel() (Cache, bool) {
+	if len(t.Cache) == 0 {
+		return Cache{}, false
+	}
+	return t.Cache[len(t.Cache)-1], true
+}
+
+type reader struct {
+	read func(name string) ([]byte, error)
+}
+
+func (r reader) text(name string) (string, error) {
+	b, err := r.read(name)
+	return strings.TrimSpace(string(b)), err
+}
+
+func (r reader) list(name string) ([]int, error) {
+	s, err := r.text(name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := List(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return l, nil
+}
+
+func (r reader) number(name string) (int, error) {
+	s, err := r.text(name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, fmt.Errorf("%s holds %q, which is no number", name, s)
+	}
+	return n, nil
+}
+
+func (r reader) cpu(id int) (CPU, error) {
+	dir := fmt.Sprintf("%scpu%d/topology/", processors, id)
+	c := CPU{ID: id}
+	var err error
+	if c.Socket, err = r.number(dir + "physical_package_id"); err != nil {
+		return c, err
+	}
+	if c.Core, err = r.number(dir + "core_id"); err != nil {
+		return c, err
+	}
+	// Kernels before 5.2 know no dies.
+	if c.Die, err = r.number(dir + "die_id"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	return c, nil
+}
+
+func (r reader) caches(id int, known []Cache) ([]Cache, error) {
+	for i := range 8 {
+		dir := fmt.Sprintf("%scpu%d/cache/index%d/", processors, id, i)
+		level, err := r.number(dir + "level")
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		kind, err := r.text(dir + "type")
+		if err != nil {
+			return nil, err
+		}
+		shared, err := r.text(dir + "shared_cpu_list")
+		if err != nil {
+			return nil, err
+		}
+		size, _ := r.text(dir + "size") // hypervisors may not tell it
+		known = addCache(known, Cache{name(level, kind), bytes(size), []string{shared}})
+	}
+	return known, nil
+}
+
+func name(level int, kind string) string {
+	n := "L" + strconv.Itoa(level)
+	switch kind {
+	case "Data":
+		return n + "d"
+	case "Instruction":
+		return n + "i"
+	}
+	return n
+}
+
+// addCache keeps one entry for each kind, nearest level first.
+func addCache(known []Cache, c Cache) []Cache {
+	i := slices.IndexFunc(known, func(k Cache) bool { return k.Name == c.Name && k.Size == c.Size })
+	if i < 0 {
+		known = append(known, c)
+		slices.SortStableFunc(known, func(a, b Cache) int { return strings.Compare(a.Name, b.Name) })
+		return known
+	}
+	if !slices.Contains(known[i].Sharing, c.Sharing[0]) {
+		known[i].Sharing = append(known[i].Sharing, c.Sharing[0])
+	}
+	return known
+}
+
+// bytes reads a size as the kernel writes it, such as 32768K.
+func bytes(s string) int64 {
+	digits := strings.TrimRight(s, "KM")
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil {
+		return 0
+	}
+	switch strings.TrimPrefix(s, digits) {
+	case "K":
+		return n << 10
+	case "M":
+		return n << 20
+	}
+	return n
+}
+
+func (r reader) nodes() ([]Node, error) {
+	ids, err := r.list(nodes + "online")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Node
+	for _, id := range ids {
+		dir := fmt.Sprintf("%snode%d/", nodes, id)
+		n := Node{ID: id}
+		if n.CPUs, err = r.text(dir + "cpulist"); err != nil {
+			return nil, err
+		}
+		d, err := r.text(dir + "distance")
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range strings.Fields(d) {
+			v, err := strconv.Atoi(f)
+			if err != nil {
+				return nil, fmt.Errorf("%sdistance holds %q, which is no list of numbers", dir, d)
+			}
+			n.Distances = append(n.Distances, v)
+		}
+		if m, err := r.text(dir + "meminfo"); err == nil {
+			n.Memory = memTotal(m)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// memTotal finds "Node 0 MemTotal: 1234 kB".
+func memTotal(meminfo string) int64 {
+	f := strings.Fields(meminfo)
+	i := slices.Index(f, "MemTotal:")
+	if i < 0 || i+1 >= len(f) {
+		return 0
+	}
+	n, err := strconv.ParseInt(f[i+1], 10, 53)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n << 10
+}
+
+func (r reader) model() string {
+	s, err := r.text("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(s) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
