@@ -1,0 +1,179 @@
+// Package initramfs makes what a guest boots into: an archive with one static
+// program as /init, the modules of its kernel that it needs, and files of the
+// caller's choice. Equal inputs give equal bytes.
+package initramfs
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/guest/kernel"
+)
+
+// ModulesDir is where the modules are in a guest, and ModulesOrder the file that
+// lists them: one file name a line, relative to ModulesDir, in the order to load.
+const (
+	ModulesDir   = "/mods"
+	ModulesOrder = ModulesDir + "/order"
+)
+
+// Spec says what an archive holds.
+type Spec struct {
+	Init    string            // a static program, which becomes /init
+	Kernel  *kernel.Kernel    // whose modules are taken; nil where none are
+	Modules []string          // sets of Features, and modules by name
+	Files   map[string]string // name in the guest to a file here, whose leave to execute it keeps
+}
+
+// Archive is an initramfs that is ready to be written.
+type Archive struct {
+	entries []Entry
+	order   []string
+}
+
+// Build writes the archive of a spec, not packed: an unpacked one boots fastest.
+func Build(w io.Writer, s Spec) error {
+	a, err := New(s)
+	if err != nil {
+		return err
+	}
+	_, err = a.WriteTo(w)
+	return err
+}
+
+// New reads all that an archive holds.
+func New(s Spec) (*Archive, error) {
+	init, err := os.ReadFile(s.Init)
+	if err != nil {
+		return nil, fmt.Errorf("make an initramfs: /init: %w", err)
+	}
+	modules, err := resolve(s.Kernel, s.Modules)
+	if err != nil {
+		return nil, fmt.Errorf("make an initramfs: %w", err)
+	}
+	files := map[string]Entry{
+		"init":        {Mode: modeFile | 0o755, Content: init},
+		"dev/console": {Mode: modeChar | 0o600, Major: 5, Minor: 1},
+	}
+	for _, dir := range []string{"dev", "proc", "sys", "run", "tmp", "mods"} {
+		files[dir] = Entry{Mode: modeDir | 0o755}
+	}
+	a := &Archive{}
+	var order strings.Builder
+	for _, m := range modules {
+		a.order = append(a.order, m.name)
+		order.WriteString(m.name + ".ko\n")
+		files["mods/"+m.name+".ko"] = Entry{Mode: modeFile | 0o644, Content: m.content}
+	}
+	files["mods/order"] = Entry{Mode: modeFile | 0o644, Content: []byte(order.String())}
+	if err := extras(files, s.Files); err != nil {
+		return nil, fmt.Errorf("make an initramfs: %w", err)
+	}
+	if err := parents(files); err != nil {
+		return nil, fmt.Errorf("make an initramfs: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		e := files[name]
+		e.Name = name
+		a.entries = append(a.entries, e)
+	}
+	return a, nil
+}
+
+// extras adds files of the caller's choice.
+func extras(files map[string]Entry, extra map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		clean, err := guestName(name)
+		if err != nil {
+			return err
+		}
+		if _, taken := files[clean]; taken {
+			return fmt.Errorf("file /%s is there already", clean)
+		}
+		about, err := os.Stat(extra[name])
+		if err != nil {
+			return fmt.Errorf("file /%s: %w", clean, err)
+		}
+		if !about.Mode().IsRegular() {
+			return fmt.Errorf("file /%s: %s is no regular file", clean, extra[name])
+		}
+		content, err := os.ReadFile(extra[name])
+		if err != nil {
+			return fmt.Errorf("file /%s: %w", clean, err)
+		}
+		// Of the mode here only the leave to execute counts, not the umask.
+		mode := uint32(0o644)
+		if about.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		files[clean] = Entry{Mode: modeFile | mode, Content: content}
+	}
+	return nil
+}
+
+// parents adds the folders that files are in; sorted, each comes before them.
+func parents(files map[string]Entry) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if e, there := files[dir]; there && e.Mode&modeKind != modeDir {
+				return fmt.Errorf("/%s is a file, and /%s would be in it", dir, name)
+			}
+			files[dir] = Entry{Mode: modeDir | 0o755}
+		}
+	}
+	return nil
+}
+
+// WriteTo writes the archive and returns its size in bytes.
+func (a *Archive) WriteTo(w io.Writer) (int64, error) {
+	c := &counter{w: w}
+	if err := writeArchive(c, a.entries); err != nil {
+		return c.n, fmt.Errorf("write the initramfs: %w", err)
+	}
+	return c.n, nil
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// Modules returns the names of the modules in the order in which they are loaded.
+func (a *Archive) Modules() []string { return slices.Clone(a.order) }
+
+// Sizes says what the bytes of an archive are for.
+type Sizes struct {
+	Init    int64 `json:"init"`    // /init
+	Modules int64 `json:"modules"` // modules of the kernel
+	Files   int64 `json:"files"`   // files of the caller's choice
+	Total   int64 `json:"total"`   // with names and heads
+}
+
+// Sizes returns the size of the archive and of its parts, in bytes.
+func (a *Archive) Sizes() Sizes {
+	var s Sizes
+	for _, e := range a.entries {
+		n := int64(len(e.Content))
+		switch {
+		case e.Name == "init":
+			s.Init += n
+		case strings.HasPrefix(e.Name, "mods/"):
+			s.Modules += n
+		case e.Mode&modeKind == modeFile:
+			s.Files += n
+		}
+	}
+	s.Total, _ = a.WriteTo(io.Discard)
+	return s
+}

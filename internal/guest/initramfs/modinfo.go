@@ -1,0 +1,85 @@
+package initramfs
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// modinfo is what a module says of itself.
+type modinfo struct {
+	depends []string // modules whose symbols it uses
+	before  []string // modules that it wants first, which need not exist
+	release string   // of the kernel that it is for; empty where it does not say
+}
+
+// readModinfo reads the section .modinfo of a plain module: NAME=VALUE, each
+// ended by a zero byte.
+func readModinfo(module []byte) (modinfo, error) {
+	f, err := elf.NewFile(bytes.NewReader(module))
+	if err != nil {
+		return modinfo{}, fmt.Errorf("it is no module: %w", err)
+	}
+	s := f.Section(".modinfo")
+	if s == nil || s.Type != elf.SHT_PROGBITS || s.Size > uint64(len(module)) {
+		return modinfo{}, errors.New("it is no module: it has no .modinfo")
+	}
+	text, err := s.Data()
+	if err != nil {
+		return modinfo{}, fmt.Errorf("its .modinfo: %w", err)
+	}
+	return parseModinfo(text), nil
+}
+
+func parseModinfo(text []byte) modinfo {
+	var m modinfo
+	for _, line := range bytes.Split(text, []byte{0}) {
+		key, value, _ := strings.Cut(string(line), "=")
+		switch key {
+		case "depends":
+			for _, name := range strings.Split(value, ",") {
+				if plain := plainName(name); plain != "" {
+					m.depends = append(m.depends, plain)
+				}
+			}
+		case "softdep":
+			m.before = append(m.before, before(value)...)
+		case "vermagic":
+			m.release, _, _ = strings.Cut(value, " ")
+		}
+	}
+	return m
+}
+
+// before takes the names between "pre:" and "post:" of a soft dependency.
+func before(value string) []string {
+	var names []string
+	pre := false
+	for _, word := range strings.Fields(value) {
+		switch word {
+		case "pre:":
+			pre = true
+		case "post:":
+			pre = false
+		default:
+			if plain := plainName(word); pre && plain != "" {
+				names = append(names, plain)
+			}
+		}
+	}
+	return names
+}
+
+// plainName is a module's name as the kernel writes it, or empty where it could
+// be none.
+func plainName(name string) string {
+	name = strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
+	for _, r := range name {
+		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return ""
+		}
+	}
+	return name
+}
