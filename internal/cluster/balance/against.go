@@ -24,38 +24,47 @@ const (
 	tooLate
 )
 
-// against is what speaks against a move, and what it is worth as far as that took to
-// find it. Gain is by how much less both hosts lose, in MHz.
-func (r *round) against(s place.Step, gain int64) (v Value, c con) {
+// against is what speaks against a move, by which both hosts lose so many MHz less.
+func (r *round) against(s place.Step, gain int64) con {
 	switch {
 	case r.l.Obstacle(s.VM, s.To).Check != cluster.Fine:
-		return v, obstacle
+		return obstacle
 	case r.l.Broken(s.VM, s.To) > r.l.Broken(s.VM, s.From):
-		return v, softRule
+		return softRule
 	case r.options.Left != nil && r.options.Left(s.VM, s.To):
-		return v, returns
+		return returns
 	case r.barred[s] != "":
-		return v, strains
+		return strains
+	case copyTime(r.c, s) == 0:
+		return neverCopied
 	}
-	v = r.sure(s, gain)
-	weighed := r.c.Settings.CostBenefit
-	switch {
-	case v.Copy == 0:
-		return v, neverCopied
-	case weighed && v.Gain <= 0:
-		return v, noGain
-	case weighed && v.Gain < r.least(s.From)*v.Stable:
-		return v, tooLittle
-	case weighed && v.Net() <= 0:
-		return v, tooDear
-	}
-	if v.Risk = r.risk(s, v); weighed && v.Net() <= 0 {
-		return v, tooDear
+	if r.c.Settings.CostBenefit {
+		if c := r.weigh(s, gain); c != nothing {
+			return c
+		}
 	}
 	if !r.inTime(s) {
-		return v, tooLate
+		return tooLate
 	}
-	return v, nothing
+	return nothing
+}
+
+// weigh is whether a move gains less than it costs, or too little.
+func (r *round) weigh(s place.Step, gain int64) con {
+	if gain <= 0 {
+		return noGain
+	}
+	v := r.sure(s, gain)
+	switch {
+	case v.Gain < r.least(s.From)*v.Stable:
+		return tooLittle
+	case v.Net() <= 0:
+		return tooDear
+	}
+	if v.Risk = r.risk(s, v); v.Net() <= 0 {
+		return tooDear
+	}
+	return nothing
 }
 
 // words say what speaks against a move; empty for nothing.

@@ -31,7 +31,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	}
 	v := r.value(s)
 	r.barred[s] = r.place.Strains(s)
-	_, con := r.against(s, r.gain(s, asks))
+	con := r.against(s, r.gain(s, asks))
 	switch {
 	case con != nothing:
 		out = append(out, r.words(s, v, con))

@@ -13,6 +13,7 @@ type offer struct {
 	vm    cluster.VMID
 	merit int64 // by how much the sum of the host's squared loads falls, or what it wastes, in MHz
 	gain  int64 // by how much less the host loses, in MHz
+	has   int64 // score of the machine on the host, in millionths
 }
 
 // offers lists those of a host, the best first, and by machine: all, or such as save
@@ -75,9 +76,9 @@ func (n *lane) gives(v cluster.VMID) offer {
 	if r.byScore {
 		left := r.burden[n.from].plus(bears(r.c, v, n.from, asks.CPU), -1)
 		merit := n.meritA - r.wasted(n.from, after, left)
-		return offer{v, merit, merit}
+		return offer{v, merit, merit, part(n.here, million-remoteLoss(&r.c.VMs[v], &r.c.Hosts[n.from]))}
 	}
-	return offer{v, n.meritA - squares(after, n.ca), n.lostA - lost(after, n.ca, r.limit)}
+	return offer{v, n.meritA - squares(after, n.ca), n.lostA - lost(after, n.ca, r.limit), 0}
 }
 
 // takes is what the target makes of an offer: the merit of the move, and by how much less
@@ -91,22 +92,28 @@ func (n *lane) takes(o *offer) (merit, gain int64) {
 		}
 		return merit, o.gain - lost(more, n.cb, r.limit) + n.lostB
 	}
-	raise, there, joined := n.raise(o.vm)
-	if raise <= 0 {
+	will, there, joined := n.score(o.vm)
+	if will <= o.has {
 		return 0, 0
 	}
 	merit = o.merit - joined.remote - part(more.CPU-joined.remote, there) + n.meritB
 	return merit, merit
 }
 
-// raise is by how much a machine's score rises on the target, what every machine would
-// lose there, and what all of them would ask for.
-func (n *lane) raise(v cluster.VMID) (raise, there int64, joined burden) {
+// raise is by how much a machine's score rises.
+func (n *lane) raise(v cluster.VMID) int64 {
+	will, _, _ := n.score(v)
+	return will - part(n.here, million-remoteLoss(&n.r.c.VMs[v], &n.r.c.Hosts[n.from]))
+}
+
+// score is that of a machine on the target, what every machine would lose there, and what
+// all of them would ask for.
+func (n *lane) score(v cluster.VMID) (will, there int64, joined burden) {
 	r, asks := n.r, n.r.x.Demand(v)
-	near, far := remoteLoss(&r.c.VMs[v], &r.c.Hosts[n.from]), remoteLoss(&r.c.VMs[v], &r.c.Hosts[n.to])
+	far := remoteLoss(&r.c.VMs[v], &r.c.Hosts[n.to])
 	joined = r.burden[n.to].plus(burden{r.c.VMs[v].Demand.Link, part(asks.CPU, far)}, 1)
 	there = r.hostLoss(n.to, n.b.Plus(asks), joined)
-	return part(million-there, million-far) - part(n.here, million-near), there, joined
+	return part(million-there, million-far), there, joined
 }
 
 // squares is the sum of both squared loads of a host.

@@ -77,7 +77,7 @@ func (r *round) bestOfAll() (best candidate, found bool) {
 		if found && !c.better(&best) {
 			return
 		}
-		if _, con := r.against(c.Step, r.gain(c.Step, r.x.Demand(c.VM))); con == nothing {
+		if r.against(c.Step, r.gain(c.Step, r.x.Demand(c.VM))) == nothing {
 			best, found = c, true
 		}
 	})
@@ -86,7 +86,7 @@ func (r *round) bestOfAll() (best candidate, found bool) {
 
 func (r *round) allNotMade() (list []candidate) {
 	r.eachStep(func(c candidate) {
-		if _, c.con = r.against(c.Step, r.gain(c.Step, r.x.Demand(c.VM))); c.con >= neverCopied {
+		if c.con = r.against(c.Step, r.gain(c.Step, r.x.Demand(c.VM))); c.con >= neverCopied {
 			c.Value = r.value(c.Step)
 		}
 		list = keep(list, c)

@@ -1,8 +1,6 @@
 package balance
 
 import (
-	"slices"
-
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
 )
@@ -96,7 +94,7 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 		if merit <= 0 || merit < most || merit == most && o.vm > best {
 			continue
 		}
-		if _, con := r.against(place.Step{VM: o.vm, From: from, To: to}, gain); con == nothing {
+		if r.against(place.Step{VM: o.vm, From: from, To: to}, gain) == nothing {
 			best, most = o.vm, merit
 		}
 	}
@@ -104,28 +102,19 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 }
 
 // changed looks again at what a move may have made another: what leads to and from both of
-// its hosts, and those whose machines share a rule with it.
+// its hosts. For machines that share a rule with the one that moved, no other host is
+// another than before.
 func (r *round) changed(m place.Step) {
 	r.outlook(m.From)
 	r.outlook(m.To)
 	r.mean = r.means()
-	hosts := []cluster.HostID{m.From, m.To}
-	for _, id := range r.x.Rules(m.VM) {
-		for _, v := range r.c.Rules[id].VMs {
-			if h := r.l.Host(v); h != cluster.Nowhere && !slices.Contains(hosts, h) {
-				hosts = append(hosts, h)
-			}
-		}
-	}
-	for h := range r.rows {
-		if from := cluster.HostID(h); slices.Contains(hosts, from) {
+	for h, w := range r.rows {
+		switch from := cluster.HostID(h); {
+		case from == m.From || from == m.To:
 			r.renew(from)
-			continue
-		}
-		for _, to := range hosts {
-			if r.rows[h] != nil {
-				r.refresh(cluster.HostID(h), to)
-			}
+		case w != nil:
+			r.refresh(from, m.From)
+			r.refresh(from, m.To)
 		}
 	}
 	r.heads.sort(r)

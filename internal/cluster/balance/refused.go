@@ -30,7 +30,7 @@ func (r *round) notMade() (list []candidate) {
 				c := candidate{Step: place.Step{VM: o.vm, From: of.from, To: to}}
 				gain := int64(0)
 				if c.merit, gain = n.takes(o); c.merit > 0 && (!full || c.better(&list[mostRefused-1])) {
-					if _, c.con = r.against(c.Step, gain); c.con >= neverCopied {
+					if c.con = r.against(c.Step, gain); c.con >= neverCopied {
 						c.Value = r.value(c.Step)
 					}
 					list = keep(list, c)

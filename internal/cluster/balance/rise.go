@@ -46,7 +46,7 @@ func (r *round) mostRemote(h cluster.HostID) (most int64) {
 func (r *round) rise(from, to cluster.HostID, few int64) (most int64) {
 	n := r.lane(from, to)
 	for _, v := range r.l.On(from) {
-		if raise, _, _ := n.raise(v); raise > most && r.mayMove(v) && r.l.Obstacle(v, to).Check == cluster.Fine {
+		if raise := n.raise(v); raise > most && r.mayMove(v) && r.l.Obstacle(v, to).Check == cluster.Fine {
 			if most = raise; most > few {
 				break
 			}

@@ -76,7 +76,7 @@ func TestGainIsTheDifferenceOfScores(t *testing.T) {
 			r := newRound(l, x, Options{})
 			n := r.lane(s.From, s.To)
 			merit := n.merit(s.VM)
-			raise, _, _ := n.raise(s.VM)
+			raise := n.raise(s.VM)
 			gain, before := r.gain(s, x.Demand(s.VM)), sum(r)
 			was, is := r.raise(s)
 			moved := l.Clone()
