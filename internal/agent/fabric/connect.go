@@ -1,0 +1,163 @@
+package fabric
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Endpoint is where a NATS server is reached, and who calls.
+type Endpoint struct {
+	URL string // nats://host:port or tls://host:port; several, separated by commas
+	Key *Key
+	// CA is the fingerprint of the certificate authority that must have signed the
+	// server's certificate: "sha256:" and 64 hexadecimal digits. It is needed
+	// beyond loopback.
+	CA string
+	// InProcess is a server in this process, in place of URL.
+	InProcess interface {
+		InProcessConn() (net.Conn, error)
+	}
+	Log func(format string, args ...any) // may be nil
+}
+
+// wire is a connection to a NATS server that comes back by itself.
+type wire struct {
+	conn   *nats.Conn
+	closed chan struct{}
+}
+
+func dial(e Endpoint) (bus, error) {
+	log := e.Log
+	if log == nil {
+		log = func(string, ...any) {}
+	}
+	w := &wire{closed: make(chan struct{})}
+	options := []nats.Option{
+		nats.Name("plimsoll"),
+		nats.Nkey(e.Key.Public(), e.Key.sign),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(250 * time.Millisecond),
+		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
+		nats.ReconnectBufSize(-1), // what cannot be sent now is sent again by those who know what still counts
+		nats.Timeout(5 * time.Second),
+		nats.PingInterval(5 * time.Second),
+		nats.MaxPingsOutstanding(2),
+		nats.RetryOnFailedConnect(true),
+		nats.ClosedHandler(func(*nats.Conn) { close(w.closed) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				log("the connection to the NATS server is cut: %v", err)
+			}
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { log("connect to the NATS server: %v", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log("NATS: %v", err) }),
+	}
+	if e.InProcess != nil {
+		options = append(options, nats.InProcessServer(e.InProcess))
+	} else {
+		secure, err := security(e.URL, e.CA)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, secure...)
+	}
+	conn, err := nats.Connect(e.URL, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the NATS server: %w", err)
+	}
+	w.conn = conn
+	return w, nil
+}
+
+// security refuses a connection in the clear beyond loopback.
+func security(urls, ca string) ([]nats.Option, error) {
+	for text := range strings.SplitSeq(urls, ",") {
+		u, err := url.Parse(strings.TrimSpace(text))
+		if err != nil || u.Hostname() == "" || (u.Scheme != "nats" && u.Scheme != "tls") {
+			return nil, fmt.Errorf("the lab's address %q is not written as nats://host:port", text)
+		}
+		if u.User != nil {
+			return nil, fmt.Errorf("the lab's address %s carries a name or a password: agents prove who they are by their key alone", u.Redacted())
+		}
+		if ca == "" && !loopback(u.Hostname()) {
+			return nil, fmt.Errorf("the lab at %s is beyond loopback: give the fingerprint of its certificate authority, which the lab prints at its start", u.Host)
+		}
+	}
+	if ca == "" {
+		return nil, nil
+	}
+	pin, err := parseFingerprint(ca)
+	if err != nil {
+		return nil, err
+	}
+	return []nats.Option{nats.Secure(&tls.Config{
+		MinVersion:         tls.VersionTLS13,
+		InsecureSkipVerify: true, // replaced by the check against the pin, which is stricter
+		VerifyConnection:   func(s tls.ConnectionState) error { return pinned(s.PeerCertificates, pin) },
+	})}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func parseFingerprint(text string) (pin [sha256.Size]byte, err error) {
+	digits, found := strings.CutPrefix(strings.ToLower(strings.TrimSpace(text)), "sha256:")
+	raw, err := hex.DecodeString(digits)
+	if !found || err != nil || len(raw) != len(pin) {
+		return pin, fmt.Errorf("%q is not the fingerprint of a certificate, which is sha256: and 64 hexadecimal digits", text)
+	}
+	return [sha256.Size]byte(raw), nil
+}
+
+// pinned accepts a chain that the authority with the fingerprint has signed. The
+// names in the certificate do not count: the authority signs for its lab alone, and labs
+// are reached by addresses that they do not know.
+func pinned(chain []*x509.Certificate, pin [sha256.Size]byte) error {
+	if len(chain) == 0 {
+		return errors.New("the lab showed no certificate")
+	}
+	roots := x509.NewCertPool()
+	for _, c := range chain {
+		if c.IsCA && sha256.Sum256(c.Raw) == pin {
+			roots.AddCert(c)
+		}
+	}
+	if _, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
+		return fmt.Errorf("the lab's certificate is not signed by the authority with the fingerprint that was given: %w", err)
+	}
+	return nil
+}
+
+func (w *wire) publish(subject string, data []byte) error { return w.conn.Publish(subject, data) }
+
+func (w *wire) subscribe(subject string, f func(string, []byte)) error {
+	_, err := w.conn.Subscribe(subject, func(m *nats.Msg) { f(m.Subject, m.Data) })
+	if err != nil {
+		return fmt.Errorf("subscribe to %s: %w", subject, err)
+	}
+	return nil
+}
+
+func (w *wire) dead() <-chan struct{} { return w.closed }
+
+func (w *wire) close() error {
+	err := w.conn.FlushTimeout(2 * time.Second)
+	w.conn.Close()
+	<-w.closed
+	if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrTimeout) {
+		return nil
+	}
+	return err
+}

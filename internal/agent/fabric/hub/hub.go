@@ -1,0 +1,136 @@
+// Package hub is the NATS server inside a lab: it lets in the lab itself and
+// the agents in its list, each by its NKey and each to its own subjects only.
+// Beyond loopback it speaks TLS, with a certificate of an authority of its own.
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"plimsoll/internal/agent/fabric"
+)
+
+// Options say where a hub listens, and to whom.
+type Options struct {
+	Listen string   // host:port; port 0 takes a free one
+	Folder string   // where its certificates are kept; needed beyond loopback
+	Lab    string   // the lab's public key
+	Agents []string // the public keys of agents that may join
+}
+
+// Hub is a NATS server that runs.
+type Hub struct {
+	server      *server.Server
+	options     *server.Options
+	lab         string
+	fingerprint string
+
+	mu      sync.Mutex
+	allowed map[string]bool
+}
+
+// mostAgents is how many agents connect to one hub at most.
+const mostAgents = 16384
+
+// patience is how long the server may take to start.
+const patience = 10 * time.Second
+
+// Start starts a hub.
+func Start(o Options) (*Hub, error) {
+	host, portText, err := net.SplitHostPort(o.Listen)
+	port, err2 := strconv.ParseUint(portText, 10, 16)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, fmt.Errorf("address %q to listen at is not written as host:port", o.Listen)
+	}
+	h := &Hub{lab: o.Lab, options: &server.Options{
+		ServerName: "plimsoll", Host: host, Port: int(port),
+		NoLog: true, NoSigs: true, MaxPayload: fabric.MaxPayload, MaxConn: mostAgents, MaxSubs: 64,
+		MaxPending:   16 << 20, // what waits for one slow agent, in bytes
+		PingInterval: 5 * time.Second, MaxPingsOut: 2, AuthTimeout: 5, WriteDeadline: 10 * time.Second,
+	}}
+	if port == 0 {
+		h.options.Port = server.RANDOM_PORT
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		config, fingerprint, err := certificates(o.Folder, host)
+		if err != nil {
+			return nil, err
+		}
+		h.options.TLS, h.options.TLSConfig, h.options.TLSTimeout, h.fingerprint = true, config, 5, fingerprint
+	}
+	h.permit(o.Agents)
+	if h.server, err = server.NewServer(h.options); err != nil {
+		return nil, fmt.Errorf("start the NATS server of the lab: %w", err)
+	}
+	h.server.Start()
+	if !h.server.ReadyForConnections(patience) {
+		h.Close()
+		return nil, fmt.Errorf("start the NATS server of the lab: it cannot listen at %s: is another lab running there?", o.Listen)
+	}
+	return h, nil
+}
+
+// permit gives each key its rights.
+func (h *Hub) permit(agents []string) {
+	h.allowed = map[string]bool{}
+	users := []*server.NkeyUser{{Nkey: h.lab, Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{fabric.LabSubjects}},
+		Subscribe: &server.SubjectPermission{Allow: []string{fabric.LabSubjects}},
+	}}}
+	for _, agent := range agents {
+		if h.allowed[agent] || agent == h.lab {
+			continue
+		}
+		h.allowed[agent] = true
+		users = append(users, &server.NkeyUser{Nkey: agent, Permissions: &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: []string{fabric.UpSubjects(agent)}},
+			Subscribe: &server.SubjectPermission{Allow: []string{fabric.DownSubjects(agent)}},
+		}})
+	}
+	h.options.Nkeys = users
+}
+
+// Permit replaces the list of agents while the hub runs. An agent that is no
+// longer in it is cut off.
+func (h *Hub) Permit(agents []string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.options = h.options.Clone()
+	h.permit(agents)
+	if err := h.server.ReloadOptions(h.options.Clone()); err != nil {
+		return fmt.Errorf("change the list of agents: %w", err)
+	}
+	return nil
+}
+
+// Allowed tells whether an agent is in the list.
+func (h *Hub) Allowed(agent string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.allowed[agent]
+}
+
+// Addr is where the hub listens.
+func (h *Hub) Addr() net.Addr { return h.server.Addr() }
+
+// URL is what agents on this machine call.
+func (h *Hub) URL() string { return "nats://" + h.Addr().String() }
+
+// Fingerprint is that of the hub's certificate authority, for agents beyond
+// loopback; empty on loopback.
+func (h *Hub) Fingerprint() string { return h.fingerprint }
+
+// InProcessConn is a connection to the hub without a network, for the lab.
+func (h *Hub) InProcessConn() (net.Conn, error) { return h.server.InProcessConn() }
+
+// Close ends the hub and all connections.
+func (h *Hub) Close() {
+	h.server.Shutdown()
+	h.server.WaitForShutdown()
+}

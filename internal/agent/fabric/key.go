@@ -1,0 +1,133 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nkeys"
+)
+
+// Key is the long-lived key pair of an agent or of a lab: an NKey of the kind
+// "user". The seed stays in its file and in memory.
+type Key struct {
+	pair   nkeys.KeyPair
+	public string
+}
+
+// NewKey makes a key.
+func NewKey() (*Key, error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	return ofPair(pair)
+}
+
+func ofPair(pair nkeys.KeyPair) (*Key, error) {
+	public, err := pair.PublicKey()
+	if err != nil {
+		return nil, fmt.Errorf("read the public half of a key: %w", err)
+	}
+	return &Key{pair: pair, public: public}, nil
+}
+
+// ReadKey reads a key from its file. A file that others can read is refused.
+func ReadKey(name string) (*Key, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w; make one with plimsoll agent key %s", err, name)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("key %s can be read by others (mode %04o): chmod 600 it, or make a new one", name, info.Mode().Perm())
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	pair, err := nkeys.FromSeed([]byte(strings.TrimSpace(string(text))))
+	clear(text)
+	if err != nil {
+		return nil, fmt.Errorf("key %s holds no seed of an NKey", name) // the cause might quote the seed
+	}
+	k, err := ofPair(pair)
+	if err == nil && !IsPublic(k.public) {
+		err = fmt.Errorf("key %s is an NKey of another kind than user", name)
+	}
+	return k, err
+}
+
+// Write writes the key to a new file that its owner alone can read.
+func (k *Key) Write(name string) error {
+	seed, err := k.pair.Seed()
+	if err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write key: %w", err)
+	}
+	_, err = f.Write(append(seed, '\n'))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// KeepKey reads the key in a file, and makes it where there is none.
+func KeepKey(name string) (*Key, error) {
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return ReadKey(name)
+	}
+	k, err := NewKey()
+	if err != nil {
+		return nil, err
+	}
+	return k, k.Write(name)
+}
+
+// Public is the public half, by which the other side knows the key.
+func (k *Key) Public() string { return k.public }
+
+func (k *Key) sign(text []byte) ([]byte, error) { return k.pair.Sign(text) }
+
+// IsPublic tells whether text is the public half of a key.
+func IsPublic(text string) bool { return nkeys.IsValidPublicUserKey(text) }
+
+// signed tells whether the holder of a public key signed text.
+func signed(public string, text, signature []byte) bool {
+	if !IsPublic(public) {
+		return false
+	}
+	key, err := nkeys.FromPublicKey(public)
+	return err == nil && key.Verify(text, signature) == nil
+}
+
+// ReadAllowed reads a list of public keys, one a line; what follows a key, and
+// lines that begin with #, are remarks.
+func ReadAllowed(name string) ([]string, error) {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of agents: %w", err)
+	}
+	var keys []string
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		if !IsPublic(fields[0]) {
+			return nil, fmt.Errorf("%s:%d: %.12q... is not the public key of an agent, which has 56 letters and digits and begins with U", name, number, fields[0])
+		}
+		keys = append(keys, fields[0])
+	}
+	return keys, nil
+}
