@@ -1,6 +1,6 @@
 # make demo     set up, build, and tune a real storage load on this machine; ends with a report
 # make test     set up and run every test: fast ones, and those that drive real parts
-# make build    one static binary, ./plimsoll
+# make build    static binaries: ./plimsoll, and ./plimsoll-agent for other machines and guests
 # make check    what a change must pass: format, vet, static analysis, tests with the race detector, fuzzing
 # make test-deep   the statistical promises with many more simulated studies
 # make bench    benchmarks against named peers and limits
@@ -19,6 +19,7 @@ demo:
 build:
 	@./setup build
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll ./cmd/plimsoll
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll-agent ./cmd/plimsoll-agent
 
 test:
 	@./setup test
@@ -41,4 +42,4 @@ bench:
 	$(GO) run ./bench
 
 clean:
-	rm -rf plimsoll bin
+	rm -rf plimsoll plimsoll-agent bin

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -16,9 +17,12 @@ import (
 // signal on the death of a parent reaches only the first process of a command.
 // It kills the process groups of commands as well, for those that overwrite
 // their environment, mark and all, to show a title, as nginx does.
+//
+// The first process of a machine or a container needs none: the kernel ends all
+// others with it.
 type guard struct {
 	mu   sync.Mutex
-	pipe io.WriteCloser // nil until the first command
+	pipe io.WriteCloser // nil until the first command, and where none is needed
 	cmd  *exec.Cmd
 }
 
@@ -50,7 +54,7 @@ for round in 1 2 3 4 5; do
 done`
 
 func (g *guard) start() error {
-	if g.pipe != nil {
+	if g.pipe != nil || os.Getpid() == 1 {
 		return nil
 	}
 	cmd := exec.Command("sh", "-c", guardScript)
@@ -85,7 +89,7 @@ func (g *guard) lead(mark string, group int) error {
 func (g *guard) tell(what, mark string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.start(); err != nil {
+	if err := g.start(); err != nil || g.pipe == nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(g.pipe, "%s %s\n", what, mark); err != nil {

@@ -1,0 +1,169 @@
+// Command plimsoll-agent is plimsoll's own program on other machines: the first
+// process of a guest, the far side of ssh, and the worker and the answering peers
+// that run there. It is small, static and has no commands for users.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/agent/servant"
+	"plimsoll/internal/guest/boot"
+	"plimsoll/internal/guest/toolbox"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/local"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/keyvalue"
+	"plimsoll/internal/workload/network"
+	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/web"
+)
+
+// version is set by the build.
+var version = "unknown"
+
+// programName is as package program has it, which would bring much more with it.
+const programName = "plimsoll-agent"
+
+// The exit statuses are those of plimsoll.
+const (
+	exitDone    = 0
+	exitMistake = 2
+	exitTrouble = 3
+)
+
+const usage = `plimsoll-agent is started by plimsoll, on machines and in guests.
+  plimsoll-agent serve [DIR]   obey the lab on standard input and output; then remove DIR, plimsoll's scratch folder
+  plimsoll-agent version       the build`
+
+func main() {
+	os.Exit(Main(os.Args, os.Stdout, os.Stderr))
+}
+
+// kinds are the workloads whose load a worker makes.
+func kinds() []workload.Kind {
+	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), null.Kind()}
+}
+
+// Main runs one command line, program name first, and returns its exit status.
+func Main(argv []string, out, complaints io.Writer) int {
+	name := filepath.Base(argv[0])
+	if os.Getpid() == 1 && name == "init" {
+		start()
+	}
+	if name != "init" && name != programName {
+		if exit, known := toolbox.Run(name, toolbox.Call{Args: argv[1:], Stdin: os.Stdin, Stdout: out, Stderr: complaints}); known {
+			return exit
+		}
+	}
+	args := argv[1:]
+	ok, err := servant.Serve(args, kinds, os.Stdin, out)
+	switch {
+	case ok:
+	case len(args) == 1 && args[0] == "version":
+		fmt.Fprintln(out, programName, version)
+	case len(args) == 1 && args[0] == "serve":
+		err = serve("")
+	case len(args) == 2 && args[0] == "serve":
+		err = serve(args[1])
+	default:
+		fmt.Fprintln(complaints, usage)
+		return exitMistake
+	}
+	if err != nil {
+		fmt.Fprintf(complaints, "%s %v\n", programName, err)
+		return exitTrouble
+	}
+	return exitDone
+}
+
+// start lives as the first process of a guest.
+func start() {
+	boot.Init(context.Background(), boot.Options{
+		Version: version, Self: "/init", Programs: toolbox.Names(), Console: os.Stdout,
+		Open: func(ctx context.Context) (platform.Machine, error) {
+			p, err := local.Kind().Open(ctx, nil, 0)
+			if err != nil {
+				return nil, err
+			}
+			return p.Machine(), nil
+		},
+	})
+}
+
+// serve obeys the lab at the other end of standard input and output, until that
+// ends or a signal ends this program.
+func serve(scratch string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("serve: %w", err)
+		}
+	}()
+	if scratch != "" {
+		if err := ours(scratch); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	p, err := local.Kind().Open(ctx, nil, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	server := remote.Server{Machine: p.Machine(), Version: version}
+	if err = server.Serve(ctx, newStdio()); errors.Is(err, io.EOF) {
+		err = nil // the lab closed the connection
+	}
+	return err
+}
+
+// ours refuses a folder that does not hold this program: nothing else is removed.
+func ours(scratch string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	own, err := os.Stat(self)
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(filepath.Join(scratch, programName))
+	if err != nil || !os.SameFile(own, there) {
+		return fmt.Errorf("folder %s does not hold this program, so it is not its scratch folder", scratch)
+	}
+	return nil
+}
+
+// stdio is standard input and output as a connection.
+type stdio struct{ in, out *os.File }
+
+// newStdio lets a Read under way end when the connection is closed: that takes
+// files that do not block.
+func newStdio() *stdio {
+	s := &stdio{os.Stdin, os.Stdout}
+	if syscall.SetNonblock(0, true) == nil {
+		s.in = os.NewFile(0, "standard input")
+	}
+	if syscall.SetNonblock(1, true) == nil {
+		s.out = os.NewFile(1, "standard output")
+	}
+	return s
+}
+
+// Read reads standard input.
+func (s *stdio) Read(p []byte) (int, error) { return s.in.Read(p) }
+
+// Write writes standard output.
+func (s *stdio) Write(p []byte) (int, error) { return s.out.Write(p) }
+
+// Close closes both.
+func (s *stdio) Close() error { return errors.Join(s.in.Close(), s.out.Close()) }

@@ -1,0 +1,48 @@
+package boot
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strings"
+)
+
+// wishes are what the kernel's command line says to plimsoll.
+type wishes struct {
+	name      string
+	addresses []address
+}
+
+// address is a static address of a network interface.
+type address struct {
+	device string
+	prefix netip.Prefix // the address itself, with the length of its network
+}
+
+var (
+	hostName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$`)
+	deviceName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$`)
+)
+
+// readWishes reads the kernel's command line. Words for others are skipped.
+func readWishes(line string) (wishes, error) {
+	w := wishes{name: "guest"}
+	for word := range strings.FieldsSeq(line) {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "plimsoll.name":
+			if !hostName.MatchString(value) {
+				return w, fmt.Errorf("kernel command line: %q is not a host name", value)
+			}
+			w.name = value
+		case "plimsoll.addr":
+			device, text, _ := strings.Cut(value, "=")
+			prefix, err := netip.ParsePrefix(text)
+			if err != nil || !deviceName.MatchString(device) {
+				return w, fmt.Errorf("kernel command line: %q is not an interface with an address, like plimsoll.addr=eth0=10.9.0.2/24", word)
+			}
+			w.addresses = append(w.addresses, address{device, prefix})
+		}
+	}
+	return w, nil
+}

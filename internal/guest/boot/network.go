@@ -1,0 +1,123 @@
+package boot
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// deviceTime is how long a network interface may take to appear after its driver
+// was loaded.
+const deviceTime = 3 * time.Second
+
+// bringUp switches the loopback interface on, and every interface with an address.
+func bringUp(ctx context.Context, addresses []address) error {
+	s, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
+	if err != nil {
+		return fmt.Errorf("set up the network: %w", err)
+	}
+	defer func() { _ = unix.Close(s) }()
+	if lo, err := net.InterfaceByName("lo"); err == nil {
+		if err := ask(s, upMessage(lo.Index)); err != nil {
+			return fmt.Errorf("switch on the loopback interface: %w", err)
+		}
+	}
+	for _, a := range addresses {
+		device, err := appear(ctx, a.device)
+		if err != nil {
+			return fmt.Errorf("give network interface %s its address: %w", a.device, err)
+		}
+		err = ask(s, upMessage(device))
+		if err == nil {
+			err = ask(s, addressMessage(device, a))
+		}
+		if err != nil && !errors.Is(err, unix.EEXIST) {
+			return fmt.Errorf("give network interface %s the address %s: %w", a.device, a.prefix, err)
+		}
+	}
+	return nil
+}
+
+// appear waits for a network interface and returns its index.
+func appear(ctx context.Context, name string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, deviceTime)
+	defer cancel()
+	for {
+		device, err := net.InterfaceByName(name)
+		if err == nil {
+			return device.Index, nil
+		}
+		if pause(ctx, 20*time.Millisecond) != nil {
+			return 0, fmt.Errorf("there is none within %s; does the guest have a network card and its driver?", deviceTime)
+		}
+	}
+}
+
+// The messages of rtnetlink(7), in the machine's own byte order.
+
+func upMessage(device int) []byte {
+	b := make([]byte, unix.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint32(b[4:], uint32(device))
+	binary.NativeEndian.PutUint32(b[8:], unix.IFF_UP)
+	binary.NativeEndian.PutUint32(b[12:], unix.IFF_UP) // which flags to change
+	return message(unix.RTM_NEWLINK, 0, b)
+}
+
+func addressMessage(device int, a address) []byte {
+	ip := a.prefix.Addr()
+	b := make([]byte, unix.SizeofIfAddrmsg)
+	b[0] = unix.AF_INET
+	if ip.Is6() {
+		b[0] = unix.AF_INET6
+		b[2] = unix.IFA_F_NODAD // the address serves at once
+	}
+	b[1] = byte(a.prefix.Bits())
+	binary.NativeEndian.PutUint32(b[4:], uint32(device))
+	b = attribute(b, unix.IFA_LOCAL, ip.AsSlice())
+	b = attribute(b, unix.IFA_ADDRESS, ip.AsSlice())
+	return message(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, b)
+}
+
+// attribute appends an attribute whose value has a length that is a multiple of 4.
+func attribute(b []byte, kind uint16, value []byte) []byte {
+	b = binary.NativeEndian.AppendUint16(b, uint16(unix.SizeofRtAttr+len(value)))
+	b = binary.NativeEndian.AppendUint16(b, kind)
+	return append(b, value...)
+}
+
+func message(kind, flags uint16, body []byte) []byte {
+	b := binary.NativeEndian.AppendUint32(nil, uint32(unix.SizeofNlMsghdr+len(body)))
+	b = binary.NativeEndian.AppendUint16(b, kind)
+	b = binary.NativeEndian.AppendUint16(b, flags|unix.NLM_F_REQUEST|unix.NLM_F_ACK)
+	b = append(b, make([]byte, 8)...) // sequence and port: one request at a time
+	return append(b, body...)
+}
+
+// ask sends one message and returns the kernel's answer to it.
+func ask(socket int, text []byte) error {
+	if err := unix.Sendto(socket, text, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return os.NewSyscallError("sendto", err)
+	}
+	answer := make([]byte, 8192)
+	n, _, err := unix.Recvfrom(socket, answer, 0)
+	if err != nil {
+		return os.NewSyscallError("recvfrom", err)
+	}
+	return acknowledged(answer[:n])
+}
+
+func acknowledged(answer []byte) error {
+	if len(answer) < unix.SizeofNlMsghdr+4 || binary.NativeEndian.Uint16(answer[4:]) != unix.NLMSG_ERROR {
+		return errors.New("the kernel gave no answer that is understood")
+	}
+	if code := int32(binary.NativeEndian.Uint32(answer[unix.SizeofNlMsghdr:])); code != 0 {
+		return unix.Errno(-code)
+	}
+	return nil
+}

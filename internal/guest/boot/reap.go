@@ -1,0 +1,75 @@
+package boot
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// orphanTime is how long a child may be dead before it counts as nobody's: whoever
+// started it here waits for it and takes its status at once.
+const orphanTime = 2 * time.Second
+
+// reapOrphans buries what other processes left to the first one when they ended.
+// Children that this program started itself are left to those who wait for them.
+// It looks only after a child has died, so that an idle guest stays idle.
+func reapOrphans(ctx context.Context) {
+	died := make(chan os.Signal, 1)
+	signal.Notify(died, unix.SIGCHLD)
+	defer signal.Stop(died)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-died:
+		}
+		dead := zombies("/proc", os.Getpid())
+		for len(dead) > 0 {
+			if pause(ctx, orphanTime) != nil {
+				return
+			}
+			again := zombies("/proc", os.Getpid())
+			for process := range dead {
+				if again[process] {
+					_, _ = unix.Wait4(process.pid, nil, unix.WNOHANG, nil)
+					delete(again, process)
+				}
+			}
+			dead = again
+		}
+	}
+}
+
+// process is a process that no later one of the same number can be taken for.
+type process struct {
+	pid   int
+	start string // in ticks since the machine started
+}
+
+// zombies are the dead children of a process.
+func zombies(proc string, parent int) map[process]bool {
+	files, err := filepath.Glob(proc + "/[0-9]*/stat")
+	if err != nil {
+		return nil
+	}
+	dead := map[process]bool{}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it is gone
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+		// The name of the program, in brackets, may hold anything: see proc(5).
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if err == nil && len(fields) >= 20 && fields[0] == "Z" && fields[1] == strconv.Itoa(parent) {
+			dead[process{pid, fields[19]}] = true
+		}
+	}
+	return dead
+}
