@@ -85,16 +85,16 @@ type Node struct {
 type Controller string
 
 const (
-	VirtioBlk  Controller = "virtio-blk"
-	VirtioSCSI Controller = "virtio-scsi"
-	NVMe       Controller = "nvme"
+	VirtioBlk  Controller = "virtio-blk"  // a paravirtual disk
+	VirtioSCSI Controller = "virtio-scsi" // a paravirtual SCSI controller with one disk
+	NVMe       Controller = "nvme"        // an emulated NVMe drive
 )
 
 // Backing is what holds a disk's blocks.
 type Backing string
 
 const (
-	BackingFile Backing = "file"
+	BackingFile Backing = "file" // an ordinary file of the host
 	BackingNull Backing = "null" // takes writes and forgets them, reads zeroes
 	BackingNBD  Backing = "nbd"  // a server on a unix socket
 )
@@ -119,8 +119,8 @@ type Disk struct {
 type Model string
 
 const (
-	VirtioNet Model = "virtio-net"
-	E1000e    Model = "e1000e"
+	VirtioNet Model = "virtio-net" // a paravirtual card
+	E1000e    Model = "e1000e"     // an emulated card of Intel's
 )
 
 // Link is where a network card leads.
@@ -146,8 +146,8 @@ type NIC struct {
 type PersistentKind string
 
 const (
-	NVDIMM     PersistentKind = "nvdimm"
-	VirtioPmem PersistentKind = "virtio-pmem"
+	NVDIMM     PersistentKind = "nvdimm"      // a memory module; a guest can map it with MAP_SYNC
+	VirtioPmem PersistentKind = "virtio-pmem" // a paravirtual one, without MAP_SYNC
 )
 
 // Persistent is persistent memory of a guest, held in a file.

@@ -26,6 +26,7 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
+// String is the release as QEMU writes it.
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Micro) }
 
 // Before says whether a release came earlier than another.
