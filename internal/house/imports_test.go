@@ -89,7 +89,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "internal/platform/local internal/guest/qemu internal/guest/toolbox internal/guest/boot",
+	"golang.org/x/sys":                        "internal/platform/local internal/guest/qemu internal/guest/toolbox internal/guest/boot internal/guest/nbd internal/guest/netem",
 }
 
 func rule(folder string) (string, bool) {

@@ -1,0 +1,101 @@
+package nbd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Pass is the filter that does nothing: what a filter costs that is not there for anything.
+type Pass struct{}
+
+// Filter does nothing.
+func (Pass) Filter(context.Context, *Request) error { return nil }
+
+// Waits is false.
+func (Pass) Waits() bool { return false }
+
+// Delay makes each request take longer.
+type Delay time.Duration
+
+// Filter waits.
+func (d Delay) Filter(ctx context.Context, _ *Request) error { return wait(ctx, time.Duration(d)) }
+
+// Waits is true.
+func (Delay) Waits() bool { return true }
+
+// Stats counts requests and their bytes.
+type Stats struct {
+	requests, bytes [Zero + 1]atomic.Uint64
+}
+
+// Count is what a Stats has seen of one operation.
+type Count struct {
+	Operation string `json:"operation"`
+	Requests  uint64 `json:"requests"`
+	Bytes     uint64 `json:"bytes"`
+}
+
+// Filter counts.
+func (s *Stats) Filter(_ context.Context, r *Request) error {
+	if int(r.Operation) < len(s.requests) {
+		s.requests[r.Operation].Add(1)
+		s.bytes[r.Operation].Add(uint64(r.Length))
+	}
+	return nil
+}
+
+// Waits is false.
+func (s *Stats) Waits() bool { return false }
+
+// Counts lists what was seen so far.
+func (s *Stats) Counts() (all []Count) {
+	for _, o := range []Operation{Read, Write, Flush, Trim, Zero} {
+		all = append(all, Count{o.String(), s.requests[o].Load(), s.bytes[o].Load()})
+	}
+	return all
+}
+
+// Fail refuses each nth request with an error, for tests of what is above.
+type Fail struct {
+	Every uint64
+	Error error
+	seen  atomic.Uint64
+}
+
+// Filter fails now and then.
+func (f *Fail) Filter(_ context.Context, _ *Request) error {
+	if f.seen.Add(1)%f.Every == 0 {
+		return f.Error
+	}
+	return nil
+}
+
+// Waits is false.
+func (f *Fail) Waits() bool { return false }
+
+// ParseFilter makes a filter from its text: null, delay:1ms, stats, or fail:100, which fails each 100th request with EIO.
+func ParseFilter(text string) (Filter, error) {
+	kind, argument, given := strings.Cut(text, ":")
+	switch {
+	case kind == "null" && !given:
+		return Pass{}, nil
+	case kind == "stats" && !given:
+		return &Stats{}, nil
+	case kind == "delay":
+		if d, err := time.ParseDuration(argument); err == nil && d >= 0 && d <= time.Minute {
+			return Delay(d), nil
+		}
+		return nil, fmt.Errorf("I/O filter %q: a delay is a time up to a minute, as in delay:1ms", text)
+	case kind == "fail":
+		if n, err := strconv.ParseUint(argument, 10, 32); err == nil && n > 0 {
+			return &Fail{Every: n, Error: syscall.EIO}, nil
+		}
+		return nil, fmt.Errorf("I/O filter %q: give the number of requests of which one fails, as in fail:100", text)
+	}
+	return nil, fmt.Errorf("I/O filter %q is none of null, stats, delay:TIME, fail:NUMBER and daemon:FILTER", text)
+}

@@ -1,0 +1,94 @@
+package nbd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// Export is a disk that a server offers.
+type Export struct {
+	Name     string // "" is the one that a client gets who asks for none
+	Device   Device
+	ReadOnly bool
+}
+
+func (e *Export) flags() uint16 {
+	const f = exportFlags | exportFlush | exportFUA | exportMulti
+	if e.ReadOnly {
+		return f | exportReadOnly
+	}
+	return f | exportTrim | exportZero
+}
+
+// Server serves exports. Its fields do not change once it serves.
+type Server struct {
+	Exports []Export
+	// Memory bounds the bytes of requests that are worked on, over all connections; 0 means 64 MiB, and it is at least twice the most
+	// that a request may carry.
+	Memory int64
+	// Trouble is told why a connection ended, where the client did not end it in good order; nil tells nobody.
+	Trouble func(error)
+
+	once   sync.Once
+	budget *budget
+}
+
+// mostWaiting is how many requests of one connection are worked on at once, beside those that need no wait.
+const mostWaiting = 128
+
+// Serve serves all that connect, until ctx ends. It closes the listener, and returns when all connections have ended.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	defer stop()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return nil
+			}
+			return fmt.Errorf("accept an NBD client: %w", err)
+		}
+		clients.Go(func() {
+			if err := s.ServeConn(ctx, conn); err != nil && s.Trouble != nil && ctx.Err() == nil {
+				s.Trouble(err)
+			}
+		})
+	}
+}
+
+// budget is a number of bytes that is given out.
+type budget struct {
+	mu   sync.Mutex
+	more sync.Cond
+	left int64
+}
+
+func newBudget(bytes int64) *budget {
+	b := &budget{left: bytes}
+	b.more.L = &b.mu
+	return b
+}
+
+// take waits until n bytes are there.
+func (b *budget) take(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.left < n {
+		b.more.Wait()
+	}
+	b.left -= n
+}
+
+func (b *budget) give(n int64) {
+	b.mu.Lock()
+	b.left += n
+	b.mu.Unlock()
+	b.more.Broadcast()
+}
