@@ -155,7 +155,7 @@ func (v *volume) bootSector(perFAT int) []byte {
 	le.PutUint16(b[48:], 1)
 	le.PutUint16(b[50:], 6)
 	b[64], b[66] = 0x80, 0x29
-	copy(b[67:], "PLIMPLIMSOLL   FAT32   ")
+	copy(b[67:], "PLIMNO NAME    FAT32   ")
 	b[510], b[511] = 0x55, 0xaa
 	return b
 }
