@@ -1,0 +1,243 @@
+package qemu
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/guest/kernel"
+)
+
+const (
+	fakeQEMU = "PLIMSOLL_TEST_QEMU" // how the fake behaves
+	fakeMark = "PLIMSOLL_TEST_MARK" // the file by which a second start is known
+)
+
+// beQEMU is what the test binary does in place of QEMU.
+func beQEMU(behaviour string) int {
+	if slices.Contains(os.Args, "--version") {
+		fmt.Println("QEMU emulator version 7.2.22")
+		return 0
+	}
+	again := os.Rename(os.Getenv(fakeMark), os.Getenv(fakeMark)+".seen") != nil
+	fmt.Fprintln(os.Stderr, "qemu: warning: TCG doesn't support requested feature: CPUID.01H:ECX.x2apic")
+	fmt.Print("Booting the kernel.\n")
+	switch {
+	case behaviour == "refuse":
+		fmt.Fprintln(os.Stderr, "qemu: no such machine")
+		return 1
+	case behaviour == "hang", behaviour == "hang-once" && !again:
+		select {}
+	case behaviour == "panic":
+		return serve(false)
+	}
+	return serve(true)
+}
+
+func serve(opens bool) int {
+	file := os.NewFile(monitor, "monitor")
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return 2
+	}
+	i := slices.IndexFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "socket,id=channel,") })
+	_, path, _ := strings.Cut(os.Args[i], "path=")
+	channel, err := net.Listen("unix", path)
+	if err != nil {
+		return 3
+	}
+	go echo(channel)
+	fmt.Fprint(conn, greeting)
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() {
+		var c struct {
+			Execute string
+			ID      int
+		}
+		if json.Unmarshal(lines.Bytes(), &c) != nil {
+			return 4
+		}
+		result := "{}"
+		if c.Execute == "query-cpus-fast" {
+			result = fmt.Sprintf(`[{"cpu-index": 1, "thread-id": %d}, {"cpu-index": 0, "thread-id": %d}]`, os.Getpid(), os.Getpid())
+		}
+		fmt.Fprintf(conn, `{"id": %d, "return": %s}`+"\n", c.ID, result)
+		switch {
+		case c.Execute == "quit", !opens:
+			return 0
+		case c.Execute == "qmp_capabilities":
+			fmt.Fprintln(conn, `{"event": "VSERPORT_CHANGE", "data": {"open": true, "id": "other"}, "timestamp": {"seconds": 1, "microseconds": 1}}`)
+			fmt.Fprintln(conn, `{"event": "VSERPORT_CHANGE", "data": {"open": true, "id": "port0"}, "timestamp": {"seconds": 1, "microseconds": 1}}`)
+		}
+	}
+	return 5
+}
+
+func echo(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		b := make([]byte, 10)
+		n, _ := c.Read(b)
+		_, _ = c.Write(b[:n])
+		_ = c.Close()
+	}
+}
+
+func fakeOptions(t *testing.T, behaviour string) Options {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	mark := filepath.Join(t.TempDir(), "mark")
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(fakeQEMU, behaviour)
+	t.Setenv(fakeMark, mark)
+	return Options{Kernel: &kernel.Kernel{Image: mark, Version: "6.1", Digest: "d"}, Initramfs: mark, Dir: dir, Binary: os.Args[0], Accelerator: TCG}
+}
+
+func TestStartAndStop(t *testing.T) {
+	o := fakeOptions(t, "good")
+	s := shape(2)
+	s.Disks = []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile}}
+	asked := false
+	o.PowerOff = func(context.Context, *Guest) error { asked = true; return os.ErrClosed }
+	g, err := Start(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := os.Stat(filepath.Join(g.Dir(), "disk-d.img"))
+	if err != nil || i.Size() != mib {
+		t.Errorf("the disk's file: %v, %v", i, err)
+	}
+	conn, err := g.Channel(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 2)
+	if _, err := conn.Write([]byte("hi")); err != nil {
+		t.Error(err)
+	}
+	if _, err := conn.Read(b); err != nil || string(b) != "hi" || conn.Close() != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+	u, err := g.Usage(t.Context())
+	if err != nil || len(u.VCPUs) != 1 || u.VCPUs[0].ID != g.PID() || len(u.Others) == 0 {
+		t.Errorf("usage %+v, %v", u, err)
+	}
+	if text, n := g.Complaints(); text != "" || n != 1 || string(g.Console()) != "Booting the kernel.\n" {
+		t.Errorf("complaints %q and %d features, console %q", text, n, g.Console())
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Stop(ended); err != nil || !asked {
+		t.Errorf("%v, asked to power off: %v", err, asked)
+	}
+	if err := g.Stop(t.Context()); err != nil {
+		t.Errorf("a second stop: %v", err)
+	}
+	if _, err := g.Channel(t.Context()); err == nil {
+		t.Error("the channel of a stopped guest is dialled")
+	}
+	nothingLeft(t, g.process, o.Dir)
+}
+
+func nothingLeft(t *testing.T, p *process, dir string) {
+	t.Helper()
+	if p != nil {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d", p.cmd.Process.Pid)); err == nil {
+			t.Errorf("process %d is left", p.cmd.Process.Pid)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left in the scratch folder: %v, %v", left, err)
+	}
+}
+
+func TestHungBootIsTriedOnceMore(t *testing.T) {
+	o := fakeOptions(t, "hang-once")
+	o.BootTimeout = 400 * time.Millisecond
+	g, err := Start(t.Context(), shape(1), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := g.Facts().Boot.Failed
+	if len(f) != 1 || !strings.Contains(f[0], "did not open its channel") || !strings.Contains(f[0], "Booting the kernel") {
+		t.Errorf("the first attempt is told as %q", f)
+	}
+	if err := g.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, g.process, o.Dir)
+}
+
+func TestFailedStarts(t *testing.T) {
+	for behaviour, want := range map[string]string{
+		"hang":   "start guest web: the guest did not open its channel in",
+		"refuse": "QEMU ended while the guest booted (exit status 1): qemu: no such machine",
+		"panic":  "QEMU ended while the guest booted (exit status 0)",
+	} {
+		t.Run(behaviour, func(t *testing.T) {
+			o := fakeOptions(t, behaviour)
+			o.BootTimeout = 2 * time.Second
+			if behaviour == "hang" {
+				o.BootTimeout = 200 * time.Millisecond
+			}
+			_, err := Start(t.Context(), shape(1), o)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want an error with %q", err, want)
+			}
+			nothingLeft(t, nil, o.Dir)
+		})
+	}
+}
+
+func TestStartRefuses(t *testing.T) {
+	for want, change := range map[string]func(*Options, *Shape){
+		"a kernel, an initramfs and a folder": func(o *Options, _ *Shape) { o.Kernel = nil },
+		"install the package":                 func(o *Options, _ *Shape) { o.Binary = "no-such-qemu" },
+		`accelerator "fast" is not known`:     func(o *Options, _ *Shape) { o.Accelerator = "fast" },
+		"topoext":                             func(_ *Options, s *Shape) { s.CPU = CPU{Count: 2, Threads: 2, Model: "EPYC"} },
+		"is no ordinary file": func(_ *Options, s *Shape) {
+			s.Disks = []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile, Path: "/dev/null"}}
+		},
+		"enlarge it": func(o *Options, s *Shape) {
+			s.Disks = []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile, Path: o.Initramfs}}
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			o, s := fakeOptions(t, "good"), shape(1)
+			change(&o, &s)
+			_, err := Start(t.Context(), s, o)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want an error with %q", err, want)
+			}
+			nothingLeft(t, nil, o.Dir)
+		})
+	}
+}
+
+func TestCancelledStartLeavesNothing(t *testing.T) {
+	o := fakeOptions(t, "hang")
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	if _, err := Start(ctx, shape(1), o); err == nil || time.Since(begun) > 3*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+	nothingLeft(t, nil, o.Dir)
+}

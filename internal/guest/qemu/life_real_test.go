@@ -1,0 +1,311 @@
+package qemu
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/guest/kernel"
+)
+
+const helperOptions = "PLIMSOLL_TEST_GUEST"
+
+// TestMain is also the helper process that starts a guest and is killed.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(helperOptions); text != "" {
+		os.Exit(helper(text))
+	}
+	if behaviour := os.Getenv(fakeQEMU); behaviour != "" {
+		os.Exit(beQEMU(behaviour))
+	}
+	os.Exit(m.Run())
+}
+
+type helperInput struct {
+	Kernel         *kernel.Kernel
+	Initramfs, Dir string
+}
+
+func helper(text string) int {
+	var in helperInput
+	err := json.Unmarshal([]byte(text), &in)
+	if err == nil {
+		var g *Guest
+		g, err = Start(context.Background(), Shape{Name: "orphan", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}},
+			Options{Kernel: in.Kernel, Initramfs: in.Initramfs, Dir: in.Dir, Accelerator: TCG})
+		if err == nil {
+			fmt.Println(g.PID())
+			select {}
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+func TestKilledLabLeavesNoGuest(t *testing.T) {
+	r := real(t)
+	text, err := json.Marshal(helperInput{r.options.Kernel, r.options.Initramfs, r.options.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := exec.Command(os.Args[0])
+	lab.Env, lab.Stderr = append(os.Environ(), helperOptions+"="+string(text)), os.Stderr
+	out, err := lab.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lab.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the helper started no guest: %v, %v", err, lab.Wait())
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	qemu, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatalf("QEMU %d does not run: %v", pid, err)
+	}
+	defer unix.Close(qemu)
+	if err := lab.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(qemu), Events: unix.POLLIN}}, 5000); n != 1 {
+		t.Errorf("QEMU %d is left 5 s after kill -9 of the process that started it (%v)", pid, err)
+	}
+	t.Logf("QEMU %d ended %v after its parent was killed", pid, time.Since(begun))
+	if err := lab.Wait(); err == nil {
+		t.Error("the helper ended well")
+	}
+}
+
+func TestMigration(t *testing.T) {
+	r := real(t)
+	s := Shape{Name: "traveller", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}
+	from := start(t, r, s)
+	l := dial(t, from)
+	before, err := l.ask("read /proc/sys/kernel/random/boot_id")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.conn.Close(); err != nil {
+		t.Error(err)
+	}
+	r.options.Incoming = true
+	to := start(t, r, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := from.Migrate(ctx, to, "teleport"); err == nil || !strings.Contains(err.Error(), "precopy or postcopy") {
+		t.Errorf("%v", err)
+	}
+	if _, err := to.Migrate(ctx, from, Postcopy); err == nil || !strings.Contains(err.Error(), "Incoming") {
+		t.Errorf("%v", err)
+	}
+	m, err := from.Migrate(ctx, to, Postcopy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", m)
+	if m.Total <= 0 || m.Stopped <= 0 || m.Stopped > m.Total+time.Second || m.Transferred < mib {
+		t.Errorf("the migration has no sense: %+v", m)
+	}
+	l = dial(t, to)
+	after, err := l.ask("read /proc/sys/kernel/random/boot_id")
+	if err != nil || after != before || after == "" {
+		t.Errorf("the guest was %q and is %q, %v", before, after, err)
+	}
+	if err := from.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+
+	// A guest that is busy now may not go on by precopy with this QEMU.
+	if _, err := l.ask("spin"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.conn.Close(); err != nil {
+		t.Error(err)
+	}
+	if !to.Facts().Version.Before(10, 0) {
+		return
+	}
+	next := start(t, r, s)
+	if _, err := to.Migrate(ctx, next, Precopy); err == nil || !strings.Contains(err.Error(), "refused, as the guest is busy") {
+		t.Errorf("precopy of a busy guest: %v", err)
+	} else {
+		t.Log(err)
+	}
+	if m, err = to.Migrate(ctx, next, Postcopy); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("busy: %+v", m)
+	if got, err := dial(t, next).ask("read /proc/sys/kernel/random/boot_id"); err != nil || got != before {
+		t.Errorf("the guest was %q and is %q, %v", before, got, err)
+	}
+}
+
+func TestPrecopyOfAnIdleGuest(t *testing.T) {
+	r := real(t)
+	s := Shape{Name: "idle", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}
+	from := start(t, r, s)
+	r.options.Incoming = true
+	to := start(t, r, s)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	m, err := from.Migrate(ctx, to, Precopy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", m)
+	if d := m.Stopped - m.Downtime; d < -50*time.Millisecond || d > 200*time.Millisecond {
+		t.Errorf("QEMU tells a downtime of %v, its events one of %v", m.Downtime, m.Stopped)
+	}
+	l := dial(t, to)
+	if _, err := l.ask("read /proc/uptime"); err != nil {
+		t.Error(err)
+	}
+	if err := l.conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGuestHasItsDevices(t *testing.T) {
+	r := real(t)
+	given := filepath.Join(r.options.Dir, "a,b.img")
+	if err := os.WriteFile(given, make([]byte, 4*mib), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(given) })
+	s := Shape{Name: "full", CPU: CPU{Count: 2}, Memory: Memory{Size: 256 * mib}, Pin: []string{"0", "1"},
+		Disks: []Disk{
+			{Name: "first", Size: 8 * mib, Controller: VirtioBlk, Backing: BackingFile, AIO: "native", IOThread: true, Queues: 2},
+			{Name: "second", Size: 4 * mib, Controller: VirtioSCSI, Backing: BackingFile, Path: given, Cache: "writethrough", AIO: "io_uring", IOThread: true},
+			{Name: "third", Size: 16 * mib, Controller: NVMe, Backing: BackingNull, Latency: time.Microsecond, Queues: 3},
+		},
+		NICs:       []NIC{{Name: "a", Model: VirtioNet, Link: LinkNone}, {Name: "b", Model: E1000e, Link: LinkUser}},
+		Persistent: []Persistent{{Name: "p", Kind: NVDIMM, Size: 16 * mib}, {Name: "v", Kind: VirtioPmem, Size: 8 * mib}},
+		Parameters: []string{"mitigations=auto"},
+	}
+	g := start(t, r, s)
+	l := dial(t, g)
+	for path, want := range map[string]string{
+		"/sys/block/vda/size":              "16384",
+		"/sys/block/vda/serial":            "first",
+		"/sys/block/vda/queue/write_cache": "write back",
+		"/sys/block/sda/size":              "8192",
+		"/sys/block/sda/queue/write_cache": "write through",
+		"/sys/block/nvme0n1/size":          "32768",
+	} {
+		if got, err := l.ReadFile(path); err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("%s is %q, want %q (%v)", path, got, want, err)
+		}
+	}
+	if queues, err := l.ask("list /sys/block/vda/mq/*"); err != nil || len(strings.Fields(queues)) != 2 {
+		t.Errorf("queues of the first disk: %q, %v", queues, err)
+	}
+	if line, err := l.ReadFile("/proc/cmdline"); err != nil || !strings.HasSuffix(strings.TrimSpace(string(line)), " mitigations=auto") {
+		t.Errorf("command line %q, %v", line, err)
+	}
+	if memory, err := l.ask("list /sys/bus/acpi/devices/ACPI0012:*"); err != nil || memory == "" {
+		t.Errorf("no NVDIMM is announced (%q, %v)", memory, err)
+	}
+	checkThreads(t, g)
+	text, _ := g.Complaints()
+	if text != "" {
+		t.Errorf("QEMU complains: %s", text)
+	}
+	if err := l.conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func checkThreads(t *testing.T, g *Guest) {
+	t.Helper()
+	threads, err := g.Threads(t.Context())
+	if err != nil || len(threads) != 2 || threads[0] == threads[1] {
+		t.Fatalf("threads %v, %v", threads, err)
+	}
+	for i, id := range threads {
+		var set, want unix.CPUSet
+		want.Set(i)
+		if err := unix.SchedGetaffinity(id, &set); err != nil || set != want {
+			t.Errorf("vCPU %d runs on %v, want CPU %d alone (%v)", i, set, i, err)
+		}
+	}
+	u, err := g.Usage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, o := range u.Others {
+		names[o.Name] = true
+	}
+	if u.VCPUs[0].Name != "CPU 0/TCG" || u.VCPUs[1].Name != "CPU 1/TCG" || !names["IO io0"] || !names["IO io1"] {
+		t.Errorf("threads %+v", u)
+	}
+}
+
+func TestVirtualTimeBoots(t *testing.T) {
+	r := real(t)
+	r.options.Accelerator = ""
+	g := start(t, r, Shape{Name: "virtual", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}, VirtualTime: &VirtualTime{Shift: 3}})
+	l := dial(t, g)
+	clock, err := l.ask("read /sys/devices/system/clocksource/clocksource0/current_clocksource")
+	up, err2 := l.ask("read /proc/uptime")
+	if err != nil || err2 != nil || strings.TrimSpace(clock) != "tsc" {
+		t.Errorf("clock %q, up %q, %v, %v", clock, up, err, err2)
+	}
+	t.Logf("%+v, up %q", g.Facts().Boot, up)
+	if err := l.conn.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProbeIsKept(t *testing.T) {
+	r := real(t)
+	qemu, err := exec.LookPath(Binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	first, err := Probe(t.Context(), qemu, r.options.Kernel, r.options.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begun)
+	t.Logf("%+v in %v", first, took)
+	if first.Why == "" || took > probeWait+3*time.Second {
+		t.Errorf("%+v after %v", first, took)
+	}
+	begun = time.Now()
+	second, err := Probe(t.Context(), qemu, r.options.Kernel, r.options.Dir)
+	if err != nil || second != first || time.Since(begun) > 200*time.Millisecond {
+		t.Errorf("again: %+v in %v, %v", second, time.Since(begun), err)
+	}
+}
+
+// A boot that hangs is given up, tried once more, and both are told.
+func TestWatchdog(t *testing.T) {
+	r := real(t)
+	r.options.BootTimeout = 300 * time.Millisecond
+	_, err := Start(t.Context(), Shape{Name: "slow", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}, r.options)
+	if err == nil || !strings.Contains(err.Error(), "did not open its channel") {
+		t.Errorf("%v", err)
+	}
+	if left, _ := os.ReadDir(r.options.Dir); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
