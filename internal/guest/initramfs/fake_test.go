@@ -14,6 +14,23 @@ import (
 
 const release = "6.8.0-1-generic"
 
+// fakeProgram is an ELF file that passes for a static program.
+func fakeProgram() []byte {
+	e := make([]byte, 64+56)
+	copy(e, "\x7fELF\x02\x01\x01")
+	le := binary.LittleEndian
+	le.PutUint16(e[16:], 2)
+	le.PutUint16(e[18:], 62)
+	le.PutUint32(e[20:], 1)
+	le.PutUint64(e[32:], 64)
+	le.PutUint16(e[52:], 64)
+	le.PutUint16(e[54:], 56)
+	le.PutUint16(e[56:], 1)
+	le.PutUint16(e[58:], 64)
+	le.PutUint32(e[64:], 1)
+	return e
+}
+
 // fakeModule is a relocatable ELF file with nothing but .modinfo.
 func fakeModule(lines ...string) []byte {
 	info := strings.Join(lines, "\x00") + "\x00"

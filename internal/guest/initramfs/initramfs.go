@@ -4,6 +4,8 @@
 package initramfs
 
 import (
+	"bytes"
+	"debug/elf"
 	"fmt"
 	"io"
 	"maps"
@@ -52,6 +54,9 @@ func New(s Spec) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make an initramfs: /init: %w", err)
 	}
+	if !static(init) {
+		return nil, fmt.Errorf("make an initramfs: /init: %s is no static program for Linux, and nothing else is there: build it with CGO_ENABLED=0", s.Init)
+	}
 	modules, err := resolve(s.Kernel, s.Modules)
 	if err != nil {
 		return nil, fmt.Errorf("make an initramfs: %w", err)
@@ -83,6 +88,15 @@ func New(s Spec) (*Archive, error) {
 		a.entries = append(a.entries, e)
 	}
 	return a, nil
+}
+
+// static says whether a program runs without an interpreter or libraries.
+func static(program []byte) bool {
+	f, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil || f.Machine != elf.EM_X86_64 || f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
+		return false
+	}
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // extras adds files of the caller's choice.

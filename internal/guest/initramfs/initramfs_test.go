@@ -77,7 +77,7 @@ func TestModulesThatCannotBeHad(t *testing.T) {
 }
 
 // digest is the SHA-256 of the archive of spec.
-const digest = "89158010f69fca0d5c9491568d80b8a763ccace7d1b3afe65a2dc3a6a886bfc4"
+const digest = "33255f5e0415980eaa456885d48f5230ee85f1190b6111b7cd061dc7ff6acd04"
 
 var fixed = time.Unix(1_000_000_000, 0)
 
@@ -92,7 +92,7 @@ func spec(t testing.TB) Spec {
 		return name
 	}
 	return Spec{
-		Init: file("agent", "the agent", 0o600), Kernel: fakeKernel(t), Modules: []string{"channel"},
+		Init: file("agent", string(fakeProgram()), 0o600), Kernel: fakeKernel(t), Modules: []string{"channel"},
 		Files: map[string]string{"/usr/bin/fio": file("fio", "a program", 0o711), "etc/note": file("note", "text", 0o600)},
 	}
 }
@@ -128,7 +128,7 @@ func TestArchive(t *testing.T) {
 		t.Errorf("not sorted: %v", names)
 	}
 	for name, e := range map[string]Entry{
-		"init":        {Mode: 0o100755, Content: []byte("the agent")},
+		"init":        {Mode: 0o100755, Content: fakeProgram()},
 		"usr":         {Mode: 0o040755},
 		"usr/bin/fio": {Mode: 0o100755, Content: []byte("a program")},
 		"etc/note":    {Mode: 0o100644, Content: []byte("text")},
@@ -144,7 +144,7 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z := a.Sizes(); z.Total != int64(first.Len()) || z.Init != 9 || z.Files != 13 || z.Modules < 1000 || len(a.Modules()) != 5 {
+	if z := a.Sizes(); z.Total != int64(first.Len()) || z.Init != 120 || z.Files != 13 || z.Modules < 1000 || len(a.Modules()) != 5 {
 		t.Errorf("sizes %+v of %d", z, first.Len())
 	}
 }
@@ -193,6 +193,7 @@ func TestWhatNoArchiveMayHold(t *testing.T) {
 		"no such file":                       func(s *Spec) { s.Files["x"] = "/none/such" },
 		"is no regular file":                 func(s *Spec) { s.Files["x"] = t.TempDir() },
 		"/init is a file, and /init/x would": func(s *Spec) { s.Files["init/x"] = s.Init },
+		"no static program":                  func(s *Spec) { s.Init = s.Files["etc/note"] },
 		"/init: open":                        func(s *Spec) { s.Init = "/none/such" },
 	} {
 		s := spec(t)
@@ -256,4 +257,18 @@ func FuzzArchive(f *testing.F) {
 			t.Fatalf("written and read again it is another: %v", err)
 		}
 	})
+}
+
+func TestStatic(t *testing.T) {
+	program := fakeProgram()
+	if !static(program) {
+		t.Error("a static program is refused")
+	}
+	program[64] = 3 // a segment that names an interpreter
+	if static(program) {
+		t.Error("a program that needs an interpreter is taken")
+	}
+	if static(fakeModule()) {
+		t.Error("a module is taken for a program")
+	}
 }
