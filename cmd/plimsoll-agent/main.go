@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/agent/scratch"
 	"plimsoll/internal/agent/servant"
 	"plimsoll/internal/guest/boot"
 	"plimsoll/internal/guest/toolbox"
@@ -100,17 +101,18 @@ func start() {
 
 // serve obeys the lab at the other end of standard input and output, until that
 // ends or a signal ends this program.
-func serve(scratch string) (err error) {
+func serve(dir string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("serve: %w", err)
 		}
 	}()
-	if scratch != "" {
-		if err := ours(scratch); err != nil {
-			return err
+	if dir != "" {
+		folder, taken := scratch.Take(dir)
+		if taken != nil {
+			return taken
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+		defer func() { err = errors.Join(err, folder.Remove()) }()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -124,23 +126,6 @@ func serve(scratch string) (err error) {
 		err = nil // the lab closed the connection
 	}
 	return err
-}
-
-// ours refuses a folder that does not hold this program: nothing else is removed.
-func ours(scratch string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	own, err := os.Stat(self)
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(filepath.Join(scratch, programName))
-	if err != nil || !os.SameFile(own, there) {
-		return fmt.Errorf("folder %s does not hold this program, so it is not its scratch folder", scratch)
-	}
-	return nil
 }
 
 // stdio is standard input and output as a connection.

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/agent/program"
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/agent/scratch"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
@@ -76,7 +77,7 @@ func launched(t *testing.T) *started {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &started{scratch: filepath.Join(t.TempDir(), "scratch")}
+	s := &started{scratch: filepath.Join(t.TempDir(), scratch.Prefix+"test")}
 	if err := os.Mkdir(s.scratch, 0o700); err != nil {
 		t.Fatal(err)
 	}
