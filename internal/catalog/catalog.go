@@ -7,6 +7,8 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/clustersim"
+	"plimsoll/internal/platform/fleet"
+	"plimsoll/internal/platform/guest"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/platform/sim"
 	"plimsoll/internal/service"
@@ -45,10 +47,12 @@ func All() *study.Catalog {
 		},
 		Platforms: []platform.Kind{
 			local.Kind(),
+			guest.Kind(),
 			sim.Kind(),
 			clustersim.Kind(),
+			fleet.Kind(),
 		},
-		Factors: []factor.Factor{
+		Factors: append(guest.Factors(),
 			factor.Scheduler(),
 			factor.ReadAhead(),
 			factor.Affinity(),
@@ -65,7 +69,7 @@ func All() *study.Catalog {
 			sim.Knob(),
 			clustersim.Policy(),
 			clustersim.Level(),
-		},
+		),
 		Sources: []collect.Source{
 			collect.CPU(),
 			collect.Interrupts(),

@@ -44,7 +44,26 @@ func Testbed(ctx context.Context, m platform.Machine, dir string) TestbedRecord 
 	s.memory()
 	s.kernel()
 	s.storage(dir)
+	s.described()
 	return s.facts
+}
+
+// described takes over what the machine says of itself.
+func (s *survey) described() {
+	m, ok := s.machine.(platform.Described)
+	if !ok {
+		return
+	}
+	facts, err := m.Facts(s.ctx)
+	if err != nil {
+		s.facts = append(s.facts, Fact{"machine", NotReadable + err.Error()})
+	}
+	for _, f := range facts {
+		s.facts = append(s.facts, Fact{f.Name, f.Value})
+	}
+	if caution, err := m.Caution(s.ctx); err == nil && caution != "" {
+		s.facts = append(s.facts, Fact{"caution", caution})
+	}
 }
 
 // Diff lists the facts in which two testbeds differ, in the order of a, then

@@ -54,7 +54,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find results folder: %w", err)
 	}
-	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: filepath.Join(dir, "scratch"), Version: l.Version}
+	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: scratch(pf, dir), Version: l.Version}
 	needs, err := bench.Check(ctx)
 	if err != nil {
 		return nil, &Mistake{err}

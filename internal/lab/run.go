@@ -94,7 +94,7 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 	}
 	bench := &trial.Bench{
 		Study: r.Source.Study, Plan: r.Plan, Catalog: l.Catalog, Platform: p,
-		Dir: dir, Scratch: filepath.Join(dir, "scratch"), Version: l.Version, Report: l.Progress,
+		Dir: dir, Scratch: scratch(p, dir), Version: l.Version, Report: l.Progress,
 	}
 	failed := bench.Run(ctx)
 	outcome, err := l.Judge(r.Dir)
@@ -102,6 +102,14 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 		return nil, errors.Join(failed, err)
 	}
 	return outcome, errors.Join(failed, outcome.Write())
+}
+
+// scratch is the folder on the machine for what workloads need.
+func scratch(p platform.Platform, dir string) string {
+	if l, ok := p.(platform.Lodging); ok {
+		return l.Scratch()
+	}
+	return filepath.Join(dir, "scratch")
 }
 
 // open opens the platform of a study.

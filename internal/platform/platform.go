@@ -37,6 +37,12 @@ type Simulator interface {
 	Now() time.Time
 }
 
+// Lodging is a platform whose machine has a folder of its own for what workloads need.
+// On others it lies beside the results.
+type Lodging interface {
+	Scratch() string
+}
+
 // Run is one trial as a simulator sees it.
 type Run struct {
 	Trial, Block, Slot int
@@ -108,6 +114,18 @@ type Observer interface {
 	Clock(ctx context.Context) (Clock, error)
 	Space(ctx context.Context, dir string) (Space, error)
 }
+
+// Described is a machine that says of itself what none of its files tells: what a report
+// has to show beside its numbers.
+type Described interface {
+	Facts(ctx context.Context) ([]Fact, error)
+	// Caution is what every reader of a number from the machine should know; empty for
+	// nothing.
+	Caution(ctx context.Context) (string, error)
+}
+
+// Fact is one thing that a machine says of itself.
+type Fact struct{ Name, Value string }
 
 // Clock is the state of a machine's clock, as its kernel judges it.
 type Clock struct {

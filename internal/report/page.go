@@ -63,6 +63,7 @@ type page struct {
 	Badge    badge
 	Hero     *hero
 	Lead     template.HTML
+	Caution  string          // what every reader should know of where it ran
 	Besides  []template.HTML // sentences of the other headlines
 	Limits   []limitLine
 	Figures  map[string][]picture
@@ -114,6 +115,7 @@ func newPage(s *sources) (*page, error) {
 		Badge:   s.badge(),
 		Hero:    s.hero(),
 		Lead:    s.lead(),
+		Caution: s.caution(),
 		Besides: s.besides(),
 		Limits:  s.limits(),
 		Figures: map[string][]picture{},
@@ -260,6 +262,18 @@ type testbedSection struct {
 // notReadable begins the value of a fact that could not be read.
 const notReadable = "not readable: "
 
+// cautionFact is the fact of the testbed that stands beside the verdict.
+const cautionFact = "caution"
+
+func (s *sources) caution() string {
+	for _, t := range s.Testbed {
+		if t.Name == cautionFact {
+			return t.Value
+		}
+	}
+	return ""
+}
+
 // mostFacts is how many facts of a part are shown unasked.
 const mostFacts = 12
 
@@ -267,6 +281,9 @@ func (s *sources) testbed() []testbedSection {
 	var all []testbedSection
 	var lacks []line
 	for _, t := range s.Testbed {
+		if t.Name == cautionFact {
+			continue // it stands on top
+		}
 		if reason, found := strings.CutPrefix(t.Value, notReadable); found {
 			lacks = append(lacks, line{t.Name, reason})
 			continue

@@ -26,6 +26,9 @@ func Text(w io.Writer, in Input) error {
 	}
 	t := &terminal{width: min(max(width, 40), 120), colour: in.Colour}
 	t.head(s)
+	if c := s.caution(); c != "" {
+		t.wrap("Caution: ", "  ", c)
+	}
 	t.headlines(s)
 	t.scaleOut(s)
 	t.limits(s)

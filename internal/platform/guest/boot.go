@@ -1,0 +1,214 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/view"
+	"plimsoll/internal/platform"
+)
+
+// programsAt is where the programs of the host are mounted in the guest.
+const programsAt = "/programs"
+
+// boot starts the guest as the settings have it. Its disk stays from boot to boot.
+func (m *machine) boot(ctx context.Context) error {
+	s := m.settings
+	shape, err := s.shape()
+	if err != nil {
+		return err
+	}
+	archive := filepath.Join(m.home.path, "initramfs")
+	if _, err := os.Stat(archive); err != nil {
+		if err := m.depot.initramfs(archive); err != nil {
+			return err
+		}
+	}
+	data, err := m.dataDisk(ctx)
+	if err != nil {
+		return err
+	}
+	tools, err := m.toolDisk(ctx)
+	if err != nil {
+		return err
+	}
+	shape.Disks = append(shape.Disks, data)
+	if tools.Path != "" {
+		shape.Disks = append(shape.Disks, tools)
+	}
+	if m.chosen, err = m.accelerator(ctx); err != nil {
+		return err
+	}
+	o := qemu.Options{Kernel: m.depot.kernel, Initramfs: archive, Dir: m.home.path, BootTimeout: time.Duration(s.Boot), Accelerator: m.chosen.Accelerator}
+	if m.vm, err = qemu.Start(ctx, shape, o); err != nil {
+		m.vm = nil
+		return err
+	}
+	if err := m.join(ctx, data, tools); err != nil {
+		console := strings.TrimSpace(string(m.vm.Console()))
+		return errors.Join(fmt.Errorf("%w; the console said: %s", err, console[max(0, len(console)-500):]), m.down(ctx))
+	}
+	m.booted = s
+	return nil
+}
+
+// accelerator is what executes the guest's instructions. What was found out by booting is
+// kept from one study to the next.
+func (m *machine) accelerator(ctx context.Context) (qemu.Chosen, error) {
+	switch s := m.settings; {
+	case s.VirtualTime > 0:
+		return qemu.Chosen{Accelerator: qemu.TCG, Why: "it alone has virtual time"}, nil
+	case s.Accelerator != "auto":
+		return qemu.Chosen{Accelerator: qemu.Accelerator(s.Accelerator), Why: "it was asked for"}, nil
+	}
+	binary, err := exec.LookPath(qemu.Binary)
+	if err != nil {
+		return qemu.Chosen{}, fmt.Errorf("QEMU is missing: apt install qemu-system-x86 (%w)", err)
+	}
+	return qemu.Probe(ctx, binary, m.depot.kernel, m.depot.cache)
+}
+
+// join opens the channel and makes the guest's disks usable.
+func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
+	conn, err := m.vm.Channel(ctx)
+	if err != nil {
+		return err
+	}
+	if m.far, err = remote.Connect(ctx, conn); err != nil {
+		return errors.Join(fmt.Errorf("connect to the agent in the guest: %w", err), conn.Close())
+	}
+	if err := attach(ctx, m.far, data, scratch); err != nil {
+		return err
+	}
+	if tools.Path == "" {
+		return nil
+	}
+	if err := attach(ctx, m.far, tools, programsAt, "-o", "ro"); err != nil {
+		return err
+	}
+	for _, link := range []string{"/lib", "/lib64", "/usr"} {
+		if err := do(ctx, m.far, "ln", "-s", "--", programsAt+link, link); err != nil {
+			return err
+		}
+	}
+	for _, name := range programs {
+		if err := do(ctx, m.far, "ln", "-s", "--", programsAt+"/bin/"+name, "/bin/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach mounts a disk, which is known by its size, on a folder.
+func attach(ctx context.Context, far platform.Machine, disk qemu.Disk, folder string, options ...string) error {
+	device, err := deviceOf(ctx, far, disk)
+	if err != nil {
+		return err
+	}
+	if err := do(ctx, far, "mkdir", "-p", "--", folder); err != nil {
+		return err
+	}
+	return do(ctx, far, append(append([]string{"mount", "-t", "ext4"}, options...), "--", "/dev/"+device, folder)...)
+}
+
+func deviceOf(ctx context.Context, far platform.Machine, disk qemu.Disk) (string, error) {
+	r, err := far.Run(ctx, platform.Command{Argv: []string{"ls", "--", "/sys/block"}})
+	if err != nil {
+		return "", fmt.Errorf("list the guest's disks: %w", err)
+	}
+	for name := range strings.FieldsSeq(string(r.Stdout)) {
+		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
+		if err != nil {
+			continue // it went away
+		}
+		const sector = 512
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n*sector == disk.Size {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("the guest has no disk of %d bytes; it has %s", disk.Size, strings.Fields(string(r.Stdout)))
+}
+
+// do runs a small program in the guest.
+func do(ctx context.Context, far platform.Machine, argv ...string) error {
+	r, err := far.Run(ctx, platform.Command{Argv: argv})
+	if err == nil && r.Exit != 0 {
+		err = errors.New(strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s in the guest: %w", strings.Join(argv, " "), err)
+	}
+	return nil
+}
+
+// dataDisk is the disk that workloads write to.
+func (m *machine) dataDisk(ctx context.Context) (qemu.Disk, error) {
+	s := m.settings
+	d := qemu.Disk{
+		Name: "data", Size: int64(s.Disk), Controller: qemu.Controller(s.Controller), Backing: qemu.BackingFile, Path: filepath.Join(m.home.path, "data.img"),
+		Cache: s.Cache, AIO: s.AIO, IOThread: s.IOThread, Queues: s.Queues,
+	}
+	if _, err := os.Stat(d.Path); err == nil {
+		return d, nil
+	}
+	return d, makeDisk(ctx, d.Path, d.Size)
+}
+
+// toolDisk is a copy of the disk with programs of the host, since QEMU has its disks to
+// itself; without a path where there is none.
+func (m *machine) toolDisk(ctx context.Context) (d qemu.Disk, err error) {
+	own := filepath.Join(m.home.path, "programs.img")
+	if _, err := os.Stat(own); err != nil {
+		kept, err := programDisk(ctx, m.depot.cache)
+		if err != nil || kept == "" {
+			return d, err
+		}
+		if err := copyDisk(own, kept); err != nil {
+			return d, fmt.Errorf("copy programs for the guest: %w", err)
+		}
+	}
+	info, err := os.Stat(own)
+	if err != nil {
+		return d, err
+	}
+	d = qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: own, Cache: "writeback"}
+	if d.Size == int64(m.settings.Disk) {
+		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", m.settings.Disk)
+	}
+	return d, nil
+}
+
+// copyDisk copies a file, so that it is there as a whole or not at all.
+func copyDisk(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close(), os.Rename(to+".new", to))
+}
+
+// hostShape is this host, as the advisor of topologies takes it.
+func hostShape() (topology.Shape, error) {
+	t, err := view.Read(os.ReadFile)
+	if err != nil {
+		return topology.Shape{}, fmt.Errorf("read the topology of this host: %w", err)
+	}
+	return qemu.HostShape("this host", t), nil
+}

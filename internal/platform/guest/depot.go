@@ -1,0 +1,72 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/kernel"
+)
+
+// depot is what guests boot from.
+type depot struct {
+	agent  string // the program that is /init
+	kernel *kernel.Kernel
+	cache  string // folder for what is kept from one study to the next
+}
+
+// agentName is the program that lies beside plimsoll.
+const agentName = "plimsoll-agent"
+
+// Cache is the folder in which kernels and other things for guests are kept.
+func Cache() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a folder to keep kernels in: %w", err)
+	}
+	return filepath.Join(dir, "plimsoll"), nil
+}
+
+func findDepot(s Settings) (d depot, err error) {
+	if d.cache, err = Cache(); err != nil {
+		return d, err
+	}
+	if s.Kernel != "" {
+		d.kernel, err = kernel.Open(s.Kernel, s.Modules)
+	} else {
+		d.kernel, err = kernel.Find(d.cache)
+	}
+	if err != nil {
+		return d, err
+	}
+	d.agent, err = findAgent()
+	return d, err
+}
+
+// findAgent looks for the agent beside the program that runs.
+func findAgent() (string, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", agentName, err)
+	}
+	if own, err = filepath.EvalSymlinks(own); err != nil {
+		return "", fmt.Errorf("find %s: %w", agentName, err)
+	}
+	agent := filepath.Join(filepath.Dir(own), agentName)
+	if _, err := os.Stat(agent); err != nil {
+		return "", fmt.Errorf("%s is not beside %s: make build makes both (%w)", agentName, own, err)
+	}
+	return agent, nil
+}
+
+// initramfs makes what the guest boots into.
+func (d depot) initramfs(name string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the guest's initramfs: %w", err)
+	}
+	err = initramfs.Build(f, initramfs.Spec{Init: d.agent, Kernel: d.kernel, Modules: []string{"channel", "disks", "ext4"}})
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,47 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/platform"
+)
+
+// Facts say what the guest runs on.
+func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
+	v, err := m.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	f, chosen := m.vm.Facts(), m.chosen
+	m.mu.Unlock()
+	facts := []platform.Fact{
+		{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", chosen.Accelerator, chosen.Why)},
+		{Name: "guest.qemu", Value: f.Version.String()},
+		{Name: "guest.kernel", Value: f.Kernel},
+		{Name: "guest.processors", Value: seen(v).String()},
+		{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", f.Boot.Seconds)},
+	}
+	for _, why := range f.Boot.Failed {
+		facts = append(facts, platform.Fact{Name: "guest.boot.retried", Value: why})
+	}
+	return facts, nil
+}
+
+// Caution is said where numbers of the guest are not those of a virtual machine.
+func (m *machine) Caution(ctx context.Context) (string, error) {
+	if _, err := m.up(ctx); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.settings.VirtualTime > 0:
+		return "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine", nil
+	case m.chosen.Accelerator == qemu.TCG:
+		return "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,81 @@
+// Package guest is a platform that is a virtual machine: QEMU with a kernel of the
+// distribution and plimsoll's agent as its only program, no disk image, no network and no
+// root. It boots in seconds, and its shape can be varied as a factor.
+//
+// Under KVM it is as fast as a virtual machine is; where there is no KVM, QEMU interprets
+// every instruction: shapes, and no speeds.
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// scratch is where the disk that workloads write to is mounted in the guest.
+const scratch = "/scratch"
+
+// Kind is the platform as the catalog lists it.
+func Kind() platform.Kind {
+	defaults := Settings{
+		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), Cache: "none", AIO: "threads",
+		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
+	}
+	return platform.Kind{
+		Name:     machineName,
+		Doc:      "a virtual machine under QEMU, booted from a kernel and plimsoll itself, without any disk image",
+		Defaults: defaults,
+		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
+			s := defaults
+			if err := parameter.Decode(&s, settings); err != nil {
+				return nil, err
+			}
+			return open(s)
+		},
+	}
+}
+
+// testbed is the platform, open.
+type testbed struct{ machine *machine }
+
+func open(s Settings) (*testbed, error) {
+	if _, err := s.shape(); err != nil {
+		return nil, err
+	}
+	d, err := findDepot(s)
+	if err != nil {
+		return nil, err
+	}
+	home, err := newFolder()
+	if err != nil {
+		return nil, err
+	}
+	return &testbed{&machine{home: home, depot: d, settings: s}}, nil
+}
+
+// Machine is the guest.
+func (t *testbed) Machine() platform.Machine { return t.machine }
+
+// Scratch is a folder on the disk that is there for workloads.
+func (t *testbed) Scratch() string { return scratch + "/study" }
+
+// goodbye is how long a guest may take to power off.
+const goodbye = 20 * time.Second
+
+// Close ends the guest. Nothing of it is left.
+func (t *testbed) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	t.machine.mu.Lock()
+	defer t.machine.mu.Unlock()
+	err := t.machine.down(ctx)
+	if err != nil {
+		err = fmt.Errorf("stop the guest: %w", err)
+	}
+	return errors.Join(err, t.machine.home.remove())
+}

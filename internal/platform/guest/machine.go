@@ -1,0 +1,181 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/view"
+	"plimsoll/internal/platform"
+)
+
+// machine is the guest. It boots when it is first needed, and again when its shape was
+// changed.
+type machine struct {
+	home     *folder
+	depot    depot
+	mu       sync.Mutex
+	settings Settings // as it is to be
+	booted   Settings // as it is
+	chosen   qemu.Chosen
+	vm       *qemu.Guest
+	far      *remote.Machine
+}
+
+const machineName = "guest"
+
+// Name is the name of the machine.
+func (m *machine) Name() string { return machineName }
+
+// wanted are the settings as they are to be.
+func (m *machine) wanted() Settings {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.settings
+}
+
+// reshape changes what the guest is to be. It boots when it is next needed.
+func (m *machine) reshape(change func(*Settings) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.settings
+	if err := change(&s); err != nil {
+		return err
+	}
+	m.settings = s
+	return nil
+}
+
+// up is the running guest.
+func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.far != nil {
+		gone := false
+		select {
+		case <-m.far.Done():
+			gone = true
+		default:
+		}
+		if !gone && m.booted == m.settings {
+			return m.far, nil
+		}
+		if err := m.down(ctx); err != nil && !gone {
+			return nil, fmt.Errorf("stop the guest: %w", err)
+		}
+	}
+	if err := m.boot(ctx); err != nil {
+		return nil, fmt.Errorf("boot the guest: %w", err)
+	}
+	return m.far, nil
+}
+
+// down powers the guest off.
+func (m *machine) down(ctx context.Context) error {
+	if m.vm == nil {
+		return nil
+	}
+	var said error
+	if m.far != nil {
+		for _, argv := range [][]string{{"sync"}, {"umount", "--", scratch}} {
+			if _, err := m.far.Run(ctx, platform.Command{Argv: argv}); err != nil {
+				said = err
+				break
+			}
+		}
+		said = errors.Join(said, m.far.End(ctx))
+	}
+	err := m.vm.Stop(ctx)
+	m.vm, m.far = nil, nil
+	return errors.Join(said, err)
+}
+
+// view is how the guest sees its processors.
+func (m *machine) view(ctx context.Context) (view.Topology, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return view.Topology{}, err
+	}
+	return view.Read(func(name string) ([]byte, error) { return far.ReadFile(ctx, name) })
+}
+
+// dataDevice is the name of the guest's device for the disk that workloads write to.
+func (m *machine) dataDevice(ctx context.Context) (string, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return "", err
+	}
+	return mountedOn(ctx, far, scratch)
+}
+
+func mountedOn(ctx context.Context, far platform.Machine, folder string) (string, error) {
+	text, err := far.ReadFile(ctx, "/proc/mounts")
+	if err != nil {
+		return "", fmt.Errorf("find the guest's disk: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == folder {
+			return path.Base(f[0]), nil
+		}
+	}
+	return "", fmt.Errorf("nothing is mounted on %s in the guest", folder)
+}
+
+// Run runs a command in the guest.
+func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return platform.Result{}, err
+	}
+	return far.Run(ctx, c)
+}
+
+// ReadFile reads a small file of the guest.
+func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return far.ReadFile(ctx, name)
+}
+
+// WriteFile writes a small file of the guest.
+func (m *machine) WriteFile(ctx context.Context, name string, data []byte) error {
+	far, err := m.up(ctx)
+	if err != nil {
+		return err
+	}
+	return far.WriteFile(ctx, name, data)
+}
+
+// Self is the path of plimsoll in the guest.
+func (m *machine) Self(ctx context.Context) (string, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return "", err
+	}
+	return far.Self(ctx)
+}
+
+// Clock is the guest's clock.
+func (m *machine) Clock(ctx context.Context) (platform.Clock, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return platform.Clock{}, err
+	}
+	return far.Clock(ctx)
+}
+
+// Space is the room on the guest's disks.
+func (m *machine) Space(ctx context.Context, dir string) (platform.Space, error) {
+	far, err := m.up(ctx)
+	if err != nil {
+		return platform.Space{}, err
+	}
+	return far.Space(ctx, dir)
+}

@@ -1,0 +1,111 @@
+package guest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/parameter"
+)
+
+// Settings are what a study may set of a guest. Those that are factors too have the levels
+// of the study where it varies them.
+type Settings struct {
+	VCPUs       int                `name:"vcpus" doc:"virtual CPUs" min:"1" max:"255"`
+	Topology    string             `name:"topology" doc:"how they are laid out: spread (a socket each), auto (as the cluster's advisor says for this host), or SOCKETSxCORES, SOCKETSxCORESxTHREADS, SOCKETSxDIESxCORESxTHREADS"`
+	Model       string             `name:"model" doc:"CPU model of QEMU with its features; empty is the host's own under KVM, and an Intel one under TCG"`
+	Nodes       int                `name:"nodes" doc:"NUMA nodes that the guest is shown; 1 shows none" min:"1" max:"64"`
+	Memory      parameter.Bytes    `name:"memory" doc:"memory of the guest"`
+	Disk        parameter.Bytes    `name:"disk" doc:"size of the disk that workloads write to"`
+	Controller  string             `name:"controller" doc:"how the disk is attached" choices:"virtio-blk,virtio-scsi,nvme"`
+	Cache       string             `name:"cache" doc:"cache mode of the disk on the host" choices:"none,writeback,writethrough,directsync,unsafe"`
+	AIO         string             `name:"aio" doc:"how QEMU does the disk's I/O" choices:"threads,native,io_uring"`
+	IOThread    bool               `name:"iothread" doc:"a thread of its own for the disk"`
+	Queues      int                `name:"queues" doc:"queues of the disk; 0 leaves them to QEMU" min:"0" max:"64"`
+	Parameters  string             `name:"parameters" doc:"more for the kernel's command line"`
+	Kernel      string             `name:"kernel" doc:"path of a kernel image; empty is the one that plimsoll guest kernel fetched"`
+	Modules     string             `name:"modules" doc:"folder of that kernel's modules"`
+	Accelerator string             `name:"accelerator" doc:"auto boots a guest to find out whether KVM works" choices:"auto,kvm,tcg"`
+	VirtualTime int                `name:"virtual_time" doc:"an instruction takes two to this power nanoseconds of the guest's time, for results that repeat; one vCPU only; 0 is real time" min:"0" max:"10"`
+	Boot        parameter.Duration `name:"boot" doc:"longest time that a boot may take"`
+}
+
+// shape is the guest that the settings describe.
+func (s Settings) shape() (qemu.Shape, error) {
+	shape := qemu.Shape{Name: "guest", CPU: qemu.CPU{Count: s.VCPUs, Model: s.Model}, Memory: qemu.Memory{Size: int64(s.Memory)}, Parameters: strings.Fields(s.Parameters)}
+	if err := s.layout(&shape.CPU); err != nil {
+		return shape, err
+	}
+	if s.VirtualTime > 0 {
+		shape.VirtualTime = &qemu.VirtualTime{Shift: s.VirtualTime}
+	}
+	if s.Nodes > 1 {
+		if s.VCPUs%s.Nodes != 0 || int64(s.Memory)%(int64(s.Nodes)<<20) != 0 {
+			return shape, fmt.Errorf("nodes: %d vCPUs and %s do not divide among %d nodes", s.VCPUs, s.Memory, s.Nodes)
+		}
+		each := s.VCPUs / s.Nodes
+		for n := range s.Nodes {
+			shape.NUMA = append(shape.NUMA, qemu.Node{CPUs: fmt.Sprintf("%d-%d", n*each, n*each+each-1), Memory: int64(s.Memory) / int64(s.Nodes)})
+		}
+	}
+	return shape, nil
+}
+
+// layout takes over the topology.
+func (s Settings) layout(c *qemu.CPU) error {
+	switch s.Topology {
+	case "", string(qemu.Spread):
+		c.Topology = qemu.Spread
+		return nil
+	case string(qemu.Auto):
+		c.Topology = qemu.Auto
+		return nil
+	}
+	l, err := parseLayout(s.Topology)
+	if err != nil {
+		return err
+	}
+	if l.count() != s.VCPUs {
+		return fmt.Errorf("topology %s has %d vCPUs, and the guest has %d", s.Topology, l.count(), s.VCPUs)
+	}
+	c.Topology, c.Sockets, c.Dies, c.Cores, c.Threads = qemu.Explicit, l.sockets, l.dies, l.cores, l.threads
+	return nil
+}
+
+// layout is a number of sockets, dies of each, cores of each and threads of each.
+type layout struct{ sockets, dies, cores, threads int }
+
+func (l layout) count() int { return l.sockets * l.dies * l.cores * l.threads }
+
+// String is the shortest way to write it.
+func (l layout) String() string {
+	switch {
+	case l.dies > 1:
+		return fmt.Sprintf("%dx%dx%dx%d", l.sockets, l.dies, l.cores, l.threads)
+	case l.threads > 1:
+		return fmt.Sprintf("%dx%dx%d", l.sockets, l.cores, l.threads)
+	}
+	return fmt.Sprintf("%dx%d", l.sockets, l.cores)
+}
+
+func parseLayout(text string) (layout, error) {
+	wrong := fmt.Errorf("topology %q: want spread, auto or numbers such as 2x4, which is 2 sockets of 4 cores", text)
+	var n []int
+	for part := range strings.SplitSeq(text, "x") {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 1 || v > 255 {
+			return layout{}, wrong
+		}
+		n = append(n, v)
+	}
+	switch len(n) {
+	case 2:
+		return layout{n[0], 1, n[1], 1}, nil
+	case 3:
+		return layout{n[0], 1, n[1], n[2]}, nil
+	case 4:
+		return layout{n[0], n[1], n[2], n[3]}, nil
+	}
+	return layout{}, wrong
+}
