@@ -219,8 +219,14 @@ func (s Shape) checkRest(w Wiring) error {
 		return fmt.Errorf("pinned vCPUs: under TCG one thread runs all %d of them, as the host has %d CPUs: ask for at most as many vCPUs, or do not pin", s.CPU.Count, w.HostCPUs)
 	}
 	for i, list := range s.Pin {
-		if _, err := cpuList(list); err != nil {
+		cpus, err := cpuList(list)
+		if err != nil {
 			return fmt.Errorf("the CPUs of the host for vCPU %d: %w", i, err)
+		}
+		for _, c := range cpus {
+			if len(w.Online) > 0 && !slices.Contains(w.Online, c) {
+				return fmt.Errorf("the CPUs of the host for vCPU %d: CPU %d is not online: give some of %v", i, c, w.Online)
+			}
 		}
 	}
 	return nil

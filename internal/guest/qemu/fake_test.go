@@ -142,6 +142,9 @@ func TestStartAndStop(t *testing.T) {
 	if text, n := g.Complaints(); text != "" || n != 1 || string(g.Console()) != "Booting the kernel.\n" {
 		t.Errorf("complaints %q and %d features, console %q", text, n, g.Console())
 	}
+	if err := g.Err(); err != nil {
+		t.Errorf("a guest that runs has ended: %v", err)
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := g.Stop(ended); err != nil || !asked {
@@ -149,6 +152,9 @@ func TestStartAndStop(t *testing.T) {
 	}
 	if err := g.Stop(t.Context()); err != nil {
 		t.Errorf("a second stop: %v", err)
+	}
+	if err := g.Err(); err == nil || !strings.Contains(err.Error(), "guest web has ended") {
+		t.Errorf("%v", err)
 	}
 	if _, err := g.Channel(t.Context()); err == nil {
 		t.Error("the channel of a stopped guest is dialled")

@@ -110,6 +110,9 @@ func (g *Guest) begin(ctx context.Context, s Shape) error {
 	if g.shape, err = s.Arrange(g.wiring.Host); err != nil {
 		return err
 	}
+	if err := s.Memory.hugePages(os.ReadFile); err != nil {
+		return err
+	}
 	g.facts.Arguments = args
 	if err := g.shape.makeFiles(g.wiring); err != nil {
 		return err
@@ -174,6 +177,16 @@ func portOpened(e Event) bool {
 	return e.Name == "VSERPORT_CHANGE" && json.Unmarshal(e.Data, &d) == nil && d.Open && d.ID == "port0"
 }
 
+// Err is nil while QEMU runs; afterwards it says how it ended and what was said last.
+func (g *Guest) Err() error {
+	select {
+	case <-g.process.ended:
+		return fmt.Errorf("guest %s has ended (%v): %s", g.Name(), g.process.cmd.ProcessState, g.process.complaint())
+	default:
+		return nil
+	}
+}
+
 // Name is the name of the shape.
 func (g *Guest) Name() string { return g.shape.Name }
 
@@ -221,7 +234,7 @@ func (g *Guest) Channel(ctx context.Context) (net.Conn, error) {
 		case <-again.C:
 		case <-g.process.ended:
 			again.Stop()
-			return nil, fmt.Errorf("dial the channel of guest %s: QEMU has ended (%v): %s", g.Name(), g.process.cmd.ProcessState, g.process.complaint())
+			return nil, fmt.Errorf("dial its channel: %w", g.Err())
 		case <-ctx.Done():
 			again.Stop()
 			return nil, fmt.Errorf("dial the channel of guest %s: %w", g.Name(), errors.Join(ctx.Err(), err))

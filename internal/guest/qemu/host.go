@@ -65,12 +65,35 @@ func thisHost(w Wiring) (Wiring, error) {
 		name = "this machine"
 	}
 	w.Host, w.HostCPUs = HostShape(name, t), runtime.NumCPU()
+	for _, c := range t.CPUs {
+		w.Online = append(w.Online, c.ID)
+	}
 	cpuinfo, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
 		return w, fmt.Errorf("read the frequency of the time stamp counter: %w", err)
 	}
 	w.TSCkHz = TSCkHz(string(cpuinfo))
 	return w, nil
+}
+
+// hugePages says whether the host has as many free huge pages as the memory takes.
+func (m Memory) hugePages(read func(name string) ([]byte, error)) error {
+	if m.HugePage == 0 {
+		return nil
+	}
+	dir := fmt.Sprintf("/sys/kernel/mm/hugepages/hugepages-%dkB/", m.HugePage>>10)
+	text, err := read(dir + "free_hugepages")
+	if err != nil {
+		return fmt.Errorf("huge pages of %d MiB: the host has none of that size: %w", m.HugePage/mib, err)
+	}
+	free, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return fmt.Errorf("huge pages of %d MiB: %w", m.HugePage/mib, err)
+	}
+	if need := m.Size / m.HugePage; free < need {
+		return fmt.Errorf("huge pages of %d MiB: %d are free on the host, %d are needed: raise %snr_hugepages, or ask for ordinary pages", m.HugePage/mib, free, need, dir)
+	}
+	return nil
 }
 
 // Binary is the program that runs guests.

@@ -105,6 +105,9 @@ func (g *Guest) mayMigrate(ctx context.Context, to *Guest, mode Mode) error {
 	if to.wiring.Accelerator != g.wiring.Accelerator || to.shape.layout() != g.shape.layout() || to.shape.Memory != g.shape.Memory {
 		return fmt.Errorf("the target %s has another accelerator, topology or memory", to.Name())
 	}
+	if err := g.shape.movable(); err != nil {
+		return err
+	}
 	reason, no := refused(g.wiring.Version, g.wiring.Accelerator, RefusedPrecopy)
 	if mode != Precopy || !no {
 		return nil
@@ -115,6 +118,19 @@ func (g *Guest) mayMigrate(ctx context.Context, to *Guest, mode Mode) error {
 	}
 	if share > busyShare {
 		return fmt.Errorf("refused, as the guest is busy (%.0f %% of a CPU): %s", 100*share, reason)
+	}
+	return nil
+}
+
+// movable says whether source and target can share what holds the guest's data.
+func (s Shape) movable() error {
+	if len(s.Persistent) > 0 {
+		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: leave it out", s.Persistent[0].Name)
+	}
+	for _, d := range s.Disks {
+		if d.Backing == BackingFile && d.Path == "" {
+			return fmt.Errorf("disk %s is in a file of the guest's own folder, and the target has another: give both the same path", d.Name)
+		}
 	}
 	return nil
 }

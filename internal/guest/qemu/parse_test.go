@@ -2,7 +2,9 @@ package qemu
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -124,5 +126,47 @@ func TestComplaintsAreCounted(t *testing.T) {
 	}
 	if got := string(c.bytes()); c.features() != 1 || !strings.HasPrefix(got, "qemu: real trouble\nxxx") {
 		t.Errorf("%d features, %.40q", c.features(), got)
+	}
+}
+
+func TestVersionAsText(t *testing.T) {
+	text, err := json.Marshal(Version{7, 2, 22})
+	var v Version
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err != nil || string(text) != `"7.2.22"` || v != (Version{7, 2, 22}) {
+		t.Errorf("%s, %v, %v", text, v, err)
+	}
+}
+
+func TestHugePages(t *testing.T) {
+	read := func(name string) ([]byte, error) {
+		if name != "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages" {
+			return nil, fs.ErrNotExist
+		}
+		return []byte("100\n"), nil
+	}
+	for want, m := range map[string]Memory{
+		"":                              {Size: 200 * mib, HugePage: 2 * mib},
+		"100 are free on the host, 101": {Size: 202 * mib, HugePage: 2 * mib},
+		"none of that size":             {Size: 1 << 30, HugePage: 1 << 30},
+	} {
+		err := m.hugePages(read)
+		if got := fmt.Sprint(err); (want == "") != (err == nil) || !strings.Contains(got, want) && err != nil {
+			t.Errorf("%+v: %v, want %q", m, err, want)
+		}
+	}
+}
+
+func TestMovable(t *testing.T) {
+	for want, s := range map[string]Shape{
+		"":                      {Disks: []Disk{{Name: "d", Backing: BackingNull}, {Name: "e", Backing: BackingFile, Path: "/e"}}},
+		"the same path":         {Disks: []Disk{{Name: "d", Backing: BackingFile}}},
+		"would write old pages": {Persistent: []Persistent{{Name: "p"}}},
+	} {
+		if err := s.movable(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }

@@ -214,6 +214,7 @@ func TestRefusedShapes(t *testing.T) {
 		{"pins", "for 1 vCPUs where there are 4", func(s *Shape, _ *Wiring) { s.Pin = []string{"0"} }},
 		{"pins of one thread", "one thread runs all 4 of them", func(s *Shape, w *Wiring) { s.Pin, w.HostCPUs = []string{"0", "0", "0", "0"}, 2 }},
 		{"pin to nothing", "no CPU is given", func(s *Shape, _ *Wiring) { s.Pin = []string{"", "0", "0", "0"} }},
+		{"pin to a CPU that is not there", "CPU 9 is not online", func(s *Shape, w *Wiring) { s.Pin, w.Online = []string{"0", "0", "9", "0"}, []int{0, 1} }},
 		{"parameter with a space", "one parameter each", func(s *Shape, _ *Wiring) { s.Parameters = []string{"a b"} }},
 		{"native past the cache", "aio native with cache writeback", disk(func(d *Disk) { d.AIO, d.Cache = "native", "writeback" })},
 		{"thread of nvme", "QEMU has none for nvme", disk(func(d *Disk) { d.Controller, d.IOThread = NVMe, true })},

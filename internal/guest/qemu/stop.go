@@ -42,7 +42,7 @@ func (g *Guest) powerOff(ctx context.Context) {
 func (g *Guest) quit(ctx context.Context) {
 	limit, cancel := context.WithTimeout(ctx, quitWait)
 	defer cancel()
-	if g.monitor.Execute(limit, "quit", nil, nil) == nil {
+	if g.Err() == nil && g.monitor.Execute(limit, "quit", nil, nil) == nil {
 		g.process.wait(limit)
 	}
 }

@@ -34,6 +34,18 @@ func (v Version) Before(major, minor int) bool {
 	return v.Major < major || v.Major == major && v.Minor < minor
 }
 
+// MarshalText is the release as QEMU writes it.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Version) UnmarshalText(text []byte) error {
+	read, err := ParseVersion("QEMU emulator version " + string(text))
+	if err == nil {
+		*v = read
+	}
+	return err
+}
+
 // Refusal is something that a release of QEMU does wrongly, or not at all.
 type Refusal struct {
 	What   string `json:"what"`

@@ -20,6 +20,7 @@ type Wiring struct {
 	Version     Version
 	Host        topology.Shape // what Auto lays a guest out for
 	HostCPUs    int            // that QEMU may use
+	Online      []int          // CPUs of the host; none is not known
 	// TSCkHz is the frequency of the host's time stamp counter, which under TCG is the
 	// guest's as well; 0 is not known, and the guest has to measure it.
 	TSCkHz            int
