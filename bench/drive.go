@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -50,6 +51,10 @@ func part() (ran bool, err error) {
 		return true, responder.Serve(ctx, os.Stdin, os.Stdout)
 	case reflector.Command:
 		return true, reflector.Serve(ctx, os.Stdin, os.Stdout)
+	case nbd.Command:
+		return true, nbd.Serve(ctx, os.Stdin, os.Stdout)
+	case nbd.FilterCommand:
+		return true, nbd.ServeFilter(os.Stdin, os.Stdout)
 	}
 	return false, nil
 }
