@@ -6,13 +6,16 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// outlook is what pairs of hosts are picked by.
+// outlook is a host as moves for the load see it.
 type outlook struct {
-	loads Pair
-	loss  int64
+	demand, capacity cluster.Resources
+	loads            Pair
+	loss             int64 // of its machines' work, in millionths, by the model of scores
+	merit            int64 // squared loads, or MHz that are wasted: the less, the better
+	lost             int64 // MHz, by the other model
 }
 
-// survey looks at all hosts, before the first move for the load.
+// survey looks at all hosts.
 func (r *round) survey() {
 	r.outlooks, r.rows = make([]outlook, len(r.c.Hosts)), make([]*row, len(r.c.Hosts))
 	for h := range r.c.Hosts {
@@ -23,11 +26,13 @@ func (r *round) survey() {
 
 // outlook looks at a host again.
 func (r *round) outlook(h cluster.HostID) {
+	o := &r.outlooks[h]
+	o.demand, o.capacity, o.loads = r.l.Demand(h), r.x.Capacity(h), loads(r.l, r.x, h)
 	if r.byScore {
-		r.outlooks[h].loss = r.hostLoss(h, r.l.Demand(h), r.burden[h])
+		o.loss, o.merit = r.hostLoss(h, o.demand, r.burden[h]), r.wastes(h)
 		return
 	}
-	r.outlooks[h].loads = loads(r.l, r.x, h)
+	o.merit, o.lost = squares(o.demand, o.capacity), lost(o.demand, o.capacity, r.limit)
 }
 
 // source says whether the machines of a host are looked at.
@@ -45,8 +50,7 @@ func (r *round) worthALook(from, to cluster.HostID) bool {
 	if r.byScore {
 		return a.loss > b.loss || r.burden[from].remote > 0
 	}
-	ca, cb := r.x.Capacity(from), r.x.Capacity(to)
-	return steeper(a.loads.CPU, ca.CPU, b.loads.CPU, cb.CPU) || steeper(a.loads.Memory, ca.Memory, b.loads.Memory, cb.Memory)
+	return steeper(a.loads.CPU, a.capacity.CPU, b.loads.CPU, b.capacity.CPU) || steeper(a.loads.Memory, a.capacity.Memory, b.loads.Memory, b.capacity.Memory)
 }
 
 // steeper says whether the square of one load falls faster with an amount that leaves

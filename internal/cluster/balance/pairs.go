@@ -91,7 +91,7 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 			break // no target makes more of it, nor of those that follow
 		}
 		merit, gain := n.takes(o)
-		if merit <= 0 || merit < most || merit == most && o.vm > best {
+		if merit <= 0 || gain < o.need || merit < most || merit == most && o.vm > best {
 			continue
 		}
 		if r.against(place.Step{VM: o.vm, From: from, To: to}, gain) == nothing {

@@ -127,20 +127,23 @@ type round struct {
 	barred  map[place.Step]string // why steps would use up what is kept to spare
 
 	// Of the moves for the load.
-	mean     Pair      // load of the hosts that can be used
-	outlooks []outlook // by host
-	rows     []*row    // by host; nil of those with nothing to offer
-	heads    bracket   // of the rows
-	riser    riser     // the last that was found
+	mean     Pair             // load of the hosts that can be used
+	outlooks []outlook        // by host
+	rows     []*row           // by host; nil of those with nothing to offer
+	heads    bracket          // of the rows
+	riser    riser            // the last that was found
+	ways     []cluster.HostID // targets that stand for all, in what a migration costs
 }
 
 // newRound works in the layout that it is given.
 func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	c := l.Cluster()
-	return &round{
+	r := &round{
 		c: c, x: x, l: l, place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)),
-		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x),
+		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x), ways: ways(c),
 	}
+	r.survey()
+	return r
 }
 
 // balance is that of the layout as it is now.

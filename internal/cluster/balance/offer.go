@@ -1,0 +1,77 @@
+package balance
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// offer is a machine that a host would be better off without. What a target makes of it is
+// less by what the machine takes there, which is never below 0.
+type offer struct {
+	vm    cluster.VMID
+	merit int64 // by how much the sum of the host's squared loads falls, or what it wastes, in MHz
+	gain  int64 // by how much less the host loses, in MHz
+	need  int64 // the least that a move must save of that wherever it leads
+	has   int64 // score of the machine on the host, in millionths
+}
+
+// offers lists those of a host, the best first, and by machine: all, or such as a target
+// may be found for that makes them worth a move.
+func (r *round) offers(from cluster.HostID, worth bool) (list []offer) {
+	if !r.source(int(from)) {
+		return nil
+	}
+	n := r.lane(from, from)
+	for _, v := range r.l.On(from) {
+		o := n.gives(v)
+		if o.merit <= 0 || !r.mayMove(v) {
+			continue
+		}
+		o.need = math.MinInt64
+		if worth && r.c.Settings.CostBenefit {
+			o.need = r.needs(v, from)
+		}
+		if o.gain < o.need {
+			continue
+		}
+		list = append(list, o)
+	}
+	slices.SortFunc(list, func(a, b offer) int {
+		return cmp.Or(cmp.Compare(b.merit, a.merit), cmp.Compare(a.vm, b.vm))
+	})
+	return list
+}
+
+// needs is how many MHz a move of a machine must save at least, wherever it leads: what
+// its level asks for, and its cost on the way that costs least.
+func (r *round) needs(v cluster.VMID, from cluster.HostID) int64 {
+	least, cheapest := max(1, r.least(from)), int64(-1)
+	for _, to := range r.ways {
+		if w := r.sure(place.Step{VM: v, From: from, To: to}, 0); w.Copy > 0 && (cheapest < 0 || w.Cost/w.Stable < cheapest) {
+			cheapest = w.Cost / w.Stable
+		}
+	}
+	return max(least, cheapest+1)
+}
+
+// mostWays is how many kinds of targets are told apart.
+const mostWays = 8
+
+// ways are targets of which one costs a migration as much as any that can be used; none
+// where there are too many kinds of them.
+func ways(c *cluster.Cluster) (list []cluster.HostID) {
+	for h := range c.Hosts {
+		host := &c.Hosts[h]
+		if host.Usable() && !slices.ContainsFunc(list, func(o cluster.HostID) bool { return c.Hosts[o].NIC == host.NIC && c.Hosts[o].MHz == host.MHz }) {
+			list = append(list, cluster.HostID(h))
+		}
+		if len(list) > mostWays {
+			return nil
+		}
+	}
+	return list
+}
