@@ -66,6 +66,9 @@ func serve(opens bool) int {
 			return 4
 		}
 		result := "{}"
+		if c.Execute == "query-status" {
+			result = `{"running": true}`
+		}
 		if c.Execute == "query-cpus-fast" {
 			result = fmt.Sprintf(`[{"cpu-index": 1, "thread-id": %d}, {"cpu-index": 0, "thread-id": %d}]`, os.Getpid(), os.Getpid())
 		}
@@ -145,9 +148,7 @@ func TestStartAndStop(t *testing.T) {
 	if err := g.Err(); err != nil {
 		t.Errorf("a guest that runs has ended: %v", err)
 	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := g.Stop(ended); err != nil || !asked {
+	if err := g.Stop(t.Context()); err != nil || !asked {
 		t.Errorf("%v, asked to power off: %v", err, asked)
 	}
 	if err := g.Stop(t.Context()); err != nil {
@@ -235,6 +236,21 @@ func TestStartRefuses(t *testing.T) {
 			nothingLeft(t, nil, o.Dir)
 		})
 	}
+}
+
+// Where there is no time to ask, the guest is ended without.
+func TestStopWithoutTime(t *testing.T) {
+	o := fakeOptions(t, "good")
+	g, err := Start(t.Context(), shape(1), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Stop(ended); err != nil {
+		t.Error(err)
+	}
+	nothingLeft(t, g.process, o.Dir)
 }
 
 func TestCancelledStartLeavesNothing(t *testing.T) {

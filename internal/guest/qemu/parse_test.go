@@ -3,8 +3,11 @@ package qemu
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -168,5 +171,19 @@ func TestMovable(t *testing.T) {
 		if err := s.movable(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+func TestExits(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "42-11")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "exits"), []byte("12345\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if n := exits(root, 42); n == nil || *n != 12345 {
+		t.Errorf("%v", n)
+	}
+	if n := exits(root, 4); n != nil {
+		t.Errorf("another guest's %d", *n)
 	}
 }

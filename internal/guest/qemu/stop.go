@@ -34,6 +34,13 @@ func (g *Guest) powerOff(ctx context.Context) {
 	}
 	limit, cancel := context.WithTimeout(ctx, powerOffWait)
 	defer cancel()
+	// One that has migrated away, or waits for another, cannot answer.
+	var s struct {
+		Running bool `json:"running"`
+	}
+	if g.monitor.Execute(limit, "query-status", nil, &s) != nil || !s.Running {
+		return
+	}
 	if g.options.PowerOff(limit, g) == nil {
 		g.process.wait(limit)
 	}

@@ -67,6 +67,7 @@ func (g *Guest) pin(ctx context.Context) error {
 type Usage struct {
 	VCPUs  []Thread `json:"vcpus"` // by vCPU; a single one where one thread runs them all
 	Others []Thread `json:"others"`
+	Exits  *int64   `json:"exits,omitempty"` // from the guest to KVM; nil where the kernel does not show them
 }
 
 // Thread is one thread of QEMU as the host sees it.
@@ -108,7 +109,26 @@ func (g *Guest) Usage(ctx context.Context) (Usage, error) {
 			u.Others = append(u.Others, t)
 		}
 	}
+	u.Exits = exits("/sys/kernel/debug/kvm", g.PID())
 	return u, nil
+}
+
+// exits is the counter that KVM keeps for each guest in debugfs, in a folder named after
+// the process and a file descriptor of it.
+func exits(root string, pid int) *int64 {
+	files, err := filepath.Glob(fmt.Sprintf("%s/%d-*/exits", root, pid))
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
 }
 
 func readThread(dir string) (Thread, error) {
