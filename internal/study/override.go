@@ -23,6 +23,9 @@ func (r *reader) override(root *yaml.Node, set string) {
 		return
 	}
 	r.mark(value, oneLine(path))
+	if value.Kind == yaml.ScalarNode && value.Value != "" && slices.Contains([]string{"platform", "workload", "service"}, path) && value.Value == usedKind(root, path) {
+		return // it is what the study uses, with its settings
+	}
 	if keys := r.route(root, place, path); keys != nil {
 		r.displace(root, keys, value)
 		r.put(root, keys, value)

@@ -18,6 +18,7 @@ func TestOverrides(t *testing.T) {
 		{"setting", []string{"workload.storage.disks=4"}, strings.Replace(head, "workload: storage", "workload: {storage: {disks: 4}}", 1)},
 		{"setting in short", []string{"storage.disks=4"}, strings.Replace(head, "workload: storage", "workload: {storage: {disks: 4}}", 1)},
 		{"platform", []string{"platform=sim"}, strings.Replace(head, "local", "sim", 1)},
+		{"the same workload keeps its settings", []string{"storage.disks=4", "workload=storage"}, strings.Replace(head, "workload: storage", "workload: {storage: {disks: 4}}", 1)},
 		{"setting of another platform", []string{"platform=sim", "platform.sim.servers=3"}, strings.Replace(head, "local", "{sim: {servers: 3}}", 1)},
 		{"whole platform", []string{"platform={sim: {servers: 3}}"}, strings.Replace(head, "local", "{sim: {servers: 3}}", 1)},
 		{"levels", []string{"factors.storage.threads=[1, 2]"}, head + "factors: {storage.threads: [1, 2]}"},
