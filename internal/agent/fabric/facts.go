@@ -19,14 +19,15 @@ type Facts struct {
 	Arch     string `json:"arch"` // amd64
 	Kernel   string `json:"kernel,omitempty"`
 	Cores    int    `json:"cores"`
-	Memory   int64  `json:"memory,omitempty"` // bytes
-	Version  string `json:"version"`          // of plimsoll
-	Commands bool   `json:"commands,omitempty"`
+	Memory   int64  `json:"memory,omitempty"`   // bytes
+	Version  string `json:"version"`            // of plimsoll
+	Commands bool   `json:"commands,omitempty"` // whether the owner lets a study run its own
+	Scratch  string `json:"scratch,omitempty"`  // folder for what workloads write
 }
 
 // Observe collects the facts of this machine.
-func Observe(version string, commands bool) Facts {
-	f := Facts{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Version: version, Commands: commands}
+func Observe(version string) Facts {
+	f := Facts{OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(), Version: version}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		f.Kernel = strings.TrimSpace(string(text))
 	}

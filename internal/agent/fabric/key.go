@@ -105,29 +105,3 @@ func signed(public string, text, signature []byte) bool {
 	key, err := nkeys.FromPublicKey(public)
 	return err == nil && key.Verify(text, signature) == nil
 }
-
-// ReadAllowed reads a list of public keys, one a line; what follows a key, and
-// lines that begin with #, are remarks.
-func ReadAllowed(name string) ([]string, error) {
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the list of agents: %w", err)
-	}
-	var keys []string
-	number := 0
-	for line := range strings.Lines(string(text)) {
-		number++
-		fields := strings.Fields(line)
-		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
-			continue
-		}
-		if !IsPublic(fields[0]) {
-			return nil, fmt.Errorf("%s:%d: %.12q... is not the public key of an agent, which has 56 letters and digits and begins with U", name, number, fields[0])
-		}
-		keys = append(keys, fields[0])
-	}
-	return keys, nil
-}

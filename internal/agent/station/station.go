@@ -1,0 +1,143 @@
+// Package station makes a machine part of a fleet: it joins a lab through the
+// fabric and serves its machine to it, behind a warden.
+package station
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/agent/fabric"
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/agent/warden"
+	"plimsoll/internal/platform"
+)
+
+// Options say which lab to join, and what it may do here.
+type Options struct {
+	Lab      string // address of the NATS server: nats://host:port
+	Key      string // file with the agent's key
+	CA       string // fingerprint of the lab's certificate authority
+	LabKey   string // public key of the lab; empty takes any that the server lets in
+	Name     string // empty takes the machine's
+	Labels   map[string]string
+	State    string // folder of the spool and of what to put back
+	Scratch  string // folder for what workloads write
+	Commands bool   // whether a study may run its own commands
+	Servants []string
+	Version  string
+	Machine  platform.Machine
+	Log      func(format string, args ...any)
+	Clock    fabric.Clock // nil takes the system's
+}
+
+// patience is how long settings may take to be put back when a session has
+// ended.
+const patience = 30 * time.Second
+
+// Run joins the lab and stays until ctx ends or the lab refuses the key. While
+// the lab is away it tries again and again.
+func Run(ctx context.Context, o Options) error {
+	release, err := lock(o.State)
+	if err != nil {
+		return err
+	}
+	defer release()
+	whole, ok := o.Machine.(warden.Whole)
+	if !ok {
+		return fmt.Errorf("machine %s cannot be an agent: it cannot carry, confine and observe", o.Machine.Name())
+	}
+	key, err := fabric.ReadKey(o.Key)
+	if err != nil {
+		return err
+	}
+	if o.LabKey != "" && !fabric.IsPublic(o.LabKey) {
+		return fmt.Errorf("%q is not the public key of a lab, which begins with U", o.LabKey)
+	}
+	if err := os.MkdirAll(o.Scratch, 0o755); err != nil {
+		return fmt.Errorf("make the scratch folder: %w", err)
+	}
+	guarded, err := warden.Guard(ctx, whole, warden.Rules{
+		Commands: o.Commands, Servants: o.Servants, Scratch: o.Scratch, Memory: filepath.Join(o.State, "changed.json"),
+	})
+	if err != nil {
+		return fmt.Errorf("put back what an earlier agent left: %w", err)
+	}
+	spool, err := fabric.OpenSpool(filepath.Join(o.State, "spool"), 0)
+	if err != nil {
+		return err
+	}
+	defer spool.Close() //nolint:errcheck // every record is synced
+	return o.join(ctx, key, guarded, spool)
+}
+
+func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Machine, spool *fabric.Spool) error {
+	facts := fabric.Observe(o.Version)
+	facts.Commands, facts.Scratch = o.Commands, o.Scratch
+	desk := &desk{machine: guarded, version: o.Version, log: o.Log}
+	name := o.Name
+	if name == "" {
+		name = guarded.Name()
+	}
+	agent, err := fabric.NewAgent(fabric.AgentOptions{
+		Endpoint: fabric.Endpoint{URL: o.Lab, Key: key, CA: o.CA, Log: o.Log},
+		Lab:      o.LabKey, Name: name, Labels: o.Labels, Facts: facts, Spool: spool,
+		Serve: desk.serve, Lost: desk.lost, Clock: o.Clock, Log: o.Log,
+	})
+	if err != nil {
+		return err
+	}
+	return agent.Run(ctx)
+}
+
+// desk serves the machine to one caller at a time: two would undo each other's
+// settings.
+type desk struct {
+	machine *warden.Machine
+	version string
+	log     func(string, ...any)
+	mu      sync.Mutex
+}
+
+func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
+	if !d.mu.TryLock() {
+		s.Reset(errors.New("the machine serves another study"))
+		return
+	}
+	defer d.mu.Unlock()
+	server := remote.Server{Machine: d.machine, Version: d.version, Restore: d.machine.Restore}
+	if err := server.Serve(ctx, s); err != nil {
+		d.log("%v", err)
+	}
+}
+
+// lost frees workers and puts settings back, should the end of the connection
+// not have been enough.
+func (d *desk) lost(error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := errors.Join(d.machine.Confine(ctx, platform.Confinement{}), d.machine.Restore(ctx)); err != nil {
+		d.log("after the session: %v", err)
+	}
+}
+
+// lock keeps a second agent out of the state folder.
+func lock(folder string) (release func(), err error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("make the agent's state folder: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the agent's state folder: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("another agent uses the state folder %s: give this one its own with --state", folder)
+	}
+	return func() { _ = f.Close() }, nil
+}

@@ -1,0 +1,122 @@
+package warden
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// setting is how a kernel setting was before a lab wrote it.
+type setting struct {
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// chosen is the choice in effect where the kernel lists all: "none [mq-deadline]".
+var chosen = regexp.MustCompile(`\[([^\[\]\s]+)\]`)
+
+// formerOf is what to write so that a setting is again as it reads now.
+func formerOf(text string) string {
+	if all := chosen.FindAllStringSubmatch(text, -1); len(all) == 1 {
+		return all[0][1]
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
+// remember notes the value of a setting before its first change, on disk first.
+// A setting that cannot be read cannot be put back; it may be written all the same,
+// as some only take writes.
+func (w *Machine) remember(ctx context.Context, name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if slices.ContainsFunc(w.former, func(s setting) bool { return s.File == name }) {
+		return nil
+	}
+	text, err := w.ReadFile(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil {
+		return nil
+	}
+	w.former = append(w.former, setting{name, formerOf(string(text))})
+	if err := w.save(); err != nil {
+		w.former = w.former[:len(w.former)-1]
+		return fmt.Errorf("remember how %s was before it is written: %w", name, err)
+	}
+	return nil
+}
+
+// Restore puts back all settings that were written since the last call, newest
+// first. What cannot be put back is tried again by the next call.
+func (w *Machine) Restore(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.former) == 0 {
+		return nil
+	}
+	var failed []setting
+	var all error
+	for _, s := range slices.Backward(w.former) {
+		now, err := w.ReadFile(ctx, s.File)
+		if err == nil && formerOf(string(now)) == s.Text {
+			continue
+		}
+		if err := w.Whole.WriteFile(ctx, s.File, []byte(s.Text)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = append(failed, s)
+			all = errors.Join(all, fmt.Errorf("put %s back to %q: %w", s.File, s.Text, err))
+		}
+	}
+	slices.Reverse(failed)
+	w.former = failed
+	return errors.Join(all, w.save())
+}
+
+func (w *Machine) save() error {
+	if len(w.former) == 0 {
+		err := os.Remove(w.rules.Memory)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	text, err := json.Marshal(w.former)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(w.rules.Memory), 0o700); err != nil {
+		return err
+	}
+	fresh := w.rules.Memory + ".new"
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(fresh, w.rules.Memory)
+}
+
+// recall reads what an earlier warden left to put back.
+func (w *Machine) recall() error {
+	text, err := os.ReadFile(w.rules.Memory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("recall what to put back: %w", err)
+	}
+	if err := json.Unmarshal(text, &w.former); err != nil {
+		return fmt.Errorf("recall what to put back from %s: %w", w.rules.Memory, err)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+// Package warden stands between a lab and the machine of an agent's owner. It
+// lets through what plimsoll's own workloads, services, factors and collectors do, and
+// refuses a user's own commands unless the owner gave leave. It remembers how
+// kernel settings were before the lab wrote them, also across its own death, and puts
+// them back when the lab is gone.
+package warden
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"plimsoll/internal/platform"
+)
+
+// ErrNoLeave says that the owner of the machine did not give leave for what a study
+// asked of it.
+var ErrNoLeave = errors.New("the owner of this agent's machine gave no leave for that")
+
+// Rules are what an owner allows.
+type Rules struct {
+	Commands bool     // any command, also a study's own
+	Servants []string // first arguments with which plimsoll may start itself
+	Scratch  string   // the folder that workloads and services write in
+	Memory   string   // file that remembers what to put back
+}
+
+// Whole is a machine with all abilities.
+type Whole interface {
+	platform.Machine
+	platform.Carrier
+	platform.Confiner
+	platform.Observer
+}
+
+// Machine is a machine behind a warden.
+type Machine struct {
+	Whole
+	rules Rules
+
+	mu     sync.Mutex
+	former []setting // oldest change first
+}
+
+// Guard puts a warden before a machine. Settings that an earlier warden with
+// the same memory left changed are put back first.
+func Guard(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
+	if !path.IsAbs(rules.Scratch) || !path.IsAbs(rules.Memory) {
+		return nil, fmt.Errorf("the scratch folder %q and the memory %q need absolute paths", rules.Scratch, rules.Memory)
+	}
+	w := &Machine{Whole: m, rules: rules}
+	if err := w.recall(); err != nil {
+		return nil, err
+	}
+	return w, w.Restore(ctx)
+}
+
+// programs are those that plimsoll's own parts run, besides plimsoll. No shell and no
+// interpreter is among them.
+var programs = []string{
+	"cat", "chown", "ethtool", "fio", "id", "ip", "ls", "memcached", "mkdir", "nginx", "nproc", "readlink", "redis-server", "rm", "rmdir",
+	"setpriv", "stat", "tee", "test", "wipefs",
+}
+
+// writers are the programs whose operands must lie in the scratch folder.
+var writers = []string{"chown", "mkdir", "rm", "rmdir", "tee"}
+
+// folders are where installed programs lie.
+var folders = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"}
+
+// Run runs a command if the owner allows it.
+func (w *Machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
+	self, err := w.Self(ctx)
+	if err != nil {
+		return platform.Result{}, err
+	}
+	if err := w.rules.check(self, c.Argv); err != nil {
+		return platform.Result{}, err
+	}
+	return w.Whole.Run(ctx, c)
+}
+
+func (r Rules) check(self string, argv []string) error {
+	if r.Commands {
+		return nil
+	}
+	if len(argv) == 0 {
+		return errors.New("a command without a program")
+	}
+	name := path.Base(argv[0])
+	switch {
+	case argv[0] == self:
+		if len(argv) == 2 && slices.Contains(r.Servants, argv[1]) {
+			return nil
+		}
+		return fmt.Errorf("run plimsoll as %q: %w", argv[1:], ErrNoLeave)
+	case !slices.Contains(programs, name) || name != argv[0] && !slices.Contains(folders, path.Dir(argv[0])):
+		return fmt.Errorf("run %s: %w: it can start the agent with --allow-commands", argv[0], ErrNoLeave)
+	case name == "setpriv":
+		return r.check(self, afterDashes(argv))
+	case slices.Contains(writers, name):
+		return r.checkOperands(name, argv)
+	}
+	return nil
+}
+
+// checkOperands wants all operands of a program in the scratch folder.
+func (r Rules) checkOperands(name string, argv []string) error {
+	operands := afterDashes(argv)
+	if len(operands) == 0 {
+		return fmt.Errorf("run %s without -- before its files: %w", name, ErrNoLeave)
+	}
+	for _, o := range operands {
+		if !r.inScratch(o) {
+			return fmt.Errorf("run %s on %s, which is not in the scratch folder %s: %w", name, o, r.Scratch, ErrNoLeave)
+		}
+	}
+	return nil
+}
+
+func afterDashes(argv []string) []string {
+	if i := slices.Index(argv, "--"); i >= 0 {
+		return argv[i+1:]
+	}
+	return nil
+}
+
+func (r Rules) inScratch(name string) bool { return below(name, r.Scratch) }
+
+// below tells whether a path is a folder or lies in it, with all steps upward
+// taken.
+func below(name, folder string) bool {
+	clean := path.Clean(name)
+	return path.IsAbs(clean) && (clean == path.Clean(folder) || strings.HasPrefix(clean, path.Clean(folder)+"/"))
+}
+
+// runsPrograms are kernel settings that name a program for the kernel to run.
+var runsPrograms = []string{
+	"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hotplug", "/proc/sys/kernel/poweroff_cmd",
+	"/proc/sys/fs/binfmt_misc", "/sys/kernel/uevent_helper", "/sys/kernel/debug", "/sys/kernel/config", "/proc/sys/kernel/usermodehelper",
+}
+
+// WriteFile writes a file in the scratch folder, or a kernel setting, whose former
+// value is remembered first.
+func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error {
+	kernel := below(name, "/sys") || below(name, "/proc/sys")
+	if kernel {
+		name = path.Clean(name)
+	}
+	runs := slices.ContainsFunc(runsPrograms, func(p string) bool { return below(name, p) })
+	switch {
+	case !kernel && w.rules.inScratch(name), w.rules.Commands && !kernel:
+		return w.Whole.WriteFile(ctx, name, data)
+	case !kernel:
+		return fmt.Errorf("write %s, which is neither a kernel setting nor in the scratch folder %s: %w", name, w.rules.Scratch, ErrNoLeave)
+	case runs && !w.rules.Commands:
+		return fmt.Errorf("write %s, which makes the kernel run programs: %w", name, ErrNoLeave)
+	}
+	if err := w.remember(ctx, name); err != nil {
+		return err
+	}
+	return w.Whole.WriteFile(ctx, name, data)
+}
