@@ -1,0 +1,236 @@
+package ssh
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/agent/program"
+	"plimsoll/internal/agent/scratch"
+)
+
+// tunnel is a running ssh as a connection.
+type tunnel struct {
+	in      *bufio.Reader // what the far side says
+	said    *os.File      // where that comes from
+	out     io.WriteCloser
+	cmd     *exec.Cmd
+	stderr  *complaints
+	over    chan struct{} // closed when ssh has ended
+	closing sync.Once
+}
+
+// script is what the far side's shell does: say what the machine is, take in the
+// agent, start it in its place. Whatever user's login shell gets it, it is run by sh.
+// Until the agent takes over, a trap removes the folder.
+const script = `set -e
+umask 077
+echo "plimsoll $(uname -s) $(uname -m)"
+read -r size
+dir=$(mktemp -d '%[1]s/%[2]sXXXXXXXXXX')
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+head -c "$size" > "$dir/%[3]s"
+[ "$(wc -c < "$dir/%[3]s")" -eq "$size" ]
+chmod 700 "$dir/%[3]s"
+"$dir/%[3]s" version
+exec "$dir/%[3]s" serve "$dir"`
+
+// parting is how long ssh may take to end after a connection that was not made.
+const parting = 5 * time.Second
+
+// dial logs in, copies the agent and starts it.
+func (m *machine) dial(ctx context.Context) (*tunnel, error) {
+	text := fmt.Sprintf(script, strings.TrimSuffix(m.settings.Folder, "/"), scratch.Prefix, program.Name)
+	t, err := launch(append(m.settings.args(), "exec sh -c "+quote(text)))
+	if err != nil {
+		return nil, err
+	}
+	release := context.AfterFunc(ctx, func() { _ = t.Close() })
+	defer release()
+	if err := m.carry(t); err != nil {
+		limit, cancel := context.WithTimeout(context.Background(), parting)
+		defer cancel()
+		_ = t.wait(limit)
+		return nil, t.explain(ctx, err)
+	}
+	return t, nil
+}
+
+// carry goes through the script with the far side.
+func (m *machine) carry(t *tunnel) error {
+	system, err := t.line("plimsoll ")
+	if err != nil {
+		return err
+	}
+	kernel, hardware, _ := strings.Cut(system, " ")
+	arch := map[string]string{"x86_64": "amd64", "aarch64": "arm64", "riscv64": "riscv64", "ppc64le": "ppc64le", "s390x": "s390x"}[hardware]
+	if kernel != "Linux" || arch == "" {
+		return fmt.Errorf("the machine is %s, and plimsoll's agent runs on 64-bit Linux", system)
+	}
+	name, err := m.find(arch)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(t.out, "%d\n", info.Size()); err != nil {
+		return err
+	}
+	if _, err := io.Copy(t.out, f); err != nil {
+		return fmt.Errorf("copy the agent: %w", err)
+	}
+	_, err = t.line(program.Name + " ")
+	if err != nil {
+		return fmt.Errorf("start the agent in folder %s there; may programs run in it? (setting folder): %w", m.settings.Folder, err)
+	}
+	return nil
+}
+
+// mostChatter bounds what a login may print before the script speaks, in bytes.
+const mostChatter = 1 << 20
+
+// line waits for a line that begins so and returns its rest. What a login prints of
+// its own is skipped.
+func (t *tunnel) line(prefix string) (string, error) {
+	for read := 0; read < mostChatter; {
+		line, err := t.in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return "", err
+		}
+		read += len(line)
+		if rest, found := strings.CutPrefix(string(line), prefix); found && err == nil {
+			return strings.TrimSpace(rest), nil
+		}
+	}
+	return "", fmt.Errorf("the login prints more than %d bytes and does not come to an end", mostChatter)
+}
+
+// quote makes a text one word of any shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// launch starts ssh. An interrupt at the terminal is not for it: it ends with its
+// standard input.
+func launch(args []string) (*tunnel, error) {
+	t := &tunnel{cmd: exec.Command("ssh", args...), stderr: &complaints{}, over: make(chan struct{})}
+	t.cmd.Stderr = t.stderr
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	if t.out, err = t.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	// A pipe of our own: exec's is closed when ssh ends, with what it said unread.
+	said, saying, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	t.cmd.Stdout = saying
+	t.in, t.said = bufio.NewReader(said), said
+	err = t.cmd.Start()
+	_ = saying.Close()
+	if err != nil {
+		_ = said.Close()
+		return nil, fmt.Errorf("start ssh (install the OpenSSH client): %w", err)
+	}
+	go func() {
+		_ = t.cmd.Wait() // its complaints say more than its status
+		close(t.over)
+	}()
+	return t, nil
+}
+
+// Read reads what the agent says.
+func (t *tunnel) Read(p []byte) (int, error) { return t.in.Read(p) }
+
+// Write speaks to the agent.
+func (t *tunnel) Write(p []byte) (int, error) { return t.out.Write(p) }
+
+// Close ends the connection and a Read under way: the agent sees the end of its
+// input, and ssh ends with the agent.
+func (t *tunnel) Close() (err error) {
+	t.closing.Do(func() { err = errors.Join(t.out.Close(), t.said.Close()) })
+	return err
+}
+
+// wait waits until ssh has ended, and ends it by force when the context does not
+// allow that any longer.
+func (t *tunnel) wait(ctx context.Context) error {
+	_ = t.Close()
+	select {
+	case <-t.over:
+		return t.complaint()
+	case <-ctx.Done():
+		_ = t.cmd.Process.Kill()
+		<-t.over
+		return errors.Join(context.Cause(ctx), t.complaint())
+	}
+}
+
+// complaint is what ssh says of an end that is none in good order.
+func (t *tunnel) complaint() error {
+	if t.cmd.ProcessState.Success() {
+		return nil
+	}
+	if text := t.stderr.text(); text != "" {
+		return errors.New(text)
+	}
+	return nil
+}
+
+// explain puts what ssh said before what was noticed here.
+func (t *tunnel) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	text := t.stderr.text()
+	if strings.Contains(text, "Host key verification failed") || strings.Contains(text, "host key is known") {
+		text += " (log in once by hand with ssh, and compare the key of the machine)"
+	}
+	switch {
+	case text == "":
+		return err
+	case errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE):
+		return errors.New(text) // that it ended, ssh has said better
+	}
+	return fmt.Errorf("%s: %w", text, err)
+}
+
+// complaints keeps the end of what ssh says on standard error.
+type complaints struct {
+	mu   sync.Mutex
+	data []byte
+}
+
+// mostComplaints is how much of it is kept, in bytes.
+const mostComplaints = 4 << 10
+
+// Write takes in what ssh says.
+func (c *complaints) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.data = append(c.data, p...)
+	c.data = c.data[max(0, len(c.data)-mostComplaints):]
+	return len(p), nil
+}
+
+func (c *complaints) text() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(strings.FieldsFunc(string(bytes.TrimSpace(c.data)), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
