@@ -99,7 +99,9 @@ const (
 	BackingNBD  Backing = "nbd"  // a server on a unix socket
 )
 
-// Disk is a disk of a guest. Name is its serial number there.
+// Disk is a disk of a guest. Name is its serial number there. An NVMe drive tells the
+// guest of a write cache in every cache mode; writethrough and directsync write through
+// all the same.
 type Disk struct {
 	Name       string
 	Size       int64 // bytes, whole sectors of 512; what an NBD server has is not asked for
