@@ -52,7 +52,9 @@ func FetchPackage(ctx context.Context, dir, name string) (*Kernel, error) {
 	}
 	folder := filepath.Join(dir, want.image.name+"_"+want.image.version)
 	if k, err := read(folder); err == nil {
-		return k, nil
+		// Find returns the one that was asked for last.
+		now := time.Now()
+		return k, os.Chtimes(filepath.Join(folder, described), now, now)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of kernels: %w", err)

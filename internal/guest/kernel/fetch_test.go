@@ -47,6 +47,7 @@ func fakeApt(t *testing.T, image []byte) (log string) {
 	modules := "usr/lib/modules/" + release
 	deb("linux-image-virtual", "linux-image-9, linux-firmware", nil)
 	deb("linux-image-9", "kmod, linux-modules-9 (= 1) | other", map[string]string{"boot/vmlinuz-" + release: string(image)})
+	deb("linux-image-other", "", map[string]string{"boot/vmlinuz-" + release: string(image), modules + "/kernel/a.ko": "x"})
 	deb("linux-modules-9", "", map[string]string{modules + "/kernel/a-b.ko": "x", modules + "/modules.builtin": "kernel/fs/ext4/ext4.ko\nkernel/net/some-thing.ko\n"})
 	for program, script := range map[string]string{
 		"apt-cache": `for n; do :; done; [ -e "$D/$n.show" ] && cat "$D/$n.show" || { echo "E: No packages found" >&2; exit 100; }`,
@@ -95,7 +96,26 @@ func TestFetch(t *testing.T) {
 	if err != nil || *found != *k {
 		t.Errorf("found %+v, %v", found, err)
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
+	other, err := FetchPackage(ctx, dir, "linux-image-other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	for _, k := range []*Kernel{k, other} {
+		if err := os.Chtimes(filepath.Join(filepath.Dir(k.Image), described), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"linux-image-other", "linux-image-virtual"} {
+		asked, err := FetchPackage(ctx, dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last, err := Find(dir); err != nil || *last != *asked {
+			t.Errorf("after %s: %+v, %v", name, last, err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("left behind: %v", left)
 	}
 	if err := os.WriteFile(k.Image, []byte("damaged"), 0o644); err != nil {

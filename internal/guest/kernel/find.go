@@ -23,7 +23,7 @@ func Folder() (string, error) {
 	return filepath.Join(cache, "plimsoll", "kernels"), nil
 }
 
-// Find returns the kernel in dir that was fetched last. An error that is ErrNone
+// Find returns the kernel in dir that a fetch asked for last. An error that is ErrNone
 // says that there is none.
 func Find(dir string) (*Kernel, error) {
 	all, err := List(dir)
@@ -36,7 +36,7 @@ func Find(dir string) (*Kernel, error) {
 	return all[0], nil
 }
 
-// List returns the complete kernels in dir, the one that was fetched last first.
+// List returns the complete kernels in dir, the one that was asked for last first.
 // A damaged one is an error that names it.
 func List(dir string) ([]*Kernel, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", described))
