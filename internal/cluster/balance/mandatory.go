@@ -190,15 +190,16 @@ func (r *round) fit(unit []cluster.VMID, h cluster.HostID) bool {
 func (r *round) mend(id cluster.RuleID, why Reason) {
 	rule := &r.c.Rules[id]
 	for range rule.VMs { // each turn moves one at least
-		v, broken := r.culprit(rule)
+		v, broken := r.culprit(rule, func(cluster.VMID) bool { return true })
 		if !broken || !r.rehome(v, why, id) {
 			return
 		}
 	}
 }
 
-// culprit is the machine whose move mends most of a rule, the cheapest of several.
-func (r *round) culprit(rule *cluster.Rule) (cluster.VMID, bool) {
+// culprit is the machine whose move mends most of a rule, the cheapest of several that may
+// move.
+func (r *round) culprit(rule *cluster.Rule, may func(cluster.VMID) bool) (cluster.VMID, bool) {
 	best, found := cluster.VMID(0), false
 	shared := map[cluster.HostID]int{}
 	for _, v := range rule.VMs {
@@ -213,7 +214,7 @@ func (r *round) culprit(rule *cluster.Rule) (cluster.VMID, bool) {
 		breaks := rule.Kind == cluster.Apart && shared[h] > 1 ||
 			rule.Kind == cluster.Together && shared[h] < len(rule.VMs)-shared[cluster.Nowhere] ||
 			rule.Kind == cluster.OnHosts && !named || rule.Kind == cluster.OffHosts && named
-		if breaks && (!found || r.harder(best, v) < 0) {
+		if breaks && (!found || r.harder(best, v) < 0) && may(v) {
 			best, found = v, true
 		}
 	}

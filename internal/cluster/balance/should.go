@@ -17,27 +17,31 @@ func (r *round) shouldRules() {
 			continue
 		}
 		for range rule.VMs {
-			v, broken := r.culprit(rule)
-			if !broken || !r.mayMove(v) || !r.mendSoftly(v, cluster.RuleID(i)) {
+			v, broken := r.culprit(rule, r.mayMove)
+			if !broken || !r.mendSoftly(v, cluster.RuleID(i)) {
 				break
 			}
 		}
 	}
 }
 
+// mendSoftly moves a machine to where least is lost, and of such hosts to the one that is
+// then loaded least.
 func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
-	from := r.l.Host(v)
+	from, asks := r.l.Host(v), r.x.Demand(v)
 	now := r.l.Broken(v, from)
 	best, found := place.Step{}, false
-	least := int64(0)
+	var least, lightest int64
 	for h := range r.c.Hosts {
 		to := cluster.HostID(h)
-		if to == from || r.l.Obstacle(v, to).Check != cluster.Fine || r.l.Broken(v, to) >= now {
+		if to == from || r.l.Obstacle(v, to).Check != cluster.Fine || r.l.Broken(v, to) >= now || r.options.Left != nil && r.options.Left(v, to) {
 			continue
 		}
 		s := place.Step{VM: v, From: from, To: to}
-		if loss := -r.gain(s, r.x.Demand(v)); !found || loss < least {
-			best, found, least = s, true, loss
+		loss, after, all := -r.gain(s, asks), r.l.Demand(to).Plus(asks), r.x.Capacity(to)
+		full := max(load(after.CPU, all.CPU), load(after.Memory, all.Memory))
+		if !found || loss < least || loss == least && full < lightest {
+			best, found, least, lightest = s, true, loss, full
 		}
 	}
 	if !found || least > 0 {
