@@ -1,0 +1,147 @@
+package netem
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func onLittleEndian(t testing.TB) {
+	if order.Uint16([]byte{1, 0}) != 1 {
+		t.Skip("the known bytes are those of a machine with the lowest byte first")
+	}
+}
+
+// The bytes are those that tc of iproute2 6.1 sends, as strace shows, but for the rate, which tc leaves out where it is free.
+func TestMessagesAreThoseOfTC(t *testing.T) {
+	onLittleEndian(t)
+	const (
+		subject = "00000000" + "01000000" + "00000000" + "ffffffff" + "00000000"
+		name    = "0a000100" + "6e6574656d000000"
+	)
+	for _, test := range []struct {
+		command string
+		got     []byte
+		want    string
+	}{
+		{"netem delay 10ms 2ms loss 1% rate 8mbit limit 2000",
+			replaceMessage(1, Settings{Delay: 10 * time.Millisecond, Jitter: 2 * time.Millisecond, Loss: 0.01, Rate: 1e6, Limit: 2000}),
+			"60000000" + "2400" + "0505" + "00000000" + "00000000" + subject + name +
+				"30000200" + "5a620200d0070000295c8f020000000000000000127a0000" + "1400060040420f00000000000000000000000000"},
+		{"netem delay 25ms",
+			replaceMessage(1, Settings{Delay: 25 * time.Millisecond, Limit: 1000}),
+			"60000000" + "2400" + "0505" + "00000000" + "00000000" + subject + name +
+				"30000200" + "e1f50500e8030000" + strings.Repeat("00", 16) + "14000600" + strings.Repeat("00", 16)},
+		{"qdisc del", deleteMessage(1), "24000000" + "2500" + "0500" + "00000000" + "00000000" + subject},
+		{"qdisc show", readMessage(1), "24000000" + "2600" + "0103" + "00000000" + "00000000" + subject},
+	} {
+		if got := hex.EncodeToString(test.got); got != test.want {
+			t.Errorf("%s:\n got %s\nwant %s", test.command, got, test.want)
+		}
+	}
+}
+
+// What is written is read, to the kernel's precision.
+func TestSettingsSurvive(t *testing.T) {
+	for _, s := range []Settings{
+		{Limit: 1}, {Delay: time.Nanosecond, Limit: 7}, {Delay: 100 * time.Second, Jitter: 3 * time.Second, Limit: DefaultLimit},
+		{Delay: 1234567 * time.Nanosecond, Jitter: 65 * time.Nanosecond, Loss: 0.25, Rate: 12345, Limit: 1000},
+		{Loss: 1, Rate: 1 << 40, Limit: 1000}, {Loss: 1e-6, Rate: math.MaxUint32, Limit: math.MaxUint32},
+	} {
+		got, ok, err := parse(replaceMessage(3, s)[headSize:], 3)
+		if err != nil || !ok || got.Root != kind || got.Netem == nil || got.Default || got.Foreign {
+			t.Errorf("%+v gives %+v, %v, %v", s, got, ok, err)
+			continue
+		}
+		if math.Abs(got.Netem.Loss-s.Loss) > 1e-9 {
+			t.Errorf("a loss of %g is read as %g", s.Loss, got.Netem.Loss)
+		}
+		got.Netem.Loss = s.Loss
+		if *got.Netem != s {
+			t.Errorf("%+v is read as %+v", s, *got.Netem)
+		}
+		if _, ok, _ := parse(replaceMessage(3, s)[headSize:], 4); ok {
+			t.Error("another link's emulator is taken for this one's")
+		}
+	}
+}
+
+func TestForeignSettingsAreSeen(t *testing.T) {
+	plain := make([]byte, optionsSize)
+	duplicates := bytes.Clone(plain)
+	duplicates[16] = 1
+	for name, test := range map[string]struct {
+		options []byte
+		want    bool
+	}{
+		"plain":                 {plain, false},
+		"duplicates":            {duplicates, true},
+		"no correlation":        {attribute(plain, netemCorrelation, make([]byte, 12)), false},
+		"correlation":           {attribute(plain, netemCorrelation, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), true},
+		"reordering":            {attribute(plain, netemReorder, []byte{0, 1, 0, 0, 0, 0, 0, 0}), true},
+		"corruption":            {attribute(plain, netemCorrupt, []byte{0, 1, 0, 0, 0, 0, 0, 0}), true},
+		"model of loss":         {attribute(plain, netemLossModel|unix.NLA_F_NESTED, []byte{4, 0, 1, 0}), true},
+		"slots":                 {attribute(plain, netemSlot, make([]byte, 40)), true},
+		"overhead of each":      {attribute(plain, netemRate, []byte{1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}), true},
+		"a seed, which is fine": {attribute(plain, 14, make([]byte, 8)), false},
+	} {
+		var s Settings
+		if foreign, err := s.parse(test.options); err != nil || foreign != test.want {
+			t.Errorf("%s: foreign %v, %v", name, foreign, err)
+		}
+	}
+}
+
+func TestSettingsThatAreWrong(t *testing.T) {
+	for _, s := range []Settings{{Delay: -1}, {Delay: time.Hour}, {Jitter: time.Second}, {Delay: 1, Jitter: -1}, {Loss: -0.1}, {Loss: 1.1}, {Loss: math.NaN()}} {
+		if _, err := s.check(); err == nil || !strings.Contains(err.Error(), "possible") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
+func TestOrders(t *testing.T) {
+	for said, want := range map[string]string{
+		"":                                     "read what to do",
+		"{}":                                   "to read, set or remove",
+		`{"do":"read","device":"lo"}`:          "unknown field",
+		`{"do":"read","link":"no such link"}`:  "find the link",
+		`{"do":"set","link":"no such link"}`:   "set the network emulator",
+		`{"do":"remove","link":"../../../lo"}`: "find the link",
+	} {
+		if err := Serve(strings.NewReader(said), &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", said, err, want)
+		}
+	}
+	var out bytes.Buffer
+	if err := Serve(bytes.NewReader(Order{Do: "read", Link: "lo"}.Line()), &out); err != nil || !strings.Contains(out.String(), `"link":"lo"`) {
+		t.Errorf("lo: %s, %v", out.String(), err)
+	}
+}
+
+// Whatever the kernel says, it is read without harm.
+func FuzzAnswers(f *testing.F) {
+	m := replaceMessage(1, Settings{Delay: time.Millisecond, Jitter: 1, Loss: 0.5, Rate: 1 << 33, Limit: 4})
+	f.Add(m)
+	f.Add(append(bytes.Clone(m), deleteMessage(1)...))
+	f.Add([]byte{20, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		n := 0
+		_, _ = answers(b, 0, func(_ uint16, body []byte) error {
+			n++
+			s, ok, err := parse(body, 1)
+			if ok && err == nil && (s.Root == kind) != (s.Netem != nil) {
+				t.Errorf("%q is at the root and its settings are %v", s.Root, s.Netem)
+			}
+			return nil
+		})
+		if n > len(b)/headSize {
+			t.Errorf("%d messages in %d bytes", n, len(b))
+		}
+	})
+}

@@ -1,0 +1,303 @@
+package netem
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/kernel"
+)
+
+// TestMain lets this program be the first process of a guest.
+func TestMain(m *testing.M) {
+	if os.Getpid() == 1 {
+		guest()
+	}
+	os.Exit(m.Run())
+}
+
+// inNamespace runs f on a thread in a network namespace of its own, which goes with it.
+func inNamespace(t *testing.T, f func() error) {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to change links of a network namespace")
+	}
+	if os.Getuid() != 0 {
+		t.Skip("run as root to make a network namespace")
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked, so that the thread ends
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			done <- err
+			return
+		}
+		done <- f()
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func up(link string) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq(link)
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
+}
+
+// TestRealNamespace sets, reads and removes an emulator where this kernel has one, and measures it; without, it sees that this is said.
+func TestRealNamespace(t *testing.T) {
+	inNamespace(t, func() error {
+		var tried []trial
+		err := errors.Join(up("lo"), func() (err error) { tried, err = try(); return err }())
+		if errors.Is(err, errors.ErrUnsupported) {
+			if now, err := Read("lo"); err != nil || now.Netem != nil || now.Root != "noqueue" || !now.Default {
+				t.Errorf("after what failed: %+v, %v", now, err)
+			}
+			if now, err := Remove("lo"); err != nil || now.Root != "noqueue" {
+				t.Errorf("removal of nothing: %+v, %v", now, err)
+			}
+			t.Logf("this kernel cannot delay packets, so that only TestRealGuest can tell: %v", err)
+			return nil
+		}
+		judge(t, tried)
+		return err
+	})
+}
+
+// What somebody else put at the root stays.
+func TestRealForeignQueue(t *testing.T) {
+	inNamespace(t, func() error {
+		// The thread's namespace is that of the process it starts.
+		if out, err := exec.Command("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1mbit", "burst", "10k", "latency", "50ms").CombinedOutput(); err != nil {
+			t.Logf("no tc or no tbf: %v: %s", err, out)
+			return nil
+		}
+		_, err := Set("lo", Settings{Delay: time.Millisecond})
+		if err == nil || !strings.Contains(err.Error(), "tbf of its own") {
+			t.Errorf("set over tbf: %v", err)
+		}
+		now, err := Remove("lo")
+		if err != nil || now.Root != "tbf" || now.Default {
+			t.Errorf("remove gives %+v, %v", now, err)
+		}
+		return nil
+	})
+}
+
+// trial is what came of some settings.
+type trial struct {
+	Asked  Settings
+	Told   State
+	Median time.Duration // of round trips over TCP
+}
+
+// try has round trips over lo, where an emulator delays both ways, without and with emulators, and after them.
+func try() (all []trial, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err == nil {
+			_, _ = io.Copy(conn, conn)
+		}
+	}()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	before, err := Read("lo")
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, trial{Told: before, Median: roundTrip(conn)})
+	for _, s := range []Settings{
+		{Delay: 20 * time.Millisecond, Limit: 5000}, {Delay: 50*time.Millisecond + 7, Jitter: time.Millisecond, Loss: 0.001, Rate: 1e9, Limit: 1000}, {Delay: 10 * time.Millisecond},
+	} {
+		told, err := Set("lo", s)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, trial{Asked: s, Told: told, Median: roundTrip(conn)})
+	}
+	after, err := Remove("lo")
+	if err != nil {
+		return all, err
+	}
+	return append(all, trial{Told: after, Median: roundTrip(conn)}), nil
+}
+
+func roundTrip(conn net.Conn) time.Duration {
+	var times []time.Duration
+	b := []byte("x")
+	for range 9 {
+		begin := time.Now()
+		if _, err := conn.Write(b); err != nil {
+			return -1
+		}
+		if _, err := io.ReadFull(conn, b); err != nil {
+			return -1
+		}
+		times = append(times, time.Since(begin))
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+// judge compares what the kernel told and did with what was asked.
+func judge(t *testing.T, all []trial) {
+	t.Helper()
+	if len(all) != 5 {
+		t.Fatalf("%d trials", len(all))
+	}
+	base := max(all[0].Median, all[4].Median)
+	for i, r := range all {
+		t.Logf("asked %+v: told %+v %+v, round trip %v", r.Asked, r.Told, r.Told.Netem, r.Median)
+		if i == 0 || i == 4 {
+			if r.Told.Netem != nil || r.Told.Root != all[0].Told.Root || !r.Told.Default || r.Median < 0 || r.Median > 15*time.Millisecond {
+				t.Errorf("without an emulator the kernel tells %+v, and a round trip takes %v", r.Told, r.Median)
+			}
+			continue
+		}
+		want := r.Asked
+		if want.Limit == 0 {
+			want.Limit = DefaultLimit
+		}
+		got := r.Told.Netem
+		if got == nil || r.Told.Foreign {
+			t.Errorf("of %+v the kernel tells %+v", want, r.Told)
+			continue
+		}
+		if d := got.Loss - want.Loss; d > 1e-9 || d < -1e-9 {
+			t.Errorf("a loss of %g is %g in the kernel", want.Loss, got.Loss)
+		}
+		got.Loss = want.Loss
+		if *got != want {
+			t.Errorf("of %+v the kernel tells %+v", want, *got)
+		}
+		if least := 2 * (want.Delay - want.Jitter); r.Median < least || r.Median > least+2*want.Jitter+base+15*time.Millisecond {
+			t.Errorf("a round trip takes %v with %v each way", r.Median, want.Delay)
+		}
+	}
+}
+
+const said = "plimsoll says "
+
+// guest is what the first process of a guest does: the trials, and then the end.
+func guest() {
+	defer func() { _ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) }()
+	console, err := os.OpenFile("/dev/console", os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	names, err := os.ReadFile(initramfs.ModulesOrder)
+	for name := range strings.FieldsSeq(string(names)) {
+		file, opened := os.Open(filepath.Join(initramfs.ModulesDir, name))
+		if opened == nil {
+			opened = unix.FinitModule(int(file.Fd()), "", 0)
+		}
+		err = errors.Join(err, opened)
+	}
+	if err = errors.Join(err, up("lo")); err == nil {
+		var all []trial
+		if all, err = try(); err == nil {
+			line, _ := json.Marshal(all)
+			fmt.Fprintf(console, "\n%s%s\n", said, line)
+			return
+		}
+	}
+	fmt.Fprintf(console, "\n%s%q\n", said, fmt.Sprint(err))
+}
+
+// TestRealGuest does the same in a guest, whose kernel has the emulator as a module.
+func TestRealGuest(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to boot a guest")
+	}
+	for _, tool := range []string{"qemu-system-x86_64", "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(tool + " is not installed")
+		}
+	}
+	folder := os.Getenv("PLIMSOLL_KERNELS") // a folder that keeps kernels between runs
+	if folder == "" {
+		var err error
+		if folder, err = kernel.Folder(); err != nil {
+			t.Skip(err)
+		}
+	}
+	k, err := kernel.Find(folder)
+	if err != nil {
+		t.Skipf("no kernel for a guest: %v", err)
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "init")
+	build := exec.Command("go", "test", "-c", "-o", program, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v: %s", err, out)
+	}
+	archive := filepath.Join(dir, "initramfs")
+	file, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(initramfs.Build(file, initramfs.Spec{Init: program, Kernel: k, Modules: []string{"sch_netem"}}), file.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35", "-accel", "tcg", "-m", "256M",
+		"-kernel", k.Image, "-initrd", archive, "-append", "console=ttyS0 quiet loglevel=3 panic=-1 nokaslr mitigations=off random.trust_cpu=on", "-serial", "stdio")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); _ = cmd.Wait() }()
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	var tail []string
+	for lines.Scan() {
+		tail = append(tail, lines.Text())
+		if text, found := strings.CutPrefix(strings.TrimSpace(lines.Text()), said); found {
+			var all []trial
+			if err := json.Unmarshal([]byte(text), &all); err != nil {
+				t.Fatalf("the guest says %s", text)
+			}
+			judge(t, all)
+			return
+		}
+	}
+	t.Fatalf("the guest says nothing of it: %s", strings.Join(tail[max(0, len(tail)-20):], "\n"))
+}
