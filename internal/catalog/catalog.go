@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/platform/guest"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/platform/sim"
+	"plimsoll/internal/platform/ssh"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/memcached"
 	"plimsoll/internal/service/nginx"
@@ -48,6 +49,7 @@ func All() *study.Catalog {
 		Platforms: []platform.Kind{
 			local.Kind(),
 			guest.Kind(),
+			ssh.Kind(),
 			sim.Kind(),
 			clustersim.Kind(),
 			fleet.Kind(),

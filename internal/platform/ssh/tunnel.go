@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,21 +38,22 @@ const script = `set -e
 umask 077
 echo "plimsoll $(uname -s) $(uname -m)"
 read -r size
-dir=$(mktemp -d '%[1]s/%[2]sXXXXXXXXXX')
+dir='%[1]s'
+mkdir "$dir"
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
-head -c "$size" > "$dir/%[3]s"
-[ "$(wc -c < "$dir/%[3]s")" -eq "$size" ]
-chmod 700 "$dir/%[3]s"
-"$dir/%[3]s" version
-exec "$dir/%[3]s" serve "$dir"`
+head -c "$size" > "$dir/%[2]s"
+[ "$(wc -c < "$dir/%[2]s")" -eq "$size" ]
+chmod 700 "$dir/%[2]s"
+"$dir/%[2]s" version
+exec "$dir/%[2]s" serve "$dir"`
 
 // parting is how long ssh may take to end after a connection that was not made.
 const parting = 5 * time.Second
 
 // dial logs in, copies the agent and starts it.
 func (m *machine) dial(ctx context.Context) (*tunnel, error) {
-	text := fmt.Sprintf(script, strings.TrimSuffix(m.settings.Folder, "/"), scratch.Prefix, program.Name)
+	text := fmt.Sprintf(script, path.Join(m.settings.Folder, scratch.Prefix+rand.Text()), program.Name)
 	t, err := launch(append(m.settings.args(), "exec sh -c "+quote(text)))
 	if err != nil {
 		return nil, err
