@@ -25,7 +25,7 @@ type kernelChoice struct{ dir, image, modules string }
 
 func (k *kernelChoice) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&k.dir, "dir", "", "`folder` of fetched kernels (default: plimsoll/kernels in the user's cache)")
+	f.StringVar(&k.dir, "dir", "", "`folder` of fetched kernels (default: plimsoll in the user's cache)")
 	f.StringVar(&k.image, "kernel", "", "a kernel of your own: a bzImage, or an ELF `file` with the PVH note")
 	f.StringVar(&k.modules, "modules", "", "`folder` of its modules, lib/modules/VERSION; none where all is built in")
 }

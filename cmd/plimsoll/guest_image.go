@@ -130,6 +130,9 @@ func (r *imageRequest) check() (map[string]string, error) {
 // agentBeside finds the agent where the build and packages put it.
 func agentBeside() (string, error) {
 	self, err := os.Executable()
+	if err == nil {
+		self, err = filepath.EvalSymlinks(self)
+	}
 	if err != nil {
 		return "", fmt.Errorf("find plimsoll-agent: %w", err)
 	}

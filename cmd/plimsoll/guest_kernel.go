@@ -56,7 +56,7 @@ installed and root is not needed. What is there already is not fetched again.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&choice.dir, "dir", "", "`folder` to keep it in (default: plimsoll/kernels in the user's cache)")
+	f.StringVar(&choice.dir, "dir", "", "`folder` to keep it in (default: plimsoll in the user's cache)")
 	f.StringVar(&name, "package", "", "fetch from this `package`, such as linux-image-amd64, which has more drivers")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -13,14 +13,14 @@ import (
 // ErrNone says that a folder holds no kernel yet.
 var ErrNone = errors.New("no kernel there: run \"plimsoll guest kernel\", or name one with --kernel and --modules")
 
-// Folder is where kernels are kept unless somebody says otherwise: plimsoll/kernels
-// in the user's folder for what can be had again (XDG_CACHE_HOME or ~/.cache).
+// Folder is where kernels are kept unless somebody says otherwise: plimsoll in the
+// user's folder for what can be had again (XDG_CACHE_HOME or ~/.cache).
 func Folder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the folder of kernels: %w", err)
 	}
-	return filepath.Join(cache, "plimsoll", "kernels"), nil
+	return filepath.Join(cache, "plimsoll"), nil
 }
 
 // Find returns the kernel in dir that a fetch asked for last. An error that is ErrNone
