@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const (
@@ -40,16 +41,11 @@ func (s Shape) checkCPU(w Wiring) error {
 	if c.Count < 1 || c.Count > mostVCPUs {
 		return fmt.Errorf("%d vCPUs: give 1 to %d", c.Count, mostVCPUs)
 	}
-	for _, n := range []int{c.Sockets, c.Dies, c.Cores, c.Threads} {
-		if n < 1 || n > mostVCPUs {
-			return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads: give each as 1 to %d", c.Sockets, c.Dies, c.Cores, c.Threads, mostVCPUs)
-		}
-	}
 	if l := s.layout(); l.cpus() != c.Count {
 		return fmt.Errorf("%d sockets of %d dies of %d cores of %d threads are %d vCPUs, not %d", c.Sockets, c.Dies, c.Cores, c.Threads, l.cpus(), c.Count)
 	}
 	model := s.model(w)
-	if strings.ContainsAny(model, " \t\n") || strings.HasPrefix(model, ",") {
+	if strings.ContainsAny(model, " \t\n\x00") || strings.HasPrefix(model, ",") {
 		return fmt.Errorf("CPU model %q: give a model of QEMU, with features after commas", model)
 	}
 	if reason, no := refused(w.Version, w.Accelerator, RefusedSMT); no && c.Threads > 1 && amd(model) {
@@ -194,6 +190,8 @@ func (s Shape) checkPersistent(Wiring) error {
 			return err
 		}
 		switch {
+		case unprintable(p.Path):
+			return fmt.Errorf("persistent memory %s: a file at %q: %s", p.Name, p.Path, noControl)
 		case p.Kind != NVDIMM && p.Kind != VirtioPmem:
 			return fmt.Errorf("persistent memory %s: kind %q is not known: give nvdimm or virtio-pmem", p.Name, p.Kind)
 		case p.Size < pmemAlign || p.Size > mostMemory || p.Size%pmemAlign != 0:
@@ -243,9 +241,16 @@ func checkName(what, name string, seen map[string]bool) error {
 	return nil
 }
 
+const noControl = "give a path without control characters"
+
+// unprintable says whether a path cannot be an argument, or would break a log in lines.
+func unprintable(path string) bool {
+	return strings.ContainsFunc(path, unicode.IsControl)
+}
+
 // checkSocket holds a path against what an address of a unix socket can carry.
 func checkSocket(path string) error {
-	if path == "" || len(path) > 107 {
+	if path == "" || len(path) > 107 || unprintable(path) {
 		return fmt.Errorf("a unix socket at %q: give a path of 1 to 107 bytes", path)
 	}
 	return nil

@@ -55,6 +55,9 @@ func (d Disk) checkBacking() error {
 	if d.Path != "" && d.Backing != BackingFile || d.Latency != 0 && d.Backing != BackingNull || (d.Socket != "" || d.Export != "") && d.Backing != BackingNBD {
 		return fmt.Errorf("a path is for the backing file, a latency for null, a socket and an export for nbd; this one is %s", d.Backing)
 	}
+	if unprintable(d.Path) || unprintable(d.Export) {
+		return fmt.Errorf("a file at %q, an export %q: %s", d.Path, d.Export, noControl)
+	}
 	switch d.Backing {
 	case BackingFile:
 		if d.AIO == "native" && !d.direct() {

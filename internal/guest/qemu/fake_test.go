@@ -177,7 +177,7 @@ func nothingLeft(t *testing.T, p *process, dir string) {
 
 func TestHungBootIsTriedOnceMore(t *testing.T) {
 	o := fakeOptions(t, "hang-once")
-	o.BootTimeout = 400 * time.Millisecond
+	o.BootTimeout = time.Second
 	g, err := Start(t.Context(), shape(1), o)
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestFailedStarts(t *testing.T) {
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			o := fakeOptions(t, behaviour)
-			o.BootTimeout = 2 * time.Second
+			o.BootTimeout = 5 * time.Second
 			if behaviour == "hang" {
 				o.BootTimeout = 200 * time.Millisecond
 			}

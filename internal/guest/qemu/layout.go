@@ -32,6 +32,10 @@ func (s Shape) Arrange(host topology.Shape) (Shape, error) {
 	case Auto:
 		return s.advised(host)
 	case Explicit, "":
+		if max(c.Sockets, c.Dies, c.Cores, c.Threads) > mostVCPUs || min(c.Sockets, c.Dies, c.Cores, c.Threads) < 0 {
+			return s, fmt.Errorf("guest %s: %d sockets of %d dies of %d cores of %d threads: give each as 1 to %d, or 0 for what follows from the others",
+				s.Name, c.Sockets, c.Dies, c.Cores, c.Threads, mostVCPUs)
+		}
 		c.Sockets, c.Dies, c.Threads = max(1, c.Sockets), max(1, c.Dies), max(1, c.Threads)
 		if c.Cores == 0 {
 			c.Cores = max(1, c.Count/(c.Sockets*c.Dies*c.Threads))

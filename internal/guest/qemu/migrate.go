@@ -53,6 +53,12 @@ type state struct {
 // is to be stopped. Where this QEMU would damage the guest it is refused, with the reason.
 func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, error) {
 	m, err := g.migrate(ctx, to, mode)
+	if err != nil && ctx.Err() != nil {
+		// The guest goes on where it is, unless it has moved already.
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
+		defer cancel()
+		err = errors.Join(err, g.monitor.Execute(limit, "migrate_cancel", nil, nil))
+	}
 	if err != nil {
 		return m, fmt.Errorf("migrate guest %s by %s: %w", g.Name(), mode, err)
 	}

@@ -1,7 +1,9 @@
 package qemu
 
 import (
+	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,6 +194,8 @@ func TestRefusedShapes(t *testing.T) {
 		{"name with a slash", `a guest named "../x"`, func(s *Shape, _ *Wiring) { s.Name = "../x" }},
 		{"no vCPU", "0 vCPUs", func(s *Shape, _ *Wiring) { s.CPU.Count = 0 }},
 		{"uneven", "2 sockets of 1 dies of 1 cores of 1 threads are 2 vCPUs, not 4", func(s *Shape, _ *Wiring) { s.CPU.Sockets, s.CPU.Cores = 2, 1 }},
+		{"sockets beyond count", "give each as 1 to 255", func(s *Shape, _ *Wiring) { s.CPU.Sockets = 1 << 32; s.CPU.Dies = 1 << 32 }},
+		{"fewer than no cores", "give each as 1 to 255", func(s *Shape, _ *Wiring) { s.CPU.Cores = -1 }},
 		{"unknown topology", `topology "wide" is not known`, func(s *Shape, _ *Wiring) { s.CPU.Topology = "wide" }},
 		{"auto with nodes", "chooses the NUMA nodes itself", func(s *Shape, _ *Wiring) { s.CPU.Topology, s.NUMA = Auto, []Node{{}} }},
 		{"threads of AMD under TCG", "topoext", func(s *Shape, _ *Wiring) { s.CPU.Threads, s.CPU.Model = 2, "EPYC-Milan" }},
@@ -217,6 +221,7 @@ func TestRefusedShapes(t *testing.T) {
 		{"pin to a CPU that is not there", "CPU 9 is not online", func(s *Shape, w *Wiring) { s.Pin, w.Online = []string{"0", "0", "9", "0"}, []int{0, 1} }},
 		{"parameter with a space", "one parameter each", func(s *Shape, _ *Wiring) { s.Parameters = []string{"a b"} }},
 		{"native past the cache", "aio native with cache writeback", disk(func(d *Disk) { d.AIO, d.Cache = "native", "writeback" })},
+		{"path with a NUL", "without control characters", disk(func(d *Disk) { d.Path = "/a\x00b" })},
 		{"thread of nvme", "QEMU has none for nvme", disk(func(d *Disk) { d.Controller, d.IOThread = NVMe, true })},
 		{"size of a disk", "whole sectors", disk(func(d *Disk) { d.Size = 100 })},
 		{"cache of a disk", `cache "some"`, disk(func(d *Disk) { d.Cache = "some" })},
@@ -254,4 +259,50 @@ func TestThreadsOfAMDUnderKVM(t *testing.T) {
 	if err := s.Check(wiring(KVM)); err != nil {
 		t.Error(err)
 	}
+}
+
+// Whatever the shape, it is refused, or its arguments say what was asked.
+func FuzzShape(f *testing.F) {
+	for _, g := range shapes() {
+		text, err := json.Marshal(g.s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text), g.w.Accelerator == KVM)
+	}
+	f.Fuzz(func(t *testing.T, text string, kvm bool) {
+		var s Shape
+		if json.Unmarshal([]byte(text), &s) != nil {
+			return
+		}
+		w := wiring(TCG)
+		if kvm {
+			w = wiring(KVM)
+		}
+		args, err := s.Args(w)
+		if err != nil {
+			return
+		}
+		devices := 0
+		for i, a := range args {
+			if a == "" || strings.ContainsAny(a, "\n\x00") {
+				t.Errorf("argument %d is %q", i, a)
+			}
+			if a == "-device" {
+				devices++
+			}
+		}
+		want := 2 + len(s.Disks) + len(s.NICs) + len(s.Persistent)
+		for _, d := range s.Disks {
+			if d.Controller == VirtioSCSI {
+				want++
+			}
+		}
+		if devices != want {
+			t.Errorf("%d devices, want %d", devices, want)
+		}
+		if smp := only(args, "-smp")[1]; !strings.HasPrefix(smp, fmt.Sprintf("cpus=%d,", s.CPU.Count)) {
+			t.Errorf("%d vCPUs become %s", s.CPU.Count, smp)
+		}
+	})
 }
