@@ -40,6 +40,10 @@ type Kernel struct {
 // Open takes the user's own kernel: image is a bzImage or a plain ELF kernel for
 // x86-64, modules the folder of its modules or empty where it needs none.
 func Open(image, modules string) (*Kernel, error) {
+	image, err := filepath.Abs(image)
+	if err != nil {
+		return nil, fmt.Errorf("read the kernel: %w", err)
+	}
 	text, err := os.ReadFile(image)
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel: %w", err)
@@ -62,7 +66,9 @@ func Open(image, modules string) (*Kernel, error) {
 		if _, err := os.Stat(filepath.Join(modules, "kernel")); err != nil {
 			return nil, fmt.Errorf("modules of the kernel: %s has no folder \"kernel\": give lib/modules/%s as the kernel's package has it", modules, k.Version)
 		}
-		k.Modules = modules
+		if k.Modules, err = filepath.Abs(modules); err != nil {
+			return nil, fmt.Errorf("modules of the kernel: %w", err)
+		}
 	}
 	k.Digest = digest(text)
 	return k, nil
