@@ -1,0 +1,141 @@
+package guest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/platform"
+)
+
+// booted opens a guest whose agent is built from this source.
+func booted(t *testing.T, change func(*Settings)) *testbed {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to boot guests")
+	}
+	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
+		t.Skip("the machine has no QEMU: apt install qemu-system-x86")
+	}
+	cache, err := Cache()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := kernel.Find(cache)
+	if errors.Is(err, kernel.ErrNone) {
+		t.Skipf("%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := filepath.Join(t.TempDir(), agentName)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", agent, "plimsoll/cmd/plimsoll-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the agent: %v: %s", err, out)
+	}
+	home, err := newFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Kind().Defaults.(Settings)
+	s.Accelerator = "tcg"
+	if change != nil {
+		change(&s)
+	}
+	b := &testbed{&machine{home: home, depot: depot{agent: agent, kernel: k, cache: cache}, settings: s}}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(home.path); err == nil {
+			t.Errorf("%s is left", home.path)
+		}
+		if out, err := exec.Command("pgrep", "-f", home.path).Output(); err == nil {
+			t.Errorf("processes are left: %s", out)
+		}
+	})
+	return b
+}
+
+// A guest is a machine like any other; its shape changes when a factor is set, which is
+// read back from what the guest sees of itself; its disk keeps what lies on it.
+func TestAGuestIsAMachine(t *testing.T) {
+	b := booted(t, func(s *Settings) { s.VCPUs = 2 })
+	m := b.Machine()
+	run := func(argv ...string) string {
+		t.Helper()
+		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
+		if err != nil || r.Exit != 0 {
+			t.Fatalf("%q: %v, exit status %d: %s", argv, err, r.Exit, r.Stderr)
+		}
+		return strings.TrimSpace(string(r.Stdout))
+	}
+	if got := run("nproc"); got != "2" {
+		t.Errorf("%s vCPUs, want 2", got)
+	}
+	run("mkdir", "-p", "--", b.Scratch())
+	if err := m.WriteFile(t.Context(), b.Scratch()+"/kept", []byte("yes")); err != nil {
+		t.Fatal(err)
+	}
+	if space, err := m.(platform.Observer).Space(t.Context(), b.Scratch()); err != nil || space.Free < 3<<30 {
+		t.Errorf("%+v, %v", space, err)
+	}
+	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "nvme", "guest.vcpus": "2"}
+	at := factor.Place{Machine: m}
+	for _, f := range Factors() {
+		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range Factors() {
+		want, err := f.Check(t.Context(), at, levels[f.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Get(t.Context(), at); err != nil || got != want {
+			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
+		}
+	}
+	if got := run("cat", b.Scratch()+"/kept"); got != "yes" {
+		t.Errorf("the disk kept %q", got)
+	}
+	d := m.(platform.Described)
+	facts, err := d.Facts(t.Context())
+	if err != nil || len(facts) < 5 {
+		t.Errorf("%v, %v", facts, err)
+	}
+	if caution, err := d.Caution(t.Context()); err != nil || !strings.Contains(caution, "shapes and not speeds") {
+		t.Errorf("%q, %v", caution, err)
+	}
+}
+
+// A guest that dies is booted again when it is next needed.
+func TestAGuestThatDiesComesBack(t *testing.T) {
+	b := booted(t, nil)
+	m := b.machine
+	if _, err := m.ReadFile(t.Context(), "/proc/uptime"); err != nil {
+		t.Fatal(err)
+	}
+	first := m.vm.PID()
+	process, err := os.FindProcess(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := m.far
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-far.Done()
+	if _, err := m.ReadFile(t.Context(), "/proc/uptime"); err != nil {
+		t.Fatal(err)
+	}
+	if m.vm.PID() == first {
+		t.Error("it is the same guest")
+	}
+}

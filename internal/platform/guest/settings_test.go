@@ -1,0 +1,169 @@
+package guest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/view"
+	"plimsoll/internal/parameter"
+)
+
+func TestShape(t *testing.T) {
+	base := Kind().Defaults.(Settings)
+	with := func(change func(*Settings)) Settings {
+		s := base
+		change(&s)
+		return s
+	}
+	for _, c := range []struct {
+		name     string
+		settings Settings
+		cpu      qemu.CPU
+		nodes    int
+		wrong    string
+	}{
+		{name: "as it comes", settings: base, cpu: qemu.CPU{Count: 1, Topology: qemu.Spread}},
+		{name: "advised", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "auto" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Auto}},
+		{name: "two sockets", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "2x4" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 4, Threads: 1}},
+		{name: "threads", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "1x4x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 1, Cores: 4, Threads: 2}},
+		{name: "dies", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "1x2x2x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 2, Cores: 2, Threads: 2}},
+		{name: "nodes", settings: with(func(s *Settings) { s.VCPUs, s.Nodes, s.Topology = 4, 2, "2x2" }), cpu: qemu.CPU{Count: 4, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}, nodes: 2},
+		{name: "another number", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 4, "2x4" }), wrong: "has 8 vCPUs, and the guest has 4"},
+		{name: "no numbers", settings: with(func(s *Settings) { s.Topology = "wide" }), wrong: "want spread, auto or numbers"},
+		{name: "nought", settings: with(func(s *Settings) { s.Topology = "0x4" }), wrong: "want spread"},
+		{name: "uneven nodes", settings: with(func(s *Settings) { s.VCPUs, s.Nodes = 3, 2 }), wrong: "do not divide among 2 nodes"},
+	} {
+		shape, err := c.settings.shape()
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
+			}
+			continue
+		}
+		if err != nil || shape.CPU != c.cpu || len(shape.NUMA) != c.nodes || shape.Memory.Size != 256<<20 {
+			t.Errorf("%s: %+v, %v", c.name, shape, err)
+		}
+	}
+}
+
+// A layout is written as it is read, and is read from what a guest sees.
+func TestLayout(t *testing.T) {
+	for _, text := range []string{"1x1", "2x4", "1x4x2", "2x2x4x2"} {
+		l, err := parseLayout(text)
+		if err != nil || l.String() != text {
+			t.Errorf("%s: %v, %v", text, l, err)
+		}
+	}
+	v := view.Topology{}
+	for cpu := range 8 {
+		v.CPUs = append(v.CPUs, view.CPU{ID: cpu, Socket: cpu / 4, Core: cpu / 2 % 2})
+	}
+	if got := seen(v).String(); got != "2x2x2" {
+		t.Errorf("it is seen as %s", got)
+	}
+}
+
+// Levels are judged by their form without a machine, and by this host with one; nothing
+// boots for that.
+func TestFactorsAreChecked(t *testing.T) {
+	s := Kind().Defaults.(Settings)
+	s.VCPUs = 4
+	m := &machine{settings: s}
+	for _, c := range []struct{ factor, level, canonical, wrong string }{
+		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""}, {"guest.topology", "1x4", "1x4", ""},
+		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
+		{"guest.vcpus", "8", "8", ""}, {"guest.vcpus", "many", "", "no number of vCPUs"}, {"guest.vcpus", "0", "", "no number"},
+		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "want"},
+		{"guest.controller", "nvme", "nvme", ""}, {"guest.controller", "ide", "", "no controller"},
+	} {
+		var f factor.Factor
+		for _, x := range Factors() {
+			if x.Name == c.factor {
+				f = x
+			}
+		}
+		got, err := f.Check(t.Context(), factor.Place{Machine: m}, c.level)
+		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) || c.wrong == "" && (err != nil || got != c.canonical) {
+			t.Errorf("%s at %s: %q, %v", c.factor, c.level, got, err)
+		}
+		if _, err := f.Check(t.Context(), factor.Place{}, c.level); err != nil && c.wrong == "" {
+			t.Errorf("%s at %s without a machine: %v", c.factor, c.level, err)
+		}
+		if !f.Restart {
+			t.Errorf("%s does not say that a guest restarts for it", c.factor)
+		}
+	}
+	if m.vm != nil {
+		t.Error("a guest was booted")
+	}
+}
+
+func TestMemoryIsReadBack(t *testing.T) {
+	m := &machine{settings: Settings{Memory: 256 << 20}}
+	for text, want := range map[string]string{"MemTotal:         223608 kB\n": "256MiB", "MemTotal: 524288 kB\n": "512MiB", "MemTotal: 100000 kB\n": "100000KiB"} {
+		if got, err := m.memory(text); err != nil || got != want {
+			t.Errorf("%q is %s, %v; want %s", text, got, err, want)
+		}
+	}
+	if _, err := m.memory("nothing"); err == nil {
+		t.Error("nothing is a size")
+	}
+}
+
+// A folder whose owner is gone is removed, one in use is not.
+func TestFoldersOfTheDeadAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	mine, err := newFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := filepath.Join(dir, folderPrefix+"dead")
+	young := filepath.Join(dir, folderPrefix+"young")
+	if err := os.MkdirAll(filepath.Join(dead, "guest"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(young, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	for path, there := range map[string]bool{dead: false, young: true, mine.path: true} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s is there: %t", path, err == nil)
+		}
+	}
+	if err := mine.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mine.path); err == nil {
+		t.Error("its own folder is left")
+	}
+}
+
+// What guests boot from is missed before anything is made.
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	for want, settings := range map[string]parameter.Settings{
+		"plimsoll guest kernel": nil,
+		"no/kernel":             {"kernel": "/no/kernel"},
+		"has 8 vCPUs":           {"topology": "2x4"},
+	} {
+		if _, err := Kind().Open(t.Context(), settings, 1); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", settings, err, want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
