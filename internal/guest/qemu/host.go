@@ -20,6 +20,9 @@ import (
 func HostShape(name string, t view.Topology) topology.Shape {
 	nodes := slices.DeleteFunc(slices.Clone(t.Nodes), func(n view.Node) bool { return n.CPUs == "" })
 	sockets, n := max(1, t.Sockets()), max(1, len(nodes))
+	if len(nodes) > 0 && n < sockets {
+		sockets = n // as where a machine is itself a guest with a socket for each CPU
+	}
 	s := topology.Shape{Name: name, Sockets: sockets, NodesPerSocket: max(1, n/sockets)}
 	s.CoresPerNode = max(1, t.Cores()/s.Nodes())
 	s.ThreadsPerCore = max(1, t.Threads()/max(1, t.Cores()))

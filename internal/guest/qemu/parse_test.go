@@ -104,6 +104,11 @@ func TestHostShape(t *testing.T) {
 	if got := HostShape("h", v); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+	v.Nodes = []view.Node{{CPUs: "0-15", Memory: 16}}
+	want = topology.Shape{Name: "h", Sockets: 1, NodesPerSocket: 1, CoresPerNode: 8, ThreadsPerCore: 2, CoresPerCache: 2, MemoryPerNode: 16}
+	if got := HostShape("h", v); got != want {
+		t.Errorf("two sockets in a node: %+v, want %+v", got, want)
+	}
 }
 
 func TestLogIsBounded(t *testing.T) {
