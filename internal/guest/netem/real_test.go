@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -113,6 +114,19 @@ type trial struct {
 	Asked  Settings
 	Told   State
 	Median time.Duration // of round trips over TCP
+	TC     string        // what tc tells, where there is one
+}
+
+// asTC is what tc tells about lo, as JSON.
+func asTC() string {
+	out, err := exec.Command("/sbin/tc", "-j", "qdisc", "show", "dev", "lo", "root").Output()
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // try has round trips over lo, where an emulator delays both ways, without and with emulators, and after them.
@@ -137,7 +151,7 @@ func try() (all []trial, err error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, trial{Told: before, Median: roundTrip(conn)})
+	all = append(all, trial{Told: before, Median: roundTrip(conn), TC: asTC()})
 	for _, s := range []Settings{
 		{Delay: 20 * time.Millisecond, Limit: 5000}, {Delay: 50*time.Millisecond + 7, Jitter: time.Millisecond, Loss: 0.001, Rate: 1e9, Limit: 1000}, {Delay: 10 * time.Millisecond},
 	} {
@@ -145,13 +159,13 @@ func try() (all []trial, err error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, trial{Asked: s, Told: told, Median: roundTrip(conn)})
+		all = append(all, trial{Asked: s, Told: told, Median: roundTrip(conn), TC: asTC()})
 	}
 	after, err := Remove("lo")
 	if err != nil {
 		return all, err
 	}
-	return append(all, trial{Told: after, Median: roundTrip(conn)}), nil
+	return append(all, trial{Told: after, Median: roundTrip(conn), TC: asTC()}), nil
 }
 
 func roundTrip(conn net.Conn) time.Duration {
@@ -179,7 +193,10 @@ func judge(t *testing.T, all []trial) {
 	}
 	base := max(all[0].Median, all[4].Median)
 	for i, r := range all {
-		t.Logf("asked %+v: told %+v %+v, round trip %v", r.Asked, r.Told, r.Told.Netem, r.Median)
+		t.Logf("asked %+v: told %+v %+v, round trip %v; tc: %s", r.Asked, r.Told, r.Told.Netem, r.Median, r.TC)
+		if delay := fmt.Sprintf(`"delay":%g,`, r.Asked.Delay.Round(time.Microsecond).Seconds()); r.TC != "" && strings.Contains(r.TC, delay) != (r.Asked.Delay > 0) {
+			t.Errorf("tc does not tell of %s", delay)
+		}
 		if i == 0 || i == 4 {
 			if r.Told.Netem != nil || r.Told.Root != all[0].Told.Root || !r.Told.Default || r.Median < 0 || r.Median > 15*time.Millisecond {
 				t.Errorf("without an emulator the kernel tells %+v, and a round trip takes %v", r.Told, r.Median)
@@ -217,6 +234,9 @@ func guest() {
 	if err != nil {
 		return
 	}
+	_ = unix.Mount("devtmpfs", "/dev", "devtmpfs", 0, "") // for /dev/null, which starting a program takes
+	_ = unix.Mkdir("/proc", 0o755)
+	_ = unix.Mount("proc", "/proc", "proc", 0, "") // for tc, which reads the unit of time there
 	names, err := os.ReadFile(initramfs.ModulesOrder)
 	for name := range strings.FieldsSeq(string(names)) {
 		file, opened := os.Open(filepath.Join(initramfs.ModulesDir, name))
@@ -234,6 +254,21 @@ func guest() {
 		}
 	}
 	fmt.Fprintf(console, "\n%s%q\n", said, fmt.Sprint(err))
+}
+
+// tcFiles are tc and the libraries that it needs, by their names in the guest; none where there is no tc.
+func tcFiles() map[string]string {
+	out, err := exec.Command("ldd", "/sbin/tc").Output()
+	if err != nil {
+		return nil
+	}
+	files := map[string]string{"/sbin/tc": "/sbin/tc"}
+	for word := range strings.FieldsSeq(string(out)) {
+		if strings.HasPrefix(word, "/") {
+			files[word] = word
+		}
+	}
+	return files
 }
 
 // TestRealGuest does the same in a guest, whose kernel has the emulator as a module.
@@ -265,11 +300,12 @@ func TestRealGuest(t *testing.T) {
 		t.Fatalf("build: %v: %s", err, out)
 	}
 	archive := filepath.Join(dir, "initramfs")
+	files := tcFiles()
 	file, err := os.Create(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(initramfs.Build(file, initramfs.Spec{Init: program, Kernel: k, Modules: []string{"sch_netem"}}), file.Close())
+	err = errors.Join(initramfs.Build(file, initramfs.Spec{Init: program, Kernel: k, Modules: []string{"sch_netem"}, Files: files}), file.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
