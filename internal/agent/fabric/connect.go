@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,10 +38,7 @@ type wire struct {
 }
 
 func dial(e Endpoint) (bus, error) {
-	log := e.Log
-	if log == nil {
-		log = func(string, ...any) {}
-	}
+	log := once(e.Log)
 	w := &wire{closed: make(chan struct{})}
 	options := []nats.Option{
 		nats.Name("plimsoll"),
@@ -77,6 +75,22 @@ func dial(e Endpoint) (bus, error) {
 	}
 	w.conn = conn
 	return w, nil
+}
+
+// once drops a message that says the same as the one before, as each attempt to
+// reach a lab that is away does.
+func once(log func(string, ...any)) func(string, ...any) {
+	var mu sync.Mutex
+	last := ""
+	return func(format string, args ...any) {
+		text := fmt.Sprintf(format, args...)
+		mu.Lock()
+		defer mu.Unlock()
+		if log != nil && text != last {
+			last = text
+			log("%s", text)
+		}
+	}
 }
 
 // security refuses a connection in the clear beyond loopback.

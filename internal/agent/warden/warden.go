@@ -62,12 +62,15 @@ func Guard(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
 // programs are those that plimsoll's own parts run, besides plimsoll. No shell and no
 // interpreter is among them.
 var programs = []string{
-	"cat", "chown", "ethtool", "fio", "id", "ip", "ls", "memcached", "mkdir", "nginx", "nproc", "readlink", "redis-server", "rm", "rmdir",
-	"setpriv", "stat", "tee", "test", "wipefs",
+	"cat", "chown", "ethtool", "fio", "id", "losetup", "ls", "memcached", "mkdir", "nginx", "nproc", "readlink", "redis-server", "rm", "rmdir",
+	"setpriv", "stat", "tee", "test", "truncate", "valkey-server", "wipefs",
 }
 
+// harmless is the option that keeps a program from changing anything.
+var harmless = map[string]string{"wipefs": "--no-act", "losetup": "--associated"}
+
 // writers are the programs whose operands must lie in the scratch folder.
-var writers = []string{"chown", "mkdir", "rm", "rmdir", "tee"}
+var writers = []string{"chown", "mkdir", "rm", "rmdir", "tee", "truncate"}
 
 // folders are where installed programs lie.
 var folders = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"}
@@ -100,6 +103,8 @@ func (r Rules) check(self string, argv []string) error {
 		return fmt.Errorf("run plimsoll as %q: %w", argv[1:], ErrNoLeave)
 	case !slices.Contains(programs, name) || name != argv[0] && !slices.Contains(folders, path.Dir(argv[0])):
 		return fmt.Errorf("run %s: %w: it can start the agent with --allow-commands", argv[0], ErrNoLeave)
+	case harmless[name] != "" && (len(argv) < 2 || argv[1] != harmless[name]):
+		return fmt.Errorf("run %s without %s: %w", name, harmless[name], ErrNoLeave)
 	case name == "setpriv":
 		return r.check(self, afterDashes(argv))
 	case slices.Contains(writers, name):
