@@ -66,6 +66,7 @@ func pretended(t *testing.T, script string) {
 	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // agents under the race detector end without delay
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
