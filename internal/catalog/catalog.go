@@ -67,6 +67,7 @@ func All() *study.Catalog {
 			factor.NAPIDeferral(),
 			factor.InterruptCoalescing(),
 			factor.ReceivePacketSteering(),
+			factor.Latency(),
 			factor.Label(),
 			sim.Knob(),
 			clustersim.Policy(),

@@ -11,6 +11,9 @@ import (
 	"os/signal"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/guest/nbd"
+	"plimsoll/internal/guest/netem"
+	"plimsoll/internal/guest/vswitch"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/workload"
@@ -36,6 +39,18 @@ func servants(kinds func() []workload.Kind) map[string]servant {
 			defer cancel()
 			return reflector.Serve(ctx, in, out)
 		},
+		vswitch.Command: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
+			ctx, cancel := until(stop)
+			defer cancel()
+			return vswitch.Serve(ctx, in, out)
+		},
+		nbd.Command: func(stop <-chan struct{}, in io.Reader, out io.Writer) error {
+			ctx, cancel := until(stop)
+			defer cancel()
+			return nbd.Serve(ctx, in, out)
+		},
+		nbd.FilterCommand: func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return nbd.ServeFilter(in, out) },
+		netem.Command:     func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return netem.Serve(in, out) },
 	}
 }
 

@@ -1,0 +1,213 @@
+package factor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/guest/netem"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// noLatency is the level without an emulator.
+const noLatency = "none"
+
+// emulator is the kind of a queueing discipline that delays.
+const emulator = "netem"
+
+// longestLatency is a guard against a wrong unit.
+const longestLatency = 10 * time.Second
+
+// Latency is what the kernel's network emulator adds to each packet that leaves an interface. It is set and read by tc or, where
+// the machine has none, by plimsoll's own program there.
+func Latency() Factor {
+	return Factor{
+		Name:    "network.latency",
+		Doc:     "delay of each packet that leaves an interface, made by the kernel's network emulator",
+		Target:  "network interface",
+		Example: []string{noLatency, "10ms"},
+		Offers: func(ctx context.Context, p Place) ([]string, error) {
+			_, err := latency(ctx, p)
+			return nil, err
+		},
+		Check: func(_ context.Context, _ Place, level string) (string, error) {
+			if level == noLatency {
+				return level, nil
+			}
+			d, err := parseLatency(level)
+			return parameter.Duration(d).String(), err
+		},
+		Get: latency,
+		Set: func(ctx context.Context, p Place, level string) error {
+			// Who else has set something would lose it.
+			if _, err := latency(ctx, p); err != nil {
+				return err
+			}
+			if level == noLatency {
+				_, err := emulate(ctx, p, "remove", netem.Settings{})
+				return err
+			}
+			d, err := parseLatency(level)
+			if err != nil {
+				return err
+			}
+			_, err = emulate(ctx, p, "set", netem.Settings{Delay: d, Limit: netem.DefaultLimit})
+			return err
+		},
+	}
+}
+
+// parseLatency reads a level. Finer steps would not be told by tc, which writes six digits.
+func parseLatency(level string) (time.Duration, error) {
+	var p parameter.Duration
+	err := p.UnmarshalText([]byte(level))
+	d, step := time.Duration(p), time.Microsecond
+	if d >= time.Second {
+		step = time.Millisecond
+	}
+	if err != nil || d < 0 || d > longestLatency || d%step != 0 {
+		return 0, fmt.Errorf("level %q is neither %s nor a time in whole microseconds up to %v, in milliseconds from 1s on", level, noLatency, longestLatency)
+	}
+	return d, nil
+}
+
+// latency reads the level. What else holds packets there is refused: it could not be put back.
+func latency(ctx context.Context, p Place) (string, error) {
+	s, err := emulate(ctx, p, "read", netem.Settings{})
+	if err != nil {
+		return "", err
+	}
+	n := s.Netem
+	switch {
+	case n == nil && (s.Default || s.Root == ""):
+		return noLatency, nil
+	case n == nil:
+		return "", fmt.Errorf("%s: %s has a queueing discipline %s of its own, which an emulator would remove: tc qdisc del dev %s root", p.Machine.Name(), p.Target, s.Root, p.Target)
+	case s.Foreign || *n != netem.Settings{Delay: n.Delay, Limit: netem.DefaultLimit}:
+		return "", fmt.Errorf("%s: %s has a network emulator that plimsoll did not set and could not put back: tc qdisc del dev %s root", p.Machine.Name(), p.Target, p.Target)
+	}
+	return parameter.Duration(n.Delay.Round(time.Microsecond)).String(), nil
+}
+
+// emulate reads, sets or removes the emulator, by tc where that is.
+func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.State, error) {
+	if err := checkInterface(p.Target); err != nil {
+		return netem.State{}, err
+	}
+	argv := []string{"tc", "-j", "qdisc", "show", "dev", p.Target, "root"}
+	switch do {
+	case "set":
+		argv = []string{"tc", "qdisc", "replace", "dev", p.Target, "root", "netem", "limit", strconv.Itoa(int(s.Limit)), "delay", strconv.FormatInt(s.Delay.Microseconds(), 10) + "us"}
+	case "remove":
+		now, err := emulate(ctx, p, "read", s)
+		if err != nil || now.Netem == nil {
+			return now, err
+		}
+		argv = []string{"tc", "qdisc", "del", "dev", p.Target, "root"}
+	}
+	r, err := p.Machine.Run(ctx, platform.Command{Argv: argv})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return netem.State{}, fmt.Errorf("%s: %w", p.Machine.Name(), err)
+	case err != nil:
+		return itself(ctx, p, netem.Order{Do: do, Link: p.Target, Settings: s}, err)
+	case r.Exit != 0:
+		return netem.State{}, refusedBy(p, "tc", r.Stderr)
+	case do != "read":
+		return netem.State{}, nil
+	}
+	return parseTC(p.Target, r.Stdout)
+}
+
+// itself asks plimsoll's own program on the machine.
+func itself(ctx context.Context, p Place, o netem.Order, absent error) (netem.State, error) {
+	c, ok := p.Machine.(platform.Carrier)
+	if !ok {
+		return netem.State{}, fmt.Errorf("tc does not start on %s: apt install iproute2 (or dnf install iproute-tc): %w", p.Machine.Name(), absent)
+	}
+	self, err := c.Self(ctx)
+	if err != nil {
+		return netem.State{}, fmt.Errorf("%s: %w", p.Machine.Name(), err)
+	}
+	r, err := p.Machine.Run(ctx, platform.Command{Argv: []string{self, netem.Command}, Stdin: bytes.NewReader(o.Line())})
+	if err != nil {
+		return netem.State{}, fmt.Errorf("%s: network emulator of %s: %w", p.Machine.Name(), o.Link, err)
+	}
+	var s netem.State
+	if r.Exit != 0 {
+		return s, refusedBy(p, "plimsoll", r.Stderr)
+	}
+	if err := json.Unmarshal(r.Stdout, &s); err != nil {
+		return s, fmt.Errorf("%s: network emulator of %s: read the answer: %w", p.Machine.Name(), o.Link, err)
+	}
+	return s, nil
+}
+
+func refusedBy(p Place, who string, said []byte) error {
+	text := strings.Join(strings.Fields(string(said)), " ")
+	switch {
+	case strings.Contains(text, "Specified qdisc kind is unknown"), strings.Contains(text, "no network emulator"):
+		return fmt.Errorf("%s: its kernel has no network emulator: modprobe sch_netem, or take a kernel that has it: %w", p.Machine.Name(), errors.ErrUnsupported)
+	case strings.Contains(text, "Cannot find device"), strings.Contains(text, "no such network interface"):
+		return fmt.Errorf("%s has no network interface %s", p.Machine.Name(), p.Target)
+	}
+	return fmt.Errorf("%s: network emulator of %s: %s: %s", p.Machine.Name(), p.Target, who, text)
+}
+
+// parseTC reads what tc -j qdisc show prints, a list of which the part at the root counts:
+//
+//	[{"kind":"netem","handle":"8001:","root":true,"refcnt":2,"options":{"limit":1000,"delay":{"delay":0.01,"jitter":0,"correlation":0},"ecn":false,"gap":0}}]
+func parseTC(link string, text []byte) (netem.State, error) {
+	s := netem.State{Link: link, Default: true}
+	var all []struct {
+		Kind, Handle string
+		Root         bool
+		Options      map[string]json.RawMessage
+	}
+	if len(bytes.TrimSpace(text)) > 0 { // some print nothing where there is nothing
+		if err := json.Unmarshal(text, &all); err != nil {
+			return s, fmt.Errorf("read what tc says of %s: %w", link, err)
+		}
+	}
+	for _, q := range all {
+		if !q.Root {
+			continue
+		}
+		s.Root, s.Default = q.Kind, q.Handle == "0:"
+		if q.Kind != emulator {
+			continue
+		}
+		s.Default, s.Netem = false, &netem.Settings{}
+		for name, value := range q.Options {
+			if err := tcOption(&s, name, value); err != nil {
+				return s, fmt.Errorf("read what tc says of %s: %s: %w", link, name, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// tcOption reads one option of an emulator.
+func tcOption(s *netem.State, name string, value json.RawMessage) error {
+	switch name {
+	case "limit":
+		return json.Unmarshal(value, &s.Netem.Limit)
+	case "delay":
+		var d struct{ Delay, Jitter, Correlation float64 } // seconds, and a share
+		err := json.Unmarshal(value, &d)
+		s.Netem.Delay, s.Netem.Jitter = time.Duration(math.Round(d.Delay*1e9)), time.Duration(math.Round(d.Jitter*1e9))
+		s.Foreign = s.Foreign || d.Correlation != 0
+		return err
+	case "ecn", "gap", "seed":
+		return nil // said of every one
+	}
+	s.Foreign = true
+	return nil
+}
