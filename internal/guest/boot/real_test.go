@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +145,8 @@ func TestRealGuest(t *testing.T) {
 	}
 	t.Logf("a file in %s", (time.Since(begun) / calls).Round(time.Microsecond))
 
+	m = chattyLabGoes(t, g, m)
+
 	// The lab goes away while a command runs; another one comes, and it is gone.
 	pid := make(chan string, 1)
 	gone := make(chan error, 1)
@@ -180,6 +183,41 @@ func TestRealGuest(t *testing.T) {
 	}
 	t.Logf("powered off in %s", time.Since(begun).Round(time.Millisecond))
 }
+
+// chattyLabGoes leaves in the middle of much output, so that the port is full of the
+// rest of it, and comes back.
+func chattyLabGoes(t *testing.T, g *qemu.Guest, m *remote.Machine) *remote.Machine {
+	t.Helper()
+	for range 3 {
+		var took atomic.Int64
+		enough := make(chan struct{})
+		gone := make(chan error, 1)
+		begun := time.Now()
+		go func() {
+			_, err := m.Run(context.Background(), platform.Command{Argv: []string{"cat", "/dev/zero"}, Stdout: counted(func(n int) {
+				if before := took.Add(int64(n)); before >= 4<<20 && before-int64(n) < 4<<20 {
+					close(enough)
+				}
+			})})
+			gone <- err
+		}()
+		<-enough
+		t.Logf("output at %.1f MB/s", float64(took.Load())/time.Since(begun).Seconds()/1e6)
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-gone; err == nil {
+			t.Error("a command survived its lab")
+		}
+		m = join(t, g)
+	}
+	return m
+}
+
+// counted counts what is written.
+type counted func(n int)
+
+func (c counted) Write(p []byte) (int, error) { c(len(p)); return len(p), nil }
 
 func exists(pid int) bool {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
