@@ -113,7 +113,7 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 	p.undone(steps, func() {
 		hosts := p.emptiest()
 		for _, f := range hosts {
-			if p.oneTakesAll(f, hosts) {
+			if p.oneTakesAll(f, hosts) || p.ample(f, hosts) {
 				continue
 			}
 			if _, short := p.restart(f, hosts); len(short) > 0 {
