@@ -165,6 +165,13 @@ func TestPrecopyOfAnIdleGuest(t *testing.T) {
 	to := start(t, r, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
+	// A guest has things to do for a moment after its boot.
+	for share := 1.0; share > busyShare; {
+		var err error
+		if share, err = from.busy(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
 	m, err := from.Migrate(ctx, to, Precopy)
 	if err != nil {
 		t.Fatal(err)
