@@ -51,8 +51,8 @@ type state struct {
 // Migrate moves what runs in the guest to another that was started with Incoming and the
 // same shape, on the same machine. Afterwards the channel is the other's, and this guest
 // is to be stopped. Where this QEMU would damage the guest it is refused, with the reason;
-whether the guest is busy is judged once, just before, so one that becomes busy while it
-migrates by precopy is not protected: its memory is to be verified afterwards.
+// whether the guest is busy is judged once, just before, so one that becomes busy while it
+// migrates by precopy is not protected: its memory is to be verified afterwards.
 func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, error) {
 	m, err := g.migrate(ctx, to, mode)
 	if err != nil && ctx.Err() != nil {
