@@ -95,7 +95,12 @@ func TestKilledLabLeavesNoGuest(t *testing.T) {
 
 func TestMigration(t *testing.T) {
 	r := real(t)
-	s := Shape{Name: "traveller", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}
+	disk := filepath.Join(r.options.Dir, "disk.img") // which both sides open
+	if err := os.WriteFile(disk, make([]byte, mib), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := Shape{Name: "traveller", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib},
+		Disks: []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile, Path: disk}}}
 	from := start(t, r, s)
 	l := dial(t, from)
 	before, err := l.ask("read /proc/sys/kernel/random/boot_id")
@@ -127,6 +132,9 @@ func TestMigration(t *testing.T) {
 	after, err := l.ask("read /proc/sys/kernel/random/boot_id")
 	if err != nil || after != before || after == "" {
 		t.Errorf("the guest was %q and is %q, %v", before, after, err)
+	}
+	if size, err := l.ask("read /sys/block/vda/size"); err != nil || size != "2048\n" {
+		t.Errorf("its disk has %q sectors, %v", size, err)
 	}
 	if err := from.Stop(ctx); err != nil {
 		t.Error(err)
