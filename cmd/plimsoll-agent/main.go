@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/scratch"
 	"plimsoll/internal/agent/servant"
+	"plimsoll/internal/agent/warden"
 	"plimsoll/internal/guest/boot"
 	"plimsoll/internal/guest/toolbox"
 	"plimsoll/internal/platform"
@@ -122,6 +123,15 @@ func serve(dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	server := remote.Server{Machine: p.Machine(), Version: version}
+	if whole, ok := server.Machine.(warden.Whole); ok && dir != "" {
+		// The lab may do here what its user may do; but what it changes and does not
+		// put back itself, because it died, is put back.
+		guarded, refused := warden.Guard(ctx, whole, warden.Rules{Commands: true, Scratch: dir, Memory: filepath.Join(dir, "changed.json")})
+		if refused != nil {
+			return refused
+		}
+		server.Machine, server.Restore = guarded, guarded.Restore
+	}
 	if err = server.Serve(ctx, newStdio()); errors.Is(err, io.EOF) {
 		err = nil // the lab closed the connection
 	}

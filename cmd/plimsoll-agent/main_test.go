@@ -147,6 +147,41 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// A lab that dies does not put back what it has changed: the agent does.
+func TestRealSettingsArePutBack(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to change a setting of this machine for a moment")
+	}
+	const setting = "/proc/sys/vm/dirty_expire_centisecs"
+	before, err := os.ReadFile(setting)
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(setting, before, 0); err != nil {
+		t.Skipf("settings cannot be changed here: %v", err)
+	}
+	s := launched(t)
+	m, err := remote.Connect(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.WriteFile(t.Context(), setting, []byte("2987\n")); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.ReadFile(setting); err != nil || string(now) != "2987\n" {
+		t.Errorf("the setting is %q, %v", now, err)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("the agent ended with %v", err)
+	}
+	if after, err := os.ReadFile(setting); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the setting was %q and stays %q, %v", before, after, err)
+	}
+}
+
 func TestServeRefusesFoldersOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	if err := serve(dir); err == nil || !strings.Contains(err.Error(), "scratch") {
