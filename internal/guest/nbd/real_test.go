@@ -194,3 +194,22 @@ func TestRealNBDKit(t *testing.T) {
 		t.Errorf("%d bytes from nbdkit, %d from here, and they differ", len(theirs), len(ours))
 	}
 }
+
+// TestRealQEMU has QEMU's own client write, trim and compare a disk.
+func TestRealQEMU(t *testing.T) {
+	real(t, "qemu-img", "qemu-io")
+	const size = 8 << 20
+	for _, filters := range []string{"", "daemon:null"} {
+		t.Run("filters "+filters, func(t *testing.T) {
+			name := randomFile(t, size)
+			uri := servant(t, Order{Export: "disk", Disk: "file:" + name, Filters: strings.Fields(filters)})
+			output(t, "qemu-img", "compare", "-f", "raw", "-F", "raw", uri, name)
+			said := output(t, "qemu-io", "-f", "raw", "-d", "unmap", "-c", "write -P 0x5a 4k 200k", "-c", "write -f -P 0x77 1M 64k", "-c", "write -z -u 2M 1M", "-c", "discard 3M 1M",
+				"-c", "aio_write -P 1 5M 1M", "-c", "aio_read -P 0x5a 4k 200k", "-c", "aio_flush", "-c", "flush", "-c", "read -P 0 2M 2M", "-c", "read -P 1 5M 1M", "-c", "read -P 0x77 1M 64k", uri)
+			if strings.Contains(said, "failed") || strings.Contains(said, "error") {
+				t.Errorf("qemu-io says %s", said)
+			}
+			output(t, "qemu-img", "compare", "-f", "raw", "-F", "raw", uri, name)
+		})
+	}
+}
