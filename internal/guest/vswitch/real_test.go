@@ -219,3 +219,57 @@ func bulk(t *testing.T, one, two string) {
 	}
 	t.Logf("64 MiB over TCP: %.0f MB/s", size/time.Since(begin).Seconds()/1e6)
 }
+
+// TestRealQEMU has the boot firmware of a guest, which looks for a server by broadcast, send through the switch. The guest has no disk
+// and nothing to boot.
+func TestRealQEMU(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start QEMU")
+	}
+	const program = "qemu-system-x86_64"
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skip(program + " is not installed")
+	}
+	if roms, err := filepath.Glob("/usr/lib/ipxe/qemu/pxe-virtio.rom"); err != nil || len(roms) == 0 {
+		t.Skip("the boot firmware ipxe-qemu is not installed")
+	}
+	path := filepath.Join(t.TempDir(), "port")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{})
+	listener := connect(t, s, "listener")
+	ctx, cancel := context.WithCancel(t.Context())
+	accepted, ended := make(chan error, 1), make(chan error, 1)
+	go func() { accepted <- s.Accept(ctx, l, "guest", func(_ *Port, err error) { ended <- err }) }()
+	cmd := exec.Command(program, "-nodefaults", "-no-user-config", "-display", "none", "-machine", "pc", "-accel", "tcg", "-m", "64M", "-boot", "n",
+		"-netdev", "stream,id=n0,server=off,addr.type=unix,addr.path="+path, "-device", "virtio-net-pci,netdev=n0,mac=52:54:00:12:34:56")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	until(t, func() bool { listener.mu.Lock(); defer listener.mu.Unlock(); return len(listener.got) >= 2 })
+	for _, f := range listener.taken() {
+		if source := addressAt(f[6:]); source != 0x525400123456 {
+			t.Errorf("a frame from %012x", source)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Logf("a killed QEMU ends its port with: %v", err)
+	}
+	if s.Port("guest") != nil || s.Addresses() != 0 {
+		t.Error("something of the guest is left in the switch")
+	}
+	cancel()
+	if err := <-accepted; err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
