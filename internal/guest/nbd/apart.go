@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -119,20 +120,36 @@ func startApart(argv, filters []string) (*Apart, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = theirs, theirs, os.Stderr, []*os.File{shared}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	ended, err := run(cmd)
+	if err != nil {
 		return nil, errors.Join(err, ours.Close(), unix.Munmap(memory))
 	}
 	a := newApart(ours, memory)
 	a.kill = func() error {
 		timer := time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Kill() })
 		defer timer.Stop()
-		return errors.Join(cmd.Wait(), unix.Munmap(memory))
+		return errors.Join(<-ended, unix.Munmap(memory))
 	}
 	line, _ := json.Marshal(filters) // texts always can be
 	if _, err := ours.Write(append(line, '\n')); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+// run starts a process and waits for it on one thread, which lives as long: the kernel ends the process when the thread that started it ends.
+func run(cmd *exec.Cmd) (ended <-chan error, err error) {
+	started, end := make(chan error, 1), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			end <- cmd.Wait()
+		}
+	}()
+	return end, <-started
 }
 
 func newApart(conn io.ReadWriteCloser, memory []byte) *Apart {
