@@ -25,8 +25,8 @@ const emulator = "netem"
 // longestLatency is a guard against a wrong unit.
 const longestLatency = 10 * time.Second
 
-// Latency is what the kernel's network emulator adds to each packet that leaves an interface. It is set and read by tc or, where
-// the machine has none, by plimsoll's own program there.
+// Latency is what the kernel's network emulator adds to each packet that leaves an interface. It is set and read by plimsoll's
+// own program on the machine, which is exact, or by tc where that does not start.
 func Latency() Factor {
 	return Factor{
 		Name:    "network.latency",
@@ -64,7 +64,7 @@ func Latency() Factor {
 	}
 }
 
-// parseLatency reads a level. Finer steps would not be told by tc, which writes six digits.
+// parseLatency reads a level. Finer steps would not be told by tc, which writes whole microseconds in six digits.
 func parseLatency(level string) (time.Duration, error) {
 	var p parameter.Duration
 	err := p.UnmarshalText([]byte(level))
@@ -96,17 +96,47 @@ func latency(ctx context.Context, p Place) (string, error) {
 	return parameter.Duration(n.Delay.Round(time.Microsecond)).String(), nil
 }
 
-// emulate reads, sets or removes the emulator, by tc where that is.
+// emulate reads, sets or removes the emulator.
 func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.State, error) {
 	if err := checkInterface(p.Target); err != nil {
 		return netem.State{}, err
 	}
+	r, err := itself(ctx, p, netem.Order{Do: do, Link: p.Target, Settings: s})
+	if err != nil { // it does not start
+		return byTC(ctx, p, do, s, err)
+	}
+	var now netem.State
+	if r.Exit != 0 {
+		return now, refusedBy(p, "plimsoll", r.Stderr)
+	}
+	if err := json.Unmarshal(r.Stdout, &now); err != nil {
+		return now, fmt.Errorf("%s: network emulator of %s: read the answer: %w", p.Machine.Name(), p.Target, err)
+	}
+	return now, nil
+}
+
+// itself runs plimsoll's own program on the machine.
+func itself(ctx context.Context, p Place, o netem.Order) (platform.Result, error) {
+	c, ok := p.Machine.(platform.Carrier)
+	if !ok {
+		return platform.Result{}, errors.New("the machine does not hold plimsoll")
+	}
+	self, err := c.Self(ctx)
+	if err != nil {
+		return platform.Result{}, err
+	}
+	return p.Machine.Run(ctx, platform.Command{Argv: []string{self, netem.Command}, Stdin: bytes.NewReader(o.Line())})
+}
+
+// byTC is for a machine on which plimsoll's own program does not start. What tc sets is rounded down to steps of 64 ns, and what it reads to
+// microseconds, so that of short delays only multiples of 8 us read back as they were set.
+func byTC(ctx context.Context, p Place, do string, s netem.Settings, before error) (netem.State, error) {
 	argv := []string{"tc", "-j", "qdisc", "show", "dev", p.Target, "root"}
 	switch do {
 	case "set":
 		argv = []string{"tc", "qdisc", "replace", "dev", p.Target, "root", "netem", "limit", strconv.Itoa(int(s.Limit)), "delay", strconv.FormatInt(s.Delay.Microseconds(), 10) + "us"}
 	case "remove":
-		now, err := emulate(ctx, p, "read", s)
+		now, err := byTC(ctx, p, "read", s, before)
 		if err != nil || now.Netem == nil {
 			return now, err
 		}
@@ -117,37 +147,13 @@ func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.S
 	case err != nil && ctx.Err() != nil:
 		return netem.State{}, fmt.Errorf("%s: %w", p.Machine.Name(), err)
 	case err != nil:
-		return itself(ctx, p, netem.Order{Do: do, Link: p.Target, Settings: s}, err)
+		return netem.State{}, fmt.Errorf("%s: network emulator of %s: neither plimsoll nor tc starts there: apt install iproute2 (or dnf install iproute-tc): %w", p.Machine.Name(), p.Target, errors.Join(before, err))
 	case r.Exit != 0:
 		return netem.State{}, refusedBy(p, "tc", r.Stderr)
 	case do != "read":
 		return netem.State{}, nil
 	}
 	return parseTC(p.Target, r.Stdout)
-}
-
-// itself asks plimsoll's own program on the machine.
-func itself(ctx context.Context, p Place, o netem.Order, absent error) (netem.State, error) {
-	c, ok := p.Machine.(platform.Carrier)
-	if !ok {
-		return netem.State{}, fmt.Errorf("tc does not start on %s: apt install iproute2 (or dnf install iproute-tc): %w", p.Machine.Name(), absent)
-	}
-	self, err := c.Self(ctx)
-	if err != nil {
-		return netem.State{}, fmt.Errorf("%s: %w", p.Machine.Name(), err)
-	}
-	r, err := p.Machine.Run(ctx, platform.Command{Argv: []string{self, netem.Command}, Stdin: bytes.NewReader(o.Line())})
-	if err != nil {
-		return netem.State{}, fmt.Errorf("%s: network emulator of %s: %w", p.Machine.Name(), o.Link, err)
-	}
-	var s netem.State
-	if r.Exit != 0 {
-		return s, refusedBy(p, "plimsoll", r.Stderr)
-	}
-	if err := json.Unmarshal(r.Stdout, &s); err != nil {
-		return s, fmt.Errorf("%s: network emulator of %s: read the answer: %w", p.Machine.Name(), o.Link, err)
-	}
-	return s, nil
 }
 
 func refusedBy(p Place, who string, said []byte) error {

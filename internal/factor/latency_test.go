@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func (w *wire) tc(args []string) platform.Result {
 			b.WriteString(w.root)
 		case w.limit > 0:
 			fmt.Fprintf(&b, `[{"kind":"netem","handle":"8001:","root":true,"refcnt":2,"options":{"limit":%d,"delay":{"delay":%g,"jitter":0,"correlation":0},"ecn":false,"gap":0%s}}]`,
-				w.limit, w.delay.Seconds(), w.extra)
+				w.limit, w.delay.Truncate(time.Microsecond).Seconds(), w.extra)
 		case !w.silent:
 			b.WriteString(`[{"kind":"noqueue","handle":"0:","root":true,"refcnt":2,"options":{}}]`)
 		}
@@ -105,13 +106,16 @@ func (carrier) Self(context.Context) (string, error) { return "/self", nil }
 
 func TestLatency(t *testing.T) {
 	f := Latency()
-	for name, w := range map[string]*wire{"by tc": {}, "by a silent tc": {silent: true}, "by plimsoll": {noTC: true}} {
-		p := Place{Machine: carrier{w}, Target: "eth0"}
+	for name, w := range map[string]*wire{"by tc": {}, "by a silent tc": {silent: true}, "by plimsoll": {noTC: true}, "by plimsoll beside tc": {}} {
+		p := Place{Machine: w, Target: "eth0"}
+		if strings.HasPrefix(name, "by plimsoll") {
+			p.Machine = carrier{w}
+		}
 		before, err := f.Get(t.Context(), p)
 		if err != nil || before != "none" {
 			t.Fatalf("%s: before it is %q, %v", name, before, err)
 		}
-		for _, c := range [][2]string{{"10ms", "10ms"}, {"33us", "33µs"}, {"0s", "0s"}, {"999999us", "999.999ms"}, {"2.5s", "2.5s"}, {"none", "none"}, {"none", "none"}, {"1ms", "1ms"}} {
+		for _, c := range [][2]string{{"10ms", "10ms"}, {"32us", "32µs"}, {"0s", "0s"}, {"999992us", "999.992ms"}, {"2.5s", "2.5s"}, {"none", "none"}, {"none", "none"}, {"1ms", "1ms"}} {
 			level, err := f.Accept(t.Context(), p, c[0])
 			if err != nil || level != c[1] {
 				t.Errorf("%s: %s is accepted as %q, %v", name, c[0], level, err)
@@ -122,6 +126,9 @@ func TestLatency(t *testing.T) {
 			if got, err := f.Get(t.Context(), p); err != nil || got != level {
 				t.Errorf("%s: %s reads back as %q, %v", name, level, got, err)
 			}
+		}
+		if by := "/self"; slices.Contains(w.asked, by) != strings.HasPrefix(name, "by plimsoll") {
+			t.Errorf("%s: these were asked: %v", name, w.asked)
 		}
 		if err := f.PutBack(t.Context(), p, before); err != nil || w.limit != 0 {
 			t.Errorf("%s: after it is put back %d packets may wait, %v", name, w.limit, err)
