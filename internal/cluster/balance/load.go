@@ -85,7 +85,7 @@ func evenness(l *cluster.Layout, x *cluster.Index) Balance {
 	var b Balance
 	c := l.Cluster()
 	limit := threshold(c.Settings)
-	var cpu, memory []int64
+	cpu, memory := make([]int64, 0, len(c.Hosts)), make([]int64, 0, len(c.Hosts))
 	for h := range c.Hosts {
 		id := cluster.HostID(h)
 		if !c.Hosts[h].Runs() {
