@@ -157,11 +157,9 @@ func (a *Agent) attend(ctx context.Context, s *session) error {
 	l.cancel(cause)
 	l.streams.shut(cause)
 	l.work.Wait()
-	if l.confirmed {
-		a.log("the session ended: %v", cause)
-		if a.o.Lost != nil {
-			a.o.Lost(cause)
-		}
+	a.log("the session ended: %v", cause)
+	if a.o.Lost != nil {
+		a.o.Lost(cause)
 	}
 	return cause
 }

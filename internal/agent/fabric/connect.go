@@ -167,7 +167,10 @@ func (w *wire) subscribe(subject string, f func(string, []byte)) error {
 func (w *wire) dead() <-chan struct{} { return w.closed }
 
 func (w *wire) close() error {
-	err := w.conn.FlushTimeout(2 * time.Second)
+	var err error
+	if w.conn.IsConnected() {
+		err = w.conn.FlushTimeout(2 * time.Second)
+	}
 	w.conn.Close()
 	<-w.closed
 	if errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrTimeout) {

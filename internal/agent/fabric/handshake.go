@@ -31,21 +31,23 @@ type hello struct {
 // welcome answers it. It is signed with the lab's key. With Gone set, it says
 // instead that the lab knows nothing of a session.
 type welcome struct {
-	Version   int       `json:"version"`
-	Lab       string    `json:"lab"`             // its public key
-	Agent     string    `json:"agent"`           // whom it is for
-	Hello     []byte    `json:"hello,omitempty"` // digest of what it answers
-	Ephemeral []byte    `json:"ephemeral,omitempty"`
-	Session   sessionID `json:"session"`
-	Gone      bool      `json:"gone,omitempty"`
-	Refused   string    `json:"refused,omitempty"`
+	Version   int           `json:"version"`
+	Lab       string        `json:"lab"`             // its public key
+	Agent     string        `json:"agent"`           // whom it is for
+	Hello     []byte        `json:"hello,omitempty"` // digest of what it answers
+	Ephemeral []byte        `json:"ephemeral,omitempty"`
+	Session   sessionID     `json:"session"`
+	Lease     time.Duration `json:"lease,omitempty"`
+	Gone      bool          `json:"gone,omitempty"`
+	Refused   string        `json:"refused,omitempty"`
 }
 
 // session is what both sides hold after the handshake.
 type session struct {
-	id  sessionID
-	out *sealer
-	in  *opener
+	id    sessionID
+	out   *sealer
+	in    *opener
+	lease time.Duration
 }
 
 // courtship is the agent's side of a handshake under way.
@@ -80,16 +82,17 @@ func (c *courtship) accept(w welcome, body []byte) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{id: w.Session, out: &sealer{id: w.Session, aead: fromAgent}, in: &opener{id: w.Session, aead: fromLab}}, nil
+	return &session{id: w.Session, out: &sealer{id: w.Session, aead: fromAgent}, in: &opener{id: w.Session, aead: fromLab}, lease: w.Lease}, nil
 }
 
-// receive is the lab's side: it answers a hello whose signature was checked.
-func receive(key *Key, h hello, body []byte) (s *session, answer []byte, err error) {
+// receive is the lab's side: it answers a hello whose signature was checked, and
+// grants a lease.
+func receive(key *Key, h hello, body []byte, lease time.Duration) (s *session, answer []byte, err error) {
 	own, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a key for a session: %w", err)
 	}
-	w := welcome{Version: version, Lab: key.Public(), Agent: h.Agent, Hello: digestOf(body), Ephemeral: own.PublicKey().Bytes()}
+	w := welcome{Version: version, Lab: key.Public(), Agent: h.Agent, Hello: digestOf(body), Ephemeral: own.PublicKey().Bytes(), Lease: lease}
 	if _, err := rand.Read(w.Session[:]); err != nil {
 		return nil, nil, fmt.Errorf("name a session: %w", err)
 	}

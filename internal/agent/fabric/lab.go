@@ -119,7 +119,7 @@ func (l *Lab) watch(ctx context.Context) {
 		l.mu.Lock()
 		var late, alive []*member
 		for _, m := range l.members {
-			if now.After(m.until) {
+			if now.After(m.until.Add(l.lease / 3)) { // the agent has noticed first
 				late = append(late, m)
 			} else {
 				alive = append(alive, m)
@@ -159,7 +159,7 @@ func (l *Lab) onHello(subject string, data []byte) {
 		l.refuse(h.Agent, body, fmt.Sprintf("the agent speaks version %d of the fabric, the lab %d", h.Version, version))
 		return
 	}
-	s, answer, err := receive(l.o.Endpoint.Key, h, body)
+	s, answer, err := receive(l.o.Endpoint.Key, h, body, l.lease)
 	if err != nil {
 		return
 	}

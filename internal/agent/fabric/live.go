@@ -63,8 +63,8 @@ const burst = 8
 // hold renews the lease until it ends, and says why it did.
 func (l *live) hold(ctx context.Context) error {
 	clock := l.a.clock
-	lease := Lease
-	deadline := clock.Now().Add(5 * retry)
+	lease := l.s.lease
+	deadline := clock.Now().Add(min(lease, 5*retry))
 	due := clock.Now() // of the next renewal
 	trips := 0
 	for {
@@ -105,7 +105,7 @@ func (l *live) hold(ctx context.Context) error {
 // patience is how long a renewal may stay without an answer before the next.
 func (l *live) patience() time.Duration {
 	if l.confirmed {
-		return Lease
+		return l.s.lease
 	}
 	return retry
 }

@@ -25,6 +25,7 @@ func await[T any](t testing.TB, c <-chan T, what string) T {
 }
 
 func TestAnAgentJoinsStartsAndLeaves(t *testing.T) {
+	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key).start()
 	began := make(chan string, 1)
@@ -65,6 +66,7 @@ func TestAnAgentJoinsStartsAndLeaves(t *testing.T) {
 }
 
 func TestAStrangerIsRefused(t *testing.T) {
+	t.Parallel()
 	known, stranger := newKey(t), newKey(t)
 	r := newRig(t, known).start()
 	w := r.join(stranger, nil)
@@ -82,6 +84,7 @@ func TestAStrangerIsRefused(t *testing.T) {
 }
 
 func TestAnotherLabIsRefused(t *testing.T) {
+	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key).start()
 	logged := make(chan struct{}, 64)
@@ -101,6 +104,7 @@ func TestAnotherLabIsRefused(t *testing.T) {
 }
 
 func TestBeyondLoopbackTheAuthorityIsPinned(t *testing.T) {
+	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key)
 	r.listen = "0.0.0.0:0"
@@ -134,6 +138,7 @@ func TestBeyondLoopbackTheAuthorityIsPinned(t *testing.T) {
 }
 
 func TestStreamsEcho(t *testing.T) {
+	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key).start()
 	r.join(key, func(o *fabric.AgentOptions) {

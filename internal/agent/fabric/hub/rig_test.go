@@ -102,7 +102,7 @@ func (r *rig) join(key *fabric.Key, change func(*fabric.AgentOptions)) *worker {
 	r.t.Helper()
 	w := &worker{key: key, lost: make(chan error, 16), ended: make(chan error, 1)}
 	o := fabric.AgentOptions{
-		Endpoint: fabric.Endpoint{URL: r.hub.URL(), Key: key, CA: r.hub.Fingerprint()},
+		Endpoint: fabric.Endpoint{URL: "nats://" + r.listen, Key: key, CA: r.hub.Fingerprint()},
 		Name:     "agent", Facts: fabric.Observe("test"),
 		Lost: func(cause error) { w.lost <- cause },
 		Log:  r.t.Logf,
