@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
-	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
 )
@@ -24,16 +24,7 @@ import (
 // booted is a guest whose first process is the agent.
 func booted(t *testing.T, parameters ...string) *qemu.Guest {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to boot a guest")
-	}
-	if _, err := exec.LookPath(qemu.Binary); err != nil {
-		t.Skipf("no guest was booted: %v", err)
-	}
-	k, err := kernel.Find(filepath.Join(os.TempDir(), "plimsoll-test-kernel"))
-	if err != nil {
-		t.Skipf("no guest was booted: %v", err)
-	}
+	k := guesttest.Kernel(t)
 	dir, err := os.MkdirTemp("", "pb") // short, for the sockets
 	if err != nil {
 		t.Fatal(err)

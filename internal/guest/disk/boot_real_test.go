@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
-	"plimsoll/internal/guest/kernel"
 )
 
 const firstProgram = `package main
@@ -38,17 +38,7 @@ func main() {
 // made is a disk that boots the distribution's kernel into a program that says so.
 func made(t *testing.T) []byte {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to fetch a kernel and boot it")
-	}
-	kernels := os.Getenv("PLIMSOLL_KERNELS") // a folder that keeps kernels between runs
-	if kernels == "" {
-		kernels = t.TempDir()
-	}
-	k, err := kernel.Fetch(context.Background(), kernels)
-	if err != nil {
-		t.Skipf("a kernel cannot be fetched here: %v", err)
-	}
+	k := guesttest.Kernel(t)
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "init")
 	if err := os.WriteFile(source, []byte(firstProgram), 0o644); err != nil {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/guesttest"
 )
 
 // firstProgram loads the modules that an archive lists, looks for the channel, says
@@ -75,24 +75,6 @@ func main() {
 }
 `
 
-// fetched returns the distribution's kernel, or skips where it cannot be had.
-func fetched(t *testing.T) *kernel.Kernel {
-	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to fetch a kernel and boot it")
-	}
-	dir := os.Getenv("PLIMSOLL_KERNELS") // a folder that keeps kernels between runs
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	k, err := kernel.Fetch(context.Background(), dir)
-	if err != nil {
-		t.Skipf("a kernel cannot be fetched here: %v", err)
-	}
-	t.Logf("kernel %s, PVH %v, SHA-256 %s", k.Version, k.PVH, k.Digest)
-	return k
-}
-
 // program compiles a static program.
 func program(t *testing.T, source string) string {
 	t.Helper()
@@ -110,7 +92,7 @@ func program(t *testing.T, source string) string {
 }
 
 func TestRealBoot(t *testing.T) {
-	k := fetched(t)
+	k := guesttest.Kernel(t)
 	qemu, err := exec.LookPath("qemu-system-x86_64")
 	if err != nil {
 		t.Skip("qemu-system-x86_64 is not installed")

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -729,4 +730,53 @@ func FuzzMessages(f *testing.F) {
 			t.Errorf("%d bytes of answers to %d", out.Len(), len(said))
 		}
 	})
+}
+
+// The process that filters ends with the server, however that ends.
+func TestNothingIsLeftAfterAKill(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, Command)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write(Order{Path: filepath.Join(t.TempDir(), "nbd"), Disk: "null", Size: 1 << 20, Filters: []string{"daemon:null"}}.Line()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	var children []string
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid))
+	for _, name := range files {
+		text, _ := os.ReadFile(name)
+		children = append(children, strings.Fields(string(text))...)
+	}
+	if err != nil || len(children) != 1 {
+		t.Skipf("the kernel does not tell of children: %v, %v", children, err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range 1000 {
+		text, err := os.ReadFile("/proc/" + children[0] + "/stat")
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		<-tick.C
+	}
+	t.Errorf("process %s is left", children[0])
 }

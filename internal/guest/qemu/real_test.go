@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/kernel"
 )
 
@@ -26,24 +27,7 @@ type rig struct {
 // real skips the test where there is no leave, no QEMU or no kernel.
 func real(t *testing.T) rig {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to boot guests")
-	}
-	if _, err := exec.LookPath(Binary); err != nil {
-		t.Skip("qemu-system-x86_64 is not installed: no guest was booted")
-	}
-	cache := filepath.Join(os.TempDir(), "plimsoll-test-kernel")
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	k, err := kernel.Find(cache)
-	if err != nil {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
-		defer cancel()
-		if k, err = kernel.Fetch(ctx, cache); err != nil {
-			t.Skipf("no kernel can be fetched, so no guest was booted: %v", err)
-		}
-	}
+	k := guesttest.Kernel(t)
 	dir := t.TempDir()
 	initramfs := filepath.Join(dir, "initramfs")
 	if err := os.WriteFile(initramfs, initramfsOf(t, k), 0o644); err != nil {

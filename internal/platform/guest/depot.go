@@ -20,17 +20,8 @@ type depot struct {
 // agentName is the program that lies beside plimsoll.
 const agentName = "plimsoll-agent"
 
-// Cache is the folder in which kernels and other things for guests are kept.
-func Cache() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a folder to keep kernels in: %w", err)
-	}
-	return filepath.Join(dir, "plimsoll"), nil
-}
-
 func findDepot(s Settings) (d depot, err error) {
-	if d.cache, err = Cache(); err != nil {
+	if d.cache, err = kernel.Folder(); err != nil {
 		return d, err
 	}
 	if s.Kernel != "" {

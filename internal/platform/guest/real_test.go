@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/platform"
 )
@@ -16,20 +16,8 @@ import (
 // booted opens a guest whose agent is built from this source.
 func booted(t *testing.T, change func(*Settings)) *testbed {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to boot guests")
-	}
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		t.Skip("the machine has no QEMU: apt install qemu-system-x86")
-	}
-	cache, err := Cache()
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := kernel.Find(cache)
-	if errors.Is(err, kernel.ErrNone) {
-		t.Skipf("%v", err)
-	}
+	k := guesttest.Kernel(t)
+	cache, err := kernel.Folder()
 	if err != nil {
 		t.Fatal(err)
 	}
