@@ -67,6 +67,7 @@ var allowed = map[string]string{
 	"internal/cluster/doctor":        "cluster cluster/balance cluster/divvy cluster/place cluster/topology",
 	"internal/cluster/picture":       "cluster cluster/doctor",
 	"internal/guest/":                "",
+	"internal/guest/guesttest":       "guest/kernel",
 	"internal/guest/kernel":          "guest/unpack",
 	"internal/guest/qemu":            "cluster/topology guest/kernel guest/view",
 	"internal/guest/initramfs":       "guest/kernel guest/unpack",
