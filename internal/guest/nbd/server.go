@@ -27,7 +27,7 @@ func (e *Export) flags() uint16 {
 type Server struct {
 	Exports []Export
 	// Memory bounds the bytes of requests that are worked on, over all connections; 0 means 64 MiB, and it is at least twice the most
-	// that a request may carry.
+	// that a request may carry. A client that stalls within a write holds the bytes of that write.
 	Memory int64
 	// Trouble is told why a connection ended, where the client did not end it in good order; nil tells nobody.
 	Trouble func(error)
