@@ -47,6 +47,8 @@ func part() (ran bool, err error) {
 	switch os.Args[1] {
 	case driver:
 		return true, driving(ctx, os.Stdin, os.Stdout)
+	case crowd:
+		return true, crowding(ctx, os.Stdin, os.Stdout)
 	case responder.Command:
 		return true, responder.Serve(ctx, os.Stdin, os.Stdout)
 	case reflector.Command:

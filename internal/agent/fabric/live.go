@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -177,7 +178,11 @@ func (l *live) accept(s *Stream) {
 }
 
 // tardiest is how long after its instant an order is still carried out.
-const tardiest = 100 * time.Millisecond
+const tardiest = time.Second
+
+// spread is the time over which agents that started together report, so that the
+// reports of many neither hold up who starts last nor reach the lab all at once.
+const spread = 250 * time.Millisecond
 
 // start waits for the instant of an order and carries it out.
 func (l *live) start(o order) {
@@ -209,6 +214,10 @@ func (l *live) start(o order) {
 			report.Fault = err.Error()
 		}
 		break
+	}
+	select {
+	case <-clock.After(rand.N(spread)):
+	case <-l.ctx.Done():
 	}
 	l.tell(control{Started: &report})
 }
