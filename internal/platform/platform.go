@@ -37,8 +37,8 @@ type Simulator interface {
 	Now() time.Time
 }
 
-// Lodging is a platform whose machine has a folder of its own for what workloads need.
-// On others it lies beside the results.
+// Lodging is a platform whose machine is not the one that plimsoll runs on, and has a
+// folder of its own for what workloads need. On others that lies beside the results.
 type Lodging interface {
 	Scratch() string
 }

@@ -74,15 +74,25 @@ func ls(c *Call) error {
 }
 
 func mkdir(c *Call) error {
-	set, names, err := c.options([]string{"-p"}, nil)
+	set, names, err := c.options([]string{"-p"}, []string{"-m"})
 	if err != nil {
 		return err
 	}
-	make := func(name string) error { return os.Mkdir(name, 0o755) }
-	if _, parents := set["-p"]; parents {
-		make = func(name string) error { return os.MkdirAll(name, 0o755) }
+	mode, chosen := set["-m"]
+	bits, err := strconv.ParseUint(mode, 8, 9)
+	_, parents := set["-p"]
+	if chosen && (err != nil || parents) {
+		return refused("it takes a mode for one folder: mkdir -m 755 NAME")
 	}
-	return each(names, make)
+	return each(names, func(name string) error {
+		if parents {
+			return os.MkdirAll(name, 0o755)
+		}
+		if err := os.Mkdir(name, 0o755); err != nil || !chosen {
+			return err
+		}
+		return os.Chmod(name, fs.FileMode(bits)) // whatever the umask
+	})
 }
 
 func rmdir(c *Call) error {

@@ -1,0 +1,35 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+)
+
+// apart is a platform whose machine is another one.
+type apart struct{ platform.Platform }
+
+func (apart) Scratch() string { return "/scratch" }
+
+// A service is refused where plimsoll could not ask it, before anything is touched.
+func TestAServiceOnAnotherMachineIsRefused(t *testing.T) {
+	c := &study.Catalog{Services: []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
+		func(s shelf) (service.Service, error) { return s, nil })}}
+	s := &session{
+		Bench:     &Bench{Study: &study.Study{Platform: study.Use{Kind: "far"}, Service: &study.Use{Kind: "shelf"}}, Catalog: c, Platform: apart{}},
+		workbench: &workbench{catalog: c}, kind: workload.Kind{Name: "reader", Speaks: []string{"shelf"}},
+	}
+	err := s.checkService(t.Context(), plan.Arm{}, &Needs{})
+	if err == nil || !strings.Contains(err.Error(), "on platform far it cannot run yet") {
+		t.Errorf("on another machine: %v", err)
+	}
+	s.Platform = nil
+	if err := s.checkService(t.Context(), plan.Arm{}, &Needs{}); err != nil {
+		t.Errorf("on this one: %v", err)
+	}
+}
