@@ -29,9 +29,9 @@ func (m *machine) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	archive := filepath.Join(m.home.path, "initramfs")
+	archive := filepath.Join(m.home.path, "initramfs-"+s.Controller)
 	if _, err := os.Stat(archive); err != nil {
-		if err := m.depot.initramfs(archive); err != nil {
+		if err := m.depot.initramfs(archive, s.Controller); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/qemu"
 )
 
 // depot is what guests boot from.
@@ -52,12 +53,18 @@ func findAgent() (string, error) {
 	return agent, nil
 }
 
-// initramfs makes what the guest boots into.
-func (d depot) initramfs(name string) error {
+// drivers are the modules for the disk that workloads write to; the disk with programs is
+// always the first kind.
+var drivers = map[string][]string{
+	string(qemu.VirtioBlk): {"virtio_blk"}, string(qemu.VirtioSCSI): {"virtio_blk", "virtio_scsi", "sd_mod"}, string(qemu.NVMe): {"virtio_blk", "nvme"},
+}
+
+// initramfs makes what a guest boots into whose disk has such a controller.
+func (d depot) initramfs(name, controller string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("make the guest's initramfs: %w", err)
 	}
-	err = initramfs.Build(f, initramfs.Spec{Init: d.agent, Kernel: d.kernel, Modules: []string{"channel", "disks", "ext4"}})
+	err = initramfs.Build(f, initramfs.Spec{Init: d.agent, Kernel: d.kernel, Modules: append([]string{"channel", "ext4"}, drivers[controller]...)})
 	return errors.Join(err, f.Close())
 }

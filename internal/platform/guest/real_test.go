@@ -90,6 +90,15 @@ func TestAGuestIsAMachine(t *testing.T) {
 			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
 		}
 	}
+	archives, err := filepath.Glob(filepath.Join(b.machine.home.path, "initramfs-*"))
+	if err != nil || len(archives) != 2 {
+		t.Errorf("%d archives, %v: want one for each controller", len(archives), err)
+	}
+	for _, archive := range archives {
+		if info, err := os.Stat(archive); err != nil || info.Size() > 10_000_000 {
+			t.Errorf("%s has %d bytes, and may have 10 MB: %v", filepath.Base(archive), info.Size(), err)
+		}
+	}
 	if got := run("cat", b.Scratch()+"/kept"); got != "yes" {
 		t.Errorf("the disk kept %q", got)
 	}
