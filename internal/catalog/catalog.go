@@ -83,6 +83,7 @@ func All() *study.Catalog {
 			collect.Filesystem(),
 			collect.Clock(),
 			collect.Frequency(),
+			collect.Guest(),
 		},
 	}
 }

@@ -13,6 +13,9 @@ import (
 type Source struct {
 	Name, Doc string
 	Counters  []Counter
+	// For says whether the source has a meaning on a machine; nil is on every one. Where
+	// it has none, it is not missed.
+	For func(platform.Machine) bool
 	// Open finds the source on the machine. Its error says what the machine
 	// lacks; the record then lists the source as missing.
 	Open func(ctx context.Context, p Place) (Read, error)

@@ -15,9 +15,9 @@ type derivation struct {
 // busyParts are the counters that make up the CPUs at work.
 var busyParts = []string{"cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"}
 
-// notPerOperation are counters below "cpu." whose amount is not work done.
+// notPerOperation are counters of CPUs whose amount is not work done.
 var notPerOperation = map[string]bool{
-	"cpu.idle": true, "cpu.iowait": true, "cpu.steal": true, "cpu.count": true, "cpu.frequency": true,
+	"guest.ready": true, "cpu.idle": true, "cpu.iowait": true, "cpu.steal": true, "cpu.count": true, "cpu.frequency": true,
 }
 
 // derivations lists what is derived: CPUs at work, counters per operation, and the
@@ -41,7 +41,8 @@ func derivations(c *Case) []derivation {
 		return all
 	}
 	for _, m := range sources {
-		rate := strings.HasSuffix(m.Unit, "/s") || strings.HasPrefix(m.Name, "cpu.") && m.Unit == "1"
+		cpus := strings.HasPrefix(m.Name, "cpu.") || strings.HasPrefix(m.Name, "guest.")
+		rate := strings.HasSuffix(m.Unit, "/s") || cpus && m.Unit == "1"
 		if !rate || notPerOperation[m.Name] {
 			continue
 		}

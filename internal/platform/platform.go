@@ -124,6 +124,19 @@ type Described interface {
 	Caution(ctx context.Context) (string, error)
 }
 
+// Hosted is a machine that runs on another one, which can tell what it gives to it.
+type Hosted interface {
+	Given(ctx context.Context) (Given, error)
+}
+
+// Given is what a host gave to a guest since the guest began to run.
+type Given struct {
+	Run    time.Duration // of CPU, to its vCPUs
+	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
+	Others time.Duration // of CPU, to what else belongs to it: disk and network threads
+	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
+}
+
 // Fact is one thing that a machine says of itself.
 type Fact struct{ Name, Value string }
 

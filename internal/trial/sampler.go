@@ -54,6 +54,9 @@ type sample struct {
 func openSampler(ctx context.Context, sources []collect.Source, place collect.Place) *sampler {
 	s := &sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
 	for _, source := range sources {
+		if source.For != nil && !source.For(place.Machine) {
+			continue
+		}
 		read, err := source.Open(ctx, place)
 		if err != nil {
 			s.missing = append(s.missing, fmt.Sprintf("%s: %v", source.Name, err))

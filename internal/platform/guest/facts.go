@@ -45,3 +45,26 @@ func (m *machine) Caution(ctx context.Context) (string, error) {
 	}
 	return "", nil
 }
+
+// Given is what this host gave to the guest since it booted.
+func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
+	if _, err := m.up(ctx); err != nil {
+		return g, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u, err := m.vm.Usage(ctx)
+	if err != nil {
+		return g, err
+	}
+	for _, t := range u.VCPUs {
+		g.Run, g.Ready = g.Run+t.Run, g.Ready+t.Wait
+	}
+	for _, t := range u.Others {
+		g.Others += t.Run
+	}
+	if g.Exits = -1; u.Exits != nil {
+		g.Exits = *u.Exits
+	}
+	return g, nil
+}
