@@ -290,6 +290,8 @@ func (a *attempt) collect() {
 	maps.Copy(a.record.Counters, a.sampler.over(a.record.Window))
 }
 
+func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes }
+
 // searches says that the trial offers many loads, of which none is its result.
 func (a *attempt) searches() bool {
 	_, yes := a.Study.Load.Sought()
@@ -315,7 +317,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	maps.Copy(a.record.Values, worker)
 	e := &evidence{
 		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
-		simulated: a.sim != nil, disks: a.spaces(ctx), failed: failedIn(intervals),
+		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals),
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{
 			enough: a.watch.answer.enough, ran: intervals[len(intervals)-1].To,

@@ -75,6 +75,8 @@ func TestCertificate(t *testing.T) {
 		{"reported mix", measure.Pass, "", func(e *evidence) { e.demand.Classes = e.demand.Classes[:1] }},
 		{"generator limit", measure.Fail, "generator limit: the workers used 85 %", func(e *evidence) { e.worker[generatorCPU] = .85 }},
 		{"generator limit", measure.Unknown, "", func(e *evidence) { e.worker = nil }},
+		{"generator limit", measure.Unknown, "", func(e *evidence) { e.worker[generatorCPU], e.hosted = .85, true }},
+		{"generator limit", measure.Pass, "", func(e *evidence) { e.worker[generatorCPU], e.hosted = .5, true }},
 		{"steal", measure.Fail, "steal: 20 %", func(e *evidence) { e.record.Counters[stealCounter] = .4 }},
 		{"steal", measure.Unknown, "", func(e *evidence) { delete(e.record.Counters, stealCounter) }},
 		{"steal", measure.Pass, "", func(e *evidence) { e.record.Counters, e.simulated = nil, true }},

@@ -176,7 +176,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	} else {
 		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
 	}
-	e := &evidence{record: a.record, simulated: a.sim != nil, disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed)}
+	e := &evidence{record: a.record, simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed)}
 	rules := searchRules
 	if a.Study.Load.Growth != nil { // it goes on until the CPUs are full
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
