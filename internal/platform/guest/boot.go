@@ -88,6 +88,11 @@ func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
 	if m.far, err = remote.Connect(ctx, conn); err != nil {
 		return errors.Join(fmt.Errorf("connect to the agent in the guest: %w", err), conn.Close())
 	}
+	if m.confined != (platform.Confinement{}) {
+		if err := m.far.Confine(ctx, m.confined); err != nil {
+			return fmt.Errorf("confine the guest's workers as before: %w", err)
+		}
+	}
 	if err := attach(ctx, m.far, data, scratch); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type machine struct {
 	chosen   qemu.Chosen
 	vm       *qemu.Guest
 	far      *remote.Machine
+	confined platform.Confinement // of workers; a guest that boots anew gets it again
 }
 
 const machineName = "guest"
@@ -160,6 +161,37 @@ func (m *machine) Self(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return far.Self(ctx)
+}
+
+// Confinement is where workers may run in the guest.
+func (m *machine) Confinement() platform.Confinement {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.confined
+}
+
+// Confine says where workers may run in the guest, also after it has booted anew.
+func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
+	far, err := m.up(ctx)
+	if err != nil {
+		return err
+	}
+	if err := far.Confine(ctx, c); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.confined = c
+	return nil
+}
+
+// Confinable says what the guest lacks for that.
+func (m *machine) Confinable(ctx context.Context, c platform.Confinement) error {
+	far, err := m.up(ctx)
+	if err != nil {
+		return err
+	}
+	return far.Confinable(ctx, c)
 }
 
 // Clock is the guest's clock.

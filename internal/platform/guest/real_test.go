@@ -112,11 +112,12 @@ func TestAGuestIsAMachine(t *testing.T) {
 	}
 }
 
-// A guest that dies is booted again when it is next needed.
+// A guest that dies is booted again when it is next needed, with its workers confined as
+// they were.
 func TestAGuestThatDiesComesBack(t *testing.T) {
-	b := booted(t, nil)
+	b := booted(t, func(s *Settings) { s.VCPUs = 2 })
 	m := b.machine
-	if _, err := m.ReadFile(t.Context(), "/proc/uptime"); err != nil {
+	if err := m.Confine(t.Context(), platform.Confinement{Affinity: "1"}); err != nil {
 		t.Fatal(err)
 	}
 	first := m.vm.PID()
@@ -134,5 +135,9 @@ func TestAGuestThatDiesComesBack(t *testing.T) {
 	}
 	if m.vm.PID() == first {
 		t.Error("it is the same guest")
+	}
+	r, err := m.Run(t.Context(), platform.Command{Argv: []string{"nproc"}, Worker: true})
+	if err != nil || strings.TrimSpace(string(r.Stdout)) != "1" || m.Confinement().Affinity != "1" {
+		t.Errorf("its workers see %s CPUs, %v; they were confined to one", r.Stdout, err)
 	}
 }
