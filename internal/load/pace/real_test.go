@@ -17,8 +17,9 @@ func cpu(t *testing.T) time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// TestWallClock states what this machine gives. The rate must be right within
-// 0.1 %; what lateness is possible is the machine's affair, so that its bound is wide.
+// TestWallClock states what this machine gives. What lateness is possible is the machine's
+// affair, so that its bounds are wide; with PLIMSOLL_DEEP=1, for a machine that does nothing
+// else, the rate must be right within 0.1 %.
 func TestWallClock(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to measure how punctual this machine is")
@@ -29,6 +30,10 @@ func TestWallClock(t *testing.T) {
 	}
 	t.Logf("calibrated: spins for %s", spin)
 	const length = 3 * time.Second
+	exact, punctual := .01, 50*time.Millisecond
+	if os.Getenv("PLIMSOLL_DEEP") != "" {
+		exact, punctual = .001, 5*time.Millisecond
+	}
 	for _, rate := range []float64{10, 100, 1000, 10_000} {
 		p, err := New(t.Context(), At(time.Now()), spin)
 		if err != nil {
@@ -55,10 +60,10 @@ func TestWallClock(t *testing.T) {
 		g := p.Gaps()
 		t.Logf("%6g/s: rate %+.4f %%, lag p50 %s p99 %s, gaps p99 %s longest %s, spun %s, cpu %s a wait",
 			rate, 100*off, lag.Quantile(.5), lag.Quantile(.99), g.Quantile(.99), g.Longest, g.Spun, spent/time.Duration(n))
-		if math.Abs(off) > .001 {
+		if math.Abs(off) > exact {
 			t.Errorf("%g/s: the rate is %.3f %% off", rate, 100*off)
 		}
-		if late := lag.Quantile(.99); late > 5*time.Millisecond {
+		if late := lag.Quantile(.99); late > punctual {
 			t.Errorf("%g/s: one operation in a hundred starts more than %s late", rate, late)
 		}
 		if err := p.Close(); err != nil {
