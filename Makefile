@@ -21,8 +21,9 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll ./cmd/plimsoll
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll-agent ./cmd/plimsoll-agent
 
-# Guests and replays take all CPUs for minutes: they come after what measures time.
-alone = internal/guest/|internal/platform/guest$$|internal/cluster/replay$$
+# Guests and replays take all CPUs for minutes, and what lives by leases suffers from that:
+# they come one by one, after what measures time.
+alone = internal/guest/|internal/platform/(guest|fleet|ssh)$$|internal/cluster/replay$$|internal/agent/fabric/hub$$
 
 test:
 	@./setup test
