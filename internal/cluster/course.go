@@ -12,8 +12,8 @@ type Course struct {
 	Spread float64 // mean absolute distance from Recent, weighted alike
 }
 
-// recent is the weight of a new sample in what is recent: with a sample a minute, those
-// of the last forty minutes make up most of it.
+// recent is the weight of a new sample in what is recent: the last forty samples make up
+// most of it.
 const recent = 1. / 20
 
 // Add takes one more sample, of at least 0.

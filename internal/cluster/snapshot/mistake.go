@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/parameter"
 )
 
 // Mistake is one thing that is wrong in a snapshot, with its place.
@@ -67,7 +69,7 @@ func (r *reader) unknown(n *node, what string, known []string) {
 	near := ""
 	if r.suggested < mostSuggested {
 		r.suggested++
-		near = nearest(n.text, known)
+		near = parameter.Nearest(n.text, known)
 	}
 	switch {
 	case near != "":
@@ -96,52 +98,4 @@ func oneLine(text string) string {
 		}
 		return c
 	}, text)
-}
-
-// nearest is the known name that the fewest slips of a keyboard turn into this one: a
-// letter too many, too few, another one, or two swapped; "" when none is near. Case and
-// the kind of dash do not count.
-func nearest(name string, known []string) string {
-	fold := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
-	if len(name) > mostQuoted {
-		return ""
-	}
-	folded := fold(name)
-	best, limit := "", max(2, len(name)/3)
-	for _, k := range known {
-		if abs(len(k)-len(name)) > limit {
-			continue
-		}
-		if d := slips(folded, fold(k)); d <= limit && d < max(len(name), len(k)) {
-			best, limit = k, d-1
-		}
-	}
-	return best
-}
-
-func abs(n int) int { return max(n, -n) }
-
-// slips is the edit distance with swaps of neighbours, in three rows (optimal string
-// alignment).
-func slips(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			row[j] = min(last[j], row[j-1]) + 1
-			if a[i-1] == b[j-1] {
-				row[j] = min(row[j], last[j-1])
-			} else {
-				row[j] = min(row[j], last[j-1]+1)
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

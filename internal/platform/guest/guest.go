@@ -55,7 +55,7 @@ func open(s Settings) (*testbed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &testbed{&machine{home: home, depot: d, settings: s}}, nil
+	return &testbed{newMachine(home, d, s)}, nil
 }
 
 // Machine is the guest.

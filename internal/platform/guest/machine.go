@@ -17,6 +17,7 @@ import (
 // machine is the guest. It boots when it is first needed, and again when its shape was
 // changed.
 type machine struct {
+	remote.Lasting
 	home     *folder
 	depot    depot
 	mu       sync.Mutex
@@ -29,6 +30,12 @@ type machine struct {
 }
 
 const machineName = "guest"
+
+func newMachine(home *folder, d depot, s Settings) *machine {
+	m := &machine{home: home, depot: d, settings: s}
+	m.Up = m.up
+	return m
+}
 
 // Name is the name of the machine.
 func (m *machine) Name() string { return machineName }
@@ -127,42 +134,6 @@ func mountedOn(ctx context.Context, far platform.Machine, folder string) (string
 	return "", fmt.Errorf("nothing is mounted on %s in the guest", folder)
 }
 
-// Run runs a command in the guest.
-func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return platform.Result{}, err
-	}
-	return far.Run(ctx, c)
-}
-
-// ReadFile reads a small file of the guest.
-func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return far.ReadFile(ctx, name)
-}
-
-// WriteFile writes a small file of the guest.
-func (m *machine) WriteFile(ctx context.Context, name string, data []byte) error {
-	far, err := m.up(ctx)
-	if err != nil {
-		return err
-	}
-	return far.WriteFile(ctx, name, data)
-}
-
-// Self is the path of plimsoll in the guest.
-func (m *machine) Self(ctx context.Context) (string, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return "", err
-	}
-	return far.Self(ctx)
-}
-
 // Confinement is where workers may run in the guest.
 func (m *machine) Confinement() platform.Confinement {
 	m.mu.Lock()
@@ -183,31 +154,4 @@ func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
 	defer m.mu.Unlock()
 	m.confined = c
 	return nil
-}
-
-// Confinable says what the guest lacks for that.
-func (m *machine) Confinable(ctx context.Context, c platform.Confinement) error {
-	far, err := m.up(ctx)
-	if err != nil {
-		return err
-	}
-	return far.Confinable(ctx, c)
-}
-
-// Clock is the guest's clock.
-func (m *machine) Clock(ctx context.Context) (platform.Clock, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return platform.Clock{}, err
-	}
-	return far.Clock(ctx)
-}
-
-// Space is the room on the guest's disks.
-func (m *machine) Space(ctx context.Context, dir string) (platform.Space, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return platform.Space{}, err
-	}
-	return far.Space(ctx, dir)
 }

@@ -36,7 +36,7 @@ func booted(t *testing.T, change func(*Settings)) *testbed {
 	if change != nil {
 		change(&s)
 	}
-	b := &testbed{&machine{home: home, depot: depot{agent: agent, kernel: k, cache: cache}, settings: s}}
+	b := &testbed{newMachine(home, depot{agent: agent, kernel: k, cache: cache}, s)}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

@@ -14,6 +14,7 @@ import (
 // machine is the machine at the other end. A connection that was lost is made again
 // when the machine is next needed.
 type machine struct {
+	remote.Lasting
 	settings Settings
 	find     func(arch string) (string, error)
 
@@ -87,63 +88,6 @@ func (m *machine) close() error {
 // Name is the host as the study names it.
 func (m *machine) Name() string { return m.settings.Host }
 
-// Run runs a command on the machine.
-func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return platform.Result{}, err
-	}
-	far, err := m.up(ctx)
-	if err != nil {
-		return platform.Result{}, err
-	}
-	return far.Run(ctx, c)
-}
-
-// ReadFile reads a small file of the machine.
-func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return far.ReadFile(ctx, name)
-}
-
-// WriteFile writes a small file of the machine.
-func (m *machine) WriteFile(ctx context.Context, name string, data []byte) error {
-	far, err := m.up(ctx)
-	if err != nil {
-		return err
-	}
-	return far.WriteFile(ctx, name, data)
-}
-
-// Self is the path of the agent on the machine.
-func (m *machine) Self(ctx context.Context) (string, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return "", err
-	}
-	return far.Self(ctx)
-}
-
-// Clock is the state of the machine's clock.
-func (m *machine) Clock(ctx context.Context) (platform.Clock, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return platform.Clock{}, err
-	}
-	return far.Clock(ctx)
-}
-
-// Space is the room in a file system of the machine.
-func (m *machine) Space(ctx context.Context, dir string) (platform.Space, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return platform.Space{}, err
-	}
-	return far.Space(ctx, dir)
-}
-
 // Confinement is where workers may run. With a lost connection it is lost too: the
 // agent frees them.
 func (m *machine) Confinement() platform.Confinement {
@@ -162,13 +106,4 @@ func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
 		return err
 	}
 	return far.Confine(ctx, c)
-}
-
-// Confinable says what the machine lacks for a confinement.
-func (m *machine) Confinable(ctx context.Context, c platform.Confinement) error {
-	far, err := m.up(ctx)
-	if err != nil {
-		return err
-	}
-	return far.Confinable(ctx, c)
 }

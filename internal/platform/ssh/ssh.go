@@ -56,6 +56,7 @@ func kind(find func(arch string) (string, error)) platform.Kind {
 				return nil, err
 			}
 			m := &machine{settings: s, find: find}
+			m.Up = m.up
 			if _, err := m.up(ctx); err != nil {
 				return nil, err
 			}
