@@ -19,10 +19,11 @@ type chunk struct {
 
 // Memory is a disk in memory, which holds only what was written.
 type Memory struct {
-	size   int64
-	most   int64 // chunks
-	held   atomic.Int64
-	chunks []atomic.Pointer[chunk]
+	size    int64
+	most    int64 // chunks
+	chunks  []atomic.Pointer[chunk]
+	growing sync.Mutex
+	held    int64 // chunks
 }
 
 // NewMemory makes a disk of size bytes, of which it holds at most so many at a time: further writes fail with ENOSPC.
@@ -80,21 +81,32 @@ func (m *Memory) read(i, from int64, to []byte) {
 
 func (m *Memory) write(i, to int64, from []byte) error {
 	c := m.chunks[i].Load()
-	for c == nil {
-		if m.held.Add(1) > m.most {
-			m.held.Add(-1)
-			return syscall.ENOSPC
-		}
-		c = new(chunk)
-		if !m.chunks[i].CompareAndSwap(nil, c) {
-			m.held.Add(-1)
-			c = m.chunks[i].Load()
+	if c == nil {
+		var err error
+		if c, err = m.grow(i); err != nil {
+			return err
 		}
 	}
 	c.mu.Lock()
 	copy(c.data[to:], from)
 	c.mu.Unlock()
 	return nil
+}
+
+// grow counts a chunk once, however many write to it first at the same time.
+func (m *Memory) grow(i int64) (*chunk, error) {
+	m.growing.Lock()
+	defer m.growing.Unlock()
+	if c := m.chunks[i].Load(); c != nil {
+		return c, nil
+	}
+	if m.held == m.most {
+		return nil, syscall.ENOSPC
+	}
+	m.held++
+	c := new(chunk)
+	m.chunks[i].Store(c)
+	return c, nil
 }
 
 // zero keeps what a chunk holds allocated, so that nobody writes to one that is on its way out.
