@@ -5,6 +5,7 @@ package platform
 import (
 	"context"
 	"io"
+	"net"
 	"time"
 
 	"plimsoll/internal/load"
@@ -49,6 +50,34 @@ type Run struct {
 	Levels             map[string]string // of the workload's factors, by full name; the machine's settings are on the machine
 	Demand             load.Demand
 	Stage              load.Stage
+}
+
+// Group is a kind of machines of a study, of which it wants several at once.
+type Group struct {
+	Name     string             // empty where the study has one kind alone
+	Machines int                // how many it wants
+	Settings parameter.Settings // of the platform, that differ from those of the study
+}
+
+// Grouped is a platform that can have several machines at once.
+type Grouped interface {
+	// Members are the machines of a group: exactly as many as it wants, in an order that
+	// stays. A second call with another number starts those that are missing and ends those
+	// that are too many.
+	Members(ctx context.Context, g Group) ([]Machine, error)
+}
+
+// Connected is a machine that the others of its platform reach over a network.
+type Connected interface {
+	// Address is an IP address without a port. A machine that is in no network gives an
+	// error that says how it gets into one.
+	Address(ctx context.Context) (string, error)
+}
+
+// Dialer is a machine through which plimsoll talks to what listens on it: the
+// connection begins on the machine.
+type Dialer interface {
+	Dial(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Machine is a host or a guest that commands run on.
