@@ -144,6 +144,15 @@ type Observer interface {
 	Space(ctx context.Context, dir string) (Space, error)
 }
 
+// Clocked is a machine with a clock of its own, whose distance from the clock of this
+// process can be measured. What starts on several machines at once asks for it.
+type Clocked interface {
+	// Offset is how far the machine's clock is ahead of this process's: an instant here
+	// plus the offset is what the machine's clock shows then. The true offset differs by at
+	// most the uncertainty. Clocks drift and are set, so it holds for a while only.
+	Offset(ctx context.Context) (offset, uncertainty time.Duration, err error)
+}
+
 // Described is a machine that says of itself what none of its files tells: what a report
 // has to show beside its numbers.
 type Described interface {

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"time"
 
 	"plimsoll/internal/platform"
 )
@@ -59,6 +60,15 @@ func (l Lasting) Clock(ctx context.Context) (platform.Clock, error) {
 		return platform.Clock{}, err
 	}
 	return far.Clock(ctx)
+}
+
+// Offset is how far the machine's clock is ahead of this process's.
+func (l Lasting) Offset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
+	far, err := l.Up(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	return far.Offset(ctx)
 }
 
 // Space is the room in a file system of the machine.

@@ -74,6 +74,7 @@ const (
 	methodConfinable = "confinable"
 	methodClock      = "clock"
 	methodSpace      = "space"
+	methodNow        = "now"
 )
 
 // request begins a call. Names and arguments are bytes, not text.
@@ -97,6 +98,7 @@ type answer struct {
 	Path   []byte          `json:"path,omitempty"`
 	Clock  *platform.Clock `json:"clock,omitempty"`
 	Space  *platform.Space `json:"space,omitempty"`
+	Now    int64           `json:"now,omitempty"` // nanoseconds since 1970 on the far side's clock
 }
 
 const (

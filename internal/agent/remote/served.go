@@ -38,6 +38,8 @@ func (c *served) perform(x *session) (a answer) {
 		err = c.write(x.machine)
 	case methodSelf, methodClock, methodSpace, methodConfine, methodConfinable:
 		a, err = c.ask(x.machine)
+	case methodNow:
+		a.Now = x.now().UnixNano()
 	default:
 		err = fmt.Errorf("method %q is not known: %w", r.Method, errors.ErrUnsupported)
 	}

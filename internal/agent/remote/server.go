@@ -18,8 +18,9 @@ type Server struct {
 	// Restore, if set, is called when a connection has ended and nothing runs any
 	// more: it puts back what the lab had changed.
 	Restore func(ctx context.Context) error
-	Beat    time.Duration // between two signs of life; 0 is a second
-	Silence time.Duration // after which the lab counts as gone; 0 is ten seconds
+	Now     func() time.Time // the machine's clock; nil is the system's
+	Beat    time.Duration    // between two signs of life; 0 is a second
+	Silence time.Duration    // after which the lab counts as gone; 0 is ten seconds
 }
 
 // Serve serves m over conn. See Server.Serve.
@@ -34,7 +35,10 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, m platform.Machine) err
 func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	l := newLink(ctx, conn, s.Beat, s.Silence)
 	defer l.end(nil)
-	x := &session{link: l, machine: s.Machine, calls: map[uint32]*served{}}
+	x := &session{link: l, machine: s.Machine, now: s.Now, calls: map[uint32]*served{}}
+	if x.now == nil {
+		x.now = time.Now
+	}
 	if err := x.greet(s.Version); err != nil {
 		return err
 	}
@@ -51,6 +55,7 @@ func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 type session struct {
 	link    *link
 	machine platform.Machine
+	now     func() time.Time
 	id      string
 
 	last    uint32 // the highest call so far

@@ -23,6 +23,11 @@ func (m *machine) Clock(context.Context) (platform.Clock, error) {
 	}, nil
 }
 
+// Offset is none: the clock is that of this process.
+func (m *machine) Offset(context.Context) (offset, uncertainty time.Duration, err error) {
+	return 0, 0, nil
+}
+
 // Space asks the file system that holds dir.
 func (m *machine) Space(_ context.Context, dir string) (platform.Space, error) {
 	var s unix.Statfs_t
