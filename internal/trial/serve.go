@@ -49,8 +49,9 @@ func (s *session) checkService(ctx context.Context, arm plan.Arm, total *Needs) 
 	if err != nil || !ok {
 		return err
 	}
-	if _, apart := s.Platform.(platform.Lodging); apart {
-		return fmt.Errorf("workload %s needs service %s, which plimsoll asks over the network of its own machine: on platform %s it cannot run yet; storage and null can", s.kind.Name, kind.Name, s.Study.Platform.Kind)
+	_, apart := s.Platform.(platform.Lodging)
+	if _, dials := s.machine.(platform.Dialer); apart && !dials {
+		return fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {

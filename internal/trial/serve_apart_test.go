@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"context"
+	"net"
 	"strings"
 	"testing"
 
@@ -16,6 +18,11 @@ type apart struct{ platform.Platform }
 
 func (apart) Scratch() string { return "/scratch" }
 
+// dialer is a machine through which plimsoll talks.
+type dialer struct{ platform.Machine }
+
+func (dialer) Dial(context.Context, string, string) (net.Conn, error) { return nil, net.ErrClosed }
+
 // A service is refused where plimsoll could not ask it, before anything is touched.
 func TestAServiceOnAnotherMachineIsRefused(t *testing.T) {
 	c := &study.Catalog{Services: []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
@@ -25,10 +32,14 @@ func TestAServiceOnAnotherMachineIsRefused(t *testing.T) {
 		workbench: &workbench{catalog: c}, kind: workload.Kind{Name: "reader", Speaks: []string{"shelf"}},
 	}
 	err := s.checkService(t.Context(), plan.Arm{}, &Needs{})
-	if err == nil || !strings.Contains(err.Error(), "on platform far it cannot run yet") {
+	if err == nil || !strings.Contains(err.Error(), "cannot talk through a machine of platform far") {
 		t.Errorf("on another machine: %v", err)
 	}
-	s.Platform = nil
+	s.machine = dialer{}
+	if err := s.checkService(t.Context(), plan.Arm{}, &Needs{}); err != nil {
+		t.Errorf("on another machine through which plimsoll talks: %v", err)
+	}
+	s.machine, s.Platform = nil, nil
 	if err := s.checkService(t.Context(), plan.Arm{}, &Needs{}); err != nil {
 		t.Errorf("on this one: %v", err)
 	}
