@@ -16,10 +16,7 @@ import (
 
 // aims reads the keys that name metrics.
 func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
-	var metrics []measure.Metric
-	if kind != nil {
-		metrics = kind.Metrics
-	}
+	metrics := s.results(r.catalog, kind)
 	if sought, ok := s.Load.Sought(); ok {
 		metrics = append([]measure.Metric{sought}, metrics...)
 	}

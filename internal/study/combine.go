@@ -64,6 +64,14 @@ func (r *reader) builder(s *Study) func(levels map[string]string) (place string,
 		if _, err := kind.New(s.Settings(levels)); err != nil {
 			return "workload." + kind.Name, err
 		}
+		for _, g := range s.Crew(levels) {
+			if g.Workload == nil {
+				continue
+			}
+			if _, err := r.catalog.workload(g.Workload.Kind).New(g.Workload.Settings); err != nil {
+				return "groups." + g.Name + ".workload." + g.Workload.Kind, err
+			}
+		}
 		if s.Service == nil {
 			return "", nil
 		}

@@ -82,8 +82,14 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 		r.complain(n, "factor %q: no target stands after the colon", n.Value)
 		return f, nil, false
 	}
+	if name == MachinesFactor {
+		return r.machinesFactor(n, f, s)
+	}
+	if f, levels, ok, mine := r.groupFactor(n, s, kind); mine {
+		return f, levels, ok
+	}
 	if c := r.catalog.factor(name); c != nil {
-		if hasTarget && c.Target == "" {
+		if hasTarget && c.Target == "" && s.group(target) == nil {
 			r.complain(n, "factor %s takes no target, and %q is given", name, target)
 			return f, nil, false
 		}
@@ -137,7 +143,7 @@ func commandNames(commands []Command) []string {
 
 // factorNames lists every factor that a study with this workload may name.
 func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
-	out := []string{Label}
+	out := []string{Label, MachinesFactor}
 	for _, f := range r.catalog.Factors {
 		if f.Name != Label {
 			out = append(out, f.Name)
@@ -163,8 +169,11 @@ func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
 // the baseline: then the file says the same thing twice, and neither is lost.
 func (r *reader) baseline(n *yaml.Node, f Factor, s *Study) {
 	use, what := s.Workload, "workload"
-	if f.OfService {
+	switch {
+	case f.OfService:
 		use, what = *s.Service, "service"
+	case f.Group != "":
+		use, what = *s.group(f.Group).Workload, "groups"
 	}
 	given, ok := use.Settings[f.Parameter]
 	if !ok || f.Parameter == "" || given == f.Levels[0] {

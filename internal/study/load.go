@@ -107,7 +107,7 @@ func (r *reader) given(n *yaml.Node, name string, s *Study, kind *workload.Kind)
 		r.complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
 		return true
 	}
-	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == name && !f.OfService }) {
+	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == name && !f.OfService && f.Group == "" }) {
 		r.complain(n, "load: the %s is given here and varied as %s.%s: keep one", name, kind.Name, name)
 		return true
 	}

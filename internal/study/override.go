@@ -71,6 +71,9 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 				return r.route(root, place, what+"."+path)
 			}
 		}
+		if group := child(child(root, "groups"), head); group != nil && deeper {
+			return r.route(root, place, "groups."+path)
+		}
 		r.unknown(place, "unknown key", head, names(topKeys))
 		return nil
 	}
@@ -78,16 +81,19 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 		return []string{head}
 	}
 	switch head {
+	case "groups":
+		return r.routeGroup(root, place, rest)
 	case "platform", "workload", "service":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
 			r.complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
 			return nil
 		}
+		at := append(holder(root, head), head, kind)
 		if !more {
-			return []string{head, kind}
+			return at
 		}
-		return []string{head, kind, setting}
+		return append(at, setting)
 	case "limits":
 		for _, bound := range []string{"min", "max"} {
 			if metric, ok := strings.CutSuffix(rest, "."+bound); ok {
@@ -114,7 +120,10 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 
 // usedKind is the name of the platform, workload or service that the tree holds.
 func usedKind(root *yaml.Node, what string) string {
-	n := child(root, what)
+	n := root
+	for _, key := range append(holder(root, what), what) {
+		n = child(n, key)
+	}
 	switch {
 	case n == nil:
 		return ""
@@ -124,8 +133,42 @@ func usedKind(root *yaml.Node, what string) string {
 	return n.Value
 }
 
+// holder is the group that holds what the study is about, where it has groups.
+func holder(root *yaml.Node, what string) []string {
+	groups := child(root, "groups")
+	if groups == nil || groups.Kind != yaml.MappingNode || child(root, what) != nil {
+		return nil
+	}
+	for i := 0; i+1 < len(groups.Content); i += 2 {
+		if child(groups.Content[i+1], what) != nil {
+			return []string{"groups", groups.Content[i].Value}
+		}
+	}
+	return nil
+}
+
+// routeGroup splits what stands after "groups." in a path.
+func (r *reader) routeGroup(root, place *yaml.Node, path string) []string {
+	name, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		return []string{"groups", name}
+	}
+	what, rest, deeper := strings.Cut(rest, ".")
+	keys := []string{"groups", name, what}
+	switch {
+	case !deeper:
+		return keys
+	case what == "settings":
+		return append(keys, rest)
+	case what != "workload" && what != "service":
+		// NAME.KIND.SETTING is short for NAME.workload.KIND.SETTING.
+		return []string{"groups", name, "workload", what, rest}
+	}
+	return append(keys, strings.SplitN(rest, ".", 2)...)
+}
+
 func child(n *yaml.Node, key string) *yaml.Node {
-	if n.Kind != yaml.MappingNode {
+	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -214,7 +257,11 @@ func (r *reader) displace(root *yaml.Node, keys []string, value *yaml.Node) {
 		if keys[0] != "factors" || kind == "" || !ok {
 			continue
 		}
-		if w := child(root, what); w != nil && w.Kind == yaml.MappingNode {
+		at := root
+		for _, key := range append(holder(root, what), what) {
+			at = child(at, key)
+		}
+		if w := at; w != nil && w.Kind == yaml.MappingNode {
 			drop(child(w, kind), setting)
 		}
 	}

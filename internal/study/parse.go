@@ -63,6 +63,8 @@ var topKeys = []key{
 	{"question", "what is asked, in one sentence"},
 	{"platform", "where it runs: a name, or {NAME: {settings}}"},
 	{"workload", "what drives the system: a name, or {NAME: {settings}}"},
+	{"machines", "how many machines run the workload at once; default 1"},
+	{"groups", "several kinds of machines at once, by name: {machines, settings, workload, service}"},
 	{"service", "what the workload talks to: a name, or {NAME: {settings}}; default one that plimsoll brings along"},
 	{"factors", "what is varied, each with its levels; the first level is the baseline"},
 	{"commands", "factors made of your own commands, used as command.NAME"},
@@ -81,12 +83,12 @@ const defaultMargin = 0.02
 
 func (r *reader) study(root *yaml.Node) *Study {
 	top := r.table(root, "a study", names(topKeys))
+	s := &Study{Margin: defaultMargin}
 	for _, name := range []string{"study", "question", "platform", "workload"} {
-		if _, ok := top[name]; !ok {
+		if _, ok := top[name]; !ok && !(name == "workload" && has(top, "groups")) {
 			r.complain(root, "the key %q is missing", name)
 		}
 	}
-	s := &Study{Margin: defaultMargin}
 	if e, ok := top["study"]; ok {
 		s.Name = r.name(e.value)
 	}
@@ -95,6 +97,7 @@ func (r *reader) study(root *yaml.Node) *Study {
 		s.Question = strings.Join(strings.Fields(text), " ")
 	}
 	r.platform(s, top)
+	r.groups(s, top)
 	kind := r.workload(s, top)
 	r.service(s, top, kind)
 	if e, ok := top["commands"]; ok {
@@ -116,6 +119,11 @@ func (r *reader) study(root *yaml.Node) *Study {
 	}
 	r.aims(s, top, kind)
 	return s
+}
+
+func has(top map[string]entry, name string) bool {
+	_, ok := top[name]
+	return ok
 }
 
 // name reads the name of a study, which becomes part of a folder's name.

@@ -24,6 +24,8 @@ func Schema(c *Catalog) ([]byte, error) {
 		"platform":  useSchema(platformUses(c)),
 		"workload":  useSchema(workloadUses(c)),
 		"service":   useSchema(serviceUses(c)),
+		"machines":  machinesSchema(),
+		"groups":    groupsSchema(c),
 		"factors":   factorsSchema(c),
 		"commands":  commandsSchema(),
 		"load":      loadSchema(),
@@ -38,7 +40,8 @@ func Schema(c *Catalog) ([]byte, error) {
 	for _, k := range topKeys {
 		describe(properties[k.name].(schema), k.doc)
 	}
-	root := object(properties, "study", "question", "platform", "workload")
+	root := object(properties, "study", "question", "platform")
+	root["anyOf"] = []any{schema{"required": []string{"workload"}}, schema{"required": []string{"groups"}}}
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "plimsoll study"
 	text, err := json.MarshalIndent(root, "", "  ")
@@ -46,6 +49,20 @@ func Schema(c *Catalog) ([]byte, error) {
 		return nil, fmt.Errorf("encode JSON Schema: %w", err)
 	}
 	return append(text, '\n'), nil
+}
+
+func machinesSchema() schema { return schema{"type": "integer", "minimum": 1, "maximum": mostMachines} }
+
+// groupsSchema leaves open which platform the settings are of.
+func groupsSchema(c *Catalog) schema {
+	group := object(schema{
+		"machines": machinesSchema(), "settings": schema{"type": "object"},
+		"workload": useSchema(workloadUses(c)), "service": useSchema(serviceUses(c)),
+	})
+	for _, k := range groupKeys {
+		describe(group["properties"].(schema)[k.name].(schema), k.doc)
+	}
+	return schema{"type": "object", "minProperties": 1, "additionalProperties": group}
 }
 
 func describe(s schema, doc string) schema {

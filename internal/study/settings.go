@@ -15,7 +15,7 @@ func (s *Study) Settings(levels map[string]string) parameter.Settings {
 	out := parameter.Settings{}
 	maps.Copy(out, s.Workload.Settings)
 	for _, f := range s.Factors {
-		if level, ok := levels[f.FullName()]; ok && f.Parameter != "" && !f.OfService {
+		if level, ok := levels[f.FullName()]; ok && f.Parameter != "" && !f.OfService && f.Group == "" {
 			out[f.Parameter] = level
 		}
 	}
@@ -59,12 +59,9 @@ func (s *Study) alone() bool {
 }
 
 // Metrics lists what the records of the study may hold: the metrics of its
-// workload, and after them the counters of every source in the catalog.
+// workloads, and after them the counters of every source in the catalog.
 func (s *Study) Metrics(c *Catalog) []measure.Metric {
-	var out []measure.Metric
-	if kind := c.workload(s.Workload.Kind); kind != nil {
-		out = append(out, kind.Metrics...)
-	}
+	out := s.Results(c)
 	for _, source := range c.Sources {
 		for _, counter := range source.Counters {
 			out = append(out, counter.Metric)

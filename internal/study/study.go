@@ -33,6 +33,8 @@ type Study struct {
 	Platform Use    `json:"platform"`
 	Workload Use    `json:"workload"`
 	Service  *Use   `json:"service,omitempty"` // what the workload talks to; nil when it talks to nothing
+	// Groups are the kinds of machines of a study that wants several; without any it has one.
+	Groups []Group `json:"groups,omitempty"`
 	// Factors in the order of the file. The first level of each is its baseline.
 	Factors   []Factor  `json:"factors,omitempty"`
 	Commands  []Command `json:"commands,omitempty"`
@@ -62,6 +64,7 @@ type Factor struct {
 	// workload or of the service; empty for a factor of the machine.
 	Parameter string `json:"parameter,omitempty"`
 	OfService bool   `json:"of_service,omitempty"` // the setting is the service's
+	Group     string `json:"group,omitempty"`      // the setting is of what this group drives, beside the workload of the study
 	Restart   bool   `json:"restart,omitempty"`    // from the factor: makes whole plots
 }
 

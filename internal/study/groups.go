@@ -1,0 +1,304 @@
+package study
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+)
+
+// Group is one kind of the machines of a study that wants several at once.
+//
+// The first group with a workload is the subject: what its machines do, added up, are the
+// results of the study, and it is their rate or peak that the study speaks of. The other
+// groups keep it company for as long as its load lasts; their metrics carry their name.
+type Group struct {
+	Name     string             `json:"name,omitempty"` // empty where the study has one group alone
+	Machines int                `json:"machines"`
+	Settings parameter.Settings `json:"settings,omitempty"` // of the platform, that differ from those of the study
+	Subject  bool               `json:"subject,omitempty"`  // its workload is that of the study
+	Workload *Use               `json:"workload,omitempty"` // of a group that keeps the subject company; nil for one that does not
+	Serves   bool               `json:"serves,omitempty"`   // the service of the study runs on its first machine
+}
+
+// MachinesFactor is the factor that varies how many machines a group has.
+const MachinesFactor = "machines"
+
+// mostMachines is the largest number of machines of a group.
+const mostMachines = 1024
+
+var groupKeys = []key{
+	{"machines", "how many alike; default 1"},
+	{"settings", "settings of the platform that differ for this group"},
+	{"workload", "what its machines drive: a name, or {NAME: {settings}}; the first group that has one is what the study is about"},
+	{"service", "the service of the study, which runs on the first machine of the group: a name, or {NAME: {settings}}"},
+}
+
+// groups reads how many machines there are and what each does. What the subject drives, and
+// the service, take their places at the top of the study.
+func (r *reader) groups(s *Study, top map[string]entry) {
+	several, counted := top["machines"]
+	e, grouped := top["groups"]
+	switch {
+	case counted && grouped:
+		r.complain(several.key, "machines stands beside groups: each group says how many machines it has")
+	case counted:
+		s.Groups = []Group{{Machines: r.count(several.value, "machines"), Subject: true}}
+	case grouped:
+		for _, name := range []string{"workload", "service"} {
+			if both, ok := top[name]; ok {
+				r.complain(both.key, "%s stands beside groups: put it into one of them", name)
+			}
+		}
+		for _, g := range r.entries(e.value, "groups") {
+			r.group(g, s, top)
+		}
+		if !slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Subject }) {
+			r.complain(e.key, "groups: none has a workload")
+		}
+	}
+}
+
+func (r *reader) group(e entry, s *Study, top map[string]entry) {
+	g := Group{Name: e.key.Value, Machines: 1}
+	if !plainName(g.Name) || strings.Contains(g.Name, ".") || r.meansSomething(g.Name) {
+		r.complain(e.key, "groups: %q cannot name a group: use letters, digits, '-' and '_', and no name that means something else", g.Name)
+		return
+	}
+	path := "groups." + g.Name
+	keys := r.table(e.value, path, names(groupKeys))
+	if n, ok := keys["machines"]; ok {
+		g.Machines = r.count(n.value, path+".machines")
+	}
+	if n, ok := keys["settings"]; ok {
+		if i := slices.IndexFunc(r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind }); i >= 0 {
+			g.Settings = r.settings(n.value, path+".settings", r.catalog.Platforms[i].Defaults)
+		}
+	}
+	if n, ok := keys["service"]; ok {
+		if _, twice := top["service"]; twice {
+			r.complain(n.key, "groups: a study has one service, and another group has it")
+			return
+		}
+		top["service"], g.Serves = n, true
+	}
+	if n, ok := keys["workload"]; ok {
+		if _, led := top["workload"]; !led {
+			top["workload"], g.Subject = n, true
+		} else {
+			g.Workload = r.company(n.value, path)
+		}
+	}
+	s.Groups = append(s.Groups, g)
+}
+
+// meansSomething keeps a group from having the name of what else begins the name of a factor.
+func (r *reader) meansSomething(name string) bool {
+	return r.catalog.workload(name) != nil || r.catalog.service(name) != nil || !r.couldBeLoad(name) || name == Label || name == MachinesFactor
+}
+
+// company reads the workload of a group that keeps the subject company.
+func (r *reader) company(n *yaml.Node, path string) *Use {
+	known := make([]string, len(r.catalog.Workloads))
+	for i, k := range r.catalog.Workloads {
+		known[i] = k.Name
+	}
+	name, settings := r.use(n, "workload", known)
+	kind := r.catalog.workload(name)
+	if kind == nil {
+		return nil
+	}
+	path += ".workload." + name
+	r.places[path] = n
+	return &Use{Kind: name, Settings: r.settings(settings, path, kind.Defaults)}
+}
+
+func (r *reader) count(n *yaml.Node, what string) int {
+	text, ok := r.scalar(n, what)
+	v, err := machines(text)
+	if ok && err != nil {
+		r.complain(n, "%s: %v", what, err)
+	}
+	return max(1, v)
+}
+
+func machines(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostMachines {
+		return 0, errMachines(text)
+	}
+	return n, nil
+}
+
+type errMachines string
+
+func (e errMachines) Error() string {
+	return strconv.Quote(string(e)) + " is not a number of machines from 1 to " + strconv.Itoa(mostMachines)
+}
+
+// machinesLevel judges a level of the factor that varies how many machines there are.
+func (r *reader) machinesLevel(n *yaml.Node) (string, error) {
+	text, err := r.plainLevel(n)
+	if err != nil {
+		return "", err
+	}
+	v, err := machines(text)
+	return strconv.Itoa(v), err
+}
+
+// machinesFactor finds the group whose machines are varied. A study that says nothing else of
+// machines has one group.
+func (r *reader) machinesFactor(n *yaml.Node, f Factor, s *Study) (Factor, accept, bool) {
+	if len(s.Groups) == 0 && f.Target == "" {
+		s.Groups = []Group{{Machines: 1, Subject: true}}
+	}
+	if s.group(f.Target) == nil {
+		r.unknown(n, "factor machines: no group", f.Target, s.groupNames())
+		return f, nil, false
+	}
+	f.Restart = true
+	return f, r.machinesLevel, true
+}
+
+// group finds a group by name; the subject has none where it is alone.
+func (s *Study) group(name string) *Group {
+	for i := range s.Groups {
+		if s.Groups[i].Name == name {
+			return &s.Groups[i]
+		}
+	}
+	return nil
+}
+
+func (s *Study) groupNames() []string {
+	out := make([]string, len(s.Groups))
+	for i, g := range s.Groups {
+		out[i] = g.Name
+	}
+	return out
+}
+
+// groupFactor finds the setting of a group's workload that a name such as
+// "neighbour.storage.threads" varies. That of the subject has its name without the group.
+func (r *reader) groupFactor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok, mine bool) {
+	before, rest, _ := strings.Cut(n.Value, ".")
+	g := s.group(before)
+	if before == "" || g == nil || g.Subject && kind == nil {
+		return f, nil, false, false
+	}
+	of := kind
+	if !g.Subject {
+		if g.Workload == nil {
+			r.complain(n, "factor %q: the group %s drives nothing", n.Value, g.Name)
+			return f, nil, false, true
+		}
+		of = r.catalog.workload(g.Workload.Kind)
+	}
+	named := *n
+	named.Value = rest
+	f, levels, ok = r.parameter(&named, of.Name, of.Defaults)
+	if !g.Subject {
+		f.Name, f.Group = n.Value, g.Name
+	}
+	return f, levels, ok, true
+}
+
+// Crew are the groups of an arm, with as many machines, and workloads set as its levels say.
+// A study that does not ask for several machines has none.
+func (s *Study) Crew(levels map[string]string) []Group {
+	crew := slices.Clone(s.Groups)
+	for i := range crew {
+		g := &crew[i]
+		count := Factor{Name: MachinesFactor, Target: g.Name}
+		if n, err := machines(levels[count.FullName()]); err == nil {
+			g.Machines = n
+		}
+		if g.Workload == nil {
+			continue
+		}
+		own := Use{Kind: g.Workload.Kind, Settings: parameter.Settings{}}
+		maps.Copy(own.Settings, g.Workload.Settings)
+		for _, f := range s.Factors {
+			if level, ok := levels[f.FullName()]; ok && f.Group == g.Name && f.Parameter != "" {
+				own.Settings[f.Parameter] = level
+			}
+		}
+		g.Workload = &own
+	}
+	return crew
+}
+
+// Most is the largest crew of any arm.
+func (s *Study) Most() []Group {
+	crew := slices.Clone(s.Groups)
+	for _, f := range s.Factors {
+		for i := range crew {
+			if f.Name != MachinesFactor || f.Target != crew[i].Name {
+				continue
+			}
+			crew[i].Machines = 1
+			for _, level := range f.Levels {
+				if n, err := machines(level); err == nil {
+					crew[i].Machines = max(crew[i].Machines, n)
+				}
+			}
+		}
+	}
+	return crew
+}
+
+// Names of what a study of several machines measures beside its workload.
+const (
+	// Fairness is Jain's index of the machines' rates: 1 where all get the same, 1/n where one
+	// gets everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+	Fairness = "fairness"
+	// Least is the rate of the machine that gets the least.
+	Least = "least"
+)
+
+// results lists the metrics of the workload, those of several machines, and those of groups
+// that keep the subject company, each with the name of its group in front.
+func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
+	if kind == nil {
+		return nil
+	}
+	out := kind.Metrics[:len(kind.Metrics):len(kind.Metrics)]
+	if len(s.Groups) == 0 {
+		return out
+	}
+	out = append(out, MachineMetrics()...)
+	for _, g := range s.Groups {
+		if g.Workload == nil {
+			continue
+		}
+		of := c.workload(g.Workload.Kind)
+		if of == nil {
+			continue
+		}
+		for _, m := range of.Metrics {
+			m.Name = g.Name + "." + m.Name
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Results lists what the records of the study may hold: the metrics of its workloads.
+func (s *Study) Results(c *Catalog) []measure.Metric {
+	return s.results(c, c.workload(s.Workload.Kind))
+}
+
+// MachineMetrics tell how the machines of a group shared what there was.
+func MachineMetrics() []measure.Metric {
+	return []measure.Metric{
+		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the machines' rates: 1 where all get the same"},
+		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the machine that gets the least"},
+	}
+}
