@@ -1,0 +1,116 @@
+package qemu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Drive is a disk of a guest as QEMU itself and the host's kernel tell of it.
+type Drive struct {
+	Driver   string // what serves its blocks: raw for a file, nbd, null-co
+	Source   string // where the blocks are, as QEMU writes it
+	Direct   bool   // past the host's page cache
+	Volatile bool   // the guest is told of a write cache
+	NoFlush  bool   // flushes of the guest are dropped
+	IOThread bool   // a thread of its own handles its requests
+}
+
+// Drive asks QEMU about a disk, by its name.
+func (g *Guest) Drive(ctx context.Context, name string) (d Drive, err error) {
+	i := slices.IndexFunc(g.shape.Disks, func(d Disk) bool { return d.Name == name })
+	if i < 0 {
+		return d, fmt.Errorf("guest %s has no disk named %s", g.Name(), name)
+	}
+	var blocks []struct {
+		Inserted struct {
+			Node  string `json:"node-name"`
+			Drv   string `json:"drv"`
+			File  string `json:"file"`
+			Cache struct {
+				Direct    bool `json:"direct"`
+				Writeback bool `json:"writeback"`
+				NoFlush   bool `json:"no-flush"`
+			} `json:"cache"`
+		} `json:"inserted"`
+	}
+	if err := g.monitor.Execute(ctx, "query-block", nil, &blocks); err != nil {
+		return d, fmt.Errorf("disk %s of guest %s: %w", name, g.Name(), err)
+	}
+	found := false
+	for _, b := range blocks {
+		if in := b.Inserted; in.Node == fmt.Sprintf("disk%d", i) {
+			d = Drive{Driver: in.Drv, Source: in.File, Direct: in.Cache.Direct, Volatile: in.Cache.Writeback, NoFlush: in.Cache.NoFlush}
+			found = true
+		}
+	}
+	if !found {
+		return d, fmt.Errorf("disk %s of guest %s: QEMU does not list it", name, g.Name())
+	}
+	d.IOThread, err = g.hasThread(ctx, i)
+	return d, err
+}
+
+// hasThread says whether the device of a disk is handled by a thread of its own that runs.
+func (g *Guest) hasThread(ctx context.Context, i int) (bool, error) {
+	var threads []struct {
+		ID     string `json:"id"`
+		Thread int    `json:"thread-id"`
+	}
+	if err := g.monitor.Execute(ctx, "query-iothreads", nil, &threads); err != nil {
+		return false, fmt.Errorf("threads for I/O of guest %s: %w", g.Name(), err)
+	}
+	id := fmt.Sprintf("io%d", i)
+	for _, t := range threads {
+		if t.ID != id {
+			continue
+		}
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", g.PID(), t.Thread)); err != nil {
+			return false, nil
+		}
+		return g.linked(ctx, i, id), nil
+	}
+	return false, nil
+}
+
+// linked says whether the device of a disk, or its controller, uses a thread.
+func (g *Guest) linked(ctx context.Context, i int, id string) bool {
+	for _, device := range []string{"disk%d-dev", "scsi%d"} {
+		var link string
+		at := map[string]string{"path": "/machine/peripheral/" + fmt.Sprintf(device, i), "property": "iothread"}
+		if g.monitor.Execute(ctx, "qom-get", at, &link) == nil && strings.HasSuffix(link, "/"+id) {
+			return true
+		}
+	}
+	return false
+}
+
+// AIO is how QEMU does the I/O of its files, as the host's kernel sees the process: native
+// where it holds a context of Linux AIO, io_uring where it holds a ring, else threads.
+func (g *Guest) AIO() (string, error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", g.PID()))
+	if err != nil {
+		return "", fmt.Errorf("look at the I/O of guest %s: %w", g.Name(), err)
+	}
+	if strings.Contains(string(maps), "/[aio]") {
+		return "native", nil
+	}
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", g.PID()))
+	for _, f := range files {
+		to, failed := os.Readlink(f)
+		if failed != nil && !errors.Is(failed, os.ErrNotExist) {
+			err = failed
+		}
+		if strings.Contains(to, "[io_uring]") {
+			return "io_uring", nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("look at the I/O of guest %s: %w", g.Name(), err)
+	}
+	return "threads", nil
+}

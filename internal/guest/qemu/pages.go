@@ -1,0 +1,75 @@
+package qemu
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HugePage is the size in bytes of the huge pages of the host that back the guest's memory,
+// as the host's kernel tells of QEMU; 0 is ordinary pages. A guest cannot see it.
+func (g *Guest) HugePage() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", g.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("pages of guest %s: %w", g.Name(), err)
+	}
+	return hugePage(string(text), g.shape.Memory.Size), nil
+}
+
+// hugePage finds pages in /proc/PID/smaps that together hold a guest's memory.
+func hugePage(smaps string, memory int64) int64 {
+	sizes := map[int64]int64{} // of memory in bytes, by size of pages
+	var size int64
+	for line := range strings.Lines(smaps) {
+		f := strings.Fields(line)
+		if len(f) != 3 || f[2] != "kB" {
+			continue
+		}
+		n, err := strconv.ParseInt(f[1], 10, 48)
+		if err != nil {
+			continue
+		}
+		switch f[0] {
+		case "Size:":
+			size = n << 10
+		case "KernelPageSize:":
+			sizes[n<<10] += size
+		}
+	}
+	for _, page := range []int64{1 << 30, 2 * mib} {
+		if sizes[page] >= memory {
+			return page
+		}
+	}
+	return 0
+}
+
+// HostNodes are the NUMA nodes of the host that memory of the guest is bound to, such as
+// "0-1", as the host's kernel tells of QEMU; empty where none is bound.
+func (g *Guest) HostNodes() (string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/numa_maps", g.PID()))
+	if err != nil {
+		return "", fmt.Errorf("nodes of the host for guest %s: %w", g.Name(), err)
+	}
+	return boundNodes(string(text)), nil
+}
+
+// boundNodes finds the nodes of the policies in /proc/PID/numa_maps that somebody has set.
+// Memory with different ones is told apart by slashes.
+func boundNodes(maps string) string {
+	var all []string
+	for line := range strings.Lines(maps) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		for _, policy := range []string{"bind:", "interleave:"} {
+			if list, ok := strings.CutPrefix(f[1], policy); ok && !slices.Contains(all, list) {
+				all = append(all, list)
+			}
+		}
+	}
+	return strings.Join(all, "/")
+}

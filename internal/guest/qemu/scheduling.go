@@ -1,0 +1,157 @@
+package qemu
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Scheduling is how the host's scheduler treats the threads of vCPUs.
+type Scheduling struct {
+	Policy string // other, batch, idle or fifo
+	// Level is the nice value with other and batch, -20 to 19, and the priority with fifo,
+	// 1 to 99.
+	Level int
+}
+
+var policies = map[string]uint32{"other": unix.SCHED_NORMAL, "batch": unix.SCHED_BATCH, "idle": unix.SCHED_IDLE, "fifo": unix.SCHED_FIFO}
+
+// ParseScheduling reads other, batch, idle or fifo, with a nice value or priority after a
+// colon, as in other:5 or fifo:10.
+func ParseScheduling(text string) (s Scheduling, err error) {
+	policy, level, given := strings.Cut(text, ":")
+	wrong := fmt.Errorf("scheduler %q: want other or batch, with a nice value as in other:5; idle; or fifo with a priority from 1 to 99, as in fifo:10", text)
+	if s.Policy = policy; policy == "fifo" {
+		s.Level = 1
+	}
+	if given {
+		if s.Level, err = strconv.Atoi(level); err != nil {
+			return s, wrong
+		}
+	}
+	switch policy {
+	case "other", "batch":
+		if s.Level < -20 || s.Level > 19 {
+			return s, wrong
+		}
+	case "idle":
+		if given {
+			return s, wrong
+		}
+	case "fifo":
+		if s.Level < 1 || s.Level > 99 {
+			return s, wrong
+		}
+	default:
+		return s, wrong
+	}
+	return s, nil
+}
+
+// String is the shortest text that ParseScheduling reads as this.
+func (s Scheduling) String() string {
+	if s.Level == 0 || s.Policy == "fifo" && s.Level == 1 {
+		return s.Policy
+	}
+	return s.Policy + ":" + strconv.Itoa(s.Level)
+}
+
+// Schedule changes how the host treats the threads of the vCPUs.
+func (g *Guest) Schedule(ctx context.Context, s Scheduling) error {
+	threads, err := g.Threads(ctx)
+	if err != nil {
+		return err
+	}
+	attr := unix.SchedAttr{Policy: policies[s.Policy]}
+	if s.Policy == "fifo" {
+		attr.Priority = uint32(s.Level)
+	} else {
+		attr.Nice = int32(s.Level)
+	}
+	for i, t := range threads {
+		if err := unix.SchedSetAttr(t, &attr, 0); err != nil {
+			return fmt.Errorf("give vCPU %d of guest %s the scheduler %s: %w: nice values below those that plimsoll has, and fifo, need root or CAP_SYS_NICE", i, g.Name(), s, err)
+		}
+	}
+	return nil
+}
+
+// Scheduling reads from the host's kernel how it treats the threads of the vCPUs; it is an
+// error where they are not treated alike.
+func (g *Guest) Scheduling(ctx context.Context) (s Scheduling, err error) {
+	threads, err := g.Threads(ctx)
+	if err != nil {
+		return s, err
+	}
+	for i, t := range threads {
+		attr, err := unix.SchedGetAttr(t, 0)
+		if err != nil {
+			return s, fmt.Errorf("scheduler of vCPU %d of guest %s: %w", i, g.Name(), err)
+		}
+		one := Scheduling{Policy: fmt.Sprintf("policy %d", attr.Policy), Level: int(attr.Nice)}
+		for name, number := range policies {
+			if number == attr.Policy {
+				one.Policy = name
+			}
+		}
+		switch one.Policy {
+		case "fifo":
+			one.Level = int(attr.Priority)
+		case "idle":
+			one.Level = 0
+		}
+		if i > 0 && one != s {
+			return s, fmt.Errorf("guest %s: vCPU 0 is treated as %s and vCPU %d as %s", g.Name(), s, i, one)
+		}
+		s = one
+	}
+	return s, nil
+}
+
+// Affinity reads from the host's kernel on which of its CPUs each vCPU may run, and where
+// those threads of QEMU may that nobody has pinned.
+func (g *Guest) Affinity(ctx context.Context) (vcpus []string, free string, err error) {
+	threads, err := g.Threads(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, t := range append(threads, g.PID()) {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(t, &set); err != nil {
+			return nil, "", fmt.Errorf("CPUs of the host for guest %s: %w", g.Name(), err)
+		}
+		vcpus = append(vcpus, listOf(&set))
+	}
+	last := len(vcpus) - 1
+	return vcpus[:last], vcpus[last], nil
+}
+
+// listOf writes a set of CPUs as the kernel does, such as 0-3,8.
+func listOf(set *unix.CPUSet) string {
+	var cpus []int
+	for i := range len(set) * strconv.IntSize {
+		if set.IsSet(i) {
+			cpus = append(cpus, i)
+		}
+	}
+	return ListOf(cpus)
+}
+
+// ListOf writes numbers of CPUs as the kernel does, such as 0-3,8.
+func ListOf(cpus []int) string {
+	slices.Sort(cpus)
+	cpus = slices.Compact(cpus)
+	var parts []string
+	for len(cpus) > 0 {
+		n := 1
+		for n < len(cpus) && cpus[n] == cpus[0]+n {
+			n++
+		}
+		parts, cpus = append(parts, span(cpus[0], cpus[n-1])), cpus[n:]
+	}
+	return strings.Join(parts, ",")
+}
