@@ -58,6 +58,9 @@ type Record struct {
 	Counters map[string]float64 `json:"counters,omitempty"` // of the host, over the window
 	Missing  []string           `json:"missing,omitempty"`  // collectors that could not be read, with the reason
 
+	// Parts are what each machine did, where there were several.
+	Parts []Part `json:"parts,omitempty"`
+
 	// Probes are the offered loads of a search for a peak, in their order; the
 	// values of the record are then what the search found.
 	Probes []Probe `json:"probes,omitempty"`
@@ -68,6 +71,18 @@ type Record struct {
 	Stderr   string            `json:"stderr,omitempty"`
 	Warnings []string          `json:"warnings,omitempty"`
 	Files    map[string]string `json:"files,omitempty"` // SHA-256 of each file beside the record
+}
+
+// Part is what one of several machines did in a trial, over the window of the whole.
+type Part struct {
+	Machine  string             `json:"machine"`
+	Group    string             `json:"group,omitempty"`
+	Workload string             `json:"workload,omitempty"` // empty: it drove nothing
+	Values   map[string]float64 `json:"values,omitempty"`
+	Counts   map[string]int64   `json:"counts,omitempty"`
+	Counters map[string]float64 `json:"counters,omitempty"`
+	Missing  []string           `json:"missing,omitempty"` // collectors that could not be read
+	Checks   []Check            `json:"checks,omitempty"`  // that its workload made
 }
 
 // Probe is one offered load of a search for a peak, or one size of a growth.
