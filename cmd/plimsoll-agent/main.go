@@ -25,6 +25,7 @@ import (
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/web"
 )
 
@@ -51,7 +52,7 @@ func main() {
 
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
-	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), null.Kind()}
+	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), processor.Kind(), null.Kind()}
 }
 
 // Main runs one command line, program name first, and returns its exit status.

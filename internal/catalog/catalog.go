@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/storage"
 	"plimsoll/internal/workload/web"
 )
@@ -36,6 +37,7 @@ func All() *study.Catalog {
 			web.Kind(),
 			keyvalue.Kind(),
 			network.Kind(),
+			processor.Kind(),
 			cluster.Kind(),
 			null.Kind(),
 		},

@@ -48,6 +48,9 @@ type Job struct {
 	// Caller makes a client that does whole operations itself, for protocols
 	// that come with a client library. Only package routine takes it.
 	Caller func(ctx context.Context, number int) (Caller, error)
+	// Work says that operations are work of this very process: the CPU that it uses is
+	// then what is measured, and no limit of a generator.
+	Work bool
 }
 
 // Open says whether operations are offered on a schedule.

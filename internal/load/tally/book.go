@@ -136,7 +136,9 @@ func (b *Book) report(ran time.Duration) {
 		b.out.Value("client.cpu_per_operation", cpu.Seconds()/float64(b.counted))
 	}
 	busy := max(0, cpu-b.strain.spun).Seconds() / ran.Seconds() / float64(b.sheets)
-	b.out.Value("generator.cpu", busy)
+	if !b.job.Work {
+		b.out.Value("generator.cpu", busy)
+	}
 	b.out.Check(b.generator(busy, ran))
 	b.out.Check(b.accounting())
 	if b.trouble != nil {

@@ -1,0 +1,128 @@
+// Package processor is a workload of CPU and memory, shaped like a compilation: each
+// operation reads a piece of text out of a working set, takes it apart into words, looks
+// names up, builds and folds trees of allocated nodes, and emits code. It is not a
+// compiler: it needs none on the machine, and runs where a guest holds nothing but
+// plimsoll. The answer of each operation is known, so that a machine that computes
+// wrongly fails.
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/routine"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Threads    int                `name:"threads" doc:"units under way at once, each on a CPU where there are enough" min:"1" max:"1024"`
+	WorkingSet parameter.Bytes    `name:"working_set" doc:"text of each thread, out of which units are taken at random" min:"64KiB" max:"64GiB"`
+	Unit       parameter.Bytes    `name:"unit" doc:"text that one unit goes through" min:"1KiB" max:"16MiB"`
+	Rate       parameter.Rate     `name:"rate" doc:"units offered per second in all; without it threads go on as they finish"`
+	Arrivals   string             `name:"arrivals" doc:"how units become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Think      parameter.Duration `name:"think" doc:"pause of a thread between two units"`
+}
+
+func defaults() Parameters {
+	return Parameters{Threads: 1, WorkingSet: 4 << 20, Unit: 16 << 10, Arrivals: "constant"}
+}
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "processor",
+		Doc:     "units of CPU and memory work, shaped like a compilation; for guests, which hold no compiler",
+		Rate:    "units",
+		Metrics: metrics(),
+		Own:     true,
+	}, defaults(), build)
+}
+
+func metrics() []measure.Metric {
+	return slices.Concat(measure.OperationMetrics("units"), measure.ScheduleMetrics(), []measure.Metric{
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the threads kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of a unit", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which the load did not get to look at the clock", Better: measure.LowerIsBetter},
+	})
+}
+
+func build(p Parameters) (workload.Load, error) {
+	switch {
+	case p.Unit > p.WorkingSet:
+		return nil, fmt.Errorf("unit %s is more than the working_set of %s, out of which it is taken", p.Unit, p.WorkingSet)
+	case p.Rate > 0 && p.Think > 0:
+		return nil, errors.New("rate and think exclude each other: units offered at a rate do not wait for each other")
+	case p.Rate == 0 && p.Arrivals != defaults().Arrivals:
+		return nil, errors.New("arrivals: give the rate at which units become due")
+	}
+	return &processor{p}, nil
+}
+
+type processor struct{ Parameters }
+
+// Demand is a unit for each thread, or as many as the rate offers.
+func (p *processor) Demand() load.Demand {
+	return load.Demand{
+		Concurrency: p.Threads, Rate: float64(p.Rate), Think: time.Duration(p.Think),
+		Classes: []load.Class{{Share: 1, Bytes: int64(p.Unit)}},
+	}
+}
+
+// Check looks whether the working sets fit into the machine's memory.
+func (p *processor) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	text, err := env.Machine.ReadFile(ctx, "/proc/meminfo")
+	if err != nil {
+		return workload.Needs{}, nil // a machine that does not tell may have enough
+	}
+	want := int64(p.WorkingSet) * int64(p.Threads)
+	if has, known := available(text); known && want > has/4*3 {
+		return workload.Needs{}, fmt.Errorf("%d threads with a working set of %s each take %s, and the machine has %s of memory left: lower processor.working_set or processor.threads, or give it more memory",
+			p.Threads, p.WorkingSet, parameter.Bytes(want), parameter.Bytes(has>>20<<20))
+	}
+	return workload.Needs{}, nil
+}
+
+// Prepare has nothing to do: each load makes its text.
+func (p *processor) Prepare(context.Context, workload.Env) error { return nil }
+
+// Clean has nothing to do.
+func (p *processor) Clean(context.Context, workload.Env) error { return nil }
+
+// mostUnit is how long a unit may take, on the slowest of machines.
+const mostUnit = 10 * time.Minute
+
+// Run has each thread do one unit after the other.
+func (p *processor) Run(ctx context.Context, _ workload.Env, stage load.Stage, out *measure.Recorder) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	if got := answer(write(knownText)); got != knownAnswer {
+		return fmt.Errorf("the machine computes wrongly: the answer of a unit is %016x and must be %016x", got, uint64(knownAnswer))
+	}
+	book := newBook(int(p.Unit), int(p.WorkingSet))
+	var made atomic.Int64
+	job := load.Job{
+		Stage: stage, Connections: p.Threads, Think: load.Think{Mean: time.Duration(p.Think)}, Timeout: mostUnit, Work: true,
+		Arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}, Tick: time.Millisecond,
+		Caller: func(_ context.Context, number int) (load.Caller, error) {
+			made.Add(1)
+			return newThread(book, int(p.WorkingSet), stage.Seed, number), nil
+		},
+	}
+	if err := routine.Run(ctx, job, out); err != nil {
+		return err
+	}
+	out.Observe("processor.threads", strconv.FormatInt(made.Load(), 10))
+	out.Observe("processor.unit", parameter.Bytes(len(book.text)/len(book.answers)).String())
+	out.Observe("processor.working_set", parameter.Bytes(book.set).String())
+	return nil
+}

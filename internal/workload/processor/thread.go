@@ -1,0 +1,67 @@
+package processor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+)
+
+// different is how many units have a text of their own. A larger working set repeats
+// them, at other places in memory.
+const different = 64
+
+// book is the text of units, with the answer of each.
+type book struct {
+	text    []byte // of the different units, one after the other
+	unit    int    // bytes of one
+	set     int    // bytes of a working set
+	answers []uint64
+}
+
+func newBook(unit, set int) *book {
+	n := min(different, set/unit)
+	b := &book{text: write(n * unit), unit: unit, set: set, answers: make([]uint64, n)}
+	for i := range b.answers {
+		b.answers[i] = answer(b.text[i*unit : (i+1)*unit])
+	}
+	return b
+}
+
+// thread does units out of a working set of its own.
+type thread struct {
+	*book
+	set []byte
+	rng *rand.Rand
+}
+
+func newThread(b *book, size int, seed uint64, number int) *thread {
+	return &thread{book: b, set: bytes.Repeat(b.text, size/len(b.text)+1)[:size], rng: rand.New(rand.NewPCG(seed, uint64(number)))}
+}
+
+// Call does one unit. An answer that is not the known one is an error.
+func (t *thread) Call(context.Context) (class int, bytes int64, err error) {
+	place := t.rng.IntN(len(t.set) / t.unit)
+	got, want := answer(t.set[place*t.unit:(place+1)*t.unit]), t.answers[place%len(t.answers)]
+	if got != want {
+		return 0, 0, fmt.Errorf("the machine computes wrongly: the answer of a unit is %016x and must be %016x", got, want)
+	}
+	return 0, int64(t.unit), nil
+}
+
+// Close has nothing to close.
+func (t *thread) Close() error { return nil }
+
+// available is the memory that Linux says can be given out, in bytes.
+func available(meminfo []byte) (size int64, known bool) {
+	for line := range bytes.Lines(meminfo) {
+		fields := bytes.Fields(line)
+		if len(fields) < 2 || string(fields[0]) != "MemAvailable:" {
+			continue
+		}
+		n, err := strconv.ParseInt(string(fields[1]), 10, 50)
+		return n << 10, err == nil
+	}
+	return 0, false
+}
