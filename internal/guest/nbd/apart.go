@@ -78,6 +78,7 @@ type Apart struct {
 
 	mu   sync.Mutex // held to write
 	kill func() error
+	pid  int // of the other process
 
 	mapped sync.RWMutex // held to use the memory
 }
@@ -125,6 +126,7 @@ func startApart(argv, filters []string) (*Apart, error) {
 		return nil, errors.Join(err, ours.Close(), unix.Munmap(memory))
 	}
 	a := newApart(ours, memory)
+	a.pid = cmd.Process.Pid
 	a.kill = func() error {
 		timer := time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Kill() })
 		defer timer.Stop()
@@ -180,6 +182,16 @@ func (a *Apart) listen() {
 		default:
 			return // nobody asked
 		}
+	}
+}
+
+// alive is the id of the other process, or 0 where it no longer answers.
+func (a *Apart) alive() int {
+	select {
+	case <-a.gone:
+		return 0
+	default:
+		return a.pid
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -638,7 +639,7 @@ func TestServe(t *testing.T) {
 	said, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() { err := Serve(t.Context(), in, out); out.Close(); done <- err }()
-	if _, err := keep.Write(Order{Path: path, Export: "d", Disk: "memory", Size: 1 << 20, Filters: []string{"stats"}}.Line()); err != nil {
+	if _, err := keep.Write(Order{Path: path, Export: "d", Disk: "memory", Size: 1 << 20, Filters: []string{"daemon:null", "stats"}}.Line()); err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(said)
@@ -653,6 +654,17 @@ func TestServe(t *testing.T) {
 	c.enter(t, "d")
 	c.ask(t, Read, 0, 0, 512, nil)
 	c.reply(t, 512)
+	if _, err := io.WriteString(keep, Ask); err != nil {
+		t.Fatal(err)
+	}
+	var now Status
+	line, err := lines.ReadBytes('\n')
+	if err := errors.Join(err, json.Unmarshal(line, &now)); err != nil {
+		t.Fatal(err)
+	}
+	if now.Clients != 1 || !slices.Equal(now.Filters, []string{"daemon:null", "stats"}) || len(now.Apart) != 1 || now.Counts[0].Requests != 1 {
+		t.Errorf("it tells of itself %+v", now)
+	}
 	conn.Close()
 	keep.Close()
 	if line, err := lines.ReadString('\n'); !strings.Contains(line, `{"operation":"read","requests":1,"bytes":512}`) {

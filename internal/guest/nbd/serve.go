@@ -37,6 +37,14 @@ func (o Order) Line() []byte {
 // Open opens the disk with its filters. Self is the program that FilterCommand starts. What Close of the device leaves is ended by
 // the function, which also tells what filters counted.
 func (o Order) Open(self string) (d Device, end func() ([]Count, error), err error) {
+	d, c, err := o.open(self)
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, c.end, nil
+}
+
+func (o Order) open(self string) (d Device, c *chain, err error) {
 	kind, name, _ := strings.Cut(o.Disk, ":")
 	switch kind {
 	case "file":
@@ -54,42 +62,69 @@ func (o Order) Open(self string) (d Device, end func() ([]Count, error), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	var (
-		filters []Filter
-		apart   []*Apart
-	)
-	end = func() (counts []Count, err error) {
-		for _, a := range apart {
-			err = errors.Join(err, a.Close())
-		}
-		for _, f := range filters {
-			if s, ok := f.(*Stats); ok {
-				counts = s.Counts()
-			}
-		}
-		return counts, err
-	}
+	c = &chain{}
 	for _, text := range o.Filters {
-		inner, outside := strings.CutPrefix(text, "daemon:")
-		f, err := ParseFilter(inner)
-		if outside && err == nil {
-			var a *Apart
-			if a, err = StartApart([]string{self, FilterCommand}, inner); err == nil {
-				apart = append(apart, a)
-				f = a
-			}
-		}
-		if err != nil {
-			_, ended := end()
+		if err := c.add(self, text); err != nil {
+			_, ended := c.end()
 			return nil, nil, errors.Join(err, ended, d.Close())
 		}
-		filters = append(filters, f)
 	}
-	return Filtered(d, filters...), end, nil
+	return Filtered(d, c.filters...), c, nil
 }
 
+// chain is the filters of an order, with what they have started.
+type chain struct {
+	filters []Filter
+	apart   []*Apart
+}
+
+func (c *chain) add(self, text string) error {
+	inner, outside := strings.CutPrefix(text, "daemon:")
+	f, err := ParseFilter(inner)
+	if err != nil {
+		return err
+	}
+	if outside {
+		a, err := StartApart([]string{self, FilterCommand}, inner)
+		if err != nil {
+			return err
+		}
+		c.apart, f = append(c.apart, a), a
+	}
+	c.filters = append(c.filters, f)
+	return nil
+}
+
+func (c *chain) counts() (counts []Count) {
+	for _, f := range c.filters {
+		if s, ok := f.(*Stats); ok {
+			counts = s.Counts()
+		}
+	}
+	return counts
+}
+
+func (c *chain) end() (counts []Count, err error) {
+	for _, a := range c.apart {
+		err = errors.Join(err, a.Close())
+	}
+	return c.counts(), err
+}
+
+// Status is what a server tells of itself.
+type Status struct {
+	Filters []string `json:"filters"` // as they were ordered
+	// Apart are the processes that filter beside the server, by id.
+	Apart   []int   `json:"apart,omitempty"`
+	Clients int     `json:"clients"` // connections now
+	Counts  []Count `json:"counts,omitempty"`
+}
+
+// Ask is a line to which the process answers with its Status, as JSON in one line.
+const Ask = "\"status\"\n"
+
 // Serve is the process: it reads an Order, listens, writes a line once it does, serves until the end of ctx or of its input, and then
-// writes what a filter stats has counted, as JSON.
+// writes what a filter stats has counted, as JSON. Meanwhile it answers each Ask.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var o Order
 	d := json.NewDecoder(in)
@@ -101,7 +136,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	disk, end, err := o.Open(self)
+	disk, chain, err := o.open(self)
 	if err != nil {
 		return err
 	}
@@ -110,19 +145,34 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "unix", o.Path)
 	if err != nil {
-		_, ended := end()
+		_, ended := chain.end()
 		return errors.Join(fmt.Errorf("listen for NBD clients: %w", err), ended, disk.Close())
 	}
+	s := &Server{Exports: []Export{{Name: o.Export, Device: disk, ReadOnly: o.ReadOnly}}}
 	_, said := fmt.Fprintf(out, "%s listens\n", Command)
 	go func() { // whoever started this is gone when the input ends
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
+		for {
+			var ask string
+			if d.Decode(&ask) != nil || json.NewEncoder(out).Encode(o.status(s, chain)) != nil {
+				cancel()
+				return
+			}
+		}
 	}()
-	s := Server{Exports: []Export{{Name: o.Export, Device: disk, ReadOnly: o.ReadOnly}}}
 	err = errors.Join(said, s.Serve(ctx, l))
-	counts, ended := end()
+	counts, ended := chain.end()
 	if counts != nil {
 		err = errors.Join(err, json.NewEncoder(out).Encode(counts))
 	}
 	return errors.Join(err, ended, disk.Close())
+}
+
+func (o Order) status(s *Server, c *chain) Status {
+	st := Status{Filters: append([]string{}, o.Filters...), Clients: int(s.clients.Load()), Counts: c.counts()}
+	for _, a := range c.apart {
+		if id := a.alive(); id > 0 {
+			st.Apart = append(st.Apart, id)
+		}
+	}
+	return st
 }

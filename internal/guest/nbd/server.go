@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // Export is a disk that a server offers.
@@ -32,8 +33,9 @@ type Server struct {
 	// Trouble is told why a connection ended, where the client did not end it in good order; nil tells nobody.
 	Trouble func(error)
 
-	once   sync.Once
-	budget *budget
+	once    sync.Once
+	budget  *budget
+	clients atomic.Int64
 }
 
 // mostWaiting is how many requests of one connection are worked on at once, beside those that need no wait.

@@ -58,6 +58,8 @@ func (s *Server) ServeConn(ctx context.Context, conn net.Conn) error {
 	if err != nil {
 		return fmt.Errorf("NBD client: %w", err)
 	}
+	s.clients.Add(1)
+	defer s.clients.Add(-1)
 	c := &session{export: e, in: in, conn: conn, budget: s.budget, answers: make([]byte, 0, answerSize), slots: make(chan struct{}, mostWaiting)}
 	c.prompt, _ = e.Device.(Prompt)
 	err = c.serve(ctx)
