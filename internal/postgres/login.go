@@ -1,0 +1,153 @@
+package postgres
+
+import (
+	"crypto/md5"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Account is who a session belongs to.
+type Account struct {
+	User     string
+	Database string // empty: the one with the name of the user
+	Password string // empty: none is given
+}
+
+// Secret reads a password by its reference: env:NAME or file:PATH. An empty
+// reference is no password.
+func Secret(reference string) (string, error) {
+	kind, name, _ := strings.Cut(reference, ":")
+	switch {
+	case reference == "":
+		return "", nil
+	case kind == "env" && name != "":
+		if v, ok := os.LookupEnv(name); ok {
+			return v, nil
+		}
+		return "", fmt.Errorf("password %s: the variable is not set", reference)
+	case kind == "file" && name != "":
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("password %s: %w", reference, err)
+		}
+		return strings.TrimRight(string(data), "\r\n"), nil
+	}
+	return "", fmt.Errorf("password: give a reference, env:NAME or file:PATH, not the password itself")
+}
+
+// Login is the beginning of a session.
+type Login struct {
+	account Account
+	nonce   string
+	scram   *scram
+}
+
+// NewLogin begins a session for an account.
+func NewLogin(a Account) *Login { return &Login{account: a} }
+
+// AppendStart appends the first message.
+func (l *Login) AppendStart(b []byte) []byte { return appendStartup(b, l.account) }
+
+// The demands of a server, in the first four bytes of an Authentication.
+const (
+	authOK        = 0
+	authClear     = 3
+	authMD5       = 5
+	authSASL      = 10
+	authSASLNext  = 11
+	authSASLFinal = 12
+)
+
+// Hear takes what the server says, and appends the answer. Done says that the
+// session can be used.
+func (l *Login) Hear(b []byte, m Message) (answer []byte, done bool, err error) {
+	switch m.Kind {
+	case Authentication:
+		answer, err = l.prove(b, m.Body)
+		return answer, false, err
+	case Failure:
+		return b, false, fmt.Errorf("the server refuses %s: %w", l.account.User, ReadFault(m.Body))
+	case Ready:
+		return b, true, nil
+	}
+	return b, false, nil
+}
+
+func (l *Login) prove(b, body []byte) ([]byte, error) {
+	if len(body) < 4 {
+		return b, fmt.Errorf("the server asks for a proof that is not whole")
+	}
+	demand, rest := binary.BigEndian.Uint32(body), body[4:]
+	if l.account.Password == "" && demand != authOK && demand != authSASLFinal {
+		return b, fmt.Errorf("the server asks for a password of %s: give it by reference, as env:NAME or file:PATH", l.account.User)
+	}
+	switch demand {
+	case authOK:
+		if l.scram != nil && !l.scram.proven {
+			return b, fmt.Errorf("the server did not prove that it knows the password")
+		}
+		return b, nil
+	case authClear:
+		return appendPassword(b, append([]byte(l.account.Password), 0)), nil
+	case authMD5:
+		if len(rest) != 4 {
+			return b, fmt.Errorf("the server asks for a proof that is not whole")
+		}
+		return appendPassword(b, append([]byte(hashed(l.account, rest)), 0)), nil
+	case authSASL, authSASLNext, authSASLFinal:
+		return l.proveSCRAM(b, demand, rest)
+	}
+	return b, fmt.Errorf("the server asks for a proof of kind %d, which plimsoll cannot give: allow scram-sha-256, md5 or trust for %s in its pg_hba.conf", demand, l.account.User)
+}
+
+func appendPassword(b, proof []byte) []byte {
+	b, at := begin(b, 'p')
+	return end(append(b, proof...), at)
+}
+
+// hashed is md5(md5(password + user) + salt), each in hexadecimal.
+func hashed(a Account, salt []byte) string {
+	inner := md5.Sum([]byte(a.Password + a.User))
+	outer := md5.Sum(append([]byte(hex.EncodeToString(inner[:])), salt...))
+	return "md5" + hex.EncodeToString(outer[:])
+}
+
+const mechanism = "SCRAM-SHA-256"
+
+func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error) {
+	switch demand {
+	case authSASL:
+		if !strings.Contains("\x00"+string(rest), "\x00"+mechanism+"\x00") {
+			return b, fmt.Errorf("the server offers none of %s: %q", mechanism, rest)
+		}
+		if l.nonce == "" {
+			var random [18]byte
+			_, _ = rand.Read(random[:]) // it never fails
+			l.nonce = base64.StdEncoding.EncodeToString(random[:])
+		}
+		l.scram = newSCRAM(l.account.Password, l.nonce)
+		first := l.scram.first()
+		b, at := begin(b, 'p')
+		b = text(b, mechanism)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(first)))
+		return end(append(b, first...), at), nil
+	case authSASLNext:
+		if l.scram == nil {
+			return b, fmt.Errorf("the server goes on with a proof that was not begun")
+		}
+		last, err := l.scram.last(string(rest))
+		if err != nil {
+			return b, err
+		}
+		return appendPassword(b, []byte(last)), nil
+	}
+	if l.scram == nil {
+		return b, fmt.Errorf("the server ends a proof that was not begun")
+	}
+	return b, l.scram.verify(string(rest))
+}

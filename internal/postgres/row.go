@@ -1,0 +1,120 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"errors"
+	"strconv"
+)
+
+// Row reads the values of a DataRow in their order.
+type Row struct {
+	rest []byte
+	left int
+	bad  bool
+}
+
+var errRow = errors.New("the server sends a row that is not whole")
+
+// ReadRow begins with the body of a DataRow.
+func ReadRow(body []byte) Row {
+	if len(body) < 2 {
+		return Row{bad: true}
+	}
+	return Row{rest: body[2:], left: int(binary.BigEndian.Uint16(body))}
+}
+
+// More says that there are values left.
+func (r *Row) More() bool { return r.left > 0 && !r.bad }
+
+// Value is the next value, nil for NULL. Beyond the last it is nil as well, and the
+// row is bad.
+func (r *Row) Value() []byte {
+	if r.bad || r.left == 0 || len(r.rest) < 4 {
+		r.bad = true
+		return nil
+	}
+	r.left--
+	n := int32(binary.BigEndian.Uint32(r.rest))
+	r.rest = r.rest[4:]
+	if n == -1 {
+		return nil
+	}
+	if n < 0 || int(n) > len(r.rest) {
+		r.bad = true
+		return nil
+	}
+	v := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return v
+}
+
+// Int is the next value as a number without a fraction.
+func (r *Row) Int() int64 {
+	n, ok := parseInt(r.Value())
+	r.bad = r.bad || !ok
+	return n
+}
+
+// Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
+// Digits beyond are cut off.
+func (r *Row) Decimal(places int) int64 {
+	n, ok := parseDecimal(r.Value(), places)
+	r.bad = r.bad || !ok
+	return n
+}
+
+// End says whether the row was whole and held what was asked of it, and no more.
+func (r *Row) End() error {
+	if r.bad || r.left != 0 || len(r.rest) != 0 {
+		return errRow
+	}
+	return nil
+}
+
+func parseInt(v []byte) (int64, bool) { return parseDecimal(v, 0) }
+
+func parseDecimal(v []byte, places int) (n int64, ok bool) {
+	negative := len(v) > 0 && v[0] == '-'
+	if negative {
+		v = v[1:]
+	}
+	if len(v) == 0 || len(v) > 18 {
+		return 0, false
+	}
+	point := false
+	for _, c := range v {
+		switch {
+		case c == '.' && !point:
+			point = true
+			continue
+		case c < '0' || c > '9' || n > (1<<63-1)/100:
+			return 0, false
+		case point && places == 0:
+			continue
+		case point:
+			places--
+		}
+		n = 10*n + int64(c-'0')
+	}
+	for ; places > 0; places-- {
+		if n > (1<<63-1)/10 {
+			return 0, false
+		}
+		n *= 10
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// FormatDecimal appends hundredths as a number with two decimal places.
+func FormatDecimal(b []byte, hundredths int64) []byte {
+	if hundredths < 0 {
+		b = append(b, '-')
+		hundredths = -hundredths
+	}
+	b = strconv.AppendInt(b, hundredths/100, 10)
+	cents := hundredths % 100
+	return append(b, '.', byte('0'+cents/10), byte('0'+cents%10))
+}
