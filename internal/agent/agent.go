@@ -4,8 +4,10 @@
 // and the confinement of workers holds for it.
 //
 // The lab hands the worker one Job, a JSON value on its standard input. The worker
-// answers with messages, a JSON value on a line each. SIGINT asks it to end
-// because enough was measured; its death ends the load.
+// answers with messages, a JSON value on a line each. Where loads of several machines
+// begin together the worker says that it is ready, and the lab answers with the instant,
+// by the clock of the machine. SIGINT asks it to end because enough was measured; its
+// death ends the load.
 package agent
 
 import (
@@ -25,14 +27,21 @@ type Job struct {
 	Settings parameter.Settings       `json:"settings,omitempty"`
 	Stage    load.Stage               `json:"stage"`
 	Dir      string                   `json:"dir"`
-	Seed     uint64                   `json:"seed"`              // of the data of the study
-	Targets  map[string]load.Endpoint `json:"targets,omitempty"` // where the service listens, by protocol
+	Seed     uint64                   `json:"seed"`               // of the data of the study
+	Targets  map[string]load.Endpoint `json:"targets,omitempty"`  // where the service listens, by protocol
+	Together bool                     `json:"together,omitempty"` // the load waits for the instant at which it is to begin
+}
+
+// start answers a worker that is ready.
+type start struct {
+	At time.Time `json:"at"` // by the clock of its machine
 }
 
 // message is one line from a worker. One field is set.
 type message struct {
 	Interval *measure.Interval `json:"interval,omitempty"`
 	Log      string            `json:"log,omitempty"`
+	Ready    bool              `json:"ready,omitempty"`
 	End      *end              `json:"end,omitempty"`
 }
 

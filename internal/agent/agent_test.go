@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,7 +124,7 @@ func TestTheLabGetsAllThatTheWorkerMeasured(t *testing.T) {
 	out := measure.NewRecorder(nil)
 	var logged []string
 	log := func(format string, args ...any) { logged = append(logged, fmt.Sprintf(format, args...)) }
-	if err := Run(t.Context(), machine(t), job("", 5), out, log); err != nil {
+	if err := Run(t.Context(), Place{Machine: machine(t), Log: log}, job("", 5), out); err != nil {
 		t.Fatal(err)
 	}
 	s, err := measure.Summarise(out.Intervals(), measure.Window{End: 5}, "operations")
@@ -152,7 +153,7 @@ func TestTheLabGetsAllThatTheWorkerMeasured(t *testing.T) {
 func TestTheWorkerEndsWhenEnoughWasMeasured(t *testing.T) {
 	out := measure.NewRecorder(func(r *measure.Recorder) bool { return len(r.Intervals()) >= 3 })
 	begin := time.Now()
-	if err := Run(t.Context(), machine(t), job("patient", 100_000), out, nil); err != nil {
+	if err := Run(t.Context(), Place{Machine: machine(t)}, job("patient", 100_000), out); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(out.Intervals()); n < 3 || n > 50_000 {
@@ -181,7 +182,7 @@ func TestTroubleOfAWorker(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := measure.NewRecorder(nil)
-			err := Run(t.Context(), machine(t), c.job, out, nil)
+			err := Run(t.Context(), Place{Machine: machine(t)}, c.job, out)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -196,7 +197,7 @@ func TestACancelledLoadIsEndedByForce(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("the user has seen enough")
 	out := measure.NewRecorder(func(*measure.Recorder) bool { cancel(cause); return false })
-	if err := Run(ctx, machine(t), job("stuck", 3600), out, nil); !errors.Is(err, cause) {
+	if err := Run(ctx, Place{Machine: machine(t)}, job("stuck", 3600), out); !errors.Is(err, cause) {
 		t.Errorf("got %v, want the cause", err)
 	}
 }
@@ -207,8 +208,59 @@ type other struct{ platform.Machine }
 func (other) Name() string { return "other" }
 
 func TestAMachineWithoutPlimsoll(t *testing.T) {
-	if err := Run(t.Context(), other{}, job("", 1), measure.NewRecorder(nil), nil); err == nil || !strings.Contains(err.Error(), "holds no copy") {
+	if err := Run(t.Context(), Place{Machine: other{}}, job("", 1), measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "holds no copy") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// ahead is a machine whose clock is ahead of ours.
+type ahead struct {
+	platform.Machine
+	platform.Carrier
+	by time.Duration
+}
+
+func (a ahead) Offset(context.Context) (time.Duration, time.Duration, error) { return a.by, 0, nil }
+
+func TestLoadsBeginTogether(t *testing.T) {
+	m := machine(t)
+	const by = -300 * time.Millisecond // its clock is said to be slow, so that its load begins sooner
+	at := time.Now().Add(700 * time.Millisecond)
+	var both sync.WaitGroup
+	both.Add(2)
+	begin := func(context.Context) (time.Time, error) {
+		both.Done()
+		both.Wait()
+		return at, nil
+	}
+	outs := []*measure.Recorder{measure.NewRecorder(nil), measure.NewRecorder(nil)}
+	failed := make(chan error, 2)
+	for i, place := range []Place{{Machine: m, Begin: begin}, {Machine: ahead{m, m.(platform.Carrier), by}, Begin: begin}} {
+		go func() { failed <- Run(t.Context(), place, job("", 1), outs[i]) }()
+	}
+	for range outs {
+		if err := <-failed; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if time.Now().Before(at) {
+		t.Error("the loads ended before they were to begin")
+	}
+	for i, out := range outs {
+		late, said := out.Values()[Late]
+		if !said || late < 0 || late > 5 || len(out.Intervals()) != 1 {
+			t.Errorf("load %d: %v s late, said %v, %d intervals", i, late, said, len(out.Intervals()))
+		}
+	}
+}
+
+func TestALoadWhoseCompanyFailsDoesNotBegin(t *testing.T) {
+	cause := errors.New("the other guest is gone")
+	out := measure.NewRecorder(nil)
+	begin := func(context.Context) (time.Time, error) { return time.Time{}, cause }
+	err := Run(t.Context(), Place{Machine: machine(t), Begin: begin}, job("", 1), out)
+	if !errors.Is(err, cause) || len(out.Intervals()) != 0 {
+		t.Errorf("got %v and %d intervals", err, len(out.Intervals()))
 	}
 }
 

@@ -6,17 +6,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
+	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
 )
 
+// Late is the value that a worker takes down whose load begins together with others: how
+// many seconds after the agreed instant it did, by the clock of its machine.
+const Late = "start.late"
+
+// Place is where a worker runs.
+type Place struct {
+	Machine platform.Machine
+	Log     func(string, ...any)
+	// Begin, unless it is nil, is called when the load is ready, and returns the instant at
+	// which it is to begin together with others, by the clock of this process.
+	Begin func(ctx context.Context) (time.Time, error)
+}
+
 // Run is the lab's side: it starts a worker on the machine, takes down what it
 // measures and ends it when the recorder has enough. A worker that dies or says
 // nothing sensible is an error; so is a load that failed.
-func Run(ctx context.Context, m platform.Machine, job Job, out *measure.Recorder, log func(string, ...any)) error {
+func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
+	m := at.Machine
 	carrier, ok := m.(platform.Carrier)
 	if !ok {
 		return fmt.Errorf("machine %s cannot run a worker of plimsoll: it holds no copy of the program", m.Name())
@@ -25,21 +41,28 @@ func Run(ctx context.Context, m platform.Machine, job Job, out *measure.Recorder
 	if err != nil {
 		return fmt.Errorf("find plimsoll on machine %s: %w", m.Name(), err)
 	}
+	job.Together = at.Begin != nil
 	text, err := json.Marshal(job)
 	if err != nil {
 		return fmt.Errorf("encode the job of a worker: %w", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, job.Stage.Length+tardy, errors.New("the worker did not end in time"))
 	defer cancel()
-	l := &listener{out: out, log: log, stop: make(chan struct{})}
+	l := &listener{out: out, log: at.Log, stop: make(chan struct{}), ready: make(chan struct{})}
+	waiting, giveUp := context.WithCancel(ctx)
+	stdin, begun := at.begin(waiting, text, l)
 	result, err := m.Run(ctx, platform.Command{
-		Argv: []string{self, Command}, Stdin: bytes.NewReader(text), Stdout: l, Worker: true, Stop: l.stop,
+		Argv: []string{self, Command}, Stdin: stdin, Stdout: l, Worker: true, Stop: l.stop,
 	})
+	giveUp()
+	failed := begun()
 	switch {
 	case err != nil:
 		return fmt.Errorf("run a worker: %w", err)
 	case l.err != nil:
 		return fmt.Errorf("what the worker sent cannot be used: %w", l.err)
+	case l.end != nil && failed != nil:
+		return failed
 	case l.end == nil:
 		return fmt.Errorf("the worker ended without its result: %w",
 			&workload.ExitError{Program: "plimsoll " + Command, Exit: result.Exit, Signal: result.Signal, Stderr: string(result.Stderr)})
@@ -47,15 +70,60 @@ func Run(ctx context.Context, m platform.Machine, job Job, out *measure.Recorder
 	return l.conclude()
 }
 
+// begin is what the worker reads: its job and, where it begins together with others, the
+// instant. The function that it returns waits for whoever writes that.
+func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Reader, wait func() error) {
+	if p.Begin == nil {
+		return bytes.NewReader(job), func() error { return nil }
+	}
+	read, write := io.Pipe()
+	failed := make(chan error, 1)
+	go func() {
+		at, err := p.instant(ctx, l)
+		if err == nil {
+			err = json.NewEncoder(write).Encode(start{at})
+		}
+		failed <- err
+		write.Close()
+	}()
+	return io.MultiReader(bytes.NewReader(append(job, '\n')), read), func() error {
+		read.Close()
+		if err := <-failed; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			return fmt.Errorf("begin together with the other machines: %w", err)
+		}
+		return nil
+	}
+}
+
+// instant is when the load is to begin, by the clock of its machine.
+func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
+	offset := time.Duration(0)
+	if c, ok := p.Machine.(platform.Clocked); ok {
+		var err error
+		if offset, _, err = c.Offset(ctx); err != nil {
+			return time.Time{}, fmt.Errorf("read the clock of machine %s: %w", p.Machine.Name(), err)
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	case <-l.ready:
+	}
+	at, err := p.Begin(ctx)
+	return at.Add(offset), err
+}
+
 // listener takes down what a worker sends.
 type listener struct {
-	out  *measure.Recorder
-	log  func(string, ...any)
-	stop chan struct{}
-	once sync.Once
-	rest []byte // of a line that is not whole
-	end  *end
-	err  error
+	out   *measure.Recorder
+	log   func(string, ...any)
+	stop  chan struct{}
+	once  sync.Once
+	ready chan struct{} // closed once the load is
+	begun bool
+	rest  []byte // of a line that is not whole
+	end   *end
+	err   error
 }
 
 // Write takes in output of the worker. It never fails: a worker that cannot write
@@ -91,6 +159,9 @@ func (l *listener) take(line []byte) {
 		if !l.out.Interval(*m.Interval) {
 			l.finish()
 		}
+	case m.Ready && !l.begun && l.ready != nil:
+		l.begun = true
+		close(l.ready)
 	case m.Log != "" && l.log != nil:
 		l.log("%s", m.Log)
 	case m.End != nil:

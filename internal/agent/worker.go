@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -41,7 +42,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Ki
 		}
 	}()
 	last := &end{}
-	if err := w.run(ctx, job, kinds); err != nil {
+	err := w.await(ctx, job, decoder)
+	if err == nil {
+		err = w.run(ctx, job, kinds)
+	}
+	if err != nil {
 		last.Error = err.Error()
 	}
 	last.Observed, last.Values, last.Checks = w.recorder.Observed(), w.recorder.Values(), w.recorder.Checks()
@@ -57,6 +62,27 @@ type worker struct {
 	mu     sync.Mutex // guards what follows
 	out    *bufio.Writer
 	failed error
+}
+
+// await waits for the instant at which the load is to begin together with others.
+func (w *worker) await(ctx context.Context, job Job, in *json.Decoder) error {
+	if !job.Together {
+		return nil
+	}
+	w.send(message{Ready: true})
+	var s start
+	if err := in.Decode(&s); err != nil {
+		return fmt.Errorf("wait for the other machines: %w", err)
+	}
+	timer := time.NewTimer(time.Until(s.At))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	}
+	w.recorder.Value(Late, time.Since(s.At).Seconds())
+	return nil
 }
 
 func (w *worker) run(ctx context.Context, job Job, kinds []workload.Kind) error {

@@ -158,7 +158,7 @@ func (a *attempt) work(ctx context.Context, settings parameter.Settings, stage l
 			job.Targets[protocol] = e
 		}
 	}
-	return agent.Run(ctx, a.machine, job, out, a.log)
+	return agent.Run(ctx, agent.Place{Machine: a.machine, Log: a.log}, job, out)
 }
 
 // count reads the counters of the service at the beginning of a load.
