@@ -48,9 +48,15 @@ const (
 	maxControl = 64 << 10
 )
 
-// Lease is how long an agent stays joined without renewing, unless the lab says
-// otherwise. It renews three times as often.
-const Lease = 15 * time.Second
+const (
+	// Lease is how long an agent stays joined without renewing, unless the lab says
+	// otherwise: twice what a switch or a server takes to come back.
+	Lease = time.Minute
+	// renewal is the longest time between two renewals. Of a short lease it is a third.
+	renewal = 5 * time.Second
+)
+
+func renewalOf(lease time.Duration) time.Duration { return min(lease/3, renewal) }
 
 // ErrRefused says that the lab does not know the agent's key.
 var ErrRefused = errors.New("the lab refused this agent's key: add its public key to the lab's list of agents")

@@ -23,6 +23,7 @@ type Facts struct {
 	Version  string `json:"version"`            // of plimsoll
 	Commands bool   `json:"commands,omitempty"` // whether the owner lets a study run its own
 	Scratch  string `json:"scratch,omitempty"`  // folder for what workloads write
+	Address  string `json:"address,omitempty"`  // IP address from which it reaches the lab
 }
 
 // Observe collects the facts of this machine.

@@ -75,7 +75,7 @@ func (l *live) hold(ctx context.Context) error {
 		}
 		if !now.Before(due) {
 			l.renew(now)
-			due = now.Add(min(lease/3, l.patience()))
+			due = now.Add(min(renewalOf(lease), l.patience()))
 		}
 		select {
 		case <-ctx.Done():
@@ -97,7 +97,7 @@ func (l *live) hold(ctx context.Context) error {
 			if trips++; trips < burst {
 				due = clock.Now()
 			} else {
-				due = time.Unix(0, r.Sent).Add(lease / 3)
+				due = time.Unix(0, r.Sent).Add(renewalOf(lease))
 			}
 		}
 	}

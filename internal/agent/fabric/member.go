@@ -140,19 +140,32 @@ func (l *Lab) list() []Member {
 // Await returns the agents that have all wanted labels as soon as there are n
 // of them.
 func (l *Lab) Await(ctx context.Context, wanted map[string]string, n int) ([]Member, error) {
+	var fit []Member
+	all, err := l.AwaitAll(ctx, func(all []Member) bool {
+		fit = slices.DeleteFunc(slices.Clone(all), func(m Member) bool { return !Matches(m.Labels, wanted) })
+		return len(fit) >= n
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wait for %d agents with %s: %d have joined, %d of them with those labels: %w",
+			n, LabelText(wanted), len(all), len(fit), err)
+	}
+	return fit, nil
+}
+
+// AwaitAll returns the agents that have joined, by name, as soon as enough says that they
+// are; it asks again whenever one came or went. When ctx ends first, they come with an error.
+func (l *Lab) AwaitAll(ctx context.Context, enough func(all []Member) bool) ([]Member, error) {
 	for {
 		l.mu.Lock()
 		all, changed := l.list(), l.changed
 		l.mu.Unlock()
-		fit := slices.DeleteFunc(slices.Clone(all), func(m Member) bool { return !Matches(m.Labels, wanted) })
-		if len(fit) >= n {
-			return fit, nil
+		if enough(all) {
+			return all, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for %d agents with %s: %d have joined, %d of them with those labels: %w",
-				n, LabelText(wanted), len(all), len(fit), context.Cause(ctx))
+			return all, context.Cause(ctx)
 		}
 	}
 }

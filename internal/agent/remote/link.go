@@ -16,6 +16,9 @@ import (
 const (
 	usualBeat    = time.Second
 	usualSilence = 10 * time.Second
+	// Endless is a silence for connections that break by themselves when the other side is
+	// gone, and may stand still before that.
+	Endless = 365 * 24 * time.Hour
 )
 
 // link is a connection as both sides use it. Its reader never writes and never

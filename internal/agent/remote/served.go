@@ -55,7 +55,15 @@ func (c *served) run(x *session) (answer, error) {
 	if c.request.Stdin {
 		command.Stdin = c.in
 	}
+	handOn := func() error { return nil }
+	if command.Worker {
+		b := newBacklog(c.out)
+		command.Stdout, handOn = b, b.end
+	}
 	r, err := x.machine.Run(c.ctx, command)
+	if failed := handOn(); err == nil && failed != nil {
+		err = fmt.Errorf("hand over the output of a worker: %w", failed)
+	}
 	for tail := r.Stderr[max(0, len(r.Stderr)-keptStderr):]; len(tail) > 0; {
 		n := min(len(tail), chunk)
 		if err := x.link.send(frame{kindStderr, c.id, tail[:n]}); err != nil {

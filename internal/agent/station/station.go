@@ -3,12 +3,15 @@
 package station
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
-	"sync"
+	"strings"
 	"syscall"
 	"time"
 
@@ -78,8 +81,9 @@ func Run(ctx context.Context, o Options) error {
 
 func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Machine, spool *fabric.Spool) error {
 	facts := fabric.Observe(o.Version)
-	facts.Commands, facts.Scratch = o.Commands, o.Scratch
-	desk := &desk{machine: guarded, version: o.Version, log: o.Log}
+	facts.Commands, facts.Scratch, facts.Address = o.Commands, o.Scratch, addressTowards(o.Lab)
+	desk := &desk{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
+	desk.free <- struct{}{}
 	name := o.Name
 	if name == "" {
 		name = guarded.Name()
@@ -95,22 +99,53 @@ func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Mach
 	return agent.Run(ctx)
 }
 
+// addressTowards is the IP address of this machine on the way to the lab, empty where it
+// has none. Nothing is sent.
+func addressTowards(lab string) string {
+	first, _, _ := strings.Cut(lab, ",")
+	u, err := url.Parse(strings.TrimSpace(first))
+	if err != nil {
+		return ""
+	}
+	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "4222")))
+	if err != nil {
+		return ""
+	}
+	defer conn.Close() //nolint:errcheck // it carried nothing
+	if at, ok := conn.LocalAddr().(*net.UDPAddr); ok {
+		return at.IP.String()
+	}
+	return ""
+}
+
 // desk serves the machine to one caller at a time: two would undo each other's
 // settings.
 type desk struct {
 	machine *warden.Machine
 	version string
 	log     func(string, ...any)
-	mu      sync.Mutex
+	free    chan struct{} // holds a token while nobody is served
 }
 
+// handover is how long a caller waits for the one before it, whose settings are being put
+// back.
+const handover = 20 * time.Second
+
+// serve leaves it to the fabric to notice that the lab is gone: its streams outlive cuts of the
+// network that are shorter than the lease.
 func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
-	if !d.mu.TryLock() {
+	patience := time.NewTimer(handover)
+	defer patience.Stop()
+	select {
+	case <-d.free:
+	case <-ctx.Done():
+		return
+	case <-patience.C:
 		s.Reset(errors.New("the machine serves another study"))
 		return
 	}
-	defer d.mu.Unlock()
-	server := remote.Server{Machine: d.machine, Version: d.version, Restore: d.machine.Restore}
+	defer func() { d.free <- struct{}{} }()
+	server := remote.Server{Machine: d.machine, Version: d.version, Restore: d.machine.Restore, Silence: remote.Endless}
 	if err := server.Serve(ctx, s); err != nil {
 		d.log("%v", err)
 	}

@@ -1,0 +1,88 @@
+package remote
+
+import (
+	"io"
+	"sync"
+)
+
+// mostBacklog is how many bytes of a worker's output wait for a connection that stands
+// still; beyond that the worker has to wait as well.
+const mostBacklog = 64 << 20
+
+// backlog takes output as fast as it comes and hands it on as fast as it can: a load
+// must not stand still because the way to the lab does.
+type backlog struct {
+	out  io.Writer
+	done chan struct{} // closed when nothing is handed on any more
+
+	mu    sync.Mutex // guards what follows
+	more  sync.Cond
+	data  []byte
+	ended bool
+	err   error
+}
+
+func newBacklog(out io.Writer) *backlog {
+	b := &backlog{out: out, done: make(chan struct{})}
+	b.more.L = &b.mu
+	go b.drain()
+	return b
+}
+
+// Write never waits while there is room.
+func (b *backlog) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.data) >= mostBacklog && b.err == nil {
+		b.more.Wait()
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	b.data = append(b.data, p...)
+	b.more.Broadcast()
+	return len(p), nil
+}
+
+func (b *backlog) drain() {
+	defer close(b.done)
+	for {
+		data := b.next()
+		if data == nil {
+			return
+		}
+		if _, err := b.out.Write(data); err != nil {
+			b.mu.Lock()
+			b.err, b.data = err, nil
+			b.more.Broadcast()
+			b.mu.Unlock()
+			return
+		}
+	}
+}
+
+// next is what has piled up, nil after the end.
+func (b *backlog) next() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.data) == 0 && !b.ended {
+		b.more.Wait()
+	}
+	data := b.data
+	b.data = nil
+	b.more.Broadcast()
+	if len(data) == 0 {
+		return nil
+	}
+	return data
+}
+
+// end waits until all is handed on, or cannot be.
+func (b *backlog) end() error {
+	b.mu.Lock()
+	b.ended = true
+	b.more.Broadcast()
+	b.mu.Unlock()
+	<-b.done
+	return b.err
+}

@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/agent/fabric"
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/platform"
+)
+
+// machine is that of an agent. A connection that was lost is made again when the
+// machine is next needed and its agent is back.
+type machine struct {
+	remote.Lasting
+	fleet  *fleet
+	member fabric.Member // as it was when it was chosen
+
+	mu     sync.Mutex // guards what follows
+	far    *remote.Machine
+	closed bool
+}
+
+var errClosed = errors.New("the platform is closed")
+
+func newMachine(f *fleet, of fabric.Member) *machine {
+	m := &machine{fleet: f, member: of}
+	m.Up = m.up
+	return m
+}
+
+// up is the machine, connected.
+func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, errClosed
+	}
+	if m.far != nil && m.far.Err() == nil {
+		return m.far, nil
+	}
+	m.far = nil
+	ctx, cancel := m.fleet.patience(ctx, m.fleet.settings)
+	defer cancel()
+	if _, err := m.fleet.room.Lab.AwaitAll(ctx, m.joined); err != nil {
+		return nil, fmt.Errorf("wait for agent %s, which went away: %w", m.Name(), err)
+	}
+	stream, err := m.fleet.room.Lab.Dial(m.member.ID)
+	if err != nil {
+		return nil, err
+	}
+	far, err := remote.Client{Silence: remote.Endless}.Connect(ctx, stream)
+	if err != nil {
+		return nil, fmt.Errorf("agent %s: %w", m.Name(), err)
+	}
+	m.far = far
+	return far, nil
+}
+
+func (m *machine) joined(all []fabric.Member) bool {
+	return slices.ContainsFunc(all, func(o fabric.Member) bool { return o.ID == m.member.ID })
+}
+
+// goodbye is how long an agent may take to put everything back.
+const goodbye = 10 * time.Second
+
+// close tells the machine that it is over.
+func (m *machine) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	far := m.far
+	m.far = nil
+	if far == nil || far.Err() != nil {
+		return nil // its agent puts back by itself what was changed
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	return far.End(ctx)
+}
+
+// Name is the agent's.
+func (m *machine) Name() string { return cmp.Or(m.member.Name, m.member.ID) }
+
+// addressLabel is the label by which an agent's owner says where others reach it.
+const addressLabel = "address"
+
+// Address is where other machines reach this one: as its owner says, or else the
+// address from which its agent reaches the lab.
+func (m *machine) Address(context.Context) (string, error) {
+	if labelled := m.member.Labels[addressLabel]; labelled != "" {
+		return labelled, nil
+	}
+	own := m.member.Facts.Address
+	ip := net.ParseIP(own)
+	if ip == nil {
+		return "", fmt.Errorf("it is not known where others reach agent %s: start it with --label %s=ADDRESS", m.Name(), addressLabel)
+	}
+	for _, o := range m.fleet.room.Lab.Members() {
+		if other := net.ParseIP(o.Facts.Address); ip.IsLoopback() && other != nil && !other.IsLoopback() {
+			return "", fmt.Errorf("agent %s reaches the lab over loopback, where agent %s cannot reach it: start it with --label %s=ADDRESS", m.Name(), o.Name, addressLabel)
+		}
+	}
+	return own, nil
+}
+
+// Confinement is where workers may run. With a lost connection it is lost too: the
+// agent frees them.
+func (m *machine) Confinement() platform.Confinement {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.far == nil || m.far.Err() != nil {
+		return platform.Confinement{}
+	}
+	return m.far.Confinement()
+}
+
+// Confine says where workers may run from now on.
+func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
+	far, err := m.up(ctx)
+	if err != nil {
+		return err
+	}
+	return far.Confine(ctx, c)
+}
