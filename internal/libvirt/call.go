@@ -1,0 +1,75 @@
+package libvirt
+
+import "context"
+
+// The procedures of the daemon that are used, as libvirt numbers them.
+const (
+	procOpen          = 1
+	procVersion       = 4
+	procCapabilities  = 7
+	procCreate        = 9
+	procCreateXML     = 10
+	procDefineXML     = 11
+	procDestroy       = 12
+	procXML           = 14
+	procVCPUs         = 20
+	procLookupName    = 23
+	procLookupUUID    = 24
+	procPinVCPU       = 26
+	procShutdown      = 33
+	procUndefine      = 35
+	procHostname      = 59
+	procAuthList      = 66
+	procAuthPolkit    = 70
+	procLibVersion    = 157
+	procState         = 212
+	procListAll       = 273
+	procOpenChannel   = 296
+	procAllStatistics = 344
+)
+
+// call asks for one thing and waits for its answer.
+func (c *Conn) call(ctx context.Context, procedure int32, args []byte) ([]byte, error) {
+	body, _, err := c.begin(ctx, procedure, args, nil)
+	return body, err
+}
+
+// begin is call, where a stream may begin with it.
+func (c *Conn) begin(ctx context.Context, procedure int32, args []byte, s *Stream) (body []byte, serial uint32, err error) {
+	answer := make(chan message, 1)
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return nil, 0, c.reason()
+	}
+	c.serial++
+	serial = c.serial
+	c.waiting[serial] = answer
+	if s != nil {
+		s.serial = serial
+		c.streams[serial] = s
+	}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, serial)
+		if err != nil {
+			delete(c.streams, serial)
+		}
+	}()
+	if err := c.write(message{header{programRemote, programVersion, procedure, kindCall, serial, statusDone}, args}); err != nil {
+		return nil, serial, err
+	}
+	select {
+	case m := <-answer:
+		if m.status == statusError {
+			return nil, serial, decodeError(m.body)
+		}
+		return m.body, serial, nil
+	case <-ctx.Done():
+		return nil, serial, context.Cause(ctx)
+	case <-c.done:
+		return nil, serial, c.reason()
+	}
+}

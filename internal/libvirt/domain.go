@@ -1,0 +1,172 @@
+package libvirt
+
+import (
+	"context"
+	"fmt"
+)
+
+// Domain is a virtual machine, as the daemon names it.
+type Domain struct {
+	Name string
+	UUID [16]byte
+	ID   int // below 0 where it does not run
+}
+
+func (d Domain) encode(e *encoder) {
+	e.string(d.Name)
+	e.fixed(d.UUID[:])
+	e.int32(int32(d.ID))
+}
+
+const leastDomain = 4 + 16 + 4 // bytes
+
+func (d *decoder) domain() (v Domain) {
+	v.Name = d.string()
+	copy(v.UUID[:], d.take(len(v.UUID)))
+	v.ID = int(d.int32())
+	return v
+}
+
+// State is what a domain does.
+type State int
+
+// States, as libvirt numbers them.
+const (
+	Running State = 1
+	Blocked State = 2
+	Paused  State = 3
+	Leaving State = 4 // it was asked to power off
+	Off     State = 5
+	Crashed State = 6
+	Asleep  State = 7
+)
+
+// String is the word of libvirt's tools.
+func (s State) String() string {
+	words := []string{"no state", "running", "blocked", "paused", "in shutdown", "shut off", "crashed", "pmsuspended"}
+	if s < 0 || int(s) >= len(words) {
+		return fmt.Sprintf("state %d", int(s))
+	}
+	return words[s]
+}
+
+// On says whether the domain runs.
+func (s State) On() bool { return s == Running || s == Blocked }
+
+// AutoDestroy makes a domain that ends with the connection.
+const AutoDestroy = 1 << 1
+
+// CreateXML starts a domain that is gone when it ends. Flags are AutoDestroy or 0.
+func (c *Conn) CreateXML(ctx context.Context, xml string, flags uint32) (Domain, error) {
+	e := encoder{}
+	e.string(xml)
+	e.uint32(flags)
+	return c.asDomain(ctx, "create a domain", procCreateXML, e.b)
+}
+
+// DefineXML makes the daemon keep a domain, which does not run.
+func (c *Conn) DefineXML(ctx context.Context, xml string) (Domain, error) {
+	e := encoder{}
+	e.string(xml)
+	return c.asDomain(ctx, "define a domain", procDefineXML, e.b)
+}
+
+// LookupName finds a domain by its name.
+func (c *Conn) LookupName(ctx context.Context, name string) (Domain, error) {
+	e := encoder{}
+	e.string(name)
+	return c.asDomain(ctx, "look up domain "+name, procLookupName, e.b)
+}
+
+// LookupUUID finds a domain by its UUID.
+func (c *Conn) LookupUUID(ctx context.Context, uuid [16]byte) (Domain, error) {
+	return c.asDomain(ctx, fmt.Sprintf("look up domain %x", uuid), procLookupUUID, uuid[:])
+}
+
+func (c *Conn) asDomain(ctx context.Context, what string, procedure int32, args []byte) (v Domain, err error) {
+	body, err := c.call(ctx, procedure, args)
+	if err == nil {
+		d := decoder{b: body}
+		v, err = d.domain(), d.end()
+	}
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", what, err)
+	}
+	return v, nil
+}
+
+// Domains are all that the daemon knows.
+func (c *Conn) Domains(ctx context.Context) ([]Domain, error) {
+	e := encoder{}
+	e.uint32(1) // with the domains, and not their number alone
+	e.uint32(0)
+	body, err := c.call(ctx, procListAll, e.b)
+	if err != nil {
+		return nil, fmt.Errorf("list domains: %w", err)
+	}
+	d := decoder{b: body}
+	all := make([]Domain, d.count(leastDomain))
+	for i := range all {
+		all[i] = d.domain()
+	}
+	d.uint32() // their number
+	return all, d.end()
+}
+
+// of calls something that a domain is all the arguments of, but for flags.
+func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, flags ...uint32) (*decoder, error) {
+	e := encoder{}
+	v.encode(&e)
+	for _, f := range flags {
+		e.uint32(f)
+	}
+	body, err := c.call(ctx, procedure, e.b)
+	if err != nil {
+		return nil, fmt.Errorf("%s domain %s: %w", what, v.Name, err)
+	}
+	return &decoder{b: body}, nil
+}
+
+// Start starts a domain that is defined.
+func (c *Conn) Start(ctx context.Context, v Domain) error {
+	_, err := c.of(ctx, "start", procCreate, v)
+	return err
+}
+
+// Shutdown asks a domain to power off, which its kernel may ignore.
+func (c *Conn) Shutdown(ctx context.Context, v Domain) error {
+	_, err := c.of(ctx, "shut down", procShutdown, v)
+	return err
+}
+
+// Destroy ends a domain at once.
+func (c *Conn) Destroy(ctx context.Context, v Domain) error {
+	_, err := c.of(ctx, "destroy", procDestroy, v)
+	return err
+}
+
+// Undefine makes the daemon forget a domain.
+func (c *Conn) Undefine(ctx context.Context, v Domain) error {
+	_, err := c.of(ctx, "undefine", procUndefine, v)
+	return err
+}
+
+// State is what a domain does.
+func (c *Conn) State(ctx context.Context, v Domain) (State, error) {
+	d, err := c.of(ctx, "ask for the state of", procState, v, 0)
+	if err != nil {
+		return 0, err
+	}
+	s := State(d.int32())
+	d.int32() // why
+	return s, d.end()
+}
+
+// XML describes a domain, as it runs where it does.
+func (c *Conn) XML(ctx context.Context, v Domain) (string, error) {
+	d, err := c.of(ctx, "describe", procXML, v, 0)
+	if err != nil {
+		return "", err
+	}
+	return d.string(), d.end()
+}

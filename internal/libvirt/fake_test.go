@@ -1,0 +1,243 @@
+package libvirt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fake is a daemon that answers as it is told: to a procedure with a body or an error.
+type fake struct {
+	conn    net.Conn
+	answers map[int32]func(m message) message
+	pongs   chan struct{}
+	streams chan message
+}
+
+func reply(m message, status uint32, body []byte) message {
+	return message{header{m.program, m.version, m.procedure, kindReply, m.serial, status}, body}
+}
+
+func body(write func(e *encoder)) func(m message) message {
+	e := encoder{}
+	write(&e)
+	return func(m message) message { return reply(m, statusDone, e.b) }
+}
+
+func refusal(code int32, text string) func(m message) message {
+	return func(m message) message {
+		e := encoder{}
+		e.int32(code)
+		e.int32(10)
+		e.optional(text)
+		e.int32(2)
+		return reply(m, statusError, e.b)
+	}
+}
+
+func newFake(t *testing.T, answers map[int32]func(m message) message) (*fake, net.Conn) {
+	t.Helper()
+	theirs, ours := net.Pipe()
+	f := &fake{theirs, map[int32]func(message) message{
+		procAuthList: body(func(e *encoder) { e.uint32(0) }),
+		procOpen:     body(func(*encoder) {}),
+	}, make(chan struct{}, 1), make(chan message, 8)}
+	for p, a := range answers {
+		f.answers[p] = a
+	}
+	go f.serve()
+	t.Cleanup(func() { _ = theirs.Close() })
+	return f, ours
+}
+
+func (f *fake) serve() {
+	for {
+		m, err := readMessage(f.conn)
+		if err != nil {
+			return
+		}
+		switch {
+		case m.program == programKeepalive:
+			f.pongs <- struct{}{}
+		case m.kind == kindStream:
+			f.streams <- m
+		case f.answers[m.procedure] != nil:
+			f.send(f.answers[m.procedure](m))
+		}
+	}
+}
+
+func (f *fake) send(m message) { _, _ = f.conn.Write(m.encode()) }
+
+func opened(t *testing.T, answers map[int32]func(m message) message) (*fake, *Conn) {
+	t.Helper()
+	f, conn := newFake(t, answers)
+	c, err := Open(t.Context(), conn, "qemu:///system")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return f, c
+}
+
+func TestWaysIn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answers map[int32]func(m message) message
+		says    string // empty where it opens
+	}{
+		"trusted":        {map[int32]func(message) message{}, ""},
+		"none":           {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1); e.uint32(authNone) })}, ""},
+		"a password":     {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1); e.uint32(1) })}, "password"},
+		"polkit":         {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1); e.uint32(authPolkit) }), procAuthPolkit: refusal(45, "denied")}, "group libvirt"},
+		"no such driver": {map[int32]func(message) message{procOpen: refusal(5, "no connection driver")}, "no connection driver"},
+		"nonsense":       {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1 << 30) })}, "breaks the protocol"},
+	} {
+		_, conn := newFake(t, tc.answers)
+		c, err := Open(t.Context(), conn, "qemu:///system")
+		if tc.says == "" {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			_ = c.Close()
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: %v; want %q in it", name, err, tc.says)
+		}
+	}
+}
+
+func TestCallsEnd(t *testing.T) {
+	f, c := opened(t, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	cancel(cause)
+	if _, err := c.Hostname(ctx); !errors.Is(err, cause) {
+		t.Errorf("a call that nobody wants any more: %v", err)
+	}
+	f.send(message{header{programKeepalive, programVersion, keepalivePing, kindEvent, 0, 0}, nil})
+	<-f.pongs
+	asked := make(chan error)
+	go func() {
+		_, err := c.Hostname(t.Context())
+		asked <- err
+	}()
+	_ = f.conn.Close()
+	if err := <-asked; err == nil {
+		t.Error("a call got an answer from a daemon that is gone")
+	}
+	if _, err := c.Hostname(t.Context()); err == nil {
+		t.Error("a call over a connection that is gone")
+	}
+	select {
+	case <-c.Done():
+	case <-time.After(10 * time.Second):
+		t.Error("the connection has not ended")
+	}
+}
+
+func TestAStreamIsBytes(t *testing.T) {
+	f, c := opened(t, map[int32]func(message) message{procOpenChannel: body(func(*encoder) {})})
+	s, err := c.OpenChannel(t.Context(), Domain{Name: "web"}, "plimsoll")
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := func(status uint32, text string) {
+		f.send(message{header{programRemote, programVersion, procOpenChannel, kindStream, s.serial, status}, []byte(text)})
+	}
+	big := bytes.Repeat([]byte("x"), longestPart+10)
+	written := make(chan error)
+	go func() {
+		_, err := s.Write(big)
+		written <- err
+	}()
+	var got []byte
+	for len(got) < len(big) {
+		m := <-f.streams
+		if len(m.body)+headerSize > longestPart || m.status != statusMore {
+			t.Fatalf("a part of %d bytes with status %d", len(m.body), m.status)
+		}
+		got = append(got, m.body...)
+	}
+	if err := <-written; err != nil || !bytes.Equal(got, big) {
+		t.Errorf("%d bytes of %d, %v", len(got), len(big), err)
+	}
+	go func() {
+		part(statusMore, "hello ")
+		part(statusMore, "lab")
+		part(statusDone, "")
+	}()
+	text, err := io.ReadAll(s)
+	if err != nil || string(text) != "hello lab" {
+		t.Errorf("read %q, %v", text, err)
+	}
+	if _, err := s.Write([]byte("late")); err == nil {
+		t.Error("a stream that has ended takes more")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARefusedStreamSaysWhy(t *testing.T) {
+	f, c := opened(t, map[int32]func(message) message{procOpenChannel: body(func(*encoder) {})})
+	s, err := c.OpenChannel(t.Context(), Domain{Name: "web"}, "plimsoll")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := refusal(38, "broken pipe")(message{header: header{programRemote, programVersion, procOpenChannel, kindCall, s.serial, 0}})
+	m.kind = kindStream
+	go f.send(m)
+	if _, err := s.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "broken pipe") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPinsAreBits(t *testing.T) {
+	var got []byte
+	_, c := opened(t, map[int32]func(message) message{procPinVCPU: func(m message) message {
+		d := decoder{b: m.body}
+		d.domain()
+		d.uint32()
+		got = slices.Clone(d.bytes())
+		return reply(m, statusDone, nil)
+	}})
+	if err := c.Pin(t.Context(), Domain{Name: "web"}, 0, []int{1, 9}); err != nil || !bytes.Equal(got, []byte{2, 2}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if err := c.Pin(t.Context(), Domain{Name: "web"}, 0, []int{mostCPUs}); err == nil {
+		t.Error("a CPU that no host has")
+	}
+}
+
+func TestURIs(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	for _, tc := range []struct{ text, driver, socket string }{
+		{"qemu:///system", "qemu:///system", "/run/libvirt/libvirt-sock"},
+		{"qemu+unix:///system?socket=/a/b", "qemu:///system", "/a/b"},
+		{"test:///default", "test:///default", "/run/libvirt/libvirt-sock"},
+		{"qemu:///session", "qemu:///session", "libvirt/libvirt-sock"},
+		{"qemu+ssh://host/system", "", "ssh -L"},
+		{"qemu://host/system", "", "ssh -L"},
+		{"qemu+unix:///system?mode=legacy", "", "socket is known"},
+		{"nothing", "", "no address"},
+	} {
+		u, err := ParseURI(tc.text)
+		if tc.driver == "" {
+			if err == nil || !strings.Contains(err.Error(), tc.socket) {
+				t.Errorf("%s: %+v, %v; want %q", tc.text, u, err, tc.socket)
+			}
+			continue
+		}
+		if err != nil || u.Driver != tc.driver || !strings.HasSuffix(u.Socket, tc.socket) && !strings.HasSuffix(u.Socket, "virtqemud-sock") {
+			t.Errorf("%s: %+v, %v", tc.text, u, err)
+		}
+	}
+}

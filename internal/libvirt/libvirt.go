@@ -1,0 +1,197 @@
+// Package libvirt is a client of libvirt's daemons that speaks their own protocol: calls in
+// XDR over a unix socket, of which it has the few that plimsoll needs.
+//
+// What surprises: a domain that is created to be destroyed with its connection
+// (AutoDestroy) ends when this process does, whatever ends it; and a connection that
+// carries an open channel waits for its reader, so that such a one is for nothing else.
+package libvirt
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+)
+
+// Conn is a connection to a daemon. Several goroutines may use it.
+type Conn struct {
+	conn io.ReadWriteCloser
+	done chan struct{} // closed when nothing is read any more
+
+	writing sync.Mutex
+
+	mu      sync.Mutex // guards what follows
+	serial  uint32
+	waiting map[uint32]chan message
+	streams map[uint32]*Stream
+	err     error // why the connection ended
+}
+
+// ErrClosed is the end of a connection that was closed here.
+var ErrClosed = errors.New("the connection to libvirt is closed")
+
+// Dial connects to a daemon and opens its driver.
+func Dial(ctx context.Context, uri string) (*Conn, error) {
+	u, err := ParseURI(uri)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", u.Socket)
+	if err != nil {
+		return nil, fmt.Errorf("connect to libvirt: %w: start its daemon (libvirtd or virtqemud), or give the address of another one", err)
+	}
+	return Open(ctx, conn, u.Driver)
+}
+
+// Open opens a driver over a connection that is there. An error closes it.
+func Open(ctx context.Context, conn io.ReadWriteCloser, driver string) (*Conn, error) {
+	c := &Conn{conn: conn, done: make(chan struct{}), waiting: map[uint32]chan message{}, streams: map[uint32]*Stream{}}
+	go c.read()
+	err := c.authenticate(ctx)
+	if err == nil {
+		e := encoder{}
+		e.optional(driver)
+		e.uint32(0)
+		_, err = c.call(ctx, procOpen, e.b)
+	}
+	if err != nil {
+		c.end(err)
+		<-c.done
+		return nil, fmt.Errorf("open %s: %w", driver, err)
+	}
+	return c, nil
+}
+
+// The ways in which a daemon wants to know who asks.
+const (
+	authNone   = 0
+	authPolkit = 2
+)
+
+// authenticate does nothing where the daemon trusts whoever may open its socket. Asking
+// Polkit is the daemon's work; passwords are not known here.
+func (c *Conn) authenticate(ctx context.Context) error {
+	body, err := c.call(ctx, procAuthList, nil)
+	if err != nil {
+		return err
+	}
+	d := decoder{b: body}
+	ways := make([]uint32, d.count(4))
+	for i := range ways {
+		ways[i] = d.uint32()
+	}
+	if err := d.end(); err != nil {
+		return err
+	}
+	if len(ways) == 0 {
+		return nil
+	}
+	for _, way := range ways {
+		switch way {
+		case authNone:
+			return nil
+		case authPolkit:
+			if _, err := c.call(ctx, procAuthPolkit, nil); err != nil {
+				return fmt.Errorf("the daemon asks Polkit, which refuses: become a member of the group libvirt, or root: %w", err)
+			}
+			return nil
+		}
+	}
+	return errors.New("the daemon wants a password (SASL), which plimsoll does not give: use its unix socket")
+}
+
+// Close ends the connection, and with it the domains that are to end with it.
+func (c *Conn) Close() error {
+	c.end(ErrClosed)
+	<-c.done
+	return nil
+}
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// end ends the connection with its reason; the first one stays.
+func (c *Conn) end(err error) {
+	c.mu.Lock()
+	if c.err == nil {
+		c.err = err
+	}
+	streams := c.streams
+	c.streams = map[uint32]*Stream{}
+	c.mu.Unlock()
+	for _, s := range streams {
+		s.finish(err)
+	}
+	_ = c.conn.Close() // what it says no longer matters
+}
+
+func (c *Conn) reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// read takes messages until the connection ends.
+func (c *Conn) read() {
+	defer close(c.done)
+	in := bufio.NewReaderSize(c.conn, 64<<10)
+	for {
+		m, err := readMessage(in)
+		if err == nil {
+			err = c.take(m)
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = errors.New("libvirt's daemon ended the connection")
+			}
+			c.end(err)
+			return
+		}
+	}
+}
+
+// take hands a message to who waits for it.
+func (c *Conn) take(m message) error {
+	switch {
+	case m.program == programKeepalive:
+		if m.procedure == keepalivePing {
+			return c.write(message{header{programKeepalive, programVersion, keepalivePong, kindEvent, 0, statusDone}, nil})
+		}
+	case m.program != programRemote:
+		return fmt.Errorf("message of program %#x, which was not asked", m.program)
+	case m.kind == kindReply:
+		c.mu.Lock()
+		waiting := c.waiting[m.serial]
+		delete(c.waiting, m.serial)
+		c.mu.Unlock()
+		if waiting != nil { // else who asked has gone
+			waiting <- m
+		}
+	case m.kind == kindStream:
+		c.mu.Lock()
+		s := c.streams[m.serial]
+		c.mu.Unlock()
+		if s != nil {
+			s.take(m)
+		}
+	}
+	return nil // events are not asked for
+}
+
+const (
+	keepalivePing = 1
+	keepalivePong = 2
+)
+
+func (c *Conn) write(m message) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if _, err := c.conn.Write(m.encode()); err != nil {
+		return fmt.Errorf("write to libvirt: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package libvirt
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Groups of statistics, to be added up.
+const (
+	StateStatistics = 1 << 0
+	CPUStatistics   = 1 << 1
+	VCPUStatistics  = 1 << 3
+	BlockStatistics = 1 << 5
+)
+
+// Statistics are counters of a domain by libvirt's own names, such as vcpu.0.time: numbers
+// and truths (0, 1). What is text is left out.
+type Statistics map[string]float64
+
+// The types of values.
+const (
+	typeInt     = 1
+	typeUint    = 2
+	typeLong    = 3
+	typeUlong   = 4
+	typeDouble  = 5
+	typeBoolean = 6
+	typeString  = 7
+)
+
+// Statistics are those of one domain.
+func (c *Conn) Statistics(ctx context.Context, v Domain, groups uint32) (Statistics, error) {
+	e := encoder{}
+	e.uint32(1)
+	v.encode(&e)
+	e.uint32(groups)
+	e.uint32(0)
+	body, err := c.call(ctx, procAllStatistics, e.b)
+	if err != nil {
+		return nil, fmt.Errorf("statistics of domain %s: %w", v.Name, err)
+	}
+	all, err := decodeStatistics(body)
+	if err != nil {
+		return nil, fmt.Errorf("statistics of domain %s: %w", v.Name, err)
+	}
+	s, ok := all[v.Name]
+	if !ok {
+		return nil, fmt.Errorf("statistics of domain %s: the daemon has none", v.Name)
+	}
+	return s, nil
+}
+
+func decodeStatistics(body []byte) (map[string]Statistics, error) {
+	d := decoder{b: body}
+	all := map[string]Statistics{}
+	for range d.count(leastDomain + 4) {
+		name, s := d.domain().Name, Statistics{}
+		for range d.count(4 + 4 + 4) {
+			d.parameter(s)
+		}
+		all[name] = s
+	}
+	return all, d.end()
+}
+
+func (d *decoder) parameter(s Statistics) {
+	name := d.string()
+	switch kind := d.int32(); kind {
+	case typeInt:
+		s[name] = float64(d.int32())
+	case typeUint, typeBoolean:
+		s[name] = float64(d.uint32())
+	case typeLong:
+		s[name] = float64(int64(d.uint64()))
+	case typeUlong:
+		s[name] = float64(d.uint64())
+	case typeDouble:
+		s[name] = math.Float64frombits(d.uint64())
+	case typeString:
+		d.bytes()
+	default:
+		d.fail("value %s of type %d", name, kind)
+	}
+}

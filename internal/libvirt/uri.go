@@ -1,0 +1,73 @@
+package libvirt
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// URI names a daemon and the driver in it, as libvirt's own tools have it.
+type URI struct {
+	Driver string // what the daemon opens, such as qemu:///system
+	Socket string // of the daemon
+}
+
+// modular are the daemons that have one driver each, by driver; where they are absent a
+// single one has all.
+var modular = map[string]string{"qemu": "virtqemud-sock"}
+
+// ParseURI reads qemu:///system, qemu:///session, test:///default and their like with
+// +unix and ?socket=PATH. Only sockets of this machine are dialled.
+func ParseURI(text string) (URI, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return URI{}, fmt.Errorf("%q is no address of a libvirt daemon: want one such as qemu:///system", text)
+	}
+	driver, transport, _ := strings.Cut(u.Scheme, "+")
+	if u.Host != "" || transport != "" && transport != "unix" {
+		return URI{}, fmt.Errorf("%q: only a socket of this machine is dialled: forward that of the other one "+
+			"(ssh -L /tmp/libvirt.sock:/run/libvirt/libvirt-sock HOST) and give %s+unix://%s?socket=/tmp/libvirt.sock", text, driver, u.Path)
+	}
+	query := u.Query()
+	socket := query.Get("socket")
+	query.Del("socket")
+	if len(query) > 0 {
+		return URI{}, fmt.Errorf("%q: of the parameters only socket is known", text)
+	}
+	if socket == "" {
+		if socket, err = socketOf(driver, u.Path); err != nil {
+			return URI{}, err
+		}
+	}
+	return URI{driver + "://" + u.Path, socket}, nil
+}
+
+// socketOf is where the daemon listens: with the path of a session in the user's own folder.
+func socketOf(driver, path string) (string, error) {
+	folder := "/run/libvirt"
+	if path == "/session" {
+		run := os.Getenv("XDG_RUNTIME_DIR")
+		if run == "" {
+			home, err := os.UserCacheDir()
+			if err != nil {
+				return "", errors.New("find the user's libvirt daemon: neither XDG_RUNTIME_DIR nor a home is set")
+			}
+			run = home
+		}
+		folder = filepath.Join(run, "libvirt")
+	}
+	if name, ok := modular[driver]; ok {
+		if name = filepath.Join(folder, name); exists(name) {
+			return name, nil
+		}
+	}
+	return filepath.Join(folder, "libvirt-sock"), nil
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
