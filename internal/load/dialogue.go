@@ -19,6 +19,16 @@ type Dialogue interface {
 	Answer(data []byte) (a Answer, used int, err error)
 }
 
+// Talker is a Dialogue whose operations may take several requests, each of which
+// follows from the answers to the one before. Only package socket asks it.
+type Talker interface {
+	Dialogue
+	// Next appends what is to be sent now that Answer has used what came. It is
+	// asked after each piece of data, and appends nothing where there is nothing
+	// to say.
+	Next(buffer []byte) []byte
+}
+
 // NoSlot is the slot of an Answer that finishes no operation.
 const NoSlot = -1
 

@@ -37,4 +37,9 @@ type Endpoint struct {
 	// same and each get as much load.
 	More []string `json:"more,omitempty"`
 	CA   []byte   `json:"ca,omitempty"` // PEM of the certificate authority that a TLS server's certificate is from
+	// User, Database and Secret are for a service that asks who one is. A secret is a
+	// reference, env:NAME or file:PATH, never the password itself.
+	User     string `json:"user,omitempty"`
+	Database string `json:"database,omitempty"`
+	Secret   string `json:"secret,omitempty"`
 }

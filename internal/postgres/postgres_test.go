@@ -280,4 +280,3 @@ func FuzzRow(f *testing.F) {
 		}
 	})
 }
-

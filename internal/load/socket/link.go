@@ -19,6 +19,7 @@ type link struct {
 	place      *place
 	state      state
 	dialogue   load.Dialogue
+	talker     load.Talker // the same, where it has more to say
 	slots      []slot
 	next       int           // slot to hand out, once it is free
 	under      int           // operations under way
@@ -106,6 +107,7 @@ func (t *thread) dial(l *link) error {
 		return fmt.Errorf("watch a socket: %w", err)
 	}
 	l.dialogue = t.job.Dialogue(t.numbers)
+	l.talker, _ = l.dialogue.(load.Talker)
 	t.numbers += t.job.Threads
 	if pending {
 		return nil

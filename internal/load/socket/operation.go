@@ -232,8 +232,21 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		t.again(l, now)
 		return now, false
 	}
+	t.goOn(l)
 	t.freed(l, now)
 	return now, true
+}
+
+// goOn has a dialogue say what follows from the answers.
+func (t *thread) goOn(l *link) {
+	if l.talker == nil {
+		return
+	}
+	l.out = l.talker.Next(l.out)
+	if len(l.out) > l.sent && !l.dirty {
+		l.dirty = true
+		t.dirty = append(t.dirty, l.index)
+	}
 }
 
 // answers ends the operations that data answers, and returns what it did not use.

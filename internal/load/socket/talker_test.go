@@ -1,0 +1,88 @@
+package socket
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+)
+
+// haggler asks for a number and then for its double: two requests to an operation.
+type haggler struct {
+	slots    []int // under way, oldest first
+	second   bool
+	owed     int // what is to be asked next; 0 for nothing
+	finished *int
+}
+
+func (h *haggler) Request(b []byte, slot int) ([]byte, int) {
+	if h.slots = append(h.slots, slot); len(h.slots) == 1 {
+		b = append(b, "1\n"...)
+	}
+	return b, 0
+}
+
+func (h *haggler) Answer(data []byte) (load.Answer, int, error) {
+	if len(data) < 2 {
+		return load.Answer{Slot: load.NoSlot}, 0, nil
+	}
+	if n := int(data[0] - '0'); !h.second && n == 1 {
+		h.second, h.owed = true, 2
+		return load.Answer{Slot: load.NoSlot}, 2, nil
+	} else if !h.second || n != 2 {
+		return load.Answer{}, 0, fmt.Errorf("%q came", data)
+	}
+	a := load.Answer{Slot: h.slots[0]}
+	h.slots, h.second = h.slots[1:], false
+	if len(h.slots) > 0 {
+		h.owed = 1
+	}
+	*h.finished++
+	return a, 2, nil
+}
+
+func (h *haggler) Next(b []byte) []byte {
+	if h.owed > 0 {
+		b = append(b, byte('0'+h.owed), '\n')
+	}
+	h.owed = 0
+	return b
+}
+
+// An operation of several requests ends with the last of them, and operations that
+// share a connection follow each other.
+func TestTalker(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for in := bufio.NewScanner(conn); in.Scan(); {
+					fmt.Fprintf(conn, "%s\n", in.Text())
+				}
+			}()
+		}
+	}()
+	for _, window := range []int{1, 3} {
+		finished := 0
+		r := loop(Run).run(t, load.Job{
+			Stage: load.Stage{Length: 200 * time.Millisecond, Interval: 50 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
+			Window:   window,
+			Dialogue: func(int) load.Dialogue { return &haggler{finished: &finished} },
+		})
+		if r.errors > 0 || r.operations < 20 || int(r.operations) > finished || finished > int(r.operations)+2*window {
+			t.Errorf("window %d: %d operations, %d errors, %d finished", window, r.operations, r.errors, finished)
+		}
+	}
+}
