@@ -174,7 +174,7 @@ func (n NIC) args(i int, guest string) []string {
 		LinkUser:   "user,id=" + id,
 		LinkNone:   fmt.Sprintf("hubport,id=%s,hubid=%d", id, i),
 	}[n.Link]
-	device := map[Model]string{VirtioNet: "virtio-net-pci", E1000e: "e1000e"}[n.Model]
+	device := map[Model]string{VirtioNet: "virtio-net-pci", VMXNet3: "vmxnet3", E1000e: "e1000e"}[n.Model]
 	return []string{"-netdev", backend, "-device", fmt.Sprintf("%s,id=%s-dev,netdev=%s,mac=%s,romfile=", device, id, id, mac)}
 }
 

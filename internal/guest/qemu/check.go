@@ -155,8 +155,8 @@ func (s Shape) checkNICs(w Wiring) error {
 		if err := checkName("network card", n.Name, names); err != nil {
 			return err
 		}
-		if n.Model != VirtioNet && n.Model != E1000e {
-			return fmt.Errorf("network card %s: model %q is not known: give %s or %s", n.Name, n.Model, VirtioNet, E1000e)
+		if n.Model != VirtioNet && n.Model != VMXNet3 && n.Model != E1000e {
+			return fmt.Errorf("network card %s: model %q is not known: give %s, %s or %s", n.Name, n.Model, VirtioNet, VMXNet3, E1000e)
 		}
 		if mac, err := net.ParseMAC(n.MAC); n.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
 			return fmt.Errorf("network card %s: %q is no address of a card: give one such as 52:54:00:00:00:0a", n.Name, n.MAC)

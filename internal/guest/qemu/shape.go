@@ -122,6 +122,7 @@ type Model string
 
 const (
 	VirtioNet Model = "virtio-net" // a paravirtual card
+	VMXNet3   Model = "vmxnet3"    // VMware's paravirtual card, emulated
 	E1000e    Model = "e1000e"     // an emulated card of Intel's
 )
 

@@ -42,6 +42,15 @@ type Counters struct {
 	Unlearned               uint64 // from the port, sent on, but the table had no room for their source
 }
 
+// Plus is the sum of two counts.
+func (c Counters) Plus(d Counters) Counters {
+	return Counters{
+		Received: c.Received + d.Received, ReceivedBytes: c.ReceivedBytes + d.ReceivedBytes, Sent: c.Sent + d.Sent, SentBytes: c.SentBytes + d.SentBytes,
+		QueueFull: c.QueueFull + d.QueueFull, Gone: c.Gone + d.Gone, InvalidSource: c.InvalidSource + d.InvalidSource, OwnSide: c.OwnSide + d.OwnSide,
+		Alone: c.Alone + d.Alone, Unlearned: c.Unlearned + d.Unlearned,
+	}
+}
+
 // Name is the port's name.
 func (p *Port) Name() string { return p.name }
 

@@ -22,6 +22,9 @@ import (
 // programsAt is where the programs of the host are mounted in the guest.
 const programsAt = "/programs"
 
+// dataImage is the file that holds the disk that workloads write to.
+const dataImage = "data.img"
+
 // boot starts the guest as the settings have it. Its disk stays from boot to boot.
 func (m *machine) boot(ctx context.Context) error {
 	s := m.settings
@@ -29,11 +32,15 @@ func (m *machine) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	archive := filepath.Join(m.home.path, "initramfs-"+s.Controller)
-	if _, err := os.Stat(archive); err != nil {
-		if err := m.depot.initramfs(archive, s.Controller); err != nil {
-			return err
-		}
+	if err := m.bed.room.claim(m.needs()); err != nil {
+		return err
+	}
+	if err := m.connect(ctx, &shape); err != nil {
+		return err
+	}
+	archive, err := m.bed.archive(s.parts())
+	if err != nil {
+		return err
 	}
 	data, err := m.dataDisk(ctx)
 	if err != nil {
@@ -55,6 +62,7 @@ func (m *machine) boot(ctx context.Context) error {
 		m.vm = nil
 		return err
 	}
+	m.bed.room.started(m.number, m.vm.PID())
 	if err := m.join(ctx, data, tools); err != nil {
 		console := strings.TrimSpace(string(m.vm.Console()))
 		return errors.Join(fmt.Errorf("%w; the console said: %s", err, console[max(0, len(console)-500):]), m.down(ctx))
@@ -161,7 +169,7 @@ func do(ctx context.Context, far platform.Machine, argv ...string) error {
 func (m *machine) dataDisk(ctx context.Context) (qemu.Disk, error) {
 	s := m.settings
 	d := qemu.Disk{
-		Name: "data", Size: int64(s.Disk), Controller: qemu.Controller(s.Controller), Backing: qemu.BackingFile, Path: filepath.Join(m.home.path, "data.img"),
+		Name: "data", Size: int64(s.Disk), Controller: qemu.Controller(s.Controller), Backing: qemu.BackingFile, Path: filepath.Join(m.home.path, dataImage),
 		Cache: s.Cache, AIO: s.AIO, IOThread: s.IOThread, Queues: s.Queues,
 	}
 	if _, err := os.Stat(d.Path); err == nil {

@@ -59,12 +59,24 @@ var drivers = map[string][]string{
 	string(qemu.VirtioBlk): {"virtio_blk"}, string(qemu.VirtioSCSI): {"virtio_blk", "virtio_scsi", "sd_mod"}, string(qemu.NVMe): {"virtio_blk", "nvme"},
 }
 
-// initramfs makes what a guest boots into whose disk has such a controller.
-func (d depot) initramfs(name, controller string) error {
+// parts are the sets of modules that a guest of such settings needs.
+func (s Settings) parts() []string {
+	parts := append([]string{"channel", "ext4"}, drivers[s.Controller]...)
+	if s.Network {
+		parts = append(parts, cards[qemu.Model(s.NIC)]...)
+	}
+	return parts
+}
+
+// initramfs makes what guests boot into that need such sets of modules.
+func (d depot) initramfs(name string, parts []string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("make the guest's initramfs: %w", err)
 	}
-	err = initramfs.Build(f, initramfs.Spec{Init: d.agent, Kernel: d.kernel, Modules: append([]string{"channel", "ext4"}, drivers[controller]...)})
-	return errors.Join(err, f.Close())
+	err = errors.Join(initramfs.Build(f, initramfs.Spec{Init: d.agent, Kernel: d.kernel, Modules: parts}), f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
 }

@@ -16,7 +16,7 @@ import (
 // Factors are the parts of a guest's shape that a study may vary. A guest boots anew for
 // each change, and what it then sees of itself is what counts.
 func Factors() []factor.Factor {
-	return []factor.Factor{topologyFactor(), vcpusFactor(), memoryFactor(), controllerFactor()}
+	return []factor.Factor{topologyFactor(), vcpusFactor(), memoryFactor(), controllerFactor(), nicFactor()}
 }
 
 // part is one setting of the shape: how it is set, and how the guest sees it.

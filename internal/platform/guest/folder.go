@@ -10,11 +10,11 @@ import (
 
 const folderPrefix = "plimsoll-guest-"
 
-// folder is a private one for a guest's disks and sockets. Its lock is held for as long as
+// folder is a private one for guests' disks and sockets. Its lock is held for as long as
 // the process that made it lives, whatever ends it.
 type folder struct {
 	path string
-	lock *os.File
+	lock *os.File // nil in a folder within one that has it
 }
 
 // newFolder makes one, and removes those of processes that are gone.
@@ -45,8 +45,21 @@ func hold(path string) (*os.File, error) {
 	return lock, nil
 }
 
+// inner makes a folder within, for one of several guests.
+func (f *folder) inner(name string) (*folder, error) {
+	path := filepath.Join(f.path, name)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for guest %s: %w", name, err)
+	}
+	return &folder{path: path}, nil
+}
+
 func (f *folder) remove() error {
-	return errors.Join(os.RemoveAll(f.path), f.lock.Close())
+	err := os.RemoveAll(f.path)
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
 }
 
 // sweep removes the folders whose owner is gone: QEMU died with it, and nobody else knows

@@ -1,6 +1,7 @@
 // Package guest is a platform that is a virtual machine: QEMU with a kernel of the
-// distribution and plimsoll's agent as its only program, no disk image, no network and no
-// root. It boots in seconds, and its shape can be varied as a factor.
+// distribution and plimsoll's agent as its only program, no disk image and no root. It
+// boots in seconds, and its shape can be varied as a factor. A study may have several at
+// once, and a network between them that is this program's own.
 //
 // Under KVM it is as fast as a virtual machine is; where there is no KVM, QEMU interprets
 // every instruction: shapes, and no speeds.
@@ -8,8 +9,6 @@ package guest
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"plimsoll/internal/guest/qemu"
@@ -23,7 +22,7 @@ const scratch = "/scratch"
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
 	defaults := Settings{
-		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), Cache: "none", AIO: "threads",
+		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), NIC: string(qemu.VirtioNet), Cache: "none", AIO: "threads",
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{
@@ -40,8 +39,8 @@ func Kind() platform.Kind {
 	}
 }
 
-// testbed is the platform, open.
-type testbed struct{ machine *machine }
+// goodbye is how long the guests may take to power off.
+const goodbye = 20 * time.Second
 
 func open(s Settings) (*testbed, error) {
 	if _, err := s.shape(); err != nil {
@@ -51,31 +50,11 @@ func open(s Settings) (*testbed, error) {
 	if err != nil {
 		return nil, err
 	}
-	home, err := newFolder()
-	if err != nil {
-		return nil, err
-	}
-	return &testbed{newMachine(home, d, s)}, nil
+	return newTestbed(d, s)
 }
 
-// Machine is the guest.
+// Machine is the guest where there is one alone.
 func (t *testbed) Machine() platform.Machine { return t.machine }
 
 // Scratch is a folder on the disk that is there for workloads.
 func (t *testbed) Scratch() string { return scratch + "/study" }
-
-// goodbye is how long a guest may take to power off.
-const goodbye = 20 * time.Second
-
-// Close ends the guest. Nothing of it is left.
-func (t *testbed) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
-	defer cancel()
-	t.machine.mu.Lock()
-	defer t.machine.mu.Unlock()
-	err := t.machine.down(ctx)
-	if err != nil {
-		err = fmt.Errorf("stop the guest: %w", err)
-	}
-	return errors.Join(err, t.machine.home.remove())
-}

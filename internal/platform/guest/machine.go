@@ -18,27 +18,37 @@ import (
 // changed.
 type machine struct {
 	remote.Lasting
+	bed      *testbed
+	number   int // in the testbed, from 1; its address follows from it
 	home     *folder
 	depot    depot
 	mu       sync.Mutex
+	name     string
+	plug     *plug    // its place in the network, from its first boot with one on
 	settings Settings // as it is to be
 	booted   Settings // as it is
 	chosen   qemu.Chosen
 	vm       *qemu.Guest
 	far      *remote.Machine
+	ended    bool                 // for good
 	confined platform.Confinement // of workers; a guest that boots anew gets it again
 }
 
 const machineName = "guest"
 
-func newMachine(home *folder, d depot, s Settings) *machine {
-	m := &machine{home: home, depot: d, settings: s}
-	m.Up = m.up
-	return m
+// Name is the name of the machine.
+func (m *machine) Name() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.name
 }
 
-// Name is the name of the machine.
-func (m *machine) Name() string { return machineName }
+// call gives the machine another name.
+func (m *machine) call(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.name = name
+}
 
 // wanted are the settings as they are to be.
 func (m *machine) wanted() Settings {
@@ -74,13 +84,29 @@ func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
 			return m.far, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {
-			return nil, fmt.Errorf("stop the guest: %w", err)
+			return nil, fmt.Errorf("stop %s: %w", m.called(), err)
 		}
 	}
-	if err := m.boot(ctx); err != nil {
-		return nil, fmt.Errorf("boot the guest: %w", err)
+	if m.ended {
+		return nil, fmt.Errorf("%s: %w", m.called(), errEnded)
+	}
+	leave, err := m.bed.enter(ctx)
+	if err == nil {
+		err = m.boot(ctx)
+		leave()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("boot %s: %w", m.called(), err)
 	}
 	return m.far, nil
+}
+
+// called is how messages speak of the machine.
+func (m *machine) called() string {
+	if m.name == machineName {
+		return "the guest"
+	}
+	return "guest " + m.name
 }
 
 // down powers the guest off.
@@ -100,7 +126,24 @@ func (m *machine) down(ctx context.Context) error {
 	}
 	err := m.vm.Stop(ctx)
 	m.vm, m.far = nil, nil
+	m.bed.room.stopped(m.number)
 	return errors.Join(said, err)
+}
+
+// end powers the guest off for good. Nothing of it is left.
+func (m *machine) end(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	err := m.down(ctx)
+	if err != nil {
+		err = fmt.Errorf("stop %s: %w", m.called(), err)
+	}
+	if m.plug != nil {
+		err = errors.Join(err, m.plug.pull())
+	}
+	m.bed.room.leave(m.number)
+	return errors.Join(err, m.home.remove())
 }
 
 // view is how the guest sees its processors.

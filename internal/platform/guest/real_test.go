@@ -27,16 +27,16 @@ func booted(t *testing.T, change func(*Settings)) *testbed {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the agent: %v: %s", err, out)
 	}
-	home, err := newFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := Kind().Defaults.(Settings)
 	s.Accelerator = "tcg"
 	if change != nil {
 		change(&s)
 	}
-	b := &testbed{newMachine(home, depot{agent: agent, kernel: k, cache: cache}, s)}
+	b, err := newTestbed(depot{agent: agent, kernel: k, cache: cache}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := b.home
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -54,7 +54,7 @@ func booted(t *testing.T, change func(*Settings)) *testbed {
 // A guest is a machine like any other; its shape changes when a factor is set, which is
 // read back from what the guest sees of itself; its disk keeps what lies on it.
 func TestAGuestIsAMachine(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.VCPUs = 2 })
+	b := booted(t, func(s *Settings) { s.VCPUs, s.Network = 2, true })
 	m := b.Machine()
 	run := func(argv ...string) string {
 		t.Helper()
@@ -74,7 +74,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 	if space, err := m.(platform.Observer).Space(t.Context(), b.Scratch()); err != nil || space.Free < 3<<30 {
 		t.Errorf("%+v, %v", space, err)
 	}
-	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "nvme", "guest.vcpus": "2"}
+	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "nvme", "guest.vcpus": "2", "guest.nic": "vmxnet3"}
 	at := factor.Place{Machine: m}
 	for _, f := range Factors() {
 		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
@@ -90,7 +90,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
 		}
 	}
-	archives, err := filepath.Glob(filepath.Join(b.machine.home.path, "initramfs-*"))
+	archives, err := filepath.Glob(filepath.Join(b.home.path, "initramfs-*"))
 	if err != nil || len(archives) != 2 {
 		t.Errorf("%d archives, %v: want one for each controller", len(archives), err)
 	}

@@ -23,6 +23,8 @@ type Settings struct {
 	AIO         string             `name:"aio" doc:"how QEMU does the disk's I/O" choices:"threads,native,io_uring"`
 	IOThread    bool               `name:"iothread" doc:"a thread of its own for the disk"`
 	Queues      int                `name:"queues" doc:"queues of the disk; 0 leaves them to QEMU" min:"0" max:"64"`
+	Network     bool               `name:"network" doc:"a network between the guests of the study, with plimsoll's own switch"`
+	NIC         string             `name:"nic" doc:"network card, where there is a network" choices:"virtio-net,vmxnet3,e1000e"`
 	Parameters  string             `name:"parameters" doc:"more for the kernel's command line"`
 	Kernel      string             `name:"kernel" doc:"path of a kernel image; empty is the one that plimsoll guest kernel fetched"`
 	Modules     string             `name:"modules" doc:"folder of that kernel's modules"`
