@@ -15,6 +15,9 @@ type call struct {
 	stdout io.Writer
 	stop   <-chan struct{}
 
+	opened chan struct{} // for a tunnel alone: closed when the far side is connected
+	ends   opened        // set before that
+
 	id     uint32
 	in     *inlet
 	out    *outlet
@@ -184,9 +187,19 @@ func (m *Machine) take(f frame) error {
 			return malformed("more than %d bytes of standard error", keptStderr)
 		}
 		k.stderr = append(k.stderr, f.payload...)
+	case kindOpen:
+		return k.open(f)
+	case kindEnd:
+		if k.opened == nil {
+			return malformed("call %d is no tunnel", f.call)
+		}
+		k.in.end(io.EOF)
 	case kindResult:
 		if err := decode(f, &k.answer); err != nil {
 			return err
+		}
+		if k.opened != nil {
+			k.over()
 		}
 		m.mu.Lock()
 		delete(m.calls, f.call)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
+	"syscall"
 )
 
 // fault is an error on its way to the lab: its text, and which of the errors that
@@ -24,7 +26,14 @@ var sentinels = []struct {
 	{"unsupported", errors.ErrUnsupported},
 	{"cancelled", context.Canceled},
 	{"deadline", context.DeadlineExceeded},
+	{"refused", syscall.ECONNREFUSED},
+	{"reset", syscall.ECONNRESET},
+	{"broken pipe", syscall.EPIPE},
+	{unresolved, &net.DNSError{Err: "it does not resolve", IsNotFound: true}},
 }
+
+// unresolved is a name that leads to no address.
+const unresolved = "unresolved"
 
 // mostText bounds the text of an error on the wire, in bytes.
 const mostText = 8 << 10
@@ -38,8 +47,16 @@ func newFault(err error) *fault {
 	for _, s := range sentinels {
 		if errors.Is(err, s.err) {
 			f.Is = s.name
-			break
+			return f
 		}
+	}
+	var name *net.DNSError
+	var slow net.Error
+	switch {
+	case errors.As(err, &name) && !name.Timeout():
+		f.Is = unresolved
+	case errors.As(err, &slow) && slow.Timeout():
+		f.Is = "deadline"
 	}
 	return f
 }

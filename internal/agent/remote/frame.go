@@ -14,14 +14,15 @@ const (
 	kindHello  kind = iota + 1 // JSON: who speaks; the first frame of each side
 	kindCall                   // JSON, from the lab: begin a call
 	kindData                   // bytes of a call's stream
-	kindEnd                    // no more bytes in the call's stream from the lab
+	kindEnd                    // no more bytes in the call's stream; from the far side of a tunnel alone
 	kindStderr                 // the tail of a command's standard error, before its result
 	kindCredit                 // so many more bytes may be sent in the call's stream
-	kindStop                   // from the lab: ask the command to end by itself
+	kindStop                   // from the lab: ask the command to end by itself; it reads no more from a tunnel
 	kindCancel                 // from the lab: end the call by force
 	kindResult                 // JSON, from the far side: the last frame of a call
 	kindBeat                   // the sender lives
 	kindOver                   // from the lab: the far side is not needed any more
+	kindOpen                   // JSON, from the far side of a tunnel: it is connected
 	kinds
 )
 
@@ -80,7 +81,7 @@ func header(b []byte) (f frame, length uint32, err error) {
 		least, most = 4, 4
 	case kindData:
 		least, most = 1, mostPayload
-	case kindCall, kindStderr, kindResult:
+	case kindCall, kindStderr, kindResult, kindOpen:
 		most = mostPayload
 	}
 	if length < least || length > most {

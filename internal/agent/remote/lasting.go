@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"plimsoll/internal/platform"
@@ -78,6 +79,15 @@ func (l Lasting) Space(ctx context.Context, dir string) (platform.Space, error) 
 		return platform.Space{}, err
 	}
 	return far.Space(ctx, dir)
+}
+
+// Dial connects from the machine to what it can reach.
+func (l Lasting) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	far, err := l.Up(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return far.Dial(ctx, network, address)
 }
 
 // Confinable says what the machine lacks for a confinement.

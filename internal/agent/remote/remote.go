@@ -44,6 +44,7 @@ type abilities struct {
 	Carrier  bool `json:"carrier,omitempty"`
 	Confiner bool `json:"confiner,omitempty"`
 	Observer bool `json:"observer,omitempty"`
+	Dialer   bool `json:"dialer,omitempty"`
 }
 
 // check compares the protocols of both sides.
@@ -74,6 +75,7 @@ const (
 	methodConfinable = "confinable"
 	methodClock      = "clock"
 	methodSpace      = "space"
+	methodDial       = "dial"
 	methodNow        = "now"
 )
 
@@ -84,7 +86,8 @@ type request struct {
 	Dir         []byte                `json:"dir,omitempty"`
 	Stdin       bool                  `json:"stdin,omitempty"` // a stream follows
 	Worker      bool                  `json:"worker,omitempty"`
-	Name        []byte                `json:"name,omitempty"`
+	Name        []byte                `json:"name,omitempty"`    // of a file, or an address
+	Network     string                `json:"network,omitempty"` // of the address
 	Confinement *platform.Confinement `json:"confinement,omitempty"`
 }
 

@@ -36,6 +36,8 @@ func (c *served) perform(x *session) (a answer) {
 		}
 	case methodWrite:
 		err = c.write(x.machine)
+	case methodDial:
+		err = c.dial(x)
 	case methodSelf, methodClock, methodSpace, methodConfine, methodConfinable:
 		a, err = c.ask(x.machine)
 	case methodNow:

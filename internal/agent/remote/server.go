@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/platform"
@@ -59,6 +60,7 @@ type session struct {
 	id      string
 
 	last    uint32 // the highest call so far
+	tunnels atomic.Int64
 	running sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
@@ -79,6 +81,7 @@ func (x *session) greet(version string) error {
 	own := hello{Protocol: Protocol, Version: version, Session: lab.Session, Machine: x.machine.Name()}
 	_, own.Abilities.Carrier = x.machine.(platform.Carrier)
 	_, own.Abilities.Observer = x.machine.(platform.Observer)
+	_, own.Abilities.Dialer = x.machine.(platform.Dialer)
 	if c, ok := x.machine.(platform.Confiner); ok {
 		own.Abilities.Confiner, own.Confinement = true, c.Confinement()
 	}

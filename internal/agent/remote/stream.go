@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // window is how many bytes of a stream may be under way or wait to be used: the
@@ -23,6 +24,7 @@ type inlet struct {
 	room  int   // bytes that the sender may still send
 	owed  int   // bytes used that the sender does not know of
 	ended error // io.EOF is the stream's own end
+	late  expiry
 }
 
 func newInlet(credit func(n int)) *inlet {
@@ -63,6 +65,29 @@ func (i *inlet) end(err error) {
 	}
 }
 
+// drop ends the stream although some of it may wait to be read.
+func (i *inlet) drop(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.ended, i.data, i.used = err, nil, 0
+	i.late.set(time.Time{}, nil)
+	i.more.Broadcast()
+}
+
+// setDeadline is when a Read gives up.
+func (i *inlet) setDeadline(at time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.late.set(at, i.wake)
+	i.more.Broadcast()
+}
+
+func (i *inlet) wake() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.more.Broadcast()
+}
+
 // Read waits for bytes of the stream, and tells the sender.
 func (i *inlet) Read(p []byte) (int, error) {
 	n, tell, err := i.read(p)
@@ -75,8 +100,11 @@ func (i *inlet) Read(p []byte) (int, error) {
 func (i *inlet) read(p []byte) (n, tell int, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for i.used == len(i.data) && i.ended == nil {
+	for i.used == len(i.data) && i.ended == nil && i.late.err() == nil {
 		i.more.Wait()
+	}
+	if err := i.late.err(); err != nil {
+		return 0, 0, err
 	}
 	if i.ended != nil && (i.used == len(i.data) || !errors.Is(i.ended, io.EOF)) {
 		return 0, 0, i.ended
@@ -99,6 +127,7 @@ type outlet struct {
 	more   sync.Cond
 	credit int
 	ended  error
+	late   expiry
 }
 
 func newOutlet(send func(p []byte) error) *outlet {
@@ -130,15 +159,32 @@ func (o *outlet) end(err error) {
 	}
 }
 
+// setDeadline is when a Write gives up.
+func (o *outlet) setDeadline(at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.late.set(at, o.wake)
+	o.more.Broadcast()
+}
+
+func (o *outlet) wake() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.more.Broadcast()
+}
+
 // take waits until at least one byte may be sent.
 func (o *outlet) take(wanted int) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.credit == 0 && o.ended == nil {
+	for o.credit == 0 && o.ended == nil && o.late.err() == nil {
 		o.more.Wait()
 	}
 	if o.ended != nil {
 		return 0, o.ended
+	}
+	if err := o.late.err(); err != nil {
+		return 0, err
 	}
 	n := min(wanted, chunk, o.credit)
 	o.credit -= n

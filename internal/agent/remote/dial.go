@@ -1,0 +1,119 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+const (
+	// mostTunnels bounds the tunnels of one lab, so that there is always room for
+	// other calls.
+	mostTunnels = mostCalls / 2
+	// linger is how long bytes that the lab sent before it closed a tunnel may take
+	// to get to their reader.
+	linger = 5 * time.Second
+)
+
+// networks are those that can be dialled from afar.
+var networks = []string{"tcp", "tcp4", "tcp6", "unix"}
+
+// dial connects to something on the far side and passes bytes both ways until both
+// directions have ended or the lab has closed the tunnel.
+func (c *served) dial(x *session) error {
+	r := c.request
+	dialer, ok := x.machine.(platform.Dialer)
+	if !ok {
+		return fmt.Errorf("machine %s has no ability %q: %w", x.machine.Name(), r.Method, errors.ErrUnsupported)
+	}
+	if !slices.Contains(networks, r.Network) {
+		return fmt.Errorf("network %q cannot be dialled from afar, only tcp and unix: %w", r.Network, errors.ErrUnsupported)
+	}
+	defer x.tunnels.Add(-1)
+	if x.tunnels.Add(1) > mostTunnels {
+		return fmt.Errorf("more than %d tunnels at once", mostTunnels)
+	}
+	conn, err := dialer.Dial(c.ctx, r.Network, string(r.Name))
+	if err != nil {
+		return err
+	}
+	release := context.AfterFunc(c.ctx, func() { _ = conn.Close() })
+	defer release()
+	ends := opened{Local: []byte(conn.LocalAddr().String()), Remote: []byte(conn.RemoteAddr().String())}
+	if err := x.link.sendJSON(kindOpen, c.id, ends); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	return c.pass(x, conn)
+}
+
+// pass passes bytes both ways. When it returns, the connection is closed and nothing reads
+// or writes any more.
+func (c *served) pass(x *session, conn net.Conn) error {
+	inward, outward := make(chan error, 1), make(chan error, 1)
+	go func() { inward <- c.passIn(conn) }()
+	go func() { outward <- c.passOut(x, conn) }()
+	var late <-chan time.Time
+	var failed error
+	stop, in, out := (<-chan struct{})(c.stop), true, true
+	for (in || late == nil && out) && c.ctx.Err() == nil {
+		select {
+		case err := <-inward:
+			if in = false; failed == nil {
+				failed = err
+			}
+		case err := <-outward:
+			if out = false; err != nil && late == nil {
+				failed = err
+				c.in.end(err) // there is nobody any more to take bytes in
+			}
+		case <-stop:
+			timer := time.NewTimer(linger)
+			defer timer.Stop()
+			stop, late = nil, timer.C
+			c.out.end(net.ErrClosed)
+		case <-late:
+			c.cancel(errors.New("what the lab had sent was not read in time"))
+		case <-c.ctx.Done():
+		}
+	}
+	c.cancel(context.Canceled)
+	_ = conn.Close()
+	if in {
+		<-inward
+	}
+	if out {
+		<-outward
+	}
+	if late != nil {
+		return nil // nobody waits for it
+	}
+	return failed
+}
+
+// passIn passes what the lab sends.
+func (c *served) passIn(conn net.Conn) error {
+	if _, err := io.Copy(conn, justReader{c.in}); err != nil {
+		c.in.end(err) // what still comes is dropped
+		return err
+	}
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+type justReader struct{ io.Reader }
+
+// passOut passes what comes for the lab.
+func (c *served) passOut(x *session, conn net.Conn) error {
+	if _, err := io.Copy(onlyWriter{c.out}, justReader{conn}); err != nil {
+		return err
+	}
+	return x.link.send(frame{kind: kindEnd, call: c.id})
+}

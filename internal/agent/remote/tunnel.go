@@ -1,0 +1,210 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// opened is what the far side says of a connection that it has made.
+type opened struct {
+	Local  []byte `json:"local,omitempty"` // addresses as the far side sees them
+	Remote []byte `json:"remote,omitempty"`
+}
+
+// Dial has the far side connect to what it can reach, over tcp or unix. The context is for
+// the time until it is connected; afterwards the connection lives until it is closed or the
+// machine is gone. It is a TCP connection in all that counts: its halves close one by one
+// (CloseWrite), it has deadlines, and what was written before Close still arrives.
+func (m *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k := &call{opened: make(chan struct{})}
+	if err := m.begin(request{Method: methodDial, Network: network, Name: []byte(address)}, k); err != nil {
+		return nil, fmt.Errorf("machine %s: %w", m.Name(), err)
+	}
+	select {
+	case <-k.opened:
+	case <-k.done:
+	case <-ctx.Done():
+		k.in.end(net.ErrClosed) // what still comes is dropped
+		_ = m.link.send(frame{kind: kindCancel, call: k.id})
+		return nil, fmt.Errorf("machine %s: connect to %s: %w", m.Name(), address, context.Cause(ctx))
+	}
+	select {
+	case <-k.opened: // also where it has ended since
+		return &tunnel{link: m.link, k: k, network: network}, nil
+	default:
+	}
+	if k.lost != nil {
+		return nil, fmt.Errorf("machine %s: the connection ended: %w", m.Name(), k.lost)
+	}
+	if err := k.answer.Fault.err(); err != nil {
+		return nil, fmt.Errorf("machine %s: %w", m.Name(), err)
+	}
+	return nil, fmt.Errorf("machine %s: connect to %s: it did not say that it did", m.Name(), address)
+}
+
+// open takes down that the far side is connected.
+func (k *call) open(f frame) error {
+	if k.opened == nil {
+		return malformed("call %d is no tunnel", f.call)
+	}
+	select {
+	case <-k.opened:
+		return malformed("call %d is connected twice", f.call)
+	default:
+	}
+	if err := json.Unmarshal(f.payload, &k.ends); err != nil {
+		return malformed("kind %d for call %d: %v", f.kind, f.call, err)
+	}
+	close(k.opened)
+	return nil
+}
+
+// over ends both directions as the result of the call has it.
+func (k *call) over() {
+	err := k.answer.Fault.err()
+	if err != nil {
+		k.in.end(err)
+		k.out.end(err)
+		return
+	}
+	k.in.end(io.EOF)
+	k.out.end(syscall.EPIPE)
+}
+
+// tunnel is a connection that begins on the far side.
+type tunnel struct {
+	link    *link
+	k       *call
+	network string
+
+	mu       sync.Mutex // held while bytes are sent, so that the end comes after them
+	finished bool       // the end was sent
+	closed   sync.Once
+}
+
+// Read reads what arrives at the far side.
+func (t *tunnel) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return t.k.in.Read(p)
+}
+
+// Write sends bytes to the far side, no more than it has room for.
+func (t *tunnel) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.k.out.Write(p)
+}
+
+// CloseWrite ends the half of the connection that leads to the far side.
+func (t *tunnel) CloseWrite() error {
+	t.k.out.end(net.ErrClosed) // a Write under way gives up
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.finished {
+		return nil
+	}
+	t.finished = true
+	select {
+	case <-t.k.done:
+		return nil
+	default:
+		return t.link.send(frame{kind: kindEnd, call: t.k.id})
+	}
+}
+
+// Close ends both halves. What was written before still arrives.
+func (t *tunnel) Close() (err error) {
+	err = net.ErrClosed
+	t.closed.Do(func() {
+		t.k.in.drop(net.ErrClosed)
+		err = t.CloseWrite()
+		select {
+		case <-t.k.done:
+			err = nil
+		default:
+			err = errors.Join(err, t.link.send(frame{kind: kindStop, call: t.k.id}))
+		}
+	})
+	return err
+}
+
+// LocalAddr is the address on the far side from which it connected.
+func (t *tunnel) LocalAddr() net.Addr { return endOf(t.network, string(t.k.ends.Local)) }
+
+// RemoteAddr is the address to which it connected.
+func (t *tunnel) RemoteAddr() net.Addr { return endOf(t.network, string(t.k.ends.Remote)) }
+
+// endOf reads an address; one that cannot be read stays a text.
+func endOf(network, text string) net.Addr {
+	if network == "unix" {
+		return &net.UnixAddr{Net: network, Name: text}
+	}
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return net.TCPAddrFromAddrPort(at)
+	}
+	return plainAddress{network, text}
+}
+
+type plainAddress struct{ network, text string }
+
+func (a plainAddress) Network() string { return a.network }
+func (a plainAddress) String() string  { return a.text }
+
+// SetDeadline is for reads and writes.
+func (t *tunnel) SetDeadline(at time.Time) error {
+	return errors.Join(t.SetReadDeadline(at), t.SetWriteDeadline(at))
+}
+
+// SetReadDeadline is when reads give up, also one under way; the zero time is never.
+func (t *tunnel) SetReadDeadline(at time.Time) error {
+	t.k.in.setDeadline(at)
+	return nil
+}
+
+// SetWriteDeadline is the same for writes.
+func (t *tunnel) SetWriteDeadline(at time.Time) error {
+	t.k.out.setDeadline(at)
+	return nil
+}
+
+// expiry is when those who wait give up. Its owner's lock guards it.
+type expiry struct {
+	at    time.Time
+	timer *time.Timer
+}
+
+// set changes the instant; wake wakes those who wait.
+func (e *expiry) set(at time.Time, wake func()) {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	e.at, e.timer = time.Time{}, nil
+	if at.IsZero() {
+		return
+	}
+	left := time.Until(at)
+	e.at = time.Now().Add(left) // by a clock that nobody sets
+	e.timer = time.AfterFunc(max(left, 0), wake)
+}
+
+// err is not nil once the instant has passed.
+func (e *expiry) err() error {
+	if e.at.IsZero() || time.Now().Before(e.at) {
+		return nil
+	}
+	return os.ErrDeadlineExceeded
+}

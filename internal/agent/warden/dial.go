@@ -1,0 +1,51 @@
+package warden
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"plimsoll/internal/platform"
+)
+
+// Dial connects to what listens on the machine itself: services of a study do, on its
+// loopback or on one of its addresses, or at a socket in the scratch folder. Further into
+// the owner's network it leads only where the owner allows commands.
+func (w *Machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer, ok := w.Whole.(platform.Dialer)
+	if !ok {
+		return nil, fmt.Errorf("machine %s cannot be dialled through: %w", w.Name(), errors.ErrUnsupported)
+	}
+	if !w.rules.Commands {
+		own, err := net.InterfaceAddrs()
+		if err != nil {
+			return nil, fmt.Errorf("list the addresses of this machine: %w", err)
+		}
+		if err := w.rules.checkDial(network, address, own); err != nil {
+			return nil, err
+		}
+	}
+	return dialer.Dial(ctx, network, address)
+}
+
+// checkDial wants an address to be the machine's own. Names do not count, since who
+// answers for them may change his mind.
+func (r Rules) checkDial(network, address string, own []net.Addr) error {
+	if network == "unix" && r.inScratch(address) {
+		return nil
+	}
+	if network != "unix" {
+		at, err := netip.ParseAddrPort(address)
+		if err == nil && at.Addr().Unmap().IsLoopback() {
+			return nil
+		}
+		for _, o := range own {
+			if p, broken := netip.ParsePrefix(o.String()); err == nil && broken == nil && p.Addr().Unmap() == at.Addr().Unmap() {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("connect to %s, which is no address of this machine: %w: it can start the agent with --allow-commands", address, ErrNoLeave)
+}

@@ -1,0 +1,11 @@
+package local
+
+import (
+	"context"
+	"net"
+)
+
+// Dial connects to what this machine can reach.
+func (m *machine) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
