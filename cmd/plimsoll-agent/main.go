@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -52,7 +53,7 @@ func main() {
 
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
-	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), processor.Kind(), null.Kind()}
+	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), compile.Kind(), processor.Kind(), null.Kind()}
 }
 
 // Main runs one command line, program name first, and returns its exit status.

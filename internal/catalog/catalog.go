@@ -21,6 +21,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cluster"
+	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -37,6 +38,7 @@ func All() *study.Catalog {
 			web.Kind(),
 			keyvalue.Kind(),
 			network.Kind(),
+			compile.Kind(),
 			processor.Kind(),
 			cluster.Kind(),
 			null.Kind(),
