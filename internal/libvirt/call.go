@@ -9,7 +9,6 @@ const (
 	procCapabilities  = 7
 	procCreate        = 9
 	procCreateXML     = 10
-	procDefineXML     = 11
 	procDestroy       = 12
 	procXML           = 14
 	procVCPUs         = 20
@@ -26,6 +25,7 @@ const (
 	procListAll       = 273
 	procOpenChannel   = 296
 	procAllStatistics = 344
+	procDefineXML     = 350 // with flags, which its predecessor has not
 )
 
 // call asks for one thing and waits for its answer.

@@ -64,10 +64,15 @@ func (c *Conn) CreateXML(ctx context.Context, xml string, flags uint32) (Domain,
 	return c.asDomain(ctx, "create a domain", procCreateXML, e.b)
 }
 
-// DefineXML makes the daemon keep a domain, which does not run.
-func (c *Conn) DefineXML(ctx context.Context, xml string) (Domain, error) {
+// Validate holds a domain that is defined against libvirt's schema, which passes over
+// nothing that it does not know.
+const Validate = 1 << 0
+
+// DefineXML makes the daemon keep a domain, which does not run. Flags are Validate or 0.
+func (c *Conn) DefineXML(ctx context.Context, xml string, flags uint32) (Domain, error) {
 	e := encoder{}
 	e.string(xml)
+	e.uint32(flags)
 	return c.asDomain(ctx, "define a domain", procDefineXML, e.b)
 }
 

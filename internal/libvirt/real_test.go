@@ -43,13 +43,16 @@ func TestTheLifeOfADomain(t *testing.T) {
 	if !libvirt.Missing(err) || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("a domain that is not there: %v", err)
 	}
-	v, err := c.DefineXML(ctx, machine)
+	v, err := c.DefineXML(ctx, machine, libvirt.Validate)
 	must(err)
 	state := func(want libvirt.State) {
 		t.Helper()
 		if s, err := c.State(ctx, v); err != nil || s != want {
 			t.Errorf("the domain is %s, %v; want %s", s, err, want)
 		}
+	}
+	if _, err := c.DefineXML(ctx, strings.ReplaceAll(machine, "vcpu>", "cpus>"), libvirt.Validate); err == nil {
+		t.Error("an element that libvirt does not know was taken")
 	}
 	state(libvirt.Off)
 	must(c.Start(ctx, v))

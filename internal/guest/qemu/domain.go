@@ -1,0 +1,303 @@
+package qemu
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// domain is a shape as libvirt has it, in the order of its documents.
+type domain struct {
+	XMLName       xml.Name       `xml:"domain"`
+	Type          string         `xml:"type,attr"`
+	Name          string         `xml:"name"`
+	Title         string         `xml:"title"`
+	Memory        quantity       `xml:"memory"`
+	HugePages     *quantityPage  `xml:"memoryBacking>hugepages>page"`
+	VCPU          vcpu           `xml:"vcpu"`
+	IOThreads     int            `xml:"iothreads,omitempty"`
+	Tuning        *tuning        `xml:"cputune"`
+	MemoryTuning  *memoryTuning  `xml:"numatune"`
+	System        system         `xml:"os"`
+	Features      features       `xml:"features"`
+	CPU           processor      `xml:"cpu"`
+	Clock         clock          `xml:"clock"`
+	AtPowerOff    string         `xml:"on_poweroff"`
+	AtReboot      string         `xml:"on_reboot"`
+	AtCrash       string         `xml:"on_crash"`
+	Disks         []domainDisk   `xml:"devices>disk"`
+	Controllers   []controller   `xml:"devices>controller"`
+	Interfaces    []domainCard   `xml:"devices>interface"`
+	Serial        domainSerial   `xml:"devices>serial"`
+	Channel       domainChannel  `xml:"devices>channel"`
+	MemoryBalloon attributeModel `xml:"devices>memballoon"`
+}
+
+type quantity struct {
+	Unit  string `xml:"unit,attr"`
+	Value int64  `xml:",chardata"`
+}
+
+type quantityPage struct {
+	Size int64  `xml:"size,attr"`
+	Unit string `xml:"unit,attr"`
+}
+
+type vcpu struct {
+	Placement string `xml:"placement,attr"`
+	Count     int    `xml:",chardata"`
+}
+
+// An element that would be empty must be absent, which a pointer is to package xml and a
+// path such as a>b is not.
+type tuning struct {
+	Pins []pinned `xml:"vcpupin"`
+}
+
+type memoryTuning struct {
+	Nodes []memoryNode `xml:"memnode"`
+}
+
+type pinned struct {
+	VCPU int    `xml:"vcpu,attr"`
+	CPUs string `xml:"cpuset,attr"`
+}
+
+type memoryNode struct {
+	Cell int    `xml:"cellid,attr"`
+	Mode string `xml:"mode,attr"`
+	Host string `xml:"nodeset,attr"`
+}
+
+type system struct {
+	Type struct {
+		Arch    string `xml:"arch,attr"`
+		Machine string `xml:"machine,attr"`
+		Value   string `xml:",chardata"`
+	} `xml:"type"`
+	Kernel      string `xml:"kernel"`
+	Initrd      string `xml:"initrd"`
+	CommandLine string `xml:"cmdline"`
+}
+
+type features struct {
+	ACPI struct{}  `xml:"acpi"`
+	APIC struct{}  `xml:"apic"`
+	TCG  *quantity `xml:"tcg>tb-cache"`
+}
+
+type clock struct {
+	Offset string `xml:"offset,attr"`
+}
+
+type attributeModel struct {
+	Model string `xml:"model,attr"`
+}
+
+type domainSerial struct {
+	Type   string `xml:"type,attr"`
+	Source struct {
+		Path   string `xml:"path,attr"`
+		Append string `xml:"append,attr"`
+	} `xml:"source"`
+}
+
+type domainChannel struct {
+	Type   string `xml:"type,attr"`
+	Target struct {
+		Type string `xml:"type,attr"`
+		Name string `xml:"name,attr"`
+	} `xml:"target"`
+}
+
+// Domain writes a shape as a domain of libvirt, which is to it what Args is to QEMU. What
+// libvirt has no words for is refused. Its console goes to the file that ConsoleFile names.
+func (s Shape) Domain(w Wiring) (string, error) {
+	w.HostCPUs = max(w.HostCPUs, s.CPU.Count) // libvirt's QEMU runs each vCPU by a thread of its own
+	if err := s.Check(w); err != nil {
+		return "", err
+	}
+	s, err := s.Arrange(w.Host)
+	if err == nil {
+		err = s.expressible(w)
+	}
+	if err != nil {
+		return "", fmt.Errorf("guest %s through libvirt: %w", s.Name, err)
+	}
+	d := domain{
+		Type: "kvm", Name: s.Name, Title: "plimsoll: a guest of a study, which ends with it",
+		Memory: quantity{"KiB", s.Memory.Size >> 10}, VCPU: vcpu{"static", s.CPU.Count},
+		CPU: s.processor(w), Clock: clock{"utc"}, AtPowerOff: "destroy", AtReboot: "destroy", AtCrash: "destroy",
+		Controllers: []controller{{Type: "usb", Model: "none"}}, MemoryBalloon: attributeModel{"none"},
+	}
+	if w.Accelerator == TCG {
+		d.Type, d.Features.TCG = "qemu", &quantity{"MiB", 32}
+	}
+	if h := s.Memory.HugePage; h != 0 {
+		d.HugePages = &quantityPage{h >> 10, "KiB"}
+	}
+	if len(s.Pin) > 0 {
+		d.Tuning = &tuning{}
+	}
+	for i, cpus := range s.Pin {
+		d.Tuning.Pins = append(d.Tuning.Pins, pinned{i, cpus})
+	}
+	if nodes := s.memoryNodes(); nodes != nil {
+		d.MemoryTuning = &memoryTuning{nodes}
+	}
+	t := &d.System.Type
+	t.Arch, t.Machine, t.Value = "x86_64", "q35", "hvm"
+	d.System.Kernel, d.System.Initrd, d.System.CommandLine = w.Kernel, w.Initramfs, s.commandLine(w)
+	d.attach(s, w)
+	d.Serial.Type, d.Serial.Source.Path, d.Serial.Source.Append = "file", ConsoleFile(w.Dir), "off"
+	d.Channel.Type, d.Channel.Target.Type, d.Channel.Target.Name = "unix", "virtio", Port
+	text, err := xml.MarshalIndent(d, "", "  ")
+	return string(text) + "\n", err
+}
+
+// expressible says what of a shape libvirt has no words for.
+func (s Shape) expressible(w Wiring) error {
+	switch {
+	case w.Incoming:
+		return errors.New("a guest that migrates is libvirt's own to start: use platform guest")
+	case s.VirtualTime != nil:
+		return errors.New("it has no virtual time: use platform guest")
+	case len(s.Persistent) > 0:
+		return errors.New("persistent memory is not written for it: use platform guest")
+	}
+	for _, d := range s.Disks {
+		switch {
+		case d.Controller == NVMe:
+			return fmt.Errorf("disk %s: it has no emulated NVMe drives: use virtio-blk or virtio-scsi, or platform guest", d.Name)
+		case d.Backing == BackingNull:
+			return fmt.Errorf("disk %s: it has no disk that forgets what is written: use a file or an NBD server, or platform guest", d.Name)
+		}
+	}
+	for _, n := range s.NICs {
+		if n.Link != LinkUser {
+			return fmt.Errorf("network card %s: it has no link of kind %s: use %s, or platform guest", n.Name, n.Link, LinkUser)
+		}
+	}
+	return nil
+}
+
+func (s Shape) memoryNodes() (nodes []memoryNode) {
+	for i, n := range s.NUMA {
+		var hosts []string
+		for _, h := range n.Host {
+			hosts = append(hosts, strconv.Itoa(h))
+		}
+		switch len(hosts) {
+		case 0:
+		case 1:
+			nodes = append(nodes, memoryNode{i, "strict", hosts[0]})
+		default:
+			nodes = append(nodes, memoryNode{i, "interleave", strings.Join(hosts, ",")})
+		}
+	}
+	return nodes
+}
+
+type processor struct {
+	Mode  string `xml:"mode,attr"`
+	Match string `xml:"match,attr,omitempty"`
+	Check string `xml:"check,attr"`
+	Model *struct {
+		Fallback string `xml:"fallback,attr"`
+		Name     string `xml:",chardata"`
+	} `xml:"model"`
+	Topology struct {
+		Sockets int `xml:"sockets,attr"`
+		Dies    int `xml:"dies,attr"`
+		Cores   int `xml:"cores,attr"`
+		Threads int `xml:"threads,attr"`
+	} `xml:"topology"`
+	Cache    *processorCache    `xml:"cache"`
+	Features []processorFeature `xml:"feature"`
+	NUMA     *cells             `xml:"numa"`
+}
+
+type processorCache struct {
+	Level int    `xml:"level,attr,omitempty"`
+	Mode  string `xml:"mode,attr"`
+}
+
+type processorFeature struct {
+	Policy string `xml:"policy,attr"`
+	Name   string `xml:"name,attr"`
+}
+
+type cells struct {
+	Cells []cell `xml:"cell"`
+}
+
+type cell struct {
+	ID        int        `xml:"id,attr"`
+	CPUs      string     `xml:"cpus,attr,omitempty"`
+	Memory    int64      `xml:"memory,attr"`
+	Unit      string     `xml:"unit,attr"`
+	Distances *distances `xml:"distances"`
+}
+
+type distances struct {
+	Siblings []sibling `xml:"sibling"`
+}
+
+type sibling struct {
+	ID    int `xml:"id,attr"`
+	Value int `xml:"value,attr"`
+}
+
+// processor writes the processors, and the nodes that the guest is shown, which libvirt has among them.
+func (s Shape) processor(w Wiring) processor {
+	p := processor{Mode: "custom", Match: "exact", Check: "none"}
+	c := s.CPU
+	p.Topology.Sockets, p.Topology.Dies, p.Topology.Cores, p.Topology.Threads = c.Sockets, c.Dies, c.Cores, c.Threads
+	parts := strings.Split(s.model(w), ",")
+	if parts[0] == "host" {
+		p.Mode, p.Match = "host-passthrough", ""
+	} else {
+		p.Model = &struct {
+			Fallback string `xml:"fallback,attr"`
+			Name     string `xml:",chardata"`
+		}{"forbid", parts[0]}
+	}
+	for _, f := range parts[1:] {
+		p.feature(f)
+	}
+	if len(s.NUMA) > 0 {
+		p.NUMA = &cells{}
+	}
+	for i, n := range s.NUMA {
+		c := cell{ID: i, CPUs: n.CPUs, Memory: n.Memory >> 10, Unit: "KiB"}
+		if len(s.Distances) > 0 {
+			c.Distances = &distances{}
+			for j, d := range s.Distances[i] {
+				c.Distances.Siblings = append(c.Distances.Siblings, sibling{j, d})
+			}
+		}
+		p.NUMA.Cells = append(p.NUMA.Cells, c)
+	}
+	return p
+}
+
+// feature takes over a feature as QEMU writes it: name, +name, -name, name=on or name=off.
+func (p *processor) feature(text string) {
+	name, value, _ := strings.Cut(text, "=")
+	off := value == "off" || strings.HasPrefix(name, "-")
+	name = strings.TrimLeft(name, "+-")
+	switch {
+	case name == "l3-cache" && off:
+		p.Cache = &processorCache{Mode: "disable"}
+	case name == "l3-cache":
+		p.Cache = &processorCache{Level: 3, Mode: "emulate"}
+	case off:
+		p.Features = append(p.Features, processorFeature{"disable", name})
+	default:
+		p.Features = append(p.Features, processorFeature{"require", name})
+	}
+	slices.SortStableFunc(p.Features, func(a, b processorFeature) int { return strings.Compare(a.Name, b.Name) })
+}

@@ -1,0 +1,138 @@
+package qemu
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// ConsoleFile is where the console of a guest that libvirt starts goes, in its folder.
+func ConsoleFile(dir string) string { return filepath.Join(dir, "console.log") }
+
+// OnThisMachine fills in what a wiring takes from the machine that this program runs on.
+func OnThisMachine(w Wiring) (Wiring, error) { return thisHost(w) }
+
+type domainDisk struct {
+	Type    string        `xml:"type,attr"`
+	Device  string        `xml:"device,attr"`
+	Driver  driver        `xml:"driver"`
+	Source  source        `xml:"source"`
+	Target  target        `xml:"target"`
+	Serial  string        `xml:"serial"`
+	Address *driveAddress `xml:"address"`
+}
+
+type driver struct {
+	Name     string `xml:"name,attr,omitempty"`
+	Type     string `xml:"type,attr,omitempty"`
+	Cache    string `xml:"cache,attr,omitempty"`
+	IO       string `xml:"io,attr,omitempty"`
+	IOThread int    `xml:"iothread,attr,omitempty"` // from 1 on
+	Queues   int    `xml:"queues,attr,omitempty"`
+}
+
+type source struct {
+	File     string      `xml:"file,attr,omitempty"`
+	Protocol string      `xml:"protocol,attr,omitempty"`
+	Name     string      `xml:"name,attr,omitempty"`
+	Host     *sourceHost `xml:"host"`
+}
+
+type sourceHost struct {
+	Transport string `xml:"transport,attr"`
+	Socket    string `xml:"socket,attr"`
+}
+
+type target struct {
+	Device string `xml:"dev,attr"`
+	Bus    string `xml:"bus,attr"`
+}
+
+type driveAddress struct {
+	Type       string `xml:"type,attr"`
+	Controller int    `xml:"controller,attr"`
+}
+
+type controller struct {
+	Type   string  `xml:"type,attr"`
+	Index  int     `xml:"index,attr"`
+	Model  string  `xml:"model,attr"`
+	Driver *driver `xml:"driver"`
+}
+
+type domainCard struct {
+	Type  string         `xml:"type,attr"`
+	MAC   *cardAddress   `xml:"mac"`
+	Model attributeType  `xml:"model"`
+	ROM   attributeReady `xml:"rom"`
+}
+
+type cardAddress struct {
+	Address string `xml:"address,attr"`
+}
+
+type attributeType struct {
+	Type string `xml:"type,attr"`
+}
+
+type attributeReady struct {
+	Enabled string `xml:"enabled,attr"`
+}
+
+// attach adds disks and network cards.
+func (d *domain) attach(s Shape, w Wiring) {
+	scsi, blk := 0, 0
+	for _, k := range s.Disks {
+		thread := 0
+		if k.IOThread {
+			d.IOThreads++
+			thread = d.IOThreads
+		}
+		x := k.domain(w)
+		switch k.Controller {
+		case VirtioSCSI: // each disk has a controller, as under QEMU alone
+			d.Controllers = append(d.Controllers, controller{"scsi", scsi, "virtio-scsi", &driver{Queues: k.Queues, IOThread: thread}})
+			x.Target, x.Address = target{letters("sd", scsi), "scsi"}, &driveAddress{"drive", scsi}
+			scsi++
+		default:
+			x.Driver.Queues, x.Driver.IOThread = k.Queues, thread
+			x.Target = target{letters("vd", blk), "virtio"}
+			blk++
+		}
+		d.Disks = append(d.Disks, x)
+	}
+	for _, n := range s.NICs {
+		c := domainCard{Type: "user", Model: attributeType{map[Model]string{VirtioNet: "virtio", E1000e: "e1000e"}[n.Model]}, ROM: attributeReady{"no"}}
+		if c.Model.Type == "" {
+			c.Model.Type = string(n.Model)
+		}
+		if n.MAC != "" { // else libvirt makes one
+			c.MAC = &cardAddress{n.MAC}
+		}
+		d.Interfaces = append(d.Interfaces, c)
+	}
+}
+
+func (d Disk) domain(w Wiring) domainDisk {
+	x := domainDisk{Type: "file", Device: "disk", Driver: driver{Name: "qemu", Type: "raw", Cache: d.Cache, IO: d.AIO}, Serial: d.Name}
+	if x.Driver.Cache == "" {
+		x.Driver.Cache = "none"
+	}
+	if d.Backing == BackingNBD {
+		x.Type, x.Source = "network", source{Protocol: "nbd", Name: d.Export, Host: &sourceHost{"unix", d.Socket}}
+		return x
+	}
+	if x.Driver.IO == "" {
+		x.Driver.IO = "threads"
+	}
+	x.Source.File = d.path(w)
+	return x
+}
+
+// letters name the disk with a number: vda to vdz, then vdaa.
+func letters(prefix string, n int) string {
+	const alphabet = 26
+	if n < alphabet {
+		return fmt.Sprintf("%s%c", prefix, 'a'+n)
+	}
+	return fmt.Sprintf("%s%c", letters(prefix, n/alphabet-1), 'a'+n%alphabet)
+}
