@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
 )
 
@@ -39,6 +40,8 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 			{"delete line\r\n", "DELETED\r\n"},
 			{"get line\r\n", "END\r\n"},
 		})
+	case "postgresql":
+		return speakPostgreSQL(ctx, e)
 	case "reflect":
 		return exchange(ctx, e, [][2]string{
 			{"", "{\"plimsoll\":\"reflect\",\"version\":1}\n"},
@@ -71,6 +74,27 @@ func exchange(ctx context.Context, e load.Endpoint, talk [][2]string) error {
 		if string(got) != pair[1] {
 			return fmt.Errorf("%q is answered with %q, not %q", pair[0], got, pair[1])
 		}
+	}
+	return nil
+}
+
+// speakPostgreSQL makes a table that ends with the session, and reads from it.
+func speakPostgreSQL(ctx context.Context, e load.Endpoint) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	if err != nil {
+		return err
+	}
+	session, err := postgres.Open(ctx, conn, postgres.Account{User: e.User, Database: e.Database})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	rows, err := session.Query(ctx, "CREATE TEMPORARY TABLE line (mark text); INSERT INTO line VALUES ('red'); SELECT mark FROM line")
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || rows[0][0] != "red" {
+		return fmt.Errorf("what was written is read as %q", rows)
 	}
 	return nil
 }

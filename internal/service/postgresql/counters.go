@@ -1,0 +1,90 @@
+package postgresql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/measure"
+)
+
+// counter is something that a server counts, and how it is asked for it.
+type counter struct {
+	metric measure.Metric
+	sql    string // one value
+	since  int    // the version of the server that has it, as in 150004; 0 for all
+	until  int    // the version that has it no more; 0 for none
+}
+
+const (
+	databases    = "(SELECT sum(%s) FROM pg_stat_database)"
+	writer       = "(SELECT %s FROM pg_stat_bgwriter)"
+	checkpointer = "(SELECT %s FROM pg_stat_checkpointer)"
+	log          = "(SELECT %s FROM pg_stat_wal)"
+)
+
+// counters are what is collected from a server.
+func counters() []counter {
+	in := func(view, what string) string { return fmt.Sprintf(view, what) }
+	return []counter{
+		{measure.Metric{Name: "postgresql.commits", Unit: "1/s", Doc: "transactions that were committed"}, in(databases, "xact_commit"), 0, 0},
+		{measure.Metric{Name: "postgresql.rollbacks", Unit: "1/s", Doc: "transactions that were rolled back"}, in(databases, "xact_rollback"), 0, 0},
+		{measure.Metric{Name: "postgresql.deadlocks", Unit: "1/s", Doc: "deadlocks that the server ended", Better: measure.LowerIsBetter}, in(databases, "deadlocks"), 0, 0},
+		{measure.Metric{Name: "postgresql.pages_hit", Unit: "1/s", Doc: "pages that were found in shared_buffers"}, in(databases, "blks_hit"), 0, 0},
+		{measure.Metric{Name: "postgresql.pages_read", Unit: "1/s", Doc: "pages that were read from the kernel, from its cache or the disk"}, in(databases, "blks_read"), 0, 0},
+		{measure.Metric{Name: "postgresql.temporary_files", Unit: "1/s", Doc: "temporary files that queries made"}, in(databases, "temp_files"), 0, 0},
+		{measure.Metric{Name: "postgresql.temporary", Unit: "B/s", Doc: "bytes written to them"}, in(databases, "temp_bytes"), 0, 0},
+		{measure.Metric{Name: "postgresql.rows_fetched", Unit: "1/s", Doc: "rows that queries fetched by an index or a scan"}, in(databases, "tup_fetched"), 0, 0},
+		{measure.Metric{Name: "postgresql.rows_written", Unit: "1/s", Doc: "rows that were inserted, updated or deleted"}, in(databases, "tup_inserted + tup_updated + tup_deleted"), 0, 0},
+		{measure.Metric{Name: "postgresql.checkpoints_timed", Unit: "1/s", Doc: "checkpoints that were due"}, in(writer, "checkpoints_timed"), 0, 170000},
+		{measure.Metric{Name: "postgresql.checkpoints_timed", Unit: "1/s", Doc: "checkpoints that were due"}, in(checkpointer, "num_timed"), 170000, 0},
+		{measure.Metric{Name: "postgresql.checkpoints_forced", Unit: "1/s", Doc: "checkpoints that something asked for, mostly a full log", Better: measure.LowerIsBetter}, in(writer, "checkpoints_req"), 0, 170000},
+		{measure.Metric{Name: "postgresql.checkpoints_forced", Unit: "1/s", Doc: "checkpoints that something asked for, mostly a full log", Better: measure.LowerIsBetter}, in(checkpointer, "num_requested"), 170000, 0},
+		{measure.Metric{Name: "postgresql.pages_checkpointed", Unit: "1/s", Doc: "pages that checkpoints wrote"}, in(writer, "buffers_checkpoint"), 0, 170000},
+		{measure.Metric{Name: "postgresql.pages_checkpointed", Unit: "1/s", Doc: "pages that checkpoints wrote"}, in(checkpointer, "buffers_written"), 170000, 0},
+		{measure.Metric{Name: "postgresql.log", Unit: "B/s", Doc: "bytes added to the log (WAL)"}, "(SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'))", 0, 0},
+		{measure.Metric{Name: "postgresql.log_full", Unit: "1/s", Doc: "times that log had to be written because wal_buffers were full", Better: measure.LowerIsBetter}, in(log, "wal_buffers_full"), 140000, 0},
+		{measure.Metric{Name: "postgresql.lock_waits", Unit: "1", Doc: "sessions that wait for a lock at the instant of asking", Better: measure.LowerIsBetter},
+			"(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock')", 0, 0},
+		{measure.Metric{Name: "postgresql.sessions", Unit: "1", Doc: "sessions of clients"}, "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')", 0, 0},
+	}
+}
+
+func metrics() []measure.Metric {
+	var list []measure.Metric
+	for _, c := range counters() {
+		if c.until == 0 {
+			list = append(list, c.metric)
+		}
+	}
+	return list
+}
+
+// count asks for all counters that the server's version has.
+func (c client) count(ctx context.Context) (map[string]float64, error) {
+	rows, err := c.ask(ctx, "SHOW server_version_num")
+	if err != nil {
+		return nil, err
+	}
+	version, err := strconv.Atoi(rows[0][0])
+	if err != nil {
+		return nil, fmt.Errorf("the server says that its version is %q", rows[0][0])
+	}
+	var names, parts []string
+	for _, c := range counters() {
+		if version >= c.since && (c.until == 0 || version < c.until) {
+			names, parts = append(names, c.metric.Name), append(parts, c.sql)
+		}
+	}
+	if rows, err = c.ask(ctx, "SELECT "+strings.Join(parts, ", ")); err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	for i, name := range names {
+		if v, err := strconv.ParseFloat(rows[0][i], 64); err == nil {
+			counts[name] = v
+		}
+	}
+	return counts, nil
+}

@@ -1,0 +1,142 @@
+package postgresql
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
+)
+
+// Settings are what a study may say about the server. Those that PostgreSQL has carry
+// its names.
+type Settings struct {
+	Address  string `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
+	User     string `name:"user" doc:"who plimsoll is at a server that already runs; empty for postgres"`
+	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
+	Database string `name:"database" doc:"database there that sessions begin in; empty for postgres"`
+
+	SharedBuffers      parameter.Bytes    `name:"shared_buffers" doc:"memory for pages of data" min:"1MiB"`
+	EffectiveCacheSize parameter.Bytes    `name:"effective_cache_size" doc:"memory for pages that the planner counts on, the kernel's included" min:"1MiB"`
+	WorkMem            parameter.Bytes    `name:"work_mem" doc:"memory for one sort or hash" min:"64KiB"`
+	MaintenanceWorkMem parameter.Bytes    `name:"maintenance_work_mem" doc:"memory for the making of an index and the like" min:"1MiB"`
+	HugePages          string             `name:"huge_pages" doc:"huge pages for shared memory" choices:"off,try,on"`
+	MaxConnections     int                `name:"max_connections" doc:"sessions at once at most" min:"4" max:"10000"`
+	Fsync              bool               `name:"fsync" doc:"have the kernel write to the disk what must be there; without it a crash loses everything"`
+	SynchronousCommit  string             `name:"synchronous_commit" doc:"what a commit waits for" choices:"on,off,local"`
+	FullPageWrites     bool               `name:"full_page_writes" doc:"log a whole page the first time that it is changed after a checkpoint"`
+	WALCompression     string             `name:"wal_compression" doc:"compress those pages" choices:"off,pglz,lz4,zstd"`
+	WALBuffers         parameter.Bytes    `name:"wal_buffers" doc:"memory for log that was not written yet" min:"64KiB"`
+	MinWALSize         parameter.Bytes    `name:"min_wal_size" doc:"log files are reused up to this size" min:"32MiB"`
+	MaxWALSize         parameter.Bytes    `name:"max_wal_size" doc:"log after which a checkpoint begins" min:"32MiB"`
+	CheckpointTimeout  parameter.Duration `name:"checkpoint_timeout" doc:"time after which a checkpoint begins" min:"30s" max:"24h"`
+	CheckpointTarget   parameter.Share    `name:"checkpoint_completion_target" doc:"share of the time between checkpoints over which one is spread"`
+	RandomPageCost     float64            `name:"random_page_cost" doc:"cost of a page that is not read in sequence, as the planner sees it" min:"0" max:"1000"`
+	IOConcurrency      int                `name:"effective_io_concurrency" doc:"reads at once that a scan asks the disk for" min:"0" max:"1000"`
+	Autovacuum         bool               `name:"autovacuum" doc:"clean tables and refresh statistics meanwhile"`
+	JIT                bool               `name:"jit" doc:"compile expressions of expensive queries"`
+}
+
+func defaults() Settings {
+	return Settings{
+		SharedBuffers: 256 << 20, EffectiveCacheSize: 1 << 30, WorkMem: 4 << 20, MaintenanceWorkMem: 64 << 20, HugePages: "try",
+		MaxConnections: 200, Fsync: true, SynchronousCommit: "on", FullPageWrites: true, WALCompression: "off",
+		WALBuffers: 8 << 20, MinWALSize: 80 << 20, MaxWALSize: 1 << 30,
+		CheckpointTimeout: parameter.Duration(5 * time.Minute), CheckpointTarget: .9,
+		RandomPageCost: 4, IOConcurrency: 1, Autovacuum: true, JIT: true,
+	}
+}
+
+// config is the server's file of settings.
+func (s Settings) config(found service.Found, place service.Place) []byte {
+	var b strings.Builder
+	set := func(name string, value any) { fmt.Fprintf(&b, "%s = '%v'\n", name, value) }
+	onOff := func(name string, on bool) { set(name, map[bool]string{true: "on", false: "off"}[on]) }
+	size := func(name string, n parameter.Bytes) { set(name, fmt.Sprintf("%dkB", (n+1023)/1024)) }
+	set("listen_addresses", place.Host)
+	set("port", place.Ports[0])
+	set("unix_socket_directories", "")
+	set("wal_level", "minimal") // there is no standby and no archive
+	set("max_wal_senders", 0)
+	set("log_timezone", "UTC")
+	set("timezone", "UTC")
+	size("shared_buffers", s.SharedBuffers)
+	size("effective_cache_size", s.EffectiveCacheSize)
+	size("work_mem", s.WorkMem)
+	size("maintenance_work_mem", s.MaintenanceWorkMem)
+	set("huge_pages", s.HugePages)
+	set("max_connections", s.MaxConnections)
+	onOff("fsync", s.Fsync)
+	set("synchronous_commit", s.SynchronousCommit)
+	onOff("full_page_writes", s.FullPageWrites)
+	compression := s.WALCompression
+	if !found.AtLeast("15") && compression == "pglz" {
+		compression = "on"
+	}
+	set("wal_compression", compression)
+	size("wal_buffers", s.WALBuffers)
+	size("min_wal_size", s.MinWALSize)
+	size("max_wal_size", s.MaxWALSize)
+	set("checkpoint_timeout", fmt.Sprintf("%ds", int64(time.Duration(s.CheckpointTimeout).Seconds())))
+	set("checkpoint_completion_target", float64(s.CheckpointTarget))
+	set("random_page_cost", s.RandomPageCost)
+	set("effective_io_concurrency", s.IOConcurrency)
+	onOff("autovacuum", s.Autovacuum)
+	onOff("jit", s.JIT)
+	return []byte(b.String())
+}
+
+// observe reads the settings back from the server.
+func (c client) observe(ctx context.Context) (map[string]string, error) {
+	fields := parameter.Fields(defaults())
+	names := make([]string, len(fields))
+	kinds := map[string]parameter.Kind{}
+	for i, f := range fields {
+		names[i], kinds[f.Name] = "'"+f.Name+"'", f.Kind
+	}
+	rows, err := c.ask(ctx, "SELECT name, setting, coalesce(unit, '') FROM pg_settings WHERE name IN ("+strings.Join(names, ", ")+")")
+	if err != nil {
+		return nil, err
+	}
+	observed := map[string]string{}
+	for _, row := range rows {
+		text, err := canonical(kinds[row[0]], row[1], row[2])
+		if err != nil {
+			return nil, fmt.Errorf("the server says that %s is %q: %w", row[0], row[1], err)
+		}
+		observed[row[0]] = text
+	}
+	if observed["wal_compression"] == "on" { // before version 15
+		observed["wal_compression"] = "pglz"
+	}
+	return observed, nil
+}
+
+// canonical is a setting as a study would have it.
+func canonical(kind parameter.Kind, value, unit string) (string, error) {
+	switch kind {
+	case parameter.KindSwitch:
+		return strconv.FormatBool(value == "on"), nil
+	case parameter.KindBytes:
+		n, err := strconv.ParseInt(value, 10, 64)
+		scale := map[string]int64{"B": 1, "kB": 1 << 10, "8kB": 8 << 10, "MB": 1 << 20, "GB": 1 << 30}[unit]
+		if err == nil && scale == 0 {
+			err = fmt.Errorf("its unit %q is not known", unit)
+		}
+		return parameter.Bytes(n * scale).String(), err
+	case parameter.KindDuration:
+		n, err := strconv.ParseInt(value, 10, 64)
+		scale := map[string]time.Duration{"us": time.Microsecond, "ms": time.Millisecond, "s": time.Second, "min": time.Minute}[unit]
+		if err == nil && scale == 0 {
+			err = fmt.Errorf("its unit %q is not known", unit)
+		}
+		return parameter.Duration(time.Duration(n) * scale).String(), err
+	case parameter.KindShare:
+		f, err := strconv.ParseFloat(value, 64)
+		return parameter.Share(f).String(), err
+	}
+	return value, nil
+}
