@@ -49,6 +49,9 @@ func (d Disk) checkBacking() error {
 	if !slices.Contains([]string{"", "threads", "native", "io_uring"}, d.AIO) {
 		return fmt.Errorf("aio %q is not known: give threads, native or io_uring", d.AIO)
 	}
+	if d.ReadOnly && (d.Backing != BackingFile || d.Path == "" || d.Controller == NVMe) {
+		return fmt.Errorf("read-only: that is for a file that is there, with controller virtio-blk or virtio-scsi")
+	}
 	if d.AIO != "" && d.Backing != BackingFile {
 		return fmt.Errorf("aio %s: only a file has it, not %s", d.AIO, d.Backing)
 	}
@@ -87,6 +90,9 @@ func (d Disk) args(i int, w Wiring) []string {
 		args = append(args, "-object", fmt.Sprintf("iothread,id=io%d", i))
 	}
 	cache := fmt.Sprintf(",cache.direct=%s,cache.no-flush=%s", onOff(d.direct()), onOff(d.Cache == "unsafe"))
+	if d.ReadOnly {
+		cache += ",read-only=on"
+	}
 	switch d.Backing {
 	case BackingFile:
 		aio := d.AIO

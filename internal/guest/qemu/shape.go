@@ -115,6 +115,7 @@ type Disk struct {
 	AIO        string        // threads, native, io_uring; empty is threads
 	IOThread   bool          // requests are handled by a thread of the disk's own
 	Queues     int           // 0 leaves them to QEMU
+	ReadOnly   bool          // of BackingFile: several guests may have the same file
 }
 
 // Model is a network card.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,43 +177,24 @@ func (m *machine) dataDisk(ctx context.Context) (qemu.Disk, error) {
 	return d, makeDisk(ctx, d.Path, d.Size)
 }
 
-// toolDisk is a copy of the disk with programs of the host, since QEMU has its disks to
-// itself; without a path where there is none.
+// toolDisk is the disk with programs of the host, which all guests share; without a path
+// where there is none.
 func (m *machine) toolDisk(ctx context.Context) (d qemu.Disk, err error) {
-	own := filepath.Join(m.home.path, "programs.img")
-	if _, err := os.Stat(own); err != nil {
-		kept, err := programDisk(ctx, m.depot.cache)
-		if err != nil || kept == "" {
-			return d, err
-		}
-		if err := copyDisk(own, kept); err != nil {
-			return d, fmt.Errorf("copy programs for the guest: %w", err)
-		}
+	m.bed.making.Lock()
+	kept, err := programDisk(ctx, m.depot.cache)
+	m.bed.making.Unlock()
+	if err != nil || kept == "" {
+		return d, err
 	}
-	info, err := os.Stat(own)
+	info, err := os.Stat(kept)
 	if err != nil {
 		return d, err
 	}
-	d = qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: own, Cache: "writeback"}
+	d = qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: kept, Cache: "writeback", ReadOnly: true}
 	if d.Size == int64(m.settings.Disk) {
 		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", m.settings.Disk)
 	}
 	return d, nil
-}
-
-// copyDisk copies a file, so that it is there as a whole or not at all.
-func copyDisk(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close(), os.Rename(to+".new", to))
 }
 
 // hostShape is this host, as the advisor of topologies takes it.

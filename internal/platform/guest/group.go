@@ -26,7 +26,7 @@ type testbed struct {
 	room    *room
 	turns   chan struct{} // one for each guest that boots
 
-	archives sync.Mutex // held to make one
+	making sync.Mutex // held to make what guests share
 
 	mu     sync.Mutex // held to change what follows
 	groups map[string][]*machine
@@ -82,8 +82,8 @@ func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
 
 // archive is the file that guests boot into which need such sets of modules.
 func (t *testbed) archive(parts []string) (string, error) {
-	t.archives.Lock()
-	defer t.archives.Unlock()
+	t.making.Lock()
+	defer t.making.Unlock()
 	name := filepath.Join(t.home.path, "initramfs-"+strings.Join(parts, "-"))
 	if _, err := os.Stat(name); err == nil {
 		return name, nil

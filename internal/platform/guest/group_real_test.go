@@ -112,7 +112,7 @@ func exchanged(t *testing.T, m platform.Machine, at load.Endpoint) (operations i
 // Groups have exactly as many guests as they want. Requests go from one to another
 // through the switch, slower where a guest delays its packets.
 func TestGroupsOfGuestsTalk(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.Memory, s.Disk, s.Network = 128<<20, 64<<20, true })
+	b := booted(t, small)
 	server := members(t, b, platform.Group{Name: "server", Machines: 1, Settings: parameter.Settings{"nic": "vmxnet3"}})
 	for _, want := range []int{2, 1} {
 		clients := members(t, b, platform.Group{Name: "client", Machines: want})
