@@ -53,7 +53,7 @@ func main() {
 
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
-	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), compile.Kind(), processor.Kind(), null.Kind()}
+	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind()}
 }
 
 // Main runs one command line, program name first, and returns its exit status.

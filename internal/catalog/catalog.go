@@ -22,6 +22,7 @@ import (
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile"
+	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -38,7 +39,7 @@ func All() *study.Catalog {
 			web.Kind(),
 			keyvalue.Kind(),
 			network.Kind(),
-			compile.Kind(),
+			compile.Kind(lua.Release),
 			processor.Kind(),
 			cluster.Kind(),
 			null.Kind(),

@@ -31,6 +31,7 @@ var allowed = map[string]string{
 	"internal/service/servicetest":   "load measure parameter platform postgres service",
 	"internal/workload/":             "load load/peer load/routine load/socket measure parameter platform postgres stat workload",
 	"internal/workload/workloadtest": "load measure parameter platform workload",
+	"internal/workload/compile/lua":  "",
 	"internal/factor":                "guest/netem parameter platform",
 	"internal/collect":               "measure platform",
 	"internal/study":                 "collect factor service load measure parameter platform workload",

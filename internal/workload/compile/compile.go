@@ -38,15 +38,21 @@ func compilers(asked string) []string {
 	return []string{asked}
 }
 
-// Kind is the workload as the catalog lists it.
-func Kind() workload.Kind {
+// Kind is the workload as the catalog lists it. The archive is the source; a program that
+// only makes the load, in a worker, needs none.
+func Kind(archive []byte) workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "compile",
 		Doc:     "builds " + sourceName + " with the compiler of the machine, over and over",
 		Rate:    "units",
 		Metrics: metrics(),
 		Own:     true,
-	}, defaults(), build)
+	}, defaults(), func(p Parameters) (workload.Load, error) {
+		if p.Compiler == "" {
+			return nil, errors.New("compiler: name one, such as gcc, or auto")
+		}
+		return &compile{p, archive}, nil
+	})
 }
 
 func metrics() []measure.Metric {
@@ -62,14 +68,10 @@ func metrics() []measure.Metric {
 	})
 }
 
-func build(p Parameters) (workload.Load, error) {
-	if p.Compiler == "" {
-		return nil, errors.New("compiler: name one, such as gcc, or auto")
-	}
-	return &compile{p}, nil
+type compile struct {
+	Parameters
+	archive []byte
 }
-
-type compile struct{ Parameters }
 
 // Demand is a translation unit for each job.
 func (c *compile) Demand() load.Demand {
@@ -136,14 +138,14 @@ func (c *compile) Prepare(ctx context.Context, env workload.Env) error {
 	if was, err := env.Machine.ReadFile(ctx, path.Join(at, readyName)); err == nil && string(was) == sourceDigest {
 		return nil
 	}
-	if err := checkSource(); err != nil {
+	if err := checkSource(c.archive); err != nil {
 		return err
 	}
 	mkdir := []string{"mkdir", "-p", "--", path.Join(at, sourceDir), path.Join(at, outputDir), path.Join(at, temporary)}
 	if err := run(ctx, env, platform.Command{Argv: mkdir}); err != nil {
 		return err
 	}
-	unpack := platform.Command{Argv: []string{"tar", "-xzf", "-", "--no-same-owner", "--strip-components=2", "-C", path.Join(at, sourceDir), sourceInside}, Stdin: bytes.NewReader(source)}
+	unpack := platform.Command{Argv: []string{"tar", "-xzf", "-", "--no-same-owner", "--strip-components=2", "-C", path.Join(at, sourceDir), sourceInside}, Stdin: bytes.NewReader(c.archive)}
 	if err := run(ctx, env, unpack); err != nil {
 		return fmt.Errorf("unpack the source: %w", err)
 	}

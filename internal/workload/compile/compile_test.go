@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,11 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/workloadtest"
 )
+
+func kind() workload.Kind { return Kind(lua.Release) }
 
 // pretender is a compiler that compiles nothing, at once. Its programs say what the one
 // that is built must say; what is planted is done before each command.
@@ -82,7 +86,7 @@ func files(t *testing.T, env workload.Env) map[string]string {
 }
 
 func TestContract(t *testing.T) {
-	workloadtest.Run(t, Kind(), workloadtest.Options{
+	workloadtest.Run(t, kind(), workloadtest.Options{
 		Settings: []parameter.Settings{{"compiler": pretender(t, "")}, {"compiler": pretender(t, ""), "jobs": "5"}},
 		Env:      here, Files: files, Length: 400 * time.Millisecond,
 	})
@@ -91,7 +95,7 @@ func TestContract(t *testing.T) {
 // ran prepares and runs a load.
 func ran(t *testing.T, s parameter.Settings, stage load.Stage) (*measure.Recorder, workload.Env, error) {
 	t.Helper()
-	l, err := Kind().New(s)
+	l, err := kind().New(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,23 +122,50 @@ func thrice(r *measure.Recorder) bool {
 }
 
 func TestTheSourceIsTheOneThatWasPublished(t *testing.T) {
-	if err := checkSource(); err != nil {
+	if err := checkSource(lua.Release); err != nil {
 		t.Error(err)
 	}
-	all, err := units()
+	changed := slices.Clone(lua.Release)
+	changed[1000]++
+	for _, archive := range [][]byte{nil, changed} {
+		l, err := Kind(archive).New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Prepare(t.Context(), here(t)); err == nil {
+			t.Errorf("an archive of %d bytes passed", len(archive))
+		}
+	}
+	_, env, err := ran(t, parameter.Settings{"compiler": pretender(t, "")}, load.Stage{Length: time.Minute, Interval: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var bytes int64
+	dir := filepath.Join(env.Dir, folderName, sourceDir)
 	own := 0
+	all, err := units(dir)
 	for _, u := range all {
-		bytes += u.size
 		if isOwn(u.object()) {
 			own++
 		}
 	}
-	if len(all) != sourceUnits || bytes != sourceBytes || own != len(programs()) {
-		t.Errorf("%d units of %d bytes, %d with a program of their own", len(all), bytes, own)
+	if err != nil || own != len(programs()) {
+		t.Errorf("%d units with a program of their own, %v", own, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "lapi.c"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := units(dir); err == nil {
+		t.Error("a source that was changed passed")
+	}
+}
+
+func TestTheLevelIsReadFromTheObject(t *testing.T) {
+	for object, want := range map[string]string{
+		"": "", "\x00GNU C99 12 -mtune=generic -O2 -std=gnu99\x00": "O2", "\x00-O0\x00-c\x00": "O0", "x-O2 ": "", " -O27 ": "", " -Os": "Os", " -O1 -O3 ": "O3", "-O": "",
+	} {
+		if got := recorded([]byte(object)); got != want {
+			t.Errorf("%q: %q, want %q", object, got, want)
+		}
 	}
 }
 
@@ -212,7 +243,7 @@ func TestAShortLoadHasNoTimeOfABuild(t *testing.T) {
 func TestAMachineWithoutACompilerIsRefused(t *testing.T) {
 	broken := pretender(t, `case "$*" in *-fsyntax-only*) echo "stdio.h: no such file" >&2; exit 1 ;; esac`)
 	for compiler, hint := range map[string]string{"/nowhere/cc": "workload processor", broken: "libc6-dev"} {
-		l, err := Kind().New(parameter.Settings{"compiler": compiler})
+		l, err := kind().New(parameter.Settings{"compiler": compiler})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +252,7 @@ func TestAMachineWithoutACompilerIsRefused(t *testing.T) {
 		}
 	}
 	for _, s := range []parameter.Settings{{"compiler": ""}, {"jobs": "0"}, {"optimise": "O9"}} {
-		if _, err := Kind().New(s); err == nil {
+		if _, err := kind().New(s); err == nil {
 			t.Errorf("%v passed", s)
 		}
 	}
@@ -237,7 +268,7 @@ func TestTheCompilersOfThisMachine(t *testing.T) {
 			t.Logf("there is no %s here", name)
 			continue
 		}
-		l, err := Kind().New(parameter.Settings{"compiler": name, "jobs": "2", "optimise": "O1"})
+		l, err := kind().New(parameter.Settings{"compiler": name, "jobs": "2", "optimise": "O1"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package compile
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -44,11 +45,11 @@ func (c *compile) Run(ctx context.Context, env workload.Env, stage load.Stage, o
 }
 
 func (c *compile) builder(env workload.Env) (*builder, error) {
-	all, err := units()
+	at := folder(env)
+	all, err := units(filepath.Join(at, sourceDir))
 	if err != nil {
 		return nil, err
 	}
-	at := folder(env)
 	t := tool{
 		name: c.Compiler, optimise: c.Optimise, busy: &sync.WaitGroup{},
 		src: filepath.Join(at, sourceDir), out: filepath.Join(at, outputDir), temporary: filepath.Join(at, temporary),
@@ -83,7 +84,7 @@ func (c *compile) conclude(b *builder, out *measure.Recorder) {
 	b.mu.Unlock()
 	out.Observe("compile.jobs", strconv.Itoa(most))
 	out.Observe("compile.compiler", b.tool.name) // another would not have run
-	if level, err := recorded(filepath.Join(b.tool.out, b.units[0].object())); err == nil {
-		out.Observe("compile.optimise", level)
+	if object, err := os.ReadFile(filepath.Join(b.tool.out, b.units[0].object())); err == nil && recorded(object) != "" {
+		out.Observe("compile.optimise", recorded(object))
 	}
 }

@@ -1,27 +1,16 @@
 package compile
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // the source is part of the program
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"path"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
-// source is what is built: the release of Lua as its authors publish it, with its
-// licence, unchanged.
-//
-//go:embed lua-5.4.4.tar.gz
-var source []byte
-
-// What the source is.
+// What is built.
 const (
 	sourceName   = "Lua 5.4.4"
 	sourceDigest = "164c7849653b80ae67bec4b7473b884bf5cc8d2dca05653475ec2ed27b9ebf61" // SHA-256, as its authors publish it
@@ -30,9 +19,12 @@ const (
 	sourceBytes  = 705399 // of all units
 )
 
-// checkSource says whether the source is the one that was published.
-func checkSource() error {
-	sum := sha256.Sum256(source)
+// checkSource says whether an archive is the one that was published.
+func checkSource(archive []byte) error {
+	if len(archive) == 0 {
+		return errors.New("this program only builds the source, and does not hold it")
+	}
+	sum := sha256.Sum256(archive)
 	if got := hex.EncodeToString(sum[:]); got != sourceDigest {
 		return fmt.Errorf("the source of %s in this plimsoll has the digest %s and must have %s: build plimsoll anew", sourceName, got, sourceDigest)
 	}
@@ -48,26 +40,28 @@ type unit struct {
 // object is the name of the file that it becomes.
 func (u unit) object() string { return strings.TrimSuffix(u.name, ".c") + ".o" }
 
-// units are all files to compile, by name.
-func units() ([]unit, error) {
-	unzipped, err := gzip.NewReader(bytes.NewReader(source))
+// units are all files to compile in the folder of the source, by name.
+func units(dir string) ([]unit, error) {
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the source of %s: %w", sourceName, err)
 	}
 	var all []unit
-	for files := tar.NewReader(unzipped); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			break
+	var total int64
+	for _, f := range files {
+		if filepath.Ext(f.Name()) != ".c" {
+			continue
 		}
+		info, err := f.Info()
 		if err != nil {
 			return nil, fmt.Errorf("read the source of %s: %w", sourceName, err)
 		}
-		if path.Dir(h.Name) == sourceInside && path.Ext(h.Name) == ".c" {
-			all = append(all, unit{path.Base(h.Name), h.Size})
-		}
+		all = append(all, unit{f.Name(), info.Size()})
+		total += info.Size()
 	}
-	slices.SortFunc(all, func(a, b unit) int { return strings.Compare(a.name, b.name) })
+	if len(all) != sourceUnits || total != sourceBytes {
+		return nil, fmt.Errorf("%s holds %d units of %d bytes instead of %d of %d: something else writes to the scratch folder", dir, len(all), total, sourceUnits, sourceBytes)
+	}
 	return all, nil
 }
 

@@ -3,14 +3,12 @@ package compile
 import (
 	"bytes"
 	"context"
-	"debug/elf"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -90,28 +88,25 @@ func dieTogether(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// recorded is the level of optimisation that the compiler noted in an object.
-func recorded(object string) (level string, err error) {
-	f, err := elf.Open(object)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	section := f.Section(".GCC.command.line")
-	if section == nil {
-		return "", errors.New("the object does not say how it was compiled")
-	}
-	text, err := section.Data()
-	if err != nil {
-		return "", err
-	}
-	for _, word := range strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 || r == ' ' }) {
-		if strings.HasPrefix(word, "-O") {
-			level = word[1:]
+// levels are those of optimisation that a study may ask for.
+var levels = []string{"O0", "O1", "O2", "O3", "Os"}
+
+// recorded is the level of optimisation that the compiler noted in an object, as one word
+// of its command line; empty where it noted none.
+func recorded(object []byte) (level string) {
+	word := func(b byte) bool { return b > ' ' && b < 0x7f }
+	for at := 0; ; at++ {
+		next := bytes.Index(object[at:], []byte("-O"))
+		if next < 0 {
+			return level
+		}
+		at += next
+		end := at
+		for end < len(object) && word(object[end]) {
+			end++
+		}
+		if at > 0 && !word(object[at-1]) && slices.Contains(levels, string(object[at+1:end])) {
+			level = string(object[at+1 : end])
 		}
 	}
-	if level == "" {
-		return "", errors.New("the object names no level of optimisation")
-	}
-	return level, nil
 }
