@@ -23,7 +23,7 @@ var allowed = map[string]string{
 	"internal/platform/":             "factor load measure parameter platform",
 	"internal/platform/ssh":          "agent/program agent/remote agent/scratch parameter platform",
 	"internal/platform/clustersim":   "cluster/replay cluster/scenario cluster/snapshot factor measure parameter platform",
-	"internal/platform/guest":        "agent/remote cluster/topology factor guest/bundle guest/initramfs guest/kernel guest/qemu guest/view guest/vswitch parameter platform",
+	"internal/platform/guest":        "agent/remote cluster/topology factor guest/bundle guest/initramfs guest/kernel guest/nbd guest/qemu guest/view guest/vswitch parameter platform",
 	"internal/platform/platformtest": "load measure parameter platform",
 	"internal/workload":              "load measure parameter platform",
 	"internal/service":               "load measure parameter platform",

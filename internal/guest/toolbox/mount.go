@@ -7,24 +7,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount mounts a device on a folder: mount -t KIND [-o ro] DEVICE FOLDER.
+// mount mounts a device on a folder: mount -t KIND [-o ro|dax] DEVICE FOLDER.
 func mount(c *Call) error {
 	set, names, err := c.options(nil, []string{"-t", "-o"})
 	if err != nil {
 		return err
 	}
-	flags := uintptr(unix.MS_NOATIME)
+	flags, data := uintptr(unix.MS_NOATIME), ""
 	switch set["-o"] {
 	case "":
 	case "ro":
 		flags |= unix.MS_RDONLY
+	case "dax":
+		data = "dax"
 	default:
 		return refused("the option -o %s is not known here", set["-o"])
 	}
 	if set["-t"] == "" || len(names) != 2 {
 		return refused("it takes a kind, a device and a folder: mount -t ext4 DEVICE FOLDER")
 	}
-	if err := unix.Mount(names[0], names[1], set["-t"], flags, ""); err != nil {
+	if err := unix.Mount(names[0], names[1], set["-t"], flags, data); err != nil {
 		return fmt.Errorf("%s on %s: %w", names[0], names[1], err)
 	}
 	return nil

@@ -25,7 +25,7 @@ const programsAt = "/programs"
 const dataImage = "data.img"
 
 // boot starts the guest as the settings have it. Its disk stays from boot to boot.
-func (m *machine) boot(ctx context.Context) error {
+func (m *machine) boot(ctx context.Context) (err error) {
 	s := m.settings
 	shape, err := s.shape()
 	if err != nil {
@@ -41,7 +41,12 @@ func (m *machine) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	data, err := m.dataDisk(ctx)
+	defer func() {
+		if m.vm == nil {
+			m.unserve()
+		}
+	}()
+	data, err := m.storage(ctx, &shape)
 	if err != nil {
 		return err
 	}
@@ -49,7 +54,6 @@ func (m *machine) boot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	shape.Disks = append(shape.Disks, data)
 	if tools.Path != "" {
 		shape.Disks = append(shape.Disks, tools)
 	}
@@ -100,7 +104,7 @@ func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
 			return fmt.Errorf("confine the guest's workers as before: %w", err)
 		}
 	}
-	if err := attach(ctx, m.far, data, scratch); err != nil {
+	if err := errors.Join(m.place(ctx), m.attachStorage(ctx, data)); err != nil {
 		return err
 	}
 	if tools.Path == "" {
@@ -140,6 +144,9 @@ func deviceOf(ctx context.Context, far platform.Machine, disk qemu.Disk) (string
 		return "", fmt.Errorf("list the guest's disks: %w", err)
 	}
 	for name := range strings.FieldsSeq(string(r.Stdout)) {
+		if strings.HasPrefix(name, "pmem") {
+			continue // memory, that may have the size of a disk
+		}
 		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
 		if err != nil {
 			continue // it went away
@@ -162,19 +169,6 @@ func do(ctx context.Context, far platform.Machine, argv ...string) error {
 		return fmt.Errorf("%s in the guest: %w", strings.Join(argv, " "), err)
 	}
 	return nil
-}
-
-// dataDisk is the disk that workloads write to.
-func (m *machine) dataDisk(ctx context.Context) (qemu.Disk, error) {
-	s := m.settings
-	d := qemu.Disk{
-		Name: "data", Size: int64(s.Disk), Controller: qemu.Controller(s.Controller), Backing: qemu.BackingFile, Path: filepath.Join(m.home.path, dataImage),
-		Cache: s.Cache, AIO: s.AIO, IOThread: s.IOThread, Queues: s.Queues,
-	}
-	if _, err := os.Stat(d.Path); err == nil {
-		return d, nil
-	}
-	return d, makeDisk(ctx, d.Path, d.Size)
 }
 
 // toolDisk is the disk with programs of the host, which all guests share; without a path

@@ -62,6 +62,9 @@ var drivers = map[string][]string{
 // parts are the sets of modules that a guest of such settings needs.
 func (s Settings) parts() []string {
 	parts := append([]string{"channel", "ext4"}, drivers[s.Controller]...)
+	if s.Pmem > 0 {
+		parts = append(parts, "pmem")
+	}
 	if s.Network {
 		parts = append(parts, cards[qemu.Model(s.NIC)]...)
 	}

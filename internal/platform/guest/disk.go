@@ -29,9 +29,23 @@ func makeDisk(ctx context.Context, name string, size int64) error {
 	return format(ctx, name, "")
 }
 
+// formatBehind makes an ext4 file system in a part of a file, with the blocks that DAX
+// needs, which are those of memory.
+func formatBehind(ctx context.Context, name string, offset, size int64) error {
+	const block = 4096
+	return mke2fs(ctx, []string{"-b", fmt.Sprint(block)}, fmt.Sprintf(",offset=%d", offset), name, fmt.Sprint(size/block))
+}
+
 // format makes an ext4 file system in a file, with the files of a folder where one is
 // given. It needs no root.
 func format(ctx context.Context, name, folder string) error {
+	if folder == "" {
+		return mke2fs(ctx, nil, "", name)
+	}
+	return mke2fs(ctx, []string{"-O", "^has_journal", "-d", folder}, "", name)
+}
+
+func mke2fs(ctx context.Context, options []string, extended string, on ...string) error {
 	tool, err := exec.LookPath("mke2fs")
 	if err != nil {
 		if _, err := os.Stat("/sbin/mke2fs"); err != nil {
@@ -39,11 +53,9 @@ func format(ctx context.Context, name, folder string) error {
 		}
 		tool = "/sbin/mke2fs"
 	}
-	args := []string{"-q", "-F", "-t", "ext4", "-m", "0", "-N", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-U", "random"}
-	if folder != "" {
-		args = append(args, "-O", "^has_journal", "-d", folder)
-	}
-	if out, err := exec.CommandContext(ctx, tool, append(args, name)...).CombinedOutput(); err != nil {
+	args := []string{"-q", "-F", "-t", "ext4", "-m", "0", "-N", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard" + extended, "-U", "random"}
+	args = append(append(args, options...), on...)
+	if out, err := exec.CommandContext(ctx, tool, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("make the guest's disk: mke2fs: %w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return nil

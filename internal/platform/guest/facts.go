@@ -63,6 +63,13 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 	for _, t := range u.Others {
 		g.Others += t.Run
 	}
+	if m.server != nil {
+		used, err := m.server.used()
+		if err != nil {
+			return g, err
+		}
+		g.Others += used
+	}
 	if g.Exits = -1; u.Exits != nil {
 		g.Exits = *u.Exits
 	}

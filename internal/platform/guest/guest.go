@@ -22,7 +22,8 @@ const scratch = "/scratch"
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
 	defaults := Settings{
-		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), NIC: string(qemu.VirtioNet), Cache: "none", AIO: "threads",
+		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, HugePages: "none", HostNodes: free, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), NIC: string(qemu.VirtioNet), Cache: "none", AIO: "threads",
+		IOFilter: noServer, Storage: onDisk, Pin: free,
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 	"sync"
 
 	"plimsoll/internal/agent/remote"
@@ -29,6 +27,7 @@ type machine struct {
 	booted   Settings // as it is
 	chosen   qemu.Chosen
 	vm       *qemu.Guest
+	server   *server // of its disk; nil where QEMU opens the file
 	far      *remote.Machine
 	ended    bool                 // for good
 	confined platform.Confinement // of workers; a guest that boots anew gets it again
@@ -126,6 +125,7 @@ func (m *machine) down(ctx context.Context) error {
 	}
 	err := m.vm.Stop(ctx)
 	m.vm, m.far = nil, nil
+	m.unserve()
 	m.bed.room.stopped(m.number)
 	return errors.Join(said, err)
 }
@@ -153,28 +153,6 @@ func (m *machine) view(ctx context.Context) (view.Topology, error) {
 		return view.Topology{}, err
 	}
 	return view.Read(func(name string) ([]byte, error) { return far.ReadFile(ctx, name) })
-}
-
-// dataDevice is the name of the guest's device for the disk that workloads write to.
-func (m *machine) dataDevice(ctx context.Context) (string, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return "", err
-	}
-	return mountedOn(ctx, far, scratch)
-}
-
-func mountedOn(ctx context.Context, far platform.Machine, folder string) (string, error) {
-	text, err := far.ReadFile(ctx, "/proc/mounts")
-	if err != nil {
-		return "", fmt.Errorf("find the guest's disk: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 1 && f[1] == folder {
-			return path.Base(f[0]), nil
-		}
-	}
-	return "", fmt.Errorf("nothing is mounted on %s in the guest", folder)
 }
 
 // Confinement is where workers may run in the guest.

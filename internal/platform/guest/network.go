@@ -126,7 +126,7 @@ func (m *machine) Address(context.Context) (string, error) {
 
 // needs is what the guest may come to take of this host.
 func (m *machine) needs() claim {
-	return claim{m.number, int64(m.settings.Memory), int64(m.settings.Disk), filepath.Join(m.home.path, dataImage)}
+	return claim{m.number, int64(m.settings.Memory), int64(m.settings.Disk) + int64(m.settings.Pmem), filepath.Join(m.home.path, dataImage)}
 }
 
 // needsNow is needs for whoever does not hold the machine.

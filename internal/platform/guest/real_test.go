@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,21 +76,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 		t.Errorf("%+v, %v", space, err)
 	}
 	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "nvme", "guest.vcpus": "2", "guest.nic": "vmxnet3"}
-	at := factor.Place{Machine: m}
-	for _, f := range Factors() {
-		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, f := range Factors() {
-		want, err := f.Check(t.Context(), at, levels[f.Name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := f.Get(t.Context(), at); err != nil || got != want {
-			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
-		}
-	}
+	setAndReadBack(t, b, levels)
 	archives, err := filepath.Glob(filepath.Join(b.home.path, "initramfs-*"))
 	if err != nil || len(archives) != 2 {
 		t.Errorf("%d archives, %v: want one for each controller", len(archives), err)
@@ -109,6 +96,30 @@ func TestAGuestIsAMachine(t *testing.T) {
 	}
 	if caution, err := d.Caution(t.Context()); err != nil || !strings.Contains(caution, "shapes and not speeds") {
 		t.Errorf("%q, %v", caution, err)
+	}
+}
+
+// setAndReadBack brings several factors to their levels with one boot for all of them.
+func setAndReadBack(t *testing.T, b *testbed, levels map[string]string) {
+	t.Helper()
+	at := factor.Place{Machine: b.Machine()}
+	varied := slices.DeleteFunc(Factors(), func(f factor.Factor) bool { return levels[f.Name] == "" })
+	if len(varied) != len(levels) {
+		t.Fatalf("of %v only %d are factors", levels, len(varied))
+	}
+	for _, f := range varied {
+		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range varied {
+		want, err := f.Check(t.Context(), at, levels[f.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Get(t.Context(), at); err != nil || got != want {
+			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
+		}
 	}
 }
 
