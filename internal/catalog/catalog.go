@@ -89,6 +89,7 @@ func All() *study.Catalog {
 			collect.Clock(),
 			collect.Frequency(),
 			collect.Guest(),
+			collect.Traffic(),
 		},
 	}
 }

@@ -17,6 +17,9 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Fleeting says that the machines end with the process that opened the platform, and with
+	// them all that was done to them: a dead run leaves nothing to put back.
+	Fleeting bool
 	// Open makes the platform ready. The seed is the study's; folder is the
 	// scratch folder on the machine that runs plimsoll.
 	Open func(ctx context.Context, settings parameter.Settings, seed uint64) (Platform, error)
@@ -173,6 +176,19 @@ type Given struct {
 	Ready  time.Duration // for which vCPUs could have run, while the CPU was another's
 	Others time.Duration // of CPU, to what else belongs to it: disk and network threads
 	Exits  int64         // from the guest to the hypervisor; below 0 where the kernel does not show them
+}
+
+// Wired is a machine whose network is plimsoll's own, which counts what it carries.
+type Wired interface {
+	// Traffic is what it carried since the machine was made. It answers false where the
+	// machine is in no network.
+	Traffic() (Traffic, bool)
+}
+
+// Traffic is what a network carried for a machine, in Ethernet frames and in their bytes.
+type Traffic struct {
+	FramesIn, FramesOut, BytesIn, BytesOut uint64 // in is to the machine
+	Lost                                   uint64 // frames for the machine that it did not take in time
 }
 
 // Fact is one thing that a machine says of itself.

@@ -135,9 +135,8 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if direct < 50 || after < before+19*time.Millisecond || delayed >= 50 || delayed == 0 {
 		t.Errorf("%d exchanges of %s, and with 20 ms more %d of %s", direct, before, delayed, after)
 	}
-	c := client.plug.counters()
-	if got := int64(c.Received); got < direct+delayed || c.QueueFull != 0 {
-		t.Errorf("the switch got %d frames, and lost %d, for %d exchanges", got, c.QueueFull, direct+delayed)
+	if c, wired := client.Traffic(); !wired || int64(c.FramesOut) < direct+delayed || c.FramesIn == 0 || c.BytesIn < 60*c.FramesIn || c.Lost != 0 {
+		t.Errorf("the switch carried %+v for %d exchanges", c, direct+delayed)
 	}
 	for m, want := range map[platform.Machine]string{server[0]: "vmxnet3", client: "virtio-net"} {
 		if got, err := nicFactor().Get(t.Context(), factor.Place{Machine: m}); err != nil || got != want {

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/vswitch"
+	"plimsoll/internal/platform"
 )
 
 // The guests' addresses are 10.198.0.1 and on. No packet leaves the switch, so that each
@@ -114,6 +115,18 @@ func (m *machine) connect(ctx context.Context, shape *qemu.Shape) (err error) {
 	}
 	shape.Parameters = append(own, shape.Parameters...)
 	return nil
+}
+
+// Traffic is what the switch carried for the guest.
+func (m *machine) Traffic() (t platform.Traffic, wired bool) {
+	m.mu.Lock()
+	plug, wired := m.plug, m.settings.Network
+	m.mu.Unlock()
+	if plug == nil {
+		return t, wired
+	}
+	c := plug.counters()
+	return platform.Traffic{FramesIn: c.Sent, FramesOut: c.Received, BytesIn: c.SentBytes, BytesOut: c.ReceivedBytes, Lost: c.QueueFull}, wired
 }
 
 // Address is the guest's address in the network of the study.

@@ -1,0 +1,43 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/platform"
+)
+
+// Traffic tells what plimsoll's own network carries for a guest.
+func Traffic() Source {
+	return Source{
+		Name: "network of guests",
+		Doc:  "what plimsoll's switch between guests carries for one of them",
+		Counters: []Counter{
+			cumulative("guest.network.in", "B/s", "bytes of frames to the guest"),
+			cumulative("guest.network.out", "B/s", "bytes of frames from the guest"),
+			cumulative("guest.frames.in", "1/s", "frames to the guest"),
+			cumulative("guest.frames.out", "1/s", "frames from the guest"),
+			cumulative("guest.frames.lost", "1/s", "frames that the guest did not take in time"),
+		},
+		For: func(m platform.Machine) bool {
+			w, ok := m.(platform.Wired)
+			if ok {
+				_, ok = w.Traffic()
+			}
+			return ok
+		},
+		Open: func(_ context.Context, p Place) (Read, error) {
+			m, ok := p.Machine.(platform.Wired)
+			if !ok {
+				return nil, fmt.Errorf("%s is in no network of plimsoll's own", p.Machine.Name())
+			}
+			return func(context.Context) (map[string]float64, error) {
+				t, _ := m.Traffic()
+				return map[string]float64{
+					"guest.network.in": float64(t.BytesIn), "guest.network.out": float64(t.BytesOut),
+					"guest.frames.in": float64(t.FramesIn), "guest.frames.out": float64(t.FramesOut), "guest.frames.lost": float64(t.Lost),
+				}, nil
+			}, nil
+		},
+	}
+}

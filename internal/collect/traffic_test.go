@@ -1,0 +1,45 @@
+package collect
+
+import (
+	"maps"
+	"testing"
+
+	"plimsoll/internal/platform"
+)
+
+type wired struct {
+	platform.Machine
+	traffic platform.Traffic
+	in      bool
+}
+
+func (w wired) Traffic() (platform.Traffic, bool) { return w.traffic, w.in }
+
+// What a switch carries for a guest is counted where the guest has a network, and missed by
+// no other machine.
+func TestTraffic(t *testing.T) {
+	s := Traffic()
+	m := wired{traffic: platform.Traffic{FramesIn: 1, FramesOut: 2, BytesIn: 60, BytesOut: 120, Lost: 3}, in: true}
+	want := map[string]float64{"guest.network.in": 60, "guest.network.out": 120, "guest.frames.in": 1, "guest.frames.out": 2, "guest.frames.lost": 3}
+	if !s.For(m) {
+		t.Fatal("it has no meaning on a guest in a network")
+	}
+	read, err := s.Open(t.Context(), Place{Machine: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(t.Context()); err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	var plain struct{ platform.Machine }
+	if s.For(wired{}) || s.For(plain) {
+		t.Error("a machine without such a network misses it")
+	}
+	if _, err := s.Open(t.Context(), Place{Machine: named{plain}}); err == nil {
+		t.Error("it was opened on a machine without a network")
+	}
+}
+
+type named struct{ platform.Machine }
+
+func (named) Name() string { return "plain" }
