@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 )
 
 // ParseAddress reads where a service listens that already runs: host:port, or
@@ -42,11 +44,19 @@ func Free(settings, defaults any, fine ...string) error {
 	return nil
 }
 
-// Dial connects to a service. Its errors are one line that says what the user
-// can do.
-func Dial(ctx context.Context, e load.Endpoint) (net.Conn, error) {
-	d := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := d.DialContext(ctx, e.Network, e.Address)
+// dialling is how long a connection may take to come about.
+const dialling = 5 * time.Second
+
+// Dial connects to a service as the machine reaches it: from there, where plimsoll can
+// talk through the machine. Its errors are one line that says what the user can do.
+func Dial(ctx context.Context, m platform.Machine, e load.Endpoint) (net.Conn, error) {
+	connect := (&net.Dialer{}).DialContext
+	if through, ok := m.(platform.Dialer); ok {
+		connect = through.Dial
+	}
+	until, cancel := context.WithTimeout(ctx, dialling)
+	defer cancel()
+	conn, err := connect(until, e.Network, e.Address)
 	if err == nil {
 		if deadline, ok := ctx.Deadline(); ok {
 			err = conn.SetDeadline(deadline)
@@ -60,10 +70,10 @@ func Dial(ctx context.Context, e load.Endpoint) (net.Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", e.Address, context.Cause(ctx))
 	case errors.As(err, &unresolved):
 		return nil, fmt.Errorf("the name in address %s does not resolve: correct address, or leave it out to have a service started", e.Address)
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("nothing listens at %s: start the service there, or leave out address to have one started", e.Address)
 	case errors.As(err, &slow) && slow.Timeout():
-		return nil, fmt.Errorf("%s does not answer within %s: a firewall may be in between", e.Address, d.Timeout)
+		return nil, fmt.Errorf("%s does not answer within %s: a firewall may be in between", e.Address, dialling)
 	}
 	return nil, fmt.Errorf("connect to %s: %w", e.Address, err)
 }

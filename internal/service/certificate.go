@@ -22,13 +22,14 @@ type Certificate struct {
 	Key  []byte
 }
 
-// NewCertificate makes a certificate for this machine's loopback, with P-256
-// keys. It is valid for thirty days.
-func NewCertificate() (Certificate, error) {
-	from := time.Now().Add(-time.Hour)
+// NewCertificate makes a certificate for the loopback and for further hosts, which are names
+// or IP addresses, with P-256 keys. It is valid for thirty days, and since a day, because
+// clocks of other machines may be behind.
+func NewCertificate(hosts ...string) (Certificate, error) {
+	from := time.Now().AddDate(0, 0, -1)
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "plimsoll study"},
-		NotBefore: from, NotAfter: from.AddDate(0, 0, 30),
+		NotBefore: from, NotAfter: from.AddDate(0, 0, 31),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	leaf := &x509.Certificate{
@@ -36,6 +37,13 @@ func NewCertificate() (Certificate, error) {
 		NotBefore: from, NotAfter: authority.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else if host != "" {
+			leaf.DNSNames = append(leaf.DNSNames, host)
+		}
 	}
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

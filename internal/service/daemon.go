@@ -79,7 +79,7 @@ func Launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 }
 
 func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
-	place := Place{Dir: env.Dir, Host: cmp.Or(env.Host, loopback)}
+	place := Place{Dir: env.Dir, Host: cmp.Or(env.Host, Loopback)}
 	var who account
 	if r.Ordinary {
 		var err error
@@ -90,7 +90,7 @@ func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 	}
 	var err error
 	for range attempts {
-		if place.Ports, err = FreePorts(r.Ports); err != nil {
+		if place.Ports, err = FreePorts(ctx, env.Machine, r.Ports); err != nil {
 			return nil, err
 		}
 		var d Daemon
@@ -139,25 +139,11 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 	return nil
 }
 
-// FreePorts finds ports of 127.0.0.1 that are free at this instant, all
-// different. Somebody may take one before its user does.
-func FreePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port on 127.0.0.1: %w", err)
-		}
-		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
-}
-
-const loopback = "127.0.0.1"
+// Loopback is where an instance listens that is not told.
+const Loopback = "127.0.0.1"
 
 // Local is an address on 127.0.0.1.
-func Local(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+func Local(port int) string { return net.JoinHostPort(Loopback, strconv.Itoa(port)) }
 
 // Address is where the instance is to listen with one of its ports.
 func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }

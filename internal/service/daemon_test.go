@@ -146,7 +146,7 @@ func TestATakenPortIsNoTrouble(t *testing.T) {
 }
 
 func TestPortsAreFreeAndDifferent(t *testing.T) {
-	ports, err := FreePorts(20)
+	ports, err := FreePorts(t.Context(), place(t).Machine, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%q is %+v", text, e)
 		}
 	}
-	ports, err := FreePorts(1)
+	ports, err := FreePorts(t.Context(), place(t).Machine, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +270,13 @@ func TestAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Dial(t.Context(), e); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := Dial(t.Context(), place(t).Machine, e); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Dial(ctx, load.Endpoint{Network: "tcp", Address: Local(ports[0])}); !errors.Is(err, context.Canceled) {
+	if _, err := Dial(ctx, nil, load.Endpoint{Network: "tcp", Address: Local(ports[0])}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -52,8 +54,11 @@ func (p Program) Find(ctx context.Context, m platform.Machine) (Found, error) {
 			if ctx.Err() != nil {
 				return Found{}, fmt.Errorf("look for %s: %w", name, context.Cause(ctx))
 			}
-			if err != nil {
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrPermission) {
 				continue
+			}
+			if err != nil {
+				return Found{}, fmt.Errorf("look for %s: %w", name, err)
 			}
 			said := string(r.Stdout) + string(r.Stderr)
 			version := versionNumber.FindString(said)

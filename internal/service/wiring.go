@@ -222,12 +222,16 @@ func (w *wiring) observe(ctx context.Context) (string, error) {
 // Unwire removes the namespaces and cables that a service left which was started in
 // the folder, and whose run died.
 func Unwire(ctx context.Context, m platform.Machine, dir string) error {
-	listed, err := output(ctx, m, "sh", "-c", "ls /run/netns /sys/class/net 2>/dev/null || true")
-	if err != nil {
-		return fmt.Errorf("look for network namespaces: %w", err)
+	var listed []string
+	for _, folder := range []string{"/run/netns", "/sys/class/net"} {
+		r, err := m.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}}) // one that is absent holds nothing
+		if err != nil {
+			return fmt.Errorf("look for network namespaces: %w", err)
+		}
+		listed = append(listed, strings.Fields(string(r.Stdout))...)
 	}
 	var lines []string
-	for name := range strings.FieldsSeq(listed) {
+	for _, name := range listed {
 		switch {
 		case strings.HasPrefix(name, namespacePrefix(dir)):
 			lines = append(lines, "netns delete "+name)

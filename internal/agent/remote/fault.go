@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"net"
+	"os/exec"
 	"syscall"
 )
 
@@ -26,6 +27,7 @@ var sentinels = []struct {
 	{"unsupported", errors.ErrUnsupported},
 	{"cancelled", context.Canceled},
 	{"deadline", context.DeadlineExceeded},
+	{"no program", exec.ErrNotFound},
 	{"refused", syscall.ECONNREFUSED},
 	{"reset", syscall.ECONNRESET},
 	{"broken pipe", syscall.EPIPE},

@@ -12,11 +12,15 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 )
 
 // client asks a server a question at a time, each on a connection of its own.
-type client struct{ endpoint load.Endpoint }
+type client struct {
+	machine  platform.Machine // from which it is asked
+	endpoint load.Endpoint
+}
 
 func (c client) live() service.Live {
 	return service.Live{Endpoints: map[string]load.Endpoint{"memcached": c.endpoint}, Observe: c.observe, Count: c.count}
@@ -26,7 +30,7 @@ func (c client) live() service.Live {
 func (c client) stats(ctx context.Context, topic string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	conn, err := service.Dial(ctx, c.endpoint)
+	conn, err := service.Dial(ctx, c.machine, c.endpoint)
 	if err != nil {
 		return nil, err
 	}

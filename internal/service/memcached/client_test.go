@@ -3,8 +3,8 @@ package memcached
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"strings"
@@ -127,7 +127,7 @@ type printing struct {
 
 func (p printing) Run(_ context.Context, c platform.Command) (platform.Result, error) {
 	if p.version == "" || c.Argv[0] != "memcached" {
-		return platform.Result{}, errors.New("not found")
+		return platform.Result{}, fs.ErrNotExist
 	}
 	return platform.Result{Stdout: []byte("memcached " + p.version + "\n")}, nil
 }

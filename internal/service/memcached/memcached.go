@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"plimsoll/internal/load"
@@ -77,7 +76,7 @@ func build(s Settings) (service.Service, error) {
 	if err := service.Free(s, defaults()); err != nil {
 		return nil, err
 	}
-	return &foreign{client{e}}, nil
+	return &foreign{e}, nil
 }
 
 // private is a server that plimsoll starts.
@@ -103,8 +102,7 @@ func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, er
 	return service.Needs{Time: time.Second, Versions: map[string]string{"memcached": found.Version}}, nil
 }
 
-// Start starts the server. The kernel chooses its port, and the server writes
-// it to a file.
+// Start starts the server on a free port.
 func (p *private) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	found, err := find(ctx, env.Machine)
 	if err != nil {
@@ -112,11 +110,10 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	}
 	s := p.settings
 	return service.Started(service.Launch(ctx, env, service.Recipe{
-		Name: "memcached", Ordinary: true,
+		Name: "memcached", Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
-			file := path.Join(place.Dir, "port")
 			argv := []string{
-				"env", "MEMCACHED_PORT_FILENAME=" + file, found.Name, "-l", "127.0.0.1", "-p", "-1", "-U", "0",
+				found.Name, "-l", place.Host, "-p", strconv.Itoa(place.Ports[0]), "-U", "0",
 				"-t", strconv.Itoa(s.Threads), "-m", strconv.FormatInt(int64(s.Memory)>>20, 10),
 				"-c", strconv.Itoa(s.Connections), "-I", strconv.FormatInt(int64(s.MaxItem), 10),
 				"-o", "slab_chunk_max=" + strconv.FormatInt(int64(s.chunk()), 10),
@@ -124,34 +121,39 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 			if place.Root {
 				argv = append(argv, "-u", "root") // it refuses to be root unless told so
 			}
-			return service.Daemon{Argv: argv, Ready: func(ctx context.Context) (service.Live, error) { return ready(ctx, env.Machine, file) }}, nil
+			c := client{env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)}}
+			return service.Daemon{Argv: argv, Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, place.Dir) }}, nil
 		},
 	}))
 }
 
-// ready reads the port, on which nobody else can be.
-func ready(ctx context.Context, m platform.Machine, file string) (service.Live, error) {
-	text, err := m.ReadFile(ctx, file)
+// ready also looks that it is our server that answers, by the folder that it works in:
+// another one may have taken the port.
+func (c client) ready(ctx context.Context, dir string) (service.Live, error) {
+	stats, err := c.stats(ctx, "")
 	if err != nil {
-		return service.Live{}, errors.New("it does not listen yet")
+		return service.Live{}, err
 	}
-	for line := range strings.Lines(string(text)) {
-		port, found := strings.CutPrefix(strings.TrimSpace(line), "TCP INET: ")
-		if n, err := strconv.Atoi(port); found && err == nil {
-			c := client{load.Endpoint{Network: "tcp", Address: service.Local(n)}}
-			_, err := c.stats(ctx, "")
-			return c.live(), err
-		}
+	at, err := c.machine.Run(ctx, platform.Command{Argv: []string{"readlink", "-e", "--", path.Join("/proc", stats["pid"], "cwd")}})
+	if err != nil {
+		return service.Live{}, fmt.Errorf("look who answers: %w", err)
 	}
-	return service.Live{}, fmt.Errorf("it says that it listens at %q", text)
+	own, err := c.machine.Run(ctx, platform.Command{Argv: []string{"readlink", "-e", "--", dir}})
+	if err != nil {
+		return service.Live{}, fmt.Errorf("look who answers: %w", err)
+	}
+	if at.Exit != 0 || string(at.Stdout) != string(own.Stdout) {
+		return service.Live{}, errors.New("another server answers on its port")
+	}
+	return c.live(), nil
 }
 
 // foreign is a server that already runs.
-type foreign struct{ client client }
+type foreign struct{ at load.Endpoint }
 
 // Check asks the server for its version.
-func (f *foreign) Check(ctx context.Context, _ service.Env) (service.Needs, error) {
-	stats, err := f.client.stats(ctx, "")
+func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	stats, err := client{env.Machine, f.at}.stats(ctx, "")
 	if err != nil {
 		return service.Needs{}, err
 	}
@@ -163,11 +165,12 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 	if _, err := f.Check(ctx, env); err != nil {
 		return nil, err
 	}
-	live := f.client.live()
+	c := client{env.Machine, f.at}
+	live := c.live()
 	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := f.client.observe(ctx)
+		observed, err := c.observe(ctx)
 		if err == nil {
-			observed["address"] = f.client.endpoint.Address
+			observed["address"] = f.at.Address
 		}
 		return observed, err
 	}

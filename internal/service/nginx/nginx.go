@@ -120,7 +120,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	}
 	var cert service.Certificate
 	if p.settings.TLS {
-		if cert, err = service.NewCertificate(); err != nil {
+		if cert, err = service.NewCertificate(env.Host); err != nil {
 			return nil, err
 		}
 	}
@@ -181,12 +181,12 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 			return nil, fmt.Errorf("read the certificate authority: %w", err)
 		}
 	}
-	conn, err := service.Dial(ctx, e)
+	conn, err := service.Dial(ctx, env.Machine, e)
 	if err != nil {
 		return nil, err
 	}
 	conn.Close()
-	way, err := find(ctx, e)
+	way, err := find(ctx, env.Machine, e)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 	return service.Use(service.Live{
 		Endpoints: map[string]load.Endpoint{"http": e},
 		Observe: func(ctx context.Context) (map[string]string, error) {
-			way, err := find(ctx, e)
+			way, err := find(ctx, env.Machine, e)
 			if err != nil {
 				return nil, err
 			}

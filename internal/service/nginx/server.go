@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"path"
@@ -32,7 +33,7 @@ func (s *server) ready(ctx context.Context) (service.Live, error) {
 	if _, err := s.status(ctx); err != nil {
 		return service.Live{}, err
 	}
-	if _, err := find(ctx, s.endpoint); err != nil {
+	if _, err := find(ctx, s.machine, s.endpoint); err != nil {
 		return service.Live{}, err
 	}
 	return service.Live{
@@ -47,7 +48,10 @@ func (s *server) status(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask nginx: %w", err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return service.Dial(ctx, s.machine, load.Endpoint{Network: network, Address: address})
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}, Timeout: 10 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
 		return "", fmt.Errorf("ask nginx: %w", err)
@@ -103,7 +107,7 @@ func parseStatus(text string) (map[string]float64, error) {
 }
 
 func (s *server) observe(ctx context.Context) (map[string]string, error) {
-	w, err := find(ctx, s.endpoint)
+	w, err := find(ctx, s.machine, s.endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +163,7 @@ func (s *server) kept(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count requests of a connection: %w", err)
 	}
-	conn, err := service.Dial(ctx, load.Endpoint{Network: "tcp", Address: u.Host})
+	conn, err := service.Dial(ctx, s.machine, load.Endpoint{Network: "tcp", Address: u.Host})
 	if err != nil {
 		return 0, err
 	}
@@ -207,17 +211,22 @@ func (s *server) workers(ctx context.Context) ([]worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the workers of nginx: %w", err)
 	}
-	var workers []worker
+	argv := []string{"cat", "--"}
 	for name := range strings.FieldsSeq(string(listed.Stdout)) {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
+		if _, err := strconv.Atoi(name); err == nil {
+			argv = append(argv, "/proc/"+name+"/stat")
 		}
-		stat, err := s.machine.ReadFile(ctx, "/proc/"+name+"/stat")
-		if err != nil {
-			continue // it is gone
-		}
-		if parent, cpu, ok := parseStat(string(stat)); ok && parent == main {
+	}
+	// It complains of those that are gone by now. The machine may be far: all go at once.
+	all, err := s.machine.Run(ctx, platform.Command{Argv: argv})
+	if err != nil {
+		return nil, fmt.Errorf("find the workers of nginx: %w", err)
+	}
+	var workers []worker
+	for line := range strings.Lines(string(all.Stdout)) {
+		number, _, _ := strings.Cut(line, " ")
+		pid, err := strconv.Atoi(number)
+		if parent, cpu, ok := parseStat(line); err == nil && ok && parent == main {
 			workers = append(workers, worker{pid, cpu})
 		}
 	}

@@ -3,9 +3,9 @@ package nginx
 import (
 	"context"
 	"encoding/pem"
-	"errors"
 	"flag"
 	"io"
+	"io/fs"
 	"log"
 	"maps"
 	"net"
@@ -227,7 +227,7 @@ type printing struct {
 
 func (p printing) Run(_ context.Context, c platform.Command) (platform.Result, error) {
 	if p.said == "" || c.Argv[0] != "/usr/sbin/nginx" {
-		return platform.Result{}, errors.New("not found")
+		return platform.Result{}, fs.ErrNotExist
 	}
 	return platform.Result{Stderr: []byte(p.said)}, nil
 }

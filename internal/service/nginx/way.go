@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 )
 
@@ -28,22 +29,22 @@ func (w way) observed() map[string]string {
 }
 
 // find tries HTTP/2 first, then HTTP/1.1.
-func find(ctx context.Context, e load.Endpoint) (way, error) {
-	two, err2 := try(ctx, e, true)
+func find(ctx context.Context, m platform.Machine, e load.Endpoint) (way, error) {
+	two, err2 := try(ctx, m, e, true)
 	if err2 == nil {
 		return two, nil
 	}
-	one, err := try(ctx, e, false)
+	one, err := try(ctx, m, e, false)
 	if err != nil {
 		return one, fmt.Errorf("the web server at %s: %w", e.Address, err)
 	}
 	return one, nil
 }
 
-func try(ctx context.Context, e load.Endpoint, http2 bool) (way, error) {
+func try(ctx context.Context, m platform.Machine, e load.Endpoint, http2 bool) (way, error) {
 	t := &http.Transport{
 		Protocols: new(http.Protocols), DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return service.Dial(ctx, e) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return service.Dial(ctx, m, e) },
 	}
 	w := way{tls: e.CA != nil, http2: http2, scheme: "http", client: &http.Client{
 		Transport: t, Timeout: 10 * time.Second,

@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
 )
@@ -123,7 +124,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 				return service.Daemon{}, fmt.Errorf("PostgreSQL refuses to run as root, and nobody cannot reach %s: choose a folder for the results that all may enter (--out)", path.Dir(place.Dir))
 			}
 			data := path.Join(place.Dir, "data")
-			c := client{endpoint: load.Endpoint{Network: "tcp", Address: place.Address(0), User: superuser, Database: "postgres"}}
+			c := client{env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0), User: superuser, Database: "postgres"}}
 			return service.Daemon{
 				Argv: []string{"sh", "-c", starter, "postgres", place.Dir, found.Name, path.Join(path.Dir(found.Name), "initdb"), superuser},
 				Files: func(yield func(string, []byte) bool) {
@@ -164,9 +165,12 @@ func (c client) live() service.Live {
 // foreign is a server that already runs.
 type foreign struct{ client client }
 
+// from is a client that asks from the machine.
+func (f *foreign) from(env service.Env) client { return client{env.Machine, f.client.endpoint} }
+
 // Check asks the server for its version.
-func (f *foreign) Check(ctx context.Context, _ service.Env) (service.Needs, error) {
-	rows, err := f.client.ask(ctx, "SHOW server_version")
+func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	rows, err := f.from(env).ask(ctx, "SHOW server_version")
 	if err != nil {
 		return service.Needs{}, err
 	}
@@ -182,9 +186,10 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 	if _, err := f.Check(ctx, env); err != nil {
 		return nil, err
 	}
-	live := f.client.live()
+	c := f.from(env)
+	live := c.live()
 	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := f.client.observe(ctx)
+		observed, err := c.observe(ctx)
 		if err == nil {
 			observed["address"] = f.client.endpoint.Address
 		}
@@ -194,7 +199,10 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 }
 
 // client asks a server a question at a time, each in a session of its own.
-type client struct{ endpoint load.Endpoint }
+type client struct {
+	machine  platform.Machine // from which it is asked
+	endpoint load.Endpoint
+}
 
 func (c client) ask(ctx context.Context, sql string) ([][]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -203,7 +211,7 @@ func (c client) ask(ctx context.Context, sql string) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := service.Dial(ctx, c.endpoint)
+	conn, err := service.Dial(ctx, c.machine, c.endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,15 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 )
 
 // client asks a server a question at a time, each on a connection of its own.
-type client struct{ endpoint load.Endpoint }
+type client struct {
+	machine  platform.Machine // from which it is asked
+	endpoint load.Endpoint
+}
 
 // refusal is an answer that is an error.
 type refusal string
@@ -28,7 +32,7 @@ func (r refusal) Error() string { return string(r) }
 func (c client) ask(ctx context.Context, words ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	conn, err := service.Dial(ctx, c.endpoint)
+	conn, err := service.Dial(ctx, c.machine, c.endpoint)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"strconv"
 	"strings"
@@ -100,7 +101,7 @@ func TestForeignServersThatAreNone(t *testing.T) {
 			t.Errorf("%q gives %v", says, err)
 		}
 	}
-	ports, err := service.FreePorts(1)
+	ports, err := service.FreePorts(t.Context(), here(t), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestObserve(t *testing.T) {
 	for _, w := range words {
 		says += bulk(w)
 	}
-	at := func(address string) client { return client{load.Endpoint{Network: "tcp", Address: address}} }
+	at := func(address string) client { return client{endpoint: load.Endpoint{Network: "tcp", Address: address}} }
 	got, err := at(answering(t, says)).observe(t.Context())
 	want := map[string]string{"maxmemory": "1MiB", "appendonly": "true", "maxmemory_policy": "allkeys-lru", "save": "3600 1", "hz": "10"}
 	if err != nil || len(got) != len(want) {
@@ -185,7 +186,7 @@ type printing struct {
 
 func (p printing) Run(_ context.Context, c platform.Command) (platform.Result, error) {
 	if c.Argv[0] != p.program {
-		return platform.Result{}, errors.New("not found")
+		return platform.Result{}, fs.ErrNotExist
 	}
 	return platform.Result{Stdout: []byte(p.version)}, nil
 }

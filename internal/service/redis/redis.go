@@ -73,7 +73,7 @@ func build(s Settings) (service.Service, error) {
 	if err := service.Free(s, defaults()); err != nil {
 		return nil, err
 	}
-	return &foreign{client{e}}, nil
+	return &foreign{e}, nil
 }
 
 // program is looked for under both names. Valkey takes the same settings.
@@ -117,7 +117,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 		Name: path.Base(found.Name), Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
 			file := path.Join(place.Dir, configName)
-			c := client{load.Endpoint{Network: "tcp", Address: place.Address(0)}}
+			c := client{env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0)}}
 			return service.Daemon{
 				Argv:  []string{found.Name, file},
 				Files: service.Files(configName, p.config(found, place)),
@@ -135,6 +135,9 @@ func (p *private) config(found service.Found, place service.Place) []byte {
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s %v\n", name, value) }
 	set("bind", place.Host)
 	set("port", place.Ports[0])
+	if place.Host != service.Loopback {
+		set("protected-mode", "no") // clients come from other machines, and there is no password
+	}
 	set("daemonize", "no")
 	set("dir", strconv.Quote(place.Dir))
 	set("maxmemory", int64(s.MaxMemory))
@@ -171,16 +174,16 @@ func (c client) live() service.Live {
 }
 
 // foreign is a server that already runs.
-type foreign struct{ client client }
+type foreign struct{ at load.Endpoint }
 
 // Check asks the server for its version.
-func (f *foreign) Check(ctx context.Context, _ service.Env) (service.Needs, error) {
-	info, err := f.client.info(ctx)
+func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
+	info, err := client{env.Machine, f.at}.info(ctx)
 	if err != nil {
 		return service.Needs{}, err
 	}
 	if info["redis_version"] == "" {
-		return service.Needs{}, fmt.Errorf("what listens at %s does not say that it is Redis or Valkey", f.client.endpoint.Address)
+		return service.Needs{}, fmt.Errorf("what listens at %s does not say that it is Redis or Valkey", f.at.Address)
 	}
 	return service.Needs{Versions: map[string]string{"redis": info["redis_version"]}}, nil
 }
@@ -190,11 +193,12 @@ func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance,
 	if _, err := f.Check(ctx, env); err != nil {
 		return nil, err
 	}
-	live := f.client.live()
+	c := client{env.Machine, f.at}
+	live := c.live()
 	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := f.client.observe(ctx)
+		observed, err := c.observe(ctx)
 		if err == nil {
-			observed["address"] = f.client.endpoint.Address
+			observed["address"] = f.at.Address
 		}
 		return observed, err
 	}

@@ -6,8 +6,10 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 
@@ -76,7 +78,7 @@ type reflector struct {
 // Check finds the reflector that is to be used, or the program to start.
 func (r *reflector) Check(ctx context.Context, env service.Env) (service.Needs, error) {
 	if r.Address != "" {
-		_, err := live(ctx, r.at)
+		_, err := live(ctx, env.Machine, r.at)
 		return service.Needs{}, err
 	}
 	_, err := self(ctx, env)
@@ -95,10 +97,10 @@ func self(ctx context.Context, env service.Env) (string, error) {
 	return program, nil
 }
 
-// Start starts a reflector on the loopback device, or finds the one at the address.
+// Start starts a reflector, whose port the kernel chooses, or finds the one at the address.
 func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instance, error) {
 	if r.Address != "" {
-		l, err := live(ctx, r.at)
+		l, err := live(ctx, env.Machine, r.at)
 		if err != nil {
 			return nil, err
 		}
@@ -108,25 +110,31 @@ func (r *reflector) Start(ctx context.Context, env service.Env) (service.Instanc
 	if err != nil {
 		return nil, err
 	}
-	return service.Launch(ctx, env, service.Recipe{Ports: 1, Daemon: func(p service.Place) (service.Daemon, error) {
-		options := Options{Listen: service.Local(p.Ports[0]), Threads: r.Threads, Drop: float64(r.Drop), Seed: env.Seed}
-		at := load.Endpoint{Network: "tcp", Address: options.Listen}
+	return service.Launch(ctx, env, service.Recipe{Name: "the reflector", Daemon: func(p service.Place) (service.Daemon, error) {
+		options := Options{Listen: net.JoinHostPort(p.Host, "0"), Threads: r.Threads, Drop: float64(r.Drop), Seed: env.Seed}
+		said := &service.Line{}
 		return service.Daemon{
-			Argv: []string{program, Command}, Stdin: options.Line(),
-			Ready: func(ctx context.Context) (service.Live, error) { return live(ctx, at) },
+			Argv: []string{program, Command}, Stdin: options.Line(), Stdout: said,
+			Ready: func(ctx context.Context) (service.Live, error) {
+				line, whole := said.Text()
+				if !whole {
+					return service.Live{}, errors.New("it does not listen yet")
+				}
+				return live(ctx, env.Machine, load.Endpoint{Network: "tcp", Address: strings.TrimPrefix(string(line), saying)})
+			},
 		}, nil
 	}})
 }
 
 // live is a reflector that answers.
-func live(ctx context.Context, at load.Endpoint) (service.Live, error) {
-	if _, err := status(ctx, at); err != nil {
+func live(ctx context.Context, m platform.Machine, at load.Endpoint) (service.Live, error) {
+	if _, err := status(ctx, m, at); err != nil {
 		return service.Live{}, err
 	}
 	return service.Live{
 		Endpoints: map[string]load.Endpoint{peer.Protocol: at},
 		Observe: func(ctx context.Context) (map[string]string, error) {
-			s, err := status(ctx, at)
+			s, err := status(ctx, m, at)
 			if err != nil {
 				return nil, err
 			}
@@ -136,7 +144,7 @@ func live(ctx context.Context, at load.Endpoint) (service.Live, error) {
 			}, nil
 		},
 		Count: func(ctx context.Context) (map[string]float64, error) {
-			s, err := status(ctx, at)
+			s, err := status(ctx, m, at)
 			if err != nil {
 				return nil, err
 			}
@@ -145,9 +153,9 @@ func live(ctx context.Context, at load.Endpoint) (service.Live, error) {
 	}, nil
 }
 
-func status(ctx context.Context, at load.Endpoint) (peer.Status, error) {
+func status(ctx context.Context, m platform.Machine, at load.Endpoint) (peer.Status, error) {
 	// Whether the address leads anywhere is for the service to say, in its words.
-	conn, err := service.Dial(ctx, at)
+	conn, err := service.Dial(ctx, m, at)
 	if err != nil {
 		return peer.Status{}, err
 	}

@@ -47,13 +47,16 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen for network tests: %w", err)
 	}
-	if _, err := fmt.Fprintf(out, "reflector listens at %s\n", listener.Addr()); err != nil {
+	if _, err := fmt.Fprintf(out, "%s%s\n", saying, listener.Addr()); err != nil {
 		listener.Close() //nolint:errcheck // nobody can learn where it listens
 		return fmt.Errorf("say where the reflector listens: %w", err)
 	}
 	s := &server{Options: o, listener: listener}
 	return s.serve(ctx)
 }
+
+// saying comes before the address on the line that says where a reflector listens.
+const saying = "reflector listens at "
 
 // mostSessions is how many clients may be connected at once.
 const mostSessions = 64

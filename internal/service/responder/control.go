@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"syscall"
 	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 )
 
 // control answers questions about the process, on a port of its own that never
@@ -41,7 +46,10 @@ func cpuTime() time.Duration {
 }
 
 // controlClient is the other side.
-type controlClient struct{ address string }
+type controlClient struct {
+	machine platform.Machine // on which the process runs
+	address string
+}
 
 func (c controlClient) settings(ctx context.Context) (map[string]string, error) {
 	var settings map[string]string
@@ -58,7 +66,10 @@ func (c controlClient) ask(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return fmt.Errorf("ask the responder: %w", err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return service.Dial(ctx, c.machine, load.Endpoint{Network: network, Address: address})
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
 	answer, err := client.Do(r)
 	if err != nil {
 		return fmt.Errorf("ask the responder: %w", err)

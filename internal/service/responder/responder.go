@@ -10,13 +10,11 @@
 package responder
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"plimsoll/internal/load"
@@ -154,22 +152,22 @@ func (r *responder) Start(ctx context.Context, env service.Env) (service.Instanc
 		if err != nil {
 			return service.Daemon{}, fmt.Errorf("write settings of the responder: %w", err)
 		}
-		said := &line{}
+		said := &service.Line{}
 		return service.Daemon{
 			Argv: []string{program, Command}, Stdin: stdin, Stdout: said,
 			Ready: func(ctx context.Context) (service.Live, error) {
-				g, err := said.greeting()
+				g, err := read(said)
 				if err != nil {
 					return service.Live{}, err
 				}
-				return g.live(ctx)
+				return g.live(ctx, env.Machine)
 			},
 		}, nil
 	}}))
 }
 
-func (g greeting) live(ctx context.Context) (service.Live, error) {
-	control := controlClient{g.Listening["control"]}
+func (g greeting) live(ctx context.Context, m platform.Machine) (service.Live, error) {
+	control := controlClient{m, g.Listening["control"]}
 	live := service.Live{Endpoints: map[string]load.Endpoint{}, Observe: control.settings, Count: control.counters}
 	for protocol, address := range g.Listening {
 		if protocol != "control" {
@@ -183,26 +181,10 @@ func (g greeting) live(ctx context.Context) (service.Live, error) {
 	return live, err
 }
 
-// line keeps the first line that is written to it.
-type line struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (l *line) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !bytes.Contains(l.data, []byte("\n")) {
-		l.data = append(l.data, p...)
-	}
-	return len(p), nil
-}
-
-func (l *line) greeting() (g greeting, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first, _, complete := bytes.Cut(l.data, []byte("\n"))
-	if !complete {
+// read takes in the line.
+func read(l *service.Line) (g greeting, err error) {
+	first, whole := l.Text()
+	if !whole {
 		return g, errors.New("it does not listen yet")
 	}
 	if err := json.Unmarshal(first, &g); err != nil {

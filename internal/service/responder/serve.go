@@ -97,7 +97,7 @@ func (s *server) listenWeb() error {
 	var cert service.Certificate
 	if s.settings.TLS {
 		var err error
-		if cert, err = service.NewCertificate(); err != nil {
+		if cert, err = service.NewCertificate(s.host); err != nil {
 			return err
 		}
 		s.greeting.CA = cert.CA

@@ -227,7 +227,7 @@ func countFaults(t *testing.T, g greeting) {
 			}
 		}
 	}
-	counts, err := controlClient{g.Listening["control"]}.counters(t.Context())
+	counts, err := controlClient{address: g.Listening["control"]}.counters(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,88 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+const (
+	lowestPort  = 10000 // below it lie ports of well-known services
+	highestPort = 65535
+)
+
+// FreePorts finds TCP ports that nobody on the machine has at this instant, all different,
+// and not among those that its kernel gives to connections. Somebody may take one before
+// its user does.
+func FreePorts(ctx context.Context, m platform.Machine, n int) ([]int, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	taken := map[int]bool{}
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := m.ReadFile(ctx, table)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		takenPorts(string(text), taken)
+	}
+	text, err := m.ReadFile(ctx, "/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("find a free port: %w", err)
+	}
+	low, high := portRange(string(text))
+	var ports []int
+	for range 100 * n {
+		p := low + rand.N(high-low+1)
+		if taken[p] || slices.Contains(ports, p) {
+			continue
+		}
+		if ports = append(ports, p); len(ports) == n {
+			return ports, nil
+		}
+	}
+	return nil, fmt.Errorf("find a free port: nearly all from %d to %d are taken", low, high)
+}
+
+// takenPorts notes the local ports of a table such as /proc/net/tcp, of which each line after
+// the first has one in hexadecimal behind the address.
+func takenPorts(table string, taken map[int]bool) {
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		_, port, _ := strings.Cut(f[1], ":")
+		if n, err := strconv.ParseUint(port, 16, 16); err == nil {
+			taken[int(n)] = true
+		}
+	}
+}
+
+// portRange is the larger of the ranges below and above the ports of connections, as the
+// kernel tells them.
+func portRange(text string) (low, high int) {
+	f := strings.Fields(text)
+	if len(f) != 2 {
+		return lowestPort, highestPort
+	}
+	first, err1 := strconv.Atoi(f[0])
+	last, err2 := strconv.Atoi(f[1])
+	const few = 1000
+	switch {
+	case err1 != nil, err2 != nil:
+		return lowestPort, highestPort
+	case first-lowestPort >= highestPort-last && first-lowestPort >= few:
+		return lowestPort, min(first-1, highestPort)
+	case highestPort-last >= few:
+		return max(last+1, lowestPort), highestPort
+	}
+	return lowestPort, highestPort // all are of connections: they must do
+}

@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/platform"
+)
+
+func TestRangesOfPorts(t *testing.T) {
+	for text, want := range map[string][2]int{
+		"32768\t60999\n": {lowestPort, 32767}, "1024 40000": {40001, highestPort}, "10000 65535": {lowestPort, highestPort}, "": {lowestPort, highestPort},
+		"a b": {lowestPort, highestPort}, "5000 6000": {lowestPort, highestPort}, "70000 80000": {lowestPort, highestPort},
+	} {
+		if low, high := portRange(text); low != want[0] || high != want[1] {
+			t.Errorf("%q: from %d to %d, want %v", text, low, high, want)
+		}
+	}
+}
+
+// table is a machine whose kernel says who has which port.
+type table struct {
+	platform.Machine
+	files map[string]string
+	err   error
+}
+
+func (m table) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if text, ok := m.files[name]; ok {
+		return []byte(text), m.err
+	}
+	return nil, fs.ErrNotExist
+}
+
+// Ports are chosen by what the machine itself says, wherever it is.
+func TestPortsThatAreTakenThere(t *testing.T) {
+	head := "  sl  local_address rem_address   st tx_queue\n"
+	text := head
+	for p := lowestPort; p <= 32767; p++ {
+		if p%100 != 0 {
+			text += fmt.Sprintf("   0: 0100007F:%04X 00000000:0000 0A 0\n", p)
+		}
+	}
+	m := table{files: map[string]string{"/proc/net/tcp": head, "/proc/net/tcp6": text, "/proc/sys/net/ipv4/ip_local_port_range": "32768\t60999\n"}}
+	found := 0
+	for range 20 { // one port in a hundred is free: not every search finds one
+		ports, err := FreePorts(t.Context(), m, 1)
+		if err == nil && ports[0]%100 != 0 {
+			t.Fatalf("port %d is taken", ports[0])
+		}
+		if err == nil {
+			found++
+		}
+	}
+	if found == 0 {
+		t.Error("no search finds a free port")
+	}
+	if ports, err := FreePorts(t.Context(), table{}, 3); err != nil || len(ports) != 3 {
+		t.Errorf("where the kernel does not tell: %v, %v", ports, err)
+	}
+	m.err = errors.New("the line is cut")
+	if _, err := FreePorts(t.Context(), m, 1); !errors.Is(err, m.err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A machine that is not there is not one that lacks a program.
+func TestAProgramOnAMachineThatIsGone(t *testing.T) {
+	_, err := Program{Names: []string{"red"}, Install: "apt install red"}.Find(t.Context(), cut{})
+	if err == nil || strings.Contains(err.Error(), "install") || !strings.Contains(err.Error(), "the line is cut") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// cut is a machine that cannot be reached.
+type cut struct{ platform.Machine }
+
+func (cut) Run(context.Context, platform.Command) (platform.Result, error) {
+	return platform.Result{}, errors.New("the line is cut")
+}
