@@ -70,13 +70,12 @@ func (l *Lab) side(path string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, err := l.workload(r.Source.Study)
-	if err != nil {
+	if _, err := l.workload(r.Source.Study); err != nil {
 		return nil, err
 	}
 	label := filepath.Base(filepath.Clean(path))
 	return &side{
-		run:      finding.Run{Label: label, Metrics: kind.Metrics, Values: valuesOf(records, 0)},
+		run:      finding.Run{Label: label, Metrics: r.Source.Study.Results(l.Catalog), Values: valuesOf(records, 0)},
 		headline: r.Source.Study.Headline, margin: r.Source.Study.Margin,
 	}, nil
 }
@@ -116,7 +115,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	}
 	run := exchange.Run{
 		Study: r.Source.Study.Name, Workload: kind.Name, Records: records, Testbed: map[string]string{},
-		Metrics: append(kind.Metrics[:len(kind.Metrics):len(kind.Metrics)], l.counters()...),
+		Metrics: append(r.Source.Study.Results(l.Catalog), l.counters()...),
 	}
 	for _, arm := range r.Plan.Arms {
 		run.Labels = append(run.Labels, arm.Label)

@@ -55,7 +55,7 @@ func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outc
 		return nil, err
 	}
 	c := finding.Case{
-		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(r.Source.Study, kind), Rate: kind.Rate, Sources: l.counters(),
+		Plan: r.Plan, Study: r.Source.Study, Metrics: l.metrics(r.Source.Study), Rate: kind.Rate, Sources: l.counters(),
 		Records: records, Demands: demands(r, kind), Defaults: defaultsOf(kind), Series: series,
 	}
 	findings := finding.Judge(c)
@@ -80,7 +80,7 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 	}
 	in := report.Input{
 		Study: r.Source.Study, StudyText: r.Source.Text, Plan: r.Plan, Records: records,
-		Metrics: metricsOf(r.Source.Study, kind), Counters: l.counters(), Version: l.Version,
+		Metrics: l.metrics(r.Source.Study), Counters: l.counters(), Version: l.Version,
 		Command: fmt.Sprintf("plimsoll run study.yaml --seed %d", r.Plan.Seed),
 		Series: func(trial int) ([]measure.Interval, error) {
 			record, ok := byTrial[trial]
@@ -187,13 +187,13 @@ func (l *Lab) workload(s *study.Study) (workload.Kind, error) {
 	return l.Catalog.Workloads[i], nil
 }
 
-// metricsOf lists what the records of a study may hold.
-func metricsOf(s *study.Study, kind workload.Kind) []measure.Metric {
+// metrics lists what the records of a study may hold.
+func (l *Lab) metrics(s *study.Study) []measure.Metric {
 	sought, ok := s.Load.Sought()
 	if !ok {
-		return kind.Metrics
+		return s.Results(l.Catalog)
 	}
-	return append([]measure.Metric{sought, measure.HostCPU()}, kind.Metrics...)
+	return append([]measure.Metric{sought, measure.HostCPU()}, s.Results(l.Catalog)...)
 }
 
 func (l *Lab) counters() []measure.Metric {

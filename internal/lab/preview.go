@@ -90,6 +90,9 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "platform\t%s\n", use(s.Platform))
 	fmt.Fprintf(table, "workload\t%s\n", use(s.Workload))
+	for _, g := range s.Groups {
+		fmt.Fprintf(table, "machines\t%s\n", group(g))
+	}
 	if s.Service != nil {
 		fmt.Fprintf(table, "service\t%s\n", use(*s.Service))
 	}
@@ -109,6 +112,27 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	printTrials(b, p)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// group is one kind of machines on one line.
+func group(g study.Group) string {
+	text := fmt.Sprint(g.Machines)
+	if g.Name != "" {
+		text = g.Name + ": " + text
+	}
+	switch {
+	case g.Subject:
+		text += ", with the workload"
+	case g.Workload != nil:
+		text += ", with workload " + use(*g.Workload)
+	}
+	if g.Serves {
+		text += ", with the service"
+	}
+	if len(g.Settings) > 0 {
+		text += strings.TrimPrefix(use(study.Use{Settings: g.Settings}), " ")
+	}
+	return text
 }
 
 // use is a kind with its settings on one line.

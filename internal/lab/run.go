@@ -88,7 +88,11 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 		return nil, fmt.Errorf("find results folder: %w", err)
 	}
 	if _, err := os.Stat(r.path("testbed.json")); errors.Is(err, fs.ErrNotExist) {
-		if err := r.write("testbed.json", collect.Testbed(ctx, p.Machine(), dir)); err != nil {
+		lead, err := trial.Lead(ctx, p, r.Source.Study)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.write("testbed.json", collect.Testbed(ctx, lead, dir)); err != nil {
 			return nil, err
 		}
 	}
@@ -154,5 +158,5 @@ func (l *Lab) restore(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	defer p.Close()
-	return trial.Restore(ctx, dir, p.Machine(), l.Catalog)
+	return trial.Restore(ctx, dir, p, l.Catalog)
 }

@@ -80,7 +80,9 @@ func (r *Recorder) Interval(i Interval) (more bool) {
 
 // rest makes the histograms compact.
 func (i *Interval) rest() {
-	i.latency = map[string]compact{}
+	if i.latency == nil {
+		i.latency = map[string]compact{}
+	}
 	for k := range i.Samples {
 		s := &i.Samples[k]
 		if s.Latency != nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
 )
 
 // voidError is trouble that makes one trial void and lets the study go on.
@@ -18,32 +20,92 @@ func (v *voidError) Unwrap() error { return v.err }
 
 func void(format string, args ...any) error { return &voidError{fmt.Errorf(format, args...)} }
 
-// apply brings each setting of the machine to its level. A setting that is
-// there already is not touched. It returns the levels read back, by factor.
+// apply brings each setting of the machines to its level, on all of them at once. A setting
+// that is there already is not touched. It returns the levels read back, by factor.
 func (s *session) apply(ctx context.Context, levels map[string]string) (map[string]string, error) {
 	seen := map[string]string{}
-	for _, setting := range s.settings {
-		want := setting.canonical[levels[setting.name]]
-		now, err := setting.read(ctx)
-		if err != nil {
-			return seen, &voidError{err}
-		}
-		if now != want {
-			if now, err = s.change(ctx, setting, now, levels[setting.name]); err != nil {
-				return seen, err
+	var mu sync.Mutex
+	err := s.onEach(func(all []*setting) error {
+		for _, setting := range all {
+			now, err := s.bring(ctx, setting, levels)
+			if now != "" || err == nil {
+				mu.Lock()
+				setting.enter(seen, levels, now)
+				mu.Unlock()
+			}
+			if err != nil {
+				return err
 			}
 		}
-		seen[setting.name] = now
-		if now != want {
-			return seen, void("read back: %s reads %q after it was set to %q", setting.name, now, want)
+		return nil
+	})
+	return seen, err
+}
+
+// bring brings one setting to its level and returns what it reads.
+func (s *session) bring(ctx context.Context, to *setting, levels map[string]string) (string, error) {
+	want := to.canonical[levels[to.name]]
+	now, err := to.read(ctx)
+	if err != nil {
+		return "", &voidError{err}
+	}
+	if now != want {
+		if now, err = s.change(ctx, to, now, levels[to.name]); err != nil {
+			return "", err
 		}
 	}
-	return seen, nil
+	if now != want {
+		return now, void("read back: %s reads %q after it was set to %q", to.at(), now, want)
+	}
+	return now, nil
+}
+
+// onEach does something with the settings of each machine, all machines at once.
+func (s *session) onEach(do func(all []*setting) error) error {
+	var machines []string
+	settings := map[string][]*setting{}
+	for _, set := range s.settings {
+		if settings[set.machine] == nil {
+			machines = append(machines, set.machine)
+		}
+		settings[set.machine] = append(settings[set.machine], set)
+	}
+	if len(machines) == 1 {
+		return do(s.settings)
+	}
+	errs := make([]error, len(machines))
+	var done sync.WaitGroup
+	for i, name := range machines {
+		done.Go(func() { errs[i] = do(settings[name]) })
+	}
+	done.Wait()
+	for _, err := range errs { // trouble that is more than a void trial comes first
+		if _, only := isVoid(err); err != nil && !only {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// enter takes down a level that was read. Of several machines the first speaks for all, unless
+// another one differs from what was asked of it.
+func (s *setting) enter(seen, levels map[string]string, now string) {
+	if _, there := seen[s.name]; !there || now != s.canonical[levels[s.name]] {
+		seen[s.name] = now
+	}
+}
+
+// at is the name of the setting with that of its machine.
+func (s *setting) at() string {
+	if s.machine == "" {
+		return s.name
+	}
+	return s.name + " on " + s.machine
 }
 
 // change writes down a change, makes it, reads it back and writes down that.
 func (s *session) change(ctx context.Context, to *setting, former, level string) (seen string, err error) {
-	entry := Setting{Factor: to.factor.Name, Target: to.place.Target, Former: former, Level: to.canonical[level]}
+	entry := Setting{Factor: to.factor.Name, Target: to.target, Machine: to.machine, Former: former, Level: to.canonical[level]}
 	if err := s.journal.append(Entry{Kind: KindChange, Setting: &entry}); err != nil {
 		return "", err
 	}
@@ -52,7 +114,7 @@ func (s *session) change(ctx context.Context, to *setting, former, level string)
 	s.step("after set")
 	if err != nil {
 		// It stays midway in the journal: nobody knows how far it came.
-		return "", void("set %s to %q: %w", to.name, level, err)
+		return "", void("set %s to %q: %w", to.at(), level, err)
 	}
 	if entry.Seen, err = to.read(ctx); err != nil {
 		return "", &voidError{err}
@@ -61,16 +123,22 @@ func (s *session) change(ctx context.Context, to *setting, former, level string)
 }
 
 // reread reads every setting again at the end of a load.
-func (s *session) reread(ctx context.Context) (map[string]string, error) {
+func (s *session) reread(ctx context.Context, levels map[string]string) (map[string]string, error) {
 	seen := map[string]string{}
-	for _, setting := range s.settings {
-		level, err := setting.read(ctx)
-		if err != nil {
-			return seen, &voidError{err}
+	var mu sync.Mutex
+	err := s.onEach(func(all []*setting) error {
+		for _, setting := range all {
+			level, err := setting.read(ctx)
+			if err != nil {
+				return &voidError{err}
+			}
+			mu.Lock()
+			setting.enter(seen, levels, level)
+			mu.Unlock()
 		}
-		seen[setting.name] = level
-	}
-	return seen, nil
+		return nil
+	})
+	return seen, err
 }
 
 // readings compares the levels of an arm with those seen in effect, on the
@@ -78,7 +146,7 @@ func (s *session) reread(ctx context.Context) (map[string]string, error) {
 func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
 	var all []reading
 	for _, f := range s.Study.Factors {
-		if f.Name == LabelFactor {
+		if f.Name == LabelFactor || f.Group != "" {
 			continue
 		}
 		r := reading{factor: f.FullName(), want: arm.Levels[f.FullName()]}
@@ -97,6 +165,7 @@ func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
 		for _, setting := range s.settings {
 			if setting.name == r.factor {
 				r.want = setting.canonical[r.want]
+				break
 			}
 		}
 		all = append(all, r)
@@ -116,50 +185,80 @@ func (s *session) fieldsOf(f study.Factor) []parameter.Field {
 	return parameter.Fields(kind.Defaults)
 }
 
-// prepare makes ready what the load needs. It is entered in the journal once
+// prepare makes ready what the loads need. It is entered in the journal once
 // for each load, and done before each trial, since a workload that finds its
 // work done has nothing to do and loads may disturb each other's files. A
 // simulator serves the demand alone and needs nothing.
-func (s *session) prepare(ctx context.Context, l prepared) error {
+func (s *session) prepare(ctx context.Context, all crew) error {
 	if s.sim != nil {
 		return nil
 	}
-	fresh := !s.journal.undo.prepared(l.settings)
-	if fresh {
-		if err := s.journal.append(Entry{Kind: KindPrepare, Load: l.settings}); err != nil {
-			return err
+	var fresh crew
+	for _, m := range all.driving() {
+		if !s.journal.undo.prepared(m.entry()) {
+			fresh = append(fresh, m)
+			e := m.entry()
+			if err := s.journal.append(Entry{Kind: KindPrepare, Load: &e}); err != nil {
+				return err
+			}
 		}
 	}
 	s.step("before prepare")
-	if err := s.haveScratch(ctx); err != nil {
+	if err := s.haveScratch(ctx, all); err != nil {
 		return err
 	}
-	err := l.load.Prepare(ctx, s.env(s.Plan.Seed, s.log, s.target))
+	err := all.driving().each(ctx, func(ctx context.Context, m *member) error {
+		return m.load.Prepare(ctx, s.envOf(m))
+	})
 	s.step("after prepare")
 	if err != nil {
 		return fmt.Errorf("prepare workload %s in %s: %w", s.kind.Name, s.scratch, err)
 	}
-	if fresh {
-		return s.journal.append(Entry{Kind: KindPrepared, Load: l.settings})
+	for _, m := range fresh {
+		e := m.entry()
+		if err := s.journal.append(Entry{Kind: KindPrepared, Load: &e}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// haveScratch makes the scratch folder unless this session has done so.
-func (s *session) haveScratch(ctx context.Context) error {
-	if s.scratched {
-		return nil
+// entry is the load of a member as the journal has it.
+func (m *member) entry() Load {
+	e := Load{Machine: m.name, Settings: m.settings}
+	if m.name != "" {
+		e.Workload, e.Index = m.kind.Name, m.index
 	}
-	if err := s.makeScratch(ctx); err != nil {
-		return err
+	return e
+}
+
+// haveScratch makes the scratch folders unless this session has done so.
+func (s *session) haveScratch(ctx context.Context, all crew) error {
+	for _, m := range all {
+		if s.scratched[m.name] == m.machine {
+			continue
+		}
+		if err := m.makeScratch(ctx); err != nil {
+			return err
+		}
+		s.scratched[m.name] = m.machine
 	}
-	s.scratched = true
 	return nil
 }
 
 func (s *session) log(format string, args ...any) {
 	s.reporter.say(PhasePrepare, 0, fmt.Sprintf(format, args...))
 }
+
+// envOf is where a member's load runs.
+func (s *session) envOf(m *member) workload.Env {
+	env := m.env(dataSeed(s.Plan.Seed, m.index))
+	env.Log, env.Target = s.log, s.target
+	return env
+}
+
+// dataSeed keeps machines of a group from holding the same data.
+func dataSeed(seed uint64, index int) uint64 { return seed + uint64(index)*0x9e3779b97f4a7c15 }
 
 func isVoid(err error) (*voidError, bool) {
 	var v *voidError

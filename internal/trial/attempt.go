@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 )
 
@@ -33,11 +35,12 @@ type attempt struct {
 	*session
 	plan.Trial
 	arm      plan.Arm
-	load     prepared
+	load     prepared // of the subject
+	crew     crew
+	begin    *barrier // of the first load, where other groups begin with it; nil otherwise
 	record   *measure.Record
 	recorder *measure.Recorder
 	watch    *watch
-	sampler  *sampler
 	files    map[string][]byte
 	// intervals are those of all probes of a search, one after the other.
 	intervals []measure.Interval
@@ -150,18 +153,21 @@ func (a *attempt) void(trouble error) {
 }
 
 // run takes the trial through its phases.
-func (a *attempt) run(ctx context.Context) error {
-	a.reporter.say(PhasePrepare, 0, "")
-	if err := a.serve(ctx, a.arm); err != nil {
-		return err
-	}
-	if err := a.prepare(ctx, a.load); err != nil {
-		return err
-	}
+func (a *attempt) run(ctx context.Context) (err error) {
 	a.reporter.say(PhaseApply, 0, "")
+	if err := a.assemble(ctx); err != nil {
+		return err
+	}
 	seen, err := a.apply(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, seen)
 	if err != nil {
+		return err
+	}
+	a.reporter.say(PhasePrepare, 0, "")
+	if err := a.serve(ctx, a.arm, a.crew); err != nil {
+		return err
+	}
+	if err := a.prepare(ctx, a.crew); err != nil {
 		return err
 	}
 	if err := a.settle(ctx); err != nil {
@@ -172,12 +178,44 @@ func (a *attempt) run(ctx context.Context) error {
 	if failed != nil {
 		return failed
 	}
-	again, err := a.reread(ctx)
+	again, err := a.reread(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, again)
 	if err != nil {
 		return err
 	}
 	return a.judge(ctx)
+}
+
+// assemble has the machines of the trial running.
+func (a *attempt) assemble(ctx context.Context) (err error) {
+	if a.crew, err = a.muster(ctx, a.arm.Levels); err != nil {
+		return &voidError{err}
+	}
+	if err := a.crew.build(); err != nil {
+		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
+	}
+	a.load.load = a.crew.lead().load
+	if err := a.checkSettings(ctx, a.crew); err != nil {
+		return &voidError{err}
+	}
+	a.counted()
+	return nil
+}
+
+// counted enters how many machines there are, where that is varied.
+func (a *attempt) counted() {
+	for _, f := range a.Study.Factors {
+		if f.Name != study.MachinesFactor {
+			continue
+		}
+		n := 0
+		for _, m := range a.crew {
+			if m.group.Name == f.Target {
+				n++
+			}
+		}
+		a.record.Observed[f.FullName()] = strconv.Itoa(n)
+	}
 }
 
 // settle waits for the machine to calm down after a change. Virtual time needs none.
@@ -212,32 +250,35 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.sim != nil {
 		return trouble(run())
 	}
-	a.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: a.machine, Dir: a.scratch})
+	for _, m := range a.crew {
+		m.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: m.machine, Dir: m.dir})
+	}
 	before, from := ownCPU(), time.Now()
-	a.sampler.begin(ctx, a.Study.Measure.Interval)
+	for _, m := range a.crew {
+		m.sampler.begin(ctx, a.Study.Measure.Interval)
+	}
 	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
 		a.count(ctx)
 	}
-	err := run()
-	a.sampler.end(ctx)
+	err := a.accompany(ctx, run)
+	for _, m := range a.crew {
+		m.sampler.end(ctx)
+	}
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
 	a.heard(ctx, time.Since(from).Seconds())
 	return trouble(err)
 }
 
-// offer runs one load: in virtual time, in a worker, or by what the workload drives.
+// offer runs one load: in virtual time, or on the machines of the subject.
 func (a *attempt) offer(ctx context.Context, l prepared, stage load.Stage, out *measure.Recorder) error {
-	switch {
-	case a.sim != nil:
-		counters, err := a.sim.Simulate(ctx, platform.Run{
-			Trial: a.Number, Block: a.Block, Slot: a.Slot, Levels: a.loadLevels(), Demand: l.load.Demand(), Stage: stage,
-		}, out)
-		a.record.Counters = counters
-		return err
-	case a.kind.Own:
-		return a.work(ctx, l.settings, stage, out)
+	if a.sim == nil {
+		return a.together(ctx, l, stage, out)
 	}
-	return l.load.Run(ctx, a.env(a.Plan.Seed, a.log, a.target), stage, out)
+	counters, err := a.sim.Simulate(ctx, platform.Run{
+		Trial: a.Number, Block: a.Block, Slot: a.Slot, Levels: a.loadLevels(), Demand: l.load.Demand(), Stage: stage,
+	}, out)
+	a.record.Counters = counters
+	return err
 }
 
 func trouble(err error) error {
@@ -282,12 +323,7 @@ func (a *attempt) collect() {
 	if math.IsNaN(a.record.Window.Drift) {
 		a.record.Window.Drift = 0
 	}
-	if a.sampler == nil {
-		return
-	}
-	a.files["counters.csv"] = a.sampler.table()
-	a.record.Missing = a.sampler.missing
-	maps.Copy(a.record.Counters, a.sampler.over(a.record.Window))
+	a.gatherCounters()
 }
 
 func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes }
@@ -296,75 +332,4 @@ func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes
 func (a *attempt) searches() bool {
 	_, yes := a.Study.Load.Sought()
 	return yes
-}
-
-// judge sums up the window and makes the certificate.
-func (a *attempt) judge(ctx context.Context) error {
-	if a.searches() {
-		return a.judgeSearch(ctx)
-	}
-	intervals := a.recorder.Intervals()
-	if len(intervals) == 0 {
-		return void("the load ended without measuring anything")
-	}
-	summary, err := measure.Summarise(intervals, a.record.Window, a.kind.Rate)
-	if err != nil {
-		return &voidError{err}
-	}
-	maps.Copy(a.files, measure.EncodeHistograms(summary.Log(), a.record.Window))
-	a.record.Values, a.record.Counts = summary.Values, summary.Counts
-	worker := a.recorder.Values()
-	maps.Copy(a.record.Values, worker)
-	e := &evidence{
-		record: a.record, demand: a.load.load.Demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
-		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals),
-		readBack: a.readings(a.arm, a.record.Observed),
-		ended: ending{
-			enough: a.watch.answer.enough, ran: intervals[len(intervals)-1].To,
-			length: a.Study.Measure.Longest, step: a.Study.Measure.Interval,
-		},
-	}
-	checks, cause := certify(e)
-	a.record.Checks = append(checks, a.recorder.Checks()...)
-	for _, c := range a.recorder.Checks() {
-		if c.State == measure.Fail && cause == "" {
-			cause = c.Name + ": " + c.Detail
-		}
-	}
-	for _, c := range a.record.Checks {
-		if c.State == measure.Unknown && (c.Name == "drift" || c.Name == "warm-up") {
-			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
-		}
-	}
-	a.record.Void = cause
-	if a.record.Window.Steady == measure.Drifting {
-		// There is no point estimate of what has no steady state.
-		a.record.Values = nil
-	}
-	finite(a.record)
-	return nil
-}
-
-// failedIn counts failed operations, those of the warm-up included: a system
-// that fails is not measured well by leaving that out.
-func failedIn(intervals []measure.Interval) (failed int64) {
-	for _, in := range intervals {
-		for _, s := range in.Samples {
-			failed += s.Errors
-		}
-	}
-	return failed
-}
-
-// finite refuses numbers that JSON cannot hold, which only a faulty workload or
-// collector yields.
-func finite(r *measure.Record) {
-	for _, numbers := range []map[string]float64{r.Values, r.Counters} {
-		for name, v := range numbers {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				delete(numbers, name)
-				r.Warnings = append(r.Warnings, fmt.Sprintf("%s was %v and is left out", name, v))
-			}
-		}
-	}
 }

@@ -80,25 +80,28 @@ type session struct {
 	journal   *journal
 	results   *measure.Results
 	kind      workload.Kind
-	settings  []*setting // of the machine, in the order of the study
+	settings  []*setting // of the machines of this trial, in the order of the study
+	known     []*setting // of all machines that were asked about
 	course    *plan.Course
 	blocks    int              // that it may need
 	rest      int              // trials that it may still need
 	records   []measure.Record // that ended, in order
 	reporter  *reporter
-	sim       platform.Simulator // nil on real machines
-	scratched bool               // the scratch folder is there
+	sim       platform.Simulator          // nil on real machines
+	scratched map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
 	began     time.Time
 	before    int           // trials that ended in sessions before this one
 	earlier   time.Duration // that they took
 	why       string        // the run ended
 	served    *served       // nil while no service runs
+	lodged    post          // where a service ran last
 }
 
 func (b *Bench) session(j *journal) (*session, error) {
 	s := &session{
 		Bench:     b,
-		workbench: &workbench{machine: b.Platform.Machine(), catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch},
+		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch},
+		scratched: map[string]platform.Machine{},
 		journal:   j, results: measure.OpenResults(b.Dir), began: time.Now(),
 	}
 	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left}
@@ -112,15 +115,8 @@ func (b *Bench) session(j *journal) (*session, error) {
 		return nil, fmt.Errorf("workload %s: this plimsoll does not have it", b.Study.Workload.Kind)
 	}
 	s.kind = b.Catalog.Workloads[i]
-	for _, f := range b.Study.Factors {
-		if f.Parameter != "" || f.Name == LabelFactor {
-			continue
-		}
-		setting, err := s.setting(f.Name, f.Target)
-		if err != nil {
-			return nil, err
-		}
-		s.settings = append(s.settings, setting)
+	if len(b.Study.Groups) == 0 {
+		s.machine = b.Platform.Machine()
 	}
 	return s, nil
 }
@@ -142,9 +138,6 @@ func (s *session) start(ctx context.Context) error {
 		if err := s.resume(ctx); err != nil {
 			return err
 		}
-		if err := s.checkSettings(ctx); err != nil {
-			return err
-		}
 	} else if _, err := s.check(ctx); err != nil {
 		return err
 	}
@@ -156,13 +149,13 @@ func (s *session) start(ctx context.Context) error {
 	}
 	made := false
 	if s.sim == nil {
-		if made, err = s.absent(ctx); err != nil {
+		if made, err = (post{s.machine, s.scratch}).absent(ctx); err != nil {
 			return err
 		}
 	}
 	return s.journal.append(Entry{Kind: KindBegin, Begin: &Begin{
 		Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
-		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Commands: s.Study.Commands, Services: s.foreign(),
+		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
 	}})
 }
 
@@ -191,6 +184,9 @@ func (s *session) same(old *Begin, hash string) error {
 // setting at its former level, and reads the trials that ended.
 func (s *session) resume(ctx context.Context) error {
 	r := s.restorer()
+	if err := r.find(ctx, s.Study.Most()); err != nil {
+		return err
+	}
 	r.settings(ctx)
 	for _, line := range r.done {
 		s.reporter.say(PhaseRestore, 0, line)
@@ -226,7 +222,7 @@ func (s *session) sweep() error {
 }
 
 func (s *session) restorer() *restorer {
-	return &restorer{workbench: s.workbench, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name}
+	return &restorer{workbench: s.workbench, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name, fleeting: s.fleeting(s.Study.Platform.Kind)}
 }
 
 // trials runs trial after trial until the plan has no more.
@@ -267,6 +263,9 @@ func (s *session) finish(ctx context.Context, err error) error {
 	}
 	r := s.restorer()
 	s.reporter.say(PhaseRestore, 0, "")
+	if err := r.find(after, s.Study.Most()); err != nil {
+		r.errs = append(r.errs, err)
+	}
 	r.settings(after)
 	s.reporter.say(PhaseClean, 0, "")
 	if len(s.foreign()) == 0 {

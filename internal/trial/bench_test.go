@@ -372,7 +372,7 @@ func TestProgress(t *testing.T) {
 	if live < 4*50 {
 		t.Errorf("%d live rates", live)
 	}
-	if want := []Phase{PhasePrepare, PhaseApply, PhaseWarmUp, PhaseMeasure, PhaseJudged, PhasePrepare}; !slices.Equal(phases[:6], want) {
+	if want := []Phase{PhaseApply, PhasePrepare, PhaseWarmUp, PhaseMeasure, PhaseJudged, PhaseApply}; !slices.Equal(phases[:6], want) {
 		t.Errorf("phases %v", phases[:6])
 	}
 	if want := []Phase{PhaseJudged, PhaseRestore, PhaseClean, PhaseEnd}; !slices.Equal(phases[len(phases)-4:], want) {

@@ -8,10 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
 )
 
 // Needs is what a study takes before it can run: the needs of its loads, all
@@ -36,57 +38,112 @@ func (b *Bench) Check(ctx context.Context) (*Needs, error) {
 }
 
 func (s *session) check(ctx context.Context) (*Needs, error) {
-	if err := s.checkSettings(ctx); err != nil {
-		return nil, err
-	}
 	total := &Needs{Versions: map[string]string{}}
 	seen := map[string]bool{}
 	for _, arm := range s.Plan.Arms {
-		if err := s.checkService(ctx, arm, total); err != nil {
+		all, err := s.sample(ctx, arm.Levels)
+		if err != nil {
 			return nil, err
 		}
-		settings := s.Study.Settings(arm.Levels)
-		if key := loadKey(settings); seen[key] {
+		if err := s.checkSettings(ctx, all); err != nil {
+			return nil, err
+		}
+		if err := s.checkService(ctx, arm, all, total); err != nil {
+			return nil, err
+		}
+		if err := all.build(); err != nil {
+			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
+		}
+		if err := s.checkLoads(ctx, all, seen, total); err != nil {
+			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
+		}
+	}
+	return total, s.checkSpace(ctx, total)
+}
+
+// sample are machines of which each kind of an arm is asked: all of them where they are there
+// anyway, and one of each kind where they would be made for the question.
+func (s *session) sample(ctx context.Context, levels map[string]string) (crew, error) {
+	if len(s.Study.Groups) == 0 {
+		return s.alone().drive(s.Study.Settings(levels)), nil
+	}
+	groups := s.Study.Most()
+	for i, g := range s.Study.Crew(levels) {
+		groups[i].Workload = g.Workload
+		if s.fleeting(s.Study.Platform.Kind) {
+			groups[i].Machines = 1
+		}
+	}
+	return s.gather(ctx, groups, levels)
+}
+
+// checkLoads asks each kind of load of an arm what it needs.
+func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]bool, total *Needs) error {
+	for _, m := range all.driving() {
+		key := m.name + " " + m.kind.Name + " " + loadKey(m.settings)
+		if seen[key] || s.sim != nil { // in virtual time no load runs
 			continue
-		} else {
-			seen[key] = true
 		}
-		load, err := s.kind.New(settings)
+		seen[key] = true
+		needs, err := m.load.Check(ctx, m.env(dataSeed(s.Plan.Seed, m.index)))
 		if err != nil {
-			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
-		}
-		if s.sim != nil {
-			continue // the load never runs
-		}
-		needs, err := load.Check(ctx, s.env(s.Plan.Seed, nil, nil))
-		if err != nil {
-			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
+			return err
 		}
 		// Arms share their files, so the largest counts.
 		total.Disk, total.Time = max(total.Disk, needs.Disk), max(total.Time, needs.Time)
 		for _, change := range needs.Changes {
-			if !seen["change "+change] {
-				seen["change "+change] = true
+			if m.name != "" {
+				change += " on " + m.name
+			}
+			if !slices.Contains(total.Changes, change) {
 				total.Changes = append(total.Changes, change)
 			}
 		}
 		maps.Copy(total.Versions, needs.Versions)
 	}
-	return total, s.checkSpace(ctx, total)
+	return nil
 }
 
-func (s *session) checkSettings(ctx context.Context) error {
+// checkSettings finds the settings of the machines of a trial that the study varies. Each is
+// asked about its levels once.
+func (s *session) checkSettings(ctx context.Context, all crew) error {
+	s.settings = nil
 	for _, f := range s.Study.Factors {
-		for _, setting := range s.settings {
-			if setting.name != f.FullName() {
-				continue
-			}
-			if err := setting.check(ctx, f.Levels); err != nil {
+		if f.Parameter != "" || f.Name == LabelFactor || f.Name == study.MachinesFactor {
+			continue
+		}
+		for _, m := range all {
+			setting, err := s.settingOn(ctx, f, m)
+			if err != nil {
 				return err
+			}
+			if setting != nil {
+				s.settings = append(s.settings, setting)
 			}
 		}
 	}
 	return nil
+}
+
+// settingOn is a setting of one machine; nil where the factor is of another group alone.
+func (s *session) settingOn(ctx context.Context, f study.Factor, m *member) (*setting, error) {
+	set, err := s.setting(f.Name, f.Target, m.name)
+	if err != nil {
+		return nil, err
+	}
+	if set.factor.Target == "" && s.isGroup(f.Target) && f.Target != m.group.Name {
+		return nil, nil
+	}
+	for _, k := range s.known {
+		if k.name == set.name && k.machine == m.name && k.place.Machine == m.machine {
+			return k, nil
+		}
+	}
+	if err := set.check(ctx, f.Levels); err != nil {
+		return nil, err
+	}
+	s.known = append(s.known, set)
+	return set, nil
 }
 
 // spare is the share of what is left on a file system that a study may fill.
@@ -96,7 +153,7 @@ func (s *session) checkSpace(ctx context.Context, n *Needs) error {
 	if budget := s.Study.Measure.Disk; budget > 0 && n.Disk > budget {
 		return fmt.Errorf("the study needs %.3g GiB on disk and its budget is %.3g GiB: raise measure.disk, or make its files smaller", gib(n.Disk), gib(budget))
 	}
-	left, ok := s.space(ctx, s.scratch)
+	left, ok := post{s.machine, s.scratch}.space(ctx)
 	if !ok {
 		return nil
 	}
@@ -111,12 +168,12 @@ func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 
 // space asks the machine what is left in a folder, or below the place where it
 // will be made.
-func (s *session) space(ctx context.Context, dir string) (space, bool) {
-	o, ok := s.machine.(platform.Observer)
-	if !ok || dir == "" {
+func (p post) space(ctx context.Context) (space, bool) {
+	o, ok := p.machine.(platform.Observer)
+	if !ok || p.dir == "" {
 		return space{}, false
 	}
-	left, err := o.Space(ctx, dir)
+	left, err := o.Space(ctx, p.dir)
 	if err != nil || left.Size <= 0 {
 		return space{}, false
 	}
@@ -126,7 +183,7 @@ func (s *session) space(ctx context.Context, dir string) (space, bool) {
 // spaces is what is left for the workload on the machine and for the results here.
 func (s *session) spaces(ctx context.Context) []space {
 	var all []space
-	if left, ok := s.space(ctx, s.scratch); ok {
+	if left, ok := (post{s.machine, s.scratch}).space(ctx); ok {
 		all = append(all, left)
 	}
 	if left, ok := here(s.Dir); ok {

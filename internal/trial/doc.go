@@ -19,6 +19,9 @@
 //	restored, left           it is as before; somebody else has changed it since
 //	interrupted, end         how a session ended; after end there is nothing to resume
 //
+// Where a study has several machines the entries about settings and loads name theirs. What
+// was done to machines that end with the run, such as guests, ends with them.
+//
 // A setting that was changed and whose present level is neither its former one
 // nor one that plimsoll set or saw was changed by somebody else, and is left as
 // it is. Only in the middle of a change (a change without its changed) whatever

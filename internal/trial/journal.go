@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"plimsoll/internal/parameter"
@@ -43,13 +44,13 @@ type Entry struct {
 	Time     time.Time `json:"time"`
 	Kind     Kind      `json:"kind"`
 
-	Begin   *Begin             `json:"begin,omitempty"`
-	Setting *Setting           `json:"setting,omitempty"`
-	Load    parameter.Settings `json:"load,omitempty"` // settings of a load that is prepared or cleaned
-	Trial   int                `json:"trial,omitempty"`
-	Record  string             `json:"record,omitempty"` // SHA-256 of record.json
-	Void    string             `json:"void,omitempty"`
-	Note    string             `json:"note,omitempty"`
+	Begin   *Begin   `json:"begin,omitempty"`
+	Setting *Setting `json:"setting,omitempty"`
+	Load    *Load    `json:"load,omitempty"` // that is prepared or cleaned
+	Trial   int      `json:"trial,omitempty"`
+	Record  string   `json:"record,omitempty"` // SHA-256 of record.json
+	Void    string   `json:"void,omitempty"`
+	Note    string   `json:"note,omitempty"`
 }
 
 // Begin is what resume and restore must know about a run.
@@ -58,26 +59,45 @@ type Begin struct {
 	Seed     uint64          `json:"seed"`
 	Version  string          `json:"version"` // of plimsoll
 	Platform study.Use       `json:"platform"`
-	Workload string          `json:"workload"` // its kind
-	Scratch  string          `json:"scratch"`  // scratch folder on the machine
-	Made     bool            `json:"made"`     // the run makes it, and removes it
+	Workload string          `json:"workload"`         // its kind
+	Scratch  string          `json:"scratch"`          // scratch folder on the machine
+	Made     bool            `json:"made"`             // the run makes it, and removes it
+	Groups   []study.Group   `json:"groups,omitempty"` // of machines, with the most that any arm has
 	Commands []study.Command `json:"commands,omitempty"`
 	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
 }
 
+// Load is a load that was prepared on a machine.
+type Load struct {
+	Machine  string             `json:"machine,omitempty"`  // empty where the study has one alone
+	Workload string             `json:"workload,omitempty"` // its kind; empty for that of the study
+	Index    int                `json:"index,omitempty"`    // of the machine in its group
+	Settings parameter.Settings `json:"settings,omitempty"`
+}
+
+// load is the load of an entry.
+func (e Entry) load() Load {
+	if e.Load == nil {
+		return Load{}
+	}
+	return *e.Load
+}
+
 // Setting is a change to a machine.
 type Setting struct {
-	Factor string `json:"factor"`
-	Target string `json:"target,omitempty"`
-	Former string `json:"former"` // level before the change
-	Level  string `json:"level"`  // level wanted
-	Seen   string `json:"seen"`   // level read back after the change
+	Factor  string `json:"factor"`
+	Target  string `json:"target,omitempty"`
+	Machine string `json:"machine,omitempty"` // empty where the study has one alone
+	Former  string `json:"former"`            // level before the change
+	Level   string `json:"level"`             // level wanted
+	Seen    string `json:"seen"`              // level read back after the change
 }
 
 const journalName = "journal.jsonl"
 
 // journal is the append-only file of entries. An entry is on disk when append returns.
 type journal struct {
+	mu      sync.Mutex // machines change at the same time
 	file    *os.File
 	size    int64 // of the whole entries
 	entries []Entry
@@ -151,6 +171,8 @@ func syncFolder(dir string) error {
 // append adds an entry and returns once it is on disk. Whatever the entry
 // announces may be done only after that.
 func (j *journal) append(e Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	e.Sequence, e.Time = len(j.entries)+1, j.now().UTC()
 	line, err := encodeEntry(e)
 	if err != nil {

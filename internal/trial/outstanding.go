@@ -12,18 +12,29 @@ import (
 // its journal.
 type undo struct {
 	settings []*changed // oldest first
-	loads    []parameter.Settings
+	loads    []Load
 }
 
 // changed is a setting that is not at its former level, or may not be.
 type changed struct {
 	factor, target string
+	machine        string
 	former         string   // before the run touched it
 	ours           []string // every level that the run set, or saw after it had set one
 	midway         bool     // a change was announced and not confirmed
 }
 
-func (c *changed) name() string { return study.Factor{Name: c.factor, Target: c.target}.FullName() }
+func (c *changed) name() string {
+	name := study.Factor{Name: c.factor, Target: c.target}.FullName()
+	if c.machine != "" {
+		name += " on " + c.machine
+	}
+	return name
+}
+
+func (c *changed) is(s *Setting) bool {
+	return c.factor == s.Factor && c.target == s.Target && c.machine == s.Machine
+}
 
 // outstanding folds the journal into what must be undone.
 func outstanding(entries []Entry) *undo {
@@ -39,22 +50,20 @@ func (u *undo) fold(e Entry) {
 	case KindChange, KindChanged:
 		u.change(e.Kind, e.Setting)
 	case KindRestored, KindLeft:
-		u.settings = slices.DeleteFunc(u.settings, func(c *changed) bool {
-			return c.factor == e.Setting.Factor && c.target == e.Setting.Target
-		})
+		u.settings = slices.DeleteFunc(u.settings, func(c *changed) bool { return c.is(e.Setting) })
 	case KindPrepare:
-		if !u.prepared(e.Load) {
-			u.loads = append(u.loads, e.Load)
+		if !u.prepared(e.load()) {
+			u.loads = append(u.loads, e.load())
 		}
 	case KindCleaned:
-		u.loads = slices.DeleteFunc(u.loads, func(l parameter.Settings) bool { return sameLoad(l, e.Load) })
+		u.loads = slices.DeleteFunc(u.loads, func(l Load) bool { return sameLoad(l, e.load()) })
 	}
 }
 
 func (u *undo) change(kind Kind, s *Setting) {
-	i := slices.IndexFunc(u.settings, func(c *changed) bool { return c.factor == s.Factor && c.target == s.Target })
+	i := slices.IndexFunc(u.settings, func(c *changed) bool { return c.is(s) })
 	if i < 0 {
-		u.settings = append(u.settings, &changed{factor: s.Factor, target: s.Target, former: s.Former})
+		u.settings = append(u.settings, &changed{factor: s.Factor, target: s.Target, machine: s.Machine, former: s.Former})
 		i = len(u.settings) - 1
 	}
 	c := u.settings[i]
@@ -65,13 +74,15 @@ func (u *undo) change(kind Kind, s *Setting) {
 	}
 }
 
-func (u *undo) prepared(load parameter.Settings) bool {
-	return slices.ContainsFunc(u.loads, func(l parameter.Settings) bool { return sameLoad(l, load) })
+func (u *undo) prepared(load Load) bool {
+	return slices.ContainsFunc(u.loads, func(l Load) bool { return sameLoad(l, load) })
 }
 
 func (u *undo) none() bool { return len(u.settings) == 0 && len(u.loads) == 0 }
 
-func sameLoad(a, b parameter.Settings) bool { return loadKey(a) == loadKey(b) }
+func sameLoad(a, b Load) bool {
+	return a.Machine == b.Machine && a.Workload == b.Workload && loadKey(a.Settings) == loadKey(b.Settings)
+}
 
 // loadKey is the same text for the same settings: JSON sorts the keys of a map.
 func loadKey(s parameter.Settings) string {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
@@ -19,8 +19,8 @@ import (
 //
 // Each setting is read before it is touched. One that somebody else has changed
 // meanwhile is named and left as it is.
-func Restore(ctx context.Context, dir string, m platform.Machine, c *study.Catalog) ([]string, error) {
-	return restore(ctx, dir, &workbench{machine: m, catalog: c}, func(string) {})
+func Restore(ctx context.Context, dir string, p platform.Platform, c *study.Catalog) ([]string, error) {
+	return restore(ctx, dir, &workbench{platform: p, catalog: c}, func(string) {})
 }
 
 func restore(ctx context.Context, dir string, w *workbench, step func(string)) (done []string, err error) {
@@ -42,8 +42,13 @@ func restore(ctx context.Context, dir string, w *workbench, step func(string)) (
 	if b == nil {
 		return nil, forgetUnfinished(dir)
 	}
-	w.commands, w.scratch = b.Commands, b.Scratch
-	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload}
+	if w.commands, w.groups, w.scratch = b.Commands, b.Groups, b.Scratch; w.machine == nil {
+		w.machine = w.platform.Machine()
+	}
+	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.fleeting(b.Platform.Kind)}
+	if err := r.find(ctx, b.Groups); err != nil {
+		return nil, err
+	}
 	r.all(ctx)
 	if err := errors.Join(r.errs...); err != nil {
 		return r.done, err
@@ -55,12 +60,14 @@ func restore(ctx context.Context, dir string, w *workbench, step func(string)) (
 // error, because the next change may still be undone.
 type restorer struct {
 	*workbench
-	journal *journal
-	seed    uint64
-	kind    string // of the workload
-	target  func(protocol string) (load.Endpoint, error)
-	done    []string
-	errs    []error
+	journal  *journal
+	seed     uint64
+	kind     string // of the workload
+	fleeting bool   // what was done to the machines ended with them
+	target   func(protocol string) (load.Endpoint, error)
+	server   post // of a group that has the service; zero without
+	done     []string
+	errs     []error
 }
 
 func (r *restorer) all(ctx context.Context) {
@@ -68,7 +75,46 @@ func (r *restorer) all(ctx context.Context) {
 	r.loads(ctx)
 }
 
+// find finds the machines of groups.
+func (r *restorer) find(ctx context.Context, groups []study.Group) error {
+	grouped, ok := r.platform.(platform.Grouped)
+	if len(groups) == 0 || r.fleeting || r.journal.undo.none() || !ok {
+		return nil
+	}
+	r.posts = map[string]post{}
+	for _, g := range groups {
+		machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
+		if err != nil {
+			return fmt.Errorf("find %s: %w", phrase(g), err)
+		}
+		for i, m := range machines {
+			at := post{m, path.Join(r.scratch, m.Name())}
+			r.posts[m.Name()] = at
+			if g.Serves && i == 0 {
+				r.server = at
+			}
+		}
+	}
+	return nil
+}
+
+// gone writes down that what was done to machines ended with them.
+func (r *restorer) gone() {
+	for _, c := range slices.Clone(r.journal.undo.settings) {
+		entry := Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: c.former, Level: c.former, Seen: c.former}
+		said := c.name() + " ended with its machine"
+		r.took(said, r.journal.append(Entry{Kind: KindRestored, Setting: &entry, Note: said}))
+	}
+	for _, l := range slices.Clone(r.journal.undo.loads) {
+		r.took(fmt.Sprintf("what workload %s had prepared ended with its machine", r.kindOf(l)), r.journal.append(Entry{Kind: KindCleaned, Load: &l}))
+	}
+}
+
 func (r *restorer) settings(ctx context.Context) {
+	if r.fleeting {
+		r.gone()
+		return
+	}
 	for _, c := range slices.Backward(slices.Clone(r.journal.undo.settings)) {
 		said, err := r.setBack(ctx, c)
 		if err != nil {
@@ -89,7 +135,7 @@ func (r *restorer) took(said string, err error) {
 
 // setBack puts one setting back and says what became of it.
 func (r *restorer) setBack(ctx context.Context, c *changed) (string, error) {
-	s, err := r.setting(c.factor, c.target)
+	s, err := r.setting(c.factor, c.target, c.machine)
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +143,7 @@ func (r *restorer) setBack(ctx context.Context, c *changed) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	entry := Setting{Factor: c.factor, Target: c.target, Former: now, Level: c.former, Seen: now}
+	entry := Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: now, Level: c.former, Seen: now}
 	switch {
 	case now == c.former:
 		return fmt.Sprintf("%s is at its former level %q", c.name(), now), r.journal.append(Entry{Kind: KindRestored, Setting: &entry})
@@ -127,50 +173,90 @@ func (r *restorer) setBack(ctx context.Context, c *changed) (string, error) {
 
 // loads removes what loads had prepared.
 func (r *restorer) loads(ctx context.Context) {
-	for _, settings := range slices.Backward(slices.Clone(r.journal.undo.loads)) {
-		if err := r.clean(ctx, settings); err != nil {
-			r.took("", fmt.Errorf("remove what workload %s prepared in %s: %w", r.kind, r.scratch, err))
+	for _, l := range slices.Backward(slices.Clone(r.journal.undo.loads)) {
+		what := fmt.Sprintf("what workload %s had prepared in %s", r.kindOf(l), r.scratch)
+		if l.Machine != "" {
+			what += " on " + l.Machine
+		}
+		if err := r.clean(ctx, l); err != nil {
+			r.took("", fmt.Errorf("remove %s: %w", what, err))
 			continue
 		}
-		r.took(fmt.Sprintf("removed what workload %s had prepared in %s", r.kind, r.scratch), nil)
+		r.took("removed "+what, nil)
+	}
+	if r.server.machine != nil && r.target == nil {
+		r.took("", errors.Join(r.server.sweepServices(ctx), r.server.removeScratch(ctx)))
 	}
 }
 
-func (r *restorer) clean(ctx context.Context, settings parameter.Settings) error {
-	i := slices.IndexFunc(r.catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kind })
+// kindOf is the kind of workload of a load.
+func (r *restorer) kindOf(l Load) string {
+	if l.Workload != "" {
+		return l.Workload
+	}
+	return r.kind
+}
+
+func (r *restorer) clean(ctx context.Context, of Load) error {
+	i := slices.IndexFunc(r.catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kindOf(of) })
 	if i < 0 {
 		return errors.New("this plimsoll does not have it")
 	}
-	l, err := r.catalog.Workloads[i].New(settings)
+	l, err := r.catalog.Workloads[i].New(of.Settings)
 	if err != nil {
 		return err
 	}
-	journalled := r.journal.append(Entry{Kind: KindClean, Load: settings})
+	at, err := r.post(of.Machine)
+	if err != nil {
+		return err
+	}
+	journalled := r.journal.append(Entry{Kind: KindClean, Load: &of})
 	r.journal.step("before clean")
-	if err := l.Clean(ctx, r.env(r.seed, nil, r.target)); err != nil {
+	env := at.env(dataSeed(r.seed, of.Index))
+	env.Target = r.target
+	if err := l.Clean(ctx, env); err != nil {
 		return errors.Join(err, journalled)
 	}
 	if r.target == nil { // the run that had a service is dead
 		if err := r.cleanForeign(ctx, l); err != nil {
 			return errors.Join(err, journalled)
 		}
-		if err := r.sweepServices(ctx); err != nil {
+		if err := at.sweepServices(ctx); err != nil {
 			return errors.Join(err, journalled)
 		}
 	}
-	if len(r.journal.undo.loads) == 1 && begun(r.journal.entries).Made {
-		if err := r.removeScratch(ctx); err != nil {
-			return errors.Join(err, journalled)
-		}
+	if err := r.emptied(ctx, of); err != nil {
+		return errors.Join(err, journalled)
 	}
 	r.journal.step("after clean")
-	return errors.Join(journalled, r.journal.append(Entry{Kind: KindCleaned, Load: settings}))
+	return errors.Join(journalled, r.journal.append(Entry{Kind: KindCleaned, Load: &of}))
 }
 
-// env is where loads run. The seed of their data is the study's.
-func (w *workbench) env(seed uint64, log func(string, ...any), target func(string) (load.Endpoint, error)) workload.Env {
-	if log == nil {
-		log = func(string, ...any) {}
+// emptied removes the folder of a machine whose last load was cleaned, and the scratch folder
+// after the last load of all.
+func (r *restorer) emptied(ctx context.Context, of Load) error {
+	others := 0
+	for _, l := range r.journal.undo.loads {
+		if l.Machine == of.Machine {
+			others++
+		}
 	}
-	return workload.Env{Machine: w.machine, Dir: w.scratch, Seed: seed, Log: log, Target: target}
+	at, err := r.post(of.Machine)
+	if err != nil {
+		return err
+	}
+	if of.Machine != "" && others == 1 {
+		if err := at.removeScratch(ctx); err != nil {
+			return err
+		}
+	}
+	if len(r.journal.undo.loads) > 1 || !begun(r.journal.entries).Made {
+		return nil
+	}
+	return post{at.machine, r.scratch}.removeScratch(ctx)
+}
+
+// env is where loads run on a machine, with the seed of their data.
+func (p post) env(seed uint64) workload.Env {
+	return workload.Env{Machine: p.machine, Dir: p.dir, Seed: seed, Log: func(string, ...any) {}}
 }

@@ -60,11 +60,13 @@ func (r *restorer) cleanAt(ctx context.Context, l workload.Load, use study.Use) 
 	if err != nil {
 		return err
 	}
-	env := r.serviceEnv(kind)
+	env := post{r.machine, r.scratch}.serviceEnv(kind)
 	env.Seed = r.seed
 	instance, err := built.Start(ctx, env)
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.Clean(ctx, r.env(r.seed, nil, instance.Endpoint)), instance.Stop(ctx))
+	at := post{r.machine, r.scratch}.env(r.seed)
+	at.Target = instance.Endpoint
+	return errors.Join(l.Clean(ctx, at), instance.Stop(ctx))
 }

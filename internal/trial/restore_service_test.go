@@ -84,7 +84,7 @@ func shelfRestorer(t *testing.T, services []study.Use) *restorer {
 	t.Cleanup(func() { j.close() })
 	for _, e := range []Entry{
 		{Kind: KindBegin, Begin: &Begin{Workload: "driven", Scratch: filepath.Join(r.root, "scratch"), Services: services}},
-		{Kind: KindPrepare, Load: parameter.Settings{"rate": "20000"}},
+		{Kind: KindPrepare, Load: &Load{Settings: parameter.Settings{"rate": "20000"}}},
 	} {
 		if err := j.append(e); err != nil {
 			t.Fatal(err)

@@ -176,6 +176,9 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	} else {
 		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
 	}
+	if err := a.divide(); err != nil {
+		return &voidError{err}
+	}
 	e := &evidence{record: a.record, simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed)}
 	rules := searchRules
 	if a.Study.Load.Growth != nil { // it goes on until the CPUs are full

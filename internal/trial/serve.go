@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/load"
-	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
@@ -28,6 +27,7 @@ type served struct {
 	kind     service.Kind
 	settings parameter.Settings
 	instance service.Instance
+	at       post
 	before   map[string]float64 // its counters when the load began
 }
 
@@ -44,20 +44,21 @@ func (s *session) serviceKind() (kind service.Kind, ok bool, err error) {
 }
 
 // checkService asks whether the service of an arm can be started.
-func (s *session) checkService(ctx context.Context, arm plan.Arm, total *Needs) error {
+func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, total *Needs) error {
 	kind, ok, err := s.serviceKind()
 	if err != nil || !ok {
 		return err
 	}
 	_, apart := s.Platform.(platform.Lodging)
-	if _, dials := s.machine.(platform.Dialer); apart && !dials {
+	server := all.server()
+	if _, dials := server.machine.(platform.Dialer); apart && !dials {
 		return fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {
 		return fmt.Errorf("arm %s: %w", arm.Label, err)
 	}
-	needs, err := built.Check(ctx, s.serviceEnv(kind))
+	needs, err := built.Check(ctx, server.serviceEnv(kind))
 	if err != nil {
 		return fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
@@ -71,21 +72,21 @@ func (s *session) checkService(ctx context.Context, arm plan.Arm, total *Needs) 
 	return nil
 }
 
-func (w *workbench) serviceEnv(kind service.Kind) service.Env {
+func (p post) serviceEnv(kind service.Kind) service.Env {
 	return service.Env{
-		Machine: w.machine, Dir: filepath.Join(w.scratch, serviceFolder, kind.Name),
+		Machine: p.machine, Dir: path.Join(p.dir, serviceFolder, kind.Name),
 		Log: func(string, ...any) {},
 	}
 }
 
 // serve has the service of an arm running. Where the study varies the service each
 // trial gets a fresh one, so that none is older than another.
-func (s *session) serve(ctx context.Context, arm plan.Arm) error {
+func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	kind, ok, err := s.serviceKind()
 	if err != nil || !ok {
 		return err
 	}
-	varied := slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return f.OfService && len(f.Levels) > 1 })
+	varied := slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return (f.OfService || f.Restart) && len(f.Levels) > 1 })
 	if s.served != nil && !varied {
 		return nil
 	}
@@ -97,16 +98,22 @@ func (s *session) serve(ctx context.Context, arm plan.Arm) error {
 	if err != nil {
 		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
 	}
-	if err := s.haveScratch(ctx); err != nil {
+	if err := s.haveScratch(ctx, all); err != nil {
 		return err
 	}
-	env := s.serviceEnv(kind)
+	server := all.server()
+	env := server.serviceEnv(kind)
 	env.Seed, env.Log = s.Plan.Seed, s.log
+	if c, ok := server.machine.(platform.Connected); ok && len(all) > 1 {
+		if env.Host, err = c.Address(ctx); err != nil {
+			return fmt.Errorf("start service %s on machine %s: %w", kind.Name, server.machine.Name(), err)
+		}
+	}
 	instance, err := built.Start(ctx, env)
 	if err != nil {
 		return void("start service %s: %w", kind.Name, err)
 	}
-	s.served = &served{kind: kind, settings: settings, instance: instance}
+	s.served = &served{kind: kind, settings: settings, instance: instance, at: server.post}
 	return nil
 }
 
@@ -117,7 +124,7 @@ func (s *session) unserve(ctx context.Context) error {
 	}
 	err := s.served.instance.Stop(ctx)
 	name := s.served.kind.Name
-	s.served = nil
+	s.lodged, s.served = s.served.at, nil
 	if err != nil {
 		return fmt.Errorf("stop service %s: %w", name, err)
 	}
@@ -127,16 +134,25 @@ func (s *session) unserve(ctx context.Context) error {
 // clearServices stops the service at the end of a session, and removes the folder of
 // services, and that of the run where nothing else lies in it.
 func (s *session) clearServices(ctx context.Context) error {
-	if _, ok, err := s.serviceKind(); err != nil || !ok || !s.scratched {
+	if _, ok, err := s.serviceKind(); err != nil || !ok || len(s.scratched) == 0 {
 		return err
 	}
-	if err := errors.Join(s.unserve(ctx), s.sweepServices(ctx)); err != nil {
+	err := s.unserve(ctx)
+	if s.lodged.machine != nil {
+		err = errors.Join(err, s.lodged.sweepServices(ctx))
+	}
+	if err != nil {
 		return err
+	}
+	if s.lodged.machine != nil && s.lodged.dir != s.scratch {
+		if err := s.lodged.removeScratch(ctx); err != nil {
+			return err
+		}
 	}
 	if !begun(s.journal.entries).Made {
 		return nil
 	}
-	return s.removeScratch(ctx)
+	return post{s.machine, s.scratch}.removeScratch(ctx)
 }
 
 // target finds where the service listens.
@@ -147,18 +163,18 @@ func (s *session) target(protocol string) (load.Endpoint, error) {
 	return s.served.instance.Endpoint(protocol)
 }
 
-// work runs a load of plimsoll's own in a worker.
-func (a *attempt) work(ctx context.Context, settings parameter.Settings, stage load.Stage, out *measure.Recorder) error {
+// job is a load of plimsoll's own for a worker.
+func (s *session) job(m *member, settings parameter.Settings, stage load.Stage) agent.Job {
 	job := agent.Job{
-		Workload: a.kind.Name, Settings: settings, Stage: stage, Dir: a.scratch, Seed: a.Plan.Seed,
+		Workload: m.kind.Name, Settings: settings, Stage: stage, Dir: m.dir, Seed: dataSeed(s.Plan.Seed, m.index),
 		Targets: map[string]load.Endpoint{},
 	}
-	for _, protocol := range a.kind.Speaks {
-		if e, err := a.target(protocol); err == nil {
+	for _, protocol := range m.kind.Speaks {
+		if e, err := s.target(protocol); err == nil {
 			job.Targets[protocol] = e
 		}
 	}
-	return agent.Run(ctx, agent.Place{Machine: a.machine, Log: a.log}, job, out)
+	return job
 }
 
 // count reads the counters of the service at the beginning of a load.
@@ -210,19 +226,19 @@ func (a *attempt) heard(ctx context.Context, seconds float64) {
 
 // sweepServices removes what services left that died with their run. Their
 // processes died with it.
-func (w *workbench) sweepServices(ctx context.Context) error {
-	folder := filepath.Join(w.scratch, serviceFolder)
-	listed, err := w.machine.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})
+func (p post) sweepServices(ctx context.Context) error {
+	folder := path.Join(p.dir, serviceFolder)
+	listed, err := p.machine.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})
 	if err != nil {
-		return fmt.Errorf("look for what services left in %s: %w", w.scratch, err)
+		return fmt.Errorf("look for what services left in %s: %w", p.dir, err)
 	}
 	for name := range strings.FieldsSeq(string(listed.Stdout)) {
-		if err := service.Unwire(ctx, w.machine, filepath.Join(folder, name)); err != nil {
+		if err := service.Unwire(ctx, p.machine, path.Join(folder, name)); err != nil {
 			return err
 		}
 	}
-	if _, err := w.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", folder}}); err != nil {
-		return fmt.Errorf("remove what services left in %s: %w", w.scratch, err)
+	if _, err := p.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", folder}}); err != nil {
+		return fmt.Errorf("remove what services left in %s: %w", p.dir, err)
 	}
 	return nil
 }

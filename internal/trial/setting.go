@@ -20,6 +20,8 @@ const commandPrefix = "command."
 // setting is a setting of the machine that a study varies, ready for use.
 type setting struct {
 	name      string // in full
+	target    string // as written
+	machine   string // as the journal names it
 	factor    factor.Factor
 	place     factor.Place
 	canonical map[string]string // what the machine reads while a level of the study is in effect
@@ -55,19 +57,31 @@ func (s *setting) check(ctx context.Context, levels []string) error {
 
 // workbench is where settings are found and reached.
 type workbench struct {
-	machine  platform.Machine
+	machine  platform.Machine // the one of the study, or the first of those that it is about
+	posts    map[string]post  // by name, where there are several
+	platform platform.Platform
+	groups   []study.Group
 	catalog  *study.Catalog
 	commands []study.Command
 	scratch  string
 }
 
-// setting finds a factor of the machine by name.
-func (w *workbench) setting(name, target string) (*setting, error) {
+// setting finds a factor of a machine by name.
+func (w *workbench) setting(name, target, machine string) (*setting, error) {
 	f, err := w.find(name)
 	if err != nil {
 		return nil, err
 	}
-	return &setting{name: study.Factor{Name: name, Target: target}.FullName(), factor: f, place: factor.Place{Machine: w.machine, Target: target, Dir: w.scratch}}, nil
+	at, err := w.post(machine)
+	if err != nil {
+		return nil, err
+	}
+	s := &setting{name: study.Factor{Name: name, Target: target}.FullName(), target: target, machine: machine, factor: f}
+	s.place = factor.Place{Machine: at.machine, Target: target, Dir: at.dir}
+	if f.Target == "" && w.isGroup(target) {
+		s.place.Target = ""
+	}
+	return s, nil
 }
 
 func (w *workbench) find(name string) (factor.Factor, error) {

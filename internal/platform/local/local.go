@@ -39,7 +39,11 @@ func Kind() platform.Kind {
 	}
 }
 
-type local struct{ machine *machine }
+type local struct {
+	machine *machine
+	mu      sync.Mutex
+	seats   map[string][]*seat // by group
+}
 
 func (l *local) Machine() platform.Machine { return l.machine }
 

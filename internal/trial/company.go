@@ -1,0 +1,181 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+)
+
+// accompany runs the load of the subject while the other groups drive theirs. All begin
+// together, and the company ends when the subject has.
+func (a *attempt) accompany(ctx context.Context, subject func() error) error {
+	company := a.crew.company()
+	if len(company) == 0 {
+		return subject()
+	}
+	return a.amid(ctx, company, subject)
+}
+
+func (a *attempt) amid(ctx context.Context, company crew, subject func() error) error {
+	a.begin = newBarrier(len(company) + len(a.crew.subject()))
+	stage := load.Stage{Length: a.longest(), Interval: a.Study.Measure.Interval, Seed: a.Seed}
+	over := make(chan struct{})
+	failed := make(chan error, 1)
+	for _, m := range company {
+		m.recorder = measure.NewRecorder(func(*measure.Recorder) bool {
+			select {
+			case <-over:
+				return true
+			default:
+				return false
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begin := a.begin
+	go func() {
+		failed <- company.each(ctx, func(ctx context.Context, m *member) error {
+			own := stage
+			own.Seed = dataSeed(stage.Seed, m.index)
+			if err := a.solo(ctx, &run{m, prepared{m.load, m.settings}, own, begin}); err != nil {
+				return fmt.Errorf("%s: %w", m.title(), err)
+			}
+			return nil
+		})
+	}()
+	err := subject()
+	close(over)
+	if err != nil {
+		cancel()
+	}
+	if beside := <-failed; beside != nil && err == nil {
+		return beside
+	} else if err != nil && beside != nil && !errors.Is(beside, context.Canceled) {
+		return errors.Join(err, beside)
+	}
+	return err
+}
+
+// longest is how long the company may have to go on.
+func (a *attempt) longest() time.Duration {
+	m := a.Study.Measure
+	const doubts = 4 // a search may take longer than it is thought to
+	return m.Longest + doubts*time.Duration(a.Study.Windows()*float64(m.Window)) + time.Minute
+}
+
+// gatherCounters takes over what was sampled on each machine. The counters of the record are
+// the mean of the machines that the study is about.
+func (a *attempt) gatherCounters() {
+	if a.sim != nil || len(a.crew) == 0 || a.crew[0].sampler == nil {
+		return
+	}
+	sums, counts := map[string]float64{}, map[string]float64{}
+	for _, m := range a.crew {
+		file := "counters.csv"
+		if m.name != "" && m != a.crew.lead() {
+			file = "counters-" + m.name + ".csv"
+		}
+		a.files[file] = m.sampler.table()
+		if !m.group.Subject {
+			continue
+		}
+		for _, missing := range m.sampler.missing {
+			if !slices.Contains(a.record.Missing, missing) {
+				a.record.Missing = append(a.record.Missing, missing)
+			}
+		}
+		for name, v := range m.sampler.over(a.record.Window) {
+			sums[name], counts[name] = sums[name]+v, counts[name]+1
+		}
+	}
+	for name, sum := range sums {
+		a.record.Counters[name] = sum / counts[name]
+	}
+}
+
+// divide enters what each of several machines did, and how they shared what there was.
+func (a *attempt) divide() error {
+	if a.sim != nil || !a.crew.several() {
+		return nil
+	}
+	var rates []float64
+	for _, m := range a.crew {
+		p := measure.Part{Machine: m.name, Group: m.group.Name, Workload: m.kind.Name, Counters: m.sampler.over(a.record.Window), Missing: m.sampler.missing}
+		if m.drives() && !(m.group.Subject && a.searches()) {
+			if err := a.sum(m, &p); err != nil {
+				return err
+			}
+			if m.group.Subject {
+				rates = append(rates, p.Values[m.kind.Rate])
+			}
+		}
+		a.record.Parts = append(a.record.Parts, p)
+	}
+	if len(rates) > 0 {
+		a.record.Values[study.Fairness], a.record.Values[study.Least] = fairness(rates)
+	}
+	return a.divideCompany()
+}
+
+// sum adds up what one machine did.
+func (a *attempt) sum(m *member, p *measure.Part) error {
+	s, err := measure.Summarise(m.recorder.Intervals(), a.record.Window, m.kind.Rate)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.title(), err)
+	}
+	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.recorder.Checks()
+	maps.Copy(p.Values, m.recorder.Values())
+	return nil
+}
+
+// divideCompany enters what the groups beside the subject did, under their names.
+func (a *attempt) divideCompany() error {
+	groups := map[string]crew{}
+	for _, m := range a.crew.company() {
+		groups[m.group.Name] = append(groups[m.group.Name], m)
+	}
+	for name, members := range groups {
+		out := measure.NewRecorder(nil)
+		whole := measure.NewMerger(len(members), out)
+		for i, m := range members {
+			for _, in := range m.recorder.Intervals() {
+				whole.Take(i, in)
+			}
+		}
+		s, err := measure.Summarise(out.Intervals(), a.record.Window, members[0].kind.Rate)
+		if err != nil {
+			return fmt.Errorf("group %s: %w", name, err)
+		}
+		for metric, v := range s.Values {
+			a.record.Values[name+"."+metric] = v
+		}
+		for what, n := range s.Counts {
+			a.record.Counts[name+"."+what] = n
+		}
+		a.observeCompany(name, members)
+	}
+	return nil
+}
+
+// observeCompany enters the settings that a group saw in effect, and warns of checks that failed.
+func (a *attempt) observeCompany(group string, members crew) {
+	for _, m := range members {
+		for setting, level := range m.recorder.Observed() {
+			a.record.Observed[group+"."+setting] = level
+		}
+	}
+	for _, c := range worst(members) {
+		if c.State == measure.Fail {
+			a.record.Warnings = append(a.record.Warnings, strings.TrimSpace(fmt.Sprintf("group %s, %s: %s", group, c.Name, c.Detail)))
+		}
+	}
+}

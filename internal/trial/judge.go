@@ -1,0 +1,84 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+
+	"plimsoll/internal/measure"
+)
+
+// judge sums up the window and makes the certificate.
+func (a *attempt) judge(ctx context.Context) error {
+	if a.searches() {
+		return a.judgeSearch(ctx)
+	}
+	intervals := a.recorder.Intervals()
+	if len(intervals) == 0 {
+		return void("the load ended without measuring anything")
+	}
+	summary, err := measure.Summarise(intervals, a.record.Window, a.kind.Rate)
+	if err != nil {
+		return &voidError{err}
+	}
+	maps.Copy(a.files, measure.EncodeHistograms(summary.Log(), a.record.Window))
+	a.record.Values, a.record.Counts = summary.Values, summary.Counts
+	worker := a.recorder.Values()
+	maps.Copy(a.record.Values, worker)
+	if err := a.divide(); err != nil {
+		return &voidError{err}
+	}
+	e := &evidence{
+		record: a.record, demand: a.demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
+		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals),
+		readBack: a.readings(a.arm, a.record.Observed),
+		ended: ending{
+			enough: a.watch.answer.enough, ran: intervals[len(intervals)-1].To,
+			length: a.Study.Measure.Longest, step: a.Study.Measure.Interval,
+		},
+	}
+	checks, cause := certify(e)
+	a.record.Checks = append(checks, a.recorder.Checks()...)
+	for _, c := range a.recorder.Checks() {
+		if c.State == measure.Fail && cause == "" {
+			cause = c.Name + ": " + c.Detail
+		}
+	}
+	for _, c := range a.record.Checks {
+		if c.State == measure.Unknown && (c.Name == "drift" || c.Name == "warm-up") {
+			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
+		}
+	}
+	a.record.Void = cause
+	if a.record.Window.Steady == measure.Drifting {
+		// There is no point estimate of what has no steady state.
+		a.record.Values = nil
+	}
+	finite(a.record)
+	return nil
+}
+
+// failedIn counts failed operations, those of the warm-up included: a system
+// that fails is not measured well by leaving that out.
+func failedIn(intervals []measure.Interval) (failed int64) {
+	for _, in := range intervals {
+		for _, s := range in.Samples {
+			failed += s.Errors
+		}
+	}
+	return failed
+}
+
+// finite refuses numbers that JSON cannot hold, which only a faulty workload or
+// collector yields.
+func finite(r *measure.Record) {
+	for _, numbers := range []map[string]float64{r.Values, r.Counters} {
+		for name, v := range numbers {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				delete(numbers, name)
+				r.Warnings = append(r.Warnings, fmt.Sprintf("%s was %v and is left out", name, v))
+			}
+		}
+	}
+}
