@@ -18,6 +18,7 @@ func Traffic() Source {
 			cumulative("guest.frames.in", "1/s", "frames to the guest"),
 			cumulative("guest.frames.out", "1/s", "frames from the guest"),
 			cumulative("guest.frames.lost", "1/s", "frames that the guest did not take in time"),
+			gauge("guest.network.rtt", "s", "shortest round trip to the first other guest, before the load"),
 		},
 		For: func(m platform.Machine) bool {
 			w, ok := m.(platform.Wired)
@@ -26,17 +27,25 @@ func Traffic() Source {
 			}
 			return ok
 		},
-		Open: func(_ context.Context, p Place) (Read, error) {
+		Open: func(ctx context.Context, p Place) (Read, error) {
 			m, ok := p.Machine.(platform.Wired)
 			if !ok {
 				return nil, fmt.Errorf("%s is in no network of plimsoll's own", p.Machine.Name())
 			}
+			distance, err := m.RoundTrip(ctx)
+			if err != nil {
+				return nil, err
+			}
 			return func(context.Context) (map[string]float64, error) {
 				t, _ := m.Traffic()
-				return map[string]float64{
+				values := map[string]float64{
 					"guest.network.in": float64(t.BytesIn), "guest.network.out": float64(t.BytesOut),
 					"guest.frames.in": float64(t.FramesIn), "guest.frames.out": float64(t.FramesOut), "guest.frames.lost": float64(t.Lost),
-				}, nil
+				}
+				if distance > 0 {
+					values["guest.network.rtt"] = distance.Seconds()
+				}
+				return values, nil
 			}, nil
 		},
 	}

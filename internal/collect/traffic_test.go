@@ -1,8 +1,11 @@
 package collect
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"testing"
+	"time"
 
 	"plimsoll/internal/platform"
 )
@@ -11,6 +14,14 @@ type wired struct {
 	platform.Machine
 	traffic platform.Traffic
 	in      bool
+	away    time.Duration
+}
+
+func (w wired) RoundTrip(context.Context) (time.Duration, error) {
+	if w.away < 0 {
+		return 0, errors.New("nobody answers")
+	}
+	return w.away, nil
 }
 
 func (w wired) Traffic() (platform.Traffic, bool) { return w.traffic, w.in }
@@ -30,6 +41,17 @@ func TestTraffic(t *testing.T) {
 	}
 	if got, err := read(t.Context()); err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	m.away, want["guest.network.rtt"] = time.Millisecond, .001
+	if read, err = s.Open(t.Context(), Place{Machine: m}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read(t.Context()); err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	m.away = -1
+	if _, err := s.Open(t.Context(), Place{Machine: m}); err == nil {
+		t.Error("a network that does not carry is not missed")
 	}
 	var plain struct{ platform.Machine }
 	if s.For(wired{}) || s.For(plain) {

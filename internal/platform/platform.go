@@ -183,6 +183,9 @@ type Wired interface {
 	// Traffic is what it carried since the machine was made. It answers false where the
 	// machine is in no network.
 	Traffic() (Traffic, bool)
+	// RoundTrip is the shortest of several round trips to another machine that runs in its
+	// network. It answers 0 where there is no other.
+	RoundTrip(ctx context.Context) (time.Duration, error)
 }
 
 // Traffic is what a network carried for a machine, in Ethernet frames and in their bytes.

@@ -24,6 +24,13 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 		{Name: "guest.processors", Value: seen(v).String()},
 		{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", f.Boot.Seconds)},
 	}
+	if address, err := m.Address(ctx); err == nil {
+		card, err := m.card(ctx)
+		if err != nil {
+			return nil, err
+		}
+		facts = append(facts, platform.Fact{Name: "guest.network", Value: fmt.Sprintf("%s, %s", address, card)})
+	}
 	for _, why := range f.Boot.Failed {
 		facts = append(facts, platform.Fact{Name: "guest.boot.retried", Value: why})
 	}

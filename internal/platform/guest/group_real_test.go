@@ -109,6 +109,15 @@ func exchanged(t *testing.T, m platform.Machine, at load.Endpoint) (operations i
 	return operations, median
 }
 
+func roundTrip(t *testing.T, m platform.Machine) time.Duration {
+	t.Helper()
+	d, err := m.(platform.Wired).RoundTrip(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // Groups have exactly as many guests as they want. Requests go from one to another
 // through the switch, slower where a guest delays its packets.
 func TestGroupsOfGuestsTalk(t *testing.T) {
@@ -123,6 +132,9 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	client := b.groups["client"][0]
 	at := reflecting(t, server[0])
 	direct, before := exchanged(t, client, at)
+	if d := roundTrip(t, client); d <= 0 || d > 15*time.Millisecond {
+		t.Errorf("a round trip of %s through the switch", d)
+	}
 	delay, place := factor.Latency(), factor.Place{Machine: client, Target: device}
 	if err := delay.Set(t.Context(), place, "20ms"); err != nil {
 		t.Fatal(err)
@@ -134,6 +146,11 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	t.Logf("%d exchanges with a median of %s at %s; 20 ms further away %d of %s", direct, before, at.Address, delayed, after)
 	if direct < 50 || after < before+19*time.Millisecond || delayed >= 50 || delayed == 0 {
 		t.Errorf("%d exchanges of %s, and with 20 ms more %d of %s", direct, before, delayed, after)
+	}
+	near, far := roundTrip(t, server[0]), roundTrip(t, client) // both cross the same delay
+	t.Logf("round trips of %s from the server and %s from the client", near, far)
+	if near < 20*time.Millisecond || far < 20*time.Millisecond {
+		t.Errorf("round trips of %s and %s with a delay of 20 ms", near, far)
 	}
 	if c, wired := client.Traffic(); !wired || int64(c.FramesOut) < direct+delayed || c.FramesIn == 0 || c.BytesIn < 60*c.FramesIn || c.Lost != 0 {
 		t.Errorf("the switch carried %+v for %d exchanges", c, direct+delayed)

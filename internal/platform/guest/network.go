@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/vswitch"
@@ -129,6 +131,27 @@ func (m *machine) Traffic() (t platform.Traffic, wired bool) {
 	return platform.Traffic{FramesIn: c.Sent, FramesOut: c.Received, BytesIn: c.SentBytes, BytesOut: c.ReceivedBytes, Lost: c.QueueFull}, wired
 }
 
+// RoundTrip is the shortest of several round trips to the first other guest that runs.
+func (m *machine) RoundTrip(ctx context.Context) (time.Duration, error) {
+	far, err := m.linked(ctx)
+	if err != nil {
+		return 0, err
+	}
+	other := m.bed.room.first(m.number)
+	if other == 0 {
+		return 0, nil
+	}
+	text, err := run(ctx, far, "roundtrip", addressOf(other).String())
+	if err != nil {
+		return 0, err
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read the round trip between guests: %w", err)
+	}
+	return time.Duration(seconds * float64(time.Second)), nil
+}
+
 // Address is the guest's address in the network of the study.
 func (m *machine) Address(context.Context) (string, error) {
 	if !m.wanted().Network {
@@ -139,7 +162,11 @@ func (m *machine) Address(context.Context) (string, error) {
 
 // needs is what the guest may come to take of this host.
 func (m *machine) needs() claim {
-	return claim{m.number, int64(m.settings.Memory), int64(m.settings.Disk) + int64(m.settings.Pmem), filepath.Join(m.home.path, dataImage)}
+	memory := int64(m.settings.Memory)
+	if hugePages[m.settings.HugePages] != 0 {
+		memory = 0 // these were set aside already
+	}
+	return claim{m.number, memory, int64(m.settings.Disk) + int64(m.settings.Pmem), filepath.Join(m.home.path, dataImage)}
 }
 
 // needsNow is needs for whoever does not hold the machine.

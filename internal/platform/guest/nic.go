@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/factor"
@@ -29,15 +28,7 @@ func nicFactor() factor.Factor {
 			if err != nil {
 				return "", err
 			}
-			driver, err := run(ctx, far, "readlink", "-e", "--", "/sys/class/net/"+device+"/device/driver")
-			if err != nil {
-				return "", err
-			}
-			driver = path.Base(driver)
-			if model, ok := models[driver]; ok {
-				return string(model), nil
-			}
-			return driver, nil
+			return driven(ctx, far)
 		},
 		set: func(s *Settings, level string) error {
 			if _, ok := cards[qemu.Model(level)]; !ok {
@@ -75,27 +66,41 @@ func run(ctx context.Context, far platform.Machine, argv ...string) (string, err
 	return strings.TrimSpace(string(r.Stdout)), nil
 }
 
-// queues counts the receive queues of the guest's card.
-func (m *machine) queues(ctx context.Context) (int, error) {
+// card says which network card the guest sees, with how many receive queues.
+func (m *machine) card(ctx context.Context) (string, error) {
 	far, err := m.linked(ctx)
 	if err != nil {
-		return 0, err
+		return "", err
+	}
+	model, err := driven(ctx, far)
+	if err != nil {
+		return "", err
 	}
 	list, err := run(ctx, far, "ls", "--", "/sys/class/net/"+device+"/queues")
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	n := 0
+	queues := 0
 	for name := range strings.FieldsSeq(list) {
 		if strings.HasPrefix(name, "rx-") {
-			n++
+			queues++
 		}
 	}
-	return n, nil
+	if queues == 1 {
+		return model + ", one queue", nil
+	}
+	return fmt.Sprintf("%s, %d queues", model, queues), nil
 }
 
-// queuesFact is what a report says of the card.
-func (m *machine) queuesFact(ctx context.Context) (platform.Fact, error) {
-	n, err := m.queues(ctx)
-	return platform.Fact{Name: "guest.nic.queues", Value: strconv.Itoa(n)}, err
+// driven is the network card that the guest sees, by its driver.
+func driven(ctx context.Context, far platform.Machine) (string, error) {
+	driver, err := run(ctx, far, "readlink", "-e", "--", "/sys/class/net/"+device+"/device/driver")
+	if err != nil {
+		return "", err
+	}
+	driver = path.Base(driver)
+	if model, ok := models[driver]; ok {
+		return string(model), nil
+	}
+	return driver, nil
 }

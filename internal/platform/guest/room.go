@@ -89,6 +89,19 @@ func (r *room) leave(number int) {
 	delete(r.claims, number)
 }
 
+// first is the lowest number of a guest that runs, other than one; 0 where there is none.
+func (r *room) first(but int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lowest := 0
+	for n := range r.pids {
+		if n != but && (lowest == 0 || n < lowest) {
+			lowest = n
+		}
+	}
+	return lowest
+}
+
 func gibibytes(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
 // host is how much of a host there is, in bytes.
