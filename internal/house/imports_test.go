@@ -50,6 +50,7 @@ var allowed = map[string]string{
 	"internal/agent/fabric":          "",
 	"internal/agent/fabric/hub":      "agent/fabric",
 	"internal/agent/warden":          "platform",
+	"internal/agent/yard":            "",
 	"internal/agent/station":         "agent/fabric agent/remote agent/warden platform",
 	"internal/platform/fleet":        "agent/fabric agent/fabric/hub agent/remote parameter platform",
 	"internal/trial":                 "agent collect factor load measure parameter plan plan/peak platform service stat study workload",

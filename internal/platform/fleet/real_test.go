@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/fabric/hub"
-	"plimsoll/internal/platform/fleet/fleettest"
+	"plimsoll/internal/agent/yard"
 )
 
 // The lab is killed: the agent ends the load and puts its setting back by itself, and the
@@ -30,7 +30,7 @@ func TestTheLabIsKilled(t *testing.T) {
 	lab.kill(t)
 	before := s.records()
 	s.until("the agent had put back its setting", func() bool { return s.setting(0) == former && !s.worker(0) })
-	s.done(s.start("lab", s.yard.Lab(), "resume", "out", "--quiet"))
+	s.done(s.start("lab", s.ground.Lab(), "resume", "out", "--quiet"))
 	s.kept(before, "")
 	if now := s.setting(0); now != former {
 		t.Errorf("the setting is %s, and was %s", now, former)
@@ -91,7 +91,7 @@ func TestTheNetworkIsCut(t *testing.T) {
 	s.agent(0)
 	lab := s.run(1)
 	before := s.records()
-	if err := s.yard.Cut(0); err != nil {
+	if err := s.ground.Cut(0); err != nil {
 		t.Fatal(err)
 	}
 	timer := time.NewTimer(cut)
@@ -103,7 +103,7 @@ func TestTheNetworkIsCut(t *testing.T) {
 	if len(s.records()) != len(before) {
 		t.Error("a trial ended while the network was cut")
 	}
-	if err := s.yard.Mend(0); err != nil {
+	if err := s.ground.Mend(0); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -135,13 +135,13 @@ func TestTheNetworkIsCutForLong(t *testing.T) {
 	s.study(short)
 	s.agent(0)
 	lab := s.run(2)
-	if err := s.yard.Cut(0); err != nil {
+	if err := s.ground.Cut(0); err != nil {
 		t.Fatal(err)
 	}
 	before := s.records()
 	s.until("the agent had put back its setting", func() bool { return s.setting(0) == former && !s.worker(0) })
 	s.until("the lab had noticed", func() bool { return len(s.records()) > len(before) })
-	if err := s.yard.Mend(0); err != nil {
+	if err := s.ground.Mend(0); err != nil {
 		t.Fatal(err)
 	}
 	s.done(lab)
@@ -254,7 +254,7 @@ func (s *site) external() *process {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	text, err := json.Marshal(hub.Options{Listen: fleettest.Address + ":4333", Folder: s.path("hub"), Lab: lab.Public(), Agents: keys})
+	text, err := json.Marshal(hub.Options{Listen: yard.Address + ":4333", Folder: s.path("hub"), Lab: lab.Public(), Agents: keys})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func (s *site) external() *process {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	c := s.yard.Command(s.t.Context(), s.yard.Lab(), self)
+	c := s.ground.Command(s.t.Context(), s.ground.Lab(), self)
 	c.Env = append(os.Environ(), hubVariable+"="+string(text))
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGKILL) }
 	out, err := c.StdoutPipe()
@@ -278,7 +278,7 @@ func (s *site) external() *process {
 		s.t.Fatalf("the server said %q, %v", line, err)
 	}
 	go func() { p.ended <- c.Wait() }()
-	url, ca := "nats://"+fleettest.Address+":4333", strings.TrimSpace(line)
+	url, ca := "nats://"+yard.Address+":4333", strings.TrimSpace(line)
 	s.platform = fmt.Sprintf(", url: %q, ca: %q", url, ca)
 	s.join = []string{"--lab", url, "--ca", ca, "--lab-key", lab.Public()}
 	return p

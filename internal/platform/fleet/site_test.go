@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/platform/fleet/fleettest"
+	"plimsoll/internal/agent/yard"
 )
 
 // build makes the program, once for all tests.
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 // site is a lab and agents in network namespaces, all of them the built program.
 type site struct {
 	t        *testing.T
-	yard     *fleettest.Yard
+	ground   *yard.Yard
 	dir      string
 	program  string
 	join     []string // how an agent is started
@@ -69,16 +69,16 @@ func newSite(t *testing.T, agents int) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	yard, err := fleettest.Open(agents)
+	ground, err := yard.Open(agents)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, yard: yard, dir: t.TempDir(), program: program, agents: make([]*process, agents)}
+	s := &site{t: t, ground: ground, dir: t.TempDir(), program: program, agents: make([]*process, agents)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.tell()
 		}
-		if err := yard.Close(); err != nil {
+		if err := ground.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -86,7 +86,7 @@ func newSite(t *testing.T, agents int) *site {
 		key := strings.TrimSpace(s.must("agent", "key", s.path("key", i)))
 		s.must("agent", "allow", "--state", s.path("lab"), key)
 	}
-	s.join = s.joining(s.must("agent", "show", "--listen", fleettest.Address+":4222", "--state", s.path("lab"), "--wait", "1ms"))
+	s.join = s.joining(s.must("agent", "show", "--listen", yard.Address+":4222", "--state", s.path("lab"), "--wait", "1ms"))
 	return s
 }
 
@@ -126,7 +126,7 @@ func (s *site) tell() {
 // must runs the program in the lab's namespace to its end, and returns all that it said.
 func (s *site) must(args ...string) string {
 	s.t.Helper()
-	out, err := s.command(s.yard.Lab(), args...).CombinedOutput()
+	out, err := s.command(s.ground.Lab(), args...).CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("plimsoll %s: %v: %s", strings.Join(args, " "), err, out)
 	}
@@ -134,7 +134,7 @@ func (s *site) must(args ...string) string {
 }
 
 func (s *site) command(namespace string, args ...string) *exec.Cmd {
-	c := s.yard.Command(context.Background(), namespace, append([]string{s.program}, args...)...)
+	c := s.ground.Command(context.Background(), namespace, append([]string{s.program}, args...)...)
 	c.Dir = s.dir
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+s.path("state"))
 	return c
@@ -168,7 +168,7 @@ func (s *site) agent(i int, more ...string) {
 	s.t.Helper()
 	args := append([]string{"agent", "--key", s.path("key", i), "--name", fmt.Sprintf("agent-%02d", i),
 		"--state", s.path("agent", i, "state"), "--scratch", s.path("agent", i, "scratch")}, s.join...)
-	s.agents[i] = s.start(fmt.Sprint("agent-", i), s.yard.Agent(i), append(args, more...)...)
+	s.agents[i] = s.start(fmt.Sprint("agent-", i), s.ground.Agent(i), append(args, more...)...)
 }
 
 func (p *process) kill(t *testing.T) {
@@ -187,7 +187,7 @@ func (s *site) study(measure string) {
 	s.t.Helper()
 	text := `study: fleet
 question: Is anything lost?
-platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + fleettest.Address + `:4222", wait: 60s` + s.platform + `}}
+platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + yard.Address + `:4222", wait: 60s` + s.platform + `}}
 workload:
   processor: {working_set: 64KiB, unit: 1KiB, think: 5ms}
 factors:
@@ -205,7 +205,7 @@ const short = "{settle: 10ms, warmup: 100ms, window: 400ms, longest: 700ms, inte
 // setting is what an agent's setting is.
 func (s *site) setting(i int) string {
 	s.t.Helper()
-	text, err := s.yard.Read(context.Background(), s.yard.Agent(i), retries)
+	text, err := s.ground.Read(context.Background(), s.ground.Agent(i), retries)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func (s *site) until(what string, so func() bool) {
 // on an agent.
 func (s *site) run(trials int) *process {
 	s.t.Helper()
-	p := s.start("lab", s.yard.Lab(), "run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
+	p := s.start("lab", s.ground.Lab(), "run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
 	s.underway(p, trials)
 	return p
 }
@@ -251,7 +251,7 @@ func (s *site) underway(p *process, trials int) {
 // worker says whether a worker makes load on an agent.
 func (s *site) worker(i int) bool {
 	s.t.Helper()
-	pids, err := fleettest.Processes(s.yard.Agent(i))
+	pids, err := yard.Processes(s.ground.Agent(i))
 	if err != nil {
 		s.t.Fatal(err)
 	}

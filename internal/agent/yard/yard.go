@@ -1,7 +1,7 @@
-// Package fleettest makes network namespaces for tests and benchmarks of fleets: one for the
+// Package yard makes network namespaces for tests and benchmarks of fleets: one for the
 // lab and one for each agent, on a bridge, with processes in them. Nothing of the host's own
 // network is touched, and nothing is left.
-package fleettest
+package yard
 
 import (
 	"bytes"
