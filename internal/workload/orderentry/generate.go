@@ -1,0 +1,233 @@
+package orderentry
+
+import (
+	"strconv"
+
+	"plimsoll/internal/postgres"
+)
+
+// table is one that is filled by COPY, in pieces that do not depend on each other.
+type table struct {
+	name   string
+	stream uint64 // of its random numbers
+	// rows are the rows of a piece, one call each: it appends row number i, and
+	// answers false beyond the last.
+	rows func(z size, s *source, warehouse int) (row func(b []byte, i int) ([]byte, bool))
+	once bool // one piece for all warehouses
+}
+
+// The text format of COPY: values are parted by a tab, rows end with a line.
+func tab(b []byte) []byte  { return append(b, '\t') }
+func line(b []byte) []byte { return append(b, '\n') }
+func null(b []byte) []byte { return append(b, `\N`...) }
+
+func number(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }
+
+// numbers appends each with a tab after it.
+func numbers(b []byte, list ...int) []byte {
+	for _, n := range list {
+		b = tab(number(b, n))
+	}
+	return b
+}
+
+// fraction appends so many ten-thousandths.
+func fraction(b []byte, n int) []byte {
+	return append(b, '0', '.', byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
+}
+
+func cents(b []byte, n int) []byte { return postgres.FormatDecimal(b, int64(n)) }
+
+// entered is when everything in the first data was entered: the same in all trials.
+const entered = "2020-01-01 00:00:00"
+
+var filled = []table{
+	{"item", 1, itemRows, true},
+	{"warehouse", 2, warehouseRows, true},
+	{"district", 3, districtRows, true},
+	{"stock", 4, stockRows, false},
+	{"customer", 5, customerRows, false},
+	{"history", 6, historyRows, false},
+	{"orders", 7, orderRows, false},
+	{"new_order", 8, newOrderRows, false},
+	{"order_line", 7, lineRows, false}, // of the same orders
+}
+
+// address appends a street, a city, a state and a zip code.
+func (s *source) address(b []byte) []byte {
+	b = tab(s.letters(b, 10, 20))
+	b = tab(s.letters(b, 10, 20))
+	b = tab(s.letters(b, 10, 20))
+	b = tab(s.letters(b, 2, 2))
+	return tab(s.zip(b))
+}
+
+func itemRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == z.items {
+			return b, false
+		}
+		b = numbers(b, i+1, s.between(1, 10000))
+		b = tab(s.letters(b, 14, 24))
+		b = tab(cents(b, s.between(100, 10000)))
+		return line(s.marked(b)), true
+	}
+}
+
+// begins is what a warehouse has sold: what its districts have, and these what the
+// payments of their customers are, so that the sums agree.
+func begins(z size) int { return z.customers * 1000 }
+
+func warehouseRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == z.warehouses {
+			return b, false
+		}
+		b = numbers(b, i+1)
+		b = tab(s.letters(b, 6, 10))
+		b = s.address(b)
+		b = tab(fraction(b, s.between(0, 2000)))
+		return line(cents(b, districts*begins(z))), true
+	}
+}
+
+func districtRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == z.warehouses*districts {
+			return b, false
+		}
+		b = numbers(b, i%districts+1, i/districts+1)
+		b = tab(s.letters(b, 6, 10))
+		b = s.address(b)
+		b = tab(fraction(b, s.between(0, 2000)))
+		b = tab(cents(b, begins(z)))
+		return line(number(b, z.customers+1)), true
+	}
+}
+
+func stockRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == z.items {
+			return b, false
+		}
+		b = numbers(b, i+1, warehouse, s.between(10, 100))
+		for range districts {
+			b = tab(s.letters(b, 24, 24))
+		}
+		b = numbers(b, 0, 0, 0)
+		return line(s.marked(b)), true
+	}
+}
+
+func customerRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == districts*z.customers {
+			return b, false
+		}
+		id := i%z.customers + 1
+		b = numbers(b, id, i/z.customers+1, warehouse)
+		b = tab(s.letters(b, 8, 16))
+		b = append(b, "OE\t"...)
+		last := id - 1
+		if last >= lastNames {
+			last = s.lastNumber(z, lastLoading)
+		}
+		b = tab(appendLast(b, last))
+		b = s.address(b)
+		b = tab(s.digits(b, 16, 16))
+		b = append(b, entered...)
+		if s.chance(10) {
+			b = append(b, "\tBC\t50000.00\t"...)
+		} else {
+			b = append(b, "\tGC\t50000.00\t"...)
+		}
+		b = fraction(b, s.between(0, 5000))
+		b = append(b, "\t-10.00\t10.00\t1\t0\t"...)
+		return line(s.letters(b, 300, 500)), true
+	}
+}
+
+func historyRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == districts*z.customers {
+			return b, false
+		}
+		district := i/z.customers + 1
+		b = numbers(b, i%z.customers+1, district, warehouse, district, warehouse)
+		b = append(b, entered...)
+		b = append(b, "\t10.00\t"...)
+		return line(s.letters(b, 12, 24)), true
+	}
+}
+
+// book is what orders and their lines have in common: both are drawn from the same
+// numbers.
+type book struct {
+	z         size
+	s         *source
+	customers []int32
+}
+
+// lines draws how many lines the order has whose turn it is.
+func (k *book) lines(i int) (district, order, customer, lines int) {
+	if i%k.z.customers == 0 {
+		k.customers = k.s.shuffled(k.z.customers)
+	}
+	order = i%k.z.customers + 1
+	return i/k.z.customers + 1, order, int(k.customers[order-1]), k.s.between(5, 15)
+}
+
+func orderRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	k := &book{z: z, s: s}
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == districts*z.customers {
+			return b, false
+		}
+		district, order, customer, lines := k.lines(i)
+		b = numbers(b, order, district, warehouse, customer)
+		b = tab(append(b, entered...))
+		if order > z.customers-z.undelivered() {
+			b = null(b)
+		} else {
+			b = number(b, (order*7+district)%10+1)
+		}
+		b = tab(b)
+		b = numbers(b, lines)
+		return line(number(b, 1)), true
+	}
+}
+
+func newOrderRows(z size, _ *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == districts*z.undelivered() {
+			return b, false
+		}
+		b = numbers(b, z.customers-z.undelivered()+1+i%z.undelivered(), i/z.undelivered()+1)
+		return line(number(b, warehouse)), true
+	}
+}
+
+func lineRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	k := &book{z: z, s: s}
+	content := newSource(s.seed, uint64(warehouse)<<8|9)
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == districts*z.customers {
+			return b, false
+		}
+		district, order, _, lines := k.lines(i)
+		fresh := order > z.customers-z.undelivered()
+		for n := range lines {
+			b = numbers(b, order, district, warehouse, n+1, content.between(1, z.items), warehouse)
+			if fresh {
+				b = null(b)
+				b = append(b, "\t5\t"...)
+				b = cents(b, content.between(1, 999999))
+			} else {
+				b = append(b, entered...)
+				b = append(b, "\t5\t0.00"...)
+			}
+			b = line(content.letters(tab(b), 24, 24))
+		}
+		return b, true
+	}
+}

@@ -1,0 +1,181 @@
+// Package orderentry is a workload of a wholesaler's order entry, derived from TPC-C
+// and not comparable to its results: five transactions on nine tables, over our own
+// client of PostgreSQL's wire protocol.
+//
+// A transaction is two or three round trips of pipelined prepared statements. What the
+// load asked for is counted and held against the rules it is to follow, and the data
+// that it leaves behind against the conditions of consistency.
+package orderentry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Warehouses  int                `name:"warehouses" doc:"warehouses, of some 115 MiB each" min:"1" max:"100000"`
+	Items       int                `name:"items" doc:"items, and so rows of stock of each warehouse; fewer than 100000 is a smaller test of another shape" min:"10" max:"100000"`
+	Customers   int                `name:"customers" doc:"customers of each district, of which there are ten to a warehouse, and their first orders; fewer than 3000 is a smaller test of another shape" min:"10" max:"3000"`
+	Reset       bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
+	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
+	Connections int                `name:"connections" doc:"sessions" min:"1" max:"10000"`
+	Terminals   int                `name:"terminals" doc:"users, who share the sessions evenly; 0 is one to each" max:"10000000"`
+	Waits       parameter.Share    `name:"waits" doc:"keying and think times, as a share of those of the specification; 0% is none"`
+	Home        string             `name:"home" doc:"the warehouse of a transaction: any, or always the same one of the connection" choices:"any,connection"`
+	Isolation   string             `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
+	Retries     int                `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
+	Verify      bool               `name:"verify" doc:"look after each trial whether the data is consistent"`
+	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all; without it they go on as fast as they can"`
+	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
+	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a transaction is due, for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+func defaults() Parameters {
+	return Parameters{
+		Warehouses: 1, Items: 100_000, Customers: 3000, Reset: true, Loaders: 4, Connections: 8, Home: "any",
+		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+	}
+}
+
+const (
+	protocol      = "postgresql"
+	readCommitted = "read committed"
+)
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "order-entry",
+		Doc:     "a wholesaler's order entry on PostgreSQL, derived from TPC-C and not comparable to it",
+		Rate:    "transactions",
+		Metrics: metrics(),
+		Speaks:  []string{protocol},
+		Own:     true,
+	}, defaults(), build)
+}
+
+func build(p Parameters) (workload.Load, error) {
+	window := 1
+	if p.Terminals > 0 {
+		window = (p.Terminals + p.Connections - 1) / p.Connections
+	}
+	for _, c := range []struct {
+		wrong bool
+		why   string
+	}{
+		{p.Rate > 0 && p.Waits > 0, "rate and waits exclude each other: what is offered at a rate does not wait for a user"},
+		{p.Rate > 0 && p.Terminals > 0, "rate and terminals exclude each other: what is offered at a rate has no users"},
+		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
+		{p.Terminals > 0 && p.Terminals%p.Connections != 0, fmt.Sprintf("%d terminals cannot share %d connections evenly", p.Terminals, p.Connections)},
+		{p.Waits > 10, "waits: at most 1000%"},
+	} {
+		if c.wrong {
+			return nil, errors.New(c.why)
+		}
+	}
+	o := &orderEntry{Parameters: p, window: window, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	if p.Shape != "" {
+		var err error
+		if o.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+	}
+	return o, o.arrivals.Validate()
+}
+
+type orderEntry struct {
+	Parameters
+	window   int // users of a connection
+	arrivals load.Arrivals
+}
+
+func (o *orderEntry) size() size {
+	return size{warehouses: o.Warehouses, items: o.Items, customers: o.Customers}
+}
+
+// The keying times and the means of the think times of clause 5.2.5.7, in seconds.
+var (
+	keying   = [kinds]float64{18, 3, 2, 2, 2}
+	thinking = [kinds]float64{12, 12, 10, 5, 5}
+)
+
+// pause is the mean of what a user takes between two transactions.
+func (o *orderEntry) pause() time.Duration {
+	sum := 0.
+	for k, share := range deck {
+		sum += float64(share) / 100 * (keying[k] + thinking[k])
+	}
+	return time.Duration(sum * float64(o.Waits) * float64(time.Second))
+}
+
+// Demand is what the load asks of the database.
+func (o *orderEntry) Demand() load.Demand {
+	d := load.Demand{Concurrency: o.Connections * o.window, Rate: float64(o.Rate), Think: o.pause()}
+	for k, share := range deck {
+		d.Classes = append(d.Classes, load.Class{Name: names[k], Share: float64(share) / 100})
+	}
+	return d
+}
+
+// Check has a word with the server, where one runs already.
+func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	// A warehouse of full size takes some 8 s of one loader and its session.
+	size := bytesPerWarehouse / 100_000 * float64(o.Warehouses) * (float64(o.Items)*.36 + float64(o.Customers)*33*.64)
+	needs := workload.Needs{Time: time.Duration(size / (20 << 20) * float64(time.Second))}
+	if o.Reset {
+		size *= 2
+	}
+	if env.Target == nil {
+		needs.Disk = int64(size)
+		return needs, nil // it will be started
+	}
+	s, err := o.session(ctx, env, "")
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	defer s.Close()
+	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper, current_user, current_setting('server_version_num') FROM pg_roles WHERE rolname = current_user")
+	switch {
+	case err != nil:
+		return needs, fmt.Errorf("ask the database who we are: %w", err)
+	case len(rows) != 1 || rows[0][0] != "t":
+		return needs, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
+	}
+	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", database, template, parameter.Bytes(size).String())}
+	return needs, nil
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "district.new_orders", Unit: "1/s", Doc: "new orders per second over the whole load, as the districts count them: without those that are rolled back", Better: measure.HigherIsBetter},
+		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "skipped", Unit: "1", Doc: "share of the districts of deliveries that had nothing to deliver", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each transaction", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
+	}
+}
+
+// metrics begins with the rate of new orders, which is what order entry is about.
+func metrics() []measure.Metric {
+	headline := names[newOrder] + ".transactions"
+	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own())
+	at := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == headline })
+	first := all[at]
+	return slices.Insert(slices.Delete(all, at, at+1), 0, first)
+}

@@ -1,0 +1,136 @@
+package orderentry
+
+import (
+	"fmt"
+	"math"
+
+	"plimsoll/internal/measure"
+)
+
+// tally counts what a connection asked for and what came of it, over the whole load.
+type tally struct {
+	// Drawn.
+	orders, lines, remoteLines, invalid int64
+	payments, remotePayments            int64
+	looked, byName                      int64 // customers
+	// Done.
+	done     [kinds]int64
+	placed   int64 // orders that were committed
+	rolled   int64 // and that were rolled back because an item does not exist
+	skipped  int64 // districts that had nothing to deliver
+	shipped  int64
+	retries  int64
+	troubles int64
+	why      string // the first
+}
+
+func (t *tally) note(why string) {
+	if t.troubles++; t.why == "" {
+		t.why = why
+	}
+}
+
+// completed counts a transaction that ended as it should.
+func (t *tally) completed(tx *transaction) {
+	t.done[tx.kind]++
+	switch {
+	case tx.kind == newOrder && tx.missed:
+		t.rolled++
+	case tx.kind == newOrder:
+		t.placed++
+	case tx.kind == delivery:
+		for _, found := range tx.found {
+			if found {
+				t.shipped++
+			} else {
+				t.skipped++
+			}
+		}
+	}
+}
+
+func (t *tally) add(o *tally) {
+	t.orders += o.orders
+	t.lines += o.lines
+	t.remoteLines += o.remoteLines
+	t.invalid += o.invalid
+	t.payments += o.payments
+	t.remotePayments += o.remotePayments
+	t.looked += o.looked
+	t.byName += o.byName
+	for k := range t.done {
+		t.done[k] += o.done[k]
+	}
+	t.placed += o.placed
+	t.rolled += o.rolled
+	t.skipped += o.skipped
+	t.shipped += o.shipped
+	t.retries += o.retries
+	t.troubles += o.troubles
+	if t.why == "" {
+		t.why = o.why
+	}
+}
+
+// share is one line of the self-check: a share of what was drawn, and what the
+// specification allows it to be.
+type share struct {
+	what            string
+	count, of       int64
+	lowest, highest float64
+}
+
+// fair says whether chance explains a share: within what is allowed, or not more than
+// four standard errors beyond it.
+func (s share) fair() bool {
+	if s.of == 0 {
+		return true
+	}
+	p, n := float64(s.count)/float64(s.of), float64(s.of)
+	slack := func(q float64) float64 { return 4*math.Sqrt(q*(1-q)/n) + .5/n }
+	return p >= s.lowest-slack(s.lowest) && p <= s.highest+slack(s.highest)
+}
+
+// shares are the self-check of clause 5.2.5 and the like.
+func (t *tally) shares(warehouses int) []share {
+	var all int64
+	for _, n := range t.done {
+		all += n
+	}
+	list := []share{
+		{"orders that are rolled back", t.invalid, t.orders, .009, .011},
+		{"customers by last name", t.byName, t.looked, .57, .63},
+		{"payments", t.done[payment], all, .425, .435},
+		{"order status", t.done[orderStatus], all, .0375, .0425},
+		{"deliveries", t.done[delivery], all, .0375, .0425},
+		{"stock levels", t.done[stockLevel], all, .0375, .0425},
+	}
+	if warehouses > 1 {
+		list = append(list,
+			share{"lines from another warehouse", t.remoteLines, t.lines, .0095, .0105},
+			share{"payments of another warehouse's customers", t.remotePayments, t.payments, .14, .16})
+	}
+	return list
+}
+
+// check is the distribution of what was drawn, as a check of the record.
+func (t *tally) check(warehouses int) measure.Check {
+	c := measure.Check{Name: "distribution", State: measure.Pass}
+	mean := float64(t.lines) / float64(max(1, t.orders))
+	// The lines of an order have a variance of (11^2-1)/12.
+	slack := 4 * math.Sqrt(10/float64(max(1, t.orders)))
+	if t.orders > 0 && (mean < 9.5-slack || mean > 10.5+slack) {
+		c.State = measure.Fail
+	}
+	c.Detail = fmt.Sprintf("%.2f lines per order (9.5 to 10.5)", mean)
+	for _, s := range t.shares(warehouses) {
+		if !s.fair() {
+			c.State = measure.Fail
+		}
+		c.Detail += fmt.Sprintf("; %s %.3g %% (%.4g to %.4g)", s.what, 100*float64(s.count)/float64(max(1, s.of)), 100*s.lowest, 100*s.highest)
+	}
+	if t.orders == 0 {
+		c.State = measure.Unknown
+	}
+	return c
+}
