@@ -7,6 +7,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"plimsoll/internal/load"
@@ -78,6 +79,15 @@ type Env struct {
 	// without a service.
 	Target func(protocol string) (load.Endpoint, error)
 	Log    func(format string, args ...any)
+}
+
+// Dial connects to a service as the machine reaches it: from there, where plimsoll can talk
+// through the machine. A load that runs in a process of its own has no machine, and is on it.
+func (e Env) Dial(ctx context.Context, at load.Endpoint) (net.Conn, error) {
+	if through, ok := e.Machine.(platform.Dialer); ok {
+		return through.Dial(ctx, at.Network, at.Address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, at.Network, at.Address)
 }
 
 // Needs is what a load takes before it can run.

@@ -117,12 +117,7 @@ func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
 			return err
 		}
 	}
-	for _, name := range programs {
-		if err := do(ctx, m.far, "ln", "-s", "--", programsAt+"/bin/"+name, "/bin/"+name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return users(ctx, m.far)
 }
 
 // attach mounts a disk, which is known by its size, on a folder.

@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"plimsoll/internal/guest/bundle"
 )
 
 // makeDisk makes a sparse file with an empty file system.
@@ -61,25 +59,10 @@ func mke2fs(ctx context.Context, options []string, extended string, on ...string
 	return nil
 }
 
-// programs are those of this host that a guest may need.
-var programs = []string{"fio"}
-
 // programDisk is a disk with the programs of this host and all that they need, kept from
 // one study to the next; empty where the host has none of them.
 func programDisk(ctx context.Context, cache string) (string, error) {
-	files := map[string]string{}
-	for _, name := range programs {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		found, err := bundle.Program(path)
-		if err != nil {
-			return "", err
-		}
-		maps.Copy(files, found)
-		files["/bin/"+name] = files[path]
-	}
+	files := gather(programs)
 	if len(files) == 0 {
 		return "", nil
 	}

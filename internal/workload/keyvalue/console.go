@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strings"
 	"syscall"
@@ -33,9 +34,10 @@ type console struct {
 
 // dial connects to a store. Whatever is done with the connection ends with the
 // context. The errors are one line that says what the user can do.
-func dial(ctx context.Context, at load.Endpoint) (net.Conn, func() bool, error) {
-	d := net.Dialer{Timeout: greeting}
-	conn, err := d.DialContext(ctx, at.Network, at.Address)
+func dial(ctx context.Context, env workload.Env, at load.Endpoint) (net.Conn, func() bool, error) {
+	until, cancel := context.WithTimeout(ctx, greeting)
+	defer cancel()
+	conn, err := env.Dial(until, at)
 	if err == nil {
 		return conn, context.AfterFunc(ctx, func() { _ = conn.Close() }), nil
 	}
@@ -49,14 +51,14 @@ func dial(ctx context.Context, at load.Endpoint) (net.Conn, func() bool, error) 
 	case gone(err):
 		err = fmt.Errorf("nothing listens there: start the service, or correct its address: %w", err)
 	case errors.As(err, &slow) && slow.Timeout():
-		err = fmt.Errorf("no answer within %s: a firewall may be in between: %w", d.Timeout, err)
+		err = fmt.Errorf("no answer within %s: a firewall may be in between: %w", greeting, err)
 	}
 	return nil, nil, fmt.Errorf("connect to the store at %s: %w", at.Address, err)
 }
 
 // gone says whether nothing listens at an address any more.
 func gone(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }
 
 // call connects to the store of the study and sees that it speaks the protocol.
@@ -65,7 +67,7 @@ func (k *keyvalue) call(ctx context.Context, env workload.Env) (*console, error)
 	if err != nil {
 		return nil, err
 	}
-	conn, stop, err := dial(ctx, at)
+	conn, stop, err := dial(ctx, env, at)
 	if err != nil {
 		return nil, err
 	}

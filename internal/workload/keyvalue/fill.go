@@ -55,7 +55,7 @@ func (k *keyvalue) Prepare(ctx context.Context, env workload.Env) error {
 		return err
 	}
 	defer c.close()
-	f := &filler{keyvalue: k, console: c, seed: env.Seed}
+	f := &filler{keyvalue: k, console: c, env: env}
 	if f.at, err = k.target(env); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (k *keyvalue) Clean(ctx context.Context, env workload.Env) error {
 		return fmt.Errorf("remove the keys %s*: %w", keyPrefix, err)
 	}
 	defer c.close()
-	f := &filler{keyvalue: k, console: c, seed: env.Seed}
+	f := &filler{keyvalue: k, console: c, env: env}
 	if f.at, err = k.target(env); err != nil {
 		return err
 	}
@@ -109,13 +109,13 @@ type filler struct {
 	*keyvalue
 	console *console
 	at      load.Endpoint
-	seed    uint64
+	env     workload.Env
 }
 
 // fill writes every key and then reads every key, unless that was done before and a
 // sample of them is still there.
 func (f *filler) fill(ctx context.Context, was marker) error {
-	want := marker{Whole: true, Keys: f.Keys, Value: f.Value, Seed: f.seed}
+	want := marker{Whole: true, Keys: f.Keys, Value: f.Value, Seed: f.env.Seed}
 	if was == want {
 		sample := row{to: f.Keys, step: max(1, f.Keys/500)}
 		if there, err := f.sweep(ctx, read, sample); err == nil && f.whole(there) == nil {
@@ -167,7 +167,7 @@ func (f *filler) empty(ctx context.Context, was marker) error {
 	if err := f.remove(ctx, was); err != nil {
 		return err
 	}
-	return f.console.mark(marker{Keys: f.Keys, Value: f.Value, Seed: f.seed})
+	return f.console.mark(marker{Keys: f.Keys, Value: f.Value, Seed: f.env.Seed})
 }
 
 // remove removes what a marker tells of, or the keys of the load where the marker is
@@ -213,12 +213,12 @@ func (f *filler) sweep(ctx context.Context, v verb, r row) (sum tally, err error
 	ends := make(chan swept, workers)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	data := newDataset(f.bands, f.seed)
+	data := newDataset(f.bands, f.env.Seed)
 	for w := range workers {
 		s := &sweeper{row: row{from: r.from + w*r.step, to: r.to, step: workers * r.step}, verb: v}
 		go func() {
 			t := newTalk(f.grammar(), data, s, batchCount)
-			err := s.run(ctx, f.at, t)
+			err := s.run(ctx, f.env, f.at, t)
 			ends <- swept{*t.tally, err}
 		}()
 	}
@@ -246,8 +246,8 @@ func (s *sweeper) choose() (int64, verb) {
 }
 
 // run sends batches and hears the answers to each before the next.
-func (s *sweeper) run(ctx context.Context, at load.Endpoint, t *talk) error {
-	conn, stop, err := dial(ctx, at)
+func (s *sweeper) run(ctx context.Context, env workload.Env, at load.Endpoint, t *talk) error {
+	conn, stop, err := dial(ctx, env, at)
 	if err != nil {
 		return err
 	}

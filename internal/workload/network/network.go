@@ -202,6 +202,9 @@ func (n *network) Prepare(context.Context, workload.Env) error { return nil }
 // Clean has nothing to do.
 func (n *network) Clean(context.Context, workload.Env) error { return nil }
 
+// patience is how long a connection to the reflector may take to come about.
+const patience = 10 * time.Second
+
 func dial(ctx context.Context, env workload.Env) (*peer.Session, error) {
 	if env.Target == nil {
 		return nil, errors.New("the workload network needs a reflector: name the service reflector in the study")
@@ -210,7 +213,13 @@ func dial(ctx context.Context, env workload.Env) (*peer.Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the reflector: %w", err)
 	}
-	return peer.Dial(ctx, at)
+	until, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	conn, err := env.Dial(until, at)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the reflector: %w", err)
+	}
+	return peer.Greet(ctx, conn)
 }
 
 // own are the metrics that operations and schedules in general do not have.

@@ -23,7 +23,11 @@ const mostPages = 16 << 20
 type server struct {
 	load.Endpoint
 	tls *tls.Config // nil: none
+	env workload.Env
 }
+
+// reach connects to it.
+func (s server) reach(ctx context.Context) (net.Conn, error) { return s.env.Dial(ctx, s.Endpoint) }
 
 // host is the name of the server for the Host field.
 func (s server) host() string {
@@ -39,7 +43,7 @@ func (w *web) find(env workload.Env) (server, error) {
 		return server{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
 	}
 	at, err := env.Target(protocol)
-	s := server{Endpoint: at}
+	s := server{Endpoint: at, env: env}
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("find a web server: %w", err)
@@ -145,7 +149,7 @@ func (w *web) tryStreams(ctx context.Context, s server, t *tour) error {
 }
 
 func (w *web) tryDialogue(ctx context.Context, s server, t *tour) error {
-	plain, err := new(net.Dialer).DialContext(ctx, s.Network, s.Address)
+	plain, err := s.reach(ctx)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func (w *web) connector(s server) connector {
 	}
 	c.transport = &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, s.Network, s.Address)
+			return s.reach(ctx)
 		},
 		TLSClientConfig: s.tls, DisableCompression: true, Protocols: new(http.Protocols),
 	}

@@ -1,0 +1,72 @@
+package guest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"plimsoll/internal/guest/bundle"
+	"plimsoll/internal/platform"
+)
+
+// programs are those of this host that workloads, services and factors run in a guest.
+var programs = []string{"fio", "redis-server", "valkey-server", "memcached", "nginx", "ethtool"}
+
+// gather lists the files of those programs that this host has, by their names in a guest,
+// where all programs lie in /usr/bin. One whose libraries are not all there could not be
+// started here either, and is left out.
+func gather(programs []string) map[string]string {
+	files := map[string]string{}
+	for _, name := range programs {
+		at := find(name)
+		if at == "" {
+			continue
+		}
+		found, err := bundle.Program(at)
+		if err != nil {
+			continue
+		}
+		maps.Copy(files, found)
+		files["/usr/bin/"+name] = found[at]
+	}
+	for name := range maps.Clone(files) {
+		if filepath.Base(name) != "libc.so.6" {
+			continue
+		}
+		// Older C libraries load it to look up users, without saying so.
+		names := filepath.Join(filepath.Dir(name), "libnss_files.so.2")
+		if real, err := filepath.EvalSymlinks(names); err == nil {
+			files[names] = real
+		}
+	}
+	return files
+}
+
+// find is where a program of this host is. Daemons often lie where the PATH of an ordinary
+// user does not lead.
+func find(name string) string {
+	if at, err := exec.LookPath(name); err == nil {
+		return at
+	}
+	at := "/usr/sbin/" + name
+	if _, err := os.Stat(at); err == nil {
+		return at
+	}
+	return ""
+}
+
+// users names the users of a guest, whom daemons look up: root is the only one to be.
+func users(ctx context.Context, far platform.Machine) error {
+	if err := do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
+		return err
+	}
+	for name, text := range map[string]string{"/etc/passwd": "root:x:0:0:root:/:/\n", "/etc/group": "root:x:0:\n"} {
+		if err := far.WriteFile(ctx, name, []byte(text)); err != nil {
+			return fmt.Errorf("name the users of the guest: %w", err)
+		}
+	}
+	return nil
+}
