@@ -9,12 +9,14 @@ import (
 	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/fleet"
 	"plimsoll/internal/platform/guest"
+	"plimsoll/internal/platform/libvirt"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/platform/sim"
 	"plimsoll/internal/platform/ssh"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/memcached"
 	"plimsoll/internal/service/nginx"
+	"plimsoll/internal/service/postgresql"
 	"plimsoll/internal/service/redis"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
@@ -26,6 +28,7 @@ import (
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/orderentry"
 	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/storage"
 	"plimsoll/internal/workload/web"
@@ -38,6 +41,7 @@ func All() *study.Catalog {
 			storage.Kind(),
 			web.Kind(),
 			keyvalue.Kind(),
+			orderentry.Kind(),
 			network.Kind(),
 			compile.Kind(lua.Release),
 			processor.Kind(),
@@ -49,17 +53,11 @@ func All() *study.Catalog {
 			nginx.Kind(),
 			redis.Kind(),
 			memcached.Kind(),
+			postgresql.Kind(),
 			reflector.Kind(),
 		},
-		Platforms: []platform.Kind{
-			local.Kind(),
-			guest.Kind(),
-			ssh.Kind(),
-			sim.Kind(),
-			clustersim.Kind(),
-			fleet.Kind(),
-		},
-		Factors: append(guest.Factors(),
+		Platforms: platforms(),
+		Factors: append(factor.Either(guest.Factors(), libvirt.Factors()),
 			factor.Scheduler(),
 			factor.ReadAhead(),
 			factor.Affinity(),
@@ -91,5 +89,17 @@ func All() *study.Catalog {
 			collect.Guest(),
 			collect.Traffic(),
 		},
+	}
+}
+
+func platforms() []platform.Kind {
+	return []platform.Kind{
+		local.Kind(),
+		guest.Kind(),
+		libvirt.Kind(),
+		ssh.Kind(),
+		sim.Kind(),
+		clustersim.Kind(),
+		fleet.Kind(),
 	}
 }

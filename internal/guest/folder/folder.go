@@ -1,0 +1,80 @@
+// Package folder is a private folder for guests' disks and sockets, which goes with the
+// process that made it, or soon after: its lock is held for as long as that process lives,
+// whatever ends it, and the next one of its kind removes what has no owner.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Folder is such a folder.
+type Folder struct {
+	Path string
+	lock *os.File
+}
+
+// New makes one whose name begins with a prefix, and removes those of processes that are
+// gone.
+func New(prefix string, mode fs.FileMode) (*Folder, error) {
+	if err := sweep(os.TempDir(), prefix); err != nil {
+		return nil, err
+	}
+	path, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for guests: %w", err)
+	}
+	lock, err := hold(path)
+	if err == nil {
+		err = os.Chmod(path, mode)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a folder for guests: %w", err), os.RemoveAll(path))
+	}
+	return &Folder{path, lock}, nil
+}
+
+// hold takes the lock of a folder. Programs that are started do not inherit it.
+func hold(path string) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// File is the path of a file in it.
+func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
+
+// Remove removes it with all that is in it.
+func (f *Folder) Remove() error {
+	return errors.Join(os.RemoveAll(f.Path), f.lock.Close())
+}
+
+// sweep removes the folders whose owner is gone.
+func sweep(dir, prefix string) error {
+	all, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range all {
+		if _, err := os.Stat(filepath.Join(path, "lock")); err != nil {
+			continue // one that is being made, or another user's
+		}
+		lock, err := hold(path)
+		if err != nil {
+			continue // in use
+		}
+		if err := errors.Join(os.RemoveAll(path), lock.Close()); err != nil {
+			return fmt.Errorf("remove what a guest left: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package folder
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestFoldersGoWithTheirOwners(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	left := filepath.Join(os.TempDir(), "guests-left")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, err := New("guests-", 0o711)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a folder without an owner is left")
+	}
+	second, err := New("guests-", 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(first.Path); err != nil || info.Mode().Perm() != 0o711 {
+		t.Errorf("a folder that is in use: %v", err)
+	}
+	for _, f := range []*Folder{first, second} {
+		if err := f.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+	if rest, err := os.ReadDir(os.TempDir()); err != nil || len(rest) != 0 {
+		t.Errorf("%v is left, %v", rest, err)
+	}
+}

@@ -1,0 +1,147 @@
+package furnish
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/guest/bundle"
+)
+
+// MakeDisk makes a sparse file with an empty file system.
+func MakeDisk(ctx context.Context, name string, size int64) error {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the guest's disk: %w", err)
+	}
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		return fmt.Errorf("make the guest's disk: %w", err)
+	}
+	return format(ctx, name, "")
+}
+
+// format makes an ext4 file system in a file, with the files of a folder where one is
+// given. It needs no root.
+func format(ctx context.Context, name, folder string) error {
+	tool, err := exec.LookPath("mke2fs")
+	if err != nil {
+		if _, err := os.Stat("/sbin/mke2fs"); err != nil {
+			return errors.New("make the guest's disk: mke2fs is missing: apt install e2fsprogs")
+		}
+		tool = "/sbin/mke2fs"
+	}
+	args := []string{"-q", "-F", "-t", "ext4", "-m", "0", "-N", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-U", "random"}
+	if folder != "" {
+		args = append(args, "-O", "^has_journal", "-d", folder)
+	}
+	if out, err := exec.CommandContext(ctx, tool, append(args, name)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("make the guest's disk: mke2fs: %w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// programs are those of this host that a guest may need.
+var programs = []string{"fio"}
+
+// ProgramDisk is a disk with the programs of this host and all that they need, kept from
+// one study to the next; empty where the host has none of them.
+func ProgramDisk(ctx context.Context, cache string) (string, error) {
+	files := map[string]string{}
+	for _, name := range programs {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		found, err := bundle.Program(path)
+		if err != nil {
+			return "", err
+		}
+		maps.Copy(files, found)
+		files["/bin/"+name] = files[path]
+	}
+	if len(files) == 0 {
+		return "", nil
+	}
+	key, total, err := keyOf(files)
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(cache, "programs-"+key+".ext4")
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	return name, fill(ctx, name, files, total)
+}
+
+// keyOf changes with the files.
+func keyOf(files map[string]string) (key string, total int64, err error) {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		info, err := os.Stat(files[name])
+		if err != nil {
+			return "", 0, fmt.Errorf("look at programs for guests: %w", err)
+		}
+		total += info.Size()
+		fmt.Fprintln(h, name, files[name], info.Size(), info.ModTime().UnixNano())
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8]), total, nil
+}
+
+// fill makes the disk beside its place and renames it, so that it is there as a whole or
+// not at all.
+func fill(ctx context.Context, name string, files map[string]string, total int64) (err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("gather programs for guests: %w", err)
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(name), ".programs-")
+	if err != nil {
+		return fmt.Errorf("gather programs for guests: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	root := filepath.Join(folder, "root")
+	for to, from := range files {
+		if err := copyFile(filepath.Join(root, to), from); err != nil {
+			return fmt.Errorf("gather programs for guests: %w", err)
+		}
+	}
+	image := filepath.Join(folder, "image")
+	f, err := os.Create(image)
+	if err != nil {
+		return fmt.Errorf("gather programs for guests: %w", err)
+	}
+	const mib = 1 << 20
+	size := (total + total/8 + 16*mib) / mib * mib // with what the file system itself takes
+	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
+		return fmt.Errorf("gather programs for guests: %w", err)
+	}
+	if err := format(ctx, image, root); err != nil {
+		return err
+	}
+	return os.Rename(image, name)
+}
+
+func copyFile(to, from string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(0o755))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,124 @@
+// Package furnish gives guests what they need beyond a kernel and the agent: a disk to
+// write to, and the programs of the host.
+package furnish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/platform"
+)
+
+// Drivers are the modules for a disk with a controller, and for the disk with programs,
+// which is virtio-blk.
+func Drivers(c qemu.Controller) []string {
+	switch c {
+	case qemu.VirtioSCSI:
+		return []string{"virtio_blk", "virtio_scsi", "sd_mod"}
+	case qemu.NVMe:
+		return []string{"virtio_blk", "nvme"}
+	}
+	return []string{"virtio_blk"}
+}
+
+// programsAt is where the programs of the host are mounted in the guest.
+const programsAt = "/programs"
+
+// MountPrograms mounts the disk with programs and puts them in their places.
+func MountPrograms(ctx context.Context, far platform.Machine, size int64) error {
+	if err := Mount(ctx, far, size, programsAt, "-o", "ro"); err != nil {
+		return err
+	}
+	for _, link := range []string{"/lib", "/lib64", "/usr"} {
+		if err := do(ctx, far, "ln", "-s", "--", programsAt+link, link); err != nil {
+			return err
+		}
+	}
+	for _, name := range programs {
+		if err := do(ctx, far, "ln", "-s", "--", programsAt+"/bin/"+name, "/bin/"+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mount mounts a disk, which is known by its size in bytes, on a folder.
+func Mount(ctx context.Context, far platform.Machine, size int64, folder string, options ...string) error {
+	device, err := deviceOf(ctx, far, size)
+	if err != nil {
+		return err
+	}
+	if err := do(ctx, far, "mkdir", "-p", "--", folder); err != nil {
+		return err
+	}
+	return do(ctx, far, append(append([]string{"mount", "-t", "ext4"}, options...), "--", "/dev/"+device, folder)...)
+}
+
+func deviceOf(ctx context.Context, far platform.Machine, size int64) (string, error) {
+	r, err := far.Run(ctx, platform.Command{Argv: []string{"ls", "--", "/sys/block"}})
+	if err != nil {
+		return "", fmt.Errorf("list the guest's disks: %w", err)
+	}
+	for name := range strings.FieldsSeq(string(r.Stdout)) {
+		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
+		if err != nil {
+			continue // it went away
+		}
+		const sector = 512
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n*sector == size {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("the guest has no disk of %d bytes; it has %s", size, strings.Fields(string(r.Stdout)))
+}
+
+// do runs a small program in the guest.
+func do(ctx context.Context, far platform.Machine, argv ...string) error {
+	r, err := far.Run(ctx, platform.Command{Argv: argv})
+	if err == nil && r.Exit != 0 {
+		err = errors.New(strings.TrimSpace(string(r.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s in the guest: %w", strings.Join(argv, " "), err)
+	}
+	return nil
+}
+
+// Unmount writes back what is in the guest's memory and takes a disk away from a folder.
+func Unmount(ctx context.Context, far platform.Machine, folder string) error {
+	for _, argv := range [][]string{{"sync"}, {"umount", "--", folder}} {
+		if err := do(ctx, far, argv...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeviceAt is the name of the device that is mounted on a folder of the guest.
+func DeviceAt(ctx context.Context, far platform.Machine, folder string) (string, error) {
+	text, err := far.ReadFile(ctx, "/proc/mounts")
+	if err != nil {
+		return "", fmt.Errorf("find the guest's disk: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[1] == folder {
+			return path.Base(f[0]), nil
+		}
+	}
+	return "", fmt.Errorf("nothing is mounted on %s in the guest", folder)
+}
+
+// ControllerOf is the controller of a disk, by the name of its device.
+func ControllerOf(device string) (qemu.Controller, bool) {
+	for prefix, c := range map[string]qemu.Controller{"vd": qemu.VirtioBlk, "sd": qemu.VirtioSCSI, "nvme": qemu.NVMe} {
+		if strings.HasPrefix(device, prefix) {
+			return c, true
+		}
+	}
+	return "", false
+}

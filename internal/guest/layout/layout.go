@@ -1,0 +1,96 @@
+// Package layout is how a study writes the way in which vCPUs are laid out: spread, auto,
+// or numbers such as 2x4.
+package layout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/view"
+)
+
+// Layout is a number of sockets, dies of each, cores of each and threads of each.
+type Layout struct{ Sockets, Dies, Cores, Threads int }
+
+// Count is the number of vCPUs.
+func (l Layout) Count() int { return l.Sockets * l.Dies * l.Cores * l.Threads }
+
+// String is the shortest way to write it.
+func (l Layout) String() string {
+	switch {
+	case l.Dies > 1:
+		return fmt.Sprintf("%dx%dx%dx%d", l.Sockets, l.Dies, l.Cores, l.Threads)
+	case l.Threads > 1:
+		return fmt.Sprintf("%dx%dx%d", l.Sockets, l.Cores, l.Threads)
+	}
+	return fmt.Sprintf("%dx%d", l.Sockets, l.Cores)
+}
+
+// Parse reads numbers: SOCKETSxCORES, SOCKETSxCORESxTHREADS or SOCKETSxDIESxCORESxTHREADS.
+func Parse(text string) (Layout, error) {
+	wrong := fmt.Errorf("topology %q: want spread, auto or numbers such as 2x4, which is 2 sockets of 4 cores", text)
+	var n []int
+	for part := range strings.SplitSeq(text, "x") {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 1 || v > 255 {
+			return Layout{}, wrong
+		}
+		n = append(n, v)
+	}
+	switch len(n) {
+	case 2:
+		return Layout{n[0], 1, n[1], 1}, nil
+	case 3:
+		return Layout{n[0], 1, n[1], n[2]}, nil
+	case 4:
+		return Layout{n[0], n[1], n[2], n[3]}, nil
+	}
+	return Layout{}, wrong
+}
+
+// Check judges the form of what a study wrote.
+func Check(text string) error {
+	switch text {
+	case "", string(qemu.Spread), string(qemu.Auto):
+		return nil
+	}
+	_, err := Parse(text)
+	return err
+}
+
+// Apply lays out the vCPUs of a guest, whose number is known, as a study wrote it; nothing
+// is spread.
+func Apply(c *qemu.CPU, text string) error {
+	switch text {
+	case "", string(qemu.Spread):
+		c.Topology = qemu.Spread
+		return nil
+	case string(qemu.Auto):
+		c.Topology = qemu.Auto
+		return nil
+	}
+	l, err := Parse(text)
+	if err != nil {
+		return err
+	}
+	if l.Count() != c.Count {
+		return fmt.Errorf("topology %s has %d vCPUs, and the guest has %d", text, l.Count(), c.Count)
+	}
+	c.Topology, c.Sockets, c.Dies, c.Cores, c.Threads = qemu.Explicit, l.Sockets, l.Dies, l.Cores, l.Threads
+	return nil
+}
+
+// Of is the layout of an arranged shape.
+func Of(c qemu.CPU) Layout {
+	return Layout{max(1, c.Sockets), max(1, c.Dies), max(1, c.Cores), max(1, c.Threads)}
+}
+
+// Seen is the layout that a guest sees.
+func Seen(v view.Topology) Layout {
+	sockets := max(1, v.Sockets())
+	dies := max(1, v.Dies()/sockets)
+	cores := max(1, v.Cores()/sockets/dies)
+	return Layout{sockets, dies, cores, max(1, len(v.CPUs)/max(1, v.Cores()))}
+}

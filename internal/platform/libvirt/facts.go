@@ -1,0 +1,144 @@
+package libvirt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/guest/layout"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/platform"
+)
+
+const interpreted = "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds"
+
+// versions are the releases of the daemon and of what runs its domains.
+func versions(ctx context.Context, c *libvirt.Conn, uri string) ([]platform.Fact, error) {
+	daemon, err := c.LibraryVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hypervisor, err := c.HypervisorVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []platform.Fact{
+		{Name: "libvirt.uri", Value: uri}, {Name: "libvirt.version", Value: daemon.String()}, {Name: "guest.qemu", Value: hypervisor.String()},
+	}, nil
+}
+
+// Facts say what the guest runs on.
+func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
+	v, err := m.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	facts, err := versions(ctx, m.conn, m.settings.URI)
+	if err != nil {
+		return nil, err
+	}
+	r := m.running
+	facts = append(facts,
+		platform.Fact{Name: "libvirt.domain", Value: r.domain.Name},
+		platform.Fact{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", r.chosen.Accelerator, r.chosen.Why)},
+		platform.Fact{Name: "guest.kernel", Value: m.supply.kernel.Version + " " + m.supply.kernel.Digest},
+		platform.Fact{Name: "guest.processors", Value: layout.Seen(v).String()},
+		platform.Fact{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", r.boot.Seconds())},
+	)
+	for _, why := range r.failed {
+		facts = append(facts, platform.Fact{Name: "guest.boot.retried", Value: why})
+	}
+	return facts, nil
+}
+
+// Caution is said where numbers of the guest are not those of a virtual machine.
+func (m *machine) Caution(ctx context.Context) (string, error) {
+	if _, err := m.up(ctx); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running.chosen.Accelerator == qemu.TCG {
+		return interpreted, nil
+	}
+	return "", nil
+}
+
+// Given is what the daemon's host gave to the guest since it booted.
+func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
+	if _, err := m.up(ctx); err != nil {
+		return g, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return given(ctx, m.conn, m.running.domain)
+}
+
+// Facts say what the domain is, and what it runs on.
+func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
+	if _, err := m.up(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	facts, err := versions(ctx, m.conn, m.settings.URI)
+	if err != nil {
+		return nil, err
+	}
+	facts = append(facts, platform.Fact{Name: "libvirt.domain", Value: m.Name()}, platform.Fact{Name: "guest.accelerator", Value: m.shape.Type},
+		platform.Fact{Name: "guest.vcpus", Value: fmt.Sprint(m.shape.VCPUs)})
+	if t := m.shape.Topology; t.Sockets > 0 {
+		l := layout.Layout{Sockets: t.Sockets, Dies: max(1, t.Dies), Cores: t.Cores, Threads: t.Threads}
+		facts = append(facts, platform.Fact{Name: "guest.processors", Value: l.String()})
+	}
+	if n := len(m.shape.Cells); n > 0 {
+		facts = append(facts, platform.Fact{Name: "guest.nodes", Value: fmt.Sprint(n)})
+	}
+	return facts, nil
+}
+
+// Caution is said where the domain does not run on the processor.
+func (m *resident) Caution(ctx context.Context) (string, error) {
+	if _, err := m.up(ctx); err != nil {
+		return "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shape.Type == "qemu" {
+		return interpreted, nil
+	}
+	return "", nil
+}
+
+// Given is what the daemon's host gave to the domain since it began.
+func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
+	if _, err := m.up(ctx); err != nil {
+		return g, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return given(ctx, m.conn, m.domain)
+}
+
+// given reads the daemon's account of a domain's threads. Daemons before 8.0 do not tell how
+// long a vCPU stood ready; none tells of exits.
+func given(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) (g platform.Given, err error) {
+	s, err := c.Statistics(ctx, d, libvirt.CPUStatistics|libvirt.VCPUStatistics)
+	if err != nil {
+		return g, err
+	}
+	g.Exits = -1
+	for n := range int(s["vcpu.maximum"]) {
+		g.Run += time.Duration(s[fmt.Sprintf("vcpu.%d.time", n)])
+		ready, told := s[fmt.Sprintf("vcpu.%d.delay", n)]
+		if !told {
+			ready = s[fmt.Sprintf("vcpu.%d.wait", n)]
+		}
+		g.Ready += time.Duration(ready)
+	}
+	g.Others = max(0, time.Duration(s["cpu.time"])-g.Run)
+	return g, nil
+}

@@ -1,0 +1,293 @@
+package libvirt
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/libvirt/libvirttest"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// lab is a daemon, and what guests boot from.
+type lab struct {
+	libvirttest.Daemon
+	supply *supply
+}
+
+func newLab(t *testing.T) lab {
+	t.Helper()
+	k := guesttest.Kernel(t)
+	l := lab{libvirttest.Start(t), &supply{kernel: k}}
+	var err error
+	if l.supply.cache, err = kernel.Folder(); err != nil {
+		t.Fatal(err)
+	}
+	l.supply.agent = filepath.Join(t.TempDir(), "plimsoll-agent")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", l.supply.agent, "plimsoll/cmd/plimsoll-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the agent: %v: %s", err, out)
+	}
+	if err := l.supply.move(); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (l lab) settings() Settings {
+	s := Kind().Defaults.(Settings)
+	s.URI, s.Accelerator, s.VCPUs = l.URI("qemu", "/session"), "tcg", 2
+	return s
+}
+
+// nothing says whether anything of a guest is left: domains, processes, files.
+func (l lab) nothing(t *testing.T) {
+	t.Helper()
+	c := l.dial(t)
+	if all, err := c.Domains(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("domains are left: %v, %v", all, err)
+	}
+	if out, err := exec.Command("pgrep", "-f", l.supply.home.Path).Output(); err == nil {
+		t.Errorf("processes are left: %s", out)
+	}
+}
+
+func TestARealDaemon(t *testing.T) {
+	l := newLab(t)
+	for _, tc := range []struct {
+		name string
+		test func(t *testing.T, l lab)
+	}{{"domains are taken", takesDomains}, {"ends with its maker", endsWithItsMaker}, {"a resident", usesAResident}, {"a machine", isAMachine}} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, l) })
+	}
+}
+
+// takesDomains: libvirt's schema knows every word of the domains that shapes are written as.
+func takesDomains(t *testing.T, l lab) {
+	files, err := filepath.Glob("../../guest/qemu/testdata/domain-*.xml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("domains %v, %v", files, err)
+	}
+	c := l.dial(t)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := c.DefineXML(t.Context(), string(text), libvirt.Validate)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		if err := c.Undefine(t.Context(), d); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (l lab) dial(t *testing.T) *libvirt.Conn {
+	t.Helper()
+	c, err := libvirt.Dial(t.Context(), l.settings().URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// domain is a guest without disks.
+func (l lab) domain(t *testing.T, name string) string {
+	t.Helper()
+	archive := l.supply.home.File("bare")
+	f, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: l.supply.agent, Kernel: l.supply.kernel, Modules: []string{"channel"}}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w, err := qemu.OnThisMachine(qemu.Wiring{Accelerator: qemu.TCG, Dir: l.supply.home.Path, Kernel: l.supply.home.File("kernel"), Initramfs: archive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := qemu.Shape{Name: name, CPU: qemu.CPU{Count: 1}, Memory: qemu.Memory{Size: 128 << 20}}.Domain(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+const makerURI, makerDomain = "PLIMSOLL_TEST_URI", "PLIMSOLL_TEST_DOMAIN"
+
+// TestMain is also the program that makes a guest and is killed.
+func TestMain(m *testing.M) {
+	if uri := os.Getenv(makerURI); uri != "" {
+		c, err := libvirt.Dial(context.Background(), uri)
+		if err == nil {
+			_, err = c.CreateXML(context.Background(), os.Getenv(makerDomain), libvirt.AutoDestroy)
+		}
+		fmt.Println(err)
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// endsWithItsMaker: kill -9 of the program that made a guest ends the guest.
+func endsWithItsMaker(t *testing.T, l lab) {
+	maker := exec.Command(os.Args[0])
+	maker.Env = append(os.Environ(), makerURI+"="+l.settings().URI, makerDomain+"="+l.domain(t, "killed"))
+	out, err := maker.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := maker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || said != "<nil>\n" {
+		t.Errorf("the maker said %q, %v", said, err)
+	}
+	c := l.dial(t)
+	d, err := c.LookupName(t.Context(), "killed")
+	if err != nil {
+		t.Error(err)
+	}
+	if err := maker.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = maker.Wait() // it was killed
+	for limit := time.Now().Add(20 * time.Second); ; <-time.After(20 * time.Millisecond) {
+		if _, err := c.State(t.Context(), d); libvirt.Missing(err) {
+			break
+		} else if time.Now().After(limit) {
+			t.Fatalf("the guest goes on: %v", err)
+		}
+	}
+	l.nothing(t)
+}
+
+// usesAResident: a domain that is there is a machine, and stays.
+func usesAResident(t *testing.T, l lab) {
+	c := l.dial(t)
+	d, err := c.CreateXML(t.Context(), l.domain(t, "resident"), libvirt.AutoDestroy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := parameter.Settings{"uri": l.settings().URI, "domain": "resident"}
+	for range 2 {
+		p, err := Kind().Open(t.Context(), s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Machine().Run(t.Context(), platform.Command{Argv: []string{"nproc"}})
+		if err != nil || strings.TrimSpace(string(r.Stdout)) != "1" {
+			t.Errorf("%s%s, %v", r.Stdout, r.Stderr, err)
+		}
+		facts, err := p.Machine().(platform.Described).Facts(t.Context())
+		if err != nil || !slices.Contains(facts, platform.Fact{Name: "guest.processors", Value: "1x1"}) {
+			t.Errorf("facts %v, %v", facts, err)
+		}
+		g, err := p.Machine().(platform.Hosted).Given(t.Context())
+		if err != nil || g.Run <= 0 {
+			t.Errorf("the host gave %+v, %v", g, err)
+		}
+		if _, err := Factors()[0].Get(t.Context(), factor.Place{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("the shape of another's domain: %v", err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	bare := parameter.Settings{"uri": l.URI("test", "/default"), "domain": "test"}
+	if _, err := Kind().Open(t.Context(), bare, 0); err == nil || !strings.Contains(err.Error(), "attach-device") {
+		t.Errorf("a domain without a channel: %v", err)
+	}
+	if state, err := c.State(t.Context(), d); err != nil || !state.On() {
+		t.Errorf("the domain is %s, %v", state, err)
+	}
+	if err := c.Destroy(t.Context(), d); err != nil {
+		t.Error(err)
+	}
+	if _, err := Kind().Open(t.Context(), s, 0); !libvirt.Missing(err) {
+		t.Errorf("a domain that is not there: %v", err)
+	}
+}
+
+// isAMachine: a guest that libvirt runs is a machine like any other; its shape changes when a
+// factor is set, which is read back from what the guest sees of itself; its disk keeps what
+// lies on it.
+func isAMachine(t *testing.T, l lab) {
+	m := &machine{supply: l.supply, settings: l.settings()}
+	m.Up = m.up
+	b := &testbed{m.settings, m, m.close}
+	run := func(argv ...string) string {
+		t.Helper()
+		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
+		if err != nil || r.Exit != 0 {
+			t.Fatalf("%q: %v, exit status %d: %s", argv, err, r.Exit, r.Stderr)
+		}
+		return strings.TrimSpace(string(r.Stdout))
+	}
+	if got := run("nproc"); got != "2" {
+		t.Errorf("%s vCPUs, want 2", got)
+	}
+	run("mkdir", "-p", "--", b.Scratch())
+	if err := m.WriteFile(t.Context(), b.Scratch()+"/kept", []byte("yes")); err != nil {
+		t.Fatal(err)
+	}
+	g, err := m.Given(t.Context())
+	if err != nil || g.Run <= 0 || g.Exits >= 0 {
+		t.Errorf("the host gave %+v, %v", g, err)
+	}
+	t.Logf("booted in %v; the host gave %+v", m.running.boot, g)
+	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "virtio-scsi", "guest.vcpus": "2"}
+	at := factor.Place{Machine: m}
+	for _, f := range Factors() {
+		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range Factors() {
+		want, err := f.Check(t.Context(), at, levels[f.Name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Get(t.Context(), at); err != nil || got != want {
+			t.Errorf("%s at %s is read back as %q, %v; want %q", f.Name, levels[f.Name], got, err, want)
+		}
+	}
+	if got := run("cat", b.Scratch()+"/kept"); got != "yes" {
+		t.Errorf("the disk kept %q", got)
+	}
+	facts, err := m.Facts(t.Context())
+	if err != nil || len(facts) < 7 {
+		t.Errorf("%v, %v", facts, err)
+	}
+	t.Log(facts)
+	if caution, err := m.Caution(t.Context()); err != nil || !strings.Contains(caution, "shapes and not speeds") {
+		t.Errorf("%q, %v", caution, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(l.supply.home.Path); err == nil {
+		t.Errorf("%s is left", l.supply.home.Path)
+	}
+	l.nothing(t)
+}

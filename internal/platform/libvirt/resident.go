@@ -1,0 +1,178 @@
+package libvirt
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/libvirt"
+	"plimsoll/internal/platform"
+)
+
+// resident is a domain that was there before the study, and will be afterwards.
+type resident struct {
+	remote.Lasting
+	settings Settings
+
+	mu      sync.Mutex // guards what follows
+	conn    *libvirt.Conn
+	domain  libvirt.Domain
+	shape   document
+	channel *libvirt.Conn
+	far     *remote.Machine
+	ended   bool
+}
+
+func newResident(s Settings) *resident {
+	m := &resident{settings: s}
+	m.Up = m.up
+	return m
+}
+
+// document is what is read of a domain's description.
+type document struct {
+	Type     string `xml:"type,attr"`
+	VCPUs    int    `xml:"vcpu"`
+	Topology struct {
+		Sockets int `xml:"sockets,attr"`
+		Dies    int `xml:"dies,attr"`
+		Cores   int `xml:"cores,attr"`
+		Threads int `xml:"threads,attr"`
+	} `xml:"cpu>topology"`
+	Cells    []struct{} `xml:"cpu>numa>cell"`
+	Channels []struct {
+		Target struct {
+			Type string `xml:"type,attr"`
+			Name string `xml:"name,attr"`
+		} `xml:"target"`
+	} `xml:"devices>channel"`
+}
+
+func readDocument(text string) (d document, err error) {
+	if err := xml.Unmarshal([]byte(text), &d); err != nil {
+		return d, fmt.Errorf("read the domain's description: %w", err)
+	}
+	return d, nil
+}
+
+// channels are the names of its virtio channels.
+func (d document) channels() (names []string) {
+	for _, c := range d.Channels {
+		if c.Target.Type == "virtio" {
+			names = append(names, c.Target.Name)
+		}
+	}
+	return names
+}
+
+// Name is the name of the domain.
+func (m *resident) Name() string { return m.settings.Domain }
+
+// up is the domain's agent, connected.
+func (m *resident) up(ctx context.Context) (*remote.Machine, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
+		return nil, fmt.Errorf("domain %s: the platform is closed", m.Name())
+	}
+	if m.far != nil {
+		if m.far.Err() == nil {
+			return m.far, nil
+		}
+		_ = m.leave() // why it was lost, the calls under way have said
+	}
+	if err := m.find(ctx); err != nil {
+		return nil, err
+	}
+	limit, cancel := context.WithTimeout(ctx, time.Duration(m.settings.Boot))
+	defer cancel()
+	c, far, err := join(limit, m.settings.URI, m.domain)
+	if err != nil {
+		return nil, fmt.Errorf("%w: plimsoll-agent has to serve the channel in the domain, where it is /dev/virtio-ports/%s", err, qemu.Port)
+	}
+	m.channel, m.far = c, far
+	return far, nil
+}
+
+// find looks the domain up and sees whether it can be reached.
+func (m *resident) find(ctx context.Context) (err error) {
+	if m.conn != nil {
+		_ = m.conn.Close()
+	}
+	if m.conn, err = libvirt.Dial(ctx, m.settings.URI); err != nil {
+		return err
+	}
+	if m.domain, err = m.conn.LookupName(ctx, m.Name()); err != nil {
+		return err
+	}
+	state, err := m.conn.State(ctx, m.domain)
+	if err != nil {
+		return err
+	}
+	if !state.On() {
+		return fmt.Errorf("domain %s is %s: start it", m.Name(), state)
+	}
+	text, err := m.conn.XML(ctx, m.domain)
+	if err != nil {
+		return err
+	}
+	if m.shape, err = readDocument(text); err != nil {
+		return err
+	}
+	if names := m.shape.channels(); !slices.Contains(names, qemu.Port) {
+		return fmt.Errorf("domain %s has no virtio channel named %s (it has %q): add one with virsh attach-device --persistent, of a file that holds "+
+			"<channel type='unix'><target type='virtio' name='%s'/></channel>, or use platform ssh or fleet", m.Name(), qemu.Port, names, qemu.Port)
+	}
+	return nil
+}
+
+// leave lets go of the agent, which goes on.
+func (m *resident) leave() error {
+	far, channel := m.far, m.channel
+	m.far, m.channel = nil, nil
+	var err error
+	if far != nil {
+		err = far.Close()
+	}
+	if channel != nil {
+		err = errors.Join(err, channel.Close())
+	}
+	return err
+}
+
+func (m *resident) close(context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	err := m.leave()
+	if m.conn != nil {
+		err = errors.Join(err, m.conn.Close())
+	}
+	return err
+}
+
+// Confinement is where workers may run. With a lost connection it is lost too: the agent
+// frees them.
+func (m *resident) Confinement() platform.Confinement {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.far == nil || m.far.Err() != nil {
+		return platform.Confinement{}
+	}
+	return m.far.Confinement()
+}
+
+// Confine says where workers may run from now on.
+func (m *resident) Confine(ctx context.Context, c platform.Confinement) error {
+	far, err := m.up(ctx)
+	if err != nil {
+		return err
+	}
+	return far.Confine(ctx, c)
+}
