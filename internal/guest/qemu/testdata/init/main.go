@@ -77,12 +77,16 @@ func load(path string) {
 	}
 }
 
+// find waits a little for the port: its driver names it after it was loaded.
 func find() string {
-	names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
-	for _, n := range names {
-		if b, _ := os.ReadFile(n); strings.TrimSpace(string(b)) == "plimsoll" {
-			return "/dev/" + filepath.Base(filepath.Dir(n))
+	for range 500 {
+		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
+		for _, n := range names {
+			if b, _ := os.ReadFile(n); strings.TrimSpace(string(b)) == "plimsoll" {
+				return "/dev/" + filepath.Base(filepath.Dir(n))
+			}
 		}
+		_ = syscall.Nanosleep(&syscall.Timespec{Nsec: 10e6}, nil)
 	}
 	return "no port named plimsoll"
 }

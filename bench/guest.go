@@ -1,0 +1,268 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/qemu"
+)
+
+// Guests boot this often, each init in turn, and so many stand idle at once.
+const (
+	guestBoots = 7
+	idleGuests = 16
+	guestLimit = 2 * time.Minute // of one boot, on a machine that others use
+)
+
+// program is an init with the archive that it boots from.
+type program struct {
+	name    string
+	source  string // package
+	modules []string
+	archive string
+	bytes   int64
+	// joined waits until the init has answered, and returns the connection.
+	joined func(ctx context.Context, g *qemu.Guest) (io.Closer, error)
+	times  []float64
+}
+
+// guests has an init that only answers and plimsoll's agent boot in turn, of the same
+// kernel under the same QEMU, and then has many stand idle.
+func guests() ([]result, error) {
+	if _, err := exec.LookPath(qemu.Binary); err != nil {
+		return nil, errors.New("QEMU is not installed: run ./setup test")
+	}
+	cache, err := kernel.Folder()
+	if err != nil {
+		return nil, err
+	}
+	k, err := kernel.Find(cache)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pb-") // short, for sockets
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	bare := &program{name: "bare", source: "./internal/guest/qemu/testdata/init", modules: []string{"channel"}, joined: answers}
+	agent := &program{name: "agent", source: "./cmd/plimsoll-agent", modules: []string{"channel"}, joined: joins}
+	whole := &program{name: "platform", source: "./cmd/plimsoll-agent", modules: []string{"channel", "ext4", "virtio_blk"}, joined: joins}
+	all := []*program{bare, agent, whole}
+	for _, p := range all {
+		if err := p.build(dir, k); err != nil {
+			return nil, err
+		}
+	}
+	for range guestBoots {
+		for _, p := range all {
+			took, err := p.boot(dir, k)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", p.name, err)
+			}
+			p.times = append(p.times, took)
+		}
+	}
+	idle, err := idling(dir, k, agent)
+	return append([]result{
+		{"boot to a joined agent", halfway(agent.times), "bare init", halfway(bare.times), "s"},
+		{"boot to a joined agent, with the modules of platform guest", halfway(whole.times), "bare init", halfway(bare.times), "s"},
+		{"initramfs with the agent alone", float64(agent.bytes) / 1e6, "limit", 10, "MB"},
+		{"initramfs with the modules of platform guest", float64(whole.bytes) / 1e6, "limit", 10, "MB"},
+	}, idle...), err
+}
+
+func halfway(x []float64) float64 {
+	sorted := slices.Sorted(slices.Values(x))
+	return sorted[len(sorted)/2]
+}
+
+func (p *program) build(dir string, k *kernel.Kernel) error {
+	binary := filepath.Join(dir, p.name)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, p.source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w: %s", p.source, err, out)
+	}
+	p.archive = binary + ".cpio"
+	f, err := os.Create(p.archive)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: binary, Kernel: k, Modules: p.modules}), f.Close()); err != nil {
+		return err
+	}
+	info, err := os.Stat(p.archive)
+	if err == nil {
+		p.bytes = info.Size()
+	}
+	return err
+}
+
+// start boots a guest, until its init has answered. It stays connected, as to a lab.
+func (p *program) start(ctx context.Context, dir string, k *kernel.Kernel) (*connected, error) {
+	g, err := qemu.Start(ctx, qemu.Shape{Name: "bench", CPU: qemu.CPU{Count: 1}, Memory: qemu.Memory{Size: 256 << 20}}, qemu.Options{
+		Kernel: k, Initramfs: p.archive, Dir: dir, BootTimeout: guestLimit, Accelerator: qemu.TCG,
+	})
+	if err != nil {
+		return nil, err
+	}
+	conn, err := p.joined(ctx, g)
+	if err != nil {
+		return nil, errors.Join(err, g.Stop(ctx))
+	}
+	return &connected{g, conn}, nil
+}
+
+// connected is a guest with a connection to its init.
+type connected struct {
+	*qemu.Guest
+	conn io.Closer
+}
+
+func (c *connected) stop(ctx context.Context) error { return errors.Join(c.conn.Close(), c.Stop(ctx)) }
+
+// boot is the time from the start of QEMU until the init has answered.
+func (p *program) boot(dir string, k *kernel.Kernel) (float64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*guestLimit)
+	defer cancel()
+	begun := time.Now()
+	g, err := p.start(ctx, dir, k)
+	if err != nil {
+		return 0, err
+	}
+	took := time.Since(begun).Seconds()
+	if failed := g.Facts().Boot.Failed; len(failed) > 0 {
+		err = fmt.Errorf("a boot was given up: %s", failed[0])
+	}
+	return took, errors.Join(err, g.stop(ctx))
+}
+
+// answers asks the bare init for a file.
+func answers(ctx context.Context, g *qemu.Guest) (io.Closer, error) {
+	conn, err := g.Channel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = fmt.Fprintln(conn, "read /proc/version"); err == nil {
+		if err = conn.SetReadDeadline(time.Now().Add(guestLimit)); err == nil {
+			_, err = conn.Read(make([]byte, 64))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// joins connects to the agent, as the platform does.
+func joins(ctx context.Context, g *qemu.Guest) (io.Closer, error) {
+	conn, err := g.Channel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	far, err := remote.Connect(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return far, nil
+}
+
+// idling has guests stand idle, and adds up what they take of the host.
+func idling(dir string, k *kernel.Kernel, p *program) (results []result, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), idleGuests*guestLimit)
+	defer cancel()
+	var running []*connected
+	defer func() {
+		for _, g := range running {
+			err = errors.Join(err, g.stop(ctx))
+		}
+	}()
+	for range idleGuests {
+		g, err := p.start(ctx, dir, k)
+		if err != nil {
+			return nil, fmt.Errorf("guest %d of %d: %w", len(running)+1, idleGuests, err)
+		}
+		running = append(running, g)
+	}
+	cpu := func() (total float64, err error) {
+		for _, g := range running {
+			ticks, err := ticksOf(g.PID())
+			if err != nil {
+				return 0, err
+			}
+			total += ticks
+		}
+		return total, nil
+	}
+	const wait = 10 * time.Second
+	before, err := cpu()
+	if err != nil {
+		return nil, err
+	}
+	time.Sleep(wait)
+	after, err := cpu()
+	if err != nil {
+		return nil, err
+	}
+	memory := 0.0
+	for _, g := range running {
+		own, err := share(g.PID())
+		if err != nil {
+			return nil, err
+		}
+		memory += own
+	}
+	what := fmt.Sprintf("%d idle guests of 256 MiB: ", idleGuests)
+	return []result{
+		{what + "memory of the host", memory / 1e9, "limit", 4, "GB"},
+		{what + "CPU of the host", (after - before) / wait.Seconds(), "limit", 1, "cores"},
+	}, nil
+}
+
+// ticksOf is the CPU time of a process, in seconds.
+func ticksOf(pid int) (float64, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := bytes.Cut(text, []byte(") "))
+	fields := bytes.Fields(rest)
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat reads %.60q", pid, text)
+	}
+	const perSecond = 100 // on Linux, for all that looks in from user space
+	user, err := strconv.ParseFloat(string(fields[11]), 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseFloat(string(fields[12]), 64)
+	return (user + system) / perSecond, err
+}
+
+// share is the memory of a process in bytes; of what it shares with others, its part.
+func share(pid int) (float64, error) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	if err != nil {
+		return 0, err
+	}
+	for line := range bytes.Lines(text) {
+		if f := bytes.Fields(line); len(f) > 1 && string(f[0]) == "Pss:" {
+			kib, err := strconv.ParseFloat(string(f[1]), 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("the kernel does not tell the memory of process %d", pid)
+}
