@@ -42,8 +42,9 @@ type Machine struct {
 	Whole
 	rules Rules
 
-	mu     sync.Mutex
-	former []setting // oldest change first
+	mu     sync.Mutex     // guards what follows
+	former []setting      // oldest change first
+	frozen map[string]int // files that are not to be written now
 }
 
 // Guard puts a warden before a machine. Settings that an earlier warden with
@@ -81,16 +82,33 @@ func (w *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 	if err != nil {
 		return platform.Result{}, err
 	}
-	if err := w.rules.check(self, c.Argv); err != nil {
+	if w.rules.Commands {
+		return w.Whole.Run(ctx, c)
+	}
+	if err := w.check(self, c.Argv); err != nil {
 		return platform.Result{}, err
+	}
+	if c.Argv[0] == self && c.Argv[1] == worker {
+		if c, err = checkJob(c); err != nil {
+			return platform.Result{}, err
+		}
+	}
+	argv := c.Argv
+	if path.Base(argv[0]) == "setpriv" {
+		argv = afterDashes(argv)
+	}
+	if name := path.Base(argv[0]); configurations[name].file != nil {
+		release, err := w.checkServer(ctx, name, argv)
+		if err != nil {
+			return platform.Result{}, err
+		}
+		defer release()
 	}
 	return w.Whole.Run(ctx, c)
 }
 
-func (r Rules) check(self string, argv []string) error {
-	if r.Commands {
-		return nil
-	}
+func (w *Machine) check(self string, argv []string) error {
+	r := w.rules
 	if len(argv) == 0 {
 		return errors.New("a command without a program")
 	}
@@ -106,22 +124,45 @@ func (r Rules) check(self string, argv []string) error {
 	case harmless[name] != "" && (len(argv) < 2 || argv[1] != harmless[name]):
 		return fmt.Errorf("run %s without %s: %w", name, harmless[name], ErrNoLeave)
 	case name == "setpriv":
-		return r.check(self, afterDashes(argv))
+		return w.checkAccount(self, argv)
+	case name == "fio":
+		return w.checkFio(argv)
+	case name == "memcached":
+		return checkMemcached(argv)
+	case name == "ethtool":
+		return checkEthtool(argv)
 	case slices.Contains(writers, name):
-		return r.checkOperands(name, argv)
+		return w.checkOperands(name, argv)
 	}
 	return nil
 }
 
+// checkAccount lets a program run with fewer rights.
+func (w *Machine) checkAccount(self string, argv []string) error {
+	inner := afterDashes(argv)
+	for _, arg := range argv[1:max(1, len(argv)-len(inner)-1)] {
+		if !accounts.MatchString(arg) {
+			return fmt.Errorf("run setpriv with %s: %w", arg, ErrNoLeave)
+		}
+	}
+	if len(inner) > 0 && path.Base(inner[0]) == "setpriv" {
+		return fmt.Errorf("run setpriv twice: %w", ErrNoLeave)
+	}
+	return w.check(self, inner)
+}
+
 // checkOperands wants all operands of a program in the scratch folder.
-func (r Rules) checkOperands(name string, argv []string) error {
-	operands := afterDashes(argv)
+func (w *Machine) checkOperands(name string, argv []string) error {
+	r, operands := w.rules, afterDashes(argv)
 	if len(operands) == 0 {
 		return fmt.Errorf("run %s without -- before its files: %w", name, ErrNoLeave)
 	}
 	for _, o := range operands {
 		if !r.inScratch(o) {
 			return fmt.Errorf("run %s on %s, which is not in the scratch folder %s: %w", name, o, r.Scratch, ErrNoLeave)
+		}
+		if w.isFrozen(o) {
+			return fmt.Errorf("run %s on %s, which a server runs by: %w", name, o, ErrNoLeave)
 		}
 	}
 	return nil
@@ -158,6 +199,8 @@ func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error
 	}
 	runs := slices.ContainsFunc(runsPrograms, func(p string) bool { return below(name, p) })
 	switch {
+	case !kernel && w.isFrozen(name):
+		return fmt.Errorf("write %s, which a server runs by: %w", name, ErrNoLeave)
 	case !kernel && w.rules.inScratch(name), w.rules.Commands && !kernel:
 		return w.Whole.WriteFile(ctx, name, data)
 	case !kernel:

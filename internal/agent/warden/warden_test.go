@@ -3,6 +3,7 @@ package warden
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,11 +17,18 @@ type fake struct {
 	files map[string]string
 	ran   [][]string
 	stuck string // a file that cannot be written
+
+	during func() // called while a command runs
+	stdin  io.Reader
 }
 
 func (f *fake) Name() string { return "fake" }
 func (f *fake) Run(_ context.Context, c platform.Command) (platform.Result, error) {
 	f.ran = append(f.ran, c.Argv)
+	f.stdin = c.Stdin
+	if f.during != nil {
+		f.during()
+	}
 	return platform.Result{}, nil
 }
 func (f *fake) ReadFile(_ context.Context, name string) ([]byte, error) {
@@ -63,9 +71,14 @@ func TestCommands(t *testing.T) {
 		ok   bool
 	}{
 		{[]string{"fio", "--version"}, true},
-		{[]string{"/usr/sbin/nginx", "-c", "x"}, true},
+		{[]string{"/usr/sbin/nginx", "-V"}, true},
+		{[]string{"/usr/sbin/nginx", "-c", "x"}, false},
 		{[]string{"/opt/plimsoll", "worker"}, true},
-		{[]string{"setpriv", "--reuid=1", "--", "redis-server", "x"}, true},
+		{[]string{"setpriv", "--reuid=1", "--regid=1", "--clear-groups", "--pdeathsig", "keep", "--", "memcached", "-l", "127.0.0.1", "-p", "1"}, true},
+		{[]string{"setpriv", "--reuid=1", "--", "redis-server", "x"}, false},
+		{[]string{"setpriv", "--reuid=1", "sh", "--", "nproc"}, false},
+		{[]string{"setpriv", "--", "setpriv", "--", "nproc"}, false},
+		{[]string{"setpriv", "--", "/opt/plimsoll", "run"}, false},
 		{[]string{"rm", "-rf", "--", "/scratch/a"}, true},
 		{[]string{"tee", "--", "/scratch/a"}, true},
 		{[]string{"wipefs", "--no-act", "--", "/dev/sda"}, true},

@@ -1,0 +1,240 @@
+package warden
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// Several of the programs that plimsoll drives can be told to run others: fio by options
+// and engines, servers by their configuration. What is not in these lists is refused.
+
+// fioOptions are those that plimsoll gives to fio.
+var fioOptions = strings.Fields(`allrandrepeat bs bssplit buffer_compress_percentage clat_percentiles dedupe_percentage direct do_verify
+	end_fsync enghelp eta exitall_on_error fallocate filename group_reporting iodepth ioengine lat_percentiles name norandommap numjobs offset
+	offset_increment output-format overwrite percentage_random randseed rate_iops rate_process readonly refill_buffers runtime rw rwmixread
+	scramble_buffers size status-interval time_based verify verify_fatal verify_interval verify_state_save version zero_buffers`)
+
+// fioEngines are the engines that only read and write.
+var fioEngines = strings.Fields("io_uring libaio mmap null posixaio psync pvsync pvsync2 splice sync vsync")
+
+// checkFio wants known options alone, and files in the scratch folder or devices.
+func (w *Machine) checkFio(argv []string) error {
+	for _, arg := range argv[1:] {
+		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		switch {
+		case !strings.HasPrefix(arg, "--") || !slices.Contains(fioOptions, name):
+			return fmt.Errorf("run fio with %s: %w", arg, ErrNoLeave)
+		case name == "ioengine" && !slices.Contains(fioEngines, value):
+			return fmt.Errorf("run fio with engine %s: %w", value, ErrNoLeave)
+		case name == "filename":
+			for _, file := range fioFiles(value) {
+				if !w.rules.inScratch(file) && !below(file, "/dev") || w.isFrozen(file) {
+					return fmt.Errorf("run fio on %s, which is neither a device nor in the scratch folder %s: %w", file, w.rules.Scratch, ErrNoLeave)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fioFiles are the names in a list as fio takes it, with colons in between and escaped
+// inside of names.
+func fioFiles(list string) []string {
+	const inside = "\x00"
+	names := strings.Split(strings.ReplaceAll(list, `\:`, inside), ":")
+	for i, name := range names {
+		names[i] = strings.ReplaceAll(name, inside, ":")
+	}
+	return names
+}
+
+// memcachedOptions are those that plimsoll gives to memcached. None names a file.
+var memcachedOptions = strings.Fields("-l -p -U -t -m -c -I -o -u")
+
+func checkMemcached(argv []string) error {
+	if len(argv) == 2 && argv[1] == "--version" {
+		return nil
+	}
+	for i, arg := range argv[1:] {
+		if option := i%2 == 0; option && !slices.Contains(memcachedOptions, arg) ||
+			!option && argv[i] == "-o" && !strings.HasPrefix(arg, "slab_chunk_max=") || strings.Contains(arg, ",") {
+			return fmt.Errorf("run memcached with %s: %w", arg, ErrNoLeave)
+		}
+	}
+	return nil
+}
+
+// ethtoolOptions read and write the coalescing of interrupts; others write firmware.
+var ethtoolOptions = strings.Fields("-c -C --show-coalesce --coalesce --version")
+
+func checkEthtool(argv []string) error {
+	if len(argv) < 2 || !slices.Contains(ethtoolOptions, argv[1]) {
+		return fmt.Errorf("run ethtool %s: %w", strings.Join(argv[1:], " "), ErrNoLeave)
+	}
+	return nil
+}
+
+// configuration is how a server is told what to do by a file.
+type configuration struct {
+	version []string // arguments that only ask for the version
+	// file is the one that the arguments name, empty for arguments that are refused.
+	file  func(argv []string) string
+	check func(r Rules, text string) error
+}
+
+var configurations = map[string]configuration{
+	"nginx":         {[]string{"-V", "-v"}, nginxFile, checkNginx},
+	"redis-server":  {[]string{"--version"}, redisFile, checkRedis},
+	"valkey-server": {[]string{"--version"}, redisFile, checkRedis},
+}
+
+// checkServer reads the configuration of a server, which from then on nobody writes until
+// the server has ended.
+func (w *Machine) checkServer(ctx context.Context, name string, argv []string) (release func(), err error) {
+	c := configurations[name]
+	if len(argv) == 2 && slices.Contains(c.version, argv[1]) {
+		return func() {}, nil
+	}
+	file := c.file(argv)
+	if !w.rules.inScratch(file) {
+		return nil, fmt.Errorf("run %s with a configuration that is not in the scratch folder %s: %w", name, w.rules.Scratch, ErrNoLeave)
+	}
+	release = w.freeze(file)
+	text, err := w.ReadFile(ctx, file)
+	if err == nil {
+		err = c.check(w.rules, string(text))
+	}
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("run %s with %s: %w", name, file, err)
+	}
+	return release, nil
+}
+
+func nginxFile(argv []string) string {
+	if len(argv) != 7 || argv[1] != "-p" || argv[3] != "-e" || argv[5] != "-c" || strings.Contains(argv[4], "/") || strings.Contains(argv[6], "/") {
+		return ""
+	}
+	return path.Join(argv[2], argv[6])
+}
+
+func redisFile(argv []string) string {
+	if len(argv) != 2 || strings.HasPrefix(argv[1], "-") {
+		return ""
+	}
+	return argv[1]
+}
+
+// nginxDirectives are those that plimsoll writes. None loads a module or names a program.
+var nginxDirectives = strings.Fields(`daemon user worker_processes pid worker_rlimit_nofile events worker_connections http access_log sendfile
+	keepalive_timeout keepalive_requests types text/html text/plain image/jpeg client_body_temp_path proxy_temp_path fastcgi_temp_path
+	uwsgi_temp_path scgi_temp_path server listen http2 root ssl_certificate ssl_certificate_key location try_files stub_status`)
+
+// nginxNames are the directives whose arguments are names on the server, not on the disk.
+var nginxNames = []string{"location", "try_files"}
+
+// checkNginx takes a configuration apart as far as it needs: quotes and variables, which plimsoll
+// never writes, are refused.
+func checkNginx(_ Rules, text string) error {
+	if strings.ContainsAny(text, "\"'`\\$#") {
+		return fmt.Errorf("quotes, variables or remarks: %w", ErrNoLeave)
+	}
+	for statement := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";{}", r) }) {
+		words := strings.Fields(statement)
+		if len(words) == 0 {
+			continue
+		}
+		if !slices.Contains(nginxDirectives, words[0]) {
+			return fmt.Errorf("%s: %w", words[0], ErrNoLeave)
+		}
+		for _, word := range words[1:] {
+			if strings.Contains(word, "..") || strings.HasPrefix(word, "/") && !slices.Contains(nginxNames, words[0]) || words[0] == "access_log" && word != "off" {
+				return fmt.Errorf("%s: %w", strings.Join(words, " "), ErrNoLeave)
+			}
+		}
+	}
+	return nil
+}
+
+// redisKeys are those that plimsoll writes. None loads a module or names a program.
+var redisKeys = strings.Fields(`bind port protected-mode daemonize dir maxmemory maxmemory-policy appendonly appendfsync save hz dynamic-hz
+	io-threads set-proc-title`)
+
+func checkRedis(r Rules, text string) error {
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case key == "":
+		case !slices.Contains(redisKeys, key):
+			return fmt.Errorf("%s: %w", key, ErrNoLeave)
+		case key == "dir" && !r.inScratch(strings.Trim(value, `"`)):
+			return fmt.Errorf("dir %s, which is not in the scratch folder %s: %w", value, r.Scratch, ErrNoLeave)
+		}
+	}
+	return nil
+}
+
+// freeze keeps a file from being written until release is called.
+func (w *Machine) freeze(name string) (release func()) {
+	name = path.Clean(name)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.frozen == nil {
+		w.frozen = map[string]int{}
+	}
+	w.frozen[name]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.frozen[name]--; w.frozen[name] == 0 {
+			delete(w.frozen, name)
+		}
+	}
+}
+
+func (w *Machine) isFrozen(name string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.frozen[path.Clean(name)] > 0
+}
+
+// worker is the argument with which plimsoll makes load.
+const worker = "worker"
+
+// programmed are the workloads of plimsoll whose workers run a program that the study names.
+var programmed = []string{"compile"}
+
+// mostJob bounds what a worker is told, in bytes.
+const mostJob = 16 << 20
+
+// checkJob looks at what a worker is told to do, and puts it back before it.
+func checkJob(c platform.Command) (platform.Command, error) {
+	if c.Stdin == nil {
+		return c, nil
+	}
+	var seen strings.Builder
+	var job struct {
+		Workload string `json:"workload"`
+	}
+	decoder := json.NewDecoder(io.TeeReader(io.LimitReader(c.Stdin, mostJob), &seen))
+	if err := decoder.Decode(&job); err != nil && !errors.Is(err, io.EOF) {
+		return c, fmt.Errorf("read the job of a worker: %w", err)
+	}
+	if slices.Contains(programmed, job.Workload) {
+		return c, fmt.Errorf("run workload %s, which runs a program that the study names: %w", job.Workload, ErrNoLeave)
+	}
+	c.Stdin = io.MultiReader(strings.NewReader(seen.String()), c.Stdin)
+	return c, nil
+}
+
+// accounts are the arguments with which a server gives up its rights.
+var accounts = regexp.MustCompile(`^--(reuid|regid)=[0-9]+$|^--clear-groups$|^--pdeathsig$|^keep$`)
