@@ -58,10 +58,16 @@ func (m *machine) unserve() {
 	}
 }
 
-// attachStorage mounts what workloads write to.
-func (m *machine) attachStorage(ctx context.Context, data qemu.Disk) error {
+// attachStorage mounts what workloads write to. Where there are two such places, a study
+// that has made its folder in one of them finds it in the other as well.
+func (m *machine) attachStorage(ctx context.Context, data qemu.Disk) (err error) {
 	if s := m.settings.Storage; s == onPmem || s == onDAX {
-		return attachPmem(ctx, m.far, s)
+		err = attachPmem(ctx, m.far, s)
+	} else {
+		err = attach(ctx, m.far, data, scratch)
 	}
-	return attach(ctx, m.far, data, scratch)
+	if err != nil || m.settings.Pmem == 0 {
+		return err
+	}
+	return do(ctx, m.far, "mkdir", "-p", "--", m.bed.Scratch())
 }
