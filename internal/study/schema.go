@@ -230,6 +230,8 @@ func factorsSchema(c *Catalog) schema {
 		}
 	}
 	properties[Label] = describe(levelsSchema(plainSchema()), "changes nothing; its levels are names")
+	properties[MachinesFactor] = describe(levelsSchema(machinesSchema()), "how many machines there are, or with :GROUP those of a group")
+	matching["^"+MachinesFactor+":.+$"] = properties[MachinesFactor].(schema)
 	matching["^"+regexp.QuoteMeta(CommandPrefix)+".+$"] = describe(levelsSchema(plainSchema()), "what your own commands set")
 	s := object(properties)
 	s["type"] = []string{"object", "null"}
