@@ -155,6 +155,11 @@ func (a *attempt) void(trouble error) {
 // run takes the trial through its phases.
 func (a *attempt) run(ctx context.Context) (err error) {
 	a.reporter.say(PhaseApply, 0, "")
+	if a.renews() { // before the machine that it runs on is another, or gone
+		if err := a.unserve(ctx); err != nil {
+			return err
+		}
+	}
 	if err := a.assemble(ctx); err != nil {
 		return err
 	}

@@ -86,8 +86,7 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	if err != nil || !ok {
 		return err
 	}
-	varied := slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return (f.OfService || f.Restart) && len(f.Levels) > 1 })
-	if s.served != nil && !varied {
+	if s.served != nil && !s.renews() {
 		return nil
 	}
 	if err := s.unserve(ctx); err != nil {
@@ -115,6 +114,11 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	}
 	s.served = &served{kind: kind, settings: settings, instance: instance, at: server.post}
 	return nil
+}
+
+// renews says that each trial gets a fresh service.
+func (s *session) renews() bool {
+	return slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return (f.OfService || f.Restart) && len(f.Levels) > 1 })
 }
 
 // unserve stops the service, if one runs.
