@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
 
@@ -142,7 +143,11 @@ func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Need
 		needs.Disk = int64(size)
 		return needs, nil // it will be started
 	}
-	s, err := o.session(ctx, env, "")
+	at, err := target(env)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	s, err := postgres.Dial(ctx, at, "")
 	if err != nil {
 		return workload.Needs{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"plimsoll/internal/load"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
@@ -26,9 +25,9 @@ const (
 
 // notes are what a database says about itself; nil where it does not exist, or is
 // not whole.
-func notes(ctx context.Context, at load.Endpoint, name string) (map[string]string, error) {
-	s, err := open(ctx, at, name)
-	if absent(err) {
+func notes(ctx context.Context, at postgres.Place, name string) (map[string]string, error) {
+	s, err := postgres.Dial(ctx, at, name)
+	if postgres.Absent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -62,7 +61,7 @@ func (o *orderEntry) Prepare(ctx context.Context, env workload.Env) error {
 	return err
 }
 
-func (o *orderEntry) prepare(ctx context.Context, at load.Endpoint, seed uint64) error {
+func (o *orderEntry) prepare(ctx context.Context, at postgres.Place, seed uint64) error {
 	want := o.made(seed)
 	first := database
 	if o.Reset {
@@ -91,8 +90,8 @@ func (o *orderEntry) prepare(ctx context.Context, at load.Endpoint, seed uint64)
 }
 
 // copy makes the database that is worked on, as the other one is.
-func (o *orderEntry) copy(ctx context.Context, at load.Endpoint) error {
-	s, err := open(ctx, at, "")
+func (o *orderEntry) copy(ctx context.Context, at postgres.Place) error {
+	s, err := postgres.Dial(ctx, at, "")
 	if err != nil {
 		return err
 	}
@@ -117,8 +116,8 @@ func (o *orderEntry) copy(ctx context.Context, at load.Endpoint) error {
 }
 
 // remove removes both databases.
-func remove(ctx context.Context, at load.Endpoint) error {
-	s, err := open(ctx, at, "")
+func remove(ctx context.Context, at postgres.Place) error {
+	s, err := postgres.Dial(ctx, at, "")
 	if err != nil {
 		return err
 	}
@@ -136,11 +135,14 @@ func (o *orderEntry) Clean(ctx context.Context, env workload.Env) error {
 	if env.Target == nil {
 		return nil
 	}
-	at, err := env.Target(protocol)
-	if err != nil {
+	if _, err := env.Target(protocol); err != nil {
 		return nil //nolint:nilerr // it does not run
 	}
-	if err := remove(ctx, at); err != nil && !gone(err) {
+	at, err := target(env)
+	if err != nil {
+		return err
+	}
+	if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
 		return err
 	}
 	return nil
@@ -150,8 +152,8 @@ func (o *orderEntry) Clean(ctx context.Context, env workload.Env) error {
 type job func(ctx context.Context, s *postgres.Conn) error
 
 // make makes a database and fills it.
-func (o *orderEntry) make(ctx context.Context, at load.Endpoint, name string, seed uint64) error {
-	s, err := open(ctx, at, "")
+func (o *orderEntry) make(ctx context.Context, at postgres.Place, name string, seed uint64) error {
+	s, err := postgres.Dial(ctx, at, "")
 	if err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (o *orderEntry) make(ctx context.Context, at load.Endpoint, name string, se
 	if err := s.Exec(ctx, "CREATE DATABASE "+name); err != nil {
 		return err
 	}
-	inside, err := open(ctx, at, name)
+	inside, err := postgres.Dial(ctx, at, name)
 	if err != nil {
 		return err
 	}
@@ -178,17 +180,11 @@ func (o *orderEntry) make(ctx context.Context, at load.Endpoint, name string, se
 		return err
 	}
 	for _, sql := range []string{"VACUUM ANALYZE", "CHECKPOINT", "INSERT INTO plimsoll VALUES ('" + madeNote + "', '" + o.made(seed) + "')"} {
-		if err := inside.Exec(ctx, sql); err != nil && !(sql == "CHECKPOINT" && forbidden(err)) {
+		if err := inside.Exec(ctx, sql); err != nil && !(sql == "CHECKPOINT" && postgres.Forbidden(err)) {
 			return err
 		}
 	}
 	return nil
-}
-
-// forbidden says whether one lacks the right to do something.
-func forbidden(err error) bool {
-	var f *postgres.Fault
-	return errors.As(err, &f) && f.Code == "42501"
 }
 
 // copies are the pieces of all tables.
@@ -221,14 +217,14 @@ func columns(table string) string {
 }
 
 // together does jobs in several sessions. The first error ends all.
-func (o *orderEntry) together(ctx context.Context, at load.Endpoint, name string, jobs []job) error {
+func (o *orderEntry) together(ctx context.Context, at postgres.Place, name string, jobs []job) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	todo := make(chan job)
 	var busy sync.WaitGroup
 	for range min(o.Loaders, len(jobs)) {
 		busy.Go(func() {
-			s, err := open(ctx, at, name)
+			s, err := postgres.Dial(ctx, at, name)
 			if err != nil {
 				cancel(err)
 				return
@@ -263,7 +259,7 @@ func (o *orderEntry) together(ctx context.Context, at load.Endpoint, name string
 func settle(ctx context.Context, s *postgres.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	if err := s.Exec(ctx, "CHECKPOINT"); err != nil && !forbidden(err) {
+	if err := s.Exec(ctx, "CHECKPOINT"); err != nil && !postgres.Forbidden(err) {
 		return fmt.Errorf("write a checkpoint: %w", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/workloadtest"
 )
@@ -77,7 +78,7 @@ func (s *server) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	for over := time.Now().Add(20 * time.Second); ; {
-		c, err := open(t.Context(), s.at, "")
+		c, err := postgres.Dial(t.Context(), s.place(), "")
 		if err == nil {
 			c.Close()
 			return
@@ -86,6 +87,11 @@ func (s *server) start(t *testing.T) {
 		}
 		<-time.After(20 * time.Millisecond)
 	}
+}
+
+func (s *server) place() postgres.Place {
+	p, _ := place(s.at)
+	return p
 }
 
 func (s *server) end(how syscall.Signal) {
@@ -123,11 +129,11 @@ func TestRealContract(t *testing.T) {
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
 			with(nil),
-			with(parameter.Settings{"warehouses": "2", "rate": "200/s", "arrivals": "poisson", "tick": "1ms", "isolation": "serializable"}),
-			with(parameter.Settings{"warehouses": "2", "terminals": "40", "waits": "0.5%", "home": "connection", "reset": "false", "threads": "2"}),
+			with(parameter.Settings{"warehouses": "2", "rate": "100/s", "arrivals": "poisson", "tick": "1ms", "isolation": "serializable"}),
+			with(parameter.Settings{"terminals": "40", "waits": "1%", "home": "connection", "reset": "false", "threads": "2"}),
 		},
 		Env:    func(*testing.T) workload.Env { return s.env() },
-		Length: 400 * time.Millisecond,
+		Length: 800 * time.Millisecond,
 	})
 }
 
@@ -183,7 +189,7 @@ func TestRealConsistency(t *testing.T) {
 			t.Errorf("no %s was done", names[k])
 		}
 	}
-	db, err := open(t.Context(), s.at, database)
+	db, err := postgres.Dial(t.Context(), s.place(), database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +245,7 @@ func digest(t *testing.T, o *orderEntry, s *server) string {
 	if err := o.Prepare(t.Context(), s.env()); err != nil {
 		t.Fatal(err)
 	}
-	db, err := open(t.Context(), s.at, database)
+	db, err := postgres.Dial(t.Context(), s.place(), database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,12 +270,12 @@ func TestRealKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := &ledger{}
-	job, err := o.job(s.at, load.Stage{Length: 6 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
+	job, err := o.job(s.place(), load.Stage{Length: 4 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := measure.NewRecorder(nil)
-	before, err := o.begin(t.Context(), s.at, out)
+	before, err := o.begin(t.Context(), s.place(), out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +290,7 @@ func TestRealKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-again
-	if err := o.conclude(t.Context(), conclusion{env: env, at: s.at, ledger: ledger, before: before, took: time.Second}, out); err != nil {
+	if err := o.conclude(t.Context(), conclusion{env: env, at: s.place(), ledger: ledger, before: before, took: time.Second}, out); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"new orders", "consistency"} {
@@ -313,7 +319,7 @@ func TestRealKill(t *testing.T) {
 // A server that has too few sessions, or none for us, is explained.
 func TestRealRefusals(t *testing.T) {
 	s := real(t)
-	db, err := open(t.Context(), s.at, "")
+	db, err := postgres.Dial(t.Context(), s.place(), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,9 +47,6 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if err != nil {
 		return err
 	}
-	if at.Network != "tcp" && at.Network != "unix" || len(at.CA) > 0 {
-		return errors.New("order-entry speaks to a database over TCP or a unix socket, without TLS")
-	}
 	before, err := o.begin(ctx, at, out)
 	if err != nil {
 		return err
@@ -67,8 +64,8 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 }
 
 // begin notes that the data is not as new any more, and reads back what it is.
-func (o *orderEntry) begin(ctx context.Context, at load.Endpoint, out *measure.Recorder) (orders int64, err error) {
-	s, err := open(ctx, at, database)
+func (o *orderEntry) begin(ctx context.Context, at postgres.Place, out *measure.Recorder) (orders int64, err error) {
+	s, err := postgres.Dial(ctx, at, database)
 	if err != nil {
 		return 0, err
 	}
@@ -94,8 +91,8 @@ func (o *orderEntry) begin(ctx context.Context, at load.Endpoint, out *measure.R
 }
 
 // job is the load for the load core.
-func (o *orderEntry) job(at load.Endpoint, stage load.Stage, l *ledger) (load.Job, error) {
-	who, err := account(at, database)
+func (o *orderEntry) job(at postgres.Place, stage load.Stage, l *ledger) (load.Job, error) {
+	who, err := at.Account(database)
 	if err != nil {
 		return load.Job{}, err
 	}
@@ -112,7 +109,7 @@ func (o *orderEntry) job(at load.Endpoint, stage load.Stage, l *ledger) (load.Jo
 		Dialogue: func(number int) load.Dialogue {
 			t := &terminal{
 				source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f72646572), stage.Seed},
-				z:      o.size(), isolate: isolate, login: postgres.NewLogin(who), retries: o.Retries,
+				z:      o.size(), session: postgres.NewSession(who, isolate, statements()), retries: o.Retries,
 				tally: l.sheet(), tasks: make([]task, o.window),
 			}
 			if o.Home == "connection" {
@@ -126,7 +123,7 @@ func (o *orderEntry) job(at load.Endpoint, stage load.Stage, l *ledger) (load.Jo
 // conclusion is what is known when the load is over.
 type conclusion struct {
 	env    workload.Env
-	at     load.Endpoint
+	at     postgres.Place
 	ledger *ledger
 	before int64 // orders of all districts, as they count them
 	took   time.Duration
@@ -156,7 +153,7 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s, err := open(ctx, c.at, database)
+	s, err := postgres.Dial(ctx, c.at, database)
 	if err != nil {
 		return fmt.Errorf("look at the data after the load: %w", err)
 	}

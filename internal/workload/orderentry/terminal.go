@@ -42,29 +42,16 @@ type task struct {
 	kind kind
 }
 
-// phase is how far a session is.
-type phase uint8
-
-const (
-	silent    phase = iota // nothing was said yet
-	greeting               // who are you?
-	preparing              // the statements
-	serving
-)
-
 // terminal is the dialogue of one connection: the transactions of those who share it,
 // one after the other. It allocates nothing for each.
 type terminal struct {
 	*source
 	z       size
-	isolate string // first words in a session
-	login   *postgres.Login
+	session *postgres.Session
 	home    int // warehouse of all its transactions; 0 draws one for each
 	retries int
 	tally   *tally
 
-	phase    phase
-	proof    []byte // of who we are, to be sent
 	tasks    []task // a ring: those under way and waiting
 	from, to int
 	owed     bool // Next has something to say
@@ -117,10 +104,9 @@ func (t *terminal) Request(b []byte, slot int) ([]byte, int) {
 	t.tasks[t.to%len(t.tasks)] = task{slot, k}
 	t.to++
 	switch {
-	case t.phase == silent:
-		t.phase = greeting
-		b = t.login.AppendStart(b)
-	case t.phase == serving && t.to-t.from == 1:
+	case !t.session.Begun():
+		b = t.session.AppendStart(b)
+	case t.session.Serving() && t.to-t.from == 1:
 		b = t.begin(b)
 	}
 	return b, int(k)
@@ -133,19 +119,9 @@ func (t *terminal) Next(b []byte) []byte {
 	}
 	t.owed = false
 	switch {
-	case t.phase == greeting:
-		b = append(b, t.proof...)
-		t.proof = nil
-		return b
-	case t.phase == preparing:
-		if t.isolate != "" {
-			b = postgres.AppendQuery(b, t.isolate)
-		}
-		for _, s := range statements() {
-			b = s.AppendParse(b)
-		}
-		return postgres.AppendSync(b)
-	case t.phase != serving || t.from == t.to:
+	case !t.session.Serving():
+		return t.session.AppendNext(b)
+	case t.from == t.to:
 		return b
 	case t.tx.round > 0 && t.tx.ending:
 		return t.abort(b)
@@ -182,13 +158,9 @@ func (t *terminal) hear(m postgres.Message) (load.Answer, error) {
 	case postgres.Notice, postgres.ParameterStatus, postgres.Notification:
 		return none, nil
 	}
-	switch t.phase {
-	case greeting:
-		return none, t.greeted(m)
-	case preparing:
-		return none, t.prepared(m)
-	case silent:
-		return none, errors.New("the server speaks before it was asked")
+	if !t.session.Serving() {
+		t.owed = true
+		return none, t.session.Hear(m)
 	}
 	switch m.Kind {
 	case postgres.Failure:
@@ -201,35 +173,6 @@ func (t *terminal) hear(m postgres.Message) (load.Answer, error) {
 		return t.ready(m.Body)
 	}
 	return none, nil
-}
-
-// greeted goes on with the beginning of a session.
-func (t *terminal) greeted(m postgres.Message) error {
-	answer, done, err := t.login.Hear(nil, m)
-	if err != nil {
-		return err
-	}
-	if t.proof = append(t.proof, answer...); len(t.proof) > 0 {
-		t.owed = true
-	}
-	if done {
-		t.phase, t.owed = preparing, true
-	}
-	return nil
-}
-
-func (t *terminal) prepared(m postgres.Message) error {
-	switch m.Kind {
-	case postgres.Failure:
-		return fmt.Errorf("prepare the statements: %w", postgres.ReadFault(m.Body))
-	case postgres.ParseComplete:
-		t.tx.results++
-	case postgres.Ready:
-		if t.tx.results == len(statements()) {
-			t.phase, t.owed, t.tx.round = serving, true, 0
-		}
-	}
-	return nil
 }
 
 // fault notes that a statement failed. The server passes over the rest of the round.

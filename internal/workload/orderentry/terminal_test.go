@@ -43,7 +43,7 @@ func join(parts ...[]byte) (all []byte) {
 // sitting is a terminal whose session has begun, with a stock level under way.
 func sitting(t *testing.T) *terminal {
 	t.Helper()
-	s := &terminal{source: newSource(1, 1), z: size{warehouses: 1, items: 100, customers: 30}, login: postgres.NewLogin(postgres.Account{User: "u"}), retries: 1, tally: &tally{}, tasks: make([]task, 2)}
+	s := &terminal{source: newSource(1, 1), z: size{warehouses: 1, items: 100, customers: 30}, session: postgres.NewSession(postgres.Account{User: "u"}, "", statements()), retries: 1, tally: &tally{}, tasks: make([]task, 2)}
 	b, class := s.Request(nil, 0)
 	if len(b) == 0 || class >= int(kinds) {
 		t.Fatalf("it begins with %q, class %d", b, class)
@@ -167,8 +167,15 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(join(done, rowOf("31"), done, within, rowOf("3"), done, done, idle), uint8(stockLevel))
 	f.Add(join(done, rowOf("1", "0.1"), done, rowOf("0.1"), done, within), uint8(newOrder))
 	f.Add(join(done, rowOf(""), done, rowOf("7"), done, within, rowOf("3"), done, rowOf("1.5"), done, idle), uint8(delivery))
+	serving := postgres.NewSession(postgres.Account{}, "", nil)
+	serving.AppendStart(nil)
+	for range 2 {
+		if err := serving.Hear(postgres.Message{Kind: postgres.Ready, Body: []byte("I")}); err != nil {
+			f.Fatal(err)
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte, k uint8) {
-		s := &terminal{source: newSource(1, 1), z: size{warehouses: 2, items: 100, customers: 30}, retries: 1, tally: &tally{}, tasks: make([]task, 1), phase: serving}
+		s := &terminal{source: newSource(1, 1), z: size{warehouses: 2, items: 100, customers: 30}, retries: 1, tally: &tally{}, tasks: make([]task, 1), session: serving}
 		s.Request(nil, 0)
 		s.tasks[0].kind = kind(k) % kinds
 		s.begin(nil)

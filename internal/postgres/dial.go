@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// Place is where a server listens, and who one is there. A secret is a reference, as
+// Secret reads it.
+type Place struct {
+	Network, Address       string
+	User, Database, Secret string
+}
+
+// Account is who one is there, in the database of the given name, or in that of the
+// place where the name is empty.
+func (p Place) Account(database string) (Account, error) {
+	secret, err := Secret(p.Secret)
+	if database == "" {
+		database = p.Database
+	}
+	return Account{User: p.User, Database: database, Password: secret}, err
+}
+
+// patience is how long a server may take to take a connection.
+const patience = 10 * time.Second
+
+// Dial connects to a server and begins a session in a database. Its errors are one
+// line that says what the user can do.
+func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
+	who, err := p.Account(database)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, p.Network, p.Address)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else if Gone(err) {
+			err = fmt.Errorf("nothing listens there: start the service, or correct its address: %w", err)
+		}
+		return nil, fmt.Errorf("connect to the database at %s: %w", p.Address, err)
+	}
+	s, err := Open(ctx, conn, who)
+	if err != nil {
+		return nil, fmt.Errorf("begin a session in database %s at %s: %w", who.Database, p.Address, err)
+	}
+	return s, nil
+}
+
+// Gone says whether an error is that nothing listens any more.
+func Gone(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+}
+
+// Absent says whether an error is that a database does not exist.
+func Absent(err error) bool { return failed(err, NoSuchDatabase) }
+
+// Forbidden says whether an error is that one lacks the right to do something.
+func Forbidden(err error) bool { return failed(err, "42501") }
+
+func failed(err error, code string) bool {
+	var f *Fault
+	return errors.As(err, &f) && f.Code == code
+}
