@@ -254,6 +254,9 @@ func (s *session) log(format string, args ...any) {
 func (s *session) envOf(m *member) workload.Env {
 	env := m.env(dataSeed(s.Plan.Seed, m.index))
 	env.Log, env.Target = s.log, s.target
+	if m.name != "" {
+		env.Log = func(format string, args ...any) { s.log(m.name+": "+format, args...) }
+	}
 	return env
 }
 

@@ -42,6 +42,7 @@ type attempt struct {
 	recorder *measure.Recorder
 	watch    *watch
 	files    map[string][]byte
+	event    *event // in the middle of the load; nil for none
 	// intervals are those of all probes of a search, one after the other.
 	intervals []measure.Interval
 }
@@ -109,6 +110,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 	intervals := r.Intervals()
 	last := intervals[len(intervals)-1]
+	a.event.passed(last.To)
 	phase, operations := PhaseMeasure, int64(0)
 	if warm := a.Study.Measure.Warmup; last.To <= max(warm, 0) {
 		phase = PhaseWarmUp
@@ -265,7 +267,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
 		a.count(ctx)
 	}
-	err := a.accompany(ctx, run)
+	err := a.eventful(ctx, func() error { return a.accompany(ctx, run) })
 	for _, m := range a.crew {
 		m.sampler.end(ctx)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
 )
 
 // Needs is what a study takes before it can run: the needs of its loads, all
@@ -39,7 +40,7 @@ func (b *Bench) Check(ctx context.Context) (*Needs, error) {
 
 func (s *session) check(ctx context.Context) (*Needs, error) {
 	total := &Needs{Versions: map[string]string{}}
-	seen := map[string]bool{}
+	seen := map[string]workload.Needs{}
 	for _, arm := range s.Plan.Arms {
 		all, err := s.sample(ctx, arm.Levels)
 		if err != nil {
@@ -78,19 +79,27 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (crew, e
 }
 
 // checkLoads asks each kind of load of an arm what it needs.
-func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]bool, total *Needs) error {
+func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]workload.Needs, total *Needs) error {
+	if s.sim != nil { // in virtual time no load runs
+		return nil
+	}
+	_, apart := s.Platform.(platform.Lodging)
+	disk := int64(0)
 	for _, m := range all.driving() {
 		key := m.name + " " + m.kind.Name + " " + loadKey(m.settings)
-		if seen[key] || s.sim != nil { // in virtual time no load runs
-			continue
+		needs, known := seen[key]
+		if !known {
+			var err error
+			if needs, err = m.load.Check(ctx, m.env(dataSeed(s.Plan.Seed, m.index))); err != nil {
+				return err
+			}
+			seen[key] = needs
 		}
-		seen[key] = true
-		needs, err := m.load.Check(ctx, m.env(dataSeed(s.Plan.Seed, m.index)))
-		if err != nil {
-			return err
+		// Arms share their files, so the largest counts; machines that share a disk add up.
+		if disk += needs.Disk; apart {
+			disk = needs.Disk
 		}
-		// Arms share their files, so the largest counts.
-		total.Disk, total.Time = max(total.Disk, needs.Disk), max(total.Time, needs.Time)
+		total.Disk, total.Time = max(total.Disk, disk), max(total.Time, needs.Time)
 		for _, change := range needs.Changes {
 			if m.name != "" {
 				change += " on " + m.name

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"time"
 
 	"plimsoll/internal/measure"
 )
@@ -34,7 +35,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals),
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{
-			enough: a.watch.answer.enough, ran: intervals[len(intervals)-1].To,
+			enough: a.watch.answer.enough, ran: a.ran(),
 			length: a.Study.Measure.Longest, step: a.Study.Measure.Interval,
 		},
 	}
@@ -57,6 +58,25 @@ func (a *attempt) judge(ctx context.Context) error {
 	}
 	finite(a.record)
 	return nil
+}
+
+// ran is how long the load lasted: where several machines made it, until the first of them
+// ended. Their sum lacks what the others did after that.
+func (a *attempt) ran() time.Duration {
+	ran := time.Duration(math.MaxInt64)
+	last := func(r *measure.Recorder) {
+		if all := r.Intervals(); len(all) > 0 {
+			ran = min(ran, all[len(all)-1].To)
+		}
+	}
+	if a.sim != nil || !a.crew.several() {
+		last(a.recorder)
+		return ran
+	}
+	for _, m := range a.crew.subject() {
+		last(m.recorder)
+	}
+	return ran
 }
 
 // failedIn counts failed operations, those of the warm-up included: a system
