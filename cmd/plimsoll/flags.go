@@ -29,7 +29,7 @@ func (a *asked) flags(cmd *cobra.Command) {
 func (c *command) request(cmd *cobra.Command, name string, a *asked) (lab.Request, error) {
 	sets := a.sets
 	if a.platform != "" {
-		sets = append(sets, "platform="+a.platform)
+		sets = append([]string{"platform=" + a.platform}, sets...) // first, so that others can set something of it
 	}
 	if a.blocks != "" {
 		sets = append(sets, "measure.blocks="+a.blocks)
