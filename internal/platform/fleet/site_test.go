@@ -3,8 +3,10 @@ package fleet_test
 import (
 	"bytes"
 	"context"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -336,4 +338,64 @@ func (s *site) done(p *process) {
 	if valid < 6 || len(s.entries("end")) != 1 {
 		s.t.Errorf("%d valid trials, %d ends", valid, len(s.entries("end")))
 	}
+}
+
+// secrets are the private keys of the lab and its agents, as text and as bytes.
+func (s *site) secrets() (all [][]byte) {
+	s.t.Helper()
+	files, err := filepath.Glob(s.path("key") + "/*")
+	if err != nil || len(files) == 0 {
+		s.t.Fatalf("no keys: %v", err)
+	}
+	for _, file := range append(files, s.path("lab")+"/lab.key") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		seed := bytes.TrimSpace(text)
+		raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(string(seed))
+		if err != nil || len(raw) < 34 {
+			s.t.Fatalf("%s holds no key: %v", file, err)
+		}
+		all = append(all, seed, raw[2:34])
+	}
+	return all
+}
+
+// exposed looks for private keys where others may look: in the arguments and environments of
+// all processes, and in every file but those that hold keys.
+func (s *site) exposed() (places []string) {
+	s.t.Helper()
+	secrets := s.secrets()
+	look := func(name string) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return // it has ended meanwhile
+		}
+		for _, secret := range secrets {
+			if bytes.Contains(text, secret) {
+				places = append(places, name)
+				return
+			}
+		}
+	}
+	for _, pattern := range []string{"/proc/[0-9]*/cmdline", "/proc/[0-9]*/environ"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) < 2 {
+			s.t.Fatalf("no processes: %v", err)
+		}
+		for _, name := range names {
+			look(name)
+		}
+	}
+	err := filepath.WalkDir(s.dir, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() && filepath.Dir(name) != s.path("key") && name != s.path("lab")+"/lab.key" {
+			look(name)
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return places
 }
