@@ -94,6 +94,15 @@ func HostCPU() Metric {
 	return Metric{"host.cpu", "1", "share of the host's CPUs in use", LowerIsBetter}
 }
 
+// MigrationMetrics are those of a migration in the middle of a load.
+func MigrationMetrics() []Metric {
+	return []Metric{
+		{"migration.total", "s", "time that the guest's migration took, as the hypervisor reports it", LowerIsBetter},
+		{"migration.downtime", "s", "time for which the guest stood still meanwhile, from its stop at the source to its resumption at the target", LowerIsBetter},
+		{"migration.transferred", "B", "bytes that were sent from the source to the target", LowerIsBetter},
+	}
+}
+
 // QuantileOf returns the quantile of the response time that a metric is, such as
 // 0.99 of "read.p99". It answers false for every other metric.
 func QuantileOf(name string) (q float64, ok bool) {

@@ -170,6 +170,16 @@ type Hosted interface {
 	Given(ctx context.Context) (Given, error)
 }
 
+// Disturbed is a machine to which a study lets something happen once in the middle of each
+// load, such as a migration. Package trial alone asks for this ability.
+type Disturbed interface {
+	// Pending names what is to happen; empty for nothing.
+	Pending() string
+	// Disturb lets it happen and returns what was measured of it, by metric. An error is
+	// trouble: the trial is void with that cause.
+	Disturb(ctx context.Context) (map[string]float64, error)
+}
+
 // Given is what a host gave to a guest since the guest began to run.
 type Given struct {
 	Run    time.Duration // of CPU, to its vCPUs

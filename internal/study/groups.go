@@ -270,6 +270,9 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 		return nil
 	}
 	out := kind.Metrics[:len(kind.Metrics):len(kind.Metrics)]
+	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == migrationFactor }) {
+		out = append(out, measure.MigrationMetrics()...)
+	}
 	if len(s.Groups) == 0 {
 		return out
 	}
@@ -289,6 +292,10 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	}
 	return out
 }
+
+// migrationFactor is the factor by which something happens in a trial that has metrics of
+// its own.
+const migrationFactor = "guest.migration"
 
 // Results lists what the records of the study may hold: the metrics of its workloads.
 func (s *Study) Results(c *Catalog) []measure.Metric {

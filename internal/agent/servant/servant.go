@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/guest/netem"
 	"plimsoll/internal/guest/vswitch"
+	"plimsoll/internal/guest/witness"
 	"plimsoll/internal/service/reflector"
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/workload"
@@ -50,6 +51,7 @@ func servants(kinds func() []workload.Kind) map[string]servant {
 			return nbd.Serve(ctx, in, out)
 		},
 		nbd.FilterCommand: func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return nbd.ServeFilter(in, out) },
+		witness.Command:   witness.Serve,
 		netem.Command:     func(_ <-chan struct{}, in io.Reader, out io.Writer) error { return netem.Serve(in, out) },
 	}
 }

@@ -1,0 +1,125 @@
+// Package witness keeps memory whose content is known and goes on writing to it, and says
+// in the end whether it still holds what was written. It runs in a guest while that
+// migrates: a page that was lost on the way is found, one that was written before and one
+// that was written meanwhile.
+package witness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Command is the subcommand of plimsoll that is the witness.
+const Command = "witness"
+
+// Order is what a witness is told, a JSON value on its standard input.
+type Order struct {
+	Bytes int64  `json:"bytes"` // of memory to keep
+	Seed  uint64 `json:"seed"`  // of its content
+}
+
+// Word is a line that it answers with: first once it has its memory, and again when it was
+// asked to end.
+type Word struct {
+	Pages int   `json:"pages"`
+	Wrong int   `json:"wrong"` // of them, in the last word
+	Wrote int64 `json:"wrote"` // times that a page was written, after the first
+}
+
+const (
+	pageSize = 4096
+	// It writes this many pages, this often: some 6 MB a second.
+	atOnce = 16
+	pause  = 10 * time.Millisecond
+	most   = 1 << 30
+)
+
+// Serve keeps memory until stop is closed, and says then what it holds.
+func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
+	var o Order
+	if err := json.NewDecoder(in).Decode(&o); err != nil {
+		return fmt.Errorf("read how much memory to keep: %w", err)
+	}
+	if o.Bytes < pageSize || o.Bytes > most {
+		return errors.New("a witness keeps from 4 KiB to 1 GiB of memory")
+	}
+	k := newKept(int(o.Bytes/pageSize), o.Seed)
+	answer := json.NewEncoder(out)
+	if err := answer.Encode(Word{Pages: len(k.written)}); err != nil {
+		return fmt.Errorf("say that the memory is there: %w", err)
+	}
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for range atOnce {
+				k.write()
+			}
+		case <-stop:
+			if err := answer.Encode(Word{Pages: len(k.written), Wrong: k.wrong(), Wrote: k.wrote}); err != nil {
+				return fmt.Errorf("say what the memory holds: %w", err)
+			}
+			return nil
+		}
+	}
+}
+
+// kept is memory in which each word follows from its place and from how often its page was
+// written.
+type kept struct {
+	memory  []uint64
+	written []uint32 // times, by page
+	seed    uint64
+	wrote   int64
+	next    int
+}
+
+const words = pageSize / 8
+
+func newKept(pages int, seed uint64) *kept {
+	k := &kept{memory: make([]uint64, pages*words), written: make([]uint32, pages), seed: seed}
+	for page := range k.written {
+		k.fill(page)
+	}
+	return k
+}
+
+// word is what is written at a place of a page.
+func (k *kept) word(page, place int) uint64 {
+	z := k.seed + uint64(page)<<32 + uint64(k.written[page])<<16 + uint64(place)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	return z ^ z>>27
+}
+
+func (k *kept) fill(page int) {
+	for i := range words {
+		k.memory[page*words+i] = k.word(page, i)
+	}
+}
+
+// write writes the next page anew. The step has no divisor in common with any number of
+// pages below it, so that all get their turn and neighbours do not.
+func (k *kept) write() {
+	const step = 1_000_003
+	k.next = (k.next + step) % len(k.written)
+	k.written[k.next]++
+	k.wrote++
+	k.fill(k.next)
+}
+
+// wrong counts the pages that hold something else than was written.
+func (k *kept) wrong() (pages int) {
+	for page := range k.written {
+		for i := range words {
+			if k.memory[page*words+i] != k.word(page, i) {
+				pages++
+				break
+			}
+		}
+	}
+	return pages
+}
