@@ -225,9 +225,7 @@ func factorsSchema(c *Catalog) schema {
 			s["examples"] = []any{f.Example}
 		}
 		properties[f.Name] = s
-		if f.Target != "" {
-			matching["^"+regexp.QuoteMeta(f.Name)+":.+$"] = s
-		}
+		matching["^"+regexp.QuoteMeta(f.Name)+":.+$"] = s // of a target, or of a group of machines
 	}
 	properties[Label] = describe(levelsSchema(plainSchema()), "changes nothing; its levels are names")
 	properties[MachinesFactor] = describe(levelsSchema(machinesSchema()), "how many machines there are, or with :GROUP those of a group")

@@ -128,7 +128,7 @@ func TestSchemaRefuses(t *testing.T) {
 		head + "factors: {storage.threads: [1, 1]}\n",
 		head + "factors: {storage.size: [4]}\n",
 		head + "factors: {label: a}\n",
-		head + "factors: {'host.quota:sda': [1]}\n",
+		head + "factors: {'host.quota:': [1]}\n",
 		head + "commands: {turbo: {read: a}}\n",
 		head + "goal: {most: iops, least: p99}\n",
 		head + "goal: {floor: {}}\n",
