@@ -78,6 +78,7 @@ type Part struct {
 	Machine  string             `json:"machine"`
 	Group    string             `json:"group,omitempty"`
 	Workload string             `json:"workload,omitempty"` // empty: it drove nothing
+	Rate     string             `json:"rate,omitempty"`     // name of the operation rate among the values
 	Values   map[string]float64 `json:"values,omitempty"`
 	Counts   map[string]int64   `json:"counts,omitempty"`
 	Counters map[string]float64 `json:"counters,omitempty"`

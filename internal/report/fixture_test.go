@@ -30,6 +30,7 @@ type fixture struct {
 	change   *float64 // published
 	short    bool     // trials of 4 seconds
 	peak     bool     // each trial searches for a peak
+	guests   int      // that share the load, each getting less than the one before it; 0 for one machine
 }
 
 func factor(levels []string) []study.Factor {
@@ -217,6 +218,7 @@ func (f fixture) run() (Input, error) {
 		}
 		r := f.record(trial, p.Arms[trial.Arm].Levels)
 		arms[r.Trial] = r.Arm
+		r.Parts = f.parts(&r)
 		records = append(records, r)
 		course.Done(r)
 	}
@@ -310,6 +312,10 @@ func fixtures() map[string]fixture {
 			name: "peak", question: "How much does it carry with its p99 within 20 ms?",
 			levels: []string{"1", "2"}, gain: []float64{1, 1.1}, slower: []float64{1, 1}, noise: 0.004, blocks: 6, peak: true,
 		},
+		"guests": {
+			name: "three-guests", question: "Does a second thread help three guests?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.4}, slower: []float64{1, 1.2}, noise: 0.01, blocks: 6, guests: 3,
+		},
 		"single": {
 			name: "one-arm", question: "What does this device carry?", levels: nil, gain: []float64{1}, slower: []float64{1}, noise: 0.01,
 		},
@@ -374,4 +380,24 @@ func tell(f *finding.Findings) {
 		},
 	}, nil)
 	f.Recommendation = nil
+}
+
+// parts share a trial among guests, beside one that drives nothing.
+func (f fixture) parts(r *measure.Record) (parts []measure.Part) {
+	left := 1.
+	for i := range f.guests {
+		share := left * 0.4
+		if left -= share; i == f.guests-1 {
+			share += left
+		}
+		parts = append(parts, measure.Part{
+			Machine: fmt.Sprintf("guest-%d", i+1), Workload: "storage", Rate: "iops",
+			Values:   map[string]float64{"iops": share * r.Values["iops"], "p99": r.Values["p99"]},
+			Counters: map[string]float64{"guest.run": .8 * share, "guest.ready": .1},
+		})
+	}
+	if f.guests > 0 {
+		parts = append(parts, measure.Part{Machine: "server-1", Group: "server"})
+	}
+	return parts
 }

@@ -109,7 +109,7 @@ func (a *attempt) divide() error {
 	}
 	var rates []float64
 	for _, m := range a.crew {
-		p := measure.Part{Machine: m.name, Group: m.group.Name, Workload: m.kind.Name, Counters: m.sampler.over(a.record.Window), Missing: m.sampler.missing}
+		p := measure.Part{Machine: m.name, Group: m.group.Name, Workload: m.kind.Name, Rate: m.kind.Rate, Counters: m.sampler.over(a.record.Window), Missing: m.sampler.missing}
 		if m.drives() && !(m.group.Subject && a.searches()) {
 			if err := a.sum(m, &p); err != nil {
 				return err
