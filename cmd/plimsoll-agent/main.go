@@ -45,6 +45,7 @@ const (
 
 const usage = `plimsoll-agent is started by plimsoll, on machines and in guests.
   plimsoll-agent serve [DIR]   obey the lab on standard input and output; then remove DIR, plimsoll's scratch folder
+  plimsoll-agent port [NAME]   obey labs on this virtual machine's virtio port, named plimsoll where NAME does not say otherwise
   plimsoll-agent version       the build`
 
 func main() {
@@ -77,6 +78,10 @@ func Main(argv []string, out, complaints io.Writer) int {
 		err = serve("")
 	case len(args) == 2 && args[0] == "serve":
 		err = serve(args[1])
+	case len(args) == 1 && args[0] == "port":
+		err = servePort("", out)
+	case len(args) == 2 && args[0] == "port":
+		err = servePort(args[1], out)
 	default:
 		fmt.Fprintln(complaints, usage)
 		return exitMistake

@@ -104,7 +104,11 @@ func (g *guest) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := remote.Server{Machine: m, Version: g.Version}
+	return g.attend(ctx, name, remote.Server{Machine: m, Version: g.Version})
+}
+
+// attend serves one lab after the other over a port, until one says that it is over.
+func (g *guest) attend(ctx context.Context, name string, server remote.Server) error {
 	for {
 		conn, err := openPort(ctx, name)
 		if err != nil {
@@ -119,4 +123,22 @@ func (g *guest) serve(ctx context.Context) error {
 		}
 		g.say("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
+}
+
+// Serve serves a machine over the virtio port with a name, the one of Init where that is
+// empty, to one lab after the other until the context ends: for machines that have more to
+// do than to serve, and that no lab may power off.
+func Serve(ctx context.Context, name string, server remote.Server, console io.Writer) error {
+	if name == "" {
+		name = port
+	}
+	device, err := findPort(ctx, "/sys/class/virtio-ports", name)
+	g := &guest{Options{Console: console}}
+	for err == nil {
+		err = g.attend(ctx, device, server)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }

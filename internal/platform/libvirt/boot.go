@@ -107,7 +107,7 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(m.settings.Boot))
 	defer cancel()
-	r.channel, r.far, err = join(limit, m.settings.URI, r.domain)
+	r.channel, r.far, err = join(limit, m.settings.URI, r.domain, qemu.Port)
 	if err == nil {
 		r.boot = time.Since(begun)
 		return nil
@@ -119,13 +119,13 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 	return errors.Join(err, destroy(ctx, c, r.domain))
 }
 
-// join opens the agent's channel of a domain, on a connection of its own.
-func join(ctx context.Context, uri string, d libvirt.Domain) (*libvirt.Conn, *remote.Machine, error) {
+// join opens a channel of a domain that its agent serves, on a connection of its own.
+func join(ctx context.Context, uri string, d libvirt.Domain, port string) (*libvirt.Conn, *remote.Machine, error) {
 	c, err := libvirt.Dial(ctx, uri)
 	if err != nil {
 		return nil, nil, err
 	}
-	stream, err := c.OpenChannel(ctx, d, qemu.Port)
+	stream, err := c.OpenChannel(ctx, d, port)
 	if err != nil {
 		return nil, nil, errors.Join(err, c.Close())
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
@@ -185,7 +186,8 @@ func endsWithItsMaker(t *testing.T, l lab) {
 // usesAResident: a domain that is there is a machine, and stays.
 func usesAResident(t *testing.T, l lab) {
 	c := l.dial(t)
-	d, err := c.CreateXML(t.Context(), l.domain(t, "resident"), libvirt.AutoDestroy)
+	text := strings.Replace(l.domain(t, "resident"), "</devices>", "<channel type='unix'><target type='virtio' name='second'/></channel></devices>", 1)
+	d, err := c.CreateXML(t.Context(), text, libvirt.AutoDestroy)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,6 +212,9 @@ func usesAResident(t *testing.T, l lab) {
 		if _, err := Factors()[0].Get(t.Context(), factor.Place{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the shape of another's domain: %v", err)
 		}
+		servesAPort(t, p.Machine(), func(ctx context.Context) (*libvirt.Conn, *remote.Machine, error) {
+			return join(ctx, l.settings().URI, d, "second")
+		})
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
@@ -226,6 +231,39 @@ func usesAResident(t *testing.T, l lab) {
 	}
 	if _, err := Kind().Open(t.Context(), s, 0); !libvirt.Missing(err) {
 		t.Errorf("a domain that is not there: %v", err)
+	}
+}
+
+// servesAPort: the agent serves a port of a machine that has others to do its work, one lab after the
+// other, and ends when it is asked to.
+func servesAPort(t *testing.T, m platform.Machine, join func(ctx context.Context) (*libvirt.Conn, *remote.Machine, error)) {
+	t.Helper()
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		r, err := m.Run(t.Context(), platform.Command{Argv: []string{"/init", "port", "second"}, Stop: stop})
+		if err == nil && r.Exit != 0 {
+			err = fmt.Errorf("exit status %d: %s%s", r.Exit, r.Stdout, r.Stderr)
+		}
+		ended <- err
+	}()
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		c, far, err := join(ctx)
+		cancel()
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if text, err := far.ReadFile(t.Context(), "/proc/uptime"); err != nil || len(text) == 0 {
+			t.Errorf("%q, %v", text, err)
+		}
+		if err := errors.Join(far.Close(), c.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -92,9 +92,9 @@ func (m *resident) up(ctx context.Context) (*remote.Machine, error) {
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(m.settings.Boot))
 	defer cancel()
-	c, far, err := join(limit, m.settings.URI, m.domain)
+	c, far, err := join(limit, m.settings.URI, m.domain, qemu.Port)
 	if err != nil {
-		return nil, fmt.Errorf("%w: plimsoll-agent has to serve the channel in the domain, where it is /dev/virtio-ports/%s", err, qemu.Port)
+		return nil, fmt.Errorf("%w: start plimsoll-agent port in the domain", err)
 	}
 	m.channel, m.far = c, far
 	return far, nil
