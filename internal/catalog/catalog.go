@@ -28,6 +28,7 @@ import (
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/oltp"
 	"plimsoll/internal/workload/orderentry"
 	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/storage"
@@ -42,6 +43,7 @@ func All() *study.Catalog {
 			web.Kind(),
 			keyvalue.Kind(),
 			orderentry.Kind(),
+			oltp.Kind(),
 			network.Kind(),
 			compile.Kind(lua.Release),
 			processor.Kind(),

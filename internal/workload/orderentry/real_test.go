@@ -73,7 +73,7 @@ func (s *server) command(name string, words ...string) *exec.Cmd {
 func (s *server) start(t *testing.T) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(s.at.Address)
-	s.process = s.command("postgres", "-D", s.dir+"/data", "-p", port, "-h", "127.0.0.1", "-k", "", "-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB")
+	s.process = s.command("postgres", "-D", s.dir+"/data", "-p", port, "-h", "127.0.0.1", "-k", "", "-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off")
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}

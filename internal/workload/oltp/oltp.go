@@ -1,0 +1,140 @@
+// Package oltp is a workload of small transactions on tables of rows that are all
+// alike, on PostgreSQL: the statements of sysbench's oltp_point_select, oltp_read_only,
+// oltp_read_write and oltp_write_only, over our own client of the wire protocol.
+package oltp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Test        string             `name:"test" doc:"what a transaction does: one row by its key, reads, reads and writes, or writes" choices:"point_select,read_only,read_write,write_only"`
+	Tables      int                `name:"tables" doc:"tables" min:"1" max:"256"`
+	Rows        int                `name:"rows" doc:"rows of each, of some 230 B" min:"200" max:"1000000000"`
+	Range       int                `name:"range" doc:"rows of a range that is read" min:"1" max:"10000"`
+	Pipeline    bool               `name:"pipeline" doc:"send all statements of a transaction at once; without it each waits for the answer to the one before, as sysbench does"`
+	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
+	Connections int                `name:"connections" doc:"sessions" min:"1" max:"10000"`
+	Retries     int                `name:"retries" doc:"how often a victim of others, as of a deadlock, is tried again" max:"1000"`
+	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all; without it they go on as fast as they can"`
+	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Think       parameter.Duration `name:"think" doc:"pause between the end of a transaction and the next one of its session"`
+	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
+	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a transaction is due, for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+func defaults() Parameters {
+	return Parameters{
+		Test: pointSelect, Tables: 1, Rows: 100_000, Range: 100, Loaders: 4, Connections: 8, Retries: 10, Threads: 1,
+		Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+	}
+}
+
+const (
+	protocol    = "postgresql"
+	database    = "plimsoll_oltp"
+	pointSelect = "point_select"
+)
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "oltp",
+		Doc:     "small transactions on PostgreSQL, with the statements of sysbench",
+		Rate:    "transactions",
+		Metrics: slices.Concat(measure.OperationMetrics("transactions"), measure.ScheduleMetrics(), own()),
+		Speaks:  []string{protocol},
+		Own:     true,
+	}, defaults(), build)
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "statements", Unit: "1", Doc: "statements of a transaction, without its begin and end"},
+		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each transaction", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
+	}
+}
+
+func build(p Parameters) (workload.Load, error) {
+	switch {
+	case p.Rate > 0 && p.Think > 0:
+		return nil, errors.New("rate and think exclude each other: what is offered at a rate does not wait for answers")
+	case p.Range > p.Rows:
+		return nil, fmt.Errorf("a range of %d is more than there are rows, %d", p.Range, p.Rows)
+	}
+	o := &oltp{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	return o, o.arrivals.Validate()
+}
+
+type oltp struct {
+	Parameters
+	arrivals load.Arrivals
+}
+
+// Demand is what the load asks of the database.
+func (o *oltp) Demand() load.Demand {
+	return load.Demand{Concurrency: o.Connections, Rate: float64(o.Rate), Think: time.Duration(o.Think), Classes: []load.Class{{Share: 1}}}
+}
+
+// target is where the server listens.
+func target(env workload.Env) (postgres.Place, error) {
+	if env.Target == nil {
+		return postgres.Place{}, errors.New("the workload oltp needs a database: name the service postgresql in the study")
+	}
+	at, err := env.Target(protocol)
+	switch {
+	case err != nil:
+		return postgres.Place{}, fmt.Errorf("find a database: %w", err)
+	case len(at.More) > 0:
+		return postgres.Place{}, errors.New("oltp works on one database")
+	case at.Network != "tcp" && at.Network != "unix" || len(at.CA) > 0:
+		return postgres.Place{}, errors.New("oltp speaks to a database over TCP or a unix socket, without TLS")
+	}
+	return postgres.Place{Network: at.Network, Address: at.Address, User: at.User, Database: at.Database, Secret: at.Secret}, nil
+}
+
+// Check has a word with the server, where one runs already.
+func (o *oltp) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	size := int64(o.Tables) * int64(o.Rows) * 280
+	needs := workload.Needs{Time: time.Duration(float64(size) / (40 << 20) * float64(time.Second))}
+	if env.Target == nil {
+		needs.Disk = size
+		return needs, nil // it will be started
+	}
+	at, err := target(env)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	s, err := postgres.Dial(ctx, at, "")
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	defer s.Close()
+	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
+	switch {
+	case err != nil:
+		return workload.Needs{}, fmt.Errorf("ask the database who we are: %w", err)
+	case len(rows) != 1 || rows[0][0] != "t":
+		return workload.Needs{}, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
+	}
+	needs.Changes = []string{fmt.Sprintf("makes the database %s on the server, of %s, and removes it", database, parameter.Bytes(size))}
+	return needs, nil
+}

@@ -1,0 +1,170 @@
+package oltp
+
+import (
+	"encoding/binary"
+	"regexp"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/postgres"
+)
+
+// said is a message of a server.
+func said(kind byte, body string) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
+	return append(b, body...)
+}
+
+var (
+	done     = string(said(postgres.CommandComplete, "X\x00"))
+	row      = string(said(postgres.DataRow, "\x00\x01\x00\x00\x00\x011"))
+	idle     = string(said(postgres.Ready, "I"))
+	within   = string(said(postgres.Ready, "T"))
+	broken   = string(said(postgres.Ready, "E"))
+	twice    = string(said(postgres.Failure, "SERROR\x00C23505\x00Mduplicate key\x00\x00"))
+	farewell = string(said(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating\x00\x00"))
+)
+
+// sitting is a dialogue whose session has begun.
+func sitting(t testing.TB, settings parameter.Settings) *talk {
+	t.Helper()
+	l, err := Kind().New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := l.(*oltp)
+	k := &talk{oltp: o, source: newSource(1, 1), book: newBook(o.Test, o.Tables), session: postgres.NewSession(postgres.Account{}, "", nil), tally: &tally{}}
+	k.session.AppendStart(nil)
+	for range 2 {
+		if err := k.session.Hear(postgres.Message{Kind: postgres.Ready, Body: []byte("I")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+func (t *talk) answer(test *testing.T, data string, slot int) load.Answer {
+	test.Helper()
+	a, used, err := t.Answer([]byte(data))
+	if err != nil || a.Slot != slot || slot != load.NoSlot && used != len(data) {
+		test.Fatalf("%q: %+v, %d of %d, %v", data, a, used, len(data), err)
+	}
+	return a
+}
+
+func TestStepByStep(t *testing.T) {
+	k := sitting(t, parameter.Settings{"test": "write_only"})
+	b, _ := k.Request(nil, 0)
+	for _, want := range []string{"begin", "s5_1", "s6_1", "s7_1", "s8_1", "commit"} {
+		if !strings.Contains(string(b), want) || strings.Count(string(b), "E\x00\x00\x00\x09") != 1 {
+			t.Fatalf("%q is not %s alone", b, want)
+		}
+		if want == "commit" {
+			break
+		}
+		k.answer(t, done+within, load.NoSlot)
+		b = k.Next(nil)
+	}
+	if a := k.answer(t, done+idle, 0); a.Failed || k.tally.done != 1 {
+		t.Errorf("%+v, %+v", a, k.tally)
+	}
+}
+
+func TestAllAtOnce(t *testing.T) {
+	k := sitting(t, parameter.Settings{"test": "read_only", "range": "2", "pipeline": "true"})
+	b, _ := k.Request(nil, 0)
+	if n := strings.Count(string(b), "E\x00\x00\x00\x09"); n != 16 {
+		t.Errorf("%d statements", n)
+	}
+	all := done + strings.Repeat(row+done, 10) + row + row + done + row + done + row + row + done + row + done + done + idle
+	if a := k.answer(t, all, 0); a.Failed {
+		t.Errorf("%+v, %s", a, k.tally.why)
+	}
+}
+
+func TestWhatIsWrong(t *testing.T) {
+	k := sitting(t, nil)
+	k.Request(nil, 0)
+	if a := k.answer(t, done+idle, 0); !a.Failed || !strings.Contains(k.tally.why, "0 rows came of 1") {
+		t.Errorf("a row that is not there: %+v, %+v", a, k.tally)
+	}
+	k = sitting(t, parameter.Settings{"test": "write_only", "retries": "1"})
+	k.Request(nil, 0)
+	for range 2 {
+		k.answer(t, twice+broken, load.NoSlot)
+		if b := k.Next(nil); !strings.Contains(string(b), "rollback") {
+			t.Fatalf("it says %q", b)
+		}
+		if k.again == 0 {
+			k.answer(t, done+idle, load.NoSlot)
+			k.Next(nil)
+		}
+	}
+	if a := k.answer(t, done+idle, 0); !a.Failed || k.tally.retries != 1 {
+		t.Errorf("after the last attempt: %+v, %+v", a, k.tally)
+	}
+	for _, data := range []string{"+OK\r\n", done + done, farewell} {
+		k := sitting(t, parameter.Settings{"test": "write_only"})
+		k.Request(nil, 0)
+		if _, _, err := k.Answer([]byte(data)); err == nil {
+			t.Errorf("%q is believed", data)
+		}
+	}
+	if _, _, err := sitting(t, nil).Answer([]byte(done)); err == nil {
+		t.Error("an answer that nobody asked for is believed")
+	}
+}
+
+func TestAllocatesNothing(t *testing.T) {
+	k, b := sitting(t, parameter.Settings{"test": "read_write", "range": "1", "pipeline": "true"}), make([]byte, 0, 1<<16)
+	all := []byte(done + strings.Repeat(row+done, 14) + strings.Repeat(done, 5) + idle)
+	if n := testing.AllocsPerRun(100, func() {
+		k.Request(b, 0)
+		_, _, _ = k.Answer(all)
+		k.Next(b)
+	}); n != 0 || k.tally.done < 100 {
+		t.Errorf("%g allocations, %+v", n, k.tally)
+	}
+}
+
+func TestRows(t *testing.T) {
+	s := newSource(1, 1)
+	form := regexp.MustCompile(`^7\t\d{1,3}\t(\d{11}-){9}\d{11}\t(\d{11}-){4}\d{11}\n$`)
+	if got := string(s.appendRow(nil, 7, 200)); !form.MatchString(got) || len(strings.Split(got, "\t")[2]) != lengthC {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSettingsThatMakeNoSense(t *testing.T) {
+	for want, settings := range map[string]parameter.Settings{
+		"rate and think": {"rate": "1/s", "think": "1s"},
+		"a range of 300": {"range": "300", "rows": "200"},
+	} {
+		if _, err := Kind().New(settings); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v gives %v", settings, err)
+		}
+	}
+}
+
+// Whatever a server sends, nothing panics and nothing is used that is not there.
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(done+within+done+within+row+done+twice+broken+done+idle), true)
+	f.Add([]byte(row+done+idle+farewell), false)
+	f.Fuzz(func(t *testing.T, data []byte, pipeline bool) {
+		k := sitting(t, parameter.Settings{"test": "read_write", "pipeline": map[bool]string{true: "true", false: "false"}[pipeline]})
+		k.Request(nil, 0)
+		for len(data) > 0 {
+			_, used, err := k.Answer(data)
+			if used < 0 || used > len(data) {
+				t.Fatalf("%d of %d bytes are used", used, len(data))
+			}
+			if err != nil || used == 0 {
+				return
+			}
+			data = data[used:]
+			k.Next(nil)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package oltp
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/socket"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/workload"
+)
+
+// ledger keeps the counts of all connections of a load.
+type ledger struct {
+	mu      sync.Mutex
+	made    int
+	tallies []*tally
+}
+
+// mostTallies is how many connections are counted. Only a server that hangs up again
+// and again makes more.
+const mostTallies = 100_000
+
+func (l *ledger) sheet() *tally {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := &tally{}
+	if l.made++; len(l.tallies) < mostTallies {
+		l.tallies = append(l.tallies, t)
+	}
+	return t
+}
+
+// Run runs transactions until stage.Length or until the recorder has enough, and then
+// looks that no row is lost.
+func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	at, err := target(env)
+	if err != nil {
+		return err
+	}
+	who, err := at.Account(database)
+	if err != nil {
+		return err
+	}
+	l, statements := &ledger{}, newBook(o.Test, o.Tables)
+	job := load.Job{
+		Stage: stage, Network: at.Network, Address: at.Address,
+		Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
+		Connections: o.Connections, Threads: o.Threads,
+		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
+		Dialogue: func(number int) load.Dialogue {
+			return &talk{
+				oltp: o, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f6c7470)}, book: statements,
+				session: postgres.NewSession(who, "", statements.all()), tally: l.sheet(),
+			}
+		},
+	}
+	if err := socket.Run(ctx, job, out); err != nil {
+		return err
+	}
+	return o.conclude(ctx, at, l, out, env)
+}
+
+// conclude takes down what came of the load, and what is there now.
+func (o *oltp) conclude(ctx context.Context, at postgres.Place, l *ledger, out *measure.Recorder, env workload.Env) error {
+	var sum tally
+	for _, t := range l.tallies {
+		sum.done += t.done
+		sum.retries += t.retries
+		sum.troubles += t.troubles
+		if sum.why == "" {
+			sum.why = t.why
+		}
+	}
+	if sum.troubles > 0 && env.Log != nil {
+		env.Log("%d transactions failed, the first with: %s", sum.troubles, sum.why)
+	}
+	out.Value("statements", float64(max(1, len(plan(o.Test))-2)))
+	if sum.done > 0 {
+		out.Value("retries", float64(sum.retries)/float64(sum.done))
+	}
+	out.Observe("oltp.connections", strconv.Itoa(min(l.made, o.Connections)))
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s, err := postgres.Dial(ctx, at, database)
+	if err != nil {
+		return fmt.Errorf("look at the data after the load: %w", err)
+	}
+	defer s.Close()
+	c := measure.Check{Name: "rows", State: measure.Pass, Detail: fmt.Sprintf("each of %d tables has its %d rows", o.Tables, o.Rows)}
+	for n := 1; n <= o.Tables; n++ {
+		rows, err := s.Query(ctx, fmt.Sprintf("SELECT count(*) FROM sbtest%d", n))
+		if err != nil {
+			return fmt.Errorf("count the rows of sbtest%d: %w", n, err)
+		}
+		if rows[0][0] != strconv.Itoa(o.Rows) {
+			c.State, c.Detail = measure.Fail, fmt.Sprintf("table sbtest%d has %s rows instead of %d", n, rows[0][0], o.Rows)
+		}
+	}
+	out.Check(c)
+	out.Observe("oltp.tables", strconv.Itoa(o.Tables))
+	out.Observe("oltp.rows", strconv.Itoa(o.Rows))
+	return nil
+}
