@@ -95,7 +95,8 @@ func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
 	if err != nil {
 		return err
 	}
-	if m.far, err = remote.Connect(ctx, conn); err != nil {
+	m.migration.relay, m.migration.past = newRelay(conn), platform.Given{}
+	if m.far, err = remote.Connect(ctx, m.migration.relay); err != nil {
 		return errors.Join(fmt.Errorf("connect to the agent in the guest: %w", err), conn.Close())
 	}
 	if m.confined != (platform.Confinement{}) {

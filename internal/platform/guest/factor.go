@@ -18,7 +18,7 @@ func Factors() []factor.Factor {
 	return []factor.Factor{
 		topologyFactor(), vcpusFactor(), nodesFactor(), modelFactor(), memoryFactor(), hugePagesFactor(), hostNodesFactor(),
 		controllerFactor(), cacheFactor(), aioFactor(), ioThreadFactor(), queuesFactor(), ioFilterFactor(), storageFactor(),
-		parametersFactor(), nicFactor(), pinFactor(), schedulerFactor(),
+		parametersFactor(), nicFactor(), pinFactor(), schedulerFactor(), migrationFactor(),
 	}
 }
 

@@ -60,10 +60,18 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.given(ctx)
+}
+
+// given is what the host gave to all processes in which the guest has been since it booted.
+// The lock is held.
+func (m *machine) given(ctx context.Context) (g platform.Given, err error) {
 	u, err := m.vm.Usage(ctx)
 	if err != nil {
 		return g, err
 	}
+	past := m.migration.past
+	g.Run, g.Ready, g.Others = past.Run, past.Ready, past.Others
 	for _, t := range u.VCPUs {
 		g.Run, g.Ready = g.Run+t.Run, g.Ready+t.Wait
 	}
@@ -78,7 +86,7 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 		g.Others += used
 	}
 	if g.Exits = -1; u.Exits != nil {
-		g.Exits = *u.Exits
+		g.Exits = max(0, past.Exits) + *u.Exits
 	}
 	return g, nil
 }

@@ -16,21 +16,22 @@ import (
 // changed.
 type machine struct {
 	remote.Lasting
-	bed      *testbed
-	number   int // in the testbed, from 1; its address follows from it
-	home     *folder
-	depot    depot
-	mu       sync.Mutex
-	name     string
-	plug     *plug    // its place in the network, from its first boot with one on
-	settings Settings // as it is to be
-	booted   Settings // as it is
-	chosen   qemu.Chosen
-	vm       *qemu.Guest
-	server   *server // of its disk; nil where QEMU opens the file
-	far      *remote.Machine
-	ended    bool                 // for good
-	confined platform.Confinement // of workers; a guest that boots anew gets it again
+	bed       *testbed
+	number    int // in the testbed, from 1; its address follows from it
+	home      *folder
+	depot     depot
+	mu        sync.Mutex
+	name      string
+	plug      *plug    // its place in the network, from its first boot with one on
+	settings  Settings // as it is to be
+	booted    Settings // as it is
+	chosen    qemu.Chosen
+	vm        *qemu.Guest
+	server    *server // of its disk; nil where QEMU opens the file
+	far       *remote.Machine
+	migration migration
+	ended     bool                 // for good
+	confined  platform.Confinement // of workers; a guest that boots anew gets it again
 }
 
 const machineName = "guest"
