@@ -2,6 +2,7 @@ package postgresql
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"plimsoll/internal/parameter"
@@ -41,4 +42,16 @@ func TestRealContract(t *testing.T) {
 			},
 		},
 	})
+}
+
+// reachable is a folder that does not exist yet, which the account nobody can enter.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "instance")
 }
