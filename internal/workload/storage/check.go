@@ -26,7 +26,7 @@ func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	if err := d.refuseRate(); err != nil {
+	if err := errors.Join(d.refuseRate(), d.checkThrough(ctx, env)); err != nil {
 		return workload.Needs{}, err
 	}
 	needs := workload.Needs{Versions: map[string]string{"fio": version}}

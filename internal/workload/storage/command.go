@@ -176,7 +176,11 @@ func (d *disks) jobs(on []disk) []string {
 	var argv []string
 	workers, _ := d.workersOfDisk()
 	for i, one := range on {
-		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), "--filename="+escape(one.path), "--numjobs="+strconv.Itoa(workers))
+		where := "--filename=" + escape(one.path)
+		if _, serving := d.filters(); serving {
+			where = "--uri=" + uriOf(one.path)
+		}
+		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), where, "--numjobs="+strconv.Itoa(workers))
 		argv = append(argv, d.extent(one.size)...)
 	}
 	return argv

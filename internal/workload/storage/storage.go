@@ -28,6 +28,7 @@ type Parameters struct {
 	Threads      int             `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
 	Depth        int             `name:"depth" doc:"operations outstanding of each worker; with a rate, that may be outstanding" min:"1" max:"4096"`
 	Engine       string          `name:"engine" doc:"fio I/O engine; auto takes psync for depth 1 and libaio above"`
+	Through      string          `name:"through" doc:"what lies between fio and the disks: none, nbd (a server without a filter), or filters such as null, daemon:null, delay:1ms and stats"`
 	Direct       bool            `name:"direct" doc:"bypass the page cache"`
 	Rate         parameter.Rate  `name:"rate" doc:"operations offered per second in all; without it workers go on as they finish"`
 	WorkingSet   parameter.Share `name:"working_set" doc:"share of each disk that is touched"`
@@ -46,9 +47,10 @@ func Kind() workload.Kind {
 		Doc:  "reads and writes on files or devices, made by fio",
 		Rate: "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
+			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs that the servers of the disks kept busy with their filters, where there are any", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPUs that fio's workers kept busy over the whole load, as a share of those they may use", Better: measure.LowerIsBetter}),
 	}, Parameters{
-		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Direct: true,
+		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Through: straight, Direct: true,
 		WorkingSet: 1, Verify: "none", Precondition: "random",
 	}, build)
 	define := k.New
@@ -110,7 +112,7 @@ func (d *disks) refuse() error {
 			return err
 		}
 	}
-	return errors.Join(d.refuseVerify(), d.refuseFractions())
+	return errors.Join(d.refuseVerify(), d.refuseFractions(), d.refuseThrough())
 }
 
 // mostWorkers is what fio can run at once.
@@ -168,7 +170,10 @@ func (d *disks) largestBlock() parameter.Bytes { return slices.Max(d.blocks.size
 
 // engine is the fio engine that will be used.
 func (d *disks) engine() string {
+	_, serving := d.filters()
 	switch {
+	case serving:
+		return "nbd"
 	case d.Engine != "auto":
 		return d.Engine
 	case d.Depth > 1 && d.Rate == 0:
