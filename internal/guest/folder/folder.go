@@ -15,13 +15,13 @@ import (
 // Folder is such a folder.
 type Folder struct {
 	Path string
-	lock *os.File
+	lock *os.File // nil in a folder within one that has it
 }
 
 // New makes one whose name begins with a prefix, and removes those of processes that are
 // gone.
 func New(prefix string, mode fs.FileMode) (*Folder, error) {
-	if err := sweep(os.TempDir(), prefix); err != nil {
+	if err := Sweep(os.TempDir(), prefix); err != nil {
 		return nil, err
 	}
 	path, err := os.MkdirTemp("", prefix)
@@ -53,13 +53,26 @@ func hold(path string) (*os.File, error) {
 // File is the path of a file in it.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path, name) }
 
-// Remove removes it with all that is in it.
-func (f *Folder) Remove() error {
-	return errors.Join(os.RemoveAll(f.Path), f.lock.Close())
+// Inner makes a folder within, for one of several guests.
+func (f *Folder) Inner(name string) (*Folder, error) {
+	path := filepath.Join(f.Path, name)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		return nil, fmt.Errorf("make a folder for guest %s: %w", name, err)
+	}
+	return &Folder{Path: path}, nil
 }
 
-// sweep removes the folders whose owner is gone.
-func sweep(dir, prefix string) error {
+// Remove removes it with all that is in it.
+func (f *Folder) Remove() error {
+	err := os.RemoveAll(f.Path)
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
+}
+
+// Sweep removes the folders in dir whose owner is gone.
+func Sweep(dir, prefix string) error {
 	all, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	if err != nil {
 		return err

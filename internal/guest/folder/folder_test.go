@@ -22,6 +22,10 @@ func TestFoldersGoWithTheirOwners(t *testing.T) {
 	if _, err := os.Stat(left); err == nil {
 		t.Error("a folder without an owner is left")
 	}
+	young := filepath.Join(os.TempDir(), "guests-young") // has no lock yet
+	if err := os.Mkdir(young, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	second, err := New("guests-", 0o700)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +33,14 @@ func TestFoldersGoWithTheirOwners(t *testing.T) {
 	if info, err := os.Stat(first.Path); err != nil || info.Mode().Perm() != 0o711 {
 		t.Errorf("a folder that is in use: %v", err)
 	}
-	for _, f := range []*Folder{first, second} {
+	inner, err := first.Inner("1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(young); err != nil {
+		t.Error(err)
+	}
+	for _, f := range []*Folder{inner, first, second} {
 		if err := f.Remove(); err != nil {
 			t.Error(err)
 		}

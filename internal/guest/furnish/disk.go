@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"plimsoll/internal/guest/bundle"
 )
 
 // MakeDisk makes a sparse file with an empty file system.
@@ -29,9 +27,23 @@ func MakeDisk(ctx context.Context, name string, size int64) error {
 	return format(ctx, name, "")
 }
 
+// FormatBehind makes an ext4 file system in a part of a file, with the blocks that DAX
+// needs, which are those of memory.
+func FormatBehind(ctx context.Context, name string, offset, size int64) error {
+	const block = 4096
+	return mke2fs(ctx, []string{"-b", fmt.Sprint(block)}, fmt.Sprintf(",offset=%d", offset), name, fmt.Sprint(size/block))
+}
+
 // format makes an ext4 file system in a file, with the files of a folder where one is
 // given. It needs no root.
 func format(ctx context.Context, name, folder string) error {
+	if folder == "" {
+		return mke2fs(ctx, nil, "", name)
+	}
+	return mke2fs(ctx, []string{"-O", "^has_journal", "-d", folder}, "", name)
+}
+
+func mke2fs(ctx context.Context, options []string, extended string, on ...string) error {
 	tool, err := exec.LookPath("mke2fs")
 	if err != nil {
 		if _, err := os.Stat("/sbin/mke2fs"); err != nil {
@@ -39,35 +51,18 @@ func format(ctx context.Context, name, folder string) error {
 		}
 		tool = "/sbin/mke2fs"
 	}
-	args := []string{"-q", "-F", "-t", "ext4", "-m", "0", "-N", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", "-U", "random"}
-	if folder != "" {
-		args = append(args, "-O", "^has_journal", "-d", folder)
-	}
-	if out, err := exec.CommandContext(ctx, tool, append(args, name)...).CombinedOutput(); err != nil {
+	args := []string{"-q", "-F", "-t", "ext4", "-m", "0", "-N", "8192", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard" + extended, "-U", "random"}
+	args = append(append(args, options...), on...)
+	if out, err := exec.CommandContext(ctx, tool, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("make the guest's disk: mke2fs: %w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }
 
-// programs are those of this host that a guest may need.
-var programs = []string{"fio"}
-
 // ProgramDisk is a disk with the programs of this host and all that they need, kept from
 // one study to the next; empty where the host has none of them.
 func ProgramDisk(ctx context.Context, cache string) (string, error) {
-	files := map[string]string{}
-	for _, name := range programs {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		found, err := bundle.Program(path)
-		if err != nil {
-			return "", err
-		}
-		maps.Copy(files, found)
-		files["/bin/"+name] = files[path]
-	}
+	files := gather(programs)
 	if len(files) == 0 {
 		return "", nil
 	}

@@ -35,36 +35,35 @@ func MountPrograms(ctx context.Context, far platform.Machine, size int64) error 
 		return err
 	}
 	for _, link := range []string{"/lib", "/lib64", "/usr"} {
-		if err := do(ctx, far, "ln", "-s", "--", programsAt+link, link); err != nil {
+		if err := Do(ctx, far, "ln", "-s", "--", programsAt+link, link); err != nil {
 			return err
 		}
 	}
-	for _, name := range programs {
-		if err := do(ctx, far, "ln", "-s", "--", programsAt+"/bin/"+name, "/bin/"+name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return users(ctx, far)
 }
 
 // Mount mounts a disk, which is known by its size in bytes, on a folder.
 func Mount(ctx context.Context, far platform.Machine, size int64, folder string, options ...string) error {
-	device, err := deviceOf(ctx, far, size)
+	device, err := DeviceOf(ctx, far, size)
 	if err != nil {
 		return err
 	}
-	if err := do(ctx, far, "mkdir", "-p", "--", folder); err != nil {
+	if err := Do(ctx, far, "mkdir", "-p", "--", folder); err != nil {
 		return err
 	}
-	return do(ctx, far, append(append([]string{"mount", "-t", "ext4"}, options...), "--", "/dev/"+device, folder)...)
+	return Do(ctx, far, append(append([]string{"mount", "-t", "ext4"}, options...), "--", "/dev/"+device, folder)...)
 }
 
-func deviceOf(ctx context.Context, far platform.Machine, size int64) (string, error) {
+// DeviceOf is the name of the device of a disk, which is known by its size in bytes.
+func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, error) {
 	r, err := far.Run(ctx, platform.Command{Argv: []string{"ls", "--", "/sys/block"}})
 	if err != nil {
 		return "", fmt.Errorf("list the guest's disks: %w", err)
 	}
 	for name := range strings.FieldsSeq(string(r.Stdout)) {
+		if strings.HasPrefix(name, "pmem") {
+			continue // memory, that may have the size of a disk
+		}
 		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
 		if err != nil {
 			continue // it went away
@@ -77,8 +76,8 @@ func deviceOf(ctx context.Context, far platform.Machine, size int64) (string, er
 	return "", fmt.Errorf("the guest has no disk of %d bytes; it has %s", size, strings.Fields(string(r.Stdout)))
 }
 
-// do runs a small program in the guest.
-func do(ctx context.Context, far platform.Machine, argv ...string) error {
+// Do runs a small program in the guest.
+func Do(ctx context.Context, far platform.Machine, argv ...string) error {
 	r, err := far.Run(ctx, platform.Command{Argv: argv})
 	if err == nil && r.Exit != 0 {
 		err = errors.New(strings.TrimSpace(string(r.Stderr)))
@@ -92,7 +91,7 @@ func do(ctx context.Context, far platform.Machine, argv ...string) error {
 // Unmount writes back what is in the guest's memory and takes a disk away from a folder.
 func Unmount(ctx context.Context, far platform.Machine, folder string) error {
 	for _, argv := range [][]string{{"sync"}, {"umount", "--", folder}} {
-		if err := do(ctx, far, argv...); err != nil {
+		if err := Do(ctx, far, argv...); err != nil {
 			return err
 		}
 	}

@@ -6,19 +6,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/view"
 	"plimsoll/internal/platform"
 )
-
-// programsAt is where the programs of the host are mounted in the guest.
-const programsAt = "/programs"
 
 // dataImage is the file that holds the disk that workloads write to.
 const dataImage = "data.img"
@@ -59,7 +56,7 @@ func (m *machine) boot(ctx context.Context) (err error) {
 	if m.chosen, err = m.accelerator(ctx); err != nil {
 		return err
 	}
-	o := qemu.Options{Kernel: m.depot.kernel, Initramfs: archive, Dir: m.home.path, BootTimeout: time.Duration(s.Boot), Accelerator: m.chosen.Accelerator}
+	o := qemu.Options{Kernel: m.depot.kernel, Initramfs: archive, Dir: m.home.Path, BootTimeout: time.Duration(s.Boot), Accelerator: m.chosen.Accelerator}
 	if m.vm, err = qemu.Start(ctx, shape, o); err != nil {
 		m.vm = nil
 		return err
@@ -110,67 +107,14 @@ func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
 	if tools.Path == "" {
 		return nil
 	}
-	if err := attach(ctx, m.far, tools, programsAt, "-o", "ro"); err != nil {
-		return err
-	}
-	for _, link := range []string{"/lib", "/lib64", "/usr"} {
-		if err := do(ctx, m.far, "ln", "-s", "--", programsAt+link, link); err != nil {
-			return err
-		}
-	}
-	return users(ctx, m.far)
-}
-
-// attach mounts a disk, which is known by its size, on a folder.
-func attach(ctx context.Context, far platform.Machine, disk qemu.Disk, folder string, options ...string) error {
-	device, err := deviceOf(ctx, far, disk)
-	if err != nil {
-		return err
-	}
-	if err := do(ctx, far, "mkdir", "-p", "--", folder); err != nil {
-		return err
-	}
-	return do(ctx, far, append(append([]string{"mount", "-t", "ext4"}, options...), "--", "/dev/"+device, folder)...)
-}
-
-func deviceOf(ctx context.Context, far platform.Machine, disk qemu.Disk) (string, error) {
-	r, err := far.Run(ctx, platform.Command{Argv: []string{"ls", "--", "/sys/block"}})
-	if err != nil {
-		return "", fmt.Errorf("list the guest's disks: %w", err)
-	}
-	for name := range strings.FieldsSeq(string(r.Stdout)) {
-		if strings.HasPrefix(name, "pmem") {
-			continue // memory, that may have the size of a disk
-		}
-		text, err := far.ReadFile(ctx, "/sys/block/"+name+"/size")
-		if err != nil {
-			continue // it went away
-		}
-		const sector = 512
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n*sector == disk.Size {
-			return name, nil
-		}
-	}
-	return "", fmt.Errorf("the guest has no disk of %d bytes; it has %s", disk.Size, strings.Fields(string(r.Stdout)))
-}
-
-// do runs a small program in the guest.
-func do(ctx context.Context, far platform.Machine, argv ...string) error {
-	r, err := far.Run(ctx, platform.Command{Argv: argv})
-	if err == nil && r.Exit != 0 {
-		err = errors.New(strings.TrimSpace(string(r.Stderr)))
-	}
-	if err != nil {
-		return fmt.Errorf("%s in the guest: %w", strings.Join(argv, " "), err)
-	}
-	return nil
+	return furnish.MountPrograms(ctx, m.far, tools.Size)
 }
 
 // toolDisk is the disk with programs of the host, which all guests share; without a path
 // where there is none.
 func (m *machine) toolDisk(ctx context.Context) (d qemu.Disk, err error) {
 	m.bed.making.Lock()
-	kept, err := programDisk(ctx, m.depot.cache)
+	kept, err := furnish.ProgramDisk(ctx, m.depot.cache)
 	m.bed.making.Unlock()
 	if err != nil || kept == "" {
 		return d, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
 )
@@ -183,7 +184,7 @@ func storageFactor() factor.Factor {
 
 // dataDevice is the name of the guest's device for the disk that workloads write to.
 func dataDevice(ctx context.Context, r live) (string, error) {
-	return deviceOf(ctx, r.far, r.settings.dataDisk(""))
+	return furnish.DeviceOf(ctx, r.far, r.settings.dataDisk("").Size)
 }
 
 // mounted is the device that is mounted on a folder, and with which options.

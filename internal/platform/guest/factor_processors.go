@@ -8,8 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
-	"plimsoll/internal/guest/qemu"
-	"plimsoll/internal/guest/view"
+	"plimsoll/internal/guest/layout"
 )
 
 func topologyFactor() factor.Factor {
@@ -24,28 +23,16 @@ func topologyFactor() factor.Factor {
 			if err != nil {
 				return "", err
 			}
-			return seen(v).String(), nil
+			return layout.Seen(v).String(), nil
 		},
 		set: func(s *Settings, level string) error {
 			s.Topology = level
-			if level == string(qemu.Spread) || level == string(qemu.Auto) {
-				return nil
-			}
-			_, err := parseLayout(level)
-			return err
+			return layout.Check(level)
 		},
 	}.factor(factor.Factor{
 		Name: "guest.topology", Example: []string{"spread", "auto"},
 		Doc: "how a guest's vCPUs are laid out: spread (a socket each), auto (as the cluster's advisor says for this host), or numbers such as 2x4, which is 2 sockets of 4 cores, or 2x4x2 with threads",
 	})
-}
-
-// seen is the layout that a guest sees.
-func seen(v view.Topology) layout {
-	sockets := max(1, v.Sockets())
-	dies := max(1, v.Dies()/sockets)
-	cores := max(1, v.Cores()/sockets/dies)
-	return layout{sockets, dies, cores, max(1, len(v.CPUs)/max(1, v.Cores()))}
 }
 
 // arranged is the layout that settings come to on this host.
@@ -61,8 +48,7 @@ func (s Settings) arranged() (string, error) {
 	if shape, err = shape.Arrange(host); err != nil {
 		return "", err
 	}
-	c := shape.CPU
-	return layout{max(1, c.Sockets), max(1, c.Dies), max(1, c.Cores), max(1, c.Threads)}.String(), nil
+	return layout.Of(shape.CPU).String(), nil
 }
 
 func vcpusFactor() factor.Factor {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
 )
@@ -21,7 +22,7 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 		{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", chosen.Accelerator, chosen.Why)},
 		{Name: "guest.qemu", Value: f.Version.String()},
 		{Name: "guest.kernel", Value: f.Kernel},
-		{Name: "guest.processors", Value: seen(v).String()},
+		{Name: "guest.processors", Value: layout.Seen(v).String()},
 		{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", f.Boot.Seconds)},
 	}
 	if address, err := m.Address(ctx); err == nil {

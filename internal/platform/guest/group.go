@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
@@ -21,7 +22,7 @@ type testbed struct {
 	machine *machine // the first of the group without a name
 	depot   depot
 	study   Settings // what a group does not set otherwise
-	home    *folder
+	home    *folder.Folder
 	net     *network
 	room    *room
 	turns   chan struct{} // one for each guest that boots
@@ -33,17 +34,20 @@ type testbed struct {
 	taken  []bool // numbers of machines, from 1
 }
 
+// folderPrefix begins the names of the folders of guests, which are found by it.
+const folderPrefix = "plimsoll-guest-"
+
 func newTestbed(d depot, s Settings) (*testbed, error) {
-	home, err := newFolder()
+	home, err := folder.New(folderPrefix, 0o700)
 	if err != nil {
 		return nil, err
 	}
 	t := &testbed{
-		depot: d, study: s, home: home, net: newNetwork(), room: newRoom(home.path, thisHost()),
+		depot: d, study: s, home: home, net: newNetwork(), room: newRoom(home.Path, thisHost()),
 		turns: make(chan struct{}, runtime.NumCPU()), groups: map[string][]*machine{},
 	}
 	if t.machine, err = t.add(machineName, s); err != nil {
-		return nil, errors.Join(err, home.remove())
+		return nil, errors.Join(err, home.Remove())
 	}
 	t.groups[""] = []*machine{t.machine}
 	return t, nil
@@ -59,7 +63,7 @@ func (t *testbed) add(name string, s Settings) (*machine, error) {
 	if number > mostAddresses {
 		return nil, fmt.Errorf("%d guests: there are addresses for %d", number, mostAddresses)
 	}
-	home, err := t.home.inner(fmt.Sprint(number))
+	home, err := t.home.Inner(fmt.Sprint(number))
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +88,7 @@ func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
 func (t *testbed) archive(parts []string) (string, error) {
 	t.making.Lock()
 	defer t.making.Unlock()
-	name := filepath.Join(t.home.path, "initramfs-"+strings.Join(parts, "-"))
+	name := filepath.Join(t.home.Path, "initramfs-"+strings.Join(parts, "-"))
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
 	}
@@ -185,5 +189,5 @@ func (t *testbed) Close() error {
 	}
 	err := each(all, func(m *machine) error { return m.end(ctx) })
 	t.groups = map[string][]*machine{}
-	return errors.Join(err, t.net.close(), t.home.remove())
+	return errors.Join(err, t.net.close(), t.home.Remove())
 }

@@ -23,7 +23,7 @@ import (
 // running counts the QEMUs of a platform.
 func running(t *testing.T, b *testbed) int {
 	t.Helper()
-	out, err := exec.Command("pgrep", "-fc", "qemu-system.*"+b.home.path+"/").Output()
+	out, err := exec.Command("pgrep", "-fc", "qemu-system.*"+b.home.Path+"/").Output()
 	n, bad := strconv.Atoi(strings.TrimSpace(string(out)))
 	if bad != nil {
 		t.Fatalf("%s, %v", out, err)

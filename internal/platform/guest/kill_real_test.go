@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/platform"
 )
@@ -44,7 +45,7 @@ func TestALab(t *testing.T) {
 	if _, err := b.Members(t.Context(), platform.Group{Name: "many", Machines: 2}); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("\nhome %s\n", b.home.path)
+	fmt.Printf("\nhome %s\n", b.home.Path)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
@@ -91,7 +92,7 @@ func TestNothingIsLeftOfALabThatIsKilled(t *testing.T) {
 	if left, err := exec.Command("pgrep", "-fa", "qemu-system.*"+home+"/").Output(); err == nil {
 		t.Errorf("QEMUs are left 5 s after their lab: %s", left)
 	}
-	if err := sweep(os.TempDir()); err != nil {
+	if err := folder.Sweep(os.TempDir(), folderPrefix); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(home); err == nil {

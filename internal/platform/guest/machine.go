@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/view"
 	"plimsoll/internal/platform"
@@ -18,7 +19,7 @@ type machine struct {
 	remote.Lasting
 	bed       *testbed
 	number    int // in the testbed, from 1; its address follows from it
-	home      *folder
+	home      *folder.Folder
 	depot     depot
 	mu        sync.Mutex
 	name      string
@@ -144,7 +145,7 @@ func (m *machine) end(ctx context.Context) error {
 		err = errors.Join(err, m.plug.pull())
 	}
 	m.bed.room.leave(m.number)
-	return errors.Join(err, m.home.remove())
+	return errors.Join(err, m.home.Remove())
 }
 
 // view is how the guest sees its processors.

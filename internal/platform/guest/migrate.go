@@ -166,7 +166,7 @@ func (m *machine) move(ctx context.Context, s Settings) (went qemu.Migration, er
 	m.mu.Lock()
 	source, way, mode := m.vm, m.migration.relay, m.migration.mode
 	m.mu.Unlock()
-	o := qemu.Options{Kernel: m.depot.kernel, Initramfs: archive, Dir: m.home.path, Accelerator: m.chosen.Accelerator, Incoming: true}
+	o := qemu.Options{Kernel: m.depot.kernel, Initramfs: archive, Dir: m.home.Path, Accelerator: m.chosen.Accelerator, Incoming: true}
 	target, err := qemu.Start(ctx, source.Shape(), o)
 	if err != nil {
 		return went, err

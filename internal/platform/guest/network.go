@@ -108,7 +108,7 @@ func (m *machine) connect(ctx context.Context, shape *qemu.Shape) (err error) {
 	own := []string{"plimsoll.name=" + m.name}
 	if m.settings.Network {
 		if m.plug == nil {
-			if m.plug, err = m.bed.net.plugIn(ctx, fmt.Sprintf("%s (%d)", m.name, m.number), m.home.path); err != nil {
+			if m.plug, err = m.bed.net.plugIn(ctx, fmt.Sprintf("%s (%d)", m.name, m.number), m.home.Path); err != nil {
 				return err
 			}
 		}
@@ -166,7 +166,7 @@ func (m *machine) needs() claim {
 	if hugePages[m.settings.HugePages] != 0 {
 		memory = 0 // these were set aside already
 	}
-	return claim{m.number, memory, int64(m.settings.Disk) + int64(m.settings.Pmem), filepath.Join(m.home.path, dataImage)}
+	return claim{m.number, memory, int64(m.settings.Disk) + int64(m.settings.Pmem), filepath.Join(m.home.Path, dataImage)}
 }
 
 // needsNow is needs for whoever does not hold the machine.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
 )
@@ -46,7 +47,7 @@ func (s Settings) persistent() ([]qemu.Persistent, error) {
 // makePmem makes the file of the NVDIMM with an empty file system, where there is none.
 // It stays from boot to boot.
 func (m *machine) makePmem(ctx context.Context) (string, error) {
-	name := filepath.Join(m.home.path, pmemImage)
+	name := filepath.Join(m.home.Path, pmemImage)
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
 	}
@@ -58,7 +59,7 @@ func (m *machine) makePmem(ctx context.Context) (string, error) {
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		return "", fmt.Errorf("make the guest's NVDIMM: %w", err)
 	}
-	if err := formatBehind(ctx, name, pmemHead, size-pmemHead); err != nil {
+	if err := furnish.FormatBehind(ctx, name, pmemHead, size-pmemHead); err != nil {
 		return "", errors.Join(err, os.Remove(name))
 	}
 	return name, nil
@@ -69,14 +70,14 @@ func attachPmem(ctx context.Context, far platform.Machine, storage string) error
 	if err := forDAX(ctx, far); err != nil {
 		return fmt.Errorf("make the guest's NVDIMM fit for DAX: %w", err)
 	}
-	if err := do(ctx, far, "mkdir", "-p", "--", scratch); err != nil {
+	if err := furnish.Do(ctx, far, "mkdir", "-p", "--", scratch); err != nil {
 		return err
 	}
 	argv := []string{"mount", "-t", "ext4"}
 	if storage == onDAX {
 		argv = append(argv, "-o", "dax")
 	}
-	return do(ctx, far, append(argv, "--", "/dev/pmem0", scratch)...)
+	return furnish.Do(ctx, far, append(argv, "--", "/dev/pmem0", scratch)...)
 }
 
 const (

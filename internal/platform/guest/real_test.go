@@ -42,10 +42,10 @@ func booted(t *testing.T, change func(*Settings)) *testbed {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Stat(home.path); err == nil {
-			t.Errorf("%s is left", home.path)
+		if _, err := os.Stat(home.Path); err == nil {
+			t.Errorf("%s is left", home.Path)
 		}
-		if out, err := exec.Command("pgrep", "-f", home.path).Output(); err == nil {
+		if out, err := exec.Command("pgrep", "-f", home.Path).Output(); err == nil {
 			t.Errorf("processes are left: %s", out)
 		}
 	})
@@ -77,7 +77,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 	}
 	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "nvme", "guest.vcpus": "2", "guest.nic": "vmxnet3"}
 	setAndReadBack(t, b, levels)
-	archives, err := filepath.Glob(filepath.Join(b.home.path, "initramfs-*"))
+	archives, err := filepath.Glob(filepath.Join(b.home.Path, "initramfs-*"))
 	if err != nil || len(archives) != 2 {
 		t.Errorf("%d archives, %v: want one for each controller", len(archives), err)
 	}

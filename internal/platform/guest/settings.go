@@ -3,9 +3,9 @@ package guest
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/parameter"
 )
@@ -44,7 +44,7 @@ type Settings struct {
 // shape is the guest that the settings describe.
 func (s Settings) shape() (qemu.Shape, error) {
 	shape := qemu.Shape{Name: "guest", CPU: qemu.CPU{Count: s.VCPUs, Model: s.Model}, Memory: qemu.Memory{Size: int64(s.Memory)}, Parameters: strings.Fields(s.Parameters)}
-	if err := s.layout(&shape.CPU); err != nil {
+	if err := layout.Apply(&shape.CPU, s.Topology); err != nil {
 		return shape, err
 	}
 	if s.VirtualTime > 0 {
@@ -77,62 +77,4 @@ func (s Settings) nodes(shape *qemu.Shape) error {
 		shape.NUMA = append(shape.NUMA, qemu.Node{CPUs: fmt.Sprintf("%d-%d", n*each, n*each+each-1), Memory: int64(s.Memory) / int64(s.Nodes), Host: hosts})
 	}
 	return nil
-}
-
-// layout takes over the topology.
-func (s Settings) layout(c *qemu.CPU) error {
-	switch s.Topology {
-	case "", string(qemu.Spread):
-		c.Topology = qemu.Spread
-		return nil
-	case string(qemu.Auto):
-		c.Topology = qemu.Auto
-		return nil
-	}
-	l, err := parseLayout(s.Topology)
-	if err != nil {
-		return err
-	}
-	if l.count() != s.VCPUs {
-		return fmt.Errorf("topology %s has %d vCPUs, and the guest has %d", s.Topology, l.count(), s.VCPUs)
-	}
-	c.Topology, c.Sockets, c.Dies, c.Cores, c.Threads = qemu.Explicit, l.sockets, l.dies, l.cores, l.threads
-	return nil
-}
-
-// layout is a number of sockets, dies of each, cores of each and threads of each.
-type layout struct{ sockets, dies, cores, threads int }
-
-func (l layout) count() int { return l.sockets * l.dies * l.cores * l.threads }
-
-// String is the shortest way to write it.
-func (l layout) String() string {
-	switch {
-	case l.dies > 1:
-		return fmt.Sprintf("%dx%dx%dx%d", l.sockets, l.dies, l.cores, l.threads)
-	case l.threads > 1:
-		return fmt.Sprintf("%dx%dx%d", l.sockets, l.cores, l.threads)
-	}
-	return fmt.Sprintf("%dx%d", l.sockets, l.cores)
-}
-
-func parseLayout(text string) (layout, error) {
-	wrong := fmt.Errorf("topology %q: want spread, auto or numbers such as 2x4, which is 2 sockets of 4 cores", text)
-	var n []int
-	for part := range strings.SplitSeq(text, "x") {
-		v, err := strconv.Atoi(part)
-		if err != nil || v < 1 || v > 255 {
-			return layout{}, wrong
-		}
-		n = append(n, v)
-	}
-	switch len(n) {
-	case 2:
-		return layout{n[0], 1, n[1], 1}, nil
-	case 3:
-		return layout{n[0], 1, n[1], n[2]}, nil
-	case 4:
-		return layout{n[0], n[1], n[2], n[3]}, nil
-	}
-	return layout{}, wrong
 }

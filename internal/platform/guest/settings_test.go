@@ -2,13 +2,11 @@ package guest
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/qemu"
-	"plimsoll/internal/guest/view"
 	"plimsoll/internal/parameter"
 )
 
@@ -47,23 +45,6 @@ func TestShape(t *testing.T) {
 		if err != nil || shape.CPU != c.cpu || len(shape.NUMA) != c.nodes || shape.Memory.Size != 256<<20 {
 			t.Errorf("%s: %+v, %v", c.name, shape, err)
 		}
-	}
-}
-
-// A layout is written as it is read, and is read from what a guest sees.
-func TestLayout(t *testing.T) {
-	for _, text := range []string{"1x1", "2x4", "1x4x2", "2x2x4x2"} {
-		l, err := parseLayout(text)
-		if err != nil || l.String() != text {
-			t.Errorf("%s: %v, %v", text, l, err)
-		}
-	}
-	v := view.Topology{}
-	for cpu := range 8 {
-		v.CPUs = append(v.CPUs, view.CPU{ID: cpu, Socket: cpu / 4, Core: cpu / 2 % 2})
-	}
-	if got := seen(v).String(); got != "2x2x2" {
-		t.Errorf("it is seen as %s", got)
 	}
 }
 
@@ -111,41 +92,6 @@ func TestMemoryIsReadBack(t *testing.T) {
 	}
 	if _, err := m.memory("nothing"); err == nil {
 		t.Error("nothing is a size")
-	}
-}
-
-// A folder whose owner is gone is removed, one in use is not.
-func TestFoldersOfTheDeadAreRemoved(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	mine, err := newFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead := filepath.Join(dir, folderPrefix+"dead")
-	young := filepath.Join(dir, folderPrefix+"young")
-	if err := os.MkdirAll(filepath.Join(dead, "guest"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dead, "lock"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(young, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := sweep(dir); err != nil {
-		t.Fatal(err)
-	}
-	for path, there := range map[string]bool{dead: false, young: true, mine.path: true} {
-		if _, err := os.Stat(path); (err == nil) != there {
-			t.Errorf("%s is there: %t", path, err == nil)
-		}
-	}
-	if err := mine.remove(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(mine.path); err == nil {
-		t.Error("its own folder is left")
 	}
 }
 

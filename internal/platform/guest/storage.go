@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/qemu"
 )
 
@@ -29,10 +30,10 @@ func (s Settings) dataDisk(folder string) qemu.Disk {
 
 // storage makes ready what workloads write to and adds it to the guest that is to boot.
 func (m *machine) storage(ctx context.Context, shape *qemu.Shape) (data qemu.Disk, err error) {
-	data = m.settings.dataDisk(m.home.path)
-	image := filepath.Join(m.home.path, dataImage)
+	data = m.settings.dataDisk(m.home.Path)
+	image := filepath.Join(m.home.Path, dataImage)
 	if _, err := os.Stat(image); err != nil {
-		if err := makeDisk(ctx, image, data.Size); err != nil {
+		if err := furnish.MakeDisk(ctx, image, data.Size); err != nil {
 			return data, err
 		}
 	}
@@ -45,7 +46,7 @@ func (m *machine) storage(ctx context.Context, shape *qemu.Shape) (data qemu.Dis
 	if err != nil {
 		return data, err
 	}
-	m.server, err = serveDisk(ctx, r, m.depot.agent, filepath.Join(m.home.path, diskSocket), image)
+	m.server, err = serveDisk(ctx, r, m.depot.agent, filepath.Join(m.home.Path, diskSocket), image)
 	shape.Disks = append(shape.Disks, data)
 	return data, err
 }
@@ -64,10 +65,10 @@ func (m *machine) attachStorage(ctx context.Context, data qemu.Disk) (err error)
 	if s := m.settings.Storage; s == onPmem || s == onDAX {
 		err = attachPmem(ctx, m.far, s)
 	} else {
-		err = attach(ctx, m.far, data, scratch)
+		err = furnish.Mount(ctx, m.far, data.Size, scratch)
 	}
 	if err != nil || m.settings.Pmem == 0 {
 		return err
 	}
-	return do(ctx, m.far, "mkdir", "-p", "--", m.bed.Scratch())
+	return furnish.Do(ctx, m.far, "mkdir", "-p", "--", m.bed.Scratch())
 }

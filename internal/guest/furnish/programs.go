@@ -1,4 +1,4 @@
-package guest
+package furnish
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func find(name string) string {
 
 // users names the users of a guest, whom daemons look up: root is the only one to be.
 func users(ctx context.Context, far platform.Machine) error {
-	if err := do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
+	if err := Do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
 		return err
 	}
 	for name, text := range map[string]string{"/etc/passwd": "root:x:0:0:root:/:/\n", "/etc/group": "root:x:0:\n"} {
