@@ -42,7 +42,8 @@ type Simulator interface {
 }
 
 // Lodging is a platform whose machine is not the one that plimsoll runs on, and has a
-// folder of its own for what workloads need. On others that lies beside the results.
+// folder of its own for what workloads need. On others that lies beside the results. It is also
+// a machine of a group whose folder is not that of its platform.
 type Lodging interface {
 	Scratch() string
 }

@@ -75,7 +75,7 @@ func (s *session) gather(ctx context.Context, groups []study.Group, levels map[s
 			return nil, fmt.Errorf("have %s: %w", phrase(g), err)
 		}
 		for i, m := range machines {
-			all = append(all, &member{post: post{m, path.Join(s.scratch, m.Name())}, name: m.Name(), index: i, group: g, kind: kind, settings: settings})
+			all = append(all, &member{post: postOf(m, s.scratch), name: m.Name(), index: i, group: g, kind: kind, settings: settings})
 		}
 	}
 	s.machine = all.lead().machine
@@ -84,6 +84,15 @@ func (s *session) gather(ctx context.Context, groups []study.Group, levels map[s
 		s.posts[m.name] = m.post
 	}
 	return all, nil
+}
+
+// postOf is a folder of its own for a machine: below that of the platform, unless the machine
+// has another.
+func postOf(m platform.Machine, scratch string) post {
+	if l, ok := m.(platform.Lodging); ok {
+		scratch = l.Scratch()
+	}
+	return post{m, path.Join(scratch, m.Name())}
 }
 
 func phrase(g study.Group) string {

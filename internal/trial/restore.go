@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 
 	"plimsoll/internal/load"
@@ -88,7 +87,7 @@ func (r *restorer) find(ctx context.Context, groups []study.Group) error {
 			return fmt.Errorf("find %s: %w", phrase(g), err)
 		}
 		for i, m := range machines {
-			at := post{m, path.Join(r.scratch, m.Name())}
+			at := postOf(m, r.scratch)
 			r.posts[m.Name()] = at
 			if g.Serves && i == 0 {
 				r.server = at

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,7 +81,10 @@ func open(ctx context.Context, s Settings) (*fleet, error) {
 func (f *fleet) take(ctx context.Context, wanted map[string]string) error {
 	ctx, cancel := f.patience(ctx, f.settings)
 	defer cancel()
-	members, err := f.room.Lab.Await(ctx, wanted, f.settings.Agents)
+	if _, err := f.room.Lab.Await(ctx, wanted, f.settings.Agents); err != nil {
+		return err
+	}
+	members, err := f.latecomers(ctx, wanted)
 	if err != nil {
 		return err
 	}
@@ -90,6 +92,19 @@ func (f *fleet) take(ctx context.Context, wanted map[string]string) error {
 	defer f.mu.Unlock()
 	f.first = f.machine(members[0])
 	return nil
+}
+
+// late is how long after the first agents others that run may still join: they have been
+// waiting for the lab, and try again about once a second.
+const late = 2 * time.Second
+
+// latecomers returns the agents with the labels once all have joined that may, or those that
+// run had time to: which of them is first shall not depend on who was quickest.
+func (f *fleet) latecomers(ctx context.Context, wanted map[string]string) ([]fabric.Member, error) {
+	settled, cancel := context.WithTimeout(ctx, late)
+	defer cancel()
+	_, _ = f.room.Lab.AwaitAll(settled, func(all []fabric.Member) bool { return len(all) >= len(f.room.agents) })
+	return f.room.Lab.Await(ctx, wanted, f.settings.Agents)
 }
 
 // patience bounds how long agents are waited for.
@@ -112,9 +127,7 @@ func (f *fleet) machine(of fabric.Member) *machine {
 func (f *fleet) Machine() platform.Machine { return f.first }
 
 // Scratch is the folder on the machine for what workloads write.
-func (f *fleet) Scratch() string {
-	return strings.TrimSuffix(f.first.member.Facts.Scratch, "/") + "/study"
-}
+func (f *fleet) Scratch() string { return f.first.Scratch() }
 
 // Close tells the machines that it is over, so that they put back what is left, and
 // lets all agents go.

@@ -30,6 +30,9 @@ func (f *fleet) Members(ctx context.Context, g platform.Group) ([]platform.Machi
 	if all, err := f.room.Lab.AwaitAll(ctx, c.made); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.missing(all), err)
 	}
+	if err := c.distinct(); err != nil {
+		return nil, err
+	}
 	for _, m := range c.fresh {
 		own = append(slices.Clip(own), f.machine(m))
 	}
@@ -104,6 +107,21 @@ func (c *choice) holder(o fabric.Member) *string {
 		if name != c.group && slices.ContainsFunc(machines, func(m *machine) bool { return m.member.ID == o.ID }) {
 			return &name
 		}
+	}
+	return nil
+}
+
+// distinct wants a name of its own for each machine, under which its results are kept.
+func (c *choice) distinct() error {
+	names := map[string]string{}
+	for _, m := range c.fleet.machines {
+		names[m.Name()] = m.member.ID
+	}
+	for _, o := range c.fresh {
+		if other, known := names[o.Name]; known && other != o.ID {
+			return fmt.Errorf("%s: two agents are called %s: start one of them with another --name", groupName(c.group), o.Name)
+		}
+		names[o.Name] = o.ID
 	}
 	return nil
 }

@@ -190,6 +190,22 @@ func TestWhatAGroupLacksIsNamed(t *testing.T) {
 	c.members(p, group("client", 1, "role=client"), "a")
 }
 
+// Results are kept by the names of machines, so two agents of one name do not pass.
+func TestTwoAgentsOfOneName(t *testing.T) {
+	c := newCrew(t)
+	c.hire("a")
+	c.hire("b")
+	twin := c.all["b"]
+	twin.Name = "a"
+	c.all["b"] = twin
+	c.come("a")
+	c.come("b")
+	p := c.open(parameter.Settings{"agents": "2", "wait": patience.String()})
+	if _, err := p.Members(t.Context(), group("", 2, "")); err == nil || !strings.Contains(err.Error(), "two agents are called a") {
+		t.Errorf("two agents of one name: %v", err)
+	}
+}
+
 // A machine whose agent died and came back is used again; what ran is an error.
 func TestAnAgentComesBack(t *testing.T) {
 	c := newCrew(t)

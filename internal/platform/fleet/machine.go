@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +88,9 @@ func (m *machine) close() error {
 
 // Name is the agent's.
 func (m *machine) Name() string { return cmp.Or(m.member.Name, m.member.ID) }
+
+// Scratch is the folder on the machine for what workloads write.
+func (m *machine) Scratch() string { return strings.TrimSuffix(m.member.Facts.Scratch, "/") + "/study" }
 
 // addressLabel is the label by which an agent's owner says where others reach it.
 const addressLabel = "address"
