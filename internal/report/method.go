@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -105,6 +106,28 @@ type line struct {
 	Value string
 }
 
+// groupLine is one kind of the machines of a study.
+func groupLine(g study.Group) line {
+	l := line{"Machines", count(g.Machines)}
+	if g.Name != "" {
+		l.Name = "Group " + g.Name
+		l.Value = plural(g.Machines, "machine", "machines")
+	}
+	switch {
+	case g.Workload != nil:
+		l.Value += ", beside what is measured, with " + use(*g.Workload)
+	case g.Subject && g.Name != "":
+		l.Value += ", with the workload"
+	}
+	if g.Serves {
+		l.Value += ", with the service"
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Settings)) {
+		l.Value += ", " + name + " " + g.Settings[name]
+	}
+	return l
+}
+
 // asked is what the study asks.
 func (s *sources) asked() []line {
 	st := s.Study
@@ -114,6 +137,9 @@ func (s *sources) asked() []line {
 	lines := []line{{"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
 	if st.Service != nil {
 		lines = append(lines, line{"Service", use(*st.Service)})
+	}
+	for _, g := range st.Groups {
+		lines = append(lines, groupLine(g))
 	}
 	for _, f := range st.Factors {
 		name := "Factor " + f.FullName()
