@@ -105,6 +105,9 @@ func (c contest) run(ctx context.Context) (result, error) {
 		return result{}, err
 	}
 	defer os.RemoveAll(dir)
+	if err := os.Chmod(dir, 0o755); err != nil { // some servers refuse to run as root
+		return result{}, err
+	}
 	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
 	if err != nil {
 		return result{}, err

@@ -61,8 +61,8 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	set("unix_socket_directories", "")
 	set("wal_level", "minimal") // there is no standby and no archive
 	set("max_wal_senders", 0)
-	set("log_timezone", "UTC")
-	set("timezone", "UTC")
+	set("log_timezone", "GMT")
+	set("timezone", "GMT")
 	size("shared_buffers", s.SharedBuffers)
 	size("effective_cache_size", s.EffectiveCacheSize)
 	size("work_mem", s.WorkMem)
