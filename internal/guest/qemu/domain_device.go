@@ -17,6 +17,7 @@ type domainDisk struct {
 	Driver  driver        `xml:"driver"`
 	Source  source        `xml:"source"`
 	Target  target        `xml:"target"`
+	Locked  *struct{}     `xml:"readonly"`
 	Serial  string        `xml:"serial"`
 	Address *driveAddress `xml:"address"`
 }
@@ -101,9 +102,9 @@ func (d *domain) attach(s Shape, w Wiring) {
 		d.Disks = append(d.Disks, x)
 	}
 	for _, n := range s.NICs {
-		c := domainCard{Type: "user", Model: attributeType{map[Model]string{VirtioNet: "virtio", E1000e: "e1000e"}[n.Model]}, ROM: attributeReady{"no"}}
-		if c.Model.Type == "" {
-			c.Model.Type = string(n.Model)
+		c := domainCard{Type: "user", Model: attributeType{string(n.Model)}, ROM: attributeReady{"no"}}
+		if n.Model == VirtioNet {
+			c.Model.Type = "virtio"
 		}
 		if n.MAC != "" { // else libvirt makes one
 			c.MAC = &cardAddress{n.MAC}
@@ -123,6 +124,9 @@ func (d Disk) domain(w Wiring) domainDisk {
 	}
 	if x.Driver.IO == "" {
 		x.Driver.IO = "threads"
+	}
+	if d.ReadOnly {
+		x.Locked = &struct{}{}
 	}
 	x.Source.File = d.path(w)
 	return x

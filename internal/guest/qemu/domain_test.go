@@ -19,7 +19,7 @@ func domains() []given {
 		{Name: "data", Size: gib, Controller: VirtioBlk, Backing: BackingFile, AIO: "native", IOThread: true, Queues: 4},
 		{Name: "log", Size: gib, Controller: VirtioSCSI, Backing: BackingFile, Path: "/a&b.img", Cache: "writethrough", AIO: "io_uring", IOThread: true, Queues: 2},
 		{Name: "far", Controller: VirtioBlk, Backing: BackingNBD, Socket: "/n.sock", Export: "x", Cache: "unsafe"},
-		{Name: "plain", Size: gib, Controller: VirtioSCSI, Backing: BackingFile},
+		{Name: "plain", Size: gib, Controller: VirtioSCSI, Backing: BackingFile, Path: "/p.img", ReadOnly: true},
 	}
 	s.NICs = []NIC{{Name: "a", Model: VirtioNet, Link: LinkUser}, {Name: "b", Model: E1000e, Link: LinkUser, MAC: "52:54:00:00:00:0b"}}
 	return []given{{"devices", s, wiring(TCG)}}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
@@ -53,15 +54,9 @@ func findAgent() (string, error) {
 	return agent, nil
 }
 
-// drivers are the modules for the disk that workloads write to; the disk with programs is
-// always the first kind.
-var drivers = map[string][]string{
-	string(qemu.VirtioBlk): {"virtio_blk"}, string(qemu.VirtioSCSI): {"virtio_blk", "virtio_scsi", "sd_mod"}, string(qemu.NVMe): {"virtio_blk", "nvme"},
-}
-
 // parts are the sets of modules that a guest of such settings needs.
 func (s Settings) parts() []string {
-	parts := append([]string{"channel", "ext4"}, drivers[s.Controller]...)
+	parts := append([]string{"channel", "ext4"}, furnish.Drivers(qemu.Controller(s.Controller))...)
 	if s.Pmem > 0 {
 		parts = append(parts, "pmem")
 	}

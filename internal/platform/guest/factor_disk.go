@@ -14,7 +14,6 @@ import (
 )
 
 func controllerFactor() factor.Factor {
-	devices := map[string]qemu.Controller{"vd": qemu.VirtioBlk, "sd": qemu.VirtioSCSI, "nvme": qemu.NVMe}
 	return part{
 		check: same,
 		see: one(func(ctx context.Context, r live) (string, error) {
@@ -22,15 +21,13 @@ func controllerFactor() factor.Factor {
 			if err != nil {
 				return "", err
 			}
-			for prefix, controller := range devices {
-				if strings.HasPrefix(device, prefix) {
-					return string(controller), nil
-				}
+			if c, ok := furnish.ControllerOf(device); ok {
+				return string(c), nil
 			}
 			return device, nil
 		}),
 		set: func(s *Settings, level string) error {
-			for _, c := range devices {
+			for _, c := range []qemu.Controller{qemu.VirtioBlk, qemu.VirtioSCSI, qemu.NVMe} {
 				if string(c) == level {
 					s.Controller = level
 					return nil

@@ -97,7 +97,7 @@ func (p *supply) disks(ctx context.Context, s Settings) (data, tools qemu.Disk, 
 	if err != nil {
 		return data, tools, err
 	}
-	tools = qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: own, Cache: "writeback"}
+	tools = qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: own, Cache: "writeback", ReadOnly: true}
 	if tools.Size == data.Size {
 		return data, tools, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", s.Disk)
 	}

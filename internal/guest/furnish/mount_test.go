@@ -1,0 +1,103 @@
+package furnish
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/platform"
+)
+
+// guest is a machine with some files, in which commands are only written down.
+type guest struct {
+	files map[string]string
+	ran   []string
+}
+
+func (g *guest) Name() string { return "guest" }
+
+func (g *guest) Run(_ context.Context, c platform.Command) (platform.Result, error) {
+	g.ran = append(g.ran, strings.Join(c.Argv, " "))
+	switch c.Argv[0] {
+	case "ls":
+		return platform.Result{Stdout: []byte("pmem0\nvda\nvdb\n")}, nil
+	case "umount":
+		return platform.Result{Exit: 1, Stderr: []byte("target is busy\n")}, nil
+	}
+	return platform.Result{}, nil
+}
+
+func (g *guest) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if text, ok := g.files[name]; ok {
+		return []byte(text), nil
+	}
+	return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+}
+
+func (g *guest) WriteFile(_ context.Context, name string, data []byte) error {
+	g.files[name] = string(data)
+	return nil
+}
+
+func TestDisksAreKnownByTheirSize(t *testing.T) {
+	g := &guest{files: map[string]string{"/sys/block/pmem0/size": "8\n", "/sys/block/vda/size": "16\n", "/sys/block/vdb/size": "8\n", "/proc/mounts": "none / rootfs\n/dev/vdb /scratch ext4 rw\n"}}
+	if err := MountPrograms(t.Context(), g, 4096); err != nil {
+		t.Fatal(err)
+	}
+	if want := "mount -t ext4 -o ro -- /dev/vdb /programs"; !strings.Contains(strings.Join(g.ran, "\n"), want) {
+		t.Errorf("%q, want %q", g.ran, want)
+	}
+	if !strings.HasPrefix(g.files["/etc/passwd"], "root:") {
+		t.Errorf("users are %q", g.files["/etc/passwd"])
+	}
+	if err := Mount(t.Context(), g, 512, "/x"); err == nil || !strings.Contains(err.Error(), "no disk of 512 bytes; it has [pmem0 vda vdb]") {
+		t.Errorf("%v", err)
+	}
+	if err := Unmount(t.Context(), g, "/scratch"); err == nil || !strings.Contains(err.Error(), "busy") {
+		t.Errorf("%v", err)
+	}
+	if device, err := DeviceAt(t.Context(), g, "/scratch"); err != nil || device != "vdb" {
+		t.Errorf("%s, %v", device, err)
+	}
+	if _, err := DeviceAt(t.Context(), g, "/none"); err == nil {
+		t.Error("a device that is mounted nowhere")
+	}
+}
+
+func TestControllers(t *testing.T) {
+	for device, want := range map[string]qemu.Controller{"vda": qemu.VirtioBlk, "sda": qemu.VirtioSCSI, "nvme0n1": qemu.NVMe} {
+		if got, ok := ControllerOf(device); !ok || got != want || len(Drivers(got)) == 0 {
+			t.Errorf("%s is %s", device, got)
+		}
+	}
+	if _, ok := ControllerOf("mmcblk0"); ok {
+		t.Error("a card has a controller that no guest has")
+	}
+}
+
+// A disk that is made holds a file system with all of its size.
+func TestDisksAreMade(t *testing.T) {
+	if _, err := os.Stat("/sbin/mke2fs"); err != nil {
+		t.Skip("mke2fs is missing (./setup test installs it)")
+	}
+	name := filepath.Join(t.TempDir(), "data.img")
+	const size = 16 << 20
+	if err := MakeDisk(t.Context(), name, size); err != nil {
+		t.Fatal(err)
+	}
+	image, err := os.ReadFile(name)
+	if err != nil || len(image) != size {
+		t.Fatalf("%d bytes, %v", len(image), err)
+	}
+	if image[1024+56] != 0x53 || image[1024+57] != 0xef {
+		t.Errorf("magic %x", image[1024+56:1024+58])
+	}
+	if err := MakeDisk(t.Context(), name, size); err == nil {
+		t.Error("a disk that is there was made anew")
+	}
+}
