@@ -132,8 +132,13 @@ func (p *process) lastLog(ctx context.Context) string {
 }
 
 // end asks the daemon to stop, and makes it end where it does not, or where the
-// context is over. One that had died is no error here.
+// context is over. One that had died, be it with its machine, is no error here.
 func (p *process) end(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return nil
+	default:
+	}
 	p.asked.Do(func() { close(p.stop) })
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

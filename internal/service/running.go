@@ -72,6 +72,14 @@ func (r *Running) blame(ctx context.Context, err error) error {
 	return err
 }
 
+// Died is why a daemon that was started does not run any more; nil while it runs.
+func (r *Running) Died() error {
+	if r.process == nil {
+		return nil
+	}
+	return r.process.death()
+}
+
 // Stop ends the daemon and removes its folder. Both happen even where the context
 // is over; the daemon is then not asked first.
 func (r *Running) Stop(ctx context.Context) error {

@@ -102,6 +102,16 @@ func each(begin, end int, do func(i int) error) error {
 	return errors.Join(failed...)
 }
 
+// Died is why one of the servers does not run any more.
+func (s *servers) Died() error {
+	for _, one := range s.running {
+		if m, ok := one.(Mortal); ok && m.Died() != nil {
+			return m.Died()
+		}
+	}
+	return nil
+}
+
 // Endpoint is where the first server listens, and all others.
 func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
 	if len(s.running) == 0 {

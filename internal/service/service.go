@@ -84,6 +84,12 @@ type Instance interface {
 	Stop(ctx context.Context) error
 }
 
+// Mortal is an instance that can tell why it does not run any more: its error is nil while
+// it runs.
+type Mortal interface {
+	Died() error
+}
+
 // Env is where a service runs.
 type Env struct {
 	Machine platform.Machine

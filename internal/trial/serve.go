@@ -31,6 +31,12 @@ type served struct {
 	before   map[string]float64 // its counters when the load began
 }
 
+// lives says that nothing is known of its end: it may have died of itself or with its machine.
+func (v *served) lives() bool {
+	m, ok := v.instance.(service.Mortal)
+	return !ok || m.Died() == nil
+}
+
 // serviceKind finds the kind of the study's service; ok is false without one.
 func (s *session) serviceKind() (kind service.Kind, ok bool, err error) {
 	if s.Study.Service == nil || s.sim != nil {
@@ -86,7 +92,7 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	if err != nil || !ok {
 		return err
 	}
-	if s.served != nil && !s.renews() {
+	if s.served != nil && !s.renews() && s.served.lives() {
 		return nil
 	}
 	if err := s.unserve(ctx); err != nil {
