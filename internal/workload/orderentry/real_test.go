@@ -366,6 +366,15 @@ func TestRealRefusals(t *testing.T) {
 			}
 		}
 	}
+	// More sessions than the server has: those that it refuses are counted and explained.
+	crowd := made(t, with(parameter.Settings{"connections": "130", "timeout": "2s"}))
+	out := run(t, crowd, s.env(), 800*time.Millisecond)
+	if c := check(t, out, "connections"); !strings.Contains(c.Detail, "too many clients already") {
+		t.Errorf("%+v", c)
+	}
+	if c := check(t, out, "new orders"); c.State != measure.Pass {
+		t.Errorf("%+v", c)
+	}
 	gone := &server{at: load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}}
 	if _, err := o.Check(t.Context(), gone.env()); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("nobody there: %v", err)
