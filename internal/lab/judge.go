@@ -2,10 +2,12 @@ package lab
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 
+	"plimsoll/internal/collect"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -97,6 +99,7 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 			all, err := results.Histograms(record)
 			return all[class], err
 		},
+		Sight: func(trial int) ([]report.TestbedLine, error) { return sightOf(results, byTrial[trial]) },
 	}
 	if bed != nil {
 		for _, f := range *bed {
@@ -104,6 +107,25 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 		}
 	}
 	return in, nil
+}
+
+// sightOf is how the machine saw itself in a trial; none where nothing is kept of that.
+func sightOf(results *measure.Results, record *measure.Record) (rows []report.TestbedLine, err error) {
+	if record == nil || record.Files[trial.SightFile] == "" {
+		return nil, nil
+	}
+	text, err := results.File(record, trial.SightFile)
+	if err != nil {
+		return nil, err
+	}
+	var seen collect.TestbedRecord
+	if err := json.Unmarshal(text, &seen); err != nil {
+		return nil, fmt.Errorf("read how the machine saw itself in trial %d: %w", record.Trial, err)
+	}
+	for _, f := range seen {
+		rows = append(rows, report.TestbedLine{Name: f.Name, Value: f.Value})
+	}
+	return rows, nil
 }
 
 // Write writes findings.json and report.html.

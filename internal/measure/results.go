@@ -22,6 +22,7 @@ import (
 //	intervals.hlog  response times of each interval and class, HDR log
 //	latency.hlog    response times of the window by class, HDR log
 //	counters.csv    counters of the host, a column each
+//	machine.json    how the machine saw its processors, where a factor may change that
 type Results struct {
 	dir string
 }

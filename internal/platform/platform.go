@@ -166,6 +166,12 @@ type Described interface {
 	Caution(ctx context.Context) (string, error)
 }
 
+// Sighted is a machine whose shape factors may change: it says how it sees its processors
+// and memory now, line by line as lscpu does. Package trial keeps that with each trial.
+type Sighted interface {
+	Sees(ctx context.Context) ([]Fact, error)
+}
+
 // Hosted is a machine that runs on another one, which can tell what it gives to it.
 type Hosted interface {
 	Given(ctx context.Context) (Given, error)

@@ -33,7 +33,7 @@ const (
 func figures() []Figure {
 	return []Figure{
 		forest(), tuningFigure(),
-		bars(), rateLatency(), scaleOut(), machines(), loadLatency(), percentiles(), timeSeries(), runs(), counters(), otherMetrics(), metricsTable(),
+		bars(), rateLatency(), scaleOut(), machines(), loadLatency(), percentiles(), timeSeries(), runs(), counters(), otherMetrics(), metricsTable(), sight(),
 		published(), trials(), noise(),
 	}
 }

@@ -25,7 +25,8 @@ type fixture struct {
 	slower   []float64 // p99 of each level against the first
 	noise    float64   // of one trial, as a share
 	blocks   int
-	void     int // number of a trial that dies; 0 for none
+	void     int  // number of a trial that dies; 0 for none
+	sighted  bool // the machine says how it sees itself
 	limit    float64
 	change   *float64 // published
 	short    bool     // trials of 4 seconds
@@ -227,8 +228,20 @@ func (f fixture) run() (Input, error) {
 		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
 	}
 	c := finding.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Sources: fixtureCounters, Records: records}
+	var sight func(int) ([]TestbedLine, error)
+	if f.sighted {
+		sight = func(trial int) ([]TestbedLine, error) {
+			sockets := []string{"4", "1"}[arms[trial]]
+			cores := []string{"1", "4"}[arms[trial]]
+			seen := []TestbedLine{{Name: "CPU(s)", Value: "4"}, {Name: "Core(s) per socket", Value: cores}, {Name: "Socket(s)", Value: sockets}}
+			if arms[trial] == 1 {
+				seen = append(seen, TestbedLine{Name: "L3", Value: "16 MiB (1 instance)"})
+			}
+			return seen, nil
+		}
+	}
 	return Input{
-		Findings: finding.Judge(c), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
+		Sight: sight, Findings: finding.Judge(c), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
 		Series: func(trial int) ([]measure.Interval, error) {
 			if trial == f.void {
 				return f.course(arms[trial], trial)[:9], nil
@@ -291,6 +304,10 @@ func fixtures() map[string]fixture {
 		"sweep": {
 			name: "depth-sweep", question: "How many outstanding I/Os does this device want?",
 			levels: []string{"1", "2", "4", "8", "16"}, gain: []float64{1, 1.7, 2.6, 3.1, 3.2}, slower: []float64{1, 1.1, 1.4, 2.3, 4.6}, noise: 0.012, blocks: 6, limit: 500e-6,
+		},
+		"sighted": {
+			name: "layout", question: "Does it matter what a guest sees of its processors?",
+			levels: []string{"1", "2"}, gain: []float64{1, 1.05}, slower: []float64{1, 1}, noise: 0.01, sighted: true,
 		},
 		"scale": {
 			name: "scale-out", question: "How many threads does this device carry?",

@@ -36,7 +36,7 @@ func golden(t *testing.T, name string, got []byte) {
 func TestFigures(t *testing.T) {
 	shows := map[string]string{
 		"forest": "decided", "tuning": "decided", "published": "decided", "load-latency": "sweep", "rate-latency": "peak", "scale-out": "scale", "machines": "guests", "counters": "decided", "other-metrics": "decided",
-		"metrics": "single", "noise": "decided", "trials": "decided", "throughput": "decided", "runs": "decided", "series": "small", "percentiles": "small",
+		"metrics": "single", "sight": "sighted", "noise": "decided", "trials": "decided", "throughput": "decided", "runs": "decided", "series": "small", "percentiles": "small",
 	}
 	arranged := map[string]*sources{}
 	for _, f := range figures() {

@@ -38,6 +38,10 @@ type Input struct {
 	Series    func(trial int) ([]measure.Interval, error)
 	Histogram func(trial int, class string) (*measure.Histogram, error)
 
+	// Sight is how the machine saw itself in a trial, where a factor may change that; it
+	// is asked for one trial of each arm.
+	Sight func(trial int) ([]TestbedLine, error)
+
 	Testbed  []TestbedLine
 	Metrics  []measure.Metric // of the workload
 	Counters []measure.Metric // of the host

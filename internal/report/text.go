@@ -30,6 +30,7 @@ func Text(w io.Writer, in Input) error {
 		t.wrap("Caution: ", "  ", c)
 	}
 	t.headlines(s)
+	t.sights(s)
 	t.scaleOut(s)
 	t.limits(s)
 	t.story(s)

@@ -187,7 +187,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	}
 	again, err := a.reread(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, again)
-	if err != nil {
+	if err := errors.Join(err, a.see(ctx)); err != nil {
 		return err
 	}
 	return a.judge(ctx)

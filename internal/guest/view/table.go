@@ -12,11 +12,33 @@ type Column struct {
 	Topology Topology
 }
 
+// Row is one line of a view.
+type Row struct{ Name, Value string }
+
+// Rows are a view line by line, in the order and with the words of lscpu, without those
+// that it does not have.
+func (t Topology) Rows() (all []Row) {
+	rows([]Column{{Topology: t}}, func(name string, cells []string) { all = append(all, Row{name, cells[0]}) })
+	return all
+}
+
 // Table shows views side by side, in the order and with the words of lscpu. A row that
 // none of them has is left out.
 func Table(columns ...Column) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	heads := make([]string, len(columns))
+	for i, c := range columns {
+		heads[i] = c.Name
+	}
+	fmt.Fprintf(w, "\t%s\n", strings.Join(heads, "\t"))
+	rows(columns, func(name string, cells []string) { fmt.Fprintf(w, "%s\t%s\n", name, strings.Join(cells, "\t")) })
+	_ = w.Flush() // a strings.Builder takes everything
+	return trimLines(out.String())
+}
+
+// rows gives the lines of views side by side that any of them has.
+func rows(columns []Column, give func(name string, cells []string)) {
 	row := func(name string, cell func(Topology) string) {
 		cells := make([]string, len(columns))
 		empty := true
@@ -25,14 +47,9 @@ func Table(columns ...Column) string {
 			empty = empty && cells[i] == ""
 		}
 		if !empty {
-			fmt.Fprintf(w, "%s\t%s\n", name, strings.Join(cells, "\t"))
+			give(name, cells)
 		}
 	}
-	heads := make([]string, len(columns))
-	for i, c := range columns {
-		heads[i] = c.Name
-	}
-	fmt.Fprintf(w, "\t%s\n", strings.Join(heads, "\t"))
 	row("Model name", func(t Topology) string { return t.Model })
 	row("CPU(s)", func(t Topology) string { return fmt.Sprint(t.Threads()) })
 	row("Thread(s) per core", func(t Topology) string { return per(t.Threads(), t.Cores()) })
@@ -64,8 +81,6 @@ func Table(columns ...Column) string {
 			return strings.Trim(fmt.Sprint(t.Nodes[i].Distances), "[]")
 		})
 	}
-	_ = w.Flush() // a strings.Builder takes everything
-	return trimLines(out.String())
 }
 
 func per(total, of int) string {

@@ -198,3 +198,16 @@ func FuzzList(f *testing.F) {
 		}
 	})
 }
+
+// Rows are the lines of a table with one column.
+func TestRowsAreTheTable(t *testing.T) {
+	v := Topology{Model: "Example", CPUs: []CPU{{ID: 0}, {ID: 1, Core: 1}}, Cache: []Cache{{Name: "L2", Size: 1 << 20, Sharing: []string{"0", "1"}}}}
+	var text strings.Builder
+	for _, r := range v.Rows() {
+		text.WriteString(r.Name + " " + r.Value + "\n")
+	}
+	_, table, _ := strings.Cut(Table(Column{"arm", v}), "\n")
+	if got, want := strings.Join(strings.Fields(text.String()), " "), strings.Join(strings.Fields(table), " "); got != want || !strings.Contains(got, "Core(s) per socket 2") {
+		t.Errorf("rows %q, table %q", got, want)
+	}
+}

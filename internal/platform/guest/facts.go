@@ -38,6 +38,15 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	return facts, nil
 }
 
+// Sees is how the guest sees its processors and memory now.
+func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
+	v, err := m.view(ctx)
+	for _, r := range v.Rows() {
+		all = append(all, platform.Fact{Name: r.Name, Value: r.Value})
+	}
+	return all, err
+}
+
 // Caution is said where numbers of the guest are not those of a virtual machine.
 func (m *machine) Caution(ctx context.Context) (string, error) {
 	if _, err := m.up(ctx); err != nil {
