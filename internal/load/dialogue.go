@@ -1,5 +1,7 @@
 package load
 
+import "errors"
+
 // Dialogue is the client's side of a protocol on one connection. It never
 // waits, starts no goroutine and keeps no time: a loop moves the bytes and
 // stamps the operations. A dialogue is used by one goroutine.
@@ -18,6 +20,10 @@ type Dialogue interface {
 	// closed and what is outstanding on it has failed.
 	Answer(data []byte) (a Answer, used int, err error)
 }
+
+// ErrRefused is what an error of a Dialogue wraps where the peer does speak the
+// protocol, and will not go on.
+var ErrRefused = errors.New("the server refuses to go on")
 
 // Talker is a Dialogue whose operations may take several requests, each of which
 // follows from the answers to the one before. Only package socket asks it.

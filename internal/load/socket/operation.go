@@ -219,7 +219,11 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		err = errors.New("an answer that does not end")
 	}
 	if err != nil {
-		t.sheet.Note(fmt.Errorf("%s does not speak the protocol: %w", l.place.name, err))
+		what := "does not speak the protocol"
+		if errors.Is(err, load.ErrRefused) {
+			what = "ended a connection"
+		}
+		t.sheet.Note(fmt.Errorf("%s %s: %w", l.place.name, what, err))
 		t.lose(l, now)
 		return now, false
 	}

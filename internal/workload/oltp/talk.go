@@ -162,13 +162,13 @@ func (t *talk) hear(m postgres.Message) (load.Answer, error) {
 		return none, nil
 	case !t.session.Serving():
 		if err := t.session.Hear(m); err != nil {
-			return none, err
+			return none, refused(err)
 		}
 		t.owed = true
 		return none, nil
 	case !t.busy:
 		if m.Kind == postgres.Failure {
-			return none, postgres.ReadFault(m.Body)
+			return none, refused(postgres.ReadFault(m.Body))
 		}
 		return none, fmt.Errorf("the server sends a message %q that nobody asked for", m.Kind)
 	}
@@ -183,6 +183,15 @@ func (t *talk) hear(m postgres.Message) (load.Answer, error) {
 		return t.ready(m.Body)
 	}
 	return none, nil
+}
+
+// refused says that a server gave its reasons for an end, where it did.
+func refused(err error) error {
+	var f *postgres.Fault
+	if errors.As(err, &f) {
+		return fmt.Errorf("%w: %w", load.ErrRefused, err)
+	}
+	return err
 }
 
 // complete looks that a step brought as many rows as there are.
@@ -218,7 +227,7 @@ const uniqueViolation = "23505"
 func (t *talk) fault(body []byte) error {
 	f := postgres.ReadFault(body)
 	if f.Fatal {
-		return f
+		return refused(f)
 	}
 	t.fate.failed = true
 	t.fate.conflict = f.Code == uniqueViolation || f.Code == postgres.DeadlockDetected || f.Code == postgres.SerializationFailure

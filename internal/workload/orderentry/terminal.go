@@ -160,7 +160,7 @@ func (t *terminal) hear(m postgres.Message) (load.Answer, error) {
 	}
 	if !t.session.Serving() {
 		t.owed = true
-		return none, t.session.Hear(m)
+		return none, refused(t.session.Hear(m))
 	}
 	switch m.Kind {
 	case postgres.Failure:
@@ -175,12 +175,21 @@ func (t *terminal) hear(m postgres.Message) (load.Answer, error) {
 	return none, nil
 }
 
+// refused says that a server gave its reasons for an end, where it did.
+func refused(err error) error {
+	var f *postgres.Fault
+	if errors.As(err, &f) {
+		return fmt.Errorf("%w: %w", load.ErrRefused, err)
+	}
+	return err
+}
+
 // fault notes that a statement failed. The server passes over the rest of the round.
 func (t *terminal) fault(body []byte) error {
 	t.tx.failed = true
 	t.tx.transient = postgres.Transient(body)
 	if f := postgres.ReadFault(body); f.Fatal {
-		return f
+		return refused(f)
 	} else if !t.tx.transient {
 		t.tally.note(f.Error())
 	}

@@ -2,6 +2,7 @@ package orderentry
 
 import (
 	"encoding/binary"
+	"errors"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ var (
 	within   = said(postgres.Ready, "T")
 	broken   = said(postgres.Ready, "E")
 	deadlock = said(postgres.Failure, "SERROR\x00C40P01\x00Mdeadlock detected\x00\x00")
-	refused  = said(postgres.Failure, "SERROR\x00C42P01\x00Mno such table\x00\x00")
+	noTable  = said(postgres.Failure, "SERROR\x00C42P01\x00Mno such table\x00\x00")
 )
 
 func join(parts ...[]byte) (all []byte) {
@@ -112,7 +113,7 @@ func TestVictimIsTriedAgain(t *testing.T) {
 
 func TestRefusedTransactionFails(t *testing.T) {
 	s := sitting(t)
-	s.answer(t, join(refused, broken), load.NoSlot)
+	s.answer(t, join(noTable, broken), load.NoSlot)
 	s.says(t, "rollback")
 	if a := s.answer(t, join(done, idle), 0); !a.Failed || !strings.Contains(s.tally.why, "no such table") {
 		t.Errorf("%+v, %+v", a, s.tally)
@@ -128,8 +129,8 @@ func TestServerThatMakesNoSense(t *testing.T) {
 		"no such state":    said(postgres.Ready, "X"),
 		"a farewell":       said(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating connection\x00\x00"),
 	} {
-		if _, _, err := sitting(t).Answer(data); err == nil {
-			t.Errorf("%s is believed", what)
+		if _, _, err := sitting(t).Answer(data); err == nil || errors.Is(err, load.ErrRefused) != (what == "a farewell") {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	s := sitting(t)
