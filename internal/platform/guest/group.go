@@ -132,7 +132,7 @@ func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Mac
 		return nil, err
 	}
 	if err := t.afford(all); err != nil {
-		return nil, fmt.Errorf("%d guests%s: %w", g.Machines, of(g), err)
+		return nil, err
 	}
 	if err := each(all, func(m *machine) error { _, err := m.up(ctx); return err }); err != nil {
 		return nil, err

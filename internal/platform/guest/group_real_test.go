@@ -155,6 +155,9 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if c, wired := client.Traffic(); !wired || int64(c.FramesOut) < direct+delayed || c.FramesIn == 0 || c.BytesIn < 60*c.FramesIn || c.Lost != 0 {
 		t.Errorf("the switch carried %+v for %d exchanges", c, direct+delayed)
 	}
+	if _, err := nicFactor().Check(t.Context(), factor.Place{Machine: client}, "e1000e"); err == nil || !strings.Contains(err.Error(), "e1000e") {
+		t.Errorf("a card whose driver the kernel lacks: %v", err)
+	}
 	for m, want := range map[platform.Machine]string{server[0]: "vmxnet3", client: "virtio-net"} {
 		if got, err := nicFactor().Get(t.Context(), factor.Place{Machine: m}); err != nil || got != want {
 			t.Errorf("the card is read back as %q, %v; want %s", got, err, want)

@@ -52,6 +52,11 @@ func open(s Settings) (*testbed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Network {
+		if err := d.drives(qemu.Model(s.NIC)); err != nil {
+			return nil, err
+		}
+	}
 	return newTestbed(d, s)
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
 )
@@ -22,7 +23,12 @@ var models = map[string]qemu.Model{"virtio_net": qemu.VirtioNet, "vmxnet3": qemu
 
 func nicFactor() factor.Factor {
 	return part{
-		check: func(m *machine, level string) (string, error) { return level, m.networked() },
+		check: func(m *machine, level string) (string, error) {
+			if err := m.networked(); err != nil {
+				return "", err
+			}
+			return level, m.depot.drives(qemu.Model(level))
+		},
 		see: func(ctx context.Context, m *machine) (string, error) {
 			far, err := m.linked(ctx)
 			if err != nil {
@@ -38,6 +44,17 @@ func nicFactor() factor.Factor {
 			return nil
 		},
 	}.factor(factor.Factor{Name: "guest.nic", Doc: "network card of a guest: virtio-net, vmxnet3 or e1000e", Example: []string{"virtio-net", "vmxnet3"}})
+}
+
+// drives says what is missing where the kernel of guests has no driver for a card.
+func (d depot) drives(card qemu.Model) error {
+	if d.kernel == nil {
+		return nil // nothing boots
+	}
+	if _, err := initramfs.New(initramfs.Spec{Init: d.agent, Kernel: d.kernel, Modules: cards[card]}); err != nil {
+		return fmt.Errorf("network card %s: %w", card, err)
+	}
+	return nil
 }
 
 // networked says what is missing where the study has no network.
