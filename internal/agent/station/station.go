@@ -36,7 +36,7 @@ type Options struct {
 	Version  string
 	Machine  platform.Machine
 	Log      func(format string, args ...any)
-	Clock    fabric.Clock // nil takes the system's
+	Clock    fabric.Clock // nil takes the system's; also what the lab measures the distance of
 }
 
 // patience is how long settings may take to be put back when a session has
@@ -83,6 +83,9 @@ func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Mach
 	facts := fabric.Observe(o.Version)
 	facts.Commands, facts.Scratch, facts.Address = o.Commands, o.Scratch, addressTowards(o.Lab)
 	desk := &desk{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
+	if o.Clock != nil {
+		desk.now = o.Clock.Now
+	}
 	desk.free <- struct{}{}
 	name := o.Name
 	if name == "" {
@@ -124,7 +127,8 @@ type desk struct {
 	machine *warden.Machine
 	version string
 	log     func(string, ...any)
-	free    chan struct{} // holds a token while nobody is served
+	now     func() time.Time // nil is the system's
+	free    chan struct{}    // holds a token while nobody is served
 }
 
 // handover is how long a caller waits for the one before it, whose settings are being put
@@ -145,7 +149,7 @@ func (d *desk) serve(ctx context.Context, s *fabric.Stream) {
 		return
 	}
 	defer func() { d.free <- struct{}{} }()
-	server := remote.Server{Machine: d.machine, Version: d.version, Restore: d.machine.Restore, Silence: remote.Endless}
+	server := remote.Server{Machine: d.machine, Version: d.version, Restore: d.machine.Restore, Silence: remote.Endless, Now: d.now}
 	if err := server.Serve(ctx, s); err != nil {
 		d.log("%v", err)
 	}

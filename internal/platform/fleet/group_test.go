@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
@@ -204,6 +205,45 @@ func TestTwoAgentsOfOneName(t *testing.T) {
 	if _, err := p.Members(t.Context(), group("", 2, "")); err == nil || !strings.Contains(err.Error(), "two agents are called a") {
 		t.Errorf("two agents of one name: %v", err)
 	}
+}
+
+// fast is a clock that is ahead.
+type fast struct {
+	fabric.Clock
+	by time.Duration
+}
+
+func (f fast) Now() time.Time { return f.Clock.Now().Add(f.by) }
+
+// An agent whose clock is 5 s off joins, stays, and has that offset for all who ask, so
+// that what begins together begins at the same instant.
+func TestAClockThatIsSecondsOff(t *testing.T) {
+	for _, by := range []time.Duration{5 * time.Second, -5 * time.Second} {
+		c := newCrew(t)
+		c.hire("a")
+		o := c.all["a"]
+		o.Clock = fast{fabric.SystemClock(), by}
+		c.all["a"] = o
+		c.come("a")
+		p := c.open(parameter.Settings{"wait": patience.String(), "lease": "1s"})
+		m := c.members(p, group("", 1, ""), "a")[0]
+		offset, uncertainty, err := m.(platform.Clocked).Offset(t.Context())
+		if err != nil || (offset-by).Abs() > uncertainty+5*time.Millisecond || uncertainty > time.Second {
+			t.Errorf("a clock that is %v ahead: %v ± %v, %v", by, offset, uncertainty, err)
+		}
+		// Longer than the lease, which is renewed by the time that passes, not by what clocks show.
+		r, err := m.Run(t.Context(), platform.Command{Argv: []string{"cat"}, Stdin: slow(1500 * time.Millisecond)})
+		if err != nil || r.Exit != 0 {
+			t.Errorf("a command that is longer than the lease: %+v, %v", r, err)
+		}
+	}
+}
+
+// slow is an input that ends after some time.
+func slow(after time.Duration) io.Reader {
+	r, w := io.Pipe()
+	time.AfterFunc(after, func() { _ = w.Close() })
+	return r
 }
 
 // A machine whose agent died and came back is used again; what ran is an error.
