@@ -48,6 +48,7 @@ func newLab(t *testing.T) lab {
 	if err := l.supply.move(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(l.supply.home.Path) }) // which is there where no test used it up
 	return l
 }
 
