@@ -172,8 +172,7 @@ func little(e *evidence, limit float64) (measure.State, string) {
 		return unknown("no concurrency, rate or mean latency to compare")
 	}
 	ratio := x * (r + e.demand.Think.Seconds()) / n
-	// Operations that straddle an edge of the window count on one side only.
-	edge := n / float64(max(1, e.record.Counts["operations"]))
+	edge := straddling(e, n)
 	detail := fmt.Sprintf("X*R/N is %.4g", ratio)
 	switch off := ratio - 1; {
 	case math.Abs(off) <= limit+edge:
@@ -184,6 +183,23 @@ func little(e *evidence, limit float64) (measure.State, string) {
 		return verdict(false, "%s: %s of the loop is spent outside of operations", detail, percent(-off))
 	}
 	return verdict(false, "%s: more operations in flight than the %g that were asked for", detail, n)
+}
+
+// longestEdge is how many times the mean of all operations one at an edge of the window may take
+// and be allowed for: where one is a hundred times as long, it is no longer an edge.
+const longestEdge = 10
+
+// straddling is what operations at the edges of the window can make of Little's law, as a
+// share: they count on one side only, with all of their time. That is a mean operation of
+// each worker where all are alike, and up to the longest one where they are not, as the
+// files of a compilation.
+func straddling(e *evidence, n float64) float64 {
+	mean := n / float64(max(1, e.record.Counts["operations"]))
+	w := e.record.Window
+	if length := w.End - w.Cut; length > 0 {
+		return max(mean, min(e.record.Values["max"]/length, longestEdge*mean))
+	}
+	return mean
 }
 
 func mix(e *evidence, limit float64) (measure.State, string) {
