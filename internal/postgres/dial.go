@@ -63,6 +63,9 @@ func Absent(err error) bool { return failed(err, NoSuchDatabase) }
 // Forbidden says whether an error is that one lacks the right to do something.
 func Forbidden(err error) bool { return failed(err, "42501") }
 
+// Canceled says whether an error is that a statement took longer than it may.
+func Canceled(err error) bool { return failed(err, "57014") }
+
 func failed(err error, code string) bool {
 	var f *Fault
 	return errors.As(err, &f) && f.Code == code

@@ -208,13 +208,30 @@ func TestRealConsistency(t *testing.T) {
 		if err := db.Exec(t.Context(), "BEGIN; "+sql); err != nil {
 			t.Fatal(err)
 		}
-		c, err := consistent(t.Context(), db)
+		c, err := consistent(t.Context(), db, time.Minute)
 		if err != nil || c.State != measure.Fail || !strings.Contains(c.Detail, fmt.Sprintf("condition %d,", number)) {
 			t.Errorf("condition %d is broken: %+v, %v", number, c, err)
 		}
 		if err := db.Exec(t.Context(), "ROLLBACK"); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// What there is no time for is not said to hold.
+func TestRealConsistencyTakesNoLonger(t *testing.T) {
+	s := real(t)
+	db, err := postgres.Dial(t.Context(), s.place(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec(t.Context(), "CREATE VIEW warehouse AS SELECT 1 AS w_id, length(pg_sleep(20)::text) AS w_ytd; CREATE TABLE district (d_w_id int, d_ytd int)"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := consistent(t.Context(), db, 50*time.Millisecond)
+	if err != nil || c.State != measure.Unknown || !strings.HasPrefix(c.Detail, "0 of 9 conditions were looked at") {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -171,7 +171,7 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if !o.Verify {
 		return nil
 	}
-	check, err := consistent(ctx, s)
+	check, err := consistent(ctx, s, enoughTime)
 	if err == nil {
 		out.Check(check)
 	}
