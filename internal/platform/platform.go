@@ -17,9 +17,10 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
-	// Fleeting says that the machines end with the process that opened the platform, and with
-	// them all that was done to them: a dead run leaves nothing to put back.
-	Fleeting bool
+	// Fleeting says of settings that the machines end with the process that opened the
+	// platform, and with them all that was done to them: a dead run leaves nothing to put
+	// back. Nil is never.
+	Fleeting func(settings parameter.Settings) bool
 	// Open makes the platform ready. The seed is the study's; folder is the
 	// scratch folder on the machine that runs plimsoll.
 	Open func(ctx context.Context, settings parameter.Settings, seed uint64) (Platform, error)

@@ -222,7 +222,7 @@ func (s *session) sweep() error {
 }
 
 func (s *session) restorer() *restorer {
-	return &restorer{workbench: s.workbench, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name, fleeting: s.fleeting(s.Study.Platform.Kind)}
+	return &restorer{workbench: s.workbench, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name, fleeting: s.fleeting(s.Study.Platform)}
 }
 
 // trials runs trial after trial until the plan has no more.

@@ -71,7 +71,7 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (crew, e
 	groups := s.Study.Most()
 	for i, g := range s.Study.Crew(levels) {
 		groups[i].Workload = g.Workload
-		if s.fleeting(s.Study.Platform.Kind) {
+		if s.fleeting(s.Study.Platform) {
 			groups[i].Machines = 1
 		}
 	}

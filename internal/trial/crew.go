@@ -196,10 +196,10 @@ func (w *workbench) isGroup(target string) bool {
 	return target != "" && slices.ContainsFunc(w.groups, func(g study.Group) bool { return g.Name == target })
 }
 
-// fleeting says that the machines of a kind of platform end with the process that opened it.
-func (w *workbench) fleeting(kind string) bool {
-	i := slices.IndexFunc(w.catalog.Platforms, func(k platform.Kind) bool { return k.Name == kind })
-	return i >= 0 && w.catalog.Platforms[i].Fleeting
+// fleeting says that the machines of a platform end with the process that opened it.
+func (w *workbench) fleeting(of study.Use) bool {
+	i := slices.IndexFunc(w.catalog.Platforms, func(k platform.Kind) bool { return k.Name == of.Kind })
+	return i >= 0 && w.catalog.Platforms[i].Fleeting != nil && w.catalog.Platforms[i].Fleeting(of.Settings)
 }
 
 // post finds a machine of the study by the name that the journal has for it.

@@ -255,7 +255,7 @@ func TestADeadRunOfGroupsIsRestored(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(b.Scratch, "*")); len(left) > 0 {
 		t.Errorf("left in the scratch folder: %v", left)
 	}
-	b.Catalog.Platforms = []platform.Kind{{Name: "fake", Fleeting: true}}
+	b.Catalog.Platforms = []platform.Kind{{Name: "fake", Fleeting: func(parameter.Settings) bool { return true }}}
 	if said, err := Restore(t.Context(), b.Dir, s, b.Catalog); err != nil || len(said) != 0 {
 		t.Errorf("a second time: %q, %v", said, err)
 	}

@@ -44,7 +44,7 @@ func restore(ctx context.Context, dir string, w *workbench, step func(string)) (
 	if w.commands, w.groups, w.scratch = b.Commands, b.Groups, b.Scratch; w.machine == nil {
 		w.machine = w.platform.Machine()
 	}
-	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.fleeting(b.Platform.Kind)}
+	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.fleeting(b.Platform)}
 	if err := r.find(ctx, b.Groups); err != nil {
 		return nil, err
 	}

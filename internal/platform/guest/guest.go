@@ -30,7 +30,7 @@ func Kind() platform.Kind {
 		Name:     machineName,
 		Doc:      "a virtual machine under QEMU, booted from a kernel and plimsoll itself, without any disk image",
 		Defaults: defaults,
-		Fleeting: true,
+		Fleeting: func(parameter.Settings) bool { return true },
 		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults
 			if err := parameter.Decode(&s, settings); err != nil {

@@ -34,6 +34,7 @@ func Kind() platform.Kind {
 		Name:     machineName,
 		Doc:      "a virtual machine of a libvirt daemon: one for the study, booted without any disk image, or a domain that is there",
 		Defaults: defaults,
+		Fleeting: func(settings parameter.Settings) bool { return settings["domain"] == "" },
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults
 			if err := parameter.Decode(&s, settings); err != nil {
