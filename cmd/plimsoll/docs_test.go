@@ -87,7 +87,9 @@ func whole(c *study.Catalog, page, text string) []string {
 	}
 	complete := func(parts ...string) string {
 		for _, line := range []string{"study: example", "question: Is it one?", "platform: local", "workload: " + workloadOf(c, page)} {
-			has := func(part string) bool { return keyOf(part) == keyOf(line) }
+			has := func(part string) bool {
+				return keyOf(part) == keyOf(line) || keyOf(line) == "workload" && keyOf(part) == "groups" // which have it
+			}
 			if !slices.ContainsFunc(parts, has) {
 				parts = append(parts, line+"\n")
 			}
