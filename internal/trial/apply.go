@@ -26,38 +26,68 @@ func (s *session) apply(ctx context.Context, levels map[string]string) (map[stri
 	seen := map[string]string{}
 	var mu sync.Mutex
 	err := s.onEach(func(all []*setting) error {
-		for _, setting := range all {
-			now, err := s.bring(ctx, setting, levels)
-			if now != "" || err == nil {
-				mu.Lock()
-				setting.enter(seen, levels, now)
-				mu.Unlock()
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.bring(ctx, all, levels, func(of *setting, now string) {
+			mu.Lock()
+			defer mu.Unlock()
+			of.enter(seen, levels, now)
+		})
 	})
 	return seen, err
 }
 
-// bring brings one setting to its level and returns what it reads.
-func (s *session) bring(ctx context.Context, to *setting, levels map[string]string) (string, error) {
-	want := to.canonical[levels[to.name]]
-	now, err := to.read(ctx)
-	if err != nil {
-		return "", &voidError{err}
-	}
-	if now != want {
-		if now, err = s.change(ctx, to, now, levels[to.name]); err != nil {
-			return "", err
+// bring brings the settings of one machine to their levels: those that differ are all set
+// before any is read back, since a machine that starts anew for each of them should do so
+// once, and what one comes to may depend on the others.
+func (s *session) bring(ctx context.Context, all []*setting, levels map[string]string, enter func(*setting, string)) error {
+	changes := map[*setting]*Setting{}
+	for _, to := range all {
+		now, err := to.read(ctx)
+		switch {
+		case err != nil:
+			return &voidError{err}
+		case now == to.canonical[levels[to.name]]:
+			enter(to, now)
+		default:
+			changes[to] = &Setting{Factor: to.factor.Name, Target: to.target, Machine: to.machine, Former: now, Level: to.canonical[levels[to.name]]}
 		}
 	}
-	if now != want {
-		return now, void("read back: %s reads %q after it was set to %q", to.at(), now, want)
+	for _, to := range all {
+		if change := changes[to]; change != nil {
+			if err := s.change(ctx, to, *change, levels[to.name]); err != nil {
+				return err
+			}
+		}
 	}
-	return now, nil
+	if len(changes) == 0 {
+		return nil
+	}
+	return s.verify(ctx, all, changes, levels, enter)
+}
+
+// verify reads back what a machine came to.
+func (s *session) verify(ctx context.Context, all []*setting, changes map[*setting]*Setting, levels map[string]string, enter func(*setting, string)) error {
+	for _, to := range all {
+		want, err := to.factor.Accept(ctx, to.place, levels[to.name])
+		if err != nil {
+			return &voidError{err}
+		}
+		to.canonical[levels[to.name]] = want
+		now, err := to.read(ctx)
+		if err != nil {
+			return &voidError{err}
+		}
+		enter(to, now)
+		if change := changes[to]; change != nil {
+			change.Seen = now
+			if err := s.journal.append(Entry{Kind: KindChanged, Setting: change}); err != nil {
+				return err
+			}
+		}
+		if now != want {
+			return void("read back: %s reads %q after it was set to %q", to.at(), now, want)
+		}
+	}
+	return nil
 }
 
 // onEach does something with the settings of each machine, all machines at once.
@@ -103,23 +133,20 @@ func (s *setting) at() string {
 	return s.name + " on " + s.machine
 }
 
-// change writes down a change, makes it, reads it back and writes down that.
-func (s *session) change(ctx context.Context, to *setting, former, level string) (seen string, err error) {
-	entry := Setting{Factor: to.factor.Name, Target: to.target, Machine: to.machine, Former: former, Level: to.canonical[level]}
+// change writes down a change and makes it. Whether it took effect is read back and written
+// down after all of them.
+func (s *session) change(ctx context.Context, to *setting, entry Setting, level string) error {
 	if err := s.journal.append(Entry{Kind: KindChange, Setting: &entry}); err != nil {
-		return "", err
+		return err
 	}
 	s.step("before set")
-	err = to.factor.Set(ctx, to.place, level)
+	err := to.factor.Set(ctx, to.place, level)
 	s.step("after set")
 	if err != nil {
 		// It stays midway in the journal: nobody knows how far it came.
-		return "", void("set %s to %q: %w", to.at(), level, err)
+		return void("set %s to %q: %w", to.at(), level, err)
 	}
-	if entry.Seen, err = to.read(ctx); err != nil {
-		return "", &voidError{err}
-	}
-	return entry.Seen, s.journal.append(Entry{Kind: KindChanged, Setting: &entry})
+	return nil
 }
 
 // reread reads every setting again at the end of a load.

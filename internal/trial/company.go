@@ -104,7 +104,11 @@ func (a *attempt) gatherCounters() {
 
 // divide enters what each of several machines did, and how they shared what there was.
 func (a *attempt) divide() error {
-	if a.sim != nil || !a.crew.several() {
+	if a.sim != nil {
+		return nil
+	}
+	if !a.crew.several() {
+		a.divideServers()
 		return nil
 	}
 	var rates []float64

@@ -42,7 +42,10 @@ func (a *attempt) grow(ctx context.Context) error {
 		if err := fleet.Scale(ctx, want.Units); err != nil {
 			return fmt.Errorf("have %d servers: %w", want.Units, err)
 		}
-		if want.Units != servers { // those that were just started are not at rest
+		if want.Units != servers { // those that were just started are empty, and not at rest
+			if err := a.load.load.Prepare(ctx, a.envOf(a.crew.lead())); err != nil {
+				return fmt.Errorf("prepare workload %s for %d servers: %w", a.kind.Name, want.Units, err)
+			}
 			if err := a.settle(ctx); err != nil {
 				return err
 			}

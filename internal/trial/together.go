@@ -131,10 +131,10 @@ func (a *attempt) share(l prepared, machines int) (prepared, error) {
 }
 
 // demand is what all machines of the subject ask together. The load of the study has their
-// whole rate, and the concurrency of one.
+// whole rate, and the concurrency of one, which has that for each server that it asks.
 func (a *attempt) demand() load.Demand {
 	d := a.load.load.Demand()
-	d.Concurrency *= len(a.crew.subject())
+	d.Concurrency *= len(a.crew.subject()) * serversAsked(a.recorder.Intervals())
 	return d
 }
 
