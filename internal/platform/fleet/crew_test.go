@@ -36,6 +36,7 @@ func (s *site) parts() (all []parts) {
 func TestEightAgents(t *testing.T) {
 	const agents = 8
 	s := newSite(t, agents)
+	t.Parallel()
 	former := make([]string, agents)
 	for i := range agents {
 		former[i] = s.setting(i)
@@ -49,6 +50,7 @@ workload:
   processor: {working_set: 64KiB, unit: 1KiB, think: 20ms}
 factors:
   host.sysctl:net.ipv4.tcp_syn_retries: [3, 4]
+margin: 50%
 measure: {settle: 10ms, warmup: 100ms, window: 500ms, longest: 1s, interval: 100ms, blocks: 2, retries: 20}
 headline: [units]
 `
