@@ -2,11 +2,11 @@ package trial
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 )
 
@@ -35,11 +35,6 @@ func (s *shape) factors() []factor.Factor {
 	}
 	set := func(into *string) func(context.Context, factor.Place, string) error {
 		return func(_ context.Context, _ factor.Place, level string) error {
-			if before, _, laid := strings.Cut(level, "x"); laid { // what it was is put back as it was read
-				if level = "deep"; before != "1" {
-					level = "flat"
-				}
-			}
 			*into, s.changed = level, true
 			return nil
 		}
@@ -66,6 +61,7 @@ func TestSettingsThatDependOnEachOtherAreSetTogether(t *testing.T) {
 	s := &shape{size: "8", layout: "deep"}
 	b := r.bench(t, st, 2)
 	b.Catalog.Factors = s.factors()
+	b.Catalog.Platforms = []platform.Kind{{Name: "fake", Fleeting: func(parameter.Settings) bool { return true }}}
 	if err := b.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +72,7 @@ func TestSettingsThatDependOnEachOtherAreSetTogether(t *testing.T) {
 			t.Errorf("trial %d of %v: void %q, observed %v", rec.Trial, rec.Levels, rec.Void, rec.Observed)
 		}
 	}
-	if most := len(records) + 2; s.starts > most {
-		t.Errorf("%d trials took %s starts, want at most one each and those at the end", len(records), strconv.Itoa(s.starts))
-	}
-	if s.size != "8" || s.layout != "deep" {
-		t.Errorf("the machine is left at %s and %s", s.size, s.layout)
+	if s.starts > len(records) {
+		t.Errorf("%d trials took %d starts, want at most one each", len(records), s.starts)
 	}
 }
