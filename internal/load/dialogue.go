@@ -44,4 +44,5 @@ type Answer struct {
 	Bytes  int64 // of payload that the operation moved, both ways
 	Failed bool  // the peer answered with an error
 	Last   bool  // the peer will close the connection: nothing more is asked on it
+	Again  bool  // the user goes on at once, without the pause of a closed loop; only package socket heeds it
 }

@@ -67,5 +67,6 @@ type Caller interface {
 // Think is the pause of a user between two operations of a closed loop.
 type Think struct {
 	Mean        time.Duration // 0 is back to back
-	Exponential bool          // else always the mean
+	Exponential bool          // else always the mean, or
+	Uniform     bool          // anything from 0 to twice the mean
 }

@@ -180,8 +180,11 @@ func (t Think) Validate() error {
 
 // Draw draws one pause.
 func (t Think) Draw(rng *rand.Rand) time.Duration {
-	if !t.Exponential {
-		return t.Mean
+	switch {
+	case t.Exponential:
+		return time.Duration(rng.ExpFloat64() * float64(t.Mean))
+	case t.Uniform:
+		return time.Duration(2 * rng.Float64() * float64(t.Mean))
 	}
-	return time.Duration(rng.ExpFloat64() * float64(t.Mean))
+	return t.Mean
 }

@@ -301,12 +301,18 @@ func TestThink(t *testing.T) {
 	if (Think{Mean: -1}).Validate() == nil || (Think{}).Validate() != nil {
 		t.Error("pauses less than none pass, or none does not")
 	}
-	sum, n := time.Duration(0), 100_000
-	for range n {
-		sum += Think{Mean: time.Millisecond, Exponential: true}.Draw(rng)
-	}
-	if mean := sum / time.Duration(n); mean < 985*time.Microsecond || mean > 1015*time.Microsecond {
-		t.Errorf("pauses of 1 ms are %s in the mean", mean)
+	for _, think := range []Think{{Mean: time.Millisecond, Exponential: true}, {Mean: time.Millisecond, Uniform: true}} {
+		sum, longest, n := time.Duration(0), time.Duration(0), 100_000
+		for range n {
+			d := think.Draw(rng)
+			sum, longest = sum+d, max(longest, d)
+		}
+		if mean := sum / time.Duration(n); mean < 985*time.Microsecond || mean > 1015*time.Microsecond {
+			t.Errorf("pauses %+v are %s in the mean", think, mean)
+		}
+		if (longest < 2*time.Millisecond) != think.Uniform {
+			t.Errorf("the longest of pauses %+v is %s", think, longest)
+		}
 	}
 }
 

@@ -134,10 +134,14 @@ func (t *thread) start(l *link, due, now time.Duration) {
 
 // finish frees the slot of an operation that ended, however it did.
 func (t *thread) finish(l *link, k int, now time.Duration) {
+	t.free(l, k)
+	t.pause(l, now)
+}
+
+func (t *thread) free(l *link, k int) {
 	l.slots[k].busy = false
 	l.under--
 	t.under--
-	t.pause(l, now)
 }
 
 // pause has the user of a closed loop think before the next operation.
@@ -274,7 +278,12 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
 		}
 		s := l.slots[a.Slot]
-		t.finish(l, a.Slot, now)
+		t.free(l, a.Slot)
+		if a.Again && !t.job.Open() {
+			l.ready++
+		} else {
+			t.pause(l, now)
+		}
 		l.backoff = 0
 		l.leaving = l.leaving || a.Last
 		if a.Failed {

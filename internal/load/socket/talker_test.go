@@ -86,3 +86,48 @@ func TestTalker(t *testing.T) {
 		}
 	}
 }
+
+// shopper asks for one thing after another, and rests after each tenth.
+type shopper struct{ asked, rests *int }
+
+func (s *shopper) Request(b []byte, _ int) ([]byte, int) { return append(b, "1\n"...), 0 }
+
+func (s *shopper) Answer(data []byte) (load.Answer, int, error) {
+	if len(data) < 2 {
+		return load.Answer{Slot: load.NoSlot}, 0, nil
+	}
+	*s.asked++
+	again := *s.asked%10 != 0
+	if !again {
+		*s.rests++
+	}
+	return load.Answer{Again: again}, 2, nil
+}
+
+// A user who goes on at once has no pause, and one who does not has.
+func TestPauseAfterSomeOperations(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for in := bufio.NewScanner(conn); in.Scan(); {
+			fmt.Fprintf(conn, "%s\n", in.Text())
+		}
+	}()
+	asked, rests := 0, 0
+	r := loop(Run).run(t, load.Job{
+		Stage: load.Stage{Length: 400 * time.Millisecond, Interval: 100 * time.Millisecond}, Network: "tcp", Address: l.Addr().String(),
+		Think:    load.Think{Mean: 20 * time.Millisecond},
+		Dialogue: func(int) load.Dialogue { return &shopper{&asked, &rests} },
+	})
+	if r.errors > 0 || rests < 2 || rests > 20 || r.operations < 10*int64(rests) {
+		t.Errorf("%d operations with %d rests of 20 ms in 400 ms, %d errors", r.operations, rests, r.errors)
+	}
+}
