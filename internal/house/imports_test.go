@@ -60,7 +60,7 @@ var allowed = map[string]string{
 	"internal/tune":                  "finding measure plan stat study",
 	"internal/report":                "finding measure plan stat study",
 	"internal/browsertest":           "",
-	"internal/postgres":              "",
+	"internal/postgres":              "load",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
 	"internal/cluster/importer":      "cluster cluster/table cluster/trace",

@@ -57,6 +57,7 @@ func (m *Merger) sum(all []Interval) Interval {
 			}
 			whole.Samples[k].add(s, in)
 		}
+		whole.Shares = addShares(whole.Shares, in.Shares)
 		offered := in.Offer != (Offer{}) || in.lag != nil
 		if !offered {
 			continue
@@ -64,6 +65,17 @@ func (m *Merger) sum(all []Interval) Interval {
 		whole.Offer.add(in)
 	}
 	return whole
+}
+
+// addShares adds what servers did in one interval to what they did in others.
+func addShares(sum, more []int64) []int64 {
+	for i, n := range more {
+		if i == len(sum) {
+			sum = append(sum, 0)
+		}
+		sum[i] += n
+	}
+	return sum
 }
 
 // add adds a sample of an interval to one of the whole.

@@ -37,6 +37,7 @@ type Interval struct {
 	From, To time.Duration
 	Samples  []Sample
 	Offer    Offer              // zero where the load keeps no schedule
+	Shares   []int64            // operations that each of several servers completed well; nil where there is one
 	latency  map[string]compact // by class; a long trial has many
 	service  map[string]compact
 	lag      *compact

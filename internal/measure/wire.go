@@ -15,11 +15,12 @@ type wireInterval struct {
 	Latency  map[string]*Histogram `json:",omitempty"`
 	Service  map[string]*Histogram `json:",omitempty"`
 	Lag      *Histogram            `json:",omitempty"`
+	Shares   []int64               `json:",omitempty"`
 }
 
 // MarshalJSON writes the interval with its histograms.
 func (i Interval) MarshalJSON() ([]byte, error) {
-	w := wireInterval{From: i.From, To: i.To, Samples: i.Samples, Offer: i.Offer, Latency: histograms(i.latency), Service: histograms(i.service)}
+	w := wireInterval{From: i.From, To: i.To, Samples: i.Samples, Offer: i.Offer, Latency: histograms(i.latency), Service: histograms(i.service), Shares: i.Shares}
 	if i.lag != nil {
 		w.Lag = i.lag.histogram()
 	}
@@ -41,7 +42,7 @@ func (i *Interval) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("decode interval: %w", err)
 	}
-	*i = Interval{From: w.From, To: w.To, Samples: w.Samples, Offer: w.Offer}
+	*i = Interval{From: w.From, To: w.To, Samples: w.Samples, Offer: w.Offer, Shares: w.Shares}
 	for k := range i.Samples {
 		s := &i.Samples[k]
 		s.Latency, s.Service = w.Latency[s.Class], w.Service[s.Class]

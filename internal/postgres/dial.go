@@ -14,6 +14,8 @@ import (
 type Place struct {
 	Network, Address       string
 	User, Database, Secret string
+	// Connect makes connections to it from elsewhere, as through a machine; nil is from here.
+	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Account is who one is there, in the database of the given name, or in that of the
@@ -36,7 +38,7 @@ func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, p.Network, p.Address)
+	conn, err := p.connect(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -50,6 +52,15 @@ func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
 		return nil, fmt.Errorf("begin a session in database %s at %s: %w", who.Database, p.Address, err)
 	}
 	return s, nil
+}
+
+func (p Place) connect(ctx context.Context) (net.Conn, error) {
+	until, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if p.Connect != nil {
+		return p.Connect(until, p.Network, p.Address)
+	}
+	return (&net.Dialer{}).DialContext(until, p.Network, p.Address)
 }
 
 // Gone says whether an error is that nothing listens any more.

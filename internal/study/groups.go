@@ -273,6 +273,9 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Name == migrationFactor }) {
 		out = append(out, measure.MigrationMetrics()...)
 	}
+	if len(s.Groups) == 0 && s.Servers() {
+		return append(out, ServerMetrics()...)
+	}
 	if len(s.Groups) == 0 {
 		return out
 	}
@@ -307,5 +310,25 @@ func MachineMetrics() []measure.Metric {
 	return []measure.Metric{
 		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the machines' rates: 1 where all get the same"},
 		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the machine that gets the least"},
+	}
+}
+
+// Servers says whether the study has several servers of its service at once in any arm.
+func (s *Study) Servers() bool {
+	several := func(n string) bool { return n != "" && n != "1" }
+	if s.Service == nil {
+		return false
+	}
+	return several(s.Service.Settings[instancesSetting]) ||
+		slices.ContainsFunc(s.Factors, func(f Factor) bool {
+			return f.OfService && f.Parameter == instancesSetting && slices.ContainsFunc(f.Levels, several)
+		})
+}
+
+// ServerMetrics tell how several servers of a service shared the load.
+func ServerMetrics() []measure.Metric {
+	return []measure.Metric{
+		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the servers' rates: 1 where all do as much"},
+		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the server that does the least"},
 	}
 }

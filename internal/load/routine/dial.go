@@ -14,6 +14,7 @@ import (
 type dialer struct {
 	net.Dialer
 	network, address string
+	number           int // among the addresses of the load
 	tls              *tls.Config
 }
 
@@ -26,6 +27,7 @@ func newDialers(ctx context.Context, job load.Job) ([]*dialer, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.number = len(all)
 		all = append(all, d)
 	}
 	return all, nil

@@ -40,7 +40,7 @@ func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
 		d.miss(class, err)
 		return false
 	}
-	d.finish(tally.Operation{Class: class, Due: due, Started: started, Bytes: a.Bytes}, a.Failed, ended)
+	d.finish(tally.Operation{Class: class, Server: f.dialer.number, Due: due, Started: started, Bytes: a.Bytes}, a.Failed, ended)
 	return true
 }
 

@@ -102,7 +102,7 @@ func (s *session) answers(data []byte, now time.Duration) ([]byte, error) {
 			s.leaving = true
 			s.changed()
 		}
-		s.desk.finish(tally.Operation{Class: slot.class, Due: slot.due, Started: slot.started, Bytes: a.Bytes}, a.Failed, now)
+		s.desk.finish(tally.Operation{Class: slot.class, Server: s.dialer.number, Due: slot.due, Started: slot.started, Bytes: a.Bytes}, a.Failed, now)
 		s.free(slot, true)
 	}
 	return data, nil

@@ -290,7 +290,7 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			t.sheet.Fail(int(s.class))
 			continue
 		}
-		t.sheet.Done(tally.Operation{Class: int(s.class), Due: s.due, Started: s.started, Bytes: a.Bytes}, now)
+		t.sheet.Done(tally.Operation{Class: int(s.class), Server: l.place.number, Due: s.due, Started: s.started, Bytes: a.Bytes}, now)
 	}
 	return data, nil
 }

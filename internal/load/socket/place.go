@@ -17,6 +17,7 @@ type place struct {
 	family, kind int
 	address      syscall.Sockaddr
 	name         string
+	number       int // among the addresses of the load
 }
 
 // resolveAll finds the addresses of a job, once.
@@ -28,6 +29,7 @@ func resolveAll(ctx context.Context, job load.Job) ([]place, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.number = len(places)
 		places = append(places, p)
 	}
 	return places, nil
@@ -35,7 +37,7 @@ func resolveAll(ctx context.Context, job load.Job) ([]place, error) {
 
 func resolve(ctx context.Context, job load.Job) (place, error) {
 	if job.Network == "unix" {
-		return place{syscall.AF_UNIX, syscall.SOCK_STREAM, &syscall.SockaddrUnix{Name: job.Address}, job.Address}, nil
+		return place{family: syscall.AF_UNIX, kind: syscall.SOCK_STREAM, address: &syscall.SockaddrUnix{Name: job.Address}, name: job.Address}, nil
 	}
 	p := place{kind: syscall.SOCK_STREAM, name: job.Address}
 	if job.Network == "udp" {

@@ -26,7 +26,16 @@ func TestSeveralAddresses(t *testing.T) {
 			if want := int64(instances * rate * length.Seconds()); r.operations != want {
 				t.Errorf("%d threads: %d operations, want %d", threads, r.operations, want)
 			}
+			shares := make([]int64, instances)
+			for _, in := range r.Intervals() {
+				for i, n := range in.Shares {
+					shares[i] += n
+				}
+			}
 			for i, s := range servers {
+				if got := s.served.Load(); got != shares[i] {
+					t.Errorf("%d threads: server %d served %d operations, and is said to have served %d", threads, i, got, shares[i])
+				}
 				if got := s.accepted.Load(); got != connections {
 					t.Errorf("%d threads: server %d has %d connections, want %d", threads, i, got, connections)
 				}

@@ -103,6 +103,9 @@ func (b *Book) join(number int, pages []page) measure.Interval {
 	if b.job.Open() {
 		in.Offer.Lag = measure.NewHistogram()
 	}
+	if n := len(b.job.More); n > 0 {
+		in.Shares = make([]int64, 1+n)
+	}
 	for i := range pages {
 		pages[i].addTo(&in)
 		b.strain.add(pages[i].strain)

@@ -31,6 +31,7 @@ type Sheet struct {
 type page struct {
 	interval int // last: the thread counts no more
 	classes  []class
+	shares   []int64 // of each of several servers
 	offer    measure.Offer
 	strain   strain
 	life     life           // on the last page
@@ -65,6 +66,9 @@ type strain struct {
 
 func (s *Sheet) turnTo(interval int) {
 	s.page = page{interval: interval, classes: make([]class, len(s.book.classes))}
+	if n := len(s.book.job.More); n > 0 {
+		s.page.shares = make([]int64, 1+n)
+	}
 	for i := range s.page.classes {
 		s.page.classes[i].response = measure.NewHistogram()
 		if s.open {
@@ -126,6 +130,7 @@ func (s *Sheet) Abandon(blocked bool) {
 // Operation is one that has ended.
 type Operation struct {
 	Class        int
+	Server       int // of several, in the order of the job's addresses
 	Due, Started time.Duration
 	Bytes        int64
 }
@@ -142,6 +147,9 @@ func (s *Sheet) Done(o Operation, now time.Duration) {
 		return
 	}
 	c := &s.page.classes[o.Class]
+	if s.page.shares != nil {
+		s.page.shares[o.Server]++
+	}
 	c.operations++
 	c.bytes += o.Bytes
 	c.total += now - o.Due
@@ -197,6 +205,9 @@ func (p *page) addTo(in *measure.Interval) {
 		if c.service != nil {
 			s.Service.Merge(c.service)
 		}
+	}
+	for i, n := range p.shares {
+		in.Shares[i] += n
 	}
 	if o := &p.offer; o.Lag != nil {
 		in.Offer.Scheduled += o.Scheduled

@@ -14,6 +14,7 @@ import (
 // Settings are what a study may say about the server. Those that PostgreSQL has carry
 // its names.
 type Settings struct {
+	service.Placement
 	Address  string `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
 	User     string `name:"user" doc:"who plimsoll is at a server that already runs; empty for postgres"`
 	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
@@ -42,6 +43,7 @@ type Settings struct {
 
 func defaults() Settings {
 	return Settings{
+		Placement:     service.Alone(),
 		SharedBuffers: 256 << 20, EffectiveCacheSize: 1 << 30, WorkMem: 4 << 20, MaintenanceWorkMem: 64 << 20, HugePages: "try",
 		MaxConnections: 200, Fsync: true, SynchronousCommit: "on", FullPageWrites: true, WALCompression: "off",
 		WALBuffers: 8 << 20, MinWALSize: 80 << 20, MaxWALSize: 1 << 30,

@@ -25,10 +25,10 @@ type Parameters struct {
 	Range       int                `name:"range" doc:"rows of a range that is read" min:"1" max:"10000"`
 	Pipeline    bool               `name:"pipeline" doc:"send all statements of a transaction at once; without it each waits for the answer to the one before, as sysbench does"`
 	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections int                `name:"connections" doc:"sessions" min:"1" max:"10000"`
+	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
 	Retries     int                `name:"retries" doc:"how often a victim of others, as of a deadlock, is tried again" max:"1000"`
 	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all; without it they go on as fast as they can"`
+	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Think       parameter.Duration `name:"think" doc:"pause between the end of a transaction and the next one of its session"`
 	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
@@ -58,6 +58,7 @@ func Kind() workload.Kind {
 		Metrics: slices.Concat(measure.OperationMetrics("transactions"), measure.ScheduleMetrics(), own()),
 		Speaks:  []string{protocol},
 		Own:     true,
+		Spreads: true,
 	}, defaults(), build)
 }
 
@@ -94,21 +95,16 @@ func (o *oltp) Demand() load.Demand {
 	return load.Demand{Concurrency: o.Connections, Rate: float64(o.Rate), Think: time.Duration(o.Think), Classes: []load.Class{{Share: 1}}}
 }
 
-// target is where the server listens.
-func target(env workload.Env) (postgres.Place, error) {
+// targets are where the servers listen.
+func targets(env workload.Env) ([]postgres.Place, error) {
 	if env.Target == nil {
-		return postgres.Place{}, errors.New("the workload oltp needs a database: name the service postgresql in the study")
+		return nil, errors.New("the workload oltp needs a database: name the service postgresql in the study")
 	}
 	at, err := env.Target(protocol)
-	switch {
-	case err != nil:
-		return postgres.Place{}, fmt.Errorf("find a database: %w", err)
-	case len(at.More) > 0:
-		return postgres.Place{}, errors.New("oltp works on one database")
-	case at.Network != "tcp" && at.Network != "unix" || len(at.CA) > 0:
-		return postgres.Place{}, errors.New("oltp speaks to a database over TCP or a unix socket, without TLS")
+	if err != nil {
+		return nil, fmt.Errorf("find a database: %w", err)
 	}
-	return postgres.Place{Network: at.Network, Address: at.Address, User: at.User, Database: at.Database, Secret: at.Secret}, nil
+	return postgres.Places(at, env.Dial)
 }
 
 // Check has a word with the server, where one runs already.
@@ -119,11 +115,11 @@ func (o *oltp) Check(ctx context.Context, env workload.Env) (workload.Needs, err
 		needs.Disk = size
 		return needs, nil // it will be started
 	}
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := postgres.Dial(ctx, at, "")
+	s, err := postgres.Dial(ctx, at[0], "")
 	if err != nil {
 		return workload.Needs{}, err
 	}

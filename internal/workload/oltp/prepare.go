@@ -18,14 +18,16 @@ func (o *oltp) made(seed uint64) string {
 // Prepare has the tables there. What trials changed stays: a row that was deleted was
 // written again.
 func (o *oltp) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return err
 	}
-	if err = o.prepare(ctx, at, env.Seed); ctx.Err() != nil {
+	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
+		if err := o.prepare(ctx, at, env.Seed); ctx.Err() == nil {
+			return err
+		}
 		return context.Cause(ctx)
-	}
-	return err
+	})
 }
 
 func (o *oltp) prepare(ctx context.Context, at postgres.Place, seed uint64) error {
@@ -84,14 +86,16 @@ func (o *oltp) Clean(ctx context.Context, env workload.Env) error {
 	if _, err := env.Target(protocol); err != nil {
 		return nil //nolint:nilerr // it does not run
 	}
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return err
 	}
-	if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
-		return err
-	}
-	return nil
+	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
+		if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
+			return err
+		}
+		return nil
+	})
 }
 
 func (o *oltp) make(ctx context.Context, at postgres.Place, seed uint64) error {

@@ -75,8 +75,8 @@ func real(t *testing.T) load.Endpoint {
 }
 
 func where(at load.Endpoint) postgres.Place {
-	p, _ := target(environment(at))
-	return p
+	p, _ := targets(environment(at))
+	return p[0]
 }
 
 func environment(at load.Endpoint) workload.Env {

@@ -42,17 +42,17 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return err
 	}
-	who, err := at.Account(database)
+	who, err := at[0].Account(database)
 	if err != nil {
 		return err
 	}
 	l, statements := &ledger{}, newBook(o.Test, o.Tables)
 	job := load.Job{
-		Stage: stage, Network: at.Network, Address: at.Address,
+		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: postgres.Further(at),
 		Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
 		Connections: o.Connections, Threads: o.Threads,
 		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
@@ -70,7 +70,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 }
 
 // conclude takes down what came of the load, and what is there now.
-func (o *oltp) conclude(ctx context.Context, at postgres.Place, l *ledger, out *measure.Recorder, env workload.Env) error {
+func (o *oltp) conclude(ctx context.Context, at []postgres.Place, l *ledger, out *measure.Recorder, env workload.Env) error {
 	var sum tally
 	for _, t := range l.tallies {
 		sum.done += t.done
@@ -87,27 +87,48 @@ func (o *oltp) conclude(ctx context.Context, at postgres.Place, l *ledger, out *
 	if sum.done > 0 {
 		out.Value("retries", float64(sum.retries)/float64(sum.done))
 	}
-	out.Observe("oltp.connections", strconv.Itoa(min(l.made, o.Connections)))
+	out.Observe("oltp.connections", strconv.Itoa(min(l.made/len(at), o.Connections)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s, err := postgres.Dial(ctx, at, database)
-	if err != nil {
-		return fmt.Errorf("look at the data after the load: %w", err)
+	found := make([]string, len(at))
+	if err := postgres.Each(ctx, at, func(ctx context.Context, number int, at postgres.Place) (err error) {
+		found[number], err = o.missing(ctx, at)
+		return err
+	}); err != nil {
+		return err
 	}
-	defer s.Close()
 	c := measure.Check{Name: "rows", State: measure.Pass, Detail: fmt.Sprintf("each of %d tables has its %d rows", o.Tables, o.Rows)}
-	for n := 1; n <= o.Tables; n++ {
-		rows, err := s.Query(ctx, fmt.Sprintf("SELECT count(*) FROM sbtest%d", n))
-		if err != nil {
-			return fmt.Errorf("count the rows of sbtest%d: %w", n, err)
-		}
-		if rows[0][0] != strconv.Itoa(o.Rows) {
-			c.State, c.Detail = measure.Fail, fmt.Sprintf("table sbtest%d has %s rows instead of %d", n, rows[0][0], o.Rows)
+	for number, missing := range found {
+		if missing != "" {
+			c.State, c.Detail = measure.Fail, missing
+			if len(at) > 1 {
+				c.Detail = fmt.Sprintf("server %d: %s", number+1, missing)
+			}
+			break
 		}
 	}
 	out.Check(c)
 	out.Observe("oltp.tables", strconv.Itoa(o.Tables))
 	out.Observe("oltp.rows", strconv.Itoa(o.Rows))
 	return nil
+}
+
+// missing says of which table of a server rows are lost; empty where all are there.
+func (o *oltp) missing(ctx context.Context, at postgres.Place) (string, error) {
+	s, err := postgres.Dial(ctx, at, database)
+	if err != nil {
+		return "", fmt.Errorf("look at the data after the load: %w", err)
+	}
+	defer s.Close()
+	for n := 1; n <= o.Tables; n++ {
+		rows, err := s.Query(ctx, fmt.Sprintf("SELECT count(*) FROM sbtest%d", n))
+		if err != nil {
+			return "", fmt.Errorf("count the rows of sbtest%d: %w", n, err)
+		}
+		if rows[0][0] != strconv.Itoa(o.Rows) {
+			return fmt.Sprintf("table sbtest%d has %s rows instead of %d", n, rows[0][0], o.Rows), nil
+		}
+	}
+	return "", nil
 }

@@ -28,15 +28,15 @@ type Parameters struct {
 	Customers   int                `name:"customers" doc:"customers of each district, of which there are ten to a warehouse, and their first orders; fewer than 3000 is a smaller test of another shape" min:"10" max:"3000"`
 	Reset       bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
 	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections int                `name:"connections" doc:"sessions" min:"1" max:"10000"`
-	Terminals   int                `name:"terminals" doc:"users, who share the sessions evenly; 0 is one to each" max:"10000000"`
+	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
+	Terminals   int                `name:"terminals" doc:"users, who share the sessions evenly, of each server where the service has several; 0 is one to each session" max:"10000000"`
 	Waits       parameter.Share    `name:"waits" doc:"keying and think times, as a share of those of the specification; 0% is none"`
 	Home        string             `name:"home" doc:"the warehouse of a transaction: any, or always the same one of the connection" choices:"any,connection"`
 	Isolation   string             `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
 	Retries     int                `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
 	Verify      bool               `name:"verify" doc:"look after each trial whether the data is consistent"`
 	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all; without it they go on as fast as they can"`
+	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
 	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
 	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
@@ -65,6 +65,7 @@ func Kind() workload.Kind {
 		Metrics: metrics(),
 		Speaks:  []string{protocol},
 		Own:     true,
+		Spreads: true,
 	}, defaults(), build)
 }
 
@@ -143,11 +144,11 @@ func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Need
 		needs.Disk = int64(size)
 		return needs, nil // it will be started
 	}
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := postgres.Dial(ctx, at, "")
+	s, err := postgres.Dial(ctx, at[0], "")
 	if err != nil {
 		return workload.Needs{}, err
 	}

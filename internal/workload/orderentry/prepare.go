@@ -51,14 +51,16 @@ func notes(ctx context.Context, at postgres.Place, name string) (map[string]stri
 
 // Prepare has the data there, as new where each trial is to begin so.
 func (o *orderEntry) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return err
 	}
-	if err = o.prepare(ctx, at, env.Seed); ctx.Err() != nil {
+	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
+		if err := o.prepare(ctx, at, env.Seed); ctx.Err() == nil {
+			return err
+		}
 		return context.Cause(ctx)
-	}
-	return err
+	})
 }
 
 func (o *orderEntry) prepare(ctx context.Context, at postgres.Place, seed uint64) error {
@@ -138,14 +140,16 @@ func (o *orderEntry) Clean(ctx context.Context, env workload.Env) error {
 	if _, err := env.Target(protocol); err != nil {
 		return nil //nolint:nilerr // it does not run
 	}
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return err
 	}
-	if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
-		return err
-	}
-	return nil
+	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
+		if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
+			return err
+		}
+		return nil
+	})
 }
 
 // job is something that one session does by itself.

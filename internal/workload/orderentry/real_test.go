@@ -90,7 +90,11 @@ func (s *server) start(t *testing.T) {
 }
 
 func (s *server) place() postgres.Place {
-	p, _ := place(s.at)
+	return s.places()[0]
+}
+
+func (s *server) places() []postgres.Place {
+	p, _ := targets(s.env())
 	return p
 }
 
@@ -287,12 +291,12 @@ func TestRealKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	ledger := &ledger{}
-	job, err := o.job(s.place(), load.Stage{Length: 4 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
+	job, err := o.job(s.places(), load.Stage{Length: 4 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := measure.NewRecorder(nil)
-	before, err := o.begin(t.Context(), s.place(), out)
+	before, err := o.begin(t.Context(), s.places(), out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +311,7 @@ func TestRealKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-again
-	if err := o.conclude(t.Context(), conclusion{env: env, at: s.place(), ledger: ledger, before: before, took: time.Second}, out); err != nil {
+	if err := o.conclude(t.Context(), conclusion{env: env, at: s.places(), ledger: ledger, before: before, took: time.Second}, out); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"new orders", "consistency"} {

@@ -43,7 +43,7 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := target(env)
+	at, err := targets(env)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,19 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 }
 
 // begin notes that the data is not as new any more, and reads back what it is.
-func (o *orderEntry) begin(ctx context.Context, at postgres.Place, out *measure.Recorder) (orders int64, err error) {
+func (o *orderEntry) begin(ctx context.Context, at []postgres.Place, out *measure.Recorder) (orders int64, err error) {
+	counts := make([]int64, len(at))
+	err = postgres.Each(ctx, at, func(ctx context.Context, number int, at postgres.Place) (err error) {
+		counts[number], err = o.beginOne(ctx, at, out)
+		return err
+	})
+	for _, n := range counts {
+		orders += n
+	}
+	return orders, err
+}
+
+func (o *orderEntry) beginOne(ctx context.Context, at postgres.Place, out *measure.Recorder) (orders int64, err error) {
 	s, err := postgres.Dial(ctx, at, database)
 	if err != nil {
 		return 0, err
@@ -91,8 +103,8 @@ func (o *orderEntry) begin(ctx context.Context, at postgres.Place, out *measure.
 }
 
 // job is the load for the load core.
-func (o *orderEntry) job(at postgres.Place, stage load.Stage, l *ledger) (load.Job, error) {
-	who, err := at.Account(database)
+func (o *orderEntry) job(at []postgres.Place, stage load.Stage, l *ledger) (load.Job, error) {
+	who, err := at[0].Account(database)
 	if err != nil {
 		return load.Job{}, err
 	}
@@ -101,7 +113,7 @@ func (o *orderEntry) job(at postgres.Place, stage load.Stage, l *ledger) (load.J
 		isolate = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL " + o.Isolation
 	}
 	return load.Job{
-		Stage: stage, Network: at.Network, Address: at.Address,
+		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: postgres.Further(at),
 		Arrivals: o.arrivals, Think: load.Think{Mean: o.pause(), Exponential: true},
 		Connections: o.Connections, Window: o.window, Threads: o.Threads,
 		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
@@ -123,7 +135,7 @@ func (o *orderEntry) job(at postgres.Place, stage load.Stage, l *ledger) (load.J
 // conclusion is what is known when the load is over.
 type conclusion struct {
 	env    workload.Env
-	at     postgres.Place
+	at     []postgres.Place
 	ledger *ledger
 	before int64 // orders of all districts, as they count them
 	took   time.Duration
@@ -149,33 +161,58 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if districts := sum.shipped + sum.skipped; districts > 0 {
 		out.Value("skipped", float64(sum.skipped)/float64(districts))
 	}
-	out.Observe("order-entry.connections", strconv.Itoa(min(c.ledger.made, o.Connections)))
+	out.Observe("order-entry.connections", strconv.Itoa(min(c.ledger.made/len(c.at), o.Connections)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s, err := postgres.Dial(ctx, c.at, database)
+	left := make([]remains, len(c.at))
+	if err := postgres.Each(ctx, c.at, func(ctx context.Context, number int, at postgres.Place) (err error) {
+		left[number], err = o.look(ctx, at)
+		return err
+	}); err != nil {
+		return err
+	}
+	now, check := int64(0), left[0].consistency
+	for number, r := range left {
+		now += r.orders
+		if worse := r.consistency; worse.State != measure.Pass && check.State != measure.Fail {
+			check = worse
+			if len(left) > 1 {
+				check.Detail = fmt.Sprintf("server %d: %s", number+1, worse.Detail)
+			}
+		}
+	}
+	out.Value("district.new_orders", float64(now-c.before)/c.took.Seconds())
+	out.Check(sum.counted(now - c.before))
+	if o.Verify {
+		out.Check(check)
+	}
+	return nil
+}
+
+// remains is what a load left behind at a server.
+type remains struct {
+	orders      int64 // of all districts, as they count them
+	consistency measure.Check
+}
+
+func (o *orderEntry) look(ctx context.Context, at postgres.Place) (r remains, err error) {
+	s, err := postgres.Dial(ctx, at, database)
 	if err != nil {
-		return fmt.Errorf("look at the data after the load: %w", err)
+		return r, fmt.Errorf("look at the data after the load: %w", err)
 	}
 	defer s.Close()
 	rows, err := s.Query(ctx, "SELECT sum(d_next_o_id) FROM district")
 	if err != nil {
-		return fmt.Errorf("count the orders of the districts: %w", err)
+		return r, fmt.Errorf("count the orders of the districts: %w", err)
 	}
-	now, err := strconv.ParseInt(rows[0][0], 10, 64)
-	if err != nil {
-		return fmt.Errorf("count the orders of the districts: %w", err)
+	if r.orders, err = strconv.ParseInt(rows[0][0], 10, 64); err != nil {
+		return r, fmt.Errorf("count the orders of the districts: %w", err)
 	}
-	out.Value("district.new_orders", float64(now-c.before)/c.took.Seconds())
-	out.Check(sum.counted(now - c.before))
-	if !o.Verify {
-		return nil
+	if o.Verify {
+		r.consistency, err = consistent(ctx, s, enoughTime)
 	}
-	check, err := consistent(ctx, s, enoughTime)
-	if err == nil {
-		out.Check(check)
-	}
-	return err
+	return r, err
 }
 
 // counted holds the new orders of the client against those of the districts. One whose
