@@ -13,22 +13,29 @@ import (
 // one object of texts, in the order of lscpu.
 const SightFile = "machine.json"
 
-// see keeps how the machine that is measured sees itself.
+// see keeps how the machines see themselves: the first of each group, since the others are
+// like it.
 func (a *attempt) see(ctx context.Context) error {
-	if a.sim != nil || len(a.crew) == 0 {
-		return nil
-	}
-	m, ok := a.crew.lead().machine.(platform.Sighted)
-	if !ok {
-		return nil
-	}
-	facts, err := m.Sees(ctx)
-	if err != nil {
-		return void("ask the machine how it sees itself: %w", err)
-	}
 	var rows collect.TestbedRecord
-	for _, f := range facts {
-		rows = append(rows, collect.Fact{Name: f.Name, Value: f.Value})
+	for _, m := range a.crew {
+		sighted, ok := m.machine.(platform.Sighted)
+		if !ok || m.index > 0 || a.sim != nil {
+			continue
+		}
+		facts, err := sighted.Sees(ctx)
+		if err != nil {
+			return void("ask the machine how it sees itself: %w", err)
+		}
+		for _, f := range facts {
+			name := f.Name
+			if len(a.Study.Groups) > 1 {
+				name = m.group.Name + ": " + name
+			}
+			rows = append(rows, collect.Fact{Name: name, Value: f.Value})
+		}
+	}
+	if rows == nil {
+		return nil
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
