@@ -26,6 +26,8 @@ import (
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/oltp"
+	"plimsoll/internal/workload/orderentry"
 	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/web"
 )
@@ -54,7 +56,9 @@ func main() {
 
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
-	return []workload.Kind{web.Kind(), keyvalue.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind()}
+	return []workload.Kind{
+		web.Kind(), keyvalue.Kind(), orderentry.Kind(), oltp.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
+	}
 }
 
 // Main runs one command line, program name first, and returns its exit status.

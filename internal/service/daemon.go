@@ -51,6 +51,9 @@ type Daemon struct {
 	Stdout io.Writer                 // nil adds it to the log
 	Files  iter.Seq2[string, []byte] // to be written first, by path below the folder; nil for none
 	Log    string                    // the file below the folder that it logs to; empty for none
+	// Patience is how long it may take until it answers, on a machine that interprets
+	// every instruction; 0 is 30 s.
+	Patience time.Duration
 	// Ready speaks the protocol to the daemon and says where it listens. It is
 	// called again until it has no error.
 	Ready func(ctx context.Context) (Live, error)

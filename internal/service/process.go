@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func start(ctx context.Context, env Env, program string, d Daemon) (*Running, er
 		return nil, fmt.Errorf("start %s: %w", program, context.Cause(ctx))
 	}
 	p := begin(ctx, env, program, d)
-	live, err := p.await(ctx, d.Ready)
+	live, err := p.await(ctx, d.Ready, cmp.Or(d.Patience, patience))
 	if err != nil {
 		p.kill()
 		<-p.ended
@@ -68,7 +69,7 @@ func begin(ctx context.Context, env Env, program string, d Daemon) *process {
 }
 
 // await asks the daemon until it answers, ever less often.
-func (p *process) await(ctx context.Context, ready func(context.Context) (Live, error)) (Live, error) {
+func (p *process) await(ctx context.Context, ready func(context.Context) (Live, error), patience time.Duration) (Live, error) {
 	over := time.NewTimer(patience)
 	defer over.Stop()
 	pause := 2 * time.Millisecond

@@ -63,6 +63,7 @@ func mke2fs(ctx context.Context, options []string, extended string, on ...string
 // one study to the next; empty where the host has none of them.
 func ProgramDisk(ctx context.Context, cache string) (string, error) {
 	files := gather(programs)
+	maps.Copy(files, withNames(database(installations(), "/bin/sh")))
 	if len(files) == 0 {
 		return "", nil
 	}
@@ -108,6 +109,9 @@ func fill(ctx context.Context, name string, files map[string]string, total int64
 			return fmt.Errorf("gather programs for guests: %w", err)
 		}
 	}
+	if err := open(root); err != nil {
+		return fmt.Errorf("gather programs for guests: %w", err)
+	}
 	image := filepath.Join(folder, "image")
 	f, err := os.Create(image)
 	if err != nil {
@@ -122,6 +126,16 @@ func fill(ctx context.Context, name string, files map[string]string, total int64
 		return err
 	}
 	return os.Rename(image, name)
+}
+
+// open lets all users of a guest read what lies in a folder, whatever the umask here is.
+func open(folder string) error {
+	return filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chmod(name, 0o755)
+	})
 }
 
 func copyFile(to, from string) error {

@@ -39,6 +39,11 @@ func MountPrograms(ctx context.Context, far platform.Machine, size int64) error 
 			return err
 		}
 	}
+	if r, err := far.Run(ctx, platform.Command{Argv: []string{"test", "-e", shellAt}}); err == nil && r.Exit == 0 {
+		if err := Do(ctx, far, "ln", "-s", "--", shellAt, "/bin/sh"); err != nil {
+			return err
+		}
+	}
 	return users(ctx, far)
 }
 

@@ -32,11 +32,15 @@ func gather(programs []string) map[string]string {
 		maps.Copy(files, found)
 		files["/usr/bin/"+name] = found[at]
 	}
+	return withNames(files)
+}
+
+// withNames adds what older C libraries load to look up users, without saying so.
+func withNames(files map[string]string) map[string]string {
 	for name := range maps.Clone(files) {
 		if filepath.Base(name) != "libc.so.6" {
 			continue
 		}
-		// Older C libraries load it to look up users, without saying so.
 		names := filepath.Join(filepath.Dir(name), "libnss_files.so.2")
 		if real, err := filepath.EvalSymlinks(names); err == nil {
 			files[names] = real
@@ -58,12 +62,16 @@ func find(name string) string {
 	return ""
 }
 
-// users names the users of a guest, whom daemons look up: root is the only one to be.
+// users names the users of a guest, whom daemons look up: root, and one without rights
+// for daemons.
 func users(ctx context.Context, far platform.Machine) error {
 	if err := Do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
 		return err
 	}
-	for name, text := range map[string]string{"/etc/passwd": "root:x:0:0:root:/:/\n", "/etc/group": "root:x:0:\n"} {
+	for name, text := range map[string]string{
+		"/etc/passwd": "root:x:0:0:root:/:/\nnobody:x:65534:65534:nobody:/:/\n",
+		"/etc/group":  "root:x:0:\nnogroup:x:65534:\n",
+	} {
 		if err := far.WriteFile(ctx, name, []byte(text)); err != nil {
 			return fmt.Errorf("name the users of the guest: %w", err)
 		}

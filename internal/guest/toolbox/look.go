@@ -24,27 +24,6 @@ func pwd(c *Call) error {
 	return err
 }
 
-// id prints the number of the user, or of the group with -g. A guest has no other names than
-// root's.
-func id(c *Call) error {
-	set, names, err := c.options([]string{"-u", "-g"}, nil)
-	if err != nil {
-		return err
-	}
-	if len(names) > 0 && names[0] != "root" {
-		return fmt.Errorf("%s: no such user", names[0])
-	}
-	number := os.Getuid()
-	if _, group := set["-g"]; group {
-		number = os.Getgid()
-	}
-	if len(set) != 1 {
-		return refused("it prints one number: id -u")
-	}
-	_, err = fmt.Fprintln(c.Stdout, number)
-	return err
-}
-
 // nproc counts the CPUs that the process may run on.
 func nproc(c *Call) error {
 	var set unix.CPUSet

@@ -67,7 +67,7 @@ func TestAsTheDistribution(t *testing.T) {
 		"rm -f -- D/file D/nowhere", "rm D/nowhere", "rm D/full", "rm -rf -- D/full", "rm -f D/link", "readlink -e -- D/link", "readlink -e -- D/broken", "readlink -e -- D/full/../file",
 		"stat -c %s|%n|%b|%B -- D/file D/link", "stat -L -c %s|%d|%m -- D/link", "stat -c %s D/nowhere", "stat -L -c %d|%m -- /proc/self/status", "stat -f -c %T|%a|%S -- /proc",
 		"tee -- D/written", "tee -- D/no/where", "truncate --size=123456 -- D/sparse", "truncate --size=3 -- D/file",
-		"sync", "id -u", "id -g", "id -u no-such-user", "mkdir -m 711 -- D/own", "mkdir -m 700 D/full", "ln -s -- file D/other", "ln -s -- file D/link", "ln -s -- x D/no/where",
+		"sync", "id -u", "id -g", "id -u no-such-user", "id -u nobody", "id -g nobody", "id -g root", "chown 0:0 -- D/file", "chown 0:0 -- D/nowhere", "mkdir -m 711 -- D/own", "mkdir -m 700 D/full", "ln -s -- file D/other", "ln -s -- file D/link", "ln -s -- x D/no/where",
 	} {
 		t.Run(call, func(t *testing.T) {
 			ours, other := tree(t), tree(t)
@@ -115,9 +115,10 @@ func TestRefusals(t *testing.T) {
 	dir := tree(t)
 	before := listing(t, dir)
 	for _, argv := range [][]string{
-		{"rm", "-rf", "/"}, {"rm", "-rf", "--", dir + "/full/../../../../../../../.."}, {"rm", "--recursive", dir}, {"rm"}, {"cat", "-n", dir + "/file"}, {"ls", "-l", dir}, {"stat", dir},
+		{"id", "-u", "root", "nobody"}, {"rm", "-rf", "/"}, {"rm", "-rf", "--", dir + "/full/../../../../../../../.."}, {"rm", "--recursive", dir}, {"rm"}, {"cat", "-n", dir + "/file"}, {"ls", "-l", dir}, {"stat", dir},
 		{"stat", "-c", "%y", dir}, {"test", dir}, {"test", "-S", dir}, {"truncate", "--size=-1", dir + "/file"}, {"truncate", dir + "/file"}, {"kill", "-TERM", "1"}, {"kill", "-HUP", "99"}, {"mkdir", "-m", "rwx", dir + "/x"}, {"mkdir", "-p", "-m", "700", dir + "/x"}, {"id"},
-		{"readlink", dir + "/link"}, {"ln", dir + "/file", dir + "/hard"}, {"mount", "/dev/null", dir}, {"mount", "-o", "loop", "-t", "ext4", "x", dir}, {"sync", "now"},
+		{"readlink", dir + "/link"}, {"ln", dir + "/file", dir + "/hard"}, {"mount", "/dev/null", dir}, {"mount", "-o", "loop", "-t", "ext4", "x", dir}, {"sync", "now"}, {"chown", "nobody", "--", dir + "/file"}, {"chown", "0:0"}, {"chown", "-R", "0:0", dir},
+		{"setpriv", "--reuid=1", "--regid=1", "--clear-groups", "true"}, {"setpriv", "--reuid=nobody", "--regid=1", "--clear-groups", "--pdeathsig", "keep", "--", "true"}, {"setpriv", "--reuid=1", "--regid=1", "--clear-groups", "--pdeathsig", "keep", "--"},
 	} {
 		if exit, out, complaint := run(t, "", argv...); exit != 2 || complaint == "" || out != "" {
 			t.Errorf("%q: exit status %d, %q", argv, exit, complaint)

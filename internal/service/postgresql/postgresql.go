@@ -131,11 +131,16 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 					_ = yield("postgresql.conf", p.settings.config(found, place)) &&
 						yield("pg_hba.conf", []byte("host all all samenet trust\n"))
 				},
-				Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, data) },
+				Patience: making,
+				Ready:    func(ctx context.Context) (service.Live, error) { return c.ready(ctx, data) },
 			}, nil
 		},
 	}))
 }
+
+// making is how long it may take until the databases are made and the server answers:
+// less than a second as a rule, and a minute on a busy host that interprets a guest.
+const making = 3 * time.Minute
 
 // starter makes the databases and becomes the server. What it says in between is of
 // no interest unless it fails.

@@ -1,0 +1,90 @@
+package furnish
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/guest/bundle"
+)
+
+// shellAt is the shell that the making of a PostgreSQL cluster calls, in a guest.
+const shellAt = "/usr/bin/sh"
+
+// installation is where a package of PostgreSQL keeps its parts.
+type installation struct{ programs, share, libraries string }
+
+// installations are those of the distributions, the newest version first.
+func installations() []installation {
+	var all []installation
+	for v := 20; v >= 13; v-- {
+		all = append(all,
+			installation{fmt.Sprintf("/usr/lib/postgresql/%d/bin", v), fmt.Sprintf("/usr/share/postgresql/%d", v), fmt.Sprintf("/usr/lib/postgresql/%d/lib", v)},
+			installation{fmt.Sprintf("/usr/pgsql-%d/bin", v), fmt.Sprintf("/usr/pgsql-%d/share", v), fmt.Sprintf("/usr/pgsql-%d/lib", v)})
+	}
+	return append(all, installation{"/usr/bin", "/usr/share/pgsql", "/usr/lib64/pgsql"}, installation{"/usr/bin", "/usr/share/postgresql", "/usr/lib/postgresql"})
+}
+
+// database lists the files of the PostgreSQL server of this host, by their names in a
+// guest; none where it is not there as a whole. The one that the PATH leads to comes first,
+// as it does for the service.
+func database(all []installation, shell string) map[string]string {
+	if at, err := exec.LookPath("postgres"); err == nil {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			for _, i := range all {
+				if i.programs == filepath.Dir(real) {
+					all = append([]installation{i}, all...)
+					break
+				}
+			}
+		}
+	}
+	for _, i := range all {
+		if files, err := i.files(shell); err == nil {
+			return files
+		}
+	}
+	return nil
+}
+
+// files are the server and what makes its cluster, with a shell. The compiler of
+// expressions is left out: it would bring more than all else together, and the server does
+// without it.
+func (i installation) files(shell string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, name := range []string{
+		filepath.Join(i.programs, "postgres"), filepath.Join(i.programs, "initdb"),
+		filepath.Join(i.libraries, "plpgsql.so"), filepath.Join(i.libraries, "dict_snowball.so"), shell,
+	} {
+		found, err := bundle.Program(name)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, found)
+		if name == shell {
+			files[shellAt] = found[name]
+		}
+	}
+	if _, err := os.Stat(filepath.Join(i.share, "postgres.bki")); err != nil {
+		return nil, err
+	}
+	err := filepath.WalkDir(i.share, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if strings.Contains(name, "/extension/") && !strings.HasPrefix(d.Name(), "plpgsql") {
+			return nil
+		}
+		if real, err := filepath.EvalSymlinks(name); err == nil { // some lead to what was not installed
+			if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
+				files[name] = real
+			}
+		}
+		return nil
+	})
+	return files, err
+}

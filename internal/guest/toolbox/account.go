@@ -1,0 +1,116 @@
+package toolbox
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// accounts is where the users of a machine are listed.
+const accounts = "/etc/passwd"
+
+// id prints the number of the user who calls it or of another one, or with -g of the first
+// group.
+func id(c *Call) error {
+	set, names, err := c.options([]string{"-u", "-g"}, nil)
+	if err != nil {
+		return err
+	}
+	if len(set) != 1 || len(names) > 1 {
+		return refused("it prints one number: id -u NAME")
+	}
+	user, group := os.Getuid(), os.Getgid()
+	if len(names) == 1 {
+		if user, group, err = numbersOf(names[0]); err != nil {
+			return err
+		}
+	}
+	number := user
+	if _, asked := set["-g"]; asked {
+		number = group
+	}
+	_, err = fmt.Fprintln(c.Stdout, number)
+	return err
+}
+
+// numbersOf are those of a user and its first group. Root is one where nobody is listed.
+func numbersOf(name string) (user, group int, err error) {
+	f, err := os.Open(accounts)
+	if err == nil {
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			field := strings.Split(lines.Text(), ":")
+			if field[0] != name || len(field) < 4 {
+				continue
+			}
+			user, err1 := strconv.Atoi(field[2])
+			group, err2 := strconv.Atoi(field[3])
+			if err1 == nil && err2 == nil {
+				return user, group, nil
+			}
+		}
+	}
+	if name == "root" {
+		return 0, 0, nil
+	}
+	return 0, 0, fmt.Errorf("%s: no such user", name)
+}
+
+// chown gives files to a user and a group, which are numbers: chown 65534:65534 -- NAME.
+func chown(c *Call) error {
+	if len(c.Args) < 2 {
+		return refused("it takes the numbers of a user and a group: chown 65534:65534 -- NAME")
+	}
+	user, group, _ := strings.Cut(c.Args[0], ":")
+	uid, err1 := strconv.ParseUint(user, 10, 31)
+	gid, err2 := strconv.ParseUint(group, 10, 31)
+	if err1 != nil || err2 != nil {
+		return refused("it takes the numbers of a user and a group: chown 65534:65534 -- NAME")
+	}
+	rest := &Call{Args: c.Args[1:]}
+	_, names, err := rest.options(nil, nil)
+	if err != nil {
+		return err
+	}
+	return each(names, func(name string) error { return os.Chown(name, int(uid), int(gid)) })
+}
+
+// setpriv becomes a program as another user, who is in no other group than one. The
+// signal on the death of the parent, which a change of the user takes away, is asked for
+// anew: it is SIGKILL, with which a machine starts all programs.
+func setpriv(c *Call) error {
+	set, argv, err := c.options([]string{"--clear-groups"}, []string{"--reuid", "--regid", "--pdeathsig"})
+	if err != nil {
+		return err
+	}
+	uid, err1 := strconv.ParseUint(set["--reuid"], 10, 31)
+	gid, err2 := strconv.ParseUint(set["--regid"], 10, 31)
+	_, alone := set["--clear-groups"]
+	if err1 != nil || err2 != nil || !alone || set["--pdeathsig"] != "keep" || len(argv) == 0 {
+		return refused("it takes a user, a group and a program: setpriv --reuid=65534 --regid=65534 --clear-groups --pdeathsig keep -- PROGRAM")
+	}
+	program, err := exec.LookPath(argv[0])
+	if err != nil {
+		return fmt.Errorf("%s: %w", argv[0], os.ErrNotExist)
+	}
+	runtime.LockOSThread() // the signal belongs to a thread, and this one becomes the program
+	defer runtime.UnlockOSThread()
+	for _, step := range []func() error{
+		func() error { return syscall.Setgroups(nil) },
+		func() error { return syscall.Setresgid(int(gid), int(gid), int(gid)) },
+		func() error { return syscall.Setresuid(int(uid), int(uid), int(uid)) },
+		func() error { return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("become user %d: %w", uid, err)
+		}
+	}
+	return syscall.Exec(program, argv, os.Environ())
+}
