@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/platform/sim"
 	"plimsoll/internal/platform/ssh"
 	"plimsoll/internal/service"
+	"plimsoll/internal/service/cassandra"
 	"plimsoll/internal/service/memcached"
 	"plimsoll/internal/service/nginx"
 	"plimsoll/internal/service/postgresql"
@@ -56,6 +57,7 @@ func All() *study.Catalog {
 			redis.Kind(),
 			memcached.Kind(),
 			postgresql.Kind(),
+			cassandra.Kind(),
 			reflector.Kind(),
 		},
 		Platforms: platforms(),

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/cql"
 	"plimsoll/internal/load"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
@@ -42,6 +43,8 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 		})
 	case "postgresql":
 		return speakPostgreSQL(ctx, e)
+	case "cql":
+		return speakCQL(ctx, e)
 	case "reflect":
 		return exchange(ctx, e, [][2]string{
 			{"", "{\"plimsoll\":\"reflect\",\"version\":1}\n"},
@@ -94,6 +97,32 @@ func speakPostgreSQL(ctx context.Context, e load.Endpoint) error {
 		return err
 	}
 	if len(rows) != 1 || rows[0][0] != "red" {
+		return fmt.Errorf("what was written is read as %q", rows)
+	}
+	return nil
+}
+
+// speakCQL makes a table, reads from it what it wrote, and removes it.
+func speakCQL(ctx context.Context, e load.Endpoint) error {
+	session, err := cql.Dial(ctx, cql.Place{Network: e.Network, Address: e.Address, User: e.User, Secret: e.Secret, CA: e.CA, Version: cql.V5})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	var rows [][]string
+	for _, text := range []string{
+		"CREATE KEYSPACE line WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", "CREATE TABLE line.line (mark text PRIMARY KEY, token bigint)",
+		"INSERT INTO line.line (mark, token) VALUES ('red', 7)", "SELECT mark, token FROM line.line", "DROP KEYSPACE line",
+	} {
+		answer, err := session.Query(ctx, text)
+		if err != nil {
+			return err
+		}
+		if answer != nil {
+			rows = answer
+		}
+	}
+	if fmt.Sprint(rows) != "[[red 7]]" {
 		return fmt.Errorf("what was written is read as %q", rows)
 	}
 	return nil

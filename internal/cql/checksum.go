@@ -1,0 +1,90 @@
+package cql
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// An outer frame of version 5 without compression: three bytes with the length of the
+// payload in 17 bits and whether it is whole in the next, three bytes of CRC-24 over
+// them, the payload, four bytes of CRC-32 over that; all little-endian.
+const (
+	frameHead   = 6
+	trailer     = 4
+	mostPayload = 1<<17 - 1
+	selfContain = 1 << 17
+)
+
+// crc24 is over the three bytes of a header, with the polynomial and the beginning of
+// the specification of version 5, section 2.3.1.
+func crc24(head uint32) uint32 {
+	crc := uint32(0x875060)
+	for range 3 {
+		crc ^= head & 0xff << 16
+		head >>= 8
+		for range 8 {
+			if crc <<= 1; crc&0x1000000 != 0 {
+				crc ^= 0x1974f0b
+			}
+		}
+	}
+	return crc
+}
+
+// crcBegin is the CRC-32 of the four bytes fa 2d 55 ca, which count before each payload.
+const crcBegin = 0x44777ed3
+
+func crcPayload(payload []byte) uint32 { return crc32.Update(crcBegin, crc32.IEEETable, payload) }
+
+// openFrame is the payload of the frame at the beginning of data, nil where its end is
+// still to come, and whether it holds whole messages.
+func openFrame(data []byte) (payload []byte, alone bool, err error) {
+	if len(data) < frameHead {
+		return nil, false, nil
+	}
+	head := uint32(data[0]) | uint32(data[1])<<8 | uint32(data[2])<<16
+	if got := uint32(data[3]) | uint32(data[4])<<8 | uint32(data[5])<<16; got != crc24(head) {
+		return nil, false, fmt.Errorf("%w: the checksum of a frame's header is wrong", errForeign)
+	}
+	length := int(head & mostPayload)
+	if len(data) < frameHead+length+trailer {
+		return nil, false, nil
+	}
+	payload = data[frameHead : frameHead+length : frameHead+length]
+	if binary.LittleEndian.Uint32(data[frameHead+length:]) != crcPayload(payload) {
+		return nil, false, fmt.Errorf("%w: the checksum of a frame is wrong", errForeign)
+	}
+	return payload, head&selfContain != 0, nil
+}
+
+// closeFrame fills in the head of a frame whose payload begins at frameHead behind at,
+// and appends its end. A payload too long for one frame is cut into several.
+func closeFrame(b []byte, at int) []byte {
+	payload := b[at+frameHead:]
+	if len(payload) <= mostPayload {
+		putHead(b[at:], len(payload), true)
+		return binary.LittleEndian.AppendUint32(b, crcPayload(payload))
+	}
+	parts := append([]byte(nil), payload...)
+	b = b[:at]
+	for len(parts) > 0 {
+		n := min(len(parts), mostPayload)
+		b = append(b, make([]byte, frameHead)...)
+		putHead(b[len(b)-frameHead:], n, false)
+		b = append(b, parts[:n]...)
+		b = binary.LittleEndian.AppendUint32(b, crcPayload(parts[:n]))
+		parts = parts[n:]
+	}
+	return b
+}
+
+func putHead(b []byte, length int, alone bool) {
+	head := uint32(length)
+	if alone {
+		head |= selfContain
+	}
+	crc := crc24(head)
+	b[0], b[1], b[2] = byte(head), byte(head>>8), byte(head>>16)
+	b[3], b[4], b[5] = byte(crc), byte(crc>>8), byte(crc>>16)
+}

@@ -1,0 +1,75 @@
+package cql
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Fault is an error that a server reports.
+type Fault struct {
+	Code    int
+	Message string
+}
+
+// The codes of a Fault that callers look for.
+const (
+	ProtocolError   = 0x000a
+	BadCredentials  = 0x0100
+	Unavailable     = 0x1000
+	Overloaded      = 0x1001
+	Bootstrapping   = 0x1002
+	WriteTimeout    = 0x1100
+	ReadTimeout     = 0x1200
+	Unauthorized    = 0x2100
+	AlreadyThere    = 0x2400
+	Unprepared      = 0x2500
+	invalid         = 0x2200
+	configuration   = 0x2300
+	syntax          = 0x2000
+	readFailure     = 0x1300
+	functionFailure = 0x1400
+	writeFailure    = 0x1500
+)
+
+// Error is what the server says, with the name of the code.
+func (f *Fault) Error() string {
+	if name := faultName(f.Code); name != "" {
+		return fmt.Sprintf("%s (%s)", f.Message, name)
+	}
+	return fmt.Sprintf("%s (%#04x)", f.Message, f.Code)
+}
+
+func faultName(code int) string {
+	return map[int]string{
+		ProtocolError: "protocol error", BadCredentials: "bad credentials", Unavailable: "too few replicas are up", Overloaded: "overloaded",
+		Bootstrapping: "still starting", WriteTimeout: "write timed out at the server", ReadTimeout: "read timed out at the server",
+		Unauthorized: "not allowed", AlreadyThere: "already there", Unprepared: "not prepared", invalid: "invalid", configuration: "configuration",
+		syntax: "syntax", readFailure: "read failed", functionFailure: "function failed", writeFailure: "write failed",
+	}[code]
+}
+
+func readFault(body []byte) *Fault {
+	v := values{rest: body}
+	f := &Fault{Code: v.int(), Message: v.string()}
+	if v.bad {
+		f.Message = "an error that is not whole"
+	}
+	return f
+}
+
+// ReadFault reads the body of a Failed message.
+func ReadFault(body []byte) *Fault { return readFault(body) }
+
+// Is says whether an error is a Fault with one of the codes.
+func Is(err error, codes ...int) bool {
+	var f *Fault
+	if !errors.As(err, &f) {
+		return false
+	}
+	for _, c := range codes {
+		if f.Code == c {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package cql
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+var errCut = errors.New("the server sends a message that is not whole")
+
+// values reads the parts of a body in their order. Once something is cut off, all that
+// follows is empty.
+type values struct {
+	rest []byte
+	bad  bool
+}
+
+func (v *values) take(n int) []byte {
+	if v.bad || n < 0 || n > len(v.rest) {
+		v.bad = true
+		return nil
+	}
+	part := v.rest[:n:n]
+	v.rest = v.rest[n:]
+	return part
+}
+
+func (v *values) short() int {
+	if b := v.take(2); b != nil {
+		return int(binary.BigEndian.Uint16(b))
+	}
+	return 0
+}
+
+func (v *values) int() int {
+	if b := v.take(4); b != nil {
+		return int(int32(binary.BigEndian.Uint32(b)))
+	}
+	return 0
+}
+
+func (v *values) string() string { return string(v.take(v.short())) }
+
+// bytes is nil for null.
+func (v *values) bytes() []byte {
+	n := v.int()
+	if n < 0 {
+		return nil
+	}
+	return v.take(n)
+}
+
+func (v *values) shortBytes() []byte { return v.take(v.short()) }
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
+}
+
+func appendLongString(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}
+
+func appendShortBytes(b, s []byte) []byte {
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
+}

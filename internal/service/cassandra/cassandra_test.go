@@ -1,0 +1,151 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+func TestSettingsThatMakeNoSense(t *testing.T) {
+	for _, c := range []struct {
+		settings parameter.Settings
+		want     string
+	}{
+		{parameter.Settings{"user": "me"}, "give its address as well"},
+		{parameter.Settings{"ca": "/x"}, "give its address as well"},
+		{parameter.Settings{"address": "nowhere"}, "neither host:port"},
+		{parameter.Settings{"address": "/run/socket"}, "listens at host:port"},
+		{parameter.Settings{"address": "a:1", "heap": "2GiB"}, "heap cannot be set on a service that already runs"},
+		{parameter.Settings{"address": "a:1", "password": "hush"}, "not the password itself"},
+		{parameter.Settings{"address": "a:1", "ca": "/does/not/exist"}, "read ca"},
+		{parameter.Settings{"commitlog_sync": "batch", "commitlog_sync_period": "5ms"}, "there is none"},
+	} {
+		_, err := Kind().New(c.settings)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
+			t.Errorf("%v gives %v", c.settings, err)
+		}
+	}
+	s, err := Kind().New(parameter.Settings{"address": "a:1, b:2", "user": "me", "password": "file:/p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := s.(*foreign).endpoint; e.Address != "a:1" || fmt.Sprint(e.More) != "[b:2]" || e.Secret != "file:/p" {
+		t.Errorf("the endpoint is %+v", e)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	s := defaults()
+	s.Nodes, s.CommitLogSync = 3, "group"
+	p := &private{s}
+	place := service.Place{Host: service.Loopback, Dir: "/d", Ports: []int{7000, 7100, 9042}}
+	nodes := p.nodes(place)
+	for i, want := range []string{"-9223372036854775808", "-3074457345618258604", "3074457345618258600"} {
+		text := string(s.config(nodes[i]))
+		for _, line := range []string{
+			"initial_token: \"" + want + "\"\n", fmt.Sprintf("rpc_address: 127.0.0.%d\n", i+1), "seeds: \"127.0.0.1:7000\"",
+			"commitlog_sync_group_window: 10000ms\n", fmt.Sprintf("data_file_directories: [\"/d/%d/data\"]\n", i), "compaction_throughput: 64MiB/s\n",
+		} {
+			if !strings.Contains(text, line) {
+				t.Errorf("node %d: there is no %q in\n%s", i, line, text)
+			}
+		}
+	}
+	d := p.daemon(nil, place, "java")
+	if text := strings.Join(d.Argv, " "); !strings.Contains(text, "-Xmx1024m") || !strings.Contains(text, "UseG1GC") {
+		t.Errorf("it starts %s", text)
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	for value, want := range map[string]string{"10000ms": "10s", "512MiB": "512MiB", "64MiB/s": "64MiB", "1024M": "1024M", "1024MiB": "1GiB", "periodic": "periodic", "32": "32", "0MiB/s": "0B"} {
+		if got := canonical(value); got != want {
+			t.Errorf("%s is %s, not %s", value, got, want)
+		}
+	}
+}
+
+// A jar that is missing, or another, is told; what is not on the list is removed.
+func TestJars(t *testing.T) {
+	if n := len(sums()); n != 92 {
+		t.Errorf("the list has %d jars", n)
+	}
+	dir := t.TempDir()
+	if err := verify(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty folder gives %v", err)
+	}
+	for name := range sums() {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "other-osx.jar"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := weed(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "other-osx.jar")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a jar that is not on the list is still there")
+	}
+	if err := verify(dir); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%x", sha256.Sum256([]byte("x")))) {
+		t.Errorf("other jars give %v", err)
+	}
+}
+
+// host is a machine with or without Java and jars.
+type host struct {
+	platform.Machine
+	java, check, memory string
+}
+
+func (h host) Run(_ context.Context, c platform.Command) (platform.Result, error) {
+	switch {
+	case c.Argv[0] == "java" && h.java != "":
+		return platform.Result{Stderr: []byte(h.java)}, nil
+	case c.Argv[0] == "sh" && strings.Contains(c.Argv[2], "printf"):
+		return platform.Result{Stdout: []byte("/c")}, nil
+	case c.Argv[0] == "sh" && h.check == "":
+		return platform.Result{}, nil
+	case c.Argv[0] == "sh":
+		return platform.Result{Exit: 1, Stdout: []byte(strings.TrimSpace(h.check))}, nil
+	}
+	return platform.Result{}, fs.ErrNotExist
+}
+
+func (h host) ReadFile(context.Context, string) ([]byte, error) {
+	return []byte("MemTotal: " + h.memory + " kB\n"), nil
+}
+
+func TestCheckNamesWhatIsLacking(t *testing.T) {
+	for _, c := range []struct {
+		host host
+		want string
+	}{
+		{host{}, "java 17 is not installed on this host: apt install openjdk-17-jre-headless"},
+		{host{java: `openjdk version "21.0.1"`}, "is Java 21.0.1, and Cassandra 5.0.4 needs Java 17 or 11"},
+		{host{java: `openjdk version "17.0.15"`, check: " "}, "are not in /c/plimsoll/cassandra-5.0.4: fetch them with plimsoll service cassandra fetch"},
+		{host{java: `openjdk version "17.0.15"`, check: "ecj.jar: FAILED"}, "ecj.jar: FAILED"},
+		{host{java: `openjdk version "17.0.15"`, memory: "1048576"}, "lower heap or nodes"},
+		{host{java: `openjdk version "17.0.15"`, memory: "8388608"}, ""},
+	} {
+		s, err := Kind().New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		needs, err := s.Check(t.Context(), service.Env{Machine: c.host})
+		if c.want == "" && (err != nil || needs.Versions["java"] != "17.0.15") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: %+v, %v", c.host, needs, err)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package cassandra
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/measure"
+)
+
+// metrics are what is collected from the nodes, by CQL from the tables of
+// system_views; counts are sums over the nodes, times the longest.
+func metrics() []measure.Metric {
+	lower := measure.LowerIsBetter
+	return []measure.Metric{
+		{Name: "cassandra.reads", Unit: "1/s", Doc: "reads that nodes coordinated"},
+		{Name: "cassandra.writes", Unit: "1/s", Doc: "writes that nodes coordinated"},
+		{Name: "cassandra.read_p99", Unit: "s", Doc: "99th percentile of the time of a read at its coordinator, of the slowest table, over the last minutes", Better: lower},
+		{Name: "cassandra.write_p99", Unit: "s", Doc: "the same of a write", Better: lower},
+		{Name: "cassandra.compactions_pending", Unit: "1", Doc: "compactions that run or wait", Better: lower},
+		{Name: "cassandra.compactions", Unit: "1/s", Doc: "tasks of compaction that ended"},
+		{Name: "cassandra.flushes_pending", Unit: "1", Doc: "memtables that are written to the disk or wait for it", Better: lower},
+		{Name: "cassandra.writes_pending", Unit: "1", Doc: "writes that wait for a thread", Better: lower},
+		{Name: "cassandra.reads_pending", Unit: "1", Doc: "reads that wait for a thread", Better: lower},
+		{Name: "cassandra.requests_pending", Unit: "1", Doc: "requests of clients that wait for a thread", Better: lower},
+		{Name: "cassandra.blocked", Unit: "1/s", Doc: "tasks that found the queue of their threads full", Better: lower},
+		{Name: "cassandra.executions", Unit: "1/s", Doc: "executions of prepared statements"},
+		{Name: "cassandra.key_cache_hits", Unit: "1/s", Doc: "places of rows that were found in the key cache"},
+		{Name: "cassandra.key_cache_requests", Unit: "1/s", Doc: "places of rows that were looked for there"},
+		{Name: "cassandra.data", Unit: "B", Doc: "data of user tables on the disks, in whole MiB for each table"},
+		{Name: "cassandra.clients", Unit: "1", Doc: "connections of clients"},
+	}
+}
+
+// count asks each node.
+func (c client) count(ctx context.Context) (map[string]float64, error) {
+	counts := map[string]float64{}
+	for _, m := range metrics() {
+		counts[m.Name] = 0
+	}
+	for _, address := range append([]string{c.endpoint.Address}, c.endpoint.More...) {
+		one := c
+		one.endpoint.Address, one.endpoint.More = address, nil
+		session, err := one.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, view := range views() {
+			rows, err := session.ask(ctx, view.query)
+			if err != nil {
+				session.close()
+				return nil, err
+			}
+			for _, row := range rows {
+				view.add(counts, row)
+			}
+		}
+		session.close()
+	}
+	return counts, nil
+}
+
+// view is a question, and what a row of the answer adds to the counts.
+type view struct {
+	query string
+	add   func(counts map[string]float64, row []string)
+}
+
+func number(text string) float64 {
+	v, _ := strconv.ParseFloat(text, 64) // null is 0
+	return v
+}
+
+// latency counts operations of a table, which are below 0 nowhere, and the slowest.
+func latency(count, p99 string) func(map[string]float64, []string) {
+	return func(counts map[string]float64, row []string) {
+		counts[count] += number(row[0])
+		counts[p99] = max(counts[p99], number(row[1])/1000)
+	}
+}
+
+func views() []view {
+	return []view{
+		{"SELECT count, p99th_ms FROM system_views.coordinator_read_latency", latency("cassandra.reads", "cassandra.read_p99")},
+		{"SELECT count, p99th_ms FROM system_views.coordinator_write_latency", latency("cassandra.writes", "cassandra.write_p99")},
+		{"SELECT name, active_tasks, pending_tasks, completed_tasks, blocked_tasks_all_time FROM system_views.thread_pools", pool},
+		{"SELECT task_id FROM system_views.sstable_tasks", func(counts map[string]float64, _ []string) { counts["cassandra.compactions_pending"]++ }},
+		{"SELECT name, value FROM system_views.cql_metrics", func(counts map[string]float64, row []string) {
+			if row[0] == "prepared_statements_executed" {
+				counts["cassandra.executions"] += number(row[1])
+			}
+		}},
+		{"SELECT hit_count, request_count FROM system_views.caches WHERE name = 'keys'", func(counts map[string]float64, row []string) {
+			counts["cassandra.key_cache_hits"] += number(row[0])
+			counts["cassandra.key_cache_requests"] += number(row[1])
+		}},
+		{"SELECT keyspace_name, mebibytes FROM system_views.disk_usage", func(counts map[string]float64, row []string) {
+			if !strings.HasPrefix(row[0], "system") {
+				counts["cassandra.data"] += number(row[1]) * (1 << 20)
+			}
+		}},
+		{"SELECT port FROM system_views.clients", func(counts map[string]float64, _ []string) { counts["cassandra.clients"]++ }},
+	}
+}
+
+// pool adds a pool of threads.
+func pool(counts map[string]float64, row []string) {
+	pending := number(row[2])
+	switch row[0] {
+	case "CompactionExecutor":
+		counts["cassandra.compactions_pending"] += pending // those that run are told by name
+		counts["cassandra.compactions"] += number(row[3])
+	case "MemtableFlushWriter":
+		counts["cassandra.flushes_pending"] += number(row[1]) + pending
+	case "MutationStage":
+		counts["cassandra.writes_pending"] += pending
+	case "ReadStage":
+		counts["cassandra.reads_pending"] += pending
+	case "Native-Transport-Requests":
+		counts["cassandra.requests_pending"] += pending
+	}
+	counts["cassandra.blocked"] += number(row[4])
+}

@@ -1,0 +1,132 @@
+package cassandra
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// starter starts the nodes.
+//
+//go:embed start.sh
+var starter string
+
+const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/system.log</file>
+<encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder></appender>
+<root level="INFO"><appender-ref ref="FILE"/></root></configuration>
+`
+
+// nodes are the nodes of a ring at a place. Where it has an address of its own, they
+// are told apart by their ports; on the loopback, where gossip wants one port for all,
+// by their addresses.
+func (p *private) nodes(place service.Place) []node {
+	var all []node
+	for n := range p.settings.Nodes {
+		host := place.Host
+		if p.settings.Nodes > 1 && host == service.Loopback {
+			host = fmt.Sprintf("127.0.0.%d", n+1)
+		}
+		one := node{
+			number: n, host: host, gossip: place.Ports[0], port: place.Ports[2], cluster: "plimsoll " + place.Dir,
+			dir: path.Join(place.Dir, strconv.Itoa(n)),
+		}
+		one.seed = net.JoinHostPort(place.Host, strconv.Itoa(place.Ports[0]))
+		all = append(all, one)
+	}
+	return all
+}
+
+func (p *private) daemon(m platform.Machine, place service.Place, java string) service.Daemon {
+	nodes := p.nodes(place)
+	at := load.Endpoint{Network: "tcp"}
+	for i, n := range nodes {
+		address := net.JoinHostPort(n.host, strconv.Itoa(n.port))
+		if i == 0 {
+			at.Address = address
+		} else {
+			at.More = append(at.More, address)
+		}
+	}
+	c := client{m, at}
+	return service.Daemon{
+		Argv: append([]string{"sh", path.Join(place.Dir, "start.sh"), java, place.Dir, strconv.Itoa(len(nodes))}, p.settings.flags(place.Dir)...),
+		Files: func(yield func(string, []byte) bool) {
+			if !yield("start.sh", []byte(starter)) || !yield("logback.xml", []byte(logback)) {
+				return
+			}
+			for _, n := range nodes {
+				folder := strconv.Itoa(n.number)
+				if !yield(folder+".yaml", p.settings.config(n)) || !yield(folder+".flags", joining(n, place.Ports[1])) {
+					return
+				}
+			}
+		},
+		Ready: func(ctx context.Context) (service.Live, error) {
+			live, err := c.ready(ctx, nodes[0].cluster, len(nodes))
+			live.Observe = func(ctx context.Context) (map[string]string, error) {
+				observed, err := c.observe(ctx)
+				if err != nil {
+					return nil, err
+				}
+				rows, err := c.ask(ctx, "SELECT peer FROM system.peers_v2")
+				if err == nil {
+					observed["nodes"] = strconv.Itoa(1 + len(rows))
+				}
+				observeJava(ctx, m, place.Dir, observed)
+				return observed, err
+			}
+			return live, err
+		},
+	}
+}
+
+// joining are the flags of one node. One that joins a ring must hear of it first.
+func joining(n node, management int) []byte {
+	ring := 0
+	if n.number > 0 {
+		ring = 2000
+	}
+	return fmt.Appendf(nil, "-Dcassandra.jmx.local.port=%d -Dcassandra.ring_delay_ms=%d -Dcassandra.consistent.rangemovement=false\n", management+n.number, ring)
+}
+
+// flags are those of Java for all nodes: what Cassandra's own scripts give for Java 17,
+// the memory and the collector.
+func (s Settings) flags(dir string) []string {
+	all := []string{
+		"-ea", "-da:net.openhft...", "-XX:+UseThreadPriorities", "-XX:+HeapDumpOnOutOfMemoryError", "-XX:HeapDumpPath=/dev/null", "-Xss256k", "-XX:+PerfDisableSharedMem",
+		"-Djava.net.preferIPv4Stack=true", "-XX:+ExitOnOutOfMemoryError", "-XX:MaxDirectMemorySize=512m", "-Djdk.attach.allowAttachSelf=true",
+		fmt.Sprintf("-Xms%dm", int64(s.Heap)>>20), fmt.Sprintf("-Xmx%dm", int64(s.Heap)>>20),
+		"-Dio.netty.tryReflectionSetAccessible=true", "-Dio.netty.allocator.useCacheForAllThreads=true", "-Dio.netty.allocator.maxOrder=11",
+		"-javaagent:" + path.Join(dir, "lib", "jamm-0.4.0.jar"), "-Dcassandra-foreground=yes",
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.superuser_setup_delay_ms=0",
+	}
+	switch s.Collector {
+	case "g1":
+		all = append(all, "-XX:+UseG1GC", "-XX:+ParallelRefProcEnabled", "-XX:MaxGCPauseMillis=300")
+	case "parallel":
+		all = append(all, "-XX:+UseParallelGC")
+	default:
+		all = append(all, "-XX:+UseSerialGC")
+	}
+	if s.Compiler == "quick" {
+		all = append(all, "-XX:TieredStopAtLevel=1")
+	}
+	for _, name := range strings.Fields(`java.base/jdk.internal.misc java.base/java.lang.ref java.management.rmi/com.sun.jmx.remote.internal.rmi
+		java.rmi/sun.rmi.registry java.rmi/sun.rmi.server java.sql/java.sql jdk.unsupported/sun.misc jdk.compiler/com.sun.tools.javac.file jdk.attach/sun.tools.attach`) {
+		all = append(all, "--add-exports", name+"=ALL-UNNAMED")
+	}
+	for _, name := range strings.Fields(`java.base/java.lang java.base/java.lang.module java.base/java.lang.reflect java.base/java.io java.base/java.nio java.base/java.util
+		java.base/sun.nio.ch java.base/jdk.internal.loader java.base/jdk.internal.ref java.base/jdk.internal.reflect java.base/jdk.internal.math
+		java.base/jdk.internal.module java.base/jdk.internal.util.jar jdk.management/com.sun.management.internal jdk.compiler/com.sun.tools.javac`) {
+		all = append(all, "--add-opens", name+"=ALL-UNNAMED")
+	}
+	return all
+}

@@ -1,0 +1,177 @@
+package cassandra
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Release is the version of Cassandra that plimsoll starts.
+const Release = "5.0.4"
+
+// list names the jars of the release for Linux, each with its SHA-256, as sha256sum
+// writes and checks it.
+//
+//go:embed jars.sha256
+var list []byte
+
+// project has Maven find what the release depends on.
+const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+<modelVersion>4.0.0</modelVersion><groupId>plimsoll</groupId><artifactId>cassandra</artifactId><version>1</version><packaging>pom</packaging>
+<dependencies><dependency><groupId>org.apache.cassandra</groupId><artifactId>cassandra-all</artifactId><version>` + Release + `</version></dependency></dependencies>
+</project>
+`
+
+// Folder is where jars lie that were fetched, below the cache folder of a user.
+func Folder(cache string) string { return filepath.Join(cache, "plimsoll", "cassandra-"+Release) }
+
+// Fetch has Maven fetch the jars to a folder, unless they are there, and checks each
+// against the list. Whatever else comes is thrown away.
+func Fetch(ctx context.Context, folder string) error {
+	if verify(folder) == nil {
+		return nil
+	}
+	mvn, err := exec.LookPath("mvn")
+	if err != nil {
+		return errors.New("Maven is not installed, which fetches the jars of Cassandra: apt install maven (or dnf install maven)")
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the jars: %w", err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(folder), ".cassandra-*")
+	if err != nil {
+		return fmt.Errorf("make the folder of the jars: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the jars are elsewhere by then
+	if err := os.WriteFile(filepath.Join(dir, "pom.xml"), []byte(project), 0o644); err != nil {
+		return fmt.Errorf("write the project for Maven: %w", err)
+	}
+	c := exec.CommandContext(ctx, mvn, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars", "-DincludeScope=runtime")
+	c.Dir = dir
+	if said, err := c.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("fetch the jars of Cassandra with Maven: %w: %s", err, lastLine(said))
+	}
+	jars := filepath.Join(dir, "jars")
+	if err := weed(jars); err != nil {
+		return err
+	}
+	if err := verify(jars); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return fmt.Errorf("replace the jars: %w", err)
+	}
+	if err := os.Rename(jars, folder); err != nil {
+		return fmt.Errorf("keep the jars: %w", err)
+	}
+	return nil
+}
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+// sums are the checksums of the list, by name.
+func sums() map[string]string {
+	all := map[string]string{}
+	for line := range bytes.Lines(list) {
+		if f := strings.Fields(string(line)); len(f) == 2 {
+			all[f[1]] = f[0]
+		}
+	}
+	return all
+}
+
+// weed removes what the list does not have: jars for other systems.
+func weed(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("look at the jars: %w", err)
+	}
+	wanted := sums()
+	for _, e := range entries {
+		if wanted[e.Name()] == "" {
+			if err := os.Remove(filepath.Join(folder, e.Name())); err != nil {
+				return fmt.Errorf("remove a jar for another system: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// verify says what is wrong with a folder of jars.
+func verify(folder string) error {
+	for name, want := range sums() {
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return fmt.Errorf("a jar of Cassandra is missing: %w", err)
+		}
+		if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != want {
+			return fmt.Errorf("%s is another file than the one that plimsoll knows: its SHA-256 is %x", name, got)
+		}
+	}
+	return nil
+}
+
+// locate finds the folder of the jars on a machine, and checks them there.
+func (p *private) locate(ctx context.Context, m platform.Machine) (string, error) {
+	folder := p.settings.Jars
+	if folder == "" {
+		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", `printf %s "${XDG_CACHE_HOME:-$HOME/.cache}"`}})
+		if err != nil {
+			return "", fmt.Errorf("look for the jars of Cassandra: %w", err)
+		}
+		folder = Folder(string(r.Stdout))
+	}
+	r, err := m.Run(ctx, platform.Command{
+		Argv:  []string{"sh", "-c", `cd -- "$1" 2>/dev/null && sha256sum --check --quiet --strict - 2>&1`, "sh", folder},
+		Stdin: bytes.NewReader(list),
+	})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("look for the jars of Cassandra: %w", err)
+	case r.Exit != 0 && len(r.Stdout) == 0:
+		return "", fmt.Errorf("the jars of Cassandra %s are not in %s: fetch them with plimsoll service cassandra fetch", Release, folder)
+	case r.Exit != 0:
+		return "", fmt.Errorf("the jars of Cassandra in %s are not those that plimsoll knows (%s): remove the folder, and fetch them with plimsoll service cassandra fetch", folder, lastLine(r.Stdout))
+	}
+	return folder, nil
+}
+
+// java is looked for in the PATH and where Debian and others keep it apart.
+func java() service.Program {
+	return service.Program{
+		Names: []string{
+			"/usr/lib/jvm/java-17-openjdk-amd64/bin/java", "/usr/lib/jvm/java-17-openjdk-arm64/bin/java", "/usr/lib/jvm/jre-17/bin/java", "java",
+		},
+		Version: []string{"-version"},
+		Install: "apt install openjdk-17-jre-headless (or dnf install java-17-openjdk-headless)",
+	}
+}
+
+// findJava finds a Java that runs the release.
+func findJava(ctx context.Context, m platform.Machine) (service.Found, error) {
+	found, err := java().Find(ctx, m)
+	if err != nil {
+		return found, errors.New("java 17 is not installed on this host: " + java().Install)
+	}
+	if !strings.HasPrefix(found.Version, "17.") && !strings.HasPrefix(found.Version, "11.") {
+		return found, fmt.Errorf("%s is Java %s, and Cassandra %s needs Java 17 or 11: %s", found.Name, found.Version, Release, java().Install)
+	}
+	return found, nil
+}

@@ -1,0 +1,118 @@
+package cassandra
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/platform/local"
+	"plimsoll/internal/service"
+	"plimsoll/internal/service/servicetest"
+)
+
+func here(t *testing.T) platform.Machine {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to start the real cassandra")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p.Machine()
+}
+
+// small is a node that starts soon and takes little.
+func small(more parameter.Settings) parameter.Settings {
+	s := parameter.Settings{"heap": "512MiB", "collector": "serial", "compiler": "quick", "commitlog_total_space": "128MiB"}
+	maps.Copy(s, more)
+	return s
+}
+
+func TestRealContract(t *testing.T) {
+	if os.Getenv("PLIMSOLL_DEEP") == "" {
+		t.Skip("set PLIMSOLL_DEEP=1 as well for the whole contract, which starts Cassandra eight times")
+	}
+	servicetest.Run(t, Kind(), servicetest.Options{
+		Machine: here(t), Unobserved: []string{"address", "user", "password", "ca", "jars", "compiler"}, Settings: []parameter.Settings{small(nil)},
+	})
+}
+
+// One that is started comes to be as it was asked, and one that is only used outlives
+// its instance.
+func TestRealLife(t *testing.T) {
+	m := here(t)
+	settings := small(parameter.Settings{
+		"commitlog_sync": "group", "commitlog_sync_period": "20ms", "memtable_heap_space": "64MiB", "memtable_offheap_space": "48MiB",
+		"memtable_allocation_type": "offheap_objects", "concurrent_reads": "8", "concurrent_writes": "16", "concurrent_compactors": "1", "compaction_throughput": "16MiB",
+	})
+	own := start(t, m, settings)
+	observed, err := own.Observed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range settings {
+		if name != "compiler" && observed[name] != want {
+			t.Errorf("%s is %q, but %q was asked", name, observed[name], want)
+		}
+	}
+	e, err := own.Endpoint(protocol)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guest := start(t, m, parameter.Settings{"address": e.Address})
+	counts, err := guest.Counters(t.Context())
+	if err != nil || len(counts) != len(metrics()) || counts["cassandra.clients"] < 1 {
+		t.Errorf("got %v, %v", counts, err)
+	}
+	t.Log(counts)
+	if observed, err = guest.Observed(t.Context()); err != nil || observed["address"] != e.Address || observed["concurrent_reads"] != "8" {
+		t.Errorf("got %v, %v", observed, err)
+	}
+	if err := guest.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := own.Counters(t.Context()); err != nil {
+		t.Errorf("it was ended by one who only used it: %v", err)
+	}
+}
+
+// start starts a server that the end of the test stops.
+func start(t *testing.T, m platform.Machine, settings parameter.Settings) service.Instance {
+	t.Helper()
+	s, err := Kind().New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := s.Start(t.Context(), service.Env{Machine: m, Dir: reachable(t), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+// reachable is a folder that does not exist yet, which the account nobody can enter.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "instance")
+}

@@ -1,0 +1,201 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// Settings are what a study may say about the server. Those that Cassandra has carry
+// its names.
+type Settings struct {
+	Address  string `name:"address" doc:"use the servers that listen there, host:port with commas in between, instead of starting one"`
+	User     string `name:"user" doc:"who plimsoll is at a server that already runs"`
+	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
+	CA       string `name:"ca" doc:"file with the certificate, in PEM, of who vouches for a server that already runs and speaks TLS"`
+	Jars     string `name:"jars" doc:"folder on the machine with the jars of Cassandra; empty for the one that they are fetched to"`
+	Nodes    int    `name:"nodes" doc:"nodes of a ring, all on this machine, which start one after the other" min:"1" max:"8"`
+
+	Heap                 parameter.Bytes    `name:"heap" doc:"memory of each node for Java's objects" min:"256MiB"`
+	Collector            string             `name:"collector" doc:"garbage collector" choices:"g1,parallel,serial"`
+	Compiler             string             `name:"compiler" doc:"quick compiles once and starts sooner, which is for trying things, not for numbers" choices:"full,quick"`
+	CommitLogSync        string             `name:"commitlog_sync" doc:"periodic: a write does not wait for the disk; batch and group: it does" choices:"periodic,batch,group"`
+	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"time between two syncs of the commit log; of batch there is none" min:"1ms" max:"1h"`
+	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log after which the oldest memtables are flushed" min:"64MiB"`
+	MemtableHeap         parameter.Bytes    `name:"memtable_heap_space" doc:"memory within the heap for rows that were not flushed" min:"16MiB"`
+	MemtableOffheap      parameter.Bytes    `name:"memtable_offheap_space" doc:"the same outside of it" min:"16MiB"`
+	MemtableAllocation   string             `name:"memtable_allocation_type" doc:"where those rows lie" choices:"heap_buffers,offheap_buffers,offheap_objects"`
+	ConcurrentReads      int                `name:"concurrent_reads" doc:"reads at once" min:"2" max:"1024"`
+	ConcurrentWrites     int                `name:"concurrent_writes" doc:"writes at once" min:"2" max:"1024"`
+	ConcurrentCompactors int                `name:"concurrent_compactors" doc:"compactions at once" min:"1" max:"128"`
+	CompactionThroughput parameter.Bytes    `name:"compaction_throughput" doc:"bytes per second that compaction may write; 0B does not limit it"`
+}
+
+func defaults() Settings {
+	return Settings{
+		Nodes: 1, Heap: 1 << 30, Collector: "g1", Compiler: "full",
+		CommitLogSync: periodic, CommitLogSyncPeriod: parameter.Duration(10 * time.Second), CommitLogSpace: 512 << 20,
+		MemtableHeap: 256 << 20, MemtableOffheap: 256 << 20, MemtableAllocation: "heap_buffers",
+		ConcurrentReads: 32, ConcurrentWrites: 32, ConcurrentCompactors: 2, CompactionThroughput: 64 << 20,
+	}
+}
+
+const (
+	periodic = "periodic"
+	group    = "group"
+)
+
+// mebibytes is a size as Cassandra has it.
+func mebibytes(n parameter.Bytes) string { return fmt.Sprintf("%dMiB", (int64(n)+1<<20-1)>>20) }
+
+// node is one node of a ring.
+type node struct {
+	number       int // from 0
+	host         string
+	port, gossip int
+	seed         string
+	dir          string
+	cluster      string
+}
+
+// config is cassandra.yaml of a node.
+func (s Settings) config(n node) []byte {
+	var b strings.Builder
+	set := func(name string, value any) { fmt.Fprintf(&b, "%s: %v\n", name, value) }
+	set("cluster_name", strconv.Quote(n.cluster))
+	set("num_tokens", 1)
+	set("initial_token", strconv.Quote(strconv.FormatInt(s.token(n.number), 10)))
+	set("partitioner", "org.apache.cassandra.dht.Murmur3Partitioner")
+	set("commitlog_sync", s.CommitLogSync)
+	switch s.CommitLogSync {
+	case periodic:
+		set("commitlog_sync_period", milliseconds(s.CommitLogSyncPeriod))
+	case group:
+		set("commitlog_sync_group_window", milliseconds(s.CommitLogSyncPeriod))
+	}
+	set("commitlog_total_space", mebibytes(s.CommitLogSpace))
+	for name, folder := range map[string]string{"commitlog_directory": "commitlog", "hints_directory": "hints", "saved_caches_directory": "saved_caches", "cdc_raw_directory": "cdc"} {
+		set(name, strconv.Quote(path.Join(n.dir, folder)))
+	}
+	set("data_file_directories", "["+strconv.Quote(path.Join(n.dir, "data"))+"]")
+	set("endpoint_snitch", "SimpleSnitch")
+	set("seed_provider", `[{class_name: org.apache.cassandra.locator.SimpleSeedProvider, parameters: [{seeds: "`+n.seed+`"}]}]`)
+	set("listen_address", n.host)
+	set("rpc_address", n.host)
+	set("storage_port", n.gossip)
+	set("native_transport_port", n.port)
+	set("start_native_transport", true)
+	set("auto_snapshot", false)
+	set("memtable_heap_space", mebibytes(s.MemtableHeap))
+	set("memtable_offheap_space", mebibytes(s.MemtableOffheap))
+	set("memtable_allocation_type", s.MemtableAllocation)
+	set("concurrent_reads", s.ConcurrentReads)
+	set("concurrent_writes", s.ConcurrentWrites)
+	set("concurrent_compactors", s.ConcurrentCompactors)
+	set("compaction_throughput", mebibytes(s.CompactionThroughput)+"/s")
+	return []byte(b.String())
+}
+
+func milliseconds(d parameter.Duration) string {
+	return fmt.Sprintf("%dms", time.Duration(d).Milliseconds())
+}
+
+// token is where a node begins: they divide the ring evenly.
+func (s Settings) token(number int) int64 {
+	if s.Nodes == 1 {
+		return 0
+	}
+	return -1<<63 + int64(uint64(number)*(1<<63/uint64(s.Nodes)*2))
+}
+
+// read are the settings that the server tells itself, with what it calls them.
+func read() []string {
+	return []string{
+		"commitlog_sync", "commitlog_total_space", "memtable_heap_space", "memtable_offheap_space", "memtable_allocation_type",
+		"concurrent_reads", "concurrent_writes", "concurrent_compactors", "compaction_throughput", "commitlog_sync_period", "commitlog_sync_group_window",
+	}
+}
+
+var quantity = regexp.MustCompile(`^(\d+)(B|KiB|MiB|GiB|ms|s|m|h)(/s)?$`)
+
+// canonical is a setting as a study would have it.
+func canonical(value string) string {
+	m := quantity.FindStringSubmatch(value)
+	if m == nil {
+		return value
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return value
+	}
+	if scale := map[string]int64{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]; scale > 0 {
+		return parameter.Bytes(n * scale).String()
+	}
+	scale := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour}[m[2]]
+	return parameter.Duration(time.Duration(n) * scale).String()
+}
+
+// observe reads the settings back from a node.
+func (c client) observe(ctx context.Context) (map[string]string, error) {
+	rows, err := c.ask(ctx, "SELECT name, value FROM system_views.settings")
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]string{}
+	for _, row := range rows {
+		told[row[0]] = row[1]
+	}
+	observed := map[string]string{}
+	for _, name := range read() {
+		if value, ok := told[name]; ok {
+			observed[name] = canonical(value)
+		}
+	}
+	if observed["commitlog_sync"] == group {
+		observed["commitlog_sync_period"] = observed["commitlog_sync_group_window"]
+	}
+	delete(observed, "commitlog_sync_group_window")
+	return observed, nil
+}
+
+var (
+	capacity  = regexp.MustCompile(`Heap Max Capacity: (\d+)([MG])`)
+	collector = regexp.MustCompile(`Using (\w+)`)
+)
+
+// observeJava reads from what Java logged when it started how it came to be.
+func observeJava(ctx context.Context, m platform.Machine, dir string, observed map[string]string) {
+	data, err := m.ReadFile(ctx, path.Join(dir, "0", "gc.log"))
+	if err != nil {
+		return // not told
+	}
+	if f := capacity.FindSubmatch(data); f != nil {
+		observed["heap"] = canonical(string(f[1]) + string(f[2]) + "iB")
+	}
+	if f := collector.FindSubmatch(data); f != nil {
+		observed["collector"] = strings.ToLower(string(f[1]))
+	}
+}
+
+// memory is that of the machine; 0 where it does not tell.
+func memory(ctx context.Context, env service.Env) parameter.Bytes {
+	data, err := env.Machine.ReadFile(ctx, "/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
+			n, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is none
+			return parameter.Bytes(n << 10)
+		}
+	}
+	return 0
+}
