@@ -1,0 +1,176 @@
+// Package dvdstore is a workload of an online shop, with the tables, the data and the
+// behaviour of DVD Store 3.5: users log in or register, browse, read reviews and buy,
+// over our own client of PostgreSQL's wire protocol.
+//
+// An operation is one call of a function in the database, and an order is the calls of
+// a user from the login to the purchase. What is published as one test with known
+// flaws is the mode faithful; in the mode sound they are mended. The server's own
+// statistics are held against what the load asked for, and the data that it leaves
+// behind against what it was told.
+package dvdstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Mode         string             `name:"mode" doc:"sound, or faithful: as published, with its flaws" choices:"sound,faithful"`
+	Size         parameter.Bytes    `name:"size" doc:"class of size: 10MB, 1GB and 100GB are those that are published, others lie on the line from the class below; the data is much larger" min:"20kB" max:"100GB"`
+	PerProduct   int                `name:"reviews_per_product" doc:"reviews of each product at the beginning, with 21 ratings each on average" min:"1" max:"100"`
+	Reset        bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
+	Loaders      int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
+	Connections  int                `name:"connections" doc:"users, each with a session of its own; of each server where the service has several" min:"1" max:"10000"`
+	Think        parameter.Duration `name:"think" doc:"mean pause of a user after an order, drawn from 0 to twice as much"`
+	NewCustomers parameter.Share    `name:"new_customers" doc:"share of the orders whose user registers instead of logging in" max:"100%"`
+	NewMembers   parameter.Share    `name:"new_members" doc:"share of the orders whose user becomes a member" max:"100%"`
+	Searches     int                `name:"searches" doc:"searches for products in an order, on average: by category, actor or title" min:"1" max:"50"`
+	Batch        int                `name:"batch" doc:"products that a search asks for, on average" min:"1" max:"50"`
+	Depth        int                `name:"depth" doc:"reviews that a search for reviews looks at" min:"1" max:"10000"`
+	Reviews      int                `name:"reviews" doc:"searches for reviews, and readings of a product's reviews, in an order, each on average; 0 is the second version of the shop, without reviews and members" max:"50"`
+	NewReviews   parameter.Share    `name:"new_reviews" doc:"share of the orders whose user writes a review" max:"100%"`
+	Ratings      parameter.Share    `name:"ratings" doc:"share of the orders whose user rates a review" max:"100%"`
+	Lines        int                `name:"lines" doc:"lines of an order, on average; ten at most" min:"1" max:"10"`
+	Retries      int                `name:"retries" doc:"how often the victim of a deadlock is tried again" max:"1000"`
+	Verify       bool               `name:"verify" doc:"look after each trial whether the data is what the load was told"`
+	Threads      int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
+	Rate         parameter.Rate     `name:"rate" doc:"calls offered per second in all, each the next of a user who waits; without it users go on as fast as they can; to each server where the service has several"`
+	Arrivals     string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Shape        string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Timeout      parameter.Duration `name:"timeout" doc:"how long a call may take; a connection with one that takes longer is closed" min:"100ms"`
+	Tick         parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a call is due, for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag       parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+func defaults() Parameters {
+	return Parameters{
+		Mode: sound, Size: 10e6, PerProduct: 20, Reset: true, Loaders: 4, Connections: 8,
+		NewCustomers: .2, NewMembers: .01, Searches: 3, Batch: 5, Depth: 500, Reviews: 3, NewReviews: .05, Ratings: .1, Lines: 5,
+		Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+	}
+}
+
+const (
+	protocol = "postgresql"
+	sound    = "sound"
+	faithful = "faithful"
+)
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "dvdstore",
+		Doc:     "an online shop on PostgreSQL, after DVD Store 3.5",
+		Rate:    "calls",
+		Metrics: metrics(),
+		Speaks:  []string{protocol},
+		Spreads: true,
+		Own:     true,
+	}, defaults(), build)
+}
+
+func build(p Parameters) (workload.Load, error) {
+	switch {
+	case p.Rate > 0 && p.Think > 0:
+		return nil, errors.New("rate and think exclude each other: what is offered at a rate does not wait for a user")
+	case p.Rate == 0 && p.Shape != "":
+		return nil, errors.New("shape: give the rate that changes")
+	}
+	d := &store{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	if p.Shape != "" {
+		var err error
+		if d.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+	}
+	return d, d.arrivals.Validate()
+}
+
+type store struct {
+	Parameters
+	arrivals load.Arrivals
+}
+
+func (d *store) faithful() bool { return d.Mode == faithful }
+
+// Demand is what the load asks of the database. A user pauses after an order, which is
+// so much of a pause for each of its calls.
+func (d *store) Demand() load.Demand {
+	calls := 0.
+	for _, n := range d.mix() {
+		calls += n
+	}
+	demand := load.Demand{Concurrency: d.Connections, Rate: float64(d.Rate), Think: time.Duration(float64(d.Think) / calls)}
+	for c, n := range d.mix() {
+		demand.Classes = append(demand.Classes, load.Class{Name: names[c], Share: n / calls})
+	}
+	return demand
+}
+
+// Check has a word with the server, where one runs already.
+func (d *store) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	size := d.size().bytes()
+	// One loader and its session make some 15 MiB a second, indexes included.
+	needs := workload.Needs{Time: time.Duration(float64(size) / (15 << 20) * float64(time.Second))}
+	if d.Reset {
+		size *= 2
+	}
+	if env.Target == nil {
+		needs.Disk = size
+		return needs, nil // it will be started
+	}
+	at, err := targets(env)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	s, err := postgres.Dial(ctx, at[0], "")
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	defer s.Close()
+	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
+	switch {
+	case err != nil:
+		return workload.Needs{}, fmt.Errorf("ask the database who we are: %w", err)
+	case len(rows) != 1 || rows[0][0] != "t":
+		return workload.Needs{}, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
+	}
+	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", database, template, parameter.Bytes(size))}
+	return needs, nil
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "order.mean", Unit: "s", Doc: "mean time from the first call of an order to the end of its purchase, over the whole load; not at a rate", Better: measure.LowerIsBetter},
+		{Name: "order.max", Unit: "s", Doc: "longest such time", Better: measure.LowerIsBetter},
+		{Name: "calls_per_order", Unit: "1", Doc: "calls of an order"},
+		{Name: "short", Unit: "1", Doc: "share of the purchases that found too little in stock; faithful counts them as orders", Better: measure.LowerIsBetter},
+		{Name: "lost_sales", Unit: "1", Doc: "share of the pieces in order lines that the inventory does not count as sold", Better: measure.LowerIsBetter},
+		{Name: "found", Unit: "1", Doc: "share of the searches for products and reviews that found something", Better: measure.HigherIsBetter},
+		{Name: "retries", Unit: "1", Doc: "calls that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each call", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
+	}
+}
+
+// metrics begins with the rate of purchases: sixty times it are orders per minute.
+func metrics() []measure.Metric {
+	headline := names[purchase] + ".calls"
+	all := slices.Concat(measure.OperationMetrics("calls", names[:]...), measure.ScheduleMetrics(names[:]...), own())
+	at := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == headline })
+	first := all[at]
+	return slices.Insert(slices.Delete(all, at, at+1), 0, first)
+}

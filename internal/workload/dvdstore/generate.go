@@ -1,0 +1,229 @@
+package dvdstore
+
+import (
+	"strconv"
+
+	"plimsoll/internal/postgres"
+)
+
+// table is one that is filled by COPY, in pieces that do not depend on each other: the
+// rows of a piece follow from the seed and its number alone.
+type table struct {
+	name   string
+	stream uint64             // of its random numbers
+	units  func(z size) int   // of which there are rows: customers, orders, products, reviews
+	piece  int                // units of a piece
+	begin  func(p *piece) row // of a piece
+}
+
+// piece is one that is being made.
+type piece struct {
+	z size
+	*source
+}
+
+// row appends the rows of a unit.
+type row func(b []byte, unit int) []byte
+
+var filled = []table{
+	{"customers", 1, func(z size) int { return z.customers }, 20_000, customerRows},
+	{"orders", 2, func(z size) int { return z.orders * months }, 20_000, orderRows},
+	{"orderlines", 2, func(z size) int { return z.orders * months }, 20_000, lineRows}, // of the same orders
+	{"cust_hist", 2, func(z size) int { return z.orders * months }, 20_000, historyRows},
+	{"products", 3, func(z size) int { return z.products }, 10_000, productRows},
+	{"inventory", 4, func(z size) int { return z.products }, 50_000, inventoryRows},
+	{"reviews", 5, func(z size) int { return z.products * z.reviews }, 10_000, reviewRows},
+	{"reviews_helpfulness", 6, func(z size) int { return z.products * z.reviews }, 10_000, ratingRows},
+	{"membership", 7, func(z size) int { return z.customers }, 100_000, memberRows},
+}
+
+// The text format of COPY: values are parted by a tab, rows end with a line.
+func tab(b []byte) []byte  { return append(b, '\t') }
+func line(b []byte) []byte { return append(b, '\n') }
+
+// numbers appends each with a tab after it.
+func numbers(b []byte, list ...int) []byte {
+	for _, n := range list {
+		b = tab(number(b, n))
+	}
+	return b
+}
+
+func cents(b []byte, n int) []byte { return postgres.FormatDecimal(b, int64(n)) }
+
+// day appends a day of the year that the first data is from.
+func day(b []byte, month, day int) []byte {
+	return append(b, '2', '0', '1', '3', '-', byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
+}
+
+const password = "password"
+
+// userName appends the name of a customer who was there from the beginning.
+func userName(b []byte, customer int) []byte { return number(append(b, "user"...), customer) }
+
+func customerRows(p *piece) row {
+	var who person
+	return func(b []byte, unit int) []byte {
+		who.draw(p.source, unit >= p.z.customers/2)
+		b = numbers(b, unit+1)
+		for what := firstName; what <= expiration; what++ {
+			b = tab(append(b, who.text(what)...))
+		}
+		b = tab(userName(b, unit+1))
+		b = append(b, password...)
+		for what := age; what <= gender; what++ {
+			b = append(tab(b), who.text(what)...)
+		}
+		return line(b)
+	}
+}
+
+// tax is 8.25 %, in hundredths.
+func tax(net int) int { return (net*825 + 5000) / 10_000 }
+
+// order is what orders, their lines and what customers bought have in common: all are
+// drawn from the same numbers.
+type order struct {
+	number, customer, month, day, net int
+	products, quantities              [9]int
+	lines                             int
+}
+
+func (p *piece) order(unit int) (o order) {
+	o.number = unit + 1
+	o.month = unit/p.z.orders + 1
+	o.day = p.between(1, 28)
+	o.customer = p.between(1, p.z.customers)
+	o.net = p.between(1, 40_000)
+	o.lines = p.between(1, 9)
+	for n := range o.lines {
+		o.products[n], o.quantities[n] = p.between(1, p.z.products), p.between(1, 3)
+	}
+	return o
+}
+
+func orderRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		o := p.order(unit)
+		b = numbers(b, o.number)
+		b = tab(day(b, o.month, o.day))
+		b = numbers(b, o.customer)
+		b = tab(cents(b, o.net))
+		b = tab(cents(b, tax(o.net)))
+		return line(cents(b, o.net+tax(o.net)))
+	}
+}
+
+func lineRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		o := p.order(unit)
+		for n := range o.lines {
+			b = numbers(b, n+1, o.number, o.products[n], o.quantities[n])
+			b = line(day(b, o.month, o.day))
+		}
+		return b
+	}
+}
+
+func historyRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		o := p.order(unit)
+		for n := range o.lines {
+			b = numbers(b, o.customer, o.number)
+			b = line(number(b, o.products[n]))
+		}
+		return b
+	}
+}
+
+func productRows(p *piece) row {
+	special := .01
+	if p.z.products > 100_000 {
+		special = .0001
+	}
+	return func(b []byte, unit int) []byte {
+		b = numbers(b, unit+1, p.between(1, categories))
+		b = append(appendTitleWord(b, p.between(0, words-1)), ' ')
+		b = tab(appendSecondWord(b, p.between(0, words-1)))
+		b = tab(p.actor(b))
+		b = tab(cents(b, 100*p.between(9, 29)+99))
+		b = append(b, "01"[index(p.share() < special)], '\t')
+		b = numbers(b, p.between(1, p.z.products))
+		return line(append(b, "01"[index(p.share() < .1)]))
+	}
+}
+
+func index(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func inventoryRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		most, scale := 500, 1
+		if hot(unit + 1) {
+			scale = 10
+		}
+		b = numbers(b, unit+1, scale*p.between(p.z.stock, most))
+		return line(append(b, '0'))
+	}
+}
+
+func reviewRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		b = numbers(b, unit+1, unit/p.z.reviews+1)
+		b = tab(day(b, p.between(1, 12), p.between(1, 28)))
+		b = numbers(b, p.between(1, 5), p.between(1, p.z.customers))
+		b = tab(p.sentence(b, 3))
+		return line(p.sentence(b, p.between(7, 130)))
+	}
+}
+
+// mostRatings is how many of the numbers of ratings are kept for each review, which has
+// at least fewestRatings.
+const (
+	fewestRatings = 3
+	mostRatings   = 40
+)
+
+func ratingRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		for n := range p.between(fewestRatings, mostRatings) {
+			b = numbers(b, unit*mostRatings+n+1, unit+1, p.between(1, p.z.customers))
+			b = line(number(b, p.between(1, 10)))
+		}
+		return b
+	}
+}
+
+func memberRows(p *piece) row {
+	return func(b []byte, unit int) []byte {
+		if p.share() >= .1 {
+			return b
+		}
+		b = numbers(b, unit+1, p.between(1, 3))
+		b = day(b, p.between(1, 12), p.between(1, 28))
+		return line(b)
+	}
+}
+
+// pieces is how many pieces a table has.
+func (t table) pieces(z size) int { return (t.units(z) + t.piece - 1) / t.piece }
+
+// fill is the rows of a piece, as a COPY asks for them.
+func (t table) fill(z size, seed uint64, number int) func(b []byte) ([]byte, bool) {
+	unit, end := number*t.piece, min((number+1)*t.piece, t.units(z))
+	next := t.begin(&piece{z, newSource(seed, t.stream<<32|uint64(number))})
+	return func(b []byte) ([]byte, bool) {
+		if unit < end {
+			b = next(b, unit)
+			unit++
+		}
+		return b, unit < end
+	}
+}
+
+// label is how a piece is known.
+func (t table) label(number int) string { return t.name + " " + strconv.Itoa(number) }

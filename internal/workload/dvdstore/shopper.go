@@ -1,0 +1,206 @@
+package dvdstore
+
+import "slices"
+
+// class is a kind of operation, as response times are reported.
+type class uint8
+
+const (
+	login class = iota
+	newCustomer
+	newMember
+	browse
+	searchReviews
+	readReviews
+	newReview
+	rate
+	prices
+	purchase
+	classes
+)
+
+var names = [classes]string{"login", "new_customer", "new_member", "browse", "search_reviews", "read_reviews", "new_review", "rate", "prices", "purchase"}
+
+// call is a function of the database, or the statement that asks for prices.
+type call uint8
+
+const (
+	callLogin call = iota
+	callNewCustomer
+	callNewMember
+	callBrowseCategory
+	callBrowseActor
+	callBrowseTitle
+	callReviewsByActor
+	callReviewsByTitle
+	callReviewsOf
+	callReviewsByStars
+	callReviewsByDate
+	callNewReview
+	callRate
+	callPurchase
+	callPrices
+	callsInAll
+	functionsInAll = callPrices // those of which the server keeps count
+)
+
+var functionNames = [functionsInAll]string{
+	"login", "new_customer", "new_member", "browse_by_category", "browse_by_actor", "browse_by_title", "reviews_by_actor", "reviews_by_title",
+	"reviews_of", "reviews_by_stars", "reviews_by_date", "new_review", "rate_review", "purchase",
+}
+
+// mix is how many operations of each class an order has on average.
+func (d *store) mix() [classes]float64 {
+	reviews := float64(d.Reviews)
+	m := [classes]float64{
+		login: 1 - float64(d.NewCustomers), newCustomer: float64(d.NewCustomers), newMember: float64(d.NewMembers),
+		browse: float64(d.Searches), searchReviews: reviews, readReviews: reviews, newReview: float64(d.NewReviews), rate: float64(d.Ratings),
+		prices: 1, purchase: 1,
+	}
+	if d.Reviews == 0 {
+		m[newMember], m[newReview], m[rate] = 0, 0, 0
+	}
+	return m
+}
+
+// mostLines is how many lines an order may have.
+const mostLines = 10
+
+// shopper is a user: what they do next, and with what. It knows nothing of the protocol.
+type shopper struct {
+	*store
+	*source
+	z size
+
+	// Of the order under way.
+	begun                    bool
+	searches, finds, reads   int // that are left
+	member, review, opinion  bool
+	customer                 int
+	lines                    int
+	products, pieces, prices [mostLines]int // a price is in hundredths, below 0 not known
+	priced                   bool
+
+	// Of the call under way.
+	call    call
+	class   class
+	product int
+	number  int // a category, stars, a review, a kind of member, a rating
+	batch   int
+	who     person
+	words   []byte // a name, or words to search for
+	more    []byte // the text of a review
+}
+
+// begin draws an order.
+func (s *shopper) begin() {
+	s.begun, s.priced, s.customer = true, false, 0
+	register := s.share()
+	member, review, opinion := register, register, register // faithful: one draw for all four
+	if !s.faithful() {
+		member, review, opinion = s.share(), s.share(), s.share()
+	}
+	s.searches, s.finds, s.reads = s.about(s.Searches), 0, 0
+	s.member, s.review, s.opinion = false, false, false
+	if s.Reviews > 0 {
+		s.finds, s.reads = s.about(s.Reviews), s.about(s.Reviews)
+		s.member, s.review, s.opinion = member < float64(s.NewMembers), review < float64(s.NewReviews), opinion < float64(s.Ratings)
+	}
+	s.lines = min(s.about(s.Lines), mostLines)
+	for n := range s.lines {
+		s.products[n], s.pieces[n], s.prices[n] = s.source.product(s.z), s.between(1, 3), -1
+	}
+	if !s.faithful() {
+		slices.Sort(s.products[:s.lines]) // so that two orders do not wait for each other in a circle
+	}
+	if register < float64(s.NewCustomers) {
+		s.class, s.call = newCustomer, callNewCustomer
+		s.who.draw(s.source, s.share() < .5)
+		s.register()
+		return
+	}
+	s.class, s.call = login, callLogin
+	s.number = s.between(1, s.z.customers)
+	s.words = userName(s.words[:0], s.number)
+}
+
+// register draws the name of a new user.
+func (s *shopper) register() {
+	s.words = number(append(s.words[:0], "newuser"...), s.between(1, 1<<31-1))
+}
+
+// next draws what comes after the call that is done.
+func (s *shopper) next() {
+	switch {
+	case !s.begun:
+		s.begin()
+	case s.member:
+		s.member = false
+		s.class, s.call, s.number = newMember, callNewMember, s.between(1, 3)
+	case s.searches > 0:
+		s.searches--
+		s.browse()
+	case s.finds > 0:
+		s.finds--
+		s.find()
+	case s.reads > 0:
+		s.reads--
+		s.class, s.call = readReviews, callReviewsOf+call(s.between(0, 2))
+		s.product, s.number, s.batch = s.source.product(s.z), s.between(1, 5), s.about(s.Batch)
+	case s.review:
+		s.review = false
+		s.class, s.call, s.number, s.product = newReview, callNewReview, s.between(1, 5), s.source.product(s.z)
+		s.words, s.more = s.sentence(s.words[:0], 3), s.sentence(s.more[:0], 25)
+	case s.opinion:
+		s.opinion = false
+		s.class, s.call, s.number, s.batch = rate, callRate, s.between(1, s.z.products*s.z.reviews), s.between(1, 10)
+	case !s.priced:
+		s.priced = true
+		s.class, s.call = prices, callPrices
+	default:
+		s.class, s.call = purchase, callPurchase
+	}
+}
+
+// browse draws a search for products.
+func (s *shopper) browse() {
+	s.class, s.batch = browse, s.about(s.Batch)
+	s.call = callBrowseCategory + call(s.between(0, 2))
+	switch s.call {
+	case callBrowseCategory:
+		s.number = s.between(1, categories)
+	case callBrowseActor:
+		s.words = s.actor(s.words[:0])
+	default:
+		s.words = s.word(s.words[:0])
+	}
+}
+
+// find draws a search for reviews.
+func (s *shopper) find() {
+	s.class, s.batch = searchReviews, s.about(s.Batch)
+	s.call = callReviewsByActor + call(s.between(0, 1))
+	if s.call == callReviewsByActor {
+		s.words = s.actor(s.words[:0])
+	} else {
+		s.words = s.word(s.words[:0])
+	}
+}
+
+// net is what the order costs, in hundredths.
+func (s *shopper) net() int {
+	sum := 0
+	for n := range s.lines {
+		sum += s.pieces[n] * max(0, s.prices[n])
+	}
+	return sum
+}
+
+// bought is how many pieces the order has.
+func (s *shopper) bought() int {
+	sum := 0
+	for _, n := range s.pieces[:s.lines] {
+		sum += n
+	}
+	return sum
+}

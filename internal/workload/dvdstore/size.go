@@ -1,0 +1,67 @@
+package dvdstore
+
+// size is how much data there is at the beginning.
+type size struct {
+	customers, orders, products int // orders of a month, of which there are twelve
+	reviews                     int // of a product
+	stock                       int // least of a product
+}
+
+// The classes of size that are published.
+var published = []struct {
+	bytes float64
+	size
+}{
+	{10e6, size{customers: 20_000, orders: 1_000, products: 10_000}},
+	{1e9, size{customers: 2_000_000, orders: 100_000, products: 100_000}},
+	{100e9, size{customers: 200_000_000, orders: 10_000_000, products: 1_000_000}},
+}
+
+const months = 12
+
+// size scales the class below in proportion, and the smallest downwards.
+func (d *store) size() size {
+	below := published[0]
+	for _, class := range published {
+		if class.bytes <= float64(d.Size) {
+			below = class
+		}
+	}
+	by := func(n int) int { return max(1, int(float64(n)*float64(d.Size)/below.bytes+.5)) }
+	z := size{customers: by(below.customers), orders: by(below.orders), products: by(below.products), reviews: d.PerProduct}
+	if !d.faithful() {
+		z.stock = enough
+	}
+	return z
+}
+
+// enough is the stock below which a product is ordered anew, which happens whenever its
+// stock changes to less. A product that begins with less has none for an order of three,
+// and one with none is never sold and so never ordered anew.
+const enough = 3
+
+// bytes is about what the data takes, indexes included.
+func (z size) bytes() int64 {
+	reviews := int64(z.products) * int64(z.reviews)
+	orders := int64(z.orders) * months
+	return 20<<20 + int64(z.customers)*420 + orders*(120+5*150) + int64(z.products)*400 + reviews*(700+22*125)
+}
+
+// Every product of which the number after it is a multiple of this is bought ten times
+// as often as others.
+const (
+	hotEach   = 10_000
+	hotWeight = 10
+)
+
+func hot(product int) bool { return (product+1)%hotEach == 0 }
+
+// product draws a product as it is bought.
+func (s *source) product(z size) int {
+	special := (z.products + 1) / hotEach
+	n := s.between(1, z.products+special*(hotWeight-1))
+	if n <= z.products {
+		return n
+	}
+	return ((n-z.products-1)/(hotWeight-1)+1)*hotEach - 1
+}
