@@ -6,11 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
@@ -163,10 +165,10 @@ func check(t *testing.T, out *measure.Recorder, name string) measure.Check {
 func TestRealShop(t *testing.T) {
 	s := real(t)
 	for _, mode := range []string{sound, faithful} {
-		d := made(t, with(parameter.Settings{"mode": mode, "connections": "8", "new_members": "20%"}))
+		d := made(t, with(parameter.Settings{"mode": mode, "connections": "2", "new_members": "20%", "new_reviews": "30%", "ratings": "30%"}))
 		env := s.env()
 		env.Log = t.Logf
-		out := run(t, d, env, 2*time.Second)
+		out := run(t, d, env, time.Second)
 		var done [classes]int64
 		for _, in := range out.Intervals() {
 			for k, sample := range in.Samples {
@@ -190,5 +192,174 @@ func TestRealShop(t *testing.T) {
 				t.Errorf("%s: %+v", mode, c)
 			}
 		}
+	}
+}
+
+// Each trial begins with the same data, whatever the one before did, and what was left
+// half done is gone on with.
+func TestRealData(t *testing.T) {
+	s := real(t)
+	d := made(t, small)
+	first := digest(t, d, s)
+	run(t, d, s.env(), 300*time.Millisecond)
+	if again := digest(t, d, s); again != first {
+		t.Errorf("the data is another after a trial:\n%s\n%s", first, again)
+	}
+	db := s.session(t, template)
+	before := ask(t, db, "SELECT count(*), min(xmin::text::bigint) FROM customers")
+	// A loader that died after the first customers, before the keys.
+	for _, sql := range []string{
+		"DROP TRIGGER restock ON inventory; DROP TABLE orderlines, reviews_helpfulness CASCADE",
+		"CREATE TABLE orderlines (orderlineid smallint NOT NULL, orderid int NOT NULL, prod_id int NOT NULL, quantity smallint NOT NULL, orderdate date NOT NULL)",
+		"CREATE TABLE reviews_helpfulness (review_helpfulness_id int NOT NULL, review_id int NOT NULL, customerid int NOT NULL, helpfulness smallint NOT NULL)",
+		"DELETE FROM plimsoll WHERE setting = 'made' OR setting = 'references' OR setting ~ 'orderlines' OR setting ~ 'reviews_helpfulness'",
+		"ALTER TABLE cust_hist DROP CONSTRAINT cust_hist_customerid_fkey; ALTER TABLE orders DROP CONSTRAINT orders_customerid_fkey",
+		"ALTER TABLE membership DROP CONSTRAINT membership_customerid_fkey; ALTER TABLE reviews DROP CONSTRAINT reviews_prod_id_fkey, DROP CONSTRAINT reviews_customerid_fkey",
+		"ALTER TABLE customers ALTER customerid DROP DEFAULT; ALTER TABLE orders ALTER orderid DROP DEFAULT; ALTER TABLE reviews ALTER review_id DROP DEFAULT",
+		"DROP SEQUENCE customers_customerid_seq, orders_orderid_seq, reviews_review_id_seq",
+		"DO $$ DECLARE f text; BEGIN FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'public'::regnamespace LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$",
+	} {
+		if err := db.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	db.Close()
+	s.session(t, "postgres").Exec(t.Context(), "DROP DATABASE "+database)
+	if again := digest(t, d, s); again != first {
+		t.Errorf("gone on with, the data is another:\n%s\n%s", first, again)
+	}
+	if after := ask(t, s.session(t, template), "SELECT count(*), min(xmin::text::bigint) FROM customers"); after != before {
+		t.Errorf("customers who were there, %s, were made again, %s", before, after)
+	}
+	if other := made(t, with(parameter.Settings{"size": "60kB"})); digest(t, other, s) == first {
+		t.Error("another size is the same data")
+	}
+}
+
+func (s *server) session(t *testing.T, name string) *postgres.Conn {
+	t.Helper()
+	db, err := postgres.Dial(t.Context(), s.place(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func ask(t *testing.T, db *postgres.Conn, sql string) string {
+	t.Helper()
+	rows, err := db.Query(t.Context(), sql)
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return strings.Join(rows[0], " ")
+}
+
+// digest prepares the data, and is a sum of all of it.
+func digest(t *testing.T, d *store, s *server) string {
+	t.Helper()
+	if err := d.Prepare(t.Context(), s.env()); err != nil {
+		t.Fatal(err)
+	}
+	db := s.session(t, database)
+	defer db.Close()
+	var all []string
+	for _, table := range filled {
+		all = append(all, table.name+" "+ask(t, db, "SELECT count(*), sum(('x' || substr(md5(t::text), 1, 8))::bit(32)::int::bigint) FROM "+table.name+" AS t"))
+	}
+	return strings.Join(all, ", ")
+}
+
+// loaded runs a load up to where what came of it is looked at.
+func loaded(t *testing.T, d *store, s *server, length time.Duration) (conclusion, *measure.Recorder) {
+	t.Helper()
+	if err := d.Prepare(t.Context(), s.env()); err != nil {
+		t.Fatal(err)
+	}
+	out := measure.NewRecorder(nil)
+	was, err := d.begin(t.Context(), s.places(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{}
+	job, err := d.job(s.places(), load.Stage{Length: length, Interval: length / 8, Seed: 5}, l, was)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := socket.Run(t.Context(), job, out); err != nil {
+		t.Fatal(err)
+	}
+	return conclusion{env: s.env(), at: s.places(), ledger: l, before: was}, out
+}
+
+// A loss that is planted after the load fails the check of the data, and a call that
+// nobody of ours made that of the server's mix.
+func TestRealLoss(t *testing.T) {
+	s := real(t)
+	d := made(t, small)
+	c, out := loaded(t, d, s, 400*time.Millisecond)
+	db := s.session(t, database)
+	for _, sql := range []string{
+		"DELETE FROM orderlines WHERE orderid = (SELECT max(orderid) FROM orders) AND orderlineid = 1",
+		"DELETE FROM cust_hist WHERE ctid = (SELECT min(ctid) FROM cust_hist)",
+		"UPDATE inventory SET sales = sales - 1 WHERE prod_id = 1",
+		"UPDATE inventory SET quan_in_stock = quan_in_stock + 5 WHERE prod_id = (SELECT max(prod_id) FROM inventory)",
+		"DELETE FROM customers WHERE customerid = (SELECT max(c.customerid) FROM customers c LEFT JOIN orders o USING (customerid) WHERE o.orderid IS NULL)",
+		"SET track_functions = 'pl'; SELECT * FROM browse_by_category(1, 1)",
+	} {
+		if err := db.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	db.Close()
+	if err := d.conclude(t.Context(), c, out); err != nil {
+		t.Fatal(err)
+	}
+	data := check(t, out, "data")
+	for _, want := range []string{"order lines grew by", "history grew by", "pieces sold grew by", "the stock changed by", "customers grew by"} {
+		if data.State != measure.Fail || !strings.Contains(data.Detail, want) {
+			t.Errorf("%s: %+v", want, data)
+		}
+	}
+	if c := check(t, out, "server's mix"); c.State != measure.Fail || !strings.Contains(c.Detail, "browse_by_category") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What the server acknowledged is there after it was killed in the middle.
+func TestRealKill(t *testing.T) {
+	s := real(t)
+	d := made(t, small)
+	again := make(chan struct{})
+	if err := d.Prepare(t.Context(), s.env()); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(800*time.Millisecond, func() {
+		defer close(again)
+		s.end(syscall.SIGKILL)
+		<-time.After(300 * time.Millisecond) // its children see that it is gone
+		s.start(t)
+	})
+	c, out := loaded(t, d, s, 4*time.Second)
+	<-again
+	if err := d.conclude(t.Context(), c, out); err != nil {
+		t.Fatal(err)
+	}
+	if c := check(t, out, "data"); c.State != measure.Pass {
+		t.Errorf("%+v", c)
+	} else {
+		t.Log(c.Detail)
+	}
+	if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "started again") {
+		t.Errorf("%+v", c)
+	}
+	intervals, failed := out.Intervals(), int64(0)
+	for _, in := range intervals {
+		for _, sample := range in.Samples {
+			failed += sample.Errors
+		}
+	}
+	if last := intervals[len(intervals)-1].Samples[purchase]; last.Operations == 0 || failed == 0 {
+		t.Errorf("%d purchases at last, %d errors", last.Operations, failed)
 	}
 }

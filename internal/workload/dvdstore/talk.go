@@ -60,11 +60,9 @@ func (t *talk) count() {
 	s.drawn[browse] += int64(t.searches)
 	s.drawn[searchReviews] += int64(t.finds)
 	s.drawn[readReviews] += int64(t.reads)
-	for c, yes := range map[class]bool{newMember: t.member, newReview: t.review, rate: t.opinion} {
-		if yes {
-			s.drawn[c]++
-		}
-	}
+	s.drawn[newMember] += int64(index(t.member))
+	s.drawn[newReview] += int64(index(t.review))
+	s.drawn[rate] += int64(index(t.opinion))
 	if t.member && t.class == login {
 		s.nested++
 	}

@@ -1,0 +1,226 @@
+package dvdstore
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+)
+
+// drawnOf is the tally of so many orders.
+func drawnOf(t *testing.T, settings parameter.Settings, orders int) *tally {
+	t.Helper()
+	k := sitting(t, settings)
+	for k.tally.began < int64(orders) {
+		k.begun = false
+		k.Request(nil, 0)
+	}
+	return k.tally
+}
+
+// What is drawn keeps the rules, and a constant that is wrong is found.
+func TestMix(t *testing.T) {
+	for _, mode := range []string{sound, faithful} {
+		s := drawnOf(t, parameter.Settings{"mode": mode}, 20_000)
+		if c := s.mixed(built(t, parameter.Settings{"mode": mode})); c.State != measure.Pass {
+			t.Errorf("%s: %+v", mode, c)
+		}
+		for name, value := range map[string]string{"searches": "4", "reviews": "2", "new_customers": "22%", "new_members": "2%", "new_reviews": "6%", "ratings": "9%"} {
+			if c := s.mixed(built(t, parameter.Settings{"mode": mode, name: value})); c.State != measure.Fail {
+				t.Errorf("%s, with %s %s: %+v", mode, name, value, c)
+			}
+		}
+	}
+	// Members who log in are there only where the draws are independent.
+	if s := drawnOf(t, nil, 20_000); s.nested == 0 || s.mixed(built(t, parameter.Settings{"mode": faithful})).State != measure.Fail {
+		t.Errorf("%d members did not register, and that passes for faithful", s.nested)
+	}
+	if s := drawnOf(t, parameter.Settings{"mode": faithful}, 20_000); s.nested != 0 {
+		t.Errorf("%d members did not register", s.nested)
+	}
+	if c := (&tally{}).mixed(built(t, nil)); c.State != measure.Unknown {
+		t.Errorf("no order: %+v", c)
+	}
+}
+
+func TestSecondVersion(t *testing.T) {
+	s := drawnOf(t, parameter.Settings{"reviews": "0"}, 1000)
+	if n := s.drawn; n[searchReviews]+n[readReviews]+n[newReview]+n[rate]+n[newMember] != 0 || n[browse] == 0 {
+		t.Errorf("%v", n)
+	}
+}
+
+// The server's counts are those of the load but for what was not answered.
+func TestServersCounts(t *testing.T) {
+	var s tally
+	s.asked[callPurchase], s.answered[callPurchase], s.refused[callPurchase] = 12, 10, 1
+	for n, want := range map[int64]measure.State{9: measure.Fail, 10: measure.Pass, 11: measure.Pass, 12: measure.Fail} {
+		var counts [functionsInAll]int64
+		counts[callPurchase] = n
+		if c := s.served(counts); c.State != want {
+			t.Errorf("%d: %+v", n, c)
+		}
+	}
+}
+
+// Each of the sums is looked at.
+func TestDataThatIsLost(t *testing.T) {
+	s := tally{customers: 2, members: 3, net: 100, lines: 5, pieces: 9}
+	s.asked[callPurchase], s.answered[callPurchase] = 1, 1
+	s.asked[callNewReview], s.answered[callNewReview] = 4, 4
+	s.asked[callRate], s.answered[callRate] = 6, 6
+	whole := state{
+		customerRowsThere: 2, orderRowsThere: 1, orderedNet: 100, lineRowsThere: 5, linePieces: 9, historyRowsThere: 5,
+		stockPieces: 241, soldPieces: 9, restockedPieces: 250, reviewRowsThere: 4, ratingRowsThere: 6, memberRowsThere: 3,
+	}
+	d := built(t, nil)
+	if c := s.kept(d, whole); c.State != measure.Pass {
+		t.Fatalf("%+v", c)
+	}
+	for k := range whole {
+		for _, by := range []int64{-1, 1} {
+			other := whole
+			other[k] += by
+			if c := s.kept(d, other); c.State != measure.Fail || c.Detail == "" {
+				t.Errorf("%s %+d: %+v", sumNames[k], by, c)
+			}
+		}
+	}
+	// A faithful purchase may be overwritten by another.
+	less := whole
+	less[soldPieces] -= 2
+	if c := s.kept(built(t, parameter.Settings{"mode": faithful}), less); c.State != measure.Pass || !strings.Contains(c.Detail, "7 of 9 pieces") {
+		t.Errorf("%+v", c)
+	}
+	// What was not answered may be there, and no more.
+	s.asked[callPurchase]++
+	s.pending, s.pendingPieces, s.pendingNet = 2, 3, 50
+	more := whole
+	for k, by := range map[int]int64{orderRowsThere: 1, orderedNet: 50, lineRowsThere: 2, linePieces: 3, historyRowsThere: 2, soldPieces: 3, stockPieces: -3} {
+		more[k] += by
+	}
+	if c := s.kept(d, more); c.State != measure.Pass || !strings.Contains(c.Detail, "1 more purchases") {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		size string
+		want size
+	}{
+		{"1MB", size{2000, 100, 1000, 20, 3}},
+		{"10MB", size{20_000, 1000, 10_000, 20, 3}},
+		{"50MB", size{100_000, 5000, 50_000, 20, 3}},
+		{"1GB", size{2_000_000, 100_000, 100_000, 20, 3}},
+		{"2GB", size{4_000_000, 200_000, 200_000, 20, 3}},
+		{"100GB", size{200_000_000, 10_000_000, 1_000_000, 20, 3}},
+	} {
+		if got := built(t, parameter.Settings{"size": c.size}).size(); got != c.want {
+			t.Errorf("%s: %+v", c.size, got)
+		}
+	}
+	if z := built(t, parameter.Settings{"mode": faithful}).size(); z.stock != 0 {
+		t.Errorf("faithful stock begins at %d", z.stock)
+	}
+}
+
+// Every ten thousandth product is bought ten times as often.
+func TestHotProducts(t *testing.T) {
+	z, s, n := size{products: 30_000}, newSource(1, 2), 4_000_000
+	bought := make([]int, z.products+1)
+	for range n {
+		bought[s.product(z)]++
+	}
+	each := float64(n) / float64(z.products+3*9)
+	for _, p := range []int{9999, 19999, 29999} {
+		if got := float64(bought[p]) / each; !hot(p) || got < 8.5 || got > 11.5 {
+			t.Errorf("product %d is bought %.2f times as often", p, got)
+		}
+	}
+	ordinary := n - bought[9999] - bought[19999] - bought[29999]
+	if got := float64(ordinary) / each / float64(z.products-3); got < .99 || got > 1.01 {
+		t.Errorf("others are bought %.3f times as often as they are to", got)
+	}
+	if bought[0] != 0 {
+		t.Error("a product is bought that is not there")
+	}
+}
+
+// The data follows from the seed, piece by piece, whoever makes it.
+func TestDataOfASeed(t *testing.T) {
+	z := size{customers: 45_000, orders: 4000, products: 2000, reviews: 6}
+	content := func(seed uint64) map[string]string {
+		all := map[string]string{}
+		for _, tab := range filled {
+			for n := tab.pieces(z) - 1; n >= 0; n-- {
+				next, more := tab.fill(z, seed, n), true
+				var b []byte
+				for more {
+					b, more = next(b)
+				}
+				all[tab.label(n)] = string(b)
+			}
+		}
+		return all
+	}
+	first, again, other := content(1), content(1), content(2)
+	rows := map[string]int{}
+	for label, text := range first {
+		if again[label] != text {
+			t.Errorf("%s is another the second time", label)
+		}
+		if other[label] == text {
+			t.Errorf("%s is the same for another seed", label)
+		}
+		rows[strings.Fields(label)[0]] += strings.Count(text, "\n")
+	}
+	for name, want := range map[string]int{"customers": 45_000, "orders": 48_000, "products": 2000, "inventory": 2000, "reviews": 12_000} {
+		if rows[name] != want {
+			t.Errorf("%d %s", rows[name], name)
+		}
+	}
+	if rows["orderlines"] != rows["cust_hist"] || rows["orderlines"] < 4*48_000 || rows["orderlines"] > 6*48_000 {
+		t.Errorf("%d lines of 48,000 orders, %d in the history", rows["orderlines"], rows["cust_hist"])
+	}
+	if n := rows["reviews_helpfulness"]; n < 21*12_000 || n > 22*12_000 {
+		t.Errorf("%d ratings of 12,000 reviews", n)
+	}
+	if n := rows["membership"]; n < 4200 || n > 4800 {
+		t.Errorf("%d members of 45,000 customers", n)
+	}
+}
+
+// The lines of an order, and what its customer bought, are of the same order.
+func TestLinesOfAnOrder(t *testing.T) {
+	z := size{customers: 100, orders: 10, products: 50}
+	text := map[string][][]string{}
+	for _, tab := range filled[1:4] {
+		next, more := tab.fill(z, 3, 0), true
+		var b []byte
+		for more {
+			b, more = next(b)
+		}
+		for line := range bytes.Lines(b) {
+			text[tab.name] = append(text[tab.name], strings.Split(strings.TrimSpace(string(line)), "\t"))
+		}
+	}
+	owner := map[string]string{}
+	for n, o := range text["orders"] {
+		owner[o[0]] = o[2]
+		var net, tax, total float64
+		fmt.Sscan(strings.Join(o[3:], " "), &net, &tax, &total)
+		if o[0] != fmt.Sprint(n+1) || net <= 0 || net > 400 || total < net+tax-.001 || total > net+tax+.001 || tax < .0825*net-.006 || tax > .0825*net+.006 {
+			t.Errorf("order %v", o)
+		}
+	}
+	for n, l := range text["orderlines"] {
+		h := text["cust_hist"][n]
+		if l[1] != h[1] || l[2] != h[2] || h[0] != owner[l[1]] {
+			t.Errorf("line %v, history %v of customer %s", l, h, owner[l[1]])
+		}
+	}
+}
