@@ -160,14 +160,18 @@ type DeathError struct {
 
 // Error says how it ended, and its last lines.
 func (e *DeathError) Error() string {
-	how := fmt.Sprintf("ended with status %d", e.Result.Exit)
-	if e.Result.Signal != "" {
-		how = "was ended by signal " + e.Result.Signal
-	}
 	if e.Log == "" {
-		return fmt.Sprintf("%s %s and logged nothing", e.Program, how)
+		return e.How() + " and logged nothing"
 	}
-	return fmt.Sprintf("%s %s: %s", e.Program, how, e.Log)
+	return e.How() + ": " + e.Log
+}
+
+// How says how it ended, without its lines.
+func (e *DeathError) How() string {
+	if e.Result.Signal != "" {
+		return fmt.Sprintf("%s was ended by signal %s", e.Program, e.Result.Signal)
+	}
+	return fmt.Sprintf("%s ended with status %d", e.Program, e.Result.Exit)
 }
 
 // lastLines is the end of a log.

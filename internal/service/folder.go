@@ -42,8 +42,11 @@ func makeFolder(ctx context.Context, m platform.Machine, dir string) error {
 	return nil
 }
 
-// removeFolder removes a folder that makeFolder made.
+// removeFolder removes a folder that makeFolder made, and what was left beside it.
 func removeFolder(ctx context.Context, m platform.Machine, dir string) error {
+	if err := ReleaseSegments(ctx, m, dir); err != nil {
+		return err
+	}
 	if _, err := output(ctx, m, "rm", "-rf", "--", dir); err != nil {
 		return fmt.Errorf("remove the folder of a service: %w", err)
 	}

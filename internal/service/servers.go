@@ -104,10 +104,15 @@ func each(begin, end int, do func(i int) error) error {
 
 // Died is why one of the servers does not run any more.
 func (s *servers) Died() error {
-	for _, one := range s.running {
-		if m, ok := one.(Mortal); ok && m.Died() != nil {
-			return m.Died()
+	for i, one := range s.running {
+		m, ok := one.(Mortal)
+		if !ok || m.Died() == nil {
+			continue
 		}
+		if len(s.running) > 1 {
+			return fmt.Errorf("server %d of %d: %w", i+1, len(s.running), m.Died())
+		}
+		return m.Died()
 	}
 	return nil
 }

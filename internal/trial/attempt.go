@@ -65,7 +65,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	case err != nil && !isVoid:
 		return nil, a.stop(fmt.Errorf("trial %d: %w", next.Number, err))
 	case isVoid:
-		a.void(trouble)
+		a.void(a.died(trouble))
 	}
 	s.step("before write trial")
 	sum, err := s.results.WriteTrial(a.record, a.files)

@@ -243,7 +243,8 @@ func (p post) sweepServices(ctx context.Context) error {
 		return fmt.Errorf("look for what services left in %s: %w", p.dir, err)
 	}
 	for name := range strings.FieldsSeq(string(listed.Stdout)) {
-		if err := service.Unwire(ctx, p.machine, path.Join(folder, name)); err != nil {
+		left := path.Join(folder, name)
+		if err := errors.Join(service.Unwire(ctx, p.machine, left), service.ReleaseSegments(ctx, p.machine, left)); err != nil {
 			return err
 		}
 	}
