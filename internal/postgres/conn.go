@@ -134,7 +134,10 @@ func (c *Conn) Copy(ctx context.Context, sql string, fill func(b []byte) (rows [
 				return b
 			})
 			if err := c.flush(); err != nil {
-				return errors.Join(err, c.lastWords())
+				if why := c.lastWords(); why != nil {
+					return why
+				}
+				return err
 			}
 		}
 		if err != nil {

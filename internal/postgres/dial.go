@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"syscall"
 	"time"
@@ -31,9 +32,25 @@ func (p Place) Account(database string) (Account, error) {
 // patience is how long a server may take to take a connection.
 const patience = 10 * time.Second
 
-// Dial connects to a server and begins a session in a database. Its errors are one
-// line that says what the user can do.
+// Dial connects to a server and begins a session in a database. One that is starting, or
+// that has no session left, gets a while. Its errors are one line that says what the
+// user can do.
 func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
+	const often, pause = 50, 100 * time.Millisecond
+	for n := 1; ; n++ {
+		s, err := dial(ctx, p, database)
+		if !failed(err, "57P03") && !failed(err, TooManyConnections) || n == often {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+func dial(ctx context.Context, p Place, database string) (*Conn, error) {
 	who, err := p.Account(database)
 	if err != nil {
 		return nil, err
@@ -66,6 +83,17 @@ func (p Place) connect(ctx context.Context) (net.Conn, error) {
 // Gone says whether an error is that nothing listens any more.
 func Gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+}
+
+// Lost says whether an error is that a server ended or lost a session: it was stopped, it
+// crashed, or it is about to begin anew.
+func Lost(err error) bool {
+	for _, code := range []string{"57P01", "57P02", "57P03"} { // stopped, crashed, not ready
+		if failed(err, code) {
+			return true
+		}
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // Absent says whether an error is that a database does not exist.

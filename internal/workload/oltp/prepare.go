@@ -35,7 +35,7 @@ func (o *oltp) prepare(ctx context.Context, at postgres.Place, seed uint64) erro
 	if err != nil || there == o.made(seed) {
 		return err
 	}
-	if err := remove(ctx, at); err != nil {
+	if err := postgres.Drop(ctx, at, database); err != nil {
 		return err
 	}
 	if err := o.make(ctx, at, seed); err != nil {
@@ -66,18 +66,6 @@ func note(ctx context.Context, at postgres.Place) (string, error) {
 	return rows[0][0], nil
 }
 
-func remove(ctx context.Context, at postgres.Place) error {
-	s, err := postgres.Dial(ctx, at, "")
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	if err := s.Exec(ctx, "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)"); err != nil {
-		return fmt.Errorf("remove the database %s: %w", database, err)
-	}
-	return nil
-}
-
 // Clean removes the database. A server that is gone holds none.
 func (o *oltp) Clean(ctx context.Context, env workload.Env) error {
 	if env.Target == nil {
@@ -91,7 +79,7 @@ func (o *oltp) Clean(ctx context.Context, env workload.Env) error {
 		return err
 	}
 	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
-		if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
+		if err := postgres.Drop(ctx, at, database); err != nil && !postgres.Gone(err) {
 			return err
 		}
 		return nil

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +20,18 @@ import (
 )
 
 // real starts a server of the distribution on a free port of the loopback device.
-func real(t *testing.T) load.Endpoint {
+func real(t *testing.T) load.Endpoint { return serve(t, nil).at }
+
+// server is a real server.
+type server struct {
+	at      load.Endpoint
+	command func(name string, words ...string) *exec.Cmd
+	words   []string
+	process *exec.Cmd
+}
+
+// serve starts a server, in a folder that furnish made ready, with more words on its command line.
+func serve(t *testing.T, furnish func(dir string), words ...string) *server {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to test with the real postgres")
@@ -32,6 +45,9 @@ func real(t *testing.T) load.Endpoint {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
+	if furnish != nil {
+		furnish(dir)
+	}
 	attributes := &syscall.SysProcAttr{}
 	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
 		if err := os.Chown(dir, 65534, 65534); err != nil {
@@ -54,23 +70,45 @@ func real(t *testing.T) load.Endpoint {
 	at := load.Endpoint{Network: "tcp", Address: l.Addr().String(), User: "postgres", Database: "postgres"}
 	l.Close()
 	_, port, _ := net.SplitHostPort(at.Address)
-	c := command("postgres", "-p", port, "-h", "127.0.0.1", "-k", "", "-c", "fsync=off")
-	if err := c.Start(); err != nil {
+	one := &server{at: at, command: command, words: append([]string{"-p", port, "-h", "127.0.0.1", "-k", ""}, words...)}
+	one.start(t)
+	t.Cleanup(func() { one.signal(t, syscall.SIGINT); one.process.Wait() })
+	return one
+}
+
+func (s *server) start(t *testing.T) {
+	t.Helper()
+	s.process = s.command("postgres", s.words...)
+	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		c.Process.Signal(syscall.SIGINT)
-		c.Wait()
-	})
 	for over := time.Now().Add(20 * time.Second); ; {
-		s, err := postgres.Dial(t.Context(), where(at), "")
+		c, err := postgres.Dial(t.Context(), where(s.at), "")
 		if err == nil {
-			s.Close()
-			return at
+			c.Close()
+			return
 		} else if time.Now().After(over) {
 			t.Fatal(err)
 		}
 		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// signal reaches the server and all its sessions, but for an end, of which it tells them.
+func (s *server) signal(t *testing.T, what syscall.Signal) {
+	all := []int{s.process.Process.Pid}
+	if what == syscall.SIGSTOP || what == syscall.SIGCONT {
+		said, err := exec.Command("pgrep", "-P", strconv.Itoa(all[0])).Output()
+		if err != nil {
+			t.Error(err)
+		}
+		for word := range strings.FieldsSeq(string(said)) {
+			pid, _ := strconv.Atoi(word)
+			all = append(all, pid)
+		}
+	}
+	for _, pid := range all {
+		_ = syscall.Kill(pid, what) // a session may have ended meanwhile
 	}
 }
 

@@ -50,6 +50,9 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if err != nil {
 		return err
 	}
+	if err := postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error { return o.holds(ctx, at, env.Seed) }); err != nil {
+		return err
+	}
 	l, statements := &ledger{}, newBook(o.Test, o.Tables)
 	job := load.Job{
 		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: postgres.Further(at),
@@ -67,6 +70,15 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 		return err
 	}
 	return o.conclude(ctx, at, l, out, env)
+}
+
+// holds looks that the data is there, so that a load without any ends before it begins.
+func (o *oltp) holds(ctx context.Context, at postgres.Place, seed uint64) error {
+	there, err := note(ctx, at)
+	if err == nil && there != o.made(seed) {
+		err = fmt.Errorf("the database %s at %s does not hold what was prepared: something else changed it since", database, at.Address)
+	}
+	return err
 }
 
 // conclude takes down what came of the load, and what is there now.

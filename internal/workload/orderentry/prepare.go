@@ -74,7 +74,7 @@ func (o *orderEntry) prepare(ctx context.Context, at postgres.Place, seed uint64
 		return err
 	}
 	if there[madeNote] != want {
-		if err := remove(ctx, at); err != nil {
+		if err := postgres.Drop(ctx, at, database, template); err != nil {
 			return err
 		}
 		if err := o.make(ctx, at, first, seed); err != nil {
@@ -117,21 +117,6 @@ func (o *orderEntry) copy(ctx context.Context, at postgres.Place) error {
 	return nil
 }
 
-// remove removes both databases.
-func remove(ctx context.Context, at postgres.Place) error {
-	s, err := postgres.Dial(ctx, at, "")
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for _, name := range []string{database, template} {
-		if err := s.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			return fmt.Errorf("remove the database %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
 // Clean removes the databases. A server that is gone holds none.
 func (o *orderEntry) Clean(ctx context.Context, env workload.Env) error {
 	if env.Target == nil {
@@ -145,7 +130,7 @@ func (o *orderEntry) Clean(ctx context.Context, env workload.Env) error {
 		return err
 	}
 	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
-		if err := remove(ctx, at); err != nil && !postgres.Gone(err) {
+		if err := postgres.Drop(ctx, at, database, template); err != nil && !postgres.Gone(err) {
 			return err
 		}
 		return nil
