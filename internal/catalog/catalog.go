@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/platform/ssh"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
+	"plimsoll/internal/service/mariadb"
 	"plimsoll/internal/service/memcached"
 	"plimsoll/internal/service/nginx"
 	"plimsoll/internal/service/postgresql"
@@ -58,6 +59,7 @@ func All() *study.Catalog {
 			memcached.Kind(),
 			postgresql.Kind(),
 			cassandra.Kind(),
+			mariadb.Kind(),
 			reflector.Kind(),
 		},
 		Platforms: platforms(),

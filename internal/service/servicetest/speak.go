@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/cql"
 	"plimsoll/internal/load"
+	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
 )
@@ -43,6 +44,8 @@ func speak(ctx context.Context, protocol string, e load.Endpoint) error {
 		})
 	case "postgresql":
 		return speakPostgreSQL(ctx, e)
+	case "mysql":
+		return speakMySQL(ctx, e)
 	case "cql":
 		return speakCQL(ctx, e)
 	case "reflect":
@@ -102,6 +105,27 @@ func speakPostgreSQL(ctx context.Context, e load.Endpoint) error {
 	return nil
 }
 
+// speakMySQL makes a table that ends with the session, and reads from it.
+func speakMySQL(ctx context.Context, e load.Endpoint) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	if err != nil {
+		return err
+	}
+	session, err := mysql.Open(ctx, conn, mysql.Account{User: e.User})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	rows, err := session.Query(ctx, "CREATE DATABASE line; CREATE TEMPORARY TABLE line.line (mark text); INSERT INTO line.line VALUES ('red'); SELECT mark FROM line.line; DROP DATABASE line")
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || rows[0][0] != "red" {
+		return fmt.Errorf("what was written is read as %q", rows)
+	}
+	return nil
+}
+
 // speakCQL makes a table, reads from it what it wrote, and removes it.
 func speakCQL(ctx context.Context, e load.Endpoint) error {
 	session, err := cql.Dial(ctx, cql.Place{Network: e.Network, Address: e.Address, User: e.User, Secret: e.Secret, CA: e.CA, Version: cql.V5})
@@ -111,8 +135,8 @@ func speakCQL(ctx context.Context, e load.Endpoint) error {
 	defer session.Close()
 	var rows [][]string
 	for _, text := range []string{
-		"CREATE KEYSPACE line WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", "CREATE TABLE line.line (mark text PRIMARY KEY, token bigint)",
-		"INSERT INTO line.line (mark, token) VALUES ('red', 7)", "SELECT mark, token FROM line.line", "DROP KEYSPACE line",
+		"CREATE KEYSPACE line WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}", "CREATE TABLE line.line (mark text PRIMARY KEY, feet bigint)",
+		"INSERT INTO line.line (mark, feet) VALUES ('red', 7)", "SELECT mark, feet FROM line.line", "DROP KEYSPACE line",
 	} {
 		answer, err := session.Query(ctx, text)
 		if err != nil {

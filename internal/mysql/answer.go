@@ -1,0 +1,65 @@
+package mysql
+
+import "errors"
+
+// answer is how far the answer to one request was read.
+type answer struct {
+	parameters int // definitions that are still to come
+	columns    int
+	rows       bool // follow now
+	status     Status
+}
+
+// mostColumns is more than a table has.
+const mostColumns = 1 << 13
+
+// hear takes a packet of an answer. The types are those of its columns, which it may
+// tell anew.
+func (a *answer) hear(body, types []byte) (Event, []byte, error) {
+	var err error
+	switch {
+	case len(body) == 0:
+		return Nothing, types, errors.New("the server answers with nothing")
+	case body[0] == headFailure:
+		*a = answer{}
+		return Failed, types, nil
+	case a.columns > 0:
+		types, err = appendType(types, body)
+		a.columns--
+		return Nothing, types, err
+	case a.rows && !ending(body):
+		return ARow, types, nil
+	case a.rows || body[0] == headOK:
+		a.rows = false
+		if a.status, err = readOK(body); err != nil || a.status&statusMoreResults != 0 {
+			return Nothing, types, err
+		}
+		return Done, types, nil
+	case body[0] == headFile:
+		return Nothing, types, errors.New("the server asks for a file that nobody offered")
+	}
+	n, used := number(body)
+	if used == 0 || n > mostColumns {
+		return Nothing, types, errors.New("the server answers a statement in a way that is none")
+	}
+	a.rows = true
+	if len(body) == used || body[used] != 0 {
+		a.columns, types = int(n), types[:0]
+	}
+	return Nothing, types, nil
+}
+
+// appendType appends the type of a column from its definition.
+func appendType(types, body []byte) ([]byte, error) {
+	rest, ok := body, true
+	for range 6 { // catalog, schema, table and name, the last two twice
+		if _, rest, ok = text(rest); !ok {
+			break
+		}
+	}
+	const at = 1 + 2 + 4 // the length of what follows, the character set, the width
+	if !ok || len(rest) <= at {
+		return types, errors.New("the server describes a column in a way that is none")
+	}
+	return append(types, rest[at]), nil
+}

@@ -1,0 +1,65 @@
+package mysql
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Fault is an error that a server reports.
+type Fault struct {
+	Code    uint16
+	State   string // of the SQL standard, five characters; empty where the server says none
+	Message string
+}
+
+// The codes that callers look for.
+const (
+	TooManyConnections = 1040
+	AccessDenied       = 1045
+	NoSuchDatabase     = 1049
+	DuplicateKey       = 1062
+	NoSuchTable        = 1146
+	LockTimeout        = 1205
+	DeadlockDetected   = 1213
+	PrivilegeMissing   = 1227
+	StatementTimeout   = 1969
+	shuttingDown       = 1053
+	killed             = 1927
+	timedOut           = 4031 // a session that did nothing for too long, in MySQL
+)
+
+// Error is the message and the code.
+func (f *Fault) Error() string { return fmt.Sprintf("%s (%d)", f.Message, f.Code) }
+
+// Fatal says whether the session is over.
+func (f *Fault) Fatal() bool {
+	switch f.Code {
+	case TooManyConnections, shuttingDown, killed, timedOut:
+		return true
+	}
+	return false
+}
+
+// Transient says whether a failed transaction may succeed when it is tried again: it was
+// a victim of others.
+func (f *Fault) Transient() bool {
+	// 1020 is a row that another changed since it was read, where snapshots are kept
+	// (innodb_snapshot_isolation).
+	return f.Code == DeadlockDetected || f.Code == LockTimeout || f.Code == 1020
+}
+
+// ReadFault reads the body of a packet that reports an error.
+func ReadFault(body []byte) *Fault {
+	f := &Fault{}
+	if len(body) < 3 {
+		f.Message = "the server reports an error that is not whole"
+		return f
+	}
+	f.Code = binary.LittleEndian.Uint16(body[1:])
+	body = body[3:]
+	if len(body) >= 6 && body[0] == '#' {
+		f.State, body = string(body[1:6]), body[6:]
+	}
+	f.Message = string(body)
+	return f
+}

@@ -1,0 +1,182 @@
+package mysql
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Account is who a session belongs to.
+type Account struct {
+	User     string
+	Database string // empty: none
+	Password string // empty: none is given
+}
+
+// Secret reads a password by its reference: env:NAME or file:PATH. An empty
+// reference is no password.
+func Secret(reference string) (string, error) {
+	kind, name, _ := strings.Cut(reference, ":")
+	switch {
+	case reference == "":
+		return "", nil
+	case kind == "env" && name != "":
+		if v, ok := os.LookupEnv(name); ok {
+			return v, nil
+		}
+		return "", fmt.Errorf("password %s: the variable is not set", reference)
+	case kind == "file" && name != "":
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("password %s: %w", reference, err)
+		}
+		return strings.TrimRight(string(data), "\r\n"), nil
+	}
+	return "", errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
+}
+
+// What client and server can do.
+const (
+	canMySQL        = 1 << 0 // of MariaDB: the client knows nothing of its extensions
+	canLongFlag     = 1 << 2
+	canDatabase     = 1 << 3
+	canLocalFiles   = 1 << 7
+	canProtocol41   = 1 << 9
+	canTransactions = 1 << 13
+	canSecure       = 1 << 15
+	canStatements   = 1 << 16 // several in a query
+	canResults      = 1 << 17
+	canManyResults  = 1 << 18
+	canPlugins      = 1 << 19
+	canEndByOK      = 1 << 24
+
+	// Of MariaDB's extensions: the columns of a prepared statement are not sent again
+	// with each result.
+	canCacheColumns = 1 << 4
+)
+
+const wanted = canLongFlag | canLocalFiles | canProtocol41 | canTransactions | canSecure | canStatements | canResults | canManyResults | canPlugins | canEndByOK
+
+// charset is utf8mb4_general_ci.
+const charset = 45
+
+// Greeting is the first packet of a server.
+type Greeting struct {
+	Version  string
+	can      uint32
+	extended uint32
+	salt     []byte
+	plugin   string
+}
+
+// strange says of the first bytes of a server that they are no greeting.
+func strange(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	const most = 1 << 12
+	length, rest := int(data[0]), data[1:]
+	for i := 0; i < min(2, len(rest)); i++ {
+		length |= int(rest[i]) << (8 * (i + 1))
+	}
+	if length > most || len(data) > 3 && data[3] != 0 || len(data) > 4 && data[4] != 10 && data[4] != headFailure {
+		return fmt.Errorf("what answers does not speak the protocol of MariaDB: it sends %q", data[:min(len(data), 60)])
+	}
+	return nil
+}
+
+func readGreeting(body []byte) (g Greeting, err error) {
+	bad := errors.New("the server greets with something that is not whole")
+	if len(body) < 1 || body[0] != 10 {
+		return g, fmt.Errorf("what answers does not speak the protocol of MariaDB: it sends %q", body[:min(len(body), 60)])
+	}
+	version, rest, ok := bytes.Cut(body[1:], []byte{0})
+	if !ok || len(rest) < 4+8+1+2+1+2+2+1+10 {
+		return g, bad
+	}
+	g.Version = strings.TrimPrefix(string(version), "5.5.5-") // which MariaDB 10 says for the sake of old replicas
+	g.salt = append(g.salt, rest[4:12]...)
+	g.can = uint32(binary.LittleEndian.Uint16(rest[13:])) | uint32(binary.LittleEndian.Uint16(rest[18:]))<<16
+	length := max(12, int(rest[20])-9)
+	if g.can&canMySQL == 0 {
+		g.extended = binary.LittleEndian.Uint32(rest[27:])
+	}
+	rest = rest[31:]
+	if g.can&canSecure == 0 || g.can&canEndByOK == 0 || g.can&canProtocol41 == 0 {
+		return g, fmt.Errorf("the server is too old, %s: take MariaDB 10.2, MySQL 5.7.5 or newer", g.Version)
+	}
+	if len(rest) < length+1 {
+		return g, bad
+	}
+	g.salt = append(g.salt, rest[:length]...)
+	if rest = rest[length+1:]; g.can&canPlugins != 0 {
+		plugin, _, _ := bytes.Cut(rest, []byte{0})
+		g.plugin = string(plugin)
+	}
+	return g, nil
+}
+
+// Login is the beginning of a session.
+type Login struct {
+	account  Account
+	greeting Greeting
+	greeted  bool
+}
+
+// NewLogin begins a session for an account.
+func NewLogin(a Account) *Login { return &Login{account: a} }
+
+// Version is that of the server, once it has greeted.
+func (l *Login) Version() string { return l.greeting.Version }
+
+// Hear takes what the server says, and appends the answer. Done says that the session
+// can be used.
+func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
+	switch {
+	case len(p.Body) == 0:
+		return b, false, errors.New("the server begins with nothing")
+	case p.Body[0] == headFailure:
+		return b, false, fmt.Errorf("the server refuses %s: %w", l.account.User, ReadFault(p.Body))
+	case !l.greeted:
+		if l.greeting, err = readGreeting(p.Body); err != nil {
+			return b, false, err
+		}
+		l.greeted = true
+		b, err = l.appendAnswer(b, p.Number+1)
+		return b, false, err
+	case p.Body[0] == headOK:
+		return b, true, nil
+	}
+	b, err = l.prove(b, p)
+	return b, false, err
+}
+
+func (l *Login) appendAnswer(b []byte, number byte) ([]byte, error) {
+	a, g := l.account, &l.greeting
+	if proof(g.plugin, "", nil) == nil {
+		g.plugin = native // the server asks for another one, if it must
+	}
+	can, extended := uint32(wanted), g.extended&canCacheColumns
+	if g.can&canMySQL != 0 {
+		can |= canMySQL
+	}
+	if a.Database != "" {
+		can |= canDatabase
+	}
+	b, at := begin(b, number)
+	b = binary.LittleEndian.AppendUint32(b, can)
+	b = binary.LittleEndian.AppendUint32(b, longest)
+	b = append(b, charset)
+	b = append(b, make([]byte, 19)...)
+	b = binary.LittleEndian.AppendUint32(b, extended)
+	b = append(append(b, a.User...), 0)
+	answer := proof(g.plugin, a.Password, g.salt)
+	b = append(append(b, byte(len(answer))), answer...)
+	if a.Database != "" {
+		b = append(append(b, a.Database...), 0)
+	}
+	return end(append(append(b, g.plugin...), 0), at), nil
+}

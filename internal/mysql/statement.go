@@ -1,0 +1,59 @@
+package mysql
+
+import "encoding/binary"
+
+// Format is how a value travels.
+type Format byte
+
+// The formats.
+const (
+	AsInt  Format = 3   // little-endian, of four bytes
+	AsText Format = 253 // a string, which the server turns into what the column is
+)
+
+// Statement is a statement that is prepared once for each session and then executed with
+// parameters. It is made by NewStatement and never written afterwards.
+type Statement struct {
+	sql  string
+	head []byte // of an execution, up to the first value
+}
+
+// idAt is where the head has the number of the statement within its session.
+const idAt = headLength + 1
+
+// NewStatement makes a statement with the formats of its parameters, which are question
+// marks in the SQL.
+func NewStatement(sql string, parameters ...Format) *Statement {
+	b, _ := begin(nil, 0)
+	b = append(b, comExecute, 0, 0, 0, 0, 0, 1, 0, 0, 0)
+	if len(parameters) > 0 {
+		b = append(b, make([]byte, (len(parameters)+7)/8)...) // none is NULL
+		b = append(b, 1)
+		for _, f := range parameters {
+			b = append(b, byte(f), 0)
+		}
+	}
+	return &Statement{sql: sql, head: b}
+}
+
+// AppendPrepare appends what prepares the statement.
+func (s *Statement) AppendPrepare(b []byte) []byte { return command(b, comPrepare, s.sql) }
+
+// appendBind begins an execution: the values of the parameters follow, in order, and
+// then end with the same place.
+func (s *Statement) appendBind(b []byte, id uint32) (buffer []byte, place int) {
+	place = len(b)
+	b = append(b, s.head...)
+	binary.LittleEndian.PutUint32(b[place+idAt:], id)
+	return b, place
+}
+
+// AppendInt appends a value AsInt.
+func AppendInt(b []byte, v int32) []byte {
+	return append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+}
+
+// AppendText appends a value AsText.
+func AppendText[T string | []byte](b []byte, v T) []byte {
+	return append(appendNumber(b, len(v)), v...)
+}

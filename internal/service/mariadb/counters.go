@@ -1,0 +1,89 @@
+package mariadb
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/measure"
+)
+
+// counter is something that a server counts: the sum of some of its status variables, less
+// others.
+type counter struct {
+	metric      measure.Metric
+	plus, minus []string
+}
+
+// counters are what is collected from a server.
+func counters() []counter {
+	sum := func(names ...string) []string { return names }
+	return []counter{
+		{measure.Metric{Name: "mariadb.commits", Unit: "1/s", Doc: "transactions that were committed, those of one statement included"}, sum("Handler_commit"), nil},
+		{measure.Metric{Name: "mariadb.rollbacks", Unit: "1/s", Doc: "transactions that were rolled back"}, sum("Handler_rollback"), nil},
+		{measure.Metric{Name: "mariadb.deadlocks", Unit: "1/s", Doc: "deadlocks that the server ended", Better: measure.LowerIsBetter}, sum("Innodb_deadlocks"), nil},
+		{measure.Metric{Name: "mariadb.statements", Unit: "1/s", Doc: "statements of clients"}, sum("Questions"), nil},
+		{measure.Metric{Name: "mariadb.pages_hit", Unit: "1/s", Doc: "pages that were found in the buffer pool"}, sum("Innodb_buffer_pool_read_requests"), sum("Innodb_buffer_pool_reads")},
+		{measure.Metric{Name: "mariadb.pages_read", Unit: "1/s", Doc: "pages that were asked for and had to be read"}, sum("Innodb_buffer_pool_reads"), nil},
+		{measure.Metric{Name: "mariadb.pages_waited", Unit: "1/s", Doc: "times that a page had to be written before another could be read", Better: measure.LowerIsBetter}, sum("Innodb_buffer_pool_wait_free"), nil},
+		{measure.Metric{Name: "mariadb.pages_flushed", Unit: "1/s", Doc: "pages that were written, mostly for checkpoints"}, sum("Innodb_buffer_pool_pages_flushed"), nil},
+		{measure.Metric{Name: "mariadb.dirty", Unit: "B", Doc: "pages that were changed and not written yet"}, sum("Innodb_buffer_pool_bytes_dirty"), nil},
+		{measure.Metric{Name: "mariadb.checkpointed", Unit: "B/s", Doc: "log that checkpoints made free"}, sum("Innodb_lsn_last_checkpoint"), nil},
+		{measure.Metric{Name: "mariadb.checkpoint_age", Unit: "B", Doc: "log since the last checkpoint"}, sum("Innodb_checkpoint_age"), nil},
+		{measure.Metric{Name: "mariadb.log", Unit: "B/s", Doc: "bytes written to the log"}, sum("Innodb_os_log_written"), nil},
+		{measure.Metric{Name: "mariadb.log_waits", Unit: "1/s", Doc: "times that a transaction waited because innodb_log_buffer_size was full", Better: measure.LowerIsBetter}, sum("Innodb_log_waits"), nil},
+		{measure.Metric{Name: "mariadb.syncs", Unit: "1/s", Doc: "times that files had to be on the disk"}, sum("Innodb_data_fsyncs"), nil},
+		{measure.Metric{Name: "mariadb.row_lock_waits", Unit: "1/s", Doc: "times that a statement waited for a row that another had locked", Better: measure.LowerIsBetter}, sum("Innodb_row_lock_waits"), nil},
+		{measure.Metric{Name: "mariadb.row_locks_waiting", Unit: "1", Doc: "sessions that wait for a row at the instant of asking", Better: measure.LowerIsBetter}, sum("Innodb_row_lock_current_waits"), nil},
+		{measure.Metric{Name: "mariadb.history", Unit: "1", Doc: "changes of transactions whose old rows were not purged yet"}, sum("Innodb_history_list_length"), nil},
+		{measure.Metric{Name: "mariadb.rows_read", Unit: "1/s", Doc: "rows that statements read"}, sum("Handler_read_first", "Handler_read_key", "Handler_read_last", "Handler_read_next", "Handler_read_prev", "Handler_read_rnd", "Handler_read_rnd_next"), nil},
+		{measure.Metric{Name: "mariadb.rows_written", Unit: "1/s", Doc: "rows that were inserted, updated or deleted"}, sum("Handler_write", "Handler_update", "Handler_delete"), nil},
+		{measure.Metric{Name: "mariadb.temporary_tables", Unit: "1/s", Doc: "temporary tables that queries made"}, sum("Created_tmp_tables"), nil},
+		{measure.Metric{Name: "mariadb.temporary_tables_on_disk", Unit: "1/s", Doc: "those of them that went to the disk", Better: measure.LowerIsBetter}, sum("Created_tmp_disk_tables"), nil},
+		{measure.Metric{Name: "mariadb.sessions", Unit: "1", Doc: "sessions of clients"}, sum("Threads_connected"), nil},
+		{measure.Metric{Name: "mariadb.running", Unit: "1", Doc: "those of them that do something at the instant of asking"}, sum("Threads_running"), nil},
+	}
+}
+
+func metrics() []measure.Metric {
+	var list []measure.Metric
+	for _, c := range counters() {
+		list = append(list, c.metric)
+	}
+	return list
+}
+
+// count asks for all counters that the server has.
+func (c client) count(ctx context.Context) (map[string]float64, error) {
+	rows, err := c.ask(ctx, "SHOW GLOBAL STATUS")
+	if err != nil {
+		return nil, err
+	}
+	said := map[string]float64{}
+	for _, row := range rows {
+		if v, err := strconv.ParseFloat(row[1], 64); err == nil {
+			said[strings.ToLower(row[0])] = v
+		}
+	}
+	return counted(said), nil
+}
+
+// counted adds up what a server says. A counter of which it does not say all is left out.
+func counted(said map[string]float64) map[string]float64 {
+	counts := map[string]float64{}
+	for _, c := range counters() {
+		sum, whole := 0., true
+		add := func(names []string, sign float64) {
+			for _, name := range names {
+				v, known := said[strings.ToLower(name)]
+				sum, whole = sum+sign*v, whole && known
+			}
+		}
+		add(c.plus, 1)
+		add(c.minus, -1)
+		if whole {
+			counts[c.metric.Name] = sum
+		}
+	}
+	return counts
+}

@@ -1,0 +1,136 @@
+package mariadb
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
+)
+
+// Settings are what a study may say about the server. Those that MariaDB has carry its
+// names.
+type Settings struct {
+	Address  string `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
+	User     string `name:"user" doc:"who plimsoll is at a server that already runs; empty for root"`
+	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
+	Database string `name:"database" doc:"database there that sessions begin in; empty for none"`
+
+	BufferPoolSize    parameter.Bytes    `name:"innodb_buffer_pool_size" doc:"memory for pages of data" min:"5MiB"`
+	LogFileSize       parameter.Bytes    `name:"innodb_log_file_size" doc:"size of the log; a checkpoint must come before it is full" min:"4MiB"`
+	LogBufferSize     parameter.Bytes    `name:"innodb_log_buffer_size" doc:"memory for log that was not written yet" min:"2MiB"`
+	FlushLog          int                `name:"innodb_flush_log_at_trx_commit" doc:"what a commit waits for: 1 the disk, 2 the kernel, 0 nothing; 3 is 1 in two steps with the log of changes" max:"3"`
+	FlushMethod       string             `name:"innodb_flush_method" doc:"how pages and log reach the disk" choices:"fsync,O_DSYNC,O_DIRECT,O_DIRECT_NO_FSYNC"`
+	Doublewrite       bool               `name:"innodb_doublewrite" doc:"write pages twice, so that one that a crash cut through is found whole"`
+	IOCapacity        int                `name:"innodb_io_capacity" doc:"pages written per second while there is no hurry" min:"100" max:"1000000"`
+	FlushNeighbors    int                `name:"innodb_flush_neighbors" doc:"write the pages beside a page as well: 0 none, 1 those next to it, 2 all of its extent" max:"2"`
+	AdaptiveHashIndex bool               `name:"innodb_adaptive_hash_index" doc:"remember where the rows lie that are often read"`
+	LockWaitTimeout   parameter.Duration `name:"innodb_lock_wait_timeout" doc:"how long a statement waits for a row that another has locked" min:"1s" max:"24h"`
+	LogBin            bool               `name:"log_bin" doc:"keep a log of changes, as replicas need it"`
+	SyncBinlog        int                `name:"sync_binlog" doc:"commits of that log after which it must be on the disk; 0 leaves it to the kernel" max:"1000000"`
+	MaxConnections    int                `name:"max_connections" doc:"sessions at once at most" min:"10" max:"100000"`
+	ThreadHandling    string             `name:"thread_handling" doc:"a thread for each session, or a few for all" choices:"one-thread-per-connection,pool-of-threads"`
+	ThreadCacheSize   int                `name:"thread_cache_size" doc:"threads that are kept for sessions to come" max:"16384"`
+	TableOpenCache    int                `name:"table_open_cache" doc:"tables that are kept open" min:"10" max:"1048576"`
+	TmpTableSize      parameter.Bytes    `name:"tmp_table_size" doc:"memory for a temporary table; a larger one goes to the disk" min:"1KiB"`
+	SortBufferSize    parameter.Bytes    `name:"sort_buffer_size" doc:"memory for one sort" min:"1KiB"`
+	Isolation         string             `name:"transaction_isolation" doc:"how transactions are kept apart that say nothing" choices:"READ-UNCOMMITTED,READ-COMMITTED,REPEATABLE-READ,SERIALIZABLE"`
+	PerformanceSchema bool               `name:"performance_schema" doc:"have the server measure itself"`
+}
+
+func defaults() Settings {
+	return Settings{
+		BufferPoolSize: 256 << 20, LogFileSize: 96 << 20, LogBufferSize: 16 << 20, FlushLog: 1, FlushMethod: "O_DIRECT", Doublewrite: true,
+		IOCapacity: 200, FlushNeighbors: 1, LockWaitTimeout: parameter.Duration(50 * time.Second),
+		MaxConnections: 200, ThreadHandling: "one-thread-per-connection", ThreadCacheSize: 200, TableOpenCache: 2000,
+		TmpTableSize: 16 << 20, SortBufferSize: 2 << 20, Isolation: "REPEATABLE-READ",
+	}
+}
+
+// config is the server's file of settings.
+func (s Settings) config(place service.Place) []byte {
+	var b strings.Builder
+	set := func(name string, value any) { fmt.Fprintf(&b, "%s = %v\n", name, value) }
+	onOff := func(name string, on bool) { set(name, map[bool]string{true: "ON", false: "OFF"}[on]) }
+	size := func(name string, n parameter.Bytes) { set(name, int64(n)) }
+	b.WriteString("[server]\n")
+	if place.Root {
+		set("user", "root")
+	}
+	set("bind_address", place.Host)
+	set("port", place.Ports[0])
+	b.WriteString("skip_name_resolve\n")
+	set("local_infile", "ON")
+	set("max_prepared_stmt_count", 1<<20)
+	set("innodb_buffer_pool_load_at_startup", "OFF")
+	set("innodb_buffer_pool_dump_at_shutdown", "OFF")
+	size("innodb_buffer_pool_size", s.BufferPoolSize)
+	size("innodb_log_file_size", s.LogFileSize)
+	size("innodb_log_buffer_size", s.LogBufferSize)
+	set("innodb_flush_log_at_trx_commit", s.FlushLog)
+	set("innodb_flush_method", s.FlushMethod)
+	onOff("innodb_doublewrite", s.Doublewrite)
+	set("innodb_io_capacity", s.IOCapacity)
+	set("innodb_flush_neighbors", s.FlushNeighbors)
+	onOff("innodb_adaptive_hash_index", s.AdaptiveHashIndex)
+	set("innodb_lock_wait_timeout", int64(time.Duration(s.LockWaitTimeout).Seconds()))
+	if s.LogBin {
+		set("log_bin", "binlog") // in the folder of the data
+		set("server_id", 1)
+	}
+	set("sync_binlog", s.SyncBinlog)
+	set("max_connections", s.MaxConnections)
+	set("thread_handling", s.ThreadHandling)
+	set("thread_cache_size", s.ThreadCacheSize)
+	set("table_open_cache", s.TableOpenCache)
+	size("tmp_table_size", s.TmpTableSize)
+	size("max_heap_table_size", max(s.TmpTableSize, 16<<10)) // the smaller of both holds
+	size("sort_buffer_size", s.SortBufferSize)
+	set("transaction_isolation", s.Isolation)
+	onOff("performance_schema", s.PerformanceSchema)
+	return []byte(b.String())
+}
+
+// observe reads the settings back from the server.
+func (c client) observe(ctx context.Context) (map[string]string, error) {
+	names := []string{"'tx_isolation'"}
+	kinds := map[string]parameter.Kind{}
+	for _, f := range parameter.Fields(defaults()) {
+		names, kinds[f.Name] = append(names, "'"+f.Name+"'"), f.Kind
+	}
+	rows, err := c.ask(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(names, ", ")+")")
+	if err != nil {
+		return nil, err
+	}
+	observed := map[string]string{}
+	for _, row := range rows {
+		name := strings.ToLower(row[0])
+		if name == "tx_isolation" { // before version 11
+			name = "transaction_isolation"
+		}
+		text, err := canonical(kinds[name], row[1])
+		if err != nil {
+			return nil, fmt.Errorf("the server says that %s is %q: %w", name, row[1], err)
+		}
+		observed[name] = text
+	}
+	return observed, nil
+}
+
+// canonical is a setting as a study would have it.
+func canonical(kind parameter.Kind, value string) (string, error) {
+	switch kind {
+	case parameter.KindSwitch:
+		return strconv.FormatBool(value != "OFF" && value != "0"), nil
+	case parameter.KindBytes:
+		n, err := strconv.ParseInt(value, 10, 64)
+		return parameter.Bytes(n).String(), err
+	case parameter.KindDuration:
+		n, err := strconv.ParseInt(value, 10, 64)
+		return parameter.Duration(time.Duration(n) * time.Second).String(), err
+	}
+	return value, nil
+}
