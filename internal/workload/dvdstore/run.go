@@ -122,9 +122,9 @@ func (d *store) job(at []postgres.Place, stage load.Stage, l *ledger, was []befo
 	if err != nil {
 		return load.Job{}, err
 	}
-	first := ""
+	first := d.size().warm()
 	if counting(was) {
-		first = count
+		first += count
 	}
 	var clock func() time.Time
 	if d.Rate == 0 {
