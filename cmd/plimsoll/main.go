@@ -134,7 +134,7 @@ func (c *command) root() *cobra.Command {
 	})
 	root.AddCommand(
 		c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.restore(), c.tune(),
-		c.compare(), c.report(), c.export(), c.importResults(), c.cluster(), c.guest(), c.agent(), c.schema(), c.manual(), c.version(),
+		c.compare(), c.report(), c.export(), c.importResults(), c.cluster(), c.guest(), c.service(), c.agent(), c.schema(), c.manual(), c.version(),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

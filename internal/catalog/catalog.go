@@ -27,6 +27,7 @@ import (
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/compile/lua"
+	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -46,6 +47,7 @@ func All() *study.Catalog {
 			keyvalue.Kind(),
 			orderentry.Kind(),
 			oltp.Kind(),
+			cqliot.Kind(),
 			network.Kind(),
 			compile.Kind(lua.Release),
 			processor.Kind(),

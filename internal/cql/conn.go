@@ -18,15 +18,17 @@ type Conn struct {
 	broken  error
 }
 
-// Open begins a session on a connection, which it then owns. On an error the
+// open begins a session on a connection, which it then owns. On an error the
 // connection is closed.
-func Open(ctx context.Context, conn net.Conn, v Version, a Account) (*Conn, error) {
-	c := &Conn{conn: conn, session: NewSession(v, a, nil, "")}
+func open(ctx context.Context, conn net.Conn, s *Session) (*Conn, error) {
+	c := &Conn{conn: conn, session: s}
 	err := c.during(ctx, func() error {
 		b := c.session.AppendStart(nil)
 		for !c.session.Serving() {
-			if err := c.write(b); err != nil {
-				return err
+			if len(b) > 0 {
+				if err := c.write(b); err != nil {
+					return err
+				}
 			}
 			m, err := c.receive()
 			if err == nil {

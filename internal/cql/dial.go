@@ -20,6 +20,8 @@ type Place struct {
 	User, Secret     string
 	CA               []byte // PEM of who vouches for a server with TLS; nil without TLS
 	Version          Version
+
+	statements []Statement // to be prepared
 }
 
 // Secret reads a password by its reference: env:NAME or file:PATH. An empty reference
@@ -106,7 +108,7 @@ func Greet(ctx context.Context, conn net.Conn, p Place) (*Conn, error) {
 	if p.Version == 0 {
 		p.Version = V4
 	}
-	return Open(ctx, conn, p.Version, who)
+	return open(ctx, conn, NewSession(p.Version, who, p.statements, ""))
 }
 
 // Gone says whether an error is that nothing listens any more.

@@ -33,6 +33,8 @@ var allowed = map[string]string{
 	"internal/workload/":             "cql load load/peer load/routine load/socket measure parameter platform postgres postgres/dataset postgres/dialogue stat workload",
 	"internal/workload/storage":      "guest/nbd load measure parameter platform stat workload",
 	"internal/workload/workloadtest": "load measure parameter platform workload",
+	"internal/workload/cqliot":       "cql load load/routine load/socket measure parameter platform workload workload/cqliot/driver",
+	"internal/workload/cqliot/":      "",
 	"internal/workload/compile/lua":  "",
 	"internal/factor":                "guest/netem parameter platform",
 	"internal/collect":               "measure platform",
@@ -96,6 +98,8 @@ var allowed = map[string]string{
 
 // owner names the packages that may import a third party.
 var owner = map[string]string{
+	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
+
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/study internal/cluster/snapshot",
 	"gonum.org/v1/gonum":                      "internal/stat",

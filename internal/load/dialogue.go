@@ -26,7 +26,8 @@ type Dialogue interface {
 var ErrRefused = errors.New("the server refuses to go on")
 
 // Talker is a Dialogue whose operations may take several requests, each of which
-// follows from the answers to the one before. Only package socket asks it.
+// follows from the answers to the one before. A load with a connection for each
+// operation does not ask it on goroutines (package routine).
 type Talker interface {
 	Dialogue
 	// Next appends what is to be sent now that Answer has used what came. It is

@@ -63,7 +63,11 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 	}
 	switch {
 	case wrong != nil:
-		wrong = fmt.Errorf("%s does not speak the protocol: %w", s.dialer.address, wrong)
+		what := "does not speak the protocol"
+		if errors.Is(wrong, load.ErrRefused) {
+			what = "ended a connection"
+		}
+		wrong = fmt.Errorf("%s %s: %w", s.dialer.address, what, wrong)
 		s.desk.note(wrong)
 		s.lose(w, wrong)
 	case s.leaving && s.under == 0:
@@ -72,6 +76,9 @@ func (s *session) took(w *wire, data []byte, err error) (left []byte, more bool)
 		s.lose(w, fmt.Errorf("%s closed a connection with operations under way", s.dialer.address))
 	case err != nil:
 		s.lose(w, fmt.Errorf("read from %s: %w", s.dialer.address, err))
+	case s.talker != nil:
+		w.out = s.talker.Next(w.out)
+		s.write(w)
 	}
 	return left, s.wire == w
 }

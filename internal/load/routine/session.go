@@ -18,6 +18,7 @@ type session struct {
 	dialer   *dialer
 	wire     *wire // nil while there is no connection
 	dialogue load.Dialogue
+	talker   load.Talker // the same, where it has more to say
 	slots    []slot
 	next     int           // slot to hand out, once it is free
 	under    int           // operations under way
@@ -88,6 +89,7 @@ func (s *session) attach(ctx context.Context, conn net.Conn) {
 	s.wire = &wire{Conn: conn}
 	s.wire.forget = context.AfterFunc(ctx, s.wire.cut)
 	s.dialogue = s.desk.job.Dialogue(s.desk.number())
+	s.talker, _ = s.dialogue.(load.Talker)
 	s.next, s.leaving = 0, false
 	if s.down {
 		s.down = false

@@ -57,7 +57,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) s
 	}
 	c := client{m, at}
 	return service.Daemon{
-		Argv: append([]string{"sh", path.Join(place.Dir, "start.sh"), java, place.Dir, strconv.Itoa(len(nodes))}, p.settings.flags(place.Dir)...),
+		Argv: append([]string{"sh", path.Join(place.Dir, "start.sh"), java, place.Dir, strconv.Itoa(len(nodes))}, p.settings.flags()...),
 		Files: func(yield func(string, []byte) bool) {
 			if !yield("start.sh", []byte(starter)) || !yield("logback.xml", []byte(logback)) {
 				return
@@ -99,13 +99,13 @@ func joining(n node, management int) []byte {
 
 // flags are those of Java for all nodes: what Cassandra's own scripts give for Java 17,
 // the memory and the collector.
-func (s Settings) flags(dir string) []string {
+func (s Settings) flags() []string {
 	all := []string{
 		"-ea", "-da:net.openhft...", "-XX:+UseThreadPriorities", "-XX:+HeapDumpOnOutOfMemoryError", "-XX:HeapDumpPath=/dev/null", "-Xss256k", "-XX:+PerfDisableSharedMem",
 		"-Djava.net.preferIPv4Stack=true", "-XX:+ExitOnOutOfMemoryError", "-XX:MaxDirectMemorySize=512m", "-Djdk.attach.allowAttachSelf=true",
 		fmt.Sprintf("-Xms%dm", int64(s.Heap)>>20), fmt.Sprintf("-Xmx%dm", int64(s.Heap)>>20),
 		"-Dio.netty.tryReflectionSetAccessible=true", "-Dio.netty.allocator.useCacheForAllThreads=true", "-Dio.netty.allocator.maxOrder=11",
-		"-javaagent:" + path.Join(dir, "lib", "jamm-0.4.0.jar"), "-Dcassandra-foreground=yes",
+		"-javaagent:lib/jamm-0.4.0.jar", "-Dcassandra-foreground=yes",
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0", "-Dcassandra.superuser_setup_delay_ms=0",
 	}
 	switch s.Collector {

@@ -167,6 +167,9 @@ func java() service.Program {
 // findJava finds a Java that runs the release.
 func findJava(ctx context.Context, m platform.Machine) (service.Found, error) {
 	found, err := java().Find(ctx, m)
+	if ctx.Err() != nil {
+		return found, fmt.Errorf("look for Java: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return found, errors.New("java 17 is not installed on this host: " + java().Install)
 	}

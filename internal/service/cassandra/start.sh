@@ -3,6 +3,7 @@
 # asked.   start.sh JAVA FOLDER NODES FLAG...
 java=$1 dir=$2 nodes=$3
 shift 3
+cd "$dir" || exit 1 # for the agent among the flags
 pids=
 end() {
 	trap - INT TERM

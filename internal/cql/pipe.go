@@ -1,0 +1,67 @@
+package cql
+
+import (
+	"context"
+	"fmt"
+)
+
+// Pipe is a connection that executes many statements at once and then waits for all of
+// them: for filling tables and for checks. It is used by one goroutine.
+type Pipe struct {
+	*Conn
+	out   []byte
+	asked int
+}
+
+// DialPipe connects to a server and prepares statements, which Add takes by number.
+func DialPipe(ctx context.Context, p Place, statements []Statement) (*Pipe, error) {
+	p.statements = statements
+	c, err := Dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return &Pipe{Conn: c}, nil
+}
+
+// Add has a statement executed with the next Exchange. The function appends the values
+// of its parameters.
+func (p *Pipe) Add(statement int, values func([]byte) []byte) {
+	b, place := p.session.AppendExecute(p.out, statement, p.asked)
+	p.out = p.session.End(values(b), place)
+	p.asked++
+}
+
+// Exchange executes what was added, and gives each result, which is valid during the
+// call, to the function with its place among those that were added, from 0; nil takes
+// none.
+func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) error) error {
+	return p.during(ctx, func() error {
+		err := p.write(p.out)
+		asked := p.asked
+		p.out, p.asked = p.out[:0], 0
+		if err != nil {
+			return err
+		}
+		var failed error
+		for asked > 0 {
+			m, err := p.receive()
+			switch {
+			case err != nil:
+				return err
+			case m.Stream < 0:
+				continue
+			case m.Failed():
+				err = readFault(m.Body)
+			case !m.Result():
+				return fmt.Errorf("the server answers an execution with a message of kind %d", m.Opcode)
+			case each != nil:
+				err = each(m.Stream, m.Body)
+			}
+			if failed == nil {
+				failed = err
+			}
+			asked--
+		}
+		return failed
+	})
+}

@@ -1,0 +1,82 @@
+package cqliot
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/routine"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/workload/cqliot/driver"
+)
+
+// drive runs the load through the Go driver, with a goroutine for each operation in
+// flight.
+func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder) error {
+	config, err := c.place(c.at, c.at.Address).TLS()
+	if err != nil {
+		return err
+	}
+	statements := c.statements()
+	nodes := append([]string{c.at.Address}, c.at.More...)
+	s, err := driver.Open(driver.Place{
+		Addresses: nodes, User: c.account.User, Password: c.account.Password, TLS: config,
+		Protocol: c.Protocol, Connections: c.Connections, Timeout: time.Duration(c.Timeout),
+		Insert: statements[write].Text, Select: statements[read].Text, Write: level(c.WriteConsistency), Read: level(c.ReadConsistency),
+	})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	job.Connections, job.Window, job.More = c.Connections*c.InFlight*len(nodes), 1, nil
+	job.Arrivals.Rate *= float64(len(nodes))
+	classes := [2]int{write: len(job.Classes) - 1}
+	job.Dialogue = nil
+	job.Caller = func(context.Context, int) (load.Caller, error) {
+		return &caller{dealer: newDealer(c.iot, c.readings, c.dispenser, ring{}), session: s, tally: c.sheet(), classes: classes}, nil
+	}
+	return routine.Run(ctx, job, out)
+}
+
+// caller does one operation after the other through the Go driver.
+type caller struct {
+	*dealer
+	session *driver.Session
+	tally   *tally
+	classes [2]int
+}
+
+// Call does the next cycle.
+func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
+	o := c.draw()
+	class = c.classes[o.verb]
+	c.tally.all++
+	if o.verb == write {
+		data := c.readings.data(o.key.hash)
+		err = c.session.Insert(ctx, driver.Reading{
+			Machine: o.key.machine, Sensor: o.key.sensor, Time: c.readings.time(o.cycle), Value: c.readings.value(o.key.hash),
+			Station: c.readings.station(o.cycle), Data: data,
+		})
+		if err == nil {
+			c.tally.wrote(o.cycle)
+		}
+		return class, int64(len(data)), c.noted(err)
+	}
+	rows, bytes, err := c.session.Select(ctx, o.key.machine, o.key.sensor)
+	if err == nil {
+		c.tally.read(rows)
+	}
+	return class, bytes, c.noted(err)
+}
+
+func (c *caller) noted(err error) error {
+	if err == nil {
+		return nil
+	}
+	c.tally.note(err.Error())
+	return fmt.Errorf("by the Go driver: %w", err)
+}
+
+// Close has nothing to do: all callers share a session.
+func (c *caller) Close() error { return nil }

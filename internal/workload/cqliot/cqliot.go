@@ -1,0 +1,201 @@
+// Package cqliot is a workload of time series: sensors of many machines write readings,
+// and now and then the last readings of a sensor are read. It is the CQL-IOT workload
+// that is published with NoSQLBench, over our own client of Cassandra's protocol.
+//
+// Each reading follows from the number of its cycle. In mode faithful cycles are what
+// the published workload makes of them, with its flaws: its reads come only to some
+// machines, to which the main phase writes nothing. In mode sound reads ask for what was
+// written.
+package cqliot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Mode     string `name:"mode" doc:"faithful: the cycles of the published workload, one by one; sound: times of today, and reads of what was written" choices:"faithful,sound"`
+	Sources  int    `name:"sources" doc:"machines" min:"1" max:"1000000000"`
+	Stations int    `name:"stations" doc:"stations that machines belong to" min:"1" max:"1000000"`
+	Speed    int    `name:"timespeed" doc:"milliseconds by which the time of readings goes on while each machine has one" min:"1" max:"1000000000"`
+	Limit    int    `name:"limit" doc:"readings that a read asks for" min:"1" max:"1000"`
+	Rampup   int    `name:"rampup" doc:"cycles that are written before the first trial" max:"2000000000"`
+	Reads    int    `name:"read_ratio" doc:"reads among so many operations, which are these and write_ratio" max:"1000"`
+	Writes   int    `name:"write_ratio" doc:"writes among them" max:"1000"`
+	First    int    `name:"first" doc:"cycle that a trial begins with; mode sound counts from the end of the ramp-up" max:"1000000000000"`
+	Parts    int    `name:"parts" doc:"machines that share the cycles of a trial" min:"1" max:"1000"`
+	Part     int    `name:"part" doc:"which of them this is, from 1" min:"1" max:"1000"`
+	Words    string `name:"words" doc:"file with names of sensors, one a line, such as the published one; empty for a hundred of our own"`
+	Text     string `name:"text" doc:"file that the data of a reading is cut from, such as the published one; empty for one of our own, of the same size"`
+
+	ReadConsistency  string             `name:"read_consistency" doc:"replicas that must have answered a read" choices:"one,two,three,quorum,all,local_quorum,local_one"`
+	WriteConsistency string             `name:"write_consistency" doc:"replicas that must have taken a write" choices:"any,one,two,three,quorum,all,local_quorum,each_quorum,local_one"`
+	Replication      int                `name:"replication" doc:"replicas of each row" min:"1" max:"16"`
+	Durable          bool               `name:"durable_writes" doc:"write to the commit log"`
+	Compaction       string             `name:"compaction" doc:"how tables of a disk are joined" choices:"time_window,size_tiered,leveled,unified"`
+	Window           int                `name:"compaction_window" doc:"minutes of a window of compaction time_window" min:"1" max:"100000"`
+	Compression      string             `name:"compression" doc:"of data on the disk" choices:"lz4,zstd,none"`
+	Found            parameter.Share    `name:"found" doc:"share of the reads that must find something; a trial with less is no measure of reads"`
+	Settle           parameter.Duration `name:"settle" doc:"how long a trial waits at most until no compaction runs or is due" max:"1h"`
+
+	Driver      string             `name:"driver" doc:"own: plimsoll's client, one frame an operation; gocql: the Go driver of Apache Cassandra, to compare with" choices:"own,gocql"`
+	Protocol    int                `name:"protocol" doc:"version of the protocol" min:"4" max:"5"`
+	Connections int                `name:"connections" doc:"connections to each node" min:"1" max:"10000"`
+	InFlight    int                `name:"in_flight" doc:"operations outstanding on each connection at most; with connections they are the threads of the published workload" min:"1" max:"32768"`
+	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"cycles offered per second to each node; without it they go on as fast as they can"`
+	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
+	Timeout     parameter.Duration `name:"timeout" doc:"how long an operation may take; a connection with one that takes longer is closed" min:"10ms"`
+	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+func defaults() Parameters {
+	return Parameters{
+		Mode: sound, Sources: 10_000, Stations: 100, Speed: 100, Limit: 10, Rampup: 100_000, Reads: 1, Writes: 9, Parts: 1, Part: 1,
+		ReadConsistency: "local_quorum", WriteConsistency: "local_quorum", Replication: 1, Durable: true, Compaction: "time_window", Window: 60,
+		Compression: "lz4", Found: .99, Settle: parameter.Duration(time.Minute),
+		Driver: ownDriver, Protocol: 5, Connections: 4, InFlight: 16, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+	}
+}
+
+const (
+	protocol  = "cql"
+	keyspace  = "plimsoll_iot"
+	faithful  = "faithful"
+	sound     = "sound"
+	ownDriver = "own"
+
+	readClass  = "read"
+	writeClass = "write"
+)
+
+// mostOutstanding keeps the memory of the load generator within bounds.
+const mostOutstanding = 1 << 20
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "cql-iot",
+		Doc:     "readings of sensors written to Cassandra and read again, as the published CQL-IOT",
+		Rate:    "cycles",
+		Metrics: slices.Concat(measure.OperationMetrics("cycles", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own()),
+		Speaks:  []string{protocol},
+		Own:     true,
+	}, defaults(), build)
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "found", Unit: "1", Doc: "share of the reads that found something", Better: measure.HigherIsBetter},
+		{Name: "readings", Unit: "1", Doc: "readings that a read brought"},
+		{Name: "elsewhere", Unit: "1", Doc: "share of the operations that were sent to a node that is not the first for their row"},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each cycle", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
+	}
+}
+
+func build(p Parameters) (workload.Load, error) {
+	for _, c := range []struct {
+		wrong bool
+		why   string
+	}{
+		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
+		{p.Reads+p.Writes == 0, "read_ratio and write_ratio are both 0: nothing would be done"},
+		{p.Part > p.Parts, fmt.Sprintf("part %d of %d parts", p.Part, p.Parts)},
+		{p.Connections*p.InFlight > mostOutstanding, fmt.Sprintf("%d connections with %d in flight: at most %d operations may be outstanding", p.Connections, p.InFlight, mostOutstanding)},
+		{p.Reads > 0 && p.Mode == sound && p.Rampup == 0, "mode sound reads what was written before: give a rampup"},
+	} {
+		if c.wrong {
+			return nil, errors.New(c.why)
+		}
+	}
+	i := &iot{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	return i, i.arrivals.Validate()
+}
+
+type iot struct {
+	Parameters
+	arrivals load.Arrivals
+}
+
+// Demand is what the load asks of each node.
+func (i *iot) Demand() load.Demand {
+	d := load.Demand{Concurrency: i.Connections * i.InFlight, Rate: float64(i.Rate), Think: time.Duration(i.Think)}
+	all := float64(i.Reads + i.Writes)
+	if i.Reads > 0 {
+		d.Classes = append(d.Classes, load.Class{Name: readClass, Share: float64(i.Reads) / all, Bytes: int64(i.Limit) * rowBytes})
+	}
+	if i.Writes > 0 {
+		d.Classes = append(d.Classes, load.Class{Name: writeClass, Share: float64(i.Writes) / all, Bytes: rowBytes})
+	}
+	return d
+}
+
+// rowBytes is about what a reading has.
+const rowBytes = 1070
+
+// place is where a node listens.
+func (i *iot) place(at load.Endpoint, address string) cql.Place {
+	return cql.Place{Network: at.Network, Address: address, User: at.User, Secret: at.Secret, CA: at.CA, Version: cql.Version(i.Protocol)}
+}
+
+// target is where the nodes listen.
+func target(env workload.Env) (load.Endpoint, error) {
+	if env.Target == nil {
+		return load.Endpoint{}, errors.New("the workload cql-iot needs a database: name the service cassandra in the study")
+	}
+	at, err := env.Target(protocol)
+	if err != nil {
+		return at, fmt.Errorf("find a database: %w", err)
+	}
+	if len(at.CA) > 0 && len(at.More) > 0 {
+		return at, errors.New("cql-iot over TLS speaks to one node: give one address")
+	}
+	return at, nil
+}
+
+// Check has a word with the server, where one runs already.
+func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	if _, err := newReadings(i.Parameters, 0); err != nil {
+		return workload.Needs{}, err
+	}
+	size := int64(i.Rampup) * rowBytes * int64(i.Replication)
+	needs := workload.Needs{Time: time.Duration(float64(i.Rampup) / 8000 * float64(time.Second))}
+	if env.Target == nil {
+		needs.Disk = size
+		return needs, nil // it will be started
+	}
+	at, err := target(env)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	c, err := cql.Dial(ctx, i.place(at, at.Address))
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	defer c.Close()
+	rows, err := c.Query(ctx, "SELECT keyspace_name FROM system_schema.keyspaces")
+	if err != nil {
+		return workload.Needs{}, fmt.Errorf("look at the keyspaces of the server: %w", err)
+	}
+	if len(rows) == 0 {
+		return workload.Needs{}, errors.New("the user of the server may see no keyspaces: GRANT CREATE ON ALL KEYSPACES there")
+	}
+	needs.Changes = []string{fmt.Sprintf("makes the keyspace %s on the server, of %s, and removes it", keyspace, parameter.Bytes(size))}
+	return needs, nil
+}

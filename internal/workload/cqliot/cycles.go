@@ -1,0 +1,205 @@
+package cqliot
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// verb is what an operation does. It is also the number of its statement.
+type verb uint8
+
+const (
+	write verb = iota
+	read
+)
+
+// stride is how many cycles that follow each other a connection takes at once.
+const stride = 10
+
+// dispenser deals out the cycles of a trial to the threads that make the load.
+type dispenser struct {
+	next  atomic.Int64 // stride that nobody has yet, among those of this part
+	first int64
+	parts int64
+	part  int64
+}
+
+func newDispenser(p Parameters) *dispenser {
+	d := &dispenser{first: int64(p.First), parts: int64(p.Parts), part: int64(p.Part - 1)}
+	if p.Mode == sound {
+		d.first += int64(p.Rampup)
+	}
+	return d
+}
+
+// take is the beginning of a stride.
+func (d *dispenser) take() int64 {
+	return d.first + ((d.next.Add(1)-1)*d.parts+d.part)*stride
+}
+
+// dealt is a cycle that all before it have been given to somebody.
+func (d *dispenser) dealt() int64 { return d.first + d.next.Load()*d.parts*stride }
+
+// dealer gives the connections of one thread their cycles, each to those of the node
+// that holds its row first. It is used by one thread.
+type dealer struct {
+	*iot
+	readings  *readings
+	dispenser *dispenser
+	ring      ring
+	at, end   int64
+	queues    [][]operation // of cycles, by node
+	firsts    []int         // in them
+	buffer    []byte
+}
+
+// operation is what a cycle does.
+type operation struct {
+	cycle int64 // that the key is of
+	verb  verb
+	key   key
+}
+
+// mostQueued is how many operations wait for a node before others do them.
+const mostQueued = 1 << 12
+
+func newDealer(i *iot, r *readings, d *dispenser, nodes ring) *dealer {
+	n := max(1, len(nodes.nodes))
+	return &dealer{iot: i, readings: r, dispenser: d, ring: nodes, queues: make([][]operation, n), firsts: make([]int, n), buffer: make([]byte, 0, 128)}
+}
+
+// deal is the next operation for a node, and whether it belongs there.
+func (d *dealer) deal(node int) (o operation, here bool) {
+	if len(d.ring.nodes) < 2 {
+		return d.draw(), true
+	}
+	for {
+		if q := d.queues[node]; d.firsts[node] < len(q) {
+			o = q[d.firsts[node]]
+			if d.firsts[node]++; d.firsts[node] == len(q) {
+				d.queues[node], d.firsts[node] = q[:0], 0
+			}
+			return o, true
+		}
+		o = d.draw()
+		owner := d.ring.owner(o.key.token(d.buffer))
+		if owner == node {
+			return o, true
+		}
+		if len(d.queues[owner]) >= mostQueued {
+			return o, false
+		}
+		d.queues[owner] = append(d.queues[owner], o)
+	}
+}
+
+// draw is the operation of the next cycle.
+func (d *dealer) draw() operation {
+	if d.at == d.end {
+		d.at = d.dispenser.take()
+		d.end = d.at + stride
+	}
+	c := d.at
+	d.at++
+	o := operation{cycle: c, verb: d.verb(c)}
+	if o.verb == read && d.Mode == sound {
+		o.cycle = d.written(c)
+	}
+	o.key = d.readings.key(o.cycle)
+	return o
+}
+
+// These are added to a cycle where the hash of the cycle itself has another use.
+const (
+	another = 1 << 62
+	third   = 1 << 61
+)
+
+// verb is what a cycle does: in mode faithful the first of each few cycles read, in
+// mode sound chance decides.
+func (i *iot) verb(cycle int64) verb {
+	all := int64(i.Reads + i.Writes)
+	at := cycle % all
+	if i.Mode == sound {
+		at = hash(cycle+another) % all
+	}
+	if at < int64(i.Reads) {
+		return read
+	}
+	return write
+}
+
+// written is a cycle, drawn by another, of which a row was written: of the ramp-up, or
+// of this trial so long ago that it was answered.
+func (d *dealer) written(by int64) int64 {
+	rampup, most := int64(d.Rampup), int64(d.Rampup)
+	if d.Parts == 1 && d.First == 0 {
+		most = max(most, d.dispenser.dealt()-2*int64(d.Connections*d.InFlight)*int64(1+len(d.ring.nodes))-mostQueued-stride*int64(d.Threads+1))
+	}
+	for k := by; ; k++ {
+		k = hash(k + third)
+		if c := k % most; c < rampup || d.verb(c) == write {
+			return c
+		}
+	}
+}
+
+// ring says which node is the first for a token.
+type ring struct {
+	tokens []int64 // in order
+	owners []int   // of each
+	nodes  []string
+}
+
+// newRing takes the tokens of each node, as SELECT tokens FROM system.local has them.
+func newRing(nodes []string) (r ring, err error) {
+	r.nodes = nodes
+	type place struct {
+		token int64
+		node  int
+	}
+	var all []place
+	for i, tokens := range nodes {
+		for one := range strings.SplitSeq(tokens, ",") {
+			t, err := strconv.ParseInt(one, 10, 64)
+			if err != nil {
+				return r, err
+			}
+			all = append(all, place{t, i})
+		}
+	}
+	sort.Slice(all, func(a, b int) bool { return all[a].token < all[b].token })
+	for _, p := range all {
+		r.tokens, r.owners = append(r.tokens, p.token), append(r.owners, p.node)
+	}
+	return r, nil
+}
+
+// owner is the node with the first token that is not below: behind the last the ring
+// begins anew.
+func (r ring) owner(token int64) int {
+	low, high := 0, len(r.tokens)
+	for low < high {
+		if middle := (low + high) / 2; r.tokens[middle] < token {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	if low == len(r.tokens) {
+		low = 0
+	}
+	return r.owners[low]
+}
+
+// node is the one with these tokens, -1 for none.
+func (r ring) node(tokens string) int {
+	for i, n := range r.nodes {
+		if n == tokens {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,240 @@
+package cqliot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/load"
+	"plimsoll/internal/workload"
+)
+
+// made says which data lies in the keyspace. It is written when all of it is there.
+func (i *iot) made() string {
+	return fmt.Sprintf("1: %s, %d cycles, %d sources, %d stations, speed %d, words %q, text %q, replication %d, durable %t, compaction %s %d, compression %s",
+		i.Mode, i.Rampup, i.Sources, i.Stations, i.Speed, i.Words, i.Text, i.Replication, i.Durable, i.Compaction, i.Window, i.Compression)
+}
+
+// Prepare has the table there, with the ramp-up in it, and waits until the nodes have
+// settled. What trials wrote stays.
+func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
+	at, err := target(env)
+	if err == nil {
+		err = i.prepare(ctx, at, env)
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (i *iot) prepare(ctx context.Context, at load.Endpoint, env workload.Env) error {
+	c, err := cql.Dial(ctx, i.place(at, at.Address))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	there, err := hold(ctx, c)
+	if err != nil {
+		return err
+	}
+	if there.made != i.made() {
+		if err := i.make(ctx, at, c); err != nil {
+			return fmt.Errorf("fill the keyspace %s at %s: %w", keyspace, at.Address, err)
+		}
+	}
+	if busy, err := i.settle(ctx, at); err != nil {
+		return err
+	} else if busy > 0 && env.Log != nil {
+		env.Log("%d compactions run or wait after %s", busy, i.Settle)
+	}
+	return nil
+}
+
+// hold is what the keyspace says that it holds; empty where it is not there, or not
+// whole.
+func hold(ctx context.Context, c *cql.Conn) (h held, err error) {
+	rows, err := c.Query(ctx, "SELECT made, base, next FROM "+keyspace+".plimsoll WHERE id = 1")
+	var f *cql.Fault
+	if errors.As(err, &f) || err == nil && len(rows) == 0 {
+		return h, nil
+	}
+	if err != nil {
+		return h, fmt.Errorf("read what keyspace %s holds: %w", keyspace, err)
+	}
+	h.made = rows[0][0]
+	for n, text := range rows[0][1:] {
+		if *[]*int64{&h.base, &h.next}[n], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return h, fmt.Errorf("read what keyspace %s holds: %w", keyspace, err)
+		}
+	}
+	return h, nil
+}
+
+// schema are the statements that make the table, as the published workload has it.
+func (i *iot) schema() []string {
+	compaction := map[string]string{
+		"time_window": fmt.Sprintf("'class': 'TimeWindowCompactionStrategy', 'compaction_window_size': %d, 'compaction_window_unit': 'MINUTES'", i.Window),
+		"size_tiered": "'class': 'SizeTieredCompactionStrategy'", "leveled": "'class': 'LeveledCompactionStrategy'", "unified": "'class': 'UnifiedCompactionStrategy'",
+	}[i.Compaction]
+	compression := map[string]string{"lz4": "'class': 'LZ4Compressor'", "zstd": "'class': 'ZstdCompressor'", "none": "'enabled': false"}[i.Compression]
+	return []string{
+		"DROP KEYSPACE IF EXISTS " + keyspace,
+		fmt.Sprintf("CREATE KEYSPACE %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d} AND durable_writes = %t", keyspace, i.Replication, i.Durable),
+		fmt.Sprintf(`CREATE TABLE %s.iot (machine_id uuid, sensor_name text, time timestamp, sensor_value double, station_id uuid, data text,
+ PRIMARY KEY ((machine_id, sensor_name), time)) WITH CLUSTERING ORDER BY (time DESC) AND compression = {%s} AND compaction = {%s}`, keyspace, compression, compaction),
+		"CREATE TABLE " + keyspace + ".plimsoll (id int PRIMARY KEY, made text, base bigint, next bigint)",
+	}
+}
+
+// statements are those of the verbs, by number.
+func (i *iot) statements() []cql.Statement {
+	levels := cql.Consistencies()
+	return []cql.Statement{
+		write: {
+			Text:       "INSERT INTO " + keyspace + ".iot (machine_id, sensor_name, time, sensor_value, station_id, data) VALUES (?, ?, ?, ?, ?, ?) USING TIMESTAMP ?",
+			Parameters: 7, Consistency: levels[i.WriteConsistency],
+		},
+		read: {
+			Text:       fmt.Sprintf("SELECT * FROM %s.iot WHERE machine_id = ? AND sensor_name = ? LIMIT %d", keyspace, i.Limit),
+			Parameters: 2, Consistency: levels[i.ReadConsistency],
+		},
+	}
+}
+
+// make makes the keyspace anew. Readings of mode sound begin so long ago that those of
+// the ramp-up end now.
+func (i *iot) make(ctx context.Context, at load.Endpoint, c *cql.Conn) error {
+	for _, text := range i.schema() {
+		if _, err := c.Query(ctx, text); err != nil {
+			return err
+		}
+	}
+	base := int64(0)
+	if i.Mode == sound {
+		base = time.Now().UnixMilli() - int64(i.Rampup)*int64(i.Speed)/int64(i.Sources)
+	}
+	r, err := newReadings(i.Parameters, base)
+	if err != nil {
+		return err
+	}
+	if err := i.fill(ctx, at, r); err != nil {
+		return err
+	}
+	_, err = c.Query(ctx, fmt.Sprintf("INSERT INTO %s.plimsoll (id, made, base, next) VALUES (1, '%s', %d, 0)", keyspace, strings.ReplaceAll(i.made(), "'", "''"), base))
+	return err
+}
+
+// fillers is how many connections fill the table at once, and batch how many requests
+// each has under way.
+const (
+	fillers = 4
+	batch   = 64
+)
+
+// fill writes the ramp-up. The first error ends all.
+func (i *iot) fill(ctx context.Context, at load.Endpoint, r *readings) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	nodes := append([]string{at.Address}, at.More...)
+	var busy sync.WaitGroup
+	for n := range fillers {
+		busy.Go(func() {
+			if err := i.fillPart(ctx, i.place(at, nodes[n%len(nodes)]), r, int64(n)); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	busy.Wait()
+	return context.Cause(ctx)
+}
+
+func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int64) error {
+	p, err := cql.DialPipe(ctx, at, i.statements())
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for c := part; c < int64(i.Rampup); {
+		n := 0
+		for ; n < batch && c < int64(i.Rampup); n++ {
+			p.Add(int(write), func(b []byte) []byte { return r.appendReading(b, r.key(c), c) })
+			c += fillers
+		}
+		if err := p.Exchange(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pending asks the nodes how many compactions run or wait.
+func (i *iot) pending(ctx context.Context, at load.Endpoint) (busy int, err error) {
+	for _, address := range append([]string{at.Address}, at.More...) {
+		c, err := cql.Dial(ctx, i.place(at, address))
+		if err != nil {
+			return 0, err
+		}
+		rows, err := c.Query(ctx, "SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name = 'CompactionExecutor'")
+		c.Close()
+		if err != nil {
+			return 0, fmt.Errorf("ask %s for its compactions: %w", address, err)
+		}
+		for _, row := range rows {
+			for _, text := range row {
+				n, _ := strconv.Atoi(text) // null is none
+				busy += n
+			}
+		}
+	}
+	return busy, nil
+}
+
+// settle waits until no compaction runs or is due, or has waited for long enough.
+func (i *iot) settle(ctx context.Context, at load.Endpoint) (busy int, err error) {
+	over := time.NewTimer(time.Duration(i.Settle))
+	defer over.Stop()
+	for {
+		if busy, err = i.pending(ctx, at); err != nil || busy == 0 {
+			return busy, err
+		}
+		again := time.NewTimer(200 * time.Millisecond)
+		select {
+		case <-again.C:
+		case <-over.C:
+			return busy, nil
+		case <-ctx.Done():
+			return busy, context.Cause(ctx)
+		}
+	}
+}
+
+// Clean removes the keyspace. A server that is gone holds none.
+func (i *iot) Clean(ctx context.Context, env workload.Env) error {
+	if env.Target == nil {
+		return nil
+	}
+	if _, err := env.Target(protocol); err != nil {
+		return nil //nolint:nilerr // it does not run
+	}
+	at, err := target(env)
+	if err != nil {
+		return err
+	}
+	c, err := cql.Dial(ctx, i.place(at, at.Address))
+	if cql.Gone(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Query(ctx, "DROP KEYSPACE IF EXISTS "+keyspace); err != nil {
+		return fmt.Errorf("remove the keyspace %s: %w", keyspace, err)
+	}
+	return nil
+}

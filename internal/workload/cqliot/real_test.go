@@ -1,0 +1,183 @@
+package cqliot
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform/local"
+	"plimsoll/internal/service"
+	"plimsoll/internal/service/cassandra"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/workloadtest"
+)
+
+// real starts a Cassandra of so many nodes, and is where it can be reached.
+func real(t *testing.T, nodes string) workload.Env {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to test with the real cassandra")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := cassandra.Kind().New(parameter.Settings{
+		"nodes": nodes, "heap": "512MiB", "collector": "serial", "compiler": "quick", "commitlog_total_space": "128MiB", "memtable_heap_space": "64MiB", "memtable_offheap_space": "64MiB",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := s.Start(t.Context(), service.Env{Machine: p.Machine(), Dir: filepath.Join(dir, "instance"), Log: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := i.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return workload.Env{Seed: 7, Target: i.Endpoint, Log: t.Logf}
+}
+
+// course runs a trial and is what it recorded.
+func trial(t *testing.T, env workload.Env, settings parameter.Settings, length time.Duration) *measure.Recorder {
+	t.Helper()
+	l, err := Kind().New(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Prepare(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	out := measure.NewRecorder(nil)
+	if err := l.Run(t.Context(), env, load.Stage{Length: length, Interval: length / 4, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func counted(out *measure.Recorder) (done, failed int64) {
+	for _, in := range out.Intervals() {
+		for _, s := range in.Samples {
+			done += s.Operations
+			failed += s.Errors
+		}
+	}
+	return done, failed
+}
+
+func passes(t *testing.T, out *measure.Recorder, name string) bool {
+	t.Helper()
+	for _, c := range out.Checks() {
+		if c.Name == name {
+			t.Logf("%s: %s %s", name, c.State, c.Detail)
+			return c.State == measure.Pass
+		}
+	}
+	t.Errorf("there is no check %s", name)
+	return false
+}
+
+// The contract, both versions of the protocol, both drivers; and what is lost or not
+// found is noticed.
+func TestReal(t *testing.T) {
+	env := real(t, "1")
+	workloadtest.Run(t, Kind(), workloadtest.Options{
+		Settings: []parameter.Settings{{"rampup": "2000"}, {"mode": "faithful", "rampup": "2000", "rate": "300/s", "tick": "1ms", "protocol": "4", "threads": "2"}},
+		Env:      func(*testing.T) workload.Env { return env },
+		Length:   800 * time.Millisecond,
+	})
+	for _, driver := range []string{"own", "gocql"} {
+		out := trial(t, env, parameter.Settings{"rampup": "2000", "driver": driver, "write_consistency": "one"}, time.Second)
+		done, failed := counted(out)
+		t.Logf("%s: %d done, %v", driver, done, out.Values())
+		if done < 300 || failed > 0 || !passes(t, out, "found") || !passes(t, out, "data") {
+			t.Errorf("%s: %d done, %d failed", driver, done, failed)
+		}
+	}
+	// Without a ramp-up the published workload reads nothing, and says nothing of it.
+	out := trial(t, env, parameter.Settings{"mode": "faithful", "rampup": "0"}, 500*time.Millisecond)
+	if done, failed := counted(out); done < 100 || failed > 0 || out.Values()["found"] > 0.5 || passes(t, out, "found") || !passes(t, out, "data") {
+		t.Errorf("%d done, %d failed, %v", done, failed, out.Values())
+	}
+	verifies(t, env)
+}
+
+// verifies takes away a row and changes another, which the check of the data notices;
+// the server computes the same tokens.
+func verifies(t *testing.T, env workload.Env) {
+	at, err := target(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cql.Dial(t.Context(), cql.Place{Network: at.Network, Address: at.Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	l, _ := Kind().New(parameter.Settings{"mode": "faithful", "rampup": "0"})
+	one, err := l.(*iot).begin(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := c.Query(t.Context(), "SELECT machine_id, sensor_name, token(machine_id, sensor_name) FROM "+keyspace+".iot LIMIT 50")
+	if err != nil || len(rows) != 50 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	known := map[string]string{}
+	for _, row := range rows {
+		known[strings.ReplaceAll(row[0], "-", "")+row[1]] = row[2]
+	}
+	matched := 0
+	for cycle := range int64(20_000) {
+		k := one.readings.key(cycle)
+		if want, ok := known[hexed(k.machine[:])+k.sensor]; ok {
+			matched++
+			if got := k.token(nil); want != decimal(got) {
+				t.Errorf("the token of cycle %d is %d, the server says %s", cycle, got, want)
+			}
+		}
+	}
+	if matched < 10 {
+		t.Errorf("%d rows of the server are known", matched)
+	}
+	if wrong, _, err := one.verify(t.Context(), []int64{1, 2, 3}); wrong != 0 || err != nil {
+		t.Fatalf("%d rows are wrong, %v", wrong, err)
+	}
+	id := one.readings.key(2).machine
+	for _, text := range []string{
+		"DELETE FROM " + keyspace + ".iot WHERE machine_id = 0x AND sensor_name = ''",
+		"UPDATE " + keyspace + ".iot USING TIMESTAMP 1 SET sensor_value = 1 WHERE machine_id = " + dashed(id[:]) + " AND sensor_name = '" + one.readings.key(2).sensor + "' AND time = 0",
+	} {
+		_, _ = c.Query(t.Context(), text) // the first is refused: it shows that a fault ends no session
+	}
+	if wrong, why, err := one.verify(t.Context(), []int64{1, 2, 3, 1 << 40}); wrong != 2 || err != nil {
+		t.Errorf("%d rows are wrong (%s), %v", wrong, why, err)
+	}
+}
+
+func hexed(b []byte) string { return hex.EncodeToString(b) }
+
+func dashed(b []byte) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

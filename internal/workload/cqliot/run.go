@@ -1,0 +1,290 @@
+package cqliot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/load"
+	"plimsoll/internal/load/routine"
+	"plimsoll/internal/load/socket"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/workload"
+)
+
+// mostTallies is how many connections are counted. Only a server that hangs up again
+// and again makes more.
+const mostTallies = 100_000
+
+// ledger keeps the counts of all connections of a load.
+type ledger struct {
+	mu      sync.Mutex
+	opened  int
+	tallies []*tally
+}
+
+func (l *ledger) sheet() *tally {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := &tally{}
+	if l.opened++; len(l.tallies) < mostTallies {
+		l.tallies = append(l.tallies, t)
+		t.acknowledged = make([]int64, 0, mostKept)
+	}
+	return t
+}
+
+func (l *ledger) sum() (sum tally) {
+	for _, t := range l.tallies {
+		sum.reads += t.reads
+		sum.found += t.found
+		sum.readings += t.readings
+		sum.elsewhere += t.elsewhere
+		sum.all += t.all
+		sum.troubles += t.troubles
+		if sum.why == "" {
+			sum.why = t.why
+		}
+		sum.acknowledged = append(sum.acknowledged, t.acknowledged...)
+	}
+	return sum
+}
+
+// course is one trial.
+type course struct {
+	*iot
+	ledger
+	at        load.Endpoint
+	account   cql.Account
+	readings  *readings
+	dispenser *dispenser
+	ring      ring
+	dealers   []*dealer
+	settled   int // compactions that ran or waited when it began
+}
+
+// Run does cycles until stage.Length or until the recorder has enough, and then reads
+// some of what was written again.
+func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	c, err := i.begin(ctx, env)
+	if err != nil {
+		return err
+	}
+	job := c.job(stage)
+	switch {
+	case i.Driver != ownDriver:
+		err = c.drive(ctx, job, out)
+	case len(c.at.CA) > 0:
+		if job.TLS, err = i.place(c.at, c.at.Address).TLS(); err == nil {
+			err = routine.Run(ctx, job, out)
+		}
+	default:
+		err = socket.Run(ctx, job, out)
+	}
+	if err != nil {
+		return err
+	}
+	return c.conclude(ctx, out, env)
+}
+
+// begin asks the nodes what they hold and how they lie on the ring.
+func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
+	c := &course{iot: i, dispenser: newDispenser(i.Parameters)}
+	var err error
+	if c.at, err = target(env); err != nil {
+		return nil, err
+	}
+	if c.account, err = i.place(c.at, "").Account(); err != nil {
+		return nil, err
+	}
+	var nodes []string
+	var there held
+	for n, address := range append([]string{c.at.Address}, c.at.More...) {
+		session, err := cql.Dial(ctx, i.place(c.at, address))
+		if err != nil {
+			return nil, err
+		}
+		rows, err := session.Query(ctx, tokensQuery)
+		if err == nil && n == 0 {
+			there, err = hold(ctx, session)
+		}
+		session.Close()
+		if err != nil || len(rows) != 1 {
+			return nil, fmt.Errorf("ask the server at %s for its tokens: %w", address, err)
+		}
+		nodes = append(nodes, rows[0][0])
+	}
+	if there.made == "" {
+		return nil, errors.New("the keyspace " + keyspace + " is not there, or not whole: it was removed, or its server lost it")
+	}
+	if i.Mode == sound {
+		c.dispenser.first = max(c.dispenser.first, there.next)
+	}
+	if c.ring, err = newRing(nodes); err != nil {
+		return nil, fmt.Errorf("read the tokens of the nodes: %w", err)
+	}
+	if c.readings, err = newReadings(i.Parameters, there.base); err != nil {
+		return nil, err
+	}
+	c.settled, err = i.pending(ctx, c.at)
+	return c, err
+}
+
+const tokensQuery = "SELECT tokens FROM system.local"
+
+// job is the load for the load core.
+func (c *course) job(stage load.Stage) load.Job {
+	nodes := 1 + len(c.at.More)
+	threads := min(c.Threads, c.Connections*nodes)
+	for range threads {
+		c.dealers = append(c.dealers, newDealer(c.iot, c.readings, c.dispenser, c.ring))
+	}
+	classes, names := [2]int{}, []string{}
+	if c.Reads > 0 {
+		names = append(names, readClass)
+	}
+	if c.Writes > 0 {
+		classes[write] = len(names)
+		names = append(names, writeClass)
+	}
+	statements := c.statements()
+	return load.Job{
+		Stage: stage, Network: c.at.Network, Address: c.at.Address, More: c.at.More,
+		Arrivals: c.arrivals, Think: load.Think{Mean: time.Duration(c.Think)},
+		Connections: c.Connections, Window: c.InFlight, Threads: c.Threads,
+		Tick: time.Duration(c.Tick), Timeout: time.Duration(c.Timeout), MaxLag: time.Duration(c.MaxLag),
+		Classes: names,
+		Dialogue: func(number int) load.Dialogue {
+			return &talk{
+				dealer: c.dealers[number%threads], session: cql.NewSession(cql.Version(c.Protocol), c.account, statements, tokensQuery),
+				tally: c.sheet(), classes: classes, slots: make([]operation, c.InFlight),
+			}
+		},
+	}
+}
+
+// conclude takes down what came of the load, and what is there now.
+func (c *course) conclude(ctx context.Context, out *measure.Recorder, env workload.Env) error {
+	sum := c.sum()
+	if sum.troubles > 0 && env.Log != nil {
+		env.Log("%d operations failed, the first with: %s", sum.troubles, sum.why)
+	}
+	check := func(name string, good bool, format string, values ...any) {
+		state := measure.Pass
+		if !good {
+			state = measure.Fail
+		}
+		out.Check(measure.Check{Name: name, State: state, Detail: fmt.Sprintf(format, values...)})
+	}
+	if sum.all > 0 {
+		out.Value("elsewhere", float64(sum.elsewhere)/float64(sum.all))
+	}
+	if sum.reads > 0 {
+		found := float64(sum.found) / float64(sum.reads)
+		out.Value("found", found)
+		out.Value("readings", float64(sum.readings)/float64(sum.reads))
+		check("found", found >= float64(c.Found), "%.4g %% of %d reads found something; at least %.4g %% must (cql-iot.found)", 100*found, sum.reads, 100*float64(c.Found))
+	}
+	check("settled", c.settled == 0, "%d compactions ran or waited when the trial began", c.settled)
+	c.observe(out)
+	if len(sum.acknowledged) > 0 && ctx.Err() == nil {
+		wrong, why, err := c.verify(ctx, sum.acknowledged)
+		if err != nil {
+			return err
+		}
+		check("data", wrong == 0, "%d of %d writes that were acknowledged are not there as they were written%s", wrong, len(sum.acknowledged), why)
+	}
+	return c.remember(ctx)
+}
+
+// observe takes down the settings as the load came to be.
+func (c *course) observe(out *measure.Recorder) {
+	out.Observe("cql-iot.mode", c.Mode)
+	out.Observe("cql-iot.driver", c.Driver)
+	if c.Driver == ownDriver {
+		out.Observe("cql-iot.connections", fmt.Sprint(min(c.opened/(1+len(c.at.More)), c.Connections)))
+	}
+}
+
+// remember says in the keyspace which cycle is the next, so that the next trial writes
+// other rows.
+func (c *course) remember(ctx context.Context) error {
+	if c.Mode != sound {
+		return nil
+	}
+	session, err := cql.Dial(ctx, c.place(c.at, c.at.Address))
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if _, err := session.Query(ctx, fmt.Sprintf("UPDATE %s.plimsoll SET next = %d WHERE id = 1", keyspace, c.dispenser.dealt())); err != nil {
+		return fmt.Errorf("note the cycles that were done: %w", err)
+	}
+	return nil
+}
+
+// verify reads rows again and counts those that are not as they were written.
+func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
+	const whole = "SELECT machine_id, sensor_name, time, sensor_value, station_id, data, writetime(data) FROM " + keyspace + ".iot WHERE machine_id = ? AND sensor_name = ? AND time = ?"
+	p, err := cql.DialPipe(ctx, c.place(c.at, c.at.Address), []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}})
+	if err != nil {
+		return 0, "", err
+	}
+	defer p.Close()
+	for part := cycles; len(part) > 0; part = part[min(len(part), batch):] {
+		now := part[:min(len(part), batch)]
+		for _, cycle := range now {
+			p.Add(0, func(b []byte) []byte {
+				k := c.readings.key(cycle)
+				return cql.AppendLong(k.append(b), c.readings.time(cycle))
+			})
+		}
+		err := p.Exchange(ctx, func(n int, body []byte) error {
+			if said := c.differs(now[n], body); said != "" {
+				wrong++
+				why = fmt.Sprintf(": cycle %d %s", now[n], said)
+			}
+			return nil
+		})
+		if err != nil {
+			return wrong, why, fmt.Errorf("read again what was written: %w", err)
+		}
+	}
+	return wrong, why, nil
+}
+
+// differs says what is wrong with the row of a cycle; empty where nothing is.
+func (c *course) differs(cycle int64, body []byte) string {
+	rows, err := cql.ReadRows(body)
+	if err != nil {
+		return err.Error()
+	}
+	if rows.Left != 1 {
+		return fmt.Sprintf("has %d rows", rows.Left)
+	}
+	want := c.readings.appendReading(nil, c.readings.key(cycle), cycle)
+	var got []byte
+	for range rows.Columns {
+		got = cql.AppendBytes(got, rows.Value())
+	}
+	if rows.Err() != nil || string(got) != string(want) {
+		return "has other values"
+	}
+	return ""
+}
+
+// held is what the keyspace says of itself.
+type held struct {
+	made       string
+	base, next int64
+}
+
+// level is a consistency as the Go driver reads it.
+func level(name string) string { return strings.ToUpper(name) }
