@@ -23,6 +23,7 @@ import (
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/compile"
+	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -57,7 +58,7 @@ func main() {
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
 	return []workload.Kind{
-		web.Kind(), keyvalue.Kind(), orderentry.Kind(), oltp.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
+		web.Kind(), keyvalue.Kind(), orderentry.Kind(), oltp.Kind(), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
 	}
 }
 
