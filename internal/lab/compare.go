@@ -22,6 +22,7 @@ type side struct {
 	run      finding.Run
 	headline []string
 	margin   float64
+	caution  string // what every reader of its numbers should know
 }
 
 // Compare compares two runs, or judges the arms of one. Each is a results
@@ -43,7 +44,29 @@ func (l *Lab) Compare(paths ...string) (*Outcome, error) {
 		a.run.Label, b.run.Label = paths[0], paths[1]
 	}
 	findings := finding.CompareRuns(a.run, b.run, finding.Terms{Headline: a.headline, Margin: a.margin})
-	return &Outcome{Findings: findings, Input: report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths, " ")}}, nil
+	in := report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths, " ")}
+	if text := cautionOf(a, b); text != "" {
+		in.Testbed = []report.TestbedLine{{Name: cautionFact, Value: text}}
+	}
+	return &Outcome{Findings: findings, Input: in}, nil
+}
+
+// cautionFact is the fact of a testbed that is said beside every verdict.
+const cautionFact = "caution"
+
+// cautionOf is what is to be said beside a comparison of two sides: of which of them, where
+// it is not of both.
+func cautionOf(a, b side) string {
+	if a.caution == b.caution {
+		return a.caution
+	}
+	var said []string
+	for _, s := range []side{a, b} {
+		if s.caution != "" {
+			said = append(said, "in "+s.run.Label+": "+s.caution)
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 // side reads one side of a comparison. Of a run with several arms it is the
@@ -73,8 +96,17 @@ func (l *Lab) side(path string) (*side, error) {
 	if _, err := l.workload(r.Source.Study); err != nil {
 		return nil, err
 	}
+	bed, err := r.testbed()
+	if err != nil {
+		return nil, err
+	}
+	caution := ""
+	if bed != nil {
+		caution, _ = bed.Get(cautionFact)
+	}
 	label := filepath.Base(filepath.Clean(path))
 	return &side{
+		caution:  caution,
 		run:      finding.Run{Label: label, Metrics: r.Source.Study.Results(l.Catalog), Values: valuesOf(records, 0)},
 		headline: r.Source.Study.Headline, margin: r.Source.Study.Margin,
 	}, nil
