@@ -28,6 +28,7 @@ import (
 	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/cqliot"
+	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -41,19 +42,7 @@ import (
 // All returns everything that a study may name.
 func All() *study.Catalog {
 	return &study.Catalog{
-		Workloads: []workload.Kind{
-			storage.Kind(),
-			web.Kind(),
-			keyvalue.Kind(),
-			orderentry.Kind(),
-			oltp.Kind(),
-			cqliot.Kind(),
-			network.Kind(),
-			compile.Kind(lua.Release),
-			processor.Kind(),
-			cluster.Kind(),
-			null.Kind(),
-		},
+		Workloads: workloads(),
 		Services: []service.Kind{
 			responder.Kind(),
 			nginx.Kind(),
@@ -97,6 +86,23 @@ func All() *study.Catalog {
 			collect.Guest(),
 			collect.Traffic(),
 		},
+	}
+}
+
+func workloads() []workload.Kind {
+	return []workload.Kind{
+		storage.Kind(),
+		web.Kind(),
+		keyvalue.Kind(),
+		orderentry.Kind(),
+		oltp.Kind(),
+		dvdstore.Kind(),
+		cqliot.Kind(),
+		network.Kind(),
+		compile.Kind(lua.Release),
+		processor.Kind(),
+		cluster.Kind(),
+		null.Kind(),
 	}
 }
 
