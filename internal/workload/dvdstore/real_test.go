@@ -363,3 +363,54 @@ func TestRealKill(t *testing.T) {
 		t.Errorf("%d purchases at last, %d errors", last.Operations, failed)
 	}
 }
+
+// Several servers get as much load each, and what they hold is added up.
+func TestRealServers(t *testing.T) {
+	s, other := real(t), real(t)
+	s.at.More = []string{other.at.Address}
+	out := run(t, made(t, small), s.env(), 600*time.Millisecond)
+	for _, name := range []string{"server's mix", "data"} {
+		if c := check(t, out, name); c.State != measure.Pass {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, one := range []*server{s, other} {
+		if n := ask(t, one.session(t, database), "SELECT count(*) > 60 FROM orders"); n != "t" { // 60 were there at first
+			t.Errorf("nothing was ordered at %s", one.at.Address)
+		}
+	}
+}
+
+// A user who may only make databases can do all but have the server count.
+func TestRealPoorUser(t *testing.T) {
+	s := real(t)
+	if err := s.session(t, "postgres").Exec(t.Context(), "CREATE ROLE poor LOGIN CREATEDB; CREATE ROLE poorer LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	d := made(t, small)
+	s.at.User = "poorer"
+	if _, err := d.Check(t.Context(), s.env()); err == nil || !strings.Contains(err.Error(), "CREATEDB") {
+		t.Errorf("who may make no databases: %v", err)
+	}
+	s.at.User = "poor"
+	if _, err := d.Check(t.Context(), s.env()); err != nil {
+		t.Error(err)
+	}
+	out := run(t, d, s.env(), 400*time.Millisecond)
+	if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "GRANT SET ON PARAMETER") {
+		t.Errorf("%+v", c)
+	}
+	if c := check(t, out, "data"); c.State != measure.Pass {
+		t.Errorf("%+v", c)
+	}
+	gone := s.env()
+	gone.Target = func(string) (load.Endpoint, error) {
+		return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x"}, nil
+	}
+	if _, err := d.Check(t.Context(), gone); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+		t.Errorf("nobody there: %v", err)
+	}
+	if err := d.Clean(t.Context(), gone); err != nil {
+		t.Errorf("clean where nobody is: %v", err)
+	}
+}
