@@ -14,6 +14,8 @@ import (
 type Place struct {
 	Network, Address       string
 	User, Database, Secret string
+	// Connect makes connections to it from elsewhere, as through a machine; nil is from here.
+	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Account is who one is there, in the database of the given name, or in that of the
@@ -29,14 +31,35 @@ func (p Place) Account(database string) (Account, error) {
 // patience is how long a server may take to take a connection.
 const patience = 10 * time.Second
 
-// Dial connects to a server and begins a session in a database. Its errors are one
-// line that says what the user can do.
+// Dial connects to a server and begins a session in a database. One that has no session
+// left gets a while. Its errors are one line that says what the user can do.
 func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
+	const often, pause = 50, 100 * time.Millisecond
+	for n := 1; ; n++ {
+		s, err := dial(ctx, p, database)
+		if !failed(err, TooManyConnections) || n == often {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+func dial(ctx context.Context, p Place, database string) (*Conn, error) {
 	who, err := p.Account(database)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, p.Network, p.Address)
+	until, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	connect := p.Connect
+	if connect == nil {
+		connect = (&net.Dialer{}).DialContext
+	}
+	conn, err := connect(until, p.Network, p.Address)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -45,9 +68,7 @@ func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
 		}
 		return nil, fmt.Errorf("connect to the database at %s: %w", p.Address, err)
 	}
-	begun, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	s, err := Open(begun, conn, who)
+	s, err := Open(until, conn, who)
 	if err != nil {
 		return nil, fmt.Errorf("begin a session at %s: %w", p.Address, err)
 	}

@@ -1,6 +1,6 @@
 // Package oltp is a workload of small transactions on tables of rows that are all
-// alike, on PostgreSQL: the statements of sysbench's oltp_point_select, oltp_read_only,
-// oltp_read_write and oltp_write_only, over our own client of the wire protocol.
+// alike, on PostgreSQL or MariaDB: the statements of sysbench's oltp_point_select, oltp_read_only,
+// oltp_read_write and oltp_write_only, over our own clients of their wire protocols.
 package oltp
 
 import (
@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
 
@@ -44,7 +44,6 @@ func defaults() Parameters {
 }
 
 const (
-	protocol    = "postgresql"
 	database    = "plimsoll_oltp"
 	pointSelect = "point_select"
 )
@@ -53,10 +52,10 @@ const (
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "oltp",
-		Doc:     "small transactions on PostgreSQL, with the statements of sysbench",
+		Doc:     "small transactions on PostgreSQL or MariaDB, with the statements of sysbench",
 		Rate:    "transactions",
 		Metrics: slices.Concat(measure.OperationMetrics("transactions"), measure.ScheduleMetrics(), own()),
-		Speaks:  []string{protocol},
+		Speaks:  engine.Protocols(),
 		Own:     true,
 		Spreads: true,
 	}, defaults(), build)
@@ -96,15 +95,11 @@ func (o *oltp) Demand() load.Demand {
 }
 
 // targets are where the servers listen.
-func targets(env workload.Env) ([]postgres.Place, error) {
+func targets(env workload.Env) ([]engine.Server, error) {
 	if env.Target == nil {
-		return nil, errors.New("the workload oltp needs a database: name the service postgresql in the study")
+		return nil, errors.New("the workload oltp needs a database: name the service postgresql or mariadb in the study")
 	}
-	at, err := env.Target(protocol)
-	if err != nil {
-		return nil, fmt.Errorf("find a database: %w", err)
-	}
-	return postgres.Places(at, env.Dial)
+	return engine.Servers(env.Target, env.Dial)
 }
 
 // Check has a word with the server, where one runs already.
@@ -119,17 +114,13 @@ func (o *oltp) Check(ctx context.Context, env workload.Env) (workload.Needs, err
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := postgres.Dial(ctx, at[0], "")
+	s, err := engine.Dial(ctx, at[0], "")
 	if err != nil {
 		return workload.Needs{}, err
 	}
 	defer s.Close()
-	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
-	switch {
-	case err != nil:
-		return workload.Needs{}, fmt.Errorf("ask the database who we are: %w", err)
-	case len(rows) != 1 || rows[0][0] != "t":
-		return workload.Needs{}, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
+	if err := engine.MayMake(ctx, at[0], s, database); err != nil {
+		return workload.Needs{}, err
 	}
 	needs.Changes = []string{fmt.Sprintf("makes the database %s on the server, of %s, and removes it", database, parameter.Bytes(size))}
 	return needs, nil

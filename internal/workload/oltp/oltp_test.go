@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
@@ -35,12 +36,21 @@ func sitting(t testing.TB, settings parameter.Settings) *talk {
 		t.Fatal(err)
 	}
 	o := l.(*oltp)
-	k := &talk{oltp: o, source: newSource(1, 1), book: newBook(o.Test, o.Tables), session: postgres.NewSession(postgres.Account{}, "", nil), tally: &tally{}}
+	k := &talk{oltp: o, source: newSource(1, 1), book: newBook(engine.PostgreSQL, o.Test, o.Tables), tally: &tally{}}
+	k.session = engine.NewSession(postgres.Account{}, "", k.book.Book)
 	k.session.AppendStart(nil)
-	for range 2 {
-		if err := k.session.Hear(postgres.Message{Kind: postgres.Ready, Body: []byte("I")}); err != nil {
-			t.Fatal(err)
+	statements := 3
+	for _, table := range k.book.tables {
+		for _, n := range table {
+			statements += min(n, 1)
 		}
+	}
+	for data := []byte(idle + strings.Repeat(string(said(postgres.ParseComplete, "")), statements) + idle); len(data) > 0; {
+		_, used, err := k.session.Hear(data)
+		if err != nil || used == 0 {
+			t.Fatal(used, err)
+		}
+		data = data[used:]
 	}
 	return k
 }

@@ -2,11 +2,10 @@ package oltp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/workload"
 )
 
@@ -22,7 +21,7 @@ func (o *oltp) Prepare(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return err
 	}
-	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
+	return engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error {
 		if err := o.prepare(ctx, at, env.Seed); ctx.Err() == nil {
 			return err
 		}
@@ -30,12 +29,12 @@ func (o *oltp) Prepare(ctx context.Context, env workload.Env) error {
 	})
 }
 
-func (o *oltp) prepare(ctx context.Context, at postgres.Place, seed uint64) error {
+func (o *oltp) prepare(ctx context.Context, at engine.Server, seed uint64) error {
 	there, err := note(ctx, at)
 	if err != nil || there == o.made(seed) {
 		return err
 	}
-	if err := postgres.Drop(ctx, at, database); err != nil {
+	if err := engine.Drop(ctx, at, database); err != nil {
 		return err
 	}
 	if err := o.make(ctx, at, seed); err != nil {
@@ -46,9 +45,9 @@ func (o *oltp) prepare(ctx context.Context, at postgres.Place, seed uint64) erro
 
 // note is what the database says that it holds; empty where it does not exist, or is
 // not whole.
-func note(ctx context.Context, at postgres.Place) (string, error) {
-	s, err := postgres.Dial(ctx, at, database)
-	if postgres.Absent(err) {
+func note(ctx context.Context, at engine.Server) (string, error) {
+	s, err := engine.Dial(ctx, at, database)
+	if engine.Absent(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -56,8 +55,7 @@ func note(ctx context.Context, at postgres.Place) (string, error) {
 	}
 	defer s.Close()
 	rows, err := s.Query(ctx, "SELECT made FROM plimsoll")
-	var f *postgres.Fault
-	if errors.As(err, &f) && !f.Fatal || err == nil && len(rows) == 0 {
+	if engine.Refused(err) || err == nil && len(rows) == 0 {
 		return "", nil
 	}
 	if err != nil {
@@ -71,23 +69,20 @@ func (o *oltp) Clean(ctx context.Context, env workload.Env) error {
 	if env.Target == nil {
 		return nil
 	}
-	if _, err := env.Target(protocol); err != nil {
-		return nil //nolint:nilerr // it does not run
-	}
 	at, err := targets(env)
 	if err != nil {
-		return err
+		return nil //nolint:nilerr // it does not run
 	}
-	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
-		if err := postgres.Drop(ctx, at, database); err != nil && !postgres.Gone(err) {
+	return engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error {
+		if err := engine.Drop(ctx, at, database); err != nil && !engine.Gone(err) {
 			return err
 		}
 		return nil
 	})
 }
 
-func (o *oltp) make(ctx context.Context, at postgres.Place, seed uint64) error {
-	s, err := postgres.Dial(ctx, at, "")
+func (o *oltp) make(ctx context.Context, at engine.Server, seed uint64) error {
+	s, err := engine.Dial(ctx, at, "")
 	if err != nil {
 		return err
 	}
@@ -98,19 +93,19 @@ func (o *oltp) make(ctx context.Context, at postgres.Place, seed uint64) error {
 	if err := o.fill(ctx, at, seed); err != nil {
 		return err
 	}
-	inside, err := postgres.Dial(ctx, at, database)
+	inside, err := engine.Dial(ctx, at, database)
 	if err != nil {
 		return err
 	}
 	defer inside.Close()
-	if err := inside.Exec(ctx, "VACUUM ANALYZE"); err != nil {
+	if err := o.settle(ctx, inside, at.Protocol); err != nil {
 		return err
 	}
 	return inside.Exec(ctx, "CREATE TABLE plimsoll (made text); INSERT INTO plimsoll VALUES ('"+o.made(seed)+"')")
 }
 
 // fill fills the tables, several at once. The first error ends all.
-func (o *oltp) fill(ctx context.Context, at postgres.Place, seed uint64) error {
+func (o *oltp) fill(ctx context.Context, at engine.Server, seed uint64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	tables := make(chan int, o.Tables)
@@ -121,14 +116,14 @@ func (o *oltp) fill(ctx context.Context, at postgres.Place, seed uint64) error {
 	var busy sync.WaitGroup
 	for range min(o.Loaders, o.Tables) {
 		busy.Go(func() {
-			s, err := postgres.Dial(ctx, at, database)
+			s, err := engine.Dial(ctx, at, database)
 			if err != nil {
 				cancel(err)
 				return
 			}
 			defer s.Close()
 			for n := range tables {
-				if err := o.fillOne(ctx, s, n, seed); err != nil {
+				if err := o.fillOne(ctx, s, table{n, at.Protocol}, seed); err != nil {
 					cancel(err)
 					return
 				}
@@ -142,17 +137,42 @@ func (o *oltp) fill(ctx context.Context, at postgres.Place, seed uint64) error {
 	return nil
 }
 
-func (o *oltp) fillOne(ctx context.Context, s *postgres.Conn, n int, seed uint64) error {
-	if err := s.Exec(ctx, fmt.Sprintf("CREATE TABLE sbtest%d (id int NOT NULL, k int NOT NULL DEFAULT 0, c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT '')", n)); err != nil {
+// settle has the server know what the tables hold.
+func (o *oltp) settle(ctx context.Context, s engine.Conn, protocol string) error {
+	if protocol == engine.PostgreSQL {
+		return s.Exec(ctx, "VACUUM ANALYZE")
+	}
+	for n := 1; n <= o.Tables; n++ {
+		if err := s.Exec(ctx, fmt.Sprintf("ANALYZE TABLE sbtest%d", n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table is one to be filled.
+type table struct {
+	number   int
+	protocol string
+}
+
+// PostgreSQL makes keys faster when the rows are there; MariaDB keeps the rows of a table
+// in the order of its key, in which they come.
+func (o *oltp) fillOne(ctx context.Context, s engine.Conn, t table, seed uint64) error {
+	key, later := ", PRIMARY KEY (id)", ""
+	if t.protocol == engine.PostgreSQL {
+		key, later = "", "ALTER TABLE sbtest%[1]d ADD PRIMARY KEY (id); "
+	}
+	if err := s.Exec(ctx, fmt.Sprintf("CREATE TABLE sbtest%d (id int NOT NULL, k int NOT NULL DEFAULT 0, c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT ''%s)", t.number, key)); err != nil {
 		return err
 	}
-	draws, id := newSource(seed, uint64(n)), 0
-	err := s.Copy(ctx, fmt.Sprintf("COPY sbtest%d FROM STDIN", n), func(b []byte) ([]byte, bool) {
+	draws, id := newSource(seed, uint64(t.number)), 0
+	err := s.Fill(ctx, fmt.Sprintf("sbtest%d", t.number), "", func(b []byte) ([]byte, bool) {
 		id++
 		return draws.appendRow(b, id, o.Rows), id < o.Rows
 	})
 	if err != nil {
 		return err
 	}
-	return s.Exec(ctx, fmt.Sprintf("ALTER TABLE sbtest%d ADD PRIMARY KEY (id); CREATE INDEX k_%d ON sbtest%d (k)", n, n, n))
+	return s.Exec(ctx, fmt.Sprintf(later+"CREATE INDEX k_%[1]d ON sbtest%[1]d (k)", t.number))
 }

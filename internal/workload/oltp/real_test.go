@@ -114,7 +114,7 @@ func (s *server) signal(t *testing.T, what syscall.Signal) {
 
 func where(at load.Endpoint) postgres.Place {
 	p, _ := targets(environment(at))
-	return p[0]
+	return p[0].Place
 }
 
 func environment(at load.Endpoint) workload.Env {

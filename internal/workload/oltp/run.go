@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/postgres"
+
 	"plimsoll/internal/workload"
 )
 
@@ -50,19 +51,23 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if err != nil {
 		return err
 	}
-	if err := postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error { return o.holds(ctx, at, env.Seed) }); err != nil {
+	if err := engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error { return o.holds(ctx, at, env.Seed) }); err != nil {
 		return err
 	}
-	l, statements := &ledger{}, newBook(o.Test, o.Tables)
+	l, statements := &ledger{}, newBook(at[0].Protocol, o.Test, o.Tables)
+	first := ""
+	if at[0].Protocol == engine.MariaDB && len(statements.plan) > 1 {
+		first = engine.NoCommit
+	}
 	job := load.Job{
-		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: postgres.Further(at),
+		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: engine.Further(at),
 		Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
 		Connections: o.Connections, Threads: o.Threads,
 		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
 				oltp: o, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f6c7470)}, book: statements,
-				session: postgres.NewSession(who, "", statements.all()), tally: l.sheet(),
+				session: engine.NewSession(who, first, statements.Book), tally: l.sheet(),
 			}
 		},
 	}
@@ -73,7 +78,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 }
 
 // holds looks that the data is there, so that a load without any ends before it begins.
-func (o *oltp) holds(ctx context.Context, at postgres.Place, seed uint64) error {
+func (o *oltp) holds(ctx context.Context, at engine.Server, seed uint64) error {
 	there, err := note(ctx, at)
 	if err == nil && there != o.made(seed) {
 		err = fmt.Errorf("the database %s at %s does not hold what was prepared: something else changed it since", database, at.Address)
@@ -82,7 +87,7 @@ func (o *oltp) holds(ctx context.Context, at postgres.Place, seed uint64) error 
 }
 
 // conclude takes down what came of the load, and what is there now.
-func (o *oltp) conclude(ctx context.Context, at []postgres.Place, l *ledger, out *measure.Recorder, env workload.Env) error {
+func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *ledger, out *measure.Recorder, env workload.Env) error {
 	var sum tally
 	for _, t := range l.tallies {
 		sum.done += t.done
@@ -104,7 +109,7 @@ func (o *oltp) conclude(ctx context.Context, at []postgres.Place, l *ledger, out
 		return context.Cause(ctx)
 	}
 	found := make([]string, len(at))
-	if err := postgres.Each(ctx, at, func(ctx context.Context, number int, at postgres.Place) (err error) {
+	if err := engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) (err error) {
 		found[number], err = o.missing(ctx, at)
 		return err
 	}); err != nil {
@@ -127,8 +132,8 @@ func (o *oltp) conclude(ctx context.Context, at []postgres.Place, l *ledger, out
 }
 
 // missing says of which table of a server rows are lost; empty where all are there.
-func (o *oltp) missing(ctx context.Context, at postgres.Place) (string, error) {
-	s, err := postgres.Dial(ctx, at, database)
+func (o *oltp) missing(ctx context.Context, at engine.Server) (string, error) {
+	s, err := engine.Dial(ctx, at, database)
 	if err != nil {
 		return "", fmt.Errorf("look at the data after the load: %w", err)
 	}

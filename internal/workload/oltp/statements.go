@@ -3,7 +3,7 @@ package oltp
 import (
 	"fmt"
 
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/engine"
 )
 
 // step is a statement of a transaction.
@@ -36,14 +36,14 @@ var texts = [steps]string{
 	insertRow:     "INSERT INTO sbtest%d (id, k, c, pad) VALUES ($1, $2, $3, $4)",
 }
 
-var formats = [steps][]postgres.Format{
+var formats = [steps][]engine.Format{
 	point: {number}, simpleRange: {number, number}, sumRange: {number, number}, orderRange: {number, number}, distinctRange: {number, number},
 	indexUpdate: {number}, otherUpdate: {number, text}, deleteRow: {number}, insertRow: {number, number, text, text},
 }
 
 const (
-	number = postgres.AsBinary
-	text   = postgres.AsText
+	number = engine.AsInt
+	text   = engine.AsText
 )
 
 var (
@@ -70,36 +70,28 @@ func plan(test string) []step {
 // book is the statements of a test, prepared for each table.
 type book struct {
 	plan   []step
-	tables [][steps]*postgres.Statement // nil where the test has no such step
-	begin  *postgres.Statement
-	commit *postgres.Statement
-	undo   *postgres.Statement
+	tables [][steps]int // numbers of statements; those of steps that the test does not have are 0
+	*engine.Book
 }
 
-func newBook(test string, tables int) *book {
-	b := &book{
-		plan: plan(test), tables: make([][steps]*postgres.Statement, tables), begin: postgres.NewStatement("begin", "BEGIN"),
-		commit: postgres.NewStatement("commit", "COMMIT"), undo: postgres.NewStatement("rollback", "ROLLBACK"),
-	}
+// The numbers of statements that are not about a table.
+const (
+	beginNumber = iota
+	commitNumber
+	undoNumber
+)
+
+func newBook(protocol, test string, tables int) *book {
+	list := []engine.Statement{{Name: "begin", SQL: "BEGIN", Plain: true}, {Name: "commit", SQL: "COMMIT", Plain: true}, {Name: "rollback", SQL: "ROLLBACK", Plain: true}}
+	b := &book{plan: plan(test), tables: make([][steps]int, tables)}
 	for n := range b.tables {
 		for _, s := range b.plan {
-			if s < steps && b.tables[n][s] == nil {
-				b.tables[n][s] = postgres.NewStatement(fmt.Sprintf("s%d_%d", s, n+1), fmt.Sprintf(texts[s], n+1), formats[s]...)
+			if s < steps && b.tables[n][s] == 0 {
+				b.tables[n][s] = len(list)
+				list = append(list, engine.Statement{Name: fmt.Sprintf("s%d_%d", s, n+1), SQL: fmt.Sprintf(texts[s], n+1), Parameters: formats[s]})
 			}
 		}
 	}
+	b.Book = engine.NewBook(protocol, list)
 	return b
-}
-
-// all are the statements to prepare.
-func (b *book) all() []*postgres.Statement {
-	list := []*postgres.Statement{b.begin, b.commit, b.undo}
-	for _, table := range b.tables {
-		for _, s := range table {
-			if s != nil {
-				list = append(list, s)
-			}
-		}
-	}
-	return list
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
-	"plimsoll/internal/postgres"
 )
 
 // talk is the dialogue of one connection: one transaction after the other. It
@@ -14,7 +14,7 @@ type talk struct {
 	*oltp
 	*source
 	book    *book
-	session *postgres.Session
+	session *engine.Session
 	tally   *tally
 
 	busy  bool
@@ -26,6 +26,8 @@ type talk struct {
 	draw  [maxPlan]drawn
 	again int
 	fate  fate
+	c     [lengthC]byte // a value that is written
+	pad   [lengthPad]byte
 }
 
 // maxPlan is more than any transaction has steps.
@@ -91,52 +93,45 @@ func (t *talk) Next(b []byte) []byte {
 	case !t.busy:
 		return b
 	case t.fate.undoing:
-		b, place := t.book.undo.AppendBind(b)
-		return postgres.AppendSync(postgres.AppendExecute(b, place))
+		return t.session.AppendEnd(t.session.Append(b, undoNumber))
 	}
 	return t.ask(b)
 }
 
-// ask asks the next step, or all that are left.
+// ask asks the next step, or all that are left. Where a server goes on after a step that
+// failed, the last one waits until all others are known to be done.
 func (t *talk) ask(b []byte) []byte {
-	for t.asked < len(t.book.plan) {
-		b = t.step(b, t.book.plan[t.asked], &t.draw[t.asked])
+	for first := t.asked; t.asked < len(t.book.plan); {
+		s := t.book.plan[t.asked]
+		if s == commit && t.asked > first && t.session.GoesOn() {
+			break
+		}
+		b = t.step(b, s, &t.draw[t.asked])
 		t.asked++
 		if !t.Pipeline {
 			break
 		}
 	}
-	return postgres.AppendSync(b)
+	return t.session.AppendEnd(b)
 }
 
 func (t *talk) step(b []byte, s step, d *drawn) []byte {
-	statement := t.book.begin
-	switch {
-	case s == commit:
-		statement = t.book.commit
-	case s < steps:
-		statement = t.book.tables[d.table][s]
+	switch s {
+	case begin:
+		return t.session.Append(b, beginNumber)
+	case commit:
+		return t.session.Append(b, commitNumber)
 	}
-	b, place := statement.AppendBind(b)
-	if s < steps {
-		b = postgres.AppendInt(b, int32(d.id))
-	}
+	n, id := t.book.tables[d.table][s], engine.Int(d.id)
 	switch s {
 	case simpleRange, sumRange, orderRange, distinctRange:
-		b = postgres.AppendInt(b, int32(d.id+t.Range-1))
+		return t.session.Append(b, n, id, engine.Int(d.id+t.Range-1))
 	case otherUpdate:
-		b = t.digits(b, groupsC, lengthC)
+		return t.session.Append(b, n, id, engine.Text(t.groups(t.c[:0], groupsC)))
 	case insertRow:
-		b = postgres.AppendInt(b, int32(d.k))
-		b = t.digits(b, groupsC, lengthC)
-		b = t.digits(b, groupsPad, lengthPad)
+		return t.session.Append(b, n, id, engine.Int(d.k), engine.Text(t.groups(t.c[:0], groupsC)), engine.Text(t.groups(t.pad[:0], groupsPad)))
 	}
-	return postgres.AppendExecute(b, place)
-}
-
-// digits appends a value of groups of digits, of the given length.
-func (t *talk) digits(b []byte, groups, length int) []byte {
-	return t.groups(append(b, 0, 0, 0, byte(length)), groups)
+	return t.session.Append(b, n, id)
 }
 
 var none = load.Answer{Slot: load.NoSlot}
@@ -144,54 +139,40 @@ var none = load.Answer{Slot: load.NoSlot}
 // Answer reads messages up to the end of a transaction.
 func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 	for used := 0; ; {
-		m, n, err := postgres.Next(data[used:])
+		e, n, err := t.session.Hear(data[used:])
 		if err != nil || n == 0 {
 			return none, used, err
 		}
 		used += n
-		a, err := t.hear(m)
+		a, err := t.hear(e)
 		if err != nil || a.Slot != load.NoSlot {
 			return a, used, err
 		}
 	}
 }
 
-func (t *talk) hear(m postgres.Message) (load.Answer, error) {
+func (t *talk) hear(e engine.Event) (load.Answer, error) {
 	switch {
-	case m.Kind == postgres.Notice || m.Kind == postgres.ParameterStatus:
-		return none, nil
-	case !t.session.Serving():
-		if err := t.session.Hear(m); err != nil {
-			return none, refused(err)
-		}
+	case e.Talk:
 		t.owed = true
 		return none, nil
-	case !t.busy:
-		if m.Kind == postgres.Failure {
-			return none, refused(postgres.ReadFault(m.Body))
-		}
-		return none, fmt.Errorf("the server sends a message %q that nobody asked for", m.Kind)
-	}
-	switch m.Kind {
-	case postgres.Failure:
-		return none, t.fault(m.Body)
-	case postgres.DataRow:
+	case !t.busy && e.Fault != nil:
+		return none, fmt.Errorf("%w: %w", load.ErrRefused, e.Fault)
+	case !t.busy && (e.Row || e.Done || e.Over):
+		return none, errors.New("the server sends what nobody asked for")
+	case e.Row:
 		t.rows++
-	case postgres.CommandComplete:
-		return none, t.complete()
-	case postgres.Ready:
-		return t.ready(m.Body)
+	case e.Fault != nil:
+		t.fault(e)
+	case e.Done:
+		if err := t.complete(); err != nil {
+			return none, err
+		}
+	}
+	if e.Over {
+		return t.ready(e.Idle), nil
 	}
 	return none, nil
-}
-
-// refused says that a server gave its reasons for an end, where it did.
-func refused(err error) error {
-	var f *postgres.Fault
-	if errors.As(err, &f) {
-		return fmt.Errorf("%w: %w", load.ErrRefused, err)
-	}
-	return err
 }
 
 // complete looks that a step brought as many rows as there are.
@@ -220,45 +201,37 @@ func (t *talk) complete() error {
 	return nil
 }
 
-// uniqueViolation is the code of a key that is there already: of two transactions that
-// write the same row again, the second finds that of the first.
-const uniqueViolation = "23505"
-
-func (t *talk) fault(body []byte) error {
-	f := postgres.ReadFault(body)
-	if f.Fatal {
-		return refused(f)
+// fault notes that a step failed. What followed it in a pipeline fails as well, or is of
+// no interest.
+func (t *talk) fault(e engine.Event) {
+	if t.rows = 0; t.fate.failed {
+		return
 	}
-	t.fate.failed = true
-	t.fate.conflict = f.Code == uniqueViolation || f.Code == postgres.DeadlockDetected || f.Code == postgres.SerializationFailure
-	if !t.fate.conflict {
-		t.tally.note(f.Error())
+	t.fate.failed, t.fate.conflict = true, e.Conflict
+	if !e.Conflict {
+		t.tally.note(e.Fault.Error())
 	}
-	return nil
 }
 
 // ready ends a round trip.
-func (t *talk) ready(body []byte) (load.Answer, error) {
-	state, err := postgres.ReadyState(body)
+func (t *talk) ready(idle bool) load.Answer {
 	switch {
-	case err != nil:
-		return none, err
-	case t.fate.failed && state != postgres.Idle && !t.fate.undoing:
+	case t.fate.failed && !idle && !t.fate.undoing:
 		t.fate.undoing, t.owed = true, true
-		return none, nil
+		return none
 	case t.fate.failed && t.fate.conflict && t.again < t.Retries:
 		t.again++
 		t.tally.retries++
 		t.restart()
 		t.owed = true
-		return none, nil
+		return none
 	case !t.fate.failed && t.done < len(t.book.plan):
 		t.owed = true
-		return none, nil
+		return none
 	}
 	t.busy = false
 	if !t.fate.failed {
 		t.tally.done++
 	}
-	return load.Answer{Slot: t.slot, Failed: t.fate.failed}, nil
+	return load.Answer{Slot: t.slot, Failed: t.fate.failed}
 }

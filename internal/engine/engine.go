@@ -1,0 +1,172 @@
+// Package engine has one face for the database engines that loads speak to, PostgreSQL and
+// MariaDB: where servers are, connections for what is not measured, and sessions for what is.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/mysql"
+	"plimsoll/internal/postgres"
+)
+
+// The protocols, by which services say what they speak.
+const (
+	PostgreSQL = "postgresql"
+	MariaDB    = "mysql"
+)
+
+// Protocols are all that the package knows.
+func Protocols() []string { return []string{PostgreSQL, MariaDB} }
+
+// Server is where a server listens, what it speaks, and who one is there.
+type Server struct {
+	Protocol string
+	postgres.Place
+}
+
+// mysql is the same place for a client of MariaDB.
+func (s Server) mysql() mysql.Place {
+	return mysql.Place{Network: s.Network, Address: s.Address, User: s.User, Database: s.Database, Secret: s.Secret, Connect: s.Connect}
+}
+
+// Servers are those of a service: one, or several that are alike, to which dial connects.
+// The first protocol that the target speaks is taken.
+func Servers(target func(protocol string) (load.Endpoint, error), dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Server, error) {
+	var why error
+	for _, protocol := range Protocols() {
+		at, err := target(protocol)
+		if err != nil {
+			if why == nil {
+				why = err
+			}
+			continue
+		}
+		places, err := postgres.Places(at, dial)
+		if err != nil {
+			return nil, err
+		}
+		all := make([]Server, len(places))
+		for i, p := range places {
+			all[i] = Server{protocol, p}
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("find a database: %w", why)
+}
+
+// Further are the addresses of all servers but the first.
+func Further(servers []Server) []string {
+	var more []string
+	for _, s := range servers[1:] {
+		more = append(more, s.Address)
+	}
+	return more
+}
+
+// Each does something for each server, some at once. The first error ends all; the
+// number is that of the server.
+func Each(ctx context.Context, servers []Server, do func(ctx context.Context, number int, at Server) error) error {
+	places := make([]postgres.Place, len(servers))
+	for i, s := range servers {
+		places[i] = s.Place
+	}
+	return postgres.Each(ctx, places, func(ctx context.Context, number int, _ postgres.Place) error { return do(ctx, number, servers[number]) })
+}
+
+// Conn is a session that does one thing after the other. It is used by one goroutine.
+type Conn interface {
+	// Query runs SQL, which may hold several statements, and returns the rows of all of
+	// them as text; NULL is empty.
+	Query(ctx context.Context, sql string) ([][]string, error)
+	// Exec runs SQL whose rows nobody wants.
+	Exec(ctx context.Context, sql string) error
+	// Fill appends rows to a table in the fastest way that the engine has. The columns are
+	// named after the table in parentheses, or empty for all. Rows are in the text format of
+	// COPY, which is that of LOAD DATA.
+	Fill(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error
+	// Close ends the session.
+	Close()
+}
+
+type postgresConn struct{ *postgres.Conn }
+
+func (c postgresConn) Fill(ctx context.Context, table, columns string, fill func([]byte) ([]byte, bool)) error {
+	return c.Copy(ctx, "COPY "+table+columns+" FROM STDIN", fill)
+}
+
+type mysqlConn struct{ *mysql.Conn }
+
+func (c mysqlConn) Fill(ctx context.Context, table, columns string, fill func([]byte) ([]byte, bool)) error {
+	return c.Load(ctx, table, columns, fill)
+}
+
+// Dial connects to a server and begins a session in a database, or in that of the server
+// where the name is empty. Its errors are one line that says what the user can do.
+func Dial(ctx context.Context, at Server, database string) (Conn, error) {
+	if at.Protocol == MariaDB {
+		c, err := mysql.Dial(ctx, at.mysql(), database)
+		if err != nil {
+			return nil, err
+		}
+		return mysqlConn{c}, nil
+	}
+	c, err := postgres.Dial(ctx, at.Place, database)
+	if err != nil {
+		return nil, err
+	}
+	return postgresConn{c}, nil
+}
+
+// Drop removes databases, with the sessions in them.
+func Drop(ctx context.Context, at Server, names ...string) error {
+	if at.Protocol == PostgreSQL {
+		return postgres.Drop(ctx, at.Place, names...)
+	}
+	s, err := Dial(ctx, at, "")
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, name := range names {
+		if err := s.Exec(ctx, "DROP DATABASE IF EXISTS "+name); err != nil {
+			return fmt.Errorf("remove the database %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Absent says whether an error is that a database does not exist.
+func Absent(err error) bool { return postgres.Absent(err) || mysql.Absent(err) }
+
+// Gone says whether an error is that nothing listens any more.
+func Gone(err error) bool { return postgres.Gone(err) }
+
+// Refused says whether an error is that a server would not do one thing, and goes on.
+func Refused(err error) bool {
+	var p *postgres.Fault
+	var m *mysql.Fault
+	return errors.As(err, &p) && !p.Fatal || errors.As(err, &m) && !m.Fatal()
+}
+
+// MayMake looks whether the user of a session may make databases whose names begin in a
+// way.
+func MayMake(ctx context.Context, at Server, s Conn, like string) error {
+	ask, grant := "SELECT CASE WHEN rolcreatedb OR rolsuper THEN 1 END FROM pg_roles WHERE rolname = current_user", "ALTER ROLE ... CREATEDB"
+	if at.Protocol == MariaDB {
+		grant = "GRANT ALL ON `" + like + "%`.* TO ..."
+		ask = "SELECT 1 FROM (SELECT privilege_type AS may FROM information_schema.user_privileges UNION ALL " +
+			"SELECT privilege_type FROM information_schema.schema_privileges WHERE '" + like + "' LIKE table_schema) AS p WHERE may = 'CREATE' LIMIT 1"
+	}
+	rows, err := s.Query(ctx, ask)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask the database who we are: %w", err)
+	case len(rows) != 1 || rows[0][0] != "1":
+		return fmt.Errorf("the user of the database may not make databases: %s there", grant)
+	}
+	return nil
+}
