@@ -44,7 +44,7 @@ const enough = 3
 func (z size) bytes() int64 {
 	reviews := int64(z.products) * int64(z.reviews)
 	orders := int64(z.orders) * months
-	return 20<<20 + int64(z.customers)*420 + orders*(120+5*150) + int64(z.products)*400 + reviews*(700+22*125)
+	return 12<<20 + int64(z.customers)*350 + orders*(190+5*150) + int64(z.products)*600 + reviews*(700+22*85)
 }
 
 // Every product of which the number after it is a multiple of this is bought ten times
