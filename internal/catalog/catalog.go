@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/brokerage"
 	"plimsoll/internal/workload/cluster"
 	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/compile/lua"
@@ -95,9 +96,10 @@ func workloads() []workload.Kind {
 		web.Kind(),
 		keyvalue.Kind(),
 		orderentry.Kind(),
+		brokerage.Kind(),
 		oltp.Kind(),
-		dvdstore.Kind(),
 		cqliot.Kind(),
+		dvdstore.Kind(),
 		network.Kind(),
 		compile.Kind(lua.Release),
 		processor.Kind(),

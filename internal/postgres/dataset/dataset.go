@@ -157,17 +157,7 @@ func (d Set) copy(ctx context.Context, at postgres.Place) error {
 
 // Remove removes the databases.
 func (d Set) Remove(ctx context.Context, at postgres.Place) error {
-	s, err := postgres.Dial(ctx, at, "")
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	for _, name := range []string{d.Name, d.base()} {
-		if err := s.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
-			return fmt.Errorf("remove the database %s: %w", name, err)
-		}
-	}
-	return nil
+	return postgres.Drop(ctx, at, d.Name, d.base())
 }
 
 // Use notes in the database that it is not as new any more, and has what is still in the

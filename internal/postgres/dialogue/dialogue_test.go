@@ -15,8 +15,8 @@ var first, second = postgres.NewStatement("first", "SELECT 1"), postgres.NewStat
 // play is a script of two rounds.
 type play struct {
 	rows, done, lost int
-	drawn              int
-	refuse             error
+	drawn            int
+	refuse           error
 }
 
 func (p *play) Draw() int { return 0 }

@@ -1,0 +1,157 @@
+// Package brokerage is a workload of a stock broker's office, derived from TPC-E and not
+// comparable to its results: seven of its transactions on twenty of its tables, over our
+// own client of PostgreSQL's wire protocol.
+//
+// Customers place orders, an exchange that the load plays itself executes them, and what
+// it did is booked: trade results per second are the headline. What the load asked for is
+// counted and held against the shares it is to have, and the data that it leaves behind
+// against conditions of consistency.
+package brokerage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/workload"
+)
+
+// Parameters are what a study may set.
+type Parameters struct {
+	Customers   int                `name:"customers" doc:"customers, a multiple of 1000, each with five accounts; a smaller multiple of 100 is a smaller test of another shape" min:"100" max:"1000000"`
+	Days        int                `name:"days" doc:"days of trade that lie in the data at first, of 57600 trades for 1000 customers each, some 52 MB; fewer than 300 is a smaller test of another shape" min:"1" max:"300"`
+	Reset       bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
+	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
+	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
+	Isolation   string             `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
+	Retries     int                `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
+	Verify      bool               `name:"verify" doc:"look after each trial whether the data is consistent"`
+	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
+	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
+	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
+	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
+	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a transaction is due, for less CPU time; 0s spins just before the instant" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+}
+
+func defaults() Parameters {
+	return Parameters{
+		Customers: unit, Days: 300, Reset: true, Loaders: 4, Connections: 8,
+		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+	}
+}
+
+const (
+	protocol      = "postgresql"
+	readCommitted = "read committed"
+)
+
+// Kind is the workload as the catalog lists it.
+func Kind() workload.Kind {
+	return workload.Define(workload.Kind{
+		Name:    "brokerage",
+		Doc:     "a stock broker's office on PostgreSQL, derived from TPC-E and not comparable to it",
+		Rate:    "transactions",
+		Metrics: metrics(),
+		Speaks:  []string{protocol},
+		Own:     true,
+		Spreads: true,
+	}, defaults(), build)
+}
+
+func build(p Parameters) (workload.Load, error) {
+	z := size{p.Customers, p.Days}
+	switch {
+	case p.Rate == 0 && p.Shape != "":
+		return nil, errors.New("shape: give the rate that changes")
+	case p.Customers%customersPerBroker != 0 || p.Customers > unit && p.Customers%unit != 0:
+		return nil, fmt.Errorf("customers: give a multiple of %d, or a smaller one of %d, not %d", unit, customersPerBroker, p.Customers)
+	case z.each() > math.MaxInt32/2/z.accounts():
+		return nil, fmt.Errorf("customers and days: %d trades are more than can be numbered", z.trades())
+	}
+	k := &brokerage{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	if p.Shape != "" {
+		var err error
+		if k.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
+			return nil, fmt.Errorf("shape: %w", err)
+		}
+	}
+	return k, k.arrivals.Validate()
+}
+
+type brokerage struct {
+	Parameters
+	arrivals load.Arrivals
+}
+
+func (k *brokerage) size() size { return size{k.Customers, k.Days} }
+
+// Demand is what the load asks of the database.
+func (k *brokerage) Demand() load.Demand {
+	d := load.Demand{Concurrency: k.Connections, Rate: float64(k.Rate)}
+	for kind, share := range mix {
+		d.Classes = append(d.Classes, load.Class{Name: names[kind], Share: float64(share) / mixSum})
+	}
+	return d
+}
+
+// Check has a word with the server, where one runs already.
+func (k *brokerage) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
+	z := k.size()
+	bytes := float64(z.trades())*bytesPerTrade + float64(z.securities())*bytesPerSecurity
+	needs := workload.Needs{Time: time.Duration(bytes / (20 << 20) * float64(time.Second))}
+	if k.Reset {
+		bytes *= 2
+	}
+	if env.Target == nil {
+		needs.Disk = int64(bytes)
+		return needs, nil // it will be started
+	}
+	at, err := targets(env)
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	s, err := postgres.Dial(ctx, at[0], "")
+	if err != nil {
+		return workload.Needs{}, err
+	}
+	defer s.Close()
+	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
+	switch {
+	case err != nil:
+		return needs, fmt.Errorf("ask the database who we are: %w", err)
+	case len(rows) != 1 || rows[0][0] != "t":
+		return needs, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
+	}
+	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s_base on the server, of %s in all, and removes them", database, database, parameter.Bytes(bytes).String())}
+	return needs, nil
+}
+
+// own are the metrics that operations and schedules in general do not have.
+func own() []measure.Metric {
+	return []measure.Metric{
+		{Name: "hits", Unit: "1", Doc: "limit orders that a market feed sent to the exchange, for each feed"},
+		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each transaction", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
+	}
+}
+
+// metrics begins with the rate of trade results, which is what a broker lives from.
+func metrics() []measure.Metric {
+	headline := names[tradeResult] + ".transactions"
+	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own())
+	at := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == headline })
+	first := all[at]
+	return slices.Insert(slices.Delete(all, at, at+1), 0, first)
+}

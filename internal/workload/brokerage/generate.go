@@ -1,0 +1,129 @@
+package brokerage
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/postgres/dataset"
+)
+
+// The text format of COPY: values are parted by a tab, rows end with a line.
+func tab(b []byte) []byte  { return append(b, '\t') }
+func line(b []byte) []byte { return append(b, '\n') }
+
+// numbers appends each with a tab after it.
+func numbers(b []byte, list ...int) []byte {
+	for _, n := range list {
+		b = tab(strconv.AppendInt(b, int64(n), 10))
+	}
+	return b
+}
+
+func words(b []byte, list ...string) []byte {
+	for _, w := range list {
+		b = tab(append(b, w...))
+	}
+	return b
+}
+
+// money appends hundredths, with a tab after each.
+func money(b []byte, list ...int) []byte {
+	for _, n := range list {
+		b = tab(postgres.FormatDecimal(b, int64(n)))
+	}
+	return b
+}
+
+// ends makes the last tab the end of the line.
+func ends(b []byte) []byte {
+	b[len(b)-1] = '\n'
+	return b
+}
+
+func instant(b []byte, t time.Time) []byte { return tab(t.AppendFormat(b, "2006-01-02 15:04:05")) }
+func day(b []byte, t time.Time) []byte     { return tab(t.AppendFormat(b, "2006-01-02")) }
+func symbol(b []byte, n int) []byte        { return tab(appendSymbol(b, n)) }
+
+func truth(v bool) string {
+	if v {
+		return "t"
+	}
+	return "f"
+}
+
+// fills are the pieces of all tables, which do not depend on each other.
+func fills(z size, seed uint64) []dataset.Job {
+	all := []dataset.Job{
+		func(ctx context.Context, s *postgres.Conn) error { return s.Exec(ctx, fixed(z)) },
+		rows("security", z.securities(), func(b []byte, i int) []byte { return securityRow(b, i) }),
+		rows("last_trade", z.securities(), func(b []byte, i int) []byte { return lastTradeRow(b, i, newSource(seed, uint64(i)<<8|2)) }),
+		rows("daily_market", z.securities(), func(b []byte, i int) []byte { return dailyRows(b, i, newSource(seed, uint64(i)<<8|3)) }),
+	}
+	for _, t := range filled {
+		for broker := 1; broker <= z.brokers(); broker++ {
+			all = append(all, piece(t, newBook(z, seed), broker))
+		}
+	}
+	return all
+}
+
+// rows fills a table by one call for each of n things.
+func rows(table string, n int, row func(b []byte, i int) []byte) dataset.Job {
+	return func(ctx context.Context, s *postgres.Conn) error {
+		i := 0
+		return s.Copy(ctx, "COPY "+table+" FROM STDIN", func(b []byte) ([]byte, bool) {
+			if i == n {
+				return b, false
+			}
+			b = row(b, i)
+			i++
+			return b, true
+		})
+	}
+}
+
+// fixed is the SQL of what is small.
+func fixed(z size) string {
+	var b strings.Builder
+	b.WriteString("INSERT INTO status_type VALUES ('PNDG', 'Pending'), ('SBMT', 'Submitted'), ('CMPT', 'Completed');")
+	for o := range orders {
+		fmt.Fprintf(&b, "INSERT INTO trade_type VALUES ('%s', '%s', %t, %t);", orderIDs[o], orderNames[o], o.sells(), o.market())
+		for tier := 1; tier <= 3; tier++ {
+			fmt.Fprintf(&b, "INSERT INTO charge VALUES ('%s', %d, %d / 100.0);", orderIDs[o], tier, charge(o, tier))
+			for n, most := range steps {
+				least := 1
+				if n > 0 {
+					least = steps[n-1] + 1
+				}
+				fmt.Fprintf(&b, "INSERT INTO commission_rate VALUES (%d, '%s', %d, %d, %d / 100.0);", tier, orderIDs[o], least, most, rate(o, tier, n))
+			}
+		}
+	}
+	fmt.Fprintf(&b, "SELECT setval('trade_id', %d)", z.trades())
+	return b.String()
+}
+
+func securityRow(b []byte, i int) []byte {
+	b = words(symbol(b, i), "COMMON")
+	b = tab(appendName(b, i))
+	return ends(numbers(b, i%industries+1, 1_000_000+i*977%9_000_000))
+}
+
+func lastTradeRow(b []byte, i int, s source) []byte {
+	b = instant(symbol(b, i), began)
+	price := s.between(lowest, highest)
+	return ends(numbers(money(b, price, price), 0))
+}
+
+func dailyRows(b []byte, i int, s source) []byte {
+	for n := range tradingDays {
+		price := s.between(lowest, highest)
+		b = symbol(day(b, closing(n)), i)
+		b = ends(numbers(money(b, price, price+150, price-150), s.between(1000, 10_000)))
+	}
+	return b
+}

@@ -1,0 +1,160 @@
+package brokerage
+
+import (
+	"errors"
+	"slices"
+
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/postgres/dialogue"
+)
+
+// The classes of the operations.
+const (
+	tradeResult = iota
+	tradeOrder
+	tradeLookup
+	tradeStatus
+	marketFeed
+	customerPosition
+	marketWatch
+	kinds
+)
+
+var names = [kinds]string{"trade_result", "trade_order", "trade_lookup", "trade_status", "market_feed", "customer_position", "market_watch"}
+
+// mix is how many of a thousand transactions of the specification are of each kind. Those
+// of the other kinds are left out, and so these add up to less.
+var mix = [kinds]int{100, 101, 80, 190, 10, 130, 180}
+
+const mixSum = 791
+
+// desk is what a load says on one connection. Trades that were sent to the exchange by
+// it come back to it as trade results, in the order in which they were sent.
+type desk struct {
+	source
+	z     size
+	tally *tally
+
+	exchange []int // trades whose results are due
+	promised int   // of them, results that were drawn and not asked for yet
+
+	order  orderState
+	result resultState
+	feed   feedState
+	look   lookState
+	view   viewState
+	text   []byte // scratch
+}
+
+// Draw draws a transaction by its share. Orders and results are drawn as one, and it is a
+// result when one is due.
+func (d *desk) Draw() int {
+	n := d.IntN(mixSum)
+	kind := kinds - 1
+	for k, share := range mix {
+		if n -= share; n < 0 {
+			kind = k
+			break
+		}
+	}
+	if kind <= tradeOrder {
+		kind = tradeOrder
+		if len(d.exchange) > d.promised {
+			d.promised++
+			kind = tradeResult
+		}
+	}
+	d.tally.drawn[kind]++
+	return kind
+}
+
+// Ask appends a round of a transaction.
+func (d *desk) Ask(b []byte, t dialogue.Turn) []byte {
+	switch t.Class {
+	case tradeResult:
+		return d.askResult(b, t)
+	case tradeOrder:
+		return d.askOrder(b, t)
+	case tradeLookup:
+		return d.askLookup(b, t)
+	case marketFeed:
+		return d.askFeed(b, t)
+	case tradeStatus:
+		return d.askStatus(b, t)
+	case customerPosition:
+		return d.askPosition(b, t)
+	}
+	return d.askWatch(b, t)
+}
+
+var errRows = errors.New("the server answers a statement with a row that nobody asked for")
+
+// Row takes a row.
+func (d *desk) Row(t dialogue.Turn, r postgres.Row) error {
+	switch t.Class {
+	case tradeResult:
+		return d.resultRow(t, r)
+	case tradeOrder:
+		return d.orderRow(t, r)
+	case tradeLookup:
+		return d.lookupRow(t, r)
+	case marketFeed:
+		return d.feedRow(t, r)
+	case customerPosition:
+		return d.positionRow(t, r)
+	}
+	return pass(r)
+}
+
+// pass reads a row that nothing follows from.
+func pass(r postgres.Row) error {
+	for r.More() {
+		r.Value()
+	}
+	return r.End()
+}
+
+// Done counts a transaction. What it sent to the exchange is there from now on.
+func (d *desk) Done(t dialogue.Turn, failed bool) error {
+	if failed {
+		return nil
+	}
+	if err := d.wrong(t.Class); err != nil {
+		return err
+	}
+	d.tally.done[t.Class]++
+	switch {
+	case t.Class == tradeOrder && d.order.rolled:
+		d.tally.rolledBack++
+	case t.Class == tradeOrder:
+		d.tally.placed++
+		if d.order.wish.order.market() {
+			d.exchange = append(d.exchange, d.order.trade)
+		}
+	case t.Class == marketFeed:
+		d.tally.hits += int64(len(d.feed.hits))
+		d.exchange = append(d.exchange, d.feed.hits...)
+	}
+	return nil
+}
+
+// wrong says what the answers to a transaction lack.
+func (d *desk) wrong(kind int) error {
+	switch {
+	case kind == tradeResult && !d.result.found:
+		return errors.New("a trade whose result is due is not submitted, or its account is not there")
+	case kind == tradeOrder && !d.order.found():
+		return errors.New("an account, a security or a rate that is there was not found")
+	case kind == tradeLookup && d.look.count == 0 && d.look.frame == byNumber:
+		return errors.New("trades that are there were not found")
+	}
+	return nil
+}
+
+// due takes the trade whose result is due first.
+func (d *desk) due() int {
+	trade := d.exchange[0]
+	d.exchange = slices.Delete(d.exchange, 0, 1)
+	d.promised--
+	return trade
+}

@@ -1,0 +1,196 @@
+package brokerage
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/postgres/dataset"
+)
+
+// table is one whose rows belong to a broker's customers. Its rows are those of each
+// customer, of each trade of an account, of an account after them, and of the broker;
+// nil is none.
+type table struct {
+	name     string
+	customer func(b []byte, k *book, customer int) []byte
+	trade    func(b []byte, p *past) []byte
+	account  func(b []byte, k *book) []byte
+	broker   func(b []byte, t total) []byte
+}
+
+// total is what a broker has done.
+type total struct{ broker, trades, commission int }
+
+var filled = []table{
+	{name: "broker", broker: brokerRow},
+	{name: "customer", customer: customerRow},
+	{name: "customer_account", account: accountRow},
+	{name: "watch_item", customer: watchRows},
+	{name: "trade", trade: tradeRow},
+	{name: "trade_history", trade: historyRows},
+	{name: "settlement", trade: settlementRow},
+	{name: "cash_transaction", trade: cashRow},
+	{name: "holding_summary", account: summaryRows},
+	{name: "holding", account: holdingRows},
+	{name: "holding_history", trade: stepRows},
+}
+
+// piece fills a table with the rows of a broker: those of an account in one call.
+func piece(t table, k *book, broker int) dataset.Job {
+	return func(ctx context.Context, s *postgres.Conn) error {
+		const accounts = customersPerBroker * accountsPer
+		i, sum := 0, total{broker: broker}
+		return s.Copy(ctx, "COPY "+t.name+" FROM STDIN", func(b []byte) ([]byte, bool) {
+			if i == accounts {
+				if t.broker != nil {
+					b = t.broker(b, sum)
+				}
+				return b, false
+			}
+			k.open((broker-1)*accounts + i + 1)
+			if t.customer != nil && i%accountsPer == 0 {
+				b = t.customer(b, k, k.customer())
+			}
+			i++
+			if t.trade == nil && t.account == nil && t.broker == nil {
+				return b, true
+			}
+			for p, more := k.trade(); more; p, more = k.trade() {
+				sum.trades++
+				sum.commission += p.commission
+				if t.trade != nil {
+					b = t.trade(b, &p)
+				}
+			}
+			if t.account != nil {
+				b = t.account(b, k)
+			}
+			return b, true
+		})
+	}
+}
+
+func brokerRow(b []byte, t total) []byte {
+	b = numbers(b, t.broker)
+	b = words(b, "Broker "+strconv.Itoa(t.broker))
+	return ends(money(numbers(b, t.trades), t.commission))
+}
+
+// appendTax appends the tax identity of a customer.
+func appendTax(b []byte, customer int) []byte {
+	return append(strconv.AppendInt(append(b, "TAX"...), int64(100_000_000+customer), 10), "XX"...)
+}
+
+// appendCustomer appends the name of a customer.
+func appendCustomer(b []byte, customer int) []byte {
+	return appendSymbol(append(b, "Mr "...), customer)
+}
+
+func customerRow(b []byte, k *book, customer int) []byte {
+	s := newSource(k.seed, uint64(customer)<<8|4)
+	b = tab(appendTax(numbers(b, customer), customer))
+	b = tab(appendCustomer(b, customer))
+	b = tab(s.letters(b, 12))
+	b = money(numbers(b, k.tier(customer)), taxRate(customer))
+	b = tab(s.letters(b, 10))
+	return line(append(s.letters(b, 20), "@example.org"...))
+}
+
+func accountRow(b []byte, k *book) []byte {
+	b = numbers(b, k.account, brokerOf(k.customer()), k.customer())
+	b = words(b, "Account "+strconv.Itoa(k.account))
+	return ends(money(numbers(b, taxStatus(k.account)), k.opening, k.balance))
+}
+
+func watchRows(b []byte, k *book, customer int) []byte {
+	s := newSource(k.seed, uint64(customer)<<8|5)
+	n := k.z.securities()
+	from := s.IntN(n)
+	for i := range min(watched, n) {
+		b = ends(symbol(numbers(b, customer), (from+i)%n))
+	}
+	return b
+}
+
+// The times of a trade: a limit order waits, and the exchange takes its time.
+const (
+	waits     = time.Minute
+	exchanges = 2 * time.Second
+)
+
+func tradeRow(b []byte, p *past) []byte {
+	b = instant(numbers(b, p.trade), p.when.Add(exchanges))
+	b = words(b, "CMPT", orderIDs[p.deal.order], truth(!p.margin))
+	b = money(numbers(symbol(b, p.security), p.deal.quantity), p.bid)
+	b = tab(appendCustomer(numbers(b, p.account), p.customer))
+	b = money(b, p.price, p.charge, p.commission, p.tax)
+	return ends(words(b, truth(p.deal.lifo)))
+}
+
+func historyRows(b []byte, p *past) []byte {
+	if !p.deal.order.market() {
+		b = ends(words(instant(numbers(b, p.trade), p.when.Add(-waits)), "PNDG"))
+	}
+	b = ends(words(instant(numbers(b, p.trade), p.when), "SBMT"))
+	return ends(words(instant(numbers(b, p.trade), p.when.Add(exchanges)), "CMPT"))
+}
+
+func cashType(cash bool) string {
+	if cash {
+		return "Cash Account"
+	}
+	return "Margin"
+}
+
+func settlementRow(b []byte, p *past) []byte {
+	b = words(numbers(b, p.trade), cashType(!p.margin))
+	return ends(money(day(b, p.when.AddDate(0, 0, 2)), p.amount))
+}
+
+// appendCash appends what a cash transaction says of itself.
+func appendCash(b []byte, o order, quantity int, security []byte) []byte {
+	b = append(append(b, orderNames[o]...), ' ')
+	b = append(strconv.AppendInt(b, int64(quantity), 10), " shares of "...)
+	return append(b, security...)
+}
+
+func cashRow(b []byte, p *past) []byte {
+	if p.margin {
+		return b
+	}
+	b = money(instant(numbers(b, p.trade), p.when.Add(exchanges)), p.amount)
+	return line(appendCash(b, p.deal.order, p.deal.quantity, appendName(nil, p.security)))
+}
+
+func summaryRows(b []byte, k *book) []byte {
+	for security := range k.z.securities() {
+		sum := 0
+		for _, l := range k.lots[security] {
+			sum += l.quantity
+		}
+		if sum != 0 {
+			b = ends(numbers(symbol(numbers(b, k.account), security), sum))
+		}
+	}
+	return b
+}
+
+func holdingRows(b []byte, k *book) []byte {
+	for security := range k.z.securities() {
+		for _, l := range k.lots[security] {
+			b = symbol(numbers(b, l.trade, k.account), security)
+			b = instant(b, k.z.when(l.trade).Add(exchanges))
+			b = ends(numbers(money(b, l.price), l.quantity))
+		}
+	}
+	return b
+}
+
+func stepRows(b []byte, p *past) []byte {
+	for _, s := range p.steps[:p.count] {
+		b = ends(numbers(b, s.lot, p.trade, s.before, s.after))
+	}
+	return b
+}

@@ -1,0 +1,190 @@
+package brokerage
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/postgres/dialogue"
+)
+
+// tally counts what a connection asked for and what came of it, over the whole load.
+type tally struct {
+	dialogue.Count
+	// Drawn.
+	drawn                              [kinds]int64
+	orders, market, sell, lifo, margin int64
+	named, rolled, first, third        int64 // first and third are of the customers' tiers
+	frames                             [frames]int64
+	positions, byTax, histories        int64
+	lists, industries                  int64
+	done                               [kinds]int64
+	placed, rolledBack, hits           int64 // hits are limit orders that a price reached
+}
+
+func (t *tally) order(o *orderState, tier int) {
+	t.orders++
+	for _, c := range []struct {
+		count *int64
+		is    bool
+	}{
+		{&t.market, o.wish.order.market()}, {&t.sell, o.wish.order.sells()}, {&t.lifo, o.lifo}, {&t.margin, o.margin},
+		{&t.named, o.byName}, {&t.rolled, o.rolled}, {&t.first, tier == 1}, {&t.third, tier == 3},
+	} {
+		if c.is {
+			*c.count++
+		}
+	}
+}
+
+func (t *tally) position(v *viewState) {
+	t.positions++
+	if v.byTax {
+		t.byTax++
+	}
+	if v.history {
+		t.histories++
+	}
+}
+
+func (t *tally) add(o *tally) {
+	t.Count.Add(o.Count)
+	for _, c := range []struct {
+		to   *int64
+		from int64
+	}{
+		{&t.orders, o.orders}, {&t.market, o.market}, {&t.sell, o.sell}, {&t.lifo, o.lifo}, {&t.margin, o.margin},
+		{&t.named, o.named}, {&t.rolled, o.rolled}, {&t.first, o.first}, {&t.third, o.third},
+		{&t.positions, o.positions}, {&t.byTax, o.byTax}, {&t.histories, o.histories}, {&t.lists, o.lists},
+		{&t.industries, o.industries}, {&t.placed, o.placed}, {&t.rolledBack, o.rolledBack}, {&t.hits, o.hits},
+	} {
+		*c.to += c.from
+	}
+	for k := range t.drawn {
+		t.drawn[k] += o.drawn[k]
+		t.done[k] += o.done[k]
+	}
+	for f := range t.frames {
+		t.frames[f] += o.frames[f]
+	}
+}
+
+// all is how many transactions were done.
+func (t *tally) all() (n int64) {
+	for _, d := range t.done {
+		n += d
+	}
+	return n
+}
+
+// share is one line of the self-check: a share of what was drawn, and what it is to be.
+type share struct {
+	what      string
+	count, of int64
+	want      float64
+}
+
+// fair says whether chance explains a share: not more than four standard errors beyond.
+func (s share) fair() bool {
+	if s.of == 0 {
+		return true
+	}
+	n := float64(s.of)
+	return math.Abs(float64(s.count)/n-s.want) <= 4*math.Sqrt(s.want*(1-s.want)/n)+.5/n
+}
+
+func (t *tally) shares() []share {
+	var all, looked int64
+	for _, n := range t.drawn {
+		all += n
+	}
+	for _, n := range t.frames {
+		looked += n
+	}
+	of := func(k int) float64 { return float64(mix[k]) / mixSum }
+	return []share{
+		{"trade orders and results", t.drawn[tradeOrder] + t.drawn[tradeResult], all, of(tradeOrder) + of(tradeResult)},
+		{"trade lookups", t.drawn[tradeLookup], all, of(tradeLookup)},
+		{"trade status", t.drawn[tradeStatus], all, of(tradeStatus)},
+		{"market feeds", t.drawn[marketFeed], all, of(marketFeed)},
+		{"customer positions", t.drawn[customerPosition], all, of(customerPosition)},
+		{"market watches", t.drawn[marketWatch], all, of(marketWatch)},
+		{"orders at the market", t.market, t.orders, marketShare / 100.},
+		{"sales", t.sell, t.orders, sellShare / 100.},
+		{"last in first out", t.lifo, t.orders, lifoShare / 100.},
+		{"on margin", t.margin, t.orders, marginShare / 100.},
+		{"securities by name", t.named, t.orders, nameShare / 100.},
+		{"orders rolled back", t.rolled, t.orders, rolledShare / 100.},
+		{"orders of tier 1", t.first, t.orders, .1},
+		{"orders of tier 3", t.third, t.orders, .3},
+		{"lookups by number", t.frames[byNumber], looked, .3},
+		{"lookups of a holding", t.frames[ofHolding], looked, .1},
+		{"positions by tax identity", t.byTax, t.positions, taxShare / 100.},
+		{"positions with a history", t.histories, t.positions, historyShare / 100.},
+		{"watches of a list", t.lists, t.drawn[marketWatch], listShare / 100.},
+		{"watches of an industry", t.industries, t.drawn[marketWatch], industryShare / 100.},
+	}
+}
+
+// check is the distribution of what was drawn, as a check of the record.
+func (t *tally) check() measure.Check {
+	c := measure.Check{Name: "distribution", State: measure.Pass}
+	if t.orders == 0 {
+		c.State = measure.Unknown
+	}
+	for i, s := range t.shares() {
+		if !s.fair() {
+			c.State = measure.Fail
+		}
+		if i > 0 {
+			c.Detail += "; "
+		}
+		c.Detail += fmt.Sprintf("%s %.3g %% (%.4g)", s.what, 100*float64(s.count)/float64(max(1, s.of)), 100*s.want)
+	}
+	return c
+}
+
+// counted holds the trades of the client against those that the server has, per status.
+// One whose answer was lost may be there or not.
+func (t *tally) counted(now, before stock) measure.Check {
+	placed, results := now.placed-before.placed, now.completed-before.completed
+	lostOrders, lostResults := t.drawn[tradeOrder]-t.placed-t.rolledBack, t.drawn[tradeResult]-t.done[tradeResult]
+	c := measure.Check{
+		Name: "trades", State: measure.Pass,
+		Detail: fmt.Sprintf("the load placed %d trades and completed %d, the database has %d and %d more; of %d and %d more the answer is not known",
+			t.placed, t.done[tradeResult], placed, results, lostOrders, lostResults),
+	}
+	if placed < t.placed || placed > t.placed+lostOrders || results < t.done[tradeResult] || results > t.done[tradeResult]+lostResults {
+		c.State = measure.Fail
+	}
+	return c
+}
+
+// ledger keeps the counts of all connections of a load.
+type ledger struct {
+	mu      sync.Mutex
+	made    int
+	tallies []*tally
+}
+
+// mostTallies is how many connections are counted. Only a server that hangs up again
+// and again makes more.
+const mostTallies = 100_000
+
+func (l *ledger) sheet() *tally {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := &tally{}
+	if l.made++; len(l.tallies) < mostTallies {
+		l.tallies = append(l.tallies, t)
+	}
+	return t
+}
+
+func (l *ledger) sum() (sum tally) {
+	for _, t := range l.tallies {
+		sum.add(t)
+	}
+	return sum
+}

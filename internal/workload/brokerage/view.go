@@ -1,0 +1,104 @@
+package brokerage
+
+import (
+	"plimsoll/internal/postgres"
+	"plimsoll/internal/postgres/dialogue"
+)
+
+// What of a hundred position and watch transactions are.
+const (
+	taxShare      = 50 // customers by their tax identity
+	historyShare  = 50 // with the history of an account
+	listShare     = 60 // the list of a customer; the rest is what an account holds, and
+	industryShare = 5  // an industry
+)
+
+// viewState is what a transaction that only reads is about.
+type viewState struct {
+	customer, account int
+	history, byTax    bool
+	pick              int // which of the accounts
+	accounts          int
+	statement         *postgres.Statement
+	about, day        int
+}
+
+func (d *desk) drawAccount() {
+	customer, _ := d.source.customer(d.z)
+	d.view.customer, d.view.account = customer, d.source.account(customer)
+}
+
+// askStatus asks for the last 50 trades of an account.
+func (d *desk) askStatus(b []byte, t dialogue.Turn) []byte {
+	if t.First() {
+		d.drawAccount()
+	}
+	b = dialogue.Execute(b, tsTrades, d.view.account)
+	b = dialogue.Execute(b, tsWho, d.view.account)
+	return dialogue.Execute(b, dialogue.Commit)
+}
+
+// askPosition asks for what a customer's accounts are worth, and in half of the cases for
+// the history of the last ten trades of one of them.
+func (d *desk) askPosition(b []byte, t dialogue.Turn) []byte {
+	v := &d.view
+	if t.First() {
+		d.drawAccount()
+		v.byTax, v.history, v.pick = d.chance(taxShare), d.chance(historyShare), d.IntN(accountsPer)
+		d.tally.position(v)
+	}
+	if t.Round == 2 {
+		b = dialogue.Execute(b, cpHistory, v.account)
+		return dialogue.Execute(b, dialogue.Commit)
+	}
+	v.accounts = 0
+	if v.byTax {
+		var at int
+		d.text = appendTax(d.text[:0], v.customer)
+		b, at = cpTax.AppendBind(b)
+		b = postgres.AppendExecute(postgres.AppendText(b, d.text), at)
+	} else {
+		b = dialogue.Execute(b, cpNumber, v.customer)
+	}
+	b = dialogue.Execute(b, cpAccounts, v.customer)
+	if !v.history {
+		b = dialogue.Execute(b, dialogue.Commit)
+	}
+	return b
+}
+
+func (d *desk) positionRow(t dialogue.Turn, r postgres.Row) error {
+	v := &d.view
+	if t.Round == 1 && t.Results == 2 {
+		if id := int(r.Int()); v.accounts == v.pick {
+			v.account = id
+		}
+		v.accounts++
+	}
+	return pass(r)
+}
+
+// askWatch asks how what a customer watches, an industry or what an account holds has
+// changed in value since a day.
+func (d *desk) askWatch(b []byte, t dialogue.Turn) []byte {
+	v := &d.view
+	if t.First() {
+		d.drawAccount()
+		v.day = d.IntN(tradingDays)
+		switch n := d.IntN(100); {
+		case n < listShare:
+			v.statement, v.about = mwList, v.customer
+			d.tally.lists++
+		case n < listShare+industryShare:
+			v.statement, v.about = mwIndustry, d.between(1, industries)
+			d.tally.industries++
+		default:
+			v.statement, v.about = mwAccount, v.account
+		}
+	}
+	d.text = closing(v.day).AppendFormat(d.text[:0], "2006-01-02")
+	b, at := v.statement.AppendBind(b)
+	b = postgres.AppendText(postgres.AppendInt(b, int32(v.about)), d.text)
+	b = postgres.AppendExecute(b, at)
+	return dialogue.Execute(b, dialogue.Commit)
+}
