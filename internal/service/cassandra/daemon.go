@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
@@ -69,6 +70,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) s
 				}
 			}
 		},
+		Log: "0/system.log", Patience: time.Duration(len(nodes)) * 90 * time.Second,
 		Ready: func(ctx context.Context) (service.Live, error) {
 			live, err := c.ready(ctx, nodes[0].cluster, len(nodes))
 			live.Observe = func(ctx context.Context) (map[string]string, error) {
