@@ -247,9 +247,11 @@ func TestOrderOfEachPair(t *testing.T) {
 	}
 	senders.Wait()
 	const each = (ports - 1) * (frames + frames/10)
-	for p, st := range all {
+	for p, st := range all { // what one has sent is counted before the others have it
 		until(t, func() bool { return s.Port(fmt.Sprint(p)).Counters().Sent == each })
 		until(t, func() bool { st.mu.Lock(); defer st.mu.Unlock(); return len(st.got) == each })
+	}
+	for p, st := range all {
 		last := map[[2]address]string{}
 		for _, f := range st.taken() {
 			pair := [2]address{addressAt(f), addressAt(f[6:])}

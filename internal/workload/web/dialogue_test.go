@@ -39,7 +39,7 @@ func answered(d *dialogue, data string) string {
 		case used == 0:
 			return fmt.Sprint(append(out, "more"))
 		case a.Slot != load.NoSlot:
-			out = append(out, fmt.Sprint(a))
+			out = append(out, fmt.Sprint([]any{a.Slot, a.Bytes, a.Failed, a.Last}))
 		}
 	}
 	return fmt.Sprint(out)
@@ -78,7 +78,7 @@ func TestAPageEndsWithItsLastObject(t *testing.T) {
 	if n := strings.Count(string(request), "GET /"); n != 6 || !strings.Contains(string(request), "GET /b HTTP/1.1\r\nHost: h:1\r\n") {
 		t.Errorf("%d requests: %q", n, request)
 	}
-	if got, want := answered(d, two+two+two+two+broken+two), "[{0 6 false false} {1 5 true false}]"; got != want {
+	if got, want := answered(d, two+two+two+two+broken+two), "[[0 6 false false] [1 5 true false]]"; got != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
 	if s := d.sheet; s.classes != [6]int64{0, 0, 5, 0, 0, 1} || s.cut != 0 {
@@ -91,9 +91,9 @@ func TestAnswersThatFail(t *testing.T) {
 	gone := "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 	odd := "HTTP/1.1 700 Odd\r\nContent-Length: 0\r\n\r\n"
 	for expect, want := range map[string]string{
-		"2xx 3xx":     "[{0 2 false false} {0 0 false false} {0 0 true false} {0 1 true false} {0 0 true false}]",
-		"2xx 404":     "[{0 2 false false} {0 0 true false} {0 0 false false} {0 1 true false} {0 0 true false}]",
-		"301 4xx 500": "[{0 2 true false} {0 0 false false} {0 0 false false} {0 1 false false} {0 0 true false}]",
+		"2xx 3xx":     "[[0 2 false false] [0 0 false false] [0 0 true false] [0 1 true false] [0 0 true false]]",
+		"2xx 404":     "[[0 2 false false] [0 0 true false] [0 0 false false] [0 1 true false] [0 0 true false]]",
+		"301 4xx 500": "[[0 2 true false] [0 0 false false] [0 0 false false] [0 1 false false] [0 0 true false]]",
 	} {
 		d := talk(t, parameter.Settings{"expect": parameter.List(strings.Fields(expect))}, page{"/a"})
 		if got := answered(d, two+moved+gone+broken+odd); got != want {
@@ -106,14 +106,14 @@ func TestAnswersThatFail(t *testing.T) {
 func TestAConnectionIsLeftInTime(t *testing.T) {
 	d := talk(t, parameter.Settings{"unit": "page", "reuse": "8"}, page{"/a", "/b", "/c"})
 	first, _ := d.Request(nil, 0)
-	if got := answered(d, two+two+two); strings.Contains(string(first), "close") || got != "[{0 6 false false}]" {
+	if got := answered(d, two+two+two); strings.Contains(string(first), "close") || got != "[[0 6 false false]]" {
 		t.Errorf("%q, %s", first, got)
 	}
 	second, _ := d.Request(nil, 0)
 	if !strings.HasSuffix(string(second), "\r\n\r\nGET /c HTTP/1.1\r\nHost: h:1\r\nUser-Agent: plimsoll\r\nConnection: close\r\n\r\n") || strings.Count(string(second), "close") != 1 {
 		t.Errorf("%q", second)
 	}
-	if got := answered(d, two+two+last); got != "[{0 6 false true}]" {
+	if got := answered(d, two+two+last); got != "[[0 6 false true]]" {
 		t.Error(got)
 	}
 	for _, s := range []parameter.Settings{{"reuse": "0"}, {"reuse": "2", "pipeline": "2"}} {
@@ -129,7 +129,7 @@ func TestAConnectionIsLeftInTime(t *testing.T) {
 func TestAPageThatIsCutShortFails(t *testing.T) {
 	d := talk(t, parameter.Settings{"unit": "page"}, page{"/a", "/b", "/c"})
 	d.Request(nil, 0)
-	if got := answered(d, two+last); got != "[{0 4 true true}]" || d.sheet.cut != 1 {
+	if got := answered(d, two+last); got != "[[0 4 true true]]" || d.sheet.cut != 1 {
 		t.Errorf("%s, %d cut", got, d.sheet.cut)
 	}
 }
