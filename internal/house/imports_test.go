@@ -62,6 +62,7 @@ var allowed = map[string]string{
 	"internal/tune":                  "finding measure plan stat study",
 	"internal/report":                "finding measure plan stat study",
 	"internal/browsertest":           "",
+	"internal/cql/cqltest":           "",
 	"internal/cql":                   "",
 	"internal/postgres":              "load",
 	"internal/postgres/dataset":      "postgres",

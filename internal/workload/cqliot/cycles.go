@@ -4,6 +4,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -42,10 +43,12 @@ func (d *dispenser) take() int64 {
 // dealt is a cycle that all before it have been given to somebody.
 func (d *dispenser) dealt() int64 { return d.first + d.next.Load()*d.parts*stride }
 
-// dealer gives the connections of one thread their cycles, each to those of the node
-// that holds its row first. It is used by one thread.
+// dealer gives connections their cycles, each to those of the node that holds its row
+// first. Where there is one node each thread has its own; nodes share one, because a
+// thread need not have connections to all of them.
 type dealer struct {
 	*iot
+	mu        sync.Mutex // used with several nodes
 	readings  *readings
 	dispenser *dispenser
 	ring      ring
@@ -75,6 +78,8 @@ func (d *dealer) deal(node int) (o operation, here bool) {
 	if len(d.ring.nodes) < 2 {
 		return d.draw(), true
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for {
 		if q := d.queues[node]; d.firsts[node] < len(q) {
 			o = q[d.firsts[node]]

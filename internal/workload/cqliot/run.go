@@ -143,6 +143,9 @@ const tokensQuery = "SELECT tokens FROM system.local"
 func (c *course) job(stage load.Stage) load.Job {
 	nodes := 1 + len(c.at.More)
 	threads := min(c.Threads, c.Connections*nodes)
+	if nodes > 1 {
+		threads = 1
+	}
 	for range threads {
 		c.dealers = append(c.dealers, newDealer(c.iot, c.readings, c.dispenser, c.ring))
 	}

@@ -1,0 +1,53 @@
+package cqltest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var (
+	noted   = regexp.MustCompile(`VALUES \(1, '(.*)', (\d+), (\d+)\)`)
+	renewed = regexp.MustCompile(`SET next = (\d+)`)
+)
+
+// query answers the questions that a workload asks beside its load.
+func (s *Server) query(asked string) (byte, []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case strings.Contains(asked, "tokens FROM system.local"):
+		return 8, texts([]string{s.Tokens})
+	case strings.Contains(asked, "system_schema.keyspaces"):
+		return 8, texts([]string{"system"})
+	case strings.Contains(asked, "thread_pools"):
+		return 8, texts([]string{"0", "0"})
+	case strings.HasPrefix(asked, "SELECT made") && s.note == nil:
+		return fault(0x2200, "keyspace does not exist")
+	case strings.HasPrefix(asked, "SELECT made"):
+		return 8, texts(s.note)
+	case strings.HasPrefix(asked, "DROP"):
+		s.note = nil
+		clear(s.rows)
+	case noted.MatchString(asked):
+		s.note = noted.FindStringSubmatch(asked)[1:]
+	case renewed.MatchString(asked) && s.note != nil:
+		s.note[2] = renewed.FindStringSubmatch(asked)[1]
+	}
+	return 8, void
+}
+
+// texts is a result of one row of texts.
+func texts(row []string) []byte {
+	b := append([]byte{0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0}, byte(len(row)))
+	b = text(text(b, "k"), "t")
+	for i := range row {
+		b = append(text(b, fmt.Sprint("c", i)), 0, 13)
+	}
+	b = append(b, 0, 0, 0, 1)
+	for _, v := range row {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+	}
+	return b
+}

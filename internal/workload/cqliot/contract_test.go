@@ -1,0 +1,120 @@
+package cqliot
+
+import (
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/cql/cqltest"
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/workloadtest"
+)
+
+// fake is where servers can be reached that are none.
+func fake(t *testing.T, servers ...*cqltest.Server) workload.Env {
+	t.Helper()
+	e := load.Endpoint{Network: "tcp"}
+	for i, s := range servers {
+		address, err := s.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		if i == 0 {
+			e.Address = address
+		} else {
+			e.More = append(e.More, address)
+		}
+	}
+	return workload.Env{Seed: 7, Target: func(string) (load.Endpoint, error) { return e, nil }, Log: t.Logf}
+}
+
+func TestContract(t *testing.T) {
+	env := fake(t, &cqltest.Server{Keep: true, Tokens: "0"})
+	workloadtest.Run(t, Kind(), workloadtest.Options{
+		Settings: []parameter.Settings{
+			{"rampup": "500", "connections": "2"}, {"mode": "faithful", "rampup": "500", "rate": "500/s", "tick": "1ms", "arrivals": "poisson", "protocol": "4", "threads": "2"},
+			{"rampup": "100", "read_ratio": "0", "think": "2ms"},
+		},
+		Env:    func(*testing.T) workload.Env { return env },
+		Length: 300 * time.Millisecond,
+	})
+}
+
+// What was acknowledged and is lost is noticed; so is a server that hangs up, and the
+// load goes on.
+func TestWhatIsLost(t *testing.T) {
+	s := &cqltest.Server{Keep: true, Tokens: "0"}
+	env := fake(t, s)
+	settings := parameter.Settings{"rampup": "500", "connections": "2"}
+	if out := trial(t, env, settings, 200*time.Millisecond); !passes(t, out, "data") || !passes(t, out, "found") || !passes(t, out, "settled") {
+		t.Error("a server that keeps what it gets does not pass")
+	}
+	cut := time.AfterFunc(100*time.Millisecond, s.HangUp)
+	defer cut.Stop()
+	out := trial(t, env, settings, 400*time.Millisecond)
+	if done, failed := counted(out); failed == 0 || failed > 200 || done < 100 {
+		t.Errorf("with a server that hangs up once, %d done and %d failed", done, failed)
+	}
+	lost := time.AfterFunc(150*time.Millisecond, s.Lose)
+	defer lost.Stop()
+	if out := trial(t, env, settings, 200*time.Millisecond); passes(t, out, "data") {
+		t.Error("lost rows are not noticed")
+	}
+}
+
+// Of several nodes each gets what it holds.
+func TestRing(t *testing.T) {
+	a, b := &cqltest.Server{Keep: true, Tokens: "-5000000000000000000"}, &cqltest.Server{Keep: true, Tokens: "5000000000000000000"}
+	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0", "read_ratio": "0", "threads": "2"}, 300*time.Millisecond)
+	if done, failed := counted(out); done < 100 || failed > 0 || out.Values()["elsewhere"] > .1 {
+		t.Errorf("%d done, %d failed, %v", done, failed, out.Values())
+	}
+}
+
+// A password is asked for and given, over TLS as well.
+func TestPasswordAndTLS(t *testing.T) {
+	c, err := service.NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("sesame"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, secure := range []bool{false, true} {
+		s := &cqltest.Server{Keep: true, Tokens: "0", User: "ali", Password: "sesame"}
+		if secure {
+			s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+		}
+		env := fake(t, s)
+		at, _ := env.Target(protocol)
+		at.User, at.Secret = "ali", "file:"+secret
+		if secure {
+			at.CA = c.CA
+		}
+		env.Target = func(string) (load.Endpoint, error) { return at, nil }
+		out := trial(t, env, parameter.Settings{"rampup": "200"}, 300*time.Millisecond)
+		if done, failed := counted(out); done < 50 || failed > 0 || !passes(t, out, "data") {
+			t.Errorf("TLS %t: %d done, %d failed", secure, done, failed)
+		}
+		at.Secret = ""
+		l, err := Kind().New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Prepare(t.Context(), env); err == nil || !strings.Contains(err.Error(), "incorrect (bad credentials)") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("a wrong password gives %v", err)
+		}
+	}
+}
