@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 )
@@ -11,11 +12,11 @@ import (
 // mostMachineRows is how many machines of arms the figure draws.
 const mostMachineRows = 48
 
-// machines shows what each of several machines did in each arm.
+// machines shows what each of several machines, or servers of a service, did in each arm.
 func machines() Figure {
 	return Figure{
 		Name:  "machines",
-		Doc:   "What each machine did in each arm: the mean of its rate over the trials, and a line from the least to the most. Machines alike that stand apart did not share fairly. The table has what the host gave to each: a vCPU's time to run, the time for which it was ready and another had the CPU, and the time of the threads beside it, in CPUs.",
+		Doc:   "What each machine, or each server of a service, did in each arm: the mean of its rate over the trials, and a line from the least to the most. Those alike that stand apart did not share fairly. The table has what the host gave to each: a vCPU's time to run, the time for which it was ready and another had the CPU, and the time of the threads beside it, in CPUs.",
 		Place: inFigures,
 		Table: machinesTable,
 		Draw:  drawMachines,
@@ -90,7 +91,12 @@ func machinesTable(s *sources) (Table, bool) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Summary = fmt.Sprintf("%s of arms, each with its rate.", plural(len(t.Rows), "machine", "machines"))
+	one := "machine"
+	if len(parts) > 0 && strings.HasPrefix(parts[0].first.Machine, "server ") {
+		one = "server"
+		t.Title = "What each server did"
+	}
+	t.Summary = fmt.Sprintf("%s of arms, each with its rate.", plural(len(t.Rows), one, one+"s"))
 	if len(t.Rows) > mostMachineRows {
 		t.Note = fmt.Sprintf("The first %d of %d are drawn; the table has all.", mostMachineRows, len(t.Rows))
 	}

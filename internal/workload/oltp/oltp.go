@@ -39,7 +39,7 @@ type Parameters struct {
 func defaults() Parameters {
 	return Parameters{
 		Test: pointSelect, Tables: 1, Rows: 100_000, Range: 100, Loaders: 4, Connections: 8, Retries: 10, Threads: 1,
-		Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+		Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
 	}
 }
 
@@ -47,6 +47,10 @@ const (
 	database    = "plimsoll_oltp"
 	pointSelect = "point_select"
 )
+
+// tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
+// it then comes before the sessions of a server on the same machine.
+const tick = 500 * time.Microsecond
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {

@@ -47,7 +47,7 @@ type Parameters struct {
 func defaults() Parameters {
 	return Parameters{
 		Warehouses: 1, Items: 100_000, Customers: 3000, Reset: true, Loaders: 4, Connections: 8, Home: "any",
-		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
 	}
 }
 
@@ -55,6 +55,10 @@ const (
 	protocol      = "postgresql"
 	readCommitted = "read committed"
 )
+
+// tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
+// it then comes before the sessions of a server on the same machine.
+const tick = 500 * time.Microsecond
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
