@@ -26,7 +26,7 @@ import (
 // Parameters are what a study may set.
 type Parameters struct {
 	Customers   int                `name:"customers" doc:"customers, a multiple of 1000, each with five accounts; a smaller multiple of 100 is a smaller test of another shape" min:"100" max:"1000000"`
-	Days        int                `name:"days" doc:"days of trade that lie in the data at first, of 57600 trades for 1000 customers each, some 52 MB; fewer than 300 is a smaller test of another shape" min:"1" max:"300"`
+	Days        int                `name:"days" doc:"days of trade that lie in the data at first, of some 57000 trades and 46 MB for 1000 customers each; fewer than 300 is a smaller test of another shape" min:"1" max:"300"`
 	Reset       bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
 	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
 	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`

@@ -140,7 +140,7 @@ func TestRealContract(t *testing.T) {
 			with(parameter.Settings{"reset": "false", "threads": "2"}),
 		},
 		Env:    func(*testing.T) workload.Env { return s.env() },
-		Length: 800 * time.Millisecond,
+		Length: 1200 * time.Millisecond,
 	})
 }
 

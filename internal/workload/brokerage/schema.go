@@ -63,6 +63,6 @@ var keys = []string{
 
 // What a trade, and a security with its closing prices, take, indexes included.
 const (
-	bytesPerTrade    = 900
+	bytesPerTrade    = 800
 	bytesPerSecurity = 150_000
 )
