@@ -283,10 +283,14 @@ func measureSchema() schema {
 	return s
 }
 
-// metrics returns the metrics of all workloads and those of a search, each name once.
+// metrics returns the metrics of all workloads, those of a search and those of several
+// machines or servers, each name once.
 func metrics(c *Catalog) []measure.Metric {
-	out := []measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}
-	seen := map[string]bool{out[0].Name: true, out[1].Name: true}
+	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, MachineMetrics()...)
+	seen := map[string]bool{}
+	for _, m := range out {
+		seen[m.Name] = true
+	}
 	for _, k := range c.Workloads {
 		for _, m := range k.Metrics {
 			if !seen[m.Name] {
