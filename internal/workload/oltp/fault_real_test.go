@@ -202,3 +202,56 @@ func TestRealDiskFull(t *testing.T) {
 		t.Errorf("cleaning a full disk: %v", err)
 	}
 }
+
+// Several servers are filled alike, each does its share, and a row that one of them lost is
+// told with its number.
+func TestRealSeveralServers(t *testing.T) {
+	at := real(t)
+	at.More = []string{real(t).Address}
+	settings := parameter.Settings{"rows": "2000", "connections": "2", "test": "read_write", "rate": "30/s"}
+	env := environment(at)
+	l := prepared(t, env, settings)
+	out := measure.NewRecorder(nil)
+	if err := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: 500 * time.Millisecond, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	shares, all := make([]int64, 2), int64(0)
+	for _, in := range out.Intervals() {
+		for i, n := range in.Shares {
+			shares[i] += n
+		}
+		all += in.Samples[0].Operations
+	}
+	if all != 60 || shares[0]+shares[1] != all || min(shares[0], shares[1]) < 10 {
+		t.Errorf("%d of 2 x 30 transactions, shared as %v", all, shares)
+	}
+	other := at
+	other.Address, other.More = at.More[0], nil
+	db, err := postgres.Dial(t.Context(), where(other), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Exec(t.Context(), "DELETE FROM sbtest1 WHERE id = 17"); err != nil {
+		t.Fatal(err)
+	}
+	out = measure.NewRecorder(nil)
+	point, err := Kind().New(parameter.Settings{"rows": "2000", "connections": "2", "rate": "30/s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := point.Run(t.Context(), env, load.Stage{Length: 200 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 1}, out); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range out.Checks() {
+		if c.Name == "rows" && (c.State != measure.Fail || !strings.HasPrefix(c.Detail, "server 2: ")) {
+			t.Errorf("%+v", c)
+		}
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := postgres.Dial(t.Context(), where(other), database); !postgres.Absent(err) {
+		t.Errorf("the second server still has it: %v", err)
+	}
+}
