@@ -149,3 +149,28 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 		}
 	}
 }
+
+// Fetching names what is lacking, believes no jar that it does not know, and leaves
+// nothing of a failure behind.
+func TestFetch(t *testing.T) {
+	programs, cache := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", programs)
+	folder := Folder(cache)
+	if err := Fetch(t.Context(), folder); err == nil || !strings.Contains(err.Error(), "apt install maven") {
+		t.Errorf("without Maven: %v", err)
+	}
+	for script, want := range map[string]string{
+		"echo some; echo no such artifact; exit 1": "no such artifact",
+		"/bin/mkdir jars":                          "is missing",
+	} {
+		if err := os.WriteFile(filepath.Join(programs, "mvn"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := Fetch(t.Context(), folder); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s gives %v", script, err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), "*")); len(left) > 0 {
+		t.Errorf("there is %v", left)
+	}
+}

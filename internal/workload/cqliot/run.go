@@ -46,6 +46,7 @@ func (l *ledger) sum() (sum tally) {
 		sum.elsewhere += t.elsewhere
 		sum.all += t.all
 		sum.troubles += t.troubles
+		sum.deepest = max(sum.deepest, t.deepest)
 		if sum.why == "" {
 			sum.why = t.why
 		}
@@ -64,6 +65,7 @@ type course struct {
 	dispenser *dispenser
 	ring      ring
 	dealers   []*dealer
+	there     held
 	settled   int // compactions that ran or waited when it began
 }
 
@@ -105,7 +107,6 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 		return nil, err
 	}
 	var nodes []string
-	var there held
 	for n, address := range append([]string{c.at.Address}, c.at.More...) {
 		session, err := cql.Dial(ctx, i.place(c.at, address))
 		if err != nil {
@@ -113,7 +114,7 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 		}
 		rows, err := session.Query(ctx, tokensQuery)
 		if err == nil && n == 0 {
-			there, err = hold(ctx, session)
+			c.there, err = hold(ctx, session)
 		}
 		session.Close()
 		if err != nil || len(rows) != 1 {
@@ -121,16 +122,16 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 		}
 		nodes = append(nodes, rows[0][0])
 	}
-	if there.made == "" {
+	if c.there.made == "" {
 		return nil, errors.New("the keyspace " + keyspace + " is not there, or not whole: it was removed, or its server lost it")
 	}
 	if i.Mode == sound {
-		c.dispenser.first = max(c.dispenser.first, there.next)
+		c.dispenser.first = max(c.dispenser.first, c.there.next)
 	}
 	if c.ring, err = newRing(nodes); err != nil {
 		return nil, fmt.Errorf("read the tokens of the nodes: %w", err)
 	}
-	if c.readings, err = newReadings(i.Parameters, there.base); err != nil {
+	if c.readings, err = newReadings(i.Parameters, c.there.base); err != nil {
 		return nil, err
 	}
 	c.settled, err = i.pending(ctx, c.at)
@@ -179,13 +180,6 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 	if sum.troubles > 0 && env.Log != nil {
 		env.Log("%d operations failed, the first with: %s", sum.troubles, sum.why)
 	}
-	check := func(name string, good bool, format string, values ...any) {
-		state := measure.Pass
-		if !good {
-			state = measure.Fail
-		}
-		out.Check(measure.Check{Name: name, State: state, Detail: fmt.Sprintf(format, values...)})
-	}
 	if sum.all > 0 {
 		out.Value("elsewhere", float64(sum.elsewhere)/float64(sum.all))
 	}
@@ -193,27 +187,20 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 		found := float64(sum.found) / float64(sum.reads)
 		out.Value("found", found)
 		out.Value("readings", float64(sum.readings)/float64(sum.reads))
-		check("found", found >= float64(c.Found), "%.4g %% of %d reads found something; at least %.4g %% must (cql-iot.found)", 100*found, sum.reads, 100*float64(c.Found))
+		c.check(out, "found", found >= float64(c.Found), fmt.Sprintf("%.4g %% of %d reads found something; at least %s must (cql-iot.found)", 100*found, sum.reads, c.Found))
 	}
-	check("settled", c.settled == 0, "%d compactions ran or waited when the trial began", c.settled)
-	c.observe(out)
+	c.check(out, "settled", c.settled == 0, fmt.Sprintf("%d compactions ran or waited when the trial began", c.settled))
+	if err := c.observe(ctx, out); err != nil {
+		return err
+	}
 	if len(sum.acknowledged) > 0 && ctx.Err() == nil {
 		wrong, why, err := c.verify(ctx, sum.acknowledged)
 		if err != nil {
 			return err
 		}
-		check("data", wrong == 0, "%d of %d writes that were acknowledged are not there as they were written%s", wrong, len(sum.acknowledged), why)
+		c.check(out, "data", wrong == 0, fmt.Sprintf("%d of %d writes that were acknowledged are not there as they were written%s", wrong, len(sum.acknowledged), why))
 	}
 	return c.remember(ctx)
-}
-
-// observe takes down the settings as the load came to be.
-func (c *course) observe(out *measure.Recorder) {
-	out.Observe("cql-iot.mode", c.Mode)
-	out.Observe("cql-iot.driver", c.Driver)
-	if c.Driver == ownDriver {
-		out.Observe("cql-iot.connections", fmt.Sprint(min(c.opened/(1+len(c.at.More)), c.Connections)))
-	}
 }
 
 // remember says in the keyspace which cycle is the next, so that the next trial writes

@@ -28,6 +28,7 @@ type tally struct {
 	why                    string  // the first
 	acknowledged           []int64 // cycles that were written, a few of them
 	countdown              int
+	under, deepest         int // operations under way, and the most that ever were
 }
 
 // Every some writes one is kept, to be read again after the trial.
@@ -50,6 +51,9 @@ func (t *tally) wrote(cycle int64) {
 func (t *talk) Request(b []byte, slot int) ([]byte, int) {
 	o, here := t.deal(t.node)
 	t.tally.all++
+	if t.tally.under++; t.tally.under > t.tally.deepest {
+		t.tally.deepest = t.tally.under
+	}
 	if !here {
 		t.tally.elsewhere++
 	}
@@ -131,11 +135,13 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 	case m.Stream >= len(t.slots):
 		return none, fmt.Errorf("the server answers request %d, which nobody made", m.Stream)
 	case m.Failed():
+		t.tally.under--
 		t.note(cql.ReadFault(m.Body).Error())
 		return load.Answer{Slot: m.Stream, Failed: true}, nil
 	case !m.Result():
 		return none, fmt.Errorf("the server sends a message of kind %d that nobody asked for", m.Opcode)
 	}
+	t.tally.under--
 	o := &t.slots[m.Stream]
 	if o.verb == write {
 		t.tally.wrote(o.cycle)

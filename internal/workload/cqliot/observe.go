@@ -1,0 +1,99 @@
+package cqliot
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/measure"
+)
+
+// observe takes down the settings as the load came to be, and as the server says.
+func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
+	observed := map[string]string{"mode": c.Mode, "driver": c.Driver, "protocol": strconv.Itoa(c.Protocol)}
+	if c.Driver == ownDriver {
+		observed["connections"] = strconv.Itoa(min(c.opened/(1+len(c.at.More)), c.Connections))
+		observed["read_consistency"], observed["write_consistency"] = c.ReadConsistency, c.WriteConsistency
+	}
+	if deepest := c.sum().deepest; deepest > 0 && c.Rate == 0 && time.Duration(c.Think) == 0 {
+		observed["in_flight"] = strconv.Itoa(deepest)
+	}
+	if c.there.made == c.made() {
+		for name, value := range map[string]int{"rampup": c.Rampup, "sources": c.Sources, "stations": c.Stations, "timespeed": c.Speed} {
+			observed[name] = strconv.Itoa(value)
+		}
+	}
+	if err := c.observeSchema(ctx, observed); err != nil {
+		return err
+	}
+	for name, value := range observed {
+		out.Observe("cql-iot."+name, value)
+	}
+	return nil
+}
+
+// observeSchema asks the server how the keyspace and the table are.
+func (c *course) observeSchema(ctx context.Context, observed map[string]string) error {
+	session, err := cql.Dial(ctx, c.place(c.at, c.at.Address))
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	rows, err := session.Query(ctx, "SELECT replication, durable_writes FROM system_schema.keyspaces WHERE keyspace_name = '"+keyspace+"'")
+	if err != nil {
+		return fmt.Errorf("read how the keyspace is: %w", err)
+	}
+	if len(rows) == 1 && len(rows[0]) == 2 {
+		observed["durable_writes"] = rows[0][1]
+		if factor, ok := options(rows[0][0])["replication_factor"]; ok {
+			observed["replication"] = factor
+		}
+	}
+	rows, err = session.Query(ctx, "SELECT compaction, compression FROM system_schema.tables WHERE keyspace_name = '"+keyspace+"' AND table_name = 'iot'")
+	if err != nil {
+		return fmt.Errorf("read how the table is: %w", err)
+	}
+	if len(rows) != 1 || len(rows[0]) != 2 {
+		return nil
+	}
+	compaction, compression := options(rows[0][0]), options(rows[0][1])
+	for name, class := range map[string]string{"time_window": "TimeWindow", "size_tiered": "SizeTiered", "leveled": "Leveled", "unified": "Unified"} {
+		if strings.HasSuffix(compaction["class"], "."+class+"CompactionStrategy") {
+			observed["compaction"] = name
+		}
+	}
+	if window, ok := compaction["compaction_window_size"]; ok {
+		observed["compaction_window"] = window
+	}
+	switch {
+	case compression["enabled"] == "false":
+		observed["compression"] = "none"
+	case strings.HasSuffix(compression["class"], ".LZ4Compressor"):
+		observed["compression"] = "lz4"
+	case strings.HasSuffix(compression["class"], ".ZstdCompressor"):
+		observed["compression"] = "zstd"
+	}
+	return nil
+}
+
+// options are those of a map, as package cql writes it.
+func options(text string) map[string]string {
+	all := map[string]string{}
+	for one := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(one, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// check takes down whether something was as it must be.
+func (c *course) check(out *measure.Recorder, name string, good bool, detail string) {
+	state := measure.Pass
+	if !good {
+		state = measure.Fail
+	}
+	out.Check(measure.Check{Name: name, State: state, Detail: detail})
+}
