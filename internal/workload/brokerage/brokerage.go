@@ -45,7 +45,7 @@ type Parameters struct {
 func defaults() Parameters {
 	return Parameters{
 		Customers: unit, Days: 300, Reset: true, Loaders: 4, Connections: 8,
-		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
 	}
 }
 
@@ -53,6 +53,10 @@ const (
 	protocol      = "postgresql"
 	readCommitted = "read committed"
 )
+
+// tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
+// it then comes before the sessions of a server on the same machine.
+const tick = 500 * time.Microsecond
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {

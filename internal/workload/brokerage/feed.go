@@ -7,14 +7,14 @@ import (
 	"plimsoll/internal/postgres/dialogue"
 )
 
-// ticks is how many prices a feed brings.
-const ticks = 20
+// quotes is how many prices a feed brings.
+const quotes = 20
 
-type tick struct{ security, price, quantity int }
+type quote struct{ security, price, quantity int }
 
 type feedState struct {
-	ticks [ticks]tick
-	hits  []int // trades that a price sent to the exchange
+	quotes [quotes]quote
+	hits   []int // trades that a price sent to the exchange
 }
 
 // askFeed writes new prices, and sends to the exchange the limit orders that they reach.
@@ -22,27 +22,27 @@ type feedState struct {
 func (d *desk) askFeed(b []byte, t dialogue.Turn) []byte {
 	f := &d.feed
 	if t.First() {
-		for i := range f.ticks {
-			f.ticks[i] = tick{d.IntN(d.z.securities()), d.between(lowest, highest), quantities[d.IntN(len(quantities))]}
+		for i := range f.quotes {
+			f.quotes[i] = quote{d.IntN(d.z.securities()), d.between(lowest, highest), quantities[d.IntN(len(quantities))]}
 		}
-		slices.SortFunc(f.ticks[:], func(a, b tick) int { return a.security - b.security })
+		slices.SortFunc(f.quotes[:], func(a, b quote) int { return a.security - b.security })
 	}
 	f.hits = f.hits[:0]
-	for _, tick := range f.ticks {
+	for _, q := range f.quotes {
 		var at int
-		security := d.symbol(tick.security)
+		security := d.symbol(q.security)
 		b, at = mfPrice.AppendBind(b)
-		b = postgres.AppendDecimal(postgres.AppendText(b, security), int64(tick.price))
-		b = postgres.AppendExecute(postgres.AppendInt(b, int32(tick.quantity)), at)
+		b = postgres.AppendDecimal(postgres.AppendText(b, security), int64(q.price))
+		b = postgres.AppendExecute(postgres.AppendInt(b, int32(q.quantity)), at)
 		b, at = mfHits.AppendBind(b)
-		b = postgres.AppendDecimal(postgres.AppendText(b, security), int64(tick.price))
+		b = postgres.AppendDecimal(postgres.AppendText(b, security), int64(q.price))
 		b = postgres.AppendExecute(b, at)
 	}
 	return dialogue.Execute(b, dialogue.Commit)
 }
 
 func (d *desk) feedRow(t dialogue.Turn, r postgres.Row) error {
-	if t.Results < 2 || t.Results > 2*ticks || t.Results%2 != 0 {
+	if t.Results < 2 || t.Results > 2*quotes || t.Results%2 != 0 {
 		return errRows
 	}
 	d.feed.hits = append(d.feed.hits, int(r.Int()))

@@ -127,15 +127,7 @@ func (k *brokerage) begin(ctx context.Context, at []postgres.Place, out *measure
 		if stocks[number], err = k.stock(ctx, s); err != nil {
 			return err
 		}
-		rows, err := s.Query(ctx, "SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM security)")
-		if err != nil {
-			return fmt.Errorf("look at the data of brokerage: %w", err)
-		}
-		if len(rows) == 1 && len(rows[0]) == 2 {
-			out.Observe("brokerage.customers", rows[0][0])
-			out.Observe("brokerage.securities", rows[0][1])
-		}
-		return nil
+		return k.readBack(ctx, s, out)
 	})
 	for _, n := range stocks {
 		sum.placed += n.placed
@@ -144,15 +136,30 @@ func (k *brokerage) begin(ctx context.Context, at []postgres.Place, out *measure
 	return sum, err
 }
 
+// readBack notes what the data is, and how a session of the load is kept apart.
+func (k *brokerage) readBack(ctx context.Context, s *postgres.Conn, out *measure.Recorder) error {
+	rows, err := s.Query(ctx, k.isolate()+"; SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM security), current_setting('default_transaction_isolation')")
+	if err != nil {
+		return fmt.Errorf("look at the data of brokerage: %w", err)
+	}
+	if len(rows) == 1 && len(rows[0]) == 3 {
+		for i, name := range []string{"customers", "securities", "isolation"} {
+			out.Observe("brokerage."+name, rows[0][i])
+		}
+	}
+	return nil
+}
+
+// isolate is what a session begins with.
+func (k *brokerage) isolate() string {
+	return "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL " + k.Isolation
+}
+
 // job is the load for the load core.
 func (k *brokerage) job(at []postgres.Place, stage load.Stage, l *ledger) (load.Job, error) {
 	who, err := at[0].Account(database)
 	if err != nil {
 		return load.Job{}, err
-	}
-	isolate := ""
-	if k.Isolation != readCommitted {
-		isolate = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL " + k.Isolation
 	}
 	return load.Job{
 		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: postgres.Further(at),
@@ -162,7 +169,7 @@ func (k *brokerage) job(at []postgres.Place, stage load.Stage, l *ledger) (load.
 		Dialogue: func(number int) load.Dialogue {
 			t := l.sheet()
 			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t}
-			return dialogue.New(dialogue.Setup{Session: postgres.NewSession(who, isolate, statements()), Window: 1, Retries: k.Retries, Count: &t.Count}, d)
+			return dialogue.New(dialogue.Setup{Session: postgres.NewSession(who, k.isolate(), statements()), Window: 1, Retries: k.Retries, Count: &t.Count}, d)
 		},
 	}, nil
 }
