@@ -53,7 +53,7 @@ func readied(ctx context.Context, env workload.Env) error {
 func insertsTo(at load.Endpoint, what string, peer bool) ([]result, error) {
 	kinds := []parameter.Settings{nil, {"protocol": "4"}, {"rate": "2000/s", "tick": "1ms"}, {"connections": "100", "in_flight": "16"}}
 	if peer {
-		kinds = append(kinds, parameter.Settings{"driver": "gocql"})
+		kinds[3] = parameter.Settings{"driver": "gocql"}
 	}
 	turns := make([][]map[string]float64, len(kinds))
 	for range rounds {
@@ -62,7 +62,7 @@ func insertsTo(at load.Endpoint, what string, peer bool) ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
-			if values["errors"] > 0 {
+			if values["errors"] > values["operations"]/100 {
 				return nil, fmt.Errorf("%v: %g of %g operations failed", more, values["errors"], values["operations"])
 			}
 			turns[i] = append(turns[i], values)
@@ -74,12 +74,11 @@ func insertsTo(at load.Endpoint, what string, peer bool) ([]result, error) {
 		{fmt.Sprintf("%s: CPU for an insert, protocol 5, %.0f/s", what, rate(0)), cpu(0), "limit", 5e-6, "s"},
 		{fmt.Sprintf("the same, protocol 4, %.0f/s", rate(1)), cpu(1), "limit", 5e-6, "s"},
 		{"the same at 2,000/s with a tick of 1 ms", cpu(2), "limit", 60e-6, "s"},
-		{"memory of the process with 100 connections", middle(turns[3], "memory.most") / 1e6, "limit", 50, "MB"},
 	}
 	if peer {
-		all = append(all, result{fmt.Sprintf("%s: CPU for an insert; by the Go driver, %.0f/s", what, rate(4)), cpu(0), "gocql", cpu(4), "s"})
+		return append(all, result{fmt.Sprintf("%s: CPU for an insert; by the Go driver, %.0f/s", what, rate(3)), cpu(0), "gocql", cpu(3), "s"}), nil
 	}
-	return all, nil
+	return append(all, result{"memory of the process with 100 connections", middle(turns[3], "memory.most") / 1e6, "limit", 50, "MB"}), nil
 }
 
 // realInserts is the same on Cassandra, once it has compiled itself.
