@@ -23,8 +23,15 @@ import (
 const tables = `mkdir data && cd /usr/share/mysql && { printf '%s\n' 'CREATE DATABASE mysql;' 'USE mysql;' 'SET @auth_root_socket = NULL;' &&
 	cat mysql_system_tables.sql mysql_performance_tables.sql mysql_system_tables_data.sql; } | "$0" "$@" --bootstrap --enforce-storage-engine= 2>&1`
 
-// mariadb starts a real server.
-func mariadb(t *testing.T) (at load.Endpoint, process *exec.Cmd) {
+// mariaServer is a real server.
+type mariaServer struct {
+	at      load.Endpoint
+	command func() *exec.Cmd
+	process *exec.Cmd
+}
+
+// mariadb starts a real server, with more words on its command line.
+func mariadb(t *testing.T, more ...string) *mariaServer {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to test with the real mariadbd")
@@ -45,7 +52,7 @@ func mariadb(t *testing.T) (at load.Endpoint, process *exec.Cmd) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at = load.Endpoint{Network: "tcp", Address: l.Addr().String(), User: "root"}
+	at := load.Endpoint{Network: "tcp", Address: l.Addr().String(), User: "root"}
 	l.Close()
 	_, port, _ := net.SplitHostPort(at.Address)
 	words := []string{
@@ -60,53 +67,54 @@ func mariadb(t *testing.T) (at load.Endpoint, process *exec.Cmd) {
 	if said, err := command(append([]string{"sh", "-c", tables}, words...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	process = command(words...)
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
+	m := &mariaServer{at: at, command: func() *exec.Cmd { return command(append(words, more...)...) }}
+	m.start(t)
 	t.Cleanup(func() {
-		process.Process.Signal(syscall.SIGINT)
-		process.Wait()
+		m.process.Process.Signal(syscall.SIGINT)
+		m.process.Wait()
 	})
+	return m
+}
+
+// start starts the server, again perhaps, and waits until it answers.
+func (m *mariaServer) start(t *testing.T) {
+	m.process = m.command()
+	if err := m.process.Start(); err != nil {
+		t.Error(err)
+		return
+	}
 	for over := time.Now().Add(20 * time.Second); ; {
-		s, err := engine.Dial(t.Context(), maria(t, at), "")
+		s, err := engine.Dial(t.Context(), maria(t, m.at), "")
 		if err == nil {
 			s.Close()
-			return at, process
+			return
 		} else if time.Now().After(over) {
-			t.Fatal(err)
+			t.Error(err)
+			return
 		}
 		<-time.After(20 * time.Millisecond)
 	}
 }
 
-func speaking(at load.Endpoint) workload.Env {
-	return workload.Env{Seed: 7, Target: func(protocol string) (load.Endpoint, error) {
-		if protocol != engine.MariaDB {
-			return at, os.ErrNotExist
-		}
-		return at, nil
-	}}
-}
-
 func maria(t *testing.T, at load.Endpoint) engine.Server {
 	t.Helper()
-	servers, err := targets(speaking(at))
+	servers, err := targets(environment(at))
 	if err != nil || len(servers) != 1 || servers[0].Protocol != engine.MariaDB {
-		t.Fatal(servers, err)
+		t.Error(servers, err)
+		return engine.Server{}
 	}
 	return servers[0]
 }
 
 func TestRealMariaDBContract(t *testing.T) {
-	at, _ := mariadb(t)
+	at := mariadb(t).at
 	workloadtest.Run(t, Kind(), workloadtest.Options{
 		Settings: []parameter.Settings{
 			{"rows": "2000", "tables": "2", "connections": "4"},
 			{"rows": "2000", "tables": "2", "test": "read_write", "connections": "4", "pipeline": "true"},
 			{"rows": "2000", "tables": "2", "test": "write_only", "rate": "100/s", "tick": "1ms", "arrivals": "poisson"},
 		},
-		Env:    func(*testing.T) workload.Env { return speaking(at) },
+		Env:    func(*testing.T) workload.Env { return environment(at) },
 		Length: 600 * time.Millisecond,
 	})
 }
@@ -118,7 +126,7 @@ func mariadbRun(t *testing.T, at load.Endpoint, length time.Duration, settings p
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, out := speaking(at), measure.NewRecorder(nil)
+	env, out := environment(at), measure.NewRecorder(nil)
 	env.Log = t.Logf
 	if err := l.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
@@ -141,7 +149,7 @@ func mariadbRun(t *testing.T, at load.Endpoint, length time.Duration, settings p
 // Every test runs to its end, with and without a pipeline, and leaves all rows there; few
 // rows make deadlocks, after which a pipeline must not write the rest by itself.
 func TestRealMariaDBTests(t *testing.T) {
-	at, _ := mariadb(t)
+	at := mariadb(t).at
 	for _, test := range []string{"point_select", "read_only", "write_only", "read_write"} {
 		for _, pipeline := range []string{"false", "true"} {
 			done, failed, values, rows := mariadbRun(t, at, 400*time.Millisecond, parameter.Settings{"test": test, "pipeline": pipeline, "rows": "200", "connections": "8"})
@@ -166,7 +174,7 @@ func TestRealMariaDBTests(t *testing.T) {
 
 // What the server counts is what the load says that it did.
 func TestRealMariaDBStatements(t *testing.T) {
-	at, _ := mariadb(t)
+	at := mariadb(t).at
 	s, err := engine.Dial(t.Context(), maria(t, at), "")
 	if err != nil {
 		t.Fatal(err)
@@ -193,20 +201,75 @@ func TestRealMariaDBStatements(t *testing.T) {
 	}
 }
 
-// A server that dies fails what is under way, and is told.
+// A server that dies for good ends the load with one line.
 func TestRealMariaDBDies(t *testing.T) {
-	at, process := mariadb(t)
+	m := mariadb(t)
 	settings := parameter.Settings{"rows": "2000", "connections": "4", "timeout": "500ms"}
-	mariadbRun(t, at, 100*time.Millisecond, settings)
-	l, err := Kind().New(settings)
+	mariadbRun(t, m.at, 100*time.Millisecond, settings)
+	if o := during(t, m.at, settings, 2, func() { m.process.Process.Kill() }); o.err == nil || !strings.Contains(o.err.Error(), "nothing listens there") || strings.Contains(o.err.Error(), "\n") {
+		t.Errorf("got %v", o.err)
+	}
+}
+
+// A server that stands still for a while, or is killed and started again, costs what was
+// under way and due meanwhile; the load goes on afterwards, and no row is lost.
+func TestRealMariaDBPauseAndCrash(t *testing.T) {
+	m := mariadb(t, "--innodb-flush-log-at-trx-commit=1")
+	for name, happen := range map[string]func(){
+		"paused": func() {
+			m.process.Process.Signal(syscall.SIGSTOP)
+			<-time.After(700 * time.Millisecond)
+			m.process.Process.Signal(syscall.SIGCONT)
+		},
+		"killed": func() {
+			m.process.Process.Kill()
+			m.process.Wait()
+			m.start(t)
+		},
+	} {
+		over := make(chan struct{})
+		o := during(t, m.at, modest, 9, func() { defer close(over); happen() })
+		<-over
+		if o.err != nil || o.done[0] == 0 || o.done[len(o.done)-1] == 0 || sum(o.failed) == 0 || o.check["rows"].State != measure.Pass || o.check["accounting"].State != measure.Pass {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+}
+
+// More sessions than the server has, and a wrong password, are explained in one line.
+func TestRealMariaDBRefusals(t *testing.T) {
+	m := mariadb(t, "--max-connections=10")
+	o := during(t, m.at, parameter.Settings{"rows": "2000", "connections": "14", "timeout": "500ms"}, 2, func() {})
+	if o.err != nil || sum(o.done) == 0 || sum(o.failed) == 0 || !strings.Contains(o.check["connections"].Detail, "Too many connections") {
+		t.Errorf("%+v", o)
+	}
+	s, err := engine.Dial(t.Context(), maria(t, m.at), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(200*time.Millisecond, func() { process.Process.Kill() })
-	defer timer.Stop()
-	out := measure.NewRecorder(nil)
-	err = l.Run(t.Context(), speaking(at), load.Stage{Length: 700 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 1}, out)
-	if err == nil || !strings.Contains(err.Error(), "nothing listens there") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("got %v", err)
+	defer s.Close()
+	if err := s.Exec(t.Context(), "CREATE USER clerk IDENTIFIED BY 'hush'; CREATE USER reader"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PLIMSOLL_TEST_SECRET", "hash")
+	l, err := Kind().New(modest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user, want := range map[string]string{"clerk": "Access denied for user 'clerk'", "reader": "may not make databases: GRANT ALL"} {
+		env := environment(m.at)
+		env.Target = func(protocol string) (load.Endpoint, error) {
+			at := m.at
+			if at.User = user; user == "clerk" {
+				at.Secret = "env:PLIMSOLL_TEST_SECRET"
+			}
+			if protocol != engine.MariaDB {
+				return at, os.ErrNotExist
+			}
+			return at, nil
+		}
+		if _, err := l.Check(t.Context(), env); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "hash") {
+			t.Errorf("%s: %v", user, err)
+		}
 	}
 }

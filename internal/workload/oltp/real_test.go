@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -117,8 +118,14 @@ func where(at load.Endpoint) postgres.Place {
 	return p[0].Place
 }
 
+// environment has a server of MariaDB where the user is root, whom PostgreSQL does not have.
 func environment(at load.Endpoint) workload.Env {
-	return workload.Env{Seed: 7, Target: func(string) (load.Endpoint, error) { return at, nil }}
+	return workload.Env{Seed: 7, Target: func(protocol string) (load.Endpoint, error) {
+		if (protocol == engine.MariaDB) != (at.User == "root") {
+			return at, os.ErrNotExist
+		}
+		return at, nil
+	}}
 }
 
 func TestRealContract(t *testing.T) {
