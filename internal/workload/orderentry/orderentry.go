@@ -164,7 +164,7 @@ func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Need
 	case len(rows) != 1 || rows[0][0] != "t":
 		return needs, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
 	}
-	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", database, template, parameter.Bytes(size).String())}
+	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s_base on the server, of %s in all, and removes them", database, database, parameter.Bytes(size).String())}
 	return needs, nil
 }
 

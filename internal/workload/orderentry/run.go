@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/postgres/dataset"
 	"plimsoll/internal/workload"
 )
 
@@ -82,11 +83,10 @@ func (o *orderEntry) beginOne(ctx context.Context, at postgres.Place, out *measu
 		return 0, err
 	}
 	defer s.Close()
-	if err := settle(ctx, s); err != nil {
+	if err := dataset.Use(ctx, s); err != nil {
 		return 0, err
 	}
-	rows, err := s.Query(ctx, "INSERT INTO plimsoll VALUES ('"+usedNote+"', 'yes') ON CONFLICT DO NOTHING; "+
-		"SELECT (SELECT count(*) FROM warehouse), (SELECT count(*) FROM item), (SELECT count(*) FROM customer WHERE c_w_id = 1 AND c_d_id = 1), (SELECT sum(d_next_o_id) FROM district)")
+	rows, err := s.Query(ctx, "SELECT (SELECT count(*) FROM warehouse), (SELECT count(*) FROM item), (SELECT count(*) FROM customer WHERE c_w_id = 1 AND c_d_id = 1), (SELECT sum(d_next_o_id) FROM district)")
 	if err != nil {
 		return 0, fmt.Errorf("look at the data of order-entry: %w", err)
 	}

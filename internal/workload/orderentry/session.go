@@ -8,12 +8,8 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// The databases that the workload makes: the one that is worked on, and the one that
-// it is copied from.
-const (
-	database = "plimsoll_order_entry"
-	template = "plimsoll_order_entry_base"
-)
+// database is the one that is worked on.
+const database = "plimsoll_order_entry"
 
 // targets are where the servers listen.
 func targets(env workload.Env) ([]postgres.Place, error) {
