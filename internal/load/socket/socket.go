@@ -56,6 +56,9 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	// its own.
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + job.Threads)
 	defer func() { runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)-job.Threads)) }()
+	if job.Open() && job.Tick > 0 {
+		defer accompany()()
+	}
 	origin := time.Now()
 	for _, t := range threads {
 		t.origin = origin
