@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/dvdstore"
+	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -58,7 +59,7 @@ func main() {
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
 	return []workload.Kind{
-		web.Kind(), keyvalue.Kind(), orderentry.Kind(), oltp.Kind(), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
+		web.Kind(), keyvalue.Kind(), orderentry.Kind(), oltp.Kind(), cqliot.Kind(), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
 	}
 }
 
