@@ -1,0 +1,57 @@
+package service
+
+import (
+	"context"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/platform"
+)
+
+// segments is a machine with files, and with shared memory that ipcrm removes.
+type segments struct {
+	platform.Machine
+	files   map[string]string
+	removed []string
+}
+
+func (s *segments) ReadFile(_ context.Context, name string) ([]byte, error) {
+	if text, ok := s.files[name]; ok {
+		return []byte(text), nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (s *segments) Run(_ context.Context, c platform.Command) (platform.Result, error) {
+	s.removed = append(s.removed, strings.Join(c.Argv, " "))
+	return platform.Result{}, nil
+}
+
+// The segment that a server noted is removed, in its folder and in those of several
+// servers; one that somebody else made, or that is in use, is not.
+func TestReleaseSegments(t *testing.T) {
+	note := func(pid, segment string) string {
+		return pid + "\n/d/data\n1795285004\n28587\n\n127.0.0.1\n " + segment + "\nready   \n"
+	}
+	const head = "       key      shmid perms                  size  cpid  lpid nattch   uid\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"none":         {map[string]string{}, ""},
+		"one":          {map[string]string{"/d/data/postmaster.pid": note("77", "10608663   2195481")}, "ipcrm -m 2195481"},
+		"another's":    {map[string]string{"/d/data/postmaster.pid": note("78", "10608663   2195481")}, ""},
+		"another key":  {map[string]string{"/d/data/postmaster.pid": note("77", "10608664   2195481")}, ""},
+		"cut short":    {map[string]string{"/d/data/postmaster.pid": "77\n/d/data\n"}, ""},
+		"no number":    {map[string]string{"/d/data/postmaster.pid": note("77", "")}, ""},
+		"the second":   {map[string]string{"/d/0/" + markFile: "", "/d/1/" + markFile: "", "/d/1/data/postmaster.pid": note("77", "10608663 2195481")}, "ipcrm -m 2195481"},
+		"an injection": {map[string]string{"/d/data/postmaster.pid": note("77", "10608663 -a")}, ""},
+	} {
+		m := &segments{files: c.files}
+		m.files["/proc/sysvipc/shm"] = head + "  10608663    2195481   600                    56    77    78      0 65534\n"
+		if err := ReleaseSegments(t.Context(), m, "/d"); err != nil || strings.Join(m.removed, "; ") != c.want {
+			t.Errorf("%s: removed %q, %v; want %q", name, m.removed, err, c.want)
+		}
+	}
+}
