@@ -22,9 +22,10 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/brokerage"
 	"plimsoll/internal/workload/compile"
-	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/cqliot"
+	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
@@ -59,7 +60,7 @@ func main() {
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
 	return []workload.Kind{
-		web.Kind(), keyvalue.Kind(), orderentry.Kind(), oltp.Kind(), cqliot.Kind(), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
+		web.Kind(), keyvalue.Kind(), orderentry.Kind(), brokerage.Kind(), oltp.Kind(), cqliot.Kind(), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
 	}
 }
 
