@@ -115,6 +115,9 @@ func (i *iot) make(ctx context.Context, at load.Endpoint, c *cql.Conn) error {
 			return err
 		}
 	}
+	if err := i.agree(ctx, at, c); err != nil {
+		return err
+	}
 	base := int64(0)
 	if i.Mode == sound {
 		base = time.Now().UnixMilli() - int64(i.Rampup)*int64(i.Speed)/int64(i.Sources)
@@ -128,6 +131,41 @@ func (i *iot) make(ctx context.Context, at load.Endpoint, c *cql.Conn) error {
 	}
 	_, err = c.Query(ctx, fmt.Sprintf("INSERT INTO %s.plimsoll (id, made, base, next) VALUES (1, '%s', %d, 0)", keyspace, strings.ReplaceAll(i.made(), "'", "''"), base))
 	return err
+}
+
+// agree waits until all nodes have the tables of the first.
+func (i *iot) agree(ctx context.Context, at load.Endpoint, first *cql.Conn) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the nodes do not agree on the tables that there are: look at their logs"))
+	defer cancel()
+	const version = "SELECT schema_version FROM system.local"
+	want, err := first.Query(ctx, version)
+	if err != nil {
+		return err
+	}
+	for _, address := range at.More {
+		c, err := cql.Dial(ctx, i.place(at, address))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		for {
+			rows, err := c.Query(ctx, version)
+			if err != nil {
+				return err
+			}
+			if fmt.Sprint(rows) == fmt.Sprint(want) {
+				break
+			}
+			again := time.NewTimer(100 * time.Millisecond)
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+				again.Stop()
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return nil
 }
 
 // fillers is how many connections fill the table at once, and batch how many requests
