@@ -312,6 +312,10 @@ func TestRealLoss(t *testing.T) {
 		}
 	}
 	db.Close()
+	watch := s.session(t, "postgres")
+	for over := time.Now().Add(10 * time.Second); ask(t, watch, "SELECT count(*) FROM pg_stat_activity WHERE datname = '"+database+"'") != "0" && time.Now().Before(over); {
+		<-time.After(10 * time.Millisecond) // the session hands over its counts when it ends
+	}
 	if err := d.conclude(t.Context(), c, out); err != nil {
 		t.Fatal(err)
 	}
