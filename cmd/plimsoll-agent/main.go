@@ -60,7 +60,7 @@ func main() {
 // kinds are the workloads whose load a worker makes.
 func kinds() []workload.Kind {
 	return []workload.Kind{
-		web.Kind(), keyvalue.Kind(), orderentry.Kind(), brokerage.Kind(), oltp.Kind(), cqliot.Kind(), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
+		web.Kind(), keyvalue.Kind(), orderentry.Kind(), brokerage.Kind(), oltp.Kind(), cqliot.Kind(nil), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
 	}
 }
 

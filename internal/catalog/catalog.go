@@ -29,6 +29,7 @@ import (
 	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/compile/lua"
 	"plimsoll/internal/workload/cqliot"
+	"plimsoll/internal/workload/cqliot/driver"
 	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/keyvalue"
 	"plimsoll/internal/workload/network"
@@ -98,7 +99,7 @@ func workloads() []workload.Kind {
 		orderentry.Kind(),
 		brokerage.Kind(),
 		oltp.Kind(),
-		cqliot.Kind(),
+		cqliot.Kind(driver.Open),
 		dvdstore.Kind(),
 		network.Kind(),
 		compile.Kind(lua.Release),

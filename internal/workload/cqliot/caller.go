@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/routine"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/workload/cqliot/driver"
+	"plimsoll/internal/workload/cqliot/foreign"
 )
 
 // drive runs the load through the Go driver, with a goroutine for each operation in
@@ -20,7 +20,7 @@ func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder)
 	}
 	statements := c.statements()
 	nodes := append([]string{c.at.Address}, c.at.More...)
-	s, err := driver.Open(driver.Place{
+	s, err := c.open(foreign.Place{
 		Addresses: nodes, User: c.account.User, Password: c.account.Password, TLS: config,
 		Protocol: c.Protocol, Connections: c.Connections, Timeout: time.Duration(c.Timeout),
 		Insert: statements[write].Text, Select: statements[read].Text, Write: level(c.WriteConsistency), Read: level(c.ReadConsistency),
@@ -42,7 +42,7 @@ func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder)
 // caller does one operation after the other through the Go driver.
 type caller struct {
 	*dealer
-	session *driver.Session
+	session foreign.Session
 	tally   *tally
 	classes [2]int
 }
@@ -54,7 +54,7 @@ func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 	c.tally.all++
 	if o.verb == write {
 		data := c.readings.data(o.key.hash)
-		err = c.session.Insert(ctx, driver.Reading{
+		err = c.session.Insert(ctx, foreign.Reading{
 			Machine: o.key.machine, Sensor: o.key.sensor, Time: c.readings.time(o.cycle), Value: c.readings.value(o.key.hash),
 			Station: c.readings.station(o.cycle), Data: data,
 		})

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/cqliot/driver"
 	"plimsoll/internal/workload/workloadtest"
 )
 
@@ -37,7 +38,7 @@ func fake(t *testing.T, servers ...*cqltest.Server) workload.Env {
 
 func TestContract(t *testing.T) {
 	env := fake(t, &cqltest.Server{Keep: true, Tokens: "0"})
-	workloadtest.Run(t, Kind(), workloadtest.Options{
+	workloadtest.Run(t, Kind(driver.Open), workloadtest.Options{
 		Settings: []parameter.Settings{
 			{"rampup": "500", "connections": "2"}, {"mode": "faithful", "rampup": "500", "rate": "500/s", "tick": "1ms", "arrivals": "poisson", "protocol": "4", "threads": "2"},
 			{"rampup": "100", "read_ratio": "0", "think": "2ms"},
@@ -109,7 +110,7 @@ func TestPasswordAndTLS(t *testing.T) {
 			t.Errorf("TLS %t: %d done, %d failed", secure, done, failed)
 		}
 		at.Secret = ""
-		l, err := Kind().New(nil)
+		l, err := Kind(driver.Open).New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

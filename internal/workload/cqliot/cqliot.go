@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/cqliot/foreign"
 )
 
 // Parameters are what a study may set.
@@ -84,8 +85,9 @@ const (
 // mostOutstanding keeps the memory of the load generator within bounds.
 const mostOutstanding = 1 << 20
 
-// Kind is the workload as the catalog lists it.
-func Kind() workload.Kind {
+// Kind is the workload as the catalog lists it. The Go driver of Apache Cassandra is handed
+// in; a program that goes without it, such as an agent, hands in nil.
+func Kind(gocql foreign.Opener) workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "cql-iot",
 		Doc:     "readings of sensors written to Cassandra and read again, as the published CQL-IOT",
@@ -93,7 +95,7 @@ func Kind() workload.Kind {
 		Metrics: slices.Concat(measure.OperationMetrics("cycles", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own()),
 		Speaks:  []string{protocol},
 		Own:     true,
-	}, defaults(), build)
+	}, defaults(), func(p Parameters) (workload.Load, error) { return build(p, gocql) })
 }
 
 // own are the metrics that operations and schedules in general do not have.
@@ -109,7 +111,7 @@ func own() []measure.Metric {
 	}
 }
 
-func build(p Parameters) (workload.Load, error) {
+func build(p Parameters, gocql foreign.Opener) (workload.Load, error) {
 	for _, c := range []struct {
 		wrong bool
 		why   string
@@ -118,19 +120,21 @@ func build(p Parameters) (workload.Load, error) {
 		{p.Reads+p.Writes == 0, "read_ratio and write_ratio are both 0: nothing would be done"},
 		{p.Part > p.Parts, fmt.Sprintf("part %d of %d parts", p.Part, p.Parts)},
 		{p.Connections*p.InFlight > mostOutstanding, fmt.Sprintf("%d connections with %d in flight: at most %d operations may be outstanding", p.Connections, p.InFlight, mostOutstanding)},
+		{p.Driver != ownDriver && gocql == nil, "driver gocql: the agents of plimsoll go without it; take driver own, or run the load on plimsoll's own machine"},
 		{p.Reads > 0 && p.Mode == sound && p.Rampup == 0, "mode sound reads what was written before: give a rampup"},
 	} {
 		if c.wrong {
 			return nil, errors.New(c.why)
 		}
 	}
-	i := &iot{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
+	i := &iot{Parameters: p, open: gocql, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
 	return i, i.arrivals.Validate()
 }
 
 type iot struct {
 	Parameters
 	arrivals load.Arrivals
+	open     foreign.Opener // of the Go driver
 }
 
 // Demand is what the load asks of each node.

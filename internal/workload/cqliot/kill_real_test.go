@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload/cqliot/driver"
 )
 
 // processes finds those whose command line holds a word, with their command lines.
@@ -42,7 +43,7 @@ func TestRealKill(t *testing.T) {
 		t.Skip("set PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 to kill Cassandra and start it again")
 	}
 	env := real(t, "1")
-	l, err := Kind().New(parameter.Settings{"rampup": "1000", "read_ratio": "0"})
+	l, err := Kind(driver.Open).New(parameter.Settings{"rampup": "1000", "read_ratio": "0"})
 	if err != nil {
 		t.Fatal(err)
 	}

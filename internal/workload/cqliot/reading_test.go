@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/workload/cqliot/driver"
 )
 
 // The vectors were made from the published functions by another program: see
@@ -87,7 +88,7 @@ func TestFiles(t *testing.T) {
 
 func dealing(t *testing.T, settings parameter.Settings, nodes ring) *dealer {
 	t.Helper()
-	l, err := Kind().New(settings)
+	l, err := Kind(driver.Open).New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		{parameter.Settings{"part": "2"}, "part 2 of 1"}, {parameter.Settings{"connections": "10000", "in_flight": "1000"}, "may be outstanding"},
 		{parameter.Settings{"rampup": "0"}, "give a rampup"},
 	} {
-		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Kind(driver.Open).New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v gives %v", c.settings, err)
 		}
 	}

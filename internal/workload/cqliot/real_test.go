@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/cassandra"
 	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/cqliot/driver"
 	"plimsoll/internal/workload/workloadtest"
 )
 
@@ -60,7 +61,7 @@ func real(t *testing.T, nodes string) workload.Env {
 // course runs a trial and is what it recorded.
 func trial(t *testing.T, env workload.Env, settings parameter.Settings, length time.Duration) *measure.Recorder {
 	t.Helper()
-	l, err := Kind().New(settings)
+	l, err := Kind(driver.Open).New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func passes(t *testing.T, out *measure.Recorder, name string) bool {
 // found is noticed.
 func TestReal(t *testing.T) {
 	env := real(t, "1")
-	workloadtest.Run(t, Kind(), workloadtest.Options{
+	workloadtest.Run(t, Kind(driver.Open), workloadtest.Options{
 		Settings: []parameter.Settings{{"rampup": "2000"}, {"mode": "faithful", "rampup": "2000", "rate": "300/s", "tick": "1ms", "protocol": "4", "threads": "2"}},
 		Env:      func(*testing.T) workload.Env { return env },
 		Length:   800 * time.Millisecond,
@@ -133,7 +134,7 @@ func verifies(t *testing.T, env workload.Env) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	l, _ := Kind().New(parameter.Settings{"mode": "faithful", "rampup": "0"})
+	l, _ := Kind(driver.Open).New(parameter.Settings{"mode": "faithful", "rampup": "0"})
 	one, err := l.(*iot).begin(t.Context(), env)
 	if err != nil {
 		t.Fatal(err)

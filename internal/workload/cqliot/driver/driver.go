@@ -5,36 +5,25 @@ package driver
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"strconv"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
-)
 
-// Place is where the nodes listen, and how they are spoken to.
-type Place struct {
-	Addresses      []string // host:port, with the same port
-	User, Password string
-	TLS            *tls.Config // nil: none
-	Protocol       int
-	Connections    int // to each node
-	Timeout        time.Duration
-	Insert, Select string
-	Write, Read    string // consistencies, by the names of CQL
-}
+	"plimsoll/internal/workload/cqliot/foreign"
+)
 
 // Session is connected. It may be used by many goroutines.
 type Session struct {
 	session     *gocql.Session
-	place       Place
+	place       foreign.Place
 	read, write gocql.Consistency
 }
 
 // Open connects to the nodes.
-func Open(p Place) (*Session, error) {
+func Open(p foreign.Place) (foreign.Session, error) {
 	s := &Session{place: p}
 	var hosts []string
 	port := 0
@@ -75,17 +64,8 @@ func Open(p Place) (*Session, error) {
 // Close ends the session.
 func (s *Session) Close() { s.session.Close() }
 
-// Reading is a row to be written.
-type Reading struct {
-	Machine, Station [16]byte
-	Sensor           string
-	Time             int64 // milliseconds
-	Value            float64
-	Data             []byte
-}
-
 // Insert writes a reading.
-func (s *Session) Insert(ctx context.Context, r Reading) error {
+func (s *Session) Insert(ctx context.Context, r foreign.Reading) error {
 	return s.session.Query(s.place.Insert, r.Machine, r.Sensor, r.Time, r.Value, r.Station, r.Data, r.Time*1000).
 		Consistency(s.write).Idempotent(true).ExecContext(ctx)
 }
@@ -94,7 +74,7 @@ func (s *Session) Insert(ctx context.Context, r Reading) error {
 // came.
 func (s *Session) Select(ctx context.Context, machine [16]byte, sensor string) (rows int, bytes int64, err error) {
 	iter := s.session.Query(s.place.Select, machine, sensor).Consistency(s.read).Idempotent(true).IterContext(ctx)
-	var r Reading
+	var r foreign.Reading
 	var name string
 	var id, station gocql.UUID
 	var at time.Time
