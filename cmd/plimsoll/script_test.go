@@ -123,9 +123,12 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 
 func TestEveryCommandHasAnExample(t *testing.T) {
 	c := &command{lab: &lab.Lab{Catalog: catalog.All()}}
-	for _, cmd := range c.root().Commands() {
+	all := c.root().Commands()
+	for len(all) > 0 {
+		cmd := all[0]
+		all = append(all[1:], cmd.Commands()...)
 		if cmd.Example == "" || cmd.Short == "" {
-			t.Errorf("%s has no example or no description", cmd.Name())
+			t.Errorf("%s has no example or no description", cmd.CommandPath())
 		}
 	}
 }

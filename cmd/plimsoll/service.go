@@ -11,10 +11,11 @@ import (
 
 func (c *command) service() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "service",
-		Short: "fetch what services are started from that no distribution packages",
-		Args:  noCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:     "service",
+		Short:   "fetch what services are started from that no distribution packages",
+		Example: "  plimsoll service cassandra fetch",
+		Args:    noCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(c.serviceCassandra())
 	return cmd
@@ -22,7 +23,7 @@ func (c *command) service() *cobra.Command {
 
 func (c *command) serviceCassandra() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cassandra", Short: "Apache Cassandra", Args: noCommand,
+		Use: "cassandra", Short: "Apache Cassandra", Example: "  plimsoll service cassandra fetch", Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var dir string

@@ -28,6 +28,13 @@ func here(t *testing.T) platform.Machine {
 			t.Error(err)
 		}
 	})
+	s, err := Kind().New(small(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Check(t.Context(), service.Env{Machine: p.Machine(), Dir: t.TempDir()}); err != nil {
+		t.Skipf("Cassandra cannot be started here: %v", err)
+	}
 	return p.Machine()
 }
 

@@ -46,6 +46,9 @@ func real(t *testing.T, nodes string) workload.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.Check(t.Context(), service.Env{Machine: p.Machine(), Dir: dir}); err != nil {
+		t.Skipf("Cassandra cannot be started here: %v", err)
+	}
 	i, err := s.Start(t.Context(), service.Env{Machine: p.Machine(), Dir: filepath.Join(dir, "instance"), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
