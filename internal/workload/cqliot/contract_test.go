@@ -74,7 +74,7 @@ func TestWhatIsLost(t *testing.T) {
 func TestRing(t *testing.T) {
 	a, b := &cqltest.Server{Keep: true, Tokens: "-5000000000000000000"}, &cqltest.Server{Keep: true, Tokens: "5000000000000000000"}
 	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0", "read_ratio": "0", "threads": "2"}, 300*time.Millisecond)
-	if done, failed := counted(out); done < 100 || failed > 0 || out.Values()["elsewhere"] > .1 {
+	if done, failed := counted(out); done < 100 || failed > 0 || out.Values()["elsewhere"] > .25 { // by chance it would be half
 		t.Errorf("%d done, %d failed, %v", done, failed, out.Values())
 	}
 }
