@@ -44,12 +44,15 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		if c.Metric.Better != measure.Neutral {
 			better = string(c.Metric.Better)
 		}
-		low, high := num(c.Low), num(c.High)
+		change, low, high := num(c.Ratio), num(c.Low), num(c.High)
 		if c.NoInterval {
 			low, high = Cell{}, Cell{}
 		}
+		if !compared(c) {
+			change = Cell{}
+		}
 		t.Rows = append(t.Rows, []Cell{
-			text(c.Metric.Name), text(s.brief(c.Arm)), text(better), num(c.Ratio), low, high,
+			text(c.Metric.Name), text(s.brief(c.Arm)), text(better), change, low, high,
 			num(s.Findings.Margin), whole(c.Blocks), num(c.P), num(c.Flip), num(c.Adjusted), text(string(c.Verdict)), text(remark(c)),
 		})
 	}
@@ -57,6 +60,20 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		t.Summary = list[0].Sentence
 	}
 	return t, len(t.Rows) > 0
+}
+
+// compared says that there was something of both arms to compare.
+func compared(c *finding.Comparison) bool { return c.Blocks > 0 || c.Counts != nil || c.NotRandomised }
+
+// unmeasured stands where there was nothing of both arms to compare.
+const unmeasured = "not measured"
+
+// changeOf is the change of a comparison.
+func changeOf(c *finding.Comparison) string {
+	if !compared(c) {
+		return unmeasured
+	}
+	return within(c.Ratio, c.Low, c.High)
 }
 
 // between is the interval of a comparison.
@@ -175,7 +192,10 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 	verdict := t.at(row, "verdict").Text
 	look := verdictLook(verdict)
 	ratio, low, high := t.number(row, "change"), t.number(row, "low"), t.number(row, "high")
-	numbers := t.change(row, "change")
+	numbers := unmeasured
+	if !math.IsNaN(ratio) {
+		numbers = t.change(row, "change")
+	}
 	between := "no interval"
 	if !math.IsNaN(low) && !math.IsNaN(high) {
 		between = t.change(row, "low") + " to " + t.change(row, "high")

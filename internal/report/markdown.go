@@ -76,7 +76,7 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		if r := remark(c); r != "" {
 			verdict += " (" + r + ")"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), within(c.Ratio, c.Low, c.High), interval, verdict, c.Blocks)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), changeOf(c), interval, verdict, c.Blocks)
 	}
 	fmt.Fprintf(b, "\nAgainst %s.\n", escapeMarkdown(s.brief(0)))
 }

@@ -56,7 +56,7 @@ func (s *sources) publishedRows(f study.Figure) [][]Cell {
 	}
 	row := []Cell{text(f.Metric), text("change"), text(change(1 + *f.Change)), text("not measured"), text(f.Note), num(1 + *f.Change), {}, {}, {}}
 	for _, c := range s.Findings.Headlines {
-		if c.Metric.Name == f.Metric && c.Arm == 1 {
+		if c.Metric.Name == f.Metric && c.Arm == 1 && compared(&c) {
 			row[3] = text(within(c.Ratio, c.Low, c.High))
 			row[6], row[7], row[8] = num(c.Ratio), num(c.Low), num(c.High)
 		}

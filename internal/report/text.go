@@ -136,7 +136,7 @@ func (t *terminal) headlines(s *sources) {
 			interval = "no interval"
 		}
 		rows = append(rows, textRow{
-			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.brief(c.Arm), within(c.Ratio, c.Low, c.High), interval, string(c.Verdict)},
+			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.brief(c.Arm), changeOf(c), interval, string(c.Verdict)},
 			class: verdictLook(string(c.Verdict))[0], strip: strip(c, s.Findings.Margin, low, high),
 		})
 	}
@@ -230,7 +230,7 @@ func (s *sources) textRange(shown int) (low, high float64) {
 
 // strip draws an interval in characters: the margin dotted, 0 as a bar.
 func strip(c *finding.Comparison, margin, low, high float64) string {
-	if high <= low || !(c.Ratio > 0) {
+	if high <= low || !(c.Ratio > 0) || !compared(c) {
 		return ""
 	}
 	at := func(v float64) int {

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
 )
 
 func textOf(t *testing.T, in Input) string {
@@ -81,5 +84,17 @@ func TestMarkdownIsEscaped(t *testing.T) {
 		if strings.Contains(strings.ReplaceAll(b.String(), `\*heading\*`, ""), bad) {
 			t.Errorf("the text holds %q", bad)
 		}
+	}
+}
+
+// Where no block holds a metric of both arms nothing is printed as if it had been measured.
+func TestWhatWasNotComparedHasNoNumber(t *testing.T) {
+	c := &finding.Comparison{Metric: measure.Metric{Name: "iops"}, Ratio: 1, Low: 1, High: 1, NoInterval: true, Verdict: finding.NotEnoughRuns}
+	if got := changeOf(c); got != unmeasured {
+		t.Errorf("without a block: %q", got)
+	}
+	c.Blocks = 1
+	if got := changeOf(c); got == unmeasured {
+		t.Errorf("with one: %q", got)
 	}
 }
