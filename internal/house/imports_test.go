@@ -69,6 +69,7 @@ var allowed = map[string]string{
 	"internal/postgres/dialogue":     "load postgres",
 	"internal/mysql":                 "",
 	"internal/engine":                "load mysql postgres",
+	"internal/engine/enginetest":     "engine load",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
 	"internal/cluster/importer":      "cluster cluster/table cluster/trace",

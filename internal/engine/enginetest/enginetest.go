@@ -1,0 +1,224 @@
+// Package enginetest starts real servers of the database engines for tests.
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/load"
+)
+
+// Setup is what a test wants of a server.
+type Setup struct {
+	Protocol string           // of package engine
+	Words    []string         // more of them on its command line
+	Furnish  func(dir string) // makes its folder ready; nil for an empty one
+}
+
+// Server is a real server of the distribution on a free port of the loopback device,
+// without a password. It ends with the test.
+type Server struct {
+	Setup
+	At  load.Endpoint
+	Dir string // holds the folder data
+
+	words   []string
+	process *exec.Cmd
+}
+
+// Each runs a test with a server of each engine, one after the other.
+func Each(t *testing.T, test func(t *testing.T, s *Server)) {
+	t.Helper()
+	for protocol, name := range map[string]string{engine.PostgreSQL: "postgresql", engine.MariaDB: "mariadb"} {
+		t.Run(name, func(t *testing.T) { test(t, Start(t, Setup{Protocol: protocol})) })
+	}
+}
+
+// Start starts a server, or skips the test where real ones are not asked for.
+func Start(t *testing.T, setup Setup) *Server {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to test with the real database servers")
+	}
+	dir, err := os.MkdirTemp("", "engine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if setup.Furnish != nil {
+		setup.Furnish(dir)
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Setup: setup, Dir: dir, At: load.Endpoint{Network: "tcp", Address: l.Addr().String()}}
+	l.Close()
+	if setup.Protocol == engine.MariaDB {
+		err = s.mariadb()
+	} else {
+		err = s.postgresql()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Begin(t)
+	t.Cleanup(func() { s.End(t, syscall.SIGINT) })
+	return s
+}
+
+// nobody is who servers run as, because PostgreSQL refuses to run as root.
+const nobody = 65534
+
+func (s *Server) command(argv ...string) *exec.Cmd {
+	c := exec.Command(argv[0], argv[1:]...)
+	c.Dir, c.SysProcAttr = s.Dir, &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+	}
+	return c
+}
+
+// Begin starts the server, again perhaps, and waits until it answers. It may be called
+// beside the test.
+func (s *Server) Begin(t *testing.T) {
+	s.process = s.command(append(s.words, s.Words...)...)
+	if err := s.process.Start(); err != nil {
+		t.Error(err)
+		return
+	}
+	for over := time.Now().Add(30 * time.Second); ; {
+		c, err := engine.Dial(t.Context(), s.Place(t), "")
+		if err == nil {
+			c.Close()
+			return
+		} else if time.Now().After(over) {
+			t.Error(err)
+			return
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+}
+
+// End ends the server by a signal, and waits until none of its processes is left.
+func (s *Server) End(t *testing.T, how syscall.Signal) {
+	rest := s.children()
+	_ = s.process.Process.Signal(how) // it may have ended
+	_ = s.process.Wait()
+	for over := time.Now().Add(20 * time.Second); len(rest) > 0; {
+		if syscall.Kill(rest[0], 0) != nil {
+			rest = rest[1:]
+			continue
+		} else if time.Now().After(over) {
+			t.Errorf("process %d of the server has not ended", rest[0])
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// Signal reaches the server and all its processes.
+func (s *Server) Signal(what syscall.Signal) {
+	for _, pid := range append(s.children(), s.process.Process.Pid) {
+		_ = syscall.Kill(pid, what) // it may have ended
+	}
+}
+
+// children are the processes that the server started.
+func (s *Server) children() (all []int) {
+	pid := s.process.Process.Pid
+	said, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)) // none where it ended
+	for word := range strings.FieldsSeq(string(said)) {
+		if n, err := strconv.Atoi(word); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// Target is where the server listens, for those who speak its protocol.
+func (s *Server) Target(protocol string) (load.Endpoint, error) {
+	if protocol != s.Protocol {
+		return load.Endpoint{}, fmt.Errorf("the server speaks %s", s.Protocol)
+	}
+	return s.At, nil
+}
+
+// Place is where the server listens.
+func (s *Server) Place(t *testing.T) engine.Server {
+	t.Helper()
+	places, err := engine.Servers(s.Target, func(ctx context.Context, at load.Endpoint) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, at.Network, at.Address)
+	})
+	if err != nil {
+		t.Error(err)
+		return engine.Server{}
+	}
+	return places[0]
+}
+
+// Dial begins a session in a database, which ends with the test.
+func (s *Server) Dial(t *testing.T, database string) engine.Conn {
+	t.Helper()
+	c, err := engine.Dial(t.Context(), s.Place(t), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// postgresql makes the folder of a server of PostgreSQL.
+func (s *Server) postgresql() error {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if err != nil || len(found) == 0 {
+		return errors.New("postgres is not installed: ./setup test")
+	}
+	program, data := found[len(found)-1], filepath.Join(s.Dir, "data")
+	s.At.User, s.At.Database = "postgres", "postgres"
+	_, port, _ := net.SplitHostPort(s.At.Address)
+	s.words = []string{
+		program, "-D", data, "-p", port, "-h", "127.0.0.1", "-k", "",
+		"-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off", // a process that is killed loses nothing that it wrote
+	}
+	said, err := s.command(filepath.Join(filepath.Dir(program), "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	return nil
+}
+
+// own makes the tables of a server of MariaDB that are its own.
+const own = `mkdir data && cd /usr/share/mysql && { printf '%s\n' 'CREATE DATABASE mysql;' 'USE mysql;' 'SET @auth_root_socket = NULL;' &&
+	cat mysql_system_tables.sql mysql_performance_tables.sql mysql_system_tables_data.sql; } | "$0" "$@" --bootstrap --enforce-storage-engine= 2>&1`
+
+// mariadb makes the folder of a server of MariaDB. Its commits are written but not
+// waited for, which is enough for a process that is killed.
+func (s *Server) mariadb() error {
+	s.At.User = "root"
+	_, port, _ := net.SplitHostPort(s.At.Address)
+	s.words = []string{
+		"/usr/sbin/mariadbd", "--no-defaults", "--datadir=" + filepath.Join(s.Dir, "data"), "--tmpdir=" + s.Dir, "--socket=", "--bind-address=127.0.0.1", "--port=" + port,
+		"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2", "--local-infile", "--debug-gdb",
+	}
+	if said, err := s.command(append([]string{"sh", "-c", own}, s.words...)...).CombinedOutput(); err != nil {
+		return fmt.Errorf("make the tables of mariadbd, which is perhaps not installed: ./setup test: %w: %s", err, said)
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package enginetest
+
+import (
+	"syscall"
+	"testing"
+
+	"plimsoll/internal/engine"
+)
+
+// A server answers, keeps what it was told over an end and a kill, and tells nobody who
+// speaks another protocol where it is.
+func TestRealServers(t *testing.T) {
+	Each(t, func(t *testing.T, s *Server) {
+		c := s.Dial(t, "")
+		if err := c.Exec(t.Context(), "CREATE DATABASE kept"); err != nil {
+			t.Fatal(err)
+		}
+		for _, how := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+			s.End(t, how)
+			if _, err := engine.Dial(t.Context(), s.Place(t), "kept"); !engine.Gone(err) {
+				t.Errorf("after %s: %v", how, err)
+			}
+			s.Begin(t)
+			if rows, err := s.Dial(t, "kept").Query(t.Context(), "SELECT 1"); err != nil || len(rows) != 1 {
+				t.Errorf("after %s: %v, %v", how, rows, err)
+			}
+		}
+		s.Signal(syscall.SIGSTOP)
+		s.Signal(syscall.SIGCONT)
+		if _, err := s.Dial(t, "").Query(t.Context(), "SELECT 1"); err != nil {
+			t.Error(err)
+		}
+		if at, err := s.Target("cql"); err == nil {
+			t.Errorf("it is said to be at %+v for another protocol", at)
+		}
+	})
+}
