@@ -16,7 +16,10 @@ type Session struct {
 	book     *Book
 	postgres *postgres.Session
 	mysql    *mysql.Session
-	failed   bool // a statement of the round
+	failed   bool  // a statement of the round
+	asked    []int // answers of MariaDB that are still to come, to each statement
+	answered int   // statements of these
+	row      Row
 }
 
 // NewSession is a session that was not begun, in a database of a server. First is SQL to
@@ -64,29 +67,45 @@ const NoCommit = "SET autocommit = 0"
 // Append appends the execution of the statement of the given number.
 func (s *Session) Append(b []byte, n int, values ...Value) []byte {
 	k := s.book
+	of := &k.list[n]
 	if s.mysql == nil {
 		b, place := k.postgres[n].AppendBind(b)
 		for i, v := range values {
-			if k.list[n].Parameters[i] == AsInt {
-				b = postgres.AppendInt(b, v.n)
-			} else {
-				b = postgres.AppendText(b, v.text)
-			}
+			b = v.appendPostgres(b, of.Parameters[i])
 		}
 		return postgres.AppendExecute(b, place)
 	}
-	if k.list[n].Plain {
-		return s.mysql.AppendQuery(b, k.list[n].SQL)
+	s.expect(max(1, len(k.parts[n])))
+	if of.Plain {
+		return s.mysql.AppendQuery(b, of.SQL)
 	}
-	b, place := s.mysql.AppendBind(b, k.number[n])
-	for _, i := range k.order[n] {
-		if k.list[n].Parameters[i] == AsInt {
-			b = mysql.AppendInt(b, values[i].n)
-		} else {
-			b = mysql.AppendText(b, values[i].text)
+	for _, p := range k.parts[n] {
+		var place int
+		b, place = s.mysql.AppendBind(b, p.number)
+		for _, i := range p.order {
+			b = values[i].appendMySQL(b, of.Parameters[i])
 		}
+		b = mysql.AppendExecute(b, place)
 	}
-	return mysql.AppendExecute(b, place)
+	return b
+}
+
+// expect notes that a statement is answered so many times.
+func (s *Session) expect(answers int) {
+	if s.answered == len(s.asked) {
+		s.asked, s.answered = s.asked[:0], 0
+	}
+	s.asked = append(s.asked, answers)
+}
+
+// whole says, after an answer, whether it was the last to its statement.
+func (s *Session) whole() bool {
+	left := &s.asked[s.answered]
+	if *left--; *left > 0 {
+		return false
+	}
+	s.answered++
+	return true
 }
 
 // AppendEnd appends the end of a round.
@@ -100,15 +119,18 @@ func (s *Session) AppendEnd(b []byte) []byte {
 
 // Event is what a server said.
 type Event struct {
-	Row   bool  // a row came
+	Row   *Row  // a row, where one came; valid until the next message
 	Done  bool  // a statement was done
 	Fault error // it failed, and the session goes on
-	// Conflict says that the fault came of others, and that the transaction may succeed when
-	// it is tried again.
+	// Conflict says that the fault came of others, as a deadlock does, and that the
+	// transaction may succeed when it is tried again.
 	Conflict bool
-	Talk     bool // AppendNext has something to say
-	Over     bool // the round
-	Idle     bool // and no transaction is open
+	// Duplicate says that a key is there already, which may also come of others: of two
+	// transactions that write the same row again, the second finds that of the first.
+	Duplicate bool
+	Talk      bool // AppendNext has something to say
+	Over      bool // the round
+	Idle      bool // and no transaction is open
 }
 
 // Hear reads a message at the beginning of data, and how long it is: 0 where its end is
@@ -144,8 +166,7 @@ func refused(err error) error {
 	return err
 }
 
-// uniqueViolation is PostgreSQL's code of a key that is there already: of two transactions
-// that write the same row again, the second finds that of the first.
+// uniqueViolation is PostgreSQL's code of a key that is there already.
 const uniqueViolation = "23505"
 
 func (s *Session) message(m postgres.Message) (e Event, err error) {
@@ -161,9 +182,10 @@ func (s *Session) message(m postgres.Message) (e Event, err error) {
 		if f.Fatal {
 			return e, f
 		}
-		e.Fault, e.Conflict = f, f.Code == uniqueViolation || postgres.Transient(m.Body)
+		e.Fault, e.Conflict, e.Duplicate = f, postgres.Transient(m.Body), f.Code == uniqueViolation
 	case postgres.DataRow:
-		e.Row = true
+		s.row = Row{postgres: postgres.ReadRow(m.Body)}
+		e.Row = &s.row
 	case postgres.CommandComplete:
 		e.Done = true
 	case postgres.Ready:
@@ -180,19 +202,21 @@ func (s *Session) packet(p mysql.Packet) (e Event, err error) {
 		return Event{Talk: true}, err
 	}
 	asked := s.mysql.Pending() > 0
-	what, _, err := s.mysql.Hear(p)
+	what, row, err := s.mysql.Hear(p)
 	switch what {
 	case mysql.ARow:
-		e.Row = true
+		s.row.maria, s.row.mysql = true, row
+		e.Row = &s.row
 	case mysql.Failed:
 		f := mysql.ReadFault(p.Body)
 		if !asked || f.Fatal() {
 			return e, f
 		}
 		s.failed = true
-		e.Fault, e.Conflict = f, f.Code == mysql.DuplicateKey || f.Transient()
+		s.whole()
+		e.Fault, e.Conflict, e.Duplicate = f, f.Transient(), f.Code == mysql.DuplicateKey
 	case mysql.Done:
-		e.Done = true
+		e.Done = s.whole()
 	}
 	if (e.Done || e.Fault != nil) && s.mysql.Pending() == 0 {
 		// What failed may have left a transaction open, or begun another.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"strconv"
 	"strings"
 
@@ -13,8 +14,10 @@ type Format byte
 
 // The formats.
 const (
-	AsInt Format = iota
-	AsText
+	AsInt     Format = iota // of 32 bits
+	AsText                  // or any other type as text
+	AsLong                  // of 64 bits, for a bigint
+	AsDecimal               // with two decimal places
 )
 
 // Statement is a statement of a load.
@@ -25,16 +28,23 @@ type Statement struct {
 	Parameters []Format
 	// Plain is for those that begin or end a transaction, which not every engine prepares.
 	Plain bool
+	// MariaDB is what MariaDB is asked instead, where it does not understand the SQL: one
+	// statement, or several with the same parameters that are done one after the other and
+	// are one for the load. Their rows are those of the statement.
+	MariaDB []string
 }
 
 // Value is that of a parameter.
 type Value struct {
-	n    int32
+	n    int64
 	text []byte
 }
 
-// Int is an integer.
-func Int(n int) Value { return Value{n: int32(n)} }
+// Int is an integer, AsInt or AsLong.
+func Int(n int) Value { return Value{n: int64(n)} }
+
+// Decimal is a number in hundredths, AsDecimal.
+func Decimal(hundredths int64) Value { return Value{n: hundredths} }
 
 // Text is a string, or any other type as text. It must stay as it is until it was said.
 func Text(b []byte) Value { return Value{text: b} }
@@ -45,8 +55,13 @@ type Book struct {
 	list     []Statement
 	postgres []*postgres.Statement
 	mysql    []*mysql.Statement
-	number   []int   // in mysql, of each in the list
-	order    [][]int // of the parameters, as MariaDB takes them
+	parts    [][]part // of each in the list, for MariaDB
+}
+
+// part is one of the statements that MariaDB is asked for one of a load.
+type part struct {
+	number int   // in mysql
+	order  []int // of the parameters, as MariaDB takes them
 }
 
 // NewBook makes the book of a load on servers of a protocol. A statement is known by its
@@ -57,23 +72,70 @@ func NewBook(protocol string, list []Statement) *Book {
 		if protocol == PostgreSQL {
 			formats := make([]postgres.Format, len(s.Parameters))
 			for i, f := range s.Parameters {
-				formats[i] = map[Format]postgres.Format{AsInt: postgres.AsBinary, AsText: postgres.AsText}[f]
+				formats[i] = postgresFormats[f]
 			}
 			k.postgres = append(k.postgres, postgres.NewStatement(s.Name, s.SQL, formats...))
 			continue
 		}
-		sql, order := marks(s.SQL)
-		k.number, k.order = append(k.number, len(k.mysql)), append(k.order, order)
-		if s.Plain {
-			continue
+		var parts []part
+		for _, sql := range s.forMariaDB() {
+			sql, order := marks(sql)
+			formats := make([]mysql.Format, len(order))
+			for i, n := range order {
+				formats[i] = mysqlFormats[s.Parameters[n]]
+			}
+			parts = append(parts, part{len(k.mysql), order})
+			k.mysql = append(k.mysql, mysql.NewStatement(sql, formats...))
 		}
-		formats := make([]mysql.Format, len(order))
-		for i, n := range order {
-			formats[i] = map[Format]mysql.Format{AsInt: mysql.AsInt, AsText: mysql.AsText}[s.Parameters[n]]
-		}
-		k.mysql = append(k.mysql, mysql.NewStatement(sql, formats...))
+		k.parts = append(k.parts, parts)
 	}
 	return k
+}
+
+// Protocol is that of the servers for which the book was made.
+func (k *Book) Protocol() string { return k.protocol }
+
+var (
+	postgresFormats = [...]postgres.Format{AsInt: postgres.AsBinary, AsText: postgres.AsText, AsLong: postgres.AsBinary, AsDecimal: postgres.AsText}
+	mysqlFormats    = [...]mysql.Format{AsInt: mysql.AsInt, AsText: mysql.AsText, AsLong: mysql.AsLong, AsDecimal: mysql.AsDecimal}
+)
+
+// forMariaDB is what is prepared there: nothing of what goes as text.
+func (s *Statement) forMariaDB() []string {
+	switch {
+	case s.Plain:
+		return nil
+	case s.MariaDB != nil:
+		return s.MariaDB
+	}
+	return []string{s.SQL}
+}
+
+func (v Value) appendPostgres(b []byte, f Format) []byte {
+	switch f {
+	case AsInt:
+		return postgres.AppendInt(b, int32(v.n))
+	case AsLong:
+		return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(v.n))
+	case AsDecimal:
+		return postgres.AppendDecimal(b, v.n)
+	}
+	return postgres.AppendText(b, v.text)
+}
+
+func (v Value) appendMySQL(b []byte, f Format) []byte {
+	switch f {
+	case AsInt:
+		return mysql.AppendInt(b, int32(v.n))
+	case AsLong:
+		return binary.LittleEndian.AppendUint64(b, uint64(v.n))
+	case AsDecimal:
+		at := len(b)
+		b = postgres.FormatDecimal(append(b, 0), v.n)
+		b[at] = byte(len(b) - at - 1)
+		return b
+	}
+	return mysql.AppendText(b, v.text)
 }
 
 // marks turns $1 and the like into question marks, and says which parameter each is, from

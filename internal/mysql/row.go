@@ -3,6 +3,7 @@ package mysql
 import (
 	"encoding/binary"
 	"errors"
+	"strconv"
 )
 
 // The types of columns whose values are not strings of variable length.
@@ -94,6 +95,34 @@ func (r *Row) value() (v []byte, kind byte) {
 	return v, kind
 }
 
+// Text is the next value as Value is, but the text of an integer as well, which is appended
+// to b.
+func (r *Row) Text(b []byte) []byte {
+	v, kind := r.value()
+	if n, whole := integer(v, kind); whole {
+		return strconv.AppendInt(b, n, 10)
+	}
+	return v
+}
+
+// integer is the value of a column of integers.
+func integer(v []byte, kind byte) (n int64, whole bool) {
+	if len(v) == 0 {
+		return 0, false
+	}
+	switch kind {
+	case typeLong, typeInt24:
+		return int64(int32(binary.LittleEndian.Uint32(v))), true
+	case typeLongLong:
+		return int64(binary.LittleEndian.Uint64(v)), true
+	case typeShort:
+		return int64(int16(binary.LittleEndian.Uint16(v))), true
+	case typeTiny:
+		return int64(int8(v[0])), true
+	}
+	return 0, false
+}
+
 // Int is the next value as a number without a fraction.
 func (r *Row) Int() int64 { return r.Decimal(0) }
 
@@ -104,17 +133,8 @@ func (r *Row) Decimal(places int) int64 {
 	if r.bad {
 		return 0
 	}
-	var n int64
-	switch {
-	case kind == typeLong || kind == typeInt24:
-		n = int64(int32(binary.LittleEndian.Uint32(v)))
-	case kind == typeLongLong:
-		n = int64(binary.LittleEndian.Uint64(v))
-	case kind == typeShort:
-		n = int64(int16(binary.LittleEndian.Uint16(v)))
-	case kind == typeTiny:
-		n = int64(int8(v[0]))
-	default:
+	n, whole := integer(v, kind)
+	if !whole {
 		n, ok := parseDecimal(v, places)
 		r.bad = !ok
 		return n

@@ -7,8 +7,10 @@ type Format byte
 
 // The formats.
 const (
-	AsInt  Format = 3   // little-endian, of four bytes
-	AsText Format = 253 // a string, which the server turns into what the column is
+	AsInt     Format = 3   // little-endian, of four bytes
+	AsLong    Format = 8   // of eight
+	AsDecimal Format = 246 // as text
+	AsText    Format = 253 // a string, which the server turns into what the column is
 )
 
 // Statement is a statement that is prepared once for each session and then executed with

@@ -158,9 +158,9 @@ func (t *talk) hear(e engine.Event) (load.Answer, error) {
 		return none, nil
 	case !t.busy && e.Fault != nil:
 		return none, fmt.Errorf("%w: %w", load.ErrRefused, e.Fault)
-	case !t.busy && (e.Row || e.Done || e.Over):
+	case !t.busy && (e.Row != nil || e.Done || e.Over):
 		return none, errors.New("the server sends what nobody asked for")
-	case e.Row:
+	case e.Row != nil:
 		t.rows++
 	case e.Fault != nil:
 		t.fault(e)
@@ -207,8 +207,8 @@ func (t *talk) fault(e engine.Event) {
 	if t.rows = 0; t.fate.failed {
 		return
 	}
-	t.fate.failed, t.fate.conflict = true, e.Conflict
-	if !e.Conflict {
+	t.fate.failed, t.fate.conflict = true, e.Conflict || e.Duplicate
+	if !t.fate.conflict {
 		t.tally.note(e.Fault.Error())
 	}
 }
