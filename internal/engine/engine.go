@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -29,8 +30,25 @@ type Server struct {
 }
 
 // mysql is the same place for a client of MariaDB.
-func (s Server) mysql() mysql.Place {
-	return mysql.Place{Network: s.Network, Address: s.Address, User: s.User, Database: s.Database, Secret: s.Secret, Connect: s.Connect}
+func (s Server) mysql() mysql.Place { return s.Place }
+
+// Aim has a load go to servers, over TLS where they speak it.
+func Aim(job load.Job, servers []Server) load.Job {
+	first := servers[0]
+	job.Network, job.Address, job.More = first.Network, first.Address, Further(servers)
+	if first.TLS != nil {
+		job.TLS, job.Upgrade = first.TLS.Clone(), first.upgrade
+		job.TLS.ServerName = "" // each has its own
+	}
+	return job
+}
+
+// upgrade has a connection to the server go on over TLS.
+func (s Server) upgrade(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+	if s.Protocol == MariaDB {
+		return mysql.Secure(ctx, conn, config)
+	}
+	return postgres.Secure(ctx, conn, config)
 }
 
 // Servers are those of a service: one, or several that are alike, to which dial connects.

@@ -27,8 +27,10 @@ func (j Job) Complete() (Job, error) {
 		return j, errors.New("a tick and the longest lag are not below 0")
 	case j.Open() && j.Think.Mean > 0:
 		return j, errors.New("a rate and a pause exclude each other: what is offered does not wait for a pause")
-	case len(j.More) > 0 && (j.Caller != nil || j.TLS != nil):
-		return j, errors.New("a load over TLS or by way of a client library goes to one address")
+	case len(j.More) > 0 && j.Caller != nil:
+		return j, errors.New("a load by way of a client library goes to one address")
+	case len(j.More) > 0 && j.TLS != nil && j.TLS.ServerName != "":
+		return j, errors.New("one name is not that of several servers: leave it to their addresses")
 	case j.Caller == nil && j.Network != "tcp" && j.Network != "udp" && j.Network != "unix":
 		return j, fmt.Errorf("network %q is not tcp, udp or unix", j.Network)
 	}

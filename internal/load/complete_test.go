@@ -1,12 +1,15 @@
 package load
 
 import (
+	"context"
 	"crypto/tls"
 	"math"
 	"strings"
 	"testing"
 	"time"
 )
+
+func nobody(context.Context, int) (Caller, error) { return nil, nil }
 
 // sound is a job that every loop can run.
 func sound() Job {
@@ -43,7 +46,8 @@ func TestJobsThatNoLoopCanRun(t *testing.T) {
 		"no room for more than one":                func(j *Job) { j.Fresh, j.Window = true, 2 },
 		"a tick and the longest lag":               func(j *Job) { j.Tick = -1 },
 		"the longest lag are not below 0":          func(j *Job) { j.MaxLag = -1 },
-		"goes to one address":                      func(j *Job) { j.More, j.TLS = []string{"127.0.0.1:2"}, &tls.Config{} },
+		"goes to one address":                      func(j *Job) { j.More, j.Caller = []string{"127.0.0.1:2"}, nobody },
+		"one name is not that of several servers":  func(j *Job) { j.More, j.TLS = []string{"127.0.0.1:2"}, &tls.Config{ServerName: "a"} },
 		`network "ip" is not tcp, udp or unix`:     func(j *Job) { j.Network = "ip" },
 		"a pause of -1s is less than none":         func(j *Job) { j.Think.Mean = -time.Second },
 		"a rate of NaN/s is not between":           func(j *Job) { j.Arrivals.Rate = math.NaN() },

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type Job struct {
 	// taken is passed over until it answers.
 	More []string
 	TLS  *tls.Config // nil: none
+	// Upgrade has a connection go on over TLS, as a protocol does that begins without; nil is
+	// TLS from the first byte.
+	Upgrade func(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error)
 	// Socket sets options of each new socket before it connects; nil leaves it as
 	// the system makes it.
 	Socket func(fd int) error

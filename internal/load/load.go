@@ -28,18 +28,3 @@ type Class struct {
 	Share float64 // of all operations, between 0 and 1
 	Bytes int64   // moved by one operation
 }
-
-// Endpoint is where a service listens.
-type Endpoint struct {
-	Network string `json:"network"` // tcp, udp or unix
-	Address string `json:"address"` // host:port, or the path of a socket
-	// More are the addresses of further instances of the service, which hold the
-	// same and each get as much load.
-	More []string `json:"more,omitempty"`
-	CA   []byte   `json:"ca,omitempty"` // PEM of the certificate authority that a TLS server's certificate is from
-	// User, Database and Secret are for a service that asks who one is. A secret is a
-	// reference, env:NAME or file:PATH, never the password itself.
-	User     string `json:"user,omitempty"`
-	Database string `json:"database,omitempty"`
-	Secret   string `json:"secret,omitempty"`
-}

@@ -6,66 +6,62 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"plimsoll/internal/wire"
 )
 
 // Conn is a session that does one thing after the other, for what is not measured.
 // It is used by one goroutine.
 type Conn struct {
-	conn   net.Conn
+	stream *wire.Stream
 	login  *Login
-	in     []byte // received
-	at     int    // of which so much was read
-	out    []byte
-	broken error
 }
 
 // Open begins a session on a connection, which it then owns. On an error the
 // connection is closed.
 func Open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
-	c := &Conn{conn: conn, login: NewLogin(a)}
-	err := c.during(ctx, func() error {
+	c := &Conn{stream: wire.NewStream(conn), login: NewLogin(a)}
+	err := c.stream.During(ctx, func() error {
 		for {
 			p, err := c.receive()
 			if err != nil {
 				return err
 			}
 			var done bool
-			if c.out, done, err = c.login.Hear(c.out, p); err != nil || done {
+			if c.stream.Out, done, err = c.login.Hear(c.stream.Out, p); err != nil || done {
 				return err
 			}
-			if err := c.flush(); err != nil {
+			if err := c.stream.Flush(); err != nil {
 				return err
 			}
 		}
 	})
 	if err != nil {
-		_ = conn.Close()
+		c.stream.Drop()
 		if !c.login.greeted && ctx.Err() != nil {
-			err = fmt.Errorf("what listens does not greet, as MariaDB does: %w", err)
+			err = ungreeted(err)
 		}
 		return nil, err
 	}
 	return c, nil
 }
 
+func ungreeted(err error) error {
+	return fmt.Errorf("what listens does not greet, as MariaDB does: %w", err)
+}
+
 // Version is that of the server.
 func (c *Conn) Version() string { return c.login.Version() }
 
 // Close ends the session.
-func (c *Conn) Close() {
-	if c.broken == nil {
-		_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = c.conn.Write(AppendQuit(nil)) // the server notices the end in any case
-	}
-	_ = c.conn.Close()
-}
+func (c *Conn) Close() { c.stream.Close(AppendQuit(nil)) }
 
 // Query runs SQL, which may hold several statements, and returns the rows of all of
 // them as text; NULL is empty.
 func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err error) {
-	err = c.during(ctx, func() error {
-		c.out = AppendQuery(c.out, sql)
-		if err := c.flush(); err != nil {
+	err = c.stream.During(ctx, func() error {
+		c.stream.Out = AppendQuery(c.stream.Out, sql)
+		if err := c.stream.Flush(); err != nil {
 			return err
 		}
 		return c.listen(func(body []byte) error {
@@ -104,9 +100,9 @@ const file = "plimsoll"
 // or more rows and says whether there are more: values are parted by tabs, rows end with a
 // line, \N is NULL, a backslash comes before a tab, a line or a backslash within a value.
 func (c *Conn) Load(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
-	return c.during(ctx, func() error {
-		c.out = AppendQuery(c.out, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+table+" CHARACTER SET utf8mb4 "+columns)
-		if err := c.flush(); err != nil {
+	return c.stream.During(ctx, func() error {
+		c.stream.Out = AppendQuery(c.stream.Out, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+table+" CHARACTER SET utf8mb4 "+columns)
+		if err := c.stream.Flush(); err != nil {
 			return err
 		}
 		return c.listen(nil, func(number byte) error { return c.sendFile(number, fill) })
@@ -116,7 +112,7 @@ func (c *Conn) Load(ctx context.Context, table, columns string, fill func(b []by
 // sendFile sends pieces of a file, and a packet without content as its end.
 func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 	for more := true; more; {
-		b, at := begin(c.out, number)
+		b, at := begin(c.stream.Out, number)
 		number++
 		for more && len(b)-at < loadPiece {
 			b, more = fill(b)
@@ -124,14 +120,14 @@ func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 		if len(b)-at-headLength >= longest {
 			return errors.New("rows are longer than 16 MiB")
 		}
-		if c.out = end(b, at); len(b)-at == headLength {
-			c.out = c.out[:at] // nothing was left, and an empty packet would be the end
+		if c.stream.Out = end(b, at); len(b)-at == headLength {
+			c.stream.Out = c.stream.Out[:at] // nothing was left, and an empty packet would be the end
 			number--
 		}
 		if !more {
-			c.out = packed(c.out, number, nil)
+			c.stream.Out = packed(c.stream.Out, number, nil)
 		}
-		if err := c.flush(); err != nil {
+		if err := c.stream.Flush(); err != nil {
 			return errors.Join(err, c.lastWords())
 		}
 	}
@@ -140,7 +136,7 @@ func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 
 // lastWords is what a server that stopped listening had to say.
 func (c *Conn) lastWords() error {
-	_ = c.conn.SetReadDeadline(time.Now().Add(time.Second))
+	c.stream.Hurry(time.Second)
 	for {
 		p, err := c.receive()
 		if err != nil {
@@ -150,20 +146,6 @@ func (c *Conn) lastWords() error {
 			return ReadFault(p.Body)
 		}
 	}
-}
-
-// during does something that ends with the context.
-func (c *Conn) during(ctx context.Context, do func() error) error {
-	if c.broken != nil {
-		return fmt.Errorf("the session is over: %w", c.broken)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
-	err := do()
-	if stop() {
-		return err
-	}
-	c.broken = context.Cause(ctx)
-	return errors.Join(c.broken, err)
 }
 
 // listen reads the answer to a query. It ends with the first error of the server.
@@ -176,8 +158,7 @@ func (c *Conn) listen(row func(body []byte) error, send func(number byte) error)
 		}
 		if send != nil && len(p.Body) > 0 && p.Body[0] == headFile && string(p.Body[1:]) == file {
 			if err := send(p.Number + 1); err != nil {
-				c.broken = err
-				return err
+				return c.stream.Break(err)
 			}
 			send = nil
 			continue
@@ -192,49 +173,21 @@ func (c *Conn) listen(row func(body []byte) error, send func(number byte) error)
 			return nil
 		}
 		if err != nil {
-			c.broken = err
-			return err
+			return c.stream.Break(err)
 		}
 	}
-}
-
-func (c *Conn) flush() error {
-	_, err := c.conn.Write(c.out)
-	c.out = c.out[:0]
-	if err != nil {
-		c.broken = err
-	}
-	return err
 }
 
 // receive reads one packet. It is valid until the next.
-func (c *Conn) receive() (Packet, error) {
-	for {
+func (c *Conn) receive() (p Packet, err error) {
+	err = c.stream.Hear(func(data []byte) (used int, err error) {
 		if !c.login.greeted {
-			if err := strange(c.in[c.at:]); err != nil {
-				c.broken = err
-				return Packet{}, err
+			if err := strange(data); err != nil {
+				return 0, err
 			}
 		}
-		p, used, err := Next(c.in[c.at:])
-		if err != nil {
-			c.broken = err
-			return p, err
-		}
-		if used > 0 {
-			c.at += used
-			return p, nil
-		}
-		c.in = c.in[:copy(c.in, c.in[c.at:])]
-		c.at = 0
-		if len(c.in) == cap(c.in) {
-			c.in = append(c.in, make([]byte, max(16<<10, len(c.in)))...)[:len(c.in)]
-		}
-		n, err := c.conn.Read(c.in[len(c.in):cap(c.in)])
-		c.in = c.in[:len(c.in)+n]
-		if n == 0 && err != nil {
-			c.broken = fmt.Errorf("the server ended the session: %w", err)
-			return p, c.broken
-		}
-	}
+		p, used, err = Next(data)
+		return used, err
+	})
+	return p, err
 }

@@ -5,38 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
-
-// Account is who a session belongs to.
-type Account struct {
-	User     string
-	Database string // empty: none
-	Password string // empty: none is given
-}
-
-// Secret reads a password by its reference: env:NAME or file:PATH. An empty
-// reference is no password.
-func Secret(reference string) (string, error) {
-	kind, name, _ := strings.Cut(reference, ":")
-	switch {
-	case reference == "":
-		return "", nil
-	case kind == "env" && name != "":
-		if v, ok := os.LookupEnv(name); ok {
-			return v, nil
-		}
-		return "", fmt.Errorf("password %s: the variable is not set", reference)
-	case kind == "file" && name != "":
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return "", fmt.Errorf("password %s: %w", reference, err)
-		}
-		return strings.TrimRight(string(data), "\r\n"), nil
-	}
-	return "", errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
-}
 
 // What client and server can do.
 const (
@@ -45,6 +15,7 @@ const (
 	canDatabase     = 1 << 3
 	canLocalFiles   = 1 << 7
 	canProtocol41   = 1 << 9
+	canTLS          = 1 << 11
 	canTransactions = 1 << 13
 	canSecure       = 1 << 15
 	canStatements   = 1 << 16 // several in a query
@@ -58,7 +29,9 @@ const (
 	canCacheColumns = 1 << 4
 )
 
-const wanted = canLongFlag | canLocalFiles | canProtocol41 | canTransactions | canSecure | canStatements | canResults | canManyResults | canPlugins | canEndByOK
+// A server over TLS heeds only what was said before it, when the database is not known:
+// one is always named, be its name empty.
+const wanted = canLongFlag | canDatabase | canLocalFiles | canProtocol41 | canTransactions | canSecure | canStatements | canResults | canManyResults | canPlugins | canEndByOK
 
 // charset is utf8mb4_general_ci.
 const charset = 45
@@ -82,7 +55,7 @@ func strange(data []byte) error {
 	for i := 0; i < min(2, len(rest)); i++ {
 		length |= int(rest[i]) << (8 * (i + 1))
 	}
-	if length > most || len(data) > 3 && data[3] != 0 || len(data) > 4 && data[4] != 10 && data[4] != headFailure {
+	if length > most || len(data) > 3 && data[3] > overTLS || len(data) > 4 && data[4] != 10 && data[4] != headFailure {
 		return fmt.Errorf("what answers does not speak the protocol of MariaDB: it sends %q", data[:min(len(data), 60)])
 	}
 	return nil
@@ -124,6 +97,7 @@ type Login struct {
 	account  Account
 	greeting Greeting
 	greeted  bool
+	secure   bool // nobody listens
 }
 
 // NewLogin begins a session for an account.
@@ -144,9 +118,8 @@ func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 		if l.greeting, err = readGreeting(p.Body); err != nil {
 			return b, false, err
 		}
-		l.greeted = true
-		b, err = l.appendAnswer(b, p.Number+1)
-		return b, false, err
+		l.greeted, l.secure = true, p.Number == overTLS
+		return l.appendAnswer(b, p.Number+1), false, nil
 	case p.Body[0] == headOK:
 		return b, true, nil
 	}
@@ -154,29 +127,30 @@ func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 	return b, false, err
 }
 
-func (l *Login) appendAnswer(b []byte, number byte) ([]byte, error) {
+func (l *Login) appendAnswer(b []byte, number byte) []byte {
 	a, g := l.account, &l.greeting
 	if proof(g.plugin, "", nil) == nil {
 		g.plugin = native // the server asks for another one, if it must
 	}
-	can, extended := uint32(wanted), g.extended&canCacheColumns
-	if g.can&canMySQL != 0 {
-		can |= canMySQL
-	}
-	if a.Database != "" {
-		can |= canDatabase
-	}
 	b, at := begin(b, number)
+	b = g.appendAbilities(b, l.secure)
+	b = append(append(b, a.User...), 0)
+	answer := proof(g.plugin, a.Password, g.salt)
+	b = append(append(b, byte(len(answer))), answer...)
+	b = append(append(b, a.Database...), 0)
+	return end(append(append(b, g.plugin...), 0), at)
+}
+
+// appendAbilities appends what a client can do, to which it adds what it wants to do over
+// TLS.
+func (g *Greeting) appendAbilities(b []byte, secure bool) []byte {
+	can := uint32(wanted) | g.can&canMySQL
+	if secure {
+		can |= canTLS
+	}
 	b = binary.LittleEndian.AppendUint32(b, can)
 	b = binary.LittleEndian.AppendUint32(b, longest)
 	b = append(b, charset)
 	b = append(b, make([]byte, 19)...)
-	b = binary.LittleEndian.AppendUint32(b, extended)
-	b = append(append(b, a.User...), 0)
-	answer := proof(g.plugin, a.Password, g.salt)
-	b = append(append(b, byte(len(answer))), answer...)
-	if a.Database != "" {
-		b = append(append(b, a.Database...), 0)
-	}
-	return end(append(append(b, g.plugin...), 0), at), nil
+	return binary.LittleEndian.AppendUint32(b, g.extended&canCacheColumns)
 }

@@ -39,7 +39,7 @@ func TestNext(t *testing.T) {
 	if _, _, err := Next([]byte{0xff, 0xff, 0xff, 0}); err == nil {
 		t.Error("a packet of 16 MiB is read")
 	}
-	for _, junk := range []string{"HTTP/1.1 400", "-ERR unknown", "E\x00\x00\x00\x09", "\x10\x00\x00\x01", "\x10\x00\x00\x00\x09"} {
+	for _, junk := range []string{"HTTP/1.1 400", "-ERR unknown", "E\x00\x00\x00\x09", "\x10\x00\x00\x02", "\x10\x00\x00\x00\x09"} {
 		if err := strange([]byte(junk)); err == nil || !strings.Contains(err.Error(), "does not speak") {
 			t.Errorf("%q gives %v", junk, err)
 		}

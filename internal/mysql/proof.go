@@ -79,6 +79,8 @@ func (l *Login) prove(b []byte, p Packet) ([]byte, error) {
 		switch {
 		case body[0] == cached && len(body) == 1:
 			return b, nil // an OK follows
+		case body[0] == notCached && len(body) == 1 && l.secure:
+			return packed(b, p.Number+1, append([]byte(l.account.Password), 0)), nil
 		case body[0] == notCached && len(body) == 1:
 			return packed(b, p.Number+1, []byte{wantKey}), nil
 		}

@@ -2,88 +2,66 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"syscall"
-	"time"
+
+	"plimsoll/internal/wire"
 )
 
-// Place is where a server listens, and who one is there. A secret is a reference, as
-// Secret reads it.
-type Place struct {
-	Network, Address       string
-	User, Database, Secret string
-	// Connect makes connections to it from elsewhere, as through a machine; nil is from here.
-	Connect func(ctx context.Context, network, address string) (net.Conn, error)
-}
+// Place is where a server listens, and who one is there.
+type Place = wire.Place
 
-// Account is who one is there, in the database of the given name, or in that of the
-// place where the name is empty.
-func (p Place) Account(database string) (Account, error) {
-	secret, err := Secret(p.Secret)
-	if database == "" {
-		database = p.Database
+// Account is who a session belongs to. Without a name the database is that with the name
+// of the user.
+type Account = wire.Account
+
+// Secret reads a password by its reference: env:NAME or file:PATH.
+func Secret(reference string) (string, error) { return wire.Secret(reference) }
+
+func beginning() wire.Beginning[*Conn] {
+	return wire.Beginning[*Conn]{
+		Secure: Secure, Open: Open,
+		Busy: func(err error) bool { return failed(err, "57P03") || failed(err, TooManyConnections) }, // it starts, or is full
 	}
-	return Account{User: p.User, Database: database, Password: secret}, err
 }
-
-// patience is how long a server may take to take a connection.
-const patience = 10 * time.Second
 
 // Dial connects to a server and begins a session in a database. One that is starting, or
 // that has no session left, gets a while. Its errors are one line that says what the
 // user can do.
 func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
-	const often, pause = 50, 100 * time.Millisecond
-	for n := 1; ; n++ {
-		s, err := dial(ctx, p, database)
-		if !failed(err, "57P03") && !failed(err, TooManyConnections) || n == often {
-			return s, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(pause):
-		}
-	}
+	return beginning().Dial(ctx, p, database)
 }
 
-func dial(ctx context.Context, p Place, database string) (*Conn, error) {
-	who, err := p.Account(database)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := p.connect(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		} else if Gone(err) {
-			err = fmt.Errorf("nothing listens there: start the service, or correct its address: %w", err)
-		}
-		return nil, fmt.Errorf("connect to the database at %s: %w", p.Address, err)
-	}
-	s, err := Open(ctx, conn, who)
-	if err != nil {
-		return nil, fmt.Errorf("begin a session in database %s at %s: %w", who.Database, p.Address, err)
-	}
-	return s, nil
+// On begins a session in the database of a place on a connection to it, which it owns.
+func On(ctx context.Context, conn net.Conn, p Place) (*Conn, error) {
+	return beginning().On(ctx, conn, p, "")
 }
 
-func (p Place) connect(ctx context.Context) (net.Conn, error) {
-	until, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	if p.Connect != nil {
-		return p.Connect(until, p.Network, p.Address)
+// Secure asks the server at the other end of a connection for TLS.
+func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+	var answer [1]byte
+	err := wire.Plainly(ctx, conn, func() error {
+		_, err := conn.Write([]byte{0, 0, 0, 8, 4, 210, 22, 47}) // SSLRequest
+		if err == nil {
+			_, err = io.ReadFull(conn, answer[:])
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("ask for TLS: %w", err)
+	case answer[0] != 'S':
+		return nil, errors.New("the server has no TLS: switch ssl on there, or leave tls out here")
 	}
-	return (&net.Dialer{}).DialContext(until, p.Network, p.Address)
+	return wire.Handshake(ctx, conn, config)
 }
 
 // Gone says whether an error is that nothing listens any more.
-func Gone(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
-}
+func Gone(err error) bool { return wire.Gone(err) }
 
 // Lost says whether an error is that a server ended or lost a session: it was stopped, it
 // crashed, or it is about to begin anew.

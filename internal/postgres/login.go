@@ -7,43 +7,14 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 )
-
-// Account is who a session belongs to.
-type Account struct {
-	User     string
-	Database string // empty: the one with the name of the user
-	Password string // empty: none is given
-}
-
-// Secret reads a password by its reference: env:NAME or file:PATH. An empty
-// reference is no password.
-func Secret(reference string) (string, error) {
-	kind, name, _ := strings.Cut(reference, ":")
-	switch {
-	case reference == "":
-		return "", nil
-	case kind == "env" && name != "":
-		if v, ok := os.LookupEnv(name); ok {
-			return v, nil
-		}
-		return "", fmt.Errorf("password %s: the variable is not set", reference)
-	case kind == "file" && name != "":
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return "", fmt.Errorf("password %s: %w", reference, err)
-		}
-		return strings.TrimRight(string(data), "\r\n"), nil
-	}
-	return "", fmt.Errorf("password: give a reference, env:NAME or file:PATH, not the password itself")
-}
 
 // Login is the beginning of a session.
 type Login struct {
 	account Account
 	nonce   string
+	binding []byte // of the channel; nil for none
 	scram   *scram
 }
 
@@ -117,8 +88,6 @@ func hashed(a Account, salt []byte) string {
 	return "md5" + hex.EncodeToString(outer[:])
 }
 
-const mechanism = "SCRAM-SHA-256"
-
 func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error) {
 	switch demand {
 	case authSASL:
@@ -131,9 +100,10 @@ func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error)
 			l.nonce = base64.StdEncoding.EncodeToString(random[:])
 		}
 		l.scram = newSCRAM(l.account.Password, l.nonce)
+		by := l.scram.bind(string(rest), l.binding)
 		first := l.scram.first()
 		b, at := begin(b, 'p')
-		b = text(b, mechanism)
+		b = text(b, by)
 		b = binary.BigEndian.AppendUint32(b, uint32(len(first)))
 		return end(append(b, first...), at), nil
 	case authSASLNext:

@@ -12,15 +12,21 @@ import (
 // Places are where the servers of a service listen: one, or several that are alike, to
 // which dial connects.
 func Places(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Place, error) {
-	if at.Network != "tcp" && at.Network != "unix" || len(at.CA) > 0 {
-		return nil, errors.New("a database is spoken to over TCP or a unix socket, without TLS")
+	if at.Network != "tcp" && at.Network != "unix" {
+		return nil, errors.New("a database is spoken to over TCP or a unix socket")
 	}
 	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return dial(ctx, load.Endpoint{Network: network, Address: address})
 	}
 	var all []Place
 	for _, address := range append([]string{at.Address}, at.More...) {
-		all = append(all, Place{Network: at.Network, Address: address, User: at.User, Database: at.Database, Secret: at.Secret, Connect: connect})
+		one := at
+		one.Address = address
+		secure, err := one.Secure()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Place{Network: at.Network, Address: address, User: at.User, Database: at.Database, Secret: at.Secret, TLS: secure, Connect: connect})
 	}
 	return all, nil
 }

@@ -4,16 +4,23 @@ import (
 	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
 	"encoding/base64"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/wire"
 )
 
-// scram is the client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), without channel
-// binding. PostgreSQL takes the user from the start of the session.
+// scram is the client's side of SCRAM-SHA-256 (RFC 5802, RFC 7677), with or without
+// channel binding. PostgreSQL takes the user from the start of the session.
 type scram struct {
 	password, nonce string
+	header          string // what the client says of channel binding
+	binding         []byte // the channel's, for which the proof is good only; empty without
 	user            string
 	signature       []byte // that the server must send
 	proven          bool
@@ -22,11 +29,58 @@ type scram struct {
 // mostIterations bounds what a server can make a client compute.
 const mostIterations = 1_000_000
 
-func newSCRAM(password, nonce string) *scram { return &scram{password: password, nonce: nonce} }
+// What a client says of channel binding (gs2-header of RFC 5802).
+const (
+	unbound     = "n,," // it has none
+	notOffered  = "y,," // it would, and the server does not offer it
+	endPoint    = "p=tls-server-end-point,,"
+	mechanism   = "SCRAM-SHA-256"
+	boundByPlus = mechanism + "-PLUS"
+)
+
+func newSCRAM(password, nonce string) *scram {
+	return &scram{password: password, nonce: nonce, header: unbound}
+}
+
+// bind has the proof be good for one channel only, where the server can. Its names of
+// mechanisms end with a zero each. It returns the one to take.
+func (s *scram) bind(offered string, binding []byte) string {
+	switch {
+	case len(binding) == 0:
+	case strings.Contains("\x00"+offered, "\x00"+boundByPlus+"\x00"):
+		s.header, s.binding = endPoint, binding
+		return boundByPlus
+	default:
+		s.header = notOffered
+	}
+	return mechanism
+}
+
+// binding is what tells a channel over TLS from others, by the certificate of the server
+// (tls-server-end-point, RFC 5929); nil where there is none.
+func binding(conn net.Conn) []byte {
+	s, ok := conn.(wire.Secured)
+	if !ok || len(s.ConnectionState().PeerCertificates) == 0 {
+		return nil
+	}
+	c := s.ConnectionState().PeerCertificates[0]
+	switch c.SignatureAlgorithm {
+	case x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.SHA256WithRSA, x509.SHA256WithRSAPSS, x509.ECDSAWithSHA256:
+		sum := sha256.Sum256(c.Raw)
+		return sum[:]
+	case x509.SHA384WithRSA, x509.SHA384WithRSAPSS, x509.ECDSAWithSHA384:
+		sum := sha512.Sum384(c.Raw)
+		return sum[:]
+	case x509.SHA512WithRSA, x509.SHA512WithRSAPSS, x509.ECDSAWithSHA512:
+		sum := sha512.Sum512(c.Raw)
+		return sum[:]
+	}
+	return nil
+}
 
 func (s *scram) bare() string { return "n=" + s.user + ",r=" + s.nonce }
 
-func (s *scram) first() string { return "n,," + s.bare() }
+func (s *scram) first() string { return s.header + s.bare() }
 
 // last answers the challenge of the server.
 func (s *scram) last(challenge string) (string, error) {
@@ -48,7 +102,7 @@ func (s *scram) last(challenge string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("derive a key from the password: %w", err)
 	}
-	without := "c=biws," + parts[0]
+	without := "c=" + base64.StdEncoding.EncodeToString(append([]byte(s.header), s.binding...)) + "," + parts[0]
 	all := s.bare() + "," + challenge + "," + without
 	key := sum(salted, "Client Key")
 	stored := sha256.Sum256(key)

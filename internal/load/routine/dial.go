@@ -16,6 +16,7 @@ type dialer struct {
 	network, address string
 	number           int // among the addresses of the load
 	tls              *tls.Config
+	upgrade          func(context.Context, net.Conn, *tls.Config) (net.Conn, error)
 }
 
 // newDialers makes one for each address of a load.
@@ -36,7 +37,7 @@ func newDialers(ctx context.Context, job load.Job) ([]*dialer, error) {
 // newDialer finds the address once, so that a connection does not ask for it again.
 // A name that has several is left to the dialler, which tries them all.
 func newDialer(ctx context.Context, job load.Job) (*dialer, error) {
-	d := &dialer{network: job.Network, address: job.Address, tls: job.TLS}
+	d := &dialer{network: job.Network, address: job.Address, tls: job.TLS, upgrade: job.Upgrade}
 	d.Timeout = job.Timeout
 	if job.Socket != nil {
 		d.Control = func(_, _ string, raw syscall.RawConn) error {
@@ -61,7 +62,10 @@ func newDialer(ctx context.Context, job load.Job) (*dialer, error) {
 	if len(found) == 1 {
 		d.address = net.JoinHostPort(found[0].String(), port)
 	}
-	if d.tls != nil && d.tls.ServerName == "" && !d.tls.InsecureSkipVerify {
+	if d.upgrade == nil {
+		d.upgrade = begin
+	}
+	if d.tls != nil && d.tls.ServerName == "" {
 		d.tls = d.tls.Clone()
 		d.tls.ServerName = host
 	}
@@ -79,10 +83,25 @@ func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
 	if d.tls == nil {
 		return conn, nil
 	}
-	secure := tls.Client(conn, d.tls)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	secure, err := d.upgrade(ctx, conn, d.tls)
+	if err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("agree on TLS with %s: %w", d.address, err)
+		return nil, fmt.Errorf("connect to %s: %w", d.address, err)
 	}
 	return secure, nil
+}
+
+// begin has TLS begin at once.
+func begin(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("agree on TLS: %w", err)
+	}
+	return secure, nil
+}
+
+// secured is a connection over TLS.
+type secured interface {
+	ConnectionState() tls.ConnectionState
+	NetConn() net.Conn
 }

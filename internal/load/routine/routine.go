@@ -10,6 +10,7 @@ package routine
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -62,7 +63,22 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 		}
 		return err
 	}
+	e.observe(out)
 	return e.run(ctx)
+}
+
+// observe takes down which TLS the connections of the load have.
+func (e *engine) observe(out *measure.Recorder) {
+	for _, d := range e.desks {
+		for _, c := range d.clients {
+			if s, ok := c.(*session); ok {
+				if t, ok := s.wire.Conn.(secured); ok {
+					out.Observe("connections.tls", tls.VersionName(t.ConnectionState().Version))
+				}
+				return
+			}
+		}
+	}
 }
 
 // engine is a load under way.

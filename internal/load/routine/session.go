@@ -2,7 +2,6 @@ package routine
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"time"
@@ -100,7 +99,7 @@ func (s *session) attach(ctx context.Context, conn net.Conn) {
 
 // cut ends a connection without a word.
 func (w *wire) cut() {
-	if t, ok := w.Conn.(*tls.Conn); ok {
+	if t, ok := w.Conn.(secured); ok {
 		_ = t.NetConn().Close() // its own Close may wait for the peer
 		return
 	}

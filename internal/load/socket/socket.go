@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/routine"
 	"plimsoll/internal/load/tally"
 	"plimsoll/internal/measure"
 )
@@ -18,16 +19,17 @@ import (
 // Run runs the load until its stage is over or the recorder has enough. What the
 // peer does is counted and ends nothing; the error is for a load that cannot
 // start. It never goes on longer than the stage, the time-out of an operation and
-// a second.
+// a second. TLS takes goroutines: package routine runs the load then.
 func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
+	if job.TLS != nil {
+		return routine.Run(ctx, job, out)
+	}
 	job, err := job.Complete()
 	switch {
 	case err != nil:
 		return err
 	case job.Dialogue == nil:
 		return errors.New("a load on sockets needs a dialogue")
-	case job.TLS != nil:
-		return errors.New("a load on sockets speaks no TLS")
 	}
 	places, err := resolveAll(ctx, job)
 	if err != nil {

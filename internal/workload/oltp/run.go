@@ -59,9 +59,8 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if at[0].Protocol == engine.MariaDB && len(statements.plan) > 1 {
 		first = engine.NoCommit
 	}
-	job := load.Job{
-		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: engine.Further(at),
-		Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
+	job := engine.Aim(load.Job{
+		Stage: stage, Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
 		Connections: o.Connections, Threads: o.Threads,
 		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
 		Dialogue: func(number int) load.Dialogue {
@@ -70,7 +69,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 				session: engine.NewSession(who, first, statements.Book), tally: l.sheet(),
 			}
 		},
-	}
+	}, at)
 	if err := socket.Run(ctx, job, out); err != nil {
 		return err
 	}

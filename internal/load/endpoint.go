@@ -1,0 +1,52 @@
+package load
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// Endpoint is where a service listens.
+type Endpoint struct {
+	Network string `json:"network"` // tcp, udp or unix
+	Address string `json:"address"` // host:port, or the path of a socket
+	// More are the addresses of further instances of the service, which hold the
+	// same and each get as much load.
+	More []string `json:"more,omitempty"`
+	// TLS says that it speaks TLS; so does one with a CA, which is the PEM of who vouches for
+	// its certificate. Without one those do whom the machine of the client trusts.
+	TLS bool   `json:"tls,omitempty"`
+	CA  []byte `json:"ca,omitempty"`
+	// Unverified says that nobody looks whether the certificate is the server's.
+	Unverified bool `json:"unverified,omitempty"`
+	// User, Database and Secret are for a service that asks who one is. A secret is a
+	// reference, env:NAME or file:PATH, never the password itself.
+	User     string `json:"user,omitempty"`
+	Database string `json:"database,omitempty"`
+	Secret   string `json:"secret,omitempty"`
+}
+
+// Secure is how to speak TLS with the endpoint's Address, whose certificate must have its
+// name; nil where it does not speak TLS.
+func (e Endpoint) Secure() (*tls.Config, error) {
+	if !e.TLS && len(e.CA) == 0 {
+		return nil, nil
+	}
+	if e.Network != "tcp" {
+		return nil, fmt.Errorf("TLS is spoken at host:port, and not at %s", e.Address)
+	}
+	host, _, err := net.SplitHostPort(e.Address)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", e.Address, err)
+	}
+	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: e.Unverified}
+	if len(e.CA) > 0 {
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(e.CA) {
+			return nil, errors.New("the certificate of the server's authority cannot be read: give it in PEM")
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,86 @@
+package mysql
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"plimsoll/internal/wire"
+)
+
+// Secure hears the greeting of the server at the other end of a connection, and asks it
+// for TLS. The connection that comes of it begins with the greeting once more, so that a
+// session can begin on it as on any other. Its number is overTLS there.
+func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+	var first []byte
+	err := wire.Plainly(ctx, conn, func() (err error) {
+		if first, err = readFirst(conn); err != nil {
+			return err
+		}
+		g, err := readGreeting(first[headLength:])
+		switch {
+		case err != nil:
+			return err
+		case g.can&canTLS == 0:
+			return errors.New("the server has no TLS: give it ssl_cert and ssl_key, or leave tls out here")
+		}
+		b, at := begin(nil, 1)
+		_, err = conn.Write(end(g.appendAbilities(b, true), at))
+		return err
+	})
+	if err != nil && ctx.Err() != nil && first == nil {
+		err = ungreeted(err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for TLS: %w", err)
+	}
+	secure, err := wire.Handshake(ctx, conn, config)
+	if err != nil {
+		return nil, err
+	}
+	first[headLength-1] = overTLS
+	return &heard{secure, first}, nil
+}
+
+// overTLS is the number of a greeting that was heard before TLS began: that of the
+// packet that asked for it, so that the answer to the greeting has the next.
+const overTLS = 1
+
+// readFirst reads the first packet of a server, and nothing after it.
+func readFirst(conn net.Conn) ([]byte, error) {
+	first := make([]byte, headLength)
+	if _, err := io.ReadFull(conn, first); err != nil {
+		return nil, err
+	}
+	if err := strange(first); err != nil {
+		return nil, err
+	}
+	first = append(first, make([]byte, binary.LittleEndian.Uint16(first))...)
+	if _, err := io.ReadFull(conn, first[headLength:]); err != nil {
+		return nil, err
+	}
+	if len(first) > headLength && first[headLength] == headFailure {
+		return nil, fmt.Errorf("the server refuses: %w", ReadFault(first[headLength:]))
+	}
+	return first, nil
+}
+
+// heard is a connection over TLS that begins with what was heard before.
+type heard struct {
+	wire.Secured
+	before []byte
+}
+
+// Read reads what was heard before, and then what comes.
+func (h *heard) Read(p []byte) (int, error) {
+	if len(h.before) == 0 {
+		return h.Secured.Read(p)
+	}
+	n := copy(p, h.before)
+	h.before = h.before[n:]
+	return n, nil
+}

@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Stream is a connection that speaks and then listens. It is used by one goroutine.
+type Stream struct {
+	Out    []byte // what Flush will send
+	conn   net.Conn
+	in     []byte // received
+	at     int    // of which so much was used
+	broken error
+}
+
+// NewStream is a stream on a connection, which it owns.
+func NewStream(conn net.Conn) *Stream { return &Stream{conn: conn} }
+
+// Close closes the connection, with a last word where the peer may listen.
+func (s *Stream) Close(last []byte) {
+	if s.broken == nil {
+		_ = s.conn.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = s.conn.Write(last) // the peer notices the end in any case
+	}
+	s.Drop()
+}
+
+// Drop closes the connection without a word, for which nobody has to listen.
+func (s *Stream) Drop() { cut(s.conn) }
+
+// During does something that ends with the context; the error is then the context's
+// cause, and the stream can do nothing more.
+func (s *Stream) During(ctx context.Context, do func() error) error {
+	if s.broken != nil {
+		return fmt.Errorf("the session is over: %w", s.broken)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
+	err := do()
+	if stop() {
+		return err
+	}
+	s.broken = context.Cause(ctx)
+	return s.broken
+}
+
+// Break takes down that the stream can do nothing more, and is why.
+func (s *Stream) Break(err error) error {
+	s.broken = err
+	return err
+}
+
+// Hurry bounds how long the peer may take from now on.
+func (s *Stream) Hurry(d time.Duration) { _ = s.conn.SetReadDeadline(time.Now().Add(d)) }
+
+// Flush sends Out.
+func (s *Stream) Flush() error {
+	_, err := s.conn.Write(s.Out)
+	s.Out = s.Out[:0]
+	if err != nil {
+		s.broken = err
+	}
+	return err
+}
+
+// Hear offers what came, and waits for more until take uses some of it. Take says how
+// much it used: 0 where the end of something is still to come. What it used is valid
+// until the next call.
+func (s *Stream) Hear(take func(data []byte) (used int, err error)) error {
+	const least = 16 << 10
+	for {
+		used, err := take(s.in[s.at:])
+		if err != nil {
+			return s.Break(err)
+		}
+		if used > 0 {
+			s.at += used
+			return nil
+		}
+		s.in = s.in[:copy(s.in, s.in[s.at:])]
+		s.at = 0
+		if len(s.in) == cap(s.in) {
+			s.in = append(s.in, make([]byte, max(least, len(s.in)))...)[:len(s.in)]
+		}
+		n, err := s.conn.Read(s.in[len(s.in):cap(s.in)])
+		s.in = s.in[:len(s.in)+n]
+		if n == 0 && err != nil {
+			return s.Break(fmt.Errorf("the server ended the session: %w", err))
+		}
+	}
+}
