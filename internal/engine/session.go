@@ -64,6 +64,15 @@ func (s *Session) GoesOn() bool { return s.mysql != nil }
 // then belongs to another, that can be rolled back.
 const NoCommit = "SET autocommit = 0"
 
+// Isolate is SQL that has a session keep its transactions apart in a way: a level of the SQL
+// standard.
+func Isolate(protocol, level string) string {
+	if protocol == MariaDB {
+		return "SET SESSION TRANSACTION ISOLATION LEVEL " + level
+	}
+	return "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL " + level
+}
+
 // Append appends the execution of the statement of the given number.
 func (s *Session) Append(b []byte, n int, values ...Value) []byte {
 	k := s.book

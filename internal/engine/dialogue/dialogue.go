@@ -1,0 +1,252 @@
+// Package dialogue drives transactions of several round trips over one session of a
+// database: what a load asks in each round is its script, and what is the same for all
+// loads is here: the beginning of the session, the users who wait for their turn, commit
+// and rollback, and victims that are tried again.
+package dialogue
+
+import (
+	"errors"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/load"
+)
+
+// Turn is where a transaction is.
+type Turn struct {
+	Class   int // as it was drawn
+	Round   int // 1 for the first round trip
+	Again   int // times that it was tried again
+	Results int // statements that were answered in this round, BEGIN included
+}
+
+// First says that the transaction was not asked before: what it is about is to be drawn.
+func (t Turn) First() bool { return t.Round == 1 && t.Again == 0 }
+
+// Step is what follows a round.
+type Step uint8
+
+// The steps.
+const (
+	Another  Step = iota // round
+	Commit               // the end
+	Rollback             // the end, as it was meant
+)
+
+// Script is what a load says on one connection. It is used by one goroutine.
+type Script interface {
+	// Draw draws the class of the next transaction, which may have to wait for others.
+	Draw() int
+	// Ask appends the statements of a round, without those that begin and end a transaction.
+	// What is tried again is asked from its first round, for the same things.
+	Ask(b []byte, t Turn) ([]byte, Step)
+	// Row takes a row of the statement whose turn it is.
+	Row(t Turn, r *engine.Row) error
+	// Done ends the transaction. An error fails one that the server let pass.
+	Done(t Turn, failed bool) error
+}
+
+// Count is what went wrong on a connection.
+type Count struct {
+	Retries  int64  // transactions that were tried again
+	Troubles int64  // and that the server refused, without a victim being why
+	Why      string // of the first of them
+}
+
+// Note takes down a trouble.
+func (c *Count) Note(why string) {
+	if c.Troubles++; c.Why == "" {
+		c.Why = why
+	}
+}
+
+// Add adds those of another connection.
+func (c *Count) Add(o Count) {
+	c.Retries += o.Retries
+	c.Troubles += o.Troubles
+	if c.Why == "" {
+		c.Why = o.Why
+	}
+}
+
+// Setup is what a dialogue begins with.
+type Setup struct {
+	Session *engine.Session // of the book
+	Book    *Book
+	Window  int // users of the connection
+	Retries int // how often a victim is tried again
+	Count   *Count
+}
+
+// Dialogue is a load.Talker. It allocates nothing for a transaction.
+type Dialogue struct {
+	Setup
+	script   Script
+	tasks    []task // a ring: those under way and waiting
+	from, to int
+	owed     bool // Next has something to say
+	turn     Turn
+
+	failed, transient bool
+	last              Step // what the round under way leaves to be said by itself
+	ending            Step // what is under way by itself
+}
+
+type task struct{ slot, class int }
+
+// New is a dialogue that has not begun.
+func New(setup Setup, script Script) *Dialogue {
+	return &Dialogue{Setup: setup, script: script, tasks: make([]task, setup.Window)}
+}
+
+// Request begins a transaction, or has it wait for those before it.
+func (d *Dialogue) Request(b []byte, slot int) ([]byte, int) {
+	class := d.script.Draw()
+	d.tasks[d.to%len(d.tasks)] = task{slot, class}
+	d.to++
+	switch {
+	case !d.Session.Begun():
+		b = d.Session.AppendStart(b)
+	case d.Session.Serving() && d.to-d.from == 1:
+		b = d.begin(b)
+	}
+	return b, class
+}
+
+// Next goes on with the session or its transaction.
+func (d *Dialogue) Next(b []byte) []byte {
+	if !d.owed {
+		return b
+	}
+	d.owed = false
+	switch {
+	case !d.Session.Serving():
+		return d.Session.AppendNext(b)
+	case d.from == d.to:
+		return b
+	case d.ending != Another:
+		return d.Session.AppendEnd(d.Session.Append(b, d.Book.number(d.ending)))
+	case d.turn.Round > 0:
+		return d.ask(b)
+	}
+	return d.begin(b)
+}
+
+// begin asks the first round of the oldest transaction.
+func (d *Dialogue) begin(b []byte) []byte {
+	d.turn = Turn{Class: d.tasks[d.from%len(d.tasks)].class}
+	d.restart()
+	return d.ask(b)
+}
+
+// restart has the same transaction tried again.
+func (d *Dialogue) restart() {
+	d.turn.Round, d.turn.Results = 1, 0
+	d.failed, d.transient, d.last, d.ending = false, false, Another, Another
+}
+
+// ask asks a round, with the end of the transaction where it is the last. Where the server
+// goes on after a statement that failed, a commit waits until all others are known to be
+// done.
+func (d *Dialogue) ask(b []byte) []byte {
+	if d.turn.Round == 1 {
+		b = d.Session.Append(b, d.Book.begin)
+	}
+	b, step := d.script.Ask(b, d.turn)
+	switch {
+	case step == Commit && d.Session.GoesOn():
+		d.last = Commit
+	case step != Another:
+		b = d.Session.Append(b, d.Book.number(step))
+	}
+	return d.Session.AppendEnd(b)
+}
+
+var none = load.Answer{Slot: load.NoSlot}
+
+// Answer reads messages up to the end of a transaction.
+func (d *Dialogue) Answer(data []byte) (load.Answer, int, error) {
+	for used := 0; ; {
+		e, n, err := d.Session.Hear(data[used:])
+		if err != nil || n == 0 {
+			return none, used, err
+		}
+		used += n
+		a, err := d.hear(e)
+		if err != nil || a.Slot != load.NoSlot {
+			return a, used, err
+		}
+	}
+}
+
+func (d *Dialogue) hear(e engine.Event) (load.Answer, error) {
+	switch {
+	case e.Talk:
+		d.owed = true
+	case e.Row != nil && (d.turn.Round == 0 || d.ending != Another):
+		return none, errUnasked
+	case e.Row != nil && !d.failed:
+		return none, d.script.Row(d.turn, e.Row)
+	case e.Fault != nil:
+		d.fault(e)
+	case e.Done:
+		d.turn.Results++
+	}
+	if e.Over {
+		return d.over(e.Idle)
+	}
+	return none, nil
+}
+
+var errUnasked = errors.New("the server answers what nobody asked")
+
+// fault notes that a statement failed. The rest of the round is passed over, or fails as
+// well, or is of no interest.
+func (d *Dialogue) fault(e engine.Event) {
+	if d.failed {
+		return
+	}
+	if d.failed, d.transient = true, e.Conflict; !d.transient {
+		d.Count.Note(e.Fault.Error())
+	}
+}
+
+// over ends a round.
+func (d *Dialogue) over(idle bool) (load.Answer, error) {
+	if d.from == d.to || d.turn.Round == 0 {
+		return none, errUnasked
+	}
+	switch {
+	case d.failed && !idle && d.ending != Rollback:
+		d.ending, d.owed = Rollback, true // before it is tried again
+		return none, nil
+	case d.failed && d.transient && d.turn.Again < d.Retries:
+		d.turn.Again++
+		d.Count.Retries++
+		d.restart()
+		d.owed = true
+		return none, nil
+	case d.failed || idle:
+		return d.end(), nil
+	case d.last == Commit:
+		d.last, d.ending, d.owed = Another, Commit, true
+		return none, nil
+	}
+	d.turn.Round++
+	d.turn.Results = 0
+	d.owed = true
+	return none, nil
+}
+
+// end ends the oldest transaction; the next one begins with Next.
+func (d *Dialogue) end() load.Answer {
+	failed := d.failed
+	if err := d.script.Done(d.turn, failed); err != nil && !failed {
+		d.Count.Note(err.Error())
+		failed = true
+	}
+	slot := d.tasks[d.from%len(d.tasks)].slot
+	d.from++
+	d.turn.Round, d.ending = 0, Another
+	d.owed = d.from != d.to
+	return load.Answer{Slot: slot, Failed: failed}
+}

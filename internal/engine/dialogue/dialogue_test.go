@@ -1,0 +1,202 @@
+package dialogue
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/load"
+	"plimsoll/internal/postgres"
+)
+
+const (
+	first = iota
+	second
+)
+
+var list = []engine.Statement{{Name: "first", SQL: "SELECT 1"}, {Name: "second", SQL: "SELECT 2"}}
+
+// play is a script of two rounds.
+type play struct {
+	session          *engine.Session
+	rows, done, lost int
+	drawn            int
+	final            Step
+	refuse           error
+}
+
+func (p *play) Draw() int { return 0 }
+
+func (p *play) Ask(b []byte, t Turn) ([]byte, Step) {
+	if t.First() {
+		p.drawn++
+	}
+	if t.Round == 1 {
+		return p.session.Append(b, first), Another
+	}
+	return p.session.Append(b, second), p.final
+}
+
+func (p *play) Row(t Turn, r *engine.Row) error {
+	if t.Round == 1 && t.Results != 1 || t.Round == 2 && t.Results != 0 {
+		return errUnasked
+	}
+	p.rows++
+	r.Int()
+	return r.End()
+}
+
+func (p *play) Done(_ Turn, failed bool) error {
+	if p.done++; failed {
+		p.lost++
+	}
+	return p.refuse
+}
+
+func said(kind byte, body string) []byte {
+	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
+	return append(b, body...)
+}
+
+func row(value string) []byte {
+	b := postgres.AppendText(binary.BigEndian.AppendUint16(nil, 1), value)
+	return said(postgres.DataRow, string(b))
+}
+
+var (
+	did      = said(postgres.CommandComplete, "X\x00")
+	idle     = said(postgres.Ready, "I")
+	within   = said(postgres.Ready, "T")
+	broken   = said(postgres.Ready, "E")
+	deadlock = said(postgres.Failure, "SERROR\x00C40P01\x00Mdeadlock detected\x00\x00")
+	noTable  = said(postgres.Failure, "SERROR\x00C42P01\x00Mno such table\x00\x00")
+	farewell = said(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating connection\x00\x00")
+)
+
+type sitting struct {
+	*Dialogue
+	*play
+	t *testing.T
+}
+
+func seat(t *testing.T, protocol string) sitting {
+	t.Helper()
+	book := NewBook(protocol, list)
+	p := &play{session: book.Session(postgres.Account{User: "u"}, "read committed"), final: Commit}
+	return sitting{New(Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &Count{}}, p), p, t}
+}
+
+// sit is a dialogue whose session has begun, with a transaction under way.
+func sit(t *testing.T) sitting {
+	t.Helper()
+	s := seat(t, engine.PostgreSQL)
+	if b, _ := s.Request(nil, 0); len(b) == 0 {
+		t.Fatal("it says nothing")
+	}
+	s.answer(slices.Concat(said(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
+	s.says("ISOLATION LEVEL read committed")
+	for range 5 {
+		s.answer(said(postgres.ParseComplete, ""), load.NoSlot)
+	}
+	s.answer(idle, load.NoSlot)
+	s.says("first")
+	return s
+}
+
+func (s sitting) answer(data []byte, slot int) load.Answer {
+	s.t.Helper()
+	a, used, err := s.Answer(data)
+	if err != nil || used != len(data) || a.Slot != slot {
+		s.t.Fatalf("%q: %+v, %d of %d, %v", data, a, used, len(data), err)
+	}
+	return a
+}
+
+// says looks that all of some words are in what is said next, in their order; without any,
+// nothing is to be said.
+func (s sitting) says(words ...string) {
+	s.t.Helper()
+	all := string(s.Next(nil))
+	rest, found := all, true
+	for _, word := range words {
+		if _, rest, found = strings.Cut(rest, word); !found {
+			s.t.Fatalf("it says %q, without %s", all, word)
+		}
+	}
+	if len(words) == 0 && all != "" {
+		s.t.Fatalf("it says %q", all)
+	}
+}
+
+func TestTransactionsTakeTurns(t *testing.T) {
+	s := sit(t)
+	if b, _ := s.Request(nil, 1); len(b) > 0 {
+		t.Errorf("it says %q out of turn", b)
+	}
+	s.answer(slices.Concat(did, row("1"), did, within), load.NoSlot)
+	s.says("second", "commit", "S\x00\x00\x00\x04")
+	if a := s.answer(slices.Concat(row("2"), did, did, idle), 0); a.Failed {
+		t.Errorf("%+v", a)
+	}
+	s.says("begin", "first")
+	if s.rows != 2 || s.done != 1 || s.drawn != 2 || s.lost != 0 {
+		t.Errorf("%+v", s.play)
+	}
+}
+
+func TestVictimIsTriedAgain(t *testing.T) {
+	s := sit(t)
+	for round := range 2 {
+		s.answer(slices.Concat(did, deadlock, broken), load.NoSlot)
+		s.says("rollback")
+		if round == 0 {
+			s.answer(slices.Concat(did, idle), load.NoSlot)
+			s.says("first")
+		}
+	}
+	if a := s.answer(slices.Concat(did, idle), 0); !a.Failed || s.Count.Retries != 1 || s.drawn != 1 || s.lost != 1 {
+		t.Errorf("after the last attempt: %+v, %+v, %+v", a, s.Count, s.play)
+	}
+}
+
+func TestRefusalsFail(t *testing.T) {
+	s := sit(t)
+	s.answer(slices.Concat(noTable, broken), load.NoSlot)
+	s.says("rollback")
+	if a := s.answer(slices.Concat(did, idle), 0); !a.Failed || !strings.Contains(s.Count.Why, "no such table") {
+		t.Errorf("%+v, %+v", a, s.Count)
+	}
+	s.says()
+	s = sit(t)
+	s.refuse = errors.New("that is not what was asked for")
+	s.answer(slices.Concat(did, row("1"), did, within), load.NoSlot)
+	s.says("second")
+	if a := s.answer(slices.Concat(row("2"), did, did, idle), 0); !a.Failed || s.Count.Why != s.refuse.Error() {
+		t.Errorf("%+v, %+v", a, s.Count)
+	}
+}
+
+func TestServerThatMakesNoSense(t *testing.T) {
+	for what, data := range map[string][]byte{
+		"another protocol": []byte("+OK\r\n"),
+		"no number":        slices.Concat(did, row("many")),
+		"no such state":    said(postgres.Ready, "X"),
+		"a farewell":       farewell,
+	} {
+		if _, _, err := sit(t).Answer(data); err == nil || errors.Is(err, load.ErrRefused) != (what == "a farewell") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s := sit(t)
+	s.answer(slices.Concat(did, within), load.NoSlot)
+	s.Next(nil)
+	s.answer(slices.Concat(did, idle), 0)
+	for _, data := range [][]byte{idle, row("1")} {
+		if _, _, err := s.Answer(data); err == nil {
+			t.Errorf("%q is believed, which nobody asked for", data)
+		}
+	}
+}

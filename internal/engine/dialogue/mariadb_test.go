@@ -1,0 +1,100 @@
+package dialogue
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/load"
+)
+
+func packet(number byte, body string) []byte {
+	return append([]byte{byte(len(body)), 0, 0, number}, body...)
+}
+
+const (
+	hello  = "\n10.11.19-MariaDB\x00\x07\x00\x00\x00abcdefgh\x00\xfe\xf7\x2d\x02\x00\xff\x81\x15\x00\x00\x00\x00\x00\x00\x1d\x00\x00\x00ijklmnopqrst\x00mysql_native_password\x00"
+	fine   = "\x00\x00\x00\x02\x00\x00\x00"
+	open   = "\x00\x00\x00\x03\x00\x00\x00"
+	victim = "\xff\xbd\x04#40001Deadlock found"
+	absent = "\xff\x7a\x04#42S02no such table"
+)
+
+// sitMaria is a dialogue with MariaDB, with a transaction under way.
+func sitMaria(t *testing.T) sitting {
+	t.Helper()
+	s := seat(t, engine.MariaDB)
+	if b, _ := s.Request(nil, 0); len(b) > 0 {
+		t.Fatalf("it says %q before the server", b)
+	}
+	s.answer(packet(0, hello), load.NoSlot)
+	s.Next(nil)
+	s.answer(packet(2, fine), load.NoSlot)
+	s.says(engine.NoCommit, "ISOLATION LEVEL read committed")
+	s.answer(packet(1, "\x00\x00\x00\x0a\x00\x00\x00"), load.NoSlot) // and more results
+	s.answer(packet(2, fine), load.NoSlot)
+	s.says("SELECT 1")
+	for n := range list {
+		s.answer(packet(1, "\x00"+string(rune('7'+n))+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), load.NoSlot)
+	}
+	s.says("BEGIN", "\x17\x37")
+	return s
+}
+
+// round answers BEGIN, if it was said, and a statement without rows.
+func (s sitting) round(begun bool, state string) {
+	s.t.Helper()
+	if begun {
+		s.answer(packet(1, open), load.NoSlot)
+	}
+	s.answer(packet(1, state), load.NoSlot)
+}
+
+// A commit is a round of its own, which nothing that failed before it reaches.
+func TestMariaDBCommitsAlone(t *testing.T) {
+	s := sitMaria(t)
+	s.round(true, open)
+	if b := string(s.Next(nil)); !strings.Contains(b, "\x17\x38") || strings.Contains(b, "COMMIT") {
+		t.Errorf("it says %q", b)
+	}
+	s.round(false, open)
+	s.says("COMMIT")
+	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 1 {
+		t.Errorf("%+v, %+v", a, s.play)
+	}
+	// One that is rolled back as it was meant needs no such care.
+	s.final = Rollback
+	s.Request(nil, 0)
+	s.round(true, open)
+	s.says("ROLLBACK")
+	s.answer(packet(1, open), load.NoSlot)
+	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 2 {
+		t.Errorf("%+v, %+v", a, s.play)
+	}
+}
+
+// After a deadlock in a round that goes on, all of it is rolled back and tried again.
+func TestMariaDBVictim(t *testing.T) {
+	s := sitMaria(t)
+	s.round(true, open)
+	s.says("\x17\x38")
+	s.answer(packet(1, victim), load.NoSlot)
+	s.says("ROLLBACK")
+	s.answer(packet(1, fine), load.NoSlot)
+	s.says("BEGIN", "\x17\x37")
+	s.round(true, open)
+	s.says("\x17\x38")
+	s.round(false, open)
+	s.says("COMMIT")
+	if a := s.answer(packet(1, fine), 0); a.Failed || s.Count.Retries != 1 || s.Count.Troubles != 0 || s.drawn != 1 {
+		t.Errorf("%+v, %+v, %+v", a, s.Count, s.play)
+	}
+	// BEGIN fails, and what follows it is done all the same: the first reason counts.
+	s.Request(nil, 0)
+	s.answer(packet(1, absent), load.NoSlot)
+	s.answer(packet(1, victim), load.NoSlot)
+	s.says("ROLLBACK")
+	if a := s.answer(packet(1, fine), 0); !a.Failed || !strings.Contains(s.Count.Why, "no such table") || s.lost != 1 {
+		t.Errorf("%+v, %+v, %+v", a, s.Count, s.play)
+	}
+}
