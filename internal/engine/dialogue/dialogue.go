@@ -151,9 +151,10 @@ func (d *Dialogue) ask(b []byte) []byte {
 	if d.turn.Round == 1 {
 		b = d.Session.Append(b, d.Book.begin)
 	}
+	before := len(b)
 	b, step := d.script.Ask(b, d.turn)
 	switch {
-	case step == Commit && d.Session.GoesOn():
+	case step == Commit && d.Session.GoesOn() && len(b) > before:
 		d.last = Commit
 	case step != Another:
 		b = d.Session.Append(b, d.Book.number(step))

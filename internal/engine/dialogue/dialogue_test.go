@@ -25,6 +25,7 @@ type play struct {
 	rows, done, lost int
 	drawn            int
 	final            Step
+	quiet            bool // in the second round
 	refuse           error
 }
 
@@ -36,6 +37,9 @@ func (p *play) Ask(b []byte, t Turn) ([]byte, Step) {
 	}
 	if t.Round == 1 {
 		return p.session.Append(b, first), Another
+	}
+	if p.quiet {
+		return b, p.final
 	}
 	return p.session.Append(b, second), p.final
 }

@@ -62,13 +62,20 @@ func TestMariaDBCommitsAlone(t *testing.T) {
 	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 1 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
+	// Nor does it wait for a round that has nothing else.
+	s.quiet = true
+	s.Request(nil, 0)
+	s.round(true, open)
+	s.says("COMMIT")
+	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 2 {
+		t.Errorf("%+v, %+v", a, s.play)
+	}
 	// One that is rolled back as it was meant needs no such care.
 	s.final = Rollback
 	s.Request(nil, 0)
 	s.round(true, open)
 	s.says("ROLLBACK")
-	s.answer(packet(1, open), load.NoSlot)
-	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 2 {
+	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 3 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
 }
