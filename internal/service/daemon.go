@@ -64,6 +64,9 @@ type Live struct {
 	Endpoints map[string]load.Endpoint // by protocol
 	Observe   func(ctx context.Context) (map[string]string, error)
 	Count     func(ctx context.Context) (map[string]float64, error) // nil: it counts nothing
+	// Unsettled says what is still done of what came before, empty for nothing; nil: it
+	// does nothing that nobody waits for.
+	Unsettled func(ctx context.Context) (string, error)
 }
 
 // Launch makes a private instance: its folder, its files, its process. It
@@ -120,6 +123,19 @@ func launch(ctx context.Context, env Env, r Recipe) (*Running, error) {
 // Files is one file for Daemon.Files.
 func Files(name string, data []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) { yield(name, data) }
+}
+
+// Join are the files of several.
+func Join(all ...iter.Seq2[string, []byte]) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for _, files := range all {
+			for name, data := range files {
+				if !yield(name, data) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) error {

@@ -61,6 +61,15 @@ func (r *Running) Counters(ctx context.Context) (map[string]float64, error) {
 	return counters, r.blame(ctx, err)
 }
 
+// Unsettled asks the daemon what it still does.
+func (r *Running) Unsettled(ctx context.Context) (busy string, known bool, err error) {
+	if r.live.Unsettled == nil {
+		return "", false, nil
+	}
+	busy, err = r.live.Unsettled(ctx)
+	return busy, err == nil, r.blame(ctx, err)
+}
+
 // blame says that the daemon died, where that is why it does not answer.
 func (r *Running) blame(ctx context.Context, err error) error {
 	if err == nil || r.process == nil || ctx.Err() != nil {

@@ -175,6 +175,24 @@ func (s *servers) Counters(ctx context.Context) (map[string]float64, error) {
 	return sum, err
 }
 
+// Unsettled is what one of the servers still does.
+func (s *servers) Unsettled(ctx context.Context) (busy string, known bool, err error) {
+	for i, one := range s.running {
+		of, ok := one.(Settling)
+		if !ok {
+			return "", false, nil
+		}
+		busy, known, err = of.Unsettled(ctx)
+		if busy != "" && len(s.running) > 1 {
+			busy = fmt.Sprintf("%s in server %d of %d", busy, i+1, len(s.running))
+		}
+		if err != nil || busy != "" || !known {
+			return busy, known, err
+		}
+	}
+	return "", known, nil
+}
+
 // Stop stops all servers and removes their folders and cables.
 func (s *servers) Stop(ctx context.Context) error {
 	if s.stopped {

@@ -90,6 +90,14 @@ type Mortal interface {
 	Died() error
 }
 
+// Settling is an instance that may still be at work with what it was given before: a
+// compaction, a vacuum, a purge.
+type Settling interface {
+	// Unsettled is what it still does, as a phrase such as "3 compactions"; empty when all
+	// is done. Known is false where it cannot tell.
+	Unsettled(ctx context.Context) (busy string, known bool, err error)
+}
+
 // Env is where a service runs.
 type Env struct {
 	Machine platform.Machine

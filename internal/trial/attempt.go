@@ -43,6 +43,7 @@ type attempt struct {
 	watch    *watch
 	files    map[string][]byte
 	event    *event // in the middle of the load; nil for none
+	settled  []measure.Check
 	// intervals are those of all probes of a search, one after the other.
 	intervals []measure.Interval
 }
@@ -222,22 +223,6 @@ func (a *attempt) counted() {
 			}
 		}
 		a.record.Observed[f.FullName()] = strconv.Itoa(n)
-	}
-}
-
-// settle waits for the machine to calm down after a change. Virtual time needs none.
-func (a *attempt) settle(ctx context.Context) error {
-	if a.sim != nil || a.Study.Measure.Settle <= 0 {
-		return nil
-	}
-	a.reporter.say(PhaseSettle, 0, "")
-	timer := time.NewTimer(a.Study.Measure.Settle)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

@@ -2,13 +2,10 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"math"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
@@ -37,24 +34,6 @@ func TestStudyThatDoesNotFit(t *testing.T) {
 	if err != nil || needs.Space != 1<<29 {
 		t.Errorf("%+v, %v", needs, err)
 	}
-}
-
-func TestSettleWaitsAndCanBeInterrupted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st := exampleStudy()
-		st.Measure.Settle = time.Minute
-		a := &attempt{session: &session{Bench: &Bench{Study: st}, reporter: &reporter{}}}
-		start := time.Now()
-		if err := a.settle(t.Context()); err != nil || time.Since(start) != time.Minute {
-			t.Errorf("settled for %v, %v", time.Since(start), err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start = time.Now()
-		if err := a.settle(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("interrupted after %v, %v", time.Since(start), err)
-		}
-	})
 }
 
 func TestNumbersThatAreNone(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -40,7 +41,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		},
 	}
 	checks, cause := certify(e)
-	a.record.Checks = append(checks, a.recorder.Checks()...)
+	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks())
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {
 			cause = c.Name + ": " + c.Detail

@@ -155,7 +155,7 @@ func (c client) ready(ctx context.Context, cluster string, nodes int) (service.L
 }
 
 func (c client) live() service.Live {
-	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.endpoint}, Observe: c.observe, Count: c.count}
+	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.endpoint}, Observe: c.observe, Count: c.count, Unsettled: c.unsettled}
 }
 
 // foreign is a ring that already runs.

@@ -32,6 +32,7 @@ func (s *suite) life(t *testing.T) {
 	endpoints := s.answers(t, i)
 	s.observed(t, i)
 	s.counters(t, i)
+	settles(t, i)
 	s.stop(t, i)
 	for _, e := range endpoints {
 		if conn, err := net.DialTimeout(e.Network, e.Address, time.Second); err == nil {
@@ -71,6 +72,35 @@ func (s *suite) stop(t *testing.T, i service.Instance) {
 	}
 	if ctx.Err() != nil {
 		t.Errorf("it took longer than %s to stop", stopping)
+	}
+}
+
+// settles looks that an instance that nobody uses has nothing left to do.
+func settles(t *testing.T, i service.Instance) {
+	t.Helper()
+	of, ok := i.(service.Settling)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), starting)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		busy, _, err := of.Unsettled(ctx)
+		switch {
+		case err != nil:
+			t.Errorf("it does not say whether it is settled: %v", err)
+			return
+		case busy == "":
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Errorf("without any load it does not settle: %s", busy)
+			return
+		}
 	}
 }
 
