@@ -2,19 +2,16 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/wire"
 )
 
 // Places are where the servers of a service listen: one, or several that are alike, to
 // which dial connects.
 func Places(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Place, error) {
-	if at.Network != "tcp" && at.Network != "unix" {
-		return nil, errors.New("a database is spoken to over TCP or a unix socket")
-	}
 	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return dial(ctx, load.Endpoint{Network: network, Address: address})
 	}
@@ -22,11 +19,12 @@ func Places(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Con
 	for _, address := range append([]string{at.Address}, at.More...) {
 		one := at
 		one.Address = address
-		secure, err := one.Secure()
+		p, err := wire.At(one)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Place{Network: at.Network, Address: address, User: at.User, Database: at.Database, Secret: at.Secret, TLS: secure, Connect: connect})
+		p.Connect = connect
+		all = append(all, p)
 	}
 	return all, nil
 }

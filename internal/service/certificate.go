@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"iter"
 	"math/big"
 	"net"
 	"time"
@@ -20,6 +21,28 @@ type Certificate struct {
 	CA   []byte // for clients
 	Cert []byte // for the server, with Key
 	Key  []byte
+}
+
+// Where a server finds its certificate and the key, below its folder.
+const (
+	CertFile = "server.crt"
+	KeyFile  = "server.key"
+)
+
+// Vouch makes a certificate for a server that speaks TLS, and none for one that does not.
+func Vouch(speaks bool, host string) (Certificate, error) {
+	if !speaks {
+		return Certificate{}, nil
+	}
+	return NewCertificate(host)
+}
+
+// Files are the certificate and the key for Daemon.Files, where there are any.
+func (c Certificate) Files() iter.Seq2[string, []byte] {
+	if c.Cert == nil {
+		return func(func(string, []byte) bool) {}
+	}
+	return Join(Files(CertFile, c.Cert), Files(KeyFile, c.Key))
 }
 
 // NewCertificate makes a certificate for the loopback and for further hosts, which are names

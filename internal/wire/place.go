@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"plimsoll/internal/load"
 )
 
 // Account is who a session belongs to.
@@ -30,6 +32,15 @@ type Place struct {
 	TLS                    *tls.Config // with the name that the server's certificate must have; nil is without TLS
 	// Connect makes connections to it from elsewhere, as through a machine; nil is from here.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// At is the place of an endpoint, at its Address.
+func At(e load.Endpoint) (Place, error) {
+	if e.Network != "tcp" && e.Network != "unix" {
+		return Place{}, errors.New("a database is spoken to over TCP or a unix socket")
+	}
+	secure, err := e.Secure()
+	return Place{Network: e.Network, Address: e.Address, User: e.User, Database: e.Database, Secret: e.Secret, TLS: secure}, err
 }
 
 // Account is who one is there, in the database of the given name, or in that of the

@@ -73,7 +73,11 @@ func (e *engine) observe(out *measure.Recorder) {
 		for _, c := range d.clients {
 			if s, ok := c.(*session); ok {
 				if t, ok := s.wire.Conn.(secured); ok {
-					out.Observe("connections.tls", tls.VersionName(t.ConnectionState().Version))
+					version := tls.VersionName(t.ConnectionState().Version)
+					if e.job.TLS.InsecureSkipVerify {
+						version += ", with a certificate that nobody looked at"
+					}
+					out.Observe("connections.tls", version)
 				}
 				return
 			}

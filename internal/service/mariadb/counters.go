@@ -55,7 +55,7 @@ func metrics() []measure.Metric {
 
 // count asks for all counters that the server has.
 func (c client) count(ctx context.Context) (map[string]float64, error) {
-	rows, err := c.ask(ctx, "SHOW GLOBAL STATUS")
+	rows, err := c.Ask(ctx, "SHOW GLOBAL STATUS")
 	if err != nil {
 		return nil, err
 	}

@@ -6,16 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
+	"plimsoll/internal/wire"
 )
 
 // protocol is what the service speaks.
@@ -32,32 +32,22 @@ func Kind() service.Kind {
 }
 
 func build(s Settings) (service.Service, error) {
-	if s.Address == "" {
-		for name, value := range map[string]string{"user": s.User, "database": s.Database, "password": s.Password} {
-			if value != "" {
-				return nil, fmt.Errorf("%s is for a server that already runs: give its address as well, or leave it out", name)
-			}
-		}
-		if s.SyncBinlog > 0 && !s.LogBin {
-			return nil, errors.New("sync_binlog is of no effect without a log of changes: set log_bin as well")
-		}
+	at, err := s.Existing(s, defaults(), superuser, "")
+	switch {
+	case err != nil:
+		return nil, err
+	case at == nil && s.SyncBinlog > 0 && !s.LogBin:
+		return nil, errors.New("sync_binlog is of no effect without a log of changes: set log_bin as well")
+	case at == nil:
 		return &private{s}, nil
 	}
-	e, err := service.ParseAddress(s.Address)
-	if err != nil {
-		return nil, err
-	}
-	if err := service.Free(s, defaults(), "user", "password", "database"); err != nil {
-		return nil, err
-	}
-	if s.Password != "" && !strings.HasPrefix(s.Password, "env:") && !strings.HasPrefix(s.Password, "file:") {
-		return nil, errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
-	}
-	e.User, e.Database, e.Secret = s.User, s.Database, s.Password
-	if e.User == "" {
-		e.User = superuser
-	}
-	return &foreign{client{endpoint: e}}, nil
+	return &service.Existing{
+		Program: "mariadbd", Endpoint: *at,
+		Version: func(ctx context.Context, env service.Env) (string, error) {
+			return newClient(env.Machine, *at).version(ctx)
+		},
+		Live: func(env service.Env) service.Live { return newClient(env.Machine, *at).live() },
+	}, nil
 }
 
 const superuser = "root"
@@ -87,28 +77,13 @@ func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, er
 	if err != nil {
 		return service.Needs{}, err
 	}
-	if memory := memory(ctx, env); memory > 0 && p.settings.BufferPoolSize > memory/4*3 {
-		return service.Needs{}, fmt.Errorf("innodb_buffer_pool_size %s is more than three quarters of the memory of this host, %s: lower it", p.settings.BufferPoolSize, memory)
+	if err := service.Bears(ctx, env.Machine, "innodb_buffer_pool_size", p.settings.BufferPoolSize); err != nil {
+		return service.Needs{}, err
 	}
 	return service.Needs{
 		Disk: int64(p.settings.LogFileSize) + 48<<20, Time: 3 * time.Second,
 		Versions: map[string]string{"mariadbd": found.Version},
 	}, nil
-}
-
-// memory is that of the machine; 0 where it does not tell.
-func memory(ctx context.Context, env service.Env) parameter.Bytes {
-	data, err := env.Machine.ReadFile(ctx, "/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
-			n, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is none
-			return parameter.Bytes(n << 10)
-		}
-	}
-	return 0
 }
 
 // Start makes the server's own tables and starts it on a free port.
@@ -120,10 +95,14 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	return service.Started(service.Launch(ctx, env, service.Recipe{
 		Name: "mariadbd", Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
-			c := client{env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0), User: superuser}}
+			vouched, err := service.Vouch(p.settings.TLS, place.Host)
+			if err != nil {
+				return service.Daemon{}, err
+			}
+			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0), CA: vouched.CA, User: superuser})
 			return service.Daemon{
 				Argv:  []string{"sh", "-c", starter, "mariadb", place.Dir, found.Name},
-				Files: service.Files("mariadb.cnf", p.settings.config(place)),
+				Files: service.Join(vouched.Files(), service.Files("mariadb.cnf", p.settings.config(place))),
 				Ready: func(ctx context.Context) (service.Live, error) { return c.ready(ctx, path.Join(place.Dir, "data")) },
 			}, nil
 		},
@@ -153,10 +132,30 @@ said=$({
 begun --socket= --debug-gdb
 `
 
+// client asks a server a question at a time.
+type client struct{ service.Client }
+
+func newClient(m platform.Machine, at load.Endpoint) client {
+	return client{service.Client{Machine: m, Endpoint: at, Begin: begin}}
+}
+
+func begin(ctx context.Context, conn net.Conn, e load.Endpoint) (service.Talk, error) {
+	at, err := wire.At(e)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	session, err := mysql.On(ctx, conn, at)
+	if err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
 // ready also looks that it is our server that answers: another one may have taken the
 // port.
 func (c client) ready(ctx context.Context, data string) (service.Live, error) {
-	rows, err := c.ask(ctx, "SELECT @@datadir")
+	rows, err := c.Ask(ctx, "SELECT @@datadir")
 	if err != nil {
 		return service.Live{}, err
 	}
@@ -167,70 +166,15 @@ func (c client) ready(ctx context.Context, data string) (service.Live, error) {
 }
 
 func (c client) live() service.Live {
-	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.endpoint}, Observe: c.observe, Count: c.count}
+	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.Endpoint}, Observe: c.observe, Count: c.count, Unsettled: c.unsettled}
 }
 
-// foreign is a server that already runs.
-type foreign struct{ client client }
-
-// from is a client that asks from the machine.
-func (f *foreign) from(env service.Env) client { return client{env.Machine, f.client.endpoint} }
-
-// Check asks the server for its version.
-func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	rows, err := f.from(env).ask(ctx, "SELECT version()")
-	if err != nil {
-		return service.Needs{}, err
-	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return service.Needs{}, fmt.Errorf("what listens at %s does not tell its version", f.client.endpoint.Address)
+// version is that of the server; empty where it does not tell.
+func (c client) version(ctx context.Context) (string, error) {
+	rows, err := c.Ask(ctx, "SELECT version()")
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return "", err
 	}
 	version, _, _ := strings.Cut(rows[0][0], "-")
-	return service.Needs{Versions: map[string]string{"mariadbd": version}}, nil
-}
-
-// Start looks that the server answers.
-func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	if _, err := f.Check(ctx, env); err != nil {
-		return nil, err
-	}
-	c := f.from(env)
-	live := c.live()
-	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := c.observe(ctx)
-		if err == nil {
-			observed["address"] = f.client.endpoint.Address
-		}
-		return observed, err
-	}
-	return service.Use(live), nil
-}
-
-// client asks a server a question at a time, each in a session of its own.
-type client struct {
-	machine  platform.Machine // from which it is asked
-	endpoint load.Endpoint
-}
-
-func (c client) ask(ctx context.Context, sql string) ([][]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	secret, err := mysql.Secret(c.endpoint.Secret)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := service.Dial(ctx, c.machine, c.endpoint)
-	if err != nil {
-		return nil, err
-	}
-	session, err := mysql.Open(ctx, conn, mysql.Account{User: c.endpoint.User, Database: c.endpoint.Database, Password: secret})
-	if err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", c.endpoint.Address, err)
-	}
-	defer session.Close()
-	rows, err := session.Query(ctx, sql)
-	if err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", c.endpoint.Address, err)
-	}
-	return rows, nil
+	return version, nil
 }

@@ -38,9 +38,9 @@ func here(t *testing.T) platform.Machine {
 func TestRealContract(t *testing.T) {
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine:    here(t),
-		Unobserved: []string{"address", "user", "password", "database"},
+		Unobserved: []string{"address", "user", "password", "database", "ca", "tls_verify"},
 		Settings: []parameter.Settings{
-			{"innodb_log_file_size": "8MiB"},
+			{"innodb_log_file_size": "8MiB", "tls": "true"},
 			{
 				"innodb_buffer_pool_size": "64MiB", "innodb_log_file_size": "16MiB", "innodb_log_buffer_size": "4MiB", "innodb_flush_log_at_trx_commit": "2",
 				"innodb_flush_method": "fsync", "innodb_doublewrite": "false", "innodb_io_capacity": "1000", "innodb_flush_neighbors": "0",

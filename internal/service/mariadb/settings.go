@@ -3,6 +3,7 @@ package mariadb
 import (
 	"context"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -14,10 +15,7 @@ import (
 // Settings are what a study may say about the server. Those that MariaDB has carry its
 // names.
 type Settings struct {
-	Address  string `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
-	User     string `name:"user" doc:"who plimsoll is at a server that already runs; empty for root"`
-	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
-	Database string `name:"database" doc:"database there that sessions begin in; empty for none"`
+	service.Access
 
 	BufferPoolSize    parameter.Bytes    `name:"innodb_buffer_pool_size" doc:"memory for pages of data" min:"5MiB"`
 	LogFileSize       parameter.Bytes    `name:"innodb_log_file_size" doc:"size of the log; a checkpoint must come before it is full" min:"4MiB"`
@@ -43,6 +41,7 @@ type Settings struct {
 
 func defaults() Settings {
 	return Settings{
+		Access:         service.Access{Verify: true},
 		BufferPoolSize: 256 << 20, LogFileSize: 96 << 20, LogBufferSize: 16 << 20, FlushLog: 1, FlushMethod: "O_DIRECT", Doublewrite: true,
 		IOCapacity: 200, FlushNeighbors: 1, LockWaitTimeout: parameter.Duration(50 * time.Second),
 		MaxConnections: 200, ThreadHandling: "one-thread-per-connection", ThreadCacheSize: 200, TableOpenCache: 2000,
@@ -91,6 +90,11 @@ func (s Settings) config(place service.Place) []byte {
 	size("sort_buffer_size", s.SortBufferSize)
 	set("transaction_isolation", s.Isolation)
 	onOff("performance_schema", s.PerformanceSchema)
+	if s.TLS {
+		set("ssl_cert", path.Join(place.Dir, service.CertFile))
+		set("ssl_key", path.Join(place.Dir, service.KeyFile))
+		set("loose_require_secure_transport", "ON") // from 10.5 on
+	}
 	return []byte(b.String())
 }
 
@@ -101,7 +105,7 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	for _, f := range parameter.Fields(defaults()) {
 		names, kinds[f.Name] = append(names, "'"+f.Name+"'"), f.Kind
 	}
-	rows, err := c.ask(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(names, ", ")+")")
+	rows, err := c.Ask(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ("+strings.Join(names, ", ")+")")
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +121,10 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 		}
 		observed[name] = text
 	}
+	if rows, err = c.Ask(ctx, "SHOW SESSION STATUS LIKE 'Ssl_version'"); err != nil {
+		return nil, err
+	}
+	observed["tls"] = strconv.FormatBool(len(rows) == 1 && rows[0][1] != "")
 	return observed, nil
 }
 

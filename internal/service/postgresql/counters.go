@@ -63,7 +63,7 @@ func metrics() []measure.Metric {
 
 // count asks for all counters that the server's version has.
 func (c client) count(ctx context.Context) (map[string]float64, error) {
-	rows, err := c.ask(ctx, "SHOW server_version_num")
+	rows, err := c.Ask(ctx, "SHOW server_version_num")
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 			names, parts = append(names, c.metric.Name), append(parts, c.sql)
 		}
 	}
-	if rows, err = c.ask(ctx, "SELECT "+strings.Join(parts, ", ")); err != nil {
+	if rows, err = c.Ask(ctx, "SELECT "+strings.Join(parts, ", ")); err != nil {
 		return nil, err
 	}
 	counts := map[string]float64{}

@@ -31,9 +31,9 @@ func here(t *testing.T) platform.Machine {
 func TestRealContract(t *testing.T) {
 	servicetest.Run(t, Kind(), servicetest.Options{
 		Machine:    here(t),
-		Unobserved: []string{"address", "user", "password", "database"},
+		Unobserved: []string{"address", "user", "password", "database", "ca", "tls_verify"},
 		Settings: []parameter.Settings{
-			nil,
+			{"tls": "true"},
 			{
 				"shared_buffers": "64MiB", "effective_cache_size": "512MiB", "work_mem": "1MiB", "maintenance_work_mem": "16MiB", "huge_pages": "off",
 				"max_connections": "20", "fsync": "false", "synchronous_commit": "off", "full_page_writes": "false", "wal_compression": "pglz",

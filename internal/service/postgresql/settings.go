@@ -3,6 +3,7 @@ package postgresql
 import (
 	"context"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -15,10 +16,7 @@ import (
 // its names.
 type Settings struct {
 	service.Placement
-	Address  string `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
-	User     string `name:"user" doc:"who plimsoll is at a server that already runs; empty for postgres"`
-	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
-	Database string `name:"database" doc:"database there that sessions begin in; empty for postgres"`
+	service.Access
 
 	SharedBuffers      parameter.Bytes    `name:"shared_buffers" doc:"memory for pages of data" min:"1MiB"`
 	EffectiveCacheSize parameter.Bytes    `name:"effective_cache_size" doc:"memory for pages that the planner counts on, the kernel's included" min:"1MiB"`
@@ -44,6 +42,7 @@ type Settings struct {
 func defaults() Settings {
 	return Settings{
 		Placement:     service.Alone(),
+		Access:        service.Access{Verify: true},
 		SharedBuffers: 256 << 20, EffectiveCacheSize: 1 << 30, WorkMem: 4 << 20, MaintenanceWorkMem: 64 << 20, HugePages: "try",
 		MaxConnections: 200, Fsync: true, SynchronousCommit: "on", FullPageWrites: true, WALCompression: "off",
 		WALBuffers: 8 << 20, MinWALSize: 80 << 20, MaxWALSize: 1 << 30,
@@ -88,7 +87,20 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	set("effective_io_concurrency", s.IOConcurrency)
 	onOff("autovacuum", s.Autovacuum)
 	onOff("jit", s.JIT)
+	onOff("ssl", s.TLS)
+	if s.TLS {
+		set("ssl_cert_file", path.Join(place.Dir, service.CertFile))
+		set("ssl_key_file", path.Join(place.Dir, "own.key"))
+	}
 	return []byte(b.String())
+}
+
+// rules say whom the server lets in.
+func (s Settings) rules() []byte {
+	if s.TLS {
+		return []byte("hostssl all all samenet trust\n")
+	}
+	return []byte("host all all samenet trust\n")
 }
 
 // observe reads the settings back from the server.
@@ -99,7 +111,8 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 	for i, f := range fields {
 		names[i], kinds[f.Name] = "'"+f.Name+"'", f.Kind
 	}
-	rows, err := c.ask(ctx, "SELECT name, setting, coalesce(unit, '') FROM pg_settings WHERE name IN ("+strings.Join(names, ", ")+")")
+	rows, err := c.Ask(ctx, "SELECT name, setting, coalesce(unit, '') FROM pg_settings WHERE name IN ("+strings.Join(names, ", ")+
+		") UNION ALL SELECT 'tls', CASE WHEN ssl THEN 'on' ELSE 'off' END, '' FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
 	if err != nil {
 		return nil, err
 	}

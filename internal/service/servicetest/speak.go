@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
+	"plimsoll/internal/wire"
 )
 
 // speak has a short talk by a protocol, that shows that the server understands it.
@@ -86,11 +87,11 @@ func exchange(ctx context.Context, e load.Endpoint, talk [][2]string) error {
 
 // speakPostgreSQL makes a table that ends with the session, and reads from it.
 func speakPostgreSQL(ctx context.Context, e load.Endpoint) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	at, err := wire.At(e)
 	if err != nil {
 		return err
 	}
-	session, err := postgres.Open(ctx, conn, postgres.Account{User: e.User, Database: e.Database})
+	session, err := postgres.Dial(ctx, at, "")
 	if err != nil {
 		return err
 	}
@@ -107,11 +108,11 @@ func speakPostgreSQL(ctx context.Context, e load.Endpoint) error {
 
 // speakMySQL makes a table that ends with the session, and reads from it.
 func speakMySQL(ctx context.Context, e load.Endpoint) error {
-	conn, err := (&net.Dialer{}).DialContext(ctx, e.Network, e.Address)
+	at, err := wire.At(e)
 	if err != nil {
 		return err
 	}
-	session, err := mysql.Open(ctx, conn, mysql.Account{User: e.User})
+	session, err := mysql.Dial(ctx, at, "")
 	if err != nil {
 		return err
 	}

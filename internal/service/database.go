@@ -1,0 +1,113 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+)
+
+// Existing is a server of a database that already runs: it is only talked to.
+type Existing struct {
+	Program  string // by which its version goes into the record
+	Endpoint load.Endpoint
+	Version  func(ctx context.Context, env Env) (string, error) // asks the server
+	Live     func(env Env) Live
+}
+
+// Check asks the server for its version.
+func (s *Existing) Check(ctx context.Context, env Env) (Needs, error) {
+	version, err := s.Version(ctx, env)
+	if err != nil {
+		return Needs{}, err
+	}
+	if version == "" {
+		return Needs{}, fmt.Errorf("what listens at %s does not tell its version", s.Endpoint.Address)
+	}
+	return Needs{Versions: map[string]string{s.Program: version}}, nil
+}
+
+// Start looks that the server answers.
+func (s *Existing) Start(ctx context.Context, env Env) (Instance, error) {
+	if _, err := s.Check(ctx, env); err != nil {
+		return nil, err
+	}
+	live := s.Live(env)
+	observe := live.Observe
+	live.Observe = func(ctx context.Context) (map[string]string, error) {
+		observed, err := observe(ctx)
+		if err == nil {
+			observed["address"] = s.Endpoint.Address
+		}
+		return observed, err
+	}
+	return Use(live), nil
+}
+
+// Client asks a server one question at a time, each in a session of its own.
+type Client struct {
+	Machine  platform.Machine // from which it is asked
+	Endpoint load.Endpoint
+	// Begin begins a session on a connection, which it then owns, also where it fails.
+	Begin func(ctx context.Context, conn net.Conn, at load.Endpoint) (Talk, error)
+}
+
+// Talk is a session with the server of a database.
+type Talk interface {
+	// Query runs SQL and returns its rows as text.
+	Query(ctx context.Context, sql string) ([][]string, error)
+	Close()
+}
+
+// answering is how long a server may take to answer a question.
+const answering = 10 * time.Second
+
+// Ask returns the rows of an answer. Its errors are one line that says what the user can
+// do.
+func (c Client) Ask(ctx context.Context, sql string) ([][]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("it does not answer within %s", answering))
+	defer cancel()
+	conn, err := Dial(ctx, c.Machine, c.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	talk, err := c.Begin(ctx, conn, c.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	defer talk.Close()
+	rows, err := talk.Query(ctx, sql)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
+	}
+	return rows, nil
+}
+
+// Memory is that of a machine; 0 where it does not tell.
+func Memory(ctx context.Context, m platform.Machine) parameter.Bytes {
+	data, err := m.ReadFile(ctx, "/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
+			n, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is none
+			return parameter.Bytes(n << 10)
+		}
+	}
+	return 0
+}
+
+// Bears says whether the memory of a machine bears a setting of the given name.
+func Bears(ctx context.Context, m platform.Machine, name string, size parameter.Bytes) error {
+	if memory := Memory(ctx, m); memory > 0 && size > memory/4*3 {
+		return fmt.Errorf("%s %s is more than three quarters of the memory of this host, %s: lower it", name, size, memory)
+	}
+	return nil
+}
