@@ -73,7 +73,6 @@ var allowed = map[string]string{
 	"internal/engine/dialogue":       "engine load postgres",
 	"internal/engine/dataset":        "engine load measure",
 	"internal/engine/enginetest":     "engine load",
-	"internal/engine/consistency":    "engine measure",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
 	"internal/cluster/importer":      "cluster cluster/table cluster/trace",
