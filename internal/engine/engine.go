@@ -54,6 +54,9 @@ func (s Server) upgrade(ctx context.Context, conn net.Conn, config *tls.Config) 
 // Servers are those of a service: one, or several that are alike, to which dial connects.
 // The first protocol that the target speaks is taken.
 func Servers(target func(protocol string) (load.Endpoint, error), dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Server, error) {
+	if target == nil {
+		return nil, errors.New("the load needs a database: name the service postgresql or mariadb in the study")
+	}
 	var why error
 	for _, protocol := range Protocols() {
 		at, err := target(protocol)

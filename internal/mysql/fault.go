@@ -48,6 +48,13 @@ func (f *Fault) Transient() bool {
 	return f.Code == DeadlockDetected || f.Code == LockTimeout || f.Code == 1020
 }
 
+// Forbidden says whether the user of the session may not do what was asked: something to a
+// database, to a table or to the server.
+func (f *Fault) Forbidden() bool {
+	const databaseDenied, tableDenied = 1044, 1142
+	return f.Code == databaseDenied || f.Code == tableDenied || f.Code == PrivilegeMissing
+}
+
 // ReadFault reads the body of a packet that reports an error.
 func ReadFault(body []byte) *Fault {
 	f := &Fault{}

@@ -1,0 +1,76 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/measure"
+)
+
+// Condition is what data has to keep to.
+type Condition struct {
+	Number int // by which it is known
+	What   string
+	SQL    string // counts what breaks it
+}
+
+// Unequal is SQL that counts the keys whose sum of n, over the rows of both queries
+// together, is not 0. The key is names of columns with a comma between them; the first
+// query names the columns. What only one side has is found as well.
+func Unequal(key, one, other string) string {
+	return "SELECT count(*) FROM (SELECT 1 FROM (" + one + " UNION ALL " + other + ") AS sides GROUP BY " + key + " HAVING sum(n) <> 0) AS broken"
+}
+
+// EnoughTime is how long a worker may look after its load has ended.
+const EnoughTime = 30 * time.Second
+
+// Consistent holds the data of a session against conditions, as far as the time reaches.
+func Consistent(ctx context.Context, s engine.Conn, within time.Duration, conditions []Condition) (measure.Check, error) {
+	c := measure.Check{Name: "consistency", State: measure.Pass}
+	var broken []string
+	over, judged := time.Now().Add(within), 0
+	for _, condition := range conditions {
+		if err := engine.Limit(ctx, s, max(time.Millisecond, time.Until(over))); err != nil {
+			return c, err
+		}
+		rows, err := s.Query(ctx, condition.SQL)
+		if engine.Canceled(err) {
+			break
+		}
+		if err != nil {
+			return c, fmt.Errorf("check condition %d of consistency: %w", condition.Number, err)
+		}
+		judged++
+		if n := rows[0][0]; n != "0" {
+			broken = append(broken, fmt.Sprintf("condition %d, %s, is broken %s times", condition.Number, condition.What, n))
+		}
+	}
+	c.Detail = fmt.Sprintf("conditions 1 to %d hold", judged)
+	if judged < len(conditions) {
+		c.State = measure.Unknown
+		c.Detail = fmt.Sprintf("%d of %d conditions were looked at in %s, and none is broken", judged, len(conditions), within)
+	}
+	if len(broken) > 0 {
+		c.State, c.Detail = measure.Fail, strings.Join(broken, "; ")
+	}
+	return c, engine.Limit(ctx, s, 0)
+}
+
+// Worst is the worst of the checks of several servers, with the number of the server.
+func Worst(checks []measure.Check) measure.Check {
+	worst := 0
+	for number, c := range checks {
+		was := checks[worst].State
+		if was == measure.Pass && c.State != measure.Pass || was == measure.Unknown && c.State == measure.Fail {
+			worst = number
+		}
+	}
+	c := checks[worst]
+	if len(checks) > 1 && c.State != measure.Pass {
+		c.Detail = fmt.Sprintf("server %d: %s", worst+1, c.Detail)
+	}
+	return c
+}

@@ -1,0 +1,128 @@
+// Package dataset keeps the data of a load in databases: tables that are filled once, by
+// several sessions at the same time, gone on with where that was interrupted, and copied
+// for each trial where each is to begin with the same data. It also looks whether what a
+// load left behind is consistent.
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/load"
+)
+
+// Job is something that one session does by itself, in one transaction where the engine
+// has them for it.
+type Job struct {
+	Label string // by which a database notes that it was done
+	Do    func(ctx context.Context, s engine.Conn) error
+}
+
+// Set is the data of a load, for servers of one protocol.
+type Set struct {
+	Name    string // of the database that is worked on; that with _base is what it is copied from
+	Note    string // what the data is; a database that says so of itself is not filled again
+	Reset   bool   // each trial begins with a copy
+	Loaders int    // sessions that fill at once
+	Tables  string // SQL that makes the tables
+	Fill    []Job
+	// Keys is SQL for the full tables, in any order, some at once. MariaDB may be asked for
+	// it again after a crash, and so each has to bear that there.
+	Keys []string
+	// Programs is what else a database holds, as triggers and routines: SQL that is run in
+	// order at the end, for the copies of MariaDB as well. It has to bear what Keys have to.
+	Programs []string
+}
+
+// SQL is a job that only runs SQL.
+func SQL(label, sql string) Job {
+	return Job{label, func(ctx context.Context, s engine.Conn) error { return s.Exec(ctx, sql) }}
+}
+
+// Rows is a job that fills a table, whose columns are named in parentheses where they are
+// not all. Start begins anew with the rows, in the text format of COPY.
+func Rows(label, table, columns string, start func() func(b []byte) (rows []byte, more bool)) Job {
+	return Job{label, func(ctx context.Context, s engine.Conn) error { return s.Fill(ctx, table, columns, start()) }}
+}
+
+func (d Set) base() string { return d.Name + "_base" }
+
+// Prepare has the data at all servers, as new where each trial is to begin so.
+func (d Set) Prepare(ctx context.Context, at []engine.Server) error {
+	return engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error {
+		if err := d.prepare(ctx, at); ctx.Err() == nil {
+			return err
+		}
+		return context.Cause(ctx)
+	})
+}
+
+func (d Set) prepare(ctx context.Context, at engine.Server) error {
+	first := d.Name
+	if d.Reset {
+		first = d.base()
+	}
+	there, err := notes(ctx, at, first)
+	if err != nil {
+		return err
+	}
+	if there[wantNote] != d.Note {
+		if err := engine.Drop(ctx, at, d.Name, d.base()); err != nil {
+			return err
+		}
+		if err := d.create(ctx, at, first); err != nil {
+			return fmt.Errorf("make the database %s at %s: %w", first, at.Address, err)
+		}
+		there = nil
+	}
+	if there[madeNote] == "" {
+		if err := d.make(ctx, place{at, first}, d.Fill); err != nil {
+			return fmt.Errorf("fill the database %s at %s: %w", first, at.Address, err)
+		}
+	}
+	if !d.Reset {
+		return nil
+	}
+	there, err = notes(ctx, at, d.Name)
+	if err != nil || there[wantNote] == d.Note && there[madeNote] != "" && there[usedNote] == "" {
+		return err
+	}
+	if err := d.copy(ctx, at); err != nil {
+		return fmt.Errorf("copy the database %s at %s: %w", d.base(), at.Address, err)
+	}
+	return nil
+}
+
+// Clean removes the databases of a service. A server that is gone holds none.
+func (d Set) Clean(ctx context.Context, target func(protocol string) (load.Endpoint, error), dial func(context.Context, load.Endpoint) (net.Conn, error)) error {
+	at, err := engine.Servers(target, dial)
+	if err != nil {
+		return nil //nolint:nilerr // none runs
+	}
+	return engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error {
+		if err := engine.Drop(ctx, at, d.Name, d.base()); err != nil && !engine.Gone(err) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Allowed looks whether the user may make the databases at a server, and says what will be
+// changed there.
+func (d Set) Allowed(ctx context.Context, at engine.Server, size string) (change string, err error) {
+	s, err := engine.Dial(ctx, at, "")
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if err := engine.MayMake(ctx, at, s, d.Name); err != nil {
+		return "", err
+	}
+	names := "database " + d.Name
+	if d.Reset {
+		return fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), size), nil
+	}
+	return fmt.Sprintf("makes the %s on the server, of %s, and removes it", names, size), nil
+}

@@ -1,0 +1,130 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/measure"
+)
+
+// set has two tables, the second of which is written by a trigger of the first.
+func set(protocol string, fill func(number int) error) Set {
+	d := Set{Name: "plimsoll_set", Note: "1: x", Reset: true, Loaders: 3}
+	d.Tables, d.Keys = Schema(protocol, []Table{
+		{Name: "a", Columns: "i int NOT NULL, at timestamp, name varchar(20)", Key: "i", Indexes: []Index{{Name: "a_at", Columns: "at"}}},
+		{Name: "b", Columns: "i int NOT NULL", Key: "i"},
+	})
+	for n := range 5 {
+		rows := Rows("rows "+strconv.Itoa(n), "a", "", func() func([]byte) ([]byte, bool) {
+			i := 0
+			return func(b []byte) ([]byte, bool) {
+				i++
+				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn%d\n", 1000*n+i, n), i < 1000
+			}
+		})
+		d.Fill = append(d.Fill, Job{rows.Label, func(ctx context.Context, s engine.Conn) error {
+			if err := fill(n); err != nil {
+				return err
+			}
+			return rows.Do(ctx, s)
+		}})
+	}
+	d.Programs = []string{
+		"CREATE OR REPLACE FUNCTION follow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO b VALUES (NEW.i); RETURN NEW; END $$",
+		"CREATE TRIGGER after_a AFTER INSERT ON a FOR EACH ROW EXECUTE FUNCTION follow()",
+	}
+	if protocol == engine.MariaDB {
+		d.Programs = []string{"CREATE OR REPLACE TRIGGER after_a AFTER INSERT ON a FOR EACH ROW BEGIN INSERT INTO b VALUES (NEW.i); END"}
+	}
+	return d
+}
+
+var whole = []Condition{
+	{1, "all rows are there", "SELECT count(*) - 5000 FROM a"},
+	{2, "they are all different", "SELECT count(*) FROM (SELECT 1 FROM a GROUP BY i HAVING count(*) > 1) AS more"},
+	{3, "none was followed", "SELECT count(*) FROM b"},
+}
+
+// What was begun is gone on with, a copy is like what it is copied from, and what was used
+// is made anew.
+func TestRealSet(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		at := s.Place(t)
+		var filled []int
+		trouble := errors.New("the fourth fails")
+		broken := set(s.Protocol, func(n int) error {
+			if n == 3 {
+				return trouble
+			}
+			return nil
+		})
+		broken.Loaders = 1
+		if err := broken.Prepare(t.Context(), []engine.Server{at}); !errors.Is(err, trouble) {
+			t.Fatal(err)
+		}
+		d := set(s.Protocol, func(n int) error { filled = append(filled, n); return nil })
+		d.Loaders = 1
+		if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil || !slices.Equal(filled, []int{3, 4}) {
+			t.Fatalf("%v; filled again: %v", err, filled)
+		}
+		for trial := range 2 {
+			inside := s.Dial(t, d.Name)
+			if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.State != measure.Pass {
+				t.Fatalf("trial %d: %+v, %v", trial, c, err)
+			}
+			if err := Use(t.Context(), inside); err != nil {
+				t.Fatal(err)
+			}
+			if err := inside.Exec(t.Context(), "INSERT INTO a (i) VALUES (7000); DELETE FROM a WHERE i = 5"); err != nil {
+				t.Fatal(err)
+			}
+			if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.Detail != "condition 3, none was followed, is broken 1 times" {
+				t.Errorf("the trigger is not there: %+v, %v", c, err)
+			}
+			inside.Close()
+			if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil || len(filled) != 2 {
+				t.Fatalf("%v; filled again: %v", err, filled)
+			}
+		}
+		d.Note = "2: y"
+		if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil || len(filled) != 7 {
+			t.Fatalf("other data is the same: %v; %v", err, filled)
+		}
+		if err := d.Clean(t.Context(), s.Target, connect); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := engine.Dial(t.Context(), at, d.Name); !engine.Absent(err) {
+			t.Errorf("it is still there: %v", err)
+		}
+	})
+}
+
+// What takes too long is not judged, and what is broken is told.
+func TestRealConsistent(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		c := s.Dial(t, "")
+		long := "SELECT count(*) FROM (SELECT pg_sleep(20)) AS s"
+		if s.Protocol == engine.MariaDB {
+			long = "SELECT sleep(20) + 0"
+		}
+		check, err := Consistent(t.Context(), c, 300*time.Millisecond, []Condition{{1, "all is well", "SELECT 0"}, {2, "it ends", long}})
+		if err != nil || check.State != measure.Unknown || !strings.Contains(check.Detail, "1 of 2 conditions") {
+			t.Errorf("%+v, %v", check, err)
+		}
+		if err := c.Exec(t.Context(), strings.ReplaceAll(strings.ReplaceAll(long, "(20)", "(0.5)"), "20", "0")); err != nil {
+			t.Errorf("the limit stays: %v", err)
+		}
+		check, err = Consistent(t.Context(), c, time.Minute, []Condition{{1, "all is well", "SELECT 0"}, {7, "it is not", "SELECT 3"}})
+		if err != nil || check.State != measure.Fail || check.Detail != "condition 7, it is not, is broken 3 times" {
+			t.Errorf("%+v, %v", check, err)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package dataset
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"plimsoll/internal/engine"
+)
+
+// Table is one of the tables of a set, in SQL that is the same for all engines.
+type Table struct {
+	Name    string
+	Columns string // with their types, those of PostgreSQL
+	Key     string // columns of the primary key; empty for none
+	Room    int    // percent of each page that are left free for changes, where the engine can
+	Indexes []Index
+}
+
+// Index is one that is made for the full table.
+type Index struct {
+	Name, Columns string
+	Unique        bool
+}
+
+// Schema is the SQL that makes tables on servers of a protocol, and what is made when they
+// are full. PostgreSQL then makes keys faster; MariaDB keeps the rows in the order of the
+// primary key, and so has that from the beginning.
+func Schema(protocol string, tables []Table) (create string, keys []string) {
+	var b strings.Builder
+	for _, t := range tables {
+		if protocol == engine.MariaDB {
+			b.WriteString(t.mariaDB())
+		} else {
+			b.WriteString(t.postgreSQL())
+		}
+		keys = append(keys, t.keys(protocol)...)
+	}
+	return b.String(), keys
+}
+
+func (t Table) postgreSQL() string {
+	how := ""
+	if t.Room > 0 {
+		how = fmt.Sprintf(" WITH (fillfactor = %d)", 100-t.Room)
+	}
+	return "CREATE TABLE " + t.Name + " (" + t.Columns + ")" + how + ";\n"
+}
+
+// timestamps are times of day without a zone. MariaDB's type of that name is another.
+var timestamps = regexp.MustCompile(`\btimestamp\b`)
+
+func (t Table) mariaDB() string {
+	columns := timestamps.ReplaceAllString(t.Columns, "datetime(6)")
+	if t.Key != "" {
+		columns += ", PRIMARY KEY (" + t.Key + ")"
+	}
+	return "CREATE TABLE " + t.Name + " (" + columns + ") ENGINE = InnoDB;\n"
+}
+
+func (t Table) keys(protocol string) (all []string) {
+	if protocol == engine.MariaDB {
+		// One statement for each table reads its rows once.
+		var parts []string
+		for _, i := range t.Indexes {
+			parts = append(parts, "ADD "+i.unique()+"INDEX IF NOT EXISTS "+i.Name+" ("+i.Columns+")")
+		}
+		if len(parts) > 0 {
+			all = []string{"ALTER TABLE " + t.Name + " " + strings.Join(parts, ", ")}
+		}
+		return all
+	}
+	if t.Key != "" {
+		all = append(all, "ALTER TABLE "+t.Name+" ADD PRIMARY KEY ("+t.Key+")")
+	}
+	for _, i := range t.Indexes {
+		all = append(all, "CREATE "+i.unique()+"INDEX "+i.Name+" ON "+t.Name+" ("+i.Columns+")")
+	}
+	return all
+}
+
+func (i Index) unique() string {
+	if i.Unique {
+		return "UNIQUE "
+	}
+	return ""
+}
