@@ -155,18 +155,6 @@ func TestRow(t *testing.T) {
 	}
 }
 
-func TestSecret(t *testing.T) {
-	t.Setenv("PLIMSOLL_TEST_SECRET", "hush")
-	if s, err := Secret("env:PLIMSOLL_TEST_SECRET"); s != "hush" || err != nil {
-		t.Error(s, err)
-	}
-	for _, reference := range []string{"hush", "env:", "env:PLIMSOLL_NOT_SET", "file:/does/not/exist"} {
-		if _, err := Secret(reference); err == nil || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s gives %v", reference, err)
-		}
-	}
-}
-
 // begun is a session whose statements are prepared: one with rows, one without.
 func begun(t testing.TB) *Session {
 	t.Helper()

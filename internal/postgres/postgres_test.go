@@ -57,6 +57,23 @@ func TestSCRAMOfTheRFC(t *testing.T) {
 	}
 }
 
+// A proof is bound to the channel where the server can, and where it says that it cannot the
+// client says that it would.
+func TestSCRAMOfAChannel(t *testing.T) {
+	for _, c := range []struct{ offered, binding, by, first, last string }{
+		{"SCRAM-SHA-256-PLUS\x00SCRAM-SHA-256\x00\x00", "cert", "SCRAM-SHA-256-PLUS", "p=tls-server-end-point,,n=", "c=cD10bHMtc2VydmVyLWVuZC1wb2ludCwsY2VydA==,"},
+		{"SCRAM-SHA-256-PLUS\x00SCRAM-SHA-256\x00\x00", "", "SCRAM-SHA-256", "n,,n=", "c=biws,"},
+		{"SCRAM-SHA-256\x00\x00", "cert", "SCRAM-SHA-256", "y,,n=", "c=eSws,"},
+	} {
+		s := newSCRAM("pencil", "a")
+		by := s.bind(c.offered, []byte(c.binding))
+		last, err := s.last("r=ab,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=1")
+		if by != c.by || !strings.HasPrefix(s.first(), c.first) || err != nil || !strings.HasPrefix(last, c.last) {
+			t.Errorf("%q over %q: %s, %s, %s, %v", c.offered, c.binding, by, s.first(), last, err)
+		}
+	}
+}
+
 func TestLoginNeedsAProofOfTheServer(t *testing.T) {
 	l := NewLogin(Account{User: "u", Password: "p"})
 	if _, _, err := l.Hear(nil, Message{Authentication, []byte("\x00\x00\x00\x0aSCRAM-SHA-256\x00\x00")}); err != nil {
@@ -120,21 +137,6 @@ func TestRow(t *testing.T) {
 	}
 	if got := string(FormatDecimal(nil, -5)); got != "-0.05" {
 		t.Error(got)
-	}
-}
-
-func TestSecret(t *testing.T) {
-	t.Setenv("PLIMSOLL_TEST_SECRET", "hush")
-	if s, err := Secret("env:PLIMSOLL_TEST_SECRET"); s != "hush" || err != nil {
-		t.Error(s, err)
-	}
-	if s, err := Secret(""); s != "" || err != nil {
-		t.Error(s, err)
-	}
-	for _, reference := range []string{"hush", "env:", "env:PLIMSOLL_NOT_SET", "file:/does/not/exist"} {
-		if _, err := Secret(reference); err == nil {
-			t.Errorf("%s is a reference", reference)
-		}
 	}
 }
 

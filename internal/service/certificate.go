@@ -49,17 +49,19 @@ func (c Certificate) Files() iter.Seq2[string, []byte] {
 // or IP addresses, with P-256 keys. It is valid for thirty days, and since a day, because
 // clocks of other machines may be behind.
 func NewCertificate(hosts ...string) (Certificate, error) {
-	from := time.Now().AddDate(0, 0, -1)
+	return newCertificate(time.Now().AddDate(0, 0, -1), append([]string{"localhost", Loopback, "::1"}, hosts...))
+}
+
+func newCertificate(from time.Time, hosts []string) (Certificate, error) {
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "plimsoll study"},
 		NotBefore: from, NotAfter: from.AddDate(0, 0, 31),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "plimsoll server"},
 		NotBefore: from, NotAfter: authority.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {

@@ -52,7 +52,7 @@ func Handshake(ctx context.Context, conn net.Conn, config *tls.Config) (*tls.Con
 }
 
 // leave is the last thing that a user can do about a certificate.
-const leave = "or set tls_verify to false, and anybody can pose as the server"
+const leave = "or set tls_verify to false"
 
 func explained(err error, named bool) error {
 	var stranger x509.UnknownAuthorityError
@@ -60,14 +60,14 @@ func explained(err error, named bool) error {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &stranger) && named:
-		return fmt.Errorf("the certificate of the server is not from the authority in ca: give that of the server, %s: %w", leave, err)
+		return fmt.Errorf("the certificate of the server is not from the authority in ca: give that of the server, %s", leave)
 	case errors.As(err, &stranger):
-		return fmt.Errorf("nobody whom this host trusts vouches for the certificate of the server: name the file of its authority in ca, %s: %w", leave, err)
+		return fmt.Errorf("nobody whom this host trusts vouches for the certificate of the server: name the file of its authority in ca, %s", leave)
 	case errors.As(err, &other):
 		return fmt.Errorf("the certificate of the server is for %s, not for %s: use that name in address, %s", names(other.Certificate), other.Host, leave)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return fmt.Errorf("the certificate of the server is valid from %s to %s only: renew it, %s: %w",
-			invalid.Cert.NotBefore.UTC().Format(time.DateTime), invalid.Cert.NotAfter.UTC().Format(time.DateTime), leave, err)
+		return fmt.Errorf("the certificate of the server is valid from %s to %s only: renew it, %s",
+			invalid.Cert.NotBefore.UTC().Format(time.DateTime), invalid.Cert.NotAfter.UTC().Format(time.DateTime), leave)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the server hung up instead: its log may say why: %w", err)
 	}
