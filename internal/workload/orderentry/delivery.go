@@ -1,53 +1,52 @@
 package orderentry
 
-import "plimsoll/internal/postgres"
+import (
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
+)
 
 // askDelivery delivers the oldest order of each district (clause 2.7): all ten in one
 // transaction.
-func (t *terminal) askDelivery(b []byte) []byte {
+func (t *terminal) askDelivery(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	tx := &t.tx
-	if tx.round == 1 {
+	w := engine.Int(tx.w)
+	if turn.Round == 1 {
 		tx.found = [districts]bool{}
-		b = execute(b, dyTurn, tx.w)
+		b = t.Append(b, dyTurn, w)
 		for d := 1; d <= districts; d++ {
-			b = execute(b, dyOldest, tx.w, d)
+			b = t.Append(b, dyOldest, w, engine.Int(d))
 		}
-		return b
+		return b, dialogue.Another
 	}
-	for d, found := range tx.found {
+	for i, found := range tx.found {
+		d, order := engine.Int(i+1), engine.Int(tx.orders[i])
 		switch {
 		case !found:
-		case tx.round == 2:
-			b = execute(b, dyOrder, tx.w, d+1, tx.orders[d], tx.carrier)
-			b = execute(b, dyLines, tx.w, d+1, tx.orders[d])
+		case turn.Round == 2:
+			b = t.Append(b, dyOrder, w, d, order, engine.Int(tx.carrier))
+			b = t.Append(b, dyLines, w, d, order)
 		default:
-			var place int
-			b, place = dyCustomer.AppendBind(b)
-			for _, v := range [...]int{tx.w, d + 1, tx.customers[d]} {
-				b = postgres.AppendInt(b, int32(v))
-			}
-			b = postgres.AppendDecimal(b, tx.sums[d])
-			b = postgres.AppendExecute(b, place)
+			b = t.Append(b, dyCustomer, w, d, engine.Int(tx.customers[i]), engine.Decimal(tx.sums[i]))
 		}
 	}
-	if tx.round == 3 || tx.found == ([districts]bool{}) {
-		b = execute(b, commitTransaction)
+	if turn.Round == 3 || tx.found == ([districts]bool{}) {
+		return b, dialogue.Commit
 	}
-	return b
+	return b, dialogue.Another
 }
 
 // deliveryRow takes the orders, and then of each its customer and its sum.
-func (t *terminal) deliveryRow(r postgres.Row) error {
+func (t *terminal) deliveryRow(turn dialogue.Turn, r *engine.Row) error {
 	tx := &t.tx
 	switch {
-	case tx.round == 1 && tx.results == 1:
+	case turn.Round == 1 && turn.Results == 1:
 		r.Value() // its turn has come
-	case tx.round == 1 && tx.results >= 2 && tx.results < 2+districts:
-		d := tx.results - 2
+	case turn.Round == 1 && turn.Results >= 2 && turn.Results < 2+districts:
+		d := turn.Results - 2
 		tx.orders[d], tx.found[d] = int(r.Int()), true
-	case tx.round == 2 && tx.results < 2*districts:
-		d := tx.nth(tx.results / 2)
-		if tx.results%2 == 0 {
+	case turn.Round == 2 && turn.Results < 2*districts:
+		d := tx.nth(turn.Results / 2)
+		if turn.Results%2 == 0 {
 			tx.customers[d] = int(r.Int())
 		} else {
 			tx.sums[d] = r.Decimal(2)

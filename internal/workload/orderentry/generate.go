@@ -6,17 +6,7 @@ import (
 	"plimsoll/internal/postgres"
 )
 
-// table is one that is filled by COPY, in pieces that do not depend on each other.
-type table struct {
-	name   string
-	stream uint64 // of its random numbers
-	// rows are the rows of a piece, one call each: it appends row number i, and
-	// answers false beyond the last.
-	rows func(z size, s *source, warehouse int) (row func(b []byte, i int) ([]byte, bool))
-	once bool // one piece for all warehouses
-}
-
-// The text format of COPY: values are parted by a tab, rows end with a line.
+// The text format of COPY and LOAD DATA: values are parted by a tab, rows end with a line.
 func tab(b []byte) []byte  { return append(b, '\t') }
 func line(b []byte) []byte { return append(b, '\n') }
 func null(b []byte) []byte { return append(b, `\N`...) }
@@ -40,18 +30,6 @@ func cents(b []byte, n int) []byte { return postgres.FormatDecimal(b, int64(n)) 
 
 // entered is when everything in the first data was entered: the same in all trials.
 const entered = "2020-01-01 00:00:00"
-
-var filled = []table{
-	{"item", 1, itemRows, true},
-	{"warehouse", 2, warehouseRows, true},
-	{"district", 3, districtRows, true},
-	{"stock", 4, stockRows, false},
-	{"customer", 5, customerRows, false},
-	{"history", 6, historyRows, false},
-	{"orders", 7, orderRows, false},
-	{"new_order", 8, newOrderRows, false},
-	{"order_line", 7, lineRows, false}, // of the same orders
-}
 
 // address appends a street, a city, a state and a zip code.
 func (s *source) address(b []byte) []byte {

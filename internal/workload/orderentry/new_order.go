@@ -1,12 +1,9 @@
 package orderentry
 
 import (
-	"errors"
-
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
-
-var errRows = errors.New("the server answers a statement with a row that nobody asked for")
 
 // drawOrder draws a new order (clause 2.4.1). Its lines are sorted by item, so that
 // two of them never wait for each other.
@@ -61,56 +58,52 @@ func truth(b bool) int {
 	return 0
 }
 
-func (t *terminal) askOrder(b []byte) []byte {
+func (t *terminal) askOrder(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	tx := &t.tx
-	if tx.round == 1 {
-		b = execute(b, noDistrict, tx.w, tx.d)
-		b = execute(b, noWarehouse, tx.w)
-		b = execute(b, noCustomer, tx.w, tx.d, tx.customer)
+	w, d, customer := engine.Int(tx.w), engine.Int(tx.d), engine.Int(tx.customer)
+	if turn.Round == 1 {
+		b = t.Append(b, noWarehouse, w) // before the district, as a payment does
+		b = t.Append(b, noDistrict, w, d)
+		b = t.Append(b, noCustomer, w, d, customer)
 		for i := range tx.lines[:tx.count] {
 			l := &tx.lines[i]
 			l.price = -1 // until the item is found
-			b = execute(b, noItem, l.item)
-			b = execute(b, noStock, l.supply, l.item, tx.d, l.quantity, truth(l.supply != tx.w))
+			b = t.Append(b, noItem, engine.Int(l.item))
+			b = t.Append(b, noStock, engine.Int(l.supply), engine.Int(l.item), d, engine.Int(l.quantity), engine.Int(truth(l.supply != tx.w)))
 		}
-		return b
+		return b, dialogue.Another
 	}
 	for i := range tx.lines[:tx.count] {
 		tx.missed = tx.missed || tx.lines[i].price < 0
 	}
 	if tx.missed {
-		return execute(b, rollbackTransaction)
+		return b, dialogue.Rollback
 	}
-	b = execute(b, noOrder, tx.orderID, tx.d, tx.w, tx.customer, tx.count, truth(!tx.remote))
-	b = execute(b, noNew, tx.orderID, tx.d, tx.w)
+	id := engine.Int(tx.orderID)
+	b = t.Append(b, noOrder, id, d, w, customer, engine.Int(tx.count), engine.Int(truth(!tx.remote)))
+	b = t.Append(b, noNew, id, d, w)
 	for i := range tx.lines[:tx.count] {
 		l := &tx.lines[i]
-		var place int
-		b, place = noLine.AppendBind(b)
-		for _, v := range [...]int{tx.orderID, tx.d, tx.w, i + 1, l.item, l.supply, l.quantity} {
-			b = postgres.AppendInt(b, int32(v))
-		}
-		b = postgres.AppendDecimal(b, int64(l.quantity)*l.price)
-		b = postgres.AppendText(b, l.info[:])
-		b = postgres.AppendExecute(b, place)
+		b = t.Append(b, noLine, id, d, w, engine.Int(i+1), engine.Int(l.item), engine.Int(l.supply), engine.Int(l.quantity),
+			engine.Decimal(int64(l.quantity)*l.price), engine.Text(l.info[:]))
 	}
-	return execute(b, commitTransaction)
+	return b, dialogue.Commit
 }
 
-// orderRow takes a row of the first round: the district, the warehouse, the customer,
+// orderRow takes a row of the first round: the warehouse, the district, the customer,
 // and of each line the item and the stock.
-func (t *terminal) orderRow(r postgres.Row) error {
+func (t *terminal) orderRow(turn dialogue.Turn, r *engine.Row) error {
 	tx := &t.tx
-	at := tx.results - 4
+	at := turn.Results - 4
 	switch {
-	case tx.round != 1 || at >= 2*tx.count || tx.results == 0:
+	case turn.Round != 1 || at >= 2*tx.count || turn.Results == 0:
 		return errRows
-	case tx.results == 1:
+	case turn.Results == 1:
+		r.Decimal(4)
+	case turn.Results == 2:
 		tx.orderID = int(r.Int())
 		r.Decimal(4)
-	case tx.results == 2:
-		r.Decimal(4)
-	case tx.results == 3:
+	case turn.Results == 3:
 		r.Decimal(4)
 		r.Value()
 		r.Value()

@@ -1,8 +1,8 @@
 // Package orderentry is a workload of a wholesaler's order entry, derived from TPC-C
-// and not comparable to its results: five transactions on nine tables, over our own
-// client of PostgreSQL's wire protocol.
+// and not comparable to its results: five transactions on nine tables of PostgreSQL or
+// MariaDB, over our own clients of their wire protocols.
 //
-// A transaction is two or three round trips of pipelined prepared statements. What the
+// A transaction is a few round trips of pipelined prepared statements. What the
 // load asked for is counted and held against the rules it is to follow, and the data
 // that it leaves behind against the conditions of consistency.
 package orderentry
@@ -14,10 +14,10 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
 
@@ -47,14 +47,9 @@ type Parameters struct {
 func defaults() Parameters {
 	return Parameters{
 		Warehouses: 1, Items: 100_000, Customers: 3000, Reset: true, Loaders: 4, Connections: 8, Home: "any",
-		Isolation: readCommitted, Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
+		Isolation: "read committed", Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
 	}
 }
-
-const (
-	protocol      = "postgresql"
-	readCommitted = "read committed"
-)
 
 // tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
 // it then comes before the sessions of a server on the same machine.
@@ -64,10 +59,10 @@ const tick = 500 * time.Microsecond
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "order-entry",
-		Doc:     "a wholesaler's order entry on PostgreSQL, derived from TPC-C and not comparable to it",
+		Doc:     "a wholesaler's order entry on PostgreSQL or MariaDB, derived from TPC-C and not comparable to it",
 		Rate:    "transactions",
 		Metrics: metrics(),
-		Speaks:  []string{protocol},
+		Speaks:  engine.Protocols(),
 		Own:     true,
 		Spreads: true,
 	}, defaults(), build)
@@ -152,17 +147,13 @@ func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Need
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := postgres.Dial(ctx, at[0], "")
+	s, err := engine.Dial(ctx, at[0], "")
 	if err != nil {
 		return workload.Needs{}, err
 	}
 	defer s.Close()
-	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper, current_user, current_setting('server_version_num') FROM pg_roles WHERE rolname = current_user")
-	switch {
-	case err != nil:
-		return needs, fmt.Errorf("ask the database who we are: %w", err)
-	case len(rows) != 1 || rows[0][0] != "t":
-		return needs, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
+	if err := engine.MayMake(ctx, at[0], s, database); err != nil {
+		return workload.Needs{}, err
 	}
 	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s_base on the server, of %s in all, and removes them", database, database, parameter.Bytes(size).String())}
 	return needs, nil

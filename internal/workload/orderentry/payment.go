@@ -1,6 +1,9 @@
 package orderentry
 
-import "plimsoll/internal/postgres"
+import (
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
+)
 
 // drawPayment draws a payment (clause 2.5.1).
 func (t *terminal) drawPayment() {
@@ -13,6 +16,7 @@ func (t *terminal) drawPayment() {
 	t.tally.payments++
 	t.drawCustomer()
 	tx.amount = int64(t.between(100, 500_000))
+	t.tally.due += tx.amount
 }
 
 // drawCustomer draws a customer by last name in 60 of a hundred cases, else by number.
@@ -29,15 +33,11 @@ func (t *terminal) drawCustomer() {
 
 func (t *terminal) askName(b []byte) []byte {
 	tx := &t.tx
-	b, place := byName.AppendBind(b)
-	b = postgres.AppendInt(b, int32(tx.cw))
-	b = postgres.AppendInt(b, int32(tx.cd))
-	b = postgres.AppendText(b, tx.name[:tx.nameLength])
-	return postgres.AppendExecute(b, place)
+	return t.Append(b, byName, engine.Int(tx.cw), engine.Int(tx.cd), engine.Text(tx.name[:tx.nameLength]))
 }
 
 // named takes a customer with the name.
-func (tx *transaction) named(r postgres.Row) error {
+func (tx *transaction) named(r *engine.Row) error {
 	id := int(r.Int())
 	if tx.idCount < len(tx.ids) {
 		tx.ids[tx.idCount] = id
@@ -54,56 +54,38 @@ func (tx *transaction) choose() {
 	}
 }
 
-func (t *terminal) askPayment(b []byte) []byte {
+func (t *terminal) askPayment(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	tx := &t.tx
-	if tx.round == 1 {
-		var place int
-		b, place = pyWarehouse.AppendBind(b)
-		b = postgres.AppendInt(b, int32(tx.w))
-		b = postgres.AppendExecute(postgres.AppendDecimal(b, tx.amount), place)
-		b, place = pyDistrict.AppendBind(b)
-		b = postgres.AppendInt(postgres.AppendInt(b, int32(tx.w)), int32(tx.d))
-		b = postgres.AppendExecute(postgres.AppendDecimal(b, tx.amount), place)
+	w, d, amount := engine.Int(tx.w), engine.Int(tx.d), engine.Decimal(tx.amount)
+	if turn.Round == 1 {
+		b = t.Append(b, pyWarehouse, w, amount)
+		b = t.Append(b, pyDistrict, w, d, amount)
 		if tx.byName {
 			b = t.askName(b)
 		}
-		return b
+		return b, dialogue.Another
 	}
 	tx.choose()
-	b, place := pyCustomer.AppendBind(b)
-	for _, v := range [...]int{tx.cw, tx.cd, tx.customer} {
-		b = postgres.AppendInt(b, int32(v))
-	}
-	b = postgres.AppendDecimal(b, tx.amount)
-	b = postgres.AppendInt(postgres.AppendInt(b, int32(tx.d)), int32(tx.w))
-	b = postgres.AppendExecute(b, place)
-	b, place = pyHistory.AppendBind(b)
-	for _, v := range [...]int{tx.customer, tx.cd, tx.cw, tx.d, tx.w} {
-		b = postgres.AppendInt(b, int32(v))
-	}
-	b = postgres.AppendDecimal(b, tx.amount)
-	b = postgres.AppendText(b, tx.label[:tx.labelLength])
-	b = postgres.AppendExecute(b, place)
-	return execute(b, commitTransaction)
+	cw, cd, customer := engine.Int(tx.cw), engine.Int(tx.cd), engine.Int(tx.customer)
+	b = t.Append(b, pyCustomer, cw, cd, customer, amount, d, w)
+	b = t.Append(b, pyHistory, customer, cd, cw, d, w, amount, engine.Text(tx.label[:tx.labelLength]))
+	return b, dialogue.Commit
 }
 
 // paymentRow takes the warehouse, the district and the customers with the name, then
 // the customer.
-func (t *terminal) paymentRow(r postgres.Row) error {
+func (t *terminal) paymentRow(turn dialogue.Turn, r *engine.Row) error {
 	tx := &t.tx
 	switch {
-	case tx.round == 1 && tx.results == 1:
+	case turn.Round == 1 && turn.Results == 1:
 		tx.labelLength = copy(tx.label[:10], r.Value())
-	case tx.round == 1 && tx.results == 2:
+	case turn.Round == 1 && turn.Results == 2:
 		tx.labelLength += copy(tx.label[tx.labelLength:], "    ")
 		tx.labelLength += copy(tx.label[tx.labelLength:], r.Value())
-	case tx.round == 1 && tx.results == 3 && tx.byName:
+	case turn.Round == 1 && turn.Results == 3 && tx.byName:
 		return tx.named(r)
-	case tx.round != 2 || tx.results != 0:
+	case turn.Round != 2 || turn.Results != 0:
 		return errRows
 	}
-	for r.More() {
-		r.Value()
-	}
-	return r.End()
+	return r.Rest()
 }

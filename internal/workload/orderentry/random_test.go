@@ -2,6 +2,7 @@ package orderentry
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/measure"
@@ -119,22 +120,18 @@ func TestConstants(t *testing.T) {
 }
 
 // drawn is what so many transactions ask for.
-func drawn(n int, spoil func(*terminal)) *tally {
-	t := &terminal{source: newSource(3, 4), z: size{warehouses: 5, items: 1000, customers: 300}, tally: &tally{}, tasks: make([]task, 1)}
-	buffer := make([]byte, 0, 1<<16)
+func drawn(n int) *tally {
+	t := &terminal{source: newSource(3, 4), z: size{warehouses: 5, items: 1000, customers: 300}, tally: &tally{}}
 	for range n {
-		t.tasks[0].kind = t.draw()
-		if spoil != nil {
-			spoil(t)
-		}
-		t.begin(buffer)
-		t.tally.done[t.tasks[0].kind]++
+		k := t.draw()
+		t.begin(k)
+		t.tally.done[k]++
 	}
 	return t.tally
 }
 
 func TestDistribution(t *testing.T) {
-	sum := drawn(200_000, nil)
+	sum := drawn(200_000)
 	if c := sum.check(5); c.State != measure.Pass {
 		t.Error(c.Detail)
 	}
@@ -158,11 +155,16 @@ func TestDistribution(t *testing.T) {
 	}
 }
 
-// The client's count is held against the server's.
+// The client's counts are held against the server's.
 func TestCounted(t *testing.T) {
-	sum := tally{orders: 100, placed: 90, rolled: 1}
+	sum := tally{orders: 100, placed: 90, rolled: 1, due: 50_000, paid: 47_000}
 	for district, want := range map[int64]measure.State{89: measure.Fail, 90: measure.Pass, 99: measure.Pass, 100: measure.Fail} {
-		if c := sum.counted(district); c.State != want {
+		if c := sum.ordered(district); c.State != want {
+			t.Errorf("%d: %+v", district, c)
+		}
+	}
+	for district, want := range map[int64]measure.State{46_999: measure.Fail, 47_000: measure.Pass, 50_000: measure.Pass, 50_001: measure.Fail} {
+		if c := sum.settled(district); c.State != want || !strings.HasPrefix(c.Detail, "the load paid 470.00, ") {
 			t.Errorf("%d: %+v", district, c)
 		}
 	}

@@ -1,59 +1,59 @@
 package orderentry
 
-import "plimsoll/internal/postgres"
+import (
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
+)
 
 // statusRound is how far an order status is: 0 the customers with the name, 1 the
 // customer and the last order, 2 its lines.
-func (tx *transaction) statusRound() int {
+func (tx *transaction) statusRound(turn dialogue.Turn) int {
 	if tx.byName {
-		return tx.round - 1
+		return turn.Round - 1
 	}
-	return tx.round
+	return turn.Round
 }
 
-func (t *terminal) askStatus(b []byte) []byte {
+func (t *terminal) askStatus(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	tx := &t.tx
-	switch tx.statusRound() {
+	w, d := engine.Int(tx.w), engine.Int(tx.d)
+	switch tx.statusRound(turn) {
 	case 0:
-		return t.askName(b)
+		return t.askName(b), dialogue.Another
 	case 1:
 		tx.choose()
 		tx.orderID = 0
-		b = execute(b, osCustomer, tx.w, tx.d, tx.customer)
-		return execute(b, osOrder, tx.w, tx.d, tx.customer)
+		customer := engine.Int(tx.customer)
+		return t.Append(t.Append(b, osCustomer, w, d, customer), osOrder, w, d, customer), dialogue.Another
 	}
-	b = execute(b, osLines, tx.w, tx.d, tx.orderID)
-	return execute(b, commitTransaction)
+	return t.Append(b, osLines, w, d, engine.Int(tx.orderID)), dialogue.Commit
 }
 
-func (t *terminal) statusRow(r postgres.Row) error {
+func (t *terminal) statusRow(turn dialogue.Turn, r *engine.Row) error {
 	tx := &t.tx
-	step := tx.statusRound()
+	step := tx.statusRound(turn)
 	if step == 0 {
 		return tx.named(r)
 	}
-	if tx.round == 1 && tx.results == 2 || tx.round == 2 && step == 1 && tx.results == 1 {
+	if turn.Round == 1 && turn.Results == 2 || turn.Round == 2 && step == 1 && turn.Results == 1 {
 		tx.orderID = int(r.Int())
 	}
-	for r.More() {
-		r.Value()
-	}
-	return r.End()
+	return r.Rest()
 }
 
-func (t *terminal) askStock(b []byte) []byte {
+func (t *terminal) askStock(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
 	tx := &t.tx
-	if tx.round == 1 {
-		return execute(b, slDistrict, tx.w, tx.d)
+	w, d := engine.Int(tx.w), engine.Int(tx.d)
+	if turn.Round == 1 {
+		return t.Append(b, slDistrict, w, d), dialogue.Another
 	}
-	b = execute(b, slCount, tx.w, tx.d, tx.orderID, tx.threshold)
-	return execute(b, commitTransaction)
+	return t.Append(b, slCount, w, d, engine.Int(tx.orderID), engine.Int(tx.threshold)), dialogue.Commit
 }
 
 // stockRow takes the number of the next order, and then how many items run low.
-func (t *terminal) stockRow(r postgres.Row) error {
+func (t *terminal) stockRow(turn dialogue.Turn, r *engine.Row) error {
 	n := int(r.Int())
-	if t.tx.round == 1 {
+	if turn.Round == 1 {
 		t.tx.orderID = n
 	}
 	return r.End()

@@ -2,9 +2,8 @@ package orderentry
 
 import (
 	"errors"
-	"fmt"
 
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/workload"
 )
 
@@ -12,13 +11,9 @@ import (
 const database = "plimsoll_order_entry"
 
 // targets are where the servers listen.
-func targets(env workload.Env) ([]postgres.Place, error) {
+func targets(env workload.Env) ([]engine.Server, error) {
 	if env.Target == nil {
-		return nil, errors.New("the workload order-entry needs a database: name the service postgresql in the study")
+		return nil, errors.New("the workload order-entry needs a database: name the service postgresql or mariadb in the study")
 	}
-	at, err := env.Target(protocol)
-	if err != nil {
-		return nil, fmt.Errorf("find a database: %w", err)
-	}
-	return postgres.Places(at, env.Dial)
+	return engine.Servers(env.Target, env.Dial)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/measure"
 )
 
@@ -12,33 +13,29 @@ type tally struct {
 	// Drawn.
 	orders, lines, remoteLines, invalid int64
 	payments, remotePayments            int64
+	due                                 int64 // hundredths, of the payments
 	looked, byName                      int64 // customers
 	// Done.
-	done     [kinds]int64
-	placed   int64 // orders that were committed
-	rolled   int64 // and that were rolled back because an item does not exist
-	skipped  int64 // districts that had nothing to deliver
-	shipped  int64
-	retries  int64
-	troubles int64
-	why      string // the first
-}
-
-func (t *tally) note(why string) {
-	if t.troubles++; t.why == "" {
-		t.why = why
-	}
+	done    [kinds]int64
+	placed  int64 // orders that were committed
+	rolled  int64 // and that were rolled back because an item does not exist
+	paid    int64 // hundredths
+	skipped int64 // districts that had nothing to deliver
+	shipped int64
+	wrong   dialogue.Count
 }
 
 // completed counts a transaction that ended as it should.
-func (t *tally) completed(tx *transaction) {
-	t.done[tx.kind]++
+func (t *tally) completed(k kind, tx *transaction) {
+	t.done[k]++
 	switch {
-	case tx.kind == newOrder && tx.missed:
+	case k == newOrder && tx.missed:
 		t.rolled++
-	case tx.kind == newOrder:
+	case k == newOrder:
 		t.placed++
-	case tx.kind == delivery:
+	case k == payment:
+		t.paid += tx.amount
+	case k == delivery:
 		for _, found := range tx.found {
 			if found {
 				t.shipped++
@@ -56,6 +53,7 @@ func (t *tally) add(o *tally) {
 	t.invalid += o.invalid
 	t.payments += o.payments
 	t.remotePayments += o.remotePayments
+	t.due += o.due
 	t.looked += o.looked
 	t.byName += o.byName
 	for k := range t.done {
@@ -63,13 +61,10 @@ func (t *tally) add(o *tally) {
 	}
 	t.placed += o.placed
 	t.rolled += o.rolled
+	t.paid += o.paid
 	t.skipped += o.skipped
 	t.shipped += o.shipped
-	t.retries += o.retries
-	t.troubles += o.troubles
-	if t.why == "" {
-		t.why = o.why
-	}
+	t.wrong.Add(o.wrong)
 }
 
 // share is one line of the self-check: a share of what was drawn, and what the
@@ -131,6 +126,33 @@ func (t *tally) check(warehouses int) measure.Check {
 	}
 	if t.orders == 0 {
 		c.State = measure.Unknown
+	}
+	return c
+}
+
+// ordered holds the new orders of the client against those of the districts. One whose
+// answer was lost may be there or not.
+func (t *tally) ordered(district int64) measure.Check {
+	lost := t.orders - t.placed - t.rolled
+	c := measure.Check{
+		Name: "new orders", State: measure.Pass,
+		Detail: fmt.Sprintf("the load placed %d, the districts count %d; of %d more the answer is not known", t.placed, district, lost),
+	}
+	if district < t.placed || district > t.placed+lost {
+		c.State = measure.Fail
+	}
+	return c
+}
+
+// settled does the same for what was paid, in hundredths.
+func (t *tally) settled(district int64) measure.Check {
+	amount := func(n int64) string { return fmt.Sprintf("%.2f", float64(n)/100) }
+	c := measure.Check{
+		Name: "payments", State: measure.Pass,
+		Detail: fmt.Sprintf("the load paid %s, the districts count %s; of %s more the answer is not known", amount(t.paid), amount(district), amount(t.due-t.paid)),
+	}
+	if district < t.paid || district > t.due {
+		c.State = measure.Fail
 	}
 	return c
 }

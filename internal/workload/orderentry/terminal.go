@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"plimsoll/internal/load"
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // kind is one of the five transactions, and its class among the operations.
@@ -36,37 +36,19 @@ func (s *source) draw() kind {
 	return stockLevel
 }
 
-// task is a transaction that waits for its turn on the connection, or has it.
-type task struct {
-	slot int
-	kind kind
-}
-
-// terminal is the dialogue of one connection: the transactions of those who share it,
-// one after the other. It allocates nothing for each.
+// terminal is what is said on one connection: the transactions of those who share it. It
+// allocates nothing for each.
 type terminal struct {
 	*source
-	z       size
-	session *postgres.Session
-	home    int // warehouse of all its transactions; 0 draws one for each
-	retries int
-	tally   *tally
-
-	tasks    []task // a ring: those under way and waiting
-	from, to int
-	owed     bool // Next has something to say
-	tx       transaction
+	*engine.Session
+	z     size
+	home  int // warehouse of all its transactions; 0 draws one for each
+	tally *tally
+	tx    transaction
 }
 
 // transaction is what a terminal knows of the one that is under way.
 type transaction struct {
-	kind       kind
-	round      int
-	results    int // statements that were answered in this round
-	again      int // times that it was tried again
-	failed     bool
-	transient  bool // and may be tried again
-	ending     bool // a rollback is under way: the transaction failed
 	w, d       int
 	customer   int
 	cw, cd     int  // where the customer is at home
@@ -98,168 +80,19 @@ type orderLine struct {
 	info                   [24]byte
 }
 
-// Request begins a transaction, or has it wait for those before it.
-func (t *terminal) Request(b []byte, slot int) ([]byte, int) {
-	k := t.draw()
-	t.tasks[t.to%len(t.tasks)] = task{slot, k}
-	t.to++
-	switch {
-	case !t.session.Begun():
-		b = t.session.AppendStart(b)
-	case t.session.Serving() && t.to-t.from == 1:
-		b = t.begin(b)
-	}
-	return b, int(k)
-}
+// Draw draws the next transaction.
+func (t *terminal) Draw() int { return int(t.draw()) }
 
-// Next goes on with the session or its transaction.
-func (t *terminal) Next(b []byte) []byte {
-	if !t.owed {
-		return b
-	}
-	t.owed = false
-	switch {
-	case !t.session.Serving():
-		return t.session.AppendNext(b)
-	case t.from == t.to:
-		return b
-	case t.tx.round > 0 && t.tx.ending:
-		return t.abort(b)
-	case t.tx.round > 0:
-		return t.ask(b)
-	}
-	return t.begin(b)
-}
-
-var none = load.Answer{Slot: load.NoSlot}
-
-// Answer reads messages up to the end of a transaction.
-func (t *terminal) Answer(data []byte) (load.Answer, int, error) {
-	used := 0
-	for {
-		m, n, err := postgres.Next(data[used:])
-		if err != nil {
-			return none, used, err
-		}
-		if n == 0 {
-			return none, used, nil
-		}
-		used += n
-		a, err := t.hear(m)
-		if err != nil || a.Slot != load.NoSlot {
-			return a, used, err
-		}
-	}
-}
-
-// hear takes one message.
-func (t *terminal) hear(m postgres.Message) (load.Answer, error) {
-	switch m.Kind {
-	case postgres.Notice, postgres.ParameterStatus, postgres.Notification:
-		return none, nil
-	}
-	if !t.session.Serving() {
-		t.owed = true
-		return none, refused(t.session.Hear(m))
-	}
-	switch m.Kind {
-	case postgres.Failure:
-		return none, t.fault(m.Body)
-	case postgres.DataRow:
-		return none, t.row(m.Body)
-	case postgres.CommandComplete:
-		t.tx.results++
-	case postgres.Ready:
-		return t.ready(m.Body)
-	}
-	return none, nil
-}
-
-// refused says that a server gave its reasons for an end, where it did.
-func refused(err error) error {
-	var f *postgres.Fault
-	if errors.As(err, &f) {
-		return fmt.Errorf("%w: %w", load.ErrRefused, err)
-	}
-	return err
-}
-
-// fault notes that a statement failed. The server passes over the rest of the round.
-func (t *terminal) fault(body []byte) error {
-	t.tx.failed = true
-	t.tx.transient = postgres.Transient(body)
-	if f := postgres.ReadFault(body); f.Fatal {
-		return refused(f)
-	} else if !t.tx.transient {
-		t.tally.note(f.Error())
-	}
-	return nil
-}
-
-// ready ends a round.
-func (t *terminal) ready(body []byte) (load.Answer, error) {
-	state, err := postgres.ReadyState(body)
-	if err != nil {
-		return none, err
-	}
-	if t.from == t.to || t.tx.round == 0 {
-		return none, errors.New("the server answers what nobody asked")
-	}
+// begin draws what a transaction is about.
+func (t *terminal) begin(k kind) {
 	tx := &t.tx
-	switch {
-	case tx.failed && state != postgres.Idle && !tx.ending:
-		tx.ending, t.owed = true, true // it must be rolled back first
-		return none, nil
-	case tx.failed && tx.transient && tx.again < t.retries:
-		tx.again++
-		t.tally.retries++
-		tx.restart()
-		t.owed = true
-		return none, nil
-	case tx.failed:
-		return t.end(true), nil
-	case state == postgres.Idle:
-		if tx.kind == newOrder && tx.missed != tx.invalid {
-			t.tally.note(fmt.Sprintf("an item that is there was not found, or one was found that is not: %d of %d", tx.lines[tx.count-1].item, t.z.items))
-			return t.end(true), nil
-		}
-		t.tally.completed(tx)
-		return t.end(false), nil
-	}
-	tx.round++
-	tx.results = 0
-	t.owed = true
-	return none, nil
-}
-
-// end ends the oldest transaction; the next one begins with Next.
-func (t *terminal) end(failed bool) load.Answer {
-	slot := t.tasks[t.from%len(t.tasks)].slot
-	t.from++
-	t.tx.round = 0
-	t.owed = t.from != t.to
-	return load.Answer{Slot: slot, Failed: failed}
-}
-
-// restart has the same transaction tried again.
-func (tx *transaction) restart() {
-	tx.round, tx.results = 1, 0
-	tx.failed, tx.transient, tx.ending, tx.missed = false, false, false, false
-	tx.idCount = 0
-}
-
-// begin draws the oldest transaction, and asks its first round.
-func (t *terminal) begin(b []byte) []byte {
-	tx := &t.tx
-	tx.kind, tx.again = t.tasks[t.from%len(t.tasks)].kind, 0
-	tx.restart()
 	tx.w = t.home
 	if tx.w == 0 {
 		tx.w = t.between(1, t.z.warehouses)
 	}
 	tx.d = t.between(1, districts)
 	tx.byName, tx.invalid, tx.remote = false, false, false
-	switch tx.kind {
+	switch k {
 	case newOrder:
 		t.drawOrder()
 	case payment:
@@ -272,55 +105,55 @@ func (t *terminal) begin(b []byte) []byte {
 	case stockLevel:
 		tx.threshold = t.between(10, 20)
 	}
-	return t.ask(b)
 }
 
-// ask asks the round of the transaction that is due.
-func (t *terminal) ask(b []byte) []byte {
-	if t.tx.round == 1 {
-		b = execute(b, beginTransaction)
+// Ask asks the round of the transaction that is due.
+func (t *terminal) Ask(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
+	if turn.First() {
+		t.begin(kind(turn.Class))
 	}
-	switch t.tx.kind {
+	if turn.Round == 1 {
+		t.tx.missed, t.tx.idCount = false, 0
+	}
+	switch kind(turn.Class) {
 	case newOrder:
-		b = t.askOrder(b)
+		return t.askOrder(b, turn)
 	case payment:
-		b = t.askPayment(b)
+		return t.askPayment(b, turn)
 	case orderStatus:
-		b = t.askStatus(b)
+		return t.askStatus(b, turn)
 	case delivery:
-		b = t.askDelivery(b)
-	case stockLevel:
-		b = t.askStock(b)
+		return t.askDelivery(b, turn)
 	}
-	return postgres.AppendSync(b)
+	return t.askStock(b, turn)
 }
 
-// abort rolls back what failed.
-func (t *terminal) abort(b []byte) []byte {
-	return postgres.AppendSync(execute(b, rollbackTransaction))
-}
-
-// row takes a row of the statement whose turn it is.
-func (t *terminal) row(body []byte) error {
-	r := postgres.ReadRow(body)
-	switch t.tx.kind {
+// Row takes a row of the statement whose turn it is.
+func (t *terminal) Row(turn dialogue.Turn, r *engine.Row) error {
+	switch kind(turn.Class) {
 	case newOrder:
-		return t.orderRow(r)
+		return t.orderRow(turn, r)
 	case payment:
-		return t.paymentRow(r)
+		return t.paymentRow(turn, r)
 	case orderStatus:
-		return t.statusRow(r)
+		return t.statusRow(turn, r)
 	case delivery:
-		return t.deliveryRow(r)
+		return t.deliveryRow(turn, r)
 	}
-	return t.stockRow(r)
+	return t.stockRow(turn, r)
 }
 
-// execute appends a statement with integers.
-func execute(b []byte, s *postgres.Statement, values ...int) []byte {
-	b, place := s.AppendBind(b)
-	for _, v := range values {
-		b = postgres.AppendInt(b, int32(v))
+var errRows = errors.New("the server answers a statement with a row that nobody asked for")
+
+// Done counts what became of a transaction.
+func (t *terminal) Done(turn dialogue.Turn, failed bool) error {
+	tx := &t.tx
+	switch {
+	case failed:
+		return nil
+	case kind(turn.Class) == newOrder && tx.missed != tx.invalid:
+		return fmt.Errorf("an item that is there was not found, or one was found that is not: %d of %d", tx.lines[tx.count-1].item, t.z.items)
 	}
-	return postgres.AppendExecute(b, place)
+	t.tally.completed(kind(turn.Class), tx)
+	return nil
 }

@@ -2,16 +2,18 @@ package orderentry
 
 import (
 	"encoding/binary"
-	"errors"
+	"slices"
 	"strings"
 	"testing"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 )
 
-// said is a message of a server.
+// said is a message of PostgreSQL.
 func said(kind byte, body string) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
 	return append(b, body...)
@@ -26,160 +28,138 @@ func rowOf(values ...string) []byte {
 }
 
 var (
-	done     = said(postgres.CommandComplete, "X\x00")
-	idle     = said(postgres.Ready, "I")
-	within   = said(postgres.Ready, "T")
-	broken   = said(postgres.Ready, "E")
-	deadlock = said(postgres.Failure, "SERROR\x00C40P01\x00Mdeadlock detected\x00\x00")
-	noTable  = said(postgres.Failure, "SERROR\x00C42P01\x00Mno such table\x00\x00")
+	done   = said(postgres.CommandComplete, "X\x00")
+	idle   = said(postgres.Ready, "I")
+	within = said(postgres.Ready, "T")
 )
 
-func join(parts ...[]byte) (all []byte) {
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	return all
+// sitting is the dialogue of a terminal that draws always the same kind of transaction.
+type sitting struct {
+	*dialogue.Dialogue
+	*terminal
+	kind kind
 }
 
-// sitting is a terminal whose session has begun, with a stock level under way.
-func sitting(t *testing.T) *terminal {
+func (s *sitting) Draw() int { return int(s.kind) }
+
+// sit is one whose session with PostgreSQL has begun, with a transaction under way.
+func sit(t testing.TB, k kind) *sitting {
 	t.Helper()
-	s := &terminal{source: newSource(1, 1), z: size{warehouses: 1, items: 100, customers: 30}, session: postgres.NewSession(postgres.Account{User: "u"}, "", statements()), retries: 1, tally: &tally{}, tasks: make([]task, 2)}
-	b, class := s.Request(nil, 0)
-	if len(b) == 0 || class >= int(kinds) {
-		t.Fatalf("it begins with %q, class %d", b, class)
-	}
-	s.tasks[0].kind = stockLevel
-	s.answer(t, join(said(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
-	if b = s.Next(nil); strings.Count(string(b), "P\x00") < len(statements()) {
+	book := dialogue.NewBook(engine.PostgreSQL, statements)
+	s := &sitting{kind: k, terminal: &terminal{
+		source: newSource(1, 1), Session: book.Session(postgres.Account{User: "u"}, "read committed"), z: size{warehouses: 1, items: 100, customers: 30}, tally: &tally{},
+	}}
+	s.Dialogue = dialogue.New(dialogue.Setup{Session: s.terminal.Session, Book: book, Window: 1, Retries: 1, Count: &s.tally.wrong}, s)
+	s.Request(nil, 0)
+	s.answer(t, slices.Concat(said(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
+	if b := s.Next(nil); strings.Count(string(b), "P\x00") < len(statements) {
 		t.Fatalf("it prepares %q", b)
 	}
-	for range statements() {
-		s.answer(t, said(postgres.ParseComplete, ""), load.NoSlot)
+	s.answer(t, slices.Concat(slices.Repeat(said(postgres.ParseComplete, ""), len(statements)+3), idle), load.NoSlot)
+	if b := s.Next(nil); !strings.Contains(string(b), "begin") {
+		t.Fatalf("it says %q", b)
 	}
-	s.answer(t, idle, load.NoSlot)
-	s.says(t, "sl_district")
 	return s
 }
 
-func (t *terminal) answer(test *testing.T, data []byte, slot int) load.Answer {
-	test.Helper()
-	a, used, err := t.Answer(data)
+func (s *sitting) answer(t testing.TB, data []byte, slot int) load.Answer {
+	t.Helper()
+	a, used, err := s.Answer(data)
 	if err != nil || used != len(data) || a.Slot != slot {
-		test.Fatalf("%q: %+v, %d of %d, %v", data, a, used, len(data), err)
+		t.Fatalf("%q: %+v, %d of %d, %v", data, a, used, len(data), err)
 	}
 	return a
 }
 
-func (t *terminal) says(test *testing.T, word string) {
-	test.Helper()
-	if b := t.Next(nil); !strings.Contains(string(b), word) || word == "" && len(b) > 0 {
-		test.Fatalf("it says %q, not %s", b, word)
-	}
+// item and stock are what the server says of a line of an order.
+var (
+	item  = slices.Concat(rowOf("1.25", "clock", "data"), done)
+	stock = slices.Concat(rowOf("abcdefghijklmnopqrstuvwx", "40", "data"), done)
+	lines = slices.Repeat(slices.Concat(item, stock), 15)
+)
+
+// ordered answers the first round of a new order, but for some bytes of its lines.
+func (s *sitting) ordered(lines []byte) []byte {
+	return slices.Concat(done, rowOf("0.1"), done, rowOf("31", "0.1"), done, rowOf("0.1", "BAR", "GC"), done, lines[:s.tx.count*(len(item)+len(stock))], within)
 }
 
-func TestTransactionToItsEnd(t *testing.T) {
-	s := sitting(t)
-	// Another user waits for the connection.
-	if b, _ := s.Request(nil, 1); len(b) > 0 {
-		t.Errorf("it says %q out of turn", b)
-	}
-	s.tasks[1].kind = delivery
-	s.answer(t, join(done, rowOf("31"), done, within), load.NoSlot)
-	s.says(t, "sl_count")
-	if a := s.answer(t, join(rowOf("3"), done, done, idle), 0); a.Failed {
-		t.Errorf("%+v", a)
-	}
-	s.says(t, "dy_turn")
-	if s.tally.done[stockLevel] != 1 {
-		t.Errorf("%+v", s.tally)
-	}
-}
-
-func TestVictimIsTriedAgain(t *testing.T) {
-	s := sitting(t)
-	for round := range 2 {
-		s.answer(t, join(done, deadlock, broken), load.NoSlot)
-		s.says(t, "rollback")
-		if round == 0 {
-			s.answer(t, join(done, idle), load.NoSlot)
-			s.says(t, "sl_district")
+// An order that names an item that does not exist is rolled back, and only such a one.
+func TestOrdersAndItems(t *testing.T) {
+	for _, c := range []struct{ invalid, found, failed bool }{{false, true, false}, {true, false, false}, {false, false, true}, {true, true, true}} {
+		s := sit(t, newOrder)
+		s.tx.invalid = c.invalid
+		answer := s.ordered(lines)
+		if !c.found {
+			answer = slices.Concat(answer[:len(answer)-len(item)-len(stock)-len(within)], done, done, within)
+		}
+		s.answer(t, answer, load.NoSlot)
+		said := string(s.Next(nil))
+		if strings.Contains(said, "rollback") == c.found || strings.Contains(said, "no_line") != c.found {
+			t.Errorf("%+v: it says %q", c, said)
+		}
+		if a := s.answer(t, slices.Concat(done, idle), 0); a.Failed != c.failed || (s.tally.wrong.Troubles == 1) != c.failed {
+			t.Errorf("%+v: %+v, %+v", c, a, s.tally)
 		}
 	}
-	if a := s.answer(t, join(done, idle), 0); !a.Failed || s.tally.retries != 1 {
-		t.Errorf("after the last attempt: %+v, %+v", a, s.tally)
-	}
 }
 
-func TestRefusedTransactionFails(t *testing.T) {
-	s := sitting(t)
-	s.answer(t, join(noTable, broken), load.NoSlot)
-	s.says(t, "rollback")
-	if a := s.answer(t, join(done, idle), 0); !a.Failed || !strings.Contains(s.tally.why, "no such table") {
-		t.Errorf("%+v, %+v", a, s.tally)
-	}
-	s.says(t, "")
-}
-
-func TestServerThatMakesNoSense(t *testing.T) {
-	for what, data := range map[string][]byte{
-		"another protocol": []byte("+OK\r\n"),
-		"a row too many":   join(done, rowOf("31", "32")),
-		"no number":        join(done, rowOf("many")),
-		"no such state":    said(postgres.Ready, "X"),
-		"a farewell":       said(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating connection\x00\x00"),
+func TestRowsThatMakeNoSense(t *testing.T) {
+	for what, c := range map[string]struct {
+		kind kind
+		data []byte
+	}{
+		"a value too many":      {stockLevel, slices.Concat(done, rowOf("31", "32"))},
+		"no number":             {stockLevel, slices.Concat(done, rowOf("many"))},
+		"a row of BEGIN":        {newOrder, rowOf("1")},
+		"a row of another":      {payment, slices.Concat(done, done, done, done, rowOf("1"))},
+		"an order too many":     {delivery, slices.Concat(slices.Repeat(done, 2+districts), rowOf("1"))},
+		"a district without it": {newOrder, slices.Concat(done, done, rowOf("1"))},
 	} {
-		if _, _, err := sitting(t).Answer(data); err == nil || errors.Is(err, load.ErrRefused) != (what == "a farewell") {
-			t.Errorf("%s: %v", what, err)
+		if _, _, err := sit(t, c.kind).Answer(c.data); err == nil {
+			t.Errorf("%s is believed", what)
 		}
-	}
-	s := sitting(t)
-	s.answer(t, join(done, rowOf("31"), done, within), load.NoSlot)
-	s.Next(nil)
-	s.answer(t, join(rowOf("3"), done, done, idle), 0)
-	if _, _, err := s.Answer(idle); err == nil {
-		t.Error("an answer that nobody asked for is believed")
 	}
 }
 
 // A transaction allocates nothing.
 func TestTransactionsAllocateNothing(t *testing.T) {
-	s := sitting(t)
-	b := make([]byte, 0, 1<<16)
-	first, second := join(done, rowOf("31"), done, within), join(rowOf("3"), done, done, idle)
-	s.answer(t, first, load.NoSlot)
-	s.Next(b)
-	s.answer(t, second, 0)
-	if n := testing.AllocsPerRun(200, func() {
-		s.Request(b, 0)
-		s.tasks[s.from%2].kind = stockLevel
-		s.tx.kind = stockLevel
-		_, _, _ = s.Answer(first)
-		s.Next(b)
-		_, _, _ = s.Answer(second)
-		s.Next(b)
-	}); n != 0 {
-		t.Errorf("%g allocations", n)
+	for k, rounds := range map[kind]func(s *sitting) [2][]byte{
+		stockLevel: func(*sitting) [2][]byte {
+			return [2][]byte{slices.Concat(done, rowOf("31"), done, within), slices.Concat(rowOf("3"), done, done, idle)}
+		},
+		newOrder: func(s *sitting) [2][]byte { return [2][]byte{s.ordered(lines), slices.Concat(done, idle)} },
+	} {
+		s := sit(t, k)
+		b := make([]byte, 0, 1<<16)
+		s.z.items = 1 << 20
+		var answers [16][2][]byte
+		for n := range answers {
+			s.tx.count = n
+			answers[n] = rounds(s)
+		}
+		if n := testing.AllocsPerRun(200, func() {
+			now := &answers[s.tx.count]
+			for i := range now {
+				if _, _, err := s.Answer(now[i]); err != nil {
+					t.Error(err)
+				}
+				s.Next(b)
+			}
+			s.Request(b, 0)
+			s.tx.invalid = false
+		}); n != 0 {
+			t.Errorf("%s: %g allocations", names[k], n)
+		}
 	}
 }
 
 // Whatever a server sends, nothing panics and nothing is used that is not there.
 func FuzzAnswer(f *testing.F) {
-	f.Add(join(done, rowOf("31"), done, within, rowOf("3"), done, done, idle), uint8(stockLevel))
-	f.Add(join(done, rowOf("1", "0.1"), done, rowOf("0.1"), done, within), uint8(newOrder))
-	f.Add(join(done, rowOf(""), done, rowOf("7"), done, within, rowOf("3"), done, rowOf("1.5"), done, idle), uint8(delivery))
-	serving := postgres.NewSession(postgres.Account{}, "", nil)
-	serving.AppendStart(nil)
-	for range 2 {
-		if err := serving.Hear(postgres.Message{Kind: postgres.Ready, Body: []byte("I")}); err != nil {
-			f.Fatal(err)
-		}
-	}
+	f.Add(slices.Concat(done, rowOf("31"), done, within, rowOf("3"), done, done, idle), uint8(stockLevel))
+	f.Add(slices.Concat(done, rowOf("0.1"), done, rowOf("1", "0.1"), done, within), uint8(newOrder))
+	f.Add(slices.Concat(done, rowOf(""), done, rowOf("7"), done, within, rowOf("3"), done, rowOf("1.5"), done, idle), uint8(delivery))
 	f.Fuzz(func(t *testing.T, data []byte, k uint8) {
-		s := &terminal{source: newSource(1, 1), z: size{warehouses: 2, items: 100, customers: 30}, retries: 1, tally: &tally{}, tasks: make([]task, 1), session: serving}
-		s.Request(nil, 0)
-		s.tasks[0].kind = kind(k) % kinds
-		s.begin(nil)
+		s := sit(t, kind(k)%kinds)
 		for len(data) > 0 {
 			_, used, err := s.Answer(data)
 			if used < 0 || used > len(data) {
