@@ -51,6 +51,9 @@ func defaults() Parameters {
 	}
 }
 
+// database is the one that is worked on.
+const database = "plimsoll_order_entry"
+
 // tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
 // it then comes before the sessions of a server on the same machine.
 const tick = 500 * time.Microsecond
@@ -143,19 +146,15 @@ func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Need
 		needs.Disk = int64(size)
 		return needs, nil // it will be started
 	}
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := engine.Dial(ctx, at[0], "")
+	change, err := o.data(at[0].Protocol, env.Seed).Allowed(ctx, at[0], parameter.Bytes(size).String())
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	defer s.Close()
-	if err := engine.MayMake(ctx, at[0], s, database); err != nil {
-		return workload.Needs{}, err
-	}
-	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s_base on the server, of %s in all, and removes them", database, database, parameter.Bytes(size).String())}
+	needs.Changes = []string{change}
 	return needs, nil
 }
 

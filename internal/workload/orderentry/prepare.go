@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/workload"
 )
@@ -25,7 +26,7 @@ func (o *orderEntry) data(protocol string, seed uint64) dataset.Set {
 
 // Prepare has the data there, as new where each trial is to begin so.
 func (o *orderEntry) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}

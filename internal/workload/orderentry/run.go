@@ -24,7 +24,7 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
