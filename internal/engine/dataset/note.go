@@ -28,6 +28,11 @@ func notes(ctx context.Context, at engine.Server, name string) (map[string]strin
 		return nil, err
 	}
 	defer s.Close()
+	return said(ctx, s, name)
+}
+
+// said is what the database of a session says about itself.
+func said(ctx context.Context, s engine.Conn, name string) (map[string]string, error) {
 	rows, err := s.Query(ctx, "SELECT setting, value FROM plimsoll")
 	if engine.Refused(err) {
 		return nil, nil
@@ -42,7 +47,28 @@ func notes(ctx context.Context, at engine.Server, name string) (map[string]strin
 	return found, nil
 }
 
-// note has a database say something of itself, once.
+// Holds looks that the database of a session has all of the data, so that a load without it
+// ends before it begins.
+func (d Set) Holds(ctx context.Context, s engine.Conn) error {
+	there, err := said(ctx, s, d.Name)
+	switch {
+	case err != nil:
+		return err
+	case there[wantNote] != d.Note:
+		return fmt.Errorf("the database %s holds other data than was prepared, %q instead of %q: something else changed it since", d.Name, there[wantNote], d.Note)
+	case there[madeNote] == "":
+		return fmt.Errorf("the database %s holds a part of what was prepared: something else changed it since", d.Name)
+	}
+	return nil
+}
+
+// note has a database say something of itself that it does not say yet. Sessions that do so
+// at once do not wait for each other.
 func note(setting, value string) string {
+	return fmt.Sprintf("INSERT INTO plimsoll VALUES ('%s', '%s')", setting, value)
+}
+
+// noteOnce has a database say something of itself, which it may say already.
+func noteOnce(setting, value string) string {
 	return fmt.Sprintf("INSERT INTO plimsoll SELECT '%[1]s', '%[2]s' FROM (SELECT 1 AS one) AS o WHERE NOT EXISTS (SELECT 1 FROM plimsoll WHERE setting = '%[1]s')", setting, value)
 }

@@ -17,7 +17,7 @@ const longest = 10 * time.Minute
 func Use(ctx context.Context, s engine.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	if err := s.Exec(ctx, note(usedNote, "yes")); err != nil {
+	if err := s.Exec(ctx, noteOnce(usedNote, "yes")); err != nil {
 		return fmt.Errorf("note that the data is used: %w", err)
 	}
 	return write(ctx, s)
