@@ -2,60 +2,73 @@ package cql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"time"
+
+	"plimsoll/internal/wire"
 )
 
 // Conn is a connection that does one thing after the other, for what is not measured.
 // It is used by one goroutine.
 type Conn struct {
-	conn    net.Conn
+	stream  *wire.Stream
 	session *Session
-	in      []byte // received
-	at      int    // of which so much was read
-	broken  error
 }
+
+// answering is how long a server may take for what it is asked: it makes tables in some
+// seconds, and in many where it is busy.
+const answering = time.Minute
 
 // open begins a session on a connection, which it then owns. On an error the
 // connection is closed.
 func open(ctx context.Context, conn net.Conn, s *Session) (*Conn, error) {
-	c := &Conn{conn: conn, session: s}
-	err := c.during(ctx, func() error {
-		b := c.session.AppendStart(nil)
+	c := &Conn{stream: wire.NewStream(conn), session: s}
+	heard := false
+	err := c.stream.During(ctx, func() error {
+		c.stream.Out = c.session.AppendStart(c.stream.Out)
 		for !c.session.Serving() {
-			if len(b) > 0 {
-				if err := c.write(b); err != nil {
-					return err
-				}
+			if err := c.stream.Flush(); err != nil {
+				return err
 			}
 			m, err := c.receive()
 			if err == nil {
+				heard = true
 				err = c.session.Hear(m)
 			}
 			if err != nil {
 				return err
 			}
-			b = c.session.AppendNext(nil)
+			c.stream.Out = c.session.AppendNext(c.stream.Out)
 		}
 		return nil
 	})
 	if err != nil {
-		_ = conn.Close()
+		c.Close()
+		if !heard {
+			err = unheard(err)
+		}
 		return nil, err
 	}
 	return c, nil
 }
 
 // Close ends the session.
-func (c *Conn) Close() { _ = c.conn.Close() }
+func (c *Conn) Close() { c.stream.Drop() }
+
+// during does something that ends with the context, or when the server does not answer.
+func (c *Conn) during(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("the server does not answer within %s", answering))
+	defer cancel()
+	return c.stream.During(ctx, do)
+}
 
 // Query runs a statement and returns its rows as text; null is empty. It brings the
 // first page of the server, which is all of some thousand rows.
 func (c *Conn) Query(ctx context.Context, text string) (rows [][]string, err error) {
 	err = c.during(ctx, func() error {
-		if err := c.write(c.session.say.query(nil, 1, text, One)); err != nil {
+		c.stream.Out = c.session.say.query(c.stream.Out, 1, text, One)
+		if err := c.stream.Flush(); err != nil {
 			return err
 		}
 		for {
@@ -101,53 +114,13 @@ func readTexts(body []byte) (rows [][]string, err error) {
 	return rows, nil
 }
 
-// during does something that ends with the context.
-func (c *Conn) during(ctx context.Context, do func() error) error {
-	if c.broken != nil {
-		return fmt.Errorf("the session is over: %w", c.broken)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
-	err := do()
-	if stop() {
-		return err
-	}
-	c.broken = context.Cause(ctx)
-	return errors.Join(c.broken, err)
-}
-
-func (c *Conn) write(b []byte) error {
-	if _, err := c.conn.Write(b); err != nil {
-		c.broken = err
-		return err
-	}
-	return nil
-}
-
 // receive reads one message. It is valid until the next.
-func (c *Conn) receive() (Message, error) {
-	for {
-		m, used, err := c.session.Next(c.in[c.at:])
-		if err != nil {
-			c.broken = err
-			return m, err
-		}
-		c.at += used
-		if used > 0 {
-			if m.Body != nil {
-				return m, nil
-			}
-			continue
-		}
-		c.in = c.in[:copy(c.in, c.in[c.at:])]
-		c.at = 0
-		if len(c.in) == cap(c.in) {
-			c.in = append(c.in, make([]byte, max(16<<10, len(c.in)))...)[:len(c.in)]
-		}
-		n, err := c.conn.Read(c.in[len(c.in):cap(c.in)])
-		c.in = c.in[:len(c.in)+n]
-		if n == 0 && err != nil {
-			c.broken = fmt.Errorf("the server ended the session: %w", err)
-			return m, c.broken
-		}
+func (c *Conn) receive() (m Message, err error) {
+	for m.Body == nil && err == nil {
+		err = c.stream.Hear(func(data []byte) (used int, err error) {
+			m, used, err = c.session.Next(data)
+			return used, err
+		})
 	}
+	return m, err
 }

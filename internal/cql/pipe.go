@@ -9,7 +9,6 @@ import (
 // them: for filling tables and for checks. It is used by one goroutine.
 type Pipe struct {
 	*Conn
-	out   []byte
 	asked int
 }
 
@@ -26,8 +25,8 @@ func DialPipe(ctx context.Context, p Place, statements []Statement) (*Pipe, erro
 // Add has a statement executed with the next Exchange. The function appends the values
 // of its parameters.
 func (p *Pipe) Add(statement int, values func([]byte) []byte) {
-	b, place := p.session.AppendExecute(p.out, statement, p.asked)
-	p.out = p.session.End(values(b), place)
+	b, place := p.session.AppendExecute(p.stream.Out, statement, p.asked)
+	p.stream.Out = p.session.End(values(b), place)
 	p.asked++
 }
 
@@ -36,9 +35,9 @@ func (p *Pipe) Add(statement int, values func([]byte) []byte) {
 // none.
 func (p *Pipe) Exchange(ctx context.Context, each func(number int, body []byte) error) error {
 	return p.during(ctx, func() error {
-		err := p.write(p.out)
+		err := p.stream.Flush()
 		asked := p.asked
-		p.out, p.asked = p.out[:0], 0
+		p.asked = 0
 		if err != nil {
 			return err
 		}

@@ -5,9 +5,6 @@ import (
 	"fmt"
 )
 
-// Account is who one is. Without a user, none is told.
-type Account struct{ User, Password string }
-
 // Session is a connection for those who make load: who one is, and the statements to
 // be prepared, and then executions of these. It moves no bytes by itself. After
 // AppendStart come Hear and AppendNext in turn until it is Serving.

@@ -30,11 +30,11 @@ const (
 )
 
 // Vouch makes a certificate for a server that speaks TLS, and none for one that does not.
-func Vouch(speaks bool, host string) (Certificate, error) {
+func Vouch(speaks bool, hosts ...string) (Certificate, error) {
 	if !speaks {
 		return Certificate{}, nil
 	}
-	return NewCertificate(host)
+	return NewCertificate(hosts...)
 }
 
 // Files are the certificate and the key for Daemon.Files, where there are any.

@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
-	"plimsoll/internal/cql"
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
@@ -30,46 +28,62 @@ func Kind() service.Kind {
 }
 
 func build(s Settings) (service.Service, error) {
-	if s.Address == "" {
-		for name, value := range map[string]string{"user": s.User, "password": s.Password, "ca": s.CA} {
-			if value != "" {
-				return nil, fmt.Errorf("%s is for a server that already runs: give its address as well, or leave it out", name)
-			}
-		}
-		if s.CommitLogSync == "batch" && s.CommitLogSyncPeriod != defaults().CommitLogSyncPeriod {
-			return nil, errors.New("commitlog_sync_period: with commitlog_sync batch there is none, each write is synced")
-		}
-		return &private{s}, nil
+	if s.Address == "" && s.CommitLogSync == "batch" && s.CommitLogSyncPeriod != 0 {
+		return nil, errors.New("commitlog_sync_period: with commitlog_sync batch there is none, each write is synced")
 	}
-	if err := service.Free(s, defaults(), "user", "password", "ca"); err != nil {
+	if s.CommitLogSync == group && time.Duration(s.CommitLogSyncPeriod) > longestGroup {
+		return nil, fmt.Errorf("commitlog_sync_period %s: with commitlog_sync group each write waits for so long, and those one after the other that a node does to start: at most %s", s.CommitLogSyncPeriod, longestGroup)
+	}
+	first, rest, several := strings.Cut(s.Address, ",")
+	at, err := service.Access{
+		Address: strings.TrimSpace(first), User: s.User, Password: s.Password, TLS: s.TLS, CA: s.CA, Verify: s.Verify,
+	}.Existing(s, defaults(), "", "")
+	switch {
+	case err != nil:
 		return nil, err
+	case at == nil:
+		return &private{s}, nil
+	case at.Network != "tcp":
+		return nil, fmt.Errorf("address %s: Cassandra listens at host:port", at.Address)
 	}
-	if s.Password != "" && !strings.HasPrefix(s.Password, "env:") && !strings.HasPrefix(s.Password, "file:") {
-		return nil, errors.New("password: give a reference, env:NAME or file:PATH, not the password itself")
-	}
-	var at load.Endpoint
-	for i, one := range strings.Split(s.Address, ",") {
-		e, err := service.ParseAddress(strings.TrimSpace(one))
+	for several {
+		first, rest, several = strings.Cut(rest, ",")
+		one, err := service.ParseAddress(strings.TrimSpace(first))
+		if err == nil && one.Network != "tcp" {
+			err = fmt.Errorf("address %s: Cassandra listens at host:port", one.Address)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if e.Network != "tcp" {
-			return nil, fmt.Errorf("address %s: Cassandra listens at host:port", one)
-		}
-		if i == 0 {
-			at = e
-		} else {
-			at.More = append(at.More, e.Address)
-		}
+		at.More = append(at.More, one.Address)
 	}
-	at.User, at.Secret = s.User, s.Password
-	if s.CA != "" {
-		var err error
-		if at.CA, err = os.ReadFile(s.CA); err != nil {
-			return nil, fmt.Errorf("read ca: %w", err)
-		}
+	return existing(*at), nil
+}
+
+// existing is a ring that already runs.
+func existing(at load.Endpoint) *service.Existing {
+	return &service.Existing{
+		Program: "cassandra", Endpoint: at,
+		Version: func(ctx context.Context, env service.Env) (string, error) {
+			rows, err := newClient(env.Machine, at).Ask(ctx, "SELECT release_version FROM system.local")
+			if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+				return "", err
+			}
+			return rows[0][0], nil
+		},
+		Live: func(env service.Env) service.Live {
+			live := newClient(env.Machine, at).live()
+			observe := live.Observe
+			live.Observe = func(ctx context.Context) (map[string]string, error) {
+				observed, err := observe(ctx)
+				if err == nil && len(at.More) > 0 {
+					observed["nodes"] = fmt.Sprint(1 + len(at.More))
+				}
+				return observed, err
+			}
+			return live
+		},
 	}
-	return &foreign{at}, nil
 }
 
 // private is a ring that plimsoll starts.
@@ -90,7 +104,7 @@ func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, er
 	}
 	s := p.settings
 	need := int64(s.Nodes) * (int64(s.Heap) + int64(s.MemtableOffheap) + beside)
-	if have := memory(ctx, env); have > 0 && need > int64(have)/10*9 {
+	if have := service.Memory(ctx, env.Machine); have > 0 && need > int64(have)/10*9 {
 		return service.Needs{}, fmt.Errorf("%d nodes with a heap of %s take about %d MiB, and this host has %s: lower heap or nodes", s.Nodes, s.Heap, need>>20, have)
 	}
 	return service.Needs{
@@ -115,7 +129,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 			if err := bring(ctx, env.Machine, jars, place.Dir); err != nil {
 				return service.Daemon{}, err
 			}
-			return p.daemon(env.Machine, place, found.Name), nil
+			return p.daemon(env.Machine, place, found.Name)
 		},
 	}))
 }
@@ -132,112 +146,37 @@ func bring(ctx context.Context, m platform.Machine, jars, dir string) error {
 	return nil
 }
 
-// ready asks the last node, which starts when the others have, whether all are there.
+// ready looks that it is our ring that answers, and whether each node has all of them in
+// their places.
 func (c client) ready(ctx context.Context, cluster string, nodes int) (service.Live, error) {
-	last := c
-	if n := len(c.endpoint.More); n > 0 {
-		last.endpoint.Address = c.endpoint.More[n-1]
-	}
-	rows, err := last.ask(ctx, "SELECT cluster_name FROM system.local")
+	err := c.each(ctx, func(ctx context.Context, node service.Talk) error {
+		rows, err := node.Query(ctx, "SELECT cluster_name FROM system.local")
+		if err == nil && (len(rows) != 1 || rows[0][0] != cluster) {
+			err = errors.New("another server answers on its port")
+		}
+		if err != nil || nodes == 1 {
+			return err
+		}
+		if rows, err = node.Query(ctx, "SELECT status_with_port FROM system_views.gossip_info"); err != nil {
+			return err
+		}
+		joined := 0
+		for _, row := range rows {
+			if strings.HasPrefix(row[0], "NORMAL") {
+				joined++
+			}
+		}
+		if joined != nodes {
+			return fmt.Errorf("%d of %d nodes have joined", joined, nodes)
+		}
+		return nil
+	})
 	if err != nil {
 		return service.Live{}, err
-	}
-	if len(rows) != 1 || rows[0][0] != cluster {
-		return service.Live{}, errors.New("another server answers on its port")
-	}
-	if rows, err = last.ask(ctx, "SELECT peer FROM system.peers_v2"); err != nil {
-		return service.Live{}, err
-	}
-	if len(rows) != nodes-1 {
-		return service.Live{}, fmt.Errorf("%d of %d nodes have joined", len(rows)+1, nodes)
 	}
 	return c.live(), nil
 }
 
 func (c client) live() service.Live {
-	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.endpoint}, Observe: c.observe, Count: c.count, Unsettled: c.unsettled}
-}
-
-// foreign is a ring that already runs.
-type foreign struct{ endpoint load.Endpoint }
-
-// Check asks the first server for its version.
-func (f *foreign) Check(ctx context.Context, env service.Env) (service.Needs, error) {
-	rows, err := client{env.Machine, f.endpoint}.ask(ctx, "SELECT release_version FROM system.local")
-	if err != nil {
-		return service.Needs{}, err
-	}
-	if len(rows) != 1 || len(rows[0]) != 1 {
-		return service.Needs{}, fmt.Errorf("what listens at %s does not tell its version", f.endpoint.Address)
-	}
-	return service.Needs{Versions: map[string]string{"cassandra": rows[0][0]}}, nil
-}
-
-// Start looks that the server answers.
-func (f *foreign) Start(ctx context.Context, env service.Env) (service.Instance, error) {
-	if _, err := f.Check(ctx, env); err != nil {
-		return nil, err
-	}
-	c := client{env.Machine, f.endpoint}
-	live := c.live()
-	live.Observe = func(ctx context.Context) (map[string]string, error) {
-		observed, err := c.observe(ctx)
-		if err == nil {
-			observed["address"] = strings.Join(append([]string{f.endpoint.Address}, f.endpoint.More...), ",")
-		}
-		return observed, err
-	}
-	return service.Use(live), nil
-}
-
-// client asks a server a question at a time, each in a session of its own.
-type client struct {
-	machine  platform.Machine // from which it is asked
-	endpoint load.Endpoint
-}
-
-// asking is a session with one server.
-type asking struct {
-	*cql.Conn
-	address string
-}
-
-func (c client) open(ctx context.Context) (asking, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	conn, err := service.Dial(ctx, c.machine, c.endpoint)
-	if err != nil {
-		return asking{}, err
-	}
-	place := cql.Place{Network: c.endpoint.Network, Address: c.endpoint.Address, User: c.endpoint.User, Secret: c.endpoint.Secret, CA: c.endpoint.CA}
-	session, err := cql.Greet(ctx, conn, place)
-	if err != nil {
-		return asking{}, fmt.Errorf("ask the server at %s: %w", c.endpoint.Address, err)
-	}
-	return asking{session, c.endpoint.Address}, nil
-}
-
-func (a asking) close() { a.Conn.Close() }
-
-// patience is how long a server may take to answer.
-const patience = 10 * time.Second
-
-func (a asking) ask(ctx context.Context, text string) ([][]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	rows, err := a.Query(ctx, text)
-	if err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", a.address, err)
-	}
-	return rows, nil
-}
-
-// ask asks the first server one question.
-func (c client) ask(ctx context.Context, text string) ([][]string, error) {
-	session, err := c.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer session.close()
-	return session.ask(ctx, text)
+	return service.Live{Endpoints: map[string]load.Endpoint{protocol: c.Endpoint}, Observe: c.observe, Count: c.count, Unsettled: c.unsettled}
 }

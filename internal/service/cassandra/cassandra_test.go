@@ -27,7 +27,8 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		{parameter.Settings{"address": "/run/socket"}, "listens at host:port"},
 		{parameter.Settings{"address": "a:1", "heap": "2GiB"}, "heap cannot be set on a service that already runs"},
 		{parameter.Settings{"address": "a:1", "password": "hush"}, "not the password itself"},
-		{parameter.Settings{"address": "a:1", "ca": "/does/not/exist"}, "read ca"},
+		{parameter.Settings{"address": "a:1", "tls": "true", "ca": "/does/not/exist"}, "ca: open"}, {parameter.Settings{"address": "a:1,/run/socket"}, "listens at host:port"},
+		{parameter.Settings{"commitlog_sync": "group", "commitlog_sync_period": "10s"}, "at most 1s"},
 		{parameter.Settings{"commitlog_sync": "batch", "commitlog_sync_period": "5ms"}, "there is none"},
 	} {
 		_, err := Kind().New(c.settings)
@@ -39,7 +40,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := s.(*foreign).endpoint; e.Address != "a:1" || fmt.Sprint(e.More) != "[b:2]" || e.Secret != "file:/p" {
+	if e := s.(*service.Existing).Endpoint; e.Address != "a:1" || fmt.Sprint(e.More) != "[b:2]" || e.Secret != "file:/p" {
 		t.Errorf("the endpoint is %+v", e)
 	}
 }
@@ -54,14 +55,17 @@ func TestConfig(t *testing.T) {
 		text := string(s.config(nodes[i]))
 		for _, line := range []string{
 			"initial_token: \"" + want + "\"\n", fmt.Sprintf("rpc_address: 127.0.0.%d\n", i+1), "seeds: \"127.0.0.1:7000\"",
-			"commitlog_sync_group_window: 10000ms\n", fmt.Sprintf("data_file_directories: [\"/d/%d/data\"]\n", i), "compaction_throughput: 64MiB/s\n",
+			"commitlog_sync_group_window: 10ms\n", fmt.Sprintf("data_file_directories: [\"/d/%d/data\"]\n", i), "compaction_throughput: 64MiB/s\n",
 		} {
 			if !strings.Contains(text, line) {
 				t.Errorf("node %d: there is no %q in\n%s", i, line, text)
 			}
 		}
 	}
-	d := p.daemon(nil, place, "java")
+	d, err := p.daemon(nil, place, "java")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if text := strings.Join(d.Argv, " "); !strings.Contains(text, "-Xmx1024m") || !strings.Contains(text, "UseG1GC") {
 		t.Errorf("it starts %s", text)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/service"
 )
 
 // metrics are what is collected from the nodes, by CQL from the tables of
@@ -38,24 +39,20 @@ func (c client) count(ctx context.Context) (map[string]float64, error) {
 	for _, m := range metrics() {
 		counts[m.Name] = 0
 	}
-	for _, address := range append([]string{c.endpoint.Address}, c.endpoint.More...) {
-		one := c
-		one.endpoint.Address, one.endpoint.More = address, nil
-		session, err := one.open(ctx)
-		if err != nil {
-			return nil, err
-		}
+	err := c.each(ctx, func(ctx context.Context, node service.Talk) error {
 		for _, view := range views() {
-			rows, err := session.ask(ctx, view.query)
+			rows, err := node.Query(ctx, view.query)
 			if err != nil {
-				session.close()
-				return nil, err
+				return err
 			}
 			for _, row := range rows {
 				view.add(counts, row)
 			}
 		}
-		session.close()
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return counts, nil
 }

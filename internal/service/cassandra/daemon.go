@@ -45,9 +45,17 @@ func (p *private) nodes(place service.Place) []node {
 	return all
 }
 
-func (p *private) daemon(m platform.Machine, place service.Place, java string) service.Daemon {
+func (p *private) daemon(m platform.Machine, place service.Place, java string) (service.Daemon, error) {
 	nodes := p.nodes(place)
-	at := load.Endpoint{Network: "tcp"}
+	var hosts []string
+	for _, n := range nodes {
+		hosts = append(hosts, n.host)
+	}
+	vouched, err := service.Vouch(p.settings.TLS, hosts...)
+	if err != nil {
+		return service.Daemon{}, err
+	}
+	at := load.Endpoint{Network: "tcp", CA: vouched.CA}
 	for i, n := range nodes {
 		address := net.JoinHostPort(n.host, strconv.Itoa(n.port))
 		if i == 0 {
@@ -56,11 +64,14 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) s
 			at.More = append(at.More, address)
 		}
 	}
-	c := client{m, at}
+	c := newClient(m, at)
 	return service.Daemon{
 		Argv: append([]string{"sh", path.Join(place.Dir, "start.sh"), java, place.Dir, strconv.Itoa(len(nodes))}, p.settings.flags()...),
 		Files: func(yield func(string, []byte) bool) {
 			if !yield("start.sh", []byte(starter)) || !yield("logback.xml", []byte(logback)) {
+				return
+			}
+			if vouched.Cert != nil && !yield(keyFile, append(vouched.Key, vouched.Cert...)) {
 				return
 			}
 			for _, n := range nodes {
@@ -78,7 +89,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) s
 				if err != nil {
 					return nil, err
 				}
-				rows, err := c.ask(ctx, "SELECT peer FROM system.peers_v2")
+				rows, err := c.Ask(ctx, "SELECT peer FROM system.peers_v2")
 				if err == nil {
 					observed["nodes"] = strconv.Itoa(1 + len(rows))
 				}
@@ -87,14 +98,15 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) s
 			}
 			return live, err
 		},
-	}
+	}, nil
 }
 
-// joining are the flags of one node. One that joins a ring must hear of it first.
+// joining are the flags of one node. One that joins a ring gives up where it hears of none
+// within the delay; where it does, it goes on at once.
 func joining(n node, management int) []byte {
 	ring := 0
 	if n.number > 0 {
-		ring = 2000
+		ring = 60_000
 	}
 	return fmt.Appendf(nil, "-Dcassandra.jmx.local.port=%d -Dcassandra.ring_delay_ms=%d -Dcassandra.consistent.rangemovement=false\n", management+n.number, ring)
 }

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -11,7 +12,6 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/service"
 )
 
 // Settings are what a study may say about the server. Those that Cassandra has carry
@@ -20,7 +20,9 @@ type Settings struct {
 	Address  string `name:"address" doc:"use the servers that listen there, host:port with commas in between, instead of starting one"`
 	User     string `name:"user" doc:"who plimsoll is at a server that already runs"`
 	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
-	CA       string `name:"ca" doc:"file with the certificate, in PEM, of who vouches for a server that already runs and speaks TLS"`
+	TLS      bool   `name:"tls" doc:"speak TLS; nodes that plimsoll starts take nothing else from clients then, with a certificate made for this run"`
+	CA       string `name:"ca" doc:"file with the certificate, in PEM, of who vouches for a server that already runs; empty for those whom this host trusts"`
+	Verify   bool   `name:"tls_verify" doc:"look that the certificate of a server that already runs is from there and for the name in address; without it anybody can pose as the server"`
 	Jars     string `name:"jars" doc:"folder on the machine with the jars of Cassandra; empty for the one that they are fetched to"`
 	Nodes    int    `name:"nodes" doc:"nodes of a ring, all on this machine, which start one after the other" min:"1" max:"8"`
 
@@ -28,7 +30,7 @@ type Settings struct {
 	Collector            string             `name:"collector" doc:"garbage collector" choices:"g1,parallel,serial"`
 	Compiler             string             `name:"compiler" doc:"quick compiles once and starts sooner, which is for trying things, not for numbers" choices:"full,quick"`
 	CommitLogSync        string             `name:"commitlog_sync" doc:"periodic: a write does not wait for the disk; batch and group: it does" choices:"periodic,batch,group"`
-	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"time between two syncs of the commit log; of batch there is none" min:"1ms" max:"1h"`
+	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"time between two syncs of the commit log; 0s is Cassandra's 10s for periodic and 10ms for group, and of batch there is none" max:"1h"`
 	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log after which the oldest memtables are flushed" min:"64MiB"`
 	MemtableHeap         parameter.Bytes    `name:"memtable_heap_space" doc:"memory within the heap for rows that were not flushed" min:"16MiB"`
 	MemtableOffheap      parameter.Bytes    `name:"memtable_offheap_space" doc:"the same outside of it" min:"16MiB"`
@@ -41,8 +43,8 @@ type Settings struct {
 
 func defaults() Settings {
 	return Settings{
-		Nodes: 1, Heap: 1 << 30, Collector: "g1", Compiler: "full",
-		CommitLogSync: periodic, CommitLogSyncPeriod: parameter.Duration(10 * time.Second), CommitLogSpace: 512 << 20,
+		Verify: true, Nodes: 1, Heap: 1 << 30, Collector: "g1", Compiler: "full",
+		CommitLogSync: periodic, CommitLogSpace: 512 << 20,
 		MemtableHeap: 256 << 20, MemtableOffheap: 256 << 20, MemtableAllocation: "heap_buffers",
 		ConcurrentReads: 32, ConcurrentWrites: 32, ConcurrentCompactors: 2, CompactionThroughput: 64 << 20,
 	}
@@ -52,6 +54,13 @@ const (
 	periodic = "periodic"
 	group    = "group"
 )
+
+// longestGroup is the longest window of a group: a node that starts writes dozens of rows
+// one after the other, each of which waits for one.
+const longestGroup = time.Second
+
+// keyFile is where nodes that speak TLS find their certificate and its key.
+const keyFile = "server.pem"
 
 // mebibytes is a size as Cassandra has it.
 func mebibytes(n parameter.Bytes) string { return fmt.Sprintf("%dMiB", (int64(n)+1<<20-1)>>20) }
@@ -77,9 +86,9 @@ func (s Settings) config(n node) []byte {
 	set("commitlog_sync", s.CommitLogSync)
 	switch s.CommitLogSync {
 	case periodic:
-		set("commitlog_sync_period", milliseconds(s.CommitLogSyncPeriod))
+		set("commitlog_sync_period", milliseconds(cmp.Or(s.CommitLogSyncPeriod, parameter.Duration(10*time.Second))))
 	case group:
-		set("commitlog_sync_group_window", milliseconds(s.CommitLogSyncPeriod))
+		set("commitlog_sync_group_window", milliseconds(cmp.Or(s.CommitLogSyncPeriod, parameter.Duration(10*time.Millisecond))))
 	}
 	set("commitlog_total_space", mebibytes(s.CommitLogSpace))
 	for name, folder := range map[string]string{"commitlog_directory": "commitlog", "hints_directory": "hints", "saved_caches_directory": "saved_caches", "cdc_raw_directory": "cdc"} {
@@ -94,6 +103,10 @@ func (s Settings) config(n node) []byte {
 	set("native_transport_port", n.port)
 	set("start_native_transport", true)
 	set("auto_snapshot", false)
+	set("auto_bootstrap", false) // a new ring has nothing to hand over, and its nodes wait for nothing then
+	if s.TLS {
+		set("client_encryption_options", `{enabled: true, optional: false, ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}, keystore: "`+path.Join(path.Dir(n.dir), keyFile)+`"}`)
+	}
 	set("memtable_heap_space", mebibytes(s.MemtableHeap))
 	set("memtable_offheap_space", mebibytes(s.MemtableOffheap))
 	set("memtable_allocation_type", s.MemtableAllocation)
@@ -145,7 +158,7 @@ func canonical(value string) string {
 
 // observe reads the settings back from a node.
 func (c client) observe(ctx context.Context) (map[string]string, error) {
-	rows, err := c.ask(ctx, "SELECT name, value FROM system_views.settings")
+	rows, err := c.Ask(ctx, "SELECT name, value FROM system_views.settings")
 	if err != nil {
 		return nil, err
 	}
@@ -183,19 +196,4 @@ func observeJava(ctx context.Context, m platform.Machine, dir string, observed m
 	if f := collector.FindSubmatch(data); f != nil {
 		observed["collector"] = strings.ToLower(string(f[1]))
 	}
-}
-
-// memory is that of the machine; 0 where it does not tell.
-func memory(ctx context.Context, env service.Env) parameter.Bytes {
-	data, err := env.Machine.ReadFile(ctx, "/proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(data)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
-			n, _ := strconv.ParseInt(f[1], 10, 64) // 0 where it is none
-			return parameter.Bytes(n << 10)
-		}
-	}
-	return 0
 }

@@ -129,7 +129,11 @@ func speakMySQL(ctx context.Context, e load.Endpoint) error {
 
 // speakCQL makes a table, reads from it what it wrote, and removes it.
 func speakCQL(ctx context.Context, e load.Endpoint) error {
-	session, err := cql.Dial(ctx, cql.Place{Network: e.Network, Address: e.Address, User: e.User, Secret: e.Secret, CA: e.CA, Version: cql.V5})
+	at, err := cql.At(e, cql.V5)
+	if err != nil {
+		return err
+	}
+	session, err := cql.Dial(ctx, at)
 	if err != nil {
 		return err
 	}

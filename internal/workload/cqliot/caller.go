@@ -14,14 +14,10 @@ import (
 // drive runs the load through the Go driver, with a goroutine for each operation in
 // flight.
 func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder) error {
-	config, err := c.place(c.at, c.at.Address).TLS()
-	if err != nil {
-		return err
-	}
 	statements := c.statements()
-	nodes := append([]string{c.at.Address}, c.at.More...)
+	nodes := append([]string{job.Address}, job.More...)
 	s, err := c.open(foreign.Place{
-		Addresses: nodes, User: c.account.User, Password: c.account.Password, TLS: config,
+		Addresses: nodes, User: c.account.User, Password: c.account.Password, TLS: job.TLS,
 		Protocol: c.Protocol, Connections: c.Connections, Timeout: time.Duration(c.Timeout),
 		Insert: statements[write].Text, Select: statements[read].Text, Write: level(c.WriteConsistency), Read: level(c.ReadConsistency),
 	})
@@ -29,7 +25,7 @@ func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder)
 		return err
 	}
 	defer s.Close()
-	job.Connections, job.Window, job.More = c.Connections*c.InFlight*len(nodes), 1, nil
+	job.Connections, job.Window, job.More, job.TLS = c.Connections*c.InFlight*len(nodes), 1, nil, nil
 	job.Arrivals.Rate *= float64(len(nodes))
 	classes := [2]int{write: len(job.Classes) - 1}
 	job.Dialogue = nil

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -153,24 +154,29 @@ func (i *iot) Demand() load.Demand {
 // rowBytes is about what a reading has.
 const rowBytes = 1070
 
-// place is where a node listens.
-func (i *iot) place(at load.Endpoint, address string) cql.Place {
-	return cql.Place{Network: at.Network, Address: address, User: at.User, Secret: at.Secret, CA: at.CA, Version: cql.Version(i.Protocol)}
-}
-
-// target is where the nodes listen.
-func target(env workload.Env) (load.Endpoint, error) {
+// places are where the nodes listen, at least one, as the machine of the load reaches them.
+func (i *iot) places(env workload.Env) ([]cql.Place, error) {
 	if env.Target == nil {
-		return load.Endpoint{}, errors.New("the workload cql-iot needs a database: name the service cassandra in the study")
+		return nil, errors.New("the workload cql-iot needs a database: name the service cassandra in the study")
 	}
 	at, err := env.Target(protocol)
 	if err != nil {
-		return at, fmt.Errorf("find a database: %w", err)
+		return nil, fmt.Errorf("find a database: %w", err)
 	}
-	if len(at.CA) > 0 && len(at.More) > 0 {
-		return at, errors.New("cql-iot over TLS speaks to one node: give one address")
+	var all []cql.Place
+	for _, address := range append([]string{at.Address}, at.More...) {
+		one := at
+		one.Address = address
+		p, err := cql.At(one, cql.Version(i.Protocol))
+		if err != nil {
+			return nil, err
+		}
+		p.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return env.Dial(ctx, load.Endpoint{Network: network, Address: address})
+		}
+		all = append(all, p)
 	}
-	return at, nil
+	return all, nil
 }
 
 // Check has a word with the server, where one runs already.
@@ -184,11 +190,11 @@ func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 		needs.Disk = size
 		return needs, nil // it will be started
 	}
-	at, err := target(env)
+	nodes, err := i.places(env)
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	c, err := cql.Dial(ctx, i.place(at, at.Address))
+	c, err := cql.Dial(ctx, nodes[0])
 	if err != nil {
 		return workload.Needs{}, err
 	}

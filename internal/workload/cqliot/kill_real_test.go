@@ -102,7 +102,7 @@ func TestRealKill(t *testing.T) {
 		_ = again.Wait()
 	}()
 	for over := time.Now().Add(time.Minute); ; {
-		session, err := cql.Dial(t.Context(), c.place(at, at.Address))
+		session, err := cql.Dial(t.Context(), c.nodes[0])
 		if err == nil {
 			session.Close()
 			break

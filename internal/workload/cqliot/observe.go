@@ -15,7 +15,7 @@ import (
 func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 	observed := map[string]string{"mode": c.Mode, "driver": c.Driver, "protocol": strconv.Itoa(c.Protocol)}
 	if c.Driver == ownDriver {
-		observed["connections"] = strconv.Itoa(min(c.opened/(1+len(c.at.More)), c.Connections))
+		observed["connections"] = strconv.Itoa(min(c.opened/len(c.nodes), c.Connections))
 		observed["read_consistency"], observed["write_consistency"] = c.ReadConsistency, c.WriteConsistency
 	}
 	if deepest := c.sum().deepest; deepest > 0 && c.Rate == 0 && time.Duration(c.Think) == 0 {
@@ -37,7 +37,7 @@ func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 
 // observeSchema asks the server how the keyspace and the table are.
 func (c *course) observeSchema(ctx context.Context, observed map[string]string) error {
-	session, err := cql.Dial(ctx, c.place(c.at, c.at.Address))
+	session, err := cql.Dial(ctx, c.nodes[0])
 	if err != nil {
 		return err
 	}

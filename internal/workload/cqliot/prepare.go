@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"plimsoll/internal/cql"
-	"plimsoll/internal/load"
 	"plimsoll/internal/workload"
 )
 
@@ -23,9 +22,9 @@ func (i *iot) made() string {
 // Prepare has the table there, with the ramp-up in it, and waits until the nodes have
 // settled. What trials wrote stays.
 func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := target(env)
+	nodes, err := i.places(env)
 	if err == nil {
-		err = i.prepare(ctx, at, env)
+		err = i.prepare(ctx, nodes, env)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -33,8 +32,8 @@ func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
 	return err
 }
 
-func (i *iot) prepare(ctx context.Context, at load.Endpoint, env workload.Env) error {
-	c, err := cql.Dial(ctx, i.place(at, at.Address))
+func (i *iot) prepare(ctx context.Context, nodes []cql.Place, env workload.Env) error {
+	c, err := cql.Dial(ctx, nodes[0])
 	if err != nil {
 		return err
 	}
@@ -44,11 +43,11 @@ func (i *iot) prepare(ctx context.Context, at load.Endpoint, env workload.Env) e
 		return err
 	}
 	if there.made != i.made() {
-		if err := i.make(ctx, at, c); err != nil {
-			return fmt.Errorf("fill the keyspace %s at %s: %w", keyspace, at.Address, err)
+		if err := i.make(ctx, nodes, c); err != nil {
+			return fmt.Errorf("fill the keyspace %s at %s: %w", keyspace, nodes[0].Address, err)
 		}
 	}
-	if busy, err := i.settle(ctx, at); err != nil {
+	if busy, err := i.settle(ctx, nodes); err != nil {
 		return err
 	} else if busy > 0 && env.Log != nil {
 		env.Log("%d compactions run or wait after %s", busy, i.Settle)
@@ -109,13 +108,13 @@ func (i *iot) statements() []cql.Statement {
 
 // make makes the keyspace anew. Readings of mode sound begin so long ago that those of
 // the ramp-up end now.
-func (i *iot) make(ctx context.Context, at load.Endpoint, c *cql.Conn) error {
+func (i *iot) make(ctx context.Context, nodes []cql.Place, c *cql.Conn) error {
 	for _, text := range i.schema() {
 		if _, err := c.Query(ctx, text); err != nil {
 			return err
 		}
 	}
-	if err := i.agree(ctx, at, c); err != nil {
+	if err := agree(ctx, nodes[1:], c); err != nil {
 		return err
 	}
 	base := int64(0)
@@ -126,15 +125,15 @@ func (i *iot) make(ctx context.Context, at load.Endpoint, c *cql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := i.fill(ctx, at, r); err != nil {
+	if err := i.fill(ctx, nodes, r); err != nil {
 		return err
 	}
 	_, err = c.Query(ctx, fmt.Sprintf("INSERT INTO %s.plimsoll (id, made, base, next) VALUES (1, '%s', %d, 0)", keyspace, strings.ReplaceAll(i.made(), "'", "''"), base))
 	return err
 }
 
-// agree waits until all nodes have the tables of the first.
-func (i *iot) agree(ctx context.Context, at load.Endpoint, first *cql.Conn) error {
+// agree waits until other nodes have the tables of the first.
+func agree(ctx context.Context, others []cql.Place, first *cql.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the nodes do not agree on the tables that there are: look at their logs"))
 	defer cancel()
 	const version = "SELECT schema_version FROM system.local"
@@ -142,8 +141,8 @@ func (i *iot) agree(ctx context.Context, at load.Endpoint, first *cql.Conn) erro
 	if err != nil {
 		return err
 	}
-	for _, address := range at.More {
-		c, err := cql.Dial(ctx, i.place(at, address))
+	for _, at := range others {
+		c, err := cql.Dial(ctx, at)
 		if err != nil {
 			return err
 		}
@@ -176,14 +175,13 @@ const (
 )
 
 // fill writes the ramp-up. The first error ends all.
-func (i *iot) fill(ctx context.Context, at load.Endpoint, r *readings) error {
+func (i *iot) fill(ctx context.Context, nodes []cql.Place, r *readings) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	nodes := append([]string{at.Address}, at.More...)
 	var busy sync.WaitGroup
 	for n := range fillers {
 		busy.Go(func() {
-			if err := i.fillPart(ctx, i.place(at, nodes[n%len(nodes)]), r, int64(n)); err != nil {
+			if err := i.fillPart(ctx, nodes[n%len(nodes)], r, int64(n)); err != nil {
 				cancel(err)
 			}
 		})
@@ -212,16 +210,16 @@ func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int6
 }
 
 // pending asks the nodes how many compactions run or wait.
-func (i *iot) pending(ctx context.Context, at load.Endpoint) (busy int, err error) {
-	for _, address := range append([]string{at.Address}, at.More...) {
-		c, err := cql.Dial(ctx, i.place(at, address))
+func pending(ctx context.Context, nodes []cql.Place) (busy int, err error) {
+	for _, at := range nodes {
+		c, err := cql.Dial(ctx, at)
 		if err != nil {
 			return 0, err
 		}
 		rows, err := c.Query(ctx, "SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name = 'CompactionExecutor'")
 		c.Close()
 		if err != nil {
-			return 0, fmt.Errorf("ask %s for its compactions: %w", address, err)
+			return 0, fmt.Errorf("ask %s for its compactions: %w", at.Address, err)
 		}
 		for _, row := range rows {
 			for _, text := range row {
@@ -234,11 +232,11 @@ func (i *iot) pending(ctx context.Context, at load.Endpoint) (busy int, err erro
 }
 
 // settle waits until no compaction runs or is due, or has waited for long enough.
-func (i *iot) settle(ctx context.Context, at load.Endpoint) (busy int, err error) {
+func (i *iot) settle(ctx context.Context, nodes []cql.Place) (busy int, err error) {
 	over := time.NewTimer(time.Duration(i.Settle))
 	defer over.Stop()
 	for {
-		if busy, err = i.pending(ctx, at); err != nil || busy == 0 {
+		if busy, err = pending(ctx, nodes); err != nil || busy == 0 {
 			return busy, err
 		}
 		again := time.NewTimer(200 * time.Millisecond)
@@ -260,11 +258,11 @@ func (i *iot) Clean(ctx context.Context, env workload.Env) error {
 	if _, err := env.Target(protocol); err != nil {
 		return nil //nolint:nilerr // it does not run
 	}
-	at, err := target(env)
+	nodes, err := i.places(env)
 	if err != nil {
 		return err
 	}
-	c, err := cql.Dial(ctx, i.place(at, at.Address))
+	c, err := cql.Dial(ctx, nodes[0])
 	if cql.Gone(err) {
 		return nil
 	} else if err != nil {

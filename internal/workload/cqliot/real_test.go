@@ -128,11 +128,15 @@ func TestReal(t *testing.T) {
 // verifies takes away a row and changes another, which the check of the data notices;
 // the server computes the same tokens.
 func verifies(t *testing.T, env workload.Env) {
-	at, err := target(env)
+	at, err := env.Target(protocol)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := cql.Dial(t.Context(), cql.Place{Network: at.Network, Address: at.Address})
+	place, err := cql.At(at, cql.V4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cql.Dial(t.Context(), place)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cqliot
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"plimsoll/internal/cql"
 	"plimsoll/internal/load"
-	"plimsoll/internal/load/routine"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
@@ -59,7 +59,7 @@ func (l *ledger) sum() (sum tally) {
 type course struct {
 	*iot
 	ledger
-	at        load.Endpoint
+	nodes     []cql.Place
 	account   cql.Account
 	readings  *readings
 	dispenser *dispenser
@@ -83,10 +83,6 @@ func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *
 	switch {
 	case i.Driver != ownDriver:
 		err = c.drive(ctx, job, out)
-	case len(c.at.CA) > 0:
-		if job.TLS, err = i.place(c.at, c.at.Address).TLS(); err == nil {
-			err = routine.Run(ctx, job, out)
-		}
 	default:
 		err = socket.Run(ctx, job, out)
 	}
@@ -100,15 +96,15 @@ func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *
 func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 	c := &course{iot: i, dispenser: newDispenser(i.Parameters)}
 	var err error
-	if c.at, err = target(env); err != nil {
+	if c.nodes, err = i.places(env); err != nil {
 		return nil, err
 	}
-	if c.account, err = i.place(c.at, "").Account(); err != nil {
+	if c.account, err = c.nodes[0].Account(""); err != nil {
 		return nil, err
 	}
-	var nodes []string
-	for n, address := range append([]string{c.at.Address}, c.at.More...) {
-		session, err := cql.Dial(ctx, i.place(c.at, address))
+	var tokens []string
+	for n, at := range c.nodes {
+		session, err := cql.Dial(ctx, at)
 		if err != nil {
 			return nil, err
 		}
@@ -118,9 +114,9 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 		}
 		session.Close()
 		if err != nil || len(rows) != 1 {
-			return nil, fmt.Errorf("ask the server at %s for its tokens: %w", address, err)
+			return nil, fmt.Errorf("ask the server at %s for its tokens: %w", at.Address, err)
 		}
-		nodes = append(nodes, rows[0][0])
+		tokens = append(tokens, rows[0][0])
 	}
 	if c.there.made == "" {
 		return nil, errors.New("the keyspace " + keyspace + " is not there, or not whole: it was removed, or its server lost it")
@@ -128,13 +124,13 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 	if i.Mode == sound {
 		c.dispenser.first = max(c.dispenser.first, c.there.next)
 	}
-	if c.ring, err = newRing(nodes); err != nil {
+	if c.ring, err = newRing(tokens); err != nil {
 		return nil, fmt.Errorf("read the tokens of the nodes: %w", err)
 	}
 	if c.readings, err = newReadings(i.Parameters, c.there.base); err != nil {
 		return nil, err
 	}
-	c.settled, err = i.pending(ctx, c.at)
+	c.settled, err = pending(ctx, c.nodes)
 	return c, err
 }
 
@@ -142,9 +138,8 @@ const tokensQuery = "SELECT tokens FROM system.local"
 
 // job is the load for the load core.
 func (c *course) job(stage load.Stage) load.Job {
-	nodes := 1 + len(c.at.More)
-	threads := min(c.Threads, c.Connections*nodes)
-	if nodes > 1 {
+	threads := min(c.Threads, c.Connections*len(c.nodes))
+	if len(c.nodes) > 1 {
 		threads = 1
 	}
 	for range threads {
@@ -159,8 +154,8 @@ func (c *course) job(stage load.Stage) load.Job {
 		names = append(names, writeClass)
 	}
 	statements := c.statements()
-	return load.Job{
-		Stage: stage, Network: c.at.Network, Address: c.at.Address, More: c.at.More,
+	job := load.Job{
+		Stage: stage, Network: c.nodes[0].Network, Address: c.nodes[0].Address, TLS: c.secure(),
 		Arrivals: c.arrivals, Think: load.Think{Mean: time.Duration(c.Think)},
 		Connections: c.Connections, Window: c.InFlight, Threads: c.Threads,
 		Tick: time.Duration(c.Tick), Timeout: time.Duration(c.Timeout), MaxLag: time.Duration(c.MaxLag),
@@ -172,6 +167,21 @@ func (c *course) job(stage load.Stage) load.Job {
 			}
 		},
 	}
+	for _, at := range c.nodes[1:] {
+		job.More = append(job.More, at.Address)
+	}
+	return job
+}
+
+// secure is how the load speaks TLS with the nodes, each of which has its own name; nil
+// without TLS.
+func (c *course) secure() *tls.Config {
+	if c.nodes[0].TLS == nil {
+		return nil
+	}
+	config := c.nodes[0].TLS.Clone()
+	config.ServerName = ""
+	return config
 }
 
 // conclude takes down what came of the load, and what is there now.
@@ -209,7 +219,7 @@ func (c *course) remember(ctx context.Context) error {
 	if c.Mode != sound {
 		return nil
 	}
-	session, err := cql.Dial(ctx, c.place(c.at, c.at.Address))
+	session, err := cql.Dial(ctx, c.nodes[0])
 	if err != nil {
 		return err
 	}
@@ -223,7 +233,7 @@ func (c *course) remember(ctx context.Context) error {
 // verify reads rows again and counts those that are not as they were written.
 func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
 	const whole = "SELECT machine_id, sensor_name, time, sensor_value, station_id, data, writetime(data) FROM " + keyspace + ".iot WHERE machine_id = ? AND sensor_name = ? AND time = ?"
-	p, err := cql.DialPipe(ctx, c.place(c.at, c.at.Address), []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}})
+	p, err := cql.DialPipe(ctx, c.nodes[0], []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}})
 	if err != nil {
 		return 0, "", err
 	}

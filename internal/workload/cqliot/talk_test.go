@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/cql/cqltest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/wire"
 )
 
 // greeted is a dialogue whose session serves.
@@ -29,7 +30,7 @@ func greeted(t *testing.T, settings parameter.Settings) *talk {
 		t.Fatal(err)
 	}
 	d := dealing(t, settings, ring{nodes: []string{"0"}})
-	c := &course{iot: d.iot, at: load.Endpoint{Network: "tcp", Address: address}, readings: d.readings, dispenser: d.dispenser, ring: d.ring}
+	c := &course{iot: d.iot, nodes: []cql.Place{{Place: wire.Place{Network: "tcp", Address: address}}}, readings: d.readings, dispenser: d.dispenser, ring: d.ring}
 	job := c.job(load.Stage{Length: time.Second, Interval: time.Second})
 	k := job.Dialogue(0).(*talk)
 	b, _ := k.Request(nil, 0)

@@ -53,7 +53,7 @@ func Open(p foreign.Place) (foreign.Session, error) {
 		c.Authenticator = gocql.PasswordAuthenticator{Username: p.User, Password: p.Password}
 	}
 	if p.TLS != nil {
-		c.SslOpts = &gocql.SslOptions{Config: p.TLS, EnableHostVerification: true}
+		c.SslOpts = &gocql.SslOptions{Config: p.TLS, EnableHostVerification: !p.TLS.InsecureSkipVerify}
 	}
 	if s.session, err = c.CreateSession(); err != nil {
 		return nil, fmt.Errorf("connect by the Go driver: %w", err)

@@ -1,0 +1,70 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/load"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+)
+
+// client asks the nodes of a ring, the first where nothing else is said.
+type client struct{ service.Client }
+
+func newClient(m platform.Machine, at load.Endpoint) client {
+	return client{service.Client{Machine: m, Endpoint: at, Begin: begin}}
+}
+
+func begin(ctx context.Context, conn net.Conn, e load.Endpoint) (service.Talk, error) {
+	at, err := cql.At(e, cql.V4)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	session, err := cql.On(ctx, conn, at)
+	if err != nil {
+		return nil, err
+	}
+	return session, nil
+}
+
+// at asks one node.
+func (c client) at(address string) client {
+	c.Endpoint.Address, c.Endpoint.More = address, nil
+	return c
+}
+
+// answering is how long a node may take to answer all that it is asked at once.
+const answering = 10 * time.Second
+
+// each talks to one node after the other.
+func (c client) each(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
+	for _, address := range append([]string{c.Endpoint.Address}, c.Endpoint.More...) {
+		if err := c.at(address).talk(ctx, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c client) talk(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answering, fmt.Errorf("it does not answer within %s", answering))
+	defer cancel()
+	conn, err := service.Dial(ctx, c.Machine, c.Endpoint)
+	if err != nil {
+		return err
+	}
+	node, err := c.Begin(ctx, conn, c.Endpoint)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	if err := do(ctx, node); err != nil {
+		return fmt.Errorf("ask the server at %s: %w", c.Endpoint.Address, err)
+	}
+	return nil
+}
