@@ -1,6 +1,6 @@
 // Package dvdstore is a workload of an online shop, with the tables, the data and the
 // behaviour of DVD Store 3.5: users log in or register, browse, read reviews and buy,
-// over our own client of PostgreSQL's wire protocol.
+// on PostgreSQL or MariaDB, over our own clients of their wire protocols.
 //
 // An operation is one call of a function in the database, and an order is the calls of
 // a user from the login to the purchase. What is published as one test with known
@@ -16,10 +16,10 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
 
@@ -61,7 +61,6 @@ func defaults() Parameters {
 }
 
 const (
-	protocol = "postgresql"
 	sound    = "sound"
 	faithful = "faithful"
 )
@@ -70,10 +69,10 @@ const (
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "dvdstore",
-		Doc:     "an online shop on PostgreSQL, after DVD Store 3.5",
+		Doc:     "an online shop on PostgreSQL or MariaDB, after DVD Store 3.5",
 		Rate:    "calls",
 		Metrics: metrics(),
-		Speaks:  []string{protocol},
+		Speaks:  engine.Protocols(),
 		Spreads: true,
 		Own:     true,
 	}, defaults(), build)
@@ -133,19 +132,11 @@ func (d *store) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := postgres.Dial(ctx, at[0], "")
+	change, err := d.data(at[0].Protocol, env.Seed).Allowed(ctx, at[0], parameter.Bytes(size).String())
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	defer s.Close()
-	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
-	switch {
-	case err != nil:
-		return workload.Needs{}, fmt.Errorf("ask the database who we are: %w", err)
-	case len(rows) != 1 || rows[0][0] != "t":
-		return workload.Needs{}, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
-	}
-	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", database, template, parameter.Bytes(size))}
+	needs.Changes = []string{change}
 	return needs, nil
 }
 

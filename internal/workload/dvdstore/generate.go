@@ -1,10 +1,6 @@
 package dvdstore
 
-import (
-	"strconv"
-
-	"plimsoll/internal/postgres"
-)
+import "strconv"
 
 // table is one that is filled by COPY, in pieces that do not depend on each other: the
 // rows of a piece follow from the seed and its number alone.
@@ -35,6 +31,7 @@ var filled = []table{
 	{"reviews", 5, func(z size) int { return z.products * z.reviews }, 10_000, reviewRows},
 	{"reviews_helpfulness", 6, func(z size) int { return z.products * z.reviews }, 10_000, ratingRows},
 	{"membership", 7, func(z size) int { return z.customers }, 100_000, memberRows},
+	{"categories", 8, func(size) int { return categories }, categories, categoryRows},
 }
 
 // The text format of COPY: values are parted by a tab, rows end with a line.
@@ -49,7 +46,10 @@ func numbers(b []byte, list ...int) []byte {
 	return b
 }
 
-func cents(b []byte, n int) []byte { return postgres.FormatDecimal(b, int64(n)) }
+func cents(b []byte, n int) []byte {
+	b = append(number(b, n/100), '.')
+	return append(b, byte('0'+n/10%10), byte('0'+n%10))
+}
 
 // day appends a day of the year that the first data is from.
 func day(b []byte, month, day int) []byte {
@@ -57,6 +57,8 @@ func day(b []byte, month, day int) []byte {
 }
 
 const password = "password"
+
+var secret = []byte(password)
 
 // userName appends the name of a customer who was there from the beginning.
 func userName(b []byte, customer int) []byte { return number(append(b, "user"...), customer) }
@@ -206,6 +208,13 @@ func memberRows(p *piece) row {
 		b = numbers(b, unit+1, p.between(1, 3))
 		b = day(b, p.between(1, 12), p.between(1, 28))
 		return line(b)
+	}
+}
+
+func categoryRows(*piece) row {
+	return func(b []byte, unit int) []byte {
+		b = numbers(b, unit+1)
+		return line(append(b, categoryNames[unit]...))
 	}
 }
 

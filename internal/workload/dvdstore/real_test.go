@@ -1,110 +1,45 @@
 package dvdstore
 
 import (
+	"context"
+	"fmt"
 	"maps"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/workloadtest"
 )
 
-// server is a real server of the distribution on a free port of the loopback device.
-type server struct {
-	dir, bin string
-	at       load.Endpoint
-	process  *exec.Cmd
-}
-
-func real(t *testing.T) *server {
+// each runs a test with a server of each engine, which counts calls of each procedure.
+func each(t *testing.T, test func(t *testing.T, s *enginetest.Server)) {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to test with the real postgres")
+	for _, protocol := range engine.Protocols() {
+		t.Run(protocol, func(t *testing.T) { test(t, start(t, protocol)) })
 	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if err != nil || len(found) == 0 {
-		t.Fatal("postgres is not installed: ./setup test")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{bin: filepath.Dir(found[len(found)-1]), at: load.Endpoint{Network: "tcp", Address: l.Addr().String(), User: "postgres", Database: "postgres"}}
-	l.Close()
-	if s.dir, err = os.MkdirTemp("", "dvdstore"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(s.dir) })
-	if os.Getuid() == 0 {
-		if err := os.Chown(s.dir, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if said, err := s.command("initdb", "-D", s.dir+"/data", "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	s.start(t)
-	t.Cleanup(func() { s.end(syscall.SIGINT) })
-	return s
 }
 
-// command runs a program as nobody, because PostgreSQL refuses to run as root.
-func (s *server) command(name string, words ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, name), words...)
-	c.Dir = s.dir
-	c.SysProcAttr = &syscall.SysProcAttr{}
-	if os.Getuid() == 0 {
-		c.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
-	}
-	return c
-}
-
-func (s *server) start(t *testing.T) {
+func start(t *testing.T, protocol string) *enginetest.Server {
 	t.Helper()
-	_, port, _ := net.SplitHostPort(s.at.Address)
-	s.process = s.command("postgres", "-D", s.dir+"/data", "-p", port, "-h", "127.0.0.1", "-k", "", "-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off")
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
+	setup := enginetest.Setup{Protocol: protocol}
+	if protocol == engine.MariaDB {
+		setup.Words = []string{"--performance-schema"}
 	}
-	for over := time.Now().Add(20 * time.Second); ; {
-		c, err := postgres.Dial(t.Context(), s.place(), "")
-		if err == nil {
-			c.Close()
-			return
-		} else if time.Now().After(over) {
-			t.Fatal(err)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
+	return enginetest.Start(t, setup)
 }
 
-func (s *server) place() postgres.Place {
-	return s.places()[0]
-}
-
-func (s *server) places() []postgres.Place {
-	p, _ := targets(s.env())
-	return p
-}
-
-func (s *server) end(how syscall.Signal) {
-	s.process.Process.Signal(how)
-	s.process.Wait()
-}
-
-func (s *server) env() workload.Env {
-	return workload.Env{Seed: 7, Target: func(string) (load.Endpoint, error) { return s.at, nil }, Log: func(string, ...any) {}}
+func env(s *enginetest.Server) workload.Env {
+	return workload.Env{Seed: 7, Target: s.Target, Log: func(string, ...any) {}}
 }
 
 func made(t *testing.T, settings parameter.Settings) *store {
@@ -125,29 +60,24 @@ func with(more parameter.Settings) parameter.Settings {
 }
 
 func TestRealContract(t *testing.T) {
-	s := real(t)
-	workloadtest.Run(t, Kind(), workloadtest.Options{
-		Settings: []parameter.Settings{
-			with(nil),
-			with(parameter.Settings{"mode": "faithful", "rate": "300/s", "arrivals": "poisson", "tick": "1ms"}),
-			with(parameter.Settings{"think": "5ms", "reset": "false", "threads": "2"}),
-		},
-		Env:    func(*testing.T) workload.Env { return s.env() },
-		Length: 800 * time.Millisecond,
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		workloadtest.Run(t, Kind(), workloadtest.Options{
+			Settings: []parameter.Settings{
+				with(nil),
+				with(parameter.Settings{"mode": "faithful", "rate": "300/s", "arrivals": "poisson", "tick": "1ms"}),
+				with(parameter.Settings{"think": "5ms", "reset": "false", "threads": "2"}),
+			},
+			Env:    func(*testing.T) workload.Env { return env(s) },
+			Length: 800 * time.Millisecond,
+		})
 	})
 }
 
-// run prepares a load, runs it and is what it recorded.
-func run(t *testing.T, d *store, env workload.Env, length time.Duration) *measure.Recorder {
+func prepared(t *testing.T, d *store, s *enginetest.Server) {
 	t.Helper()
-	if err := d.Prepare(t.Context(), env); err != nil {
+	if err := d.Prepare(t.Context(), env(s)); err != nil {
 		t.Fatal(err)
 	}
-	out := measure.NewRecorder(nil)
-	if err := d.Run(t.Context(), env, load.Stage{Length: length, Interval: length / 4, Seed: 5}, out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func check(t *testing.T, out *measure.Recorder, name string) measure.Check {
@@ -161,260 +91,385 @@ func check(t *testing.T, out *measure.Recorder, name string) measure.Check {
 	return measure.Check{}
 }
 
+// done are the operations of each class, and all that failed.
+func done(out *measure.Recorder) (done [classes]int64, failed int64) {
+	for _, in := range out.Intervals() {
+		for k, sample := range in.Samples {
+			done[k] += sample.Operations
+			failed += sample.Errors
+		}
+	}
+	return done, failed
+}
+
+// run prepares a load, runs it and is what it recorded.
+func run(t *testing.T, d *store, s *enginetest.Server, length time.Duration) *measure.Recorder {
+	t.Helper()
+	prepared(t, d, s)
+	env, out := env(s), measure.NewRecorder(nil)
+	env.Log = t.Logf
+	if err := d.Run(t.Context(), env, load.Stage{Length: length, Interval: length / 4, Seed: 5}, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // Every kind of call is made, in both modes, and the checks hold.
 func TestRealShop(t *testing.T) {
-	s := real(t)
-	for _, mode := range []string{sound, faithful} {
-		d := made(t, with(parameter.Settings{"mode": mode, "connections": "2", "new_members": "20%", "new_reviews": "30%", "ratings": "30%"}))
-		env := s.env()
-		env.Log = t.Logf
-		out := run(t, d, env, time.Second)
-		var done [classes]int64
-		for _, in := range out.Intervals() {
-			for k, sample := range in.Samples {
-				done[k] += sample.Operations
-				if sample.Errors > 0 {
-					t.Errorf("%s, %s: %d errors", mode, names[k], sample.Errors)
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		for _, mode := range []string{sound, faithful} {
+			d := made(t, with(parameter.Settings{"mode": mode, "connections": "2", "new_members": "20%", "new_reviews": "30%", "ratings": "30%"}))
+			out := run(t, d, s, time.Second)
+			done, failed := done(out)
+			t.Log(mode, done, out.Values())
+			for k, n := range done {
+				if n == 0 {
+					t.Errorf("%s: no %s was done", mode, names[k])
 				}
 			}
-		}
-		t.Log(mode, done, out.Values())
-		for _, c := range out.Checks() {
-			t.Log(c)
-		}
-		for k, n := range done {
-			if n == 0 {
-				t.Errorf("%s: no %s was done", mode, names[k])
+			for _, name := range []string{"distribution", "server's mix", "data"} {
+				if c := check(t, out, name); c.State != measure.Pass || failed > 0 {
+					t.Errorf("%s: %+v, %d failed", mode, c, failed)
+				} else {
+					t.Log(c.Detail)
+				}
+			}
+			if out.Values()["found"] == 0 {
+				t.Errorf("%s: no search finds anything", mode)
 			}
 		}
-		for _, name := range []string{"distribution", "server's mix", "data"} {
-			if c := check(t, out, name); c.State != measure.Pass {
-				t.Errorf("%s: %+v", mode, c)
-			}
-		}
-	}
+	})
 }
 
-// Each trial begins with the same data, whatever the one before did, and what was left
-// half done is gone on with.
-func TestRealData(t *testing.T) {
-	s := real(t)
-	d := made(t, small)
-	first := digest(t, d, s)
-	run(t, d, s.env(), 300*time.Millisecond)
-	if again := digest(t, d, s); again != first {
-		t.Errorf("the data is another after a trial:\n%s\n%s", first, again)
-	}
-	db := s.session(t, template)
-	before := ask(t, db, "SELECT count(*), min(xmin::text::bigint) FROM customers")
-	// A loader that died after the first customers, before the keys.
-	for _, sql := range []string{
-		"DROP TRIGGER restock ON inventory; DROP TABLE orderlines, reviews_helpfulness CASCADE",
-		"CREATE TABLE orderlines (orderlineid smallint NOT NULL, orderid int NOT NULL, prod_id int NOT NULL, quantity smallint NOT NULL, orderdate date NOT NULL)",
-		"CREATE TABLE reviews_helpfulness (review_helpfulness_id int NOT NULL, review_id int NOT NULL, customerid int NOT NULL, helpfulness smallint NOT NULL)",
-		"DELETE FROM plimsoll WHERE setting = 'made' OR setting = 'references' OR setting ~ 'orderlines' OR setting ~ 'reviews_helpfulness'",
-		"ALTER TABLE cust_hist DROP CONSTRAINT cust_hist_customerid_fkey; ALTER TABLE orders DROP CONSTRAINT orders_customerid_fkey",
-		"ALTER TABLE membership DROP CONSTRAINT membership_customerid_fkey; ALTER TABLE reviews DROP CONSTRAINT reviews_prod_id_fkey, DROP CONSTRAINT reviews_customerid_fkey",
-		"ALTER TABLE customers ALTER customerid DROP DEFAULT; ALTER TABLE orders ALTER orderid DROP DEFAULT; ALTER TABLE reviews ALTER review_id DROP DEFAULT",
-		"DROP SEQUENCE customers_customerid_seq, orders_orderid_seq, reviews_review_id_seq",
-		"DO $$ DECLARE f text; BEGIN FOR f IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'public'::regnamespace LOOP EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$",
-	} {
-		if err := db.Exec(t.Context(), sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-	}
-	db.Close()
-	s.session(t, "postgres").Exec(t.Context(), "DROP DATABASE "+database)
-	if again := digest(t, d, s); again != first {
-		t.Errorf("gone on with, the data is another:\n%s\n%s", first, again)
-	}
-	if after := ask(t, s.session(t, template), "SELECT count(*), min(xmin::text::bigint) FROM customers"); after != before {
-		t.Errorf("customers who were there, %s, were made again, %s", before, after)
-	}
-	if other := made(t, with(parameter.Settings{"size": "60kB"})); digest(t, other, s) == first {
-		t.Error("another size is the same data")
-	}
-}
-
-func (s *server) session(t *testing.T, name string) *postgres.Conn {
-	t.Helper()
-	db, err := postgres.Dial(t.Context(), s.place(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db
-}
-
-func ask(t *testing.T, db *postgres.Conn, sql string) string {
+func ask(t *testing.T, db engine.Conn, sql string) [][]string {
 	t.Helper()
 	rows, err := db.Query(t.Context(), sql)
-	if err != nil || len(rows) == 0 {
+	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
-	return strings.Join(rows[0], " ")
+	return rows
 }
 
-// digest prepares the data, and is a sum of all of it.
-func digest(t *testing.T, d *store, s *server) string {
+// content is all rows of a database, in any order.
+func content(t *testing.T, db engine.Conn) map[string][]string {
 	t.Helper()
-	if err := d.Prepare(t.Context(), s.env()); err != nil {
-		t.Fatal(err)
+	all := map[string][]string{}
+	for _, table := range tables {
+		for _, row := range ask(t, db, "SELECT * FROM "+table.Name) {
+			all[table.Name] = append(all[table.Name], strings.Join(row, "\t"))
+		}
+		slices.Sort(all[table.Name])
 	}
-	db := s.session(t, database)
-	defer db.Close()
-	var all []string
-	for _, table := range filled {
-		all = append(all, table.name+" "+ask(t, db, "SELECT count(*), sum(('x' || substr(md5(t::text), 1, 8))::bit(32)::int::bigint) FROM "+table.name+" AS t"))
+	return all
+}
+
+// same says which tables are not the same.
+func same(a, b map[string][]string) (other []string) {
+	for _, table := range tables {
+		if !slices.Equal(a[table.Name], b[table.Name]) {
+			other = append(other, table.Name)
+		}
 	}
-	return strings.Join(all, ", ")
+	return other
+}
+
+// script is what users do one after the other, by the functions of the database.
+var script = []string{
+	"login('user7', 'password')", "login('user7', 'secret')", "browse_by_category(1000, 3)",
+	"browse_by_actor(1000, '%s')", "browse_by_title(1000, '%s')", "reviews_by_actor(5, 500, '%s')", "reviews_by_title(5, 500, '%s')",
+	"reviews_of(9, 3, 1)", "reviews_by_stars(9, 3, 2)", "reviews_by_date(1, 3, 1)",
+	"new_customer('A', 'B', 'C', '', 'E', 'F', '1', 'G', '1', 'H', '1', '2', '3', '4', '55', '60000', 'M', 'newuser1', 'password')",
+	"new_customer('A', 'B', 'C', '', 'E', 'F', '1', 'G', '1', 'H', '1', '2', '3', '4', '55', '60000', 'M', 'newuser1', 'password')",
+	"new_member(101, 2)", "new_member(101, 2)", "new_review(3, 4, 101, 'so so', 'what a film')", "rate_review(26, 101, 9)",
+	"purchase(101, 3, 10.00, 0.83, 10.83, 1, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1)",
+	"login('newuser1', 'password')",
+}
+
+// Both engines hold the same data, and what users do has the same results and leaves the
+// same behind.
+func TestRealEnginesAgree(t *testing.T) {
+	d := made(t, small)
+	var first [2]map[string][]string
+	var results, last [2][]string
+	for n, protocol := range engine.Protocols() {
+		s := start(t, protocol)
+		prepared(t, d, s)
+		db := s.Dial(t, database)
+		first[n] = content(t, db)
+		product := ask(t, db, "SELECT title, actor FROM products WHERE prod_id = 3")[0]
+		ask(t, db, "UPDATE inventory SET quan_in_stock = 4 WHERE prod_id = 1; UPDATE inventory SET quan_in_stock = 3 WHERE prod_id = 3; "+
+			"UPDATE products SET category = 3, special = 1 WHERE prod_id < 4; UPDATE reviews SET stars = 2 WHERE prod_id = 3")
+		for _, what := range script {
+			verb, word := "SELECT * FROM ", product[0]
+			if protocol == engine.MariaDB {
+				verb = "CALL "
+			}
+			if strings.Contains(what, "actor") {
+				word = product[1]
+			}
+			if strings.Contains(what, "%s") {
+				what = fmt.Sprintf(what, word)
+			}
+			var rows []string
+			for _, row := range ask(t, db, verb+what) {
+				rows = append(rows, strings.Join(row, "|"))
+			}
+			slices.Sort(rows)
+			results[n] = append(results[n], what+": "+strings.Join(rows, "; "))
+		}
+		if _, err := db.Query(t.Context(), map[string]string{engine.PostgreSQL: "SELECT ", engine.MariaDB: "CALL "}[protocol]+
+			"purchase(101, 1, 1, 1, 2, 4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 9999, 1, 1, 1, 1, 1, 1, 1, 1, 1)"); err == nil || !strings.Contains(err.Error(), "too little") {
+			t.Errorf("more is sold than there is: %v", err)
+		}
+		for name, rows := range content(t, db) {
+			last[n] = append(last[n], fmt.Sprint(name, rows))
+		}
+		slices.Sort(last[n])
+		// The first product was ordered anew when 3 of 4 were sold, the third when 1 of 3 was.
+		if got := ask(t, db, "SELECT prod_id, quan_low FROM reorder ORDER BY prod_id"); len(got) != 2 || got[0][1] != "249" || got[1][1] != "248" {
+			t.Errorf("%s: ordered anew: %v", protocol, got)
+		}
+		db.Close()
+		s.End(t, syscall.SIGINT)
+	}
+	if other := same(first[0], first[1]); len(other) > 0 {
+		t.Errorf("other data: %v", other)
+	}
+	for n, one := range results[0] {
+		if one != results[1][n] || n != 1 && strings.HasSuffix(one, ": ") {
+			t.Errorf("on PostgreSQL %s\non MariaDB %s", one, results[1][n])
+		}
+	}
+	for n, one := range last[0] {
+		if one != last[1][n] {
+			t.Errorf("left behind on PostgreSQL %.2000s\non MariaDB %.2000s", one, last[1][n])
+		}
+	}
+}
+
+// Each trial begins with the same data, whatever the one before did; and a fill whose
+// server was killed in the middle is gone on with.
+func TestRealData(t *testing.T) {
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		d := made(t, small)
+		prepared(t, d, s)
+		whole := content(t, s.Dial(t, database))
+		run(t, d, s, 300*time.Millisecond)
+		prepared(t, d, s)
+		if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 {
+			t.Errorf("after a trial there is other data: %v", other)
+		}
+		if err := d.Clean(t.Context(), env(s)); err != nil {
+			t.Fatal(err)
+		}
+		// Two pieces of customers are there, and a part of the reviews, when the server dies.
+		interrupted := d.data(s.Protocol, 7)
+		stop := slices.IndexFunc(interrupted.Fill, func(j dataset.Job) bool { return j.Label == "reviews 0" })
+		interrupted.Loaders = 1
+		fill := interrupted.Fill[stop].Do
+		interrupted.Fill[stop].Do = func(ctx context.Context, db engine.Conn) error {
+			if err := fill(ctx, db); err != nil {
+				return err
+			}
+			s.End(t, syscall.SIGKILL)
+			return db.Exec(ctx, "SELECT 1")
+		}
+		if err := interrupted.Prepare(t.Context(), []engine.Server{s.Place(t)}); err == nil {
+			t.Fatal("a server that was killed is not noticed")
+		}
+		s.Begin(t)
+		begun := s.Dial(t, database+"_base")
+		notes := ask(t, begun, "SELECT setting FROM plimsoll")
+		begun.Close()
+		prepared(t, d, s)
+		if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 || len(notes) != stop+1 {
+			t.Errorf("gone on with after %d of %d pieces, there is other data: %v", len(notes)-1, stop, other)
+		}
+	})
 }
 
 // loaded runs a load up to where what came of it is looked at.
-func loaded(t *testing.T, d *store, s *server, length time.Duration) (conclusion, *measure.Recorder) {
+func loaded(t *testing.T, d *store, s *enginetest.Server, length time.Duration) (conclusion, *measure.Recorder) {
 	t.Helper()
-	if err := d.Prepare(t.Context(), s.env()); err != nil {
-		t.Fatal(err)
-	}
-	out := measure.NewRecorder(nil)
-	was, err := d.begin(t.Context(), s.places(), out)
+	prepared(t, d, s)
+	at, out := []engine.Server{s.Place(t)}, measure.NewRecorder(nil)
+	was, err := d.begin(t.Context(), at, 7, out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{}
-	job, err := d.job(s.places(), load.Stage{Length: length, Interval: length / 8, Seed: 5}, l, was)
+	l := &engine.Ledger[tally]{}
+	job, err := d.job(at, load.Stage{Length: length, Interval: length / 8, Seed: 5}, l, was)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := socket.Run(t.Context(), job, out); err != nil {
 		t.Fatal(err)
 	}
-	return conclusion{env: s.env(), at: s.places(), ledger: l, before: was}, out
+	return conclusion{env: env(s), at: at, ledger: l, before: was}, out
+}
+
+// What is planted after a load: rows that are lost, and a call that nobody of ours made.
+var losses = map[string][]string{
+	"": {
+		"UPDATE inventory SET sales = sales - 1 WHERE prod_id = 1",
+		"UPDATE inventory SET quan_in_stock = quan_in_stock + 5 WHERE prod_id = 2",
+	},
+	engine.PostgreSQL: {
+		"DELETE FROM orderlines WHERE orderid = (SELECT max(orderid) FROM orders) AND orderlineid = 1",
+		"DELETE FROM cust_hist WHERE ctid = (SELECT min(ctid) FROM cust_hist)",
+		"SET session_replication_role = replica; DELETE FROM customers WHERE customerid = (SELECT max(customerid) FROM customers); RESET session_replication_role", // whatever refers to it
+		"SET track_functions = 'pl'; SELECT * FROM browse_by_category(1, 1)",
+	},
+	engine.MariaDB: {
+		"DELETE FROM orderlines ORDER BY orderid DESC LIMIT 1", "DELETE FROM cust_hist LIMIT 1",
+		"SET foreign_key_checks = 0; DELETE FROM customers ORDER BY customerid DESC LIMIT 1; SET foreign_key_checks = 1",
+		"CALL browse_by_category(1, 1)",
+	},
 }
 
 // A loss that is planted after the load fails the check of the data, and a call that
 // nobody of ours made that of the server's mix.
 func TestRealLoss(t *testing.T) {
-	s := real(t)
-	d := made(t, small)
-	c, out := loaded(t, d, s, 400*time.Millisecond)
-	db := s.session(t, database)
-	for _, sql := range []string{
-		"DELETE FROM orderlines WHERE orderid = (SELECT max(orderid) FROM orders) AND orderlineid = 1",
-		"DELETE FROM cust_hist WHERE ctid = (SELECT min(ctid) FROM cust_hist)",
-		"UPDATE inventory SET sales = sales - 1 WHERE prod_id = 1",
-		"UPDATE inventory SET quan_in_stock = quan_in_stock + 5 WHERE prod_id = (SELECT max(prod_id) FROM inventory)",
-		"SET session_replication_role = replica; DELETE FROM customers WHERE customerid = (SELECT max(customerid) FROM customers); RESET session_replication_role", // whatever refers to it
-		"SET track_functions = 'pl'; SELECT * FROM browse_by_category(1, 1)",
-	} {
-		if err := db.Exec(t.Context(), sql); err != nil {
-			t.Fatalf("%s: %v", sql, err)
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		d := made(t, small)
+		c, out := loaded(t, d, s, 400*time.Millisecond)
+		db := s.Dial(t, database)
+		for _, sql := range append(losses[""], losses[s.Protocol]...) {
+			ask(t, db, sql)
 		}
-	}
-	db.Close()
-	watch := s.session(t, "postgres")
-	for over := time.Now().Add(10 * time.Second); ask(t, watch, "SELECT count(*) FROM pg_stat_activity WHERE datname = '"+database+"'") != "0" && time.Now().Before(over); {
-		<-time.After(10 * time.Millisecond) // the session hands over its counts when it ends
-	}
-	if err := d.conclude(t.Context(), c, out); err != nil {
-		t.Fatal(err)
-	}
-	data := check(t, out, "data")
-	for _, want := range []string{"order lines grew by", "history grew by", "pieces sold grew by", "the stock changed by", "customers grew by"} {
-		if data.State != measure.Fail || !strings.Contains(data.Detail, want) {
-			t.Errorf("%s: %+v", want, data)
+		db.Close()
+		if s.Protocol == engine.PostgreSQL {
+			watch := s.Dial(t, "postgres")
+			for over := time.Now().Add(10 * time.Second); ask(t, watch, "SELECT count(*) FROM pg_stat_activity WHERE datname = '"+database+"'")[0][0] != "0" && time.Now().Before(over); {
+				<-time.After(10 * time.Millisecond) // the session hands over its counts when it ends
+			}
 		}
-	}
-	if c := check(t, out, "server's mix"); c.State != measure.Fail || !strings.Contains(c.Detail, "browse_by_category") {
-		t.Errorf("%+v", c)
-	}
+		if err := d.conclude(t.Context(), c, out); err != nil {
+			t.Fatal(err)
+		}
+		data := check(t, out, "data")
+		for _, want := range []string{"order lines grew by", "history grew by", "pieces sold grew by", "the stock changed by", "customers grew by"} {
+			if data.State != measure.Fail || !strings.Contains(data.Detail, want) {
+				t.Errorf("%s: %+v", want, data)
+			}
+		}
+		if c := check(t, out, "server's mix"); c.State != measure.Fail || !strings.Contains(c.Detail, "browse_by_category") {
+			t.Errorf("%+v", c)
+		}
+	})
 }
 
 // What the server acknowledged is there after it was killed in the middle.
 func TestRealKill(t *testing.T) {
-	s := real(t)
-	d := made(t, small)
-	again := make(chan struct{})
-	if err := d.Prepare(t.Context(), s.env()); err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(800*time.Millisecond, func() {
-		defer close(again)
-		s.end(syscall.SIGKILL)
-		<-time.After(300 * time.Millisecond) // its children see that it is gone
-		s.start(t)
-	})
-	c, out := loaded(t, d, s, 4*time.Second)
-	<-again
-	if err := d.conclude(t.Context(), c, out); err != nil {
-		t.Fatal(err)
-	}
-	if c := check(t, out, "data"); c.State != measure.Pass {
-		t.Errorf("%+v", c)
-	} else {
-		t.Log(c.Detail)
-	}
-	if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "started again") {
-		t.Errorf("%+v", c)
-	}
-	intervals, failed := out.Intervals(), int64(0)
-	for _, in := range intervals {
-		for _, sample := range in.Samples {
-			failed += sample.Errors
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		d := made(t, small)
+		prepared(t, d, s)
+		again := make(chan struct{})
+		time.AfterFunc(800*time.Millisecond, func() {
+			defer close(again)
+			s.End(t, syscall.SIGKILL)
+			s.Begin(t)
+		})
+		c, out := loaded(t, d, s, 3*time.Second)
+		<-again
+		if err := d.conclude(t.Context(), c, out); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if last := intervals[len(intervals)-1].Samples[purchase]; last.Operations == 0 || failed == 0 {
-		t.Errorf("%d purchases at last, %d errors", last.Operations, failed)
-	}
+		if c := check(t, out, "data"); c.State != measure.Pass {
+			t.Errorf("%+v", c)
+		} else {
+			t.Log(c.Detail)
+		}
+		if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "started again") {
+			t.Errorf("%+v", c)
+		}
+		intervals := out.Intervals()
+		if _, failed := done(out); intervals[len(intervals)-1].Samples[purchase].Operations == 0 || failed == 0 {
+			t.Errorf("%d purchases at last, %d errors", intervals[len(intervals)-1].Samples[purchase].Operations, failed)
+		}
+	})
 }
 
 // Several servers get as much load each, and what they hold is added up.
 func TestRealServers(t *testing.T) {
-	s, other := real(t), real(t)
-	s.at.More = []string{other.at.Address}
-	out := run(t, made(t, small), s.env(), 600*time.Millisecond)
-	for _, name := range []string{"server's mix", "data"} {
-		if c := check(t, out, name); c.State != measure.Pass {
-			t.Errorf("%+v", c)
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		other := start(t, s.Protocol)
+		s.At.More = []string{other.At.Address}
+		out := run(t, made(t, small), s, 600*time.Millisecond)
+		for _, name := range []string{"server's mix", "data"} {
+			if c := check(t, out, name); c.State != measure.Pass {
+				t.Errorf("%+v", c)
+			}
 		}
-	}
-	for _, one := range []*server{s, other} {
-		if n := ask(t, one.session(t, database), "SELECT count(*) > 60 FROM orders"); n != "t" { // 60 were there at first
-			t.Errorf("nothing was ordered at %s", one.at.Address)
+		for _, one := range []*enginetest.Server{s, other} {
+			if n := ask(t, one.Dial(t, database), "SELECT count(*) FROM orders WHERE orderid > 60"); n[0][0] == "0" { // 60 were there at first
+				t.Errorf("nothing was ordered at %s", one.At.Address)
+			}
 		}
-	}
+	})
 }
 
-// A user who may only make databases can do all but have the server count.
+// Data that is not what was prepared is noticed before a load.
+func TestRealOtherData(t *testing.T) {
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		d := made(t, with(parameter.Settings{"reset": "false"}))
+		stage := load.Stage{Length: 100 * time.Millisecond, Interval: 100 * time.Millisecond}
+		refused := func(what string, d *store) {
+			t.Helper()
+			if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err == nil || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %v", what, err)
+			} else {
+				t.Log(what, err)
+			}
+		}
+		refused("nothing is there", d)
+		prepared(t, d, s)
+		refused("data of another mode", made(t, with(parameter.Settings{"mode": "faithful"})))
+		refused("data of another size", made(t, with(parameter.Settings{"size": "60kB"})))
+		db := s.Dial(t, database)
+		ask(t, db, "UPDATE plimsoll SET value = concat('9', value) WHERE setting = 'want'")
+		refused("data of a newer version", d)
+		ask(t, db, "UPDATE plimsoll SET value = substr(value, 2) WHERE setting = 'want'; DELETE FROM plimsoll WHERE setting = 'made'")
+		refused("data that is not whole", d)
+		prepared(t, d, s)
+		if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A user who may only make these databases can do all but have the server count calls of
+// each function.
 func TestRealPoorUser(t *testing.T) {
-	s := real(t)
-	if err := s.session(t, "postgres").Exec(t.Context(), "CREATE ROLE poor LOGIN CREATEDB; CREATE ROLE poorer LOGIN"); err != nil {
-		t.Fatal(err)
-	}
-	d := made(t, small)
-	s.at.User = "poorer"
-	if _, err := d.Check(t.Context(), s.env()); err == nil || !strings.Contains(err.Error(), "CREATEDB") {
-		t.Errorf("who may make no databases: %v", err)
-	}
-	s.at.User = "poor"
-	if _, err := d.Check(t.Context(), s.env()); err != nil {
-		t.Error(err)
-	}
-	out := run(t, d, s.env(), 400*time.Millisecond)
-	if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "GRANT SET ON PARAMETER") {
-		t.Errorf("%+v", c)
-	}
-	if c := check(t, out, "data"); c.State != measure.Pass {
-		t.Errorf("%+v", c)
-	}
-	gone := s.env()
-	gone.Target = func(string) (load.Endpoint, error) {
-		return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x"}, nil
-	}
-	if _, err := d.Check(t.Context(), gone); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
-		t.Errorf("nobody there: %v", err)
-	}
-	if err := d.Clean(t.Context(), gone); err != nil {
-		t.Errorf("clean where nobody is: %v", err)
-	}
+	each(t, func(t *testing.T, s *enginetest.Server) {
+		grants, missing, counted := "CREATE ROLE poor LOGIN CREATEDB; CREATE ROLE poorer LOGIN", "CREATEDB", "GRANT SET ON PARAMETER"
+		if s.Protocol == engine.MariaDB {
+			grants = "CREATE USER poor; GRANT ALL ON `plimsoll_dvdstore%`.* TO poor; CREATE USER poorer"
+			missing, counted = "GRANT ALL ON `plimsoll_dvdstore%`.*", "calls in all"
+		}
+		ask(t, s.Dial(t, ""), grants)
+		d := made(t, small)
+		s.At.User = "poorer"
+		if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), missing) {
+			t.Errorf("who may make no databases: %v", err)
+		}
+		s.At.User = "poor"
+		if needs, err := d.Check(t.Context(), env(s)); err != nil || len(needs.Changes) != 1 {
+			t.Error(needs, err)
+		}
+		out := run(t, d, s, 400*time.Millisecond)
+		if c := check(t, out, "server's mix"); !strings.Contains(c.Detail, counted) || (c.State == measure.Unknown) != (s.Protocol == engine.PostgreSQL) {
+			t.Errorf("%+v", c)
+		}
+		if c := check(t, out, "data"); c.State != measure.Pass {
+			t.Errorf("%+v", c)
+		}
+		s.At.Address = "127.0.0.1:1"
+		if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+			t.Errorf("nobody there: %v", err)
+		}
+		if err := d.Clean(t.Context(), env(s)); err != nil {
+			t.Errorf("clean where nobody is: %v", err)
+		}
+	})
 }

@@ -1,84 +1,132 @@
 package dvdstore
 
-// tables are those of the shop, without keys, so that they can be filled fast.
-const tables = `
-CREATE TABLE customers (customerid int NOT NULL, firstname varchar(50) NOT NULL, lastname varchar(50) NOT NULL, address1 varchar(50) NOT NULL,
-  address2 varchar(50), city varchar(50) NOT NULL, state varchar(50), zip varchar(9), country varchar(50) NOT NULL, region smallint NOT NULL,
-  email varchar(50), phone varchar(50), creditcardtype int NOT NULL, creditcard varchar(50) NOT NULL, creditcardexpiration varchar(50) NOT NULL,
-  username varchar(50) NOT NULL, password varchar(50) NOT NULL, age smallint, income int, gender varchar(1));
-CREATE TABLE cust_hist (customerid int NOT NULL, orderid int NOT NULL, prod_id int NOT NULL);
-CREATE TABLE orders (orderid int NOT NULL, orderdate date NOT NULL, customerid int, netamount numeric NOT NULL, tax numeric NOT NULL, totalamount numeric NOT NULL);
-CREATE TABLE orderlines (orderlineid smallint NOT NULL, orderid int NOT NULL, prod_id int NOT NULL, quantity smallint NOT NULL, orderdate date NOT NULL);
-CREATE TABLE products (prod_id int NOT NULL, category smallint NOT NULL, title text NOT NULL, actor text NOT NULL, price numeric NOT NULL,
-  special smallint, common_prod_id int NOT NULL, membership_item smallint NOT NULL);
-CREATE TABLE inventory (prod_id int NOT NULL, quan_in_stock int NOT NULL, sales int NOT NULL) WITH (fillfactor = 85);
-CREATE TABLE categories (category smallint PRIMARY KEY, categoryname varchar(50) NOT NULL);
-CREATE TABLE reorder (prod_id int NOT NULL, date_low date NOT NULL, quan_low int NOT NULL, date_reordered date, quan_reordered int, date_expected date);
-CREATE TABLE reviews (review_id int NOT NULL, prod_id int NOT NULL, review_date date NOT NULL, stars smallint NOT NULL, customerid int NOT NULL,
-  review_summary text NOT NULL, review_text text);
-CREATE TABLE reviews_helpfulness (review_helpfulness_id int NOT NULL, review_id int NOT NULL, customerid int NOT NULL, helpfulness smallint NOT NULL);
-CREATE TABLE membership (customerid int NOT NULL, membershiptype int NOT NULL, expiredate date NOT NULL);
-INSERT INTO categories VALUES (1, 'Action'), (2, 'Animation'), (3, 'Children'), (4, 'Classics'), (5, 'Comedy'), (6, 'Documentary'), (7, 'Drama'), (8, 'Family'),
-  (9, 'Foreign'), (10, 'Games'), (11, 'Horror'), (12, 'Music'), (13, 'New'), (14, 'Sci-Fi'), (15, 'Sports'), (16, 'Travel');
-CREATE TABLE plimsoll (setting text PRIMARY KEY, value text);
-`
+import (
+	"fmt"
+	"strings"
 
-const categories = 16
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
+)
 
-// keys are made when the tables are filled, each table's in turn and several tables at
-// once.
-var keys = map[string][]string{
-	"customers": {
-		"ALTER TABLE customers ADD PRIMARY KEY (customerid)",
-		"CREATE UNIQUE INDEX customers_username ON customers (username)",
-		"CREATE UNIQUE INDEX customers_username_password ON customers (username, password)",
+// tables are those of the shop, with types that each engine calls in its own way.
+var tables = []dataset.Table{
+	{
+		Name: "customers", Key: "customerid",
+		Columns: "customerid NUMBERED, firstname varchar(50) NOT NULL, lastname varchar(50) NOT NULL, address1 varchar(50) NOT NULL, address2 varchar(50), " +
+			"city varchar(50) NOT NULL, state varchar(50), zip varchar(9), country varchar(50) NOT NULL, region smallint NOT NULL, email varchar(50), phone varchar(50), " +
+			"creditcardtype int NOT NULL, creditcard varchar(50) NOT NULL, creditcardexpiration varchar(50) NOT NULL, " +
+			"username varchar(50) NOT NULL, password varchar(50) NOT NULL, age smallint, income int, gender varchar(1)",
+		Indexes: []dataset.Index{{Name: "customers_username", Columns: "username", Unique: true}, {Name: "customers_username_password", Columns: "username, password", Unique: true}},
 	},
-	"cust_hist": {"CREATE INDEX cust_hist_customer ON cust_hist (customerid)"},
-	"orders": {
-		"ALTER TABLE orders ADD PRIMARY KEY (orderid)",
-		"CREATE INDEX orders_customer ON orders (customerid)",
+	{
+		Name: "cust_hist", Columns: "customerid int NOT NULL, orderid int NOT NULL, prod_id int NOT NULL",
+		Indexes: []dataset.Index{{Name: "cust_hist_customer", Columns: "customerid"}},
 	},
-	"orderlines": {"CREATE UNIQUE INDEX orderlines_order ON orderlines (orderid, orderlineid)"},
-	"products": {
-		"ALTER TABLE products ADD PRIMARY KEY (prod_id)",
-		"CREATE INDEX products_actor ON products USING gin (to_tsvector('simple', actor))",
-		"CREATE INDEX products_title ON products USING gin (to_tsvector('simple', title))",
-		"CREATE INDEX products_category ON products (category)",
-		"CREATE INDEX products_special ON products (special)",
-		"CREATE INDEX products_category_special ON products (category, special)",
-		"CREATE INDEX products_membership ON products (membership_item)",
+	{
+		Name: "orders", Key: "orderid",
+		Columns: "orderid NUMBERED, orderdate date NOT NULL, customerid int, netamount numeric(12, 2) NOT NULL, tax numeric(12, 2) NOT NULL, totalamount numeric(12, 2) NOT NULL",
+		Indexes: []dataset.Index{{Name: "orders_customer", Columns: "customerid"}},
 	},
-	"inventory": {
-		"ALTER TABLE inventory ADD PRIMARY KEY (prod_id)",
-		"CREATE INDEX inventory_product ON inventory (prod_id)",
+	{
+		Name: "orderlines", Key: "orderid, orderlineid",
+		Columns: "orderlineid smallint NOT NULL, orderid int NOT NULL, prod_id int NOT NULL, quantity smallint NOT NULL, orderdate date NOT NULL",
 	},
-	"reorder": {"CREATE INDEX reorder_product ON reorder (prod_id)"},
-	"reviews": {
-		"ALTER TABLE reviews ADD PRIMARY KEY (review_id)",
-		"CREATE INDEX reviews_product ON reviews (prod_id)",
-		"CREATE INDEX reviews_stars ON reviews (stars)",
-		"CREATE INDEX reviews_product_stars ON reviews (prod_id, stars)",
+	{
+		Name: "products", Key: "prod_id",
+		Columns: "prod_id int NOT NULL, category smallint NOT NULL, title PHRASE NOT NULL, actor PHRASE NOT NULL, price numeric(12, 2) NOT NULL, " +
+			"special smallint, common_prod_id int NOT NULL, membership_item smallint NOT NULL",
+		Indexes: []dataset.Index{
+			{Name: "products_category", Columns: "category"}, {Name: "products_special", Columns: "special"},
+			{Name: "products_category_special", Columns: "category, special"}, {Name: "products_membership", Columns: "membership_item"},
+		},
 	},
-	"reviews_helpfulness": {
-		"ALTER TABLE reviews_helpfulness ADD PRIMARY KEY (review_helpfulness_id)",
-		"CREATE INDEX helpfulness_review ON reviews_helpfulness (review_id)",
-		"CREATE INDEX helpfulness_customer ON reviews_helpfulness (customerid)",
+	{
+		Name: "inventory", Key: "prod_id", Room: 15, Columns: "prod_id int NOT NULL, quan_in_stock int NOT NULL, sales int NOT NULL",
+		Indexes: []dataset.Index{{Name: "inventory_product", Columns: "prod_id"}},
 	},
-	"membership": {"ALTER TABLE membership ADD PRIMARY KEY (customerid)"},
+	{Name: "categories", Key: "category", Columns: "category smallint NOT NULL, categoryname varchar(50) NOT NULL"},
+	{
+		Name: "reorder", Columns: "prod_id int NOT NULL, date_low date NOT NULL, quan_low int NOT NULL, date_reordered date, quan_reordered int, date_expected date",
+		Indexes: []dataset.Index{{Name: "reorder_product", Columns: "prod_id"}},
+	},
+	{
+		Name: "reviews", Key: "review_id",
+		Columns: "review_id NUMBERED, prod_id int NOT NULL, review_date date NOT NULL, stars smallint NOT NULL, customerid int NOT NULL, " +
+			"review_summary PHRASE NOT NULL, review_text PROSE",
+		Indexes: []dataset.Index{{Name: "reviews_product", Columns: "prod_id"}, {Name: "reviews_stars", Columns: "stars"}, {Name: "reviews_product_stars", Columns: "prod_id, stars"}},
+	},
+	{
+		Name: "reviews_helpfulness", Key: "review_helpfulness_id",
+		Columns: "review_helpfulness_id NUMBERED, review_id int NOT NULL, customerid int NOT NULL, helpfulness smallint NOT NULL",
+		Indexes: []dataset.Index{{Name: "helpfulness_review", Columns: "review_id"}, {Name: "helpfulness_customer", Columns: "customerid"}},
+	},
+	{Name: "membership", Key: "customerid", Columns: "customerid int NOT NULL, membershiptype int NOT NULL, expiredate date NOT NULL"},
 }
 
-// references are made one after the other, since each locks two tables.
-var references = []string{
-	"ALTER TABLE cust_hist ADD FOREIGN KEY (customerid) REFERENCES customers ON DELETE CASCADE",
-	"ALTER TABLE orders ADD FOREIGN KEY (customerid) REFERENCES customers ON DELETE SET NULL",
-	"ALTER TABLE orderlines ADD FOREIGN KEY (orderid) REFERENCES orders ON DELETE CASCADE",
-	"ALTER TABLE membership ADD FOREIGN KEY (customerid) REFERENCES customers ON DELETE CASCADE",
-	"ALTER TABLE reviews ADD FOREIGN KEY (prod_id) REFERENCES products ON DELETE CASCADE",
-	"ALTER TABLE reviews ADD FOREIGN KEY (customerid) REFERENCES customers ON DELETE CASCADE",
-	"ALTER TABLE reviews_helpfulness ADD FOREIGN KEY (review_id) REFERENCES reviews ON DELETE CASCADE",
+// categoryNames are those of the categories from 1 on.
+var categoryNames = [...]string{
+	"Action", "Animation", "Children", "Classics", "Comedy", "Documentary", "Drama", "Family", "Foreign", "Games", "Horror", "Music", "New", "Sci-Fi", "Sports", "Travel",
 }
 
-// counters number new rows where the first data ends.
-var counters = map[string]string{
-	"customers": "customerid", "orders": "orderid", "reviews": "review_id", "reviews_helpfulness": "review_helpfulness_id",
+const categories = len(categoryNames)
+
+// references are made one after the other, since each locks two tables: which column of
+// which table refers to which other, and what becomes of its row when that goes.
+var references = [][4]string{
+	{"cust_hist", "customerid", "customers (customerid)", "CASCADE"},
+	{"orders", "customerid", "customers (customerid)", "SET NULL"},
+	{"orderlines", "orderid", "orders (orderid)", "CASCADE"},
+	{"membership", "customerid", "customers (customerid)", "CASCADE"},
+	{"reviews", "prod_id", "products (prod_id)", "CASCADE"},
+	{"reviews", "customerid", "customers (customerid)", "CASCADE"},
+	{"reviews_helpfulness", "review_id", "reviews (review_id)", "CASCADE"},
+}
+
+// A number of type NUMBERED is given by the server to new rows, from where the first data
+// ends. MariaDB sorts what has columns of type text on the disk, and so their length is
+// limited there.
+var (
+	postgresTypes = strings.NewReplacer("NUMBERED", "int NOT NULL", "PHRASE", "text", "PROSE", "text")
+	mariaTypes    = strings.NewReplacer("NUMBERED", "int NOT NULL AUTO_INCREMENT", "PHRASE", "varchar(50) COLLATE utf8mb4_general_ci", "PROSE", "varchar(1500)")
+)
+
+// schema is SQL that makes the empty tables, and their keys when they are full.
+func schema(protocol string) (create string, keys []string) {
+	types := postgresTypes
+	if protocol == engine.MariaDB {
+		types = mariaTypes
+	}
+	all := make([]dataset.Table, len(tables))
+	for n, t := range tables {
+		t.Columns = types.Replace(t.Columns)
+		all[n] = t
+	}
+	create, keys = dataset.Schema(protocol, all)
+	for _, column := range []string{"actor", "title"} {
+		sql := "CREATE INDEX products_%[1]s ON products USING gin (to_tsvector('simple', %[1]s))"
+		if protocol == engine.MariaDB {
+			sql = "CREATE FULLTEXT INDEX IF NOT EXISTS products_%[1]s ON products (%[1]s)"
+		}
+		keys = append(keys, fmt.Sprintf(sql, column))
+	}
+	return create, keys
+}
+
+// binding is SQL that has the full tables refer to each other, and new rows be numbered.
+// MariaDB numbers them already, and is not asked to look at all rows, which are right.
+func binding(protocol string) (all []string) {
+	for _, r := range references {
+		before, drop, after, name := "", "", "", r[0]+"_"+r[1]+"_fkey"
+		if protocol == engine.MariaDB {
+			before, drop, after = "SET foreign_key_checks = 0; ", "DROP FOREIGN KEY IF EXISTS "+name+", ", "; SET foreign_key_checks = 1"
+		}
+		all = append(all, fmt.Sprintf("%sALTER TABLE %s %sADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s ON DELETE %s%s", before, r[0], drop, name, r[1], r[2], r[3], after))
+	}
+	for _, t := range tables {
+		if protocol == engine.PostgreSQL && strings.Contains(t.Columns, "NUMBERED") {
+			all = append(all, fmt.Sprintf("CREATE SEQUENCE %[1]s_%[2]s_seq OWNED BY %[1]s.%[2]s; ALTER TABLE %[1]s ALTER %[2]s SET DEFAULT nextval('%[1]s_%[2]s_seq'); "+
+				"SELECT setval('%[1]s_%[2]s_seq', coalesce((SELECT max(%[2]s) FROM %[1]s), 0) + 1, false)", t.Name, t.Key))
+		}
+	}
+	return all
 }

@@ -1,6 +1,10 @@
 package dvdstore
 
-import "slices"
+import (
+	"slices"
+
+	"plimsoll/internal/engine"
+)
 
 // class is a kind of operation, as response times are reported.
 type class uint8
@@ -44,11 +48,6 @@ const (
 	functionsInAll = callPrices // those of which the server keeps count
 )
 
-var functionNames = [functionsInAll]string{
-	"login", "new_customer", "new_member", "browse_by_category", "browse_by_actor", "browse_by_title", "reviews_by_actor", "reviews_by_title",
-	"reviews_of", "reviews_by_stars", "reviews_by_date", "new_review", "rate_review", "purchase",
-}
-
 // mix is how many operations of each class an order has on average.
 func (d *store) mix() [classes]float64 {
 	reviews := float64(d.Reviews)
@@ -90,6 +89,7 @@ type shopper struct {
 	who     person
 	words   []byte // a name, or words to search for
 	more    []byte // the text of a review
+	values  [5 + 2*mostLines]engine.Value
 }
 
 // begin draws an order.

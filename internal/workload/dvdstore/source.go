@@ -27,7 +27,7 @@ func (s *source) share() float64 { return float64(s.Uint64()>>11) / (1 << 53) }
 var (
 	titleBegins  = [10]string{"B", "CR", "D", "F", "GL", "M", "PR", "S", "TR", "W"}
 	secondBegins = [10]string{"BL", "C", "DR", "FL", "H", "K", "P", "R", "ST", "V"}
-	middles      = [10]string{"ACK", "AND", "EAM", "ELL", "ICK", "IND", "OAST", "ORM", "UNT", "USH"}
+	middles      = [10]string{"ACK", "AND", "EAM", "ELL", "ILK", "IND", "OAST", "ORM", "UMP", "USH"}
 	ends         = [10]string{"", "S", "ED", "ER", "ING", "Y", "LESS", "ISM", "ON", "AL"}
 	firstBegins  = [10]string{"AL", "BER", "CAR", "DOR", "EL", "FRED", "GRE", "HEL", "JO", "MAR"}
 	firstEnds    = [20]string{"A", "BERT", "CIA", "DA", "ENA", "FRID", "GAR", "HAM", "IA", "JAN", "KO", "LENE", "MAN", "NA", "OLD", "PH", "RIC", "SON", "TINA", "VIN"}

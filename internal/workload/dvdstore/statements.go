@@ -1,113 +1,138 @@
 package dvdstore
 
 import (
-	"encoding/binary"
+	"strconv"
 	"strings"
 
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/engine"
 )
 
 const (
-	i4 = postgres.AsBinary
-	tx = postgres.AsText
+	i4 = engine.AsInt
+	tx = engine.AsText
+	dc = engine.AsDecimal
 )
 
-// The statements of the calls. Each is prepared once in a session.
-var statements = [callsInAll]*postgres.Statement{
-	callLogin:          postgres.NewStatement("login", "SELECT * FROM login($1, $2)", tx, tx),
-	callNewCustomer:    postgres.NewStatement("new_customer", "SELECT new_customer($1"+more(2, 19)+")", texts(19)...),
-	callNewMember:      postgres.NewStatement("new_member", "SELECT new_member($1, $2)", i4, i4),
-	callBrowseCategory: postgres.NewStatement("browse_category", "SELECT * FROM browse_by_category($1, $2)", i4, i4),
-	callBrowseActor:    postgres.NewStatement("browse_actor", "SELECT * FROM browse_by_actor($1, $2)", i4, tx),
-	callBrowseTitle:    postgres.NewStatement("browse_title", "SELECT * FROM browse_by_title($1, $2)", i4, tx),
-	callReviewsByActor: postgres.NewStatement("reviews_actor", "SELECT * FROM reviews_by_actor($1, $2, $3)", i4, i4, tx),
-	callReviewsByTitle: postgres.NewStatement("reviews_title", "SELECT * FROM reviews_by_title($1, $2, $3)", i4, i4, tx),
-	callReviewsOf:      postgres.NewStatement("reviews_of", "SELECT * FROM reviews_of($1, $2, $3)", i4, i4, i4),
-	callReviewsByStars: postgres.NewStatement("reviews_stars", "SELECT * FROM reviews_by_stars($1, $2, $3)", i4, i4, i4),
-	callReviewsByDate:  postgres.NewStatement("reviews_date", "SELECT * FROM reviews_by_date($1, $2, $3)", i4, i4, i4),
-	callNewReview:      postgres.NewStatement("new_review", "SELECT new_review($1, $2, $3, $4, $5)", i4, i4, i4, tx, tx),
-	callRate:           postgres.NewStatement("rate", "SELECT rate_review($1, $2, $3)", i4, i4, i4),
-	callPurchase:       postgres.NewStatement("purchase", "SELECT purchase($1, $2, $3, $4, $5, $6)", i4, tx, tx, tx, tx, tx),
-	callPrices:         postgres.NewStatement("prices", "SELECT prod_id, price FROM products WHERE prod_id = ANY($1::int[])", tx),
+// function is one of the database: its parameters, and whether its result is a table.
+type function struct {
+	name       string
+	table      bool
+	parameters []engine.Format
 }
 
-// pause is what a victim of a deadlock does before it tries again in the published
-// test, within the time of the call.
-var pause = postgres.NewStatement("pause", "SELECT pg_sleep(random())")
+var functions = [functionsInAll]function{
+	callLogin:          {"login", true, []engine.Format{tx, tx}},
+	callNewCustomer:    {"new_customer", false, alike(tx, 19)},
+	callNewMember:      {"new_member", false, alike(i4, 2)},
+	callBrowseCategory: {"browse_by_category", true, alike(i4, 2)},
+	callBrowseActor:    {"browse_by_actor", true, []engine.Format{i4, tx}},
+	callBrowseTitle:    {"browse_by_title", true, []engine.Format{i4, tx}},
+	callReviewsByActor: {"reviews_by_actor", true, []engine.Format{i4, i4, tx}},
+	callReviewsByTitle: {"reviews_by_title", true, []engine.Format{i4, i4, tx}},
+	callReviewsOf:      {"reviews_of", true, alike(i4, 3)},
+	callReviewsByStars: {"reviews_by_stars", true, alike(i4, 3)},
+	callReviewsByDate:  {"reviews_by_date", true, alike(i4, 3)},
+	callNewReview:      {"new_review", false, []engine.Format{i4, i4, i4, tx, tx}},
+	callRate:           {"rate_review", false, alike(i4, 3)},
+	callPurchase:       {"purchase", false, append([]engine.Format{i4, i4, dc, dc, dc}, alike(i4, 2*mostLines)...)},
+}
 
-func more(from, to int) string {
+func alike(f engine.Format, n int) []engine.Format {
+	all := make([]engine.Format, n)
+	for i := range all {
+		all[i] = f
+	}
+	return all
+}
+
+// places are the parameters of a statement from one to another.
+func places(from, to int) string {
 	var b strings.Builder
 	for n := from; n <= to; n++ {
-		b.WriteString(", $")
-		b.Write(number(nil, n))
+		if n > from {
+			b.WriteString(", ")
+		}
+		b.WriteString("$" + strconv.Itoa(n))
 	}
 	return b.String()
 }
 
-func texts(n int) []postgres.Format { return make([]postgres.Format, n) }
+// The numbers of statements beside those of the calls, which have the number of the call.
+const (
+	// pause is what a victim of a deadlock does before it tries again in the published
+	// test, within the time of the call.
+	pause = int(callsInAll) + iota
+	// undo ends a transaction that what failed has left open.
+	undo
+)
 
-// prepared are the statements to prepare.
-func prepared() []*postgres.Statement {
-	return append(statements[:len(statements):len(statements)], pause)
-}
-
-// appendInts appends a value that is an array of integers, as text.
-func appendInts(b []byte, list []int) []byte {
-	at := len(b)
-	b = append(b, 0, 0, 0, 0, '{')
-	for n, v := range list {
-		if n > 0 {
-			b = append(b, ',')
+// book is the statements of a load. Each is prepared once in a session.
+func book(protocol string) *engine.Book {
+	list := make([]engine.Statement, callsInAll, callsInAll+2)
+	for n, f := range functions {
+		arguments, verb := places(1, len(f.parameters)), "SELECT "
+		if f.table {
+			verb += "* FROM "
 		}
-		b = number(b, v)
+		s := engine.Statement{Name: f.name, SQL: verb + f.name + "(" + arguments + ")", Parameters: f.parameters}
+		s.MariaDB = []string{"CALL " + f.name + "(" + arguments + ")"}
+		list[n] = s
 	}
-	b = append(b, '}')
-	binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
-	return b
+	list[callPrices] = engine.Statement{Name: "prices", SQL: "SELECT prod_id, price FROM products WHERE prod_id IN (" + places(1, mostLines) + ")", Parameters: alike(i4, mostLines)}
+	list = append(list,
+		engine.Statement{Name: "pause", SQL: "SELECT pg_sleep(random())", MariaDB: []string{"DO sleep(rand())"}},
+		engine.Statement{Name: "undo", SQL: "ROLLBACK", Plain: true})
+	return engine.NewBook(protocol, list)
 }
 
 // ask appends the call under way.
-func (s *shopper) ask(b []byte) []byte {
-	b, place := statements[s.call].AppendBind(b)
+func (s *shopper) ask(b []byte, to *engine.Session) []byte {
+	values := s.values[:0]
 	ints := func(list ...int) {
 		for _, v := range list {
-			b = postgres.AppendInt(b, int32(v))
+			values = append(values, engine.Int(v))
+		}
+	}
+	texts := func(list ...[]byte) {
+		for _, v := range list {
+			values = append(values, engine.Text(v))
 		}
 	}
 	switch s.call {
 	case callLogin:
-		b = postgres.AppendText(postgres.AppendText(b, s.words), password)
+		texts(s.words, secret)
 	case callNewCustomer:
 		for what := firstName; what <= gender; what++ {
-			b = postgres.AppendText(b, s.who.text(what))
+			texts(s.who.text(what))
 		}
-		b = postgres.AppendText(postgres.AppendText(b, s.words), password)
+		texts(s.words, secret)
 	case callNewMember:
 		ints(s.customer, s.number)
 	case callBrowseCategory:
 		ints(s.batch, s.number)
 	case callBrowseActor, callBrowseTitle:
 		ints(s.batch)
-		b = postgres.AppendText(b, s.words)
+		texts(s.words)
 	case callReviewsByActor, callReviewsByTitle:
 		ints(s.batch, s.Depth)
-		b = postgres.AppendText(b, s.words)
+		texts(s.words)
 	case callReviewsOf, callReviewsByStars, callReviewsByDate:
 		ints(s.batch, s.product, s.number)
 	case callNewReview:
 		ints(s.product, s.number, s.customer)
-		b = postgres.AppendText(postgres.AppendText(b, s.words), s.more)
+		texts(s.words, s.more)
 	case callRate:
 		ints(s.number, s.customer, s.batch)
 	case callPrices:
-		b = appendInts(b, s.products[:s.lines])
+		for n := range mostLines { // the last again, where there are fewer
+			ints(s.products[min(n, s.lines-1)])
+		}
 	case callPurchase:
 		net := s.net()
-		ints(s.customer)
-		b = postgres.AppendDecimal(b, int64(net))
-		b = postgres.AppendDecimal(b, int64(tax(net)))
-		b = postgres.AppendDecimal(b, int64(net+tax(net)))
-		b = appendInts(appendInts(b, s.products[:s.lines]), s.pieces[:s.lines])
+		ints(s.customer, s.lines)
+		values = append(values, engine.Decimal(int64(net)), engine.Decimal(int64(tax(net))), engine.Decimal(int64(net+tax(net))))
+		ints(s.products[:]...)
+		ints(s.pieces[:]...)
 	}
-	return postgres.AppendSync(postgres.AppendExecute(b, place))
+	return to.AppendEnd(to.Append(b, int(s.call), values...))
 }

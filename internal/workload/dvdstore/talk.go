@@ -5,23 +5,24 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
-	"plimsoll/internal/postgres"
 )
 
 // talk is the dialogue of one connection: the calls of one user, one after the other.
 // It allocates nothing for each.
 type talk struct {
 	shopper
-	session *postgres.Session
+	session *engine.Session
 	tally   *tally
 	clock   func() time.Time // nil where the time of orders is not taken
 
 	busy    bool
 	owed    bool // Next has something to say
 	slot    int
-	again   int // times that the call was tried again
-	skip    bool
+	again   int  // times that the call was tried again
+	skip    int  // statements before the call whose answers are of no interest
+	open    bool // what failed may have left a transaction open
 	rows    int
 	result  int // the number that the call brought
 	fate    fate
@@ -78,7 +79,7 @@ func (t *talk) attempt(b []byte) []byte {
 		t.tally.pendingPieces += int64(t.bought())
 		t.tally.pendingNet += int64(t.net())
 	}
-	return t.ask(b)
+	return t.ask(t.before(b), t.session)
 }
 
 // Next goes on with the session or its call.
@@ -92,13 +93,24 @@ func (t *talk) Next(b []byte) []byte {
 		return t.session.AppendNext(b)
 	case !t.busy:
 		return b
-	case t.again > 0 && t.faithful() && t.call != callNewCustomer:
-		t.skip = true
-		var place int
-		b, place = pause.AppendBind(b)
-		b = postgres.AppendExecute(b, place)
 	}
 	return t.attempt(b)
+}
+
+// before appends what comes before an attempt: the end of what failed, and the pause of a
+// victim.
+func (t *talk) before(b []byte) []byte {
+	t.skip = 0
+	if t.open {
+		t.open = false
+		t.skip++
+		b = t.session.Append(b, undo)
+	}
+	if t.again > 0 && t.faithful() && t.call != callNewCustomer {
+		t.skip++
+		b = t.session.Append(b, pause)
+	}
+	return b
 }
 
 var none = load.Answer{Slot: load.NoSlot}
@@ -106,73 +118,58 @@ var none = load.Answer{Slot: load.NoSlot}
 // Answer reads messages up to the end of a call.
 func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 	for used := 0; ; {
-		m, n, err := postgres.Next(data[used:])
+		e, n, err := t.session.Hear(data[used:])
 		if err != nil || n == 0 {
 			return none, used, err
 		}
 		used += n
-		a, err := t.hear(m)
+		a, err := t.hear(e)
 		if err != nil || a.Slot != load.NoSlot {
 			return a, used, err
 		}
 	}
 }
 
-func (t *talk) hear(m postgres.Message) (load.Answer, error) {
+func (t *talk) hear(e engine.Event) (load.Answer, error) {
 	switch {
-	case m.Kind == postgres.Notice || m.Kind == postgres.ParameterStatus || m.Kind == postgres.Notification:
-		return none, nil
-	case !t.session.Serving():
+	case e.Talk:
 		t.owed = true
-		return none, refused(t.session.Hear(m))
-	case m.Kind == postgres.Failure:
-		return none, t.fault(m.Body)
-	case !t.busy:
-		return none, fmt.Errorf("the server sends a message %q that nobody asked for", m.Kind)
+		return none, nil
+	case !t.busy && e.Fault != nil:
+		return none, fmt.Errorf("%w: %w", load.ErrRefused, e.Fault)
+	case !t.busy && (e.Row != nil || e.Done || e.Over):
+		return none, errors.New("the server sends what nobody asked for")
+	case e.Fault != nil:
+		t.fault(e)
+	case e.Row != nil && t.skip == 0:
+		if err := t.row(e.Row); err != nil {
+			return none, err
+		}
+	case e.Done && t.skip > 0:
+		t.skip--
 	}
-	switch m.Kind {
-	case postgres.DataRow:
-		return none, t.row(m.Body)
-	case postgres.CommandComplete:
-		t.skip = false
-	case postgres.Ready:
-		return t.ready(m.Body)
+	if e.Over {
+		return t.over(), nil
 	}
 	return none, nil
 }
 
-// refused says that a server gave its reasons for an end, where it did.
-func refused(err error) error {
-	var f *postgres.Fault
-	if errors.As(err, &f) {
-		return fmt.Errorf("%w: %w", load.ErrRefused, err)
+func (t *talk) fault(e engine.Event) {
+	t.fate = fate{failed: true, transient: e.Conflict}
+	if t.open = t.session.GoesOn(); !e.Conflict {
+		t.tally.note(functionName(t.call) + ": " + e.Fault.Error())
 	}
-	return err
-}
-
-func (t *talk) fault(body []byte) error {
-	t.fate = fate{failed: true, transient: postgres.Transient(body)}
-	if f := postgres.ReadFault(body); f.Fatal || !t.busy {
-		return refused(f)
-	} else if !t.fate.transient {
-		t.tally.note(functionName(t.call) + ": " + f.Error())
-	}
-	return nil
 }
 
 func functionName(c call) string {
 	if c < functionsInAll {
-		return functionNames[c]
+		return functions[c].name
 	}
 	return "prices"
 }
 
 // row takes a row of the call's result.
-func (t *talk) row(body []byte) error {
-	if t.skip {
-		return nil
-	}
-	r := postgres.ReadRow(body)
+func (t *talk) row(r *engine.Row) error {
 	t.rows++
 	switch t.call {
 	case callLogin:
@@ -195,12 +192,8 @@ func (t *talk) row(body []byte) error {
 	return r.End()
 }
 
-// ready ends an attempt.
-func (t *talk) ready(body []byte) (load.Answer, error) {
-	if _, err := postgres.ReadyState(body); err != nil {
-		return none, err
-	}
-	t.skip = false
+// over ends an attempt.
+func (t *talk) over() load.Answer {
 	switch {
 	case t.fate.failed:
 		t.tally.refused[t.call]++
@@ -211,15 +204,15 @@ func (t *talk) ready(body []byte) (load.Answer, error) {
 	case t.fate.failed && t.fate.transient && t.again < t.Retries:
 		t.again++
 		t.tally.retries++
-		return t.retry(), nil
+		return t.retry()
 	case !t.fate.failed && t.call == callNewCustomer && t.result == 0:
 		t.tally.taken++
 		t.register()
-		return t.retry(), nil
+		return t.retry()
 	case !t.fate.failed:
 		t.fate.failed = !t.right()
 	}
-	return t.end(), nil
+	return t.end()
 }
 
 func (t *talk) retry() load.Answer {
@@ -272,23 +265,35 @@ func (t *talk) right() bool {
 }
 
 // sold takes down a purchase. One that found too little in stock is an order where the
-// load is faithful, and a part of it stays.
+// load is faithful: on PostgreSQL a part of it stays, on MariaDB nothing.
 func (t *talk) sold() bool {
 	s := t.tally
-	if t.result > 0 {
+	switch {
+	case t.result > 0:
 		s.placed++
 		s.lines += int64(t.lines)
 		s.pieces += int64(t.bought())
-		s.pending -= int64(t.lines)
-		s.pendingPieces -= int64(t.bought())
-	} else if !t.faithful() {
+		s.net += int64(t.net())
+		t.settled()
+	case !t.faithful():
 		return false
-	} else {
+	case t.session.GoesOn():
 		s.short++
+		s.undone++
+		t.settled()
+	default:
+		s.short++
+		s.net += int64(t.net())
+		s.pendingNet -= int64(t.net())
 	}
-	s.net += int64(t.net())
-	s.pendingNet -= int64(t.net())
 	return true
+}
+
+// settled says that it is known what there is of a purchase.
+func (t *talk) settled() {
+	t.tally.pending -= int64(t.lines)
+	t.tally.pendingPieces -= int64(t.bought())
+	t.tally.pendingNet -= int64(t.net())
 }
 
 // end ends the call, and with the purchase or a failure the order.
@@ -300,9 +305,7 @@ func (t *talk) end() load.Answer {
 	}
 	switch {
 	case a.Failed && t.call == callPurchase: // nothing of it is there
-		t.tally.pending -= int64(t.lines)
-		t.tally.pendingPieces -= int64(t.bought())
-		t.tally.pendingNet -= int64(t.net())
+		t.settled()
 		fallthrough
 	case a.Failed:
 		t.begun, a.Again = false, false

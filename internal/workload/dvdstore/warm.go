@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// warm is SQL by which a session makes every call once and takes all of it back, so
+// warm is SQL by which a session of PostgreSQL makes every call once and takes all of it back, so
 // that the database has read and planned its functions before their time is taken: a
 // session keeps that for itself, and a load at a low rate would measure little else.
 // Sessions differ in the rows that they touch.
@@ -21,7 +21,7 @@ func (z size) warm() string {
 		"reviews_of(1, " + product + ", 1)", "reviews_by_stars(1, " + product + ", 1)", "reviews_by_date(1, " + product + ", 1)",
 		"new_review(" + product + ", 1, " + customer + ", '', '')",
 		fmt.Sprintf("rate_review(1 + pg_backend_pid() %% %d, %s, 1)", z.products*z.reviews, customer),
-		"purchase(" + customer + ", 0, 0, 0, ARRAY[" + product + "], ARRAY[1])",
+		"purchase(" + customer + ", 1, 0, 0, 0" + strings.Repeat(", "+product, mostLines) + strings.Repeat(", 1", mostLines) + ")",
 	}
 	return "BEGIN; SELECT " + strings.Join(calls, "; SELECT ") + "; ROLLBACK; "
 }

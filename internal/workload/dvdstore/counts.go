@@ -1,0 +1,171 @@
+package dvdstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/measure"
+)
+
+// count has PostgreSQL count the calls of functions that a session makes.
+const count = "SET track_functions = 'pl'"
+
+// counts are the calls that servers counted.
+type counts struct {
+	calls    [functionsInAll]int64 // of each function
+	apart    bool                  // those are known
+	all      int64                 // of any procedure
+	together bool                  // that is known
+	attempts bool                  // those that failed are counted as well
+	since    string                // the server runs
+	again    bool                  // a server was started again
+}
+
+// from is what was counted since there was less.
+func (n counts) from(was counts) counts {
+	for k := range n.calls {
+		n.calls[k] -= was.calls[k]
+	}
+	n.all -= was.all
+	n.again = n.since != was.since
+	n.apart = n.apart && was.apart
+	return n
+}
+
+// with is what two servers counted.
+func (n counts) with(o counts) counts {
+	for k := range n.calls {
+		n.calls[k] += o.calls[k]
+	}
+	n.all += o.all
+	n.apart, n.together, n.attempts, n.again = n.apart && o.apart, n.together && o.together, n.attempts || o.attempts, n.again || o.again
+	return n
+}
+
+// counting has a server count, as far as its user may have it so.
+func counting(ctx context.Context, s engine.Conn) (bool, error) {
+	if engine.Speaks(s) == engine.MariaDB {
+		return true, nil
+	}
+	err := s.Exec(ctx, count)
+	if engine.Refused(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("have the server count calls: %w", err)
+	}
+	return true, nil
+}
+
+// The queries of what is counted. MariaDB counts calls of procedures always, and those of
+// each where it measures itself.
+const (
+	postgresCounts = "SELECT 'since', pg_postmaster_start_time()::text UNION ALL SELECT funcname, calls::text FROM pg_stat_user_functions WHERE schemaname = 'public'"
+	mariaCounts    = "SELECT 'since', unix_timestamp() - variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME' UNION ALL " +
+		"SELECT 'all', variable_value FROM information_schema.global_status WHERE variable_name = 'COM_CALL_PROCEDURE' UNION ALL SELECT 'apart', @@performance_schema"
+	mariaCountsApart = "SELECT object_name, count_star FROM performance_schema.events_statements_summary_by_program WHERE object_type = 'PROCEDURE' AND object_schema = database()"
+)
+
+// counted is what a server has counted.
+func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
+	query := postgresCounts
+	if engine.Speaks(s) == engine.MariaDB {
+		query, n.attempts, n.together = mariaCounts, true, true
+	} else {
+		n.apart = true
+	}
+	rows, err := s.Query(ctx, query)
+	if err != nil {
+		return n, fmt.Errorf("read how often functions were called: %w", err)
+	}
+	if err := n.take(rows); err != nil || engine.Speaks(s) == engine.PostgreSQL || !n.apart {
+		return n, err
+	}
+	rows, err = s.Query(ctx, mariaCountsApart)
+	if engine.Refused(err) { // the user may not look
+		n.apart = false
+		return n, nil
+	}
+	if err != nil {
+		return n, fmt.Errorf("read how often procedures were called: %w", err)
+	}
+	return n, n.take(rows)
+}
+
+// take takes what a server said, by name.
+func (n *counts) take(rows [][]string) error {
+	for _, row := range rows {
+		if len(row) != 2 {
+			return fmt.Errorf("read how often functions were called: the server says %q", row)
+		}
+		if row[0] == "since" {
+			n.since = row[1]
+			continue
+		}
+		k := slices.IndexFunc(functions[:], func(f function) bool { return f.name == row[0] })
+		if k < 0 && row[0] != "all" && row[0] != "apart" {
+			continue
+		}
+		times, err := strconv.ParseInt(row[1], 10, 64)
+		switch {
+		case err != nil:
+			return fmt.Errorf("read how often %s was called: %w", row[0], err)
+		case k >= 0:
+			n.calls[k] = times
+		case row[0] == "all":
+			n.all = times
+		default:
+			n.apart = times == 1
+		}
+	}
+	return nil
+}
+
+// lastReports is how long the server may take to add up what its sessions did.
+const lastReports = 5 * time.Second
+
+// statistics holds the servers' counts against those of the load. A session hands over
+// the last of its own when it ends.
+func (t *tally) statistics(ctx context.Context, c conclusion) (measure.Check, error) {
+	for over := time.Now().Add(lastReports); ; {
+		n, err := c.counts(ctx)
+		if err != nil {
+			return measure.Check{}, err
+		}
+		check := t.served(n)
+		if check.State != measure.Fail || t.exceeded(n) || time.Now().After(over) { // counts only grow
+			return check, nil
+		}
+		select {
+		case <-ctx.Done():
+			return check, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// counts are those of all servers together since the load began.
+func (c conclusion) counts(ctx context.Context) (all counts, err error) {
+	now := make([]counts, len(c.at))
+	err = engine.Each(ctx, c.at, func(ctx context.Context, number int, at engine.Server) error {
+		s, err := engine.Dial(ctx, at, database)
+		if err != nil {
+			return fmt.Errorf("look at the data after the load: %w", err)
+		}
+		defer s.Close()
+		now[number], err = counted(ctx, s)
+		return err
+	})
+	for number, was := range c.before {
+		if n := now[number].from(was.counts); number == 0 {
+			all = n
+		} else {
+			all = all.with(n)
+		}
+	}
+	return all, err
+}
