@@ -38,6 +38,7 @@ type Statement struct {
 type Value struct {
 	n    int64
 	text []byte
+	word string // instead of the text
 }
 
 // Int is an integer, AsInt or AsLong.
@@ -48,6 +49,9 @@ func Decimal(hundredths int64) Value { return Value{n: hundredths} }
 
 // Text is a string, or any other type as text. It must stay as it is until it was said.
 func Text(b []byte) Value { return Value{text: b} }
+
+// Word is a string of the program.
+func Word(s string) Value { return Value{word: s} }
 
 // Book is the statements of a load, for all of its sessions.
 type Book struct {
@@ -120,6 +124,9 @@ func (v Value) appendPostgres(b []byte, f Format) []byte {
 	case AsDecimal:
 		return postgres.AppendDecimal(b, v.n)
 	}
+	if v.word != "" {
+		return postgres.AppendText(b, v.word)
+	}
 	return postgres.AppendText(b, v.text)
 }
 
@@ -134,6 +141,9 @@ func (v Value) appendMySQL(b []byte, f Format) []byte {
 		b = postgres.FormatDecimal(append(b, 0), v.n)
 		b[at] = byte(len(b) - at - 1)
 		return b
+	}
+	if v.word != "" {
+		return mysql.AppendText(b, v.word)
 	}
 	return mysql.AppendText(b, v.text)
 }

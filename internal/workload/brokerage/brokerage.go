@@ -1,6 +1,6 @@
 // Package brokerage is a workload of a stock broker's office, derived from TPC-E and not
-// comparable to its results: seven of its transactions on twenty of its tables, over our
-// own client of PostgreSQL's wire protocol.
+// comparable to its results: seven of its transactions on twenty of its tables, on
+// PostgreSQL or MariaDB, over our own clients of their wire protocols.
 //
 // Customers place orders, an exchange that the load plays itself executes them, and what
 // it did is booked: trade results per second are the headline. What the load asked for is
@@ -16,10 +16,10 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
 
@@ -49,10 +49,7 @@ func defaults() Parameters {
 	}
 }
 
-const (
-	protocol      = "postgresql"
-	readCommitted = "read committed"
-)
+const readCommitted = "read committed"
 
 // tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
 // it then comes before the sessions of a server on the same machine.
@@ -62,10 +59,10 @@ const tick = 500 * time.Microsecond
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "brokerage",
-		Doc:     "a stock broker's office on PostgreSQL, derived from TPC-E and not comparable to it",
+		Doc:     "a stock broker's office on PostgreSQL or MariaDB, derived from TPC-E and not comparable to it",
 		Rate:    "transactions",
 		Metrics: metrics(),
-		Speaks:  []string{protocol},
+		Speaks:  engine.Protocols(),
 		Own:     true,
 		Spreads: true,
 	}, defaults(), build)
@@ -119,23 +116,15 @@ func (k *brokerage) Check(ctx context.Context, env workload.Env) (workload.Needs
 		needs.Disk = int64(bytes)
 		return needs, nil // it will be started
 	}
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	s, err := postgres.Dial(ctx, at[0], "")
+	change, err := k.data(at[0].Protocol, env.Seed).Allowed(ctx, at[0], parameter.Bytes(bytes).String())
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	defer s.Close()
-	rows, err := s.Query(ctx, "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user")
-	switch {
-	case err != nil:
-		return needs, fmt.Errorf("ask the database who we are: %w", err)
-	case len(rows) != 1 || rows[0][0] != "t":
-		return needs, errors.New("the user of the database may not make databases: ALTER ROLE ... CREATEDB there")
-	}
-	needs.Changes = []string{fmt.Sprintf("makes the databases %s and %s_base on the server, of %s in all, and removes them", database, database, parameter.Bytes(bytes).String())}
+	needs.Changes = []string{change}
 	return needs, nil
 }
 

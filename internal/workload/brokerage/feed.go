@@ -3,8 +3,8 @@ package brokerage
 import (
 	"slices"
 
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dialogue"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // quotes is how many prices a feed brings.
@@ -19,7 +19,7 @@ type feedState struct {
 
 // askFeed writes new prices, and sends to the exchange the limit orders that they reach.
 // Securities come in their order, so that two feeds do not wait for each other in a circle.
-func (d *desk) askFeed(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askFeed(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	f := &d.feed
 	if t.First() {
 		for i := range f.quotes {
@@ -29,19 +29,14 @@ func (d *desk) askFeed(b []byte, t dialogue.Turn) []byte {
 	}
 	f.hits = f.hits[:0]
 	for _, q := range f.quotes {
-		var at int
-		security := d.symbol(q.security)
-		b, at = mfPrice.AppendBind(b)
-		b = postgres.AppendDecimal(postgres.AppendText(b, security), int64(q.price))
-		b = postgres.AppendExecute(postgres.AppendInt(b, int32(q.quantity)), at)
-		b, at = mfHits.AppendBind(b)
-		b = postgres.AppendDecimal(postgres.AppendText(b, security), int64(q.price))
-		b = postgres.AppendExecute(b, at)
+		security, price := engine.Text(d.symbol(q.security)), engine.Decimal(int64(q.price))
+		b = d.session.Append(b, mfPrice, security, price, engine.Int(q.quantity))
+		b = d.session.Append(b, mfHits, security, price)
 	}
-	return dialogue.Execute(b, dialogue.Commit)
+	return b, dialogue.Commit
 }
 
-func (d *desk) feedRow(t dialogue.Turn, r postgres.Row) error {
+func (d *desk) feedRow(t dialogue.Turn, r *engine.Row) error {
 	if t.Results < 2 || t.Results > 2*quotes || t.Results%2 != 0 {
 		return errRows
 	}

@@ -1,14 +1,14 @@
 package brokerage
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dataset"
 )
 
 // The text format of COPY: values are parted by a tab, rows end with a line.
@@ -50,22 +50,22 @@ func symbol(b []byte, n int) []byte        { return tab(appendSymbol(b, n)) }
 
 func truth(v bool) string {
 	if v {
-		return "t"
+		return "1"
 	}
-	return "f"
+	return "0"
 }
 
 // fills are the pieces of all tables, which do not depend on each other.
-func fills(z size, seed uint64) []dataset.Job {
+func fills(protocol string, z size, seed uint64) []dataset.Job {
 	all := []dataset.Job{
-		func(ctx context.Context, s *postgres.Conn) error { return s.Exec(ctx, fixed(z)) },
+		dataset.SQL("small tables", fixed(protocol, z)),
 		rows("security", z.securities(), func(b []byte, i int) []byte { return securityRow(b, i) }),
 		rows("last_trade", z.securities(), func(b []byte, i int) []byte { return lastTradeRow(b, i, newSource(seed, uint64(i)<<8|2)) }),
 		rows("daily_market", z.securities(), func(b []byte, i int) []byte { return dailyRows(b, i, newSource(seed, uint64(i)<<8|3)) }),
 	}
 	for _, t := range filled {
 		for broker := 1; broker <= z.brokers(); broker++ {
-			all = append(all, piece(t, newBook(z, seed), broker))
+			all = append(all, piece(t, z, seed, broker))
 		}
 	}
 	return all
@@ -73,21 +73,21 @@ func fills(z size, seed uint64) []dataset.Job {
 
 // rows fills a table by one call for each of n things.
 func rows(table string, n int, row func(b []byte, i int) []byte) dataset.Job {
-	return func(ctx context.Context, s *postgres.Conn) error {
+	return dataset.Rows(table, table, "", func() func(b []byte) ([]byte, bool) {
 		i := 0
-		return s.Copy(ctx, "COPY "+table+" FROM STDIN", func(b []byte) ([]byte, bool) {
+		return func(b []byte) ([]byte, bool) {
 			if i == n {
 				return b, false
 			}
 			b = row(b, i)
 			i++
 			return b, true
-		})
-	}
+		}
+	})
 }
 
 // fixed is the SQL of what is small.
-func fixed(z size) string {
+func fixed(protocol string, z size) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO status_type VALUES ('PNDG', 'Pending'), ('SBMT', 'Submitted'), ('CMPT', 'Completed');")
 	for o := range orders {
@@ -103,8 +103,10 @@ func fixed(z size) string {
 			}
 		}
 	}
-	fmt.Fprintf(&b, "SELECT setval('trade_id', %d)", z.trades())
-	return b.String()
+	if protocol == engine.PostgreSQL {
+		fmt.Fprintf(&b, "SELECT setval('trade_id', %d);", z.trades())
+	}
+	return strings.TrimSuffix(b.String(), ";")
 }
 
 func securityRow(b []byte, i int) []byte {

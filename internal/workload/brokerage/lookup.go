@@ -2,10 +2,9 @@ package brokerage
 
 import (
 	"slices"
-	"strconv"
 
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dialogue"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // The frames of a trade lookup: trades by their numbers, of an account, of a security,
@@ -56,24 +55,22 @@ func (d *desk) drawLookup() {
 
 // since is the time from which trades are looked for.
 func (d *desk) since() []byte {
-	d.text = d.z.when(d.look.from).AppendFormat(d.text[:0], "2006-01-02 15:04:05")
-	return d.text
+	d.name = d.z.when(d.look.from).AppendFormat(d.name[:0], "2006-01-02 15:04:05")
+	return d.name
 }
 
-// numbers are the trades, as an array.
-func (d *desk) numbers(ids []int) []byte {
-	d.text = append(d.text[:0], '{')
-	for i, id := range ids {
-		if i > 0 {
-			d.text = append(d.text, ',')
+// identities are the trades, the first of them for those that are too few.
+func identities(ids []int) (values [mostTrades]engine.Value) {
+	for i := range values {
+		values[i] = engine.Int(ids[0])
+		if i < len(ids) {
+			values[i] = engine.Int(ids[i])
 		}
-		d.text = strconv.AppendInt(d.text, int64(id), 10)
 	}
-	d.text = append(d.text, '}')
-	return d.text
+	return values
 }
 
-func (d *desk) askLookup(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askLookup(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	l := &d.look
 	if t.First() {
 		d.drawLookup()
@@ -82,48 +79,40 @@ func (d *desk) askLookup(b []byte, t dialogue.Turn) []byte {
 		return d.details(b)
 	}
 	l.count = 0
-	var at int
 	switch l.frame {
 	case byNumber:
-		b, at = tlTrades.AppendBind(b)
-		b = postgres.AppendText(b, d.numbers(l.ids[:]))
+		ids := identities(l.ids[:])
+		b = d.session.Append(b, tlTrades, ids[:]...)
 	case ofSecurity:
-		b, at = tlOf.AppendBind(b)
-		b = postgres.AppendText(b, d.symbol(l.security))
-		b = postgres.AppendText(b, d.since())
+		b = d.session.Append(b, tlOf, engine.Text(d.symbol(l.security)), engine.Text(d.since()))
+	case ofHolding:
+		b = d.session.Append(b, tlFirst, engine.Int(l.account), engine.Text(d.since()))
 	default:
-		statement := tlOwn
-		if l.frame == ofHolding {
-			statement = tlFirst
-		}
-		b, at = statement.AppendBind(b)
-		b = postgres.AppendText(postgres.AppendInt(b, int32(l.account)), d.since())
+		b = d.session.Append(b, tlOwn, engine.Int(l.account), engine.Text(d.since()))
 	}
-	return postgres.AppendExecute(b, at)
+	return b, dialogue.Another
 }
 
 // details asks for what belongs to the trades that were found.
-func (d *desk) details(b []byte) []byte {
+func (d *desk) details(b []byte) ([]byte, dialogue.Step) {
 	l := &d.look
 	switch {
 	case l.count == 0:
 	case l.frame == ofHolding:
-		b = dialogue.Execute(b, tlSteps, l.ids[0])
+		b = d.session.Append(b, tlSteps, engine.Int(l.ids[0]))
 	default:
-		ids := d.numbers(l.ids[:l.count])
-		for _, statement := range [...]*postgres.Statement{tlSettle, tlCash, tlStates} {
-			var at int
-			b, at = statement.AppendBind(b)
-			b = postgres.AppendExecute(postgres.AppendText(b, ids), at)
+		ids := identities(l.ids[:l.count])
+		for _, statement := range [...]int{tlSettle, tlCash, tlStates} {
+			b = d.session.Append(b, statement, ids[:]...)
 		}
 	}
-	return dialogue.Execute(b, dialogue.Commit)
+	return b, dialogue.Commit
 }
 
-func (d *desk) lookupRow(t dialogue.Turn, r postgres.Row) error {
+func (d *desk) lookupRow(t dialogue.Turn, r *engine.Row) error {
 	l := &d.look
 	if t.Round == 2 {
-		return pass(r)
+		return r.Rest()
 	}
 	if t.Results != 1 || l.count == mostTrades {
 		return errRows
@@ -133,5 +122,5 @@ func (d *desk) lookupRow(t dialogue.Turn, r postgres.Row) error {
 		l.ids[l.count] = id // those by number stay as they were drawn, for another attempt
 	}
 	l.count++
-	return pass(r)
+	return r.Rest()
 }

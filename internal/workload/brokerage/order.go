@@ -1,8 +1,8 @@
 package brokerage
 
 import (
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dialogue"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // orderState is what is known of a trade order.
@@ -39,7 +39,7 @@ func (d *desk) symbol(n int) []byte {
 
 // askOrder asks for the account and its customer and broker, the security and its price,
 // what the account holds of it and what the order will cost; and then places it.
-func (d *desk) askOrder(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askOrder(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	o := &d.order
 	if t.First() {
 		d.drawOrder()
@@ -48,37 +48,31 @@ func (d *desk) askOrder(b []byte, t dialogue.Turn) []byte {
 		return d.place(b)
 	}
 	o.seen, o.count = [3]bool{}, 0
-	b = dialogue.Execute(b, toAccount, o.account)
-	security := toSymbol
+	account := engine.Int(o.account)
+	b = d.session.Append(b, toAccount, account)
 	if o.byName {
-		security = toName
 		d.text = appendName(d.text[:0], o.security)
+		b = d.session.Append(b, toName, engine.Text(d.text))
 	} else {
-		d.symbol(o.security)
+		b = d.session.Append(b, toSymbol, engine.Text(d.symbol(o.security)))
 	}
-	b, at := security.AppendBind(b)
-	b = postgres.AppendExecute(postgres.AppendText(b, d.text), at)
 	holdings := toHoldings
 	if o.lifo {
 		holdings = toLast
 	}
-	b, at = holdings.AppendBind(b)
-	b = postgres.AppendText(postgres.AppendInt(b, int32(o.account)), d.symbol(o.security))
-	b = postgres.AppendExecute(b, at)
-	b, at = toRates.AppendBind(b)
-	b = postgres.AppendText(postgres.AppendInt(b, int32(o.account)), orderIDs[o.order])
-	b = postgres.AppendExecute(postgres.AppendInt(b, int32(o.quantity)), at)
+	b = d.session.Append(b, holdings, account, engine.Text(d.symbol(o.security)))
+	b = d.session.Append(b, toRates, account, engine.Word(orderIDs[o.order]), engine.Int(o.quantity))
 	if o.margin {
-		b = dialogue.Execute(b, toAssets, o.account)
+		b = d.session.Append(b, toAssets, account)
 	}
-	return b
+	return b, dialogue.Another
 }
 
 // place writes the order down: for the exchange, or for the prices to come.
-func (d *desk) place(b []byte) []byte {
+func (d *desk) place(b []byte) ([]byte, dialogue.Step) {
 	o := &d.order
 	if !o.found() {
-		return dialogue.Execute(b, dialogue.Rollback)
+		return b, dialogue.Rollback
 	}
 	bid, state := o.price, "SBMT"
 	if !o.order.market() {
@@ -88,29 +82,21 @@ func (d *desk) place(b []byte) []byte {
 		quantity: o.quantity, price: bid, order: o.order, charge: o.charge, rate: o.rate,
 		taxStatus: o.taxStatus, taxRate: o.taxRate,
 	}.execute(o.lots[:o.count])
-	b, at := toTrade.AppendBind(b)
-	b = postgres.AppendText(postgres.AppendText(b, state), orderIDs[o.order])
-	b = postgres.AppendText(postgres.AppendText(b, truth(!o.margin)), d.symbol(o.security))
-	b = postgres.AppendDecimal(postgres.AppendInt(b, int32(o.quantity)), int64(bid))
-	d.text = appendCustomer(d.text[:0], o.customer)
-	b = postgres.AppendText(postgres.AppendInt(b, int32(o.account)), d.text)
-	b = postgres.AppendDecimal(postgres.AppendDecimal(b, int64(o.charge)), int64(estimate.commission))
-	b = postgres.AppendExecute(postgres.AppendText(b, truth(o.lifo)), at)
-	b, at = toHistory.AppendBind(b)
-	b = postgres.AppendExecute(postgres.AppendText(b, state), at)
+	d.name = appendCustomer(d.name[:0], o.customer)
+	symbol, kind, status := engine.Text(d.symbol(o.security)), engine.Word(orderIDs[o.order]), engine.Word(state)
+	b = d.session.Append(b, toTrade, status, kind, engine.Word(truth(!o.margin)), symbol, engine.Int(o.quantity), engine.Decimal(int64(bid)),
+		engine.Int(o.account), engine.Text(d.name), engine.Decimal(int64(o.charge)), engine.Decimal(int64(estimate.commission)), engine.Word(truth(o.lifo)))
+	b = d.session.Append(b, toHistory, status)
 	if !o.order.market() {
-		b, at = toRequest.AppendBind(b)
-		b = postgres.AppendText(postgres.AppendText(b, orderIDs[o.order]), d.symbol(o.security))
-		b = postgres.AppendDecimal(postgres.AppendInt(b, int32(o.quantity)), int64(bid))
-		b = postgres.AppendExecute(postgres.AppendInt(b, int32(o.broker)), at)
+		b = d.session.Append(b, toRequest, kind, symbol, engine.Int(o.quantity), engine.Decimal(int64(bid)), engine.Int(o.broker))
 	}
 	if o.rolled {
-		return dialogue.Execute(b, dialogue.Rollback)
+		return b, dialogue.Rollback
 	}
-	return dialogue.Execute(b, dialogue.Commit)
+	return b, dialogue.Commit
 }
 
-func (d *desk) orderRow(t dialogue.Turn, r postgres.Row) error {
+func (d *desk) orderRow(t dialogue.Turn, r *engine.Row) error {
 	o := &d.order
 	switch {
 	case t.Round == 2 && t.Results == 0:
@@ -124,7 +110,7 @@ func (d *desk) orderRow(t dialogue.Turn, r postgres.Row) error {
 		r.Int()
 		o.taxRate = int(r.Decimal(2))
 		o.seen[0] = true
-		return pass(r)
+		return r.Rest()
 	case t.Results == 2:
 		r.Value()
 		r.Value()
@@ -144,7 +130,7 @@ func (d *desk) orderRow(t dialogue.Turn, r postgres.Row) error {
 }
 
 // takeLot takes a row of a holding.
-func takeLot(lots []lot, count *int, r postgres.Row) error {
+func takeLot(lots []lot, count *int, r *engine.Row) error {
 	if *count == len(lots) {
 		return errRows
 	}

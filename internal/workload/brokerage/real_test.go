@@ -2,116 +2,26 @@ package brokerage
 
 import (
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/workloadtest"
 )
 
-// server is a real server of the distribution on a free port of the loopback device.
-type server struct {
-	dir, bin string
-	at       load.Endpoint
-	process  *exec.Cmd
-	log      func(format string, args ...any)
-}
-
-func real(t *testing.T) *server {
-	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to test with the real postgres")
-	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if err != nil || len(found) == 0 {
-		t.Fatal("postgres is not installed: ./setup test")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{log: t.Logf, bin: filepath.Dir(found[len(found)-1]), at: load.Endpoint{Network: "tcp", Address: l.Addr().String(), User: "postgres", Database: "postgres"}}
-	l.Close()
-	if s.dir, err = os.MkdirTemp("", "brokerage"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(s.dir) })
-	if os.Getuid() == 0 {
-		if err := os.Chown(s.dir, 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if said, err := s.command("initdb", "-D", s.dir+"/data", "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	s.start(t)
-	t.Cleanup(func() { s.end(syscall.SIGINT) })
-	return s
-}
-
-// command runs a program as nobody, because PostgreSQL refuses to run as root.
-func (s *server) command(name string, words ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(s.bin, name), words...)
-	c.Dir = s.dir
-	c.SysProcAttr = &syscall.SysProcAttr{}
-	if os.Getuid() == 0 {
-		c.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
-	}
-	return c
-}
-
-func (s *server) start(t *testing.T) {
-	t.Helper()
-	_, port, _ := net.SplitHostPort(s.at.Address)
-	s.process = s.command("postgres", "-D", s.dir+"/data", "-p", port, "-h", "127.0.0.1", "-k", "", "-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off")
-	if err := s.process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for over := time.Now().Add(20 * time.Second); ; {
-		c, err := postgres.Dial(t.Context(), s.places()[0], "")
-		if err == nil {
-			c.Close()
-			return
-		} else if time.Now().After(over) {
-			t.Fatal(err)
-		}
-		<-time.After(20 * time.Millisecond)
-	}
-}
-
-func (s *server) places() []postgres.Place {
-	p, _ := targets(s.env())
-	return p
-}
-
-func (s *server) end(how syscall.Signal) {
-	s.process.Process.Signal(how)
-	s.process.Wait()
-}
-
-func (s *server) env() workload.Env {
-	return workload.Env{Seed: 7, Target: func(string) (load.Endpoint, error) { return s.at, nil }, Log: s.log}
-}
-
-func (s *server) inside(t *testing.T) *postgres.Conn {
-	t.Helper()
-	db, err := postgres.Dial(t.Context(), s.places()[0], database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(db.Close)
-	return db
+// environment is that of a load on a server.
+func environment(t *testing.T, target func(protocol string) (load.Endpoint, error)) workload.Env {
+	return workload.Env{Seed: 7, Log: t.Logf, Target: target}
 }
 
 func with(more parameter.Settings) parameter.Settings {
@@ -132,15 +42,16 @@ func made(t *testing.T, settings parameter.Settings) *brokerage {
 }
 
 func TestRealContract(t *testing.T) {
-	s := real(t)
-	workloadtest.Run(t, Kind(), workloadtest.Options{
-		Settings: []parameter.Settings{
-			with(nil),
-			with(parameter.Settings{"rate": "100/s", "arrivals": "poisson", "tick": "1ms", "isolation": "serializable", "retries": "100"}),
-			with(parameter.Settings{"reset": "false", "threads": "2"}),
-		},
-		Env:    func(*testing.T) workload.Env { return s.env() },
-		Length: 1200 * time.Millisecond,
+	settings := map[string][]parameter.Settings{
+		engine.PostgreSQL: {with(parameter.Settings{"rate": "100/s", "arrivals": "poisson", "tick": "1ms", "isolation": "serializable", "retries": "100"})},
+		engine.MariaDB:    {with(parameter.Settings{"reset": "false", "threads": "2"})},
+	}
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		workloadtest.Run(t, Kind(), workloadtest.Options{
+			Settings: settings[s.Protocol],
+			Env:      func(t *testing.T) workload.Env { return environment(t, s.Target) },
+			Length:   1200 * time.Millisecond,
+		})
 	})
 }
 
@@ -170,36 +81,59 @@ func check(t *testing.T, out *measure.Recorder, name string) measure.Check {
 
 // The first data is consistent before anything was done to it.
 func TestRealFirstData(t *testing.T) {
-	s := real(t)
-	k := made(t, with(parameter.Settings{"customers": "200", "days": "2"}))
-	if err := k.Prepare(t.Context(), s.env()); err != nil {
-		t.Fatal(err)
-	}
-	db := s.inside(t)
-	c, err := consistent(t.Context(), db, time.Minute)
-	if err != nil || c.State != measure.Pass {
-		t.Errorf("%+v, %v", c, err)
-	}
-	rows, err := db.Query(t.Context(), "SELECT (SELECT count(*) FROM trade), (SELECT count(*) FROM customer WHERE c_tier = 1), (SELECT count(*) FROM last_trade), (SELECT count(*) FROM daily_market), (SELECT count(DISTINCT ca_b_id) FROM customer_account), (SELECT count(*) FROM trade WHERE t_tax > 0) > 0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(rows[0], " "); got != fmt.Sprintf("%d 40 137 %d 2 t", 23*1000, 137*1305) {
-		t.Errorf("the data has %s", got)
-	}
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		k := made(t, with(parameter.Settings{"customers": "200", "days": "2"}))
+		if err := k.Prepare(t.Context(), environment(t, s.Target)); err != nil {
+			t.Fatal(err)
+		}
+		db := s.Dial(t, database)
+		c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions())
+		if err != nil || c.State != measure.Pass {
+			t.Errorf("%+v, %v", c, err)
+		}
+		rows, err := db.Query(t.Context(), "SELECT (SELECT count(*) FROM trade), (SELECT count(*) FROM customer WHERE c_tier = 1), (SELECT count(*) FROM last_trade), (SELECT count(*) FROM daily_market), "+
+			"(SELECT count(DISTINCT ca_b_id) FROM customer_account), (SELECT count(*) FROM trade WHERE t_tax > 0 AND t_lifo AND NOT t_is_cash)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(rows[0], " "); got != fmt.Sprintf("%d 40 137 %d 2 71", 23*1000, 137*1305) {
+			t.Errorf("the data has %s", got)
+		}
+	})
 }
 
-// All transactions are done, none fails, and what they leave behind is consistent; every
-// condition notices when it is broken.
+// All transactions are done, none fails, and what they leave behind is consistent, however
+// they are kept apart; every condition notices when it is broken.
 func TestRealConsistency(t *testing.T) {
-	s := real(t)
-	k := made(t, with(parameter.Settings{"connections": "6"}))
-	out := run(t, k, s.env(), 3*time.Second)
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		for _, isolation := range []string{"repeatable read", "read committed"} {
+			k := made(t, with(parameter.Settings{"connections": "6", "isolation": isolation, "retries": "200"}))
+			sound(t, run(t, k, environment(t, s.Target), 2*time.Second), isolation)
+		}
+		db := s.Dial(t, database)
+		for i, sql := range spoils(s.Protocol) {
+			if err := db.Exec(t.Context(), "BEGIN; "+sql); err != nil {
+				t.Fatal(err)
+			}
+			c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions())
+			if err != nil || c.State != measure.Fail || !strings.Contains(c.Detail, fmt.Sprintf("condition %d,", i+1)) {
+				t.Errorf("condition %d is broken: %+v, %v", i+1, c, err)
+			}
+			if err := db.Exec(t.Context(), "ROLLBACK"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// sound looks that a load did all that it should, and left behind what it should.
+func sound(t *testing.T, out *measure.Recorder, isolation string) {
+	t.Helper()
 	for _, name := range []string{"distribution", "trades", "consistency"} {
 		c := check(t, out, name)
 		t.Logf("%s: %s", c.Name, c.Detail)
 		if c.State != measure.Pass {
-			t.Errorf("%+v", c)
+			t.Errorf("%s: %+v", isolation, c)
 		}
 	}
 	var done [kinds]int64
@@ -207,155 +141,156 @@ func TestRealConsistency(t *testing.T) {
 		for kind, sample := range in.Samples {
 			done[kind] += sample.Operations
 			if sample.Errors > 0 {
-				t.Errorf("%s: %d errors", names[kind], sample.Errors)
+				t.Errorf("%s, %s: %d errors", isolation, names[kind], sample.Errors)
 			}
 		}
 	}
 	t.Log(done, out.Values())
 	for kind, n := range done {
 		if n == 0 {
-			t.Errorf("no %s was done", names[kind])
+			t.Errorf("%s: no %s was done", isolation, names[kind])
 		}
 	}
 	if out.Values()["hits"] == 0 {
-		t.Error("no price reached a limit order")
+		t.Errorf("%s: no price reached a limit order", isolation)
 	}
-	db := s.inside(t)
-	one := func(of string) string { return "ctid = (SELECT ctid FROM " + of + " LIMIT 1)" }
-	for i, sql := range []string{
-		"DELETE FROM trade_request WHERE " + one("trade_request"),
-		"UPDATE broker SET b_num_trades = b_num_trades + 1",
-		"UPDATE customer_account SET ca_bal = ca_bal + 0.01 WHERE ca_id = 7",
-		"UPDATE holding SET h_qty = h_qty + 100 WHERE " + one("holding"),
-		"UPDATE trade SET t_qty = t_qty + 100 WHERE " + one("trade WHERE t_st_id = 'CMPT'"),
-		"UPDATE holding_history SET hh_after_qty = hh_after_qty + 100 WHERE " + one("holding_history"),
-		"UPDATE holding_history SET hh_t_id = hh_t_id + 1000000 WHERE " + one("holding_history"),
-		"DELETE FROM settlement WHERE " + one("settlement"),
-		"UPDATE cash_transaction SET ct_amt = ct_amt + 0.01 WHERE " + one("cash_transaction"),
-		"DELETE FROM trade_history WHERE " + one("trade_history"),
-	} {
-		if err := db.Exec(t.Context(), "BEGIN; "+sql); err != nil {
-			t.Fatal(err)
-		}
-		c, err := consistent(t.Context(), db, time.Minute)
-		if err != nil || c.State != measure.Fail || !strings.Contains(c.Detail, fmt.Sprintf("condition %d,", i+1)) {
-			t.Errorf("condition %d is broken: %+v, %v", i+1, c, err)
-		}
-		if err := db.Exec(t.Context(), "ROLLBACK"); err != nil {
-			t.Fatal(err)
-		}
+	if got := out.Observed()["brokerage.isolation"]; got != isolation {
+		t.Errorf("transactions are kept apart by %q, not %q", got, isolation)
 	}
 }
 
-// Each trial begins with the same data, whatever the one before did.
+// spoils breaks each of the conditions, in their order.
+func spoils(protocol string) (all []string) {
+	for _, s := range []struct{ change, table, where string }{
+		{"DELETE FROM trade_request", "trade_request", "tr_t_id > 0"},
+		{"UPDATE broker SET b_num_trades = b_num_trades + 1", "broker", "b_id > 0"},
+		{"UPDATE customer_account SET ca_bal = ca_bal + 0.01", "customer_account", "ca_id = 7"},
+		{"UPDATE holding SET h_qty = h_qty + 100", "holding", "h_t_id > 0"},
+		{"UPDATE trade SET t_qty = t_qty + 100", "trade", "t_st_id = 'CMPT'"},
+		{"UPDATE holding_history SET hh_after_qty = hh_after_qty + 100", "holding_history", "hh_t_id > 0"},
+		{"UPDATE holding_history SET hh_t_id = hh_t_id + 1000000", "holding_history", "hh_t_id > 0"},
+		{"DELETE FROM settlement", "settlement", "se_t_id > 0"},
+		{"UPDATE cash_transaction SET ct_amt = ct_amt + 0.01", "cash_transaction", "ct_t_id > 0"},
+		{"DELETE FROM trade_history", "trade_history", "th_t_id > 0"},
+	} {
+		one := " WHERE " + s.where + " LIMIT 1"
+		if protocol == engine.PostgreSQL {
+			one = " WHERE ctid = (SELECT ctid FROM " + s.table + one + ")"
+		}
+		all = append(all, s.change+one)
+	}
+	return all
+}
+
+// Each trial begins with the same data, whatever the one before did, and whether the server
+// was started again in between.
 func TestRealReset(t *testing.T) {
-	s := real(t)
-	k := made(t, with(nil))
-	first := digest(t, k, s)
-	run(t, k, s.env(), 300*time.Millisecond)
-	if again := digest(t, k, s); again != first {
-		t.Errorf("the data is another after a trial:\n%s\n%s", first, again)
-	}
-	if made(t, with(parameter.Settings{"days": "2"})).data(7).Note == k.data(7).Note {
-		t.Error("other days are the same data")
-	}
-	if err := k.Clean(t.Context(), s.env()); err != nil {
-		t.Fatal(err)
-	}
-	if first != digest(t, made(t, with(parameter.Settings{"loaders": "1"})), s) {
-		t.Error("made anew, the data is another")
-	}
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		k, env := made(t, with(nil)), environment(t, s.Target)
+		first := digest(t, k, s)
+		run(t, k, env, 300*time.Millisecond)
+		s.End(t, syscall.SIGINT)
+		s.Begin(t)
+		if again := digest(t, k, s); again != first {
+			t.Errorf("the data is another after a trial:\n%s\n%s", first, again)
+		}
+		if made(t, with(parameter.Settings{"days": "2"})).data(s.Protocol, 7).Note == k.data(s.Protocol, 7).Note {
+			t.Error("other days are the same data")
+		}
+		if err := k.Clean(t.Context(), env); err != nil {
+			t.Fatal(err)
+		}
+		if first != digest(t, made(t, with(parameter.Settings{"loaders": "1"})), s) {
+			t.Error("made anew, the data is another")
+		}
+	})
 }
 
 // digest prepares the data, and is a sum of all of it.
-func digest(t *testing.T, k *brokerage, s *server) string {
+func digest(t *testing.T, k *brokerage, s *enginetest.Server) string {
 	t.Helper()
-	if err := k.Prepare(t.Context(), s.env()); err != nil {
+	if err := k.Prepare(t.Context(), environment(t, s.Target)); err != nil {
 		t.Fatal(err)
 	}
-	db, err := postgres.Dial(t.Context(), s.places()[0], database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	var all []string
-	for _, name := range []string{"security", "last_trade", "daily_market", "trade_request", "charge", "commission_rate"} {
-		all = append(all, name)
-	}
+	all := []string{"security", "last_trade", "daily_market", "trade_request", "charge", "commission_rate"}
 	for _, t := range filled {
 		all = append(all, t.name)
 	}
 	for i, name := range all {
-		rows, err := db.Query(t.Context(), "SELECT count(*), sum(('x' || substr(md5(t::text), 1, 8))::bit(32)::int::bigint) FROM "+name+" AS t")
-		if err != nil {
-			t.Fatal(err)
+		all[i] = "SELECT '" + name + "', count(*), sum(('x' || substr(md5(t::text), 1, 8))::bit(32)::int::bigint) FROM " + name + " AS t"
+		if s.Protocol == engine.MariaDB {
+			all[i] = "SELECT count(*) FROM " + name + "; CHECKSUM TABLE " + name
 		}
-		all[i] = name + " " + strings.Join(rows[0], " ")
 	}
-	return strings.Join(all, ", ")
+	rows, err := s.Dial(t, database).Query(t.Context(), strings.Join(all, "; "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(slices.Concat(rows...), " ")
 }
 
 // What the server acknowledged is there after it was killed in the middle.
 func TestRealKill(t *testing.T) {
-	s := real(t)
-	k := made(t, with(nil))
-	env := s.env()
-	if err := k.Prepare(t.Context(), env); err != nil {
-		t.Fatal(err)
-	}
-	ledger := &ledger{}
-	job, err := k.job(s.places(), load.Stage{Length: 4 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := measure.NewRecorder(nil)
-	before, err := k.begin(t.Context(), s.places(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := make(chan struct{})
-	time.AfterFunc(700*time.Millisecond, func() {
-		defer close(again)
-		s.end(syscall.SIGKILL)
-		<-time.After(300 * time.Millisecond) // its children see that it is gone
-		s.start(t)
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		k, env, at := made(t, with(nil)), environment(t, s.Target), []engine.Server{s.Place(t)}
+		if err := k.Prepare(t.Context(), env); err != nil {
+			t.Fatal(err)
+		}
+		ledger := &engine.Ledger[tally]{}
+		job, err := k.job(at, load.Stage{Length: 4 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := measure.NewRecorder(nil)
+		before, err := k.begin(t.Context(), at, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := make(chan struct{})
+		time.AfterFunc(700*time.Millisecond, func() {
+			defer close(again)
+			s.End(t, syscall.SIGKILL)
+			s.Begin(t)
+		})
+		if err := socket.Run(t.Context(), job, out); err != nil {
+			t.Fatal(err)
+		}
+		<-again
+		if err := k.conclude(t.Context(), conclusion{env: env, at: at, ledger: ledger, before: before}, out); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"trades", "consistency"} {
+			if c := check(t, out, name); c.State != measure.Pass {
+				t.Errorf("%+v", c)
+			} else {
+				t.Log(c.Detail)
+			}
+		}
+		var failed int64
+		for _, in := range out.Intervals() {
+			for _, sample := range in.Samples {
+				failed += sample.Errors
+			}
+		}
+		if failed == 0 {
+			t.Error("the server died, and nothing failed")
+		}
 	})
-	if err := socket.Run(t.Context(), job, out); err != nil {
-		t.Fatal(err)
-	}
-	<-again
-	if err := k.conclude(t.Context(), conclusion{env: env, at: s.places(), ledger: ledger, before: before}, out); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"trades", "consistency"} {
-		if c := check(t, out, name); c.State != measure.Pass {
-			t.Errorf("%+v", c)
-		} else {
-			t.Log(c.Detail)
-		}
-	}
-	var failed int64
-	for _, in := range out.Intervals() {
-		for _, sample := range in.Samples {
-			failed += sample.Errors
-		}
-	}
-	if failed == 0 {
-		t.Error("the server died, and nothing failed")
-	}
 }
 
 // Where nobody is, one line says so.
 func TestNobodyThere(t *testing.T) {
-	gone := &server{at: load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}}
+	env := environment(t, func(string) (load.Endpoint, error) {
+		return load.Endpoint{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}, nil
+	})
 	k := made(t, with(nil))
-	if _, err := k.Check(t.Context(), gone.env()); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+	if _, err := k.Check(t.Context(), env); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
 		t.Errorf("nobody there: %v", err)
 	}
-	if err := k.Clean(t.Context(), gone.env()); err != nil {
+	if err := k.Clean(t.Context(), env); err != nil {
 		t.Errorf("clean where nobody is: %v", err)
 	}
-	if err := k.Prepare(t.Context(), workload.Env{}); err == nil || !strings.Contains(err.Error(), "service postgresql") {
+	if err := k.Prepare(t.Context(), workload.Env{}); err == nil || !strings.Contains(err.Error(), "service postgresql or mariadb") {
 		t.Errorf("without a service: %v", err)
 	}
 }

@@ -1,8 +1,8 @@
 package brokerage
 
 import (
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dialogue"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // resultState is what is known of a trade whose result is due.
@@ -21,7 +21,7 @@ type resultState struct {
 
 // askResult asks for the trade, its account, which it locks, and what that holds; and
 // then books what the exchange did.
-func (d *desk) askResult(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	r := &d.result
 	if t.First() {
 		r.trade, r.price = d.due(), d.between(lowest, highest)
@@ -30,81 +30,64 @@ func (d *desk) askResult(b []byte, t dialogue.Turn) []byte {
 		return d.settle(b)
 	}
 	r.traded, r.found, r.summed, r.holds, r.count = false, false, false, 0, 0
-	b = dialogue.Execute(b, trTrade, r.trade)
-	b = dialogue.Execute(b, trAccount, r.trade)
-	b = dialogue.Execute(b, trSummary, r.trade)
-	return dialogue.Execute(b, trHoldings, r.trade)
+	for _, statement := range [...]int{trTrade, trAccount, trSummary, trHoldings} {
+		b = d.session.Append(b, statement, engine.Int(r.trade))
+	}
+	return b, dialogue.Another
 }
 
-func (d *desk) settle(b []byte) []byte {
+func (d *desk) settle(b []byte) ([]byte, dialogue.Step) {
 	r := &d.result
 	if !r.found {
-		return dialogue.Execute(b, dialogue.Rollback)
+		return b, dialogue.Rollback
 	}
 	o := r.execute(r.lots[:r.count])
-	b = r.book(b, &o)
-	b, at := trDone.AppendBind(b)
-	b = postgres.AppendDecimal(postgres.AppendInt(b, int32(r.trade)), int64(r.price))
-	b = postgres.AppendDecimal(postgres.AppendDecimal(b, int64(o.commission)), int64(o.tax))
-	b = postgres.AppendExecute(b, at)
-	b = dialogue.Execute(b, trHistory, r.trade)
-	b, at = trSettle.AppendBind(b)
-	b = postgres.AppendText(postgres.AppendInt(b, int32(r.trade)), cashType(r.cash))
-	b = postgres.AppendExecute(postgres.AppendDecimal(b, int64(o.amount)), at)
+	trade, amount := engine.Int(r.trade), engine.Decimal(int64(o.amount))
+	b = d.book(b, &o)
+	b = d.session.Append(b, trDone, trade, engine.Decimal(int64(r.price)), engine.Decimal(int64(o.commission)), engine.Decimal(int64(o.tax)))
+	b = d.session.Append(b, trHistory, trade)
+	b = d.session.Append(b, trSettle, trade, engine.Word(cashType(r.cash)), amount)
 	if r.cash {
-		b, at = trPay.AppendBind(b)
-		b = postgres.AppendDecimal(postgres.AppendInt(b, int32(r.account)), int64(o.amount))
-		b = postgres.AppendExecute(b, at)
-		b, at = trCash.AppendBind(b)
-		b = postgres.AppendDecimal(postgres.AppendInt(b, int32(r.trade)), int64(o.amount))
 		d.text = appendCash(d.text[:0], r.order, r.quantity, r.name)
-		b = postgres.AppendExecute(postgres.AppendText(b, d.text), at)
+		b = d.session.Append(b, trPay, engine.Int(r.account), amount)
+		b = d.session.Append(b, trCash, trade, amount, engine.Text(d.text))
 	}
 	// All trades of a broker change his row: it is the last, to be locked for the least time.
-	b, at = trBroker.AppendBind(b)
-	b = postgres.AppendDecimal(postgres.AppendInt(b, int32(r.broker)), int64(o.commission))
-	b = postgres.AppendExecute(b, at)
-	return dialogue.Execute(b, dialogue.Commit)
+	b = d.session.Append(b, trBroker, engine.Int(r.broker), engine.Decimal(int64(o.commission)))
+	return b, dialogue.Commit
 }
 
 // book changes what the account holds.
-func (r *resultState) book(b []byte, o *outcome) []byte {
+func (d *desk) book(b []byte, o *outcome) []byte {
+	r := &d.result
+	trade, account, symbol := engine.Int(r.trade), engine.Int(r.account), engine.Text(r.symbol)
 	for _, s := range o.steps[:o.count] {
+		lot, after := engine.Int(s.lot), engine.Int(s.after)
 		switch {
 		case s.lot == r.trade:
-			var at int
-			b, at = trHold.AppendBind(b)
-			b = postgres.AppendInt(postgres.AppendInt(b, int32(r.trade)), int32(r.account))
-			b = postgres.AppendDecimal(postgres.AppendText(b, r.symbol), int64(r.price))
-			b = postgres.AppendExecute(postgres.AppendInt(b, int32(s.after)), at)
+			b = d.session.Append(b, trHold, trade, account, symbol, engine.Decimal(int64(r.price)), after)
 		case s.after == 0:
-			b = dialogue.Execute(b, trSell, s.lot)
+			b = d.session.Append(b, trSell, lot)
 		default:
-			b = dialogue.Execute(b, trChange, s.lot, s.after)
+			b = d.session.Append(b, trChange, lot, after)
 		}
-		b = dialogue.Execute(b, trStep, s.lot, r.trade, s.before, s.after)
+		b = d.session.Append(b, trStep, lot, trade, engine.Int(s.before), after)
 	}
-	sum := r.holds + r.signed()
-	how := trSum
-	switch {
+	switch sum := r.holds + r.signed(); {
 	case !r.summed:
-		how = trFirst
+		return d.session.Append(b, trFirst, account, symbol, engine.Int(sum))
 	case sum == 0:
-		how = trNone
+		return d.session.Append(b, trNone, account, symbol)
+	default:
+		return d.session.Append(b, trSum, account, symbol, engine.Int(sum))
 	}
-	b, at := how.AppendBind(b)
-	b = postgres.AppendText(postgres.AppendInt(b, int32(r.account)), r.symbol)
-	if how != trNone {
-		b = postgres.AppendInt(b, int32(sum))
-	}
-	return postgres.AppendExecute(b, at)
 }
 
-func (d *desk) resultRow(t dialogue.Turn, row postgres.Row) error {
+func (d *desk) resultRow(t dialogue.Turn, row *engine.Row) error {
 	r := &d.result
 	switch {
 	case t.Round == 2:
-		return pass(row)
+		return row.Rest()
 	case t.Results == 1:
 		return r.tradeRow(row)
 	case t.Results == 2:
@@ -121,15 +104,15 @@ func (d *desk) resultRow(t dialogue.Turn, row postgres.Row) error {
 	return row.End()
 }
 
-func (r *resultState) tradeRow(row postgres.Row) error {
+func (r *resultState) tradeRow(row *engine.Row) error {
 	r.account = int(row.Int())
 	var known bool
 	r.order, known = orderOf(row.Value())
 	r.symbol = append(r.symbol[:0], row.Value()...)
 	r.quantity = int(row.Int())
 	r.charge = int(row.Decimal(2))
-	r.lifo = string(row.Value()) == "t"
-	r.cash = string(row.Value()) == "t"
+	r.lifo = row.Bool()
+	r.cash = row.Bool()
 	r.name = append(r.name[:0], row.Value()...)
 	r.traded = known
 	return row.End()

@@ -7,66 +7,35 @@ import (
 	"strconv"
 	"time"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
+	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dataset"
-	"plimsoll/internal/postgres/dialogue"
 	"plimsoll/internal/workload"
 )
 
-// targets are where the servers listen.
-func targets(env workload.Env) ([]postgres.Place, error) {
-	if env.Target == nil {
-		return nil, errors.New("the workload brokerage needs a database: name the service postgresql in the study")
-	}
-	at, err := env.Target(protocol)
-	if err != nil {
-		return nil, fmt.Errorf("find a database: %w", err)
-	}
-	return postgres.Places(at, env.Dial)
-}
-
-func (k *brokerage) data(seed uint64) dataset.Set {
+func (k *brokerage) data(protocol string, seed uint64) dataset.Set {
+	tables, keys := schema(protocol)
 	return dataset.Set{
-		Name: database, Note: fmt.Sprintf("1: %d customers, %d days, seed %d", k.Customers, k.Days, seed),
-		Reset: k.Reset, Loaders: k.Loaders, Tables: tables, Fill: fills(k.size(), seed), Keys: keys,
+		Name: database, Note: fmt.Sprintf("2: %d customers, %d days, seed %d", k.Customers, k.Days, seed),
+		Reset: k.Reset, Loaders: k.Loaders, Tables: tables, Fill: fills(protocol, k.size(), seed), Keys: keys,
 	}
 }
 
 // Prepare has the data there, as new where each trial is to begin so.
 func (k *brokerage) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
-	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
-		if err := k.data(env.Seed).Prepare(ctx, at); ctx.Err() == nil {
-			return err
-		}
-		return context.Cause(ctx)
-	})
+	return k.data(at[0].Protocol, env.Seed).Prepare(ctx, at)
 }
 
 // Clean removes the databases. A server that is gone holds none.
 func (k *brokerage) Clean(ctx context.Context, env workload.Env) error {
-	if env.Target == nil {
-		return nil
-	}
-	if _, err := env.Target(protocol); err != nil {
-		return nil //nolint:nilerr // it does not run
-	}
-	at, err := targets(env)
-	if err != nil {
-		return err
-	}
-	return postgres.Each(ctx, at, func(ctx context.Context, _ int, at postgres.Place) error {
-		if err := (dataset.Set{Name: database}).Remove(ctx, at); err != nil && !postgres.Gone(err) {
-			return err
-		}
-		return nil
-	})
+	return dataset.Set{Name: database}.Clean(ctx, env.Target, env.Dial)
 }
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
@@ -75,7 +44,7 @@ func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage,
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
@@ -83,7 +52,7 @@ func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage,
 	if err != nil {
 		return err
 	}
-	l := &ledger{}
+	l := &engine.Ledger[tally]{}
 	job, err := k.job(at, stage, l)
 	if err != nil {
 		return err
@@ -98,7 +67,7 @@ func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage,
 // completed.
 type stock struct{ placed, completed int64 }
 
-func (k *brokerage) stock(ctx context.Context, s *postgres.Conn) (n stock, err error) {
+func (k *brokerage) stock(ctx context.Context, s engine.Conn) (n stock, err error) {
 	rows, err := s.Query(ctx, fmt.Sprintf("SELECT (SELECT count(*) FROM trade WHERE t_id > %d), (SELECT sum(b_num_trades) FROM broker)", k.size().trades()))
 	if err != nil {
 		return n, fmt.Errorf("count the trades: %w", err)
@@ -113,10 +82,10 @@ func (k *brokerage) stock(ctx context.Context, s *postgres.Conn) (n stock, err e
 }
 
 // begin notes that the data is not as new any more, and reads back what it is.
-func (k *brokerage) begin(ctx context.Context, at []postgres.Place, out *measure.Recorder) (sum stock, err error) {
+func (k *brokerage) begin(ctx context.Context, at []engine.Server, out *measure.Recorder) (sum stock, err error) {
 	stocks := make([]stock, len(at))
-	err = postgres.Each(ctx, at, func(ctx context.Context, number int, at postgres.Place) error {
-		s, err := postgres.Dial(ctx, at, database)
+	err = engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) error {
+		s, err := engine.Dial(ctx, at, database)
 		if err != nil {
 			return err
 		}
@@ -137,8 +106,12 @@ func (k *brokerage) begin(ctx context.Context, at []postgres.Place, out *measure
 }
 
 // readBack notes what the data is, and how a session of the load is kept apart.
-func (k *brokerage) readBack(ctx context.Context, s *postgres.Conn, out *measure.Recorder) error {
-	rows, err := s.Query(ctx, k.isolate()+"; SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM security), current_setting('default_transaction_isolation')")
+func (k *brokerage) readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
+	apart := "current_setting('default_transaction_isolation')"
+	if engine.Speaks(s) == engine.MariaDB {
+		apart = "lower(replace(@@tx_isolation, '-', ' '))"
+	}
+	rows, err := s.Query(ctx, engine.Isolate(engine.Speaks(s), k.Isolation)+"; SELECT (SELECT count(*) FROM customer), (SELECT count(*) FROM security), "+apart)
 	if err != nil {
 		return fmt.Errorf("look at the data of brokerage: %w", err)
 	}
@@ -150,26 +123,22 @@ func (k *brokerage) readBack(ctx context.Context, s *postgres.Conn, out *measure
 	return nil
 }
 
-// isolate is what a session begins with.
-func (k *brokerage) isolate() string {
-	return "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL " + k.Isolation
-}
-
 // job is the load for the load core.
-func (k *brokerage) job(at []postgres.Place, stage load.Stage, l *ledger) (load.Job, error) {
+func (k *brokerage) job(at []engine.Server, stage load.Stage, l *engine.Ledger[tally]) (load.Job, error) {
 	who, err := at[0].Account(database)
 	if err != nil {
 		return load.Job{}, err
 	}
+	statements := statementBook(at[0].Protocol)
 	return load.Job{
-		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: postgres.Further(at),
+		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: engine.Further(at),
 		Arrivals: k.arrivals, Connections: k.Connections, Window: 1, Threads: k.Threads,
 		Tick: time.Duration(k.Tick), Timeout: time.Duration(k.Timeout), MaxLag: time.Duration(k.MaxLag),
 		Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
-			t := l.sheet()
-			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t}
-			return dialogue.New(dialogue.Setup{Session: postgres.NewSession(who, k.isolate(), statements()), Window: 1, Retries: k.Retries, Count: &t.Count}, d)
+			t := l.Sheet()
+			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(who, k.Isolation)}
+			return dialogue.New(dialogue.Setup{Session: d.session, Book: statements, Window: 1, Retries: k.Retries, Count: &t.Count}, d)
 		},
 	}, nil
 }
@@ -177,14 +146,14 @@ func (k *brokerage) job(at []postgres.Place, stage load.Stage, l *ledger) (load.
 // conclusion is what is known when the load is over.
 type conclusion struct {
 	env    workload.Env
-	at     []postgres.Place
-	ledger *ledger
+	at     []engine.Server
+	ledger *engine.Ledger[tally]
 	before stock
 }
 
 // conclude takes down what was asked for, and what is there now.
 func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Recorder) error {
-	sum := c.ledger.sum()
+	sum := sum(c.ledger)
 	if sum.Troubles > 0 && c.env.Log != nil {
 		c.env.Log("the database refused %d transactions, the first with: %s", sum.Troubles, sum.Why)
 	}
@@ -195,13 +164,13 @@ func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Rec
 	if feeds := sum.done[marketFeed]; feeds > 0 {
 		out.Value("hits", float64(sum.hits)/float64(feeds))
 	}
-	out.Observe("brokerage.connections", strconv.Itoa(min(c.ledger.made/len(c.at), k.Connections)))
+	out.Observe("brokerage.connections", strconv.Itoa(min(c.ledger.Made()/len(c.at), k.Connections)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	stocks, checks := make([]stock, len(c.at)), make([]measure.Check, len(c.at))
-	if err := postgres.Each(ctx, c.at, func(ctx context.Context, number int, at postgres.Place) error {
-		s, err := postgres.Dial(ctx, at, database)
+	if err := engine.Each(ctx, c.at, func(ctx context.Context, number int, at engine.Server) error {
+		s, err := engine.Dial(ctx, at, database)
 		if err != nil {
 			return fmt.Errorf("look at the data after the load: %w", err)
 		}
@@ -209,26 +178,19 @@ func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Rec
 		if stocks[number], err = k.stock(ctx, s); err != nil || !k.Verify {
 			return err
 		}
-		checks[number], err = consistent(ctx, s, enoughTime)
+		checks[number], err = dataset.Consistent(ctx, s, dataset.EnoughTime, conditions())
 		return err
 	}); err != nil {
 		return err
 	}
 	var now stock
-	worst := checks[0]
-	for number, c := range checks {
-		now.placed += stocks[number].placed
-		now.completed += stocks[number].completed
-		if c.State != measure.Pass && worst.State != measure.Fail {
-			worst = c
-			if len(checks) > 1 {
-				worst.Detail = fmt.Sprintf("server %d: %s", number+1, c.Detail)
-			}
-		}
+	for _, n := range stocks {
+		now.placed += n.placed
+		now.completed += n.completed
 	}
 	out.Check(sum.counted(now, c.before))
 	if k.Verify {
-		out.Check(worst)
+		out.Check(dataset.Worst(checks))
 	}
 	return nil
 }

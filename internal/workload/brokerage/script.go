@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dialogue"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // The classes of the operations.
@@ -32,8 +32,9 @@ const mixSum = 791
 // it come back to it as trade results, in the order in which they were sent.
 type desk struct {
 	source
-	z     size
-	tally *tally
+	z       size
+	tally   *tally
+	session *engine.Session
 
 	exchange []int // trades whose results are due
 	promised int   // of them, results that were drawn and not asked for yet
@@ -44,6 +45,7 @@ type desk struct {
 	look   lookState
 	view   viewState
 	text   []byte // scratch
+	name   []byte // of a customer, or a time: scratch as well
 }
 
 // Draw draws a transaction by its share. Orders and results are drawn as one, and it is a
@@ -69,7 +71,7 @@ func (d *desk) Draw() int {
 }
 
 // Ask appends a round of a transaction.
-func (d *desk) Ask(b []byte, t dialogue.Turn) []byte {
+func (d *desk) Ask(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	switch t.Class {
 	case tradeResult:
 		return d.askResult(b, t)
@@ -90,7 +92,7 @@ func (d *desk) Ask(b []byte, t dialogue.Turn) []byte {
 var errRows = errors.New("the server answers a statement with a row that nobody asked for")
 
 // Row takes a row.
-func (d *desk) Row(t dialogue.Turn, r postgres.Row) error {
+func (d *desk) Row(t dialogue.Turn, r *engine.Row) error {
 	switch t.Class {
 	case tradeResult:
 		return d.resultRow(t, r)
@@ -103,15 +105,7 @@ func (d *desk) Row(t dialogue.Turn, r postgres.Row) error {
 	case customerPosition:
 		return d.positionRow(t, r)
 	}
-	return pass(r)
-}
-
-// pass reads a row that nothing follows from.
-func pass(r postgres.Row) error {
-	for r.More() {
-		r.Value()
-	}
-	return r.End()
+	return r.Rest()
 }
 
 // Done counts a transaction. What it sent to the exchange is there from now on.

@@ -1,12 +1,11 @@
 package brokerage
 
 import (
-	"context"
+	"fmt"
 	"strconv"
 	"time"
 
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dataset"
+	"plimsoll/internal/engine/dataset"
 )
 
 // table is one whose rows belong to a broker's customers. Its rows are those of each
@@ -38,11 +37,11 @@ var filled = []table{
 }
 
 // piece fills a table with the rows of a broker: those of an account in one call.
-func piece(t table, k *book, broker int) dataset.Job {
-	return func(ctx context.Context, s *postgres.Conn) error {
-		const accounts = customersPerBroker * accountsPer
-		i, sum := 0, total{broker: broker}
-		return s.Copy(ctx, "COPY "+t.name+" FROM STDIN", func(b []byte) ([]byte, bool) {
+func piece(t table, z size, seed uint64, broker int) dataset.Job {
+	const accounts = customersPerBroker * accountsPer
+	return dataset.Rows(fmt.Sprintf("%s of broker %d", t.name, broker), t.name, "", func() func(b []byte) ([]byte, bool) {
+		k, i, sum := newBook(z, seed), 0, total{broker: broker}
+		return func(b []byte) ([]byte, bool) {
 			if i == accounts {
 				if t.broker != nil {
 					b = t.broker(b, sum)
@@ -50,26 +49,31 @@ func piece(t table, k *book, broker int) dataset.Job {
 				return b, false
 			}
 			k.open((broker-1)*accounts + i + 1)
-			if t.customer != nil && i%accountsPer == 0 {
-				b = t.customer(b, k, k.customer())
-			}
 			i++
-			if t.trade == nil && t.account == nil && t.broker == nil {
-				return b, true
-			}
-			for p, more := k.trade(); more; p, more = k.trade() {
-				sum.trades++
-				sum.commission += p.commission
-				if t.trade != nil {
-					b = t.trade(b, &p)
-				}
-			}
-			if t.account != nil {
-				b = t.account(b, k)
-			}
-			return b, true
-		})
+			return t.of(b, k, &sum), true
+		}
+	})
+}
+
+// of appends the rows of an account, and of its customer where it is his first.
+func (t table) of(b []byte, k *book, sum *total) []byte {
+	if t.customer != nil && k.account%accountsPer == 1 {
+		b = t.customer(b, k, k.customer())
 	}
+	if t.trade == nil && t.account == nil && t.broker == nil {
+		return b
+	}
+	for p, more := k.trade(); more; p, more = k.trade() {
+		sum.trades++
+		sum.commission += p.commission
+		if t.trade != nil {
+			b = t.trade(b, &p)
+		}
+	}
+	if t.account != nil {
+		b = t.account(b, k)
+	}
+	return b
 }
 
 func brokerRow(b []byte, t total) []byte {

@@ -3,10 +3,10 @@ package brokerage
 import (
 	"fmt"
 	"math"
-	"sync"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/postgres/dialogue"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -161,30 +161,10 @@ func (t *tally) counted(now, before stock) measure.Check {
 	return c
 }
 
-// ledger keeps the counts of all connections of a load.
-type ledger struct {
-	mu      sync.Mutex
-	made    int
-	tallies []*tally
-}
-
-// mostTallies is how many connections are counted. Only a server that hangs up again
-// and again makes more.
-const mostTallies = 100_000
-
-func (l *ledger) sheet() *tally {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := &tally{}
-	if l.made++; len(l.tallies) < mostTallies {
-		l.tallies = append(l.tallies, t)
+// sum adds up those of all connections.
+func sum(l *engine.Ledger[tally]) (all tally) {
+	for _, t := range l.Sheets() {
+		all.add(t)
 	}
-	return t
-}
-
-func (l *ledger) sum() (sum tally) {
-	for _, t := range l.tallies {
-		sum.add(t)
-	}
-	return sum
+	return all
 }

@@ -1,8 +1,8 @@
 package brokerage
 
 import (
-	"plimsoll/internal/postgres"
-	"plimsoll/internal/postgres/dialogue"
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // What of a hundred position and watch transactions are.
@@ -19,7 +19,7 @@ type viewState struct {
 	history, byTax    bool
 	pick              int // which of the accounts
 	accounts          int
-	statement         *postgres.Statement
+	statement         int
 	about, day        int
 }
 
@@ -29,18 +29,17 @@ func (d *desk) drawAccount() {
 }
 
 // askStatus asks for the last 50 trades of an account.
-func (d *desk) askStatus(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askStatus(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	if t.First() {
 		d.drawAccount()
 	}
-	b = dialogue.Execute(b, tsTrades, d.view.account)
-	b = dialogue.Execute(b, tsWho, d.view.account)
-	return dialogue.Execute(b, dialogue.Commit)
+	account := engine.Int(d.view.account)
+	return d.session.Append(d.session.Append(b, tsTrades, account), tsWho, account), dialogue.Commit
 }
 
 // askPosition asks for what a customer's accounts are worth, and in half of the cases for
 // the history of the last ten trades of one of them.
-func (d *desk) askPosition(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askPosition(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
 		d.drawAccount()
@@ -48,26 +47,23 @@ func (d *desk) askPosition(b []byte, t dialogue.Turn) []byte {
 		d.tally.position(v)
 	}
 	if t.Round == 2 {
-		b = dialogue.Execute(b, cpHistory, v.account)
-		return dialogue.Execute(b, dialogue.Commit)
+		return d.session.Append(b, cpHistory, engine.Int(v.account)), dialogue.Commit
 	}
 	v.accounts = 0
 	if v.byTax {
-		var at int
 		d.text = appendTax(d.text[:0], v.customer)
-		b, at = cpTax.AppendBind(b)
-		b = postgres.AppendExecute(postgres.AppendText(b, d.text), at)
+		b = d.session.Append(b, cpTax, engine.Text(d.text))
 	} else {
-		b = dialogue.Execute(b, cpNumber, v.customer)
+		b = d.session.Append(b, cpNumber, engine.Int(v.customer))
 	}
-	b = dialogue.Execute(b, cpAccounts, v.customer)
-	if !v.history {
-		b = dialogue.Execute(b, dialogue.Commit)
+	b = d.session.Append(b, cpAccounts, engine.Int(v.customer))
+	if v.history {
+		return b, dialogue.Another
 	}
-	return b
+	return b, dialogue.Commit
 }
 
-func (d *desk) positionRow(t dialogue.Turn, r postgres.Row) error {
+func (d *desk) positionRow(t dialogue.Turn, r *engine.Row) error {
 	v := &d.view
 	if t.Round == 1 && t.Results == 2 {
 		if id := int(r.Int()); v.accounts == v.pick {
@@ -75,12 +71,12 @@ func (d *desk) positionRow(t dialogue.Turn, r postgres.Row) error {
 		}
 		v.accounts++
 	}
-	return pass(r)
+	return r.Rest()
 }
 
 // askWatch asks how what a customer watches, an industry or what an account holds has
 // changed in value since a day.
-func (d *desk) askWatch(b []byte, t dialogue.Turn) []byte {
+func (d *desk) askWatch(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	v := &d.view
 	if t.First() {
 		d.drawAccount()
@@ -97,8 +93,5 @@ func (d *desk) askWatch(b []byte, t dialogue.Turn) []byte {
 		}
 	}
 	d.text = closing(v.day).AppendFormat(d.text[:0], "2006-01-02")
-	b, at := v.statement.AppendBind(b)
-	b = postgres.AppendText(postgres.AppendInt(b, int32(v.about)), d.text)
-	b = postgres.AppendExecute(b, at)
-	return dialogue.Execute(b, dialogue.Commit)
+	return d.session.Append(b, v.statement, engine.Int(v.about), engine.Text(d.text)), dialogue.Commit
 }
