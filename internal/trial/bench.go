@@ -90,6 +90,7 @@ type session struct {
 	sim       platform.Simulator          // nil on real machines
 	scratched map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
 	began     time.Time
+	trialTime time.Time     // the trial under way began; zero between trials
 	before    int           // trials that ended in sessions before this one
 	earlier   time.Duration // that they took
 	why       string        // the run ended

@@ -47,8 +47,16 @@ func (s *session) typical() time.Duration {
 	return sum / time.Duration(len(last))
 }
 
-// left estimates how long the rest takes if every trial is needed.
-func (s *session) left() time.Duration { return time.Duration(s.rest) * s.typical() }
+// left estimates how long the rest takes if every trial is needed. The trial under way is
+// one of them; once it takes longer than is typical nothing is known of its end.
+func (s *session) left() time.Duration {
+	typical := s.typical()
+	left := time.Duration(s.rest) * typical
+	if s.sim == nil && !s.trialTime.IsZero() {
+		left -= min(typical, time.Since(s.trialTime))
+	}
+	return left
+}
 
 // used is how much of its budget of time the run has used, in all sessions.
 func (s *session) used() time.Duration {
