@@ -15,6 +15,7 @@ import (
 // Settings are what a study may say about the server. Those that MariaDB has carry its
 // names.
 type Settings struct {
+	service.Placement
 	service.Access
 
 	BufferPoolSize    parameter.Bytes    `name:"innodb_buffer_pool_size" doc:"memory for pages of data" min:"5MiB"`
@@ -41,6 +42,7 @@ type Settings struct {
 
 func defaults() Settings {
 	return Settings{
+		Placement:      service.Alone(),
 		Access:         service.Access{Verify: true},
 		BufferPoolSize: 256 << 20, LogFileSize: 96 << 20, LogBufferSize: 16 << 20, FlushLog: 1, FlushMethod: "O_DIRECT", Doublewrite: true,
 		IOCapacity: 200, FlushNeighbors: 1, LockWaitTimeout: parameter.Duration(50 * time.Second),
