@@ -39,38 +39,17 @@ func papers(t *testing.T) (good, old service.Certificate) {
 	return good, old
 }
 
-// file writes a file below a folder of the test that its servers can read, and nobody else.
-func file(t *testing.T, dir, name string, data []byte) string {
+// file writes a file of the test.
+func file(t *testing.T, name string, data []byte) string {
 	t.Helper()
-	full := filepath.Join(dir, name)
-	err := os.WriteFile(full, data, 0o600)
-	if err == nil && os.Getuid() == 0 {
-		err = os.Chown(full, 65534, 65534)
-	}
-	if err != nil {
+	full := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(full, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return full
 }
 
-// secured starts a server that speaks TLS with a certificate.
-func secured(t *testing.T, protocol string, c service.Certificate) *enginetest.Server {
-	t.Helper()
-	dir := t.TempDir()
-	for _, d := range []string{dir, filepath.Dir(dir)} {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, key := file(t, dir, "crt", c.Cert), file(t, dir, "key", c.Key)
-	words := []string{"-c", "ssl=on", "-c", "ssl_cert_file=" + cert, "-c", "ssl_key_file=" + key}
-	if protocol == engine.MariaDB {
-		words = []string{"--ssl-cert=" + cert, "--ssl-key=" + key}
-	}
-	return enginetest.Start(t, enginetest.Setup{Protocol: protocol, Words: words})
-}
-
-// kinds are the services of servers that speak a protocol.
+// kind is the service of servers that speak a protocol.
 func kind(protocol string) service.Kind {
 	if protocol == engine.MariaDB {
 		return mariadb.Kind()
@@ -109,8 +88,8 @@ func TestRealTLS(t *testing.T) {
 	for protocol, name := range map[string]string{engine.PostgreSQL: "postgresql", engine.MariaDB: "mariadb"} {
 		t.Run(name, func(t *testing.T) {
 			good, old := papers(t)
-			ca, other := file(t, t.TempDir(), "ca", good.CA), file(t, t.TempDir(), "ca", old.CA)
-			one := secured(t, protocol, good)
+			ca, other := file(t, "ca", good.CA), file(t, "ca", old.CA)
+			one := enginetest.Secure(t, protocol, enginetest.Papers(good))
 			at := one.At.Address
 			elsewhere := strings.Replace(at, service.Loopback, "localhost", 1)
 			for _, c := range []struct {
@@ -132,7 +111,7 @@ func TestRealTLS(t *testing.T) {
 				told(t, c.settings, err, c.want)
 			}
 			proven(t, one, ca)
-			expired, plain := secured(t, protocol, old), enginetest.Start(t, enginetest.Setup{Protocol: protocol, Words: without(protocol)})
+			expired, plain := enginetest.Secure(t, protocol, enginetest.Papers(old)), enginetest.Start(t, enginetest.Setup{Protocol: protocol, Words: without(protocol)})
 			_, err := use(t, protocol, parameter.Settings{"address": expired.At.Address, "tls": "true", "ca": other})
 			told(t, nil, err, "the certificate of the server is valid from "+time.Now().AddDate(0, -3, 0).UTC().Format(time.DateOnly))
 			_, err = use(t, protocol, parameter.Settings{"address": plain.At.Address, "tls": "true", "ca": ca})

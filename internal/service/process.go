@@ -155,3 +155,6 @@ func (p *process) end(ctx context.Context) error {
 	}
 	return nil
 }
+
+// killed says that a daemon that has ended could not end what it had started.
+func (p *process) killed() bool { return p.err != nil || p.result.Signal != "" }

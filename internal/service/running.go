@@ -100,7 +100,13 @@ func (r *Running) Stop(ctx context.Context) error {
 	ended := r.process.end(ctx)
 	clear, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if err := removeFolder(clear, r.process.env.Machine, r.process.env.Dir); err != nil {
+	env := r.process.env
+	if r.process.killed() {
+		if err := endStrays(clear, env.Machine, env.Dir); err != nil {
+			return errors.Join(ended, err)
+		}
+	}
+	if err := removeFolder(clear, env.Machine, env.Dir); err != nil {
 		return errors.Join(ended, err)
 	}
 	r.stopped = true

@@ -60,9 +60,9 @@ func (s *Stream) Flush() error {
 	_, err := s.conn.Write(s.Out)
 	s.Out = s.Out[:0]
 	if err != nil {
-		s.broken = err
+		return s.Break(fmt.Errorf("the server ended the session: %w", err))
 	}
-	return err
+	return nil
 }
 
 // Hear offers what came, and waits for more until take uses some of it. Take says how

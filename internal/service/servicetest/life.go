@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -291,6 +293,28 @@ func (s *suite) gone(t *testing.T) {
 		}
 	}
 	s.stop(t, i)
+	s.nothingIsLeft(t, m, env)
+}
+
+// frozen stops an instance that stands still, as one does on a disk that does not answer:
+// at once, and in the deep tier after it was asked.
+func (s *suite) frozen(t *testing.T) {
+	m := watch(s.options.Machine)
+	env := s.env(t, m)
+	i := s.start(t, s.build(t), env)
+	for _, pid := range processesIn(t, env.Dir) {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil && !errors.Is(err, syscall.ESRCH) {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), stopping)
+	defer cancel()
+	if os.Getenv("PLIMSOLL_DEEP") == "" {
+		cancel()
+	}
+	if err := i.Stop(ctx); err != nil {
+		t.Errorf("stop: %v", err)
+	}
 	s.nothingIsLeft(t, m, env)
 }
 

@@ -65,6 +65,7 @@ func Run(t *testing.T, kind service.Kind, o Options) {
 	t.Run("cancel", s.cancel)
 	t.Run("force", s.force)
 	t.Run("gone", s.gone)
+	t.Run("frozen", s.frozen)
 	t.Run("leftover", s.leftover)
 }
 

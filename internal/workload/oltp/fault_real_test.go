@@ -1,46 +1,86 @@
 package oltp
 
 import (
+	"context"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 	"plimsoll/internal/workload"
 )
 
 // outcome is what came of a load during which something happened.
 type outcome struct {
-	done, failed []int64 // of each half second
+	done, failed int64
+	again        int64 // done after what happened
 	check        map[string]measure.Check
 	said         string
+	took         time.Duration
 	err          error
 }
 
-// during runs a load of so many half seconds, and has something happen after the first.
-func during(t *testing.T, at load.Endpoint, settings parameter.Settings, halves int, happen func()) (o outcome) {
+// happening is something that happens while a load goes on, which ends when enough
+// came of it.
+type happening struct {
+	do     func()
+	enough func(intervals, done int64) bool // after it was done
+}
+
+// someTime has a load go on for some intervals.
+func someTime(intervals, _ int64) bool { return intervals > 3 }
+
+// recovered has a load go on until operations are done again.
+func recovered(_, done int64) bool { return done > 20 }
+
+// during runs a load, and has something happen after its first interval.
+func during(t *testing.T, s *enginetest.Server, settings parameter.Settings, h happening) (o outcome) {
 	t.Helper()
-	env := environment(at)
+	env := environment(s)
 	env.Log = func(_ string, args ...any) { o.said = args[len(args)-1].(string) }
 	l := prepared(t, env, settings)
-	const half = 500 * time.Millisecond
-	timer := time.AfterFunc(half, happen)
-	defer timer.Stop()
-	out := measure.NewRecorder(nil)
-	o.err = l.Run(t.Context(), env, load.Stage{Length: time.Duration(halves) * half, Interval: half, Seed: 1}, out)
+	var once sync.Once
+	happened := make(chan struct{})
+	from := -1 // the first interval after it
+	out := measure.NewRecorder(func(r *measure.Recorder) bool {
+		once.Do(func() {
+			go func() { defer close(happened); h.do() }()
+		})
+		select {
+		case <-happened:
+		default:
+			return false
+		}
+		in := r.Intervals()
+		if from < 0 {
+			from = len(in)
+		}
+		o.again = 0
+		for _, one := range in[from:] {
+			o.again += one.Samples[0].Operations
+		}
+		return h.enough(int64(len(in)-from), o.again)
+	})
+	begun := time.Now()
+	o.err = l.Run(t.Context(), env, load.Stage{Length: 30 * time.Second, Interval: 200 * time.Millisecond, Seed: 1}, out)
+	o.took = time.Since(begun)
+	<-happened
 	o.check = map[string]measure.Check{}
 	for _, in := range out.Intervals() {
-		o.done, o.failed = append(o.done, in.Samples[0].Operations), append(o.failed, in.Samples[0].Errors)
+		o.done, o.failed = o.done+in.Samples[0].Operations, o.failed+in.Samples[0].Errors
 	}
 	for _, c := range out.Checks() {
 		o.check[c.Name] = c
 	}
-	t.Logf("done %v, failed %v, %v; %s %v", o.done, o.failed, o.check, o.said, o.err)
+	t.Logf("%s: %d done, %d of them after it, %d failed, %v; %s %v", o.took, o.done, o.again, o.failed, o.check, o.said, o.err)
 	return o
 }
 
@@ -56,45 +96,52 @@ func prepared(t *testing.T, env workload.Env, settings parameter.Settings) workl
 	return l
 }
 
-func sum(counts []int64) (n int64) {
-	for _, c := range counts {
-		n += c
+// oneLine looks for an error of one line that holds something.
+func oneLine(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%s: %v, and not: %s", what, err, want)
 	}
-	return n
 }
 
 var modest = parameter.Settings{"rows": "2000", "connections": "4", "test": "read_write", "rate": "60/s", "tick": "2ms", "timeout": "400ms"}
 
-// A server that stands still for a while, or is restarted, costs what was under way
-// and due meanwhile; the load goes on afterwards, and no row is lost.
-func TestRealPauseAndRestart(t *testing.T) {
-	s := serve(t, nil)
+// Whatever happens to a server is counted and told; a load goes on when the server is back,
+// no row is lost, and one that stays away ends the load with one line.
+func TestRealFaults(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		t.Run("comes back", func(t *testing.T) { comesBack(t, s) })
+		t.Run("credentials", func(t *testing.T) { credentials(t, s) })
+		t.Run("schema", func(t *testing.T) { schema(t, s) })
+		o := during(t, s, modest, happening{func() { s.End(t, syscall.SIGKILL) }, someTime})
+		oneLine(t, "killed for good", o.err, "nothing listens there")
+	})
+}
+
+// comesBack has a server stand still for a while, be restarted, and be killed and started
+// again: that costs what was under way and due meanwhile.
+func comesBack(t *testing.T, s *enginetest.Server) {
 	for name, happen := range map[string]func(){
 		"paused": func() {
-			s.signal(t, syscall.SIGSTOP)
+			s.Signal(syscall.SIGSTOP)
 			<-time.After(700 * time.Millisecond)
-			s.signal(t, syscall.SIGCONT)
+			s.Signal(syscall.SIGCONT)
 		},
 		"restarted": func() {
-			s.signal(t, syscall.SIGINT)
-			s.process.Wait()
-			s.start(t)
+			s.End(t, syscall.SIGINT)
+			s.Begin(t)
 		},
 		"killed": func() {
-			s.signal(t, syscall.SIGKILL)
-			s.process.Wait()
-			<-time.After(300 * time.Millisecond) // its children see that it is gone
-			s.start(t)
+			s.End(t, syscall.SIGKILL)
+			s.Begin(t)
 		},
 	} {
-		over := make(chan struct{})
-		o := during(t, s.at, modest, 7, func() { defer close(over); happen() })
-		<-over
+		o := during(t, s, modest, happening{happen, recovered})
 		switch {
 		case o.err != nil:
 			t.Errorf("%s: %v", name, o.err)
-		case o.done[0] == 0 || o.done[len(o.done)-1] == 0 || sum(o.failed) == 0:
-			t.Errorf("%s: done %v, failed %v", name, o.done, o.failed)
+		case o.again <= 20 || o.failed == 0:
+			t.Errorf("%s: %d done after it, %d failed", name, o.again, o.failed)
 		case o.check["rows"].State != measure.Pass || o.check["accounting"].State != measure.Pass:
 			t.Errorf("%s: %v", name, o.check)
 		case o.check["connections"].Detail == "":
@@ -103,155 +150,181 @@ func TestRealPauseAndRestart(t *testing.T) {
 	}
 }
 
-// A schema that is missing is told before a load begins, and one that goes missing
-// fails what asks for it.
-func TestRealSchemaMissing(t *testing.T) {
-	at := real(t)
-	env := environment(at)
+// schema has a load find no database, and a table and the database go missing under it.
+func schema(t *testing.T, s *enginetest.Server) {
+	env := environment(s)
 	l := prepared(t, env, modest)
-	db, err := postgres.Dial(t.Context(), where(at), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
 	if err := l.Clean(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	err = l.Run(t.Context(), env, load.Stage{Length: time.Minute, Interval: time.Second}, measure.NewRecorder(nil))
-	if err == nil || !strings.Contains(err.Error(), "does not hold what was prepared") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("without a database: %v", err)
+	err := l.Run(t.Context(), env, load.Stage{Length: time.Minute, Interval: time.Second}, measure.NewRecorder(nil))
+	oneLine(t, "without a database", err, "does not hold what was prepared")
+	table, gone, force := `relation "sbtest1" does not exist`, `database "plimsoll_oltp" does not exist`, " WITH (FORCE)"
+	if s.Protocol == engine.MariaDB {
+		table, gone, force = "Table 'plimsoll_oltp.sbtest1' doesn't exist", "Unknown database 'plimsoll_oltp'", ""
 	}
-	o := during(t, at, modest, 4, func() {
-		inside, err := postgres.Dial(t.Context(), where(at), database)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer inside.Close()
-		if err := inside.Exec(t.Context(), "DROP TABLE sbtest1"); err != nil {
-			t.Error(err)
-		}
-	})
-	if sum(o.failed) < 20 || !strings.Contains(o.said, `relation "sbtest1" does not exist`) || o.err == nil || strings.Contains(o.err.Error(), "\n") {
-		t.Errorf("%+v", o)
+	drop := func(sql, in string) happening {
+		return happening{func() {
+			c, err := engine.Dial(t.Context(), s.Place(t), in)
+			if err == nil {
+				err = c.Exec(t.Context(), sql)
+				c.Close()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}, someTime}
+	}
+	o := during(t, s, modest, drop("DROP TABLE sbtest1", database))
+	oneLine(t, "a table", o.err, table)
+	if o.failed == 0 || !strings.Contains(o.said, table) {
+		t.Errorf("a table: %+v", o)
+	}
+	if err := l.Clean(t.Context(), env); err != nil {
+		t.Fatal(err)
+	}
+	o = during(t, s, modest, drop("DROP DATABASE plimsoll_oltp"+force, ""))
+	oneLine(t, "the database", o.err, gone)
+	if o.failed == 0 {
+		t.Errorf("the database: %+v", o)
 	}
 }
 
-// More sessions than the server has, and a wrong password, are explained in one line.
-func TestRealRefusals(t *testing.T) {
-	s := serve(t, nil, "-c", "max_connections=8")
-	crowd := parameter.Settings{"rows": "2000", "connections": "12", "timeout": "500ms"}
-	o := during(t, s.at, crowd, 2, func() {})
-	if o.err != nil || sum(o.done) == 0 || sum(o.failed) == 0 || !strings.Contains(o.check["connections"].Detail, "too many clients already") {
-		t.Errorf("%+v", o)
-	}
-	db, err := postgres.Dial(t.Context(), where(s.at), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	// The file of the rules lies where the server says.
-	rows, err := db.Query(t.Context(), "CREATE ROLE hidden LOGIN SUPERUSER PASSWORD 'hush'; SHOW hba_file")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(rows[0][0], []byte("host all hidden all scram-sha-256\nhost all all all trust\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Exec(t.Context(), "SELECT pg_reload_conf()"); err != nil {
-		t.Fatal(err)
-	}
+// credentials has one come who is not let in, and one who may not make databases: both are
+// told in one line that does not hold a password.
+func credentials(t *testing.T, s *enginetest.Server) {
 	t.Setenv("PLIMSOLL_TEST_SECRET", "hash")
-	at := s.at
-	at.User, at.Secret = "hidden", "env:PLIMSOLL_TEST_SECRET"
+	who := s.At
+	defer func() { s.At = who }()
+	refused, sql := "Access denied for user 'clerk'", "CREATE USER clerk IDENTIFIED BY 'hush'; CREATE USER reader"
+	if s.Protocol == engine.PostgreSQL {
+		refused, sql = `password authentication failed for user "clerk"`, "CREATE ROLE clerk LOGIN PASSWORD 'hush'; CREATE ROLE reader LOGIN; SELECT pg_reload_conf()"
+		if err := os.WriteFile(filepath.Join(s.Dir, "data", "pg_hba.conf"), []byte("host all clerk all scram-sha-256\nhost all all all trust\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Dial(t, "").Exec(t.Context(), sql); err != nil {
+		t.Fatal(err)
+	}
 	l, err := Kind().New(modest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for over := time.Now().Add(5 * time.Second); time.Now().Before(over); <-time.After(20 * time.Millisecond) {
-		if _, err = l.Check(t.Context(), environment(at)); err != nil {
-			break // the server reads the file again in its own time
+	s.At.User = "reader"
+	_, err = l.Check(t.Context(), environment(s))
+	oneLine(t, "who may only read", err, "the user of the database may not make databases")
+	s.At.User, s.At.Secret = "clerk", "env:PLIMSOLL_TEST_SECRET"
+	for over := time.Now().Add(10 * time.Second); time.Now().Before(over); <-time.After(20 * time.Millisecond) {
+		if _, err = l.Check(t.Context(), environment(s)); err == nil || strings.Contains(err.Error(), refused) {
+			break // PostgreSQL reads its rules again in its own time
 		}
 	}
-	if err == nil || !strings.Contains(err.Error(), "password authentication failed") || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "hash") {
-		t.Errorf("a wrong password: %v", err)
+	oneLine(t, "a wrong password", err, refused)
+	if strings.Contains(err.Error(), "hash") {
+		t.Errorf("it tells the password: %v", err)
 	}
 }
 
-// A disk that is full ends the filling with one line, and a load with what it lost
-// counted.
-func TestRealDiskFull(t *testing.T) {
+// A server that stands still for good ends the load with one line, soon after its time, and
+// at once where the load is called off.
+func TestRealStandsStill(t *testing.T) {
+	if os.Getenv("PLIMSOLL_DEEP") == "" {
+		t.Skip("set PLIMSOLL_DEEP=1 to wait for a server that does not answer")
+	}
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		o := during(t, s, modest, happening{func() { s.Signal(syscall.SIGSTOP) }, someTime})
+		s.Signal(syscall.SIGCONT)
+		oneLine(t, "for good", o.err, "does not answer within 10s")
+		if o.failed == 0 || o.took > 28*time.Second {
+			t.Errorf("for good: %+v", o)
+		}
+		env := environment(s)
+		l := prepared(t, env, modest)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		timer := time.AfterFunc(200*time.Millisecond, func() { s.Signal(syscall.SIGSTOP) })
+		defer timer.Stop()
+		begun := time.Now()
+		err := l.Run(ctx, env, load.Stage{Length: time.Minute, Interval: time.Second, Seed: 1}, measure.NewRecorder(nil))
+		s.Signal(syscall.SIGCONT)
+		if took := time.Since(begun); err == nil || took > 8*time.Second {
+			t.Errorf("called off, it ended after %s with %v", took, err)
+		}
+	})
+}
+
+// More sessions than the server has are counted, and the reason is told; so is a disk that
+// is full: it ends the filling with one line, and fails what a load would write.
+func TestRealLittleRoom(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a small file system takes root to mount")
 	}
-	s := serve(t, func(dir string) {
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=100m,mode=755"); err != nil {
+	for _, c := range []struct {
+		protocol               string
+		words                  []string
+		few, noSpace, unfilled string
+	}{
+		{engine.PostgreSQL, []string{"-c", "max_connections=8", "-c", "default_tablespace=small", "-c", "min_wal_size=32MB"}, "too many clients already", "No space left on device", "No space left on device"},
+		{engine.MariaDB, []string{"--max-connections=10", "--innodb-flush-method=fsync", "--innodb-buffer-pool-size=16M", "--innodb-log-file-size=8M"}, "Too many connections", "is full", "fill the database plimsoll_oltp at"},
+	} {
+		s := enginetest.Start(t, enginetest.Setup{Protocol: c.protocol, Words: c.words, Furnish: func(dir string) { furnish(t, c.protocol, dir) }})
+		if c.protocol == engine.PostgreSQL { // without room for its log it crashes
+			if err := s.Dial(t, "").Exec(t.Context(), "CREATE TABLESPACE small LOCATION '"+s.Dir+"/small'"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := during(t, s, parameter.Settings{"rows": "2000", "connections": "14", "timeout": "500ms"}, happening{func() {}, someTime})
+		if o.err != nil || o.done == 0 || o.failed == 0 || !strings.Contains(o.check["connections"].Detail, c.few) {
+			t.Errorf("%s: %+v", c.protocol, o)
+		}
+		env := environment(s)
+		large, err := Kind().New(parameter.Settings{"rows": "800000"})
+		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	}, "-c", "max_wal_size=32MB", "-c", "min_wal_size=32MB", "-c", "shared_buffers=16MB")
-	env := environment(s.at)
-	large, err := Kind().New(parameter.Settings{"rows": "1000000"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err = large.Prepare(t.Context(), env); err == nil || !strings.Contains(err.Error(), "No space left on device") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("filling a disk: %v", err)
-	}
-	if err := large.Clean(t.Context(), env); err != nil {
-		t.Errorf("cleaning a full disk: %v", err)
+		oneLine(t, c.protocol, large.Prepare(t.Context(), env), c.unfilled)
+		if err := large.Clean(t.Context(), env); err != nil {
+			t.Errorf("%s: cleaning a full disk: %v", c.protocol, err)
+		}
+		writes := parameter.Settings{"rows": "2000", "connections": "4", "test": "write_only", "timeout": "2s"}
+		o = during(t, s, writes, happening{func() { fill(t, s) }, someTime})
+		if o.err != nil || o.done == 0 || o.failed == 0 || !strings.Contains(o.said, c.noSpace) {
+			t.Errorf("%s: %+v", c.protocol, o)
+		}
 	}
 }
 
-// Several servers are filled alike, each does its share, and a row that one of them lost is
-// told with its number.
-func TestRealSeveralServers(t *testing.T) {
-	at := real(t)
-	at.More = []string{real(t).Address}
-	settings := parameter.Settings{"rows": "2000", "connections": "2", "test": "read_write", "rate": "30/s"}
-	env := environment(at)
-	l := prepared(t, env, settings)
-	out := measure.NewRecorder(nil)
-	if err := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: 500 * time.Millisecond, Seed: 1}, out); err != nil {
-		t.Fatal(err)
-	}
-	shares, all := make([]int64, 2), int64(0)
-	for _, in := range out.Intervals() {
-		for i, n := range in.Shares {
-			shares[i] += n
-		}
-		all += in.Samples[0].Operations
-	}
-	if all != 60 || shares[0]+shares[1] != all || min(shares[0], shares[1]) < 10 {
-		t.Errorf("%d of 2 x 30 transactions, shared as %v", all, shares)
-	}
-	other := at
-	other.Address, other.More = at.More[0], nil
-	db, err := postgres.Dial(t.Context(), where(other), database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.Exec(t.Context(), "DELETE FROM sbtest1 WHERE id = 17"); err != nil {
-		t.Fatal(err)
-	}
-	out = measure.NewRecorder(nil)
-	point, err := Kind().New(parameter.Settings{"rows": "2000", "connections": "2", "rate": "30/s"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := point.Run(t.Context(), env, load.Stage{Length: 200 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 1}, out); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range out.Checks() {
-		if c.Name == "rows" && (c.State != measure.Fail || !strings.HasPrefix(c.Detail, "server 2: ")) {
-			t.Errorf("%+v", c)
+// furnish makes a small file system where a server keeps its tables.
+func furnish(t *testing.T, protocol, dir string) {
+	t.Helper()
+	size := "100m"
+	if protocol == engine.PostgreSQL {
+		dir, size = filepath.Join(dir, "small"), "30m"
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err := l.Clean(t.Context(), env); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=700,uid=65534,gid=65534"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := postgres.Dial(t.Context(), where(other), database); !postgres.Absent(err) {
-		t.Errorf("the second server still has it: %v", err)
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+}
+
+// fill leaves no room in that file system.
+func fill(t *testing.T, s *enginetest.Server) {
+	dir := s.Dir
+	if s.Protocol == engine.PostgreSQL {
+		dir = filepath.Join(dir, "small")
+	}
+	f, err := os.Create(filepath.Join(dir, "ballast"))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
 	}
 }

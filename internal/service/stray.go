@@ -1,0 +1,39 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// endStrays kills the processes that a daemon left which was killed: those that work in
+// its folder. A platform finds most by their environment, which some overwrite by a title,
+// and they end by themselves unless they stand still.
+func endStrays(ctx context.Context, m platform.Machine, dir string) error {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
+	if err != nil {
+		return fmt.Errorf("look for processes that a service left in %s: %w", dir, err)
+	}
+	if pids := workIn(string(r.Stdout), dir); len(pids) > 0 {
+		if _, err := m.Run(ctx, platform.Command{Argv: append([]string{"kill", "-KILL"}, pids...)}); err != nil { // some may have ended
+			return fmt.Errorf("end processes that a service left in %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// workIn are the processes that work in a folder or below, of a long list of the links
+// /proc/PID/cwd.
+func workIn(listed, dir string) (pids []string) {
+	for line := range strings.Lines(listed) {
+		from, to, ok := strings.Cut(strings.TrimRight(line, "\n"), "/cwd -> ")
+		to = strings.TrimSuffix(to, " (deleted)")
+		at := strings.LastIndex(from, "/proc/")
+		if ok && at >= 0 && (to == dir || strings.HasPrefix(to, dir+"/")) {
+			pids = append(pids, from[at+len("/proc/"):])
+		}
+	}
+	return pids
+}
