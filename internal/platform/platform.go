@@ -103,6 +103,8 @@ type Command struct {
 	Dir    string
 	Stdin  io.Reader
 	Stdout io.Writer // gets the output as it comes; nil collects it into the Result
+	// Joined has standard error go where standard output goes, in the order in which both come.
+	Joined bool
 	// Worker marks a process that makes the load: the confinement of workers
 	// (CPU affinity, CPU set, quota) applies to it and to no other command.
 	Worker bool

@@ -102,7 +102,7 @@ func TestStopTwiceHarmsNobody(t *testing.T) {
 
 func TestDeathTellsTheEndOfTheLog(t *testing.T) {
 	for text, want := range map[string]string{
-		"echo out; echo err >&2; echo file >log; exit 3": "it ended with status 3: err\nout\nfile",
+		"echo out; echo err >&2; echo file >log; exit 3": "it ended with status 3: out\nerr\nfile",
 		"kill -9 $$": "it was ended by signal SIGKILL and logged nothing",
 		"i=0; while [ $i -lt 99 ]; do i=$((i+1)); echo $i; done": "it ended with status 0: 90\n91\n92\n93\n94\n95\n96\n97\n98\n99",
 	} {

@@ -23,6 +23,7 @@ type process struct {
 	env     Env
 	log     string
 	printed *tail
+	read    int // bytes of the log that Logged told
 
 	asked sync.Once
 	stop  chan struct{}
@@ -55,7 +56,7 @@ func begin(ctx context.Context, env Env, program string, d Daemon) *process {
 	p := &process{program: program, env: env, log: d.Log, printed: &tail{}, stop: make(chan struct{}), kill: kill, ended: make(chan struct{})}
 	c := platform.Command{Argv: d.Argv, Dir: env.Dir, Stdout: d.Stdout, Stop: p.stop}
 	if c.Stdout == nil {
-		c.Stdout = p.printed
+		c.Stdout, c.Joined = p.printed, true
 	}
 	if d.Stdin != nil {
 		c.Stdin = bytes.NewReader(d.Stdin)

@@ -98,6 +98,12 @@ type Settling interface {
 	Unsettled(ctx context.Context) (busy string, known bool, err error)
 }
 
+// Logging is an instance that keeps what it logs.
+type Logging interface {
+	// Logged is what it logged since it was asked last, or the end of that; nil for nothing.
+	Logged(ctx context.Context) []byte
+}
+
 // Env is where a service runs.
 type Env struct {
 	Machine platform.Machine

@@ -11,12 +11,15 @@ const keptOutput = 64 << 10
 type tail struct {
 	mu   sync.Mutex
 	data []byte
+	came int64 // bytes in all
+	told int64 // of them, up to the last call of news
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.data = append(t.data, p...)
+	t.came += int64(len(p))
 	if len(t.data) > 2*keptOutput {
 		t.data = append(t.data[:0], t.data[len(t.data)-keptOutput:]...)
 	}
@@ -27,4 +30,13 @@ func (t *tail) bytes() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.data)
+}
+
+// news is what came since it was asked last, as far as it was kept.
+func (t *tail) news() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fresh := t.data[max(0, len(t.data)-int(min(t.came-t.told, keptOutput))):]
+	t.told = t.came
+	return slices.Clone(fresh)
 }

@@ -70,6 +70,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	case isVoid:
 		a.void(a.died(trouble))
 	}
+	a.keepLog(ctx)
 	s.step("before write trial")
 	sum, err := s.results.WriteTrial(a.record, a.files)
 	if err != nil {

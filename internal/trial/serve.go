@@ -234,6 +234,21 @@ func (a *attempt) heard(ctx context.Context, seconds float64) {
 	}
 }
 
+// logFile is where a trial keeps what its service logged.
+const logFile = "service.log"
+
+// keepLog keeps what the service logged in the trial, also where it died.
+func (a *attempt) keepLog(ctx context.Context) {
+	if a.served == nil {
+		return
+	}
+	if of, ok := a.served.instance.(service.Logging); ok {
+		if text := of.Logged(ctx); len(text) > 0 {
+			a.files[logFile] = text
+		}
+	}
+}
+
 // sweepServices removes what services left that died with their run. Their
 // processes died with it.
 func (p post) sweepServices(ctx context.Context) error {

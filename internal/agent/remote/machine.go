@@ -147,7 +147,7 @@ func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 	if len(c.Argv) == 0 {
 		return platform.Result{}, errors.New("a command needs a program to run")
 	}
-	r := request{Method: methodRun, Dir: []byte(c.Dir), Stdin: c.Stdin != nil, Worker: c.Worker}
+	r := request{Method: methodRun, Dir: []byte(c.Dir), Stdin: c.Stdin != nil, Worker: c.Worker, Joined: c.Joined}
 	for _, a := range c.Argv {
 		r.Argv = append(r.Argv, []byte(a))
 	}

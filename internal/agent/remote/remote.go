@@ -86,6 +86,7 @@ type request struct {
 	Dir         []byte                `json:"dir,omitempty"`
 	Stdin       bool                  `json:"stdin,omitempty"` // a stream follows
 	Worker      bool                  `json:"worker,omitempty"`
+	Joined      bool                  `json:"joined,omitempty"`
 	Name        []byte                `json:"name,omitempty"`    // of a file, or an address
 	Network     string                `json:"network,omitempty"` // of the address
 	Confinement *platform.Confinement `json:"confinement,omitempty"`

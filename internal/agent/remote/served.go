@@ -50,7 +50,7 @@ func (c *served) perform(x *session) (a answer) {
 }
 
 func (c *served) run(x *session) (answer, error) {
-	command := platform.Command{Dir: string(c.request.Dir), Stdout: c.out, Worker: c.request.Worker, Stop: c.stop}
+	command := platform.Command{Dir: string(c.request.Dir), Stdout: c.out, Worker: c.request.Worker, Joined: c.request.Joined, Stop: c.stop}
 	for _, a := range c.request.Argv {
 		command.Argv = append(command.Argv, string(a))
 	}

@@ -66,6 +66,9 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 	if c.Stdout == nil {
 		cmd.Stdout = &stdout
 	}
+	if c.Joined {
+		cmd.Stderr = cmd.Stdout
+	}
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	cmd.Cancel = func() error {
 		killMarked(mark)

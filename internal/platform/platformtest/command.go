@@ -41,6 +41,7 @@ func (s *suite) end(t *testing.T) {
 		want    platform.Result
 	}{
 		{"success", platform.Command{Argv: shell("echo out; echo err >&2")}, platform.Result{Stdout: []byte("out\n"), Stderr: []byte("err\n")}},
+		{"joined", platform.Command{Argv: shell("echo out; echo err >&2; echo out"), Joined: true}, platform.Result{Stdout: []byte("out\nerr\nout\n")}},
 		{"status", platform.Command{Argv: shell("exit 3")}, platform.Result{Exit: 3}},
 		{"worker", platform.Command{Argv: shell("exit 4"), Worker: true}, platform.Result{Exit: 4}},
 		{"signal", platform.Command{Argv: shell("kill -TERM $$")}, platform.Result{Exit: -1, Signal: "SIGTERM"}},

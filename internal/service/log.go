@@ -1,0 +1,49 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+)
+
+// Logged is what the daemon printed and logged since it was asked last.
+func (r *Running) Logged(ctx context.Context) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process == nil || r.stopped {
+		return nil
+	}
+	return r.process.news(ctx)
+}
+
+func (p *process) news(ctx context.Context) []byte {
+	fresh := p.printed.news()
+	if p.log == "" {
+		return fresh
+	}
+	data, err := p.env.Machine.ReadFile(ctx, path.Join(p.env.Dir, p.log))
+	if err != nil {
+		return fresh
+	}
+	from := max(min(p.read, len(data)), len(data)-keptOutput)
+	p.read = len(data)
+	return append(fresh, data[from:]...)
+}
+
+// Logged is what the servers logged, one after the other.
+func (s *servers) Logged(ctx context.Context) []byte {
+	var all bytes.Buffer
+	for i, one := range s.running {
+		of, ok := one.(Logging)
+		if !ok {
+			continue
+		}
+		text := of.Logged(ctx)
+		if len(s.running) > 1 && len(text) > 0 {
+			fmt.Fprintf(&all, "server %d of %d:\n", i+1, len(s.running))
+		}
+		all.Write(text)
+	}
+	return all.Bytes()
+}
