@@ -183,6 +183,36 @@ func digest(t *testing.T, o *orderEntry, s *enginetest.Server) string {
 	return strings.Join(all, ", ")
 }
 
+// Several servers have the same data and as much load each; what is wrong at one of them is
+// told with its number.
+func TestRealSeveral(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		other := enginetest.Start(t, enginetest.Setup{Protocol: s.Protocol})
+		at := env(t, s)
+		at.Target = func(protocol string) (load.Endpoint, error) {
+			both, err := s.Target(protocol)
+			both.More = []string{other.At.Address}
+			return both, err
+		}
+		o := made(t, with(parameter.Settings{"reset": "false", "connections": "3"}))
+		out := run(t, o, at, 400*time.Millisecond)
+		passes(t, out, "distribution", "new orders", "payments", "consistency")
+		for number, n := range out.Intervals()[len(out.Intervals())-1].Shares {
+			if n == 0 {
+				t.Errorf("server %d has no share of the load", number+1)
+			}
+		}
+		if err := other.Dial(t, database).Exec(t.Context(), "UPDATE warehouse SET w_ytd = w_ytd + 1"); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range run(t, o, at, 200*time.Millisecond).Checks() {
+			if c.Name == "consistency" && (c.State != measure.Fail || !strings.HasPrefix(c.Detail, "server 2: condition 1, ")) {
+				t.Errorf("%+v", c)
+			}
+		}
+	})
+}
+
 // killed is a load during which the server was killed and came back.
 func killed(t *testing.T, setup enginetest.Setup) *measure.Recorder {
 	t.Helper()
