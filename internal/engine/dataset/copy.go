@@ -52,8 +52,7 @@ func (d Set) copyTables(ctx context.Context, at engine.Server) error {
 	}
 	var all []Job
 	for _, row := range rows {
-		// Without these checks the rows of an empty table are written in bulk.
-		all = append(all, SQL("copy of "+row[0], fmt.Sprintf("SET unique_checks = 0, foreign_key_checks = 0; INSERT INTO %[2]s SELECT * FROM %[1]s.%[2]s", d.base(), row[0])))
+		all = append(all, SQL("copy of "+row[0], fmt.Sprintf("%[3]s; INSERT INTO %[2]s SELECT * FROM %[1]s.%[2]s", d.base(), row[0], inBulk)))
 	}
 	return d.make(ctx, place{at, d.Name}, all)
 }

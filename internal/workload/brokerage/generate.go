@@ -64,16 +64,14 @@ func fills(protocol string, z size, seed uint64) []dataset.Job {
 		rows("daily_market", z.securities(), func(b []byte, i int) []byte { return dailyRows(b, i, newSource(seed, uint64(i)<<8|3)) }),
 	}
 	for _, t := range filled {
-		for broker := 1; broker <= z.brokers(); broker++ {
-			all = append(all, piece(t, z, seed, broker))
-		}
+		all = append(all, t.pieces(protocol, z, seed)...)
 	}
 	return all
 }
 
 // rows fills a table by one call for each of n things.
 func rows(table string, n int, row func(b []byte, i int) []byte) dataset.Job {
-	return dataset.Rows(table, table, "", func() func(b []byte) ([]byte, bool) {
+	return dataset.Whole(table, table, func() func(b []byte) ([]byte, bool) {
 		i := 0
 		return func(b []byte) ([]byte, bool) {
 			if i == n {

@@ -242,7 +242,7 @@ func TestRealKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := measure.NewRecorder(nil)
-		before, err := k.begin(t.Context(), at, out)
+		before, err := k.begin(t.Context(), at, env.Seed, out)
 		if err != nil {
 			t.Fatal(err)
 		}

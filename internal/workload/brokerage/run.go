@@ -48,7 +48,7 @@ func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage,
 	if err != nil {
 		return err
 	}
-	before, err := k.begin(ctx, at, out)
+	before, err := k.begin(ctx, at, env.Seed, out)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (k *brokerage) stock(ctx context.Context, s engine.Conn) (n stock, err erro
 }
 
 // begin notes that the data is not as new any more, and reads back what it is.
-func (k *brokerage) begin(ctx context.Context, at []engine.Server, out *measure.Recorder) (sum stock, err error) {
+func (k *brokerage) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) (sum stock, err error) {
 	stocks := make([]stock, len(at))
 	err = engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) error {
 		s, err := engine.Dial(ctx, at, database)
@@ -90,6 +90,9 @@ func (k *brokerage) begin(ctx context.Context, at []engine.Server, out *measure.
 			return err
 		}
 		defer s.Close()
+		if err := k.data(at.Protocol, seed).Holds(ctx, s); err != nil {
+			return err
+		}
 		if err := dataset.Use(ctx, s); err != nil {
 			return err
 		}

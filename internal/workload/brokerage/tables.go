@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
 )
 
@@ -36,23 +37,37 @@ var filled = []table{
 	{name: "holding_history", trade: stepRows},
 }
 
-// piece fills a table with the rows of a broker: those of an account in one call.
-func piece(t table, z size, seed uint64, broker int) dataset.Job {
+// pieces fill a table: PostgreSQL takes the rows of each broker by themselves, several at
+// once; MariaDB takes all of them, to put them in order.
+func (t table) pieces(protocol string, z size, seed uint64) (all []dataset.Job) {
+	if protocol == engine.MariaDB {
+		return []dataset.Job{dataset.Whole(t.name, t.name, t.rows(z, seed, 1, z.brokers()))}
+	}
+	for broker := 1; broker <= z.brokers(); broker++ {
+		all = append(all, dataset.Rows(fmt.Sprintf("%s of broker %d", t.name, broker), t.name, "", t.rows(z, seed, broker, broker)))
+	}
+	return all
+}
+
+// rows are those of some brokers: those of an account in one call, of a broker after those
+// of his accounts.
+func (t table) rows(z size, seed uint64, from, to int) func() func(b []byte) ([]byte, bool) {
 	const accounts = customersPerBroker * accountsPer
-	return dataset.Rows(fmt.Sprintf("%s of broker %d", t.name, broker), t.name, "", func() func(b []byte) ([]byte, bool) {
-		k, i, sum := newBook(z, seed), 0, total{broker: broker}
+	return func() func(b []byte) ([]byte, bool) {
+		k, i, sum := newBook(z, seed), 0, total{broker: from}
 		return func(b []byte) ([]byte, bool) {
-			if i == accounts {
-				if t.broker != nil {
-					b = t.broker(b, sum)
-				}
-				return b, false
+			if i < accounts {
+				i++
+				k.open((sum.broker-1)*accounts + i)
+				return t.of(b, k, &sum), true
 			}
-			k.open((broker-1)*accounts + i + 1)
-			i++
-			return t.of(b, k, &sum), true
+			if t.broker != nil {
+				b = t.broker(b, sum)
+			}
+			i, sum = 0, total{broker: sum.broker + 1}
+			return b, sum.broker <= to
 		}
-	})
+	}
 }
 
 // of appends the rows of an account, and of its customer where it is his first.
