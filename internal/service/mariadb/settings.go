@@ -66,6 +66,7 @@ func (s Settings) config(place service.Place) []byte {
 	b.WriteString("skip_name_resolve\n")
 	set("local_infile", "ON")
 	set("max_prepared_stmt_count", 1<<20)
+	set("innodb_autoinc_lock_mode", 2) // several sessions at once may fill a table that numbers its rows
 	set("innodb_buffer_pool_load_at_startup", "OFF")
 	set("innodb_buffer_pool_dump_at_shutdown", "OFF")
 	size("innodb_buffer_pool_size", s.BufferPoolSize)
