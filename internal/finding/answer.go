@@ -38,7 +38,11 @@ func (f *Findings) singleTemplate(headline string) string {
 		}
 		at := place(headline, 0)
 		if sum.Low == sum.High {
-			return fmt.Sprintf("{metric} is {%s/mean} with {baseline}, in {%s/trials} valid trials.", at, at)
+			trials := "valid trials"
+			if sum.Trials == 1 {
+				trials = "valid trial"
+			}
+			return fmt.Sprintf("{metric} is {%s/mean} with {baseline}, in {%s/trials} %s.", at, at, trials)
 		}
 		return fmt.Sprintf("{metric} is {%s/mean} with {baseline}, between {%s/from} and {%s/to} at {study/summary level} confidence ({%s/trials} trials).", at, at, at, at)
 	}
