@@ -19,6 +19,7 @@ type Demand struct {
 	Concurrency int           // operations outstanding in a closed loop; the limit of it in an open one
 	Rate        float64       // operations offered per second; 0 in a closed loop
 	Think       time.Duration // pause of each worker between two operations of a closed loop
+	Drawn       float64       // operations between two pauses, where the lengths of these are drawn; 0 where all are alike
 	Classes     []Class       // at least one
 }
 

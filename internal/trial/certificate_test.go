@@ -63,6 +63,12 @@ func TestCertificate(t *testing.T) {
 		{"little's law", measure.Fail, "little's law: X*R/N is 0.9: 10 %", func(e *evidence) { e.record.Values["mean"] = .0072 }},
 		{"little's law", measure.Fail, "little's law: X*R/N is 0.9625", func(e *evidence) { e.record.Values["mean"], e.simulated = .0077, true }},
 		{"little's law", measure.Pass, "", func(e *evidence) { e.record.Values["mean"], e.demand.Think = .003, 5*time.Millisecond }},
+		{"little's law", measure.Fail, "little's law: X*R/N is 0.9188", func(e *evidence) { e.record.Values["mean"], e.demand.Think = .00235, 5*time.Millisecond }},
+		// Pauses of random length are not always as long as they are on average.
+		{"little's law", measure.Pass, "", func(e *evidence) {
+			e.record.Values["mean"], e.record.Counts["operations"], e.demand.Classes = .00235, 2500, nil
+			e.demand.Think, e.demand.Drawn = 5*time.Millisecond, 1
+		}},
 		{"little's law", measure.Unknown, "", func(e *evidence) { e.demand.Rate = 1000 }},
 		{"little's law", measure.Unknown, "", func(e *evidence) { delete(e.record.Values, "mean") }},
 		// A loop of 8 with 40 operations counted may be off by 20 % at its edges.

@@ -109,7 +109,7 @@ func (d *store) Demand() load.Demand {
 	for _, n := range d.mix() {
 		calls += n
 	}
-	demand := load.Demand{Concurrency: d.Connections, Rate: float64(d.Rate), Think: time.Duration(float64(d.Think) / calls)}
+	demand := load.Demand{Concurrency: d.Connections, Rate: float64(d.Rate), Think: time.Duration(float64(d.Think) / calls), Drawn: calls}
 	for c, n := range d.mix() {
 		demand.Classes = append(demand.Classes, load.Class{Name: names[c], Share: n / calls})
 	}

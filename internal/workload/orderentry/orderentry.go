@@ -127,7 +127,7 @@ func (o *orderEntry) pause() time.Duration {
 
 // Demand is what the load asks of the database.
 func (o *orderEntry) Demand() load.Demand {
-	d := load.Demand{Concurrency: o.Connections * o.window, Rate: float64(o.Rate), Think: o.pause()}
+	d := load.Demand{Concurrency: o.Connections * o.window, Rate: float64(o.Rate), Think: o.pause(), Drawn: 1}
 	for k, share := range deck {
 		d.Classes = append(d.Classes, load.Class{Name: names[k], Share: float64(share) / 100})
 	}
