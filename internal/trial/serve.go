@@ -29,6 +29,7 @@ type served struct {
 	instance service.Instance
 	at       post
 	before   map[string]float64 // its counters when the load began
+	mute     bool               // it did not answer when it was asked for them
 }
 
 // lives says that nothing is known of its end: it may have died of itself or with its machine.
@@ -36,6 +37,9 @@ func (v *served) lives() bool {
 	m, ok := v.instance.(service.Mortal)
 	return !ok || m.Died() == nil
 }
+
+// answers says that nothing is known but that it can serve: one that runs may stand still.
+func (v *served) answers() bool { return v.lives() && !v.mute }
 
 // serviceKind finds the kind of the study's service; ok is false without one.
 func (s *session) serviceKind() (kind service.Kind, ok bool, err error) {
@@ -92,7 +96,7 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	if err != nil || !ok {
 		return err
 	}
-	if s.served != nil && !s.renews() && s.served.lives() {
+	if s.served != nil && !s.renews() && s.served.answers() {
 		return nil
 	}
 	if err := s.unserve(ctx); err != nil {
@@ -194,6 +198,7 @@ func (a *attempt) count(ctx context.Context) {
 	}
 	var err error
 	if a.served.before, err = a.served.instance.Counters(ctx); err != nil {
+		a.served.mute = true
 		a.record.Missing = append(a.record.Missing, fmt.Sprintf("service %s: %v", a.served.kind.Name, err))
 	}
 }
@@ -215,6 +220,7 @@ func (a *attempt) heard(ctx context.Context, seconds float64) {
 	}
 	after, err := a.served.instance.Counters(ctx)
 	if err != nil {
+		a.served.mute = true
 		a.record.Missing = append(a.record.Missing, fmt.Sprintf("service %s: %v", name, err))
 		return
 	}

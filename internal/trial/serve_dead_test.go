@@ -25,4 +25,7 @@ func TestAServiceThatDied(t *testing.T) {
 	if !(&served{}).lives() {
 		t.Error("one that does not tell counts as dead")
 	}
+	if (&served{instance: mortal{}, mute: true}).answers() || !(&served{instance: mortal{}}).answers() {
+		t.Error("one that stands still is taken for one that serves, or one that serves is not")
+	}
 }

@@ -29,11 +29,7 @@ func cut(conn net.Conn) {
 
 // Plainly does something on a connection before TLS begins, that ends with the context.
 func Plainly(ctx context.Context, conn net.Conn, do func() error) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	err := do()
-	if !stop() {
-		return context.Cause(ctx)
-	}
+	_, err := during(ctx, conn, do)
 	return err
 }
 

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 )
 
@@ -37,13 +39,24 @@ func (s *Stream) During(ctx context.Context, do func() error) error {
 	if s.broken != nil {
 		return fmt.Errorf("the session is over: %w", s.broken)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
-	err := do()
-	if stop() {
-		return err
+	over, err := during(ctx, s.conn, do)
+	if over {
+		s.broken = err
 	}
-	s.broken = context.Cause(ctx)
-	return s.broken
+	return err
+}
+
+// during does something on a connection that ends with the context; over says that it did.
+func during(ctx context.Context, conn net.Conn, do func() error) (over bool, err error) {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	err = do()
+	if until, ok := ctx.Deadline(); ok && errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(until) {
+		<-ctx.Done() // the connection had the same deadline, and was the first to notice
+	}
+	if stop() && ctx.Err() == nil {
+		return false, err
+	}
+	return true, context.Cause(ctx)
 }
 
 // Break takes down that the stream can do nothing more, and is why.

@@ -182,6 +182,26 @@ func TestStreamThatIsCut(t *testing.T) {
 	}
 }
 
+// A connection may have the deadline of the context, and notice it first.
+func TestStreamThatIsLate(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	why := errors.New("it says nothing")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, why)
+	defer cancel()
+	until, _ := ctx.Deadline()
+	if err := near.SetDeadline(until); err != nil {
+		t.Fatal(err)
+	}
+	err := NewStream(near).During(ctx, func() error {
+		_, err := near.Read(make([]byte, 1))
+		return err
+	})
+	if !errors.Is(err, why) {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
 // One that is busy is asked again, and one that is not there is told at once.
 func TestDial(t *testing.T) {
 	busy := errors.New("full")
