@@ -133,9 +133,8 @@ func (k *brokerage) job(at []engine.Server, stage load.Stage, l *engine.Ledger[t
 		return load.Job{}, err
 	}
 	statements := statementBook(at[0].Protocol)
-	return load.Job{
-		Stage: stage, Network: at[0].Network, Address: at[0].Address, More: engine.Further(at),
-		Arrivals: k.arrivals, Connections: k.Connections, Window: 1, Threads: k.Threads,
+	return engine.Aim(load.Job{
+		Stage: stage, Arrivals: k.arrivals, Connections: k.Connections, Window: 1, Threads: k.Threads,
 		Tick: time.Duration(k.Tick), Timeout: time.Duration(k.Timeout), MaxLag: time.Duration(k.MaxLag),
 		Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
@@ -143,7 +142,7 @@ func (k *brokerage) job(at []engine.Server, stage load.Stage, l *engine.Ledger[t
 			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(who, k.Isolation)}
 			return dialogue.New(dialogue.Setup{Session: d.session, Book: statements, Window: 1, Retries: k.Retries, Count: &t.Count}, d)
 		},
-	}, nil
+	}, at), nil
 }
 
 // conclusion is what is known when the load is over.
