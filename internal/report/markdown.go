@@ -58,8 +58,8 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		for _, name := range s.headlines() {
 			for arm := range s.arms() {
 				if sum := s.sums[place{name, arm}]; sum != nil {
-					mean, low, high := interval(sum.Mean, sum.Low, sum.High, sum.Metric.Unit)
-					fmt.Fprintf(b, "| %s | %s | %s | %s to %s | %d |\n", cell(name), cell(s.brief(arm)), mean, low, high, sum.Trials)
+					mean, between := interval(sum.Mean, sum.Low, sum.High, sum.Metric.Unit)
+					fmt.Fprintf(b, "| %s | %s | %s | %s | %d |\n", cell(name), cell(s.brief(arm)), mean, between, sum.Trials)
 				}
 			}
 		}

@@ -237,12 +237,13 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		}
 		switch field {
 		case "mean":
-			mean, _, _ := interval(s.Mean, s.Low, s.High, s.Metric.Unit)
+			mean, _ := interval(s.Mean, s.Low, s.High, s.Metric.Unit)
 			return s.Mean, mean, true
 		case "from":
 			return s.Low, quantity(s.Low, (s.High-s.Low)/2, s.Metric.Unit), true
 		case "to":
-			_, _, to := interval(s.Mean, s.Low, s.High, s.Metric.Unit)
+			_, between := interval(s.Mean, s.Low, s.High, s.Metric.Unit)
+			_, to, _ := strings.Cut(between, " to ")
 			return s.High, to, true
 		case "trials":
 			return float64(s.Trials), fmt.Sprint(s.Trials), true

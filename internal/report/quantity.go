@@ -54,12 +54,16 @@ func quantity(v, half float64, unit string) string {
 	return join(number(v/s.size, half/s.size), s.name)
 }
 
-// interval writes a value and the ends of its interval with the same digits; the
-// unit stands behind the value and the upper end.
-func interval(v, low, high float64, unit string) (value, from, to string) {
+// interval writes a value and its interval with the same digits; the unit stands behind
+// the value and the upper end. One whose ends are the same is none.
+func interval(v, low, high float64, unit string) (value, between string) {
 	s := stepFor(v, steps[unit], unit)
 	half := (high - low) / 2
-	return join(number(v/s.size, half/s.size), s.name), number(low/s.size, half/s.size), join(number(high/s.size, half/s.size), s.name)
+	value = join(number(v/s.size, half/s.size), s.name)
+	if low == high {
+		return value, "no interval"
+	}
+	return value, number(low/s.size, half/s.size) + " to " + join(number(high/s.size, half/s.size), s.name)
 }
 
 func join(number, unit string) string {

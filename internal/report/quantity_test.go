@@ -144,3 +144,14 @@ func TestSpread(t *testing.T) {
 		}
 	}
 }
+
+func TestIntervalOfOneValueIsNone(t *testing.T) {
+	for _, c := range []struct {
+		low, high      float64
+		value, between string
+	}{{10e-3, 10e-3, "10 ms", "no interval"}, {9.5e-3, 10.5e-3, "10.0 ms", "9.5 to 10.5 ms"}} {
+		if value, between := interval(10e-3, c.low, c.high, "s"); value != c.value || between != c.between {
+			t.Errorf("%q, %q", value, between)
+		}
+	}
+}

@@ -219,15 +219,9 @@ func (s *sources) scaleLines() []scaleLine {
 	}
 	var all []scaleLine
 	for _, z := range o.Sizes {
-		mean, low, high := interval(z.Mean, z.Low, z.High, o.Metric.Unit)
-		share, from, to := interval(z.Efficiency, z.EfficiencyLow, z.EfficiencyHigh, "share")
-		line := scaleLine{thousands(fmt.Sprint(z.Units)), mean, low + " to " + high, share, from + " to " + to, fmt.Sprint(z.Trials)}
-		if z.Low == z.High {
-			line.Interval = "none"
-		}
-		if z.EfficiencyLow == z.EfficiencyHigh {
-			line.Around = "none"
-		}
+		mean, between := interval(z.Mean, z.Low, z.High, o.Metric.Unit)
+		share, around := interval(z.Efficiency, z.EfficiencyLow, z.EfficiencyHigh, "share")
+		line := scaleLine{thousands(fmt.Sprint(z.Units)), mean, between, share, around, fmt.Sprint(z.Trials)}
 		if z == o.Sizes[0] {
 			line.Around = "by definition"
 		}
