@@ -34,6 +34,10 @@ type Set struct {
 	// Programs is what else a database holds, as triggers and routines: SQL that is run in
 	// order at the end, for the copies of MariaDB as well. It has to bear what Keys have to.
 	Programs []string
+	// Undo takes back what loads did, in order. MariaDB copies no databases: where it can
+	// undo, it does that instead of copying rows, and there is only one database. What is
+	// begun anew after a crash has to do the same.
+	Undo []Job
 }
 
 // SQL is a job that only runs SQL.
@@ -83,7 +87,7 @@ func (d Set) Prepare(ctx context.Context, at []engine.Server) error {
 
 func (d Set) prepare(ctx context.Context, at engine.Server) error {
 	first := d.Name
-	if d.Reset {
+	if d.copied(at) {
 		first = d.base()
 	}
 	there, err := notes(ctx, at, first)
@@ -106,6 +110,12 @@ func (d Set) prepare(ctx context.Context, at engine.Server) error {
 	}
 	if !d.Reset {
 		return nil
+	}
+	if !d.copied(at) {
+		if there[usedNote] == "" {
+			return nil
+		}
+		return d.undo(ctx, place{at, d.Name})
 	}
 	there, err = notes(ctx, at, d.Name)
 	if err != nil || there[wantNote] == d.Note && there[madeNote] != "" && there[usedNote] == "" {
@@ -143,7 +153,7 @@ func (d Set) Allowed(ctx context.Context, at engine.Server, size string) (change
 		return "", err
 	}
 	names := "database " + d.Name
-	if d.Reset {
+	if d.copied(at) {
 		return fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), size), nil
 	}
 	return fmt.Sprintf("makes the %s on the server, of %s, and removes it", names, size), nil

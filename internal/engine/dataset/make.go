@@ -98,6 +98,15 @@ func (j Job) whole(ctx context.Context, s engine.Conn) error {
 	return s.Exec(ctx, note(j.Label, "yes")+"; COMMIT")
 }
 
+// patient has a session of MariaDB wait for others as long as it takes: unless
+// innodb_autoinc_lock_mode is 2, only one at a time may fill a table that numbers its rows.
+func patient(ctx context.Context, s engine.Conn) error {
+	if engine.Speaks(s) != engine.MariaDB {
+		return nil
+	}
+	return s.Exec(ctx, "SET innodb_lock_wait_timeout = 1000000")
+}
+
 // together does jobs in several sessions. The first error ends all.
 func (d Set) together(ctx context.Context, at place, jobs []Job) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -116,6 +125,10 @@ func (d Set) together(ctx context.Context, at place, jobs []Job) error {
 				return
 			}
 			defer s.Close()
+			if err := patient(ctx, s); err != nil {
+				cancel(err)
+				return
+			}
 			for j := range todo {
 				if ctx.Err() != nil {
 					return

@@ -128,3 +128,31 @@ func TestRealConsistent(t *testing.T) {
 		}
 	})
 }
+
+// Where MariaDB can take back what a load did, it does that, and there is no copy.
+func TestRealUndo(t *testing.T) {
+	s := enginetest.Start(t, enginetest.Setup{Protocol: engine.MariaDB})
+	at := []engine.Server{s.Place(t)}
+	d := set(s.Protocol, func(int) error { return nil })
+	d.Undo = []Job{SQL("rows", "DELETE FROM a WHERE i > 5000; DELETE FROM b")}
+	for trial := range 2 {
+		if err := d.Prepare(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		inside := s.Dial(t, d.Name)
+		if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.State != measure.Pass {
+			t.Errorf("trial %d: %+v, %v", trial, c, err)
+		}
+		if err := errors.Join(d.Holds(t.Context(), inside), Use(t.Context(), inside), inside.Exec(t.Context(), "INSERT INTO a VALUES (5001, now(), 'x')")); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := engine.Dial(t.Context(), at[0], d.base()); !engine.Absent(err) {
+		t.Errorf("there is a copy: %v", err)
+	}
+	broken := d
+	broken.Undo = []Job{SQL("rows", "DELETE FROM nothing")}
+	if err := broken.Prepare(t.Context(), at); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("what cannot be taken back: %v", err)
+	}
+}

@@ -51,9 +51,12 @@ func cents(b []byte, n int) []byte {
 	return append(b, byte('0'+n/10%10), byte('0'+n%10))
 }
 
-// day appends a day of the year that the first data is from.
+// firstYear is the year that the first data is from.
+const firstYear = 2013
+
+// day appends a day of it.
 func day(b []byte, month, day int) []byte {
-	return append(b, '2', '0', '1', '3', '-', byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
+	return append(number(b, firstYear), '-', byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
 }
 
 const password = "password"

@@ -17,14 +17,23 @@ func (d *store) data(protocol string, seed uint64) dataset.Set {
 	create, keys := schema(protocol)
 	s := dataset.Set{
 		Name: database, Note: fmt.Sprintf("2: %s, %d B, %d reviews, seed %d", d.Mode, d.Size, d.PerProduct, seed),
-		Reset: d.Reset, Loaders: d.Loaders, Tables: create, Keys: keys, Programs: append(binding(protocol), making(protocol, d.Mode)),
+		Reset: d.Reset, Loaders: d.Loaders, Tables: create, Keys: keys, Programs: append(d.size().binding(protocol), making(protocol, d.Mode)),
 	}
 	for _, t := range filled {
-		for n := range t.pieces(d.size()) {
-			s.Fill = append(s.Fill, dataset.Rows(t.label(n), t.name, "", func() func([]byte) ([]byte, bool) { return t.fill(d.size(), seed, n) }))
-		}
+		s.Fill = append(s.Fill, d.pieces(t, seed)...)
+	}
+	if d.Reset && protocol == engine.MariaDB {
+		s.Undo = d.undo(seed)
 	}
 	return s
+}
+
+// pieces fill a table.
+func (d *store) pieces(t table, seed uint64) (all []dataset.Job) {
+	for n := range t.pieces(d.size()) {
+		all = append(all, dataset.Rows(t.label(n), t.name, "", func() func([]byte) ([]byte, bool) { return t.fill(d.size(), seed, n) }))
+	}
+	return all
 }
 
 // Prepare has the data there, as new where each trial is to begin so. Data that was

@@ -278,7 +278,11 @@ func TestRealData(t *testing.T) {
 			t.Fatal("a server that was killed is not noticed")
 		}
 		s.Begin(t)
-		begun := s.Dial(t, database+"_base")
+		name := database
+		if s.Protocol == engine.PostgreSQL {
+			name += "_base"
+		}
+		begun := s.Dial(t, name)
 		notes := ask(t, begun, "SELECT setting FROM plimsoll")
 		begun.Close()
 		prepared(t, d, s)

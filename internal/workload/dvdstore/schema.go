@@ -113,8 +113,8 @@ func schema(protocol string) (create string, keys []string) {
 }
 
 // binding is SQL that has the full tables refer to each other, and new rows be numbered.
-// MariaDB numbers them already, and is not asked to look at all rows, which are right.
-func binding(protocol string) (all []string) {
+// MariaDB is not asked to look at all rows, which are right.
+func (z size) binding(protocol string) (all []string) {
 	for _, r := range references {
 		before, drop, after, name := "", "", "", r[0]+"_"+r[1]+"_fkey"
 		if protocol == engine.MariaDB {
@@ -122,11 +122,29 @@ func binding(protocol string) (all []string) {
 		}
 		all = append(all, fmt.Sprintf("%sALTER TABLE %s %sADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s ON DELETE %s%s", before, r[0], drop, name, r[1], r[2], r[3], after))
 	}
-	for _, t := range tables {
-		if protocol == engine.PostgreSQL && strings.Contains(t.Columns, "NUMBERED") {
-			all = append(all, fmt.Sprintf("CREATE SEQUENCE %[1]s_%[2]s_seq OWNED BY %[1]s.%[2]s; ALTER TABLE %[1]s ALTER %[2]s SET DEFAULT nextval('%[1]s_%[2]s_seq'); "+
-				"SELECT setval('%[1]s_%[2]s_seq', coalesce((SELECT max(%[2]s) FROM %[1]s), 0) + 1, false)", t.Name, t.Key))
-		}
+	for _, n := range z.numbered() {
+		all = append(all, n.from(protocol))
 	}
 	return all
+}
+
+// numbered is a table whose rows have numbers that the server gives them.
+type numbered struct {
+	table, column string
+	last          int // of the first data, at most
+}
+
+func (z size) numbered() []numbered {
+	return []numbered{
+		{"orders", "orderid", z.orders * months}, {"reviews_helpfulness", "review_helpfulness_id", z.products * z.reviews * mostRatings},
+		{"reviews", "review_id", z.products * z.reviews}, {"customers", "customerid", z.customers},
+	}
+}
+
+// from is SQL that has the numbers of new rows begin where those of the first data end.
+func (n numbered) from(protocol string) string {
+	if protocol == engine.MariaDB {
+		return fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", n.table, n.last+1)
+	}
+	return fmt.Sprintf("CREATE SEQUENCE %[1]s_%[2]s_seq START %[3]d OWNED BY %[1]s.%[2]s; ALTER TABLE %[1]s ALTER %[2]s SET DEFAULT nextval('%[1]s_%[2]s_seq')", n.table, n.column, n.last+1)
 }

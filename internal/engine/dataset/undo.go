@@ -1,0 +1,28 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/engine"
+)
+
+// copied says whether each trial begins with a copy of the database.
+func (d Set) copied(at engine.Server) bool {
+	return d.Reset && (len(d.Undo) == 0 || at.Protocol != engine.MariaDB)
+}
+
+// undo takes back what loads did to a database, which is then as new.
+func (d Set) undo(ctx context.Context, at place) error {
+	s, err := at.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, j := range d.Undo {
+		if err := j.Do(ctx, s); err != nil {
+			return fmt.Errorf("take back what the load did to the database %s at %s: %s: %w", at.name, at.Address, j.Label, err)
+		}
+	}
+	return s.Exec(ctx, "DELETE FROM plimsoll WHERE setting = '"+usedNote+"'")
+}
