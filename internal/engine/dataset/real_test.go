@@ -156,3 +156,57 @@ func TestRealUndo(t *testing.T) {
 		t.Errorf("what cannot be taken back: %v", err)
 	}
 }
+
+// A user who may only make the databases of the load gets on without the rest, and one who
+// may not is told so.
+func TestRealClerk(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		hire, want := "CREATE ROLE clerk LOGIN CREATEDB; CREATE ROLE reader LOGIN", "CREATEDB"
+		if s.Protocol == engine.MariaDB {
+			hire, want = "CREATE USER clerk; CREATE USER reader; GRANT ALL ON `plimsoll%`.* TO clerk", "GRANT ALL ON `plimsoll_set%`.*"
+		}
+		if err := s.Dial(t, "").Exec(t.Context(), hire); err != nil {
+			t.Fatal(err)
+		}
+		d := set(s.Protocol, func(int) error { return nil })
+		s.At.User = "reader"
+		if _, err := d.Allowed(t.Context(), s.Place(t), "1 MB"); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("a reader may: %v", err)
+		}
+		s.At.User = "clerk"
+		at := s.Place(t)
+		if said, err := d.Allowed(t.Context(), at, "1 MB"); err != nil || !strings.Contains(said, "plimsoll_set and plimsoll_set_base") {
+			t.Errorf("%s, %v", said, err)
+		}
+		if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil {
+			t.Fatal(err)
+		}
+		inside := s.Dial(t, d.Name)
+		if err := Use(t.Context(), inside); err != nil {
+			t.Error(err)
+		}
+		if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.State != measure.Pass {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+}
+
+// What differs, or what one side alone has, is counted.
+func TestRealUnequal(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		c := s.Dial(t, "")
+		if err := c.Exec(t.Context(), "CREATE DATABASE sides"); err != nil {
+			t.Fatal(err)
+		}
+		c = s.Dial(t, "sides")
+		if err := c.Exec(t.Context(), "CREATE TABLE a (k int, v int); CREATE TABLE b (k int, v int); INSERT INTO a VALUES (1, 7), (2, 8), (3, 9); INSERT INTO b VALUES (1, 7), (2, 9), (4, 1)"); err != nil {
+			t.Fatal(err)
+		}
+		for where, want := range map[string]string{"k < 2": "0", "k > 0": "3"} {
+			rows, err := c.Query(t.Context(), Unequal("k", "SELECT k, v AS n FROM a WHERE "+where, "SELECT k, -v FROM b WHERE "+where))
+			if err != nil || rows[0][0] != want {
+				t.Errorf("%s: %v, %v", where, rows, err)
+			}
+		}
+	})
+}

@@ -166,17 +166,7 @@ var none = load.Answer{Slot: load.NoSlot}
 
 // Answer reads messages up to the end of a transaction.
 func (d *Dialogue) Answer(data []byte) (load.Answer, int, error) {
-	for used := 0; ; {
-		e, n, err := d.Session.Hear(data[used:])
-		if err != nil || n == 0 {
-			return none, used, err
-		}
-		used += n
-		a, err := d.hear(e)
-		if err != nil || a.Slot != load.NoSlot {
-			return a, used, err
-		}
-	}
+	return d.Session.Answer(data, d.hear)
 }
 
 func (d *Dialogue) hear(e engine.Event) (load.Answer, error) {

@@ -1,6 +1,7 @@
 package dialogue
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,4 +105,61 @@ func TestMariaDBVictim(t *testing.T) {
 	if a := s.answer(packet(1, fine), 0); !a.Failed || !strings.Contains(s.Count.Why, "no such table") || s.lost != 1 {
 		t.Errorf("%+v, %+v, %+v", a, s.Count, s.play)
 	}
+}
+
+// A transaction allocates nothing on either engine.
+func TestTransactionsAllocateNothing(t *testing.T) {
+	for protocol, c := range map[string]struct {
+		s               sitting
+		first, rest     []byte
+		endsInTwoRounds bool
+	}{
+		engine.PostgreSQL: {sit(t), slices.Concat(did, row("1"), did, within), slices.Concat(row("2"), did, did, idle), false},
+		engine.MariaDB:    {sitMaria(t), slices.Concat(packet(1, open), packet(1, open)), packet(1, open), true},
+	} {
+		b := make([]byte, 0, 1<<10)
+		last := packet(1, fine)
+		turn := func() {
+			_, _, _ = c.s.Answer(c.first)
+			c.s.Next(b)
+			_, _, _ = c.s.Answer(c.rest)
+			if c.endsInTwoRounds {
+				c.s.Next(b)
+				_, _, _ = c.s.Answer(last)
+			}
+			c.s.Request(b, 0)
+		}
+		if n := testing.AllocsPerRun(100, turn); n != 0 || c.s.done != 101 || c.s.lost != 0 {
+			t.Errorf("%s: %g allocations, %+v", protocol, n, c.s.play)
+		}
+	}
+}
+
+// Whatever a server sends, nothing panics and nothing is used that is not there.
+func FuzzAnswer(f *testing.F) {
+	f.Add(slices.Concat(did, row("1"), did, within, row("2"), did, did, idle), false)
+	f.Add(slices.Concat(did, deadlock, broken, did, idle), false)
+	f.Add(slices.Concat(packet(1, open), packet(1, open), packet(1, open), packet(1, fine)), true)
+	f.Add(slices.Concat(packet(1, open), packet(1, victim), packet(1, fine)), true)
+	f.Add(slices.Concat(packet(1, open), packet(1, "\x01"), packet(2, "\x03def\x00\x00\x00\x00\x00\x0c\x3f\x00\x14\x00\x00\x00\x08\x00\x00\x00\x00\x00"),
+		packet(3, "\x00\x00\x2a\x00\x00\x00\x00\x00\x00\x00"), packet(4, "\xfe\x00\x00\x03\x00\x00\x00")), true)
+	f.Fuzz(func(t *testing.T, data []byte, maria bool) {
+		var s sitting
+		if maria {
+			s = sitMaria(t)
+		} else {
+			s = sit(t)
+		}
+		for len(data) > 0 {
+			_, used, err := s.Answer(data)
+			if used < 0 || used > len(data) {
+				t.Fatalf("%d of %d bytes are used", used, len(data))
+			}
+			if err != nil || used == 0 {
+				return
+			}
+			data = data[used:]
+			s.Next(nil)
+		}
+	})
 }
