@@ -1,7 +1,6 @@
 package dvdstore
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -117,17 +116,7 @@ var none = load.Answer{Slot: load.NoSlot}
 
 // Answer reads messages up to the end of a call.
 func (t *talk) Answer(data []byte) (load.Answer, int, error) {
-	for used := 0; ; {
-		e, n, err := t.session.Hear(data[used:])
-		if err != nil || n == 0 {
-			return none, used, err
-		}
-		used += n
-		a, err := t.hear(e)
-		if err != nil || a.Slot != load.NoSlot {
-			return a, used, err
-		}
-	}
+	return t.session.Answer(data, t.hear)
 }
 
 func (t *talk) hear(e engine.Event) (load.Answer, error) {
@@ -135,10 +124,8 @@ func (t *talk) hear(e engine.Event) (load.Answer, error) {
 	case e.Talk:
 		t.owed = true
 		return none, nil
-	case !t.busy && e.Fault != nil:
-		return none, fmt.Errorf("%w: %w", load.ErrRefused, e.Fault)
-	case !t.busy && (e.Row != nil || e.Done || e.Over):
-		return none, errors.New("the server sends what nobody asked for")
+	case !t.busy:
+		return none, e.Unasked()
 	case e.Fault != nil:
 		t.fault(e)
 	case e.Row != nil && t.skip == 0:

@@ -138,17 +138,7 @@ var none = load.Answer{Slot: load.NoSlot}
 
 // Answer reads messages up to the end of a transaction.
 func (t *talk) Answer(data []byte) (load.Answer, int, error) {
-	for used := 0; ; {
-		e, n, err := t.session.Hear(data[used:])
-		if err != nil || n == 0 {
-			return none, used, err
-		}
-		used += n
-		a, err := t.hear(e)
-		if err != nil || a.Slot != load.NoSlot {
-			return a, used, err
-		}
-	}
+	return t.session.Answer(data, t.hear)
 }
 
 func (t *talk) hear(e engine.Event) (load.Answer, error) {
@@ -156,10 +146,8 @@ func (t *talk) hear(e engine.Event) (load.Answer, error) {
 	case e.Talk:
 		t.owed = true
 		return none, nil
-	case !t.busy && e.Fault != nil:
-		return none, fmt.Errorf("%w: %w", load.ErrRefused, e.Fault)
-	case !t.busy && (e.Row != nil || e.Done || e.Over):
-		return none, errors.New("the server sends what nobody asked for")
+	case !t.busy:
+		return none, e.Unasked()
 	case e.Row != nil:
 		t.rows++
 	case e.Fault != nil:
