@@ -69,7 +69,7 @@ var allowed = map[string]string{
 	"internal/mysql":                 "wire",
 	"internal/engine":                "load mysql postgres",
 	"internal/engine/dialogue":       "engine load postgres",
-	"internal/engine/dataset":        "engine load measure",
+	"internal/engine/dataset":        "engine load measure parameter workload",
 	"internal/engine/enginetest":     "engine load",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",

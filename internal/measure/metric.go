@@ -1,6 +1,9 @@
 package measure
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Direction says which way of a metric is better.
 type Direction string
@@ -51,6 +54,24 @@ func operationMetrics(prefix, what, rate string) []Metric {
 		metrics = append(metrics, Metric{prefix + q.name, "s", q.name + " of the response time of " + what, LowerIsBetter})
 	}
 	return metrics
+}
+
+// ClientMetrics lists what a load generator measures of itself. The operation is what it
+// makes, such as a transaction.
+func ClientMetrics(operation string) []Metric {
+	return []Metric{
+		{"client.cpu", "1", "CPUs that the load generator kept busy", Neutral},
+		{"client.cpu_per_operation", "s", "CPU time of the load generator for each " + operation, LowerIsBetter},
+		{"client.gap", "s", "longest time for which a thread of the load generator did not look at the clock", LowerIsBetter},
+		{"generator.cpu", "1", "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'", Neutral},
+	}
+}
+
+// Foremost are metrics with one of them, the headline, before all others.
+func Foremost(headline string, all []Metric) []Metric {
+	is := func(m Metric) bool { return m.Name == headline }
+	first, rest := slices.DeleteFunc(slices.Clone(all), func(m Metric) bool { return !is(m) }), slices.DeleteFunc(slices.Clone(all), is)
+	return append(first, rest...)
 }
 
 // ScheduleMetrics lists what a load that keeps a schedule measures besides

@@ -140,21 +140,3 @@ func (d Set) Clean(ctx context.Context, target func(protocol string) (load.Endpo
 		return nil
 	})
 }
-
-// Allowed looks whether the user may make the databases at a server, and says what will be
-// changed there.
-func (d Set) Allowed(ctx context.Context, at engine.Server, size string) (change string, err error) {
-	s, err := engine.Dial(ctx, at, "")
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	if err := engine.MayMake(ctx, at, s, d.Name); err != nil {
-		return "", err
-	}
-	names := "database " + d.Name
-	if d.copied(at) {
-		return fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), size), nil
-	}
-	return fmt.Sprintf("makes the %s on the server, of %s, and removes it", names, size), nil
-}

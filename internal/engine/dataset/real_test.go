@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/workload"
 )
 
 // set has two tables, the second of which is written by a trigger of the first.
@@ -170,13 +171,14 @@ func TestRealClerk(t *testing.T) {
 		}
 		d := set(s.Protocol, func(int) error { return nil })
 		s.At.User = "reader"
-		if _, err := d.Allowed(t.Context(), s.Place(t), "1 MB"); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		env := workload.Env{Target: s.Target}
+		if _, err := d.Needs(t.Context(), env, 1<<20, 1e6); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("a reader may: %v", err)
 		}
 		s.At.User = "clerk"
 		at := s.Place(t)
-		if said, err := d.Allowed(t.Context(), at, "1 MB"); err != nil || !strings.Contains(said, "plimsoll_set and plimsoll_set_base") {
-			t.Errorf("%s, %v", said, err)
+		if needs, err := d.Needs(t.Context(), env, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of 2MiB in all") {
+			t.Errorf("%+v, %v", needs, err)
 		}
 		if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil {
 			t.Fatal(err)

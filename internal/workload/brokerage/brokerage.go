@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -108,24 +109,7 @@ func (k *brokerage) Demand() load.Demand {
 func (k *brokerage) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	z := k.size()
 	bytes := float64(z.trades())*bytesPerTrade + float64(z.securities())*bytesPerSecurity
-	needs := workload.Needs{Time: time.Duration(bytes / (20 << 20) * float64(time.Second))}
-	if k.Reset {
-		bytes *= 2
-	}
-	if env.Target == nil {
-		needs.Disk = int64(bytes)
-		return needs, nil // it will be started
-	}
-	at, err := engine.Servers(env.Target, env.Dial)
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	change, err := k.data(at[0].Protocol, env.Seed).Allowed(ctx, at[0], parameter.Bytes(bytes).String())
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	needs.Changes = []string{change}
-	return needs, nil
+	return dataset.Set{Name: database, Reset: k.Reset}.Needs(ctx, env, bytes, 20<<20)
 }
 
 // own are the metrics that operations and schedules in general do not have.
@@ -133,18 +117,11 @@ func own() []measure.Metric {
 	return []measure.Metric{
 		{Name: "hits", Unit: "1", Doc: "limit orders that a market feed sent to the exchange, for each feed"},
 		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each transaction", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
 	}
 }
 
 // metrics begins with the rate of trade results, which is what a broker lives from.
 func metrics() []measure.Metric {
-	headline := names[tradeResult] + ".transactions"
-	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own())
-	at := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == headline })
-	first := all[at]
-	return slices.Insert(slices.Delete(all, at, at+1), 0, first)
+	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own(), measure.ClientMetrics("transaction"))
+	return measure.Foremost(names[tradeResult]+".transactions", all)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -118,26 +119,8 @@ func (d *store) Demand() load.Demand {
 
 // Check has a word with the server, where one runs already.
 func (d *store) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
-	size := d.size().bytes()
 	// One loader and its session make some 15 MiB a second, indexes included.
-	needs := workload.Needs{Time: time.Duration(float64(size) / (15 << 20) * float64(time.Second))}
-	if d.Reset {
-		size *= 2
-	}
-	if env.Target == nil {
-		needs.Disk = size
-		return needs, nil // it will be started
-	}
-	at, err := targets(env)
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	change, err := d.data(at[0].Protocol, env.Seed).Allowed(ctx, at[0], parameter.Bytes(size).String())
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	needs.Changes = []string{change}
-	return needs, nil
+	return dataset.Set{Name: database, Reset: d.Reset}.Needs(ctx, env, float64(d.size().bytes()), 15<<20)
 }
 
 // own are the metrics that operations and schedules in general do not have.
@@ -150,18 +133,11 @@ func own() []measure.Metric {
 		{Name: "lost_sales", Unit: "1", Doc: "share of the pieces in order lines that the inventory does not count as sold", Better: measure.LowerIsBetter},
 		{Name: "found", Unit: "1", Doc: "share of the searches for products and reviews that found something", Better: measure.HigherIsBetter},
 		{Name: "retries", Unit: "1", Doc: "calls that were tried again, for each that was done", Better: measure.LowerIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each call", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
 	}
 }
 
 // metrics begins with the rate of purchases: sixty times it are orders per minute.
 func metrics() []measure.Metric {
-	headline := names[purchase] + ".calls"
-	all := slices.Concat(measure.OperationMetrics("calls", names[:]...), measure.ScheduleMetrics(names[:]...), own())
-	at := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == headline })
-	first := all[at]
-	return slices.Insert(slices.Delete(all, at, at+1), 0, first)
+	all := slices.Concat(measure.OperationMetrics("calls", names[:]...), measure.ScheduleMetrics(names[:]...), own(), measure.ClientMetrics("call"))
+	return measure.Foremost(names[purchase]+".calls", all)
 }

@@ -58,7 +58,7 @@ func Kind() workload.Kind {
 		Name:    "oltp",
 		Doc:     "small transactions on PostgreSQL or MariaDB, with the statements of sysbench",
 		Rate:    "transactions",
-		Metrics: slices.Concat(measure.OperationMetrics("transactions"), measure.ScheduleMetrics(), own()),
+		Metrics: slices.Concat(measure.OperationMetrics("transactions"), measure.ScheduleMetrics(), own(), measure.ClientMetrics("transaction")),
 		Speaks:  engine.Protocols(),
 		Own:     true,
 		Spreads: true,
@@ -70,10 +70,6 @@ func own() []measure.Metric {
 	return []measure.Metric{
 		{Name: "statements", Unit: "1", Doc: "statements of a transaction, without its begin and end"},
 		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each transaction", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -138,24 +139,7 @@ func (o *orderEntry) Demand() load.Demand {
 func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// A warehouse of full size takes some 8 s of one loader and its session.
 	size := bytesPerWarehouse / 100_000 * float64(o.Warehouses) * (float64(o.Items)*.36 + float64(o.Customers)*33*.64)
-	needs := workload.Needs{Time: time.Duration(size / (20 << 20) * float64(time.Second))}
-	if o.Reset {
-		size *= 2
-	}
-	if env.Target == nil {
-		needs.Disk = int64(size)
-		return needs, nil // it will be started
-	}
-	at, err := engine.Servers(env.Target, env.Dial)
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	change, err := o.data(at[0].Protocol, env.Seed).Allowed(ctx, at[0], parameter.Bytes(size).String())
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	needs.Changes = []string{change}
-	return needs, nil
+	return dataset.Set{Name: database, Reset: o.Reset}.Needs(ctx, env, size, 20<<20)
 }
 
 // own are the metrics that operations and schedules in general do not have.
@@ -164,18 +148,11 @@ func own() []measure.Metric {
 		{Name: "district.new_orders", Unit: "1/s", Doc: "new orders per second over the whole load, as the districts count them: without those that are rolled back", Better: measure.HigherIsBetter},
 		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
 		{Name: "skipped", Unit: "1", Doc: "share of the districts of deliveries that had nothing to deliver", Better: measure.LowerIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each transaction", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
 	}
 }
 
 // metrics begins with the rate of new orders, which is what order entry is about.
 func metrics() []measure.Metric {
-	headline := names[newOrder] + ".transactions"
-	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own())
-	at := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == headline })
-	first := all[at]
-	return slices.Insert(slices.Delete(all, at, at+1), 0, first)
+	all := slices.Concat(measure.OperationMetrics("transactions", names[:]...), measure.ScheduleMetrics(names[:]...), own(), measure.ClientMetrics("transaction"))
+	return measure.Foremost(names[newOrder]+".transactions", all)
 }
