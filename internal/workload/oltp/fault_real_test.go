@@ -115,6 +115,7 @@ func TestRealFaults(t *testing.T) {
 		t.Run("schema", func(t *testing.T) { schema(t, s) })
 		o := during(t, s, modest, happening{func() { s.End(t, syscall.SIGKILL) }, someTime})
 		oneLine(t, "killed for good", o.err, "nothing listens there")
+		s.Begin(t) // it removes the memory that it shared before
 	})
 }
 
