@@ -20,10 +20,17 @@ import (
 //go:embed start.sh
 var starter string
 
+// logback has each node log, and all of them what went wrong to one file, a line each.
 const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/system.log</file>
 <encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder></appender>
-<root level="INFO"><appender-ref ref="FILE"/></root></configuration>
+<appender name="ERRORS" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/../` + errorLog + `</file>
+<filter class="ch.qos.logback.classic.filter.ThresholdFilter"><level>ERROR</level></filter>
+<encoder><pattern>%msg: %replace(%ex{short}){'\s+', ' '}%nopex%n</pattern></encoder></appender>
+<root level="INFO"><appender-ref ref="FILE"/><appender-ref ref="ERRORS"/></root></configuration>
 `
+
+// errorLog is where all nodes say what went wrong.
+const errorLog = "errors.log"
 
 // nodes are the nodes of a ring at a place. Where it has an address of its own, they
 // are told apart by their ports; on the loopback, where gossip wants one port for all,
@@ -81,7 +88,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) (
 				}
 			}
 		},
-		Log: "0/system.log", Patience: time.Duration(len(nodes)) * 90 * time.Second,
+		Log: errorLog, Patience: time.Duration(len(nodes)) * 90 * time.Second,
 		Ready: func(ctx context.Context) (service.Live, error) {
 			live, err := c.ready(ctx, nodes[0].cluster, len(nodes))
 			live.Observe = func(ctx context.Context) (map[string]string, error) {

@@ -31,7 +31,7 @@ type Settings struct {
 	Compiler             string             `name:"compiler" doc:"quick compiles once and starts sooner, which is for trying things, not for numbers" choices:"full,quick"`
 	CommitLogSync        string             `name:"commitlog_sync" doc:"periodic: a write does not wait for the disk; batch and group: it does" choices:"periodic,batch,group"`
 	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"time between two syncs of the commit log; 0s is Cassandra's 10s for periodic and 10ms for group, and of batch there is none" max:"1h"`
-	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log after which the oldest memtables are flushed" min:"64MiB"`
+	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log after which the oldest memtables are flushed" min:"128MiB"`
 	MemtableHeap         parameter.Bytes    `name:"memtable_heap_space" doc:"memory within the heap for rows that were not flushed" min:"16MiB"`
 	MemtableOffheap      parameter.Bytes    `name:"memtable_offheap_space" doc:"the same outside of it" min:"16MiB"`
 	MemtableAllocation   string             `name:"memtable_allocation_type" doc:"where those rows lie" choices:"heap_buffers,offheap_buffers,offheap_objects"`
@@ -103,6 +103,7 @@ func (s Settings) config(n node) []byte {
 	set("native_transport_port", n.port)
 	set("start_native_transport", true)
 	set("auto_snapshot", false)
+	set("disk_failure_policy", "die") // and say why: otherwise a node lives on and answers nobody
 	set("auto_bootstrap", false) // a new ring has nothing to hand over, and its nodes wait for nothing then
 	if s.TLS {
 		set("client_encryption_options", `{enabled: true, optional: false, ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}, keystore: "`+path.Join(path.Dir(n.dir), keyFile)+`"}`)

@@ -12,6 +12,12 @@ end() {
 	exit "$1"
 }
 trap 'end 0' INT TERM
+# died says what there is to say of a node that ended. On a full disk it said nothing.
+died() {
+	cat "$dir"/*/out >&2
+	cat "$dir"/*.yaml 2>/dev/null >"$dir/room" || echo "no space left on the disk of $dir" >&2
+	end 1
+}
 n=0
 while [ "$n" -lt "$nodes" ]; do
 	here=$dir/$n
@@ -31,14 +37,12 @@ while [ "$n" -lt "$nodes" ]; do
 done
 if [ "$nodes" = 1 ]; then
 	wait $pids
-	tail -n 20 "$dir"/*/out >&2
-	end 1
+	died
 fi
 while :; do
 	for pid in $pids; do
 		kill -0 "$pid" 2>/dev/null && continue
-		tail -n 20 "$dir"/*/out >&2
-		end 1
+		died
 	done
 	sleep 1 &
 	wait $!

@@ -1,11 +1,8 @@
 package cqliot
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,51 +12,10 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
-	"plimsoll/internal/service"
-	"plimsoll/internal/service/cassandra"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cqliot/driver"
 	"plimsoll/internal/workload/workloadtest"
 )
-
-// real starts a Cassandra of so many nodes, and is where it can be reached.
-func real(t *testing.T, nodes string) workload.Env {
-	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to test with the real cassandra")
-	}
-	p, err := local.Kind().Open(t.Context(), nil, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
-	dir := t.TempDir()
-	for _, d := range []string{dir, filepath.Dir(dir)} {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s, err := cassandra.Kind().New(parameter.Settings{
-		"nodes": nodes, "heap": "512MiB", "collector": "serial", "compiler": "quick", "commitlog_total_space": "128MiB", "memtable_heap_space": "64MiB", "memtable_offheap_space": "64MiB",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Check(t.Context(), service.Env{Machine: p.Machine(), Dir: dir}); err != nil {
-		t.Skipf("Cassandra cannot be started here: %v", err)
-	}
-	i, err := s.Start(t.Context(), service.Env{Machine: p.Machine(), Dir: filepath.Join(dir, "instance"), Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := i.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return workload.Env{Seed: 7, Target: i.Endpoint, Log: t.Logf}
-}
 
 // course runs a trial and is what it recorded.
 func trial(t *testing.T, env workload.Env, settings parameter.Settings, length time.Duration) *measure.Recorder {
@@ -100,10 +56,25 @@ func passes(t *testing.T, out *measure.Recorder, name string) bool {
 	return false
 }
 
-// The contract, both versions of the protocol, both drivers; and what is lost or not
-// found is noticed.
+// One server is used as it should be, and then everything happens to it.
 func TestReal(t *testing.T) {
-	env := real(t, "1")
+	s := serve(t, parameter.Settings{"commitlog_sync": "group"})
+	t.Run("contract", func(t *testing.T) { contract(t, s.env) })
+	t.Run("paused", func(t *testing.T) { paused(t, s) })
+	t.Run("killed", func(t *testing.T) { killed(t, s) })
+	t.Run("schema dropped", func(t *testing.T) { schemaDropped(t, s) })
+	t.Run("guarded", func(t *testing.T) {
+		plain, secure := guarded(t, s)
+		t.Run("let in", func(t *testing.T) { letIn(t, plain, secure) })
+		t.Run("crowded", func(t *testing.T) { crowded(t, plain) })
+		t.Run("stopped", func(t *testing.T) { stopped(t, s, plain) })
+		t.Run("full", func(t *testing.T) { full(t, s, plain) })
+	})
+}
+
+// contract: the contract, both versions of the protocol, both drivers; and what is lost or
+// not found is noticed.
+func contract(t *testing.T, env workload.Env) {
 	workloadtest.Run(t, Kind(driver.Open), workloadtest.Options{
 		Settings: []parameter.Settings{{"rampup": "2000"}, {"mode": "faithful", "rampup": "2000", "rate": "300/s", "tick": "1ms", "protocol": "4", "threads": "2"}},
 		Env:      func(*testing.T) workload.Env { return env },

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ func (l *ledger) sheet() *tally {
 	t := &tally{}
 	if l.opened++; len(l.tallies) < mostTallies {
 		l.tallies = append(l.tallies, t)
-		t.acknowledged = make([]int64, 0, mostKept)
+		t.acknowledged, t.latest = make([]int64, 0, mostKept), make([]int64, 0, lastKept)
 	}
 	return t
 }
@@ -50,8 +51,10 @@ func (l *ledger) sum() (sum tally) {
 		if sum.why == "" {
 			sum.why = t.why
 		}
-		sum.acknowledged = append(sum.acknowledged, t.acknowledged...)
+		sum.acknowledged = append(append(sum.acknowledged, t.acknowledged...), t.latest...)
 	}
+	slices.Sort(sum.acknowledged)
+	sum.acknowledged = slices.Compact(sum.acknowledged)
 	return sum
 }
 

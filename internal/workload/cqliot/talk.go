@@ -27,17 +27,26 @@ type tally struct {
 	troubles               int64
 	why                    string  // the first
 	acknowledged           []int64 // cycles that were written, a few of them
-	countdown              int
+	latest                 []int64 // the last of them, with the oldest at place writes%lastKept
+	writes, countdown      int
 	under, deepest         int // operations under way, and the most that ever were
 }
 
-// Every some writes one is kept, to be read again after the trial.
+// Every some writes one is kept, to be read again after the trial, and the last of all,
+// which a server that crashed would lack.
 const (
 	everyWrite = 500
 	mostKept   = 200
+	lastKept   = 64
 )
 
 func (t *tally) wrote(cycle int64) {
+	if len(t.latest) < cap(t.latest) {
+		t.latest = append(t.latest, cycle)
+	} else if len(t.latest) > 0 {
+		t.latest[t.writes%lastKept] = cycle
+	}
+	t.writes++
 	if t.countdown--; t.countdown > 0 {
 		return
 	}
