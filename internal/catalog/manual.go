@@ -65,7 +65,7 @@ func index(c *study.Catalog) []page {
 		pages = append(pages, page{"service", k.Name, k.Doc, func(w io.Writer) {
 			fmt.Fprintf(w, "\nSpeaks: %s.\n", strings.Join(k.Speaks, ", "))
 			printFields(w, k.Name, k.Defaults)
-			printMetrics(w, k.Metrics)
+			printMetrics(w, k.Recorded())
 		}})
 	}
 	for _, k := range c.Platforms {

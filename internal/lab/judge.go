@@ -221,7 +221,7 @@ func (l *Lab) metrics(s *study.Study) []measure.Metric {
 func (l *Lab) counters() []measure.Metric {
 	var out []measure.Metric
 	for _, k := range l.Catalog.Services {
-		out = append(out, k.Metrics...)
+		out = append(out, k.Recorded()...)
 	}
 	for _, s := range l.Catalog.Sources {
 		for _, c := range s.Counters {

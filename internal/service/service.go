@@ -7,6 +7,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +28,37 @@ type Kind struct {
 	// Metrics lists what records get from Instance.Counters, in the unit of the
 	// record: see Total.
 	Metrics []measure.Metric
+	// Shares list what records get beside these, made of them.
+	Shares []Share
 	// New builds a service from settings. Its errors are mistakes of the study.
 	New func(settings parameter.Settings) (Service, error)
+}
+
+// Share is a metric that a record gets of two others: what one is of both together, over
+// the load.
+type Share struct {
+	measure.Metric
+	Part, Rest string // names of metrics
+}
+
+// Recorded are all metrics that a record gets of the service.
+func (k Kind) Recorded() []measure.Metric {
+	all := slices.Clone(k.Metrics)
+	for _, s := range k.Shares {
+		all = append(all, s.Metric)
+	}
+	return all
+}
+
+// Divide adds the shares to counters of a record. One of nothing is left out.
+func (k Kind) Divide(counters map[string]float64) {
+	for _, s := range k.Shares {
+		part, ok := counters[s.Part]
+		rest, also := counters[s.Rest]
+		if ok && also && part+rest > 0 {
+			counters[s.Name] = part / (part + rest)
+		}
+	}
 }
 
 // Define builds a Kind whose settings are the struct P. The function build may

@@ -238,6 +238,7 @@ func (a *attempt) heard(ctx context.Context, seconds float64) {
 		}
 		a.record.Counters[m.Name] = v
 	}
+	a.served.kind.Divide(a.record.Counters)
 }
 
 // logFile is where a trial keeps what its service logged.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/service"
 )
 
 // counter is something that a server counts: the sum of some of its status variables, less
@@ -43,6 +44,13 @@ func counters() []counter {
 		{measure.Metric{Name: "mariadb.sessions", Unit: "1", Doc: "sessions of clients"}, sum("Threads_connected"), nil},
 		{measure.Metric{Name: "mariadb.running", Unit: "1", Doc: "those of them that do something at the instant of asking"}, sum("Threads_running"), nil},
 	}
+}
+
+func shares() []service.Share {
+	return []service.Share{{
+		Metric: measure.Metric{Name: "mariadb.hit_rate", Unit: "1", Doc: "pages that were found in the buffer pool, of those that were asked for", Better: measure.HigherIsBetter},
+		Part:   "mariadb.pages_hit", Rest: "mariadb.pages_read",
+	}}
 }
 
 func metrics() []measure.Metric {

@@ -28,6 +28,7 @@ func Kind() service.Kind {
 		Doc:     "a private MariaDB server, or one that already runs",
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
+		Shares:  shares(),
 	}, defaults(), build)
 }
 

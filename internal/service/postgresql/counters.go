@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/service"
 )
 
 // counter is something that a server counts, and how it is asked for it.
@@ -49,6 +50,13 @@ func counters() []counter {
 			"(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock')", 0, 0},
 		{measure.Metric{Name: "postgresql.sessions", Unit: "1", Doc: "sessions of clients"}, "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')", 0, 0},
 	}
+}
+
+func shares() []service.Share {
+	return []service.Share{{
+		Metric: measure.Metric{Name: "postgresql.hit_rate", Unit: "1", Doc: "pages that were found in shared_buffers, of those that were asked for", Better: measure.HigherIsBetter},
+		Part:   "postgresql.pages_hit", Rest: "postgresql.pages_read",
+	}}
 }
 
 func metrics() []measure.Metric {

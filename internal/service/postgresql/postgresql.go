@@ -28,6 +28,7 @@ func Kind() service.Kind {
 		Doc:     "a private PostgreSQL server, or one that already runs",
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
+		Shares:  shares(),
 	}, defaults(), build)
 }
 
