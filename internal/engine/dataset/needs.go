@@ -10,27 +10,29 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Needs is what data of a size in bytes needs, that is filled with so many bytes a second.
-// Where a server runs already, it is asked whether the user may make the databases.
-func (d Set) Needs(ctx context.Context, env workload.Env, size, speed float64) (workload.Needs, error) {
+// Needs is what the data of a load needs, of a size in bytes, that is filled with so many
+// bytes a second. Where a server runs already, it is asked whether the user may make the
+// databases.
+func Needs(ctx context.Context, env workload.Env, data func(protocol string, seed uint64) Set, size, speed float64) (workload.Needs, error) {
 	needs := workload.Needs{Time: time.Duration(size / speed * float64(time.Second))}
-	if d.Reset {
-		size *= 2
-	}
-	if env.Target == nil {
+	if env.Target == nil { // it will be started
+		if data(engine.PostgreSQL, env.Seed).Reset {
+			size *= 2
+		}
 		needs.Disk = int64(size)
-		return needs, nil // it will be started
+		return needs, nil
 	}
 	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return workload.Needs{}, err
 	}
+	d := data(at[0].Protocol, env.Seed)
 	if err := d.allowed(ctx, at[0]); err != nil {
 		return workload.Needs{}, err
 	}
 	what := fmt.Sprintf("makes the database %s on the server, of %s, and removes it", d.Name, parameter.Bytes(size))
-	if d.Reset {
-		what = fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), parameter.Bytes(size))
+	if d.copied(at[0]) {
+		what = fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), parameter.Bytes(2*size))
 	}
 	needs.Changes = []string{what}
 	return needs, nil

@@ -152,6 +152,17 @@ func TestRealUndo(t *testing.T) {
 		t.Errorf("there is a copy: %v", err)
 	}
 	broken := d
+	broken.Undo = append(broken.Undo, Job{"more", func(context.Context, engine.Conn) error { return ErrSpoilt }})
+	if err := errors.Join(s.Dial(t, d.Name).Exec(t.Context(), "DELETE FROM a WHERE i = 7"), broken.Prepare(t.Context(), at)); err != nil {
+		t.Error(err)
+	}
+	inside := s.Dial(t, d.Name)
+	if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.State != measure.Pass {
+		t.Errorf("what is spoilt is made anew: %+v, %v", c, err)
+	}
+	if err := Use(t.Context(), inside); err != nil {
+		t.Error(err)
+	}
 	broken.Undo = []Job{SQL("rows", "DELETE FROM nothing")}
 	if err := broken.Prepare(t.Context(), at); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("what cannot be taken back: %v", err)
@@ -172,12 +183,13 @@ func TestRealClerk(t *testing.T) {
 		d := set(s.Protocol, func(int) error { return nil })
 		s.At.User = "reader"
 		env := workload.Env{Target: s.Target}
-		if _, err := d.Needs(t.Context(), env, 1<<20, 1e6); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		data := func(string, uint64) Set { return d }
+		if _, err := Needs(t.Context(), env, data, 1<<20, 1e6); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("a reader may: %v", err)
 		}
 		s.At.User = "clerk"
 		at := s.Place(t)
-		if needs, err := d.Needs(t.Context(), env, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of 2MiB in all") {
+		if needs, err := Needs(t.Context(), env, data, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of 2MiB in all") {
 			t.Errorf("%+v, %v", needs, err)
 		}
 		if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil {

@@ -109,7 +109,7 @@ func (k *brokerage) Demand() load.Demand {
 func (k *brokerage) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	z := k.size()
 	bytes := float64(z.trades())*bytesPerTrade + float64(z.securities())*bytesPerSecurity
-	return dataset.Set{Name: database, Reset: k.Reset}.Needs(ctx, env, bytes, 20<<20)
+	return dataset.Needs(ctx, env, k.data, bytes, 20<<20)
 }
 
 // own are the metrics that operations and schedules in general do not have.

@@ -1,12 +1,12 @@
 package brokerage
 
 import (
-	"encoding/binary"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -170,23 +170,10 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func said(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}
-
-func rowOf(values ...string) []byte {
-	b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
-	for _, v := range values {
-		b = postgres.AppendText(b, v)
-	}
-	return said(postgres.DataRow, string(b))
-}
-
 var (
-	did    = said(postgres.CommandComplete, "X\x00")
-	idle   = said(postgres.Ready, "I")
-	within = said(postgres.Ready, "T")
+	did    = enginetest.Message(postgres.CommandComplete, "X\x00")
+	idle   = enginetest.Message(postgres.Ready, "I")
+	within = enginetest.Message(postgres.Ready, "T")
 )
 
 func join(parts ...[]byte) (all []byte) {
@@ -204,7 +191,7 @@ func sitting(t testing.TB, class int) (*desk, *dialogue.Dialogue) {
 	serving.AppendStart(nil)
 	words := []string{string(idle)}
 	for range statements + 3 {
-		words = append(words, string(said(postgres.ParseComplete, "")))
+		words = append(words, string(enginetest.Message(postgres.ParseComplete, "")))
 	}
 	for _, word := range append(words, string(idle)) {
 		if _, _, err := serving.Hear([]byte(word)); err != nil {
@@ -228,8 +215,8 @@ func sitting(t testing.TB, class int) (*desk, *dialogue.Dialogue) {
 func TestResult(t *testing.T) {
 	d, a := sitting(t, tradeResult)
 	if got, used, err := a.Answer(join(did,
-		rowOf("5", "TMS", "AAAAAB", "300", "5.00", "f", "t", "Common shares"), did, rowOf("1", "0", "10.00", "0.50"), did,
-		rowOf("200"), did, rowOf("3", "20.00", "200"), did, within)); err != nil || got.Slot != load.NoSlot || used == 0 {
+		enginetest.Row("5", "TMS", "AAAAAB", "300", "5.00", "f", "t", "Common shares"), did, enginetest.Row("1", "0", "10.00", "0.50"), did,
+		enginetest.Row("200"), did, enginetest.Row("3", "20.00", "200"), did, within)); err != nil || got.Slot != load.NoSlot || used == 0 {
 		t.Fatal(got, used, err)
 	}
 	b := string(a.Next(nil))
@@ -259,11 +246,11 @@ func TestOrderComesBack(t *testing.T) {
 	for range 20 {
 		d, a := sitting(t, tradeOrder)
 		d.order.order, d.order.rolled = marketBuy, false
-		if _, _, err := a.Answer(join(did, rowOf("A", "1", "0", "9", "2", "10.00", "N", "B"), did, rowOf("AAAAAB", "N", "25.00"), did, did, rowOf("5.00", "0.50"), did, within)); err != nil {
+		if _, _, err := a.Answer(join(did, enginetest.Row("A", "1", "0", "9", "2", "10.00", "N", "B"), did, enginetest.Row("AAAAAB", "N", "25.00"), did, did, enginetest.Row("5.00", "0.50"), did, within)); err != nil {
 			t.Fatal(err)
 		}
 		a.Next(nil)
-		if got, _, err := a.Answer(join(rowOf("99"), did, did, did, idle)); err != nil || got.Failed || len(d.exchange) != 1 || d.exchange[0] != 99 {
+		if got, _, err := a.Answer(join(enginetest.Row("99"), did, did, did, idle)); err != nil || got.Failed || len(d.exchange) != 1 || d.exchange[0] != 99 {
 			t.Fatal(got, err, d.exchange)
 		}
 	}
@@ -271,11 +258,11 @@ func TestOrderComesBack(t *testing.T) {
 
 // Whatever a server sends, nothing panics and nothing is used that is not there.
 func FuzzAnswer(f *testing.F) {
-	f.Add(join(did, rowOf("5", "TMS", "AAAAAB", "300", "5.00", "f", "t", "C"), did, rowOf("1", "0", "10.00", "0.50"), did, rowOf("200"), did, rowOf("3", "20.00", "200"), did, within, idle), uint8(tradeResult))
-	f.Add(join(did, rowOf("A", "1", "0", "9", "2", "10.00", "N", "B"), did, rowOf("AAAAAB", "N", "25.00"), did, did, rowOf("5.00", "0.50"), did, within, rowOf("99"), did, idle), uint8(tradeOrder))
-	f.Add(join(did, did, rowOf("7"), did, idle), uint8(marketFeed))
-	f.Add(join(did, rowOf("7", "1", "x", "t", "t", ""), did, within, idle), uint8(tradeLookup))
-	f.Add(join(did, rowOf("7"), did, rowOf("7", "8", "9"), did, within, idle), uint8(customerPosition))
+	f.Add(join(did, enginetest.Row("5", "TMS", "AAAAAB", "300", "5.00", "f", "t", "C"), did, enginetest.Row("1", "0", "10.00", "0.50"), did, enginetest.Row("200"), did, enginetest.Row("3", "20.00", "200"), did, within, idle), uint8(tradeResult))
+	f.Add(join(did, enginetest.Row("A", "1", "0", "9", "2", "10.00", "N", "B"), did, enginetest.Row("AAAAAB", "N", "25.00"), did, did, enginetest.Row("5.00", "0.50"), did, within, enginetest.Row("99"), did, idle), uint8(tradeOrder))
+	f.Add(join(did, did, enginetest.Row("7"), did, idle), uint8(marketFeed))
+	f.Add(join(did, enginetest.Row("7", "1", "x", "t", "t", ""), did, within, idle), uint8(tradeLookup))
+	f.Add(join(did, enginetest.Row("7"), did, enginetest.Row("7", "8", "9"), did, within, idle), uint8(customerPosition))
 	f.Fuzz(func(t *testing.T, data []byte, class uint8) {
 		_, a := sitting(t, int(class)%kinds)
 		for len(data) > 0 {

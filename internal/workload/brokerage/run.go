@@ -18,10 +18,14 @@ import (
 
 func (k *brokerage) data(protocol string, seed uint64) dataset.Set {
 	tables, keys := schema(protocol)
-	return dataset.Set{
+	d := dataset.Set{
 		Name: database, Note: fmt.Sprintf("2: %d customers, %d days, seed %d", k.Customers, k.Days, seed),
 		Reset: k.Reset, Loaders: k.Loaders, Tables: tables, Fill: fills(protocol, k.size(), seed), Keys: keys,
 	}
+	if protocol == engine.MariaDB {
+		d.Undo = undo(k.size(), seed)
+	}
+	return d
 }
 
 // Prepare has the data there, as new where each trial is to begin so.

@@ -120,7 +120,7 @@ func (d *store) Demand() load.Demand {
 // Check has a word with the server, where one runs already.
 func (d *store) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// One loader and its session make some 15 MiB a second, indexes included.
-	return dataset.Set{Name: database, Reset: d.Reset}.Needs(ctx, env, float64(d.size().bytes()), 15<<20)
+	return dataset.Needs(ctx, env, d.data, float64(d.size().bytes()), 15<<20)
 }
 
 // own are the metrics that operations and schedules in general do not have.

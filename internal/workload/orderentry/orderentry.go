@@ -139,7 +139,7 @@ func (o *orderEntry) Demand() load.Demand {
 func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// A warehouse of full size takes some 8 s of one loader and its session.
 	size := bytesPerWarehouse / 100_000 * float64(o.Warehouses) * (float64(o.Items)*.36 + float64(o.Customers)*33*.64)
-	return dataset.Set{Name: database, Reset: o.Reset}.Needs(ctx, env, size, 20<<20)
+	return dataset.Needs(ctx, env, o.data, size, 20<<20)
 }
 
 // own are the metrics that operations and schedules in general do not have.
