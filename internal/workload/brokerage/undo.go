@@ -1,0 +1,34 @@
+package brokerage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
+)
+
+// changed are the tables whose first rows a load changes: they are small, and filled again.
+var changed = []string{"broker", "customer_account", "holding_summary", "holding", "last_trade"}
+
+// undo takes back what a load did on MariaDB: what belongs to added trades goes, which are
+// numbered after the first ones, and what was changed is filled in again. It takes far less
+// time than to copy all rows.
+func undo(z size, seed uint64) []dataset.Job {
+	var b strings.Builder
+	for table, trade := range map[string]string{"trade": "t_id", "trade_history": "th_t_id", "settlement": "se_t_id", "cash_transaction": "ct_t_id", "holding_history": "hh_t_id"} {
+		fmt.Fprintf(&b, "DELETE FROM %s WHERE %s > %d; ", table, trade, z.trades())
+	}
+	fmt.Fprintf(&b, "ALTER TABLE trade AUTO_INCREMENT = %d; TRUNCATE TABLE trade_request", z.trades()+1)
+	for _, table := range changed {
+		b.WriteString("; TRUNCATE TABLE " + table)
+	}
+	all := []dataset.Job{dataset.SQL("added trades", b.String())}
+	for _, j := range fills(engine.MariaDB, z, seed) {
+		if slices.Contains(changed, j.Label) {
+			all = append(all, j)
+		}
+	}
+	return all
+}
