@@ -70,7 +70,7 @@ var allowed = map[string]string{
 	"internal/engine":                "load mysql postgres",
 	"internal/engine/dialogue":       "engine load postgres",
 	"internal/engine/dataset":        "engine load measure parameter workload",
-	"internal/engine/enginetest":     "engine load",
+	"internal/engine/enginetest":     "engine load postgres",
 	"internal/cluster":               "",
 	"internal/cluster/":              "cluster",
 	"internal/cluster/importer":      "cluster cluster/table cluster/trace",

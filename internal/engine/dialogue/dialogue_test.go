@@ -1,13 +1,13 @@
 package dialogue
 
 import (
-	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/postgres"
 )
@@ -60,24 +60,14 @@ func (p *play) Done(_ Turn, failed bool) error {
 	return p.refuse
 }
 
-func said(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}
-
-func row(value string) []byte {
-	b := postgres.AppendText(binary.BigEndian.AppendUint16(nil, 1), value)
-	return said(postgres.DataRow, string(b))
-}
-
 var (
-	did      = said(postgres.CommandComplete, "X\x00")
-	idle     = said(postgres.Ready, "I")
-	within   = said(postgres.Ready, "T")
-	broken   = said(postgres.Ready, "E")
-	deadlock = said(postgres.Failure, "SERROR\x00C40P01\x00Mdeadlock detected\x00\x00")
-	noTable  = said(postgres.Failure, "SERROR\x00C42P01\x00Mno such table\x00\x00")
-	farewell = said(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating connection\x00\x00")
+	did      = enginetest.Message(postgres.CommandComplete, "X\x00")
+	idle     = enginetest.Message(postgres.Ready, "I")
+	within   = enginetest.Message(postgres.Ready, "T")
+	broken   = enginetest.Message(postgres.Ready, "E")
+	deadlock = enginetest.Message(postgres.Failure, "SERROR\x00C40P01\x00Mdeadlock detected\x00\x00")
+	noTable  = enginetest.Message(postgres.Failure, "SERROR\x00C42P01\x00Mno such table\x00\x00")
+	farewell = enginetest.Message(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating connection\x00\x00")
 )
 
 type sitting struct {
@@ -100,10 +90,10 @@ func sit(t *testing.T) sitting {
 	if b, _ := s.Request(nil, 0); len(b) == 0 {
 		t.Fatal("it says nothing")
 	}
-	s.answer(slices.Concat(said(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
+	s.answer(slices.Concat(enginetest.Message(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
 	s.says("ISOLATION LEVEL read committed")
 	for range 5 {
-		s.answer(said(postgres.ParseComplete, ""), load.NoSlot)
+		s.answer(enginetest.Message(postgres.ParseComplete, ""), load.NoSlot)
 	}
 	s.answer(idle, load.NoSlot)
 	s.says("first")
@@ -140,9 +130,9 @@ func TestTransactionsTakeTurns(t *testing.T) {
 	if b, _ := s.Request(nil, 1); len(b) > 0 {
 		t.Errorf("it says %q out of turn", b)
 	}
-	s.answer(slices.Concat(did, row("1"), did, within), load.NoSlot)
+	s.answer(slices.Concat(did, enginetest.Row("1"), did, within), load.NoSlot)
 	s.says("second", "commit", "S\x00\x00\x00\x04")
-	if a := s.answer(slices.Concat(row("2"), did, did, idle), 0); a.Failed {
+	if a := s.answer(slices.Concat(enginetest.Row("2"), did, did, idle), 0); a.Failed {
 		t.Errorf("%+v", a)
 	}
 	s.says("begin", "first")
@@ -176,9 +166,9 @@ func TestRefusalsFail(t *testing.T) {
 	s.says()
 	s = sit(t)
 	s.refuse = errors.New("that is not what was asked for")
-	s.answer(slices.Concat(did, row("1"), did, within), load.NoSlot)
+	s.answer(slices.Concat(did, enginetest.Row("1"), did, within), load.NoSlot)
 	s.says("second")
-	if a := s.answer(slices.Concat(row("2"), did, did, idle), 0); !a.Failed || s.Count.Why != s.refuse.Error() {
+	if a := s.answer(slices.Concat(enginetest.Row("2"), did, did, idle), 0); !a.Failed || s.Count.Why != s.refuse.Error() {
 		t.Errorf("%+v, %+v", a, s.Count)
 	}
 }
@@ -186,8 +176,8 @@ func TestRefusalsFail(t *testing.T) {
 func TestServerThatMakesNoSense(t *testing.T) {
 	for what, data := range map[string][]byte{
 		"another protocol": []byte("+OK\r\n"),
-		"no number":        slices.Concat(did, row("many")),
-		"no such state":    said(postgres.Ready, "X"),
+		"no number":        slices.Concat(did, enginetest.Row("many")),
+		"no such state":    enginetest.Message(postgres.Ready, "X"),
 		"a farewell":       farewell,
 	} {
 		if _, _, err := sit(t).Answer(data); err == nil || errors.Is(err, load.ErrRefused) != (what == "a farewell") {
@@ -198,7 +188,7 @@ func TestServerThatMakesNoSense(t *testing.T) {
 	s.answer(slices.Concat(did, within), load.NoSlot)
 	s.Next(nil)
 	s.answer(slices.Concat(did, idle), 0)
-	for _, data := range [][]byte{idle, row("1")} {
+	for _, data := range [][]byte{idle, enginetest.Row("1")} {
 		if _, _, err := s.Answer(data); err == nil {
 			t.Errorf("%q is believed, which nobody asked for", data)
 		}

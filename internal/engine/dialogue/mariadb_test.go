@@ -6,12 +6,9 @@ import (
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 )
-
-func packet(number byte, body string) []byte {
-	return append([]byte{byte(len(body)), 0, 0, number}, body...)
-}
 
 const (
 	hello  = "\n10.11.19-MariaDB\x00\x07\x00\x00\x00abcdefgh\x00\xfe\xf7\x2d\x02\x00\xff\x81\x15\x00\x00\x00\x00\x00\x00\x1d\x00\x00\x00ijklmnopqrst\x00mysql_native_password\x00"
@@ -28,15 +25,15 @@ func sitMaria(t *testing.T) sitting {
 	if b, _ := s.Request(nil, 0); len(b) > 0 {
 		t.Fatalf("it says %q before the server", b)
 	}
-	s.answer(packet(0, hello), load.NoSlot)
+	s.answer(enginetest.Packet(0, hello), load.NoSlot)
 	s.Next(nil)
-	s.answer(packet(2, fine), load.NoSlot)
+	s.answer(enginetest.Packet(2, fine), load.NoSlot)
 	s.says(engine.NoCommit, "ISOLATION LEVEL read committed")
-	s.answer(packet(1, "\x00\x00\x00\x0a\x00\x00\x00"), load.NoSlot) // and more results
-	s.answer(packet(2, fine), load.NoSlot)
+	s.answer(enginetest.Packet(1, "\x00\x00\x00\x0a\x00\x00\x00"), load.NoSlot) // and more results
+	s.answer(enginetest.Packet(2, fine), load.NoSlot)
 	s.says("SELECT 1")
 	for n := range list {
-		s.answer(packet(1, "\x00"+string(rune('7'+n))+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), load.NoSlot)
+		s.answer(enginetest.Packet(1, "\x00"+string(rune('7'+n))+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), load.NoSlot)
 	}
 	s.says("BEGIN", "\x17\x37")
 	return s
@@ -46,9 +43,9 @@ func sitMaria(t *testing.T) sitting {
 func (s sitting) round(begun bool, state string) {
 	s.t.Helper()
 	if begun {
-		s.answer(packet(1, open), load.NoSlot)
+		s.answer(enginetest.Packet(1, open), load.NoSlot)
 	}
-	s.answer(packet(1, state), load.NoSlot)
+	s.answer(enginetest.Packet(1, state), load.NoSlot)
 }
 
 // A commit is a round of its own, which nothing that failed before it reaches.
@@ -60,7 +57,7 @@ func TestMariaDBCommitsAlone(t *testing.T) {
 	}
 	s.round(false, open)
 	s.says("COMMIT")
-	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 1 {
+	if a := s.answer(enginetest.Packet(1, fine), 0); a.Failed || s.done != 1 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
 	// Nor does it wait for a round that has nothing else.
@@ -68,7 +65,7 @@ func TestMariaDBCommitsAlone(t *testing.T) {
 	s.Request(nil, 0)
 	s.round(true, open)
 	s.says("COMMIT")
-	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 2 {
+	if a := s.answer(enginetest.Packet(1, fine), 0); a.Failed || s.done != 2 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
 	// One that is rolled back as it was meant needs no such care.
@@ -76,7 +73,7 @@ func TestMariaDBCommitsAlone(t *testing.T) {
 	s.Request(nil, 0)
 	s.round(true, open)
 	s.says("ROLLBACK")
-	if a := s.answer(packet(1, fine), 0); a.Failed || s.done != 3 {
+	if a := s.answer(enginetest.Packet(1, fine), 0); a.Failed || s.done != 3 {
 		t.Errorf("%+v, %+v", a, s.play)
 	}
 }
@@ -86,23 +83,23 @@ func TestMariaDBVictim(t *testing.T) {
 	s := sitMaria(t)
 	s.round(true, open)
 	s.says("\x17\x38")
-	s.answer(packet(1, victim), load.NoSlot)
+	s.answer(enginetest.Packet(1, victim), load.NoSlot)
 	s.says("ROLLBACK")
-	s.answer(packet(1, fine), load.NoSlot)
+	s.answer(enginetest.Packet(1, fine), load.NoSlot)
 	s.says("BEGIN", "\x17\x37")
 	s.round(true, open)
 	s.says("\x17\x38")
 	s.round(false, open)
 	s.says("COMMIT")
-	if a := s.answer(packet(1, fine), 0); a.Failed || s.Count.Retries != 1 || s.Count.Troubles != 0 || s.drawn != 1 {
+	if a := s.answer(enginetest.Packet(1, fine), 0); a.Failed || s.Count.Retries != 1 || s.Count.Troubles != 0 || s.drawn != 1 {
 		t.Errorf("%+v, %+v, %+v", a, s.Count, s.play)
 	}
 	// BEGIN fails, and what follows it is done all the same: the first reason counts.
 	s.Request(nil, 0)
-	s.answer(packet(1, absent), load.NoSlot)
-	s.answer(packet(1, victim), load.NoSlot)
+	s.answer(enginetest.Packet(1, absent), load.NoSlot)
+	s.answer(enginetest.Packet(1, victim), load.NoSlot)
 	s.says("ROLLBACK")
-	if a := s.answer(packet(1, fine), 0); !a.Failed || !strings.Contains(s.Count.Why, "no such table") || s.lost != 1 {
+	if a := s.answer(enginetest.Packet(1, fine), 0); !a.Failed || !strings.Contains(s.Count.Why, "no such table") || s.lost != 1 {
 		t.Errorf("%+v, %+v, %+v", a, s.Count, s.play)
 	}
 }
@@ -114,11 +111,11 @@ func TestTransactionsAllocateNothing(t *testing.T) {
 		first, rest     []byte
 		endsInTwoRounds bool
 	}{
-		engine.PostgreSQL: {sit(t), slices.Concat(did, row("1"), did, within), slices.Concat(row("2"), did, did, idle), false},
-		engine.MariaDB:    {sitMaria(t), slices.Concat(packet(1, open), packet(1, open)), packet(1, open), true},
+		engine.PostgreSQL: {sit(t), slices.Concat(did, enginetest.Row("1"), did, within), slices.Concat(enginetest.Row("2"), did, did, idle), false},
+		engine.MariaDB:    {sitMaria(t), slices.Concat(enginetest.Packet(1, open), enginetest.Packet(1, open)), enginetest.Packet(1, open), true},
 	} {
 		b := make([]byte, 0, 1<<10)
-		last := packet(1, fine)
+		last := enginetest.Packet(1, fine)
 		turn := func() {
 			_, _, _ = c.s.Answer(c.first)
 			c.s.Next(b)
@@ -137,12 +134,12 @@ func TestTransactionsAllocateNothing(t *testing.T) {
 
 // Whatever a server sends, nothing panics and nothing is used that is not there.
 func FuzzAnswer(f *testing.F) {
-	f.Add(slices.Concat(did, row("1"), did, within, row("2"), did, did, idle), false)
+	f.Add(slices.Concat(did, enginetest.Row("1"), did, within, enginetest.Row("2"), did, did, idle), false)
 	f.Add(slices.Concat(did, deadlock, broken, did, idle), false)
-	f.Add(slices.Concat(packet(1, open), packet(1, open), packet(1, open), packet(1, fine)), true)
-	f.Add(slices.Concat(packet(1, open), packet(1, victim), packet(1, fine)), true)
-	f.Add(slices.Concat(packet(1, open), packet(1, "\x01"), packet(2, "\x03def\x00\x00\x00\x00\x00\x0c\x3f\x00\x14\x00\x00\x00\x08\x00\x00\x00\x00\x00"),
-		packet(3, "\x00\x00\x2a\x00\x00\x00\x00\x00\x00\x00"), packet(4, "\xfe\x00\x00\x03\x00\x00\x00")), true)
+	f.Add(slices.Concat(enginetest.Packet(1, open), enginetest.Packet(1, open), enginetest.Packet(1, open), enginetest.Packet(1, fine)), true)
+	f.Add(slices.Concat(enginetest.Packet(1, open), enginetest.Packet(1, victim), enginetest.Packet(1, fine)), true)
+	f.Add(slices.Concat(enginetest.Packet(1, open), enginetest.Packet(1, "\x01"), enginetest.Packet(2, "\x03def\x00\x00\x00\x00\x00\x0c\x3f\x00\x14\x00\x00\x00\x08\x00\x00\x00\x00\x00"),
+		enginetest.Packet(3, "\x00\x00\x2a\x00\x00\x00\x00\x00\x00\x00"), enginetest.Packet(4, "\xfe\x00\x00\x03\x00\x00\x00")), true)
 	f.Fuzz(func(t *testing.T, data []byte, maria bool) {
 		var s sitting
 		if maria {

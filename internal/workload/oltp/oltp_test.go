@@ -1,31 +1,25 @@
 package oltp
 
 import (
-	"encoding/binary"
 	"regexp"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 )
 
-// said is a message of a server.
-func said(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}
-
 var (
-	done     = string(said(postgres.CommandComplete, "X\x00"))
-	row      = string(said(postgres.DataRow, "\x00\x01\x00\x00\x00\x011"))
-	idle     = string(said(postgres.Ready, "I"))
-	within   = string(said(postgres.Ready, "T"))
-	broken   = string(said(postgres.Ready, "E"))
-	twice    = string(said(postgres.Failure, "SERROR\x00C23505\x00Mduplicate key\x00\x00"))
-	farewell = string(said(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating\x00\x00"))
+	done     = string(enginetest.Message(postgres.CommandComplete, "X\x00"))
+	row      = string(enginetest.Message(postgres.DataRow, "\x00\x01\x00\x00\x00\x011"))
+	idle     = string(enginetest.Message(postgres.Ready, "I"))
+	within   = string(enginetest.Message(postgres.Ready, "T"))
+	broken   = string(enginetest.Message(postgres.Ready, "E"))
+	twice    = string(enginetest.Message(postgres.Failure, "SERROR\x00C23505\x00Mduplicate key\x00\x00"))
+	farewell = string(enginetest.Message(postgres.Failure, "SFATAL\x00VFATAL\x00C57P01\x00Mterminating\x00\x00"))
 )
 
 // sitting is a dialogue whose session has begun.
@@ -45,7 +39,7 @@ func sitting(t testing.TB, settings parameter.Settings) *talk {
 			statements += min(n, 1)
 		}
 	}
-	for data := []byte(idle + strings.Repeat(string(said(postgres.ParseComplete, "")), statements) + idle); len(data) > 0; {
+	for data := []byte(idle + strings.Repeat(string(enginetest.Message(postgres.ParseComplete, "")), statements) + idle); len(data) > 0; {
 		_, used, err := k.session.Hear(data)
 		if err != nil || used == 0 {
 			t.Fatal(used, err)

@@ -1,36 +1,22 @@
 package orderentry
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
 )
 
-// said is a message of PostgreSQL.
-func said(kind byte, body string) []byte {
-	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(4+len(body)))
-	return append(b, body...)
-}
-
-func rowOf(values ...string) []byte {
-	b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
-	for _, v := range values {
-		b = postgres.AppendText(b, v)
-	}
-	return said(postgres.DataRow, string(b))
-}
-
 var (
-	done   = said(postgres.CommandComplete, "X\x00")
-	idle   = said(postgres.Ready, "I")
-	within = said(postgres.Ready, "T")
+	done   = enginetest.Message(postgres.CommandComplete, "X\x00")
+	idle   = enginetest.Message(postgres.Ready, "I")
+	within = enginetest.Message(postgres.Ready, "T")
 )
 
 // sitting is the dialogue of a terminal that draws always the same kind of transaction.
@@ -51,11 +37,11 @@ func sit(t testing.TB, k kind) *sitting {
 	}}
 	s.Dialogue = dialogue.New(dialogue.Setup{Session: s.terminal.Session, Book: book, Window: 1, Retries: 1, Count: &s.tally.wrong}, s)
 	s.Request(nil, 0)
-	s.answer(t, slices.Concat(said(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
+	s.answer(t, slices.Concat(enginetest.Message(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
 	if b := s.Next(nil); strings.Count(string(b), "P\x00") < len(statements) {
 		t.Fatalf("it prepares %q", b)
 	}
-	s.answer(t, slices.Concat(slices.Repeat(said(postgres.ParseComplete, ""), len(statements)+3), idle), load.NoSlot)
+	s.answer(t, slices.Concat(slices.Repeat(enginetest.Message(postgres.ParseComplete, ""), len(statements)+3), idle), load.NoSlot)
 	if b := s.Next(nil); !strings.Contains(string(b), "begin") {
 		t.Fatalf("it says %q", b)
 	}
@@ -73,14 +59,14 @@ func (s *sitting) answer(t testing.TB, data []byte, slot int) load.Answer {
 
 // item and stock are what the server says of a line of an order.
 var (
-	item  = slices.Concat(rowOf("1.25", "clock", "data"), done)
-	stock = slices.Concat(rowOf("abcdefghijklmnopqrstuvwx", "40", "data"), done)
+	item  = slices.Concat(enginetest.Row("1.25", "clock", "data"), done)
+	stock = slices.Concat(enginetest.Row("abcdefghijklmnopqrstuvwx", "40", "data"), done)
 	lines = slices.Repeat(slices.Concat(item, stock), 15)
 )
 
 // ordered answers the first round of a new order, but for some bytes of its lines.
 func (s *sitting) ordered(lines []byte) []byte {
-	return slices.Concat(done, rowOf("0.1"), done, rowOf("31", "0.1"), done, rowOf("0.1", "BAR", "GC"), done, lines[:s.tx.count*(len(item)+len(stock))], within)
+	return slices.Concat(done, enginetest.Row("0.1"), done, enginetest.Row("31", "0.1"), done, enginetest.Row("0.1", "BAR", "GC"), done, lines[:s.tx.count*(len(item)+len(stock))], within)
 }
 
 // An order that names an item that does not exist is rolled back, and only such a one.
@@ -108,12 +94,12 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 		kind kind
 		data []byte
 	}{
-		"a value too many":      {stockLevel, slices.Concat(done, rowOf("31", "32"))},
-		"no number":             {stockLevel, slices.Concat(done, rowOf("many"))},
-		"a row of BEGIN":        {newOrder, rowOf("1")},
-		"a row of another":      {payment, slices.Concat(done, done, done, done, rowOf("1"))},
-		"an order too many":     {delivery, slices.Concat(slices.Repeat(done, 2+districts), rowOf("1"))},
-		"a district without it": {newOrder, slices.Concat(done, done, rowOf("1"))},
+		"a value too many":      {stockLevel, slices.Concat(done, enginetest.Row("31", "32"))},
+		"no number":             {stockLevel, slices.Concat(done, enginetest.Row("many"))},
+		"a row of BEGIN":        {newOrder, enginetest.Row("1")},
+		"a row of another":      {payment, slices.Concat(done, done, done, done, enginetest.Row("1"))},
+		"an order too many":     {delivery, slices.Concat(slices.Repeat(done, 2+districts), enginetest.Row("1"))},
+		"a district without it": {newOrder, slices.Concat(done, done, enginetest.Row("1"))},
 	} {
 		if _, _, err := sit(t, c.kind).Answer(c.data); err == nil {
 			t.Errorf("%s is believed", what)
@@ -125,7 +111,7 @@ func TestRowsThatMakeNoSense(t *testing.T) {
 func TestTransactionsAllocateNothing(t *testing.T) {
 	for k, rounds := range map[kind]func(s *sitting) [2][]byte{
 		stockLevel: func(*sitting) [2][]byte {
-			return [2][]byte{slices.Concat(done, rowOf("31"), done, within), slices.Concat(rowOf("3"), done, done, idle)}
+			return [2][]byte{slices.Concat(done, enginetest.Row("31"), done, within), slices.Concat(enginetest.Row("3"), done, done, idle)}
 		},
 		newOrder: func(s *sitting) [2][]byte { return [2][]byte{s.ordered(lines), slices.Concat(done, idle)} },
 	} {
@@ -155,9 +141,9 @@ func TestTransactionsAllocateNothing(t *testing.T) {
 
 // Whatever a server sends, nothing panics and nothing is used that is not there.
 func FuzzAnswer(f *testing.F) {
-	f.Add(slices.Concat(done, rowOf("31"), done, within, rowOf("3"), done, done, idle), uint8(stockLevel))
-	f.Add(slices.Concat(done, rowOf("0.1"), done, rowOf("1", "0.1"), done, within), uint8(newOrder))
-	f.Add(slices.Concat(done, rowOf(""), done, rowOf("7"), done, within, rowOf("3"), done, rowOf("1.5"), done, idle), uint8(delivery))
+	f.Add(slices.Concat(done, enginetest.Row("31"), done, within, enginetest.Row("3"), done, done, idle), uint8(stockLevel))
+	f.Add(slices.Concat(done, enginetest.Row("0.1"), done, enginetest.Row("1", "0.1"), done, within), uint8(newOrder))
+	f.Add(slices.Concat(done, enginetest.Row(""), done, enginetest.Row("7"), done, within, enginetest.Row("3"), done, enginetest.Row("1.5"), done, idle), uint8(delivery))
 	f.Fuzz(func(t *testing.T, data []byte, k uint8) {
 		s := sit(t, kind(k)%kinds)
 		for len(data) > 0 {
