@@ -193,7 +193,7 @@ func (s *Session) message(m postgres.Message) (e Event, err error) {
 		}
 		e.Fault, e.Conflict, e.Duplicate = f, postgres.Transient(m.Body), f.Code == uniqueViolation
 	case postgres.DataRow:
-		s.row = Row{postgres: postgres.ReadRow(m.Body)}
+		s.row.postgres = postgres.ReadRow(m.Body)
 		e.Row = &s.row
 	case postgres.CommandComplete:
 		e.Done = true
