@@ -8,10 +8,9 @@ import (
 
 // dialect is how an engine says its functions: texts with words that are replaced.
 type dialect struct {
-	both                string // of both modes
-	searched, read      string // that are there for several columns, and orders
-	sound, faithful     string // of a mode
-	soundly, faithfully []string
+	all             string
+	searched, read  string   // that are there for several columns, and orders
+	sound, faithful []string // words, each with what it is in the mode
 }
 
 // history is what a customer bought last, with a product that goes with each.
@@ -27,12 +26,12 @@ func making(protocol, mode string) string {
 		d = mariaFunctions
 	}
 	in := func(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
-	all := d.both + in(d.searched, "COLUMN", "actor") + in(d.searched, "COLUMN", "title") +
+	text := d.all + in(d.searched, "COLUMN", "actor") + in(d.searched, "COLUMN", "title") +
 		in(d.read, "NAME", "reviews_of", "CONDITION", "", "FIRST", "total") +
 		in(d.read, "NAME", "reviews_by_stars", "CONDITION", " AND r.stars = given", "FIRST", "total") +
 		in(d.read, "NAME", "reviews_by_date", "CONDITION", "", "FIRST", "r.review_date")
 	if mode == faithful {
-		return in(all+d.faithful, d.faithfully...)
+		return in(text, d.faithful...)
 	}
-	return in(all+d.sound, d.soundly...)
+	return in(text, d.sound...)
 }

@@ -76,7 +76,7 @@ BEGIN
   IF who IS NULL THEN
     SELECT 0, 'None', 'None', 'None';
   ELSE
-    HISTORY;
+    ` + history + `;
     IF found_rows() = 0 THEN SELECT who, 'None', 'None', 'None'; END IF;
   END IF;
 END;
@@ -117,7 +117,9 @@ const mariaSellingFaithful = `SELECT quan_in_stock, sales INTO stock, sold FROM 
 
 // mariaFunctions are those of MariaDB. Its faithful searches find what has any of the words.
 var mariaFunctions = dialect{
-	both: strictly + mariaRestock + mariaCalls + mariaLogin + mariaPurchase, searched: mariaSearched, read: mariaRead,
-	soundly:    []string{"HISTORY", history, "KEPT", "p15, p16", "JOINED", "LEFT JOIN", "WANTED", "concat('+', replace(wanted, ' ', ' +'))", "SELLING", mariaSellingSound},
-	faithfully: []string{"HISTORY", history, "KEPT", "NULL, NULL", "JOINED", "JOIN", "WANTED", "wanted", "SELLING", mariaSellingFaithful},
+	all: strictly + mariaRestock + mariaCalls + mariaLogin + mariaPurchase, searched: mariaSearched, read: mariaRead,
+	sound: []string{
+		"KEPT", "p15, p16", "JOINED", "LEFT JOIN", "WANTED", "concat('+', replace(wanted, ' ', ' +'))", "SELLING", mariaSellingSound,
+	},
+	faithful: []string{"KEPT", "NULL, NULL", "JOINED", "JOIN", "WANTED", "wanted", "SELLING", mariaSellingFaithful},
 }

@@ -92,56 +92,28 @@ BEGIN
 END $$;
 `
 
-const loginSound = `
+const logins = `
 CREATE FUNCTION login(wanted text, secret text) RETURNS TABLE (customer int, title text, actor text, related text) LANGUAGE plpgsql AS $$
 DECLARE
   who int;
 BEGIN
   SELECT customerid INTO who FROM customers WHERE username = wanted AND password = secret;
   IF who IS NULL THEN RETURN QUERY SELECT 0, 'None', 'None', 'None'; RETURN; END IF;
-  RETURN QUERY HISTORY;
-  IF NOT FOUND THEN RETURN QUERY SELECT who, 'None', 'None', 'None'; END IF;
+  SHOWING
 END $$;
 `
 
-// loginFaithful asks twice: whether there is something, and then what.
-const loginFaithful = `
-CREATE FUNCTION login(wanted text, secret text) RETURNS TABLE (customer int, title text, actor text, related text) LANGUAGE plpgsql AS $$
-DECLARE
-  who int;
-BEGIN
-  SELECT customerid INTO who FROM customers WHERE username = wanted AND password = secret;
-  IF who IS NULL THEN RETURN QUERY SELECT 0, 'None', 'None', 'None'; RETURN; END IF;
-  IF EXISTS (SELECT 1 FROM cust_hist h JOIN products q USING (prod_id) JOIN products p ON p.prod_id = q.common_prod_id WHERE h.customerid = who) THEN
-    RETURN QUERY HISTORY;
+const showingSound = `RETURN QUERY ` + history + `;
+  IF NOT FOUND THEN RETURN QUERY SELECT who, 'None', 'None', 'None'; END IF;`
+
+// showingFaithful asks twice: whether there is something, and then what.
+const showingFaithful = `IF EXISTS (SELECT 1 FROM cust_hist h JOIN products q USING (prod_id) JOIN products p ON p.prod_id = q.common_prod_id WHERE h.customerid = who) THEN
+    RETURN QUERY ` + history + `;
   ELSE
     RETURN QUERY SELECT who, 'None', 'None', 'None';
-  END IF;
-END $$;
-`
+  END IF;`
 
-const purchaseSound = `
-CREATE FUNCTION purchase(customer int, bought int, net numeric, taxed numeric, total numeric,
-  int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-  placed int;
-  wanted int[] := ARRAY[$6, $7, $8, $9, $10, $11, $12, $13, $14, $15];
-  pieces int[] := ARRAY[$16, $17, $18, $19, $20, $21, $22, $23, $24, $25];
-BEGIN
-  INSERT INTO orders (orderdate, customerid, netamount, tax, totalamount) VALUES (current_date, customer, net, taxed, total) RETURNING orderid INTO placed;
-  FOR n IN 1 .. bought LOOP
-    UPDATE inventory SET quan_in_stock = quan_in_stock - pieces[n], sales = sales + pieces[n] WHERE prod_id = wanted[n] AND quan_in_stock >= pieces[n];
-    IF NOT FOUND THEN RAISE EXCEPTION 'too little is in stock of product %', wanted[n]; END IF;
-    INSERT INTO orderlines VALUES (n, placed, wanted[n], pieces[n], current_date);
-    INSERT INTO cust_hist VALUES (customer, placed, wanted[n]);
-  END LOOP;
-  RETURN placed;
-END $$;
-`
-
-// purchaseFaithful reads the stock and then writes it, whatever others wrote meanwhile,
-// and leaves a part of an order where the stock does not suffice.
-const purchaseFaithful = `
+const purchases = `
 CREATE FUNCTION purchase(customer int, bought int, net numeric, taxed numeric, total numeric,
   int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int, int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
@@ -153,9 +125,7 @@ DECLARE
 BEGIN
   INSERT INTO orders (orderdate, customerid, netamount, tax, totalamount) VALUES (current_date, customer, net, taxed, total) RETURNING orderid INTO placed;
   FOR n IN 1 .. bought LOOP
-    SELECT quan_in_stock, sales INTO stock, sold FROM inventory WHERE prod_id = wanted[n];
-    IF stock < pieces[n] THEN RETURN 0; END IF;
-    UPDATE inventory SET quan_in_stock = stock - pieces[n], sales = sold + pieces[n] WHERE prod_id = wanted[n];
+    SELLING
     INSERT INTO orderlines VALUES (n, placed, wanted[n], pieces[n], current_date);
     INSERT INTO cust_hist VALUES (customer, placed, wanted[n]);
   END LOOP;
@@ -163,9 +133,24 @@ BEGIN
 END $$;
 `
 
+const sellingSound = `UPDATE inventory SET quan_in_stock = quan_in_stock - pieces[n], sales = sales + pieces[n] WHERE prod_id = wanted[n] AND quan_in_stock >= pieces[n];
+    IF NOT FOUND THEN RAISE EXCEPTION 'too little is in stock of product %', wanted[n]; END IF;`
+
+// sellingFaithful reads the stock and then writes it, whatever others wrote meanwhile, and
+// leaves a part of an order where the stock does not suffice.
+const sellingFaithful = `SELECT quan_in_stock, sales INTO stock, sold FROM inventory WHERE prod_id = wanted[n];
+    IF stock < pieces[n] THEN RETURN 0; END IF;
+    UPDATE inventory SET quan_in_stock = stock - pieces[n], sales = sold + pieces[n] WHERE prod_id = wanted[n];`
+
 // postgresFunctions are those of PostgreSQL.
 var postgresFunctions = dialect{
-	both: restock + calls, searched: searched, read: read, sound: loginSound + purchaseSound, faithful: loginFaithful + purchaseFaithful,
-	soundly:    []string{"HISTORY", history, "KEPT", "$15::smallint, $16::int", "JOINED", "LEFT JOIN", "WANTED", "to_tsquery('simple', replace(wanted, ' ', '&'))"},
-	faithfully: []string{"HISTORY", history, "KEPT", "NULL, NULL", "JOINED", "JOIN", "WANTED", "to_tsquery('english', replace(wanted, ' ', '&'))"},
+	all: restock + calls + logins + purchases, searched: searched, read: read,
+	sound: []string{
+		"KEPT", "$15::smallint, $16::int", "JOINED", "LEFT JOIN", "WANTED", "to_tsquery('simple', replace(wanted, ' ', '&'))",
+		"SHOWING", showingSound, "SELLING", sellingSound,
+	},
+	faithful: []string{
+		"KEPT", "NULL, NULL", "JOINED", "JOIN", "WANTED", "to_tsquery('english', replace(wanted, ' ', '&'))",
+		"SHOWING", showingFaithful, "SELLING", sellingFaithful,
+	},
 }

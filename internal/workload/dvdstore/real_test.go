@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,14 +23,25 @@ import (
 	"plimsoll/internal/workload/workloadtest"
 )
 
-// each runs a test with a server of each engine, which counts calls of each procedure.
-func each(t *testing.T, test func(t *testing.T, s *enginetest.Server)) {
-	t.Helper()
+// TestReal holds what both engines have to, with one server of each after the other.
+func TestReal(t *testing.T) {
 	for _, protocol := range engine.Protocols() {
-		t.Run(protocol, func(t *testing.T) { test(t, start(t, protocol)) })
+		t.Run(protocol, func(t *testing.T) {
+			s := start(t, protocol)
+			for _, c := range []struct {
+				name string
+				test func(t *testing.T, s *enginetest.Server)
+			}{
+				{"contract", realContract}, {"shop", realShop}, {"data", realData}, {"loss", realLoss}, {"kill", realKill},
+				{"servers", realServers}, {"other data", realOtherData}, {"poor user", realPoorUser},
+			} {
+				t.Run(c.name, func(t *testing.T) { c.test(t, s) })
+			}
+		})
 	}
 }
 
+// start starts a server, which counts calls of each procedure.
 func start(t *testing.T, protocol string) *enginetest.Server {
 	t.Helper()
 	setup := enginetest.Setup{Protocol: protocol}
@@ -59,17 +72,15 @@ func with(more parameter.Settings) parameter.Settings {
 	return all
 }
 
-func TestRealContract(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		workloadtest.Run(t, Kind(), workloadtest.Options{
-			Settings: []parameter.Settings{
-				with(nil),
-				with(parameter.Settings{"mode": "faithful", "rate": "300/s", "arrivals": "poisson", "tick": "1ms"}),
-				with(parameter.Settings{"think": "5ms", "reset": "false", "threads": "2"}),
-			},
-			Env:    func(*testing.T) workload.Env { return env(s) },
-			Length: 800 * time.Millisecond,
-		})
+func realContract(t *testing.T, s *enginetest.Server) {
+	workloadtest.Run(t, Kind(), workloadtest.Options{
+		Settings: []parameter.Settings{
+			with(nil),
+			with(parameter.Settings{"mode": "faithful", "rate": "300/s", "arrivals": "poisson", "tick": "1ms"}),
+			with(parameter.Settings{"think": "5ms", "reset": "false", "threads": "2"}),
+		},
+		Env:    func(*testing.T) workload.Env { return env(s) },
+		Length: 800 * time.Millisecond,
 	})
 }
 
@@ -115,30 +126,28 @@ func run(t *testing.T, d *store, s *enginetest.Server, length time.Duration) *me
 }
 
 // Every kind of call is made, in both modes, and the checks hold.
-func TestRealShop(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		for _, mode := range []string{sound, faithful} {
-			d := made(t, with(parameter.Settings{"mode": mode, "connections": "2", "new_members": "20%", "new_reviews": "30%", "ratings": "30%"}))
-			out := run(t, d, s, time.Second)
-			done, failed := done(out)
-			t.Log(mode, done, out.Values())
-			for k, n := range done {
-				if n == 0 {
-					t.Errorf("%s: no %s was done", mode, names[k])
-				}
-			}
-			for _, name := range []string{"distribution", "server's mix", "data"} {
-				if c := check(t, out, name); c.State != measure.Pass || failed > 0 {
-					t.Errorf("%s: %+v, %d failed", mode, c, failed)
-				} else {
-					t.Log(c.Detail)
-				}
-			}
-			if out.Values()["found"] == 0 {
-				t.Errorf("%s: no search finds anything", mode)
+func realShop(t *testing.T, s *enginetest.Server) {
+	for _, mode := range []string{sound, faithful} {
+		d := made(t, with(parameter.Settings{"mode": mode, "connections": "2", "new_members": "20%", "new_reviews": "30%", "ratings": "30%"}))
+		out := run(t, d, s, time.Second)
+		done, failed := done(out)
+		t.Log(mode, done, out.Values())
+		for k, n := range done {
+			if n == 0 {
+				t.Errorf("%s: no %s was done", mode, names[k])
 			}
 		}
-	})
+		for _, name := range []string{"distribution", "server's mix", "data"} {
+			if c := check(t, out, name); c.State != measure.Pass || failed > 0 {
+				t.Errorf("%s: %+v, %d failed", mode, c, failed)
+			} else {
+				t.Log(c.Detail)
+			}
+		}
+		if out.Values()["found"] == 0 {
+			t.Errorf("%s: no search finds anything", mode)
+		}
+	}
 }
 
 func ask(t *testing.T, db engine.Conn, sql string) [][]string {
@@ -249,60 +258,58 @@ func TestRealEnginesAgree(t *testing.T) {
 
 // Each trial begins with the same data, whatever the one before did; and a fill whose
 // server was killed in the middle is gone on with.
-func TestRealData(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		d := made(t, small)
-		prepared(t, d, s)
-		whole := content(t, s.Dial(t, database))
-		run(t, d, s, 300*time.Millisecond)
-		prepared(t, d, s)
-		if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 {
-			t.Errorf("after a trial there is other data: %v", other)
+func realData(t *testing.T, s *enginetest.Server) {
+	d := made(t, small)
+	prepared(t, d, s)
+	whole := content(t, s.Dial(t, database))
+	run(t, d, s, 300*time.Millisecond)
+	prepared(t, d, s)
+	if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 {
+		t.Errorf("after a trial there is other data: %v", other)
+	}
+	if err := d.Clean(t.Context(), env(s)); err != nil {
+		t.Fatal(err)
+	}
+	// Two pieces of customers are there, and a part of the reviews, when the server dies.
+	interrupted := d.data(s.Protocol, 7)
+	stop := slices.IndexFunc(interrupted.Fill, func(j dataset.Job) bool { return j.Label == "reviews 0" })
+	interrupted.Loaders = 1
+	fill := interrupted.Fill[stop].Do
+	interrupted.Fill[stop].Do = func(ctx context.Context, db engine.Conn) error {
+		if err := fill(ctx, db); err != nil {
+			return err
 		}
-		if err := d.Clean(t.Context(), env(s)); err != nil {
-			t.Fatal(err)
-		}
-		// Two pieces of customers are there, and a part of the reviews, when the server dies.
-		interrupted := d.data(s.Protocol, 7)
-		stop := slices.IndexFunc(interrupted.Fill, func(j dataset.Job) bool { return j.Label == "reviews 0" })
-		interrupted.Loaders = 1
-		fill := interrupted.Fill[stop].Do
-		interrupted.Fill[stop].Do = func(ctx context.Context, db engine.Conn) error {
-			if err := fill(ctx, db); err != nil {
-				return err
-			}
-			s.End(t, syscall.SIGKILL)
-			return db.Exec(ctx, "SELECT 1")
-		}
-		if err := interrupted.Prepare(t.Context(), []engine.Server{s.Place(t)}); err == nil {
-			t.Fatal("a server that was killed is not noticed")
-		}
-		s.Begin(t)
-		name := database
-		if s.Protocol == engine.PostgreSQL {
-			name += "_base"
-		}
-		begun := s.Dial(t, name)
-		notes := ask(t, begun, "SELECT setting FROM plimsoll")
-		begun.Close()
-		prepared(t, d, s)
-		if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 || len(notes) != stop+1 {
-			t.Errorf("gone on with after %d of %d pieces, there is other data: %v", len(notes)-1, stop, other)
-		}
-	})
+		s.End(t, syscall.SIGKILL)
+		return db.Exec(ctx, "SELECT 1")
+	}
+	if err := interrupted.Prepare(t.Context(), []engine.Server{s.Place(t)}); err == nil {
+		t.Fatal("a server that was killed is not noticed")
+	}
+	s.Begin(t)
+	name := database
+	if s.Protocol == engine.PostgreSQL {
+		name += "_base"
+	}
+	begun := s.Dial(t, name)
+	notes := ask(t, begun, "SELECT setting FROM plimsoll")
+	begun.Close()
+	prepared(t, d, s)
+	if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 || len(notes) != stop+1 {
+		t.Errorf("gone on with after %d of %d pieces, there is other data: %v", len(notes)-1, stop, other)
+	}
 }
 
-// loaded runs a load up to where what came of it is looked at.
-func loaded(t *testing.T, d *store, s *enginetest.Server, length time.Duration) (conclusion, *measure.Recorder) {
+// loaded runs a load until it is enough, up to where what came of it is looked at.
+func loaded(t *testing.T, d *store, s *enginetest.Server, enough func(*measure.Recorder) bool) (conclusion, *measure.Recorder) {
 	t.Helper()
 	prepared(t, d, s)
-	at, out := []engine.Server{s.Place(t)}, measure.NewRecorder(nil)
+	at, out := []engine.Server{s.Place(t)}, measure.NewRecorder(enough)
 	was, err := d.begin(t.Context(), at, 7, out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := &engine.Ledger[tally]{}
-	job, err := d.job(at, load.Stage{Length: length, Interval: length / 8, Seed: 5}, l, was)
+	job, err := d.job(at, load.Stage{Length: time.Minute, Interval: 100 * time.Millisecond, Seed: 5}, l, was)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,167 +320,182 @@ func loaded(t *testing.T, d *store, s *enginetest.Server, length time.Duration) 
 }
 
 // What is planted after a load: rows that are lost, and a call that nobody of ours made.
+// They are more than what calls may have done whose answer is not known.
 var losses = map[string][]string{
 	"": {
-		"UPDATE inventory SET sales = sales - 1 WHERE prod_id = 1",
+		"UPDATE inventory SET sales = sales - 1000 WHERE prod_id = 1",
 		"UPDATE inventory SET quan_in_stock = quan_in_stock + 5 WHERE prod_id = 2",
+		"DELETE FROM orderlines WHERE orderid <= 40", "DELETE FROM cust_hist WHERE orderid <= 40",
 	},
 	engine.PostgreSQL: {
-		"DELETE FROM orderlines WHERE orderid = (SELECT max(orderid) FROM orders) AND orderlineid = 1",
-		"DELETE FROM cust_hist WHERE ctid = (SELECT min(ctid) FROM cust_hist)",
-		"SET session_replication_role = replica; DELETE FROM customers WHERE customerid = (SELECT max(customerid) FROM customers); RESET session_replication_role", // whatever refers to it
-		"SET track_functions = 'pl'; SELECT * FROM browse_by_category(1, 1)",
+		"SET session_replication_role = replica; DELETE FROM customers WHERE customerid <= 10; RESET session_replication_role", // whatever refers to them
+		"SET track_functions = 'pl'; SELECT browse_by_category(1, 1) FROM generate_series(1, 10)",
 	},
 	engine.MariaDB: {
-		"DELETE FROM orderlines ORDER BY orderid DESC LIMIT 1", "DELETE FROM cust_hist LIMIT 1",
-		"SET foreign_key_checks = 0; DELETE FROM customers ORDER BY customerid DESC LIMIT 1; SET foreign_key_checks = 1",
-		"CALL browse_by_category(1, 1)",
+		"SET foreign_key_checks = 0; DELETE FROM customers WHERE customerid <= 10; SET foreign_key_checks = 1",
+		strings.Repeat("CALL browse_by_category(1, 1);", 10),
 	},
 }
 
 // A loss that is planted after the load fails the check of the data, and a call that
 // nobody of ours made that of the server's mix.
-func TestRealLoss(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		d := made(t, small)
-		c, out := loaded(t, d, s, 400*time.Millisecond)
-		db := s.Dial(t, database)
-		for _, sql := range append(losses[""], losses[s.Protocol]...) {
-			ask(t, db, sql)
+func realLoss(t *testing.T, s *enginetest.Server) {
+	d := made(t, small)
+	c, out := loaded(t, d, s, func(r *measure.Recorder) bool { done, _ := done(r); return done[purchase] > 50 })
+	db := s.Dial(t, database)
+	for _, sql := range append(losses[""], losses[s.Protocol]...) {
+		ask(t, db, sql)
+	}
+	db.Close()
+	if s.Protocol == engine.PostgreSQL {
+		watch := s.Dial(t, "postgres")
+		for over := time.Now().Add(10 * time.Second); ask(t, watch, "SELECT count(*) FROM pg_stat_activity WHERE datname = '"+database+"'")[0][0] != "0" && time.Now().Before(over); {
+			<-time.After(10 * time.Millisecond) // the session hands over its counts when it ends
 		}
-		db.Close()
-		if s.Protocol == engine.PostgreSQL {
-			watch := s.Dial(t, "postgres")
-			for over := time.Now().Add(10 * time.Second); ask(t, watch, "SELECT count(*) FROM pg_stat_activity WHERE datname = '"+database+"'")[0][0] != "0" && time.Now().Before(over); {
-				<-time.After(10 * time.Millisecond) // the session hands over its counts when it ends
-			}
+	}
+	if err := d.conclude(t.Context(), c, out); err != nil {
+		t.Fatal(err)
+	}
+	data := check(t, out, "data")
+	for _, want := range []string{"order lines grew by", "history grew by", "pieces sold grew by", "the stock changed by", "customers grew by"} {
+		if data.State != measure.Fail || !strings.Contains(data.Detail, want) {
+			t.Errorf("%s: %+v", want, data)
 		}
-		if err := d.conclude(t.Context(), c, out); err != nil {
-			t.Fatal(err)
-		}
-		data := check(t, out, "data")
-		for _, want := range []string{"order lines grew by", "history grew by", "pieces sold grew by", "the stock changed by", "customers grew by"} {
-			if data.State != measure.Fail || !strings.Contains(data.Detail, want) {
-				t.Errorf("%s: %+v", want, data)
-			}
-		}
-		if c := check(t, out, "server's mix"); c.State != measure.Fail || !strings.Contains(c.Detail, "browse_by_category") {
-			t.Errorf("%+v", c)
-		}
-	})
+	}
+	if c := check(t, out, "server's mix"); c.State != measure.Fail || !strings.Contains(c.Detail, "browse_by_category") {
+		t.Errorf("%+v", c)
+	}
+	// The next trial begins with the first data all the same.
+	prepared(t, d, s)
+	if n := ask(t, s.Dial(t, database), "SELECT count(*) FROM customers")[0][0]; n != strconv.Itoa(d.size().customers) {
+		t.Errorf("the next trial begins with %s customers", n)
+	}
 }
 
 // What the server acknowledged is there after it was killed in the middle.
-func TestRealKill(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		d := made(t, small)
-		prepared(t, d, s)
-		again := make(chan struct{})
-		time.AfterFunc(800*time.Millisecond, func() {
-			defer close(again)
-			s.End(t, syscall.SIGKILL)
-			s.Begin(t)
-		})
-		c, out := loaded(t, d, s, 3*time.Second)
-		<-again
-		if err := d.conclude(t.Context(), c, out); err != nil {
-			t.Fatal(err)
+func realKill(t *testing.T, s *enginetest.Server) {
+	d := made(t, small)
+	prepared(t, d, s)
+	again := make(chan struct{})
+	var kill sync.Once
+	c, out := loaded(t, d, s, func(r *measure.Recorder) bool {
+		if done, _ := done(r); done[purchase] > 50 {
+			kill.Do(func() {
+				go func() {
+					defer close(again)
+					s.End(t, syscall.SIGKILL)
+					s.Begin(t)
+				}()
+			})
 		}
-		if c := check(t, out, "data"); c.State != measure.Pass {
-			t.Errorf("%+v", c)
-		} else {
-			t.Log(c.Detail)
-		}
-		if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "started again") {
-			t.Errorf("%+v", c)
-		}
-		intervals := out.Intervals()
-		if _, failed := done(out); intervals[len(intervals)-1].Samples[purchase].Operations == 0 || failed == 0 {
-			t.Errorf("%d purchases at last, %d errors", intervals[len(intervals)-1].Samples[purchase].Operations, failed)
+		select {
+		case <-again: // and the load goes on
+			all := r.Intervals()
+			return all[len(all)-1].Samples[purchase].Operations > 0
+		default:
+			return false
 		}
 	})
+	<-again
+	if err := d.conclude(t.Context(), c, out); err != nil {
+		t.Fatal(err)
+	}
+	if c := check(t, out, "data"); c.State != measure.Pass {
+		t.Errorf("%+v", c)
+	} else {
+		t.Log(c.Detail)
+	}
+	if c := check(t, out, "server's mix"); c.State != measure.Unknown || !strings.Contains(c.Detail, "started again") {
+		t.Errorf("%+v", c)
+	}
+	intervals := out.Intervals()
+	if _, failed := done(out); intervals[len(intervals)-1].Samples[purchase].Operations == 0 || failed == 0 {
+		t.Errorf("%d errors, and nobody buys at last", failed)
+	}
 }
 
 // Several servers get as much load each, and what they hold is added up.
-func TestRealServers(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		other := start(t, s.Protocol)
-		s.At.More = []string{other.At.Address}
-		out := run(t, made(t, small), s, 600*time.Millisecond)
-		for _, name := range []string{"server's mix", "data"} {
-			if c := check(t, out, name); c.State != measure.Pass {
-				t.Errorf("%+v", c)
-			}
+func realServers(t *testing.T, s *enginetest.Server) {
+	other := start(t, s.Protocol)
+	s.At.More = []string{other.At.Address}
+	defer func() { s.At.More = nil }()
+	out := run(t, made(t, small), s, 600*time.Millisecond)
+	for _, name := range []string{"server's mix", "data"} {
+		if c := check(t, out, name); c.State != measure.Pass {
+			t.Errorf("%+v", c)
 		}
-		for _, one := range []*enginetest.Server{s, other} {
-			if n := ask(t, one.Dial(t, database), "SELECT count(*) FROM orders WHERE orderid > 60"); n[0][0] == "0" { // 60 were there at first
-				t.Errorf("nothing was ordered at %s", one.At.Address)
-			}
+	}
+	for _, one := range []*enginetest.Server{s, other} {
+		if n := ask(t, one.Dial(t, database), "SELECT count(*) FROM orders WHERE orderid > 60"); n[0][0] == "0" { // 60 were there at first
+			t.Errorf("nothing was ordered at %s", one.At.Address)
 		}
-	})
+	}
 }
 
 // Data that is not what was prepared is noticed before a load.
-func TestRealOtherData(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		d := made(t, with(parameter.Settings{"reset": "false"}))
-		stage := load.Stage{Length: 100 * time.Millisecond, Interval: 100 * time.Millisecond}
-		refused := func(what string, d *store) {
-			t.Helper()
-			if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err == nil || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%s: %v", what, err)
-			} else {
-				t.Log(what, err)
-			}
+func realOtherData(t *testing.T, s *enginetest.Server) {
+	d := made(t, with(parameter.Settings{"reset": "false"}))
+	stage := load.Stage{Length: 100 * time.Millisecond, Interval: 100 * time.Millisecond}
+	refused := func(what string, d *store) {
+		t.Helper()
+		if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", what, err)
+		} else {
+			t.Log(what, err)
 		}
-		refused("nothing is there", d)
-		prepared(t, d, s)
-		refused("data of another mode", made(t, with(parameter.Settings{"mode": "faithful"})))
-		refused("data of another size", made(t, with(parameter.Settings{"size": "60kB"})))
-		db := s.Dial(t, database)
-		ask(t, db, "UPDATE plimsoll SET value = concat('9', value) WHERE setting = 'want'")
-		refused("data of a newer version", d)
-		ask(t, db, "UPDATE plimsoll SET value = substr(value, 2) WHERE setting = 'want'; DELETE FROM plimsoll WHERE setting = 'made'")
-		refused("data that is not whole", d)
-		prepared(t, d, s)
-		if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	if err := d.Clean(t.Context(), env(s)); err != nil {
+		t.Fatal(err)
+	}
+	refused("nothing is there", d)
+	prepared(t, d, s)
+	refused("data of another mode", made(t, with(parameter.Settings{"mode": "faithful"})))
+	refused("data of another size", made(t, with(parameter.Settings{"size": "60kB"})))
+	db := s.Dial(t, database)
+	ask(t, db, "UPDATE plimsoll SET value = concat('9', value) WHERE setting = 'want'")
+	refused("data of a newer version", d)
+	ask(t, db, "UPDATE plimsoll SET value = substr(value, 2) WHERE setting = 'want'; DELETE FROM plimsoll WHERE setting = 'made'")
+	refused("data that is not whole", d)
+	prepared(t, d, s)
+	if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err != nil {
+		t.Error(err)
+	}
 }
 
 // A user who may only make these databases can do all but have the server count calls of
 // each function.
-func TestRealPoorUser(t *testing.T) {
-	each(t, func(t *testing.T, s *enginetest.Server) {
-		grants, missing, counted := "CREATE ROLE poor LOGIN CREATEDB; CREATE ROLE poorer LOGIN", "CREATEDB", "GRANT SET ON PARAMETER"
-		if s.Protocol == engine.MariaDB {
-			grants = "CREATE USER poor; GRANT ALL ON `plimsoll_dvdstore%`.* TO poor; CREATE USER poorer"
-			missing, counted = "GRANT ALL ON `plimsoll_dvdstore%`.*", "calls in all"
-		}
-		ask(t, s.Dial(t, ""), grants)
-		d := made(t, small)
-		s.At.User = "poorer"
-		if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), missing) {
-			t.Errorf("who may make no databases: %v", err)
-		}
-		s.At.User = "poor"
-		if needs, err := d.Check(t.Context(), env(s)); err != nil || len(needs.Changes) != 1 {
-			t.Error(needs, err)
-		}
-		out := run(t, d, s, 400*time.Millisecond)
-		if c := check(t, out, "server's mix"); !strings.Contains(c.Detail, counted) || (c.State == measure.Unknown) != (s.Protocol == engine.PostgreSQL) {
-			t.Errorf("%+v", c)
-		}
-		if c := check(t, out, "data"); c.State != measure.Pass {
-			t.Errorf("%+v", c)
-		}
-		s.At.Address = "127.0.0.1:1"
-		if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
-			t.Errorf("nobody there: %v", err)
-		}
-		if err := d.Clean(t.Context(), env(s)); err != nil {
-			t.Errorf("clean where nobody is: %v", err)
-		}
-	})
+func realPoorUser(t *testing.T, s *enginetest.Server) {
+	grants, missing, counted := "CREATE ROLE poor LOGIN CREATEDB; CREATE ROLE poorer LOGIN", "CREATEDB", "GRANT SET ON PARAMETER"
+	if s.Protocol == engine.MariaDB {
+		grants = "CREATE USER poor; GRANT ALL ON `plimsoll_dvdstore%`.* TO poor; CREATE USER poorer"
+		missing, counted = "GRANT ALL ON `plimsoll_dvdstore%`.*", "calls in all"
+	}
+	ask(t, s.Dial(t, ""), grants)
+	at, d := s.At, made(t, small)
+	defer func() { s.At = at }()
+	if err := d.Clean(t.Context(), env(s)); err != nil { // what another user made
+		t.Fatal(err)
+	}
+	s.At.User = "poorer"
+	if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("who may make no databases: %v", err)
+	}
+	s.At.User = "poor"
+	if needs, err := d.Check(t.Context(), env(s)); err != nil || len(needs.Changes) != 1 {
+		t.Error(needs, err)
+	}
+	out := run(t, d, s, 400*time.Millisecond)
+	if c := check(t, out, "server's mix"); !strings.Contains(c.Detail, counted) || (c.State == measure.Unknown) != (s.Protocol == engine.PostgreSQL) {
+		t.Errorf("%+v", c)
+	}
+	if c := check(t, out, "data"); c.State != measure.Pass {
+		t.Errorf("%+v", c)
+	}
+	s.At.Address = "127.0.0.1:1"
+	if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
+		t.Errorf("nobody there: %v", err)
+	}
+	if err := d.Clean(t.Context(), env(s)); err != nil {
+		t.Errorf("clean where nobody is: %v", err)
+	}
 }

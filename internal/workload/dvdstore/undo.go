@@ -51,7 +51,7 @@ func (d *store) begins(ctx context.Context, s engine.Conn) error {
 	for k, want := range []int{z.customers, z.orders * months, z.products * z.reviews, 0} {
 		if got := rows[0][k]; got != strconv.Itoa(want) {
 			what := [...]string{"customers", "orders", "reviews", "more order lines than lines of the customers' history"}[k]
-			return fmt.Errorf("there are %s %s instead of %d: DROP DATABASE %s there, and it is made anew", got, what, want, database)
+			return fmt.Errorf("%w: there are %s %s instead of %d", dataset.ErrSpoilt, got, what, want)
 		}
 	}
 	return engine.Limit(ctx, s, 0)
