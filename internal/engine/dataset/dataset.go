@@ -6,6 +6,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 
@@ -36,7 +37,7 @@ type Set struct {
 	Programs []string
 	// Undo takes back what loads did, in order. MariaDB copies no databases: where it can
 	// undo, it does that instead of copying rows, and there is only one database. What is
-	// begun anew after a crash has to do the same.
+	// begun anew after a crash has to do the same; with ErrSpoilt, all of it is made anew.
 	Undo []Job
 }
 
@@ -49,28 +50,6 @@ func SQL(label, sql string) Job {
 // not all. Start begins anew with the rows, in the text format of COPY.
 func Rows(label, table, columns string, start func() func(b []byte) (rows []byte, more bool)) Job {
 	return Job{label, func(ctx context.Context, s engine.Conn) error { return s.Fill(ctx, table, columns, start()) }}
-}
-
-// inBulk has MariaDB sort the rows of an empty table and write them all at once. Nobody
-// else can write to the table meanwhile.
-const inBulk = "SET unique_checks = 0, foreign_key_checks = 0"
-
-// Whole is a job as Rows, for a table that no other job fills. MariaDB, which keeps rows in
-// the order of their key, then does not mind in which order they come.
-func Whole(label, table string, start func() func(b []byte) (rows []byte, more bool)) Job {
-	rows := Rows(label, table, "", start)
-	return Job{label, func(ctx context.Context, s engine.Conn) error {
-		if engine.Speaks(s) != engine.MariaDB {
-			return rows.Do(ctx, s)
-		}
-		if err := s.Exec(ctx, inBulk); err != nil {
-			return err
-		}
-		if err := rows.Do(ctx, s); err != nil {
-			return err
-		}
-		return s.Exec(ctx, "SET unique_checks = 1, foreign_key_checks = 1")
-	}}
 }
 
 func (d Set) base() string { return d.Name + "_base" }
@@ -94,6 +73,13 @@ func (d Set) prepare(ctx context.Context, at engine.Server) error {
 	if err != nil {
 		return err
 	}
+	if !d.copied(at) && d.Reset && there[wantNote] == d.Note && there[usedNote] != "" {
+		err := d.undo(ctx, place{at, first})
+		if !errors.Is(err, ErrSpoilt) {
+			return err
+		}
+		there = nil
+	}
 	if there[wantNote] != d.Note {
 		if err := engine.Drop(ctx, at, d.Name, d.base()); err != nil {
 			return err
@@ -108,14 +94,8 @@ func (d Set) prepare(ctx context.Context, at engine.Server) error {
 			return fmt.Errorf("fill the database %s at %s: %w", first, at.Address, err)
 		}
 	}
-	if !d.Reset {
-		return nil
-	}
 	if !d.copied(at) {
-		if there[usedNote] == "" {
-			return nil
-		}
-		return d.undo(ctx, place{at, d.Name})
+		return nil
 	}
 	there, err = notes(ctx, at, d.Name)
 	if err != nil || there[wantNote] == d.Note && there[madeNote] != "" && there[usedNote] == "" {

@@ -2,10 +2,14 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"plimsoll/internal/engine"
 )
+
+// ErrSpoilt is that data cannot be as it was made by taking back what loads did.
+var ErrSpoilt = errors.New("it is not as it was made")
 
 // copied says whether each trial begins with a copy of the database.
 func (d Set) copied(at engine.Server) bool {
