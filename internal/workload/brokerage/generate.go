@@ -59,9 +59,12 @@ func truth(v bool) string {
 func fills(protocol string, z size, seed uint64) []dataset.Job {
 	all := []dataset.Job{
 		dataset.SQL("small tables", fixed(protocol, z)),
-		rows("security", z.securities(), func(b []byte, i int) []byte { return securityRow(b, i) }),
-		rows("last_trade", z.securities(), func(b []byte, i int) []byte { return lastTradeRow(b, i, newSource(seed, uint64(i)<<8|2)) }),
-		rows("daily_market", z.securities(), func(b []byte, i int) []byte { return dailyRows(b, i, newSource(seed, uint64(i)<<8|3)) }),
+		rows("security", 0, z.securities(), func(b []byte, i int) []byte { return securityRow(b, i) }),
+		lastTrades(z, seed),
+	}
+	const together = 50
+	for from := 0; from < z.securities(); from += together {
+		all = append(all, rows("daily_market", from, min(from+together, z.securities()), func(b []byte, i int) []byte { return dailyRows(b, i, newSource(seed, uint64(i)<<8|3)) }))
 	}
 	for _, t := range filled {
 		all = append(all, t.pieces(protocol, z, seed)...)
@@ -69,17 +72,18 @@ func fills(protocol string, z size, seed uint64) []dataset.Job {
 	return all
 }
 
-// rows fills a table by one call for each of n things.
-func rows(table string, n int, row func(b []byte, i int) []byte) dataset.Job {
-	return dataset.Whole(table, table, func() func(b []byte) ([]byte, bool) {
-		i := 0
+func lastTrades(z size, seed uint64) dataset.Job {
+	return rows("last_trade", 0, z.securities(), func(b []byte, i int) []byte { return lastTradeRow(b, i, newSource(seed, uint64(i)<<8|2)) })
+}
+
+// rows fills a table by one call for each of the things from one number to before another.
+func rows(table string, from, to int, row func(b []byte, i int) []byte) dataset.Job {
+	return dataset.Rows(table+" from "+strconv.Itoa(from), table, "", func() func(b []byte) ([]byte, bool) {
+		i := from
 		return func(b []byte) ([]byte, bool) {
-			if i == n {
-				return b, false
-			}
 			b = row(b, i)
 			i++
-			return b, true
+			return b, i < to
 		}
 	})
 }

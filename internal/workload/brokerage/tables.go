@@ -37,36 +37,55 @@ var filled = []table{
 	{name: "holding_history", trade: stepRows},
 }
 
-// pieces fill a table: PostgreSQL takes the rows of each broker by themselves, several at
-// once; MariaDB takes all of them, to put them in order.
+// pieces fill a table, several at once. PostgreSQL takes the rows of a broker one account
+// after the other. MariaDB, which keeps rows in the order of their keys, takes those of
+// trades in the order in which these are numbered.
 func (t table) pieces(protocol string, z size, seed uint64) (all []dataset.Job) {
-	if protocol == engine.MariaDB {
-		return []dataset.Job{dataset.Whole(t.name, t.name, t.rows(z, seed, 1, z.brokers()))}
+	what, each, start := "broker", customersPerBroker, t.byAccount
+	if protocol == engine.MariaDB && t.trade != nil {
+		what, each, start = "block", z.block(), t.byTrade
 	}
-	for broker := 1; broker <= z.brokers(); broker++ {
-		all = append(all, dataset.Rows(fmt.Sprintf("%s of broker %d", t.name, broker), t.name, "", t.rows(z, seed, broker, broker)))
+	for n := range z.customers / each {
+		all = append(all, dataset.Rows(fmt.Sprintf("%s of %s %d", t.name, what, n+1), t.name, "", func() func(b []byte) ([]byte, bool) {
+			return start(newBook(z, seed), n*each*accountsPer+1, each*accountsPer)
+		}))
 	}
 	return all
 }
 
-// rows are those of some brokers: those of an account in one call, of a broker after those
-// of his accounts.
-func (t table) rows(z size, seed uint64, from, to int) func() func(b []byte) ([]byte, bool) {
-	const accounts = customersPerBroker * accountsPer
-	return func() func(b []byte) ([]byte, bool) {
-		k, i, sum := newBook(z, seed), 0, total{broker: from}
-		return func(b []byte) ([]byte, bool) {
-			if i < accounts {
-				i++
-				k.open((sum.broker-1)*accounts + i)
-				return t.of(b, k, &sum), true
-			}
+// byAccount are the rows of the accounts of a broker from the first on: those of an account
+// in one call, and those of the broker at last.
+func (t table) byAccount(k *book, first, accounts int) func(b []byte) ([]byte, bool) {
+	i, sum := 0, total{broker: brokerOf(first/accountsPer + 1)}
+	return func(b []byte) ([]byte, bool) {
+		if i == accounts {
 			if t.broker != nil {
 				b = t.broker(b, sum)
 			}
-			i, sum = 0, total{broker: sum.broker + 1}
-			return b, sum.broker <= to
+			return b, false
 		}
+		k.open(first + i)
+		i++
+		return t.of(b, k, &sum), true
+	}
+}
+
+// byTrade are the rows of the trades of accounts from the first on: the first trade of each,
+// then the second, and so on.
+func (t table) byTrade(k *book, first, accounts int) func(b []byte) ([]byte, bool) {
+	books := make([]book, accounts)
+	for i := range books {
+		books[i] = *k
+		books[i].open(first + i)
+	}
+	i := 0
+	return func(b []byte) ([]byte, bool) {
+		p, more := books[i].trade()
+		if more {
+			b = t.trade(b, &p)
+		}
+		i = (i + 1) % accounts
+		return b, more
 	}
 }
 

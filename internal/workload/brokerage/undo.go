@@ -10,7 +10,7 @@ import (
 )
 
 // changed are the tables whose first rows a load changes: they are small, and filled again.
-var changed = []string{"broker", "customer_account", "holding_summary", "holding", "last_trade"}
+var changed = []string{"broker", "customer_account", "holding_summary", "holding"}
 
 // undo takes back what a load did on MariaDB: what belongs to added trades goes, which are
 // numbered after the first ones, and what was changed is filled in again. It takes far less
@@ -20,15 +20,15 @@ func undo(z size, seed uint64) []dataset.Job {
 	for table, trade := range map[string]string{"trade": "t_id", "trade_history": "th_t_id", "settlement": "se_t_id", "cash_transaction": "ct_t_id", "holding_history": "hh_t_id"} {
 		fmt.Fprintf(&b, "DELETE FROM %s WHERE %s > %d; ", table, trade, z.trades())
 	}
-	fmt.Fprintf(&b, "ALTER TABLE trade AUTO_INCREMENT = %d; TRUNCATE TABLE trade_request", z.trades()+1)
+	fmt.Fprintf(&b, "ALTER TABLE trade AUTO_INCREMENT = %d; TRUNCATE TABLE trade_request; TRUNCATE TABLE last_trade", z.trades()+1)
 	for _, table := range changed {
 		b.WriteString("; TRUNCATE TABLE " + table)
 	}
 	all := []dataset.Job{dataset.SQL("added trades", b.String())}
-	for _, j := range fills(engine.MariaDB, z, seed) {
-		if slices.Contains(changed, j.Label) {
-			all = append(all, j)
+	for _, t := range filled {
+		if slices.Contains(changed, t.name) {
+			all = append(all, t.pieces(engine.MariaDB, z, seed)...)
 		}
 	}
-	return all
+	return append(all, lastTrades(z, seed))
 }
