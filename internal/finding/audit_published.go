@@ -3,6 +3,7 @@ package finding
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"plimsoll/internal/study"
 )
@@ -26,7 +27,8 @@ func auditFigure(f *Findings, fig study.Figure) []Claim {
 }
 
 // ends are the first and the last value of a figure, in the order of the arms that
-// carry its levels, else in numeric or alphabetic order of the levels.
+// carry its levels, else in numeric order of the levels. Names that no arm carries have
+// no order: theirs is the one in which the values go the way of the change.
 func ends(f *Findings, fig study.Figure) (from, to float64, ok bool) {
 	if len(fig.Values) != 2 {
 		return 0, 0, false
@@ -40,6 +42,7 @@ func ends(f *Findings, fig study.Figure) (from, to float64, ok bool) {
 		}
 	}
 	if len(levels) != 2 {
+		ordered := true
 		levels = levels[:0]
 		for level := range fig.Values {
 			levels = append(levels, level)
@@ -53,11 +56,12 @@ func ends(f *Findings, fig study.Figure) (from, to float64, ok bool) {
 				}
 				return 1
 			}
-			if a < b {
-				return -1
-			}
-			return 1
+			ordered = false
+			return strings.Compare(a, b)
 		})
+		if from, to := fig.Values[levels[0]], fig.Values[levels[1]]; !ordered && fig.Change != nil && (to > from) != (*fig.Change > 0) {
+			slices.Reverse(levels)
+		}
 	}
 	return fig.Values[levels[0]], fig.Values[levels[1]], fig.Values[levels[0]] != 0
 }

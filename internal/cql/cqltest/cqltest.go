@@ -27,6 +27,7 @@ type Server struct {
 	mu       sync.Mutex
 	note     []string // made, base and next, as the workload cql-iot notes them
 	rows     map[string][][]byte
+	forgot   int // how often statements were
 	busy     sync.WaitGroup
 	open     map[net.Conn]bool
 }
@@ -80,6 +81,20 @@ func (s *Server) Lose() {
 	clear(s.rows)
 }
 
+// Forget forgets the statements that were prepared, as a server does when a table is
+// changed.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgot++
+}
+
+// client is who sits at the other end of a connection.
+type client struct {
+	known  bool // by name and password, where these are asked for
+	forgot int  // as it was when the client last prepared something
+}
+
 // request is what a client sends.
 type request struct {
 	version, code byte
@@ -102,7 +117,7 @@ func (s *Server) serve(conn net.Conn) {
 		conn = tls.Server(conn, s.TLS)
 	}
 	w := &wire{in: bufio.NewReaderSize(conn, 64<<10), out: bufio.NewWriterSize(conn, 64<<10)}
-	known := s.User == ""
+	c := &client{known: s.User == ""}
 	for {
 		if w.in.Buffered() == 0 && len(w.inner) == 0 && w.out.Flush() != nil {
 			return
@@ -111,7 +126,7 @@ func (s *Server) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		code, body := s.reply(r, &known)
+		code, body := s.reply(r, c)
 		if w.write(r, code, body) != nil {
 			return
 		}
@@ -210,35 +225,47 @@ func (w *wire) write(r request, code byte, body []byte) error {
 }
 
 // reply is the answer to a request.
-func (s *Server) reply(r request, known *bool) (code byte, body []byte) {
+func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 	const startup, query, prepare, execute, proof = 1, 7, 9, 10, 15
 	switch {
-	case r.code == startup && !*known:
+	case r.code == startup && !c.known:
 		return 3, text(nil, "PasswordAuthenticator")
 	case r.code == startup:
 		return 2, nil
 	case r.code == proof:
-		*known = string(r.body[4:]) == "\x00"+s.User+"\x00"+s.Password
-		if !*known {
+		c.known = string(r.body[4:]) == "\x00"+s.User+"\x00"+s.Password
+		if !c.known {
 			return fault(0x100, "Provided username "+s.User+" and/or password are incorrect")
 		}
 		return 16, []byte{0xff, 0xff, 0xff, 0xff}
-	case !*known:
+	case !c.known:
 		return fault(0x2100, "You have not logged in")
 	case r.code == query:
 		n := binary.BigEndian.Uint32(r.body)
 		return s.query(string(r.body[4 : 4+n]))
 	case r.code == prepare:
+		s.mu.Lock()
+		c.forgot = s.forgot
+		s.mu.Unlock()
 		n := binary.BigEndian.Uint32(r.body)
 		b := text([]byte{0, 0, 0, 4}, string(r.body[4:4+n]))
 		if r.version == 5 {
 			b = text(b, "metadata")
 		}
 		return 8, b
+	case r.code == execute && s.forgets(c):
+		return fault(0x2500, "Prepared query not found")
 	case r.code == execute:
 		return s.execute(r)
 	}
 	return fault(0xa, fmt.Sprintf("a request of kind %d", r.code))
+}
+
+// forgets says whether statements were forgotten since a client prepared its own.
+func (s *Server) forgets(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.forgot != s.forgot
 }
 
 func text(b []byte, s string) []byte {

@@ -204,19 +204,35 @@ func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int6
 	if err != nil {
 		return err
 	}
-	defer p.Close()
-	for c := part; c < int64(i.Rampup); {
-		n := 0
-		for ; n < batch && c < int64(i.Rampup); n++ {
+	defer func() { p.Close() }() // the last one
+	for from, again := part, 0; from < int64(i.Rampup); {
+		c := from
+		for n := 0; n < batch && c < int64(i.Rampup); n++ {
 			p.Add(int(write), func(b []byte) []byte { return r.appendReading(b, r.key(c), c) })
 			c += fillers
 		}
-		if err := p.Exchange(ctx, nil); err != nil {
+		err := p.Exchange(ctx, nil)
+		switch {
+		case err == nil:
+			from, again = c, 0
+		case !cql.Is(err, cql.Unprepared) || again == mostForgotten:
 			return err
+		default: // writing the same rows again changes nothing
+			again++
+			next, err := cql.DialPipe(ctx, at, i.statements())
+			if err != nil {
+				return err
+			}
+			p.Close()
+			p = next
 		}
 	}
 	return nil
 }
+
+// mostForgotten is how often in a row statements are prepared again that a node has
+// forgotten, as it does when it hears of a new table from another node.
+const mostForgotten = 10
 
 // pending asks the nodes how many compactions run or wait.
 func pending(ctx context.Context, nodes []cql.Place) (busy int, err error) {

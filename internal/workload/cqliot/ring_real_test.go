@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -102,7 +101,7 @@ func routed(t *testing.T, s *server) {
 		switch {
 		case failed > 0 || done < 300 || by[0]+by[1] != done || min(by[0], by[1]) < done/4:
 			t.Errorf("%d done, %d failed, coordinated %v", done, failed, by)
-		case !wrong && (all > done/5 || here[0] != by[0] || here[1] != by[1]): // what they tell each other of themselves
+		case !wrong && (all > done/5 || max(here[0]-by[0], by[0]-here[0]) > 8): // what they tell each other of themselves, and the first of each connection
 			t.Errorf("of %d operations, nodes sent %v to each other; they coordinated %v and did %v", done, messages, by, here)
 		case wrong && all < done:
 			t.Errorf("%d operations at the wrong node took only %v messages", done, messages)
@@ -115,19 +114,17 @@ func routed(t *testing.T, s *server) {
 // nothing hangs.
 func left(t *testing.T, s *server) {
 	for _, replicas := range []string{"2", "1"} {
-		o := during(t, s.at, replicated(replicas, nil), 8, func() {
-			s.starter(t, syscall.SIGSTOP)
-			s.signal(t, 1, syscall.SIGKILL)
-		})
+		var argv []string
+		o := during(t, s.at, replicated(replicas, nil), 6, func() { argv = s.kill(t, 1) })
 		last := len(o.done) - 1
-		if o.done[0] < 50 || total(o.failed) == 0 || o.done[last] == 0 {
+		if o.done[0] < 50 || total(o.failed) == 0 || o.done[last] == 0 || replicas == "1" && o.failed[last] == 0 {
 			t.Errorf("%s replicas: %+v", replicas, o)
 		}
-		if o.err != nil && (strings.Contains(o.err.Error(), "\n") || !strings.Contains(o.err.Error(), s.at.More[0])) {
+		if o.err != nil && strings.Contains(o.err.Error(), "\n") {
 			t.Errorf("%s replicas: %v", replicas, o.err)
 		}
 		if replicas == "2" {
-			s.restart(t, 1, "")
+			s.start(t, 1, argv, "")
 			both := s.at
 			both.Address, both.More = s.at.More[0], nil
 			await(t, both)

@@ -99,24 +99,26 @@ func roomy(t *testing.T) string {
 	return dir
 }
 
-// process finds the one whose command line holds a word, and the command line.
-func process(word string) (pid int, argv []string) {
+// process finds the one of a program whose command line holds a word, and the command line.
+func process(program, word string) (pid int, argv []string) {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range lines {
 		data, err := os.ReadFile(name)
-		if err != nil || !strings.Contains(string(data), word) {
+		words := strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
+		if err != nil || filepath.Base(words[0]) != program || !slices.Contains(words, word) {
 			continue
 		}
-		pid, _ = strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		argv = strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
+		if pid, err = strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
+			return pid, words
+		}
 	}
-	return pid, argv
+	return 0, nil
 }
 
 // starter signals the script that ends all nodes when one has ended.
 func (s *server) starter(t *testing.T, what syscall.Signal) {
 	t.Helper()
-	if pid, _ := process(s.dir + "/start.sh"); pid > 0 {
+	if pid, _ := process("sh", s.dir+"/start.sh"); pid > 0 {
 		_ = syscall.Kill(pid, what) // it may have ended
 	}
 }
@@ -124,7 +126,7 @@ func (s *server) starter(t *testing.T, what syscall.Signal) {
 // node is the process of a node, from 0, and its command line.
 func (s *server) node(t *testing.T, number int) (pid int, argv []string) {
 	t.Helper()
-	pid, argv = process(fmt.Sprintf("-Dcassandra.config=file://%s/%d.yaml", s.dir, number))
+	pid, argv = process("java", fmt.Sprintf("-Dcassandra.config=file://%s/%d.yaml", s.dir, number))
 	if pid == 0 {
 		t.Errorf("node %d does not run", number)
 	}
@@ -143,13 +145,27 @@ func (s *server) signal(t *testing.T, number int, what syscall.Signal) {
 // restart kills a node and starts it again on what it holds, with more settings.
 func (s *server) restart(t *testing.T, number int, more string, flags ...string) {
 	t.Helper()
+	s.start(t, number, s.kill(t, number), more, flags...)
+}
+
+// kill kills a node, and is the command line that started it. The others go on.
+func (s *server) kill(t *testing.T, number int) (argv []string) {
+	t.Helper()
 	s.starter(t, syscall.SIGSTOP)
 	pid, argv := s.node(t, number)
-	if pid == 0 {
-		return
+	if pid > 0 {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Error(err)
+	return argv
+}
+
+// start starts a node that was killed.
+func (s *server) start(t *testing.T, number int, argv []string, more string, flags ...string) {
+	t.Helper()
+	if len(argv) == 0 {
+		return // it was not there, as was told
 	}
 	config, err := os.OpenFile(filepath.Join(s.dir, strconv.Itoa(number)+".yaml"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {

@@ -109,6 +109,10 @@ func (t *talk) Next(b []byte) []byte {
 	return b
 }
 
+// errForgotten ends a connection, which the next one mends: a server forgets statements when
+// a table is changed.
+var errForgotten = errors.New("the server has forgotten the statements that it had prepared")
+
 var none = load.Answer{Slot: load.NoSlot}
 
 // Answer reads messages up to the end of an operation.
@@ -145,7 +149,11 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 		return none, fmt.Errorf("the server answers request %d, which nobody made", m.Stream)
 	case m.Failed():
 		t.tally.under--
-		t.note(cql.ReadFault(m.Body).Error())
+		f := cql.ReadFault(m.Body)
+		t.note(f.Error())
+		if f.Code == cql.Unprepared {
+			return none, errForgotten
+		}
 		return load.Answer{Slot: m.Stream, Failed: true}, nil
 	case !m.Result():
 		return none, fmt.Errorf("the server sends a message of kind %d that nobody asked for", m.Opcode)
