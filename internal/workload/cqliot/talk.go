@@ -111,7 +111,7 @@ func (t *talk) Next(b []byte) []byte {
 
 // errForgotten ends a connection, which the next one mends: a server forgets statements when
 // a table is changed.
-var errForgotten = errors.New("the server has forgotten the statements that it had prepared")
+var errForgotten = fmt.Errorf("%w: it has forgotten the statements that it had prepared", load.ErrRefused)
 
 var none = load.Answer{Slot: load.NoSlot}
 
