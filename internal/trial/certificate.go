@@ -220,21 +220,32 @@ func straddling(e *evidence, n float64) float64 {
 	return mean
 }
 
+// leastOfClass is how many operations there must be for each class before their shares say
+// something: users who have just begun all do what comes first.
+const leastOfClass = 10
+
 func mix(e *evidence, limit float64) (measure.State, string) {
 	total := float64(e.record.Counts["operations"])
 	if len(e.demand.Classes) < 2 || total == 0 {
 		return verdict(true, "one class of operation")
 	}
-	parts := make([]string, 0, len(e.demand.Classes))
-	good := true
+	if total < float64(leastOfClass*len(e.demand.Classes)) {
+		return unknown("%.0f operations of %d classes are too few to tell", total, len(e.demand.Classes))
+	}
+	var all, wrong []string
 	for _, c := range e.demand.Classes {
 		share := float64(e.record.Counts[c.Name+".operations"]) / total
+		all = append(all, fmt.Sprintf("%s %s of %s", c.Name, percent(share), percent(c.Share)))
 		// Three standard errors of a share drawn at random are no fault of the mix.
 		slack := 3 * math.Sqrt(c.Share*(1-c.Share)/total)
-		good = good && math.Abs(share-c.Share) <= limit+slack
-		parts = append(parts, fmt.Sprintf("%s %s of %s", c.Name, percent(share), percent(c.Share)))
+		if math.Abs(share-c.Share) > limit+slack {
+			wrong = append(wrong, all[len(all)-1])
+		}
 	}
-	return verdict(good, "%s", strings.Join(parts, ", "))
+	if len(wrong) > 0 {
+		return verdict(false, "%s", strings.Join(wrong, ", "))
+	}
+	return verdict(true, "%s", strings.Join(all, ", "))
 }
 
 // Names of what the rules read.

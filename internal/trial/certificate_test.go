@@ -86,6 +86,9 @@ func TestCertificate(t *testing.T) {
 			e.record.Counts["read.operations"], e.record.Counts["write.operations"] = 6000, 4000
 		}},
 		{"reported mix", measure.Pass, "", func(e *evidence) { e.demand.Classes = e.demand.Classes[:1] }},
+		{"reported mix", measure.Unknown, "", func(e *evidence) {
+			e.record.Counts["operations"], e.record.Counts["read.operations"], e.record.Values["max"] = 19, 19, 1.2
+		}},
 		{"generator limit", measure.Fail, "generator limit: the workers used 85 %", func(e *evidence) { e.worker[generatorCPU] = .85 }},
 		{"generator limit", measure.Unknown, "", func(e *evidence) { e.worker = nil }},
 		{"generator limit", measure.Unknown, "", func(e *evidence) { e.worker[generatorCPU], e.hosted = .85, true }},
