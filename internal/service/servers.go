@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -117,7 +118,8 @@ func (s *servers) Died() error {
 	return nil
 }
 
-// Endpoint is where the first server listens, and all others.
+// Endpoint is where the first server listens, and all others, and who vouches for any of
+// them.
 func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
 	if len(s.running) == 0 {
 		return load.Endpoint{}, errors.New("no server runs")
@@ -132,6 +134,9 @@ func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
 			return all, err
 		}
 		all.More = append(all.More, e.Address)
+		if len(e.CA) > 0 { // each has an authority of its own
+			all.CA = slices.Concat(all.CA, e.CA)
+		}
 	}
 	return all, nil
 }
