@@ -53,13 +53,13 @@ func (d *store) begin(ctx context.Context, at []engine.Server, seed uint64, out 
 	was := make([]before, len(at))
 	out.Observe("dvdstore.products", strconv.Itoa(d.size().products))
 	return was, engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) (err error) {
-		was[number], err = d.beginOne(ctx, at, seed, out)
+		was[number], err = d.beginOne(ctx, at, seed)
 		return err
 	})
 }
 
 // beginOne notes that the data is not as new any more, and takes down what it is.
-func (d *store) beginOne(ctx context.Context, at engine.Server, seed uint64, out *measure.Recorder) (was before, err error) {
+func (d *store) beginOne(ctx context.Context, at engine.Server, seed uint64) (was before, err error) {
 	s, err := engine.Dial(ctx, at, database)
 	if err != nil {
 		return was, err
