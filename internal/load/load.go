@@ -4,7 +4,10 @@
 // over epoll, and routine, a goroutine per connection.
 package load
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Stage is one stretch of load.
 type Stage struct {
@@ -21,6 +24,18 @@ type Demand struct {
 	Think       time.Duration // pause of each worker between two operations of a closed loop
 	Drawn       float64       // operations between two pauses, where the lengths of these are drawn; 0 where all are alike
 	Classes     []Class       // at least one
+}
+
+// Chance is what chance can make of Little's law, N = X*(R+Z), where the lengths of pauses
+// are drawn, as a share of the loop, after so many operations of a mean of so many seconds:
+// three standard errors of the mean pause, which deviate by no more than it is, as
+// exponential ones do.
+func (d Demand) Chance(operations int64, mean float64) float64 {
+	if d.Drawn == 0 {
+		return 0
+	}
+	think := d.Think.Seconds()
+	return 3 * think / (think + mean) / math.Sqrt(max(1, float64(operations)/d.Drawn))
 }
 
 // Class is one kind of operation in a mix.

@@ -175,7 +175,7 @@ func little(e *evidence, limit float64) (measure.State, string) {
 		return unknown("no concurrency, rate or mean latency to compare")
 	}
 	ratio := x * (r + e.demand.Think.Seconds()) / n
-	edge := straddling(e, n) + pausing(e)
+	edge := straddling(e, n) + e.demand.Chance(e.record.Counts["operations"], r)
 	detail := fmt.Sprintf("X*R/N is %.4g", ratio)
 	switch off := ratio - 1; {
 	case math.Abs(off) <= limit+edge:
@@ -189,18 +189,6 @@ func little(e *evidence, limit float64) (measure.State, string) {
 		return verdict(false, "%s: %s of the loop is spent outside of operations", detail, percent(-off))
 	}
 	return verdict(false, "%s: more operations in flight than the %g that were asked for", detail, n)
-}
-
-// pausing is what chance can make of Little's law where the lengths of pauses are drawn, as
-// a share of the loop: three standard errors of the mean of so many, whose deviation is at
-// most that mean, as with exponential ones.
-func pausing(e *evidence) float64 {
-	if e.demand.Drawn == 0 {
-		return 0
-	}
-	think := e.demand.Think.Seconds()
-	pauses := float64(e.record.Counts["operations"]) / e.demand.Drawn
-	return 3 * think / (think + e.record.Values["mean"]) / math.Sqrt(max(1, pauses))
 }
 
 // longestEdge is how many times the mean of all operations one at an edge of the window may take
