@@ -116,10 +116,15 @@ func (s *Server) Begin(t *testing.T) {
 	}
 }
 
-// End ends the server by a signal, and waits until none of its processes is left.
+// End ends the server by a signal, and waits until none of its processes is left. A kill
+// is one of all of them.
 func (s *Server) End(t *testing.T, how syscall.Signal) {
 	rest := s.children()
-	_ = s.process.Process.Signal(how) // it may have ended
+	if _ = s.process.Process.Signal(how); how == syscall.SIGKILL { // it may have ended
+		for _, pid := range rest { // before they see it
+			_ = syscall.Kill(pid, how)
+		}
+	}
 	_ = s.process.Wait()
 	for over := time.Now().Add(20 * time.Second); len(rest) > 0; {
 		if syscall.Kill(rest[0], 0) != nil {
