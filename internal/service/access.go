@@ -3,10 +3,7 @@ package service
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-
-	"plimsoll/internal/load"
 )
 
 // Access is how one reaches the server of a database, and by TLS or not. A service embeds
@@ -24,10 +21,10 @@ type Access struct {
 // fine are the settings that one can give to a server that already runs.
 var fine = []string{"user", "password", "database", "tls", "ca", "tls_verify"}
 
-// Existing is where a server listens that already runs, and who one is there: one of the
-// given name, in a database, where the settings do not say. It is nil where one is to be
-// started. Of the settings, which embed the Access, it refuses what makes no sense.
-func (a Access) Existing(settings, defaults any, user, database string) (*load.Endpoint, error) {
+// Existing is a server that already runs, and who one is there: one of the given name, in a
+// database, where the settings do not say. It is nil where one is to be started. Of the
+// settings, which embed the Access, it refuses what makes no sense.
+func (a Access) Existing(settings, defaults any, user, database string) (*Existing, error) {
 	if a.Address == "" {
 		return nil, a.private()
 	}
@@ -55,13 +52,8 @@ func (a Access) Existing(settings, defaults any, user, database string) (*load.E
 	if e.Database == "" {
 		e.Database = database
 	}
-	if a.CA != "" {
-		if e.CA, err = os.ReadFile(a.CA); err != nil {
-			return nil, fmt.Errorf("ca: %w", err)
-		}
-	}
 	_, err = e.Secure()
-	return &e, err
+	return &Existing{Endpoint: e, CA: a.CA}, err
 }
 
 // private refuses what is for a server that already runs.

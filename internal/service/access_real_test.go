@@ -100,6 +100,7 @@ func TestRealTLS(t *testing.T) {
 				{parameter.Settings{"address": at}, "false", ""},
 				{parameter.Settings{"address": at, "tls": "true", "ca": ca}, "true", ""},
 				{parameter.Settings{"address": elsewhere, "tls": "true", "tls_verify": "false"}, "true", ""},
+				{parameter.Settings{"address": at, "tls": "true", "ca": "/does/not/exist"}, "", "ca: open /does/not/exist"},
 				{parameter.Settings{"address": at, "tls": "true"}, "", "nobody whom this host trusts vouches for the certificate of the server: name the file of its authority in ca"},
 				{parameter.Settings{"address": at, "tls": "true", "ca": other}, "", "the certificate of the server is not from the authority in ca"},
 				{parameter.Settings{"address": elsewhere, "tls": "true", "ca": ca}, "", "the certificate of the server is for 127.0.0.1, not for localhost: use that name in address"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -17,13 +18,35 @@ import (
 type Existing struct {
 	Program  string // by which its version goes into the record
 	Endpoint load.Endpoint
-	Version  func(ctx context.Context, env Env) (string, error) // asks the server
-	Live     func(env Env) Live
+	CA       string // file with the certificate of who vouches for it, on this machine; empty for none
+	// Version asks the server, from a machine; empty is none.
+	Version func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error)
+	Live    func(m platform.Machine, at load.Endpoint) Live
+}
+
+// at is the endpoint, with who vouches for it.
+func (s *Existing) at() (load.Endpoint, error) {
+	e := s.Endpoint
+	if s.CA == "" {
+		return e, nil
+	}
+	var err error
+	if e.CA, err = os.ReadFile(s.CA); err == nil {
+		_, err = e.Secure()
+	}
+	if err != nil {
+		return e, fmt.Errorf("ca: %w", err)
+	}
+	return e, nil
 }
 
 // Check asks the server for its version.
 func (s *Existing) Check(ctx context.Context, env Env) (Needs, error) {
-	version, err := s.Version(ctx, env)
+	at, err := s.at()
+	if err != nil {
+		return Needs{}, err
+	}
+	version, err := s.Version(ctx, env.Machine, at)
 	if err != nil {
 		return Needs{}, err
 	}
@@ -38,7 +61,11 @@ func (s *Existing) Start(ctx context.Context, env Env) (Instance, error) {
 	if _, err := s.Check(ctx, env); err != nil {
 		return nil, err
 	}
-	live := s.Live(env)
+	at, err := s.at()
+	if err != nil {
+		return nil, err
+	}
+	live := s.Live(env.Machine, at)
 	observe := live.Observe
 	live.Observe = func(ctx context.Context) (map[string]string, error) {
 		observed, err := observe(ctx)

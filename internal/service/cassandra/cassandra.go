@@ -43,8 +43,8 @@ func build(s Settings) (service.Service, error) {
 		return nil, err
 	case at == nil:
 		return &private{s}, nil
-	case at.Network != "tcp":
-		return nil, fmt.Errorf("address %s: Cassandra listens at host:port", at.Address)
+	case at.Endpoint.Network != "tcp":
+		return nil, fmt.Errorf("address %s: Cassandra listens at host:port", at.Endpoint.Address)
 	}
 	for several {
 		first, rest, several = strings.Cut(rest, ",")
@@ -55,35 +55,33 @@ func build(s Settings) (service.Service, error) {
 		if err != nil {
 			return nil, err
 		}
-		at.More = append(at.More, one.Address)
+		at.Endpoint.More = append(at.Endpoint.More, one.Address)
 	}
-	return existing(*at), nil
+	at.Program, at.Version, at.Live = "cassandra", release, live
+	return at, nil
 }
 
-// existing is a ring that already runs.
-func existing(at load.Endpoint) *service.Existing {
-	return &service.Existing{
-		Program: "cassandra", Endpoint: at,
-		Version: func(ctx context.Context, env service.Env) (string, error) {
-			rows, err := newClient(env.Machine, at).Ask(ctx, "SELECT release_version FROM system.local")
-			if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
-				return "", err
-			}
-			return rows[0][0], nil
-		},
-		Live: func(env service.Env) service.Live {
-			live := newClient(env.Machine, at).live()
-			observe := live.Observe
-			live.Observe = func(ctx context.Context) (map[string]string, error) {
-				observed, err := observe(ctx)
-				if err == nil && len(at.More) > 0 {
-					observed["nodes"] = fmt.Sprint(1 + len(at.More))
-				}
-				return observed, err
-			}
-			return live
-		},
+// release is the version of a ring that already runs.
+func release(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
+	rows, err := newClient(m, at).Ask(ctx, "SELECT release_version FROM system.local")
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return "", err
 	}
+	return rows[0][0], nil
+}
+
+// live is what a ring that already runs says of itself.
+func live(m platform.Machine, at load.Endpoint) service.Live {
+	live := newClient(m, at).live()
+	observe := live.Observe
+	live.Observe = func(ctx context.Context) (map[string]string, error) {
+		observed, err := observe(ctx)
+		if err == nil && len(at.More) > 0 {
+			observed["nodes"] = fmt.Sprint(1 + len(at.More))
+		}
+		return observed, err
+	}
+	return live
 }
 
 // private is a ring that plimsoll starts.

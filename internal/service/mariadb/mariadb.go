@@ -42,13 +42,12 @@ func build(s Settings) (service.Service, error) {
 	case at == nil:
 		return &private{s}, nil
 	}
-	return &service.Existing{
-		Program: "mariadbd", Endpoint: *at,
-		Version: func(ctx context.Context, env service.Env) (string, error) {
-			return newClient(env.Machine, *at).version(ctx)
-		},
-		Live: func(env service.Env) service.Live { return newClient(env.Machine, *at).live() },
-	}, nil
+	at.Program = "mariadbd"
+	at.Version = func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
+		return newClient(m, at).version(ctx)
+	}
+	at.Live = func(m platform.Machine, at load.Endpoint) service.Live { return newClient(m, at).live() }
+	return at, nil
 }
 
 const superuser = "root"

@@ -3,6 +3,7 @@ package oltp
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 
 	"plimsoll/internal/engine"
@@ -30,7 +31,7 @@ func (o *oltp) Prepare(ctx context.Context, env workload.Env) error {
 }
 
 func (o *oltp) prepare(ctx context.Context, at engine.Server, seed uint64) error {
-	there, err := note(ctx, at)
+	there, err := o.note(ctx, at)
 	if err != nil || there == o.made(seed) {
 		return err
 	}
@@ -44,8 +45,8 @@ func (o *oltp) prepare(ctx context.Context, at engine.Server, seed uint64) error
 }
 
 // note is what the database says that it holds; empty where it does not exist, or is
-// not whole.
-func note(ctx context.Context, at engine.Server) (string, error) {
+// not whole, as when a table was dropped.
+func (o *oltp) note(ctx context.Context, at engine.Server) (string, error) {
 	s, err := engine.Dial(ctx, at, database)
 	if engine.Absent(err) {
 		return "", nil
@@ -54,8 +55,8 @@ func note(ctx context.Context, at engine.Server) (string, error) {
 		return "", err
 	}
 	defer s.Close()
-	rows, err := s.Query(ctx, "SELECT made FROM plimsoll")
-	if engine.Refused(err) || err == nil && len(rows) == 0 {
+	rows, err := s.Query(ctx, "SELECT made, (SELECT count(*) FROM information_schema.tables WHERE table_schema IN ('public', '"+database+"') AND table_name LIKE 'sbtest%') FROM plimsoll")
+	if engine.Refused(err) || err == nil && (len(rows) == 0 || rows[0][1] != strconv.Itoa(o.Tables)) {
 		return "", nil
 	}
 	if err != nil {

@@ -78,7 +78,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 
 // holds looks that the data is there, so that a load without any ends before it begins.
 func (o *oltp) holds(ctx context.Context, at engine.Server, seed uint64) error {
-	there, err := note(ctx, at)
+	there, err := o.note(ctx, at)
 	if err == nil && there != o.made(seed) {
 		err = fmt.Errorf("the database %s at %s does not hold what was prepared: something else changed it since", database, at.Address)
 	}
