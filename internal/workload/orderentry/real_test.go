@@ -50,7 +50,7 @@ func TestRealContract(t *testing.T) {
 				with(parameter.Settings{"terminals": "40", "waits": "1%", "home": "connection", "reset": "false", "threads": "2"}),
 			},
 			Env:    func(t *testing.T) workload.Env { return env(t, s) },
-			Length: 500 * time.Millisecond,
+			Length: 800 * time.Millisecond,
 		})
 	})
 }
