@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"strconv"
+
+	"plimsoll/internal/wire"
 )
 
 // The types of columns whose values are not strings of variable length.
@@ -135,7 +137,7 @@ func (r *Row) Decimal(places int) int64 {
 	}
 	n, whole := integer(v, kind)
 	if !whole {
-		n, ok := parseDecimal(v, places)
+		n, ok := wire.Decimal(v, places)
 		r.bad = !ok
 		return n
 	}
@@ -155,39 +157,4 @@ func (r *Row) End() error {
 		return errRow
 	}
 	return nil
-}
-
-func parseDecimal(v []byte, places int) (n int64, ok bool) {
-	negative := len(v) > 0 && v[0] == '-'
-	if negative {
-		v = v[1:]
-	}
-	if len(v) == 0 || len(v) > 18 {
-		return 0, false
-	}
-	point := false
-	for _, c := range v {
-		switch {
-		case c == '.' && !point:
-			point = true
-			continue
-		case c < '0' || c > '9' || n > (1<<63-1)/100:
-			return 0, false
-		case point && places == 0:
-			continue
-		case point:
-			places--
-		}
-		n = 10*n + int64(c-'0')
-	}
-	for ; places > 0; places-- {
-		if n > (1<<63-1)/10 {
-			return 0, false
-		}
-		n *= 10
-	}
-	if negative {
-		n = -n
-	}
-	return n, true
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"strconv"
+
+	"plimsoll/internal/wire"
 )
 
 // Row reads the values of a DataRow in their order.
@@ -58,7 +60,7 @@ func (r *Row) Int() int64 {
 // Decimal is the next value in parts of so many decimal places: 1.5 with two is 150.
 // Digits beyond are cut off.
 func (r *Row) Decimal(places int) int64 {
-	n, ok := parseDecimal(r.Value(), places)
+	n, ok := wire.Decimal(r.Value(), places)
 	r.bad = r.bad || !ok
 	return n
 }
@@ -71,42 +73,7 @@ func (r *Row) End() error {
 	return nil
 }
 
-func parseInt(v []byte) (int64, bool) { return parseDecimal(v, 0) }
-
-func parseDecimal(v []byte, places int) (n int64, ok bool) {
-	negative := len(v) > 0 && v[0] == '-'
-	if negative {
-		v = v[1:]
-	}
-	if len(v) == 0 || len(v) > 18 {
-		return 0, false
-	}
-	point := false
-	for _, c := range v {
-		switch {
-		case c == '.' && !point:
-			point = true
-			continue
-		case c < '0' || c > '9' || n > (1<<63-1)/100:
-			return 0, false
-		case point && places == 0:
-			continue
-		case point:
-			places--
-		}
-		n = 10*n + int64(c-'0')
-	}
-	for ; places > 0; places-- {
-		if n > (1<<63-1)/10 {
-			return 0, false
-		}
-		n *= 10
-	}
-	if negative {
-		n = -n
-	}
-	return n, true
-}
+func parseInt(v []byte) (int64, bool) { return wire.Decimal(v, 0) }
 
 // FormatDecimal appends hundredths as a number with two decimal places.
 func FormatDecimal(b []byte, hundredths int64) []byte {

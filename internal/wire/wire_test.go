@@ -231,3 +231,16 @@ func TestDial(t *testing.T) {
 		t.Errorf("a secret: %v", err)
 	}
 }
+
+func TestDecimal(t *testing.T) {
+	for text, want := range map[string]int64{"1": 100, "1.5": 150, "-0.07": -7, "12.349": 1234} {
+		if n, ok := Decimal([]byte(text), 2); !ok || n != want {
+			t.Errorf("%s is %d", text, n)
+		}
+	}
+	for _, text := range []string{"", "-", "1e5", "1.2.3", "NaN", "12345678901234567890"} {
+		if n, ok := Decimal([]byte(text), 2); ok {
+			t.Errorf("%q is %d", text, n)
+		}
+	}
+}
