@@ -28,8 +28,8 @@ var filled = []table{
 	{"cust_hist", 2, func(z size) int { return z.orders * months }, 20_000, historyRows},
 	{"products", 3, func(z size) int { return z.products }, 10_000, productRows},
 	{"inventory", 4, func(z size) int { return z.products }, 50_000, inventoryRows},
-	{"reviews", 5, func(z size) int { return z.products * z.reviews }, 10_000, reviewRows},
-	{"reviews_helpfulness", 6, func(z size) int { return z.products * z.reviews }, 10_000, ratingRows},
+	{"reviews", 5, func(z size) int { return z.allReviews() }, 10_000, reviewRows},
+	{"reviews_helpfulness", 6, func(z size) int { return z.allReviews() }, 10_000, ratingRows},
 	{"membership", 7, func(z size) int { return z.customers }, 100_000, memberRows},
 	{"categories", 8, func(size) int { return categories }, categories, categoryRows},
 }

@@ -80,7 +80,7 @@ func realContract(t *testing.T, s *enginetest.Server) {
 			with(parameter.Settings{"think": "5ms", "reset": "false", "threads": "2"}),
 		},
 		Env:    func(*testing.T) workload.Env { return env(s) },
-		Length: 800 * time.Millisecond,
+		Length: 500 * time.Millisecond,
 	})
 }
 

@@ -80,7 +80,7 @@ func (d *store) beginOne(ctx context.Context, at engine.Server, seed uint64) (wa
 	}
 	was.counts.apart = was.counts.apart && may
 	if d.Verify {
-		was.state, was.known, err = look(ctx, s)
+		was.state, was.known, err = d.size().look(ctx, s)
 	}
 	return was, err
 }
@@ -173,7 +173,7 @@ func (d *store) grown(ctx context.Context, c conclusion) (grown state, known boo
 			return fmt.Errorf("look at the data after the load: %w", err)
 		}
 		defer s.Close()
-		now[number].state, now[number].known, err = look(ctx, s)
+		now[number].state, now[number].known, err = d.size().look(ctx, s)
 		return err
 	})
 	for number, was := range c.before {

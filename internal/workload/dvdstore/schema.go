@@ -136,8 +136,8 @@ type numbered struct {
 
 func (z size) numbered() []numbered {
 	return []numbered{
-		{"orders", "orderid", z.orders * months}, {"reviews_helpfulness", "review_helpfulness_id", z.products * z.reviews * mostRatings},
-		{"reviews", "review_id", z.products * z.reviews}, {"customers", "customerid", z.customers},
+		{"orders", "orderid", z.orders * months}, {"reviews_helpfulness", "review_helpfulness_id", z.ratings()},
+		{"reviews", "review_id", z.allReviews()}, {"customers", "customerid", z.customers},
 	}
 }
 

@@ -153,7 +153,7 @@ func (s *shopper) next() {
 		s.words, s.more = s.sentence(s.words[:0], 3), s.sentence(s.more[:0], 25)
 	case s.opinion:
 		s.opinion = false
-		s.class, s.call, s.number, s.batch = rate, callRate, s.between(1, s.z.products*s.z.reviews), s.between(1, 10)
+		s.class, s.call, s.number, s.batch = rate, callRate, s.between(1, s.z.allReviews()), s.between(1, 10)
 	case !s.priced:
 		s.priced = true
 		s.class, s.call = prices, callPrices

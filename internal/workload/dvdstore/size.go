@@ -40,6 +40,11 @@ func (d *store) size() size {
 // and one with none is never sold and so never ordered anew.
 const enough = 3
 
+func (z size) allReviews() int { return z.products * z.reviews }
+
+// ratings is the highest number that one of the first data may have.
+func (z size) ratings() int { return z.allReviews() * mostRatings }
+
 // bytes is about what the data takes, indexes included.
 func (z size) bytes() int64 {
 	reviews := int64(z.products) * int64(z.reviews)

@@ -20,7 +20,7 @@ func (z size) warm() string {
 		"reviews_by_actor(1, 1, 'A B')", "reviews_by_title(1, 1, 'A')",
 		"reviews_of(1, " + product + ", 1)", "reviews_by_stars(1, " + product + ", 1)", "reviews_by_date(1, " + product + ", 1)",
 		"new_review(" + product + ", 1, " + customer + ", '', '')",
-		fmt.Sprintf("rate_review(1 + pg_backend_pid() %% %d, %s, 1)", z.products*z.reviews, customer),
+		fmt.Sprintf("rate_review(1 + pg_backend_pid() %% %d, %s, 1)", z.allReviews(), customer),
 		"purchase(" + customer + ", 1, 0, 0, 0" + strings.Repeat(", "+product, mostLines) + strings.Repeat(", 1", mostLines) + ")",
 	}
 	return "BEGIN; SELECT " + strings.Join(calls, "; SELECT ") + "; ROLLBACK; "
