@@ -104,7 +104,7 @@ func (s Settings) config(n node) []byte {
 	set("start_native_transport", true)
 	set("auto_snapshot", false)
 	set("disk_failure_policy", "die") // and say why: otherwise a node lives on and answers nobody
-	set("auto_bootstrap", false) // a new ring has nothing to hand over, and its nodes wait for nothing then
+	set("auto_bootstrap", false)      // a new ring has nothing to hand over, and its nodes wait for nothing then
 	if s.TLS {
 		set("client_encryption_options", `{enabled: true, optional: false, ssl_context_factory: {class_name: org.apache.cassandra.security.PEMBasedSslContextFactory}, keystore: "`+path.Join(path.Dir(n.dir), keyFile)+`"}`)
 	}

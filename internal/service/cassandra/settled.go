@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // unsettled looks for compactions and for memtables on their way to the disk.
@@ -11,9 +12,13 @@ func (c client) unsettled(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	compactions, flushes := counts["cassandra.compactions_pending"], counts["cassandra.flushes_pending"]
-	if compactions+flushes == 0 {
-		return "", nil
+	var busy []string
+	for _, one := range []struct{ metric, phrase string }{
+		{"cassandra.compactions_pending", "compactions that run or are due"}, {"cassandra.flushes_pending", "memtables on their way to the disk"},
+	} {
+		if n := counts[one.metric]; n > 0 {
+			busy = append(busy, fmt.Sprintf("%.0f %s", n, one.phrase))
+		}
 	}
-	return fmt.Sprintf("%.0f compactions and %.0f flushes of memtables", compactions, flushes), nil
+	return strings.Join(busy, " and "), nil
 }

@@ -55,6 +55,7 @@ type dealer struct {
 	at, end   int64
 	queues    [][]operation // of cycles, by node
 	firsts    []int         // in them
+	longest   int           // of them
 	buffer    []byte
 }
 
@@ -65,12 +66,19 @@ type operation struct {
 	key   key
 }
 
-// mostQueued is how many operations wait for a node before others do them.
-const mostQueued = 1 << 12
+// leastQueued and mostQueued bound how many operations wait for a node before others do
+// them: some times what it may have under way, so that one that is gone is soon noticed.
+const (
+	leastQueued = 1 << 6
+	mostQueued  = 1 << 12
+)
 
 func newDealer(i *iot, r *readings, d *dispenser, nodes ring) *dealer {
 	n := max(1, len(nodes.nodes))
-	return &dealer{iot: i, readings: r, dispenser: d, ring: nodes, queues: make([][]operation, n), firsts: make([]int, n), buffer: make([]byte, 0, 128)}
+	return &dealer{
+		iot: i, readings: r, dispenser: d, ring: nodes, queues: make([][]operation, n), firsts: make([]int, n),
+		longest: min(mostQueued, max(leastQueued, 16*i.Connections*i.InFlight)), buffer: make([]byte, 0, 128),
+	}
 }
 
 // deal is the next operation for a node, and whether it belongs there.
@@ -83,8 +91,8 @@ func (d *dealer) deal(node int) (o operation, here bool) {
 	for {
 		if q := d.queues[node]; d.firsts[node] < len(q) {
 			o = q[d.firsts[node]]
-			if d.firsts[node]++; d.firsts[node] == len(q) {
-				d.queues[node], d.firsts[node] = q[:0], 0
+			if d.firsts[node]++; d.firsts[node] == len(q) || d.firsts[node] == d.longest {
+				d.queues[node], d.firsts[node] = q[:copy(q, q[d.firsts[node]:])], 0
 			}
 			return o, true
 		}
@@ -93,7 +101,7 @@ func (d *dealer) deal(node int) (o operation, here bool) {
 		if owner == node {
 			return o, true
 		}
-		if len(d.queues[owner]) >= mostQueued {
+		if len(d.queues[owner])-d.firsts[owner] >= d.longest {
 			return o, false
 		}
 		d.queues[owner] = append(d.queues[owner], o)

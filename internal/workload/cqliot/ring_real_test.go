@@ -115,7 +115,7 @@ func routed(t *testing.T, s *server) {
 func left(t *testing.T, s *server) {
 	for _, replicas := range []string{"2", "1"} {
 		var argv []string
-		o := during(t, s.at, replicated(replicas, nil), 6, func() { argv = s.kill(t, 1) })
+		o := during(t, s.at, replicated(replicas, nil), 8, func() { argv = s.kill(t, 1) })
 		last := len(o.done) - 1
 		if o.done[0] < 50 || total(o.failed) == 0 || o.done[last] == 0 || replicas == "1" && o.failed[last] == 0 {
 			t.Errorf("%s replicas: %+v", replicas, o)
