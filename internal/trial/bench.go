@@ -271,10 +271,8 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.say(PhaseClean, 0, "")
 	if len(s.foreign()) == 0 {
 		r.target = s.target
-		if s.served != nil && !s.served.answers() { // what a load left there goes with it
-			if stopped := s.unserve(after); stopped != nil {
-				r.errs = append(r.errs, stopped)
-			}
+		if stopped := s.unserveMute(after, err); stopped != nil {
+			r.errs = append(r.errs, stopped)
 		}
 	}
 	r.loads(after)

@@ -145,6 +145,23 @@ func (s *session) unserve(ctx context.Context) error {
 	return nil
 }
 
+// unserveMute stops a service that does not answer, as may be why a session ended in
+// trouble: what loads left there goes with it, and cannot be removed in any other way.
+func (s *session) unserveMute(ctx context.Context, trouble error) error {
+	if s.served == nil {
+		return nil
+	}
+	if trouble != nil && s.served.answers() {
+		if _, err := s.served.instance.Counters(ctx); err != nil {
+			s.served.mute = true
+		}
+	}
+	if s.served.answers() {
+		return nil
+	}
+	return s.unserve(ctx)
+}
+
 // clearServices stops the service at the end of a session, and removes the folder of
 // services, and that of the run where nothing else lies in it.
 func (s *session) clearServices(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -27,5 +28,35 @@ func TestAServiceThatDied(t *testing.T) {
 	}
 	if (&served{instance: mortal{}, mute: true}).answers() || !(&served{instance: mortal{}}).answers() {
 		t.Error("one that stands still is taken for one that serves, or one that serves is not")
+	}
+}
+
+// asked is an instance that answers, or does not, and may be stopped.
+type asked struct {
+	service.Instance
+	mute    error
+	stopped *int
+}
+
+func (a asked) Counters(context.Context) (map[string]float64, error) { return nil, a.mute }
+
+func (a asked) Stop(context.Context) error { *a.stopped++; return nil }
+
+// At the end of a session that had trouble a service that stands still goes before what loads
+// left in it; one that answers stays until that is removed.
+func TestAServiceThatStandsStillAtTheEnd(t *testing.T) {
+	still, trouble := errors.New("it does not answer"), errors.New("trouble")
+	for _, c := range []struct {
+		mute, trouble error
+		stopped       int
+	}{{still, trouble, 1}, {nil, trouble, 0}, {still, nil, 0}} {
+		n := 0
+		s := &session{served: &served{instance: asked{mute: c.mute, stopped: &n}}}
+		if err := s.unserveMute(t.Context(), c.trouble); err != nil || n != c.stopped || (s.served == nil) != (n > 0) {
+			t.Errorf("%+v: stopped %d times, %v", c, n, err)
+		}
+	}
+	if err := (&session{}).unserveMute(t.Context(), trouble); err != nil {
+		t.Error(err)
 	}
 }

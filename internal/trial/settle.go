@@ -50,6 +50,7 @@ func (a *attempt) settleService(ctx context.Context, of service.Settling) error 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
+			a.served.mute = true
 			return void("ask service %s whether it is settled: %w", name, err)
 		case !known:
 			return nil
