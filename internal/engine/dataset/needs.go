@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"plimsoll/internal/engine"
@@ -14,7 +15,9 @@ import (
 // bytes a second. Where a server runs already, it is asked whether the user may make the
 // databases.
 func Needs(ctx context.Context, env workload.Env, data func(protocol string, seed uint64) Set, size, speed float64) (workload.Needs, error) {
+	const mebi = 1 << 20
 	needs := workload.Needs{Time: time.Duration(size / speed * float64(time.Second))}
+	size = math.Ceil(size/mebi) * mebi // more would be said than is known
 	if env.Target == nil { // it will be started
 		if data(engine.PostgreSQL, env.Seed).Reset {
 			size *= 2
