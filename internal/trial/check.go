@@ -49,15 +49,18 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if err := s.checkSettings(ctx, all); err != nil {
 			return nil, err
 		}
-		if err := s.checkService(ctx, arm, all, total); err != nil {
+		disk, err := s.checkService(ctx, arm, all, total)
+		if err != nil {
 			return nil, err
 		}
 		if err := all.build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
-		if err := s.checkLoads(ctx, all, seen, total); err != nil {
+		more, err := s.checkLoads(ctx, all, seen, total)
+		if err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
+		total.Disk = max(total.Disk, disk+more) // arms come one after the other
 	}
 	return total, s.checkSpace(ctx, total)
 }
@@ -78,10 +81,10 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (crew, e
 	return s.gather(ctx, groups, levels)
 }
 
-// checkLoads asks each kind of load of an arm what it needs.
-func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]workload.Needs, total *Needs) error {
+// checkLoads asks each kind of load of an arm what it needs, and is how much of the disk.
+func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]workload.Needs, total *Needs) (most int64, err error) {
 	if s.sim != nil { // in virtual time no load runs
-		return nil
+		return 0, nil
 	}
 	_, apart := s.Platform.(platform.Lodging)
 	disk := int64(0)
@@ -89,17 +92,16 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 		key := m.name + " " + m.kind.Name + " " + loadKey(m.settings)
 		needs, known := seen[key]
 		if !known {
-			var err error
 			if needs, err = m.load.Check(ctx, m.env(dataSeed(s.Plan.Seed, m.index))); err != nil {
-				return err
+				return 0, err
 			}
 			seen[key] = needs
 		}
-		// Arms share their files, so the largest counts; machines that share a disk add up.
+		// Machines that share a disk add up.
 		if disk += needs.Disk; apart {
 			disk = needs.Disk
 		}
-		total.Disk, total.Time = max(total.Disk, disk), max(total.Time, needs.Time)
+		most, total.Time = max(most, disk), max(total.Time, needs.Time)
 		for _, change := range needs.Changes {
 			if m.name != "" {
 				change += " on " + m.name
@@ -110,7 +112,7 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 		}
 		maps.Copy(total.Versions, needs.Versions)
 	}
-	return nil
+	return most, nil
 }
 
 // checkSettings finds the settings of the machines of a trial that the study varies. Each is

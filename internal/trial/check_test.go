@@ -9,6 +9,8 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
 )
 
 // telling is a machine that tells the room in its file systems.
@@ -72,4 +74,26 @@ func TestResumeWithAnotherSeedOrScratch(t *testing.T) {
 	}
 	r.restore(t)
 	r.atFormer(t)
+}
+
+// roomy is a shelf that needs room.
+type roomy struct{ shelf }
+
+func (roomy) Check(context.Context, service.Env) (service.Needs, error) {
+	return service.Needs{Disk: 2 << 20}, nil
+}
+
+// What a service and a load need adds up; arms, which come one after the other, do not.
+func TestServiceAndLoadShareTheDisk(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	s := exampleStudy()
+	s.Service = &study.Use{Kind: "shelf"}
+	b := r.bench(t, s, 1)
+	b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
+		func(s shelf) (service.Service, error) { return roomy{s}, nil })}
+	needs, err := b.Check(t.Context())
+	if err != nil || needs.Disk != 3<<20 || len(b.Plan.Arms) < 2 {
+		t.Errorf("%d arms need %+v, %v", len(b.Plan.Arms), needs, err)
+	}
 }

@@ -53,33 +53,34 @@ func (s *session) serviceKind() (kind service.Kind, ok bool, err error) {
 	return s.Catalog.Services[i], true, nil
 }
 
-// checkService asks whether the service of an arm can be started.
-func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, total *Needs) error {
+// checkService asks whether the service of an arm can be started, and is how much of the
+// disk it needs.
+func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, total *Needs) (disk int64, err error) {
 	kind, ok, err := s.serviceKind()
 	if err != nil || !ok {
-		return err
+		return 0, err
 	}
 	_, apart := s.Platform.(platform.Lodging)
 	server := all.server()
 	if _, dials := server.machine.(platform.Dialer); apart && !dials {
-		return fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
+		return 0, fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {
-		return fmt.Errorf("arm %s: %w", arm.Label, err)
+		return 0, fmt.Errorf("arm %s: %w", arm.Label, err)
 	}
 	needs, err := built.Check(ctx, server.serviceEnv(kind))
 	if err != nil {
-		return fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
+		return 0, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
-	total.Disk, total.Time = total.Disk+needs.Disk, total.Time+needs.Time
+	total.Time += needs.Time
 	for _, change := range needs.Changes {
 		if !slices.Contains(total.Changes, change) {
 			total.Changes = append(total.Changes, change)
 		}
 	}
 	maps.Copy(total.Versions, needs.Versions)
-	return nil
+	return needs.Disk, nil
 }
 
 func (p post) serviceEnv(kind service.Kind) service.Env {

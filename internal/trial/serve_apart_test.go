@@ -31,16 +31,16 @@ func TestAServiceOnAnotherMachineIsRefused(t *testing.T) {
 		Bench:     &Bench{Study: &study.Study{Platform: study.Use{Kind: "far"}, Service: &study.Use{Kind: "shelf"}}, Catalog: c, Platform: apart{}},
 		workbench: &workbench{catalog: c}, kind: workload.Kind{Name: "reader", Speaks: []string{"shelf"}},
 	}
-	err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{})
+	_, err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{})
 	if err == nil || !strings.Contains(err.Error(), "cannot talk through a machine of platform far") {
 		t.Errorf("on another machine: %v", err)
 	}
 	s.machine = dialer{}
-	if err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{}); err != nil {
+	if _, err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{}); err != nil {
 		t.Errorf("on another machine through which plimsoll talks: %v", err)
 	}
 	s.machine, s.Platform = nil, nil
-	if err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{}); err != nil {
+	if _, err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{}); err != nil {
 		t.Errorf("on this one: %v", err)
 	}
 }
