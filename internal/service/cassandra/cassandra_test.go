@@ -136,7 +136,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 		host host
 		want string
 	}{
-		{host{}, "java 17 is not installed on this host: apt install openjdk-17-jre-headless"},
+		{host{}, "java 17 is not installed on this machine: apt install openjdk-17-jre-headless"},
 		{host{java: `openjdk version "21.0.1"`}, "is Java 21.0.1, and Cassandra 5.0.4 needs Java 17 or 11"},
 		{host{java: `openjdk version "17.0.15"`, check: " "}, "are not in /c/plimsoll/cassandra-5.0.4: fetch them with plimsoll service cassandra fetch"},
 		{host{java: `openjdk version "17.0.15"`, check: "ecj.jar: FAILED"}, "ecj.jar: FAILED"},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,11 +39,14 @@ func during(t *testing.T, at load.Endpoint, settings parameter.Settings, halves 
 		return o
 	}
 	const half = 500 * time.Millisecond
-	over := make(chan struct{})
-	time.AfterFunc(half, func() { defer close(over); happen() })
-	out := measure.NewRecorder(nil)
+	var happened sync.WaitGroup
+	var once sync.Once
+	out := measure.NewRecorder(func(*measure.Recorder) bool {
+		once.Do(func() { happened.Go(happen) })
+		return false
+	})
 	o.err = l.Run(t.Context(), env, load.Stage{Length: time.Duration(halves) * half, Interval: half, Seed: 1}, out)
-	<-over
+	happened.Wait()
 	o.check = map[string]measure.Check{}
 	for _, in := range out.Intervals() {
 		done, failed := int64(0), int64(0)
