@@ -31,7 +31,7 @@ type Demand struct {
 // three standard errors of the mean pause, which deviate by no more than it is, as
 // exponential ones do.
 func (d Demand) Chance(operations int64, mean float64) float64 {
-	if d.Drawn == 0 {
+	if d.Drawn == 0 || d.Think == 0 {
 		return 0
 	}
 	think := d.Think.Seconds()
