@@ -25,7 +25,7 @@ const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core
 <encoder><pattern>%-5level [%thread] %date{ISO8601} %F:%L - %msg%n</pattern></encoder></appender>
 <appender name="ERRORS" class="ch.qos.logback.core.FileAppender"><file>${cassandra.logdir}/../` + errorLog + `</file>
 <filter class="ch.qos.logback.classic.filter.ThresholdFilter"><level>ERROR</level></filter>
-<encoder><pattern>%msg: %replace(%ex{short}){'\s+', ' '}%nopex%n</pattern></encoder></appender>
+<encoder><pattern>%replace(%msg %ex{short}){'\s+', ' '}%nopex%n</pattern></encoder></appender>
 <root level="INFO"><appender-ref ref="FILE"/><appender-ref ref="ERRORS"/></root></configuration>
 `
 

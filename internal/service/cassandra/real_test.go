@@ -47,10 +47,10 @@ func small(more parameter.Settings) parameter.Settings {
 
 func TestRealContract(t *testing.T) {
 	if os.Getenv("PLIMSOLL_DEEP") == "" {
-		t.Skip("set PLIMSOLL_DEEP=1 as well for the whole contract, which starts Cassandra eight times")
+		t.Skip("set PLIMSOLL_DEEP=1 as well for the whole contract, which starts Cassandra many times")
 	}
 	servicetest.Run(t, Kind(), servicetest.Options{
-		Machine: here(t), Unobserved: []string{"address", "user", "password", "ca", "jars", "compiler"}, Settings: []parameter.Settings{small(nil)},
+		Machine: here(t), Unobserved: []string{"address", "user", "password", "ca", "tls_verify", "jars", "compiler"}, Settings: []parameter.Settings{small(nil), small(parameter.Settings{"tls": "true"})},
 	})
 }
 
@@ -59,7 +59,7 @@ func TestRealContract(t *testing.T) {
 func TestRealLife(t *testing.T) {
 	m := here(t)
 	settings := small(parameter.Settings{
-		"commitlog_sync": "group", "commitlog_sync_period": "20ms", "memtable_heap_space": "64MiB", "memtable_offheap_space": "48MiB",
+		"tls": "true", "commitlog_sync": "group", "commitlog_sync_period": "20ms", "memtable_heap_space": "64MiB", "memtable_offheap_space": "48MiB",
 		"memtable_allocation_type": "offheap_objects", "concurrent_reads": "8", "concurrent_writes": "16", "concurrent_compactors": "1", "compaction_throughput": "16MiB",
 	})
 	own := start(t, m, settings)
@@ -76,13 +76,17 @@ func TestRealLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guest := start(t, m, parameter.Settings{"address": e.Address})
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, e.CA, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	guest := start(t, m, parameter.Settings{"address": e.Address, "tls": "true", "ca": ca})
 	counts, err := guest.Counters(t.Context())
 	if err != nil || len(counts) != len(metrics()) || counts["cassandra.clients"] < 1 {
 		t.Errorf("got %v, %v", counts, err)
 	}
 	t.Log(counts)
-	if observed, err = guest.Observed(t.Context()); err != nil || observed["address"] != e.Address || observed["concurrent_reads"] != "8" {
+	if observed, err = guest.Observed(t.Context()); err != nil || observed["address"] != e.Address || observed["tls"] != "true" || observed["concurrent_reads"] != "8" {
 		t.Errorf("got %v, %v", observed, err)
 	}
 	if err := guest.Stop(t.Context()); err != nil {

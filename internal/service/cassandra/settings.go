@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -177,6 +178,11 @@ func (c client) observe(ctx context.Context) (map[string]string, error) {
 		observed["commitlog_sync_period"] = observed["commitlog_sync_group_window"]
 	}
 	delete(observed, "commitlog_sync_group_window")
+	if rows, err = c.Ask(ctx, "SELECT ssl_enabled FROM system_views.clients"); err != nil {
+		return nil, err
+	}
+	secured := slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "true" }) // this question's, for one
+	observed["tls"] = strconv.FormatBool(secured && (c.Endpoint.TLS || len(c.Endpoint.CA) > 0))
 	return observed, nil
 }
 
