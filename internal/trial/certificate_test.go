@@ -124,3 +124,17 @@ func TestEveryRuleHasAReason(t *testing.T) {
 		}
 	}
 }
+
+func TestWhyOperationsFailed(t *testing.T) {
+	noted := []measure.Check{{Name: "rows", Detail: "all there"}, {Name: "connections", Detail: "first trouble: too many"}}
+	for cause, want := range map[string]string{
+		"errors: 3 failed": "errors: 3 failed; first trouble: too many", "drift: 3 %": "drift: 3 %", "": "",
+	} {
+		if got := reasoned(cause, noted); got != want {
+			t.Errorf("%q becomes %q", cause, got)
+		}
+	}
+	if got := reasoned("errors: 3 failed", noted[:1]); got != "errors: 3 failed" {
+		t.Errorf("without trouble it becomes %q", got)
+	}
+}

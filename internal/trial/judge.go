@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -52,13 +53,24 @@ func (a *attempt) judge(ctx context.Context) error {
 			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
 		}
 	}
-	a.record.Void = cause
+	a.record.Void = reasoned(cause, a.recorder.Checks())
 	if a.record.Window.Steady == measure.Drifting {
 		// There is no point estimate of what has no steady state.
 		a.record.Values = nil
 	}
 	finite(a.record)
 	return nil
+}
+
+// reasoned adds to a cause by operations that failed what the load noted first of its
+// connections, which is why as a rule.
+func reasoned(cause string, noted []measure.Check) string {
+	for _, c := range noted {
+		if c.Name == "connections" && c.Detail != "" && strings.HasPrefix(cause, "errors: ") {
+			return cause + "; " + c.Detail
+		}
+	}
+	return cause
 }
 
 // ran is how long the load lasted: where several machines made it, until the first of them
