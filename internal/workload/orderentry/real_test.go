@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -55,17 +56,29 @@ func TestRealContract(t *testing.T) {
 	})
 }
 
-// run runs a load and is what it recorded.
-func run(t *testing.T, o *orderEntry, env workload.Env, length time.Duration) *measure.Recorder {
+// run runs a load until it has done enough, and is what it recorded.
+func run(t *testing.T, o *orderEntry, env workload.Env, enough func(all []measure.Interval) bool) *measure.Recorder {
 	t.Helper()
-	out := measure.NewRecorder(nil)
+	out := measure.NewRecorder(func(r *measure.Recorder) bool { return enough(r.Intervals()) })
 	if err := o.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Run(t.Context(), env, load.Stage{Length: length, Interval: length / 4, Seed: 3}, out); err != nil {
+	if err := o.Run(t.Context(), env, load.Stage{Length: time.Minute, Interval: 100 * time.Millisecond, Seed: 3}, out); err != nil {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// something is enough where it does not matter how much is done.
+func something(all []measure.Interval) bool {
+	done, _ := counts(all)
+	return done[newOrder] > 5
+}
+
+// each has every transaction done by now, some more than once.
+func each(all []measure.Interval) bool {
+	done, _ := counts(all)
+	return slices.Min(done[:]) > 0 && sum(done) > 1000
 }
 
 // passes looks for checks that must have passed.
@@ -105,7 +118,7 @@ func sum(counts [kinds]int64) (n int64) {
 // consistent; every condition notices when it is broken.
 func TestRealConsistency(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
-		out := run(t, made(t, with(parameter.Settings{"warehouses": "2", "connections": "6"})), env(t, s), 2*time.Second)
+		out := run(t, made(t, with(parameter.Settings{"warehouses": "2", "connections": "6"})), env(t, s), each)
 		passes(t, out, "distribution", "new orders", "payments", "consistency")
 		done, failed := counts(out.Intervals())
 		t.Log(done, out.Values())
@@ -145,7 +158,7 @@ func TestRealReset(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
 		o := made(t, small)
 		first := digest(t, o, s)
-		run(t, o, env(t, s), 300*time.Millisecond)
+		run(t, o, env(t, s), something)
 		if again := digest(t, o, s); again != first {
 			t.Errorf("the data is another after a trial:\n%s\n%s", first, again)
 		}
@@ -195,17 +208,21 @@ func TestRealSeveral(t *testing.T) {
 			return both, err
 		}
 		o := made(t, with(parameter.Settings{"reset": "false", "connections": "3"}))
-		out := run(t, o, at, 400*time.Millisecond)
-		passes(t, out, "distribution", "new orders", "payments", "consistency")
-		for number, n := range out.Intervals()[len(out.Intervals())-1].Shares {
-			if n == 0 {
-				t.Errorf("server %d has no share of the load", number+1)
+		shares := make([]int64, 2)
+		out := run(t, o, at, func(all []measure.Interval) bool {
+			for number, n := range all[len(all)-1].Shares {
+				shares[number] += n
 			}
+			return something(all) && slices.Min(shares) > 5
+		})
+		passes(t, out, "distribution", "new orders", "payments", "consistency")
+		if slices.Min(shares) == 0 {
+			t.Errorf("the load is shared as %v", shares)
 		}
 		if err := other.Dial(t, database).Exec(t.Context(), "UPDATE warehouse SET w_ytd = w_ytd + 1"); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range run(t, o, at, 200*time.Millisecond).Checks() {
+		for _, c := range run(t, o, at, something).Checks() {
 			if c.Name == "consistency" && (c.State != measure.Fail || !strings.HasPrefix(c.Detail, "server 2: condition 1, ")) {
 				t.Errorf("%+v", c)
 			}
@@ -320,12 +337,15 @@ func TestRealRefusals(t *testing.T) {
 					t.Errorf("%s with %q: %v", who.user, who.secret, err)
 				}
 			}
-			if out := run(t, o, as, 200*time.Millisecond); out.Values()["district.new_orders"] == 0 {
+			if out := run(t, o, as, something); out.Values()["district.new_orders"] == 0 {
 				t.Error("who has proved who he is ordered nothing")
 			}
 			// More sessions than the server has: those that it refuses are counted and explained.
 			crowd := made(t, with(parameter.Settings{"connections": "30", "timeout": "2s"}))
-			out := run(t, crowd, env(t, s), 800*time.Millisecond)
+			out := run(t, crowd, env(t, s), func(all []measure.Interval) bool {
+				_, failed := counts(all)
+				return something(all) && sum(failed) > 5
+			})
 			passes(t, out, "new orders", "payments", "consistency")
 			if said := fmt.Sprint(out.Checks()); !strings.Contains(said, c.few) {
 				t.Errorf("the checks are %s", said)
