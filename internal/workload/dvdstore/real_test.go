@@ -297,6 +297,16 @@ func realData(t *testing.T, s *enginetest.Server) {
 	if other := same(whole, content(t, s.Dial(t, database))); len(other) > 0 || len(notes) != stop+1 {
 		t.Errorf("gone on with after %d of %d pieces, there is other data: %v", len(notes)-1, stop, other)
 	}
+	if s.Protocol == engine.PostgreSQL {
+		return // what was not noted was not done
+	}
+	// MariaDB may have made keys, references and procedures that it had no time to note.
+	again := s.Dial(t, database)
+	ask(t, again, "DELETE FROM plimsoll WHERE setting LIKE 'key %' OR setting LIKE 'program %' OR setting = 'made'")
+	prepared(t, d, s)
+	if other := same(whole, content(t, again)); len(other) > 0 {
+		t.Errorf("with keys made twice, there is other data: %v", other)
+	}
 }
 
 // loaded runs a load until it is enough, up to where what came of it is looked at.

@@ -116,11 +116,12 @@ func schema(protocol string) (create string, keys []string) {
 // MariaDB is not asked to look at all rows, which are right.
 func (z size) binding(protocol string) (all []string) {
 	for _, r := range references {
-		before, drop, after, name := "", "", "", r[0]+"_"+r[1]+"_fkey"
+		before, after, name := "", "", r[0]+"_"+r[1]+"_fkey"
 		if protocol == engine.MariaDB {
-			before, drop, after = "SET foreign_key_checks = 0; ", "DROP FOREIGN KEY IF EXISTS "+name+", ", "; SET foreign_key_checks = 1"
+			before = fmt.Sprintf("SET foreign_key_checks = 0; ALTER TABLE %s DROP FOREIGN KEY IF EXISTS %s; ", r[0], name)
+			after = "; SET foreign_key_checks = 1"
 		}
-		all = append(all, fmt.Sprintf("%sALTER TABLE %s %sADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s ON DELETE %s%s", before, r[0], drop, name, r[1], r[2], r[3], after))
+		all = append(all, fmt.Sprintf("%sALTER TABLE %s ADD CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s ON DELETE %s%s", before, r[0], name, r[1], r[2], r[3], after))
 	}
 	for _, n := range z.numbered() {
 		all = append(all, n.from(protocol))
