@@ -70,7 +70,7 @@ func during(t *testing.T, s *enginetest.Server, settings parameter.Settings, h h
 		return h.enough(int64(len(in)-from), o.again)
 	})
 	begun := time.Now()
-	o.err = l.Run(t.Context(), env, load.Stage{Length: 30 * time.Second, Interval: 200 * time.Millisecond, Seed: 1}, out)
+	o.err = l.Run(t.Context(), env, load.Stage{Length: 30 * time.Second, Interval: 100 * time.Millisecond, Seed: 1}, out)
 	o.took = time.Since(begun)
 	<-happened
 	o.check = map[string]measure.Check{}
@@ -254,8 +254,9 @@ func TestRealStandsStill(t *testing.T) {
 	})
 }
 
-// More sessions than the server has are counted, and the reason is told; so is a disk that
-// is full: it ends the filling with one line, and fails what a load would write.
+// More sessions than the server has are counted, and the reason is told; in the deep tier so
+// is a disk that is full: it ends the filling with one line, and fails what a load would
+// write.
 func TestRealLittleRoom(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a small file system takes root to mount")
@@ -278,6 +279,9 @@ func TestRealLittleRoom(t *testing.T) {
 		if o.err != nil || o.done == 0 || o.failed == 0 || !strings.Contains(o.check["connections"].Detail, c.few) {
 			t.Errorf("%s: %+v", c.protocol, o)
 		}
+		if os.Getenv("PLIMSOLL_DEEP") == "" {
+			continue // whole studies fill disks as well
+		}
 		env := environment(s)
 		large, err := Kind().New(parameter.Settings{"rows": "800000"})
 		if err != nil {
@@ -289,8 +293,11 @@ func TestRealLittleRoom(t *testing.T) {
 		}
 		writes := parameter.Settings{"rows": "2000", "connections": "4", "test": "write_only", "timeout": "2s"}
 		o = during(t, s, writes, happening{func() { fill(t, s) }, someTime})
-		if o.err != nil || o.done == 0 || o.failed == 0 || !strings.Contains(o.said, c.noSpace) {
+		if o.done == 0 || o.failed == 0 || o.err == nil && !strings.Contains(o.said, c.noSpace) {
 			t.Errorf("%s: %+v", c.protocol, o)
+		}
+		if o.err != nil { // MariaDB may end where it cannot write at all
+			oneLine(t, c.protocol, o.err, "nothing listens there")
 		}
 	}
 }
