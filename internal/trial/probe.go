@@ -37,6 +37,9 @@ const (
 // trouble with the load itself; a system that fails is an answer.
 func (a *attempt) probe(ctx context.Context, want peak.Probe) (measure.Probe, error) {
 	p := measure.Probe{Phase: string(want.Phase), Rate: want.Rate}
+	if err := a.refresh(ctx); err != nil {
+		return p, err
+	}
 	a.reporter.say(PhaseMeasure, 0, fmt.Sprintf("%s at %.4g/s", want.Phase, want.Rate))
 	settings := maps.Clone(a.load.settings)
 	settings[rateSetting] = parameter.Rate(want.Rate).String()
@@ -46,6 +49,19 @@ func (a *attempt) probe(ctx context.Context, want peak.Probe) (measure.Probe, er
 	}
 	err = a.perform(ctx, &p, prepared{l, settings}, a.probeLength(want))
 	return p, err
+}
+
+// refresh has the data as new for a probe that is not the first, where the load begins
+// each trial so: what the probes before left behind must not make the peak move.
+func (a *attempt) refresh(ctx context.Context) error {
+	if len(a.record.Probes) == 0 {
+		return nil
+	}
+	a.reporter.say(PhasePrepare, 0, "")
+	if err := a.prepare(ctx, a.crew); err != nil {
+		return err
+	}
+	return a.settleService(ctx)
 }
 
 // perform offers the load of a probe and enters what came of it. Its error is

@@ -28,6 +28,12 @@ func (a *attempt) settle(ctx context.Context) error {
 			return err
 		}
 	}
+	return a.settleService(ctx)
+}
+
+// settleService asks the service, if there is one, until it is done, and enters how that
+// went in the certificate. A service that cannot tell is not waited for.
+func (a *attempt) settleService(ctx context.Context) error {
 	if a.served == nil {
 		return nil
 	}
@@ -35,12 +41,6 @@ func (a *attempt) settle(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	return a.settleService(ctx, of)
-}
-
-// settleService asks a service until it is done, and enters how that went in the
-// certificate. A service that cannot tell is not waited for.
-func (a *attempt) settleService(ctx context.Context, of service.Settling) error {
 	name := a.served.kind.Name
 	check := measure.Check{Name: "settled"}
 	for begin, told := time.Now(), false; ; told = true {
