@@ -22,6 +22,7 @@ type Server struct {
 	Tokens         string // what it says of its place on a ring
 	User, Password string // who may come in; anybody where it is empty
 	TLS            *tls.Config
+	Slow           int // writes that take it too long, before it keeps up
 
 	listener net.Listener
 	mu       sync.Mutex
@@ -253,12 +254,22 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 			b = text(b, "metadata")
 		}
 		return 8, b
+	case r.code == execute && s.late():
+		return fault(0x1100, "Operation timed out")
 	case r.code == execute && s.forgets(c):
 		return fault(0x2500, "Prepared query not found")
 	case r.code == execute:
 		return s.execute(r)
 	}
 	return fault(0xa, fmt.Sprintf("a request of kind %d", r.code))
+}
+
+// late says whether it takes too long for an execution.
+func (s *Server) late() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Slow--
+	return s.Slow >= 0
 }
 
 // forgets says whether statements were forgotten since a client prepared its own.

@@ -64,6 +64,7 @@ func mke2fs(ctx context.Context, options []string, extended string, on ...string
 func ProgramDisk(ctx context.Context, cache string) (string, error) {
 	files := gather(programs)
 	maps.Copy(files, withNames(database(installations(), "/bin/sh")))
+	maps.Copy(files, withNames(cassandra(cache, homes(), "/bin/sh")))
 	if len(files) == 0 {
 		return "", nil
 	}

@@ -63,7 +63,7 @@ func find(name string) string {
 }
 
 // users names the users of a guest, whom daemons look up: root, and one without rights
-// for daemons.
+// for daemons; and the guest itself, which Java looks up.
 func users(ctx context.Context, far platform.Machine) error {
 	if err := Do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
 		return err
@@ -71,6 +71,7 @@ func users(ctx context.Context, far platform.Machine) error {
 	for name, text := range map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/:/\nnobody:x:65534:65534:nobody:/:/\n",
 		"/etc/group":  "root:x:0:\nnogroup:x:65534:\n",
+		"/etc/hosts":  "127.0.0.1 localhost (none)\n", "/etc/nsswitch.conf": "hosts: files\n",
 	} {
 		if err := far.WriteFile(ctx, name, []byte(text)); err != nil {
 			return fmt.Errorf("name the users of the guest: %w", err)

@@ -132,9 +132,10 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	}))
 }
 
-// bring copies the jars to the folder of the instance, where its account can read them.
+// bring has the jars in the folder of the instance, where its account can read them: as
+// copies, or as a link to those that are for all users.
 func bring(ctx context.Context, m platform.Machine, jars, dir string) error {
-	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", `[ -d "$2" ] || cp -rL -- "$1" "$2" && chmod -R a+rX -- "$2"`, "sh", jars, dir + "/lib"}})
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", `[ -d "$2" ] && exit; case $1 in /usr/*) ln -s -- "$1" "$2";; *) cp -rL -- "$1" "$2" && chmod -R a+rX -- "$2";; esac`, "sh", jars, dir + "/lib"}})
 	if err == nil && r.Exit != 0 {
 		err = errors.New(strings.TrimSpace(string(r.Stderr)))
 	}

@@ -118,7 +118,7 @@ func (h host) Run(_ context.Context, c platform.Command) (platform.Result, error
 	case c.Argv[0] == "java" && h.java != "":
 		return platform.Result{Stderr: []byte(h.java)}, nil
 	case c.Argv[0] == "sh" && strings.Contains(c.Argv[2], "printf"):
-		return platform.Result{Stdout: []byte("/c")}, nil
+		return platform.Result{Stdout: []byte("/c/plimsoll/cassandra-5.0.4")}, nil
 	case c.Argv[0] == "sh" && h.check == "":
 		return platform.Result{}, nil
 	case c.Argv[0] == "sh":

@@ -32,6 +32,10 @@ const logback = `<configuration><appender name="FILE" class="ch.qos.logback.core
 // errorLog is where all nodes say what went wrong.
 const errorLog = "errors.log"
 
+// beginning is how long a node may take until it serves: some seconds as a rule, and many
+// minutes where every instruction is interpreted. One that ends is noticed at once.
+const beginning = 15 * time.Minute
+
 // nodes are the nodes of a ring at a place. Where it has an address of its own, they
 // are told apart by their ports; on the loopback, where gossip wants one port for all,
 // by their addresses.
@@ -88,7 +92,7 @@ func (p *private) daemon(m platform.Machine, place service.Place, java string) (
 				}
 			}
 		},
-		Log: errorLog, Patience: time.Duration(len(nodes)) * 90 * time.Second,
+		Log: errorLog, Patience: time.Duration(len(nodes)) * beginning,
 		Ready: func(ctx context.Context) (service.Live, error) {
 			live, err := c.ready(ctx, nodes[0].cluster, len(nodes))
 			live.Observe = func(ctx context.Context) (map[string]string, error) {

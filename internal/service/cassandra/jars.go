@@ -128,15 +128,22 @@ func verify(folder string) error {
 	return nil
 }
 
+// shared is where a machine has the jars for all its users, as guests do; finder prefers
+// those of the user.
+const (
+	shared = "/usr/share/plimsoll"
+	finder = `at=${XDG_CACHE_HOME:-$HOME/.cache}/plimsoll; [ -d "$at/$1" ] || [ ! -d "$2/$1" ] || at=$2; printf %s "$at/$1"`
+)
+
 // locate finds the folder of the jars on a machine, and checks them there.
 func (p *private) locate(ctx context.Context, m platform.Machine) (string, error) {
 	folder := p.settings.Jars
 	if folder == "" {
-		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", `printf %s "${XDG_CACHE_HOME:-$HOME/.cache}"`}})
+		r, err := m.Run(ctx, platform.Command{Argv: []string{"sh", "-c", finder, "sh", filepath.Base(Folder("")), shared}})
 		if err != nil {
 			return "", fmt.Errorf("look for the jars of Cassandra: %w", err)
 		}
-		folder = Folder(string(r.Stdout))
+		folder = string(r.Stdout)
 	}
 	r, err := m.Run(ctx, platform.Command{
 		Argv:  []string{"sh", "-c", `cd -- "$1" 2>/dev/null && sha256sum --check --quiet --strict - 2>&1`, "sh", folder},

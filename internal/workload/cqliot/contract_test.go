@@ -77,6 +77,36 @@ func TestWhatIsLost(t *testing.T) {
 	}
 }
 
+// Filling tells a server that is slow, or forgets, from one that does not take rows at all.
+func TestFilling(t *testing.T) {
+	for slow, want := range map[int]string{5: "", 1 << 20: "timed out"} {
+		s := &cqltest.Server{Keep: true, Tokens: "0", Slow: slow}
+		env := fake(t, s)
+		l, err := Kind(driver.Open).New(parameter.Settings{"rampup": "400"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = l.Prepare(t.Context(), env)
+		if want == "" && err != nil || want != "" && !oneLine(err, want) {
+			t.Errorf("%d writes too slow: %v", slow, err)
+		}
+		if want != "" {
+			continue
+		}
+		c, err := l.(*iot).begin(t.Context(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []int64
+		for cycle := range int64(400) {
+			all = append(all, cycle)
+		}
+		if wrong, why, err := c.verify(t.Context(), all); wrong != 0 || err != nil {
+			t.Errorf("%d rows are wrong%s, %v", wrong, why, err)
+		}
+	}
+}
+
 // Of several nodes each gets what it holds.
 func TestRing(t *testing.T) {
 	a, b := &cqltest.Server{Keep: true, Tokens: "-5000000000000000000"}, &cqltest.Server{Keep: true, Tokens: "5000000000000000000"}

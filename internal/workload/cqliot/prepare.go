@@ -205,9 +205,9 @@ func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int6
 		return err
 	}
 	defer func() { p.Close() }() // the last one
-	for from, again := part, 0; from < int64(i.Rampup); {
+	for from, size, again := part, batch, 0; from < int64(i.Rampup); {
 		c := from
-		for n := 0; n < batch && c < int64(i.Rampup); n++ {
+		for n := 0; n < size && c < int64(i.Rampup); n++ {
 			p.Add(int(write), func(b []byte) []byte { return r.appendReading(b, r.key(c), c) })
 			c += fillers
 		}
@@ -215,9 +215,13 @@ func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int6
 		switch {
 		case err == nil:
 			from, again = c, 0
-		case !cql.Is(err, cql.Unprepared) || again == mostForgotten:
+		case again == mostAgain:
 			return err
-		default: // writing the same rows again changes nothing
+		case cql.Is(err, cql.WriteTimeout, cql.Overloaded): // writing the same rows again changes nothing
+			again, size = again+1, max(1, size/2)
+		case !cql.Is(err, cql.Unprepared):
+			return err
+		default:
 			again++
 			next, err := cql.DialPipe(ctx, at, i.statements())
 			if err != nil {
@@ -230,9 +234,10 @@ func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int6
 	return nil
 }
 
-// mostForgotten is how often in a row statements are prepared again that a node has
-// forgotten, as it does when it hears of a new table from another node.
-const mostForgotten = 10
+// mostAgain is how often in a row rows are written again, to a node that is too slow for so
+// many at once, or that has forgotten the statement, as it does when it hears of a new
+// table from another node.
+const mostAgain = 10
 
 // pending asks the nodes how many compactions run or wait.
 func pending(ctx context.Context, nodes []cql.Place) (busy int, err error) {

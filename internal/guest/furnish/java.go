@@ -1,0 +1,102 @@
+package furnish
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/guest/bundle"
+)
+
+// homes are where distributions keep the Java that Cassandra runs on.
+func homes() []string {
+	return []string{"/usr/lib/jvm/java-17-openjdk-amd64", "/usr/lib/jvm/java-17-openjdk-arm64", "/usr/lib/jvm/jre-17"}
+}
+
+// jarsAt is where a guest finds the jars of Cassandra, below a folder with the name of
+// their release.
+const jarsAt = "/usr/share/plimsoll"
+
+// cassandra lists the files of Java and of Cassandra, by their names in a guest, where a
+// host has fetched the jars to the cache; else none, for they would take most of the disk.
+func cassandra(cache string, homes []string, shell string) map[string]string {
+	jars, err := filepath.Glob(filepath.Join(cache, "cassandra-*", "*.jar"))
+	if err != nil || len(jars) == 0 {
+		return nil
+	}
+	for _, home := range homes {
+		files, err := runtime(home)
+		if err != nil {
+			continue
+		}
+		for _, name := range jars {
+			files[path.Join(jarsAt, filepath.Base(filepath.Dir(name)), filepath.Base(name))] = name
+		}
+		if err := tools(files, shell); err != nil {
+			return nil
+		}
+		return files
+	}
+	return nil
+}
+
+// runtime are the files of a Java, with the libraries that they need.
+func runtime(home string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(home, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		real, err := filepath.EvalSymlinks(name)
+		if err != nil {
+			return nil //nolint:nilerr // some lead to what was not installed
+		}
+		info, err := os.Stat(real)
+		if err != nil || !info.Mode().IsRegular() || spare(name) {
+			return err
+		}
+		files[name] = real
+		if filepath.Base(name) == "java" || strings.HasSuffix(name, ".so") {
+			if needs, err := bundle.Program(name); err == nil { // a few are for screens, whose libraries are not here
+				maps.Copy(files, needs)
+			}
+		}
+		return nil
+	})
+	if err == nil && files[filepath.Join(home, "bin", "java")] == "" {
+		err = errors.New("there is no Java in " + home)
+	}
+	return files, err
+}
+
+// spare says whether a Java does without a file.
+func spare(name string) bool {
+	return strings.Contains(name, "/man/") || strings.Contains(name, "/jmods/") || strings.Contains(name, "/docs/") || strings.HasSuffix(name, ".jsa")
+}
+
+// tools adds what the service calls beside Java.
+func tools(files map[string]string, shell string) error {
+	found, err := bundle.Program(shell)
+	if err != nil {
+		return err
+	}
+	maps.Copy(files, found)
+	files[shellAt] = found[shell]
+	for _, name := range []string{"sha256sum", "grep", "sleep"} {
+		at, err := exec.LookPath(name)
+		if err != nil {
+			return err
+		}
+		if found, err = bundle.Program(at); err != nil {
+			return err
+		}
+		maps.Copy(files, found)
+		files["/usr/bin/"+name] = found[at]
+	}
+	return nil
+}
