@@ -13,6 +13,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Server answers each execution of an INSERT with success and each other one with the
@@ -28,7 +29,8 @@ type Server struct {
 	mu       sync.Mutex
 	note     []string // made, base and next, as the workload cql-iot notes them
 	rows     map[string][][]byte
-	forgot   int // how often statements were
+	forgot   atomic.Int64 // how often statements were
+	slow     atomic.Int64 // what is left of Slow
 	busy     sync.WaitGroup
 	open     map[net.Conn]bool
 }
@@ -38,6 +40,7 @@ func (s *Server) Listen() (address string, err error) {
 	if s.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return "", err
 	}
+	s.slow.Store(int64(s.Slow))
 	s.rows, s.open = map[string][][]byte{}, map[net.Conn]bool{}
 	s.busy.Go(func() {
 		for {
@@ -85,15 +88,13 @@ func (s *Server) Lose() {
 // Forget forgets the statements that were prepared, as a server does when a table is
 // changed.
 func (s *Server) Forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forgot++
+	s.forgot.Add(1)
 }
 
 // client is who sits at the other end of a connection.
 type client struct {
-	known  bool // by name and password, where these are asked for
-	forgot int  // as it was when the client last prepared something
+	known  bool  // by name and password, where these are asked for
+	forgot int64 // as it was when the client last prepared something
 }
 
 // request is what a client sends.
@@ -245,9 +246,7 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 		n := binary.BigEndian.Uint32(r.body)
 		return s.query(string(r.body[4 : 4+n]))
 	case r.code == prepare:
-		s.mu.Lock()
-		c.forgot = s.forgot
-		s.mu.Unlock()
+		c.forgot = s.forgot.Load()
 		n := binary.BigEndian.Uint32(r.body)
 		b := text([]byte{0, 0, 0, 4}, string(r.body[4:4+n]))
 		if r.version == 5 {
@@ -256,7 +255,7 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 		return 8, b
 	case r.code == execute && s.late():
 		return fault(0x1100, "Operation timed out")
-	case r.code == execute && s.forgets(c):
+	case r.code == execute && c.forgot != s.forgot.Load():
 		return fault(0x2500, "Prepared query not found")
 	case r.code == execute:
 		return s.execute(r)
@@ -266,17 +265,7 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 
 // late says whether it takes too long for an execution.
 func (s *Server) late() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Slow--
-	return s.Slow >= 0
-}
-
-// forgets says whether statements were forgotten since a client prepared its own.
-func (s *Server) forgets(c *client) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return c.forgot != s.forgot
+	return s.slow.Load() > 0 && s.slow.Add(-1) >= 0
 }
 
 func text(b []byte, s string) []byte {
