@@ -178,7 +178,7 @@ func findJava(ctx context.Context, m platform.Machine) (service.Found, error) {
 		return found, fmt.Errorf("look for Java: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return found, fmt.Errorf("java 17 is not installed on this machine: %s; guests that plimsoll boots have none, so that Cassandra does not run in them", java().Install)
+		return found, fmt.Errorf("java 17 is not installed on this machine: %s; a guest has it where this host has it, and the jars (plimsoll service cassandra fetch)", java().Install)
 	}
 	if !strings.HasPrefix(found.Version, "17.") && !strings.HasPrefix(found.Version, "11.") {
 		return found, fmt.Errorf("%s is Java %s, and Cassandra %s needs Java 17 or 11: %s", found.Name, found.Version, Release, java().Install)
