@@ -45,7 +45,7 @@ func (g *guest) WriteFile(_ context.Context, name string, data []byte) error {
 }
 
 func TestDisksAreKnownByTheirSize(t *testing.T) {
-	g := &guest{files: map[string]string{"/sys/block/pmem0/size": "8\n", "/sys/block/vda/size": "16\n", "/sys/block/vdb/size": "8\n", "/proc/mounts": "none / rootfs\n/dev/vdb /scratch ext4 rw\n"}}
+	g := &guest{files: map[string]string{"/sys/block/pmem0/size": "8\n", "/sys/block/vda/size": "16\n", "/sys/block/vdb/size": "8\n", "/proc/sys/kernel/hostname": "some-guest\n", "/proc/mounts": "none / rootfs\n/dev/vdb /scratch ext4 rw\n"}}
 	if err := MountPrograms(t.Context(), g, 4096); err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +54,9 @@ func TestDisksAreKnownByTheirSize(t *testing.T) {
 	}
 	if !strings.HasPrefix(g.files["/etc/passwd"], "root:") {
 		t.Errorf("users are %q", g.files["/etc/passwd"])
+	}
+	if g.files["/etc/hosts"] != "127.0.0.1 localhost some-guest\n" {
+		t.Errorf("hosts are %q", g.files["/etc/hosts"])
 	}
 	if err := Mount(t.Context(), g, 512, "/x"); err == nil || !strings.Contains(err.Error(), "no disk of 512 bytes; it has [pmem0 vda vdb]") {
 		t.Errorf("%v", err)

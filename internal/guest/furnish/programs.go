@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"plimsoll/internal/guest/bundle"
 	"plimsoll/internal/platform"
@@ -68,10 +69,11 @@ func users(ctx context.Context, far platform.Machine) error {
 	if err := Do(ctx, far, "mkdir", "-p", "--", "/etc"); err != nil {
 		return err
 	}
+	own, _ := far.ReadFile(ctx, "/proc/sys/kernel/hostname") // one without a name is looked up by none
 	for name, text := range map[string]string{
 		"/etc/passwd": "root:x:0:0:root:/:/\nnobody:x:65534:65534:nobody:/:/\n",
 		"/etc/group":  "root:x:0:\nnogroup:x:65534:\n",
-		"/etc/hosts":  "127.0.0.1 localhost (none)\n", "/etc/nsswitch.conf": "hosts: files\n",
+		"/etc/hosts":  fmt.Sprintf("127.0.0.1 localhost %s\n", strings.TrimSpace(string(own))), "/etc/nsswitch.conf": "hosts: files\n",
 	} {
 		if err := far.WriteFile(ctx, name, []byte(text)); err != nil {
 			return fmt.Errorf("name the users of the guest: %w", err)
