@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -62,11 +63,14 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	err = a.run(ctx)
 	a.record.End = s.now().UTC()
 	trouble, isVoid := isVoid(err)
+	if err != nil && !isVoid && a.served != nil && !a.served.lives() { // the next trial gets a fresh one
+		trouble, isVoid = &voidError{err}, true
+	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, a.stop(fmt.Errorf("interrupted during trial %d: %w", next.Number, context.Cause(ctx)))
+		return nil, a.stop(ctx, fmt.Errorf("interrupted during trial %d: %w", next.Number, context.Cause(ctx)))
 	case err != nil && !isVoid:
-		return nil, a.stop(fmt.Errorf("trial %d: %w", next.Number, err))
+		return nil, a.stop(ctx, fmt.Errorf("trial %d: %w", next.Number, err))
 	case isVoid:
 		a.void(a.died(trouble))
 	}
@@ -128,24 +132,33 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 
 // stop keeps what there is of a trial that did not end, beside the records:
 // the trial does not count and will run again.
-func (a *attempt) stop(cause error) error {
+func (a *attempt) stop(ctx context.Context, cause error) error {
 	a.record.Void = "interrupted"
 	name := a.stopped(a.Number)
-	keep := func() error {
-		if err := os.MkdirAll(filepath.Join(a.Dir, filepath.Dir(name)), 0o755); err != nil {
-			return err
-		}
-		text, err := json.MarshalIndent(a.record, "", " ")
-		if err != nil {
-			return err
-		}
-		return measure.WriteFile(filepath.Join(a.Dir, name), append(text, '\n'))
-	}
-	if err := keep(); err != nil {
+	if err := a.save(ctx, filepath.Join(a.Dir, name)); err != nil {
 		cause = errors.Join(cause, fmt.Errorf("keep what there is of trial %d: %w", a.Number, err))
 		name = ""
 	}
 	return errors.Join(cause, a.journal.append(Entry{Kind: KindTrialStopped, Trial: a.Number, Note: name}))
+}
+
+// save writes the record of a trial that did not end to a file, and what its service
+// logged beside it.
+func (a *attempt) save(ctx context.Context, name string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(a.record, "", " ")
+	if err != nil {
+		return err
+	}
+	const patience = 10 * time.Second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if a.keepLog(ctx); len(a.files[logFile]) > 0 {
+		err = measure.WriteFile(strings.TrimSuffix(name, filepath.Ext(name))+".log", a.files[logFile])
+	}
+	return errors.Join(err, measure.WriteFile(name, append(text, '\n')))
 }
 
 // void enters trouble in the record.
