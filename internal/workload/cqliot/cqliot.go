@@ -40,15 +40,14 @@ type Parameters struct {
 	Words    string `name:"words" doc:"file with names of sensors, one a line, such as the published one; empty for a hundred of our own"`
 	Text     string `name:"text" doc:"file that the data of a reading is cut from, such as the published one; empty for one of our own, of the same size"`
 
-	ReadConsistency  string             `name:"read_consistency" doc:"replicas that must have answered a read" choices:"one,two,three,quorum,all,local_quorum,local_one"`
-	WriteConsistency string             `name:"write_consistency" doc:"replicas that must have taken a write" choices:"any,one,two,three,quorum,all,local_quorum,each_quorum,local_one"`
-	Replication      int                `name:"replication" doc:"replicas of each row" min:"1" max:"16"`
-	Durable          bool               `name:"durable_writes" doc:"write to the commit log"`
-	Compaction       string             `name:"compaction" doc:"how tables of a disk are joined" choices:"time_window,size_tiered,leveled,unified"`
-	Window           int                `name:"compaction_window" doc:"minutes of a window of compaction time_window" min:"1" max:"100000"`
-	Compression      string             `name:"compression" doc:"of data on the disk" choices:"lz4,zstd,none"`
-	Found            parameter.Share    `name:"found" doc:"share of the reads that must find something; a trial with less is no measure of reads"`
-	Settle           parameter.Duration `name:"settle" doc:"how long a trial waits at most until no compaction runs or is due" max:"1h"`
+	ReadConsistency  string          `name:"read_consistency" doc:"replicas that must have answered a read" choices:"one,two,three,quorum,all,local_quorum,local_one"`
+	WriteConsistency string          `name:"write_consistency" doc:"replicas that must have taken a write" choices:"any,one,two,three,quorum,all,local_quorum,each_quorum,local_one"`
+	Replication      int             `name:"replication" doc:"replicas of each row" min:"1" max:"16"`
+	Durable          bool            `name:"durable_writes" doc:"write to the commit log"`
+	Compaction       string          `name:"compaction" doc:"how tables of a disk are joined" choices:"time_window,size_tiered,leveled,unified"`
+	Window           int             `name:"compaction_window" doc:"minutes of a window of compaction time_window" min:"1" max:"100000"`
+	Compression      string          `name:"compression" doc:"of data on the disk" choices:"lz4,zstd,none"`
+	Found            parameter.Share `name:"found" doc:"share of the reads that must find something; a trial with less is no measure of reads"`
 
 	Driver      string             `name:"driver" doc:"own: plimsoll's client, one frame an operation; gocql: the Go driver of Apache Cassandra, to compare with" choices:"own,gocql"`
 	Protocol    int                `name:"protocol" doc:"version of the protocol" min:"4" max:"5"`
@@ -67,7 +66,7 @@ func defaults() Parameters {
 	return Parameters{
 		Mode: sound, Sources: 10_000, Stations: 100, Speed: 100, Limit: 10, Rampup: 100_000, Reads: 1, Writes: 9, Parts: 1, Part: 1,
 		ReadConsistency: "local_quorum", WriteConsistency: "local_quorum", Replication: 1, Durable: true, Compaction: "time_window", Window: 60,
-		Compression: "lz4", Found: .99, Settle: parameter.Duration(time.Minute),
+		Compression: "lz4", Found: .99,
 		Driver: ownDriver, Protocol: 5, Connections: 4, InFlight: 16, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
 	}
 }

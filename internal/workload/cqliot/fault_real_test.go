@@ -76,7 +76,7 @@ func oneLine(err error, words string) bool {
 
 // modest asks for less than any machine can do, with little patience.
 func modest(more parameter.Settings) parameter.Settings {
-	s := parameter.Settings{"rampup": "1000", "connections": "2", "rate": "60/s", "tick": "2ms", "timeout": "400ms", "settle": "2s", "write_consistency": "one", "read_consistency": "one"}
+	s := parameter.Settings{"rampup": "1000", "connections": "2", "rate": "60/s", "tick": "2ms", "timeout": "400ms", "write_consistency": "one", "read_consistency": "one"}
 	maps.Copy(s, more)
 	if s["rate"] == "" {
 		delete(s, "rate") // as fast as it goes

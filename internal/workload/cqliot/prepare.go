@@ -19,12 +19,11 @@ func (i *iot) made() string {
 		i.Mode, i.Rampup, i.Sources, i.Stations, i.Speed, i.Words, i.Text, i.Replication, i.Durable, i.Compaction, i.Window, i.Compression)
 }
 
-// Prepare has the table there, with the ramp-up in it, and waits until the nodes have
-// settled. What trials wrote stays.
+// Prepare has the table there, with the ramp-up in it. What trials wrote stays.
 func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
 	nodes, err := i.places(env)
 	if err == nil {
-		err = i.prepare(ctx, nodes, env)
+		err = i.prepare(ctx, nodes)
 	}
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -32,7 +31,7 @@ func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
 	return err
 }
 
-func (i *iot) prepare(ctx context.Context, nodes []cql.Place, env workload.Env) error {
+func (i *iot) prepare(ctx context.Context, nodes []cql.Place) error {
 	c, err := cql.Dial(ctx, nodes[0])
 	if err != nil {
 		return err
@@ -42,15 +41,11 @@ func (i *iot) prepare(ctx context.Context, nodes []cql.Place, env workload.Env) 
 	if err != nil {
 		return err
 	}
-	if there.made != i.made() {
-		if err := i.make(ctx, nodes, c); err != nil {
-			return fmt.Errorf("fill the keyspace %s at %s: %w", keyspace, nodes[0].Address, err)
-		}
+	if there.made == i.made() {
+		return nil
 	}
-	if busy, err := i.settle(ctx, nodes); err != nil {
-		return err
-	} else if busy > 0 && env.Log != nil {
-		env.Log("%d compactions run or wait after %s", busy, i.Settle)
+	if err := i.make(ctx, nodes, c); err != nil {
+		return fmt.Errorf("fill the keyspace %s at %s: %w", keyspace, nodes[0].Address, err)
 	}
 	return nil
 }
@@ -238,47 +233,6 @@ func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int6
 // many at once, or that has forgotten the statement, as it does when it hears of a new
 // table from another node.
 const mostAgain = 10
-
-// pending asks the nodes how many compactions run or wait.
-func pending(ctx context.Context, nodes []cql.Place) (busy int, err error) {
-	for _, at := range nodes {
-		c, err := cql.Dial(ctx, at)
-		if err != nil {
-			return 0, err
-		}
-		rows, err := c.Query(ctx, "SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name = 'CompactionExecutor'")
-		c.Close()
-		if err != nil {
-			return 0, fmt.Errorf("ask %s for its compactions: %w", at.Address, err)
-		}
-		for _, row := range rows {
-			for _, text := range row {
-				n, _ := strconv.Atoi(text) // null is none
-				busy += n
-			}
-		}
-	}
-	return busy, nil
-}
-
-// settle waits until no compaction runs or is due, or has waited for long enough.
-func (i *iot) settle(ctx context.Context, nodes []cql.Place) (busy int, err error) {
-	over := time.NewTimer(time.Duration(i.Settle))
-	defer over.Stop()
-	for {
-		if busy, err = pending(ctx, nodes); err != nil || busy == 0 {
-			return busy, err
-		}
-		again := time.NewTimer(200 * time.Millisecond)
-		select {
-		case <-again.C:
-		case <-over.C:
-			return busy, nil
-		case <-ctx.Done():
-			return busy, context.Cause(ctx)
-		}
-	}
-}
 
 // Clean removes the keyspace. A server that is gone holds none.
 func (i *iot) Clean(ctx context.Context, env workload.Env) error {
