@@ -58,7 +58,7 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		for _, name := range s.headlines() {
 			for arm := range s.arms() {
 				if sum := s.sums[place{name, arm}]; sum != nil {
-					mean, between := interval(sum.Mean, sum.Low, sum.High, sum.Metric.Unit)
+					mean, between := s.about(sum)
 					fmt.Fprintf(b, "| %s | %s | %s | %s | %d |\n", cell(name), cell(s.brief(arm)), mean, between, sum.Trials)
 				}
 			}

@@ -66,6 +66,17 @@ func interval(v, low, high float64, unit string) (value, between string) {
 	return value, number(low/s.size, half/s.size) + " to " + join(number(high/s.size, half/s.size), s.name)
 }
 
+// about writes a summary with its interval: that of its search, where it is one peak.
+func (s *sources) about(sum *finding.Summary) (mean, between string) {
+	low, high := sum.Low, sum.High
+	for _, p := range s.Findings.Peaks {
+		if low == high && p.Arm == sum.Arm && math.Abs(p.Estimate-sum.Mean) <= 1e-9*sum.Mean {
+			low, high = p.Low, p.High
+		}
+	}
+	return interval(sum.Mean, low, high, sum.Metric.Unit)
+}
+
 func join(number, unit string) string {
 	if unit == "" || strings.HasPrefix(unit, "/") {
 		return number + unit

@@ -3,6 +3,9 @@ package report
 import (
 	"math"
 	"testing"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
 )
 
 func TestQuantity(t *testing.T) {
@@ -153,5 +156,17 @@ func TestIntervalOfOneValueIsNone(t *testing.T) {
 		if value, between := interval(10e-3, c.low, c.high, "s"); value != c.value || between != c.between {
 			t.Errorf("%q, %q", value, between)
 		}
+	}
+}
+
+func TestOnePeakHasTheIntervalOfItsSearch(t *testing.T) {
+	sum := &finding.Summary{Metric: measure.Metric{Name: "peak", Unit: "1/s"}, Trials: 1, Mean: 1000, Low: 1000, High: 1000}
+	s := &sources{Input: Input{Findings: &finding.Findings{}}}
+	if _, between := s.about(sum); between != "no interval" {
+		t.Errorf("without a search %q", between)
+	}
+	s.Findings.Peaks = []finding.Peak{{Peak: measure.Peak{Estimate: 1000, Low: 950, High: 1050}}}
+	if _, between := s.about(sum); between != "950 to 1,050/s" {
+		t.Errorf("%q", between)
 	}
 }

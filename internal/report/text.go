@@ -144,7 +144,7 @@ func (t *terminal) headlines(s *sources) {
 		for _, name := range s.headlines() {
 			for arm := range min(s.arms(), mostRows) {
 				if sum := s.sums[place{name, arm}]; sum != nil {
-					mean, between := interval(sum.Mean, sum.Low, sum.High, sum.Metric.Unit)
+					mean, between := s.about(sum)
 					rows = append(rows, textRow{cells: [5]string{"  " + name, s.brief(arm), mean, between, plural(sum.Trials, "trial", "trials")}})
 				}
 			}
