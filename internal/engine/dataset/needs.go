@@ -18,7 +18,7 @@ func Needs(ctx context.Context, env workload.Env, data func(protocol string, see
 	const mebi = 1 << 20
 	needs := workload.Needs{Time: time.Duration(size / speed * float64(time.Second))}
 	size = math.Ceil(size/mebi) * mebi // more would be said than is known
-	if env.Target == nil { // it will be started
+	if env.Target == nil {             // it will be started
 		if data(engine.PostgreSQL, env.Seed).Reset {
 			size *= 2
 		}
