@@ -97,7 +97,7 @@ func (r *readings) value(h int64) float64 {
 	at := float64(h) * (1 / float64(math.MaxInt64) * float64(len(r.normal)-2))
 	left := int(at)
 	part := at - float64(left)
-	return r.normal[left]*(1-part) + r.normal[left+1]*part
+	return float64(r.normal[left]*(1-part)) + float64(r.normal[left+1]*part)
 }
 
 func (r *readings) station(cycle int64) [16]byte { return uuid(cycle / r.sources % r.stations) }
@@ -128,14 +128,40 @@ func (r *readings) appendReading(b []byte, k key, cycle int64) []byte {
 }
 
 // normalTable holds the quantiles 1/1000 to 999/1000, and a last point that is never
-// reached.
+// reached. Products are rounded before they are added, as in the published table: without
+// the conversions some processors would do both at once.
 func normalTable() []float64 {
 	const points = 1000
+	mean, deviation, root := 100., 5., math.Sqrt2
 	t := make([]float64, 0, points)
 	for s := 1; s < points; s++ {
-		t = append(t, 100+5*math.Sqrt2*math.Erfinv(2*float64(s)/points-1))
+		t = append(t, mean+float64(deviation*root*erfinv(2*(float64(s)/points)-1)))
 	}
 	return append(t, 0)
+}
+
+// centre are coefficients of a polynomial in w = -log(1-x²) - 3.125, the highest power
+// first, that gives the inverse error function of x, as a multiple of x, where the
+// logarithm is above -6.25: M. Giles, "Approximating the erfinv function", GPU Computing
+// Gems, Jade edition, 2011, in double precision. The library of the published workload
+// evaluates it.
+var centre = [...]float64{
+	-3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18, 1.115787767802518096e-17,
+	-1.333171662854620906e-16, 2.0972767875968561637e-17, 6.6376381343583238325e-15, -4.0545662729752068639e-14,
+	-8.1519341976054721522e-14, 2.6335093153082322977e-12, -1.2975133253453532498e-11, -5.4154120542946279317e-11,
+	1.051212273321532285e-09, -4.1126339803469836976e-09, -2.9070369957882005086e-08, 4.2347877827932403518e-07,
+	-1.3654692000834678645e-06, -1.3882523362786468719e-05, 0.0001867342080340571352, -0.00074070253416626697512,
+	-0.0060336708714301490533, 0.24015818242558961693, 1.6536545626831027356,
+}
+
+// erfinv is the inverse error function of -0.999 to 0.999.
+func erfinv(x float64) float64 {
+	w := -math.Log((1-x)*(1+x)) - 3.125
+	p := 0.
+	for _, c := range centre {
+		p = c + float64(p*w)
+	}
+	return p * x
 }
 
 // ourWords and ourText stand in for the published files, with their sizes.

@@ -38,8 +38,8 @@ func TestKeysOfThePublishedWorkload(t *testing.T) {
 		if k.hash != h || hex.EncodeToString(k.machine[:]) != machine || hex.EncodeToString(s[:]) != station || k.sensor != r.words[word] || r.time(cycle) != at {
 			t.Errorf("cycle %d is %d %x %s %d %x, not %s", cycle, k.hash, k.machine, k.sensor, r.time(cycle), s, line)
 		}
-		if got := r.value(h); math.Abs(got-value) > 1e-9*value {
-			t.Errorf("the value of cycle %d is %.12g, not %.12g", cycle, got, value)
+		if got := r.value(h); got != value {
+			t.Errorf("the value of cycle %d is %v, not %v", cycle, got, value)
 		}
 		if got := r.data(h); int64(len(got)) != size || string(got) != string(r.text[from:from+size]) {
 			t.Errorf("the data of cycle %d has %d bytes, not %d from %d on", cycle, len(got), size, from)
@@ -47,6 +47,15 @@ func TestKeysOfThePublishedWorkload(t *testing.T) {
 	}
 	if n < 20 {
 		t.Errorf("there are %d vectors", n)
+	}
+}
+
+func TestErfinv(t *testing.T) {
+	for s := 1; s < 1000; s++ {
+		x := 2*(float64(s)/1000) - 1
+		if got, want := erfinv(x), math.Erfinv(x); math.Abs(got-want) > 1e-14*math.Abs(want) {
+			t.Errorf("of %v it is %v, not %v", x, got, want)
+		}
 	}
 }
 
