@@ -39,6 +39,7 @@ var faults = map[string]string{
 	"stdin":          "bytes in, 0 out",
 	"late output":    "TestFaulty/commands/stream",
 	"both":           "streamed output is collected as well",
+	"apart":          "joined: got",
 	"talkative":      "kept 300003 bytes",
 	"unstoppable":    "TestFaulty/commands/stop",
 	"killed":         `got ["ready"], exit -1`,
@@ -181,6 +182,9 @@ func (f *faulty) Run(ctx context.Context, c platform.Command) (platform.Result, 
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, rest
 	if c.Stdout == nil {
 		cmd.Stdout = &out
+	}
+	if c.Joined && f.fault != "apart" {
+		cmd.Stderr = cmd.Stdout
 	}
 	f.spoil(cmd, c, &out, &held)
 	if f.fault == "talkative" {
