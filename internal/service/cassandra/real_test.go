@@ -50,7 +50,11 @@ func TestRealContract(t *testing.T) {
 		t.Skip("set PLIMSOLL_DEEP=1 as well for the whole contract, which starts Cassandra many times")
 	}
 	servicetest.Run(t, Kind(), servicetest.Options{
-		Machine: here(t), Unobserved: []string{"address", "user", "password", "ca", "tls_verify", "jars", "compiler"}, Settings: []parameter.Settings{small(nil), small(parameter.Settings{"tls": "true"})},
+		Machine: here(t), Unobserved: []string{"address", "user", "password", "ca", "tls_verify", "jars", "compiler"},
+		Settings: []parameter.Settings{
+			small(parameter.Settings{"commitlog_sync_period": "10s"}),
+			small(parameter.Settings{"commitlog_sync": "group", "commitlog_sync_period": "20ms", "tls": "true"}),
+		},
 	})
 }
 
