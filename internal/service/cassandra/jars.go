@@ -44,7 +44,7 @@ func Fetch(ctx context.Context, folder string) error {
 	}
 	mvn, err := exec.LookPath("mvn")
 	if err != nil {
-		return errors.New("Maven is not installed, which fetches the jars of Cassandra: apt install maven (or dnf install maven)")
+		return errors.New("fetch the jars of Cassandra: mvn is not installed: apt install maven (or dnf install maven)")
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return fmt.Errorf("make the folder of the jars: %w", err)

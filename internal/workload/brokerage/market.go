@@ -22,7 +22,6 @@ const (
 )
 
 func (z size) accounts() int   { return z.customers * accountsPer }
-func (z size) brokers() int    { return z.customers / customersPerBroker }
 func (z size) securities() int { return z.customers * 685 / unit }
 
 // each is how many trades an account has at first: 8 hours a day, and a trade a second
