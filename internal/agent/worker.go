@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,7 +24,7 @@ const collections = 800
 // measures. Enough, once closed, lets the load end as if its recorder had asked
 // for it. The error is for what keeps it from saying anything.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Kind, enough <-chan struct{}) error {
-	debug.SetGCPercent(collections)
+	sparing()
 	var job Job
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
