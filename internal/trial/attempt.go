@@ -58,8 +58,8 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	if err := s.journal.append(Entry{Kind: KindTrial, Trial: next.Number}); err != nil {
 		return nil, err
 	}
-	s.trialTime = time.Now()
-	defer func() { s.trialTime = time.Time{} }()
+	s.trialBegan = time.Now()
+	defer func() { s.trialBegan = time.Time{} }()
 	err = a.run(ctx)
 	a.record.End = s.now().UTC()
 	trouble, isVoid := isVoid(err)

@@ -77,25 +77,25 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 type session struct {
 	*Bench
 	*workbench
-	journal   *journal
-	results   *measure.Results
-	kind      workload.Kind
-	settings  []*setting // of the machines of this trial, in the order of the study
-	known     []*setting // of all machines that were asked about
-	course    *plan.Course
-	blocks    int              // that it may need
-	rest      int              // trials that it may still need
-	records   []measure.Record // that ended, in order
-	reporter  *reporter
-	sim       platform.Simulator          // nil on real machines
-	scratched map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
-	began     time.Time
-	trialTime time.Time     // the trial under way began; zero between trials
-	before    int           // trials that ended in sessions before this one
-	earlier   time.Duration // that they took
-	why       string        // the run ended
-	served    *served       // nil while no service runs
-	lodged    post          // where a service ran last
+	journal    *journal
+	results    *measure.Results
+	kind       workload.Kind
+	settings   []*setting // of the machines of this trial, in the order of the study
+	known      []*setting // of all machines that were asked about
+	course     *plan.Course
+	blocks     int              // that it may need
+	rest       int              // trials that it may still need
+	records    []measure.Record // that ended, in order
+	reporter   *reporter
+	sim        platform.Simulator          // nil on real machines
+	scratched  map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
+	began      time.Time
+	trialBegan time.Time     // the trial under way began; zero between trials
+	before     int           // trials that ended in sessions before this one
+	earlier    time.Duration // that they took
+	why        string        // the run ended
+	served     *served       // nil while no service runs
+	lodged     post          // where a service ran last
 }
 
 func (b *Bench) session(j *journal) (*session, error) {

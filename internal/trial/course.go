@@ -52,8 +52,8 @@ func (s *session) typical() time.Duration {
 func (s *session) left() time.Duration {
 	typical := s.typical()
 	left := time.Duration(s.rest) * typical
-	if s.sim == nil && !s.trialTime.IsZero() {
-		left -= min(typical, time.Since(s.trialTime))
+	if s.sim == nil && !s.trialBegan.IsZero() {
+		left -= min(typical, time.Since(s.trialBegan))
 	}
 	return left
 }
