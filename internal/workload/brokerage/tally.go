@@ -85,13 +85,13 @@ type share struct {
 	want      float64
 }
 
-// fair says whether chance explains a share: not more than four standard errors beyond.
+// fair says whether chance explains a share: not more than five standard errors beyond.
 func (s share) fair() bool {
 	if s.of == 0 {
 		return true
 	}
 	n := float64(s.of)
-	return math.Abs(float64(s.count)/n-s.want) <= 4*math.Sqrt(s.want*(1-s.want)/n)+.5/n
+	return math.Abs(float64(s.count)/n-s.want) <= 5*math.Sqrt(s.want*(1-s.want)/n)+.5/n
 }
 
 func (t *tally) shares() []share {

@@ -21,7 +21,8 @@ type counts struct {
 	all      int64                 // of any procedure
 	together bool                  // that is known
 	attempts bool                  // those that failed are counted as well
-	since    string                // the server runs
+	loses    bool                  // the calls of each function may be more than was counted
+	since    string                // names the start of the server that counts
 	again    bool                  // a server was started again
 }
 
@@ -42,7 +43,8 @@ func (n counts) with(o counts) counts {
 		n.calls[k] += o.calls[k]
 	}
 	n.all += o.all
-	n.apart, n.together, n.attempts, n.again = n.apart && o.apart, n.together && o.together, n.attempts || o.attempts, n.again || o.again
+	n.apart, n.together = n.apart && o.apart, n.together && o.together
+	n.attempts, n.loses, n.again = n.attempts || o.attempts, n.loses || o.loses, n.again || o.again
 	return n
 }
 
@@ -62,10 +64,12 @@ func counting(ctx context.Context, s engine.Conn) (bool, error) {
 }
 
 // The queries of what is counted. MariaDB counts calls of procedures always, and those of
-// each where it measures itself.
+// each where it measures itself; these are added up without a lock, so that two sessions at
+// once may count as one. The end of its UUIDs is drawn when it starts, where its uptime
+// would be in whole seconds.
 const (
 	postgresCounts = "SELECT 'since', pg_postmaster_start_time()::text UNION ALL SELECT funcname, calls::text FROM pg_stat_user_functions WHERE schemaname = 'public'"
-	mariaCounts    = "SELECT 'since', unix_timestamp() - variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME' UNION ALL " +
+	mariaCounts    = "SELECT 'since', substring(uuid(), 20) UNION ALL " +
 		"SELECT 'all', variable_value FROM information_schema.global_status WHERE variable_name = 'COM_CALL_PROCEDURE' UNION ALL SELECT 'apart', @@performance_schema"
 	mariaCountsApart = "SELECT object_name, count_star FROM performance_schema.events_statements_summary_by_program WHERE object_type = 'PROCEDURE' AND object_schema = database()"
 )
@@ -74,7 +78,7 @@ const (
 func counted(ctx context.Context, s engine.Conn) (n counts, err error) {
 	query := postgresCounts
 	if engine.Speaks(s) == engine.MariaDB {
-		query, n.attempts, n.together = mariaCounts, true, true
+		query, n.attempts, n.together, n.loses = mariaCounts, true, true, true
 	} else {
 		n.apart = true
 	}

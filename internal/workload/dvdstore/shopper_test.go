@@ -69,6 +69,15 @@ func TestServersCounts(t *testing.T) {
 			}
 		}
 	}
+	// One that loses some is believed where it lost few, and none of all together.
+	for n, want := range map[[2]int64]measure.State{{7, 10}: measure.Fail, {8, 10}: measure.Pass, {8, 9}: measure.Fail, {12, 12}: measure.Pass, {13, 13}: measure.Fail} {
+		s.answered[callPrices] = 10 // no function
+		c := counts{all: n[1], apart: true, attempts: true, loses: true}
+		c.calls[callPurchase] = n[0]
+		if got := s.served(c); got.State != want || (n[0] == 8 && want == measure.Pass) != strings.Contains(got.Detail, "but for 2") {
+			t.Errorf("%d: %+v", n, got)
+		}
+	}
 	for word, n := range map[string]counts{"GRANT": {}, "started again": {apart: true, again: true}} {
 		if c := s.served(n); c.State != measure.Unknown || !strings.Contains(c.Detail, word) {
 			t.Errorf("%+v", c)

@@ -68,7 +68,7 @@ func (t *tally) add(o *tally) {
 func (t *tally) unknown(c call) int64 { return t.asked[c] - t.answered[c] - t.refused[c] }
 
 // mixed holds what orders asked for against what they are to ask for: so many
-// operations of each class to an order, within four standard errors.
+// operations of each class to an order, within five standard errors, which chance alone exceeds in one of two million.
 func (t *tally) mixed(d *store) measure.Check {
 	c := measure.Check{Name: "distribution", State: measure.Pass, Detail: fmt.Sprintf("of %d orders", t.began)}
 	if t.began == 0 {
@@ -86,7 +86,7 @@ func (t *tally) mixed(d *store) measure.Check {
 			variance = (choices*choices - 1) / 12
 		}
 		got := float64(t.drawn[k]) / n
-		if math.Abs(got-want) > 4*math.Sqrt(variance/n)+.5/n {
+		if math.Abs(got-want) > 5*math.Sqrt(variance/n)+.5/n {
 			c.State = measure.Fail
 		}
 		c.Detail += fmt.Sprintf(", %s %.4g (%.4g)", names[k], got, want)
@@ -130,19 +130,36 @@ func (t *tally) served(n counts) measure.Check {
 		c.State, c.Detail = measure.Unknown, "the user of the database may not have the server count calls of functions: GRANT SET ON PARAMETER track_functions there"
 		return c
 	}
-	var all int64
+	var all, missed int64
 	var wrong []string
 	for k, times := range n.calls {
 		all += times
-		if times < t.answered[k] || times > t.most(call(k), n) {
+		missed += max(t.answered[k]-times, 0)
+		if times < t.answered[k]-t.mayMiss(call(k), n) || times > t.most(call(k), n) {
 			wrong = append(wrong, fmt.Sprintf("%s %d instead of %d", functions[k].name, times, t.answered[k]))
 		}
 	}
 	c.Detail = fmt.Sprintf("the server counts %d calls of %d functions, each as often as the load asked for it", all, len(n.calls))
+	if missed > 0 {
+		c.Detail += fmt.Sprintf(" but for %d, which the count of all calls holds", missed)
+	}
 	if len(wrong) > 0 {
 		c.State, c.Detail = measure.Fail, "the server counts other calls than the load: "+strings.Join(wrong, ", ")
 	}
 	return c
+}
+
+// mayMiss is how many calls of a function a server may have missed that loses some, as
+// long as its count of all of them misses none.
+func (t *tally) mayMiss(k call, n counts) int64 {
+	var answered int64
+	for _, times := range t.answered[:functionsInAll] {
+		answered += times
+	}
+	if !n.loses || n.all < answered {
+		return 0
+	}
+	return 2 + t.answered[k]/100
 }
 
 // servedTogether looks at the sum, where a server does not tell procedures apart. It may

@@ -76,13 +76,13 @@ type share struct {
 }
 
 // fair says whether chance explains a share: within what is allowed, or not more than
-// four standard errors beyond it.
+// five standard errors beyond it.
 func (s share) fair() bool {
 	if s.of == 0 {
 		return true
 	}
 	p, n := float64(s.count)/float64(s.of), float64(s.of)
-	slack := func(q float64) float64 { return 4*math.Sqrt(q*(1-q)/n) + .5/n }
+	slack := func(q float64) float64 { return 5*math.Sqrt(q*(1-q)/n) + .5/n }
 	return p >= s.lowest-slack(s.lowest) && p <= s.highest+slack(s.highest)
 }
 
@@ -113,7 +113,7 @@ func (t *tally) check(warehouses int) measure.Check {
 	c := measure.Check{Name: "distribution", State: measure.Pass}
 	mean := float64(t.lines) / float64(max(1, t.orders))
 	// The lines of an order have a variance of (11^2-1)/12.
-	slack := 4 * math.Sqrt(10/float64(max(1, t.orders)))
+	slack := 5 * math.Sqrt(10/float64(max(1, t.orders)))
 	if t.orders > 0 && (mean < 9.5-slack || mean > 10.5+slack) {
 		c.State = measure.Fail
 	}
