@@ -92,7 +92,7 @@ func Kind(gocql foreign.Opener) workload.Kind {
 		Name:    "cql-iot",
 		Doc:     "readings of sensors written to Cassandra and read again, as the published CQL-IOT",
 		Rate:    "cycles",
-		Metrics: slices.Concat(measure.OperationMetrics("cycles", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own()),
+		Metrics: slices.Concat(measure.OperationMetrics("cycles", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own(), measure.ClientMetrics("cycle")),
 		Speaks:  []string{protocol},
 		Own:     true,
 	}, defaults(), func(p Parameters) (workload.Load, error) { return build(p, gocql) })
@@ -104,10 +104,6 @@ func own() []measure.Metric {
 		{Name: "found", Unit: "1", Doc: "share of the reads that found something", Better: measure.HigherIsBetter},
 		{Name: "readings", Unit: "1", Doc: "readings that a read brought"},
 		{Name: "elsewhere", Unit: "1", Doc: "share of the operations that were sent to a node that is not the first for their row"},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each cycle", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
 	}
 }
 

@@ -202,13 +202,9 @@ func own() []measure.Metric {
 	return []measure.Metric{
 		{Name: "misses", Unit: "1", Doc: "share of the reads that found nothing", Better: measure.LowerIsBetter},
 		{Name: "wrong", Unit: "1", Doc: "share of the reads that brought other data than was written; they count as failed", Better: measure.LowerIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which a thread of the load generator did not look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'"},
 	}
 }
 
 func metrics() []measure.Metric {
-	return slices.Concat(measure.OperationMetrics("operations", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own())
+	return slices.Concat(measure.OperationMetrics("operations", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own(), measure.ClientMetrics("operation"))
 }
