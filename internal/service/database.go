@@ -92,6 +92,23 @@ type Talk interface {
 	Close()
 }
 
+// Beginning is the Begin of a Client: place is where an endpoint is for a client of a
+// protocol, and on begins a session there on a connection, which it then owns.
+func Beginning[P any, T Talk](place func(load.Endpoint) (P, error), on func(context.Context, net.Conn, P) (T, error)) func(context.Context, net.Conn, load.Endpoint) (Talk, error) {
+	return func(ctx context.Context, conn net.Conn, e load.Endpoint) (Talk, error) {
+		at, err := place(e)
+		if err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		talk, err := on(ctx, conn, at)
+		if err != nil {
+			return nil, err // and not a Talk that holds a T of nothing
+		}
+		return talk, nil
+	}
+}
+
 // answering is how long a server may take to answer a question.
 const answering = 10 * time.Second
 

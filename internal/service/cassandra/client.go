@@ -3,7 +3,6 @@ package cassandra
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	"plimsoll/internal/cql"
@@ -16,21 +15,11 @@ import (
 type client struct{ service.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
-	return client{service.Client{Machine: m, Endpoint: at, Begin: begin}}
+	return client{service.Client{Machine: m, Endpoint: at, Begin: service.Beginning(place, cql.On)}}
 }
 
-func begin(ctx context.Context, conn net.Conn, e load.Endpoint) (service.Talk, error) {
-	at, err := cql.At(e, cql.V4)
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	session, err := cql.On(ctx, conn, at)
-	if err != nil {
-		return nil, err
-	}
-	return session, nil
-}
+// place is where a node is for a client that speaks what all releases speak.
+func place(e load.Endpoint) (cql.Place, error) { return cql.At(e, cql.V4) }
 
 // at asks one node.
 func (c client) at(address string) client {

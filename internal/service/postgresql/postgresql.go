@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"path"
 	"strings"
 	"time"
@@ -128,20 +127,7 @@ exec "$2" -D "$1/data" -c config_file="$1/postgresql.conf" -c hba_file="$1/pg_hb
 type client struct{ service.Client }
 
 func newClient(m platform.Machine, at load.Endpoint) client {
-	return client{service.Client{Machine: m, Endpoint: at, Begin: begin}}
-}
-
-func begin(ctx context.Context, conn net.Conn, e load.Endpoint) (service.Talk, error) {
-	at, err := wire.At(e)
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	session, err := postgres.On(ctx, conn, at)
-	if err != nil {
-		return nil, err
-	}
-	return session, nil
+	return client{service.Client{Machine: m, Endpoint: at, Begin: service.Beginning(wire.At, postgres.On)}}
 }
 
 // ready also looks that it is our server that answers: another one may have
