@@ -4,10 +4,15 @@
 // What one can set is declared once, as the fields of a struct whose value
 // holds the defaults. From it follow strict decoding, the levels that a factor
 // may take, the JSON Schema, the manual page and the template of a new study.
-// A struct that is embedded lends its fields. A field carries three tags:
+// A field carries three tags:
 //
 //	Threads int `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
 //	Engine  string `name:"engine" doc:"fio I/O engine" choices:"psync,libaio"`
+//
+// A struct that is embedded lends its fields. A tag of the embedding that has the name of
+// one of these is its doc instead, or leaves it out:
+//
+//	Access `user:"who plimsoll is at the servers" database:"-"`
 //
 // Settings travel as text, exactly as a person would write them, so that a
 // level in a study, in a record and in a report is the same string.
@@ -87,20 +92,13 @@ func (e *UnknownError) Error() string {
 // comment says, because that is a mistake in the program.
 func Fields(defaults any) []Field {
 	v := structOf(defaults)
-	fields := make([]Field, 0, v.NumField())
-	for _, t := range reflect.VisibleFields(v.Type()) {
-		if t.Anonymous {
-			continue
-		}
-		name := t.Tag.Get("name")
-		if name == "" {
-			panic(fmt.Sprintf("parameter: field %s.%s has no name tag", v.Type(), t.Name))
-		}
-		f := Field{Name: name, Doc: t.Tag.Get("doc"), Kind: kindOf(t.Type), Min: t.Tag.Get("min"), Max: t.Tag.Get("max")}
-		if c := t.Tag.Get("choices"); c != "" {
+	var fields []Field
+	for _, d := range declared(v.Type()) {
+		f := Field{Name: d.name, Doc: d.doc, Kind: kindOf(d.Type), Min: d.Tag.Get("min"), Max: d.Tag.Get("max")}
+		if c := d.Tag.Get("choices"); c != "" {
 			f.Choices = strings.Split(c, ",")
 		}
-		f.Default = text(v.FieldByIndex(t.Index))
+		f.Default = text(v.FieldByIndex(d.Index))
 		fields = append(fields, f)
 	}
 	return fields
@@ -110,8 +108,7 @@ func Fields(defaults any) []Field {
 // settings. Its errors are *UnknownError and *ValueError.
 func Decode(target any, settings Settings) error {
 	v := structOf(target)
-	fields := Fields(target)
-	places := places(v.Type())
+	fields, places := Fields(target), declared(v.Type())
 	names := make([]string, 0, len(settings))
 	for name := range settings {
 		names = append(names, name)
@@ -122,21 +119,11 @@ func Decode(target any, settings Settings) error {
 		if i < 0 {
 			return Unknown(name, fields)
 		}
-		if err := set(v.FieldByIndex(places[i]), fields[i], settings[name]); err != nil {
+		if err := set(v.FieldByIndex(places[i].Index), fields[i], settings[name]); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// places are where the fields lie in the struct, in the order of Fields.
-func places(t reflect.Type) (all [][]int) {
-	for _, f := range reflect.VisibleFields(t) {
-		if !f.Anonymous {
-			all = append(all, f.Index)
-		}
-	}
-	return all
 }
 
 // Check says whether text is a value that the field can take, and returns its

@@ -3,6 +3,7 @@ package parameter
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,34 @@ func TestDecode(t *testing.T) {
 	if s.Threads != 8 || s.Block != 65536 || s.Read != 0.7 || s.Rate != 5 || time.Duration(s.Window) != 90*time.Second ||
 		s.Engine != "libaio" || s.Direct || len(s.Targets) != 2 || s.Targets[0] != "/a,b" || s.Skew != 0.99 {
 		t.Fatalf("decoded %+v", s)
+	}
+}
+
+func TestAnEmbeddingSpeaksOfWhatItIsLent(t *testing.T) {
+	type lender struct {
+		First  int `name:"first" doc:"of all" min:"1"`
+		Second int `name:"second" doc:"of two"`
+		Third  int `name:"third" doc:"of three"`
+	}
+	type borrower struct {
+		Before int `name:"before" doc:"its own"`
+		lender `first:"of these" second:"-"`
+	}
+	b := &borrower{lender: lender{First: 7}}
+	want := []Field{
+		{Name: "before", Doc: "its own", Kind: KindInteger, Default: "0"},
+		{Name: "first", Doc: "of these", Kind: KindInteger, Default: "7", Min: "1"},
+		{Name: "third", Doc: "of three", Kind: KindInteger, Default: "0"},
+	}
+	if got := Fields(b); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	if err := Decode(b, Settings{"before": "1", "first": "2", "third": "3"}); err != nil || b.Before != 1 || b.First != 2 || b.Third != 3 {
+		t.Errorf("decoded %+v, %v", b, err)
+	}
+	var u *UnknownError
+	if err := Decode(b, Settings{"second": "1"}); !errors.As(err, &u) {
+		t.Errorf("what is left out is taken: %v", err)
 	}
 }
 

@@ -34,10 +34,9 @@ func build(s Settings) (service.Service, error) {
 	if s.CommitLogSync == group && time.Duration(s.CommitLogSyncPeriod) > longestGroup {
 		return nil, fmt.Errorf("commitlog_sync_period %s: with commitlog_sync group each write waits for so long, and those one after the other that a node does to start: at most %s", s.CommitLogSyncPeriod, longestGroup)
 	}
-	first, rest, several := strings.Cut(s.Address, ",")
-	at, err := service.Access{
-		Address: strings.TrimSpace(first), User: s.User, Password: s.Password, TLS: s.TLS, CA: s.CA, Verify: s.Verify,
-	}.Existing(s, defaults(), "", "")
+	addresses := strings.Split(s.Address, ",")
+	s.Address = strings.TrimSpace(addresses[0])
+	at, err := s.Existing(s, defaults(), "", "")
 	switch {
 	case err != nil:
 		return nil, err
@@ -46,9 +45,8 @@ func build(s Settings) (service.Service, error) {
 	case at.Endpoint.Network != "tcp":
 		return nil, fmt.Errorf("address %s: Cassandra listens at host:port", at.Endpoint.Address)
 	}
-	for several {
-		first, rest, several = strings.Cut(rest, ",")
-		one, err := service.ParseAddress(strings.TrimSpace(first))
+	for _, address := range addresses[1:] {
+		one, err := service.ParseAddress(strings.TrimSpace(address))
 		if err == nil && one.Network != "tcp" {
 			err = fmt.Errorf("address %s: Cassandra listens at host:port", one.Address)
 		}

@@ -13,19 +13,16 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
 )
 
 // Settings are what a study may say about the server. Those that Cassandra has carry
 // its names.
 type Settings struct {
-	Address  string `name:"address" doc:"use the servers that listen there, host:port with commas in between, instead of starting one"`
-	User     string `name:"user" doc:"who plimsoll is at a server that already runs"`
-	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
-	TLS      bool   `name:"tls" doc:"speak TLS; nodes that plimsoll starts take nothing else from clients then, with a certificate made for this run"`
-	CA       string `name:"ca" doc:"file with the certificate, in PEM, of who vouches for a server that already runs; empty for those whom this host trusts"`
-	Verify   bool   `name:"tls_verify" doc:"look that the certificate of a server that already runs is from there and for the name in address; without it anybody can pose as the server"`
-	Jars     string `name:"jars" doc:"folder on the machine with the jars of Cassandra; empty for the one that they are fetched to"`
-	Nodes    int    `name:"nodes" doc:"nodes of a ring, all on this machine, which start one after the other" min:"1" max:"8"`
+	service.Access `address:"use the servers that listen there, host:port with commas in between, instead of starting one" user:"who plimsoll is at a server that already runs" database:"-" tls:"speak TLS; nodes that plimsoll starts take nothing else from clients then, with a certificate made for this run"`
+
+	Jars  string `name:"jars" doc:"folder on the machine with the jars of Cassandra; empty for the one that they are fetched to"`
+	Nodes int    `name:"nodes" doc:"nodes of a ring, all on this machine, which start one after the other" min:"1" max:"8"`
 
 	Heap                 parameter.Bytes    `name:"heap" doc:"memory of each node for Java's objects" min:"256MiB"`
 	Collector            string             `name:"collector" doc:"garbage collector" choices:"g1,parallel,serial"`
@@ -44,7 +41,7 @@ type Settings struct {
 
 func defaults() Settings {
 	return Settings{
-		Verify: true, Nodes: 1, Heap: 1 << 30, Collector: "g1", Compiler: "full",
+		Access: service.Access{Verify: true}, Nodes: 1, Heap: 1 << 30, Collector: "g1", Compiler: "full",
 		CommitLogSync: periodic, CommitLogSpace: 512 << 20,
 		MemtableHeap: 256 << 20, MemtableOffheap: 256 << 20, MemtableAllocation: "heap_buffers",
 		ConcurrentReads: 32, ConcurrentWrites: 32, ConcurrentCompactors: 2, CompactionThroughput: 64 << 20,
