@@ -102,6 +102,9 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	fmt.Fprintf(table, "seed\t%d\n", p.Plan.Seed)
 	fmt.Fprintf(table, "trials\t%s\n", amount(p.Estimate))
 	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), map[bool]string{true: ", simulated in seconds"}[p.Virtual])
+	if p.Needs.Time >= 10*time.Second {
+		fmt.Fprintf(table, "preparation\t%s, before the first trial\n", span(p.Needs.Time, p.Needs.Time))
+	}
 	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk))
 	for _, name := range slices.Sorted(maps.Keys(p.Needs.Versions)) {
 		fmt.Fprintf(table, "uses\t%s %s\n", name, p.Needs.Versions[name])

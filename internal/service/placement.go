@@ -56,6 +56,7 @@ func (f *fleet) Check(ctx context.Context, env Env) (Needs, error) {
 		return needs, err
 	}
 	needs.Disk *= int64(f.Instances)
+	needs.Servers = f.Instances
 	if f.Network != inNamespaces {
 		return needs, nil
 	}

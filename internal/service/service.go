@@ -153,4 +153,5 @@ type Needs struct {
 	Time     time.Duration     // rough time to start
 	Changes  []string          // each change outside Env.Dir, as a phrase
 	Versions map[string]string // programs that will be used, such as nginx: 1.22.1
+	Servers  int               // how many it will start, each with data of its own; 0 is one
 }

@@ -49,18 +49,18 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if err := s.checkSettings(ctx, all); err != nil {
 			return nil, err
 		}
-		disk, err := s.checkService(ctx, arm, all, total)
+		serving, err := s.checkService(ctx, arm, all, total)
 		if err != nil {
 			return nil, err
 		}
 		if err := all.build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
-		more, err := s.checkLoads(ctx, all, seen, total)
+		more, err := s.checkLoads(ctx, all, seen, total, max(1, serving.Servers))
 		if err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
-		total.Disk = max(total.Disk, disk+more) // arms come one after the other
+		total.Disk = max(total.Disk, serving.Disk+more) // arms come one after the other
 	}
 	return total, s.checkSpace(ctx, total)
 }
@@ -82,7 +82,8 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (crew, e
 }
 
 // checkLoads asks each kind of load of an arm what it needs, and is how much of the disk.
-func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]workload.Needs, total *Needs) (most int64, err error) {
+// What is in the service is in each of its servers, which are filled at once.
+func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]workload.Needs, total *Needs, servers int) (most int64, err error) {
 	if s.sim != nil { // in virtual time no load runs
 		return 0, nil
 	}
@@ -92,10 +93,16 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 		key := m.name + " " + m.kind.Name + " " + loadKey(m.settings)
 		needs, known := seen[key]
 		if !known {
-			if needs, err = m.load.Check(ctx, m.env(dataSeed(s.Plan.Seed, m.index))); err != nil {
+			env := m.env(dataSeed(s.Plan.Seed, m.index))
+			env.Speaks = s.spoken()
+			if needs, err = m.load.Check(ctx, env); err != nil {
 				return 0, err
 			}
 			seen[key] = needs
+		}
+		if len(m.kind.Speaks) > 0 {
+			needs.Disk *= int64(servers)
+			needs.Time *= time.Duration(servers)
 		}
 		// Machines that share a disk add up.
 		if disk += needs.Disk; apart {

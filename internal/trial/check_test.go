@@ -83,6 +83,33 @@ func (roomy) Check(context.Context, service.Env) (service.Needs, error) {
 	return service.Needs{Disk: 2 << 20}, nil
 }
 
+// fleet is a shelf that has several servers, which need no room of their own.
+type fleet struct{ shelf }
+
+func (fleet) Check(context.Context, service.Env) (service.Needs, error) {
+	return service.Needs{Servers: 3}, nil
+}
+
+// A load whose data is in a service fills each of its servers; one that only runs beside it
+// has its files once.
+func TestEachServerHoldsTheData(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	for _, c := range []struct {
+		speaks []string
+		want   int64
+	}{{nil, 1 << 20}, {[]string{"shelf"}, 3 << 20}} {
+		s := exampleStudy()
+		s.Service = &study.Use{Kind: "shelf"}
+		b := newRig(t).bench(t, s, 1)
+		b.Catalog.Workloads[0].Speaks = c.speaks
+		b.Catalog.Services = []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
+			func(s shelf) (service.Service, error) { return fleet{s}, nil })}
+		if needs, err := b.Check(t.Context()); err != nil || needs.Disk != c.want {
+			t.Errorf("a load that speaks %q needs %+v, %v", c.speaks, needs, err)
+		}
+	}
+}
+
 // What a service and a load need adds up; arms, which come one after the other, do not.
 func TestServiceAndLoadShareTheDisk(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))

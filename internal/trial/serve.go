@@ -53,25 +53,29 @@ func (s *session) serviceKind() (kind service.Kind, ok bool, err error) {
 	return s.Catalog.Services[i], true, nil
 }
 
-// checkService asks whether the service of an arm can be started, and is how much of the
-// disk it needs.
-func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, total *Needs) (disk int64, err error) {
+// spoken are the protocols of the study's service.
+func (s *session) spoken() []string {
+	kind, _, _ := s.serviceKind() // an error was found by then
+	return kind.Speaks
+}
+
+// checkService asks whether the service of an arm can be started, and is what it needs.
+func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, total *Needs) (needs service.Needs, err error) {
 	kind, ok, err := s.serviceKind()
 	if err != nil || !ok {
-		return 0, err
+		return needs, err
 	}
 	_, apart := s.Platform.(platform.Lodging)
 	server := all.server()
 	if _, dials := server.machine.(platform.Dialer); apart && !dials {
-		return 0, fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
+		return needs, fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {
-		return 0, fmt.Errorf("arm %s: %w", arm.Label, err)
+		return needs, fmt.Errorf("arm %s: %w", arm.Label, err)
 	}
-	needs, err := built.Check(ctx, server.serviceEnv(kind))
-	if err != nil {
-		return 0, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
+	if needs, err = built.Check(ctx, server.serviceEnv(kind)); err != nil {
+		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
 	total.Time += needs.Time
 	for _, change := range needs.Changes {
@@ -80,7 +84,7 @@ func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, tota
 		}
 	}
 	maps.Copy(total.Versions, needs.Versions)
-	return needs.Disk, nil
+	return needs, nil
 }
 
 func (p post) serviceEnv(kind service.Kind) service.Env {

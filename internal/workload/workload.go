@@ -78,6 +78,9 @@ type Env struct {
 	// Target finds where the service of the study listens for a protocol; nil
 	// without a service.
 	Target func(protocol string) (load.Endpoint, error)
+	// Speaks are the protocols of the service of the study, for Check: there, a service that
+	// plimsoll will start has no Target yet.
+	Speaks []string
 	Log    func(format string, args ...any)
 }
 
