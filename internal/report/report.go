@@ -44,6 +44,7 @@ type Input struct {
 
 	Testbed  []TestbedLine
 	Metrics  []measure.Metric // of the workload
+	Rate     string           // of them, the rate of all operations; empty takes the headline for it
 	Counters []measure.Metric // of the host
 	Version  string           // of plimsoll
 	Command  string           // how to run the study again

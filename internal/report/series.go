@@ -3,15 +3,19 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
 )
 
 const (
 	mostSeries     = 24 // runs whose course is drawn
 	mostVoidSeries = 4  // void ones among them
 	mostPoints     = 100
+	throughput     = "throughput" // the metric of bytes moved, of all operations or of a class
 )
 
 // timeSeries shows the course of each run, with what was cut shaded.
@@ -26,7 +30,7 @@ func timeSeries() Figure {
 }
 
 func seriesTable(s *sources) (Table, bool) {
-	rate, ok := s.rate()
+	rate, class, ok := s.course()
 	t := Table{Name: "series", Columns: []Column{
 		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 		{Name: "time", Unit: "s"}, {Name: rate.Name, Unit: rate.Unit}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"},
@@ -50,7 +54,7 @@ func seriesTable(s *sources) (Table, bool) {
 			continue
 		}
 		drawn++
-		points := coarser(all, mostPoints)
+		points := coarser(ofClass(all, class), mostPoints)
 		merged = merged || len(points) < len(all)
 		t.addSeries(s, r, points, rate)
 	}
@@ -62,6 +66,49 @@ func seriesTable(s *sources) (Table, bool) {
 		t.Note += " Neighbouring intervals are drawn as their mean where there are many."
 	}
 	return t, len(t.Rows) > 0
+}
+
+// course is the rate that intervals tell, and of which class of operations; empty stands for
+// all. It is what the bars show where that is a rate of operations, and else the rate of all
+// of them: intervals hold neither what a part of the machines did nor what a counter counted.
+func (s *sources) course() (rate measure.Metric, class string, ok bool) {
+	rate, ok = s.rate()
+	if !ok || s.Rate == "" {
+		return rate, "", ok
+	}
+	class, name := "", rate.Name
+	if i := strings.LastIndex(name, "."); i >= 0 {
+		class, name = name[:i], name[i+1:]
+	}
+	if (name == s.Rate || name == throughput) && !s.beside(class) {
+		return rate, class, true
+	}
+	rate, ok = s.metrics[s.Rate]
+	return rate, "", ok
+}
+
+// beside says whether a name begins with that of a group, whose metrics carry it and whose
+// intervals are not there.
+func (s *sources) beside(name string) bool {
+	first, _, _ := strings.Cut(name, ".")
+	return s.Study != nil && slices.ContainsFunc(s.Study.Groups, func(g study.Group) bool { return g.Name != "" && g.Name == first })
+}
+
+// ofClass leaves the operations of one class; of all, without one.
+func ofClass(all []measure.Interval, class string) []measure.Interval {
+	if class == "" {
+		return all
+	}
+	out := make([]measure.Interval, len(all))
+	for i, in := range all {
+		out[i] = measure.Interval{From: in.From, To: in.To}
+		for _, sample := range in.Samples {
+			if sample.Class == class {
+				out[i].Samples = append(out[i].Samples, sample)
+			}
+		}
+	}
+	return out
 }
 
 func (t *Table) addSeries(s *sources, r *measure.Record, points []measure.Interval, rate measure.Metric) {
