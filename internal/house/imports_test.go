@@ -67,7 +67,7 @@ var allowed = map[string]string{
 	"internal/wire":                  "load",
 	"internal/postgres":              "load wire",
 	"internal/mysql":                 "wire",
-	"internal/engine":                "load mysql postgres",
+	"internal/engine":                "load mysql parameter postgres",
 	"internal/engine/dialogue":       "engine load postgres",
 	"internal/engine/dataset":        "engine load measure parameter workload",
 	"internal/engine/enginetest":     "engine load postgres",

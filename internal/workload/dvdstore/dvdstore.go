@@ -12,7 +12,6 @@ package dvdstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,20 +43,16 @@ type Parameters struct {
 	Lines        int                `name:"lines" doc:"lines of an order, on average; ten at most" min:"1" max:"10"`
 	Retries      int                `name:"retries" doc:"how often the victim of a deadlock is tried again" max:"1000"`
 	Verify       bool               `name:"verify" doc:"look after each trial whether the data is what the load was told"`
-	Threads      int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate         parameter.Rate     `name:"rate" doc:"calls offered per second in all, each the next of a user who waits; without it users go on as fast as they can; to each server where the service has several"`
-	Arrivals     string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape        string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
-	Timeout      parameter.Duration `name:"timeout" doc:"how long a call may take; a connection with one that takes longer is closed" min:"100ms"`
-	Tick         parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a call is due, for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag       parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+
+	engine.Pace `rate:"calls offered per second in all, each the next of a user who waits; without it users go on as fast as they can; to each server where the service has several" timeout:"how long a call may take; a connection with one that takes longer is closed" tick:"how long a thread may sleep beyond the instant at which a call is due, for less CPU time; 0s spins just before the instant"`
 }
 
 func defaults() Parameters {
 	return Parameters{
 		Mode: sound, Size: 10e6, PerProduct: 20, Reset: true, Loaders: 4, Connections: 8,
 		NewCustomers: .2, NewMembers: .01, Searches: 3, Batch: 5, Depth: 500, Reviews: 3, NewReviews: .05, Ratings: .1, Lines: 5,
-		Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+		Retries: 10, Verify: true,
+		Pace: engine.Pace{Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second)},
 	}
 }
 
@@ -80,20 +75,11 @@ func Kind() workload.Kind {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	switch {
-	case p.Rate > 0 && p.Think > 0:
+	if p.Rate > 0 && p.Think > 0 {
 		return nil, errors.New("rate and think exclude each other: what is offered at a rate does not wait for a user")
-	case p.Rate == 0 && p.Shape != "":
-		return nil, errors.New("shape: give the rate that changes")
 	}
-	d := &store{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
-	if p.Shape != "" {
-		var err error
-		if d.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
-			return nil, fmt.Errorf("shape: %w", err)
-		}
-	}
-	return d, d.arrivals.Validate()
+	offered, err := p.Offered()
+	return &store{Parameters: p, arrivals: offered}, err
 }
 
 type store struct {

@@ -103,18 +103,17 @@ func (d *store) job(at []engine.Server, stage load.Stage, l *engine.Ledger[tally
 		clock = time.Now
 	}
 	statements := book(at[0].Protocol)
-	return engine.Aim(load.Job{
+	return engine.Aim(d.Paced(load.Job{
 		Stage: stage, Arrivals: d.arrivals, Think: load.Think{Mean: time.Duration(d.Think), Uniform: true},
-		Connections: d.Connections, Threads: d.Threads,
-		Tick: time.Duration(d.Tick), Timeout: time.Duration(d.Timeout), MaxLag: time.Duration(d.MaxLag),
-		Classes: names[:],
+		Connections: d.Connections,
+		Classes:     names[:],
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
 				shopper: shopper{store: d, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x647664)}, z: d.size()},
 				session: engine.NewSession(who, first, statements), tally: l.Sheet(), clock: clock,
 			}
 		},
-	}, at), nil
+	}), at), nil
 }
 
 // conclusion is what is known when the load is over.

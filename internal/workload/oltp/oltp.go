@@ -27,19 +27,15 @@ type Parameters struct {
 	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
 	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
 	Retries     int                `name:"retries" doc:"how often a victim of others, as of a deadlock, is tried again" max:"1000"`
-	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
-	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
 	Think       parameter.Duration `name:"think" doc:"pause between the end of a transaction and the next one of its session"`
-	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
-	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a transaction is due, for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+
+	engine.Pace `shape:"-"`
 }
 
 func defaults() Parameters {
 	return Parameters{
-		Test: pointSelect, Tables: 1, Rows: 100_000, Range: 100, Loaders: 4, Connections: 8, Retries: 10, Threads: 1,
-		Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
+		Test: pointSelect, Tables: 1, Rows: 100_000, Range: 100, Loaders: 4, Connections: 8, Retries: 10,
+		Pace: engine.UsualPace(),
 	}
 }
 
@@ -47,10 +43,6 @@ const (
 	database    = "plimsoll_oltp"
 	pointSelect = "point_select"
 )
-
-// tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
-// it then comes before the sessions of a server on the same machine.
-const tick = 500 * time.Microsecond
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
@@ -80,8 +72,8 @@ func build(p Parameters) (workload.Load, error) {
 	case p.Range > p.Rows:
 		return nil, fmt.Errorf("a range of %d is more than there are rows, %d", p.Range, p.Rows)
 	}
-	o := &oltp{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
-	return o, o.arrivals.Validate()
+	offered, err := p.Offered()
+	return &oltp{Parameters: p, arrivals: offered}, err
 }
 
 type oltp struct {

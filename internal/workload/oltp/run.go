@@ -59,17 +59,16 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if at[0].Protocol == engine.MariaDB && len(statements.plan) > 1 {
 		first = engine.NoCommit
 	}
-	job := engine.Aim(load.Job{
+	job := engine.Aim(o.Paced(load.Job{
 		Stage: stage, Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
-		Connections: o.Connections, Threads: o.Threads,
-		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
+		Connections: o.Connections,
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
 				oltp: o, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f6c7470)}, book: statements,
 				session: engine.NewSession(who, first, statements.Book), tally: l.sheet(),
 			}
 		},
-	}, at)
+	}), at)
 	if err := socket.Run(ctx, job, out); err != nil {
 		return err
 	}

@@ -24,40 +24,31 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Warehouses  int                `name:"warehouses" doc:"warehouses, of some 115 MiB each" min:"1" max:"100000"`
-	Items       int                `name:"items" doc:"items, and so rows of stock of each warehouse; fewer than 100000 is a smaller test of another shape" min:"10" max:"100000"`
-	Customers   int                `name:"customers" doc:"customers of each district, of which there are ten to a warehouse, and their first orders; fewer than 3000 is a smaller test of another shape" min:"10" max:"3000"`
-	Reset       bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
-	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
-	Terminals   int                `name:"terminals" doc:"users, who share the sessions evenly, of each server where the service has several; 0 is one to each session" max:"10000000"`
-	Waits       parameter.Share    `name:"waits" doc:"keying and think times, as a share of those of the specification; 0% is none"`
-	Home        string             `name:"home" doc:"the warehouse of a transaction: any, or always the same one of the connection" choices:"any,connection"`
-	Isolation   string             `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
-	Retries     int                `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
-	Verify      bool               `name:"verify" doc:"look after each trial whether the data is consistent"`
-	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"transactions offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
-	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
-	Timeout     parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
-	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a transaction is due, for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+	Warehouses  int             `name:"warehouses" doc:"warehouses, of some 115 MiB each" min:"1" max:"100000"`
+	Items       int             `name:"items" doc:"items, and so rows of stock of each warehouse; fewer than 100000 is a smaller test of another shape" min:"10" max:"100000"`
+	Customers   int             `name:"customers" doc:"customers of each district, of which there are ten to a warehouse, and their first orders; fewer than 3000 is a smaller test of another shape" min:"10" max:"3000"`
+	Reset       bool            `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
+	Loaders     int             `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
+	Connections int             `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
+	Terminals   int             `name:"terminals" doc:"users, who share the sessions evenly, of each server where the service has several; 0 is one to each session" max:"10000000"`
+	Waits       parameter.Share `name:"waits" doc:"keying and think times, as a share of those of the specification; 0% is none"`
+	Home        string          `name:"home" doc:"the warehouse of a transaction: any, or always the same one of the connection" choices:"any,connection"`
+	Isolation   string          `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
+	Retries     int             `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
+	Verify      bool            `name:"verify" doc:"look after each trial whether the data is consistent"`
+
+	engine.Pace
 }
 
 func defaults() Parameters {
 	return Parameters{
 		Warehouses: 1, Items: 100_000, Customers: 3000, Reset: true, Loaders: 4, Connections: 8, Home: "any",
-		Isolation: "read committed", Retries: 10, Verify: true, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second), Tick: parameter.Duration(tick),
+		Isolation: "read committed", Retries: 10, Verify: true, Pace: engine.UsualPace(),
 	}
 }
 
 // database is the one that is worked on.
 const database = "plimsoll_order_entry"
-
-// tick is short beside a transaction, and lets the thread that keeps the schedule sleep:
-// it then comes before the sessions of a server on the same machine.
-const tick = 500 * time.Microsecond
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
@@ -83,7 +74,6 @@ func build(p Parameters) (workload.Load, error) {
 	}{
 		{p.Rate > 0 && p.Waits > 0, "rate and waits exclude each other: what is offered at a rate does not wait for a user"},
 		{p.Rate > 0 && p.Terminals > 0, "rate and terminals exclude each other: what is offered at a rate has no users"},
-		{p.Rate == 0 && p.Shape != "", "shape: give the rate that changes"},
 		{p.Terminals > 0 && p.Terminals%p.Connections != 0, fmt.Sprintf("%d terminals cannot share %d connections evenly", p.Terminals, p.Connections)},
 		{p.Waits > 10, "waits: at most 1000%"},
 	} {
@@ -91,14 +81,8 @@ func build(p Parameters) (workload.Load, error) {
 			return nil, errors.New(c.why)
 		}
 	}
-	o := &orderEntry{Parameters: p, window: window, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
-	if p.Shape != "" {
-		var err error
-		if o.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
-			return nil, fmt.Errorf("shape: %w", err)
-		}
-	}
-	return o, o.arrivals.Validate()
+	offered, err := p.Offered()
+	return &orderEntry{Parameters: p, window: window, arrivals: offered}, err
 }
 
 type orderEntry struct {

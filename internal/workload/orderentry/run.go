@@ -109,10 +109,9 @@ func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *engine.Ledger[
 		return load.Job{}, err
 	}
 	book := dialogue.NewBook(at[0].Protocol, statements)
-	return engine.Aim(load.Job{
+	return engine.Aim(o.Paced(load.Job{
 		Stage: stage, Arrivals: o.arrivals, Think: load.Think{Mean: o.pause(), Exponential: true},
-		Connections: o.Connections, Window: o.window, Threads: o.Threads,
-		Tick: time.Duration(o.Tick), Timeout: time.Duration(o.Timeout), MaxLag: time.Duration(o.MaxLag),
+		Connections: o.Connections, Window: o.window,
 		Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
 			t := &terminal{
@@ -124,7 +123,7 @@ func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *engine.Ledger[
 			}
 			return dialogue.New(dialogue.Setup{Session: t.Session, Book: book, Window: o.window, Retries: o.Retries, Count: &t.tally.wrong}, t)
 		},
-	}, at), nil
+	}), at), nil
 }
 
 // conclusion is what is known when the load is over.
