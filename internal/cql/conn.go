@@ -14,6 +14,7 @@ import (
 type Conn struct {
 	stream  *wire.Stream
 	session *Session
+	told    bool // what nobody asked for, since the last Await
 }
 
 // answering is how long a server may take for what it is asked: it makes tables in some
@@ -77,6 +78,7 @@ func (c *Conn) Query(ctx context.Context, text string) (rows [][]string, err err
 			case err != nil:
 				return err
 			case m.Stream < 0:
+				c.told = true
 				continue
 			case m.Failed():
 				return readFault(m.Body)

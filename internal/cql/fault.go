@@ -39,6 +39,14 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s (%#04x)", f.Message, f.Code)
 }
 
+// Kind is the name of the code.
+func (f *Fault) Kind() string {
+	if name := faultName(f.Code); name != "" {
+		return name
+	}
+	return fmt.Sprintf("error %#04x", f.Code)
+}
+
 func faultName(code int) string {
 	return map[int]string{
 		ProtocolError: "protocol error", BadCredentials: "bad credentials", Unavailable: "too few replicas are up", Overloaded: "overloaded",

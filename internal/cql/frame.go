@@ -37,6 +37,7 @@ const (
 	opResult       Opcode = 0x08
 	opPrepare      Opcode = 0x09
 	opExecute      Opcode = 0x0a
+	opRegister     Opcode = 0x0b
 	opEvent        Opcode = 0x0c
 	opAuthAnswer   Opcode = 0x0f
 	opAuthSuccess  Opcode = 0x10

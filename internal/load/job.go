@@ -17,7 +17,11 @@ type Job struct {
 	// Arrivals.Rate for each. Operations go to them in turn; one whose slots are all
 	// taken is passed over until it answers.
 	More []string
-	TLS  *tls.Config // nil: none
+	// Instead is where a connection is made that is due at an address, both by their numbers
+	// among Address and More: another one once that no longer serves. It is asked by many
+	// goroutines at once, whenever a connection is made; nil leaves each where it is.
+	Instead func(number int) int
+	TLS     *tls.Config // nil: none
 	// Upgrade has a connection go on over TLS, as a protocol does that begins without; nil is
 	// TLS from the first byte.
 	Upgrade func(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error)
@@ -55,6 +59,14 @@ type Job struct {
 	// Work says that operations are work of this very process: the CPU that it uses is
 	// then what is measured, and no limit of a generator.
 	Work bool
+}
+
+// Place is the number of the address at which a connection is made that is due at another.
+func (j Job) Place(number int) int {
+	if j.Instead == nil {
+		return number
+	}
+	return j.Instead(number)
 }
 
 // Open says whether operations are offered on a schedule.

@@ -33,6 +33,7 @@ type Server struct {
 	slow     atomic.Int64 // what is left of Slow
 	busy     sync.WaitGroup
 	open     map[net.Conn]bool
+	ring     *Ring
 }
 
 // Listen begins to serve at a free port of the loopback, and says where that is.
@@ -111,6 +112,7 @@ type wire struct {
 	framed bool
 	inner  []byte // of the outer frame that is being read
 	answer []byte
+	mu     sync.Mutex // of what is written
 }
 
 func (s *Server) serve(conn net.Conn) {
@@ -121,7 +123,7 @@ func (s *Server) serve(conn net.Conn) {
 	w := &wire{in: bufio.NewReaderSize(conn, 64<<10), out: bufio.NewWriterSize(conn, 64<<10)}
 	c := &client{known: s.User == ""}
 	for {
-		if w.in.Buffered() == 0 && len(w.inner) == 0 && w.out.Flush() != nil {
+		if w.in.Buffered() == 0 && len(w.inner) == 0 && w.flush() != nil {
 			return
 		}
 		r, err := w.read()
@@ -133,7 +135,16 @@ func (s *Server) serve(conn net.Conn) {
 			return
 		}
 		w.framed = r.version == 5
+		if r.code == register {
+			defer s.ring.watch(w, r.version)()
+		}
 	}
+}
+
+func (w *wire) flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out.Flush()
 }
 
 // read reads a request. That of an outer frame lies in it.
@@ -209,6 +220,8 @@ func (w *wire) unwrap() ([]byte, error) {
 }
 
 func (w *wire) write(r request, code byte, body []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	b := append(w.answer[:0], 0, 0, 0, 0, 0, 0, r.version|0x80, 0, r.stream[0], r.stream[1], code)
 	b = append(binary.BigEndian.AppendUint32(b, uint32(len(body))), body...)
 	w.answer = b
@@ -242,6 +255,8 @@ func (s *Server) reply(r request, c *client) (code byte, body []byte) {
 		return 16, []byte{0xff, 0xff, 0xff, 0xff}
 	case !c.known:
 		return fault(0x2100, "You have not logged in")
+	case r.code == register && s.ring != nil:
+		return 2, nil
 	case r.code == query:
 		n := binary.BigEndian.Uint32(r.body)
 		return s.query(string(r.body[4 : 4+n]))

@@ -17,6 +17,8 @@ func (s *Server) query(asked string) (byte, []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case strings.HasPrefix(asked, "SELECT host_id") && s.ring != nil:
+		return 8, texts(s.ring.rows(s, strings.Contains(asked, "system.local"))...)
 	case strings.Contains(asked, "tokens FROM system.local"):
 		return 8, texts([]string{s.Tokens})
 	case strings.Contains(asked, "system_schema.keyspaces"):
@@ -42,16 +44,22 @@ func (s *Server) query(asked string) (byte, []byte) {
 	return 8, void
 }
 
-// texts is a result of one row of texts.
-func texts(row []string) []byte {
-	b := append([]byte{0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0}, byte(len(row)))
+// texts is a result of rows of texts, each with as many.
+func texts(rows ...[]string) []byte {
+	columns := 0
+	for _, row := range rows {
+		columns = len(row)
+	}
+	b := append([]byte{0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0}, byte(columns))
 	b = text(text(b, "k"), "t")
-	for i := range row {
+	for i := range columns {
 		b = append(text(b, fmt.Sprint("c", i)), 0, 13)
 	}
-	b = append(b, 0, 0, 0, 1)
-	for _, v := range row {
-		b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(rows)))
+	for _, row := range rows {
+		for _, v := range row {
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+		}
 	}
 	return b
 }

@@ -76,7 +76,7 @@ func (d *desk) connect(ctx context.Context, number int) error {
 		}
 		c = owned
 	case d.job.Fresh:
-		c = &fresh{desk: d, dialer: to}
+		c = &fresh{desk: d, home: to.number, dialer: to}
 	default:
 		s := newSession(d, to)
 		conn, err := to.dial(ctx)

@@ -16,6 +16,7 @@ import (
 // fresh makes a connection for each operation of its user.
 type fresh struct {
 	desk   *desk
+	home   int // number of the address that it is due at
 	dialer *dialer
 }
 
@@ -25,6 +26,7 @@ func (f *fresh) close()                         {}
 
 func (f *fresh) perform(ctx context.Context, _ *user, o offer) bool {
 	d := f.desk
+	f.dialer = d.dialers[d.job.Place(f.home)]
 	d.mu.Lock()
 	due, started := d.start(o)
 	dialogue := d.job.Dialogue(d.number())

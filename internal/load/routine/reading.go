@@ -179,8 +179,10 @@ func (s *session) renew(ctx context.Context) *wire {
 		if ctx.Err() != nil || d.clock.Now() >= d.job.Stage.Length {
 			return nil
 		}
-		conn, err := s.dialer.dial(ctx)
+		to := d.dialers[d.job.Place(s.home)]
+		conn, err := to.dial(ctx)
 		d.mu.Lock()
+		s.dialer = to
 		if err == nil {
 			s.attach(ctx, conn)
 		} else if ctx.Err() == nil {

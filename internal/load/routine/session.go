@@ -14,6 +14,7 @@ import (
 // again when it is lost. The desk's lock guards it.
 type session struct {
 	desk     *desk
+	home     int // number of the address that it is due at
 	dialer   *dialer
 	wire     *wire // nil while there is no connection
 	dialogue load.Dialogue
@@ -46,7 +47,7 @@ type wire struct {
 }
 
 func newSession(d *desk, to *dialer) *session {
-	return &session{desk: d, dialer: to, slots: make([]slot, d.job.Window), change: make(chan struct{})}
+	return &session{desk: d, home: to.number, dialer: to, slots: make([]slot, d.job.Window), change: make(chan struct{})}
 }
 
 func (s *session) datagrams() bool { return s.desk.job.Network == "udp" }

@@ -16,6 +16,7 @@ type link struct {
 	index      int32 // among the thread's links
 	generation int32 // of its socket, so that late reports of an old one are known
 	fd         int   // -1 while it has none
+	home       int   // number of the address that it is due at
 	place      *place
 	state      state
 	dialogue   load.Dialogue
@@ -82,6 +83,7 @@ func (t *thread) usable(l *link) bool {
 
 // dial makes the link's socket and begins to connect it.
 func (t *thread) dial(l *link) error {
+	l.place = &t.places[t.job.Place(l.home)]
 	fd, err := syscall.Socket(l.place.family, l.place.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make a socket: %w", err)

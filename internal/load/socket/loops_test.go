@@ -3,6 +3,7 @@ package socket
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/load/routine"
 	"plimsoll/internal/measure"
 )
@@ -140,23 +142,18 @@ func TestClosedLoops(t *testing.T) {
 // In a closed loop N = X(R+Z), which nothing in the loop makes true by itself.
 func TestLittlesLawOfThinkingUsers(t *testing.T) {
 	both(t, func(t *testing.T, l loop) {
-		const users, allowed, attempts = 20, .05, 3
+		const users = 20
 		for _, think := range []load.Think{{}, {Mean: 8 * time.Millisecond}} {
-			got := 0.0
-			// On a busy machine pauses are longer than they should be, now and then.
-			for range attempts {
+			loadtest.Calm(t, func() error {
 				s := serve(t, "tcp", faults{stall: func() time.Duration { return 2 * time.Millisecond }})
 				stage := load.Stage{Length: 300 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 3}
 				r := l.run(t, job(s, load.Job{Connections: users, Think: think, Stage: stage}))
 				x := float64(r.operations) / stage.Length.Seconds()
-				got = x * (r.total.Seconds()/float64(r.operations) + think.Mean.Seconds()) / users
-				if math.Abs(got-1) <= allowed {
-					break
+				if got := x * (r.total.Seconds()/float64(r.operations) + think.Mean.Seconds()) / users; !(math.Abs(got-1) <= .05) {
+					return fmt.Errorf("%+v: X(R+Z)/N is %.3f", think, got)
 				}
-			}
-			if math.Abs(got-1) > allowed {
-				t.Errorf("%+v: X(R+Z)/N is %.3f", think, got)
-			}
+				return nil
+			})
 		}
 	})
 }
@@ -170,19 +167,24 @@ func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
 			{Network: "udp", Arrivals: load.Arrivals{Rate: 2000, Poisson: true}},
 			{Network: "unix", Arrivals: load.Arrivals{Trace: []time.Duration{0, 0, time.Millisecond, 50 * time.Millisecond, time.Hour}}},
 		} {
-			s := serve(t, c.Network, faults{})
 			c.Connections, c.Threads = 8, 2
-			r := l.run(t, job(s, c))
 			want := 0
 			for schedule := c.Arrivals.Schedule(1, length, load.Shard{}); ; want++ {
 				if _, ok := schedule.Next(); !ok {
 					break
 				}
 			}
-			// If the machine stops for a while at the end, some are due and find no slot.
-			if r.offer.Scheduled != int64(want) || r.operations < int64(want)*9/10 || r.errors != 0 {
-				t.Errorf("%s %+v: %+v of %d, %d done, %d failed", c.Network, c.Arrivals, r.offer, want, r.operations, r.errors)
-			}
+			loadtest.Calm(t, func() error {
+				r := l.run(t, job(serve(t, c.Network, faults{}), c))
+				if r.offer.Scheduled != int64(want) {
+					t.Errorf("%s %+v: %+v of %d", c.Network, c.Arrivals, r.offer, want)
+				}
+				// If the machine stops for a while at the end, some are due and find no slot.
+				if r.operations < int64(want)*9/10 || r.errors != 0 {
+					return fmt.Errorf("%s %+v: %+v, %d done, %d failed", c.Network, c.Arrivals, r.offer, r.operations, r.errors)
+				}
+				return nil
+			})
 		}
 	})
 }
@@ -192,27 +194,29 @@ func TestOpenLoopsOfferWhatWasAsked(t *testing.T) {
 func TestAStallIsFeltByEveryOperationThatWasDue(t *testing.T) {
 	both(t, func(t *testing.T, l loop) {
 		for _, connections := range []int{1, 5, 200} {
-			begin := time.Now().Add(80 * time.Millisecond)
-			s := serve(t, "tcp", faults{stall: func() time.Duration {
-				if d := time.Since(begin); d > 0 && d < 100*time.Millisecond {
-					return 100*time.Millisecond - d
+			loadtest.Calm(t, func() error {
+				begin := time.Now().Add(80 * time.Millisecond)
+				s := serve(t, "tcp", faults{stall: func() time.Duration {
+					if d := time.Since(begin); d > 0 && d < 100*time.Millisecond {
+						return 100*time.Millisecond - d
+					}
+					return 0
+				}})
+				r := l.run(t, job(s, load.Job{Connections: connections, Arrivals: load.Arrivals{Rate: 1000}, Stage: load.Stage{Length: 240 * time.Millisecond, Interval: 120 * time.Millisecond}}))
+				long := int64(0)
+				for _, b := range r.response.Bars() {
+					if b.From > 50*time.Millisecond {
+						long += b.Count
+					}
 				}
-				return 0
-			}})
-			r := l.run(t, job(s, load.Job{Connections: connections, Arrivals: load.Arrivals{Rate: 1000}, Stage: load.Stage{Length: 240 * time.Millisecond, Interval: 120 * time.Millisecond}}))
-			long := int64(0)
-			for _, b := range r.response.Bars() {
-				if b.From > 50*time.Millisecond {
-					long += b.Count
+				if long < 45 || long > 75 {
+					return fmt.Errorf("%d connections: %d operations took longer than 50 ms, want about 50", connections, long)
 				}
-			}
-			// The rest of the machine may hold everything up for longer.
-			if long < 45 || long > 75 {
-				t.Errorf("%d connections: %d operations took longer than 50 ms, want about 50", connections, long)
-			}
-			if own := r.ownDoing(t); connections <= 5 && own > 10 {
-				t.Errorf("waiting for a slot is not the generator's doing: %+v", r.check("generator"))
-			}
+				if own := r.ownDoing(t); connections <= 5 && own > 10 {
+					return fmt.Errorf("waiting for a slot is not the generator's doing: %+v", r.check("generator"))
+				}
+				return nil
+			})
 		}
 	})
 }
@@ -284,18 +288,20 @@ func TestAServerThatGoesForGood(t *testing.T) {
 			if network == "" {
 				network = "tcp"
 			}
-			s := serve(t, network, faults{last: 20})
 			j.Timeout = 200 * time.Millisecond
-			r := l.run(t, job(s, j))
-			if r.errors == 0 || r.operations == 0 {
-				t.Errorf("%+v: %d operations, %d errors", j, r.operations, r.errors)
-			}
-			if !j.Open() && r.errors > 2000 {
-				t.Errorf("%d attempts on a server that is gone: it spins", r.errors)
-			}
-			if j.Open() && r.errors+r.offer.Abandoned < 40 {
-				t.Errorf("%+v: %d of 60 operations failed after the server had gone, %d ended well: %+v %v", j, r.errors, r.operations, r.offer, r.Checks())
-			}
+			loadtest.Calm(t, func() error {
+				r := l.run(t, job(serve(t, network, faults{last: 20}), j))
+				if !j.Open() && r.errors > 2000 {
+					t.Errorf("%d attempts on a server that is gone: it spins", r.errors)
+				}
+				if r.errors == 0 || r.operations == 0 {
+					return fmt.Errorf("%+v: %d operations, %d errors", j, r.operations, r.errors)
+				}
+				if j.Open() && r.errors+r.offer.Abandoned < 40 {
+					return fmt.Errorf("%+v: %d of 60 operations failed after the server had gone, %d ended well: %+v %v", j, r.errors, r.operations, r.offer, r.Checks())
+				}
+				return nil
+			})
 		}
 	})
 }
@@ -320,10 +326,14 @@ func TestAServerThatClosesPolitely(t *testing.T) {
 			s := serve(t, "tcp", faults{})
 			j := job(s, load.Job{Connections: 4, Window: 2, Arrivals: a})
 			j.Dialogue = func(int) load.Dialogue { return &curt{echo{window: 2}} }
-			r := l.run(t, j)
-			if r.operations < 38 || r.errors != 0 || s.accepted.Load() < r.operations/20 {
-				t.Errorf("%d operations, %d errors, %d connections", r.operations, r.errors, s.accepted.Load())
-			}
+			loadtest.Calm(t, func() error {
+				before := s.accepted.Load()
+				r := l.run(t, j)
+				if connections := s.accepted.Load() - before; r.operations < 38 || r.errors != 0 || connections < r.operations/20 {
+					return fmt.Errorf("%d operations, %d errors, %d connections", r.operations, r.errors, connections)
+				}
+				return nil
+			})
 		}
 	})
 }
@@ -342,13 +352,16 @@ func TestLateOperationsAreAbandoned(t *testing.T) {
 		s := serve(t, "tcp", faults{stall: func() time.Duration { return 20 * time.Millisecond }})
 		for _, most := range []time.Duration{0, 10 * time.Millisecond} { // without a limit the rest is abandoned when the load ends
 			stage := load.Stage{Length: 5 * length, Interval: length, Seed: 1} // one operation that the machine delays is then no share of all
-			r := l.run(t, job(s, load.Job{Connections: 2, Arrivals: load.Arrivals{Rate: 1000}, MaxLag: most, Stage: stage}))
-			if r.offer.Scheduled != 400 || r.offer.Abandoned < 200 {
-				t.Errorf("%+v: a server of 100/s was offered 1000/s", r.offer)
-			}
-			if c := r.check("generator"); c.State != measure.Pass {
-				t.Errorf("the server is slow, not the generator: %+v", c)
-			}
+			loadtest.Calm(t, func() error {
+				r := l.run(t, job(s, load.Job{Connections: 2, Arrivals: load.Arrivals{Rate: 1000}, MaxLag: most, Stage: stage}))
+				if r.offer.Scheduled != 400 || r.offer.Abandoned < 200 {
+					t.Errorf("%+v: a server of 100/s was offered 1000/s", r.offer)
+				}
+				if c := r.check("generator"); c.State != measure.Pass {
+					return fmt.Errorf("the server is slow, not the generator: %+v", c)
+				}
+				return nil
+			})
 		}
 	})
 }

@@ -2,7 +2,9 @@ package socket
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -56,6 +58,36 @@ func TestOneOfSeveralIsGone(t *testing.T) {
 		j := job(s, load.Job{Connections: 2, More: []string{gone.address}})
 		if err := l(t.Context(), j, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "connect to "+gone.address) {
 			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+// Where one of several servers no longer serves, its connections go to another: the load
+// stays as large.
+func TestInstead(t *testing.T) {
+	both(t, func(t *testing.T, l loop) {
+		for _, think := range []time.Duration{0, time.Millisecond} {
+			s, leaves := serve(t, "tcp", faults{}), serve(t, "tcp", faults{})
+			var gone atomic.Bool
+			j := job(s, load.Job{Connections: 2, More: []string{leaves.address}, Think: load.Think{Mean: think}})
+			j.Instead = func(number int) int {
+				if gone.Load() {
+					return 0
+				}
+				return number
+			}
+			stop := time.AfterFunc(length/4, func() {
+				gone.Store(true)
+				leaves.stop()
+			})
+			defer stop.Stop()
+			r := l.run(t, j)
+			if got := s.accepted.Load(); got != 4 || leaves.accepted.Load() != 2 {
+				t.Errorf("pause %s: %d connections to the one that stays, and %d to the other", think, got, leaves.accepted.Load())
+			}
+			if r.errors > 4 || s.served.Load() == 0 || leaves.served.Load() == 0 {
+				t.Errorf("pause %s: %d errors, %d and %d served", think, r.errors, s.served.Load(), leaves.served.Load())
+			}
 		}
 	})
 }

@@ -23,6 +23,7 @@ import (
 // origin of the stage.
 type thread struct {
 	job       *load.Job
+	places    []place
 	stream    bool // else datagrams
 	poll      *poller
 	sheet     *tally.Sheet
@@ -64,12 +65,13 @@ func newThread(job *load.Job, index int, places []place, book *tally.Book) (*thr
 		own++
 	}
 	t := &thread{
-		job: job, stream: places[0].kind == syscall.SOCK_STREAM, sheet: book.Sheet(), numbers: index, fullUntil: -1,
+		job: job, places: places, stream: places[0].kind == syscall.SOCK_STREAM, sheet: book.Sheet(), numbers: index, fullUntil: -1,
 		buffer: make([]byte, received), dirty: make([]int32, 0, own), idle: newRing(own), links: make([]link, own),
 		rng: rand.New(rand.NewPCG(job.Stage.Seed, uint64(index)+0x736f636b)),
 	}
 	for i := range t.links {
-		t.links[i] = link{index: int32(i), place: &places[(index+i*job.Threads)%len(places)], fd: -1, slots: make([]slot, job.Window)}
+		home := (index + i*job.Threads) % len(places)
+		t.links[i] = link{index: int32(i), home: home, place: &places[home], fd: -1, slots: make([]slot, job.Window)}
 	}
 	if job.Open() {
 		t.schedule = job.Arrivals.Schedule(job.Stage.Seed, job.Stage.Length, load.Shard{Index: index, Count: job.Threads})

@@ -1,0 +1,105 @@
+package cql
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+)
+
+// Member is a node of a ring.
+type Member struct {
+	ID      string // that it keeps for as long as it lives
+	Address string // host:port where it says that clients reach it
+	Tokens  string // with commas in between
+}
+
+// Asker asks a node, as Conn does.
+type Asker interface {
+	Query(ctx context.Context, text string) ([][]string, error)
+}
+
+// Members asks a node who is in its ring: itself first, and then those who own a part of
+// it, be they up or down.
+func Members(ctx context.Context, node Asker) ([]Member, error) {
+	var all []Member
+	for _, text := range []string{
+		"SELECT host_id, rpc_address, rpc_port, tokens FROM system.local",
+		"SELECT host_id, native_address, native_port, tokens FROM system.peers_v2",
+	} {
+		rows, err := node.Query(ctx, text)
+		if err != nil {
+			return nil, fmt.Errorf("ask who is in the ring: %w", err)
+		}
+		for _, row := range rows {
+			if len(row) == 4 && row[3] != "" { // one without tokens is not in it yet
+				all = append(all, Member{ID: row[0], Address: net.JoinHostPort(row[1], row[2]), Tokens: row[3]})
+			}
+		}
+	}
+	return all, nil
+}
+
+// Watch has the server tell from now on when nodes join its ring and leave it, and when
+// they come up and go down. Await waits for that.
+func (c *Conn) Watch(ctx context.Context) error {
+	return c.during(ctx, func() error {
+		c.stream.Out = c.session.say.register(c.stream.Out, "TOPOLOGY_CHANGE", "STATUS_CHANGE")
+		if err := c.stream.Flush(); err != nil {
+			return err
+		}
+		for {
+			m, err := c.receive()
+			switch {
+			case err != nil:
+				return err
+			case m.Stream < 0:
+				c.told = true
+			case m.Failed():
+				return readFault(m.Body)
+			case m.Opcode == opReady:
+				return nil
+			default:
+				return fmt.Errorf("the server answers a wish to be told of its ring with a message of kind %d", m.Opcode)
+			}
+		}
+	})
+}
+
+// Await waits until the server has told something since the last Await, or Watch. It
+// waits for as long as the context lets it; a server that ends the connection is an error.
+func (c *Conn) Await(ctx context.Context) error {
+	defer func() { c.told = false }()
+	return c.stream.During(ctx, func() error {
+		for !c.told {
+			m, err := c.receive()
+			if err != nil {
+				return err
+			}
+			c.told = m.Stream < 0
+		}
+		return nil
+	})
+}
+
+// register appends a wish to be told of events.
+func (w writer) register(b []byte, events ...string) []byte {
+	b, at := w.begin(b, opRegister, 1)
+	b = binary.BigEndian.AppendUint16(b, uint16(len(events)))
+	for _, one := range events {
+		b = appendString(b, one)
+	}
+	return w.end(b, at)
+}
+
+// Left says that none of those who are in a ring is at an address, as where a node was that
+// has left it. It is false of a name, which a ring does not know.
+func Left(members []Member, address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && !slices.ContainsFunc(members, func(m Member) bool {
+		one, err := netip.ParseAddrPort(m.Address)
+		return err != nil || one == at
+	})
+}
