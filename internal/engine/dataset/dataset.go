@@ -15,10 +15,13 @@ import (
 )
 
 // Job is something that one session does by itself, in one transaction where the engine
-// has them for it.
+// has them for it. One that makes many rows has a transaction for each part of them.
 type Job struct {
 	Label string // by which a database notes that it was done
 	Do    func(ctx context.Context, s engine.Conn) error
+
+	rows *rows  // in place of Do
+	from string // how far they were written by one that was interrupted
 }
 
 // Set is the data of a load, for servers of one protocol.
@@ -43,13 +46,7 @@ type Set struct {
 
 // SQL is a job that only runs SQL.
 func SQL(label, sql string) Job {
-	return Job{label, func(ctx context.Context, s engine.Conn) error { return s.Exec(ctx, sql) }}
-}
-
-// Rows is a job that fills a table, whose columns are named in parentheses where they are
-// not all. Start begins anew with the rows, in the text format of COPY.
-func Rows(label, table, columns string, start func() func(b []byte) (rows []byte, more bool)) Job {
-	return Job{label, func(ctx context.Context, s engine.Conn) error { return s.Fill(ctx, table, columns, start()) }}
+	return Job{Label: label, Do: func(ctx context.Context, s engine.Conn) error { return s.Exec(ctx, sql) }}
 }
 
 func (d Set) base() string { return d.Name + "_base" }

@@ -80,6 +80,7 @@ func (d Set) make(ctx context.Context, at place, fill []Job) error {
 func left(all []Job, done map[string]string) (list []Job) {
 	for _, j := range all {
 		if done[j.Label] == "" {
+			j.from = done[progress(j.Label)]
 			list = append(list, j)
 		}
 	}
@@ -89,6 +90,9 @@ func left(all []Job, done map[string]string) (list []Job) {
 // whole does a job and notes that it is done, both or neither. MariaDB makes keys and
 // programs in transactions of their own.
 func (j Job) whole(ctx context.Context, s engine.Conn) error {
+	if j.rows != nil {
+		return j.fill(ctx, s)
+	}
 	if err := s.Exec(ctx, "BEGIN"); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func set(protocol string, fill func(number int) error) Set {
 				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn%d\n", 1000*n+i, n), i < 1000
 			}
 		})
-		d.Fill = append(d.Fill, Job{rows.Label, func(ctx context.Context, s engine.Conn) error {
+		d.Fill = append(d.Fill, Job{Label: rows.Label, Do: func(ctx context.Context, s engine.Conn) error {
 			if err := fill(n); err != nil {
 				return err
 			}
@@ -108,6 +108,55 @@ func TestRealSet(t *testing.T) {
 	})
 }
 
+// Many rows are written in parts, and those that were written before an interruption are
+// not written again.
+func TestRealParts(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
+		at := []engine.Server{s.Place(t)}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		d := set(s.Protocol, nil)
+		job := Rows("rows", "a", "", func() func([]byte) ([]byte, bool) {
+			i := 0
+			return func(b []byte) ([]byte, bool) {
+				if i++; i == 2500 {
+					cancel()
+				}
+				return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn\n", i), i < 5000
+			}
+		})
+		job.rows.most = 20_000
+		d.Fill = []Job{job}
+		if err := d.Prepare(ctx, at); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		base := d.Name
+		if d.copied(at[0]) {
+			base = d.base()
+		}
+		inside := s.Dial(t, base)
+		there, err := said(t.Context(), inside, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, err := strconv.Atoi(there[progress("rows")])
+		if err != nil || calls < 1000 || calls >= 2500 || there["rows"] != "" {
+			t.Fatalf("the notes are %v, %v", there, err)
+		}
+		rows, err := inside.Query(t.Context(), "SELECT count(*), max(i) FROM a")
+		if want := strconv.Itoa(calls); err != nil || rows[0][0] != want || rows[0][1] != want {
+			t.Errorf("after %d calls the rows are %v, %v", calls, rows, err)
+		}
+		inside.Close()
+		if err := d.Prepare(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := Consistent(t.Context(), s.Dial(t, d.Name), time.Minute, whole); err != nil || c.State != measure.Pass {
+			t.Errorf("%+v, %v", c, err)
+		}
+	})
+}
+
 // What takes too long is not judged, and what is broken is told.
 func TestRealConsistent(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
@@ -152,7 +201,7 @@ func TestRealUndo(t *testing.T) {
 		t.Errorf("there is a copy: %v", err)
 	}
 	broken := d
-	broken.Undo = append(broken.Undo, Job{"more", func(context.Context, engine.Conn) error { return ErrSpoilt }})
+	broken.Undo = append(broken.Undo, Job{Label: "more", Do: func(context.Context, engine.Conn) error { return ErrSpoilt }})
 	if err := errors.Join(s.Dial(t, d.Name).Exec(t.Context(), "DELETE FROM a WHERE i = 7"), broken.Prepare(t.Context(), at)); err != nil {
 		t.Error(err)
 	}

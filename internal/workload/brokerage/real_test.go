@@ -3,6 +3,7 @@ package brokerage
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,8 +81,9 @@ func check(t *testing.T, out *measure.Recorder, name string) measure.Check {
 }
 
 // All transactions are done, none fails, and what they leave behind is consistent, however
-// they are kept apart; every condition notices when it is broken. What the server
-// acknowledged is there after it was killed in the middle.
+// they are kept apart; every condition notices when it is broken, also where only what the
+// load changed is looked at. What the server acknowledged is there after it was killed in
+// the middle.
 func TestRealConsistency(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
 		for _, isolation := range []string{"repeatable read", "read committed"} {
@@ -89,21 +91,34 @@ func TestRealConsistency(t *testing.T) {
 			sound(t, run(t, k, environment(t, s.Target), 2*time.Second), isolation)
 		}
 		db := s.Dial(t, database)
-		for i, sql := range spoils(s.Protocol) {
-			if err := db.Exec(t.Context(), "BEGIN; "+sql); err != nil {
-				t.Fatal(err)
+		for _, known := range []int{0, made(t, with(nil)).size().trades()} {
+			c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions(known))
+			if err != nil || c.State != measure.Pass {
+				t.Errorf("beyond trade %d: %+v, %v", known, c, err)
 			}
-			c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions())
-			if err != nil || c.State != measure.Fail || !strings.Contains(c.Detail, fmt.Sprintf("condition %d,", i+1)) {
-				t.Errorf("condition %d is broken: %+v, %v", i+1, c, err)
-			}
-			if err := db.Exec(t.Context(), "ROLLBACK"); err != nil {
-				t.Fatal(err)
+			for i, sql := range spoils(s.Protocol, known) {
+				spoilt(t, db, sql, known, i+1)
 			}
 		}
+		spoilt(t, db, "DELETE FROM holding WHERE h_t_id = (SELECT min(h_t_id) FROM holding)", made(t, with(nil)).size().trades(), 4)
 		db.Close()
 		killed(t, s)
 	})
+}
+
+// spoilt looks that the condition with a number notices a change, which is taken back.
+func spoilt(t *testing.T, db engine.Conn, sql string, known, number int) {
+	t.Helper()
+	if err := db.Exec(t.Context(), "BEGIN; "+sql); err != nil {
+		t.Fatal(err)
+	}
+	c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions(known))
+	if err != nil || c.State != measure.Fail || !strings.Contains(c.Detail, fmt.Sprintf("condition %d,", number)) {
+		t.Errorf("condition %d is broken beyond trade %d: %+v, %v", number, known, c, err)
+	}
+	if err := db.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sound looks that a load did all that it should, and left behind what it should.
@@ -139,21 +154,21 @@ func sound(t *testing.T, out *measure.Recorder, isolation string) {
 	}
 }
 
-// spoils breaks each of the conditions, in their order.
-func spoils(protocol string) (all []string) {
+// spoils breaks each of the conditions, in their order, by rows of trades beyond a number.
+func spoils(protocol string, beyond int) (all []string) {
 	for _, s := range []struct{ change, table, where string }{
 		{"DELETE FROM trade_request", "trade_request", "tr_t_id > 0"},
 		{"UPDATE broker SET b_num_trades = b_num_trades + 1", "broker", "b_id > 0"},
 		{"UPDATE customer_account SET ca_bal = ca_bal + 0.01", "customer_account", "ca_id = 7"},
-		{"UPDATE holding SET h_qty = h_qty + 100", "holding", "h_t_id > 0"},
-		{"UPDATE trade SET t_qty = t_qty + 100", "trade", "t_st_id = 'CMPT'"},
-		{"UPDATE holding_history SET hh_after_qty = hh_after_qty + 100", "holding_history", "hh_t_id > 0"},
-		{"UPDATE holding_history SET hh_t_id = hh_t_id + 1000000", "holding_history", "hh_t_id > 0"},
-		{"DELETE FROM settlement", "settlement", "se_t_id > 0"},
-		{"UPDATE cash_transaction SET ct_amt = ct_amt + 0.01", "cash_transaction", "ct_t_id > 0"},
-		{"DELETE FROM trade_history", "trade_history", "th_t_id > 0"},
+		{"UPDATE holding SET h_qty = h_qty + 100", "holding", "h_t_id > {beyond}"},
+		{"UPDATE trade SET t_qty = t_qty + 100", "trade", "t_st_id = 'CMPT' AND t_id > {beyond}"},
+		{"UPDATE holding_history SET hh_after_qty = hh_after_qty + 100", "holding_history", "hh_t_id > {beyond}"},
+		{"UPDATE holding_history SET hh_t_id = hh_t_id + 1000000", "holding_history", "hh_t_id > {beyond}"},
+		{"DELETE FROM settlement", "settlement", "se_t_id > {beyond}"},
+		{"UPDATE cash_transaction SET ct_amt = ct_amt + 0.01", "cash_transaction", "ct_t_id > {beyond}"},
+		{"DELETE FROM trade_history", "trade_history", "th_t_id > {beyond}"},
 	} {
-		one := " WHERE " + s.where + " LIMIT 1"
+		one := " WHERE " + strings.ReplaceAll(s.where, "{beyond}", strconv.Itoa(beyond)) + " LIMIT 1"
 		if protocol == engine.PostgreSQL {
 			one = " WHERE ctid = (SELECT ctid FROM " + s.table + one + ")"
 		}
@@ -192,7 +207,7 @@ func whole(t *testing.T, s *enginetest.Server) {
 	t.Helper()
 	db := s.Dial(t, database)
 	defer db.Close()
-	c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions())
+	c, err := dataset.Consistent(t.Context(), db, time.Minute, conditions(0))
 	if err != nil || c.State != measure.Pass {
 		t.Errorf("%+v, %v", c, err)
 	}

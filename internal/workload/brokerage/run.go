@@ -19,8 +19,8 @@ import (
 func (k *brokerage) data(protocol string, seed uint64) dataset.Set {
 	tables, keys := schema(protocol)
 	d := dataset.Set{
-		Name: database, Note: fmt.Sprintf("2: %d customers, %d days, seed %d", k.Customers, k.Days, seed),
-		Reset: k.Reset, Loaders: k.Loaders, Tables: tables, Fill: fills(protocol, k.size(), seed), Keys: keys,
+		Name: database, Note: fmt.Sprintf("3: %d customers, %d days, seed %d", k.Customers, k.Days, seed),
+		Reset: k.Reset, Loaders: k.Loaders, Tables: tables, Fill: fills(protocol, k.size(), seed), Keys: keys, Programs: firsts,
 	}
 	if protocol == engine.MariaDB {
 		d.Undo = undo(k.size(), seed)
@@ -184,7 +184,7 @@ func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Rec
 		if stocks[number], err = k.stock(ctx, s); err != nil || !k.Verify {
 			return err
 		}
-		checks[number], err = dataset.Consistent(ctx, s, dataset.EnoughTime, conditions())
+		checks[number], err = k.consistent(ctx, s)
 		return err
 	}); err != nil {
 		return err

@@ -5,13 +5,12 @@ import (
 	"math"
 
 	"plimsoll/internal/engine"
-	"plimsoll/internal/engine/dialogue"
 	"plimsoll/internal/measure"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
 type tally struct {
-	dialogue.Count
+	engine.Count
 	// Drawn.
 	drawn                              [kinds]int64
 	orders, market, sell, lifo, margin int64
