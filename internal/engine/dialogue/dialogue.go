@@ -45,36 +45,13 @@ type Script interface {
 	Done(t Turn, failed bool) error
 }
 
-// Count is what went wrong on a connection.
-type Count struct {
-	Retries  int64  // transactions that were tried again
-	Troubles int64  // and that the server refused, without a victim being why
-	Why      string // of the first of them
-}
-
-// Note takes down a trouble.
-func (c *Count) Note(why string) {
-	if c.Troubles++; c.Why == "" {
-		c.Why = why
-	}
-}
-
-// Add adds those of another connection.
-func (c *Count) Add(o Count) {
-	c.Retries += o.Retries
-	c.Troubles += o.Troubles
-	if c.Why == "" {
-		c.Why = o.Why
-	}
-}
-
 // Setup is what a dialogue begins with.
 type Setup struct {
 	Session *engine.Session // of the book
 	Book    *Book
 	Window  int // users of the connection
 	Retries int // how often a victim is tried again
-	Count   *Count
+	Count   *engine.Count
 }
 
 // Dialogue is a load.Talker. It allocates nothing for a transaction.

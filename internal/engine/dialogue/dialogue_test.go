@@ -80,7 +80,7 @@ func seat(t *testing.T, protocol string) sitting {
 	t.Helper()
 	book := NewBook(protocol, list)
 	p := &play{session: book.Session(postgres.Account{User: "u"}, "read committed"), final: Commit}
-	return sitting{New(Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &Count{}}, p), p, t}
+	return sitting{New(Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &engine.Count{}}, p), p, t}
 }
 
 // sit is a dialogue whose session has begun, with a transaction under way.

@@ -39,7 +39,7 @@ func (d *store) pieces(t table, seed uint64) (all []dataset.Job) {
 // Prepare has the data there, as new where each trial is to begin so. Data that was
 // begun is gone on with.
 func (d *store) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,4 @@ func (d *store) Prepare(ctx context.Context, env workload.Env) error {
 // Clean removes the databases. A server that is gone holds none.
 func (d *store) Clean(ctx context.Context, env workload.Env) error {
 	return dataset.Set{Name: database}.Clean(ctx, env.Target, env.Dial)
-}
-
-// targets are where the servers listen.
-func targets(env workload.Env) ([]engine.Server, error) {
-	return engine.Servers(env.Target, env.Dial)
 }

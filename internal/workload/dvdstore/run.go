@@ -29,7 +29,7 @@ func (d *store) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func (d *store) conclude(ctx context.Context, c conclusion, out *measure.Recorde
 	for _, t := range c.ledger.Sheets() {
 		sum.add(t)
 	}
-	if sum.troubles > 0 && c.env.Log != nil {
-		c.env.Log("%d calls failed, the first with: %s", sum.troubles, sum.why)
+	if sum.Troubles > 0 && c.env.Log != nil {
+		c.env.Log("%d calls failed, the first with: %s", sum.Troubles, sum.Why)
 	}
 	sum.values(out)
 	out.Check(sum.mixed(d))
@@ -198,7 +198,7 @@ func (t *tally) values(out *measure.Recorder) {
 	ratio("calls_per_order", done, t.done[purchase])
 	ratio("short", t.short, t.done[purchase])
 	ratio("found", t.found, t.looked)
-	ratio("retries", t.retries+t.taken, done)
+	ratio("retries", t.Retries+t.taken, done)
 	if t.orders > 0 {
 		out.Value("order.mean", t.total.Seconds()/float64(t.orders))
 		out.Value("order.max", t.longest.Seconds())

@@ -144,7 +144,7 @@ func (t *talk) hear(e engine.Event) (load.Answer, error) {
 func (t *talk) fault(e engine.Event) {
 	t.fate = fate{failed: true, transient: e.Conflict}
 	if t.open = t.session.GoesOn(); !e.Conflict {
-		t.tally.note(functionName(t.call) + ": " + e.Fault.Error())
+		t.tally.Note(functionName(t.call) + ": " + e.Fault.Error())
 	}
 }
 
@@ -190,7 +190,7 @@ func (t *talk) over() load.Answer {
 	switch {
 	case t.fate.failed && t.fate.transient && t.again < t.Retries:
 		t.again++
-		t.tally.retries++
+		t.tally.Retries++
 		return t.retry()
 	case !t.fate.failed && t.call == callNewCustomer && t.result == 0:
 		t.tally.taken++
@@ -211,7 +211,7 @@ func (t *talk) retry() load.Answer {
 // right judges a result, and takes it down.
 func (t *talk) right() bool {
 	wrong := func(format string, a ...any) bool {
-		t.tally.note(functionName(t.call) + ": " + fmt.Sprintf(format, a...))
+		t.tally.Note(functionName(t.call) + ": " + fmt.Sprintf(format, a...))
 		return false
 	}
 	switch t.call {

@@ -153,7 +153,7 @@ func (s server) until(test testing.TB, t *talk, want call) {
 			return
 		}
 		if a := t.answer(test, s.reply(t), 0); a.Failed || a.Again != t.begun {
-			test.Fatalf("%s: %+v, %s", functionName(t.call), a, t.tally.why)
+			test.Fatalf("%s: %+v, %s", functionName(t.call), a, t.tally.Why)
 		}
 	}
 	test.Fatalf("no %s comes", functionName(want))
@@ -207,7 +207,7 @@ func TestVictimIsTriedAgain(t *testing.T) {
 			if before != "" {
 				k.answer(t, before, load.NoSlot)
 			}
-			if a := k.answer(t, srv.deadlock, 0); !a.Failed || a.Again || k.tally.retries != 1 || k.tally.pending != 0 || pending == 0 {
+			if a := k.answer(t, srv.deadlock, 0); !a.Failed || a.Again || k.tally.Retries != 1 || k.tally.pending != 0 || pending == 0 {
 				t.Errorf("%s: %+v, %+v", mode, a, k.tally)
 			}
 			if n := k.tally.unknown(callPurchase); n != 0 {
@@ -250,8 +250,8 @@ func TestWhatIsWrong(t *testing.T) {
 		} {
 			k := srv.sitting(t, parameter.Settings{"mode": c.mode, "new_reviews": "100%"})
 			srv.until(t, k, c.call)
-			if a := k.answer(t, c.answer, 0); a.Failed != (c.want != "") || !strings.Contains(k.tally.why, c.want) {
-				t.Errorf("%s, %s: %+v, %q", c.mode, functionName(c.call), a, k.tally.why)
+			if a := k.answer(t, c.answer, 0); a.Failed != (c.want != "") || !strings.Contains(k.tally.Why, c.want) {
+				t.Errorf("%s, %s: %+v, %q", c.mode, functionName(c.call), a, k.tally.Why)
 			}
 			// A purchase that found too little is there in part, or not at all.
 			s, part := k.tally, srv.protocol == engine.PostgreSQL

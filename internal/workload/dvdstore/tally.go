@@ -6,11 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
 type tally struct {
+	engine.Count
 	asked, answered, refused [callsInAll]int64 // of each call, every attempt by itself
 	began                    int64             // orders
 	drawn                    [classes]int64    // operations of orders that were begun
@@ -25,21 +27,13 @@ type tally struct {
 	pending                  int64 // lines of purchases that were not answered, or not in full
 	pendingPieces            int64
 	pendingNet               int64 // of purchases that were not answered
-	retries                  int64
-	troubles                 int64
-	why                      string // the first
-	customers, members       int64  // that the server said were made
-	orders                   int64  // whose time was taken
+	customers, members       int64 // that the server said were made
+	orders                   int64 // whose time was taken
 	total, longest           time.Duration
 }
 
-func (t *tally) note(why string) {
-	if t.troubles++; t.why == "" {
-		t.why = why
-	}
-}
-
 func (t *tally) add(o *tally) {
+	t.Count.Add(o.Count)
 	for c := range t.asked {
 		t.asked[c] += o.asked[c]
 		t.answered[c] += o.answered[c]
@@ -52,16 +46,13 @@ func (t *tally) add(o *tally) {
 	for _, f := range []struct{ to, from *int64 }{
 		{&t.began, &o.began}, {&t.nested, &o.nested}, {&t.taken, &o.taken}, {&t.short, &o.short}, {&t.undone, &o.undone}, {&t.looked, &o.looked}, {&t.found, &o.found},
 		{&t.placed, &o.placed}, {&t.lines, &o.lines}, {&t.pieces, &o.pieces}, {&t.net, &o.net}, {&t.pending, &o.pending},
-		{&t.pendingPieces, &o.pendingPieces}, {&t.pendingNet, &o.pendingNet}, {&t.retries, &o.retries}, {&t.troubles, &o.troubles},
+		{&t.pendingPieces, &o.pendingPieces}, {&t.pendingNet, &o.pendingNet},
 		{&t.customers, &o.customers}, {&t.members, &o.members}, {&t.orders, &o.orders},
 	} {
 		*f.to += *f.from
 	}
 	t.total += o.total
 	t.longest = max(t.longest, o.longest)
-	if t.why == "" {
-		t.why = o.why
-	}
 }
 
 // unknown is how many attempts at a call were never answered.

@@ -77,7 +77,7 @@ func TestCommitWaits(t *testing.T) {
 	k.expect(t, "BEGIN", "COMMIT")
 	k.answer(t, still+deadlock+still+still+still, load.NoSlot)
 	k.expect(t, "ROLLBACK", "COMMIT")
-	if a := k.answer(t, over, 0); !a.Failed || k.tally.retries != 1 || k.tally.done != 1 {
+	if a := k.answer(t, over, 0); !a.Failed || k.tally.Retries != 1 || k.tally.done != 1 {
 		t.Errorf("after the last attempt: %+v, %+v", a, k.tally)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -86,34 +87,8 @@ func (o *oltp) Demand() load.Demand {
 	return load.Demand{Concurrency: o.Connections, Rate: float64(o.Rate), Think: time.Duration(o.Think), Classes: []load.Class{{Share: 1}}}
 }
 
-// targets are where the servers listen.
-func targets(env workload.Env) ([]engine.Server, error) {
-	if env.Target == nil {
-		return nil, errors.New("the workload oltp needs a database: name the service postgresql or mariadb in the study")
-	}
-	return engine.Servers(env.Target, env.Dial)
-}
-
 // Check has a word with the server, where one runs already.
 func (o *oltp) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
-	size := int64(o.Tables) * int64(o.Rows) * 280
-	needs := workload.Needs{Time: time.Duration(float64(size) / (40 << 20) * float64(time.Second))}
-	if env.Target == nil {
-		needs.Disk = size
-		return needs, nil // it will be started
-	}
-	at, err := targets(env)
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	s, err := engine.Dial(ctx, at[0], "")
-	if err != nil {
-		return workload.Needs{}, err
-	}
-	defer s.Close()
-	if err := engine.MayMake(ctx, at[0], s, database); err != nil {
-		return workload.Needs{}, err
-	}
-	needs.Changes = []string{fmt.Sprintf("makes the database %s on the server, of %s, and removes it", database, parameter.Bytes(size))}
-	return needs, nil
+	data := func(string, uint64) dataset.Set { return dataset.Set{Name: database} }
+	return dataset.Needs(ctx, env, data, float64(o.Tables)*float64(o.Rows)*280, 40<<20)
 }

@@ -84,14 +84,14 @@ func TestAllAtOnce(t *testing.T) {
 	}
 	all := done + strings.Repeat(row+done, 10) + row + row + done + row + done + row + row + done + row + done + done + idle
 	if a := k.answer(t, all, 0); a.Failed {
-		t.Errorf("%+v, %s", a, k.tally.why)
+		t.Errorf("%+v, %s", a, k.tally.Why)
 	}
 }
 
 func TestWhatIsWrong(t *testing.T) {
 	k := sitting(t, nil)
 	k.Request(nil, 0)
-	if a := k.answer(t, done+idle, 0); !a.Failed || !strings.Contains(k.tally.why, "0 rows came of 1") {
+	if a := k.answer(t, done+idle, 0); !a.Failed || !strings.Contains(k.tally.Why, "0 rows came of 1") {
 		t.Errorf("a row that is not there: %+v, %+v", a, k.tally)
 	}
 	k = sitting(t, parameter.Settings{"test": "write_only", "retries": "1"})
@@ -106,7 +106,7 @@ func TestWhatIsWrong(t *testing.T) {
 			k.Next(nil)
 		}
 	}
-	if a := k.answer(t, done+idle, 0); !a.Failed || k.tally.retries != 1 {
+	if a := k.answer(t, done+idle, 0); !a.Failed || k.tally.Retries != 1 {
 		t.Errorf("after the last attempt: %+v, %+v", a, k.tally)
 	}
 	for _, data := range []string{"+OK\r\n", done + done, farewell} {

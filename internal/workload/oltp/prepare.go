@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/workload"
 )
 
@@ -18,7 +19,7 @@ func (o *oltp) made(seed uint64) string {
 // Prepare has the tables there. What trials changed stays: a row that was deleted was
 // written again.
 func (o *oltp) Prepare(ctx context.Context, env workload.Env) error {
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
@@ -65,21 +66,9 @@ func (o *oltp) note(ctx context.Context, at engine.Server) (string, error) {
 	return rows[0][0], nil
 }
 
-// Clean removes the database. A server that is gone holds none.
+// Clean removes the database.
 func (o *oltp) Clean(ctx context.Context, env workload.Env) error {
-	if env.Target == nil {
-		return nil
-	}
-	at, err := targets(env)
-	if err != nil {
-		return nil //nolint:nilerr // it does not run
-	}
-	return engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error {
-		if err := engine.Drop(ctx, at, database); err != nil && !engine.Gone(err) {
-			return err
-		}
-		return nil
-	})
+	return dataset.Set{Name: database}.Clean(ctx, env.Target, env.Dial)
 }
 
 func (o *oltp) make(ctx context.Context, at engine.Server, seed uint64) error {

@@ -5,37 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
-
 	"plimsoll/internal/workload"
 )
-
-// ledger keeps the counts of all connections of a load.
-type ledger struct {
-	mu      sync.Mutex
-	made    int
-	tallies []*tally
-}
-
-// mostTallies is how many connections are counted. Only a server that hangs up again
-// and again makes more.
-const mostTallies = 100_000
-
-func (l *ledger) sheet() *tally {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := &tally{}
-	if l.made++; len(l.tallies) < mostTallies {
-		l.tallies = append(l.tallies, t)
-	}
-	return t
-}
 
 // Run runs transactions until stage.Length or until the recorder has enough, and then
 // looks that no row is lost.
@@ -43,7 +20,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	at, err := targets(env)
+	at, err := engine.Servers(env.Target, env.Dial)
 	if err != nil {
 		return err
 	}
@@ -54,7 +31,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if err := engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error { return o.holds(ctx, at, env.Seed) }); err != nil {
 		return err
 	}
-	l, statements := &ledger{}, newBook(at[0].Protocol, o.Test, o.Tables)
+	l, statements := &engine.Ledger[tally]{}, newBook(at[0].Protocol, o.Test, o.Tables)
 	first := ""
 	if at[0].Protocol == engine.MariaDB && len(statements.plan) > 1 {
 		first = engine.NoCommit
@@ -65,7 +42,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
 				oltp: o, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f6c7470)}, book: statements,
-				session: engine.NewSession(who, first, statements.Book), tally: l.sheet(),
+				session: engine.NewSession(who, first, statements.Book), tally: l.Sheet(),
 			}
 		},
 	}), at)
@@ -85,24 +62,20 @@ func (o *oltp) holds(ctx context.Context, at engine.Server, seed uint64) error {
 }
 
 // conclude takes down what came of the load, and what is there now.
-func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *ledger, out *measure.Recorder, env workload.Env) error {
+func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *engine.Ledger[tally], out *measure.Recorder, env workload.Env) error {
 	var sum tally
-	for _, t := range l.tallies {
+	for _, t := range l.Sheets() {
+		sum.Add(t.Count)
 		sum.done += t.done
-		sum.retries += t.retries
-		sum.troubles += t.troubles
-		if sum.why == "" {
-			sum.why = t.why
-		}
 	}
-	if sum.troubles > 0 && env.Log != nil {
-		env.Log("%d transactions failed, the first with: %s", sum.troubles, sum.why)
+	if sum.Troubles > 0 && env.Log != nil {
+		env.Log("%d transactions failed, the first with: %s", sum.Troubles, sum.Why)
 	}
 	out.Value("statements", float64(max(1, len(plan(o.Test))-2)))
 	if sum.done > 0 {
-		out.Value("retries", float64(sum.retries)/float64(sum.done))
+		out.Value("retries", float64(sum.Retries)/float64(sum.done))
 	}
-	out.Observe("oltp.connections", strconv.Itoa(min(l.made/len(at), o.Connections)))
+	out.Observe("oltp.connections", strconv.Itoa(min(l.Made()/len(at), o.Connections)))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

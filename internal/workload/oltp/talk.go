@@ -43,14 +43,8 @@ type fate struct {
 
 // tally counts what came of the transactions of one connection.
 type tally struct {
-	done, retries, troubles int64
-	why                     string // the first
-}
-
-func (t *tally) note(why string) {
-	if t.troubles++; t.why == "" {
-		t.why = why
-	}
+	engine.Count
+	done int64
 }
 
 // Request begins a transaction.
@@ -182,7 +176,7 @@ func (t *talk) complete() error {
 	}
 	if t.rows != want && !t.fate.failed {
 		t.fate.failed = true
-		t.tally.note(fmt.Sprintf("%d rows came of %d that are there", t.rows, want))
+		t.tally.Note(fmt.Sprintf("%d rows came of %d that are there", t.rows, want))
 	}
 	t.done++
 	t.rows = 0
@@ -197,7 +191,7 @@ func (t *talk) fault(e engine.Event) {
 	}
 	t.fate.failed, t.fate.conflict = true, e.Conflict || e.Duplicate
 	if !t.fate.conflict {
-		t.tally.note(e.Fault.Error())
+		t.tally.Note(e.Fault.Error())
 	}
 }
 
@@ -209,7 +203,7 @@ func (t *talk) ready(idle bool) load.Answer {
 		return none
 	case t.fate.failed && t.fate.conflict && t.again < t.Retries:
 		t.again++
-		t.tally.retries++
+		t.tally.Retries++
 		t.restart()
 		t.owed = true
 		return none

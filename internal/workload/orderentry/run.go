@@ -121,7 +121,7 @@ func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *engine.Ledger[
 			if o.Home == "connection" {
 				t.home = number%o.Warehouses + 1
 			}
-			return dialogue.New(dialogue.Setup{Session: t.Session, Book: book, Window: o.window, Retries: o.Retries, Count: &t.tally.wrong}, t)
+			return dialogue.New(dialogue.Setup{Session: t.Session, Book: book, Window: o.window, Retries: o.Retries, Count: &t.tally.Count}, t)
 		},
 	}), at), nil
 }
@@ -141,8 +141,8 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	for _, t := range c.ledger.Sheets() {
 		sum.add(t)
 	}
-	if sum.wrong.Troubles > 0 && c.env.Log != nil {
-		c.env.Log("the database refused %d transactions, the first with: %s", sum.wrong.Troubles, sum.wrong.Why)
+	if sum.Troubles > 0 && c.env.Log != nil {
+		c.env.Log("the database refused %d transactions, the first with: %s", sum.Troubles, sum.Why)
 	}
 	out.Check(sum.check(o.Warehouses))
 	var all int64
@@ -150,7 +150,7 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 		all += n
 	}
 	if all > 0 {
-		out.Value("retries", float64(sum.wrong.Retries)/float64(all))
+		out.Value("retries", float64(sum.Retries)/float64(all))
 	}
 	if districts := sum.shipped + sum.skipped; districts > 0 {
 		out.Value("skipped", float64(sum.skipped)/float64(districts))

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math"
 
-	"plimsoll/internal/engine/dialogue"
+	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
 type tally struct {
+	engine.Count
 	// Drawn.
 	orders, lines, remoteLines, invalid int64
 	payments, remotePayments            int64
@@ -22,7 +23,6 @@ type tally struct {
 	paid    int64 // hundredths
 	skipped int64 // districts that had nothing to deliver
 	shipped int64
-	wrong   dialogue.Count
 }
 
 // completed counts a transaction that ended as it should.
@@ -47,6 +47,7 @@ func (t *tally) completed(k kind, tx *transaction) {
 }
 
 func (t *tally) add(o *tally) {
+	t.Count.Add(o.Count)
 	t.orders += o.orders
 	t.lines += o.lines
 	t.remoteLines += o.remoteLines
@@ -64,7 +65,6 @@ func (t *tally) add(o *tally) {
 	t.paid += o.paid
 	t.skipped += o.skipped
 	t.shipped += o.shipped
-	t.wrong.Add(o.wrong)
 }
 
 // share is one line of the self-check: a share of what was drawn, and what the

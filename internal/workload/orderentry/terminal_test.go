@@ -35,7 +35,7 @@ func sit(t testing.TB, k kind) *sitting {
 	s := &sitting{kind: k, terminal: &terminal{
 		source: newSource(1, 1), Session: book.Session(postgres.Account{User: "u"}, "read committed"), z: size{warehouses: 1, items: 100, customers: 30}, tally: &tally{},
 	}}
-	s.Dialogue = dialogue.New(dialogue.Setup{Session: s.terminal.Session, Book: book, Window: 1, Retries: 1, Count: &s.tally.wrong}, s)
+	s.Dialogue = dialogue.New(dialogue.Setup{Session: s.terminal.Session, Book: book, Window: 1, Retries: 1, Count: &s.tally.Count}, s)
 	s.Request(nil, 0)
 	s.answer(t, slices.Concat(enginetest.Message(postgres.Authentication, "\x00\x00\x00\x00"), idle), load.NoSlot)
 	if b := s.Next(nil); strings.Count(string(b), "P\x00") < len(statements) {
@@ -83,7 +83,7 @@ func TestOrdersAndItems(t *testing.T) {
 		if strings.Contains(said, "rollback") == c.found || strings.Contains(said, "no_line") != c.found {
 			t.Errorf("%+v: it says %q", c, said)
 		}
-		if a := s.answer(t, slices.Concat(done, idle), 0); a.Failed != c.failed || (s.tally.wrong.Troubles == 1) != c.failed {
+		if a := s.answer(t, slices.Concat(done, idle), 0); a.Failed != c.failed || (s.tally.Troubles == 1) != c.failed {
 			t.Errorf("%+v: %+v, %+v", c, a, s.tally)
 		}
 	}
