@@ -1,12 +1,14 @@
 package socket
 
 import (
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 )
 
@@ -16,36 +18,38 @@ func TestSeveralAddresses(t *testing.T) {
 	bothAtOnce(t, func(t *testing.T, l loop) {
 		const instances, connections, rate = 3, 4, 1000.
 		for _, threads := range []int{1, 2} {
-			servers := make([]*server, instances)
-			for i := range servers {
-				servers[i] = serve(t, "tcp", faults{})
-			}
-			j := job(servers[0], load.Job{Connections: connections, Threads: threads, Arrivals: load.Arrivals{Rate: rate}})
-			for _, s := range servers[1:] {
-				j.More = append(j.More, s.address)
-			}
-			r := l.run(t, j)
-			if want := int64(instances * rate * length.Seconds()); r.operations != want {
-				t.Errorf("%d threads: %d operations, want %d", threads, r.operations, want)
-			}
-			shares := make([]int64, instances)
-			for _, in := range r.Intervals() {
-				for i, n := range in.Shares {
-					shares[i] += n
+			loadtest.Calm(t, func() error {
+				servers := make([]*server, instances)
+				for i := range servers {
+					servers[i] = serve(t, "tcp", faults{})
 				}
-			}
-			for i, s := range servers {
-				if got := s.served.Load(); got != shares[i] {
-					t.Errorf("%d threads: server %d served %d operations, and is said to have served %d", threads, i, got, shares[i])
+				j := job(servers[0], load.Job{Connections: connections, Threads: threads, Arrivals: load.Arrivals{Rate: rate}})
+				for _, s := range servers[1:] {
+					j.More = append(j.More, s.address)
 				}
-				if got := s.accepted.Load(); got != connections {
-					t.Errorf("%d threads: server %d has %d connections, want %d", threads, i, got, connections)
+				r := l.run(t, j)
+				shares := make([]int64, instances)
+				for _, in := range r.Intervals() {
+					for i, n := range in.Shares {
+						shares[i] += n
+					}
 				}
-				share := float64(s.served.Load()) / float64(r.operations)
-				if share < .2 || share > .5 {
-					t.Errorf("%d threads: server %d got %.2f of the operations", threads, i, share)
+				for i, s := range servers {
+					if got := s.served.Load(); got != shares[i] {
+						t.Errorf("%d threads: server %d served %d operations, and is said to have served %d", threads, i, got, shares[i])
+					}
+					if got := s.accepted.Load(); got != connections {
+						t.Errorf("%d threads: server %d has %d connections, want %d", threads, i, got, connections)
+					}
+					if share := float64(shares[i]) / float64(r.operations); share < .2 || share > .5 {
+						return fmt.Errorf("%d threads: server %d got %.2f of the operations", threads, i, share)
+					}
 				}
-			}
+				if want := int64(instances * rate * length.Seconds()); r.operations != want {
+					return fmt.Errorf("%d threads: %d operations, want %d", threads, r.operations, want)
+				}
+				return nil
+			})
 		}
 	})
 }

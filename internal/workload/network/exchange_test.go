@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service/reflector"
@@ -41,46 +42,53 @@ func TestExchanges(t *testing.T) {
 		{"test": "tcp_crr", "request": "32B", "response": "1KiB"},
 		{"test": "udp_rr", "burst": "4", "request": "3B", "response": "20B"},
 	} {
-		r := run(t, at, s, little)
-		if r.sum.Operations < 100 || r.sum.Errors != 0 {
-			t.Errorf("%v: counted %+v", s, r.sum)
-			continue
-		}
-		l := made(t, s).(*network)
-		served := r.values["server.cpu"] / r.values["server.cpu_per_operation"] * little.Seconds()
-		if share := served / float64(r.sum.Operations); share < .7 || share > 1.3 {
-			t.Errorf("%v: the reflector served %.3g times what was counted", s, share)
-		}
-		for _, name := range []string{"client.cpu", "client.cpu_per_operation", "derived_latency"} {
-			if !(r.values[name] > 0) {
-				t.Errorf("%v: %s is %g", s, name, r.values[name])
-			}
-		}
-		sum, err := measure.Summarise(r.out.Intervals(), measure.Window{End: little.Seconds()}, Kind().Rate)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Little's law: what is derived is the mean, where nothing pauses.
-		if mean := sum.Values["mean"]; math.Abs(r.values["derived_latency"]/mean-1) > .15 {
-			t.Errorf("%v: derived latency %g s, mean %g s", s, r.values["derived_latency"], mean)
-		}
-		if want := float64(l.Demand().Classes[0].Bytes) * sum.Values["transactions"]; math.Abs(sum.Values["throughput"]/want-1) > 1e-9 {
-			t.Errorf("%v: throughput %g B/s, want %g", s, sum.Values["throughput"], want)
+		loadtest.Calm(t, func() error { return exchanged(t, s, run(t, at, s, little)) })
+	}
+}
+
+// exchanged looks at what came of exchanges with certain settings.
+func exchanged(t *testing.T, s parameter.Settings, r ran) error {
+	for _, name := range []string{"client.cpu", "client.cpu_per_operation", "derived_latency"} {
+		if !(r.values[name] > 0) {
+			t.Errorf("%v: %s is %g", s, name, r.values[name])
 		}
 	}
+	sum, err := measure.Summarise(r.out.Intervals(), measure.Window{End: little.Seconds()}, Kind().Rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := made(t, s).(*network)
+	if want := float64(l.Demand().Classes[0].Bytes) * sum.Values["transactions"]; math.Abs(sum.Values["throughput"]/want-1) > 1e-9 {
+		t.Errorf("%v: throughput %g B/s, want %g", s, sum.Values["throughput"], want)
+	}
+	if r.sum.Operations < 100 || r.sum.Errors != 0 {
+		return fmt.Errorf("%v: counted %+v", s, r.sum)
+	}
+	served := r.values["server.cpu"] / r.values["server.cpu_per_operation"] * little.Seconds()
+	if share := served / float64(r.sum.Operations); share < .7 || share > 1.3 {
+		return fmt.Errorf("%v: the reflector served %.3g times what was counted", s, share)
+	}
+	// Little's law: what is derived is the mean, where nothing pauses.
+	if mean := sum.Values["mean"]; math.Abs(r.values["derived_latency"]/mean-1) > .15 {
+		return fmt.Errorf("%v: derived latency %g s, mean %g s", s, r.values["derived_latency"], mean)
+	}
+	return nil
 }
 
 // Requests that the reflector throws away time out, and are counted; the others go on.
 func TestLostRequestsAreCounted(t *testing.T) {
 	at, _ := reflecting(t, reflector.Options{Drop: .2, Seed: 4})
-	r := run(t, at, parameter.Settings{"test": "udp_rr", "rate": "2000/s", "burst": "255", "timeout": "40ms", "tick": "1ms"}, 2*little)
-	n := 2000 * 2 * little.Seconds()
-	if got := r.values["loss"]; math.Abs(got-.2) > 5*math.Sqrt(.2*.8/n)+.02 {
-		t.Errorf("loss is %g, with 20 %% thrown away: %+v", got, r.sum)
-	}
-	if r.sum.TimedOut == 0 || r.sum.TimedOut != r.sum.Errors {
-		t.Errorf("counted %+v", r.sum)
-	}
+	loadtest.Calm(t, func() error {
+		r := run(t, at, parameter.Settings{"test": "udp_rr", "rate": "2000/s", "burst": "255", "timeout": "40ms", "tick": "1ms"}, 2*little)
+		if r.sum.TimedOut == 0 || r.sum.TimedOut != r.sum.Errors {
+			t.Errorf("counted %+v", r.sum)
+		}
+		n := 2000 * 2 * little.Seconds()
+		if got := r.values["loss"]; math.Abs(got-.2) > 5*math.Sqrt(.2*.8/n)+.02 {
+			return fmt.Errorf("loss is %g, with 20 %% thrown away: %+v", got, r.sum)
+		}
+		return nil
+	})
 }
 
 func TestADyingReflectorEndsAnExchange(t *testing.T) {
