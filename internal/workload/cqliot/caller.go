@@ -30,7 +30,7 @@ func (c *course) drive(ctx context.Context, job load.Job, out *measure.Recorder)
 	classes := [2]int{write: len(job.Classes) - 1}
 	job.Dialogue = nil
 	job.Caller = func(context.Context, int) (load.Caller, error) {
-		return &caller{dealer: newDealer(c.iot, c.readings, c.dispenser, ring{}), session: s, tally: c.sheet(), classes: classes}, nil
+		return &caller{dealer: newDealer(c.iot, c.readings, c.dispenser, newChart(ring{})), session: s, tally: c.sheet(), classes: classes}, nil
 	}
 	return routine.Run(ctx, job, out)
 }

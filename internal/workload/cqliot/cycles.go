@@ -1,9 +1,6 @@
 package cqliot
 
 import (
-	"sort"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -51,7 +48,8 @@ type dealer struct {
 	mu        sync.Mutex // used with several nodes
 	readings  *readings
 	dispenser *dispenser
-	ring      ring
+	chart     *chart
+	ring      *ring // that the queues are of
 	at, end   int64
 	queues    [][]operation // of cycles, by node
 	firsts    []int         // in them
@@ -73,21 +71,25 @@ const (
 	mostQueued  = 1 << 12
 )
 
-func newDealer(i *iot, r *readings, d *dispenser, nodes ring) *dealer {
+func newDealer(i *iot, r *readings, d *dispenser, at *chart) *dealer {
+	nodes := at.now()
 	n := max(1, len(nodes.nodes))
 	return &dealer{
-		iot: i, readings: r, dispenser: d, ring: nodes, queues: make([][]operation, n), firsts: make([]int, n),
+		iot: i, readings: r, dispenser: d, chart: at, ring: nodes, queues: make([][]operation, n), firsts: make([]int, n),
 		longest: min(mostQueued, max(leastQueued, 16*i.Connections*i.InFlight)), buffer: make([]byte, 0, 128),
 	}
 }
 
 // deal is the next operation for a node, and whether it belongs there.
 func (d *dealer) deal(node int) (o operation, here bool) {
-	if len(d.ring.nodes) < 2 {
+	if len(d.queues) < 2 {
 		return d.draw(), true
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if now := d.chart.now(); now != d.ring {
+		d.turn(now)
+	}
 	for {
 		if q := d.queues[node]; d.firsts[node] < len(q) {
 			o = q[d.firsts[node]]
@@ -104,6 +106,20 @@ func (d *dealer) deal(node int) (o operation, here bool) {
 		if len(d.queues[owner])-d.firsts[owner] >= d.longest {
 			return o, false
 		}
+		d.queues[owner] = append(d.queues[owner], o)
+	}
+}
+
+// turn deals what waits anew, by another ring.
+func (d *dealer) turn(now *ring) {
+	d.ring = now
+	var waiting []operation
+	for n, q := range d.queues {
+		waiting = append(waiting, q[d.firsts[n]:]...)
+		d.queues[n], d.firsts[n] = nil, 0
+	}
+	for _, o := range waiting {
+		owner := now.owner(o.key.token(d.buffer))
 		d.queues[owner] = append(d.queues[owner], o)
 	}
 }
@@ -149,7 +165,7 @@ func (i *iot) verb(cycle int64) verb {
 func (d *dealer) written(by int64) int64 {
 	rampup, most := int64(d.Rampup), int64(d.Rampup)
 	if d.Parts == 1 && d.First == 0 {
-		most = max(most, d.dispenser.dealt()-2*int64(d.Connections*d.InFlight)*int64(1+len(d.ring.nodes))-mostQueued-stride*int64(d.Threads+1))
+		most = max(most, d.dispenser.dealt()-2*int64(d.Connections*d.InFlight)*int64(1+len(d.queues))-mostQueued-stride*int64(d.Threads+1))
 	}
 	for k := by; ; k++ {
 		k = hash(k + third)
@@ -157,62 +173,4 @@ func (d *dealer) written(by int64) int64 {
 			return c
 		}
 	}
-}
-
-// ring says which node is the first for a token.
-type ring struct {
-	tokens []int64 // in order
-	owners []int   // of each
-	nodes  []string
-}
-
-// newRing takes the tokens of each node, as SELECT tokens FROM system.local has them.
-func newRing(nodes []string) (r ring, err error) {
-	r.nodes = nodes
-	type place struct {
-		token int64
-		node  int
-	}
-	var all []place
-	for i, tokens := range nodes {
-		for one := range strings.SplitSeq(tokens, ",") {
-			t, err := strconv.ParseInt(one, 10, 64)
-			if err != nil {
-				return r, err
-			}
-			all = append(all, place{t, i})
-		}
-	}
-	sort.Slice(all, func(a, b int) bool { return all[a].token < all[b].token })
-	for _, p := range all {
-		r.tokens, r.owners = append(r.tokens, p.token), append(r.owners, p.node)
-	}
-	return r, nil
-}
-
-// owner is the node with the first token that is not below: behind the last the ring
-// begins anew.
-func (r ring) owner(token int64) int {
-	low, high := 0, len(r.tokens)
-	for low < high {
-		if middle := (low + high) / 2; r.tokens[middle] < token {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	if low == len(r.tokens) {
-		low = 0
-	}
-	return r.owners[low]
-}
-
-// node is the one with these tokens, -1 for none.
-func (r ring) node(tokens string) int {
-	for i, n := range r.nodes {
-		if n == tokens {
-			return i
-		}
-	}
-	return -1
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,6 +31,12 @@ type outcome struct {
 // during runs a load of so many half seconds, and has something happen after the first.
 func during(t *testing.T, at load.Endpoint, settings parameter.Settings, halves int, happen func()) (o outcome) {
 	t.Helper()
+	return through(t, at, settings, halves, happen, halves)
+}
+
+// through is the same, and ends the load so many half seconds after it has happened.
+func through(t *testing.T, at load.Endpoint, settings parameter.Settings, halves int, happen func(), after int) (o outcome) {
+	t.Helper()
 	env := environment(at, func(_ string, args ...any) { o.said, _ = args[len(args)-1].(string) })
 	l, err := Kind(driver.Open).New(settings)
 	if err != nil {
@@ -41,9 +48,18 @@ func during(t *testing.T, at load.Endpoint, settings parameter.Settings, halves 
 	const half = 500 * time.Millisecond
 	var happened sync.WaitGroup
 	var once sync.Once
+	var over atomic.Bool
 	out := measure.NewRecorder(func(*measure.Recorder) bool {
-		once.Do(func() { happened.Go(happen) })
-		return false
+		once.Do(func() {
+			happened.Go(func() {
+				defer over.Store(true)
+				happen()
+			})
+		})
+		if over.Load() {
+			after--
+		}
+		return after < 0
 	})
 	o.err = l.Run(t.Context(), env, load.Stage{Length: time.Duration(halves) * half, Interval: half, Seed: 1}, out)
 	happened.Wait()

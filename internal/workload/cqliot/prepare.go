@@ -32,7 +32,7 @@ func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
 }
 
 func (i *iot) prepare(ctx context.Context, nodes []cql.Place) error {
-	c, err := cql.Dial(ctx, nodes[0])
+	c, err := join(ctx, nodes, 0)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (i *iot) Clean(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return err
 	}
-	c, err := cql.Dial(ctx, nodes[0])
+	c, err := first(nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
 	if cql.Gone(err) {
 		return nil
 	} else if err != nil {

@@ -106,7 +106,7 @@ func dealing(t *testing.T, settings parameter.Settings, nodes ring) *dealer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newDealer(i, r, newDispenser(i.Parameters), nodes)
+	return newDealer(i, r, newDispenser(i.Parameters), newChart(nodes))
 }
 
 // In mode faithful each tenth cycle reads, at cycles to whose machines nothing is

@@ -36,6 +36,9 @@ func replicated(replicas string, more parameter.Settings) parameter.Settings {
 		"write_consistency": "one", "read_consistency": "one", "replication": replicas,
 	}
 	maps.Copy(s, more)
+	if s["rate"] == "" {
+		delete(s, "rate") // as fast as it goes
+	}
 	return s
 }
 
@@ -82,7 +85,7 @@ func routed(t *testing.T, s *server) {
 			t.Fatal(err)
 		}
 		if wrong {
-			slices.Reverse(c.ring.owners)
+			slices.Reverse(c.chart.now().owners)
 		}
 		coordinated, did, sent := counts(t, s.at)
 		out := measure.NewRecorder(nil)

@@ -66,7 +66,7 @@ type course struct {
 	account   cql.Account
 	readings  *readings
 	dispenser *dispenser
-	ring      ring
+	chart     *chart
 	dealers   []*dealer
 	there     held
 }
@@ -81,17 +81,27 @@ func (i *iot) Run(ctx context.Context, env workload.Env, stage load.Stage, out *
 	if err != nil {
 		return err
 	}
-	job := c.job(stage)
-	switch {
-	case i.Driver != ownDriver:
-		err = c.drive(ctx, job, out)
-	default:
-		err = socket.Run(ctx, job, out)
-	}
-	if err != nil {
+	if err := c.load(ctx, stage, out); err != nil {
 		return err
 	}
 	return c.conclude(ctx, out, env)
+}
+
+// load runs the load itself, and looks out for what becomes of a ring meanwhile.
+func (c *course) load(ctx context.Context, stage load.Stage, out *measure.Recorder) error {
+	if len(c.nodes) > 1 {
+		l, err := c.lookOut(ctx)
+		if err != nil {
+			return err
+		}
+		defer l.report(out)
+		defer l.end()
+	}
+	job := c.job(stage)
+	if c.Driver != ownDriver {
+		return c.drive(ctx, job, out)
+	}
+	return socket.Run(ctx, job, out)
 }
 
 // begin asks the nodes what they hold and how they lie on the ring.
@@ -106,7 +116,7 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 	}
 	var tokens []string
 	for n, at := range c.nodes {
-		session, err := cql.Dial(ctx, at)
+		session, err := join(ctx, c.nodes, n)
 		if err != nil {
 			return nil, err
 		}
@@ -126,9 +136,11 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 	if i.Mode == sound {
 		c.dispenser.first = max(c.dispenser.first, c.there.next)
 	}
-	if c.ring, err = newRing(tokens); err != nil {
+	r, err := newRing(tokens)
+	if err != nil {
 		return nil, fmt.Errorf("read the tokens of the nodes: %w", err)
 	}
+	c.chart = newChart(r)
 	if c.readings, err = newReadings(i.Parameters, c.there.base); err != nil {
 		return nil, err
 	}
@@ -144,7 +156,7 @@ func (c *course) job(stage load.Stage) load.Job {
 		threads = 1
 	}
 	for range threads {
-		c.dealers = append(c.dealers, newDealer(c.iot, c.readings, c.dispenser, c.ring))
+		c.dealers = append(c.dealers, newDealer(c.iot, c.readings, c.dispenser, c.chart))
 	}
 	classes, names := [2]int{}, []string{}
 	if c.Reads > 0 {
@@ -170,6 +182,9 @@ func (c *course) job(stage load.Stage) load.Job {
 	}
 	for _, at := range c.nodes[1:] {
 		job.More = append(job.More, at.Address)
+	}
+	if len(c.nodes) > 1 {
+		job.Instead = c.chart.instead
 	}
 	return job
 }
@@ -219,7 +234,7 @@ func (c *course) remember(ctx context.Context) error {
 	if c.Mode != sound {
 		return nil
 	}
-	session, err := cql.Dial(ctx, c.nodes[0])
+	session, err := first(c.nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
 	if err != nil {
 		return err
 	}
@@ -233,7 +248,8 @@ func (c *course) remember(ctx context.Context) error {
 // verify reads rows again and counts those that are not as they were written.
 func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
 	const whole = "SELECT machine_id, sensor_name, time, sensor_value, station_id, data, writetime(data) FROM " + keyspace + ".iot WHERE machine_id = ? AND sensor_name = ? AND time = ?"
-	p, err := cql.DialPipe(ctx, c.nodes[0], []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}})
+	statements := []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}}
+	p, err := first(c.nodes, func(at cql.Place) (*cql.Pipe, error) { return cql.DialPipe(ctx, at, statements) })
 	if err != nil {
 		return 0, "", err
 	}

@@ -100,7 +100,7 @@ func (t *talk) Next(b []byte) []byte {
 		return b
 	}
 	if told := t.session.Told(); len(told) == 1 {
-		t.node = max(0, t.ring.node(told[0][0]))
+		t.node = max(0, t.chart.now().node(told[0][0]))
 	}
 	for _, slot := range t.early {
 		b = t.ask(b, slot)
@@ -128,6 +128,7 @@ func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 		}
 		a, err := t.hear(m)
 		if err != nil || a.Slot != load.NoSlot {
+			a.Last = t.chart.now().left(t.node) // others hold what it held
 			return a, used, err
 		}
 	}

@@ -1,0 +1,45 @@
+package cqliot
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/cql"
+)
+
+// first is a connection to the first node that takes one; where none does, the first says
+// why.
+func first[C any](nodes []cql.Place, dial func(cql.Place) (C, error)) (conn C, err error) {
+	for n, at := range nodes {
+		c, failed := dial(at)
+		if failed == nil {
+			return c, nil
+		}
+		if n == 0 {
+			err = failed
+		}
+		if !cql.Gone(failed) {
+			break
+		}
+	}
+	return conn, err
+}
+
+// join connects to a node of a ring. Where nothing listens there, another may know that
+// it has left the ring, which the error says then.
+func join(ctx context.Context, nodes []cql.Place, number int) (*cql.Conn, error) {
+	at := nodes[number]
+	c, err := cql.Dial(ctx, at)
+	if !cql.Gone(err) {
+		return c, err
+	}
+	other, none := first(nodes, func(p cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, p) })
+	if none != nil {
+		return nil, err
+	}
+	defer other.Close()
+	if members, unknown := cql.Members(ctx, other); unknown == nil && cql.Left(members, at.Address) {
+		return nil, fmt.Errorf("the node at %s has left the ring, which has %d nodes now: take it out of the address of the service", at.Address, len(members))
+	}
+	return nil, err
+}

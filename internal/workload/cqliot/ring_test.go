@@ -1,0 +1,168 @@
+package cqliot
+
+import (
+	"crypto/tls"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/cql"
+	"plimsoll/internal/cql/cqltest"
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/service"
+	"plimsoll/internal/workload/cqliot/driver"
+)
+
+// three are servers that share a ring.
+func three() []*cqltest.Server {
+	return []*cqltest.Server{{Tokens: "-6000000000000000000,9"}, {Tokens: "0"}, {Tokens: "6000000000000000000"}}
+}
+
+func certified(t *testing.T, out *measure.Recorder, name string) measure.Check {
+	t.Helper()
+	for _, c := range out.Checks() {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("there is no check %s", name)
+	return measure.Check{}
+}
+
+// A node that leaves in good order costs no operation: the load hears of it, others get
+// what it held, and nobody asks it again. The certificate tells.
+func TestRingThatChanges(t *testing.T) {
+	certificate, err := service.NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certificate.Cert, certificate.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		secure   bool
+		settings parameter.Settings
+	}{
+		{false, parameter.Settings{}}, {false, parameter.Settings{"rate": "2000/s"}}, {true, parameter.Settings{}},
+	} {
+		servers, joins := three(), &cqltest.Server{Tokens: "77"}
+		ring := cqltest.NewRing(servers...)
+		for _, s := range append(servers, joins) {
+			if c.secure {
+				s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+			}
+		}
+		fake(t, joins)
+		env := fake(t, servers...)
+		at, _ := env.Target(protocol)
+		if c.secure {
+			at.CA = certificate.CA
+		}
+		env.Target = func(string) (load.Endpoint, error) { return at, nil }
+		change := time.AfterFunc(150*time.Millisecond, func() {
+			ring.Leave(servers[1])
+			ring.Join(joins)
+		})
+		end := time.AfterFunc(450*time.Millisecond, servers[1].Close)
+		c.settings["rampup"], c.settings["mode"], c.settings["read_ratio"] = "0", "faithful", "0"
+		out := trial(t, env, c.settings, 800*time.Millisecond)
+		change.Stop()
+		end.Stop()
+		if done, failed := counted(out); done < 200 || failed > 0 {
+			t.Errorf("%+v: %d done, %d failed", c, done, failed)
+		}
+		for _, in := range out.Intervals()[3:] {
+			if in.Shares[1] > 0 || in.Shares[0] == 0 || in.Shares[2] == 0 {
+				t.Errorf("%+v: in the end the servers did %v", c, in.Shares)
+			}
+		}
+		if ring := certified(t, out, "ring"); ring.State != measure.Fail || strings.Count(ring.Detail, at.More[0]+" left it") != 1 || !strings.Contains(ring.Detail, "joined it") || strings.Count(ring.Detail, ";") != 1 {
+			t.Errorf("%+v: %+v", c, ring)
+		}
+		l, err := Kind(driver.Open).New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); !oneLine(err, at.More[0]+" has left the ring, which has 3 nodes now") {
+			t.Errorf("a load on the ring that it has left: %v", err)
+		}
+	}
+}
+
+// The node that is asked for the ring may be the one that leaves it, and without a word.
+func TestLookoutGoesOn(t *testing.T) {
+	servers := three()
+	ring := cqltest.NewRing(servers...)
+	env := fake(t, servers...)
+	leave := time.AfterFunc(100*time.Millisecond, func() {
+		go ring.Leave(servers[0])
+		servers[0].Close()
+	})
+	defer leave.Stop()
+	out := trial(t, env, parameter.Settings{"rampup": "0", "mode": "faithful", "rate": "1000/s"}, 1200*time.Millisecond)
+	done, failed := counted(out)
+	if check := certified(t, out, "ring"); done < 2000 || failed > done/10 || check.State != measure.Fail || !strings.Contains(check.Detail, "left it") {
+		t.Errorf("%d done, %d failed, %+v", done, failed, check)
+	}
+	if in := out.Intervals()[3]; in.Shares[0] > 0 || in.Samples[0].Errors+in.Samples[1].Errors > 0 {
+		t.Errorf("in the end: %+v", in)
+	}
+}
+
+// What waits for a node that leaves is done by the others, each cycle once.
+func TestTurn(t *testing.T) {
+	r, err := newRing([]string{"-6000000000000000000", "0", "6000000000000000000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := dealing(t, parameter.Settings{"mode": "faithful", "read_ratio": "0"}, r)
+	seen := map[int64]int{}
+	for range 50 {
+		o, _ := d.deal(2)
+		seen[o.cycle]++
+	}
+	if r, err = newRing([]string{"-6000000000000000000", "", "6000000000000000000"}); err != nil {
+		t.Fatal(err)
+	}
+	d.chart.ring.Store(&r)
+	for n := range 2000 {
+		o, here := d.deal(n % 2 * 2)
+		if seen[o.cycle]++; here && r.owner(o.key.token(nil)) != n%2*2 {
+			t.Fatalf("cycle %d goes to node %d, and belongs to %d", o.cycle, n%2*2, r.owner(o.key.token(nil)))
+		}
+	}
+	for n, q := range d.queues {
+		for _, o := range q[d.firsts[n]:] {
+			seen[o.cycle]++
+		}
+	}
+	for cycle := range int64(len(seen)) {
+		if seen[cycle] != 1 {
+			t.Fatalf("cycle %d of %d is dealt %d times", cycle, len(seen), seen[cycle])
+		}
+	}
+	if r.owner(-1) != 2 || !r.left(1) || r.left(0) {
+		t.Errorf("the ring is %+v", r)
+	}
+	moved := []int{d.chart.instead(1), d.chart.instead(1), d.chart.instead(0), d.chart.instead(2)}
+	if slices.Sort(moved[:2]); !slices.Equal(moved, []int{0, 2, 0, 2}) {
+		t.Errorf("connections go to %v", moved)
+	}
+}
+
+// A ring that does not tell of its changes is measured all the same, and the certificate
+// says so.
+func TestRingThatTellsNothing(t *testing.T) {
+	a, b := &cqltest.Server{Keep: true, Tokens: "-1"}, &cqltest.Server{Keep: true, Tokens: "1"}
+	out := trial(t, fake(t, a, b), parameter.Settings{"mode": "faithful", "rampup": "0"}, 200*time.Millisecond)
+	if check := certified(t, out, "ring"); check.State != measure.Unknown {
+		t.Errorf("%+v", check)
+	}
+	if cql.Left([]cql.Member{{Address: "10.0.0.1:9042"}}, "name:9042") || !cql.Left([]cql.Member{{Address: "10.0.0.1:9042"}}, "10.0.0.2:9042") {
+		t.Error("who has left is not known")
+	}
+}
