@@ -154,16 +154,10 @@ func (t *tally) statistics(ctx context.Context, c conclusion) (measure.Check, er
 
 // counts are those of all servers together since the load began.
 func (c conclusion) counts(ctx context.Context) (all counts, err error) {
-	now := make([]counts, len(c.at))
-	err = engine.Each(ctx, c.at, func(ctx context.Context, number int, at engine.Server) error {
-		s, err := engine.Dial(ctx, at, database)
-		if err != nil {
-			return fmt.Errorf("look at the data after the load: %w", err)
-		}
-		defer s.Close()
-		now[number], err = counted(ctx, s)
-		return err
-	})
+	now, err := engine.Gather(ctx, c.at, database, counted)
+	if err != nil {
+		return all, fmt.Errorf("look at the data after the load: %w", err)
+	}
 	for number, was := range c.before {
 		if n := now[number].from(was.counts); number == 0 {
 			all = n
@@ -171,5 +165,5 @@ func (c conclusion) counts(ctx context.Context) (all counts, err error) {
 			all = all.with(n)
 		}
 	}
-	return all, err
+	return all, nil
 }

@@ -19,8 +19,7 @@ import (
 // before is what was there when a load began.
 type before struct {
 	counts counts
-	state  state
-	known  bool // the state could be taken
+	state  *state // nil where that is not looked at, or takes too long
 }
 
 // Run runs the shop until stage.Length or until the recorder has enough, and then looks
@@ -48,41 +47,29 @@ func (d *store) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	return d.conclude(ctx, conclusion{env: env, at: at, ledger: l, before: was}, out)
 }
 
-// begin takes down what there is at each server.
+// begin notes that the data is not as new any more, and takes down what it is at each server.
 func (d *store) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) ([]before, error) {
-	was := make([]before, len(at))
 	out.Observe("dvdstore.products", strconv.Itoa(d.size().products))
-	return was, engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) (err error) {
-		was[number], err = d.beginOne(ctx, at, seed)
-		return err
+	return engine.Gather(ctx, at, database, func(ctx context.Context, s engine.Conn) (was before, err error) {
+		if err := d.data(engine.Speaks(s), seed).Holds(ctx, s); err != nil {
+			return was, err
+		}
+		if err := dataset.Use(ctx, s); err != nil {
+			return was, err
+		}
+		may, err := counting(ctx, s)
+		if err != nil {
+			return was, err
+		}
+		if was.counts, err = counted(ctx, s); err != nil {
+			return was, err
+		}
+		was.counts.apart = was.counts.apart && may
+		if d.Verify {
+			was.state, err = d.size().look(ctx, s)
+		}
+		return was, err
 	})
-}
-
-// beginOne notes that the data is not as new any more, and takes down what it is.
-func (d *store) beginOne(ctx context.Context, at engine.Server, seed uint64) (was before, err error) {
-	s, err := engine.Dial(ctx, at, database)
-	if err != nil {
-		return was, err
-	}
-	defer s.Close()
-	if err := d.data(at.Protocol, seed).Holds(ctx, s); err != nil {
-		return was, err
-	}
-	if err := dataset.Use(ctx, s); err != nil {
-		return was, err
-	}
-	may, err := counting(ctx, s)
-	if err != nil {
-		return was, err
-	}
-	if was.counts, err = counted(ctx, s); err != nil {
-		return was, err
-	}
-	was.counts.apart = was.counts.apart && may
-	if d.Verify {
-		was.state, was.known, err = d.size().look(ctx, s)
-	}
-	return was, err
 }
 
 // job is the load for the load core.
@@ -147,41 +134,38 @@ func (d *store) conclude(ctx context.Context, c conclusion, out *measure.Recorde
 	if !d.Verify {
 		return nil
 	}
-	grown, known, err := d.grown(ctx, c)
+	grown, err := d.grown(ctx, c)
 	if err != nil {
 		return err
 	}
-	if !known {
-		out.Check(measure.Check{Name: "data", State: measure.Unknown, Detail: "to count the rows takes longer than " + enoughTime.String()})
+	if grown == nil {
+		out.Check(measure.Check{Name: "data", State: measure.Unknown, Detail: "to count the rows takes longer than " + dataset.EnoughTime.String()})
 		return nil
 	}
 	if pieces := grown[linePieces]; pieces > 0 {
 		out.Value("lost_sales", 1-float64(grown[soldPieces])/float64(pieces))
 	}
-	out.Check(sum.kept(d, grown))
+	out.Check(sum.kept(d, *grown))
 	return nil
 }
 
-// grown is by how much the data of all servers has grown; known is false where that
-// takes too long to tell.
-func (d *store) grown(ctx context.Context, c conclusion) (grown state, known bool, err error) {
-	now, known := make([]before, len(c.at)), true
-	err = engine.Each(ctx, c.at, func(ctx context.Context, number int, at engine.Server) error {
-		s, err := engine.Dial(ctx, at, database)
-		if err != nil {
-			return fmt.Errorf("look at the data after the load: %w", err)
-		}
-		defer s.Close()
-		now[number].state, now[number].known, err = d.size().look(ctx, s)
-		return err
-	})
+// grown is by how much the data of all servers has grown; nil where that takes too long to
+// tell.
+func (d *store) grown(ctx context.Context, c conclusion) (*state, error) {
+	now, err := engine.Gather(ctx, c.at, database, d.size().look)
+	if err != nil {
+		return nil, fmt.Errorf("look at the data after the load: %w", err)
+	}
+	var grown state
 	for number, was := range c.before {
-		known = known && was.known && now[number].known
+		if was.state == nil || now[number] == nil {
+			return nil, nil
+		}
 		for k := range grown {
-			grown[k] += now[number].state[k] - was.state[k]
+			grown[k] += now[number][k] - was.state[k]
 		}
 	}
-	return grown, known, err
+	return &grown, nil
 }
 
 // values are the metrics that the load core does not know.

@@ -36,7 +36,7 @@ func (d *store) undo(seed uint64) []dataset.Job {
 // begins looks whether the data is what each trial is to begin with, as far as the numbers
 // of rows tell, and where it does not take too long to look.
 func (d *store) begins(ctx context.Context, s engine.Conn) error {
-	if err := engine.Limit(ctx, s, enoughTime); err != nil {
+	if err := engine.Limit(ctx, s, dataset.EnoughTime); err != nil {
 		return err
 	}
 	rows, err := s.Query(ctx, "SELECT (SELECT count(*) FROM customers), (SELECT count(*) FROM orders), (SELECT count(*) FROM reviews), "+

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/measure"
 )
 
@@ -51,31 +52,29 @@ var sumQueries = []struct {
 	{"SELECT count(*) FROM membership", []int{memberRowsThere}},
 }
 
-// enoughTime is how long it may take to look at the data.
-const enoughTime = 30 * time.Second
-
-// look takes down what the data counts; known is false where that takes too long.
-func (z size) look(ctx context.Context, s engine.Conn) (now state, known bool, err error) {
+// look takes down what the data counts; nil where that takes too long.
+func (z size) look(ctx context.Context, s engine.Conn) (*state, error) {
+	var now state
 	first := strings.NewReplacer("REVIEWS", strconv.Itoa(z.allReviews()), "RATINGS", strconv.Itoa(z.ratings()))
-	over := time.Now().Add(enoughTime)
+	over := time.Now().Add(dataset.EnoughTime)
 	for _, q := range sumQueries {
 		if err := engine.Limit(ctx, s, max(time.Millisecond, time.Until(over))); err != nil {
-			return now, false, err
+			return nil, err
 		}
 		rows, err := s.Query(ctx, first.Replace(q.sql))
 		if engine.Canceled(err) {
-			return now, false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return now, false, fmt.Errorf("look at the data of dvdstore: %w", err)
+			return nil, fmt.Errorf("look at the data of dvdstore: %w", err)
 		}
 		for n, k := range q.of {
 			if now[k], err = strconv.ParseInt(rows[0][n], 10, 64); err != nil {
-				return now, false, fmt.Errorf("count the %s: %w", sumNames[k], err)
+				return nil, fmt.Errorf("count the %s: %w", sumNames[k], err)
 			}
 		}
 	}
-	return now, true, engine.Limit(ctx, s, 0)
+	return &now, engine.Limit(ctx, s, 0)
 }
 
 // growth is what a count must have grown by.

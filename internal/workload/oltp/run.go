@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
@@ -79,44 +80,28 @@ func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *engine.Ledge
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	found := make([]string, len(at))
-	if err := engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) (err error) {
-		found[number], err = o.missing(ctx, at)
-		return err
-	}); err != nil {
-		return err
+	checks, err := engine.Gather(ctx, at, database, o.whole)
+	if err != nil {
+		return fmt.Errorf("look at the data after the load: %w", err)
 	}
-	c := measure.Check{Name: "rows", State: measure.Pass, Detail: fmt.Sprintf("each of %d tables has its %d rows", o.Tables, o.Rows)}
-	for number, missing := range found {
-		if missing != "" {
-			c.State, c.Detail = measure.Fail, missing
-			if len(at) > 1 {
-				c.Detail = fmt.Sprintf("server %d: %s", number+1, missing)
-			}
-			break
-		}
-	}
-	out.Check(c)
+	out.Check(dataset.Worst(checks))
 	out.Observe("oltp.tables", strconv.Itoa(o.Tables))
 	out.Observe("oltp.rows", strconv.Itoa(o.Rows))
 	return nil
 }
 
-// missing says of which table of a server rows are lost; empty where all are there.
-func (o *oltp) missing(ctx context.Context, at engine.Server) (string, error) {
-	s, err := engine.Dial(ctx, at, database)
-	if err != nil {
-		return "", fmt.Errorf("look at the data after the load: %w", err)
-	}
-	defer s.Close()
+// whole checks that the tables of a server have all of their rows.
+func (o *oltp) whole(ctx context.Context, s engine.Conn) (measure.Check, error) {
+	c := measure.Check{Name: "rows", State: measure.Pass, Detail: fmt.Sprintf("each of %d tables has its %d rows", o.Tables, o.Rows)}
 	for n := 1; n <= o.Tables; n++ {
 		rows, err := s.Query(ctx, fmt.Sprintf("SELECT count(*) FROM sbtest%d", n))
 		if err != nil {
-			return "", fmt.Errorf("count the rows of sbtest%d: %w", n, err)
+			return c, fmt.Errorf("count the rows of sbtest%d: %w", n, err)
 		}
 		if rows[0][0] != strconv.Itoa(o.Rows) {
-			return fmt.Sprintf("table sbtest%d has %s rows instead of %d", n, rows[0][0], o.Rows), nil
+			c.State, c.Detail = measure.Fail, fmt.Sprintf("table sbtest%d has %s rows instead of %d", n, rows[0][0], o.Rows)
+			break
 		}
 	}
-	return "", nil
+	return c, nil
 }

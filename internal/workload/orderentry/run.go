@@ -28,7 +28,7 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if err != nil {
 		return err
 	}
-	before, err := o.begin(ctx, at, out)
+	before, err := o.begin(ctx, at, env.Seed, out)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 	return o.conclude(ctx, conclusion{env: env, at: at, ledger: l, before: before, took: time.Since(began)}, out)
 }
 
-// counted is what the districts of a server, or of all, count.
+// counted is what the districts of a server count.
 type counted struct {
 	orders int64
 	paid   int64 // hundredths
@@ -65,41 +65,37 @@ func count(ctx context.Context, s engine.Conn) (c counted, err error) {
 	return counted{orders, paid}, nil
 }
 
-func (c *counted) add(o counted) {
-	c.orders += o.orders
-	c.paid += o.paid
+// from is what was counted since there was less.
+func (c counted) from(was counted) counted {
+	return counted{c.orders - was.orders, c.paid - was.paid}
 }
 
-// begin notes that the data is not as new any more, and reads back what it is.
-func (o *orderEntry) begin(ctx context.Context, at []engine.Server, out *measure.Recorder) (before counted, err error) {
-	counts := make([]counted, len(at))
-	err = engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) (err error) {
-		counts[number], err = o.beginOne(ctx, at, out)
-		return err
+// begin notes that the data is not as new any more, and takes down what it is at each server.
+func (o *orderEntry) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) ([]counted, error) {
+	return engine.Gather(ctx, at, database, func(ctx context.Context, s engine.Conn) (counted, error) {
+		if err := o.data(engine.Speaks(s), seed).Holds(ctx, s); err != nil {
+			return counted{}, err
+		}
+		if err := dataset.Use(ctx, s); err != nil {
+			return counted{}, err
+		}
+		if err := readBack(ctx, s, out); err != nil {
+			return counted{}, err
+		}
+		return count(ctx, s)
 	})
-	for _, c := range counts {
-		before.add(c)
-	}
-	return before, err
 }
 
-func (o *orderEntry) beginOne(ctx context.Context, at engine.Server, out *measure.Recorder) (counted, error) {
-	s, err := engine.Dial(ctx, at, database)
-	if err != nil {
-		return counted{}, err
-	}
-	defer s.Close()
-	if err := dataset.Use(ctx, s); err != nil {
-		return counted{}, err
-	}
+// readBack notes how large the data is.
+func readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 	rows, err := s.Query(ctx, "SELECT (SELECT count(*) FROM warehouse), (SELECT count(*) FROM item), (SELECT count(*) FROM customer WHERE c_w_id = 1 AND c_d_id = 1)")
 	if err != nil {
-		return counted{}, fmt.Errorf("look at the data of order-entry: %w", err)
+		return fmt.Errorf("look at the data of order-entry: %w", err)
 	}
 	for i, name := range []string{"warehouses", "items", "customers"} {
 		out.Observe("order-entry."+name, rows[0][i])
 	}
-	return count(ctx, s)
+	return nil
 }
 
 // job is the load for the load core.
@@ -131,7 +127,7 @@ type conclusion struct {
 	env    workload.Env
 	at     []engine.Server
 	ledger *engine.Ledger[tally]
-	before counted
+	before []counted // at each server
 	took   time.Duration
 }
 
@@ -159,35 +155,36 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	counts, checks := make([]counted, len(c.at)), make([]measure.Check, len(c.at))
-	if err := engine.Each(ctx, c.at, func(ctx context.Context, number int, at engine.Server) (err error) {
-		counts[number], checks[number], err = o.look(ctx, at)
-		return err
-	}); err != nil {
-		return err
+	now, err := engine.Gather(ctx, c.at, database, o.look)
+	if err != nil {
+		return fmt.Errorf("look at the data after the load: %w", err)
 	}
-	now := counted{-c.before.orders, -c.before.paid}
-	for _, n := range counts {
-		now.add(n)
+	var orders, paid int64
+	checks := make([]measure.Check, len(now))
+	for number, n := range now {
+		grown := n.from(c.before[number])
+		orders += grown.orders
+		paid += grown.paid
+		checks[number] = n.check
 	}
-	out.Value("district.new_orders", float64(now.orders)/c.took.Seconds())
-	out.Check(sum.ordered(now.orders))
-	out.Check(sum.settled(now.paid))
+	out.Value("district.new_orders", float64(orders)/c.took.Seconds())
+	out.Check(sum.ordered(orders))
+	out.Check(sum.settled(paid))
 	if o.Verify {
 		out.Check(dataset.Worst(checks))
 	}
 	return nil
 }
 
-// look is what a load left behind at a server.
-func (o *orderEntry) look(ctx context.Context, at engine.Server) (now counted, check measure.Check, err error) {
-	s, err := engine.Dial(ctx, at, database)
-	if err != nil {
-		return now, check, fmt.Errorf("look at the data after the load: %w", err)
+// after is what a load left behind at a server.
+type after struct {
+	counted
+	check measure.Check // of its consistency, where that is looked at
+}
+
+func (o *orderEntry) look(ctx context.Context, s engine.Conn) (now after, err error) {
+	if now.counted, err = count(ctx, s); err == nil && o.Verify {
+		now.check, err = dataset.Consistent(ctx, s, dataset.EnoughTime, conditions)
 	}
-	defer s.Close()
-	if now, err = count(ctx, s); err == nil && o.Verify {
-		check, err = dataset.Consistent(ctx, s, enoughTime, conditions)
-	}
-	return now, check, err
+	return now, err
 }
