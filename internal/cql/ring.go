@@ -42,6 +42,11 @@ func Members(ctx context.Context, node Asker) ([]Member, error) {
 	return all, nil
 }
 
+// Missing is the error about a node that has left its ring, of which so many are left.
+func Missing(address string, left int) error {
+	return fmt.Errorf("the node at %s has left the ring, which has %d nodes now: take it out of address, if that names it", address, left)
+}
+
 // Watch has the server tell from now on when nodes join its ring and leave it, and when
 // they come up and go down. Await waits for that.
 func (c *Conn) Watch(ctx context.Context) error {

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/cql"
+	"plimsoll/internal/cql/cqltest"
+	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
@@ -176,5 +179,35 @@ func TestFetch(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), "*")); len(left) > 0 {
 		t.Errorf("there is %v", left)
+	}
+}
+
+// A node that has left its ring is told as one; who else does not answer is not. What all
+// nodes know, the first that answers is asked for.
+func TestNodeThatLeft(t *testing.T) {
+	servers := []*cqltest.Server{{Tokens: "1"}, {Tokens: "2"}, {Tokens: "3"}}
+	ring := cqltest.NewRing(servers...)
+	at := load.Endpoint{Network: "tcp"}
+	for _, s := range servers {
+		address, err := s.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
+		at.More = append(at.More, address)
+	}
+	at.Address, at.More = at.More[0], at.More[1:]
+	c := newClient(nil, at)
+	servers[0].Close()
+	ask := func(ctx context.Context, node service.Talk) error { _, err := cql.Members(ctx, node); return err }
+	if err := c.each(t.Context(), ask); err == nil || !strings.Contains(err.Error(), "nothing listens at "+at.Address) {
+		t.Errorf("a node that is down: %v", err)
+	}
+	ring.Leave(servers[0])
+	if err := c.each(t.Context(), ask); err == nil || !strings.Contains(err.Error(), "the node at "+at.Address+" has left the ring, which has 2 nodes now") {
+		t.Errorf("a node that has left: %v", err)
+	}
+	if rows, err := c.Ask(t.Context(), "SELECT tokens FROM system.local"); err != nil || fmt.Sprint(rows) != "[[2]]" {
+		t.Errorf("the others say %v, %v", rows, err)
 	}
 }

@@ -30,14 +30,51 @@ func (c client) at(address string) client {
 // answering is how long a node may take to answer all that it is asked at once.
 const answering = 10 * time.Second
 
+func (c client) addresses() []string {
+	return append([]string{c.Endpoint.Address}, c.Endpoint.More...)
+}
+
+// Ask asks the first node that answers.
+func (c client) Ask(ctx context.Context, text string) (rows [][]string, err error) {
+	for _, address := range c.addresses() {
+		rows, failed := c.at(address).Client.Ask(ctx, text)
+		if failed == nil {
+			return rows, nil
+		}
+		if err == nil {
+			err = failed
+		}
+	}
+	return nil, err
+}
+
 // each talks to one node after the other.
 func (c client) each(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {
-	for _, address := range append([]string{c.Endpoint.Address}, c.Endpoint.More...) {
+	for _, address := range c.addresses() {
 		if err := c.at(address).talk(ctx, do); err != nil {
-			return err
+			return c.explain(ctx, address, err)
 		}
 	}
 	return nil
+}
+
+// explain asks the other nodes whether one with which there was trouble is in the ring
+// no more.
+func (c client) explain(ctx context.Context, address string, trouble error) error {
+	for _, other := range c.addresses() {
+		var members []cql.Member
+		err := c.at(other).talk(ctx, func(ctx context.Context, node service.Talk) (err error) {
+			members, err = cql.Members(ctx, node)
+			return err
+		})
+		if err == nil && cql.Left(members, address) {
+			return cql.Missing(address, len(members))
+		}
+		if err == nil {
+			break
+		}
+	}
+	return trouble
 }
 
 func (c client) talk(ctx context.Context, do func(ctx context.Context, node service.Talk) error) error {

@@ -2,9 +2,11 @@ package cqliot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"plimsoll/internal/cql"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/routine"
 	"plimsoll/internal/measure"
@@ -57,20 +59,30 @@ func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 		if err == nil {
 			c.tally.wrote(o.cycle)
 		}
-		return class, int64(len(data)), c.noted(err)
+		return class, int64(len(data)), c.noted(ctx, err)
 	}
 	rows, bytes, err := c.session.Select(ctx, o.key.machine, o.key.sensor)
 	if err == nil {
 		c.tally.read(rows)
 	}
-	return class, bytes, c.noted(err)
+	return class, bytes, c.noted(ctx, err)
 }
 
-func (c *caller) noted(err error) error {
+func (c *caller) noted(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	c.tally.note(err.Error())
+	if ctx.Err() == nil {
+		kind := err.Error()
+		var answer interface {
+			error
+			Code() int
+		}
+		if errors.As(err, &answer) {
+			kind = (&cql.Fault{Code: answer.Code()}).Kind()
+		}
+		c.tally.faults.note(kind, err.Error())
+	}
 	return fmt.Errorf("by the Go driver: %w", err)
 }
 

@@ -164,28 +164,28 @@ func (l *lookout) know(now *ring, members []cql.Member) {
 func (l *lookout) compare(then *ring, tokens []string, strangers []cql.Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	note := func(format string, args ...any) {
-		l.changes = append(l.changes, fmt.Sprintf(format, args...)+fmt.Sprintf(" %.1f s after the load began", time.Since(l.begun).Seconds()))
+	note := func(address, what, more string) {
+		l.changes = append(l.changes, fmt.Sprintf("%s %s %.1f s after the load began%s", address, what, time.Since(l.begun).Seconds(), more))
 	}
 	for n, at := range l.nodes {
 		switch before, after := then.nodes[n], tokens[n]; {
 		case before != "" && after == "":
-			note("%s left it", at.Address)
+			note(at.Address, "left it", "")
 		case before == "" && after != "":
-			note("%s came back to it", at.Address)
+			note(at.Address, "came back to it", "")
 		case before != after:
-			note("%s has another part of it", at.Address)
+			note(at.Address, "got another part of it", "")
 		}
 	}
 	same := func(a cql.Member) func(cql.Member) bool { return func(b cql.Member) bool { return a.ID == b.ID } }
 	for _, m := range strangers {
 		if !slices.ContainsFunc(l.strangers, same(m)) {
-			note("%s joined it, to which no operations are sent,", m.Address)
+			note(m.Address, "joined it", ", and no operations are sent there")
 		}
 	}
 	for _, m := range l.strangers {
 		if !slices.ContainsFunc(strangers, same(m)) {
-			note("%s left it", m.Address)
+			note(m.Address, "left it", "")
 		}
 	}
 	l.strangers = strangers

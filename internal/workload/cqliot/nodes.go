@@ -2,7 +2,6 @@ package cqliot
 
 import (
 	"context"
-	"fmt"
 
 	"plimsoll/internal/cql"
 )
@@ -39,7 +38,7 @@ func join(ctx context.Context, nodes []cql.Place, number int) (*cql.Conn, error)
 	}
 	defer other.Close()
 	if members, unknown := cql.Members(ctx, other); unknown == nil && cql.Left(members, at.Address) {
-		return nil, fmt.Errorf("the node at %s has left the ring, which has %d nodes now: take it out of the address of the service", at.Address, len(members))
+		return nil, cql.Missing(at.Address, len(members))
 	}
 	return nil, err
 }

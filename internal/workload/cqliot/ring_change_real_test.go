@@ -25,11 +25,9 @@ func TestRealRingChanges(t *testing.T) {
 		t.Skip("set PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 to have nodes of Cassandra join a ring and leave it, which takes two minutes and 2 GB")
 	}
 	s := serve(t, parameter.Settings{"nodes": "2"})
-	three := s.at
-	three.More = append(slices.Clone(s.at.More), strings.Replace(s.at.More[0], "127.0.0.2", "127.0.0.3", 1))
-	for _, driver := range []string{"own", "gocql"} {
-		t.Run("joins "+driver, func(t *testing.T) { joins(t, s, three.More[1], driver) })
-		t.Run("leaves "+driver, func(t *testing.T) { leaves(t, s, three, driver) })
+	for n, driver := range []string{ownDriver, "gocql"} {
+		t.Run("joins "+driver, func(t *testing.T) { joins(t, s, 2+n, driver) })
+		t.Run("leaves "+driver, func(t *testing.T) { leaves(t, s, 2+n, driver) })
 	}
 	t.Run("first leaves", func(t *testing.T) { firstLeaves(t, s) })
 }
@@ -60,24 +58,30 @@ func (s *server) administer(t *testing.T, number int, words ...string) {
 	}
 }
 
-// join has a third node join a ring of two, with half of what the first has, and returns
-// when it is in it.
-func (s *server) join(t *testing.T, address string) {
+// with is the ring with a further node.
+func (s *server) with(number int) load.Endpoint {
+	at := s.at
+	at.More = append(slices.Clone(at.More), strings.Replace(at.More[0], "127.0.0.2", fmt.Sprintf("127.0.0.%d", number+1), 1))
+	return at
+}
+
+// join has a node join a ring of two, with half of what the first has, and returns when it
+// is in it. Its number must be new: for a while others do not talk to who was there before.
+func (s *server) join(t *testing.T, number int) {
 	t.Helper()
-	const number = 2
 	_, argv := s.node(t, 1)
 	config, err := os.ReadFile(filepath.Join(s.dir, "1.yaml"))
 	if err != nil || len(argv) == 0 {
 		t.Error(err)
 		return
 	}
-	text := strings.NewReplacer("127.0.0.2", "127.0.0.3", s.dir+"/1/", s.dir+"/2/", "auto_bootstrap: false", "auto_bootstrap: true", `initial_token: "0"`, `initial_token: "4611686018427387904"`).Replace(string(config))
+	text := strings.NewReplacer("127.0.0.2", fmt.Sprintf("127.0.0.%d", number+1), s.dir+"/1/", fmt.Sprintf("%s/%d/", s.dir, number), "auto_bootstrap: false", "auto_bootstrap: true", `initial_token: "0"`, `initial_token: "4611686018427387904"`).Replace(string(config))
 	here, owner := filepath.Join(s.dir, strconv.Itoa(number)), os.Getuid()
 	if info, err := os.Stat(s.dir); err == nil {
 		owner = int(info.Sys().(*syscall.Stat_t).Uid)
 	}
 	for _, err := range []error{
-		os.RemoveAll(here), os.MkdirAll(filepath.Join(here, "tmp"), 0o755), os.WriteFile(here+".yaml", []byte(text), 0o644),
+		os.MkdirAll(filepath.Join(here, "tmp"), 0o755), os.WriteFile(here+".yaml", []byte(text), 0o644),
 		os.Chown(here, owner, -1), os.Chown(filepath.Join(here, "tmp"), owner, -1),
 	} {
 		if err != nil {
@@ -86,16 +90,16 @@ func (s *server) join(t *testing.T, address string) {
 		}
 	}
 	for n, word := range argv {
-		word = strings.NewReplacer(s.dir+"/1.yaml", s.dir+"/2.yaml", s.dir+"/1", s.dir+"/2", "ring_delay_ms=60000", "ring_delay_ms=4000").Replace(word)
+		word = strings.NewReplacer(s.dir+"/1", fmt.Sprintf("%s/%d", s.dir, number), "ring_delay_ms=60000", "ring_delay_ms=4000").Replace(word)
 		if port, ok := strings.CutPrefix(word, "-Dcassandra.jmx.local.port="); ok {
 			other, _ := strconv.Atoi(port)
-			word = fmt.Sprintf("-Dcassandra.jmx.local.port=%d", other+1)
+			word = fmt.Sprintf("-Dcassandra.jmx.local.port=%d", other+number-1)
 		}
 		argv[n] = word
 	}
 	s.start(t, number, argv, "")
-	at := s.at
-	at.Address, at.More = address, nil
+	at := s.with(number)
+	at.Address, at.More = at.More[1], nil
 	await(t, at)
 }
 
@@ -122,9 +126,10 @@ func (s *server) members(t *testing.T) int {
 
 // joins: a node that joins takes its part of the rows, and no operation fails. The load
 // does not know its address, and the certificate says so.
-func joins(t *testing.T, s *server, address, driver string) {
+func joins(t *testing.T, s *server, number int, driver string) {
+	address := s.with(number).More[1]
 	settings := replicated("2", parameter.Settings{"driver": driver, "rate": "", "think": "20ms"})
-	o := through(t, s.at, settings, 120, func() { s.join(t, address) }, 4)
+	o := through(t, s.at, settings, 120, func() { s.join(t, number) }, 4)
 	if o.err != nil || total(o.done) < 1000 || total(o.failed) > 0 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, address+" joined it") || s.members(t) != 3 {
 		t.Errorf("%d are in the ring, %+v", s.members(t), o)
 	}
@@ -132,10 +137,11 @@ func joins(t *testing.T, s *server, address, driver string) {
 
 // leaves: with one replica, all rows are at another node when one has left, and each
 // operation goes to the node that has its row. Our own client hears of it in time.
-func leaves(t *testing.T, s *server, at load.Endpoint, driver string) {
+func leaves(t *testing.T, s *server, number int, driver string) {
+	at := s.with(number)
 	settings := replicated("1", parameter.Settings{"driver": driver, "rate": "", "think": "20ms"})
 	o := through(t, at, settings, 120, func() {
-		s.administer(t, 2, "decommission", "--force")
+		s.administer(t, number, "decommission", "--force")
 		<-time.After(time.Second)
 		coordinated, _, sent := counts(t, s.at)
 		<-time.After(3 * time.Second)
@@ -153,7 +159,7 @@ func leaves(t *testing.T, s *server, at load.Endpoint, driver string) {
 	if failed := total(o.failed); driver == ownDriver && failed > 0 || failed > total(o.done)/10 {
 		t.Errorf("%d operations failed", failed)
 	}
-	if pid, _ := s.node(t, 2); pid > 0 {
+	if pid, _ := s.node(t, number); pid > 0 {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it has left, and lives on
 	}
 	o = during(t, at, settings, 1, func() {})

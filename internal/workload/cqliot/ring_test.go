@@ -166,3 +166,28 @@ func TestRingThatTellsNothing(t *testing.T) {
 		t.Error("who has left is not known")
 	}
 }
+
+// Operations that failed are told by kind, in one line.
+func TestFaults(t *testing.T) {
+	var all, one faults
+	if got := all.explain(0, 0); got != "" {
+		t.Errorf("none that failed are %q", got)
+	}
+	for range 3 {
+		one.note("overloaded", "busy\n(overloaded)")
+	}
+	one.note("write timed out at the server", "late")
+	all.add(one)
+	all.add(faults{})
+	all.add(one)
+	want := "15 operations failed: 6 overloaded, 2 write timed out at the server, 4 not answered within the timeout, 3 without a connection, or on one that ended; the first with: busy (overloaded)"
+	if got := all.explain(15, 4); got != want {
+		t.Errorf("got %q", got)
+	}
+	for n := range 3 * mostKinds {
+		all.note(strings.Repeat("x", n), "")
+	}
+	if len(all.kinds) > mostKinds+1 || all.kinds["other"] == 0 {
+		t.Errorf("the kinds are %v", all.kinds)
+	}
+}

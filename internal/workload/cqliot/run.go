@@ -46,11 +46,8 @@ func (l *ledger) sum() (sum tally) {
 		sum.readings += t.readings
 		sum.elsewhere += t.elsewhere
 		sum.all += t.all
-		sum.troubles += t.troubles
+		sum.faults.add(t.faults)
 		sum.deepest = max(sum.deepest, t.deepest)
-		if sum.why == "" {
-			sum.why = t.why
-		}
 		sum.acknowledged = append(append(sum.acknowledged, t.acknowledged...), t.latest...)
 	}
 	slices.Sort(sum.acknowledged)
@@ -203,8 +200,11 @@ func (c *course) secure() *tls.Config {
 // conclude takes down what came of the load, and what is there now.
 func (c *course) conclude(ctx context.Context, out *measure.Recorder, env workload.Env) error {
 	sum := c.sum()
-	if sum.troubles > 0 && env.Log != nil {
-		env.Log("%d operations failed, the first with: %s", sum.troubles, sum.why)
+	if text := sum.faults.explain(failedOf(out)); text != "" {
+		out.Check(measure.Check{Name: "faults", State: measure.Unknown, Detail: text})
+		if env.Log != nil {
+			env.Log("%s", text)
+		}
 	}
 	if sum.all > 0 {
 		out.Value("elsewhere", float64(sum.elsewhere)/float64(sum.all))

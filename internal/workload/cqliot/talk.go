@@ -24,8 +24,7 @@ type talk struct {
 type tally struct {
 	reads, found, readings int64
 	elsewhere, all         int64
-	troubles               int64
-	why                    string  // the first
+	faults                 faults
 	acknowledged           []int64 // cycles that were written, a few of them
 	latest                 []int64 // the last of them, with the oldest at place writes%lastKept
 	writes, countdown      int
@@ -151,7 +150,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 	case m.Failed():
 		t.tally.under--
 		f := cql.ReadFault(m.Body)
-		t.note(f.Error())
+		t.tally.faults.note(f.Kind(), f.Error())
 		if f.Code == cql.Unprepared {
 			return none, errForgotten
 		}
@@ -175,7 +174,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 	t.tally.read(rows.Left)
 	a := load.Answer{Slot: m.Stream, Bytes: int64(len(m.Body))}
 	if rows.Left > t.Limit {
-		t.note(fmt.Sprintf("%d rows came of at most %d", rows.Left, t.Limit))
+		t.tally.faults.note("too many rows", fmt.Sprintf("%d rows came of at most %d", rows.Left, t.Limit))
 		a.Failed = true
 	}
 	return a, nil
@@ -186,13 +185,5 @@ func (t *tally) read(rows int) {
 	t.readings += int64(rows)
 	if rows > 0 {
 		t.found++
-	}
-}
-
-func (t *talk) note(why string) { t.tally.note(why) }
-
-func (t *tally) note(why string) {
-	if t.troubles++; t.why == "" {
-		t.why = why
 	}
 }
