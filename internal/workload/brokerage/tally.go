@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -84,13 +85,9 @@ type share struct {
 	want      float64
 }
 
-// fair says whether chance explains a share: not more than five standard errors beyond.
+// fair says whether chance explains a share.
 func (s share) fair() bool {
-	if s.of == 0 {
-		return true
-	}
-	n := float64(s.of)
-	return math.Abs(float64(s.count)/n-s.want) <= 5*math.Sqrt(s.want*(1-s.want)/n)+.5/n
+	return s.of == 0 || math.Abs(float64(s.count)/float64(s.of)-s.want) <= stat.ChanceOfShare(s.want, s.of)
 }
 
 func (t *tally) shares() []share {

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -58,15 +59,14 @@ func (t *tally) add(o *tally) {
 // unknown is how many attempts at a call were never answered.
 func (t *tally) unknown(c call) int64 { return t.asked[c] - t.answered[c] - t.refused[c] }
 
-// mixed holds what orders asked for against what they are to ask for: so many
-// operations of each class to an order, within five standard errors, which chance alone exceeds in one of two million.
+// mixed holds what orders asked for against what they are to ask for: so many operations of
+// each class to an order, as far as chance does not explain others.
 func (t *tally) mixed(d *store) measure.Check {
 	c := measure.Check{Name: "distribution", State: measure.Pass, Detail: fmt.Sprintf("of %d orders", t.began)}
 	if t.began == 0 {
 		c.State = measure.Unknown
 		return c
 	}
-	n := float64(t.began)
 	for k, want := range d.mix() {
 		if class(k) == prices || class(k) == purchase {
 			continue // one each, and the load ends in the middle of an order
@@ -76,8 +76,8 @@ func (t *tally) mixed(d *store) measure.Check {
 			choices := 2*want - 1
 			variance = (choices*choices - 1) / 12
 		}
-		got := float64(t.drawn[k]) / n
-		if math.Abs(got-want) > 5*math.Sqrt(variance/n)+.5/n {
+		got := float64(t.drawn[k]) / float64(t.began)
+		if math.Abs(got-want) > stat.Chance(variance, t.began) {
 			c.State = measure.Fail
 		}
 		c.Detail += fmt.Sprintf(", %s %.4g (%.4g)", names[k], got, want)

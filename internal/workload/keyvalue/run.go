@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/stat"
 	"plimsoll/internal/workload"
 )
 
@@ -161,19 +162,19 @@ func (k *keyvalue) observe(l *ledger, was marker, out *measure.Recorder) {
 // mixed is the share of reads among the operations: the one that was asked for,
 // where chance explains the difference.
 func (k *keyvalue) mixed(out *measure.Recorder) parameter.Share {
-	var reads, all float64
+	var reads, all int64
 	for _, in := range out.Intervals() {
 		for _, s := range in.Samples {
-			n := float64(s.Operations + s.Errors)
+			n := s.Operations + s.Errors
 			all += n
 			if s.Class == readClass {
 				reads += n
 			}
 		}
 	}
-	asked := float64(k.Read)
-	if all == 0 || math.Abs(reads/all-asked) <= 5*math.Sqrt(asked*(1-asked)/all)+1e-9 {
+	asked, got := float64(k.Read), float64(reads)/float64(max(1, all))
+	if math.Abs(got-asked) <= stat.ChanceOfShare(asked, all) {
 		return k.Read
 	}
-	return parameter.Share(reads / all)
+	return parameter.Share(got)
 }

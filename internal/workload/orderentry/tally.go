@@ -2,10 +2,10 @@ package orderentry
 
 import (
 	"fmt"
-	"math"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -75,15 +75,14 @@ type share struct {
 	lowest, highest float64
 }
 
-// fair says whether chance explains a share: within what is allowed, or not more than
-// five standard errors beyond it.
+// fair says whether chance explains a share: it is within what is allowed, or not farther
+// beyond than chance takes it.
 func (s share) fair() bool {
 	if s.of == 0 {
 		return true
 	}
-	p, n := float64(s.count)/float64(s.of), float64(s.of)
-	slack := func(q float64) float64 { return 5*math.Sqrt(q*(1-q)/n) + .5/n }
-	return p >= s.lowest-slack(s.lowest) && p <= s.highest+slack(s.highest)
+	got := float64(s.count) / float64(s.of)
+	return got >= s.lowest-stat.ChanceOfShare(s.lowest, s.of) && got <= s.highest+stat.ChanceOfShare(s.highest, s.of)
 }
 
 // shares are the self-check of clause 5.2.5 and the like.
@@ -112,8 +111,7 @@ func (t *tally) shares(warehouses int) []share {
 func (t *tally) check(warehouses int) measure.Check {
 	c := measure.Check{Name: "distribution", State: measure.Pass}
 	mean := float64(t.lines) / float64(max(1, t.orders))
-	// The lines of an order have a variance of (11^2-1)/12.
-	slack := 5 * math.Sqrt(10/float64(max(1, t.orders)))
+	slack := stat.Chance((11*11-1)/12., t.orders) // of eleven numbers of lines, all alike
 	if t.orders > 0 && (mean < 9.5-slack || mean > 10.5+slack) {
 		c.State = measure.Fail
 	}
