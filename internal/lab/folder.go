@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
@@ -66,6 +67,22 @@ func open(dir string) (*Run, error) {
 	}
 	r.Plan = again
 	return r, nil
+}
+
+// plain are the characters that a shell leaves alone.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,%+-@"
+
+// again is the command that does the same once more from study.yaml: its seed, and what the
+// command line put in place of what the file says.
+func (r *Run) again(verb string) string {
+	command := fmt.Sprintf("plimsoll %s study.yaml --seed %d", verb, r.Plan.Seed)
+	for _, set := range r.Source.Study.Sets {
+		if strings.Trim(set, plain) != "" {
+			set = "'" + strings.ReplaceAll(set, "'", `'\''`) + "'"
+		}
+		command += " --set " + set
+	}
+	return command
 }
 
 // testbed reads what the run ran on; nil when it was not recorded.

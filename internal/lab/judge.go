@@ -83,7 +83,7 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 	in := report.Input{
 		Study: r.Source.Study, StudyText: r.Source.Text, Plan: r.Plan, Records: records,
 		Metrics: l.metrics(r.Source.Study), Rate: kind.Rate, Counters: l.counters(), Version: l.Version,
-		Command: fmt.Sprintf("plimsoll run study.yaml --seed %d", r.Plan.Seed),
+		Command: r.again("run"),
 		Series: func(trial int) ([]measure.Interval, error) {
 			record, ok := byTrial[trial]
 			if !ok {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,18 +88,18 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find results folder: %w", err)
 	}
-	if _, err := os.Stat(r.path("testbed.json")); errors.Is(err, fs.ErrNotExist) {
-		lead, err := trial.Lead(ctx, p, r.Source.Study)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.write("testbed.json", collect.Testbed(ctx, lead, dir)); err != nil {
-			return nil, err
-		}
-	}
 	bench := &trial.Bench{
 		Study: r.Source.Study, Plan: r.Plan, Catalog: l.Catalog, Platform: p,
 		Dir: dir, Scratch: scratch(p, dir), Version: l.Version, Report: l.Progress,
+	}
+	if _, err := os.Stat(r.path("testbed.json")); errors.Is(err, fs.ErrNotExist) {
+		bed, err := testbed(ctx, bench)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.write("testbed.json", bed); err != nil {
+			return nil, err
+		}
 	}
 	failed := bench.Run(ctx)
 	outcome, err := l.Judge(r.Dir)
@@ -106,6 +107,26 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 		return nil, errors.Join(failed, err)
 	}
 	return outcome, errors.Join(failed, outcome.Write())
+}
+
+// software begins the names of the facts that say which programs a study used.
+const software = "software."
+
+// testbed is what the study runs on: the machine, and the programs that serve and load.
+func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error) {
+	lead, err := trial.Lead(ctx, b.Platform, b.Study)
+	if err != nil {
+		return nil, err
+	}
+	bed := collect.Testbed(ctx, lead, b.Dir)
+	needs, err := b.Check(ctx)
+	if err != nil {
+		return append(bed, collect.Fact{Name: "software", Value: collect.NotReadable + err.Error()}), nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(needs.Versions)) {
+		bed = append(bed, collect.Fact{Name: software + name, Value: needs.Versions[name]})
+	}
+	return bed, nil
 }
 
 // scratch is the folder on the machine for what workloads need.

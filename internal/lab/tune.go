@@ -101,7 +101,7 @@ func retell(r *Run, outcome *Outcome) {
 	outcome.Findings.Question = r.Source.Study.Question
 	outcome.Input.Findings = outcome.Findings
 	outcome.Input.StudyText = r.Source.Text
-	outcome.Input.Command = fmt.Sprintf("plimsoll tune study.yaml --seed %d", r.Plan.Seed)
+	outcome.Input.Command = r.again("tune")
 }
 
 func relative(base, dir string) string {

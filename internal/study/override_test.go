@@ -35,7 +35,9 @@ func TestOverrides(t *testing.T) {
 		{"the last one counts", []string{"margin=1%", "margin=3%"}, head + "margin: 3%"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(parse(t, c.same), parse(t, head, c.sets...)); d != "" {
+			want := parse(t, c.same)
+			want.Sets = c.sets // noted, so that a run can say how to repeat it
+			if d := cmp.Diff(want, parse(t, head, c.sets...)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -43,6 +43,7 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 	if err := r.err(); err != nil {
 		return nil, err
 	}
+	s.Sets = slices.Clone(sets)
 	return s, nil
 }
 

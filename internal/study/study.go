@@ -46,6 +46,9 @@ type Study struct {
 	Limits    []Limit   `json:"limits,omitempty"` // for run --gate
 	Published []Figure  `json:"published,omitempty"`
 	Seed      *uint64   `json:"seed,omitempty"` // nil: drawn at the start of a run and printed
+	// Sets are the path=value that the command line put in place of what the file says, in
+	// their order.
+	Sets []string `json:"sets,omitempty"`
 }
 
 // Use is a kind from the catalog with its settings. Settings holds only what
