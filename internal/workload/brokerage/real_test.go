@@ -251,7 +251,7 @@ func killed(t *testing.T, s *enginetest.Server) {
 	if err := k.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	ledger := &engine.Ledger[tally]{}
+	ledger := &load.Ledger[tally]{}
 	job, err := k.job(at, load.Stage{Length: 4 * time.Second, Interval: 500 * time.Millisecond, Seed: 5}, ledger)
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func (k *brokerage) Run(ctx context.Context, env workload.Env, stage load.Stage,
 	if err != nil {
 		return err
 	}
-	l := &engine.Ledger[tally]{}
+	l := &load.Ledger[tally]{}
 	job, err := k.job(at, stage, l)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (k *brokerage) readBack(ctx context.Context, s engine.Conn, out *measure.Re
 }
 
 // job is the load for the load core.
-func (k *brokerage) job(at []engine.Server, stage load.Stage, l *engine.Ledger[tally]) (load.Job, error) {
+func (k *brokerage) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally]) (load.Job, error) {
 	who, err := at[0].Account(database)
 	if err != nil {
 		return load.Job{}, err
@@ -153,7 +153,7 @@ func (k *brokerage) job(at []engine.Server, stage load.Stage, l *engine.Ledger[t
 type conclusion struct {
 	env    workload.Env
 	at     []engine.Server
-	ledger *engine.Ledger[tally]
+	ledger *load.Ledger[tally]
 	before stock
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
 )
@@ -158,7 +159,7 @@ func (t *tally) counted(now, before stock) measure.Check {
 }
 
 // sum adds up those of all connections.
-func sum(l *engine.Ledger[tally]) (all tally) {
+func sum(l *load.Ledger[tally]) (all tally) {
 	for _, t := range l.Sheets() {
 		all.add(t)
 	}

@@ -318,7 +318,7 @@ func loaded(t *testing.T, d *store, s *enginetest.Server, enough func(*measure.R
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &engine.Ledger[tally]{}
+	l := &load.Ledger[tally]{}
 	job, err := d.job(at, load.Stage{Length: time.Minute, Interval: 100 * time.Millisecond, Seed: 5}, l, was)
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func (d *store) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 	if err != nil {
 		return err
 	}
-	l := &engine.Ledger[tally]{}
+	l := &load.Ledger[tally]{}
 	job, err := d.job(at, stage, l, was)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (d *store) begin(ctx context.Context, at []engine.Server, seed uint64, out 
 }
 
 // job is the load for the load core.
-func (d *store) job(at []engine.Server, stage load.Stage, l *engine.Ledger[tally], was []before) (load.Job, error) {
+func (d *store) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally], was []before) (load.Job, error) {
 	who, err := at[0].Account(database)
 	if err != nil {
 		return load.Job{}, err
@@ -107,7 +107,7 @@ func (d *store) job(at []engine.Server, stage load.Stage, l *engine.Ledger[tally
 type conclusion struct {
 	env    workload.Env
 	at     []engine.Server
-	ledger *engine.Ledger[tally]
+	ledger *load.Ledger[tally]
 	before []before
 }
 

@@ -375,7 +375,7 @@ func TestFillIsCancelled(t *testing.T) {
 func TestOperationsFollowFromTheSeeds(t *testing.T) {
 	said := func(seed, stage uint64, number int) string {
 		k := made(t, parameter.Settings{"law": "zipf", "value": "50B"}).(*keyvalue)
-		job := k.job(load.Endpoint{}, seed, load.Stage{Seed: stage}, &ledger{})
+		job := k.job(load.Endpoint{}, seed, load.Stage{Seed: stage}, &load.Ledger[tally]{})
 		d := job.Dialogue(number)
 		var wire []byte
 		for range 20 {
@@ -391,17 +391,6 @@ func TestOperationsFollowFromTheSeeds(t *testing.T) {
 		if other == said(1, 2, 3) {
 			t.Error("other seeds say the same")
 		}
-	}
-}
-
-// A store that hangs up again and again must not fill our memory.
-func TestLedgerIsBounded(t *testing.T) {
-	l := &ledger{}
-	for range mostTallies + 10 {
-		l.keep(&talk{tally: &tally{}}, 3)
-	}
-	if l.made != mostTallies+10 || len(l.tallies) != mostTallies || len(l.deepest) != 3 {
-		t.Errorf("%d made, %d and %d kept", l.made, len(l.tallies), len(l.deepest))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
 	"plimsoll/internal/load"
@@ -32,30 +31,6 @@ func (m *mixture) choose() (int64, verb) {
 	return m.law.draw(&m.source), v
 }
 
-// mostTallies is how many connections are counted. Only a store that hangs up again
-// and again makes more.
-const mostTallies = 100_000
-
-// ledger keeps the counts of all connections of a load.
-type ledger struct {
-	mu      sync.Mutex
-	made    int
-	tallies []*tally
-	deepest []*talk // of the first connections
-}
-
-func (l *ledger) keep(t *talk, connections int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.made++
-	if len(l.tallies) < mostTallies {
-		l.tallies = append(l.tallies, t.tally)
-	}
-	if len(l.deepest) < connections {
-		l.deepest = append(l.deepest, t)
-	}
-}
-
 // Run talks to the store until stage.Length or until the recorder has enough.
 func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, out *measure.Recorder) error {
 	if ctx.Err() != nil {
@@ -69,7 +44,7 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 	if err != nil {
 		return err
 	}
-	l := &ledger{}
+	l := &load.Ledger[tally]{}
 	job := k.job(at, env.Seed, stage, l)
 	if job.Arrivals, err = k.trace.Arrivals(k.arrivals); err != nil {
 		return err
@@ -77,8 +52,13 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 	if err := socket.Run(ctx, job, out); err != nil {
 		return err
 	}
-	k.conclude(l, out, env)
-	k.observe(l, was, out)
+	var sum tally
+	for _, t := range l.Sheets() {
+		sum.add(t)
+	}
+	k.conclude(&sum, out, env)
+	out.Observe("keyvalue.connections", strconv.Itoa(min(l.Made(), k.Connections)))
+	k.observe(&sum, was, out)
 	return nil
 }
 
@@ -93,7 +73,7 @@ func (k *keyvalue) look(ctx context.Context, env workload.Env) (marker, error) {
 }
 
 // job is the load for the load core.
-func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *ledger) load.Job {
+func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *load.Ledger[tally]) load.Job {
 	data, keys := newDataset(k.bands, seed), k.law(seed)
 	classes := [3]int{read: 0, write: len(k.classes()) - 1}
 	return load.Job{
@@ -105,19 +85,14 @@ func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *ledge
 		Dialogue: func(number int) load.Dialogue {
 			m := &mixture{source: *rand.NewPCG(stage.Seed, uint64(number)^0x6b657976616c7565), law: keys, read: float64(k.Read)}
 			t := newTalk(k.grammar(), data, m, k.Pipeline)
-			t.classes = classes
-			l.keep(t, k.Connections)
+			t.classes, t.tally = classes, l.Sheet()
 			return t
 		},
 	}
 }
 
 // conclude takes down what the answers held.
-func (k *keyvalue) conclude(l *ledger, out *measure.Recorder, env workload.Env) {
-	var sum tally
-	for _, t := range l.tallies {
-		sum.add(t)
-	}
+func (k *keyvalue) conclude(sum *tally, out *measure.Recorder, env workload.Env) {
 	if sum.refused > 0 && env.Log != nil {
 		env.Log("the store refused %d operations, the first with: %s", sum.refused, sum.why)
 	}
@@ -141,16 +116,11 @@ func (k *keyvalue) conclude(l *ledger, out *measure.Recorder, env workload.Env) 
 }
 
 // observe takes down the settings as the load came to be, and as the store says.
-func (k *keyvalue) observe(l *ledger, was marker, out *measure.Recorder) {
+func (k *keyvalue) observe(sum *tally, was marker, out *measure.Recorder) {
 	out.Observe("keyvalue.protocol", k.Protocol)
-	out.Observe("keyvalue.connections", strconv.Itoa(min(l.made, k.Connections)))
 	out.Observe("keyvalue.read", k.mixed(out).String())
 	if k.Rate == 0 && k.trace == nil && k.Think == 0 {
-		deepest := 0
-		for _, t := range l.deepest {
-			deepest = max(deepest, t.deepest)
-		}
-		out.Observe("keyvalue.pipeline", strconv.Itoa(deepest))
+		out.Observe("keyvalue.pipeline", strconv.Itoa(sum.deepest))
 	}
 	if was.Keys > 0 {
 		out.Observe("keyvalue.keys", strconv.Itoa(was.Keys))

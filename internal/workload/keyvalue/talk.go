@@ -64,6 +64,7 @@ type tally struct {
 	wrong   int64 // reads that brought another value than was written
 	refused int64 // operations that the server answered with an error
 	why     string
+	deepest int // most operations that were ever outstanding on a connection
 }
 
 func (t *tally) add(other *tally) {
@@ -71,6 +72,7 @@ func (t *tally) add(other *tally) {
 	t.misses += other.misses
 	t.wrong += other.wrong
 	t.refused += other.refused
+	t.deepest = max(t.deepest, other.deepest)
 	if t.why == "" {
 		t.why = other.why
 	}
@@ -85,7 +87,6 @@ type talk struct {
 
 	ring     []operation // outstanding, in the order of their answers
 	from, to int
-	deepest  int     // most that were ever outstanding
 	tally    *tally  // by itself, since it outlives the connection
 	text     keyText // of the operation that is being asked or answered
 
@@ -112,7 +113,7 @@ func (t *talk) Request(buffer []byte, slot int) ([]byte, int) {
 	key, v := t.chooser.choose()
 	t.ring[t.to%len(t.ring)] = operation{key, slot, v}
 	t.to++
-	t.deepest = max(t.deepest, t.to-t.from)
+	t.tally.deepest = max(t.tally.deepest, t.to-t.from)
 	text := t.text.text(key)
 	if v != write {
 		return t.grammar.request(buffer, v, text, 0), t.classes[v]

@@ -32,7 +32,7 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if err := engine.Each(ctx, at, func(ctx context.Context, _ int, at engine.Server) error { return o.holds(ctx, at, env.Seed) }); err != nil {
 		return err
 	}
-	l, statements := &engine.Ledger[tally]{}, newBook(at[0].Protocol, o.Test, o.Tables)
+	l, statements := &load.Ledger[tally]{}, newBook(at[0].Protocol, o.Test, o.Tables)
 	first := ""
 	if at[0].Protocol == engine.MariaDB && len(statements.plan) > 1 {
 		first = engine.NoCommit
@@ -63,7 +63,7 @@ func (o *oltp) holds(ctx context.Context, at engine.Server, seed uint64) error {
 }
 
 // conclude takes down what came of the load, and what is there now.
-func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *engine.Ledger[tally], out *measure.Recorder, env workload.Env) error {
+func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *load.Ledger[tally], out *measure.Recorder, env workload.Env) error {
 	var sum tally
 	for _, t := range l.Sheets() {
 		sum.Add(t.Count)

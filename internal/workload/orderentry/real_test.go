@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -240,18 +241,28 @@ func killed(t *testing.T, setup enginetest.Setup) *measure.Recorder {
 	}
 	var back atomic.Bool
 	over := make(chan struct{})
-	time.AfterFunc(time.Second, func() {
-		defer close(over)
-		s.End(t, syscall.SIGKILL)
-		s.Begin(t)
-		back.Store(true)
+	kill := sync.OnceFunc(func() {
+		go func() {
+			defer close(over)
+			s.End(t, syscall.SIGKILL)
+			s.Begin(t)
+			back.Store(true)
+		}()
 	})
-	// The load goes on until it has done something with the server that came back.
-	after := 0
+	// The server is killed in the middle of the load, which goes on until it has done
+	// something with the one that came back.
+	before, after := 0, 0
 	out := measure.NewRecorder(func(r *measure.Recorder) bool {
 		all := r.Intervals()
-		if done, _ := counts(all[len(all)-1:]); back.Load() && sum(done) > 0 {
+		done, _ := counts(all[len(all)-1:])
+		switch {
+		case sum(done) > 0 && back.Load():
 			after++
+		case sum(done) > 0:
+			before++
+		}
+		if before > 2 {
+			kill()
 		}
 		return after > 2
 	})

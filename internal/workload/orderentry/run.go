@@ -32,7 +32,7 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 	if err != nil {
 		return err
 	}
-	l := &engine.Ledger[tally]{}
+	l := &load.Ledger[tally]{}
 	job, err := o.job(at, stage, l)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func readBack(ctx context.Context, s engine.Conn, out *measure.Recorder) error {
 }
 
 // job is the load for the load core.
-func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *engine.Ledger[tally]) (load.Job, error) {
+func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally]) (load.Job, error) {
 	who, err := at[0].Account(database)
 	if err != nil {
 		return load.Job{}, err
@@ -126,7 +126,7 @@ func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *engine.Ledger[
 type conclusion struct {
 	env    workload.Env
 	at     []engine.Server
-	ledger *engine.Ledger[tally]
+	ledger *load.Ledger[tally]
 	before []counted // at each server
 	took   time.Duration
 }

@@ -1,4 +1,4 @@
-package engine
+package load
 
 import "sync"
 
@@ -9,8 +9,8 @@ type Ledger[T any] struct {
 	sheets []*T
 }
 
-// mostSheets is how many connections are counted. Only a server that hangs up again and
-// again makes more.
+// mostSheets is how many connections are counted, so that a server that hangs up again and
+// again does not fill the memory.
 const mostSheets = 100_000
 
 // Sheet is that of a new connection.
