@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
 )
