@@ -63,14 +63,14 @@ func (d Set) Prepare(ctx context.Context, at []engine.Server) error {
 
 func (d Set) prepare(ctx context.Context, at engine.Server) error {
 	first := d.Name
-	if d.copied(at) {
+	if d.copied(at.Protocol) {
 		first = d.base()
 	}
 	there, err := notes(ctx, at, first)
 	if err != nil {
 		return err
 	}
-	if !d.copied(at) && d.Reset && there[wantNote] == d.Note && there[usedNote] != "" {
+	if !d.copied(at.Protocol) && d.Reset && there[wantNote] == d.Note && there[usedNote] != "" {
 		err := d.undo(ctx, place{at, first})
 		if !errors.Is(err, ErrSpoilt) {
 			return err
@@ -91,7 +91,7 @@ func (d Set) prepare(ctx context.Context, at engine.Server) error {
 			return fmt.Errorf("fill the database %s at %s: %w", first, at.Address, err)
 		}
 	}
-	if !d.copied(at) {
+	if !d.copied(at.Protocol) {
 		return nil
 	}
 	there, err = notes(ctx, at, d.Name)

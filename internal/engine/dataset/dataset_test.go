@@ -5,11 +5,13 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/workload"
 )
 
 func connect(ctx context.Context, at load.Endpoint) (net.Conn, error) {
@@ -66,6 +68,24 @@ func TestSchema(t *testing.T) {
 	} {
 		if create, keys := Schema(c.protocol, list); create != c.create || strings.Join(keys, "|") != c.keys {
 			t.Errorf("%s:\n%s%s", c.protocol, create, strings.Join(keys, "|"))
+		}
+	}
+}
+
+// A database that is copied for each trial takes twice the space; one in which a load is
+// taken back does not.
+func TestNeedsOfAServiceThatWillBeStarted(t *testing.T) {
+	data := func(protocol string, _ uint64) Set {
+		d := Set{Reset: true}
+		if protocol == engine.MariaDB {
+			d.Undo = []Job{SQL("all", "DELETE FROM a")}
+		}
+		return d
+	}
+	for protocol, want := range map[string]int64{engine.PostgreSQL: 200 << 20, engine.MariaDB: 100 << 20} {
+		needs, err := Needs(t.Context(), workload.Env{Speaks: []string{protocol}}, data, 100<<20, 10<<20)
+		if err != nil || needs.Disk != want || needs.Time != 10*time.Second {
+			t.Errorf("%s: %+v, %v", protocol, needs, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/engine"
@@ -19,7 +20,11 @@ func Needs(ctx context.Context, env workload.Env, data func(protocol string, see
 	needs := workload.Needs{Time: time.Duration(size / speed * float64(time.Second))}
 	size = math.Ceil(size/mebi) * mebi // more would be said than is known
 	if env.Target == nil {             // it will be started
-		if data(engine.PostgreSQL, env.Seed).Reset {
+		protocol := engine.PostgreSQL
+		if slices.Contains(env.Speaks, engine.MariaDB) {
+			protocol = engine.MariaDB
+		}
+		if data(protocol, env.Seed).copied(protocol) {
 			size *= 2
 		}
 		needs.Disk = int64(size)
@@ -34,7 +39,7 @@ func Needs(ctx context.Context, env workload.Env, data func(protocol string, see
 		return workload.Needs{}, err
 	}
 	what := fmt.Sprintf("makes the database %s on the server, of %s, and removes it", d.Name, parameter.Bytes(size))
-	if d.copied(at[0]) {
+	if d.copied(at[0].Protocol) {
 		what = fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), parameter.Bytes(2*size))
 	}
 	needs.Changes = []string{what}

@@ -131,7 +131,7 @@ func TestRealParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		base := d.Name
-		if d.copied(at[0]) {
+		if d.copied(s.Protocol) {
 			base = d.base()
 		}
 		inside := s.Dial(t, base)

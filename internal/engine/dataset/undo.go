@@ -11,9 +11,9 @@ import (
 // ErrSpoilt is that data cannot be as it was made by taking back what loads did.
 var ErrSpoilt = errors.New("it is not as it was made")
 
-// copied says whether each trial begins with a copy of the database.
-func (d Set) copied(at engine.Server) bool {
-	return d.Reset && (len(d.Undo) == 0 || at.Protocol != engine.MariaDB)
+// copied says whether each trial begins with a copy of the database at servers of a protocol.
+func (d Set) copied(protocol string) bool {
+	return d.Reset && (len(d.Undo) == 0 || protocol != engine.MariaDB)
 }
 
 // undo takes back what loads did to a database, which is then as new.

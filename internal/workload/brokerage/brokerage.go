@@ -35,9 +35,14 @@ type Parameters struct {
 	engine.Pace
 }
 
+// usualDays is a tenth of the days of the specification: data of some five times the memory
+// that the services give to pages, so that old trades are looked up on the disk, and filled
+// in minutes.
+const usualDays = 30
+
 func defaults() Parameters {
 	return Parameters{
-		Customers: unit, Days: 300, Reset: true, Loaders: 4, Connections: 8,
+		Customers: unit, Days: usualDays, Reset: true, Loaders: 4, Connections: 8,
 		Isolation: readCommitted, Retries: 10, Verify: true, Pace: engine.UsualPace(),
 	}
 }

@@ -50,8 +50,11 @@ func schema(protocol string) (tables string, keys []string) {
 			Key: "h_t_id", Room: 10, Indexes: []dataset.Index{{Name: "holding_account", Columns: "h_ca_id, h_s_symb, h_dts"}},
 		},
 		{
+			// The trade comes first in the key: MariaDB keeps rows in its order, and so takes them
+			// as they come. By the lot they would go to all pages of a table that is no longer in
+			// memory.
 			Name: "holding_history", Columns: "hh_h_t_id int NOT NULL, hh_t_id int NOT NULL, hh_before_qty int, hh_after_qty int",
-			Key: "hh_h_t_id, hh_t_id", Indexes: []dataset.Index{{Name: "holding_history_trade", Columns: "hh_t_id"}},
+			Key: "hh_t_id, hh_h_t_id", Indexes: []dataset.Index{{Name: "holding_history_lot", Columns: "hh_h_t_id"}},
 		},
 	}
 	tables, keys = dataset.Schema(protocol, all)
