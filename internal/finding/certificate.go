@@ -29,6 +29,7 @@ type outcome struct {
 	name                    string
 	passed, failed, unknown int
 	voidFailed              int
+	voidDetail              string // of the first void trial in which it failed
 	worst                   measure.State
 	detail                  string // of the first trial that is worst
 	trial                   int
@@ -61,7 +62,9 @@ func (c *Case) trialChecks() []measure.Check {
 func (o *outcome) count(r *measure.Record, check measure.Check) {
 	if !r.Valid() {
 		if check.State == measure.Fail {
-			o.voidFailed++
+			if o.voidFailed++; o.voidFailed == 1 {
+				o.voidDetail = fmt.Sprintf("trial %d: %s", r.Trial, check.Detail)
+			}
 		}
 		return
 	}
@@ -90,6 +93,9 @@ func severity(s measure.State) int {
 
 func (o *outcome) line() measure.Check {
 	total := o.passed + o.failed + o.unknown
+	if total == 0 {
+		return o.void()
+	}
 	parts := []string{fmt.Sprintf("%d of %d valid trials passed", o.passed, total)}
 	if o.failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", o.failed))
@@ -102,13 +108,25 @@ func (o *outcome) line() measure.Check {
 	}
 	detail := strings.Join(parts, ", ")
 	state := o.worst
-	switch {
-	case total == 0:
-		state = measure.Fail
-	case state != measure.Pass || total == 1:
+	if state != measure.Pass || total == 1 {
 		detail += fmt.Sprintf("; trial %d: %s", o.trial, o.detail)
 	}
 	return measure.Check{Name: o.name, State: state, Detail: detail}
+}
+
+// unjudged is the line of a check where no trial counts.
+func unjudged(name string) measure.Check {
+	return measure.Check{Name: name, State: measure.Unknown, Detail: "no trial counts"}
+}
+
+// void is the line of a check of trials where none counts: it failed where it made one void.
+func (o *outcome) void() measure.Check {
+	check := unjudged(o.name)
+	if o.voidFailed > 0 {
+		check.State = measure.Fail
+		check.Detail += fmt.Sprintf("; it failed in %d void %s; %s", o.voidFailed, plural(o.voidFailed, "trial"), o.voidDetail)
+	}
+	return check
 }
 
 // voidLimit is the share of void trials from which the trials that count may be a
@@ -195,6 +213,8 @@ func (c *Case) observed() measure.Check {
 		}
 	}
 	switch {
+	case len(c.view.valid) == 0:
+		return unjudged(check.Name)
 	case len(c.Study.Factors) == 0:
 		check.Detail = "nothing is varied"
 	case len(missing) == 0:
@@ -209,6 +229,9 @@ func (c *Case) observed() measure.Check {
 // quantiles names the quantiles that the data could not bear.
 func (c *Case) quantiles() measure.Check {
 	check := measure.Check{Name: "quantiles", State: measure.Pass, Detail: "every quantile has the data to carry it"}
+	if len(c.view.valid) == 0 {
+		return unjudged(check.Name)
+	}
 	var short []string
 	for _, m := range c.Metrics {
 		if !isQuantile(m.Name) {
@@ -259,6 +282,9 @@ func (c *Case) applies(name string) bool {
 
 func (c *Case) countersRead() measure.Check {
 	check := measure.Check{Name: "counters read", State: measure.Pass, Detail: "every source of counters could be read"}
+	if len(c.view.valid) == 0 {
+		return unjudged(check.Name)
+	}
 	missing := map[string]int{}
 	for i := range c.view.valid {
 		for _, m := range c.view.valid[i].Missing {

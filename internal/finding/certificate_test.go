@@ -50,6 +50,20 @@ func TestCertificate(t *testing.T) {
 	golden(t, "certificate/troubled.txt", lines(Judge(w.build())))
 }
 
+// Where no trial counts only what made them void has failed: the rest was not judged.
+func TestCertificateOfVoidTrials(t *testing.T) {
+	f := Judge(world{seed: 6, blocks: 2, arms: []float64{1, 1.1}, edit: func(r *measure.Record) {
+		r.Void = "drift: +9 %"
+		r.Checks[1] = measure.Check{Name: "drift", State: measure.Fail, Detail: "+9 %"}
+	}}.build())
+	golden(t, "certificate/void.txt", lines(f))
+	for name, want := range map[string]measure.State{"errors": measure.Unknown, "drift": measure.Fail, "levels observed": measure.Unknown, "quantiles": measure.Unknown, "counters read": measure.Unknown} {
+		if c := lineOf(t, f, name); c.State != want {
+			t.Errorf("%s is %s, not %s: %s", name, c.State, want, c.Detail)
+		}
+	}
+}
+
 // Each line of the certificate can fail.
 func TestCertificateFails(t *testing.T) {
 	for _, c := range []struct {
