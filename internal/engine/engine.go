@@ -142,6 +142,14 @@ func Dial(ctx context.Context, at Server, database string) (Conn, error) {
 	return postgresConn{c}, nil
 }
 
+// Speaks is the protocol of a session.
+func Speaks(s Conn) string {
+	if _, is := s.(mysqlConn); is {
+		return MariaDB
+	}
+	return PostgreSQL
+}
+
 // Drop removes databases, with the sessions in them.
 func Drop(ctx context.Context, at Server, names ...string) error {
 	if at.Protocol == PostgreSQL {
@@ -158,19 +166,6 @@ func Drop(ctx context.Context, at Server, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// Absent says whether an error is that a database does not exist.
-func Absent(err error) bool { return postgres.Absent(err) || mysql.Absent(err) }
-
-// Gone says whether an error is that nothing listens any more.
-func Gone(err error) bool { return postgres.Gone(err) }
-
-// Refused says whether an error is that a server would not do one thing, and goes on.
-func Refused(err error) bool {
-	var p *postgres.Fault
-	var m *mysql.Fault
-	return errors.As(err, &p) && !p.Fatal || errors.As(err, &m) && !m.Fatal()
 }
 
 // MayMake looks whether the user of a session may make databases whose names begin in a
