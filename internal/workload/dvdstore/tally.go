@@ -21,8 +21,8 @@ type tally struct {
 	nested                   int64 // orders whose user became a member without registering
 	taken                    int64 // names that another user has
 	short                    int64 // purchases that found too little
-	looked, found            int64 // searches, and those that found something
 	undone                   int64 // of these, those of which nothing is there
+	looked, found            int64 // searches, and those that found something
 	placed, lines, pieces    int64 // of purchases that were done in full
 	net                      int64 // of all purchases that were answered, hundredths
 	pending                  int64 // lines of purchases that were not answered, or not in full
