@@ -1,6 +1,9 @@
 package orderentry
 
 import (
+	"cmp"
+	"slices"
+
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dialogue"
 )
@@ -22,7 +25,7 @@ func (t *terminal) drawOrder() {
 	if tx.invalid = t.chance(1); tx.invalid {
 		tx.lines[tx.count-1].item = t.z.items + 1
 	}
-	sortLines(tx.lines[:tx.count])
+	slices.SortStableFunc(tx.lines[:tx.count], byItem)
 	t.tally.orders++
 	t.tally.lines += int64(tx.count)
 	if tx.invalid {
@@ -39,16 +42,8 @@ func (t *terminal) other(w int) int {
 	return o
 }
 
-func sortLines(lines []orderLine) {
-	for i := 1; i < len(lines); i++ {
-		for k := i; k > 0 && before(&lines[k], &lines[k-1]); k-- {
-			lines[k], lines[k-1] = lines[k-1], lines[k]
-		}
-	}
-}
-
-func before(a, b *orderLine) bool {
-	return a.item < b.item || a.item == b.item && a.supply < b.supply
+func byItem(a, b orderLine) int {
+	return cmp.Or(cmp.Compare(a.item, b.item), cmp.Compare(a.supply, b.supply))
 }
 
 func truth(b bool) int {
