@@ -48,7 +48,13 @@ func (r *reader) metric(n *yaml.Node, name string, metrics []measure.Metric) (me
 			return m, true
 		}
 	}
-	r.unknown(n, "the workload does not measure", name, known)
+	switch shared := name == Fairness || name == Least; {
+	case shared && r.misled: // they come with a factor, of which something was said
+	case shared:
+		r.complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
+	default:
+		r.unknown(n, "the workload does not measure", name, known)
+	}
 	return measure.Metric{}, false
 }
 

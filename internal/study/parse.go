@@ -105,7 +105,9 @@ func (r *reader) study(root *yaml.Node) *Study {
 		s.Commands = r.commands(e.value)
 	}
 	if e, ok := top["factors"]; ok {
+		before := len(r.mistakes)
 		s.Factors = r.factors(e.value, s, kind)
+		r.misled = len(r.mistakes) > before
 	}
 	if e, ok := top["load"]; ok {
 		r.load(e.value, s, kind)

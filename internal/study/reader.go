@@ -21,6 +21,7 @@ type reader struct {
 	places   map[string]*yaml.Node // where settings and levels stand, for later complaints
 	traces   []traced              // that the study names
 	mistakes []*Mistake
+	misled   bool // factors hold mistakes, so that what they add to the metrics is not known
 }
 
 // entry is one key of a mapping with its value.
