@@ -134,10 +134,12 @@ func (r *rig) until(gone <-chan error, what string, holds func() bool) {
 }
 
 // interrupt starts the study and sends a signal in the middle of a trial, after
-// another has ended. It returns how plimsoll ended.
-func (r *rig) interrupt(signal os.Signal) *os.ProcessState {
+// another has ended. It returns how plimsoll ended, and its complaint.
+func (r *rig) interrupt(signal os.Signal) (*os.ProcessState, string) {
 	r.t.Helper()
 	c := r.command("run", "study.yaml", "--out", "out", "--seed", "3", "--quiet")
+	var complaint bytes.Buffer
+	c.Stderr = &complaint
 	if err := c.Start(); err != nil {
 		r.t.Fatal(err)
 	}
@@ -148,7 +150,7 @@ func (r *rig) interrupt(signal os.Signal) *os.ProcessState {
 		r.t.Fatal(err)
 	}
 	<-gone
-	return c.ProcessState
+	return c.ProcessState, complaint.String()
 }
 
 // resumed goes on with the study and makes sure that nothing is lost, run twice
@@ -185,7 +187,10 @@ func TestInterruptedRunPutsEverythingBackAndResumes(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			r := newRig(t)
-			state := r.interrupt(signal)
+			state, complaint := r.interrupt(signal)
+			if by := map[syscall.Signal]string{syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "signal terminated"}[signal]; !strings.Contains(complaint, "stopped by "+by+"; to go on: plimsoll resume out") {
+				t.Errorf("it says: %s", complaint)
+			}
 			if code := state.ExitCode(); code != exitTrouble {
 				t.Errorf("ended with %s, want status %d", state, exitTrouble)
 			}
@@ -202,7 +207,7 @@ func TestInterruptedRunPutsEverythingBackAndResumes(t *testing.T) {
 
 func TestKilledRunIsRestoredAndResumes(t *testing.T) {
 	r := newRig(t)
-	if state := r.interrupt(os.Kill); state.Success() {
+	if state, _ := r.interrupt(os.Kill); state.Success() {
 		t.Errorf("a killed run ended with %s", state)
 	}
 	if got := r.setting(); got == r.former {

@@ -55,15 +55,15 @@ func Main(args []string, out, errors io.Writer) int {
 // that everything is put back; the second ends the program at once, and the
 // journal is enough for "plimsoll restore".
 func interruptible(w io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
 		select {
-		case <-signals:
+		case s := <-signals:
 			fmt.Fprintln(w, "\nplimsoll: stopping; putting everything back (once more to leave at once: then run plimsoll restore)")
-			cancel()
+			cancel(stopped{s})
 		case <-done:
 			return
 		}
@@ -73,8 +73,21 @@ func interruptible(w io.Writer) (context.Context, func()) {
 		case <-done:
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); close(done); cancel() }
+	return ctx, func() { signal.Stop(signals); close(done); cancel(nil) }
 }
+
+// stopped is why a context ended that a signal cancelled.
+type stopped struct{ by os.Signal }
+
+func (s stopped) Error() string {
+	if s.by == os.Interrupt {
+		return "stopped by Ctrl-C"
+	}
+	return "stopped by signal " + s.by.String()
+}
+
+// Is says that it is a cancelled context.
+func (s stopped) Is(target error) bool { return target == context.Canceled }
 
 // verdict is an outcome that scripts want to see as a status, with nothing
 // broken.

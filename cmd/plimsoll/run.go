@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -56,7 +58,7 @@ the first trial that had not ended.`,
 			done := c.watch(&o)
 			outcome, err := c.lab.Run(cmd.Context(), r)
 			done()
-			return c.finish(outcome, err, &o, gate)
+			return c.finish(outcome, resumable(outcome, err), &o, gate)
 		},
 	}
 	a.flags(cmd)
@@ -77,13 +79,21 @@ func (c *command) resume() *cobra.Command {
 			done := c.watch(&o)
 			outcome, err := c.lab.Resume(cmd.Context(), args[0])
 			done()
-			return c.finish(outcome, err, &o, gate)
+			return c.finish(outcome, resumable(outcome, err), &o, gate)
 		},
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the findings as JSON")
 	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "print no progress")
 	cmd.Flags().BoolVar(&gate, "gate", false, "exit with status 1 when a declared limit is missed or a headline got worse")
 	return cmd
+}
+
+// resumable adds how to go on to the error of a run that was interrupted.
+func resumable(outcome *lab.Outcome, err error) error {
+	if outcome == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w; to go on: plimsoll resume %s", err, outcome.Dir)
 }
 
 // finish prints the outcome of a run, also of one that ended early.
