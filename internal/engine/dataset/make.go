@@ -102,13 +102,15 @@ func (j Job) whole(ctx context.Context, s engine.Conn) error {
 	return s.Exec(ctx, note(j.Label, "yes")+"; COMMIT")
 }
 
-// patient has a session of MariaDB wait for others as long as it takes: unless
-// innodb_autoinc_lock_mode is 2, only one at a time may fill a table that numbers its rows.
+// patient has a session of MariaDB wait as long as it takes: for others, because only one at
+// a time may fill a table that numbers its rows unless innodb_autoinc_lock_mode is 2; and for
+// rows, because the server closes a session that sends none for 30 s, and on a busy machine a
+// table of few rows that sum up many takes longer to make.
 func patient(ctx context.Context, s engine.Conn) error {
 	if engine.Speaks(s) != engine.MariaDB {
 		return nil
 	}
-	return s.Exec(ctx, "SET innodb_lock_wait_timeout = 1000000")
+	return s.Exec(ctx, "SET innodb_lock_wait_timeout = 1000000, net_read_timeout = 1000000")
 }
 
 // together does jobs in several sessions. The first error ends all.

@@ -157,6 +157,36 @@ func TestRealParts(t *testing.T) {
 	})
 }
 
+// A server waits for rows that take long to make, longer than it waits for other clients.
+func TestRealSlowRows(t *testing.T) {
+	s := enginetest.Start(t, enginetest.Setup{Protocol: engine.MariaDB, Words: []string{"--net-read-timeout=1"}})
+	at := []engine.Server{s.Place(t)}
+	d := set(s.Protocol, nil)
+	rows := func() func([]byte) ([]byte, bool) {
+		i := 0
+		return func(b []byte) ([]byte, bool) {
+			if i++; i == 1 {
+				<-time.After(1500 * time.Millisecond)
+			}
+			return fmt.Appendf(b, "%d\t2026-01-02 03:04:05\tn\n", i), i < 5000
+		}
+	}
+	d.Fill = []Job{Rows("rows", "a", "", rows)}
+	d.Undo = []Job{SQL("empty", "TRUNCATE TABLE a; TRUNCATE TABLE b"), Rows("rows", "a", "", rows), SQL("follow", "TRUNCATE TABLE b")}
+	for trial := range 2 {
+		if err := d.Prepare(t.Context(), at); err != nil {
+			t.Fatalf("trial %d: %v", trial, err)
+		}
+		inside := s.Dial(t, d.Name)
+		if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.State != measure.Pass {
+			t.Errorf("trial %d: %+v, %v", trial, c, err)
+		}
+		if err := Use(t.Context(), inside); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What takes too long is not judged, and what is broken is told.
 func TestRealConsistent(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {

@@ -23,6 +23,9 @@ func (d Set) undo(ctx context.Context, at place) error {
 		return err
 	}
 	defer s.Close()
+	if err := patient(ctx, s); err != nil {
+		return err
+	}
 	for _, j := range d.Undo {
 		if err := j.Do(ctx, s); err != nil {
 			return fmt.Errorf("take back what the load did to the database %s at %s: %s: %w", at.name, at.Address, j.Label, err)
