@@ -133,6 +133,15 @@ func (c Client) Ask(ctx context.Context, sql string) ([][]string, error) {
 	return rows, nil
 }
 
+// Value is the answer to a question that has one value; empty where there is none.
+func (c Client) Value(ctx context.Context, sql string) (string, error) {
+	rows, err := c.Ask(ctx, sql)
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return "", err
+	}
+	return rows[0][0], nil
+}
+
 // Memory is that of a machine; 0 where it does not tell.
 func Memory(ctx context.Context, m platform.Machine) parameter.Bytes {
 	data, err := m.ReadFile(ctx, "/proc/meminfo")

@@ -61,11 +61,7 @@ func build(s Settings) (service.Service, error) {
 
 // release is the version of a ring that already runs.
 func release(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
-	rows, err := newClient(m, at).Ask(ctx, "SELECT release_version FROM system.local")
-	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
-		return "", err
-	}
-	return rows[0][0], nil
+	return newClient(m, at).Value(ctx, "SELECT release_version FROM system.local")
 }
 
 // live is what a ring that already runs says of itself.

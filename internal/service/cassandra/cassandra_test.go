@@ -24,18 +24,14 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		settings parameter.Settings
 		want     string
 	}{
-		{parameter.Settings{"user": "me"}, "give its address as well"},
-		{parameter.Settings{"ca": "/x"}, "give its address as well"},
-		{parameter.Settings{"address": "nowhere"}, "neither host:port"},
 		{parameter.Settings{"address": "/run/socket"}, "listens at host:port"},
+		{parameter.Settings{"address": "a:1", "database": "d"}, "unknown key"},
 		{parameter.Settings{"address": "a:1", "heap": "2GiB"}, "heap cannot be set on a service that already runs"},
-		{parameter.Settings{"address": "a:1", "password": "hush"}, "not the password itself"},
 		{parameter.Settings{"address": "a:1,/run/socket"}, "listens at host:port"},
 		{parameter.Settings{"commitlog_sync": "group", "commitlog_sync_period": "10s"}, "at most 1s"},
 		{parameter.Settings{"commitlog_sync": "batch", "commitlog_sync_period": "5ms"}, "there is none"},
 	} {
-		_, err := Kind().New(c.settings)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
+		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v gives %v", c.settings, err)
 		}
 	}

@@ -157,10 +157,7 @@ func (c client) live() service.Live {
 
 // version is that of the server; empty where it does not tell.
 func (c client) version(ctx context.Context) (string, error) {
-	rows, err := c.Ask(ctx, "SELECT version()")
-	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
-		return "", err
-	}
-	version, _, _ := strings.Cut(rows[0][0], "-")
-	return version, nil
+	said, err := c.Value(ctx, "SELECT version()")
+	version, _, _ := strings.Cut(said, "-")
+	return version, err
 }

@@ -18,25 +18,11 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		want     string
 	}{
 		{parameter.Settings{"sync_binlog": "1"}, "set log_bin as well"},
-		{parameter.Settings{"user": "me"}, "give its address as well"},
-		{parameter.Settings{"password": "env:P"}, "give its address as well"},
-		{parameter.Settings{"address": "nowhere"}, "neither host:port"},
 		{parameter.Settings{"address": "a:1", "log_bin": "true"}, "log_bin cannot be set on a service that already runs"},
-		{parameter.Settings{"ca": "/c"}, "give its address as well"},
-		{parameter.Settings{"tls_verify": "false"}, "give its address as well"},
-		{parameter.Settings{"address": "a:1", "ca": "/c"}, "ca is of no effect without TLS"},
-		{parameter.Settings{"address": "a:1", "tls_verify": "false"}, "tls_verify is of no effect without TLS"},
-		{parameter.Settings{"address": "a:1", "tls": "true", "ca": "/c", "tls_verify": "false"}, "leave out one of them"},
-		{parameter.Settings{"address": "/run/s", "tls": "true"}, "TLS is spoken at host:port"},
-		{parameter.Settings{"address": "a:1", "password": "hush"}, "not the password itself"},
 		{parameter.Settings{"innodb_flush_log_at_trx_commit": "4"}, "innodb_flush_log_at_trx_commit"},
 	} {
-		_, err := Kind().New(c.settings)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Kind().New(c.settings); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v gives %v", c.settings, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "hush") {
-			t.Errorf("the error tells the password: %v", err)
 		}
 	}
 	if _, err := Kind().New(parameter.Settings{"address": "/run/mysqld/mysqld.sock", "user": "me", "password": "file:/p", "database": "d"}); err != nil {
