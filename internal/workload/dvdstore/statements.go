@@ -1,6 +1,7 @@
 package dvdstore
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,13 +38,7 @@ var functions = [functionsInAll]function{
 	callPurchase:       {"purchase", false, append([]engine.Format{i4, i4, dc, dc, dc}, alike(i4, 2*mostLines)...)},
 }
 
-func alike(f engine.Format, n int) []engine.Format {
-	all := make([]engine.Format, n)
-	for i := range all {
-		all[i] = f
-	}
-	return all
-}
+func alike(f engine.Format, n int) []engine.Format { return slices.Repeat([]engine.Format{f}, n) }
 
 // places are the parameters of a statement from one to another.
 func places(from, to int) string {
