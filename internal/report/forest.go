@@ -122,7 +122,7 @@ func frameForest(width float64) forestFrame {
 	if width < 500 {
 		return forestFrame{narrow: true, left: 0, right: width, top: 26, row: 80}
 	}
-	return forestFrame{left: 190, right: width - 244, top: 30, row: 50}
+	return forestFrame{left: 210, right: width - 244, top: 30, row: 50}
 }
 
 // lanes are where the axis shows. Where labels stand above each interval it is cut
@@ -214,11 +214,9 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 		if t.severalArms() {
 			name, below = arm, metric
 		}
-		if better := t.at(row, "better").Text; better != "neither" {
-			below += map[string]string{"higher": ", more is better", "lower": ", less is better"}[better]
-		}
+		direction := map[string]string{"higher": ", more is better", "lower": ", less is better"}[t.at(row, "better").Text]
 		c.text(0, y-3, "name", fit(name, 13, f.left-20))
-		c.text(0, y+14, "note", fit(below, 12, f.left-8))
+		c.text(0, y+14, "note", fit(below, 12, f.left-8-wide(direction, 12))+direction)
 		c.text(f.right+24, y-3, "strong "+look[0]+"-t", numbers)
 		c.text(f.right+24+max(wide(numbers, 16), 76)+10, y-3, "label "+look[0]+"-t", verdict)
 		c.text(f.right+24, y+14, "note", between+", "+blocks)

@@ -168,34 +168,35 @@ func (s *sources) picture(f Figure) (picture, bool) {
 	return pic, true
 }
 
+// mostWord is how long a cell is from which its column is of sentences, which need room.
+const mostWord = 40
+
 // html is the table as an element, up to so many rows.
 func (t *Table) html(most int) template.HTML {
 	var b strings.Builder
 	b.WriteString("<table><thead><tr>")
-	numeric := make([]bool, len(t.Columns))
+	classes := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		for _, row := range t.Rows {
-			numeric[i] = numeric[i] || row[i].Numeric
+			switch {
+			case row[i].Numeric:
+				classes[i] = ` class="n"`
+			case len(row[i].Text) > mostWord && classes[i] == "":
+				classes[i] = ` class="prose"`
+			}
 		}
-		fmt.Fprintf(&b, `<th scope="col"%s>%s</th>`, class(numeric[i]), escape(c.Name))
+		fmt.Fprintf(&b, `<th scope="col"%s>%s</th>`, classes[i], escape(c.Name))
 	}
 	b.WriteString("</tr></thead><tbody>\n")
 	for row := range min(len(t.Rows), most) {
 		b.WriteString("<tr>")
 		for i := range t.Columns {
-			fmt.Fprintf(&b, "<td%s>%s</td>", class(numeric[i]), escape(t.shown(row, i)))
+			fmt.Fprintf(&b, "<td%s>%s</td>", classes[i], escape(t.shown(row, i)))
 		}
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</tbody></table>")
 	return template.HTML(b.String()) // every cell is escaped above
-}
-
-func class(numeric bool) string {
-	if numeric {
-		return ` class="n"`
-	}
-	return ""
 }
 
 // fileName keeps what is safe in the name of a file.

@@ -78,7 +78,7 @@ func (s *sources) selection(n int) (picked []int, left int) {
 
 func drawPercentiles(t Table, width float64) SVG {
 	c := newCanvas(&t, width, 348)
-	left, right, top, bottom := 62., width-126, 34., 300.
+	left, right, top, bottom := 62., width-150, 34., 300.
 	if width < 500 {
 		right = width - 12
 	}

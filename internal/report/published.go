@@ -64,8 +64,12 @@ func (s *sources) publishedRows(f study.Figure) [][]Cell {
 	return append(rows, row)
 }
 
-// armWith is the arm of a study with one factor that has the level; -1 if none.
+// armWith is the arm of a study with one factor that has the level, or the one arm of a study
+// that runs on the platform of that name; -1 if none.
 func (s *sources) armWith(level string) int {
+	if s.arms() == 1 && s.Study != nil && s.Study.Platform.Kind == level {
+		return 0
+	}
 	for i, a := range s.Findings.Arms {
 		levels := sortedKeys(a.Levels)
 		if len(levels) == 1 && a.Levels[levels[0]] == level {

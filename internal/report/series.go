@@ -183,7 +183,7 @@ func drawSeries(t Table, width float64) SVG {
 	for _, g := range runs {
 		most = max(most, len(g))
 	}
-	f := seriesFrame{columns: 6, left: 52, tall: 72, gapX: 12, gapY: 44, header: 18}
+	f := seriesFrame{columns: 6, left: 52, tall: 72, gapX: 22, gapY: 44, header: 18}
 	if width < 500 {
 		f.columns, f.tall = 3, 60
 	}

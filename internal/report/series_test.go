@@ -1,6 +1,10 @@
 package report
 
 import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +44,60 @@ func TestCourseIsOfItsMetric(t *testing.T) {
 		table, ok := seriesTable(s)
 		if !ok || table.Columns[5].Name != c.shown || table.Rows[0][5].Value != c.value || table.Title != c.shown+" over the course of each run" {
 			t.Errorf("headline %s: %t, %q with %v, want %s and %g", c.headline, ok, table.Title, table.Rows, c.shown, c.value)
+		}
+	}
+}
+
+// colliding are texts of a figure that run into each other on a line.
+func colliding(svg SVG) (all []string) {
+	type span struct {
+		y, from, to float64
+		text        string
+	}
+	var spans []span
+	for _, m := range regexp.MustCompile(`<text x="([0-9.-]+)" y="([0-9.-]+)" class="([^"]*)">([^<]*)<`).FindAllStringSubmatch(string(svg), -1) {
+		x, _ := strconv.ParseFloat(m[1], 64)
+		y, _ := strconv.ParseFloat(m[2], 64)
+		w := wide(m[4], 12) * .85 // of letters and digits, on average
+		s := span{y, x, x + w, m[4]}
+		switch classes := strings.Fields(m[3]); {
+		case slices.Contains(classes, "e"):
+			s.from, s.to = x-w, x
+		case slices.Contains(classes, "c"):
+			s.from, s.to = x-w/2, x+w/2
+		}
+		for _, o := range spans {
+			if o.y == s.y && o.from < s.to && s.from < o.to {
+				all = append(all, o.text+" | "+s.text)
+			}
+		}
+		spans = append(spans, s)
+	}
+	return all
+}
+
+// The time at the right end of a panel leaves room for that at the left end of the next.
+func TestPanelsOfACourseStandApart(t *testing.T) {
+	for runs := 1; runs <= 7; runs++ {
+		table := Table{Columns: []Column{{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"}, {Name: "time", Unit: "s"}, {Name: "calls", Unit: "1/s"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"}}}
+		for run := range runs {
+			for _, at := range []float64{10, 60} {
+				table.Rows = append(table.Rows, []Cell{whole(run), whole(run), whole(0), text("a"), num(at), num(20), num(5), num(60), text("")})
+			}
+		}
+		if overlaps := colliding(drawSeries(table, wideFigure)); overlaps != nil {
+			t.Errorf("%d runs: %v", runs, overlaps)
+		}
+	}
+}
+
+// What is clipped in a forest plot is the name of the arm, and not which way is better.
+func TestForestSaysWhichWayIsBetter(t *testing.T) {
+	for _, arm := range []string{"topology=auto", "instances=2", "a factor with a very long name=and its level"} {
+		table := Table{Columns: []Column{{Name: "metric"}, {Name: "arm"}, {Name: "better"}, {"change", "ratio", [2]string{"low", "high"}}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"}, {Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "verdict"}},
+			Rows: [][]Cell{{text("calls"), text(arm), text("higher"), num(1.2), num(1.1), num(1.3), num(.05), num(6), text("better")}}}
+		if svg := string(drawForest(table, wideFigure)); !strings.Contains(svg, "more is better<") {
+			t.Errorf("arm %s: %s", arm, svg)
 		}
 	}
 }

@@ -204,7 +204,7 @@ func number(text string) (float64, bool) {
 var publishedKeys = []key{
 	{"metric", "what was measured"},
 	{"unit", "of the values, as published; default the metric's"},
-	{"values", "by level: {LEVEL: number}"},
+	{"values", "by level, or by platform in a study of one arm: {LEVEL: number}"},
 	{"change", "second level against the first: 27.5%"},
 	{"note", "where the figure is from and what it says"},
 }
