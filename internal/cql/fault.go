@@ -3,6 +3,7 @@ package cql
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Fault is an error that a server reports.
@@ -45,6 +46,12 @@ func (f *Fault) Kind() string {
 		return name
 	}
 	return fmt.Sprintf("error %#04x", f.Code)
+}
+
+// Leaving says that the server is about to go, and answers every request so until it is
+// gone.
+func (f *Fault) Leaving() bool {
+	return f.Code == Overloaded && strings.Contains(f.Message, "shutting down")
 }
 
 func faultName(code int) string {

@@ -70,6 +70,13 @@ func (s *Server) Close() {
 	s.busy.Wait()
 }
 
+// Clients is how many connections it has.
+func (s *Server) Clients() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
 // HangUp ends all connections, as a server does that is started anew.
 func (s *Server) HangUp() {
 	s.mu.Lock()

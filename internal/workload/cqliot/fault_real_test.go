@@ -23,6 +23,7 @@ import (
 // outcome is what came of a load during which something happened.
 type outcome struct {
 	done, failed []int64 // of each half second
+	shares       []int64 // of the last, by server
 	check        map[string]measure.Check
 	said         string
 	err          error
@@ -69,7 +70,7 @@ func through(t *testing.T, at load.Endpoint, settings parameter.Settings, halves
 		for _, s := range in.Samples {
 			done, failed = done+s.Operations, failed+s.Errors
 		}
-		o.done, o.failed = append(o.done, done), append(o.failed, failed)
+		o.done, o.failed, o.shares = append(o.done, done), append(o.failed, failed), in.Shares
 	}
 	for _, c := range out.Checks() {
 		o.check[c.Name] = c

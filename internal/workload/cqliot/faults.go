@@ -67,7 +67,7 @@ func (f *faults) explain(failed, timedOut int64) string {
 		return ""
 	}
 	text := fmt.Sprintf("%d operations failed: %s", max(failed, answered+timedOut), strings.Join(parts, ", "))
-	if f.first != "" {
+	if _, told := f.kinds[f.first]; f.first != "" && !told {
 		text += "; the first with: " + strings.Join(strings.Fields(f.first), " ")
 	}
 	return text

@@ -73,7 +73,7 @@ const (
 // keep looks out until the context is over. Where a node does not tell any more, the next
 // one does that is in the ring.
 func (l *lookout) keep(ctx context.Context, node *cql.Conn) {
-	for next := 0; ctx.Err() == nil; next = (next + 1) % len(l.nodes) {
+	for next := 1 % len(l.nodes); ctx.Err() == nil; next = (next + 1) % len(l.nodes) {
 		if node != nil {
 			l.hear(ctx, node)
 			node.Close()

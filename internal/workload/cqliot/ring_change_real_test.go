@@ -25,11 +25,15 @@ func TestRealRingChanges(t *testing.T) {
 		t.Skip("set PLIMSOLL_REAL=1 PLIMSOLL_DEEP=1 to have nodes of Cassandra join a ring and leave it, which takes two minutes and 2 GB")
 	}
 	s := serve(t, parameter.Settings{"nodes": "2"})
-	for n, driver := range []string{ownDriver, "gocql"} {
-		t.Run("joins "+driver, func(t *testing.T) { joins(t, s, 2+n, driver) })
-		t.Run("leaves "+driver, func(t *testing.T) { leaves(t, s, 2+n, driver) })
-	}
-	t.Run("first leaves", func(t *testing.T) { firstLeaves(t, s) })
+	t.Run("joins own", func(t *testing.T) { joins(t, s, 2, ownDriver) })
+	t.Run("leaves own", func(t *testing.T) { leaves(t, s, s.with(2), 2, ownDriver) })
+	t.Run("joins gocql", func(t *testing.T) { joins(t, s, 3, "gocql") })
+	t.Run("first leaves", func(t *testing.T) {
+		firstLeaves(t, s, s.with(3), replicated("2", parameter.Settings{"write_consistency": "two"}))
+	})
+	without := s.with(3)
+	without.Address, without.More = without.More[0], without.More[1:]
+	t.Run("leaves gocql", func(t *testing.T) { leaves(t, s, without, 3, "gocql") })
 }
 
 // administer has a node do what an administrator asks of it, by the program nodetool that
@@ -124,37 +128,39 @@ func (s *server) members(t *testing.T) int {
 	return len(all)
 }
 
-// joins: a node that joins takes its part of the rows, and no operation fails. The load
-// does not know its address, and the certificate says so.
+// joins: a node that joins takes its part of the rows. Operations fail only at the instant
+// at which one node knows of it and another does not. The load does not know its address,
+// and the certificate says so.
 func joins(t *testing.T, s *server, number int, driver string) {
 	address := s.with(number).More[1]
-	settings := replicated("2", parameter.Settings{"driver": driver, "rate": "", "think": "20ms"})
+	settings := replicated("2", parameter.Settings{"driver": driver, "rate": "", "think": "20ms", "write_consistency": "two"})
 	o := through(t, s.at, settings, 120, func() { s.join(t, number) }, 4)
-	if o.err != nil || total(o.done) < 1000 || total(o.failed) > 0 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, address+" joined it") || s.members(t) != 3 {
+	if o.err != nil || total(o.done) < 1000 || total(o.failed) > total(o.done)/100 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, address+" joined it") || s.members(t) != 3 {
 		t.Errorf("%d are in the ring, %+v", s.members(t), o)
 	}
 }
 
 // leaves: with one replica, all rows are at another node when one has left, and each
 // operation goes to the node that has its row. Our own client hears of it in time.
-func leaves(t *testing.T, s *server, number int, driver string) {
-	at := s.with(number)
+func leaves(t *testing.T, s *server, at load.Endpoint, number int, driver string) {
+	leaving, rest := at.More[len(at.More)-1], at
+	rest.More = at.More[:len(at.More)-1]
 	settings := replicated("1", parameter.Settings{"driver": driver, "rate": "", "think": "20ms"})
 	o := through(t, at, settings, 120, func() {
 		s.administer(t, number, "decommission", "--force")
 		<-time.After(time.Second)
-		coordinated, _, sent := counts(t, s.at)
+		coordinated, _, sent := counts(t, rest)
 		<-time.After(3 * time.Second)
-		coordinates, _, sends := counts(t, s.at)
-		messages, by := sends[0]+sends[1]-sent[0]-sent[1], []int64{coordinates[0] - coordinated[0], coordinates[1] - coordinated[1]}
-		t.Logf("after that nodes coordinated %v and sent each other %d messages", by, messages)
-		if driver == ownDriver && (messages > (by[0]+by[1])/5 || min(by[0], by[1]) < 100) {
-			t.Errorf("after that nodes coordinated %v and sent each other %d messages", by, messages)
+		coordinates, _, sends := counts(t, rest)
+		messages, by := total(sends)-total(sent), total(coordinates)-total(coordinated)
+		t.Logf("after that nodes coordinated %d operations, %v and %v, and sent each other %d messages", by, coordinated, coordinates, messages)
+		if driver == ownDriver && messages > by/5 || by < 200 {
+			t.Errorf("after that nodes coordinated %d operations and sent each other %d messages", by, messages)
 		}
 	}, 2)
 	last := len(o.done) - 1
-	if o.err != nil || total(o.done) < 1000 || o.failed[last] > 0 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, at.More[1]+" left it") || s.members(t) != 2 {
-		t.Errorf("%d are in the ring, %+v", s.members(t), o)
+	if o.err != nil || total(o.done) < 1000 || o.failed[last] > 0 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, leaving+" left it") {
+		t.Errorf("%+v", o)
 	}
 	if failed := total(o.failed); driver == ownDriver && failed > 0 || failed > total(o.done)/10 {
 		t.Errorf("%d operations failed", failed)
@@ -163,17 +169,19 @@ func leaves(t *testing.T, s *server, number int, driver string) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it has left, and lives on
 	}
 	o = during(t, at, settings, 1, func() {})
-	if !oneLine(o.err, at.More[1]+" has left the ring, which has 2 nodes now") {
+	if !oneLine(o.err, fmt.Sprintf("%s has left the ring, which has %d nodes now", leaving, len(rest.More)+1)) {
 		t.Errorf("the next load: %v", o.err)
 	}
 }
 
 // firstLeaves: the node that goes first is the one that tells of the ring, and is
 // asked for the data afterwards. What is under way there may fail.
-func firstLeaves(t *testing.T, s *server) {
-	o := through(t, s.at, replicated("2", parameter.Settings{"rate": ""}), 120, func() { s.administer(t, 0, "decommission", "--force") }, 6)
+func firstLeaves(t *testing.T, s *server, at load.Endpoint, settings parameter.Settings) {
+	settings["think"], settings["timeout"] = "5ms", "5s"
+	delete(settings, "rate")
+	o := through(t, at, settings, 120, func() { s.administer(t, 0, "decommission", "--force") }, 6)
 	last := len(o.done) - 1
-	if o.err != nil || total(o.done) < 1000 || o.failed[last] > 0 || o.done[last] == 0 || total(o.failed) > 200 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, s.at.Address+" left it") {
+	if o.err != nil || total(o.done) < 1000 || o.failed[last] > 0 || o.done[last] == 0 || total(o.failed) > 100 || o.check["data"].State != measure.Pass || !strings.Contains(o.check["ring"].Detail, s.at.Address+" left it") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -192,5 +200,5 @@ func TestRealRingTLS(t *testing.T) {
 			t.Errorf("%v: %+v", settings, o)
 		}
 	}
-	t.Run("first leaves", func(t *testing.T) { firstLeaves(t, s) })
+	t.Run("first leaves", func(t *testing.T) { firstLeaves(t, s, s.at, replicated("1", nil)) })
 }

@@ -9,11 +9,9 @@ import (
 
 	"plimsoll/internal/cql"
 	"plimsoll/internal/cql/cqltest"
-	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
-	"plimsoll/internal/workload/cqliot/driver"
 )
 
 // three are servers that share a ring.
@@ -43,73 +41,67 @@ func TestRingThatChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		secure   bool
-		settings parameter.Settings
-	}{
-		{false, parameter.Settings{}}, {false, parameter.Settings{"rate": "2000/s"}}, {true, parameter.Settings{}},
-	} {
-		servers, joins := three(), &cqltest.Server{Tokens: "77"}
-		ring := cqltest.NewRing(servers...)
-		for _, s := range append(servers, joins) {
-			if c.secure {
-				s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	for name, settings := range map[string]parameter.Settings{"closed": {"think": "1ms"}, "open": {"rate": "1000/s", "tick": "1ms"}, "TLS": {"think": "1ms"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers, joins := three(), &cqltest.Server{Tokens: "77"}
+			ring := cqltest.NewRing(servers...)
+			if name == "TLS" {
+				for _, s := range append(servers, joins) {
+					s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+				}
 			}
-		}
-		fake(t, joins)
-		env := fake(t, servers...)
-		at, _ := env.Target(protocol)
-		if c.secure {
-			at.CA = certificate.CA
-		}
-		env.Target = func(string) (load.Endpoint, error) { return at, nil }
-		change := time.AfterFunc(150*time.Millisecond, func() {
-			ring.Leave(servers[1])
-			ring.Join(joins)
+			fake(t, joins)
+			at, _ := fake(t, servers...).Target(protocol)
+			if name == "TLS" {
+				at.CA = certificate.CA
+			}
+			settings["rampup"], settings["mode"], settings["read_ratio"] = "0", "faithful", "0"
+			o := through(t, at, settings, 20, func() {
+				ring.Leave(servers[1])
+				ring.Join(joins)
+				emptied(t, servers[1])
+				servers[1].Close()
+			}, 1)
+			if o.err != nil || total(o.done) < 200 || total(o.failed) > 0 || o.shares[1] > 0 || o.shares[0] == 0 || o.shares[2] == 0 {
+				t.Errorf("in the end the servers did %v: %+v", o.shares, o)
+			}
+			if ring := o.check["ring"]; ring.State != measure.Fail || strings.Count(ring.Detail, at.More[0]+" left it") != 1 || strings.Count(ring.Detail, "joined it") != 1 || strings.Count(ring.Detail, ";") != 1 {
+				t.Errorf("%+v", ring)
+			}
+			o = during(t, at, settings, 1, func() {})
+			if !oneLine(o.err, at.More[0]+" has left the ring, which has 3 nodes now") {
+				t.Errorf("a load on the ring that it has left: %v", o.err)
+			}
 		})
-		end := time.AfterFunc(450*time.Millisecond, servers[1].Close)
-		c.settings["rampup"], c.settings["mode"], c.settings["read_ratio"] = "0", "faithful", "0"
-		out := trial(t, env, c.settings, 800*time.Millisecond)
-		change.Stop()
-		end.Stop()
-		if done, failed := counted(out); done < 200 || failed > 0 {
-			t.Errorf("%+v: %d done, %d failed", c, done, failed)
-		}
-		for _, in := range out.Intervals()[3:] {
-			if in.Shares[1] > 0 || in.Shares[0] == 0 || in.Shares[2] == 0 {
-				t.Errorf("%+v: in the end the servers did %v", c, in.Shares)
-			}
-		}
-		if ring := certified(t, out, "ring"); ring.State != measure.Fail || strings.Count(ring.Detail, at.More[0]+" left it") != 1 || !strings.Contains(ring.Detail, "joined it") || strings.Count(ring.Detail, ";") != 1 {
-			t.Errorf("%+v: %+v", c, ring)
-		}
-		l, err := Kind(driver.Open).New(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Run(t.Context(), env, load.Stage{Length: time.Second, Interval: time.Second}, measure.NewRecorder(nil)); !oneLine(err, at.More[0]+" has left the ring, which has 3 nodes now") {
-			t.Errorf("a load on the ring that it has left: %v", err)
+	}
+}
+
+// emptied waits until a server has no connection any more.
+func emptied(t *testing.T, s *cqltest.Server) {
+	t.Helper()
+	for over := time.Now().Add(8 * time.Second); s.Clients() > 0; <-time.After(5 * time.Millisecond) {
+		if time.Now().After(over) {
+			t.Errorf("it still has %d connections", s.Clients())
+			return
 		}
 	}
 }
 
 // The node that is asked for the ring may be the one that leaves it, and without a word.
 func TestLookoutGoesOn(t *testing.T) {
+	t.Parallel()
 	servers := three()
 	ring := cqltest.NewRing(servers...)
-	env := fake(t, servers...)
-	leave := time.AfterFunc(100*time.Millisecond, func() {
-		go ring.Leave(servers[0])
+	at, _ := fake(t, servers...).Target(protocol)
+	settings := parameter.Settings{"rampup": "0", "mode": "faithful", "rate": "300/s", "tick": "1ms", "read_ratio": "0"}
+	o := through(t, at, settings, 20, func() {
 		servers[0].Close()
-	})
-	defer leave.Stop()
-	out := trial(t, env, parameter.Settings{"rampup": "0", "mode": "faithful", "rate": "1000/s"}, 1200*time.Millisecond)
-	done, failed := counted(out)
-	if check := certified(t, out, "ring"); done < 2000 || failed > done/10 || check.State != measure.Fail || !strings.Contains(check.Detail, "left it") {
-		t.Errorf("%d done, %d failed, %+v", done, failed, check)
-	}
-	if in := out.Intervals()[3]; in.Shares[0] > 0 || in.Samples[0].Errors+in.Samples[1].Errors > 0 {
-		t.Errorf("in the end: %+v", in)
+		ring.Leave(servers[0])
+	}, 3)
+	last := len(o.done) - 1
+	if o.err != nil || o.check["ring"].State != measure.Fail || !strings.Contains(o.check["ring"].Detail, at.Address+" left it") || o.shares[0] > 0 || o.failed[last] > 0 || o.done[last] == 0 {
+		t.Errorf("in the end the servers did %v: %+v", o.shares, o)
 	}
 }
 

@@ -127,7 +127,7 @@ func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 		}
 		a, err := t.hear(m)
 		if err != nil || a.Slot != load.NoSlot {
-			a.Last = t.chart.now().left(t.node) // others hold what it held
+			a.Last = a.Last || t.chart.now().left(t.node) // others hold what it held
 			return a, used, err
 		}
 	}
@@ -154,7 +154,7 @@ func (t *talk) hear(m cql.Message) (load.Answer, error) {
 		if f.Code == cql.Unprepared {
 			return none, errForgotten
 		}
-		return load.Answer{Slot: m.Stream, Failed: true}, nil
+		return load.Answer{Slot: m.Stream, Failed: true, Last: f.Leaving()}, nil
 	case !m.Result():
 		return none, fmt.Errorf("the server sends a message of kind %d that nobody asked for", m.Opcode)
 	}

@@ -76,8 +76,12 @@ func TestTalk(t *testing.T) {
 		t.Errorf("the tally is %+v", *k.tally)
 	}
 	a, _, err := k.Answer([]byte("\x84\x00\x00\x01\x00\x00\x00\x00\x0a\x00\x00\x10\x01\x00\x04busy"))
-	if err != nil || !a.Failed || k.tally.faults.first != "busy (overloaded)" {
+	if err != nil || !a.Failed || a.Last || k.tally.faults.first != "busy (overloaded)" {
 		t.Errorf("an error gives %+v, %v, %q", a, err, k.tally.faults.first)
+	}
+	a, _, err = k.Answer([]byte("\x84\x00\x00\x02\x00\x00\x00\x00\x1d\x00\x00\x10\x01\x00\x17Server is shutting down"))
+	if err != nil || !a.Failed || !a.Last {
+		t.Errorf("a server that is about to go gives %+v, %v", a, err)
 	}
 	for _, wrong := range []string{"HTTP/1.1 400", "\x84\x00\x00\x77\x08\x00\x00\x00\x04\x00\x00\x00\x01", "\x84\x00\x00\x01\x02\x00\x00\x00\x00"} {
 		if _, _, err := k.Answer([]byte(wrong)); err == nil {
