@@ -134,6 +134,10 @@ func TestWhyOperationsFailed(t *testing.T) {
 			t.Errorf("%q becomes %q", cause, got)
 		}
 	}
+	noted = append(noted, measure.Check{Name: "faults", State: measure.Unknown, Detail: "3 overloaded"}, measure.Check{Name: "ring", State: measure.Fail, Detail: "one left"})
+	if got := reasoned("errors: 3 failed", noted); got != "errors: 3 failed; first trouble: too many; 3 overloaded; one left" {
+		t.Errorf("with all that is known it becomes %q", got)
+	}
 	if got := reasoned("errors: 3 failed", noted[:1]); got != "errors: 3 failed" {
 		t.Errorf("without trouble it becomes %q", got)
 	}

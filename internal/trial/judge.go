@@ -62,12 +62,16 @@ func (a *attempt) judge(ctx context.Context) error {
 	return nil
 }
 
-// reasoned adds to a cause by operations that failed what the load noted first of its
-// connections, which is why as a rule.
+// reasoned adds to a cause by operations that failed what is why as a rule: what the load
+// noted first of its connections, what the workload says of the operations, and what it
+// found to be wrong.
 func reasoned(cause string, noted []measure.Check) string {
+	if !strings.HasPrefix(cause, "errors: ") {
+		return cause
+	}
 	for _, c := range noted {
-		if c.Name == "connections" && c.Detail != "" && strings.HasPrefix(cause, "errors: ") {
-			return cause + "; " + c.Detail
+		if c.Detail != "" && (c.Name == "connections" || c.Name == "faults" || c.State == measure.Fail) {
+			cause += "; " + c.Detail
 		}
 	}
 	return cause
