@@ -105,7 +105,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	if p.Needs.Time >= 10*time.Second {
 		fmt.Fprintf(table, "preparation\t%s, before the first trial\n", span(p.Needs.Time, p.Needs.Time))
 	}
-	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk))
+	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk).About())
 	for _, name := range slices.Sorted(maps.Keys(p.Needs.Versions)) {
 		fmt.Fprintf(table, "uses\t%s %s\n", name, p.Needs.Versions[name])
 	}

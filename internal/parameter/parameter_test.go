@@ -110,10 +110,18 @@ func TestCanonicalTextSurvivesReading(t *testing.T) {
 			t.Errorf("%s: %q reads as %q, %v", f.Name, f.Default, got, err)
 		}
 	}
-	for text, want := range map[string]string{"1024MiB": "1GiB", "1.5KiB": "1536B", "1000kB": "1000000B"} {
+	for text, want := range map[string]string{"1024MiB": "1GiB", "1.5KiB": "1536B", "1000kB": "1MB", "10MB": "10MB", "200kB": "200kB", "2000KiB": "2000KiB", "1000KiB": "1000KiB", "1GB": "1GB", "1000B": "1kB", "999B": "999B", "0B": "0B"} {
 		var b Bytes
 		if err := b.UnmarshalText([]byte(text)); err != nil || b.String() != want {
 			t.Errorf("%s reads as %s, %v", text, b, err)
+		}
+	}
+}
+
+func TestAbout(t *testing.T) {
+	for n, want := range map[Bytes]string{0: "0B", 999: "999B", 1024: "1.00KiB", 1168850688: "1.09GiB", 3970 << 20: "3.88GiB", 25276530688: "23.5GiB", 178994944: "171MiB", 1 << 50: "1024TiB"} {
+		if got := n.About(); got != want {
+			t.Errorf("%d is about %s, want %s", int64(n), got, want)
 		}
 	}
 }

@@ -48,14 +48,25 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return want
 }
 
-// String writes the size with the largest binary unit that divides it.
+// String writes the size exactly, with the unit of which it is the smallest number: 512MiB, 10MB.
 func (b Bytes) String() string {
-	for _, u := range byteUnits[:4] {
-		if b != 0 && int64(b)%u.size == 0 {
-			return strconv.FormatInt(int64(b)/u.size, 10) + u.name
+	best, name := int64(b), "B"
+	for _, u := range byteUnits {
+		if n := int64(b) / u.size; b > 0 && int64(b)%u.size == 0 && n < best {
+			best, name = n, u.name
 		}
 	}
-	return strconv.FormatInt(int64(b), 10) + "B"
+	return strconv.FormatInt(best, 10) + name
+}
+
+// About writes the size with three digits, for people: 23.5GiB.
+func (b Bytes) About() string {
+	for _, u := range byteUnits[:4] {
+		if n := float64(b) / float64(u.size); n >= 1 {
+			return strconv.FormatFloat(n, 'f', max(0, 2-int(math.Log10(n))), 64) + u.name
+		}
+	}
+	return b.String()
 }
 
 // UnmarshalText reads a percentage.
