@@ -36,13 +36,19 @@ func stepFor(v float64, table []step, unit string) step {
 	if len(table) == 0 {
 		return step{1, unit}
 	}
-	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return table[0]
 	}
 	for _, s := range table {
+		if v == 0 && s.size == 1 { // nothing is nothing of the unit itself
+			return s
+		}
 		if math.Abs(v) >= s.size*0.99995 {
 			return s
 		}
+	}
+	if v == 0 {
+		return table[0]
 	}
 	return table[len(table)-1]
 }
