@@ -35,7 +35,7 @@ func (s Server) mysql() mysql.Place { return s.Place }
 // Aim has a load go to servers, over TLS where they speak it.
 func Aim(job load.Job, servers []Server) load.Job {
 	first := servers[0]
-	job.Network, job.Address, job.More = first.Network, first.Address, Further(servers)
+	job.Network, job.Address, job.More = first.Network, first.Address, further(servers)
 	if first.TLS != nil {
 		job.TLS, job.Upgrade = first.TLS.Clone(), first.upgrade
 		job.TLS.ServerName = "" // each has its own
@@ -79,8 +79,8 @@ func Servers(target func(protocol string) (load.Endpoint, error), dial func(cont
 	return nil, fmt.Errorf("find a database: %w", why)
 }
 
-// Further are the addresses of all servers but the first.
-func Further(servers []Server) []string {
+// further are the addresses of all servers but the first.
+func further(servers []Server) []string {
 	var more []string
 	for _, s := range servers[1:] {
 		more = append(more, s.Address)

@@ -38,7 +38,7 @@ func TestServers(t *testing.T) {
 		}
 		return load.Endpoint{Network: "tcp", Address: "a:1", More: []string{"b:2"}, User: "u"}, nil
 	}, dial)
-	if err != nil || len(all) != 2 || all[1].Protocol != MariaDB || all[1].Address != "b:2" || all[1].User != "u" || !slices.Equal(Further(all), []string{"b:2"}) {
+	if err != nil || len(all) != 2 || all[1].Protocol != MariaDB || all[1].Address != "b:2" || all[1].User != "u" || !slices.Equal(further(all), []string{"b:2"}) {
 		t.Errorf("got %+v, %v", all, err)
 	}
 	for protocol, want := range map[string]string{PostgreSQL: "not here", MariaDB: "not here"} {
