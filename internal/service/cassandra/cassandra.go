@@ -59,9 +59,14 @@ func build(s Settings) (service.Service, error) {
 	return at, nil
 }
 
-// release is the version of a ring that already runs.
+// release is the version of a ring that already runs, by the first node that answers: what
+// is left of one that others have left can still be cleared up.
 func release(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
-	return newClient(m, at).Value(ctx, "SELECT release_version FROM system.local")
+	rows, err := newClient(m, at).Ask(ctx, "SELECT release_version FROM system.local")
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return "", err
+	}
+	return rows[0][0], nil
 }
 
 // live is what a ring that already runs says of itself.

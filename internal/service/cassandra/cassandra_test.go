@@ -203,6 +203,9 @@ func TestNodeThatLeft(t *testing.T) {
 	if err := c.each(t.Context(), ask); err == nil || !strings.Contains(err.Error(), "the node at "+at.Address+" has left the ring, which has 2 nodes now") {
 		t.Errorf("a node that has left: %v", err)
 	}
+	if version, err := release(t.Context(), nil, at); version != "5.0" || err != nil {
+		t.Errorf("the ring is version %q, %v", version, err)
+	}
 	if rows, err := c.Ask(t.Context(), "SELECT tokens FROM system.local"); err != nil || fmt.Sprint(rows) != "[[2]]" {
 		t.Errorf("the others say %v, %v", rows, err)
 	}

@@ -189,11 +189,18 @@ func (i *iot) Check(ctx context.Context, env workload.Env) (workload.Needs, erro
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	c, err := cql.Dial(ctx, nodes[0])
+	c, err := join(ctx, nodes, 0)
 	if err != nil {
 		return workload.Needs{}, err
 	}
 	defer c.Close()
+	for n := range nodes[1:] {
+		other, err := join(ctx, nodes, 1+n)
+		if err != nil {
+			return workload.Needs{}, err
+		}
+		other.Close()
+	}
 	rows, err := c.Query(ctx, "SELECT keyspace_name FROM system_schema.keyspaces")
 	if err != nil {
 		return workload.Needs{}, fmt.Errorf("look at the keyspaces of the server: %w", err)
