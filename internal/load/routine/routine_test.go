@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http/httptest"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 )
 
@@ -116,11 +118,17 @@ func TestTLS(t *testing.T) {
 		c.Stage, c.Network, c.Address, c.TLS = stage, "tcp", address, &tls.Config{RootCAs: authority}
 		window := max(1, c.Window)
 		c.Dialogue = func(int) load.Dialogue { return &lines{window: window} }
-		s := run(t, c)
-		want := int64(c.Arrivals.Rate * stage.Length.Seconds())
-		if s.errors != 0 || s.operations < max(10, want) || s.bytes != 2*s.operations {
-			t.Errorf("%+v: %+v", c.Arrivals, s)
-		}
+		loadtest.Calm(t, func() error {
+			s := run(t, c)
+			want := int64(c.Arrivals.Rate * stage.Length.Seconds())
+			if s.errors != 0 || s.bytes != 2*s.operations {
+				t.Errorf("%+v: %+v", c.Arrivals, s)
+			}
+			if s.operations < max(10, want) {
+				return fmt.Errorf("%+v: %+v", c.Arrivals, s)
+			}
+			return nil
+		})
 	}
 	stranger := load.Job{Stage: stage, Network: "tcp", Address: address, TLS: &tls.Config{}, Dialogue: func(int) load.Dialogue { return &lines{window: 1} }}
 	if err := Run(t.Context(), stranger, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "agree on TLS") {
@@ -193,14 +201,17 @@ func TestCallers(t *testing.T) {
 		{job: load.Job{Connections: 4, Timeout: 20 * time.Millisecond}, like: library{takes: time.Hour}, wrong: 12, timedOut: 12},
 		{job: load.Job{Connections: 4, Timeout: 20 * time.Millisecond, Arrivals: load.Arrivals{Rate: 100}}, like: library{takes: time.Hour}, wrong: 10, timedOut: 10},
 	} {
-		j, all := clients(&c.like, c.job)
-		s := run(t, j)
-		if s.operations < c.least || s.errors < c.wrong || c.wrong == 0 && s.errors > 0 || s.timedOut < c.timedOut || s.offer.Abandoned < c.abandoned {
-			t.Errorf("%+v with clients that take %s: %+v", c.job, c.like.takes, s)
-		}
-		if s.bytes != 7*s.operations || all.open.Load() != 0 || all.twoAtOnce.Load() {
-			t.Errorf("%+v: %d clients left open, two calls at once: %v", s, all.open.Load(), all.twoAtOnce.Load())
-		}
+		loadtest.Calm(t, func() error {
+			j, all := clients(&c.like, c.job)
+			s := run(t, j)
+			if s.bytes != 7*s.operations || all.open.Load() != 0 || all.twoAtOnce.Load() {
+				t.Errorf("%+v: %d clients left open, two calls at once: %v", s, all.open.Load(), all.twoAtOnce.Load())
+			}
+			if s.operations < c.least || s.errors < c.wrong || c.wrong == 0 && s.errors > 0 || s.timedOut < c.timedOut || s.offer.Abandoned < c.abandoned {
+				return fmt.Errorf("%+v with clients that take %s: %+v", c.job, c.like.takes, s)
+			}
+			return nil
+		})
 	}
 }
 

@@ -3,7 +3,6 @@ package socket
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,27 +70,25 @@ func TestOneOfSeveralIsGone(t *testing.T) {
 func TestInstead(t *testing.T) {
 	both(t, func(t *testing.T, l loop) {
 		for _, think := range []time.Duration{0, time.Millisecond} {
-			s, leaves := serve(t, "tcp", faults{}), serve(t, "tcp", faults{})
-			var gone atomic.Bool
-			j := job(s, load.Job{Connections: 2, More: []string{leaves.address}, Think: load.Think{Mean: think}})
-			j.Instead = func(number int) int {
-				if gone.Load() {
-					return 0
+			const last = 20
+			loadtest.Calm(t, func() error {
+				s, leaves := serve(t, "tcp", faults{}), serve(t, "tcp", faults{last: last})
+				j := job(s, load.Job{Connections: 2, More: []string{leaves.address}, Think: load.Think{Mean: think}})
+				j.Instead = func(number int) int {
+					if leaves.served.Load() >= last {
+						return 0
+					}
+					return number
 				}
-				return number
-			}
-			stop := time.AfterFunc(length/4, func() {
-				gone.Store(true)
-				leaves.stop()
+				r := l.run(t, j)
+				if r.errors > 4 || leaves.accepted.Load() != 2 {
+					t.Errorf("pause %s: %d errors, %d connections to the one that leaves", think, r.errors, leaves.accepted.Load())
+				}
+				if got := s.accepted.Load(); got != 4 || s.served.Load() == 0 {
+					return fmt.Errorf("pause %s: %d connections to the one that stays, which served %d", think, got, s.served.Load())
+				}
+				return nil
 			})
-			defer stop.Stop()
-			r := l.run(t, j)
-			if got := s.accepted.Load(); got != 4 || leaves.accepted.Load() != 2 {
-				t.Errorf("pause %s: %d connections to the one that stays, and %d to the other", think, got, leaves.accepted.Load())
-			}
-			if r.errors > 4 || s.served.Load() == 0 || leaves.served.Load() == 0 {
-				t.Errorf("pause %s: %d errors, %d and %d served", think, r.errors, s.served.Load(), leaves.served.Load())
-			}
 		}
 	})
 }
