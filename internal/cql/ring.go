@@ -44,7 +44,7 @@ func Members(ctx context.Context, node Asker) ([]Member, error) {
 
 // Missing is the error about a node that has left its ring, of which so many are left.
 func Missing(address string, left int) error {
-	return fmt.Errorf("the node at %s has left the ring, which has %d nodes now: take it out of address, if that names it", address, left)
+	return fmt.Errorf("the node at %s has left the ring (%d still in it): take it out of address, if that names it", address, left)
 }
 
 // Watch has the server tell from now on when nodes join its ring and leave it, and when

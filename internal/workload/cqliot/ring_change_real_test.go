@@ -169,7 +169,7 @@ func leaves(t *testing.T, s *server, at load.Endpoint, number int, driver string
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it has left, and lives on
 	}
 	o = during(t, at, settings, 1, func() {})
-	if !oneLine(o.err, fmt.Sprintf("%s has left the ring, which has %d nodes now", leaving, len(rest.More)+1)) {
+	if !oneLine(o.err, fmt.Sprintf("%s has left the ring (%d still in it)", leaving, len(rest.More)+1)) {
 		t.Errorf("the next load: %v", o.err)
 	}
 }

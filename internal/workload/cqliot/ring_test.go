@@ -70,7 +70,7 @@ func TestRingThatChanges(t *testing.T) {
 				t.Errorf("%+v", ring)
 			}
 			o = during(t, at, settings, 1, func() {})
-			if !oneLine(o.err, at.More[0]+" has left the ring, which has 3 nodes now") {
+			if !oneLine(o.err, at.More[0]+" has left the ring (3 still in it)") {
 				t.Errorf("a load on the ring that it has left: %v", o.err)
 			}
 		})
