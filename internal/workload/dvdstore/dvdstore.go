@@ -52,7 +52,7 @@ func defaults() Parameters {
 		Mode: sound, Size: 10e6, PerProduct: 20, Reset: true, Loaders: 4, Connections: 8,
 		NewCustomers: .2, NewMembers: .01, Searches: 3, Batch: 5, Depth: 500, Reviews: 3, NewReviews: .05, Ratings: .1, Lines: 5,
 		Retries: 10, Verify: true,
-		Pace: engine.Pace{Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second)},
+		Pace: engine.UsualPace(),
 	}
 }
 

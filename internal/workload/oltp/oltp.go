@@ -30,7 +30,7 @@ type Parameters struct {
 	Retries     int                `name:"retries" doc:"how often a victim of others, as of a deadlock, is tried again" max:"1000"`
 	Think       parameter.Duration `name:"think" doc:"pause between the end of a transaction and the next one of its session"`
 
-	engine.Pace `shape:"-"`
+	engine.Pace
 }
 
 func defaults() Parameters {
