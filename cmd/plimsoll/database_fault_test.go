@@ -226,19 +226,32 @@ func TestRealDatabaseStandsStill(t *testing.T) {
 	})
 }
 
-// A disk that the data does not fit on ends the study, in one line that says so; nothing of
-// the service is left on it.
+// A disk on which there is no room left when the data comes ends the study, in one line that
+// says so; nothing of the service is left on it.
 func TestRealDatabaseFillsTheDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a small file system takes root to mount")
 	}
 	eachDatabase(t, func(t *testing.T, service string) {
 		dir := reachable(t)
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=170m,mode=755"); err != nil {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1500m,mode=755"); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 		u := startUnderLoad(t, service, dir, 2_000_000)
+		// The study found room enough; then somebody else takes it.
+		u.until(u.gone, "the service has its folder", func() bool {
+			_, err := os.Stat(filepath.Join(dir, "out", "scratch", "service"))
+			return err == nil
+		})
+		others, err := os.Create(filepath.Join(dir, "others"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer others.Close()
+		if err := syscall.Fallocate(int(others.Fd()), 0, 0, 1330<<20); err != nil {
+			t.Fatal(err)
+		}
 		said, _, err := u.end()
 		if err == nil {
 			t.Error("the study ended well")

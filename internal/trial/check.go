@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
@@ -103,6 +105,7 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 		if len(m.kind.Speaks) > 0 {
 			needs.Disk *= int64(servers)
 			needs.Time *= time.Duration(servers)
+			needs = s.lent(needs)
 		}
 		// Machines that share a disk add up.
 		if disk += needs.Disk; apart {
@@ -120,6 +123,20 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 		maps.Copy(total.Versions, needs.Versions)
 	}
 	return most, nil
+}
+
+// lent is what a load needs that speaks to services which run already: its data is on their
+// disks and not on this one, and changes them.
+func (s *session) lent(needs workload.Needs) workload.Needs {
+	for _, use := range s.foreign() {
+		if needs.Disk > 0 {
+			needs.Changes = append(slices.Clip(needs.Changes), fmt.Sprintf("writes about %s to %s at %s, and removes it", parameter.Bytes(needs.Disk).About(), use.Kind, use.Settings[addressSetting]))
+		}
+	}
+	if len(s.foreign()) > 0 {
+		needs.Disk = 0
+	}
+	return needs
 }
 
 // checkSettings finds the settings of the machines of a trial that the study varies. Each is
@@ -192,6 +209,10 @@ func (p post) space(ctx context.Context) (space, bool) {
 		return space{}, false
 	}
 	left, err := o.Space(ctx, p.dir)
+	for dir := p.dir; err != nil && path.Dir(dir) != dir && ctx.Err() == nil; {
+		dir = path.Dir(dir) // plimsoll makes the scratch folder only when a run begins
+		left, err = o.Space(ctx, dir)
+	}
 	if err != nil || left.Size <= 0 {
 		return space{}, false
 	}

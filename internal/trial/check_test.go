@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,29 @@ type telling struct {
 func (m *telling) Machine() platform.Machine                             { return m }
 func (m *telling) Space(context.Context, string) (platform.Space, error) { return m.space, nil }
 func (m *telling) Clock(context.Context) (platform.Clock, error)         { return platform.Clock{}, nil }
+
+// above is a machine on which no folder was made yet but one.
+type above struct {
+	telling
+	made string
+}
+
+func (m *above) Space(_ context.Context, dir string) (platform.Space, error) {
+	if dir != m.made {
+		return platform.Space{}, fs.ErrNotExist
+	}
+	return m.space, nil
+}
+
+// The room for a folder that will be made is that of the folder that it will be in.
+func TestRoomForAFolderThatIsNotThere(t *testing.T) {
+	m := &above{telling{space: platform.Space{Size: 100, Free: 7}}, "/results"}
+	for dir, want := range map[string]bool{"/results": true, "/results/run/scratch": true, "/elsewhere/scratch": false} {
+		if left, ok := (post{machine: m, dir: dir}).space(t.Context()); ok != want || ok && left.free != 7 {
+			t.Errorf("in %s: %v, %t", dir, left, ok)
+		}
+	}
+}
 
 func TestStudyThatDoesNotFit(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))

@@ -149,3 +149,18 @@ func TestForeignServicesOfAStudy(t *testing.T) {
 		t.Errorf("two addresses are %v", all)
 	}
 }
+
+// What a load puts into a service that runs already takes no room here, and changes that service.
+func TestDataOfAForeignServiceTakesNoRoomHere(t *testing.T) {
+	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{{}}}, Study: &study.Study{Service: &study.Use{Kind: "shelf"}}}, workbench: &workbench{}}
+	if n := s.lent(workload.Needs{Disk: 3 << 20}); n.Disk != 3<<20 || n.Changes != nil {
+		t.Errorf("in a private service: %+v", n)
+	}
+	*s.Study.Service = at("10.0.0.1:5432", nil)
+	if n := s.lent(workload.Needs{Disk: 3 << 20}); n.Disk != 0 || !slices.Equal(n.Changes, []string{"writes about 3.00MiB to shelf at 10.0.0.1:5432, and removes it"}) {
+		t.Errorf("in one that runs already: %+v", n)
+	}
+	if n := s.lent(workload.Needs{}); n.Changes != nil {
+		t.Errorf("of a load without data: %+v", n)
+	}
+}
