@@ -28,13 +28,11 @@ func (c *command) watch(o *output) (done func()) {
 		}
 		return func() {}
 	}
-	var last time.Time
+	var shown renewal
 	c.lab.Progress = func(e trial.Event) {
-		now := time.Now()
-		if !lasting(e) && now.Sub(last) < 100*time.Millisecond {
+		if !shown.due(e, time.Now()) {
 			return
 		}
-		last = now
 		width, _, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			width = 80
@@ -45,6 +43,22 @@ func (c *command) watch(o *output) (done func()) {
 		}
 	}
 	return func() { fmt.Fprint(f, "\r\x1b[K") }
+}
+
+// renewal is what a line that renews itself showed last, and when.
+type renewal struct {
+	at    time.Time
+	phase trial.Phase
+}
+
+// due says whether an event is to be shown now: each phase is, since the next event may be minutes
+// away, and within one ten events a second.
+func (r *renewal) due(e trial.Event, now time.Time) bool {
+	if !lasting(e) && e.Phase == r.phase && now.Sub(r.at) < 100*time.Millisecond {
+		return false
+	}
+	r.at, r.phase = now, e.Phase
+	return true
 }
 
 // counted shows how far something is: one line that renews itself on a terminal, plain
