@@ -45,13 +45,13 @@ func made(t *testing.T, settings parameter.Settings) *brokerage {
 func TestRealContract(t *testing.T) {
 	settings := map[string][]parameter.Settings{
 		engine.PostgreSQL: {with(parameter.Settings{"rate": "100/s", "arrivals": "poisson", "tick": "1ms", "isolation": "serializable", "retries": "100"})},
-		engine.MariaDB:    {with(parameter.Settings{"reset": "false", "threads": "2"})},
+		engine.MariaDB:    {with(parameter.Settings{"reset": "false", "threads": "2", "connections": "2"})},
 	}
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
 		workloadtest.Run(t, Kind(), workloadtest.Options{
 			Settings: settings[s.Protocol],
 			Env:      func(t *testing.T) workload.Env { return environment(t, s.Target) },
-			Length:   4 * time.Second, // on a busy machine sessions take a while to begin, which is not to weigh
+			Length:   6 * time.Second, // on a busy machine sessions take a while to begin, which is not to weigh
 		})
 	})
 }
