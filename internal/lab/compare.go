@@ -1,16 +1,20 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/report"
 	"plimsoll/internal/workload/storage"
 )
@@ -22,7 +26,8 @@ type side struct {
 	run      finding.Run
 	headline []string
 	margin   float64
-	caution  string // what every reader of its numbers should know
+	caution  string            // what every reader of its numbers should know
+	asked    map[string]string // settings of its workload and its service, by full name; nil where they are not known
 }
 
 // Compare compares two runs, or judges the arms of one. Each is a results
@@ -45,7 +50,8 @@ func (l *Lab) Compare(paths ...string) (*Outcome, error) {
 	}
 	findings := finding.CompareRuns(a.run, b.run, finding.Terms{Headline: a.headline, Margin: a.margin})
 	in := report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths, " ")}
-	if text := cautionOf(a, b); text != "" {
+	text := strings.Join(slices.DeleteFunc([]string{cautionOf(a, b), different(a, b)}, func(s string) bool { return s == "" }), "; ")
+	if text != "" {
 		in.Testbed = []report.TestbedLine{{Name: cautionFact, Value: text}}
 	}
 	return &Outcome{Findings: findings, Input: in}, nil
@@ -67,6 +73,57 @@ func cautionOf(a, b side) string {
 		}
 	}
 	return strings.Join(said, "; ")
+}
+
+// different says in which settings two sides differ: then what is compared is more than
+// what their labels say.
+func different(a, b side) string {
+	if a.asked == nil || b.asked == nil {
+		return ""
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(a.asked)) {
+		// What only one of two kinds has is said by their names.
+		x := a.asked[name]
+		if y, both := b.asked[name]; both && x != y {
+			all = append(all, fmt.Sprintf("%s (%s, %s)", name, cmp.Or(x, "none"), cmp.Or(y, "none")))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return "the two differ in " + strings.Join(all, ", ")
+}
+
+// askedOf are the settings of the workload and of the service of a run's baseline, defaults
+// included; of a service that runs already, only which it is.
+func (l *Lab) askedOf(r *Run) map[string]string {
+	s, levels := r.Source.Study, r.Plan.Arms[0].Levels
+	all := map[string]string{"the workload": s.Workload.Kind}
+	add := func(kind string, defaults any, settings parameter.Settings) {
+		for _, f := range parameter.Fields(defaults) {
+			all[kind+"."+f.Name] = f.Default
+		}
+		for name, value := range settings {
+			all[kind+"."+name] = value
+		}
+	}
+	for _, k := range l.Catalog.Workloads {
+		if k.Name == s.Workload.Kind {
+			add(k.Name, k.Defaults, s.Settings(levels))
+		}
+	}
+	if s.Service == nil {
+		return all
+	}
+	all["the service"] = s.Service.Kind
+	settings := s.ServiceSettings(levels)
+	for _, k := range l.Catalog.Services {
+		if k.Name == s.Service.Kind && settings["address"] == "" {
+			add(k.Name, k.Defaults, settings)
+		}
+	}
+	return all
 }
 
 // side reads one side of a comparison. Of a run with several arms it is the
@@ -106,7 +163,7 @@ func (l *Lab) side(path string) (*side, error) {
 	}
 	label := filepath.Base(filepath.Clean(path))
 	return &side{
-		caution:  caution,
+		caution: caution, asked: l.askedOf(r),
 		run:      finding.Run{Label: label, Metrics: r.Source.Study.Results(l.Catalog), Values: valuesOf(records, 0)},
 		headline: r.Source.Study.Headline, margin: r.Source.Study.Margin,
 	}, nil

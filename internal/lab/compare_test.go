@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"strings"
 	"testing"
 
+	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding"
 )
 
@@ -20,6 +22,32 @@ func TestCautionsOfAComparison(t *testing.T) {
 	} {
 		if got := cautionOf(c.a, c.b); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// Two runs whose settings differ are compared with all that differs said, defaults included; two
+// that differ in nothing, without a word.
+func TestWhatTwoRunsDifferIn(t *testing.T) {
+	t.Parallel()
+	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	plain := ran(t, "tutorial-aa", 3, "measure.blocks=1")
+	again := ran(t, "tutorial-aa", 4, "measure.blocks=1")
+	other := ran(t, "tutorial-aa", 3, "measure.blocks=1", "null.threads=3")
+	for _, c := range []struct{ a, b, want string }{
+		{plain.Dir, again.Dir, ""},
+		{plain.Dir, other.Dir, "the two differ in null.threads ("},
+	} {
+		o, err := l.Compare(c.a, c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, f := range o.Input.Testbed {
+			said += f.Value
+		}
+		if !strings.Contains(said, c.want) || c.want == "" && strings.Contains(said, "differ") {
+			t.Errorf("said %q, want %q", said, c.want)
 		}
 	}
 }
