@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
@@ -85,29 +84,25 @@ func (k *brokerage) stock(ctx context.Context, s engine.Conn) (n stock, err erro
 	return n, err
 }
 
+// both are those of two servers.
+func (n stock) both(o stock) stock { return stock{n.placed + o.placed, n.completed + o.completed} }
+
 // begin notes that the data is not as new any more, and reads back what it is.
 func (k *brokerage) begin(ctx context.Context, at []engine.Server, seed uint64, out *measure.Recorder) (sum stock, err error) {
-	stocks := make([]stock, len(at))
-	err = engine.Each(ctx, at, func(ctx context.Context, number int, at engine.Server) error {
-		s, err := engine.Dial(ctx, at, database)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		if err := k.data(at.Protocol, seed).Holds(ctx, s); err != nil {
-			return err
+	stocks, err := engine.Gather(ctx, at, database, func(ctx context.Context, s engine.Conn) (stock, error) {
+		if err := k.data(engine.Speaks(s), seed).Holds(ctx, s); err != nil {
+			return stock{}, err
 		}
 		if err := dataset.Use(ctx, s); err != nil {
-			return err
+			return stock{}, err
 		}
-		if stocks[number], err = k.stock(ctx, s); err != nil {
-			return err
+		if err := k.readBack(ctx, s, out); err != nil {
+			return stock{}, err
 		}
-		return k.readBack(ctx, s, out)
+		return k.stock(ctx, s)
 	})
 	for _, n := range stocks {
-		sum.placed += n.placed
-		sum.completed += n.completed
+		sum = sum.both(n)
 	}
 	return sum, err
 }
@@ -137,16 +132,14 @@ func (k *brokerage) job(at []engine.Server, stage load.Stage, l *load.Ledger[tal
 		return load.Job{}, err
 	}
 	statements := statementBook(at[0].Protocol)
-	return engine.Aim(load.Job{
-		Stage: stage, Arrivals: k.arrivals, Connections: k.Connections, Window: 1, Threads: k.Threads,
-		Tick: time.Duration(k.Tick), Timeout: time.Duration(k.Timeout), MaxLag: time.Duration(k.MaxLag),
-		Classes: names[:],
+	return engine.Aim(k.Paced(load.Job{
+		Stage: stage, Arrivals: k.arrivals, Connections: k.Connections, Window: 1, Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
 			t := l.Sheet()
 			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(who, k.Isolation)}
 			return dialogue.New(dialogue.Setup{Session: d.session, Book: statements, Window: 1, Retries: k.Retries, Count: &t.Count}, d)
 		},
-	}, at), nil
+	}), at), nil
 }
 
 // conclusion is what is known when the load is over.
@@ -174,29 +167,31 @@ func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Rec
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	stocks, checks := make([]stock, len(c.at)), make([]measure.Check, len(c.at))
-	if err := engine.Each(ctx, c.at, func(ctx context.Context, number int, at engine.Server) error {
-		s, err := engine.Dial(ctx, at, database)
-		if err != nil {
-			return fmt.Errorf("look at the data after the load: %w", err)
-		}
-		defer s.Close()
-		if stocks[number], err = k.stock(ctx, s); err != nil || !k.Verify {
-			return err
-		}
-		checks[number], err = k.consistent(ctx, s)
-		return err
-	}); err != nil {
-		return err
+	left, err := engine.Gather(ctx, c.at, database, k.look)
+	if err != nil {
+		return fmt.Errorf("look at the data after the load: %w", err)
 	}
 	var now stock
-	for _, n := range stocks {
-		now.placed += n.placed
-		now.completed += n.completed
+	checks := make([]measure.Check, len(left))
+	for number, n := range left {
+		now, checks[number] = now.both(n.stock), n.check
 	}
 	out.Check(sum.counted(now, c.before))
 	if k.Verify {
 		out.Check(dataset.Worst(checks))
 	}
 	return nil
+}
+
+// after is what a load left behind at a server.
+type after struct {
+	stock
+	check measure.Check // of its consistency, where that is looked at
+}
+
+func (k *brokerage) look(ctx context.Context, s engine.Conn) (now after, err error) {
+	if now.stock, err = k.stock(ctx, s); err == nil && k.Verify {
+		now.check, err = k.consistent(ctx, s)
+	}
+	return now, err
 }
