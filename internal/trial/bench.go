@@ -276,7 +276,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 		}
 	}
 	r.loads(after)
-	if stopped := s.clearServices(after); stopped != nil {
+	if stopped := s.clearServices(after, r); stopped != nil {
 		r.errs = append(r.errs, stopped)
 	}
 	last := Entry{Kind: KindEnd, Note: s.why}

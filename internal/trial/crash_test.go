@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 )
 
@@ -50,6 +51,11 @@ func child(task []string) int {
 	switch verb {
 	case "restore":
 		_, err = restore(ctx, r.dir(), &workbench{machine: r.machine, catalog: r.catalog()}, die)
+	case "serve":
+		b := crashBench(r)
+		b.Study.Service = &study.Use{Kind: "doomed"}
+		b.Catalog.Services = []service.Kind{doomed(func() { dieAt = step + 1; die("start service") })}
+		err = b.Run(ctx)
 	default:
 		b := crashBench(r)
 		b.step = die
@@ -247,6 +253,65 @@ func TestKillAtEveryStep(t *testing.T) {
 			t.Errorf("no kill at %q", name)
 		}
 	}
+}
+
+// doomed is a service that writes what it will keep, and then no more of it happens.
+func doomed(then func()) service.Kind {
+	return service.Define(service.Kind{Name: "doomed", Doc: "does not come up", Speaks: []string{"shelf"}}, shelf{},
+		func(s shelf) (service.Service, error) { return halfway{s, then}, nil })
+}
+
+type halfway struct {
+	shelf
+	then func()
+}
+
+func (h halfway) Start(_ context.Context, env service.Env) (service.Instance, error) {
+	err := errors.Join(os.MkdirAll(env.Dir, 0o755), os.WriteFile(filepath.Join(env.Dir, "data"), nil, 0o644))
+	h.then()
+	return nil, errors.Join(err, errors.New("it did not come up"))
+}
+
+// A run that dies while its service starts, before any load is prepared, leaves what the
+// service had written: restore knows of it, and removes it.
+func TestKillWhileTheServiceStarts(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	if name := spawn(t, r, "serve", 0); name != "start service" {
+		t.Fatalf("it died at %q", name)
+	}
+	left := filepath.Join(r.root, "scratch")
+	if _, err := os.Stat(filepath.Join(left, serviceFolder, "doomed", "data")); err != nil {
+		t.Fatal(err)
+	}
+	r.known(t, true)
+	said := r.restore(t)
+	if want := "removed what the service kept in " + left; !strings.Contains(said, want) {
+		t.Errorf("restore said %q, want %q", said, want)
+	}
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the scratch folder is still there: %v", err)
+	}
+	r.known(t, false)
+	if said := r.restore(t); said != "" {
+		t.Errorf("a second restore did %q", said)
+	}
+}
+
+// A run whose service never came up removes what it had written at its own end.
+func TestServiceThatNeverCameUpLeavesNothing(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", memory(t))
+	r := newRig(t)
+	b := crashBench(r)
+	b.Study.Service = &study.Use{Kind: "doomed"}
+	b.Catalog.Services = []service.Kind{doomed(func() {})}
+	if err := b.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(r.root, "scratch")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the scratch folder is still there: %v", err)
+	}
+	r.known(t, false)
 }
 
 // exact is a copy of a folder, to crash the same state in several ways.

@@ -15,6 +15,7 @@
 //	trial, trial ended       a trial runs; its record with this checksum counts
 //	trial stopped            it was interrupted and will run again
 //	prepare, prepared        files of a load are being made; clean, cleaned: removed
+//	serve, served            a service keeps files from now on; they were removed
 //	change, changed          a setting is about to change; it was changed and read back
 //	restored, left           it is as before; somebody else has changed it since
 //	interrupted, end         how a session ended; after end there is nothing to resume

@@ -31,6 +31,8 @@ const (
 	KindPrepared     Kind = "prepared"
 	KindClean        Kind = "clean"
 	KindCleaned      Kind = "cleaned"
+	KindServe        Kind = "serve"  // a service is about to start, and what it keeps to be written
+	KindServed       Kind = "served" // what services kept is removed
 	KindTrial        Kind = "trial"
 	KindTrialEnded   Kind = "trial ended"
 	KindTrialStopped Kind = "trial stopped" // it does not count and will run again
@@ -46,7 +48,8 @@ type Entry struct {
 
 	Begin   *Begin   `json:"begin,omitempty"`
 	Setting *Setting `json:"setting,omitempty"`
-	Load    *Load    `json:"load,omitempty"` // that is prepared or cleaned
+	Load    *Load    `json:"load,omitempty"`   // that is prepared or cleaned
+	Server  string   `json:"server,omitempty"` // machine of a service; empty where the study has one alone
 	Trial   int      `json:"trial,omitempty"`
 	Record  string   `json:"record,omitempty"` // SHA-256 of record.json
 	Void    string   `json:"void,omitempty"`

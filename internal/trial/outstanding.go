@@ -13,6 +13,7 @@ import (
 type undo struct {
 	settings []*changed // oldest first
 	loads    []Load
+	servers  []string // machines on which services may have left something, as the journal names them
 }
 
 // changed is a setting that is not at its former level, or may not be.
@@ -57,6 +58,12 @@ func (u *undo) fold(e Entry) {
 		}
 	case KindCleaned:
 		u.loads = slices.DeleteFunc(u.loads, func(l Load) bool { return sameLoad(l, e.load()) })
+	case KindServe:
+		if !slices.Contains(u.servers, e.Server) {
+			u.servers = append(u.servers, e.Server)
+		}
+	case KindServed:
+		u.servers = slices.DeleteFunc(u.servers, func(name string) bool { return name == e.Server })
 	}
 }
 
@@ -78,7 +85,9 @@ func (u *undo) prepared(load Load) bool {
 	return slices.ContainsFunc(u.loads, func(l Load) bool { return sameLoad(l, load) })
 }
 
-func (u *undo) none() bool { return len(u.settings) == 0 && len(u.loads) == 0 }
+func (u *undo) none() bool {
+	return len(u.settings) == 0 && len(u.loads) == 0 && len(u.servers) == 0
+}
 
 func sameLoad(a, b Load) bool {
 	return a.Machine == b.Machine && a.Workload == b.Workload && loadKey(a.Settings) == loadKey(b.Settings)

@@ -71,6 +71,7 @@ type restorer struct {
 
 func (r *restorer) all(ctx context.Context) {
 	r.settings(ctx)
+	r.services(ctx)
 	r.loads(ctx)
 }
 

@@ -33,6 +33,42 @@ func (s *session) foreign() []study.Use {
 	return all
 }
 
+// services removes what services kept on their machines, and the scratch folder where nothing
+// else lies in it. The run that had them is dead, and its services with it, perhaps before any
+// load was prepared.
+func (r *restorer) services(ctx context.Context) {
+	for _, name := range slices.Clone(r.journal.undo.servers) {
+		if r.fleeting {
+			r.took("what the service kept ended with its machine", r.journal.append(Entry{Kind: KindServed, Server: name}))
+			continue
+		}
+		at, err := r.post(name)
+		if err == nil {
+			err = r.sweepServer(ctx, at)
+		}
+		if err != nil {
+			r.took("", fmt.Errorf("remove what the service kept: %w", err))
+			continue
+		}
+		r.took("removed what the service kept in "+at.dir, r.journal.append(Entry{Kind: KindServed, Server: name}))
+	}
+}
+
+func (r *restorer) sweepServer(ctx context.Context, at post) error {
+	if err := at.sweepServices(ctx); err != nil {
+		return err
+	}
+	if at.dir != r.scratch {
+		if err := at.removeScratch(ctx); err != nil {
+			return err
+		}
+	}
+	if !begun(r.journal.entries).Made {
+		return nil
+	}
+	return post{at.machine, r.scratch}.removeScratch(ctx)
+}
+
 // cleanForeign removes what a load left in services that outlived the run.
 func (r *restorer) cleanForeign(ctx context.Context, l workload.Load) error {
 	for _, use := range begun(r.journal.entries).Services {

@@ -112,10 +112,15 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	if err != nil {
 		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
 	}
+	server := all.server()
+	if !slices.Contains(s.journal.undo.servers, server.name) {
+		if err := s.journal.append(Entry{Kind: KindServe, Server: server.name}); err != nil {
+			return err
+		}
+	}
 	if err := s.haveScratch(ctx, all); err != nil {
 		return err
 	}
-	server := all.server()
 	env := server.serviceEnv(kind)
 	env.Seed, env.Log = s.Plan.Seed, s.log
 	if c, ok := server.machine.(platform.Connected); ok && len(all) > 1 {
@@ -169,26 +174,23 @@ func (s *session) unserveMute(ctx context.Context, trouble error) error {
 
 // clearServices stops the service at the end of a session, and removes the folder of
 // services, and that of the run where nothing else lies in it.
-func (s *session) clearServices(ctx context.Context) error {
-	if _, ok, err := s.serviceKind(); err != nil || !ok || len(s.scratched) == 0 {
+func (s *session) clearServices(ctx context.Context, r *restorer) error {
+	if err := s.unserve(ctx); err != nil {
 		return err
 	}
-	err := s.unserve(ctx)
-	if s.lodged.machine != nil {
-		err = errors.Join(err, s.lodged.sweepServices(ctx))
+	if s.lodged.machine == nil { // no service came up; one that did not may have written something
+		r.services(ctx)
+		return nil
 	}
-	if err != nil {
+	if err := r.sweepServer(ctx, s.lodged); err != nil {
 		return err
 	}
-	if s.lodged.machine != nil && s.lodged.dir != s.scratch {
-		if err := s.lodged.removeScratch(ctx); err != nil {
+	for _, name := range slices.Clone(s.journal.undo.servers) {
+		if err := s.journal.append(Entry{Kind: KindServed, Server: name}); err != nil {
 			return err
 		}
 	}
-	if !begun(s.journal.entries).Made {
-		return nil
-	}
-	return post{s.machine, s.scratch}.removeScratch(ctx)
+	return nil
 }
 
 // target finds where the service listens.
