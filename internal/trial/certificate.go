@@ -22,6 +22,7 @@ type evidence struct {
 	simulated bool
 	hosted    bool  // the machine is a guest that plimsoll started
 	failed    int64 // operations, over the whole load
+	intervals []measure.Interval
 	ended     ending
 	disks     []space
 	readBack  []reading
@@ -155,57 +156,6 @@ func drift(e *evidence, limit float64) (measure.State, string) {
 		return measure.Fail, detail
 	}
 	return measure.Unknown, detail + "; too noisy or too short to tell"
-}
-
-// ownTime is the largest part of a closed loop that a delegated generator, such
-// as fio, may spend between two operations: it times them itself, so that what
-// it does in between is missing from X*R.
-const ownTime = 0.05
-
-// guestTime is the same on the CPUs of a guest, whose every instruction may be interpreted.
-const guestTime = 0.25
-
-// little holds the window against Little's law, N = X*(R+Z).
-func little(e *evidence, limit float64) (measure.State, string) {
-	n, x, r := float64(e.demand.Concurrency), e.record.Values[e.operation], e.record.Values["mean"]
-	switch {
-	case e.demand.Rate > 0:
-		return unknown("an open loop has no fixed number of operations in flight")
-	case n <= 0 || x <= 0 || r <= 0:
-		return unknown("no concurrency, rate or mean latency to compare")
-	}
-	ratio := x * (r + e.demand.Think.Seconds()) / n
-	edge := straddling(e, n) + e.demand.Chance(e.record.Counts["operations"], r)
-	detail := fmt.Sprintf("X*R/N is %.4g", ratio)
-	switch off := ratio - 1; {
-	case math.Abs(off) <= limit+edge:
-		return verdict(true, "%s", detail)
-	case !e.simulated && off < 0 && -off <= ownTime+edge:
-		return verdict(true, "%s; the generator itself takes %s of the loop", detail, percent(-off))
-	case e.hosted && off < 0 && -off <= guestTime+edge:
-		// A guest is under test with all that runs in it.
-		return unknown("%s; the generator itself takes %s of the loop on the guest's CPUs, as part of what is measured", detail, percent(-off))
-	case off < 0:
-		return verdict(false, "%s: %s of the loop is spent outside of operations", detail, percent(-off))
-	}
-	return verdict(false, "%s: more operations in flight than the %g that were asked for", detail, n)
-}
-
-// longestEdge is how many times the mean of all operations one at an edge of the window may take
-// and be allowed for: where one is a hundred times as long, it is no longer an edge.
-const longestEdge = 10
-
-// straddling is what operations at the edges of the window can make of Little's law, as a
-// share: they count on one side only, with all of their time. That is a mean operation of
-// each worker where all are alike, and up to the longest one where they are not, as the
-// files of a compilation.
-func straddling(e *evidence, n float64) float64 {
-	mean := n / float64(max(1, e.record.Counts["operations"]))
-	w := e.record.Window
-	if length := w.End - w.Cut; length > 0 {
-		return max(mean, min(e.record.Values["max"]/length, longestEdge*mean))
-	}
-	return mean
 }
 
 // leastOfClass is how many operations there must be for each class before their shares say

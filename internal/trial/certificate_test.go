@@ -75,10 +75,7 @@ func TestCertificate(t *testing.T) {
 		{"little's law", measure.Pass, "", func(e *evidence) {
 			e.record.Values["mean"], e.record.Counts["operations"], e.demand.Classes = .0072, 40, nil
 		}},
-		// So may one of 400 where some take a second; one of 10,000 may not.
-		{"little's law", measure.Pass, "", func(e *evidence) {
-			e.record.Values["mean"], e.record.Values["max"], e.record.Counts["operations"], e.demand.Classes = .0072, 1.2, 400, nil
-		}},
+		// An operation of five seconds somewhere is no reason for one of 10,000 to be.
 		{"little's law", measure.Fail, "little's law: X*R/N is 0.9: 10 %", func(e *evidence) {
 			e.record.Values["mean"], e.record.Values["max"] = .0072, 5
 		}},

@@ -1,0 +1,125 @@
+package trial
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll/internal/measure"
+)
+
+// took is how many operations of one interval took so long.
+type took struct {
+	seconds float64
+	count   int64
+}
+
+// stretch is an interval with those of its operations that took longest.
+type stretch struct {
+	from    float64 // seconds since the load began
+	longest []took  // longest first
+}
+
+// straddling is what operations at the edges of the window can make of Little's law. In a
+// loop of N workers the response times that a window of T seconds counts add up to
+//
+//	N*T + (what the operations in flight at its beginning had behind them)
+//	    - (what those in flight at its end had behind them)
+//
+// since an operation counts in whole where it ends. Nothing is assumed of how
+// response times are distributed: one operation in a million may take a second.
+type straddling struct {
+	before  float64 // share that the first sum adds to N*T at most
+	after   float64 // share that the second one takes away
+	silence float64 // share of the window at its end in which no operation ended
+}
+
+// straddle bounds both sums by the data. The operations in flight at the beginning ended in
+// the window, so that their response times are known. Those in flight at the end did not:
+// they are taken to be as old, all together, as the operations in flight were at any
+// interval of the window. Each worker has one operation in flight.
+func straddle(intervals []measure.Interval, w measure.Window, n float64) straddling {
+	var inside []stretch
+	quiet := w.Cut
+	for i := range intervals {
+		in := &intervals[i]
+		if !w.Holds(in) {
+			continue
+		}
+		inside = append(inside, stretch{in.From.Seconds(), slowest(in, n)})
+		for _, s := range in.Samples {
+			if s.Operations > 0 {
+				quiet = in.To.Seconds()
+			}
+		}
+	}
+	length := w.End - w.Cut
+	if len(inside) == 0 || length <= 0 {
+		return straddling{}
+	}
+	whole := n * length
+	longest := 0.
+	for _, of := range inside {
+		if len(of.longest) > 0 {
+			longest = max(longest, of.longest[0].seconds)
+		}
+	}
+	s := straddling{before: ages(inside, n, longest) / whole, silence: max(0, w.End-quiet) / length}
+	for i := range inside {
+		s.after = max(s.after, ages(inside[i:], n, longest)/whole)
+	}
+	return s
+}
+
+// slowest are the n operations of an interval that took longest.
+func slowest(in *measure.Interval, n float64) (all []took) {
+	for _, s := range in.Samples {
+		h := in.Latency(s.Class)
+		if h == nil {
+			continue
+		}
+		for _, bar := range h.Bars() {
+			all = append(all, took{bar.To.Seconds(), bar.Count})
+		}
+	}
+	return oldest(all, n)
+}
+
+// oldest keeps the n longest, longest first.
+func oldest(all []took, n float64) []took {
+	slices.SortFunc(all, func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) })
+	left := int64(math.Ceil(n))
+	for i := range all {
+		all[i].count = min(all[i].count, left)
+		if left -= all[i].count; left == 0 {
+			return all[:i+1]
+		}
+	}
+	return all
+}
+
+// ages is how many seconds the n operations in flight at the beginning of the first
+// interval had behind them at most. One that ended after that began no earlier than
+// its response time before the beginning of the interval in which it ended, and not before
+// the load did. No operation took longer than longest.
+func ages(from []stretch, n, longest float64) float64 {
+	begin := from[0].from
+	var all []took
+	for _, s := range from {
+		if s.from-begin >= longest {
+			break
+		}
+		for _, op := range s.longest {
+			if age := min(op.seconds-(s.from-begin), begin); age > 0 {
+				all = append(all, took{age, op.count})
+				continue
+			}
+			break // the others are shorter
+		}
+	}
+	sum := 0.
+	for _, op := range oldest(all, n) {
+		sum += op.seconds * float64(op.count)
+	}
+	return sum
+}
