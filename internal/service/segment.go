@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"iter"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,9 +14,24 @@ import (
 	"plimsoll/internal/platform"
 )
 
+// memoryFile names, in the folder of an instance, the folder in memory that it has.
+const memoryFile = "memory-folder"
+
+// memoryFolders are those that MemoryFolder names. Nothing else is removed.
+var memoryFolders = regexp.MustCompile(`^/dev/shm/plimsoll-[A-Z2-7]{26}$`)
+
+// MemoryFolder is a name that nobody can guess, of a folder in memory for what a server
+// shares among its processes. Note is a file for Daemon.Files: with it in the folder of the
+// instance, the other one is removed with that, however the server ended.
+func MemoryFolder() (folder string, note iter.Seq2[string, []byte]) {
+	folder = "/dev/shm/plimsoll-" + rand.Text()
+	return folder, Files(memoryFile, []byte(folder))
+}
+
 // ReleaseSegments removes the shared memory that PostgreSQL servers left which were killed:
 // those of the folder and of the folders of instances in it. One removes its segment
-// by itself, with the file that names it, when it is asked to stop.
+// by itself, with the file that names it, when it is asked to stop, but not its folder in
+// memory.
 func ReleaseSegments(ctx context.Context, m platform.Machine, dir string) error {
 	folders := []string{dir}
 	for i := 0; ; i++ {
@@ -24,6 +42,11 @@ func ReleaseSegments(ctx context.Context, m platform.Machine, dir string) error 
 		folders = append(folders, one)
 	}
 	for _, folder := range folders {
+		if named, err := m.ReadFile(ctx, path.Join(folder, memoryFile)); err == nil && memoryFolders.Match(named) {
+			if _, err := output(ctx, m, "rm", "-rf", "--", string(named)); err != nil {
+				return fmt.Errorf("remove shared memory of a server: %w", err)
+			}
+		}
 		note, err := m.ReadFile(ctx, path.Join(folder, "data", "postmaster.pid"))
 		if err != nil {
 			continue // nothing was left

@@ -47,6 +47,8 @@ func TestReleaseSegments(t *testing.T) {
 		"no number":    {map[string]string{"/d/data/postmaster.pid": note("77", "")}, ""},
 		"the second":   {map[string]string{"/d/0/" + markFile: "", "/d/1/" + markFile: "", "/d/1/data/postmaster.pid": note("77", "10608663 2195481")}, "ipcrm -m 2195481"},
 		"an injection": {map[string]string{"/d/data/postmaster.pid": note("77", "10608663 -a")}, ""},
+		"a folder":     {map[string]string{"/d/memory-folder": "/dev/shm/plimsoll-" + strings.Repeat("A2", 13)}, "rm -rf -- /dev/shm/plimsoll-" + strings.Repeat("A2", 13)},
+		"not a folder": {map[string]string{"/d/memory-folder": "/dev/shm/plimsoll-" + strings.Repeat("A2", 13) + "/../x"}, ""},
 	} {
 		m := &segments{files: c.files}
 		m.files["/proc/sysvipc/shm"] = head + "  10608663    2195481   600                    56    77    78      0 65534\n"

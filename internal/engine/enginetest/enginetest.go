@@ -55,7 +55,7 @@ func Start(t *testing.T, setup Setup) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { remove(dir) })
 	if setup.Furnish != nil {
 		setup.Furnish(dir)
 	}
@@ -81,6 +81,19 @@ func Start(t *testing.T, setup Setup) *Server {
 	s.Begin(t)
 	t.Cleanup(func() { s.End(t, syscall.SIGINT) })
 	return s
+}
+
+// remove removes the folder of a server that has ended, and what PostgreSQL leaves beside it
+// when it is killed: a segment of shared memory, whose number is in the seventh line of a
+// file that goes when it ends in good order.
+func remove(dir string) {
+	note, _ := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
+	if lines := strings.Split(string(note), "\n"); len(lines) > 6 {
+		if named := strings.Fields(lines[6]); len(named) == 2 {
+			_ = exec.Command("ipcrm", "-m", named[1]).Run() // it may be gone
+		}
+	}
+	_ = os.RemoveAll(dir)
 }
 
 // nobody is who servers run as, because PostgreSQL refuses to run as root.
@@ -200,6 +213,7 @@ func (s *Server) postgresql() error {
 	_, port, _ := net.SplitHostPort(s.At.Address)
 	s.words = []string{
 		program, "-D", data, "-p", port, "-h", "127.0.0.1", "-k", "",
+		"-c", "dynamic_shared_memory_type=mmap", // in the folder, and gone with it
 		"-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off", // a process that is killed loses nothing that it wrote
 	}
 	said, err := s.command(filepath.Join(filepath.Dir(program), "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8").CombinedOutput()

@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -34,4 +37,30 @@ func TestRealServers(t *testing.T) {
 			t.Errorf("it is said to be at %+v for another protocol", at)
 		}
 	})
+}
+
+// A server of PostgreSQL that was killed and did not come back leaves no shared memory when
+// its test is over.
+func TestRealKilledLeavesNothing(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	var maker string
+	t.Run("killed", func(t *testing.T) {
+		s := Start(t, Setup{Protocol: engine.PostgreSQL})
+		maker = fmt.Sprint(s.process.Process.Pid)
+		if maps := read("/proc/" + maker + "/maps"); strings.Contains(maps, "/dev/shm/") {
+			t.Errorf("the server has files outside its folder:\n%s", maps)
+		}
+		s.End(t, syscall.SIGKILL)
+	})
+	for line := range strings.Lines(read("/proc/sysvipc/shm")) {
+		if f := strings.Fields(line); len(f) > 4 && f[4] == maker { // cpid
+			t.Errorf("shared memory is left: %s", line)
+		}
+	}
 }

@@ -166,7 +166,7 @@ func java() service.Program {
 		Names: []string{
 			"/usr/lib/jvm/java-17-openjdk-amd64/bin/java", "/usr/lib/jvm/java-17-openjdk-arm64/bin/java", "/usr/lib/jvm/jre-17/bin/java", "java",
 		},
-		Version: []string{"-version"},
+		Version: []string{"-XX:+PerfDisableSharedMem", "-version"}, // without a folder of its counters in /tmp
 		Install: "apt install openjdk-17-jre-headless (or dnf install java-17-openjdk-headless)",
 	}
 }

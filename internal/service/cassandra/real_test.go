@@ -131,3 +131,23 @@ func reachable(t *testing.T) string {
 	}
 	return filepath.Join(dir, "instance")
 }
+
+// To ask Java for its version leaves no folder of its counters.
+func TestRealJavaLeavesNothing(t *testing.T) {
+	m := here(t)
+	const left = "/tmp/hsperfdata_nobody"
+	if _, err := os.Stat(left); err == nil || os.Getuid() != 0 {
+		t.Skipf("%s is there already, or this is not root", left)
+	}
+	found, err := findJava(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv := append([]string{"setpriv", "--reuid=nobody", "--clear-groups", found.Name}, java().Version...)
+	if r, err := m.Run(t.Context(), platform.Command{Argv: argv}); err != nil || r.Exit != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := os.Remove(left); err == nil {
+		t.Errorf("%s was left", left)
+	}
+}

@@ -89,6 +89,7 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 	if err != nil {
 		return nil, err
 	}
+	memory, noted := service.MemoryFolder()
 	return service.Started(service.Launch(ctx, env, service.Recipe{
 		Name: "postgres", Ports: 1, Ordinary: true,
 		Daemon: func(place service.Place) (service.Daemon, error) {
@@ -101,8 +102,8 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 			}
 			c := newClient(env.Machine, load.Endpoint{Network: "tcp", Address: place.Address(0), CA: vouched.CA, User: superuser, Database: "postgres"})
 			return service.Daemon{
-				Argv:     []string{"sh", "-c", starter, "postgres", place.Dir, found.Name, path.Join(path.Dir(found.Name), "initdb"), superuser},
-				Files:    service.Join(vouched.Files(), service.Files("postgresql.conf", p.settings.config(found, place)), service.Files("pg_hba.conf", p.settings.rules())),
+				Argv:     []string{"sh", "-c", starter, "postgres", place.Dir, found.Name, path.Join(path.Dir(found.Name), "initdb"), superuser, memory},
+				Files:    service.Join(noted, vouched.Files(), service.Files("postgresql.conf", p.settings.config(found, place)), service.Files("pg_hba.conf", p.settings.rules())),
 				Patience: making,
 				Ready:    func(ctx context.Context) (service.Live, error) { return c.ready(ctx, path.Join(place.Dir, "data")) },
 			}, nil
@@ -115,11 +116,16 @@ func (p *private) Start(ctx context.Context, env service.Env) (service.Instance,
 const making = 3 * time.Minute
 
 // starter makes the databases and becomes the server. What it says in between is of
-// no interest unless it fails. The key of a certificate must be the server's alone.
+// no interest unless it fails. The key of a certificate must be the server's alone. What
+// its processes share in files lies in memory, as posix shared memory does, but in a folder
+// whose name is still known when the server was killed.
 const starter = `
-rm -rf -- "$1/data" "$1/own.key" &&
+rm -rf -- "$1/data" "$1/own.key" "$5" &&
 { [ ! -f "$1/server.key" ] || (umask 077 && cat -- "$1/server.key" > "$1/own.key") } &&
 said=$("$3" -D "$1/data" -U "$4" -A trust -E UTF8 --locale=C --no-sync --no-instructions 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
+if mkdir -m 700 -- "$5" 2>/dev/null; then
+	rmdir -- "$1/data/pg_dynshmem" && ln -s -- "$5" "$1/data/pg_dynshmem" || exit 1
+fi
 exec "$2" -D "$1/data" -c config_file="$1/postgresql.conf" -c hba_file="$1/pg_hba.conf"
 `
 

@@ -189,11 +189,19 @@ func TestRealForeign(t *testing.T) {
 // start starts a server that the end of the test stops.
 func start(t *testing.T, m platform.Machine, settings parameter.Settings) (service.Instance, error) {
 	t.Helper()
+	i, _, err := startIn(t, m, settings)
+	return i, err
+}
+
+// startIn is start, and tells the folder.
+func startIn(t *testing.T, m platform.Machine, settings parameter.Settings) (i service.Instance, dir string, err error) {
+	t.Helper()
 	s, err := Kind().New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := s.Start(t.Context(), service.Env{Machine: m, Dir: reachable(t), Log: t.Logf})
+	dir = reachable(t)
+	i, err = s.Start(t.Context(), service.Env{Machine: m, Dir: dir, Log: t.Logf})
 	if err == nil {
 		t.Cleanup(func() {
 			if err := i.Stop(context.Background()); err != nil {
@@ -201,5 +209,5 @@ func start(t *testing.T, m platform.Machine, settings parameter.Settings) (servi
 			}
 		})
 	}
-	return i, err
+	return i, dir, err
 }

@@ -3,11 +3,15 @@ package postgresql
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
+	"plimsoll/internal/service"
 	"plimsoll/internal/service/servicetest"
 )
 
@@ -54,4 +58,66 @@ func reachable(t *testing.T) string {
 		}
 	}
 	return filepath.Join(dir, "instance")
+}
+
+// A server that was killed at once, with all of its processes, leaves nothing: neither where
+// its instance is stopped, nor where plimsoll died as well and restore comes by.
+func TestRealKilledLeavesNothing(t *testing.T) {
+	m := here(t)
+	for name, clear := range map[string]func(i service.Instance, dir string) error{
+		"stop":    func(i service.Instance, _ string) error { return i.Stop(t.Context()) },
+		"restore": func(_ service.Instance, dir string) error { return service.ReleaseSegments(t.Context(), m, dir) },
+	} {
+		i, dir, err := startIn(t, m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := i.Counters(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pids := processes(t, dir)
+		left := map[string]bool{}
+		for _, pid := range pids {
+			maps, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps") // a process of autovacuum may have ended
+			for line := range strings.Lines(string(maps)) {
+				if _, file, ok := strings.Cut(strings.TrimSpace(line), " /dev/shm/"); ok {
+					folder, _, _ := strings.Cut(file, "/")
+					left["/dev/shm/"+folder] = true
+				}
+			}
+		}
+		if len(pids) < 4 || len(left) == 0 {
+			t.Fatalf("%s: the server has processes %v, which share %v", name, pids, left)
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err := clear(i, dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for file := range left {
+			if _, err := os.Lstat(file); err == nil {
+				t.Errorf("%s: %s is left", name, file)
+			}
+		}
+	}
+}
+
+// processes are those that work in a folder or below.
+func processes(t *testing.T, dir string) (pids []int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range all {
+		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, dir+"/") {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(link)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -62,6 +62,7 @@ func (s Settings) config(found service.Found, place service.Place) []byte {
 	set("unix_socket_directories", "")
 	set("wal_level", "minimal") // there is no standby and no archive
 	set("max_wal_senders", 0)
+	set("dynamic_shared_memory_type", "mmap") // in files of a folder that is in memory, see the starter
 	set("log_timezone", "GMT")
 	set("timezone", "GMT")
 	size("shared_buffers", s.SharedBuffers)
