@@ -68,7 +68,7 @@ var rules = []rule{
 	{"drift", leastDrift, "change over the window as a share of the mean, or the margin of the study where that is larger", true, drift},
 	{"little's law", .02, "|X*R/N - 1| of a closed loop; beyond it the latency or the concurrency is not what it is called", true, little},
 	{"reported mix", .05, "a class's share of the operations against the demand", true, mix},
-	{"generator limit", .8, "share of their CPUs that the workers use; beyond it they delay what they measure", true, generator},
+	{"generator limit", .8, "CPUs that the load generator uses for each of its threads; beyond it they delay what they measure", true, generator},
 	{"steal", .1, "share of CPU time that the hypervisor gave to others; beyond it the trial measures the neighbours", true, steal},
 	{"cpu pressure", .25, "share of time in which some task waited for a CPU; the load may have been one of them", false, pressure},
 	{"throttling", .01, "share of time in which a quota stopped the group; it is the quota that is measured", false, throttling},
@@ -148,7 +148,12 @@ func warmup(e *evidence, _ float64) (measure.State, string) {
 
 func drift(e *evidence, limit float64) (measure.State, string) {
 	w, limit := e.record.Window, max(limit, e.drift)
-	detail := fmt.Sprintf("%+.3g %% over the window, allowed %s", 100*w.Drift, percent(limit))
+	what := "the rate"
+	if e.demand.Rate > 0 { // the gate looked at both, and kept the larger
+		what = "the rate or the response time"
+	}
+	// A line through a curve that falls steeply ends below zero: its change is no share of where it began.
+	detail := fmt.Sprintf("%s changes by %+.3g %% of its mean over the window, allowed %s", what, 100*w.Drift, percent(limit))
 	switch w.Steady {
 	case measure.Steady:
 		return measure.Pass, detail
@@ -188,7 +193,7 @@ func mix(e *evidence, limit float64) (measure.State, string) {
 
 // Names of what the rules read.
 const (
-	generatorCPU = "generator.cpu" // share of their CPUs that the workers used, from the workload
+	generatorCPU = "generator.cpu" // CPUs that the load generator used for each of its threads, from the workload
 	stealCounter = "cpu.steal"     // CPUs
 	countCounter = "cpu.count"     // CPUs
 	cpuPressure  = "pressure.cpu.some"
@@ -205,9 +210,9 @@ func generator(e *evidence, limit float64) (measure.State, string) {
 		return unknown("the workload does not say how much CPU its workers used")
 	case e.hosted && used > limit:
 		// A guest is under test with all that runs in it.
-		return unknown("the workers used %s of the guest's CPUs: these limit the load, as part of what is measured", percent(used))
+		return unknown("the load generator used %s of one of the guest's CPUs for each of its threads: that limits the load, as part of what is measured", percent(used))
 	}
-	return verdict(used <= limit, "the workers used %s of the CPUs they may use, allowed %s", percent(used), percent(limit))
+	return verdict(used <= limit, "the load generator used %s of one CPU for each of its threads, allowed %s", percent(used), percent(limit))
 }
 
 // counter judges a counter that must not pass its limit, taken as a share of whole.

@@ -53,9 +53,12 @@ func TestCertificate(t *testing.T) {
 		{"read back", measure.Unknown, "", func(e *evidence) { e.readBack[0].known = false }},
 		{"read back", measure.Pass, "", func(e *evidence) { e.readBack = nil }},
 		{"warm-up", measure.Fail, "", func(e *evidence) { e.steady.cut = measure.Fail }},
-		{"drift", measure.Fail, "no steady state: +5 %", func(e *evidence) { e.record.Window.Steady, e.record.Window.Drift = measure.Drifting, .05 }},
-		{"drift", measure.Fail, "no steady state: +5 % over the window, allowed 4 %", func(e *evidence) {
+		{"drift", measure.Fail, "no steady state: the rate changes by +5 % of its mean over the window, allowed 2 %", func(e *evidence) { e.record.Window.Steady, e.record.Window.Drift = measure.Drifting, .05 }},
+		{"drift", measure.Fail, "no steady state: the rate changes by +5 % of its mean over the window, allowed 4 %", func(e *evidence) {
 			e.drift, e.record.Window.Steady, e.record.Window.Drift = .04, measure.Drifting, .05
+		}},
+		{"drift", measure.Fail, "no steady state: the rate or the response time changes by -149 % of its mean", func(e *evidence) {
+			e.demand.Rate, e.record.Window.Steady, e.record.Window.Drift = 1000, measure.Drifting, -1.49
 		}},
 		{"drift", measure.Unknown, "", func(e *evidence) { e.record.Window.Steady = measure.SteadyUnknown }},
 		{"little's law", measure.Fail, "little's law: X*R/N is 1.05: more", func(e *evidence) { e.record.Values["mean"] = .0084 }},
@@ -86,7 +89,7 @@ func TestCertificate(t *testing.T) {
 		{"reported mix", measure.Unknown, "", func(e *evidence) {
 			e.record.Counts["operations"], e.record.Counts["read.operations"], e.record.Values["max"] = 19, 19, 1.2
 		}},
-		{"generator limit", measure.Fail, "generator limit: the workers used 85 %", func(e *evidence) { e.worker[generatorCPU] = .85 }},
+		{"generator limit", measure.Fail, "generator limit: the load generator used 85 % of one CPU for each of its threads", func(e *evidence) { e.worker[generatorCPU] = .85 }},
 		{"generator limit", measure.Unknown, "", func(e *evidence) { e.worker = nil }},
 		{"generator limit", measure.Unknown, "", func(e *evidence) { e.worker[generatorCPU], e.hosted = .85, true }},
 		{"generator limit", measure.Pass, "", func(e *evidence) { e.worker[generatorCPU], e.hosted = .5, true }},
