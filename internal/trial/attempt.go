@@ -45,6 +45,7 @@ type attempt struct {
 	files    map[string][]byte
 	event    *event // in the middle of the load; nil for none
 	settled  []measure.Check
+	seldom   map[string]string // counters that were read too seldom in the window, and how often
 	// intervals are those of all probes of a search, one after the other.
 	intervals []measure.Interval
 }

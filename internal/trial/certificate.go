@@ -23,6 +23,7 @@ type evidence struct {
 	hosted    bool  // the machine is a guest that plimsoll started
 	failed    int64 // operations, over the whole load
 	intervals []measure.Interval
+	seldom    map[string]string // counters that were read too seldom in the window, and how often
 	ended     ending
 	disks     []space
 	readBack  []reading
@@ -221,6 +222,8 @@ func counter(e *evidence, name string, whole, limit float64) (measure.State, str
 	switch {
 	case !ok && e.simulated:
 		return verdict(true, "a simulated machine has none")
+	case !ok && e.seldom[name] != "":
+		return unknown("%s was %s", name, e.seldom[name])
 	case !ok || whole <= 0:
 		return unknown("no counter %s", name)
 	}
@@ -244,6 +247,8 @@ func synchronised(e *evidence, _ float64) (measure.State, string) {
 	switch {
 	case e.simulated:
 		return verdict(true, "virtual time")
+	case !ok && e.seldom[clockCounter] != "":
+		return unknown("%s was %s", clockCounter, e.seldom[clockCounter])
 	case !ok:
 		return unknown("no counter %s", clockCounter)
 	}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,26 @@ func TestCertificate(t *testing.T) {
 		check(t, e.record, test.check, test.state)
 		if !strings.HasPrefix(void, test.void) || (test.void == "") != (void == "") {
 			t.Errorf("%s: void because of %q, want %q", test.check, void, test.void)
+		}
+	}
+}
+
+// A counter that the machine has, and that was read too seldom, is not one that it lacks.
+func TestCountersReadTooSeldom(t *testing.T) {
+	e := sound()
+	delete(e.record.Counters, stealCounter)
+	delete(e.record.Counters, clockCounter)
+	delete(e.record.Counters, throttled)
+	e.seldom = map[string]string{stealCounter: "read once in the window, which is too seldom", clockCounter: "not read in the window, which is too seldom"}
+	checks, _ := certify(e)
+	for name, want := range map[string]string{
+		"steal":      "cpu.steal was read once in the window, which is too seldom",
+		"time sync":  "clock.synchronised was not read in the window, which is too seldom",
+		"throttling": "no counter cgroup.throttled",
+	} {
+		i := slices.IndexFunc(checks, func(c measure.Check) bool { return c.Name == name })
+		if c := checks[i]; c.State != measure.Unknown || c.Detail != want {
+			t.Errorf("%s: %s, %q; want %q", name, c.State, c.Detail, want)
 		}
 	}
 }

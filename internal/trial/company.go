@@ -93,6 +93,7 @@ func (a *attempt) gatherCounters() {
 				a.record.Missing = append(a.record.Missing, missing)
 			}
 		}
+		a.enterSeldom(m.sampler)
 		for name, v := range m.sampler.over(a.record.Window) {
 			sums[name], counts[name] = sums[name]+v, counts[name]+1
 		}
@@ -100,6 +101,34 @@ func (a *attempt) gatherCounters() {
 	for name, sum := range sums {
 		a.record.Counters[name] = sum / counts[name]
 	}
+}
+
+// enterSeldom enters that the counters of a machine were read too seldom in the window.
+func (a *attempt) enterSeldom(s *sampler) {
+	names, times := s.seldom(a.record.Window)
+	if len(names) == 0 {
+		return
+	}
+	said := readings(times) + " in the window, which is too seldom"
+	if line := "counters: " + said; !slices.Contains(a.record.Missing, line) {
+		a.record.Missing = append(a.record.Missing, line)
+	}
+	if a.seldom == nil {
+		a.seldom = map[string]string{}
+	}
+	for _, name := range names {
+		a.seldom[name] = said
+	}
+}
+
+func readings(times int) string {
+	switch times {
+	case 0:
+		return "not read"
+	case 1:
+		return "read once"
+	}
+	return fmt.Sprintf("read %d times", times)
 }
 
 // divide enters what each of several machines did, and how they shared what there was.

@@ -34,7 +34,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	}
 	e := &evidence{
 		record: a.record, demand: a.demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
-		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals), intervals: intervals,
+		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals), intervals: intervals, seldom: a.seldom,
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{
 			enough: a.watch.answer.enough, ran: a.ran(),

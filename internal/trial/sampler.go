@@ -34,6 +34,7 @@ type sampler struct {
 
 	mu      sync.Mutex
 	start   time.Time
+	lead    time.Duration // from the first sample to the beginning of the load, about
 	samples []sample
 	failed  map[string]bool
 	cancel  context.CancelFunc
@@ -74,6 +75,7 @@ func openSampler(ctx context.Context, sources []collect.Source, place collect.Pl
 func (s *sampler) begin(ctx context.Context, every time.Duration) {
 	s.start = time.Now()
 	cost := s.take(ctx)
+	s.lead = cost
 	sampling, cancel := context.WithCancel(ctx)
 	s.cancel = cancel
 	s.done.Go(func() {
@@ -132,7 +134,7 @@ func (s *sampler) take(ctx context.Context) time.Duration {
 func (s *sampler) over(w measure.Window) map[string]float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	inside := within(s.samples, w)
+	inside := s.within(w)
 	out := map[string]float64{}
 	for name, counter := range s.counter {
 		var at, value []float64
@@ -156,20 +158,43 @@ func (s *sampler) over(w measure.Window) map[string]float64 {
 	return out
 }
 
-func within(samples []sample, w measure.Window) []sample {
-	first, last := 0, len(samples)
-	for first < len(samples) && samples[first].at.Seconds() < w.Cut {
+// within are the samples that stand for a window.
+func (s *sampler) within(w measure.Window) []sample {
+	first, last := s.inside(w)
+	if last-first < 2 && first > 0 {
+		first--
+	}
+	return s.samples[first:last]
+}
+
+// inside are the first sample in a window, and the first one after it.
+func (s *sampler) inside(w measure.Window) (first, last int) {
+	last = len(s.samples)
+	for first < last && s.samples[first].at.Seconds() < w.Cut {
 		first++
 	}
 	// The sample at the end of the load is taken shortly after its last interval.
 	const grace = 0.5
-	for last > first && samples[last-1].at.Seconds() > w.End+grace {
+	for last > first && s.samples[last-1].at.Seconds() > w.End+grace+s.lead.Seconds() {
 		last--
 	}
-	if last-first < 2 && first > 0 {
-		first--
+	return first, last
+}
+
+// seldom are the counters that the machine has, but that were not read often enough to say
+// anything of a window; and how many times all were read in it.
+func (s *sampler) seldom(w measure.Window) (names []string, times int) {
+	had := s.over(w)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, last := s.inside(w)
+	for name := range s.counter {
+		read := slices.ContainsFunc(s.samples, func(of sample) bool { _, ok := of.values[name]; return ok })
+		if _, known := had[name]; read && !known && last-first < 2 {
+			names = append(names, name)
+		}
 	}
-	return samples[first:last]
+	return names, last - first
 }
 
 // table is the file counters.csv: a row a sample, a column a counter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,5 +99,34 @@ func TestShortWindow(t *testing.T) {
 	}
 	if v := s.over(measure.Window{Cut: 1.5, End: 2})["n"]; v != 3 {
 		t.Errorf("rate %g, want 3", v)
+	}
+}
+
+// Where reading is slow a window may hold one sample, or none. The record says so, and of
+// which counters; a machine that lacks one has it missing all along.
+func TestSeldomRead(t *testing.T) {
+	s := &sampler{counter: map[string]collect.Counter{
+		"n": {Metric: measure.Metric{Name: "n"}, Cumulative: true}, "lacking": {Metric: measure.Metric{Name: "lacking"}, Cumulative: true},
+	}}
+	for _, at := range []time.Duration{0, 40 * time.Second, 67 * time.Second} {
+		s.samples = append(s.samples, sample{at, map[string]float64{"n": at.Seconds()}})
+	}
+	for _, c := range []struct {
+		cut   float64
+		lead  time.Duration
+		times int
+		names []string
+	}{{50, 0, 0, []string{"n"}}, {50, 3 * time.Second, 1, nil}, {16, 0, 1, nil}} {
+		s.lead = c.lead
+		if names, times := s.seldom(measure.Window{Cut: c.cut, End: 64}); times != c.times || !slices.Equal(names, c.names) {
+			t.Errorf("from %g s on, the load begins after %s: %q, %d times; want %q, %d", c.cut, c.lead, names, times, c.names, c.times)
+		}
+	}
+	a := &attempt{record: &measure.Record{Window: measure.Window{Cut: 50, End: 64}}}
+	s.lead = 0
+	a.enterSeldom(s)
+	a.enterSeldom(s)
+	if want := "not read in the window, which is too seldom"; !slices.Equal(a.record.Missing, []string{"counters: " + want}) || a.seldom["n"] != want {
+		t.Errorf("the record says %q, the certificate is told %v", a.record.Missing, a.seldom)
 	}
 }
