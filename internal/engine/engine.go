@@ -150,6 +150,39 @@ func Speaks(s Conn) string {
 	return PostgreSQL
 }
 
+// Visit begins a session in a database; it is nil where the user sees none of that name. A
+// server is asked for it first, since PostgreSQL logs a session in one that is not there as a
+// fatal error.
+func Visit(ctx context.Context, at Server, database string) (Conn, error) {
+	s, err := Dial(ctx, at, "")
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if there, err := sees(ctx, s, database); err != nil || !there {
+		return nil, err
+	}
+	inside, err := Dial(ctx, at, database)
+	if Absent(err) { // it was removed meanwhile
+		return nil, nil
+	}
+	return inside, err
+}
+
+// sees says whether a database is there and the user of a session has some right to it,
+// which on PostgreSQL all have.
+func sees(ctx context.Context, s Conn, database string) (bool, error) {
+	ask := "SELECT 1 FROM pg_database WHERE datname = '"
+	if Speaks(s) == MariaDB {
+		ask = "SELECT 1 FROM information_schema.schemata WHERE schema_name = '"
+	}
+	rows, err := s.Query(ctx, ask+database+"'")
+	if err != nil {
+		return false, fmt.Errorf("ask whether the database %s is there: %w", database, err)
+	}
+	return len(rows) > 0, nil
+}
+
 // Drop removes databases, with the sessions in them.
 func Drop(ctx context.Context, at Server, names ...string) error {
 	if at.Protocol == PostgreSQL {

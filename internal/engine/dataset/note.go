@@ -20,11 +20,8 @@ const (
 // notes are what a database says about itself; nil where it does not exist, or has nothing
 // to say.
 func notes(ctx context.Context, at engine.Server, name string) (map[string]string, error) {
-	s, err := engine.Dial(ctx, at, name)
-	if engine.Absent(err) {
-		return nil, nil
-	}
-	if err != nil {
+	s, err := engine.Visit(ctx, at, name)
+	if s == nil {
 		return nil, err
 	}
 	defer s.Close()

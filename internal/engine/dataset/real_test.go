@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -302,4 +304,17 @@ func TestRealUnequal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// That a database is not there yet is found out without an error in the server's log.
+func TestRealQuietLog(t *testing.T) {
+	s := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL, Words: []string{"-c", "logging_collector=on", "-c", "log_filename=said"}})
+	d := set(s.Protocol, func(int) error { return nil })
+	if err := d.Prepare(t.Context(), []engine.Server{s.Place(t)}); err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.ReadFile(filepath.Join(s.Dir, "data", "log", "said"))
+	if err != nil || !strings.Contains(string(said), "LOG:") || strings.Contains(string(said), "does not exist") {
+		t.Errorf("%v; the server says:\n%s", err, said)
+	}
 }
