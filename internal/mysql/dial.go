@@ -54,5 +54,9 @@ func failed(err error, codes ...uint16) bool {
 // Absent says whether an error is that a database does not exist.
 func Absent(err error) bool { return failed(err, NoSuchDatabase) }
 
+// Denied says whether an error is that the user may not do something to a database, be it
+// there or not.
+func Denied(err error) bool { return failed(err, DatabaseDenied) }
+
 // Canceled says whether an error is that a statement took longer than it may.
 func Canceled(err error) bool { return failed(err, StatementTimeout) }

@@ -15,6 +15,7 @@ type Fault struct {
 // The codes that callers look for.
 const (
 	TooManyConnections = 1040
+	DatabaseDenied     = 1044
 	AccessDenied       = 1045
 	NoSuchDatabase     = 1049
 	DuplicateKey       = 1062
@@ -51,8 +52,8 @@ func (f *Fault) Transient() bool {
 // Forbidden says whether the user of the session may not do what was asked: something to a
 // database, to a table or to the server.
 func (f *Fault) Forbidden() bool {
-	const databaseDenied, tableDenied = 1044, 1142
-	return f.Code == databaseDenied || f.Code == tableDenied || f.Code == PrivilegeMissing
+	const tableDenied = 1142
+	return f.Code == DatabaseDenied || f.Code == tableDenied || f.Code == PrivilegeMissing
 }
 
 // ReadFault reads the body of a packet that reports an error.

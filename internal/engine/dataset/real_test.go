@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/enginetest"
+	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
@@ -268,6 +270,15 @@ func TestRealClerk(t *testing.T) {
 		if _, err := Needs(t.Context(), env, data, 1<<20, 1e6); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("a reader may: %v", err)
 		}
+		if err := d.Prepare(t.Context(), []engine.Server{s.Place(t)}); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("a reader makes them: %v", err)
+		}
+		dial := func(ctx context.Context, at load.Endpoint) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, at.Network, at.Address)
+		}
+		if err := d.Clean(t.Context(), s.Target, dial); err != nil {
+			t.Errorf("a reader, for whom nothing was made, removes nothing: %v", err)
+		}
 		s.At.User = "clerk"
 		at := s.Place(t)
 		if needs, err := Needs(t.Context(), env, data, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of 2MiB in all") {
@@ -282,6 +293,17 @@ func TestRealClerk(t *testing.T) {
 		}
 		if c, err := Consistent(t.Context(), inside, time.Minute, whole); err != nil || c.State != measure.Pass {
 			t.Errorf("%+v, %v", c, err)
+		}
+		if s.Protocol == engine.MariaDB {
+			inside.Close()
+			s.At.User = "root"
+			if err := s.Dial(t, "").Exec(t.Context(), "REVOKE DROP ON `plimsoll%`.* FROM clerk"); err != nil {
+				t.Fatal(err)
+			}
+			s.At.User = "clerk"
+			if err := d.Clean(t.Context(), s.Target, dial); !engine.Forbidden(err) {
+				t.Errorf("what was made and may not be removed: %v", err)
+			}
 		}
 	})
 }
