@@ -7,7 +7,6 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -88,7 +87,7 @@ type share struct {
 
 // fair says whether chance explains a share.
 func (s share) fair() bool {
-	return s.of == 0 || math.Abs(float64(s.count)/float64(s.of)-s.want) <= stat.ChanceOfShare(s.want, s.of)
+	return s.of == 0 || math.Abs(float64(s.count)/float64(s.of)-s.want) <= measure.ChanceOfShare(s.want, s.of)
 }
 
 func (t *tally) shares() []share {

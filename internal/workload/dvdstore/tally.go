@@ -8,7 +8,6 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -77,7 +76,7 @@ func (t *tally) mixed(d *store) measure.Check {
 			variance = (choices*choices - 1) / 12
 		}
 		got := float64(t.drawn[k]) / float64(t.began)
-		if math.Abs(got-want) > stat.Chance(variance, t.began) {
+		if math.Abs(got-want) > measure.Chance(variance, t.began) {
 			c.State = measure.Fail
 		}
 		c.Detail += fmt.Sprintf(", %s %.4g (%.4g)", names[k], got, want)

@@ -12,7 +12,6 @@ import (
 	"plimsoll/internal/load/socket"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/stat"
 	"plimsoll/internal/workload"
 )
 
@@ -143,7 +142,7 @@ func (k *keyvalue) mixed(out *measure.Recorder) parameter.Share {
 		}
 	}
 	asked, got := float64(k.Read), float64(reads)/float64(max(1, all))
-	if math.Abs(got-asked) <= stat.ChanceOfShare(asked, all) {
+	if math.Abs(got-asked) <= measure.ChanceOfShare(asked, all) {
 		return k.Read
 	}
 	return parameter.Share(got)

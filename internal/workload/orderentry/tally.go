@@ -5,7 +5,6 @@ import (
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
 )
 
 // tally counts what a connection asked for and what came of it, over the whole load.
@@ -82,7 +81,7 @@ func (s share) fair() bool {
 		return true
 	}
 	got := float64(s.count) / float64(s.of)
-	return got >= s.lowest-stat.ChanceOfShare(s.lowest, s.of) && got <= s.highest+stat.ChanceOfShare(s.highest, s.of)
+	return got >= s.lowest-measure.ChanceOfShare(s.lowest, s.of) && got <= s.highest+measure.ChanceOfShare(s.highest, s.of)
 }
 
 // shares are the self-check of clause 5.2.5 and the like.
@@ -111,7 +110,7 @@ func (t *tally) shares(warehouses int) []share {
 func (t *tally) check(warehouses int) measure.Check {
 	c := measure.Check{Name: "distribution", State: measure.Pass}
 	mean := float64(t.lines) / float64(max(1, t.orders))
-	slack := stat.Chance((11*11-1)/12., t.orders) // of eleven numbers of lines, all alike
+	slack := measure.Chance((11*11-1)/12., t.orders) // of eleven numbers of lines, all alike
 	if t.orders > 0 && (mean < 9.5-slack || mean > 10.5+slack) {
 		c.State = measure.Fail
 	}
