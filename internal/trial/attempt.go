@@ -60,7 +60,6 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 		return nil, err
 	}
 	s.trialBegan = time.Now()
-	defer func() { s.trialBegan = time.Time{} }()
 	err = a.run(ctx)
 	a.record.End = s.now().UTC()
 	trouble, isVoid := isVoid(err)
@@ -85,7 +84,6 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	if err := s.journal.append(Entry{Kind: KindTrialEnded, Trial: next.Number, Record: sum, Void: a.record.Void}); err != nil {
 		return nil, err
 	}
-	s.reporter.say(PhaseJudged, 0, a.record.Void)
 	return a.record, nil
 }
 

@@ -91,6 +91,7 @@ type session struct {
 	scratched  map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
 	began      time.Time
 	trialBegan time.Time     // the trial under way began; zero between trials
+	preparing  time.Duration // about how long it takes the first time
 	before     int           // trials that ended in sessions before this one
 	earlier    time.Duration // that they took
 	why        string        // the run ended
@@ -139,8 +140,12 @@ func (s *session) start(ctx context.Context) error {
 		if err := s.resume(ctx); err != nil {
 			return err
 		}
-	} else if _, err := s.check(ctx); err != nil {
-		return err
+	} else {
+		needs, err := s.check(ctx)
+		if err != nil {
+			return err
+		}
+		s.preparing = needs.Time
 	}
 	if err := noteUnfinished(s.Dir); err != nil {
 		s.reporter.say(PhasePrepare, 0, fmt.Sprintf("plimsoll restore will need the name of the results folder: %v", err))
@@ -247,8 +252,7 @@ func (s *session) trials(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.records = append(s.records, *record)
-		s.course.Done(*record)
+		s.took(record)
 	}
 }
 
@@ -256,6 +260,7 @@ func (s *session) trials(ctx context.Context) error {
 // ended. It has a deadline of its own, since the caller's context may be dead.
 func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.at(Event{})
+	s.rest = 0
 	after := context.WithoutCancel(ctx)
 	if err != nil {
 		var cancel context.CancelFunc

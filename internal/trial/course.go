@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 )
 
@@ -19,6 +20,15 @@ func (s *session) next() (plan.Trial, bool) {
 	return t, more
 }
 
+// took enters a trial that has ended, and tells of it.
+func (s *session) took(record *measure.Record) {
+	s.trialBegan = time.Time{}
+	s.records = append(s.records, *record)
+	s.course.Done(*record)
+	s.rest = s.course.Status().AtMost
+	s.reporter.say(PhaseJudged, 0, record.Void)
+}
+
 // now is the time of day, virtual where the platform is.
 func (s *session) now() time.Time {
 	if s.sim != nil {
@@ -27,11 +37,16 @@ func (s *session) now() time.Time {
 	return time.Now()
 }
 
+// recent are the last trials that ended.
+func (s *session) recent() []measure.Record {
+	const recent = 10
+	return s.records[max(0, len(s.records)-recent):]
+}
+
 // typical is about how long a trial takes: what the last ones took or, before
 // the first, what the study asks for.
 func (s *session) typical() time.Duration {
-	const recent = 10
-	last := s.records[max(0, len(s.records)-recent):]
+	last := s.recent()
 	if len(last) == 0 {
 		m := s.Study.Measure
 		load := max(m.Warmup, m.Window/4) + time.Duration(s.Study.Windows()*float64(m.Window))
@@ -48,14 +63,25 @@ func (s *session) typical() time.Duration {
 }
 
 // left estimates how long the rest takes if every trial is needed. The trial under way is
-// one of them; once it takes longer than is typical nothing is known of its end.
+// one of them. Before any has ended preparing is known as the loads and services think it is. A
+// trial that takes longer than those before it says that the others may as well.
 func (s *session) left() time.Duration {
-	typical := s.typical()
-	left := time.Duration(s.rest) * typical
-	if s.sim == nil && !s.trialBegan.IsZero() {
-		left -= min(typical, time.Since(s.trialBegan))
+	if s.rest == 0 {
+		return 0
 	}
-	return left
+	each, ended := s.typical(), len(s.recent())
+	expected, under := each, time.Duration(0)
+	if ended == 0 && s.sim == nil {
+		expected += s.preparing
+	}
+	if s.sim == nil && !s.trialBegan.IsZero() {
+		under = time.Since(s.trialBegan)
+	}
+	if late := under - expected; late > 0 {
+		each += late / time.Duration(ended+1)
+		expected = under
+	}
+	return time.Duration(s.rest-1)*each + expected - under
 }
 
 // used is how much of its budget of time the run has used, in all sessions.

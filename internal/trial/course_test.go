@@ -13,7 +13,7 @@ func TestTimeThatIsLeft(t *testing.T) {
 		s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 3}
 		began := time.Now()
 		s.records = []measure.Record{{Start: began, End: began.Add(time.Minute)}}
-		for _, c := range []struct{ ago, want time.Duration }{{0, 3 * time.Minute}, {20 * time.Second, 160 * time.Second}, {time.Hour, 2 * time.Minute}} {
+		for _, c := range []struct{ ago, want time.Duration }{{0, 3 * time.Minute}, {20 * time.Second, 160 * time.Second}, {time.Hour, 61 * time.Minute}} {
 			s.trialBegan = time.Now().Add(-c.ago)
 			if got := s.left(); got != c.want {
 				t.Errorf("%s after the trial began %s are left", c.ago, got)
@@ -21,6 +21,43 @@ func TestTimeThatIsLeft(t *testing.T) {
 		}
 		if s.trialBegan = (time.Time{}); s.left() != 3*time.Minute {
 			t.Errorf("between trials %s are left", s.left())
+		}
+	})
+}
+
+// What is left does not grow when a trial ends that took long, but while it takes long; and
+// preparing, which the first one does, counts.
+func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &Bench{Study: steadyStudy()}
+		b.Plan = planOf(b.Study, 2)
+		s := &session{Bench: b, preparing: 20 * time.Second}
+		s.course = b.Plan.Begin()
+		next, _ := s.next()
+		trials := s.rest
+		if trials < 3 {
+			t.Fatalf("%d trials are too few for this test", trials)
+		}
+		var told []time.Duration
+		s.reporter = &reporter{started: time.Now(), left: s.left, hand: func(e Event) { told = append(told, e.Left) }}
+		each := s.typical()
+		if want := time.Duration(trials)*each + s.preparing; s.left() != want {
+			t.Errorf("at first %s are left, want %s", s.left(), want)
+		}
+		s.trialBegan = time.Now()
+		began := s.trialBegan
+		<-time.After(10 * time.Second) // virtual
+		if want := time.Duration(trials)*each + s.preparing - 10*time.Second; s.left() != want {
+			t.Errorf("10 s later %s are left, want %s", s.left(), want)
+		}
+		<-time.After(130 * time.Second)
+		s.reporter.say(PhaseMeasure, 0, "")
+		s.took(&measure.Record{Trial: next.Number, Block: next.Block, Arm: next.Arm, Start: began, End: time.Now()})
+		s.next()
+		s.reporter.say(PhaseApply, 0, "")
+		most := time.Duration(trials-1) * 140 * time.Second
+		if len(told) != 3 || told[1] != most || told[2] != most || told[0] > most || told[0] < most*4/5 {
+			t.Errorf("at the end of a first trial of 140 s, when it was judged, and when the next began, %v are left, want %s", told, most)
 		}
 	})
 }
