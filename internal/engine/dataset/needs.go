@@ -38,9 +38,9 @@ func Needs(ctx context.Context, env workload.Env, data func(protocol string, see
 	if err := d.allowed(ctx, at[0]); err != nil {
 		return workload.Needs{}, err
 	}
-	what := fmt.Sprintf("makes the database %s on the server, of %s, and removes it", d.Name, parameter.Bytes(size))
+	what := fmt.Sprintf("makes the database %s on the server, of about %s, and removes it", d.Name, parameter.Bytes(size).About())
 	if d.copied(at[0].Protocol) {
-		what = fmt.Sprintf("makes the databases %s and %s on the server, of %s in all, and removes them", d.Name, d.base(), parameter.Bytes(2*size))
+		what = fmt.Sprintf("makes the databases %s and %s on the server, of about %s in all, and removes them", d.Name, d.base(), parameter.Bytes(2*size).About())
 	}
 	needs.Changes = []string{what}
 	return needs, nil

@@ -281,7 +281,7 @@ func TestRealClerk(t *testing.T) {
 		}
 		s.At.User = "clerk"
 		at := s.Place(t)
-		if needs, err := Needs(t.Context(), env, data, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of 2MiB in all") {
+		if needs, err := Needs(t.Context(), env, data, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of about 2.00MiB in all") {
 			t.Errorf("%+v, %v", needs, err)
 		}
 		if err := d.Prepare(t.Context(), []engine.Server{at}); err != nil {

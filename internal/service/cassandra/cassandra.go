@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 )
@@ -102,7 +103,7 @@ func (p *private) Check(ctx context.Context, env service.Env) (service.Needs, er
 	s := p.settings
 	need := int64(s.Nodes) * (int64(s.Heap) + int64(s.MemtableOffheap) + beside)
 	if have := service.Memory(ctx, env.Machine); have > 0 && need > int64(have)/10*9 {
-		return service.Needs{}, fmt.Errorf("%d nodes with a heap of %s take about %d MiB, and this host has %s: lower heap or nodes", s.Nodes, s.Heap, need>>20, have)
+		return service.Needs{}, fmt.Errorf("%d nodes with a heap of %s take about %s, and this host has %s: lower heap or nodes", s.Nodes, s.Heap, parameter.Bytes(need).About(), have.About())
 	}
 	return service.Needs{
 		Disk: 70<<20 + int64(s.Nodes)*(int64(s.CommitLogSpace)+64<<20), Time: time.Duration(s.Nodes) * 12 * time.Second,

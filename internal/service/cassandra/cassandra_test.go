@@ -139,7 +139,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 		{host{java: `openjdk version "21.0.1"`}, "is Java 21.0.1, and Cassandra 5.0.4 needs Java 17 or 11"},
 		{host{java: `openjdk version "17.0.15"`, check: " "}, "are not in /c/plimsoll/cassandra-5.0.4: fetch them with plimsoll service cassandra fetch"},
 		{host{java: `openjdk version "17.0.15"`, check: "ecj.jar: FAILED"}, "ecj.jar: FAILED"},
-		{host{java: `openjdk version "17.0.15"`, memory: "1048576"}, "lower heap or nodes"},
+		{host{java: `openjdk version "17.0.15"`, memory: "1048580"}, "take about 1.54GiB, and this host has 1.00GiB: lower heap or nodes"},
 		{host{java: `openjdk version "17.0.15"`, memory: "8388608"}, ""},
 	} {
 		s, err := Kind().New(nil)

@@ -117,7 +117,7 @@ func TestCheckNamesWhatIsLacking(t *testing.T) {
 		{"none", "", "postgres is not installed on this host: apt install postgresql"},
 		{"postgres", "", ""},
 		{"/usr/lib/postgresql/17/bin/postgres", "1048576", ""},
-		{"/usr/pgsql-16/bin/postgres", "262144", "shared_buffers 256MiB is more than three quarters"},
+		{"/usr/pgsql-16/bin/postgres", "262148", "shared_buffers 256MiB is more than three quarters of the memory of this host, 256MiB: lower it"},
 	} {
 		s, err := Kind().New(nil)
 		if err != nil {
