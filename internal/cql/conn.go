@@ -69,25 +69,15 @@ func (c *Conn) during(ctx context.Context, do func() error) error {
 func (c *Conn) Query(ctx context.Context, text string) (rows [][]string, err error) {
 	err = c.during(ctx, func() error {
 		c.stream.Out = c.session.say.query(c.stream.Out, 1, text, One)
-		if err := c.stream.Flush(); err != nil {
+		m, err := c.reply()
+		if err != nil {
 			return err
 		}
-		for {
-			m, err := c.receive()
-			switch {
-			case err != nil:
-				return err
-			case m.Stream < 0:
-				c.told = true
-				continue
-			case m.Failed():
-				return readFault(m.Body)
-			case !m.Result():
-				return fmt.Errorf("the server answers a query with a message of kind %d", m.Opcode)
-			}
-			rows, err = readTexts(m.Body)
-			return err
+		if !m.Result() {
+			return fmt.Errorf("the server answers a query with a message of kind %d", m.Opcode)
 		}
+		rows, err = readTexts(m.Body)
+		return err
 	})
 	return rows, err
 }
@@ -114,6 +104,26 @@ func readTexts(body []byte) (rows [][]string, err error) {
 		return nil, errCut
 	}
 	return rows, nil
+}
+
+// reply sends what is to be sent, and is the answer to it. That the server says no is an
+// error.
+func (c *Conn) reply() (m Message, err error) {
+	if err = c.stream.Flush(); err != nil {
+		return m, err
+	}
+	for {
+		switch m, err = c.receive(); {
+		case err != nil:
+			return m, err
+		case m.Stream < 0:
+			c.told = true
+		case m.Failed():
+			return m, readFault(m.Body)
+		default:
+			return m, nil
+		}
+	}
 }
 
 // receive reads one message. It is valid until the next.

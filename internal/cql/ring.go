@@ -52,24 +52,11 @@ func Missing(address string, left int) error {
 func (c *Conn) Watch(ctx context.Context) error {
 	return c.during(ctx, func() error {
 		c.stream.Out = c.session.say.register(c.stream.Out, "TOPOLOGY_CHANGE", "STATUS_CHANGE")
-		if err := c.stream.Flush(); err != nil {
-			return err
+		m, err := c.reply()
+		if err == nil && m.Opcode != opReady {
+			err = fmt.Errorf("the server answers a wish to be told of its ring with a message of kind %d", m.Opcode)
 		}
-		for {
-			m, err := c.receive()
-			switch {
-			case err != nil:
-				return err
-			case m.Stream < 0:
-				c.told = true
-			case m.Failed():
-				return readFault(m.Body)
-			case m.Opcode == opReady:
-				return nil
-			default:
-				return fmt.Errorf("the server answers a wish to be told of its ring with a message of kind %d", m.Opcode)
-			}
-		}
+		return err
 	})
 }
 
