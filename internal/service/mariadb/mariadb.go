@@ -43,7 +43,7 @@ func build(s Settings) (service.Service, error) {
 	}
 	at.Program = "mariadbd"
 	at.Version = func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error) {
-		return newClient(m, at).version(ctx)
+		return newClient(m, at).wary().version(ctx)
 	}
 	at.Live = func(m platform.Machine, at load.Endpoint) service.Live { return newClient(m, at).live() }
 	return at, nil
