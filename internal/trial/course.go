@@ -37,10 +37,27 @@ func (s *session) now() time.Time {
 	return time.Now()
 }
 
-// recent are the last trials that ended.
-func (s *session) recent() []measure.Record {
+// recent is how long each of the last trials took. One that is void and ended before its
+// time tells nothing of the others.
+func (s *session) recent() (all []time.Duration) {
 	const recent = 10
-	return s.records[max(0, len(s.records)-recent):]
+	for i := len(s.records) - 1; i >= 0 && len(all) < recent; i-- {
+		r := &s.records[i]
+		if took := r.End.Sub(r.Start); r.Valid() || took >= s.asked() {
+			all = append(all, took)
+		}
+	}
+	return all
+}
+
+// asked is how long the study asks a trial to take.
+func (s *session) asked() time.Duration {
+	m := s.Study.Measure
+	load := max(m.Warmup, m.Window/4) + time.Duration(s.Study.Windows()*float64(m.Window))
+	if s.sim != nil {
+		return load
+	}
+	return m.Settle + load
 }
 
 // typical is about how long a trial takes: what the last ones took or, before
@@ -48,16 +65,11 @@ func (s *session) recent() []measure.Record {
 func (s *session) typical() time.Duration {
 	last := s.recent()
 	if len(last) == 0 {
-		m := s.Study.Measure
-		load := max(m.Warmup, m.Window/4) + time.Duration(s.Study.Windows()*float64(m.Window))
-		if s.sim != nil {
-			return load
-		}
-		return m.Settle + load
+		return s.asked()
 	}
 	var sum time.Duration
-	for _, r := range last {
-		sum += r.End.Sub(r.Start)
+	for _, took := range last {
+		sum += took
 	}
 	return sum / time.Duration(len(last))
 }

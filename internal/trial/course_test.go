@@ -25,6 +25,20 @@ func TestTimeThatIsLeft(t *testing.T) {
 	})
 }
 
+// A trial that died at once says nothing of how long the others take.
+func TestVoidTrialsTellNoTime(t *testing.T) {
+	s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 1}
+	asked, began := s.typical(), time.Now()
+	s.records = []measure.Record{{Start: began, End: began.Add(asked / 100), Void: "it died"}}
+	if got := s.typical(); got != asked {
+		t.Errorf("after a trial that died at once one takes %s, want the %s that are asked for", got, asked)
+	}
+	s.records = append(s.records, measure.Record{Start: began, End: began.Add(3 * asked), Void: "it drifts"})
+	if got := s.typical(); got != 3*asked {
+		t.Errorf("after one that took its time one takes %s, want %s", got, 3*asked)
+	}
+}
+
 // What is left does not grow when a trial ends that took long, but while it takes long; and
 // preparing, which the first one does, counts.
 func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
