@@ -13,24 +13,26 @@ import (
 )
 
 // watch shows how a run goes: one line that renews itself on a terminal, plain
-// lines elsewhere. The function that it returns ends the line.
-func (c *command) watch(o *output) (done func()) {
+// lines elsewhere. The function that it returns takes the error of the run, ends the line and
+// returns the error without what was shown of it.
+func (c *command) watch(o *output) (done func(error) error) {
 	c.lab.Progress = nil
 	if o.quiet {
-		return func() {}
+		return func(err error) error { return err }
 	}
 	f, ok := c.err.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		c.lab.Progress = func(e trial.Event) {
+		shown := &account{show: func(e trial.Event) {
 			if lasting(e) {
 				fmt.Fprintln(c.err, line(e))
 			}
-		}
-		return func() {}
+		}}
+		c.lab.Progress = shown.take
+		return shown.close
 	}
-	var shown renewal
-	c.lab.Progress = func(e trial.Event) {
-		if !shown.due(e, time.Now()) {
+	var last renewal
+	shown := &account{show: func(e trial.Event) {
+		if !last.due(e, time.Now()) {
 			return
 		}
 		width, _, err := term.GetSize(int(f.Fd()))
@@ -41,8 +43,13 @@ func (c *command) watch(o *output) (done func()) {
 		if lasting(e) {
 			fmt.Fprintln(f)
 		}
+	}}
+	c.lab.Progress = shown.take
+	return func(err error) error {
+		err = shown.close(err)
+		fmt.Fprint(f, "\r\x1b[K")
+		return err
 	}
-	return func() { fmt.Fprint(f, "\r\x1b[K") }
 }
 
 // renewal is what a line that renews itself showed last, and when.

@@ -57,7 +57,7 @@ the first trial that had not ended.`,
 			r.Dir = o.folder(r.Source.Study.Name)
 			done := c.watch(&o)
 			outcome, err := c.lab.Run(cmd.Context(), r)
-			done()
+			err = done(err)
 			return c.finish(outcome, resumable(outcome, err), &o, gate)
 		},
 	}
@@ -78,7 +78,7 @@ func (c *command) resume() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done := c.watch(&o)
 			outcome, err := c.lab.Resume(cmd.Context(), args[0])
-			done()
+			err = done(err)
 			return c.finish(outcome, resumable(outcome, err), &o, gate)
 		},
 	}

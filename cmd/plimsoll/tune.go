@@ -25,7 +25,7 @@ nothing verifies.`,
 			r.Dir, r.Rounds = o.folder(r.Source.Study.Name), rounds
 			done := c.watch(&o)
 			outcome, err := c.lab.Tune(cmd.Context(), r)
-			done()
+			err = done(err)
 			return c.finish(outcome, err, &o, false)
 		},
 	}
