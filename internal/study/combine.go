@@ -3,6 +3,9 @@ package study
 import (
 	"fmt"
 	"maps"
+	"strconv"
+
+	"plimsoll/internal/parameter"
 )
 
 // mostCombined is how many arms are tried before a study is accepted.
@@ -81,6 +84,38 @@ func (r *reader) builder(s *Study) func(levels map[string]string) (place string,
 		if n := settings[instancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {
 			err = fmt.Errorf("%s %s: the workload %s asks one server only", instancesSetting, n, kind.Name)
 		}
+		if err == nil {
+			err = crowded(s.Settings(levels), kind.Defaults, settings, served.Defaults)
+		}
 		return "service." + served.Name, err
 	}
+}
+
+// crowded refuses a load that makes more connections to each server than a server that will
+// be started lets in, by the settings in which both say so.
+func crowded(load parameter.Settings, loadDefaults any, served parameter.Settings, servedDefaults any) error {
+	if served["address"] != "" {
+		return nil // it runs with settings of its own
+	}
+	want, made := countOf(load, loadDefaults, "connections")
+	most, bounded := countOf(served, servedDefaults, "max_connections")
+	if made && bounded && want > most {
+		return fmt.Errorf("max_connections %d: the load makes %d connections to each server: raise this, or lower those", most, want)
+	}
+	return nil
+}
+
+// countOf is a setting that is a whole number, where it exists.
+func countOf(settings parameter.Settings, defaults any, name string) (n int, there bool) {
+	for _, f := range parameter.Fields(defaults) {
+		if f.Name == name {
+			text := f.Default
+			if given, ok := settings[name]; ok {
+				text = given
+			}
+			n, err := strconv.Atoi(text)
+			return n, err == nil
+		}
+	}
+	return 0, false
 }
