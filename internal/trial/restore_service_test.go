@@ -164,3 +164,33 @@ func TestDataOfAForeignServiceTakesNoRoomHere(t *testing.T) {
 		t.Errorf("of a load without data: %+v", n)
 	}
 }
+
+// clumsy is a machine on which nothing can be removed.
+type clumsy struct{ *machine }
+
+func (c clumsy) Run(ctx context.Context, what platform.Command) (platform.Result, error) {
+	if what.Argv[0] == "rm" {
+		return platform.Result{Exit: 1, Stderr: []byte("rm: directory not empty\n")}, nil
+	}
+	return c.machine.Run(ctx, what)
+}
+
+// What a service kept is outstanding until it is gone.
+func TestRestoreWhereServicesCannotBeRemoved(t *testing.T) {
+	r := shelfRestorer(t, nil)
+	r.journal.undo.loads = nil
+	if err := r.journal.append(Entry{Kind: KindServe}); err != nil {
+		t.Fatal(err)
+	}
+	plain := r.machine
+	r.machine = clumsy{plain.(*machine)}
+	r.services(t.Context())
+	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "rm: directory not empty") || r.journal.undo.none() {
+		t.Errorf("%v, outstanding %v", err, r.journal.undo)
+	}
+	r.machine, r.errs = plain, nil
+	r.services(t.Context())
+	if err := errors.Join(r.errs...); err != nil || !r.journal.undo.none() {
+		t.Errorf("%v, outstanding %v", err, r.journal.undo)
+	}
+}

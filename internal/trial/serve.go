@@ -294,7 +294,11 @@ func (p post) sweepServices(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := p.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", folder}}); err != nil {
+	removed, err := p.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", folder}})
+	if err == nil && removed.Exit != 0 {
+		err = errors.New(lastLine(removed.Stderr))
+	}
+	if err != nil {
 		return fmt.Errorf("remove what services left in %s: %w", p.dir, err)
 	}
 	return nil
