@@ -71,6 +71,9 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 	}
 	f := outcome.Findings
 	err = fmt.Errorf("no block was completed, so there is nothing to judge: %d of %d trials are void", len(f.Void), f.Trials)
+	if retries := outcome.Input.Study.Measure.Retries; len(f.Void) > retries {
+		err = fmt.Errorf("%w, more than the %d that may be (measure.retries)", err, retries)
+	}
 	if n := len(f.Void); n > 0 {
 		err = fmt.Errorf("%w; the last, trial %d: %s", err, f.Void[n-1].Trial, f.Void[n-1].Cause)
 	}
