@@ -5,9 +5,28 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
+
+// The lock of a process that was killed while it started another one stays with that one,
+// until it has become another program or has died as well.
+const (
+	lockTries = 40
+	lockPause = 25 * time.Millisecond
+)
+
+// orphaned says that the process which took a lock is gone.
+func orphaned(name string) bool {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}
 
 // lock keeps every other plimsoll out of a results folder. The kernel drops it
 // when the process ends, however it ends.
@@ -17,7 +36,12 @@ func lock(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock results folder: %w", err)
 	}
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	take := func() error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+	err = take()
+	for try := 0; try < lockTries && errors.Is(err, syscall.EWOULDBLOCK) && orphaned(name); try++ {
+		time.Sleep(lockPause)
+		err = take()
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := os.ReadFile(name)
 		file.Close()
