@@ -59,7 +59,7 @@ func ReleaseSegments(ctx context.Context, m platform.Machine, dir string) error 
 }
 
 // releaseSegment removes the segment of a note: its first line is the process that made
-// it, the seventh its key and its number (src/include/utils/pidfile.h). Processes of a
+// it, with a minus where that was no server yet but made its databases, the seventh its key and its number (src/include/utils/pidfile.h). Processes of a
 // server that was killed end when they notice, and have it until then.
 func releaseSegment(ctx context.Context, m platform.Machine, note string) error {
 	const often, pause = 20, 100 * time.Millisecond
@@ -72,7 +72,7 @@ func releaseSegment(ctx context.Context, m platform.Machine, note string) error 
 		return nil
 	}
 	for range often {
-		users, there := segmentUsers(ctx, m, [3]string{named[0], named[1], strings.TrimSpace(lines[0])})
+		users, there := segmentUsers(ctx, m, [3]string{named[0], named[1], strings.TrimPrefix(strings.TrimSpace(lines[0]), "-")})
 		switch {
 		case !there:
 			return nil

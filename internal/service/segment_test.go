@@ -41,6 +41,7 @@ func TestReleaseSegments(t *testing.T) {
 	}{
 		"none":         {map[string]string{}, ""},
 		"one":          {map[string]string{"/d/data/postmaster.pid": note("77", "10608663   2195481")}, "ipcrm -m 2195481"},
+		"being made":   {map[string]string{"/d/data/postmaster.pid": note("-77", "10608663   2195481")}, "ipcrm -m 2195481"},
 		"another's":    {map[string]string{"/d/data/postmaster.pid": note("78", "10608663   2195481")}, ""},
 		"another key":  {map[string]string{"/d/data/postmaster.pid": note("77", "10608664   2195481")}, ""},
 		"cut short":    {map[string]string{"/d/data/postmaster.pid": "77\n/d/data\n"}, ""},

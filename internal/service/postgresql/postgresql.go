@@ -122,7 +122,7 @@ const making = 3 * time.Minute
 const starter = `
 rm -rf -- "$1/data" "$1/own.key" "$5" &&
 { [ ! -f "$1/server.key" ] || (umask 077 && cat -- "$1/server.key" > "$1/own.key") } &&
-said=$("$3" -D "$1/data" -U "$4" -A trust -E UTF8 --locale=C --no-sync --no-instructions 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
+said=$("$3" -D "$1/data" -U "$4" -A trust -E UTF8 --locale=C --no-sync --no-clean --no-instructions 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
 if mkdir -m 700 -- "$5" 2>/dev/null; then
 	rmdir -- "$1/data/pg_dynshmem" && ln -s -- "$5" "$1/data/pg_dynshmem" || exit 1
 fi

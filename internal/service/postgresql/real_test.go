@@ -1,12 +1,14 @@
 package postgresql
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -120,4 +122,37 @@ func processes(t *testing.T, dir string) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// A server that is given up while its databases are made leaves no segment.
+func TestRealGivenUpLeavesNoSegment(t *testing.T) {
+	m := here(t)
+	for _, patience := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond} {
+		s, err := Kind().New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := reachable(t)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		i, err := s.Start(ctx, service.Env{Machine: m, Dir: dir, Log: t.Logf})
+		cancel()
+		if err == nil {
+			_ = i.Stop(t.Context())
+			continue
+		}
+		table, err := os.ReadFile("/proc/sysvipc/shm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(table)) {
+			// key shmid perms size cpid lpid nattch: one that nobody has any more, of the last seconds
+			f := strings.Fields(line)
+			if len(f) < 14 || f[3] != "56" || f[6] != "0" {
+				continue
+			}
+			if made, err := strconv.ParseInt(f[13], 10, 64); err == nil && time.Since(time.Unix(made, 0)) < 2*time.Second {
+				t.Errorf("after %s there is %s", patience, line)
+			}
+		}
+	}
 }
