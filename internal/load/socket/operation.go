@@ -32,9 +32,9 @@ func (t *thread) begin(l *link) {
 }
 
 // freed makes use of a link that can take operations: in a closed loop users wait
-// for it, in an open one it waits for operations.
+// for it, until the load is over, in an open one it waits for operations.
 func (t *thread) freed(l *link, now time.Duration) {
-	for l.ready > 0 && !t.ending && t.usable(l) {
+	for l.ready > 0 && !t.ending && now < t.job.Stage.Length && t.usable(l) {
 		l.ready--
 		t.start(l, now, now)
 	}
