@@ -212,10 +212,12 @@ func letIn(t *testing.T, plain, secure load.Endpoint) {
 // others go on.
 func crowded(t *testing.T, at load.Endpoint) {
 	o := during(t, at, modest(parameter.Settings{"connections": "30", "in_flight": "1", "rate": "", "think": "20ms", "timeout": "5s"}), 3, func() {})
-	if total(o.done) == 0 || total(o.failed) == 0 {
+	// A server may reset a connection before it is there for us, and no load begins.
+	early := o.err != nil && oneLine(o.err, "connection reset by peer")
+	if !early && (total(o.done) == 0 || total(o.failed) == 0) {
 		t.Errorf("%+v", o)
 	}
-	if o.err != nil && !oneLine(o.err, "has no connection left") {
+	if o.err != nil && !early && !oneLine(o.err, "has no connection left") {
 		t.Errorf("the error is %v", o.err)
 	}
 }
