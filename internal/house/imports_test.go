@@ -94,6 +94,7 @@ var allowed = map[string]string{
 	"internal/lab":                   "collect finding load measure measure/exchange parameter plan platform report study trial tune workload workload/storage",
 	"internal/catalog":               "*",
 	"internal/house":                 "",
+	"internal/hosttest":              "",
 	"scenarios":                      "",
 	"studies":                        "",
 	"bench":                          "*",

@@ -1,0 +1,56 @@
+package hosttest
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	gap     = 300 * time.Millisecond // between the two snapshots that show what drifts
+	patient = 10 * time.Second       // for processes to die and the kernel to remove what they held
+	pause   = 100 * time.Millisecond
+)
+
+// Host is a host under watch.
+type Host struct {
+	before Snapshot
+	drift  []string
+	except []string
+}
+
+// Watch takes two snapshots: how the host is, and which values change by themselves. Files below the folders of
+// except are the test's own.
+func Watch(t testing.TB, except ...string) *Host {
+	t.Helper()
+	first := Take(except...)
+	time.Sleep(gap)
+	before := Take(except...)
+	h := &Host{before: before, drift: differing(first, before), except: except}
+	for _, name := range h.drift {
+		if strings.HasPrefix(name, "/proc/sys/vm/") || strings.Contains(name, "/queue/") {
+			t.Logf("%s changes by itself and is not compared", name)
+		}
+	}
+	return h
+}
+
+// Changes says what differs from the beginning, a line each. It waits for as long as it takes for processes to die and
+// for what they held to be removed, ten seconds at most.
+func (h *Host) Changes() []string {
+	before := h.before.Without(h.drift)
+	for deadline := time.Now().Add(patient); ; time.Sleep(pause) {
+		lines := Diff(before, Take(h.except...).Without(h.drift))
+		if len(lines) == 0 || time.Now().After(deadline) {
+			return lines
+		}
+	}
+}
+
+// Unchanged fails the test where the host is not as it was at the beginning.
+func (h *Host) Unchanged(t testing.TB) {
+	t.Helper()
+	if lines := h.Changes(); len(lines) > 0 {
+		t.Errorf("the host is not as it was:\n  %s", strings.Join(lines, "\n  "))
+	}
+}
