@@ -15,7 +15,7 @@ import (
 
 // made says which data lies in the keyspace. It is written when all of it is there.
 func (i *iot) made() string {
-	return fmt.Sprintf("1: %s, %d cycles, %d sources, %d stations, speed %d, words %q, text %q, replication %d, durable %t, compaction %s %d, compression %s",
+	return fmt.Sprintf("2: %s, %d cycles, %d sources, %d stations, speed %d, words %q, text %q, replication %d, durable %t, compaction %s %d, compression %s",
 		i.Mode, i.Rampup, i.Sources, i.Stations, i.Speed, i.Words, i.Text, i.Replication, i.Durable, i.Compaction, i.Window, i.Compression)
 }
 

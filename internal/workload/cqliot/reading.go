@@ -18,7 +18,7 @@ type readings struct {
 	base                     int64 // milliseconds that are added to each time; 0 in mode faithful
 	words                    []string
 	text                     []byte
-	normal                   []float64 // the inverse of the normal distribution, of the published table
+	normal                   []float64 // quantiles of the sensor values around their mean, for value
 }
 
 // Sizes of the data of a reading, both included.
@@ -29,7 +29,7 @@ const (
 
 // newReadings reads the files that the parameters name.
 func newReadings(p Parameters, base int64) (*readings, error) {
-	r := &readings{sources: int64(p.Sources), stations: int64(p.Stations), speed: int64(p.Speed), base: base, words: ourWords(), text: ourText(), normal: normalTable()}
+	r := &readings{sources: int64(p.Sources), stations: int64(p.Stations), speed: int64(p.Speed), base: base, words: ourWords(), text: ourText(), normal: normalTable(p.Mode == faithful)}
 	if p.Words != "" {
 		data, err := os.ReadFile(p.Words)
 		if err != nil {
@@ -90,14 +90,14 @@ func (k key) token(buffer []byte) int64 {
 // time is that of a reading in milliseconds.
 func (r *readings) time(cycle int64) int64 { return r.base + cycle*r.speed/r.sources }
 
-// value is drawn from a normal distribution with mean 100 and deviation 5, by
-// interpolation in the published table of a thousand points. Its ends, which are
-// infinite, are not in the table.
+// value is the sensor_value of a hash: Normal(0.0, 5.0); Add(100.0), by interpolation in
+// a table of quantiles. Products are rounded before they are added, as in Java: without
+// the conversions some processors fuse the two.
 func (r *readings) value(h int64) float64 {
 	at := float64(h) * (1 / float64(math.MaxInt64) * float64(len(r.normal)-2))
 	left := int(at)
 	part := at - float64(left)
-	return float64(r.normal[left]*(1-part)) + float64(r.normal[left+1]*part)
+	return float64(r.normal[left]*(1-part)) + float64(r.normal[left+1]*part) + sensorMean
 }
 
 func (r *readings) station(cycle int64) [16]byte { return uuid(cycle / r.sources % r.stations) }
@@ -125,43 +125,6 @@ func (r *readings) appendReading(b []byte, k key, cycle int64) []byte {
 	b = cql.AppendBytes(b, station[:])
 	b = cql.AppendBytes(b, r.data(k.hash))
 	return cql.AppendLong(b, at*1000)
-}
-
-// normalTable holds the quantiles 1/1000 to 999/1000, and a last point that is never
-// reached. Products are rounded before they are added, as in the published table: without
-// the conversions some processors would do both at once.
-func normalTable() []float64 {
-	const points = 1000
-	mean, deviation, root := 100., 5., math.Sqrt2
-	t := make([]float64, 0, points)
-	for s := 1; s < points; s++ {
-		t = append(t, mean+float64(deviation*root*erfinv(2*(float64(s)/points)-1)))
-	}
-	return append(t, 0)
-}
-
-// centre are coefficients of a polynomial in w = -log(1-x²) - 3.125, the highest power
-// first, that gives the inverse error function of x, as a multiple of x, where the
-// logarithm is above -6.25: M. Giles, "Approximating the erfinv function", GPU Computing
-// Gems, Jade edition, 2011, in double precision. The library of the published workload
-// evaluates it.
-var centre = [...]float64{
-	-3.6444120640178196996e-21, -1.685059138182016589e-19, 1.2858480715256400167e-18, 1.115787767802518096e-17,
-	-1.333171662854620906e-16, 2.0972767875968561637e-17, 6.6376381343583238325e-15, -4.0545662729752068639e-14,
-	-8.1519341976054721522e-14, 2.6335093153082322977e-12, -1.2975133253453532498e-11, -5.4154120542946279317e-11,
-	1.051212273321532285e-09, -4.1126339803469836976e-09, -2.9070369957882005086e-08, 4.2347877827932403518e-07,
-	-1.3654692000834678645e-06, -1.3882523362786468719e-05, 0.0001867342080340571352, -0.00074070253416626697512,
-	-0.0060336708714301490533, 0.24015818242558961693, 1.6536545626831027356,
-}
-
-// erfinv is the inverse error function of -0.999 to 0.999.
-func erfinv(x float64) float64 {
-	w := -math.Log((1-x)*(1+x)) - 3.125
-	p := 0.
-	for _, c := range centre {
-		p = c + float64(p*w)
-	}
-	return p * x
 }
 
 // ourWords and ourText stand in for the published files, with their sizes.

@@ -215,6 +215,9 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 		out.Value("readings", float64(sum.readings)/float64(sum.reads))
 		c.check(out, "found", found >= float64(c.Found), fmt.Sprintf("%.4g %% of %d reads found something; at least %s must (cql-iot.found)", 100*found, sum.reads, c.Found))
 	}
+	if c.Mode == faithful {
+		c.check(out, "sensor values", true, fmt.Sprintf("1 in %d is interpolated towards -2^63, as published (cql-iot.mode)", steps-1))
+	}
 	if err := c.observe(ctx, out); err != nil {
 		return err
 	}
