@@ -18,15 +18,13 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// version is set by the build.
-var version = "unknown"
-
 // The exit statuses that scripts may rely on.
 const (
 	exitDone    = 0
 	exitVerdict = 1 // a verdict or a gate went the wrong way
 	exitMistake = 2 // what was asked is wrong; nothing was touched
 	exitTrouble = 3 // trouble on a machine
+	exitOpen    = 4 // a gate could not be judged: too few runs, or no value for a limit
 )
 
 func main() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -39,7 +37,7 @@ func Main(args []string, out, errors io.Writer) int {
 	ctx, stop := interruptible(errors)
 	defer stop()
 	c := &command{out: out, err: errors}
-	c.lab = &lab.Lab{Catalog: catalog.All(), Version: version}
+	c.lab = &lab.Lab{Catalog: catalog.All(), Version: release()}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -95,6 +93,11 @@ type verdict struct{ text string }
 
 func (v verdict) Error() string { return v.text }
 
+// undecided is a gate that could not be judged.
+type undecided struct{ text string }
+
+func (u undecided) Error() string { return u.text }
+
 // mistake is something wrong in what was asked.
 type mistake struct{ err error }
 
@@ -104,11 +107,14 @@ func (m mistake) Unwrap() error { return m.err }
 func exitStatus(err error) int {
 	var v verdict
 	var m mistake
+	var u undecided
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &v):
 		return exitVerdict
+	case errors.As(err, &u):
+		return exitOpen
 	case errors.As(err, &m), lab.IsMistake(err):
 		return exitMistake
 	}
@@ -128,10 +134,12 @@ with honest statistics, names one change, applies it and verifies it.
 STUDY is a file, or the name of a built-in study ("plimsoll studies").
 
 Exit status: 0 done; 1 a verdict or a gate went the wrong way; 2 a mistake in
-what was asked, and nothing was touched; 3 trouble on a machine.
+what was asked, and nothing was touched; 3 trouble on a machine; 4 a gate
+could not be decided.
 Results go to standard output, progress to standard error.`
 
 func (c *command) root() *cobra.Command {
+	cobra.EnableCommandSorting = false // the order of use, not of the alphabet
 	root := &cobra.Command{
 		Use:           "plimsoll",
 		Short:         "how much a platform carries, whether a change helped, why, and what to change next",
@@ -145,10 +153,21 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return mistake{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
-	root.AddCommand(
-		c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.restore(), c.tune(),
-		c.compare(), c.report(), c.export(), c.importResults(), c.cluster(), c.guest(), c.service(), c.agent(), c.schema(), c.manual(), c.version(),
-	)
+	root.Version = release()
+	root.SetVersionTemplate(versionLine())
+	group := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, cmd := range commands {
+			cmd.GroupID = id
+			root.AddCommand(cmd)
+		}
+	}
+	group("studies", "Studies:", c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.tune(), c.restore())
+	group("results", "Results:", c.runs(), c.report(), c.compare(), c.export(), c.importResults())
+	group("infrastructure", "Clusters and machines:", c.cluster(), c.agent(), c.guest(), c.service())
+	group("reference", "Reference:", c.manual(), c.schema(), c.man(), c.version())
+	root.SetHelpCommandGroupID("reference")
+	root.SetCompletionCommandGroupID("reference")
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range append(root.Commands(), root) {

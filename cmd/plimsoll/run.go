@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
-	"plimsoll/internal/measure"
 	"plimsoll/internal/report"
 )
 
@@ -39,7 +38,7 @@ func (o *output) folder(study string) string {
 func (c *command) run() *cobra.Command {
 	var a asked
 	var o output
-	var gate bool
+	var gate gate
 	cmd := &cobra.Command{
 		Use:   "run STUDY",
 		Short: "run a study: its trials, the verdict, the report",
@@ -63,13 +62,13 @@ the first trial that had not ended.`,
 	}
 	a.flags(cmd)
 	o.flags(cmd)
-	cmd.Flags().BoolVar(&gate, "gate", false, "exit with status 1 when a declared limit is missed or a headline got worse")
+	gate.flag(cmd)
 	return cmd
 }
 
 func (c *command) resume() *cobra.Command {
 	var o output
-	var gate bool
+	var gate gate
 	cmd := &cobra.Command{
 		Use:     "resume DIR",
 		Short:   "go on with a run that was interrupted, at the first trial that had not ended",
@@ -84,7 +83,7 @@ func (c *command) resume() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the findings as JSON")
 	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "print no progress")
-	cmd.Flags().BoolVar(&gate, "gate", false, "exit with status 1 when a declared limit is missed or a headline got worse")
+	gate.flag(cmd)
 	return cmd
 }
 
@@ -97,7 +96,7 @@ func resumable(outcome *lab.Outcome, err error) error {
 }
 
 // finish prints the outcome of a run, also of one that ended early.
-func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate bool) error {
+func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate gate) error {
 	if outcome == nil {
 		return err
 	}
@@ -114,23 +113,5 @@ func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate bool) 
 	if err != nil {
 		return err
 	}
-	if gate {
-		return missed(outcome)
-	}
-	return nil
-}
-
-// missed returns a verdict when the gate does not hold.
-func missed(outcome *lab.Outcome) error {
-	for _, l := range outcome.Findings.Limits {
-		if l.State == measure.Fail {
-			return verdict{fmt.Sprintf("limit missed: %s", l.Limit)}
-		}
-	}
-	for _, h := range outcome.Findings.Headlines {
-		if h.Verdict == "worse" {
-			return verdict{h.Sentence}
-		}
-	}
-	return nil
+	return gate.judge(outcome.Findings)
 }

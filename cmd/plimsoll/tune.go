@@ -26,7 +26,7 @@ nothing verifies.`,
 			done := c.watch(&o)
 			outcome, err := c.lab.Tune(cmd.Context(), r)
 			err = done(err)
-			return c.finish(outcome, err, &o, false)
+			return c.finish(outcome, err, &o, "")
 		},
 	}
 	a.flags(cmd)

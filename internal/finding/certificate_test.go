@@ -122,15 +122,15 @@ func labels(s *study.Study) { s.Factors[0].Name, s.Factors[0].Parameter = "label
 func TestLimits(t *testing.T) {
 	w := world{seed: 5, blocks: 6, arms: []float64{1, 1.5}, cv: .001}
 	w.study = func(s *study.Study) {
-		s.Limits = []study.Limit{{Metric: "iops", Min: new(12000.0)}, {Metric: "mean", Min: new(0.0), Max: new(.001)}, {Metric: "p99.99", Max: new(.02)}}
+		s.Limits = []study.Limit{{Metric: "iops", Unit: "1/s", Min: new(12000.0)}, {Metric: "mean", Min: new(0.0), Max: new(.001)}, {Metric: "p99.99", Unit: "s", Max: new(.02)}}
 	}
 	var got []string
 	for _, l := range Judge(w.build()).Limits {
 		got = append(got, fmt.Sprintf("%s, arm %d: %s", l.Limit, l.Arm, l.State))
 	}
 	want := []string{
-		"iops >= 12000, arm 0: fail", "0 <= mean <= 0.001, arm 0: pass", "p99.99 <= 0.02, arm 0: unknown",
-		"iops >= 12000, arm 1: pass", "0 <= mean <= 0.001, arm 1: pass", "p99.99 <= 0.02, arm 1: unknown",
+		"iops >= 12000/s, arm 0: fail", "0 <= mean <= 0.001, arm 0: pass", "p99.99 <= 20ms, arm 0: unknown",
+		"iops >= 12000/s, arm 1: pass", "0 <= mean <= 0.001, arm 1: pass", "p99.99 <= 20ms, arm 1: unknown",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -1,9 +1,6 @@
 package finding
 
 import (
-	"fmt"
-	"strconv"
-
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
 )
@@ -22,7 +19,7 @@ func (c *Case) limits(summaries []Summary) []LimitResult {
 func Limits(limits []study.Limit, summaries []Summary, arm int) []LimitResult {
 	var all []LimitResult
 	for _, l := range limits {
-		r := LimitResult{Limit: limitText(l), Arm: arm, State: measure.Unknown}
+		r := LimitResult{Limit: l.String(), Arm: arm, State: measure.Unknown}
 		for _, s := range summaries {
 			if s.Metric.Name != l.Metric || s.Arm != arm {
 				continue
@@ -35,18 +32,4 @@ func Limits(limits []study.Limit, summaries []Summary, arm int) []LimitResult {
 		all = append(all, r)
 	}
 	return all
-}
-
-// limitText writes a limit as a study would: "p99 <= 0.02", in base units.
-func limitText(l study.Limit) string {
-	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	switch {
-	case l.Min != nil && l.Max != nil:
-		return fmt.Sprintf("%s <= %s <= %s", number(*l.Min), l.Metric, number(*l.Max))
-	case l.Min != nil:
-		return l.Metric + " >= " + number(*l.Min)
-	case l.Max != nil:
-		return l.Metric + " <= " + number(*l.Max)
-	}
-	return l.Metric
 }

@@ -100,7 +100,7 @@ func (r *reader) goal(n *yaml.Node, metrics []measure.Metric) *Goal {
 		for _, e := range r.entries(floor.value, "floor") {
 			if m, ok := r.metric(e.key, e.key.Value, metrics); ok {
 				least := r.amount(e.value, m)
-				g.Floor = append(g.Floor, Limit{Metric: m.Name, Min: &least})
+				g.Floor = append(g.Floor, Limit{Metric: m.Name, Unit: m.Unit, Min: &least})
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (r *reader) limits(n *yaml.Node, metrics []measure.Metric) []Limit {
 		if !ok {
 			continue
 		}
-		l := Limit{Metric: m.Name}
+		l := Limit{Metric: m.Name, Unit: m.Unit}
 		bounds := r.table(e.value, "limits."+m.Name, []string{"min", "max"})
 		for name, b := range bounds {
 			v := r.amount(b.value, m)

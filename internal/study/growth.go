@@ -89,7 +89,7 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 	for _, limit := range r.entries(within.value, "within") {
 		if m, ok := r.metric(limit.key, limit.key.Value, metrics); ok {
 			most := r.amount(limit.value, m)
-			g.Within = append(g.Within, Limit{Metric: m.Name, Max: &most})
+			g.Within = append(g.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}
 	}
 }

@@ -137,7 +137,7 @@ func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
 	for _, limit := range r.entries(within.value, "within") {
 		if m, ok := r.metric(limit.key, limit.key.Value, kind.Metrics); ok {
 			most := r.amount(limit.value, m)
-			p.Within = append(p.Within, Limit{Metric: m.Name, Max: &most})
+			p.Within = append(p.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}
 	}
 	if !slices.ContainsFunc(p.Within, func(l Limit) bool { _, ok := measure.QuantileOf(l.Metric); return ok }) {

@@ -82,9 +82,9 @@ func TestParseEveryKey(t *testing.T) {
 		},
 		Headline: []string{"iops", "write.p99"}, Margin: 0.015,
 		Goal: &Goal{Metric: "p99", Direction: measure.LowerIsBetter, Floor: []Limit{
-			{Metric: "iops", Min: ptr(1000.0)}, {Metric: "throughput", Min: ptr(1e7)},
+			{Metric: "iops", Unit: "1/s", Min: ptr(1000.0)}, {Metric: "throughput", Unit: "B/s", Min: ptr(1e7)},
 		}},
-		Limits: []Limit{{Metric: "p99", Max: ptr(0.02)}, {Metric: "errors", Max: ptr(0.0)}},
+		Limits: []Limit{{Metric: "p99", Unit: "s", Max: ptr(0.02)}, {Metric: "errors", Unit: "1/s", Max: ptr(0.0)}},
 		Published: []Figure{
 			{Metric: "iops", Unit: "1/s", Values: map[string]float64{"1": 100, "2": 127.5}, Change: ptr(0.275), Note: "a note"},
 			{Metric: "CPIO", Unit: "cycles", Note: "another"},
@@ -388,7 +388,7 @@ func TestServiceOfAStudy(t *testing.T) {
 
 func TestPeakOfAStudy(t *testing.T) {
 	s := parse(t, head+"load: {peak: {within: {p99: 20ms, errors: 0/s}, to: 5000/s}}\n")
-	want := &Peak{Within: []Limit{{Metric: "p99", Max: ptr(.02)}, {Metric: "errors", Max: ptr(0.)}}, From: 100, To: 5000}
+	want := &Peak{Within: []Limit{{Metric: "p99", Unit: "s", Max: ptr(.02)}, {Metric: "errors", Unit: "1/s", Max: ptr(0.)}}, From: 100, To: 5000}
 	if d := cmp.Diff(want, s.Load.Peak); d != "" {
 		t.Error(d)
 	}

@@ -128,13 +128,6 @@ type Goal struct {
 	Floor     []Limit           `json:"floor,omitempty"` // that a change must keep
 }
 
-// Limit is a bound on a metric, in base units.
-type Limit struct {
-	Metric string   `json:"metric"`
-	Min    *float64 `json:"min,omitempty"`
-	Max    *float64 `json:"max,omitempty"`
-}
-
 // Figure is a published figure, shown beside ours as context and never as our
 // result.
 type Figure struct {

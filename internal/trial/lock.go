@@ -62,3 +62,17 @@ func lock(dir string) (unlock func(), err error) {
 		file.Close()
 	}, nil
 }
+
+// Locked tells whether a plimsoll is at work in a results folder.
+func Locked(dir string) bool {
+	file, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
+		return errors.Is(err, syscall.EWOULDBLOCK)
+	}
+	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+	return false
+}

@@ -134,7 +134,7 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 		},
 		{
 			"a step breaks the floor", "12", "64", "3600/s",
-			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor operations >= 3600 does not hold with it",
+			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor operations >= 3600/s does not hold with it",
 		},
 		{"the floor fails from the start", "4", "32", "8000/s", "", "", ""},
 	} {

@@ -1,0 +1,116 @@
+package lab
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"plimsoll/internal/trial"
+)
+
+// State is how far a run has come.
+type State string
+
+// The states of a run.
+const (
+	StateFinished    State = "finished"
+	StateInterrupted State = "interrupted" // plimsoll resume continues it
+	StateRunning     State = "running"
+	StateTuned       State = "tuned"    // a folder of plimsoll tune
+	StateDamaged     State = "damaged"  // its files cannot be read
+	StateUnjudged    State = "unjudged" // its trials ended, findings.json is missing: plimsoll report
+)
+
+// Past is one results folder.
+type Past struct {
+	Dir     string    `json:"folder"`
+	Study   string    `json:"study"`
+	Started time.Time `json:"started"`
+	State   State     `json:"state"`
+	Trials  int       `json:"trials"` // that ended
+	Answer  string    `json:"answer"` // first sentence of the findings, or the reason for a damaged folder
+}
+
+// Runs lists the results folders in a folder, the latest last. Folders that
+// hold no run are left out; a run that cannot be read is listed as damaged.
+// A missing folder holds no runs.
+func (l *Lab) Runs(dir string) ([]Past, error) {
+	names, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	var runs []Past
+	for _, name := range names {
+		r := &Run{Dir: filepath.Join(dir, name.Name())}
+		if !r.exists("study.yaml") {
+			continue
+		}
+		runs = append(runs, l.past(r))
+	}
+	slices.SortStableFunc(runs, func(a, b Past) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Dir, b.Dir)) })
+	return runs, nil
+}
+
+// past reads one results folder.
+func (l *Lab) past(r *Run) Past {
+	p := Past{Dir: r.Dir, State: StateDamaged}
+	var name struct {
+		Study string `json:"study"`
+	}
+	if err := r.read("study.json", &name); err != nil {
+		p.Answer = err.Error()
+		return p
+	}
+	p.Study = name.Study
+	if text, err := os.ReadFile(r.path("findings.json")); err == nil {
+		var found struct {
+			Sentence string `json:"sentence"`
+		}
+		if err := json.Unmarshal(text, &found); err != nil {
+			p.Answer = err.Error()
+			return p
+		}
+		p.Answer = found.Sentence
+	}
+	if r.exists("tuned.json") {
+		p.State = StateTuned
+		if info, err := os.Stat(r.path("study.yaml")); err == nil {
+			p.Started = info.ModTime()
+		}
+		return p
+	}
+	entries, err := trial.ReadJournal(r.Dir)
+	if err != nil {
+		p.Answer = err.Error()
+		return p
+	}
+	ended := false
+	for i, e := range entries {
+		if i == 0 {
+			p.Started = e.Time
+		}
+		if e.Kind == trial.KindTrialEnded {
+			p.Trials++
+		}
+		ended = e.Kind == trial.KindEnd
+	}
+	switch {
+	case trial.Locked(r.Dir):
+		p.State = StateRunning
+	case !ended:
+		p.State = StateInterrupted
+	case p.Answer == "":
+		p.State = StateUnjudged
+	default:
+		p.State = StateFinished
+	}
+	return p
+}
