@@ -3,7 +3,9 @@
 package scenarios
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/binary"
 	"fmt"
 	"strings"
 )
@@ -19,6 +21,14 @@ func Names() []string {
 		out = append(out, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
 	return out
+}
+
+// HeldOut says whether a scenario belongs to the held-out set, a third of all, chosen by
+// the SHA-256 hash of its name. Constants of the balancer are chosen on the other two thirds,
+// the tuning set, and its quality is reported for both.
+func HeldOut(name string) bool {
+	hash := sha256.Sum256([]byte(name))
+	return binary.BigEndian.Uint32(hash[:])%3 == 0
 }
 
 // Text is the file of a scenario.

@@ -56,6 +56,9 @@ moves than they did.`,
 			if err != nil {
 				return err
 			}
+			for i, name := range args {
+				suite[i].HeldOut = builtIn(name) && scenarios.HeldOut(name)
+			}
 			if !log {
 				for _, compared := range suite {
 					compared.Forget()
@@ -138,6 +141,12 @@ func chosen(names []string) ([]replay.Kind, error) {
 	return out, nil
 }
 
+// builtIn says whether a name is that of a built-in scenario, and of no file.
+func builtIn(name string) bool {
+	_, err := os.Stat(name)
+	return err != nil && slices.Contains(scenarios.Names(), name)
+}
+
 // readScenario reads a built-in scenario or a file.
 func readScenario(name string) (*scenario.Scenario, error) {
 	file := name
@@ -158,17 +167,21 @@ func readScenario(name string) (*scenario.Scenario, error) {
 
 func listScenarios(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "SCENARIO\tWHAT")
+	fmt.Fprintln(t, "SCENARIO\tSET\tWHAT")
 	for _, name := range scenarios.Names() {
 		s, err := readScenario(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t, "%s\t%s\n", name, s.What)
+		set := "tuning"
+		if scenarios.HeldOut(name) {
+			set = "held-out"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, set, s.What)
 	}
-	fmt.Fprintln(t, "\t\nPOLICY\tWHAT")
+	fmt.Fprintln(t, "\t\t\nPOLICY\t\tWHAT")
 	for _, k := range replay.Kinds() {
-		fmt.Fprintf(t, "%s\t%s\n", k.Name, k.Doc)
+		fmt.Fprintf(t, "%s\t\t%s\n", k.Name, k.Doc)
 	}
 	return t.Flush()
 }

@@ -41,6 +41,7 @@ type Comparison struct {
 	Hosts    int      `json:"hosts"`
 	VMs      int      `json:"vms"`
 	Seconds  int64    `json:"seconds"`
+	HeldOut  bool     `json:"held_out,omitempty"` // a built-in scenario on which nothing was tuned
 	Rows     []Result `json:"policies"`
 }
 

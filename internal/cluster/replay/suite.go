@@ -14,6 +14,32 @@ const material = .001
 // Suite is several scenarios, each under the same policies.
 type Suite []*Comparison
 
+// Split is the tuning set of a suite and its held-out set.
+func (s Suite) Split() (tuning, heldOut Suite) {
+	for _, c := range s {
+		if c.HeldOut {
+			heldOut = append(heldOut, c)
+		} else {
+			tuning = append(tuning, c)
+		}
+	}
+	return tuning, heldOut
+}
+
+// Shortfall is what our own policy left machines short of, as the mean over scenarios of
+// the shares of CPU and memory, and its moves in all of them.
+func (s Suite) Shortfall() (cpu, memory float64, moves int) {
+	n := 0.
+	for _, c := range s {
+		for i := range c.Rows {
+			if r := &c.Rows[i]; r.Policy == Kinds()[0].Name {
+				cpu, memory, moves, n = cpu+r.ShareCPU, memory+r.ShareMemory, moves+r.Moves, n+1
+			}
+		}
+	}
+	return cpu / max(1, n), memory / max(1, n), moves
+}
+
 // Score counts how our own policy did against a rival.
 type Score struct {
 	Rival     string `json:"rival"`
@@ -79,18 +105,35 @@ func (s Suite) Text(w io.Writer) error {
 			return err
 		}
 	}
-	scores := s.Scores()
-	if len(s) < 2 || len(scores) == 0 {
+	if len(s) < 2 || len(s.Scores()) == 0 {
 		return nil
 	}
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "\nplimsoll with no more moves than the rival made, by scenarios; shares that differ by less than %g %% count as the same\n\n", 100*material)
+	fmt.Fprintf(b, "\nplimsoll with no more moves than the rival made, by scenarios; shares that differ by less than %g %% count as the same\n", 100*material)
+	tuning, heldOut := s.Split()
+	if len(heldOut) == 0 {
+		s.scores(b)
+	} else {
+		for _, set := range []struct {
+			name string
+			of   Suite
+		}{{"Tuning set", tuning}, {"Held-out set", heldOut}} {
+			cpu, memory, moves := set.of.Shortfall()
+			fmt.Fprintf(b, "\n%s: %d scenarios, mean shortfall %s of CPU and %s of memory, %d moves\n", set.name, len(set.of), short(cpu), short(memory), moves)
+			set.of.scores(b)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// scores writes the table of scores.
+func (s Suite) scores(b *strings.Builder) {
+	b.WriteString("\n")
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RIVAL\tNO WORSE\tBETTER\tOF\tITS MOVES\tITS FLAPS")
-	for _, x := range scores {
+	for _, x := range s.Scores() {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\n", x.Rival, x.NoWorse, x.Better, x.Scenarios, x.Moves, x.Flaps)
 	}
 	t.Flush()
-	_, err := io.WriteString(w, b.String())
-	return err
 }
