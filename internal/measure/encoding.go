@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 )
 
 // The encoding of HdrHistogram 2.x (class AbstractHistogram): a header, and the
@@ -26,6 +27,15 @@ type header struct {
 	Lowest, Highest                int64
 	Ratio                          float64
 }
+
+// compressors are reused: a new one costs more than a hundred small histograms.
+var compressors = sync.Pool{New: func() any {
+	w, err := zlib.NewWriterLevel(nil, zlib.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant of the package
+	}
+	return w
+}}
 
 // MarshalText encodes the histogram as HdrHistogram V2, compressed, in base64.
 func (h *Histogram) MarshalText() ([]byte, error) { return h.encode(), nil }
@@ -51,10 +61,10 @@ func (h *Histogram) encode() []byte {
 	}
 	var packed bytes.Buffer
 	packed.Write(make([]byte, 8))
-	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
-	if err == nil {
-		_, err = w.Write(append(plain, payload...))
-	}
+	w := compressors.Get().(*zlib.Writer)
+	defer compressors.Put(w)
+	w.Reset(&packed)
+	_, err = w.Write(append(plain, payload...))
 	if err = errors.Join(err, w.Close()); err != nil {
 		panic(err) // writing to memory does not fail
 	}

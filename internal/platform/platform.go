@@ -52,6 +52,7 @@ type Lodging interface {
 // Run is one trial as a simulator sees it.
 type Run struct {
 	Trial, Block, Slot int
+	Probe              int               // loads offered before this one in the same trial, by a search
 	Levels             map[string]string // of the workload's factors, by full name; the machine's settings are on the machine
 	Demand             load.Demand
 	Stage              load.Stage

@@ -282,7 +282,7 @@ func (a *attempt) offer(ctx context.Context, l prepared, stage load.Stage, out *
 		return a.together(ctx, l, stage, out)
 	}
 	counters, err := a.sim.Simulate(ctx, platform.Run{
-		Trial: a.Number, Block: a.Block, Slot: a.Slot, Levels: a.loadLevels(), Demand: l.load.Demand(), Stage: stage,
+		Trial: a.Number, Block: a.Block, Slot: a.Slot, Probe: len(a.record.Probes), Levels: a.loadLevels(), Demand: l.load.Demand(), Stage: stage,
 	}, out)
 	a.record.Counters = counters
 	return err

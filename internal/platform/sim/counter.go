@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
 )
 
 // counter is a planted counter.
@@ -56,8 +57,8 @@ var atWork = []struct {
 
 // count returns the counters of a trial: what the servers themselves would show,
 // and the planted ones, which take the place of others of their name.
-func (t *testbed) count(trial int, inEffect map[string]string, s seen) map[string]float64 {
-	rng := t.random(trial, "counters")
+func (t *testbed) count(run platform.Run, inEffect map[string]string, s seen) map[string]float64 {
+	rng := t.random(run.Trial, run.Probe, "counters")
 	out := map[string]float64{
 		"cpu.count":  float64(max(4, t.Servers)),
 		"cpu.steal":  0,

@@ -4,8 +4,8 @@
 // counters, settings that lie, crashes. The promises of plimsoll's statistics
 // are tested on it, and a study can be tried on it before it meets a machine.
 //
-// Everything follows from the seed, the number of the trial and the settings in
-// effect: the same study gives the same records, also when it was resumed.
+// Everything follows from the seed, the numbers of the trial and the probe, and the
+// settings in effect: the same study gives the same records, also when it was resumed.
 package sim
 
 import (
@@ -26,7 +26,7 @@ type Settings struct {
 	Capacity        parameter.Rate     `name:"capacity" doc:"operations that all servers together complete per second when none is idle"`
 	Servers         int                `name:"servers" doc:"operations served at the same time" min:"1" max:"4096"`
 	Service         string             `name:"service" doc:"law of the service time" choices:"exponential,deterministic,lognormal"`
-	Noise           parameter.Share    `name:"noise" doc:"standard deviation of the speed from trial to trial"`
+	Noise           parameter.Share    `name:"noise" doc:"standard deviation of the speed from trial to trial, and between the probes of a search"`
 	Autocorrelation float64            `name:"autocorrelation" doc:"correlation of the noise of neighbouring trials" min:"0" max:"0.99"`
 	Drift           float64            `name:"drift" doc:"change of the speed over 100 trials, as a share: -0.05" min:"-1" max:"10"`
 	SlotEffect      float64            `name:"slot_effect" doc:"change of the speed from the second slot of a block on, as a share" min:"-1" max:"10"`
@@ -104,25 +104,25 @@ func (t *testbed) Close() error { return nil }
 // Now is the virtual instant.
 func (t *testbed) Now() time.Time { return t.now }
 
-// random is a source of its own for each purpose and trial.
-func (t *testbed) random(trial int, purpose string) *rand.Rand {
+// random is a source of its own for each purpose, trial and probe of the trial.
+func (t *testbed) random(trial, probe int, purpose string) *rand.Rand {
 	h := uint64(14695981039346656037)
 	for _, c := range []byte(purpose) {
 		h = (h ^ uint64(c)) * 1099511628211
 	}
-	return rand.New(rand.NewPCG(t.seed^h, uint64(trial)*0x9e3779b97f4a7c15+1))
+	return rand.New(rand.NewPCG(t.seed^h, uint64(trial)*0x9e3779b97f4a7c15+uint64(probe)*0xd1342543de82ef95+1))
 }
 
 // Simulate serves the demand of one trial.
 func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.Recorder) (map[string]float64, error) {
-	if fate := t.random(run.Trial, "crash"); fate.Float64() < float64(t.Crash) {
+	if fate := t.random(run.Trial, run.Probe, "crash"); fate.Float64() < float64(t.Crash) {
 		t.now = t.now.Add(time.Duration(fate.Float64() * float64(min(run.Stage.Interval, run.Stage.Length))))
 		return nil, errors.New("the simulated load died, as the study ordered (crash)")
 	}
 	inEffect := t.inEffect(run.Levels)
 	speed := t.speed(run, inEffect)
-	trace := t.trace(run.Trial)
-	rng := t.random(run.Trial, "load")
+	trace := t.trace(run)
+	rng := t.random(run.Trial, run.Probe, "load")
 	q := newQueue(t.Settings, run.Demand, rng)
 	all := newTally(run.Demand.Classes, 0, nil).samples
 	var from time.Duration
@@ -146,7 +146,7 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 		from += length
 	}
 	t.now = t.now.Add(from)
-	return t.count(run.Trial, inEffect, seen{from.Seconds(), q.use(), all}), nil
+	return t.count(run, inEffect, seen{from.Seconds(), q.use(), all}), nil
 }
 
 // slowest is the least speed: a server that stands still would never end.

@@ -145,3 +145,38 @@ func TestCountersOfTheServersFollowTheLoad(t *testing.T) {
 	near(t, "CPU time of an operation", each(1), .6/20000, .06)
 	near(t, "CPU time of an operation", each(16), .6/20000, .06)
 }
+
+// Three probes of one rate are three measurements: each has its own stream of random
+// numbers and its own noise, and the same when the search is repeated.
+func TestProbesOfATrialAreIndependent(t *testing.T) {
+	settings := parameter.Settings{"noise": "3%", "ripple": "2%", "servers": "1", "capacity": "1000/s"}
+	probe := func(b *testbed, number int) map[string][]byte {
+		out := measure.NewRecorder(nil)
+		run := platform.Run{Trial: 1, Probe: number, Block: 1, Slot: 1, Demand: load.Demand{Rate: 700, Classes: one}, Stage: load.Stage{Length: 2 * time.Second, Interval: time.Second}}
+		if _, err := b.Simulate(t.Context(), run, out); err != nil {
+			t.Fatal(err)
+		}
+		return measure.EncodeIntervals(out.Intervals())
+	}
+	b := opened(t, 1, settings)
+	var all []map[string][]byte
+	for number := range 3 {
+		data := probe(b, number)
+		if !maps.EqualFunc(data, probe(opened(t, 1, settings), number), slices.Equal) {
+			t.Errorf("probe %d differs when it runs alone", number)
+		}
+		for earlier, other := range all {
+			if maps.EqualFunc(data, other, slices.Equal) {
+				t.Errorf("probes %d and %d are the same", earlier, number)
+			}
+		}
+		all = append(all, data)
+	}
+	speeds := map[float64]bool{}
+	for number := range 3 {
+		speeds[b.disturb(platform.Run{Trial: 1, Probe: number})] = true
+	}
+	if len(speeds) != 3 {
+		t.Errorf("three probes have %d speeds", len(speeds))
+	}
+}
