@@ -14,8 +14,9 @@ func (c *command) export() *cobra.Command {
 		Short: "write the records of a run in another format",
 		Long: `Write the records of a run in another format: one row for each metric of each
 trial as CSV, JSON or Parquet, or the Go benchmark format, which benchstat reads.`,
-		Example: "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet",
-		Args:    cobra.ExactArgs(1),
+		Example:           "  plimsoll export results/a --to csv > a.csv\n  plimsoll export results/a --to parquet --out a.parquet",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: folders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var data bytes.Buffer
 			if err := c.lab.Export(&data, args[0], format); err != nil {
@@ -29,6 +30,7 @@ trial as CSV, JSON or Parquet, or the Go benchmark format, which benchstat reads
 		},
 	}
 	cmd.Flags().StringVar(&format, "to", "csv", "`format`: json, csv, parquet or benchfmt")
+	complete(cmd, "to", func(string) []string { return []string{"json", "csv", "parquet", "benchfmt"} })
 	cmd.Flags().StringVar(&file, "out", "", "`file` to write instead of standard output")
 	return cmd
 }

@@ -14,13 +14,25 @@ type asked struct {
 	seed     uint64
 }
 
-func (a *asked) flags(cmd *cobra.Command) {
+func (a *asked) flags(c *command, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&a.sets, "set", nil, "override a part of the study, as `path=value`: measure.window=5s, storage.disks=4")
 	f.StringVar(&a.platform, "platform", "", "run on another `platform`")
 	f.StringVar(&a.blocks, "blocks", "", "`number` of blocks, or auto")
 	f.Uint64Var(&a.seed, "seed", 0, "seed of every random choice (default: the study's, else drawn and printed)")
-	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	complete(cmd, "platform", func(string) []string {
+		var names []string
+		for _, k := range c.lab.Catalog.Platforms {
+			names = append(names, k.Name)
+		}
+		return names
+	})
+	complete(cmd, "blocks", func(string) []string { return []string{"auto"} })
+	complete(cmd, "set", c.paths)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
 		return lab.Names(), cobra.ShellCompDirectiveDefault
 	}
 }

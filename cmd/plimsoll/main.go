@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 )
 
 // The exit statuses that scripts may rely on.
@@ -44,9 +45,24 @@ func Main(args []string, out, errors io.Writer) int {
 	root.SetErr(errors)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		fmt.Fprintf(errors, "plimsoll: %v\n", err)
+		complain(errors, err)
 	}
 	return exitStatus(err)
+}
+
+// complain prints an error. Mistakes with a place in a file stand a line each,
+// as compilers print them, so that editors find the place.
+func complain(w io.Writer, err error) {
+	mistakes := study.Mistakes(err)
+	if mistakes == nil {
+		fmt.Fprintf(w, "plimsoll: %v\n", err)
+	}
+	for _, m := range mistakes {
+		if m.Line == 0 {
+			fmt.Fprint(w, "plimsoll: ")
+		}
+		fmt.Fprintln(w, m)
+	}
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels, so
@@ -131,7 +147,8 @@ const long = `plimsoll says how much a platform carries, whether a change helped
 what to change next: it runs real workloads in randomised blocks, judges them
 with honest statistics, names one change, applies it and verifies it.
 
-STUDY is a file, or the name of a built-in study ("plimsoll studies").
+STUDY is a file, the name of a built-in study ("plimsoll studies"), or - for
+standard input.
 
 Exit status: 0 done; 1 a verdict or a gate went the wrong way; 2 a mistake in
 what was asked, and nothing was touched; 3 trouble on a machine; 4 a gate

@@ -10,10 +10,10 @@ func (c *command) manual() *cobra.Command {
 	return &cobra.Command{
 		Use:     "manual [NAME]",
 		Short:   "print what is known of a workload, platform, factor or collector",
-		Example: "  plimsoll manual\n  plimsoll manual storage\n  plimsoll manual host.scheduler",
+		Example: "  plimsoll manual\n  plimsoll manual storage\n  plimsoll manual host.scheduler\n  plimsoll manual redis.appendfsync",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return catalog.Names(c.lab.Catalog), cobra.ShellCompDirectiveNoFileComp
+			return append(catalog.Names(c.lab.Catalog), catalog.Settings(c.lab.Catalog)...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

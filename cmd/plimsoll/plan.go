@@ -32,7 +32,7 @@ looked at and not touched; whatever it lacks is said here.`,
 			return lab.PrintPreview(c.out, preview)
 		},
 	}
-	a.flags(cmd)
+	a.flags(c, cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -20,8 +20,8 @@ func (c *command) watch(o *output) (done func(error) error) {
 	if o.quiet {
 		return func(err error) error { return err }
 	}
-	f, ok := c.err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := c.terminal()
+	if !ok {
 		shown := &account{show: func(e trial.Event) {
 			if lasting(e) {
 				fmt.Fprintln(c.err, line(e))
@@ -52,6 +52,12 @@ func (c *command) watch(o *output) (done func(error) error) {
 	}
 }
 
+// terminal returns standard error where it is a terminal that can rewrite a line.
+func (c *command) terminal() (*os.File, bool) {
+	f, ok := c.err.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
 // renewal is what a line that renews itself showed last, and when.
 type renewal struct {
 	at    time.Time
@@ -71,8 +77,8 @@ func (r *renewal) due(e trial.Event, now time.Time) bool {
 // counted shows how far something is: one line that renews itself on a terminal, plain
 // lines elsewhere. The second function ends the line.
 func (c *command) counted() (show func(text string), done func()) {
-	f, ok := c.err.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := c.terminal()
+	if !ok {
 		return func(text string) { fmt.Fprintln(c.err, text) }, func() {}
 	}
 	return func(text string) {
@@ -130,7 +136,7 @@ func (c *command) fit(in report.Input) report.Input {
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		in.Width = width
 	}
-	in.Colour = os.Getenv("NO_COLOR") == ""
+	in.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return in
 }
 

@@ -12,11 +12,12 @@ import (
 func (c *command) report() *cobra.Command {
 	var asJSON, asMarkdown bool
 	cmd := &cobra.Command{
-		Use:     "report DIR",
-		Short:   "judge the records of a run again and write its report",
-		Long:    "Judge the records of a run again, by the rules of this version, and write findings.json and report.html anew.\nNothing is measured and no machine is touched.",
-		Example: "  plimsoll report results/queue-depth-20260102-150405\n  plimsoll report results/a --markdown >> pull-request.md",
-		Args:    cobra.ExactArgs(1),
+		Use:               "report DIR",
+		Short:             "judge the records of a run again and write its report",
+		Long:              "Judge the records of a run again, by the rules of this version, and write findings.json and report.html anew.\nNothing is measured and no machine is touched.",
+		Example:           "  plimsoll report results/queue-depth-20260102-150405\n  plimsoll report results/a --markdown >> pull-request.md",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: folders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			outcome, err := c.lab.Judge(args[0])
 			if err != nil {

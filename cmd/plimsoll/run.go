@@ -60,7 +60,7 @@ the first trial that had not ended.`,
 			return c.finish(outcome, resumable(outcome, err), &o, gate)
 		},
 	}
-	a.flags(cmd)
+	a.flags(c, cmd)
 	o.flags(cmd)
 	gate.flag(cmd)
 	return cmd
@@ -70,10 +70,11 @@ func (c *command) resume() *cobra.Command {
 	var o output
 	var gate gate
 	cmd := &cobra.Command{
-		Use:     "resume DIR",
-		Short:   "go on with a run that was interrupted, at the first trial that had not ended",
-		Example: "  plimsoll resume results/queue-depth-20260102-150405",
-		Args:    cobra.ExactArgs(1),
+		Use:               "resume DIR",
+		Short:             "go on with a run that was interrupted, at the first trial that had not ended",
+		Example:           "  plimsoll resume results/queue-depth-20260102-150405",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done := c.watch(&o)
 			outcome, err := c.lab.Resume(cmd.Context(), args[0])

@@ -16,11 +16,9 @@ func (c *command) runs() *cobra.Command {
 		Short: "list the runs in a folder (default results) with their answers",
 		Long: `List the results folders in a folder, the latest last: study, start, state and
 the answer. An interrupted run is continued with "plimsoll resume".`,
-		Example: "  plimsoll runs\n  plimsoll runs /srv/benchmarks --json",
-		Args:    cobra.MaximumNArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveFilterDirs
-		},
+		Example:           "  plimsoll runs\n  plimsoll runs /srv/benchmarks --json",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: folders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "results"
 			if len(args) == 1 {

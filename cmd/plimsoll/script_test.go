@@ -91,13 +91,15 @@ func mistaken(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("a mistake printed results: %q", out)
 	}
 	complaint := ts.ReadFile("stderr")
-	if !strings.HasPrefix(complaint, "plimsoll: ") || strings.Count(complaint, "\n") != 1 {
-		ts.Fatalf("a mistake takes one line that names the program, not %q", complaint)
+	if !complaintLine.MatchString(complaint) {
+		ts.Fatalf("a mistake takes one line that begins with the program or with file:line:column, not %q", complaint)
 	}
 	if entries, err := os.ReadDir(ts.MkAbs("out")); err == nil && len(entries) > 0 {
 		ts.Fatalf("a mistake left %d entries in the results folder, such as %s", len(entries), entries[0].Name())
 	}
 }
+
+var complaintLine = regexp.MustCompile(`^(plimsoll|[^:\n]+:\d+:\d+): [^\n]+\n$`)
 
 func wantJSON(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {

@@ -29,7 +29,7 @@ nothing verifies.`,
 			return c.finish(outcome, err, &o, "")
 		},
 	}
-	a.flags(cmd)
+	a.flags(c, cmd)
 	o.flags(cmd)
 	cmd.Flags().IntVar(&rounds, "rounds", 0, "most changes to try (default 5)")
 	return cmd

@@ -1,12 +1,32 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
+	"plimsoll/internal/study"
 )
+
+// validity is the answer of validate for a program.
+type validity struct {
+	Valid    bool             `json:"valid"`
+	Mistakes []*study.Mistake `json:"mistakes,omitempty"`
+	Study    *lab.StudyView   `json:"study,omitempty"` // as understood
+}
+
+func validityOf(s *study.Study, err error) validity {
+	if err == nil {
+		view := lab.ViewOf(s)
+		return validity{Valid: true, Study: &view}
+	}
+	if all := study.Mistakes(err); all != nil {
+		return validity{Mistakes: all}
+	}
+	return validity{Mistakes: []*study.Mistake{{Text: err.Error()}}}
+}
 
 func (c *command) validate() *cobra.Command {
 	var a asked
@@ -19,20 +39,20 @@ func (c *command) validate() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := c.request(cmd, args[0], &a)
-			if err != nil {
-				return err
-			}
-			if err := lab.Plannable(r); err != nil {
-				return err
+			if err == nil {
+				err = lab.Plannable(r)
 			}
 			if asJSON {
-				return printJSON(c.out, r.Source.Study)
+				return errors.Join(printJSON(c.out, validityOf(r.Source.Study, err)), err)
+			}
+			if err != nil {
+				return err
 			}
 			_, err = fmt.Fprintf(c.out, "%s is a valid study\n", args[0])
 			return err
 		},
 	}
-	a.flags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the study as understood, as JSON")
+	a.flags(c, cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the mistakes, or the study as understood, as JSON")
 	return cmd
 }

@@ -30,7 +30,8 @@ func PrintIndex(w io.Writer, c *study.Catalog) error {
 	return table.Flush()
 }
 
-// PrintPage writes the manual page of one thing. Its error names the nearest
+// PrintPage writes the manual page of one thing, or the entry of one setting
+// ("redis.appendfsync"). Its error names the nearest
 // name that has one.
 func PrintPage(w io.Writer, c *study.Catalog, name string) error {
 	for _, p := range index(c) {
@@ -41,38 +42,68 @@ func PrintPage(w io.Writer, c *study.Catalog, name string) error {
 		}
 	}
 	known := Names(c)
-	if near := parameter.Nearest(name, known); near != "" {
+	if owner, f, ok := setting(c, name); ok {
+		fmt.Fprintf(w, "setting %s of the %s %s, described by \"plimsoll manual %s\"\n", name, owner.kind, owner.name, owner.name)
+		printSettings(w, []parameter.Field{f})
+		return nil
+	}
+	if near := parameter.Nearest(name, append(known, Settings(c)...)); near != "" {
 		return fmt.Errorf("there is no manual page %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("there is no manual page %q; known: %s", name, strings.Join(known, ", "))
 }
 
+// Settings lists the settings of workloads and services by full name, such as
+// redis.appendfsync.
+func Settings(c *study.Catalog) []string {
+	var names []string
+	for _, p := range index(c) {
+		for _, f := range p.fields {
+			names = append(names, p.name+"."+f.Name)
+		}
+	}
+	return names
+}
+
+// setting finds a setting by its full name.
+func setting(c *study.Catalog, name string) (page, parameter.Field, bool) {
+	for _, p := range index(c) {
+		for _, f := range p.fields {
+			if p.name+"."+f.Name == name {
+				return p, f, true
+			}
+		}
+	}
+	return page{}, parameter.Field{}, false
+}
+
 // page is one manual page.
 type page struct {
 	kind, name, doc string
+	fields          []parameter.Field
 	rest            func(w io.Writer)
 }
 
 func index(c *study.Catalog) []page {
 	var pages []page
 	for _, k := range c.Workloads {
-		pages = append(pages, page{"workload", k.Name, k.Doc, func(w io.Writer) {
+		pages = append(pages, page{"workload", k.Name, k.Doc, parameter.Fields(k.Defaults), func(w io.Writer) {
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Metrics)
 		}})
 	}
 	for _, k := range c.Services {
-		pages = append(pages, page{"service", k.Name, k.Doc, func(w io.Writer) {
+		pages = append(pages, page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), func(w io.Writer) {
 			fmt.Fprintf(w, "\nSpeaks: %s.\n", strings.Join(k.Speaks, ", "))
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Recorded())
 		}})
 	}
 	for _, k := range c.Platforms {
-		pages = append(pages, page{"platform", k.Name, k.Doc, func(w io.Writer) { printFields(w, "", k.Defaults) }})
+		pages = append(pages, page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), func(w io.Writer) { printFields(w, "", k.Defaults) }})
 	}
 	for _, f := range c.Factors {
-		pages = append(pages, page{"factor", f.Name, f.Doc, func(w io.Writer) {
+		pages = append(pages, page{"factor", f.Name, f.Doc, nil, func(w io.Writer) {
 			full := f.Name
 			if f.Target != "" {
 				fmt.Fprintf(w, "\nTarget, after a colon: %s.\n", f.Target)
@@ -89,7 +120,7 @@ func index(c *study.Catalog) []page {
 		for _, counter := range s.Counters {
 			metrics = append(metrics, counter.Metric)
 		}
-		pages = append(pages, page{"collector", s.Name, s.Doc, func(w io.Writer) { printMetrics(w, metrics) }})
+		pages = append(pages, page{"collector", s.Name, s.Doc, nil, func(w io.Writer) { printMetrics(w, metrics) }})
 	}
 	return pages
 }
@@ -100,6 +131,14 @@ func printFields(w io.Writer, owner string, defaults any) {
 		return
 	}
 	fmt.Fprintln(w, "\nSettings:")
+	printSettings(w, fields)
+	if owner != "" {
+		fmt.Fprintf(w, "\nEach setting is also a factor: %s.%s.\n", owner, fields[0].Name)
+	}
+}
+
+// printSettings writes a table of settings: name, type, default, meaning.
+func printSettings(w io.Writer, fields []parameter.Field) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range fields {
 		value := f.Default
@@ -119,9 +158,6 @@ func printFields(w io.Writer, owner string, defaults any) {
 		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", f.Name, f.Kind, value, doc)
 	}
 	table.Flush()
-	if owner != "" {
-		fmt.Fprintf(w, "\nEach setting is also a factor: %s.%s.\n", owner, fields[0].Name)
-	}
 }
 
 func printMetrics(w io.Writer, metrics []measure.Metric) {

@@ -16,6 +16,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -57,8 +58,8 @@ type Source struct {
 	Text  []byte
 }
 
-// Read reads a study from a file, or from the built-in ones by name, with
-// overrides such as "measure.window=5s". Its errors are mistakes.
+// Read reads a study from a file, from standard input ("-"), or from the built-in
+// ones by name, with overrides such as "measure.window=5s". Its errors are mistakes.
 func (l *Lab) Read(name string, sets []string) (*Source, error) {
 	text, file, err := l.text(name)
 	if err != nil {
@@ -73,6 +74,13 @@ func (l *Lab) Read(name string, sets []string) (*Source, error) {
 
 // text returns the text of a study and the name to use in complaints.
 func (l *Lab) text(name string) ([]byte, string, error) {
+	if name == "-" {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return nil, "", fmt.Errorf("read the study from standard input: %w", err)
+		}
+		return text, "standard input", nil
+	}
 	if text, err := studies.Files.ReadFile(name + ".yaml"); err == nil {
 		return text, name + ".yaml", nil
 	}

@@ -20,13 +20,13 @@ import (
 
 // Preview is what a run would do, found out without touching anything.
 type Preview struct {
-	Study    *study.Study  `json:"study"`
-	Plan     *plan.Plan    `json:"plan"`
-	Trials   []plan.Trial  `json:"trials"` // if every planned block is needed
-	Estimate plan.Estimate `json:"estimate"`
-	Budget   plan.Budget   `json:"budget"`
-	Needs    *trial.Needs  `json:"needs"`
-	Virtual  bool          `json:"virtual,omitempty"` // time is simulated: the run takes seconds
+	Study    *study.Study
+	Plan     *plan.Plan
+	Trials   []plan.Trial // if every planned block is needed
+	Estimate plan.Estimate
+	Budget   plan.Budget
+	Needs    *trial.Needs
+	Virtual  bool // time is simulated: the run takes seconds
 }
 
 // Plannable says whether a study can be planned, on whatever machine.

@@ -123,7 +123,7 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 		r.complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
 		return f, nil, false
 	}
-	r.unknown(n, "unknown factor", name, r.factorNames(s, kind))
+	r.unknownFactor(n, name, s, kind)
 	return f, nil, false
 }
 

@@ -107,3 +107,14 @@ func TestOverrideMistakes(t *testing.T) {
 		})
 	}
 }
+
+// Every path that completion offers is one that an override reaches: a complaint
+// is about the value, never about the path.
+func TestPathsAreKeys(t *testing.T) {
+	for _, path := range Paths() {
+		_, err := Parse("t.yaml", []byte(head), testCatalog(), []string{path + "=?"})
+		if err != nil && strings.Contains(err.Error(), "unknown key") {
+			t.Errorf("--set %s: %v", path, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package study
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -140,9 +141,10 @@ type Figure struct {
 
 // Mistake is a complaint about a study, with its place.
 type Mistake struct {
-	File         string
-	Line, Column int // from 1; 0 when the place is not in a file
-	Text         string
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"` // from 1; 0 when the place is not in a file
+	Column int    `json:"column,omitempty"`
+	Text   string `json:"text"`
 }
 
 // Error is the complaint on one line, its place first.
@@ -154,4 +156,24 @@ func (m *Mistake) Error() string {
 		return m.File + ": " + m.Text
 	}
 	return m.Text
+}
+
+// Mistakes returns the complaints in an error of Parse; nil for any other error.
+func Mistakes(err error) []*Mistake {
+	var one *Mistake
+	if errors.As(err, &one) {
+		var several interface{ Unwrap() []error }
+		if !errors.As(err, &several) {
+			return []*Mistake{one}
+		}
+		var all []*Mistake
+		for _, e := range several.Unwrap() {
+			if !errors.As(e, &one) {
+				return nil
+			}
+			all = append(all, one)
+		}
+		return all
+	}
+	return nil
 }

@@ -158,7 +158,7 @@ func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
 		}
 	}
 	for _, f := range c.Factors {
-		if len(f.Example) > 0 {
+		if len(f.Example) > 0 && ofAnyHost(f.Name) {
 			target := ""
 			if f.Target != "" {
 				words := strings.Fields(f.Target)
@@ -167,10 +167,17 @@ func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
 			t.line("#   %s: [%s]%s", f.Name, strings.Join(f.Example, ", "), target)
 		}
 	}
+	t.line("#   and those of guests, clusters and simulations, which plimsoll manual lists")
 	t.line("#   %s: [a, b]                 # changes nothing: how often is there a difference where there is none?", Label)
 	t.line("\n# Factors made of your own commands, used as command.NAME.")
 	t.line("# commands:")
 	t.line("#   NAME: {read: ..., apply: \"... {level}\", restore: ...}")
+}
+
+// ofAnyHost tells the factors that a study on templatePlatform can have from
+// those of guests, simulations and clusters, which other platforms have.
+func ofAnyHost(factor string) bool {
+	return strings.HasPrefix(factor, "host.") || strings.HasPrefix(factor, "network.")
 }
 
 func (t *template) measure() {
