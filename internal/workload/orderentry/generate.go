@@ -83,17 +83,37 @@ func districtRows(z size, s *source, _ int) func([]byte, int) ([]byte, bool) {
 	}
 }
 
+// stock draws a row of the stock: its quantity, and the text after it.
+func (s *source) stock(b []byte) (quantity int, text []byte) {
+	quantity = s.between(10, 100)
+	for range districts {
+		b = tab(s.letters(b, 24, 24))
+	}
+	b = numbers(b, 0, 0, 0)
+	return quantity, s.marked(b)
+}
+
 func stockRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	var text []byte
 	return func(b []byte, i int) ([]byte, bool) {
 		if i == z.items {
 			return b, false
 		}
-		b = numbers(b, i+1, warehouse, s.between(10, 100))
-		for range districts {
-			b = tab(s.letters(b, 24, 24))
+		var quantity int
+		quantity, text = s.stock(text[:0])
+		return line(append(numbers(b, i+1, warehouse, quantity), text...)), true
+	}
+}
+
+func firstStockRows(z size, s *source, warehouse int) func([]byte, int) ([]byte, bool) {
+	var unused []byte
+	return func(b []byte, i int) ([]byte, bool) {
+		if i == z.items {
+			return b, false
 		}
-		b = numbers(b, 0, 0, 0)
-		return line(s.marked(b)), true
+		var quantity int
+		quantity, unused = s.stock(unused[:0])
+		return line(number(numbers(b, i+1, warehouse), quantity)), true
 	}
 }
 

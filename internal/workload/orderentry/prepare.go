@@ -13,7 +13,7 @@ import (
 func (o *orderEntry) data(protocol string, seed uint64) dataset.Set {
 	d := dataset.Set{
 		Name:  database,
-		Note:  fmt.Sprintf("2: %d warehouses, %d items, %d customers, seed %d", o.Warehouses, o.Items, o.Customers, seed),
+		Note:  fmt.Sprintf("3: %d warehouses, %d items, %d customers, seed %d", o.Warehouses, o.Items, o.Customers, seed),
 		Reset: o.Reset, Loaders: o.Loaders, Fill: o.pieces(seed),
 	}
 	var all []dataset.Table

@@ -120,7 +120,7 @@ func sum(counts [kinds]int64) (n int64) {
 func TestRealConsistency(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
 		out := run(t, made(t, with(parameter.Settings{"warehouses": "2", "connections": "6"})), env(t, s), each)
-		passes(t, out, "distribution", "new orders", "payments", "consistency")
+		passes(t, out, "distribution", "new orders", "payments", "deliveries", "consistency")
 		done, failed := counts(out.Intervals())
 		t.Log(done, out.Values())
 		for k := range done {
@@ -130,20 +130,27 @@ func TestRealConsistency(t *testing.T) {
 		}
 		c := s.Dial(t, database)
 		for number, sql := range map[int]string{
-			1: "UPDATE district SET d_ytd = d_ytd + 0.01 WHERE d_w_id = 2 AND d_id = 3",
-			2: "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 1",
-			3: "DELETE FROM new_order WHERE (no_w_id, no_d_id, no_o_id) = (SELECT 1, 1, last - 1 FROM (SELECT max(no_o_id) AS last FROM new_order WHERE no_w_id = 1 AND no_d_id = 1) AS l)",
-			4: "DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
-			5: "UPDATE orders SET o_carrier_id = 1 WHERE (o_w_id, o_d_id, o_id) = (SELECT no_w_id, no_d_id, no_o_id FROM new_order LIMIT 1)",
-			6: "UPDATE order_line SET ol_o_id = 2, ol_number = 99 WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
-			7: "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
-			8: "UPDATE history SET h_amount = h_amount + 1 WHERE h_w_id = 1 AND h_c_w_id = 1 AND h_c_d_id = 1 AND h_c_id = 1",
-			9: "UPDATE history SET h_amount = h_amount - 1 WHERE h_w_id = 2 AND h_c_w_id = 2 AND h_c_d_id = 1 AND h_c_id = 1",
+			1:  "UPDATE district SET d_ytd = d_ytd + 0.01 WHERE d_w_id = 2 AND d_id = 3",
+			2:  "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 1",
+			3:  "DELETE FROM new_order WHERE (no_w_id, no_d_id, no_o_id) = (SELECT 1, 1, last - 1 FROM (SELECT max(no_o_id) AS last FROM new_order WHERE no_w_id = 1 AND no_d_id = 1) AS l)",
+			4:  "DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
+			5:  "UPDATE orders SET o_carrier_id = 1 WHERE (o_w_id, o_d_id, o_id) = (SELECT no_w_id, no_d_id, no_o_id FROM new_order LIMIT 1)",
+			6:  "UPDATE order_line SET ol_o_id = 2, ol_number = 99 WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
+			7:  "UPDATE order_line SET ol_delivery_d = NULL WHERE ol_w_id = 1 AND ol_d_id = 1 AND ol_o_id = 1 AND ol_number = 1",
+			8:  "UPDATE history SET h_amount = h_amount + 1 WHERE h_w_id = 1 AND h_c_w_id = 1 AND h_c_d_id = 1 AND h_c_id = 1",
+			9:  "UPDATE history SET h_amount = h_amount - 1 WHERE h_w_id = 2 AND h_c_w_id = 2 AND h_c_d_id = 1 AND h_c_id = 1",
+			10: "UPDATE customer SET c_balance = c_balance + 0.01, c_ytd_payment = c_ytd_payment - 0.01 WHERE c_w_id = 2 AND c_d_id = 10 AND c_id = 60",
+			11: "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 1 AND c_d_id = 4 AND c_id = 7",
+			12: "UPDATE customer SET c_balance = c_balance - 0.01 WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
+			13: "UPDATE stock SET s_remote_cnt = s_remote_cnt + 1 WHERE s_w_id = 2 AND s_i_id = 200",
+			14: "UPDATE stock SET s_quantity = CASE WHEN s_quantity = 100 THEN 99 ELSE s_quantity + 1 END WHERE s_w_id = 1 AND s_i_id = 1",
+			15: "UPDATE order_line SET ol_amount = ol_amount + 0.01 WHERE ol_w_id = 1 AND ol_o_id = 61 AND ol_number = 1",
+			16: "UPDATE customer SET c_payment_cnt = c_payment_cnt - 1 WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
 		} {
 			if err := c.Exec(t.Context(), "BEGIN; "+sql); err != nil {
 				t.Fatal(err)
 			}
-			check, err := dataset.Consistent(t.Context(), c, time.Minute, conditions)
+			check, err := dataset.Consistent(t.Context(), c, time.Minute, conditions(size{2, 200, 60}))
 			if err != nil || check.State != measure.Fail || !strings.Contains(check.Detail, fmt.Sprintf("condition %d,", number)) {
 				t.Errorf("condition %d is broken: %+v, %v", number, check, err)
 			}

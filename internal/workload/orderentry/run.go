@@ -2,7 +2,6 @@ package orderentry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -46,28 +45,34 @@ func (o *orderEntry) Run(ctx context.Context, env workload.Env, stage load.Stage
 
 // counted is what the districts of a server count.
 type counted struct {
-	orders int64
-	paid   int64 // hundredths
+	orders    int64
+	paid      int64 // hundredths
+	delivered int64 // orders
 }
 
 // count asks a server for what its districts count.
 func count(ctx context.Context, s engine.Conn) (c counted, err error) {
-	rows, err := s.Query(ctx, "SELECT sum(d_next_o_id), sum(d_ytd) * 100 FROM district")
+	rows, err := s.Query(ctx, "SELECT sum(d_next_o_id), sum(d_ytd) * 100, sum(d_next_o_id) - (SELECT count(*) FROM new_order) FROM district")
 	if err != nil {
-		return c, fmt.Errorf("ask what the districts count: %w", err)
+		return c, fmt.Errorf("read D_NEXT_O_ID and D_YTD: %w", err)
 	}
-	whole, _, _ := strings.Cut(rows[0][1], ".")
-	orders, wrong := strconv.ParseInt(rows[0][0], 10, 64)
-	paid, alsoWrong := strconv.ParseInt(whole, 10, 64)
-	if err := errors.Join(wrong, alsoWrong); err != nil {
-		return c, fmt.Errorf("ask what the districts count: %w", err)
+	for i, to := range []*int64{&c.orders, &c.paid, &c.delivered} {
+		whole, _, _ := strings.Cut(rows[0][i], ".")
+		if *to, err = strconv.ParseInt(whole, 10, 64); err != nil {
+			return c, fmt.Errorf("read D_NEXT_O_ID and D_YTD: %w", err)
+		}
 	}
-	return counted{orders, paid}, nil
+	return c, nil
 }
 
 // from is what was counted since there was less.
 func (c counted) from(was counted) counted {
-	return counted{c.orders - was.orders, c.paid - was.paid}
+	return counted{c.orders - was.orders, c.paid - was.paid, c.delivered - was.delivered}
+}
+
+// and is what is counted at two servers.
+func (c counted) and(o counted) counted {
+	return counted{c.orders + o.orders, c.paid + o.paid, c.delivered + o.delivered}
 }
 
 // begin notes that the data is not as new any more, and takes down what it is at each server.
@@ -159,17 +164,16 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if err != nil {
 		return fmt.Errorf("look at the data after the load: %w", err)
 	}
-	var orders, paid int64
+	var grown counted
 	checks := make([]measure.Check, len(now))
 	for number, n := range now {
-		grown := n.from(c.before[number])
-		orders += grown.orders
-		paid += grown.paid
+		grown = grown.and(n.from(c.before[number]))
 		checks[number] = n.check
 	}
-	out.Value("district.new_orders", float64(orders)/c.took.Seconds())
-	out.Check(sum.ordered(orders))
-	out.Check(sum.settled(paid))
+	out.Value("district.new_orders", float64(grown.orders)/c.took.Seconds())
+	out.Check(sum.ordered(grown.orders))
+	out.Check(sum.settled(grown.paid))
+	out.Check(sum.delivered(grown.delivered))
 	if o.Verify {
 		out.Check(dataset.Worst(checks))
 	}
@@ -184,7 +188,7 @@ type after struct {
 
 func (o *orderEntry) look(ctx context.Context, s engine.Conn) (now after, err error) {
 	if now.counted, err = count(ctx, s); err == nil && o.Verify {
-		now.check, err = dataset.Consistent(ctx, s, dataset.EnoughTime, conditions)
+		now.check, err = dataset.Consistent(ctx, s, dataset.EnoughTime, conditions(o.size()))
 	}
 	return now, err
 }

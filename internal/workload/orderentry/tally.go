@@ -15,6 +15,7 @@ type tally struct {
 	payments, remotePayments            int64
 	due                                 int64 // hundredths, of the payments
 	looked, byName                      int64 // customers
+	deliveries                          int64
 	// Done.
 	done    [kinds]int64
 	placed  int64 // orders that were committed
@@ -56,6 +57,7 @@ func (t *tally) add(o *tally) {
 	t.due += o.due
 	t.looked += o.looked
 	t.byName += o.byName
+	t.deliveries += o.deliveries
 	for k := range t.done {
 		t.done[k] += o.done[k]
 	}
@@ -149,6 +151,20 @@ func (t *tally) settled(district int64) measure.Check {
 		Detail: fmt.Sprintf("the load paid %s, the districts count %s; of %s more the answer is not known", amount(t.paid), amount(district), amount(t.due-t.paid)),
 	}
 	if district < t.paid || district > t.due {
+		c.State = measure.Fail
+	}
+	return c
+}
+
+// delivered does the same for the orders that were delivered: those without a row of
+// NEW_ORDER. A delivery whose answer was lost delivered one of each district at most.
+func (t *tally) delivered(n int64) measure.Check {
+	lost := districts * (t.deliveries - t.done[delivery])
+	c := measure.Check{
+		Name: "deliveries", State: measure.Pass,
+		Detail: fmt.Sprintf("the load delivered %d orders, the database has %d more without a row of NEW_ORDER; of up to %d more the answer is not known", t.shipped, n, lost),
+	}
+	if n < t.shipped || n > t.shipped+lost {
 		c.State = measure.Fail
 	}
 	return c

@@ -102,6 +102,7 @@ func (t *terminal) begin(k kind) {
 		t.drawCustomer()
 	case delivery:
 		tx.carrier = t.between(1, 10)
+		t.tally.deliveries++
 	case stockLevel:
 		tx.threshold = t.between(10, 20)
 	}
