@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/agent/scratch"
 	"plimsoll/internal/agent/servant"
 	"plimsoll/internal/agent/warden"
+	"plimsoll/internal/console"
 	"plimsoll/internal/guest/boot"
 	"plimsoll/internal/guest/toolbox"
 	"plimsoll/internal/platform"
@@ -129,7 +130,8 @@ func serve(dir string) (err error) {
 		}
 		defer func() { err = errors.Join(err, folder.Remove()) }()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	console.Survive() // the lab may go away in the middle of an answer
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	p, err := local.Kind().Open(ctx, nil, 0)
 	if err != nil {

@@ -25,7 +25,7 @@ func servePort(name string, console io.Writer) (err error) {
 			err = fmt.Errorf("serve a port: %w", err)
 		}
 	}()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	dir, err := os.MkdirTemp("", "plimsoll-port-")
 	if err != nil {

@@ -38,7 +38,7 @@ pools and rules are as many as is typical of so many hosts, unless you say.`,
 			made := trace.Cluster()
 			c.noteShort(s, trace.Load(), made)
 			if out == "" {
-				return writeSnapshot(c.out, made, asJSON)
+				return writeSnapshot(c.raw(), made, asJSON)
 			}
 			if err := createSnapshot(out, made, asJSON || strings.HasSuffix(out, ".json")); err != nil {
 				return err

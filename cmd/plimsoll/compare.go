@@ -29,7 +29,7 @@ says so: it is never "verified".`,
 			case asMarkdown:
 				return report.Markdown(c.out, outcome.Input)
 			}
-			return report.Text(c.out, c.fit(outcome.Input))
+			return c.printReport(outcome.Input)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")

@@ -25,7 +25,7 @@ trial as CSV, JSON or Parquet, or the Go benchmark format, which benchstat reads
 			if file != "" {
 				return os.WriteFile(file, data.Bytes(), 0o644)
 			}
-			_, err := data.WriteTo(c.out)
+			_, err := data.WriteTo(c.raw())
 			return err
 		},
 	}

@@ -3,17 +3,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/console"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
@@ -31,23 +29,30 @@ const (
 func main() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // Main runs one command line and returns its exit status.
-func Main(args []string, out, errors io.Writer) int {
-	if status, ok := serve(args, os.Stdin, out, errors); ok {
+func Main(args []string, stdout, stderr io.Writer) int {
+	if status, ok := serve(args, os.Stdin, stdout, stderr); ok {
 		return status
 	}
-	ctx, stop := interruptible(errors)
-	defer stop()
-	c := &command{out: out, err: errors}
+	out, complaints := console.NewWriter(stdout), console.NewWriter(stderr)
+	c := &command{out: out, err: complaints}
 	c.lab = &lab.Lab{Catalog: catalog.All(), Version: release()}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetOut(out)
-	root.SetErr(errors)
+	root.SetErr(complaints)
+	ctx, stop := c.stoppable(root, args)
+	defer stop()
 	err := root.ExecuteContext(ctx)
-	if err != nil {
-		complain(errors, err)
+	status := exitStatus(err)
+	if err == nil || status == exitVerdict { // of more important errors this may be a part
+		if lost := out.Failed(); lost != nil {
+			err, status = lost, exitTrouble
+		}
 	}
-	return exitStatus(err)
+	if err != nil {
+		complain(complaints, err)
+	}
+	return status
 }
 
 // complain prints an error. Mistakes with a place in a file stand a line each,
@@ -64,44 +69,6 @@ func complain(w io.Writer, err error) {
 		fmt.Fprintln(w, m)
 	}
 }
-
-// interruptible returns a context that the first SIGINT or SIGTERM cancels, so
-// that everything is put back; the second ends the program at once, and the
-// journal is enough for "plimsoll restore".
-func interruptible(w io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-signals:
-			fmt.Fprintln(w, "\nplimsoll: stopping; putting everything back (once more to leave at once: then run plimsoll restore)")
-			cancel(stopped{s})
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			os.Exit(exitTrouble)
-		case <-done:
-		}
-	}()
-	return ctx, func() { signal.Stop(signals); close(done); cancel(nil) }
-}
-
-// stopped is why a context ended that a signal cancelled.
-type stopped struct{ by os.Signal }
-
-func (s stopped) Error() string {
-	if s.by == os.Interrupt {
-		return "stopped by Ctrl-C"
-	}
-	return "stopped by signal " + s.by.String()
-}
-
-// Is says that it is a cancelled context.
-func (s stopped) Is(target error) bool { return target == context.Canceled }
 
 // verdict is an outcome that scripts want to see as a status, with nothing
 // broken.

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
 
+	"plimsoll/internal/console"
 	"plimsoll/internal/report"
 	"plimsoll/internal/trial"
 )
@@ -20,7 +22,7 @@ func (c *command) watch(o *output) (done func(error) error) {
 	if o.quiet {
 		return func(err error) error { return err }
 	}
-	f, ok := c.terminal()
+	w, f, ok := c.terminal()
 	if !ok {
 		shown := &account{show: func(e trial.Event) {
 			if lasting(e) {
@@ -39,23 +41,23 @@ func (c *command) watch(o *output) (done func(error) error) {
 		if err != nil {
 			width = 80
 		}
-		fmt.Fprintf(f, "\r\x1b[K%s", clip(line(e), width-1))
+		w.Renew(clip(line(e), width-1))
 		if lasting(e) {
-			fmt.Fprintln(f)
+			fmt.Fprintln(w)
 		}
 	}}
 	c.lab.Progress = shown.take
 	return func(err error) error {
 		err = shown.close(err)
-		fmt.Fprint(f, "\r\x1b[K")
+		w.Renew("")
 		return err
 	}
 }
 
-// terminal returns standard error where it is a terminal that can rewrite a line.
-func (c *command) terminal() (*os.File, bool) {
-	f, ok := c.err.(*os.File)
-	return f, ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
+// terminal returns standard error where it is a terminal that can rewrite a line, and the terminal.
+func (c *command) terminal() (*console.Writer, *os.File, bool) {
+	w, f, ok := onTerminal(c.err)
+	return w, f, ok && os.Getenv("TERM") != "dumb"
 }
 
 // renewal is what a line that renews itself showed last, and when.
@@ -77,7 +79,7 @@ func (r *renewal) due(e trial.Event, now time.Time) bool {
 // counted shows how far something is: one line that renews itself on a terminal, plain
 // lines elsewhere. The second function ends the line.
 func (c *command) counted() (show func(text string), done func()) {
-	f, ok := c.terminal()
+	w, f, ok := c.terminal()
 	if !ok {
 		return func(text string) { fmt.Fprintln(c.err, text) }, func() {}
 	}
@@ -86,8 +88,8 @@ func (c *command) counted() (show func(text string), done func()) {
 		if err != nil {
 			width = 80
 		}
-		fmt.Fprintf(f, "\r\x1b[K%s", clip(text, width-1))
-	}, func() { fmt.Fprint(f, "\r\x1b[K") }
+		w.Renew(clip(text, width-1))
+	}, func() { w.Renew("") }
 }
 
 // lasting tells the events that stay on the screen: what ended, and what
@@ -129,8 +131,8 @@ func short(d time.Duration) string {
 // fit makes the text of a report as wide as the terminal, and lets it use
 // colours there.
 func (c *command) fit(in report.Input) report.Input {
-	f, ok := c.out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	_, f, ok := onTerminal(c.out)
+	if !ok {
 		return in
 	}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -138,6 +140,33 @@ func (c *command) fit(in report.Input) report.Input {
 	}
 	in.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return in
+}
+
+// onTerminal is a writer to a terminal, and the terminal.
+func onTerminal(out io.Writer) (*console.Writer, *os.File, bool) {
+	w, ok := out.(*console.Writer)
+	if !ok {
+		return nil, nil, false
+	}
+	f := w.File()
+	return w, f, f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// printReport prints a report as text, in colour on a terminal.
+func (c *command) printReport(in report.Input) error {
+	in = c.fit(in)
+	if w, ok := c.out.(*console.Writer); ok && in.Colour {
+		return report.Text(w.Coloured(), in)
+	}
+	return report.Text(c.out, in)
+}
+
+// raw is standard output for data that programs read. A terminal still gets it escaped.
+func (c *command) raw() io.Writer {
+	if w, _, terminal := onTerminal(c.out); w != nil && !terminal {
+		return w.Raw()
+	}
+	return c.out
 }
 
 func clip(s string, width int) string {

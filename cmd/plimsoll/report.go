@@ -32,7 +32,7 @@ func (c *command) report() *cobra.Command {
 			case asMarkdown:
 				return report.Markdown(c.out, outcome.Input)
 			}
-			if err := report.Text(c.out, c.fit(outcome.Input)); err != nil {
+			if err := c.printReport(outcome.Input); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(c.out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))

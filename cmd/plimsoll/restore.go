@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -15,7 +17,9 @@ func (c *command) restore() *cobra.Command {
 		Example: "  plimsoll restore\n  plimsoll restore results/queue-depth-20260102-150405",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			done, err := c.lab.Restore(cmd.Context(), args...)
+			ctx, cancel := outliving(cmd.Context(), restoreTime)
+			defer cancel()
+			done, err := c.lab.Restore(ctx, args...)
 			if asJSON {
 				if done == nil {
 					done = []string{}
@@ -36,4 +40,16 @@ func (c *command) restore() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// restoreTime is how much longer restore may take once it was asked to stop.
+const restoreTime = 30 * time.Second
+
+// outliving is a context that ends only some time after its parent.
+func outliving(parent context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() {
+		time.AfterFunc(more, func() { cancel(context.Cause(parent)) })
+	})
+	return ctx, func() { stop(); cancel(nil) }
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
-	"plimsoll/internal/report"
 )
 
 // output holds the flags that say where results go and how much is printed.
@@ -106,7 +105,7 @@ func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate gate) 
 			return e
 		}
 	} else {
-		if e := report.Text(c.out, c.fit(outcome.Input)); e != nil {
+		if e := c.printReport(outcome.Input); e != nil {
 			return e
 		}
 		fmt.Fprintf(c.out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))

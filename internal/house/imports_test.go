@@ -60,7 +60,9 @@ var allowed = map[string]string{
 	"internal/trial":                 "agent collect factor load measure parameter plan plan/peak platform service stat study workload",
 	"internal/finding":               "load measure plan plan/peak stat study",
 	"internal/tune":                  "finding measure plan stat study",
-	"internal/report":                "finding measure plan stat study",
+	"internal/escape":                "",
+	"internal/console":               "escape",
+	"internal/report":                "escape finding measure plan stat study",
 	"internal/browsertest":           "",
 	"internal/cql/cqltest":           "",
 	"internal/cql":                   "load wire",
@@ -118,7 +120,7 @@ var owner = map[string]string{
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",
-	"golang.org/x/sys":                        "internal/platform/local internal/guest/qemu internal/guest/toolbox internal/guest/boot internal/guest/nbd internal/guest/netem",
+	"golang.org/x/sys":                        "internal/console internal/platform/local internal/guest/qemu internal/guest/toolbox internal/guest/boot internal/guest/nbd internal/guest/netem",
 }
 
 func rule(folder string) (string, bool) {

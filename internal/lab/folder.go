@@ -77,12 +77,17 @@ const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./
 func (r *Run) again(verb string) string {
 	command := fmt.Sprintf("plimsoll %s study.yaml --seed %d", verb, r.Plan.Seed)
 	for _, set := range r.Source.Study.Sets {
-		if strings.Trim(set, plain) != "" {
-			set = "'" + strings.ReplaceAll(set, "'", `'\''`) + "'"
-		}
-		command += " --set " + set
+		command += " --set " + quoted(set)
 	}
 	return command
+}
+
+// quoted makes a text one word of a shell.
+func quoted(s string) string {
+	if s != "" && strings.Trim(s, plain) == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // testbed reads what the run ran on; nil when it was not recorded.

@@ -22,6 +22,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
@@ -34,6 +35,8 @@ type Lab struct {
 	Catalog  *study.Catalog
 	Version  string            // of plimsoll, for the record
 	Progress func(trial.Event) // told how a run goes; nil for silence
+
+	running atomic.Pointer[string] // results folder of the run under way
 }
 
 // Mistake wraps an error in what was asked, found before anything was touched.

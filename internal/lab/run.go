@@ -104,6 +104,7 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 			return nil, err
 		}
 	}
+	l.running.Store(&dir)
 	failed := bench.Run(ctx)
 	outcome, err := l.Judge(r.Dir)
 	if err != nil {

@@ -223,7 +223,7 @@ func drawBarPanel(c *canvas, p panel, means []int) {
 	unit := t.unit(p.column)
 	c.text(0, p.to-22, "panel", p.column)
 	c.gridY(&p.axis, p.left, p.right, unit)
-	c.write(`<g data-y="%s" data-yaxis="%s">`, escape(p.column), p.id)
+	c.write(`<g data-y="%s" data-yaxis="%s">`, escapeHTML(p.column), p.id)
 	for i, row := range means {
 		end := len(t.Rows)
 		if i+1 < len(means) {

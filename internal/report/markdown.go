@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"plimsoll/internal/escape"
 )
 
 // Markdown writes the report for a pull request: the verdict, the table of the
@@ -40,7 +42,7 @@ func Markdown(w io.Writer, in Input) error {
 	}
 	s.markdownCertificate(&b)
 	if in.Command != "" {
-		fmt.Fprintf(&b, "\nReproduce: `%s`", strings.ReplaceAll(in.Command, "`", "'"))
+		fmt.Fprintf(&b, "\nReproduce: `%s`", strings.ReplaceAll(escape.Line(in.Command), "`", "'"))
 		if in.Version != "" {
 			fmt.Fprintf(&b, " (plimsoll %s)", in.Version)
 		}
@@ -131,7 +133,7 @@ func (s *sources) roundText(i int) string {
 
 // escapeMarkdown keeps words from being read as marks or as HTML.
 func escapeMarkdown(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "\n", " ").Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "\n", " ").Replace(escape.Text(s))
 }
 
 func cell(s string) string { return strings.ReplaceAll(escapeMarkdown(s), "|", `\|`) }

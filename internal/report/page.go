@@ -185,13 +185,13 @@ func (t *Table) html(most int) template.HTML {
 				classes[i] = ` class="prose"`
 			}
 		}
-		fmt.Fprintf(&b, `<th scope="col"%s>%s</th>`, classes[i], escape(c.Name))
+		fmt.Fprintf(&b, `<th scope="col"%s>%s</th>`, classes[i], escapeHTML(c.Name))
 	}
 	b.WriteString("</tr></thead><tbody>\n")
 	for row := range min(len(t.Rows), most) {
 		b.WriteString("<tr>")
 		for i := range t.Columns {
-			fmt.Fprintf(&b, "<td%s>%s</td>", classes[i], escape(t.shown(row, i)))
+			fmt.Fprintf(&b, "<td%s>%s</td>", classes[i], escapeHTML(t.shown(row, i)))
 		}
 		b.WriteString("</tr>\n")
 	}

@@ -36,10 +36,10 @@ func (p phrase) html() template.HTML {
 	var b strings.Builder
 	for _, x := range p {
 		if x.id == "" {
-			b.WriteString(escape(x.text))
+			b.WriteString(escapeHTML(x.text))
 			continue
 		}
-		fmt.Fprintf(&b, `<data value="%s" data-id="%s">%s</data>`, escape(x.value), escape(x.id), escape(x.text))
+		fmt.Fprintf(&b, `<data value="%s" data-id="%s">%s</data>`, escapeHTML(x.value), escapeHTML(x.id), escapeHTML(x.text))
 	}
 	return template.HTML(b.String()) // every part is escaped above
 }

@@ -30,13 +30,13 @@ func (c *canvas) svg() SVG {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-labelledby="%s-t %s-d">`,
 		px(c.width), px(c.height), px(c.width), px(c.height), c.id, c.id)
-	fmt.Fprintf(&b, "\n<title id=\"%s-t\">%s</title><desc id=\"%s-d\">%s</desc>\n", c.id, escape(c.table.Title), c.id, escape(c.table.desc()))
+	fmt.Fprintf(&b, "\n<title id=\"%s-t\">%s</title><desc id=\"%s-d\">%s</desc>\n", c.id, escapeHTML(c.table.Title), c.id, escapeHTML(c.table.desc()))
 	b.WriteString(c.b.String())
 	b.WriteString("</svg>")
 	return SVG(b.String())
 }
 
-func escape(s string) string { return html.EscapeString(s) }
+func escapeHTML(s string) string { return html.EscapeString(s) }
 
 // px writes a coordinate, to a tenth of a pixel.
 func px(v float64) string {
@@ -52,7 +52,7 @@ func (c *canvas) write(format string, args ...any) { fmt.Fprintf(&c.b, format+"\
 
 // text writes a text. The class sets how it looks: see page.css.
 func (c *canvas) text(x, y float64, class, s string) {
-	c.write(`<text x="%s" y="%s" class="%s">%s</text>`, px(x), px(y), class, escape(s))
+	c.write(`<text x="%s" y="%s" class="%s">%s</text>`, px(x), px(y), class, escapeHTML(s))
 }
 
 func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
@@ -74,7 +74,7 @@ func (c *canvas) hatched(x, y, w, h float64) {
 
 // group opens a group of marks: of two columns, on two axes.
 func (c *canvas) group(x, y *axis) {
-	c.write(`<g data-x="%s" data-y="%s" data-xaxis="%s" data-yaxis="%s">`, escape(x.column), escape(y.column), x.id, y.id)
+	c.write(`<g data-x="%s" data-y="%s" data-xaxis="%s" data-yaxis="%s">`, escapeHTML(x.column), escapeHTML(y.column), x.id, y.id)
 }
 
 func (c *canvas) end() { c.write("</g>") }

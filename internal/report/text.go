@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"plimsoll/internal/escape"
 	"plimsoll/internal/finding"
 )
 
@@ -61,7 +62,7 @@ func (t *terminal) paint(class, s string) string {
 // wrap writes words in lines of the terminal's width, after an indent.
 func (t *terminal) wrap(first, rest, s string) {
 	line, start := first, true
-	for _, word := range strings.Fields(s) {
+	for _, word := range strings.Fields(escape.Text(s)) {
 		if !start && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > t.width {
 			t.b.WriteString(line + "\n")
 			line, start = rest, true
@@ -181,8 +182,10 @@ func (t *terminal) table(rows []textRow) {
 	}
 	t.b.WriteByte('\n')
 	var widths [5]int
-	for _, r := range rows {
-		for i, c := range r.cells {
+	for k := range rows {
+		for i, c := range rows[k].cells {
+			c = escape.Line(c)
+			rows[k].cells[i] = c
 			widths[i] = max(widths[i], utf8.RuneCountInString(c))
 		}
 	}
@@ -264,7 +267,7 @@ func (t *terminal) story(s *sources) {
 	if s.Findings.Tuning == nil || len(s.Findings.Tuning.Rounds) == 0 {
 		return
 	}
-	t.b.WriteString("\nWhat was tried, for " + s.Findings.Tuning.Goal + ":\n")
+	t.b.WriteString("\nWhat was tried, for " + escape.Line(s.Findings.Tuning.Goal) + ":\n")
 	for i := range s.Findings.Tuning.Rounds {
 		t.wrap(fmt.Sprintf("  %d ", i+1), "    ", s.roundText(i))
 	}

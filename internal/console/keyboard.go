@@ -1,0 +1,108 @@
+package console
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const ctrlC = 3
+
+// keyboard reads what is typed at the terminal of the program. While it is open Ctrl-C
+// sends no signal: a signal can come from anywhere, a key cannot.
+type keyboard struct {
+	tty    *os.File
+	former unix.Termios
+	pressed,
+	over chan struct{}
+	once sync.Once
+}
+
+// openKeyboard opens the terminal on which the user sees what the program says; nil where
+// there is none, or where another program reads its keys.
+func openKeyboard(out, errors io.Writer) *keyboard {
+	seen, ok := Of(errors)
+	if !ok || !foreground(seen) || piped(out) {
+		return nil
+	}
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil
+	}
+	former, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		tty.Close()
+		return nil
+	}
+	k := &keyboard{tty: tty, former: *former, pressed: make(chan struct{}), over: make(chan struct{})}
+	keys := *former
+	keys.Lflag &^= unix.ISIG | unix.ICANON | unix.ECHO
+	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 0, 1 // a read ends after a tenth of a second
+	if err := unix.IoctlSetTermios(int(tty.Fd()), unix.TCSETS, &keys); err != nil {
+		tty.Close()
+		return nil
+	}
+	go k.read()
+	return k
+}
+
+// foreground says that a file is the terminal of this process, and that it has the keyboard.
+func foreground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// piped says that another program may be at the terminal as well, to show what is printed.
+func piped(w io.Writer) bool {
+	f, ok := Of(w)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+func (k *keyboard) read() {
+	defer close(k.over)
+	key := make([]byte, 64)
+	for {
+		n, err := k.tty.Read(key)
+		for _, b := range key[:n] {
+			if b == ctrlC {
+				close(k.pressed)
+				return
+			}
+		}
+		if err != nil && err != io.EOF { // closed, or the terminal is gone
+			return
+		}
+	}
+}
+
+// interrupted is closed once Ctrl-C was typed.
+func (k *keyboard) interrupted() <-chan struct{} {
+	if k == nil {
+		return nil
+	}
+	return k.pressed
+}
+
+// close gives the terminal back as it was.
+func (k *keyboard) close() {
+	if k == nil {
+		return
+	}
+	k.once.Do(func() {
+		// From the background that would stop the program.
+		if !signal.Ignored(syscall.SIGTTOU) {
+			signal.Ignore(syscall.SIGTTOU)
+			defer signal.Reset(syscall.SIGTTOU)
+		}
+		_ = unix.IoctlSetTermios(int(k.tty.Fd()), unix.TCSETS, &k.former) // it may be gone
+		k.tty.Close()
+	})
+}

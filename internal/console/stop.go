@@ -1,0 +1,170 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stops are the signals that ask a program to end.
+var stops = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGXCPU}
+
+// Survive keeps writes to closed pipes from ending the program: they fail instead.
+func Survive() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
+// Stopping is how a program that changes hosts is stopped.
+type Stopping struct {
+	Out, Err io.Writer
+	// Left is what is still to be put back, a phrase each, and the command that does it later.
+	Left func() (left []string, later string)
+	// Readers says that the program stops when nobody reads its output any more.
+	Readers bool
+	// Exit ends the program at once; it is for the second Ctrl-C.
+	Exit func()
+}
+
+// Start returns a context that the first signal cancels which asks the program to end: Ctrl-C,
+// SIGTERM, a closed terminal or pipe. Each later signal is ignored, since many senders repeat
+// themselves and none of them knows what is left to put back: only Ctrl-C typed at the terminal
+// on which that was said ends the program at once. Signals that were ignored when the program
+// started, as nohup does with SIGHUP, stay so.
+//
+// The function that it returns gives the terminal back.
+func (s Stopping) Start(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 8)
+	for _, one := range stops {
+		if !signal.Ignored(one) {
+			signal.Notify(signals, one)
+		}
+	}
+	Survive()
+	done := make(chan struct{})
+	var over sync.WaitGroup
+	over.Go(func() {
+		var cause error
+		select {
+		case by := <-signals:
+			cause = Stopped{by}
+		case <-s.closed(s.Out):
+			cause = Stopped{}
+		case <-s.closed(s.Err):
+			cause = Stopped{}
+		case <-done:
+			return
+		}
+		left, later := s.outstanding()
+		cancel(cause) // before anything that could wait
+		s.hurry()
+		keys := openKeyboard(s.Out, s.Err)
+		s.say(cause, left, later, keys != nil)
+		s.wait(signals, keys, done)
+	})
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		over.Wait()
+		cancel(nil)
+	}
+}
+
+// wait lets every further signal pass, until the program has ended or Ctrl-C is typed.
+func (s Stopping) wait(signals <-chan os.Signal, keys *keyboard, done <-chan struct{}) {
+	defer keys.close()
+	for {
+		select {
+		case <-signals:
+		case <-done:
+			return
+		case <-keys.interrupted():
+			left, later := s.outstanding()
+			fmt.Fprintf(s.Err, "\nplimsoll: left at once. Not put back: %s. To put it back: %s\n", phrase(left), later)
+			keys.close()
+			s.Exit()
+			return
+		}
+	}
+}
+
+// lookTime bounds how long it is looked what is left: results may lie on a network that
+// is gone.
+const lookTime = 500 * time.Millisecond
+
+// outstanding is what is left to be put back, as far as that is known at once.
+func (s Stopping) outstanding() (left []string, later string) {
+	type answer struct {
+		left  []string
+		later string
+	}
+	known := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.left, a.later = s.Left()
+		known <- a
+	}()
+	select {
+	case a := <-known:
+		return a.left, a.later
+	case <-time.After(lookTime):
+		return nil, "plimsoll restore"
+	}
+}
+
+func (s Stopping) hurry() {
+	for _, w := range []io.Writer{s.Out, s.Err} {
+		if w, ok := w.(*Writer); ok {
+			w.Hurry()
+		}
+	}
+}
+
+// say tells the user what is left to put back.
+func (s Stopping) say(cause error, left []string, later string, keys bool) {
+	text := fmt.Sprintf("\nplimsoll: %v; putting back %s\n", cause, phrase(left))
+	if keys {
+		text += fmt.Sprintf("plimsoll: Ctrl-C once more leaves at once; then run: %s\n", later)
+	}
+	fmt.Fprint(s.Err, text)
+}
+
+func phrase(left []string) string {
+	if len(left) == 0 {
+		return "what was changed"
+	}
+	return strings.Join(left, ", ")
+}
+
+// closed is closed once nobody reads what is written, where that is a reason to stop.
+func (s Stopping) closed(w io.Writer) <-chan struct{} {
+	if out, ok := w.(*Writer); ok && s.Readers {
+		return out.Closed()
+	}
+	return nil
+}
+
+// Stopped is why a context ended that a signal cancelled.
+type Stopped struct {
+	By os.Signal // nil where nobody read the output any more
+}
+
+// Error says what stopped the program.
+func (s Stopped) Error() string {
+	switch s.By {
+	case nil:
+		return "stopped because its output was closed"
+	case os.Interrupt:
+		return "stopped by Ctrl-C"
+	case syscall.SIGHUP:
+		return "stopped because its terminal was closed (SIGHUP)"
+	}
+	return "stopped by signal " + s.By.String()
+}
+
+// Is says that it is a cancelled context.
+func (s Stopped) Is(target error) bool { return target == context.Canceled }

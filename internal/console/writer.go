@@ -1,0 +1,164 @@
+// Package console is standard output and standard error of a program that changes hosts,
+// and the signals that stop it: text from elsewhere is escaped on its way out, output that
+// nobody can read any more is dropped, and no signal ends the program before it has put
+// back what it changed.
+package console
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/escape"
+)
+
+// Writer writes text to what may be a terminal. Control characters and whatever
+// else would steer a terminal are escaped. After the first failure the rest is dropped,
+// and no write fails: the program that writes has more important things to do than to
+// write.
+type Writer struct {
+	to     io.Writer
+	mu     sync.Mutex    // held by who writes
+	failed error         // of the first write that failed
+	closed chan struct{} // closed once the reader is gone
+	hurry  chan struct{} // closed once nothing may wait for the reader
+	once   sync.Once
+	texts  chan string
+	wrote  chan error
+}
+
+// lastWait is how long a reader who does not read may hold up a program that is to end.
+const lastWait = time.Second
+
+// NewWriter returns a writer of text to another, such as a file.
+func NewWriter(to io.Writer) *Writer {
+	w := &Writer{to: to, closed: make(chan struct{}), hurry: make(chan struct{}), texts: make(chan string), wrote: make(chan error)}
+	go func() { // for as long as the program lives
+		for text := range w.texts {
+			_, err := io.WriteString(to, text)
+			w.wrote <- err
+		}
+	}()
+	return w
+}
+
+// Hurry lets no write wait longer than a moment from now on, also one under way: a reader
+// who has stopped reading must not keep the program from ending.
+func (w *Writer) Hurry() { w.once.Do(func() { close(w.hurry) }) }
+
+// Write writes text. It always succeeds.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.put(escape.Text(string(p)))
+	return len(p), nil
+}
+
+// own are the sequences that Coloured lets pass: colours, bold, faint and their end.
+var own = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// Coloured is the writer for text that holds colours of our own, and in which whatever
+// comes from elsewhere was escaped before.
+func (w *Writer) Coloured() io.Writer { return coloured{w} }
+
+type coloured struct{ w *Writer }
+
+func (c coloured) Write(p []byte) (int, error) {
+	text, done := string(p), 0
+	out := ""
+	for _, at := range own.FindAllStringIndex(text, -1) {
+		out += escape.Text(text[done:at[0]]) + text[at[0]:at[1]]
+		done = at[1]
+	}
+	c.w.put(out + escape.Text(text[done:]))
+	return len(p), nil
+}
+
+// Raw is the writer for data that is no text, or that programs read: nothing is escaped.
+func (w *Writer) Raw() io.Writer { return raw{w} }
+
+type raw struct{ w *Writer }
+
+func (r raw) Write(p []byte) (int, error) {
+	r.w.put(string(p))
+	return len(p), nil
+}
+
+// Renew puts a line in place of the last one of a terminal, without ending it.
+func (w *Writer) Renew(line string) { w.put("\r\x1b[K" + escape.Line(line)) }
+
+// File is the file that is written to; nil where there is none.
+func (w *Writer) File() *os.File {
+	f, _ := w.to.(*os.File)
+	return f
+}
+
+// Of is the file behind a writer, if there is one.
+func Of(w io.Writer) (*os.File, bool) {
+	if out, ok := w.(*Writer); ok {
+		w = out.to
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
+
+// Failed is why output was dropped: nil as long as none was, or where only its reader
+// went away.
+func (w *Writer) Failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed == nil || gone(w.failed) {
+		return nil
+	}
+	return fmt.Errorf("write output: %w", w.failed)
+}
+
+// Closed is closed once nobody reads any more.
+func (w *Writer) Closed() <-chan struct{} { return w.closed }
+
+func (w *Writer) put(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return
+	}
+	w.texts <- text
+	if w.failed = w.written(); w.failed != nil && gone(w.failed) {
+		close(w.closed)
+	}
+}
+
+// written is what became of a write.
+func (w *Writer) written() error {
+	select {
+	case err := <-w.wrote:
+		return err
+	case <-w.hurry:
+	}
+	timer := time.NewTimer(lastWait)
+	defer timer.Stop()
+	select {
+	case err := <-w.wrote:
+		return err
+	case <-timer.C:
+		return errStuck
+	}
+}
+
+var errStuck = errors.New("nobody reads")
+
+// gone says that an error of a write means a reader who went away: of a pipe, a socket or
+// a terminal.
+func gone(err error) bool {
+	for _, e := range []error{syscall.EPIPE, syscall.ECONNRESET, unix.EIO, os.ErrClosed, errStuck} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,13 @@
+package lab
+
+import "plimsoll/internal/trial"
+
+// Left says what the run under way has changed and not put back yet, a phrase each, and the
+// command that puts it back if this process cannot. It may be called at any time.
+func (l *Lab) Left() (left []string, later string) {
+	dir := l.running.Load()
+	if dir == nil {
+		return nil, "plimsoll restore"
+	}
+	return trial.Left(*dir), "plimsoll restore " + quoted(*dir)
+}
