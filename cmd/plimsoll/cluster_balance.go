@@ -29,6 +29,18 @@ func planned(cl *cluster.Cluster, stages, exact bool) (p *doctor.Planned, err er
 	return p, nil
 }
 
+// unresolved is the verdict on a plan: 1 as the exit status where it leaves a VM stranded or
+// a hard constraint violated.
+func unresolved(r *doctor.Report) error {
+	switch stranded, violated := len(r.Stranded), len(r.Remaining); {
+	case stranded > 0:
+		return verdict{fmt.Sprintf("VMs that must move and cannot: %d", stranded)}
+	case violated > 0:
+		return verdict{fmt.Sprintf("hard constraints violated after the moves: %d", violated)}
+	}
+	return nil
+}
+
 func (c *command) clusterBalance() *cobra.Command {
 	var asJSON, stages, exact, dryRun bool
 	var out string
@@ -40,7 +52,9 @@ func (c *command) clusterBalance() *cobra.Command {
 it costs. With --out the snapshot as it is after the moves is written to a new file, with
 --html a page that shows the hosts before and after, and each move with its reason. With
 --stages the moves are also told by when they can be made, side by side; with --exact the
-result is held against the best of all layouts, which is for some ten machines.`,
+result is held against the best of all layouts, which is for some ten machines.
+
+The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated.`,
 		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -64,7 +78,10 @@ result is held against the best of all layouts, which is for some ten machines.`
 			if err := html.write(picture.Input{Report: plan.Report}); err != nil {
 				return err
 			}
-			return c.tell(plan, asJSON)
+			if err := c.tell(plan, asJSON); err != nil {
+				return err
+			}
+			return unresolved(plan.Report)
 		},
 	}
 	cmd.Flags().BoolVar(&exact, "exact", false, "compare the result with the best of all layouts of a small cluster")
@@ -81,8 +98,11 @@ func (c *command) clusterEvacuate() *cobra.Command {
 	var out string
 	var html htmlFile
 	cmd := &cobra.Command{
-		Use:     "evacuate SNAPSHOT HOST...",
-		Short:   "plan how hosts are emptied for maintenance",
+		Use:   "evacuate SNAPSHOT HOST...",
+		Short: "plan how hosts are emptied for maintenance",
+		Long: `Plan the moves that empty hosts for maintenance.
+
+The exit status is 1 when a VM cannot leave, or the plan leaves a hard constraint violated.`,
 		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -113,10 +133,7 @@ func (c *command) clusterEvacuate() *cobra.Command {
 			if err := c.tell(plan, asJSON); err != nil {
 				return err
 			}
-			if n := len(plan.Stranded); n > 0 {
-				return verdict{fmt.Sprintf("%d machines cannot leave", n)}
-			}
-			return nil
+			return unresolved(plan.Report)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

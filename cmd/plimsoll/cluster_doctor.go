@@ -26,7 +26,10 @@ func (c *command) clusterDoctor() *cobra.Command {
 With --ledger, what was seen and predicted is appended to a file, one line a round, and what
 came of the round before is checked against this snapshot: moves that were made or not,
 loads that were predicted, moves that nobody recommended. With --html a page shows the same,
-with the hosts as bars and the moves as arrows.`,
+with the hosts as bars and the moves as arrows.
+
+The exit status is 1 when a VM is stranded or a hard constraint is violated now, even where
+the moves repair it.`,
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --format lines\n" +
 			"  plimsoll cluster doctor lab.yaml --ledger lab.ledger --at 2026-11-21T14:00:00Z",
 		Args: cobra.ExactArgs(1),
@@ -54,15 +57,13 @@ with the hosts as bars and the moves as arrows.`,
 			if err := html.write(picture.Input{Report: report}); err != nil {
 				return err
 			}
-			if format == "lines" {
-				err = report.Lines(c.out)
-			} else {
-				err = c.tell(report, format == "json")
-			}
-			if err != nil {
+			if err := c.tellAs(report, format); err != nil {
 				return err
 			}
-			return enter()
+			if err := enter(); err != nil {
+				return err
+			}
+			return violated(report)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, the same as --format json")
@@ -71,6 +72,23 @@ with the hosts as bars and the moves as arrows.`,
 	cmd.Flags().StringVar(&at, "at", "", "when the snapshot was taken, such as 2026-11-21T14:00:00Z, where it does not say so itself")
 	html.flag(cmd)
 	return cmd
+}
+
+// tellAs prints a report in one of the doctor's formats.
+func (c *command) tellAs(r *doctor.Report, format string) error {
+	if format == "lines" {
+		return r.Lines(c.out)
+	}
+	return c.tell(r, format == "json")
+}
+
+// violated is the verdict on a cluster as it is: 1 as the exit status where a VM is stranded
+// or a hard constraint is violated.
+func violated(r *doctor.Report) error {
+	if n := len(r.Broken); n > 0 && len(r.Stranded) == 0 {
+		return verdict{fmt.Sprintf("hard constraints violated: %d", n)}
+	}
+	return unresolved(r)
 }
 
 // consult looks at a cluster, with a ledger where one is named, and gives what enters the

@@ -1,6 +1,10 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"slices"
+)
 
 // Obstacle is the first check by which a machine may not run on a host. It holds
 // numbers only, so that finding one costs little; Text says it.
@@ -9,8 +13,9 @@ type Obstacle struct {
 	Need  int64
 	Have  int64
 	Rule  RuleID
-	Other VMID  // a machine that is in the way
-	Index int32 // of a network or a datastore
+	Other VMID   // a VM that is in the way
+	At    HostID // where it runs
+	Index int32  // of a network or a datastore
 }
 
 // Check is one thing that must hold for a machine on a host.
@@ -76,10 +81,10 @@ func (l *Layout) ruleObstacle(v VMID, h HostID, r RuleID, here bool) Obstacle {
 	}
 	switch rule := &l.c.Rules[r]; {
 	case rule.Kind == Apart && others > 0:
-		return Obstacle{Check: ApartCheck, Rule: r, Other: l.partner(v, r, func(o HostID) bool { return o == h })}
+		return Obstacle{Check: ApartCheck, Rule: r, Other: l.partner(v, r, func(o HostID) bool { return o == h }), At: h}
 	case rule.Kind == Together && others == 0:
 		if other := l.partner(v, r, func(o HostID) bool { return o != Nowhere && o != h }); other >= 0 {
-			return Obstacle{Check: TogetherCheck, Rule: r, Other: other}
+			return Obstacle{Check: TogetherCheck, Rule: r, Other: other, At: l.host[other]}
 		}
 	}
 	return Obstacle{}
@@ -95,24 +100,51 @@ func (l *Layout) partner(v VMID, r RuleID, such func(HostID) bool) VMID {
 	return -1
 }
 
-// Broken counts the rules that only should hold and that a machine on a host would
-// break.
-func (l *Layout) Broken(v VMID, h HostID) int {
-	n, here := 0, l.host[v] == h
-	for _, r := range l.index.rules[v] {
-		if !l.c.Rules[r].Must && l.ruleObstacle(v, h, r, here).Check != Fine {
-			n++
-		}
-	}
-	for _, i := range l.index.wheres[v] {
-		if r := &l.c.Rules[i]; !r.Must && containsHost(r.Hosts, h) == (r.Kind == OffHosts) {
-			n++
-		}
+// Broken counts the should-rules that a VM on a host would violate.
+func (l *Layout) Broken(v VMID, h HostID) (n int) {
+	for range l.BrokenRules(v, h) {
+		n++
 	}
 	return n
 }
 
-// Text says the obstacle of a machine on a host to a person.
+// BrokenRules are the should-rules that a VM on a host would violate.
+func (l *Layout) BrokenRules(v VMID, h HostID) iter.Seq[RuleID] {
+	return func(yield func(RuleID) bool) {
+		here := l.host[v] == h
+		for _, r := range l.index.rules[v] {
+			if !l.c.Rules[r].Must && l.ruleObstacle(v, h, r, here).Check != Fine && !yield(r) {
+				return
+			}
+		}
+		for _, i := range l.index.wheres[v] {
+			if r := &l.c.Rules[i]; !r.Must && containsHost(r.Hosts, h) == (r.Kind == OffHosts) && !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// Unit lists the running VMs that must-rules keep on one host with v, v first.
+func (l *Layout) Unit(v VMID) []VMID {
+	unit := []VMID{v}
+	for i := 0; i < len(unit); i++ { // it grows while it is read
+		for _, id := range l.index.rules[unit[i]] {
+			rule := &l.c.Rules[id]
+			if rule.Kind != Together || !rule.Must {
+				continue
+			}
+			for _, w := range rule.VMs {
+				if l.host[w] != Nowhere && !slices.Contains(unit, w) {
+					unit = append(unit, w)
+				}
+			}
+		}
+	}
+	return unit
+}
+
+// Text is the sentence for an operator: why a VM cannot run on the host.
 func (o Obstacle) Text(c *Cluster, h HostID) string {
 	host := &c.Hosts[h]
 	switch o.Check {
@@ -129,15 +161,15 @@ func (o Obstacle) Text(c *Cluster, h HostID) string {
 	case ApartCheck:
 		return fmt.Sprintf("the rule %s keeps it apart from %s, which runs there", c.Rules[o.Rule].Name, c.VMs[o.Other].Name)
 	case TogetherCheck:
-		return fmt.Sprintf("the rule %s keeps it together with %s, which runs elsewhere", c.Rules[o.Rule].Name, c.VMs[o.Other].Name)
+		return fmt.Sprintf("the rule %s keeps it together with %s, which runs on %s", c.Rules[o.Rule].Name, c.VMs[o.Other].Name, c.Hosts[o.At].Name)
 	case CPUCheck:
-		return fmt.Sprintf("%d MHz are reserved for it, and %d MHz are not yet reserved there", o.Need, max(0, o.Have))
+		return fmt.Sprintf("%d MHz are reserved for it, and %d MHz are unreserved there", o.Need, max(0, o.Have))
 	case MemoryCheck:
-		return fmt.Sprintf("%s of memory are reserved for it, and %s are not yet reserved there", MiB(o.Need), MiB(max(0, o.Have)))
+		return fmt.Sprintf("%s of memory are reserved for it, and %s are unreserved there", MiB(o.Need), MiB(max(0, o.Have)))
 	case CountCheck:
-		return fmt.Sprintf("%d machines run there, the most that may", o.Have)
+		return fmt.Sprintf("it runs its maximum of %d VMs", o.Have)
 	}
-	return "nothing is in the way"
+	return "nothing prevents it"
 }
 
 // MiB is an amount of memory for people.

@@ -2,10 +2,11 @@ package cluster
 
 import "fmt"
 
-// Violation is something that must hold in a layout and does not.
+// Violation is a hard constraint that a layout violates.
 type Violation struct {
 	Rule RuleID // Nowhere where it is no rule
 	Host HostID
+	VMs  []VMID // that violate it, on the host; all of the host where it is overcommitted
 	Text string
 }
 
@@ -24,7 +25,7 @@ func Violations(c *Cluster, host func(VMID) HostID) []Violation {
 	}
 	for r := range c.Rules {
 		if rule := &c.Rules[r]; rule.Must && !rule.Disabled {
-			out = append(out, ruleViolations(c, RuleID(r), host)...)
+			out = append(out, RuleViolations(c, RuleID(r), host)...)
 		}
 	}
 	return out
@@ -32,36 +33,37 @@ func Violations(c *Cluster, host func(VMID) HostID) []Violation {
 
 func hostViolations(c *Cluster, h HostID, vms []VMID) (out []Violation) {
 	host := &c.Hosts[h]
-	say := func(format string, args ...any) {
-		out = append(out, Violation{Nowhere, h, fmt.Sprintf("host %s: ", host.Name) + fmt.Sprintf(format, args...)})
+	say := func(vms []VMID, format string, args ...any) {
+		out = append(out, Violation{Nowhere, h, vms, fmt.Sprintf("host %s: ", host.Name) + fmt.Sprintf(format, args...)})
 	}
 	var sum Resources
 	for _, v := range vms {
 		vm := &c.VMs[v]
 		sum = sum.Plus(vm.Reserved())
 		if missing(vm.Networks, host.Networks) >= 0 || missing(vm.Datastores, host.Datastores) >= 0 {
-			say("it lacks a network or a datastore of %s", vm.Name)
+			say([]VMID{v}, "it lacks a network or a datastore of %s", vm.Name)
 		}
 		if vm.VCPUs > host.Cores()*host.ThreadsPerCore {
-			say("%s has more vCPUs than it has threads", vm.Name)
+			say([]VMID{v}, "%s has more vCPUs than it has threads", vm.Name)
 		}
 	}
 	switch capacity := host.Capacity(); {
 	case !host.Runs() && len(vms) > 0:
-		say("%d machines on a host that is %s", len(vms), host.State)
+		say(vms, "%d machines on a host that is %s", len(vms), host.State)
 	case !sum.Fits(capacity):
-		say("%d MHz and %s are reserved of %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
+		say(vms, "%d MHz and %s are reserved of %d MHz and %s", sum.CPU, MiB(sum.Memory), capacity.CPU, MiB(capacity.Memory))
 	case host.MostVMs > 0 && len(vms) > host.MostVMs:
-		say("%d machines, and at most %d may run there", len(vms), host.MostVMs)
+		say(vms, "%d machines, and at most %d may run there", len(vms), host.MostVMs)
 	}
 	return out
 }
 
-func ruleViolations(c *Cluster, r RuleID, host func(VMID) HostID) (out []Violation) {
+// RuleViolations are those of one rule, whether it must hold or only should.
+func RuleViolations(c *Cluster, r RuleID, host func(VMID) HostID) (out []Violation) {
 	rule := &c.Rules[r]
 	first := map[HostID]VMID{}
-	say := func(h HostID, format string, args ...any) {
-		out = append(out, Violation{r, h, fmt.Sprintf("rule %s: ", rule.Name) + fmt.Sprintf(format, args...)})
+	say := func(h HostID, vms []VMID, format string, args ...any) {
+		out = append(out, Violation{r, h, vms, fmt.Sprintf("rule %s: ", rule.Name) + fmt.Sprintf(format, args...)})
 	}
 	for _, v := range rule.VMs {
 		h := host(v)
@@ -72,11 +74,11 @@ func ruleViolations(c *Cluster, r RuleID, host func(VMID) HostID) (out []Violati
 		named := containsHost(rule.Hosts, h)
 		switch {
 		case rule.Kind == Apart && shared:
-			say(h, "%s and %s share the host %s", c.VMs[other].Name, c.VMs[v].Name, c.Hosts[h].Name)
+			say(h, []VMID{other, v}, "%s and %s share the host %s", c.VMs[other].Name, c.VMs[v].Name, c.Hosts[h].Name)
 		case rule.Kind == Together && !shared && len(first) > 0:
-			say(h, "%s runs on %s, and others elsewhere", c.VMs[v].Name, c.Hosts[h].Name)
+			say(h, []VMID{v}, "%s runs on %s, and others elsewhere", c.VMs[v].Name, c.Hosts[h].Name)
 		case rule.Kind == OnHosts && !named, rule.Kind == OffHosts && named:
-			say(h, "%s runs on %s", c.VMs[v].Name, c.Hosts[h].Name)
+			say(h, []VMID{v}, "%s runs on %s", c.VMs[v].Name, c.Hosts[h].Name)
 		}
 		if !shared {
 			first[h] = v

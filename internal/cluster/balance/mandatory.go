@@ -190,7 +190,7 @@ func (r *round) fit(unit []cluster.VMID, h cluster.HostID) bool {
 func (r *round) mend(id cluster.RuleID, why Reason) {
 	rule := &r.c.Rules[id]
 	for range rule.VMs { // each turn moves one at least
-		v, broken := r.culprit(rule, func(cluster.VMID) bool { return true })
+		v, broken := r.culprit(rule, func(v cluster.VMID) bool { return !r.c.VMs[v].Pinned })
 		if !broken || !r.rehome(v, why, id) {
 			return
 		}

@@ -5,7 +5,6 @@ package doctor
 import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
-	"plimsoll/internal/cluster/place"
 )
 
 // Report is one look at a cluster.
@@ -26,11 +25,13 @@ type Report struct {
 	Shorter  int         `json:"shorter,omitempty"`
 	Waiting  int         `json:"waiting,omitempty"` // machines that are to be placed
 	Warnings []Warning   `json:"warnings,omitempty"`
-	Broken   []string    `json:"broken,omitempty"` // what must hold and does not
+	Broken   []string    `json:"broken,omitempty"` // hard constraints that are violated now
 	Moves    []Move      `json:"moves,omitempty"`
-	Stranded []string    `json:"stranded,omitempty"`
-	Refused  []Refused   `json:"refused,omitempty"`
-	Quiet    string      `json:"quiet,omitempty"` // why nothing more is moved
+	Stranded []Stranded  `json:"stranded,omitempty"`
+	// Remaining are the hard constraints that are violated after the moves.
+	Remaining []Remaining `json:"remaining,omitempty"`
+	Refused   []Refused   `json:"refused,omitempty"`
+	Quiet     string      `json:"quiet,omitempty"` // why nothing more is moved
 	// Lost is the part of all demand that is slowed down or not served, before and after
 	// the moves.
 	Lost [2]float64 `json:"lost"`
@@ -73,16 +74,18 @@ type Move struct {
 	To           string        `json:"to"`
 	Reason       string        `json:"reason"`
 	Why          string        `json:"why"`
+	Cause        *Cause        `json:"cause"` // the same for programs
 	Evidence     string        `json:"evidence"`
 	Effect       string        `json:"effect"`
 	Value        string        `json:"value,omitempty"`
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 }
 
-// Alternative is another host that a machine could have gone to.
+// Alternative is a host that was not chosen for a VM.
 type Alternative struct {
-	Host string `json:"host"`
-	Why  string `json:"why"` // it was not taken
+	Host  string `json:"host"`
+	Why   string `json:"why"`
+	Cause *Cause `json:"cause,omitempty"` // the same for programs
 }
 
 // Refused is a move that was not made.
@@ -115,14 +118,12 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 	r.Hosts = make([]Host, len(c.Hosts))
 	r.hosts(c, x, l, 0)
 	r.entitled(scene{c, x, l})
-	r.moves(c, x, l, plan) // the layout is then that after the moves
+	r.Moves = scene{c, x, l}.tell(plan, o) // the layout is then that after the moves
 	r.hosts(c, x, l, 1)
 	if total > 0 {
 		r.Lost = [2]float64{float64(plan.Before.Lost) / float64(total), float64(plan.After.Lost) / float64(total)}
 	}
-	for _, s := range plan.Stranded {
-		r.Stranded = append(r.Stranded, strandedText(c, s))
-	}
+	r.Stranded, r.Remaining = scene{c, x, l}.unresolved(plan)
 	for _, f := range plan.Refused {
 		r.Refused = append(r.Refused, Refused{c.VMs[f.VM].Name, c.Hosts[f.From].Name, c.Hosts[f.To].Name, f.Why})
 	}
@@ -150,47 +151,6 @@ func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 			host.Reserved = host.ReservedAfter
 		}
 	}
-}
-
-// moves takes over the moves of a plan one after the other, each with what else could
-// have been done at that point.
-func (r *Report) moves(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, plan balance.Plan) {
-	for _, m := range plan.Moves {
-		out := Move{Step: m.Number, VM: c.VMs[m.VM].Name, To: c.Hosts[m.To].Name, Reason: string(m.Reason)}
-		if m.From != cluster.Nowhere {
-			out.From = c.Hosts[m.From].Name
-		}
-		out.Why, out.Evidence, out.Effect = why(c, m), evidence(c, x, m), effect(c, m)
-		if !m.Reason.Mandatory() && m.Value.Stable > 0 {
-			out.Value = m.Value.String()
-		}
-		out.Alternatives = alternatives(c, x, l, m)
-		l.Move(m.VM, m.To)
-		r.Moves = append(r.Moves, out)
-	}
-}
-
-// mostAlternatives is how many other hosts are told of a move.
-const mostAlternatives = 3
-
-func alternatives(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, m balance.Move) (out []Alternative) {
-	for _, v := range place.New(l, x).Explain(m.VM) {
-		if v.Host == m.To || v.Host == m.From {
-			continue
-		}
-		text := v.Obstacle.Text(c, v.Host)
-		if v.Obstacle.Check == cluster.Fine {
-			after := l.Demand(v.Host).Plus(x.Demand(m.VM))
-			text = "it would then be " + loadText(after, x.Capacity(v.Host)) + " full"
-			if worst(after, x.Capacity(v.Host)) <= float64(m.ToAfter)/1e6 {
-				text = "it would do as well, and be " + loadText(after, x.Capacity(v.Host)) + " full"
-			}
-		}
-		if out = append(out, Alternative{c.Hosts[v.Host].Name, text}); len(out) == mostAlternatives {
-			break
-		}
-	}
-	return out
 }
 
 // After is where machines run once the moves of a round are made.

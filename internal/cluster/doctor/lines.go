@@ -10,13 +10,13 @@ import (
 // Lines writes the report for programs that read line by line: one JSON object a line,
 // whose kind says what it is, with the same content as the text. The kinds are cluster
 // (one, the first), outcome and record (with a ledger), host, pool, short, broken, move,
-// stranded, quiet, refused and warning, in the order of the text. What is true of the
-// whole report is in the first line; a line of a broken thing or a stranded machine has a
-// text, and a warning's own kind is its about.
+// stranded, remaining, quiet, refused and warning, in the order of the text. What is true
+// of the whole report is in the first line; broken and quiet have a text, and a warning's
+// own kind is its about.
 func (r *Report) Lines(w io.Writer) error {
 	p := &linePrinter{w: w}
 	head := *r
-	head.Hosts, head.Pools, head.Short, head.Broken, head.Moves, head.Stranded, head.Refused, head.Warnings = nil, nil, nil, nil, nil, nil, nil, nil
+	head.Hosts, head.Pools, head.Short, head.Broken, head.Moves, head.Stranded, head.Remaining, head.Refused, head.Warnings = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	head.Last, head.Record, head.Quiet = nil, nil, ""
 	p.print("cluster", struct {
 		Report
@@ -33,7 +33,8 @@ func (r *Report) Lines(w io.Writer) error {
 	each(p, "short", r.Short)
 	p.texts("broken", r.Broken)
 	each(p, "move", r.Moves)
-	p.texts("stranded", r.Stranded)
+	each(p, "stranded", r.Stranded)
+	each(p, "remaining", r.Remaining)
 	if r.Quiet != "" {
 		p.texts("quiet", []string{r.Quiet})
 	}

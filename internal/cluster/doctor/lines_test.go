@@ -56,7 +56,9 @@ func gather(t *testing.T, text string) *Report {
 		case "broken":
 			r.Broken = append(r.Broken, kind.Text)
 		case "stranded":
-			r.Stranded = append(r.Stranded, kind.Text)
+			r.Stranded = append(r.Stranded, one[Stranded](take))
+		case "remaining":
+			r.Remaining = append(r.Remaining, one[Remaining](take))
 		case "quiet":
 			r.Quiet = kind.Text
 		default:

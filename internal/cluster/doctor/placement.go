@@ -47,16 +47,25 @@ func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout)
 		}
 		if choice.Host != cluster.Nowhere {
 			one.Host = c.Hosts[choice.Host].Name
-			one.Effect = "it is then " + loadText(l.Demand(choice.Host), x.Capacity(choice.Host)) + " full"
+			one.Effect = "the host is then " + loadOf(l.Demand(choice.Host), x.Capacity(choice.Host)).fuller(0) + " full"
 		}
 		if choice.Host == cluster.Nowhere && choice.Denied == "" {
 			for _, v := range p.Explain(choice.VM) {
-				one.Hosts = append(one.Hosts, Alternative{c.Hosts[v.Host].Name, v.Obstacle.Text(c, v.Host)})
+				one.Hosts = append(one.Hosts, scene{c, x, l}.refusal(v, choice.VM))
 			}
 		}
 		out.Choices = append(out.Choices, one)
 	}
 	return out, l
+}
+
+// refusal is why a host was not chosen for a VM that found none. A host that can run it has
+// room only since others were moved.
+func (s scene) refusal(v place.Verdict, of cluster.VMID) Alternative {
+	if v.Obstacle.Check != cluster.Fine {
+		return s.obstacle(v, of)
+	}
+	return Alternative{s.c.Hosts[v.Host].Name, "it can run it once the other VMs are placed", &Cause{Kind: Feasible}}
 }
 
 // Text writes a placement for an operator.

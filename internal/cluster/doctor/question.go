@@ -3,10 +3,12 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/divvy"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -18,57 +20,113 @@ type Answer struct {
 	Hosts []Alternative `json:"hosts,omitempty"`
 }
 
-// Why says why a machine is where it is, whether a round would move it, and what speaks
-// for and against every other host.
+// Why says why a VM is where it is, whether a round would move it, and what prevents every
+// other host from running it.
 func Why(c *cluster.Cluster, v cluster.VMID) *Answer {
 	x := cluster.NewIndex(c)
-	l := cluster.NewLayout(c, x)
+	s := scene{c, x, cluster.NewLayout(c, x)}
 	a := about(c, v)
-	plan := balance.Round(l, x, balance.Options{})
-	said := false
-	for _, m := range plan.Moves {
+	plan := balance.Round(s.l, x, balance.Options{})
+	then := scene{c, x, s.l.Clone()}
+	r := &Report{Moves: then.tell(plan, balance.Options{})}
+	r.Stranded, r.Remaining = then.unresolved(plan)
+	for i, m := range plan.Moves {
 		if m.VM == v {
-			a.Says = append(a.Says, fmt.Sprintf("a round would move it to %s: %s (%s)", c.Hosts[m.To].Name, why(c, m), effect(c, m)))
-			said = true
+			a.Says = append(a.Says, fmt.Sprintf("a round would move it to %s: %s (%s)", c.Hosts[m.To].Name, r.Moves[i].Why, effect(c, m)))
 		}
 	}
 	for _, f := range plan.Refused {
 		if f.VM == v {
 			a.Says = append(a.Says, fmt.Sprintf("a move to %s was not made: %s", c.Hosts[f.To].Name, f.Why))
-			said = true
 		}
 	}
-	if !said && l.Host(v) != cluster.Nowhere {
+	a.Says = append(a.Says, r.about(c.VMs[v].Name)...)
+	for _, violation := range cluster.Violations(c, s.l.Host) {
+		if slices.Contains(violation.VMs, v) {
+			a.Says = append(a.Says, "it violates a hard constraint: "+violation.Text)
+		}
+	}
+	if len(a.Says) == 0 && s.l.Host(v) != cluster.Nowhere {
 		a.Says = append(a.Says, "a round would leave it there: "+plan.Quiet)
 	}
 	if c.VMs[v].Pinned {
 		a.Says = append(a.Says, "it is pinned to its host")
 	}
-	asks := x.Demand(v)
-	for _, verdict := range place.New(l, x).Explain(v) {
-		if verdict.Host == l.Host(v) {
-			continue
-		}
-		text := verdict.Obstacle.Text(c, verdict.Host)
-		if verdict.Obstacle.Check == cluster.Fine {
-			text = "it could run there, which would then be " + loadText(l.Demand(verdict.Host).Plus(asks), x.Capacity(verdict.Host)) + " full"
-		}
-		a.Hosts = append(a.Hosts, Alternative{c.Hosts[verdict.Host].Name, text})
+	if denied := s.denied(v); denied != "" {
+		a.Says = append(a.Says, "it cannot start: "+denied)
 	}
+	a.Hosts = s.others(v)
 	return a
 }
 
-// WhyNot says what speaks against a machine on a host: the first thing that forbids it,
-// or what the move would bring and cost.
+// about is what a report says of a VM that stays where it must not.
+func (r *Report) about(name string) (says []string) {
+	for _, s := range r.Stranded {
+		if s.VM == name {
+			says = append(says, s.Text)
+		}
+	}
+	for _, remaining := range r.Remaining {
+		for _, s := range remaining.VMs {
+			if s.VM == name && !slices.Contains(says, s.Text) {
+				says = append(says, s.Text)
+			}
+		}
+	}
+	return says
+}
+
+// denied is why a VM that runs nowhere may not start on any host; empty where it may.
+func (s scene) denied(v cluster.VMID) string {
+	if s.l.Host(v) != cluster.Nowhere {
+		return ""
+	}
+	p := place.New(s.l, s.x)
+	p.Ask(divvy.NewLedger(s.c, s.x, capacity(s.c, s.x), nil))
+	return p.Denied(v)
+}
+
+// others says of every other host what prevents it from running a VM, or how full it would
+// be, and the VM's own host for comparison.
+func (s scene) others(v cluster.VMID) (out []Alternative) {
+	own, asks := s.l.Host(v), s.x.Demand(v)
+	for _, verdict := range place.New(s.l, s.x).Explain(v) {
+		switch {
+		case verdict.Host == own:
+			continue
+		case verdict.Obstacle.Check != cluster.Fine:
+			out = append(out, s.obstacle(verdict, v))
+			continue
+		}
+		cause := &Cause{Kind: Feasible, Load: loadOf(s.l.Demand(verdict.Host).Plus(asks), s.x.Capacity(verdict.Host))}
+		text := "it could run there: the host would be " + cause.Load.fuller(0) + " full"
+		if own != cluster.Nowhere {
+			cause.Chosen = loadOf(s.l.Demand(own), s.x.Capacity(own))
+			text += ", " + s.c.Hosts[own].Name + " is " + cause.Chosen.fuller(0)
+		}
+		out = append(out, Alternative{s.c.Hosts[verdict.Host].Name, text, cause})
+	}
+	return out
+}
+
+// WhyNot says what prevents a VM from running on a host: the first obstacle, or what the
+// move would bring and cost.
 func WhyNot(c *cluster.Cluster, v cluster.VMID, h cluster.HostID) *Answer {
 	x := cluster.NewIndex(c)
-	l := cluster.NewLayout(c, x)
+	s := scene{c, x, cluster.NewLayout(c, x)}
 	a := about(c, v)
-	if l.Host(v) == h {
+	step := place.Step{VM: v, From: s.l.Host(v), To: h}
+	obstacle := s.l.Obstacle(v, h)
+	switch denied := s.denied(v); {
+	case step.From == h:
 		a.Says = append(a.Says, "it runs there")
-		return a
+	case obstacle.Check == cluster.Fine && denied != "":
+		a.Says = append(a.Says, "it cannot start: "+denied)
+	case obstacle.Check == cluster.Fine && step.From == cluster.Nowhere && place.New(s.l, x).Strains(step) != "":
+		a.Says = append(a.Says, place.New(s.l, x).Strains(step))
+	default:
+		a.Says = append(a.Says, balance.Judge(s.l, x, step)...)
 	}
-	a.Says = append(a.Says, balance.Judge(l, x, place.Step{VM: v, From: l.Host(v), To: h})...)
 	return a
 }
 

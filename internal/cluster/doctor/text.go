@@ -18,9 +18,10 @@ func (r *Report) Text(w io.Writer) error {
 	r.textLast(b)
 	r.textHosts(b)
 	r.textEntitled(b)
-	section(b, "Broken", r.Broken)
+	section(b, "Violated hard constraints", r.Broken)
 	r.textMoves(b)
-	section(b, "Stranded", r.Stranded)
+	section(b, "Stranded", texts(r.Stranded))
+	r.textRemaining(b)
 	r.textRefused(b)
 	r.textWarnings(b)
 	_, err := io.WriteString(w, b.String())
@@ -59,14 +60,34 @@ func (r *Report) textHead(b *strings.Builder) {
 	}
 	b.WriteString(".\n")
 	if n := len(r.Broken); n > 0 {
-		fmt.Fprintf(b, "%s must hold and %s not.\n", count(n, "thing"), verb(n, "does", "do"))
+		fmt.Fprintf(b, "%s %s violated%s.\n", count(n, "hard constraint"), verb(n, "is", "are"), afterMoves(len(r.Remaining)))
 	}
 	if n := len(r.Stranded); n > 0 {
-		fmt.Fprintf(b, "%s should leave and cannot.\n", count(n, "machine"))
+		fmt.Fprintf(b, "%s must move and cannot.\n", count(n, "VM"))
 	}
 	if n := len(r.Warnings); n > 0 {
 		fmt.Fprintf(b, "%s %s worth a look, at the end.\n", count(n, "thing"), verb(n, "is", "are"))
 	}
+}
+
+// afterMoves says how many hard constraints the moves leave violated.
+func afterMoves(n int) string {
+	if n == 0 {
+		return "; after the moves none"
+	}
+	return fmt.Sprintf("; after the moves %d", n)
+}
+
+// textRemaining lists what the moves do not repair, each VM with its reason.
+func (r *Report) textRemaining(b *strings.Builder) {
+	var lines []string
+	for _, v := range r.Remaining {
+		lines = append(lines, v.Text)
+		for _, vm := range v.VMs {
+			lines = append(lines, "  "+vm.Text)
+		}
+	}
+	section(b, "Violated after the moves", lines)
 }
 
 func verb(n int, one, many string) string {

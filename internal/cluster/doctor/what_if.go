@@ -226,7 +226,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	}
 	only("Moves only now", c.Now, c.Then)
 	only("Moves only then", c.Then, c.Now)
-	section(b, "Stranded then", c.Then.Stranded)
+	section(b, "Stranded then", texts(c.Then.Stranded))
 	var lines []string
 	for _, e := range c.Entitled {
 		lines = append(lines, e.String())

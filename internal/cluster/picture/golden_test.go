@@ -33,7 +33,7 @@ func small() Input {
 				{Step: 3, VM: "web-1", From: "esx-1", To: "esx-2", Reason: "fairnessCpuAvg", Why: "esx-1 is 112 % full", Effect: "esx-1 112 % -> 54 %, esx-2 7 % -> 18 %", Value: "gain 479 GHz·s in 300 s, risk 0, cost 36 (copy of 8 s)"},
 				{Step: 4, VM: "log-1", From: "esx-1", To: "esx-3", Reason: "vmHostSoftAffinity", Why: "the rule near-logs should hold", Effect: "esx-1 54 % -> 43 %, esx-3 9 % -> 20 %"},
 			},
-			Stranded: []string{"big cannot leave its host: no host can have it"},
+			Stranded: []doctor.Stranded{{Text: "big cannot leave esx-1, which is in maintenance; no other host can run it: esx-2: the host is failed"}},
 			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no machine would run better"}},
 			Quiet:    "the hosts' loads lie 36.1 points apart, and no move is worth it",
 			Pools: []doctor.PoolView{

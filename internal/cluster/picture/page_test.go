@@ -206,7 +206,8 @@ func TestNamesAreEscaped(t *testing.T) {
 		m.VM, m.From, m.To, m.Why, m.Evidence, m.Effect, m.Value = hostile, m.From+hostile, m.To+hostile, hostile, hostile, hostile, hostile
 		m.Alternatives = []doctor.Alternative{{Host: hostile, Why: hostile}}
 	}
-	r.Stranded, r.Broken = []string{hostile}, []string{hostile}
+	r.Stranded, r.Broken = []doctor.Stranded{{VM: hostile, Text: hostile}}, []string{hostile}
+	r.Remaining = []doctor.Remaining{{Text: hostile, VMs: r.Stranded}}
 	r.Refused = []doctor.Refused{{VM: hostile, From: hostile, To: hostile, Why: hostile}}
 	r.Warnings = []doctor.Warning{{Kind: hostile, Text: hostile, Do: hostile}}
 	r.Pools[0].Name, r.At = hostile, hostile
@@ -286,10 +287,10 @@ func TestSentences(t *testing.T) {
 		lead, badge string
 	}{
 		{doctor.Report{Quiet: "level 1 moves machines only where they must"}, "Nothing moves: level 1 moves machines only where they must.", "Nothing moves"},
-		{doctor.Report{Stranded: []string{"x"}, Waiting: 2}, "Nothing moves: 1 machine should, and no host can have it. 2 machines wait to be placed.", "1 machine stranded"},
+		{doctor.Report{Stranded: []doctor.Stranded{{Text: "x"}}, Waiting: 2}, "Nothing moves: 1 machine should, and no host can have it. 2 machines wait to be placed.", "1 machine stranded"},
 		{doctor.Report{Moves: moves(1, "fairnessCpuAvg", "a")}, "A round would make 1 move because a is full by CPU.", "1 move"},
 		{doctor.Report{Moves: append(moves(2, "fairnessMemAvg", "a", "b"), moves(1, "vmHostHardAffinity", "c")...)}, "A round would make 3 moves in 2 steps: 1 because a rule must hold and 2 because hosts are full by memory.", "3 moves"},
-		{doctor.Report{Moves: together, Stranded: []string{"x", "y"}}, "A round would make 3 moves in 2 steps to empty a. 2 machines find no host.", "3 moves, 2 machines stranded"},
+		{doctor.Report{Moves: together, Stranded: []doctor.Stranded{{Text: "x"}, {Text: "y"}}}, "A round would make 3 moves in 2 steps to empty a. 2 machines find no host.", "3 moves, 2 machines stranded"},
 		{doctor.Report{Moves: moves(1200, "new", "a")}, "A round would make 1,200 moves for other reasons.", "1,200 moves"},
 	} {
 		if got := lead(&c.r); got != c.lead {

@@ -116,7 +116,7 @@ func newPage(in Input) *page {
 		Moves:  cutAt(moves(r, s.drawn), mostMoves, "moves"),
 		Hosts:  cutAt(hostLines(r), mostHostRows, "hosts"),
 		Refuse: cutAt(refused(r), mostLines, "moves that are not made"),
-		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "Machines that must leave a host, or start again, and that no host can have."}, plain(r.Stranded)),
+		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "Machines that must leave a host, or start again, and that no host can have."}, plain(stranded(r))),
 		Lists:  lists(r),
 		Pools:  cutAt(poolLines(r.Pools), mostPools, "pools"),
 	}
@@ -133,7 +133,8 @@ func lists(r *doctor.Report) []list {
 		warnings = append(warnings, line{capital(clean(w.Kind)), sentence(w.Text, false), sentence(w.Do, true)})
 	}
 	return []list{
-		newList(list{ID: "broken", Title: "Broken now", Doc: "What must hold and does not, before the moves."}, plain(r.Broken)),
+		newList(list{ID: "broken", Title: "Violated now", Doc: "Hard constraints that are violated before the moves."}, plain(r.Broken)),
+		newList(list{ID: "remaining", Title: "Violated after the moves", Doc: "Hard constraints that the moves leave violated, and what keeps the VMs where they are."}, remaining(r)),
 		newList(list{ID: "short", Title: "Entitled to less", Doc: "Machines whose shares, reservations and limits entitle them to less than they ask for."}, shortfalls(r)),
 		newList(list{ID: "last", Title: "The last round", Doc: "What came of what the round before recommended and predicted."}, outcome(r)),
 		newList(list{ID: "warnings", Title: "Worth a look", Doc: "What surprises operators in how the cluster is set up."}, warnings),
@@ -143,6 +144,23 @@ func lists(r *doctor.Report) []list {
 func newList(l list, lines []line) list {
 	l.Lines = cutAt(lines, mostLines, "lines")
 	return l
+}
+
+func stranded(r *doctor.Report) (texts []string) {
+	for _, s := range r.Stranded {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
+func remaining(r *doctor.Report) (out []line) {
+	for _, v := range r.Remaining {
+		out = append(out, line{Text: sentence(v.Text, true)})
+		for _, vm := range v.VMs {
+			out = append(out, line{Name: clean(vm.VM), Text: sentence(vm.Text, false)})
+		}
+	}
+	return out
 }
 
 func plain(texts []string) []line {

@@ -43,6 +43,9 @@ func (p *Placer) denied(v cluster.VMID) string {
 	return ""
 }
 
+// Denied is why a VM may not start, whatever a single host says; empty where it may.
+func (p *Placer) Denied(v cluster.VMID) string { return p.denied(v) }
+
 func (p *Placer) claim(v cluster.VMID) {
 	if p.pools != nil {
 		p.pools.Take(v)

@@ -66,8 +66,8 @@ func TestChecksComeInTheirOrder(t *testing.T) {
 		{"the rule away does not allow it", func() { c.Rules[0].Disabled = true }},
 		{"the rule apart keeps it apart from vm-1, which runs there", func() { c.Rules[1].Disabled = true }},
 		{"1000000 MHz are reserved for it, and", func() { vm.CPU.Reservation = 1000 }},
-		{"60 GiB of memory are reserved for it, and 40 GiB are not yet reserved there", func() { c.Hosts[0].Memory = 200 << 30 }},
-		{"1 machines run there, the most that may", func() { c.Hosts[0].MostVMs = 0 }},
+		{"60 GiB of memory are reserved for it, and 40 GiB are unreserved there", func() { c.Hosts[0].Memory = 200 << 30 }},
+		{"it runs its maximum of 1 VMs", func() { c.Hosts[0].MostVMs = 0 }},
 	} {
 		p, _ := placer(c)
 		p.Ask(pool)

@@ -6,38 +6,120 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Verdict is what is said of one host for one machine.
+// Verdict is what is said of one host for one VM, or for VMs that must run together.
 type Verdict struct {
 	Host     cluster.HostID
-	Obstacle cluster.Obstacle // why not; Fine where it could
+	VM       cluster.VMID     // that the obstacle is for
+	Obstacle cluster.Obstacle // why not; Fine where the host could run all of them
 	Cost     Cost             // where it could
 }
 
-// Explain says of every host why a machine cannot run there, or what it would cost:
-// first those that could, the best first, then the others in their order.
-func (p *Placer) Explain(v cluster.VMID) []Verdict {
-	from := p.layout.Host(v)
-	if from != cluster.Nowhere { // its own load must not count twice
-		p.layout.Move(v, cluster.Nowhere)
-		defer p.layout.Move(v, from)
+// before orders verdicts: first the hosts that could, the best first, then the others in
+// the order of the cluster.
+func (a *Verdict) before(b *Verdict) bool {
+	fineA, fineB := a.Obstacle.Check == cluster.Fine, b.Obstacle.Check == cluster.Fine
+	switch {
+	case fineA != fineB:
+		return fineA
+	case fineA:
+		return a.Cost.Less(b.Cost)
 	}
-	all := make([]Verdict, len(p.c.Hosts))
+	return a.Host < b.Host
+}
+
+// Explain says of every host why it cannot run a VM, or what it would cost: first the
+// hosts that could, the best first, then the others in their order.
+func (p *Placer) Explain(v cluster.VMID) []Verdict {
+	return p.Leading([]cluster.VMID{v}, len(p.c.Hosts), nil)
+}
+
+// Leading is the beginning of what Explain says of VMs that must run on one host, wherever
+// they run now, without the hosts to skip.
+func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID) bool) []Verdict {
+	from := p.lift(unit)
+	defer p.putBack(unit, from)
+	list := make([]Verdict, 0, most)
 	for h := range p.c.Hosts {
 		id := cluster.HostID(h)
-		all[h] = Verdict{Host: id, Obstacle: p.layout.Obstacle(v, id)}
-		if all[h].Obstacle.Check == cluster.Fine {
-			all[h].Cost = p.cost(v, id)
+		if skip != nil && skip(id) {
+			continue
+		}
+		v := p.verdict(unit, id)
+		if most < len(p.c.Hosts) { // a short list is kept in order
+			i := len(list)
+			for i > 0 && v.before(&list[i-1]) {
+				i--
+			}
+			if i < most {
+				list = slices.Insert(list[:min(len(list), most-1)], i, v)
+			}
+			continue
+		}
+		list = append(list, v)
+	}
+	if most >= len(p.c.Hosts) {
+		slices.SortFunc(list, func(a, b Verdict) int {
+			if a.before(&b) {
+				return -1
+			}
+			return 1
+		})
+	}
+	return list
+}
+
+// lift takes VMs off their hosts, so that their own load does not count twice, and
+// returns where they ran.
+func (p *Placer) lift(unit []cluster.VMID) []cluster.HostID {
+	from := make([]cluster.HostID, len(unit))
+	for i, v := range unit {
+		from[i] = p.layout.Host(v)
+		p.layout.Move(v, cluster.Nowhere)
+	}
+	return from
+}
+
+func (p *Placer) putBack(unit []cluster.VMID, from []cluster.HostID) {
+	for i, v := range unit {
+		p.layout.Move(v, from[i])
+	}
+}
+
+// verdict is that of one host on VMs that run nowhere. The layout is afterwards as
+// before.
+func (p *Placer) verdict(unit []cluster.VMID, h cluster.HostID) Verdict {
+	out := Verdict{Host: h, VM: unit[0]}
+	n := 0
+	for ; n < len(unit); n++ {
+		if out.Obstacle = p.layout.Obstacle(unit[n], h); out.Obstacle.Check != cluster.Fine {
+			out.VM = unit[n]
+			break
+		}
+		if len(unit) > 1 {
+			p.layout.Move(unit[n], h)
 		}
 	}
-	slices.SortFunc(all, func(a, b Verdict) int {
-		fineA, fineB := a.Obstacle.Check == cluster.Fine, b.Obstacle.Check == cluster.Fine
-		switch {
-		case fineA != fineB && fineA, fineA && fineB && a.Cost.Less(b.Cost):
-			return -1
-		case fineA != fineB && fineB, fineA && fineB && b.Cost.Less(a.Cost):
-			return 1
+	if len(unit) > 1 {
+		for _, v := range unit[:n] {
+			p.layout.Move(v, cluster.Nowhere)
 		}
-		return int(a.Host - b.Host)
-	})
-	return all
+	}
+	if n == len(unit) {
+		out.Cost = p.costOf(unit, h)
+	}
+	return out
+}
+
+// costOf is the cost of a host for VMs that run nowhere.
+func (p *Placer) costOf(unit []cluster.VMID, h cluster.HostID) Cost {
+	if len(unit) == 1 {
+		return p.cost(unit[0], h)
+	}
+	var asks cluster.Resources
+	broken := 0
+	for _, v := range unit {
+		asks = asks.Plus(p.index.Demand(v))
+		broken += p.layout.Broken(v, h)
+	}
+	return p.weigh(asks, broken, h)
 }

@@ -138,9 +138,14 @@ func (p *Placer) Take(c Choice) {
 
 // cost is that of a host for a machine that does not run there.
 func (p *Placer) cost(v cluster.VMID, h cluster.HostID) Cost {
-	before, asks, all := p.layout.Demand(h), p.index.Demand(v), p.index.Capacity(h)
+	return p.weigh(p.index.Demand(v), p.layout.Broken(v, h), h)
+}
+
+// weigh is the cost of a host for what VMs ask for and the should-rules that they violate.
+func (p *Placer) weigh(asks cluster.Resources, broken int, h cluster.HostID) Cost {
+	before, all := p.layout.Demand(h), p.index.Capacity(h)
 	after := before.Plus(asks)
-	c := Cost{Broken: p.layout.Broken(v, h), VMs: len(p.layout.On(h)), Host: h}
+	c := Cost{Broken: broken, VMs: len(p.layout.On(h)), Host: h}
 	for _, r := range [][3]int64{{before.CPU, after.CPU, all.CPU}, {before.Memory, after.Memory, all.Memory}} {
 		was, is := load(r[0], r[2]), load(r[1], r[2])
 		c.Over = max(c.Over, is-million)

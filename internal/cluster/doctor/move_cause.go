@@ -1,0 +1,95 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+)
+
+// why is the cause of the move at a place of the plan, which is one of a step. The layout
+// is that before the step. A VM that moves only because a rule keeps it with another has
+// that as its cause.
+func (t *course) why(at int, step []balance.Move) (string, *Cause) {
+	m := t.moves[at]
+	if m.From == cluster.Nowhere || t.holds(m) {
+		return t.own(at)
+	}
+	for _, id := range t.x.Rules(m.VM) {
+		rule := &t.c.Rules[id]
+		if rule.Kind != cluster.Together || !rule.Must {
+			continue
+		}
+		for _, o := range step {
+			if o.VM != m.VM && slices.Contains(rule.VMs, o.VM) {
+				name := t.c.VMs[o.VM].Name
+				return fmt.Sprintf("the rule %s keeps it together with %s, which moves with it", rule.Name, name), &Cause{Kind: WithOther, Rule: rule.Name, Other: name}
+			}
+		}
+	}
+	return t.own(at)
+}
+
+// holds says whether the reason of a move is true of the VM itself.
+func (t *course) holds(m balance.Move) bool {
+	switch m.Reason {
+	case balance.HostFailed:
+		return t.c.Hosts[m.From].State == cluster.Failed
+	case balance.HostMaintenance:
+		return t.c.Hosts[m.From].State == cluster.Maintenance || t.c.Hosts[m.From].State == cluster.Standby
+	case balance.MustRule, balance.ShouldRule:
+		return m.Rule != cluster.Nowhere && slices.Contains(t.c.Rules[m.Rule].VMs, m.VM) && len(cluster.RuleViolations(t.c, m.Rule, t.l.Host)) > 0
+	case balance.Reservation:
+		return !t.l.Reserved(m.From).Fits(t.x.Capacity(m.From))
+	}
+	return true
+}
+
+// own is the cause by the reason of the move alone.
+func (t *course) own(at int) (string, *Cause) {
+	m, from := t.moves[at], ""
+	if m.From != cluster.Nowhere {
+		from = t.c.Hosts[m.From].Name
+	}
+	switch m.Reason {
+	case balance.HostFailed:
+		return from + " has failed", &Cause{Kind: HostState, At: from, Object: string(t.c.Hosts[m.From].State)}
+	case balance.HostMaintenance:
+		state := string(t.c.Hosts[m.From].State)
+		return fmt.Sprintf("%s is in %s and must be empty", from, state), &Cause{Kind: HostState, At: from, Object: state}
+	case balance.MustRule:
+		return "the rule " + t.c.Rules[m.Rule].Name + " must hold", &Cause{Kind: ForRule, Rule: t.c.Rules[m.Rule].Name}
+	case balance.ShouldRule:
+		return "the rule " + t.c.Rules[m.Rule].Name + " should hold", &Cause{Kind: ForRule, Rule: t.c.Rules[m.Rule].Name}
+	case balance.Reservation:
+		return "more is reserved on " + from + " than it has", &Cause{Kind: Reserved, At: from}
+	case balance.MakeRoom:
+		return t.roomFor(at)
+	case balance.FairCPU, balance.FairMemory:
+		return t.loaded(m)
+	}
+	return string(m.Reason), &Cause{Kind: Unknown}
+}
+
+// loaded is the load of the host that a VM leaves.
+func (t *course) loaded(m balance.Move) (string, *Cause) {
+	from := t.c.Hosts[m.From].Name
+	load := loadOf(t.l.Demand(m.From), t.x.Capacity(m.From))
+	if m.Reason == balance.FairMemory {
+		return fmt.Sprintf("%s is %.0f %% full by memory", from, 100*load.Memory), &Cause{Kind: HostLoad, At: from, Load: load}
+	}
+	return fmt.Sprintf("%s is %.0f %% full", from, 100*load.worst()), &Cause{Kind: HostLoad, At: from, Load: load}
+}
+
+// roomFor names the VM that a move makes room for: the next one that goes to its host.
+func (t *course) roomFor(at int) (string, *Cause) {
+	host := t.moves[at].From
+	for _, m := range t.moves[at+1:] {
+		if m.Reason != balance.MakeRoom && m.To == host {
+			name, to := t.c.VMs[m.VM].Name, t.c.Hosts[host].Name
+			return fmt.Sprintf("it makes room on %s for %s", to, name), &Cause{Kind: ForRoom, Other: name, At: to}
+		}
+	}
+	return "it makes room for another VM", &Cause{Kind: ForRoom}
+}

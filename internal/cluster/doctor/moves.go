@@ -1,0 +1,139 @@
+package doctor
+
+import (
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/place"
+)
+
+// course tells of the moves of a plan step by step, in a layout that it changes.
+type course struct {
+	scene
+	placer  *place.Placer
+	moves   []balance.Move
+	options balance.Options
+}
+
+// tell takes over the moves of a plan, each with what caused it and with the hosts that
+// could have been chosen instead at that point. The layout is afterwards that after the
+// moves.
+func (s scene) tell(plan balance.Plan, o balance.Options) (out []Move) {
+	t := course{s, place.New(s.l, s.x), plan.Moves, o}
+	for i := 0; i < len(t.moves); {
+		n := i + 1
+		for n < len(t.moves) && t.moves[n].Number == t.moves[i].Number {
+			n++
+		}
+		out = append(out, t.step(i, n)...)
+		i = n
+	}
+	return out
+}
+
+// step takes over the moves from i to n, which are made at the same time.
+func (t *course) step(i, n int) []Move {
+	step := t.moves[i:n]
+	out := make([]Move, len(step))
+	for k, m := range step {
+		to := Move{Step: m.Number, VM: t.c.VMs[m.VM].Name, To: t.c.Hosts[m.To].Name, Reason: string(m.Reason), Evidence: evidence(t.c, t.x, m), Effect: effect(t.c, m)}
+		if m.From != cluster.Nowhere {
+			to.From = t.c.Hosts[m.From].Name
+		}
+		to.Why, to.Cause = t.why(i+k, step)
+		if !m.Reason.Mandatory() && m.Value.Stable > 0 {
+			to.Value = m.Value.String()
+		}
+		out[k] = to
+	}
+	for _, m := range step {
+		t.l.Move(m.VM, m.To)
+	}
+	for k, m := range step {
+		out[k].Alternatives = t.alternatives(step, m)
+	}
+	return out
+}
+
+// mostAlternatives is how many other hosts are told of a move.
+const mostAlternatives = 3
+
+// chosen is the host that VMs went to together, against which others are compared.
+type chosen struct {
+	unit []cluster.VMID
+	host cluster.HostID
+	load *Load // of the host with them
+	asks cluster.Resources
+}
+
+// alternatives are the other hosts for the VMs of a step that moved to the same host as
+// one of them. The layout is that after the step.
+func (t *course) alternatives(step []balance.Move, m balance.Move) (out []Alternative) {
+	ch := chosen{host: m.To, load: loadOf(t.l.Demand(m.To), t.x.Capacity(m.To))}
+	for _, o := range step {
+		if o.To == m.To {
+			ch.unit = append(ch.unit, o.VM)
+			ch.asks = ch.asks.Plus(t.x.Demand(o.VM))
+		}
+	}
+	skip := func(h cluster.HostID) bool {
+		return h == m.To || slices.ContainsFunc(step, func(o balance.Move) bool { return o.To == m.To && o.From == h })
+	}
+	for _, v := range t.placer.Leading(ch.unit, mostAlternatives, skip) {
+		fine := v.Obstacle.Check == cluster.Fine
+		switch {
+		case !fine:
+			out = append(out, t.obstacle(v, m.VM))
+		case !m.Reason.Mandatory() && t.options.Left != nil && t.options.Left(m.VM, v.Host):
+			out = append(out, Alternative{t.c.Hosts[v.Host].Name, "it left that host not long ago", &Cause{Kind: LeftBefore}})
+		default:
+			out = append(out, t.contrast(v.Host, ch))
+		}
+	}
+	return out
+}
+
+// contrast is why a host that can run VMs was not chosen: it would violate a should-rule,
+// or what its load would be beside that of the chosen one.
+func (t *course) contrast(h cluster.HostID, ch chosen) Alternative {
+	there := loadOf(t.l.Demand(h).Plus(ch.asks), t.x.Capacity(h))
+	cause := &Cause{Kind: Fuller, Load: there, Chosen: ch.load}
+	name := t.c.Hosts[h].Name
+	here := t.broken(ch.unit, ch.host)
+	for _, id := range t.broken(ch.unit, h) {
+		if !slices.Contains(here, id) {
+			cause.Kind, cause.Rule = SoftRule, t.c.Rules[id].Name
+			return Alternative{name, "it would violate the rule " + cause.Rule + ", which should hold", cause}
+		}
+	}
+	if there.worst() <= ch.load.worst() {
+		cause.Kind = NoFuller
+	}
+	return Alternative{name, there.against(ch.load, t.c.Hosts[ch.host].Name), cause}
+}
+
+// obstacle is what keeps a VM, or one that must stay with it, from a host.
+func (s scene) obstacle(v place.Verdict, of cluster.VMID) Alternative {
+	cause, text := obstructed(s.c, v.Obstacle, v.Host), v.Obstacle.Text(s.c, v.Host)
+	if v.VM != of {
+		cause.VM = s.c.VMs[v.VM].Name
+		text = cause.VM + ", which must stay with it: " + text
+	}
+	return Alternative{s.c.Hosts[v.Host].Name, text, cause}
+}
+
+// broken are the should-rules that VMs would violate on a host. The layout is afterwards
+// as before.
+func (s scene) broken(unit []cluster.VMID, h cluster.HostID) (rules []cluster.RuleID) {
+	from := make([]cluster.HostID, len(unit))
+	for i, v := range unit {
+		from[i] = s.l.Host(v)
+		s.l.Move(v, h)
+	}
+	for i, v := range unit {
+		rules = slices.AppendSeq(rules, s.l.BrokenRules(v, h))
+		defer s.l.Move(v, from[i])
+	}
+	return rules
+}
