@@ -91,10 +91,11 @@ func exitStatus(err error) int {
 	var v verdict
 	var m mistake
 	var u undecided
+	var d *lab.DataError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &v):
+	case errors.As(err, &v), errors.As(err, &d):
 		return exitVerdict
 	case errors.As(err, &u):
 		return exitOpen
@@ -117,9 +118,9 @@ with honest statistics, names one change, applies it and verifies it.
 STUDY is a file, the name of a built-in study ("plimsoll studies"), or - for
 standard input.
 
-Exit status: 0 done; 1 a verdict or a gate went the wrong way; 2 a mistake in
-what was asked, and nothing was touched; 3 trouble on a machine; 4 a gate
-could not be decided.
+Exit status: 0 done; 1 a verdict or a gate went the wrong way, or the system
+under test lost data; 2 a mistake in what was asked, and nothing was touched;
+3 trouble on a machine; 4 a gate could not be decided.
 Results go to standard output, progress to standard error.`
 
 func (c *command) root() *cobra.Command {

@@ -27,6 +27,7 @@ func (c *Case) certificate() []measure.Check {
 // outcome counts one check over trials.
 type outcome struct {
 	name                    string
+	kind                    measure.Kind
 	passed, failed, unknown int
 	voidFailed              int
 	voidDetail              string // of the first void trial in which it failed
@@ -45,7 +46,7 @@ func (c *Case) trialChecks() []measure.Check {
 		for _, check := range r.Checks {
 			o := byName[check.Name]
 			if o == nil {
-				o = &outcome{name: check.Name}
+				o = &outcome{name: check.Name, kind: check.Kind}
 				byName[check.Name] = o
 				order = append(order, o)
 			}
@@ -108,10 +109,13 @@ func (o *outcome) line() measure.Check {
 	}
 	detail := strings.Join(parts, ", ")
 	state := o.worst
+	if o.kind == measure.KindData && o.voidFailed > 0 {
+		return measure.Check{Name: o.name, Kind: o.kind, State: measure.Fail, Detail: detail + "; " + o.voidDetail}
+	}
 	if state != measure.Pass || total == 1 {
 		detail += fmt.Sprintf("; trial %d: %s", o.trial, o.detail)
 	}
-	return measure.Check{Name: o.name, State: state, Detail: detail}
+	return measure.Check{Name: o.name, Kind: o.kind, State: state, Detail: detail}
 }
 
 // unjudged is the line of a check where no trial counts.
@@ -122,6 +126,7 @@ func unjudged(name string) measure.Check {
 // void is the line of a check of trials where none counts: it failed where it made one void.
 func (o *outcome) void() measure.Check {
 	check := unjudged(o.name)
+	check.Kind = o.kind
 	if o.voidFailed > 0 {
 		check.State = measure.Fail
 		check.Detail += fmt.Sprintf("; it failed in %d void %s; %s", o.voidFailed, plural(o.voidFailed, "trial"), o.voidDetail)

@@ -36,6 +36,8 @@ type Findings struct {
 	Trials   int        `json:"trials"`  // run, void ones included
 	Void     []Void     `json:"void,omitempty"`
 
+	DataFailures []DataFailure `json:"dataFailures,omitempty"` // failed checks of data: they come before any verdict
+
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
 	Peaks          []Peak          `json:"peaks,omitempty"`       // of studies that search for one, by arm
 	ScaleOut       *ScaleOut       `json:"scaleOut,omitempty"`    // of studies that vary a number of units

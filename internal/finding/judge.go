@@ -16,6 +16,7 @@ func Judge(c Case) *Findings {
 		Study: c.Study.Name, Question: c.Study.Question, Seed: c.Plan.Seed, Arms: c.Plan.Arms,
 		Level: c.Plan.Level, Margin: c.Study.Margin, Planned: c.Plan.Most,
 		Blocks: c.completeBlocks(), Trials: len(v.records), Void: v.void(),
+		DataFailures: v.dataFailures(),
 	}
 	f.Summaries = c.summarise()
 	f.Peaks = c.peaks()
@@ -33,7 +34,9 @@ func Judge(c Case) *Findings {
 	f.Certificate = c.certificate()
 	best := c.best()
 	f.Explanations, f.NotJudged = c.explain(best)
-	f.Recommendation = Recommend(f, best, nil)
+	if len(f.DataFailures) == 0 {
+		f.Recommendation = Recommend(f, best, nil)
+	}
 	f.Limits = c.limits(f.Summaries)
 	if len(c.Study.Headline) > 0 {
 		f.answer(c.Study.Headline[0])

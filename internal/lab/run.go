@@ -63,13 +63,26 @@ func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
 	return decisive(l.measure(ctx, r))
 }
 
+// DataError is that a check of data failed: a verdict on the system under test, not
+// trouble with the run.
+type DataError struct{ Verdict string }
+
+// Error is the verdict.
+func (d *DataError) Error() string { return "data check failed: " + d.Verdict }
+
 // decisive makes a run that ended without one block to judge trouble: a script
 // must not take it for an answer.
 func decisive(outcome *Outcome, err error) (*Outcome, error) {
-	if err != nil || outcome.Findings.Blocks > 0 {
+	if err != nil {
 		return outcome, err
 	}
 	f := outcome.Findings
+	if lost := f.DataVerdict(); lost != "" {
+		return outcome, &DataError{lost}
+	}
+	if f.Blocks > 0 {
+		return outcome, nil
+	}
 	err = fmt.Errorf("no block was completed, so there is nothing to judge: %d of %d trials are void", len(f.Void), f.Trials)
 	if retries := outcome.Input.Study.Measure.Retries; len(f.Void) > retries {
 		err = fmt.Errorf("%w, more than the %d that may be (measure.retries)", err, retries)

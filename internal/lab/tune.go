@@ -71,7 +71,11 @@ func (l *Lab) step(ctx context.Context, request Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.measure(ctx, r)
+	outcome, err := l.measure(ctx, r)
+	if err == nil && len(outcome.Findings.DataFailures) > 0 {
+		err = &DataError{outcome.Findings.DataVerdict()}
+	}
+	return outcome, err
 }
 
 // conclude makes the report of the whole loop in its folder.

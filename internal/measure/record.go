@@ -15,9 +15,10 @@ const (
 
 // Check is one line of a certificate.
 type Check struct {
-	Name   string `json:"name"` // such as "little's law", "drift", "read back"
+	Name   string `json:"name"`           // such as "little's law", "drift", "read back"
+	Kind   Kind   `json:"kind,omitempty"` // KindData where it judges data; else empty
 	State  State  `json:"state"`
-	Detail string `json:"detail"` // what was seen against what was allowed, as a phrase
+	Detail string `json:"detail"` // the measured value against the limit, as a phrase
 }
 
 // Steadiness is the answer of the drift gate.

@@ -112,6 +112,10 @@ func (c *Course) Done(r measure.Record) {
 func (c *Course) repeat(r measure.Record) {
 	c.void++
 	c.take(c.values)
+	if len(measure.DataFailures(r.Checks)) > 0 {
+		c.stop(true, "trial %d was not repeated, and no further trial was run: %s", r.Trial, r.Void)
+		return
+	}
 	if retries := c.plan.Study.Measure.Retries; c.void > retries {
 		c.stop(true, "%s void and %s repeated, so it stopped after %s; the last was trial %d: %s",
 			plural(c.void, "trial was", "trials were"), mayBe(retries), count(c.complete, "complete block"), r.Trial, r.Void)

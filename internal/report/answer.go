@@ -47,6 +47,9 @@ func (s *sources) first() *finding.Comparison {
 }
 
 func (s *sources) badge() badge {
+	if len(s.Findings.DataFailures) > 0 {
+		return plainBadge("Data check failed", "worse")
+	}
 	if t := s.Findings.Tuning; t != nil {
 		switch kept(t) {
 		case 0:
@@ -75,6 +78,9 @@ type hero struct {
 
 func (s *sources) hero() *hero {
 	f := s.Findings
+	if len(f.DataFailures) > 0 {
+		return nil
+	}
 	if f.Tuning != nil {
 		// The steps of several changes are not one measured gain.
 		if n := kept(f.Tuning); n > 1 {

@@ -15,6 +15,7 @@ func Markdown(w io.Writer, in Input) error {
 	f := s.Findings
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s: %s\n\n", escapeMarkdown(f.Study), strings.ToLower(s.badge().Word))
+	b.WriteString(s.markdownDataFailed())
 	if f.Question != "" {
 		fmt.Fprintf(&b, "> %s\n\n", escapeMarkdown(f.Question))
 	}

@@ -61,6 +61,7 @@ type page struct {
 	Name     string
 	Title    string
 	Badge    badge
+	Lost     *dataBanner // failed checks of data
 	Hero     *hero
 	Lead     template.HTML
 	Caution  string          // what every reader should know of where it ran
@@ -113,6 +114,7 @@ func newPage(s *sources) (*page, error) {
 		Name:    f.Study,
 		Title:   s.title(),
 		Badge:   s.badge(),
+		Lost:    s.dataFailed(),
 		Hero:    s.hero(),
 		Lead:    s.lead(),
 		Caution: s.caution(),

@@ -26,6 +26,7 @@ func Text(w io.Writer, in Input) error {
 		width = usualWidth
 	}
 	t := &terminal{width: min(max(width, 40), 120), colour: in.Colour}
+	t.dataFailed(s)
 	t.head(s)
 	if c := s.caution(); c != "" {
 		t.wrap("Caution: ", "  ", c)

@@ -45,6 +45,7 @@ type attempt struct {
 	files    map[string][]byte
 	event    *event // in the middle of the load; nil for none
 	settled  []measure.Check
+	lost     []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 	seldom   map[string]string // counters that were read too seldom in the window, and how often
 	// intervals are those of all probes of a search, one after the other.
 	intervals []measure.Interval
@@ -164,6 +165,8 @@ func (a *attempt) save(ctx context.Context, name string) error {
 func (a *attempt) void(trouble error) {
 	a.record.Void = trouble.Error()
 	a.record.Values = nil
+	a.record.Checks = append(a.record.Checks, measure.DataFailures(slices.Concat(a.recorder.Checks(), a.lost))...)
+	a.blame()
 	var exit *workload.ExitError
 	if errors.As(trouble, &exit) {
 		a.record.Stderr = exit.Stderr

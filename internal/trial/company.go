@@ -207,7 +207,10 @@ func (a *attempt) observeCompany(group string, members crew) {
 		}
 	}
 	for _, c := range worst(members) {
-		if c.State == measure.Fail {
+		if c.Kind == measure.KindData && c.State == measure.Fail {
+			c.Name = group + ", " + c.Name
+			a.lost = append(a.lost, c)
+		} else if c.State == measure.Fail {
 			a.record.Warnings = append(a.record.Warnings, strings.TrimSpace(fmt.Sprintf("group %s, %s: %s", group, c.Name, c.Detail)))
 		}
 	}

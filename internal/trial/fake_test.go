@@ -134,7 +134,10 @@ func (d *driven) Run(ctx context.Context, env workload.Env, stage load.Stage, ou
 			return d.hooks.run(ctx, out)
 		}
 	}
-	if d.Fail == "exit" {
+	if strings.HasPrefix(d.Fail, "data") {
+		out.Check(measure.DataCheck("consistency", false, "condition 4 is broken 7 times"))
+	}
+	if strings.HasSuffix(d.Fail, "exit") {
 		return fmt.Errorf("run driven: %w", &workload.ExitError{Program: "driven", Exit: 7, Stderr: "it broke\n"})
 	}
 	seen := fmt.Sprint(d.Threads)

@@ -42,7 +42,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		},
 	}
 	checks, cause := certify(e)
-	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks())
+	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks(), a.lost)
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {
 			cause = c.Name + ": " + c.Detail
@@ -54,6 +54,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		}
 	}
 	a.record.Void = reasoned(cause, a.recorder.Checks())
+	a.blame()
 	if a.record.Window.Steady == measure.Drifting {
 		// There is no point estimate of what has no steady state.
 		a.record.Values = nil
@@ -61,6 +62,16 @@ func (a *attempt) judge(ctx context.Context) error {
 	finite(a.record)
 	return nil
 }
+
+// blame has a failed check of data come before any other cause for which a trial is void:
+// noise must not hide it.
+func (a *attempt) blame() {
+	if failed := measure.DataFailures(a.record.Checks); len(failed) > 0 {
+		a.record.Void = dataFailed(failed[0])
+	}
+}
+
+func dataFailed(c measure.Check) string { return "data check failed: " + c.Name + ": " + c.Detail }
 
 // reasoned adds to a cause by operations that failed what is why as a rule: what the load
 // noted first of its connections, what the workload says of the operations, and what it

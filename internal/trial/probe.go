@@ -95,6 +95,10 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 	a.keep(intervals)
 	p.To = a.span().Seconds()
 	a.record.Probes = append(a.record.Probes, *p)
+	if failed := measure.DataFailures(recorder.Checks()); len(failed) > 0 {
+		a.lost = append(a.lost, failed...)
+		return void("%s", dataFailed(failed[0]))
+	}
 	return nil
 }
 
@@ -110,6 +114,10 @@ func (a *attempt) probeLength(want peak.Probe) time.Duration {
 // invalid, what the system could not keep up with is overload, and the rest is
 // held against the limits.
 func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error) {
+	if failed := measure.DataFailures(r.Checks()); len(failed) > 0 {
+		p.Reason = dataFailed(failed[0])
+		return
+	}
 	// A host that is full leaves nothing for a generator on it: that is an answer.
 	if a.exceeds(p, measure.HostCPU().Name) {
 		return

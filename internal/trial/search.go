@@ -185,7 +185,8 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
 	}
 	checks, cause := certify(e, rules...)
-	a.record.Checks, a.record.Void = append(checks, a.settled...), cause
+	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.lost), cause
+	a.blame()
 	finite(a.record)
 	return nil
 }

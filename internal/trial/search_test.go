@@ -24,7 +24,8 @@ type wearing struct {
 }
 
 type wearingSettings struct {
-	Rate parameter.Rate `name:"rate" doc:"operations per second"`
+	Rate  parameter.Rate `name:"rate" doc:"operations per second"`
+	Loses int            `name:"loses" doc:"load that loses data, from 1"`
 }
 
 type data struct {
@@ -66,6 +67,9 @@ func (w *wearing) Run(_ context.Context, _ workload.Env, stage load.Stage, out *
 		if !out.Interval(measure.Interval{From: from, To: from + stage.Interval, Samples: []measure.Sample{s}}) {
 			break
 		}
+	}
+	if w.data.prepared == w.Loses {
+		out.Check(measure.DataCheck("consistency", false, "condition 4 is broken 7 times"))
 	}
 	return nil
 }

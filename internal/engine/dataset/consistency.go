@@ -29,7 +29,7 @@ const EnoughTime = 30 * time.Second
 
 // Consistent holds the data of a session against conditions, as far as the time reaches.
 func Consistent(ctx context.Context, s engine.Conn, within time.Duration, conditions []Condition) (measure.Check, error) {
-	c := measure.Check{Name: "consistency", State: measure.Pass}
+	c := measure.Check{Name: "consistency", Kind: measure.KindData, State: measure.Pass}
 	var broken []string
 	over, judged := time.Now().Add(within), 0
 	for _, condition := range conditions {

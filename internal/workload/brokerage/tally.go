@@ -147,7 +147,7 @@ func (t *tally) counted(now, before stock) measure.Check {
 	placed, results := now.placed-before.placed, now.completed-before.completed
 	lostOrders, lostResults := t.drawn[tradeOrder]-t.placed-t.rolledBack, t.drawn[tradeResult]-t.done[tradeResult]
 	c := measure.Check{
-		Name: "trades", State: measure.Pass,
+		Name: "trades", Kind: measure.KindData, State: measure.Pass,
 		Detail: fmt.Sprintf("the load placed %d trades and completed %d, the database has %d and %d more; of %d and %d more the answer is not known",
 			t.placed, t.done[tradeResult], placed, results, lostOrders, lostResults),
 	}

@@ -226,7 +226,7 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 		if err != nil {
 			return err
 		}
-		c.check(out, "data", wrong == 0, fmt.Sprintf("%d of %d writes that were acknowledged are not there as they were written%s", wrong, len(sum.acknowledged), why))
+		out.Check(measure.DataCheck("data", wrong == 0, fmt.Sprintf("%d of %d writes that were acknowledged are not there as they were written%s", wrong, len(sum.acknowledged), why)))
 	}
 	return c.remember(ctx)
 }

@@ -139,7 +139,7 @@ func (d *store) conclude(ctx context.Context, c conclusion, out *measure.Recorde
 		return err
 	}
 	if grown == nil {
-		out.Check(measure.Check{Name: "data", State: measure.Unknown, Detail: "to count the rows takes longer than " + dataset.EnoughTime.String()})
+		out.Check(measure.Check{Name: "data", Kind: measure.KindData, State: measure.Unknown, Detail: "to count the rows takes longer than " + dataset.EnoughTime.String()})
 		return nil
 	}
 	if pieces := grown[linePieces]; pieces > 0 {

@@ -105,7 +105,7 @@ func (t *tally) growths(d *store) []growth {
 
 // kept holds how much the data has grown against what the load was told.
 func (t *tally) kept(d *store, grown state) measure.Check {
-	c := measure.Check{Name: "data", State: measure.Pass}
+	c := measure.Check{Name: "data", Kind: measure.KindData, State: measure.Pass}
 	var wrong []string
 	for _, g := range t.growths(d) {
 		if n := grown[g.sum]; n < g.lowest || n > g.lowest+g.added {

@@ -102,7 +102,7 @@ func (k *keyvalue) conclude(sum *tally, out *measure.Recorder, env workload.Env)
 	wrong, misses := float64(sum.wrong)/float64(all), float64(sum.misses)/float64(all)
 	out.Value("wrong", wrong)
 	out.Value("misses", misses)
-	c := measure.Check{Name: "data", State: measure.Pass, Detail: fmt.Sprintf("%d of %d reads brought other data than was written", sum.wrong, all)}
+	c := measure.Check{Name: "data", Kind: measure.KindData, State: measure.Pass, Detail: fmt.Sprintf("%d of %d reads brought other data than was written", sum.wrong, all)}
 	if sum.wrong > 0 {
 		c.State = measure.Fail
 	}

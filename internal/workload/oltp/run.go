@@ -92,7 +92,7 @@ func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *load.Ledger[
 
 // whole checks that the tables of a server have all of their rows.
 func (o *oltp) whole(ctx context.Context, s engine.Conn) (measure.Check, error) {
-	c := measure.Check{Name: "rows", State: measure.Pass, Detail: fmt.Sprintf("each of %d tables has its %d rows", o.Tables, o.Rows)}
+	c := measure.Check{Name: "rows", Kind: measure.KindData, State: measure.Pass, Detail: fmt.Sprintf("each of %d tables has its %d rows", o.Tables, o.Rows)}
 	for n := 1; n <= o.Tables; n++ {
 		rows, err := s.Query(ctx, fmt.Sprintf("SELECT count(*) FROM sbtest%d", n))
 		if err != nil {

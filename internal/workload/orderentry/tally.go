@@ -134,7 +134,7 @@ func (t *tally) check(warehouses int) measure.Check {
 func (t *tally) ordered(district int64) measure.Check {
 	lost := t.orders - t.placed - t.rolled
 	c := measure.Check{
-		Name: "new orders", State: measure.Pass,
+		Name: "new orders", Kind: measure.KindData, State: measure.Pass,
 		Detail: fmt.Sprintf("the load placed %d, the districts count %d; of %d more the answer is not known", t.placed, district, lost),
 	}
 	if district < t.placed || district > t.placed+lost {
@@ -147,7 +147,7 @@ func (t *tally) ordered(district int64) measure.Check {
 func (t *tally) settled(district int64) measure.Check {
 	amount := func(n int64) string { return fmt.Sprintf("%.2f", float64(n)/100) }
 	c := measure.Check{
-		Name: "payments", State: measure.Pass,
+		Name: "payments", Kind: measure.KindData, State: measure.Pass,
 		Detail: fmt.Sprintf("the load paid %s, the districts count %s; of %s more the answer is not known", amount(t.paid), amount(district), amount(t.due-t.paid)),
 	}
 	if district < t.paid || district > t.due {
@@ -161,7 +161,7 @@ func (t *tally) settled(district int64) measure.Check {
 func (t *tally) delivered(n int64) measure.Check {
 	lost := districts * (t.deliveries - t.done[delivery])
 	c := measure.Check{
-		Name: "deliveries", State: measure.Pass,
+		Name: "deliveries", Kind: measure.KindData, State: measure.Pass,
 		Detail: fmt.Sprintf("the load delivered %d orders, the database has %d more without a row of NEW_ORDER; of up to %d more the answer is not known", t.shipped, n, lost),
 	}
 	if n < t.shipped || n > t.shipped+lost {

@@ -1,0 +1,51 @@
+package report
+
+import (
+	"fmt"
+
+	"plimsoll/internal/finding"
+)
+
+// dataBanner leads every report of a run in which a check of data failed.
+type dataBanner struct {
+	Title   string
+	Verdict string
+	Note    string
+	Trials  []finding.DataFailure // the first ones
+	More    string
+}
+
+const mostDataFailures = 8
+
+// dataFailed is nil where no check of data failed.
+func (s *sources) dataFailed() *dataBanner {
+	all := s.Findings.DataFailures
+	if len(all) == 0 {
+		return nil
+	}
+	b := &dataBanner{
+		Title: "Data check failed", Verdict: s.Findings.DataVerdict(),
+		Note:   "A system that loses data has no performance to speak of: the trial is void, was not repeated, and the run ended with exit status 1.",
+		Trials: all[:min(len(all), mostDataFailures)],
+	}
+	if more := len(all) - len(b.Trials); more > 0 {
+		b.More = fmt.Sprintf("%s more in the results folder.", count(more))
+	}
+	return b
+}
+
+func (t *terminal) dataFailed(s *sources) {
+	if b := s.dataFailed(); b != nil {
+		t.wrap(t.paint("worse", "DATA CHECK FAILED: "), "  ", b.Verdict)
+		t.wrap("", "", b.Note)
+		t.b.WriteByte('\n')
+	}
+}
+
+func (s *sources) markdownDataFailed() string {
+	b := s.dataFailed()
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprintf("> **%s.** %s\n>\n> %s\n\n", b.Title, escapeMarkdown(b.Verdict), b.Note)
+}
