@@ -4,52 +4,31 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"time"
 
 	"golang.org/x/term"
 
 	"plimsoll/internal/console"
 	"plimsoll/internal/report"
-	"plimsoll/internal/trial"
 )
 
-// watch shows how a run goes: one line that renews itself on a terminal, plain
-// lines elsewhere. The function that it returns takes the error of the run, ends the line and
+// watch shows how a run goes: a line that renews itself on a terminal, plain lines
+// elsewhere. The function that it returns takes the error of the run, ends the line and
 // returns the error without what was shown of it.
 func (c *command) watch(o *output) (done func(error) error) {
 	c.lab.Progress = nil
 	if o.quiet {
 		return func(err error) error { return err }
 	}
-	w, f, ok := c.terminal()
-	if !ok {
-		shown := &account{show: func(e trial.Event) {
-			if lasting(e) {
-				fmt.Fprintln(c.err, line(e))
-			}
-		}}
-		c.lab.Progress = shown.take
-		return shown.close
+	d := &display{out: c.err}
+	if w, f, ok := c.terminal(); ok {
+		d.renew, d.width = w.Renew, func() int { return widthOf(f) }
 	}
-	var last renewal
-	shown := &account{show: func(e trial.Event) {
-		if !last.due(e, time.Now()) {
-			return
-		}
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			width = 80
-		}
-		w.Renew(clip(line(e), width-1))
-		if lasting(e) {
-			fmt.Fprintln(w)
-		}
-	}}
+	d.start()
+	shown := &account{show: d.show}
 	c.lab.Progress = shown.take
 	return func(err error) error {
 		err = shown.close(err)
-		w.Renew("")
+		d.close()
 		return err
 	}
 }
@@ -60,20 +39,12 @@ func (c *command) terminal() (*console.Writer, *os.File, bool) {
 	return w, f, ok && os.Getenv("TERM") != "dumb"
 }
 
-// renewal is what a line that renews itself showed last, and when.
-type renewal struct {
-	at    time.Time
-	phase trial.Phase
-}
-
-// due says whether an event is to be shown now: each phase is, since the next event may be minutes
-// away, and within one ten events a second.
-func (r *renewal) due(e trial.Event, now time.Time) bool {
-	if !lasting(e) && e.Phase == r.phase && now.Sub(r.at) < 100*time.Millisecond {
-		return false
+// widthOf is the width of a terminal in columns.
+func widthOf(f *os.File) int {
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
 	}
-	r.at, r.phase = now, e.Phase
-	return true
+	return 80
 }
 
 // counted shows how far something is: one line that renews itself on a terminal, plain
@@ -84,48 +55,8 @@ func (c *command) counted() (show func(text string), done func()) {
 		return func(text string) { fmt.Fprintln(c.err, text) }, func() {}
 	}
 	return func(text string) {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			width = 80
-		}
-		w.Renew(clip(text, width-1))
+		w.Renew(clip(text, widthOf(f)-1))
 	}, func() { w.Renew("") }
-}
-
-// lasting tells the events that stay on the screen: what ended, and what
-// somebody should know.
-func lasting(e trial.Event) bool {
-	return e.Phase == trial.PhaseJudged || e.Phase == trial.PhaseEnd || e.Note != ""
-}
-
-// line is an event as a person reads it.
-func line(e trial.Event) string {
-	var b strings.Builder
-	if e.Trial > 0 {
-		fmt.Fprintf(&b, "trial %d of at most %d · block %d · %s · ", e.Trial, e.Trials, e.Block, e.Arm)
-	}
-	b.WriteString(string(e.Phase))
-	if e.Rate > 0 {
-		fmt.Fprintf(&b, " · %.0f/s", e.Rate)
-	}
-	if e.Note != "" {
-		fmt.Fprintf(&b, ": %s", e.Note)
-	}
-	if e.Left > 0 && e.Phase != trial.PhaseEnd {
-		fmt.Fprintf(&b, " · %s left at most", short(e.Left))
-	}
-	return b.String()
-}
-
-// short writes a time with the precision that a person wants of a forecast.
-func short(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()+.5))
-	case d < time.Hour:
-		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
-	}
-	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
 // fit makes the text of a report as wide as the terminal, and lets it use
@@ -135,9 +66,7 @@ func (c *command) fit(in report.Input) report.Input {
 	if !ok {
 		return in
 	}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		in.Width = width
-	}
+	in.Width = widthOf(f)
 	in.Colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return in
 }

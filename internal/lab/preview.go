@@ -60,26 +60,20 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 		return nil, &Mistake{err}
 	}
 	_, virtual := pf.(platform.Simulator)
-	perTrial := trialTime(s)
+	perTrial := trial.Length(s)
+	if preparedAnew(s) {
+		perTrial += needs.Time
+	}
 	return &Preview{
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
 		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
 	}, nil
 }
 
-// trialTime is how long one trial takes if it is steady soon: settle, warm-up
-// and window, and what comes before and after them.
-func trialTime(s *study.Study) time.Duration {
-	m := s.Measure
-	const around = 300 * time.Millisecond
-	if _, searches := s.Load.Sought(); searches {
-		return m.Settle + time.Duration(s.Windows()*float64(m.Window)) + around
-	}
-	warmup := m.Warmup
-	if warmup == study.AutoWarmup {
-		warmup = m.Window / 2
-	}
-	return m.Settle + warmup + m.Window + around
+// preparedAnew says whether every trial prepares its load again: where a setting
+// of the service is varied, each trial starts a service of its own.
+func preparedAnew(s *study.Study) bool {
+	return slices.ContainsFunc(s.Factors, func(f study.Factor) bool { return f.OfService })
 }
 
 // PrintPreview writes a preview for a person.
@@ -103,7 +97,11 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	fmt.Fprintf(table, "trials\t%s\n", amount(p.Estimate))
 	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), map[bool]string{true: ", simulated in seconds"}[p.Virtual])
 	if p.Needs.Time >= 10*time.Second {
-		fmt.Fprintf(table, "preparation\t%s, before the first trial\n", span(p.Needs.Time, p.Needs.Time))
+		when := "before the first trial"
+		if preparedAnew(s) {
+			when = "in each trial"
+		}
+		fmt.Fprintf(table, "preparation\t%s, %s\n", span(p.Needs.Time, p.Needs.Time), when)
 	}
 	fmt.Fprintf(table, "disk space\t%s\n", parameter.Bytes(p.Needs.Disk).About())
 	for _, name := range slices.Sorted(maps.Keys(p.Needs.Versions)) {

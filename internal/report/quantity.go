@@ -60,6 +60,9 @@ func quantity(v, half float64, unit string) string {
 	return join(number(v/s.size, half/s.size), s.name)
 }
 
+// Quantity writes a measured value in the unit that people read: "19,883/s", "2.79 s".
+func Quantity(v float64, unit string) string { return quantity(v, 0, unit) }
+
 // interval writes a value and its interval with the same digits; the unit stands behind
 // the value and the upper end. One whose ends are the same is none.
 func interval(v, low, high float64, unit string) (value, between string) {

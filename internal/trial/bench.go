@@ -85,6 +85,7 @@ type session struct {
 	course     *plan.Course
 	blocks     int              // that it may need
 	rest       int              // trials that it may still need
+	least      int              // of them, if the next look decides
 	records    []measure.Record // that ended, in order
 	reporter   *reporter
 	sim        platform.Simulator          // nil on real machines
@@ -106,7 +107,7 @@ func (b *Bench) session(j *journal) (*session, error) {
 		scratched: map[string]platform.Machine{},
 		journal:   j, results: measure.OpenResults(b.Dir), began: time.Now(),
 	}
-	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left}
+	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left, soonest: s.soonest}
 	s.sim, _ = b.Platform.(platform.Simulator)
 	if b.step == nil {
 		b.step = func(string) {}

@@ -2,10 +2,12 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
 )
 
 // next names the trial to run now, and notes how many may follow.
@@ -14,8 +16,9 @@ func (s *session) next() (plan.Trial, bool) {
 	status := s.course.Status()
 	s.blocks = status.Target
 	s.rest = max(1, (status.Target-status.Blocks)*len(s.Plan.Arms)-(t.Slot-1))
+	s.least = min(s.rest, status.AtLeast)
 	if !more {
-		s.rest, s.why = 0, status.Reason
+		s.rest, s.least, s.why = 0, 0, status.Reason
 	}
 	return t, more
 }
@@ -25,8 +28,24 @@ func (s *session) took(record *measure.Record) {
 	s.trialBegan = time.Time{}
 	s.records = append(s.records, *record)
 	s.course.Done(*record)
-	s.rest = s.course.Status().AtMost
-	s.reporter.say(PhaseJudged, 0, record.Void)
+	s.rest, s.least = s.course.Status().AtMost, s.course.Status().AtLeast
+	s.reporter.judged(record, s.headline())
+}
+
+// headline is the metric of a trial that people watch: the first one that decides.
+func (s *session) headline() measure.Metric {
+	if len(s.Study.Headline) == 0 {
+		return measure.Metric{}
+	}
+	name := s.Study.Headline[0]
+	all := s.kind.Metrics
+	if sought, ok := s.Study.Load.Sought(); ok {
+		all = append([]measure.Metric{sought}, all...)
+	}
+	if i := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return measure.Metric{Name: name}
 }
 
 // now is the time of day, virtual where the platform is.
@@ -50,50 +69,78 @@ func (s *session) recent() (all []time.Duration) {
 	return all
 }
 
-// asked is how long the study asks a trial to take.
-func (s *session) asked() time.Duration {
-	m := s.Study.Measure
-	load := max(m.Warmup, m.Window/4) + time.Duration(s.Study.Windows()*float64(m.Window))
-	if s.sim != nil {
-		return load
+// overhead is about what a trial takes beside its settle time and its load: set,
+// read back, start and stop programs, restore.
+const overhead = 300 * time.Millisecond
+
+// Length estimates one trial of a study before any has run: settle time, warm-up
+// (half the window where it is found by itself), window, overhead.
+func Length(s *study.Study) time.Duration {
+	m := s.Measure
+	load := time.Duration(s.Windows() * float64(m.Window))
+	if _, searches := s.Load.Sought(); !searches {
+		if m.Warmup == study.AutoWarmup {
+			load += m.Window / 2
+		}
+		load += max(m.Warmup, 0)
 	}
-	return m.Settle + load
+	return m.Settle + load + overhead
 }
 
-// typical is about how long a trial takes: what the last ones took or, before
-// the first, what the study asks for.
+// asked is how long the study asks a trial to take.
+func (s *session) asked() time.Duration {
+	if s.sim != nil {
+		return Length(s.Study) - s.Study.Measure.Settle - overhead
+	}
+	return Length(s.Study)
+}
+
+// typical is about how long a trial takes: the median of the last ones or, before
+// the first, what the study asks for. Of an even number it is the smaller of the
+// two in the middle, since the first trial also prepares.
 func (s *session) typical() time.Duration {
 	last := s.recent()
 	if len(last) == 0 {
 		return s.asked()
 	}
-	var sum time.Duration
-	for _, took := range last {
-		sum += took
-	}
-	return sum / time.Duration(len(last))
+	slices.Sort(last)
+	return last[(len(last)-1)/2]
 }
 
-// left estimates how long the rest takes if every trial is needed. The trial under way is
-// one of them. Before any has ended preparing is known as the loads and services think it is. A
-// trial that takes longer than those before it says that the others may as well.
-func (s *session) left() time.Duration {
-	if s.rest == 0 {
+// left estimates how long the rest takes if every trial is needed.
+func (s *session) left() time.Duration { return s.lasting(s.rest) }
+
+// soonest estimates how long the rest takes if the next look decides.
+func (s *session) soonest() time.Duration { return s.lasting(s.least) }
+
+// lasting estimates how long trials take, that under way included. Before any has
+// ended preparing is known as the loads and services think it is. A trial that takes
+// longer than those before it says that the others may as well. In virtual time a trial
+// takes what those before it took on the clock; 0 while there is none.
+func (s *session) lasting(trials int) time.Duration {
+	if trials == 0 {
 		return 0
+	}
+	if s.sim != nil {
+		ended := len(s.records) - s.before
+		if ended == 0 {
+			return 0
+		}
+		return time.Duration(trials) * time.Since(s.began) / time.Duration(ended)
 	}
 	each, ended := s.typical(), len(s.recent())
 	expected, under := each, time.Duration(0)
-	if ended == 0 && s.sim == nil {
+	if ended == 0 {
 		expected += s.preparing
 	}
-	if s.sim == nil && !s.trialBegan.IsZero() {
+	if !s.trialBegan.IsZero() {
 		under = time.Since(s.trialBegan)
 	}
 	if late := under - expected; late > 0 {
 		each += late / time.Duration(ended+1)
 		expected = under
 	}
-	return time.Duration(s.rest-1)*each + expected - under
+	return time.Duration(trials-1)*each + expected - under
 }
 
 // used is how much of its budget of time the run has used, in all sessions.

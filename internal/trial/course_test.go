@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
 )
 
 func TestTimeThatIsLeft(t *testing.T) {
@@ -53,7 +54,7 @@ func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 			t.Fatalf("%d trials are too few for this test", trials)
 		}
 		var told []time.Duration
-		s.reporter = &reporter{started: time.Now(), left: s.left, hand: func(e Event) { told = append(told, e.Left) }}
+		s.reporter = &reporter{started: time.Now(), left: s.left, soonest: s.soonest, hand: func(e Event) { told = append(told, e.Left) }}
 		each := s.typical()
 		if want := time.Duration(trials)*each + s.preparing; s.left() != want {
 			t.Errorf("at first %s are left, want %s", s.left(), want)
@@ -74,4 +75,51 @@ func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 			t.Errorf("at the end of a first trial of 140 s, when it was judged, and when the next began, %v are left, want %s", told, most)
 		}
 	})
+}
+
+// One trial that took long does not stretch the forecast, and of two the shorter counts,
+// since the first one prepares.
+func TestTypicalTrialIsTheMedian(t *testing.T) {
+	began := time.Now()
+	s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 1}
+	for _, c := range []struct{ took, want time.Duration }{{9 * time.Minute, 9 * time.Minute}, {time.Minute, time.Minute}, {2 * time.Minute, 2 * time.Minute}, {time.Hour, 2 * time.Minute}} {
+		s.records = append(s.records, measure.Record{Start: began, End: began.Add(c.took)})
+		if got := s.typical(); got != c.want {
+			t.Errorf("after %d trials one takes %s, want %s", len(s.records), got, c.want)
+		}
+	}
+}
+
+type noSimulator struct{ platform.Simulator }
+
+// In virtual time the forecast is of the clock on the wall.
+func TestTimeThatIsLeftOfASimulation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &session{Bench: &Bench{Study: exampleStudy()}, sim: noSimulator{}, began: time.Now(), rest: 10, least: 4}
+		if s.left() != 0 || s.soonest() != 0 {
+			t.Errorf("before the first trial %s are left", s.left())
+		}
+		<-time.After(2 * time.Second)
+		hour := measure.Record{Start: time.Now(), End: time.Now().Add(time.Hour)}
+		s.records = []measure.Record{hour, hour}
+		if s.left() != 10*time.Second || s.soonest() != 4*time.Second {
+			t.Errorf("after two trials in 2 s %s to %s are left, want 4s to 10s", s.soonest(), s.left())
+		}
+	})
+}
+
+// The event of a trial that ended carries its value, and that of a void one its cause alone.
+func TestEventOfATrialCarriesItsValue(t *testing.T) {
+	none := func() time.Duration { return 0 }
+	var told Event
+	r := &reporter{left: none, soonest: none, hand: func(e Event) { told = e }}
+	m := measure.Metric{Name: "iops", Unit: "1/s"}
+	r.judged(&measure.Record{Values: map[string]float64{"iops": 7}}, m)
+	if told.Value == nil || *told.Value != 7 || told.Metric != m {
+		t.Errorf("told %+v", told)
+	}
+	r.judged(&measure.Record{Values: map[string]float64{"iops": 7}, Void: "it drifts"}, m)
+	if told.Value != nil || told.Note != "it drifts" {
+		t.Errorf("of a void trial told %+v", told)
+	}
 }

@@ -3,6 +3,8 @@ package trial
 import (
 	"sync"
 	"time"
+
+	"plimsoll/internal/measure"
 )
 
 // Phase is what a bench is doing.
@@ -29,10 +31,13 @@ type Event struct {
 	Block   int
 	Blocks  int // at most
 	Arm     string
-	Elapsed time.Duration // since this session of the run began
-	Left    time.Duration // estimate, if all trials are needed; 0 is unknown
-	Rate    float64       // operations per second over the last interval; 0 outside of loads
-	Note    string        // what there is to say, as a phrase
+	Elapsed time.Duration  // since this session of the run began
+	Left    time.Duration  // estimate, if all trials are needed; 0 is unknown
+	Soonest time.Duration  // estimate, if the next look decides; 0 is unknown
+	Rate    float64        // operations per second over the last interval; 0 outside of loads
+	Metric  measure.Metric // of Value: the first headline
+	Value   *float64       // of the trial that was judged; nil where it has none
+	Note    string         // what there is to say, as a phrase
 }
 
 // reporter hands events on, one at a time, with what stays the same in them.
@@ -42,6 +47,7 @@ type reporter struct {
 	current Event // what stays the same
 	started time.Time
 	left    func() time.Duration
+	soonest func() time.Duration
 }
 
 // at fixes the trial that the following events are about.
@@ -52,13 +58,27 @@ func (r *reporter) at(e Event) {
 }
 
 func (r *reporter) say(phase Phase, rate float64, note string) {
+	r.tell(func(e *Event) { e.Phase, e.Rate, e.Note = phase, rate, note })
+}
+
+// judged tells of a trial that has ended: why it is void, else its value.
+func (r *reporter) judged(record *measure.Record, m measure.Metric) {
+	r.tell(func(e *Event) {
+		e.Phase, e.Note, e.Metric = PhaseJudged, record.Void, m
+		if v, ok := record.Values[m.Name]; ok && record.Valid() {
+			e.Value = &v
+		}
+	})
+}
+
+func (r *reporter) tell(fill func(*Event)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.hand == nil {
 		return
 	}
 	e := r.current
-	e.Phase, e.Rate, e.Note = phase, rate, note
-	e.Elapsed, e.Left = time.Since(r.started), r.left()
+	e.Elapsed, e.Left, e.Soonest = time.Since(r.started), r.left(), r.soonest()
+	fill(&e)
 	r.hand(e)
 }

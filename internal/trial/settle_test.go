@@ -60,7 +60,8 @@ func TestSettleWaitsForTheService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var told []string
-				report := &reporter{left: func() time.Duration { return 0 }, hand: func(e Event) { told = append(told, e.Note) }}
+				none := func() time.Duration { return 0 }
+				report := &reporter{left: none, soonest: none, hand: func(e Event) { told = append(told, e.Note) }}
 				s := &session{Bench: &Bench{Study: exampleStudy()}, reporter: report}
 				s.served = &served{kind: service.Kind{Name: "stock"}, instance: busy{until: time.Now().Add(c.busy), err: c.err}}
 				a := &attempt{session: s, record: &measure.Record{}}
