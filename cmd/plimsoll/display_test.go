@@ -58,7 +58,7 @@ func TestDisplayOnATerminal(t *testing.T) {
 		d := &display{out: &out, renew: func(text string) { out.WriteString(text) }, width: func() int { return 80 }}
 		d.start()
 		drawn := func(after time.Duration, e trial.Event) string {
-			time.Sleep(after)
+			<-time.After(after) // virtual
 			synctest.Wait()
 			out.Reset()
 			d.show(e)
@@ -81,7 +81,7 @@ func TestDisplayOnATerminal(t *testing.T) {
 			}
 		}
 		out.Reset()
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second) // virtual
 		synctest.Wait()
 		if !strings.Contains(out.String(), "measure 3 s") {
 			t.Errorf("after 3 s without events: %q", out.String())
@@ -100,14 +100,14 @@ func TestDisplayInALog(t *testing.T) {
 		if out.Len() > 0 {
 			t.Errorf("a phase wrote %q", out.String())
 		}
-		time.Sleep(3*time.Minute + time.Second)
+		<-time.After(3*time.Minute + time.Second) // virtual
 		synctest.Wait()
 		if n := strings.Count(out.String(), "\n"); n != 3 || strings.Contains(out.String(), "\x1b") {
 			t.Errorf("in three minutes: %q", out.String())
 		}
 		d.show(trial.Event{Phase: trial.PhaseJudged, Trial: 1, Trials: 2})
 		out.Reset()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute) // virtual
 		d.close()
 		if out.Len() > 0 {
 			t.Errorf("between trials: %q", out.String())
