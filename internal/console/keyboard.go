@@ -1,11 +1,13 @@
 package console
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,20 +17,21 @@ const ctrlC = 3
 // keyboard reads what is typed at the terminal of the program. While it is open Ctrl-C
 // sends no signal: a signal can come from anywhere, a key cannot.
 type keyboard struct {
-	tty    *os.File
-	former unix.Termios
-	pressed,
-	over chan struct{}
-	once sync.Once
+	tty     *os.File
+	former  unix.Termios
+	pressed chan struct{}
+	once    sync.Once
 }
 
-// openKeyboard opens the terminal on which the user sees what the program says; nil where
-// there is none, or where another program reads its keys.
-func openKeyboard(out, errors io.Writer) *keyboard {
+// attended says that the user sees what the program says on a terminal, and that no other
+// program reads its keys.
+func attended(out, errors io.Writer) bool {
 	seen, ok := Of(errors)
-	if !ok || !foreground(seen) || piped(out) {
-		return nil
-	}
+	return ok && foreground(seen) && !piped(out)
+}
+
+// openKeyboard reads the keys of the terminal; nil where there is none.
+func openKeyboard() *keyboard {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil
@@ -38,7 +41,7 @@ func openKeyboard(out, errors io.Writer) *keyboard {
 		tty.Close()
 		return nil
 	}
-	k := &keyboard{tty: tty, former: *former, pressed: make(chan struct{}), over: make(chan struct{})}
+	k := &keyboard{tty: tty, former: *former, pressed: make(chan struct{})}
 	keys := *former
 	keys.Lflag &^= unix.ISIG | unix.ICANON | unix.ECHO
 	keys.Cc[unix.VMIN], keys.Cc[unix.VTIME] = 0, 1 // a read ends after a tenth of a second
@@ -66,16 +69,17 @@ func piped(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
+// calm is how long a Ctrl-C is taken for the end of the one before: nobody has read by then
+// what the program said.
+const calm = time.Second
+
 func (k *keyboard) read() {
-	defer close(k.over)
-	key := make([]byte, 64)
+	key, opened := make([]byte, 64), time.Now()
 	for {
 		n, err := k.tty.Read(key)
-		for _, b := range key[:n] {
-			if b == ctrlC {
-				close(k.pressed)
-				return
-			}
+		if bytes.IndexByte(key[:n], ctrlC) >= 0 && time.Since(opened) > calm {
+			close(k.pressed)
+			return
 		}
 		if err != nil && err != io.EOF { // closed, or the terminal is gone
 			return

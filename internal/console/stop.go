@@ -62,8 +62,10 @@ func (s Stopping) Start(parent context.Context) (context.Context, func()) {
 		left, later := s.outstanding()
 		cancel(cause) // before anything that could wait
 		s.hurry()
-		keys := openKeyboard(s.Out, s.Err)
-		s.say(cause, left, later, keys != nil)
+		var keys *keyboard
+		if here := attended(s.Out, s.Err); s.say(cause, left, later, here) && here {
+			keys = openKeyboard()
+		}
 		s.wait(signals, keys, done)
 	})
 	return ctx, func() {
@@ -124,13 +126,15 @@ func (s Stopping) hurry() {
 	}
 }
 
-// say tells the user what is left to put back.
-func (s Stopping) say(cause error, left []string, later string, keys bool) {
+// say tells the user what is left to put back, and reports whether the user can know.
+func (s Stopping) say(cause error, left []string, later string, keys bool) bool {
 	text := fmt.Sprintf("\nplimsoll: %v; putting back %s\n", cause, phrase(left))
 	if keys {
 		text += fmt.Sprintf("plimsoll: Ctrl-C once more leaves at once; then run: %s\n", later)
 	}
 	fmt.Fprint(s.Err, text)
+	w, ok := s.Err.(*Writer)
+	return !ok || !w.dropped()
 }
 
 func phrase(left []string) string {

@@ -118,6 +118,13 @@ func (w *Writer) Failed() error {
 	return fmt.Errorf("write output: %w", w.failed)
 }
 
+// dropped says that output was dropped, for whatever reason.
+func (w *Writer) dropped() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed != nil
+}
+
 // Closed is closed once nobody reads any more.
 func (w *Writer) Closed() <-chan struct{} { return w.closed }
 
