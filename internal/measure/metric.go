@@ -56,6 +56,10 @@ func operationMetrics(prefix, what, rate string) []Metric {
 	return metrics
 }
 
+// GeneratorWaited is the metric that tells a generator at its own limit from one that other
+// processes keep from running.
+const GeneratorWaited = "generator.waited"
+
 // ClientMetrics lists what a load generator measures of itself. The operation is what it
 // makes, such as a transaction.
 func ClientMetrics(operation string) []Metric {
@@ -64,6 +68,7 @@ func ClientMetrics(operation string) []Metric {
 		{"client.cpu_per_operation", "s", "CPU time of the load generator for each " + operation, LowerIsBetter},
 		{"client.gap", "s", "longest time for which a thread of the load generator did not look at the clock", LowerIsBetter},
 		{"generator.cpu", "1", "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'", Neutral},
+		{GeneratorWaited, "1", "share of the time that the threads of the load generator were ready to run and had no CPU", LowerIsBetter},
 	}
 }
 

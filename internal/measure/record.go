@@ -100,6 +100,23 @@ type Probe struct {
 	Limiting string             `json:"limiting,omitempty"` // metric of the limit that it did not keep
 	Invalid  bool               `json:"invalid,omitempty"`  // it says more about the generator than about the system
 	Overload bool               `json:"overload,omitempty"` // operations came faster than they were served
+	Starved  bool               `json:"starved,omitempty"`  // of an invalid one: others took the CPU that the generator needed
+	Began    float64            `json:"began,omitempty"`    // on the clock, in seconds since the trial started, pauses included
+	Ended    float64            `json:"ended,omitempty"`
+	Stalls   []Stall            `json:"stalls,omitempty"`
+}
+
+// Stall is a time in which next to nothing was completed of what was due.
+type Stall struct {
+	At      float64 `json:"at"`      // on the clock, in seconds since the trial started
+	Seconds float64 `json:"seconds"` // that an operation waited which was due when it began
+}
+
+// Stalling is how a system stalls, whatever the rate.
+type Stalling struct {
+	Every    float64 `json:"every"`              // seconds from one stall to the next, on average
+	Seconds  float64 `json:"seconds"`            // of one stall, the median
+	Periodic bool    `json:"periodic,omitempty"` // at equal intervals
 }
 
 // Peak is the answer of a search: the highest rate at which limits were kept, or the
@@ -114,6 +131,8 @@ type Peak struct {
 	MaxPass   float64 `json:"maxPass,omitempty"`   // highest probe that passed below every one that failed
 	MinFail   float64 `json:"minFail,omitempty"`   // lowest probe that failed
 	Limiting  string  `json:"limiting,omitempty"`  // metric of the limit that ended it
+
+	Stalling *Stalling `json:"stalling,omitempty"` // stalls that come whatever the rate
 }
 
 // Valid says whether the trial counts.

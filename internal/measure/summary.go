@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"strings"
+	"time"
 )
 
 // Summary is what the intervals of a window come to.
@@ -193,6 +194,21 @@ func (i *Interval) Latency(class string) *Histogram {
 		return nil
 	}
 	return c.histogram()
+}
+
+// Slow returns how many operations of all classes took longer than the given time, and
+// the longest response time.
+func (i *Interval) Slow(than time.Duration) (n int64, longest time.Duration) {
+	for _, c := range i.latency {
+		for k, index := range c.index {
+			from, to := rangeOf(int(index))
+			longest = max(longest, time.Duration(to))
+			if time.Duration(from) > than {
+				n += c.count[k]
+			}
+		}
+	}
+	return n, longest
 }
 
 // Log returns all histograms of the summary for the log of a trial: response

@@ -68,6 +68,8 @@ func (a *attempt) refresh(ctx context.Context) error {
 // trouble with the load itself.
 func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, length time.Duration) error {
 	p.From, p.Values = a.span().Seconds(), map[string]float64{}
+	p.Began = a.now().Sub(a.record.Start).Seconds()
+	before := a.census(ctx)
 	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: a.Seed + uint64(len(a.record.Probes))}
 	recorder := measure.NewRecorder(nil)
 	used := func() (float64, bool) { return 0, false }
@@ -75,6 +77,7 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 		used = a.watchCPU(ctx, time.Duration(settling*float64(length)))
 	}
 	err := a.offer(ctx, l, stage, recorder)
+	p.Ended = a.now().Sub(a.record.Start).Seconds()
 	busy, known := used()
 	intervals := recorder.Intervals()
 	if ctx.Err() != nil || len(intervals) == 0 {
@@ -91,7 +94,11 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 	if known {
 		p.Values[measure.HostCPU().Name] = busy
 	}
+	p.Stalls = a.stalls(p, intervals)
 	a.judgeProbe(p, recorder, err)
+	if p.Invalid {
+		a.explainVoid(p, before, a.census(ctx))
+	}
 	a.keep(intervals)
 	p.To = a.span().Seconds()
 	a.record.Probes = append(a.record.Probes, *p)
@@ -106,13 +113,19 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 // trial may be.
 func (a *attempt) probeLength(want peak.Probe) time.Duration {
 	need := max(want.Seconds, probeBatches*perBatch/(1-deepest(a.limits()))/want.Rate) / (1 - settling)
-	m := a.Study.Measure
-	return min(time.Duration(need*1e9), max(m.Longest, time.Duration(confirming*float64(m.Window))))
+	return min(time.Duration(need*1e9), a.longestProbe())
 }
 
-// judgeProbe says whether a probe passed: what the generator could not carry is
-// invalid, what the system could not keep up with is overload, and the rest is
-// held against the limits.
+// longestProbe is as long as a trial may be, and leaves room for a confirmation.
+func (a *attempt) longestProbe() time.Duration {
+	m := a.Study.Measure
+	return max(m.Longest, time.Duration(confirming/(1-settling)*float64(m.Window)))
+}
+
+// judgeProbe says whether a probe passed: what the system could not keep up with is
+// overload, and the rest is held against the limits. A probe that the generator was late
+// with counts where it kept its limits all the same: response times count from when
+// operations were due, its own lag included.
 func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error) {
 	if failed := measure.DataFailures(r.Checks()); len(failed) > 0 {
 		p.Reason = dataFailed(failed[0])
@@ -122,8 +135,13 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 	if a.exceeds(p, measure.HostCPU().Name) {
 		return
 	}
+	late := ""
 	for _, c := range r.Checks() {
-		if c.State == measure.Fail && !(c.Name == "generator" && carriedInWindow(p)) {
+		switch {
+		case c.State != measure.Fail:
+		case c.Name == "generator":
+			late = c.Name + ": " + c.Detail
+		default:
 			p.Invalid, p.Reason = true, c.Name+": "+c.Detail
 			return
 		}
@@ -132,6 +150,16 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 		p.Reason = failed.Error()
 		return
 	}
+	a.judgeLimits(p, r)
+	if late == "" || carriedInWindow(p) || p.Passed && a.keptWithAbandoned(p, r.Intervals()) {
+		return
+	}
+	p.Passed, p.Overload, p.Limiting = false, false, ""
+	p.Invalid, p.Reason = true, late
+}
+
+// judgeLimits holds a probe against overload and the limits.
+func (a *attempt) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 	inFlight := measure.Curves(r.Intervals()).InFlight
 	inFlight = inFlight[int(settling*float64(len(inFlight))):]
 	served := p.Values[a.kind.Rate] / p.Rate
@@ -154,6 +182,30 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 		}
 	}
 	p.Passed = true
+}
+
+// keptWithAbandoned says that the limits on response times are kept even if each
+// operation that was never started counts as slower than all of them.
+func (a *attempt) keptWithAbandoned(p *measure.Probe, intervals []measure.Interval) bool {
+	abandoned := p.Values["abandoned"]
+	for _, l := range a.limits() {
+		q, ok := measure.QuantileOf(l.Metric)
+		if !ok {
+			continue
+		}
+		slow, all := 0., 0.
+		for i := int(settling * float64(len(intervals))); i < len(intervals); i++ {
+			n, _ := intervals[i].Slow(time.Duration(*l.Max * 1e9))
+			slow += float64(n)
+			for _, s := range intervals[i].Samples {
+				all += float64(s.Operations)
+			}
+		}
+		if slow/max(1, all)*(1-abandoned)+abandoned > 1-q {
+			return false
+		}
+	}
+	return true
 }
 
 // carriedInWindow says that the generator kept its schedule in the part of a probe that

@@ -48,6 +48,7 @@ func (a *attempt) peakSettings() peak.Settings {
 	asked := a.Study.Load.Peak
 	s := peak.Settings{
 		Start: asked.From, Highest: asked.To, Blocks: ladders, Confirmations: confirmations,
+		Longest: (1 - settling) * a.longestProbe().Seconds(),
 		Seconds: a.Study.Measure.Window.Seconds(), ConfirmSeconds: confirming * a.Study.Measure.Window.Seconds(),
 		Seed: a.Plan.Seed + uint64(a.Trial.Arm)*0x9e3779b97f4a7c15,
 	}
@@ -84,7 +85,13 @@ func (a *attempt) walk(ctx context.Context, s *peak.Search) (peak.Answer, error)
 func (a *attempt) result(p measure.Probe) peak.Result {
 	r := peak.Result{
 		Rate: p.Rate, Achieved: p.Values[a.kind.Rate], Pass: p.Passed, Reason: p.Limiting,
-		GeneratorLimited: p.Invalid, Overloaded: p.Overload,
+		GeneratorLimited: p.Invalid, Starved: p.Starved, Overloaded: p.Overload, From: p.Began, To: p.Ended,
+	}
+	if p.Invalid {
+		r.Cause = p.Reason
+	}
+	for _, s := range p.Stalls {
+		r.Stalls = append(r.Stalls, peak.Stall{At: s.At, Seconds: s.Seconds})
 	}
 	if p.Passed { // it was judged with what chance allows
 		r.Achieved = p.Rate
@@ -159,6 +166,9 @@ func (a *attempt) found(answer peak.Answer) {
 		Word: string(answer.Word), Why: answer.Why, Limiting: answer.Limiting,
 		Estimate: known(answer.Estimate), Low: known(answer.Low), High: known(answer.High), Sustained: known(answer.Sustained),
 		MaxPass: known(answer.MaxPass), MinFail: known(answer.MinFail),
+	}
+	if s := answer.Stall; s != nil {
+		a.record.Peak.Stalling = &measure.Stalling{Every: s.Every, Seconds: s.Seconds, Periodic: s.Periodic}
 	}
 }
 

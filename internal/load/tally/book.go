@@ -141,12 +141,20 @@ func (b *Book) report(ran time.Duration) {
 	busy := max(0, cpu-b.strain.spun).Seconds() / ran.Seconds() / float64(b.sheets)
 	if !b.job.Work {
 		b.out.Value("generator.cpu", busy)
+		if waited := b.waited(ran); waited > 0 { // goroutines do not know
+			b.out.Value(measure.GeneratorWaited, waited)
+		}
 	}
 	b.out.Check(b.generator(busy, ran))
 	b.out.Check(b.accounting())
 	if b.trouble != nil {
 		b.out.Check(*b.trouble)
 	}
+}
+
+// waited is the share of the time that the threads were ready and without a CPU.
+func (b *Book) waited(ran time.Duration) float64 {
+	return b.life.starved.Seconds() / ran.Seconds() / float64(b.sheets)
 }
 
 // generator judges whether the generator was itself the limit. An operation that
@@ -158,7 +166,7 @@ func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 	lost := float64(b.strain.lost) / all
 	check := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf(
 		"%.3g of its %d threads' CPUs in use, for %.3g of the time ready and without a CPU, longest gap %s",
-		busy, b.sheets, b.life.starved.Seconds()/ran.Seconds()/float64(b.sheets), b.strain.gap.Round(time.Microsecond))}
+		busy, b.sheets, b.waited(ran), b.strain.gap.Round(time.Microsecond))}
 	if b.job.Open() {
 		check.Detail += fmt.Sprintf("; of %d operations %.3g %% started late by its own doing, %.3g %% waited for a free slot, %.3g %% were abandoned",
 			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*float64(b.offer.Abandoned)/all)

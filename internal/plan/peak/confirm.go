@@ -37,6 +37,10 @@ func (w *walk) settle() (from float64, settled bool) {
 		w.end(Identified, "")
 		return math.Max(fit.Low, deepest*lowest), true
 	}
+	if name, rate := w.reason(), w.minFail; name != "" && !math.IsInf(rate, 1) && !slices.ContainsFunc(w.Limits, func(l Limit) bool { return l.Name == name }) && fit.beyond > 0 {
+		w.end(NotIdentified, "the limit on %s is missed from %.6g/s on, while response times keep theirs", name, rate)
+		return 0, false
+	}
 	w.end(NotIdentified, "%s", fit.Why)
 	return 0, false
 }
@@ -57,7 +61,7 @@ func (w *walk) cliff() bool {
 		w.answer.Word, w.answer.Why, w.answer.Limiting = word, why, limiting
 		w.answer.Low, w.answer.High = w.low, w.high
 	}
-	return w.confirm(w.low)
+	return w.sustain(w.low)
 }
 
 // edges sets the bracket to the lowest level that failed by most of its probes, and
@@ -98,27 +102,31 @@ func (w *walk) beyondTheLadder() bool {
 	}
 	w.answer.Low = w.low
 	if w.low*(1+rungStep) > w.Highest {
-		w.end(AboveRange, "rates up to %.6g/s, next to the highest to try, kept the limits", w.low)
+		w.end(AboveRange, "")
 	} else {
 		w.end(NotIdentified, "a rate failed while the bracket was sought, and none after")
 	}
-	return w.confirm(w.low)
+	return w.sustain(w.low)
 }
 
-// confirm runs the long probes, a step lower after each failure, until all pass.
+// confirm runs the long probes, a step lower after each failure, until all pass. A
+// probe that the generator spoilt says nothing of the rate: it lowers it only where
+// the generator itself is the answer.
 func (w *walk) confirm(rate float64) bool {
 	if !(rate > 0) {
 		return true
 	}
 	lowest := rate
 	for step := range mostSteps + 1 {
-		held, ok := w.holds(rate, step)
-		if !ok {
+		held, void, ok := w.holds(rate, step)
+		switch {
+		case !ok:
 			return false
-		}
-		if held {
+		case held:
 			w.answer.Sustained = rate
 			return true
+		case void && w.answer.Word != GeneratorLimited:
+			return w.note("the confirmations of %.6g/s could not be carried out: %s", rate, w.spoiler())
 		}
 		lowest = rate
 		by := stepDown * math.Exp2(float64(step/patience))
@@ -127,23 +135,40 @@ func (w *walk) confirm(rate float64) bool {
 		}
 		rate *= 1 - by
 	}
-	note := fmt.Sprintf("no rate down to %.6g/s passed %d long probes", lowest, w.Confirmations)
+	return w.note("no rate down to %.6g/s passed %d long probes", lowest, w.Confirmations)
+}
+
+// note adds to the reasons of the answer.
+func (w *walk) note(format string, args ...any) bool {
+	text := fmt.Sprintf(format, args...)
 	if w.answer.Why != "" {
-		note = w.answer.Why + "; " + note
+		text = w.answer.Why + "; " + text
 	}
-	w.answer.Why = note
+	w.answer.Why = text
 	return true
 }
 
-func (w *walk) holds(rate float64, step int) (held, ok bool) {
+// holds says whether a rate passes all confirmations. void says that one was spoilt
+// by the generator each time.
+func (w *walk) holds(rate float64, step int) (held, void, ok bool) {
 	for block := range w.Confirmations {
-		o, ok := w.try(Probe{Rate: rate, Phase: Confirm, Level: step, Block: block})
-		if !ok {
-			return false, false
-		}
-		if o != passed {
-			return false, true
+		switch o, ok := w.try(Probe{Rate: rate, Phase: Confirm, Level: step, Block: block}); {
+		case !ok:
+			return false, false, false
+		case o == limited:
+			return false, true, true
+		case o == failed:
+			return false, false, true
 		}
 	}
-	return true, true
+	return true, false, true
+}
+
+// spoiler names what kept the last probe from being carried out.
+func (w *walk) spoiler() string {
+	last := w.tried[len(w.tried)-1]
+	if last.Starved {
+		return "other work took the CPU that the generator needed" + because(last.Cause)
+	}
+	return "the generator was the limit" + because(last.Cause)
 }

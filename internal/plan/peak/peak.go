@@ -36,6 +36,7 @@ type Settings struct {
 	Confirmations  int     // long probes that must all pass; 3 when 0
 	Seconds        float64 // shortest probe; 30 when 0
 	ConfirmSeconds float64 // shortest confirming probe; 300 when 0
+	Longest        float64 // longest that a probe may last; no bound when 0
 	Level          float64 // confidence of the interval; 0.95 when 0
 	Seed           uint64  // of the order of the ladder
 }
@@ -53,6 +54,7 @@ func (s Settings) Defaults() Settings {
 	s.Lowest = math.Min(s.Lowest, s.Highest)
 	fill(&s.Seconds, 30)
 	fill(&s.ConfirmSeconds, 300)
+	fill(&s.Longest, math.Inf(1))
 	fill(&s.Level, 0.95)
 	s.Start = math.Max(s.Lowest, math.Min(s.Start, s.Highest))
 	if s.Blocks <= 0 {
@@ -82,8 +84,10 @@ type Phase string
 // The phases of a search, in their order.
 const (
 	Bracket Phase = "bracket" // doubling and bisection until pass and fail are 10 % apart
+	Floor   Phase = "floor"   // a quarter of the rate that passed: what fails here does not depend on the rate
 	Rungs   Phase = "ladder"  // levels around the bracket, in random order, block by block
 	Refine  Phase = "refine"  // where no knee was found: bisection to 2 %
+	Burst   Phase = "burst"   // an overload, so that no burst credit is left for the confirmations
 	Confirm Phase = "confirm" // long probes of the rate that will be claimed
 )
 
@@ -103,8 +107,12 @@ type Result struct {
 	Quantiles        []float64 // seconds, in the order of Settings.Limits; NaN where the data cannot bear it
 	Pass             bool      // every limit was kept
 	Reason           string    // name of the limit that was not kept
-	GeneratorLimited bool      // our side could not carry the load: tried once more, and never counted as a failure
+	GeneratorLimited bool      // our side could not carry the load: tried again, and never counted as a failure
+	Starved          bool      // of a load that our side could not carry: others took the CPU that it needed
+	Cause            string    // of a load that our side could not carry, for people
 	Overloaded       bool      // operations in flight kept growing: failed, and without a steady response time
+	From, To         float64   // when the load began and ended, in seconds on one clock for the whole search; 0 when not known
+	Stalls           []Stall   // times in which next to nothing was completed
 }
 
 const leastAchieved = 0.99
@@ -144,22 +152,25 @@ const (
 	NeverPassed      Word = "never passed"      // no rate passed
 	NotIdentified    Word = "not identified"    // no smooth knee, or not a steady one: a bracket, and what was confirmed
 	GeneratorLimited Word = "generator limited" // our side ended before the system did
+	HostBusy         Word = "host busy"         // others took the CPU that our side needed, before the system ended
+	Stalls           Word = "stalls"            // the system stalls so long and so often that no rate keeps the limits
 	Bracketed        Word = "bracketed"         // of NewBracket alone: Centre is where the ladders belong
 )
 
 // Answer is what a search knows; rates are operations per second.
 type Answer struct {
 	Word      Word
-	Estimate  float64 // where the limit is met; NaN unless identified
-	Low, High float64 // its interval; without an estimate the bracket: highest load that passed, lowest that failed; NaN where there is none
-	Sustained float64 // passed all confirmations: the claim; 0 when nothing was confirmed
-	MaxPass   float64 // highest rate of a single probe that passed, 0 if none
-	MinFail   float64 // lowest rate of a single probe that failed, infinite if none; below MaxPass where noise blurs the limit
-	Limiting  string  // which limit it is
-	Why       string  // the reasons for the word, for people
-	Centre    float64 // of the ladder; 0 before there is one
-	Probes    int     // tried, repeated ones included
-	Seconds   float64 // of load that was asked for, warm-ups not counted
+	Estimate  float64   // where the limit is met; NaN unless identified
+	Low, High float64   // its interval; without an estimate the bracket: highest load that passed, lowest that failed; NaN where there is none
+	Sustained float64   // passed all confirmations: the claim; 0 when nothing was confirmed
+	MaxPass   float64   // highest rate of a single probe that passed, 0 if none
+	MinFail   float64   // lowest rate of a single probe that failed, infinite if none; below MaxPass where noise blurs the limit
+	Limiting  string    // which limit it is
+	Why       string    // the reasons for the word, for people
+	Centre    float64   // of the ladder; 0 before there is one
+	Stall     *Stalling // stalls that come whatever the rate; nil where none were seen
+	Probes    int       // tried, repeated ones included
+	Seconds   float64   // of load that was asked for, warm-ups not counted
 }
 
 // Search is the search for the highest rate. It is not for use by several

@@ -80,7 +80,7 @@ func TestSearchResumes(t *testing.T) {
 
 func TestPhasesOfASearch(t *testing.T) {
 	probes, _ := transcript(New(asked), single("", constant(1000)), 4)
-	want := []Phase{Bracket, Rungs, Confirm}
+	want := []Phase{Bracket, Floor, Rungs, Burst, Confirm}
 	var got []Phase
 	blocks := map[int]map[int]bool{}
 	for _, p := range probes {
@@ -94,7 +94,7 @@ func TestPhasesOfASearch(t *testing.T) {
 			blocks[p.Block][p.Level] = true
 		}
 		// 10,000 operations for p99, and never less than the settings say.
-		least := map[bool]float64{false: 30, true: 300}[p.Phase == Confirm]
+		least := map[bool]float64{false: 30, true: 300}[p.Phase == Confirm || p.Phase == Floor]
 		if want := math.Max(least, 10_000/p.Rate); math.Abs(p.Seconds-want) > 1e-6*want {
 			t.Errorf("%+v: want %g s", p, want)
 		}

@@ -17,6 +17,7 @@ type walk struct {
 	Settings
 	results []Result
 	tried   []tried // in order; a probe that the generator spoilt is in it too
+	base    int     // index of the first probe that counts: those before were too short
 	wanted  *Probe
 	answer  Answer
 	known   map[int]fitted
@@ -25,6 +26,11 @@ type walk struct {
 	walled    bool    // high is where the generator ended, not the system
 	hurried   bool    // the peak moves: small steps would follow it, and some would pass by luck
 	ceiling   float64 // no rate at or above is tried again: the generator ended there; 0 for none
+	starved   bool    // others took the CPU at the ceiling
+	cause     string  // of the ceiling
+	bursting  bool    // the system carries more for a while than it sustains
+	cycle     float64 // a probe lasts a whole number of these, 0 for any length
+	least     float64 // and at least this long
 
 	maxPass, minFail, seconds float64
 }
@@ -42,41 +48,60 @@ const (
 	limited
 )
 
-// try asks for a probe, and once more when the generator spoilt it.
+const (
+	triesSpoilt  = 2 // of a probe that the generator cannot carry
+	triesStarved = 4 // of one whose generator lacks CPU: the host may be busy for a while only
+)
+
+// try asks for a probe, and again when the generator spoilt it.
 func (w *walk) try(p Probe) (o outcome, ok bool) {
 	p.Seconds = w.length(p)
-	for range 2 {
+	var r Result
+	for try, most := 0, triesSpoilt; try < most; try++ {
 		n := len(w.tried)
 		if n == len(w.results) {
 			w.wanted = &p
 			return limited, false
 		}
-		r := w.results[n]
+		r = w.results[n]
 		w.tried = append(w.tried, tried{p, r})
 		w.seconds += p.Seconds
 		switch {
+		case r.GeneratorLimited && r.Starved:
+			most = triesStarved
+			continue
 		case r.GeneratorLimited:
 			continue
 		case r.Pass:
 			w.maxPass = math.Max(w.maxPass, p.Rate)
 			return passed, true
 		}
-		w.minFail = math.Min(w.minFail, p.Rate)
+		if p.Phase != Burst { // it is meant to fail
+			w.minFail = math.Min(w.minFail, p.Rate)
+		}
 		return failed, true
 	}
-	if w.ceiling == 0 || p.Rate < w.ceiling {
-		w.ceiling = p.Rate
+	if (!r.Starved || p.Phase == Bracket) && (w.ceiling == 0 || p.Rate < w.ceiling) {
+		w.ceiling, w.starved, w.cause = p.Rate, r.Starved, r.Cause
 	}
 	return limited, true
 }
 
-// length is the shortest time of a probe: long enough for the quantiles too.
+// length is the shortest time of a probe: long enough for the quantiles too, and
+// for several of the stalls that the system has.
 func (w *walk) length(p Probe) float64 {
 	seconds := w.Seconds
-	if p.Phase == Confirm {
+	switch p.Phase {
+	case Confirm:
+		seconds = w.confirmSeconds()
+	case Floor:
 		seconds = w.ConfirmSeconds
 	}
-	return math.Max(seconds, operations(w.Limits)/p.Rate)
+	seconds = math.Max(seconds, math.Max(w.least, operations(w.Limits)/p.Rate))
+	if w.cycle > 0 {
+		seconds = math.Ceil(seconds/w.cycle*(1-1e-9)) * w.cycle
+	}
+	return seconds
 }
 
 // end gives the answer its word.
@@ -87,25 +112,28 @@ func (w *walk) end(word Word, format string, args ...any) bool {
 
 // whole is the search from start to end.
 func (w *walk) whole() bool {
-	found, ok := w.bracket(Bracket)
+	found, ok := w.bracketed()
 	switch {
 	case !ok:
 		return false
 	case !found:
-		return w.confirm(w.low)
+		return w.sustain(w.low)
 	}
 	w.answer.Centre = math.Sqrt(w.low * w.high)
 	if !w.climb(w.answer.Centre) {
 		return false
 	}
+	if w.exhausted() {
+		return w.sustainBurst()
+	}
 	if from, settled := w.settle(); settled {
-		return w.confirm(from)
+		return w.sustain(from)
 	}
 	return w.cliff()
 }
 
 func (w *walk) bracketOnly() bool {
-	found, ok := w.bracket(Bracket)
+	found, ok := w.bracketed()
 	if !ok {
 		return false
 	}
@@ -113,7 +141,38 @@ func (w *walk) bracketOnly() bool {
 		w.answer.Centre, w.answer.Low, w.answer.High = math.Sqrt(w.low*w.high), w.low, w.high
 		return w.end(Bracketed, "")
 	}
-	return true
+	return w.agree()
+}
+
+// bracketed is the bracket, once more with longer probes where the system stalls.
+func (w *walk) bracketed() (found, ok bool) {
+	for {
+		if found, ok = w.bracket(Bracket); !ok {
+			return false, false
+		}
+		again, ended, ok := w.floor()
+		switch {
+		case !ok:
+			return false, false
+		case ended:
+			w.low = 0
+			return false, true
+		case !again:
+			return found, true
+		}
+		w.restart()
+	}
+}
+
+// restart forgets what was tried so far.
+func (w *walk) restart() {
+	if w.low > 0 {
+		w.Start = w.low
+	}
+	stall := w.answer.Stall
+	w.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), Stall: stall}
+	w.base, w.low, w.high, w.walled, w.ceiling, w.starved, w.cause = len(w.tried), 0, 0, false, 0, false, ""
+	w.maxPass, w.minFail = 0, math.Inf(1)
 }
 
 // bracket finds a pass and a fail at most 10 % apart. found is false when there is
@@ -151,7 +210,7 @@ func (w *walk) double(phase Phase) (ended, ok bool) {
 			return true, w.generatorEnds()
 		case rate <= w.Lowest:
 			w.answer.High, w.answer.Limiting = w.high, w.reason()
-			return true, w.end(NeverPassed, "even %.6g/s, the lowest rate to try, did not keep the limits", rate)
+			return true, w.end(NeverPassed, "even %.6g/s, the lowest rate to try, did not keep the limits%s", rate, w.flat())
 		default:
 			rate = math.Max(rate/2, w.Lowest)
 		}
@@ -172,15 +231,15 @@ func (w *walk) atTheTop(phase Phase) (ended, ok bool) {
 		}
 	}
 	w.answer.Low = w.Highest
-	return true, w.end(AboveRange, "%.6g/s, the highest rate to try, kept the limits", w.Highest)
+	return true, w.end(AboveRange, "")
 }
 
 // below returns the highest rate under the given one that passed; half of it, or
 // the lowest to try, where none did, so that there is a bracket.
 func (w *walk) below(rate float64) float64 {
 	best := 0.0
-	for _, t := range w.tried {
-		if t.Pass && !t.GeneratorLimited && t.Probe.Rate < rate {
+	for _, t := range w.tried[w.base:] {
+		if t.Pass && !t.GeneratorLimited && t.Phase != Floor && t.Probe.Rate < rate {
 			best = math.Max(best, t.Probe.Rate)
 		}
 	}
@@ -217,7 +276,10 @@ func (w *walk) generatorEnds() bool {
 	if w.low > 0 {
 		w.answer.Low = w.low
 	}
-	return w.end(GeneratorLimited, "the generator could not carry %.6g/s, and the system kept its limits up to there", w.ceiling)
+	if w.starved {
+		return w.end(HostBusy, "")
+	}
+	return w.end(GeneratorLimited, "")
 }
 
 // reason is the limit that was missed most often, the first named where two tie:
@@ -231,8 +293,8 @@ func (w *walk) reason() string {
 
 func (w *walk) mostMissed(in func(Phase) bool) (best string) {
 	count := map[string]int{}
-	for _, t := range w.tried {
-		if !t.Pass && !t.GeneratorLimited && t.Reason != "" && in(t.Phase) {
+	for _, t := range w.tried[w.base:] {
+		if !t.Pass && !t.GeneratorLimited && t.Reason != "" && t.Phase != Burst && in(t.Phase) {
 			count[t.Reason]++
 			if best == "" || count[t.Reason] > count[best] {
 				best = t.Reason

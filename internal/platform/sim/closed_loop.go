@@ -74,7 +74,9 @@ func (q *closedLoop) arrive(now float64, p pace) {
 // start gives an operation to a server. A planted latency brings the answer
 // later than the server is done, or earlier but not before it has begun.
 func (q *closedLoop) start(now, arrival float64, p pace) event {
-	e := event{now + q.draw(p.service), arrival}
+	begin := q.ready(now)
+	q.take(begin, q.weight)
+	e := event{q.finish(begin, q.draw(p.service)), arrival}
 	if p.latency != 1 {
 		q.answers.push(event{max(now, arrival+p.latency*(e.at-arrival)), arrival})
 	}

@@ -40,7 +40,7 @@ func (q *openLoop) advance(to float64, p pace, t *tally) {
 	weight := float64(t.weight)
 	for {
 		free := q.servers[0]
-		start := max(free.at, q.next)
+		start := q.ready(max(free.at, q.next))
 		if start > to {
 			break
 		}
@@ -48,9 +48,11 @@ func (q *openLoop) advance(to float64, p pace, t *tally) {
 			t.complete((free.at - free.arrival) * p.latency)
 		}
 		service := q.draw(p.service)
+		q.take(start, weight)
+		end := q.finish(start, service)
 		q.busy += service * weight
-		q.system += (start - q.next + service) * weight
-		q.servers.replace(event{start + service, q.next})
+		q.system += (end - q.next) * weight
+		q.servers.replace(event{end, q.next})
 		q.next += q.rng.ExpFloat64() / q.rate
 	}
 	for i := range q.servers {

@@ -48,8 +48,8 @@ type usage struct {
 	system float64 // seconds of all operations, waiting or in service
 }
 
-func newQueue(s Settings, d load.Demand, rng *rand.Rand) queue {
-	l := law{s.Service, rng}
+func newQueue(s Settings, d load.Demand, rng *rand.Rand, g *gate) queue {
+	l := law{s.Service, rng, g}
 	if d.Rate > 0 {
 		servers := s.Servers
 		if d.Concurrency > 0 {
@@ -77,10 +77,11 @@ func (t *tally) serve(q queue, clock float64, length time.Duration, p pace) {
 	q.skip(seconds-around-stretch, p)
 }
 
-// law is the law of the service time.
+// law is the law of the service time, and of when servers work at all.
 type law struct {
 	name string
 	rng  *rand.Rand
+	*gate
 }
 
 // draw draws a service time with the given mean. The lognormal law has a
@@ -101,16 +102,24 @@ type tally struct {
 	classes []load.Class
 	samples []measure.Sample
 	failing float64 // share of the operations that fail
+	tail    float64 // share of the operations that take longer
+	longer  float64 // seconds
 	weight  int64   // operations that each one stands for
 	rng     *rand.Rand
 }
 
-func newTally(classes []load.Class, failing float64, rng *rand.Rand) *tally {
-	t := &tally{classes: classes, failing: failing, rng: rng, samples: make([]measure.Sample, 0, len(classes))}
-	for _, c := range classes {
-		t.samples = append(t.samples, measure.Sample{Class: c.Name, Latency: measure.NewHistogram()})
+func (t *testbed) newTally(d load.Demand, rng *rand.Rand) *tally {
+	out := &tally{
+		classes: d.Classes, rng: rng, samples: make([]measure.Sample, 0, len(d.Classes)),
+		failing: float64(t.Errors), tail: float64(t.Tail), longer: time.Duration(t.TailLatency).Seconds(),
 	}
-	return t
+	if t.Reject > 0 && d.Rate > float64(t.Reject) {
+		out.failing = max(out.failing, 1-float64(t.Reject)/d.Rate)
+	}
+	for _, c := range d.Classes {
+		out.samples = append(out.samples, measure.Sample{Class: c.Name, Latency: measure.NewHistogram()})
+	}
+	return out
 }
 
 // complete counts an operation that took so many seconds.
@@ -127,6 +136,9 @@ func (t *tally) complete(seconds float64) {
 	if t.failing > 0 && t.rng.Float64() < t.failing {
 		s.Errors += t.weight
 		return
+	}
+	if t.tail > 0 && t.rng.Float64() < t.tail {
+		seconds += t.longer
 	}
 	response := time.Duration(seconds * 1e9)
 	s.Operations += t.weight

@@ -40,11 +40,18 @@ type Settings struct {
 	Lie             string             `name:"lie" doc:"what a knob does when it is set" choices:"none,stuck,deaf"`
 	Crash           parameter.Share    `name:"crash" doc:"share of the trials in which the load dies"`
 	Errors          parameter.Share    `name:"errors" doc:"share of the operations that fail"`
+	Reject          parameter.Rate     `name:"reject" doc:"offered rate above which the excess fails at once; 0/s for none"`
+	Stall           parameter.Duration `name:"stall" doc:"length of the times in which no server works"`
+	StallEvery      parameter.Duration `name:"stall_every" doc:"time from one stall to the next"`
+	Tail            parameter.Share    `name:"tail" doc:"share of the operations that take longer, by chance, while their server goes on"`
+	TailLatency     parameter.Duration `name:"tail_latency" doc:"by how much longer these take"`
+	Sustained       parameter.Rate     `name:"sustained" doc:"rate at which burst credit comes back, one for each operation; 0/s for no credit"`
+	Burst           int                `name:"burst" doc:"most burst credit, in operations, with which each trial begins" min:"1" max:"1000000000"`
 }
 
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
-	defaults := Settings{Capacity: 20000, Servers: 2, Service: "exponential", Noise: .01, Lie: "none"}
+	defaults := Settings{Capacity: 20000, Servers: 2, Service: "exponential", Noise: .01, Lie: "none", Burst: 1000}
 	return platform.Kind{
 		Name:     "sim",
 		Doc:      "a seeded queueing server in virtual time, with noise, drift and planted effects",
@@ -68,6 +75,7 @@ type testbed struct {
 	machine  *machine
 	now      time.Time
 	last     disturbance // of the trial that ran last
+	gate     *gate       // of the trial that runs
 }
 
 func open(s Settings, seed uint64) (*testbed, error) {
@@ -75,6 +83,9 @@ func open(s Settings, seed uint64) (*testbed, error) {
 		return nil, errors.New("dip: a trial that starts slower needs a warmup to end it")
 	}
 	t := &testbed{Settings: s, seed: seed, machine: &machine{files: map[string]string{}, lie: s.Lie}, now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if (s.Stall > 0) != (s.StallEvery > 0) || s.Stall > 0 && s.Stall >= s.StallEvery {
+		return nil, errors.New("stall: it takes stall_every, which must be longer")
+	}
 	for _, text := range s.Effects {
 		e, err := parseEffect(text)
 		if err != nil {
@@ -123,8 +134,11 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 	speed := t.speed(run, inEffect)
 	trace := t.trace(run)
 	rng := t.random(run.Trial, run.Probe, "load")
-	q := newQueue(t.Settings, run.Demand, rng)
-	all := newTally(run.Demand.Classes, 0, nil).samples
+	if t.gate == nil || run.Probe == 0 {
+		t.gate = newGate(t.Settings, t.random(run.Trial, 0, "gate"))
+	}
+	q := newQueue(t.Settings, run.Demand, rng, t.gate)
+	all := t.newTally(run.Demand, nil).samples
 	var from time.Duration
 	for more := true; more && from < run.Stage.Length; {
 		if err := ctx.Err(); err != nil {
@@ -135,7 +149,7 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 			service: float64(t.Servers) / float64(t.Capacity) / max(speed*trace(from+length/2), slowest),
 			latency: t.latency(inEffect),
 		}
-		tally := newTally(run.Demand.Classes, float64(t.Errors), rng)
+		tally := t.newTally(run.Demand, rng)
 		tally.serve(q, from.Seconds(), length, p)
 		for i, s := range tally.samples {
 			all[i].Operations += s.Operations
@@ -146,6 +160,7 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 		from += length
 	}
 	t.now = t.now.Add(from)
+	t.gate.pass(from.Seconds())
 	return t.count(run, inEffect, seen{from.Seconds(), q.use(), all}), nil
 }
 

@@ -74,6 +74,7 @@ func own() []measure.Metric {
 		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
 		{Name: "client.gap", Unit: "s", Doc: "longest time by which a thread of the load generator came late", Better: measure.LowerIsBetter},
 		{Name: "generator.cpu", Unit: "1", Doc: "share of their CPUs that the threads of the load generator needed", Better: measure.LowerIsBetter},
+		{Name: measure.GeneratorWaited, Unit: "1", Doc: "share of the time that the threads of the load generator were ready to run and had no CPU", Better: measure.LowerIsBetter},
 		{Name: "status.2xx", Unit: "1", Doc: "share of the answers with a status from 200 to 299", Better: measure.HigherIsBetter},
 		{Name: "status.3xx", Unit: "1", Doc: "share of the answers with a status from 300 to 399"},
 		{Name: "status.4xx", Unit: "1", Doc: "share of the answers with a status from 400 to 499", Better: measure.LowerIsBetter},

@@ -1,0 +1,177 @@
+package peak
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// spoiling is a server whose generator lacks CPU in the probes that are named.
+func spoiling(v server, when func(p Probe, probe int) bool) server {
+	inner := v.serve
+	v.serve = func(r *rand.Rand, p Probe, i int) Result {
+		if when(p, i) {
+			return Result{GeneratorLimited: true, Starved: true}
+		}
+		return inner(r, p, i)
+	}
+	return v
+}
+
+// A confirmation that could not be carried out says nothing of the rate.
+func TestAVoidConfirmationDoesNotLowerTheClaim(t *testing.T) {
+	clean, _ := run(New(asked), single("", constant(1000)), rand.New(rand.NewPCG(9, 9)))
+	spoilt := 0
+	twice := spoiling(single("", constant(1000)), func(p Probe, i int) bool {
+		if p.Phase == Confirm && spoilt < 2 {
+			spoilt++
+			return true
+		}
+		return false
+	})
+	if a, _ := run(New(asked), twice, rand.New(rand.NewPCG(9, 9))); a.Sustained != clean.Sustained || a.Word != clean.Word {
+		t.Errorf("after two void confirmations %v, without %v", a, clean)
+	}
+	always := spoiling(single("", constant(1000)), func(p Probe, _ int) bool { return p.Phase == Confirm })
+	a, _ := run(New(asked), always, rand.New(rand.NewPCG(9, 9)))
+	if a.Word != Identified || a.Low != clean.Low || a.Sustained != 0 || !strings.Contains(a.Why, "other work took the CPU") {
+		t.Errorf("all confirmations void: %+v", a)
+	}
+}
+
+// Lack of CPU on the generator's host is not a limit of the generator.
+func TestABusyHostIsNamed(t *testing.T) {
+	busy := spoiling(single("", constant(1000)), func(p Probe, _ int) bool { return p.Rate > 500 })
+	a, _ := run(New(asked), busy, rand.New(rand.NewPCG(1, 1)))
+	if a.Word != HostBusy || !(a.Sustained > 450 && a.Sustained <= 500) || !strings.Contains(a.Why, "other work took the CPU") || !strings.Contains(a.Why, "kept its limits at every rate") {
+		t.Errorf("%+v", a)
+	}
+}
+
+// No sentence says that the system kept its limits at a rate at which it did not.
+func TestReasonsAgreeWithAllProbes(t *testing.T) {
+	long := behind(server{"fails in long probes", constant(0), func(_ *rand.Rand, p Probe, _ int) Result {
+		if p.Phase == Confirm && p.Rate > 510 {
+			return judge(p, 0.5, false)
+		}
+		return judge(p, 0.002, false)
+	}}, 520)
+	a, _ := run(New(asked), long, rand.New(rand.NewPCG(1, 1)))
+	if a.Word != GeneratorLimited || !(a.Sustained > 500 && a.Sustained <= 510) || !strings.Contains(a.Why, "and not at 51") || strings.Contains(a.Why, "every rate") {
+		t.Errorf("%+v", a)
+	}
+	s := asked
+	s.Highest = 500
+	long = server{"fails in long probes", constant(0), func(_ *rand.Rand, p Probe, _ int) Result {
+		if p.Phase == Confirm && p.Rate > 480 {
+			return judge(p, 0.5, false)
+		}
+		return judge(p, 0.002, false)
+	}}
+	a, _ = run(New(s), long, rand.New(rand.NewPCG(1, 1)))
+	if a.Word != NotIdentified || !(a.Sustained > 460 && a.Sustained <= 480) || !strings.Contains(a.Why, "and not at 48") {
+		t.Errorf("%+v", a)
+	}
+}
+
+// clocked gives a server a clock on which its probes follow each other.
+func clocked(serve func(p Probe, from, to float64) Result) func(*rand.Rand, Probe, int) Result {
+	now := 0.
+	return func(_ *rand.Rand, p Probe, _ int) Result {
+		from := now
+		now += p.Seconds / .8
+		r := serve(p, from, now)
+		r.From, r.To = from, now
+		now += .1
+		return r
+	}
+}
+
+// stopping is a fluid server of 1,000/s that stands still at given instants.
+func stopping(next func(after float64) (at, seconds float64), share float64) func(p Probe, from, to float64) Result {
+	return func(p Probe, from, to float64) Result {
+		slow, cut := 0., from+.2*(to-from)
+		var seen []Stall
+		for at, seconds := next(from); at < to; at, seconds = next(at + 1e-9) {
+			seen = append(seen, Stall{at, seconds})
+			if at > cut {
+				slow += seconds / math.Max(1e-3, 1-p.Rate/1000)
+			}
+		}
+		quantile := 0.001 / math.Max(1e-3, 1-p.Rate/1000)
+		if slow > share*(to-cut) {
+			quantile = 2
+		}
+		r := judge(p, quantile, p.Rate > 1000)
+		r.Stalls = seen
+		return r
+	}
+}
+
+func every(period, seconds float64) func(float64) (float64, float64) {
+	return func(after float64) (float64, float64) {
+		return (math.Floor(after/period) + 1) * period, seconds
+	}
+}
+
+func TestStallsWhateverTheRate(t *testing.T) {
+	irregular := rand.New(rand.NewPCG(5, 5))
+	instants := []float64{0}
+	for len(instants) < 5000 {
+		instants = append(instants, instants[len(instants)-1]+3.5+36.5*irregular.ExpFloat64())
+	}
+	for _, c := range []struct {
+		name string
+		next func(float64) (float64, float64)
+		tail float64 // that the quantile lets pass
+		word Word
+		why  string
+		most float64
+	}{
+		{"3 s every 40 s, p95", every(40, 3), .05, Stalls, "stalls for about 3 s every 40 s, whatever the rate", 0},
+		{"3 s every 40 s, p90", every(40, 3), .10, NotIdentified, "stalls for about 3 s every 40 s, whatever the rate", 260},
+		{"10 s every 25 min", every(1500, 10), .05, NotIdentified, "", 960},
+		{"3 s, irregular, p95", func(after float64) (float64, float64) {
+			for _, at := range instants {
+				if at > after {
+					return at, 3
+				}
+			}
+			return math.Inf(1), 3
+		}, .05, Stalls, "at irregular intervals", 0},
+	} {
+		for start := 50.; start < 400; start *= 2 {
+			s := Settings{Limits: []Limit{{"p95", .95, .1}}, Start: start, Longest: 600, ConfirmSeconds: 90, Seed: uint64(start)}
+			a, probes := run(New(s), server{c.name, nil, clocked(stopping(c.next, c.tail))}, rand.New(rand.NewPCG(1, 1)))
+			if a.Word != c.word || !strings.Contains(a.Why, c.why) || a.Sustained > c.most*1.01 {
+				t.Errorf("%s from %g/s: %d probes, %+v", c.name, start, probes, a)
+			}
+		}
+	}
+}
+
+// A system with burst credit carries more until that is spent.
+func TestBurstCredit(t *testing.T) {
+	for _, credit := range []float64{300, 3_000, 30_000} {
+		for start := 50.; start < 900; start *= 2 {
+			left, last := credit, 0.
+			serve := clocked(func(p Probe, from, to float64) Result {
+				left = math.Min(credit, left+400*(from-last))
+				last = to
+				left += (400 - p.Rate) * (to - from)
+				behind := -left / 400 // seconds by which the last operation is late
+				left = math.Max(0, math.Min(credit, left))
+				if behind > 0 {
+					return judge(p, behind, behind > 1)
+				}
+				return judge(p, .001, false)
+			})
+			s := Settings{Limits: limits, Start: start, Highest: 3000, Longest: 600, ConfirmSeconds: 90, Seed: uint64(start)}
+			a, probes := run(New(s), server{"bucket", nil, serve}, rand.New(rand.NewPCG(1, 1)))
+			if a.Sustained > 1.01*400 || a.Sustained < .9*400 || a.Word == Identified {
+				t.Errorf("credit %g from %g/s: %d probes, %+v", credit, start, probes, a)
+			}
+		}
+	}
+}

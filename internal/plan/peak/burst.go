@@ -1,0 +1,162 @@
+package peak
+
+import (
+	"fmt"
+	"math"
+)
+
+const (
+	burstShare  = 1.25 // of the lowest rate that failed: an overload
+	mostBursts  = 5    // overloads, each twice the one before, until one fails
+	burstRatio  = 1.15 // of a rate that passed to one that failed later, from which the system carried more for a while
+	descent     = 0.05 // share by which the rate is lowered until a system without burst credit keeps up
+	pausesShort = 100  // pauses before a confirmation that it lasts: what a pause gives back is then no more than 1 % of it
+	limitsShort = 150  // limits that it lasts: a queue that grows by 1 % of the rate passes the limit by then
+)
+
+// confirmSeconds is how long a confirmation lasts: long enough for a rate that is 1 % too
+// high to show. The system must not live on what a pause before it gave back.
+func (w *walk) confirmSeconds() float64 {
+	seconds := w.ConfirmSeconds
+	for _, l := range w.Limits {
+		seconds = math.Max(seconds, math.Min(limitsShort*l.Seconds, w.Longest))
+	}
+	if every := w.gap(); every > 0 {
+		seconds = math.Max(seconds, math.Min(cycles*every, w.Longest))
+	}
+	if w.bursting {
+		seconds = math.Max(seconds, math.Min(pausesShort*w.pause(), w.Longest))
+	}
+	return seconds
+}
+
+// gap is the mean time between stalls where some were seen near the limit that are
+// too rare for the floor; 0 for none. One or two may be an accident.
+func (w *walk) gap() float64 {
+	const few = 3
+	count, watched := 0, 0.
+	for _, t := range w.tried[w.base:] {
+		if t.GeneratorLimited || t.Overloaded || t.Phase == Confirm || t.Phase == Burst {
+			continue
+		}
+		count += len(t.Stalls)
+		watched += t.To - t.From
+	}
+	if count < few {
+		return 0
+	}
+	return watched / float64(count)
+}
+
+// pause is how long the system has nothing to do between two probes, the median.
+func (w *walk) pause() float64 {
+	pauses := []float64{0}
+	for i := 1; i < len(w.tried); i++ {
+		if before, next := w.tried[i-1], w.tried[i]; before.To > 0 {
+			pauses = append(pauses, math.Max(0, next.From-before.To))
+		}
+	}
+	return middle(pauses)
+}
+
+// exhausted says that a rate passed, and that one far below failed later, and none
+// above that passed since: the system had more to give at first.
+func (w *walk) exhausted() bool {
+	best, fail := 0., 0.
+	for _, t := range w.tried[w.base:] {
+		switch {
+		case t.GeneratorLimited || t.Phase == Floor:
+		case t.Pass && fail > 0 && t.Probe.Rate >= fail:
+			best, fail = math.Max(best, t.Probe.Rate), 0
+		case t.Pass:
+			best = math.Max(best, t.Probe.Rate)
+		case best >= burstRatio*t.Probe.Rate && (fail == 0 || t.Probe.Rate < fail):
+			fail = t.Probe.Rate
+		}
+	}
+	if fail == 0 {
+		return false
+	}
+	w.bursting = true
+	w.answer.Limiting = w.reason()
+	return w.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+}
+
+// sustain uses up what burst credit there is, and confirms the rate. Where the
+// overload passes, there is more credit than the search knew of.
+func (w *walk) sustain(rate float64) bool {
+	if !(rate > 0) {
+		return w.agree()
+	}
+	most, ok := w.overload(rate)
+	switch {
+	case !ok:
+		return false
+	case w.bursting:
+	case most > w.minFail:
+		w.bursting = true
+		w.answer.Limiting = w.reason()
+		w.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: what it carries depends on what came before (burst credit, a cache)", w.minFail, most)
+		return w.sustainBurst()
+	case w.exhausted():
+		return w.sustainBurst()
+	}
+	return w.confirm(rate) && w.agree()
+}
+
+// overload offers more than the system carries, until it fails; most is the highest
+// rate that passed instead.
+func (w *walk) overload(rate float64) (most float64, ok bool) {
+	over := math.Max(w.high, rate)
+	if !math.IsInf(w.minFail, 1) {
+		over = math.Max(w.minFail, rate)
+	}
+	over *= burstShare
+	for block := range mostBursts {
+		if !w.allowed(over) {
+			return most, true
+		}
+		switch o, ok := w.try(Probe{Rate: over, Phase: Burst, Block: block}); {
+		case !ok:
+			return 0, false
+		case o != passed:
+			return most, true
+		}
+		most = over
+		over *= 2
+	}
+	return most, true
+}
+
+// sustainBurst answers where the system carries more for a while than it sustains:
+// from a rate that fails downwards, so that no credit comes back on the way.
+func (w *walk) sustainBurst() bool {
+	word, why, limiting := w.answer.Word, w.answer.Why, w.answer.Limiting
+	w.high, w.walled = w.minFail, false
+	rate := w.minFail
+	for step := 0; ; step++ {
+		rate *= 1 - descent*math.Exp2(float64(step/(2*patience)))
+		if rate < w.Lowest {
+			w.answer.Low, w.answer.High = math.NaN(), w.high
+			w.answer.Why = fmt.Sprintf("%s; no rate down to %.6g/s passed after that", why, w.high)
+			return true
+		}
+		o, ok := w.try(Probe{Rate: rate, Phase: Refine, Level: step})
+		if !ok {
+			return false
+		}
+		w.narrow(rate, o)
+		if o == passed {
+			break
+		}
+	}
+	if !w.bisect(Refine, refinedRatio) {
+		return false
+	}
+	w.answer.Word, w.answer.Why, w.answer.Limiting = word, why, limiting
+	w.answer.Low, w.answer.High = w.low, w.high
+	if _, ok := w.overload(w.low); !ok {
+		return false
+	}
+	return w.confirm(w.low) && w.agree()
+}

@@ -1,0 +1,218 @@
+package peak
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Stall is a time in which a system completed next to nothing of what was due.
+type Stall struct {
+	At      float64 // when it began, on the clock of the search, in seconds
+	Seconds float64 // how long an operation waited that was due when it began
+}
+
+// Stalling is how a system stalls.
+type Stalling struct {
+	Every    float64 // seconds from one stall to the next, on average
+	Seconds  float64 // of one stall, the median
+	Periodic bool    // they come at equal intervals
+	Count    int     // stalls that this rests on
+	Low      float64 // lowest rate at which they were seen, 1/s
+	High     float64 // highest
+}
+
+// String tells it in words.
+func (s Stalling) String() string {
+	when := fmt.Sprintf("every %s", span(s.Every))
+	if !s.Periodic {
+		when = fmt.Sprintf("at irregular intervals of %s on average", span(s.Every))
+	}
+	return fmt.Sprintf("the system stalls for about %s %s, whatever the rate (seen at %.4g to %.4g/s)", span(s.Seconds), when, s.Low, s.High)
+}
+
+// span is a time in seconds or, below a second, in milliseconds.
+func span(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return fmt.Sprintf("%.3g ms", 1e3*seconds)
+	case seconds < 100:
+		return fmt.Sprintf("%.2g s", seconds)
+	}
+	return fmt.Sprintf("%.0f s", seconds)
+}
+
+const (
+	cycles        = 5    // stalls that a probe must hold on average, for its quantile not to hang on one more or less
+	floorShare    = 0.25 // of the rate that passed: there a queue of its own making is rare
+	periodicGaps  = 3    // fewest gaps that show a period
+	periodicError = 0.2  // by which a gap may be off a whole number of periods, as a share of one
+	mostFloors    = 3    // that are made longer as more becomes known
+	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
+	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
+	flatRatio     = 1.25 // of the response times at two rates, up to which they are the same
+)
+
+// floor looks for failures that do not depend on the rate, at a rate far below the
+// one that passed. again says that the system stalls and the bracket is to be sought
+// anew, with longer probes; ended that no rate keeps the limits.
+func (w *walk) floor() (again, ended, ok bool) {
+	if w.answer.Stall != nil {
+		return false, false, true
+	}
+	rate := math.Max(floorShare*w.low, math.Min(w.Lowest, w.low))
+	if w.low == 0 {
+		if rate = w.Lowest; w.answer.Word != NeverPassed || !w.stalled() {
+			return false, false, true
+		}
+	}
+	o, ok := w.try(Probe{Rate: rate, Phase: Floor})
+	if !ok || o == limited {
+		return false, false, ok
+	}
+	s, stalls := w.stalling()
+	if !stalls {
+		ended, ok := w.fails(rate, o)
+		return false, ended, ok
+	}
+	need := cycles * s.Every
+	if need > w.Longest {
+		return false, w.end(Stalls, "%s: that takes probes of at least %s, and they may last %s", s, span(need), span(w.Longest)), true
+	}
+	again = w.length(Probe{Rate: math.Max(w.low, rate), Phase: Bracket}) < need
+	for block := 1; block <= mostFloors && !w.holdsCycles(s, rate); block++ {
+		w.lengthen(s)
+		if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: block}); !ok {
+			return false, false, false
+		}
+		s, _ = w.stalling()
+	}
+	w.lengthen(s)
+	w.answer.Stall = &s
+	switch {
+	case o != failed:
+		return again && w.low > 0, false, true
+	case w.low > 0 && !w.hopeless(s):
+		w.low = rate
+		return true, false, true
+	}
+	w.answer.Limiting = w.reason()
+	return false, w.end(Stalls, "%s", s), true
+}
+
+// holdsCycles says that a floor at the rate is as long as some stalls, or as some whole
+// periods of them.
+func (w *walk) holdsCycles(s Stalling, rate float64) bool {
+	seconds := w.length(Probe{Rate: rate, Phase: Floor})
+	if seconds < cycles*s.Every*(1-wholeError) {
+		return false
+	}
+	n := seconds / s.Every
+	return !s.Periodic || math.Abs(n-math.Round(n)) < wholeError*n
+}
+
+// hopeless says that the stalls alone are more than some limit lets pass: of the
+// operations that are due in a stall of D, those of the first D-L wait longer than L.
+func (w *walk) hopeless(s Stalling) bool {
+	return slices.ContainsFunc(w.Limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > hopelessShare*(1-l.Share) })
+}
+
+// lengthen has probes hold several stalls, and whole periods of them.
+func (w *walk) lengthen(s Stalling) {
+	w.least, w.cycle = math.Min(cycles*s.Every, w.Longest), 0
+	if s.Periodic {
+		w.cycle = s.Every
+	}
+}
+
+// fails repeats a floor that failed without a stall: where it fails again, the
+// failure does not depend on the rate.
+func (w *walk) fails(rate float64, o outcome) (ended, ok bool) {
+	if o == passed || w.answer.Word == NeverPassed {
+		return false, true
+	}
+	if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o != failed {
+		return false, ok
+	}
+	w.answer.Limiting = w.reason()
+	return w.end(NeverPassed, "%.6g/s passed once, but %.6g/s, far below, failed twice: the failure does not depend on the rate", w.low, rate), true
+}
+
+// stalled says whether any probe so far saw a stall.
+func (w *walk) stalled() bool {
+	return slices.ContainsFunc(w.tried, func(t tried) bool { return len(t.Stalls) > 0 && !t.GeneratorLimited })
+}
+
+// stalling sums up the stalls of the floor, and at which rates others like them were
+// seen.
+func (w *walk) stalling() (s Stalling, ok bool) {
+	var lengths, gaps []float64
+	watched := 0.
+	s.Low, s.High = math.Inf(1), 0
+	for _, t := range w.tried {
+		if t.Phase != Floor || t.GeneratorLimited {
+			continue
+		}
+		watched += t.To - t.From
+		for i, one := range t.Stalls {
+			lengths = append(lengths, one.Seconds)
+			if i > 0 {
+				gaps = append(gaps, one.At-t.Stalls[i-1].At)
+			}
+		}
+	}
+	if s.Count = len(lengths); s.Count == 0 {
+		return s, false
+	}
+	s.Seconds = middle(lengths)
+	s.Every = watched / float64(s.Count)
+	if period, ok := period(gaps); ok {
+		s.Every, s.Periodic = period, true
+	}
+	for _, t := range w.tried {
+		like := func(one Stall) bool { return one.Seconds > s.Seconds/2 && one.Seconds < 2*s.Seconds }
+		if !t.GeneratorLimited && slices.ContainsFunc(t.Stalls, like) {
+			s.Low, s.High = math.Min(s.Low, t.Probe.Rate), math.Max(s.High, t.Probe.Rate)
+		}
+	}
+	return s, true
+}
+
+// period is what all gaps are about whole multiples of.
+func period(gaps []float64) (every float64, ok bool) {
+	if len(gaps) < periodicGaps {
+		return 0, false
+	}
+	every = middle(gaps)
+	whole, sum := 0., 0.
+	for _, g := range gaps {
+		n := math.Round(g / every)
+		if n < 1 || math.Abs(g-n*every) > periodicError*every {
+			return 0, false
+		}
+		whole, sum = whole+n, sum+g
+	}
+	return sum / whole, true
+}
+
+func middle(x []float64) float64 {
+	s := slices.Sorted(slices.Values(x))
+	return s[len(s)/2]
+}
+
+// flat says, in words, that the response times of the lowest two rates that failed
+// are the same: then lower ones would not help.
+func (w *walk) flat() string {
+	n := len(w.tried)
+	if n < 2 || len(w.Limits) == 0 {
+		return ""
+	}
+	lowest, next := w.tried[n-1], w.tried[n-2]
+	for i, l := range w.Limits {
+		a, b := lowest.quantile(i), next.quantile(i)
+		if lowest.Probe.Rate < next.Probe.Rate && a > l.Seconds && b/a < flatRatio && a/b < flatRatio {
+			return fmt.Sprintf(": %s is about %s whatever the rate", l.Name, span(a))
+		}
+	}
+	return ""
+}
