@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,25 +14,30 @@ import (
 )
 
 // watch shows how a run goes: a line that renews itself on a terminal, plain lines
-// elsewhere. The function that it returns takes the error of the run, ends the line and
-// returns the error without what was shown of it.
-func (c *command) watch(o *output) (done func(error) error) {
+// elsewhere, and on request each command and each write, also in a log file. The
+// function that it returns takes the error of the run, ends all that and returns the
+// error without what was shown of it. Its own error is a mistake.
+func (c *command) watch(ctx context.Context, r *reporting) (logging context.Context, done func(error) error, err error) {
+	logging, closeLog, err := c.logging(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
 	c.lab.Progress = nil
-	if o.quiet {
-		return func(err error) error { return err }
+	if r.quiet {
+		return logging, func(err error) error { return errors.Join(err, closeLog()) }, nil
 	}
 	d := &display{out: c.err}
-	if w, f, ok := c.terminal(); ok {
+	if w, f, ok := c.terminal(); ok && !r.verbose {
 		d.renew, d.width = w.Renew, func() int { return widthOf(f) }
 	}
 	d.start()
 	shown := &account{show: d.show}
 	c.lab.Progress = shown.take
-	return func(err error) error {
+	return logging, func(err error) error {
 		err = shown.close(err)
 		d.close()
-		return err
-	}
+		return errors.Join(err, closeLog())
+	}, nil
 }
 
 // terminal returns standard error where it is a terminal that can rewrite a line, and the terminal.

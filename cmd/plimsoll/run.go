@@ -14,16 +14,29 @@ import (
 
 // output holds the flags that say where results go and how much is printed.
 type output struct {
-	dir   string
-	json  bool
-	quiet bool
+	dir string
+	reporting
+}
+
+// reporting holds the flags that say how much of a run is shown.
+type reporting struct {
+	json    bool
+	quiet   bool
+	verbose bool
+	log     string // file
+}
+
+func (r *reporting) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&r.json, "json", false, "print the findings as JSON")
+	f.BoolVar(&r.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&r.verbose, "verbose", false, "print every command that is run and every setting that is written")
+	f.StringVar(&r.log, "log", "", "append the same, with the time, to a `file`")
 }
 
 func (o *output) flags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&o.dir, "out", "", "results `folder` (default results/STUDY-DATE-TIME)")
-	f.BoolVar(&o.json, "json", false, "print the findings as JSON")
-	f.BoolVar(&o.quiet, "quiet", false, "print no progress")
+	cmd.Flags().StringVar(&o.dir, "out", "", "results `folder` (default results/STUDY-DATE-TIME)")
+	o.reporting.flags(cmd)
 }
 
 // folder is where the results of a study go.
@@ -53,10 +66,13 @@ the first trial that had not ended.`,
 				return err
 			}
 			r.Dir = o.folder(r.Source.Study.Name)
-			done := c.watch(&o)
-			outcome, err := c.lab.Run(cmd.Context(), r)
+			ctx, done, err := c.watch(cmd.Context(), &o.reporting)
+			if err != nil {
+				return err
+			}
+			outcome, err := c.lab.Run(ctx, r)
 			err = done(err)
-			return c.finish(outcome, resumable(outcome, err), &o, gate)
+			return c.finish(outcome, resumable(outcome, err), &o.reporting, gate)
 		},
 	}
 	a.flags(c, cmd)
@@ -66,7 +82,7 @@ the first trial that had not ended.`,
 }
 
 func (c *command) resume() *cobra.Command {
-	var o output
+	var o reporting
 	var gate gate
 	cmd := &cobra.Command{
 		Use:               "resume DIR",
@@ -75,14 +91,16 @@ func (c *command) resume() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			done := c.watch(&o)
-			outcome, err := c.lab.Resume(cmd.Context(), args[0])
+			ctx, done, err := c.watch(cmd.Context(), &o)
+			if err != nil {
+				return err
+			}
+			outcome, err := c.lab.Resume(ctx, args[0])
 			err = done(err)
 			return c.finish(outcome, resumable(outcome, err), &o, gate)
 		},
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print the findings as JSON")
-	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "print no progress")
+	o.flags(cmd)
 	gate.flag(cmd)
 	return cmd
 }
@@ -96,7 +114,7 @@ func resumable(outcome *lab.Outcome, err error) error {
 }
 
 // finish prints the outcome of a run, also of one that ended early.
-func (c *command) finish(outcome *lab.Outcome, err error, o *output, gate gate) error {
+func (c *command) finish(outcome *lab.Outcome, err error, o *reporting, gate gate) error {
 	if outcome == nil {
 		return err
 	}

@@ -23,10 +23,13 @@ nothing verifies.`,
 				return err
 			}
 			r.Dir, r.Rounds = o.folder(r.Source.Study.Name), rounds
-			done := c.watch(&o)
-			outcome, err := c.lab.Tune(cmd.Context(), r)
+			ctx, done, err := c.watch(cmd.Context(), &o.reporting)
+			if err != nil {
+				return err
+			}
+			outcome, err := c.lab.Tune(ctx, r)
 			err = done(err)
-			return c.finish(outcome, err, &o, "")
+			return c.finish(outcome, err, &o.reporting, "")
 		},
 	}
 	a.flags(c, cmd)

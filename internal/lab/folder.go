@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 )
 
@@ -69,25 +69,14 @@ func open(dir string) (*Run, error) {
 	return r, nil
 }
 
-// plain are the characters that a shell leaves alone.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,%+-@"
-
 // again is the command that does the same once more from study.yaml: its seed, and what the
 // command line put in place of what the file says.
 func (r *Run) again(verb string) string {
 	command := fmt.Sprintf("plimsoll %s study.yaml --seed %d", verb, r.Plan.Seed)
 	for _, set := range r.Source.Study.Sets {
-		command += " --set " + quoted(set)
+		command += " --set " + platform.Quote([]string{set})
 	}
 	return command
-}
-
-// quoted makes a text one word of a shell.
-func quoted(s string) string {
-	if s != "" && strings.Trim(s, plain) == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // testbed reads what the run ran on; nil when it was not recorded.

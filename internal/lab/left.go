@@ -1,6 +1,9 @@
 package lab
 
-import "plimsoll/internal/trial"
+import (
+	"plimsoll/internal/platform"
+	"plimsoll/internal/trial"
+)
 
 // Left says what the run under way has changed and not put back yet, a phrase each, and the
 // command that puts it back if this process cannot. It may be called at any time.
@@ -9,5 +12,5 @@ func (l *Lab) Left() (left []string, later string) {
 	if dir == nil {
 		return nil, "plimsoll restore"
 	}
-	return trial.Left(*dir), "plimsoll restore " + quoted(*dir)
+	return trial.Left(*dir), "plimsoll restore " + platform.Quote([]string{*dir})
 }

@@ -156,13 +156,16 @@ func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 	if c.Stdout == nil {
 		k.stdout = &collected
 	}
+	ended := platform.LogCommand(ctx, m.Name(), c.Argv)
 	a, err := m.do(ctx, r, k)
 	if ctx.Err() != nil && err != nil {
 		err = fmt.Errorf("%s was ended: %w", c.Argv[0], context.Cause(ctx))
 	}
-	return platform.Result{
+	result := platform.Result{
 		Exit: a.Exit, Signal: a.Signal, Stdout: collected.Bytes(), Stderr: k.stderr, User: a.User, System: a.System,
-	}, err
+	}
+	ended(result, err)
+	return result, err
 }
 
 // ReadFile reads a file of the far side.
@@ -177,6 +180,7 @@ func (m *Machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
 // WriteFile writes a file of the far side, in one piece.
 func (m *Machine) WriteFile(ctx context.Context, name string, data []byte) error {
 	_, err := m.do(ctx, request{Method: methodWrite, Name: []byte(name), Stdin: true}, &call{stdin: bytes.NewReader(data)})
+	platform.LogWrite(ctx, platform.Write{Machine: m.Name(), Name: name, Data: data, Err: err})
 	return err
 }
 

@@ -96,7 +96,8 @@ func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
 
 // WriteFile makes a file that is not there, except below /sys and /proc, where
 // the text is handed to the kernel in one write.
-func (m *machine) WriteFile(ctx context.Context, name string, data []byte) error {
+func (m *machine) WriteFile(ctx context.Context, name string, data []byte) (err error) {
+	defer func() { platform.LogWrite(ctx, platform.Write{Machine: m.Name(), Name: name, Data: data, Err: err}) }()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -25,7 +25,9 @@ const (
 
 // Run runs a command. Where the context ends it, the result so far comes with
 // the context's error.
-func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
+func (m *machine) Run(ctx context.Context, c platform.Command) (result platform.Result, err error) {
+	ended := platform.LogCommand(ctx, m.Name(), c.Argv)
+	defer func() { ended(result, err) }()
 	if len(c.Argv) == 0 {
 		return platform.Result{}, errors.New("a command needs a program to run")
 	}
