@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,39 +14,71 @@ import (
 func (c *command) studies() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "studies",
-		Short:   "list the built-in studies",
+		Use:   "studies",
+		Short: "list the built-in studies with their duration and what they need",
+		Long: `List the built-in studies: platform, workload, duration, what has to be installed or
+set up beforehand, and the question. The duration leaves out preparation, such as
+filling disks; "plimsoll plan STUDY" estimates it on this host.`,
 		Example: "  plimsoll studies\n  plimsoll studies --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			type line struct {
-				Study    string `json:"study"`
-				Platform string `json:"platform"`
-				Workload string `json:"workload"`
-				Question string `json:"question"`
-			}
-			var lines []line
-			for _, name := range lab.Names() {
-				source, err := c.lab.Read(name, nil)
-				if err != nil {
-					return err
-				}
-				s := source.Study
-				lines = append(lines, line{name, s.Platform.Kind, s.Workload.Kind, s.Question})
+			all, err := c.lab.BuiltIns()
+			if err != nil {
+				return err
 			}
 			if asJSON {
-				return printJSON(c.out, lines)
+				return printJSON(c.out, all)
 			}
-			table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "STUDY\tPLATFORM\tWORKLOAD\tQUESTION")
-			for _, l := range lines {
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", l.Study, l.Platform, l.Workload, l.Question)
+			width := 0
+			if _, f, ok := onTerminal(c.out); ok {
+				width = widthOf(f)
 			}
-			return table.Flush()
+			for _, s := range all {
+				fmt.Fprintf(c.out, "%-22s %s, %s, %s%s\n", s.Study, s.Platform, s.Workload, duration(s), requirements(s))
+				for _, line := range wrap(s.Question, width-2) {
+					fmt.Fprintf(c.out, "  %s\n", line)
+				}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// duration is how long a built-in study takes.
+func duration(s lab.BuiltIn) string {
+	switch {
+	case s.Virtual:
+		return "seconds (simulated)"
+	case s.Least == s.Time:
+		return s.Time
+	}
+	return s.Least + " to " + s.Time
+}
+
+func requirements(s lab.BuiltIn) string {
+	if len(s.Needs) == 0 {
+		return ""
+	}
+	return "; needs " + strings.Join(s.Needs, ", ")
+}
+
+// wrap breaks a text into lines of at most width characters; 0 or less is no limit.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && width > 0 && len([]rune(line))+1+len([]rune(word)) > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }
 
 func printJSON(w io.Writer, value any) error {

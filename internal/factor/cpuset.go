@@ -10,6 +10,7 @@ import (
 // read back from the group that a worker finds itself in.
 func CPUSet() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "host.cpuset",
 		Doc:     "CPUs of the control group of workers",
 		Example: []string{free, "0-1"},

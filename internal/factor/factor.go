@@ -26,6 +26,8 @@ type Factor struct {
 	// Restart marks a factor whose change disturbs the machine so much that
 	// levels are changed seldom: it makes the whole plots of a split-plot design.
 	Restart bool
+	// Root says that only root may set it.
+	Root bool
 	// Offers lists the levels that the machine offers; without the function, or
 	// with an empty list, all is left to Check and Set. Its error says what the
 	// machine lacks.

@@ -16,6 +16,7 @@ const governorWords = "frequency governor"
 // each group of them: "0-3=performance 4-7=powersave".
 func Governor() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "host.governor",
 		Doc:     "frequency governor of all CPUs",
 		Example: []string{"powersave", "performance"},

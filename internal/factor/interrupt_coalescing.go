@@ -20,6 +20,7 @@ const adaptive = "adaptive"
 // before it interrupts, where the device can. It is set and read by ethtool.
 func InterruptCoalescing() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "host.interrupt_coalescing",
 		Doc:     "how long a network device waits after a received packet before it interrupts",
 		Target:  "network interface",

@@ -29,6 +29,7 @@ const longestLatency = 10 * time.Second
 // own program on the machine, which is exact, or by tc where that does not start.
 func Latency() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "network.latency",
 		Doc:     "delay of each packet that leaves an interface, made by the kernel's network emulator",
 		Target:  "network interface",

@@ -107,6 +107,7 @@ func GROFlushTimeout() Factor {
 			return parameter.Duration(n).String(), nil
 		},
 	}.named(Factor{
+		Root:    true,
 		Name:    "host.gro_flush_timeout",
 		Doc:     "how long received packets may be held back to be merged; it also spaces the polls of host.napi_deferral",
 		Example: []string{"0s", "50us"},
@@ -124,6 +125,7 @@ func NAPIDeferral() Factor {
 		return strconv.FormatUint(n, 10), nil
 	}
 	return ofInterface{words: "deferral of interrupts", file: "napi_defer_hard_irqs", toFile: plain, toLevel: plain}.named(Factor{
+		Root:    true,
 		Name:    "host.napi_deferral",
 		Doc:     "how many empty polls, spaced by host.gro_flush_timeout, pass before an interface interrupts again",
 		Example: []string{"0", "2"},
@@ -136,6 +138,7 @@ func NAPIDeferral() Factor {
 // with a semicolon between.
 func ReceivePacketSteering() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "host.receive_packet_steering",
 		Doc:     "CPUs that the receive queues of an interface hand their packets to",
 		Target:  "network interface",

@@ -17,6 +17,7 @@ const none = "none"
 // is read back from the group that a worker finds itself in.
 func Quota() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "host.quota",
 		Doc:     "CPU time of the control group of workers, in CPUs",
 		Example: []string{none, "1.5"},

@@ -18,6 +18,7 @@ func ReadAhead() Factor {
 		return d.Folder + "/queue/read_ahead_kb", err
 	}
 	return Factor{
+		Root:    true,
 		Name:    "host.read_ahead",
 		Doc:     "how far the kernel reads ahead on a block device",
 		Target:  "block device",

@@ -24,6 +24,7 @@ func Scheduler() Factor {
 		return d.Folder + "/queue/scheduler", err
 	}
 	return Factor{
+		Root:    true,
 		Name:    "host.scheduler",
 		Doc:     "scheduler of a block device",
 		Target:  "block device",

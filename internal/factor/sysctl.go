@@ -13,6 +13,7 @@ import (
 // written as a slash.
 func Sysctl() Factor {
 	return Factor{
+		Root:    true,
 		Name:    "host.sysctl",
 		Doc:     "a setting of the kernel",
 		Target:  "name of the setting, such as vm.dirty_ratio",

@@ -9,6 +9,7 @@ const hugepagesWords = "transparent huge pages"
 func TransparentHugePages() Factor {
 	const file = "/sys/kernel/mm/transparent_hugepage/enabled"
 	return Factor{
+		Root:    true,
 		Name:    "host.transparent_hugepages",
 		Doc:     "when the kernel backs memory with huge pages unasked",
 		Example: []string{"madvise", "always"},

@@ -17,6 +17,10 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Needs names what has to be installed or set up beforehand, for people; empty for nothing.
+	Needs string
+	// Virtual says that time is simulated: see Simulator.
+	Virtual bool
 	// Fleeting says of settings that the machines end with the process that opened the
 	// platform, and with them all that was done to them: a dead run leaves nothing to put
 	// back. Nil is never.

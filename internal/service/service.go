@@ -21,6 +21,8 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Needs names what has to be installed or set up beforehand, for people; empty for nothing.
+	Needs string
 	// Speaks lists the protocols that it serves, such as "redis". A workload
 	// names those that it can use; a study that names no service gets the first
 	// in the catalog that speaks one of them.

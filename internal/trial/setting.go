@@ -44,6 +44,9 @@ func (s *setting) check(ctx context.Context, levels []string) error {
 	if _, err := s.read(ctx); err != nil {
 		return err
 	}
+	if err := s.permitted(ctx); err != nil {
+		return err
+	}
 	s.canonical = map[string]string{}
 	for _, level := range levels {
 		canonical, err := s.factor.Accept(ctx, s.place, level)
@@ -51,6 +54,21 @@ func (s *setting) check(ctx context.Context, levels []string) error {
 			return err
 		}
 		s.canonical[level] = canonical
+	}
+	return nil
+}
+
+// permitted asks whether the machine lets this user change the setting.
+func (s *setting) permitted(ctx context.Context) error {
+	if !s.factor.Root {
+		return nil
+	}
+	r, err := s.place.Machine.Run(ctx, platform.Command{Argv: []string{"id", "-u"}})
+	if err != nil {
+		return fmt.Errorf("%s: ask who the user is: %w", s.name, err)
+	}
+	if id := strings.TrimSpace(string(r.Stdout)); r.Exit == 0 && id != "0" {
+		return fmt.Errorf("%s: only root may set it and the user on %s is %s: run plimsoll as root there, or leave the factor out", s.name, s.place.Machine.Name(), id)
 	}
 	return nil
 }

@@ -20,6 +20,8 @@ import (
 type Kind struct {
 	Name, Doc string
 	Defaults  any // the settings: this struct is the schema (see package parameter)
+	// Needs names what has to be installed or set up beforehand, for people; empty for nothing.
+	Needs string
 	// Metrics lists all that a record of this workload may hold; the first one
 	// is the headline of a study that names none.
 	Metrics []measure.Metric

@@ -32,6 +32,7 @@ type Settings struct {
 func Kind() platform.Kind {
 	defaults := Settings{Scenario: "hot-host", Policy: "plimsoll"}
 	return platform.Kind{
+		Virtual:  true,
 		Name:     machineName,
 		Doc:      "a cluster in virtual time, which runs a scenario under a policy of moves",
 		Defaults: defaults,

@@ -35,6 +35,7 @@ func Defaults() Settings {
 // Kind is the platform's entry in the catalog.
 func Kind() platform.Kind {
 	return platform.Kind{
+		Needs:    "agents",
 		Name:     "fleet",
 		Doc:      "machines whose agents have joined the lab, chosen by their labels",
 		Defaults: Defaults(),

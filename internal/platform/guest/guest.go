@@ -27,6 +27,7 @@ func Kind() platform.Kind {
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{
+		Needs:    "QEMU",
 		Name:     machineName,
 		Doc:      "a virtual machine under QEMU, booted from a kernel and plimsoll itself, without any disk image",
 		Defaults: defaults,

@@ -31,6 +31,7 @@ func Kind() platform.Kind {
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute), Folder: "/var/tmp",
 	}
 	return platform.Kind{
+		Needs:    "libvirt",
 		Name:     machineName,
 		Doc:      "a virtual machine of a libvirt daemon: one for the study, booted without any disk image, or a domain that is there",
 		Defaults: defaults,

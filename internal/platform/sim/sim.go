@@ -53,6 +53,7 @@ type Settings struct {
 func Kind() platform.Kind {
 	defaults := Settings{Capacity: 20000, Servers: 2, Service: "exponential", Noise: .01, Lie: "none", Burst: 1000}
 	return platform.Kind{
+		Virtual:  true,
 		Name:     "sim",
 		Doc:      "a seeded queueing server in virtual time, with noise, drift and planted effects",
 		Defaults: defaults,

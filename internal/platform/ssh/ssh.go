@@ -44,6 +44,7 @@ func Kind() platform.Kind { return kind(program.Find) }
 func kind(find func(arch string) (string, error)) platform.Kind {
 	defaults := Settings{Folder: "/var/tmp"}
 	return platform.Kind{
+		Needs:    "a host behind ssh",
 		Name:     "ssh",
 		Doc:      "another machine, reached by ssh; nothing is installed there and nothing is left",
 		Defaults: defaults,

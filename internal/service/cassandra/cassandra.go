@@ -21,6 +21,7 @@ const protocol = "cql"
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
+		Needs:   "Java and Maven",
 		Name:    "cassandra",
 		Doc:     "a private Apache Cassandra, or one that already runs",
 		Speaks:  []string{protocol},

@@ -23,6 +23,7 @@ const protocol = "mysql"
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
+		Needs:   "MariaDB",
 		Name:    "mariadb",
 		Doc:     "a private MariaDB server, or one that already runs",
 		Speaks:  []string{protocol},

@@ -33,6 +33,7 @@ func defaults() Settings {
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
+		Needs:   "memcached",
 		Name:    "memcached",
 		Doc:     "a private memcached server, or one that already runs",
 		Speaks:  []string{"memcached"},

@@ -40,6 +40,7 @@ func defaults() Settings {
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
+		Needs:  "nginx",
 		Name:   "nginx",
 		Doc:    "a private nginx that serves pages of a study, or one that already runs",
 		Speaks: []string{"http"},

@@ -23,6 +23,7 @@ const protocol = "postgresql"
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
+		Needs:   "PostgreSQL",
 		Name:    "postgresql",
 		Doc:     "a private PostgreSQL server, or one that already runs",
 		Speaks:  []string{protocol},

@@ -37,6 +37,7 @@ func defaults() Settings {
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
+		Needs:   "Redis",
 		Name:    "redis",
 		Doc:     "a private Redis or Valkey server, or one that already runs",
 		Speaks:  []string{"redis"},

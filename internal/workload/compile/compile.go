@@ -42,6 +42,7 @@ func compilers(asked string) []string {
 // only makes the load, in a worker, needs none.
 func Kind(archive []byte) workload.Kind {
 	return workload.Define(workload.Kind{
+		Needs:   "a C compiler",
 		Name:    "compile",
 		Doc:     "builds " + sourceName + " with the compiler of the machine, over and over",
 		Rate:    "units",

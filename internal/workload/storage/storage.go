@@ -43,9 +43,10 @@ type Parameters struct {
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
 	k := workload.Define(workload.Kind{
-		Name: "storage",
-		Doc:  "reads and writes on files or devices, made by fio",
-		Rate: "iops",
+		Needs: "fio",
+		Name:  "storage",
+		Doc:   "reads and writes on files or devices, made by fio",
+		Rate:  "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
 			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs that the servers of the disks kept busy with their filters, where there are any", Better: measure.LowerIsBetter},
 			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPUs that fio's workers kept busy over the whole load, as a share of those they may use", Better: measure.LowerIsBetter}),

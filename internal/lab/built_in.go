@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"slices"
+	"time"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial"
+)
+
+// BuiltIn is a study that comes with plimsoll.
+type BuiltIn struct {
+	Study    string   `json:"study"`
+	Platform string   `json:"platform"`
+	Workload string   `json:"workload"`
+	Question string   `json:"question"`
+	Time     string   `json:"time"`    // estimate if the last look decides; without preparation
+	Least    string   `json:"least"`   // estimate if the first look decides
+	Needs    []string `json:"needs"`   // to be installed or set up beforehand
+	Virtual  bool     `json:"virtual"` // the time is simulated: the run takes seconds
+}
+
+// BuiltIns describes the built-in studies.
+func (l *Lab) BuiltIns() ([]BuiltIn, error) {
+	var all []BuiltIn
+	for _, name := range Names() {
+		source, err := l.Read(name, nil)
+		if err != nil {
+			return nil, err
+		}
+		s := source.Study
+		p, err := plan.New(s, 1)
+		if err != nil {
+			return nil, err
+		}
+		e := p.Estimate(trial.Length(s))
+		all = append(all, BuiltIn{
+			Study: name, Platform: s.Platform.Kind, Workload: s.Workload.Kind, Question: s.Question,
+			Time: quantity(e.Time.Round(time.Second)), Least: quantity(e.LeastTime.Round(time.Second)), Needs: l.needs(s), Virtual: l.virtual(s.Platform.Kind),
+		})
+	}
+	return all, nil
+}
+
+// virtual says whether a platform simulates time.
+func (l *Lab) virtual(kind string) bool {
+	return slices.ContainsFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == kind && k.Virtual })
+}
+
+// needs lists what a study asks to be installed or set up: for its platform, its
+// workloads and its service.
+func (l *Lab) needs(s *study.Study) []string {
+	needs := []string{}
+	add := func(text string) {
+		if text != "" && !slices.Contains(needs, text) {
+			needs = append(needs, text)
+		}
+	}
+	workloads := []string{s.Workload.Kind}
+	for _, g := range s.Groups {
+		if g.Workload != nil {
+			workloads = append(workloads, g.Workload.Kind)
+		}
+	}
+	for _, k := range l.Catalog.Platforms {
+		if k.Name == s.Platform.Kind {
+			add(k.Needs)
+		}
+	}
+	for _, k := range l.Catalog.Workloads {
+		if slices.Contains(workloads, k.Name) {
+			add(k.Needs)
+		}
+	}
+	for _, k := range l.Catalog.Services {
+		if s.Service != nil && s.Service.Kind == k.Name {
+			add(k.Needs)
+		}
+	}
+	for _, f := range s.Factors {
+		if i := slices.IndexFunc(l.Catalog.Factors, func(known factor.Factor) bool { return known.Name == f.Name }); i >= 0 && l.Catalog.Factors[i].Root && s.Platform.Kind == "local" {
+			add("root")
+		}
+	}
+	return needs
+}

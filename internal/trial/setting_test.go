@@ -1,0 +1,52 @@
+package trial
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/platform"
+)
+
+// user is a machine whose user has an id.
+type user struct {
+	platform.Machine
+	id string
+}
+
+func (u user) Name() string { return "web-1" }
+
+func (u user) Run(_ context.Context, c platform.Command) (platform.Result, error) {
+	if strings.Join(c.Argv, " ") != "id -u" {
+		return platform.Result{Exit: 127}, nil
+	}
+	return platform.Result{Stdout: []byte(u.id + "\n")}, nil
+}
+
+// A setting that only root may change is refused before anything runs.
+func TestRootIsAskedForBeforehand(t *testing.T) {
+	get := func(context.Context, factor.Place) (string, error) { return "none", nil }
+	for _, c := range []struct {
+		id   string
+		root bool
+		want string
+	}{
+		{"1000", true, "host.scheduler: only root may set it and the user on web-1 is 1000: run plimsoll as root there, or leave the factor out"},
+		{"0", true, ""},
+		{"1000", false, ""},
+	} {
+		s := &setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, place: factor.Place{Machine: user{id: c.id}}}
+		err := s.check(t.Context(), []string{"none"})
+		if got := complaint(err); got != c.want {
+			t.Errorf("user %s, root %t: %q, want %q", c.id, c.root, got, c.want)
+		}
+	}
+}
+
+func complaint(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
