@@ -9,15 +9,15 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// user is a machine whose user has an id.
-type user struct {
+// account is a machine whose user has an id.
+type account struct {
 	platform.Machine
 	id string
 }
 
-func (u user) Name() string { return "web-1" }
+func (u account) Name() string { return "web-1" }
 
-func (u user) Run(_ context.Context, c platform.Command) (platform.Result, error) {
+func (u account) Run(_ context.Context, c platform.Command) (platform.Result, error) {
 	if strings.Join(c.Argv, " ") != "id -u" {
 		return platform.Result{Exit: 127}, nil
 	}
@@ -36,7 +36,7 @@ func TestRootIsAskedForBeforehand(t *testing.T) {
 		{"0", true, ""},
 		{"1000", false, ""},
 	} {
-		s := &setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, place: factor.Place{Machine: user{id: c.id}}}
+		s := &setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, place: factor.Place{Machine: account{id: c.id}}}
 		err := s.check(t.Context(), []string{"none"})
 		if got := complaint(err); got != c.want {
 			t.Errorf("user %s, root %t: %q, want %q", c.id, c.root, got, c.want)
