@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"plimsoll/internal/factor"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
@@ -81,8 +80,10 @@ func (l *Lab) needs(s *study.Study) []string {
 		}
 	}
 	for _, f := range s.Factors {
-		if i := slices.IndexFunc(l.Catalog.Factors, func(known factor.Factor) bool { return known.Name == f.Name }); i >= 0 && l.Catalog.Factors[i].Root && s.Platform.Kind == "local" {
-			add("root")
+		for _, known := range l.Catalog.Factors {
+			if known.Name == f.Name && known.Root && s.Platform.Kind == "local" {
+				add("root")
+			}
 		}
 	}
 	return needs
