@@ -111,7 +111,7 @@ func (s Suite) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "\nplimsoll with no more moves than the rival made, by scenarios; shares that differ by less than %g %% count as the same\n", 100*material)
 	tuning, heldOut := s.Split()
-	if len(heldOut) == 0 {
+	if len(heldOut) == 0 || len(tuning) == 0 {
 		s.scores(b)
 	} else {
 		for _, set := range []struct {
