@@ -24,22 +24,25 @@ const (
 	tooLate
 )
 
-// against is what speaks against a move, by which both hosts lose so many MHz less.
-func (r *round) against(s place.Step, gain int64) con {
+// against is what speaks against a move of a unit, by which both hosts cost so many MHz less.
+func (r *round) against(unit []cluster.VMID, s place.Step, gain int64) con {
+	if c := r.forbidden(unit, s); c != nothing {
+		return c
+	}
+	for _, s.VM = range unit {
+		if r.options.Left != nil && r.options.Left(s.VM, s.To) {
+			return returns
+		}
+		if copyTime(r.c, s) == 0 {
+			return neverCopied
+		}
+	}
+	s.VM = unit[0]
 	switch {
-	case r.l.Obstacle(s.VM, s.To).Check != cluster.Fine:
-		return obstacle
-	case r.l.Broken(s.VM, s.To) > r.l.Broken(s.VM, s.From):
-		return softRule
-	case r.options.Left != nil && r.options.Left(s.VM, s.To):
-		return returns
 	case r.barred[s] != "":
 		return strains
-	case copyTime(r.c, s) == 0:
-		return neverCopied
-	}
-	if r.c.Settings.CostBenefit {
-		if c := r.weigh(s, gain); c != nothing {
+	case r.c.Settings.CostBenefit:
+		if c := r.weigh(unit, s, gain); c != nothing {
 			return c
 		}
 	}
@@ -49,19 +52,37 @@ func (r *round) against(s place.Step, gain int64) con {
 	return nothing
 }
 
-// weigh is whether a move gains less than it costs, or too little.
-func (r *round) weigh(s place.Step, gain int64) con {
+// forbidden is what must hold, or should, and would not after a move of a unit.
+func (r *round) forbidden(unit []cluster.VMID, s place.Step) con {
+	if len(unit) == 1 {
+		switch {
+		case r.l.Obstacle(s.VM, s.To).Check != cluster.Fine:
+			return obstacle
+		case r.l.Broken(s.VM, s.To) > r.l.Broken(s.VM, s.From):
+			return softRule
+		}
+		return nothing
+	}
+	now, then := broken(r.l, unit), 0
+	switch {
+	case moved(r.l, unit, s.To, func() { then = broken(r.l, unit) }).Check != cluster.Fine:
+		return obstacle
+	case then > now:
+		return softRule
+	}
+	return nothing
+}
+
+// weigh is whether a move gains less than it costs.
+func (r *round) weigh(unit []cluster.VMID, s place.Step, gain int64) con {
 	if gain <= 0 {
 		return noGain
 	}
-	v := r.sure(s, gain)
-	switch {
-	case v.Gain < r.least(s.From)*v.Stable:
-		return tooLittle
-	case v.Net() <= 0:
+	v := r.sure(unit, s, gain)
+	if v.Net() <= 0 {
 		return tooDear
 	}
-	if v.Risk = r.risk(s, v); v.Net() <= 0 {
+	if v.Risk = r.risk(unit, s, v); v.Net() <= 0 {
 		return tooDear
 	}
 	return nothing
@@ -71,7 +92,7 @@ func (r *round) weigh(s place.Step, gain int64) con {
 func (r *round) words(s place.Step, v Value, c con) string {
 	switch c {
 	case obstacle:
-		return r.l.Obstacle(s.VM, s.To).Text(r.c, s.To)
+		return moved(r.l, r.units.with(r.l, s.VM), s.To, nil).Text(r.c, s.To)
 	case softRule:
 		return "it would break a rule that should hold"
 	case returns:
@@ -86,7 +107,7 @@ func (r *round) words(s place.Step, v Value, c con) string {
 		}
 		return "no machine would run better: neither host is so full that it slows its machines down"
 	case tooLittle:
-		return fmt.Sprintf("it would save %d MHz, and level %d moves a machine for %d or more", v.Gain/max(1, v.Stable), r.c.Settings.Level, r.least(s.From))
+		return r.relief.words(s.From)
 	case tooDear:
 		if r.byScore {
 			return r.scoreWords(s) + ", which costs more than it brings: " + v.String()
@@ -96,13 +117,4 @@ func (r *round) words(s place.Step, v Value, c con) string {
 		return fmt.Sprintf("its migration and those before it would not end before the next round, in %d s", r.interval())
 	}
 	return ""
-}
-
-// goodness is the part of its host's capacity that a move must save at least at each
-// level, in thousandths.
-var goodness = [6]int64{0, 0, 50, 25, 10, 0}
-
-// least is what a move off a host must save at least, in MHz.
-func (r *round) least(h cluster.HostID) int64 {
-	return r.x.Capacity(h).CPU * goodness[min(r.c.Settings.Level, 5)] / 1000
 }

@@ -49,7 +49,12 @@ func (r *round) bestThatSpares() (best candidate, found bool) {
 		if best, found = r.best(); !found {
 			return best, false
 		}
-		why := r.place.Strains(best.Step)
+		if r.relief.hopeless(best.From) {
+			r.rows[best.From] = nil
+			r.heads.again(r, int(best.From))
+			continue
+		}
+		why := r.strains(best.Step)
 		if why == "" {
 			return best, true
 		}
@@ -57,4 +62,17 @@ func (r *round) bestThatSpares() (best candidate, found bool) {
 		r.refresh(best.From, best.To)
 		r.heads.again(r, int(best.From))
 	}
+}
+
+// strains is why a step would use up what is kept to spare; empty where it does not.
+func (r *round) strains(s place.Step) string {
+	unit := r.units.with(r.l, s.VM)
+	if len(unit) == 1 {
+		return r.place.Strains(s)
+	}
+	steps := make([]place.Step, len(unit))
+	for i, v := range unit {
+		steps[i] = place.Step{VM: v, From: s.From, To: s.To}
+	}
+	return r.place.Strains(steps...)
 }

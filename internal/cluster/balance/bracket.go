@@ -23,7 +23,9 @@ func (b *bracket) sort(r *round) {
 
 // again has a host compete whose row has changed.
 func (b *bracket) again(r *round, h int) {
-	r.rows[h].sort()
+	if w := r.rows[h]; w != nil {
+		w.sort()
+	}
 	for i := (len(r.rows) + h) / 2; i > 0; i /= 2 {
 		b.match(r, i)
 	}

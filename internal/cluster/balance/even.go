@@ -2,6 +2,7 @@ package balance
 
 import (
 	"fmt"
+	"math"
 
 	"plimsoll/internal/cluster"
 )
@@ -20,8 +21,8 @@ func target(level, hosts int) int64 {
 	return int64(5-level) * 100_000 * 1000 / int64(max(1, root(uint64(hosts)*million)))
 }
 
-// even moves machines one by one, each time the one that betters the layout most of those
-// that are worth it, until it is good enough or none is.
+// even moves machines off one host after the other, each time off the one that has the move
+// which betters the layout most, until it is good enough or no host's moves are worth it.
 func (r *round) even() {
 	level := r.c.Settings.Level
 	if level <= 1 {
@@ -30,30 +31,28 @@ func (r *round) even() {
 	}
 	r.busyWith(r.plan.Moves)
 	r.survey()
+	r.relief.measure()
 	for h := range r.c.Hosts {
 		r.renew(cluster.HostID(h))
 	}
 	r.heads.sort(r)
-	for moves := 0; ; moves++ {
+	for begin := len(r.plan.Moves); ; {
 		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
 			return
 		}
-		if most := r.c.Settings.MostMoves; most > 0 && moves == most {
-			r.plan.Quiet = fmt.Sprintf("%d moves are enough for one round", most)
-			return
+		left := math.MaxInt
+		if most := r.c.Settings.MostMoves; most > 0 {
+			if left = most - (len(r.plan.Moves) - begin); left <= 0 {
+				r.plan.Quiet = fmt.Sprintf("%d moves are enough for one round", most)
+				return
+			}
 		}
 		best, found := r.bestThatSpares()
 		if !found {
 			r.refuse(r.notMade())
 			return
 		}
-		why := FairCPU
-		if p := loads(r.l, r.x, best.Step.From); p.Memory > p.CPU {
-			why = FairMemory
-		}
-		r.move(best.Step, why, cluster.Nowhere, best.Value)
-		r.spend(best.Step)
-		r.changed(best.Step)
+		r.relief.off(best.From, left)
 	}
 }
 
@@ -63,18 +62,37 @@ func (r *round) settled() string {
 		return r.scoresSettled()
 	}
 	b := evenness(r.l, r.x)
-	n, level := 0, r.c.Settings.Level
+	n := 0
 	for h := range r.c.Hosts {
 		if r.c.Hosts[h].Usable() {
 			n++
 		}
 	}
-	t, p := target(level, n), pairwise[min(level, 5)]
-	if max(b.Deviation.CPU, b.Deviation.Memory) > t || max(b.Spread.CPU, b.Spread.Memory) > p {
+	t, p := r.tolerance(n)
+	if r.relief.starved() || max(b.Deviation.CPU, b.Deviation.Memory) > t || max(b.Spread.CPU, b.Spread.Memory) > p {
 		return ""
 	}
-	return fmt.Sprintf("the hosts' loads lie %.1f points apart at most, with a deviation of %.1f: level %d lets them lie %.0f apart, with %.1f",
-		points(max(b.Spread.CPU, b.Spread.Memory)), points(max(b.Deviation.CPU, b.Deviation.Memory)), level, points(p), points(t))
+	return fmt.Sprintf("the hosts' loads lie %.1f points apart at most, with a deviation of %.1f: %s lets them lie %.0f apart, with %.1f",
+		points(max(b.Spread.CPU, b.Spread.Memory)), points(max(b.Deviation.CPU, b.Deviation.Memory)), r.measure(), points(p), points(t))
+}
+
+// tolerance is the deviation and the difference of loads that count as even: those of the
+// level, or of level 5 where moves are not judged by cost and benefit and so the spread alone
+// decides.
+func (r *round) tolerance(hosts int) (deviation, difference int64) {
+	level := min(r.c.Settings.Level, 5)
+	if !r.c.Settings.CostBenefit {
+		level = 5
+	}
+	return target(level, hosts), pairwise[level]
+}
+
+// measure names what tolerance goes by.
+func (r *round) measure() string {
+	if !r.c.Settings.CostBenefit {
+		return "a cluster without cost-benefit"
+	}
+	return fmt.Sprintf("level %d", r.c.Settings.Level)
 }
 
 // points is a share in millionths as per cent.

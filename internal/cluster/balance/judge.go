@@ -10,15 +10,16 @@ import (
 // Judge says of a single step what forbids it, or else what it would do, bring and
 // cost.
 func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
-	r := newRound(l, x, Options{})
+	r := newRound(l.Clone(), x, Options{})
 	c := r.c
-	if o := l.Obstacle(s.VM, s.To); o.Check != cluster.Fine {
+	if o := moved(r.l, r.units.with(r.l, s.VM), s.To, nil); o.Check != cluster.Fine {
 		return []string{o.Text(c, s.To)}
 	}
 	if s.From == cluster.Nowhere {
 		return []string{"nothing forbids it: " + c.Hosts[s.To].Name + " can have it"}
 	}
-	asks := x.Demand(s.VM)
+	unit := r.units.with(r.l, s.VM)
+	asks := r.asks(unit)
 	after := func(h cluster.HostID, d cluster.Resources) float64 {
 		all := x.Capacity(h)
 		return points(max(load(d.CPU, all.CPU), load(d.Memory, all.Memory)))
@@ -30,14 +31,19 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 		out = append(out, "it is pinned to its host")
 	}
 	v := r.value(s)
-	r.barred[s] = r.place.Strains(s)
-	con := r.against(s, r.gain(s, asks))
+	s.VM = unit[0]
+	r.barred[s] = r.strains(s)
+	con := r.against(unit, s, r.gain(unit, s, asks))
+	betters := r.betters(s)
+	if con == nothing && betters && !r.relief.worth(s) {
+		con = tooLittle
+	}
 	switch {
 	case con != nothing:
 		out = append(out, r.words(s, v, con))
-	case !r.betters(s) && r.byScore:
+	case !betters && r.byScore:
 		out = append(out, "it would not raise the machine's score and the cluster's: "+r.scoreWords(s))
-	case !r.betters(s):
+	case !betters:
 		out = append(out, "it would not bring the loads of the two hosts closer")
 	default:
 		out = append(out, "nothing speaks against it: "+v.String())

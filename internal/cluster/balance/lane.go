@@ -1,6 +1,8 @@
 package balance
 
-import "plimsoll/internal/cluster"
+import (
+	"plimsoll/internal/cluster"
+)
 
 // lane weighs moves from one host to another.
 type lane struct {
@@ -13,74 +15,97 @@ func (r *round) lane(from, to cluster.HostID) lane {
 	return lane{r, from, to, &r.outlooks[from], &r.outlooks[to]}
 }
 
-// merit is by how much a move betters the layout: by how much the sum of squared loads
-// falls, or how many MHz are no longer wasted where the machine itself scores higher.
+// merit is by how much a move betters the layout: by how much the hosts' demerits fall, or
+// how many MHz are no longer wasted where the machine itself scores higher.
 func (n *lane) merit(v cluster.VMID) int64 {
 	o := n.gives(v)
 	merit, _ := n.takes(&o)
 	return merit
 }
 
-// gives is what a machine of the source offers.
+// gives is what a machine of the source offers, with those that move with it.
 func (n *lane) gives(v cluster.VMID) offer {
-	r, asks := n.r, n.r.x.Demand(v)
-	after := n.a.demand.Minus(asks)
+	r := n.r
+	o := offer{vm: v, unit: r.units.with(r.l, v)}
+	o.asks = r.asks(o.unit)
+	after := n.a.demand.Minus(o.asks)
 	if r.byScore {
-		left := r.burden[n.from].plus(bears(r.c, v, n.from, asks.CPU), -1)
-		merit := n.a.merit - r.wasted(n.from, after, left)
-		return offer{vm: v, merit: merit, gain: merit, has: n.has(v)}
+		cost := r.costs(n.from, after, r.burden[n.from].plus(r.bears(o.unit, n.from), -1))
+		o.gain, o.has = n.a.cost-cost, n.has(o.unit)
+		o.merit = o.gain
+		return o
 	}
-	return offer{vm: v, merit: n.a.merit - squares(after, n.a.capacity), gain: n.a.lost - lost(after, n.a.capacity, r.limit)}
+	demerit, cost := r.demerit(n.from, after)
+	o.merit, o.gain = n.a.demerit-demerit, n.a.cost-cost
+	return o
 }
 
 // takes is what the target makes of an offer: the merit of the move, and by how much less
-// both hosts lose, in MHz.
+// both hosts cost, in MHz.
 func (n *lane) takes(o *offer) (merit, gain int64) {
-	r, asks := n.r, n.r.x.Demand(o.vm)
-	more := n.b.demand.Plus(asks)
+	r := n.r
+	more := n.b.demand.Plus(o.asks)
 	if !r.byScore {
-		if merit = o.merit - squares(more, n.b.capacity) + n.b.merit; merit <= 0 {
-			return merit, 0
-		}
-		return merit, o.gain - lost(more, n.b.capacity, r.limit) + n.b.lost
+		demerit, cost := r.demerit(n.to, more)
+		return o.merit - demerit + n.b.demerit, o.gain - cost + n.b.cost
 	}
 	if million-n.b.loss <= o.has {
 		return 0, 0 // the machine itself only adds to what is lost there
 	}
-	will, there, joined := n.score(o.vm)
+	will, joined := n.score(o.unit, o.asks)
 	if will <= o.has {
 		return 0, 0
 	}
-	merit = o.merit - joined.remote - part(more.CPU-joined.remote, there) + n.b.merit
+	merit = o.merit - r.costs(n.to, more, joined) + n.b.cost
 	return merit, merit
 }
 
-// raise is by how much a machine's score rises.
+// raise is by how much the score of a machine rises, with those that move with it.
 func (n *lane) raise(v cluster.VMID) int64 {
-	will, _, _ := n.score(v)
-	return will - n.has(v)
+	unit := n.r.units.with(n.r.l, v)
+	will, _ := n.score(unit, n.r.asks(unit))
+	return will - n.has(unit)
 }
 
-// has is the score of a machine on the source.
-func (n *lane) has(v cluster.VMID) int64 {
-	return part(million-n.a.loss, million-remoteLoss(&n.r.c.VMs[v], &n.r.c.Hosts[n.from]))
+// has is the score of machines on the source.
+func (n *lane) has(unit []cluster.VMID) int64 { return n.r.scores(unit, n.from, n.a.loss) }
+
+// score is that of machines on the target, and what all machines there would ask for
+// besides CPU and memory.
+func (n *lane) score(unit []cluster.VMID, asks cluster.Resources) (will int64, joined burden) {
+	joined = n.r.burden[n.to].plus(n.r.bears(unit, n.to), 1)
+	return n.r.scores(unit, n.to, n.r.hostLoss(n.to, n.b.demand.Plus(asks), joined)), joined
 }
 
-// score is that of a machine on the target, what every machine would lose there, and what
-// all of them would ask for.
-func (n *lane) score(v cluster.VMID) (will, there int64, joined burden) {
-	r, asks := n.r, n.r.x.Demand(v)
-	far := remoteLoss(&r.c.VMs[v], &r.c.Hosts[n.to])
-	joined = r.burden[n.to].plus(burden{r.c.VMs[v].Demand.Link, part(asks.CPU, far)}, 1)
-	there = r.hostLoss(n.to, n.b.demand.Plus(asks), joined)
-	return part(million-there, million-far), there, joined
-}
-
-// squares is the sum of both squared loads of a host.
-func squares(demand, capacity cluster.Resources) int64 {
-	square := func(demand, capacity int64) int64 {
-		v := min(load(demand, capacity), 2000*million/1000*1000) / 1000
-		return v * v
+// scores is the mean of machines' scores on a host that loses so much, by their demand.
+func (r *round) scores(unit []cluster.VMID, h cluster.HostID, loss int64) int64 {
+	if len(unit) == 1 {
+		return part(million-loss, million-remoteLoss(&r.c.VMs[unit[0]], &r.c.Hosts[h]))
 	}
-	return square(demand.CPU, capacity.CPU) + square(demand.Memory, capacity.Memory)
+	asked, remote := int64(0), int64(0)
+	for _, v := range unit {
+		cpu := r.x.Demand(v).CPU
+		asked, remote = asked+cpu, remote+part(cpu, remoteLoss(&r.c.VMs[v], &r.c.Hosts[h]))
+	}
+	return part(million-loss, million-min(million, load(remote, max(1, asked))))
+}
+
+// asks is what machines ask for in all.
+func (r *round) asks(unit []cluster.VMID) cluster.Resources {
+	if len(unit) == 1 {
+		return r.x.Demand(unit[0])
+	}
+	var sum cluster.Resources
+	for _, v := range unit {
+		sum = sum.Plus(r.x.Demand(v))
+	}
+	return sum
+}
+
+// bears is the burden of machines on a host.
+func (r *round) bears(unit []cluster.VMID, h cluster.HostID) (sum burden) {
+	for _, v := range unit {
+		sum = sum.plus(bears(r.c, v, h, r.x.Demand(v).CPU), 1)
+	}
+	return sum
 }

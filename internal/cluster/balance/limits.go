@@ -56,12 +56,12 @@ func (r *round) busyWith(moves []Move) {
 	r.busy = make([]int64, len(r.c.Hosts))
 	for _, m := range moves {
 		if m.From != cluster.Nowhere && r.c.Hosts[m.From].Runs() {
-			r.spend(m.Step)
+			r.spend(m.Step, 1)
 		}
 	}
 }
 
-// inTime says whether a migration would end before the next round. Without a number of
+// inTime says whether a move would end before the next round. Without a number of
 // moves from the operator a host makes as many as
 //
 //	interval / time of a migration * migrations at the same time
@@ -71,18 +71,22 @@ func (r *round) inTime(s place.Step) bool {
 	if r.c.Settings.MostMoves > 0 || r.busy == nil {
 		return true
 	}
-	for _, h := range []cluster.HostID{s.From, s.To} {
-		many := int64(Limits{}.of(&r.c.Hosts[h]))
-		if r.busy[h] > 0 && r.busy[h]+shared(r.c, s, many) > r.interval()*many {
+	unit := r.units.with(r.l, s.VM)
+	for _, h := range [...]cluster.HostID{s.From, s.To} {
+		many, took := int64(Limits{}.of(&r.c.Hosts[h])), int64(0)
+		for _, s.VM = range unit {
+			took += shared(r.c, s, many)
+		}
+		if r.busy[h] > 0 && r.busy[h]+took > r.interval()*many {
 			return false
 		}
 	}
 	return true
 }
 
-// spend counts the time of a migration on both hosts.
-func (r *round) spend(s place.Step) {
-	for _, h := range []cluster.HostID{s.From, s.To} {
-		r.busy[h] += shared(r.c, s, int64(Limits{}.of(&r.c.Hosts[h])))
+// spend counts the time of a migration on both hosts, or no longer does where sign is -1.
+func (r *round) spend(s place.Step, sign int64) {
+	for _, h := range [...]cluster.HostID{s.From, s.To} {
+		r.busy[h] += sign * shared(r.c, s, int64(Limits{}.of(&r.c.Hosts[h])))
 	}
 }

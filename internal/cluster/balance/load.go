@@ -65,19 +65,7 @@ func threshold(s cluster.Settings) int64 {
 // lost is the demand that is slowed down or not served on a host, in MHz: of the resource
 // that costs its machines more.
 func lost(demand cluster.Resources, capacity cluster.Resources, limit int64) int64 {
-	loss := max(Loss(load(demand.CPU, capacity.CPU), limit), memoryLoss(load(demand.Memory, capacity.Memory)))
-	high, low := bits.Mul64(uint64(max(0, demand.CPU)), uint64(loss))
-	q, _ := bits.Div64(high, low, million)
-	return int64(q)
-}
-
-// memoryLoss is that of memory: none while it suffices, then much: what does not fit
-// is swapped.
-func memoryLoss(load int64) int64 {
-	if load <= million {
-		return 0
-	}
-	return min(million, 2*(load-million))
+	return part(demand.CPU, max(Loss(load(demand.CPU, capacity.CPU), limit), memoryLoss(demand.Memory, capacity.Memory)))
 }
 
 // evenness says how evenly a layout is loaded. It leaves out the score.

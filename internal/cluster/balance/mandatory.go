@@ -44,7 +44,7 @@ func (r *round) leave(h cluster.HostID, why Reason) {
 	r.plan.Moves, r.plan.Stranded, r.steps = r.plan.Moves[:moves], r.plan.Stranded[:stranded], steps
 	r.burden = burdens(r.l, r.x)
 	packed, _ := r.place.Restart(h)
-	alone := !slices.ContainsFunc(r.l.On(h), func(v cluster.VMID) bool { return len(r.unit(v)) > 1 })
+	alone := !slices.ContainsFunc(r.l.On(h), func(v cluster.VMID) bool { return len(r.units.bound(r.l, v)) > 1 })
 	if !alone || len(r.l.On(h))-len(packed) >= short {
 		r.rehomeAll(h, why)
 		return
@@ -78,7 +78,7 @@ func (r *round) harder(a, b cluster.VMID) int {
 // rehome moves a machine to the best host that is not its own, with those before it
 // that make room. A machine that must stay together with others takes them along.
 func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
-	unit := r.unit(v)
+	unit := r.units.bound(r.l, v)
 	if len(unit) > 1 {
 		return r.together(unit, why, rule)
 	}
@@ -106,25 +106,6 @@ func (r *round) choose(v cluster.VMID, from cluster.HostID) place.Choice {
 	r.l.Move(v, cluster.Nowhere)
 	defer r.l.Move(v, from)
 	return r.place.Place(v)
-}
-
-// unit is the machines that rules keep together with one, itself first.
-func (r *round) unit(v cluster.VMID) []cluster.VMID {
-	unit := []cluster.VMID{v}
-	for i := 0; i < len(unit); i++ { // it grows while it is looked through
-		for _, id := range r.x.Rules(unit[i]) {
-			rule := &r.c.Rules[id]
-			if rule.Kind != cluster.Together || !rule.Must {
-				continue
-			}
-			for _, w := range rule.VMs {
-				if r.l.Host(w) != cluster.Nowhere && !slices.Contains(unit, w) {
-					unit = append(unit, w)
-				}
-			}
-		}
-	}
-	return unit
 }
 
 // strand notes a machine that finds no host, once.

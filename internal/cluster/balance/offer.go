@@ -9,14 +9,16 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// offer is a machine that a host would be better off without. What a target makes of it is
-// less by what the machine takes there, which is never below 0.
+// offer is a machine that a host would be better off without, with those that move with it.
+// What a target makes of it is less by what they take there, which is never below 0.
 type offer struct {
-	vm    cluster.VMID
-	merit int64 // by how much the sum of the host's squared loads falls, or what it wastes, in MHz
-	gain  int64 // by how much less the host loses, in MHz
+	vm    cluster.VMID // the first of the unit
+	unit  []cluster.VMID
+	asks  cluster.Resources
+	merit int64 // by how much the host's demerit falls, or what it costs, in MHz
+	gain  int64 // by how much less the host costs, in MHz
 	need  int64 // the least that a move must save of that wherever it leads
-	has   int64 // score of the machine on the host, in millionths
+	has   int64 // score of the unit on the host, in millionths
 }
 
 // offers lists those of a host, the best first, and by machine: all, or such as a target
@@ -28,12 +30,12 @@ func (r *round) offers(from cluster.HostID, worth bool) (list []offer) {
 	n := r.lane(from, from)
 	for _, v := range r.l.On(from) {
 		o := n.gives(v)
-		if o.merit <= 0 || !r.mayMove(v) {
+		if o.merit <= 0 || o.unit[0] != v || !r.mayAllMove(o.unit) {
 			continue
 		}
 		o.need = math.MinInt64
 		if worth && r.c.Settings.CostBenefit {
-			o.need = r.needs(v, from)
+			o.need = r.needs(o.unit, from)
 		}
 		if o.gain < o.need {
 			continue
@@ -46,12 +48,12 @@ func (r *round) offers(from cluster.HostID, worth bool) (list []offer) {
 	return list
 }
 
-// needs is how many MHz a move of a machine must save at least, wherever it leads: what
-// its level asks for, and its cost on the way that costs least.
-func (r *round) needs(v cluster.VMID, from cluster.HostID) int64 {
-	least, cheapest := max(1, r.least(from)), int64(-1)
+// needs is how many MHz a move of a unit must save at least, wherever it leads: its cost on
+// the way that costs least.
+func (r *round) needs(unit []cluster.VMID, from cluster.HostID) int64 {
+	least, cheapest := r.relief.each[from], int64(-1)
 	for _, to := range r.ways {
-		if w := r.sure(place.Step{VM: v, From: from, To: to}, 0); w.Copy > 0 && (cheapest < 0 || w.Cost/w.Stable < cheapest) {
+		if w := r.sure(unit, place.Step{VM: unit[0], From: from, To: to}, 0); w.Copy > 0 && (cheapest < 0 || w.Cost/w.Stable < cheapest) {
 			cheapest = w.Cost / w.Stable
 		}
 	}

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -11,40 +12,73 @@ import (
 )
 
 // exhaustive moves machines for the load by looking at all machines and all hosts before
-// each move. It keeps nothing from one move to the next but what was barred.
+// each move. It keeps nothing from one move to the next but what was barred, and which hosts
+// are closed.
 func (r *round) exhaustive() {
 	r.busyWith(r.plan.Moves)
-	for moves := 0; ; moves++ {
+	r.survey()
+	r.relief.measure()
+	for begin := len(r.plan.Moves); ; {
 		r.survey()
 		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
 			return
 		}
-		if most := r.c.Settings.MostMoves; most > 0 && moves == most {
+		left := math.MaxInt
+		if most := r.c.Settings.MostMoves; most > 0 {
+			left = most - (len(r.plan.Moves) - begin)
+		}
+		if left <= 0 {
 			return
 		}
-		best, found := r.bestOfAll()
-		for found && r.place.Strains(best.Step) != "" {
-			r.barred[best.Step] = r.place.Strains(best.Step)
-			best, found = r.bestOfAll()
-		}
+		best, found := r.bestOfAll(func(h cluster.HostID) bool { return !r.relief.hopeless(h) })
 		if !found {
 			r.refuse(r.allNotMade())
 			return
 		}
-		why := FairCPU
-		if p := loads(r.l, r.x, best.From); p.Memory > p.CPU {
-			why = FairMemory
-		}
-		r.move(best.Step, why, cluster.Nowhere, r.value(best.Step))
-		r.spend(best.Step)
+		r.offOneHost(best.Step, left)
 	}
 }
 
+// offOneHost plans the best moves off a host, and takes them back where they do not save
+// what the level asks for.
+func (r *round) offOneHost(s place.Step, left int) {
+	from, least, begin, end, saved := s.From, r.relief.least(s.From), len(r.plan.Moves), -1, int64(0)
+	for found := true; found; {
+		unit := r.units.with(r.l, s.VM)
+		if end < 0 && (!r.inTime(s) || len(r.plan.Moves)-begin+len(unit) > left) {
+			end = len(r.plan.Moves)
+		}
+		v := r.value(s)
+		saved += v.Gain / v.Stable
+		r.relief.carry(unit, s, v)
+		r.survey()
+		if !r.c.Settings.CostBenefit || saved >= least || saved+r.relief.potential(from) < least {
+			break
+		}
+		busy := r.busy
+		r.busy = nil
+		var best candidate
+		best, found = r.bestOfAll(func(h cluster.HostID) bool { return h == from })
+		s, r.busy = best.Step, busy
+	}
+	if r.c.Settings.CostBenefit && saved < least {
+		r.relief.saved[from] = saved
+		r.relief.undo(begin)
+	} else if end >= 0 {
+		r.relief.undo(end)
+	}
+	r.relief.closed[from] = r.relief.closed[from] || len(r.plan.Moves) == begin
+}
+
 // eachStep visits all moves for the load that better the layout.
-func (r *round) eachStep(visit func(candidate)) {
+func (r *round) eachStep(visit func([]cluster.VMID, candidate)) {
 	for v := range r.c.VMs {
 		from := r.l.Host(cluster.VMID(v))
-		if from == cluster.Nowhere || !r.mayMove(cluster.VMID(v)) || !r.source(int(from)) {
+		if from == cluster.Nowhere || !r.source(int(from)) {
+			continue
+		}
+		unit := r.units.with(r.l, cluster.VMID(v))
+		if unit[0] != cluster.VMID(v) || !r.mayAllMove(unit) {
 			continue
 		}
 		for to := range r.c.Hosts {
@@ -52,41 +86,60 @@ func (r *round) eachStep(visit func(candidate)) {
 			if s.From == s.To || !r.c.Hosts[to].Usable() || !r.worthALook(s.From, s.To) {
 				continue
 			}
-			if merit := r.meritOf(s); merit > 0 {
-				visit(candidate{Step: s, merit: merit})
+			if merit := r.meritOf(unit, s); merit > 0 {
+				visit(unit, candidate{Step: s, merit: merit})
 			}
 		}
 	}
 }
 
 // meritOf is the merit of a step, from its definition.
-func (r *round) meritOf(s place.Step) int64 {
-	asks := r.x.Demand(s.VM)
+func (r *round) meritOf(unit []cluster.VMID, s place.Step) int64 {
+	asks := r.asks(unit)
 	if r.byScore {
 		if before, after := r.raise(s); after <= before {
 			return 0
 		}
-		return r.gain(s, asks)
+		return r.gain(unit, s, asks)
 	}
-	from, to, a, b := r.l.Demand(s.From), r.l.Demand(s.To), r.x.Capacity(s.From), r.x.Capacity(s.To)
-	return squares(from, a) + squares(to, b) - squares(from.Minus(asks), a) - squares(to.Plus(asks), b)
+	sum := func(from, to cluster.Resources) int64 {
+		a, _ := r.demerit(s.From, from)
+		b, _ := r.demerit(s.To, to)
+		return a + b
+	}
+	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
+	return sum(from, to) - sum(from.Minus(asks), to.Plus(asks))
 }
 
-func (r *round) bestOfAll() (best candidate, found bool) {
-	r.eachStep(func(c candidate) {
-		if found && !c.better(&best) {
-			return
+// bestOfAll is the best move off such hosts.
+func (r *round) bestOfAll(off func(cluster.HostID) bool) (best candidate, found bool) {
+	for {
+		best, found = candidate{}, false
+		r.eachStep(func(unit []cluster.VMID, c candidate) {
+			if !off(c.From) || found && !c.better(&best) {
+				return
+			}
+			gain := r.gain(unit, c.Step, r.asks(unit))
+			if r.c.Settings.CostBenefit && gain < r.relief.each[c.From] {
+				return
+			}
+			if r.against(unit, c.Step, gain) == nothing {
+				best, found = c, true
+			}
+		})
+		if !found || r.strains(best.Step) == "" {
+			return best, found
 		}
-		if r.against(c.Step, r.gain(c.Step, r.x.Demand(c.VM))) == nothing {
-			best, found = c, true
-		}
-	})
-	return best, found
+		r.barred[best.Step] = r.strains(best.Step)
+	}
 }
 
 func (r *round) allNotMade() (list []candidate) {
-	r.eachStep(func(c candidate) {
-		if c.con = r.against(c.Step, r.gain(c.Step, r.x.Demand(c.VM))); c.con >= neverCopied {
+	r.eachStep(func(unit []cluster.VMID, c candidate) {
+		if c.con = r.against(unit, c.Step, r.gain(unit, c.Step, r.asks(unit))); c.con == nothing {
+			c.con = tooLittle
+		}
+		if c.con >= neverCopied {
 			c.Value = r.value(c.Step)
 		}
 		list = keep(list, c)

@@ -1,18 +1,14 @@
 package balance
 
-import (
-	"math/bits"
-
-	"plimsoll/internal/cluster"
-)
+import "plimsoll/internal/cluster"
 
 // outlook is a host as moves for the load see it.
 type outlook struct {
 	demand, capacity cluster.Resources
 	loads            Pair
 	loss             int64 // of its machines' work, in millionths, by the model of scores
-	merit            int64 // squared loads, or MHz that are wasted: the less, the better
-	lost             int64 // MHz, by the other model
+	cost             int64 // that moves are judged by, in MHz
+	demerit          int64 // by the model of deviation: the less, the better
 }
 
 // survey looks at all hosts.
@@ -29,10 +25,10 @@ func (r *round) outlook(h cluster.HostID) {
 	o := &r.outlooks[h]
 	o.demand, o.capacity, o.loads = r.l.Demand(h), r.x.Capacity(h), loads(r.l, r.x, h)
 	if r.byScore {
-		o.loss, o.merit = r.hostLoss(h, o.demand, r.burden[h]), r.wastes(h)
+		o.loss, o.cost = r.hostLoss(h, o.demand, r.burden[h]), r.costs(h, o.demand, r.burden[h])
 		return
 	}
-	o.merit, o.lost = squares(o.demand, o.capacity), lost(o.demand, o.capacity, r.limit)
+	o.demerit, o.cost = r.demerit(h, o.demand)
 }
 
 // source says whether the machines of a host are looked at.
@@ -50,24 +46,19 @@ func (r *round) worthALook(from, to cluster.HostID) bool {
 	if r.byScore {
 		return a.loss > b.loss || r.burden[from].remote > 0
 	}
-	return steeper(a.loads.CPU, a.capacity.CPU, b.loads.CPU, b.capacity.CPU) || steeper(a.loads.Memory, a.capacity.Memory, b.loads.Memory, b.capacity.Memory)
+	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory
 }
 
-// steeper says whether the square of one load falls faster with an amount that leaves
-// than that of another grows with it.
-func steeper(a, capacityA, b, capacityB int64) bool {
-	high, low := bits.Mul64(uint64(a), uint64(max(1, capacityB)))
-	high2, low2 := bits.Mul64(uint64(b), uint64(max(1, capacityA)))
-	return high > high2 || high == high2 && low > low2
-}
-
-// means are the loads of all hosts that can be used.
+// means are the loads of all hosts that can be used. The least of them is noted.
 func (r *round) means() Pair {
 	var demand, all cluster.Resources
+	lightest := Pair{1000 * million, 1000 * million}
 	for h := range r.c.Hosts {
-		if id := cluster.HostID(h); r.c.Hosts[h].Usable() {
-			demand, all = demand.Plus(r.l.Demand(id)), all.Plus(r.x.Capacity(id))
+		if o := &r.outlooks[h]; r.c.Hosts[h].Usable() {
+			demand, all = demand.Plus(o.demand), all.Plus(o.capacity)
+			lightest = Pair{min(lightest.CPU, o.loads.CPU), min(lightest.Memory, o.loads.Memory)}
 		}
 	}
+	r.relief.lightest = lightest
 	return Pair{load(demand.CPU, all.CPU), load(demand.Memory, all.Memory)}
 }

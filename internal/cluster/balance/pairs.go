@@ -1,6 +1,8 @@
 package balance
 
 import (
+	"slices"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
 )
@@ -54,8 +56,17 @@ func (w *row) sort() {
 	}
 }
 
-// renew finds all that leads away from a host anew.
+// renew finds all that leads away from a host anew, where that can be worth it.
 func (r *round) renew(from cluster.HostID) {
+	if r.relief.hopeless(from) {
+		r.rows[from] = nil
+		return
+	}
+	r.fill(from)
+}
+
+// fill finds all that leads away from a host.
+func (r *round) fill(from cluster.HostID) {
 	offers := r.offers(from, true)
 	if len(offers) == 0 {
 		r.rows[from] = nil
@@ -94,27 +105,26 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 		if merit <= 0 || gain < o.need || merit < most || merit == most && o.vm > best {
 			continue
 		}
-		if r.against(place.Step{VM: o.vm, From: from, To: to}, gain) == nothing {
+		if r.against(o.unit, place.Step{VM: o.vm, From: from, To: to}, gain) == nothing {
 			best, most = o.vm, merit
 		}
 	}
 	return best, most
 }
 
-// changed looks again at what a move may have made another: what leads to and from both of
-// its hosts. For machines that share a rule with the one that moved, no other host is
+// changed looks again at what moves between hosts may have made another: what leads to and
+// from each of them. For machines that share a rule with one that moved, no other host is
 // another than before.
-func (r *round) changed(m place.Step) {
-	r.outlook(m.From)
-	r.outlook(m.To)
+func (r *round) changed(hosts []cluster.HostID) {
 	r.mean = r.means()
 	for h, w := range r.rows {
 		switch from := cluster.HostID(h); {
-		case from == m.From || from == m.To:
+		case slices.Contains(hosts, from):
 			r.renew(from)
 		case w != nil:
-			r.refresh(from, m.From)
-			r.refresh(from, m.To)
+			for _, to := range hosts {
+				r.refresh(from, to)
+			}
 		}
 	}
 	r.heads.sort(r)

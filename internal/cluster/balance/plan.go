@@ -112,6 +112,7 @@ func Round(l *cluster.Layout, x *cluster.Index, o Options) Plan {
 type round struct {
 	c       *cluster.Cluster
 	x       *cluster.Index
+	units   *units
 	l       *cluster.Layout // as it will be after the moves so far
 	place   *place.Placer
 	options Options
@@ -120,6 +121,7 @@ type round struct {
 	steps   int    // so far
 
 	byScore bool
+	scale   scale
 	core    int64                 // MHz by which sizes are counted
 	limit   int64                 // load up to which hosts serve their machines undisturbed
 	burden  []burden              // by host
@@ -127,6 +129,7 @@ type round struct {
 	barred  map[place.Step]string // why steps would use up what is kept to spare
 
 	// Of the moves for the load.
+	relief   *relief
 	mean     Pair             // load of the hosts that can be used
 	outlooks []outlook        // by host
 	rows     []*row           // by host; nil of those with nothing to offer
@@ -139,10 +142,12 @@ type round struct {
 func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	c := l.Cluster()
 	r := &round{
-		c: c, x: x, l: l, place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)),
+		c: c, x: x, l: l, units: newUnits(c), scale: newScale(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)),
 		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x), ways: ways(c),
 	}
+	r.relief = &relief{round: r, each: make([]int64, len(c.Hosts)), closed: make([]bool, len(c.Hosts)), saved: make([]int64, len(c.Hosts))}
 	r.survey()
+	r.relief.measure()
 	return r
 }
 

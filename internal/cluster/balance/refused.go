@@ -30,7 +30,10 @@ func (r *round) notMade() (list []candidate) {
 				c := candidate{Step: place.Step{VM: o.vm, From: of.from, To: to}}
 				gain := int64(0)
 				if c.merit, gain = n.takes(o); c.merit > 0 && (!full || c.better(&list[mostRefused-1])) {
-					if c.con = r.against(c.Step, gain); c.con >= neverCopied {
+					if c.con = r.against(o.unit, c.Step, gain); c.con == nothing {
+						c.con = tooLittle
+					}
+					if c.con >= neverCopied {
 						c.Value = r.value(c.Step)
 					}
 					list = keep(list, c)

@@ -1,6 +1,10 @@
 package balance
 
-import "plimsoll/internal/cluster"
+import (
+	"slices"
+
+	"plimsoll/internal/cluster"
+)
 
 // mostRise is by how much the score of some machine could rise on another host, whether
 // its move is worth it or not; where that is more than few, it may be any such rise.
@@ -44,9 +48,16 @@ func (r *round) mostRemote(h cluster.HostID) (most int64) {
 
 // rise is the most between two hosts, or the first that is more than few.
 func (r *round) rise(from, to cluster.HostID, few int64) (most int64) {
-	n := r.lane(from, to)
-	for _, v := range r.l.On(from) {
-		if raise := n.raise(v); raise > most && r.mayMove(v) && r.l.Obstacle(v, to).Check == cluster.Fine {
+	n, list := r.lane(from, to), r.l.On(from)
+	if r.units.all != nil {
+		list = slices.Clone(list) // to see whether a unit may go there changes the order
+	}
+	for _, v := range list {
+		raise := n.raise(v)
+		if raise <= most {
+			continue
+		}
+		if unit := r.units.with(r.l, v); r.mayAllMove(unit) && moved(r.l, unit, to, nil).Check == cluster.Fine {
 			if most = raise; most > few {
 				break
 			}

@@ -80,7 +80,7 @@ func burdens(l *cluster.Layout, x *cluster.Index) []burden {
 // hostLoss is the part of its work that every machine of a host loses, in millionths.
 func (r *round) hostLoss(h cluster.HostID, asks cluster.Resources, b burden) int64 {
 	all := r.x.Capacity(h)
-	loss := max(Loss(load(asks.CPU, all.CPU), r.limit), memoryLoss(load(asks.Memory, all.Memory)))
+	loss := max(Loss(load(asks.CPU, all.CPU), r.limit), memoryLoss(asks.Memory, all.Memory))
 	if b.link > 0 {
 		loss = max(loss, Loss(load(b.link, r.c.Hosts[h].NIC), linkLimit))
 	}
@@ -91,6 +91,15 @@ func (r *round) hostLoss(h cluster.HostID, asks cluster.Resources, b burden) int
 // left to what the machines of the host do to each other.
 func (r *round) wasted(h cluster.HostID, asks cluster.Resources, b burden) int64 {
 	return b.remote + part(asks.CPU-b.remote, r.hostLoss(h, asks, b))
+}
+
+// costs is what moves are judged by on a host, in MHz.
+func (r *round) costs(h cluster.HostID, asks cluster.Resources, b burden) int64 {
+	all := r.x.Capacity(h)
+	if !r.byScore {
+		return contention(asks, all, load(asks.CPU, all.CPU), r.limit)
+	}
+	return max(r.wasted(h, asks, b), b.remote+part(all.CPU, memoryLoss(asks.Memory, all.Memory)))
 }
 
 // wastes is that of a host as it is.
@@ -114,25 +123,20 @@ func (r *round) score() int64 {
 	return million - min(million, load(wasted, asked))
 }
 
-// scoreOf is that of a machine on a host with such demand and burden, in millionths.
-func (r *round) scoreOf(v cluster.VMID, h cluster.HostID, asks cluster.Resources, b burden) int64 {
-	return part(million-r.hostLoss(h, asks, b), million-remoteLoss(&r.c.VMs[v], &r.c.Hosts[h]))
-}
-
-// raise is the score of a machine before and after a step.
+// raise is the score of a machine before and after a step, with those that move with it.
 func (r *round) raise(s place.Step) (before, after int64) {
-	asks := r.x.Demand(s.VM)
-	return r.scoreOf(s.VM, s.From, r.l.Demand(s.From), r.burden[s.From]),
-		r.scoreOf(s.VM, s.To, r.l.Demand(s.To).Plus(asks), r.burden[s.To].plus(bears(r.c, s.VM, s.To, asks.CPU), 1))
+	unit := r.units.with(r.l, s.VM)
+	will, there := r.l.Demand(s.To).Plus(r.asks(unit)), r.burden[s.To].plus(r.bears(unit, s.To), 1)
+	return r.scores(unit, s.From, r.hostLoss(s.From, r.l.Demand(s.From), r.burden[s.From])), r.scores(unit, s.To, r.hostLoss(s.To, will, there))
 }
 
 // scoreWords say what a step does to scores.
 func (r *round) scoreWords(s place.Step) string {
-	asks := r.x.Demand(s.VM)
+	unit := r.units.with(r.l, s.VM)
 	there := func(b burden, asks cluster.Resources) float64 { return points(million - r.hostLoss(s.To, asks, b)) }
 	before, after := r.raise(s)
 	return fmt.Sprintf("its score would go from %.1f to %.1f, and that of the machines it joins from %.1f to %.1f", points(before), points(after),
-		there(r.burden[s.To], r.l.Demand(s.To)), there(r.burden[s.To].plus(bears(r.c, s.VM, s.To, asks.CPU), 1), r.l.Demand(s.To).Plus(asks)))
+		there(r.burden[s.To], r.l.Demand(s.To)), there(r.burden[s.To].plus(r.bears(unit, s.To), 1), r.l.Demand(s.To).Plus(r.asks(unit))))
 }
 
 // rises is by how much a machine's score must be able to rise for a cluster to count as

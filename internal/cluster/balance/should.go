@@ -38,7 +38,7 @@ func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
 			continue
 		}
 		s := place.Step{VM: v, From: from, To: to}
-		loss, after, all := -r.gain(s, asks), r.l.Demand(to).Plus(asks), r.x.Capacity(to)
+		loss, after, all := -r.gain(r.units.alone[v:v+1], s, asks), r.l.Demand(to).Plus(asks), r.x.Capacity(to)
 		full := max(load(after.CPU, all.CPU), load(after.Memory, all.Memory))
 		if !found || loss < least || loss == least && full < lightest {
 			best, found, least, lightest = s, true, loss, full
@@ -56,4 +56,14 @@ func (r *round) mayMove(v cluster.VMID) bool {
 	h := r.l.Host(v)
 	return h != cluster.Nowhere && !r.moved[v] && !r.c.VMs[v].Pinned && r.c.Hosts[h].Runs() &&
 		(r.options.Cooling == nil || !r.options.Cooling(v))
+}
+
+// mayAllMove says so of all machines of a unit.
+func (r *round) mayAllMove(unit []cluster.VMID) bool {
+	for _, v := range unit {
+		if !r.mayMove(v) {
+			return false
+		}
+	}
+	return true
 }

@@ -34,41 +34,54 @@ func (v Value) String() string {
 // Distributed Resource Management (2012): a gain for as long as the load is stable,
 // the worst case afterwards, less the cost. The formulas are ours.
 func (r *round) value(s place.Step) Value {
-	v := r.sure(s, r.gain(s, r.x.Demand(s.VM)))
-	v.Risk = r.risk(s, v)
+	unit := r.units.with(r.l, s.VM)
+	v := r.sure(unit, s, r.gain(unit, s, r.asks(unit)))
+	v.Risk = r.risk(unit, s, v)
 	return v
 }
 
-// sure is the value of a step with a known gain in MHz, without its risk, which only
-// takes from it.
-func (r *round) sure(s place.Step, gain int64) Value {
-	vm, asks := &r.c.VMs[s.VM], r.x.Demand(s.VM)
-	v := Value{Stable: stable(vm), Copy: copyTime(r.c, s)}
-	v.Gain = gain * v.Stable
-	core := r.c.Hosts[s.To].MHz
-	v.Cost = v.Copy * (2*core*copyShare(r.c, s)/1000 + asks.CPU/20)
-	return v
-}
-
-func (r *round) risk(s place.Step, v Value) int64 {
-	vm, worst := &r.c.VMs[s.VM], r.x.Demand(s.VM)
-	worst.CPU = max(worst.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*r.core))
-	return min(0, r.gain(s, worst)) * (horizon - v.Stable)
-}
-
-// gain is by how much less is lost each second on both hosts, in MHz, by the model that
-// is asked for.
-func (r *round) gain(s place.Step, asks cluster.Resources) int64 {
-	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
-	has := r.x.Demand(s.VM)
-	left, joined := from.Minus(has), to.Plus(asks)
-	if r.byScore {
-		less := r.burden[s.From].plus(bears(r.c, s.VM, s.From, has.CPU), -1)
-		more := r.burden[s.To].plus(bears(r.c, s.VM, s.To, asks.CPU), 1)
-		return r.wastes(s.From) + r.wastes(s.To) - r.wasted(s.From, left, less) - r.wasted(s.To, joined, more)
+// sure is the value of a step of a unit with a known gain in MHz, without its risk, which
+// only takes from it. Machines that move together are copied one after the other.
+func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) Value {
+	v := Value{Stable: horizon}
+	cores := 2 * r.c.Hosts[s.To].MHz * copyShare(r.c, s) / 1000
+	for _, s.VM = range unit {
+		took := copyTime(r.c, s)
+		if took == 0 {
+			return Value{Stable: v.Stable}
+		}
+		v.Copy += took
+		v.Cost += took * (cores + r.x.Demand(s.VM).CPU/20)
+		v.Stable = min(v.Stable, stable(&r.c.VMs[s.VM]))
 	}
-	a, b := r.x.Capacity(s.From), r.x.Capacity(s.To)
-	return lost(from, a, r.limit) + lost(to, b, r.limit) - lost(left, a, r.limit) - lost(joined, b, r.limit)
+	v.Gain = gain * v.Stable
+	return v
+}
+
+func (r *round) risk(unit []cluster.VMID, s place.Step, v Value) int64 {
+	var worst cluster.Resources
+	for _, m := range unit {
+		vm, asks := &r.c.VMs[m], r.x.Demand(m)
+		asks.CPU = max(asks.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*r.core))
+		worst = worst.Plus(asks)
+	}
+	return min(0, r.gain(unit, s, worst)) * (horizon - v.Stable)
+}
+
+// gain is by how much less both hosts cost, in MHz, where a unit asks for so much on its
+// target.
+func (r *round) gain(unit []cluster.VMID, s place.Step, asks cluster.Resources) int64 {
+	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
+	left, joined := from.Minus(r.asks(unit)), to.Plus(asks)
+	var less, more burden
+	if r.byScore {
+		less, more = r.burden[s.From].plus(r.bears(unit, s.From), -1), r.burden[s.To].plus(r.bears(unit, s.To), 1)
+		for _, m := range unit { // what it would lose on remote memory grows with what it asks for
+			extra := part(asks.CPU-r.asks(unit).CPU, remoteLoss(&r.c.VMs[m], &r.c.Hosts[s.To]))
+			more.remote += extra / int64(len(unit))
+		}
+	}
+	return r.costs(s.From, from, r.burden[s.From]) + r.costs(s.To, to, r.burden[s.To]) - r.costs(s.From, left, less) - r.costs(s.To, joined, more)
 }
 
 // stable is for how long, in seconds, a machine's demand is expected to stay: five

@@ -19,6 +19,14 @@ type Own struct {
 	budget int                   // moves that it may still make for the load; below 0 is no limit
 	moved  map[cluster.VMID]int64
 	left   map[leave]int64
+	asked  []asked // in the last round
+}
+
+// asked is a move that was asked for.
+type asked struct {
+	vm       cluster.VMID
+	from, to cluster.HostID
+	counted  bool // in the budget
 }
 
 type leave struct {
@@ -65,6 +73,7 @@ func (o *Own) observe(v *View) {
 // Round starts what does not run, and then does what a round of the balancer says.
 func (o *Own) Round(v *View) []Step {
 	o.observe(v)
+	o.forget(v)
 	out := o.starts(v)
 	recent := func(at int64, known bool, within int64) bool { return known && v.Now-at < within }
 	plan := balance.Round(v.Layout, v.Index, balance.Options{
@@ -82,13 +91,31 @@ func (o *Own) Round(v *View) []Step {
 		if o.budget == 0 && !m.Reason.Mandatory() {
 			break
 		}
-		if o.budget > 0 && m.Reason != balance.HostFailed {
+		counted := o.budget > 0 && m.Reason != balance.HostFailed
+		if counted {
 			o.budget--
 		}
+		o.asked = append(o.asked, asked{m.VM, m.From, m.To, counted})
 		o.moved[m.VM], o.left[leave{m.VM, m.From}] = v.Now, v.Now
 		out = append(out, Step{VM: m.VM, To: m.To, Number: base + m.Number, Reason: string(m.Reason)})
 	}
 	return out
+}
+
+// forget takes back what was noted of moves of the last round that never began: hosts were
+// busy with others, and this round decides anew.
+func (o *Own) forget(v *View) {
+	for _, a := range o.asked {
+		if v.Moving[a.vm] || v.Layout.Host(a.vm) == a.to {
+			continue
+		}
+		delete(o.moved, a.vm)
+		delete(o.left, leave{a.vm, a.from})
+		if a.counted {
+			o.budget++
+		}
+	}
+	o.asked = o.asked[:0]
 }
 
 // starts places the machines that have no host yet.

@@ -1,0 +1,55 @@
+package balance
+
+import "plimsoll/internal/cluster"
+
+// evenShare is how many times less than its contention a host's unevenness counts: enough to
+// choose among moves that gain as much, and too little to outweigh what they gain.
+const evenShare = 8
+
+// scale makes hosts of all sizes and both resources comparable.
+type scale struct {
+	weight []Pair // by host: capacity in thousandths of the mean of those that can be used
+	mhz    int64  // demerit of one MHz of contention; 0 where the spread alone decides
+	most   int64  // contention that is told apart, in MHz
+}
+
+// full is the demerit of the mean host where a resource is in full use.
+const full = 100_000_000 * 1000
+
+func newScale(c *cluster.Cluster, x *cluster.Index) scale {
+	s := scale{weight: make([]Pair, len(c.Hosts))}
+	var all cluster.Resources
+	n := int64(0)
+	for h := range c.Hosts {
+		if c.Hosts[h].Usable() {
+			all, n = all.Plus(x.Capacity(cluster.HostID(h))), n+1
+		}
+	}
+	n = max(1, n)
+	for h := range s.weight {
+		own := x.Capacity(cluster.HostID(h))
+		s.weight[h] = Pair{min(million, load(own.CPU, max(1, all.CPU/n))/1000), min(million, load(own.Memory, max(1, all.Memory/n))/1000)}
+	}
+	if c.Settings.CostBenefit {
+		s.mhz = max(1, evenShare*full/max(1, all.CPU/n))
+		s.most = 1 << 62 / s.mhz
+	}
+	return s
+}
+
+// demerit is what the model of deviation makes of a host that is asked for so much: the
+// squares of its loads, by its size, which are least in all where the loads are equal; and
+// by far more its contention, where moves are judged by cost and benefit. Cost is the
+// contention in MHz.
+func (r *round) demerit(h cluster.HostID, demand cluster.Resources) (demerit, cost int64) {
+	all, w := r.x.Capacity(h), &r.scale.weight[h]
+	cpu, memory := load(demand.CPU, all.CPU), load(demand.Memory, all.Memory)
+	cost = contention(demand, all, cpu, r.limit)
+	return square(cpu)*w.CPU + square(memory)*w.Memory + min(cost, r.scale.most)*r.scale.mhz, cost
+}
+
+// square is that of a load, in hundred-millionths.
+func square(load int64) int64 {
+	v := min(load, 100*million) / 100
+	return v * v
+}

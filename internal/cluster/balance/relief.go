@@ -1,0 +1,226 @@
+package balance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// goodness is the part of its host's capacity that the moves of a round off a host must
+// save at least at each level, in thousandths.
+var goodness = [6]int64{0, 0, 50, 25, 10, 0}
+
+// relief judges the moves off a host together: many small ones may be worth it where none
+// of them is.
+type relief struct {
+	*round
+	lightest Pair    // the least loads of hosts that can be used
+	each     []int64 // by host: what each move must save at least, in MHz
+	closed   []bool  // by host: its moves are not worth it in this round
+	saved    []int64 // by host that is closed: what they would have saved, in MHz
+}
+
+// least is what the moves off a host must save at least, in MHz.
+func (r *round) least(h cluster.HostID) int64 {
+	return max(1, r.x.Capacity(h).CPU*goodness[min(r.c.Settings.Level, 5)]/1000)
+}
+
+// busy is the load above which every move off a host counts, however little it saves.
+const busy = 900_000
+
+// measure finds what each move off a host must save at least, in MHz, as the hosts are now:
+// half of what its moves must save together, so that no host is relieved of crumbs. Of a host
+// that is busy, reclaims memory or has more than twice that to save, every move counts.
+func (f *relief) measure() {
+	for h := range f.each {
+		o, id := &f.outlooks[h], cluster.HostID(h)
+		f.each[h] = max(1, f.least(id)/2)
+		if o.loads.CPU > busy || memoryLoss(o.demand.Memory, o.capacity.Memory) > 0 || f.potential(id) > 2*f.least(id) {
+			f.each[h] = 1
+		}
+	}
+}
+
+// potential bounds what moves off a host can save, in MHz: what it costs above the loads of
+// the least loaded host, less what its work costs there at least.
+func (f *relief) potential(h cluster.HostID) int64 {
+	o := &f.outlooks[h]
+	if f.byScore {
+		return o.cost
+	}
+	all, m := o.capacity, f.lightest
+	saved := int64(0)
+	if o.loads.CPU > m.CPU {
+		at := func(load int64) int64 { return part(part(all.CPU, load), Loss(load, f.limit)) }
+		saved = at(o.loads.CPU) - at(m.CPU) - part(part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.limit))
+	}
+	if o.loads.Memory > m.Memory {
+		saved += part(all.CPU, memoryLoss(o.demand.Memory, all.Memory)-memoryLoss(part(all.Memory, m.Memory), all.Memory))
+	}
+	return saved
+}
+
+// slope is by how much the demand that is lost grows with demand at a load, in millionths.
+func slope(load, limit int64) int64 {
+	switch {
+	case load <= limit:
+		return 0
+	case load <= million:
+		return (2*load - limit) / 4
+	}
+	return (million-limit)/4 + million
+}
+
+// hopeless says whether the moves off a host cannot be worth it.
+func (f *relief) hopeless(h cluster.HostID) bool {
+	return f.c.Settings.CostBenefit && (f.closed[h] || f.potential(h) < f.least(h))
+}
+
+// starved says whether a host reclaims memory and moves off it could be worth it.
+func (f *relief) starved() bool {
+	for h := range f.c.Hosts {
+		o := &f.outlooks[h]
+		if f.c.Hosts[h].Runs() && memoryLoss(o.demand.Memory, o.capacity.Memory) > 0 && !f.hopeless(cluster.HostID(h)) {
+			return true
+		}
+	}
+	return false
+}
+
+// off plans moves off a host, each time the best, until they save what its level asks for in
+// all: first the one that stands first in its row. It plans none where they do not, and as
+// many as end before the next round and are no more than most. A host that it plans none for
+// is closed.
+func (f *relief) off(from cluster.HostID, most int) {
+	begin, end, saved := len(f.plan.Moves), -1, int64(0)
+	for s, found := f.first(from), true; found; s, found = f.next(from) {
+		unit, v := f.units.with(f.l, s.VM), f.value(s)
+		if end < 0 && (!f.inTime(s) || len(f.plan.Moves)-begin+len(unit) > most) {
+			end = len(f.plan.Moves)
+		}
+		saved += v.Gain / max(1, v.Stable)
+		f.carry(unit, s, v)
+		if !f.c.Settings.CostBenefit || saved >= f.least(from) || saved+f.potential(from) < f.least(from) {
+			break
+		}
+	}
+	touched := f.touched(begin)
+	switch {
+	case f.c.Settings.CostBenefit && saved < f.least(from):
+		f.saved[from] = saved
+		f.undo(begin)
+	case end >= 0:
+		f.undo(end)
+	}
+	f.closed[from] = f.closed[from] || len(f.plan.Moves) == begin
+	f.changed(touched)
+}
+
+// first is the move that stands first in the row of a host.
+func (f *relief) first(from cluster.HostID) place.Step {
+	w := f.rows[from]
+	return place.Step{VM: w.vm[w.first], From: from, To: cluster.HostID(w.first)}
+}
+
+// next is the best move off a host as the layout is now, however long the moves take, after
+// which the cluster survives the failures that it should as well as before.
+func (f *relief) next(from cluster.HostID) (place.Step, bool) {
+	busy := f.busy
+	f.busy = nil
+	defer func() { f.busy = busy }()
+	f.fill(from)
+	for w := f.rows[from]; w != nil; {
+		w.sort()
+		if w.merit[w.first] == 0 {
+			break
+		}
+		s := f.first(from)
+		why := f.strains(s)
+		if why == "" {
+			return s, true
+		}
+		f.barred[s] = why
+		f.refresh(from, s.To)
+	}
+	return place.Step{}, false
+}
+
+// carry takes a move for the load into the plan.
+func (f *relief) carry(unit []cluster.VMID, s place.Step, v Value) {
+	why := FairCPU
+	if p := loads(f.l, f.x, s.From); p.Memory > p.CPU {
+		why = FairMemory
+	}
+	f.steps++
+	for _, s.VM = range unit {
+		f.enter(s, why, cluster.Nowhere, v)
+		f.spend(s, 1)
+	}
+	f.outlook(s.From)
+	f.outlook(s.To)
+	f.mean = f.means()
+}
+
+// touched are the hosts of the moves from one on.
+func (f *relief) touched(begin int) (list []cluster.HostID) {
+	for _, m := range f.plan.Moves[begin:] {
+		for _, h := range [...]cluster.HostID{m.From, m.To} {
+			if !slices.Contains(list, h) {
+				list = append(list, h)
+			}
+		}
+	}
+	return list
+}
+
+// undo takes the moves for the load from one on out of the plan.
+func (f *relief) undo(begin int) {
+	for _, m := range slices.Backward(f.plan.Moves[begin:]) {
+		f.l.Move(m.VM, m.From)
+		one := f.units.alone[m.VM : m.VM+1]
+		f.burden[m.To] = f.burden[m.To].plus(f.bears(one, m.To), -1)
+		f.burden[m.From] = f.burden[m.From].plus(f.bears(one, m.From), 1)
+		f.moved[m.VM] = false
+		f.spend(m.Step, -1)
+	}
+	for _, h := range f.touched(begin) {
+		f.outlook(h)
+	}
+	f.mean = f.means()
+	if f.steps = 0; begin > 0 {
+		f.steps = f.plan.Moves[begin-1].Number
+	}
+	f.plan.Moves = f.plan.Moves[:begin]
+}
+
+// worth says whether a move would be worth it with the others off its host, of which it need
+// not be the best. Nothing may be planned yet.
+func (f *relief) worth(s place.Step) bool {
+	if v := f.value(s); !f.c.Settings.CostBenefit || v.Gain >= f.least(s.From)*v.Stable {
+		return true
+	}
+	if f.busy == nil {
+		f.busy = make([]int64, len(f.c.Hosts))
+	}
+	if f.fill(s.From); f.rows[s.From] == nil || f.hopeless(s.From) {
+		return false
+	}
+	f.rows[s.From].sort()
+	if f.rows[s.From].merit[f.rows[s.From].first] == 0 {
+		return false
+	}
+	f.off(s.From, math.MaxInt)
+	return !f.closed[s.From]
+}
+
+// words say why the moves off a host are not worth it.
+func (f *relief) words(from cluster.HostID) string {
+	name, level := f.c.Hosts[from].Name, f.c.Settings.Level
+	if f.closed[from] {
+		return fmt.Sprintf("all moves off %s together would save %d MHz, and level %d requires %d", name, f.saved[from], level, f.least(from))
+	}
+	return fmt.Sprintf("all moves off %s together would save %d MHz at most, and level %d requires %d", name, max(0, f.potential(from)), level, f.least(from))
+}
