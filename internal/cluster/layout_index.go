@@ -43,7 +43,7 @@ func NewIndex(c *Cluster) *Index {
 			into[v] = append(into[v], RuleID(i))
 		}
 	}
-	classes := map[string]int32{}
+	classes, hosts := map[string]int32{}, kindsOf(c)
 	for i := range c.VMs {
 		v := &c.VMs[i]
 		x.reserved[i] = v.Reserved()
@@ -54,7 +54,7 @@ func NewIndex(c *Cluster) *Index {
 			id = int32(len(x.allowed))
 			classes[key] = id
 			x.first = append(x.first, VMID(i))
-			x.allowed = append(x.allowed, hostsFor(c, v, x.wheres[i]))
+			x.allowed = append(x.allowed, hostsFor(c, hosts, v, x.wheres[i]))
 		}
 		x.class[i] = id
 	}
@@ -91,11 +91,62 @@ func classKey(v *VM, rules []RuleID) string {
 	return b.String()
 }
 
-func hostsFor(c *Cluster, v *VM, rules []RuleID) []uint64 {
-	bits := make([]uint64, (len(c.Hosts)+63)/64)
+// kinds are hosts that have the same networks, datastores and threads.
+type kinds struct {
+	of    []int32  // kind of each host
+	first []HostID // a host of each kind
+}
+
+func kindsOf(c *Cluster) kinds {
+	k := kinds{of: make([]int32, len(c.Hosts))}
+	known := map[string]int32{}
+	var key []byte
 	for h := range c.Hosts {
-		if fixedObstacle(c, v, rules, HostID(h)).Check == Fine {
+		host := &c.Hosts[h]
+		key = strconv.AppendInt(key[:0], int64(host.Cores()*host.ThreadsPerCore), 36)
+		for _, list := range [][]int32{host.Networks, host.Datastores} {
+			key = append(key, '|')
+			for _, n := range list {
+				key = append(strconv.AppendInt(key, int64(n), 36), ' ')
+			}
+		}
+		id, found := known[string(key)]
+		if !found {
+			id = int32(len(k.first))
+			known[string(key)], k.first = id, append(k.first, HostID(h))
+		}
+		k.of[h] = id
+	}
+	return k
+}
+
+// hostsFor is a bit for each host that could ever run a VM with rules about hosts.
+func hostsFor(c *Cluster, k kinds, v *VM, rules []RuleID) []uint64 {
+	fine := make([]bool, len(k.first))
+	for i, h := range k.first {
+		fine[i] = fixedObstacle(c, v, nil, h).Check == Fine
+	}
+	bits := make([]uint64, (len(c.Hosts)+63)/64)
+	for h, kind := range k.of {
+		if fine[kind] {
 			bits[h/64] |= 1 << (h % 64)
+		}
+	}
+	for _, r := range rules {
+		rule := &c.Rules[r]
+		if !rule.Must {
+			continue
+		}
+		named := make([]uint64, len(bits))
+		for _, h := range rule.Hosts {
+			named[h/64] |= 1 << (h % 64)
+		}
+		for i := range bits {
+			if rule.Kind == OffHosts {
+				bits[i] &^= named[i]
+			} else {
+				bits[i] &= named[i]
+			}
 		}
 	}
 	return bits

@@ -17,26 +17,45 @@ const (
 // copyRate is what a migration between two NICs can use, in bytes a second.
 func copyRate(a, b int64) int64 { return min(a, b) / 8 * migrationShare / 100 }
 
-// fastest is the fastest NIC of a usable host that is not the given one.
-func fastest(c *cluster.Cluster, not cluster.HostID) (nic int64) {
+// fastest are the two usable hosts with the fastest NICs; Nowhere where there are fewer.
+type fastest [2]cluster.HostID
+
+func newFastest(c *cluster.Cluster) fastest {
+	f := fastest{cluster.Nowhere, cluster.Nowhere}
 	for h := range c.Hosts {
-		if cluster.HostID(h) != not && c.Hosts[h].Usable() {
-			nic = max(nic, c.Hosts[h].NIC)
+		id := cluster.HostID(h)
+		switch {
+		case !c.Hosts[h].Usable():
+		case f[0] == cluster.Nowhere || c.Hosts[h].NIC > c.Hosts[f[0]].NIC:
+			f = fastest{id, f[0]}
+		case f[1] == cluster.Nowhere || c.Hosts[h].NIC > c.Hosts[f[1]].NIC:
+			f[1] = id
 		}
 	}
-	return nic
+	return f
+}
+
+// nic is that of the fastest host that is not the given one; 0 where there is none.
+func (f fastest) nic(c *cluster.Cluster, not cluster.HostID) int64 {
+	for _, h := range f {
+		if h != cluster.Nowhere && h != not {
+			return c.Hosts[h].NIC
+		}
+	}
+	return 0
 }
 
 // endlessCopies finds machines that write to their memory faster than any migration can
 // copy it.
 func endlessCopies(s scene) []Warning {
 	var names, says []string
+	targets := newFastest(s.c)
 	for i := range s.c.VMs {
 		vm := &s.c.VMs[i]
 		if !s.runs(i) || vm.Demand.Dirty == 0 {
 			continue
 		}
-		other := fastest(s.c, vm.Host)
+		other := targets.nic(s.c, vm.Host)
 		rate := copyRate(s.c.Hosts[vm.Host].NIC, other)
 		if other == 0 || vm.Demand.Dirty < rate {
 			continue
@@ -50,9 +69,10 @@ func endlessCopies(s scene) []Warning {
 // slowToEmpty finds hosts that cannot be emptied within an hour.
 func slowToEmpty(s scene) []Warning {
 	var says, names []string
+	targets := newFastest(s.c)
 	for h := range s.c.Hosts {
 		id := cluster.HostID(h)
-		other := fastest(s.c, id)
+		other := targets.nic(s.c, id)
 		if !s.c.Hosts[h].Runs() || other == 0 {
 			continue
 		}

@@ -106,14 +106,14 @@ func cannot(a, b *cluster.Rule) string {
 // noHostLeft finds rules about hosts that together leave none: two of them where two
 // are enough.
 func noHostLeft(c *cluster.Cluster, t tied, v cluster.VMID, rules []cluster.RuleID) (Warning, bool) {
-	all := make([]bool, len(c.Hosts))
-	for h := range all {
-		all[h] = true
+	if len(rules) < 2 {
+		return Warning{}, false
 	}
-	for _, id := range rules {
+	all := leaves(c, rules[0])
+	for _, id := range rules[1:] {
 		meet(all, leaves(c, id))
 	}
-	if len(rules) < 2 || slices.Contains(all, true) {
+	if slices.Contains(all, true) {
 		return Warning{}, false
 	}
 	who := c.VMs[v].Name

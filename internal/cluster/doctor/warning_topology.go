@@ -12,7 +12,7 @@ import (
 // of the nodes that they are spread over. That a machine could be shown better is left to
 // the command topology; here is only what costs it something.
 func topologies(s scene) (out []Warning) {
-	f := topology.Scan(s.c, topology.Options{})
+	f := topology.ScanIndexed(s.c, s.x, topology.Options{})
 	for _, kind := range []struct {
 		grade  topology.Grade
 		name   string

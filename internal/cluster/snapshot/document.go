@@ -37,7 +37,7 @@ func (r *reader) document(data []byte) *node {
 	var fault *jsonError
 	named := strings.HasSuffix(strings.ToLower(r.file), ".json")
 	if named || start[0] == '{' {
-		root, fault = readJSON(data)
+		root, fault = readJSON(string(data))
 	}
 	if root == nil && named {
 		r.complain(&fault.place, "this is not JSON: %s", fault.text)
@@ -58,27 +58,21 @@ func (r *reader) document(data []byte) *node {
 // yaml reads the text as YAML. What looked like JSON is reported as such when it is
 // neither.
 func (r *reader) yaml(data []byte, fault *jsonError) *node {
-	d := yaml.NewDecoder(bytes.NewReader(data))
-	var doc, more yaml.Node
-	err := decode(d, &doc)
-	if err == nil {
-		if err = decode(d, &more); err == nil {
-			r.complain(&node{line: int32(more.Line), column: int32(more.Column)}, "a second document starts here; a file holds one cluster")
-			return nil
-		}
+	if root := r.withoutSections(string(data)); root != nil {
+		return root
 	}
+	doc, more, err := oneDocument(data)
 	switch {
-	case errors.Is(err, io.EOF) && len(doc.Content) == 0:
-		r.complain(nil, "the file is empty; plimsoll cluster generate writes a cluster to start from")
-		return nil
+	case more != nil:
+		r.complain(&node{line: int32(more.Line), column: int32(more.Column)}, "a second document starts here; a file holds one cluster")
 	case errors.Is(err, io.EOF):
+		r.complain(nil, "the file is empty; plimsoll cluster generate writes a cluster to start from")
+	case err == nil:
 		before := len(r.mistakes)
 		var root node
-		r.convert(doc.Content[0], &root, 0)
-		if len(r.mistakes) > before {
-			return nil
+		if r.convert(doc, &root, 0); len(r.mistakes) == before {
+			return &root
 		}
-		return &root
 	case fault != nil && strings.Contains(string(data[:min(len(data), 100)]), `"`):
 		r.complain(&fault.place, "this is not JSON: %s", fault.text)
 	default:
@@ -86,6 +80,47 @@ func (r *reader) yaml(data []byte, fault *jsonError) *node {
 	}
 	return nil
 }
+
+// withoutSections reads YAML of which only what is outside of its sections goes through
+// the parser; nil where that is not all the same, and nothing is complained about then.
+func (r *reader) withoutSections(text string) *node {
+	list, rest := sections(text)
+	if len(list) == 0 {
+		return nil
+	}
+	doc, _, err := oneDocument([]byte(rest))
+	if err != nil {
+		return nil
+	}
+	before := len(r.mistakes)
+	var root node
+	if r.convert(doc, &root, 0); len(r.mistakes) == before && attach(&root, list) {
+		return &root
+	}
+	r.forget(before)
+	return nil
+}
+
+// oneDocument parses YAML. It returns the beginning of a second document where there is
+// one, and io.EOF where there is none.
+func oneDocument(data []byte) (root, more *yaml.Node, err error) {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	if err := decode(d, &doc); err != nil {
+		return nil, nil, err
+	}
+	switch err := decode(d, &second); {
+	case err == nil:
+		return nil, &second, errSecond
+	case !errors.Is(err, io.EOF):
+		return nil, nil, err
+	case len(doc.Content) == 0:
+		return nil, nil, io.EOF
+	}
+	return doc.Content[0], nil, nil
+}
+
+var errSecond = errors.New("a second document")
 
 // decode guards against a parser that gives up by panicking.
 func decode(d *yaml.Decoder, into *yaml.Node) (err error) {

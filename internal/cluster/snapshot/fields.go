@@ -27,8 +27,9 @@ type reader struct {
 	pools     names
 	networks  names
 	stores    names
+	texts     names                         // that the cluster keeps and that are no names
 	groups    map[string]map[string][]int32 // by kind and name
-	rulesAt   []*node
+	rulesAt   []node
 	sums      map[string]int64
 	core      int64 // MHz by which sizes are counted
 }
@@ -70,27 +71,6 @@ func (r *reader) table(n *node, what string, known []string) bool {
 		}
 	}
 	return true
-}
-
-// items are the mappings of a list.
-func (r *reader) items(n *node, what string) []node {
-	switch {
-	case n == nil || n.empty():
-		return nil
-	case n.kind != list:
-		r.complain(n, "%s is a list, such as [{name: a}, {name: b}], not %s", what, n.says())
-		return nil
-	}
-	odd := func(n node) bool { return n.kind != mapping }
-	if !slices.ContainsFunc(n.kids, odd) {
-		return n.kids
-	}
-	for i := range n.kids {
-		if odd(n.kids[i]) {
-			r.complain(&n.kids[i], "%s has mappings, such as {name: a}, not %s", what, n.kids[i].says())
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(n.kids), odd)
 }
 
 // item opens one item of a list. It is left out when it has no name; what else it says is
@@ -197,8 +177,11 @@ func (f *fields) word(key, otherwise string, known []string) string {
 		return otherwise
 	}
 	text := f.scalar(n, key)
-	if text == "" || slices.Contains(known, text) {
+	if text == "" {
 		return text
+	}
+	if i := slices.Index(known, text); i >= 0 {
+		return known[i] // and not the text of the file
 	}
 	f.r.unknown(n, f.label()+": "+key, known)
 	return otherwise

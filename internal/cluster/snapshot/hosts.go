@@ -35,12 +35,10 @@ func (r *reader) allHosts(root *node) {
 		r.complain(root, "the cluster has no hosts: is the file cut off?")
 		return
 	}
-	items := r.items(n, "hosts")
-	if len(items) == 0 && n.kind == list {
-		r.complain(n, "the cluster has no hosts")
-	}
-	for i := range items {
-		f, named := r.item(&items[i], "host", hostKeys)
+	some := false
+	for item := range r.each(n, "hosts") {
+		some = true
+		f, named := r.item(item, "host", hostKeys)
 		h := f.host()
 		count, given := f.counted(r.most.hosts)
 		if len(r.c.Hosts)+count > r.most.hosts {
@@ -49,12 +47,15 @@ func (r *reader) allHosts(root *node) {
 		}
 		r.add("the memory of all hosts", f.at, h.Memory, count)
 		for k := 0; k < count && named; k++ {
-			h.Name = numbered(f.name, k, count, given)
-			if r.enter(&r.hosts, &f, h.Name) {
+			if at, fresh := r.enter(&r.hosts, &f, numbered(f.name, k, count, given)); fresh {
+				h.Name = r.hosts.list[at]
 				h.Networks, h.Datastores = slices.Clone(h.Networks), slices.Clone(h.Datastores)
 				r.c.Hosts = append(r.c.Hosts, h)
 			}
 		}
+	}
+	if !some && n.kind == list {
+		r.complain(n, "the cluster has no hosts")
 	}
 	r.settle(&r.networks, func(h *cluster.Host) []int32 { return h.Networks })
 	r.settle(&r.stores, func(h *cluster.Host) []int32 { return h.Datastores })

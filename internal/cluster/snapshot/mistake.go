@@ -44,6 +44,14 @@ func (r *reader) complain(n *node, format string, args ...any) {
 	r.mistakes = append(r.mistakes, m)
 }
 
+// forget drops the mistakes that were taken down since there were so many.
+func (r *reader) forget(before int) {
+	for _, m := range r.mistakes[before:] {
+		delete(r.seen, m)
+	}
+	r.mistakes = r.mistakes[:before]
+}
+
 // err is all mistakes in the order of the file; nil when there are none.
 func (r *reader) err() error {
 	slices.SortStableFunc(r.mistakes, func(a, b Mistake) int {

@@ -26,6 +26,7 @@ func (s *names) add(name string, line int32) (int32, bool) {
 	if i, known := s.index[name]; known {
 		return i, false
 	}
+	name = strings.Clone(name) // it outlives the text of the file
 	i := int32(len(s.list))
 	s.index[name] = i
 	s.list, s.lines = append(s.list, name), append(s.lines, line)
@@ -67,13 +68,18 @@ func badName(name string) string {
 }
 
 // enter adds the name of an item and complains when it is taken.
-func (r *reader) enter(s *names, f *fields, name string) bool {
+func (r *reader) enter(s *names, f *fields, name string) (i int32, fresh bool) {
 	at := f.at.find("name")
-	i, fresh := s.add(name, at.line)
-	if !fresh {
+	if i, fresh = s.add(name, at.line); !fresh {
 		r.complain(at, "the name %q of a %s is taken by the one in line %d", name, f.kind, s.lines[i])
 	}
-	return fresh
+	return i, fresh
+}
+
+// kept is a text that outlives the file, and is there once.
+func (r *reader) kept(text string) string {
+	i, _ := r.texts.add(text, 0)
+	return r.texts.list[i]
 }
 
 // indexes looks a list of names up, and sorts what it finds.

@@ -35,7 +35,8 @@ func (r *reader) allPools(root *node) {
 			p := f.pool()
 			p.Name, p.Parent = rootName, cluster.Nowhere
 			if name := n.find("name"); name != nil {
-				p.Name, _ = r.name(name, "pool")
+				text, _ := r.name(name, "pool")
+				p.Name = strings.Clone(text)
 			}
 			r.c.Pools[0] = p
 		}
@@ -63,7 +64,7 @@ func (r *reader) collect(n *node, parent string, all *[]entry, index map[string]
 	for i := range items {
 		f, named := r.item(&items[i], "pool", poolKeys)
 		p := f.pool()
-		p.Name = f.name
+		p.Name = strings.Clone(f.name)
 		e := entry{pool: p, at: f.at, parent: parent}
 		if n := f.at.find("parent"); n != nil {
 			if e.parent = f.scalar(n, "parent"); parent != r.c.Pools[0].Name {

@@ -8,6 +8,7 @@ package snapshot
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"plimsoll/internal/cluster"
@@ -68,10 +69,11 @@ func newReader(name string, most limits) *reader {
 func (r *reader) cluster(root *node) {
 	r.table(root, "a cluster", topKeys)
 	if n := root.find("cluster"); n != nil {
-		r.c.Name, _ = r.name(n, "cluster")
+		name, _ := r.name(n, "cluster")
+		r.c.Name = strings.Clone(name)
 	}
 	if n := root.find("at"); n != nil {
-		if r.c.At = n.text; !isTime(n.text) {
+		if r.c.At = strings.Clone(n.text); !isTime(n.text) {
 			r.complain(n, "at is when the cluster was seen, such as 2026-11-21T14:00:00Z, not %s", n.says())
 		}
 	}
@@ -144,13 +146,14 @@ func (r *reader) declared(n *node, what string, s *names) {
 		r.complain(n, "%ss is a list, such as [a, b], not %s", what, n.says())
 		return
 	}
-	for i := range n.kids {
-		name, fine := r.name(&n.kids[i], what)
+	all := n.all()
+	for i := range all {
+		name, fine := r.name(&all[i], what)
 		if !fine {
 			continue
 		}
-		if at, fresh := s.add(name, n.kids[i].line); !fresh {
-			r.complain(&n.kids[i], "the %s %q is there twice; it is in line %d", what, name, s.lines[at])
+		if at, fresh := s.add(name, all[i].line); !fresh {
+			r.complain(&all[i], "the %s %q is there twice; it is in line %d", what, name, s.lines[at])
 		}
 	}
 }

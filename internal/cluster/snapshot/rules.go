@@ -11,14 +11,13 @@ var ruleKinds = []string{string(cluster.Together), string(cluster.Apart), string
 const mostTogether = 32767
 
 func (r *reader) allRules(n *node) {
-	items := r.items(n, "rules")
 	var taken names
-	for i := range items {
+	for item := range r.each(n, "rules") {
 		if len(r.c.Rules) >= r.most.rules {
-			r.complain(&items[i], "a cluster has at most %d rules", r.most.rules)
+			r.complain(item, "a cluster has at most %d rules", r.most.rules)
 			return
 		}
-		f, named := r.item(&items[i], "rule", ruleKeys)
+		f, named := r.item(item, "rule", ruleKeys)
 		rule := cluster.Rule{
 			Name: f.name, Kind: cluster.RuleKind(f.word("kind", "", ruleKinds)), Must: f.flag("must", false), Disabled: f.flag("disabled", false),
 		}
@@ -42,9 +41,13 @@ func (r *reader) allRules(n *node) {
 		case !rule.OfHosts() && len(rule.VMs) > mostTogether:
 			f.complain(f.get("vms"), "%d machines are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
 		}
-		if named && r.enter(&taken, &f, rule.Name) {
+		if !named {
+			continue
+		}
+		if at, fresh := r.enter(&taken, &f, rule.Name); fresh {
+			rule.Name = taken.list[at]
 			r.c.Rules = append(r.c.Rules, rule)
-			r.rulesAt = append(r.rulesAt, f.at)
+			r.rulesAt = append(r.rulesAt, node{line: item.line, column: item.column})
 		}
 	}
 }

@@ -74,8 +74,8 @@ func (f *fields) shareOf(n *node, key string) (cluster.ShareLevel, int64) {
 	if text == "" {
 		return cluster.ShareNormal, 0
 	}
-	if slices.Contains(shareLevels, text) {
-		return cluster.ShareLevel(text), 0
+	if i := slices.Index(shareLevels, text); i >= 0 {
+		return cluster.ShareLevel(shareLevels[i]), 0
 	}
 	if text[0] == '-' || text[0] >= '0' && text[0] <= '9' {
 		x, err := strconv.ParseInt(text, 10, 64)

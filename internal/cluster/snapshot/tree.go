@@ -8,6 +8,7 @@ type node struct {
 	line, column int32
 	text         string // of a scalar, as it stands in the file
 	kids         []node
+	items        *items // of a list whose kids are read when they are needed
 }
 
 type kind uint8

@@ -17,11 +17,11 @@ var vmKeys = []string{
 const mostVCPUs = 1024
 
 func (r *reader) allVMs(n *node) {
-	items := r.items(n, "vms")
+	items := r.each(n, "vms")
 	whole := len(r.mistakes) == 0 // hosts are as they are meant
 	room := r.room()
-	for i := range items {
-		f, named := r.item(&items[i], "vm", vmKeys)
+	for item := range items {
+		f, named := r.item(item, "vm", vmKeys)
 		v := f.vm()
 		count, given := f.counted(r.most.vms)
 		if len(r.c.VMs)+count > r.most.vms {
@@ -35,11 +35,12 @@ func (r *reader) allVMs(n *node) {
 		}
 		hosts := f.hosts(given)
 		for k := 0; k < count && named; k++ {
-			v.Name, v.Host = numbered(f.name, k, count, given), cluster.Nowhere
+			v.Host = cluster.Nowhere
 			if hosts != nil {
 				v.Host = cluster.HostID(hosts[k%len(hosts)])
 			}
-			if r.enter(&r.vms, &f, v.Name) {
+			if at, fresh := r.enter(&r.vms, &f, numbered(f.name, k, count, given)); fresh {
+				v.Name = r.vms.list[at]
 				v.Networks, v.Datastores = slices.Clone(v.Networks), slices.Clone(v.Datastores)
 				r.c.VMs = append(r.c.VMs, v)
 			}
@@ -63,6 +64,7 @@ func (f *fields) vm() cluster.VM {
 	}
 	if n := f.get("policy"); n != nil {
 		v.Policy, _ = f.r.name(n, "policy")
+		v.Policy = f.r.kept(v.Policy)
 	}
 	if n := f.get("pool"); n != nil {
 		id, known := f.r.pools.index[n.text]

@@ -38,9 +38,12 @@ type Share struct {
 // Scan advises every machine of a cluster, each for the hosts that it may ever run on
 // by its networks, datastores, size and the rules that must hold; failed hosts do not
 // count. A machine that may run nowhere is compared with all hosts.
-func Scan(c *cluster.Cluster, o Options) Fleet {
+func Scan(c *cluster.Cluster, o Options) Fleet { return ScanIndexed(c, cluster.NewIndex(c), o) }
+
+// ScanIndexed is Scan where the index of the cluster is there already.
+func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 	f := Fleet{Cluster: c.Name}
-	index, classes := cluster.NewIndex(c), classify(c)
+	classes := classify(c)
 	for i := range c.VMs {
 		v := cluster.VMID(i)
 		hosts := classes.allowed(index, v)

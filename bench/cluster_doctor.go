@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/snapshot"
+)
+
+// mostDoctorMiB bounds the memory of the doctor on the largest cluster, from JSON.
+const mostDoctorMiB = 200
+
+// diagnosing is what the program itself takes to read the largest cluster and report on it:
+// CPU time and peak memory, as the kernel counts them.
+func diagnosing() ([]result, error) {
+	program, dir, err := binary()
+	defer os.RemoveAll(dir)
+	if err != nil {
+		return nil, err
+	}
+	skewed, _, _ := largest.make()
+	typical := generate.Typical(largest.hosts, 7)
+	typical.VMs = largest.vms
+	var out []result
+	for _, of := range []struct {
+		name string
+		c    *cluster.Cluster
+	}{{"typical", generate.NewTrace(typical).Cluster()}, {"skewed", skewed}} {
+		for _, format := range []struct {
+			name  string
+			limit float64 // seconds of CPU
+			write func(io.Writer, *cluster.Cluster) error
+		}{{"JSON", 1.5, snapshot.WriteJSON}, {"YAML", 3, snapshot.Write}} {
+			file := filepath.Join(dir, of.name+"."+format.name)
+			if err := writeTo(file, of.c, format.write); err != nil {
+				return nil, err
+			}
+			cpu, peak, err := usage(program, "cluster", "doctor", file)
+			if err != nil {
+				return nil, err
+			}
+			what := fmt.Sprintf("doctor of %s, %s, from %s: ", largest.name, of.name, format.name)
+			out = append(out, result{what + "CPU", cpu, "limit", format.limit, "s"}, result{what + "peak memory", peak, "limit", mostDoctorMiB, "MiB"})
+		}
+	}
+	return out, nil
+}
+
+func writeTo(file string, c *cluster.Cluster, write func(io.Writer, *cluster.Cluster) error) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return fmt.Errorf("write the cluster: %w", err)
+	}
+	return errors.Join(write(f, c), f.Close())
+}
+
+// usage is the median CPU time of a command in seconds, and the largest of its peaks of
+// resident memory in MiB. The command may end with a verdict.
+func usage(name string, args ...string) (cpu, peak float64, err error) {
+	times := make([]float64, passes)
+	for i := range times {
+		cmd := exec.Command(name, args...)
+		var exit *exec.ExitError
+		if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+			return 0, 0, fmt.Errorf("run %v: %w", cmd.Args, err)
+		}
+		times[i] = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+		if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			peak = max(peak, float64(r.Maxrss)/1024)
+		}
+	}
+	slices.Sort(times)
+	return times[len(times)/2], peak, nil
+}

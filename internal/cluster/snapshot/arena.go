@@ -1,0 +1,46 @@
+package snapshot
+
+// arena holds the members of mappings and lists, many in one piece. What was kept after a
+// mark can be given up together.
+type arena struct {
+	chunk []node
+	used  int
+}
+
+// The nodes of the first chunk, and of the largest.
+const (
+	firstChunk   = 256
+	largestChunk = 1 << 14
+)
+
+// keep copies nodes.
+func (a *arena) keep(list []node) []node {
+	if a.used+len(list) > len(a.chunk) {
+		a.chunk, a.used = make([]node, max(firstChunk, len(list), min(2*len(a.chunk), largestChunk))), 0
+	}
+	end := a.used + len(list)
+	out := a.chunk[a.used:end:end]
+	copy(out, list)
+	a.used = end
+	return out
+}
+
+// mark is a position in an arena.
+type mark struct {
+	chunk *node
+	used  int
+}
+
+func (a *arena) mark() mark {
+	if len(a.chunk) == 0 {
+		return mark{}
+	}
+	return mark{&a.chunk[0], a.used}
+}
+
+// release gives up what was kept since a mark: nothing may refer to it.
+func (a *arena) release(m mark) {
+	if a.used = 0; len(a.chunk) > 0 && m.chunk == &a.chunk[0] {
+		a.used = m.used
+	}
+}
