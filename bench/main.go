@@ -31,6 +31,13 @@ type benchmark struct {
 }
 
 func main() {
+	if ran, err := killing(os.Args[1:]); ran {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "bench kills:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if ran, err := part(); ran {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

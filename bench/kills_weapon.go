@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"plimsoll/internal/agent/fabric"
+)
+
+// weapon is a way to end a run.
+type weapon struct {
+	name string
+	dead bool // the lab itself dies at once, so that restore is needed
+	use  func(s *scene, lab int, output *os.File)
+}
+
+// weapon draws one: half of all are SIGKILL of the lab.
+func (s *scene) weapon() weapon {
+	signal := func(all ...syscall.Signal) func(*scene, int, *os.File) {
+		return func(_ *scene, lab int, _ *os.File) {
+			for _, one := range all {
+				_ = syscall.Kill(lab, one) // it may have ended
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+	}
+	kill := weapon{"SIGKILL", true, signal(syscall.SIGKILL)}
+	others := []weapon{
+		{"SIGTERM", false, signal(syscall.SIGTERM)},
+		{"SIGHUP", false, signal(syscall.SIGHUP)},
+		{"SIGTERM twice", false, signal(syscall.SIGTERM, syscall.SIGTERM)},
+		{"SIGINT and a closed pipe", false, func(_ *scene, lab int, output *os.File) {
+			output.Close()
+			_ = syscall.Kill(lab, syscall.SIGINT) // it may have ended
+		}},
+		{"SIGTERM, then SIGKILL", true, signal(syscall.SIGTERM, syscall.SIGKILL)},
+		{"death of a process", false, func(s *scene, lab int, _ *os.File) { s.strike(lab); _ = syscall.Kill(lab, syscall.SIGTERM) }},
+		{"death of a process and the lab", true, func(s *scene, lab int, _ *os.File) { s.strike(lab); _ = syscall.Kill(lab, syscall.SIGKILL) }},
+	}
+	if len(s.agents) > 0 {
+		others = append(others,
+			weapon{"death of an agent", false, func(s *scene, lab int, _ *os.File) {
+				_ = s.agents[0].Process.Kill() // it may have ended
+				_ = syscall.Kill(lab, syscall.SIGTERM)
+			}},
+			weapon{"death of agent and lab", true, func(s *scene, lab int, _ *os.File) {
+				_ = s.agents[0].Process.Kill() // it may have ended
+				_ = syscall.Kill(lab, syscall.SIGKILL)
+			}},
+		)
+	}
+	if s.IntN(2) == 0 {
+		return kill
+	}
+	return others[s.IntN(len(others))]
+}
+
+// strike kills one of the processes below the lab, but not its guard, which is there for its death.
+func (s *scene) strike(lab int) {
+	below := descendants(lab)
+	for _, c := range s.agents {
+		below = append(below, descendants(c.Process.Pid)...)
+	}
+	if len(below) > 0 {
+		_ = syscall.Kill(below[s.IntN(len(below))], syscall.SIGKILL) // it may have ended
+	}
+}
+
+// descendants are the processes below one, without guards.
+func descendants(of int) (all []int) {
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range folders {
+		stat, err := os.ReadFile(dir + "/stat")
+		_, rest, found := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if err != nil || !found || len(fields) < 2 || fields[1] != strconv.Itoa(of) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if line, _ := os.ReadFile(dir + "/cmdline"); !strings.HasPrefix(string(line), "sh\x00-c\x00") {
+			all = append(append(all, pid), descendants(pid)...)
+		}
+	}
+	return all
+}
+
+// keys lets the agents of a fleet in, and learns how they join.
+func (s *scene) keys() error {
+	if s.kind.agents == 0 {
+		return nil
+	}
+	for i := range s.kind.agents {
+		key, err := fabric.KeepKey(s.path(fmt.Sprint("key-", i)))
+		if err == nil {
+			err = fabric.Allow(s.path("lab/agents"), key.Public())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	printed, err := s.command("agent", "show", "--listen", "127.0.0.1:4222", "--state", s.path("lab"), "--wait", "1ms").CombinedOutput()
+	found := regexp.MustCompile(`--lab (\S+) --key FILE --lab-key (\S+)`).FindStringSubmatch(string(printed))
+	if err != nil || found == nil {
+		return fmt.Errorf("start the lab of a fleet: %w: %s", err, printed)
+	}
+	s.join = []string{"--lab", found[1], "--lab-key", found[2]}
+	return nil
+}
+
+// employ starts the agents of a fleet.
+func (s *scene) employ() error {
+	for i := range s.kind.agents {
+		name := fmt.Sprintf("agent-%02d", i)
+		c := s.command(append([]string{"agent", "--name", name, "--key", s.path(fmt.Sprint("key-", i)), "--state", s.path(name + "/state"), "--scratch", s.path(name + "/scratch")}, s.join...)...)
+		log, err := os.OpenFile(s.path("log-"+name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		c.Stderr = log
+		err = c.Start()
+		log.Close()
+		if err != nil {
+			return err
+		}
+		s.agents = append(s.agents, c)
+	}
+	return nil
+}
+
+// dismiss ends the agents and waits until they have put everything back.
+func (s *scene) dismiss() error {
+	all := s.agents
+	s.agents = nil
+	for _, c := range all {
+		_ = c.Process.Signal(syscall.SIGTERM) // it may have been killed
+		late := time.AfterFunc(time.Minute, func() { _ = c.Process.Kill() })
+		_ = c.Wait() // killed or not
+		if !late.Stop() {
+			return fmt.Errorf("%s did not end", strings.Join(c.Args, " "))
+		}
+	}
+	return nil
+}
