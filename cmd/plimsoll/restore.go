@@ -11,9 +11,12 @@ import (
 func (c *command) restore() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:     "restore [DIR]",
-		Short:   "put back whatever a dead run left changed on this host",
-		Long:    "Put back whatever a dead run left changed on this host, newest change first, from its journal.\nWithout a folder, every unfinished run on this host is restored. A second call finds nothing to do.",
+		Use:   "restore [DIR]",
+		Short: "put back what a dead run left changed on this host",
+		Long: "Put back whatever a dead run left changed on this host, newest change first.\n" +
+			"Without a folder, every dead run of this user on this host is restored; runs of other users and runs that are still going are not touched. " +
+			"With a folder, the run in it, also if the folder is gone. Only the undo log is believed, which lies in the state folder of the user: a results folder from elsewhere changes nothing. " +
+			"A second call finds nothing to do.",
 		Example: "  plimsoll restore\n  plimsoll restore results/queue-depth-20260102-150405",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

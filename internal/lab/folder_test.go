@@ -59,7 +59,7 @@ func TestTestbedHasTheProgramsOfTheStudy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := l.open(t.Context(), source.Study, 1)
+	p, err := l.open(t.Context(), source.Study.Platform, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,8 @@ func (m *Mistake) Unwrap() error { return m.Err }
 func IsMistake(err error) bool {
 	var asked *Mistake
 	var written *study.Mistake
-	return errors.As(err, &asked) || errors.As(err, &written)
+	var refused *trial.Refusal
+	return errors.As(err, &asked) || errors.As(err, &written) || errors.As(err, &refused)
 }
 
 // Source is a study with the text it was read from.

@@ -45,7 +45,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	if err != nil {
 		return nil, &Mistake{err}
 	}
-	pf, err := l.open(ctx, s, request.Seed)
+	pf, err := l.open(ctx, s.Platform, request.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,9 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 
 // Resume goes on with a run that did not end.
 func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
+	if err := trial.Resumable(dir); err != nil {
+		return nil, err
+	}
 	r, err := open(dir)
 	if err != nil {
 		return nil, err
@@ -95,7 +98,7 @@ func decisive(outcome *Outcome, err error) (*Outcome, error) {
 
 // measure runs the trials that are missing, and judges what there is.
 func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
-	p, err := l.open(ctx, r.Source.Study, r.Plan.Seed)
+	p, err := l.open(ctx, r.Source.Study.Platform, r.Plan.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +122,9 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 	}
 	l.running.Store(&dir)
 	failed := bench.Run(ctx)
+	if lost, refused := (*trial.Lost)(nil), (*trial.Refusal)(nil); errors.As(failed, &lost) || errors.As(failed, &refused) {
+		return nil, failed
+	}
 	outcome, err := l.Judge(r.Dir)
 	if err != nil {
 		return nil, errors.Join(failed, err)
@@ -154,47 +160,15 @@ func scratch(p platform.Platform, dir string) string {
 	return filepath.Join(dir, "scratch")
 }
 
-// open opens the platform of a study.
-func (l *Lab) open(ctx context.Context, s *study.Study, seed uint64) (platform.Platform, error) {
-	i := slices.IndexFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind })
+// open opens a platform.
+func (l *Lab) open(ctx context.Context, of study.Use, seed uint64) (platform.Platform, error) {
+	i := slices.IndexFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == of.Kind })
 	if i < 0 {
-		return nil, &Mistake{fmt.Errorf("there is no platform %q", s.Platform.Kind)}
+		return nil, &Mistake{fmt.Errorf("there is no platform %q", of.Kind)}
 	}
-	p, err := l.Catalog.Platforms[i].Open(ctx, s.Platform.Settings, seed)
+	p, err := l.Catalog.Platforms[i].Open(ctx, of.Settings, seed)
 	if err != nil {
-		return nil, &Mistake{fmt.Errorf("open platform %s: %w", s.Platform.Kind, err)}
+		return nil, &Mistake{fmt.Errorf("open platform %s: %w", of.Kind, err)}
 	}
 	return p, nil
-}
-
-// Restore puts back what dead runs left changed: of one folder, or of every
-// unfinished run on this host. It returns what it did, a phrase each.
-func (l *Lab) Restore(ctx context.Context, dirs ...string) ([]string, error) {
-	if len(dirs) == 0 {
-		var err error
-		if dirs, err = trial.Unfinished(); err != nil {
-			return nil, err
-		}
-	}
-	var done []string
-	var failed error
-	for _, dir := range dirs {
-		lines, err := l.restore(ctx, dir)
-		done = append(done, lines...)
-		failed = errors.Join(failed, err)
-	}
-	return done, failed
-}
-
-func (l *Lab) restore(ctx context.Context, dir string) ([]string, error) {
-	r, err := open(dir)
-	if err != nil {
-		return nil, err
-	}
-	p, err := l.open(ctx, r.Source.Study, r.Plan.Seed)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	return trial.Restore(ctx, dir, p, l.Catalog)
 }

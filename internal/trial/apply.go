@@ -265,7 +265,7 @@ func (s *session) haveScratch(ctx context.Context, all crew) error {
 		if s.scratched[m.name] == m.machine {
 			continue
 		}
-		if err := m.makeScratch(ctx); err != nil {
+		if err := m.makeScratch(ctx, s.mark); err != nil {
 			return err
 		}
 		s.scratched[m.name] = m.machine

@@ -77,9 +77,12 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	}
 	a.keepLog(ctx)
 	s.step("before write trial")
+	if err := s.journal.there(); err != nil {
+		return nil, fmt.Errorf("write trial %d: %w", next.Number, err)
+	}
 	sum, err := s.results.WriteTrial(a.record, a.files)
 	if err != nil {
-		return nil, err
+		return nil, &Lost{s.Dir, err}
 	}
 	s.step("after write trial")
 	if err := s.journal.append(Entry{Kind: KindTrialEnded, Trial: next.Number, Record: sum, Void: a.record.Void}); err != nil {
@@ -134,6 +137,9 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 // the trial does not count and will run again.
 func (a *attempt) stop(ctx context.Context, cause error) error {
 	a.record.Void = "interrupted"
+	if lost := (*Lost)(nil); errors.As(errors.Join(cause, a.journal.there()), &lost) {
+		return errors.Join(cause, lost)
+	}
 	name := a.stopped(a.Number)
 	if err := a.save(ctx, filepath.Join(a.Dir, name)); err != nil {
 		cause = errors.Join(cause, fmt.Errorf("keep what there is of trial %d: %w", a.Number, err))

@@ -27,6 +27,7 @@ type Bench struct {
 	Scratch  string      // scratch folder of the workload on the machine
 	Version  string      // of plimsoll
 	Report   func(Event) // told how the run goes; nil for silence. It must not block.
+	Undo     string      // folder of undo logs; empty for that of this user
 
 	// step is called by tests at each point between which a crash makes a
 	// difference, with its name.
@@ -46,6 +47,9 @@ const tidy = 30 * time.Second
 // (both before anything was touched), a load that cannot be prepared, a results
 // folder that cannot be written or was damaged, and an interrupt.
 func (b *Bench) Run(ctx context.Context) (err error) {
+	if err := ours(b.Dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		return fmt.Errorf("make results folder: %w", err)
 	}
@@ -54,7 +58,12 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer unlock()
-	j, err := openJournal(b.Dir)
+	if b.Undo == "" {
+		if b.Undo, err = UndoFolder(); err != nil {
+			return err
+		}
+	}
+	j, err := openJournal(b.Dir, b.Undo)
 	if err != nil {
 		return err
 	}
@@ -103,9 +112,12 @@ type session struct {
 func (b *Bench) session(j *journal) (*session, error) {
 	s := &session{
 		Bench:     b,
-		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch},
+		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch, mark: drawRun()},
 		scratched: map[string]platform.Machine{},
 		journal:   j, results: measure.OpenResults(b.Dir), began: time.Now(),
+	}
+	if old := j.begin(); old != nil && j.saved != nil {
+		s.mark = old.Mark
 	}
 	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left, soonest: s.soonest}
 	s.sim, _ = b.Platform.(platform.Simulator)
@@ -138,6 +150,9 @@ func (s *session) start(ctx context.Context) error {
 		if err := errors.Join(s.same(old, hash), s.Study.CheckTraces()); err != nil {
 			return err
 		}
+		if left := leftBy(s.journal.entries); s.journal.saved == nil && len(left) > 0 {
+			return foreign(s.Dir, s.Undo, left)
+		}
 		if err := s.resume(ctx); err != nil {
 			return err
 		}
@@ -148,10 +163,7 @@ func (s *session) start(ctx context.Context) error {
 		}
 		s.preparing = needs.Time
 	}
-	if err := noteUnfinished(s.Dir); err != nil {
-		s.reporter.say(PhasePrepare, 0, fmt.Sprintf("plimsoll restore will need the name of the results folder: %v", err))
-	}
-	if len(s.journal.entries) > 0 {
+	if s.journal.saved != nil {
 		return nil
 	}
 	made := false
@@ -160,10 +172,10 @@ func (s *session) start(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.journal.append(Entry{Kind: KindBegin, Begin: &Begin{
-		Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
+	return s.journal.begun(&Begin{
+		Run: drawRun(), Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
 		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
-	}})
+	})
 }
 
 // StudyHash identifies a study: the SHA-256 of its JSON form.
@@ -178,11 +190,11 @@ func StudyHash(s *study.Study) (string, error) {
 func (s *session) same(old *Begin, hash string) error {
 	switch {
 	case old.Study != hash:
-		return fmt.Errorf("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)
+		return &Refusal{fmt.Errorf("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)}
 	case old.Seed != s.Plan.Seed:
-		return fmt.Errorf("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)
+		return &Refusal{fmt.Errorf("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)}
 	case old.Scratch != s.scratch:
-		return fmt.Errorf("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.scratch)
+		return &Refusal{fmt.Errorf("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.scratch)}
 	}
 	return nil
 }
@@ -262,6 +274,11 @@ func (s *session) trials(ctx context.Context) error {
 func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.at(Event{})
 	s.rest = 0
+	var lost *Lost
+	if errors.As(err, &lost) {
+		err = fmt.Errorf("%w: the run was stopped", lost)
+		s.journal.abandon()
+	}
 	after := context.WithoutCancel(ctx)
 	if err != nil {
 		var cancel context.CancelFunc
@@ -290,11 +307,10 @@ func (s *session) finish(ctx context.Context, err error) error {
 	case failed != nil:
 		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.Dir))
 		last = Entry{Kind: KindInterrupted, Note: err.Error()}
+	case lost != nil:
+		err = fmt.Errorf("%w and the host is as it was", err)
 	case err != nil:
 		last = Entry{Kind: KindInterrupted, Note: err.Error()}
-		err = errors.Join(err, forgetUnfinished(s.Dir))
-	default:
-		err = forgetUnfinished(s.Dir)
 	}
 	err = errors.Join(err, s.journal.append(last))
 	s.reporter.say(PhaseEnd, 0, last.Note)

@@ -51,7 +51,7 @@ func TestRunChangesMeasuresAndPutsBack(t *testing.T) {
 		check(t, &rec, "steal", measure.Unknown)
 	}
 	r.atFormer(t)
-	if dirs, err := Unfinished(); err != nil || len(dirs) > 0 {
+	if dirs, err := r.unfinished(); err != nil || len(dirs) > 0 {
 		t.Errorf("unfinished after the end: %v, %v", dirs, err)
 	}
 }
@@ -251,8 +251,8 @@ func TestTwoBenchesInOneFolder(t *testing.T) {
 	r.hooks.during = func(i int) {
 		if i == 0 && second == nil {
 			second = r.bench(t, exampleStudy(), 1).Run(t.Context())
-			_, restore = Restore(t.Context(), r.dir(), r.machine, r.catalog())
-			if dirs, err := Unfinished(); err != nil || !slices.Equal(dirs, []string{r.dir()}) {
+			_, restore = r.restored(t.Context(), r.catalog())
+			if dirs, err := r.unfinished(); err != nil || !slices.Equal(dirs, []string{r.dir()}) {
 				t.Errorf("unfinished: %v, %v", dirs, err)
 			}
 		}
@@ -286,7 +286,7 @@ func TestInterruptKeepsWhatThereIs(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Errorf("kept %v, %v", kept, err)
 	}
-	if dirs, err := Unfinished(); err != nil || len(dirs) > 0 {
+	if dirs, err := r.unfinished(); err != nil || len(dirs) > 0 {
 		t.Errorf("unfinished: %v, %v", dirs, err)
 	}
 	r.hooks.during = nil

@@ -238,7 +238,7 @@ func TestADeadRunOfGroupsIsRestored(t *testing.T) {
 	if changed != 3 {
 		t.Fatalf("%d machines were changed when the power went", changed)
 	}
-	said, err := Restore(t.Context(), b.Dir, s, b.Catalog)
+	said, err := restoredFrom(t.Context(), b, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestADeadRunOfGroupsIsRestored(t *testing.T) {
 		t.Errorf("left in the scratch folder: %v", left)
 	}
 	b.Catalog.Platforms = []platform.Kind{{Name: "fake", Fleeting: func(parameter.Settings) bool { return true }}}
-	if said, err := Restore(t.Context(), b.Dir, s, b.Catalog); err != nil || len(said) != 0 {
+	if said, err := restoredFrom(t.Context(), b, s); err != nil || len(said) != 0 {
 		t.Errorf("a second time: %q, %v", said, err)
 	}
 }
@@ -280,4 +280,13 @@ func TestBarrier(t *testing.T) {
 	if err != nil || time.Until(at) <= 0 {
 		t.Errorf("begins at %v, %v", at, err)
 	}
+}
+
+// restoredFrom restores the run of a bench, where it left anything.
+func restoredFrom(ctx context.Context, b *Bench, p platform.Platform) ([]string, error) {
+	logs, err := LogsOf(b.Dir, b.Undo)
+	if err != nil || len(logs) == 0 {
+		return nil, err
+	}
+	return Restore(ctx, Restoration{Log: logs[0], Catalog: b.Catalog, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return p, nil }})
 }

@@ -36,11 +36,19 @@ func (m *machine) Close() error              { return nil }
 func (m *machine) Machine() platform.Machine { return m }
 
 func (m *machine) ReadFile(_ context.Context, name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(m.root, name))
+	return os.ReadFile(m.path(name))
 }
 
 func (m *machine) WriteFile(_ context.Context, name string, data []byte) error {
-	return os.WriteFile(filepath.Join(m.root, name), data, 0o644)
+	return os.WriteFile(m.path(name), data, 0o644)
+}
+
+// path is the name of a file of this host: settings lie in the folder of the machine, scratch folders where they are.
+func (m *machine) path(name string) string {
+	if strings.HasPrefix(name, os.TempDir()) || strings.HasPrefix(name, "/dev/shm/") {
+		return name
+	}
+	return filepath.Join(m.root, name)
 }
 
 func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result, error) {
@@ -233,6 +241,37 @@ func openRig(root string) *rig {
 	return &rig{root: root, machine: &machine{filepath.Join(root, "machine")}, hooks: &hooks{}}
 }
 
+func (r *rig) undo() string { return filepath.Join(r.root, "undo") }
+
+// unfinished are the results folders of the runs that left something.
+func (r *rig) unfinished() (dirs []string, err error) {
+	all, err := ListUnfinished(r.undo())
+	for _, u := range all {
+		if u.Left > 0 || u.Err != nil {
+			dirs = append(dirs, u.Dir)
+		}
+	}
+	return dirs, err
+}
+
+// restoration is that of the run in the results folder.
+func (r *rig) restoration(c *study.Catalog) Restoration {
+	logs, err := LogsOf(r.dir(), r.undo())
+	if err != nil || len(logs) == 0 {
+		logs = []string{undoName(r.undo(), drawRun())}
+	}
+	return Restoration{Log: logs[0], Catalog: c, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return r.machine, nil }}
+}
+
+// restored restores the run in the results folder, where it left anything.
+func (r *rig) restored(ctx context.Context, c *study.Catalog) ([]string, error) {
+	logs, err := LogsOf(r.dir(), r.undo())
+	if err != nil || len(logs) == 0 {
+		return nil, err
+	}
+	return Restore(ctx, r.restoration(c))
+}
+
 func (r *rig) dir() string { return filepath.Join(r.root, "results") }
 
 func (r *rig) put(t testing.TB, settings map[string]string) {
@@ -303,7 +342,7 @@ func (r *rig) bench(t testing.TB, s *study.Study, blocks int) *Bench {
 	t.Helper()
 	return &Bench{
 		Study: s, Plan: planOf(s, blocks), Catalog: r.catalog(), Platform: r.machine, Dir: r.dir(),
-		Scratch: filepath.Join(r.root, "scratch"), Version: "test",
+		Scratch: filepath.Join(r.root, "scratch"), Version: "test", Undo: r.undo(),
 	}
 }
 

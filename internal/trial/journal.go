@@ -1,15 +1,10 @@
 package trial
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -58,7 +53,10 @@ type Entry struct {
 
 // Begin is what resume and restore must know about a run.
 type Begin struct {
-	Study    string          `json:"study"` // SHA-256 of the study
+	Run      string          `json:"run,omitempty"`  // names the undo log of the run; drawn at random
+	Dir      string          `json:"dir,omitempty"`  // results folder, in the undo log
+	Mark     string          `json:"mark,omitempty"` // secret that marks the run's scratch folders, in the undo log alone
+	Study    string          `json:"study"`          // SHA-256 of the study
 	Seed     uint64          `json:"seed"`
 	Version  string          `json:"version"` // of plimsoll
 	Platform study.Use       `json:"platform"`
@@ -98,15 +96,18 @@ type Setting struct {
 
 const journalName = "journal.jsonl"
 
-// journal is the append-only file of entries. An entry is on disk when append returns.
+// journal is what a run writes down before it does it: the log of the results folder, and the undo log for
+// what may have to be put back. Only the undo log is believed when something is put back: a results folder may have been removed,
+// replaced or made by somebody else.
 type journal struct {
-	mu      sync.Mutex // machines change at the same time
-	file    *os.File
-	size    int64 // of the whole entries
-	entries []Entry
-	undo    *undo
-	step    func(string) // see Bench.step
-	now     func() time.Time
+	mu     sync.Mutex // machines change at the same time
+	*log              // of the results folder; nil where that is gone
+	logs   string     // folder of undo logs
+	saved  *log       // the undo log; nil while nothing was begun
+	undo   *undo      // fold of the undo log
+	unlock func()     // of the undo log
+	step   func(string)
+	now    func() time.Time
 }
 
 // ReadJournal reads the journal of a results folder. A torn last line, as a
@@ -114,61 +115,29 @@ type journal struct {
 // the line.
 func ReadJournal(dir string) ([]Entry, error) {
 	name := filepath.Join(dir, journalName)
-	data, err := os.ReadFile(name)
+	entries, err := readLog(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no journal: it is not the results folder of a run: %w", dir, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	entries, _, err := parseJournal(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("read journal %s: %w", name, err)
 	}
 	return entries, nil
 }
 
-// openJournal opens the journal for appending, and creates it where there is none.
-func openJournal(dir string) (*journal, error) {
-	name := filepath.Join(dir, journalName)
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+// openJournal opens the journal of a results folder for appending, with the undo log that belongs to it, and creates it where there is none.
+func openJournal(dir, logs string) (*journal, error) {
+	l, err := openLog(filepath.Join(dir, journalName), 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	j := &journal{file: file, step: func(string) {}, now: time.Now}
-	if err := j.load(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, errors.Join(err, file.Close()))
-	}
-	return j, nil
-}
-
-// load reads the entries and cuts off a torn last line, so that the next entry
-// starts on a line of its own.
-func (j *journal) load() error {
-	data, err := os.ReadFile(j.file.Name())
-	if err != nil {
-		return err
-	}
-	entries, good, err := parseJournal(data)
-	if err != nil {
-		return err
-	}
-	j.entries, j.size, j.undo = entries, int64(good), outstanding(entries)
-	if good < len(data) {
-		if err := j.file.Truncate(int64(good)); err != nil {
-			return fmt.Errorf("cut off the torn last line: %w", err)
+	j := &journal{log: l, logs: logs, undo: &undo{}, unlock: func() {}, step: func(string) {}, now: time.Now}
+	if b := begun(l.entries); b != nil && b.Run != "" {
+		if err := j.openUndo(b.Run); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(err, l.close())
 		}
 	}
-	// The folder entry of a new journal must survive a loss of power as well.
-	return errors.Join(j.file.Sync(), syncFolder(filepath.Dir(j.file.Name())))
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return j, nil
 }
 
 // append adds an entry and returns once it is on disk. Whatever the entry
@@ -176,27 +145,38 @@ func syncFolder(dir string) error {
 func (j *journal) append(e Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.Sequence, e.Time = len(j.entries)+1, j.now().UTC()
-	line, err := encodeEntry(e)
-	if err != nil {
+	e.Time = j.now().UTC()
+	if undoes(e.Kind) {
+		if err := j.save(e); err != nil {
+			return fmt.Errorf("undo log: %s: %w", e.Kind, err)
+		}
+		j.undo.fold(e)
+	}
+	if e.Begin != nil {
+		public := *e.Begin
+		public.Mark, public.Dir = "", ""
+		e.Begin = &public
+	}
+	if j.log == nil {
+		return nil
+	}
+	if err := j.log.append(e, j.step); err != nil {
 		return fmt.Errorf("journal %s: %w", e.Kind, err)
 	}
-	j.step("before journal " + string(e.Kind))
-	if _, err := j.file.Write(line); err != nil {
-		// Half a line must not stay in front of the next entry.
-		return fmt.Errorf("journal %s: %w", e.Kind, errors.Join(err, j.file.Truncate(j.size)))
-	}
-	j.step("written journal " + string(e.Kind))
-	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("journal %s: %w", e.Kind, errors.Join(err, j.file.Truncate(j.size)))
-	}
-	j.entries, j.size = append(j.entries, e), j.size+int64(len(line))
-	j.undo.fold(e)
-	j.step("synced journal " + string(e.Kind))
 	return nil
 }
 
-func (j *journal) close() error { return j.file.Close() }
+// close closes both logs, and removes the undo log where nothing is left to put back.
+func (j *journal) close() error {
+	if j.log != nil && j.saved != nil && j.undo.none() {
+		j.agree()
+	}
+	err := j.log.close()
+	if j.saved != nil {
+		err = errors.Join(err, j.closeUndo())
+	}
+	return err
+}
 
 // begun returns what the journal says about its run, or nil while it is empty.
 func begun(entries []Entry) *Begin {
@@ -206,63 +186,34 @@ func begun(entries []Entry) *Begin {
 	return entries[0].Begin
 }
 
-// The end of a line: a CRC-32C over everything before it.
-const (
-	sumLead   = `,"crc":"`
-	sumLength = len(sumLead) + 8 + len(`"}`)
-)
-
-func checksum(data []byte) string {
-	return fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
+// begin returns what the run began with: by its undo log, or by its journal where nothing is left to put back.
+func (j *journal) begin() *Begin {
+	if j.saved != nil {
+		return begun(j.saved.entries)
+	}
+	if j.log != nil {
+		return begun(j.entries)
+	}
+	return nil
 }
 
-func encodeEntry(e Entry) ([]byte, error) {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return nil, err
+// begun enters how a run begins, in the logs that do not have it yet: a run that goes on after everything was put back has no undo log any more.
+func (j *journal) begun(b *Begin) error {
+	old := begun(j.entries)
+	if old == nil {
+		return j.append(Entry{Kind: KindBegin, Begin: b})
 	}
-	body := text[:len(text)-1]
-	return fmt.Appendf(nil, "%s%s%s\"}\n", body, sumLead, checksum(body)), nil
+	if runName.MatchString(old.Run) {
+		b.Run = old.Run
+	}
+	if err := j.save(Entry{Kind: KindBegin, Begin: b, Time: j.now().UTC()}); err != nil {
+		return fmt.Errorf("undo log: %w", err)
+	}
+	return nil
 }
 
-func decodeEntry(line []byte, sequence int) (Entry, error) {
-	var e Entry
-	if len(line) <= sumLength {
-		return e, errors.New("too short for an entry")
-	}
-	body := line[:len(line)-sumLength]
-	if want := sumLead + checksum(body) + `"}`; string(line[len(body):]) != want {
-		return e, errors.New("its checksum does not match: the line was changed or damaged")
-	}
-	if err := json.Unmarshal(append(bytes.Clone(body), '}'), &e); err != nil {
-		return e, err
-	}
-	if e.Sequence != sequence {
-		return e, fmt.Errorf("entry %d stands where entry %d belongs: a line is missing", e.Sequence, sequence)
-	}
-	if e.Setting == nil && slices.Contains([]Kind{KindChange, KindChanged, KindRestored, KindLeft}, e.Kind) {
-		return e, fmt.Errorf("a %s names no setting", e.Kind)
-	}
-	if (sequence == 1) != (e.Kind == KindBegin && e.Begin != nil) {
-		return e, errors.New("a journal has one begin, which is its first entry")
-	}
-	return e, nil
-}
-
-// parseJournal returns the entries and the length of the part that holds them.
-func parseJournal(data []byte) (entries []Entry, good int, err error) {
-	for good < len(data) {
-		line, _, whole := bytes.Cut(data[good:], []byte("\n"))
-		e, err := decodeEntry(line, len(entries)+1)
-		last := good+len(line)+1 >= len(data)
-		if last && (!whole || err != nil) {
-			return entries, good, nil
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("line %d: %w", len(entries)+1, err)
-		}
-		entries = append(entries, e)
-		good += len(line) + 1
-	}
-	return entries, good, nil
+// abandon stops writing to the results folder.
+func (j *journal) abandon() {
+	_ = j.log.close()
+	j.log = nil
 }

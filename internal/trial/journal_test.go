@@ -15,7 +15,7 @@ import (
 func example(t testing.TB) ([]byte, []Entry) {
 	t.Helper()
 	dir := memory(t)
-	j, err := openJournal(dir)
+	j, err := openJournal(dir, filepath.Join(dir, "undo"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestAppendAfterATornLine(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, journalName), data[:len(data)-5], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(dir)
+	j, err := openJournal(dir, filepath.Join(dir, "undo"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestDamageIsNamed(t *testing.T) {
 			}
 			for what, open := range map[string]func() error{
 				"read": func() error { _, err := ReadJournal(dir); return err },
-				"open": func() error { _, err := openJournal(dir); return err },
+				"open": func() error { _, err := openJournal(dir, filepath.Join(dir, "undo")); return err },
 			} {
 				if err := open(); err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: %v, want %q", what, err, test.want)
@@ -124,7 +124,7 @@ func TestDamageIsNamed(t *testing.T) {
 
 func TestNoJournal(t *testing.T) {
 	dir := memory(t)
-	if _, err := Restore(t.Context(), dir, nil, nil); err == nil || !strings.Contains(err.Error(), "no journal") {
+	if _, err := LogsOf(dir, filepath.Join(dir, "undo")); err == nil || !strings.Contains(err.Error(), "no journal") {
 		t.Errorf("error %v", err)
 	}
 	left, err := os.ReadDir(dir)

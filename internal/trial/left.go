@@ -3,11 +3,24 @@ package trial
 import "fmt"
 
 // Left says what the run in a results folder has changed and not put back, a phrase each.
-func Left(dir string) (phrases []string) {
-	entries, err := ReadJournal(dir)
-	if err != nil {
-		return nil
+func Left(dir string) []string {
+	if logs, err := UndoFolder(); err == nil {
+		if all, err := ListUnfinished(logs); err == nil {
+			for _, u := range all {
+				if u.Dir != dir {
+					continue
+				}
+				if entries, err := readLog(u.Log); err == nil {
+					return leftBy(entries)
+				}
+			}
+		}
 	}
+	return nil
+}
+
+// leftBy says what entries leave to be put back, a phrase each.
+func leftBy(entries []Entry) (phrases []string) {
 	u := outstanding(entries)
 	for _, c := range u.settings {
 		phrases = append(phrases, fmt.Sprintf("%s (%s)", c.name(), c.former))

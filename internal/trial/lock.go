@@ -18,6 +18,14 @@ const (
 	lockPause = 25 * time.Millisecond
 )
 
+// InUse says that another process works on a run.
+type InUse struct{ What, Process string }
+
+// Error says who it is.
+func (e *InUse) Error() string {
+	return fmt.Sprintf("%s is in use by another plimsoll (process %s)", e.What, e.Process)
+}
+
 // orphaned says that the process which took a lock is gone.
 func orphaned(name string) bool {
 	text, err := os.ReadFile(name)
@@ -28,13 +36,24 @@ func orphaned(name string) bool {
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// lock keeps every other plimsoll out of a results folder. The kernel drops it
-// when the process ends, however it ends.
+// lock keeps every other plimsoll out of a results folder.
 func lock(dir string) (unlock func(), err error) {
-	name := filepath.Join(dir, "lock")
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	unlock, err = lockFile(filepath.Join(dir, "lock"))
+	if used := (*InUse)(nil); errors.As(err, &used) {
+		used.What = dir
+		return nil, fmt.Errorf("%w: wait for it, or give another folder with --out", used)
+	}
+	return unlock, err
+}
+
+// lockFile takes the lock that a file stands for. The kernel drops it when the process ends, however it ends.
+func lockFile(name string) (unlock func(), err error) {
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("lock results folder: %w", err)
+		return nil, fmt.Errorf("take a lock: %w", err)
+	}
+	if err := own(file); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", name, errors.Join(err, file.Close()))
 	}
 	take := func() error { return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 	err = take()
@@ -45,7 +64,7 @@ func lock(dir string) (unlock func(), err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := os.ReadFile(name)
 		file.Close()
-		return nil, fmt.Errorf("%s is in use by another plimsoll (process %s): wait for it, or give another folder with --out", dir, strings.TrimSpace(string(holder)))
+		return nil, &InUse{name, strings.TrimSpace(string(holder))}
 	}
 	if err != nil {
 		file.Close()
@@ -63,16 +82,26 @@ func lock(dir string) (unlock func(), err error) {
 	}, nil
 }
 
-// Locked tells whether a plimsoll is at work in a results folder.
-func Locked(dir string) bool {
-	file, err := os.Open(filepath.Join(dir, "lock"))
+// holder is the process that holds the lock that a file stands for; empty for none.
+func holder(name string) string {
+	file, err := os.Open(name)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer file.Close()
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err != nil {
-		return errors.Is(err, syscall.EWOULDBLOCK)
+	for try := 0; ; try++ {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return ""
+		}
+		if try == lockTries || !orphaned(name) {
+			break
+		}
+		time.Sleep(lockPause)
 	}
-	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
-	return false
+	text, _ := os.ReadFile(name)
+	return strings.TrimSpace(string(text))
 }
+
+// Locked tells whether a plimsoll is at work in a results folder.
+func Locked(dir string) bool { return holder(filepath.Join(dir, "lock")) != "" }

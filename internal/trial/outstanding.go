@@ -85,9 +85,9 @@ func (u *undo) prepared(load Load) bool {
 	return slices.ContainsFunc(u.loads, func(l Load) bool { return sameLoad(l, load) })
 }
 
-func (u *undo) none() bool {
-	return len(u.settings) == 0 && len(u.loads) == 0 && len(u.servers) == 0
-}
+func (u *undo) none() bool { return u.count() == 0 }
+
+func (u *undo) count() int { return len(u.settings) + len(u.loads) + len(u.servers) }
 
 func sameLoad(a, b Load) bool {
 	return a.Machine == b.Machine && a.Workload == b.Workload && loadKey(a.Settings) == loadKey(b.Settings)

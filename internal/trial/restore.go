@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
@@ -12,47 +15,48 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Restore puts back whatever the run in dir left, newest change first: settings
+// Restoration is what Restore needs.
+type Restoration struct {
+	Log     string // the undo log of the run
+	Catalog *study.Catalog
+	// Open opens the platform of the run.
+	Open func(ctx context.Context, p study.Use, seed uint64) (platform.Platform, error)
+}
+
+// Restore puts back whatever a run left, newest change first: settings
 // of the machine and what its load prepared. It says what it did, one line a
 // change. It may be run any number of times, also after a crash of its own.
 //
-// Each setting is read before it is touched. One that somebody else has changed
+// Only the undo log is believed. Each setting is read before it is touched. One that somebody else has changed
 // meanwhile is named and left as it is.
-func Restore(ctx context.Context, dir string, p platform.Platform, c *study.Catalog) ([]string, error) {
-	return restore(ctx, dir, &workbench{platform: p, catalog: c}, func(string) {})
+func Restore(ctx context.Context, of Restoration) ([]string, error) {
+	return restore(ctx, of, func(string) {})
 }
 
-func restore(ctx context.Context, dir string, w *workbench, step func(string)) (done []string, err error) {
-	if _, err := ReadJournal(dir); err != nil {
-		return nil, err
-	}
-	unlock, err := lock(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	j, err := openJournal(dir)
-	if err != nil {
+func restore(ctx context.Context, of Restoration, step func(string)) (done []string, err error) {
+	logs, run := filepath.Dir(of.Log), strings.TrimSuffix(filepath.Base(of.Log), ".jsonl")
+	j := &journal{logs: logs, step: step, now: time.Now}
+	if err := j.openUndo(run); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
-	j.step = step
-	b := begun(j.entries)
+	b := j.begin()
 	if b == nil {
-		return nil, forgetUnfinished(dir)
+		return nil, nil
 	}
-	if w.commands, w.groups, w.scratch = b.Commands, b.Groups, b.Scratch; w.machine == nil {
-		w.machine = w.platform.Machine()
+	j.join(b)
+	p, err := of.Open(ctx, b.Platform, b.Seed)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	w := &workbench{platform: p, machine: p.Machine(), catalog: of.Catalog, commands: b.Commands, groups: b.Groups, scratch: b.Scratch, mark: b.Mark}
 	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.fleeting(b.Platform)}
 	if err := r.find(ctx, b.Groups); err != nil {
 		return nil, err
 	}
 	r.all(ctx)
-	if err := errors.Join(r.errs...); err != nil {
-		return r.done, err
-	}
-	return r.done, forgetUnfinished(dir)
+	return r.done, errors.Join(r.errs...)
 }
 
 // restorer undoes what a journal says is outstanding. It goes on after an
@@ -185,7 +189,7 @@ func (r *restorer) loads(ctx context.Context) {
 		r.took("removed "+what, nil)
 	}
 	if r.server.machine != nil && r.target == nil {
-		r.took("", errors.Join(r.server.sweepServices(ctx), r.server.removeScratch(ctx)))
+		r.took("", errors.Join(r.server.sweepServices(ctx, r.mark), r.server.removeScratch(ctx, r.mark)))
 	}
 }
 
@@ -212,6 +216,9 @@ func (r *restorer) clean(ctx context.Context, of Load) error {
 	}
 	journalled := r.journal.append(Entry{Kind: KindClean, Load: &of})
 	r.journal.step("before clean")
+	if err := at.marked(ctx, r.mark); err != nil {
+		return errors.Join(err, journalled)
+	}
 	env := at.env(dataSeed(r.seed, of.Index))
 	env.Target = r.target
 	if err := l.Clean(ctx, env); err != nil {
@@ -221,7 +228,7 @@ func (r *restorer) clean(ctx context.Context, of Load) error {
 		if err := r.cleanForeign(ctx, l); err != nil {
 			return errors.Join(err, journalled)
 		}
-		if err := at.sweepServices(ctx); err != nil {
+		if err := at.sweepServices(ctx, r.mark); err != nil {
 			return errors.Join(err, journalled)
 		}
 	}
@@ -246,14 +253,14 @@ func (r *restorer) emptied(ctx context.Context, of Load) error {
 		return err
 	}
 	if of.Machine != "" && others == 1 {
-		if err := at.removeScratch(ctx); err != nil {
+		if err := at.removeScratch(ctx, r.mark); err != nil {
 			return err
 		}
 	}
-	if len(r.journal.undo.loads) > 1 || !begun(r.journal.entries).Made {
+	if len(r.journal.undo.loads) > 1 || !r.journal.begin().Made {
 		return nil
 	}
-	return post{at.machine, r.scratch}.removeScratch(ctx)
+	return post{at.machine, r.scratch}.removeScratch(ctx, r.mark)
 }
 
 // env is where loads run on a machine, with the seed of their data.

@@ -55,23 +55,23 @@ func (r *restorer) services(ctx context.Context) {
 }
 
 func (r *restorer) sweepServer(ctx context.Context, at post) error {
-	if err := at.sweepServices(ctx); err != nil {
+	if err := at.sweepServices(ctx, r.mark); err != nil {
 		return err
 	}
 	if at.dir != r.scratch {
-		if err := at.removeScratch(ctx); err != nil {
+		if err := at.removeScratch(ctx, r.mark); err != nil {
 			return err
 		}
 	}
-	if !begun(r.journal.entries).Made {
+	if !r.journal.begin().Made {
 		return nil
 	}
-	return post{at.machine, r.scratch}.removeScratch(ctx)
+	return post{at.machine, r.scratch}.removeScratch(ctx, r.mark)
 }
 
 // cleanForeign removes what a load left in services that outlived the run.
 func (r *restorer) cleanForeign(ctx context.Context, l workload.Load) error {
-	for _, use := range begun(r.journal.entries).Services {
+	for _, use := range r.journal.begin().Services {
 		at := use.Kind + " at " + use.Settings[addressSetting]
 		err := r.cleanAt(ctx, l, use)
 		switch {

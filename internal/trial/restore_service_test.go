@@ -77,7 +77,7 @@ func shelfRestorer(t *testing.T, services []study.Use) *restorer {
 	if err := os.MkdirAll(r.dir(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(r.dir())
+	j, err := openJournal(r.dir(), r.undo())
 	if err != nil {
 		t.Fatal(err)
 	}

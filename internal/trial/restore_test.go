@@ -19,6 +19,7 @@ func leftAt(t *testing.T, s *study.Study, name string) *rig {
 	r := newRig(t)
 	for k := 1; k < 500; k++ {
 		os.RemoveAll(r.dir())
+		os.RemoveAll(r.undo())
 		os.RemoveAll(filepath.Join(r.root, "scratch"))
 		r.put(t, formers)
 		if crash(k, func(step func(string)) {
@@ -35,7 +36,7 @@ func leftAt(t *testing.T, s *study.Study, name string) *rig {
 
 func (r *rig) restore(t *testing.T) string {
 	t.Helper()
-	said, err := Restore(t.Context(), r.dir(), r.machine, r.catalog())
+	said, err := r.restored(t.Context(), r.catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestSomebodyElsesChangeIsLeft(t *testing.T) {
 	if again := r.restore(t); again != "" {
 		t.Errorf("the second time it said %q", again)
 	}
-	if dirs, err := Unfinished(); err != nil || len(dirs) > 0 {
+	if dirs, err := r.unfinished(); err != nil || len(dirs) > 0 {
 		t.Errorf("unfinished %v, %v", dirs, err)
 	}
 }
@@ -96,6 +97,7 @@ func TestLevelSeenIsPutBack(t *testing.T) {
 	crashed := false
 	for k := 1; !crashed && k < 200; k++ {
 		os.RemoveAll(r.dir())
+		os.RemoveAll(r.undo())
 		os.RemoveAll(filepath.Join(r.root, "scratch"))
 		r.put(t, formers)
 		name := crash(k, func(step func(string)) {
@@ -118,18 +120,18 @@ func TestRestoreGoesOnAfterAnError(t *testing.T) {
 	r := leftAt(t, exampleStudy(), "before write trial")
 	broken := r.catalog()
 	broken.Factors[1] = knob("host.two", map[string]string{formers["host.two_x"]: "error"})
-	said, err := Restore(t.Context(), r.dir(), r.machine, broken)
+	said, err := r.restored(t.Context(), broken)
 	if err == nil || !strings.Contains(err.Error(), `put host.two:x back to "b\nformer": no such level`) {
 		t.Fatalf("error %v", err)
 	}
 	if len(said) != 3 || r.present(t)["host.one"] != formers["host.one"] {
 		t.Errorf("said %q, machine at %v", said, r.present(t))
 	}
-	if dirs, err := Unfinished(); err != nil || !slices.Equal(dirs, []string{r.dir()}) {
+	if dirs, err := r.unfinished(); err != nil || !slices.Equal(dirs, []string{r.dir()}) {
 		t.Errorf("unfinished %v, %v", dirs, err)
 	}
 	broken.Factors[1] = knob("host.two", map[string]string{formers["host.two_x"]: "lie"})
-	if _, err := Restore(t.Context(), r.dir(), r.machine, broken); err == nil || !strings.Contains(err.Error(), `it reads "lie" afterwards`) {
+	if _, err := r.restored(t.Context(), broken); err == nil || !strings.Contains(err.Error(), `it reads "lie" afterwards`) {
 		t.Fatalf("error %v", err)
 	}
 	r.restore(t)
@@ -140,37 +142,67 @@ func TestRestoreNeedsItsFactors(t *testing.T) {
 	r := leftAt(t, exampleStudy(), "before write trial")
 	without := r.catalog()
 	without.Factors = slices.DeleteFunc(without.Factors, func(f factor.Factor) bool { return f.Name == "host.one" })
-	_, err := Restore(t.Context(), r.dir(), r.machine, without)
+	_, err := r.restored(t.Context(), without)
 	if err == nil || !strings.Contains(err.Error(), `put host.one back to "a former": factor host.one: this plimsoll does not have it`) {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestUnreadableJournalIsUnfinished(t *testing.T) {
-	r := leftAt(t, exampleStudy(), "before write trial")
-	name := filepath.Join(r.dir(), journalName)
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, append([]byte("x"), text...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if dirs, err := Unfinished(); err != nil || len(dirs) != 1 {
-		t.Errorf("unfinished %v, %v", dirs, err)
-	}
-	if _, err := Restore(t.Context(), r.dir(), r.machine, r.catalog()); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("error %v", err)
+// What happens to the results folder of a dead run does not matter to what it left: that is in the undo log.
+func TestRestoreWithoutTheResultsFolder(t *testing.T) {
+	for name, do := range map[string]func(r *rig) error{
+		"removed":           func(r *rig) error { return os.RemoveAll(r.dir()) },
+		"moved":             func(r *rig) error { return os.Rename(r.dir(), r.dir()+"2") },
+		"damaged":           func(r *rig) error { return os.WriteFile(filepath.Join(r.dir(), journalName), []byte("x"), 0o644) },
+		"without a journal": func(r *rig) error { return os.Remove(filepath.Join(r.dir(), journalName)) },
+		"replaced by a link": func(r *rig) error {
+			return errors.Join(os.Rename(r.dir(), r.dir()+"2"), os.Symlink(r.dir()+"2", r.dir()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := leftAt(t, exampleStudy(), "before write trial")
+			if err := do(r); err != nil {
+				t.Fatal(err)
+			}
+			r.restore(t)
+			r.atFormer(t)
+			if dirs, err := r.unfinished(); err != nil || len(dirs) > 0 {
+				t.Errorf("unfinished %v, %v", dirs, err)
+			}
+		})
 	}
 }
 
-func TestUnfinishedForgetsAFolderThatIsGone(t *testing.T) {
+// A folder that was moved is found by the name of its run.
+func TestRestoreOfAMovedFolder(t *testing.T) {
 	r := leftAt(t, exampleStudy(), "before write trial")
-	if err := os.RemoveAll(r.dir()); err != nil {
+	moved := r.dir() + "2"
+	if err := os.Rename(r.dir(), moved); err != nil {
 		t.Fatal(err)
 	}
-	if dirs, err := Unfinished(); err != nil || len(dirs) > 0 {
-		t.Errorf("unfinished %v, %v", dirs, err)
+	if logs, err := LogsOf(moved, r.undo()); err != nil || len(logs) != 1 {
+		t.Errorf("undo logs %v, %v", logs, err)
+	}
+}
+
+func TestUnreadableUndoLogIsNamed(t *testing.T) {
+	r := leftAt(t, exampleStudy(), "before write trial")
+	logs, err := LogsOf(r.dir(), r.undo())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(logs[0], append([]byte("x"), text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := ListUnfinished(r.undo()); err != nil || len(all) != 1 || all[0].Err == nil {
+		t.Errorf("unfinished %v, %v", all, err)
+	}
+	if _, err := r.restored(t.Context(), r.catalog()); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -184,34 +216,6 @@ func TestRestoreCommandIsUsed(t *testing.T) {
 	if err != nil || string(text) != "c\n" {
 		t.Errorf("the restore command left %q, %v", text, err)
 	}
-}
-
-// A journal that cannot be written, as on a full disk, is no reason to leave
-// the machine as it is.
-func TestRestoreWithoutAWritableJournal(t *testing.T) {
-	r := leftAt(t, exampleStudy(), "before write trial")
-	j, err := openJournal(r.dir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := begun(j.entries)
-	if err := j.close(); err != nil {
-		t.Fatal(err)
-	}
-	restorer := &restorer{
-		workbench: &workbench{machine: r.machine, catalog: r.catalog(), commands: b.Commands, scratch: b.Scratch},
-		journal:   j, seed: b.Seed, kind: b.Workload,
-	}
-	restorer.all(t.Context())
-	r.atFormer(t)
-	if len(restorer.errs) == 0 || !strings.Contains(errors.Join(restorer.errs...).Error(), "file already closed") {
-		t.Errorf("errors %v", restorer.errs)
-	}
-	if dirs, err := Unfinished(); err != nil || len(dirs) != 1 {
-		t.Errorf("unfinished %v, %v: the journal does not know yet", dirs, err)
-	}
-	r.restore(t)
-	r.atFormer(t)
 }
 
 // What somebody changed between a crash and the resumed run is the level that

@@ -282,7 +282,10 @@ func (a *attempt) keepLog(ctx context.Context) {
 
 // sweepServices removes what services left that died with their run. Their
 // processes died with it.
-func (p post) sweepServices(ctx context.Context) error {
+func (p post) sweepServices(ctx context.Context, mark string) error {
+	if err := p.marked(ctx, mark); err != nil {
+		return err
+	}
 	folder := path.Join(p.dir, serviceFolder)
 	listed, err := p.machine.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})
 	if err != nil {

@@ -82,6 +82,7 @@ type workbench struct {
 	catalog  *study.Catalog
 	commands []study.Command
 	scratch  string
+	mark     string // that the scratch folders of the run carry
 }
 
 // setting finds a factor of a machine by name.

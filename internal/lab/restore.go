@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/trial"
+)
+
+// Restore puts back what dead runs of this user left changed on this host: of one results folder, or of every
+// run. It returns what it did, a phrase each. Runs that are still going and those of other users are not touched.
+func (l *Lab) Restore(ctx context.Context, dirs ...string) ([]string, error) {
+	logs, err := trial.UndoFolder()
+	if err != nil {
+		return nil, err
+	}
+	if len(dirs) == 0 {
+		return l.restoreAll(ctx, logs)
+	}
+	var done []string
+	var failed error
+	for _, dir := range dirs {
+		lines, err := l.restoreFolder(ctx, dir, logs)
+		done = append(done, lines...)
+		failed = errors.Join(failed, err)
+	}
+	return done, failed
+}
+
+func (l *Lab) restoreFolder(ctx context.Context, dir, logs string) (done []string, failed error) {
+	all, err := trial.LogsOf(dir, logs)
+	if err != nil {
+		return nil, err
+	}
+	for _, log := range all {
+		lines, err := l.restore(ctx, log)
+		if used := (*trial.InUse)(nil); errors.As(err, &used) {
+			used.What = "the run in " + dir
+			err = &Mistake{fmt.Errorf("%w: it puts everything back at its end; interrupt it to end it now", used)}
+		}
+		done = append(done, lines...)
+		failed = errors.Join(failed, err)
+	}
+	return done, failed
+}
+
+func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, failed error) {
+	all, err := trial.ListUnfinished(logs)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range all {
+		if u.Err != nil || u.Process != "" {
+			failed = errors.Join(failed, u.Err)
+			continue
+		}
+		lines, err := l.restore(ctx, u.Log)
+		done = append(done, lines...)
+		if used := (*trial.InUse)(nil); errors.As(err, &used) {
+			continue // somebody else resumes it, or puts it back
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("run in %s: %w", u.Dir, err))
+		}
+	}
+	return done, failed
+}
+
+func (l *Lab) restore(ctx context.Context, log string) ([]string, error) {
+	return trial.Restore(ctx, trial.Restoration{Log: log, Catalog: l.Catalog, Open: l.open})
+}
