@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/console"
@@ -60,7 +62,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 func complain(w io.Writer, err error) {
 	mistakes := study.Mistakes(err)
 	if mistakes == nil {
-		fmt.Fprintf(w, "plimsoll: %v\n", err)
+		// What a machine lacks is said before that ending, which means the same.
+		text := strings.ReplaceAll(err.Error(), ": "+errors.ErrUnsupported.Error(), "")
+		fmt.Fprintf(w, "plimsoll: %s\n", text)
 	}
 	for _, m := range mistakes {
 		if m.Line == 0 {
@@ -136,7 +140,7 @@ func (c *command) root() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return mistake{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+		return mistake{fmt.Errorf("%w%s; see %s --help", err, nearestFlag(cmd, err), cmd.CommandPath())}
 	})
 	root.Version = release()
 	root.SetVersionTemplate(versionLine())
@@ -170,6 +174,20 @@ func (c *command) root() *cobra.Command {
 		}
 	}
 	return root
+}
+
+// nearestFlag suggests a flag in place of one that is unknown.
+func nearestFlag(cmd *cobra.Command, err error) string {
+	unknown, found := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !found {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := parameter.Nearest(unknown, names); near != "" {
+		return fmt.Sprintf("; did you mean --%s?", near)
+	}
+	return ""
 }
 
 // noCommand refuses what is no subcommand, with what may have been meant.

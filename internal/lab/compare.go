@@ -130,7 +130,7 @@ func (l *Lab) askedOf(r *Run) map[string]string {
 // baseline.
 func (l *Lab) side(path string) (*side, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, &Mistake{fmt.Errorf("read results: %w", err)}
+		return nil, &Mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
 	}
 	if _, err := os.Stat(filepath.Join(path, "study.yaml")); err != nil {
 		in, err := exchange.Import(path)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/studies"
 )
 
 // Run is one run of a study on disk.
@@ -46,6 +48,9 @@ func create(dir string, source Source, seed uint64) (*Run, error) {
 func open(dir string) (*Run, error) {
 	r := &Run{Dir: dir, Source: Source{Study: new(study.Study)}, Plan: new(plan.Plan)}
 	text, err := os.ReadFile(r.path("study.yaml"))
+	if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
+		return nil, &Mistake{fmt.Errorf("there is no folder %s; plimsoll runs lists the runs in a folder", dir)}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &Mistake{fmt.Errorf("%s holds no run of a study: there is no study.yaml in it", dir)}
 	}
@@ -69,10 +74,14 @@ func open(dir string) (*Run, error) {
 	return r, nil
 }
 
-// again is the command that does the same once more from study.yaml: its seed, and what the
-// command line put in place of what the file says.
+// again is the command that does the same once more, from study.yaml or from the built-in
+// study that it is: its seed, and what the command line put in place of what the file says.
 func (r *Run) again(verb string) string {
-	command := fmt.Sprintf("plimsoll %s study.yaml --seed %d", verb, r.Plan.Seed)
+	name := "study.yaml"
+	if text, err := studies.Files.ReadFile(r.Source.Study.Name + ".yaml"); err == nil && bytes.Equal(text, r.Source.Text) {
+		name = r.Source.Study.Name
+	}
+	command := fmt.Sprintf("plimsoll %s %s --seed %d", verb, name, r.Plan.Seed)
 	for _, set := range r.Source.Study.Sets {
 		command += " --set " + platform.Quote([]string{set})
 	}

@@ -143,21 +143,23 @@ func (s *session) lent(needs workload.Needs) workload.Needs {
 // asked about its levels once.
 func (s *session) checkSettings(ctx context.Context, all crew) error {
 	s.settings = nil
+	var failed error
 	for _, f := range s.Study.Factors {
 		if f.Parameter != "" || f.Name == LabelFactor || f.Name == study.MachinesFactor {
 			continue
 		}
 		for _, m := range all {
 			setting, err := s.settingOn(ctx, f, m)
-			if err != nil {
-				return err
+			if err != nil { // the other factors may be wrong as well
+				failed = errors.Join(failed, err)
+				break
 			}
 			if setting != nil {
 				s.settings = append(s.settings, setting)
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // settingOn is a setting of one machine; nil where the factor is of another group alone.

@@ -194,7 +194,7 @@ func TestHungBootIsTriedOnceMore(t *testing.T) {
 
 func TestFailedStarts(t *testing.T) {
 	for behaviour, want := range map[string]string{
-		"hang":   "start guest web: the guest did not open its channel in",
+		"hang":   "boot web: the guest did not open its channel in",
 		"refuse": "QEMU ended while the guest booted (exit status 1): qemu: no such machine",
 		"panic":  "QEMU ended while the guest booted (exit status 0)",
 	} {

@@ -65,11 +65,11 @@ type Boot struct {
 // wrong, nothing of it is left.
 func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
 	if o.Kernel == nil || o.Initramfs == "" || o.Dir == "" {
-		return nil, fmt.Errorf("start guest %s: a kernel, an initramfs and a folder are needed", s.Name)
+		return nil, fmt.Errorf("boot %s: a kernel, an initramfs and a folder are needed", s.Name)
 	}
 	binary, version, err := find(ctx, o.Binary)
 	if err != nil {
-		return nil, fmt.Errorf("start guest %s: %w", s.Name, err)
+		return nil, fmt.Errorf("boot %s: %w", s.Name, err)
 	}
 	o.Binary = binary
 	chosen := Chosen{o.Accelerator, "it was asked for"}
@@ -78,10 +78,10 @@ func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
 		chosen = Chosen{TCG, "it alone has virtual time"}
 	case o.Accelerator == "":
 		if chosen, err = Probe(ctx, binary, o.Kernel, o.Dir); err != nil {
-			return nil, fmt.Errorf("start guest %s: %w", s.Name, err)
+			return nil, fmt.Errorf("boot %s: %w", s.Name, err)
 		}
 	case o.Accelerator != KVM && o.Accelerator != TCG:
-		return nil, fmt.Errorf("start guest %s: accelerator %q is not known: give kvm or tcg", s.Name, o.Accelerator)
+		return nil, fmt.Errorf("boot %s: accelerator %q is not known: give kvm or tcg", s.Name, o.Accelerator)
 	}
 	w, err := thisHost(Wiring{Accelerator: chosen.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
 	if err == nil {
@@ -92,7 +92,7 @@ func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
 	}
 	g := &Guest{options: o, wiring: w, facts: Facts{Version: version, Chosen: chosen, Kernel: o.Kernel.Version + " " + o.Kernel.Digest}}
 	if err := g.begin(ctx, s); err != nil {
-		return nil, errors.Join(fmt.Errorf("start guest %s: %w", s.Name, err), g.clear())
+		return nil, errors.Join(fmt.Errorf("boot %s: %w", s.Name, err), g.clear())
 	}
 	return g, nil
 }
