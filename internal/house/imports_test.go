@@ -115,6 +115,7 @@ var owner = map[string]string{
 	"github.com/pierrec/lz4/v4":               "internal/guest/unpack",
 	"github.com/mikelolasagasti/xz":           "internal/guest/unpack",
 	"github.com/spf13/cobra":                  "cmd/plimsoll",
+	"github.com/spf13/pflag":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll",
 	"modernc.org/sqlite":                      "internal/cluster/importer",
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
