@@ -152,7 +152,7 @@ func (c *command) root() *cobra.Command {
 		}
 	}
 	group("studies", "Studies:", c.studies(), c.newStudy(), c.validate(), c.plan(), c.run(), c.resume(), c.tune(), c.restore())
-	group("results", "Results:", c.runs(), c.report(), c.compare(), c.export(), c.importResults())
+	group("results", "Results:", c.runs(), c.report(), c.compare(), c.audit(), c.export(), c.importResults())
 	group("infrastructure", "Clusters and machines:", c.cluster(), c.agent(), c.guest(), c.service())
 	group("reference", "Reference:", c.manual(), c.schema(), c.man(), c.version())
 	root.SetHelpCommandGroupID("reference")

@@ -23,13 +23,13 @@ func lint(f *Findings) []Claim {
 			report(h.Sentence, "no interval", "an interval is printed that does not exist")
 		}
 		if h.OwnLoad && !strings.Contains(h.Sentence, "at its own load") {
-			report(h.Sentence, "the arms carry different loads", faultLoads)
+			report(h.Sentence, "the arms carry different loads", "latency compared at different loads")
 		}
 		if h.Blocks > 0 && !strings.Contains(h.Sentence, f.label(0)) {
 			report(h.Sentence, "the baseline is "+f.label(0), "no baseline named")
 		}
 		if percentWithoutSign(h) {
-			report(h.Sentence, Percent(h.Ratio-1), faultSign)
+			report(h.Sentence, Percent(h.Ratio-1), "sign missing")
 		}
 		if h.NotRandomised && !strings.Contains(h.Sentence, "not randomised") {
 			report(h.Sentence, "not randomised", "weaker evidence that does not say so")

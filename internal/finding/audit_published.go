@@ -1,29 +1,34 @@
 package finding
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"plimsoll/internal/claim"
 	"plimsoll/internal/study"
 )
 
 // auditFigure recomputes what a published figure says: its change from its values,
-// and the statements in its note.
+// and the sentences of its note.
 func auditFigure(f *Findings, fig study.Figure) []Claim {
 	var all []Claim
 	if from, to, ok := ends(f, fig); ok && fig.Change != nil {
-		percent := strconv.FormatFloat(roundTo(100**fig.Change, 6), 'f', -1, 64)
-		claim := ChangeStatement{From: from, To: to, Percent: percent}.Audit()
-		claim.Sentence = "published: " + fig.Metric + " " + digits(from) + " -> " + digits(to) + ", " + percent + " %"
-		all = append(all, claim)
+		percent := strconv.FormatFloat(roundTo(100**fig.Change, 6), 'f', -1, 64) + " %"
+		before, after := strconv.FormatFloat(from, 'f', -1, 64), strconv.FormatFloat(to, 'f', -1, 64)
+		all = append(all, published(fig, digits(from)+" -> "+digits(to)+", "+percent, claim.Change(before, after, percent)))
 	}
-	for _, s := range ParseStatements(fig.Note) {
-		claim := s.Audit()
-		claim.Sentence = "published: " + fig.Metric + " " + s.Text
-		all = append(all, claim)
+	for _, c := range claim.Text(fig.Note) {
+		all = append(all, published(fig, cmp.Or(c.Said, c.Text), c))
 	}
 	return all
+}
+
+// published is the outcome of a claim of a published figure.
+func published(fig study.Figure, said string, c claim.Claim) Claim {
+	return Claim{Sentence: "published: " + fig.Metric + " " + said, Computed: c.Computed, Fault: c.Reason,
+		Holds: c.Status == claim.Holds, NotUnderstood: c.Status == claim.NotUnderstood}
 }
 
 // ends are the first and the last value of a figure, in the order of the arms that

@@ -220,12 +220,15 @@ const (
 	NoRuleFired Outcome = "no rule fired"
 )
 
-// Claim is a sentence that the audit recomputed.
+// Claim is a sentence with the outcome of its audit: it holds, does not hold, or is not
+// understood.
 type Claim struct {
 	Sentence string `json:"sentence"`
 	Computed string `json:"computed"`
 	Holds    bool   `json:"holds"`
 	Fault    string `json:"fault,omitempty"` // "sign missing", "fails Little's law", ...
+	// NotUnderstood is set where nothing could be recomputed; Fault is why.
+	NotUnderstood bool `json:"notUnderstood,omitempty"`
 }
 
 // LimitResult is a declared limit held against the measured metric.

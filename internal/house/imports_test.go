@@ -11,6 +11,7 @@ import (
 var allowed = map[string]string{
 	"internal/parameter":             "",
 	"internal/stat":                  "",
+	"internal/claim":                 "",
 	"internal/measure":               "",
 	"internal/measure/exchange":      "measure",
 	"internal/load":                  "",
@@ -58,7 +59,7 @@ var allowed = map[string]string{
 	"internal/agent/station":         "agent/fabric agent/remote agent/warden platform",
 	"internal/platform/fleet":        "agent/fabric agent/fabric/hub agent/remote parameter platform",
 	"internal/trial":                 "agent collect factor load measure parameter plan plan/peak platform service stat study workload",
-	"internal/finding":               "load measure plan plan/peak stat study",
+	"internal/finding":               "claim load measure plan plan/peak stat study",
 	"internal/tune":                  "finding measure plan stat study",
 	"internal/escape":                "",
 	"internal/console":               "escape",
@@ -108,7 +109,7 @@ var owner = map[string]string{
 	"github.com/apache/cassandra-gocql-driver/v2": "internal/workload/cqliot/driver",
 
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
-	"go.yaml.in/yaml/v3":                      "internal/study internal/cluster/snapshot",
+	"go.yaml.in/yaml/v3":                      "internal/study internal/cluster/snapshot internal/claim",
 	"gonum.org/v1/gonum":                      "internal/stat",
 	"github.com/parquet-go/parquet-go":        "internal/measure/exchange",
 	"github.com/klauspost/compress":           "internal/guest/unpack",

@@ -85,23 +85,43 @@ func (s *sources) noiseFloor() string {
 	return ""
 }
 
-// claim is a sentence that the audit recomputed.
+// claim is a sentence with the outcome of its audit.
 type claim struct {
 	Sentence, Computed, Fault string
-	Holds                     bool
+	Outcome                   string // "holds", "does not hold", "not understood"
+	State                     measure.State
 }
 
-// claims lists what does not hold first.
-func (s *sources) claims() (all []claim, faults int) {
-	for _, holds := range []bool{false, true} {
+// claims lists what does not hold first, then what was not understood.
+func (s *sources) claims() (all []claim, counts claimCounts) {
+	for _, state := range []measure.State{measure.Fail, measure.Unknown, measure.Pass} {
 		for _, c := range s.Findings.Audit {
-			if c.Holds == holds {
-				all = append(all, claim{c.Sentence, c.Computed, c.Fault, c.Holds})
+			one := claim{c.Sentence, c.Computed, c.Fault, "does not hold", measure.Fail}
+			switch {
+			case c.Holds:
+				one.Outcome, one.State = "holds", measure.Pass
+			case c.NotUnderstood:
+				one.Outcome, one.State = "not understood", measure.Unknown
+			}
+			if one.State == state {
+				all = append(all, one)
+				counts.add(state)
 			}
 		}
-		if !holds {
-			faults = len(all)
-		}
 	}
-	return all, faults
+	return all, counts
+}
+
+// claimCounts is the number of claims of each outcome.
+type claimCounts struct{ Hold, Fail, Unclear int }
+
+func (n *claimCounts) add(state measure.State) {
+	switch state {
+	case measure.Pass:
+		n.Hold++
+	case measure.Fail:
+		n.Fail++
+	default:
+		n.Unclear++
+	}
 }

@@ -78,7 +78,7 @@ type page struct {
 	Ledger   ledger
 	Noise    string
 	Claims   []claim
-	Faults   int // claims of ours or others that do not hold
+	Audited  claimCounts
 	Seed     string
 	Version  string
 	Command  string
@@ -137,7 +137,7 @@ func newPage(s *sources) (*page, error) {
 	for _, m := range s.method() {
 		p.Method = append(p.Method, m.html())
 	}
-	p.Claims, p.Faults = s.claims()
+	p.Claims, p.Audited = s.claims()
 	for _, fig := range figures() {
 		if pic, ok := s.picture(fig); ok {
 			p.Figures[fig.Place] = append(p.Figures[fig.Place], pic)

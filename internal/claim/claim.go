@@ -1,0 +1,102 @@
+// Package claim recomputes what a text claims about measurements: changes in percent,
+// factors and points, latencies of closed loops, shares, sums, averages and rates.
+//
+// A claim is accused only where the text itself gives the values that contradict it.
+// Each printed number stands for the interval of half a unit of its last digit; a
+// claim holds where some values in these intervals are consistent with it. What is
+// ambiguous, or has no values to recompute it from, is reported as not understood.
+// The package is pure, and its time is linear in the length of the text but for the
+// numbers of one sentence, which are bounded.
+package claim
+
+// Status is the outcome of the audit of one claim.
+type Status string
+
+// The outcomes.
+const (
+	Holds         Status = "holds"
+	DoesNotHold   Status = "does not hold"
+	NotUnderstood Status = "not understood"
+)
+
+// Claim is one claim of a text with its outcome. A sentence yields one for each
+// statement that it makes, and at least one if it holds a number.
+type Claim struct {
+	Line     int    `json:"line"` // where the sentence begins, from 1
+	Text     string `json:"text"` // the sentence, or the row of a table
+	Said     string `json:"said,omitempty"`
+	Status   Status `json:"status"`
+	Computed string `json:"computed,omitempty"`
+	Reason   string `json:"reason,omitempty"`  // of a claim that does not hold, or is not understood
+	Wording  string `json:"wording,omitempty"` // that would hold
+}
+
+// Counts is the number of claims of each outcome.
+type Counts struct {
+	Holds         int `json:"holds"`
+	DoesNotHold   int `json:"does_not_hold"`
+	NotUnderstood int `json:"not_understood"`
+}
+
+// Count counts the outcomes.
+func Count(claims []Claim) Counts {
+	var n Counts
+	for i := range claims {
+		switch claims[i].Status {
+		case Holds:
+			n.Holds++
+		case DoesNotHold:
+			n.DoesNotHold++
+		default:
+			n.NotUnderstood++
+		}
+	}
+	return n
+}
+
+// Text audits plain text or Markdown. Its claims are in the order of the text.
+func Text(text string) []Claim {
+	d := split(text)
+	d.facts()
+	a := &auditor{doc: d}
+	for i := range d.blocks {
+		a.block(&d.blocks[i])
+	}
+	return a.claims
+}
+
+// auditor collects the claims of a text.
+type auditor struct {
+	doc    *document
+	claims []Claim
+	line   int
+	text   string
+}
+
+// add records an outcome of the sentence at hand.
+func (a *auditor) add(c Claim) {
+	c.Line, c.Text = a.line, a.text
+	a.claims = append(a.claims, c)
+}
+
+func (a *auditor) block(b *block) {
+	switch b.kind {
+	case tableBlock:
+		a.table(b)
+	case codeBlock:
+		a.line, a.text = b.line, b.text
+		if hasDigit(b.text) {
+			a.add(Claim{Status: NotUnderstood, Reason: "code is not audited"})
+		}
+	default:
+		var before *sentence
+		for i := range b.sentences {
+			a.line, a.text = b.sentences[i].line, b.sentences[i].text
+			s := a.read(b, i, before)
+			a.sentence(s)
+			if len(s.numbers) > 0 {
+				before = s
+			}
+		}
+	}
+}

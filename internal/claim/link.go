@@ -1,0 +1,360 @@
+package claim
+
+// linked finds the pair that a change is said of: one that ends right before it, or
+// one that follows it.
+func (s *sentence) linked(one *saying) (pair, bool) {
+	best, found := pair{}, false
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if one.metric != "" && p.metric != "" && one.metric != p.metric && !(p.metric == metricCost && one.metric == metricCPU) && !s.sameThing(one, p) {
+			continue
+		}
+		if p.to <= one.from && s.follows(p, one) || p.from < one.from && one.to < p.to {
+			if !found || p.to > best.to {
+				best, found = *p, true
+			}
+		}
+	}
+	if found {
+		return best, true
+	}
+	if p, ok := s.costAndRate(one); ok {
+		return p, true
+	}
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if p.from >= one.to && s.leads(one, p) {
+			return *p, true
+		}
+	}
+	return pair{}, false
+}
+
+// costAndRate finds the cost of an operation where utilisation is said to have changed
+// and the sentence gives both of its factors.
+func (s *sentence) costAndRate(one *saying) (pair, bool) {
+	if one.metric != metricCPU || len(s.pairs) != 2 {
+		return pair{}, false
+	}
+	for i := range s.pairs {
+		p, o := &s.pairs[i], &s.pairs[1-i]
+		if p.metric == metricCost && o.metric == metricThroughput && max(p.to, o.to) <= one.from {
+			return *p, s.follows(o, one) || s.follows(p, one)
+		}
+	}
+	return pair{}, false
+}
+
+// sameThing tells whether two metrics that differ by name are one by unit: the time
+// of a request, or CPU in percent.
+func (s *sentence) sameThing(one *saying, p *pair) bool {
+	return one.metric == metricOther || p.metric == metricOther || one.metric == metricThroughput && s.tokens[p.a].num.unit.dim == dimCount
+}
+
+// follows tells whether nothing but links stands between a pair and the change after
+// it. Other changes of the same pair may stand there too.
+func (s *sentence) follows(p *pair, one *saying) bool {
+	for k := s.skipLabel(p.to); k < one.from; k++ {
+		t := &s.tokens[k]
+		switch {
+		case p.metric == metricCost && one.metric == metricCPU && (metricWords[t.word] == metricCPU || t.word == "usage" || t.word == "cycles"):
+		case s.inSaying(k), s.condition[k], t.word != "" && s.owned(k, p.b):
+		case t.num != nil:
+			return false
+		case t.word != "":
+			m := metricWords[t.word]
+			if clauses[t.word] || !links[t.word] && (m == "" || m != p.metric) && !s.afterCondition(k) {
+				return false
+			}
+		case t.mark == ";" || t.mark == "." || t.mark == "?":
+			return false
+		}
+	}
+	return true
+}
+
+// skipLabel skips words in brackets right after a value: "290 (dense)".
+func (s *sentence) skipLabel(k int) int {
+	if k >= len(s.tokens) || s.tokens[k].mark != "(" {
+		return k
+	}
+	for at := k + 1; at < min(len(s.tokens), k+6); at++ {
+		if s.tokens[at].num != nil {
+			break
+		}
+		if s.tokens[at].mark == ")" {
+			return at + 1
+		}
+	}
+	return k
+}
+
+// afterCondition tells whether a word belongs to a condition: "at 64 threads".
+func (s *sentence) afterCondition(k int) bool {
+	for at := k + 1; at <= min(len(s.tokens)-1, k+2); at++ {
+		if s.condition[at] {
+			return true
+		}
+	}
+	for at := k - 1; at >= max(0, k-3); at-- {
+		if s.condition[at] {
+			return s.owned(k, at)
+		}
+		if s.tokens[at].word == "" {
+			return false
+		}
+	}
+	return false
+}
+
+// inSaying tells whether a token belongs to a change.
+func (s *sentence) inSaying(k int) bool {
+	for i := range s.sayings {
+		if k >= s.sayings[i].from && k < s.sayings[i].to {
+			return true
+		}
+	}
+	return false
+}
+
+// leads tells whether a pair follows a change: "12 % more throughput, from 100 to
+// 112", "an improvement of 12 % (100 -> 112)".
+func (s *sentence) leads(one *saying, p *pair) bool {
+	if p.from-one.to > 10 {
+		return false
+	}
+	for k := one.to; k < p.from; k++ {
+		t := &s.tokens[k]
+		if t.num != nil || clauses[t.word] || t.mark == ";" || t.mark == "." || t.mark == ")" || t.word == "to" || t.word == "with" || t.word == "using" || t.word == "going" || t.word == "moving" || t.word == "switching" {
+			return false
+		}
+	}
+	return true
+}
+
+// loose are the pairs of like values that nothing joins.
+func (s *sentence) loose() []pair {
+	var all []pair
+	var free []int
+	for _, i := range s.numbers {
+		q := s.tokens[i].num
+		if !s.condition[i] && !q.percent() && !q.points && !q.times && q.sign == 0 && !s.inSaying(i) {
+			free = append(free, i)
+		}
+	}
+	for x, i := range free {
+		for _, j := range free[x+1:] {
+			a, b := s.tokens[i].num, s.tokens[j].num
+			if j > i+1 && a.like(b) && (a.unit.dim != "" || b.unit.dim == "") {
+				p := pair{a: i, b: j, from: i, to: j + 1, either: !s.ordered(i, j)}
+				s.frameLoose(&p)
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// frameLoose reads the metric of a loose pair without touching its units.
+func (s *sentence) frameLoose(p *pair) {
+	a, b := *s.tokens[p.a].num, *s.tokens[p.b].num
+	s.frame(p)
+	*s.tokens[p.a].num, *s.tokens[p.b].num = a, b
+}
+
+var (
+	earlier = set("before baseline default without off originally old native stock original previously vanilla control reference initially disabled")
+	later   = set("after with now tuned on new optimized optimised patched enabled later improved then dense")
+)
+
+// ordered tells whether the words beside two values name the first as the one before.
+func (s *sentence) ordered(i, j int) bool {
+	beside := func(at int, words map[string]bool) bool {
+		for k := max(0, at-5); k <= min(len(s.tokens)-1, at+4); k++ {
+			if words[s.wordAt(k)] && (k < at || k > at) {
+				return true
+			}
+		}
+		return false
+	}
+	return beside(i, earlier) && beside(j, later) && !beside(j, earlier)
+}
+
+// looselyLinked looks among values that no word joins. They accuse only where there
+// is one pair and the change follows it at once.
+func (a *auditor) looselyLinked(s *sentence, one *saying) {
+	if !one.claims() && one.hedge == "" && !one.of {
+		return
+	}
+	candidates := s.loose()
+	if len(candidates) > 20 {
+		candidates = candidates[:20]
+	}
+	for i := range candidates {
+		p := &candidates[i]
+		if one.metric != "" && p.metric != "" && one.metric != p.metric {
+			continue
+		}
+		if !s.beside(one, p) {
+			continue
+		}
+		if out := judge(one, s.change(p)); out.Status == Holds && one.claims() {
+			out.Said = s.textOf(min(one.from, p.from), max(one.to, p.to))
+			s.used[one.from], s.used[p.a], s.used[p.b] = true, true, true
+			a.add(out)
+			return
+		}
+	}
+	if len(candidates) == 1 && one.from >= candidates[0].to && s.follows(&candidates[0], one) && !s.sayingBetween(&candidates[0]) {
+		a.judgePair(s, one, &candidates[0])
+	}
+}
+
+// sayingBetween tells whether a change is stated between the values of a pair.
+func (s *sentence) sayingBetween(p *pair) bool {
+	for k := p.a + 1; k < p.b; k++ {
+		if s.inSaying(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// beside tells whether a change stands close enough to a loose pair, in the same
+// statement, to be said of it.
+func (s *sentence) beside(one *saying, p *pair) bool {
+	if one.kind == asDifference || s.tokens[p.a].num.unit.dim == "" || s.tokens[p.b].num.unit.dim == "" {
+		return false
+	}
+	from, to := min(one.from, p.from), max(one.to, p.to)
+	return to-from <= 24 && !s.hasMark(from, to, ";") && !s.hasMark(from, to, ":") && s.tokens[p.a].num.value != s.tokens[p.b].num.value
+}
+
+// chained reads changes that name only where they lead: "from 40,000, 25 % less, to
+// 30,000, and a further 11 % to 25,000".
+func (a *auditor) chained(s *sentence) {
+	for i := range s.sayings {
+		one := &s.sayings[i]
+		to := s.target(one)
+		if to < 0 || one.kind != inPercent || s.used[one.from] {
+			continue
+		}
+		from, start, ok := s.origin(one, to)
+		if !ok {
+			if q := s.tokens[to].num; !one.further && q.value > 0 && one.low < 100 {
+				s.used[one.from] = true
+				a.add(Claim{Said: s.textOf(one.from, to+1), Status: NotUnderstood, Reason: "the value before is not given"})
+			}
+			continue
+		}
+		c := &change{a: from, b: s.tokens[to].num}
+		if one.direction == 0 && one.sign == 0 && one.good == 0 {
+			c.direction = 1
+			if c.b.span().middle() < c.a.span().middle() {
+				c.direction = -1
+			}
+		}
+		if one.further && start != nil {
+			c.origin, c.hasOrigin = start.span(), true
+		}
+		out := judge(one, c)
+		if out.Status == DoesNotHold && !one.further && !s.sure(one, to) {
+			out.Status, out.Reason, out.Wording = NotUnderstood, "the value before may be another one", ""
+		}
+		out.Said = s.textOf(one.from, to+1)
+		s.used[one.from], s.used[to], s.level[to] = true, true, true
+		a.add(out)
+	}
+}
+
+// target is the value that a change leads to, as in "25 % to 30,000"; -1 for none.
+func (s *sentence) target(one *saying) int {
+	for k := one.to; k < min(len(s.tokens), one.to+8); k++ {
+		t := &s.tokens[k]
+		if t.num != nil || clauses[t.word] || t.word == "from" || t.mark == "(" || t.mark == ";" {
+			return -1
+		}
+		if t.word == "to" || t.mark == "->" {
+			for j := k + 1; j < min(len(s.tokens), k+4); j++ {
+				if q := s.tokens[j].num; q != nil {
+					if q.percent() || q.times || q.points || s.level[j] {
+						return -1
+					}
+					return j
+				}
+				if w := s.wordAt(j); w != "" && w != "about" && w != "just" && w != "only" && w != "around" && w != "roughly" && w != "a" && w != "the" && w != "some" {
+					return -1
+				}
+			}
+			return -1
+		}
+	}
+	return -1
+}
+
+// origin is the value that a change starts from, and the one that a chain started
+// from: in this sentence or in the one before it.
+func (s *sentence) origin(one *saying, to int) (from, start *quantity, ok bool) {
+	target := s.tokens[to].num
+	var values []*quantity
+	collect := func(of *sentence, until int) {
+		for _, i := range of.numbers {
+			q := of.tokens[i].num
+			if i < until && !of.condition[i] && !q.percent() && !q.times && !q.points && q.like(target) && q.sign == 0 {
+				values = append(values, q)
+			}
+		}
+	}
+	if s.before != nil {
+		collect(s.before, len(s.before.tokens))
+	}
+	inBefore := len(values)
+	collect(s, one.from)
+	if len(values) == 0 {
+		return nil, nil, false
+	}
+	from = values[len(values)-1]
+	start = values[0]
+	if len(values) == 1 {
+		start = s.derived(from)
+	}
+	if !one.further && len(values) == inBefore && len(values) != 1 {
+		return nil, nil, false
+	}
+	return from, start, true
+}
+
+// derived is the value that a first change must have started from: 40,000 where 25 %
+// less are 30,000.
+func (s *sentence) derived(value *quantity) *quantity {
+	for _, of := range []*sentence{s, s.before} {
+		if of == nil {
+			continue
+		}
+		for i := range of.sayings {
+			one := &of.sayings[i]
+			at := of.target(one)
+			if at < 0 || of.tokens[at].num != value || one.kind != inPercent || one.high >= 100 {
+				continue
+			}
+			k := 1 - one.high/100
+			if one.direction > 0 || one.sign > 0 {
+				k = 1 + one.high/100
+			}
+			q := *value
+			q.value, q.half = value.value/k, value.half/k
+			return &q
+		}
+	}
+	return nil
+}
+
+// sure tells whether the value before is named in the same statement: "from 40,000".
+func (s *sentence) sure(one *saying, to int) bool {
+	for k := one.from - 1; k >= max(0, one.from-8); k-- {
+		if s.tokens[k].num != nil {
+			return s.wordAt(s.skipBack(k)) == "from"
+		}
+	}
+	return false
+}

@@ -1,0 +1,340 @@
+package claim
+
+import "strings"
+
+// pair is two values of the same thing, before and after.
+type pair struct {
+	a, b      int // tokens of the value before and of the value after
+	from, to  int // tokens
+	explicit  bool
+	either    bool // the text does not say which of the two is the base
+	direction int
+	good      int
+	metric    string
+	verb      string
+}
+
+// findConditions marks numbers that say under what a value was measured: "8 ms at
+// 64 threads". They belong to the value before them.
+func (s *sentence) findConditions() {
+	for k := 1; k < len(s.numbers); k++ {
+		i, value := s.numbers[k], s.numbers[k-1]
+		q, of := s.tokens[i].num, s.tokens[value].num
+		at := i - 1
+		for at > value && (s.wordAt(at) == "a" || s.wordAt(at) == "an" || s.wordAt(at) == "the" || s.wordAt(at) == "only") {
+			at--
+		}
+		if at-value > 4 || s.breaks(value+1, at) {
+			continue
+		}
+		word, mark := s.wordAt(at), s.tokens[at].mark
+		apart := q.unit.dim != "" && of.unit.dim != "" && !q.like(of)
+		switch {
+		case q.percent() || q.points || q.times || of.percent():
+			continue
+		case word == "at" || mark == "@":
+			s.condition[i] = true
+		case (word == "with" || word == "under" || word == "for" || word == "on" || word == "using") && apart && s.concurrent(q):
+			s.condition[i] = true
+		case mark == "(" && apart && s.concurrent(q):
+			s.condition[i] = true
+		}
+		if s.condition[i] {
+			s.load[value] = i
+		}
+	}
+}
+
+// breaks tells whether a new statement begins between two tokens.
+func (s *sentence) breaks(from, to int) bool {
+	for k := from; k < to; k++ {
+		if clauses[s.tokens[k].word] || s.tokens[k].mark == ";" || s.tokens[k].mark == "," {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sentence) concurrent(q *quantity) bool {
+	for _, n := range q.nouns {
+		if concurrency[n] {
+			return true
+		}
+	}
+	return q.unit.dim == dimRate
+}
+
+// findPairs finds values that the text sets against each other.
+func (s *sentence) findPairs() {
+	for k, i := range s.numbers {
+		if s.condition[i] || s.tokens[i].num.times || s.tokens[i].num.points || s.tokens[i].num.sign != 0 {
+			continue
+		}
+		j := s.mate(k)
+		if j < 0 {
+			continue
+		}
+		if p, ok := s.explicit(i, j); ok {
+			s.frame(&p)
+			s.pairs = append(s.pairs, p)
+			s.level[i], s.level[j] = true, true
+		}
+	}
+}
+
+// mate is the next number that can be compared with the k-th.
+func (s *sentence) mate(k int) int {
+	q := s.tokens[s.numbers[k]].num
+	for _, j := range s.numbers[k+1 : min(len(s.numbers), k+6)] {
+		o := s.tokens[j].num
+		if s.condition[j] || o.times || o.points || o.sign != 0 || o.percent() != q.percent() && o.percent() {
+			continue
+		}
+		if q.percent() && !o.percent() || !q.like(o) {
+			return -1
+		}
+		return j
+	}
+	return -1
+}
+
+// explicit reads the words that join two values.
+func (s *sentence) explicit(i, j int) (pair, bool) {
+	p := pair{a: i, b: j, from: i, to: j + 1, explicit: true}
+	start := s.skipBack(i)
+	joint := s.skipBack(j)
+	word := s.wordAt(joint)
+	words := s.between(i, j)
+	far := len(words) > 16 || s.breaksPair(i+1, j)
+	switch {
+	case s.hasMark(i+1, j, "->"):
+		return p, len(words) <= 6 && !far && !s.hasMark(i+1, j, ",") && !s.hasMark(i+1, j, "=")
+	case s.wordAt(start) == "from" && word == "to" && !far:
+		p.from = start
+		return p, true
+	case word == "from" && s.wordAt(start) == "to" && !far, word == "from" && !far && (s.directed(i, j, "up") || s.directed(i, j, "down")),
+		word == "from" && !far && s.percentBetween(i, j):
+		p.a, p.b = j, i
+		return p, true
+	case word == "was" || word == "were" || word == "previously" || word == "formerly" || word == "originally":
+		if s.hasMark(i+1, j, "(") || word != "was" && word != "were" {
+			p.a, p.b = j, i
+			return p, true
+		}
+	case !far && (words["than"] > 0 || words["instead"] > 0 && word == "of" || words["rather"] > 0):
+		p.a, p.b = j, i
+		return p, !s.hedgeThan(i, j)
+	case !far && (words["vs"]+words["vs."]+words["versus"]+words["against"] > 0 || s.phrase(i, j, "compared") || s.phrase(i, j, "relative")):
+		p.a, p.b, p.either = j, i, true
+		return p, true
+	case !far && len(words) == 1 && word == "to" && !s.tokens[i].num.percent() && s.wordAt(start) != "between":
+		return p, s.verbBefore(start+1) != "" || j+1 < len(s.tokens) && s.tokens[j+1].mark == "("
+	}
+	return p, false
+}
+
+// directed tells whether a value is said to be up or down from another; "up to" is a
+// bound.
+func (s *sentence) directed(i, j int, word string) bool {
+	for k := i + 1; k < j; k++ {
+		if s.wordAt(k) == word && s.wordAt(k+1) != "to" {
+			return true
+		}
+	}
+	return false
+}
+
+// phrase tells whether a word with "to" or "with" after it stands between two values.
+func (s *sentence) phrase(i, j int, word string) bool {
+	for k := i + 1; k+1 < j; k++ {
+		if s.wordAt(k) == word && (s.wordAt(k+1) == "to" || s.wordAt(k+1) == "with") {
+			return true
+		}
+	}
+	return false
+}
+
+// breaksPair tells whether two values belong to different statements.
+func (s *sentence) breaksPair(from, to int) bool {
+	for k := from; k < to; k++ {
+		if w := s.tokens[k].word; clauses[w] && w != "when" || s.tokens[k].mark == ";" {
+			return true
+		}
+	}
+	return false
+}
+
+// hedgeThan tells whether the "than" between two values is that of "more than".
+func (s *sentence) hedgeThan(i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if s.wordAt(k) == "than" {
+			before := s.wordAt(k - 1)
+			return k == s.skipBack(j) && !s.percentBetween(i, j) && (before == "more" || before == "less")
+		}
+	}
+	return false
+}
+
+func (s *sentence) percentBetween(i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if q := s.tokens[k].num; q != nil && (q.percent() || q.times || q.points) {
+			return true
+		}
+	}
+	return false
+}
+
+// between are the words between two values, without conditions.
+func (s *sentence) between(i, j int) map[string]int {
+	words := map[string]int{}
+	for k := i + 1; k < j; k++ {
+		if w := s.tokens[k].word; w != "" && !s.owned(k, i) {
+			words[w]++
+		}
+	}
+	return words
+}
+
+// owned tells whether a word is the noun that the number i counts.
+func (s *sentence) owned(k, i int) bool {
+	if s.tokens[i].num == nil {
+		return false
+	}
+	for _, n := range s.tokens[i].num.nouns {
+		if singular(s.tokens[k].text) == n && k <= i+3 {
+			return true
+		}
+	}
+	return false
+}
+
+// skipBack is the token before a value and before its hedge.
+func (s *sentence) skipBack(i int) int {
+	k := i - 1
+	for k > 0 {
+		switch w := s.wordAt(k); {
+		case w == "just" || w == "only" || w == "about" || w == "around" || w == "roughly" || w == "over" || w == "nearly" || w == "almost" || w == "approximately" || w == "some" || w == "a" || w == "the" || w == "an":
+			k--
+		case s.tokens[k].mark == "~" || s.tokens[k].mark == "\u2248":
+			k--
+		default:
+			return k
+		}
+	}
+	return k
+}
+
+func (s *sentence) hasMark(from, to int, mark string) bool {
+	for k := from; k < to; k++ {
+		if s.tokens[k].mark == mark {
+			return true
+		}
+	}
+	return false
+}
+
+// frame reads what is said about a pair: the direction of its verb and its metric.
+func (s *sentence) frame(p *pair) {
+	if !s.hasMark(p.from, p.to, "->") || s.verbBefore(p.from) != "" {
+		p.verb = s.verbBefore(p.from)
+	}
+	if p.verb == "" && p.a > p.b {
+		switch words := s.between(p.b, p.a); {
+		case words["up"] > 0:
+			p.verb = "up"
+		case words["down"] > 0:
+			p.verb = "down"
+		}
+	}
+	switch {
+	case ups[p.verb]:
+		p.direction = 1
+	case downs[p.verb]:
+		p.direction = -1
+	case goods[p.verb] != 0:
+		p.good = goods[p.verb]
+	}
+	p.metric = s.metricOf(p)
+	s.inherit(p)
+}
+
+// inherit gives a value the unit that is printed once for both.
+func (s *sentence) inherit(p *pair) {
+	a, b := s.tokens[p.a].num, s.tokens[p.b].num
+	switch {
+	case a.unit.dim == "" && b.unit.dim != "":
+		a.unit, a.nouns = b.unit, b.nouns
+	case b.unit.dim == "" && a.unit.dim != "":
+		b.unit, b.nouns = a.unit, a.nouns
+	}
+	la, lb := s.load[p.a], s.load[p.b]
+	if la > 0 && lb > 0 {
+		s.inheritLoad(s.tokens[la].num, s.tokens[lb].num)
+	}
+}
+
+func (s *sentence) inheritLoad(a, b *quantity) {
+	switch {
+	case a.unit.dim == "" && b.unit.dim != "":
+		a.unit, a.nouns = b.unit, b.nouns
+	case b.unit.dim == "" && a.unit.dim != "":
+		b.unit, b.nouns = a.unit, a.nouns
+	}
+}
+
+// verbBefore is the nearest word of direction in the phrase that ends at a token.
+func (s *sentence) verbBefore(at int) string {
+	for k := at - 1; k >= max(0, at-7); k-- {
+		t := &s.tokens[k]
+		percent := t.num != nil && (t.num.percent() || t.num.times)
+		comma := t.mark == "," && k > 0 && s.tokens[k-1].num != nil
+		if t.word == "" && !comma && !percent || clauses[t.word] {
+			return ""
+		}
+		if ups[t.word] || downs[t.word] || goods[t.word] != 0 {
+			return t.word
+		}
+	}
+	return ""
+}
+
+// metricOf is what a pair measures: by the words before it, else by its unit.
+func (s *sentence) metricOf(p *pair) string {
+	for k := p.from - 1; k >= max(0, p.from-10); k-- {
+		t := &s.tokens[k]
+		if t.mark == ";" || t.mark == "." {
+			break
+		}
+		if t.num != nil && !t.num.percent() && !t.num.times {
+			break
+		}
+		if m := s.metricAt(k); m != "" {
+			if m == metricCPU && strings.Contains(strings.ToLower(s.textOf(max(0, k-4), p.from)), "per ") {
+				return metricCost
+			}
+			return m
+		}
+	}
+	for _, i := range []int{p.a, p.b} {
+		q := s.tokens[i].num
+		switch q.unit.dim {
+		case dimTime:
+			return metricLatency
+		case dimRate, dimByteSec, dimBitSec:
+			return metricThroughput
+		case dimBytes:
+			return metricSpace
+		case dimPower:
+			return metricPower
+		}
+		for _, n := range q.nouns {
+			if m := metricWords[n]; m != "" {
+				return m
+			}
+			if m := metricWords[n+"s"]; m != "" {
+				return m
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,352 @@
+package claim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// sentence is a sentence with what was understood of it.
+type sentence struct {
+	text      string
+	tokens    []token
+	numbers   []int // tokens that are numbers
+	condition map[int]bool
+	load      map[int]int // a value's condition
+	level     map[int]bool
+	used      map[int]bool
+	pairs     []pair
+	sayings   []saying
+	before    *sentence // the one before it in the paragraph that holds numbers
+	near      string    // the sentences around it, in lower case
+	long      bool
+}
+
+func (a *auditor) read(b *block, at int, before *sentence) *sentence {
+	s := a.parse(b.sentences[at].text)
+	s.before = before
+	for i := max(0, at-2); i < min(len(b.sentences), at+3); i++ {
+		s.near += strings.ToLower(b.sentences[i].text) + " "
+	}
+	return s
+}
+
+// mostNumbers bounds how many numbers of a sentence are set against each other.
+const mostNumbers = 80
+
+func (a *auditor) parse(text string) *sentence {
+	s := &sentence{text: text, condition: map[int]bool{}, load: map[int]int{}, level: map[int]bool{}, used: map[int]bool{}}
+	s.tokens = a.doc.locale.lex(text)
+	for i := range s.tokens {
+		if s.tokens[i].num != nil {
+			s.numbers = append(s.numbers, i)
+		}
+	}
+	s.long = len(s.tokens) >= mostTokens || len(s.numbers) > mostNumbers
+	if s.long {
+		return s
+	}
+	s.findConditions()
+	s.findPairs()
+	s.findSayings()
+	s.near = strings.ToLower(text)
+	return s
+}
+
+func (s *sentence) wordAt(i int) string {
+	if i < 0 || i >= len(s.tokens) {
+		return ""
+	}
+	return s.tokens[i].word
+}
+
+func (s *sentence) textOf(from, to int) string {
+	if from >= to || from < 0 || to > len(s.tokens) {
+		return ""
+	}
+	return s.text[s.tokens[from].from:s.tokens[to-1].to]
+}
+
+func (s *sentence) wordMatches(i int, form interface{ MatchString(string) bool }) bool {
+	w := s.wordAt(i)
+	return w != "" && form.MatchString(w)
+}
+
+// sentence audits one sentence. One that holds a number yields at least one claim.
+func (a *auditor) sentence(s *sentence) {
+	if s.long {
+		a.add(Claim{Status: NotUnderstood, Reason: "too many numbers for one sentence"})
+		return
+	}
+	first := len(a.claims)
+	a.phrases(s)
+	a.loops(s)
+	a.arithmetic(s)
+	a.changes(s)
+	if len(a.claims) > first {
+		a.leftover(s)
+		return
+	}
+	switch {
+	case len(s.sayings) > 0 && s.stated():
+		a.leftover(s)
+	case hasDigit(s.text):
+		a.add(Claim{Status: NotUnderstood, Reason: "no values to recompute it from"})
+	}
+}
+
+// stated tells whether a saying of the sentence says that something changed.
+func (s *sentence) stated() bool {
+	for i := range s.sayings {
+		if one := &s.sayings[i]; !s.used[one.from] && one.claims() {
+			return true
+		}
+	}
+	return false
+}
+
+// claims tells whether a saying is a change by its own words.
+func (one *saying) claims() bool {
+	return one.direction != 0 || one.good != 0 || one.sign != 0 || one.rounded && !one.of
+}
+
+// leftover lists the changes for which no values were found.
+func (a *auditor) leftover(s *sentence) {
+	for i := range s.sayings {
+		one := &s.sayings[i]
+		if s.used[one.from] || !one.claims() {
+			continue
+		}
+		a.add(Claim{Said: s.textOf(one.from, one.to), Status: NotUnderstood, Reason: "its values before and after are not given"})
+	}
+}
+
+// changes holds each change that the sentence states against its values.
+func (a *auditor) changes(s *sentence) {
+	a.chained(s)
+	a.unlabelled(s)
+	for i := range s.sayings {
+		one := &s.sayings[i]
+		if s.used[one.from] {
+			continue
+		}
+		if p, ok := s.linked(one); ok {
+			a.judgePair(s, one, &p)
+			continue
+		}
+		a.looselyLinked(s, one)
+	}
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		if s.used[p.a] || p.direction == 0 || p.either || p.metric == "" {
+			continue
+		}
+		a.directions(s, p)
+	}
+}
+
+// unlabelled reads a bare number after a pair that is its change in percent, digit by
+// digit: nothing else can be meant.
+func (a *auditor) unlabelled(s *sentence) {
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		for k := p.to; k < min(len(s.tokens), p.to+5); k++ {
+			q := s.tokens[k].num
+			if q == nil {
+				continue
+			}
+			if q.unit.dim != "" || q.decimals == 0 || q.value < 1 || q.times {
+				break
+			}
+			one := saying{from: k, to: k + 1, low: q.value, high: q.value, half: q.half, decimals: q.decimals, sign: q.sign, num: q}
+			c := s.change(p)
+			r, ok := c.strict()
+			if ok && (one.fits(one.up(r.ratio)[0]) == fits || one.fits(one.down(r.ratio)[0]) == fits) && one.low > 100*(r.ratio.high-r.ratio.low) {
+				a.judgePair(s, &one, p)
+			}
+			break
+		}
+	}
+}
+
+// directions checks the verb of a pair without a stated change.
+func (a *auditor) directions(s *sentence, p *pair) {
+	c := s.change(p)
+	d := c.b.span().minus(c.a.span()).times(float64(p.direction))
+	out := Claim{Said: s.textOf(p.from, p.to), Status: Holds, Computed: fmt.Sprintf("%s by %s", map[bool]string{true: "falls", false: "rises"}[c.b.span().middle() < c.a.span().middle()], differenceText(c.a, c.b))}
+	if d.high < 0 {
+		out.Status, out.Reason = DoesNotHold, faultWay
+		if why := s.unsure(p, p.from, p.to); why != "" {
+			out.Status, out.Reason = NotUnderstood, why
+		}
+	}
+	s.used[p.a], s.used[p.b] = true, true
+	a.add(out)
+}
+
+func differenceText(a, b *quantity) string {
+	x, y := a.span().middle(), b.span().middle()
+	if !(x > 0) {
+		return "a difference"
+	}
+	one := saying{decimals: 1}
+	return strings.TrimPrefix(one.number(100*(y/x-1)), "-") + " %"
+}
+
+func (s *sentence) change(p *pair) *change {
+	return &change{a: s.tokens[p.a].num, b: s.tokens[p.b].num, metric: p.metric, direction: p.direction, good: p.good, either: p.either}
+}
+
+// judgePair holds a saying against the pair that it was said of.
+func (a *auditor) judgePair(s *sentence, one *saying, p *pair) {
+	from, to := min(one.from, p.from), max(one.to, p.to)
+	c := s.change(p)
+	out := a.judgeNamed(s, one, p, c)
+	if out.Status == DoesNotHold {
+		if why := s.unsure(p, from, to); why != "" {
+			out.Status, out.Reason, out.Wording = NotUnderstood, why, ""
+		} else if out.Reason == faultSign && one.from < p.to {
+			out.Status, out.Reason, out.Wording = NotUnderstood, "the direction of the change is not known", ""
+		} else if s.implausible(p, one, c) {
+			out.Status, out.Reason, out.Wording = NotUnderstood, "the percentage may be of something else than these values", ""
+		}
+	}
+	out.Said = s.textOf(from, to)
+	s.used[one.from], s.used[p.a], s.used[p.b] = true, true, true
+	a.add(out)
+}
+
+// judgeNamed also looks at the metric that a change is said to be of: a cost of an
+// operation is not utilisation.
+func (a *auditor) judgeNamed(s *sentence, one *saying, p *pair, c *change) Claim {
+	out := judge(one, c)
+	if p.metric != metricCost || one.metric != metricCPU || one.kind != inPercent {
+		return out
+	}
+	cost := out
+	rates, ok := s.ratePair(p)
+	if !ok {
+		if cost.Status == Holds {
+			cost.Status, cost.Reason = DoesNotHold, faultName+": "+cost.Computed+" is the cost of an operation; utilisation is cost times rate"
+			cost.Wording = "cost of an operation: " + cost.Computed
+		}
+		return cost
+	}
+	product := func(x, y *quantity) *quantity {
+		q := *x
+		q.value, q.half = x.value*y.value, x.value*y.half+y.value*x.half
+		return &q
+	}
+	use := judge(one, &change{a: product(c.a, rates.a), b: product(c.b, rates.b)})
+	use.Computed = cost.Computed + " is the cost of an operation; utilisation is cost times rate, " + use.Computed
+	if use.Status == DoesNotHold && cost.Status == Holds {
+		use.Reason = faultName
+	}
+	return use
+}
+
+// ratePair is the pair of rates in a sentence, besides another pair.
+func (s *sentence) ratePair(p *pair) (*change, bool) {
+	for i := range s.pairs {
+		if o := &s.pairs[i]; o.a != p.a && o.metric == metricThroughput {
+			s.used[o.a], s.used[o.b] = true, true
+			return s.change(o), true
+		}
+	}
+	return nil, false
+}
+
+// unsure is why a pair is no ground for an accusation; "" where it is.
+func (s *sentence) unsure(p *pair, from, to int) string {
+	for _, i := range []int{p.a, p.b} {
+		if s.tokens[i].num.doubtful {
+			return "the decimal comma in " + s.tokens[i].num.printed + " can be read in two ways"
+		}
+	}
+	if strings.HasSuffix(s.text, "?") {
+		return "a question"
+	}
+	start := from
+	for start > 0 && s.tokens[start-1].mark != ";" && s.tokens[start-1].mark != "," && s.tokens[start-1].mark != ":" {
+		start--
+	}
+	for k := start; k < to; k++ {
+		if w := s.wordAt(k); modals[w] || strings.HasSuffix(w, "n't") {
+			return "a condition, a negation or an expectation"
+		}
+		if s.wordAt(k) == "respectively" {
+			return "values and changes are listed apart"
+		}
+	}
+	if s.isSetting(p) {
+		return "the values are settings; the change may be of something else"
+	}
+	return ""
+}
+
+// isSetting tells whether a pair is of something that one sets.
+func (s *sentence) isSetting(p *pair) bool {
+	counted := false
+	for _, i := range []int{p.a, p.b} {
+		q := s.tokens[i].num
+		if q.unit.dim == dimHertz {
+			return true
+		}
+		if q.unit.dim == dimCount && len(q.nouns) > 0 {
+			counted = true
+			last := q.nouns[len(q.nouns)-1]
+			if settings[last] || settings[last+"s"] || settings[q.nouns[0]] && p.metric == "" {
+				return true
+			}
+		}
+	}
+	if counted {
+		return false
+	}
+	measured := s.tokens[p.a].num.unit.dim == dimRate
+	words := 0
+	for k := p.from - 1; k >= max(0, p.from-8) && words < 3; k-- {
+		t := &s.tokens[k]
+		if t.num != nil || t.mark == ";" || t.mark == "." {
+			break
+		}
+		if t.word == "" || function[t.word] || p.verb == t.word {
+			continue
+		}
+		words++
+		if t.word == "offered" || t.word == "arrival" || t.word == "load" {
+			return true
+		}
+		if measured || metricWords[t.word] != "" && !settings[t.word] {
+			return false
+		}
+		if settings[t.word] || strings.ContainsAny(t.word, "_.=") {
+			return true
+		}
+	}
+	return false
+}
+
+// implausible tells whether a pair without a known metric is far from the change:
+// then the change is more likely one of something else.
+func (s *sentence) implausible(p *pair, one *saying, c *change) bool {
+	named := p.metric != "" && (p.metric != metricSpace || s.tokens[p.a].num.unit.dim == dimBytes)
+	if named {
+		return false
+	}
+	a, b := c.a, c.b
+	if a.unit.dim == "" && b.unit.dim == "" && a.value < 100 && b.value < 100 {
+		return true
+	}
+	year := func(q *quantity) bool {
+		return q.unit.dim == "" && q.decimals == 0 && q.value >= 1900 && q.value <= 2100
+	}
+	if year(a) && year(b) {
+		return true
+	}
+	r, ok := c.strict()
+	if !ok || one.kind != inPercent {
+		return false
+	}
+	computed := max(r.ratio.middle(), 1/r.ratio.middle())
+	return computed > 3*(1+one.high/100) || 3*computed < 1+one.low/100
+}

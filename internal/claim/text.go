@@ -1,0 +1,247 @@
+package claim
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+type blockKind int
+
+const (
+	proseBlock blockKind = iota
+	tableBlock
+	codeBlock
+)
+
+// block is a paragraph, a list item, a heading, a table or code.
+type block struct {
+	kind      blockKind
+	line      int
+	text      string
+	sentences []located
+	rows      []row
+}
+
+// located is a sentence with the line in which it begins.
+type located struct {
+	text string
+	line int
+}
+
+// row is a line of a table.
+type row struct {
+	cells []string
+	line  int
+}
+
+// document is a text in blocks, with what holds for all of it.
+type document struct {
+	blocks []block
+	locale locale
+	// operations is the largest number of operations that is stated, 0 if none.
+	operations float64
+	repeated   bool // runs, repetitions or an interval are stated
+}
+
+var (
+	fence      = regexp.MustCompile("^ {0,3}(```|~~~)")
+	heading    = regexp.MustCompile(`^ {0,3}#{1,6} +`)
+	bullet     = regexp.MustCompile(`^ *(?:[-*+\x{2022}]|[0-9]{1,3}[.)]) +`)
+	quoteMark  = regexp.MustCompile(`^ {0,3}(?:> ?)+`)
+	ruler      = regexp.MustCompile(`^[ \t|:+\-=]*-{2,}[ \t|:+\-=]*$`)
+	columnGap  = regexp.MustCompile(`\t+ *| {2,}\t*`)
+	linkForm   = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?: "[^"]*")?\)`)
+	tagForm    = regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`)
+	commentTag = regexp.MustCompile(`(?s)<!--.*?-->`)
+	linkTarget = regexp.MustCompile(`\bhttps?://\S+`)
+)
+
+// split parses text or Markdown into blocks.
+func split(text string) *document {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = commentTag.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
+	d := &document{locale: localeOf(text)}
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); {
+		switch n := tableLines(lines[i:]); {
+		case fence.MatchString(lines[i]):
+			i = d.code(lines, i)
+		case n > 0:
+			d.tableOf(lines, i, n)
+			i += n
+		case strings.TrimSpace(lines[i]) == "":
+			i++
+		default:
+			i = d.prose(lines, i)
+		}
+	}
+	return d
+}
+
+// code takes in a fenced block and returns the line after it.
+func (d *document) code(lines []string, at int) int {
+	mark := fence.FindStringSubmatch(lines[at])[1]
+	end := at + 1
+	for end < len(lines) && !strings.HasPrefix(strings.TrimLeft(lines[end], " "), mark) {
+		end++
+	}
+	d.blocks = append(d.blocks, block{kind: codeBlock, line: at + 1, text: strings.Join(lines[at+1:min(end, len(lines))], "\n")})
+	return end + 1
+}
+
+// tableLines is the number of lines of a table that begins here, 0 for none.
+func tableLines(lines []string) int {
+	cells := cellsOf(lines[0])
+	if len(cells) < 2 {
+		return 0
+	}
+	piped := strings.HasPrefix(strings.TrimSpace(lines[0]), "|")
+	if !piped && (len(lines) < 2 || !ruler.MatchString(lines[1]) && (len(cells) < 3 || len(cellsOf(lines[1])) != len(cells) || !hasDigit(lines[1]))) {
+		return 0
+	}
+	n := 1
+	for n < len(lines) && (ruler.MatchString(lines[n]) || len(cellsOf(lines[n])) >= 2) {
+		n++
+	}
+	return n
+}
+
+// cellsOf splits a line of a table; fewer than two cells are none.
+func cellsOf(line string) []string {
+	line = strings.TrimSpace(line)
+	var cells []string
+	switch {
+	case strings.Contains(line, "|"):
+		line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
+		cells = strings.Split(line, "|")
+	case !bullet.MatchString(line) && !heading.MatchString(line):
+		cells = columnGap.Split(line, 64)
+	}
+	for i := range cells {
+		cells[i] = clean(strings.TrimSpace(cells[i]))
+	}
+	return cells
+}
+
+func (d *document) tableOf(lines []string, at, n int) {
+	b := block{kind: tableBlock, line: at + 1}
+	for i := at; i < at+n; i++ {
+		if !ruler.MatchString(lines[i]) {
+			b.rows = append(b.rows, row{cellsOf(lines[i]), i + 1})
+		}
+	}
+	d.blocks = append(d.blocks, b)
+}
+
+// prose takes in a paragraph, a heading or a list item and returns the line after it.
+func (d *document) prose(lines []string, at int) int {
+	var text strings.Builder
+	var begins []int // offset in text of each line
+	first := at
+	for ; at < len(lines); at++ {
+		line := quoteMark.ReplaceAllString(lines[at], "")
+		stop := strings.TrimSpace(line) == "" || fence.MatchString(lines[at]) || tableLines(lines[at:]) > 0
+		if at > first && (stop || heading.MatchString(line) || bullet.MatchString(line)) {
+			break
+		}
+		begins = append(begins, text.Len())
+		line = bullet.ReplaceAllString(heading.ReplaceAllString(line, ""), "")
+		text.WriteString(strings.TrimSpace(clean(line)) + " ")
+		if heading.MatchString(lines[at]) {
+			at++
+			break
+		}
+	}
+	b := block{kind: proseBlock, line: first + 1, text: strings.TrimSpace(text.String())}
+	line := 0
+	for _, s := range sentences(text.String()) {
+		for line+1 < len(begins) && begins[line+1] <= s.line {
+			line++
+		}
+		b.sentences = append(b.sentences, located{s.text, first + 1 + line})
+	}
+	d.blocks = append(d.blocks, b)
+	return at
+}
+
+// clean takes out the marks of Markdown and HTML within a line.
+func clean(s string) string {
+	s = linkForm.ReplaceAllString(s, "$1")
+	s = linkTarget.ReplaceAllString(s, "link")
+	s = tagForm.ReplaceAllString(s, " ")
+	s = strings.NewReplacer("**", "", "__", "", "`", "", "*", "", "\\|", "/").Replace(s)
+	return html.UnescapeString(s)
+}
+
+var abbreviations = set("e.g. i.e. vs. approx. ca. fig. no. resp. etc. cf. incl. excl. max. min. avg. sec. eq. st. dr. al. p.p. ver. vol. circa.")
+
+// sentences splits a paragraph. The line of each is its offset in the text.
+func sentences(text string) []located {
+	var all []located
+	from := 0
+	cutAt := func(to int) {
+		if s := strings.TrimSpace(text[from:to]); s != "" {
+			lead := len(text[from:to]) - len(strings.TrimLeft(text[from:to], " "))
+			all = append(all, located{s, from + lead})
+		}
+		from = to
+	}
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c != '.' && c != '!' && c != '?' {
+			continue
+		}
+		end := i + 1
+		for end < len(text) && strings.ContainsRune(`)"'`, rune(text[end])) {
+			end++
+		}
+		if end >= len(text) || text[end] != ' ' {
+			continue
+		}
+		rest := strings.TrimLeft(text[end:], ` ("'`)
+		next, _ := utf8.DecodeRuneInString(rest)
+		word := strings.ToLower(text[max(from, strings.LastIndexByte(text[:i], ' ')+1) : i+1])
+		if unicode.IsLower(next) || abbreviations[strings.TrimLeft(word, "(")] {
+			continue
+		}
+		cutAt(end)
+	}
+	cutAt(len(text))
+	return all
+}
+
+var (
+	operationNouns = set("cycle request operation transaction query call write read op io order message")
+	repetition     = regexp.MustCompile(`(?i)\b(?:[2-9]|[1-9][0-9]+|two|three|four|five|six|ten|twelve|several|repeated) (?:\w+ )?(?:runs|repetitions|repeats|trials|blocks|iterations|samples|measurements)\b|confidence interval|confidence level|standard deviation|\bCI\b|\x{b1}|\+/-`)
+)
+
+// facts gathers what one part of a text says and another needs.
+func (d *document) facts() {
+	look := func(text string) {
+		d.repeated = d.repeated || repetition.MatchString(text)
+		if !hasDigit(text) {
+			return
+		}
+		for _, t := range d.locale.lex(text) {
+			if q := t.num; q != nil && q.unit.dim == dimCount && q.value > d.operations && q.value >= 1000 {
+				for _, n := range q.nouns {
+					if operationNouns[n] {
+						d.operations = q.value
+					}
+				}
+			}
+		}
+	}
+	for _, b := range d.blocks {
+		for _, s := range b.sentences {
+			look(s.text)
+		}
+		for _, r := range b.rows {
+			for _, c := range r.cells {
+				look(c)
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package claim
+
+import "strings"
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// Words by what they say of a change.
+var (
+	ups = set(`increase increases increased increasing rise rises rose risen rising grow grows grew grown growing growth gain gains gained
+		higher more up climb climbs climbed jump jumps jumped boost boosts boosted raise raises raised uplift greater larger longer additional extra added adds expanded`)
+	downs = set(`decrease decreases decreased decreasing drop drops dropped dropping fall falls fell fallen falling reduce reduces reduced reducing
+		reduction reductions lower lowers lowered less fewer down decline declines declined declining shrink shrinks shrank shrunk smaller shorter cut cuts loss losses lose loses lost
+		saving savings save saves saved shaved dip dips dipped`)
+	// goods say that something became better or worse, whichever way that is.
+	goods = map[string]int{
+		"faster": 1, "quicker": 1, "better": 1, "improvement": 1, "improvements": 1, "improve": 1, "improves": 1, "improved": 1, "improving": 1, "speedup": 1, "speed-up": 1, "speedups": 1, "sped": 1,
+		"slower": -1, "worse": -1, "degradation": -1, "degrades": -1, "degraded": -1, "degrade": -1, "regression": -1, "regressed": -1, "regresses": -1, "worsened": -1, "slowdown": -1, "penalty": -1, "overhead": -1, "cost": -1, "costs": -1, "costing": -1,
+	}
+	speeds = set("faster quicker speedup speed-up speedups sped slower slowdown")
+	// function words end a noun and name nothing.
+	function = set(`of in to and or with for at on per the a an as is are was were be been by from than then but while when where if after before
+		vs versus times fold times that which this these those it its they so thus hence i.e e.g using under over between across only just about
+		each every all both not no without within during against compared relative instead rather because through into out off has have had
+		respectively percent points can could will would may should must do does did until since though although whereas via plus minus nearly almost
+		roughly around approximately exactly average mean median total`)
+	// links may stand between a pair of values and the change that is computed from it.
+	links = set(`a an the which is are was were i.e ie that means meaning this thus therefore hence so or equals for gives giving yields corresponds corresponding
+		to of by as equal and about around roughly approximately nearly almost over more than change changes changed delta difference represents representing making it
+		improvement increase decrease reduction gain drop loss rise growth speedup speed-up slowdown saving savings overhead up down higher lower faster slower better worse
+		relative only just even still well now decline boost jump an overall net respectable impressive significant substantial modest small large huge remarkable further
+		increasing decreasing rising falling improving reducing by marking amounting works out comes approx approximately ca circa total`)
+	// clauses begin a new statement.
+	clauses = set("and but while whereas although though however yet when if because since whose")
+	modals  = set(`not n't never wrong incorrect would should might expected expect target targeted goal hypothetical assume assuming assumed suppose cannot can't
+		doesn't don't didn't isn't wasn't won't wouldn't projected predicted predicts forecast estimate estimated extrapolated extrapolating theoretically ideally if unless planned`)
+)
+
+// Metrics by the words for them.
+const (
+	metricLatency    = "latency"
+	metricThroughput = "throughput"
+	metricCPU        = "CPU utilisation"
+	metricCost       = "cost of an operation"
+	metricSpace      = "space"
+	metricPower      = "power"
+	metricOther      = "other"
+)
+
+var metricWords = map[string]string{
+	"latency": metricLatency, "latencies": metricLatency, "response": metricLatency, "duration": metricLatency, "runtime": metricLatency, "delay": metricLatency,
+	"time": metricLatency, "times": metricLatency, "round-trip": metricLatency, "trip": metricLatency, "p99": metricLatency, "p95": metricLatency, "p50": metricLatency, "p90": metricLatency, "p99.9": metricLatency, "elapsed": metricLatency,
+	"throughput": metricThroughput, "iops": metricThroughput, "tps": metricThroughput, "qps": metricThroughput, "rps": metricThroughput, "bandwidth": metricThroughput,
+	"transactions": metricThroughput, "requests": metricThroughput, "opm": metricThroughput, "tpm": metricThroughput, "messages": metricThroughput, "rate": metricThroughput, "performance": metricThroughput, "orders": metricThroughput, "cycles": metricThroughput, "operations": metricThroughput,
+	"cpu": metricCPU, "utilization": metricCPU, "utilisation": metricCPU,
+	"cpio": metricCost, "cycles/io": metricCost, "path-length": metricCost, "instructions": metricCost,
+	"memory": metricSpace, "space": metricSpace, "capacity": metricSpace, "footprint": metricSpace, "size": metricSpace, "storage": metricSpace,
+	"power": metricPower, "energy": metricPower, "watts": metricPower,
+	"score": metricOther, "servers": metricOther, "tiles": metricOther, "desktops": metricOther, "sessions": metricOther, "misses": metricOther, "errors": metricOther, "allocations": metricOther, "faults": metricOther, "switches": metricOther, "images": metricOther, "accuracy": metricOther, "softirqs": metricOther, "interrupts": metricOther, "jobs": metricOther, "builds": metricOther,
+}
+
+// lowerIsBetter tells for metrics which way is better: +1 low, -1 high, 0 unknown.
+func lowerIsBetter(metric string) int {
+	switch metric {
+	case metricLatency, metricCPU, metricCost, metricSpace, metricPower:
+		return 1
+	case metricThroughput:
+		return -1
+	}
+	return 0
+}
+
+// settings are things that one varies and does not measure.
+var settings = set(`thread threads depth iodepth queue queues client clients connection connections vcpu vcpus cpu cpus core cores socket sockets node nodes
+	host hosts vm vms guest guests machine machines disk disks drive drives block blocks replica replicas user users worker workers concurrency version release releases kernel driver firmware
+	load loads level levels batch batches buffer buffers shard shards partition partitions warehouse warehouses outstanding job jobs process processes numjobs pool instance instances java python postgres postgresql
+	vsphere esxi linux ubuntu debian page pages upgrade upgraded upgrading migrate migrating migration budget timeout delay distance dataset row rows key keys size sizes`)
+
+var concurrency = set("thread client user connection outstanding flight worker concurrency iodepth depth concurrent session io i/o requester")
+
+var numerals = map[string]float64{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+
+func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
