@@ -92,9 +92,9 @@ func (r *round) weigh(unit []cluster.VMID, s place.Step, gain int64) con {
 func (r *round) words(s place.Step, v Value, c con) string {
 	switch c {
 	case obstacle:
-		return moved(r.l, r.units.with(r.l, s.VM), s.To, nil).Text(r.c, s.To)
+		return r.obstacleWords(s)
 	case softRule:
-		return "it would break a rule that should hold"
+		return r.softRuleWords(s)
 	case returns:
 		return "it left that host not long ago"
 	case strains:
@@ -105,7 +105,7 @@ func (r *round) words(s place.Step, v Value, c con) string {
 		if r.byScore {
 			return "the cluster's score would not rise: " + r.scoreWords(s)
 		}
-		return "no machine would run better: neither host is so full that it slows its machines down"
+		return r.noGainWords(s)
 	case tooLittle:
 		return r.relief.words(s.From)
 	case tooDear:

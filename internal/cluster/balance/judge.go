@@ -12,8 +12,8 @@ import (
 func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	r := newRound(l.Clone(), x, Options{})
 	c := r.c
-	if o := moved(r.l, r.units.with(r.l, s.VM), s.To, nil); o.Check != cluster.Fine {
-		return []string{o.Text(c, s.To)}
+	if moved(r.l, r.units.with(r.l, s.VM), s.To, nil).Check != cluster.Fine {
+		return []string{r.obstacleWords(s)}
 	}
 	if s.From == cluster.Nowhere {
 		return []string{"nothing forbids it: " + c.Hosts[s.To].Name + " can have it"}
@@ -44,7 +44,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	case !betters && r.byScore:
 		out = append(out, "it would not raise the machine's score and the cluster's: "+r.scoreWords(s))
 	case !betters:
-		out = append(out, "it would not bring the loads of the two hosts closer")
+		out = append(out, "it would not even out the loads of the two hosts, CPU and memory together")
 	default:
 		out = append(out, "nothing speaks against it: "+v.String())
 	}

@@ -84,21 +84,29 @@ func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
 	}
 	from := r.l.Host(v)
 	choice := r.choose(v, from)
-	if choice.Host == cluster.Nowhere || choice.Host == from {
+	if choice.Host == cluster.Nowhere || choice.Host == from || !r.passable(choice.First) {
 		r.strand(v, why)
 		return false
 	}
 	for _, s := range choice.First {
-		// Room was looked for as if the machine ran nowhere: what takes its place must
-		// fit while it is still there.
-		if r.l.Obstacle(s.VM, s.To).Check != cluster.Fine {
-			r.strand(v, why)
-			return false
-		}
 		r.move(s, MakeRoom, cluster.Nowhere, Value{})
 	}
 	r.move(place.Step{VM: v, From: from, To: choice.Host}, why, rule, Value{})
 	return true
+}
+
+// passable says whether moves that make room can be made one after the other. Room was
+// looked for as if the VM that needs it ran nowhere: what takes its place must fit while it
+// is still there.
+func (r *round) passable(steps []place.Step) bool {
+	n := 0
+	for ; n < len(steps) && r.l.Obstacle(steps[n].VM, steps[n].To).Check == cluster.Fine; n++ {
+		r.l.Move(steps[n].VM, steps[n].To)
+	}
+	for _, s := range slices.Backward(steps[:n]) {
+		r.l.Move(s.VM, s.From)
+	}
+	return n == len(steps)
 }
 
 // choose is where a machine would be placed if it ran nowhere.

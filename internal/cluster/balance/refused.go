@@ -82,10 +82,10 @@ func (r *round) refuse(refused []candidate) {
 	for _, c := range refused {
 		r.plan.Refused = append(r.plan.Refused, Refused{c.Step, c.Value, r.words(c.Step, c.Value, c.con)})
 	}
-	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", points(r.score())), "no machine that may move would raise it"
+	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", points(r.score())), "no VM that may move would raise it"
 	if !r.byScore {
 		b := evenness(r.l, r.x)
-		state, none = fmt.Sprintf("the hosts' loads lie %.1f points apart", points(max(b.Spread.CPU, b.Spread.Memory))), "no machine that may move would bring them closer"
+		state, none = fmt.Sprintf("the hosts' loads lie %.1f points apart", points(max(b.Spread.CPU, b.Spread.Memory))), "no VM that may move off a host above the mean would even them out"
 	}
 	if len(refused) == 0 {
 		r.plan.Quiet = state + ", and " + none

@@ -27,6 +27,12 @@ func (t *course) why(at int, step []balance.Move) (string, *Cause) {
 				return fmt.Sprintf("the rule %s keeps it together with %s, which moves with it", rule.Name, name), &Cause{Kind: WithOther, Rule: rule.Name, Other: name}
 			}
 		}
+		for _, v := range rule.VMs {
+			if v != m.VM && t.l.Host(v) == m.To {
+				name, to := t.c.VMs[v].Name, t.c.Hosts[m.To].Name
+				return fmt.Sprintf("the rule %s keeps it together with %s, which runs on %s", rule.Name, name, to), &Cause{Kind: WithOther, Rule: rule.Name, Other: name, At: to}
+			}
+		}
 	}
 	return t.own(at)
 }

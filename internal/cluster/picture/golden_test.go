@@ -34,7 +34,7 @@ func small() Input {
 				{Step: 4, VM: "log-1", From: "esx-1", To: "esx-3", Reason: "vmHostSoftAffinity", Why: "the rule near-logs should hold", Effect: "esx-1 54 % -> 43 %, esx-3 9 % -> 20 %"},
 			},
 			Stranded: []doctor.Stranded{{Text: "big cannot leave esx-1, which is in maintenance; no other host can run it: esx-2: the host is failed"}},
-			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no machine would run better"}},
+			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no VM would run better"}},
 			Quiet:    "the hosts' loads lie 36.1 points apart, and no move is worth it",
 			Pools: []doctor.PoolView{
 				{Name: "root", VMs: 5, Shares: 4000, Demand: doctor.Amounts{CPU: 70_000, Memory: 80 * gib}, Entitled: doctor.Amounts{CPU: 332_800, Memory: 1024 * gib}},
