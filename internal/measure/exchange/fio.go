@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -33,14 +34,20 @@ type fioJob struct {
 	Options map[string]string `json:"job options"`
 	Read    fioDirection      `json:"read"`
 	Write   fioDirection      `json:"write"`
+	Trim    fioDirection      `json:"trim"`
+	Mixed   fioDirection      `json:"mixed"` // of --unified_rw_reporting: reads, writes and trims in one
 }
 
 type fioDirection struct {
 	Bytes      int64      `json:"io_bytes"`
 	Operations int64      `json:"total_ios"`
+	Rate       float64    `json:"iops"`
 	Runtime    int64      `json:"runtime"` // ms
 	Latency    fioLatency `json:"lat_ns"`
 	Completion fioLatency `json:"clat_ns"`
+	// Versions 1 and 2 print microseconds.
+	OldLatency    fioLatency `json:"lat"`
+	OldCompletion fioLatency `json:"clat"`
 }
 
 type fioLatency struct {
@@ -56,42 +63,124 @@ const everybody = "All clients"
 
 // parseFio reads what fio printed: one document, or with --status-interval several
 // cumulative ones after one another, of which the last whole one counts. Lines of
-// other text may stand before, between and after them.
+// other text may stand before, between and after them. A document begins at the start
+// of a line.
 func parseFio(data []byte) (doc *fioDocument, warnings []string, err error) {
+	var fault error // of the first part that is no document
 	for at := 0; at < len(data); {
-		start := bytes.IndexByte(data[at:], '{')
+		start := documentAt(data, at)
 		if start < 0 {
 			break
 		}
-		at += start
+		at = start
 		var next fioDocument
 		decoder := json.NewDecoder(bytes.NewReader(data[at:]))
 		if e := decoder.Decode(&next); e != nil {
 			e = fmt.Errorf("line %d: %w", 1+bytes.Count(data[:at+place(e, len(data)-at)], []byte("\n")), plain(e))
-			if doc == nil {
-				return nil, nil, e
+			if doc != nil {
+				warnings = append(warnings, "the end of the file is damaged, so the last whole document was taken: "+e.Error())
+				break
 			}
-			return doc, append(warnings, "the end of the file is damaged, so the last whole document was taken: "+e.Error()), nil
+			if fault == nil {
+				fault = e
+			}
+			at = lineAfter(data, at)
+			continue
 		}
 		at += int(decoder.InputOffset())
 		if next.Version != "" {
 			doc = &next
 		}
 	}
-	if doc == nil {
+	switch {
+	case doc == nil && fault != nil:
+		return nil, nil, fault
+	case doc == nil:
 		return nil, nil, errors.New(`there is no result of fio in it: run fio with --output-format=json+`)
 	}
-	if len(doc.Jobs) == 0 {
-		for _, c := range doc.Clients {
+	if err := doc.complete(); err != nil {
+		return nil, nil, err
+	}
+	return doc, warnings, nil
+}
+
+// documentAt is the next brace that begins a line, or follows a document at once; -1
+// for none.
+func documentAt(data []byte, at int) int {
+	for at < len(data) {
+		rest := bytes.TrimLeft(data[at:], " \t\r\n")
+		if at = len(data) - len(rest); len(rest) > 0 && rest[0] == '{' {
+			return at
+		}
+		at = lineAfter(data, at)
+	}
+	return -1
+}
+
+func lineAfter(data []byte, at int) int {
+	if i := bytes.IndexByte(data[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(data)
+}
+
+// complete gathers the jobs of a document and checks them.
+func (d *fioDocument) complete() error {
+	if len(d.Jobs) == 0 {
+		for _, c := range d.Clients {
 			if c.Name != everybody {
-				doc.Jobs = append(doc.Jobs, c)
+				d.Jobs = append(d.Jobs, c)
 			}
 		}
 	}
-	if len(doc.Jobs) == 0 {
-		return nil, nil, errors.New("the result of fio holds no job: the run ended before any started")
+	if len(d.Jobs) == 0 {
+		return errors.New("the result of fio holds no job: the run ended before any started")
 	}
-	return doc, warnings, doc.check()
+	old := d.old()
+	for i := range d.Jobs {
+		j := &d.Jobs[i]
+		for _, one := range []*fioDirection{&j.Read, &j.Write, &j.Trim, &j.Mixed} {
+			if old {
+				one.modernise()
+			}
+			// Every latency must be a number of nanoseconds by now.
+			one.OldLatency, one.OldCompletion = fioLatency{}, fioLatency{}
+		}
+	}
+	return d.check()
+}
+
+// old tells whether a document is of fio before 3.0.
+func (d *fioDocument) old() bool {
+	major, _, _ := strings.Cut(strings.TrimPrefix(d.Version, "fio-"), ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 3
+}
+
+// modernise turns what fio before 3.0 printed into the units of later versions:
+// microseconds into nanoseconds, and KiB into bytes. Versions before 2.2 print no
+// number of operations; it is their rate times their time.
+func (d *fioDirection) modernise() {
+	if d.Latency.Mean > 0 || d.Completion.Mean > 0 {
+		return // 2.99 prints as 3.0 does
+	}
+	d.Bytes *= 1 << 10
+	d.Latency, d.Completion = d.OldLatency.fromMicroseconds(), d.OldCompletion.fromMicroseconds()
+	if d.Operations == 0 && d.Rate > 0 {
+		d.Operations = int64(math.Round(d.Rate * float64(d.Runtime) / 1000))
+	}
+}
+
+func (l fioLatency) fromMicroseconds() fioLatency {
+	const k = 1000
+	n := fioLatency{Count: l.Count, Mean: k * l.Mean, Max: k * l.Max}
+	if l.Percentiles != nil {
+		n.Percentiles = map[string]float64{}
+	}
+	for name, v := range l.Percentiles {
+		n.Percentiles[name] = k * v
+	}
+	return n
 }
 
 // place is where in its input a decoder met an error.
@@ -120,18 +209,38 @@ func (d *fioDocument) check() error {
 	for _, j := range d.Jobs {
 		for class, one := range j.directions() {
 			if one.Bytes < 0 || one.Operations < 0 || one.Runtime < 0 || one.Latency.Count < 0 {
-				return fmt.Errorf("job %q: a count of its %ss is below 0", j.Name, class)
-			}
-			if one.Operations > 0 && one.Latency.Mean == 0 && one.Completion.Mean == 0 {
-				return fmt.Errorf("job %q: its %ss have no latency in nanoseconds: fio %s is too old, 3.0 or newer is needed", j.Name, class, strings.TrimPrefix(d.Version, "fio-"))
+				return fmt.Errorf("job %q: a count of its %s is below 0", j.Name, operations(class))
 			}
 		}
 	}
 	return nil
 }
 
+// mixed is the class of reads and writes that fio reports as one.
+const mixed = ""
+
+// directions are the classes of operations that a job reports. Where fio reports
+// reads and writes also as one (--unified_rw_reporting=both) that is left out, since
+// it is their sum.
 func (j *fioJob) directions() map[string]*fioDirection {
-	return map[string]*fioDirection{"read": &j.Read, "write": &j.Write}
+	all := map[string]*fioDirection{"read": &j.Read, "write": &j.Write}
+	if j.Read.Operations+j.Write.Operations == 0 && j.Mixed.Operations > 0 {
+		all[mixed] = &j.Mixed
+	}
+	return all
+}
+
+// operations names the operations of a class.
+func operations(class string) string {
+	if class == mixed {
+		return "operations"
+	}
+	return class + "s"
+}
+
+// seconds is how long the longest class of a job ran.
+func (j *fioJob) seconds() float64 {
+	return float64(max(j.Read.Runtime, j.Write.Runtime, j.Mixed.Runtime, j.Trim.Runtime)) / 1000
 }
 
 // phases splits the jobs into those that ran at the same time. A new group is one
@@ -147,7 +256,7 @@ func (d *fioDocument) phases() [][]fioJob {
 		}
 		last := len(phases) - 1
 		phases[last] = append(phases[last], j)
-		longest[last] = max(longest[last], float64(max(j.Read.Runtime, j.Write.Runtime))/1000)
+		longest[last] = max(longest[last], j.seconds())
 	}
 	total := 0.0
 	for _, seconds := range longest {

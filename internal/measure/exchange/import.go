@@ -25,16 +25,23 @@ type Imported struct {
 	// Histograms are the response times of each record by class, "" for all of
 	// them. A class is absent where the tool kept only percentiles.
 	Histograms []map[string]*measure.Histogram
+
+	job  string   // the only job of fio to take, "" for all
+	jobs []string // of fio, in the order of the files
 }
 
 // Import reads results of other tools: JSON that fio printed, and folders of
 // HCIBench results, either a whole test or one of its cases. Its errors name the
-// file and, where there is one, the line.
-func Import(paths ...string) (*Imported, error) {
+// file and, where there is one, the line. Results without any value that can be
+// compared are an error.
+func Import(paths ...string) (*Imported, error) { return ImportJob("", paths...) }
+
+// ImportJob is Import of one job of fio by its name.
+func ImportJob(job string, paths ...string) (*Imported, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("import results: no file named")
 	}
-	in := &Imported{Name: filepath.Base(filepath.Clean(paths[0])), Metrics: measure.OperationMetrics("iops", "read", "write")}
+	in := &Imported{Name: filepath.Base(filepath.Clean(paths[0])), Metrics: measure.OperationMetrics("iops", "read", "write"), job: job}
 	if n := len(paths) - 1; n > 0 {
 		in.Name += fmt.Sprintf(" and %d more", n)
 	}
@@ -53,8 +60,31 @@ func Import(paths ...string) (*Imported, error) {
 		}
 	}
 	in.number()
-	return in, nil
+	return in, in.usable()
 }
+
+// usable is nil where a record holds a value, and else the reason why none does.
+func (in *Imported) usable() error {
+	reason := "no operation was done"
+	for i := range in.Records {
+		r := &in.Records[i]
+		switch {
+		case r.Void != "":
+			reason = r.Void
+		case r.Values["iops"] > 0:
+			return nil
+		}
+		for _, w := range r.Warnings {
+			if r.Void == "" && strings.Contains(w, "trims") {
+				reason = "only trims were done, and no reads or writes"
+			}
+		}
+	}
+	return fmt.Errorf("%s holds no result to compare: %s", in.Name, reason)
+}
+
+// Jobs are the names of the jobs of fio in what was read, without repetition.
+func (in *Imported) Jobs() []string { return in.jobs }
 
 // file takes in what fio printed.
 func (in *Imported) file(path string) error {
@@ -63,6 +93,9 @@ func (in *Imported) file(path string) error {
 		return err
 	}
 	in.tool("fio " + strings.TrimPrefix(doc.Version, "fio-"))
+	if err := in.choose(doc); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	for _, jobs := range doc.phases() {
 		p := newPool()
 		p.warnings = slices.Clone(warnings)
@@ -76,6 +109,29 @@ func (in *Imported) file(path string) error {
 		r.End = doc.end()
 		r.Start = r.End.Add(-p.length)
 		in.add(r, h)
+	}
+	return nil
+}
+
+// choose keeps the jobs of the name that was asked for.
+func (in *Imported) choose(doc *fioDocument) error {
+	var names []string
+	for _, j := range doc.Jobs {
+		if !slices.Contains(names, j.Name) {
+			names = append(names, j.Name)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(in.jobs, name) {
+			in.jobs = append(in.jobs, name)
+		}
+	}
+	if in.job == "" {
+		return nil
+	}
+	doc.Jobs = slices.DeleteFunc(doc.Jobs, func(j fioJob) bool { return j.Name != in.job })
+	if len(doc.Jobs) == 0 {
+		return fmt.Errorf("no job is called %q; it has %s", in.job, strings.Join(names, ", "))
 	}
 	return nil
 }

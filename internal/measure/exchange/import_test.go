@@ -178,7 +178,9 @@ func TestImportRefuses(t *testing.T) {
 		{"cut.json", "fio: note\n{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [", "line 4: the file ends in the middle"},
 		{"broken.json", "{\n\"fio version\": \"fio-3.33\",\n\"jobs\": [,]}", "line 3: invalid character"},
 		{"none.json", `{"fio version": "fio-3.33", "jobs": []}`, "no job"},
-		{"old.json", `{"fio version": "fio-2.2.10", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "runtime": 10, "lat": {"mean": 3}}}]}`, "fio 2.2.10 is too old"},
+		{"idle.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}]}`, "no operation was done"},
+		{"failed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 5}]}`, `fio met error 5 in job "a"`},
+		{"killed.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "error": 28, "read": {"total_ios": 5, "runtime": 10}}]}`, `fio met error 28`},
 		{"negative.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": -5, "runtime": 10}}]}`, "below 0"},
 		{"bin.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "runtime": 10, "lat_ns": {"N": 5, "mean": 3, "bins": {"x": 5}}}}]}`, `bin "x"`},
 		{"instant.json", `{"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": {"total_ios": 5, "lat_ns": {"N": 5, "mean": 3}}}]}`, "in no time"},
@@ -200,16 +202,91 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
+// Files of fio 3.33 with options that change what it reports, and of fio 2.1.4.
+func TestVariantsOfFio(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		iops    []any // the path of the rate in fio's document
+		classes []string
+		p99     float64 // s; 0 for none
+		warning string
+	}{
+		{"unified-1.json", []any{"jobs", 0, "mixed", "iops"}, nil, 4, ""},
+		{"unified-1-plus.json", []any{"jobs", 0, "mixed", "iops"}, nil, 4, ""},
+		{"unified-both.json", []any{"jobs", 0, "mixed", "iops"}, []string{"read", "write"}, 0, "cannot be averaged"},
+		{"gtod.json", nil, []string{"read", "write"}, 0, "fio kept no latencies"},
+		{"old-2.1.4.json", []any{"jobs", 0, "read", "iops"}, []string{"read"}, 402e-6, ""},
+	} {
+		in := imported(t, "testdata/fio/"+c.file)
+		r, fio := in.Records[0], tree(t, "testdata/fio/"+c.file)
+		if c.iops != nil {
+			close(t, c.file+" iops", r.Values["iops"], fio(c.iops...), .002)
+		}
+		close(t, c.file+" throughput", r.Values["throughput"], 4096*r.Values["iops"], .001)
+		for _, class := range []string{"read", "write"} {
+			if _, ok := r.Values[class+".iops"]; ok != slices.Contains(c.classes, class) {
+				t.Errorf("%s: %s.iops is there: %v", c.file, class, ok)
+			}
+		}
+		if got, ok := r.Values["p99"]; ok != (c.p99 > 0) || c.p99 > 0 && c.p99 < 1 && math.Abs(got/c.p99-1) > 1e-9 {
+			t.Errorf("%s: p99 is %v", c.file, got)
+		}
+		if !strings.Contains(strings.Join(r.Warnings, "\n"), c.warning) {
+			t.Errorf("%s: warnings %q", c.file, r.Warnings)
+		}
+		if _, ok := r.Values["mean"]; ok == (c.file == "gtod.json") {
+			t.Errorf("%s: a mean is there: %v", c.file, ok)
+		}
+	}
+	if _, err := Import("testdata/fio/trim.json"); err == nil || !strings.Contains(err.Error(), "only trims") {
+		t.Errorf("trims alone: %v", err)
+	}
+	r := imported(t, "testdata/fio/old-2.1.4.json").Records[0]
+	close(t, "mean", r.Values["mean"], 119.1e-6, 1e-9)
+	if r.Counts["operations"] != 70400 {
+		t.Errorf("%d operations", r.Counts["operations"])
+	}
+}
+
+func TestOneJobOfSeveral(t *testing.T) {
+	const file = "testdata/fio/two-kinds.json"
+	all := imported(t, file)
+	if len(all.Records) != 2 || !slices.Equal(all.Jobs(), []string{"reads", "writes"}) {
+		t.Fatalf("%d records of %q", len(all.Records), all.Jobs())
+	}
+	one, err := ImportJob("writes", file)
+	if err != nil || len(one.Records) != 1 || one.Records[0].Values["iops"] != all.Records[1].Values["iops"] {
+		t.Errorf("%+v, %v", one, err)
+	}
+	if _, err := ImportJob("trims", file); err == nil || !strings.Contains(err.Error(), "it has reads, writes") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Other text may stand around a document, braces included.
+func TestTextAroundADocument(t *testing.T) {
+	data, err := os.ReadFile("testdata/fio/percentiles.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, before := range []string{"fio: warning {not JSON\n", "{\"k\": 1}\n", "{ broken\n", "a\r\n\r\n  "} {
+		if _, _, err := parseFio([]byte(before + string(data) + "\ndone {\n")); err != nil {
+			t.Errorf("%q: %v", before, err)
+		}
+	}
+}
+
 func TestABrokenJobIsVoid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "broken.json")
 	text := `{"fio version": "fio-3.33", "client_stats": [
+		{"jobname": "b", "groupid": 1, "hostname": "one", "read": {"total_ios": 50, "io_bytes": 204800, "runtime": 1000, "lat_ns": {"N": 50, "mean": 3000, "max": 9000}}},
 		{"jobname": "a", "hostname": "one", "error": 28, "write": {"total_ios": 50, "io_bytes": 204800, "runtime": 1000, "lat_ns": {"N": 50, "mean": 3000, "max": 9000}}},
 		{"jobname": "a", "hostname": "two", "total_err": 7, "write": {"total_ios": 150, "io_bytes": 614400, "runtime": 1000, "lat_ns": {"N": 150, "mean": 1000, "max": 5000}}},
 		{"jobname": "All clients", "write": {"total_ios": 200, "io_bytes": 819200, "runtime": 1000, "lat_ns": {"N": 200, "mean": 1500}}}]}`
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := imported(t, path).Records[0]
+	r := imported(t, path).Records[1]
 	if r.Void != `fio met error 28 in job "a"` || r.Values["iops"] != 200 || r.Counts["errors"] != 7 || r.Values["throughput"] != 819200 {
 		t.Errorf("got %+v", r)
 	}

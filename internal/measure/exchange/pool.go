@@ -17,6 +17,7 @@ type pool struct {
 	failed   int64
 	length   time.Duration // of the longest job
 	broken   string        // first job that ended with an error
+	trims    int64
 	warnings []string
 }
 
@@ -29,6 +30,7 @@ type pooled struct {
 	histogram         *measure.Histogram
 	binless           bool // a part has no bins
 	parts             int
+	untimed           bool               // a part has no latencies
 	percentiles       map[string]float64 // of the only part
 	percentileSamples int64
 }
@@ -41,27 +43,36 @@ func (p *pool) add(j *fioJob) error {
 	if j.Error != 0 && p.broken == "" {
 		p.broken = fmt.Sprintf("fio met error %d in job %q", j.Error, j.Name)
 	}
-	for _, class := range []string{"read", "write"} {
-		d := j.directions()[class]
+	directions := j.directions()
+	for _, class := range []string{"read", "write", mixed} {
+		d := directions[class]
+		if d == nil {
+			continue
+		}
 		p.length = max(p.length, time.Duration(min(d.Runtime, math.MaxInt64/int64(time.Millisecond)))*time.Millisecond)
 		if d.Operations == 0 && d.Latency.Count == 0 {
 			continue
 		}
 		if d.Runtime == 0 {
-			return fmt.Errorf("job %q: %d %ss in no time", j.Name, d.Operations, class)
+			return fmt.Errorf("job %q: %d %s in no time", j.Name, d.Operations, operations(class))
 		}
 		l, submitted := d.latency()
-		if !submitted {
+		switch {
+		case l.Mean == 0:
+			p.warn("fio kept no latencies (gtod_reduce, or disable_lat with disable_clat): only rates are known")
+		case !submitted:
 			p.warn("latencies count from submission to the device (clat): fio kept no others; run it with --lat_percentiles=1")
 		}
 		h, err := l.histogram()
 		if err != nil {
 			return fmt.Errorf("job %q: %w", j.Name, err)
 		}
-		for _, name := range []string{"", class} {
-			p.class(name).add(d, l, h)
+		p.class("").add(d, l, h)
+		if class != mixed {
+			p.class(class).add(d, l, h)
 		}
 	}
+	p.trims += j.Trim.Operations
 	return nil
 }
 
@@ -109,10 +120,14 @@ func (c *pooled) add(d *fioDirection, l *fioLatency, h *measure.Histogram) {
 	c.total += mean * float64(n)
 	c.longest = max(c.longest, d.Latency.Max, l.Max)
 	c.parts++
+	c.untimed = c.untimed || mean == 0
 	c.binless = c.binless || len(l.Bins) == 0
 	c.percentiles, c.percentileSamples = l.Percentiles, n
 	c.histogram.Merge(h)
 }
+
+// timed tells whether fio kept latencies of all parts.
+func (c *pooled) timed() bool { return c.samples > 0 && c.total > 0 && !c.untimed }
 
 // quantiles are those that a record carries, with their names in fio's lists.
 var quantiles = []struct {
@@ -149,10 +164,9 @@ func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 		}
 		r.Counts[prefix+"operations"] = c.operations
 		r.Values[prefix+"iops"], r.Values[prefix+"throughput"] = c.rate, c.throughput
-		if c.samples > 0 {
-			r.Values[prefix+"mean"] = c.total / float64(c.samples) / 1e9
+		if c.timed() {
+			r.Values[prefix+"mean"], r.Values[prefix+"max"] = c.total/float64(c.samples)/1e9, c.longest/1e9
 		}
-		r.Values[prefix+"max"] = c.longest / 1e9
 		for _, q := range quantiles {
 			if v, ok := c.quantile(q.q); ok {
 				r.Values[prefix+q.name] = v
@@ -161,9 +175,12 @@ func (p *pool) record() (measure.Record, map[string]*measure.Histogram) {
 		switch {
 		case !c.binless:
 			histograms[class] = c.histogram
-		case c.parts > 1:
+		case c.parts > 1 && c.timed():
 			p.warn("percentiles of several jobs cannot be averaged, so there are none; run fio with --output-format=json+, which keeps what can be merged")
 		}
+	}
+	if p.trims > 0 {
+		p.warn(fmt.Sprintf("%d trims are left out: rates and latencies are those of reads and writes", p.trims))
 	}
 	r.Counts["errors"] = p.failed
 	if p.length > 0 {
