@@ -52,7 +52,7 @@ func (f *Findings) singleTemplate(headline string) string {
 // manyTemplate lists the arms by verdict.
 func manyTemplate(of []*Comparison, names map[string]string, f *Findings) string {
 	var parts []string
-	for _, v := range []Verdict{Better, Worse, Different, Equivalent, NotEnoughRuns} {
+	for _, v := range []Verdict{Better, Worse, Changed, Different, Equivalent, NotEnoughRuns} {
 		var arms []string
 		for _, c := range of {
 			if c.Verdict != v {

@@ -37,9 +37,12 @@ type view struct {
 	of      [][]int // valid records of each arm, by index
 	blocks  []blockKey
 	columns []column
-	byName  map[string]int // into columns
+	// position is, by arm and block, where in the order of execution the arm ran.
+	position [][]float64
+	byName   map[string]int // into columns
 	// headlines and exploratory are the comparisons, for the rules.
 	headlines, exploratory []Comparison
+	families               []Family
 }
 
 // blockKey names a block. Blocks of a pilot are blocks of their own.
@@ -92,6 +95,11 @@ func (c *Case) arrange() *view {
 		v.block = append(v.block, at)
 	}
 	v.fill(c)
+	numbers := column{values: make([]float64, len(v.valid))}
+	for i := range v.valid {
+		numbers.values[i] = float64(v.valid[i].Trial)
+	}
+	v.position = v.cells(&numbers, func(x float64) float64 { return x })
 	c.view = v
 	return v
 }
@@ -156,16 +164,16 @@ func (v *view) add(m measure.Metric, o origin, value func(*measure.Record) (floa
 	}
 }
 
-// sample returns the values of an arm and the block of each, in order of execution.
-func (v *view) sample(col *column, arm int) (values []float64, blocks []int) {
-	values, blocks = make([]float64, 0, len(v.of[arm])), make([]int, 0, len(v.of[arm]))
+// sample returns the values of an arm, with the block and the number of the trial
+// of each, in order of execution.
+func (v *view) sample(col *column, arm int) (values []float64, blocks, trials []int) {
+	values, blocks, trials = make([]float64, 0, len(v.of[arm])), make([]int, 0, len(v.of[arm])), make([]int, 0, len(v.of[arm]))
 	for _, i := range v.of[arm] {
 		if x := col.values[i]; !math.IsNaN(x) {
-			values = append(values, x)
-			blocks = append(blocks, v.valid[i].Block)
+			values, blocks, trials = append(values, x), append(blocks, v.valid[i].Block), append(trials, v.valid[i].Trial)
 		}
 	}
-	return values, blocks
+	return values, blocks, trials
 }
 
 // cells returns the mean of scale(value) for each arm and block, and NaN where
@@ -215,7 +223,7 @@ func (c *Case) Mean(arm int, name string) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	values, _ := v.sample(&v.columns[at], arm)
+	values, _, _ := v.sample(&v.columns[at], arm)
 	if len(values) == 0 {
 		return 0, false
 	}

@@ -111,7 +111,7 @@ func (w world) fill(c *Case, rng *rand.Rand) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	trial := 0
 	for block := 1; block <= w.blocks; block++ {
-		for slot, arm := range stat.Shuffle(len(w.arms), w.seed, block) {
+		for slot, arm := range stat.Balanced(len(w.arms), w.seed, block-1) {
 			trial++
 			iops := 10000 * w.arms[arm] * noise(w.cv)
 			n := float64(c.Demands[arm].Concurrency)

@@ -4,47 +4,96 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
 )
 
-// randomised checks the order of the trials as it was, not as it was planned.
-func (c *Case) randomised() measure.Check {
-	check := measure.Check{Name: "order randomised", State: measure.Pass}
-	orders, begun, late := map[string]int{}, 0, 0
-	for _, trials := range c.byBlock() {
-		order := make([]int, 0, len(trials))
+// balanced checks the order of the trials as it was, not as it was planned. Where
+// an arm ran on the same side of the baseline in every block, no number of blocks
+// tells the effect of the order from that of the factor.
+func (c *Case) balanced() measure.Check {
+	check := measure.Check{Name: "order balanced", State: measure.Pass}
+	blocks, late := c.byBlock(), 0
+	second, both := make([]int, c.view.arms), make([]int, c.view.arms)
+	for _, trials := range blocks {
+		at := map[int]int{}
 		for i, r := range trials {
-			order = append(order, r.Arm)
+			at[r.Arm] = i + 1
 			if i > 0 && r.Start.Before(trials[i-1].Start) {
 				late++
 			}
 		}
-		if len(order) >= c.view.arms {
-			orders[fmt.Sprint(order)]++
-			begun++
+		for arm := 1; arm < c.view.arms; arm++ {
+			if at[arm] > 0 && at[0] > 0 {
+				both[arm]++
+				if at[arm] > at[0] {
+					second[arm]++
+				}
+			}
 		}
 	}
-	check.Detail = fmt.Sprintf("%d orders in %d blocks, from the seed", len(orders), begun)
+	var parts []string
+	for arm := 1; arm < c.view.arms; arm++ {
+		parts = append(parts, fmt.Sprintf("%s ran after %s in %d of %d blocks", c.label(arm), c.label(0), second[arm], both[arm]))
+		if both[arm] > 1 && (second[arm] == 0 || second[arm] == both[arm]) {
+			check.State = measure.Fail
+			check.Detail = parts[len(parts)-1] + ": the effect of the order cannot be told from that of the factor"
+		}
+	}
 	switch {
 	case late > 0:
 		check.State = measure.Fail
-		check.Detail = fmt.Sprintf("%d trials began before one of a lower number: they were not run in the order drawn", late)
-	case len(orders) == 1 && c.sameByChance(begun) < 0.001:
-		check.State = measure.Fail
-		check.Detail = fmt.Sprintf("all %d blocks ran in the same order: drift and order cannot be told from the factor", begun)
-	case begun == 0:
-		check.State = measure.Unknown
-		check.Detail = "no complete block"
+		check.Detail = fmt.Sprintf("%d %s began before one of a lower number: the order was not the one drawn from the seed", late, plural(late, "trial"))
+	case check.State == measure.Fail:
+	case slices.Max(both) < 2:
+		check.State, check.Detail = measure.Unknown, "fewer than 2 complete blocks"
+	case len(parts) > mostOrders:
+		check.Detail = fmt.Sprintf("each of the %d arms ran before and after %s", c.view.arms, c.label(0))
+	default:
+		check.Detail = strings.Join(parts, "; ")
 	}
 	return check
 }
 
-// sameByChance is the probability that random order is the same in all blocks.
-func (c *Case) sameByChance(blocks int) float64 {
-	p, _ := math.Lgamma(float64(c.view.arms) + 1)
-	return math.Exp(-p * float64(max(0, blocks-1)))
+// mostOrders is how many arms the check of the order names.
+const mostOrders = 3
+
+// orderEffect says what a trial gains or loses by running second in its block. The
+// estimates are free of it. One beyond the margin is a sign that trials leave
+// something behind for the next.
+func (c *Case) orderEffect() measure.Check {
+	check := measure.Check{Name: "effect of the order", State: measure.Unknown, Detail: "no headline says"}
+	var all []string
+	for i := range c.view.headlines {
+		h := &c.view.headlines[i]
+		if h.Order == nil || h.Blocks < stat.LeastBlocks {
+			continue
+		}
+		name := h.Metric.Name
+		if c.view.arms > 2 {
+			name += " with " + c.label(h.Arm)
+		}
+		all = append(all, fmt.Sprintf("%s %s (%s to %s)", name, Percent(h.Order.Ratio-1), Percent(h.Order.Low-1), Percent(h.Order.High-1)))
+		switch stat.Judge(math.Log(h.Order.Low), math.Log(h.Order.High), c.Study.Margin) {
+		case stat.Above, stat.Below:
+			check.State = measure.Fail
+		}
+	}
+	if all == nil {
+		return check
+	}
+	if len(all) > mostOrders {
+		all = append(all[:mostOrders], fmt.Sprintf("and %d more", len(all)-mostOrders))
+	}
+	check.Detail = "running second in a block changes " + strings.Join(all, ", ") + "; the estimates are free of it"
+	if check.State == measure.Fail {
+		check.Detail += ", but trials leave something behind for the next: lengthen measure.settle"
+		return check
+	}
+	check.State = measure.Pass
+	return check
 }
 
 // byBlock returns the trials of each block in the order of their numbers.
@@ -111,7 +160,7 @@ func (c *Case) noiseFloor() measure.Check {
 	var squares float64
 	freedom := 0
 	for arm := range c.view.arms {
-		values, _ := c.view.sample(&c.view.columns[at], arm)
+		values, _, _ := c.view.sample(&c.view.columns[at], arm)
 		if p := stat.PairedT(logs(values), exploreLevel); len(values) > 1 {
 			squares += p.SD * p.SD * float64(len(values)-1)
 			freedom += len(values) - 1

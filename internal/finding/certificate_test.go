@@ -81,10 +81,10 @@ func TestCertificateFails(t *testing.T) {
 				r.Void = "drift: +9 %"
 			}
 		}}, measure.Fail},
-		{"always the same order", "order randomised", world{blocks: 12, arms: []float64{1, 1}, edit: func(r *measure.Record) {
+		{"always the same order", "order balanced", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			r.Arm = (r.Trial + 1) % 2
 		}}, measure.Fail},
-		{"run out of order", "order randomised", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) {
+		{"run out of order", "order balanced", world{blocks: 6, arms: []float64{1, 1}, edit: func(r *measure.Record) {
 			if r.Trial == 4 {
 				r.Start = r.Start.Add(-time.Hour)
 			}

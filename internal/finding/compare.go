@@ -9,12 +9,11 @@ import (
 )
 
 // headlines compares each arm with the baseline in each metric that the study
-// declared as a headline. Holm's correction runs over all of them: a difference
-// counts only where it survives that, so that many headlines do not breed verdicts.
+// declared as a headline. Their intervals hold together, over all headlines and
+// looks, so that many headlines do not breed verdicts.
 func (c *Case) headlines() []Comparison {
 	v := c.arrange()
 	var all []Comparison
-	var samples [][]float64
 	for _, name := range c.Study.Headline {
 		at, known := v.byName[name]
 		var p pairing
@@ -23,17 +22,15 @@ func (c *Case) headlines() []Comparison {
 		}
 		for arm := 1; arm < v.arms; arm++ {
 			one := absent(c.metric(name), arm)
-			var d []float64
+			var e stat.Effect
 			if known {
-				one = p.compare(arm, c.Plan.Level)
-				d = c.refine(&one, &p)
+				one, e = c.headline(&p, arm)
 			}
-			all, samples = append(all, one), append(samples, d)
+			one.Level = c.Plan.Level
+			one.Adjusted = math.Min(1, one.P*(1-c.Plan.Level)/c.Plan.Alpha())
+			c.decide(&one, e)
+			all = append(all, one)
 		}
-	}
-	for i, adjusted := range stat.Holm(pValues(all)) {
-		all[i].Adjusted = adjusted
-		c.decide(&all[i], samples[i], len(all))
 	}
 	return all
 }
@@ -50,24 +47,59 @@ func (c *Case) metric(name string) measure.Metric {
 	return measure.Metric{Name: name, Unit: "1"}
 }
 
-// refine adds what only headlines get: the interval of the plan's kind, and the
-// sign-flip test. It returns the log-ratios, where there are any.
-func (c *Case) refine(one *Comparison, p *pairing) []float64 {
-	d := differences(p.cells, one.Arm)
-	if len(d) == 0 {
-		return nil
-	}
-	if n := c.pilot(p.cells, one.Arm); p.kind == byRatio && n >= 2 {
-		one.Pilot = n
-		mean, low, high := stat.SteinInterval(d, n, c.Plan.Level)
-		one.fill(stat.Paired{N: len(d), Mean: mean, Low: low, High: high, P: stat.SteinP(d, n)})
-	}
-	one.Flip = stat.SignFlip(d, c.Plan.Seed)
-	one.LeansOnNormality = len(d) >= stat.LeastBlocks && (one.P <= 0.05) != (one.Flip <= 0.05)
+// headline compares an arm with the baseline. The effect says what the interval
+// rests on; it is empty where there is no ratio of logarithms.
+func (c *Case) headline(p *pairing, arm int) (one Comparison, e stat.Effect) {
+	alpha := c.Plan.Alpha()
 	if p.kind != byRatio {
-		return nil
+		return p.compare(arm, 1-alpha), e
 	}
-	return d
+	blocks, numbers := c.view.paired(p.cells, arm)
+	one = absent(p.col.metric, arm)
+	if len(blocks) == 0 {
+		return one, e
+	}
+	d := differences(p.cells, arm)
+	if n := c.pilot(p.cells, arm); n >= 2 {
+		e = stat.SteinEffect(d, n, alpha)
+		one.take(e, nil)
+		one.Pilot, one.Method = n, ByPilot
+	} else {
+		e = stat.Contrast(blocks, alpha)
+		one.take(e, numbers)
+	}
+	one.SignedRank = stat.SignedRank(e.WithoutOrder(blocks))
+	one.LeansOnNormality = len(d) >= c.Plan.Least() && one.P <= alpha && one.SignedRank > 0.05
+	return one, e
+}
+
+// take fills in an effect. numbers are those of its blocks.
+func (c *Comparison) take(e stat.Effect, numbers []int) {
+	c.Blocks, c.P = e.N, e.P
+	c.Ratio, c.Low, c.High = math.Exp(e.Mean), math.Exp(e.Low), math.Exp(e.High)
+	c.NoInterval = math.IsInf(c.High, 0) || math.IsNaN(c.Low+c.High)
+	if c.NoInterval {
+		c.Low, c.High = c.Ratio, c.Ratio
+		return
+	}
+	c.Method, c.SE, c.DF, c.Critical = Method(e.Method), e.SE, e.DF, e.Critical
+	for _, b := range e.Outlying {
+		c.Outlying = append(c.Outlying, numbers[b])
+	}
+	if o := e.Order; !math.IsNaN(e.OrderMean) && !math.IsInf(math.Exp(o.High), 0) {
+		c.Order = &Order{Ratio: math.Exp(e.OrderMean), Low: math.Exp(o.Low), High: math.Exp(o.High)}
+	}
+}
+
+// paired are the blocks that hold an arm and the baseline, with their numbers.
+func (v *view) paired(cells [][]float64, arm int) (blocks []stat.Block, numbers []int) {
+	for b, x := range cells[arm] {
+		if y := cells[0][b]; !math.IsNaN(x) && !math.IsNaN(y) {
+			blocks = append(blocks, stat.Block{Base: y, Arm: x, BaseAt: v.position[0][b], ArmAt: v.position[arm][b]})
+			numbers = append(numbers, v.blocks[b].block)
+		}
+	}
+	return blocks, numbers
 }
 
 // pilot is the number of pilot blocks that compare the arm, in a study that asked for
@@ -86,30 +118,42 @@ func (c *Case) pilot(cells [][]float64, arm int) int {
 	return n
 }
 
-// decide gives the verdict. tests is the number of comparisons that were corrected
-// together.
-func (c *Case) decide(one *Comparison, d []float64, tests int) {
-	alpha := 1 - c.Plan.Level
+// decide gives the verdict, and where there is none, what would give one.
+func (c *Case) decide(one *Comparison, e stat.Effect) {
 	one.Verdict = NotEnoughRuns
+	least := c.Plan.Least()
 	switch {
+	case one.Blocks < least:
+		one.Least = least
+		return
 	case one.Counts != nil:
-		one.Verdict = one.failureVerdict(alpha, c.Study.Margin)
-	case one.Blocks < stat.LeastBlocks:
+		one.Verdict = one.failureVerdict(1-c.Plan.Level, c.Study.Margin)
+		return
 	case one.NoInterval:
-		if one.Adjusted <= alpha {
+		if one.Adjusted <= 1-c.Plan.Level {
 			one.Verdict = Different
 		}
-	default:
-		answer := stat.Judge(math.Log(one.Low), math.Log(one.High), c.Study.Margin)
-		if answer == stat.Equivalent || one.Adjusted <= alpha {
-			one.Verdict = verdictOf(answer, one.Metric.Better)
-		}
+		return
 	}
-	if one.Verdict == NotEnoughRuns && d != nil {
-		// Bonferroni's level stands in for Holm's, which depends on the other tests.
-		if more := stat.MoreBlocks(d, c.Study.Margin, 1-alpha/float64(tests)); more < stat.MostBlocks {
-			one.More = more
-		}
+	one.Verdict = verdictOf(stat.Judge(math.Log(one.Low), math.Log(one.High), c.Study.Margin), one.Metric.Better)
+	if one.Verdict == NotEnoughRuns {
+		c.advise(one, e)
+	}
+}
+
+// farOff is how many times the planned blocks are no advice any more.
+const farOff = 2
+
+// advise says how many more blocks would decide or, where those are far more than
+// were planned, which margin is within reach.
+func (c *Case) advise(one *Comparison, e stat.Effect) {
+	alpha, planned := c.Plan.Alpha(), max(c.Plan.Most, one.Blocks)
+	if more := stat.MoreBlocks(e, c.Study.Margin, alpha); one.Blocks+more <= farOff*planned {
+		one.More = more
+		return
+	}
+	if margin := stat.MarginWithinReach(e, planned, alpha); !math.IsInf(margin, 0) && !math.IsNaN(margin) {
+		one.Reach = &Reach{Margin: margin, Blocks: planned}
 	}
 }
 
@@ -123,7 +167,7 @@ func verdictOf(a stat.Answer, better measure.Direction) Verdict {
 	case stat.Above, stat.Below:
 		switch {
 		case better == measure.Neutral:
-			return Different
+			return Changed
 		case (a == stat.Above) == (better == measure.HigherIsBetter):
 			return Better
 		}

@@ -34,10 +34,14 @@ func (c *Case) explore() []Comparison {
 	var all []Comparison
 	for arm := 1; arm < v.arms; arm++ {
 		all = append(all, byArm[arm].finish()...)
+		if byArm[arm].spread.Counters > 0 {
+			f := byArm[arm].spread
+			v.families = append(v.families, Family{Arm: arm, Counters: f.Counters, DF: f.DF, SD: f.SD})
+		}
 	}
 	for i, adjusted := range stat.BenjaminiHochberg(pValues(all)) {
 		all[i].Adjusted = adjusted
-		all[i].Verdict = c.exploreVerdict(&all[i])
+		all[i].Verdict = all[i].exploreVerdict(c.Study.Margin)
 	}
 	return all
 }
@@ -47,6 +51,7 @@ type exploration struct {
 	all     []Comparison
 	family  [][]float64 // log-ratios that share their spread
 	members []int       // place in all of each member of the family
+	spread  stat.Family
 }
 
 // add takes in one metric. What stayed exactly as it was, such as the number of
@@ -68,25 +73,41 @@ func (e *exploration) add(p *pairing, arm int) {
 }
 
 func (e *exploration) finish() []Comparison {
-	for i, p := range stat.ModeratedT(e.family, exploreLevel) {
-		e.all[e.members[i]].fill(p)
+	moderated, spread := stat.ModeratedT(e.family, exploreLevel)
+	for i, p := range moderated {
+		one := &e.all[e.members[i]]
+		one.fill(p)
+		one.Method = ByFamily
 	}
 	for i := range e.all {
-		e.all[i].Flip = e.all[i].P
+		e.all[i].Level = exploreLevel
 	}
+	e.spread = spread
 	return e.all
 }
 
-func (c *Case) exploreVerdict(one *Comparison) Verdict {
-	switch {
-	case one.Blocks < stat.LeastBlocks:
+// exploreVerdict keeps to the interval: what is called different is significant
+// among all exploratory comparisons and by its own interval.
+func (c *Comparison) exploreVerdict(margin float64) Verdict {
+	if c.Blocks < stat.LeastBlocks {
+		c.Least = stat.LeastBlocks
 		return NotEnoughRuns
-	case one.Counts != nil && one.Counts.Failed+one.Counts.BaselineFailed == 0:
-		return one.failureVerdict(exploreShare, c.Study.Margin)
-	case one.Adjusted <= exploreShare:
-		return Different
-	case !one.NoInterval && one.Counts == nil && stat.Judge(math.Log(one.Low), math.Log(one.High), c.Study.Margin) == stat.Equivalent:
-		return Equivalent
 	}
-	return NotEnoughRuns
+	shown := c.Adjusted <= exploreShare && c.P <= 1-exploreLevel
+	answer := stat.Judge(math.Log(c.Low), math.Log(c.High), margin)
+	switch {
+	case c.Counts != nil && c.Counts.Failed+c.Counts.BaselineFailed == 0:
+		return c.failureVerdict(exploreShare, margin)
+	case c.NoInterval && shown:
+		return Different
+	case c.NoInterval:
+		return NotEnoughRuns
+	case answer == stat.Equivalent && c.Counts == nil:
+		return Equivalent
+	case !shown || answer == stat.Undecided:
+		return NotEnoughRuns
+	case answer == stat.Above || answer == stat.Below:
+		return Changed
+	}
+	return Different
 }

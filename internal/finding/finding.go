@@ -11,12 +11,13 @@ import (
 // Verdict is the answer about one metric of one arm against the baseline.
 type Verdict string
 
-// The five answers.
+// The answers.
 const (
 	Better        Verdict = "better"
 	Worse         Verdict = "worse"
 	Equivalent    Verdict = "equivalent"
 	Different     Verdict = "different, size open"
+	Changed       Verdict = "different" // beyond the margin, of what has no better direction or is exploratory
 	NotEnoughRuns Verdict = "not enough runs"
 )
 
@@ -29,11 +30,14 @@ type Findings struct {
 	Numbers  []Number   `json:"numbers"`  // the numbers in Sentence
 	Seed     uint64     `json:"seed"`
 	Arms     []plan.Arm `json:"arms"`
-	Level    float64    `json:"level"`   // confidence level of the intervals
-	Margin   float64    `json:"margin"`  // smallest effect of interest, as a share
-	Planned  int        `json:"planned"` // largest number of blocks planned
-	Blocks   int        `json:"blocks"`  // complete blocks judged
-	Trials   int        `json:"trials"`  // run, void ones included
+	Level    float64    `json:"level"`           // confidence level of the headlines' intervals together, over looks, metrics and arms
+	Error    float64    `json:"error"`           // two-sided error of the interval of one headline at one look, which gives Level
+	Looks    []int      `json:"looks,omitempty"` // planned looks
+	Least    int        `json:"least"`           // fewest blocks that carry a verdict
+	Margin   float64    `json:"margin"`          // smallest effect of interest, as a share
+	Planned  int        `json:"planned"`         // largest number of blocks planned
+	Blocks   int        `json:"blocks"`          // complete blocks judged
+	Trials   int        `json:"trials"`          // run, void ones included
 	Void     []Void     `json:"void,omitempty"`
 
 	DataFailures []DataFailure `json:"dataFailures,omitempty"` // failed checks of data: they come before any verdict
@@ -41,8 +45,9 @@ type Findings struct {
 	Summaries      []Summary       `json:"summaries"`             // each metric of each arm
 	Peaks          []Peak          `json:"peaks,omitempty"`       // of studies that search for one, by arm
 	ScaleOut       *ScaleOut       `json:"scaleOut,omitempty"`    // of studies that vary a number of units
-	Headlines      []Comparison    `json:"headlines"`             // Holm-corrected; only these may be coloured
+	Headlines      []Comparison    `json:"headlines"`             // simultaneous; only these may be coloured
 	Exploratory    []Comparison    `json:"exploratory,omitempty"` // Benjamini-Hochberg at 10 %; grey
+	Families       []Family        `json:"families,omitempty"`    // spread that the exploratory comparisons of an arm share
 	Certificate    []measure.Check `json:"certificate"`
 	Explanations   []Explanation   `json:"explanations,omitempty"`
 	NotJudged      []string        `json:"notJudged,omitempty"` // rule: what was missing
@@ -87,29 +92,86 @@ type Summary struct {
 	High   float64        `json:"high"`
 	Values []float64      `json:"values,omitempty"` // one a trial, in block order; headlines only
 	Blocks []int          `json:"blocks,omitempty"` // block of each value
+	Order  []int          `json:"order,omitempty"`  // number of the trial of each value
 }
 
-// Comparison is one metric of one arm against the baseline.
+// Comparison is one metric of one arm against the baseline. The verdict of a
+// headline follows from Low, High and the margin alone.
 type Comparison struct {
-	Metric           measure.Metric `json:"metric"`
-	Arm              int            `json:"arm"`
-	Blocks           int            `json:"blocks"`
-	Ratio            float64        `json:"ratio"` // arm / baseline
-	Low              float64        `json:"low"`
-	High             float64        `json:"high"`
-	P                float64        `json:"p"`        // of the paired t test
-	Flip             float64        `json:"flip"`     // of the sign-flip test; P where that was not made
-	Adjusted         float64        `json:"adjusted"` // Holm or Benjamini-Hochberg
-	Verdict          Verdict        `json:"verdict"`
-	LeansOnNormality bool           `json:"leansOnNormality,omitempty"` // t and sign-flip disagree about 5 %
-	NotRandomised    bool           `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
-	More             int            `json:"more,omitempty"`             // about this many more blocks would decide
-	NoInterval       bool           `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
-	OwnLoad          bool           `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
-	Pilot            int            `json:"pilot,omitempty"`            // blocks whose spread alone makes the interval, where a precision was asked for
-	Counts           *Counts        `json:"counts,omitempty"`           // of failures, which are compared as counts
-	Sentence         string         `json:"sentence"`
-	Numbers          []Number       `json:"numbers,omitempty"` // the numbers in Sentence
+	Metric     measure.Metric `json:"metric"`
+	Arm        int            `json:"arm"`
+	Blocks     int            `json:"blocks"`
+	Ratio      float64        `json:"ratio"` // arm / baseline
+	Low        float64        `json:"low"`
+	High       float64        `json:"high"`
+	Level      float64        `json:"level"`                // confidence level of the interval: of a headline together with all looks and headlines, else by itself
+	P          float64        `json:"p"`                    // two-sided, of no difference, from the test that the interval belongs to
+	SignedRank float64        `json:"signedRank,omitempty"` // p of the exact signed-rank test of the differences within blocks; 0 where that was not made
+	Adjusted   float64        `json:"adjusted"`             // p over all looks and headlines; of exploratory comparisons, Benjamini-Hochberg
+	Verdict    Verdict        `json:"verdict"`
+
+	Method   Method  `json:"method,omitempty"`   // that gave the interval
+	SE       float64 `json:"se,omitempty"`       // standard error of ln Ratio
+	DF       float64 `json:"df,omitempty"`       // its degrees of freedom
+	Critical float64 `json:"critical,omitempty"` // half-width of the interval of ln Ratio, in standard errors
+	Outlying []int   `json:"outlying,omitempty"` // numbers of the blocks in which a trial lies so far off that it has no weight
+	Order    *Order  `json:"order,omitempty"`    // effect of running second in a block, which the estimate is free of
+
+	LeansOnNormality bool     `json:"leansOnNormality,omitempty"` // decided, and the signed-rank test does not reach 5 %
+	NotRandomised    bool     `json:"notRandomised,omitempty"`    // imported or unpaired: weaker, never "verified"
+	Least            int      `json:"least,omitempty"`            // fewest blocks that carry a verdict, where there are fewer
+	More             int      `json:"more,omitempty"`             // about this many more blocks would decide; 0 where that is no advice
+	Reach            *Reach   `json:"reach,omitempty"`            // what can be decided instead, where the margin is out of reach
+	NoInterval       bool     `json:"noInterval,omitempty"`       // too little data for one: Low and High are equal to Ratio
+	OwnLoad          bool     `json:"ownLoad,omitempty"`          // latency of a closed loop whose rate differs: each arm at its own load
+	Pilot            int      `json:"pilot,omitempty"`            // blocks whose spread alone makes the interval, where a precision was asked for
+	Counts           *Counts  `json:"counts,omitempty"`           // of failures, which are compared as counts
+	Sentence         string   `json:"sentence"`
+	Numbers          []Number `json:"numbers,omitempty"` // the numbers in Sentence
+}
+
+// Method is how an interval was made.
+type Method string
+
+// The methods.
+const (
+	ByBlocks  Method = "blocks"    // robust regression of the differences within blocks
+	ByTrials  Method = "trials"    // robust regression of the single trials
+	ByPilot   Method = "stein"     // mean difference, with the spread of the pilot
+	ByCounts  Method = "counts"    // ratio of two rates of failures
+	ByFamily  Method = "moderated" // mean difference, with a spread that all counters share
+	ByWelch   Method = "welch"     // two runs that no order ties together
+	ByAverage Method = "means"     // differences of values that can be 0 or less: no interval of a ratio
+)
+
+// Differs says whether the two arms were shown to differ.
+func (v Verdict) Differs() bool {
+	return v == Better || v == Worse || v == Different || v == Changed
+}
+
+// Family is the spread that the metrics and counters of an arm share: the variance
+// of each is the mean of its own, weighted by its degrees of freedom, and of SD
+// squared, weighted by DF. 0 degrees of freedom stand for infinitely many.
+type Family struct {
+	Arm      int     `json:"arm"`
+	Counters int     `json:"counters"`
+	DF       float64 `json:"df"`
+	SD       float64 `json:"sd"` // of one difference of logarithms within a block
+}
+
+// Order is what a trial gains or loses by running second in its block, as a ratio,
+// with its interval.
+type Order struct {
+	Ratio float64 `json:"ratio"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Reach is the smallest margin within which the arms would be equivalent after so
+// many blocks, if estimate and spread stayed as they are.
+type Reach struct {
+	Margin float64 `json:"margin"` // as a share
+	Blocks int     `json:"blocks"`
 }
 
 // Counts are failed operations of both arms. With none in the baseline there is

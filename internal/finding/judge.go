@@ -14,7 +14,7 @@ func Judge(c Case) *Findings {
 	v := c.arrange()
 	f := &Findings{
 		Study: c.Study.Name, Question: c.Study.Question, Seed: c.Plan.Seed, Arms: c.Plan.Arms,
-		Level: c.Plan.Level, Margin: c.Study.Margin, Planned: c.Plan.Most,
+		Level: c.Plan.Level, Error: c.Plan.Alpha(), Looks: c.Plan.Looks, Least: c.Plan.Least(), Margin: c.Study.Margin, Planned: c.Plan.Most,
 		Blocks: c.completeBlocks(), Trials: len(v.records), Void: v.void(),
 		DataFailures: v.dataFailures(),
 	}
@@ -28,7 +28,7 @@ func Judge(c Case) *Findings {
 			list[i].say(f)
 		}
 	}
-	f.Headlines, f.Exploratory = v.headlines, v.exploratory
+	f.Headlines, f.Exploratory, f.Families = v.headlines, v.exploratory, v.families
 	f.sayPeaks()
 	f.ScaleOut = c.scaleOut(f)
 	f.Certificate = c.certificate()

@@ -3,13 +3,12 @@ package finding
 import (
 	"strconv"
 	"strings"
-
-	"plimsoll/internal/stat"
 )
 
 // ledger finds the numbers of findings by their names:
 //
-//	METRIC@ARM/FIELD      change, low, high, blocks, more, failed, of, bound,
+//	METRIC@ARM/FIELD      change, low, high, level, blocks, least, more, reach (a margin),
+//	                      reach blocks, failed, of, bound,
 //	                      base.failed, base.of, base.bound of a comparison;
 //	                      mean, from, to, trials of a summary
 //	rule:RULE@ARM/NAME    evidence of an explanation; from, to of its change
@@ -106,7 +105,7 @@ func (f *Findings) text(field string) (string, bool) {
 	case "trials":
 		return counted(f.Trials), true
 	case "least":
-		return counted(stat.LeastBlocks), true
+		return counted(f.Least), true
 	case "summary level":
 		return Share(summaryLevel), true
 	}
@@ -139,6 +138,16 @@ func (c *Comparison) text(field string) (string, bool) {
 		return counted(c.Blocks), true
 	case "more":
 		return counted(c.More), true
+	case "level":
+		return Share(c.Level), true
+	case "least":
+		return counted(c.Least), c.Least > 0
+	}
+	if c.Reach != nil && field == "reach" {
+		return Share(roundTo(c.Reach.Margin, 2)), true
+	}
+	if c.Reach != nil && field == "reach blocks" {
+		return counted(c.Reach.Blocks), true
 	}
 	if c.Counts == nil {
 		return "", false

@@ -92,7 +92,7 @@ func (p *pairing) compare(arm int, level float64) Comparison {
 
 // absent is a comparison that knows nothing yet.
 func absent(m measure.Metric, arm int) Comparison {
-	return Comparison{Metric: m, Arm: arm, Ratio: 1, Low: 1, High: 1, P: 1, Flip: 1, Adjusted: 1, NoInterval: true}
+	return Comparison{Metric: m, Arm: arm, Ratio: 1, Low: 1, High: 1, P: 1, Adjusted: 1, NoInterval: true}
 }
 
 // fill takes over an estimate of a mean log-ratio.
@@ -104,12 +104,15 @@ func (c *Comparison) fill(p stat.Paired) {
 		c.Low, c.High = c.Ratio, c.Ratio
 	}
 	c.P = p.P
+	if !c.NoInterval && p.SE > 0 {
+		c.SE, c.DF, c.Critical = p.SE, p.DF, (p.High-p.Mean)/p.SE
+	}
 }
 
 // compareLevels has no ratio of logarithms to go by: the test is on differences,
 // and the ratio is that of the means over the blocks.
 func (p *pairing) compareLevels(one *Comparison, d []float64) {
-	one.P = stat.PairedT(d, exploreLevel).P
+	one.P, one.Method = stat.PairedT(d, exploreLevel).P, ByAverage
 	var base, rise float64
 	for b, x := range p.cells[0] {
 		if y := p.cells[one.Arm][b]; !math.IsNaN(x) && !math.IsNaN(y) {
@@ -133,11 +136,14 @@ func (p *pairing) compareCounts(one *Comparison, d []float64, level float64) {
 	if a.failed+b.failed == 0 || len(d) == 0 {
 		return
 	}
-	one.P = math.Max(
-		stat.BinomialRate(a.failed, float64(a.all), b.failed, float64(b.all)),
-		stat.PairedT(d, level).P)
-	if a.failed > 0 && b.failed > 0 {
-		ratio, low, high := stat.RateRatio(stat.Rate{Events: a.failed, Exposure: float64(a.all)}, stat.Rate{Events: b.failed, Exposure: float64(b.all)}, level)
-		one.Ratio, one.Low, one.High, one.NoInterval = ratio, low, high, false
+	between := stat.PairedT(d, level).P
+	one.P, one.Method = math.Max(stat.BinomialRate(a.failed, float64(a.all), b.failed, float64(b.all)), between), ByCounts
+	if a.failed == 0 || b.failed == 0 {
+		return
+	}
+	one.Ratio, one.Low, one.High = stat.RateRatio(stat.Rate{Events: a.failed, Exposure: float64(a.all)}, stat.Rate{Events: b.failed, Exposure: float64(b.all)}, level)
+	// An interval of counts is too narrow where failures come together.
+	if one.NoInterval = (one.Low > 1 || one.High < 1) && one.P > 1-level; one.NoInterval {
+		one.Low, one.High = one.Ratio, one.Ratio
 	}
 }

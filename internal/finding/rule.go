@@ -201,7 +201,7 @@ func (c *Case) lookUp(id string) (string, bool) {
 
 // decided says whether the comparison found a difference.
 func decided(one Comparison) bool {
-	return one.Verdict == Better || one.Verdict == Worse || one.Verdict == Different
+	return one.Verdict.Differs()
 }
 
 // decidedArm says whether some headline of the arm differs from the baseline.

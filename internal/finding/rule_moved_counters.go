@@ -45,7 +45,7 @@ func (c *Case) moved(arm int) []Comparison {
 	load, _ := c.loopRatio(arm, func(arm int) (float64, bool) { return c.Mean(arm, c.Rate) })
 	different := map[string]bool{}
 	for _, one := range c.view.exploratory {
-		if one.Arm == arm && one.Verdict == Different && !one.NoInterval {
+		if one.Arm == arm && one.Verdict.Differs() && !one.NoInterval {
 			different[one.Metric.Name] = true
 		}
 	}

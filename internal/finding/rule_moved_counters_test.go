@@ -11,7 +11,7 @@ import (
 
 func TestMovedCounters(t *testing.T) {
 	const rule = "moved_counters"
-	w := world{blocks: 8, arms: []float64{1, 1.2}, cv: .02, counters: 30, demand: sameDemand, values: func(arm int, r *measure.Record) {
+	w := world{seed: 4, blocks: 8, arms: []float64{1, 1.2}, cv: .02, counters: 30, demand: sameDemand, values: func(arm int, r *measure.Record) {
 		r.Counters["context_switches"] = r.Values["iops"] * (2 + .8*float64(arm)) * (1 + .01*float64(r.Block%3))
 		r.Counters["cpu.softirq"] = r.Values["iops"] * 1e-5 // the load moves it, the factor does not
 	}}

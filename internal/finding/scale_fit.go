@@ -124,7 +124,8 @@ func (s *Size) grade(first *Size, runs [2]*Summary, f *Findings) {
 	times := float64(s.Units) / float64(first.Units)
 	share, i := stat.Efficiency(runs[0].Values, runs[1].Values, times, f.Level)
 	if f.randomised(runs[0].Metric.Name) {
-		d := pairedLogs(runs[0], runs[1])
+		blocks, _ := pairedBlocks(runs[0], runs[1])
+		d := stat.Differences(blocks)
 		ratios, ones := make([]float64, len(d)), make([]float64, len(d))
 		for at, v := range d {
 			ratios[at], ones[at] = math.Exp(v), 1

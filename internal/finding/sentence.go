@@ -2,8 +2,6 @@ package finding
 
 import (
 	"strings"
-
-	"plimsoll/internal/stat"
 )
 
 // scene is what a sentence may name besides numbers.
@@ -46,17 +44,17 @@ func (s scene) compose(template string) (sentence string, numbers []Number) {
 
 // verdictTemplate is the sentence of a comparison. Only a decided verdict may say
 // better or worse.
-func verdictTemplate(c *Comparison, margin float64) string {
+func verdictTemplate(c *Comparison) string {
 	if c.Counts != nil {
 		return failureTemplate(c)
 	}
-	runs := "({blocks} " + plural(c.Blocks, "block") + ")"
+	runs := "{blocks} " + plural(c.Blocks, "block")
 	if c.NotRandomised {
-		runs = "({blocks} " + plural(c.Blocks, "trial") + " a side, not randomised)"
+		runs = "{blocks} " + plural(c.Blocks, "trial") + " a side, not randomised"
 	}
-	between := ", between {low} and {high} " + runs
+	between := ", between {low} and {high} ({level} confidence, " + runs + ")"
 	if c.NoInterval {
-		between = " " + runs
+		between = " (" + runs + ")"
 	}
 	against := "{change} with {arm} against {baseline}" + between
 	if c.NoInterval && c.Ratio == 1 { // a baseline of 0 has no ratio
@@ -71,15 +69,13 @@ func verdictTemplate(c *Comparison, margin float64) string {
 		return "{metric} is " + string(c.Verdict) + ": " + against + own + "."
 	case Equivalent:
 		return "{metric} is equivalent to within {study/margin}: " + against + own + "."
+	case Changed:
+		return "{metric} differs: " + against + own + ", by more than {study/margin}."
 	case Different:
-		size := "; whether by more than {study/margin} is open."
-		switch {
-		case c.NoInterval:
-			size = "."
-		case beyond(c, margin):
-			size = ", by more than {study/margin}."
+		if c.NoInterval {
+			return "{metric} differs: " + against + own + "."
 		}
-		return "{metric} differs: " + against + own + size
+		return "{metric} differs: " + against + own + "; whether by more than {study/margin} is open."
 	}
 	return undecidedTemplate(c, against+own)
 }
@@ -91,25 +87,29 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-// beyond says whether the whole interval lies beyond the margin.
-func beyond(c *Comparison, margin float64) bool {
-	return !c.NoInterval && (c.Low > 1+margin || c.High < 1/(1+margin))
-}
-
 func undecidedTemplate(c *Comparison, against string) string {
-	if c.Blocks == 0 {
+	switch {
+	case c.Blocks == 0:
 		return "There is not enough data to compare {metric} of {arm} and {baseline}: no block holds it for both."
+	case c.Least > 0:
+		return "There are too few " + c.unit() + " for a verdict on {metric}, which takes at least {least}: " + against + "."
 	}
 	text := "There are not enough runs to say whether {metric} differs: " + against
 	switch {
 	case c.More > 0:
-		return text + "; about {more} more would decide."
-	case c.Blocks < stat.LeastBlocks:
-		return text + "; a verdict needs {study/least}."
-	case c.NotRandomised || c.NoInterval:
-		return text + "."
+		return text + "; about {more} more " + plural(c.More, "block") + " would decide."
+	case c.Reach != nil:
+		return text + ". It is too noisy for a margin of {study/margin}: a margin of {reach} is within reach in {reach blocks} blocks."
 	}
-	return text + "; no number of blocks within reach would decide."
+	return text + "."
+}
+
+// unit is what a comparison counts.
+func (c *Comparison) unit() string {
+	if c.NotRandomised {
+		return "trials"
+	}
+	return "blocks"
 }
 
 func failureTemplate(c *Comparison) string {
@@ -121,8 +121,11 @@ func failureTemplate(c *Comparison) string {
 	switch c.Verdict {
 	case Better, Worse:
 		return "{metric} is " + string(c.Verdict) + ": " + seen
-	case Different:
+	case Different, Changed:
 		return "{metric} differs: " + seen
+	}
+	if c.Least > 0 {
+		return "There are too few " + c.unit() + " for a verdict on {metric}, which takes at least {least}: " + seen
 	}
 	return "There are not enough runs to say whether {metric} differs: " + seen
 }
@@ -142,9 +145,9 @@ func (c *Comparison) say(f *Findings) {
 		}
 		return "", false
 	}
-	template := verdictTemplate(c, f.Margin)
+	template := verdictTemplate(c)
 	if c.LeansOnNormality {
-		template += " The t test and the sign-flip test disagree, so this leans on normality."
+		template += " The signed-rank test does not confirm it, so this leans on the model of the noise."
 	}
 	c.Sentence, c.Numbers = s.compose(template)
 }

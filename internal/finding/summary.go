@@ -18,14 +18,14 @@ func (c *Case) summarise() []Summary {
 	for i := range v.columns {
 		col := &v.columns[i]
 		for arm := range v.arms {
-			values, blocks := v.sample(col, arm)
+			values, blocks, trials := v.sample(col, arm)
 			if len(values) == 0 {
 				continue
 			}
 			s := Summary{Metric: col.metric, Arm: arm, Trials: len(values)}
 			s.Mean, s.Low, s.High = center(values, col.positive)
 			if slices.Contains(c.Study.Headline, col.metric.Name) {
-				s.Values, s.Blocks = values, blocks
+				s.Values, s.Blocks, s.Order = values, blocks, trials
 			}
 			all = append(all, s)
 		}

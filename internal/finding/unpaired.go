@@ -36,7 +36,7 @@ func CompareRuns(baseline, other Run, t Terms) *Findings {
 		Study:    baseline.Label + " and " + other.Label,
 		Question: "How does " + other.Label + " differ from " + baseline.Label + "?",
 		Arms:     []plan.Arm{{Index: 0, Label: baseline.Label}, {Index: 1, Label: other.Label}},
-		Level:    t.Level, Margin: t.Margin,
+		Level:    t.Level, Margin: t.Margin, Least: stat.LeastBlocks,
 	}
 	names := t.Headline
 	if names == nil {
@@ -44,17 +44,26 @@ func CompareRuns(baseline, other Run, t Terms) *Findings {
 			names = append(names, m.Name)
 		}
 	}
+	compared := func(m measure.Metric) bool {
+		return slices.Contains(names, m.Name) && len(baseline.Values[m.Name]) > 0 && len(other.Values[m.Name]) > 0
+	}
+	several := 0
+	for _, m := range baseline.Metrics {
+		if compared(m) {
+			several++
+		}
+	}
+	f.Error = (1 - t.Level) / float64(max(1, several))
 	for _, m := range baseline.Metrics {
 		a, b := baseline.Values[m.Name], other.Values[m.Name]
 		f.summariseRuns(m, a, b)
 		if len(a) == 0 || len(b) == 0 {
 			continue
 		}
-		one := welch(m, a, b, t.Level)
-		if slices.Contains(names, m.Name) {
-			f.Headlines = append(f.Headlines, one)
+		if compared(m) {
+			f.Headlines = append(f.Headlines, welch(m, a, b, 1-f.Error))
 		} else {
-			f.Exploratory = append(f.Exploratory, one)
+			f.Exploratory = append(f.Exploratory, welch(m, a, b, exploreLevel))
 		}
 	}
 	f.decideRuns()
@@ -87,26 +96,23 @@ func (f *Findings) summariseRuns(m measure.Metric, a, b []float64) {
 	f.Trials = max(f.Trials, len(a)+len(b))
 }
 
-// decideRuns gives the verdicts: Holm over the headlines, Benjamini-Hochberg over
-// the rest.
+// decideRuns gives the verdicts: simultaneous intervals of the headlines,
+// Benjamini-Hochberg over the rest.
 func (f *Findings) decideRuns() {
-	alpha := 1 - f.Level
-	for i, adjusted := range stat.Holm(pValues(f.Headlines)) {
+	for i := range f.Headlines {
 		h := &f.Headlines[i]
-		h.Adjusted, h.Verdict = adjusted, NotEnoughRuns
-		if h.NoInterval || h.Blocks < stat.LeastBlocks {
-			continue
-		}
-		if answer := stat.Judge(math.Log(h.Low), math.Log(h.High), f.Margin); answer == stat.Equivalent || adjusted <= alpha {
-			h.Verdict = verdictOf(answer, h.Metric.Better)
+		h.Level, h.Adjusted, h.Verdict = f.Level, math.Min(1, h.P*(1-f.Level)/f.Error), NotEnoughRuns
+		switch {
+		case h.Blocks < f.Least:
+			h.Least = f.Least
+		case !h.NoInterval:
+			h.Verdict = verdictOf(stat.Judge(math.Log(h.Low), math.Log(h.High), f.Margin), h.Metric.Better)
 		}
 	}
 	for i, adjusted := range stat.BenjaminiHochberg(pValues(f.Exploratory)) {
 		e := &f.Exploratory[i]
-		e.Adjusted, e.Verdict = adjusted, NotEnoughRuns
-		if adjusted <= exploreShare && e.Blocks >= stat.LeastBlocks {
-			e.Verdict = Different
-		}
+		e.Level, e.Adjusted = exploreLevel, adjusted
+		e.Verdict = e.exploreVerdict(f.Margin)
 	}
 	for _, list := range [][]Comparison{f.Headlines, f.Exploratory} {
 		for i := range list {
@@ -130,7 +136,7 @@ func welch(m measure.Metric, a, b []float64, level float64) Comparison {
 		return one
 	}
 	one.fill(stat.Welch(logs(a), logs(b), level))
-	one.Flip = one.P
+	one.Method = ByWelch
 	return one
 }
 

@@ -70,6 +70,7 @@ func open(dir string) (*Run, error) {
 	if len(again.Arms) != len(r.Plan.Arms) {
 		return nil, fmt.Errorf("%s: plan.json has %d arms where its study has %d: the folder was changed", dir, len(r.Plan.Arms), len(again.Arms))
 	}
+	again.Order = r.Plan.Order // of older results, which were not balanced
 	r.Plan = again
 	return r, nil
 }

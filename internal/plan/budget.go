@@ -29,8 +29,9 @@ type Budget struct {
 // BudgetRow is what can be seen at one level of noise.
 type BudgetRow struct {
 	CV         float64     `json:"cv"`         // of one trial from run to run, as a share
-	Needed     int         `json:"needed"`     // blocks that show an effect as large as the margin
-	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks show, as a share
+	Needed     int         `json:"needed"`     // blocks that tell an effect as large as the margin from none
+	Detectable float64     `json:"detectable"` // smallest effect that Budget.Blocks tell from none, as a share
+	Decidable  float64     `json:"decidable"`  // smallest effect that Budget.Blocks tell from the margin, as a share
 	Looks      []LookPower `json:"looks,omitempty"`
 	Effects    []Power     `json:"effects"`
 }
@@ -74,11 +75,12 @@ func (p *Plan) Budget(cv float64, perTrial time.Duration) Budget {
 	return b
 }
 
-// row reckons with the level of the looks, shared among the comparisons, except
-// for the table of effects, which is that of a single test at 5 %.
+// row reckons with the error of one comparison at one look, except for the table
+// of effects, which is that of a single test at 5 %.
 func (p *Plan) row(cv float64, blocks int) BudgetRow {
-	see := func(blocks int) float64 { return min(unseen, stat.DetectableEffect(cv, blocks, power, p.alpha())) }
-	r := BudgetRow{CV: cv, Needed: stat.BlocksNeeded(cv, p.Study.Margin, power, p.alpha()), Detectable: see(p.lookWithin(blocks))}
+	see := func(blocks int) float64 { return min(unseen, stat.DetectableEffect(cv, blocks, power, p.Alpha())) }
+	r := BudgetRow{CV: cv, Needed: stat.BlocksNeeded(cv, p.Study.Margin, power, p.Alpha()), Detectable: see(p.lookWithin(blocks))}
+	r.Decidable = min(unseen, (1+p.Study.Margin)*(1+r.Detectable)-1)
 	for _, look := range p.Looks {
 		if look <= blocks {
 			r.Looks = append(r.Looks, LookPower{look, see(look)})
@@ -118,12 +120,12 @@ func (b *Budget) judge(p *Plan) {
 		b.Sentence = fmt.Sprintf("One arm in %s: numbers with an interval, and nothing to compare.", count(b.Blocks, "block"))
 	case p.Pilot > 0:
 		b.Sentence = fmt.Sprintf("A pilot of %s tells how many give ±%.3g %%, up to %d.", count(p.Pilot, "block"), 100*m.Precision, b.Blocks)
-	case b.Blocks < stat.LeastBlocks:
-		b.Sentence = fmt.Sprintf("%s: numbers and no verdict, which takes at least %d.", count(b.Blocks, "block"), stat.LeastBlocks)
+	case b.Blocks < p.Least():
+		b.Sentence = fmt.Sprintf("%s: numbers and no verdict, which takes at least %d.", count(b.Blocks, "block"), p.Least())
 	case b.CV > 0 && b.Table[0].Detectable > p.Study.Margin:
 		row := b.Table[0]
 		b.Short = true
-		b.Sentence = fmt.Sprintf("Trials vary by %.2g %% from run to run: an effect of %.3g %%, the margin, takes about %s, and the budget allows %d, which show %s. Allow more blocks (%s), lengthen measure.window, or raise the margin.",
+		b.Sentence = fmt.Sprintf("Trials vary by %.2g %% from run to run: a margin of %.3g %% takes about %s, and the budget allows %d, in which one of %s is within reach. Allow more blocks (%s), lengthen measure.window, or raise the margin.",
 			100*b.CV, 100*p.Study.Margin, count(row.Needed, "block"), b.Blocks, percent(row.Detectable), lever(m))
 	default:
 		rows := b.Table
@@ -133,12 +135,12 @@ func (b *Budget) judge(p *Plan) {
 		text := ""
 		for i, r := range rows {
 			if i == 0 {
-				text = fmt.Sprintf("%s where trials vary by %.3g %% from run to run", percent(r.Detectable), 100*r.CV)
+				text = fmt.Sprintf("%s where trials vary by %.3g %% from run to run", percent(r.Decidable), 100*r.CV)
 				continue
 			}
-			text += fmt.Sprintf(", %s where by %.3g %%", percent(r.Detectable), 100*r.CV)
+			text += fmt.Sprintf(", %s where by %.3g %%", percent(r.Decidable), 100*r.CV)
 		}
-		b.Sentence = fmt.Sprintf("Up to %s show, with 80 %% power, an effect of %s.", count(b.Blocks, "block"), text)
+		b.Sentence = fmt.Sprintf("Up to %s tell, with 80 %% power, an effect from the margin of %.3g %% if it is at least %s.", count(b.Blocks, "block"), 100*p.Study.Margin, text)
 	}
 }
 
@@ -148,7 +150,7 @@ func (p *Plan) least() int {
 	case p.Pilot > 0:
 		return p.Pilot
 	case p.Looks != nil:
-		return max(p.Looks[0], stat.LeastBlocks)
+		return max(p.Looks[0], p.Least())
 	}
 	return p.Most
 }

@@ -26,8 +26,8 @@ type Course struct {
 
 // cell is what one arm measured in a block.
 type cell struct {
-	arm    int
-	values map[string]float64
+	arm, trial int
+	values     map[string]float64
 }
 
 // Status says how far a course is. The numbers of trials that are left do not
@@ -66,7 +66,7 @@ func (p *Plan) Replay(records []measure.Record) *Course {
 // fill begins the next block.
 func (c *Course) fill() {
 	c.last++
-	c.queue = c.plan.block(c.last, c.ended+1, c.plan.phase(c.complete))
+	c.queue = c.plan.block(c.last, c.complete, c.ended+1, c.plan.phase(c.complete))
 	c.values = c.values[:0]
 }
 
@@ -96,7 +96,7 @@ func (c *Course) Done(r measure.Record) {
 		c.repeat(r)
 		return
 	}
-	c.values = append(c.values, cell{r.Arm, r.Values})
+	c.values = append(c.values, cell{r.Arm, r.Trial, r.Values})
 	if len(c.queue) > 0 {
 		return
 	}

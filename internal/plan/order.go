@@ -35,8 +35,10 @@ func wholePlots(factors []study.Factor, arms []Arm) [][]int {
 	return plots
 }
 
-// block returns the trials of one block, numbered from the given number on.
-func (p *Plan) block(block, number int, phase string) []Trial {
+// block returns the trials of one block, numbered from the given number on. Its
+// order is that of the position among the complete blocks, so that a block that
+// is repeated keeps the balance.
+func (p *Plan) block(block, position, number int, phase string) []Trial {
 	seed := loadSeed(p.Seed, block)
 	trials := make([]Trial, 0, len(p.Arms))
 	add := func(arm, plot int) {
@@ -44,21 +46,32 @@ func (p *Plan) block(block, number int, phase string) []Trial {
 		trials = append(trials, Trial{Number: number + slot, Phase: phase, Block: block, Slot: slot + 1, Arm: arm, Seed: seed, Plot: plot})
 	}
 	if p.plots == nil {
-		for _, arm := range stat.Shuffle(len(p.Arms), p.Seed, block) {
+		for _, arm := range p.order(len(p.Arms), 0, block, position) {
 			add(arm, 0)
 		}
 		return trials
 	}
 	plot := (block - 1) * len(p.plots)
-	for _, whole := range stat.Shuffle(len(p.plots), p.Seed, block) {
+	for _, whole := range p.order(len(p.plots), 0, block, position) {
 		plot++
 		arms := p.plots[whole]
-		// Another stream than that of the whole plots, which are numbered alike.
-		for _, i := range stat.Shuffle(len(arms), ^p.Seed, plot) {
+		for _, i := range p.order(len(arms), 1+whole, plot, position) {
 			add(arms[i], plot)
 		}
 	}
 	return trials
+}
+
+// order is that of n arms or whole plots in a block. Stream 0 is that of whole
+// plots, and of arms where there are none; each whole plot has its own.
+func (p *Plan) order(n, stream, number, position int) []int {
+	switch {
+	case p.Order == Balanced:
+		return stat.Balanced(n, p.Seed^uint64(stream)<<32, position)
+	case stream == 0:
+		return stat.Shuffle(n, p.Seed, number)
+	}
+	return stat.Shuffle(n, ^p.Seed, number)
 }
 
 // loadSeed is common to the trials of a block, so that arms meet the same random
@@ -72,7 +85,7 @@ func loadSeed(seed uint64, block int) uint64 {
 func (p *Plan) Trials() iter.Seq[Trial] {
 	return func(yield func(Trial) bool) {
 		for b, n := 1, 1; b <= p.planned(); b++ {
-			for _, t := range p.block(b, n, p.phase(b-1)) {
+			for _, t := range p.block(b, b-1, n, p.phase(b-1)) {
 				if !yield(t) {
 					return
 				}

@@ -130,22 +130,29 @@ func TestOrderOfASeedNeverChanges(t *testing.T) {
 	for trial := range p.Trials() {
 		order = append(order, trial.Arm)
 	}
-	if want := []int{0, 1, 3, 2, 1, 2, 0, 3, 1, 3, 2, 0}; !slices.Equal(order, want) {
+	if want := []int{0, 1, 2, 3, 3, 2, 1, 0, 2, 0, 3, 1}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
 }
 
-// Orders of neighbouring blocks and of whole plots and their inner order are
-// independent: each of the 4 x 4 pairs of first arms is about as frequent.
+// Orders of neighbouring pairs of blocks, and of whole plots and their inner order,
+// are independent: each of the 4 x 4 pairs of first arms is about as frequent. The
+// second block of a pair is the mirror image of the first.
 func TestOrdersAreIndependent(t *testing.T) {
 	p := planned(t, ask(func(s *study.Study) {
 		s.Factors = []study.Factor{{Name: "host.boot", Levels: []string{"x", "y"}, Restart: true}, {Name: "w.depth", Levels: []string{"1", "2"}}}
 		s.Measure.Blocks = 4000
 	}), 9)
 	var inner, neighbours [4][4]int
-	last := -1
-	for b := range p.Most {
-		trials := p.block(b+1, 1, PhaseMain)
+	last, pairs := -1, p.Most/2
+	for pair := range pairs {
+		trials := p.block(2*pair+1, 2*pair, 1, PhaseMain)
+		mirror := p.block(2*pair+2, 2*pair+1, 1, PhaseMain)
+		for i := range trials {
+			if mirror[i].Arm != trials[3-i].Arm {
+				t.Fatalf("blocks %d and %d are no mirror images: %+v, %+v", 2*pair+1, 2*pair+2, trials, mirror)
+			}
+		}
 		inner[trials[0].Arm][trials[2].Arm]++ // whole plot and order in it, for both plots
 		if last >= 0 {
 			neighbours[last][trials[0].Arm]++
@@ -165,11 +172,11 @@ func TestOrdersAreIndependent(t *testing.T) {
 		all[i] = i
 	}
 	// 99.99 % points of chi square with 15 and 7 degrees of freedom.
-	if chi := square(neighbours, all, p.Most-1); chi > 44.3 {
-		t.Errorf("first arms of neighbouring blocks: chi square %.1f", chi)
+	if chi := square(neighbours, all, pairs-1); chi > 44.3 {
+		t.Errorf("first arms of neighbouring pairs: chi square %.1f", chi)
 	}
 	across := slices.DeleteFunc(all, func(c int) bool { return c/4/2 == c%4/2 }) // the second plot is the other level
-	if chi := square(inner, across, p.Most); len(across) != 8 || chi > 29.9 {
+	if chi := square(inner, across, pairs); len(across) != 8 || chi > 29.9 {
 		t.Errorf("orders within whole plots: chi square %.1f over %d cells", chi, len(across))
 	}
 }
@@ -181,6 +188,89 @@ func TestPlanningIsFast(t *testing.T) {
 	}
 	if took := time.Since(start); took > time.Second {
 		t.Errorf("10,000 trials took %s", took)
+	}
+}
+
+// Every arm runs in every slot, and before and after the baseline, equally often,
+// also where void blocks are repeated: a repeated block keeps its order.
+func TestOrderIsBalancedOverCompleteBlocks(t *testing.T) {
+	restart := func(s *study.Study) {
+		s.Factors = []study.Factor{{Name: "host.boot", Levels: []string{"x", "y"}, Restart: true}, {Name: "w.depth", Levels: []string{"1", "2", "3"}}}
+	}
+	levels := func(n int) func(*study.Study) {
+		return func(s *study.Study) {
+			s.Factors[0].Levels = nil
+			for l := range n {
+				s.Factors[0].Levels = append(s.Factors[0].Levels, fmt.Sprint(l))
+			}
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*study.Study)
+		period int
+		slots  bool // each arm is in each slot equally often
+	}{
+		{"2 arms", levels(2), 2, true}, {"3 arms", levels(3), 6, true}, {"4 arms", levels(4), 4, true}, {"5 arms", levels(5), 10, true}, {"split plots", restart, 6, false},
+	} {
+		for seed := range uint64(20) {
+			p := planned(t, ask(func(s *study.Study) { c.change(s); s.Measure.Blocks, s.Measure.Retries = 2*c.period, 20 }), seed)
+			chance := rand.New(rand.NewPCG(seed, 3))
+			var held [][]Trial
+			slots, after := map[[2]int]int{}, map[int]int{}
+			course := p.Begin()
+			for next, ok := course.Next(); ok; next, ok = course.Next() {
+				r := answer(next, 100)
+				if chance.Float64() < 0.05 {
+					r.Void = "planted"
+				}
+				if next.Slot == 1 {
+					held = append(held, nil)
+				}
+				held[len(held)-1] = append(held[len(held)-1], next)
+				if course.Done(r); r.Valid() && next.Slot == len(p.Arms) {
+					at := map[int]int{}
+					for _, trial := range held[len(held)-1] {
+						slots[[2]int{trial.Arm, trial.Slot}]++
+						at[trial.Arm] = trial.Slot
+					}
+					for arm := range p.Arms {
+						if at[arm] > at[0] {
+							after[arm]++
+						}
+					}
+				}
+			}
+			if course.Status().Short {
+				continue // too many void trials
+			}
+			for at, n := range slots {
+				if want := 2 * c.period / len(p.Arms); c.slots && n != want {
+					t.Fatalf("%s, seed %d: arm %d was %d times in slot %d, want %d", c.name, seed, at[0], n, at[1], want)
+				}
+			}
+			for arm := 1; arm < len(p.Arms); arm++ {
+				if after[arm] != c.period {
+					t.Fatalf("%s, seed %d: arm %d ran after the baseline in %d of %d blocks", c.name, seed, arm, after[arm], 2*c.period)
+				}
+			}
+		}
+	}
+}
+
+// A plan of older results, which does not name its order, keeps it.
+func TestOrderOfOlderPlans(t *testing.T) {
+	p := planned(t, ask(func(s *study.Study) {
+		s.Factors[0].Levels = []string{"1", "2", "4", "8"}
+		s.Measure.Blocks = 3
+	}), 42)
+	p.Order = ""
+	var order []int
+	for trial := range p.Trials() {
+		order = append(order, trial.Arm)
+	}
+	if want := []int{0, 1, 3, 2, 1, 2, 0, 3, 1, 3, 2, 0}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
 	}
 }
 

@@ -2,16 +2,19 @@
 // from the study, the seed and the records so far, so that a dry run, a run, a
 // resumed run and an adaptive design are the same code.
 //
-// The design is a randomised complete block design: every block holds every arm
-// once, in an order drawn from the seed. Where the study varies something that
+// The design is a randomised complete block design with balanced orders: every
+// block holds every arm once, in an order drawn from the seed such that each arm
+// runs in each slot, and after each other arm, equally often; every second block
+// is the mirror image of the one before. Where the study varies something that
 // disturbs the machine much, a block is a set of whole plots instead, one for
-// each level of those factors, with the other arms in random order inside. A
-// block with a void trial does not count: the rest of it is dropped, and a
-// fresh block takes its place while retries last.
+// each level of those factors, with the other arms inside. Whole plots are
+// balanced as arms are, and so are the arms of each. A block with a void trial
+// does not count: the rest of it is dropped, and a fresh block in the same order
+// takes its place while retries last.
 //
-// Sources of the methods: statistics of blocks and split plots by Cox, Planning
-// of Experiments (1958); the looks by Jennison & Turnbull (1989), the two stages
-// by Stein (1945), both in package stat.
+// Sources of the methods: blocks and split plots, Cox, Planning of Experiments
+// (1958); orders, Williams (1949); looks, Jennison & Turnbull (1989); two stages,
+// Stein (1945), all in package stat.
 package plan
 
 import (
@@ -53,12 +56,18 @@ type Plan struct {
 	Study *study.Study `json:"-"`
 	Seed  uint64       `json:"seed"`
 	Arms  []Arm        `json:"arms"`
+	Order string       `json:"order,omitempty"` // how arms are ordered in blocks: Balanced, or in older results each block by itself
 	Looks []int        `json:"looks,omitempty"` // planned looks; nil unless the study looks
-	Level float64      `json:"level"`           // confidence level of the interval at each look
+	Level float64      `json:"level"`           // confidence level of all intervals together, over looks and headlines
+	Error float64      `json:"error"`           // two-sided error of one interval at one look; 0 shares 1-Level among the headlines
 	Most  int          `json:"most"`            // largest number of complete blocks
 	Pilot int          `json:"pilot,omitempty"` // blocks of the first stage; 0 without a precision goal
 	plots [][]int      // arms of each whole plot, by level of the restart factors; nil without any
 }
+
+// Balanced is the order in which every arm runs in every slot, and after every
+// other arm, equally often.
+const Balanced = "balanced"
 
 const (
 	mostFactors   = 3  // with more than one level: full factorials stop being worth it
@@ -80,7 +89,7 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel, plots: wholePlots(s.Factors, arms)}
+	p := &Plan{Study: s, Seed: seed, Arms: arms, Level: stat.FamilyLevel, Order: Balanced, plots: wholePlots(s.Factors, arms)}
 	m := s.Measure
 	switch {
 	case m.Blocks > 0:
@@ -92,8 +101,9 @@ func New(s *study.Study, seed uint64) (*Plan, error) {
 	case len(m.Looks) == 0:
 		return nil, errors.New("plan study: it names neither a number of blocks nor looks")
 	default:
-		p.Looks, p.Level, p.Most = m.Looks, stat.LookLevel(m.Looks), m.Looks[len(m.Looks)-1]
+		p.Looks, p.Most = m.Looks, m.Looks[len(m.Looks)-1]
 	}
+	p.Error = stat.LookError(p.Looks, (1-p.Level)/float64(p.comparisons()))
 	return p, nil
 }
 

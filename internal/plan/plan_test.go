@@ -21,7 +21,7 @@ func ask(change func(*study.Study)) *study.Study {
 		Factors:  []study.Factor{{Name: "w.depth", Parameter: "depth", Levels: []string{"1", "2"}}},
 		Headline: []string{"iops"},
 		Margin:   .02,
-		Measure:  study.Measure{Window: time.Second, Looks: []int{6, 9, 13, 18, 24}, Retries: 3},
+		Measure:  study.Measure{Window: time.Second, Looks: []int{9, 13, 18, 24}, Retries: 3},
 	}
 	if change != nil {
 		change(s)
@@ -183,8 +183,8 @@ func TestLooksStopWhenDecided(t *testing.T) {
 		value func(Trial) float64
 		want  int
 	}{
-		{"clear gain", func(t Trial) float64 { return 100 * math.Pow(1.3, float64(t.Arm)) * (1 + .001*float64(t.Block%3)) }, 6},
-		{"same", func(t Trial) float64 { return 100 * (1 + .0001*float64((t.Block*7+t.Arm)%5)) }, 6},
+		{"clear gain", func(t Trial) float64 { return 100 * math.Pow(1.3, float64(t.Arm)) * (1 + .001*float64(t.Block%3)) }, 9},
+		{"same", func(t Trial) float64 { return 100 * (1 + .0001*float64((t.Block*7+t.Arm)%5)) }, 9},
 		{"noise", func(t Trial) float64 {
 			return 100 * math.Exp(.5*rand.New(rand.NewPCG(uint64(t.Number), 9)).NormFloat64())
 		}, 24},

@@ -17,12 +17,12 @@ type Decision struct {
 	Decided bool        `json:"decided"`
 }
 
-// pairs are the log-ratios of one headline of one arm against the baseline, one a
-// block that has both; in a study of one arm the logs of the headline itself.
+// pairs are the blocks of one headline that hold an arm and the baseline, as
+// logarithms; in a study of one arm those of the headline itself.
 type pairs struct {
-	d    []float64
-	zero bool // some value was 0 or less, which has no logarithm, and so the ratios are not the whole story
-	live bool // some value was not 0, or was missing
+	blocks []stat.Block
+	zero   bool // some value was 0 or less, which has no logarithm, and so the ratios are not the whole story
+	live   bool // some value was not 0, or was missing
 }
 
 // comparisons is the number of headlines times the arms that are compared.
@@ -38,39 +38,39 @@ func (p *Plan) comparison(i int) (metric string, arm int) {
 	return p.Study.Headline[i/others], arm
 }
 
-// take adds the log-ratios of a block, of those arms that ran in it.
+// take adds a block to the comparisons of those arms that ran in it.
 func (c *Course) take(block []cell) {
-	byArm := make([]map[string]float64, len(c.plan.Arms))
-	ran := make([]bool, len(c.plan.Arms))
-	for _, r := range block {
-		byArm[r.arm], ran[r.arm] = r.values, true
+	byArm := make([]*cell, len(c.plan.Arms))
+	for i := range block {
+		byArm[block[i].arm] = &block[i]
 	}
 	for i := range c.pairs {
-		metric, arm := c.plan.comparison(i)
-		if !ran[arm] || !ran[0] {
+		metric, number := c.plan.comparison(i)
+		arm, base := byArm[number], byArm[0]
+		if arm == nil || base == nil {
 			continue
 		}
 		against, found := 1.0, true
-		if arm > 0 {
-			against, found = byArm[0][metric]
+		if number > 0 {
+			against, found = base.values[metric]
 		}
-		value, ok := byArm[arm][metric]
+		value, ok := arm.values[metric]
 		known := ok && found
-		c.pairs[i].live = c.pairs[i].live || !known || value != 0 || arm > 0 && against != 0
+		c.pairs[i].live = c.pairs[i].live || !known || value != 0 || number > 0 && against != 0
 		if known {
-			c.pairs[i].add(value, against)
+			c.pairs[i].add(value, against, arm.trial, base.trial)
 		}
 	}
 }
 
 // add adds the values of a block. Where one is missing there is nothing to add.
-func (p *pairs) add(value, against float64) {
+func (p *pairs) add(value, against float64, trial, baseline int) {
 	ratio := value / against
 	if value <= 0 || against <= 0 || !(ratio > 0) || math.IsInf(ratio, 0) {
 		p.zero = true
 		return
 	}
-	p.d = append(p.d, math.Log(ratio))
+	p.blocks = append(p.blocks, stat.Block{Base: math.Log(against), Arm: math.Log(value), BaseAt: float64(baseline), ArmAt: float64(trial)})
 }
 
 // assess decides after each complete block whether the course goes on.
@@ -91,26 +91,25 @@ func (c *Course) assess() {
 
 // look judges every headline of every arm at a planned look.
 //
-// The course stops when all of them are decided. Each is judged by its interval
-// at the level of the look, shared among the comparisons as by Bonferroni: what
-// is decided by this wider interval is decided by the narrower one of the verdict
-// too, and passes Holm's procedure whatever the others say, so that no study
-// stops before its findings are in.
+// The course stops when the place of each against the margin is decided: beyond
+// it, or within. An interval that excludes 0 and crosses the margin shows a
+// difference of open size, and the course goes on to the next look. The intervals
+// hold at all looks and in all headlines together, and the findings use the same
+// ones, so that no study stops before its findings are in.
 func (c *Course) look() {
 	p := c.plan
 	if !slices.Contains(p.Looks, c.complete) {
 		return
 	}
-	level := 1 - p.alpha()
 	all := true
 	c.looked = make([]Decision, len(c.pairs))
 	for i, pair := range c.pairs {
-		d := Decision{Blocks: len(pair.d), Decided: !pair.live}
+		d := Decision{Blocks: len(pair.blocks), Decided: !pair.live}
 		d.Metric, d.Arm = p.comparison(i)
-		if len(pair.d) >= stat.LeastBlocks && !pair.zero {
-			t := stat.PairedT(pair.d, level)
-			d.Answer = stat.Judge(t.Low, t.High, p.Study.Margin)
-			d.Decided = d.Answer != stat.Undecided
+		if len(pair.blocks) >= p.Least() && !pair.zero {
+			e := stat.Contrast(pair.blocks, p.Alpha())
+			d.Answer = stat.Judge(e.Low, e.High, p.Study.Margin)
+			d.Decided = d.Answer == stat.Equivalent || d.Answer == stat.Above || d.Answer == stat.Below
 		}
 		c.looked[i] = d
 		all = all && d.Decided
@@ -123,8 +122,20 @@ func (c *Course) look() {
 	}
 }
 
-// alpha is the error that each comparison of a look may make.
-func (p *Plan) alpha() float64 { return (1 - p.Level) / float64(p.comparisons()) }
+// Alpha is the two-sided error that the interval of each comparison may make at
+// each look.
+func (p *Plan) Alpha() float64 {
+	if p.Error > 0 {
+		return p.Error
+	}
+	return (1 - p.Level) / float64(p.comparisons())
+}
+
+// Least is the fewest blocks that carry a verdict: with fewer, no test that rests
+// on the symmetry of the noise alone reaches the error of a look.
+func (p *Plan) Least() int {
+	return stat.LeastBlocksAt(p.Alpha() * float64(p.comparisons()))
+}
 
 // secondStage takes from the pilot how many blocks give the precision that the
 // study asks for, in every headline of every arm.
@@ -135,12 +146,12 @@ func (c *Course) secondStage() {
 	for i, pair := range c.pairs {
 		metric, _ := p.comparison(i)
 		switch {
-		case pair.zero && pair.live || pair.live && len(pair.d) < 2:
+		case pair.zero && pair.live || pair.live && len(pair.blocks) < 2:
 			c.stop(true, "the pilot of %s cannot tell how many give ±%.3g %%: %s was missing or 0 in some trial",
 				count(p.Pilot, "block"), 100*p.Study.Measure.Precision, metric)
 			return
 		case pair.live:
-			if n := stat.SteinTotal(pair.d, half, p.Level); n > total {
+			if n := stat.SteinTotal(stat.Differences(pair.blocks), half, 1-p.Alpha()); n > total {
 				total, worst = n, metric
 			}
 		}

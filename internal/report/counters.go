@@ -42,7 +42,7 @@ func (s *sources) ofWorkload(name string) bool {
 func (s *sources) moved(of func(name string) bool) []finding.Comparison {
 	var moved []finding.Comparison
 	for _, c := range s.Findings.Exploratory {
-		if c.Verdict == finding.Different && c.Ratio > 0 && c.Counts == nil && of(c.Metric.Name) {
+		if c.Verdict.Differs() && c.Ratio > 0 && c.Counts == nil && of(c.Metric.Name) {
 			moved = append(moved, c)
 		}
 	}

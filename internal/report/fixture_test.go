@@ -48,7 +48,7 @@ func (f fixture) study() *study.Study {
 		Factors:  factor(f.levels),
 		Measure: study.Measure{
 			Settle: time.Second, Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: time.Minute, Interval: 250 * time.Millisecond,
-			Looks: []int{6, 9, 13, 18, 24}, Retries: 3,
+			Looks: []int{9, 13, 18, 24}, Retries: 3,
 		},
 		Headline: []string{"iops", "write.p99"}, Margin: 0.02,
 		Goal: &study.Goal{Metric: "iops", Direction: measure.HigherIsBetter},
@@ -379,8 +379,8 @@ func tell(f *finding.Findings) {
 	change := finding.Change{Factor: "storage.threads", From: "1", To: "2"}
 	before := f.Headlines[1]
 	before.Ratio, before.Low, before.High = 1.111, 1.10, 1.122
-	before.Sentence = "write.p99 is worse: +11.1 % with storage.threads=2 against storage.threads=1, between +10.0 % and +12.2 % (6 blocks)."
-	before.Numbers = []finding.Number{{ID: "write.p99@1/change", Text: "+11.1 %"}, {ID: "write.p99@1/low", Text: "+10.0 %"}, {ID: "write.p99@1/high", Text: "+12.2 %"}, {ID: "write.p99@1/blocks", Text: "6"}}
+	before.Sentence = "write.p99 is worse: +11.1 % with storage.threads=2 against storage.threads=1, between +10.0 % and +12.2 % (95 % confidence, 9 blocks)."
+	before.Numbers = []finding.Number{{ID: "write.p99@1/change", Text: "+11.1 %"}, {ID: "write.p99@1/low", Text: "+10.0 %"}, {ID: "write.p99@1/high", Text: "+12.2 %"}, {ID: "write.p99@1/level", Text: "95 %"}, {ID: "write.p99@1/blocks", Text: "9"}}
 	f.Attach(&finding.Tuning{
 		Goal: "most iops", End: "No rule asks for another change", Final: map[string]string{"storage.threads": "2"},
 		Rounds: []finding.Round{

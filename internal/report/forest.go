@@ -35,7 +35,7 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 	t := Table{Name: name, Title: title, Columns: slices.Concat(
 		[]Column{{Name: "metric"}, {Name: "arm"}, {Name: "better"}}, ratioColumns(),
 		[]Column{
-			{Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "p", Unit: "1"}, {Name: "sign-flip p", Unit: "1"},
+			{Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "p", Unit: "1"}, {Name: "signed-rank p", Unit: "1"},
 			{Name: "adjusted p", Unit: "1"}, {Name: "verdict"}, {Name: "remark"},
 		})}
 	for i := range list {
@@ -44,7 +44,10 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		if c.Metric.Better != measure.Neutral {
 			better = string(c.Metric.Better)
 		}
-		change, low, high := num(c.Ratio), num(c.Low), num(c.High)
+		change, low, high, rank := num(c.Ratio), num(c.Low), num(c.High), num(c.SignedRank)
+		if c.SignedRank == 0 { // not made
+			rank = Cell{}
+		}
 		if c.NoInterval {
 			low, high = Cell{}, Cell{}
 		}
@@ -53,7 +56,7 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		}
 		t.Rows = append(t.Rows, []Cell{
 			text(c.Metric.Name), text(s.brief(c.Arm)), text(better), change, low, high,
-			num(s.Findings.Margin), whole(c.Blocks), num(c.P), num(c.Flip), num(c.Adjusted), text(string(c.Verdict)), text(remark(c)),
+			num(s.Findings.Margin), whole(c.Blocks), num(c.P), rank, num(c.Adjusted), text(string(c.Verdict)), text(remark(c)),
 		})
 	}
 	if len(list) > 0 {
@@ -105,7 +108,7 @@ func verdictLook(v string) [2]string {
 		return [2]string{"worse", shapes[2]}
 	case finding.Equivalent:
 		return [2]string{"equivalent", shapes[3]}
-	case finding.Different:
+	case finding.Different, finding.Changed:
 		return [2]string{"different", shapes[0]}
 	}
 	return [2]string{"open", shapes[0]}

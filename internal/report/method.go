@@ -36,9 +36,9 @@ func (s *sources) order() phrase {
 	case s.arms() == 1:
 		return s.say("There is one arm, run in {study/trials} trials. Nothing is compared.")
 	case slices.ContainsFunc(s.Plan.Study.Factors, func(f study.Factor) bool { return f.Restart }):
-		return s.say("Each block runs all {study/arms} arms. A factor that needs a restart makes whole plots: they are in random order, and so are the arms inside each (split plot). Every order follows from seed {study/seed}. {study/trials} trials ran, {study/void} of them void; {study/blocks} blocks are complete.")
+		return s.say("Each block runs all {study/arms} arms. A factor that needs a restart makes whole plots, with the arms inside (split plot). Both are in random order, balanced over the blocks, drawn from seed {study/seed}. {study/trials} trials ran, {study/void} of them void; {study/blocks} blocks are complete.")
 	}
-	return s.say("Each block runs all {study/arms} arms once, in an order drawn from seed {study/seed}, so that drift of the testbed falls on all of them alike. {study/trials} trials ran, {study/void} of them void; {study/blocks} blocks are complete.")
+	return s.say("Each block runs all {study/arms} arms once, in random order drawn from seed {study/seed} and balanced over the blocks: every arm runs in every slot, and after every other arm, equally often. {study/trials} trials ran, {study/void} of them void; {study/blocks} blocks are complete.")
 }
 
 func (s *sources) stopping() phrase {
@@ -59,7 +59,7 @@ func (s *sources) stopping() phrase {
 	if last > 0 {
 		list = strings.Join(looks[:last], ", ") + " and " + looks[last]
 	}
-	return s.say("Looks were planned after " + list + " blocks; the study stops at the first that decides. Each look uses intervals of {study/level}, wide enough that all looks together call a difference falsely in at most {study/false alarms} of studies.")
+	return s.say("Looks were planned after " + list + " blocks; the study stops at the first that decides every headline against the margin. The intervals hold at {study/level} confidence over all looks and headlines together, so that at most {study/false alarms} of studies without an effect call one.")
 }
 
 func (s *sources) trialMethod() phrase {
@@ -90,14 +90,14 @@ func (s *sources) inference() phrase {
 	if s.weak() {
 		return s.say("The trial is the unit of inference. Ratios are of geometric means, with Welch’s t interval.")
 	}
-	return s.say("The trial is the unit of inference, never the second or the request. Effects are means of the log-ratios within blocks, with a t interval and a sign-flip test beside it.")
+	return s.say("The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the single trials; the narrower interval counts. The effect of the order is estimated with them and removed.")
 }
 
 func (s *sources) judgement() phrase {
 	if len(s.Findings.Headlines) == 0 {
 		return nil
 	}
-	return s.say("The margin, the smallest effect of interest, is {study/margin}: better or worse means that the whole interval lies beyond it, equivalent that it lies inside. Headlines are corrected together (Holm); everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
+	return s.say("The margin, the smallest effect of interest, is {study/margin}: better or worse means that the whole interval lies beyond it, equivalent that it lies inside. Intervals of headlines are simultaneous; everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
 }
 
 // line is a name with what it says.

@@ -204,7 +204,7 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		case "seed":
 			return float64(f.Seed), fmt.Sprint(f.Seed), true
 		}
-		n, known := map[string]int{"arms": len(f.Arms), "trials": f.Trials, "void": len(f.Void), "blocks": f.Blocks, "planned": f.Planned, "least": 6}[field]
+		n, known := map[string]int{"arms": len(f.Arms), "trials": f.Trials, "void": len(f.Void), "blocks": f.Blocks, "planned": f.Planned, "least": f.Least}[field]
 		if strings.HasPrefix(field, "look ") {
 			i, _ := strconv.Atoi(field[5:])
 			n, known = in.Plan.Looks[i-1], true
@@ -269,6 +269,14 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		return float64(c.Blocks), fmt.Sprint(c.Blocks), true
 	case "more":
 		return float64(c.More), fmt.Sprint(c.More), true
+	case "level":
+		return c.Level, finding.Share(c.Level), true
+	case "least":
+		return float64(c.Least), fmt.Sprint(c.Least), true
+	case "reach":
+		return c.Reach.Margin, fmt.Sprintf("%.2g %%", 100*c.Reach.Margin), true
+	case "reach blocks":
+		return float64(c.Reach.Blocks), fmt.Sprint(c.Reach.Blocks), true
 	}
 	return 0, "", false
 }

@@ -246,6 +246,10 @@ func (s *sources) summaryValue(at place, field string) (float64, bool) {
 func comparisonValue(c *finding.Comparison, field string) (float64, bool) {
 	fields := map[string]float64{
 		"change": c.Ratio - 1, "low": c.Low - 1, "high": c.High - 1, "blocks": float64(c.Blocks), "more": float64(c.More),
+		"level": c.Level, "least": float64(c.Least),
+	}
+	if c.Reach != nil {
+		fields["reach"], fields["reach blocks"] = c.Reach.Margin, float64(c.Reach.Blocks)
 	}
 	if n := c.Counts; n != nil {
 		fields["failed"], fields["of"], fields["bound"] = float64(n.Failed), float64(n.Operations), stat.ZeroFailuresBound(n.Operations)
@@ -301,7 +305,7 @@ func (s *sources) studyValue(field string) (float64, bool) {
 	f := s.Findings
 	fields := map[string]float64{
 		"margin": f.Margin, "level": f.Level, "blocks": float64(f.Blocks), "planned": float64(f.Planned), "trials": float64(f.Trials),
-		"least": stat.LeastBlocks, "summary level": 0.95, "seed": float64(f.Seed), "arms": float64(len(f.Arms)),
+		"least": float64(f.Least), "summary level": 0.95, "seed": float64(f.Seed), "arms": float64(len(f.Arms)),
 		"void": float64(len(f.Void)), "valid": float64(f.Trials - len(f.Void)), "false alarms": 0.05,
 	}
 	if s.Study != nil {

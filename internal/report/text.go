@@ -86,7 +86,7 @@ func mark(v finding.Verdict) string {
 		return "■"
 	case finding.Equivalent:
 		return "◆"
-	case finding.Different:
+	case finding.Different, finding.Changed:
 		return "◐"
 	}
 	return "○"

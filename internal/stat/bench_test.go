@@ -9,13 +9,14 @@ func BenchmarkPairedT(b *testing.B) {
 	}
 }
 
-func BenchmarkSignFlip20(b *testing.B) { benchmarkFlips(b, 20) }
-func BenchmarkSignFlip24(b *testing.B) { benchmarkFlips(b, 24) }
+func BenchmarkContrast18(b *testing.B) { benchmarkContrast(b, 18) }
 
-func benchmarkFlips(b *testing.B, n int) {
-	d := differences(newNormal(1), shapes()[0], n, 0.01, 0.003)
+func BenchmarkContrast5000(b *testing.B) { benchmarkContrast(b, 5000) }
+
+func benchmarkContrast(b *testing.B, n int) {
+	blocks := balancedBlocks(independent(newNormal(1), 2*n, shapes()[2]), 1, 0)
 	for b.Loop() {
-		SignFlip(d, 1)
+		Contrast(blocks, 0.02)
 	}
 }
 

@@ -24,7 +24,7 @@ func LookLevelAt(looks []int, family float64) float64 {
 }
 
 // LookLevelOneSided returns the level of the one-sided bound at each look that
-// keeps the whole at family, for VerifyOneSided.
+// keeps the whole at family, a lower bound of the effect.
 func LookLevelOneSided(looks []int, family float64) float64 {
 	return lookLevel(looks, family, true)
 }
@@ -66,6 +66,8 @@ var calibrated = []struct {
 	{[]int{6, 9, 13, 18}, FamilyLevel, true, 0.98090},
 	{[]int{6, 9, 13, 18, 24}, FamilyLevel, false, 0.98508},
 	{[]int{6, 9, 13, 18, 24}, FamilyLevel, true, 0.98377},
+	{[]int{9, 13, 18, 24}, FamilyLevel, false, 0.98123},
+	{[]int{9, 13, 18, 24}, FamilyLevel, true, 0.97979},
 	{[]int{6, 10, 16}, FamilyLevel, false, 0.97892},
 	{[]int{6, 10, 16}, FamilyLevel, true, 0.97758},
 	{[]int{6, 12, 20, 30}, FamilyLevel, false, 0.98373},
@@ -132,4 +134,39 @@ func (r *normal) smallestP(looks []int, gates []float64, oneSided bool) float64 
 		p = math.Min(p, tail)
 	}
 	return p
+}
+
+// LookError returns the two-sided error that the interval at each of the planned
+// looks may make so that all of them together err with probability alpha at most.
+// Other errors than 5 % are shared among the looks as if they were independent,
+// except where the table holds the looks.
+func LookError(looks []int, alpha float64) float64 {
+	looks = usable(looks)
+	if len(looks) < 2 || !(alpha > 0 && alpha < 1) {
+		return alpha
+	}
+	const rounding = 1e-9
+	if math.Abs(alpha-(1-FamilyLevel)) < rounding {
+		return 1 - LookLevel(looks)
+	}
+	for _, t := range shared {
+		if !slices.Equal(t.looks, looks) {
+			continue
+		}
+		for i, worth := range t.worth {
+			if (1-FamilyLevel)/math.Exp2(float64(i)) <= alpha+rounding {
+				return alpha / worth
+			}
+		}
+	}
+	return alpha / float64(len(looks))
+}
+
+// shared holds, for looks in common use, of how many independent looks they are worth: the error as a whole over the error of each, for 5 %, 2.5 %, 1.25 % and so
+// on. The rarer the error, the less the looks make it together.
+var shared = []struct {
+	looks []int
+	worth []float64
+}{
+	{[]int{9, 13, 18, 24}, []float64{2.663, 2.842, 2.995, 3.147, 3.259, 3.356}},
 }

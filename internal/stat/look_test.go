@@ -1,7 +1,6 @@
 package stat
 
 import (
-	"fmt"
 	"math"
 	"testing"
 )
@@ -22,54 +21,86 @@ func TestCalibratedTableIsWhatTheSimulationGives(t *testing.T) {
 
 var plannedLooks = []int{6, 9, 13, 18, 24}
 
-// watch goes through the looks and returns the first decided answer, and the
-// blocks it took; all of them if none is decided.
-func watch(d []float64, looks []int, level float64) (Answer, int) {
+// watched goes through the looks and returns the first place against the margin
+// that is decided, and the blocks it took; else what the last look says.
+func watched(blocks []Block, looks []int, alpha float64) (Answer, int) {
+	last := Undecided
 	for _, n := range looks {
-		p := PairedT(d[:n], level)
-		if a := Judge(p.Low, p.High, 0.02); a != Undecided {
-			return a, n
+		e := Contrast(blocks[:n], alpha)
+		if last = Judge(e.Low, e.High, 0.02); last == Equivalent || last == Above || last == Below {
+			return last, n
 		}
 	}
-	return Undecided, len(d)
-}
-
-// studies returns the share of studies that end in "different" of any kind, and
-// the mean number of blocks.
-func studies(s tier, r *normal, cv, effect float64) (different, blocks float64) {
-	level := LookLevel(plannedLooks)
-	for range s.n {
-		a, n := watch(differences(r, shapes()[0], 24, cv, math.Log1p(effect)), plannedLooks, level)
-		if a != Undecided && a != Equivalent {
-			different++
-		}
-		blocks += float64(n)
-	}
-	return different / float64(s.n), blocks / float64(s.n)
+	return last, len(blocks)
 }
 
 func TestStudiesThatStopWhenDecidedErrAsPromised(t *testing.T) {
 	s := simulations(t)
+	s.n /= 4 // each goes through up to four looks
+	looks := []int{9, 13, 18, 24}
+	alpha := LookError(looks, 0.05)
 	for _, c := range []struct {
-		cv, effect          float64
-		low, high           float64
-		fewest, mostOnWhole float64
+		cv, effect         float64
+		lowEnd, highEnd    float64 // share that ends different, of any size
+		lowAbove, aboveEnd float64 // share that ends above the margin
+		fewest, most       float64 // mean number of blocks
 	}{
-		{0.01, 0, 0, s.either(0.066, 0.054), 8, 11},
-		{0.02, 0, 0, s.either(0.066, 0.054), 19, 22.5},
-		{0.05, 0, 0.03, s.either(0.066, 0.054), 22, 24},
-		{0.01, 0.03, 0.99, 1, 6, 7.5},
-		{0.02, 0.03, 0.97, 1, 9, 12},
+		{0.01, 0, 0, s.either(0.08, 0.056), 0, 0.01, 9, 12},
+		{0.02, 0, 0, s.either(0.08, 0.056), 0, 0.01, 20, 24},
+		{0.05, 0, 0, s.either(0.08, 0.056), 0, 0.01, 22, 24},
+		{0.01, 0.02, 0.5, 1.001, 0, s.either(0.05, 0.03), 20, 24}, // at the margin
+		{0.02, 0.05, 0.98, 1.001, 0.98, 1.001, 9, 14},
+		{0.01, 0.05, 0.99, 1.001, 0.99, 1.001, 9, 9.5},
 	} {
-		what := fmt.Sprintf("CV %g %%, effect %g %%", 100*c.cv, 100*c.effect)
-		s.within(t, "different, "+what, c.low, c.high, func(r *normal) float64 {
-			v, _ := studies(s, r, c.cv, c.effect)
-			return v
-		})
-		s.within(t, "blocks, "+what, c.fewest, c.mostOnWhole, func(r *normal) float64 {
-			_, v := studies(s, r, c.cv, c.effect)
-			return v
-		})
+		r := newNormal(s.seed)
+		different, above, blocks := 0.0, 0.0, 0.0
+		for range s.n {
+			y := independent(r, 48, shapes()[0])
+			for i := range y {
+				y[i] *= c.cv
+			}
+			a, n := watched(balancedBlocks(y, r.Uint64(), math.Log1p(c.effect)), looks, alpha)
+			blocks += float64(n) / float64(s.n)
+			if a != Undecided && a != Equivalent {
+				different += 1 / float64(s.n)
+			}
+			if a == Above {
+				above += 1 / float64(s.n)
+			}
+		}
+		if different < c.lowEnd || different > c.highEnd || above < c.lowAbove || above > c.aboveEnd || blocks < c.fewest || blocks > c.most {
+			t.Errorf("CV %g, effect %g: %.3f different, %.3f above, %.1f blocks; want %+v", c.cv, c.effect, different, above, blocks, c)
+		}
+	}
+}
+
+func TestLookErrorsHoldTogether(t *testing.T) {
+	looks := []int{9, 13, 18, 24}
+	for _, c := range []struct {
+		looks []int
+		alpha float64
+		want  float64
+	}{
+		{looks, 0.05, 0.01877},
+		{looks, 0.025, 0.0088},
+		{looks, 0.02, 0.02 / 2.995}, // between two of the table: the stricter
+		{looks, 0.0001, 0.000025},   // beyond the table: as if the looks were independent
+		{[]int{7, 11}, 0.01, 0.005},
+		{[]int{12}, 0.01, 0.01},
+		{nil, 0.05, 0.05},
+	} {
+		if got := LookError(c.looks, c.alpha); !near(got, c.want, 0.004*c.want) {
+			t.Errorf("LookError(%v, %g) = %g, want %g", c.looks, c.alpha, got, c.want)
+		}
+	}
+	s := simulations(t)
+	if !s.deep {
+		return
+	}
+	for _, alpha := range []float64{0.025, 0.0125} {
+		if got := 1 - calibrate(looks, 1-alpha, false, tablePaths/4); !near(got, LookError(looks, alpha), 0.01*got) {
+			t.Errorf("%g: simulation %g, table %g", alpha, got, LookError(looks, alpha))
+		}
 	}
 }
 

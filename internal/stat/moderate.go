@@ -12,14 +12,14 @@ import (
 // shrunken one, and P and the interval gain the degrees of freedom that the family
 // lends. Counters that PairedT can say nothing about, or whose differences are all
 // equal, lend nothing and come back as PairedT has them; with fewer than three
-// others all do.
+// others all do. family is what the counters share; 0 when they share nothing.
 //
 // For rankings of explanations, followed by BenjaminiHochberg. A headline stands on
 // its own: use PairedT.
 //
 // Source: Smyth (2004), Linear models and empirical Bayes methods, sections 3 to 6.
-func ModeratedT(d [][]float64, level float64) []Paired {
-	out := make([]Paired, len(d))
+func ModeratedT(d [][]float64, level float64) (out []Paired, family Family) {
+	out = make([]Paired, len(d))
 	var lending []int
 	var degrees float64
 	for i, v := range d {
@@ -30,7 +30,7 @@ func ModeratedT(d [][]float64, level float64) []Paired {
 		}
 	}
 	if len(lending) < 3 {
-		return out
+		return out, family
 	}
 	lent, variance := familyVariance(out, lending)
 	for _, i := range lending {
@@ -42,7 +42,14 @@ func ModeratedT(d [][]float64, level float64) []Paired {
 		// The family cannot lend more degrees of freedom than it has.
 		out[i] = out[i].withSpread(sd, math.Min(df+lent, degrees), level)
 	}
-	return out
+	return out, Family{Counters: len(lending), DF: math.Min(lent, degrees), SD: math.Sqrt(variance)}
+}
+
+// Family is the spread that counters share.
+type Family struct {
+	Counters int
+	DF       float64 // degrees of freedom that it is worth, at most those of all counters together
+	SD       float64 // of one difference
 }
 
 // familyVariance fits the distribution that the variances of the family come from:

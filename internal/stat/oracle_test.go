@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -133,36 +134,87 @@ func TestQuantileIntervalAgainstAnotherLibrary(t *testing.T) {
 	}
 }
 
-func TestSignFlipAgreesWithAllPatterns(t *testing.T) {
+func TestSignedRankAgreesWithAllPatterns(t *testing.T) {
 	r := newNormal(15)
 	for range 300 {
-		n := 1 + r.IntN(10)
-		d := make([]float64, n)
+		d := make([]float64, 1+r.IntN(10))
 		for i := range d {
 			if d[i] = r.NormFloat64() + 0.5; r.IntN(3) == 0 {
-				d[i] = math.Round(d[i]) / 10 // ties, and zeros
+				d[i] = math.Round(10*d[i]) / 10 // ties, and zeros
 			}
 		}
-		var observed float64
-		for _, v := range d {
-			observed += v
+		var ranks []float64 // with the sign of the difference
+		for i, v := range d {
+			if v == 0 {
+				continue
+			}
+			rank := 0.5
+			for _, w := range d {
+				switch {
+				case w != 0 && math.Abs(w) < math.Abs(v):
+					rank++
+				case math.Abs(w) == math.Abs(v):
+					rank += 0.5
+				}
+			}
+			ranks = append(ranks, math.Copysign(rank, d[i]))
 		}
-		count := 0
-		for pattern := range 1 << n {
-			var sum float64
-			for i, v := range d {
+		sumOf := func(pattern int) (sum float64) {
+			for i, v := range ranks {
 				if pattern>>i&1 == 1 {
 					v = -v
 				}
 				sum += v
 			}
-			if math.Abs(sum) >= math.Abs(observed)-1e-9 {
+			return math.Abs(sum)
+		}
+		count := 0
+		for pattern := range 1 << len(ranks) {
+			if sumOf(pattern) >= sumOf(0) {
 				count++
 			}
 		}
-		if got, want := SignFlip(d, 0), float64(count)/float64(int(1)<<n); got != want {
-			t.Fatalf("SignFlip(%v) = %g, want %g", d, got, want)
+		if got, want := SignedRank(d), float64(count)/float64(int(1)<<len(ranks)); !near(got, want, 1e-12) {
+			t.Fatalf("SignedRank(%v) = %g, want %g", d, got, want)
 		}
+	}
+}
+
+func TestSignedRank(t *testing.T) {
+	ones := func(n int) []float64 {
+		d := make([]float64, n)
+		for i := range d {
+			d[i] = 0.1
+		}
+		return d
+	}
+	// From scipy.stats.wilcoxon 1.15 of 1, -2, 3, ..., -70, 71: mode "approx", no correction.
+	long := make([]float64, 71)
+	for i := range long {
+		long[i] = float64(i+1) * float64(1-2*(i%2))
+	}
+	for _, c := range []struct {
+		d    []float64
+		want float64
+	}{
+		{nil, 1},
+		{[]float64{0, 0}, 1},
+		{ones(5), 2.0 / 32}, // five blocks never reach 5 %
+		{ones(6), 2.0 / 64},
+		{ones(60), math.Ldexp(1, -59)},
+		{[]float64{1, math.NaN()}, 1},
+		{[]float64{1, math.Inf(1)}, 1},
+		{long, 0.91785},
+	} {
+		if got := SignedRank(c.d); !near(got, c.want, 1e-4*c.want) {
+			t.Errorf("SignedRank(%v) = %g, want %g", c.d, got, c.want)
+		}
+	}
+	for n, want := range map[int]float64{59: 0.05, 61: 0.05} { // exact and approximate agree where they meet
+		s := tier{n: 4000, seed: 3}
+		s.within(t, fmt.Sprintf("level with %d differences", n), want-0.01, want+0.01, func(r *normal) float64 {
+			return s.share(func() bool { return SignedRank(differences(r, shapes()[0], n, 1, 0)) <= 0.05 })
+		})
 	}
 }
 

@@ -52,9 +52,9 @@ var orders = map[string]func(i int, seed uint64) (a, b int){
 }
 
 // falsePositives returns how often the order calls equal arms different, by t and
-// by sign flips.
-func (c campaign) falsePositives(s tier, r *normal, order string) (byT, byFlip float64) {
-	flips := 0
+// by signed ranks.
+func (c campaign) falsePositives(s tier, r *normal, order string) (byT, byRank float64) {
+	ranks := 0
 	byT = s.share(func() bool {
 		y, seed := c.run(r), r.Uint64()
 		d := make([]float64, campaignBlocks)
@@ -62,12 +62,12 @@ func (c campaign) falsePositives(s tier, r *normal, order string) (byT, byFlip f
 			a, b := orders[order](i, seed)
 			d[i] = y[b] - y[a]
 		}
-		if SignFlip(d, 0) <= 0.05 {
-			flips++
+		if SignedRank(d) <= 0.05 {
+			ranks++
 		}
 		return PairedT(d, 0.95).P <= 0.05
 	})
-	return byT, float64(flips) / float64(s.n)
+	return byT, float64(ranks) / float64(s.n)
 }
 
 func TestRandomBlocksKeepTheirErrorWhateverTheTestbedDoes(t *testing.T) {
@@ -76,7 +76,7 @@ func TestRandomBlocksKeepTheirErrorWhateverTheTestbedDoes(t *testing.T) {
 		low, high := s.nominal()
 		if c.slot > 0 {
 			// The blocks' differences then have two modes, and t is a little
-			// liberal: 5.4 % without and 5.9 % with correlation. Sign flips are not.
+			// liberal: 5.4 % without and 5.9 % with correlation. Signed ranks are not.
 			low, high = 0.034, 0.066
 		}
 		s.within(t, "random, "+c.String(), low, high, func(r *normal) float64 {
@@ -84,7 +84,7 @@ func TestRandomBlocksKeepTheirErrorWhateverTheTestbedDoes(t *testing.T) {
 			return v
 		})
 		// With 8 blocks the largest reachable level up to 5 % is 12/256.
-		s.within(t, "random by sign flips, "+c.String(), 12.0/256-s.either(0.016, 0.0036), 12.0/256+s.either(0.016, 0.0036), func(r *normal) float64 {
+		s.within(t, "random by signed ranks, "+c.String(), 12.0/256-s.either(0.016, 0.0036), 12.0/256+s.either(0.016, 0.0036), func(r *normal) float64 {
 			_, v := c.falsePositives(s, r, "random")
 			return v
 		})

@@ -8,6 +8,7 @@ type Paired struct {
 	N         int     // differences: blocks
 	Mean      float64 // NaN when there is none
 	SD        float64 // standard deviation of one difference; NaN below two
+	SE, DF    float64 // standard error of the mean and its degrees of freedom; 0 when nothing is known
 	Low, High float64 // interval of the mean; infinite when nothing is known
 	P         float64 // two-sided, of mean 0
 }
@@ -39,7 +40,7 @@ func PairedT(d []float64, level float64) Paired {
 func (p Paired) withSpread(sd, df, level float64) Paired {
 	se := sd / math.Sqrt(float64(p.N))
 	h := halfWidth(se, df, level)
-	p.SD, p.Low, p.High = sd, p.Mean-h, p.Mean+h
+	p.SD, p.SE, p.DF, p.Low, p.High = sd, se, df, p.Mean-h, p.Mean+h
 	p.P = twoSided(p.Mean/se, df) // 0/0 is NaN and counts as P = 1
 	return p
 }

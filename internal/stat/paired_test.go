@@ -14,11 +14,11 @@ func TestPairedT(t *testing.T) {
 		d    []float64
 		want Paired
 	}{
-		{"sleep", sleep, Paired{10, 1.58, 1.2299955, 0.7001142, 2.4598858, 0.00283289}},
-		{"nothing", nil, Paired{0, math.NaN(), math.NaN(), -inf, inf, 1}},
-		{"one", []float64{3}, Paired{1, 3, math.NaN(), -inf, inf, 1}},
-		{"equal", []float64{3, 3, 3}, Paired{3, 3, 0, 3, 3, 0}},
-		{"equal to 0", []float64{0, 0, 0}, Paired{3, 0, 0, 0, 0, 1}},
+		{"sleep", sleep, Paired{N: 10, Mean: 1.58, SD: 1.2299955, Low: 0.7001142, High: 2.4598858, P: 0.00283289}},
+		{"nothing", nil, Paired{N: 0, Mean: math.NaN(), SD: math.NaN(), Low: -inf, High: inf, P: 1}},
+		{"one", []float64{3}, Paired{N: 1, Mean: 3, SD: math.NaN(), Low: -inf, High: inf, P: 1}},
+		{"equal", []float64{3, 3, 3}, Paired{N: 3, Mean: 3, SD: 0, Low: 3, High: 3, P: 0}},
+		{"equal to 0", []float64{0, 0, 0}, Paired{N: 3, Mean: 0, SD: 0, Low: 0, High: 0, P: 1}},
 	} {
 		got := PairedT(c.d, 0.95)
 		if got.N != c.want.N || !near(got.Mean, c.want.Mean, 1e-9) || !near(got.SD, c.want.SD, 1e-6) ||
@@ -74,8 +74,8 @@ func TestSwappingTheArmsMirrorsTheInterval(t *testing.T) {
 		if !near(a.Low, -b.High, 1e-12) || !near(a.High, -b.Low, 1e-12) || !near(a.P, b.P, 1e-12) {
 			t.Fatalf("%+v and %+v", a, b)
 		}
-		if x, y := SignFlip(d, 1), SignFlip(swapped, 1); x != y {
-			t.Fatalf("sign flips %g and %g", x, y)
+		if x, y := SignedRank(d), SignedRank(swapped); x != y {
+			t.Fatalf("signed ranks %g and %g", x, y)
 		}
 		w, v := Welch(d, d[:2], 0.9), Welch(d[:2], d, 0.9)
 		if !near(w.Low, -v.High, 1e-12) || !near(w.P, v.P, 1e-12) {

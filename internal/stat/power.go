@@ -6,13 +6,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// BlocksNeeded returns how many blocks show an effect with the given power when
-// tested two-sided at alpha. cv is the standard deviation of a run as a share of
-// its mean, effect the change as a share (0.02 is +2 %). A block differs by cv
-// times the square root of 2; noise that the arms of a block share cancels, so
-// this is an upper bound. The number is that of the arithmetic and can be below
-// LeastBlocks, which the caller must respect. It is MostBlocks when more would be
-// needed, as for an effect of 0.
+// BlocksNeeded returns how many blocks tell an effect from none with the given
+// power when tested two-sided at alpha. cv is the standard deviation of a trial as
+// a share of its mean, effect the change as a share (0.02 is +2 %). Noise that the
+// arms of a block share cancels, so this is an upper bound. The number is that of
+// the arithmetic and can be below LeastBlocks, which the caller must respect. It
+// is MostBlocks when more would be needed, as for an effect of 0.
 //
 // Source: noncentral t, Johnson & Welch (1940); Cohen, Statistical Power Analysis.
 func BlocksNeeded(cv, effect, power, alpha float64) int {
@@ -21,16 +20,16 @@ func BlocksNeeded(cv, effect, power, alpha float64) int {
 		return MostBlocks
 	}
 	ratio := delta / (cv * math.Sqrt2)
-	return leastBlocks(2, func(n int) bool { return powerAt(ratio, n, alpha) >= power })
+	return leastBlocks(3, func(n int) bool { return powerAt(ratio, n, alpha) >= power })
 }
 
 // DetectableEffect returns the smallest effect, as a share, that the given number
-// of blocks shows with the given power when tested two-sided at alpha; cv as in
-// BlocksNeeded. It is infinite below two blocks.
+// of blocks tells from none with the given power when tested two-sided at alpha;
+// cv as in BlocksNeeded. It is infinite below three blocks.
 //
 // Source: as BlocksNeeded.
 func DetectableEffect(cv float64, blocks int, power, alpha float64) float64 {
-	if blocks < 2 || !(cv >= 0) || !(power < 1) || !(alpha > 0 && alpha < 1) {
+	if blocks < 3 || !(cv >= 0) || !(power < 1) || !(alpha > 0 && alpha < 1) {
 		return math.Inf(1)
 	}
 	low, high := 0.0, 1.0
@@ -50,45 +49,55 @@ func DetectableEffect(cv float64, blocks int, power, alpha float64) float64 {
 	return math.Expm1(high * cv * math.Sqrt2)
 }
 
-// MoreBlocks returns about how many more blocks would decide, if mean and spread
-// of the log-ratios d stayed as they are: the interval at the confidence level must
-// then leave 0 or come to lie within the margin, a share. It is 0 when d decides
-// already, and MostBlocks when no number would do. Until there are LeastBlocks it
-// is at least what is missing to them.
-//
-// Source: the t interval of PairedT solved for its length.
-func MoreBlocks(d []float64, margin, level float64) int {
-	n := len(d)
-	missing := max(0, LeastBlocks-n)
-	if n < 2 {
-		return missing
-	}
-	p := PairedT(d, level)
-	if !finite(d) {
+// MoreBlocks returns about how many more blocks would decide the effect against
+// the margin, a share, if estimate and spread stayed as they are. It is 0 when the
+// effect is decided already, and MostBlocks when no number would do.
+func MoreBlocks(e Effect, margin, alpha float64) int {
+	if math.IsInf(e.SE, 0) || math.IsNaN(e.Mean) {
 		return MostBlocks
 	}
-	if Judge(p.Low, p.High, margin) != Undecided {
-		return missing
-	}
-	room := math.Max(math.Abs(p.Mean), math.Log1p(math.Max(0, margin))-math.Abs(p.Mean))
-	total := leastBlocks(max(n+1, LeastBlocks), func(total int) bool {
-		return halfWidth(p.SD/math.Sqrt(float64(total)), float64(total-1), level) < room
-	})
+	room := math.Abs(math.Abs(e.Mean) - math.Log1p(math.Max(0, margin)))
+	total := leastBlocks(max(e.N, 3), func(n int) bool { return e.halfWidth(n, alpha) < room })
 	if total == MostBlocks {
 		return MostBlocks
 	}
-	return total - n
+	return total - e.N
 }
 
-// powerAt returns the probability that the two-sided t test of n blocks at alpha
-// rejects when the mean is ratio standard deviations away from 0.
+// MarginWithinReach returns the smallest margin, a share, within which the effect
+// would be equivalent after so many blocks, if estimate and spread stayed as they
+// are; infinite where nothing is known.
+func MarginWithinReach(e Effect, blocks int, alpha float64) float64 {
+	if math.IsInf(e.SE, 0) || math.IsNaN(e.Mean) || blocks < 3 {
+		return math.Inf(1)
+	}
+	return math.Expm1(math.Abs(e.Mean) + e.halfWidth(blocks, alpha))
+}
+
+// halfWidth is that of the interval after so many blocks with the same spread.
+func (e Effect) halfWidth(blocks int, alpha float64) float64 {
+	se := e.SE * math.Sqrt(float64(e.N)/float64(blocks))
+	return se * Widening(blocks) * TQuantile(1-alpha/2, degrees(blocks))
+}
+
+// degrees is the number of degrees of freedom of a contrast under independent
+// noise of the same size in both arms, with the order of each block known.
+func degrees(blocks int) float64 {
+	if blocks < leastForTrials {
+		return float64(blocks - 2)
+	}
+	return float64(2*blocks - 4)
+}
+
+// powerAt returns the probability that a contrast of n blocks at alpha excludes 0
+// when the effect is ratio standard deviations of a difference away from it.
 func powerAt(ratio float64, n int, alpha float64) float64 {
 	if math.IsInf(ratio, 1) {
 		return 1
 	}
-	df := float64(n - 1)
+	df := degrees(n)
 	shift := ratio * math.Sqrt(float64(n))
-	critical := TQuantile(1-alpha/2, df)
+	critical := Widening(n) * TQuantile(1-alpha/2, df)
 	if df > 1000 || shift > 30 {
 		// Normal approximation, Abramowitz & Stegun 26.7.10. The far side is nil.
 		at := func(t float64) float64 {

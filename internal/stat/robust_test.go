@@ -46,18 +46,26 @@ func samples(t *testing.T, x []float64, share float64) {
 	if !finite(x) && (p.P != 1 || Judge(p.Low, p.High, 0.02) != Undecided) {
 		t.Errorf("%v: %+v of numbers that are none", x, p)
 	}
-	for _, v := range []float64{p.P, Welch(x, x[len(x)/2:], share).P, SignFlip(x, 1)} {
+	for _, v := range []float64{p.P, Welch(x, x[len(x)/2:], share).P, SignedRank(x)} {
 		if !(v >= 0 && v <= 1) {
 			t.Errorf("%v: p = %g", x, v)
 		}
 	}
 	LogMeanInterval(x, share)
-	MoreBlocks(x, share, 0.95)
-	MoreBlocks(x, 0.02, share)
+	var blocks []Block
+	for i := 0; i+3 < len(x); i += 4 {
+		blocks = append(blocks, Block{x[i], x[i+1], x[i+2], x[i+3]})
+	}
+	e := Contrast(blocks, share)
+	if !(e.P >= 0 && e.P <= 1) {
+		t.Errorf("%v: p = %g", blocks, e.P)
+	}
+	MoreBlocks(e, share, 0.05)
+	MoreBlocks(e, 0.02, share)
+	MarginWithinReach(e, len(x), share)
 	SteinTotal(x, share, 0.95)
 	SteinInterval(x, len(x)/2, share)
 	SteinP(x, len(x)/2)
-	VerifyOneSided(x, share)
 	Holm(x)
 	BenjaminiHochberg(x)
 	ModeratedT([][]float64{x, x[len(x)/2:], x[:len(x)/2], x}, share)

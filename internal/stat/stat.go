@@ -2,7 +2,7 @@
 // function is pure: the same arguments, seeds included, give the same result.
 //
 // The trial is the unit of inference. Samples taken inside one trial depend on
-// each other, so functions that take trials (PairedT, SignFlip, Welch) must not
+// each other, so functions that take trials (PairedT, Contrast, Welch) must not
 // be fed seconds or requests; those that work inside a trial (BatchMeans, MSER5,
 // Drift) say so. Effects are ratios, and ratios are compared as natural
 // logarithms throughout.
@@ -13,9 +13,15 @@ package stat
 
 import "math"
 
-// LeastBlocks is the fewest blocks that may carry a verdict: with five, the
-// sign-flip test cannot fall below 2/32 = 6 %, whatever the data.
+// LeastBlocks is the fewest blocks that may carry a verdict at 95 %: with five, the
+// signed-rank test cannot fall below 2/32 = 6 %, whatever the data.
 const LeastBlocks = 6
+
+// LeastBlocksAt is the fewest blocks with which the exact signed-rank test, which
+// assumes no distribution, can reach the two-sided error alpha: 2/2^n.
+func LeastBlocksAt(alpha float64) int {
+	return max(LeastBlocks, 1+int(math.Ceil(-math.Log2(alpha)-1e-9)))
+}
 
 // MostBlocks is returned in place of any larger number of blocks or runs. It
 // means "out of reach".

@@ -39,3 +39,16 @@ func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high fl
 	h := halfWidth(sd/math.Sqrt(float64(len(all))), float64(pilotN-1), level)
 	return mean, mean - h, mean + h
 }
+
+// SteinEffect is the effect of d, one difference a block, with the interval of
+// SteinInterval at the two-sided error alpha.
+func SteinEffect(d []float64, pilotN int, alpha float64) Effect {
+	e := Effect{N: len(d), P: SteinP(d, pilotN), SE: math.Inf(1), OrderMean: math.NaN()}
+	e.Mean, e.Low, e.High = SteinInterval(d, pilotN, 1-alpha)
+	if pilotN >= 2 && pilotN <= len(d) && finite(d) {
+		_, sd := meanSD(d[:pilotN])
+		e.SE, e.DF = sd/math.Sqrt(float64(len(d))), float64(pilotN-1)
+		e.Critical = TQuantile(1-alpha/2, e.DF)
+	}
+	return e
+}

@@ -32,7 +32,7 @@ func Welch(a, b []float64, level float64) Paired {
 		df = 1 / (a*a/(nA-1) + b*b/(nB-1))
 	}
 	h := halfWidth(se, df, level)
-	out.Low, out.High = out.Mean-h, out.Mean+h
+	out.SE, out.DF, out.Low, out.High = se, df, out.Mean-h, out.Mean+h
 	out.P = twoSided(out.Mean/se, df)
 	return out
 }

@@ -31,7 +31,7 @@ type timing struct {
 func defaultTiming() *timing {
 	return &timing{
 		Settle: parameter.Duration(time.Second), Warmup: auto, Window: parameter.Duration(10 * time.Second),
-		Blocks: auto, Looks: []string{"6", "9", "13", "18", "24"}, Retries: 3,
+		Blocks: auto, Looks: []string{"9", "13", "18", "24"}, Retries: 3,
 	}
 }
 

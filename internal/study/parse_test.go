@@ -17,7 +17,7 @@ func ptr[T any](v T) *T { return &v }
 func defaultMeasure() Measure {
 	return Measure{
 		Settle: time.Second, Warmup: AutoWarmup, Window: 10 * time.Second, Longest: time.Minute,
-		Interval: 200 * time.Millisecond, Looks: []int{6, 9, 13, 18, 24}, Retries: 3,
+		Interval: 200 * time.Millisecond, Looks: []int{9, 13, 18, 24}, Retries: 3,
 	}
 }
 
@@ -78,7 +78,7 @@ func TestParseEveryKey(t *testing.T) {
 		Commands: []Command{{Name: "turbo", Read: "cat /tmp/turbo", Apply: "echo {level} > /tmp/turbo"}},
 		Measure: Measure{
 			Warmup: 2 * time.Second, Window: 5 * time.Second, Longest: 20 * time.Second, Interval: 250 * time.Millisecond,
-			Blocks: 9, Looks: []int{6, 9, 13, 18, 24}, Time: time.Hour, Disk: 2 << 30,
+			Blocks: 9, Looks: []int{9, 13, 18, 24}, Time: time.Hour, Disk: 2 << 30,
 		},
 		Headline: []string{"iops", "write.p99"}, Margin: 0.015,
 		Goal: &Goal{Metric: "p99", Direction: measure.LowerIsBetter, Floor: []Limit{

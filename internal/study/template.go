@@ -186,7 +186,7 @@ func (t *template) measure() {
 	for _, f := range parameter.Fields(defaultTiming()) {
 		switch {
 		case f.Name == "looks": // a comment, since they exclude a number of blocks
-			t.line("%-36s # %s", "  # looks: [6, 9, 13, 18, 24]", f.Doc)
+			t.line("%-36s # %s", "  # looks: [9, 13, 18, 24]", f.Doc)
 		case f.Kind == parameter.KindShare || f.Kind == parameter.KindBytes || f.Default == "": // zero stands for none
 			t.line("%-36s # %s", "  # "+f.Name+":", f.Doc)
 		default:

@@ -70,7 +70,7 @@ const (
 )
 
 // defaultLooks are those of an ordinary study.
-var defaultLooks = []int{6, 9, 13, 18, 24}
+var defaultLooks = []int{9, 13, 18, 24}
 
 // loop is the state between rounds.
 type loop struct {

@@ -61,7 +61,7 @@ func (d *device) measure(_ context.Context, s *study.Study, seed uint64, dir str
 	looks := []int{s.Measure.Blocks}
 	if s.Measure.Blocks == 0 {
 		looks = s.Measure.Looks
-		p.Looks, p.Level = looks, stat.LookLevel(looks)
+		p.Looks, p.Error = looks, stat.LookError(looks, 1-p.Level)
 	}
 	p.Most = looks[len(looks)-1]
 	c := finding.Case{
@@ -85,7 +85,7 @@ func (d *device) measure(_ context.Context, s *study.Study, seed uint64, dir str
 	for _, look := range looks {
 		for b := len(c.Records)/len(p.Arms) + 1; b <= look; b++ {
 			shared := math.Exp(d.cv * rng.NormFloat64())
-			for slot, arm := range stat.Shuffle(len(p.Arms), seed, b) {
+			for slot, arm := range stat.Balanced(len(p.Arms), seed, b-1) {
 				c.Records = append(c.Records, d.trial(len(c.Records)+1, b, slot+1, arm, settings[arm], float64(c.Demands[arm].Concurrency), shared*math.Exp(d.cv*rng.NormFloat64())))
 			}
 		}
@@ -119,7 +119,7 @@ func question() *study.Study {
 		Name: "hci-diagnostics", Question: "?", Margin: .02, Headline: []string{"iops", "p99"},
 		Workload: study.Use{Kind: "storage", Settings: map[string]string{"disks": "1"}},
 		Factors:  []study.Factor{{Name: "storage.threads", Parameter: "threads", Levels: []string{"1", "2"}}},
-		Measure:  study.Measure{Looks: []int{6, 9, 13, 18, 24}, Warmup: study.AutoWarmup},
+		Measure:  study.Measure{Looks: []int{9, 13, 18, 24}, Warmup: study.AutoWarmup},
 		Goal:     &study.Goal{Metric: "iops", Direction: measure.HigherIsBetter},
 	}
 }

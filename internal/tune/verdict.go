@@ -17,15 +17,15 @@ const family = 0.95
 // decide says whether fresh blocks confirm the change. Undecided is rolled back.
 func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	goal := l.Study.Goal
-	d := f.LogRatios(goal.Metric, 1)
-	if goal.Direction == measure.LowerIsBetter {
-		for i := range d {
-			d[i] = -d[i]
-		}
-	}
 	r.BoundLevel = l.level()
-	low, p := stat.VerifyOneSided(d, r.BoundLevel)
-	r.BoundP = p
+	e := f.Effect(goal.Metric, 1, 2*(1-r.BoundLevel))
+	low, helps := e.Low, e.Mean > 0
+	if goal.Direction == measure.LowerIsBetter {
+		low, helps = -e.High, e.Mean < 0
+	}
+	if r.BoundP = e.P / 2; !helps {
+		r.BoundP = 1 - e.P/2
+	}
 	if !math.IsInf(low, 0) {
 		r.Bound = leastGain(low, goal.Direction)
 	}
@@ -34,8 +34,8 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	r.Limits = finding.Limits(goal.Floor, f.Summaries, 1)
 	r.Outcome, r.Reason = finding.RolledBack, ""
 	switch {
-	case len(d) < stat.LeastBlocks:
-		r.Reason = fmt.Sprintf("only %d blocks count, and a verification needs %d", len(d), stat.LeastBlocks)
+	case e.N < stat.LeastBlocks:
+		r.Reason = fmt.Sprintf("only %d blocks count, and a verification needs %d", e.N, stat.LeastBlocks)
 	case !(low > 0):
 		r.Reason = "fresh blocks do not show that it helps"
 	default:
@@ -88,8 +88,7 @@ func blocked(r *finding.Round) string {
 
 func moreFailures(g finding.Comparison) bool {
 	n := g.Counts
-	decided := g.Verdict == finding.Worse || g.Verdict == finding.Different
-	return decided && float64(n.Failed)*float64(n.BaselineOperations) > float64(n.BaselineFailed)*float64(n.Operations)
+	return g.Verdict.Differs() && float64(n.Failed)*float64(n.BaselineOperations) > float64(n.BaselineFailed)*float64(n.Operations)
 }
 
 // tradeOffs names the guards that moved the wrong way.
@@ -100,7 +99,7 @@ func tradeOffs(guards []finding.Comparison) string {
 		if g.Metric.Better == measure.LowerIsBetter {
 			wrong = g.Ratio > 1
 		}
-		if g.Counts != nil || g.Metric.Better == measure.Neutral || g.Verdict != finding.Different && g.Verdict != finding.Worse || !wrong {
+		if g.Counts != nil || g.Metric.Better == measure.Neutral || !g.Verdict.Differs() || !wrong {
 			continue
 		}
 		if text != "" {
