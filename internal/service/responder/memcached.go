@@ -136,7 +136,7 @@ func (m *memcached) stats(out []byte) []byte {
 	keys, size := m.keys.size()
 	for name, n := range map[string]int64{
 		"pid": int64(os.Getpid()), "curr_items": int64(keys), "bytes": size,
-		"total_connections": m.counts.connections.Load(),
+		"total_connections": m.counts.connections.Load(), "evictions": 0,
 	} {
 		out = append(out, fmt.Sprintf("STAT %s %d\r\n", name, n)...)
 	}

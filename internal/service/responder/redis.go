@@ -162,7 +162,7 @@ func (r *redis) manage(out, name []byte, rest [][]byte) []byte {
 
 func (r *redis) info() string {
 	keys, size := r.keys.size()
-	return fmt.Sprintf("# Server\r\nredis_version:0.0.0\r\nserver_name:plimsoll\r\nprocess_id:%d\r\n# Memory\r\nused_memory:%d\r\n# Keyspace\r\ndb0:keys=%d,expires=0,avg_ttl=0\r\n",
+	return fmt.Sprintf("# Server\r\nredis_version:0.0.0\r\nserver_name:plimsoll\r\nprocess_id:%d\r\n# Memory\r\nused_memory:%d\r\n# Stats\r\nexpired_keys:0\r\nevicted_keys:0\r\n# Keyspace\r\ndb0:keys=%d,expires=0,avg_ttl=0\r\n",
 		os.Getpid(), size, keys)
 }
 

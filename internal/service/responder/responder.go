@@ -5,8 +5,8 @@
 //
 // It can misbehave in known ways. Its service times follow a law on a number of
 // servers, so that what a client measures can be held against queueing theory;
-// it stalls, fails, resets connections, closes one half of them, and answers
-// garbage.
+// it stalls, fails, resets connections, closes one half of them, answers garbage, and
+// loses or mixes up what it stores.
 package responder
 
 import (
@@ -45,6 +45,10 @@ type Settings struct {
 	Reset     parameter.Share    `name:"reset" doc:"share of the requests for which the connection is reset"`
 	Garbage   parameter.Share    `name:"garbage" doc:"share of the requests that are answered with garbage"`
 	HalfClose parameter.Share    `name:"half_close" doc:"share of the requests for which only the server's half of the connection is closed"`
+	Lose      parameter.Share    `name:"lose" doc:"share of the overwrites of a key that are acknowledged and not done"`
+	Swap      parameter.Share    `name:"swap" doc:"share of the reads of a key that return another key's value"`
+	Tear      parameter.Share    `name:"tear" doc:"share of the reads of a key that return the first half of its value and the second half of the one before"`
+	Forget    parameter.Share    `name:"forget" doc:"share of the reads of a key that remove it first"`
 }
 
 // Kind is the service's entry in the catalog.

@@ -30,6 +30,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("read what to serve: %w", err)
 	}
 	server := &server{settings: s, host: cmp.Or(o.Host, "127.0.0.1"), seed: o.Seed, counts: &counts{}, keys: map[string]*store{"redis": newStore(), "memcached": newStore()}, site: newSite(s.pages(o.Seed))}
+	for _, k := range server.keys {
+		k.vice = newVice(s, server.counts)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer server.close()
 	defer cancel() // before it, so that the pacer ends

@@ -12,12 +12,14 @@ const shards = 64
 type store struct {
 	seed  maphash.Seed
 	parts [shards]part
+	vice  *vice // nil for none
 }
 
 type part struct {
-	mu     sync.RWMutex
-	values map[string]value
-	stamp  uint64 // of the last change
+	mu      sync.RWMutex
+	values  map[string]value
+	stamp   uint64 // of the last change
+	lastKey string // that was set, with a vice
 }
 
 // value is never changed once it is stored.
@@ -25,6 +27,7 @@ type value struct {
 	data  []byte
 	flags uint32
 	stamp uint64 // different for each change of the same key
+	was   []byte // the data before, with a vice
 }
 
 func newStore() *store {
@@ -42,6 +45,9 @@ func (s *store) get(key []byte) (value, bool) {
 	p.mu.RLock()
 	v, ok := p.values[string(key)]
 	p.mu.RUnlock()
+	if s.vice != nil && ok {
+		return s.vice.read(p, key, v)
+	}
 	return v, ok
 }
 
@@ -49,9 +55,17 @@ func (s *store) get(key []byte) (value, bool) {
 func (s *store) set(key, data []byte, flags uint32) {
 	p := s.part(key)
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.stamp++
-	p.values[string(key)] = value{data, flags, p.stamp}
-	p.mu.Unlock()
+	v := value{data: data, flags: flags, stamp: p.stamp}
+	if s.vice != nil {
+		was, there := p.values[string(key)]
+		if there && s.vice.draws(s.vice.lose) {
+			return
+		}
+		v.was, p.lastKey = was.data, string(key)
+	}
+	p.values[string(key)] = v
 }
 
 // remove says whether the key was there.

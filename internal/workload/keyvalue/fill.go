@@ -233,14 +233,19 @@ func (f *filler) sweep(ctx context.Context, v verb, r row) (sum tally, err error
 	return sum, err
 }
 
-// sweeper chooses the keys of its row one after the other.
+// sweeper chooses the keys of its row one after the other, or those of a list at the
+// places of its row.
 type sweeper struct {
 	row
 	verb verb
+	keys []int64
 }
 
 func (s *sweeper) choose() (int64, verb) {
 	key := int64(s.from)
+	if s.keys != nil {
+		key = s.keys[s.from]
+	}
 	s.from += s.step
 	return key, s.verb
 }

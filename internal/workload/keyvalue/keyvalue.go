@@ -2,8 +2,9 @@
 // speaks the protocol of Redis or the text protocol of memcached. The load core of
 // plimsoll moves the bytes; here is what is said, and to which keys.
 //
-// Each value follows from its key, so that whatever is read can be told from what
-// ought to be there: a store that answers fast and wrong fails.
+// Each value follows from its key and the write that it is of, so that whatever is read can
+// be held against what was acknowledged: a store that answers fast and wrong, or that loses
+// an overwrite, fails.
 package keyvalue
 
 import (
@@ -201,7 +202,7 @@ func (k *keyvalue) target(env workload.Env) (load.Endpoint, error) {
 func own() []measure.Metric {
 	return []measure.Metric{
 		{Name: "misses", Unit: "1", Doc: "share of the reads that found nothing", Better: measure.LowerIsBetter},
-		{Name: "wrong", Unit: "1", Doc: "share of the reads that brought other data than was written; they count as failed", Better: measure.LowerIsBetter},
+		{Name: "wrong", Unit: "1", Doc: "share of the reads that returned a wrong value, or one that an acknowledged write had replaced; they count as failed", Better: measure.LowerIsBetter},
 	}
 }
 

@@ -69,4 +69,6 @@ func value(rest []byte, v verb, key, line []byte) (reply, error) {
 	return reply{kind: follows, size: size, tail: "\r\nEND\r\n", ours: bytes.Equal(name, key)}, nil
 }
 
+func (memcached) removals() string { return "stats\r\n" }
+
 func (memcached) hello() (question, answer string) { return "version\r\n", "VERSION " }

@@ -64,4 +64,6 @@ func (redis) reply(line []byte, v verb, _ []byte) (reply, error) {
 	return reply{}, strange("redis", line)
 }
 
+func (redis) removals() string { return "*1\r\n$4\r\nINFO\r\n" }
+
 func (redis) hello() (question, answer string) { return "*1\r\n$4\r\nPING\r\n", "+PONG" }

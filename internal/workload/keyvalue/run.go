@@ -43,7 +43,7 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 	if err != nil {
 		return err
 	}
-	l := &load.Ledger[tally]{}
+	l := &ledger{versions: newVersions(k.Keys, k.tracked(), k.Fill, rand.Uint32())}
 	job := k.job(at, env.Seed, stage, l)
 	if job.Arrivals, err = k.trace.Arrivals(k.arrivals); err != nil {
 		return err
@@ -55,10 +55,25 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 	for _, t := range l.Sheets() {
 		sum.add(t)
 	}
-	k.conclude(&sum, out, env)
+	k.conclude(env, &sum, out)
+	out.Check(k.verify(ctx, env, l.versions, &sum))
 	out.Observe("keyvalue.connections", strconv.Itoa(min(l.Made(), k.Connections)))
 	k.observe(&sum, was, out)
 	return nil
+}
+
+// ledger is what the connections of a load share.
+type ledger struct {
+	load.Ledger[tally]
+	versions *versions
+}
+
+// tracked is of how many keys the versions are kept at most.
+func (k *keyvalue) tracked() int {
+	if k.Pipeline > 1 {
+		return mostTrackedPipelined
+	}
+	return mostTracked
 }
 
 // look reads the note of what lies in the store.
@@ -72,7 +87,7 @@ func (k *keyvalue) look(ctx context.Context, env workload.Env) (marker, error) {
 }
 
 // job is the load for the load core.
-func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *load.Ledger[tally]) load.Job {
+func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *ledger) load.Job {
 	data, keys := newDataset(k.bands, seed), k.law(seed)
 	classes := [3]int{read: 0, write: len(k.classes()) - 1}
 	return load.Job{
@@ -84,34 +99,42 @@ func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *load.
 		Dialogue: func(number int) load.Dialogue {
 			m := &mixture{source: *rand.NewPCG(stage.Seed, uint64(number)^0x6b657976616c7565), law: keys, read: float64(k.Read)}
 			t := newTalk(k.grammar(), data, m, k.Pipeline)
-			t.classes, t.tally = classes, l.Sheet()
+			t.classes, t.tally, t.versions = classes, l.Sheet(), l.versions
 			return t
 		},
 	}
 }
 
 // conclude takes down what the answers held.
-func (k *keyvalue) conclude(sum *tally, out *measure.Recorder, env workload.Env) {
+func (k *keyvalue) conclude(env workload.Env, sum *tally, out *measure.Recorder) {
 	if sum.refused > 0 && env.Log != nil {
 		env.Log("the store refused %d operations, the first with: %s", sum.refused, sum.why)
 	}
-	all := sum.reads + sum.wrong
-	if all == 0 {
-		return
+	if all := sum.reads + sum.wrong; all > 0 {
+		misses := float64(sum.misses) / float64(all)
+		out.Value("wrong", float64(sum.wrong)/float64(all))
+		out.Value("misses", misses)
+		c := measure.Check{Name: "misses", State: measure.Pass, Detail: fmt.Sprintf("%.3g %% of %d reads found nothing; at most %.3g %% may (keyvalue.misses)", 100*misses, all, 100*float64(k.Misses))}
+		if misses > float64(k.Misses) {
+			c.State = measure.Fail
+		}
+		out.Check(c)
 	}
-	wrong, misses := float64(sum.wrong)/float64(all), float64(sum.misses)/float64(all)
-	out.Value("wrong", wrong)
-	out.Value("misses", misses)
-	c := measure.Check{Name: "data", Kind: measure.KindData, State: measure.Pass, Detail: fmt.Sprintf("%d of %d reads brought other data than was written", sum.wrong, all)}
-	if sum.wrong > 0 {
-		c.State = measure.Fail
+}
+
+// verify reads again what was written, and judges all that was read.
+func (k *keyvalue) verify(ctx context.Context, env workload.Env, v *versions, sum *tally) measure.Check {
+	err := ctx.Err()
+	if err == nil {
+		err = k.reread(ctx, env, v, sum)
 	}
-	out.Check(c)
-	c = measure.Check{Name: "misses", State: measure.Pass, Detail: fmt.Sprintf("%.3g %% of %d reads found nothing; at most %.3g %% may (keyvalue.misses)", 100*misses, all, 100*float64(k.Misses))}
-	if misses > float64(k.Misses) {
-		c.State = measure.Fail
+	c := k.held(ctx, sum, env)
+	if err != nil {
+		if c.Detail += "; " + err.Error(); c.State == measure.Pass {
+			c.State = measure.Unknown
+		}
 	}
-	out.Check(c)
+	return c
 }
 
 // observe takes down the settings as the load came to be, and as the store says.

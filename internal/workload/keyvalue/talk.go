@@ -32,6 +32,8 @@ type grammar interface {
 	// reply reads the first line of the reply to a request, without its end. Its
 	// error says that no server of the protocol would answer so.
 	reply(line []byte, v verb, key []byte) (reply, error)
+	// removals is a question for what the store itself removed since it began.
+	removals() (question string)
 	// hello is a question to which any server of the protocol has an answer, and how
 	// that begins.
 	hello() (question, answer string)
@@ -61,7 +63,10 @@ const (
 type tally struct {
 	reads   int64 // answered well, with or without a value
 	misses  int64 // of the reads: nothing found
-	wrong   int64 // reads that brought another value than was written
+	wrong   int64 // reads that brought another value than was written, or an older one
+	stale   int64 // of these: older than a write that was acknowledged before
+	lost    int64 // keys that were there and are not any more
+	reread  int64 // of the reads: after the load
 	refused int64 // operations that the server answered with an error
 	why     string
 	deepest int // most operations that were ever outstanding on a connection
@@ -71,6 +76,8 @@ func (t *tally) add(other *tally) {
 	t.reads += other.reads
 	t.misses += other.misses
 	t.wrong += other.wrong
+	t.stale += other.stale
+	t.lost += other.lost
 	t.refused += other.refused
 	t.deepest = max(t.deepest, other.deepest)
 	if t.why == "" {
@@ -80,10 +87,11 @@ func (t *tally) add(other *tally) {
 
 // talk is the dialogue of one connection.
 type talk struct {
-	grammar grammar
-	data    *dataset
-	chooser chooser
-	classes [3]int // by verb
+	grammar  grammar
+	data     *dataset
+	versions *versions // nil where none are looked at
+	chooser  chooser
+	classes  [3]int // by verb
 
 	ring     []operation // outstanding, in the order of their answers
 	from, to int
@@ -91,17 +99,18 @@ type talk struct {
 	text     keyText // of the operation that is being asked or answered
 
 	// The value that is coming in.
-	inside bool
-	size   int
-	at     int // bytes of the value and its tail that have come
-	tail   string
-	right  bool
+	inside  bool
+	reading reading
+	tail    string
+	tailAt  int // bytes of the tail that have come
 }
 
 type operation struct {
 	key  int64
 	slot int
 	verb verb
+	from uint32 // version: of a read the oldest that may come, of a write that with which its group began
+	held bool   // of a read: the key was there when it was sent
 }
 
 func newTalk(g grammar, d *dataset, c chooser, window int) *talk {
@@ -111,15 +120,24 @@ func newTalk(g grammar, d *dataset, c chooser, window int) *talk {
 // Request appends the next request of the chooser.
 func (t *talk) Request(buffer []byte, slot int) ([]byte, int) {
 	key, v := t.chooser.choose()
-	t.ring[t.to%len(t.ring)] = operation{key, slot, v}
+	o := &t.ring[t.to%len(t.ring)]
+	*o = operation{key: key, slot: slot, verb: v}
 	t.to++
 	t.tally.deepest = max(t.tally.deepest, t.to-t.from)
-	text := t.text.text(key)
+	text, track := t.text.text(key), t.versions.track(key)
 	if v != write {
+		if track != nil {
+			o.from, o.held = track.floor.Load(), track.gone.Load() == 0
+		}
 		return t.grammar.request(buffer, v, text, 0), t.classes[v]
 	}
+	var s stamp
+	if track != nil {
+		s.writer = t.versions.writer
+		s.version, o.from = track.sent()
+	}
 	buffer = t.grammar.request(buffer, v, text, t.data.size(key))
-	buffer = t.data.add(buffer, key, text)
+	buffer = t.data.add(buffer, key, text, s)
 	return append(buffer, lineEnd...), t.classes[v]
 }
 
@@ -154,22 +172,32 @@ func (t *talk) Answer(data []byte) (load.Answer, int, error) {
 		if r.size > largestReply {
 			return none, 0, fmt.Errorf("the server announces a value of %d bytes, more than any stores", r.size)
 		}
-		t.inside, t.size, t.at, t.tail = true, r.size, 0, r.tail
-		t.right = r.ours && r.size == t.data.size(o.key)
+		t.inside, t.tail, t.tailAt = true, r.tail, 0
+		t.reading.size, t.reading.at, t.reading.stamp = r.size, 0, stamp{}
+		t.reading.right = r.ours && r.size == t.data.size(o.key)
 		return t.value(o, text, data, used)
 	case absent:
 		t.tally.reads++
 		t.tally.misses++
+		if track := t.versions.track(o.key); track != nil && o.held && track.missing() {
+			t.tally.lost++
+		}
 		return t.end(o, 0), used, nil
 	case refused:
 		if t.tally.refused++; t.tally.why == "" {
 			t.tally.why = excerpt(line)
+		}
+		if track := t.versions.track(o.key); track != nil && o.verb == write {
+			track.refused()
 		}
 		a := t.end(o, 0)
 		a.Failed = true
 		return a, used, nil
 	}
 	if o.verb == write {
+		if track := t.versions.track(o.key); track != nil {
+			track.acknowledged(o.from)
+		}
 		return t.end(o, t.data.size(o.key)), used, nil
 	}
 	return t.end(o, 0), used, nil
@@ -184,34 +212,50 @@ func (t *talk) end(o *operation, size int) load.Answer {
 // value takes what is there of the value and its tail, after the bytes of data that
 // are used already.
 func (t *talk) value(o *operation, text, data []byte, used int) (load.Answer, int, error) {
-	if t.at < t.size {
-		piece := data[used:min(len(data), used+t.size-t.at)]
-		t.right = t.right && t.data.holds(o.key, text, t.at, piece)
-		t.at += len(piece)
+	r := &t.reading
+	if r.at < r.size {
+		piece := data[used:min(len(data), used+r.size-r.at)]
+		r.take(t.data, o.key, text, piece)
 		used += len(piece)
 	}
-	if t.at < t.size {
+	if r.at < r.size {
 		return none, used, nil
 	}
-	rest := t.tail[t.at-t.size:]
+	rest := t.tail[t.tailAt:]
 	piece := data[used:min(len(data), used+len(rest))]
 	if string(piece) != rest[:len(piece)] {
-		return none, used, fmt.Errorf("a value of %d bytes is followed by %q instead of %q", t.size, excerpt(piece), rest)
+		return none, used, fmt.Errorf("a value of %d bytes is followed by %q instead of %q", r.size, excerpt(piece), rest)
 	}
-	t.at += len(piece)
+	t.tailAt += len(piece)
 	used += len(piece)
 	if len(piece) < len(rest) {
 		return none, used, nil
 	}
 	t.inside = false
-	a := t.end(o, t.size)
-	if !t.right {
+	a := t.end(o, r.size)
+	if stale := r.right && t.stale(o); stale || !r.right {
 		t.tally.wrong++
+		if stale {
+			t.tally.stale++
+		}
 		a.Failed = true
 		return a, used, nil
 	}
 	t.tally.reads++
 	return a, used, nil
+}
+
+// stale holds the version of a value that was read against what may be read.
+func (t *talk) stale(o *operation) bool {
+	track := t.versions.track(o.key)
+	if track == nil || t.reading.size < leastStamped {
+		return false
+	}
+	if t.versions.unknown(track, t.reading.stamp) {
+		t.reading.right = false
+		return false
+	}
+	return t.versions.stale(o.from, t.reading.stamp)
 }
 
 // firstLine finds the first line of data, and how long it is with its end: 0 where

@@ -108,7 +108,7 @@ type talkCase struct {
 
 func value30(key int64) string {
 	var text keyText
-	return string(newDataset([]band{{30, 1, 100}}, 1).add(nil, key, text.text(key)))
+	return string(newDataset([]band{{30, 1, 100}}, 1).add(nil, key, text.text(key), stamp{}))
 }
 
 func talkCases() map[string][]talkCase {
@@ -216,7 +216,7 @@ func TestLargeValuesAreStreamed(t *testing.T) {
 	talk.Request(nil, 0)
 	var text keyText
 	wire := fmt.Appendf(nil, "$%d\r\n", size)
-	wire = append(d.add(wire, 77, text.text(77)), lineEnd...)
+	wire = append(d.add(wire, 77, text.text(77), stamp{}), lineEnd...)
 	source := rand.New(rand.NewPCG(1, 1))
 	for len(wire) > 0 {
 		piece := wire[:min(len(wire), 10+source.IntN(100_000))]
@@ -284,7 +284,7 @@ func TestAnswersComeInOrder(t *testing.T) {
 func told(protocol string, d *dataset, o operation) []byte {
 	var text keyText
 	key := text.text(o.key)
-	value := d.add(nil, o.key, key)
+	value := d.add(nil, o.key, key, stamp{})
 	if protocol == "redis" {
 		return [][]byte{fmt.Appendf(nil, "$%d\r\n%s\r\n", len(value), value), []byte("+OK\r\n"), []byte(":1\r\n")}[o.verb]
 	}

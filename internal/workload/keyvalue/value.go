@@ -2,6 +2,7 @@ package keyvalue
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -88,21 +89,30 @@ func (k *keyText) text(key int64) []byte {
 	return k[:]
 }
 
-// dataset is what lies in the store: for each key a value that follows from the key
-// and the seed alone, so that whoever reads it can tell whether it is the right one.
-// A value begins with its key, of which a short one is the end; the rest is noise. It
-// is never written once it is made.
+// dataset is what may lie in the store: for each key and write a value that follows from
+// them and the seed alone, so that whoever reads it can tell whether it is the right one.
+//
+// A value begins with its key, of which a short one has the end, and a stamp; the rest is
+// noise that depends on both, so that a value of two writes is known. A value too short for
+// a stamp is the end of its key alone. It is never written once it is made.
 type dataset struct {
 	bands []band
+	seed  uint64
 	noise []byte
 }
+
+const (
+	stampLength  = 12 // version, writer and a checksum
+	leastStamped = 16 // size of a value with a stamp
+	headLength   = keyLength + stampLength
+)
 
 // noiseLength is a power of two. The noise is short, so that it stays in the caches of
 // the CPU.
 const noiseLength = 1 << 15
 
 func newDataset(bands []band, seed uint64) *dataset {
-	d := &dataset{bands: bands, noise: make([]byte, noiseLength)}
+	d := &dataset{bands: bands, seed: seed, noise: make([]byte, noiseLength)}
 	source := rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24), byte(seed >> 32), byte(seed >> 40), byte(seed >> 48), byte(seed >> 56)})
 	_, _ = source.Read(d.noise) // it never fails
 	return d
@@ -126,17 +136,47 @@ func (d *dataset) size(key int64) int {
 	return d.bands[len(d.bands)-1].size
 }
 
-// start is where the noise of a key's value begins.
-func start(key int64) int { return int(key) * 64 & (noiseLength - 1) }
+// start is where the noise of a value begins.
+func start(key int64, s stamp) int {
+	return int(uint32(key)+239*s.version+s.writer) * 64 & (noiseLength - 1)
+}
 
-// add appends the value of a key, whose text is given.
-func (d *dataset) add(buffer []byte, key int64, text []byte) []byte {
-	size := d.size(key)
-	if size <= keyLength {
-		return append(buffer, text[keyLength-size:]...)
+// checksum is of a key and a stamp, by the finaliser of MurmurHash3 (Appleby).
+func (d *dataset) checksum(key int64, s stamp) uint32 {
+	h := d.seed ^ uint64(key)*0x9e3779b97f4a7c15 ^ (uint64(s.version)<<32 | uint64(s.writer))
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(h >> 32)
+}
+
+// keyPart is how much of its key a value of a size has.
+func keyPart(size int) int {
+	if size < leastStamped {
+		return size
 	}
-	buffer = append(buffer, text...)
-	for at, left := start(key), size-keyLength; left > 0; at = 0 {
+	return min(keyLength, size-stampLength)
+}
+
+// head is how long a value of a size is before its noise.
+func head(size int) int {
+	if size < leastStamped {
+		return size
+	}
+	return keyPart(size) + stampLength
+}
+
+// add appends the value of a key, whose text is given, and a write.
+func (d *dataset) add(buffer []byte, key int64, text []byte, s stamp) []byte {
+	size := d.size(key)
+	buffer = append(buffer, text[keyLength-keyPart(size):]...)
+	if size < leastStamped {
+		return buffer
+	}
+	var b [stampLength]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(s.writer)<<32|uint64(s.version))
+	binary.LittleEndian.PutUint32(b[8:], d.checksum(key, s))
+	buffer = append(buffer, b[:]...)
+	for at, left := start(key, s), size-head(size); left > 0; at = 0 {
 		piece := d.noise[at:min(noiseLength, at+left)]
 		buffer = append(buffer, piece...)
 		left -= len(piece)
@@ -144,26 +184,51 @@ func (d *dataset) add(buffer []byte, key int64, text []byte) []byte {
 	return buffer
 }
 
-// holds says whether a piece of a key's value, from the byte at, is as it was
-// written.
-func (d *dataset) holds(key int64, text []byte, at int, piece []byte) bool {
-	size := d.size(key)
-	if at+len(piece) > size {
-		return false
+// reading is a value that comes in piece by piece.
+type reading struct {
+	size  int // that it is said to have
+	at    int // bytes that have come
+	right bool
+	stamp stamp
+	head  [headLength]byte
+}
+
+// take takes the next piece of a key's value.
+func (r *reading) take(d *dataset, key int64, text, piece []byte) {
+	at := r.at
+	r.at += len(piece)
+	if !r.right {
+		return
 	}
-	if head := text[max(0, keyLength-size):]; at < len(head) {
-		n := min(len(piece), len(head)-at)
-		if !bytes.Equal(piece[:n], head[at:at+n]) {
-			return false
-		}
+	if h := head(r.size); at < h {
+		n := copy(r.head[at:h], piece)
 		piece, at = piece[n:], at+n
+		if at < h {
+			return
+		}
+		if r.right = r.parse(d, key, text); !r.right {
+			return
+		}
 	}
-	for from := (start(key) + at - keyLength) & (noiseLength - 1); len(piece) > 0; from = 0 {
+	for from := (start(key, r.stamp) + at - head(r.size)) & (noiseLength - 1); len(piece) > 0; from = 0 {
 		n := min(len(piece), noiseLength-from)
 		if !bytes.Equal(piece[:n], d.noise[from:from+n]) {
-			return false
+			r.right = false
+			return
 		}
 		piece = piece[n:]
 	}
-	return true
+}
+
+// parse reads the head, and says whether it is of the key and whole.
+func (r *reading) parse(d *dataset, key int64, text []byte) bool {
+	k := keyPart(r.size)
+	if !bytes.Equal(r.head[:k], text[keyLength-k:]) {
+		return false
+	}
+	if r.size < leastStamped {
+		return true
+	}
+	r.stamp = stamp{binary.LittleEndian.Uint32(r.head[k:]), binary.LittleEndian.Uint32(r.head[k+4:])}
+	return binary.LittleEndian.Uint32(r.head[k+8:]) == d.checksum(key, r.stamp)
 }

@@ -69,36 +69,61 @@ func TestSharesOfSizes(t *testing.T) {
 	}
 }
 
-// A value is known piece by piece, whatever the pieces, and nothing else passes for it.
-func TestHolds(t *testing.T) {
+// takes says whether a value passes for that of a key, in pieces.
+func (d *dataset) takes(key int64, pieces ...[]byte) (stamp, bool) {
 	var text keyText
-	for _, size := range []int{1, 10, keyLength - 1, keyLength, keyLength + 1, 100, noiseLength, 2*noiseLength + keyLength + 5} {
+	r := reading{right: true}
+	for _, p := range pieces {
+		r.size += len(p)
+	}
+	r.right = r.size == d.size(key)
+	for _, p := range pieces {
+		r.take(d, key, text.text(key), p)
+	}
+	return r.stamp, r.right
+}
+
+// A value is known piece by piece, whatever the pieces, and nothing else passes for it.
+func TestValues(t *testing.T) {
+	var text keyText
+	for _, size := range []int{1, 10, leastStamped - 1, leastStamped, keyLength, headLength - 1, headLength, headLength + 1, 100, noiseLength, 2*noiseLength + headLength + 5} {
 		d := newDataset([]band{{size, 1, 100}}, 3)
 		for _, key := range []int64{0, 511, 512, 123_456_789} {
-			name := string(text.text(key))
-			value := d.add(nil, key, []byte(name))
+			s := stamp{uint32(key) + 5, 77}
+			if size < leastStamped {
+				s = stamp{}
+			}
+			value := d.add(nil, key, text.text(key), s)
 			if len(value) != size {
 				t.Fatalf("a value of %d bytes has %d", size, len(value))
 			}
 			step := max(1, size/57)
 			for at := 0; at <= size; at += step {
-				if !d.holds(key, []byte(name), 0, value[:at]) || !d.holds(key, []byte(name), at, value[at:]) {
-					t.Fatalf("size %d, key %d: cut at %d it is not known", size, key, at)
+				if got, right := d.takes(key, value[:at], value[at:]); !right || got != s {
+					t.Fatalf("size %d, key %d: cut at %d it is %v, %t", size, key, at, got, right)
 				}
 			}
 			for at := 0; at < size; at += step {
 				value[at] ^= 1
-				if d.holds(key, []byte(name), 0, value) {
+				if _, right := d.takes(key, value); right {
 					t.Fatalf("size %d, key %d: byte %d may be anything", size, key, at)
 				}
 				value[at] ^= 1
 			}
-			if d.holds(key, []byte(name), 0, append(value, 'x')) {
+			if _, right := d.takes(key, append(value, 'x')); right {
 				t.Errorf("size %d: a longer value passes", size)
 			}
-			other := string(text.text(key + 1))
-			if d.holds(key+1, []byte(other), 0, value) {
+			if _, right := d.takes(key+1, value); right {
 				t.Errorf("size %d: the value of key %d passes for that of the next", size, key)
+			}
+			if size <= headLength {
+				continue
+			}
+			other := d.add(nil, key, text.text(key), stamp{s.version + 1, s.writer})
+			for at := headLength; at < size; at += step {
+				if _, right := d.takes(key, value[:at], other[at:]); right {
+					t.Fatalf("size %d: torn at %d between two writes it passes", size, at)
+				}
 			}
 		}
 	}
@@ -106,9 +131,11 @@ func TestHolds(t *testing.T) {
 
 func TestValuesOfAnotherSeedDiffer(t *testing.T) {
 	var text keyText
-	one, two := newDataset([]band{{200, 1, 100}}, 1), newDataset([]band{{200, 1, 100}}, math.MaxUint64)
-	if two.holds(5, text.text(5), 0, one.add(nil, 5, text.text(5))) {
-		t.Error("two seeds make the same values")
+	for _, size := range []int{20, 200} {
+		one, two := newDataset([]band{{size, 1, 100}}, 1), newDataset([]band{{size, 1, 100}}, math.MaxUint64)
+		if _, right := two.takes(5, one.add(nil, 5, text.text(5), stamp{})); right {
+			t.Error("two seeds make the same values")
+		}
 	}
 }
 
