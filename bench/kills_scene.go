@@ -136,7 +136,7 @@ func (s *scene) whole() error {
 	c := s.command("run", "study.yaml", "--out", "whole", "--seed", "3")
 	c.Stderr = &log
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("plimsoll run: %w: %s", err, log.String())
+		return fmt.Errorf("plimsoll run: %w: %s", err, end(log.Bytes()))
 	}
 	s.compare("a run without a kill")
 	return os.RemoveAll(s.path("whole"))
@@ -207,8 +207,10 @@ func drain(from *os.File, to *os.File) (done chan struct{}) {
 // tail is the end of what plimsoll said.
 func (s *scene) tail() string {
 	text, _ := os.ReadFile(s.path("log"))
-	return string(text[max(0, len(text)-2000):])
+	return string(end(text))
 }
+
+func end(text []byte) []byte { return text[max(0, len(text)-2000):] }
 
 // restore puts back what is left, and compares.
 func (s *scene) restore(what string) error {
@@ -241,7 +243,7 @@ func (s *scene) finish() error {
 	}
 	if err != nil {
 		s.tally.ends++
-		return fmt.Errorf("resume to the end: %w: %s", err, log)
+		return fmt.Errorf("resume to the end: %w: %s", err, end(log))
 	}
 	s.compare(s.name + ", at its end")
 	return s.look("the end of " + s.name)

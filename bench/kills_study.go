@@ -85,7 +85,7 @@ factors:
 		name: "mariadb", needs: []string{"mariadbd"},
 		study: `platform: local
 service: mariadb
-workload: {oltp: {tables: 1, rows: 1000, connections: 2}}
+workload: {oltp: {tables: 1, rows: 1000}}
 factors:
   oltp.connections: [1, 2]
 ` + quick + "headline: [transactions]\n",

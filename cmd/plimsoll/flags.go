@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
@@ -49,6 +51,9 @@ func (c *command) request(cmd *cobra.Command, name string, a *asked) (lab.Reques
 	source, err := c.lab.Read(name, sets)
 	if err != nil {
 		return lab.Request{}, err
+	}
+	for _, warning := range source.Study.Warnings() {
+		fmt.Fprintf(c.err, "plimsoll: warning: %s\n", warning)
 	}
 	r := lab.Request{Source: *source}
 	switch {

@@ -14,13 +14,14 @@ import (
 type validity struct {
 	Valid    bool             `json:"valid"`
 	Mistakes []*study.Mistake `json:"mistakes,omitempty"`
-	Study    *lab.StudyView   `json:"study,omitempty"` // as understood
+	Warnings []string         `json:"warnings,omitempty"` // credentials that would be published
+	Study    *lab.StudyView   `json:"study,omitempty"`    // as understood
 }
 
 func validityOf(s *study.Study, err error) validity {
 	if err == nil {
 		view := lab.ViewOf(s)
-		return validity{Valid: true, Study: &view}
+		return validity{Valid: true, Warnings: s.Warnings(), Study: &view}
 	}
 	if all := study.Mistakes(err); all != nil {
 		return validity{Mistakes: all}

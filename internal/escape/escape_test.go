@@ -43,7 +43,7 @@ func TestLine(t *testing.T) {
 func TestCell(t *testing.T) {
 	for in, want := range map[string]string{
 		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": `'\u000d=1`, "＝1": "'＝1",
-		"-1": "-1", "+5.5e3": "+5.5e3", "1=2": "1=2", "": "", "read.p99": "read.p99", "a\x1bb": `a\u001bb`,
+		"-1": "-1", "+5.5 %": "+5.5 %", "-3%": "-3%", "+5.5e3": "+5.5e3", "1=2": "1=2", "": "", "read.p99": "read.p99", "a\x1bb": `a\u001bb`,
 	} {
 		if got := escape.Cell(in); got != want {
 			t.Errorf("Cell(%q) = %q, want %q", in, got, want)

@@ -146,7 +146,7 @@ func (l *Lab) side(path string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, err := recordsOf(path)
+	records, err := recordsOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	records, err := recordsOf(dir)
+	records, err := recordsOf(r)
 	if err != nil {
 		return err
 	}

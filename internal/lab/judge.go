@@ -39,7 +39,7 @@ func (l *Lab) Judge(dir string) (*Outcome, error) {
 	if r.exists("tuned.json") {
 		return l.judgeTuned(r)
 	}
-	records, err := recordsOf(dir)
+	records, err := recordsOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (o *Outcome) Write() error {
 }
 
 // recordsOf reads the records of the trials that ended, by the journal.
-func recordsOf(dir string) ([]measure.Record, error) {
-	entries, err := trial.ReadJournal(dir)
+func recordsOf(run *Run) ([]measure.Record, error) {
+	entries, err := trial.ReadJournal(run.Dir)
 	if err != nil {
 		return nil, err
 	}
-	results := measure.OpenResults(dir)
+	results := measure.OpenResults(run.Dir)
 	var records []measure.Record
 	for _, e := range entries {
 		if e.Kind != trial.KindTrialEnded {
@@ -159,6 +159,9 @@ func recordsOf(dir string) ([]measure.Record, error) {
 		r, err := results.Record(e.Trial, e.Record)
 		if err != nil {
 			return nil, err
+		}
+		if r.Arm >= len(run.Plan.Arms) {
+			return nil, fmt.Errorf("%s: arm is %d, and the study has %d arms: the file is damaged or forged", run.path(fmt.Sprintf("trials/%04d/record.json", e.Trial)), r.Arm, len(run.Plan.Arms))
 		}
 		records = append(records, *r)
 	}

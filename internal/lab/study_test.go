@@ -99,7 +99,7 @@ func TestWithoutABlockEveryNumberOfBlocksIsOneLower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := recordsOf(whole.Dir)
+	records, err := recordsOf(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,10 +120,16 @@ func decodeRow(row []string) (from, to time.Duration, s Sample, o Offer, err err
 		if *into, err = strconv.ParseInt(row[i], 10, 64); err != nil {
 			return 0, 0, s, o, err
 		}
+		if *into < 0 {
+			return 0, 0, s, o, fmt.Errorf("field %d is %d, and cannot be negative", i+1, *into)
+		}
 	}
 	for i, into := range map[int]*time.Duration{0: &from, 1: &to, 7: &s.Total} {
 		if *into, err = time.ParseDuration(row[i] + "s"); err != nil {
 			return 0, 0, s, o, err
+		}
+		if *into < 0 {
+			return 0, 0, s, o, fmt.Errorf("field %d is %s, and cannot be negative", i+1, *into)
 		}
 	}
 	return from, to, s, o, nil

@@ -103,6 +103,12 @@ func (r *Results) Record(trial int, sum string) (*Record, error) {
 	if err := decoder.Decode(&record); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+	if record.Trial != trial {
+		return nil, fmt.Errorf("%s is the record of trial %d, not %d: the folder was changed", name, record.Trial, trial)
+	}
+	if err := record.Plausible(); err != nil {
+		return nil, fmt.Errorf("%s: %w: the file is damaged or forged", name, err)
+	}
 	return &record, nil
 }
 

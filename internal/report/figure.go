@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"plimsoll/internal/escape"
 )
 
 // Figure is one picture of a report, or a table that needs no picture.
@@ -131,7 +133,7 @@ func (t *Table) CSV() []byte {
 	w := csv.NewWriter(&b)
 	line := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		line[i] = c.Name
+		line[i] = escape.Cell(c.Name)
 		if c.Unit != "" && c.Unit != "1" && c.Unit != "row" {
 			line[i] += " [" + c.Unit + "]"
 		}
@@ -139,7 +141,7 @@ func (t *Table) CSV() []byte {
 	_ = w.Write(line) // writing to a strings.Builder does not fail
 	for _, row := range t.Rows {
 		for i, c := range row {
-			line[i] = c.Text
+			line[i] = escape.Cell(c.Text)
 			if c.Numeric {
 				line[i] = strconv.FormatFloat(c.Value, 'g', -1, 64)
 			}

@@ -214,3 +214,18 @@ func TestAFailedWriteIsReported(t *testing.T) {
 		}
 	}
 }
+
+// A spreadsheet must not take a name for a formula, and numbers stay numbers.
+func TestFormulasInCSV(t *testing.T) {
+	run := Run{Labels: []string{"+1+1", "@x"}, Records: []measure.Record{
+		{Trial: 1, Arm: 0, Phase: "-main", Values: map[string]float64{"=1+1": -2.5}}, {Trial: 2, Arm: 1, Void: "\t=cmd"},
+	}}
+	var out bytes.Buffer
+	if err := WriteCSV(&out, run); err != nil {
+		t.Fatal(err)
+	}
+	want := "1,'-main,0,0,0,'+1+1,true,,'=1+1,,-2.5\n2,,0,0,1,'@x,false,'\t=cmd,,,\n"
+	if _, got, _ := strings.Cut(out.String(), "\n"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

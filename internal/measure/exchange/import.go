@@ -60,6 +60,11 @@ func ImportJob(job string, paths ...string) (*Imported, error) {
 		}
 	}
 	in.number()
+	for i := range in.Records {
+		if err := in.Records[i].Plausible(); err != nil {
+			return nil, fmt.Errorf("import results: run %d of %s: %w", i+1, in.Name, err)
+		}
+	}
 	return in, in.usable()
 }
 

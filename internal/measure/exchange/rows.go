@@ -12,6 +12,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"plimsoll/internal/escape"
 	"plimsoll/internal/measure"
 )
 
@@ -96,8 +97,8 @@ func WriteCSV(w io.Writer, run Run) error {
 			value = number(*one.Value)
 		}
 		err = out.Write([]string{
-			whole(one.Trial), one.Phase, whole(one.Block), whole(one.Slot), whole(one.Arm), one.Label,
-			strconv.FormatBool(one.Valid), one.Void, one.Metric, one.Unit, value,
+			whole(one.Trial), escape.Cell(one.Phase), whole(one.Block), whole(one.Slot), whole(one.Arm), escape.Cell(one.Label),
+			strconv.FormatBool(one.Valid), escape.Cell(one.Void), escape.Cell(one.Metric), escape.Cell(one.Unit), value,
 		})
 	}
 	out.Flush()

@@ -42,6 +42,10 @@ func (w *web) find(env workload.Env) (server, error) {
 	if env.Target == nil {
 		return server{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")
 	}
+	var err error
+	if w.extra, err = revealed(w.given); err != nil {
+		return server{}, err
+	}
 	at, err := env.Target(protocol)
 	s := server{Endpoint: at, env: env}
 	switch {

@@ -23,7 +23,7 @@ type Parameters struct {
 	Unit        string             `name:"unit" doc:"what an operation is: one object, or a page with all its images" choices:"object,page"`
 	Pages       []string           `name:"pages" doc:"pages to ask for, each a path and those of its images, parted by blanks; without any, all that the service says it serves"`
 	Method      string             `name:"method" doc:"method of the requests" choices:"GET,HEAD"`
-	Headers     []string           `name:"headers" doc:"header fields of each request, as NAME: VALUE"`
+	Headers     []string           `name:"headers" doc:"header fields of each request, as NAME: VALUE; a value env:NAME, as in Authorization: Bearer env:TOKEN, is that of an environment variable where the load runs"`
 	Expect      []string           `name:"expect" doc:"statuses that are no failure, such as 2xx or 404"`
 	Connections int                `name:"connections" doc:"connections, to each server where the service has several" min:"1" max:"65536"`
 	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"4096"`
@@ -102,9 +102,10 @@ func build(p Parameters) (workload.Load, error) {
 	if w.pages, err = parsePages(p.Pages); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	if w.extra, err = parseHeader(p.Headers); err != nil {
+	if w.given, err = parseHeader(p.Headers); err != nil {
 		return nil, fmt.Errorf("headers: %w", err)
 	}
+	w.extra = w.given
 	if w.expected, err = parseStatuses(p.Expect); err != nil {
 		return nil, fmt.Errorf("expect: %w", err)
 	}
@@ -121,8 +122,9 @@ func build(p Parameters) (workload.Load, error) {
 
 type web struct {
 	Parameters
-	pages    []page // that the study names
-	extra    []headerField
+	pages    []page        // that the study names
+	given    []headerField // by the study
+	extra    []headerField // the same with secrets in place of references
 	expected statuses
 	arrivals load.Arrivals   // without the instants of the trace
 	trace    *load.TraceFile // nil without one

@@ -1,0 +1,55 @@
+package study
+
+import (
+	"strings"
+	"testing"
+
+	"plimsoll/internal/parameter"
+)
+
+func TestCredentialsAreWarnedOf(t *testing.T) {
+	for value, want := range map[string]string{
+		`["Authorization: Bearer abc"]`:               "the value of Authorization",
+		`["Accept: text/html", "Cookie: session=1"]`:  "the value of Cookie",
+		`["x-api-key: 1"]`:                            "the value of x-api-key",
+		`["Proxy-Authorization: Basic Zm9vOmJhcg=="]`: "the value of Proxy-Authorization",
+		"https://user:pass@host/":                     "the password in an address",
+		"/a?b=1&api_key=5":                            "the parameter api_key of an address",
+		`["Authorization: env:TOKEN"]`:                "",
+		`["Authorization: Bearer env:TOKEN"]`:         "",
+		`["Accept: text/html", "Host: a.example"]`:    "",
+		"https://user:env:PASS@host/":                 "",
+		"https://host/a:b@c":                          "",
+		"/tokens?page=2":                              "",
+	} {
+		s := &Study{Workload: Use{Kind: "web", Settings: parameter.Settings{"headers": value}}}
+		got := strings.Join(s.Warnings(), "; ")
+		if want != "" {
+			want = "web.headers: " + want + " is published with the results: give a reference instead, such as env:NAME"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestCredentialsInSettingsFactorsAndCommands(t *testing.T) {
+	s := &Study{
+		Service:  &Use{Kind: "postgresql", Settings: parameter.Settings{"password": "hunter2", "user": "me"}},
+		Groups:   []Group{{Name: "g", Workload: &Use{Kind: "web", Settings: parameter.Settings{"headers": "[\"Cookie: a\"]"}}}},
+		Factors:  []Factor{{Name: "web.headers", Parameter: "headers", Levels: []string{"[]", `["Authorization: x"]`}}},
+		Commands: []Command{{Name: "c", Read: "curl -u me:pw host", Apply: "curl -H 'Authorization: Bearer x' host", Restore: "PGPASSWORD=$PW psql"}},
+	}
+	var places []string
+	for _, w := range s.Warnings() {
+		place, _, _ := strings.Cut(w, ": ")
+		places = append(places, place)
+	}
+	if got, want := strings.Join(places, " "), "postgresql.password groups.g.web.headers factors.web.headers commands.c commands.c"; got != want {
+		t.Errorf("%s, want %s: %q", got, want, s.Warnings())
+	}
+	s.Service.Settings["password"] = "env:PGPASSWORD"
+	if len(s.Warnings()) != 4 {
+		t.Errorf("%q", s.Warnings())
+	}
+}
