@@ -167,11 +167,42 @@ func (p *plan) sayNodes(k int) {
 		p.say(Aligned, "T9", "hosts differ: %s has the smallest nodes, and counts", p.small.Name)
 	}
 	if n%k != 0 {
-		p.say(Odd, "T7", "%d vCPUs do not divide evenly over %d nodes (%s): %d or %d would", n, k, list(p.counts()), n/k*k, up(n, k)*k)
+		p.say(Odd, "T7", "%d vCPUs do not divide evenly over %d nodes (%s)%s", n, k, list(p.counts()), p.evenCounts(k))
 	}
 	if k > 1 {
 		p.sayShown(k)
 	}
+}
+
+// evenCounts names the nearest numbers of vCPUs that divide evenly over the least nodes,
+// the better one first: the one that takes fewer nodes, or else the larger one.
+func (p *plan) evenCounts(k int) string {
+	least := 1
+	if k > p.least {
+		least = k // its memory needs them
+	}
+	nodes := func(n int) int { return max(least, up(n, p.unit)) }
+	cores, uneven := p.small.Cores(), func(n int) bool { return n%nodes(n) != 0 }
+	below, above := min(p.m.VCPUs-1, cores), p.m.VCPUs+1
+	for below > 1 && uneven(below) {
+		below--
+	}
+	for above <= cores && uneven(above) {
+		above++
+	}
+	say := func(n int) string {
+		if nodes(n) == 1 {
+			return fmt.Sprintf("%d vCPUs (one node)", n)
+		}
+		return fmt.Sprintf("%d vCPUs (%s)", n, list(sizes(n, nodes(n))))
+	}
+	switch {
+	case above > cores:
+		return ": give it " + say(below)
+	case nodes(below) < nodes(above):
+		return ": give it " + say(below) + ", or " + say(above)
+	}
+	return ": give it " + say(above) + ", or " + say(below)
 }
 
 // sayShown tells why a guest is not told of its nodes.

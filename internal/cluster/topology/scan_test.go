@@ -57,7 +57,7 @@ func TestFleet(t *testing.T) {
 	for _, a := range f.Advices {
 		names = append(names, a.Machine.Name)
 	}
-	want := []string{"giant", "hot", "flat", "cassandra", "odd", "split", "caches", "aligned", "desktop"}
+	want := []string{"giant", "hot", "flat", "odd", "cassandra", "split", "caches", "aligned", "desktop"}
 	if !slices.Equal(names, want) {
 		t.Errorf("order %v, want %v", names, want)
 	}

@@ -1,7 +1,10 @@
 package topology
 
-// choosePackages decides the cores per socket: a socket is a node, where nodes are
-// equal and no limit forbids it.
+import "slices"
+
+// choosePackages decides the cores per socket: a socket is a node, where nodes are equal
+// and no limit forbids it. Nodes that differ by one vCPU have sockets of one core: a larger
+// one would straddle them, as vSphere divides no socket.
 func (p *plan) choosePackages() {
 	n := p.m.VCPUs
 	size := n // what a socket should be part of
@@ -9,9 +12,8 @@ func (p *plan) choosePackages() {
 		size = n / len(p.nodes)
 		p.cores = size
 	} else {
-		p.cores = largestDivisor(n, p.unit)
-		p.say(Odd, "T3", "sockets of %s do not match the nodes: vSphere divides no socket, and would make nodes of %s of them",
-			count(p.cores, "core"), list(Grouped(n, p.cores, len(p.nodes))))
+		p.cores = 1
+		p.say(Odd, "T3", "sockets of more than one core would straddle the nodes, as vSphere divides no socket")
 	}
 	if m := p.o.MaxCoresPerSocket; m > 0 && p.cores > m {
 		was := p.cores
@@ -29,16 +31,10 @@ func (p *plan) choosePackages() {
 func (p *plan) widen(size int) {
 	n, limit := p.m.VCPUs, p.o.MaxSockets
 	best := 0
-	for d := up(n, limit); d <= n && (p.o.MaxCoresPerSocket == 0 || d <= p.o.MaxCoresPerSocket); d++ {
-		if n%d != 0 {
-			continue
-		}
-		if best == 0 {
+	for d := up(n, limit); d <= n && best == 0 && (p.o.MaxCoresPerSocket == 0 || d <= p.o.MaxCoresPerSocket); d++ {
+		// A socket is part of a node or spans whole ones: else it would straddle two.
+		if n%d == 0 && (d == n || p.even() && (d%size == 0 || size%d == 0)) {
 			best = d
-		}
-		if d%size == 0 || size%d == 0 { // else the machine would not start with nodes of this size
-			best = d
-			break
 		}
 	}
 	if best == 0 {
@@ -74,20 +70,10 @@ func (p *plan) compare() {
 		p.say(Stale, "T9", "a socket of %d cores spans %d nodes of %s: what the guest takes for one node is placed on %d", now, up(now, p.unit), p.small.Name, up(now, p.unit))
 	case up(n, now) < len(p.nodes):
 		p.say(Stale, "T3", "%s cannot be spread over %d nodes, as a socket is never divided", count(up(n, now), "socket"), len(p.nodes))
-	case len(p.nodes) > 1 && p.even() && spreads(Grouped(n, now, len(p.nodes))):
+	case !slices.Equal(Grouped(n, now, len(p.nodes)), p.counts()):
 		p.say(Stale, "T3", "sockets of %d make nodes of %s", now, list(Grouped(n, now, len(p.nodes))))
 	}
 	if now == 1 && p.cores > 1 {
 		p.say(Aligned, "T11", "measure first where single-thread latency or packets received count: with 1 core per socket those were better in published tests")
 	}
-}
-
-// spreads says whether numbers differ.
-func spreads(s []int) bool {
-	for _, n := range s {
-		if n != s[0] {
-			return true
-		}
-	}
-	return false
 }
