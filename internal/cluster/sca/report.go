@@ -38,7 +38,7 @@ type Outlook struct {
 	Policy  Policy   `json:"policy"`
 	Factor  int      `json:"factor"`         // per mille, of a host full of such machines
 	CPU     int64    `json:"cpu"`            // MHz of a host with that factor
-	Lost    int      `json:"lost"`           // of what is asked for now, per mille, beyond what is lost by default
+	Lost    Loss     `json:"lost"`           // of what is asked for now, beyond what is lost by default
 	Busy    *Busy    `json:"busy,omitempty"` // of a single host
 	Caveats []string `json:"caveats"`
 }
@@ -115,7 +115,7 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	k.Load = perMilleOf(k.Asked, rows[0].CPU)
 	lost := lostOn(l, hosts, yield)
 	for i, row := range rows {
-		o := Outlook{Policy: row.Policy, Factor: row.Factor, CPU: row.CPU, Lost: perMilleOf(lost[i], asked), Caveats: row.Caveats}
+		o := Outlook{Policy: row.Policy, Factor: row.Factor, CPU: row.CPU, Lost: lost[i], Caveats: row.Caveats}
 		if len(hosts) == 1 {
 			o.Busy = &Busy{row.Work, row.Relative, row.Idle}
 		}
@@ -140,19 +140,34 @@ func mixOf(l *cluster.Layout, hosts []cluster.HostID) []Group {
 	return mix
 }
 
-// lostOn is what each policy would lose of what is asked for now, in MHz, host by host. A
-// host with few vCPUs is never full of them: it loses no more than it would with all of
-// them busy.
-func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []int64 {
-	lost := make([]int64, len(Policies()))
+// lostOn is what each policy would lose of what is asked for now, host by host. A host with
+// few vCPUs is never full of them: it loses no more than it would with all of them busy.
+func lostOn(l *cluster.Layout, hosts []cluster.HostID, yield int) []Loss {
+	n := len(Policies())
+	least, most, all := make([]int64, n), make([]int64, n), int64(0)
+	lost := make([]Loss, n)
+	for i := range lost {
+		lost[i].Known = true
+	}
 	for _, id := range hosts {
 		rows, err := Assess(&l.Cluster().Hosts[id], mixOf(l, []cluster.HostID{id}), yield)
 		if err != nil {
 			continue // nothing runs there
 		}
 		asked := l.Demand(id).CPU
+		all += asked
 		for i, row := range rows {
-			lost[i] += asked * int64(min(row.LossAt(perMilleOf(asked, rows[0].CPU)), 1000-row.Relative)) / 1000
+			one := row.Expected(perMilleOf(asked, rows[0].CPU))
+			least[i], most[i] = least[i]+asked*int64(one.Least), most[i]+asked*int64(one.Most)
+			lost[i].Known = lost[i].Known && one.Known
+		}
+	}
+	for i := range lost {
+		if all > 0 {
+			lost[i].Least = int(least[i] / all)
+		}
+		if all > 0 && lost[i].Known {
+			lost[i].Most = int(most[i] / all)
 		}
 	}
 	return lost

@@ -45,7 +45,7 @@ func TestKinds(t *testing.T) {
 		t.Fatalf("%+v", one)
 	}
 	for i, o := range three.Policies { // the same proportions, the same factor
-		if o.Factor != one[0].Policies[i].Factor || o.CPU != one[0].Policies[i].CPU || o.Lost != 0 {
+		if o.Factor != one[0].Policies[i].Factor || o.CPU != one[0].Policies[i].CPU || o.Lost.Most != 0 {
 			t.Errorf("%+v of three hosts, %+v of one", o, one[0].Policies[i])
 		}
 	}
@@ -91,7 +91,7 @@ func TestReportAsText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"1.25 times the work", "esx-0: 8 cores of 2000 MHz with 2 threads each", "1 of 3 vCPUs, 1 of 4 vCPUs, 2 of 8 vCPUs; they ask for 14800 MHz, 92.5% of",
-		"the snapshot has factor: 70%", "scav1    factor: 80% ", "12800 MHz  13.5%", "no answer: assess the schedulers", "32 vCPUs does not fit its 16 threads",
+		"the snapshot has factor: 70%", "scav1    factor: 80% ", "12800 MHz  13.5% to 30%", "no answer: assess the schedulers", "32 vCPUs does not fit its 16 threads",
 		"Before you believe it", "Published, of other machines", "2019",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -110,11 +110,42 @@ func TestLostIsBoundedByWhatRuns(t *testing.T) {
 	for v := range c.VMs {
 		c.VMs[v].Demand.CPU = cluster.Steady(8000)
 	}
-	for host, want := range map[cluster.HostID][3]int{0: {0, 0, 0}, 1: {0, 300, 0}, cluster.Nowhere: {0, 200, 0}} {
+	for host, want := range map[cluster.HostID][3]string{0: {"0%", "0%", "0%"}, 1: {"0%", "30.1%", "not known"}, cluster.Nowhere: {"0%", "20%", "not known"}} {
 		k := Look(c, host, 0).Kinds[0]
 		for i, o := range k.Policies {
-			if o.Lost > want[i]+1 || o.Lost < want[i]-1 {
-				t.Errorf("host %d, %s: %d per mille lost, want %d", host, o.Policy, o.Lost, want[i])
+			if got := o.Lost.String(); got != want[i] {
+				t.Errorf("host %d, %s: %s lost, want %s", host, o.Policy, got, want[i])
+			}
+		}
+	}
+}
+
+// What is expected holds what was published, and says where nothing was.
+func TestExpectedHoldsThePublished(t *testing.T) {
+	for _, test := range []struct {
+		policy Policy
+		vcpus  int
+		load   int
+		want   string
+	}{
+		{Default, 4, 750, "0%"}, {V2, 4, 750, "0% to 11%"}, {V2, 4, 200, "0% to 11%"}, {V2, 4, 751, "not known"}, {V2, 4, 1000, "not known"},
+		{V2, 3, 1000, "not known, at least 15.1%"}, {V1, 4, 750, "6.8% to 30%"}, {V1, 4, 1000, "30.1%"}, {V1, 4, 0, "0%"},
+	} {
+		row := assess(t, host(28, 2), 0, Group{test.vcpus, 100})[test.policy]
+		if got := row.Expected(test.load).String(); got != test.want {
+			t.Errorf("%s, %d vCPUs at %d per mille: %s, want %s", test.policy, test.vcpus, test.load, got, test.want)
+		}
+	}
+	for _, row := range assess(t, host(28, 2), 0, Group{4, 7}) { // a core for each vCPU
+		if got := row.Expected(1000); got != (Loss{Known: true}) {
+			t.Errorf("%s: %+v", row.Policy, got)
+		}
+	}
+	for load := range 1200 {
+		for _, row := range assess(t, host(28, 2), 0, Group{3, 50}, Group{4, 50}) {
+			l := row.Expected(load)
+			if l.Least < 0 || l.Known && l.Most < l.Least || !l.Known && l.Most != 0 || row.Policy == V2 && load == 750 && l.Most < 110 {
+				t.Fatalf("%s at %d: %+v", row.Policy, load, l)
 			}
 		}
 	}

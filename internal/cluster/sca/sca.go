@@ -71,6 +71,9 @@ type Row struct {
 	// Idle is how many threads no vCPU may use while all of these machines run.
 	Idle    int      `json:"idle"`
 	Caveats []string `json:"caveats"`
+	// Shared says that there are more vCPUs than cores, so that threads are shared: with
+	// fewer every vCPU has a core under each policy, and nothing is lost.
+	Shared bool `json:"shared"`
 }
 
 // Assess says for each policy what a host gets done with a mix of machines. Yield is the
@@ -87,7 +90,7 @@ func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	}
 	var rows []Row
 	for _, p := range Policies() {
-		r := Row{Policy: p, Work: l.work(p), Factor: int(l.full(p) * 1000 / l.full(Default)), Idle: l.idle(p), Caveats: l.caveats(p)}
+		r := Row{Policy: p, Work: l.work(p), Factor: int(l.full(p) * 1000 / l.full(Default)), Idle: l.idle(p), Caveats: l.caveats(p), Shared: l.threads == 2 && l.vcpus > l.cores}
 		r.Relative = int(r.Work * 1000 / l.work(Default))
 		with := *h
 		with.Factor = r.Factor
@@ -112,9 +115,10 @@ func Factor(p Policy, vcpus, yield int) int {
 	return int(l.full(p) * 1000 / l.full(Default))
 }
 
-// LossAt is the part of what is asked for that is not done, per mille, when that is a
-// share of what the host could do under the default policy, full of such machines. Load
-// is per mille. Queues, which build up before anything is lost, are not in it.
+// LossAt is the part of what is asked for that is not done by the capacity of the policy
+// alone, per mille, when that is a share of what the host could do under the default policy,
+// full of such machines. Load is per mille. Queues, which build up before the capacity is
+// reached, are not in it: what they cost was measured only (Expected).
 func (r Row) LossAt(load int) int {
 	if load <= r.Factor {
 		return 0

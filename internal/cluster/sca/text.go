@@ -71,7 +71,7 @@ func (k *Kind) table(b *strings.Builder) {
 	}
 	fmt.Fprintln(t)
 	for _, o := range k.Policies {
-		fmt.Fprintf(t, "  %s\tfactor: %s\t%d MHz\t%s", o.Policy, PerMille(o.Factor), o.CPU, PerMille(o.Lost))
+		fmt.Fprintf(t, "  %s\tfactor: %s\t%d MHz\t%s", o.Policy, PerMille(o.Factor), o.CPU, o.Lost)
 		if single {
 			fmt.Fprintf(t, "\t%.1f cores, %s\t%d", float64(o.Busy.Work)/1000, PerMille(o.Busy.Relative), o.Busy.Idle)
 		}
@@ -95,7 +95,7 @@ func (r *Report) caveats(b *strings.Builder) {
 						continue
 					}
 					if len(seen) == 0 {
-						b.WriteString("\nBefore you believe it\n  the factor and the capacity are those of a host full of such machines; queues, which come before anything is lost, are in no number here\n")
+						b.WriteString("\nBefore you believe it\n  the factor and the capacity are those of a host full of such VMs; a loss is at least what this capacity lacks, and at most the published measurement, which has queues in it\n")
 					}
 					seen[line] = true
 					b.WriteString(line)
