@@ -41,6 +41,7 @@ func Command(name, read, apply, restore string) Factor {
 			return nil
 		},
 	}
+	f.Effect = holds("command " + apply)
 	if restore != "" {
 		f.Restore = func(ctx context.Context, p Place, former string) error {
 			if _, err := shell(ctx, p.Machine, restore, former); err != nil {

@@ -42,6 +42,9 @@ type Factor struct {
 	Get func(ctx context.Context, p Place) (string, error)
 	// Set changes the level. It must accept every text that Get returns.
 	Set func(ctx context.Context, p Place, level string) error
+	// Effect says what a change reaches; without the function nobody else can see the setting and nothing changes along with it. Its error
+	// says why a change could not be undone.
+	Effect func(ctx context.Context, p Place) (Effect, error)
 	// Restore puts back a level that Get returned; without the function, Set does.
 	Restore func(ctx context.Context, p Place, former string) error
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -71,7 +72,41 @@ func Governor() Factor {
 			}
 			return nil
 		},
+		Effect: governorEffect,
 	}
+}
+
+// governorEffect is that of all CPUs: a governor has settings of its own, and may move the limits of frequency and the energy preference of a policy.
+func governorEffect(ctx context.Context, p Place) (Effect, error) {
+	all, err := online(ctx, p.Machine)
+	if err != nil {
+		return Effect{}, err
+	}
+	var e Effect
+	for _, cpu := range all {
+		e.Sets = append(e.Sets, cpufreq(cpu, "scaling_governor"))
+		for _, file := range []string{"scaling_min_freq", "scaling_max_freq", "energy_performance_preference", "scaling_setspeed"} {
+			e.Coupled = append(e.Coupled, cpufreq(cpu, file))
+		}
+	}
+	const policies = "/sys/devices/system/cpu/cpufreq"
+	folders, err := below(ctx, p.Machine, policies)
+	if err != nil {
+		return e, err
+	}
+	files, err := below(ctx, p.Machine, append(folders, policies)...)
+	if err != nil {
+		return e, err
+	}
+	tunables := slices.DeleteFunc(files, func(name string) bool {
+		return !slices.Contains([]string{"ondemand", "conservative", "schedutil", "interactive"}, path.Base(name))
+	})
+	own, err := below(ctx, p.Machine, tunables...)
+	if err != nil {
+		return e, err
+	}
+	e.Coupled = append(e.Coupled, own...)
+	return e, nil
 }
 
 // governorPart reads "performance", for all CPUs, or "0-3=performance". A CPU

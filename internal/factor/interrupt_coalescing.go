@@ -53,6 +53,9 @@ func InterruptCoalescing() Factor {
 			}
 			return err
 		},
+		Effect: func(_ context.Context, p Place) (Effect, error) {
+			return Effect{Sets: []string{"ethtool -c " + p.Target}, Coupled: []string{coalescingName + p.Target + " " + waitOption}}, nil
+		},
 	}
 }
 
@@ -121,4 +124,33 @@ func ethtool(ctx context.Context, p Place, option string, args ...string) (strin
 		return "", &ethtoolError{p.Target, strings.Join(strings.Fields(string(r.Stderr)), " ")}
 	}
 	return string(r.Stdout), nil
+}
+
+// coalescingName begins the name of an option of interrupt coalescing as a coupled setting: an interface that is adaptive keeps a wait of its own, which a level
+// replaces.
+const (
+	coalescingName = "ethtool -C "
+	waitOption     = "rx-usecs"
+)
+
+func coalescingOption(name string) (option, target string, ok bool) {
+	rest, ok := strings.CutPrefix(name, coalescingName)
+	if !ok {
+		return "", "", false
+	}
+	target, option, ok = strings.Cut(rest, " ")
+	return option, target, ok
+}
+
+func readCoalescing(ctx context.Context, m platform.Machine, target, option string) (string, error) {
+	text, err := ethtool(ctx, Place{Machine: m, Target: target}, "-c")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(text) {
+		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == option {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("%s does not say %s", target, option)
 }

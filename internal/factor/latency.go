@@ -62,6 +62,9 @@ func Latency() Factor {
 			_, err = emulate(ctx, p, "set", netem.Settings{Delay: d, Limit: netem.DefaultLimit})
 			return err
 		},
+		Effect: func(_ context.Context, p Place) (Effect, error) {
+			return Effect{Sets: []string{"qdisc " + p.Target}}, nil
+		},
 	}
 }
 

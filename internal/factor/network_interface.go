@@ -49,6 +49,10 @@ func (o ofInterface) named(f Factor) Factor {
 		}
 		return write(ctx, p.Machine, name, o.words, text)
 	}
+	f.Effect = func(_ context.Context, p Place) (Effect, error) {
+		name, err := o.path(p)
+		return Effect{Sets: []string{name}}, err
+	}
 	return f
 }
 
@@ -155,6 +159,10 @@ func ReceivePacketSteering() Factor {
 		},
 		Get: steering,
 		Set: steer,
+		Effect: func(ctx context.Context, p Place) (Effect, error) {
+			files, err := receiveQueues(ctx, p)
+			return Effect{Sets: files}, err
+		},
 	}
 }
 

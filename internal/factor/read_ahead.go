@@ -60,6 +60,10 @@ func ReadAhead() Factor {
 			}
 			return write(ctx, p.Machine, name, readAheadWords, strconv.FormatInt(int64(b)>>10, 10))
 		},
+		Effect: func(ctx context.Context, p Place) (Effect, error) {
+			name, err := file(ctx, p)
+			return Effect{Sets: []string{name}}, err
+		},
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/platform"
@@ -52,7 +54,25 @@ func Scheduler() Factor {
 			}
 			return write(ctx, p.Machine, name, schedulerWords, level)
 		},
+		Effect: func(ctx context.Context, p Place) (Effect, error) {
+			name, err := file(ctx, p)
+			if err != nil {
+				return Effect{}, err
+			}
+			return queueEffect(ctx, p.Machine, path.Dir(name))
+		},
 	}
+}
+
+// queueEffect is that of the scheduler of a queue: each brings settings of its own, and the kernel sets the depth of the queue and the throttling of writes for it.
+// Read-ahead stays as it is.
+func queueEffect(ctx context.Context, m platform.Machine, queue string) (Effect, error) {
+	files, err := below(ctx, m, queue, queue+"/iosched")
+	own := []string{queue + "/scheduler", queue + "/read_ahead_kb", queue + "/iosched"}
+	return Effect{
+		Sets:    own[:1],
+		Coupled: slices.DeleteFunc(files, func(name string) bool { return slices.Contains(own, name) }),
+	}, err
 }
 
 // device is the target, or the device below the scratch folder.

@@ -23,13 +23,17 @@ func Sysctl() Factor {
 			return nil, err
 		},
 		Check: func(_ context.Context, p Place, level string) (string, error) {
-			_, err := sysctlFile(p.Target)
+			name, err := sysctlFile(p.Target)
+			if err == nil {
+				err = returns(name)
+			}
 			if err == nil && strings.TrimSpace(level) == "" {
 				err = errors.New("a level of a sysctl is not empty")
 			}
 			return spaced(level), err
 		},
-		Get: getSysctl,
+		Get:    getSysctl,
+		Effect: sysctlEffect,
 		Set: func(ctx context.Context, p Place, level string) error {
 			name, err := sysctlFile(p.Target)
 			if err != nil {

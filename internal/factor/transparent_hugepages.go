@@ -24,5 +24,9 @@ func TransparentHugePages() Factor {
 		Set: func(ctx context.Context, p Place, level string) error {
 			return write(ctx, p.Machine, file, hugepagesWords, level)
 		},
+		// khugepaged keeps more memory free while it runs, and computes anew what is kept when it stops (mm/khugepaged.c).
+		Effect: func(context.Context, Place) (Effect, error) {
+			return Effect{Sets: []string{file}, Coupled: []string{"/proc/sys/vm/min_free_kbytes"}}, nil
+		},
 	}
 }

@@ -115,8 +115,10 @@ func (s Snapshot) settings() {
 	for _, pattern := range []string{"/sys/block/*/queue", "/sys/block/*/loop"} {
 		folders, _ := filepath.Glob(pattern) // the pattern is good
 		for _, dir := range folders {
-			if pattern == "/sys/block/*/queue" && strings.HasPrefix(dir, "/sys/block/loop") {
-				continue // a loop device keeps limits of the last file that it had
+			if base := filepath.Dir(dir); strings.HasPrefix(base, "/sys/block/loop") {
+				if _, err := os.Stat(base + "/loop"); err != nil {
+					continue // a loop device that is free keeps limits of the last file that it had
+				}
 			}
 			s.files(dir, nil)
 		}

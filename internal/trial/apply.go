@@ -79,6 +79,9 @@ func (s *session) verify(ctx context.Context, all []*setting, changes map[*setti
 		enter(to, now)
 		if change := changes[to]; change != nil {
 			change.Seen = now
+			if change.Coupled, err = to.coupled(ctx); err != nil {
+				return &voidError{err}
+			}
 			if err := s.journal.append(Entry{Kind: KindChanged, Setting: change}); err != nil {
 				return err
 			}
@@ -134,13 +137,24 @@ func (s *setting) at() string {
 }
 
 // change writes down a change and makes it. Whether it took effect is read back and written
-// down after all of them.
-func (s *session) change(ctx context.Context, to *setting, entry Setting, level string) error {
+// down after all of them. A setting that returns to its former level takes along what is coupled with it, so that each trial
+// at that level finds the same.
+func (s *session) change(ctx context.Context, to *setting, entry Setting, level string) (err error) {
+	outstanding := s.journal.undo.of(&entry)
+	if outstanding == nil {
+		if entry.Coupled, err = to.coupled(ctx); err != nil {
+			return &voidError{err}
+		}
+	}
 	if err := s.journal.append(Entry{Kind: KindChange, Setting: &entry}); err != nil {
 		return err
 	}
 	s.step("before set")
-	err := to.factor.Set(ctx, to.place, level)
+	if outstanding != nil && outstanding.former == entry.Level && len(outstanding.coupled) > 0 {
+		err = to.returnTo(ctx, outstanding.former, outstanding.coupled)
+	} else {
+		err = to.factor.Set(ctx, to.place, level)
+	}
 	s.step("after set")
 	if err != nil {
 		// It stays midway in the journal: nobody knows how far it came.

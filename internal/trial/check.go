@@ -159,7 +159,7 @@ func (s *session) checkSettings(ctx context.Context, all crew) error {
 			}
 		}
 	}
-	return failed
+	return errors.Join(failed, separate(s.settings))
 }
 
 // settingOn is a setting of one machine; nil where the factor is of another group alone.

@@ -92,6 +92,8 @@ type Setting struct {
 	Former  string `json:"former"`            // level before the change
 	Level   string `json:"level"`             // level wanted
 	Seen    string `json:"seen"`              // level read back after the change
+	// Coupled are the files that may change along, with their values: before a change, or after one that was made.
+	Coupled map[string]string `json:"coupled,omitempty"`
 }
 
 const journalName = "journal.jsonl"

@@ -20,9 +20,11 @@ type undo struct {
 type changed struct {
 	factor, target string
 	machine        string
-	former         string   // before the run touched it
-	ours           []string // every level that the run set, or saw after it had set one
-	midway         bool     // a change was announced and not confirmed
+	former         string              // before the run touched it
+	ours           []string            // every level that the run set, or saw after it had set one
+	midway         bool                // a change was announced and not confirmed
+	coupled        map[string]string   // files that may change along, with their former values
+	seen           map[string][]string // values of those files after changes
 }
 
 func (c *changed) name() string {
@@ -70,7 +72,7 @@ func (u *undo) fold(e Entry) {
 func (u *undo) change(kind Kind, s *Setting) {
 	i := slices.IndexFunc(u.settings, func(c *changed) bool { return c.is(s) })
 	if i < 0 {
-		u.settings = append(u.settings, &changed{factor: s.Factor, target: s.Target, machine: s.Machine, former: s.Former})
+		u.settings = append(u.settings, &changed{factor: s.Factor, target: s.Target, machine: s.Machine, former: s.Former, coupled: s.Coupled, seen: map[string][]string{}})
 		i = len(u.settings) - 1
 	}
 	c := u.settings[i]
@@ -78,7 +80,20 @@ func (u *undo) change(kind Kind, s *Setting) {
 	c.ours = append(c.ours, s.Level)
 	if kind == KindChanged {
 		c.ours = append(c.ours, s.Seen)
+		for name, value := range s.Coupled {
+			if !slices.Contains(c.seen[name], value) {
+				c.seen[name] = append(c.seen[name], value)
+			}
+		}
 	}
+}
+
+// of finds the change of a setting that is outstanding; nil for none.
+func (u *undo) of(s *Setting) *changed {
+	if i := slices.IndexFunc(u.settings, func(c *changed) bool { return c.is(s) }); i >= 0 {
+		return u.settings[i]
+	}
+	return nil
 }
 
 func (u *undo) prepared(load Load) bool {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"plimsoll/internal/factor"
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
@@ -114,18 +116,39 @@ func (r *restorer) gone() {
 	}
 }
 
+// settings puts settings back, newest first. Only when all are is each read again and entered as restored: settings may change each other.
 func (r *restorer) settings(ctx context.Context) {
 	if r.fleeting {
 		r.gone()
 		return
 	}
+	var back []putBack
 	for _, c := range slices.Backward(slices.Clone(r.journal.undo.settings)) {
-		said, err := r.setBack(ctx, c)
+		p, err := r.setBack(ctx, c)
 		if err != nil {
-			err = fmt.Errorf("put %s back to %q: %w", c.name(), c.former, err)
+			r.took("", fmt.Errorf("put %s back to %q: %w", c.name(), c.former, err))
+		} else if p != nil {
+			back = append(back, *p)
 		}
-		r.took(said, err)
 	}
+	for _, p := range back {
+		if off, err := p.off(ctx, p.changed.former, p.files); err != nil || off != "" {
+			if err = p.returnTo(ctx, p.changed.former, p.files); err != nil {
+				r.took("", fmt.Errorf("put %s back to %q: %w", p.changed.name(), p.changed.former, err))
+				continue
+			}
+		}
+		r.took(p.said, r.journal.append(Entry{Kind: KindRestored, Setting: &p.entry}))
+	}
+}
+
+// putBack is a setting that was put back.
+type putBack struct {
+	*setting
+	changed *changed
+	files   map[string]string // coupled with it, that were put back too
+	entry   Setting
+	said    string
 }
 
 func (r *restorer) took(said string, err error) {
@@ -137,42 +160,64 @@ func (r *restorer) took(said string, err error) {
 	}
 }
 
-// setBack puts one setting back and says what became of it.
-func (r *restorer) setBack(ctx context.Context, c *changed) (string, error) {
+// setBack puts one setting back. It returns nil for one that somebody else has changed, which is left as it is.
+func (r *restorer) setBack(ctx context.Context, c *changed) (*putBack, error) {
 	s, err := r.setting(c.factor, c.target, c.machine)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	now, err := s.read(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	entry := Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: now, Level: c.former, Seen: now}
-	switch {
-	case now == c.former:
-		return fmt.Sprintf("%s is at its former level %q", c.name(), now), r.journal.append(Entry{Kind: KindRestored, Setting: &entry})
-	case !c.midway && !slices.Contains(c.ours, now):
+	p := &putBack{setting: s, changed: c, entry: Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: now, Level: c.former, Seen: c.former}}
+	if !c.midway && now != c.former && !slices.Contains(c.ours, now) {
 		said := fmt.Sprintf("%s is at %q, which plimsoll did not set: left as it is (its former level was %q)", c.name(), now, c.former)
-		return said, r.journal.append(Entry{Kind: KindLeft, Setting: &entry, Note: said})
+		p.entry.Seen = now
+		r.took(said, r.journal.append(Entry{Kind: KindLeft, Setting: &p.entry, Note: said}))
+		return nil, nil
+	}
+	if p.files, err = r.filesOf(ctx, s, c); err != nil {
+		return nil, err
+	}
+	off, err := s.off(ctx, c.former, p.files)
+	if err != nil {
+		return nil, err
+	}
+	if off == "" {
+		p.said = fmt.Sprintf("%s is at its former level %q", c.name(), now)
+		return p, nil
 	}
 	// The way back is a change as well: a crash in the middle of it must not
 	// pass for somebody else's change. A journal on a full disk is no reason to
 	// leave the machine as it is.
-	journalled := r.journal.append(Entry{Kind: KindChange, Setting: &entry})
+	r.took("", r.journal.append(Entry{Kind: KindChange, Setting: &p.entry}))
 	r.journal.step("before put back")
-	err = s.factor.PutBack(ctx, s.place, c.former)
+	err = s.returnTo(ctx, c.former, p.files)
 	r.journal.step("after put back")
+	p.said = fmt.Sprintf("%s put back from %q to %q", c.name(), now, c.former)
+	if now == c.former {
+		p.said = fmt.Sprintf("%s is at its former level %q; what changes along with it was put back", c.name(), now)
+	}
+	return p, err
+}
+
+// filesOf are the files coupled with a setting that are put back with it, with their former values. One that somebody else has changed
+// is named and left as it is.
+func (r *restorer) filesOf(ctx context.Context, s *setting, c *changed) (map[string]string, error) {
+	now, err := factor.ReadCoupled(ctx, s.place.Machine, slices.Collect(maps.Keys(c.coupled)))
 	if err != nil {
-		return "", errors.Join(err, journalled)
+		return nil, err
 	}
-	if entry.Seen, err = s.read(ctx); err != nil {
-		return "", errors.Join(err, journalled)
+	files := maps.Clone(c.coupled)
+	for name, former := range c.coupled {
+		value, there := now[name]
+		if !c.midway && there && value != former && !slices.Contains(c.seen[name], value) {
+			r.took(fmt.Sprintf("%s is at %q, which did not come from plimsoll: left as it is (it was %q)", name, value, former), nil)
+			delete(files, name)
+		}
 	}
-	if entry.Seen != c.former {
-		return "", errors.Join(fmt.Errorf("it reads %q afterwards", entry.Seen), journalled)
-	}
-	said := fmt.Sprintf("%s put back from %q to %q", c.name(), now, c.former)
-	return said, errors.Join(journalled, r.journal.append(Entry{Kind: KindRestored, Setting: &entry}))
+	return files, nil
 }
 
 // loads removes what loads had prepared.

@@ -24,6 +24,7 @@ type setting struct {
 	machine   string // as the journal names it
 	factor    factor.Factor
 	place     factor.Place
+	effect    factor.Effect
 	canonical map[string]string // what the machine reads while a level of the study is in effect
 }
 
@@ -46,6 +47,10 @@ func (s *setting) check(ctx context.Context, levels []string) error {
 	}
 	if err := s.permitted(ctx); err != nil {
 		return err
+	}
+	var err error
+	if s.effect, err = s.factor.EffectAt(ctx, s.place); err != nil {
+		return &Refusal{err}
 	}
 	s.canonical = map[string]string{}
 	for _, level := range levels {

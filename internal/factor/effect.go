@@ -1,0 +1,98 @@
+package factor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/platform"
+)
+
+// Effect is what a change of a setting reaches on its machine.
+type Effect struct {
+	// Sets names what holds the setting, after aliases are resolved: a file of the kernel, or a name such as "qdisc eth0". Two settings with
+	// a name in common are one setting. Empty where nobody else can see the setting.
+	Sets []string
+	// Coupled are kernel files that may change along with the setting. They are read and logged before the first change, and put
+	// back with the setting. ReadCoupled and WriteCoupled reach them.
+	Coupled []string
+}
+
+// EffectAt is the effect of the factor at a place. Its error says why a change could not be undone.
+func (f Factor) EffectAt(ctx context.Context, p Place) (Effect, error) {
+	if f.Effect == nil || p.Machine == nil {
+		return Effect{}, nil
+	}
+	e, err := f.Effect(ctx, p)
+	if err != nil {
+		return e, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	e.Coupled = slices.DeleteFunc(e.Coupled, func(name string) bool { return slices.Contains(e.Sets, name) })
+	return e, nil
+}
+
+// inBrackets is the choice in effect where the kernel lists all: "none [mq-deadline]".
+var inBrackets = regexp.MustCompile(`\[([^\[\]\s]+)\]`)
+
+// ReadCoupled reads coupled files, in the form in which they are written. Those that are absent or cannot be read are left out: the files of a scheduler come and go
+// with it.
+func ReadCoupled(ctx context.Context, m platform.Machine, names []string) (map[string]string, error) {
+	now := map[string]string{}
+	for _, name := range names {
+		if option, iface, ok := coalescingOption(name); ok {
+			if value, err := readCoalescing(ctx, m, iface, option); err == nil {
+				now[name] = value
+			}
+			continue
+		}
+		text, err := m.ReadFile(ctx, name)
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: read %s: %w", m.Name(), name, err)
+		}
+		if err != nil {
+			continue
+		}
+		value := strings.TrimSpace(string(text))
+		if all := inBrackets.FindAllStringSubmatch(value, -1); len(all) == 1 {
+			value = all[0][1]
+		}
+		now[name] = value
+	}
+	return now, nil
+}
+
+// WriteCoupled writes a coupled file.
+func WriteCoupled(ctx context.Context, m platform.Machine, name, value string) error {
+	if option, iface, ok := coalescingOption(name); ok {
+		_, err := ethtool(ctx, Place{Machine: m, Target: iface}, "-C", option, value)
+		return err
+	}
+	if err := m.WriteFile(ctx, name, []byte(value)); err != nil {
+		return fmt.Errorf("%s: write %q to %s: %w", m.Name(), value, name, err)
+	}
+	return nil
+}
+
+// below lists the files of folders on a machine, in full. A folder that is absent has none.
+func below(ctx context.Context, m platform.Machine, folders ...string) ([]string, error) {
+	var files []string
+	for _, folder := range folders {
+		r, err := m.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: list %s: %w", m.Name(), folder, err)
+		}
+		for name := range strings.FieldsSeq(string(r.Stdout)) {
+			files = append(files, folder+"/"+name)
+		}
+	}
+	return files, nil
+}
+
+// holds is the effect of a setting that is coupled with nothing.
+func holds(name string) func(context.Context, Place) (Effect, error) {
+	return func(context.Context, Place) (Effect, error) { return Effect{Sets: []string{name}}, nil }
+}

@@ -1,0 +1,115 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/factor"
+)
+
+// coupled reads the files that may change along with a setting.
+func (s *setting) coupled(ctx context.Context) (map[string]string, error) {
+	if len(s.effect.Coupled) == 0 {
+		return nil, nil
+	}
+	now, err := factor.ReadCoupled(ctx, s.place.Machine, s.effect.Coupled)
+	if err != nil {
+		return nil, fmt.Errorf("read what changes along with %s: %w", s.name, err)
+	}
+	return now, nil
+}
+
+// rounds is how often settings that change each other are written until all are at their former values.
+const rounds = 3
+
+// returnTo brings a setting and the files coupled with it to former values. One that the kernel refuses, as it does where another of
+// them has to be written instead, is an error only if it is not at its value in the end.
+func (s *setting) returnTo(ctx context.Context, former string, files map[string]string) error {
+	var refused error
+	for range rounds {
+		refused = nil
+		now, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if now != former {
+			refused = s.factor.PutBack(ctx, s.place, former)
+		}
+		if refused != nil && len(files) == 0 {
+			return refused
+		}
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			// Writing one may change the next, so that each is read just before.
+			seen, err := factor.ReadCoupled(ctx, s.place.Machine, []string{name})
+			if err != nil {
+				return err
+			}
+			if seen[name] != files[name] {
+				refused = errors.Join(refused, factor.WriteCoupled(ctx, s.place.Machine, name, files[name]))
+			}
+		}
+		if off, err := s.off(ctx, former, files); err != nil || off == "" {
+			return err
+		}
+	}
+	off, err := s.off(ctx, former, files)
+	if err == nil && off != "" {
+		err = errors.Join(refused, errors.New(off))
+	}
+	return err
+}
+
+// off says which of a setting and the files coupled with it is not at its former value; empty for none.
+func (s *setting) off(ctx context.Context, former string, files map[string]string) (string, error) {
+	now, err := s.read(ctx)
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	if now != former {
+		all = append(all, fmt.Sprintf("it reads %q afterwards", now))
+	}
+	seen, err := factor.ReadCoupled(ctx, s.place.Machine, slices.Collect(maps.Keys(files)))
+	if err != nil {
+		return "", err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if seen[name] != files[name] {
+			all = append(all, fmt.Sprintf("%s reads %q afterwards, not %q", name, seen[name], files[name]))
+		}
+	}
+	return strings.Join(all, "; "), nil
+}
+
+// separate refuses two settings of a study on one machine that are the same or change each other.
+func separate(all []*setting) error {
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.machine != b.machine {
+				continue
+			}
+			if name, both := shared(a.effect.Sets, b.effect.Sets); both {
+				return &Refusal{fmt.Errorf("%s and %s are the same setting, %s: vary one of them", b.name, a.name, name)}
+			}
+			for _, pair := range [][2]*setting{{a, b}, {b, a}} {
+				if name, both := shared(pair[0].effect.Coupled, pair[1].effect.Sets); both {
+					return &Refusal{fmt.Errorf("%s changes %s as well (%s): vary one of them", pair[0].name, pair[1].name, name)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// shared is a name that two lists have in common.
+func shared(a, b []string) (string, bool) {
+	i := slices.IndexFunc(a, func(name string) bool { return slices.Contains(b, name) })
+	if i < 0 {
+		return "", false
+	}
+	return a[i], true
+}
