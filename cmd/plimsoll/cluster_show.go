@@ -38,7 +38,8 @@ func (c *command) clusterComply() *cobra.Command {
 		Use:   "comply INVENTORY",
 		Short: "check machines and disks against their storage policies",
 		Long: `Check the home and every disk of every machine against its storage policy and what the
-datastore offers. The exit status is 1 when something does not comply.`,
+datastore offers. What cannot be judged has the status unknown, such as a disk on a datastore
+that the inventory does not list. The exit status is 1 when something does not comply.`,
 		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -58,7 +59,11 @@ datastore offers. The exit status is 1 when something does not comply.`,
 			if err := c.tell(checker.Report(), asJSON); err != nil {
 				return err
 			}
-			if vms, _ := checker.Counts(); vms.NonCompliant > 0 {
+			vms, _ := checker.Counts()
+			if vms.Unknown > 0 {
+				fmt.Fprintf(c.err, "plimsoll: note: %d of %d VMs cannot be judged\n", vms.Unknown, vms.All())
+			}
+			if vms.NonCompliant > 0 {
 				return verdict{fmt.Sprintf("%d of %d machines do not comply", vms.NonCompliant, vms.All())}
 			}
 			return nil

@@ -28,8 +28,8 @@ func (c *Checker) policyChange(p *Policy) (id int32, changed bool, err error) {
 	if err := all.err(); err != nil || !found {
 		return 0, false, err
 	}
-	if c.demands[id].generation == p.Generation {
-		if d := newDemand(p); !reflect.DeepEqual(c.demands[id], d) {
+	if c.demands[id].generation == p.Generation && !c.demands[id].absent {
+		if d := c.demand(p); !reflect.DeepEqual(c.demands[id], d) {
 			all.add("it changed, and its generation is still %d: raise it", p.Generation)
 		}
 		return id, false, all.err()
@@ -38,7 +38,7 @@ func (c *Checker) policyChange(p *Policy) (id int32, changed bool, err error) {
 }
 
 func (c *Checker) putPolicy(id int32, p *Policy) int {
-	c.demands[id] = newDemand(p)
+	c.demands[id] = c.demand(p)
 	judged := 0
 	for _, pair := range c.ofPolicy[id] {
 		c.pairs[pair].status = c.weigh(id, c.pairs[pair].store)
@@ -68,7 +68,7 @@ func (c *Checker) storeChange(d *Datastore) (id int32, changed bool, err error) 
 	if err := all.err(); err != nil || !found {
 		return 0, false, err
 	}
-	if c.offers[id].generation == d.Generation {
+	if c.offers[id].generation == d.Generation && !c.offers[id].absent {
 		if o := newOffer(d); !reflect.DeepEqual(c.offers[id], o) {
 			all.add("it changed, and its generation is still %d: raise it", d.Generation)
 		}
@@ -78,14 +78,11 @@ func (c *Checker) storeChange(d *Datastore) (id int32, changed bool, err error) 
 }
 
 func (c *Checker) putStore(id int32, d *Datastore) int {
+	old := c.offers[id]
 	c.offers[id] = newOffer(d)
-	judged := 0
+	judged := c.replaced(&old, &c.offers[id])
 	for _, pair := range c.ofStore[id] {
-		status := c.weigh(c.pairs[pair].policy, id)
-		if status != c.pairs[pair].status {
-			c.pairs[pair].status = status
-			judged += c.judgePair(pair)
-		}
+		judged += c.reweigh(pair)
 	}
 	return judged
 }

@@ -49,7 +49,7 @@ func (c *Checker) sameObjects(id int32, v *VM) bool {
 func (c *Checker) vmProblem(id int32, v *VM) error {
 	var all complaints
 	all.at("vm", nowhere, v.Name)
-	all.vm(v, c.known)
+	all.vm(v)
 	if id == nowhere {
 		return all.err()
 	}

@@ -10,7 +10,8 @@ import (
 type Checker struct {
 	demands []demand // by place in the list of policies
 	offers  []offer
-	known   names // vms are places in machines
+	known   names          // vms are places in machines
+	offered map[string]int // datastores that have a capability, by its name
 
 	machines []machine
 	free     []int32 // places in machines of those that are gone
@@ -65,15 +66,18 @@ func New(inv *Inventory, workers int) (*Checker, error) {
 	}
 	c := &Checker{
 		demands: make([]demand, len(inv.Policies)), offers: make([]offer, len(inv.Datastores)), known: known,
-		machines: make([]machine, len(inv.VMs)), pairOf: map[[2]int32]int32{},
+		machines: make([]machine, len(inv.VMs)), pairOf: map[[2]int32]int32{}, offered: map[string]int{},
 		ofPolicy: make([][]int32, len(inv.Policies)), ofStore: make([][]int32, len(inv.Datastores)),
 		byPolicy: make([]tally, len(inv.Policies)),
 	}
-	for i := range inv.Policies {
-		c.demands[i] = newDemand(&inv.Policies[i])
-	}
 	for i := range inv.Datastores {
 		c.offers[i] = newOffer(&inv.Datastores[i])
+		for name := range c.offers[i].has {
+			c.offered[name]++
+		}
+	}
+	for i := range inv.Policies {
+		c.demands[i] = c.demand(&inv.Policies[i])
 	}
 	count := len(inv.VMs)
 	for i := range inv.VMs {
@@ -104,10 +108,10 @@ func (c *Checker) appendObjects(list []object, v *VM) []object {
 func (c *Checker) newObject(o *Object) object {
 	made := object{name: o.Name, generation: o.Generation, applied: o.Applied, store: nowhere, pair: nowhere}
 	if o.Datastore != "" {
-		made.store = c.known.stores[o.Datastore]
+		made.store = c.storeOf(o.Datastore)
 	}
 	if o.Policy != "" {
-		made.pair = c.pairFor(c.known.policies[o.Policy], made.store)
+		made.pair = c.pairFor(c.policyOf(o.Policy), made.store)
 	}
 	return made
 }
@@ -168,6 +172,8 @@ func (c *Checker) judge(o *object) Status {
 	}
 	p := &c.pairs[o.pair]
 	switch now := c.demands[p.policy].generation; {
+	case c.demands[p.policy].absent:
+		return Unknown
 	case o.applied < now:
 		return OutOfDate
 	case o.applied > now:

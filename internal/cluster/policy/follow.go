@@ -49,14 +49,14 @@ func (c *Checker) sameNames(inv *Inventory) bool {
 	policies, stores := make([]bool, len(c.demands)), make([]bool, len(c.offers))
 	for i := range inv.Policies {
 		id, found := c.known.policies[inv.Policies[i].Name]
-		if !found || policies[id] {
+		if !found || c.demands[id].absent || policies[id] {
 			return false
 		}
 		policies[id] = true
 	}
 	for i := range inv.Datastores {
 		id, found := c.known.stores[inv.Datastores[i].Name]
-		if !found || stores[id] {
+		if !found || c.offers[id].absent || stores[id] {
 			return false
 		}
 		stores[id] = true

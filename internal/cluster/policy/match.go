@@ -63,6 +63,7 @@ type offer struct {
 	name       string
 	generation int64
 	silent     bool
+	absent     bool // objects name it, and the inventory does not list it: silent as well
 	has        map[string]span
 }
 
@@ -83,6 +84,7 @@ type demand struct {
 	name       string
 	generation int64
 	sets       []demandSet
+	absent     bool // objects name it, and the inventory does not list it
 }
 
 type demandSet struct {
@@ -94,6 +96,7 @@ type condition struct {
 	capability string
 	is         Operator
 	want       span
+	nowhere    bool // no datastore of the inventory has the capability
 }
 
 func newDemand(p *Policy) demand {
@@ -109,7 +112,9 @@ func newDemand(p *Policy) demand {
 	return d
 }
 
-func newCondition(r *Rule) condition { return condition{r.Capability, r.Is, r.span()} }
+func newCondition(r *Rule) condition {
+	return condition{capability: r.Capability, is: r.Is, want: r.span()}
+}
 
 // outcome is what became of a rule, a set or a policy, from bad to good: all of several
 // give the worst of them, any of several the best.
@@ -127,6 +132,9 @@ func (c *condition) weigh(o *offer) outcome {
 	}
 	has, found := o.has[c.capability]
 	var meets bool
+	if !found && c.nowhere && c.is != Not {
+		return undecided // it may be misspelt, or not reported by any datastore
+	}
 	if found {
 		if !c.want.comparable(&has) {
 			return undecided
@@ -150,6 +158,9 @@ func (s *demandSet) weigh(o *offer) outcome {
 // weigh is the status of an object that has the policy as it is now on the datastore; a
 // nil one is not known.
 func (d *demand) weigh(o *offer) Status {
+	if d.absent {
+		return Unknown
+	}
 	if len(d.sets) == 0 {
 		return NotApplicable
 	}

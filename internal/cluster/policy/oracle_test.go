@@ -11,7 +11,11 @@ func statusBy(inv *Inventory, o *Object) Status {
 	if o.Policy == "" {
 		return NotApplicable
 	}
-	p := inv.Policies[slices.IndexFunc(inv.Policies, func(p Policy) bool { return p.Name == o.Policy })]
+	listed := slices.IndexFunc(inv.Policies, func(p Policy) bool { return p.Name == o.Policy })
+	if listed < 0 {
+		return Unknown
+	}
+	p := inv.Policies[listed]
 	if o.Applied != p.Generation {
 		if o.Applied < p.Generation {
 			return OutOfDate
@@ -29,7 +33,7 @@ func statusBy(inv *Inventory, o *Object) Status {
 	for _, s := range p.Sets {
 		fails, unknowns := 0, 0
 		for _, rule := range s.Rules {
-			switch holds, known := holdsBy(&inv.Datastores[at], &rule); {
+			switch holds, known := holdsBy(inv, &inv.Datastores[at], &rule); {
 			case !known:
 				unknowns++
 			case !holds:
@@ -47,7 +51,12 @@ func statusBy(inv *Inventory, o *Object) Status {
 	return NonCompliant
 }
 
-func holdsBy(d *Datastore, r *Rule) (holds, known bool) {
+// offeredBy says whether a datastore has a capability at all.
+func offeredBy(d Datastore, capability string) bool {
+	return slices.ContainsFunc(d.Capabilities, func(c Capability) bool { return c.Name == capability }) || capability == "tag.tier" && d.Tags["tier"] != nil
+}
+
+func holdsBy(inv *Inventory, d *Datastore, r *Rule) (holds, known bool) {
 	if d.Silent {
 		return false, false
 	}
@@ -61,7 +70,8 @@ func holdsBy(d *Datastore, r *Rule) (holds, known bool) {
 		offered = &Value{Set: d.Tags["tier"]}
 	}
 	if offered == nil {
-		return r.Is == Not, true
+		somewhere := slices.ContainsFunc(inv.Datastores, func(d Datastore) bool { return offeredBy(d, r.Capability) })
+		return r.Is == Not, r.Is == Not || somewhere
 	}
 	wantTexts, wantNumbers := inside(&r.Value)
 	texts, numbers := inside(offered)

@@ -94,9 +94,8 @@ func TestReadMistakes(t *testing.T) {
 		{store(`"capabilities": [{"name": "a.b", "from": 2, "to": 1}]`), `capability "a.b" has an empty range`},
 		{store(`"tags": {"tier": []}`), `tags of "tier" is empty`},
 
-		{vm(`"home": {"policy": "glod"}`), `vms[0] "web": home: no policy has the name "glod": is it "gold"?`},
-		{vm(`"home": {"datastore": "nfs"}`), `vms[0] "web": home: no datastore has the name "nfs"`},
-		{vm(`"disks": [{"name": "d", "datastore": "vsan-1"}]`), `disk d: no datastore has the name "vsan-1": is it "vsan-01"?`},
+		{vm(`"home": {"policy": "gl\u0007d"}`), `vms[0] "web": home: policy "gl\ad" holds what cannot be printed`},
+		{vm(`"home": {"datastore": "n\nfs"}`), `vms[0] "web": home: datastore "n\nfs" holds what cannot be printed`},
 		{vm(`"disks": [{"name": "d"}, {"name": "d"}]`), `two disks have the name "d"`},
 		{vm(`"disks": [{}]`), `name of a disk is missing`},
 		{vm(`"home": {"name": "h"}`), `home has the name "h": only disks have one`},
@@ -124,7 +123,7 @@ func TestManyMistakes(t *testing.T) {
 		inv.VMs[i].Disks[11].Name = inv.VMs[i].Disks[3].Name
 	}
 	err := inv.Validate()
-	if err == nil || strings.Count(err.Error(), "\n") != mostComplaints || !strings.HasSuffix(err.Error(), "and 19980 complaints more") {
+	if err == nil || strings.Count(err.Error(), "\n") != mostComplaints || !strings.HasSuffix(err.Error(), "and 9980 complaints more") {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,8 @@ func (c *Checker) reasons(o *object) []string {
 	p := &c.pairs[o.pair]
 	now := c.demands[p.policy].generation
 	switch {
+	case c.demands[p.policy].absent:
+		return []string{unlisted("policy", c.demands[p.policy].name, c.known.policies, func(id int32) bool { return c.demands[id].absent })}
 	case o.applied > now:
 		return []string{fmt.Sprintf("version %d of the policy was applied, and the newest that is known is %d: is the list of policies up to date?", o.applied, now)}
 	case o.applied < now:
@@ -42,6 +44,9 @@ func (c *Checker) obstacles(p *pair) []string {
 		return []string{"on which datastore it is, is not known"}
 	}
 	o := &c.offers[p.store]
+	if o.absent {
+		return []string{unlisted("datastore", o.name, c.known.stores, func(id int32) bool { return c.offers[id].absent })}
+	}
 	if o.silent {
 		return []string{o.name + " did not say what it offers"}
 	}

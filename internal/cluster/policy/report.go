@@ -22,6 +22,7 @@ type Report struct {
 type PolicyCounts struct {
 	Name       string `json:"name"`
 	Generation int64  `json:"generation"`
+	Unlisted   bool   `json:"unlisted,omitempty"` // objects name it, and the inventory does not list it
 	Objects    Counts `json:"objects"`
 }
 
@@ -85,7 +86,7 @@ func (c *Checker) Counts() (vms, objects Counts) { return c.vms.counts(), c.obje
 func (c *Checker) Report() *Report {
 	r := &Report{VMs: c.vms.counts(), Objects: c.objects.counts(), Policies: []PolicyCounts{}, Findings: []Finding{}}
 	for i := range c.demands {
-		r.Policies = append(r.Policies, PolicyCounts{c.demands[i].name, c.demands[i].generation, c.byPolicy[i].counts()})
+		r.Policies = append(r.Policies, PolicyCounts{c.demands[i].name, c.demands[i].generation, c.demands[i].absent, c.byPolicy[i].counts()})
 	}
 	slices.SortFunc(r.Policies, func(a, b PolicyCounts) int { return cmp.Compare(a.Name, b.Name) })
 	keeping := make([][]string, len(c.demands))
@@ -162,7 +163,7 @@ func (c *Checker) keeping(policy int32) []string {
 func (c *Checker) doubts() []string {
 	offered := map[string]bool{}
 	for i := range c.offers {
-		if c.offers[i].silent {
+		if c.offers[i].silent && !c.offers[i].absent {
 			return nil
 		}
 		for name := range c.offers[i].has {
@@ -176,12 +177,12 @@ func (c *Checker) doubts() []string {
 				if offered[rule.capability] {
 					continue
 				}
-				all := "breaks"
+				all := "cannot be judged"
 				if rule.is == Not {
-					all = "keeps"
+					all = "is kept by each"
 				}
-				list = append(list, fmt.Sprintf("policy %s: no datastore offers %s, so that each %s the rule that it %s%s",
-					c.demands[i].name, rule.capability, all, rule.asked(), nearest(rule.capability, offered)))
+				list = append(list, fmt.Sprintf("policy %s: no datastore offers %s, so that the rule that it %s %s%s",
+					c.demands[i].name, rule.capability, rule.asked(), all, nearest(rule.capability, offered)))
 			}
 		}
 	}

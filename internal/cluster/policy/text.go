@@ -37,7 +37,11 @@ func (r *Report) table(b *strings.Builder) {
 	names := []string{"machines", "homes and disks"}
 	counts := []Counts{r.VMs, r.Objects}
 	for _, p := range r.Policies {
-		names = append(names, fmt.Sprintf("  policy %s, version %d", p.Name, p.Generation))
+		name := fmt.Sprintf("  policy %s, version %d", p.Name, p.Generation)
+		if p.Unlisted {
+			name = fmt.Sprintf("  policy %s, not listed", p.Name)
+		}
+		names = append(names, name)
 		counts = append(counts, p.Objects)
 	}
 	width := 0

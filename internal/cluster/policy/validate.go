@@ -14,7 +14,7 @@ import (
 const mostComplaints = 20
 
 // Validate says what is wrong with the inventory, each complaint with the place that it
-// is about: names that are missing, given twice or not known, values that are empty or do
+// is about: names that are missing or given twice, values that are empty or do
 // not suit their operator, negative generations.
 func (inv *Inventory) Validate() error {
 	_, err := inv.check()
@@ -43,7 +43,7 @@ func (inv *Inventory) check() (names, error) {
 	for i := range inv.VMs {
 		c.at("vms", i, inv.VMs[i].Name)
 		c.unique(known.vms)
-		c.vm(&inv.VMs[i], known)
+		c.vm(&inv.VMs[i])
 	}
 	return known, c.err()
 }
@@ -230,12 +230,12 @@ func (c *complaints) rule(what string, r *Rule) {
 	}
 }
 
-func (c *complaints) vm(v *VM, known names) {
+func (c *complaints) vm(v *VM) {
 	c.named(0)
 	if v.Home.Name != "" {
 		c.add("home has the name %q: only disks have one", v.Home.Name)
 	}
-	c.object(&v.Home, known)
+	c.object(&v.Home)
 	var seen map[string]bool
 	if len(v.Disks) > 8 {
 		seen = make(map[string]bool, len(v.Disks))
@@ -249,23 +249,15 @@ func (c *complaints) vm(v *VM, known names) {
 		if seen != nil {
 			seen[d.Name] = true
 		}
-		c.object(d, known)
+		c.object(d)
 	}
 }
 
-func (c *complaints) object(o *Object, known names) {
-	for _, n := range [...]struct {
-		kind, name string
-		among      map[string]int32
-	}{{"datastore", o.Datastore, known.stores}, {"policy", o.Policy, known.policies}} {
-		if _, ok := n.among[n.name]; ok || n.name == "" {
-			continue
+func (c *complaints) object(o *Object) {
+	for _, n := range [...]struct{ kind, name string }{{"datastore", o.Datastore}, {"policy", o.Policy}} {
+		if !readable(n.name) {
+			c.add("%s: %s %q holds what cannot be printed", label(o.Name), n.kind, n.name)
 		}
-		guess := ""
-		if len(c.list) < mostComplaints {
-			guess = nearest(n.name, n.among)
-		}
-		c.add("%s: no %s has the name %q%s", label(o.Name), n.kind, n.name, guess)
 	}
 	if o.Generation < 0 || o.Applied < 0 {
 		c.add("%s: a generation is negative: %d of the object, %d applied", label(o.Name), o.Generation, o.Applied)
