@@ -1,38 +1,100 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/finding"
 	"plimsoll/internal/report"
 )
 
 func (c *command) compare() *cobra.Command {
 	var asJSON, asMarkdown bool
+	var arms []string
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
 		Short: "compare two runs, or the arms of one; also results of fio and HCIBench",
 		Long: `Compare two runs, or the arms of one. A and B are results folders, fio JSON files
-or folders of HCIBench results.
+or folders of HCIBench results. Both values of each metric are printed, then the
+change.
+
+Arms that both runs have are compared arm by arm. --arm names one of them, or a job of
+fio; given twice, it names the arm of A and that of B.
 
 Two runs that were not interleaved are compared by a weaker test, and the answer
 says so: it is never "verified".`,
-		Example: "  plimsoll compare results/before results/after\n  plimsoll compare results/a\n  plimsoll compare before.json after.json --markdown",
+		Example: "  plimsoll compare results/before results/after\n  plimsoll compare results/a\n  plimsoll compare before.json after.json --arm randread --markdown",
 		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			outcome, err := c.lab.Compare(args...)
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && len(arms) > 0:
+				return mistake{errors.New("--arm is for two runs; the arms of one are compared with its first")}
+			case len(arms) > 2:
+				return mistake{errors.New("--arm: at most one for each run")}
+			case len(args) == 1:
+				return c.compareArms(args[0], asJSON, asMarkdown)
+			}
+			all, err := c.lab.ComparePair(args[0], args[1], arms)
 			if err != nil {
 				return err
 			}
 			switch {
 			case asJSON:
-				return printJSON(c.out, outcome.Findings)
+				return printJSON(c.out, comparisonsOf(all))
 			case asMarkdown:
-				return report.Markdown(c.out, outcome.Input)
+				return report.CompareMarkdown(c.out, all)
 			}
-			return c.printReport(outcome.Input)
+			for i := range all {
+				all[i].Input = c.fit(all[i].Input)
+			}
+			return report.CompareText(c.out, all)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparisons as JSON")
 	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a pull request")
+	cmd.Flags().StringArrayVar(&arms, "arm", nil, "compare only this `arm`, or job of fio; twice: of A and of B")
 	return cmd
+}
+
+// compareArms compares the arms of one run.
+func (c *command) compareArms(dir string, asJSON, asMarkdown bool) error {
+	outcome, err := c.lab.Judge(dir)
+	if err != nil {
+		return err
+	}
+	switch {
+	case asJSON:
+		return printJSON(c.out, outcome.Findings)
+	case asMarkdown:
+		if err := report.Markdown(c.out, outcome.Input); err != nil {
+			return err
+		}
+		return report.ChangesMarkdown(c.out, outcome.Input)
+	}
+	in := c.fit(outcome.Input)
+	if err := report.Text(c.out, in); err != nil {
+		return err
+	}
+	return report.ChangesText(c.out, in)
+}
+
+// comparison is a comparison as JSON.
+type comparison struct {
+	Arm      string            `json:"arm,omitempty"` // that both sides have
+	Before   report.Side       `json:"before"`
+	After    report.Side       `json:"after"`
+	Changes  []report.Change   `json:"changes"`
+	Findings *finding.Findings `json:"findings"`
+}
+
+func comparisonsOf(all []report.Compared) any {
+	var document struct {
+		Comparisons []comparison `json:"comparisons"`
+	}
+	for i := range all {
+		one := &all[i]
+		document.Comparisons = append(document.Comparisons, comparison{one.Arm, one.Sides[0], one.Sides[1], report.Changes(one.Input), one.Input.Findings})
+	}
+	return document
 }

@@ -15,7 +15,6 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/report"
 	"plimsoll/internal/workload/storage"
 )
 
@@ -24,37 +23,13 @@ const defaultMargin = 0.02
 // side is one side of a comparison.
 type side struct {
 	run      finding.Run
+	arm      string // of a run with several
+	trials   int    // that count
+	void     int
 	headline []string
 	margin   float64
 	caution  string            // what every reader of its numbers should know
 	asked    map[string]string // settings of its workload and its service, by full name; nil where they are not known
-}
-
-// Compare compares two runs, or judges the arms of one. Each is a results
-// folder, or something that Import reads.
-func (l *Lab) Compare(paths ...string) (*Outcome, error) {
-	if len(paths) == 1 {
-		return l.Judge(paths[0])
-	}
-	var sides [2]side
-	for i, p := range paths[:2] {
-		s, err := l.side(p)
-		if err != nil {
-			return nil, err
-		}
-		sides[i] = *s
-	}
-	a, b := sides[0], sides[1]
-	if a.run.Label == b.run.Label {
-		a.run.Label, b.run.Label = paths[0], paths[1]
-	}
-	findings := finding.CompareRuns(a.run, b.run, finding.Terms{Headline: a.headline, Margin: a.margin})
-	in := report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths, " ")}
-	text := strings.Join(slices.DeleteFunc([]string{cautionOf(a, b), different(a, b)}, func(s string) bool { return s == "" }), "; ")
-	if text != "" {
-		in.Testbed = []report.TestbedLine{{Name: cautionFact, Value: text}}
-	}
-	return &Outcome{Findings: findings, Input: in}, nil
 }
 
 // cautionFact is the fact of a testbed that is said beside every verdict.
@@ -95,10 +70,10 @@ func different(a, b side) string {
 	return "the two differ in " + strings.Join(all, ", ")
 }
 
-// askedOf are the settings of the workload and of the service of a run's baseline, defaults
+// askedOf are the settings of the workload and of the service of an arm of a run, defaults
 // included; of a service that runs already, only which it is.
-func (l *Lab) askedOf(r *Run) map[string]string {
-	s, levels := r.Source.Study, r.Plan.Arms[0].Levels
+func (l *Lab) askedOf(r *Run, arm int) map[string]string {
+	s, levels := r.Source.Study, r.Plan.Arms[arm].Levels
 	all := map[string]string{"the workload": s.Workload.Kind}
 	add := func(kind string, defaults any, settings parameter.Settings) {
 		for _, f := range parameter.Fields(defaults) {
@@ -126,55 +101,11 @@ func (l *Lab) askedOf(r *Run) map[string]string {
 	return all
 }
 
-// side reads one side of a comparison. Of a run with several arms it is the
-// baseline.
-func (l *Lab) side(path string) (*side, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, &Mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
-	}
-	if _, err := os.Stat(filepath.Join(path, "study.yaml")); err != nil {
-		in, err := exchange.Import(path)
-		if err != nil {
-			return nil, &Mistake{err}
-		}
-		if len(in.Labels) > 1 {
-			return nil, &Mistake{fmt.Errorf("%s holds %d cases (%s), which do not go into one sum: compare one of them", path, len(in.Labels), strings.Join(in.Labels, "; "))}
-		}
-		return &side{run: finding.Run{Label: in.Name, Metrics: in.Metrics, Values: valuesOf(in.Records, -1)}, headline: []string{in.Metrics[0].Name}, margin: defaultMargin}, nil
-	}
-	r, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	records, err := recordsOf(r)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := l.workload(r.Source.Study); err != nil {
-		return nil, err
-	}
-	bed, err := r.testbed()
-	if err != nil {
-		return nil, err
-	}
-	caution := ""
-	if bed != nil {
-		caution, _ = bed.Get(cautionFact)
-	}
-	label := filepath.Base(filepath.Clean(path))
-	return &side{
-		caution: caution, asked: l.askedOf(r),
-		run:      finding.Run{Label: label, Metrics: r.Source.Study.Results(l.Catalog), Values: valuesOf(records, 0)},
-		headline: r.Source.Study.Headline, margin: r.Source.Study.Margin,
-	}, nil
-}
-
-// valuesOf gathers the values of the valid trials of an arm, or of all arms
-// below 0, by metric.
+// valuesOf gathers the values of the valid trials of an arm by metric.
 func valuesOf(records []measure.Record, arm int) map[string][]float64 {
 	values := map[string][]float64{}
 	for i := range records {
-		if r := &records[i]; r.Valid() && (arm < 0 || r.Arm == arm) {
+		if r := &records[i]; r.Valid() && r.Arm == arm {
 			for name, v := range r.Values {
 				values[name] = append(values[name], v)
 			}

@@ -38,12 +38,12 @@ func TestWhatTwoRunsDifferIn(t *testing.T) {
 		{plain.Dir, again.Dir, ""},
 		{plain.Dir, other.Dir, "the two differ in null.threads ("},
 	} {
-		o, err := l.Compare(c.a, c.b)
+		compared, err := l.ComparePair(c.a, c.b, []string{"sim.knob=off"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		said := ""
-		for _, f := range o.Input.Testbed {
+		for _, f := range compared[0].Input.Testbed {
 			said += f.Value
 		}
 		if !strings.Contains(said, c.want) || c.want == "" && strings.Contains(said, "differ") {

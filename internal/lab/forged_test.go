@@ -64,10 +64,10 @@ func judged(dir, sound string) map[string]error {
 	if errs["report"] == nil {
 		errs["report"] = report.HTML(io.Discard, outcome.Input)
 	}
-	compared, err := l.Compare(dir, sound)
+	compared, err := l.ComparePair(dir, sound, nil)
 	errs["compare"] = err
 	if err == nil {
-		_, errs["compare"] = json.Marshal(compared.Findings)
+		_, errs["compare"] = json.Marshal(compared[0].Input.Findings)
 	}
 	for _, format := range []string{"json", "csv", "parquet", "benchfmt"} {
 		errs["export to "+format] = l.Export(io.Discard, dir, format)

@@ -1,0 +1,208 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/measure/exchange"
+	"plimsoll/internal/report"
+)
+
+// ComparePair compares two runs: the arms that both have, arm by arm. Each is a
+// results folder, or something that Import reads. Of arms, the first element names
+// the arm of both, or a first and a second one that of each; none takes all. An arm
+// of fio is also named by its job.
+func (l *Lab) ComparePair(a, b string, arms []string) ([]report.Compared, error) {
+	var sides [2][]side
+	for i, path := range []string{a, b} {
+		arm := ""
+		if len(arms) > 0 {
+			arm = arms[min(i, len(arms)-1)]
+		}
+		of, err := l.sides(path, arm)
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = of
+	}
+	matched, err := match(sides, [2]string{a, b})
+	if err != nil {
+		return nil, err
+	}
+	var all []report.Compared
+	for _, m := range matched {
+		all = append(all, l.compared(m, [2]string{a, b}))
+	}
+	return all, nil
+}
+
+// match pairs the arms of two runs by their labels. Single arms are a pair whatever
+// they are called.
+func match(sides [2][]side, paths [2]string) ([][2]side, error) {
+	if len(sides[0]) == 1 && len(sides[1]) == 1 {
+		return [][2]side{{sides[0][0], sides[1][0]}}, nil
+	}
+	var all [][2]side
+	for _, x := range sides[0] {
+		if i := slices.IndexFunc(sides[1], func(y side) bool { return y.arm == x.arm }); i >= 0 {
+			all = append(all, [2]side{x, sides[1][i]})
+		}
+	}
+	if len(all) == 0 {
+		return nil, &Mistake{fmt.Errorf("%s has %s, and %s has %s: none is in both; name the one of each to compare with --arm, the first for %s",
+			paths[0], armsOf(sides[0]), paths[1], armsOf(sides[1]), paths[0])}
+	}
+	return all, nil
+}
+
+func armsOf(sides []side) string {
+	var names []string
+	for _, s := range sides {
+		names = append(names, fmt.Sprintf("%q", s.arm))
+	}
+	switch {
+	case len(sides) == 1 && sides[0].arm == "":
+		return "a single arm"
+	case len(names) == 1:
+		return "the arm " + names[0]
+	}
+	return "the arms " + strings.Join(names, ", ")
+}
+
+// compared compares two sides.
+func (l *Lab) compared(m [2]side, paths [2]string) report.Compared {
+	a, b := m[0], m[1]
+	names := [2]string{a.run.Label, b.run.Label}
+	if names[0] == names[1] {
+		names = paths
+	}
+	a.run.Label, b.run.Label = names[0], names[1]
+	same := a.arm == b.arm
+	if !same {
+		a.run.Label, b.run.Label = labelled(names[0], a.arm), labelled(names[1], b.arm)
+	}
+	findings := finding.CompareRuns(a.run, b.run, finding.Terms{Headline: a.headline, Margin: a.margin})
+	in := report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths[:], " ")}
+	text := strings.Join(slices.DeleteFunc([]string{cautionOf(a, b), different(a, b)}, func(s string) bool { return s == "" }), "; ")
+	if text != "" {
+		in.Testbed = []report.TestbedLine{{Name: cautionFact, Value: text}}
+	}
+	c := report.Compared{Input: in, Sides: [2]report.Side{{Name: names[0], Arm: a.arm, Trials: a.trials, Void: a.void}, {Name: names[1], Arm: b.arm, Trials: b.trials, Void: b.void}}}
+	if same {
+		c.Arm = a.arm
+	}
+	return c
+}
+
+func labelled(name, arm string) string {
+	if arm == "" {
+		return name
+	}
+	return name + ", " + arm
+}
+
+// sides reads one run of a comparison: a side for each of its arms, or for the one
+// that is named.
+func (l *Lab) sides(path, arm string) ([]side, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, &Mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
+	}
+	var all []side
+	var err error
+	if _, missing := os.Stat(filepath.Join(path, "study.yaml")); missing != nil {
+		all, err = importedSides(path, arm)
+	} else {
+		all, err = l.folderSides(path)
+	}
+	if err != nil || arm == "" {
+		return all, err
+	}
+	chosen := slices.DeleteFunc(slices.Clone(all), func(s side) bool { return s.arm != arm })
+	if len(chosen) == 0 {
+		return nil, &Mistake{fmt.Errorf("%s has no arm %q; it has %s", path, arm, armsOf(all))}
+	}
+	return chosen, nil
+}
+
+// importedSides reads what another tool measured. A name that no case has may be that
+// of a job of fio.
+func importedSides(path, arm string) ([]side, error) {
+	in, err := exchange.Import(path)
+	named := "" // a job
+	if err == nil && arm != "" && !slices.Contains(in.Labels, arm) {
+		if !slices.Contains(in.Jobs(), arm) {
+			names := append(slices.Clone(in.Jobs()), in.Labels...)
+			return nil, &Mistake{fmt.Errorf("%s has no arm and no job %q; it has %s", path, arm, strings.Join(names, "; "))}
+		}
+		in, err = exchange.ImportJob(arm, path)
+		named = arm
+	}
+	if err != nil {
+		return nil, &Mistake{err}
+	}
+	var all []side
+	for arm, label := range in.Labels {
+		one := sideOf(in.Records, arm)
+		if one.arm = named; len(in.Labels) > 1 {
+			one.arm = label
+		}
+		one.run.Label, one.run.Metrics, one.headline, one.margin = in.Name, in.Metrics, []string{in.Metrics[0].Name}, defaultMargin
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// folderSides reads the arms of a results folder.
+func (l *Lab) folderSides(path string) ([]side, error) {
+	r, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	records, err := recordsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.workload(r.Source.Study); err != nil {
+		return nil, err
+	}
+	bed, err := r.testbed()
+	if err != nil {
+		return nil, err
+	}
+	caution := ""
+	if bed != nil {
+		caution, _ = bed.Get(cautionFact)
+	}
+	var all []side
+	for arm := range r.Plan.Arms {
+		one := sideOf(records, arm)
+		if len(r.Plan.Arms) > 1 {
+			one.arm = r.Plan.Arms[arm].Label
+		}
+		one.caution, one.asked = caution, l.askedOf(r, arm)
+		one.run.Label, one.run.Metrics = filepath.Base(filepath.Clean(path)), r.Source.Study.Results(l.Catalog)
+		one.headline, one.margin = r.Source.Study.Headline, r.Source.Study.Margin
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// sideOf gathers the trials of an arm.
+func sideOf(records []measure.Record, arm int) side {
+	one := side{run: finding.Run{Values: valuesOf(records, arm)}}
+	for i := range records {
+		switch r := &records[i]; {
+		case r.Arm != arm:
+		case r.Valid():
+			one.trials++
+		default:
+			one.void++
+		}
+	}
+	return one
+}
