@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"plimsoll/internal/agent"
+	"plimsoll/internal/agent/servant"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/load"
@@ -49,6 +51,9 @@ func part() (ran bool, err error) {
 		return true, driving(ctx, os.Stdin, os.Stdout)
 	case crowd:
 		return true, crowding(ctx, os.Stdin, os.Stdout)
+	case agent.Command:
+		_, err := servant.Serve(os.Args[1:], func() []workload.Kind { return catalog.All().Workloads }, os.Stdin, os.Stdout)
+		return true, err
 	case responder.Command:
 		return true, responder.Serve(ctx, os.Stdin, os.Stdout)
 	case reflector.Command:

@@ -47,6 +47,7 @@ const (
 	floorShare    = 0.25 // of the rate that passed: there a queue of its own making is rare
 	periodicGaps  = 3    // fewest gaps that show a period
 	periodicError = 0.2  // by which a gap may be off a whole number of periods, as a share of one
+	sameFailures  = 3    // in a row, at ever lower rates, after which none lower is tried
 	mostFloors    = 3    // that are made longer as more becomes known
 	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
 	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
@@ -62,7 +63,7 @@ func (w *walk) floor() (again, ended, ok bool) {
 	}
 	rate := math.Max(floorShare*w.low, math.Min(w.Lowest, w.low))
 	if w.low == 0 {
-		if rate = w.Lowest; w.answer.Word != NeverPassed || !w.stalled() {
+		if rate = w.minFail; w.answer.Word != NeverPassed || !w.stalled() {
 			return false, false, true
 		}
 	}
@@ -92,7 +93,7 @@ func (w *walk) floor() (again, ended, ok bool) {
 	switch {
 	case o != failed:
 		return again && w.low > 0, false, true
-	case w.low > 0 && !w.hopeless(s):
+	case !w.hopeless(s):
 		w.low = rate
 		return true, false, true
 	}
@@ -198,6 +199,38 @@ func period(gaps []float64) (every float64, ok bool) {
 func middle(x []float64) float64 {
 	s := slices.Sorted(slices.Values(x))
 	return s[len(s)/2]
+}
+
+// hopelessBelow says that lower rates will not help: several were halved, and the last
+// ones stalled or had the same response time, far above its limit.
+func (w *walk) hopelessBelow() bool {
+	n := 0
+	for i := len(w.tried) - 1; i >= w.base; i-- {
+		if t := w.tried[i]; t.Pass || t.GeneratorLimited || t.Overloaded || len(t.Stalls) == 0 && !w.still(i) {
+			break
+		}
+		n++
+	}
+	return n >= sameFailures
+}
+
+// still says that the response time of a probe is that of the one before, and far above
+// its limit.
+func (w *walk) still(i int) bool {
+	if i == w.base {
+		return false
+	}
+	return slices.ContainsFunc(w.each(), func(k int) bool {
+		a, b := w.tried[i].quantile(k), w.tried[i-1].quantile(k)
+		return a > 2*w.Limits[k].Seconds && b/a < flatRatio && a/b < flatRatio
+	})
+}
+
+func (w *walk) each() (all []int) {
+	for i := range w.Limits {
+		all = append(all, i)
+	}
+	return all
 }
 
 // flat says, in words, that the response times of the lowest two rates that failed

@@ -208,9 +208,9 @@ func (w *walk) double(phase Phase) (ended, ok bool) {
 			rate = math.Min(2*rate, w.Highest)
 		case rate <= w.Lowest && w.walled:
 			return true, w.generatorEnds()
-		case rate <= w.Lowest:
+		case rate <= w.Lowest || w.hopelessBelow():
 			w.answer.High, w.answer.Limiting = w.high, w.reason()
-			return true, w.end(NeverPassed, "even %.6g/s, the lowest rate to try, did not keep the limits%s", rate, w.flat())
+			return true, w.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, did not keep the limits%s", rate, w.flat())
 		default:
 			rate = math.Max(rate/2, w.Lowest)
 		}

@@ -40,12 +40,12 @@ type Settings struct {
 	Lie             string             `name:"lie" doc:"what a knob does when it is set" choices:"none,stuck,deaf"`
 	Crash           parameter.Share    `name:"crash" doc:"share of the trials in which the load dies"`
 	Errors          parameter.Share    `name:"errors" doc:"share of the operations that fail"`
-	Reject          parameter.Rate     `name:"reject" doc:"offered rate above which the excess fails at once; 0/s for none"`
+	Reject          parameter.Rate     `name:"reject" doc:"offered rate above which the excess fails at once"`
 	Stall           parameter.Duration `name:"stall" doc:"length of the times in which no server works"`
 	StallEvery      parameter.Duration `name:"stall_every" doc:"time from one stall to the next"`
 	Tail            parameter.Share    `name:"tail" doc:"share of the operations that take longer, by chance, while their server goes on"`
 	TailLatency     parameter.Duration `name:"tail_latency" doc:"by how much longer these take"`
-	Sustained       parameter.Rate     `name:"sustained" doc:"rate at which burst credit comes back, one for each operation; 0/s for no credit"`
+	Sustained       parameter.Rate     `name:"sustained" doc:"rate at which burst credit comes back, one for each operation"`
 	Burst           int                `name:"burst" doc:"most burst credit, in operations, with which each trial begins" min:"1" max:"1000000000"`
 }
 

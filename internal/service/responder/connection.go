@@ -128,9 +128,14 @@ func (c *connection) leaveHalf() {
 
 // later has the answer leave when the queue says so.
 func (c *connection) later(what fate, arrival time.Duration) {
+	due, refused := c.delay.queue.admit(arrival)
+	if refused && what == served {
+		what = failed
+		c.counts.faults.Add(1)
+	}
 	p := &pending{data: c.reply(nil, what), what: what}
 	c.out.expect(p)
-	c.delay.pacer.at(c.delay.queue.departure(arrival), func() {
+	c.delay.pacer.at(due, func() {
 		c.out.release(p, c)
 	})
 }

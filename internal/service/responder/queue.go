@@ -11,17 +11,28 @@ import (
 // departures follow from the arrivals by arithmetic, so that the truth does not
 // depend on how busy this machine is.
 type queue struct {
+	Settings
 	stall, period time.Duration // the last part of each period is a stall
 
 	mu      sync.Mutex
+	random  *rand.Rand
 	service func() time.Duration // draws a service time
 	free    []time.Duration      // when each server is free
+	credit  credit               // without which no request is served
+	allowed credit               // without which a request fails
+	pauses  pauses               // stalls that come at random
 }
 
 func newQueue(s Settings, seed uint64) *queue {
 	mean := float64(s.Service)
 	random := rand.New(rand.NewPCG(seed, 0x5e41ce))
-	q := &queue{stall: time.Duration(s.Stall), period: time.Duration(s.Period)}
+	q := &queue{Settings: s, random: random, stall: time.Duration(s.Stall), period: time.Duration(s.Period)}
+	q.credit = credit{rate: float64(s.Sustained), most: max(1, float64(s.Burst))}
+	q.allowed = credit{rate: float64(s.Reject), most: max(1, float64(s.Reject)*rejectBurst)}
+	if s.Irregular {
+		q.pauses = pauses{random: rand.New(rand.NewPCG(seed, 0x9a5e)), length: q.stall, gap: q.period - q.stall}
+		q.stall = 0
+	}
 	switch s.Law {
 	case "fixed":
 		q.service = func() time.Duration { return time.Duration(mean) }
@@ -37,24 +48,64 @@ func newQueue(s Settings, seed uint64) *queue {
 // departure is when a request leaves that arrived at an instant. Arrivals come in
 // the order of the calls.
 func (q *queue) departure(arrival time.Duration) time.Duration {
-	if q.service == nil {
-		return q.advance(arrival, 0)
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	first := 0
+	start := arrival
+	first := q.first()
+	work := time.Duration(0)
+	if first >= 0 {
+		start = max(arrival, q.free[first])
+		work = time.Duration(q.speed(arrival) * float64(q.service()))
+	}
+	start = q.credit.take(start)
+	end := q.advance(start, work)
+	if first >= 0 {
+		q.free[first] = end
+	}
+	if q.Tail > 0 && q.random.Float64() < float64(q.Tail) {
+		end += time.Duration(q.TailDelay)
+	}
+	return end
+}
+
+// admit is when a request leaves, and whether it is refused, which happens at once.
+func (q *queue) admit(arrival time.Duration) (due time.Duration, refused bool) {
+	if q.refuses(arrival) {
+		return arrival, true
+	}
+	return q.departure(arrival), false
+}
+
+// first is the server that is free first; -1 where there are none.
+func (q *queue) first() int {
+	first := -1
 	for i, f := range q.free {
-		if f < q.free[first] {
+		if first < 0 || f < q.free[first] {
 			first = i
 		}
 	}
-	q.free[first] = q.advance(max(arrival, q.free[first]), q.service())
-	return q.free[first]
+	return first
+}
+
+// refuses says that a request which arrives now fails.
+func (q *queue) refuses(arrival time.Duration) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.Queue > 0 {
+		wait := q.free[q.first()] - arrival
+		if float64(wait)*float64(q.Servers) > float64(q.Queue)*q.speed(arrival)*float64(q.Service) {
+			return true
+		}
+	}
+	return !q.allowed.spend(arrival)
 }
 
 // advance is when work that starts at an instant is done, if none is done in a
 // stall. Even work of no length waits for the end of a stall.
 func (q *queue) advance(start, work time.Duration) time.Duration {
+	if q.pauses.length > 0 {
+		return q.pauses.advance(start, work)
+	}
 	if q.stall == 0 {
 		return start + work
 	}

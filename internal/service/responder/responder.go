@@ -41,6 +41,15 @@ type Settings struct {
 	Servers   int                `name:"servers" doc:"requests in service at once, the others wait in turn; needs a law" min:"1" max:"4096"`
 	Stall     parameter.Duration `name:"stall" doc:"length of a stall, in which nothing is served; 0s for none" max:"1h"`
 	Period    parameter.Duration `name:"period" doc:"time from the end of one stall to that of the next" min:"1ms" max:"24h"`
+	Irregular bool               `name:"irregular" doc:"stalls come at random, at exponential intervals with the same mean"`
+	Tail      parameter.Share    `name:"tail" doc:"share of the answers that leave later, by chance, while the server goes on"`
+	TailDelay parameter.Duration `name:"tail_delay" doc:"how much later these leave" max:"1h"`
+	Sustained parameter.Rate     `name:"sustained" doc:"rate at which burst credit comes back; each request takes one, and waits for it"`
+	Burst     int                `name:"burst" doc:"most burst credit, in requests, with which the server starts" min:"0" max:"1000000000"`
+	Reject    parameter.Rate     `name:"reject" doc:"rate of requests beyond which the excess is answered with an error"`
+	Queue     int                `name:"queue" doc:"requests that may wait, those beyond are answered with an error; needs a law; 0 for any number" min:"0" max:"1000000000"`
+	Slowing   float64            `name:"slowing" doc:"growth of the service time, as a share a minute" min:"0" max:"1000"`
+	Cold      parameter.Duration `name:"cold" doc:"time constant in which the server warms up, from four times the service time; 0s for none" max:"24h"`
 	Fail      parameter.Share    `name:"fail" doc:"share of the requests that are answered with an error"`
 	Reset     parameter.Share    `name:"reset" doc:"share of the requests for which the connection is reset"`
 	Garbage   parameter.Share    `name:"garbage" doc:"share of the requests that are answered with garbage"`
@@ -53,7 +62,7 @@ type Settings struct {
 
 // Kind is the service's entry in the catalog.
 func Kind() service.Kind {
-	defaults := Settings{Placement: service.Alone(), Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1, Period: parameter.Duration(time.Second)}
+	defaults := Settings{Placement: service.Alone(), Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1, Burst: 1000, Period: parameter.Duration(time.Second)}
 	return service.Define(service.Kind{
 		Name:   "responder",
 		Doc:    "plimsoll's own server, which needs nothing installed and can misbehave",
@@ -81,6 +90,8 @@ func (s Settings) refuse() error {
 		return errors.New("service and servers need a law: fixed or exponential")
 	case s.Law != "none" && s.Service <= 0:
 		return fmt.Errorf("law %s needs a service time: set service", s.Law)
+	case s.Law == "none" && (s.Queue > 0 || s.Slowing > 0 || s.Cold > 0):
+		return errors.New("queue, slowing and cold need a law: fixed or exponential")
 	case s.Stall > 0 && s.Period <= s.Stall:
 		return fmt.Errorf("a period of %s leaves nothing between stalls of %s", s.Period, s.Stall)
 	case s.Fail+s.Reset+s.Garbage+s.HalfClose > 1:
@@ -89,6 +100,11 @@ func (s Settings) refuse() error {
 		return fmt.Errorf("%d pages of %s do not fit into memory; 4GiB is the most", s.Pages, s.PageSize)
 	}
 	return nil
+}
+
+// delays says that answers may leave later than at once.
+func (s Settings) delays() bool {
+	return s.Law != "none" || s.Stall > 0 || s.Tail > 0 || s.Sustained > 0 || s.Reject > 0
 }
 
 func (s Settings) pages(seed uint64) service.Pages {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"runtime"
@@ -26,6 +27,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return fmt.Errorf("read what to serve: %w", err)
 	}
 	var s Settings
+	maps.DeleteFunc(o.Settings, func(_, text string) bool { return text == "" }) // rates that are not set
 	if err := parameter.Decode(&s, o.Settings); err != nil {
 		return fmt.Errorf("read what to serve: %w", err)
 	}
@@ -70,7 +72,7 @@ type server struct {
 
 func (s *server) start(ctx context.Context) error {
 	threads := s.settings.Threads
-	if s.settings.Law != "none" || s.settings.Stall > 0 {
+	if s.settings.delays() {
 		p, err := newPacer(ctx, time.Now())
 		if err != nil {
 			return fmt.Errorf("start the pacer: %w", err)

@@ -49,7 +49,12 @@ func (w *web) server(cert service.Certificate) (*http.Server, error) {
 func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.counts.requests.Add(1)
 	if w.delay != nil {
-		due := w.delay.queue.departure(w.delay.pacer.now())
+		due, refused := w.delay.queue.admit(w.delay.pacer.now())
+		if refused {
+			w.counts.faults.Add(1)
+			http.Error(rw, onPurpose, http.StatusServiceUnavailable)
+			return
+		}
 		if w.delay.pacer.wait(r.Context(), due) != nil {
 			return
 		}
