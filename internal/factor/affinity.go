@@ -53,7 +53,7 @@ func getAffinity(ctx context.Context, p Place) (string, error) {
 		return worker.cpus, nil
 	}
 	all := now.CPUSet
-	if all == "" {
+	if all == "" || all == platform.Unlimited {
 		other, err := send(ctx, p.Machine, false)
 		if err != nil {
 			return "", err

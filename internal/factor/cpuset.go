@@ -2,6 +2,7 @@ package factor
 
 import (
 	"context"
+	"path"
 
 	"plimsoll/internal/platform"
 )
@@ -22,24 +23,40 @@ func CPUSet() Factor {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{CPUSet: cpus.String()})
 		},
 		Check: func(ctx context.Context, p Place, level string) (string, error) {
-			list, err := cpuLevel(level)
-			if err != nil || p.Machine == nil {
-				return orFree(list), err
+			list, err := setLevel(level)
+			canonical := list
+			if list == platform.Unlimited {
+				canonical = free
 			}
-			return orFree(list), confinable(ctx, p.Machine, platform.Confinement{CPUSet: list})
+			if err != nil || p.Machine == nil {
+				return canonical, err
+			}
+			return canonical, confinable(ctx, p.Machine, platform.Confinement{CPUSet: list})
 		},
 		Get: func(ctx context.Context, p Place) (string, error) {
-			if _, err := confiner(p.Machine); err != nil {
+			c, err := confiner(p.Machine)
+			if err != nil {
 				return "", err
 			}
 			g, own, err := groupOfWorkers(ctx, p.Machine, "cpuset")
 			if err != nil || !own {
 				return free, err
 			}
-			return cpuSetOf(ctx, p.Machine, g)
+			list, err := cpuSetOf(ctx, p.Machine, g)
+			if err == nil && list != free && c.Confinement().CPUSet == platform.Unlimited {
+				return ofAbove(ctx, p.Machine, g, list)
+			}
+			return list, err
 		},
 		Set: func(ctx context.Context, p Place, level string) error {
-			list, err := cpuLevel(level)
+			list, err := setLevel(level)
+			if err != nil {
+				return err
+			}
+			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.CPUSet = list })
+		},
+		Restore: func(ctx context.Context, p Place, former string) error {
+			list, err := cpuLevel(former) // nothing for free: no group either
 			if err != nil {
 				return err
 			}
@@ -62,6 +79,26 @@ func cpuSetOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) 
 	list, err := limit(ctx, m, g, effective)
 	if list == "" {
 		list = asked
+	}
+	return list, err
+}
+
+// setLevel reads a level: the canonical list, or unlimited for free, which takes a
+// control group as every other level does.
+func setLevel(level string) (string, error) {
+	list, err := cpuLevel(level)
+	if err == nil && list == "" {
+		list = platform.Unlimited
+	}
+	return list, err
+}
+
+// ofAbove is free where a list is that of the group above, as it must be in version 1.
+func ofAbove(ctx context.Context, m platform.Machine, g platform.ControlGroup, list string) (string, error) {
+	g.Folder = path.Dir(g.Folder)
+	above, err := limit(ctx, m, g, "cpuset.cpus")
+	if above == list {
+		return free, err
 	}
 	return list, err
 }

@@ -10,7 +10,8 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// none is the level at which workers may use all CPU time.
+// none is the level at which workers may use all CPU time. While it is in effect they
+// are in a control group too, so that levels differ in the quota and in nothing else.
 const none = "none"
 
 // Quota is the CPU time of the control group in which workers run, in CPUs. It
@@ -26,13 +27,14 @@ func Quota() Factor {
 		},
 		Check: func(ctx context.Context, p Place, level string) (string, error) {
 			cpus, err := quotaLevel(level)
-			if err != nil || cpus == "" {
-				return none, err
+			canonical := cpus
+			if cpus == platform.Unlimited {
+				canonical = none
 			}
-			if p.Machine == nil {
-				return cpus, nil
+			if err != nil || p.Machine == nil {
+				return canonical, err
 			}
-			return cpus, confinable(ctx, p.Machine, platform.Confinement{Quota: cpus})
+			return canonical, confinable(ctx, p.Machine, platform.Confinement{Quota: cpus})
 		},
 		Get: func(ctx context.Context, p Place) (string, error) {
 			if _, err := confiner(p.Machine); err != nil {
@@ -48,6 +50,16 @@ func Quota() Factor {
 			cpus, err := quotaLevel(level)
 			if err != nil {
 				return err
+			}
+			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.Quota = cpus })
+		},
+		Restore: func(ctx context.Context, p Place, former string) error {
+			cpus, err := quotaLevel(former)
+			if err != nil {
+				return err
+			}
+			if cpus == platform.Unlimited {
+				cpus = "" // no group either
 			}
 			return confine(ctx, p.Machine, func(c *platform.Confinement) { c.Quota = cpus })
 		},
@@ -80,11 +92,11 @@ func quotaOf(ctx context.Context, m platform.Machine, g platform.ControlGroup) (
 	return "", fmt.Errorf("%s: read control group: quota %q is not understood", m.Name(), text)
 }
 
-// quotaLevel reads a level: the canonical number of CPUs, empty for none. The
+// quotaLevel reads a level: the canonical number of CPUs, or unlimited for none. The
 // kernel counts thousandths of a CPU and gives no less than ten of them.
 func quotaLevel(level string) (string, error) {
 	if level == none {
-		return "", nil
+		return platform.Unlimited, nil
 	}
 	cpus, err := strconv.ParseFloat(level, 64)
 	if err != nil || !(cpus >= 0.01 && cpus <= 8192) || cpuText(cpus) != cpuText(math.Round(cpus*1000)/1000) {

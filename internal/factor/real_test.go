@@ -80,6 +80,52 @@ func TestRealFactors(t *testing.T) {
 	}
 }
 
+// A worker without a quota, or free to use all CPUs, runs in a control group as one with a
+// level does: in the same place, with the same weight. Restored, it runs in none.
+func TestRealBaselineHasAGroupToo(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" || os.Getuid() != 0 {
+		t.Skip("set PLIMSOLL_REAL=1 and run as root to make control groups")
+	}
+	p, err := local.Kind().Open(t.Context(), nil, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, test := range []struct {
+		factor          factor.Factor
+		baseline, other string
+	}{{factor.Quota(), "none", "0.5"}, {factor.CPUSet(), "free", "0"}} {
+		place := factor.Place{Machine: p.Machine()}
+		groups := func() string {
+			r, err := p.Machine().Run(t.Context(), platform.Command{Argv: []string{"cat", "/proc/self/cgroup"}, Worker: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(r.Stdout)
+		}
+		outside := groups()
+		var in [2]string
+		for i, level := range []string{test.baseline, test.other} {
+			if _, err := test.factor.Accept(t.Context(), place, level); errors.Is(err, errors.ErrUnsupported) {
+				t.Skip(err)
+			}
+			if err := test.factor.Set(t.Context(), place, level); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := test.factor.Get(t.Context(), place); err != nil || got != level {
+				t.Errorf("%s: read back %q, %v, want %q", test.factor.Name, got, err, level)
+			}
+			in[i] = groups()
+		}
+		if in[0] != in[1] || in[0] == outside {
+			t.Errorf("%s: groups at the baseline\n%sand at %s\n%s", test.factor.Name, in[0], test.other, in[1])
+		}
+		if err := test.factor.PutBack(t.Context(), place, test.baseline); err != nil || groups() != outside {
+			t.Errorf("%s: restored to\n%s(%v), was\n%s", test.factor.Name, groups(), err, outside)
+		}
+	}
+}
+
 // The device below a scratch folder is found and read, never set.
 func TestRealDeviceUnderAFolder(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {

@@ -130,9 +130,14 @@ type Result struct {
 // them free.
 type Confinement struct {
 	Affinity string // CPU list such as "0-1,4", set on each process
-	CPUSet   string // CPU list of their control group
-	Quota    string // CPU time of their control group in CPUs, such as "1.5"
+	CPUSet   string // CPU list of their control group, or Unlimited
+	Quota    string // CPU time of their control group in CPUs, such as "1.5", or Unlimited
 }
+
+// Unlimited has workers run in a control group of their own that limits nothing. A group
+// changes more than its limit, its share of a busy machine above all: a baseline without
+// a limit belongs in one as well.
+const Unlimited = "unlimited"
 
 // Confiner is a machine that can confine workers. Factors ask for this ability.
 type Confiner interface {

@@ -58,7 +58,7 @@ func (h *hierarchies) place(c platform.Confinement) ([]group, error) {
 		needed = append(needed, "cpuset")
 	}
 	if c.Quota != "" {
-		if _, err := quota(c.Quota); err != nil {
+		if _, err := quota(c.Quota); c.Quota != platform.Unlimited && err != nil {
 			return nil, err
 		}
 		needed = append(needed, "cpu")
@@ -159,7 +159,11 @@ func (h *hierarchies) fill(g group, c platform.Confinement) error {
 				return err
 			}
 		}
-		if err := set("cpuset.cpus", c.CPUSet); err != nil {
+		cpus, err := g.cpus(c.CPUSet)
+		if err != nil {
+			return err
+		}
+		if err := set("cpuset.cpus", cpus); err != nil {
 			return err
 		}
 	}
@@ -167,7 +171,12 @@ func (h *hierarchies) fill(g group, c platform.Confinement) error {
 		return nil
 	}
 	micros, err := quota(c.Quota)
+	unlimited := c.Quota == platform.Unlimited
 	switch {
+	case unlimited && g.version == 2:
+		return set("cpu.max", fmt.Sprintf("max %d", period.Microseconds()))
+	case unlimited:
+		return set("cpu.cfs_quota_us", "-1")
 	case err != nil:
 		return err
 	case g.version == 2:
@@ -176,6 +185,22 @@ func (h *hierarchies) fill(g group, c platform.Confinement) error {
 	return errors.Join(
 		set("cpu.cfs_period_us", strconv.FormatInt(period.Microseconds(), 10)),
 		set("cpu.cfs_quota_us", strconv.FormatInt(micros, 10)))
+}
+
+// cpus is the CPU list that a group is given. Without a limit that is nothing in version
+// 2, and all of the group above in version 1.
+func (g group) cpus(list string) (string, error) {
+	switch {
+	case list != platform.Unlimited:
+		return list, nil
+	case g.version == 2:
+		return "\n", nil
+	}
+	text, err := os.ReadFile(filepath.Join(g.home, "cpuset.cpus"))
+	if err != nil {
+		return "", fmt.Errorf("limit control group: %w", err)
+	}
+	return string(text), nil
 }
 
 // period is the span over which a quota is given out: the kernel's own default.

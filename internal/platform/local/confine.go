@@ -25,6 +25,9 @@ func (m *machine) Confinement() platform.Confinement {
 // one after the other, and what holds in between concerns no worker.
 func (m *machine) Confinable(_ context.Context, c platform.Confinement) error {
 	for what, list := range map[string]string{"CPU affinity": c.Affinity, "CPU set": c.CPUSet} {
+		if list == platform.Unlimited {
+			continue
+		}
 		if err := present(list); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
@@ -184,7 +187,7 @@ func (m *machine) leave(before *unix.CPUSet) error {
 func (m *machine) pin(pid int) error {
 	inSet := false
 	for _, g := range m.groups {
-		inSet = inSet || g.version == 2 && m.confine.CPUSet != ""
+		inSet = inSet || g.version == 2 && m.confine.CPUSet != "" && m.confine.CPUSet != platform.Unlimited
 	}
 	if !inSet || m.confine.Affinity == "" {
 		return nil
