@@ -1,14 +1,14 @@
 # make demo     set up, build, and tune a real storage load on this machine; ends with a report
 # make test     set up and run every test: fast ones, and those that drive real parts
 # make build    static binaries: ./plimsoll, and ./plimsoll-agent for other machines and guests
+# make release  archives and Debian packages for amd64 and arm64, with checksums
 # make check    what a change must pass: format, vet, static analysis, tests with the race detector, fuzzing
 # make test-deep   the statistical promises with many more simulated studies
 # make bench    benchmarks against named peers and limits
 
 GO = bin/go
-VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: demo test test-fast test-deep build check bench clean
+.PHONY: demo test test-fast test-deep build release check bench clean
 
 demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
 demo:
@@ -16,14 +16,12 @@ demo:
 	@$(MAKE) --no-print-directory build
 	./plimsoll tune hci-diagnostics --rounds 1 --out $(results)
 
-# The agent is all that a small guest boots into: what is not timed is compiled for size.
-small = net/http net/url net/textproto mime/... crypto/x509 crypto/tls crypto/internal/fips140/... encoding/asn1 regexp/... math/big \
-	vendor/golang.org/... compress/... plimsoll/internal/guest/...
-
 build:
 	@./setup build
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll ./cmd/plimsoll
-	CGO_ENABLED=0 $(GO) build -trimpath $(foreach p,$(small),'-gcflags=$(p)=-l') -ldflags '-s -w -X main.version=$(VERSION)' -o plimsoll-agent ./cmd/plimsoll-agent
+	@./build
+
+release:
+	@./release
 
 # Guests and replays take all CPUs for minutes, and what lives by leases suffers from that:
 # they come one by one, after what measures time.
