@@ -79,6 +79,9 @@ func (c *Conn) Query(ctx context.Context, text string) (rows [][]string, err err
 		rows, err = readTexts(m.Body)
 		return err
 	})
+	if err == nil {
+		err = wire.Shape(text, rows)
+	}
 	return rows, err
 }
 

@@ -81,6 +81,9 @@ func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err erro
 			return nil
 		}, nil)
 	})
+	if err == nil {
+		err = wire.Shape(sql, rows)
+	}
 	return rows, err
 }
 

@@ -69,6 +69,9 @@ func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err erro
 			return nil
 		})
 	})
+	if err == nil {
+		err = wire.Shape(sql, rows)
+	}
 	return rows, err
 }
 

@@ -109,7 +109,7 @@ func (s *session) onEach(do func(all []*setting) error) error {
 	errs := make([]error, len(machines))
 	var done sync.WaitGroup
 	for i, name := range machines {
-		done.Go(func() { errs[i] = do(settings[name]) })
+		done.Go(func() { errs[i] = caught(func() error { return do(settings[name]) }) })
 	}
 	done.Wait()
 	for _, err := range errs { // trouble that is more than a void trial comes first

@@ -78,7 +78,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	err = s.trials(ctx)
+	err = caught(func() error { return s.trials(ctx) })
 	return s.finish(ctx, err)
 }
 

@@ -174,7 +174,7 @@ func (c crew) each(ctx context.Context, do func(ctx context.Context, m *member) 
 	failed := make(chan error, len(c))
 	for _, m := range c {
 		go func() {
-			err := do(ctx, m)
+			err := caught(func() error { return do(ctx, m) })
 			if err != nil && m.name != "" {
 				err = fmt.Errorf("machine %s: %w", m.name, err)
 			}

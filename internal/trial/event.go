@@ -54,7 +54,7 @@ func (a *attempt) eventful(ctx context.Context, load func() error) error {
 	go func() {
 		select {
 		case <-e.due:
-			happened <- a.happen(ctx, pending)
+			happened <- caught(func() error { return a.happen(ctx, pending) })
 		case <-over:
 			happened <- errNever
 		}

@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Shape says whether rows can be the answer to SQL: each has as many columns as a SELECT or a
+// SHOW asks for, and an aggregate of a whole table has a row. A server that answers otherwise
+// is none that its client can go by.
+func Shape(sql string, rows [][]string) error {
+	least, width := 0, -1
+	for _, statement := range statements(sql) {
+		columns, always := asked(statement)
+		if width < 0 || columns < width {
+			width = columns
+		}
+		if always {
+			least++
+		}
+	}
+	if len(rows) < least {
+		return fmt.Errorf("the server answers with %d rows where %d were asked for", len(rows), least)
+	}
+	for _, row := range rows {
+		if len(row) < width {
+			return fmt.Errorf("the server answers with %d columns where %d were asked for", len(row), width)
+		}
+	}
+	return nil
+}
+
+// aggregate begins the first column of a SELECT that has one row, whatever the table holds.
+var aggregate = regexp.MustCompile(`(?is)^\s*SELECT\s+(count|sum|min|max|avg)\s*\(`)
+
+// grouped tells the aggregates that may have no row.
+var grouped = regexp.MustCompile(`(?i)\b(GROUP|HAVING|LIMIT|OVER|UNION|FILTER)\b`)
+
+// asked is how many columns each row of a statement has at least, and whether there is one in
+// any case.
+func asked(statement string) (columns int, always bool) {
+	words := strings.Fields(statement)
+	switch {
+	case len(words) < 2:
+		return 0, false
+	case strings.EqualFold(words[0], "SHOW"):
+		switch strings.ToUpper(words[1]) {
+		case "GLOBAL", "SESSION", "STATUS", "VARIABLES": // of MariaDB
+			return 2, false
+		}
+		return 1, len(words) == 2
+	case !strings.EqualFold(words[0], "SELECT"):
+		return 0, false
+	}
+	return listed(strings.TrimSpace(statement)[len("SELECT"):]), aggregate.MatchString(statement) && !grouped.MatchString(statement)
+}
+
+// listed counts the columns of a select list; 0 where a star stands for some.
+func listed(list string) int {
+	columns, starred := 1, false
+	outside(list, func(i int) bool {
+		switch rest := list[i:]; {
+		case rest[0] == ',':
+			columns++
+		case rest[0] == '*':
+			starred = true
+		case len(rest) > 5 && strings.EqualFold(rest[:5], "FROM ") && i > 0 && strings.ContainsRune(" \t\n", rune(list[i-1])):
+			return false
+		}
+		return true
+	})
+	if starred {
+		return 0
+	}
+	return columns
+}
+
+// statements are parted by semicolons.
+func statements(sql string) (all []string) {
+	from := 0
+	outside(sql, func(i int) bool {
+		if sql[i] == ';' {
+			all, from = append(all, sql[from:i]), i+1
+		}
+		return true
+	})
+	if strings.TrimSpace(sql[from:]) != "" {
+		all = append(all, sql[from:])
+	}
+	return all
+}
+
+// outside calls visit for each byte outside of quotes and parentheses, until that is false.
+func outside(sql string, visit func(i int) bool) {
+	depth, quote := 0, byte(0)
+	for i := range len(sql) {
+		switch c := sql[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"' || c == '`':
+			quote = c
+		case c == '(' || c == '[':
+			depth++
+		case c == ')' || c == ']':
+			depth--
+		case depth == 0:
+			if !visit(i) {
+				return
+			}
+		}
+	}
+}
