@@ -137,6 +137,10 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 		Study: r.Source.Study.Name, Workload: kind.Name, Records: records, Testbed: map[string]string{},
 		Metrics: append(r.Source.Study.Results(l.Catalog), l.counters()...),
 	}
+	run.Design = exchange.Design{
+		Seed: r.Plan.Seed, Headlines: r.Source.Study.Headline, Margin: r.Source.Study.Margin, Level: r.Plan.Level, Error: r.Plan.Alpha(),
+		Looks: r.Plan.Looks, Least: r.Plan.Least(), Planned: r.Plan.Most, Pilot: r.Plan.Pilot, Order: r.Plan.Order,
+	}
 	for _, arm := range r.Plan.Arms {
 		run.Labels = append(run.Labels, arm.Label)
 	}

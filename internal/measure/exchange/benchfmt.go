@@ -20,14 +20,15 @@ import (
 // it. The units of measure are the metric's name, and after it its base unit where
 // that is not plain from the name: "iops", "write.p99-sec", "throughput-B/s".
 //
-// The testbed is in comments, because benchstat does not compare benchmarks
-// whose configuration differs.
+// The design, the testbed and the place of each trial are in comments, because
+// benchstat does not compare benchmarks whose configuration differs.
 func WriteBenchfmt(w io.Writer, run Run) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "study: %s\nworkload: %s\n", oneLine(run.Study), oneLine(run.Workload))
 	for _, name := range slices.Sorted(maps.Keys(run.Testbed)) {
 		fmt.Fprintf(out, "# %s: %s\n", oneLine(name), oneLine(run.Testbed[name]))
 	}
+	run.comments(out)
 	counted := run.counted()
 	for _, m := range run.Metrics {
 		if !slices.ContainsFunc(counted, func(r *measure.Record) bool { _, ok := r.Values[m.Name]; return ok }) {
@@ -41,6 +42,7 @@ func WriteBenchfmt(w io.Writer, run Run) error {
 	fmt.Fprintln(out)
 	names := run.benchmarks()
 	for _, r := range counted {
+		fmt.Fprintf(out, "# trial %d, phase %s, block %d, slot %d, arm %d%s\n", r.Trial, oneLine(r.Phase), r.Block, r.Slot, r.Arm, counts(r))
 		fmt.Fprintf(out, "%s %d", names[r.Arm], max(1, r.Counts["operations"]))
 		for m, v := range run.values(&measure.Record{Values: r.Values}) {
 			fmt.Fprintf(out, " %s %s", number(v), unit(m))
@@ -51,6 +53,31 @@ func WriteBenchfmt(w io.Writer, run Run) error {
 		return fmt.Errorf("write Go benchmark format: %w", err)
 	}
 	return nil
+}
+
+// comments writes what the verdicts follow from. Headlines are named by their units.
+func (r Run) comments(out io.Writer) {
+	d := &r.Design
+	var headlines []string
+	for _, name := range d.Headlines {
+		if i := slices.IndexFunc(r.Metrics, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
+			headlines = append(headlines, unit(r.Metrics[i]))
+		}
+	}
+	fmt.Fprintf(out, "# design.seed: %d\n# design.headlines: %s\n", d.Seed, strings.Join(headlines, " "))
+	fmt.Fprintf(out, "# design.margin: %s\n# design.level: %s\n# design.error: %s\n", number(d.Margin), number(d.Level), number(d.Error))
+	fmt.Fprintf(out, "# design.looks: %s\n# design.least: %d\n# design.planned: %d\n# design.pilot: %d\n", d.looks(), d.Least, d.Planned, d.Pilot)
+}
+
+// counts are those of a trial, but for its operations, which are its iterations.
+func counts(r *measure.Record) string {
+	text := ""
+	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
+		if name != "operations" {
+			text += fmt.Sprintf(", %s %d", word(name), r.Counts[name])
+		}
+	}
+	return text
 }
 
 // counted lists the valid trials of the blocks in which every arm has one.

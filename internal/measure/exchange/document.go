@@ -12,6 +12,7 @@ import (
 type exported struct {
 	Study    string            `json:"study"`
 	Workload string            `json:"workload"`
+	Design   Design            `json:"design"`
 	Arms     []string          `json:"arms"`
 	Metrics  []measure.Metric  `json:"metrics"`
 	Testbed  map[string]string `json:"testbed"`
@@ -19,7 +20,7 @@ type exported struct {
 }
 
 // WriteJSON writes a run as one JSON document: the records as they lie on disk,
-// with the labels of the arms, the metrics and the testbed.
+// with the design, the labels of the arms, the metrics and the testbed.
 func WriteJSON(w io.Writer, run Run) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
@@ -28,7 +29,7 @@ func WriteJSON(w io.Writer, run Run) error {
 	if records == nil {
 		records = []measure.Record{}
 	}
-	if err := encoder.Encode(exported{run.Study, run.Workload, run.Labels, run.Metrics, run.Testbed, records}); err != nil {
+	if err := encoder.Encode(exported{run.Study, run.Workload, run.Design, run.Labels, run.Metrics, run.Testbed, records}); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

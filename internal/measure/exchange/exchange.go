@@ -22,6 +22,22 @@ type Run struct {
 	Metrics  []measure.Metric // of the records' values and counters, in the order to show
 	Records  []measure.Record
 	Testbed  map[string]string // facts by name
+	Design   Design
+}
+
+// Design is what the verdicts of a run follow from, besides its records: with both,
+// effects, intervals and verdicts can be computed again. Arm 0 is the baseline.
+type Design struct {
+	Seed      uint64   `json:"seed"`
+	Headlines []string `json:"headlines"`
+	Margin    float64  `json:"margin"`          // smallest effect of interest, as a share
+	Level     float64  `json:"level"`           // confidence level of all intervals together, over looks and headlines
+	Error     float64  `json:"error"`           // two-sided error of the interval of one headline at one look
+	Looks     []int    `json:"looks,omitempty"` // planned looks, in complete blocks
+	Least     int      `json:"least"`           // fewest blocks that carry a verdict
+	Planned   int      `json:"planned"`         // largest number of complete blocks
+	Pilot     int      `json:"pilot,omitempty"` // blocks whose spread decided how many there are
+	Order     string   `json:"order,omitempty"` // how arms are ordered in blocks
 }
 
 // Write writes a run in one of the formats json, csv, parquet and benchfmt.

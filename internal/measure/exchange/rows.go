@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -30,10 +31,24 @@ type row struct {
 	Metric string   `parquet:"metric,dict"`
 	Unit   string   `parquet:"unit,dict"`
 	Value  *float64 `parquet:"value,optional"`
+
+	Better   string `parquet:"better,dict"` // higher or lower; empty where neither is
+	Headline bool   `parquet:"headline"`
+
+	// The design is the same in all rows.
+	Study  string  `parquet:"study,dict"`
+	Seed   string  `parquet:"seed,dict"` // text, since few tools have whole numbers of 64 bits without a sign
+	Margin float64 `parquet:"margin"`
+	Level  float64 `parquet:"level"`
+	Error  float64 `parquet:"error"`
+	Looks  string  `parquet:"looks,dict"` // with spaces between them
+	Least  int64   `parquet:"least"`
+	Pilot  int64   `parquet:"pilot"`
 }
 
 // rows yields a row for each value and counter of each trial: first those of the
-// run's metrics, in their order, then others by name, which have no unit. A trial
+// run's metrics, in their order, then others by name, which have no unit, then the
+// counts of operations, as "counts.NAME". A trial
 // without any yields one row without metric, so that it does not vanish.
 func (r Run) rows() iter.Seq[row] {
 	return func(yield func(row) bool) {
@@ -43,6 +58,8 @@ func (r Run) rows() iter.Seq[row] {
 				Trial: int64(record.Trial), Phase: record.Phase, Block: int64(record.Block), Slot: int64(record.Slot),
 				Arm: int64(record.Arm), Label: r.label(record.Arm), Valid: record.Valid(), Void: record.Void,
 			}
+			r.Design.fill(&one)
+			one.Study = r.Study
 			if len(record.Values)+len(record.Counters) == 0 {
 				if !yield(one) {
 					return
@@ -51,12 +68,28 @@ func (r Run) rows() iter.Seq[row] {
 			}
 			for metric, value := range r.values(record) {
 				one.Metric, one.Unit, one.Value = metric.Name, metric.Unit, &value
+				one.Better, one.Headline = string(metric.Better), slices.Contains(r.Design.Headlines, metric.Name)
 				if !yield(one) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// fill writes the design into a row.
+func (d *Design) fill(one *row) {
+	one.Seed = strconv.FormatUint(d.Seed, 10)
+	one.Margin, one.Level, one.Error, one.Least, one.Pilot = d.Margin, d.Level, d.Error, int64(d.Least), int64(d.Pilot)
+	one.Looks = d.looks()
+}
+
+func (d *Design) looks() string {
+	var looks []string
+	for _, n := range d.Looks {
+		looks = append(looks, strconv.Itoa(n))
+	}
+	return strings.Join(looks, " ")
 }
 
 // values yields the values and counters of a record. A name that both have is the
@@ -81,13 +114,19 @@ func (r Run) values(record *measure.Record) iter.Seq2[measure.Metric, float64] {
 				return
 			}
 		}
+		for _, name := range slices.Sorted(maps.Keys(record.Counts)) {
+			if !yield(measure.Metric{Name: "counts." + name, Unit: "1"}, float64(record.Counts[name])) {
+				return
+			}
+		}
 	}
 }
 
 // WriteCSV writes a row for each value of each trial.
 func WriteCSV(w io.Writer, run Run) error {
 	out := csv.NewWriter(w)
-	err := out.Write([]string{"trial", "phase", "block", "slot", "arm", "label", "valid", "void", "metric", "unit", "value"})
+	err := out.Write([]string{"trial", "phase", "block", "slot", "arm", "label", "valid", "void", "metric", "unit", "value",
+		"better", "headline", "study", "seed", "margin", "level", "error", "looks", "least", "pilot"})
 	for one := range run.rows() {
 		if err != nil {
 			break
@@ -99,6 +138,8 @@ func WriteCSV(w io.Writer, run Run) error {
 		err = out.Write([]string{
 			whole(one.Trial), escape.Cell(one.Phase), whole(one.Block), whole(one.Slot), whole(one.Arm), escape.Cell(one.Label),
 			strconv.FormatBool(one.Valid), escape.Cell(one.Void), escape.Cell(one.Metric), escape.Cell(one.Unit), value,
+			one.Better, strconv.FormatBool(one.Headline), escape.Cell(one.Study), one.Seed, number(one.Margin), number(one.Level), number(one.Error),
+			one.Looks, whole(one.Least), whole(one.Pilot),
 		})
 	}
 	out.Flush()
