@@ -33,6 +33,11 @@ func (r *round) best() (best candidate, found bool) {
 		return best, false
 	}
 	h := int(r.heads.winner[1])
+	for w := r.rows[h]; r.top(h) > 0 && w.stale[w.first]; w = r.rows[h] {
+		r.refresh(cluster.HostID(h), cluster.HostID(w.first))
+		r.heads.again(r, h)
+		h = int(r.heads.winner[1])
+	}
 	if best.merit = r.top(h); best.merit == 0 {
 		return best, false
 	}

@@ -8,13 +8,13 @@ const evenShare = 8
 
 // scale makes hosts of all sizes and both resources comparable.
 type scale struct {
-	weight []Pair // by host: capacity in thousandths of the mean of those that can be used
+	weight []Pair // by host: capacity in 64ths of the mean of those that can be used
 	mhz    int64  // demerit of one MHz of contention; 0 where the spread alone decides
 	most   int64  // contention that is told apart, in MHz
 }
 
 // full is the demerit of the mean host where a resource is in full use.
-const full = 100_000_000 * 1000
+const full = million * million * 64
 
 func newScale(c *cluster.Cluster, x *cluster.Index) scale {
 	s := scale{weight: make([]Pair, len(c.Hosts))}
@@ -28,14 +28,17 @@ func newScale(c *cluster.Cluster, x *cluster.Index) scale {
 	n = max(1, n)
 	for h := range s.weight {
 		own := x.Capacity(cluster.HostID(h))
-		s.weight[h] = Pair{min(million, load(own.CPU, max(1, all.CPU/n))/1000), min(million, load(own.Memory, max(1, all.Memory/n))/1000)}
+		s.weight[h] = Pair{weight(own.CPU, all.CPU/n), weight(own.Memory, all.Memory/n)}
 	}
 	if c.Settings.CostBenefit {
 		s.mhz = max(1, evenShare*full/max(1, all.CPU/n))
-		s.most = 1 << 62 / s.mhz
+		s.most = 1 << 61 / s.mhz
 	}
 	return s
 }
+
+// weight is an amount in 64ths of the mean, at most 16 times of it.
+func weight(own, mean int64) int64 { return min(1024, load(own, max(1, mean))*64/million) }
 
 // demerit is what the model of deviation makes of a host that is asked for so much: the
 // squares of its loads, by its size, which are least in all where the loads are equal; and
@@ -48,8 +51,8 @@ func (r *round) demerit(h cluster.HostID, demand cluster.Resources) (demerit, co
 	return square(cpu)*w.CPU + square(memory)*w.Memory + min(cost, r.scale.most)*r.scale.mhz, cost
 }
 
-// square is that of a load, in hundred-millionths.
+// square is that of a load, up to 20 times the capacity.
 func square(load int64) int64 {
-	v := min(load, 100*million) / 100
+	v := min(load, 20*million)
 	return v * v
 }

@@ -3,8 +3,6 @@ package balance
 import (
 	"fmt"
 	"math"
-
-	"plimsoll/internal/cluster"
 )
 
 // pairwise is the difference between two hosts, in millionths, that is worth a look at
@@ -32,10 +30,7 @@ func (r *round) even() {
 	r.busyWith(r.plan.Moves)
 	r.survey()
 	r.relief.measure()
-	for h := range r.c.Hosts {
-		r.renew(cluster.HostID(h))
-	}
-	r.heads.sort(r)
+	r.renewAll()
 	for begin := len(r.plan.Moves); ; {
 		if r.plan.Quiet = r.settled(); r.plan.Quiet != "" {
 			return
@@ -48,6 +43,10 @@ func (r *round) even() {
 			}
 		}
 		best, found := r.bestThatSpares()
+		if !found && r.relief.shrink() {
+			r.renewAll()
+			continue
+		}
 		if !found {
 			r.refuse(r.notMade())
 			return

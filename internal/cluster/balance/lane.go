@@ -18,26 +18,26 @@ func (r *round) lane(from, to cluster.HostID) lane {
 // merit is by how much a move betters the layout: by how much the hosts' demerits fall, or
 // how many MHz are no longer wasted where the machine itself scores higher.
 func (n *lane) merit(v cluster.VMID) int64 {
-	o := n.gives(v)
+	o, _ := n.gives(v)
 	merit, _ := n.takes(&o)
 	return merit
 }
 
 // gives is what a machine of the source offers, with those that move with it.
-func (n *lane) gives(v cluster.VMID) offer {
+func (n *lane) gives(v cluster.VMID) (offer, []cluster.VMID) {
 	r := n.r
-	o := offer{vm: v, unit: r.units.with(r.l, v)}
-	o.asks = r.asks(o.unit)
+	unit := r.units.with(r.l, v)
+	o := offer{vm: v, asks: r.asks(unit)}
 	after := n.a.demand.Minus(o.asks)
 	if r.byScore {
-		cost := r.costs(n.from, after, r.burden[n.from].plus(r.bears(o.unit, n.from), -1))
-		o.gain, o.has = n.a.cost-cost, n.has(o.unit)
+		cost := r.costs(n.from, after, r.burden[n.from].plus(r.bears(unit, n.from), -1))
+		o.gain, o.has = n.a.cost-cost, n.has(unit)
 		o.merit = o.gain
-		return o
+		return o, unit
 	}
 	demerit, cost := r.demerit(n.from, after)
 	o.merit, o.gain = n.a.demerit-demerit, n.a.cost-cost
-	return o
+	return o, unit
 }
 
 // takes is what the target makes of an offer: the merit of the move, and by how much less
@@ -52,7 +52,7 @@ func (n *lane) takes(o *offer) (merit, gain int64) {
 	if million-n.b.loss <= o.has {
 		return 0, 0 // the machine itself only adds to what is lost there
 	}
-	will, joined := n.score(o.unit, o.asks)
+	will, joined := n.score(r.units.with(r.l, o.vm), o.asks)
 	if will <= o.has {
 		return 0, 0
 	}
@@ -73,6 +73,12 @@ func (n *lane) has(unit []cluster.VMID) int64 { return n.r.scores(unit, n.from, 
 // score is that of machines on the target, and what all machines there would ask for
 // besides CPU and memory.
 func (n *lane) score(unit []cluster.VMID, asks cluster.Resources) (will int64, joined burden) {
+	if len(unit) == 1 {
+		vm := &n.r.c.VMs[unit[0]]
+		far := remoteLoss(vm, &n.r.c.Hosts[n.to])
+		joined = n.r.burden[n.to].plus(burden{vm.Demand.Link, part(asks.CPU, far)}, 1)
+		return part(million-n.r.hostLoss(n.to, n.b.demand.Plus(asks), joined), million-far), joined
+	}
 	joined = n.r.burden[n.to].plus(n.r.bears(unit, n.to), 1)
 	return n.r.scores(unit, n.to, n.r.hostLoss(n.to, n.b.demand.Plus(asks), joined)), joined
 }

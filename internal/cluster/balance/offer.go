@@ -12,8 +12,7 @@ import (
 // offer is a machine that a host would be better off without, with those that move with it.
 // What a target makes of it is less by what they take there, which is never below 0.
 type offer struct {
-	vm    cluster.VMID // the first of the unit
-	unit  []cluster.VMID
+	vm    cluster.VMID // the first of its unit
 	asks  cluster.Resources
 	merit int64 // by how much the host's demerit falls, or what it costs, in MHz
 	gain  int64 // by how much less the host costs, in MHz
@@ -21,21 +20,22 @@ type offer struct {
 	has   int64 // score of the unit on the host, in millionths
 }
 
-// offers lists those of a host, the best first, and by machine: all, or such as a target
-// may be found for that makes them worth a move.
-func (r *round) offers(from cluster.HostID, worth bool) (list []offer) {
+// offers lists those of a host in a list whose room it takes, the best first, and by machine:
+// all, or such as a target may be found for that makes them worth a move.
+func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
+	list = list[:0]
 	if !r.source(int(from)) {
-		return nil
+		return list
 	}
 	n := r.lane(from, from)
 	for _, v := range r.l.On(from) {
-		o := n.gives(v)
-		if o.merit <= 0 || o.unit[0] != v || !r.mayAllMove(o.unit) {
+		o, unit := n.gives(v)
+		if o.merit <= 0 || unit[0] != v || !r.mayAllMove(unit) {
 			continue
 		}
 		o.need = math.MinInt64
 		if worth && r.c.Settings.CostBenefit {
-			o.need = r.needs(o.unit, from)
+			o.need = r.needs(unit, from)
 		}
 		if o.gain < o.need {
 			continue
@@ -51,7 +51,7 @@ func (r *round) offers(from cluster.HostID, worth bool) (list []offer) {
 // needs is how many MHz a move of a unit must save at least, wherever it leads: its cost on
 // the way that costs least.
 func (r *round) needs(unit []cluster.VMID, from cluster.HostID) int64 {
-	least, cheapest := r.relief.each[from], int64(-1)
+	least, cheapest := r.relief.needed(from), int64(-1)
 	for _, to := range r.ways {
 		if w := r.sure(unit, place.Step{VM: unit[0], From: from, To: to}, 0); w.Copy > 0 && (cheapest < 0 || w.Cost/w.Stable < cheapest) {
 			cheapest = w.Cost / w.Stable

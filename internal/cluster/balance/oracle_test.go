@@ -31,6 +31,9 @@ func (r *round) exhaustive() {
 			return
 		}
 		best, found := r.bestOfAll(func(h cluster.HostID) bool { return !r.relief.hopeless(h) })
+		if !found && r.relief.shrink() {
+			continue
+		}
 		if !found {
 			r.refuse(r.allNotMade())
 			return
@@ -120,7 +123,7 @@ func (r *round) bestOfAll(off func(cluster.HostID) bool) (best candidate, found 
 				return
 			}
 			gain := r.gain(unit, c.Step, r.asks(unit))
-			if r.c.Settings.CostBenefit && gain < r.relief.each[c.From] {
+			if r.c.Settings.CostBenefit && gain < r.relief.needed(c.From) {
 				return
 			}
 			if r.against(unit, c.Step, gain) == nothing {

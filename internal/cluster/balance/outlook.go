@@ -8,6 +8,7 @@ type outlook struct {
 	loads            Pair
 	loss             int64 // of its machines' work, in millionths, by the model of scores
 	cost             int64 // that moves are judged by, in MHz
+	reclaims         bool  // memory
 	demerit          int64 // by the model of deviation: the less, the better
 }
 
@@ -24,6 +25,7 @@ func (r *round) survey() {
 func (r *round) outlook(h cluster.HostID) {
 	o := &r.outlooks[h]
 	o.demand, o.capacity, o.loads = r.l.Demand(h), r.x.Capacity(h), loads(r.l, r.x, h)
+	o.reclaims = memoryLoss(o.demand.Memory, o.capacity.Memory) > 0
 	if r.byScore {
 		o.loss, o.cost = r.hostLoss(h, o.demand, r.burden[h]), r.costs(h, o.demand, r.burden[h])
 		return
@@ -46,7 +48,7 @@ func (r *round) worthALook(from, to cluster.HostID) bool {
 	if r.byScore {
 		return a.loss > b.loss || r.burden[from].remote > 0
 	}
-	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory
+	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory && (r.scale.mhz == 0 || a.reclaims)
 }
 
 // means are the loads of all hosts that can be used. The least of them is noted.

@@ -7,12 +7,13 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// row is the best moves from one host to each other. It takes 12 bytes for a target, and
+// row is the best moves from one host to each other. It takes 13 bytes for a target, and
 // only hosts with machines to offer have one.
 type row struct {
 	offers []offer
 	merit  []int64 // by target: of the best move, 0 where there is none
 	vm     []cluster.VMID
+	stale  []bool // the target has more load than it had: the merit is less by now, if anything
 
 	first int  // the target whose move comes first
 	open  bool // that is to be found again
@@ -20,7 +21,7 @@ type row struct {
 
 // newRow knows nothing.
 func newRow(hosts int) *row {
-	return &row{merit: make([]int64, hosts), vm: make([]cluster.VMID, hosts)}
+	return &row{merit: make([]int64, hosts), vm: make([]cluster.VMID, hosts), stale: make([]bool, hosts)}
 }
 
 // precedes orders targets by what their moves bring.
@@ -37,7 +38,7 @@ func (w *row) precedes(a, b int) bool {
 // set notes the best move to a target.
 func (w *row) set(to int, v cluster.VMID, merit int64) {
 	w.open = w.open || to == w.first
-	w.merit[to], w.vm[to] = merit, v
+	w.merit[to], w.vm[to], w.stale[to] = merit, v, false
 	if !w.open && w.precedes(to, w.first) {
 		w.first = to
 	}
@@ -65,19 +66,25 @@ func (r *round) renew(from cluster.HostID) {
 	r.fill(from)
 }
 
+// renewAll does so for all hosts.
+func (r *round) renewAll() {
+	for h := range r.c.Hosts {
+		r.renew(cluster.HostID(h))
+	}
+	r.heads.sort(r)
+}
+
 // fill finds all that leads away from a host.
 func (r *round) fill(from cluster.HostID) {
-	offers := r.offers(from, true)
-	if len(offers) == 0 {
-		r.rows[from] = nil
-		return
-	}
 	w := r.rows[from]
 	if w == nil {
 		w = newRow(len(r.c.Hosts))
-		r.rows[from] = w
 	}
-	w.offers = offers
+	if w.offers = r.offers(from, true, w.offers); len(w.offers) == 0 {
+		r.rows[from] = nil
+		return
+	}
+	r.rows[from] = w
 	for to := range r.c.Hosts {
 		r.refresh(from, cluster.HostID(to))
 	}
@@ -101,11 +108,14 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 		if o.merit < most {
 			break // no target makes more of it, nor of those that follow
 		}
+		if !r.x.Allowed(o.vm, to) {
+			continue
+		}
 		merit, gain := n.takes(o)
 		if merit <= 0 || gain < o.need || merit < most || merit == most && o.vm > best {
 			continue
 		}
-		if r.against(o.unit, place.Step{VM: o.vm, From: from, To: to}, gain) == nothing {
+		if r.against(r.units.with(r.l, o.vm), place.Step{VM: o.vm, From: from, To: to}, gain) == nothing {
 			best, most = o.vm, merit
 		}
 	}
@@ -114,18 +124,39 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 
 // changed looks again at what moves between hosts may have made another: what leads to and
 // from each of them. For machines that share a rule with one that moved, no other host is
-// another than before.
-func (r *round) changed(hosts []cluster.HostID) {
+// another than before. What leads to a host that only has more load than before is looked at
+// once it would be best.
+func (r *round) changed(moves []Move) {
 	r.mean = r.means()
+	hosts := touched(moves)
+	worse := make([]bool, len(hosts))
+	for i, h := range hosts {
+		worse[i] = r.onlyWorse(h, moves)
+	}
 	for h, w := range r.rows {
 		switch from := cluster.HostID(h); {
 		case slices.Contains(hosts, from):
 			r.renew(from)
 		case w != nil:
-			for _, to := range hosts {
-				r.refresh(from, to)
+			for i, to := range hosts {
+				if worse[i] {
+					w.stale[to] = true
+				} else {
+					r.refresh(from, to)
+				}
 			}
 		}
 	}
 	r.heads.sort(r)
+}
+
+// onlyWorse says whether no machine can gain more by a move to a host than before some
+// moves: it got machines without rules and lost none, and nothing but its cores slows them
+// down.
+func (r *round) onlyWorse(h cluster.HostID, moves []Move) bool {
+	o := &r.outlooks[h]
+	if o.reclaims || load(r.burden[h].link, r.c.Hosts[h].NIC) > linkLimit {
+		return false
+	}
+	return !slices.ContainsFunc(moves, func(m Move) bool { return m.From == h || m.To == h && len(r.x.Rules(m.VM)) > 0 })
 }

@@ -30,7 +30,7 @@ func (r *round) notMade() (list []candidate) {
 				c := candidate{Step: place.Step{VM: o.vm, From: of.from, To: to}}
 				gain := int64(0)
 				if c.merit, gain = n.takes(o); c.merit > 0 && (!full || c.better(&list[mostRefused-1])) {
-					if c.con = r.against(o.unit, c.Step, gain); c.con == nothing {
+					if c.con = r.against(r.units.with(r.l, o.vm), c.Step, gain); c.con == nothing {
 						c.con = tooLittle
 					}
 					if c.con >= neverCopied {
@@ -54,7 +54,7 @@ type hostOffers struct {
 // be looked at once enough is found.
 func (r *round) bestOffers() (list []hostOffers) {
 	for h := range r.c.Hosts {
-		if offers := r.offers(cluster.HostID(h), false); len(offers) > 0 {
+		if offers := r.offers(cluster.HostID(h), false, nil); len(offers) > 0 {
 			list = append(list, hostOffers{cluster.HostID(h), offers})
 		}
 	}

@@ -18,7 +18,8 @@ var goodness = [6]int64{0, 0, 50, 25, 10, 0}
 type relief struct {
 	*round
 	lightest Pair    // the least loads of hosts that can be used
-	each     []int64 // by host: what each move must save at least, in MHz
+	each     []int64 // by host: what each move must save at least where small ones are looked at, in MHz
+	small    bool    // they are: no larger one is worth it any more
 	closed   []bool  // by host: its moves are not worth it in this round
 	saved    []int64 // by host that is closed: what they would have saved, in MHz
 }
@@ -31,6 +32,27 @@ func (r *round) least(h cluster.HostID) int64 {
 // busy is the load above which every move off a host counts, however little it saves.
 const busy = 900_000
 
+// needed is what each move off a host must save at least, in MHz: half of what all must
+// together, and what measure found once small moves are looked at.
+func (f *relief) needed(from cluster.HostID) int64 {
+	if f.small {
+		return f.each[from]
+	}
+	return max(1, f.least(from)/2)
+}
+
+// shrink has small moves looked at, and says whether they were not before.
+func (f *relief) shrink() bool {
+	if f.small || !f.c.Settings.CostBenefit {
+		return false
+	}
+	f.small = true
+	for h, each := range f.each {
+		f.closed[h] = f.closed[h] && each > 1
+	}
+	return true
+}
+
 // measure finds what each move off a host must save at least, in MHz, as the hosts are now:
 // half of what its moves must save together, so that no host is relieved of crumbs. Of a host
 // that is busy, reclaims memory or has more than twice that to save, every move counts.
@@ -38,7 +60,7 @@ func (f *relief) measure() {
 	for h := range f.each {
 		o, id := &f.outlooks[h], cluster.HostID(h)
 		f.each[h] = max(1, f.least(id)/2)
-		if o.loads.CPU > busy || memoryLoss(o.demand.Memory, o.capacity.Memory) > 0 || f.potential(id) > 2*f.least(id) {
+		if o.loads.CPU > busy || o.reclaims || f.potential(id) > 2*f.least(id) {
 			f.each[h] = 1
 		}
 	}
@@ -48,11 +70,11 @@ func (f *relief) measure() {
 // the least loaded host, less what its work costs there at least.
 func (f *relief) potential(h cluster.HostID) int64 {
 	o := &f.outlooks[h]
+	all, m, saved := o.capacity, f.lightest, int64(0)
 	if f.byScore {
-		return o.cost
+		b := f.burden[h]
+		saved = b.remote + part(o.demand.CPU, Loss(load(b.link, f.c.Hosts[h].NIC), linkLimit))
 	}
-	all, m := o.capacity, f.lightest
-	saved := int64(0)
 	if o.loads.CPU > m.CPU {
 		at := func(load int64) int64 { return part(part(all.CPU, load), Loss(load, f.limit)) }
 		saved = at(o.loads.CPU) - at(m.CPU) - part(part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.limit))
@@ -83,7 +105,7 @@ func (f *relief) hopeless(h cluster.HostID) bool {
 func (f *relief) starved() bool {
 	for h := range f.c.Hosts {
 		o := &f.outlooks[h]
-		if f.c.Hosts[h].Runs() && memoryLoss(o.demand.Memory, o.capacity.Memory) > 0 && !f.hopeless(cluster.HostID(h)) {
+		if f.c.Hosts[h].Runs() && o.reclaims && !f.hopeless(cluster.HostID(h)) {
 			return true
 		}
 	}
@@ -107,7 +129,6 @@ func (f *relief) off(from cluster.HostID, most int) {
 			break
 		}
 	}
-	touched := f.touched(begin)
 	switch {
 	case f.c.Settings.CostBenefit && saved < f.least(from):
 		f.saved[from] = saved
@@ -115,8 +136,12 @@ func (f *relief) off(from cluster.HostID, most int) {
 	case end >= 0:
 		f.undo(end)
 	}
-	f.closed[from] = f.closed[from] || len(f.plan.Moves) == begin
-	f.changed(touched)
+	if len(f.plan.Moves) == begin {
+		f.closed[from], f.rows[from] = true, nil
+		f.heads.again(f.round, int(from))
+		return
+	}
+	f.changed(f.plan.Moves[begin:])
 }
 
 // first is the move that stands first in the row of a host.
@@ -164,9 +189,9 @@ func (f *relief) carry(unit []cluster.VMID, s place.Step, v Value) {
 	f.mean = f.means()
 }
 
-// touched are the hosts of the moves from one on.
-func (f *relief) touched(begin int) (list []cluster.HostID) {
-	for _, m := range f.plan.Moves[begin:] {
+// touched are the hosts of some moves.
+func touched(moves []Move) (list []cluster.HostID) {
+	for _, m := range moves {
 		for _, h := range [...]cluster.HostID{m.From, m.To} {
 			if !slices.Contains(list, h) {
 				list = append(list, h)
@@ -186,7 +211,7 @@ func (f *relief) undo(begin int) {
 		f.moved[m.VM] = false
 		f.spend(m.Step, -1)
 	}
-	for _, h := range f.touched(begin) {
+	for _, h := range touched(f.plan.Moves[begin:]) {
 		f.outlook(h)
 	}
 	f.mean = f.means()

@@ -65,6 +65,9 @@ func (r *round) risk(unit []cluster.VMID, s place.Step, v Value) int64 {
 		asks.CPU = max(asks.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*r.core))
 		worst = worst.Plus(asks)
 	}
+	if v.Gain >= 0 && worst == r.asks(unit) {
+		return 0
+	}
 	return min(0, r.gain(unit, s, worst)) * (horizon - v.Stable)
 }
 
