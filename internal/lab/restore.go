@@ -50,18 +50,28 @@ func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, faile
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range all {
-		if u.Err != nil || u.Process != "" {
-			failed = errors.Join(failed, u.Err)
-			continue
+	// One that is kept from a setting by another dead run has its turn after that.
+	for again := true; again; {
+		var refused []trial.Unfinished
+		var why error
+		for _, u := range all {
+			if u.Err != nil || u.Process != "" {
+				failed = errors.Join(failed, u.Err)
+				continue
+			}
+			lines, err := l.restore(ctx, u.Log)
+			done = append(done, lines...)
+			if used, refusal := (*trial.InUse)(nil), (*trial.Refusal)(nil); errors.As(err, &used) {
+				continue // somebody else resumes it, or puts it back
+			} else if errors.As(err, &refusal) {
+				refused, why = append(refused, u), errors.Join(why, fmt.Errorf("run in %s: %w", u.Dir, err))
+			} else if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("run in %s: %w", u.Dir, err))
+			}
 		}
-		lines, err := l.restore(ctx, u.Log)
-		done = append(done, lines...)
-		if used := (*trial.InUse)(nil); errors.As(err, &used) {
-			continue // somebody else resumes it, or puts it back
-		}
-		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("run in %s: %w", u.Dir, err))
+		again = len(refused) > 0 && len(refused) < len(all)
+		if all = refused; !again {
+			failed = errors.Join(failed, why)
 		}
 	}
 	return done, failed

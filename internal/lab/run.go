@@ -51,7 +51,11 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decisive(l.measure(ctx, r))
+	outcome, err := l.measure(ctx, r)
+	if refused := (*trial.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // nothing was touched but the new folder
+		return nil, errors.Join(err, os.RemoveAll(r.Dir))
+	}
+	return decisive(outcome, err)
 }
 
 // Resume goes on with a run that did not end.

@@ -147,6 +147,20 @@ type Confiner interface {
 	Confinable(ctx context.Context, c Confinement) error
 }
 
+// Claimer is a machine of which other runs may change settings too. Claim keeps them from the settings that a run names, until release is called
+// or the run dies. Its error says who has claimed one of them. Package trial alone asks for this ability.
+type Claimer interface {
+	Claim(ctx context.Context, c Claim) (release func(), err error)
+}
+
+// Claim is what a run says when it claims settings of a machine.
+type Claim struct {
+	Run   string   // its name
+	Dir   string   // its results folder
+	Log   string   // its undo log
+	Names []string // of what holds the settings, and of what changes along with them
+}
+
 // Carrier is a machine that holds a copy of this program and can start it: what
 // makes load or answers it runs in a process of its own.
 type Carrier interface {

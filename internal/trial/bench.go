@@ -75,6 +75,11 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 	if n := len(j.entries); n > 0 && j.entries[n-1].Kind == KindEnd {
 		return nil
 	}
+	defer func() {
+		if j.undo.none() {
+			s.release()
+		}
+	}()
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -107,14 +112,15 @@ type session struct {
 	why        string        // the run ended
 	served     *served       // nil while no service runs
 	lodged     post          // where a service ran last
+	release    func()        // gives up the claim on settings of machines
 }
 
 func (b *Bench) session(j *journal) (*session, error) {
 	s := &session{
 		Bench:     b,
 		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch, mark: drawRun()},
-		scratched: map[string]platform.Machine{},
-		journal:   j, results: measure.OpenResults(b.Dir), began: time.Now(),
+		scratched: map[string]platform.Machine{}, release: func() {},
+		journal: j, results: measure.OpenResults(b.Dir), began: time.Now(),
 	}
 	if old := j.begin(); old != nil && j.saved != nil {
 		s.mark = old.Mark
@@ -146,36 +152,62 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if old := begun(s.journal.entries); old != nil {
+	old, saved := begun(s.journal.entries), s.journal.saved != nil
+	if old != nil {
 		if err := errors.Join(s.same(old, hash), s.Study.CheckTraces()); err != nil {
 			return err
 		}
-		if left := leftBy(s.journal.entries); s.journal.saved == nil && len(left) > 0 {
+		if left := leftBy(s.journal.entries); !saved && len(left) > 0 {
 			return foreign(s.Dir, s.Undo, left)
 		}
-		if err := s.resume(ctx); err != nil {
-			return err
-		}
-	} else {
+	}
+	if !saved {
 		needs, err := s.check(ctx)
 		if err != nil {
 			return err
 		}
 		s.preparing = needs.Time
 	}
-	if s.journal.saved != nil {
+	b, err := s.beginning(ctx, hash)
+	if err != nil {
+		return err
+	}
+	release, err := s.claimAll(ctx, b)
+	if err != nil {
+		return err
+	}
+	s.release = release
+	if old != nil {
+		if err := s.resume(ctx); err != nil {
+			return err
+		}
+	}
+	if saved {
 		return nil
+	}
+	return s.journal.begun(b)
+}
+
+// beginning is what the run begins with, or began with where it has an undo log.
+func (s *session) beginning(ctx context.Context, hash string) (b *Begin, err error) {
+	if s.journal.saved != nil {
+		return s.journal.begin(), nil
 	}
 	made := false
 	if s.sim == nil {
 		if made, err = (post{s.machine, s.scratch}).absent(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return s.journal.begun(&Begin{
-		Run: drawRun(), Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
+	run := drawRun()
+	if old := begun(s.journal.entries); old != nil && runName.MatchString(old.Run) {
+		run = old.Run
+	}
+	return &Begin{
+		Run: run, Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
 		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
-	})
+		Claims: claims(s.known),
+	}, nil
 }
 
 // StudyHash identifies a study: the SHA-256 of its JSON form.
@@ -203,9 +235,6 @@ func (s *session) same(old *Begin, hash string) error {
 // setting at its former level, and reads the trials that ended.
 func (s *session) resume(ctx context.Context) error {
 	r := s.restorer()
-	if err := r.find(ctx, s.Study.Most()); err != nil {
-		return err
-	}
 	r.settings(ctx)
 	for _, line := range r.done {
 		s.reporter.say(PhaseRestore, 0, line)

@@ -66,6 +66,8 @@ type Begin struct {
 	Groups   []study.Group   `json:"groups,omitempty"` // of machines, with the most that any arm has
 	Commands []study.Command `json:"commands,omitempty"`
 	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
+	// Claims are the names of what the run may change, by machine as the journal names it.
+	Claims map[string][]string `json:"claims,omitempty"`
 }
 
 // Load is a load that was prepared on a machine.
@@ -156,7 +158,7 @@ func (j *journal) append(e Entry) error {
 	}
 	if e.Begin != nil {
 		public := *e.Begin
-		public.Mark, public.Dir = "", ""
+		public.Mark, public.Dir, public.Claims = "", "", nil
 		e.Begin = &public
 	}
 	if j.log == nil {
@@ -201,12 +203,8 @@ func (j *journal) begin() *Begin {
 
 // begun enters how a run begins, in the logs that do not have it yet: a run that goes on after everything was put back has no undo log any more.
 func (j *journal) begun(b *Begin) error {
-	old := begun(j.entries)
-	if old == nil {
+	if begun(j.entries) == nil {
 		return j.append(Entry{Kind: KindBegin, Begin: b})
-	}
-	if runName.MatchString(old.Run) {
-		b.Run = old.Run
 	}
 	if err := j.save(Entry{Kind: KindBegin, Begin: b, Time: j.now().UTC()}); err != nil {
 		return fmt.Errorf("undo log: %w", err)

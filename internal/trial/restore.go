@@ -57,7 +57,16 @@ func restore(ctx context.Context, of Restoration, step func(string)) (done []str
 	if err := r.find(ctx, b.Groups); err != nil {
 		return nil, err
 	}
+	release := func() {}
+	if !r.fleeting {
+		if release, err = w.claim(ctx, b, j.undoLog(b.Run)); err != nil {
+			return nil, err
+		}
+	}
 	r.all(ctx)
+	if j.undo.none() {
+		defer release()
+	}
 	return r.done, errors.Join(r.errs...)
 }
 

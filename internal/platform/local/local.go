@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"plimsoll/internal/hostlock"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
@@ -86,6 +87,11 @@ func (m *machine) Name() string { return m.name }
 
 // Self is the running program itself.
 func (m *machine) Self(context.Context) (string, error) { return os.Executable() }
+
+// Claim keeps other runs on this machine from settings.
+func (m *machine) Claim(ctx context.Context, c platform.Claim) (release func(), err error) {
+	return hostlock.Take(ctx, hostlock.Claim{Run: c.Run, Dir: c.Dir, Log: c.Log, Names: c.Names})
+}
 
 func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
