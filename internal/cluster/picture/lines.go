@@ -28,7 +28,7 @@ func moves(r *doctor.Report, drawn map[int]bool) []move {
 	for i, m := range r.Moves {
 		w := move{
 			ID: rowID(i), Index: i, Step: m.Step, Kind: kind(m.Reason), Machine: clean(m.VM), From: clean(m.From), To: clean(m.To),
-			Why: clean(m.Why), Evidence: clean(m.Evidence), Effect: strings.SplitAfter(arrows(m.Effect), ", "), Value: clean(m.Value), Drawn: drawn[i],
+			Why: clean(m.Why), Evidence: clean(m.Evidence), Effect: strings.SplitAfter(strings.ReplaceAll(arrows(m.Effect), " %", "\u00a0%"), ", "), Value: clean(m.Value), Drawn: drawn[i],
 		}
 		for _, a := range m.Alternatives {
 			w.Not = append(w.Not, doctor.Alternative{Host: clean(a.Host), Why: clean(a.Why)})

@@ -300,7 +300,7 @@ func TestSentences(t *testing.T) {
 			t.Errorf("%q, want %q", got, c.badge)
 		}
 	}
-	if h := newHero(&doctor.Report{Lost: [2]float64{.0346, .001}, Moves: together}); h.Number != "3.46 → 0.10 %" || h.Class != "better" {
+	if h := newHero(&doctor.Report{Lost: [2]float64{.0346, .001}, Moves: together}); h.Number != "3.46 → 0.10 %" || h.Class != "better" {
 		t.Errorf("%+v", h)
 	}
 	if h := newHero(&doctor.Report{}); h != nil {
@@ -338,5 +338,31 @@ func TestChecksNoticeBreaches(t *testing.T) {
 		if bad == page || !fake.Failed() {
 			t.Errorf("%s was not noticed", name)
 		}
+	}
+}
+
+// On a phone every bar begins at the axis and has its number: hosts that do not change have
+// the two columns of the axis as the others do, and nothing hides what stands beside a bar.
+func TestNarrowBarsKeepTheAxis(t *testing.T) {
+	_, narrow, found := strings.Cut(pageStyle, "@media print, screen and (max-width: 920px) {")
+	narrow, _, closed := strings.Cut(narrow, "\n}")
+	if !found || !closed {
+		t.Fatal("the style has no narrow layout")
+	}
+	columns := 0
+	for _, rule := range strings.SplitAfter(narrow, "}") {
+		selector, body, _ := strings.Cut(rule, "{")
+		if strings.Contains(body, "grid-template-columns") && (strings.Contains(selector, ".row") || strings.Contains(selector, ".still")) {
+			columns++
+			if !strings.Contains(selector, ".axis") {
+				t.Errorf("%s has other columns than the axis", strings.TrimSpace(selector))
+			}
+		}
+		if strings.Contains(selector, ".meter span") && strings.Contains(body, "display: none") {
+			t.Errorf("%s hides the numbers", strings.TrimSpace(selector))
+		}
+	}
+	if columns != 1 {
+		t.Errorf("%d rules give rows their columns", columns)
 	}
 }

@@ -18,6 +18,7 @@ const (
 	slot  = 20. // that an arrow, or some that arrive side by side, takes
 
 	mostNarrow = 150. // pixels for arrows that a phone has beside the bars
+	paper      = 850. // pixels that a printed page has for rows, of A4 as of letter
 )
 
 // scene is the drawing of hosts and of the moves between them.
@@ -33,6 +34,7 @@ type scene struct {
 	// Signs are the kinds of moves that are drawn.
 	Must, Should, Load bool
 	Broad              bool // the room for arrows is much of a phone's
+	Long               bool // it has arrows and does not fit a printed page
 
 	drawn map[int]bool // moves
 	tall  map[int]bool // heights that are used
@@ -69,8 +71,8 @@ func newScene(r *doctor.Report) *scene {
 		} else if share+.2 > a.top {
 			t.Anchor = "end"
 		}
-		if share != math.Trunc(share) {
-			t.Class = "between"
+		if share != math.Trunc(share) || share > 1 {
+			t.Class = "between" // a phone has no room for it
 		}
 		s.Ticks = append(s.Ticks, t)
 	}
@@ -98,7 +100,7 @@ func newScene(r *doctor.Report) *scene {
 	s.Height = px(y)
 	if len(c.moves) > 0 {
 		s.Arrows = g.draw(s.Rows, rowOf)
-		s.Width, s.Broad = px(g.width), g.width > mostNarrow
+		s.Width, s.Broad, s.Long = px(g.width), g.width > mostNarrow, y > paper
 		for _, w := range s.Arrows {
 			s.Must, s.Should, s.Load = s.Must || w.Kind == "must", s.Should || w.Kind == "should", s.Load || w.Kind == "load"
 		}
@@ -157,9 +159,9 @@ func (s *scene) gap(r *doctor.Report, c *choice, at int) row {
 	first, last := percent(fuller(&r.Hosts[c.order[from]])), percent(fuller(&r.Hosts[c.order[from+n-1]]))
 	text := plural(n, "host", "hosts") + " not drawn, " + first
 	if first != last {
-		text = plural(n, "host", "hosts") + " not drawn, " + strings.TrimSuffix(first, " %") + " to " + last
+		text = plural(n, "host", "hosts") + " not drawn, " + strings.TrimSuffix(first, " %") + "–" + last
 	}
-	return row{Gap: text + " full", Size: int(lean)}
+	return row{Gap: text, Size: int(lean)}
 }
 
 // style is the heights of the rows.

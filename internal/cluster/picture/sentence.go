@@ -37,6 +37,14 @@ func newBadge(r *doctor.Report) badge {
 type hero struct{ Number, What, Class string }
 
 func newHero(r *doctor.Report) *hero {
+	h := heroOf(r)
+	if h != nil {
+		h.Number = strings.ReplaceAll(h.Number, " %", "\u00a0%") // no line begins with the sign
+	}
+	return h
+}
+
+func heroOf(r *doctor.Report) *hero {
 	before, after := lost(r.Lost[0]), lost(r.Lost[1])
 	what := "of the work is slowed down or not served"
 	switch {
