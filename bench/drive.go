@@ -41,6 +41,9 @@ type drive struct {
 
 // part runs this program as a part of a benchmark, if it was started as one.
 func part() (ran bool, err error) {
+	if len(os.Args) > 1 && os.Args[1] == "truth" {
+		return true, truths(os.Args[2:])
+	}
 	if len(os.Args) != 2 {
 		return false, nil
 	}

@@ -4,6 +4,7 @@
 //	go run ./bench            everything
 //	go run ./bench plan judge some
 //	go run ./bench load       with all whose names begin with load-; likewise cluster
+//	go run ./bench truth      error rates and power of simulated studies, as tables
 package main
 
 import (

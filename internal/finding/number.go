@@ -115,11 +115,11 @@ func (f *Findings) text(field string) (string, bool) {
 func (s *Summary) text(field string) (string, bool) {
 	switch field {
 	case "mean":
-		return Quantity(s.Mean, s.Metric.Unit), true
+		return Measured(s.Mean, s.Low, s.High, s.Metric.Unit), true
 	case "from":
-		return Quantity(s.Low, s.Metric.Unit), true
+		return Measured(s.Low, s.Low, s.High, s.Metric.Unit), true
 	case "to":
-		return Quantity(s.High, s.Metric.Unit), true
+		return Measured(s.High, s.Low, s.High, s.Metric.Unit), true
 	case "trials":
 		return counted(s.Trials), true
 	}
@@ -129,11 +129,11 @@ func (s *Summary) text(field string) (string, bool) {
 func (c *Comparison) text(field string) (string, bool) {
 	switch field {
 	case "change":
-		return Percent(c.Ratio - 1), true
+		return PercentWithin(c.Ratio, c.Low, c.High), true
 	case "low":
-		return Percent(c.Low - 1), true
+		return PercentWithin(c.Low, c.Low, c.High), true
 	case "high":
-		return Percent(c.High - 1), true
+		return PercentWithin(c.High, c.Low, c.High), true
 	case "blocks":
 		return counted(c.Blocks), true
 	case "more":
@@ -208,7 +208,7 @@ func (r *Round) text(field string) (string, bool) {
 	case r.Verification == nil:
 		return "", false
 	case field == "bound":
-		return Percent(r.BoundRatio() - 1), true
+		return PercentWithin(r.BoundRatio(), r.Verification.Low, r.Verification.High), true
 	case field == "level":
 		return Share(r.BoundLevel), true
 	}

@@ -48,25 +48,36 @@ func Quantity(value float64, unit string) string {
 	if unit == "share" {
 		return Share(roundTo(value, 3))
 	}
-	steps, ok := scales[unit]
+	chosen, ok := scaleOf(value, unit)
 	if !ok {
 		return digits(value) + " " + unit
 	}
-	chosen := steps[len(steps)-1]
-	for _, s := range steps {
-		if math.Abs(value) >= s.size*0.99995 {
-			chosen = s
-			break
-		}
+	return chosen.join(digits(value / chosen.size))
+}
+
+// scaleOf picks the unit that a value of a stored unit is written in.
+func scaleOf(value float64, unit string) (chosen scale, ok bool) {
+	steps, ok := scales[unit]
+	if !ok {
+		return scale{}, false
 	}
 	if value == 0 {
-		chosen = steps[0]
+		return steps[0], true
 	}
-	space := " "
-	if chosen.name == "" || strings.HasPrefix(chosen.name, "/") {
-		space = ""
+	for _, s := range steps {
+		if math.Abs(value) >= s.size*0.99995 {
+			return s, true
+		}
 	}
-	return digits(value/chosen.size) + space + chosen.name
+	return steps[len(steps)-1], true
+}
+
+// join puts the unit behind a number.
+func (s scale) join(number string) string {
+	if s.name == "" || strings.HasPrefix(s.name, "/") {
+		return number + s.name
+	}
+	return number + " " + s.name
 }
 
 // roundTo rounds to so many significant digits.

@@ -155,7 +155,7 @@ func (o *ScaleOut) lawValue(field string) (k Known, ok bool) {
 // text is a number as it must stand in a sentence.
 func (o *ScaleOut) text(what, field string) (string, bool) {
 	k, ok := o.Value(what, field)
-	return Quantity(k.Value, k.Unit), ok
+	return Measured(k.Value, k.Value-k.Half, k.Value+k.Half, k.Unit), ok
 }
 
 // say writes both sentences.

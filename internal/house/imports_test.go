@@ -103,6 +103,7 @@ var allowed = map[string]string{
 	"scenarios":                      "",
 	"studies":                        "",
 	"bench":                          "*",
+	"bench/truth":                    "finding plan measure stat study",
 	"cmd/plimsoll":                   "*",
 }
 

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -72,6 +74,23 @@ func TestTextAndMarkdown(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, name+ending, b.Bytes())
+		}
+	}
+}
+
+// What the terminal and the page write of a sentence is what findings.json holds, but
+// for the sign and the unit that ASCII lacks.
+func TestNumbersAreRoundedAlikeEverywhere(t *testing.T) {
+	plain := strings.NewReplacer("−", "-", "µs", "us")
+	for _, name := range sortedKeys(fixtures()) {
+		s := arrange(rendered(t, name))
+		for _, c := range slices.Concat(s.Findings.Headlines, s.Findings.Exploratory) {
+			if got := plain.Replace(s.said(c.Sentence, c.Numbers).plain()); got != c.Sentence {
+				t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, c.Sentence)
+			}
+		}
+		if got := plain.Replace(s.said(s.Findings.Sentence, s.Findings.Numbers).plain()); got != s.Findings.Sentence {
+			t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, s.Findings.Sentence)
 		}
 	}
 }

@@ -72,9 +72,9 @@ func (s *sources) numberOf(n finding.Number) piece {
 	switch {
 	case ofScale:
 		as.text = scale
-	case sum != nil && n.Text == finding.Quantity(v, sum.Metric.Unit):
+	case sum != nil && (n.Text == finding.Quantity(v, sum.Metric.Unit) || n.Text == finding.Measured(v, sum.Low, sum.High, sum.Metric.Unit)):
 		as.text = quantity(v, (sum.High-sum.Low)/2, sum.Metric.Unit)
-	case c != nil && n.Text == finding.Percent(v):
+	case c != nil && (n.Text == finding.Percent(v) || n.Text == finding.PercentWithin(1+v, c.Low, c.High)):
 		as.text = within(1+v, c.Low, c.High)
 	case sum != nil || c != nil || strings.HasPrefix(n.ID, "gain:") && n.Text != finding.Percent(v):
 		return as

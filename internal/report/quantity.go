@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -93,11 +92,7 @@ func join(number, unit string) string {
 	return number + " " + unit
 }
 
-// number writes v with the digits that an interval of that half-width bears:
-// where the first three digits of the half-width are up to 354, to its second
-// digit, else to its first. Source: Particle Data Group, Review of Particle
-// Physics, introduction, section 5.3, "Rounding". At least the first digits of v
-// stay.
+// number writes v with the digits that an interval of that half-width bears.
 func number(v, half float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -105,51 +100,7 @@ func number(v, half float64) string {
 	if math.IsInf(v, 0) {
 		return minus(strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "Inf", "∞", 1))
 	}
-	most := 5 // significant digits, however narrow the interval
-	decimals := 0
-	if half > 0 && !math.IsInf(half, 0) {
-		decimals = max(decimalsOf(half), leastDecimals(v, half))
-	} else {
-		most, decimals = 4, 99
-	}
-	if v == 0 {
-		return "0"
-	}
-	places := most - 1 - int(math.Floor(math.Log10(math.Abs(v))*(1+1e-15)))
-	decimals = min(decimals, places)
-	bounded := half > 0
-	if decimals < 0 {
-		unit := math.Pow(10, float64(-decimals))
-		v, decimals = math.Round(v/unit)*unit, 0
-	}
-	text := strconv.FormatFloat(v, 'f', min(decimals, 12), 64)
-	if !bounded && strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return minus(thousands(text))
-}
-
-// leastDecimals keeps a digit of every value, and two where an interval wider than
-// the value would leave none: 0 would be a lie.
-func leastDecimals(v, half float64) int {
-	if v == 0 {
-		return math.MinInt32
-	}
-	order := int(math.Floor(math.Log10(math.Abs(v))))
-	if a := math.Abs(v); a >= half || a < half/100 {
-		return -order
-	}
-	return 1 - order
-}
-
-// decimalsOf is how many decimals an interval of that half-width bears; below 0 it
-// is tens.
-func decimalsOf(half float64) int {
-	order := math.Floor(math.Log10(half))
-	if half/math.Pow(10, order) <= 3.545 {
-		return 1 - int(order)
-	}
-	return -int(order)
+	return minus(finding.Digits(v, half))
 }
 
 // thousands puts commas into the whole part of a decimal number.
@@ -199,21 +150,10 @@ func change(ratio float64) string {
 // within writes a ratio as a change in percent with no more digits than the interval
 // from low to high bears, and whole percent at least.
 func within(ratio, low, high float64) string {
-	half := 50 * (high - low) // in percent
-	text := change(ratio)
-	if !(half > 0) || math.IsInf(half, 0) || !(ratio <= mostRatio) {
-		return text
+	if math.IsNaN(ratio) || !(ratio <= mostRatio) {
+		return change(ratio)
 	}
-	decimals := max(0, decimalsOf(half))
-	number := strings.TrimSuffix(text, " %")
-	if _, fraction, _ := strings.Cut(number, "."); len(fraction) <= decimals {
-		return text
-	}
-	number = fmt.Sprintf("%+.*f", decimals, 100*(ratio-1))
-	if strings.Trim(number, "+-0.") == "" {
-		return "0 %"
-	}
-	return minus(thousands(number)) + " %"
+	return typeset(finding.PercentWithin(ratio, low, high))
 }
 
 // typeset sets a number that the findings wrote in ASCII.

@@ -249,7 +249,7 @@ func (s *sources) scaleNumber(n finding.Number) (shown string, ok bool) {
 	what, found := strings.CutPrefix(n.ID, "scale:")
 	size, field, _ := strings.Cut(what, "/")
 	k, known := s.Findings.ScaleOut.Value(size, field)
-	if !found || !known || n.Text != finding.Quantity(k.Value, k.Unit) {
+	if !found || !known || n.Text != finding.Quantity(k.Value, k.Unit) && n.Text != finding.Measured(k.Value, k.Value-k.Half, k.Value+k.Half, k.Unit) {
 		return "", false
 	}
 	return quantity(k.Value, k.Half, k.Unit), true

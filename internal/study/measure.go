@@ -28,10 +28,17 @@ type timing struct {
 	Retries   int                `name:"retries" doc:"void trials that may be repeated, in all" min:"0" max:"1000"`
 }
 
+// DefaultLooks are the numbers of blocks at which a study looks that names none.
+func DefaultLooks() []int { return []int{9, 13, 18, 24} }
+
 func defaultTiming() *timing {
+	var looks []string
+	for _, n := range DefaultLooks() {
+		looks = append(looks, strconv.Itoa(n))
+	}
 	return &timing{
 		Settle: parameter.Duration(time.Second), Warmup: auto, Window: parameter.Duration(10 * time.Second),
-		Blocks: auto, Looks: []string{"9", "13", "18", "24"}, Retries: 3,
+		Blocks: auto, Looks: looks, Retries: 3,
 	}
 }
 

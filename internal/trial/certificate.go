@@ -156,8 +156,7 @@ func drift(e *evidence, limit float64) (measure.State, string) {
 	if e.demand.Rate > 0 { // the gate looked at both, and kept the larger
 		what = "the rate or the response time"
 	}
-	// A line through a curve that falls steeply ends below zero: its change is no share of where it began.
-	detail := fmt.Sprintf("%s changes by %+.3g %% of its mean over the window, allowed %s", what, 100*w.Drift, percent(limit))
+	detail := fmt.Sprintf("%s over the window, allowed %s", trend(what, w.Drift), percent(limit))
 	switch w.Steady {
 	case measure.Steady:
 		return measure.Pass, detail
@@ -165,6 +164,19 @@ func drift(e *evidence, limit float64) (measure.State, string) {
 		return measure.Fail, detail
 	}
 	return measure.Unknown, detail + "; too noisy or too short to tell"
+}
+
+// trend says how the line through a curve changes over the window. A line that
+// changes by more than its mean crosses zero: its size says nothing more.
+func trend(what string, change float64) string {
+	verb, size := "rises", percent(math.Abs(change))
+	if change < 0 {
+		verb = "falls"
+	}
+	if math.Abs(change) > 1 {
+		return fmt.Sprintf("%s %s by more than its mean", what, verb)
+	}
+	return fmt.Sprintf("%s %s by %s", what, verb, size)
 }
 
 // leastOfClass is how many operations there must be for each class before their shares say

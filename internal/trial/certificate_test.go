@@ -54,11 +54,11 @@ func TestCertificate(t *testing.T) {
 		{"read back", measure.Unknown, "", func(e *evidence) { e.readBack[0].known = false }},
 		{"read back", measure.Pass, "", func(e *evidence) { e.readBack = nil }},
 		{"warm-up", measure.Fail, "", func(e *evidence) { e.steady.cut = measure.Fail }},
-		{"drift", measure.Fail, "no steady state: the rate changes by +5 % of its mean over the window, allowed 2 %", func(e *evidence) { e.record.Window.Steady, e.record.Window.Drift = measure.Drifting, .05 }},
-		{"drift", measure.Fail, "no steady state: the rate changes by +5 % of its mean over the window, allowed 4 %", func(e *evidence) {
+		{"drift", measure.Fail, "no steady state: the rate rises by 5 % over the window, allowed 2 %", func(e *evidence) { e.record.Window.Steady, e.record.Window.Drift = measure.Drifting, .05 }},
+		{"drift", measure.Fail, "no steady state: the rate rises by 5 % over the window, allowed 4 %", func(e *evidence) {
 			e.drift, e.record.Window.Steady, e.record.Window.Drift = .04, measure.Drifting, .05
 		}},
-		{"drift", measure.Fail, "no steady state: the rate or the response time changes by -149 % of its mean", func(e *evidence) {
+		{"drift", measure.Fail, "no steady state: the rate or the response time falls by more than its mean over the window", func(e *evidence) {
 			e.demand.Rate, e.record.Window.Steady, e.record.Window.Drift = 1000, measure.Drifting, -1.49
 		}},
 		{"drift", measure.Unknown, "", func(e *evidence) { e.record.Window.Steady = measure.SteadyUnknown }},
