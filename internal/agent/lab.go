@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/workload"
@@ -48,7 +49,7 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, job.Stage.Length+tardy, errors.New("the worker did not end in time"))
 	defer cancel()
-	l := &listener{out: out, log: at.Log, stop: make(chan struct{}), ready: make(chan struct{})}
+	l := newListener(out, at.Log, job.Stage)
 	waiting, giveUp := context.WithCancel(ctx)
 	stdin, begun := at.begin(waiting, text, l)
 	result, err := m.Run(ctx, platform.Command{
@@ -122,8 +123,13 @@ type listener struct {
 	ready chan struct{} // closed once the load is
 	begun bool
 	rest  []byte // of a line that is not whole
+	watch guard
 	end   *end
 	err   error
+}
+
+func newListener(out *measure.Recorder, log func(string, ...any), stage load.Stage) *listener {
+	return &listener{out: out, log: log, stop: make(chan struct{}), ready: make(chan struct{}), watch: guard{stage: stage}}
 }
 
 // Write takes in output of the worker. It never fails: a worker that cannot write
@@ -132,6 +138,15 @@ func (l *listener) Write(p []byte) (int, error) {
 	n := len(p)
 	for {
 		line, rest, whole := bytes.Cut(p, []byte("\n"))
+		if l.err != nil {
+			l.rest = nil
+			return n, nil
+		}
+		if len(l.rest)+len(line) > mostLine {
+			l.err = fmt.Errorf("a line of more than %d MiB", mostLine>>20)
+			l.finish()
+			continue
+		}
 		if !whole {
 			l.rest = append(l.rest, p...)
 			return n, nil
@@ -156,7 +171,7 @@ func (l *listener) take(line []byte) {
 	}
 	switch {
 	case m.Interval != nil:
-		if !l.out.Interval(*m.Interval) {
+		if l.err = l.watch.take(m.Interval); l.err != nil || !l.out.Interval(*m.Interval) {
 			l.finish()
 		}
 	case m.Ready && !l.begun && l.ready != nil:
@@ -165,7 +180,9 @@ func (l *listener) take(line []byte) {
 	case m.Log != "" && l.log != nil:
 		l.log("%s", m.Log)
 	case m.End != nil:
-		l.end = m.End
+		if l.err = (&measure.Record{Values: m.End.Values}).Plausible(); l.err == nil {
+			l.end = m.End
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
 	if err := m.begin(r, k); err != nil {
 		return answer{}, fmt.Errorf("machine %s: %w", m.Name(), err)
 	}
-	release := context.AfterFunc(ctx, func() {
-		_ = m.link.send(frame{kind: kindCancel, call: k.id})
-	})
+	release := context.AfterFunc(ctx, func() { m.cancel(k) })
 	defer release()
 	var tasks sync.WaitGroup
 	if k.stop != nil {
@@ -68,6 +67,36 @@ func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
 		return answer{}, fmt.Errorf("machine %s: the connection ended: %w", m.Name(), k.lost)
 	}
 	return k.answer, errors.Join(err, k.answer.Fault.err())
+}
+
+// callEnd is how long a call may go on that was to be ended by force. A far side that lets it
+// is none that the lab can wait for.
+const callEnd = 30 * time.Second
+
+// cancel ends a call by force, and the connection where that does not help.
+func (m *Machine) cancel(k *call) {
+	_ = m.link.send(frame{kind: kindCancel, call: k.id})
+	time.AfterFunc(m.patience, func() {
+		select {
+		case <-k.done:
+		default:
+			m.link.end(fmt.Errorf("the far side did not end a call within %s of being told to", m.patience))
+		}
+	})
+}
+
+// bounded collects output up to a size.
+type bounded struct {
+	data bytes.Buffer
+	most int
+}
+
+// Write takes in output, and fails where it becomes too much.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.data.Len()+len(p) > b.most {
+		return 0, fmt.Errorf("the far side sends more than %d MiB", b.most>>20)
+	}
+	return b.data.Write(p)
 }
 
 // begin sends the request. Numbers of calls rise on the wire, so one begins at a
@@ -138,7 +167,7 @@ func (m *Machine) drain(k *call) error {
 		if n > 0 && failed == nil {
 			if _, failed = w.Write(buf[:n]); failed != nil {
 				failed = fmt.Errorf("hand on output: %w", failed)
-				_ = m.link.send(frame{kind: kindCancel, call: k.id})
+				m.cancel(k)
 			}
 		}
 		if err != nil {

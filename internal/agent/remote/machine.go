@@ -46,7 +46,7 @@ func (c Client) Connect(ctx context.Context, conn io.ReadWriteCloser) (*Machine,
 		l.end(err)
 		return nil, fmt.Errorf("connect to a machine: %w", context.Cause(l.ctx))
 	}
-	m := &Machine{link: l, far: far, calls: map[uint32]*call{}, confinement: far.Confinement, ended: make(chan struct{})}
+	m := &Machine{link: l, far: far, calls: map[uint32]*call{}, confinement: far.Confinement, ended: make(chan struct{}), patience: callEnd}
 	go m.live()
 	return m, nil
 }
@@ -87,9 +87,10 @@ func (c Client) greet(l *link) (hello, error) {
 // Machine is the far side's machine as the lab uses it. Abilities that the far side
 // lacks give errors that wrap errors.ErrUnsupported.
 type Machine struct {
-	link  *link
-	far   hello
-	ended chan struct{} // closed when the connection has ended and no call gets an answer any more
+	link     *link
+	far      hello
+	ended    chan struct{} // closed when the connection has ended and no call gets an answer any more
+	patience time.Duration // see callEnd
 
 	beginning sync.Mutex // held while a call begins
 
@@ -151,7 +152,7 @@ func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 	for _, a := range c.Argv {
 		r.Argv = append(r.Argv, []byte(a))
 	}
-	var collected bytes.Buffer
+	collected := bounded{most: mostCollected}
 	k := &call{stdin: c.Stdin, stdout: c.Stdout, stop: c.Stop}
 	if c.Stdout == nil {
 		k.stdout = &collected
@@ -162,19 +163,23 @@ func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 		err = fmt.Errorf("%s was ended: %w", c.Argv[0], context.Cause(ctx))
 	}
 	result := platform.Result{
-		Exit: a.Exit, Signal: a.Signal, Stdout: collected.Bytes(), Stderr: k.stderr, User: a.User, System: a.System,
+		Exit: a.Exit, Signal: a.Signal, Stdout: collected.data.Bytes(), Stderr: k.stderr, User: a.User, System: a.System,
 	}
 	ended(result, err)
 	return result, err
 }
 
+// mostCollected bounds what is taken into memory of the output of a command or of a file, in
+// bytes.
+const mostCollected = 64 << 20
+
 // ReadFile reads a file of the far side.
 func (m *Machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
-	var data bytes.Buffer
+	data := bounded{most: mostCollected}
 	if _, err := m.do(ctx, request{Method: methodRead, Name: []byte(name)}, &call{stdout: &data}); err != nil {
 		return nil, err
 	}
-	return data.Bytes(), nil
+	return data.data.Bytes(), nil
 }
 
 // WriteFile writes a file of the far side, in one piece.

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+)
+
+const (
+	// mostLine bounds a message of a worker, in bytes: an interval with all its histograms has some hundred KiB.
+	mostLine = 16 << 20
+	// mostCount bounds what an interval counts, so that sums do not overflow.
+	mostCount = 1 << 50
+	// mostClasses bounds the kinds of operations of an interval.
+	mostClasses = 1000
+)
+
+// guard looks whether the intervals of a worker can be those of its load: they follow each
+// other, end about when the load does, and count nothing below zero. A machine that lies
+// about its clock or its work costs its trial, and neither memory nor the study.
+type guard struct {
+	stage load.Stage
+	count int
+	last  time.Duration
+}
+
+// take looks at the next interval.
+func (g *guard) take(i *measure.Interval) error {
+	g.count++
+	most := 1000
+	if g.stage.Interval > 0 {
+		most += 10 * int((g.stage.Length+tardy)/g.stage.Interval)
+	}
+	switch {
+	case g.count > most:
+		return fmt.Errorf("more than %d intervals", most)
+	case i.From < g.last || i.To <= i.From:
+		return fmt.Errorf("interval %d is from %s to %s, and the one before ended at %s", g.count, i.From, i.To, g.last)
+	case i.To > g.stage.Length+2*tardy:
+		return fmt.Errorf("interval %d ends %s after the load began, which was to take %s", g.count, i.To, g.stage.Length)
+	case len(i.Samples) > mostClasses:
+		return fmt.Errorf("interval %d has %d kinds of operations", g.count, len(i.Samples))
+	}
+	g.last = i.To
+	for _, s := range i.Samples {
+		for _, n := range []int64{s.Operations, s.Bytes, s.Errors, s.TimedOut, int64(s.Total)} {
+			if n < 0 || s.Operations > mostCount {
+				return fmt.Errorf("interval %d counts %d of %q", g.count, min(n, s.Operations), s.Class)
+			}
+		}
+	}
+	for _, n := range append([]int64{i.Offer.Scheduled, i.Offer.OnTime, i.Offer.Late, i.Offer.Abandoned}, i.Shares...) {
+		if n < 0 || n > mostCount {
+			return fmt.Errorf("interval %d says that %d operations were due", g.count, n)
+		}
+	}
+	return nil
+}
