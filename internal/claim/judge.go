@@ -143,6 +143,9 @@ func (one *saying) magnitudes(c *change, r reading) []span {
 		direction, good = c.direction, c.good
 	}
 	switch {
+	case one.rounded && one.kind == inPercent && one.direction == 0 && one.good == 0:
+		// "a quarter" alone may be the change or what is left.
+		return append(append([]span{r.ratio.times(100)}, up...), down...)
 	case direction > 0:
 		return up
 	case direction < 0:

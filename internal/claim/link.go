@@ -5,7 +5,16 @@ package claim
 func (s *sentence) linked(one *saying) (pair, bool) {
 	best, found := pair{}, false
 	for i := range s.pairs {
+		// "doubled from 41 k to 82 k"
+		if p := &s.pairs[i]; p.from == one.to && s.wordAt(p.from) == "from" && one.kind != inPoints {
+			return *p, true
+		}
+	}
+	for i := range s.pairs {
 		p := &s.pairs[i]
+		if one.kind == inPoints && !s.tokens[p.a].num.percent() {
+			continue
+		}
 		if one.metric != "" && p.metric != "" && one.metric != p.metric && !(p.metric == metricCost && one.metric == metricCPU) && !s.sameThing(one, p) {
 			continue
 		}
@@ -33,8 +42,13 @@ func (s *sentence) linked(one *saying) (pair, bool) {
 // costAndRate finds the cost of an operation where utilisation is said to have changed
 // and the sentence gives both of its factors.
 func (s *sentence) costAndRate(one *saying) (pair, bool) {
-	if one.metric != metricCPU || len(s.pairs) != 2 {
+	if one.metric != metricCPU || len(s.pairs) == 0 || len(s.pairs) > 2 {
 		return pair{}, false
+	}
+	if p := &s.pairs[0]; len(s.pairs) == 1 {
+		// The same digits are no chance.
+		same := p.metric == metricCost && p.to <= one.from && one.decimals >= 1 && judge(one, s.change(p)).Status == Holds
+		return *p, same
 	}
 	for i := range s.pairs {
 		p, o := &s.pairs[i], &s.pairs[1-i]
@@ -205,7 +219,10 @@ func (a *auditor) looselyLinked(s *sentence, one *saying) {
 			return
 		}
 	}
-	if len(candidates) == 1 && one.from >= candidates[0].to && s.follows(&candidates[0], one) && !s.sayingBetween(&candidates[0]) {
+	if len(candidates) != 1 || s.sayingBetween(&candidates[0]) {
+		return
+	}
+	if p := &candidates[0]; one.from >= p.to && s.follows(p, one) || one.to <= p.from && !p.either && s.leads(one, p) {
 		a.judgePair(s, one, &candidates[0])
 	}
 }

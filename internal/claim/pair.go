@@ -112,6 +112,8 @@ func (s *sentence) explicit(i, j int) (pair, bool) {
 	case s.wordAt(start) == "from" && word == "to" && !far:
 		p.from = start
 		return p, true
+	case word == "from" && s.leadsOn(j):
+		return p, false // that value begins a pair of its own
 	case word == "from" && s.wordAt(start) == "to" && !far, word == "from" && !far && (s.directed(i, j, "up") || s.directed(i, j, "down")),
 		word == "from" && !far && s.percentBetween(i, j):
 		p.a, p.b = j, i
@@ -127,10 +129,34 @@ func (s *sentence) explicit(i, j int) (pair, bool) {
 	case !far && (words["vs"]+words["vs."]+words["versus"]+words["against"] > 0 || s.phrase(i, j, "compared") || s.phrase(i, j, "relative")):
 		p.a, p.b, p.either = j, i, true
 		return p, true
-	case !far && len(words) == 1 && word == "to" && !s.tokens[i].num.percent() && s.wordAt(start) != "between":
-		return p, s.verbBefore(start+1) != "" || j+1 < len(s.tokens) && s.tokens[j+1].mark == "("
+	case !far && len(words) == 1 && word == "to" && !s.tokens[i].num.percent() && s.wordAt(start) != "between" && s.wordAt(start) != "by":
+		return p, s.verbBefore(start+1) != "" || j+1 < len(s.tokens) && s.tokens[j+1].mark == "(" || s.changeSoon(j)
 	}
 	return p, false
+}
+
+// leadsOn tells whether "to" and another value follow a value.
+func (s *sentence) leadsOn(j int) bool {
+	for k := j + 1; k+1 < min(len(s.tokens), j+5); k++ {
+		if s.tokens[k].num != nil || s.tokens[k].mark != "" {
+			return false
+		}
+		if s.wordAt(k) == "to" {
+			return s.tokens[k+1].num != nil || k+2 < len(s.tokens) && s.tokens[k+2].num != nil
+		}
+	}
+	return false
+}
+
+// changeSoon tells whether a percentage with a direction follows a value.
+func (s *sentence) changeSoon(j int) bool {
+	for k := j + 1; k+1 < min(len(s.tokens), j+7); k++ {
+		if q := s.tokens[k].num; q != nil {
+			w := s.wordAt(k + 1)
+			return q.percent() && (ups[w] || downs[w])
+		}
+	}
+	return false
 }
 
 // directed tells whether a value is said to be up or down from another; "up to" is a

@@ -299,7 +299,7 @@ func (s *sentence) isSetting(p *pair) bool {
 			}
 		}
 	}
-	if counted {
+	if counted || s.tokens[p.a].num.percent() && p.metric == metricCPU {
 		return false
 	}
 	measured := s.tokens[p.a].num.unit.dim == dimRate

@@ -69,6 +69,8 @@ func split(text string) *document {
 		switch n := tableLines(lines[i:]); {
 		case fence.MatchString(lines[i]):
 			i = d.code(lines, i)
+		case indented(lines, i):
+			i = d.indentedCode(lines, i)
 		case n > 0:
 			d.tableOf(lines, i, n)
 			i += n
@@ -90,6 +92,33 @@ func (d *document) code(lines []string, at int) int {
 	}
 	d.blocks = append(d.blocks, block{kind: codeBlock, line: at + 1, text: strings.Join(lines[at+1:min(end, len(lines))], "\n")})
 	return end + 1
+}
+
+// indented tells whether code without a fence begins in a line: four spaces after a
+// blank line, where no list goes on.
+func indented(lines []string, at int) bool {
+	if !strings.HasPrefix(lines[at], "    ") && !strings.HasPrefix(lines[at], "\t") || strings.TrimSpace(lines[at]) == "" || bullet.MatchString(lines[at]) {
+		return false
+	}
+	if at < 2 {
+		return false
+	}
+	for k := at - 2; k >= max(0, at-20); k-- {
+		if strings.TrimSpace(lines[k]) != "" {
+			return strings.TrimSpace(lines[at-1]) == "" && !bullet.MatchString(lines[k]) && !strings.HasPrefix(lines[k], " ")
+		}
+	}
+	return false
+}
+
+// indentedCode takes in code without a fence and returns the line after it.
+func (d *document) indentedCode(lines []string, at int) int {
+	end := at
+	for end < len(lines) && (strings.HasPrefix(lines[end], "    ") || strings.HasPrefix(lines[end], "\t")) {
+		end++
+	}
+	d.blocks = append(d.blocks, block{kind: codeBlock, line: at + 1, text: strings.Join(lines[at:end], "\n")})
+	return end
 }
 
 // tableLines is the number of lines of a table that begins here, 0 for none.
@@ -224,13 +253,10 @@ func (d *document) facts() {
 		if !hasDigit(text) {
 			return
 		}
-		for _, t := range d.locale.lex(text) {
-			if q := t.num; q != nil && q.unit.dim == dimCount && q.value > d.operations && q.value >= 1000 {
-				for _, n := range q.nouns {
-					if operationNouns[n] {
-						d.operations = q.value
-					}
-				}
+		tokens := d.locale.lex(text)
+		for k := range tokens {
+			if q := tokens[k].num; q != nil && q.value > d.operations && q.value >= 1000 && q.unit.dim != dimRate && ofOperations(tokens, k) {
+				d.operations = q.value
 			}
 		}
 	}
@@ -244,4 +270,18 @@ func (d *document) facts() {
 			}
 		}
 	}
+}
+
+// ofOperations tells whether a number counts operations: "600 M cycles", "one request
+// of the 600,000,000".
+func ofOperations(tokens []token, k int) bool {
+	if q := tokens[k].num; q.unit.dim == dimCount {
+		return intersectSet(q.nouns, operationNouns)
+	}
+	for at := k - 1; at >= max(0, k-3); at-- {
+		if operationNouns[singular(tokens[at].text)] {
+			return tokens[at+1].word == "of"
+		}
+	}
+	return false
 }

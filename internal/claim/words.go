@@ -34,7 +34,7 @@ var (
 		to of by as equal and about around roughly approximately nearly almost over more than change changes changed delta difference represents representing making it
 		improvement increase decrease reduction gain drop loss rise growth speedup speed-up slowdown saving savings overhead up down higher lower faster slower better worse
 		relative only just even still well now decline boost jump an overall net respectable impressive significant substantial modest small large huge remarkable further
-		increasing decreasing rising falling improving reducing by marking amounting works out comes approx approximately ca circa total`)
+		increasing decreasing rising falling improving reducing by marking amounting works out comes approx approximately ca circa total percent five ten fifteen twenty thirty fifty`)
 	// clauses begin a new statement.
 	clauses = set("and but while whereas although though however yet when if because since whose")
 	modals  = set(`not n't never wrong incorrect would should might expected expect target targeted goal hypothetical assume assuming assumed suppose cannot can't
