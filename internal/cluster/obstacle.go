@@ -51,6 +51,31 @@ func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 	if !l.index.Allowed(v, h) {
 		return fixedObstacle(l.c, &l.c.VMs[v], l.index.wheres[v], h)
 	}
+	return l.obstacleNow(v, h)
+}
+
+// Passing is why a machine may not be on a host for a moment, on its way from another:
+// rules about hosts that it breaks where it comes from are left aside.
+func (l *Layout) Passing(v VMID, from, h HostID) Obstacle {
+	if !l.c.Hosts[h].Usable() {
+		return Obstacle{Check: StateCheck}
+	}
+	var kept []RuleID
+	for _, r := range l.index.wheres[v] {
+		if rule := &l.c.Rules[r]; containsHost(rule.Hosts, from) != (rule.Kind == OffHosts) {
+			kept = append(kept, r)
+		}
+	}
+	if o := fixedObstacle(l.c, &l.c.VMs[v], kept, h); o.Check != Fine {
+		return o
+	}
+	return l.obstacleNow(v, h)
+}
+
+// obstacleNow is why a machine may not run on a host that it could ever run on, with what
+// runs there now.
+func (l *Layout) obstacleNow(v VMID, h HostID) Obstacle {
+	host := &l.c.Hosts[h]
 	here := l.host[v] == h
 	for _, r := range l.index.rules[v] {
 		if o := l.ruleObstacle(v, h, r, here); o.Check != Fine && l.c.Rules[r].Must {

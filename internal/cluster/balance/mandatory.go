@@ -85,8 +85,7 @@ func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
 	from := r.l.Host(v)
 	choice := r.choose(v, from)
 	if choice.Host == cluster.Nowhere || choice.Host == from || !r.passable(choice.First) {
-		r.strand(v, why)
-		return false
+		return r.exchangeOrStrand(unit, why, rule)
 	}
 	for _, s := range choice.First {
 		r.move(s, MakeRoom, cluster.Nowhere, Value{})
@@ -107,6 +106,15 @@ func (r *round) passable(steps []place.Step) bool {
 		r.l.Move(s.VM, s.From)
 	}
 	return n == len(steps)
+}
+
+// exchangeOrStrand has a machine change places with others, or notes that it cannot.
+func (r *round) exchangeOrStrand(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
+	if r.exchange(unit, why, rule) {
+		return true
+	}
+	r.strand(unit[0], why)
+	return false
 }
 
 // choose is where a machine would be placed if it ran nowhere.
@@ -143,6 +151,9 @@ func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) b
 	}
 	for i, v := range unit {
 		r.l.Move(v, from[i])
+	}
+	if to == cluster.Nowhere && r.exchange(unit, why, rule) {
+		return true
 	}
 	if to == cluster.Nowhere {
 		for i, v := range unit {

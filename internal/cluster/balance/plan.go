@@ -57,6 +57,9 @@ type Move struct {
 	// Loads of both hosts before and after, in millionths of the capacity, of the
 	// resource that is fuller.
 	FromBefore, FromAfter, ToBefore, ToAfter int64
+	// Note is why it is this move where the reason alone does not say: that others move with
+	// it, or that it waits on a host for its place.
+	Note string
 }
 
 // Stranded is a machine that should not stay where it is, and cannot leave.
@@ -119,6 +122,7 @@ type round struct {
 	plan    Plan
 	moved   []bool // by machine
 	steps   int    // so far
+	looked  int    // layouts in which places were exchanged
 
 	byScore bool
 	scale   scale

@@ -180,8 +180,10 @@ func (f *relief) carry(unit []cluster.VMID, s place.Step, v Value) {
 		why = FairMemory
 	}
 	f.steps++
+	note := f.units.note(f.c, unit)
 	for _, s.VM = range unit {
 		f.enter(s, why, cluster.Nowhere, v)
+		f.plan.Moves[len(f.plan.Moves)-1].Note = note
 		f.spend(s, 1)
 	}
 	f.outlook(s.From)

@@ -1,7 +1,9 @@
 package balance
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"plimsoll/internal/cluster"
 )
@@ -121,5 +123,18 @@ func (u *units) bound(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	return placed(l, u.must[v])
 }
 
-// group says whether a rule keeps a machine together with others.
-func (u *units) group(v cluster.VMID) bool { return u.all != nil && u.all[v] != nil }
+// note says why machines move together; nothing of one alone.
+func (u *units) note(c *cluster.Cluster, unit []cluster.VMID) string {
+	if len(unit) == 1 {
+		return ""
+	}
+	verb := "should"
+	if u.must != nil && u.must[unit[0]] != nil && len(u.must[unit[0]]) >= len(unit) {
+		verb = "must"
+	}
+	names := make([]string, len(unit))
+	for i, v := range unit {
+		names[i] = c.VMs[v].Name
+	}
+	return fmt.Sprintf("%s %s stay together and move in one step", strings.Join(names, ", "), verb)
+}

@@ -41,7 +41,9 @@ func (t *course) step(i, n int) []Move {
 		if m.From != cluster.Nowhere {
 			to.From = t.c.Hosts[m.From].Name
 		}
-		to.Why, to.Cause = t.why(i+k, step)
+		if to.Why, to.Cause = t.why(i+k, step); m.Note != "" {
+			to.Why += "; " + m.Note
+		}
 		if !m.Reason.Mandatory() && m.Value.Stable > 0 {
 			to.Value = m.Value.String()
 		}
