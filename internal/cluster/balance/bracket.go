@@ -21,8 +21,11 @@ func (b *bracket) sort(r *round) {
 	}
 }
 
-// again has a host compete whose row has changed.
+// again has a host compete whose row has changed, where there is a tournament.
 func (b *bracket) again(r *round, h int) {
+	if b.winner == nil {
+		return
+	}
 	if w := r.rows[h]; w != nil {
 		w.sort()
 	}
