@@ -232,15 +232,23 @@ func (f *relief) worth(s place.Step) bool {
 	if f.busy == nil {
 		f.busy = make([]int64, len(f.c.Hosts))
 	}
-	if f.fill(s.From); f.rows[s.From] == nil || f.hopeless(s.From) {
-		return false
+	for {
+		if f.hopeless(s.From) {
+			return false
+		}
+		f.fill(s.From)
+		if w := f.rows[s.From]; w != nil {
+			if w.sort(); w.merit[w.first] > 0 {
+				f.off(s.From, math.MaxInt)
+				if !f.closed[s.From] {
+					return true
+				}
+			}
+		}
+		if !f.shrink() {
+			return false
+		}
 	}
-	f.rows[s.From].sort()
-	if f.rows[s.From].merit[f.rows[s.From].first] == 0 {
-		return false
-	}
-	f.off(s.From, math.MaxInt)
-	return !f.closed[s.From]
 }
 
 // words say why the moves off a host are not worth it.

@@ -71,6 +71,10 @@ func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 		twin := cluster.VMID(len(d.VMs))
 		d.VMs, at = append(d.VMs, c.VMs[m.VM]), append(at, m.To)
 		for r := range d.Rules {
+			_, named := slices.BinarySearch(d.Rules[r].Hosts, at[m.VM])
+			if d.Rules[r].OfHosts() && named == (d.Rules[r].Kind == cluster.OffHosts) {
+				continue // it breaks the rule where it is, and no less on its way
+			}
 			if d.Rules[r].Kind != cluster.Together && slices.Contains(d.Rules[r].VMs, m.VM) {
 				d.Rules[r].VMs = append(slices.Clone(d.Rules[r].VMs), twin)
 			}

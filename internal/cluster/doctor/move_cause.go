@@ -90,11 +90,13 @@ func (t *course) loaded(m balance.Move) (string, *Cause) {
 
 // roomFor names the VM that a move makes room for: the next one that goes to its host.
 func (t *course) roomFor(at int) (string, *Cause) {
-	host := t.moves[at].From
-	for _, m := range t.moves[at+1:] {
-		if m.Reason != balance.MakeRoom && m.To == host {
-			name, to := t.c.VMs[m.VM].Name, t.c.Hosts[host].Name
-			return fmt.Sprintf("it makes room on %s for %s", to, name), &Cause{Kind: ForRoom, Other: name, At: to}
+	host, own := t.moves[at].From, t.moves[at].VM
+	for _, chained := range []bool{false, true} { // others that only make room may take its place as well
+		for _, m := range t.moves[at+1:] {
+			if (m.Reason == balance.MakeRoom) == chained && m.To == host && m.VM != own {
+				name, to := t.c.VMs[m.VM].Name, t.c.Hosts[host].Name
+				return fmt.Sprintf("it makes room on %s for %s", to, name), &Cause{Kind: ForRoom, Other: name, At: to}
+			}
 		}
 	}
 	return "it makes room for another VM", &Cause{Kind: ForRoom}
