@@ -54,5 +54,6 @@ type end struct {
 }
 
 // tardy is how much longer than its stage a load may take to end, before it is
-// ended by force: it waits for operations under way up to their time-out.
-const tardy = time.Minute
+// ended by force: it waits for operations under way up to their time-out, for a server that
+// comes back late (2 min), and verifies the data (1 min).
+const tardy = 4 * time.Minute

@@ -26,6 +26,7 @@ func Protocols() []string { return []string{PostgreSQL, MariaDB} }
 // Server is where a server listens, what it speaks, and who one is there.
 type Server struct {
 	Protocol string
+	Private  bool // plimsoll started it: it does not come back
 	postgres.Place
 }
 
@@ -72,7 +73,7 @@ func Servers(target func(protocol string) (load.Endpoint, error), dial func(cont
 		}
 		all := make([]Server, len(places))
 		for i, p := range places {
-			all[i] = Server{protocol, p}
+			all[i] = Server{protocol, at.Private, p}
 		}
 		return all, nil
 	}

@@ -1,6 +1,14 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"plimsoll/internal/postgres"
+)
 
 // Gather asks something of a database at each server, some at once, and returns the answers
 // in the order of the servers. The first error ends all.
@@ -16,4 +24,45 @@ func Gather[T any](ctx context.Context, servers []Server, database string, ask f
 		return err
 	})
 	return answers, err
+}
+
+// returning is how long a server is waited for that may be started again. Recovery after a
+// crash takes a while, and what it acknowledged can be verified only then.
+const returning = 2 * time.Minute
+
+// GatherAfter is Gather after a load which a server may not have survived: one that is not
+// plimsoll's own is waited for.
+func GatherAfter[T any](ctx context.Context, servers []Server, database string, ask func(ctx context.Context, s Conn) (T, error)) ([]T, error) {
+	if err := Each(ctx, servers, func(ctx context.Context, _ int, at Server) error { return at.await(ctx, returning) }); err != nil {
+		return nil, err
+	}
+	return Gather(ctx, servers, database, ask)
+}
+
+// await waits until a server answers again.
+func (s Server) await(ctx context.Context, longest time.Duration) error {
+	for began := time.Now(); ; {
+		c, err := Dial(ctx, s, "")
+		if err == nil {
+			c.Close()
+			return nil
+		}
+		if s.Private || !away(err) {
+			return err
+		}
+		if time.Since(began) > longest {
+			return fmt.Errorf("the server at %s did not come back within %s, so that the writes that it acknowledged are not verified: %w", s.Address, longest, err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// away says whether an error is of a server that is down or starts.
+func away(err error) bool {
+	var slow net.Error
+	return Gone(err) || postgres.Lost(err) || errors.As(err, &slow) && slow.Timeout()
 }

@@ -13,7 +13,7 @@ import (
 // A server that cannot be asked ends the asking, in one line.
 func TestGather(t *testing.T) {
 	away := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("it is away") }
-	all := []Server{{PostgreSQL, postgres.Place{Network: "tcp", Address: "a:1", Connect: away}}}
+	all := []Server{{Protocol: PostgreSQL, Place: postgres.Place{Network: "tcp", Address: "a:1", Connect: away}}}
 	_, err := Gather(t.Context(), all, "d", func(context.Context, Conn) (int, error) { return 1, nil })
 	if err == nil || !strings.Contains(err.Error(), "it is away") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)

@@ -15,6 +15,8 @@ type Endpoint struct {
 	// More are the addresses of further instances of the service, which hold the
 	// same and each get as much load.
 	More []string `json:"more,omitempty"`
+	// Private is of a server that plimsoll started: one that dies is not started again.
+	Private bool `json:"private,omitempty"`
 	// TLS says that it speaks TLS; so does one with a CA, which is the PEM of who vouches for
 	// its certificate. Without one those do whom the machine of the client trusts.
 	TLS bool   `json:"tls,omitempty"`

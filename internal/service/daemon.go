@@ -21,7 +21,7 @@ import (
 
 const (
 	attempts = 5                // to find ports that nobody takes meanwhile
-	patience = 30 * time.Second // until a daemon answers
+	patience = 30 * time.Second // with a daemon that does not answer and makes no progress
 	probing  = 2 * time.Second  // for one answer
 )
 
@@ -51,8 +51,8 @@ type Daemon struct {
 	Stdout io.Writer                 // nil adds it to the log
 	Files  iter.Seq2[string, []byte] // to be written first, by path below the folder; nil for none
 	Log    string                    // the file below the folder that it logs to; empty for none
-	// Patience is how long it may take until it answers, on a machine that interprets
-	// every instruction; 0 is 30 s.
+	// Patience is how long it may take without progress until it answers, on a machine that
+	// interprets every instruction; 0 is 30 s.
 	Patience time.Duration
 	// Ready speaks the protocol to the daemon and says where it listens. It is
 	// called again until it has no error.

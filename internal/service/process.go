@@ -69,10 +69,11 @@ func begin(ctx context.Context, env Env, program string, d Daemon) *process {
 	return p
 }
 
-// await asks the daemon until it answers, ever less often.
+// await asks the daemon until it answers, ever less often. It gives up where the daemon
+// made no progress for as long as patience, or after longestStart.
 func (p *process) await(ctx context.Context, ready func(context.Context) (Live, error), patience time.Duration) (Live, error) {
-	over := time.NewTimer(patience)
-	defer over.Stop()
+	began := time.Now()
+	w := wait{patience: patience, began: began, at: began}
 	pause := 2 * time.Millisecond
 	for {
 		probe, cancel := context.WithTimeout(ctx, probing)
@@ -81,8 +82,16 @@ func (p *process) await(ctx context.Context, ready func(context.Context) (Live, 
 		if err == nil && p.death() == nil {
 			return live, nil
 		}
+		if w.over(ctx, p) {
+			return Live{}, fmt.Errorf("%s does not answer %.3g s after it was started and %s: %s; %s",
+				p.program, time.Since(began).Seconds(), w.why(), refusal(err), p.lastWords(ctx))
+		}
+		longest := 50 * time.Millisecond
+		if time.Since(began) > patience { // questions must not look like progress
+			longest = time.Second
+		}
 		again := time.NewTimer(pause)
-		pause = min(2*pause, 50*time.Millisecond)
+		pause = min(2*pause, longest)
 		select {
 		case <-p.ended:
 			again.Stop()
@@ -93,12 +102,45 @@ func (p *process) await(ctx context.Context, ready func(context.Context) (Live, 
 		case <-ctx.Done():
 			again.Stop()
 			return Live{}, fmt.Errorf("start %s: %w", p.program, context.Cause(ctx))
-		case <-over.C:
-			again.Stop()
-			return Live{}, fmt.Errorf("%s does not answer after %s: %w; it logged: %s", p.program, patience, err, p.lastLog(ctx))
 		case <-again.C:
 		}
 	}
+}
+
+// wait is how long a daemon has been waited for, in intervals of patience.
+type wait struct {
+	patience time.Duration
+	began    time.Time
+	at       time.Time // the interval began
+	was      progress  // then
+	busy     bool      // in the last interval
+}
+
+// over says whether to give up.
+func (w *wait) over(ctx context.Context, p *process) bool {
+	took := time.Since(w.at)
+	if took < w.patience {
+		return false
+	}
+	now := p.progress(ctx)
+	w.busy = now.since(w.was, took)
+	w.at, w.was = time.Now(), now
+	return !w.busy || time.Since(w.began) >= max(longestStart, w.patience)
+}
+
+func (w *wait) why() string {
+	if w.busy {
+		return "is still busy"
+	}
+	return fmt.Sprintf("made no progress (log, CPU time) for %s", w.patience)
+}
+
+// lastWords is the end of the log, or that there is none.
+func (p *process) lastWords(ctx context.Context) string {
+	if log := p.lastLog(ctx); log != "" {
+		return "its log ends: " + log
+	}
+	return "it logged nothing"
 }
 
 // death is why the daemon does not run any more; nil while it runs.

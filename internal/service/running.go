@@ -37,6 +37,7 @@ func Use(live Live) *Running { return &Running{live: live} }
 // Endpoint is where the daemon listens for the protocol.
 func (r *Running) Endpoint(protocol string) (load.Endpoint, error) {
 	if e, ok := r.live.Endpoints[protocol]; ok {
+		e.Private = r.process != nil
 		return e, nil
 	}
 	spoken := slices.Sorted(maps.Keys(r.live.Endpoints))

@@ -113,6 +113,7 @@ type session struct {
 	served     *served       // nil while no service runs
 	lodged     post          // where a service ran last
 	release    func()        // gives up the claim on settings of machines
+	unserved   int           // times in a row that it could not be started
 }
 
 func (b *Bench) session(j *journal) (*session, error) {

@@ -303,8 +303,14 @@ func TestServiceThatNeverCameUpLeavesNothing(t *testing.T) {
 	b := crashBench(r)
 	b.Study.Service = &study.Use{Kind: "doomed"}
 	b.Catalog.Services = []service.Kind{doomed(func() {})}
-	if err := b.Run(t.Context()); err != nil {
-		t.Fatal(err)
+	b.Study.Measure.Retries = 3
+	// The first time the trial is void; the second time in a row ends the study, with one line.
+	err := b.Run(t.Context())
+	if want := "trial 2: service doomed could not be started twice in a row: it did not come up"; err == nil || err.Error() != want {
+		t.Errorf("it ended with %v, not %s", err, want)
+	}
+	if all := r.records(t); len(all) != 1 || !strings.HasPrefix(all[0].Void, "start service doomed: it did not") {
+		t.Errorf("%+v", all)
 	}
 	if _, err := os.Stat(filepath.Join(r.root, "scratch")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the scratch folder is still there: %v", err)

@@ -130,10 +130,20 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	}
 	instance, err := built.Start(ctx, env)
 	if err != nil {
-		return void("start service %s: %w", kind.Name, err)
+		return s.unstarted(kind.Name, err)
 	}
+	s.unserved = 0
 	s.served = &served{kind: kind, settings: settings, instance: instance, at: server.post}
 	return nil
+}
+
+// unstarted is a service that could not be started: the trial is void. The second time in a
+// row it is not going to be, and the study ends with one line.
+func (s *session) unstarted(name string, err error) error {
+	if s.unserved++; s.unserved < 2 {
+		return void("start service %s: %w", name, err)
+	}
+	return fmt.Errorf("service %s could not be started twice in a row: %s", name, strings.Join(strings.Split(err.Error(), "\n"), " | "))
 }
 
 // renews says that each trial gets a fresh service.

@@ -25,7 +25,7 @@ func Unequal(key, one, other string) string {
 }
 
 // EnoughTime is how long a worker may look after its load has ended.
-const EnoughTime = 30 * time.Second
+const EnoughTime = time.Minute
 
 // Consistent holds the data of a session against conditions, as far as the time reaches.
 func Consistent(ctx context.Context, s engine.Conn, within time.Duration, conditions []Condition) (measure.Check, error) {

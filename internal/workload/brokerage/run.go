@@ -167,7 +167,7 @@ func (k *brokerage) conclude(ctx context.Context, c conclusion, out *measure.Rec
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	left, err := engine.Gather(ctx, c.at, database, k.look)
+	left, err := engine.GatherAfter(ctx, c.at, database, k.look)
 	if err != nil {
 		return fmt.Errorf("look at the data after the load: %w", err)
 	}

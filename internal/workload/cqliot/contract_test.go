@@ -57,22 +57,16 @@ func TestWhatIsLost(t *testing.T) {
 	if out := trial(t, env, settings, 200*time.Millisecond); !passes(t, out, "data") || !passes(t, out, "found") {
 		t.Error("a server that keeps what it gets does not pass")
 	}
-	cut := time.AfterFunc(100*time.Millisecond, s.HangUp)
-	defer cut.Stop()
-	out := trial(t, env, settings, 400*time.Millisecond)
+	out := eventful(t, env, settings, 400*time.Millisecond, s.HangUp)
 	if done, failed := counted(out); failed == 0 || failed > 200 || done < 100 {
 		t.Errorf("with a server that hangs up once, %d done and %d failed", done, failed)
 	}
 	// So is one that forgets what was prepared, for which connections are made anew.
-	forgotten := time.AfterFunc(100*time.Millisecond, s.Forget)
-	defer forgotten.Stop()
-	out = trial(t, env, settings, 400*time.Millisecond)
+	out = eventful(t, env, settings, 400*time.Millisecond, s.Forget)
 	if done, failed := counted(out); failed == 0 || failed > 200 || done < 100 {
 		t.Errorf("with a server that forgets statements, %d done and %d failed", done, failed)
 	}
-	lost := time.AfterFunc(150*time.Millisecond, s.Lose)
-	defer lost.Stop()
-	if out := trial(t, env, settings, 200*time.Millisecond); passes(t, out, "data") {
+	if out := eventful(t, env, settings, 200*time.Millisecond, s.Lose); passes(t, out, "data") {
 		t.Error("lost rows are not noticed")
 	}
 }

@@ -3,6 +3,7 @@ package cqliot
 import (
 	"math"
 	"math/big"
+	"sync"
 )
 
 // Sensor values are Normal(sensorMean, sensorDeviation).
@@ -19,15 +20,20 @@ const steps = 1000
 // clamps it to -2^63 before it looks for infinities to remove, so that the point stays and
 // one value in 999 is interpolated towards it; otherwise the table begins with 1/1000.
 func normalTable(published bool) []float64 {
-	t := make([]float64, 0, steps+1)
 	if published {
-		t = append(t, math.MinInt64)
+		return quantiles()
 	}
+	return quantiles()[1:]
+}
+
+// quantiles is the published table. It is never written after it was made.
+var quantiles = sync.OnceValue(func() []float64 {
+	t := append(make([]float64, 0, steps+1), math.MinInt64)
 	for s := 1; s < steps; s++ {
 		t = append(t, -float64(sensorDeviation*math.Sqrt2)*erfcinv(2*(float64(s)/steps)))
 	}
 	return append(t, 0)
-}
+})
 
 // rational is a quotient of two polynomials, their highest powers first.
 type rational struct{ above, below []float64 }

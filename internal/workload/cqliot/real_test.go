@@ -20,6 +20,12 @@ import (
 // course runs a trial and is what it recorded.
 func trial(t *testing.T, env workload.Env, settings parameter.Settings, length time.Duration) *measure.Recorder {
 	t.Helper()
+	return eventful(t, env, settings, length, func() {})
+}
+
+// eventful is a trial in the middle of which something happens.
+func eventful(t *testing.T, env workload.Env, settings parameter.Settings, length time.Duration, event func()) *measure.Recorder {
+	t.Helper()
 	l, err := Kind(driver.Open).New(settings)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +33,12 @@ func trial(t *testing.T, env workload.Env, settings parameter.Settings, length t
 	if err := l.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	out := measure.NewRecorder(nil)
+	out := measure.NewRecorder(func(r *measure.Recorder) bool {
+		if len(r.Intervals()) == 2 {
+			event()
+		}
+		return false
+	})
 	if err := l.Run(t.Context(), env, load.Stage{Length: length, Interval: length / 4, Seed: 1}, out); err != nil {
 		t.Fatal(err)
 	}

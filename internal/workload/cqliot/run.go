@@ -60,6 +60,7 @@ type course struct {
 	*iot
 	ledger
 	nodes     []cql.Place
+	private   bool // plimsoll started them: one that dies does not come back
 	account   cql.Account
 	readings  *readings
 	dispenser *dispenser
@@ -108,6 +109,11 @@ func (i *iot) begin(ctx context.Context, env workload.Env) (*course, error) {
 	if c.nodes, err = i.places(env); err != nil {
 		return nil, err
 	}
+	at, err := env.Target(protocol)
+	if err != nil {
+		return nil, err
+	}
+	c.private = at.Private
 	if c.account, err = c.nodes[0].Account(""); err != nil {
 		return nil, err
 	}
@@ -218,6 +224,9 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 	if c.Mode == faithful {
 		c.check(out, "sensor values", true, fmt.Sprintf("1 in %d is interpolated towards -2^63, as published (cql-iot.mode)", steps-1))
 	}
+	if err := c.await(ctx); err != nil {
+		return err
+	}
 	if err := c.observe(ctx, out); err != nil {
 		return err
 	}
@@ -229,6 +238,28 @@ func (c *course) conclude(ctx context.Context, out *measure.Recorder, env worklo
 		out.Check(measure.DataCheck("data", wrong == 0, fmt.Sprintf("%d of %d writes that were acknowledged are not there as they were written%s", wrong, len(sum.acknowledged), why)))
 	}
 	return c.remember(ctx)
+}
+
+// returning is how long nodes are waited for that may be started again, so that what they
+// acknowledged can be verified.
+const returning = 2 * time.Minute
+
+// await waits until a node answers after the load, where they are not plimsoll's own.
+func (c *course) await(ctx context.Context) error {
+	for over := time.Now().Add(returning); ; {
+		session, err := first(c.nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+		if err == nil {
+			session.Close()
+			return nil
+		}
+		if c.private || ctx.Err() != nil || time.Now().After(over) {
+			return fmt.Errorf("verify what was written: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
 }
 
 // remember says in the keyspace which cycle is the next, so that the next trial writes

@@ -154,7 +154,7 @@ func (t *tally) statistics(ctx context.Context, c conclusion) (measure.Check, er
 
 // counts are those of all servers together since the load began.
 func (c conclusion) counts(ctx context.Context) (all counts, err error) {
-	now, err := engine.Gather(ctx, c.at, database, counted)
+	now, err := engine.GatherAfter(ctx, c.at, database, counted)
 	if err != nil {
 		return all, fmt.Errorf("look at the data after the load: %w", err)
 	}

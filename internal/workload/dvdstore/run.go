@@ -152,7 +152,7 @@ func (d *store) conclude(ctx context.Context, c conclusion, out *measure.Recorde
 // grown is by how much the data of all servers has grown; nil where that takes too long to
 // tell.
 func (d *store) grown(ctx context.Context, c conclusion) (*state, error) {
-	now, err := engine.Gather(ctx, c.at, database, d.size().look)
+	now, err := engine.GatherAfter(ctx, c.at, database, d.size().look)
 	if err != nil {
 		return nil, fmt.Errorf("look at the data after the load: %w", err)
 	}

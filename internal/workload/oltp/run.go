@@ -80,7 +80,7 @@ func (o *oltp) conclude(ctx context.Context, at []engine.Server, l *load.Ledger[
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	checks, err := engine.Gather(ctx, at, database, o.whole)
+	checks, err := engine.GatherAfter(ctx, at, database, o.whole)
 	if err != nil {
 		return fmt.Errorf("look at the data after the load: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,4 +93,36 @@ func TestRealLoss(t *testing.T) {
 			})
 		}
 	})
+}
+
+// A server that comes back only after the load is over is waited for, and what it
+// acknowledged is verified.
+func TestRealLateReturn(t *testing.T) {
+	for _, setup := range []enginetest.Setup{{Protocol: engine.PostgreSQL}, {Protocol: engine.MariaDB, Words: []string{"--innodb-flush-log-at-trx-commit=1"}}} {
+		t.Run(setup.Protocol, func(t *testing.T) {
+			s := enginetest.Start(t, setup)
+			o := made(t, with(parameter.Settings{"timeout": "500ms"}))
+			if err := o.Prepare(t.Context(), env(t, s)); err != nil {
+				t.Fatal(err)
+			}
+			intervals, over := 0, make(chan struct{})
+			out := measure.NewRecorder(func(*measure.Recorder) bool {
+				intervals++
+				if intervals == 5 {
+					go func() {
+						defer close(over)
+						s.End(t, syscall.SIGKILL)
+						<-time.After(3 * time.Second)
+						s.Begin(t)
+					}()
+				}
+				return false
+			})
+			if err := o.Run(t.Context(), env(t, s), load.Stage{Length: 1500 * time.Millisecond, Interval: 100 * time.Millisecond, Seed: 5}, out); err != nil {
+				t.Fatal(err)
+			}
+			<-over
+			passes(t, out, "new orders", "payments", "deliveries", "consistency")
+		})
+	}
 }

@@ -160,7 +160,7 @@ func (o *orderEntry) conclude(ctx context.Context, c conclusion, out *measure.Re
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	now, err := engine.Gather(ctx, c.at, database, o.look)
+	now, err := engine.GatherAfter(ctx, c.at, database, o.look)
 	if err != nil {
 		return fmt.Errorf("look at the data after the load: %w", err)
 	}

@@ -1,0 +1,88 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+// progress is how far a daemon is that does not answer yet: while one of these grows, it is
+// slow, as on a busy machine, and not stuck.
+type progress struct {
+	logged int64         // bytes
+	cpu    time.Duration // of its processes and of their children that have ended
+}
+
+const (
+	// longestStart is how long a daemon gets that makes progress, or its patience where that
+	// is more.
+	longestStart = 10 * time.Minute
+	// leastCPU is the share of a CPU that counts as progress: more than the questions cost
+	// that it is asked once a second.
+	leastCPU = .01
+	ticks    = 100 // clock ticks a second in /proc/PID/stat, USER_HZ
+)
+
+// progress asks the machine; what cannot be read is 0.
+func (p *process) progress(ctx context.Context) (now progress) {
+	ctx, cancel := context.WithTimeout(ctx, probing)
+	defer cancel()
+	p.printed.mu.Lock()
+	now.logged = p.printed.came
+	p.printed.mu.Unlock()
+	if p.log != "" {
+		if data, err := p.env.Machine.ReadFile(ctx, path.Join(p.env.Dir, p.log)); err == nil {
+			now.logged += int64(len(data))
+		}
+	}
+	listed, err := p.env.Machine.Run(ctx, platform.Command{Argv: []string{"sh", "-c", "ls -l /proc/[0-9]*/cwd 2>/dev/null"}})
+	if err != nil {
+		return now
+	}
+	for _, pid := range workIn(string(listed.Stdout), p.env.Dir) {
+		if text, err := p.env.Machine.ReadFile(ctx, "/proc/"+pid+"/stat"); err == nil {
+			now.cpu += cpuTime(string(text))
+		}
+	}
+	return now
+}
+
+// cpuTime is that of a process, from /proc/PID/stat: fields 14 to 17, counted from the name
+// in parentheses, which may hold anything.
+func cpuTime(stat string) (sum time.Duration) {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	const first = 14 - 3
+	if len(fields) < first+4 {
+		return 0
+	}
+	for _, field := range fields[first : first+4] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0
+		}
+		sum += time.Duration(n) * time.Second / ticks
+	}
+	return sum
+}
+
+// since says whether there was progress over an interval.
+func (now progress) since(was progress, took time.Duration) bool {
+	return now.logged > was.logged || (now.cpu-was.cpu).Seconds() > leastCPU*took.Seconds()
+}
+
+// refusal is why a daemon of our own does not answer: its client advises whoever runs a
+// server of their own.
+func refusal(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Error()
+	}
+	text, _, _ := strings.Cut(err.Error(), ": start the service")
+	return text
+}

@@ -1,0 +1,84 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A daemon that is slow gets the time that it needs as long as it makes progress.
+func TestSlowStart(t *testing.T) {
+	for name, text := range map[string]string{
+		"it logs":         "for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done; touch up; exec sleep 100",
+		"it logs to file": "for i in 1 2 3 4 5 6 7 8; do echo $i >>log; sleep 0.1; done; touch up; exec sleep 100",
+		"it computes":     "end=$(($(date +%s)+2)); while [ $(date +%s) -lt $end ]; do :; done; touch up; exec sleep 100",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := place(t)
+			r, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// impatient waits 250 ms for progress.
+func impatient(env Env, text string) func(Place) (Daemon, error) {
+	return func(p Place) (Daemon, error) {
+		d, err := script(env, text)(p)
+		d.Patience = 250 * time.Millisecond
+		return d, err
+	}
+}
+
+// One that does nothing is given up, with the end of what it logged.
+func TestStuckStart(t *testing.T) {
+	for text, want := range map[string]string{
+		"echo I wait; exec sleep 100": "made no progress .* for 250ms: .*; its log ends: I wait",
+		"exec sleep 100":              "made no progress .*; it logged nothing",
+	} {
+		env := place(t)
+		_, err := Launch(t.Context(), env, Recipe{Name: "it", Daemon: impatient(env, text)})
+		if err == nil || !regexp.MustCompile("^it does not answer .* s after it was started and "+want+"$").MatchString(err.Error()) {
+			t.Errorf("%q gives %v", text, err)
+		}
+		gone(t, env.Dir)
+	}
+}
+
+func TestCPUTime(t *testing.T) {
+	for stat, want := range map[string]time.Duration{
+		"7 (a) b) S 1 7 7 0 -1 4194560 99 98 0 0 150 50 25 75 20 0 1 0": 3 * time.Second,
+		"7 (a) S 1": 0, "": 0, "7 (a) S 1 7 7 0 -1 4194560 99 98 0 0 x 50 25 75 20": 0,
+	} {
+		if got := cpuTime(stat); got != want {
+			t.Errorf("%q is %s, not %s", stat, got, want)
+		}
+	}
+}
+
+// What a client advises about a server of the user's own is no advice for one of ours.
+func TestRefusal(t *testing.T) {
+	op := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 1}, Err: syscall.ECONNREFUSED}
+	for _, err := range []error{
+		fmt.Errorf("nothing listens at x: start the service there, or leave out address to have one started"),
+		fmt.Errorf("nothing listens there: start the server, or correct its address: %w", op),
+	} {
+		if got := refusal(err); strings.Contains(got, "start the") || got == "" {
+			t.Errorf("%v is %q", err, got)
+		}
+	}
+	if got := refusal(errors.New("it does not listen yet")); got != "it does not listen yet" {
+		t.Error(got)
+	}
+}
