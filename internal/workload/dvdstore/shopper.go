@@ -76,6 +76,8 @@ type shopper struct {
 	searches, finds, reads   int // that are left
 	member, review, opinion  bool
 	customer                 int
+	joining                  int // customer who becomes a member
+	stars                    int // of all readings of reviews, where that is drawn once
 	lines                    int
 	products, pieces, prices [mostLines]int // a price is in hundredths, below 0 not known
 	priced                   bool
@@ -104,6 +106,9 @@ func (s *shopper) begin() {
 	s.member, s.review, s.opinion = false, false, false
 	if s.Reviews > 0 {
 		s.finds, s.reads = s.about(s.Reviews), s.about(s.Reviews)
+		if s.faithful() {
+			s.stars = s.between(1, 5)
+		}
 		s.member, s.review, s.opinion = member < float64(s.NewMembers), review < float64(s.NewReviews), opinion < float64(s.Ratings)
 	}
 	s.lines = min(s.about(s.Lines), mostLines)
@@ -126,7 +131,20 @@ func (s *shopper) begin() {
 
 // register draws the name of a new user.
 func (s *shopper) register() {
-	s.words = number(append(s.words[:0], "newuser"...), s.between(1, 1<<31-1))
+	most := 1<<31 - 1
+	if s.faithful() { // names run out when as many have registered as there were customers
+		most = s.z.customers
+	}
+	s.words = number(append(s.words[:0], "newuser"...), s.between(1, most))
+}
+
+// join draws who becomes a member: the user or, as published, any of the first customers.
+func (s *shopper) join() {
+	s.joining = s.customer
+	if s.faithful() {
+		s.joining = s.between(1, s.z.customers)
+	}
+	s.number = s.between(1, 3)
 }
 
 // next draws what comes after the call that is done.
@@ -136,7 +154,8 @@ func (s *shopper) next() {
 		s.begin()
 	case s.member:
 		s.member = false
-		s.class, s.call, s.number = newMember, callNewMember, s.between(1, 3)
+		s.class, s.call = newMember, callNewMember
+		s.join()
 	case s.searches > 0:
 		s.searches--
 		s.browse()
@@ -147,9 +166,15 @@ func (s *shopper) next() {
 		s.reads--
 		s.class, s.call = readReviews, callReviewsOf+call(s.between(0, 2))
 		s.product, s.number, s.batch = s.source.product(s.z), s.between(1, 5), s.about(s.Batch)
+		if s.faithful() {
+			s.number = s.stars
+		}
 	case s.review:
 		s.review = false
 		s.class, s.call, s.number, s.product = newReview, callNewReview, s.between(1, 5), s.source.product(s.z)
+		if s.faithful() {
+			s.product = s.between(1, s.z.products)
+		}
 		s.words, s.more = s.sentence(s.words[:0], 3), s.sentence(s.more[:0], 25)
 	case s.opinion:
 		s.opinion = false

@@ -3,6 +3,7 @@ package dvdstore
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -131,41 +132,86 @@ func TestSizes(t *testing.T) {
 		size string
 		want size
 	}{
-		{"1MB", size{2000, 100, 1000, 20, 3}},
-		{"10MB", size{20_000, 1000, 10_000, 20, 3}},
-		{"50MB", size{100_000, 5000, 50_000, 20, 3}},
-		{"1GB", size{2_000_000, 100_000, 100_000, 20, 3}},
-		{"2GB", size{4_000_000, 200_000, 200_000, 20, 3}},
-		{"100GB", size{200_000_000, 10_000_000, 1_000_000, 20, 3}},
+		{"1MB", size{2000, 100, 1000, 20, 3, 1}},
+		{"10MB", size{20_000, 1000, 10_000, 20, 3, 1}},
+		{"50MB", size{100_000, 5000, 50_000, 20, 3, 1}},
+		{"1GB", size{2_000_000, 100_000, 100_000, 20, 3, 1}},
+		{"2GB", size{4_000_000, 200_000, 200_000, 20, 3, 1}},
+		{"100GB", size{200_000_000, 10_000_000, 1_000_000, 20, 3, 1}},
 	} {
 		if got := built(t, parameter.Settings{"size": c.size}).size(); got != c.want {
 			t.Errorf("%s: %+v", c.size, got)
 		}
 	}
-	if z := built(t, parameter.Settings{"mode": faithful}).size(); z.stock != 0 {
-		t.Errorf("faithful stock begins at %d", z.stock)
+	if z := built(t, parameter.Settings{"mode": faithful}).size(); z.stock != 0 || z.offset != 0 {
+		t.Errorf("faithful stock begins at %d, and the product bought often is %d before a multiple", z.stock, z.offset)
 	}
 }
 
-// Every ten thousandth product is bought ten times as often.
+// Every ten thousandth product is bought ten times as often: the one that has the stock or,
+// as published, the next.
 func TestHotProducts(t *testing.T) {
-	z, s, n := size{products: 30_000}, newSource(1, 2), 4_000_000
-	bought := make([]int, z.products+1)
-	for range n {
-		bought[s.product(z)]++
-	}
-	each := float64(n) / float64(z.products+3*9)
-	for _, p := range []int{9999, 19999, 29999} {
-		if got := float64(bought[p]) / each; !hot(p) || got < 8.5 || got > 11.5 {
-			t.Errorf("product %d is bought %.2f times as often", p, got)
+	for offset, often := range map[int][]int{1: {9999, 19999, 29999}, 0: {10_000, 20_000, 30_000}} {
+		z, s, n := size{products: 30_000, offset: offset}, newSource(1, 2), 4_000_000
+		bought := make([]int, z.products+1)
+		for range n {
+			bought[s.product(z)]++
+		}
+		each, ordinary := float64(n)/float64(z.products+3*9), n
+		for _, p := range often {
+			if got := float64(bought[p]) / each; hot(p) != (offset == 1) || got < 8.5 || got > 11.5 {
+				t.Errorf("product %d is bought %.2f times as often", p, got)
+			}
+			ordinary -= bought[p]
+		}
+		if got := float64(ordinary) / each / float64(z.products-3); got < .99 || got > 1.01 {
+			t.Errorf("others are bought %.3f times as often as they are to", got)
+		}
+		if bought[0] != 0 {
+			t.Error("a product is bought that is not there")
 		}
 	}
-	ordinary := n - bought[9999] - bought[19999] - bought[29999]
-	if got := float64(ordinary) / each / float64(z.products-3); got < .99 || got > 1.01 {
-		t.Errorf("others are bought %.3f times as often as they are to", got)
-	}
-	if bought[0] != 0 {
-		t.Error("a product is bought that is not there")
+}
+
+// A faithful user registers under a number of a customer, makes any customer a member, goes
+// on as that one, reads reviews of one number of stars and reviews any product.
+func TestFaithfulDraws(t *testing.T) {
+	for mode, want := range map[string]bool{sound: false, faithful: true} {
+		d := built(t, parameter.Settings{"mode": mode, "new_customers": "100%", "new_members": "100%", "new_reviews": "100%", "reviews": "5"})
+		z := d.size()
+		s := &shopper{store: d, source: newSource(3, 4), z: z}
+		near, others, even := 0, 0, 0
+		reviewed := map[int]int{}
+		const orders = 3000
+		for range orders {
+			s.begun = false
+			s.next()
+			if n, err := strconv.Atoi(strings.TrimPrefix(string(s.words), "newuser")); err != nil || n < 1 {
+				t.Fatalf("%s: registers as %q", mode, s.words)
+			} else if n <= z.customers {
+				near++
+			}
+			s.customer = z.customers + 1
+			stars := map[int]bool{}
+			for s.call != callPrices {
+				s.next()
+				switch s.class {
+				case newMember:
+					others += index(s.joining != s.customer)
+				case readReviews:
+					stars[s.number] = true
+				case newReview:
+					reviewed[s.product]++
+				}
+			}
+			even += index(len(stars) == 1)
+		}
+		if faithfully := near == orders && others == orders && even == orders; faithfully != want {
+			t.Errorf("%s: of %d orders %d register under a customer's number, %d make another a member, %d read one number of stars", mode, orders, near, others, even)
+		}
+		if popular := z.products / hotEach * hotEach; reviewed[popular-z.offset] > 3 && want {
+			t.Errorf("product %d is reviewed %d times", popular, reviewed[popular])
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ type size struct {
 	customers, orders, products int // orders of a month, of which there are twelve
 	reviews                     int // of a product
 	stock                       int // least of a product
+	offset                      int // from a multiple of hotEach back to the product that is bought often
 }
 
 // The classes of size that are published.
@@ -30,7 +31,7 @@ func (d *store) size() size {
 	by := func(n int) int { return max(1, int(float64(n)*float64(d.Size)/below.bytes+.5)) }
 	z := size{customers: by(below.customers), orders: by(below.orders), products: by(below.products), reviews: d.PerProduct}
 	if !d.faithful() {
-		z.stock = enough
+		z.stock, z.offset = enough, 1
 	}
 	return z
 }
@@ -52,8 +53,9 @@ func (z size) bytes() int64 {
 	return 12<<20 + int64(z.customers)*350 + orders*(190+5*150) + int64(z.products)*600 + reviews*(700+22*85)
 }
 
-// Every product of which the number after it is a multiple of this is bought ten times
-// as often as others.
+// One of so many products is bought ten times as often as others and has ten times the
+// stock: the one before each multiple. As published, it is the multiple that is bought, and
+// still the one before it that has the stock.
 const (
 	hotEach   = 10_000
 	hotWeight = 10
@@ -63,10 +65,10 @@ func hot(product int) bool { return (product+1)%hotEach == 0 }
 
 // product draws a product as it is bought.
 func (s *source) product(z size) int {
-	special := (z.products + 1) / hotEach
+	special := (z.products + z.offset) / hotEach
 	n := s.between(1, z.products+special*(hotWeight-1))
 	if n <= z.products {
 		return n
 	}
-	return ((n-z.products-1)/(hotWeight-1)+1)*hotEach - 1
+	return ((n-z.products-1)/(hotWeight-1)+1)*hotEach - z.offset
 }

@@ -102,7 +102,7 @@ func (s *shopper) ask(b []byte, to *engine.Session) []byte {
 		}
 		texts(s.words, secret)
 	case callNewMember:
-		ints(s.customer, s.number)
+		ints(s.joining, s.number)
 	case callBrowseCategory:
 		ints(s.batch, s.number)
 	case callBrowseActor, callBrowseTitle:

@@ -196,6 +196,9 @@ func (t *talk) over() load.Answer {
 		t.tally.taken++
 		t.register()
 		return t.retry()
+	case !t.fate.failed && t.call == callNewMember && t.result == 0 && t.faithful(): // is one already
+		t.join()
+		return t.retry()
 	case !t.fate.failed:
 		t.fate.failed = !t.right()
 	}
@@ -226,6 +229,7 @@ func (t *talk) right() bool {
 	case callNewMember:
 		if t.result != 0 {
 			t.tally.members++
+			t.customer = t.result // as published, the order goes on as theirs
 		}
 	case callNewReview, callRate:
 		if t.result <= 0 {
