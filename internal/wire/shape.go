@@ -56,6 +56,9 @@ func asked(statement string) (columns int, always bool) {
 	return listed(strings.TrimSpace(statement)[len("SELECT"):]), aggregate.MatchString(statement) && !grouped.MatchString(statement)
 }
 
+// following ends a select list.
+var following = regexp.MustCompile(`(?i)^(FROM|UNION|EXCEPT|INTERSECT|WHERE|GROUP|HAVING|ORDER|LIMIT|INTO)\s`)
+
 // listed counts the columns of a select list; 0 where a star stands for some.
 func listed(list string) int {
 	columns, starred := 1, false
@@ -65,7 +68,7 @@ func listed(list string) int {
 			columns++
 		case rest[0] == '*':
 			starred = true
-		case len(rest) > 5 && strings.EqualFold(rest[:5], "FROM ") && i > 0 && strings.ContainsRune(" \t\n", rune(list[i-1])):
+		case i > 0 && strings.ContainsRune(" \t\n)", rune(list[i-1])) && following.MatchString(rest):
 			return false
 		}
 		return true
