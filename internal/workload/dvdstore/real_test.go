@@ -127,7 +127,11 @@ func run(t *testing.T, d *store, s *enginetest.Server, length time.Duration) *me
 func realShop(t *testing.T, s *enginetest.Server) {
 	for _, mode := range []string{sound, faithful} {
 		d := made(t, with(parameter.Settings{"mode": mode, "connections": "2", "new_members": "20%", "new_reviews": "30%", "ratings": "30%"}))
-		out := run(t, d, s, time.Second)
+		length := time.Second
+		if mode == faithful { // a victim of a deadlock sleeps for up to that
+			length *= 4
+		}
+		out := run(t, d, s, length)
 		done, failed := done(out)
 		t.Log(mode, done, out.Values())
 		for k, n := range done {
