@@ -13,7 +13,7 @@ type stamp struct {
 // every second, fourth ... key is tracked.
 const (
 	mostTracked          = 1 << 21
-	mostTrackedPipelined = 1 << 14
+	mostTrackedPipelined = 1 << 12
 )
 
 // versions knows of each key what may be read: nothing older than a write that was

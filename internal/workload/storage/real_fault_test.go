@@ -124,7 +124,11 @@ func TestRealDamagedData(t *testing.T) {
 	if err := os.WriteFile(env.Dir+"/disk-01", data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	exit := failed(t, d.Run(t.Context(), env, load.Stage{Length: 10 * time.Second, Interval: 250 * time.Millisecond, Seed: 1}, measure.NewRecorder(nil)))
+	out := measure.NewRecorder(nil)
+	exit := failed(t, d.Run(t.Context(), env, load.Stage{Length: 10 * time.Second, Interval: 250 * time.Millisecond, Seed: 1}, out))
+	if lost := measure.DataFailures(out.Checks()); len(lost) != 1 || !strings.Contains(lost[0].Detail, "does not match its checksum") {
+		t.Errorf("the checks are %+v", out.Checks())
+	}
 	if exit.Exit == 0 || !strings.Contains(exit.Stderr, "verify") {
 		t.Errorf("got %+v", exit)
 	}

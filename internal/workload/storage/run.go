@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,13 +64,32 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
 	}
-	if err := ended(result, stop); err != nil && !d.fellAtTheEnd(result, stop) {
+	err = ended(result, stop)
+	if d.Verify != "none" {
+		out.Check(verified(result, err))
+	}
+	if err != nil && !d.fellAtTheEnd(result, stop) {
 		return err
 	}
 	if l.unread != nil {
 		return l.unread
 	}
 	return d.conclude(&l.series, cpus, result, out)
+}
+
+// mismatch is what fio says of data that do not match their checksum.
+var mismatch = regexp.MustCompile(`(?m)^.*(?:verify failed|verify: bad|verify type mismatch).*$`)
+
+// verified is whether what was read matched the checksums that preconditioning wrote.
+func verified(r platform.Result, failed error) measure.Check {
+	if said := mismatch.Find(r.Stderr); said != nil {
+		return measure.DataCheck("data", false, "a read does not match its checksum: fio: "+strings.TrimSpace(string(said)))
+	}
+	c := measure.DataCheck("data", true, "every read matched its checksum")
+	if failed != nil {
+		c.State, c.Detail = measure.Unknown, "fio ended before it had verified all that it read"
+	}
+	return c
 }
 
 // overdue is how long after its time a load is told to end.
