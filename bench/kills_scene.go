@@ -64,8 +64,10 @@ func (s *scene) open() error {
 
 // setUp makes settings of the host that are coupled with those of the study.
 func (s *scene) setUp() error {
-	if err := os.MkdirAll("/var/lib/plimsoll/unfinished", 0o755); err != nil { // plimsoll's own, which stays
-		return err
+	for folder, mode := range map[string]os.FileMode{"unfinished": 0o755, "undo": 0o700} { // plimsoll's own, which stay
+		if err := os.MkdirAll("/var/lib/plimsoll/"+folder, mode); err != nil {
+			return err
+		}
 	}
 	for _, name := range s.kind.after {
 		text, err := os.ReadFile(name)

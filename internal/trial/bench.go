@@ -255,7 +255,7 @@ func (s *session) resume(ctx context.Context) error {
 			return fmt.Errorf("trial %d ended, but its record cannot be used: %w", e.Trial, err)
 		}
 		s.records = append(s.records, *record)
-		s.earlier += record.End.Sub(record.Start)
+		s.earlier += max(0, record.End.Sub(record.Start)) // of an older version, or forged
 	}
 	s.before = len(s.records)
 	return s.sweep()

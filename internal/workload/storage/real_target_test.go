@@ -2,11 +2,13 @@ package storage
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"plimsoll/internal/parameter"
@@ -90,6 +92,19 @@ func partitionTable() []byte {
 	return b
 }
 
+// partitioned makes a loop device with one partition, and returns the partition.
+func partitioned(t *testing.T) string {
+	t.Helper()
+	name := image(t, 16)
+	writeAt(t, name, 0, partitionTable())
+	device := must(t, "losetup", "--find", "--show", "--partscan", name)
+	t.Cleanup(func() { must(t, "losetup", "--detach", device) })
+	if _, err := os.Stat(device + "p1"); err != nil {
+		t.Skip("this kernel makes no partitions of loop devices")
+	}
+	return device + "p1"
+}
+
 func TestRealTargetsInUseAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -143,6 +158,53 @@ func TestRealTargetsInUseAreRefused(t *testing.T) {
 		{"behind a loop device", func(t *testing.T) string {
 			return must(t, "losetup", "--noheadings", "--output", "BACK-FILE", loop(t, 8))
 		}, "it is behind the loop device /dev/loop"},
+		{"open in a process", func(t *testing.T) string {
+			device := loop(t, 8)
+			f, err := os.OpenFile(device, os.O_RDWR|syscall.O_EXCL, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { f.Close() })
+			return device
+		}, fmt.Sprintf("process %d has it open", os.Getpid())},
+		{"partition that is mounted", func(t *testing.T) string {
+			part, dir := partitioned(t), t.TempDir()
+			must(t, "mkfs.ext4", "-q", part)
+			must(t, "mount", "-o", "ro,noload", part, dir)
+			t.Cleanup(func() { must(t, "umount", dir) })
+			return part
+		}, "it is mounted on"},
+		{"partition that is mounted in another namespace", func(t *testing.T) string {
+			part := partitioned(t)
+			must(t, "mkfs.ext4", "-q", part)
+			c := exec.Command("unshare", "-m", "sh", "-c", "mount -o ro,noload "+part+" /mnt && echo ready && exec sleep 1000")
+			out, err := c.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+			if _, err := out.Read(make([]byte, 5)); err != nil {
+				t.Fatal(err)
+			}
+			return part
+		}, "it holds ext4"},
+		{"partition that is swap", func(t *testing.T) string {
+			part := partitioned(t)
+			must(t, "mkswap", part)
+			must(t, "swapon", part)
+			t.Cleanup(func() { must(t, "swapoff", part) })
+			return part
+		}, "it is swap space in use"},
+		{"disk with a partition", func(t *testing.T) string {
+			part := partitioned(t)
+			return strings.TrimSuffix(part, "p1")
+		}, "it has partitions"},
+		{"the system's own partition or disk", func(t *testing.T) string {
+			return must(t, "findmnt", "-no", "SOURCE", "/")
+		}, "it is mounted on"},
 		{"by a link", func(t *testing.T) string {
 			device := loop(t, 8)
 			must(t, "mkfs.ext4", "-q", device)

@@ -143,7 +143,9 @@ func (t *target) refuse(ctx context.Context, m platform.Machine) error {
 		}
 	}
 	if t.device {
-		err = t.refuseDevice(ctx, m)
+		if err = t.refuseDevice(ctx, m); err == nil {
+			err = t.refuseOpened(ctx, m)
+		}
 	} else {
 		err = t.refuseFile(ctx, m)
 	}
