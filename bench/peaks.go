@@ -39,23 +39,23 @@ func capacity(mu, q, seconds, tail float64) float64 {
 }
 
 // peakKinds are the kinds of the benchmark. Simulated servers are M/M/1 of 1,000/s with a
-// limit on p95 of 20 ms; real ones M/M/1 of 500/s with a limit on p90 of 60 ms, which
+// limit on p95 of 20 ms; real ones M/M/1 of 500/s with a limit on p90 of 30 ms, which
 // leaves room for a host that others use, and with stalls that come more often, so that
 // probes of seconds hold several.
 func peakKinds() []peakKind {
-	const p95, p90, single = "p95: 20ms", "p90: 60ms", "law: exponential, service: 2ms"
+	const p95, p90, single = "p95: 20ms", "p90: 30ms", "law: exponential, service: 2ms"
 	unknown := math.NaN()
 	return []peakKind{
-		{"M/M/1", peakServer{"noise: 0%", p95, capacity(1000, .95, .02, 0)}, peakServer{single, p90, capacity(500, .9, .06, 0)}, "identified", "", false},
+		{"M/M/1", peakServer{"noise: 0%", p95, capacity(1000, .95, .02, 0)}, peakServer{single, p90, capacity(500, .9, .03, 0)}, "identified", "", false},
 		{"periodic stall", peakServer{"stall: 3s, stall_every: 40s", p95, 0}, peakServer{"stall: 300ms, period: 1500ms", p90, 0}, "stalls", "whatever the rate", false},
 		{"error cliff", peakServer{"reject: 600/s", p95 + ", errors: 0/s", 600}, peakServer{single + ", reject: 300/s", p90 + ", errors: 0/s", 300}, "not identified", "errors", false},
 		{"bimodal tail, too many", peakServer{"tail: 7%, tail_latency: 300ms", p95, 0}, peakServer{single + ", tail: 15%, tail_delay: 200ms", p90, 0}, "never passed", "whatever the rate", false},
-		{"bimodal tail, tolerated", peakServer{"tail: 2%, tail_latency: 300ms", p95, capacity(1000, .95, .02, .02)}, peakServer{single + ", tail: 4%, tail_delay: 200ms", p90, capacity(500, .9, .06, .04)}, "identified, not identified", "", false},
+		{"bimodal tail, tolerated", peakServer{"tail: 2%, tail_latency: 300ms", p95, capacity(1000, .95, .02, .02)}, peakServer{single + ", tail: 4%, tail_delay: 200ms", p90, capacity(500, .9, .03, .04)}, "identified, not identified", "", false},
 		{"token bucket", peakServer{"sustained: 500/s, burst: 8000", p95, 500}, peakServer{"sustained: 300/s, burst: 1200", p90, 300}, "not identified", "", false},
 		{"queue limit with rejects", peakServer{}, peakServer{single + ", queue: 8", p90 + ", errors: 1/s", unknown}, "", "", true},
 		{"random stalls", peakServer{}, peakServer{single + ", stall: 300ms, period: 1500ms, irregular: true", p90, 0}, "stalls, never passed", "", true},
 		{"slows down with time", peakServer{}, peakServer{single + ", slowing: 0.02", p90, unknown}, "", "", true},
-		{"cold start", peakServer{}, peakServer{single + ", cold: 5s", p90, capacity(500, .9, .06, 0)}, "identified, not identified", "", true},
+		{"cold start", peakServer{}, peakServer{single + ", cold: 5s", p90, capacity(500, .9, .03, 0)}, "identified, not identified", "", true},
 	}
 }
 

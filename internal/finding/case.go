@@ -21,6 +21,7 @@ type Case struct {
 	Records []measure.Record // in any order, void ones included
 
 	Demands  map[int]load.Demand    // by arm
+	Disks    bool                   // the workload itself drives disks
 	Defaults map[string]string      // settings of the workload that the study leaves open, by parameter
 	Series   map[int]measure.Series // curves by number of the trial, where they were read; may be nil
 	Rules    []Rule                 // nil: Rules()

@@ -84,7 +84,7 @@ func (w world) build() Case {
 	if w.study != nil {
 		w.study(s)
 	}
-	c := Case{Plan: p, Study: s, Rate: "iops", Metrics: measure.OperationMetrics("iops", "read", "write"), Defaults: w.defaults}
+	c := Case{Plan: p, Study: s, Rate: "iops", Disks: true, Metrics: measure.OperationMetrics("iops", "read", "write"), Defaults: w.defaults}
 	c.Demands = map[int]load.Demand{}
 	for arm := range w.arms {
 		c.Demands[arm] = load.Demand{Concurrency: arm + 1, Classes: []load.Class{{Name: "write", Share: 1, Bytes: 4096}}}

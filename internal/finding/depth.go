@@ -10,7 +10,7 @@ import (
 // those of the demand in a closed loop.
 func (c *Case) inFlight(arm int) (float64, bool) {
 	d, ok := c.Demands[arm]
-	return float64(d.Concurrency), ok && d.Concurrency > 0 && !c.openLoop(arm)
+	return float64(d.Concurrency), ok && d.Concurrency > 0 && !c.paced(arm)
 }
 
 // disks is over how many files or devices the operations of an arm are spread.
@@ -101,6 +101,22 @@ func (c *Case) measureStep(s *depthStep) bool {
 	s.outstanding = b / a
 	s.latencyElasticity = math.Log(s.latency) / math.Log(s.outstanding)
 	return okRate && okMean
+}
+
+// leastLatencyRatio is by how much more outstanding operations may shorten the mean
+// response time before that is noise: in a closed loop each added operation can only wait,
+// or leave the others as they are.
+const leastLatencyRatio = 0.95
+
+// impossibleStep says that a step of depth next to the arm shows what no queue does: then
+// noise is larger than what the rules look for, and none of them rests on it.
+func (c *Case) impossibleStep(arm int) string {
+	for _, step := range []func(int) (depthStep, bool){c.depthBelow, c.depthAbove} {
+		if s, ok := step(arm); ok && s.latency < leastLatencyRatio {
+			return "with " + Quantity(s.outstanding, "1") + " times the operations outstanding the mean response time was " + Quantity(s.latency, "1") + " times as long; no queue does that, so it is noise"
+		}
+	}
+	return ""
 }
 
 // onlyDepthDiffers says whether two arms differ in nothing but threads and depth.

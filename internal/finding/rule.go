@@ -17,9 +17,12 @@ type Rule struct {
 	// Needs lists metrics and counters without which the rule cannot be judged: it
 	// is then listed as not judged. "a|b" needs one of them.
 	Needs []string
-	// Disks marks a rule about the disks that the workload drives: it has nothing
-	// to say of one that talks to a service.
+	// Disks marks a rule about the disks that the workload itself drives. Of any other
+	// workload it is listed as not judged.
 	Disks bool
+	// Closed marks a rule about operations that begin as others end. Of a load that is
+	// offered at a rate it is listed as not judged.
+	Closed bool
 	// Check looks at one arm and says what holds; nothing when the rule does not
 	// apply. Case.Explain writes its sentences.
 	Check func(c *Case, arm int) []Explanation
@@ -58,11 +61,19 @@ func (c *Case) explain(best int) (found []Explanation, notJudged []string) {
 		rules = Rules()
 	}
 	limits := c.view.arms == 1 || c.Study.Goal != nil || slices.ContainsFunc(c.view.headlines, decided)
+	unfit := map[string][]string{}
+	var reasons []string
 	for _, r := range rules {
-		if r.Disks && c.Study.Service != nil {
-			continue
-		}
 		for _, arm := range arms {
+			if why := c.unfit(r, arm); why != "" {
+				if !slices.Contains(reasons, why) {
+					reasons = append(reasons, why)
+				}
+				if !slices.Contains(unfit[why], r.Name) {
+					unfit[why] = append(unfit[why], r.Name)
+				}
+				continue
+			}
 			if r.Effect && !c.decidedArm(arm) || !r.Effect && !limits {
 				continue
 			}
@@ -82,7 +93,29 @@ func (c *Case) explain(best int) (found []Explanation, notJudged []string) {
 			}
 		}
 	}
+	for _, why := range reasons {
+		notJudged = append(notJudged, strings.Join(unfit[why], ", ")+": "+why)
+	}
 	return found, notJudged
+}
+
+// unfit says why a rule has nothing to say of the load of an arm; empty when it has.
+func (c *Case) unfit(r Rule, arm int) string {
+	switch {
+	case r.Disks && !c.Disks:
+		return "the workload itself drives no disks"
+	case r.Closed && c.paced(arm):
+		return "needs a closed loop; this load is offered at a rate"
+	case r.Closed:
+		return c.impossibleStep(arm)
+	}
+	return ""
+}
+
+// paced says that the load of an arm comes at a rate, whatever is outstanding: one that
+// the study gives, or those of a search.
+func (c *Case) paced(arm int) bool {
+	return c.openLoop(arm) || c.Study.Load.Peak != nil || c.Study.Load.Growth != nil
 }
 
 // lack says what the rule needs and the case has not; empty when it has all.

@@ -10,6 +10,7 @@ func closedLoop() Rule {
 		Name:   name,
 		Doc:    "in a closed loop the rate is what is in flight over the time of an operation",
 		Effect: true,
+		Closed: true,
 		Needs:  []string{"mean"},
 		Check: func(c *Case, arm int) []Explanation {
 			n, ok := c.loopRatio(arm, func(arm int) (float64, bool) { return c.inFlight(arm) })

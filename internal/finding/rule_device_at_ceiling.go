@@ -12,7 +12,7 @@ func deviceAtCeiling() Rule {
 		Name:  name,
 		Doc:   "the device is busy throughout, and more outstanding operations only wait longer",
 		Needs: []string{"disk.busy", "mean"},
-		Disks: true,
+		Disks: true, Closed: true,
 		Check: func(c *Case, arm int) []Explanation {
 			busy, _ := c.Mean(arm, "disk.busy")
 			s, ok := c.depthBelow(arm)

@@ -16,9 +16,13 @@ func generatorCPU() Rule {
 		Needs: []string{"generator.cpu|cpu.busy"},
 		Check: func(c *Case, arm int) []Explanation {
 			if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
-				return []Explanation{c.Explain("The generator is the limit with {arm}: it used {of its CPUs} of the CPU it may use, so that the system under test may carry more than was seen.", Found{
-					Rule: name, Arm: arm, Grade: AccountsFor, Evidence: []Evidence{{"of its CPUs", share, "share"}},
-				})}
+				f := Found{Rule: name, Arm: arm, Grade: AccountsFor, Evidence: []Evidence{{"of its CPUs", share, "share"}}}
+				template := "The load generator is the limit with {arm}: it used {of its CPUs} of the CPUs it may use; the system under test may carry more."
+				if rate, ok := c.overAll(arm, func(r *measure.Record) (float64, bool) { return raw(r, c.Rate) }); ok && rate > 0 {
+					f.Evidence = append(f.Evidence, Evidence{"within its limit", generatorLimit, "share"}, Evidence{"rate to offer", rate * generatorLimit / share, "1/s"})
+					template += " Offer at most {rate to offer}, for which it needs {within its limit} of them, or give it more threads or machines."
+				}
+				return []Explanation{c.Explain(template, f)}
 			}
 			busy, ok := c.Mean(arm, "cpu.busy")
 			count, known := c.Mean(arm, "cpu.count")

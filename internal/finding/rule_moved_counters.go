@@ -31,7 +31,7 @@ func movedCounters() Rule {
 				f.Evidence = append(f.Evidence, Evidence{one.Metric.Name, one.Ratio - 1, "share"})
 				parts = append(parts, fmt.Sprintf("{%s} {%s/change}", key, place(one.Metric.Name, arm)))
 			}
-			return []Explanation{c.Explain("With the effect of {arm} moved "+strings.Join(parts, ", ")+".", f)}
+			return []Explanation{c.Explain("Counters that changed along with {arm}: "+strings.Join(parts, ", ")+".", f)}
 		},
 	}
 }

@@ -15,7 +15,7 @@ func outstandingIOTooHigh() Rule {
 		Name:  name,
 		Doc:   "the goal is low latency, and the load keeps more operations outstanding than the device serves at once",
 		Needs: []string{"disk.busy", "mean"},
-		Disks: true,
+		Disks: true, Closed: true,
 		Check: func(c *Case, arm int) []Explanation {
 			n, closed := c.inFlight(arm)
 			if !closed || !c.leastLatency() || !c.tooMany(arm, n) {

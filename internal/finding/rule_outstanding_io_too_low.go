@@ -22,7 +22,7 @@ func outstandingIOTooLow() Rule {
 		Name:  name,
 		Doc:   "the device could serve more operations at once than the load keeps outstanding",
 		Needs: []string{"disk.queue|mean"},
-		Disks: true,
+		Disks: true, Closed: true,
 		Check: func(c *Case, arm int) []Explanation {
 			n, closed := c.inFlight(arm)
 			queue, atDevice, ok := c.queueSeen(arm)

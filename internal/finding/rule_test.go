@@ -113,6 +113,23 @@ func TestOneRecommendationOnly(t *testing.T) {
 	golden(t, "rule/recommendation.txt", f.Recommendation.Sentence+"\n")
 }
 
+// What chance alone can have done to response times is no basis for a rule.
+func TestAStepThatNoQueueMakesIsNoise(t *testing.T) {
+	w := world{blocks: 6, arms: []float64{1, 2.6}, cv: .01, demand: threads(1, 2), study: wanting, values: func(arm int, r *measure.Record) {
+		r.Values["mean"] *= map[int]float64{0: 1, 1: .78 / r.Values["mean"] * 1e-4}[arm]
+		if arm == 0 {
+			r.Values["mean"] = 1e-4
+		}
+	}}
+	for _, rule := range []string{"outstanding_io_too_low", "outstanding_io_too_high", "device_at_ceiling", "closed_loop"} {
+		got, f := said(t, w, rule)
+		lines := strings.Join(f.NotJudged, "\n")
+		if len(got) > 0 || !strings.Contains(lines, rule) || !strings.Contains(lines, "0.78 times as long; no queue does that, so it is noise") {
+			t.Errorf("%s says %v; not judged: %s", rule, got, lines)
+		}
+	}
+}
+
 // What a disk does is no reason for how a network or a server performs.
 func TestRulesAboutDisksLeaveServicesAlone(t *testing.T) {
 	w := world{blocks: 3, arms: []float64{1}, cv: .01, values: counting(map[string]float64{"generator.cpu": .1})}
@@ -126,9 +143,9 @@ func TestRulesAboutDisksLeaveServicesAlone(t *testing.T) {
 		t.Fatal("the rule was never asked")
 	}
 	asked = 0
-	c.Study.Service = &study.Use{Kind: "responder"}
-	Judge(c)
-	if asked != 0 {
-		t.Error("the rule was asked about a workload that talks to a service")
+	c.Disks = false
+	f := Judge(c)
+	if asked != 0 || !slices.Contains(f.NotJudged, "disks: the workload itself drives no disks") {
+		t.Errorf("the rule was asked about a workload without disks; not judged: %q", f.NotJudged)
 	}
 }

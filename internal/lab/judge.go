@@ -58,7 +58,7 @@ func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outc
 	}
 	c := finding.Case{
 		Plan: r.Plan, Study: r.Source.Study, Metrics: l.metrics(r.Source.Study), Rate: kind.Rate, Sources: l.counters(),
-		Records: records, Demands: demands(r, kind), Defaults: defaultsOf(kind), Series: series,
+		Records: records, Demands: demands(r, kind), Disks: kind.Disks, Defaults: defaultsOf(kind), Series: series,
 	}
 	findings := finding.Judge(c)
 	input, err := l.input(r, kind, records)

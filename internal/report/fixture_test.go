@@ -227,7 +227,7 @@ func (f fixture) run() (Input, error) {
 	if f.peak {
 		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
 	}
-	c := finding.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Sources: fixtureCounters, Records: records}
+	c := finding.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Disks: true, Sources: fixtureCounters, Records: records}
 	var sight func(int) ([]TestbedLine, error)
 	if f.sighted {
 		sight = func(trial int) ([]TestbedLine, error) {

@@ -427,7 +427,7 @@ func onlyVoids(t *testing.T) Input {
 	for i := range in.Records {
 		in.Records[i].Void, in.Records[i].Values = "fio died", nil
 	}
-	in.Findings = finding.Judge(finding.Case{Plan: in.Plan, Study: in.Study, Metrics: in.Metrics, Rate: "iops", Sources: in.Counters, Records: in.Records})
+	in.Findings = finding.Judge(finding.Case{Plan: in.Plan, Study: in.Study, Metrics: in.Metrics, Rate: "iops", Disks: true, Sources: in.Counters, Records: in.Records})
 	return in
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strings"
 	"time"
 
 	"plimsoll/internal/load"
@@ -151,7 +152,7 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 		return
 	}
 	a.judgeLimits(p, r)
-	if late == "" || carriedInWindow(p) || p.Passed && a.keptWithAbandoned(p, r.Intervals()) {
+	if late == "" || carriedInWindow(p) || p.Passed && a.keptWithAbandoned(p, r.Intervals()) || !p.Passed && a.failedItself(p) {
 		return
 	}
 	p.Passed, p.Overload, p.Limiting = false, false, ""
@@ -160,6 +161,9 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 
 // judgeLimits holds a probe against overload and the limits.
 func (a *attempt) judgeLimits(p *measure.Probe, r *measure.Recorder) {
+	if a.exceeds(p, "errors") { // what fails is not served either: that is no overload
+		return
+	}
 	inFlight := measure.Curves(r.Intervals()).InFlight
 	inFlight = inFlight[int(settling*float64(len(inFlight))):]
 	served := p.Values[a.kind.Rate] / p.Rate
@@ -182,6 +186,31 @@ func (a *attempt) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 		}
 	}
 	p.Passed = true
+}
+
+// failedItself says that the lag of the generator does not explain why a probe failed:
+// the limit is missed without it as well, taken twice because answers were read as late
+// as operations were started; or more was offered than was served by a generator that had
+// CPU time to spare.
+func (a *attempt) failedItself(p *measure.Probe) bool {
+	if p.Overload {
+		return p.Values["abandoned"] == 0 && p.Values[generatorCPU]+p.Values[measure.GeneratorWaited] < busyWorker
+	}
+	for _, l := range a.limits() {
+		if l.Metric != p.Limiting {
+			continue
+		}
+		if _, ok := measure.QuantileOf(l.Metric); !ok {
+			return true
+		}
+		_, quantile, found := strings.Cut(l.Metric, ".")
+		if !found || strings.HasPrefix(l.Metric, "p") {
+			quantile = l.Metric
+		}
+		lag, known := p.Values["lag."+quantile]
+		return known && p.Values[l.Metric]-2*lag > *l.Max
+	}
+	return false
 }
 
 // keptWithAbandoned says that the limits on response times are kept even if each

@@ -44,6 +44,7 @@ func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []
 		due := p.Rate * (longest - slow).Seconds()
 		step := intervals[first].To - intervals[first].From
 		switch {
+		case longest.Seconds() < 2*p.Values["client.gap"]: // the generator stood still, not the system
 		case count < stallOperations || float64(count) < stallShare*due || longest > time.Duration(wholeProbe*float64(length)):
 		case longest >= stallIntervals*step && servedIn(intervals, from+step, end-step) > stallServed*p.Rate:
 		case longest < stallIntervals*step && p.Phase != string(peak.Floor):

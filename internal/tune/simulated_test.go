@@ -20,18 +20,18 @@ import (
 	"plimsoll/internal/trial"
 	"plimsoll/internal/tune"
 	"plimsoll/internal/workload"
-	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/storage"
 )
 
 var catalog = &study.Catalog{
-	Workloads: []workload.Kind{null.Kind()}, Platforms: []platform.Kind{sim.Kind()}, Factors: []factor.Factor{sim.Knob()},
+	Workloads: []workload.Kind{storage.Kind()}, Platforms: []platform.Kind{sim.Kind()}, Factors: []factor.Factor{sim.Knob()},
 }
 
 // simulated runs studies on a simulated platform, as the product does, and judges
 // them by the given rules.
 func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.Study, uint64, string) (*finding.Findings, error) {
 	t.Helper()
-	kind := null.Kind()
+	kind := storage.Kind()
 	defaults := map[string]string{}
 	for _, f := range parameter.Fields(kind.Defaults) {
 		defaults[f.Name] = f.Default
@@ -55,7 +55,7 @@ func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.
 		if err != nil {
 			return nil, err
 		}
-		c := finding.Case{Plan: p, Study: s, Metrics: kind.Metrics, Rate: kind.Rate, Defaults: defaults, Rules: rules, Demands: map[int]load.Demand{}}
+		c := finding.Case{Plan: p, Study: s, Metrics: kind.Metrics, Rate: kind.Rate, Disks: kind.Disks, Defaults: defaults, Rules: rules, Demands: map[int]load.Demand{}}
 		for _, number := range trials {
 			r, err := folder.Record(number, "")
 			if err != nil {
@@ -76,7 +76,7 @@ func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.
 
 func asked(t *testing.T, settings string) *study.Study {
 	t.Helper()
-	return aiming(t, settings, "1", "operations", "{most: operations}")
+	return aiming(t, settings, "1", "iops", "{most: iops}")
 }
 
 func aiming(t *testing.T, settings, threads, headline, goal string) *study.Study {
@@ -84,7 +84,7 @@ func aiming(t *testing.T, settings, threads, headline, goal string) *study.Study
 	text := `study: simulated
 question: What holds it back?
 platform: {sim: {` + settings + `}}
-workload: {null: {threads: ` + threads + `}}
+workload: {storage: {threads: ` + threads + `}}
 measure: {warmup: 0s, window: 1s, interval: 100ms, longest: 1s}
 headline: [` + headline + `]
 goal: ` + goal + `
@@ -114,8 +114,8 @@ func TestTuneOnASimulatedPlatform(t *testing.T) {
 		}
 		story = append(story, line)
 	}
-	want := "null.threads 1 -> 2 kept\nnull.threads 2 -> 4 kept\nnull.threads 4 -> 8 rolled back\nno rule fired"
-	if got := strings.Join(story, "\n"); got != want || tuning.Final["null.threads"] != "4" {
+	want := "storage.threads 1 -> 2 kept\nstorage.threads 2 -> 4 kept\nstorage.threads 4 -> 8 rolled back\nno rule fired"
+	if got := strings.Join(story, "\n"); got != want || tuning.Final["storage.threads"] != "4" {
 		t.Errorf("final %v, story\n%s\nwant\n%s\n%s", tuning.Final, got, want, tuning.Sentence)
 	}
 }
@@ -134,12 +134,12 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 		},
 		{
 			"a step breaks the floor", "12", "64", "3600/s",
-			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor operations >= 3600/s does not hold with it",
+			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor iops >= 3600/s does not hold with it",
 		},
 		{"the floor fails from the start", "4", "32", "8000/s", "", "", ""},
 	} {
 		t.Run(one.name, func(t *testing.T) {
-			s := aiming(t, "capacity: 4000/s, noise: 1%, servers: "+one.servers, one.threads, "mean", "{least: mean, floor: {operations: "+one.floor+"}}")
+			s := aiming(t, "capacity: 4000/s, noise: 1%, servers: "+one.servers, one.threads, "mean", "{least: mean, floor: {iops: "+one.floor+"}}")
 			tuning, err := tune.Run(t.Context(), tune.Tune{Study: s, Seed: 6, Dir: results(t), Measure: simulated(t, nil)})
 			if err != nil {
 				t.Fatal(err)
@@ -163,7 +163,7 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 			if reason != one.reason {
 				t.Errorf("the last change: %q, want %q", reason, one.reason)
 			}
-			if got := strings.Join(story, ", "); got != one.story || tuning.Final["null.threads"] != one.last {
+			if got := strings.Join(story, ", "); got != one.story || tuning.Final["storage.threads"] != one.last {
 				t.Errorf("final %v, story %q, want %q\n%s", tuning.Final, got, one.story, tuning.Sentence)
 			}
 		})

@@ -65,7 +65,7 @@ func (d *device) measure(_ context.Context, s *study.Study, seed uint64, dir str
 	}
 	p.Most = looks[len(looks)-1]
 	c := finding.Case{
-		Plan: p, Study: s, Rate: "iops", Metrics: measure.OperationMetrics("iops", "read", "write"), Rules: d.rules,
+		Plan: p, Study: s, Rate: "iops", Disks: true, Metrics: measure.OperationMetrics("iops", "read", "write"), Rules: d.rules,
 		Sources: []measure.Metric{{Name: "disk.busy", Unit: "1"}, {Name: "disk.queue", Unit: "1"}},
 		Demands: map[int]load.Demand{}, Defaults: map[string]string{"threads": "1", "disks": "1"},
 	}

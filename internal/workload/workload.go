@@ -30,6 +30,9 @@ type Kind struct {
 	// Speaks lists the protocols by which the workload can talk to a service,
 	// such as "redis"; nil when it talks to none.
 	Speaks []string
+	// Disks says that the load itself reads and writes disks, with a number of I/Os
+	// outstanding on them that its settings choose.
+	Disks bool
 	// Spreads says that the workload asks several servers of a service, where
 	// there are several, and offers each of them its rate.
 	Spreads bool

@@ -38,7 +38,11 @@ func (w *walk) settle() (from float64, settled bool) {
 		return math.Max(fit.Low, deepest*lowest), true
 	}
 	if name, rate := w.reason(), w.minFail; name != "" && !math.IsInf(rate, 1) && !slices.ContainsFunc(w.Limits, func(l Limit) bool { return l.Name == name }) && fit.beyond > 0 {
-		w.end(NotIdentified, "the limit on %s is missed from %.6g/s on, while response times keep theirs", name, rate)
+		what := "the limit on " + name + " is missed"
+		if name == "overload" || name == "throughput" {
+			what = "less is served than is offered"
+		}
+		w.end(NotIdentified, "%s from %.6g/s on, while response times are within their limits", what, rate)
 		return 0, false
 	}
 	w.end(NotIdentified, "%s", fit.Why)

@@ -46,6 +46,7 @@ func Kind() workload.Kind {
 		Needs: "fio",
 		Name:  "storage",
 		Doc:   "reads and writes on files or devices, made by fio",
+		Disks: true,
 		Rate:  "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
 			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs that the servers of the disks kept busy with their filters, where there are any", Better: measure.LowerIsBetter},
