@@ -42,6 +42,7 @@ func (c *Case) peaks() []Peak {
 			}
 		}
 		c.sustained(&p)
+		c.searched(&p)
 		out = append(out, p)
 	}
 	return out
@@ -94,6 +95,28 @@ func (c *Case) sustained(p *Peak) {
 	}
 }
 
+// searched takes over what a whole search answered where it found no estimate: it knows
+// of all its probes, not of the ladder alone.
+func (c *Case) searched(p *Peak) {
+	var only *measure.Peak
+	n := 0
+	for i := range c.view.records {
+		if r := &c.view.records[i]; r.Arm == p.Arm && r.Valid() && r.Peak != nil {
+			only, n = r.Peak, n+1
+		}
+	}
+	if n != 1 {
+		return
+	}
+	p.Stalling = only.Stalling
+	if p.Word == string(peak.Identified) && only.Word == p.Word {
+		p.Why = only.Why
+		return
+	}
+	p.Word, p.Why, p.Limiting = only.Word, only.Why, only.Limiting
+	p.Estimate, p.Low, p.High = only.Estimate, only.Low, only.High
+}
+
 // agree takes over the word of the trials where all of them found the same instead
 // of a peak.
 func (p *Peak) agree(words map[string]int) {
@@ -133,12 +156,14 @@ func (f *Findings) sayPeaks() {
 			names:  map[string]string{"arm": f.label(p.Arm), "word": p.Word, "limit": p.Limiting},
 			prefix: "peak:" + strconv.Itoa(p.Arm), text: text,
 		}
-		template := "No peak was found with {arm}: {word}"
-		if p.Estimate > 0 {
-			template = "The peak with {arm} is {estimate}, between {low} and {high} at {study/level} confidence, limited by {limit}"
-		}
-		if p.Sustained > 0 {
-			template += "; {sustained} was confirmed again and again"
+		template := "No rate was shown to be sustained with {arm}: {word}"
+		switch {
+		case p.Sustained > 0 && p.Estimate > 0:
+			template = "{sustained} is sustained with {arm}: it passed every confirmation run; the limit on {limit} is met at {estimate}, between {low} and {high} at {study/level} confidence"
+		case p.Sustained > 0:
+			template = "At least {sustained} is sustained with {arm}: it passed every confirmation run; the peak itself was not estimated ({word})"
+		case p.Estimate > 0:
+			template = "The limit on {limit} is met at {estimate} with {arm}, between {low} and {high} at {study/level} confidence; no confirmation run was completed"
 		}
 		p.Sentence, p.Numbers = s.compose(template + ".")
 	}

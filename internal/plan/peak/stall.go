@@ -48,6 +48,7 @@ const (
 	periodicGaps  = 3    // fewest gaps that show a period
 	periodicError = 0.2  // by which a gap may be off a whole number of periods, as a share of one
 	sameFailures  = 3    // in a row, at ever lower rates, after which none lower is tried
+	fewestStalls  = 2    // in the floor, below which nothing is said of stalls
 	mostFloors    = 3    // that are made longer as more becomes known
 	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
 	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
@@ -72,6 +73,13 @@ func (w *walk) floor() (again, ended, ok bool) {
 		return false, false, ok
 	}
 	s, stalls := w.stalling()
+	if stalls && s.Count < fewestStalls { // one may be an accident of the host
+		if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o == limited {
+			return false, false, ok
+		}
+		s, _ = w.stalling()
+		stalls = s.Count >= fewestStalls
+	}
 	if !stalls {
 		ended, ok := w.fails(rate, o)
 		return false, ended, ok
