@@ -74,6 +74,12 @@ func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, faile
 			failed = errors.Join(failed, why)
 		}
 	}
+	for _, kind := range l.Catalog.Platforms {
+		if kind.Sweep != nil {
+			lines, err := kind.Sweep(ctx)
+			done, failed = append(done, lines...), errors.Join(failed, err)
+		}
+	}
 	return done, failed
 }
 

@@ -25,6 +25,9 @@ type Kind struct {
 	// platform, and with them all that was done to them: a dead run leaves nothing to put
 	// back. Nil is never.
 	Fleeting func(settings parameter.Settings) bool
+	// Sweep removes from this host what processes of this user left that died, other than the changes in their undo logs, and says what it removed, a
+	// phrase each. Nil is nothing.
+	Sweep func(ctx context.Context) ([]string, error)
 	// Open makes the platform ready. The seed is the study's; folder is the
 	// scratch folder on the machine that runs plimsoll.
 	Open func(ctx context.Context, settings parameter.Settings, seed uint64) (Platform, error)

@@ -33,6 +33,7 @@ const (
 type wiring struct {
 	machine  platform.Machine
 	tools    tools
+	dir      string // of the service
 	run      string // what tells the names of this run from those of others
 	block    int    // of addresses
 	batching parameter.Duration
@@ -73,7 +74,10 @@ func newWiring(ctx context.Context, env Env, batching parameter.Duration) (*wiri
 	if err := Unwire(ctx, env.Machine, env.Dir); err != nil {
 		return nil, err
 	}
-	w := &wiring{machine: env.Machine, tools: t, run: runName(env.Dir), batching: batching}
+	if _, err := output(ctx, env.Machine, "sh", "-c", `grep -q " /run/netns " /proc/self/mountinfo || { mkdir -p -- "$(dirname -- "$1")" && touch -- "$1"; }`, "sh", mountMark(env.Dir)); err != nil {
+		return nil, fmt.Errorf("look for the mount of network namespaces: %w", err)
+	}
+	w := &wiring{dir: env.Dir, machine: env.Machine, tools: t, run: runName(env.Dir), batching: batching}
 	w.block, err = w.freeBlock(ctx)
 	return w, err
 }
@@ -183,7 +187,7 @@ func (w *wiring) unplug(ctx context.Context, i int) error {
 	ctx = context.WithoutCancel(ctx)
 	err := w.batch(ctx, []string{"link delete " + w.outer(i), "netns delete " + w.namespace(i)})
 	if err == nil {
-		return nil
+		return unmount(ctx, w.machine, w.dir)
 	}
 	// What somebody else removed meanwhile, or what never was, is gone as well.
 	_, there := output(ctx, w.machine, "sh", "-c", "test ! -e /sys/class/net/"+w.outer(i)+" && test ! -e /run/netns/"+w.namespace(i))
@@ -239,11 +243,26 @@ func Unwire(ctx context.Context, m platform.Machine, dir string) error {
 			lines = append([]string{"link delete " + name}, lines...)
 		}
 	}
-	if len(lines) == 0 {
-		return nil
+	if len(lines) > 0 {
+		if err := ipBatch(ctx, m, "ip", lines); err != nil {
+			return fmt.Errorf("remove the network namespaces that a service left: %w", err)
+		}
 	}
-	if err := ipBatch(ctx, m, "ip", lines); err != nil {
-		return fmt.Errorf("remove the network namespaces that a service left: %w", err)
+	return unmount(ctx, m, dir)
+}
+
+// mountMark is the file that says that /run/netns, which ip mounts for the first namespace, was no mount before.
+func mountMark(dir string) string { return dir + ".netns-mount" }
+
+// unmount removes the mount of network namespaces where it was made for this service and holds none any more.
+func unmount(ctx context.Context, m platform.Machine, dir string) error {
+	r, err := m.Run(ctx, platform.Command{Argv: []string{"test", "-e", mountMark(dir)}})
+	if err != nil || r.Exit != 0 {
+		return err
+	}
+	const script = `if [ -d /run/netns ] && [ -z "$(ls -A /run/netns)" ]; then umount /run/netns 2>/dev/null; rmdir /run/netns; fi; [ -n "$(ls -A /run/netns 2>/dev/null)" ] || rm -f -- "$1"`
+	if _, err := output(ctx, m, "sh", "-c", script, "sh", mountMark(dir)); err != nil {
+		return fmt.Errorf("remove the mount of network namespaces: %w", err)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ type Folder struct {
 // New makes one whose name begins with a prefix, and removes those of processes that are
 // gone.
 func New(prefix string, mode fs.FileMode) (*Folder, error) {
-	if err := Sweep(os.TempDir(), prefix); err != nil {
+	if _, err := Sweep(os.TempDir(), prefix); err != nil {
 		return nil, err
 	}
 	path, err := os.MkdirTemp("", prefix)
@@ -71,14 +71,14 @@ func (f *Folder) Remove() error {
 	return err
 }
 
-// Sweep removes the folders in dir whose owner is gone.
-func Sweep(dir, prefix string) error {
+// Sweep removes the folders of this user in dir whose owner is gone, and returns their names.
+func Sweep(dir, prefix string) (removed []string, err error) {
 	all, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, path := range all {
-		if _, err := os.Stat(filepath.Join(path, "lock")); err != nil {
+		if !ours(path, fs.ModeDir) || !ours(filepath.Join(path, "lock"), 0) {
 			continue // one that is being made, or another user's
 		}
 		lock, err := hold(path)
@@ -86,8 +86,35 @@ func Sweep(dir, prefix string) error {
 			continue // in use
 		}
 		if err := errors.Join(os.RemoveAll(path), lock.Close()); err != nil {
-			return fmt.Errorf("remove what a guest left: %w", err)
+			return removed, fmt.Errorf("remove what a guest left: %w", err)
+		}
+		removed = append(removed, path)
+	}
+	return removed, nil
+}
+
+// ours says that a file is there, of this type, no link, and of this user.
+func ours(name string, mode fs.FileMode) bool {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode().Type() != mode {
+		return false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
+
+// SweepAll removes what dead processes of this user left in the usual temporary folders, and says what it removed.
+func SweepAll(prefix string) (said []string, err error) {
+	dirs := []string{os.TempDir()}
+	if dirs[0] != "/tmp" {
+		dirs = append(dirs, "/tmp")
+	}
+	for _, dir := range dirs {
+		removed, failed := Sweep(dir, prefix)
+		err = errors.Join(err, failed)
+		for _, name := range removed {
+			said = append(said, "removed "+name+", which guests of a dead run left")
 		}
 	}
-	return nil
+	return said, err
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 	"time"
 
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -32,6 +33,7 @@ func Kind() platform.Kind {
 		Doc:      "a virtual machine under QEMU, booted from a kernel and plimsoll itself, without any disk image",
 		Defaults: defaults,
 		Fleeting: func(parameter.Settings) bool { return true },
+		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
 		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults
 			if err := parameter.Decode(&s, settings); err != nil {

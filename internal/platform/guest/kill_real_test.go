@@ -92,7 +92,7 @@ func TestNothingIsLeftOfALabThatIsKilled(t *testing.T) {
 	if left, err := exec.Command("pgrep", "-fa", "qemu-system.*"+home+"/").Output(); err == nil {
 		t.Errorf("QEMUs are left 5 s after their lab: %s", left)
 	}
-	if err := folder.Sweep(os.TempDir(), folderPrefix); err != nil {
+	if _, err := folder.Sweep(os.TempDir(), folderPrefix); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(home); err == nil {

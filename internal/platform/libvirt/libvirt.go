@@ -14,6 +14,7 @@ import (
 	"path"
 	"time"
 
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -36,6 +37,7 @@ func Kind() platform.Kind {
 		Doc:      "a virtual machine of a libvirt daemon: one for the study, booted without any disk image, or a domain that is there",
 		Defaults: defaults,
 		Fleeting: func(settings parameter.Settings) bool { return settings["domain"] == "" },
+		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults
 			if err := parameter.Decode(&s, settings); err != nil {

@@ -30,6 +30,7 @@ func Kind() platform.Kind {
 		Name:     "local",
 		Doc:      "the machine that plimsoll runs on",
 		Defaults: Settings{},
+		Sweep:    func(ctx context.Context) ([]string, error) { return nil, sweep(ctx) },
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			var s Settings
 			if err := parameter.Decode(&s, settings); err != nil {
