@@ -118,7 +118,7 @@ func TestNumbers(t *testing.T) {
 // Text that is made to be slow is read in time that grows with its length.
 func TestHostileTextIsReadInBoundedTime(t *testing.T) {
 	for name, unit := range map[string]string{
-		"numbers": "1 -> 2, ", "percents": "10 % ", "bars": "| 1 ", "tables": "a | b\n", "hedges": "more than ", "froms": "from 1 to ",
+		"numbers": "1 -> 2, ", "changes": "8 ms +5 % 3x ", "percents": "10 % ", "bars": "| 1 ", "tables": "a | b\n", "hedges": "more than ", "froms": "from 1 to ",
 		"brackets": "[](", "tags": "<a ", "commas": "1,", "dots": "1.", "sentences": "A 1 % b. ", "dashes": "-", "fences": "```\n", "medians": "median of the mean ", "entities": "&#x;",
 		"rows": "| a | 1 ms | 2 ms | +100 % |\n",
 	} {

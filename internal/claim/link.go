@@ -146,6 +146,9 @@ func (s *sentence) leads(one *saying, p *pair) bool {
 	return true
 }
 
+// mostLoose bounds the pairs that are looked through for one change.
+const mostLoose = 20
+
 // loose are the pairs of like values that nothing joins.
 func (s *sentence) loose() []pair {
 	var all []pair
@@ -162,7 +165,9 @@ func (s *sentence) loose() []pair {
 			if j > i+1 && a.like(b) && (a.unit.dim != "" || b.unit.dim == "") {
 				p := pair{a: i, b: j, from: i, to: j + 1, either: !s.ordered(i, j)}
 				s.frameLoose(&p)
-				all = append(all, p)
+				if all = append(all, p); len(all) >= mostLoose {
+					return all
+				}
 			}
 		}
 	}
@@ -200,10 +205,10 @@ func (a *auditor) looselyLinked(s *sentence, one *saying) {
 	if !one.claims() && one.hedge == "" && !one.of {
 		return
 	}
-	candidates := s.loose()
-	if len(candidates) > 20 {
-		candidates = candidates[:20]
+	if !s.searched {
+		s.candidates, s.searched = s.loose(), true
 	}
+	candidates := s.candidates
 	for i := range candidates {
 		p := &candidates[i]
 		if one.metric != "" && p.metric != "" && one.metric != p.metric {

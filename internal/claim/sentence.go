@@ -19,6 +19,9 @@ type sentence struct {
 	before    *sentence // the one before it in the paragraph that holds numbers
 	near      string    // the sentences around it, in lower case
 	long      bool
+
+	candidates []pair // loose pairs, once searched for
+	searched   bool
 }
 
 func (a *auditor) read(b *block, at int, before *sentence) *sentence {
