@@ -42,13 +42,17 @@ func ModeratedT(d [][]float64, level float64) (out []Paired, family Family) {
 		// The family cannot lend more degrees of freedom than it has.
 		out[i] = out[i].withSpread(sd, math.Min(df+lent, degrees), level)
 	}
-	return out, Family{Counters: len(lending), DF: math.Min(lent, degrees), SD: math.Sqrt(variance)}
+	family = Family{Counters: len(lending), DF: lent, SD: math.Sqrt(variance)}
+	if math.IsInf(lent, 1) {
+		family.DF = 0
+	}
+	return out, family
 }
 
 // Family is the spread that counters share.
 type Family struct {
 	Counters int
-	DF       float64 // degrees of freedom that it is worth, at most those of all counters together
+	DF       float64 // degrees of freedom that it is worth; 0 stands for infinitely many
 	SD       float64 // of one difference
 }
 
