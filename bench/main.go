@@ -47,7 +47,7 @@ func main() {
 		return
 	}
 	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"peaks-simulated", simulatedPeaks}, {"peaks-real", realPeaks}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"guest", guests}, {"fabric", fabrics}, {"fleet", fleets},
-		{"cluster-place", placing}, {"cluster-balance", balancing}, {"cluster-divvy", dividing}, {"cluster-memory", clusterMemory}, {"cluster-policy", complying}, {"cluster-doctor", diagnosing}}
+		{"cluster-place", placing}, {"cluster-balance", balancing}, {"annealing", annealing}, {"cluster-divvy", dividing}, {"cluster-memory", clusterMemory}, {"cluster-policy", complying}, {"cluster-doctor", diagnosing}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false

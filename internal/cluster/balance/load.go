@@ -68,6 +68,12 @@ func lost(demand cluster.Resources, capacity cluster.Resources, limit int64) int
 	return part(demand.CPU, max(Loss(load(demand.CPU, capacity.CPU), limit), memoryLoss(demand.Memory, capacity.Memory)))
 }
 
+// Lost is the demand that a host slows down or does not serve, in MHz, as the model of
+// deviation counts it.
+func Lost(l *cluster.Layout, x *cluster.Index, h cluster.HostID) int64 {
+	return lost(l.Demand(h), x.Capacity(h), threshold(l.Cluster().Settings))
+}
+
 // evenness says how evenly a layout is loaded. It leaves out the score.
 func evenness(l *cluster.Layout, x *cluster.Index) Balance {
 	var b Balance

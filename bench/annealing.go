@@ -1,0 +1,204 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/generate"
+)
+
+// Of the comparison with annealing: clusters, whose seeds begin with 1, and the steps that
+// annealing takes in each.
+const (
+	annealed = 100
+	cooled   = 200_000
+)
+
+// annealing holds the plan of a round against simulated annealing that may move as many
+// machines, in clusters of 3 to 14 hosts with rules: what is lost, as a share of the demand,
+// and the highest load. Annealing knows no order of moves and no cost of a migration.
+func annealing() ([]result, error) {
+	var ours, best, most float64
+	var top [2]float64
+	moves := 0
+	for seed := uint64(1); seed <= annealed; seed++ {
+		c := randomCluster(seed)
+		x := cluster.NewIndex(c)
+		start := cluster.NewLayout(c, x)
+		plan := balance.Round(start, x, balance.Options{})
+		l := start.Clone()
+		for _, m := range plan.Moves {
+			l.Move(m.VM, m.To)
+		}
+		a := newAnnealer(start, x, seed, differ(start, l))
+		a.run()
+		moves += a.most
+		asked := float64(max(1, a.asked()))
+		own, peer := lostIn(l, x)/asked, a.least/asked
+		ours, best, most = ours+own, best+peer, max(most, own-peer)
+		top = [2]float64{top[0] + highest(l, x), top[1] + highest(a.best, x)}
+	}
+	percent := func(sum float64) float64 { return 100 * sum / annealed }
+	return []result{
+		{"100 clusters, level 3: work that is lost", percent(ours), "annealing, as many moves", percent(best), "%"},
+		{"gap to annealing, mean", percent(ours - best), "goal", .2, "points"},
+		{"gap to annealing, largest", 100 * most, "goal of the mean", .2, "points"},
+		{"highest load, mean", percent(top[0]), "annealing, as many moves", percent(top[1]), "%"},
+		{"VMs moved in all", float64(moves), "annealing, at most", float64(moves), "VMs"},
+	}, nil
+}
+
+// randomCluster is of a size, load and number of rules that follow from the seed.
+func randomCluster(seed uint64) *cluster.Cluster {
+	hosts := 3 + int(seed%12)
+	if seed%2 == 0 {
+		spec := generate.Typical(hosts, seed)
+		spec.Load, spec.Skew = 45+int(seed%7)*6, 10+int(seed%5)*10
+		return generate.Cluster(spec)
+	}
+	return clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (3 + int(seed%19)), Rules: int(seed % 9), Load: .5 + float64(seed%6)/12, Placed: true})
+}
+
+// differ counts the machines that have another host in another layout.
+func differ(a, b *cluster.Layout) (n int) {
+	for v := range a.Cluster().VMs {
+		if id := cluster.VMID(v); a.Host(id) != b.Host(id) {
+			n++
+		}
+	}
+	return n
+}
+
+func lostIn(l *cluster.Layout, x *cluster.Index) (sum float64) {
+	for h := range l.Cluster().Hosts {
+		sum += float64(balance.Lost(l, x, cluster.HostID(h)))
+	}
+	return sum
+}
+
+// highest is the highest load of CPU.
+func highest(l *cluster.Layout, x *cluster.Index) (top float64) {
+	for h := range l.Cluster().Hosts {
+		id := cluster.HostID(h)
+		top = max(top, float64(l.Demand(id).CPU)/float64(max(1, x.Capacity(id).CPU)))
+	}
+	return top
+}
+
+// annealer looks for the layout that loses least with so many machines moved at most.
+type annealer struct {
+	c           *cluster.Cluster
+	x           *cluster.Index
+	start, l    *cluster.Layout
+	best        *cluster.Layout
+	lost, least float64
+	most, away  int
+	r           *rand.Rand
+}
+
+func newAnnealer(start *cluster.Layout, x *cluster.Index, seed uint64, most int) *annealer {
+	a := &annealer{c: start.Cluster(), x: x, start: start, l: start.Clone(), best: start.Clone(), most: most, r: rand.New(rand.NewPCG(seed, 0xa22ea1))}
+	a.lost = lostIn(a.l, x)
+	a.least = a.lost
+	return a
+}
+
+func (a *annealer) asked() (sum int64) {
+	for h := range a.c.Hosts {
+		sum += a.start.Demand(cluster.HostID(h)).CPU
+	}
+	return sum
+}
+
+// run cools from a temperature at which a hundredth of what is lost at first is nothing.
+func (a *annealer) run() {
+	if a.most == 0 {
+		return
+	}
+	hot := max(1, a.lost/100)
+	for i := range cooled {
+		a.step(hot * math.Pow(1e-4, float64(i)/cooled))
+	}
+}
+
+// step tries a change: a unit to another host, and half of the time one that moved back to
+// where it came from.
+func (a *annealer) step(temperature float64) {
+	var undo []cluster.VMID
+	var from []cluster.HostID
+	before := a.lost
+	move := func(unit []cluster.VMID, to func(cluster.VMID) cluster.HostID) bool {
+		for _, v := range unit {
+			undo, from = append(undo, v), append(from, a.l.Host(v))
+			a.take(v, cluster.Nowhere)
+		}
+		for _, v := range unit {
+			if h := to(v); a.l.Obstacle(v, h).Check == cluster.Fine {
+				a.take(v, h)
+			} else {
+				return false
+			}
+		}
+		return true
+	}
+	fine := true
+	if v := cluster.VMID(a.r.IntN(len(a.c.VMs))); a.r.IntN(2) == 0 && a.l.Host(v) != a.start.Host(v) {
+		fine = move(a.unit(v), a.start.Host)
+	}
+	if v := cluster.VMID(a.r.IntN(len(a.c.VMs))); fine && a.l.Host(v) != cluster.Nowhere && !a.c.VMs[v].Pinned {
+		to := cluster.HostID(a.r.IntN(len(a.c.Hosts)))
+		fine = move(a.unit(v), func(cluster.VMID) cluster.HostID { return to })
+	}
+	if fine && a.away <= a.most && (a.lost <= before || a.r.Float64() < math.Exp((before-a.lost)/temperature)) {
+		if a.lost < a.least {
+			a.least, a.best = a.lost, a.l.Clone()
+		}
+		return
+	}
+	for i := len(undo) - 1; i >= 0; i-- {
+		a.take(undo[i], from[i])
+	}
+}
+
+// unit is a machine with those that must stay together with it.
+func (a *annealer) unit(v cluster.VMID) []cluster.VMID {
+	for _, r := range a.x.Rules(v) {
+		if rule := &a.c.Rules[r]; rule.Kind == cluster.Together && rule.Must {
+			var unit []cluster.VMID
+			for _, w := range rule.VMs {
+				if a.l.Host(w) != cluster.Nowhere {
+					unit = append(unit, w)
+				}
+			}
+			return unit
+		}
+	}
+	return []cluster.VMID{v}
+}
+
+// take has a machine run elsewhere, and keeps count.
+func (a *annealer) take(v cluster.VMID, to cluster.HostID) {
+	count := func(h cluster.HostID, sign float64) {
+		if h != cluster.Nowhere {
+			a.lost += sign * float64(balance.Lost(a.l, a.x, h))
+		}
+	}
+	from, home := a.l.Host(v), a.start.Host(v)
+	if from == to {
+		return
+	}
+	count(from, -1)
+	count(to, -1)
+	a.l.Move(v, to)
+	count(from, 1)
+	count(to, 1)
+	if from == home {
+		a.away++
+	}
+	if to == home {
+		a.away--
+	}
+}

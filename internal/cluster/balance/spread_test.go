@@ -1,0 +1,38 @@
+package balance
+
+import (
+	"testing"
+
+	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/generate"
+)
+
+// Where the spread alone decides, hosts lie no further apart than where moves must gain
+// more than they cost at the finest level.
+func TestTheSpreadAloneEndsNoWorseThanLevel5(t *testing.T) {
+	worse, all := 0, 0
+	for seed := range uint64(60) {
+		hosts := 4 + int(seed%9)
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (4 + int(seed%9)), Rules: int(seed % 5), Load: .6 + float64(seed%5)/12, Placed: true})
+		if seed%2 == 0 {
+			c = generate.Cluster(generate.Typical(hosts, seed))
+		}
+		most := func(level int, costBenefit bool) int64 {
+			c.Settings.Level, c.Settings.CostBenefit = level, costBenefit
+			l, x := layout(c)
+			for range 6 {
+				for _, m := range Round(l, x, Options{}).Moves {
+					l.Move(m.VM, m.To)
+				}
+			}
+			b := evenness(l, x)
+			return max(b.Spread.CPU, b.Spread.Memory)
+		}
+		all++
+		if alone, judged := most(3, false), most(5, true); alone > max(judged, pairwise[5]) {
+			worse++
+			t.Errorf("seed %d: hosts lie %.1f points apart without cost-benefit, %.1f at level 5", seed, points(alone), points(judged))
+		}
+	}
+	t.Logf("worse in %d of %d", worse, all)
+}
