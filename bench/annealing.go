@@ -14,12 +14,13 @@ import (
 // annealing takes in each.
 const (
 	annealed = 100
-	cooled   = 200_000
+	cooled   = 100_000
 )
 
 // annealing holds the plan of a round against simulated annealing that may move as many
 // machines, in clusters of 3 to 14 hosts with rules: what is lost, as a share of the demand,
-// and the highest load. Annealing knows no order of moves and no cost of a migration.
+// and the highest load. Annealing begins once rules are mended, and again from the plan; it knows no order of moves,
+// no cost of a migration and no rule that only should hold.
 func annealing() ([]result, error) {
 	var ours, best, most float64
 	var top [2]float64
@@ -32,8 +33,13 @@ func annealing() ([]result, error) {
 		l := start.Clone()
 		for _, m := range plan.Moves {
 			l.Move(m.VM, m.To)
+			if m.Reason.Mandatory() || m.Reason == balance.ShouldRule {
+				start.Move(m.VM, m.To)
+			}
 		}
 		a := newAnnealer(start, x, seed, differ(start, l))
+		a.run()
+		a.from(l)
 		a.run()
 		moves += a.most
 		asked := float64(max(1, a.asked()))
@@ -104,6 +110,14 @@ func newAnnealer(start *cluster.Layout, x *cluster.Index, seed uint64, most int)
 	a.lost = lostIn(a.l, x)
 	a.least = a.lost
 	return a
+}
+
+// from goes on from another layout.
+func (a *annealer) from(l *cluster.Layout) {
+	a.l, a.lost, a.away = l.Clone(), lostIn(l, a.x), differ(a.start, l)
+	if a.lost < a.least {
+		a.least, a.best = a.lost, a.l.Clone()
+	}
 }
 
 func (a *annealer) asked() (sum int64) {
