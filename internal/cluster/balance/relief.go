@@ -60,10 +60,23 @@ func (f *relief) measure() {
 	for h := range f.each {
 		o, id := &f.outlooks[h], cluster.HostID(h)
 		f.each[h] = max(1, f.least(id)/2)
-		if o.loads.CPU > busy || o.reclaims || f.potential(id) > 2*f.least(id) {
+		if o.reclaims || (o.loads.CPU > busy || f.potential(id) > 2*f.least(id)) && f.many(id) {
 			f.each[h] = 1
 		}
 	}
+}
+
+// many says whether machines that each ask for at most half of what a host has above the least loaded
+// one ask together for half of that or more: where one large machine makes a host full, it
+// does not help to move those beside it.
+func (f *relief) many(h cluster.HostID) bool {
+	excess, sum := part(f.outlooks[h].capacity.CPU, f.outlooks[h].loads.CPU-f.lightest.CPU), int64(0)
+	for _, v := range f.l.On(h) {
+		if cpu := f.x.Demand(v).CPU; 2*cpu <= excess {
+			sum += cpu
+		}
+	}
+	return 2*sum >= excess
 }
 
 // potential bounds what moves off a host can save, in MHz: what it costs above the loads of
