@@ -93,13 +93,15 @@ func (s *scene) close() error {
 	return errors.Join(err, os.RemoveAll(s.dir))
 }
 
-// take is the host as it is, without what others change meanwhile: loop devices, and settings
+// take is the host as it is, without what others change meanwhile: loop devices, control
+// groups that are not plimsoll's, and settings
 // that no namespace separates where the study does not touch them.
 func (s *scene) take() hosttest.Snapshot {
 	all := hosttest.Take(s.campaign.dir)
 	for name := range all {
 		shared := strings.HasPrefix(name, "/proc/sys/vm/") || strings.HasPrefix(name, "/sys/")
-		if strings.HasPrefix(name, "/sys/block/loop") || shared && !s.kind.host {
+		foreign := strings.HasPrefix(name, "control group ") && !strings.Contains(name, "plimsoll")
+		if foreign || strings.HasPrefix(name, "/sys/block/loop") || shared && !s.kind.host {
 			delete(all, name)
 		}
 	}
