@@ -208,6 +208,9 @@ func (a *attempt) failedItself(p *measure.Probe) bool {
 			quantile = l.Metric
 		}
 		lag, known := p.Values["lag."+quantile]
+		if gap, ok := p.Values["client.gap"]; ok { // a longer lag is that of operations that waited for a free connection
+			lag = min(lag, 2*gap)
+		}
 		return known && p.Values[l.Metric]-2*lag > *l.Max
 	}
 	return false
