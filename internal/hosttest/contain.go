@@ -85,7 +85,7 @@ func Command(ctx context.Context, argv ...string) *exec.Cmd {
 	return c
 }
 
-var skipped = regexp.MustCompile(`(?s)--- SKIP: [^\n]*\n\s*(.*?)\n(?:PASS|$)`)
+var skipped = regexp.MustCompile(`(?s)(?:^|\n)--- SKIP: [^\n]*\n\s*(.*?)\n(?:PASS|$)`)
 
 // Contain runs the calling test once more, contained, and answers true there. Outside it takes over the outcome and answers false. Without
 // root, or where the kernel's settings cannot be written, the test is skipped with the reason.
