@@ -61,7 +61,7 @@ func (m *machine) boot(ctx context.Context) (err error) {
 		m.vm = nil
 		return err
 	}
-	platform.LogStart(ctx, m.Name(), append([]string{qemu.Binary}, m.vm.Facts().Arguments...))
+	platform.LogStart(ctx, m.name, append([]string{qemu.Binary}, m.vm.Facts().Arguments...))
 	m.bed.room.started(m.number, m.vm.PID())
 	if err := m.join(ctx, data, tools); err != nil {
 		console := strings.TrimSpace(string(m.vm.Console()))
