@@ -2,7 +2,10 @@ package finding
 
 import (
 	"fmt"
+	"math"
 	"strings"
+
+	"plimsoll/internal/measure"
 )
 
 // answer writes the sentence on top: the verdict on the first headline.
@@ -15,8 +18,15 @@ func (f *Findings) answer(headline string) {
 			of = append(of, &f.Headlines[i])
 		}
 	}
-	if len(of) == 0 && len(f.Peaks) == 1 {
-		f.Sentence, f.Numbers = f.Peaks[0].Sentence, f.Peaks[0].Numbers
+	switch {
+	case len(f.Peaks) > 0 && (len(of) == 0 || headline == measure.PeakMetric().Name && of[0].Blocks == 0):
+		f.Sentence, f.Numbers = "", nil
+		for _, p := range f.Peaks {
+			f.Sentence, f.Numbers = strings.TrimSpace(f.Sentence+" "+p.Sentence), append(f.Numbers, p.Numbers...)
+		}
+		return
+	case f.ScaleOut != nil && f.ScaleOut.Metric.Name == headline:
+		f.Sentence, f.Numbers = f.ScaleOut.Sentence, f.ScaleOut.Numbers
 		return
 	}
 	switch len(of) {
@@ -49,8 +59,9 @@ func (f *Findings) singleTemplate(headline string) string {
 	return "No valid trial gave {metric}: the certificate says why."
 }
 
-// manyTemplate lists the arms by verdict.
+// manyTemplate names the arm with the largest gain, then every arm by verdict.
 func manyTemplate(of []*Comparison, names map[string]string, f *Findings) string {
+	text := gainTemplate(of, names, f)
 	var parts []string
 	for _, v := range []Verdict{Better, Worse, Changed, Different, Equivalent, NotEnoughRuns} {
 		var arms []string
@@ -74,13 +85,29 @@ func manyTemplate(of []*Comparison, names map[string]string, f *Findings) string
 			parts = append(parts, phrase(v)+" with "+strings.Join(arms, ", "))
 		}
 	}
-	return "Against {baseline}, {metric} is " + strings.Join(parts, "; ") + "."
+	return text + "Against {baseline}, {metric} is " + strings.Join(parts, "; ") + "."
+}
+
+// gainTemplate is the sentence on the arm that is better by the most; empty where
+// none is better.
+func gainTemplate(of []*Comparison, names map[string]string, f *Findings) string {
+	var most *Comparison
+	for _, c := range of {
+		if c.Verdict == Better && !c.NoInterval && c.valued(f) && (most == nil || math.Abs(math.Log(c.Ratio)) > math.Abs(math.Log(most.Ratio))) {
+			most = c
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	names["most"] = f.label(most.Arm)
+	return fmt.Sprintf("{metric} gains most with {most}: {%s/mean} against {%s/mean} with {baseline}. ", place(most.Metric.Name, most.Arm), place(most.Metric.Name, 0))
 }
 
 // phrase is a verdict in the middle of a sentence.
 func phrase(v Verdict) string {
 	if v == NotEnoughRuns {
-		return "open for want of runs"
+		return "not decided"
 	}
 	return string(v)
 }

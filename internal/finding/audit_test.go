@@ -88,10 +88,6 @@ func TestAuditFailsOnTampering(t *testing.T) {
 	}
 }
 
-func (f *Findings) summary(metric string, arm int) *Summary {
-	return newLedger(f).summaries[place(metric, arm)]
-}
-
 func TestAuditOfFindingsReadBack(t *testing.T) {
 	w := world{seed: 5, blocks: 9, arms: []float64{1, 1.27, 1.3}, cv: .01, counters: 5}
 	text, err := json.Marshal(Judge(w.build()))

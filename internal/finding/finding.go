@@ -21,9 +21,13 @@ const (
 	NotEnoughRuns Verdict = "not enough runs"
 )
 
+// Format is the version of findings.json: it changes when a field does.
+const Format = 2
+
 // Findings is everything that the analysis says about a study. It is stored as
 // findings.json, and the report is made from it.
 type Findings struct {
+	Format   int        `json:"format"` // of findings.json: see Format
 	Study    string     `json:"study"`
 	Question string     `json:"question"`
 	Sentence string     `json:"sentence"` // the verdict in one sentence

@@ -13,7 +13,8 @@ func Judge(c Case) *Findings {
 	c.view = nil
 	v := c.arrange()
 	f := &Findings{
-		Study: c.Study.Name, Question: c.Study.Question, Seed: c.Plan.Seed, Arms: c.Plan.Arms,
+		Format: Format,
+		Study:  c.Study.Name, Question: c.Study.Question, Seed: c.Plan.Seed, Arms: c.Plan.Arms,
 		Level: c.Plan.Level, Error: c.Plan.Alpha(), Looks: c.Plan.Looks, Least: c.Plan.Least(), Margin: c.Study.Margin, Planned: c.Plan.Most,
 		Blocks: c.completeBlocks(), Trials: len(v.records), Void: v.void(),
 		DataFailures: v.dataFailures(),

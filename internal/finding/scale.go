@@ -167,18 +167,49 @@ func (o *ScaleOut) say(f *Findings) {
 		"metric": o.Metric.Name, "units": o.Units(), "first units": o.unitsOf(first), "last units": o.unitsOf(last), "unit": o.unitsOf(1), "refusal": o.Refusal,
 	}, prefix: "scale:law", text: newLedger(&with).text}
 	small, large := "scale:"+strconv.Itoa(first), "scale:"+strconv.Itoa(last)
-	template := "{metric} goes from {" + small + "/mean} with {" + small + "/units} {first units} to {" + large + "/mean} with {" + large + "/units} {last units}: each {unit} carries {" + large + "/efficiency} of what it does at the smallest size"
-	if end := o.Sizes[len(o.Sizes)-1]; end.EfficiencyLow < end.EfficiencyHigh {
+	end := o.Sizes[len(o.Sizes)-1]
+	template := "{metric} still grows at {" + large + "/units} {last units}, the largest size: {" + large + "/mean} against {" + small + "/mean} with {" + small + "/units} {first units}"
+	switch stop := o.stop(); {
+	case end.Low == end.High: // one run shows no growth
+		template = "{metric} is {" + small + "/mean} with {" + small + "/units} {first units} and {" + large + "/mean} with {" + large + "/units} {last units}"
+	case stop.Units != last:
+		at := "scale:" + strconv.Itoa(stop.Units)
+		s.names["stop units"] = o.unitsOf(stop.Units)
+		template = "{metric} grows up to {" + at + "/units} {stop units}, {" + at + "/mean}; no larger size is shown to carry more ({" + large + "/mean} with {" + large + "/units} {last units})"
+		if stop.Units == first {
+			template = "{metric} does not grow: {" + small + "/mean} with {" + small + "/units} {first units}, {" + large + "/mean} with {" + large + "/units} {last units}"
+		}
+	}
+	template += ". With {" + large + "/units} {last units}, each does {" + large + "/efficiency} of the work of one at the smallest size"
+	if end.EfficiencyLow < end.EfficiencyHigh {
 		template += ", between {" + large + "/efficiency low} and {" + large + "/efficiency high} at {study/level} confidence"
 	}
+	template += "."
 	if o.Law == nil {
-		o.Sentence, o.Numbers = s.compose(template + ". There is no forecast: {refusal}.")
+		o.Sentence, o.Numbers = s.compose(template + " There is no forecast: {refusal}.")
 		return
 	}
 	s.names["why"] = o.Law.NoPeak
-	o.Sentence, o.Numbers = s.compose(template + ". " + o.Law.template())
-	o.Law.Sentence, o.Law.Numbers = s.compose("The scalability law fits with " + o.Law.Lambda.template("lambda") + ", " + o.Law.Sigma.template("sigma") +
+	o.Sentence, o.Numbers = s.compose(template)
+	o.Law.Sentence, o.Law.Numbers = s.compose(o.Law.template() + " The law fits with " + o.Law.Lambda.template("lambda") + ", " + o.Law.Sigma.template("sigma") +
 		" and " + o.Law.Kappa.template("kappa") + "; no measured mean is farther from it than {miss}.")
+}
+
+// stop is the smallest size above which none is shown to carry more: the interval of
+// the highest mean begins within its own.
+func (o *ScaleOut) stop() Size {
+	most := o.Sizes[0]
+	for _, s := range o.Sizes {
+		if s.Mean > most.Mean {
+			most = s
+		}
+	}
+	for _, s := range o.Sizes {
+		if s.High >= most.Low {
+			return s
+		}
+	}
+	return most
 }
 
 // template is the phrase of a parameter. One that all fits hold at its bound has no

@@ -44,41 +44,56 @@ func (s scene) compose(template string) (sentence string, numbers []Number) {
 
 // verdictTemplate is the sentence of a comparison. Only a decided verdict may say
 // better or worse.
-func verdictTemplate(c *Comparison) string {
+func verdictTemplate(c *Comparison, valued bool) string {
 	if c.Counts != nil {
 		return failureTemplate(c)
 	}
+	moved, stood := valueTemplates(c, valued)
 	runs := "{blocks} " + plural(c.Blocks, "block")
 	if c.NotRandomised {
 		runs = "{blocks} " + plural(c.Blocks, "trial") + " a side, not randomised"
 	}
-	between := ", between {low} and {high} ({level} confidence, " + runs + ")"
+	between := "{change}, between {low} and {high} ({level} confidence, " + runs + ")"
 	if c.NoInterval {
-		between = " (" + runs + ")"
+		between = "{change} (" + runs + ")"
+		if c.Ratio == 1 { // a baseline of 0 has no ratio
+			between, moved, stood = "("+runs+")", strings.Replace(moved, ": ", " ", 1), strings.Replace(stood, ": ", " ", 1)
+		}
 	}
-	against := "{change} with {arm} against {baseline}" + between
-	if c.NoInterval && c.Ratio == 1 { // a baseline of 0 has no ratio
-		against = "{arm} against {baseline}" + between
-	}
-	own := ""
 	if c.OwnLoad {
-		own = ", each at its own load"
+		between += ", each at its own load"
 	}
 	switch c.Verdict {
 	case Better, Worse:
-		return "{metric} is " + string(c.Verdict) + ": " + against + own + "."
+		return initial(string(c.Verdict)) + ": " + moved + between + "."
 	case Equivalent:
-		return "{metric} is equivalent to within {study/margin}: " + against + own + "."
+		return "Equivalent within {study/margin}: " + stood + between + "."
 	case Changed:
-		return "{metric} differs: " + against + own + ", by more than {study/margin}."
+		return "Different by more than {study/margin}: " + moved + between + "."
 	case Different:
 		if c.NoInterval {
-			return "{metric} differs: " + against + own + "."
+			return "Different: " + moved + between + "."
 		}
-		return "{metric} differs: " + against + own + "; whether by more than {study/margin} is open."
+		return "Different, size open: " + moved + between + "; whether by more than {study/margin} is open."
 	}
-	return undecidedTemplate(c, against+own)
+	return undecidedTemplate(c, stood+between)
 }
+
+// valueTemplates name both values: as a move, which only a verdict may tell, and
+// side by side. Without both, the arms alone are named.
+func valueTemplates(c *Comparison, valued bool) (moved, stood string) {
+	if !valued {
+		return "{metric} with {arm} against {baseline} ", "{metric} with {arm} against {baseline} "
+	}
+	verb := "rises"
+	if c.Ratio < 1 {
+		verb = "falls"
+	}
+	return "{metric} " + verb + " from {from mean} with {baseline} to {to mean} with {arm}: ",
+		"{metric} is {to mean} with {arm} and {from mean} with {baseline}: "
+}
+
+func initial(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 func plural(n int, word string) string {
 	if n == 1 {
@@ -92,14 +107,14 @@ func undecidedTemplate(c *Comparison, against string) string {
 	case c.Blocks == 0:
 		return "There is not enough data to compare {metric} of {arm} and {baseline}: no block holds it for both."
 	case c.Least > 0:
-		return "There are too few " + c.unit() + " for a verdict on {metric}, which takes at least {least}: " + against + "."
+		return "Not decided, for want of " + c.unit() + ": a verdict takes at least {least}. " + against + "."
 	}
-	text := "There are not enough runs to say whether {metric} differs: " + against
+	text := "Not decided: " + against
 	switch {
 	case c.More > 0:
 		return text + "; about {more} more " + plural(c.More, "block") + " would decide."
 	case c.Reach != nil:
-		return text + ". It is too noisy for a margin of {study/margin}: a margin of {reach} is within reach in {reach blocks} blocks."
+		return text + ". Too noisy for a margin of {study/margin}: a margin of {reach} is within reach in {reach blocks} blocks."
 	}
 	return text + "."
 }
@@ -120,14 +135,14 @@ func failureTemplate(c *Comparison) string {
 	seen := "{failed} of {of} operations failed with {arm} and {base.failed} of {base.of} with {baseline} ({blocks} blocks)."
 	switch c.Verdict {
 	case Better, Worse:
-		return "{metric} is " + string(c.Verdict) + ": " + seen
+		return initial(string(c.Verdict)) + ", by {metric}: " + seen
 	case Different, Changed:
-		return "{metric} differs: " + seen
+		return "Different, by {metric}: " + seen
 	}
 	if c.Least > 0 {
-		return "There are too few " + c.unit() + " for a verdict on {metric}, which takes at least {least}: " + seen
+		return "Not decided on {metric}, for want of " + c.unit() + ": a verdict takes at least {least}; " + seen
 	}
-	return "There are not enough runs to say whether {metric} differs: " + seen
+	return "Not decided on {metric}: " + seen
 }
 
 // say writes the sentence of a comparison.
@@ -136,7 +151,15 @@ func (c *Comparison) say(f *Findings) {
 		names:  map[string]string{"metric": c.Metric.Name, "arm": f.label(c.Arm), "baseline": f.label(0)},
 		prefix: place(c.Metric.Name, c.Arm),
 	}
+	from, to := place(c.Metric.Name, 0)+"/mean", place(c.Metric.Name, c.Arm)+"/mean"
 	s.text = func(id string) (string, bool) {
+		if id == from || id == to {
+			sum := f.summary(c.Metric.Name, map[string]int{from: 0, to: c.Arm}[id])
+			if sum == nil {
+				return "", false
+			}
+			return sum.text("mean")
+		}
 		if field, found := strings.CutPrefix(id, s.prefix+"/"); found {
 			return c.text(field)
 		}
@@ -145,11 +168,35 @@ func (c *Comparison) say(f *Findings) {
 		}
 		return "", false
 	}
-	template := verdictTemplate(c)
+	template := verdictTemplate(c, c.valued(f))
+	template = strings.NewReplacer("{from mean}", "{"+from+"}", "{to mean}", "{"+to+"}").Replace(template)
 	if c.LeansOnNormality {
 		template += " The signed-rank test does not confirm it, so this leans on the model of the noise."
 	}
 	c.Sentence, c.Numbers = s.compose(template)
+}
+
+// valued says whether the values of both arms are known and agree with the change:
+// where some trials have no weight, means of all of them may not.
+func (c *Comparison) valued(f *Findings) bool {
+	from, to := f.summary(c.Metric.Name, 0), f.summary(c.Metric.Name, c.Arm)
+	if from == nil || to == nil || c.Counts != nil {
+		return false
+	}
+	if c.NoInterval {
+		return true
+	}
+	ratio := to.Mean / from.Mean
+	return ratio >= c.Low && ratio <= c.High
+}
+
+func (f *Findings) summary(metric string, arm int) *Summary {
+	for i := range f.Summaries {
+		if s := &f.Summaries[i]; s.Arm == arm && s.Metric.Name == metric {
+			return s
+		}
+	}
+	return nil
 }
 
 func (f *Findings) label(arm int) string {

@@ -33,6 +33,7 @@ func CompareRuns(baseline, other Run, t Terms) *Findings {
 		t.Level = stat.FamilyLevel
 	}
 	f := &Findings{
+		Format:   Format,
 		Study:    baseline.Label + " and " + other.Label,
 		Question: "How does " + other.Label + " differ from " + baseline.Label + "?",
 		Arms:     []plan.Arm{{Index: 0, Label: baseline.Label}, {Index: 1, Label: other.Label}},

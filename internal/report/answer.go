@@ -59,6 +59,12 @@ func (s *sources) badge() badge {
 		}
 		return plainBadge("Changes verified and kept", "better")
 	}
+	if p := s.Findings.Peaks; len(p) > 0 && (s.first() == nil || s.first().Blocks == 0) {
+		return peakBadge(p)
+	}
+	if o := s.Findings.ScaleOut; o != nil {
+		return plainBadge(fmt.Sprintf("%d to %d %s measured", o.Sizes[0].Units, o.Sizes[len(o.Sizes)-1].Units, o.Units()), "different")
+	}
 	if c := s.first(); c != nil {
 		return verdictBadge(c.Verdict)
 	}
@@ -66,6 +72,25 @@ func (s *sources) badge() badge {
 		return plainBadge(fmt.Sprintf("%d arms compared", s.arms()), "different")
 	}
 	return plainBadge("Measured", "different")
+}
+
+// peakBadge says how many of the searches found a peak.
+func peakBadge(peaks []finding.Peak) badge {
+	found := 0
+	for _, p := range peaks {
+		if p.Sustained > 0 {
+			found++
+		}
+	}
+	switch {
+	case found == 0:
+		return plainBadge("No peak confirmed", "open")
+	case found < len(peaks):
+		return plainBadge(fmt.Sprintf("%d of %d peaks confirmed", found, len(peaks)), "different")
+	case found == 1:
+		return plainBadge("Peak confirmed", "equivalent")
+	}
+	return plainBadge("Peaks confirmed", "equivalent")
 }
 
 // hero is the one number that the study is about, where it is decided.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,6 +32,7 @@ func Text(w io.Writer, in Input) error {
 	if c := s.caution(); c != "" {
 		t.wrap("Caution: ", "  ", c)
 	}
+	t.values(s)
 	t.headlines(s)
 	t.sights(s)
 	t.scaleOut(s)
@@ -127,6 +129,35 @@ type textRow struct {
 	strip string
 }
 
+// commonMetrics are shown of a study that compares nothing, beside its headlines.
+var commonMetrics = []string{"throughput", "mean", "p50", "p95", "p99", "p99.9", "errors"}
+
+// values writes what each arm measured: its headlines and, of one arm alone, the
+// usual latencies. Those that a table of sizes shows are left to it.
+func (t *terminal) values(s *sources) {
+	names := s.headlines()
+	if s.arms() == 1 {
+		for _, name := range commonMetrics {
+			if !slices.Contains(names, name) {
+				names = append(slices.Clip(names), name)
+			}
+		}
+	}
+	var rows []textRow
+	for _, name := range names {
+		if o := s.Findings.ScaleOut; o != nil && o.Metric.Name == name {
+			continue
+		}
+		for arm := range min(s.arms(), mostRows) {
+			if sum := s.sums[place{name, arm}]; sum != nil {
+				mean, between := s.about(sum)
+				rows = append(rows, textRow{cells: [5]string{"  " + name, s.brief(arm), mean, between, plural(sum.Trials, "trial", "trials")}})
+			}
+		}
+	}
+	t.table(rows)
+}
+
 func (t *terminal) headlines(s *sources) {
 	var rows []textRow
 	shown := min(len(s.Findings.Headlines), mostRows)
@@ -141,16 +172,6 @@ func (t *terminal) headlines(s *sources) {
 			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.brief(c.Arm), changeOf(c), interval, string(c.Verdict)},
 			class: verdictLook(string(c.Verdict))[0], strip: strip(c, s.Findings.Margin, low, high),
 		})
-	}
-	if len(rows) == 0 {
-		for _, name := range s.headlines() {
-			for arm := range min(s.arms(), mostRows) {
-				if sum := s.sums[place{name, arm}]; sum != nil {
-					mean, between := s.about(sum)
-					rows = append(rows, textRow{cells: [5]string{"  " + name, s.brief(arm), mean, between, plural(sum.Trials, "trial", "trials")}})
-				}
-			}
-		}
 	}
 	t.table(rows)
 	if more := len(s.Findings.Headlines) - shown; more > 0 {
@@ -171,8 +192,11 @@ func (t *terminal) scaleOut(s *sources) {
 	}
 	t.table(rows)
 	t.b.WriteByte('\n')
+	lead := s.leadPhrase().plain()
 	for _, p := range s.scalePhrases() {
-		t.wrap("", "  ", p.plain())
+		if text := p.plain(); text != lead {
+			t.wrap("", "  ", text)
+		}
 	}
 }
 
