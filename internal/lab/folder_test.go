@@ -25,7 +25,7 @@ func (v versioned) Check(ctx context.Context, env workload.Env) (workload.Needs,
 func TestAgainWithWhatTheCommandLineChanged(t *testing.T) {
 	t.Parallel()
 	outcome := ran(t, "tutorial-aa", 5, "measure.blocks=2", "question=Isn't it?")
-	want := `plimsoll run study.yaml --seed 5 --set measure.blocks=2 --set 'question=Isn'\''t it?' --set measure.window=1s --set measure.warmup=250ms --set measure.interval=250ms`
+	want := `plimsoll run tutorial-aa --seed 5 --set measure.blocks=2 --set 'question=Isn'\''t it?' --set measure.window=1s --set measure.warmup=250ms --set measure.interval=250ms`
 	if outcome.Input.Command != want {
 		t.Errorf("to repeat it: %s\nwant %s", outcome.Input.Command, want)
 	}

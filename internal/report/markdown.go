@@ -55,6 +55,16 @@ func Markdown(w io.Writer, in Input) error {
 	return nil
 }
 
+// valueOf is the mean of an arm; a dash where it has none.
+func (s *sources) valueOf(metric string, arm int) string {
+	sum := s.sums[place{metric, arm}]
+	if sum == nil {
+		return "–"
+	}
+	mean, _ := s.about(sum)
+	return mean
+}
+
 func (s *sources) markdownTable(b *strings.Builder) {
 	if len(s.Findings.Headlines) == 0 {
 		b.WriteString("\n| metric | arm | mean | interval | trials |\n|---|---|--:|---|--:|\n")
@@ -68,7 +78,7 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		}
 		return
 	}
-	b.WriteString("\n| metric | arm | change | interval | verdict | blocks |\n|---|---|--:|---|---|--:|\n")
+	b.WriteString("\n| metric | arm | baseline | value | change | interval | verdict | blocks |\n|---|---|--:|--:|--:|---|---|--:|\n")
 	for i := range s.Findings.Headlines {
 		c := &s.Findings.Headlines[i]
 		interval := between(c)
@@ -79,7 +89,8 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		if r := remark(c); r != "" {
 			verdict += " (" + r + ")"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)), changeOf(c), interval, verdict, c.Blocks)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %d |\n", cell(c.Metric.Name), cell(s.brief(c.Arm)),
+			s.valueOf(c.Metric.Name, 0), s.valueOf(c.Metric.Name, c.Arm), changeOf(c), interval, verdict, c.Blocks)
 	}
 	fmt.Fprintf(b, "\nAgainst %s.\n", escapeMarkdown(s.brief(0)))
 }
