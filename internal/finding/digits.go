@@ -55,11 +55,12 @@ func decimalsOf(half float64) int {
 	return -int(order)
 }
 
-// Measured is Quantity with the digits that the interval from low to high bears.
+// Measured is Quantity with the digits that the interval from low to high bears; four
+// digits where there is none.
 func Measured(value, low, high float64, unit string) string {
 	half := (high - low) / 2
 	if !(half > 0) || math.IsInf(half, 0) {
-		return Quantity(value, unit)
+		half = 0
 	}
 	if unit == "share" {
 		return Digits(100*value, 100*half) + " %"
