@@ -76,11 +76,24 @@ func (s Stopping) Start(parent context.Context) (context.Context, func()) {
 	}
 }
 
+// idle is how long a program may go on that was asked to end and has nothing to put back: it
+// hangs.
+const idle = 2 * time.Minute
+
 // wait lets every further signal pass, until the program has ended or Ctrl-C is typed.
 func (s Stopping) wait(signals <-chan os.Signal, keys *keyboard, done <-chan struct{}) {
 	defer keys.close()
+	look := time.NewTicker(idle)
+	defer look.Stop()
 	for {
 		select {
+		case <-look.C:
+			if left, later := s.outstanding(); len(left) == 0 {
+				fmt.Fprintf(s.Err, "\nplimsoll: it does not end, and has nothing of this run to put back; to make sure: %s\n", later)
+				keys.close()
+				s.Exit()
+				return
+			}
 		case <-signals:
 		case <-done:
 			return
