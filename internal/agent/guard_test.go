@@ -51,7 +51,7 @@ func TestHostileWorkers(t *testing.T) {
 			if len(l.rest) > mostLine {
 				t.Errorf("%d bytes are kept", len(l.rest))
 			}
-			if n := len(l.out.Intervals()); n > 10_000 {
+			if n := len(l.out.Intervals()); n > 30_000 {
 				t.Errorf("%d intervals are kept", n)
 			}
 		})

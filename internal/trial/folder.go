@@ -39,6 +39,9 @@ func LogsOf(dir, folder string) (logs []string, err error) {
 	if len(logs) > 0 {
 		return logs, nil
 	}
+	if _, err := os.Stat(full); errors.Is(err, fs.ErrNotExist) {
+		return nil, &Refusal{fmt.Errorf("there is no folder %s, and %s has no undo log of a run in it: nothing was changed", dir, folder)}
+	}
 	entries, err := ReadJournal(dir)
 	if err != nil {
 		return nil, &Refusal{fmt.Errorf("%s has no undo log of a run in %s. Nothing was changed: %w", folder, dir, err)}
