@@ -79,10 +79,11 @@ headline: [peak]
 `
 )
 
-// searches says how many searches of a kind run, by the environment: PEAKS=100.
-func searches(otherwise int) int {
+// asked is a number of the environment: PEAKS=100 searches of each kind, the first with
+// the seed PEAKS_SEED=1.
+func asked(name string, otherwise int) int {
 	n := otherwise
-	if text := os.Getenv("PEAKS"); text != "" {
+	if text := os.Getenv(name); text != "" {
 		fmt.Sscan(text, &n)
 	}
 	return n
@@ -90,7 +91,7 @@ func searches(otherwise int) int {
 
 // simulatedPeaks searches simulated servers in virtual time.
 func simulatedPeaks() ([]result, error) {
-	return searchKinds(searches(100), func(k peakKind) (peakServer, string) {
+	return searchKinds(asked("PEAKS", 100), func(k peakKind) (peakServer, string) {
 		if k.simulated.within == "" {
 			return k.simulated, ""
 		}
@@ -100,7 +101,7 @@ func simulatedPeaks() ([]result, error) {
 
 // realPeaks searches real servers in processes of their own, in real time.
 func realPeaks() ([]result, error) {
-	return searchKinds(searches(10), func(k peakKind) (peakServer, string) {
+	return searchKinds(asked("PEAKS", 10), func(k peakKind) (peakServer, string) {
 		arrivals := "poisson"
 		if strings.Contains(k.real.settings, "reject") || !strings.Contains(k.real.settings, "law") {
 			arrivals = "constant"
@@ -161,6 +162,7 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 		return nil, err
 	}
 	const atOnce = 10
+	seed := asked("PEAKS_SEED", 1)
 	peaks, failed := make([]measure.Peak, n), make([]error, n)
 	var group sync.WaitGroup
 	turn := make(chan struct{}, atOnce)
@@ -168,7 +170,7 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 		group.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
-			outcome, err := l.Run(context.Background(), lab.Request{Source: *source, Dir: filepath.Join(dir, fmt.Sprint(i)), Seed: uint64(i + 1)})
+			outcome, err := l.Run(context.Background(), lab.Request{Source: *source, Dir: filepath.Join(dir, fmt.Sprint(i)), Seed: uint64(seed + i)})
 			switch {
 			case err != nil:
 				failed[i] = err

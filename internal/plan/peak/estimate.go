@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	refusedBelow = 0.01 // p value of lack of fit under which the curve is refused
-	bentBelow    = 0.1  // p value of the curvature under which the curve with a floor takes the place of the line
-	bentPoints   = 10   // fewest points that may bend: with one block, a bend is noise
-	leastJump    = 3.0  // ratio of response times that makes a jump
-	movedLevel   = 0.99 // confidence with which a drift must be shown
-	movedMost    = 0.02 // drift of the peak over the ladder, a share, that is let pass
+	refusedBelow = 0.005 // p value of lack of fit under which the curve is refused
+	bentBelow    = 0.1   // p value of the curvature under which the curve with a floor takes the place of the line
+	bentPoints   = 10    // fewest points that may bend: with one block, a bend is noise
+	leastJump    = 3.0   // ratio of response times that makes a jump
+	movedLevel   = 0.995 // confidence with which a drift must be shown
+	movedMost    = 0.02  // drift of the peak over the ladder, a share, that is let pass
 )
 
 // Point is one probe of a ladder.
@@ -56,9 +56,9 @@ func Estimate(points []Point, limit, level float64) Fit {
 		fit.Why = "too few levels had a steady response time"
 		return fit
 	}
-	y := make([]float64, len(q))
-	for i, v := range q {
-		y[i] = 1 / v
+	raw, y, free := reciprocals(x, q)
+	for i, v := range y {
+		q[i] = 1 / v
 	}
 	line := stat.InversePrediction(x, y, 1/limit, level)
 	if !(line.Line.Slope < 0) {
@@ -72,10 +72,13 @@ func Estimate(points []Point, limit, level float64) Fit {
 	bounded, lack := line.Bounded(), line.LackOfFit
 	fit.Rate, fit.Low, fit.High = line.X, line.Interval.Low, line.Interval.High
 	if len(x) >= bentPoints {
-		if knee := stat.FitKnee(x, q, limit, level); knee.Curvature < bentBelow {
+		if knee := stat.FitKnee(x, q, limit, level); knee.Curvature < bentBelow && (knee.Bounded() || !bounded || lack < bentBelow) {
 			bounded, lack = knee.Bounded(), knee.LackOfFit
 			fit.Rate, fit.Low, fit.High = knee.X, knee.Interval.Low, knee.Interval.High
 		}
+	}
+	if free > 0 {
+		fit.widen(stat.InversePrediction(x, raw, 1/limit, level).X-line.X, free, level)
 	}
 	switch {
 	case !(fit.Rate >= reach.Low && fit.Rate <= reach.High):
@@ -95,6 +98,46 @@ func Estimate(points []Point, limit, level float64) Fit {
 	}
 	fit.Word = Identified
 	return fit
+}
+
+// widen adds to the interval that the bias taken off, shift, was itself estimated: it
+// goes with a variance that has so many degrees of freedom.
+//
+// Source: intervals of a sum recovered from those of its parts, Zou & Donner (2008).
+func (f *Fit) widen(shift, free, level float64) {
+	most, least := free/stat.ChiSquareQuantile(0.5-level/2, free), free/stat.ChiSquareQuantile(0.5+level/2, free)
+	f.Low = f.Rate - math.Hypot(f.Rate-f.Low, shift*(most-1))
+	f.High = f.Rate + math.Hypot(f.High-f.Rate, shift*(1-least))
+}
+
+// reciprocals are 1/q without the bias of a reciprocal: where q is noisy, the mean of 1/q
+// lies above 1/(mean of q), by the square of its coefficient of variation. The noise of
+// 1/q, near enough the same at all rates, is that between the replicates of each rate;
+// without replicates there is no correction. free is how many degrees of freedom that
+// noise rests on.
+//
+// Source: the delta method to second order, Cochran, Sampling Techniques (1977), section 6.8.
+func reciprocals(x, q []float64) (raw, y []float64, free float64) {
+	sum, count := map[float64]float64{}, map[float64]float64{}
+	for i, v := range q {
+		raw = append(raw, 1/v)
+		sum[x[i]] += raw[i]
+		count[x[i]]++
+	}
+	y = slices.Clone(raw)
+	free = float64(len(x) - len(count))
+	if free == 0 {
+		return raw, y, 0
+	}
+	noise := 0.
+	for i, v := range y {
+		noise += math.Pow(v-sum[x[i]]/count[x[i]], 2) / free
+	}
+	for i := range y {
+		mean := sum[x[i]] / count[x[i]]
+		y[i] /= 1 + noise/(mean*mean)
+	}
+	return raw, y, free
 }
 
 // jumps says that two constants leave less than half of what the line leaves, and

@@ -39,7 +39,7 @@ const speedNoise = 0.01
 // on queues simulated request by request; it grows like 1/(mu - rate).
 func measured(r *rand.Rand, p99, free float64, p Probe) float64 {
 	sd := math.Min(0.5, blur*230/free*math.Sqrt(30/p.Seconds))
-	return p99 * math.Exp(sd*r.NormFloat64())
+	return p99 * math.Exp(sd*r.NormFloat64()-sd*sd/2) // its mean is right, as that of a queue is
 }
 
 const blur = 0.115

@@ -34,9 +34,9 @@ func (s Stalling) String() string {
 // span is a time in seconds or, below a second, in milliseconds.
 func span(seconds float64) string {
 	switch {
-	case seconds < 1:
+	case seconds < 0.9995:
 		return fmt.Sprintf("%.3g ms", 1e3*seconds)
-	case seconds < 100:
+	case seconds < 99.5:
 		return fmt.Sprintf("%.2g s", seconds)
 	}
 	return fmt.Sprintf("%.0f s", seconds)
