@@ -136,12 +136,21 @@ func (p *Peak) Value(field string) (v float64, ok bool) {
 	return v, ok && v > 0
 }
 
+// Text writes a rate of the peak with the digits that the interval of the estimate
+// bears.
+func (p *Peak) Text(rate float64) string {
+	if p.Estimate == 0 {
+		return Measured(rate, rate, rate, measure.PeakMetric().Unit)
+	}
+	return Measured(rate, rate-(p.High-p.Low)/2, rate+(p.High-p.Low)/2, measure.PeakMetric().Unit)
+}
+
 // peakText is a number of the peak of an arm.
 func (f *Findings) peakText(arm, field string) (string, bool) {
 	for i := range f.Peaks {
 		if p := &f.Peaks[i]; strconv.Itoa(p.Arm) == arm {
 			v, ok := p.Value(field)
-			return Quantity(v, measure.PeakMetric().Unit), ok
+			return p.Text(v), ok
 		}
 	}
 	return "", false
@@ -158,6 +167,9 @@ func (f *Findings) sayPeaks() {
 		}
 		template := "No rate was shown to be sustained with {arm}: {word}"
 		switch {
+		case p.Sustained == 0 && p.Estimate == 0 && p.Why != "":
+			s.names["why"] = p.Why
+			template = "No rate is sustained with {arm}: {why}"
 		case p.Sustained > 0 && p.Estimate > 0:
 			template = "{sustained} is sustained with {arm}: it passed every confirmation run; the limit on {limit} is met at {estimate}, between {low} and {high} at {study/level} confidence"
 		case p.Sustained > 0:

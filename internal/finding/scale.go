@@ -81,7 +81,8 @@ var units = map[string]string{
 // Units is the word for what the factor counts: "connections".
 func (o *ScaleOut) Units() string { return o.Factor[strings.LastIndexByte(o.Factor, '.')+1:] }
 
-func (o *ScaleOut) unitsOf(n int) string {
+// UnitsOf is the word for n of them: "thread", "threads".
+func (o *ScaleOut) UnitsOf(n int) string {
 	if n == 1 {
 		return units[o.Units()]
 	}
@@ -164,17 +165,17 @@ func (o *ScaleOut) say(f *Findings) {
 	with.ScaleOut = o
 	first, last := o.Sizes[0].Units, o.Sizes[len(o.Sizes)-1].Units
 	s := scene{names: map[string]string{
-		"metric": o.Metric.Name, "units": o.Units(), "first units": o.unitsOf(first), "last units": o.unitsOf(last), "unit": o.unitsOf(1), "refusal": o.Refusal,
+		"metric": o.Metric.Name, "units": o.Units(), "first units": o.UnitsOf(first), "last units": o.UnitsOf(last), "unit": o.UnitsOf(1), "refusal": o.Refusal,
 	}, prefix: "scale:law", text: newLedger(&with).text}
 	small, large := "scale:"+strconv.Itoa(first), "scale:"+strconv.Itoa(last)
 	end := o.Sizes[len(o.Sizes)-1]
 	template := "{metric} still grows at {" + large + "/units} {last units}, the largest size: {" + large + "/mean} against {" + small + "/mean} with {" + small + "/units} {first units}"
-	switch stop := o.stop(); {
+	switch stop := o.Stop(); {
 	case end.Low == end.High: // one run shows no growth
 		template = "{metric} is {" + small + "/mean} with {" + small + "/units} {first units} and {" + large + "/mean} with {" + large + "/units} {last units}"
 	case stop.Units != last:
 		at := "scale:" + strconv.Itoa(stop.Units)
-		s.names["stop units"] = o.unitsOf(stop.Units)
+		s.names["stop units"] = o.UnitsOf(stop.Units)
 		template = "{metric} grows up to {" + at + "/units} {stop units}, {" + at + "/mean}; no larger size is shown to carry more ({" + large + "/mean} with {" + large + "/units} {last units})"
 		if stop.Units == first {
 			template = "{metric} does not grow: {" + small + "/mean} with {" + small + "/units} {first units}, {" + large + "/mean} with {" + large + "/units} {last units}"
@@ -195,9 +196,9 @@ func (o *ScaleOut) say(f *Findings) {
 		" and " + o.Law.Kappa.template("kappa") + "; no measured mean is farther from it than {miss}.")
 }
 
-// stop is the smallest size above which none is shown to carry more: the interval of
+// Stop is the smallest size above which none is shown to carry more: the interval of
 // the highest mean begins within its own.
-func (o *ScaleOut) stop() Size {
+func (o *ScaleOut) Stop() Size {
 	most := o.Sizes[0]
 	for _, s := range o.Sizes {
 		if s.Mean > most.Mean {

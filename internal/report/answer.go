@@ -59,11 +59,11 @@ func (s *sources) badge() badge {
 		}
 		return plainBadge("Changes verified and kept", "better")
 	}
-	if p := s.Findings.Peaks; len(p) > 0 && (s.first() == nil || s.first().Blocks == 0) {
-		return peakBadge(p)
+	if s.peaksLead() {
+		return peakBadge(s.Findings.Peaks)
 	}
 	if o := s.Findings.ScaleOut; o != nil {
-		return plainBadge(fmt.Sprintf("%d to %d %s measured", o.Sizes[0].Units, o.Sizes[len(o.Sizes)-1].Units, o.Units()), "different")
+		return scaleBadge(o)
 	}
 	if c := s.first(); c != nil {
 		return verdictBadge(c.Verdict)
@@ -74,67 +74,57 @@ func (s *sources) badge() badge {
 	return plainBadge("Measured", "different")
 }
 
+// peaksLead says that what the search found is the answer: nothing is compared, or the
+// comparison of the peaks is not decided.
+func (s *sources) peaksLead() bool {
+	if len(s.Findings.Peaks) == 0 {
+		return false
+	}
+	c := s.first()
+	return c == nil && len(s.Findings.Headlines) == 0 || c != nil && c.Verdict == finding.NotEnoughRuns && c.Metric.Name == measure.PeakMetric().Name
+}
+
 // peakBadge says how many of the searches found a peak.
 func peakBadge(peaks []finding.Peak) badge {
-	found := 0
+	found, confirmed := 0, 0
 	for _, p := range peaks {
 		if p.Sustained > 0 {
+			confirmed++
+		}
+		if p.Sustained > 0 || p.Estimate > 0 {
 			found++
 		}
 	}
 	switch {
 	case found == 0:
-		return plainBadge("No peak confirmed", "open")
+		return plainBadge("No peak found", "open")
 	case found < len(peaks):
-		return plainBadge(fmt.Sprintf("%d of %d peaks confirmed", found, len(peaks)), "different")
-	case found == 1:
+		return plainBadge(fmt.Sprintf("Peak found in %d of %d arms", found, len(peaks)), "different")
+	case confirmed == 0 && found == 1:
+		return plainBadge("Peak estimated, not confirmed", "different")
+	case confirmed == 0:
+		return plainBadge("Peaks estimated, not confirmed", "different")
+	case confirmed < len(peaks):
+		return plainBadge(fmt.Sprintf("%d of %d peaks confirmed", confirmed, len(peaks)), "different")
+	case confirmed == 1:
 		return plainBadge("Peak confirmed", "equivalent")
 	}
 	return plainBadge("Peaks confirmed", "equivalent")
 }
 
-// hero is the one number that the study is about, where it is decided.
-type hero struct {
-	Number, What string
-	ID           string
-	Value        string
-	Class        string
-}
-
-func (s *sources) hero() *hero {
-	f := s.Findings
-	if len(f.DataFailures) > 0 {
-		return nil
+// scaleBadge says whether the largest size carries more than the others.
+func scaleBadge(o *finding.ScaleOut) badge {
+	first, last := o.Sizes[0], o.Sizes[len(o.Sizes)-1]
+	switch stop := o.Stop(); {
+	case last.Low == last.High: // one run shows no growth
+		return plainBadge(fmt.Sprintf("%d to %d %s measured", first.Units, last.Units, o.Units()), "different")
+	case stop.Units == last.Units:
+		return plainBadge(fmt.Sprintf("Grows up to the largest size, %d %s", last.Units, o.UnitsOf(last.Units)), "different")
+	case stop.Units == first.Units:
+		return plainBadge("Does not grow", "different")
+	default:
+		return plainBadge(fmt.Sprintf("Stops growing at %d %s", stop.Units, o.UnitsOf(stop.Units)), "different")
 	}
-	if f.Tuning != nil {
-		// The steps of several changes are not one measured gain.
-		if n := kept(f.Tuning); n > 1 {
-			return &hero{plural(n, "change", "changes"), "kept, each after fresh blocks showed that it helps", "tuning/kept", fmt.Sprint(n), "better"}
-		}
-		for i := len(f.Tuning.Rounds) - 1; i >= 0; i-- {
-			r := &f.Tuning.Rounds[i]
-			if r.Outcome == finding.Kept && r.Verification != nil && r.Recommendation != nil {
-				c := r.Recommendation.Change
-				v := r.Verification
-				return &hero{within(v.Ratio, v.Low, v.High), fmt.Sprintf("%s with %s %s instead of %s, on fresh blocks", r.Verification.Metric.Name, c.Factor, c.To, c.From),
-					fmt.Sprintf("round:%d/change", i+1), exact(r.Verification.Ratio - 1), "better"}
-			}
-		}
-		return nil
-	}
-	if c := s.first(); c != nil {
-		if c.Verdict == finding.NotEnoughRuns || c.Counts != nil {
-			return nil
-		}
-		return &hero{within(c.Ratio, c.Low, c.High), fmt.Sprintf("%s with %s against %s", c.Metric.Name, s.brief(c.Arm), s.brief(0)),
-			fmt.Sprintf("%s@%d/change", c.Metric.Name, c.Arm), exact(c.Ratio - 1), verdictLook(string(c.Verdict))[0]}
-	}
-	if names := s.headlines(); len(names) > 0 && s.arms() == 1 {
-		if sum := s.sums[place{names[0], 0}]; sum != nil {
-			return &hero{quantity(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit), names[0], names[0] + "@0/mean", exact(sum.Mean), "different"}
-		}
-	}
-	return nil
 }
 
 // kept is how many changes of a closed loop were kept.
@@ -164,7 +154,17 @@ func (s *sources) leadPhrase() phrase {
 	if f.Tuning != nil && f.Tuning.Sentence != "" {
 		return s.said(f.Tuning.Sentence, f.Tuning.Numbers)
 	}
-	return s.said(f.Sentence, f.Numbers)
+	if !s.peaksLead() {
+		return s.said(f.Sentence, f.Numbers)
+	}
+	var all phrase
+	for i, p := range f.Peaks {
+		if i > 0 {
+			all = append(all, piece{text: " "})
+		}
+		all = append(all, s.said(p.Sentence, p.Numbers)...)
+	}
+	return all
 }
 
 // besides are the sentences of the other headlines.
@@ -185,18 +185,14 @@ func (s *sources) besidePhrases() []phrase {
 	if f.Tuning != nil && f.Sentence != "" && f.Sentence != f.Tuning.Sentence {
 		all = append(all, s.said(f.Sentence, f.Numbers))
 	}
-	for i := range f.Peaks {
-		if p := s.said(f.Peaks[i].Sentence, f.Peaks[i].Numbers); p.plain() != lead && len(all) < mostSentences {
-			all = append(all, p)
-		}
-	}
-	if scale := s.scalePhrases(); len(scale) > 0 {
+	all = append(all, s.besidePeaks()...)
+	if scale := s.scalePhrases(); len(scale) > 0 && scale[0].plain() != lead {
 		all = append(all, scale[0]) // what the law fits with stands below the figure
 	}
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
 		p := s.said(c.Sentence, c.Numbers)
-		if text := p.plain(); text == lead || text == typesetSentence(s, f) || len(all) >= mostSentences || s.first() == nil {
+		if text := p.plain(); text == lead || !compared(c) || len(all) >= mostSentences || s.first() == nil {
 			continue
 		}
 		all = append(all, p)
@@ -204,8 +200,16 @@ func (s *sources) besidePhrases() []phrase {
 	return all
 }
 
-func typesetSentence(s *sources, f *finding.Findings) string {
-	return s.said(f.Sentence, f.Numbers).plain()
+// besidePeaks are the sentences of the peaks that the one on top does not hold.
+func (s *sources) besidePeaks() []phrase {
+	lead := s.leadPhrase().plain()
+	var all []phrase
+	for _, p := range s.Findings.Peaks {
+		if said := s.said(p.Sentence, p.Numbers); !strings.Contains(lead, said.plain()) && len(all) < mostSentences {
+			all = append(all, said)
+		}
+	}
+	return all
 }
 
 // limitLine is a declared limit held against an arm.

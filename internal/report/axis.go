@@ -16,11 +16,12 @@ type axis struct {
 	log      bool
 }
 
-// at is the place of a value in pixels.
+// at is the place of a value in pixels. On a logarithmic axis nothing, and less, lies
+// infinitely far out.
 func (a *axis) at(v float64) float64 {
 	low, high := a.low, a.high
 	if a.log {
-		v, low, high = math.Log(v), math.Log(low), math.Log(high)
+		v, low, high = math.Log(max(v, 0)), math.Log(low), math.Log(high)
 	}
 	if high == low {
 		return (a.from + a.to) / 2

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/measure"
@@ -57,7 +58,7 @@ func barsTable(s *sources) (Table, bool) {
 		return Table{}, false
 	}
 	tail, _ := s.latency(s.tails()...)
-	t := Table{Name: "throughput", Title: m.Name + " of each arm", Columns: []Column{
+	t := Table{Ramp: s.ramp(), Name: "throughput", Title: m.Name + " of each arm", Columns: []Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "what"}, {Name: "block"},
 		{Name: m.Name, Unit: m.Unit, Around: [2]string{"low", "high"}},
 		{Name: "low", Unit: m.Unit, Around: [2]string{"low", "high"}}, {Name: "high", Unit: m.Unit, Around: [2]string{"low", "high"}},
@@ -89,7 +90,7 @@ func barsTable(s *sources) (Table, bool) {
 	}
 	t.Note = strings.Join(notes, " ")
 	t.Summary = s.barsSummary(m, shown)
-	return t, true
+	return t, slices.ContainsFunc(t.Rows, func(row []Cell) bool { return row[4].Numeric })
 }
 
 func (s *sources) barsSummary(m measure.Metric, shown int) string {
@@ -257,14 +258,14 @@ func drawBar(c *canvas, p panel, b barPlace) {
 	}
 	y := p.at(v)
 	if p.bars {
-		c.write(`<path class="bar %s" data-row="%d" data-top="%s" d="M%s %sV%sH%sV%s"/>`, hue(arm), b.row, px(y), px(b.x-half), px(p.from), px(y), px(b.x+half), px(p.from))
+		c.write(`<path class="bar %s" data-row="%d" data-top="%s" d="M%s %sV%sH%sV%s"/>`, c.table.hue(arm), b.row, px(y), px(b.x-half), px(p.from), px(y), px(b.x+half), px(p.from))
 	}
 	runs := b.end - b.row - 1
 	for k := range runs {
 		row := b.row + 1 + k
 		if run := t.number(row, p.column); !math.IsNaN(run) {
 			x := b.x - half*0.72 + 1.44*half*(float64(k)+0.5)/float64(runs)
-			c.mark(row, x, p.at(run), [2]string{"run " + hue(arm), smallDot})
+			c.mark(row, x, p.at(run), [2]string{"run " + c.table.hue(arm), smallDot})
 		}
 	}
 	low, high := t.number(b.row, p.low), t.number(b.row, p.high)
@@ -274,7 +275,7 @@ func drawBar(c *canvas, p panel, b barPlace) {
 		top = p.clamp(p.at(high))
 	}
 	if !p.bars {
-		c.mark(b.row, b.x, y, [2]string{hue(arm), shape(arm)})
+		c.mark(b.row, b.x, y, [2]string{c.table.hue(arm), shape(arm)})
 	}
 	label, size := quantity(v, max(0, (high-low)/2), t.unit(p.column)), "strong c"
 	if wide(label, 16) > b.slot {

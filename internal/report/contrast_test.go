@@ -69,6 +69,9 @@ func TestContrast(t *testing.T) {
 		}
 		need("open", "paper", 3)
 		need("different", "paper", 3)
+		for shade := range shades {
+			need(fmt.Sprintf("r%d", shade), "paper", 3)
+		}
 		for arm := range hues {
 			need(fmt.Sprintf("a%d", arm), "paper", 3)
 			need(fmt.Sprintf("a%d-t", arm), "paper", 4.5)

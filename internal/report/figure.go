@@ -51,6 +51,9 @@ type Table struct {
 	Note    string // what was left out, and why; empty where nothing was
 	Columns []Column
 	Rows    [][]Cell
+	// Ramp is the shade of each arm, from 0 for the smallest, where the arms are sizes
+	// of one thing. Empty where each arm has a colour of its own.
+	Ramp []int
 }
 
 // Column is one column of a table. Its values are in base units.

@@ -21,6 +21,7 @@ func forest() Figure {
 		Place: inVerdict,
 		Table: func(s *sources) (Table, bool) {
 			t, ok := s.comparisonTable("forest", s.Findings.Headlines, "Change against "+s.brief(0))
+			ok = ok && slices.ContainsFunc(s.Findings.Headlines, func(c finding.Comparison) bool { return compared(&c) })
 			if len(t.Rows) > mostRows {
 				t.Note = fmt.Sprintf("The first %d of %s rows are drawn; the table has all of them.", mostRows, count(len(t.Rows)))
 			}

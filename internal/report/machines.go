@@ -69,7 +69,7 @@ func (s *sources) machineParts() (all []*machinePart) {
 }
 
 func machinesTable(s *sources) (Table, bool) {
-	t := Table{Name: "machines", Title: "What each machine did", Columns: []Column{
+	t := Table{Ramp: s.ramp(), Name: "machines", Title: "What each machine did", Columns: []Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "group"}, {Name: "machine"}, {Name: "workload"}, {Name: "trials"},
 		{Name: "rate", Unit: "1/s"}, {Name: "least", Unit: "1/s"}, {Name: "most", Unit: "1/s"}, {Name: "p99", Unit: "s"},
 	}}
@@ -155,6 +155,6 @@ func drawMachine(c *canvas, x *axis, row int, y float64) {
 		c.text(x.from+6, y+4, "note", "drives nothing")
 		return
 	}
-	c.across(span{x, row, "least", "most"}, y, hue(arm))
-	c.mark(row, x.at(t.number(row, "rate")), y, [2]string{hue(arm), shape(arm)})
+	c.across(span{x, row, "least", "most"}, y, c.table.hue(arm))
+	c.mark(row, x.at(t.number(row, "rate")), y, [2]string{c.table.hue(arm), shape(arm)})
 }

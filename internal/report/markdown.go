@@ -104,7 +104,11 @@ func (s *sources) markdownScaleOut(b *strings.Builder) {
 	for _, l := range s.scaleLines() {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", l.Size, cell(l.Mean), cell(l.Interval), l.Efficiency, l.Around, l.Trials)
 	}
+	lead := s.leadPhrase().plain()
 	for _, p := range s.scalePhrases() {
+		if p.plain() == lead {
+			continue
+		}
 		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(p.plain()))
 	}
 }

@@ -47,7 +47,7 @@ func HTML(w io.Writer, in Input) error {
 	if err := t.Execute(&b, p); err != nil {
 		return fmt.Errorf("fill in the report: %w", err)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if _, err := w.Write(unbroken(b.Bytes())); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
@@ -66,6 +66,7 @@ type page struct {
 	Lead     template.HTML
 	Caution  string          // what every reader should know of where it ran
 	Besides  []template.HTML // sentences of the other headlines
+	Arms     *armTable
 	Limits   []limitLine
 	Figures  map[string][]picture
 	Asked    []line
@@ -119,6 +120,7 @@ func newPage(s *sources) (*page, error) {
 		Lead:    s.lead(),
 		Caution: s.caution(),
 		Besides: s.besides(),
+		Arms:    s.armTable(),
 		Limits:  s.limits(),
 		Figures: map[string][]picture{},
 		Asked:   s.asked(),
@@ -140,10 +142,32 @@ func newPage(s *sources) (*page, error) {
 	p.Claims, p.Audited = s.claims()
 	for _, fig := range figures() {
 		if pic, ok := s.picture(fig); ok {
-			p.Figures[fig.Place] = append(p.Figures[fig.Place], pic)
+			at := s.placeOf(fig)
+			p.Figures[at] = append(p.Figures[at], pic)
 		}
 	}
 	return p, p.embed(s)
+}
+
+// placeOf is the section of a figure. The one that shows the answer stands on top.
+func (s *sources) placeOf(f Figure) string {
+	answer := ""
+	switch {
+	case s.Findings.Tuning != nil:
+	case s.peaksLead():
+		answer = "rate-latency"
+	case s.Findings.ScaleOut != nil:
+		answer = "scale-out"
+	}
+	switch {
+	case answer == "":
+		return f.Place
+	case f.Name == answer:
+		return inVerdict
+	case f.Name == "forest":
+		return inFigures
+	}
+	return f.Place
 }
 
 // picture draws a figure.
@@ -161,7 +185,7 @@ func (s *sources) picture(f Figure) (picture, bool) {
 	if len(t.Rows) > mostTableRows {
 		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, count(len(t.Rows)))
 	}
-	pic.First = f.Place == inVerdict
+	pic.First = s.placeOf(f) == inVerdict
 	pic.Open = f.Place == inNoise || f.Place == inPublished
 	if f.Draw != nil {
 		// The drawing escapes every text that it writes.

@@ -215,7 +215,7 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		i, _ := strconv.Atoi(arm)
 		p := f.Peaks[i]
 		v := map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained}[field]
-		return v, finding.Quantity(v, "1/s"), true
+		return v, quantity(v, (p.High-p.Low)/2, "1/s"), true
 	}
 	if size, found := strings.CutPrefix(what, "scale:"); found {
 		return scaleOracle(f.ScaleOut, size, field)

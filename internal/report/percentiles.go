@@ -30,7 +30,7 @@ func quantileGrid() []float64 {
 }
 
 func percentilesTable(s *sources) (Table, bool) {
-	t := Table{Name: "percentiles", Title: "Response times of each run", Columns: []Column{
+	t := Table{Ramp: s.ramp(), Name: "percentiles", Title: "Response times of each run", Columns: []Column{
 		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 		{Name: "quantile", Unit: "1"}, {Name: "times rarer", Unit: "1"}, {Name: "response time", Unit: "s"},
 	}}
@@ -141,10 +141,10 @@ func drawQuantileLines(c *canvas, x, y *axis) []endLabel {
 			end++
 		}
 		arm := int(t.number(first, "arm number"))
-		c.curve(first, xs, ys, hue(arm))
+		c.curve(first, xs, ys, c.table.hue(arm))
 		e := ends[arm]
 		if e == nil {
-			e = &endLabel{text: t.at(first, "arm").Text, class: hue(arm) + "-t", shape: shape(arm), hue: hue(arm), y: ys[len(ys)-1]}
+			e = &endLabel{text: t.at(first, "arm").Text, class: c.table.hue(arm) + "-t", shape: shape(arm), hue: c.table.hue(arm), y: ys[len(ys)-1]}
 			ends[arm] = e
 			order = append(order, arm)
 		}

@@ -62,6 +62,8 @@ func quantity(v, half float64, unit string) string {
 // Quantity writes a measured value in the unit that people read: "19,883/s", "2.79 s".
 func Quantity(v float64, unit string) string { return quantity(v, 0, unit) }
 
+const noInterval = "no interval"
+
 // interval writes a value and its interval with the same digits; the unit stands behind
 // the value and the upper end. One whose ends are the same is none.
 func interval(v, low, high float64, unit string) (value, between string) {
@@ -69,7 +71,7 @@ func interval(v, low, high float64, unit string) (value, between string) {
 	half := (high - low) / 2
 	value = join(number(v/s.size, half/s.size), s.name)
 	if low == high {
-		return value, "no interval"
+		return value, noInterval
 	}
 	return value, number(low/s.size, half/s.size) + " to " + join(number(high/s.size, half/s.size), s.name)
 }

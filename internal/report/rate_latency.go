@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
@@ -52,7 +54,7 @@ func rateLatencyTable(s *sources) (Table, bool) {
 	if s.Study.Load.Growth != nil {
 		title, offered = " against the number of servers", Column{Name: "servers", Unit: "1"}
 	}
-	t := Table{Name: "rate-latency", Title: latency.Name + title, Columns: []Column{
+	t := Table{Ramp: s.ramp(), Name: "rate-latency", Title: latency.Name + title, Columns: []Column{
 		{Name: "arm number"}, {Name: "arm"}, {Name: "trial"}, {Name: "phase"},
 		offered, {Name: latency.Name, Unit: latency.Unit}, {Name: "limit", Unit: latency.Unit},
 		{Name: "passed"}, {Name: "reason"},
@@ -118,8 +120,10 @@ func optional(v float64) Cell {
 }
 
 func drawRateLatency(t Table, width float64) SVG {
-	c := newCanvas(&t, width, 330)
-	left, right, top, bottom := 62., width-40, 34., 272.
+	found := t.peakRows()
+	above := 16 * float64(len(found)) // for the name of each peak, over the frame
+	c := newCanvas(&t, width, 330+above)
+	left, right, top, bottom := 62., width-40, 34+above, 272+above
 	x := &axis{id: "x", column: t.Columns[4].Name, from: left, to: right}
 	y := &axis{id: "y", column: t.Columns[5].Name, from: bottom, to: top, log: true}
 	limit := t.number(0, "limit")
@@ -138,18 +142,21 @@ func drawRateLatency(t Table, width float64) SVG {
 	// must not squeeze the curve below the limit.
 	y.low, y.high = low/1.3, min(high*1.3, limit*mostAbove)
 	x.round(5)
-	c.text(0, top-18, "panel", y.column)
+	c.text(0, 16, "panel", y.column)
 	c.gridY(y, left, right, t.unit(y.column))
 	values := x.ticks(5)
 	c.gridX(x, bottom, tickLabels(values, t.unit(x.column), false), values)
 	c.text((left+right)/2, bottom+40, "panel c", map[bool]string{true: "offered rate", false: "servers"}[x.column == "offered"])
-	c.peaks(x, top, bottom)
+	for i, row := range found {
+		c.peakBand(x, row, top, bottom)
+		c.peakName(x, row, 34+16*float64(i), top)
+	}
 	c.line(left, y.at(limit), right, y.at(limit), "limit")
 	c.text(left+6, y.at(limit)-6, "note", "limit "+quantity(limit, 0, t.unit("limit")))
 	c.group(x, y)
 	for row := range t.Rows {
 		arm := int(t.number(row, "arm number"))
-		look := hue(arm)
+		look := t.hue(arm)
 		if t.at(row, "passed").Text != "yes" {
 			look += " hollow"
 		}
@@ -158,42 +165,44 @@ func drawRateLatency(t Table, width float64) SVG {
 		}
 	}
 	c.end()
+	for _, row := range found {
+		if v, arm := t.number(row, "sustained"), int(t.number(row, "arm number")); !math.IsNaN(v) {
+			c.line(x.at(v), bottom-14, x.at(v), bottom, "l confirmed "+t.hue(arm))
+		}
+	}
 	return c.svg()
 }
 
-// peaks draws the band of each arm's peak and the rate that was confirmed, behind the
-// points.
-func (c *canvas) peaks(x *axis, top, bottom float64) {
+// peakRows is the first row of each arm that has a peak, the highest peak first: so no
+// name, which stands to the left of its line, lies over the line of another.
+func (t *Table) peakRows() []int {
+	var rows []int
+	drawn := map[float64]bool{}
+	for row := range t.Rows {
+		if arm := t.number(row, "arm number"); !drawn[arm] && !math.IsNaN(t.number(row, "peak")) {
+			drawn[arm] = true
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(t.number(b, "peak"), t.number(a, "peak")) })
+	return rows
+}
+
+// peakBand draws the interval of a peak.
+func (c *canvas) peakBand(x *axis, row int, top, bottom float64) {
+	from, to := x.clamp(x.at(c.table.number(row, "peak low"))), x.clamp(x.at(c.table.number(row, "peak high")))
+	c.rect(from, top, to-from, bottom-top, "band")
+}
+
+// peakName writes the estimate of a peak over the frame, with a line down to the axis.
+func (c *canvas) peakName(x *axis, row int, y, top float64) {
 	t := c.table
-	drawn := map[int]bool{}
-	highest := 0.
-	for row := range t.Rows {
-		if at := t.number(row, "peak"); at > highest {
-			highest = at
-		}
+	at, low, high := t.number(row, "peak"), t.number(row, "peak low"), t.number(row, "peak high")
+	tone := t.hue(int(t.number(row, "arm number")))
+	name := "peak " + quantity(at, (high-low)/2, "1/s")
+	if arm := t.at(row, "arm").Text; arm != "" && len(t.peakRows()) > 1 {
+		name = arm + ": " + name
 	}
-	for row := range t.Rows {
-		arm := int(t.number(row, "arm number"))
-		at, low, high := t.number(row, "peak"), t.number(row, "peak low"), t.number(row, "peak high")
-		if drawn[arm] || math.IsNaN(at) {
-			continue
-		}
-		drawn[arm] = true
-		name := quantity(at, (high-low)/2, "1/s")
-		if len(t.Rows) > 0 && t.at(row, "arm").Text != "" {
-			name = t.at(row, "arm").Text + ": " + name
-		}
-		from, to := x.clamp(x.at(low)), x.clamp(x.at(high))
-		c.rect(from, top, to-from, bottom-top, "band")
-		c.line(x.at(at), top, x.at(at), bottom, "l thick "+hue(arm))
-		// The names stand on the side where there is no other line.
-		place, side := x.at(at)-5, "label e "
-		if at == highest && x.at(at)+5+wide(name, labelSize) < x.to {
-			place, side = x.at(at)+5, "label "
-		}
-		c.text(place, top+12+14*float64(len(drawn)-1), side+hue(arm)+"-t", name)
-		if sustained := t.number(row, "sustained"); !math.IsNaN(sustained) {
-			c.line(x.at(sustained), bottom-14, x.at(sustained), bottom, "l confirmed "+hue(arm))
-		}
-	}
+	c.line(x.at(at), y-10, x.at(at), top+238, "l thick "+tone)
+	c.text(x.at(at)-6, y, "label e "+tone+"-t", fit(name, labelSize, x.at(at)-6))
 }

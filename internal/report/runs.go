@@ -25,7 +25,7 @@ func runs() Figure {
 }
 
 func runsTable(s *sources) (Table, bool) {
-	t := Table{Name: "runs", Title: "Each trial in the order of execution", Columns: []Column{
+	t := Table{Ramp: s.ramp(), Name: "runs", Title: "Each trial in the order of execution", Columns: []Column{
 		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 	}}
 	names := s.headlines()
@@ -148,7 +148,7 @@ func drawRunPanel(c *canvas, x, y *axis) {
 		}
 		drawRunArm(c, x, y, rows)
 		last := rows[len(rows)-1]
-		ends = append(ends, endLabel{y: y.at(t.number(last, y.column)), text: t.at(last, "arm").Text, class: hue(arm) + "-t", shape: shape(arm), hue: hue(arm)})
+		ends = append(ends, endLabel{y: y.at(t.number(last, y.column)), text: t.at(last, "arm").Text, class: c.table.hue(arm) + "-t", shape: shape(arm), hue: c.table.hue(arm)})
 	}
 	c.end()
 	drawEndLabels(c, ends, x.to+14)
@@ -161,11 +161,11 @@ func drawRunArm(c *canvas, x, y *axis, rows []int) {
 	for i, row := range rows {
 		join += "ML"[min(i, 1):min(i, 1)+1] + px(x.at(t.number(row, "trial"))) + " " + px(y.at(t.number(row, y.column)))
 	}
-	c.write(`<path class="join %s" d="%s"/>`, hue(arm), join)
+	c.write(`<path class="join %s" d="%s"/>`, c.table.hue(arm), join)
 	for _, row := range rows {
-		look := [2]string{hue(arm), shape(arm)}
+		look := [2]string{c.table.hue(arm), shape(arm)}
 		if len(t.Rows) > 120 {
-			look = [2]string{"run " + hue(arm), smallDot}
+			look = [2]string{"run " + c.table.hue(arm), smallDot}
 		}
 		c.mark(row, x.at(t.number(row, "trial")), y.at(t.number(row, y.column)), look)
 	}

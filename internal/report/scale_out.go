@@ -13,7 +13,7 @@ import (
 func scaleOut() Figure {
 	return Figure{
 		Name:  "scale-out",
-		Doc:   "Each point is one size, with the interval of its mean and what one unit carries as a share of one at the smallest size. The dotted line is ideal: every unit as good as there. Where the runs bear it, the curve is the scalability law with the band that they leave open, dashed beyond what was measured.",
+		Doc:   "Each point is one size, with the interval of its mean and its efficiency: the rate per unit as a share of the rate per unit at the smallest size. The dotted line is linear scaling from the smallest size. The curve, where there is one, is the fitted scalability law with its confidence band, dashed beyond the largest size.",
 		Place: inFigures,
 		Table: scaleOutTable,
 		Draw:  drawScaleOut,
@@ -68,30 +68,44 @@ func scaleOutTable(s *sources) (Table, bool) {
 	return t, true
 }
 
+// logScale is the ratio of the largest size to the smallest from which both axes are
+// logarithmic: linear scaling would leave a linear frame at once.
+const logScale = 8
+
 func drawScaleOut(t Table, width float64) SVG {
 	c := newCanvas(&t, width, 350)
 	left, right, top, bottom := 62., width-24, 34., 272.
 	x := &axis{id: "x", column: t.Columns[2].Name, from: left, to: right}
 	y := &axis{id: "y", column: t.Columns[4].Name, from: bottom, to: top}
-	measured, largest := 0, 0.
+	measured, largest, smallest, lowest := 0, 0., math.Inf(1), math.Inf(1)
 	for row := range t.Rows {
+		units := t.number(row, x.column)
 		if t.at(row, "kind").Text == rowMeasured {
-			measured, largest = row+1, t.number(row, x.column)
+			measured, largest, smallest = row+1, units, min(smallest, units)
+			lowest = min(lowest, max(t.number(row, "low"), t.number(row, y.column)/2))
 		}
-		x.high = max(x.high, t.number(row, x.column))
+		x.high = max(x.high, units)
 		for _, column := range []string{y.column, "law"} {
 			if v := t.number(row, column); v > y.high {
 				y.high = v
 			}
 		}
 	}
-	y.high = 1.15 * min(scaleTop(&t), 1.4*y.high)
-	x.round(5)
-	y.round(4)
+	values := []float64(nil)
+	if smallest > 0 && lowest > 0 && largest >= logScale*smallest {
+		ideal := t.number(0, "ideal") / t.number(0, x.column) * largest
+		x.log, x.low, x.high = true, smallest/1.15, x.high*1.15
+		y.log, y.low, y.high = true, lowest/1.3, max(1.4*y.high, 1.1*ideal)
+		values = c.sizeTicks(x, measured)
+	} else {
+		y.high = 1.15 * min(scaleTop(&t), 1.4*y.high)
+		x.round(5)
+		y.round(4)
+		values = x.ticks(5)
+	}
 	c.text(0, top-18, "panel", y.column)
 	c.lawBand(x, y, [2]int{measured, len(t.Rows) - 1})
 	c.gridY(y, left, right, t.unit(y.column))
-	values := x.ticks(5)
 	c.gridX(x, bottom, tickLabels(values, "1", false), values)
 	c.text((left+right)/2, bottom+40, "panel c", x.column)
 	c.ideal(x, y)
@@ -101,6 +115,18 @@ func drawScaleOut(t Table, width float64) SVG {
 	c.sizes(x, y, measured)
 	c.scaleKeys(left, bottom+66, measured < len(t.Rows))
 	return c.svg()
+}
+
+// sizeTicks are the sizes that were measured, as far as their labels have room.
+func (c *canvas) sizeTicks(x *axis, measured int) []float64 {
+	var out []float64
+	for row := range measured {
+		v := c.table.number(row, x.column)
+		if n := len(out); n == 0 || x.at(v)-x.at(out[n-1]) >= 12+wide(thousands(exact(v)), labelSize) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // scaleTop is the upper end of all intervals.
@@ -115,11 +141,11 @@ func scaleTop(t *Table) (high float64) {
 	return high
 }
 
-// ideal draws the line of the ideal from nothing to the edge of the figure.
+// ideal draws the line of the ideal up to the edge of the figure.
 func (c *canvas) ideal(x, y *axis) {
 	one := c.table.number(0, "ideal") / c.table.number(0, x.column)
-	end := min(x.high, y.high/one)
-	c.line(x.at(0), y.at(0), x.at(end), y.at(one*end), "ideal")
+	from, end := max(x.low, y.low/one), min(x.high, y.high/one)
+	c.line(x.at(from), y.at(one*from), x.at(end), y.at(one*end), "ideal")
 }
 
 // lawBand draws the interval of the law over the rows, the first and the last among
@@ -143,7 +169,7 @@ func (c *canvas) lawBand(x, y *axis, rows [2]int) {
 // and where its peak is.
 func (c *canvas) law(x, y *axis, first int, largest float64) {
 	t := c.table
-	along := &axis{id: y.id, column: "law", low: y.low, high: y.high, from: y.from, to: y.to}
+	along := &axis{id: y.id, column: "law", low: y.low, high: y.high, from: y.from, to: y.to, log: y.log}
 	var xs, ys []float64
 	turn := 0
 	for row := first; row < len(t.Rows); row++ {
@@ -155,7 +181,7 @@ func (c *canvas) law(x, y *axis, first int, largest float64) {
 	c.group(x, along)
 	c.curve(first, xs[:turn+1], ys[:turn+1], "thick a1")
 	c.curve(first+turn, xs[turn:], ys[turn:], "thick beyond a1")
-	if at := t.number(first, "peak at"); !math.IsNaN(at) {
+	if at := t.number(first, "peak at"); at > 0 {
 		half := 0.
 		if high := t.number(first, "peak at high"); !math.IsNaN(high) {
 			half = (high - t.number(first, "peak at low")) / 2

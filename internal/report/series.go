@@ -31,7 +31,7 @@ func timeSeries() Figure {
 
 func seriesTable(s *sources) (Table, bool) {
 	rate, class, ok := s.course()
-	t := Table{Name: "series", Columns: []Column{
+	t := Table{Ramp: s.ramp(), Name: "series", Columns: []Column{
 		{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"},
 		{Name: "time", Unit: "s"}, {Name: rate.Name, Unit: rate.Unit}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"},
 	}}
@@ -269,7 +269,7 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	for row := rows[0]; row < rows[1]; row++ {
 		xs, ys = append(xs, x.at(t.number(row, x.column))), append(ys, y.at(t.number(row, y.column)))
 	}
-	class := hue(int(t.number(rows[0], "arm number")))
+	class := c.table.hue(int(t.number(rows[0], "arm number")))
 	if void != "" {
 		class = "faint"
 	}

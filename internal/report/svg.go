@@ -93,8 +93,32 @@ const smallDot = "M-2.2 0a2.2 2.2 0 1 0 4.4 0a2.2 2.2 0 1 0-4.4 0z"
 
 const hues = 6
 
+// hue is the class that colours one of several things of a kind.
+func hue(n int) string { return "a" + strconv.Itoa(n%hues) }
+
 // hue is the class that colours an arm.
-func hue(arm int) string { return "a" + strconv.Itoa(arm%hues) }
+func (t *Table) hue(arm int) string {
+	if arm < len(t.Ramp) {
+		return "r" + strconv.Itoa(t.Ramp[arm])
+	}
+	return hue(arm)
+}
+
+// shades is how many there are between the smallest and the largest size.
+const shades = 6
+
+// ramp shades arms that are the sizes of one factor.
+func (s *sources) ramp() []int {
+	factor, ok := s.numericFactor()
+	if !ok || len(s.Study.Factors) > 1 || s.arms() < 3 {
+		return nil
+	}
+	out := make([]int, s.arms())
+	for rank, arm := range s.curveOrder(factor) {
+		out[arm] = rank * (shades - 1) / (s.arms() - 1)
+	}
+	return out
+}
 
 // shape is the mark of an arm. Colours and shapes repeat at different lengths, so
 // that thirty arms look different.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -129,22 +128,11 @@ type textRow struct {
 	strip string
 }
 
-// commonMetrics are shown of a study that compares nothing, beside its headlines.
-var commonMetrics = []string{"throughput", "mean", "p50", "p95", "p99", "p99.9", "errors"}
-
 // values writes what each arm measured: its headlines and, of one arm alone, the
 // usual latencies. Those that a table of sizes shows are left to it.
 func (t *terminal) values(s *sources) {
-	names := s.headlines()
-	if s.arms() == 1 {
-		for _, name := range commonMetrics {
-			if !slices.Contains(names, name) {
-				names = append(slices.Clip(names), name)
-			}
-		}
-	}
 	var rows []textRow
-	for _, name := range names {
+	for _, name := range s.shownMetrics() {
 		if o := s.Findings.ScaleOut; o != nil && o.Metric.Name == name {
 			continue
 		}
@@ -300,10 +288,10 @@ func (t *terminal) story(s *sources) {
 
 func (t *terminal) reasons(s *sources) {
 	f := s.Findings
-	if len(f.Peaks) > 1 {
+	if besides := s.besidePeaks(); len(besides) > 0 {
 		t.b.WriteByte('\n')
-		for i := range f.Peaks {
-			t.wrap("", "  ", s.said(f.Peaks[i].Sentence, f.Peaks[i].Numbers).plain())
+		for _, p := range besides {
+			t.wrap("", "  ", p.plain())
 		}
 	}
 	if len(f.Explanations) > 0 || f.Recommendation != nil {

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// commonMetrics are shown of a study that compares nothing, beside its headlines.
+var commonMetrics = []string{"throughput", "mean", "p50", "p95", "p99", "p99.9", "errors"}
+
+// shownMetrics are the headlines and, of one arm alone, the usual latencies.
+func (s *sources) shownMetrics() []string {
+	names := slices.Clone(s.headlines())
+	if s.arms() != 1 {
+		return names
+	}
+	for _, name := range commonMetrics {
+		sum := s.sums[place{name, 0}]
+		moved := sum != nil && (sum.Mean != 0 || name != "throughput") // a workload that moves no bytes
+		if moved && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// armTable is what each arm measured: a row for each arm, or for each metric of one
+// arm alone.
+type armTable struct {
+	First   string // heading of the first column
+	Columns []string
+	Rows    []armRow
+	Note    string
+}
+
+type armRow struct {
+	Name   string
+	Values []armValue
+	Trials string
+}
+
+// armValue is a mean with its interval.
+type armValue struct{ Mean, Between string }
+
+func (s *sources) armTable() *armTable {
+	var names []string
+	for _, name := range s.shownMetrics() {
+		for arm := range s.arms() {
+			if s.sums[place{name, arm}] != nil {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil
+	case s.arms() == 1:
+		t := &armTable{First: "metric", Columns: []string{"value"}}
+		for _, name := range names {
+			t.Rows = append(t.Rows, s.armRow(name, []string{name}, 0))
+		}
+		return t
+	}
+	t := &armTable{First: "arm", Columns: names}
+	for arm := range min(s.arms(), mostTableRows) {
+		t.Rows = append(t.Rows, s.armRow(s.brief(arm), names, arm))
+	}
+	if len(t.Rows) < s.arms() {
+		t.Note = fmt.Sprintf("The first %d of %s arms.", len(t.Rows), count(s.arms()))
+	}
+	s.addEfficiency(t)
+	return t
+}
+
+func (s *sources) armRow(name string, metrics []string, arm int) armRow {
+	row := armRow{Name: name, Trials: "0"}
+	for _, metric := range metrics {
+		v := armValue{Mean: "–"}
+		if sum := s.sums[place{metric, arm}]; sum != nil {
+			v.Mean, v.Between = s.about(sum)
+			v.Between = strings.TrimPrefix(v.Between, noInterval)
+			row.Trials = count(sum.Trials)
+		}
+		row.Values = append(row.Values, v)
+	}
+	return row
+}
+
+// addEfficiency adds the efficiency of each size to the arms of a scale-out.
+func (s *sources) addEfficiency(t *armTable) {
+	o := s.Findings.ScaleOut
+	if o == nil || len(o.Sizes) != len(t.Rows) {
+		return
+	}
+	t.Columns = append(t.Columns, "efficiency")
+	for i := range t.Rows {
+		t.Rows[i].Values = append(t.Rows[i].Values, armValue{Mean: "–"})
+	}
+	for _, z := range o.Sizes {
+		values := t.Rows[z.Arm].Values
+		e := &values[len(values)-1]
+		e.Mean, e.Between = interval(z.Efficiency, z.EfficiencyLow, z.EfficiencyHigh, "share")
+		if z == o.Sizes[0] {
+			e.Between = "by definition"
+		}
+	}
+}
