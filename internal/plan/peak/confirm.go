@@ -37,7 +37,7 @@ func (w *walk) settle() (from float64, settled bool) {
 		w.end(Identified, "")
 		return math.Max(fit.Low, deepest*lowest), true
 	}
-	if name, rate := w.reason(), w.minFail; name != "" && !math.IsInf(rate, 1) && !slices.ContainsFunc(w.Limits, func(l Limit) bool { return l.Name == name }) && fit.beyond > 0 {
+	if name, rate := w.reason(), w.minFail; name != "" && !math.IsInf(rate, 1) && !slices.ContainsFunc(w.Limits, func(l Limit) bool { return l.Name == name }) && (fit.beyond > 0 || w.inTime(fit.limit)) {
 		what := "the limit on " + name + " is missed"
 		if name == "overload" || name == "throughput" {
 			what = "less is served than is offered"
@@ -47,6 +47,21 @@ func (w *walk) settle() (from float64, settled bool) {
 	}
 	w.end(NotIdentified, "%s", fit.Why)
 	return 0, false
+}
+
+// inTime says that most probes of the ladder that failed kept the limit on a response
+// time: its curve then says nothing of where the system ends.
+func (w *walk) inTime(limit int) bool {
+	kept, all := 0, 0
+	for _, t := range w.climbed() {
+		if !t.Pass {
+			all++
+			if limit >= 0 && t.quantile(limit) <= w.Limits[limit].Seconds {
+				kept++
+			}
+		}
+	}
+	return 2*kept > all
 }
 
 // cliff narrows the bracket to 2 % from what most probes of each level of the

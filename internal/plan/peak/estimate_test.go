@@ -3,6 +3,7 @@ package peak
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -38,6 +39,25 @@ func TestSpansHaveNoExponent(t *testing.T) {
 	for seconds, want := range map[float64]string{.0752: "75.2 ms", .9991: "999 ms", .9996: "1 s", 40: "40 s", 99.6: "100 s", 250: "250 s"} {
 		if got := span(seconds); got != want {
 			t.Errorf("%g s is %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+// A server that refuses from a rate on, and is as fast at all of them.
+func TestErrorsAreNamedWhereResponseTimesAreFlat(t *testing.T) {
+	v := server{"flat", constant(650), func(r *rand.Rand, p Probe, _ int) Result {
+		out := judge(p, 0.002*math.Exp(0.05*r.NormFloat64()), false)
+		if p.Rate > 650 {
+			out.Pass, out.Reason = false, "errors"
+		}
+		return out
+	}}
+	for seed := range uint64(30) {
+		s := asked
+		s.Seed = seed
+		a, _ := run(New(s), v, rand.New(rand.NewPCG(seed, 1)))
+		if a.Word != NotIdentified || a.Limiting != "errors" || !strings.Contains(a.Why, "errors") || a.Sustained > 650 {
+			t.Errorf("seed %d: %v, limited by %s", seed, a, a.Limiting)
 		}
 	}
 }
