@@ -123,12 +123,12 @@ func serve(dir string) (err error) {
 			err = fmt.Errorf("serve: %w", err)
 		}
 	}()
+	var folder *scratch.Folder
 	if dir != "" {
-		folder, taken := scratch.Take(dir)
-		if taken != nil {
-			return taken
+		if folder, err = scratch.Take(dir); err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, folder.Remove()) }()
+		defer func() { err = errors.Join(err, leave(dir, folder.Remove)) }()
 	}
 	console.Survive() // the lab may go away in the middle of an answer
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
@@ -140,9 +140,11 @@ func serve(dir string) (err error) {
 	defer func() { err = errors.Join(err, p.Close()) }()
 	server := remote.Server{Machine: p.Machine(), Version: version}
 	if whole, ok := server.Machine.(warden.Whole); ok && dir != "" {
-		// The lab may do here what its user may do; but what it changes and does not
-		// put back itself, because it died, is put back.
-		guarded, refused := warden.Guard(ctx, whole, warden.Rules{Commands: true, Scratch: dir, Memory: filepath.Join(dir, "changed.json")})
+		folder.Sweep(func(dead string) error {
+			_, err := warden.Guard(ctx, whole, rules(dead))
+			return err
+		})
+		guarded, refused := warden.Guard(ctx, whole, rules(dir))
 		if refused != nil {
 			return refused
 		}
@@ -152,6 +154,20 @@ func serve(dir string) (err error) {
 		err = nil // the lab closed the connection
 	}
 	return err
+}
+
+// rules of an agent in a folder of its own: the lab may do here what its user may do; but what it changes and does not
+// put back itself, because it died, is put back.
+func rules(dir string) warden.Rules {
+	return warden.Rules{Commands: true, Scratch: dir, Memory: filepath.Join(dir, "changed.json")}
+}
+
+// leave removes the folder of an agent. It stays where a setting could not be put back: the former values are in it.
+func leave(dir string, remove func() error) error {
+	if _, err := os.Lstat(rules(dir).Memory); err == nil {
+		return fmt.Errorf("the former values of settings that were not put back are in %s", rules(dir).Memory)
+	}
+	return remove()
 }
 
 // stdio is standard input and output as a connection.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"plimsoll/internal/agent/remote"
@@ -31,7 +30,7 @@ func servePort(name string, console io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, leave(dir, func() error { return os.RemoveAll(dir) })) }()
 	p, err := local.Kind().Open(ctx, nil, 0)
 	if err != nil {
 		return err
@@ -39,7 +38,7 @@ func servePort(name string, console io.Writer) (err error) {
 	defer func() { err = errors.Join(err, p.Close()) }()
 	server := remote.Server{Machine: p.Machine(), Version: version}
 	if whole, ok := server.Machine.(warden.Whole); ok {
-		guarded, refused := warden.Guard(ctx, whole, warden.Rules{Commands: true, Scratch: dir, Memory: filepath.Join(dir, "changed.json")})
+		guarded, refused := warden.Guard(ctx, whole, rules(dir))
 		if refused != nil {
 			return refused
 		}

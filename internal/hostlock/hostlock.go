@@ -2,11 +2,13 @@
 // names of all settings that it may change, before it reads the first of them and until the last is put back and read back.
 //
 // Claims are files in one folder of the host, each locked by its run for as long as the run lives. The file of a run that died stays: others are
-// refused its settings until its undo log is gone, which is when they were put back.
+// refused its settings until its undo log is gone, which is when they were put back. An agent claims settings of its host for a lab elsewhere;
+// its undo log is the file in which it keeps the former values.
 package hostlock
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,9 +27,10 @@ type Claim struct {
 	Run     string   `json:"run"` // its name, letters and digits
 	Process int      `json:"process"`
 	User    int      `json:"user"`
-	Dir     string   `json:"dir"`   // results folder
-	Log     string   `json:"log"`   // undo log; empty where it is on another machine
-	Names   []string `json:"names"` // of the settings
+	Dir     string   `json:"dir"`           // results folder
+	Log     string   `json:"log"`           // undo log on this host; empty where there is none
+	Lab     string   `json:"lab,omitempty"` // process and host of the lab for which an agent holds the claim; empty for a run on this host
+	Names   []string `json:"names"`         // of the settings
 }
 
 // Held says that another run has claimed a setting.
@@ -39,7 +42,12 @@ type Held struct {
 
 // Error says which run it is and what to do.
 func (h *Held) Error() string {
-	if h.Dead {
+	switch {
+	case h.Lab != "" && h.Dead:
+		return fmt.Sprintf("%s was changed by a run that died before it put it back (%s, results folder %s): on that host, plimsoll restore %s", h.Name, h.Lab, h.Dir, h.Dir)
+	case h.Lab != "":
+		return fmt.Sprintf("%s is in use by another run (%s, results folder %s): wait until it ends", h.Name, h.Lab, h.Dir)
+	case h.Dead:
 		return fmt.Sprintf("%s was changed by a run that died before it put it back (user %d, results folder %s): plimsoll restore %s", h.Name, h.User, h.Dir, h.Dir)
 	}
 	return fmt.Sprintf("%s is in use by another run (process %d of user %d, results folder %s): wait until it ends", h.Name, h.Process, h.User, h.Dir)
@@ -60,7 +68,8 @@ func folder() string {
 	return "/dev/shm/plimsoll-locks"
 }
 
-// Take claims settings. A run that has a claim already, as after a crash, replaces it.
+// Take claims settings. A run may have several claims, as on a host with several agents; one that it left in a crash is replaced. A claim for a lab
+// elsewhere whose log is still there when it is released stays, as that of a dead run.
 func Take(ctx context.Context, c Claim) (release func(), err error) { return take(ctx, folder(), c) }
 
 func take(ctx context.Context, dir string, c Claim) (release func(), err error) {
@@ -79,7 +88,7 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 	if err := conflict(dir, c); err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, c.Run)
+	name := filepath.Join(dir, c.Run+"-"+rand.Text())
 	file, err := write(name, c)
 	if err != nil {
 		return nil, fmt.Errorf("claim settings of this host: %w", err)
@@ -88,8 +97,10 @@ func take(ctx context.Context, dir string, c Claim) (release func(), err error) 
 		if unlock, err := enter(context.WithoutCancel(ctx), dir); err == nil {
 			defer unlock()
 		}
-		_ = os.Remove(name)
-		_ = os.Remove(dir) // where it was the last claim
+		if c.Lab == "" || putBack(c) {
+			_ = os.Remove(name)
+			_ = os.Remove(dir) // where it was the last claim
+		}
 		_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
 		file.Close()
 	}, nil
@@ -140,15 +151,15 @@ func conflict(dir string, c Claim) error {
 	}
 	for _, e := range all {
 		name := filepath.Join(dir, e.Name())
-		if e.Name() == c.Run {
-			continue
-		}
 		other, live, err := read(name)
 		if err != nil {
 			continue // it has just ended, or is no claim
 		}
-		if !live && putBack(other) {
+		if !live && (putBack(other) || other.Run == c.Run && covers(c.Names, other.Names)) {
 			_ = os.Remove(name)
+			continue
+		}
+		if other.Run == c.Run {
 			continue
 		}
 		for _, claimed := range c.Names {
@@ -160,10 +171,14 @@ func conflict(dir string, c Claim) error {
 	return nil
 }
 
+func covers(all, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(all, name) })
+}
+
 // putBack says that a dead run left nothing: its undo log is gone.
 func putBack(c Claim) bool {
 	if c.Log == "" {
-		return true // its log is on another machine, and what it changed here went with its connection
+		return true
 	}
 	_, err := os.Lstat(c.Log)
 	return errors.Is(err, fs.ErrNotExist)

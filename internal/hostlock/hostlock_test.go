@@ -150,3 +150,44 @@ func TestForeignFilesInTheFolder(t *testing.T) {
 		}
 	}
 }
+
+// The claim that an agent holds for a lab elsewhere stays after its release as long as the agent has something to put back.
+func TestClaimForALab(t *testing.T) {
+	dir, memory := filepath.Join(t.TempDir(), "locks"), filepath.Join(t.TempDir(), "changed.json")
+	lab := Claim{Run: "A", Dir: "/a", Lab: "process 7 on lab1", Log: memory, Names: []string{"x"}}
+	release, err := take(t.Context(), dir, lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(want string) {
+		t.Helper()
+		if _, err := take(t.Context(), dir, Claim{Run: "B", Names: []string{"x"}}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	refused("x is in use by another run (process 7 on lab1, results folder /a): wait until it ends")
+	if err := os.WriteFile(memory, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	refused("x was changed by a run that died before it put it back (process 7 on lab1, results folder /a): on that host, plimsoll restore /a")
+	// The run itself takes it back, here by two agents on the host.
+	first, err := take(t.Context(), dir, lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab.Names = []string{"y", "x"}
+	second, err := take(t.Context(), dir, lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(memory); err != nil {
+		t.Fatal(err)
+	}
+	first()
+	refused("x is in use by another run (process 7 on lab1, results folder /a): wait until it ends")
+	second()
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the last claim left the folder")
+	}
+}

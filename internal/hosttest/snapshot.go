@@ -142,7 +142,7 @@ func (s Snapshot) interfaces() {
 		}
 	}
 	s.lines("/proc/net/route")
-	s.lines("/proc/net/ipv6_route")
+	s.routes("/proc/net/ipv6_route")
 	s.lines("/proc/net/if_inet6")
 	for _, argv := range [][]string{{"tc", "qdisc", "show"}, {"ip", "-o", "address"}} {
 		text, err := exec.Command(argv[0], argv[1:]...).Output()
@@ -156,6 +156,17 @@ func (s Snapshot) interfaces() {
 func (s Snapshot) lines(name string) {
 	if text, err := os.ReadFile(name); err == nil {
 		s.each(name, string(text))
+	}
+}
+
+// counts are the references to an IPv6 route and its uses, between its metric and its flags: who has connected changes them.
+var counts = regexp.MustCompile(` [0-9a-f]{8} [0-9a-f]{8}( [0-9a-f]{8} +\S+)$`)
+
+func (s Snapshot) routes(name string) {
+	if text, err := os.ReadFile(name); err == nil {
+		for line := range strings.Lines(string(text)) {
+			s.each(name, counts.ReplaceAllString(strings.TrimSpace(line), "$1"))
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package platform
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"time"
@@ -151,16 +152,20 @@ type Confiner interface {
 }
 
 // Claimer is a machine of which other runs may change settings too. Claim keeps them from the settings that a run names, until release is called
-// or the run dies. Its error says who has claimed one of them. Package trial alone asks for this ability.
+// or the run dies. Its error says who has claimed one of them, and wraps ErrClaimed. Package trial alone asks for this ability.
 type Claimer interface {
 	Claim(ctx context.Context, c Claim) (release func(), err error)
 }
+
+// ErrClaimed says that another run has claimed a setting.
+var ErrClaimed = errors.New("another run has claimed a setting")
 
 // Claim is what a run says when it claims settings of a machine.
 type Claim struct {
 	Run   string   // its name
 	Dir   string   // its results folder
-	Log   string   // its undo log
+	Log   string   // its undo log on the machine
+	Lab   string   // process and host of the lab, where that is not on the machine
 	Names []string // of what holds the settings, and of what changes along with them
 }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -23,8 +24,8 @@ func claims(all []*setting) map[string][]string {
 	return names
 }
 
-// claim keeps other runs from the settings that this one may change, on each machine where somebody else may be at work. Machines
-// that are one, such as several loads on this host, have one claim. Nothing was touched where it fails.
+// claim keeps other runs from the settings that this one may change, on each machine where somebody else may be at work.
+// Nothing was touched where it fails.
 func (w *workbench) claim(ctx context.Context, b *Begin, log string) (release func(), err error) {
 	var all []func()
 	release = func() {
@@ -32,29 +33,26 @@ func (w *workbench) claim(ctx context.Context, b *Begin, log string) (release fu
 			r()
 		}
 	}
-	union := platform.Claim{Run: b.Run, Dir: b.Dir, Log: log}
-	var local platform.Claimer
 	for _, name := range slices.Sorted(maps.Keys(b.Claims)) {
 		at, err := w.post(name)
 		if err != nil {
 			release()
 			return nil, err
 		}
-		if c, ok := at.machine.(platform.Claimer); ok {
-			local, union.Names = c, append(union.Names, w.named(ctx, at.machine, b.Claims[name])...)
+		c, ok := at.machine.(platform.Claimer)
+		if !ok {
+			continue
 		}
+		free, err := c.Claim(ctx, platform.Claim{Run: b.Run, Dir: b.Dir, Log: log, Names: w.named(ctx, at.machine, b.Claims[name])})
+		if err != nil {
+			release()
+			if errors.Is(err, platform.ErrClaimed) {
+				err = &Refusal{err}
+			}
+			return nil, err
+		}
+		all = append(all, free)
 	}
-	if local == nil || len(union.Names) == 0 {
-		return release, nil
-	}
-	slices.Sort(union.Names)
-	union.Names = slices.Compact(union.Names)
-	free, err := local.Claim(ctx, union)
-	if err != nil {
-		release()
-		return nil, &Refusal{err}
-	}
-	all = append(all, free)
 	return release, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"net"
 	"os/exec"
 	"syscall"
+
+	"plimsoll/internal/platform"
 )
 
 // fault is an error on its way to the lab: its text, and which of the errors that
@@ -31,6 +33,7 @@ var sentinels = []struct {
 	{"refused", syscall.ECONNREFUSED},
 	{"reset", syscall.ECONNRESET},
 	{"broken pipe", syscall.EPIPE},
+	{"claimed", platform.ErrClaimed},
 	{unresolved, &net.DNSError{Err: "it does not resolve", IsNotFound: true}},
 }
 

@@ -86,6 +86,9 @@ func FuzzServer(f *testing.F) {
 	f.Add(appendFrame(appendFrame(nil, frame{kindCall, 1, call}), frame{kindData, 1, []byte("text")}))
 	f.Add(append(appendFrame(nil, frame{kindCall, 1, call}), head('P', kindData, 1, 1<<30)...))
 	f.Add(appendFrame(nil, frame{kindCall, 7, []byte(`{"method":"write","name":"L3g="}`)}))
+	claimed := []byte(`{"run":"A","dir":"/a","lab":"process 1 on lab","names":["x"]}`)
+	f.Add(appendFrame(appendFrame(appendFrame(appendFrame(nil, frame{kindCall, 1, []byte(`{"method":"claim","stdin":true}`)}), frame{kindData, 1, claimed}), frame{kindEnd, 1, nil}),
+		frame{kindCall, 2, []byte(`{"method":"release","name":"QQ=="}`)}))
 	greeting, err := jsonHello(hello{Protocol: Protocol, Session: "s"})
 	if err != nil {
 		f.Fatal(err)
@@ -100,7 +103,10 @@ func FuzzServer(f *testing.F) {
 		}}
 		conn := &script{Reader: io.MultiReader(bytes.NewReader(greeting), bytes.NewReader(text))}
 		ended := make(chan error, 1)
-		go func() { ended <- Serve(context.Background(), conn, e) }()
+		h := &host{}
+		s := h.server()
+		s.Machine = claiming{e, h}
+		go func() { ended <- s.Serve(context.Background(), conn) }()
 		select {
 		case <-ended:
 		case <-time.After(10 * time.Second):
@@ -108,6 +114,9 @@ func FuzzServer(f *testing.F) {
 		}
 		if running.Load() != 0 {
 			t.Error("a command goes on after the end of the connection")
+		}
+		if len(h.claimed) > 0 {
+			t.Errorf("claims outlive the connection: %v", h.claimed)
 		}
 		whole := bytes.Contains(text, []byte(`"write"`)) || bytes.Contains(bytes.ToLower(text), []byte("method"))
 		if !whole && len(e.files) > 0 {

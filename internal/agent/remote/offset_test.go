@@ -11,7 +11,7 @@ import (
 
 var (
 	_ platform.Clocked = (*Machine)(nil)
-	_ platform.Clocked = Lasting{}
+	_ platform.Clocked = (*Lasting)(nil)
 )
 
 // Property: however far off a clock is, the measured offset is within its bound of the

@@ -23,7 +23,7 @@ import (
 )
 
 // Protocol is the version of the protocol. Both sides must have the same.
-const Protocol = 1
+const Protocol = 2
 
 // ErrOver is why a connection ended whose lab needs the far side no more.
 var ErrOver = errors.New("the lab said that it is over")
@@ -45,6 +45,7 @@ type abilities struct {
 	Confiner bool `json:"confiner,omitempty"`
 	Observer bool `json:"observer,omitempty"`
 	Dialer   bool `json:"dialer,omitempty"`
+	Claimer  bool `json:"claimer,omitempty"` // and puts settings back itself
 }
 
 // check compares the protocols of both sides.
@@ -77,6 +78,8 @@ const (
 	methodSpace      = "space"
 	methodDial       = "dial"
 	methodNow        = "now"
+	methodClaim      = "claim"
+	methodRelease    = "release"
 )
 
 // request begins a call. Names and arguments are bytes, not text.
@@ -87,7 +90,7 @@ type request struct {
 	Stdin       bool                  `json:"stdin,omitempty"` // a stream follows
 	Worker      bool                  `json:"worker,omitempty"`
 	Joined      bool                  `json:"joined,omitempty"`
-	Name        []byte                `json:"name,omitempty"`    // of a file, or an address
+	Name        []byte                `json:"name,omitempty"`    // of a file, of the run that releases its claim, or an address
 	Network     string                `json:"network,omitempty"` // of the address
 	Confinement *platform.Confinement `json:"confinement,omitempty"`
 }

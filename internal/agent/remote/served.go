@@ -40,6 +40,10 @@ func (c *served) perform(x *session) (a answer) {
 		err = c.dial(x)
 	case methodSelf, methodClock, methodSpace, methodConfine, methodConfinable:
 		a, err = c.ask(x.machine)
+	case methodClaim:
+		err = c.claim(x)
+	case methodRelease:
+		err = x.desk.release(c.ctx, string(r.Name), x.restore)
 	case methodNow:
 		a.Now = x.now().UnixNano()
 	default:

@@ -17,7 +17,7 @@ type Server struct {
 	Machine platform.Machine // what is served
 	Version string           // of the build; said to the lab
 	// Restore, if set, is called when a connection has ended and nothing runs any
-	// more: it puts back what the lab had changed.
+	// more, and when the lab releases a claim: it puts back what the lab had changed.
 	Restore func(ctx context.Context) error
 	Now     func() time.Time // the machine's clock; nil is the system's
 	Beat    time.Duration    // between two signs of life; 0 is a second
@@ -36,7 +36,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, m platform.Machine) err
 func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	l := newLink(ctx, conn, s.Beat, s.Silence)
 	defer l.end(nil)
-	x := &session{link: l, machine: s.Machine, now: s.Now, calls: map[uint32]*served{}}
+	x := &session{link: l, machine: s.Machine, now: s.Now, restore: s.Restore, calls: map[uint32]*served{}}
 	if x.now == nil {
 		x.now = time.Now
 	}
@@ -49,7 +49,7 @@ func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	} else {
 		err = fmt.Errorf("the connection to the lab ended: %w", err)
 	}
-	return errors.Join(err, x.finish(s.Restore))
+	return errors.Join(err, x.finish())
 }
 
 // session is one connection on the far side.
@@ -57,7 +57,9 @@ type session struct {
 	link    *link
 	machine platform.Machine
 	now     func() time.Time
+	restore func(ctx context.Context) error // may be nil
 	id      string
+	desk    claims
 
 	last    uint32 // the highest call so far
 	tunnels atomic.Int64
@@ -82,6 +84,8 @@ func (x *session) greet(version string) error {
 	_, own.Abilities.Carrier = x.machine.(platform.Carrier)
 	_, own.Abilities.Observer = x.machine.(platform.Observer)
 	_, own.Abilities.Dialer = x.machine.(platform.Dialer)
+	_, claims := x.machine.(platform.Claimer)
+	own.Abilities.Claimer = claims && x.restore != nil
 	if c, ok := x.machine.(platform.Confiner); ok {
 		own.Abilities.Confiner, own.Confinement = true, c.Confinement()
 	}
@@ -180,8 +184,8 @@ func (x *session) begin(f frame) error {
 // endTime bounds how long the far side waits for what it has killed.
 const endTime = 15 * time.Second
 
-// finish waits for the end of what runs, frees the workers and restores.
-func (x *session) finish(restore func(context.Context) error) error {
+// finish waits for the end of what runs, frees the workers, restores and gives up the claims.
+func (x *session) finish() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), endTime, errors.New("what ran for the lab did not end in time"))
 	defer cancel()
 	ended := make(chan struct{})
@@ -195,8 +199,9 @@ func (x *session) finish(restore func(context.Context) error) error {
 	if c, ok := x.machine.(platform.Confiner); ok && c.Confinement() != (platform.Confinement{}) {
 		err = errors.Join(err, c.Confine(ctx, platform.Confinement{}))
 	}
-	if restore != nil {
-		err = errors.Join(err, restore(ctx))
+	if x.restore != nil {
+		err = errors.Join(err, x.restore(ctx))
 	}
+	x.desk.close()
 	return err
 }

@@ -26,7 +26,7 @@ import (
 
 var (
 	_ platform.Dialer = (*Machine)(nil)
-	_ platform.Dialer = Lasting{}
+	_ platform.Dialer = (*Lasting)(nil)
 )
 
 // dialling is a machine that dials.

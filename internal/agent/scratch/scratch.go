@@ -29,8 +29,7 @@ type Folder struct {
 	lock *os.File
 }
 
-// Take makes dir the folder of this process, which has to run from a file in it,
-// and removes folders beside it that dead agents left.
+// Take makes dir the folder of this process, which has to run from a file in it.
 func Take(dir string) (*Folder, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -62,7 +61,6 @@ func take(dir, self string) (*Folder, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the scratch folder: %w", err), f.Close())
 	}
-	sweep(filepath.Dir(dir))
 	return &Folder{dir, f}, nil
 }
 
@@ -71,15 +69,15 @@ func (f *Folder) Remove() error {
 	return errors.Join(os.RemoveAll(f.name), f.lock.Close())
 }
 
-// sweep removes the folders that dead agents of this user left. One that cannot be
-// removed stays: it is no trouble of today's.
-func sweep(parent string) {
-	folders, err := filepath.Glob(filepath.Join(parent, Prefix+"*"))
+// Sweep removes the folders beside this one that dead agents of this user left, each after putBack has put back what its agent had
+// changed on the machine. One that cannot be removed stays: it is no trouble of today's.
+func (f *Folder) Sweep(putBack func(folder string) error) {
+	folders, err := filepath.Glob(filepath.Join(filepath.Dir(f.name), Prefix+"*"))
 	if err != nil {
 		return
 	}
 	for _, folder := range folders {
-		if left(folder) {
+		if left(folder) && putBack(folder) == nil {
 			_ = os.RemoveAll(folder)
 		}
 	}

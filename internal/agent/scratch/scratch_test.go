@@ -3,6 +3,7 @@ package scratch
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,6 +54,12 @@ func TestFoldersOfTheDeadAreSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	changed := ""
+	s.Sweep(func(folder string) error { changed = folder; return os.ErrPermission })
+	if !there(dead) || !strings.Contains(dead+never, changed) {
+		t.Errorf("a folder whose agent left settings changed is gone: %s", dead)
+	}
+	s.Sweep(func(string) error { return nil })
 	for name, stays := range map[string]bool{alive: true, dead: false, coming: true, never: false, other: true, other + "/plimsoll-agent": true, second: true} {
 		if there(name) != stays {
 			t.Errorf("%s is there: %v, want %v", name, there(name), stays)

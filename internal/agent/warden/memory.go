@@ -30,29 +30,39 @@ func formerOf(text string) string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// remember notes the value of a setting before its first change, on disk first.
+// remember notes the value of a setting before its first change, on disk first, with those of all that the lab
+// has claimed: the kernel may change them along with it.
 // A setting that cannot be read cannot be put back; it may be written all the same,
 // as some only take writes.
 func (w *Machine) remember(ctx context.Context, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if slices.ContainsFunc(w.former, func(s setting) bool { return s.File == name }) {
+	known := len(w.former)
+	for _, file := range append(slices.Clone(w.claimed), name) {
+		if slices.ContainsFunc(w.former, func(s setting) bool { return s.File == file }) {
+			continue
+		}
+		text, err := w.ReadFile(ctx, file)
+		if file == name && errors.Is(err, fs.ErrNotExist) {
+			w.former = w.former[:known]
+			return err
+		}
+		if err == nil {
+			w.former = append(w.former, setting{file, formerOf(string(text))})
+		}
+	}
+	if len(w.former) == known {
 		return nil
 	}
-	text, err := w.ReadFile(ctx, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err != nil {
-		return nil
-	}
-	w.former = append(w.former, setting{name, formerOf(string(text))})
 	if err := w.save(); err != nil {
-		w.former = w.former[:len(w.former)-1]
+		w.former = w.former[:known]
 		return fmt.Errorf("remember how %s was before it is written: %w", name, err)
 	}
 	return nil
 }
+
+// rounds is how often Restore goes over settings of which the kernel changes one when another is written.
+const rounds = 3
 
 // Restore puts back all settings that were written since the last call, newest
 // first. What cannot be put back is tried again by the next call.
@@ -64,19 +74,38 @@ func (w *Machine) Restore(ctx context.Context) error {
 	}
 	var failed []setting
 	var all error
+	for range rounds {
+		if failed, all = w.putBack(ctx); all == nil {
+			break
+		}
+	}
+	w.former = failed
+	return errors.Join(all, w.save())
+}
+
+// putBack goes over the settings once and returns those that are not as they were.
+func (w *Machine) putBack(ctx context.Context) (failed []setting, all error) {
+	trouble := map[string]error{}
 	for _, s := range slices.Backward(w.former) {
-		now, err := w.ReadFile(ctx, s.File)
-		if err == nil && formerOf(string(now)) == s.Text {
+		if now, err := w.ReadFile(ctx, s.File); err == nil && formerOf(string(now)) == s.Text {
 			continue
 		}
 		if err := w.Whole.WriteFile(ctx, s.File, []byte(s.Text)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = append(failed, s)
-			all = errors.Join(all, fmt.Errorf("put %s back to %q: %w", s.File, s.Text, err))
+			trouble[s.File] = err
 		}
 	}
-	slices.Reverse(failed)
-	w.former = failed
-	return errors.Join(all, w.save())
+	for _, s := range w.former {
+		now, err := w.ReadFile(ctx, s.File)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && formerOf(string(now)) == s.Text || err != nil && trouble[s.File] == nil {
+			continue
+		}
+		if err = trouble[s.File]; err == nil {
+			err = fmt.Errorf("the kernel keeps it at %q", formerOf(string(now)))
+		}
+		failed = append(failed, s)
+		all = errors.Join(all, fmt.Errorf("put %s back to %q: %w", s.File, s.Text, err))
+	}
+	return failed, all
 }
 
 func (w *Machine) save() error {

@@ -42,9 +42,10 @@ type Machine struct {
 	Whole
 	rules Rules
 
-	mu     sync.Mutex     // guards what follows
-	former []setting      // oldest change first
-	frozen map[string]int // files that are not to be written now
+	mu      sync.Mutex     // guards what follows
+	former  []setting      // oldest change first
+	claimed []string       // settings that the lab may change, with what changes along with them
+	frozen  map[string]int // files that are not to be written now
 }
 
 // Guard puts a warden before a machine. Settings that an earlier warden with
@@ -190,10 +191,13 @@ var runsPrograms = []string{
 	"/proc/sys/fs/binfmt_misc", "/sys/kernel/uevent_helper", "/sys/kernel/debug", "/sys/kernel/config", "/proc/sys/kernel/usermodehelper",
 }
 
+// kernel tells whether a file is a kernel setting.
+func kernel(name string) bool { return below(name, "/sys") || below(name, "/proc/sys") }
+
 // WriteFile writes a file in the scratch folder, or a kernel setting, whose former
 // value is remembered first.
 func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error {
-	kernel := below(name, "/sys") || below(name, "/proc/sys")
+	kernel := kernel(name)
 	if kernel {
 		name = path.Clean(name)
 	}

@@ -91,8 +91,18 @@ func (m *machine) Self(context.Context) (string, error) { return os.Executable()
 
 // Claim keeps other runs on this machine from settings.
 func (m *machine) Claim(ctx context.Context, c platform.Claim) (release func(), err error) {
-	return hostlock.Take(ctx, hostlock.Claim{Run: c.Run, Dir: c.Dir, Log: c.Log, Names: c.Names})
+	release, err = hostlock.Take(ctx, hostlock.Claim{Run: c.Run, Dir: c.Dir, Log: c.Log, Lab: c.Lab, Names: c.Names})
+	if held := (*hostlock.Held)(nil); errors.As(err, &held) {
+		return nil, claimed{held}
+	}
+	return release, err
 }
+
+// claimed is a platform.ErrClaimed that names the run.
+type claimed struct{ *hostlock.Held }
+
+// Is tells errors.Is so.
+func (claimed) Is(target error) bool { return target == platform.ErrClaimed }
 
 func (m *machine) ReadFile(ctx context.Context, name string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {

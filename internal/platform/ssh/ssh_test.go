@@ -44,6 +44,7 @@ func agent(dir string) error {
 	if err != nil {
 		return err
 	}
+	folder.Sweep(func(string) error { return nil })
 	p, err := local.Kind().Open(context.Background(), nil, 0)
 	if err == nil {
 		err = remote.Serve(context.Background(), stdio{os.Stdin}, p.Machine())
