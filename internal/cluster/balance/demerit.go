@@ -37,8 +37,11 @@ func newScale(c *cluster.Cluster, x *cluster.Index) scale {
 	return s
 }
 
+// mostWeight is the weight of 16 times the mean.
+const mostWeight = 16 * 64
+
 // weight is an amount in 64ths of the mean, at most 16 times of it.
-func weight(own, mean int64) int64 { return min(1024, load(own, max(1, mean))*64/million) }
+func weight(own, mean int64) int64 { return min(mostWeight, load(own, max(1, mean))*64/million) }
 
 // demerit is what the model of deviation makes of a host that is asked for so much: the
 // squares of its loads, by its size, which are least in all where the loads are equal; and

@@ -29,8 +29,11 @@ func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
 	}
 	n := r.lane(from, from)
 	for _, v := range r.l.On(from) {
+		if !r.mayMove(v) {
+			continue
+		}
 		o, unit := n.gives(v)
-		if o.merit <= 0 || unit[0] != v || !r.mayAllMove(unit) {
+		if o.merit <= 0 || unit[0] != v || len(unit) > 1 && !r.mayAllMove(unit) {
 			continue
 		}
 		o.need = math.MinInt64
@@ -51,13 +54,27 @@ func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
 // needs is how many MHz a move of a unit must save at least, wherever it leads: its cost on
 // the way that costs least.
 func (r *round) needs(unit []cluster.VMID, from cluster.HostID) int64 {
-	least, cheapest := r.relief.needed(from), int64(-1)
+	least := r.relief.needed(from)
+	if len(unit) > 1 {
+		return max(least, r.cheapest(unit, from))
+	}
+	// A machine moves once, so that its host stays the same.
+	at := &r.fares[unit[0]]
+	if *at == 0 {
+		*at = 1 + r.cheapest(unit, from)
+	}
+	return max(least, *at-1)
+}
+
+// cheapest is one MHz more than a move of a unit costs on the way that costs least.
+func (r *round) cheapest(unit []cluster.VMID, from cluster.HostID) int64 {
+	cheapest := int64(-1)
 	for _, to := range r.ways {
 		if w := r.sure(unit, place.Step{VM: unit[0], From: from, To: to}, 0); w.Copy > 0 && (cheapest < 0 || w.Cost/w.Stable < cheapest) {
 			cheapest = w.Cost / w.Stable
 		}
 	}
-	return max(least, cheapest+1)
+	return cheapest + 1
 }
 
 // mostWays is how many kinds of targets are told apart.

@@ -7,21 +7,35 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// row is the best moves from one host to each other. It takes 13 bytes for a target, and
-// only hosts with machines to offer have one.
+// row is the best moves from one host to each other, or bounds of them. It takes 13 bytes for
+// a target, and only hosts with machines to offer have one.
 type row struct {
-	offers []offer
-	merit  []int64 // by target: of the best move, 0 where there is none
-	vm     []cluster.VMID
-	stale  []bool // the target has more load than it had: the merit is less by now, if anything
+	offers   []offer
+	ceilings ceilings
+	merit    []int64 // by target: of the best move, 0 where there is none
+	vm       []cluster.VMID
+	stale    []bool // the merit is only a bound
 
-	first int  // the target whose move comes first
-	open  bool // that is to be found again
+	first int   // the target whose move comes first
+	heads []int // and of each block of targets
+	open  []bool
+	any   bool // some block is open: its first is to be found again
 }
+
+// block is how many targets are compared again when the first of them changes.
+const block = 64
 
 // newRow knows nothing.
 func newRow(hosts int) *row {
-	return &row{merit: make([]int64, hosts), vm: make([]cluster.VMID, hosts), stale: make([]bool, hosts)}
+	blocks := (hosts + block - 1) / block
+	w := &row{
+		merit: make([]int64, hosts), vm: make([]cluster.VMID, hosts), stale: make([]bool, hosts),
+		heads: make([]int, blocks), open: make([]bool, blocks),
+	}
+	for i := range w.heads {
+		w.heads[i] = i * block
+	}
+	return w
 }
 
 // precedes orders targets by what their moves bring.
@@ -37,22 +51,48 @@ func (w *row) precedes(a, b int) bool {
 
 // set notes the best move to a target.
 func (w *row) set(to int, v cluster.VMID, merit int64) {
-	w.open = w.open || to == w.first
 	w.merit[to], w.vm[to], w.stale[to] = merit, v, false
-	if !w.open && w.precedes(to, w.first) {
-		w.first = to
+	switch i := to / block; {
+	case to == w.heads[i]:
+		w.open[i], w.any = true, true
+	case !w.open[i] && w.precedes(to, w.heads[i]):
+		w.heads[i] = to
+		if !w.any && w.precedes(to, w.first) {
+			w.first = to
+		}
 	}
+}
+
+// expect notes a bound of the moves to a target, which comes before moves of the same merit.
+func (w *row) expect(to int, most int64) {
+	w.set(to, cluster.Nowhere, most)
+	w.stale[to] = most > 0
 }
 
 // sort finds the target that comes first, where that is not known.
 func (w *row) sort() {
-	if !w.open {
+	if !w.any {
 		return
 	}
-	w.open, w.first = false, 0
-	for to, m := range w.merit {
-		if m >= w.merit[w.first] && w.precedes(to, w.first) {
-			w.first = to
+	w.any = false
+	for i, open := range w.open {
+		if !open {
+			continue
+		}
+		w.open[i] = false
+		begin := i * block
+		first := begin
+		for k, m := range w.merit[begin:min(begin+block, len(w.merit))] {
+			if m >= w.merit[first] && w.precedes(begin+k, first) {
+				first = begin + k
+			}
+		}
+		w.heads[i] = first
+	}
+	w.first = w.heads[0]
+	for _, head := range w.heads {
+		if w.merit[head] >= w.merit[w.first] && w.precedes(head, w.first) {
+			w.first = head
 		}
 	}
 }
@@ -85,9 +125,28 @@ func (r *round) fill(from cluster.HostID) {
 		return
 	}
 	r.rows[from] = w
+	w.ceilings.clear(len(r.kinds.list), r.relief.lightest.Memory)
 	for to := range r.c.Hosts {
-		r.refresh(from, cluster.HostID(to))
+		r.expect(from, cluster.HostID(to))
 	}
+}
+
+// expect bounds a pair that is looked at when it would be best, or else looks at it.
+func (r *round) expect(from, to cluster.HostID) {
+	if most, known := r.ceiling(from, to); known {
+		r.rows[from].expect(int(to), most)
+	} else {
+		r.refresh(from, to)
+	}
+}
+
+// settle looks at pairs of a row until the first is the best of all moves off its host.
+func (r *round) settle(from cluster.HostID) *row {
+	w := r.rows[from]
+	for w.sort(); w.stale[w.first] && w.merit[w.first] > 0; w.sort() {
+		r.refresh(from, cluster.HostID(w.first))
+	}
+	return w
 }
 
 // refresh looks at a pair again.
@@ -142,7 +201,7 @@ func (r *round) changed(moves []Move) {
 				if worse[i] {
 					w.stale[to] = true
 				} else {
-					r.refresh(from, to)
+					r.expect(from, to)
 				}
 			}
 		}

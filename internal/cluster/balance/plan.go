@@ -140,15 +140,18 @@ type round struct {
 	heads    bracket          // of the rows
 	riser    riser            // the last that was found
 	ways     []cluster.HostID // targets that stand for all, in what a migration costs
+	fares    []int64          // by machine: one more than a move must save at least, in MHz; 0 where that is not known yet
+	kinds    kinds            // of targets, by capacity
 }
 
 // newRound works in the layout that it is given.
 func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	c := l.Cluster()
 	r := &round{
-		c: c, x: x, l: l, units: newUnits(c), scale: newScale(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)),
+		c: c, x: x, l: l, units: newUnits(c), scale: newScale(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)), fares: make([]int64, len(c.VMs)),
 		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x), ways: ways(c),
 	}
+	r.kinds = newKinds(c, x, &r.scale)
 	r.relief = &relief{round: r, each: make([]int64, len(c.Hosts)), closed: make([]bool, len(c.Hosts)), saved: make([]int64, len(c.Hosts))}
 	r.survey()
 	r.relief.measure()

@@ -170,9 +170,8 @@ func (f *relief) next(from cluster.HostID) (place.Step, bool) {
 	f.busy = nil
 	defer func() { f.busy = busy }()
 	f.fill(from)
-	for w := f.rows[from]; w != nil; {
-		w.sort()
-		if w.merit[w.first] == 0 {
+	for f.rows[from] != nil {
+		if w := f.settle(from); w.merit[w.first] == 0 {
 			break
 		}
 		s := f.first(from)
@@ -250,8 +249,8 @@ func (f *relief) worth(s place.Step) bool {
 			return false
 		}
 		f.fill(s.From)
-		if w := f.rows[s.From]; w != nil {
-			if w.sort(); w.merit[w.first] > 0 {
+		if f.rows[s.From] != nil {
+			if w := f.settle(s.From); w.merit[w.first] > 0 {
 				f.off(s.From, math.MaxInt)
 				if !f.closed[s.From] {
 					return true

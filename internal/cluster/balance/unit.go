@@ -55,6 +55,14 @@ func joined(c *cluster.Cluster, such func(*cluster.Rule) bool) [][]cluster.VMID 
 // with are the machines that move with one for the load, itself among them: all that rules
 // keep together with it where they share its host, or else those that must be.
 func (u *units) with(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
+	if u.all == nil || u.all[v] == nil {
+		return u.alone[v : v+1]
+	}
+	return u.beside(l, v)
+}
+
+// beside is with, of a machine that some rule keeps together with others.
+func (u *units) beside(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	for _, of := range [...][][]cluster.VMID{u.all, u.must} {
 		if of != nil && of[v] != nil {
 			if unit := placed(l, of[v]); len(unit) > 1 && onOneHost(l, unit) {
