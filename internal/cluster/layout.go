@@ -13,6 +13,7 @@ type Layout struct {
 	on       [][]VMID // by host
 	reserved []Resources
 	demand   []Resources
+	print    []uint64  // of the machines of a host, by host
 	members  [][]int16 // how many machines of a rule a host has, by rule and host
 }
 
@@ -21,7 +22,7 @@ func NewLayout(c *Cluster, x *Index) *Layout {
 	l := &Layout{
 		c: c, index: x,
 		host: make([]HostID, len(c.VMs)), place: make([]int32, len(c.VMs)), on: make([][]VMID, len(c.Hosts)),
-		reserved: make([]Resources, len(c.Hosts)), demand: make([]Resources, len(c.Hosts)), members: make([][]int16, len(c.Rules)),
+		reserved: make([]Resources, len(c.Hosts)), demand: make([]Resources, len(c.Hosts)), print: make([]uint64, len(c.Hosts)), members: make([][]int16, len(c.Rules)),
 	}
 	for r := range c.Rules {
 		if !c.Rules[r].OfHosts() && !c.Rules[r].Disabled {
@@ -42,6 +43,7 @@ func (l *Layout) Clone() *Layout {
 	n := *l
 	n.host, n.place = slices.Clone(l.host), slices.Clone(l.place)
 	n.reserved, n.demand = slices.Clone(l.reserved), slices.Clone(l.demand)
+	n.print = slices.Clone(l.print)
 	n.on, n.members = make([][]VMID, len(l.on)), make([][]int16, len(l.members))
 	for i, list := range l.on {
 		n.on[i] = slices.Clone(list)
@@ -68,6 +70,21 @@ func (l *Layout) Reserved(h HostID) Resources { return l.reserved[h] }
 // Demand is what the machines of a host ask for.
 func (l *Layout) Demand(h HostID) Resources { return l.demand[h] }
 
+// Print tells the machines of a host from others: two sets of them have the same with a
+// chance of 1 to 2^64.
+func (l *Layout) Print(h HostID) uint64 { return l.print[h] }
+
+// scatter is a hash of a number, by which each bit changes half of the others.
+//
+// Source: splitmix64, Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators" (2014).
+func scatter(n uint64) uint64 {
+	n += 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}
+
 // Move has a machine run on another host, or on none. It checks nothing.
 func (l *Layout) Move(v VMID, to HostID) {
 	if from := l.host[v]; from != Nowhere {
@@ -92,6 +109,7 @@ func (l *Layout) count(v VMID, h HostID, sign int64) {
 	l.reserved[h].Memory += sign * needs.Memory
 	l.demand[h].CPU += sign * asks.CPU
 	l.demand[h].Memory += sign * asks.Memory
+	l.print[h] += uint64(sign) * scatter(uint64(v))
 	for _, r := range l.index.rules[v] {
 		l.members[r][h] += int16(sign)
 	}

@@ -20,8 +20,8 @@ type offer struct {
 	has   int64 // score of the unit on the host, in millionths
 }
 
-// offers lists those of a host in a list whose room it takes, the best first, and by machine:
-// all, or such as a target may be found for that makes them worth a move.
+// offers lists those of a host in a list whose room it takes: all, in no order, or such as a
+// target may be found for that makes them worth a move, the best first, and by machine.
 func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
 	list = list[:0]
 	if !r.source(int(from)) {
@@ -44,6 +44,9 @@ func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
 			continue
 		}
 		list = append(list, o)
+	}
+	if !worth {
+		return list
 	}
 	slices.SortFunc(list, func(a, b offer) int {
 		return cmp.Or(cmp.Compare(b.merit, a.merit), cmp.Compare(a.vm, b.vm))

@@ -185,6 +185,10 @@ func (r *round) enter(s place.Step, why Reason, rule cluster.RuleID, v Value) {
 		r.burden[s.From] = r.burden[s.From].plus(bears(r.c, s.VM, s.From, cpu), -1)
 		m.FromAfter = worse(r.l, r.x, s.From)
 	}
+	r.outlook(s.To)
+	if s.From != cluster.Nowhere {
+		r.outlook(s.From)
+	}
 	r.moved[s.VM] = true
 	r.plan.Moves = append(r.plan.Moves, m)
 }

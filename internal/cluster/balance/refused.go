@@ -15,6 +15,9 @@ const mostRefused = 5
 // notMade lists the moves that would bring most and are not made.
 func (r *round) notMade() (list []candidate) {
 	for _, of := range r.bestOffers() {
+		if len(list) == mostRefused && of.most < list[mostRefused-1].merit {
+			break
+		}
 		for t := range r.c.Hosts {
 			to := cluster.HostID(t)
 			if of.from == to || !r.c.Hosts[t].Usable() || !r.worthALook(of.from, to) {
@@ -25,7 +28,7 @@ func (r *round) notMade() (list []candidate) {
 				o := &of.offers[i]
 				full := len(list) == mostRefused
 				if full && o.merit < list[mostRefused-1].merit {
-					break // what it takes on the target only makes it less
+					continue // what it takes on the target only makes it less
 				}
 				c := candidate{Step: place.Step{VM: o.vm, From: of.from, To: to}}
 				gain := int64(0)
@@ -47,18 +50,23 @@ func (r *round) notMade() (list []candidate) {
 // hostOffers is what a host has to offer.
 type hostOffers struct {
 	from   cluster.HostID
-	offers []offer
+	offers []offer // in no order
+	most   int64   // merit of one
 }
 
 // bestOffers is that of all hosts, worth it or not, the best first: what follows need not
 // be looked at once enough is found.
 func (r *round) bestOffers() (list []hostOffers) {
 	for h := range r.c.Hosts {
-		if offers := r.offers(cluster.HostID(h), false, nil); len(offers) > 0 {
-			list = append(list, hostOffers{cluster.HostID(h), offers})
+		of := hostOffers{from: cluster.HostID(h), offers: r.offers(cluster.HostID(h), false, nil)}
+		for i := range of.offers {
+			of.most = max(of.most, of.offers[i].merit)
+		}
+		if of.most > 0 {
+			list = append(list, of)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b hostOffers) int { return cmp.Compare(b.offers[0].merit, a.offers[0].merit) })
+	slices.SortStableFunc(list, func(a, b hostOffers) int { return cmp.Compare(b.most, a.most) })
 	return list
 }
 

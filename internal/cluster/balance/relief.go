@@ -198,8 +198,6 @@ func (f *relief) carry(unit []cluster.VMID, s place.Step, v Value) {
 		f.plan.Moves[len(f.plan.Moves)-1].Note = note
 		f.spend(s, 1)
 	}
-	f.outlook(s.From)
-	f.outlook(s.To)
 	f.mean = f.means()
 }
 

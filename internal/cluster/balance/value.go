@@ -74,8 +74,8 @@ func (r *round) risk(unit []cluster.VMID, s place.Step, v Value) int64 {
 // gain is by how much less both hosts cost, in MHz, where a unit asks for so much on its
 // target.
 func (r *round) gain(unit []cluster.VMID, s place.Step, asks cluster.Resources) int64 {
-	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
-	left, joined := from.Minus(r.asks(unit)), to.Plus(asks)
+	from, to := &r.outlooks[s.From], &r.outlooks[s.To]
+	left, joined := from.demand.Minus(r.asks(unit)), to.demand.Plus(asks)
 	var less, more burden
 	if r.byScore {
 		less, more = r.burden[s.From].plus(r.bears(unit, s.From), -1), r.burden[s.To].plus(r.bears(unit, s.To), 1)
@@ -84,7 +84,7 @@ func (r *round) gain(unit []cluster.VMID, s place.Step, asks cluster.Resources) 
 			more.remote += extra / int64(len(unit))
 		}
 	}
-	return r.costs(s.From, from, r.burden[s.From]) + r.costs(s.To, to, r.burden[s.To]) - r.costs(s.From, left, less) - r.costs(s.To, joined, more)
+	return from.cost + to.cost - r.costs(s.From, left, less) - r.costs(s.To, joined, more)
 }
 
 // stable is for how long, in seconds, a machine's demand is expected to stay: five

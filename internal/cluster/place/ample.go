@@ -16,8 +16,8 @@ const mostWindow = 12
 // A machine that finds no room on a host is short of CPU or of memory there. It is short
 // of CPU on fewer hosts than it takes for their free CPU, each less the largest machine, to
 // add up to all that is reserved; and so for memory. Of as many hosts as both numbers
-// together, less one, some one has room.
-func (p *Placer) ample(f cluster.HostID, hosts []cluster.HostID) bool {
+// together, less one, some one has room. It says how many hosts it has looked at.
+func (p *Placer) ample(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	var window [mostWindow]cluster.HostID
 	var largest cluster.Resources
 	for _, v := range p.layout.On(f) {
@@ -30,6 +30,7 @@ func (p *Placer) ample(f cluster.HostID, hosts []cluster.HostID) bool {
 		if n == mostWindow {
 			break
 		}
+		looked++
 		if h == f || p.c.Hosts[h].MostVMs > 0 {
 			continue
 		}
@@ -41,7 +42,7 @@ func (p *Placer) ample(f cluster.HostID, hosts []cluster.HostID) bool {
 	need := enough(cpu[:n], all.CPU) + enough(memory[:n], all.Memory) - 1
 	return need <= n && !slices.ContainsFunc(p.layout.On(f), func(v cluster.VMID) bool {
 		return !p.welcome(v, f, window[:n], need)
-	})
+	}), looked
 }
 
 // enough is how many of some amounts always are as much as is needed, whichever they are;

@@ -16,6 +16,7 @@ type Placer struct {
 	safe   cluster.Resources // what is left when as many hosts failed as may
 	pools  Admission         // nil for none
 	again  bool              // machines were admitted before
+	proofs proofs
 }
 
 // New is a placer for a layout, which it changes only in Take.

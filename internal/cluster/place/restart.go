@@ -14,23 +14,25 @@ import (
 // those that find no host for lack of room; machines that rules or networks bind to the
 // host are in neither list. The layout is afterwards as before.
 func (p *Placer) Restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
-	return p.restart(f, p.emptiest())
+	steps, short, _ = p.restart(f, p.emptiest())
+	return steps, short
 }
 
-func (p *Placer) restart(f cluster.HostID, hosts []cluster.HostID) (steps []Step, short []cluster.VMID) {
+// restart also says how many of the hosts it has looked at.
+func (p *Placer) restart(f cluster.HostID, hosts []cluster.HostID) (steps []Step, short []cluster.VMID, looked int) {
 	vms := slices.Clone(p.layout.On(f))
 	slices.SortFunc(vms, func(a, b cluster.VMID) int {
 		x, y := p.index.Reserved(a), p.index.Reserved(b)
 		return cmp.Or(cmp.Compare(y.Memory, x.Memory), cmp.Compare(y.CPU, x.CPU),
 			cmp.Compare(len(p.index.Rules(b)), len(p.index.Rules(a))), cmp.Compare(a, b))
 	})
-	if steps, short = p.pack(f, vms, hosts, false); len(short) == 0 {
-		return steps, nil
+	if steps, short, looked = p.pack(f, vms, hosts, false); len(short) == 0 {
+		return steps, nil, looked
 	}
-	if tighter, fewer := p.pack(f, vms, hosts, true); len(fewer) < len(short) {
-		return tighter, fewer
+	if tighter, fewer, _ := p.pack(f, vms, hosts, true); len(fewer) < len(short) {
+		return tighter, fewer, len(hosts)
 	}
-	return steps, short
+	return steps, short, len(hosts)
 }
 
 // free is what is not yet reserved on a host.
@@ -52,15 +54,18 @@ func (p *Placer) emptiest() []cluster.HostID {
 	return list
 }
 
-// pack gives each machine the first host of a list that can have it, or the fullest.
-func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID) {
+// pack gives each machine the first host of a list that can have it, or the fullest. It says
+// how many of the hosts it has looked at.
+func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID, looked int) {
 	for _, v := range vms {
 		p.layout.Move(v, cluster.Nowhere)
 	}
 	for _, v := range vms {
 		to, room := cluster.HostID(cluster.Nowhere), true
-		for _, h := range hosts {
-			if h == f {
+		need := p.index.Reserved(v)
+		for i, h := range hosts {
+			looked = max(looked, i+1)
+			if h == f || !room && !need.Fits(p.free(h)) {
 				continue
 			}
 			switch p.layout.Obstacle(v, h).Check {
@@ -86,7 +91,7 @@ func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.Host
 	for _, v := range vms {
 		p.layout.Move(v, f)
 	}
-	return steps, short
+	return steps, short, looked
 }
 
 // strains is why a choice may not be made though what it reserves fits in sum.
@@ -112,13 +117,21 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 	var losses []loss
 	p.undone(steps, func() {
 		hosts := p.emptiest()
+		known := p.proofs.on(p.layout, hosts)
 		for _, f := range hosts {
-			if p.oneTakesAll(f, hosts) || p.ample(f, hosts) {
+			if known.holds(f) {
 				continue
 			}
-			if _, short := p.restart(f, hosts); len(short) > 0 {
-				losses = append(losses, loss{f, short[0], len(short)})
+			if ok, looked := p.fits(f, hosts); ok {
+				known.keep(f, looked)
+				continue
 			}
+			_, short, looked := p.restart(f, hosts)
+			if len(short) > 0 {
+				losses = append(losses, loss{f, short[0], len(short)})
+				continue
+			}
+			known.keep(f, looked)
 		}
 	})
 	for _, l := range losses {
@@ -129,6 +142,15 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 		}
 	}
 	return ""
+}
+
+// fits says whether it costs little to find that all machines of a host find room, and how
+// many of the emptiest hosts tell so.
+func (p *Placer) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
+	if p.oneTakesAll(f, hosts) {
+		return true, min(2, len(hosts))
+	}
+	return p.ample(f, hosts)
 }
 
 // oneTakesAll says whether the emptiest other host could have all machines of one: the
