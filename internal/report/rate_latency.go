@@ -147,8 +147,10 @@ func drawRateLatency(t Table, width float64) SVG {
 	values := x.ticks(5)
 	c.gridX(x, bottom, tickLabels(values, t.unit(x.column), false), values)
 	c.text((left+right)/2, bottom+40, "panel c", map[bool]string{true: "offered rate", false: "servers"}[x.column == "offered"])
-	for i, row := range found {
+	for _, row := range found { // all behind the lines
 		c.peakBand(x, row, top, bottom)
+	}
+	for i, row := range found {
 		c.peakName(x, row, 34+16*float64(i), top)
 	}
 	c.line(left, y.at(limit), right, y.at(limit), "limit")
