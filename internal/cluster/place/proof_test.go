@@ -10,10 +10,17 @@ import (
 
 // A placer that remembers which hosts may fail says of each move what a new one says.
 func TestProofs(t *testing.T) {
-	strained := 0
+	strained, moves := 0, 0
 	for seed := range uint64(12) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 8, VMs: 60 + int(seed)*8, Rules: int(seed % 5), Load: .8, Placed: true})
 		c.Settings.SpareHosts = 1
+		for v := range c.VMs {
+			c.VMs[v].Mem.Reservation = c.VMs[v].Memory * int64(1+seed%5) / 5
+		}
+		full := cluster.NewLayout(c, cluster.NewIndex(c))
+		for h := range c.Hosts {
+			c.Hosts[h].Memory = c.Hosts[h].Overhead.Memory + full.Reserved(cluster.HostID(h)).Memory*(115+int64(seed%4)*5)/100
+		}
 		x := cluster.NewIndex(c)
 		l := cluster.NewLayout(c, x)
 		r, p := rand.New(rand.NewPCG(seed, 1)), Again(l, x)
@@ -22,6 +29,7 @@ func TestProofs(t *testing.T) {
 			if s.From = l.Host(s.VM); s.From == cluster.Nowhere || l.Obstacle(s.VM, s.To).Check != cluster.Fine {
 				continue
 			}
+			moves++
 			got, want := p.Strains(s), Again(l.Clone(), x).Strains(s)
 			if got != want {
 				t.Fatalf("seed %d, %+v: %q, a new placer says %q", seed, s, got, want)
@@ -32,5 +40,8 @@ func TestProofs(t *testing.T) {
 			l.Move(s.VM, s.To)
 		}
 	}
-	t.Logf("%d moves strain", strained)
+	t.Logf("%d of %d moves strain", strained, moves)
+	if strained == 0 || strained == moves {
+		t.Errorf("%d of %d moves strain: the test sees too little", strained, moves)
+	}
 }
