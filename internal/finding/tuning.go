@@ -40,7 +40,7 @@ func (t *Tuning) tell(f *Findings) {
 		}
 		number := fmt.Sprintf("round:%d", i+1)
 		s.names["factor "+number] = r.Recommendation.Change.Factor
-		part := fmt.Sprintf("{factor %s} from {%s/from} to {%s/to} was %s", number, number, number, r.Outcome)
+		part := fmt.Sprintf("{factor %s} was changed from {%s/from} to {%s/to} and %s", number, number, number, r.Outcome)
 		if v := r.Verification; v != nil {
 			s.names["metric "+number] = v.Metric.Name
 			part += fmt.Sprintf(" ({metric %s} {%s/change} on {%s/blocks} fresh blocks", number, number, number)
@@ -54,5 +54,16 @@ func (t *Tuning) tell(f *Findings) {
 	if len(parts) == 0 {
 		parts = []string{"nothing was changed"}
 	}
-	t.Sentence, t.Numbers = s.compose("For {goal}, " + strings.Join(parts, "; ") + ". {end}.")
+	t.Sentence, t.Numbers = s.compose(aim(t.Goal) + ", " + strings.Join(parts, "; ") + ". {end}.")
+}
+
+// aim is a goal at the beginning of a sentence: "To maximise iops".
+func aim(goal string) string {
+	if metric, found := strings.CutPrefix(goal, "most "); found {
+		return "To maximise " + metric
+	}
+	if metric, found := strings.CutPrefix(goal, "least "); found {
+		return "To minimise " + metric
+	}
+	return "For " + goal
 }

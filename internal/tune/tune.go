@@ -180,10 +180,10 @@ func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
 	}
 	switch {
 	case number > l.Rounds:
-		l.tuning.End = "The budget of rounds is spent; a rule still asks for a change"
+		l.tuning.End = "The round limit was reached; further tuning may help"
 		return true, nil
 	case !l.until.IsZero() && !l.Now().Before(l.until):
-		l.tuning.End = "The budget of time is spent; a rule still asks for a change"
+		l.tuning.End = "The time budget is spent; further tuning may help"
 		return true, nil
 	}
 	r.Recommendation = rec

@@ -160,7 +160,7 @@ func TestThePublishedStory(t *testing.T) {
 	if !strings.Contains(r.Reason, "p99 +") {
 		t.Errorf("the price in latency is not named: %q", r.Reason)
 	}
-	if !strings.HasPrefix(tuning.Sentence, "For most iops, storage.threads from 1 to 2 was kept (iops +2") {
+	if !strings.HasPrefix(tuning.Sentence, "To maximise iops, storage.threads was changed from 1 to 2 and kept (iops +2") {
 		t.Errorf("sentence %q", tuning.Sentence)
 	}
 }
@@ -330,7 +330,7 @@ func TestBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tuning.Final["storage.threads"] != "8" || len(tuning.Rounds) != 3 || !strings.HasPrefix(tuning.End, "The budget of rounds is spent") {
+	if tuning.Final["storage.threads"] != "8" || len(tuning.Rounds) != 3 || !strings.HasPrefix(tuning.End, "The round limit was reached") {
 		t.Errorf("%+v", tuning)
 	}
 	for i, r := range tuning.Rounds {
@@ -345,7 +345,7 @@ func TestBudgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tuning.Rounds) != 1 || !strings.HasPrefix(tuning.End, "The budget of time is spent") {
+	if len(tuning.Rounds) != 1 || !strings.HasPrefix(tuning.End, "The time budget is spent") {
 		t.Errorf("%+v", tuning)
 	}
 }
