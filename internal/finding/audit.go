@@ -150,6 +150,7 @@ func (l *ledger) names() *strings.Replacer {
 			seen[c.Factor] = true
 		}
 	}
+	l.findings.peakNames(seen)
 	if o := l.findings.ScaleOut; o != nil {
 		seen[o.Refusal] = true
 		if o.Law != nil {

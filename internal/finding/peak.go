@@ -180,3 +180,10 @@ func (f *Findings) sayPeaks() {
 		p.Sentence, p.Numbers = s.compose(template + ".")
 	}
 }
+
+// peakNames adds what the sentences of the peaks name.
+func (f *Findings) peakNames(seen map[string]bool) {
+	for _, p := range f.Peaks {
+		seen[p.Limiting], seen[p.Why] = true, true
+	}
+}
