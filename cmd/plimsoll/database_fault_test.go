@@ -186,7 +186,7 @@ func (u *underLoad) voided(said string, void []string, want string) {
 		u.t.Errorf("no trial is void because: %s: %q", want, void)
 	case strings.Contains(void[at], "\n"):
 		u.t.Errorf("the cause has several lines: %q", void[at])
-	case !strings.Contains(said, "judged: "+void[at]):
+	case !strings.Contains(said, "void: "+void[at]):
 		u.t.Errorf("the terminal does not tell: %s", said)
 	case !slices.Contains(void[at:], ""):
 		u.t.Errorf("no trial after it counts: %q", void)

@@ -24,7 +24,7 @@ func (r *rig) store() string {
 	r.t.Helper()
 	settings := parameter.Settings{}
 	for _, f := range parameter.Fields(responder.Kind().Defaults) {
-		if settings[f.Name] = f.Default; f.Default == "" {
+		if settings[f.Name] = f.Default; f.Default == "" && f.Kind == parameter.KindDuration {
 			settings[f.Name] = "0s"
 		}
 	}

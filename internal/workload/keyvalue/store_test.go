@@ -49,7 +49,7 @@ func responding(t *testing.T, s parameter.Settings) store {
 	t.Helper()
 	all := parameter.Settings{}
 	for _, f := range parameter.Fields(responder.Kind().Defaults) {
-		if all[f.Name] = f.Default; f.Default == "" {
+		if all[f.Name] = f.Default; f.Default == "" && f.Kind == parameter.KindDuration {
 			all[f.Name] = "0s"
 		}
 	}

@@ -236,6 +236,7 @@ func own() []measure.Metric {
 		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
 		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
 		{Name: "client.gap", Unit: "s", Doc: "longest time by which a thread of the load generator came late to look at the clock", Better: measure.LowerIsBetter},
+		{Name: measure.GeneratorWaited, Unit: "1", Doc: "share of the time that the threads of the load generator were ready to run and had no CPU", Better: measure.LowerIsBetter},
 		{Name: "generator.cpu", Unit: "1", Doc: "CPUs that the load generator needed, without waiting for what was due, as a share of its threads", Better: measure.LowerIsBetter},
 		{Name: "server.cpu", Unit: "1", Doc: "CPUs that the reflector kept busy"},
 		{Name: "server.cpu_per_operation", Unit: "s", Doc: "CPU time of the reflector for each operation that reached it", Better: measure.LowerIsBetter},
