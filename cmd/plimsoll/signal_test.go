@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,6 +30,10 @@ const slow = `commands:
 
 // newStage prepares a study that changes a setting and a control group of this host.
 func newStage(t *testing.T) *stage {
+	// Where the tests run under nohup, SIGHUP is ignored in what they start; a signal that is handled is not.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
 	r := newRig(t)
 	r.long()
 	return &stage{rig: r, host: hosttest.Watch(t, r.dir)}

@@ -29,6 +29,7 @@ mount -t sysfs sysfs /sys
 mount --rbind /mnt /sys/fs/cgroup
 umount -l /mnt
 mount -t proc proc /proc
+while umount -l /run/netns 2>/dev/null; do :; done
 mkdir -p /var/lib/plimsoll
 mount -t tmpfs -o mode=1777 tmpfs /mnt
 for dir in $keep; do
