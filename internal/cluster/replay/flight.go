@@ -88,8 +88,9 @@ func (w *world) fits(group []Step) bool {
 		w.l.Move(s.VM, cluster.Nowhere)
 	}
 	fine := true
-	for _, s := range group {
-		fine = fine && w.l.Obstacle(s.VM, s.To).Check == cluster.Fine
+	for i, s := range group {
+		// A machine on its way to the hosts of a rule that it breaks already may break it on the next host too.
+		fine = fine && (w.l.Obstacle(s.VM, s.To).Check == cluster.Fine || was[i] != cluster.Nowhere && w.l.Passing(s.VM, was[i], s.To).Check == cluster.Fine)
 		w.l.Move(s.VM, s.To)
 	}
 	for i, s := range group {
