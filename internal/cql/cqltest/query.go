@@ -23,6 +23,8 @@ func (s *Server) query(asked string) (byte, []byte) {
 		return 8, texts([]string{s.Tokens})
 	case strings.Contains(asked, "release_version"):
 		return 8, texts([]string{"5.0"})
+	case strings.HasPrefix(asked, "SELECT replication, durable_writes"):
+		return 8, texts([]string{"{'class': 'SimpleStrategy', 'replication_factor': '1'}", "true"})
 	case strings.Contains(asked, "system_schema.keyspaces"):
 		return 8, texts([]string{"system"})
 	case strings.HasPrefix(asked, "SELECT table_name"):

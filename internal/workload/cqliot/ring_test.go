@@ -64,7 +64,7 @@ func TestRingThatChanges(t *testing.T) {
 				servers[1].Close()
 			}, 1)
 			if o.err != nil || total(o.done) < 200 || total(o.failed) > 0 || o.shares[1] > 0 || o.shares[0] == 0 || o.shares[2] == 0 {
-				t.Errorf("in the end the servers did %v: %+v", o.shares, o)
+				t.Errorf("in the end the servers did %v: %v: %+v", o.shares, o.err, o)
 			}
 			if ring := o.check["ring"]; ring.State != measure.Fail || strings.Count(ring.Detail, at.More[0]+" left it") != 1 || strings.Count(ring.Detail, "joined it") != 1 || strings.Count(ring.Detail, ";") != 1 {
 				t.Errorf("%+v", ring)
@@ -101,7 +101,7 @@ func TestLookoutGoesOn(t *testing.T) {
 	}, 3)
 	last := len(o.done) - 1
 	if o.err != nil || o.check["ring"].State != measure.Fail || !strings.Contains(o.check["ring"].Detail, at.Address+" left it") || o.shares[0] > 0 || o.failed[last] > 0 || o.done[last] == 0 {
-		t.Errorf("in the end the servers did %v: %+v", o.shares, o)
+		t.Errorf("in the end the servers did %v: %v: %+v", o.shares, o.err, o)
 	}
 }
 
