@@ -361,7 +361,7 @@ func TestProgress(t *testing.T) {
 		}
 		if e.Rate > 19000 {
 			live++
-			if e.Trials != 4 || e.Trial < 1 || e.Arm == "" || e.Left <= 0 {
+			if e.Trials != 4 || e.Trial < 1 || e.Arm == "" || e.Left < 0 || e.Left == 0 && e.Trial < e.Trials {
 				t.Errorf("event %+v", e)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"plimsoll/internal/load"
@@ -20,7 +21,8 @@ const patience = 10 * time.Second
 type Session struct {
 	conn    net.Conn
 	lines   *Lines
-	answers chan Answer
+	asked   atomic.Bool // a question has no answer yet
+	answers chan Answer // to the question that was asked
 	gone    chan struct{}
 	err     error // why it is gone; read it after gone is closed
 	wait    sync.WaitGroup
@@ -79,10 +81,14 @@ func (s *Session) listen() {
 			s.err = err
 			return
 		}
+		if !s.asked.Swap(false) {
+			s.err = fmt.Errorf("%w: it answers what was not asked", errNotOurs)
+			return
+		}
 		select {
 		case s.answers <- a:
-		default:
-			s.err = fmt.Errorf("%w: it answers what was not asked", errNotOurs)
+		default: // the answer before came after its question was given up
+			s.err = fmt.Errorf("%w: it answers too late", errNotOurs)
 			return
 		}
 	}
@@ -105,6 +111,7 @@ func (s *Session) ask(ctx context.Context, q Question) (Answer, error) {
 	if err := s.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return Answer{}, err
 	}
+	s.asked.Store(true)
 	if err := s.lines.Write(q); err != nil {
 		select {
 		case <-s.gone: // says more than a broken pipe
