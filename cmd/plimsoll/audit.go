@@ -16,7 +16,7 @@ func (c *command) audit() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "audit FILE",
-		Short: "recompute the claims of a text: changes, factors, latencies, shares",
+		Short: "recompute the claims of a text: changes, factors, latencies",
 		Long: `Recompute the claims of a text, plain or Markdown, or of a YAML list of claims; - reads
 standard input. Each sentence and each row of a table that holds a number is listed:
 holds, does not hold, or not understood. A claim holds where some values that round to

@@ -14,7 +14,7 @@ func (c *command) compare() *cobra.Command {
 	var arms []string
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
-		Short: "compare two runs, or the arms of one; also results of fio and HCIBench",
+		Short: "compare two runs, the arms of one, or results of other tools",
 		Long: `Compare two runs, or the arms of one. A and B are results folders, fio JSON files
 or folders of HCIBench results. Both values of each metric are printed, then the
 change.

@@ -10,7 +10,7 @@ func (c *command) importResults() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "import FILE... --out DIR",
-		Short: "turn the access specifications of Iometer configurations into studies",
+		Short: "turn access specifications of Iometer into studies",
 		Long: `Turn Iometer configuration files (.icf) into studies: one for each of their access
 specifications. Results of fio and HCIBench need no import: plimsoll compare reads
 them where they lie.`,

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/lab"
@@ -11,7 +14,7 @@ func (c *command) plan() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "plan STUDY",
-		Short: "say what a run would do: every trial, every change to this host, disk space and time",
+		Short: "show trials, changes to this host, disk space and duration",
 		Long: `Say what a run would do: every trial in its order, every change to this host, the
 disk space and the time it takes, and the smallest effect it can see. The host is
 looked at and not touched; whatever it lacks is said here.`,
@@ -29,7 +32,12 @@ looked at and not touched; whatever it lacks is said here.`,
 			if asJSON {
 				return printJSON(c.out, preview)
 			}
-			return lab.PrintPreview(c.out, preview)
+			var text strings.Builder
+			if err := lab.PrintPreview(&text, preview); err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.out, fold(text.String(), c.columns()))
+			return err
 		},
 	}
 	a.flags(c, cmd)

@@ -78,6 +78,14 @@ func (c *command) fit(in report.Input) report.Input {
 	return in
 }
 
+// columns is the width of standard output; 0 where it is no terminal.
+func (c *command) columns() int {
+	if _, f, ok := onTerminal(c.out); ok {
+		return widthOf(f)
+	}
+	return 0
+}
+
 // onTerminal is a writer to a terminal, and the terminal.
 func onTerminal(out io.Writer) (*console.Writer, *os.File, bool) {
 	w, ok := out.(*console.Writer)

@@ -86,7 +86,7 @@ func (c *command) resume() *cobra.Command {
 	var gate gate
 	cmd := &cobra.Command{
 		Use:               "resume DIR",
-		Short:             "go on with a run that was interrupted, at the first trial that had not ended",
+		Short:             "continue an interrupted run at its first unfinished trial",
 		Example:           "  plimsoll resume results/queue-depth-20260102-150405",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: folders,

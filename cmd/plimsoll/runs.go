@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -35,18 +37,39 @@ the answer. An interrupted run is continued with "plimsoll resume".`,
 				_, err := fmt.Fprintf(c.out, "no runs in %s\n", dir)
 				return err
 			}
-			table := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(table, "FOLDER\tSTUDY\tSTARTED\tSTATE\tTRIALS\tANSWER")
-			for _, r := range runs {
-				started := "-"
-				if !r.Started.IsZero() {
-					started = r.Started.Local().Format("2006-01-02 15:04")
-				}
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", r.Dir, r.Study, started, r.State, r.Trials, r.Answer)
-			}
-			return table.Flush()
+			return printRuns(c.out, runs, c.columns())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// printRuns writes a table of runs. On a terminal, which has a width, each answer stands below its run.
+func printRuns(w io.Writer, runs []lab.Past, width int) error {
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	head, answer := "FOLDER\tSTUDY\tSTARTED\tSTATE\tTRIALS", func(string) string { return "" }
+	if width == 0 {
+		head, answer = head+"\tANSWER", func(s string) string { return "\t" + s }
+	}
+	fmt.Fprintln(table, head)
+	for _, r := range runs {
+		started := "-"
+		if !r.Started.IsZero() {
+			started = r.Started.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d%s\n", r.Dir, r.Study, started, r.State, r.Trials, answer(r.Answer))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for i, line := range strings.SplitAfter(text.String(), "\n") {
+		if _, err := io.WriteString(w, line); err != nil {
+			return err
+		}
+		if at := i - 1; width > 0 && at >= 0 && at < len(runs) {
+			fmt.Fprint(w, fold("  "+runs[at].Answer+"\n", width))
+		}
+	}
+	return nil
 }

@@ -29,10 +29,7 @@ filling disks; "plimsoll plan STUDY" estimates it on this host.`,
 			if asJSON {
 				return printJSON(c.out, all)
 			}
-			width := 0
-			if _, f, ok := onTerminal(c.out); ok {
-				width = widthOf(f)
-			}
+			width := c.columns()
 			for _, s := range all {
 				fmt.Fprintf(c.out, "%-22s %s, %s, %s%s\n", s.Study, s.Platform, s.Workload, duration(s), requirements(s))
 				for _, line := range wrap(s.Question, width-2) {
@@ -79,6 +76,34 @@ func wrap(text string, width int) []string {
 		line += word
 	}
 	return append(lines, line)
+}
+
+// fold breaks the lines of a text that are longer than width; 0 is no limit. What follows stands below the value of
+// a line such as "name    value", and below the text of any other one.
+func fold(text string, width int) string {
+	const widest = 24 // of a name
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest := []rune(strings.TrimSuffix(line, "\n"))
+		indent := len(rest) - len([]rune(strings.TrimLeft(string(rest), " ")))
+		if gap := strings.Index(string(rest[indent:]), "  "); gap > 0 && indent+gap < widest {
+			value := strings.TrimLeft(string(rest[indent+gap:]), " ")
+			indent = len(rest) - len([]rune(value))
+		}
+		for width > indent+1 && len(rest) > width {
+			at := width
+			for at > indent && rest[at] != ' ' {
+				at--
+			}
+			if at == indent {
+				break
+			}
+			fmt.Fprintln(&b, strings.TrimRight(string(rest[:at]), " "))
+			rest = append([]rune(strings.Repeat(" ", indent)), rest[at+1:]...)
+		}
+		fmt.Fprintln(&b, string(rest))
+	}
+	return b.String()
 }
 
 func printJSON(w io.Writer, value any) error {

@@ -10,7 +10,7 @@ func (c *command) tune() *cobra.Command {
 	var rounds int
 	cmd := &cobra.Command{
 		Use:   "tune STUDY",
-		Short: "measure, name one change, apply it, verify it on fresh blocks, keep it or roll it back",
+		Short: "change one setting, verify it on fresh blocks, keep it or not",
 		Long: `Work towards the goal of a study: measure, find what holds it back, name one
 parameter and one value, apply it, and verify it on fresh blocks with a new seed.
 A change that is not verified is rolled back. It ends when no rule fires or

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -47,10 +48,17 @@ func PrintPage(w io.Writer, c *study.Catalog, name string) error {
 		printSettings(w, []parameter.Field{f})
 		return nil
 	}
+	if full := endingIn(Settings(c), "."+name); len(full) > 0 {
+		return fmt.Errorf("there is no manual page %q; did you mean %s?", name, strings.Join(full, ", "))
+	}
 	if near := parameter.Nearest(name, append(known, Settings(c)...)); near != "" {
 		return fmt.Errorf("there is no manual page %q; did you mean %q?", name, near)
 	}
 	return fmt.Errorf("there is no manual page %q; known: %s", name, strings.Join(known, ", "))
+}
+
+func endingIn(names []string, end string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, end) })
 }
 
 // Settings lists the settings of workloads and services by full name, such as

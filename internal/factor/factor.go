@@ -74,7 +74,11 @@ func (f Factor) Accept(ctx context.Context, p Place, level string) (string, erro
 		return "", fmt.Errorf("%s: %w", f.Name, err)
 	}
 	if len(offered) > 0 && !slices.Contains(offered, level) {
-		return "", fmt.Errorf("%s: %s does not offer %q, but %s", f.Name, p.Machine.Name(), level, strings.Join(offered, ", "))
+		where := p.Machine.Name()
+		if e, err := f.EffectAt(ctx, p); err == nil && len(e.Sets) > 0 {
+			where = e.Sets[0] + " on " + where
+		}
+		return "", fmt.Errorf("%s: %s does not offer %q, but %s", f.Name, where, level, strings.Join(offered, ", "))
 	}
 	return level, nil
 }

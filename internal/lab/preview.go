@@ -168,7 +168,7 @@ func printChanges(b *strings.Builder, p *Preview) {
 	none := true
 	for _, name := range slices.Sorted(maps.Keys(p.Estimate.Changes)) {
 		none = false
-		fmt.Fprintf(b, "  sets %s up to %d times, and puts it back\n", name, p.Estimate.Changes[name])
+		fmt.Fprintf(b, "  sets %s up to %d times, and puts it back%s\n", name, p.Estimate.Changes[name], located(p.Needs.Sets[name]))
 	}
 	for _, change := range p.Needs.Changes {
 		none = false
@@ -177,6 +177,18 @@ func printChanges(b *strings.Builder, p *Preview) {
 	if none {
 		fmt.Fprintln(b, "  none outside the results folder")
 	}
+}
+
+// located names the kernel settings behind a factor that names none itself.
+func located(sets []string) string {
+	const most = 2
+	switch {
+	case len(sets) == 0:
+		return ""
+	case len(sets) > most:
+		return fmt.Sprintf("\n    %s and %d more", sets[0], len(sets)-1)
+	}
+	return "\n    " + strings.Join(sets, "\n    ")
 }
 
 // printTrials lists every trial, a block a line.

@@ -57,11 +57,12 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 		LeastTime string `json:"leastTime"`
 	}
 	type needsView struct {
-		Disk     int64             `json:"diskBytes"`
-		Time     string            `json:"preparation"`
-		Changes  []string          `json:"changes"`
-		Versions map[string]string `json:"versions"`
-		Space    int64             `json:"freeBytes,omitempty"`
+		Disk     int64               `json:"diskBytes"`
+		Time     string              `json:"preparation"`
+		Changes  []string            `json:"changes"`
+		Sets     map[string][]string `json:"sets,omitempty"`
+		Versions map[string]string   `json:"versions"`
+		Space    int64               `json:"freeBytes,omitempty"`
 	}
 	e, n := p.Estimate, p.Needs
 	if n == nil {
@@ -78,6 +79,6 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 	}{
 		ViewOf(p.Study), p.Plan, p.Trials,
 		estimateView{e, quantity(e.Time.Round(time.Millisecond)), quantity(e.LeastTime.Round(time.Millisecond))}, p.Budget,
-		needsView{n.Disk, quantity(n.Time), n.Changes, n.Versions, n.Space}, p.Virtual,
+		needsView{n.Disk, quantity(n.Time), n.Changes, n.Sets, n.Versions, n.Space}, p.Virtual,
 	})
 }

@@ -179,11 +179,12 @@ func (t *terminal) scaleOut(s *sources) {
 		rows = append(rows, textRow{cells: [5]string{"  " + o.Units(), l.Size, l.Mean, l.Interval, "efficiency " + l.Efficiency}})
 	}
 	t.table(rows)
-	t.b.WriteByte('\n')
-	lead := s.leadPhrase().plain()
+	lead, gap := s.leadPhrase().plain(), "\n"
 	for _, p := range s.scalePhrases() {
 		if text := p.plain(); text != lead {
+			t.b.WriteString(gap)
 			t.wrap("", "  ", text)
+			gap = ""
 		}
 	}
 }

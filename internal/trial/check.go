@@ -22,11 +22,12 @@ import (
 // Needs is what a study takes before it can run: the needs of its loads, all
 // arms together.
 type Needs struct {
-	Disk     int64             // bytes in the scratch folder, if the loads of all arms lie there at once
-	Time     time.Duration     // rough length of preparing them
-	Changes  []string          // each change outside the scratch folder
-	Versions map[string]string // programs that will be used
-	Space    int64             // bytes that are left for the scratch folder; 0 is unknown
+	Disk     int64               // bytes in the scratch folder, if the loads of all arms lie there at once
+	Time     time.Duration       // rough length of preparing them
+	Changes  []string            // each change outside the scratch folder
+	Sets     map[string][]string // for each factor of a machine, the settings of the kernel that hold it, where it is one
+	Versions map[string]string   // programs that will be used
+	Space    int64               // bytes that are left for the scratch folder; 0 is unknown
 }
 
 // Check says, changing nothing, what the study needs on the machine and whether
@@ -41,7 +42,7 @@ func (b *Bench) Check(ctx context.Context) (*Needs, error) {
 }
 
 func (s *session) check(ctx context.Context) (*Needs, error) {
-	total := &Needs{Versions: map[string]string{}}
+	total := &Needs{Versions: map[string]string{}, Sets: map[string][]string{}}
 	seen := map[string]workload.Needs{}
 	for _, arm := range s.Plan.Arms {
 		all, err := s.sample(ctx, arm.Levels)
@@ -50,6 +51,9 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		}
 		if err := s.checkSettings(ctx, all); err != nil {
 			return nil, err
+		}
+		for _, set := range s.settings {
+			total.Sets[set.name] = slices.Compact(slices.Sorted(slices.Values(append(total.Sets[set.name], set.effect.Sets...))))
 		}
 		serving, err := s.checkService(ctx, arm, all, total)
 		if err != nil {
