@@ -31,16 +31,39 @@ type campaign struct {
 	tallies map[string]*tally
 }
 
+// whole is how long a run took that was not killed, and how many trials it had.
+type whole struct {
+	length time.Duration
+	trials int
+}
+
+// left is about how long the rest of a run takes of which so many trials have ended: beginning and end take as long as a trial.
+func (w whole) left(ended int) time.Duration {
+	return w.length * time.Duration(max(w.trials-ended, 0)+1) / time.Duration(w.trials+1)
+}
+
 type chance struct{ *rand.Rand }
 
 // tally is what became of the kills of a kind.
 type tally struct {
 	kills, restores                            int
+	inEffect                                   int // kills while a setting was at another level than before the run
 	differences, lost, changed, repeated, ends int
 }
 
 func (t *tally) failed() bool {
 	return t.differences+t.lost+t.changed+t.repeated+t.ends > 0
+}
+
+func (t *tally) add(u *tally) {
+	t.kills += u.kills
+	t.inEffect += u.inEffect
+	t.restores += u.restores
+	t.differences += u.differences
+	t.lost += u.lost
+	t.changed += u.changed
+	t.repeated += u.repeated
+	t.ends += u.ends
 }
 
 // campaigning is the argument that starts a campaign, and contained the one that goes on with
@@ -123,7 +146,7 @@ func (c *campaign) run() error {
 	if len(usable) == 0 {
 		return errors.New("no kind of study can run here")
 	}
-	lengths := map[string]time.Duration{}
+	lengths := map[string]whole{}
 	began, done := time.Now(), 0
 	for turn := 0; done < c.kills && time.Since(began) < c.limit; turn++ {
 		name := usable[turn%len(usable)]
@@ -147,7 +170,7 @@ func (c *campaign) run() error {
 }
 
 // study runs one study, which is killed so often, and counts what went wrong.
-func (c *campaign) study(name string, turn, kills int, lengths map[string]time.Duration) (done int, err error) {
+func (c *campaign) study(name string, turn, kills int, lengths map[string]whole) (done int, err error) {
 	k := kindOf(name)
 	if k.host {
 		release, err := hosttest.Lock()
@@ -169,10 +192,10 @@ func (c *campaign) study(name string, turn, kills int, lengths map[string]time.D
 		if err := s.whole(); err != nil {
 			return 0, fmt.Errorf("without a kill: %w", err)
 		}
-		lengths[name] = time.Since(from)
+		lengths[name] = whole{time.Since(from), s.trials}
 	}
 	for done < kills {
-		over, err := s.kill(time.Duration(c.Float64() * float64(lengths[name])))
+		over, err := s.kill(time.Duration(c.Float64() * float64(lengths[name].left(len(s.expected)))))
 		if err != nil {
 			return done, err
 		}
@@ -187,19 +210,16 @@ func (c *campaign) study(name string, turn, kills int, lengths map[string]time.D
 // print prints a line for each kind and answers whether anything went wrong.
 func (c *campaign) print(w io.Writer) (failed bool) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "KIND\tKILLS\tRESTORED\tDIFFERENCES\tLOST\tCHANGED\tREPEATED\tNOT ENDED")
+	fmt.Fprintln(table, "KIND\tKILLS\tIN EFFECT\tRESTORED\tDIFFERENCES\tLOST\tCHANGED\tREPEATED\tNOT ENDED")
 	var sum tally
 	row := func(name string, t *tally) {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", name, t.kills, t.restores, t.differences, t.lost, t.changed, t.repeated, t.ends)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", name, t.kills, t.inEffect, t.restores, t.differences, t.lost, t.changed, t.repeated, t.ends)
 	}
 	for _, name := range c.kinds {
 		t := c.tallies[name]
 		failed = failed || t.failed()
 		row(name, t)
-		sum = tally{
-			sum.kills + t.kills, sum.restores + t.restores, sum.differences + t.differences,
-			sum.lost + t.lost, sum.changed + t.changed, sum.repeated + t.repeated, sum.ends + t.ends,
-		}
+		sum.add(t)
 	}
 	row("all", &sum)
 	table.Flush()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +26,7 @@ type scene struct {
 	drift    []string
 	agents   []*exec.Cmd
 	join     []string
-	begun    bool
+	trials   int             // of the run without a kill
 	expected map[int]string  // records of trials that ended
 	known    map[string]bool // differences that were counted
 }
@@ -142,6 +141,15 @@ func (s *scene) whole() error {
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("plimsoll run: %w: %s", err, end(log.Bytes()))
 	}
+	journal, err := readJournal(s.path("whole/journal.jsonl"))
+	if err != nil {
+		return err
+	}
+	for _, e := range journal {
+		if e.Kind == "trial ended" {
+			s.trials++
+		}
+	}
 	s.compare("a run without a kill")
 	return os.RemoveAll(s.path("whole"))
 }
@@ -180,6 +188,9 @@ func (s *scene) kill(after time.Duration) (over bool, err error) {
 	case <-time.After(after):
 	}
 	s.tally.kills++
+	if journal, err := readJournal(s.path("out/journal.jsonl")); err == nil && inEffect(journal) {
+		s.tally.inEffect++
+	}
 	w.use(s, c.Process.Pid, out)
 	select {
 	case <-gone:
@@ -295,16 +306,12 @@ func (s *scene) mend() {
 // look compares the trials that ended with those that had ended before.
 func (s *scene) look(what string) error {
 	now := map[int]string{}
-	text, err := os.ReadFile(s.path("out/journal.jsonl"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	journal, err := readJournal(s.path("out/journal.jsonl"))
+	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(text)) {
-		var e struct {
-			Kind  string
-			Trial int
-		}
-		if !strings.HasSuffix(line, "\n") || json.Unmarshal([]byte(line), &e) != nil || e.Kind != "trial ended" {
+	for _, e := range journal {
+		if e.Kind != "trial ended" {
 			continue
 		}
 		if _, twice := now[e.Trial]; twice {

@@ -20,7 +20,7 @@ type victimKind struct {
 // value is a setting of the host.
 type value struct{ file, text string }
 
-const quick = "measure: {settle: 10ms, warmup: 100ms, window: 300ms, longest: 900ms, interval: 100ms, blocks: 3, retries: 100}\nmargin: 50%\n"
+const quick = "measure: {settle: 10ms, warmup: 100ms, window: 300ms, longest: 900ms, interval: 100ms, blocks: 2, retries: 100}\nmargin: 50%\n"
 
 var victims = []victimKind{
 	{

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -36,5 +37,36 @@ func TestDifferencesAreCounted(t *testing.T) {
 	}
 	if want := (tally{lost: 2, changed: 1, repeated: 1}); *s.tally != want || !s.tally.failed() {
 		t.Errorf("%+v, want %+v", *s.tally, want)
+	}
+}
+
+// A setting is in effect from its read-back to its restoration, where the level is not the host's own.
+func TestInEffect(t *testing.T) {
+	const setting = `"setting":{"factor":"f","machine":"m",`
+	change, changed := `{"kind":"change",`+setting+`"former":"a"}}`, `{"kind":"changed",`+setting+`"former":"a","seen":"b"}}`
+	again, back := `{"kind":"change",`+setting+`"former":"b"}}`, `{"kind":"changed",`+setting+`"former":"b","seen":"a"}}`
+	for _, test := range []struct {
+		lines []string
+		want  bool
+	}{
+		{nil, false},
+		{[]string{change}, false},
+		{[]string{change, changed}, true},
+		{[]string{change, changed, again}, true},
+		{[]string{change, changed, again, back}, false},
+		{[]string{change, changed, `{"kind":"restored",` + setting + `"former":"b"}}`}, false},
+		{[]string{change, `{"kind":"changed",`}, false}, // half a line
+	} {
+		name := t.TempDir() + "/journal.jsonl"
+		if err := os.WriteFile(name, []byte(strings.Join(test.lines, "\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		journal, err := readJournal(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := inEffect(journal); got != test.want {
+			t.Errorf("%s: %v, want %v", test.lines, got, test.want)
+		}
 	}
 }

@@ -66,7 +66,7 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 		return failed
 	case l.end == nil:
 		return fmt.Errorf("the worker ended without its result: %w",
-			&workload.ExitError{Program: "plimsoll " + Command, Exit: result.Exit, Signal: result.Signal, Stderr: string(result.Stderr)})
+			&workload.ExitError{Program: "plimsoll " + Command, Exit: result.Exit, Signal: result.Signal, OutOfMemory: result.OutOfMemory, Stderr: string(result.Stderr)})
 	}
 	return l.conclude()
 }

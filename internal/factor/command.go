@@ -59,7 +59,7 @@ func shell(ctx context.Context, m platform.Machine, script, level string) ([]byt
 	case err != nil:
 		return nil, err
 	case r.Signal != "":
-		return nil, fmt.Errorf("the command was ended by signal %s", r.Signal)
+		return nil, r.Killed("the command")
 	case r.Exit != 0:
 		text := bytes.TrimSpace(r.Stderr)
 		if len(text) == 0 {

@@ -85,6 +85,9 @@ func below(ctx context.Context, m platform.Machine, folders ...string) ([]string
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: list %s: %w", m.Name(), folder, err)
 		}
+		if err := r.Killed("ls"); err != nil {
+			return nil, fmt.Errorf("%s: list %s: %w", m.Name(), folder, err)
+		}
 		for name := range strings.FieldsSeq(string(r.Stdout)) {
 			files = append(files, folder+"/"+name)
 		}

@@ -120,6 +120,8 @@ func ethtool(ctx context.Context, p Place, option string, args ...string) (strin
 		return "", fmt.Errorf("ethtool does not start on %s: apt install ethtool (or dnf install ethtool): %w", p.Machine.Name(), err)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", p.Machine.Name(), err)
+	case r.Signal != "":
+		return "", fmt.Errorf("%s: %s: %w", p.Machine.Name(), p.Target, r.Killed("ethtool"))
 	case r.Exit != 0:
 		return "", &ethtoolError{p.Target, strings.Join(strings.Fields(string(r.Stderr)), " ")}
 	}

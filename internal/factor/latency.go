@@ -110,6 +110,9 @@ func emulate(ctx context.Context, p Place, do string, s netem.Settings) (netem.S
 		return byTC(ctx, p, do, s, err)
 	}
 	var now netem.State
+	if err := r.Killed("plimsoll"); err != nil {
+		return now, fmt.Errorf("%s: network emulator of %s: %w", p.Machine.Name(), p.Target, err)
+	}
 	if r.Exit != 0 {
 		return now, refusedBy(p, "plimsoll", r.Stderr)
 	}
@@ -152,6 +155,8 @@ func byTC(ctx context.Context, p Place, do string, s netem.Settings, before erro
 		return netem.State{}, fmt.Errorf("%s: %w", p.Machine.Name(), err)
 	case err != nil:
 		return netem.State{}, fmt.Errorf("%s: network emulator of %s: neither plimsoll nor tc starts there: apt install iproute2 (or dnf install iproute-tc): %w", p.Machine.Name(), p.Target, errors.Join(before, err))
+	case r.Signal != "":
+		return netem.State{}, fmt.Errorf("%s: network emulator of %s: %w", p.Machine.Name(), p.Target, r.Killed("tc"))
 	case r.Exit != 0:
 		return netem.State{}, refusedBy(p, "tc", r.Stderr)
 	case do != "read":

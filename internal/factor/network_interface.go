@@ -226,6 +226,9 @@ func receiveQueues(ctx context.Context, p Place) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: list the queues of %s: %w", p.Machine.Name(), p.Target, err)
 	}
+	if err := r.Killed("ls"); err != nil {
+		return nil, fmt.Errorf("%s: list the queues of %s: %w", p.Machine.Name(), p.Target, err)
+	}
 	var numbers []int
 	for name := range strings.FieldsSeq(string(r.Stdout)) {
 		if n, err := strconv.Atoi(strings.TrimPrefix(name, "rx-")); err == nil && strings.HasPrefix(name, "rx-") {

@@ -23,6 +23,9 @@ func send(ctx context.Context, m platform.Machine, worker bool) (probe, error) {
 	if err != nil {
 		return probe{}, fmt.Errorf("%s: ask a process where it may run: %w", m.Name(), err)
 	}
+	if err := r.Killed("cat"); err != nil {
+		return probe{}, fmt.Errorf("%s: ask a process where it may run: %w", m.Name(), err)
+	}
 	membership, status, _ := strings.Cut(string(r.Stdout), "Name:")
 	_, rest, found := strings.Cut(status, "\nCpus_allowed_list:")
 	list, _, _ := strings.Cut(rest, "\n")

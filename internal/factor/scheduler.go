@@ -90,6 +90,9 @@ func bottom(ctx context.Context, m platform.Machine, top platform.Device) (platf
 		if err != nil {
 			return at, fmt.Errorf("devices below %s: %w", at.Name, err)
 		}
+		if err := r.Killed("ls"); err != nil {
+			return at, fmt.Errorf("devices below %s: %w", at.Name, err)
+		}
 		switch below := strings.Fields(string(r.Stdout)); len(below) {
 		case 0:
 			return at, nil

@@ -128,6 +128,9 @@ type Result struct {
 	Signal         string
 	Stdout, Stderr []byte // Stderr keeps the last 64 KiB
 	User, System   time.Duration
+	// OutOfMemory says that the command failed and that the kernel's OOM killer ended a process of the machine
+	// meanwhile: this one, one that it had started, or another.
+	OutOfMemory bool
 }
 
 // Confinement is where the workers of a trial may run. The zero value leaves

@@ -184,10 +184,10 @@ func (e *DeathError) Error() string {
 
 // How says how it ended, without its lines.
 func (e *DeathError) How() string {
-	if e.Result.Signal != "" {
-		return fmt.Sprintf("%s was ended by signal %s", e.Program, e.Result.Signal)
+	if killed := e.Result.Killed(e.Program); killed != nil {
+		return killed.Error()
 	}
-	return fmt.Sprintf("%s ended with status %d", e.Program, e.Result.Exit)
+	return fmt.Sprintf("%s ended with status %d%s", e.Program, e.Result.Exit, platform.NoteOutOfMemory(e.Result.OutOfMemory))
 }
 
 // lastLines is the end of a log.

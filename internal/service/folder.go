@@ -61,6 +61,9 @@ func output(ctx context.Context, m platform.Machine, argv ...string) (string, er
 	if err != nil {
 		return "", err
 	}
+	if err := r.Killed(argv[0]); err != nil {
+		return "", err
+	}
 	if r.Exit != 0 {
 		text := strings.TrimSpace(string(r.Stderr))
 		if text == "" {

@@ -13,8 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
@@ -61,7 +64,11 @@ func (m *machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 	if err != nil && !errors.As(err, &exit) {
 		return platform.Result{}, err
 	}
-	return platform.Result{Exit: command.ProcessState.ExitCode(), Stdout: out.Bytes(), Stderr: errs.Bytes()}, nil
+	r := platform.Result{Exit: command.ProcessState.ExitCode(), Stdout: out.Bytes(), Stderr: errs.Bytes()}
+	if w, ok := command.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		r.Signal = unix.SignalName(w.Signal())
+	}
+	return r, nil
 }
 
 // knob is a factor whose setting is a file; lie is what it reads after a level

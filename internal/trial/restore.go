@@ -133,7 +133,11 @@ func (r *restorer) settings(ctx context.Context) {
 	}
 	var back []putBack
 	for _, c := range slices.Backward(slices.Clone(r.journal.undo.settings)) {
-		p, err := r.setBack(ctx, c)
+		var p *putBack
+		err := undisturbed(func() (err error) {
+			p, err = r.setBack(ctx, c)
+			return err
+		})
 		if err != nil {
 			r.took("", fmt.Errorf("put %s back to %q: %w", c.name(), c.former, err))
 		} else if p != nil {
@@ -142,12 +146,24 @@ func (r *restorer) settings(ctx context.Context) {
 	}
 	for _, p := range back {
 		if off, err := p.off(ctx, p.changed.former, p.files); err != nil || off != "" {
-			if err = p.returnTo(ctx, p.changed.former, p.files); err != nil {
+			if err = undisturbed(func() error { return p.returnTo(ctx, p.changed.former, p.files) }); err != nil {
 				r.took("", fmt.Errorf("put %s back to %q: %w", p.changed.name(), p.changed.former, err))
 				continue
 			}
 		}
 		r.took(p.said, r.journal.append(Entry{Kind: KindRestored, Setting: &p.entry}))
+	}
+}
+
+// undisturbed does something again where a command that it needs was killed: by the kernel for want of memory, or by somebody
+// who ends one process after another. What it does may be done any number of times.
+func undisturbed(do func() error) error {
+	const tries = 3
+	for try := 1; ; try++ {
+		err := do()
+		if killed := (*platform.KilledError)(nil); try == tries || !errors.As(err, &killed) {
+			return err
+		}
 	}
 }
 
@@ -161,7 +177,7 @@ type putBack struct {
 }
 
 func (r *restorer) took(said string, err error) {
-	if said != "" {
+	if said != "" && !slices.Contains(r.done, said) {
 		r.done = append(r.done, said)
 	}
 	if err != nil {
@@ -236,7 +252,7 @@ func (r *restorer) loads(ctx context.Context) {
 		if l.Machine != "" {
 			what += " on " + l.Machine
 		}
-		if err := r.clean(ctx, l); err != nil {
+		if err := undisturbed(func() error { return r.clean(ctx, l) }); err != nil {
 			r.took("", fmt.Errorf("remove %s: %w", what, err))
 			continue
 		}

@@ -44,7 +44,7 @@ func (r *restorer) services(ctx context.Context) {
 		}
 		at, err := r.post(name)
 		if err == nil {
-			err = r.sweepServer(ctx, at)
+			err = undisturbed(func() error { return r.sweepServer(ctx, at) })
 		}
 		if err != nil {
 			r.took("", fmt.Errorf("remove what the service kept: %w", err))

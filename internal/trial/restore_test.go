@@ -3,6 +3,7 @@ package trial
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -241,5 +242,33 @@ func TestResumeGoesBackToWhatItFound(t *testing.T) {
 	}
 	if n := len(r.records(t)); n != 4 {
 		t.Errorf("%d trials ended", n)
+	}
+}
+
+// A command that is killed while it puts something back, by the kernel for want of memory or by somebody, is run again: nothing is left to
+// put back, and what a dead command did not say is not taken for an answer.
+func TestRestoreOutlivesKilledCommands(t *testing.T) {
+	for _, program := range []string{"sh", "ls", "rm", "rmdir", "stat"} {
+		r := leftAt(t, exampleStudy(), "before write trial")
+		bin := memory(t)
+		real, err := exec.LookPath(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := "#!/bin/sh\n[ -e " + bin + "/once ] || { : >" + bin + "/once; kill -KILL $$; }\nexec " + real + ` "$@"` + "\n"
+		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+		if _, err := r.restored(t.Context(), r.catalog()); err != nil {
+			t.Errorf("%s: %v", program, err)
+		}
+		r.atFormer(t)
+		if left, err := filepath.Glob(filepath.Join(r.root, "scratch")); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left, %v", program, left, err)
+		}
+		if dirs, err := r.unfinished(); err != nil || len(dirs) > 0 {
+			t.Errorf("%s: unfinished %v, %v", program, dirs, err)
+		}
 	}
 }

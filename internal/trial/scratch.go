@@ -15,11 +15,20 @@ import (
 // absent says whether the scratch folder is not there yet, so that the run that
 // makes it may remove it.
 func (p post) absent(ctx context.Context) (bool, error) {
-	result, err := p.machine.Run(ctx, platform.Command{Argv: []string{"test", "-e", p.dir}})
+	result, err := p.command(ctx, "test", "-e", p.dir)
 	if err != nil {
 		return false, fmt.Errorf("look for scratch folder %s: %w", p.dir, err)
 	}
 	return result.Exit != 0, nil
+}
+
+// command runs a command of the system. One that was killed is an error: it says nothing, and its status is none.
+func (p post) command(ctx context.Context, argv ...string) (platform.Result, error) {
+	r, err := p.machine.Run(ctx, platform.Command{Argv: argv})
+	if err == nil {
+		err = r.Killed(argv[0])
+	}
+	return r, err
 }
 
 // markFile is the file that marks a folder as a scratch folder of a run: several runs may share a folder on another machine. It holds a secret of
@@ -30,7 +39,7 @@ func (p post) markFile(mark string) string {
 
 // makeScratch makes the scratch folder and marks it.
 func (p post) makeScratch(ctx context.Context, mark string) error {
-	result, err := p.machine.Run(ctx, platform.Command{Argv: []string{"mkdir", "-p", "--", p.dir}})
+	result, err := p.command(ctx, "mkdir", "-p", "--", p.dir)
 	if err == nil && result.Exit != 0 {
 		err = fmt.Errorf("%s", lastLine(result.Stderr))
 	}
@@ -46,14 +55,14 @@ func (p post) makeScratch(ctx context.Context, mark string) error {
 // marked makes sure that a scratch folder is the one that the run made, and no other to which its name leads by now. One that is gone or empty
 // needs none.
 func (p post) marked(ctx context.Context, mark string) error {
-	r, err := p.machine.Run(ctx, platform.Command{Argv: []string{"ls", "-A", "--", p.dir}})
+	r, err := p.command(ctx, "ls", "-A", "--", p.dir)
 	if err != nil {
 		return fmt.Errorf("look into scratch folder %s: %w", p.dir, err)
 	}
 	if in := strings.TrimSpace(string(r.Stdout)); r.Exit != 0 || in == "" || in == path.Base(p.markFile(mark)) {
 		return nil // nothing is removed
 	}
-	kind, err := p.machine.Run(ctx, platform.Command{Argv: []string{"stat", "-c", "%F", "--", p.dir}})
+	kind, err := p.command(ctx, "stat", "-c", "%F", "--", p.dir)
 	if err != nil {
 		return fmt.Errorf("look at scratch folder %s: %w", p.dir, err)
 	}
@@ -69,12 +78,12 @@ func (p post) marked(ctx context.Context, mark string) error {
 
 // removeScratch removes the scratch folder where it holds nothing but the mark of the run. What else lies in it is not ours to remove, or needs the mark to be removed.
 func (p post) removeScratch(ctx context.Context, mark string) error {
-	listed, err := p.machine.Run(ctx, platform.Command{Argv: []string{"ls", "-A", "--", p.dir}})
+	listed, err := p.command(ctx, "ls", "-A", "--", p.dir)
 	if err == nil && strings.TrimSpace(string(listed.Stdout)) == path.Base(p.markFile(mark)) {
-		_, err = p.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-f", "--", p.markFile(mark)}})
+		_, err = p.command(ctx, "rm", "-f", "--", p.markFile(mark))
 	}
 	if err == nil {
-		_, err = p.machine.Run(ctx, platform.Command{Argv: []string{"rmdir", "--", p.dir}})
+		_, err = p.command(ctx, "rmdir", "--", p.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("remove scratch folder %s: %w", p.dir, err)

@@ -297,7 +297,7 @@ func (p post) sweepServices(ctx context.Context, mark string) error {
 		return err
 	}
 	folder := path.Join(p.dir, serviceFolder)
-	listed, err := p.machine.Run(ctx, platform.Command{Argv: []string{"ls", "--", folder}})
+	listed, err := p.command(ctx, "ls", "--", folder)
 	if err != nil {
 		return fmt.Errorf("look for what services left in %s: %w", p.dir, err)
 	}
@@ -307,7 +307,7 @@ func (p post) sweepServices(ctx context.Context, mark string) error {
 			return err
 		}
 	}
-	removed, err := p.machine.Run(ctx, platform.Command{Argv: []string{"rm", "-rf", "--", folder}})
+	removed, err := p.command(ctx, "rm", "-rf", "--", folder)
 	if err == nil && removed.Exit != 0 {
 		err = errors.New(lastLine(removed.Stderr))
 	}

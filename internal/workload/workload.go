@@ -109,16 +109,17 @@ type Needs struct {
 // ExitError reports a worker that ended badly, with the end of what it wrote
 // to its standard error.
 type ExitError struct {
-	Program string
-	Exit    int
-	Signal  string
-	Stderr  string
+	Program     string
+	Exit        int
+	Signal      string
+	OutOfMemory bool // as platform.Result has it
+	Stderr      string
 }
 
 // Error says how the program ended.
 func (e *ExitError) Error() string {
 	if e.Signal != "" {
-		return fmt.Sprintf("%s was ended by signal %s", e.Program, e.Signal)
+		return (&platform.KilledError{Program: e.Program, Signal: e.Signal, OutOfMemory: e.OutOfMemory}).Error()
 	}
-	return fmt.Sprintf("%s ended with status %d", e.Program, e.Exit)
+	return fmt.Sprintf("%s ended with status %d%s", e.Program, e.Exit, platform.NoteOutOfMemory(e.OutOfMemory))
 }

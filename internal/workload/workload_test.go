@@ -53,3 +53,20 @@ func TestServicesAreReachedFromTheMachine(t *testing.T) {
 		_ = conn.Close()
 	}
 }
+
+func TestExitErrorNamesTheLackOfMemory(t *testing.T) {
+	const cause = ": the machine or its control group ran out of memory (OOM killer)"
+	for _, test := range []struct {
+		err  ExitError
+		want string
+	}{
+		{ExitError{Program: "fio", Exit: -1, Signal: "SIGKILL"}, "fio was ended by signal SIGKILL"},
+		{ExitError{Program: "fio", Exit: -1, Signal: "SIGKILL", OutOfMemory: true}, "fio was ended by signal SIGKILL" + cause},
+		{ExitError{Program: "fio", Exit: 1, OutOfMemory: true}, "fio ended with status 1" + cause},
+		{ExitError{Program: "fio", Exit: 1}, "fio ended with status 1"},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}

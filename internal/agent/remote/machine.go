@@ -163,7 +163,7 @@ func (m *Machine) Run(ctx context.Context, c platform.Command) (platform.Result,
 		err = fmt.Errorf("%s was ended: %w", c.Argv[0], context.Cause(ctx))
 	}
 	result := platform.Result{
-		Exit: a.Exit, Signal: a.Signal, Stdout: collected.data.Bytes(), Stderr: k.stderr, User: a.User, System: a.System,
+		Exit: a.Exit, Signal: a.Signal, Stdout: collected.data.Bytes(), Stderr: k.stderr, User: a.User, System: a.System, OutOfMemory: a.OutOfMemory,
 	}
 	ended(result, err)
 	return result, err

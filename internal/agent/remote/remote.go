@@ -97,15 +97,16 @@ type request struct {
 
 // answer ends a call.
 type answer struct {
-	Fault  *fault          `json:"fault,omitempty"`
-	Exit   int             `json:"exit,omitempty"`
-	Signal string          `json:"signal,omitempty"`
-	User   time.Duration   `json:"user,omitempty"`   // nanoseconds
-	System time.Duration   `json:"system,omitempty"` // nanoseconds
-	Path   []byte          `json:"path,omitempty"`
-	Clock  *platform.Clock `json:"clock,omitempty"`
-	Space  *platform.Space `json:"space,omitempty"`
-	Now    int64           `json:"now,omitempty"` // nanoseconds since 1970 on the far side's clock
+	Fault       *fault          `json:"fault,omitempty"`
+	Exit        int             `json:"exit,omitempty"`
+	Signal      string          `json:"signal,omitempty"`
+	OutOfMemory bool            `json:"outOfMemory,omitempty"`
+	User        time.Duration   `json:"user,omitempty"`   // nanoseconds
+	System      time.Duration   `json:"system,omitempty"` // nanoseconds
+	Path        []byte          `json:"path,omitempty"`
+	Clock       *platform.Clock `json:"clock,omitempty"`
+	Space       *platform.Space `json:"space,omitempty"`
+	Now         int64           `json:"now,omitempty"` // nanoseconds since 1970 on the far side's clock
 }
 
 const (

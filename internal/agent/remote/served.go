@@ -77,7 +77,7 @@ func (c *served) run(x *session) (answer, error) {
 		}
 		tail = tail[n:]
 	}
-	return answer{Exit: r.Exit, Signal: r.Signal, User: r.User, System: r.System}, err
+	return answer{Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, User: r.User, System: r.System}, err
 }
 
 // write writes a file once all of it has arrived: part of one changes nothing.

@@ -305,3 +305,63 @@ func TestObserver(t *testing.T) {
 		t.Errorf("space of an absent folder: %v", err)
 	}
 }
+
+// Where the kernel kills a command for want of memory, or a process that the command had started, the result says so; where somebody
+// else kills it, it does not.
+func TestOutOfMemory(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to make a control group")
+	}
+	group := memoryGroup(t, "24M")
+	m := opened(t)
+	for script, want := range map[string]platform.Result{
+		"echo $$ >" + group + "/cgroup.procs; exec dd if=/dev/zero of=/dev/null bs=200M count=1":              {Signal: "SIGKILL", OutOfMemory: true},
+		"echo $$ >" + group + "/cgroup.procs; dd if=/dev/zero of=/dev/null bs=200M count=1 || exit 7; exit 0": {OutOfMemory: true},
+		"kill -KILL $$": {Signal: "SIGKILL"},
+	} {
+		r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", script}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Signal != want.Signal || r.OutOfMemory != want.OutOfMemory || r.Exit == 0 {
+			t.Errorf("%s: exit %d, signal %q, out of memory %v", script, r.Exit, r.Signal, r.OutOfMemory)
+		}
+	}
+}
+
+// memoryGroup makes a control group with a limit of memory.
+func memoryGroup(t *testing.T, limit string) string {
+	t.Helper()
+	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	membership, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := platform.FindControlGroup(mountinfo, membership, "memory")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir, err := os.MkdirTemp(found.Folder, "memory-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		for range 100 { // its last process may still be dying
+			if err = os.Remove(dir); err == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Error(err)
+	})
+	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
+		if err = os.WriteFile(filepath.Join(dir, name), []byte(limit), 0); err == nil {
+			return dir
+		}
+	}
+	t.Skip(err)
+	return ""
+}

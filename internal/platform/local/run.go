@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -80,6 +81,7 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 		return r, true, err
 	}
 	defer func() { err = errors.Join(err, m.guard.drop(mark)) }()
+	kills := oomKills()
 	clean, err = m.launch(cmd, c.Worker)
 	if err != nil {
 		return r, clean, fmt.Errorf("start %s: %w", c.Argv[0], err)
@@ -101,7 +103,9 @@ func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Resul
 	if c.Worker {
 		killMarked(mark) // what a worker left behind must not load the next trial
 	}
-	return result(cmd, stdout.Bytes(), stderr.bytes()), clean, trouble(ctx, c.Argv[0], err)
+	r = result(cmd, stdout.Bytes(), stderr.bytes())
+	r.OutOfMemory = r.Exit != 0 && oomKills() != kills
+	return r, clean, trouble(ctx, c.Argv[0], err)
 }
 
 // running is a command that runs.
@@ -117,6 +121,15 @@ func result(cmd *exec.Cmd, stdout, stderr []byte) platform.Result {
 		r.Signal = unix.SignalName(w.Signal())
 	}
 	return r
+}
+
+// oomKills is how many processes of this machine the kernel has killed for want of memory, its own or that of a control
+// group; empty where the kernel does not count them (before 4.13).
+func oomKills() string {
+	text, _ := os.ReadFile("/proc/vmstat")
+	_, rest, _ := strings.Cut(string(text), "\noom_kill ")
+	count, _, _ := strings.Cut(rest, "\n")
+	return count
 }
 
 // trouble is what of the outcome is not the command's own doing.

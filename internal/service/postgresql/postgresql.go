@@ -119,11 +119,28 @@ const making = 3 * time.Minute
 // starter makes the databases and becomes the server. What it says in between is of
 // no interest unless it fails. The key of a certificate must be the server's alone. What
 // its processes share in files lies in memory, as posix shared memory does, but in a folder
-// whose name is still known when the server was killed.
+// whose name is still known when the server was killed. The servers that initdb runs would take posix
+// shared memory, which nobody finds when they are killed; before version 16 no option of initdb says
+// otherwise, but its sample of the configuration does.
 const starter = `
-rm -rf -- "$1/data" "$1/own.key" "$5" &&
-{ [ ! -f "$1/server.key" ] || (umask 077 && cat -- "$1/server.key" > "$1/own.key") } &&
-said=$("$3" -D "$1/data" -U "$4" -A trust -E UTF8 --locale=C --no-sync --no-clean --no-instructions 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
+rm -rf -- "$1/data" "$1/share" "$1/own.key" "$5" &&
+{ [ ! -f "$1/server.key" ] || (umask 077 && cat -- "$1/server.key" > "$1/own.key") } || exit 1
+share=$("$3" --show -D "$1/data" 2>&1)
+share=${share#*share_path=}
+share=${share%%
+*}
+if [ -f "$share/postgresql.conf.sample" ]; then
+	mkdir -- "$1/share" || exit 1
+	for file in "$share"/*; do
+		[ "${file##*/}" = postgresql.conf.sample ] || ln -s -- "$file" "$1/share/${file##*/}" || exit 1
+	done
+	{ cat -- "$share/postgresql.conf.sample" && echo "dynamic_shared_memory_type = mmap"; } > "$1/share/postgresql.conf.sample" || exit 1
+	share=$1/share
+else
+	share=
+fi
+said=$("$3" -D "$1/data" ${share:+-L "$share"} -U "$4" -A trust -E UTF8 --locale=C --no-sync --no-clean --no-instructions 2>&1) || { printf '%s\n' "$said" >&2; exit 1; }
+rm -rf -- "$1/share"
 if mkdir -m 700 -- "$5" 2>/dev/null; then
 	rmdir -- "$1/data/pg_dynshmem" && ln -s -- "$5" "$1/data/pg_dynshmem" || exit 1
 fi

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -125,18 +124,9 @@ func processes(t *testing.T, dir string) (pids []int) {
 	return pids
 }
 
-// A server that is given up while its databases are made leaves no segment. Before version 16,
-// initdb takes no word about its other shared memory: what it leaves is removed here.
+// A server that is given up while its databases are made leaves no segment.
 func TestRealGivenUpLeavesNoSegment(t *testing.T) {
 	m := here(t)
-	before := shared(t)
-	defer func() {
-		for _, file := range shared(t) {
-			if !slices.Contains(before, file) {
-				_ = os.Remove(file)
-			}
-		}
-	}()
 	for _, patience := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond} {
 		s, err := Kind().New(nil)
 		if err != nil {
@@ -167,12 +157,52 @@ func TestRealGivenUpLeavesNoSegment(t *testing.T) {
 	}
 }
 
-// shared are the files of shared memory that PostgreSQL names by itself.
-func shared(t *testing.T) []string {
-	t.Helper()
-	all, err := filepath.Glob("/dev/shm/PostgreSQL.*")
+// The servers that make the databases share files of the instance's folder: what they leave in posix shared
+// memory when they are killed would stay.
+func TestRealMakingSharesNoPosixMemory(t *testing.T) {
+	m := here(t)
+	dir := reachable(t)
+	stop, watched := make(chan struct{}), make(chan map[string]bool)
+	go func() {
+		seen := map[string]bool{}
+		for {
+			select {
+			case <-stop:
+				watched <- seen
+				return
+			case <-time.After(time.Millisecond):
+				sharedFiles(dir, seen)
+			}
+		}
+	}()
+	s, err := Kind().New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	i, err := s.Start(t.Context(), service.Env{Machine: m, Dir: dir, Log: t.Logf})
+	close(stop)
+	seen := <-watched
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if seen["/dev/shm/PostgreSQL"] || !seen["pg_dynshmem"] {
+		t.Errorf("its processes shared %v", seen)
+	}
+}
+
+// sharedFiles tells which shared memory processes that work in a folder have mapped.
+func sharedFiles(dir string, seen map[string]bool) {
+	all, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range all {
+		if to, err := os.Readlink(link); err != nil || !strings.HasPrefix(to, dir+"/") {
+			continue
+		}
+		maps, _ := os.ReadFile(filepath.Dir(link) + "/maps") // it may have ended
+		for _, what := range []string{"/dev/shm/PostgreSQL", "pg_dynshmem"} {
+			seen[what] = seen[what] || strings.Contains(string(maps), what)
+		}
+	}
 }

@@ -220,7 +220,7 @@ func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
 		if r.Exit == 0 {
 			continue
 		}
-		exit := &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, Stderr: strings.TrimSpace(string(r.Stderr))}
+		exit := &workload.ExitError{Program: "fio", Exit: r.Exit, Signal: r.Signal, OutOfMemory: r.OutOfMemory, Stderr: strings.TrimSpace(string(r.Stderr))}
 		if strings.Contains(exit.Stderr, "O_DIRECT") {
 			return fmt.Errorf("fill %s: its file system has no direct I/O: set direct: false, or take another folder (--out): %w", on.path, exit)
 		}
