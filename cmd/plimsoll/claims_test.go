@@ -79,19 +79,38 @@ func agents(t *testing.T) (pids []int) {
 	return pids
 }
 
+// programs is the environment variable that names the folder of plimsoll and its agent.
+const programs = "PLIMSOLL_TEST_PROGRAMS"
+
+// withPrograms builds both before a test is contained, which may not see the module, beside the test's own program, which it sees.
+func withPrograms(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" || os.Getenv(programs) != "" || hosttest.Lacking() != "" {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(self), "programs-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // go test removes all that is there
+	sh(t, "CGO_ENABLED=0 go build -trimpath -o "+dir+"/ plimsoll/cmd/plimsoll plimsoll/cmd/plimsoll-agent")
+	t.Setenv(programs, dir)
+}
+
 // A setting of a host is one run's, whether its lab is on the host or reaches it by ssh. The setting of a lab that dies is free once the agent has put it
 // back, and that of an agent that dies is kept for the run that puts it back.
 func TestOneSettingBySSHAndHere(t *testing.T) {
+	withPrograms(t)
 	if !contained(t) {
 		return
 	}
 	former := kept(t, swappiness)
 	l := newLab(t)
-	bin := filepath.Join(l.dir, "bin")
-	if _, err := os.Stat("../../go.mod"); err != nil {
-		t.Skip("the module lies below /tmp, of which a contained test sees its own folder alone: the agent cannot be built")
-	}
-	sh(t, "CGO_ENABLED=0 go build -trimpath -o "+bin+"/ plimsoll/cmd/plimsoll plimsoll/cmd/plimsoll-agent")
+	bin := os.Getenv(programs)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	here := studyOf("host.sysctl:vm.swappiness", two(t, former)...)
 	l.write("here.yaml", here)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/escape"
 	"plimsoll/internal/platform"
 )
 
@@ -24,6 +25,7 @@ func (c *command) logging(ctx context.Context, r *reporting) (logging context.Co
 	var mu sync.Mutex
 	var lost error
 	logging = platform.WithLog(ctx, func(line string) {
+		line = escape.Line(line) // errors hold text from elsewhere, and one entry is one line
 		mu.Lock()
 		defer mu.Unlock()
 		if r.verbose {

@@ -25,6 +25,7 @@ import (
 // write.
 type Writer struct {
 	to     io.Writer
+	file   bool          // to is a regular file, which has no reader to wait for, only a busy disk
 	mu     sync.Mutex    // held by who writes
 	failed error         // of the first write that failed
 	closed chan struct{} // closed once the reader is gone
@@ -39,7 +40,7 @@ const lastWait = time.Second
 
 // NewWriter returns a writer of text to another, such as a file.
 func NewWriter(to io.Writer) *Writer {
-	w := &Writer{to: to, closed: make(chan struct{}), hurry: make(chan struct{}), texts: make(chan string), wrote: make(chan error)}
+	w := &Writer{to: to, file: regular(to), closed: make(chan struct{}), hurry: make(chan struct{}), texts: make(chan string), wrote: make(chan error)}
 	go func() { // for as long as the program lives
 		for text := range w.texts {
 			_, err := io.WriteString(to, text)
@@ -49,7 +50,16 @@ func NewWriter(to io.Writer) *Writer {
 	return w
 }
 
-// Hurry lets no write wait longer than a moment from now on, also one under way: a reader
+func regular(to io.Writer) bool {
+	f, ok := to.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Hurry lets no write, but to a file, wait longer than a moment from now on, also one under way: a reader
 // who has stopped reading must not keep the program from ending.
 func (w *Writer) Hurry() { w.once.Do(func() { close(w.hurry) }) }
 
@@ -142,6 +152,9 @@ func (w *Writer) put(text string) {
 
 // written is what became of a write.
 func (w *Writer) written() error {
+	if w.file {
+		return <-w.wrote
+	}
 	select {
 	case err := <-w.wrote:
 		return err

@@ -436,3 +436,12 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// What a server says stays on one line and steers no terminal.
+func TestFaultIsOneLine(t *testing.T) {
+	for code, want := range map[int]string{syntax: `no\nplimsoll: done\u001b[2J (syntax)`, 0x9999: `no\nplimsoll: done\u001b[2J (0x9999)`} {
+		if got := (&Fault{Code: code, Message: "no\nplimsoll: done\x1b[2J"}).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"plimsoll/internal/escape"
 )
 
 // Fault is an error that a server reports.
@@ -32,12 +34,12 @@ const (
 	writeFailure    = 0x1500
 )
 
-// Error is what the server says, with the name of the code.
+// Error is what the server says, on one line, with the name of the code.
 func (f *Fault) Error() string {
 	if name := faultName(f.Code); name != "" {
-		return fmt.Sprintf("%s (%s)", f.Message, name)
+		return fmt.Sprintf("%s (%s)", escape.Line(f.Message), name)
 	}
-	return fmt.Sprintf("%s (%#04x)", f.Message, f.Code)
+	return fmt.Sprintf("%s (%#04x)", escape.Line(f.Message), f.Code)
 }
 
 // Kind is the name of the code.

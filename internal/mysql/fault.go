@@ -3,6 +3,8 @@ package mysql
 import (
 	"encoding/binary"
 	"fmt"
+
+	"plimsoll/internal/escape"
 )
 
 // Fault is an error that a server reports.
@@ -29,8 +31,8 @@ const (
 	timedOut           = 4031 // a session that did nothing for too long, in MySQL
 )
 
-// Error is the message and the code.
-func (f *Fault) Error() string { return fmt.Sprintf("%s (%d)", f.Message, f.Code) }
+// Error is the message and the code, on one line whatever the server says.
+func (f *Fault) Error() string { return fmt.Sprintf("%s (%d)", escape.Line(f.Message), f.Code) }
 
 // Fatal says whether the session is over.
 func (f *Fault) Fatal() bool {

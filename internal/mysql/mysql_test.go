@@ -387,3 +387,10 @@ func FuzzSession(f *testing.F) {
 		}
 	})
 }
+
+// What a server says stays on one line and steers no terminal.
+func TestFaultIsOneLine(t *testing.T) {
+	if got, want := (&Fault{Code: 1146, Message: "no\nplimsoll: done\x1b[2J"}).Error(), `no\nplimsoll: done\u001b[2J (1146)`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

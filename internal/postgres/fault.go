@@ -3,6 +3,8 @@ package postgres
 import (
 	"bytes"
 	"fmt"
+
+	"plimsoll/internal/escape"
 )
 
 // Fault is an error that a server reports.
@@ -22,12 +24,12 @@ const (
 	NoSuchDatabase       = "3D000"
 )
 
-// Error is the message and the code.
+// Error is the message and the code, on one line whatever the server says.
 func (f *Fault) Error() string {
 	if f.Hint != "" {
-		return fmt.Sprintf("%s (%s; %s)", f.Message, f.Code, f.Hint)
+		return fmt.Sprintf("%s (%s; %s)", escape.Line(f.Message), escape.Line(f.Code), escape.Line(f.Hint))
 	}
-	return fmt.Sprintf("%s (%s)", f.Message, f.Code)
+	return fmt.Sprintf("%s (%s)", escape.Line(f.Message), escape.Line(f.Code))
 }
 
 // ReadFault reads the body of a Failure or a Notice.

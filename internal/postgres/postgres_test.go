@@ -272,3 +272,11 @@ func FuzzRow(f *testing.F) {
 		}
 	})
 }
+
+// What a server says stays on one line and steers no terminal.
+func TestFaultIsOneLine(t *testing.T) {
+	f := &Fault{Code: "42\n01", Message: "no\nplimsoll: done\x1b[2J", Hint: "try\r\n"}
+	if got, want := f.Error(), `no\nplimsoll: done\u001b[2J (42\n01; try\u000d\n)`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

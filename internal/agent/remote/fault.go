@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"os/exec"
+	"strings"
 	"syscall"
 
 	"plimsoll/internal/platform"
@@ -72,7 +73,8 @@ type failure struct {
 	is   error
 }
 
-func (f *failure) Error() string { return f.text }
+// Error is the text. Its further lines are indented, so that none passes for a line of the lab's own.
+func (f *failure) Error() string { return strings.ReplaceAll(f.text, "\n", "\n  ") }
 func (f *failure) Unwrap() error { return f.is }
 
 // err is nil for no fault.

@@ -111,3 +111,10 @@ func TestDeafFarSide(t *testing.T) {
 		t.Errorf("%v, %v", err, m.Err())
 	}
 }
+
+// No line of a hostile far side passes for one of the lab's own.
+func TestHostileErrorIsIndented(t *testing.T) {
+	if got, want := (&fault{Text: "no\nplimsoll: done\n"}).err().Error(), "no\n  plimsoll: done\n  "; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

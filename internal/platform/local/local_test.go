@@ -349,13 +349,15 @@ func memoryGroup(t *testing.T, limit string) string {
 		t.Skip(err)
 	}
 	t.Cleanup(func() {
-		for range 100 { // its last process may still be dying
-			if err = os.Remove(dir); err == nil {
-				return
+		tick, late := time.NewTicker(20*time.Millisecond), time.After(time.Minute)
+		defer tick.Stop()
+		for os.Remove(dir) != nil { // its last process may still be dying
+			select {
+			case <-tick.C:
+			case <-late:
+				t.Fatalf("%s stays", dir)
 			}
-			time.Sleep(50 * time.Millisecond)
 		}
-		t.Error(err)
 	})
 	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
 		if err = os.WriteFile(filepath.Join(dir, name), []byte(limit), 0); err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -133,6 +134,22 @@ func (t *target) sector(ctx context.Context, m platform.Machine) parameter.Bytes
 // refuse says what the target is in use for. Whatever cannot be looked at counts
 // as in use.
 func (t *target) refuse(ctx context.Context, m platform.Machine) error {
+	err := t.refuseSwap(ctx, m)
+	switch {
+	case err != nil:
+		return err
+	case t.device:
+		err = t.refuseDevice(ctx, m)
+	default:
+		err = t.refuseFile(ctx, m)
+	}
+	if err != nil {
+		return err
+	}
+	return t.refuseSignature(ctx, m)
+}
+
+func (t *target) refuseSwap(ctx context.Context, m platform.Machine) error {
 	swaps, err := m.ReadFile(ctx, "/proc/swaps")
 	if err != nil {
 		return fmt.Errorf("whether it is swap cannot be read: %w", err)
@@ -142,20 +159,65 @@ func (t *target) refuse(ctx context.Context, m platform.Machine) error {
 			return errors.New("it is swap space in use")
 		}
 	}
-	if t.device {
-		if err = t.refuseDevice(ctx, m); err == nil {
-			err = t.refuseOpened(ctx, m)
-		}
-	} else {
-		err = t.refuseFile(ctx, m)
-	}
-	if err != nil {
-		return err
-	}
-	return t.refuseSignature(ctx, m)
+	return nil
 }
 
 func (t *target) refuseDevice(ctx context.Context, m platform.Machine) error {
+	if err := t.refuseMounted(ctx, m); err != nil {
+		return err
+	}
+	folder, err := ask(ctx, m, "readlink", "-e", "--", "/sys/dev/block/"+t.number)
+	if err != nil {
+		return fmt.Errorf("what it is part of cannot be read: %w", err)
+	}
+	folder = strings.TrimSpace(folder)
+	if err := t.refusePart(ctx, m, folder); err != nil {
+		return err
+	}
+	if err := t.refuseOpened(ctx, m); err != nil {
+		return err
+	}
+	switch _, err := m.ReadFile(ctx, folder+"/partition"); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("whether it is a partition cannot be read: %w", err)
+	}
+	return refuseDisk(ctx, m, path.Dir(folder))
+}
+
+// refuseDisk refuses a partition whose disk is in use as a whole: by a virtual machine, a RAID or multipath device, or a file system
+// or swap space that a forgotten partition table does not know of.
+func refuseDisk(ctx context.Context, m platform.Machine, folder string) error {
+	number, err := m.ReadFile(ctx, folder+"/dev")
+	if err != nil {
+		return fmt.Errorf("whether its disk is in use cannot be read: %w", err)
+	}
+	disk := &target{path: "/dev/" + strings.ReplaceAll(path.Base(folder), "!", "/"), device: true, number: strings.TrimSpace(string(number))}
+	err = disk.refuseSwap(ctx, m)
+	if err == nil {
+		err = disk.refuseMounted(ctx, m)
+	}
+	if err == nil {
+		var list string
+		if list, err = ask(ctx, m, "ls", "-1", "--", folder+"/holders"); err == nil && strings.TrimSpace(list) != "" {
+			err = partOf(strings.Fields(list)[0])
+		}
+	}
+	if err == nil {
+		err = disk.refuseOpened(ctx, m)
+	}
+	if err != nil {
+		return fmt.Errorf("its disk %s as a whole: %w", disk.path, err)
+	}
+	return nil
+}
+
+func partOf(name string) error {
+	return fmt.Errorf("it is part of %s (RAID, LVM or another device made of it)", name)
+}
+
+func (t *target) refuseMounted(ctx context.Context, m platform.Machine) error {
 	mounts, err := m.ReadFile(ctx, "/proc/self/mountinfo")
 	if err != nil {
 		return fmt.Errorf("whether it is mounted cannot be read: %w", err)
@@ -171,11 +233,11 @@ func (t *target) refuseDevice(ctx context.Context, m platform.Machine) error {
 			return fmt.Errorf("it is mounted on %s", mount.Point)
 		}
 	}
-	folder, err := ask(ctx, m, "readlink", "-e", "--", "/sys/dev/block/"+t.number)
-	if err != nil {
-		return fmt.Errorf("what it is part of cannot be read: %w", err)
-	}
-	folder = strings.TrimSpace(folder)
+	return nil
+}
+
+// refusePart refuses a device that has holders or partitions.
+func (t *target) refusePart(ctx context.Context, m platform.Machine, folder string) error {
 	list, err := ask(ctx, m, "ls", "-1", "--", folder, folder+"/holders")
 	if err != nil {
 		return fmt.Errorf("what it is part of cannot be read: %w", err)
@@ -188,7 +250,7 @@ func (t *target) refuseDevice(ctx context.Context, m platform.Machine) error {
 			holders = true
 		case name == "" || strings.HasSuffix(name, ":"):
 		case holders:
-			return fmt.Errorf("it is part of %s (RAID, LVM or another device made of it)", name)
+			return partOf(name)
 		case strings.HasPrefix(name, path.Base(folder)) && name != path.Base(folder):
 			return fmt.Errorf("it has partitions (%s)", name)
 		}

@@ -137,6 +137,48 @@ func TestTargetsInUseAreRefused(t *testing.T) {
 	}
 }
 
+// A partition is in use where its disk is.
+func TestPartitionsOfDisksInUseAreRefused(t *testing.T) {
+	const part, disk, opened = "/dev/sdx1", "its disk /dev/sdx as a whole: ", "find /proc -maxdepth 3 -path /proc/[0-9]*/fd/* -lname /dev/* -exec stat -L -c %t:%T %n %F {} +"
+	partition := func() *fake {
+		f := server()
+		f.files["/sys/dev/block/8:17/size"] = "1048576\n"
+		f.files["/sys/dev/block/8:17/../queue/logical_block_size"] = "512\n"
+		f.files["/sys/devices/a/block/sdx/sdx1/partition"] = "1\n"
+		f.files["/sys/devices/a/block/sdx/dev"] = "8:16\n"
+		f.commands["readlink -e -- "+part] = prints(part + "\n")
+		f.commands["stat -c %t %T %d:%i %s %F -- "+part] = prints("8 11 5:78 0 block special file\n")
+		f.commands["readlink -e -- /sys/dev/block/8:17"] = prints("/sys/devices/a/block/sdx/sdx1\n")
+		f.commands["ls -1 -- /sys/devices/a/block/sdx/sdx1 /sys/devices/a/block/sdx/sdx1/holders"] = prints("/sys/devices/a/block/sdx/sdx1:\nholders\npartition\n\n/sys/devices/a/block/sdx/sdx1/holders:\n")
+		f.commands["ls -1 -- /sys/devices/a/block/sdx/holders"] = prints("")
+		f.commands["wipefs --no-act --parsable -- "+part] = prints("# offset,uuid,label,type\n")
+		return f
+	}
+	if err := made(t, targets(part)).checkTargets(t.Context(), partition()); err != nil {
+		t.Errorf("an idle partition: %v", err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(f *fake)
+		want   string
+	}{
+		{"partition mounted", func(f *fake) { f.files["/proc/self/mountinfo"] += "30 22 8:17 / /mnt rw - xfs /dev/sdx1 rw\n" }, "it is mounted on /mnt"},
+		{"disk mounted", func(f *fake) { f.files["/proc/self/mountinfo"] += "30 22 8:16 / /mnt rw - xfs /dev/sdx rw\n" }, disk + "it is mounted on /mnt"},
+		{"disk is swap", func(f *fake) { f.files["/proc/swaps"] += "/dev/sdx partition 8188 0 -2\n" }, disk + "it is swap space in use"},
+		{"disk in RAID", func(f *fake) { f.commands["ls -1 -- /sys/devices/a/block/sdx/holders"] = prints("md0\n") }, disk + "it is part of md0"},
+		{"disk open", func(f *fake) { f.commands[opened] = prints("8:10 /proc/77/fd/5 block special file\n") }, disk + "process 77 has it open"},
+		{"partition open", func(f *fake) { f.commands[opened] = prints("8:11 /proc/77/fd/5 block special file\n") }, "process 77 has it open"},
+		{"disk unknown", func(f *fake) { delete(f.files, "/sys/devices/a/block/sdx/dev") }, "whether its disk is in use cannot be read"},
+		{"holders unknown", func(f *fake) { delete(f.commands, "ls -1 -- /sys/devices/a/block/sdx/holders") }, disk},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := partition()
+			c.change(f)
+			refused(t, made(t, targets(part)).checkTargets(t.Context(), f), "target "+part+" is not written to", c.want)
+		})
+	}
+}
+
 func TestOtherTargetsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name    string
