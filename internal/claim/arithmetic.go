@@ -12,13 +12,16 @@ func (a *auditor) arithmetic(s *sentence) {
 	for k, i := range s.numbers {
 		a.share(s, k, i)
 		a.equation(s, i)
-		a.rate(s, k, i)
+		a.part(s, k, i)
 	}
+	a.rate(s)
+	a.blocks(s)
+	a.lists(s)
 	a.mean(s)
 	a.mix(s)
 }
 
-// share checks "13 of 150 (8.7 %)".
+// share checks "13 of 150 (8.7 %)" and "of 150 runs, 13 (8.7 %)".
 func (a *auditor) share(s *sentence, k, i int) {
 	if k+2 >= len(s.numbers) {
 		return
@@ -26,15 +29,20 @@ func (a *auditor) share(s *sentence, k, i int) {
 	j, m := s.numbers[k+1], s.numbers[k+2]
 	x, n, p := s.tokens[i].num, s.tokens[j].num, s.tokens[m].num
 	of := s.wordAt(j-1) == "of" || s.wordAt(j-1) == "the" && s.wordAt(j-2) == "of"
+	if first := s.wordAt(i-1) == "of" && i == 1 && m == j+2 && s.tokens[j+1].mark == "(" && x.value >= n.value && !s.breaksPair(i+1, j); first {
+		x, n, of = n, x, true
+	} else if i+1 < len(s.tokens) && s.hasMark(i+1, j, ",") {
+		return
+	}
 	if !of || j-i > 5 || !p.percent() || x.percent() || n.percent() || x.value > n.value || !(n.value > 0) || p.sign != 0 || x.sign != 0 {
 		return
 	}
-	for at := i + 1; at < j; at++ {
+	for at := i + 1; at < j && s.wordAt(i-1) != "of"; at++ {
 		if w := s.wordAt(at); w != "of" && w != "out" && w != "the" && w != "all" && !s.owned(at, i) {
 			return
 		}
 	}
-	if s.breaks(i+1, j) || !x.like(n) && len(x.nouns) > 0 && len(n.nouns) > 0 && x.unit.dim != dimCount {
+	if s.wordAt(i-1) != "of" && s.breaks(i+1, j) || !x.like(n) && len(x.nouns) > 0 && len(n.nouns) > 0 && x.unit.dim != dimCount {
 		return
 	}
 	for at := j + 1; at < m; at++ {
@@ -43,7 +51,7 @@ func (a *auditor) share(s *sentence, k, i int) {
 			return
 		}
 	}
-	if s.wordAt(m+1) == "of" || s.wordMatches(m+1, notChanges) {
+	if w := s.wordAt(m + 1); w == "of" || comparatives[w] || ups[w] || downs[w] || goods[w] != 0 || s.wordMatches(m+1, notChanges) {
 		return
 	}
 	share, ok := x.span().over(n.span())
@@ -136,35 +144,6 @@ func (a *auditor) equation(s *sentence, i int) {
 
 func isTimes(t *token) bool {
 	return t.word == "x" || t.mark == "\u00d7" || t.mark == "*" || t.word == "times"
-}
-
-// rate checks "1,200,000 requests in 60 s (20,000/s)".
-func (a *auditor) rate(s *sentence, k, i int) {
-	if k+2 >= len(s.numbers) {
-		return
-	}
-	j, m := s.numbers[k+1], s.numbers[k+2]
-	n, t, r := s.tokens[i].num, s.tokens[j].num, s.tokens[m].num
-	volume := n.unit.dim == dimCount && r.unit.dim == dimRate || n.unit.dim == dimBytes && r.unit.dim == dimByteSec || n.unit.dim == "" && r.unit.dim == dimRate
-	joint := s.wordAt(j - 1)
-	if !volume || t.unit.dim != dimTime || joint != "in" && joint != "within" && joint != "over" && joint != "during" || j-i > 5 || s.breaks(i+1, j) {
-		return
-	}
-	for at := j + 1; at < m; at++ {
-		t := &s.tokens[at]
-		if !(t.mark == "(" || t.mark == "=" || t.mark == ":" || t.mark == "," || t.mark == "~" || t.word == "or" || t.word == "is" || t.word == "that" || t.word == "i.e" || t.word == "thus" || t.word == "about") {
-			return
-		}
-	}
-	q, ok := n.span().over(t.span())
-	if !ok {
-		return
-	}
-	one := saying{kind: asDifference, low: r.value, high: r.value, half: r.half, decimals: r.decimals, num: r, from: m, to: m + 1}
-	s.hedge(&one)
-	// A duration is nominal: what is printed as 60 s need not be exact.
-	q = span{q.low * (1 - littleLimit), q.high * (1 + littleLimit)}
-	a.settle(s, [2]int{i, m + 1}, &one, q.times(1/r.unit.scale))
 }
 
 var (

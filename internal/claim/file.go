@@ -81,7 +81,7 @@ func Read(name string, data []byte) ([]Claim, error) {
 	case bytes.HasPrefix(data, []byte("%PDF-")):
 		return nil, fmt.Errorf("%s is a PDF document: convert it to text first, for example with pdftotext -layout", name)
 	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
-		return nil, fmt.Errorf("%s is not UTF-8 text", name)
+		return nil, fmt.Errorf("%s is not UTF-8 text: convert it first, for example with iconv -f UTF-16 -t UTF-8", name)
 	case strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html"):
 		return nil, fmt.Errorf("%s is an HTML page: convert it to text or Markdown first, for example with pandoc -t gfm", name)
 	case ext == ".yaml" || ext == ".yml" || listForm.Match(data):

@@ -54,8 +54,12 @@ func (l locale) lex(s string) []token {
 			at += n
 		case r >= '0' && r <= '9' || signAt(s, at):
 			t := l.number(s, at)
-			all = append(all, t)
 			at = t.to
+			if n := len(all); n > 0 && all[n-1].from+len(all[n-1].text) == all[n-1].to && all[n-1].extend(&t) {
+				all[n-1].text, all[n-1].to = s[all[n-1].from:t.to], t.to
+				continue
+			}
+			all = append(all, t)
 		default:
 			t := token{text: s[at : at+size], mark: s[at : at+size], from: at, to: at + size}
 			if r == '\u2013' || r == '\u2014' || r == '\u2212' {
@@ -66,6 +70,24 @@ func (l locale) lex(s string) []token {
 		}
 	}
 	return all
+}
+
+// extend joins the parts of a duration, as in "14 min 20 s"; false where they are none.
+func (t *token) extend(next *token) bool {
+	a, b := t.num, next.num
+	if a == nil || b == nil || a.unit.dim != dimTime || b.unit.dim != dimTime || b.sign != 0 || a.decimals > 0 {
+		return false
+	}
+	steps := map[float64]float64{86400: 3600, 3600: 60, 60: 1, 1: 1e-3}
+	if steps[a.unit.scale] != b.unit.scale || b.value >= a.unit.scale/b.unit.scale {
+		return false
+	}
+	k := a.unit.scale / b.unit.scale
+	joined := *b
+	joined.value, joined.sign = a.value*k+b.value, a.sign
+	joined.printed = a.printed + " " + b.printed
+	t.num = &joined
+	return true
 }
 
 // signAt tells whether a sign stands at a position: before a digit and not between

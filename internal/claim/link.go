@@ -15,7 +15,7 @@ func (s *sentence) linked(one *saying) (pair, bool) {
 		if one.kind == inPoints && !s.tokens[p.a].num.percent() {
 			continue
 		}
-		if one.metric != "" && p.metric != "" && one.metric != p.metric && !(p.metric == metricCost && one.metric == metricCPU) && !s.sameThing(one, p) {
+		if !s.ofPair(one, p) {
 			continue
 		}
 		if p.to <= one.from && s.follows(p, one) || p.from < one.from && one.to < p.to {
@@ -32,7 +32,7 @@ func (s *sentence) linked(one *saying) (pair, bool) {
 	}
 	for i := range s.pairs {
 		p := &s.pairs[i]
-		if p.from >= one.to && s.leads(one, p) {
+		if p.from >= one.to && s.leads(one, p) && s.ofPair(one, p) {
 			return *p, true
 		}
 	}
@@ -59,16 +59,10 @@ func (s *sentence) costAndRate(one *saying) (pair, bool) {
 	return pair{}, false
 }
 
-// sameThing tells whether two metrics that differ by name are one by unit: the time
-// of a request, or CPU in percent.
-func (s *sentence) sameThing(one *saying, p *pair) bool {
-	return one.metric == metricOther || p.metric == metricOther || one.metric == metricThroughput && s.tokens[p.a].num.unit.dim == dimCount
-}
-
 // follows tells whether nothing but links stands between a pair and the change after
 // it. Other changes of the same pair may stand there too.
 func (s *sentence) follows(p *pair, one *saying) bool {
-	for k := s.skipLabel(p.to); k < one.from; k++ {
+	for k := s.skipTail(s.skipLabel(p.to), one.from); k < one.from; k++ {
 		t := &s.tokens[k]
 		switch {
 		case p.metric == metricCost && one.metric == metricCPU && (metricWords[t.word] == metricCPU || t.word == "usage" || t.word == "cycles"):
@@ -86,6 +80,26 @@ func (s *sentence) follows(p *pair, one *saying) bool {
 	}
 	return true
 }
+
+// skipTail skips what a value is of or where it was measured, up to the comma, dash or
+// bracket before a change: "desktops per host, an increase", "on the old array - a gain".
+func (s *sentence) skipTail(k, end int) int {
+	if k >= len(s.tokens) || s.tokens[k].word == "" || !tailWords[s.tokens[k].word] && !s.owned(k, k-1) {
+		return k
+	}
+	for at := k; at < min(end, k+8); at++ {
+		t := &s.tokens[at]
+		switch {
+		case t.mark == "," || t.mark == "-" || t.mark == "(" || t.mark == ":":
+			return at
+		case t.num != nil, t.mark == ";", t.mark == ".", clauses[t.word], t.word == "with", t.word == "using", t.word == "at":
+			return k
+		}
+	}
+	return k
+}
+
+var tailWords = set("of per on in for before after under during among across inside within between")
 
 // skipLabel skips words in brackets right after a value: "290 (dense)".
 func (s *sentence) skipLabel(k int) int {
@@ -139,6 +153,9 @@ func (s *sentence) leads(one *saying, p *pair) bool {
 	}
 	for k := one.to; k < p.from; k++ {
 		t := &s.tokens[k]
+		if s.condition[k] {
+			continue
+		}
 		if t.num != nil || clauses[t.word] || t.mark == ";" || t.mark == "." || t.mark == ")" || t.word == "to" || t.word == "with" || t.word == "using" || t.word == "going" || t.word == "moving" || t.word == "switching" {
 			return false
 		}
@@ -181,24 +198,6 @@ func (s *sentence) frameLoose(p *pair) {
 	*s.tokens[p.a].num, *s.tokens[p.b].num = a, b
 }
 
-var (
-	earlier = set("before baseline default without off originally old native stock original previously vanilla control reference initially disabled")
-	later   = set("after with now tuned on new optimized optimised patched enabled later improved then dense")
-)
-
-// ordered tells whether the words beside two values name the first as the one before.
-func (s *sentence) ordered(i, j int) bool {
-	beside := func(at int, words map[string]bool) bool {
-		for k := max(0, at-5); k <= min(len(s.tokens)-1, at+4); k++ {
-			if words[s.wordAt(k)] && (k < at || k > at) {
-				return true
-			}
-		}
-		return false
-	}
-	return beside(i, earlier) && beside(j, later) && !beside(j, earlier)
-}
-
 // looselyLinked looks among values that no word joins. They accuse only where there
 // is one pair and the change follows it at once.
 func (a *auditor) looselyLinked(s *sentence, one *saying) {
@@ -211,7 +210,7 @@ func (a *auditor) looselyLinked(s *sentence, one *saying) {
 	candidates := s.candidates
 	for i := range candidates {
 		p := &candidates[i]
-		if one.metric != "" && p.metric != "" && one.metric != p.metric {
+		if one.metric != "" && p.metric != "" && one.metric != p.metric || !s.ofPair(one, p) {
 			continue
 		}
 		if !s.beside(one, p) {
@@ -227,8 +226,12 @@ func (a *auditor) looselyLinked(s *sentence, one *saying) {
 	if len(candidates) != 1 || s.sayingBetween(&candidates[0]) {
 		return
 	}
-	if p := &candidates[0]; one.from >= p.to && s.follows(p, one) || one.to <= p.from && !p.either && s.leads(one, p) {
-		a.judgePair(s, one, &candidates[0])
+	p := &candidates[0]
+	if !s.ofPair(one, p) || p.either && s.tokens[p.a].num.unit.dim == "" && s.tokens[p.b].num.unit.dim == "" {
+		return
+	}
+	if one.from >= p.to && s.follows(p, one) || one.to <= p.from && !p.either && s.leads(one, p) {
+		a.judgePair(s, one, p)
 	}
 }
 

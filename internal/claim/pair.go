@@ -1,7 +1,5 @@
 package claim
 
-import "strings"
-
 // pair is two values of the same thing, before and after.
 type pair struct {
 	a, b      int // tokens of the value before and of the value after
@@ -129,10 +127,31 @@ func (s *sentence) explicit(i, j int) (pair, bool) {
 	case !far && (words["vs"]+words["vs."]+words["versus"]+words["against"] > 0 || s.phrase(i, j, "compared") || s.phrase(i, j, "relative")):
 		p.a, p.b, p.either = j, i, true
 		return p, true
+	case !far && word == "to" && (len(words) == 2 && words["down"] == 1 || len(words) == 1 && s.bracketed(i, j)) && !s.tokens[i].num.percent():
+		return p, true
+	case !far && s.timesThe(i, j):
+		p.a, p.b = j, i
+		return p, true
 	case !far && len(words) == 1 && word == "to" && !s.tokens[i].num.percent() && s.wordAt(start) != "between" && s.wordAt(start) != "by":
 		return p, s.verbBefore(start+1) != "" || j+1 < len(s.tokens) && s.tokens[j+1].mark == "(" || s.changeSoon(j)
 	}
 	return p, false
+}
+
+// bracketed tells whether two values stand alone in brackets: "(9,830 to 10,430 tps)".
+func (s *sentence) bracketed(i, j int) bool {
+	return i > 0 && s.tokens[i-1].mark == "(" && s.hasMark(j+1, min(len(s.tokens), j+4), ")")
+}
+
+// timesThe tells whether the first of two values is a multiple of the second: "605 MB/s,
+// 16 times the 38 MB/s".
+func (s *sentence) timesThe(i, j int) bool {
+	for k := i + 1; k+1 < j; k++ {
+		if q := s.tokens[k].num; q != nil && q.times {
+			return s.wordAt(k+1) == "the" && k+2 >= s.skipBack(j)+1
+		}
+	}
+	return false
 }
 
 // leadsOn tells whether "to" and another value follow a value.
@@ -153,7 +172,7 @@ func (s *sentence) changeSoon(j int) bool {
 	for k := j + 1; k+1 < min(len(s.tokens), j+7); k++ {
 		if q := s.tokens[k].num; q != nil {
 			w := s.wordAt(k + 1)
-			return q.percent() && (ups[w] || downs[w])
+			return (q.percent() || q.times) && (ups[w] || downs[w] || goods[w] != 0)
 		}
 	}
 	return false
@@ -195,7 +214,7 @@ func (s *sentence) hedgeThan(i, j int) bool {
 	for k := i + 1; k < j; k++ {
 		if s.wordAt(k) == "than" {
 			before := s.wordAt(k - 1)
-			return k == s.skipBack(j) && !s.percentBetween(i, j) && (before == "more" || before == "less")
+			return k == s.skipBack(j) && (!s.percentBetween(i, j) || s.tokens[k-2].num == nil) && (before == "more" || before == "less")
 		}
 	}
 	return false
@@ -241,7 +260,7 @@ func (s *sentence) skipBack(i int) int {
 		switch w := s.wordAt(k); {
 		case w == "just" || w == "only" || w == "about" || w == "around" || w == "roughly" || w == "over" || w == "nearly" || w == "almost" || w == "approximately" || w == "some" || w == "a" || w == "the" || w == "an":
 			k--
-		case s.tokens[k].mark == "~" || s.tokens[k].mark == "\u2248":
+		case s.tokens[k].mark == "$" || s.tokens[k].mark == "\u20ac" || s.tokens[k].mark == "~" || s.tokens[k].mark == "\u2248":
 			k--
 		default:
 			return k
@@ -324,43 +343,29 @@ func (s *sentence) verbBefore(at int) string {
 	return ""
 }
 
-// metricOf is what a pair measures: by the words before it, else by its unit.
-func (s *sentence) metricOf(p *pair) string {
-	for k := p.from - 1; k >= max(0, p.from-10); k-- {
-		t := &s.tokens[k]
-		if t.mark == ";" || t.mark == "." {
-			break
-		}
-		if t.num != nil && !t.num.percent() && !t.num.times {
-			break
-		}
-		if m := s.metricAt(k); m != "" {
-			if m == metricCPU && strings.Contains(strings.ToLower(s.textOf(max(0, k-4), p.from)), "per ") {
-				return metricCost
+var (
+	earlier = set("before baseline default without off originally old native stock original previously vanilla control reference initially disabled bare-metal physical")
+	later   = set("after with now tuned on virtual virtualized virtualised new optimized optimised patched enabled later improved then dense")
+)
+
+// ordered tells whether the words beside two values name the first as the one before.
+func (s *sentence) ordered(i, j int) bool {
+	beside := func(at, from, to int, words map[string]bool) bool {
+		for k := max(0, from, at-5); k <= min(len(s.tokens)-1, to, at+4); k++ {
+			if words[s.wordAt(k)] {
+				return true
 			}
-			return m
+		}
+		return false
+	}
+	comma := j
+	for k := i + 1; k < j; k++ {
+		if s.tokens[k].mark == "," || clauses[s.wordAt(k)] {
+			comma = k
 		}
 	}
-	for _, i := range []int{p.a, p.b} {
-		q := s.tokens[i].num
-		switch q.unit.dim {
-		case dimTime:
-			return metricLatency
-		case dimRate, dimByteSec, dimBitSec:
-			return metricThroughput
-		case dimBytes:
-			return metricSpace
-		case dimPower:
-			return metricPower
-		}
-		for _, n := range q.nouns {
-			if m := metricWords[n]; m != "" {
-				return m
-			}
-			if m := metricWords[n+"s"]; m != "" {
-				return m
-			}
-		}
+	if comma < j && beside(i, 0, comma, earlier) && beside(j, comma, len(s.tokens), later) {
+		return true
 	}
-	return ""
+	return beside(i, 0, j, earlier) && beside(j, i, len(s.tokens), later) && !beside(j, i, len(s.tokens), earlier)
 }

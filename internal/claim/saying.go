@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"math"
 	"regexp"
 	"strings"
 )
@@ -92,6 +93,17 @@ func (s *sentence) findSayings() {
 	}
 }
 
+// orders reads "two orders of magnitude" and "an order of magnitude".
+func (s *sentence) orders(i int) float64 {
+	if w := s.wordAt(i + 1); w != "orders" && w != "order" || s.wordAt(i+2) != "of" || s.wordAt(i+3) != "magnitude" {
+		return 0
+	}
+	if w := s.wordAt(i); w == "an" || w == "one" {
+		return 1
+	}
+	return numerals[s.wordAt(i)]
+}
+
 var comparatives = set("more less fewer higher lower faster slower longer shorter larger smaller")
 
 // isDifference tells whether a plain number is a change: it has a sign, or "by" before
@@ -145,6 +157,8 @@ func (s *sentence) sayingAt(i int) (saying, bool) {
 		if n := s.wordAt(one.to); n == "as" || s.wordAt(one.to) == "the" {
 			one.of = true
 		}
+	case s.factorOf(i) && t.num.sign == 0 && (t.num.unit.dim == "" || t.num.unit.dim == dimCount):
+		one.kind = asFactor
 	default:
 		one.kind = asDifference
 		if one.high != one.low || t.num.unit.dim == "" && one.sign == 0 {
@@ -175,6 +189,16 @@ func (s *sentence) rangeAt(i int) (end int, ok bool) {
 func (s *sentence) wordSaying(i int) (saying, bool) {
 	w := s.tokens[i].word
 	one := saying{kind: asFactor, from: i, to: i + 1, rounded: true}
+	if n := s.orders(i); n > 0 {
+		// Any number is within half an order of an order of magnitude.
+		v := math.Pow(10, n)
+		one.low, one.high, one.to, one.rounded = v, v, i+4, false
+		s.hedge(&one)
+		if one.hedge == "" || one.hedge == hedgeAbout {
+			one.low, one.high, one.hedge = v/math.Sqrt(10), v*math.Sqrt(10), ""
+		}
+		return one, true
+	}
 	if v, ok := ratioWords[w]; ok {
 		one.low, one.direction = v, 1
 		one.of = w == "twice" || w == "thrice" || w == "double" || w == "triple"
@@ -194,11 +218,15 @@ func (s *sentence) wordSaying(i int) (saying, bool) {
 		return saying{}, false
 	}
 	before := s.wordAt(i - 1)
+	if hedgeMark := s.hedgeBefore(i); w == "half" && hedgeMark < i && s.wordAt(hedgeMark-1) == "by" {
+		before = "by"
+	}
 	switch {
 	case before == "two" && w == "thirds":
 		part, one.from = 200./3, i-1
 	case before == "three" && w == "quarters":
 		part, one.from = 75, i-1
+	case w == "half" && s.hedgeBefore(i) < i && (i+1 == len(s.tokens) || s.tokens[i+1].mark == "." || s.tokens[i+1].mark == ")"):
 	case w == "half" && (s.wordAt(i+1) == "the" || s.wordAt(i+1) == "as" || s.wordAt(i+1) == "of"):
 		one.of = true
 	case w == "half" && (before == "by" || before == "in"), (before == "a" || before == "one") && w != "half":
@@ -231,6 +259,10 @@ func (s *sentence) qualify(one *saying) {
 	word := after
 	if prior := s.wordAt(one.from - 1); before != "" && (after == "" || prior == "by" || prior == "of") {
 		word = before
+	}
+	if w := s.wordAt(one.from - 1); one.of && one.kind == inPercent && s.wordAt(one.to) == "of" && (downs[w] || ups[w]) && w != "up" && w != "down" && w != "more" && w != "less" {
+		one.of = false // "saved 60 % of the space"
+		word = w
 	}
 	if one.of && after == "" && s.wordAt(one.from-1) != "by" && s.wordAt(one.from-1) != "of" {
 		return
@@ -270,6 +302,19 @@ func (one *saying) asMuch(adjective string) bool {
 	}
 	one.of = one.kind == inPercent
 	return true
+}
+
+// factorOf tells whether a number is a factor: "by a factor of more than 12".
+func (s *sentence) factorOf(i int) bool {
+	k := s.hedgeBefore(i)
+	return s.wordAt(k-1) == "of" && s.wordAt(k-2) == "factor"
+}
+
+// hedgeBefore is where the hedge before a token begins, or the token where there is none.
+func (s *sentence) hedgeBefore(i int) int {
+	one := saying{from: i, to: i + 1}
+	s.hedge(&one)
+	return one.from
 }
 
 func (s *sentence) hedge(one *saying) {
@@ -327,41 +372,4 @@ func (s *sentence) changeWord(one *saying, step int) string {
 		at += step
 	}
 	return ""
-}
-
-// metricAround is the metric that is named with a change: after it, else before it.
-func (s *sentence) metricAround(one *saying) string {
-	for at := one.to; at < min(len(s.tokens), one.to+6); at++ {
-		t := &s.tokens[at]
-		if t.word == "" || clauses[t.word] || t.word == "from" || t.word == "than" || t.word == "at" || t.word == "with" {
-			break
-		}
-		if m := s.metricAt(at); m != "" {
-			return m
-		}
-	}
-	for at := one.from - 1; at >= max(0, one.from-7); at-- {
-		t := &s.tokens[at]
-		if t.word == "" || clauses[t.word] {
-			break
-		}
-		if m := s.metricAt(at); m != "" {
-			return m
-		}
-	}
-	return ""
-}
-
-// metricAt is the metric that the word at a place names. CPU per operation is a cost.
-func (s *sentence) metricAt(at int) string {
-	m := metricWords[s.wordAt(at)]
-	if m != metricCPU && s.wordAt(at) != "cycles" {
-		return m
-	}
-	for k := at + 1; k <= at+3; k++ {
-		if w := s.wordAt(k); w == "per" || k < len(s.tokens) && s.tokens[k].mark == "/" {
-			return metricCost
-		}
-	}
-	return m
 }

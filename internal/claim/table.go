@@ -32,7 +32,7 @@ func (a *auditor) table(b *block) {
 	}
 	header := b.rows[0].cells
 	rows := b.rows
-	cols := a.columnsOf(header, b.rows)
+	groups := a.groupsOf(header, b.rows)
 	if headed(header) {
 		rows = rows[1:]
 	}
@@ -42,8 +42,10 @@ func (a *auditor) table(b *block) {
 		if totalRow.MatchString(strings.TrimSpace(rows[i].cells[0])) {
 			a.total(header, rows[:i], &rows[i])
 		}
-		a.rowChange(&cols, header, &rows[i])
-		a.rowLoop(&cols, header, &rows[i])
+		for k := range groups {
+			a.rowChange(&groups[k], header, &rows[i])
+		}
+		a.rowLoop(&groups[0], header, &rows[i])
 		if len(a.claims) == first {
 			a.cells(&rows[i])
 		}
@@ -101,86 +103,12 @@ func (l locale) cell(cell, header string) *quantity {
 	return q
 }
 
-func (a *auditor) columnsOf(header []string, rows []row) columns {
-	c := columns{before: -1, after: -1, change: -1, loop: [3]int{-1, -1, -1}}
-	if !headed(header) {
-		return c
-	}
-	numeric := func(k int) bool {
-		for _, r := range rows[1:] {
-			if k < len(r.cells) && a.doc.locale.isNumber(r.cells[k]) {
-				return true
-			}
-		}
-		return false
-	}
-	var values []int
-	changes := 0
-	for k, h := range header {
-		switch {
-		case !numeric(k) && !changeHeader.MatchString(h):
-		case changeHeader.MatchString(h):
-			c.change = k
-			changes++
-		case k > 0:
-			values = append(values, k)
-		}
-		a.loopColumn(&c, k, h)
-	}
-	if changes != 1 {
-		c.change = -1
-		return c
-	}
-	for _, k := range values {
-		switch {
-		case beforeHeader.MatchString(header[k]) && c.before < 0:
-			c.before = k
-		case afterHeader.MatchString(header[k]) && c.after < 0:
-			c.after = k
-		}
-	}
-	if len(values) != 2 {
-		if c.before < 0 || c.after < 0 {
-			c.before, c.after, c.change = -1, -1, -1
-		}
-		return c
-	}
-	switch {
-	case c.before >= 0 && c.after < 0:
-		c.after = values[0] + values[1] - c.before
-	case c.after >= 0 && c.before < 0:
-		c.before = values[0] + values[1] - c.after
-	case c.before < 0:
-		c.before, c.after, c.either = values[0], values[1], true
-	}
-	return c
-}
-
 var (
 	flightHeader = regexp.MustCompile(`(?i)threads|clients|users|connections|in[ -]flight|outstanding|concurrency`)
 	rateHeader   = regexp.MustCompile(`(?i)/s\b|per second|iops|\btps\b|\bqps\b|\brps\b`)
 	meanHeader   = regexp.MustCompile(`(?i)\b(?:mean|average|avg)\b`)
 	timeHeader   = regexp.MustCompile(`(?i)latency|response|time|\((?:ns|us|\x{b5}s|ms|s)\)`)
 )
-
-func (a *auditor) loopColumn(c *columns, k int, h string) {
-	at := -1
-	switch {
-	case flightHeader.MatchString(h) && !strings.Contains(strings.ToLower(h), " per "):
-		at = 0
-	case rateHeader.MatchString(h):
-		at = 1
-	case meanHeader.MatchString(h) && timeHeader.MatchString(h):
-		at = 2
-	}
-	if at < 0 {
-		return
-	}
-	if c.loop[at] >= 0 {
-		k = -2 // two of a kind are none
-	}
-	c.loop[at] = k
-}
 
 func cellAt(cells []string, k int) string {
 	if k < 0 || k >= len(cells) {
@@ -210,6 +138,8 @@ func (a *auditor) rowChange(c *columns, header []string, r *row) {
 	if one.direction == 0 && one.good == 0 && one.sign == 0 {
 		for _, w := range strings.FieldsFunc(lower, func(r rune) bool { return r < 'a' || r > 'z' }) {
 			switch {
+			case w == "gain" || w == "gains":
+				one.good = 1
 			case downs[w]:
 				one.direction = -1
 			case goods[w] != 0:

@@ -61,7 +61,7 @@ var (
 
 // split parses text or Markdown into blocks.
 func split(text string) *document {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = commentTag.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 	d := &document{locale: localeOf(text)}
 	lines := strings.Split(text, "\n")

@@ -12,11 +12,11 @@ func set(words string) map[string]bool {
 
 // Words by what they say of a change.
 var (
-	ups = set(`increase increases increased increasing rise rises rose risen rising grow grows grew grown growing growth gain gains gained
-		higher more up climb climbs climbed jump jumps jumped boost boosts boosted raise raises raised uplift greater larger longer additional extra added adds expanded`)
+	ups = set(`increase increases increased increasing rise rises rose risen rising grow grows grew grown growing growth gain gains gained gaining
+		higher more up climb climbs climbed jump jumps jumped boost boosts boosted raise raises raised raising boosting lift lifts lifted lifting uplift greater larger longer additional extra added adds expanded`)
 	downs = set(`decrease decreases decreased decreasing drop drops dropped dropping fall falls fell fallen falling reduce reduces reduced reducing
-		reduction reductions lower lowers lowered less fewer down decline declines declined declining shrink shrinks shrank shrunk smaller shorter cut cuts loss losses lose loses lost
-		saving savings save saves saved shaved dip dips dipped`)
+		reduction reductions lower lowers lowered less fewer down decline declines declined declining shrink shrinks shrank shrunk shrinking smaller shorter cut cuts cutting lowering loss losses lose loses lost
+		losing saving savings save saves saved shave shaves shaved shaving trims trimmed trimming dip dips dipped`)
 	// goods say that something became better or worse, whichever way that is.
 	goods = map[string]int{
 		"faster": 1, "quicker": 1, "better": 1, "improvement": 1, "improvements": 1, "improve": 1, "improves": 1, "improved": 1, "improving": 1, "speedup": 1, "speed-up": 1, "speedups": 1, "sped": 1,
@@ -27,14 +27,16 @@ var (
 	function = set(`of in to and or with for at on per the a an as is are was were be been by from than then but while when where if after before
 		vs versus times fold times that which this these those it its they so thus hence i.e e.g using under over between across only just about
 		each every all both not no without within during against compared relative instead rather because through into out off has have had
-		respectively percent points can could will would may should must do does did until since though although whereas via plus minus nearly almost
+		respectively yields yield gives give brings bring took takes went needs needed uses used saw sees reached reaches delivered delivers sustained sustains
+		percent points can could will would may should must do does did until since though although whereas via plus minus nearly almost
 		roughly around approximately exactly average mean median total`)
 	// links may stand between a pair of values and the change that is computed from it.
 	links = set(`a an the which is are was were i.e ie that means meaning this thus therefore hence so or equals for gives giving yields corresponds corresponding
 		to of by as equal and about around roughly approximately nearly almost over more than change changes changed delta difference represents representing making it
 		improvement increase decrease reduction gain drop loss rise growth speedup speed-up slowdown saving savings overhead up down higher lower faster slower better worse
 		relative only just even still well now decline boost jump an overall net respectable impressive significant substantial modest small large huge remarkable further
-		increasing decreasing rising falling improving reducing by marking amounting works out comes approx approximately ca circa total percent five ten fifteen twenty thirty fifty`)
+		increasing decreasing rising falling improving reducing by marking amounting works out comes cutting lowering raising lifting saving shrinking shaving trimming losing gaining factor exactly slightly some one much
+		before after was practically approx approximately ca circa total percent five ten fifteen twenty thirty fifty`)
 	// clauses begin a new statement.
 	clauses = set("and but while whereas although though however yet when if because since whose")
 	modals  = set(`not n't never wrong incorrect would should might expected expect target targeted goal hypothetical assume assuming assumed suppose cannot can't
@@ -80,6 +82,9 @@ var settings = set(`thread threads depth iodepth queue queues client clients con
 	host hosts vm vms guest guests machine machines disk disks drive drives block blocks replica replicas user users worker workers concurrency version release releases kernel driver firmware
 	load loads level levels batch batches buffer buffers shard shards partition partitions warehouse warehouses outstanding job jobs process processes numjobs pool instance instances java python postgres postgresql
 	vsphere esxi linux ubuntu debian page pages upgrade upgraded upgrading migrate migrating migration budget timeout delay distance dataset row rows key keys size sizes`)
+
+// timers are durations that one sets.
+var timers = set("timeout timeouts delay delays interval intervals window windows budget warm-up warmup ramp ramp-up sleep think period periods ttl lease heartbeat keepalive cooldown retention")
 
 var concurrency = set("thread client user connection outstanding flight worker concurrency iodepth depth concurrent session io i/o requester")
 

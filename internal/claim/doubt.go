@@ -1,0 +1,144 @@
+package claim
+
+import "strings"
+
+// unsure is why a pair is no ground for an accusation; "" where it is.
+func (s *sentence) unsure(p *pair, from, to int) string {
+	for _, i := range []int{p.a, p.b} {
+		if s.tokens[i].num.doubtful {
+			return "the decimal comma in " + s.tokens[i].num.printed + " can be read in two ways"
+		}
+	}
+	if strings.HasSuffix(s.text, "?") {
+		return "a question"
+	}
+	start := from
+	for start > 0 && s.tokens[start-1].mark != ";" && s.tokens[start-1].mark != "," && s.tokens[start-1].mark != ":" {
+		start--
+	}
+	for k := start; k < to; k++ {
+		if w := s.wordAt(k); modals[w] || strings.HasSuffix(w, "n't") {
+			return "a condition, a negation or an expectation"
+		}
+	}
+	for k := to; k < min(len(s.tokens), to+8) && s.tokens[k].mark == "" && s.tokens[k].num == nil; k++ {
+		if hopes[s.wordAt(k)] {
+			return "the change is one from an expectation"
+		}
+	}
+	if s.lists {
+		return "values and changes are listed apart"
+	}
+	if s.isSetting(p) {
+		return "the values are settings; the change may be of something else"
+	}
+	return ""
+}
+
+// otherBase tells whether a change after a pair is said to be from something else: "89 %
+// faster than today".
+func (s *sentence) otherBase(one *saying) bool {
+	if !comparatives[s.wordAt(one.to)] && goods[s.wordAt(one.to)] == 0 {
+		return false
+	}
+	for k := one.to + 1; k < min(len(s.tokens), one.to+4) && s.tokens[k].mark == ""; k++ {
+		if s.wordAt(k) == "than" {
+			for at := k + 1; at < min(len(s.tokens), k+4); at++ {
+				if s.tokens[at].num != nil || earlier[s.wordAt(at)] {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// ofBase tells whether a share is said to be of a number or of the value before.
+func (s *sentence) ofBase(one *saying) bool {
+	for k := one.to; k < min(len(s.tokens), one.to+5) && s.tokens[k].mark == ""; k++ {
+		if s.tokens[k].num != nil || earlier[s.wordAt(k)] {
+			return true
+		}
+	}
+	return false
+}
+
+var hopes = set("hoped expected planned promised required needed asked predicted anticipated goal target objective limit budget")
+
+// isSetting tells whether a pair is of something that one sets.
+func (s *sentence) isSetting(p *pair) bool {
+	counted := false
+	for _, i := range []int{p.a, p.b} {
+		q := s.tokens[i].num
+		if q.unit.dim == dimHertz {
+			return true
+		}
+		if q.unit.dim == dimCount && len(q.nouns) > 0 {
+			counted = true
+			last := q.nouns[len(q.nouns)-1]
+			if settings[last] || settings[last+"s"] || settings[q.nouns[0]] && p.metric == "" {
+				return true
+			}
+		}
+	}
+	if counted || s.tokens[p.a].num.percent() && p.metric == metricCPU {
+		return false
+	}
+	measured := s.tokens[p.a].num.unit.dim == dimRate
+	words := 0
+	for k := p.from - 1; k >= max(0, p.from-8) && words < 3; k-- {
+		t := &s.tokens[k]
+		if t.num != nil || t.mark == ";" || t.mark == "." {
+			break
+		}
+		if t.word == "" || function[t.word] || p.verb == t.word || s.wordAt(k-1) == "per" {
+			continue
+		}
+		words++
+		if s.tokens[p.a].num.unit.dim == dimTime {
+			if timers[t.word] {
+				return true
+			}
+			continue
+		}
+		if t.word == "offered" || t.word == "arrival" || t.word == "load" {
+			return true
+		}
+		if measured || metricWords[t.word] != "" && !settings[t.word] {
+			return false
+		}
+		if settings[t.word] || strings.ContainsAny(t.word, "_.=") {
+			return true
+		}
+	}
+	return false
+}
+
+// implausible tells whether a pair without a known metric is far from the change:
+// then the change is more likely one of something else.
+func (s *sentence) implausible(p *pair, one *saying, c *change) bool {
+	named := p.metric != "" && (p.metric != metricSpace || s.tokens[p.a].num.unit.dim == dimBytes)
+	if named {
+		return false
+	}
+	a, b := c.a, c.b
+	if a.unit.dim == "" && b.unit.dim == "" && a.value < 100 && b.value < 100 {
+		return true
+	}
+	year := func(q *quantity) bool {
+		return q.unit.dim == "" && q.decimals == 0 && q.value >= 1900 && q.value <= 2100
+	}
+	if year(a) && year(b) {
+		return true
+	}
+	r, ok := c.strict()
+	if !ok || one.kind != inPercent && one.kind != asFactor {
+		return false
+	}
+	computed := max(r.ratio.middle(), 1/r.ratio.middle())
+	if one.kind == asFactor {
+		return computed > 3*one.high || 3*computed < one.low
+	}
+	return computed > 3*(1+one.high/100) || 3*computed < 1+one.low/100
+}
