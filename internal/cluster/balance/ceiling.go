@@ -119,7 +119,7 @@ func (r *round) bound(w *row, like cluster.HostID, cpu int64, how costing) (most
 			loss = Loss(cpu, r.limit)
 			cost = max(0, part(then-has, loss)-2)
 		}
-		if o.gain-cost < o.need {
+		if o.gain-cost+r.scale.rounding() < o.need {
 			continue
 		}
 		if r.byScore {

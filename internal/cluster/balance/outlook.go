@@ -48,7 +48,7 @@ func (r *round) worthALook(from, to cluster.HostID) bool {
 	if r.byScore {
 		return a.loss > b.loss || r.burden[from].remote > 0
 	}
-	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory && (r.scale.mhz == 0 || a.reclaims)
+	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory && (r.scale.mhz == 0 || r.scale.even || a.reclaims)
 }
 
 // means are the loads of all hosts that can be used. The least of them is noted.

@@ -211,10 +211,10 @@ func (r *round) changed(moves []Move) {
 
 // onlyWorse says whether no machine can gain more by a move to a host than before some
 // moves: it got machines without rules and lost none, and nothing but its cores slows them
-// down.
+// down. At level 5 unevenness is rounded to MHz, and a gain may rise by that.
 func (r *round) onlyWorse(h cluster.HostID, moves []Move) bool {
 	o := &r.outlooks[h]
-	if o.reclaims || load(r.burden[h].link, r.c.Hosts[h].NIC) > linkLimit {
+	if o.reclaims || r.scale.even || load(r.burden[h].link, r.c.Hosts[h].NIC) > linkLimit {
 		return false
 	}
 	return !slices.ContainsFunc(moves, func(m Move) bool { return m.From == h || m.To == h && len(r.x.Rules(m.VM)) > 0 })

@@ -29,8 +29,9 @@ func (r *round) least(h cluster.HostID) int64 {
 	return max(1, r.x.Capacity(h).CPU*goodness[min(r.c.Settings.Level, 5)]/1000)
 }
 
-// busy is the load above which every move off a host counts, however little it saves.
-const busy = 900_000
+// busy is the load above which every move off a host counts, however little it saves: it
+// does not serve all of its machines' demand.
+const busy = million
 
 // needed is what each move off a host must save at least, in MHz: half of what all must
 // together, and what measure found once small moves are looked at.
@@ -55,12 +56,12 @@ func (f *relief) shrink() bool {
 
 // measure finds what each move off a host must save at least, in MHz, as the hosts are now:
 // half of what its moves must save together, so that no host is relieved of crumbs. Of a host
-// that is busy, reclaims memory or has more than twice that to save, every move counts.
+// that is busy, reclaims memory or has more than four times as much to save, every move counts.
 func (f *relief) measure() {
 	for h := range f.each {
 		o, id := &f.outlooks[h], cluster.HostID(h)
 		f.each[h] = max(1, f.least(id)/2)
-		if o.reclaims || (o.loads.CPU > busy || f.potential(id) > 2*f.least(id)) && f.many(id) {
+		if o.reclaims || (o.loads.CPU > busy || f.potential(id) > 4*f.least(id)) && f.many(id) {
 			f.each[h] = 1
 		}
 	}
@@ -82,7 +83,7 @@ func (f *relief) many(h cluster.HostID) bool {
 // potential bounds what moves off a host can save, in MHz: what it costs above the loads of
 // the least loaded host, less what its work costs there at least.
 func (f *relief) potential(h cluster.HostID) int64 {
-	o := &f.outlooks[h]
+	o, w := &f.outlooks[h], &f.scale.weight[h]
 	all, m, saved := o.capacity, f.lightest, int64(0)
 	if f.byScore {
 		b := f.burden[h]
@@ -92,6 +93,7 @@ func (f *relief) potential(h cluster.HostID) int64 {
 		at := func(load int64) int64 { return part(part(all.CPU, load), Loss(load, f.limit)) }
 		saved = at(o.loads.CPU) - at(m.CPU) - part(part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.limit))
 	}
+	saved += f.scale.unevenness(square(o.loads.CPU)*w.CPU + square(o.loads.Memory)*w.Memory)
 	if o.loads.Memory > m.Memory {
 		saved += part(all.CPU, memoryLoss(o.demand.Memory, all.Memory)-memoryLoss(part(all.Memory, m.Memory), all.Memory))
 	}

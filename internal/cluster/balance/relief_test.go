@@ -136,3 +136,31 @@ func TestGroupsMoveAsOne(t *testing.T) {
 		}
 	}
 }
+
+// Hosts that serve their machines undisturbed stay uneven below level 5, and are evened out
+// at it until moves cost more than they bring.
+func TestEvennessIsAGainAtLevel5(t *testing.T) {
+	for _, k := range []struct{ level, moves int }{{3, 0}, {4, 0}, {5, 1}} {
+		c := dense(2, 1, 2, 100, 320<<30)
+		for v := range c.VMs {
+			c.VMs[v].Mem.Reservation = 0
+		}
+		c.Settings.Level = k.level
+		if p := plan(c); len(p.Moves) != k.moves {
+			t.Errorf("level %d: %d moves, want %d: %s", k.level, len(p.Moves), k.moves, p.Quiet)
+		}
+	}
+}
+
+// A host below its capacity with little to save makes few small moves: a short storm of
+// demand is not worth one of each machine.
+func TestAHostWithLittleToSaveMakesNoSmallMoves(t *testing.T) {
+	few := dense(8, 4, 400, 1400, 2<<30) // 96 %, the others are empty
+	if p := plan(few); len(p.Moves) == 0 {
+		t.Errorf("no moves off hosts with much to save: %s", p.Quiet)
+	}
+	little := dense(4, 3, 300, 1000, 2<<30) // 69 %
+	if p := plan(little); len(p.Moves) > 0 {
+		t.Errorf("%d small moves off hosts with little to save", len(p.Moves))
+	}
+}

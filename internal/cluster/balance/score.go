@@ -95,10 +95,11 @@ func (r *round) wasted(h cluster.HostID, asks cluster.Resources, b burden) int64
 
 // costs is what moves are judged by on a host, in MHz.
 func (r *round) costs(h cluster.HostID, asks cluster.Resources, b burden) int64 {
-	all := r.x.Capacity(h)
 	if !r.byScore {
-		return contention(asks, all, load(asks.CPU, all.CPU), r.limit)
+		_, cost := r.demerit(h, asks)
+		return cost
 	}
+	all := r.x.Capacity(h)
 	return max(r.wasted(h, asks, b), b.remote+part(all.CPU, memoryLoss(asks.Memory, all.Memory)))
 }
 
