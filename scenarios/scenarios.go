@@ -7,6 +7,7 @@ import (
 	"embed"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -23,10 +24,17 @@ func Names() []string {
 	return out
 }
 
+// seen are scenarios that constants of the balancer were chosen on though their hash says
+// held-out.
+var seen = []string{"ping-pong"}
+
 // HeldOut says whether a scenario belongs to the held-out set, a third of all, chosen by
 // the SHA-256 hash of its name. Constants of the balancer are chosen on the other two thirds,
 // the tuning set, and its quality is reported for both.
 func HeldOut(name string) bool {
+	if slices.Contains(seen, name) {
+		return false
+	}
 	hash := sha256.Sum256([]byte(name))
 	return binary.BigEndian.Uint32(hash[:])%3 == 0
 }
