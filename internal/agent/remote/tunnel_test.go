@@ -282,6 +282,7 @@ func TestDeadlinesOfATunnel(t *testing.T) {
 	at := listening(t, "tcp", "127.0.0.1:0", func(conn net.Conn) {
 		<-said
 		_, _ = io.Copy(conn, io.LimitReader(conn, 1))
+		_, _ = io.Copy(io.Discard, conn) // what is unread when it closes would reset the connection, and its answer with it
 	})
 	conn := dialled(t, overTCP(t, Server{Machine: &dialling{}}), "tcp", at)
 	_ = conn.SetReadDeadline(time.Now().Add(30 * time.Millisecond))

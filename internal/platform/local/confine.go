@@ -91,11 +91,7 @@ func present(list string) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile("/sys/devices/system/cpu/online")
-	if err != nil {
-		return fmt.Errorf("which CPUs are online: %w", err)
-	}
-	online, err := platform.ParseCPUs(string(text))
+	online, err := online()
 	if err != nil {
 		return fmt.Errorf("which CPUs are online: %w", err)
 	}
@@ -103,6 +99,31 @@ func present(list string) error {
 		return fmt.Errorf("CPU %s is not online here; online: %s", absent, online)
 	}
 	return nil
+}
+
+// online lists the CPUs that are online; /proc/stat names them where /sys is not mounted, as in a plain chroot.
+func online() (platform.CPUs, error) {
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err == nil {
+		return platform.ParseCPUs(string(text))
+	}
+	stat, unread := os.ReadFile("/proc/stat")
+	if unread != nil {
+		return nil, err
+	}
+	return cpusOf(string(stat))
+}
+
+// cpusOf lists the CPUs in the text of /proc/stat, which has a line for each that is online.
+func cpusOf(stat string) (platform.CPUs, error) {
+	var numbers []string
+	for line := range strings.Lines(stat) {
+		name, _, _ := strings.Cut(line, " ")
+		if number, found := strings.CutPrefix(name, "cpu"); found && number != "" {
+			numbers = append(numbers, number)
+		}
+	}
+	return platform.ParseCPUs(strings.Join(numbers, ","))
 }
 
 // mustCPUs reads a list that was checked before.

@@ -375,3 +375,19 @@ func TestRealLeftoversGo(t *testing.T) {
 		}
 	}
 }
+
+func TestCPUsOfProcStat(t *testing.T) {
+	for _, c := range []struct{ stat, want string }{
+		{"cpu  1 2 3\ncpu0 1 2\ncpu1 1 2\ncpu3 1 2\nintr 9\nctxt 1\n", "0-1,3"},
+		{"cpu  1 2 3\ncpu0 1 2\n", "0"},
+	} {
+		if got, err := cpusOf(c.stat); err != nil || got.String() != c.want {
+			t.Errorf("%q: got %s, %v, want %s", c.stat, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", "cpu 1\n", "cpux 1\n"} {
+		if got, err := cpusOf(text); err == nil {
+			t.Errorf("%q: got %s", text, got)
+		}
+	}
+}
