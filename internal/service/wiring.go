@@ -41,6 +41,9 @@ type wiring struct {
 
 type tools struct{ ip, ethtool Found }
 
+// enterable fails where "ip netns exec" does: it makes all mounts slaves of the host's, beginning with the root folder.
+const enterable = "! command -v unshare >/dev/null || exec unshare --mount --propagation slave true"
+
 func findTools(ctx context.Context, m platform.Machine) (t tools, err error) {
 	uid, err := output(ctx, m, "id", "-u")
 	if err != nil {
@@ -48,6 +51,9 @@ func findTools(ctx context.Context, m platform.Machine) (t tools, err error) {
 	}
 	if strings.TrimSpace(uid) != "0" {
 		return t, fmt.Errorf("network %s needs root: run plimsoll with sudo, or leave network at %s", inNamespaces, onHost)
+	}
+	if _, err := output(ctx, m, "sh", "-c", enterable); err != nil {
+		return t, fmt.Errorf("network %s needs a root folder that is a mount point, which a chroot has not: leave network at %s (%w)", inNamespaces, onHost, err)
 	}
 	t.ip, err = Program{Names: []string{"ip"}, Version: []string{"-V"}, Install: "apt install iproute2 (or dnf install iproute)"}.Find(ctx, m)
 	if err != nil {
