@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/finding"
@@ -192,7 +193,9 @@ func (s *sources) besidePhrases() []phrase {
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
 		p := s.said(c.Sentence, c.Numbers)
-		if text := p.plain(); text == lead || !compared(c) || len(all) >= mostSentences || s.first() == nil {
+		text := p.plain()
+		said := text == lead || slices.ContainsFunc(all, func(other phrase) bool { return other.plain() == text })
+		if said || !compared(c) || len(all) >= mostSentences || s.first() == nil {
 			continue
 		}
 		all = append(all, p)

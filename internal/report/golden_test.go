@@ -94,3 +94,21 @@ func TestNumbersAreRoundedAlikeEverywhere(t *testing.T) {
 		}
 	}
 }
+
+// After a tuning the answer of its last study is that of a headline: it stands there once.
+func TestNothingIsSaidTwiceBesideTheAnswer(t *testing.T) {
+	for _, name := range sortedKeys(fixtures()) {
+		in := rendered(t, name)
+		if f := in.Findings; f.Tuning != nil && len(f.Headlines) > 0 {
+			f.Sentence, f.Numbers = f.Headlines[0].Sentence, f.Headlines[0].Numbers
+		}
+		s := arrange(in)
+		seen := map[string]bool{s.leadPhrase().plain(): true}
+		for _, p := range s.besidePhrases() {
+			if seen[p.plain()] {
+				t.Errorf("%s: said twice: %s", name, p.plain())
+			}
+			seen[p.plain()] = true
+		}
+	}
+}
