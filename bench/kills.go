@@ -187,7 +187,7 @@ func (c *campaign) study(name string, turn, kills int, lengths map[string]whole)
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if _, known := lengths[name]; !known { // without a kill, to know how long it takes
+	if _, known := lengths[name]; !known && k.events == 0 { // without a kill, to know how long it takes
 		from := time.Now()
 		if err := s.whole(); err != nil {
 			return 0, fmt.Errorf("without a kill: %w", err)

@@ -185,7 +185,7 @@ func (s *scene) kill(after time.Duration) (over bool, err error) {
 			return false, fmt.Errorf("%s: it ended by itself: %w: %s", what, err, s.tail())
 		}
 		return true, s.look("the end of " + s.name)
-	case <-time.After(after):
+	case <-s.due(after):
 	}
 	s.tally.kills++
 	if journal, err := readJournal(s.path("out/journal.jsonl")); err == nil && inEffect(journal) {
@@ -207,6 +207,27 @@ func (s *scene) kill(after time.Duration) (over bool, err error) {
 		return false, err
 	}
 	return false, s.look(what)
+}
+
+// due is closed when a run is to be killed: after a time, or after some events and up to a second.
+func (s *scene) due(after time.Duration) <-chan struct{} {
+	due, events, more := make(chan struct{}), 0, time.Duration(0)
+	name := s.path("out/journal.jsonl")
+	if s.kind.events > 0 {
+		already, _ := readJournal(name) // none yet, or it is read again below
+		events, more = len(already)+s.IntN(s.kind.events)+1, time.Duration(s.Float64()*float64(time.Second))
+	}
+	go func() { // ends with the campaign
+		defer close(due)
+		for events > 0 {
+			if journal, _ := readJournal(name); len(journal) >= events {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(after + more)
+	}()
+	return due
 }
 
 // drain copies what a process prints, until the reading end is closed.

@@ -12,6 +12,7 @@ type victimKind struct {
 	study  string   // DIR is the folder of the study
 	needs  []string // programs
 	agents int      // of a fleet on this host
+	events int      // of the journal, within which it is killed; 0 for an instant of the time that a whole run takes
 	host   bool     // it changes settings that no namespace separates
 	before []value  // settings of the host that are made beforehand
 	after  []string // settings that are put back after the study, and others with them
@@ -108,14 +109,15 @@ measure: {warmup: 0s, window: 10s, interval: 100ms, longest: 10s, looks: [24]}
 ` + "headline: [operations]\n",
 	},
 	{
-		name: "guest", needs: []string{"qemu-system-x86_64"},
-		study: `platform: {guest: {network: true, memory: 192MiB, boot: 3m}}
+		name: "guest", needs: []string{"qemu-system-x86_64"}, events: 14, // most of the time is the boot
+
+		study: `platform: {guest: {network: true, memory: 192MiB, boot: 10m}}
 groups:
   server: {machines: 1, service: {reflector: {}}}
   client: {machines: 1, workload: {network: {test: tcp_rr}}}
 factors:
-  network.latency:eth0: [none, 3ms]
-measure: {settle: 10ms, warmup: 100ms, window: 1s, longest: 3s, interval: 200ms, blocks: 2, retries: 100}
+  network.latency:eth0: [1ms, 3ms]
+measure: {settle: 10ms, warmup: 100ms, window: 1s, longest: 3s, interval: 200ms, blocks: 1, retries: 100}
 margin: 50%
 headline: [transactions]
 `,

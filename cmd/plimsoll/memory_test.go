@@ -21,6 +21,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 	l := newLab(t)
 	group := memoryGroup(t)
+	sh(t, "mkdir -m 700 /var/lib/plimsoll/undo")
 	host := hosttest.Watch(t, l.dir)
 	l.write("study.yaml", `study: memory
 question: Is the host put back where fio runs out of memory?

@@ -62,6 +62,42 @@ func TestSnapshotSeesChanges(t *testing.T) {
 	}
 }
 
+// What others of the host make meanwhile is no change: a contained test has company.
+func TestOthersOfTheHostAreNotSeen(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to make a control group and a loop device on this machine")
+	}
+	if !Contain(t) {
+		return
+	}
+	groups, err := filepath.Glob("/sys/fs/cgroup/*/cgroup.procs") // version 1; there is one of version 2 at the top
+	if err != nil || len(groups) == 0 {
+		groups = []string{"/sys/fs/cgroup/cgroup.procs"}
+	}
+	group := filepath.Join(filepath.Dir(groups[0]), "somebody-else")
+	host := Watch(t)
+	if err := os.Mkdir(group, 0o755); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(group); err != nil {
+			t.Error(err)
+		}
+	})
+	folder := t.TempDir()
+	script := `truncate -s 1M "$0/image" && losetup --find --show "$0/image"`
+	device, err := exec.Command("sh", "-c", script, folder).Output()
+	if name := strings.TrimSpace(string(device)); err == nil {
+		t.Cleanup(func() {
+			if text, err := exec.Command("losetup", "--detach", name).CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, text)
+			}
+		})
+	} // some hosts have no loop devices
+	host.except = append(host.except, filepath.Dir(folder))
+	host.Unchanged(t)
+}
+
 func TestExceptedFolders(t *testing.T) {
 	dir := t.TempDir()
 	own := filepath.Join(dir, "own")

@@ -112,14 +112,9 @@ var ofCPU = regexp.MustCompile(`/(online|scaling_[a-z_]+|energy_performance_pref
 
 // settings takes those of block devices, processors and interrupts.
 func (s Snapshot) settings() {
-	for _, pattern := range []string{"/sys/block/*/queue", "/sys/block/*/loop"} {
-		folders, _ := filepath.Glob(pattern) // the pattern is good
-		for _, dir := range folders {
-			if base := filepath.Dir(dir); strings.HasPrefix(base, "/sys/block/loop") {
-				if _, err := os.Stat(base + "/loop"); err != nil {
-					continue // a loop device that is free keeps limits of the last file that it had
-				}
-			}
+	folders, _ := filepath.Glob("/sys/block/*/queue") // the pattern is good
+	for _, dir := range folders {
+		if !strings.HasPrefix(dir, "/sys/block/loop") { // plimsoll makes none, others of the host do
 			s.files(dir, nil)
 		}
 	}
@@ -178,17 +173,16 @@ func (s Snapshot) each(what, text string) {
 
 var ofPlimsoll = regexp.MustCompile(`/plimsoll-([0-9]+)-`)
 
-// groups takes the control groups, but not those of a plimsoll in another PID namespace.
+// groups takes the control groups of a plimsoll in this PID namespace. Others come and go on any host: with sessions, services, containers.
 func (s Snapshot) groups() {
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	_ = filepath.WalkDir("/sys/fs/cgroup", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return nil
 		}
-		if m := ofPlimsoll.FindStringSubmatch(name); m != nil && !strings.Contains(space, "["+m[1]+"]") {
-			return fs.SkipDir
+		if m := ofPlimsoll.FindStringSubmatch(name); m != nil && strings.Contains(space, "["+m[1]+"]") {
+			s["control group "+name] = "present"
 		}
-		s["control group "+name] = "present"
 		return nil
 	})
 }
