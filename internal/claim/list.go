@@ -131,7 +131,7 @@ func (a *auditor) part(s *sentence, k, i int) {
 	if q.percent() || o.percent() || q.times || o.times || q.sign != 0 || o.sign != 0 {
 		return
 	}
-	if x <= i+4 && s.joined(i+1, x) && q.like(o) && s.joined(s.pastNouns(x), n) && n > x+1 && !s.hasMark(i+1, n, "(") {
+	if x <= i+4 && s.joined(i+1, x) && q.like(o) && s.joined(s.pastNouns(x), n) && s.pastNouns(x)+1 < n && !s.hasMark(i+1, n, "(") {
 		share := p.span().times(0.01).product(q.span())
 		a.settleValue(s, i, n, share)
 		return

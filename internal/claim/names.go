@@ -9,7 +9,7 @@ func (s *sentence) findNames() {
 	after := map[string][]int{}
 	for _, i := range s.numbers {
 		q, w := s.tokens[i].num, s.wordAt(i-1)
-		if s.isSpread(i) {
+		if s.isSpread(i) || i > 0 && s.tokens[i-1].mark == "#" {
 			s.condition[i] = true
 			continue
 		}

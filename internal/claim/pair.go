@@ -68,6 +68,9 @@ func (s *sentence) findPairs() {
 		if s.condition[i] || s.tokens[i].num.times || s.tokens[i].num.points || s.tokens[i].num.sign != 0 {
 			continue
 		}
+		if _, ranged := s.rangeAt(i); ranged && s.tokens[i+1].mark == "-" && s.tokens[i].num.unit.dim == "" {
+			continue
+		}
 		j := s.mate(k)
 		if j < 0 {
 			continue
@@ -336,11 +339,24 @@ func (s *sentence) verbBefore(at int) string {
 		if t.word == "" && !comma && !percent || clauses[t.word] {
 			return ""
 		}
+		if t.word == "up" && s.speedsUp(k) {
+			return "sped"
+		}
 		if ups[t.word] || downs[t.word] || goods[t.word] != 0 {
 			return t.word
 		}
 	}
 	return ""
+}
+
+// speedsUp tells whether "up" belongs to "speed": "speeds the scan up".
+func (s *sentence) speedsUp(k int) bool {
+	for at := k - 1; at >= max(0, k-4); at-- {
+		if w := s.wordAt(at); w == "speed" || w == "speeds" || w == "sped" || w == "speeding" {
+			return true
+		}
+	}
+	return false
 }
 
 var (

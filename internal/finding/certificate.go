@@ -16,7 +16,9 @@ func (c *Case) certificate() []measure.Check {
 	all := c.trialChecks()
 	all = append(all, c.voids(), c.blocksComplete())
 	if c.view.arms > 1 {
-		all = append(all, c.balanced(), c.orderEffect(), c.warmups())
+		all = append(all, c.balanced(), c.orderEffect())
+		all = append(all, c.outliers()...)
+		all = append(all, c.warmups())
 	}
 	all = append(all,
 		measure.Check{Name: "seed", State: measure.Pass, Detail: fmt.Sprintf("%d decides every order and every random choice", c.Plan.Seed)},

@@ -83,6 +83,9 @@ func (c *Comparison) take(e stat.Effect, numbers []int) {
 		return
 	}
 	c.Method, c.SE, c.DF, c.Critical = Method(e.Method), e.SE, e.DF, e.Critical
+	if numbers != nil && max(e.Far[0], e.Far[1]) > 0 {
+		c.Far = &Far{Baseline: e.Far[0], Arm: e.Far[1]}
+	}
 	for _, b := range e.Outlying {
 		c.Outlying = append(c.Outlying, numbers[b])
 	}

@@ -119,6 +119,7 @@ type Comparison struct {
 	DF       float64 `json:"df,omitempty"`       // its degrees of freedom
 	Critical float64 `json:"critical,omitempty"` // half-width of the interval of ln Ratio, in standard errors
 	Outlying []int   `json:"outlying,omitempty"` // numbers of the blocks in which a trial lies so far off that it has no weight
+	Far      *Far    `json:"far,omitempty"`      // how many such trials each arm has, where one has any; from 9 blocks on
 	Order    *Order  `json:"order,omitempty"`    // effect of running second in a block, which the estimate is free of
 
 	LeansOnNormality bool     `json:"leansOnNormality,omitempty"` // decided, and the signed-rank test does not reach 5 %
@@ -132,6 +133,12 @@ type Comparison struct {
 	Counts           *Counts  `json:"counts,omitempty"`           // of failures, which are compared as counts
 	Sentence         string   `json:"sentence"`
 	Numbers          []Number `json:"numbers,omitempty"` // the numbers in Sentence
+}
+
+// Far counts the outlying trials of the two arms of a comparison.
+type Far struct {
+	Baseline int `json:"baseline"`
+	Arm      int `json:"arm"`
 }
 
 // Method is how an interval was made.

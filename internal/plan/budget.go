@@ -71,7 +71,7 @@ func (p *Plan) Budget(cv float64, perTrial time.Duration) Budget {
 			b.Table = append(b.Table, p.row(l, b.Blocks))
 		}
 	}
-	b.judge(p)
+	b.judge(p, perTrial)
 	return b
 }
 
@@ -108,14 +108,14 @@ func (p *Plan) lookWithin(blocks int) int {
 }
 
 // judge says in a sentence what the budget comes to.
-func (b *Budget) judge(p *Plan) {
+func (b *Budget) judge(p *Plan, perTrial time.Duration) {
 	m := p.Study.Measure
 	least := p.least()
 	switch {
 	case b.Blocks < min(least, p.planned()):
 		b.Short = true
-		b.Sentence = fmt.Sprintf("The time budget of %s allows %s of %s, and %s at least %d: allow more time (measure.time), or make trials shorter (measure.window).",
-			m.Time, count(b.Blocks, "block"), count(len(p.Arms), "trial"), p.purpose(), least)
+		b.Sentence = fmt.Sprintf("The time budget of %s allows %s of %s, and %s at least %d: %s.",
+			m.Time, count(b.Blocks, "block"), count(len(p.Arms), "trial"), p.purpose(), least, p.remedy(min(least, p.planned()), perTrial))
 	case len(p.Arms) == 1 && p.Pilot == 0:
 		b.Sentence = fmt.Sprintf("One arm in %s: numbers with an interval, and nothing to compare.", count(b.Blocks, "block"))
 	case p.Pilot > 0:
@@ -142,6 +142,21 @@ func (b *Budget) judge(p *Plan) {
 		}
 		b.Sentence = fmt.Sprintf("Up to %s tell, with 80 %% power, an effect from the margin of %.3g %% if it is at least %s.", count(b.Blocks, "block"), 100*p.Study.Margin, text)
 	}
+}
+
+// remedy says how so many blocks fit the budget of time, or which fewer blocks do.
+func (p *Plan) remedy(blocks int, perTrial time.Duration) string {
+	need := func(blocks int) time.Duration {
+		total := perTrial * time.Duration(blocks*len(p.Arms))
+		return (total + time.Second - 1).Truncate(time.Second)
+	}
+	text := fmt.Sprintf("allow at least %s (--set measure.time=%s)", need(blocks), need(blocks))
+	if p.Looks != nil && stat.LeastBlocks < blocks {
+		text += fmt.Sprintf(", or plan %d blocks without looks in %s (--set measure.blocks=%d --set measure.time=%s)",
+			stat.LeastBlocks, need(stat.LeastBlocks), stat.LeastBlocks, need(stat.LeastBlocks))
+	}
+	excess := perTrial - p.Study.Measure.Time/time.Duration(blocks*len(p.Arms))
+	return text + fmt.Sprintf(", or make each trial %s shorter (measure.window, measure.warmup)", (excess+100*time.Millisecond-1).Truncate(100*time.Millisecond))
 }
 
 // least is the fewest blocks that serve the study's purpose.

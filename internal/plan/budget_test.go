@@ -22,7 +22,7 @@ func TestBudgetSentences(t *testing.T) {
 		{"no budget", nil, 0, 10 * time.Second, 24, false, "Up to 24 blocks tell, with 80 % power, an effect from the margin of 2 % if it is at least 3 % where trials vary by 1 % from run to run, 4 % where by 2 %, 7.2 % where by 5 %."},
 		{"time for a verdict", func(s *study.Study) { s.Measure.Time = 3 * time.Minute }, 0, 10 * time.Second, 9, false, "Up to 9 blocks tell, with 80 % power"},
 		{"no time for a verdict", func(s *study.Study) { s.Measure.Time = time.Minute }, 0, 10 * time.Second, 3, true,
-			"The time budget of 1m0s allows 3 blocks of 2 trials, and a verdict takes at least 9: allow more time (measure.time), or make trials shorter (measure.window)."},
+			"The time budget of 1m0s allows 3 blocks of 2 trials, and a verdict takes at least 9: allow at least 3m0s (--set measure.time=3m0s), or plan 6 blocks without looks in 2m0s (--set measure.blocks=6 --set measure.time=2m0s), or make each trial 6.7s shorter (measure.window, measure.warmup)."},
 		{"no time for the blocks asked for", func(s *study.Study) { s.Measure.Blocks, s.Measure.Time = 9, 2*time.Minute }, 0, 10 * time.Second, 6, true, "the study asks for at least 9"},
 		{"no time for the pilot", func(s *study.Study) { s.Measure.Precision, s.Measure.Time = .01, 2*time.Minute }, 0, 10 * time.Second, 6, true, "the pilot takes at least 8"},
 		{"few blocks, as asked", func(s *study.Study) { s.Measure.Blocks = 4 }, 0, time.Second, 4, false, "4 blocks: numbers and no verdict, which takes at least 6."},
@@ -73,5 +73,24 @@ func TestBudgetSharesTheError(t *testing.T) {
 	}), 1).Budget(.02, time.Second).Table[0].Detectable
 	if one >= more {
 		t.Errorf("one comparison shows %g, four show %g", one, more)
+	}
+}
+
+// What the refusal advises is accepted, and a second less is not.
+func TestBudgetAdviceIsEnough(t *testing.T) {
+	for _, c := range []struct {
+		change func(*study.Study)
+		enough time.Duration
+	}{
+		{func(*study.Study) {}, 9 * 20 * time.Second},
+		{func(s *study.Study) { s.Measure.Blocks = 6 }, 6 * 20 * time.Second},
+		{func(s *study.Study) { s.Measure.Precision = .01 }, 8 * 20 * time.Second},
+	} {
+		for _, less := range []time.Duration{0, time.Second} {
+			b := planned(t, ask(func(s *study.Study) { c.change(s); s.Measure.Time = c.enough - less }), 1).Budget(0, 10*time.Second)
+			if advised := "--set measure.time=" + c.enough.String() + ")"; b.Short != (less > 0) || less > 0 && !strings.Contains(b.Sentence, advised) {
+				t.Errorf("%s less: %+v", less, b)
+			}
+		}
 	}
 }

@@ -34,6 +34,7 @@ type Effect struct {
 	Order     Interval // of the effect of running second in a block, at the level of the contrast
 	OrderMean float64  // its estimate; NaN where the order never changed
 	Outlying  []int    // blocks, from 0, in which a trial was given no weight
+	Far       [2]int   // trials of the baseline and of the arm without weight in the regression of trials; -1 where that was not made
 }
 
 // Interval returns the interval of the mean.
@@ -75,7 +76,7 @@ func Widening(blocks int) float64 {
 // Huber (1981), section 7.6, standard errors of a robust regression.
 func Contrast(blocks []Block, alpha float64) Effect {
 	n := len(blocks)
-	unknown := Effect{N: n, Mean: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), SE: math.Inf(1), P: 1, Method: ByBlock, OrderMean: math.NaN(), Order: Interval{math.Inf(-1), math.Inf(1)}}
+	unknown := Effect{N: n, Mean: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), SE: math.Inf(1), P: 1, Method: ByBlock, OrderMean: math.NaN(), Order: Interval{math.Inf(-1), math.Inf(1)}, Far: [2]int{-1, -1}}
 	if n == 0 || !known(blocks) {
 		return unknown
 	}
@@ -89,6 +90,7 @@ func Contrast(blocks []Block, alpha float64) Effect {
 	if n >= leastForTrials {
 		single := trialsOf(blocks, &paired)
 		fits = append(fits, single.fit(trialTuning))
+		unknown.Far = fits[1].far()
 	}
 	for i, f := range fits {
 		e := unknown
@@ -144,6 +146,16 @@ func (e *Effect) take(f fitted, alpha float64) {
 			e.Outlying = append(e.Outlying, b)
 		}
 	}
+}
+
+// far counts the trials without weight in a regression of trials.
+func (f *fitted) far() (trials [2]int) {
+	for i, w := range f.weights {
+		if w == 0 {
+			trials[i%2]++
+		}
+	}
+	return trials
 }
 
 func known(blocks []Block) bool {
