@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"math"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/place"
@@ -16,7 +18,8 @@ const (
 // Own is the policy of package balance.
 type Own struct {
 	seen   [][]cluster.Resources // in the last rounds
-	budget int                   // moves that it may still make for the load; below 0 is no limit
+	budget int                   // moves that it may still make for the load
+	least  int                   // that the budget ever was
 	moved  map[cluster.VMID]int64
 	left   map[leave]int64
 	asked  []asked // in the last round
@@ -35,13 +38,20 @@ type leave struct {
 }
 
 // NewOwn is that policy with nothing to remember.
-func NewOwn() Policy { return NewOwnWithin(-1) }
+func NewOwn() Policy { return NewOwnWithin(unlimited) }
+
+// unlimited is a budget that no run uses up.
+const unlimited = math.MaxInt
 
 // NewOwnWithin is that policy when it may make so many moves, those that must be included;
 // what must be is done even so.
 func NewOwnWithin(moves int) Policy {
-	return &Own{budget: moves, moved: map[cluster.VMID]int64{}, left: map[leave]int64{}}
+	return &Own{budget: moves, least: moves, moved: map[cluster.VMID]int64{}, left: map[leave]int64{}}
 }
+
+// most is how many moves its budget had to allow at any time: with that many it decides as
+// without a limit.
+func (o *Own) most() int { return unlimited - o.least }
 
 // Every is as often as demand changes.
 func (o *Own) Every() int64 { return scenario.Step }
@@ -94,6 +104,7 @@ func (o *Own) Round(v *View) []Step {
 		counted := o.budget > 0 && m.Reason != balance.HostFailed
 		if counted {
 			o.budget--
+			o.least = min(o.least, o.budget)
 		}
 		o.asked = append(o.asked, asked{m.VM, m.From, m.To, counted})
 		o.moved[m.VM], o.left[leave{m.VM, m.From}] = v.Now, v.Now
