@@ -72,6 +72,9 @@ func (s *sources) badge() badge {
 	if len(s.Findings.Headlines) > 0 {
 		return plainBadge(fmt.Sprintf("%d arms compared", s.arms()), "different")
 	}
+	if f := s.Findings; f.Trials > 0 && len(f.Void) >= f.Trials {
+		return plainBadge("No valid trial", "open")
+	}
 	return plainBadge("Measured", "different")
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/finding"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -109,6 +111,15 @@ func TestNothingIsSaidTwiceBesideTheAnswer(t *testing.T) {
 				t.Errorf("%s: said twice: %s", name, p.plain())
 			}
 			seen[p.plain()] = true
+		}
+	}
+}
+
+func TestTheBadgeOfAStudyWithoutAValidTrial(t *testing.T) {
+	for void, want := range map[int]string{4: "No valid trial", 3: "Measured"} {
+		s := arrange(Input{Findings: &finding.Findings{Trials: 4, Void: make([]finding.Void, void)}})
+		if got := s.badge().Word; got != want {
+			t.Errorf("%d of 4 trials void: badge %q, want %q", void, got, want)
 		}
 	}
 }
