@@ -96,7 +96,8 @@ func (s *scene) close() error {
 // groups that are not plimsoll's, and settings
 // that no namespace separates where the study does not touch them.
 func (s *scene) take() hosttest.Snapshot {
-	all := hosttest.Take(s.campaign.dir)
+	cwd, _ := os.Getwd() // the module, in which others may work
+	all := hosttest.Take(s.campaign.dir, cwd)
 	for name := range all {
 		shared := strings.HasPrefix(name, "/proc/sys/vm/") || strings.HasPrefix(name, "/sys/")
 		foreign := strings.HasPrefix(name, "control group ") && !strings.Contains(name, "plimsoll")
