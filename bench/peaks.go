@@ -48,10 +48,10 @@ func peakKinds() []peakKind {
 	return []peakKind{
 		{"M/M/1", peakServer{"noise: 0%", p95, capacity(1000, .95, .02, 0)}, peakServer{single, p90, capacity(500, .9, .03, 0)}, "identified", "", false},
 		{"periodic stall", peakServer{"stall: 3s, stall_every: 40s", p95, 0}, peakServer{"stall: 300ms, period: 1500ms", p90, 0}, "stalls", "whatever the rate", false},
-		{"error cliff", peakServer{"reject: 600/s", p95 + ", errors: 0/s", 600}, peakServer{single + ", reject: 300/s", p90 + ", errors: 0/s", 300}, "not identified", "errors", false},
+		{"error cliff", peakServer{"reject: 600/s", p95 + ", errors: 0/s", 600}, peakServer{single + ", reject: 300/s", p90 + ", errors: 0/s", 300}, "identified", "errors", false},
 		{"bimodal tail, too many", peakServer{"tail: 7%, tail_latency: 300ms", p95, 0}, peakServer{single + ", tail: 15%, tail_delay: 200ms", p90, 0}, "never passed", "whatever the rate", false},
 		{"bimodal tail, tolerated", peakServer{"tail: 2%, tail_latency: 300ms", p95, capacity(1000, .95, .02, .02)}, peakServer{single + ", tail: 4%, tail_delay: 200ms", p90, capacity(500, .9, .03, .04)}, "identified, not identified", "", false},
-		{"token bucket", peakServer{"sustained: 500/s, burst: 8000", p95, 500}, peakServer{"sustained: 300/s, burst: 1200", p90, 300}, "not identified", "", false},
+		{"token bucket", peakServer{"sustained: 500/s, burst: 8000", p95, 500}, peakServer{"sustained: 300/s, burst: 1200", p90, 300}, "identified", "", false},
 		{"queue limit with rejects", peakServer{}, peakServer{single + ", queue: 8", p90 + ", errors: 1/s", unknown}, "", "", true},
 		{"random stalls", peakServer{}, peakServer{single + ", stall: 300ms, period: 1500ms, irregular: true", p90, 0}, "stalls, never passed", "", true},
 		{"slows down with time", peakServer{}, peakServer{single + ", slowing: 0.02", p90, unknown}, "", "", true},
@@ -151,7 +151,12 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	keep := os.Getenv("PEAKS_KEEP") != ""
+	if keep {
+		fmt.Println(dir)
+	} else {
+		defer os.RemoveAll(dir)
+	}
 	file := filepath.Join(dir, "study.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return nil, err
@@ -161,7 +166,7 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 	if err != nil {
 		return nil, err
 	}
-	const atOnce = 10
+	atOnce := asked("PEAKS_AT_ONCE", 10)
 	seed := asked("PEAKS_SEED", 1)
 	peaks, failed := make([]measure.Peak, n), make([]error, n)
 	var group sync.WaitGroup
@@ -179,7 +184,9 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 			default:
 				peaks[i] = *outcome.Input.Records[len(outcome.Input.Records)-1].Peak
 			}
-			os.RemoveAll(filepath.Join(dir, fmt.Sprint(i)))
+			if !keep {
+				os.RemoveAll(filepath.Join(dir, fmt.Sprint(i)))
+			}
 		})
 	}
 	group.Wait()
@@ -194,6 +201,9 @@ func searchMany(text string, n int) ([]measure.Peak, error) {
 func (k peakKind) judge(peaks []measure.Peak, truth float64) ended {
 	e := ended{words: map[string]int{}}
 	for _, p := range peaks {
+		if os.Getenv("PEAKS_EACH") != "" {
+			fmt.Printf("    %s, claim %.4g/s, %.4g (%.4g to %.4g): %s\n", p.Word, p.Sustained, p.Estimate, p.Low, p.High, p.Why)
+		}
 		e.words[p.Word]++
 		e.claims = append(e.claims, p.Sustained)
 		if truth > 0 {

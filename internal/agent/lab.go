@@ -29,6 +29,9 @@ type Place struct {
 	Begin func(ctx context.Context) (time.Time, error)
 }
 
+// ErrNoResult is a worker that ended before it had said how the load went.
+var ErrNoResult = errors.New("the worker ended without its result")
+
 // Run is the lab's side: it starts a worker on the machine, takes down what it
 // measures and ends it when the recorder has enough. A worker that dies or says
 // nothing sensible is an error; so is a load that failed.
@@ -65,7 +68,7 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 	case l.end != nil && failed != nil:
 		return failed
 	case l.end == nil:
-		return fmt.Errorf("the worker ended without its result: %w",
+		return fmt.Errorf("%w: %w", ErrNoResult,
 			&workload.ExitError{Program: "plimsoll " + Command, Exit: result.Exit, Signal: result.Signal, OutOfMemory: result.OutOfMemory, Stderr: string(result.Stderr)})
 	}
 	return l.conclude()

@@ -95,8 +95,8 @@ func (c *Case) sustained(p *Peak) {
 	}
 }
 
-// searched takes over what a whole search answered where it found no estimate: it knows
-// of all its probes, not of the ladder alone.
+// searched takes over what a whole search answered where it found no estimate, or a sharp
+// limit: it knows of all its probes, not of the ladder alone.
 func (c *Case) searched(p *Peak) {
 	var only *measure.Peak
 	n := 0
@@ -109,12 +109,12 @@ func (c *Case) searched(p *Peak) {
 		return
 	}
 	p.Stalling = only.Stalling
-	if p.Word == string(peak.Identified) && only.Word == p.Word {
+	if p.Word == string(peak.Identified) && only.Word == p.Word && !only.Step {
 		p.Why = only.Why
 		return
 	}
 	p.Word, p.Why, p.Limiting = only.Word, only.Why, only.Limiting
-	p.Estimate, p.Low, p.High = only.Estimate, only.Low, only.High
+	p.Estimate, p.Low, p.High, p.Step = only.Estimate, only.Low, only.High, only.Step
 }
 
 // agree takes over the word of the trials where all of them found the same instead
@@ -170,6 +170,8 @@ func (f *Findings) sayPeaks() {
 		case p.Sustained == 0 && p.Estimate == 0 && p.Why != "":
 			s.names["why"] = p.Why
 			template = "No rate is sustained with {arm}: {why}"
+		case p.Sustained > 0 && p.Step:
+			template = "{sustained} is sustained with {arm}: it passed every confirmation run; {high} failed every time ({limit}), and the limit lies between {low} and {high}"
 		case p.Sustained > 0 && p.Estimate > 0:
 			template = "{sustained} is sustained with {arm}: it passed every confirmation run; the limit on {limit} is met at {estimate}, between {low} and {high} at {study/level} confidence"
 		case p.Sustained > 0:

@@ -131,6 +131,7 @@ type Peak struct {
 	MaxPass   float64 `json:"maxPass,omitempty"`   // highest probe that passed below every one that failed
 	MinFail   float64 `json:"minFail,omitempty"`   // lowest probe that failed
 	Limiting  string  `json:"limiting,omitempty"`  // metric of the limit that ended it
+	Step      bool    `json:"step,omitempty"`      // the limit is sharp: sustained passed and high failed each time
 
 	Stalling *Stalling `json:"stalling,omitempty"` // stalls that come whatever the rate
 }

@@ -2,12 +2,14 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"strings"
 	"time"
 
+	"plimsoll/internal/agent"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -148,7 +150,7 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 		}
 	}
 	if failed != nil {
-		p.Reason = failed.Error()
+		p.Invalid, p.Reason = errors.Is(failed, agent.ErrNoResult), failed.Error()
 		return
 	}
 	a.judgeLimits(p, r)
@@ -194,14 +196,14 @@ func (a *attempt) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 // CPU time to spare.
 func (a *attempt) failedItself(p *measure.Probe) bool {
 	if p.Overload {
-		return p.Values["abandoned"] == 0 && p.Values[generatorCPU]+p.Values[measure.GeneratorWaited] < busyWorker
+		return (p.Values["abandoned"] == 0 || a.punctual(p)) && p.Values[generatorCPU]+p.Values[measure.GeneratorWaited] < busyWorker
 	}
 	for _, l := range a.limits() {
 		if l.Metric != p.Limiting {
 			continue
 		}
-		if _, ok := measure.QuantileOf(l.Metric); !ok {
-			return true
+		if _, ok := measure.QuantileOf(l.Metric); !ok { // late operations come in bunches, which a system may refuse
+			return a.punctual(p)
 		}
 		_, quantile, found := strings.Cut(l.Metric, ".")
 		if !found || strings.HasPrefix(l.Metric, "p") {
@@ -214,6 +216,13 @@ func (a *attempt) failedItself(p *measure.Probe) bool {
 		return known && p.Values[l.Metric]-2*lag > *l.Max
 	}
 	return false
+}
+
+// punctual says that no thread of the generator was away for long: operations that were
+// never started then waited for a free connection, which the system held.
+func (a *attempt) punctual(p *measure.Probe) bool {
+	gap, known := p.Values["client.gap"]
+	return known && 2*gap < a.slow().Seconds()
 }
 
 // keptWithAbandoned says that the limits on response times are kept even if each

@@ -85,7 +85,8 @@ func (a *attempt) walk(ctx context.Context, s *peak.Search) (peak.Answer, error)
 func (a *attempt) result(p measure.Probe) peak.Result {
 	r := peak.Result{
 		Rate: p.Rate, Achieved: p.Values[a.kind.Rate], Pass: p.Passed, Reason: p.Limiting,
-		GeneratorLimited: p.Invalid, Starved: p.Starved, Overloaded: p.Overload, From: p.Began, To: p.Ended,
+		GeneratorLimited: p.Invalid, Starved: p.Starved, Overloaded: p.Overload, From: p.Began,
+		To: p.Began + p.To - p.From, // threads and connections start and end while no load is offered
 	}
 	if p.Invalid {
 		r.Cause = p.Reason
@@ -163,7 +164,7 @@ func (a *attempt) found(answer peak.Answer) {
 		return v
 	}
 	a.record.Peak = &measure.Peak{
-		Word: string(answer.Word), Why: answer.Why, Limiting: answer.Limiting,
+		Word: string(answer.Word), Why: answer.Why, Limiting: answer.Limiting, Step: answer.Step,
 		Estimate: known(answer.Estimate), Low: known(answer.Low), High: known(answer.High), Sustained: known(answer.Sustained),
 		MaxPass: known(answer.MaxPass), MinFail: known(answer.MinFail),
 	}

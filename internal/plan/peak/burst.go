@@ -59,10 +59,31 @@ func (w *walk) pause() float64 {
 	return middle(pauses)
 }
 
-// exhausted says that a rate passed, and that one far below failed later, and none
-// above that passed since: the system had more to give at first.
+// lasting is what a system with burst credit sustains that passed the confirmations of a
+// rate: where they cannot be long beside the pauses, it is what was served over both.
+func (w *walk) lasting(rate float64) float64 {
+	pause, seconds := w.pause(), w.confirmSeconds()
+	if !w.bursting || pausesShort*pause <= seconds {
+		return rate
+	}
+	return rate * seconds / (seconds + pause)
+}
+
+// exhausted answers where a rate passed, and one far below failed later: the system had
+// more to give at first.
 func (w *walk) exhausted() bool {
-	best, fail := 0., 0.
+	best, fail := w.spentFrom()
+	if fail == 0 {
+		return false
+	}
+	w.bursting, w.spent = true, len(w.tried)
+	w.answer.Limiting = w.reason()
+	return w.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+}
+
+// spentFrom is a rate that passed and one far below that failed later, where none above
+// that passed since; 0 where there is none.
+func (w *walk) spentFrom() (best, fail float64) {
 	for _, t := range w.tried[w.base:] {
 		switch {
 		case t.GeneratorLimited || t.Phase == Floor:
@@ -74,12 +95,7 @@ func (w *walk) exhausted() bool {
 			fail = t.Probe.Rate
 		}
 	}
-	if fail == 0 {
-		return false
-	}
-	w.bursting = true
-	w.answer.Limiting = w.reason()
-	return w.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+	return best, fail
 }
 
 // sustain uses up what burst credit there is, and confirms the rate. Where the
@@ -94,14 +110,14 @@ func (w *walk) sustain(rate float64) bool {
 		return false
 	case w.bursting:
 	case most > w.minFail:
-		w.bursting = true
+		w.bursting, w.spent = true, len(w.tried)
 		w.answer.Limiting = w.reason()
 		w.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: what it carries depends on what came before (burst credit, a cache)", w.minFail, most)
 		return w.sustainBurst()
 	case w.exhausted():
 		return w.sustainBurst()
 	}
-	return w.confirm(rate) && w.agree()
+	return w.confirm(rate) && w.step() && w.agree()
 }
 
 // overload offers more than the system carries, until it fails; most is the highest
@@ -158,5 +174,5 @@ func (w *walk) sustainBurst() bool {
 	if _, ok := w.overload(w.low); !ok {
 		return false
 	}
-	return w.confirm(w.low) && w.agree()
+	return w.confirm(w.low) && w.step() && w.agree()
 }

@@ -8,10 +8,12 @@ import (
 )
 
 const (
-	stepDown  = 0.01 // share of the rate by which it is lowered when a confirmation fails
-	patience  = 5    // steps of one size, then it doubles: a system that is failing is not followed for hours
-	mostSteps = 20
-	deepest   = 0.5 // of the lowest level: where confirming starts at the earliest, however wide the interval
+	stepDown    = 0.01 // share of the rate by which it is lowered when a confirmation fails
+	patience    = 5    // steps of one size, then it doubles: a system that is failing is not followed for hours
+	mostSteps   = 20
+	regained    = 1.05 // of the first rate to the claim, a ratio, up to which nothing is regained
+	mostRegains = 4
+	deepest     = 0.5 // of the lowest level: where confirming starts at the earliest, however wide the interval
 )
 
 // settle answers from the ladder. settled is false where there is no knee and the
@@ -135,15 +137,15 @@ func (w *walk) confirm(rate float64) bool {
 	if !(rate > 0) {
 		return true
 	}
-	lowest := rate
+	lowest, first := rate, rate
 	for step := range mostSteps + 1 {
 		held, void, ok := w.holds(rate, step)
 		switch {
 		case !ok:
 			return false
 		case held:
-			w.answer.Sustained = rate
-			return true
+			w.answer.Sustained = w.lasting(rate)
+			return w.regain(first)
 		case void && w.answer.Word != GeneratorLimited:
 			return w.note("the confirmations of %.6g/s could not be carried out: %s", rate, w.spoiler())
 		}
@@ -153,8 +155,48 @@ func (w *walk) confirm(rate float64) bool {
 			by *= 3
 		}
 		rate *= 1 - by
+		if !w.bursting && !w.hurried && rate*stepFar < first {
+			w.bursting, w.spent = true, len(w.tried)
+		}
 	}
 	return w.note("no rate down to %.6g/s passed %d long probes", lowest, w.Confirmations)
+}
+
+// regain goes up again where a claim is far below the rate that was confirmed first, or
+// below an estimate with a wide interval: the host may have been busy for a while only.
+func (w *walk) regain(first float64) bool {
+	a := &w.answer
+	if w.hurried || w.bursting || w.slipped {
+		return true
+	}
+	high := first
+	if a.Word == Identified && a.Low < (1-wideShare)*a.Estimate {
+		high = math.Max(first, a.Estimate*(1-wideShare/2))
+	}
+	held := true
+	for try := 0; try < mostRegains && high > regained*a.Sustained; try++ {
+		rate := math.Sqrt(a.Sustained * high)
+		var ok bool
+		switch held, _, ok = w.holds(rate, mostSteps+1+try); {
+		case !ok:
+			return false
+		case held:
+			a.Sustained = rate
+		default:
+			high = rate
+		}
+	}
+	if held {
+		return true
+	}
+	// The claim once more: a system that gets slower fails it now.
+	switch o, ok := w.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: w.Confirmations}); {
+	case !ok:
+		return false
+	case o == failed:
+		return w.slip()
+	}
+	return true
 }
 
 // note adds to the reasons of the answer.

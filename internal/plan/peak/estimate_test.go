@@ -56,7 +56,7 @@ func TestErrorsAreNamedWhereResponseTimesAreFlat(t *testing.T) {
 		s := asked
 		s.Seed = seed
 		a, _ := run(New(s), v, rand.New(rand.NewPCG(seed, 1)))
-		if a.Word != NotIdentified || a.Limiting != "errors" || !strings.Contains(a.Why, "errors") || a.Sustained > 650 {
+		if a.Word != Identified || !a.Step || !(a.Low <= 650 && 650 <= a.High && a.High <= 1.03*a.Low) || a.Limiting != "errors" || !strings.Contains(a.Why, "errors") || a.Sustained > 650 {
 			t.Errorf("seed %d: %v, limited by %s", seed, a, a.Limiting)
 		}
 	}

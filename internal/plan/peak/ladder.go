@@ -10,7 +10,8 @@ const (
 	rungs      = 5    // of the ladder as planned
 	lowestRung = 0.90 // of the centre
 	rungStep   = 0.04
-	mostAdded  = 12 // rungs added until both sides of the limit are seen
+	wideShare  = 0.1 // of the estimate: with an interval wider than this to each side the ladder is climbed up to twice as often
+	mostAdded  = 12  // rungs added until both sides of the limit are seen
 )
 
 // Ladder returns the five rates of one block around the centre, 0.90 to 1.06 of it,
@@ -45,7 +46,26 @@ func (w *walk) climb(centre float64) bool {
 			return false
 		}
 	}
-	return w.widen(&l)
+	if !w.widen(&l) {
+		return false
+	}
+	for block := w.Blocks; block < 2*w.Blocks && w.wide(); block++ {
+		if !w.pass(&l, block, block) {
+			return false
+		}
+	}
+	return true
+}
+
+// wide says that the noise leaves much open of where the limit is met.
+func (w *walk) wide() bool {
+	fit := w.fits()
+	if !fit.Crosses || fit.High-fit.Low <= 2*wideShare*fit.Rate || w.otherwise(fit) != "" {
+		return false
+	}
+	_, drifts := moved(w.points(fit.limit), fit.Rate)
+	_, fail := w.spentFrom()
+	return !drifts && fail == 0
 }
 
 // widen adds levels while the fitted limit lies beyond an end of the ladder. Such

@@ -29,7 +29,7 @@ type Limit struct {
 // Settings are what a search is asked for. Only Start and Limits must be given.
 type Settings struct {
 	Start          float64 // first rate, 1/s; 100 when 0
-	Lowest         float64 // the bracket goes no lower; when 0, an eighth of Start, or less where a probe of ten minutes bears the quantiles
+	Lowest         float64 // the bracket goes no lower; when 0, an eighth of Start, or less where a probe of ten minutes, or of Longest, bears the quantiles
 	Highest        float64 // rates above are not tried; a million times Start when 0
 	Limits         []Limit // response times to keep; other limits come as Pass and Reason alone
 	Blocks         int     // passes over the ladder; 3 when 0
@@ -49,7 +49,7 @@ func (s Settings) Defaults() Settings {
 		}
 	}
 	fill(&s.Start, 100)
-	fill(&s.Lowest, math.Max(s.Start/1024, math.Min(s.Start/8, operations(s.Limits)/tenMinutes)))
+	fill(&s.Lowest, math.Max(s.Start/1024, math.Min(s.Start/8, operations(s.Limits)/s.bearing())))
 	fill(&s.Highest, s.Start*(1<<20))
 	s.Lowest = math.Min(s.Lowest, s.Highest)
 	fill(&s.Seconds, 30)
@@ -67,6 +67,14 @@ func (s Settings) Defaults() Settings {
 }
 
 const tenMinutes = 600 // seconds
+
+// bearing is how long a probe at the lowest rate may last to bear the quantiles.
+func (s Settings) bearing() float64 {
+	if s.Longest > 0 {
+		return math.Min(s.Longest, tenMinutes)
+	}
+	return tenMinutes
+}
 
 // operations is how many a probe takes for its quantiles.
 func operations(limits []Limit) (most float64) {
@@ -89,6 +97,7 @@ const (
 	Refine  Phase = "refine"  // where no knee was found: bisection to 2 %
 	Burst   Phase = "burst"   // an overload, so that no burst credit is left for the confirmations
 	Confirm Phase = "confirm" // long probes of the rate that will be claimed
+	Above   Phase = "above"   // where there is no knee: a rate just above the claim, which must fail each time
 )
 
 // Probe is one offered load that the search wants tried.
@@ -147,10 +156,10 @@ type Word string
 
 // The words. None is an error.
 const (
-	Identified       Word = "identified"        // a knee was found: an estimate with an interval
+	Identified       Word = "identified"        // a knee or a sharp limit was found: an estimate with an interval
 	AboveRange       Word = "above range"       // the highest rate that may be tried passed
 	NeverPassed      Word = "never passed"      // no rate passed
-	NotIdentified    Word = "not identified"    // no smooth knee, or not a steady one: a bracket, and what was confirmed
+	NotIdentified    Word = "not identified"    // neither a smooth knee nor a sharp limit, or not a steady one: a bracket, and what was confirmed
 	GeneratorLimited Word = "generator limited" // our side ended before the system did
 	HostBusy         Word = "host busy"         // others took the CPU that our side needed, before the system ended
 	Stalls           Word = "stalls"            // the system stalls so long and so often that no rate keeps the limits
@@ -167,6 +176,7 @@ type Answer struct {
 	MinFail   float64   // lowest rate of a single probe that failed, infinite if none; below MaxPass where noise blurs the limit
 	Limiting  string    // which limit it is
 	Why       string    // the reasons for the word, for people
+	Step      bool      // the limit is sharp: Sustained passed and High failed each time, and the estimate is the middle of the interval
 	Centre    float64   // of the ladder; 0 before there is one
 	Stall     *Stalling // stalls that come whatever the rate; nil where none were seen
 	Probes    int       // tried, repeated ones included

@@ -25,10 +25,12 @@ type walk struct {
 	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
 	walled    bool    // high is where the generator ended, not the system
 	hurried   bool    // the peak moves: small steps would follow it, and some would pass by luck
+	slipped   bool    // a claim failed later
 	ceiling   float64 // no rate at or above is tried again: the generator ended there; 0 for none
 	starved   bool    // others took the CPU at the ceiling
 	cause     string  // of the ceiling
 	bursting  bool    // the system carries more for a while than it sustains
+	spent     int     // index of the first probe without burst credit
 	cycle     float64 // a probe lasts a whole number of these, 0 for any length
 	least     float64 // and at least this long
 
@@ -94,6 +96,10 @@ func (w *walk) length(p Probe) float64 {
 	switch p.Phase {
 	case Confirm:
 		seconds = w.confirmSeconds()
+	case Above:
+		if w.bursting {
+			seconds = w.confirmSeconds()
+		}
 	case Floor:
 		seconds = w.ConfirmSeconds
 	}

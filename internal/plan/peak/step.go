@@ -1,0 +1,174 @@
+package peak
+
+import (
+	"math"
+)
+
+const (
+	stepUp    = 0.01 // share by which the rate is raised until it fails every time
+	stepReach = 0.02 // share up to which a rate that failed before is taken instead
+	stepWidth = 1.05 // widest interval of a sharp limit, as a ratio
+	stepFar   = 1.1  // of the bracket to the claim, a ratio, from which the system got slower in between
+	accidents = 0.1  // share of the probes below that may have failed, and of those above that may have passed
+	sameRate  = 1e-9 // up to which two rates are the same, as a share
+)
+
+// step looks for a sharp limit where there is no smooth knee: a rate just above the claim
+// that fails as often as the claim passed, while every rate below passes and every rate
+// above fails. The interval is then from the one, less the hundredth by which a rate can be
+// too high and pass, to the other. The claim is tried once more at the end, so that a system
+// that gets slower is not taken for a sharp limit.
+func (w *walk) step() bool {
+	a := &w.answer
+	if a.Word != NotIdentified || w.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < w.low || w.bursting && pausesShort*w.pause() > w.confirmSeconds() {
+		return true
+	}
+	if !w.bursting && a.Sustained < w.low*(1-stepReach) { // longer probes carry less: only they count
+		w.bursting, w.spent = true, 0
+	}
+	if !w.spend() {
+		return false
+	}
+	for rate := w.above(a.Sustained); w.allowed(rate) && rate <= stepWidth*a.Sustained; rate = w.above(rate) {
+		fails, void, ok := w.failsEachTime(rate, w.Confirmations)
+		if ok && fails {
+			fails, void, ok = w.sharp(rate)
+		}
+		switch {
+		case !ok:
+			return false
+		case void || fails:
+			return true
+		}
+	}
+	return true
+}
+
+// sharp tries the claim once more, and enters the limit between it and the rate above.
+// Where burst credit leaves few probes to judge by, both are tried once more; fails is
+// false where the rate above passes then. void says that the generator spoilt a probe.
+func (w *walk) sharp(above float64) (fails, void, ok bool) {
+	a := &w.answer
+	claims, failures := w.Confirmations, w.Confirmations
+	o, ok := w.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
+	if ok && o == passed && w.bursting {
+		if ok = w.spend(); !ok {
+			return false, false, false
+		}
+		failures++
+		if fails, void, ok := w.failsEachTime(above, failures); !fails {
+			return false, void, ok
+		}
+		claims++
+		o, ok = w.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
+	}
+	switch {
+	case !ok:
+		return false, false, false
+	case o == failed:
+		return true, false, w.slip()
+	case o == limited || !w.ordered(above):
+		return true, false, true
+	}
+	why := a.Why
+	a.Step, a.Low, a.High = true, a.Sustained*(1-stepDown), above
+	a.Estimate = math.Sqrt(a.Low * a.High)
+	w.end(Identified, "the limit is sharp: %.6g/s passed %d of %[2]d probes and %.6g/s failed %d of %[4]d", a.Sustained, claims+1, above, failures)
+	return true, false, why == "" || w.note("%s", why)
+}
+
+// spend uses up what burst credit there is.
+func (w *walk) spend() bool {
+	if !w.bursting {
+		return true
+	}
+	_, ok := w.overload(w.answer.Sustained)
+	return ok
+}
+
+// slip lowers a claim that failed later. The second time the system is getting slower.
+func (w *walk) slip() bool {
+	rate, again := w.answer.Sustained, !w.slipped
+	w.answer.Sustained, w.slipped, w.hurried = 0, true, true
+	if !w.confirm(rate * (1 - stepDown)) {
+		return false
+	}
+	w.hurried = !again
+	return w.step()
+}
+
+// above is the next rate to try: the lowest that failed before, where it is near.
+func (w *walk) above(rate float64) float64 {
+	next := math.Inf(1)
+	for _, t := range w.evidence() {
+		if !t.Pass && t.Probe.Rate > rate*(1+sameRate) {
+			next = math.Min(next, t.Probe.Rate)
+		}
+	}
+	if next <= rate*(1+stepReach) {
+		return next
+	}
+	return rate * (1 + stepUp)
+}
+
+// failsEachTime tries a rate until it has failed so often. void says that the generator
+// spoilt a probe.
+func (w *walk) failsEachTime(rate float64, times int) (fails, void, ok bool) {
+	failures := 0
+	for _, t := range w.evidence() {
+		switch {
+		case math.Abs(t.Probe.Rate/rate-1) > sameRate:
+		case t.Pass:
+			return false, false, true
+		default:
+			failures++
+		}
+	}
+	for block := failures; block < times; block++ {
+		switch o, ok := w.try(Probe{Rate: rate, Phase: Above, Block: block}); {
+		case !ok:
+			return false, false, false
+		case o != failed:
+			return false, o == limited, true
+		}
+	}
+	return true, false, true
+}
+
+// ordered says that rates up to the claim passed, and those from above on failed. Burst
+// credit explains what passed, and not what failed.
+func (w *walk) ordered(above float64) bool {
+	var below, belowFailed, beyond, beyondPassed float64
+	for _, t := range w.tried[w.base:] {
+		if t.GeneratorLimited || t.Phase == Burst || t.Probe.Rate > w.answer.Sustained*(1+sameRate) {
+			continue
+		}
+		below++
+		if !t.Pass {
+			belowFailed++
+		}
+	}
+	for _, t := range w.evidence() {
+		if t.Probe.Rate >= above*(1-sameRate) {
+			beyond++
+			if t.Pass {
+				beyondPassed++
+			}
+		}
+	}
+	return belowFailed <= accidents*below && beyondPassed <= accidents*beyond
+}
+
+// evidence are the probes that say where the limit is: all that were not meant to fail;
+// where the system had burst credit, the long ones after it ran out.
+func (w *walk) evidence() (all []tried) {
+	for i, t := range w.tried {
+		switch {
+		case i < w.base || t.GeneratorLimited || t.Phase == Burst || t.Phase == Floor:
+		case w.bursting && (i < w.spent || t.Phase != Confirm && t.Phase != Above):
+		default:
+			all = append(all, t)
+		}
+	}
+	return all
+}
