@@ -29,9 +29,8 @@ func (r *round) least(h cluster.HostID) int64 {
 	return max(1, r.x.Capacity(h).CPU*goodness[min(r.c.Settings.Level, 5)]/1000)
 }
 
-// busy is the load above which every move off a host counts, however little it saves: it
-// does not serve all of its machines' demand.
-const busy = million
+// busy is the load above which every move off a host counts, however little it saves.
+const busy = 900_000
 
 // needed is what each move off a host must save at least, in MHz: half of what all must
 // together, and what measure found once small moves are looked at.
@@ -56,12 +55,12 @@ func (f *relief) shrink() bool {
 
 // measure finds what each move off a host must save at least, in MHz, as the hosts are now:
 // half of what its moves must save together, so that no host is relieved of crumbs. Of a host
-// that is busy, reclaims memory or has more than four times as much to save, every move counts.
+// that is busy, reclaims memory or has more than twice that to save, every move counts.
 func (f *relief) measure() {
 	for h := range f.each {
 		o, id := &f.outlooks[h], cluster.HostID(h)
 		f.each[h] = max(1, f.least(id)/2)
-		if o.reclaims || (o.loads.CPU > busy || f.potential(id) > 4*f.least(id)) && f.many(id) {
+		if o.reclaims || (o.loads.CPU > busy || f.potential(id) > 2*f.least(id)) && f.many(id) {
 			f.each[h] = 1
 		}
 	}

@@ -151,16 +151,3 @@ func TestEvennessIsAGainAtLevel5(t *testing.T) {
 		}
 	}
 }
-
-// A host below its capacity with little to save makes few small moves: a short storm of
-// demand is not worth one of each machine.
-func TestAHostWithLittleToSaveMakesNoSmallMoves(t *testing.T) {
-	few := dense(8, 4, 400, 1400, 2<<30) // 96 %, the others are empty
-	if p := plan(few); len(p.Moves) == 0 {
-		t.Errorf("no moves off hosts with much to save: %s", p.Quiet)
-	}
-	little := dense(4, 3, 300, 1000, 2<<30) // 69 %
-	if p := plan(little); len(p.Moves) > 0 {
-		t.Errorf("%d small moves off hosts with little to save", len(p.Moves))
-	}
-}
