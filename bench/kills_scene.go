@@ -134,17 +134,19 @@ func (s *scene) verb() []string {
 	return []string{"run", "study.yaml", "--out", "out", "--seed", "3"}
 }
 
-// whole runs another copy of the study to its end.
-func (s *scene) whole() error {
+// whole runs another copy of the study to its end, and answers how long the run took.
+func (s *scene) whole() (length time.Duration, err error) {
 	var log bytes.Buffer
+	from := time.Now()
 	c := s.command("run", "study.yaml", "--out", "whole", "--seed", "3")
 	c.Stderr = &log
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("plimsoll run: %w: %s", err, end(log.Bytes()))
+		return 0, fmt.Errorf("plimsoll run: %w: %s", err, end(log.Bytes()))
 	}
+	length = time.Since(from)
 	journal, err := readJournal(s.path("whole/journal.jsonl"))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, e := range journal {
 		if e.Kind == "trial ended" {
@@ -152,7 +154,13 @@ func (s *scene) whole() error {
 		}
 	}
 	s.compare("a run without a kill")
-	return os.RemoveAll(s.path("whole"))
+	return length, os.RemoveAll(s.path("whole"))
+}
+
+// again forgets the run, so that the study begins anew.
+func (s *scene) again() error {
+	s.expected = nil
+	return os.RemoveAll(s.path("out"))
 }
 
 // kill starts or resumes the study, kills something of it after a time, and restores. It
