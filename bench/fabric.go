@@ -54,7 +54,8 @@ func fabrics() (results []result, err error) {
 	if err := d.Decode(&keys); err != nil {
 		return nil, fmt.Errorf("start a thousand agents: %w", err)
 	}
-	l, h, err := crowdLab(keys)
+	clock := fabric.SystemClock()
+	l, h, err := crowdLab(keys, clock)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func fabrics() (results []result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	skews, err := startCrowd(ctx, l, keys, d)
+	skews, err := startCrowd(l, clock, d)
 	if err != nil {
 		return nil, err
 	}
@@ -87,18 +88,28 @@ func fabrics() (results []result, err error) {
 	}, err
 }
 
-// startCrowd has all agents start together some times, and returns how long after
-// the instant each did.
-func startCrowd(ctx context.Context, l *fabric.Lab, keys []string, d *json.Decoder) (skews []float64, err error) {
-	for range crowdStarts {
-		at := l.Now().Add(2 * time.Second)
-		begun, err := l.Start(ctx, fabric.Start{Agents: keys, At: at, What: []byte(fmt.Sprint(at.UnixNano()))})
-		if err != nil {
+// startCrowd has all agents start together some times, over a stream to each, and
+// returns how long after the instant each did.
+func startCrowd(l *fabric.Lab, clock fabric.Clock, d *json.Decoder) (skews []float64, err error) {
+	members := l.Members()
+	streams := make([]*fabric.Stream, len(members))
+	for i, m := range members {
+		if !m.Measured {
+			return nil, fmt.Errorf("the clock of agent %s is not known", m.Name)
+		}
+		if streams[i], err = l.Dial(m.ID); err != nil {
 			return nil, err
 		}
-		for _, b := range begun {
-			if b.Err != nil {
-				return nil, b.Err
+		defer streams[i].Close() //nolint:errcheck // the agents are about to end
+		if _, err := fmt.Fprintln(streams[i], 0, 0); err != nil {
+			return nil, err
+		}
+	}
+	for range crowdStarts {
+		at := clock.Now().Add(2 * time.Second)
+		for i, m := range members {
+			if _, err := fmt.Fprintln(streams[i], at.UnixNano(), at.Add(-m.Offset).UnixNano()); err != nil {
+				return nil, err
 			}
 		}
 		var of []float64
@@ -110,7 +121,7 @@ func startCrowd(ctx context.Context, l *fabric.Lab, keys []string, d *json.Decod
 	return skews, nil
 }
 
-func crowdLab(keys []string) (*fabric.Lab, *hub.Hub, error) {
+func crowdLab(keys []string, clock fabric.Clock) (*fabric.Lab, *hub.Hub, error) {
 	key, err := fabric.NewKey()
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +130,7 @@ func crowdLab(keys []string) (*fabric.Lab, *hub.Hub, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := fabric.OpenLab(fabric.LabOptions{Endpoint: fabric.Endpoint{Key: key, InProcess: h}, Allowed: h.Allowed})
+	l, err := fabric.OpenLab(fabric.LabOptions{Endpoint: fabric.Endpoint{Key: key, InProcess: h}, Allowed: h.Allowed, Clock: clock})
 	return l, h, err
 }
 
@@ -176,9 +187,10 @@ func crowding(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &crew{clock: fabric.SystemClock(), report: e.Encode}
 	var work sync.WaitGroup
 	for i, key := range keys {
+		clock := wrongClock{c.clock, time.Duration(i-crowdSize/2) * 10 * time.Millisecond}
 		a, err := fabric.NewAgent(fabric.AgentOptions{
 			Endpoint: fabric.Endpoint{URL: url, Key: key}, Name: fmt.Sprintf("agent-%04d", i), Facts: fabric.Observe("bench"),
-			Clock: wrongClock{c.clock, time.Duration(i-crowdSize/2) * 10 * time.Millisecond}, Start: c.start,
+			Clock: clock, Serve: func(_ context.Context, s *fabric.Stream) { c.serve(clock, s) },
 		})
 		if err != nil {
 			return err
@@ -206,19 +218,32 @@ type crew struct {
 	late   []float64
 }
 
-func (c *crew) start(_ context.Context, what json.RawMessage) error {
-	now := c.clock.Now()
-	var at int64
-	if err := json.Unmarshal(what, &at); err != nil {
-		return err
+// serve reads instants, by the true clock and by the agent's, and waits for each.
+func (c *crew) serve(own fabric.Clock, orders io.Reader) {
+	lines := bufio.NewReader(orders)
+	for {
+		var at, mine int64
+		if _, err := fmt.Fscanln(lines, &at, &mine); err != nil {
+			return
+		}
+		if at > 0 {
+			c.start(own, at, mine)
+		}
 	}
+}
+
+func (c *crew) start(own fabric.Clock, at, mine int64) {
+	for left := time.Hour; left > 0; {
+		if left = time.Unix(0, mine).Sub(own.Now()); left > 0 {
+			<-own.After(left)
+		}
+	}
+	now := c.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.late = append(c.late, now.Sub(time.Unix(0, at)).Abs().Seconds())
-	if len(c.late) < crowdSize {
-		return nil
+	if len(c.late) == crowdSize {
+		_ = c.report(c.late)
+		c.late = nil
 	}
-	late := c.late
-	c.late = nil
-	return c.report(late)
 }

@@ -169,9 +169,6 @@ func (c *campaign) run() error {
 	return nil
 }
 
-// mostEarly bounds how often a study is begun anew that ends before its first kill.
-const mostEarly = 4
-
 // study runs one study, which is killed so often, and counts what went wrong.
 func (c *campaign) study(name string, turn, kills int, lengths map[string]whole) (done int, err error) {
 	k := kindOf(name)
@@ -191,27 +188,21 @@ func (c *campaign) study(name string, turn, kills int, lengths map[string]whole)
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if _, known := lengths[name]; !known && k.events == 0 { // without a kill, to know how long it takes
-		length, err := s.whole()
-		if err != nil {
+		from := time.Now()
+		if err := s.whole(); err != nil {
 			return 0, fmt.Errorf("without a kill: %w", err)
 		}
-		lengths[name] = whole{length, s.trials}
+		lengths[name] = whole{time.Since(from), s.trials}
 	}
-	for early := 0; done < kills && early < mostEarly; {
-		over, err := s.kill(time.Duration(c.Float64() * float64(lengths[name].left(len(s.expected))) / float64(early+1)))
-		switch {
-		case err != nil:
+	for done < kills {
+		over, err := s.kill(time.Duration(c.Float64() * float64(lengths[name].left(len(s.expected)))))
+		if err != nil {
 			return done, err
-		case !over:
-			done++
-		case done > 0:
-			return done, s.finish()
-		default: // it took less time than the run without a kill
-			early++
-			if err := s.again(); err != nil {
-				return done, err
-			}
 		}
+		if over {
+			break
+		}
+		done++
 	}
 	return done, s.finish()
 }

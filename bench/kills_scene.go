@@ -134,19 +134,17 @@ func (s *scene) verb() []string {
 	return []string{"run", "study.yaml", "--out", "out", "--seed", "3"}
 }
 
-// whole runs another copy of the study to its end, and answers how long the run took.
-func (s *scene) whole() (length time.Duration, err error) {
+// whole runs another copy of the study to its end.
+func (s *scene) whole() error {
 	var log bytes.Buffer
-	from := time.Now()
 	c := s.command("run", "study.yaml", "--out", "whole", "--seed", "3")
 	c.Stderr = &log
 	if err := c.Run(); err != nil {
-		return 0, fmt.Errorf("plimsoll run: %w: %s", err, end(log.Bytes()))
+		return fmt.Errorf("plimsoll run: %w: %s", err, end(log.Bytes()))
 	}
-	length = time.Since(from)
 	journal, err := readJournal(s.path("whole/journal.jsonl"))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, e := range journal {
 		if e.Kind == "trial ended" {
@@ -154,13 +152,7 @@ func (s *scene) whole() (length time.Duration, err error) {
 		}
 	}
 	s.compare("a run without a kill")
-	return length, os.RemoveAll(s.path("whole"))
-}
-
-// again forgets the run, so that the study begins anew.
-func (s *scene) again() error {
-	s.expected = nil
-	return os.RemoveAll(s.path("out"))
+	return os.RemoveAll(s.path("whole"))
 }
 
 // kill starts or resumes the study, kills something of it after a time, and restores. It

@@ -191,14 +191,16 @@ func ipBatch(ctx context.Context, m platform.Machine, ip string, lines []string)
 // unplug removes a namespace and its cable.
 func (w *wiring) unplug(ctx context.Context, i int) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := w.batch(ctx, []string{"link delete " + w.outer(i), "netns delete " + w.namespace(i)}); err != nil {
-		// What somebody else removed meanwhile, or what never was, is gone as well.
-		_, there := output(ctx, w.machine, "sh", "-c", "test ! -e /sys/class/net/"+w.outer(i)+" && test ! -e /run/netns/"+w.namespace(i))
-		if there != nil {
-			return fmt.Errorf("remove a network namespace: %w", err)
-		}
+	err := w.batch(ctx, []string{"link delete " + w.outer(i), "netns delete " + w.namespace(i)})
+	if err == nil {
+		return unmount(ctx, w.machine, w.dir)
 	}
-	return unmount(ctx, w.machine, w.dir)
+	// What somebody else removed meanwhile, or what never was, is gone as well.
+	_, there := output(ctx, w.machine, "sh", "-c", "test ! -e /sys/class/net/"+w.outer(i)+" && test ! -e /run/netns/"+w.namespace(i))
+	if there != nil {
+		return fmt.Errorf("remove a network namespace: %w", err)
+	}
+	return nil
 }
 
 // observe reads how long packets wait from both ends of the first cable.
@@ -264,20 +266,9 @@ func unmount(ctx context.Context, m platform.Machine, dir string) error {
 	if err != nil || r.Exit != 0 {
 		return err
 	}
-	if _, err := output(ctx, m, "sh", "-c", unmountScript, "sh", mountMark(dir)); err != nil {
-		return fmt.Errorf("remove the mount of network namespaces, /run/netns: %w", err)
+	const script = `if [ -d /run/netns ] && [ -z "$(ls -A /run/netns)" ]; then umount /run/netns 2>/dev/null; rmdir /run/netns; fi; [ -n "$(ls -A /run/netns 2>/dev/null)" ] || rm -f -- "$1"`
+	if _, err := output(ctx, m, "sh", "-c", script, "sh", mountMark(dir)); err != nil {
+		return fmt.Errorf("remove the mount of network namespaces: %w", err)
 	}
 	return nil
 }
-
-// unmountScript tries for some seconds: the mount is busy while any process looks into it, in any mount namespace that got it from this one.
-// The mark goes last, so that a later attempt knows whose the mount is.
-const unmountScript = `[ -z "$(ls -A /run/netns 2>/dev/null)" ] || exit 0
-tries=0
-while grep -q " /run/netns " /proc/self/mountinfo && ! why=$(umount /run/netns 2>&1); do
-	tries=$((tries+1))
-	if [ $tries -ge 50 ]; then echo "$why" >&2; exit 1; fi
-	sleep .1
-done
-if [ -d /run/netns ]; then rmdir /run/netns 2>/dev/null; fi
-rm -f -- "$1"`

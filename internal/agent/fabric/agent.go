@@ -2,7 +2,8 @@ package fabric
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,14 +17,10 @@ type AgentOptions struct {
 	Name     string // for people
 	Labels   map[string]string
 	Facts    Facts
-	Spool    *Spool // for Record; may be nil
 
 	// Serve is called for each stream that the lab opens. The context ends with
 	// the session.
 	Serve func(ctx context.Context, s *Stream)
-	// Start is called at an instant that the lab named. What it begins goes on
-	// after it has returned.
-	Start func(ctx context.Context, what json.RawMessage) error
 	// Lost is called once for each session that ended, for whatever reason, when
 	// every call of Serve has returned: it stops what still runs and puts back
 	// what was changed. No session begins before it has returned.
@@ -35,11 +32,10 @@ type AgentOptions struct {
 
 // Agent is one side of the fabric: on a machine, joined to a lab or trying to.
 type Agent struct {
-	o        AgentOptions
-	bus      bus
-	clock    Clock
-	log      func(string, ...any)
-	welcomes chan []byte
+	o     AgentOptions
+	bus   bus
+	clock Clock
+	log   func(string, ...any)
 
 	mu   sync.Mutex
 	live *live // the session, if there is one
@@ -50,17 +46,15 @@ func NewAgent(o AgentOptions) (*Agent, error) {
 	if err := checkLabels(o.Labels); err != nil {
 		return nil, err
 	}
-	a := newAgent(o)
 	b, err := dial(o.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	a.bus = b
-	return a, nil
+	return newAgent(o, b), nil
 }
 
-func newAgent(o AgentOptions) *Agent {
-	a := &Agent{o: o, clock: o.Clock, log: o.Log, welcomes: make(chan []byte, 4)}
+func newAgent(o AgentOptions, b bus) *Agent {
+	a := &Agent{o: o, bus: b, clock: o.Clock, log: o.Log}
 	if a.clock == nil {
 		a.clock = SystemClock()
 	}
@@ -74,173 +68,101 @@ func newAgent(o AgentOptions) *Agent {
 // refuses it.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.bus.close() //nolint:errcheck // nothing is left to send
-	me := a.o.Endpoint.Key.Public()
-	for k, f := range map[kind]func(string, []byte){
-		kindHello:   a.onHello,
-		kindControl: a.onControl,
-		kindRecord:  a.onAck,
-		kindStream:  a.onFrame,
-	} {
-		if err := a.bus.subscribe(down(me, k), f); err != nil {
+	if err := a.bus.subscribe(DownSubject(a.public()), a.onFrame); err != nil {
+		return err
+	}
+	log := once(a.log)
+	for {
+		err := a.attend(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrRefused):
 			return err
 		}
-	}
-	for {
-		s, err := a.court(ctx)
-		if err != nil {
-			return endOf(ctx, err)
-		}
-		if err := a.attend(ctx, s); ctx.Err() != nil || errors.Is(err, ErrRefused) {
-			return endOf(ctx, err)
+		log("%v", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.bus.dead():
+			return ErrRefused
+		case <-a.clock.After(retry):
 		}
 	}
 }
 
-func endOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
+func (a *Agent) public() string { return a.o.Endpoint.Key.Public() }
 
-// retry is how long an answer may take before the question is asked again.
+// retry is how long it takes until something is tried again.
 const retry = time.Second
 
-// court says hello until a lab answers.
-func (a *Agent) court(ctx context.Context) (*session, error) {
-	for {
-		c, err := newCourtship(a.o.Endpoint.Key)
-		if err != nil {
-			return nil, err
-		}
-		// While there is no connection nothing is sent; the next round tries again.
-		_ = a.bus.publish(up(a.o.Endpoint.Key.Public(), kindHello), c.sent)
-		timeout := a.clock.After(retry)
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-a.bus.dead():
-				return nil, ErrRefused
-			case <-timeout:
-				waiting = false
-			case data := <-a.welcomes:
-				w, body, err := discloseWelcome(data, a.o.Endpoint.Key.Public(), a.o.Lab)
-				if err != nil {
-					a.log("an answer to hello is refused: %v", err)
-					continue
-				}
-				s, err := c.accept(w, body)
-				if errors.Is(err, errSeal) {
-					continue // it answers an earlier hello, or none
-				}
-				return s, err
-			}
-		}
+// attend has one session with the lab, to its end.
+func (a *Agent) attend(ctx context.Context) error {
+	l, err := a.newLive(ctx)
+	if err != nil {
+		return err
 	}
-}
-
-// attend serves one session to its end.
-func (a *Agent) attend(ctx context.Context, s *session) error {
-	l := newLive(ctx, a, s)
-	a.mu.Lock()
-	a.live = l
-	a.mu.Unlock()
-	cause := l.hold(ctx)
-	a.mu.Lock()
-	a.live = nil
-	a.mu.Unlock()
+	a.enter(l)
+	cause := l.join(ctx)
+	joined := cause == nil
+	if joined {
+		a.log("joined the lab as %s", a.o.Name)
+		cause = l.hold(ctx)
+	}
 	if ctx.Err() != nil {
 		cause = ctx.Err()
-		l.tell(control{Leave: "the agent was stopped"})
+		if joined {
+			_ = l.tell(control{Leave: "the agent was stopped"})
+		}
 	}
+	a.enter(nil)
 	l.cancel(cause)
-	l.streams.shut(cause)
+	l.flows.shut(cause)
 	l.work.Wait()
-	a.log("the session ended: %v", cause)
-	if a.o.Lost != nil {
+	if !l.joined.IsZero() && a.o.Lost != nil {
 		a.o.Lost(cause)
 	}
-	return cause
+	return fmt.Errorf("the session ended: %w", cause)
 }
 
-func (a *Agent) current() *live {
+// enter makes a session the one whose frames are taken.
+func (a *Agent) enter(l *live) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.live
-}
-
-func (a *Agent) onHello(_ string, data []byte) {
-	if l := a.current(); l != nil {
-		w, _, err := discloseWelcome(data, a.o.Endpoint.Key.Public(), a.o.Lab)
-		if err == nil && w.Gone && w.Session == l.s.id {
-			l.end(errors.New("the lab does not know the session any more"))
-		}
-		return
-	}
-	select {
-	case a.welcomes <- data:
-	default: // flooded; the next round asks again
-	}
-}
-
-func (a *Agent) onControl(_ string, data []byte) {
-	l := a.current()
-	if l == nil {
-		return
-	}
-	text, err := l.s.in.open(kindControl, data)
-	if err != nil {
-		return
-	}
-	var c control
-	if err := decode(text, &c); err != nil {
-		a.log("a message of the lab is not understood: %v", err)
-		return
-	}
-	l.take(c)
+	a.live = l
 }
 
 func (a *Agent) onFrame(_ string, data []byte) {
-	if l := a.current(); l != nil {
-		if text, err := l.s.in.open(kindStream, data); err == nil {
-			l.streams.take(text)
-		}
-	}
-}
-
-func (a *Agent) onAck(_ string, data []byte) {
-	if l := a.current(); l != nil {
-		if text, err := l.s.in.open(kindRecord, data); err == nil {
-			l.takeAck(text)
-		}
-	}
-}
-
-// Record hands a JSON value to the lab, which has it once and for good: when
-// Record returns, the value is on this machine's disk, and it stays there until the lab
-// has it. A disk or spool that is full is an error, and the lab is told.
-func (a *Agent) Record(data json.RawMessage) error {
-	if a.o.Spool == nil {
-		return errors.New("the agent has no spool to keep records in")
-	}
-	if !json.Valid(data) {
-		return errors.New("a record is not JSON")
-	}
-	_, err := a.o.Spool.Append(data)
+	f, err := decodeFrame(data)
 	if err != nil {
-		if l := a.current(); l != nil {
-			l.tell(control{Trouble: err.Error()})
-		}
-		return fmt.Errorf("keep a record for the lab: %w", err)
+		return
 	}
-	return nil
+	a.mu.Lock()
+	l := a.live
+	a.mu.Unlock()
+	switch {
+	case l == nil || f.session != l.id:
+	case f.stream == 0 && f.op == opReset:
+		l.doubt()
+	default:
+		l.flows.take(f)
+	}
 }
 
-// Sample sends a live value to the lab, if one hears it. It does not wait and
-// may be lost.
-func (a *Agent) Sample(data []byte) {
-	if l := a.current(); l != nil && len(data) <= MaxRecord {
-		_ = l.s.out.send(kindSample, data, l.publish(kindSample))
+// newLive opens a session.
+func (a *Agent) newLive(ctx context.Context) (*live, error) {
+	var id sessionID
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, fmt.Errorf("name a session: %w", err)
 	}
+	l := &live{a: a, ended: make(chan error, 1), renewed: make(chan renewed, 16), doubts: make(chan struct{}, 1)}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	l.session = newSession(id, true, func(data []byte) error { return a.bus.publish(UpSubject(a.public()), data) }, func(f *flow) *tls.Conn {
+		lab := a.o.Lab
+		if f.id > 0 { // the lab that was joined opens streams, and no other
+			lab = holder(l.control.ConnectionState())
+		}
+		return a.o.Endpoint.Key.client(f, id, lab)
+	})
+	return l, nil
 }

@@ -42,7 +42,7 @@ func dial(e Endpoint) (bus, error) {
 	w := &wire{closed: make(chan struct{})}
 	options := []nats.Option{
 		nats.Name("plimsoll"),
-		nats.Nkey(e.Key.Public(), e.Key.sign),
+		nats.Nkey(e.Key.Public(), e.Key.answer),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),

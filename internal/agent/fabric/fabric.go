@@ -2,18 +2,19 @@
 //
 // An agent dials out, proves by its NKey who it is and joins with labels and
 // facts for as long as it renews its lease. The lab then opens streams to it, on
-// which the machine protocol runs; names instants at which agents start
-// together; takes in live samples, which may be lost, and records, which may not.
-// When the lease ends, the agent stops what it does and puts back what it changed.
+// which the machine protocol runs. When the lease ends, the agent stops what it
+// does and puts back what it changed.
 //
-// Nothing is trusted because of the subject that it came on. Lab and agent agree
-// on keys of a session, signed by the long-lived key of either, and every later
-// message is sealed with them and numbered: what is forged, replayed or out of
-// its session is dropped. So an external cluster of NATS servers carries the same
-// traffic with no more trust than a network.
+// From the top down, each layer in a file of its own: control messages and the
+// streams of the machine protocol; TLS 1.3 between lab and agent on each stream,
+// with certificates of their NKeys, which either side pins; flows, which make
+// reliable byte streams of messages that a broker may lose, repeat and hold up;
+// NATS. So a cluster of NATS servers carries the traffic with no more trust than
+// a network: what is forged, replayed or changed on the way ends a stream at
+// worst, and nothing of it is believed.
 //
-// Each agent has two trees of subjects, plimsoll.KEY.up.> and
-// plimsoll.KEY.down.>; below each, one subject for a kind of message.
+// Each agent has a subject for either direction, plimsoll.KEY.up and
+// plimsoll.KEY.down.
 package fabric
 
 import (
@@ -21,30 +22,11 @@ import (
 	"time"
 )
 
-// kind is a kind of message. It is a part of the subject and of what is sealed.
-type kind byte
-
-const (
-	kindHello kind = iota // the handshake, signed and not sealed
-	kindControl
-	kindRecord
-	kindSample
-	kindStream
-	kinds // how many there are
-)
-
-// String is the kind's token in subjects.
-func (k kind) String() string {
-	return [...]string{"hello", "control", "record", "sample", "stream"}[k]
-}
-
 const (
 	// MaxPayload is the largest message in bytes; NATS servers allow as much unless
 	// they are told otherwise.
 	MaxPayload = 1 << 20
-	// MaxRecord is the largest record and sample in bytes.
-	MaxRecord = MaxPayload - 1024
-	// maxControl is the largest message of the handshake and of control.
+	// maxControl is the largest control message in bytes.
 	maxControl = 64 << 10
 )
 
@@ -64,14 +46,11 @@ var ErrRefused = errors.New("the lab refused this agent's key: add its public ke
 // errLease says that a lease ended without being renewed.
 var errLease = errors.New("the lease ended: nothing was heard for its length")
 
-func up(agent string, k kind) string   { return "plimsoll." + agent + ".up." + k.String() }
-func down(agent string, k kind) string { return "plimsoll." + agent + ".down." + k.String() }
+// UpSubject is the subject that an agent publishes to.
+func UpSubject(agent string) string { return "plimsoll." + agent + ".up" }
 
-// UpSubjects is the tree of subjects that an agent may publish to.
-func UpSubjects(agent string) string { return "plimsoll." + agent + ".up.>" }
-
-// DownSubjects is the tree of subjects that an agent may subscribe to.
-func DownSubjects(agent string) string { return "plimsoll." + agent + ".down.>" }
+// DownSubject is the subject that an agent subscribes to.
+func DownSubject(agent string) string { return "plimsoll." + agent + ".down" }
 
 // LabSubjects is the tree of subjects of all agents, which a lab uses.
 const LabSubjects = "plimsoll.>"

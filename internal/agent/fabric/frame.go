@@ -5,50 +5,58 @@ import (
 	"errors"
 )
 
-// operation says what a frame of a stream is.
+// operation says what a frame is for.
 type operation byte
 
 const (
-	opOpen  operation = iota + 1 // the lab begins a stream
+	opOpen  operation = iota + 1 // begins a stream
 	opData                       // bytes from offset on; none asks where the reader is
 	opAck                        // offset is how far all was received, data how far it was read
 	opEnd                        // the writer ends at offset
-	opReset                      // the stream is broken; data says why
+	opReset                      // the sender does not know the stream; of the control stream, the session
 )
 
+// sessionID names a session. The agent draws it at random.
+type sessionID [8]byte
+
 const (
-	frameHead = 1 + 4 + 8 // operation, stream, offset
+	frameHead = len(sessionID{}) + 1 + 4 + 8 // session, operation, stream, offset
 	// Window is how many bytes a stream sends ahead of the reader on the other side.
 	Window = 256 << 10
-	// segment is how many bytes of a stream one message carries.
+	// segment is how many bytes of a stream one frame carries.
 	segment = 32 << 10
 )
 
-// frame is one message of a stream.
+// frame is one message between lab and agent. Nothing in it is secret or trusted: the
+// bytes of a stream are records of TLS.
 type frame struct {
-	op     operation
-	stream uint32
-	offset uint64
-	data   []byte
+	session sessionID
+	op      operation
+	stream  uint32
+	offset  uint64
+	data    []byte
 }
 
 func (f frame) encode() []byte {
-	b := make([]byte, frameHead, frameHead+len(f.data))
-	b[0] = byte(f.op)
-	binary.BigEndian.PutUint32(b[1:], f.stream)
-	binary.BigEndian.PutUint64(b[5:], f.offset)
+	b := make([]byte, 0, frameHead+len(f.data))
+	b = append(b, f.session[:]...)
+	b = append(b, byte(f.op))
+	b = binary.BigEndian.AppendUint32(b, f.stream)
+	b = binary.BigEndian.AppendUint64(b, f.offset)
 	return append(b, f.data...)
 }
 
-var errFrame = errors.New("not a frame of a stream")
+var errFrame = errors.New("malformed frame")
 
 func decodeFrame(b []byte) (frame, error) {
 	if len(b) < frameHead || len(b) > frameHead+segment {
 		return frame{}, errFrame
 	}
-	f := frame{operation(b[0]), binary.BigEndian.Uint32(b[1:]), binary.BigEndian.Uint64(b[5:]), b[frameHead:]}
+	f := frame{session: sessionID(b), data: b[frameHead:]}
+	b = b[len(f.session):]
+	f.op, f.stream, f.offset = operation(b[0]), binary.BigEndian.Uint32(b[1:]), binary.BigEndian.Uint64(b[5:])
 	switch f.op {
-	case opOpen, opEnd:
+	case opOpen, opEnd, opReset:
 		if len(f.data) != 0 {
 			return frame{}, errFrame
 		}
@@ -56,11 +64,11 @@ func decodeFrame(b []byte) (frame, error) {
 		if len(f.data) != 8 || f.read() > f.offset {
 			return frame{}, errFrame
 		}
-	case opData, opReset:
+	case opData:
+		if f.offset+uint64(len(f.data)) < f.offset {
+			return frame{}, errFrame
+		}
 	default:
-		return frame{}, errFrame
-	}
-	if f.op == opData && f.offset+uint64(len(f.data)) < f.offset {
 		return frame{}, errFrame
 	}
 	return f, nil
@@ -70,5 +78,5 @@ func decodeFrame(b []byte) (frame, error) {
 func (f frame) read() uint64 { return binary.BigEndian.Uint64(f.data) }
 
 func ackOf(stream uint32, received, read uint64) frame {
-	return frame{opAck, stream, received, binary.BigEndian.AppendUint64(nil, read)}
+	return frame{op: opAck, stream: stream, offset: received, data: binary.BigEndian.AppendUint64(nil, read)}
 }

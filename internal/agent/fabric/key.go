@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,8 +15,9 @@ import (
 // Key is the long-lived key pair of an agent or of a lab: an NKey of the kind
 // "user". The seed stays in its file and in memory.
 type Key struct {
-	pair   nkeys.KeyPair
-	public string
+	pair        nkeys.KeyPair
+	public      string
+	certificate tls.Certificate
 }
 
 // NewKey makes a key.
@@ -32,7 +34,11 @@ func ofPair(pair nkeys.KeyPair) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the public half of a key: %w", err)
 	}
-	return &Key{pair: pair, public: public}, nil
+	certificate, err := certify(pair)
+	if err != nil {
+		return nil, fmt.Errorf("make the certificate of a key: %w", err)
+	}
+	return &Key{pair: pair, public: public, certificate: certificate}, nil
 }
 
 // ReadKey reads a key from its file. A file that others can read is refused.
@@ -92,16 +98,5 @@ func KeepKey(name string) (*Key, error) {
 // Public is the public half, by which the other side knows the key.
 func (k *Key) Public() string { return k.public }
 
-func (k *Key) sign(text []byte) ([]byte, error) { return k.pair.Sign(text) }
-
 // IsPublic tells whether text is the public half of a key.
 func IsPublic(text string) bool { return nkeys.IsValidPublicUserKey(text) }
-
-// signed tells whether the holder of a public key signed text.
-func signed(public string, text, signature []byte) bool {
-	if !IsPublic(public) {
-		return false
-	}
-	key, err := nkeys.FromPublicKey(public)
-	return err == nil && key.Verify(text, signature) == nil
-}

@@ -10,15 +10,13 @@ import (
 	"time"
 )
 
-// LabOptions say where a lab listens to its agents, and what it takes from them.
+// LabOptions say where a lab listens to its agents, and whom it admits.
 type LabOptions struct {
 	Endpoint Endpoint
-	Allowed  func(agent string) bool           // by public key; nil allows none
-	Ledger   *Ledger                           // where records go; without one agents keep them
-	Sample   func(agent string, sample []byte) // called for each, one after the other; may be nil
-	Lease    time.Duration                     // zero takes the package's
-	Clock    Clock                             // nil takes the system's
-	Log      func(format string, args ...any)  // may be nil
+	Allowed  func(agent string) bool          // by public key; nil allows none
+	Lease    time.Duration                    // zero takes the package's
+	Clock    Clock                            // nil takes the system's
+	Log      func(format string, args ...any) // may be nil
 }
 
 // Lab is the side of the fabric that agents join.
@@ -30,19 +28,24 @@ type Lab struct {
 	log   func(string, ...any)
 	stop  context.CancelFunc
 	work  sync.WaitGroup
-	queue chan arrival // of records
 
-	mu      sync.Mutex
-	members map[string]*member    // that have joined, by public key
-	pending map[string][]*member  // whose handshake is not complete
-	noticed map[string]time.Time  // when an agent was last told that its session is gone
-	changed chan struct{}         // closed when members change
-	orders  uint64                // given so far
-	waiting map[uint64]*gathering // orders whose reports are awaited
+	mu       sync.Mutex
+	members  map[string]*member   // that have joined, by public key
+	pending  map[string][]*member // that have not, oldest first
+	knocking int                  // how many are pending
+	closed   bool
+	noticed  map[string]time.Time // when an agent was last told that its session is not known
+	changed  chan struct{}        // closed when members change
 }
 
-// mostPending is how many handshakes of one agent are kept open at once.
-const mostPending = 4
+const (
+	// mostPending is how many sessions of one agent may be about to join at once.
+	mostPending = 4
+	// mostKnocking is how many of all agents may.
+	mostKnocking = 4096
+	// courtesy is how long a session may take to join.
+	courtesy = 15 * time.Second
+)
 
 // OpenLab opens the lab's side.
 func OpenLab(o LabOptions) (*Lab, error) {
@@ -59,9 +62,8 @@ func OpenLab(o LabOptions) (*Lab, error) {
 
 func newLab(o LabOptions, b bus) (*Lab, error) {
 	l := &Lab{
-		o: o, bus: b, clock: o.Clock, lease: o.Lease, log: o.Log, queue: make(chan arrival, 4096),
-		members: map[string]*member{}, pending: map[string][]*member{}, noticed: map[string]time.Time{},
-		changed: make(chan struct{}), waiting: map[uint64]*gathering{},
+		o: o, bus: b, clock: o.Clock, lease: o.Lease, log: o.Log,
+		members: map[string]*member{}, pending: map[string][]*member{}, noticed: map[string]time.Time{}, changed: make(chan struct{}),
 	}
 	if l.clock == nil {
 		l.clock = SystemClock()
@@ -72,36 +74,39 @@ func newLab(o LabOptions, b bus) (*Lab, error) {
 	if l.log == nil {
 		l.log = func(string, ...any) {}
 	}
-	for k, f := range map[kind]func(string, []byte){
-		kindHello:   l.onHello,
-		kindControl: l.onControl,
-		kindRecord:  l.onRecord,
-		kindSample:  l.onSample,
-		kindStream:  l.onFrame,
-	} {
-		if err := b.subscribe(up("*", k), f); err != nil {
-			return nil, err
-		}
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop = cancel
+	if err := b.subscribe(UpSubject("*"), l.onFrame); err != nil {
+		cancel()
+		return nil, err
+	}
 	l.work.Go(func() { l.watch(ctx) })
-	l.work.Go(func() { l.keepRecords(ctx) })
 	return l, nil
 }
 
 // Close lets all agents go, which stops what they do for the lab.
 func (l *Lab) Close() error {
 	l.mu.Lock()
-	all := make([]*member, 0, len(l.members))
+	l.closed = true
+	var all []*member
 	for _, m := range l.members {
 		all = append(all, m)
 	}
-	l.mu.Unlock()
-	for _, m := range all {
-		l.tell(m, control{Leave: "the lab closes"})
-		l.drop(m, errors.New("the lab closes"))
+	for _, p := range l.pending {
+		all = append(all, p...)
 	}
+	l.mu.Unlock()
+	cause := errors.New("the lab closes")
+	var telling sync.WaitGroup
+	for _, m := range all {
+		telling.Go(func() {
+			if l.has(m) {
+				_ = m.tell(control{Leave: cause.Error()})
+			}
+			l.drop(m, cause)
+		})
+	}
+	telling.Wait()
 	l.stop()
 	l.work.Wait()
 	return l.bus.close()
@@ -125,12 +130,21 @@ func (l *Lab) watch(ctx context.Context) {
 				alive = append(alive, m)
 			}
 		}
+		for _, p := range l.pending {
+			for _, m := range p {
+				if now.After(m.until) {
+					late = append(late, m)
+				} else {
+					alive = append(alive, m)
+				}
+			}
+		}
 		l.mu.Unlock()
 		for _, m := range late {
 			l.drop(m, errLease)
 		}
 		for _, m := range alive {
-			m.streams.nudge()
+			m.flows.nudge()
 		}
 	}
 }
@@ -144,123 +158,66 @@ func agentOf(subject string) string {
 	return parts[1]
 }
 
-func (l *Lab) onHello(subject string, data []byte) {
-	h, body, err := disclose(data)
-	if err != nil || h.Agent != agentOf(subject) {
-		return
-	}
-	if l.o.Allowed == nil || !l.o.Allowed(h.Agent) {
-		l.log("an agent with the key %s asks to join, which is not in the list of agents", h.Agent)
-		l.refuse(h.Agent, body, "its key is not in the lab's list")
-		return
-	}
-	if h.Version != version {
-		l.log("agent %s speaks version %d of the fabric, the lab %d: use the same build", h.Agent, h.Version, version)
-		l.refuse(h.Agent, body, fmt.Sprintf("the agent speaks version %d of the fabric, the lab %d", h.Version, version))
-		return
-	}
-	s, answer, err := receive(l.o.Endpoint.Key, h, body, l.lease)
+func (l *Lab) onFrame(subject string, data []byte) {
+	f, err := decodeFrame(data)
 	if err != nil {
 		return
 	}
-	m := l.newMember(h.Agent, s)
-	l.mu.Lock()
-	p := append(l.pending[h.Agent], m)
-	if len(p) > mostPending {
-		p = p[1:]
+	agent := agentOf(subject)
+	m := l.find(agent, f.session)
+	switch {
+	case m != nil:
+		m.flows.take(f)
+	case f.op == opOpen && f.stream == 0 && IsPublic(agent):
+		l.meet(agent, f)
+	default:
+		l.disown(agent, f.session)
 	}
-	l.pending[h.Agent] = p
-	l.mu.Unlock()
-	_ = l.bus.publish(down(h.Agent, kindHello), answer)
 }
 
-// session finds who a sealed message is from, by what it says; opening it
-// tells whether that is true.
-func (l *Lab) session(subject string, data []byte) (m *member, joined bool) {
-	agent := agentOf(subject)
-	id, ok := sessionOf(data)
-	if !ok {
-		return nil, false
-	}
+// find returns an agent's session, or nil.
+func (l *Lab) find(agent string, id sessionID) *member {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if m := l.members[agent]; m != nil && m.s.id == id {
-		return m, true
+	if m := l.members[agent]; m != nil && m.id == id {
+		return m
 	}
-	i := slices.IndexFunc(l.pending[agent], func(m *member) bool { return m.s.id == id })
-	if i < 0 {
-		return nil, false
+	for _, m := range l.pending[agent] {
+		if m.id == id {
+			return m
+		}
 	}
-	return l.pending[agent][i], false
+	return nil
 }
 
-// opened returns what a member that has joined sealed, or nothing.
-func (l *Lab) opened(k kind, subject string, data []byte) (*member, []byte) {
-	m, joined := l.session(subject, data)
-	if !joined {
-		return nil, nil
-	}
-	text, err := m.s.in.open(k, data)
-	if err != nil {
-		return nil, nil
-	}
-	return m, text
-}
-
-func (l *Lab) onControl(subject string, data []byte) {
-	seen := l.clock.Now()
-	m, joined := l.session(subject, data)
-	if m == nil {
-		l.disown(subject, data)
-		return
-	}
-	text, err := m.s.in.open(kindControl, data)
-	if err != nil {
-		return
-	}
-	var c control
-	if err := decode(text, &c); err != nil {
-		l.log("a message of agent %s is not understood: %v", m.id, err)
-		return
-	}
-	if !joined && c.Join == nil {
-		return
-	}
-	l.take(m, c, seen)
-}
-
-// take handles a control message. The only one from a session that has not
-// joined is the one that joins.
-func (l *Lab) take(m *member, c control, seen time.Time) {
-	switch {
-	case c.Join != nil:
-		l.admit(m, *c.Join, seen)
-	case c.Renew != nil:
-		l.mu.Lock()
-		m.until = seen.Add(l.lease)
-		m.known, m.offset, m.bound = c.Renew.Known, time.Duration(c.Renew.Offset), time.Duration(c.Renew.Error)
+// meet begins a session, which has some time to prove that it is the agent's.
+func (l *Lab) meet(agent string, f frame) {
+	m := l.newMember(agent, f.session)
+	m.until = l.clock.Now().Add(courtesy)
+	l.mu.Lock()
+	p := l.pending[agent]
+	if l.closed || len(p) < mostPending && l.knocking >= mostKnocking {
 		l.mu.Unlock()
-		l.tell(m, control{Renewed: &renewed{
-			Sent: c.Renew.Sent, Seen: seen.UnixNano(), Answered: l.clock.Now().UnixNano(), Lease: l.lease,
-		}})
-	case c.Started != nil:
-		l.report(m, *c.Started)
-	case c.Trouble != "":
-		l.log("agent %s: %s", m.info.Name, c.Trouble)
-		l.mu.Lock()
-		m.trouble = c.Trouble
-		l.mu.Unlock()
-	case c.Leave != "":
-		l.drop(m, fmt.Errorf("the agent left: %s", c.Leave))
+		return
 	}
+	var former *member
+	if len(p) >= mostPending {
+		former = p[0]
+	}
+	l.pending[agent] = append(slices.Clone(p), m)
+	l.knocking++
+	l.work.Go(func() { l.converse(m) })
+	l.mu.Unlock()
+	if former != nil {
+		l.drop(former, errors.New("the agent has begun other sessions"))
+	}
+	m.flows.take(f)
 }
 
 // disown tells an agent that its session is not known here, as after a restart
 // of the lab, so that it need not wait for its lease to end.
-func (l *Lab) disown(subject string, data []byte) {
-	agent := agentOf(subject)
-	id, ok := sessionOf(data)
-	if !ok || l.o.Allowed == nil || !l.o.Allowed(agent) {
+func (l *Lab) disown(agent string, id sessionID) {
+	if l.o.Allowed == nil || !l.o.Allowed(agent) {
 		return
 	}
 	now := l.clock.Now()
@@ -270,30 +227,65 @@ func (l *Lab) disown(subject string, data []byte) {
 		l.noticed[agent] = now
 	}
 	l.mu.Unlock()
-	if lately {
+	if !lately {
+		_ = l.bus.publish(DownSubject(agent), frame{session: id, op: opReset}.encode())
+	}
+}
+
+// converse hears what an agent says, from joining on.
+func (l *Lab) converse(m *member) {
+	c, err := m.hear()
+	switch {
+	case err != nil:
+		l.drop(m, fmt.Errorf("join: %w", err))
+		return
+	case c.Join == nil:
+		l.drop(m, errors.New("it does not ask to join"))
 		return
 	}
-	l.answer(welcome{Version: version, Lab: l.o.Endpoint.Key.Public(), Agent: agent, Session: id, Gone: true})
-}
-
-func (l *Lab) refuse(agent string, body []byte, why string) {
-	l.answer(welcome{Version: version, Lab: l.o.Endpoint.Key.Public(), Agent: agent, Hello: digestOf(body), Refused: why})
-}
-
-func (l *Lab) answer(w welcome) {
-	if _, sent, err := enclose(l.o.Endpoint.Key, "welcome", w); err == nil {
-		_ = l.bus.publish(down(w.Agent, kindHello), sent)
+	if why := l.objection(m.agent, *c.Join); why != "" {
+		l.log("agent %s is refused: %s", m.agent, why)
+		_ = m.tell(control{Refused: why})
+		return // it is dropped in time: what was said has to arrive
+	}
+	l.admit(m, *c.Join)
+	for {
+		c, err := m.hear()
+		if err != nil {
+			l.drop(m, err)
+			return
+		}
+		l.take(m, c, l.clock.Now())
 	}
 }
 
-func (l *Lab) onSample(subject string, data []byte) {
-	if m, text := l.opened(kindSample, subject, data); m != nil && l.o.Sample != nil {
-		l.o.Sample(m.id, text)
+// objection says why an agent may not join; empty where it may.
+func (l *Lab) objection(agent string, j join) string {
+	switch {
+	case l.o.Allowed == nil || !l.o.Allowed(agent):
+		return "its key is not in the lab's list"
+	case j.Version != version:
+		return fmt.Sprintf("the agent speaks version %d of the fabric, the lab %d: use the same build", j.Version, version)
+	case len(j.Name) > 253 || checkLabels(j.Labels) != nil:
+		return "its name or its labels are not allowed"
 	}
+	return ""
 }
 
-func (l *Lab) onFrame(subject string, data []byte) {
-	if m, text := l.opened(kindStream, subject, data); m != nil {
-		m.streams.take(text)
+// take handles a control message of an agent that has joined.
+func (l *Lab) take(m *member, c control, seen time.Time) {
+	switch {
+	case c.Renew != nil:
+		l.mu.Lock()
+		m.until = seen.Add(l.lease)
+		m.known, m.offset, m.bound = c.Renew.Known, time.Duration(c.Renew.Offset), time.Duration(c.Renew.Error)
+		l.mu.Unlock()
+		_ = m.tell(control{Renewed: &renewed{
+			Sent: c.Renew.Sent, Seen: seen.UnixNano(), Answered: l.clock.Now().UnixNano(), Lease: l.lease,
+		}})
+	case c.Reset != nil:
+		m.reset(*c.Reset)
+	case c.Leave != "":
+		l.drop(m, fmt.Errorf("the agent left: %s", c.Leave))
 	}
 }

@@ -2,52 +2,91 @@ package fabric
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
 
 // live is a session of an agent while it lasts.
 type live struct {
-	a       *Agent
-	s       *session
-	streams *streams
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	work    sync.WaitGroup // calls of Serve and Start, and what sends records
+	*session
+	a      *Agent
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup // calls of Serve, and what hears control messages
 
+	lease   time.Duration
+	joined  time.Time  // when joining was asked for
 	ended   chan error // why the session ends; holds one
 	renewed chan renewed
-	acks    chan uint64
-
-	confirmed bool // by the lab; only hold touches it
+	doubts  chan struct{}
 
 	mu      sync.Mutex
 	offsets offsets
 }
 
-func newLive(ctx context.Context, a *Agent, s *session) *live {
-	l := &live{a: a, s: s, ended: make(chan error, 1), renewed: make(chan renewed, 16), acks: make(chan uint64, 16)}
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	l.streams = newStreams(func(f frame) { _ = s.out.send(kindStream, f.encode(), l.publish(kindStream)) }, l.accept)
-	return l
+// join secures the session and has the lab admit the agent.
+func (l *live) join(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*retry)
+	defer cancel()
+	answer := make(chan error, 1)
+	l.work.Go(func() { answer <- l.ask() })
+	for {
+		select {
+		case err := <-answer:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("no lab answers: %w", ctx.Err())
+		case <-l.a.bus.dead():
+			return ErrRefused
+		case <-l.a.clock.After(retry / 4):
+			l.flows.nudge()
+		}
+	}
 }
 
-// publish passes a sealed message on. What cannot be sent is lost; those who need
-// it send it again.
-func (l *live) publish(k kind) func([]byte) error {
-	subject := up(l.a.o.Endpoint.Key.Public(), k)
-	return func(data []byte) error { return l.a.bus.publish(subject, data) }
+// ask asks to join and waits for the answer.
+func (l *live) ask() error {
+	if err := l.control.Handshake(); err != nil {
+		return fmt.Errorf("secure the session with the lab: %w", err)
+	}
+	l.joined = l.a.clock.Now()
+	if err := l.tell(control{Join: &join{Version: version, Name: l.a.o.Name, Labels: l.a.o.Labels, Facts: l.a.o.Facts}}); err != nil {
+		return err
+	}
+	c, err := l.hear()
+	switch {
+	case err != nil:
+		return err
+	case c.Refused != "":
+		return fmt.Errorf("%w (%s)", ErrRefused, c.Refused)
+	case c.Welcome == nil || c.Welcome.Lease <= 0:
+		return fmt.Errorf("the lab does not admit the agent: %s", c.Leave)
+	}
+	l.lease = c.Welcome.Lease
+	l.flows.serve(l.accept)
+	l.work.Go(l.listen)
+	return nil
 }
 
-func (l *live) tell(c control) {
-	text, err := json.Marshal(c)
-	if err == nil && len(text) <= maxControl {
-		_ = l.s.out.send(kindControl, text, l.publish(kindControl))
+// listen takes control messages until the session ends.
+func (l *live) listen() {
+	for {
+		c, err := l.hear()
+		if err != nil {
+			l.end(fmt.Errorf("hear the lab: %w", err))
+			return
+		}
+		l.take(c)
+	}
+}
+
+// doubt notes that somebody says the lab does not know the session. It may be a lie.
+func (l *live) doubt() {
+	select {
+	case l.doubts <- struct{}{}:
+	default:
 	}
 }
 
@@ -64,9 +103,9 @@ const burst = 8
 // hold renews the lease until it ends, and says why it did.
 func (l *live) hold(ctx context.Context) error {
 	clock := l.a.clock
-	lease := l.s.lease
-	deadline := clock.Now().Add(min(lease, 5*retry))
+	deadline := l.joined.Add(l.lease)
 	due := clock.Now() // of the next renewal
+	doubted := false
 	trips := 0
 	for {
 		now := clock.Now()
@@ -74,8 +113,10 @@ func (l *live) hold(ctx context.Context) error {
 			return errLease
 		}
 		if !now.Before(due) {
-			l.renew(now)
-			due = now.Add(min(renewalOf(lease), l.patience()))
+			if err := l.renew(now); err != nil {
+				return err
+			}
+			due = now.Add(renewalOf(l.lease))
 		}
 		select {
 		case <-ctx.Done():
@@ -85,30 +126,32 @@ func (l *live) hold(ctx context.Context) error {
 		case cause := <-l.ended:
 			return cause
 		case <-clock.After(min(due.Sub(now), deadline.Sub(now), time.Second)):
-			l.streams.nudge()
-		case r := <-l.renewed:
-			if !l.confirmed {
-				l.confirmed, deadline = true, time.Time{}
-				l.a.log("joined the lab as %s", l.a.o.Name)
-				l.work.Go(l.sendRecords)
+			l.flows.nudge()
+		case <-l.doubts:
+			if !doubted { // a lab that knows the session answers a renewal
+				doubted, due = true, now
+				deadline = earlier(deadline, now.Add(3*retry))
 			}
-			lease = r.Lease
-			deadline = later(deadline, time.Unix(0, r.Sent).Add(lease))
+		case r := <-l.renewed:
+			if doubted {
+				doubted, deadline = false, time.Time{}
+			}
+			l.lease = r.Lease
+			deadline = later(deadline, time.Unix(0, r.Sent).Add(l.lease))
 			if trips++; trips < burst {
 				due = clock.Now()
 			} else {
-				due = time.Unix(0, r.Sent).Add(renewalOf(lease))
+				due = time.Unix(0, r.Sent).Add(renewalOf(l.lease))
 			}
 		}
 	}
 }
 
-// patience is how long a renewal may stay without an answer before the next.
-func (l *live) patience() time.Duration {
-	if l.confirmed {
-		return l.s.lease
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	return retry
+	return b
 }
 
 func later(a, b time.Time) time.Time {
@@ -118,21 +161,13 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// renew asks for a longer lease; until the lab has answered once, it also
-// completes the handshake.
-func (l *live) renew(now time.Time) {
-	if !l.confirmed {
-		j := join{Name: l.a.o.Name, Labels: l.a.o.Labels, Facts: l.a.o.Facts}
-		if s := l.a.o.Spool; s != nil {
-			j.Spool, j.First = s.name, s.firstWaiting()
-		}
-		l.tell(control{Join: &j})
-	}
+// renew asks for a longer lease.
+func (l *live) renew(now time.Time) error {
 	r := renew{Sent: now.UnixNano()}
 	if offset, bound, ok := l.offset(now); ok {
 		r.Known, r.Offset, r.Error = true, int64(offset), int64(bound)
 	}
-	l.tell(control{Renew: &r})
+	return l.tell(control{Renew: &r})
 }
 
 func (l *live) offset(now time.Time) (offset, bound time.Duration, ok bool) {
@@ -158,122 +193,21 @@ func (l *live) take(c control) {
 		case l.renewed <- r:
 		default:
 		}
-	case c.Start != nil:
-		o := *c.Start
-		l.work.Go(func() { l.start(o) })
+	case c.Reset != nil:
+		l.reset(*c.Reset)
 	case c.Leave != "":
 		l.end(fmt.Errorf("the lab ended the session: %s", c.Leave))
 	}
 }
 
-func (l *live) accept(s *Stream) {
-	if l.a.o.Serve == nil {
-		s.Reset(errors.New("this agent serves no streams"))
-		return
-	}
+func (l *live) accept(f *flow) {
 	l.work.Go(func() {
+		s := l.stream(f)
+		if l.a.o.Serve == nil {
+			s.Reset(errors.New("this agent serves no streams"))
+			return
+		}
 		l.a.o.Serve(l.ctx, s)
 		_ = s.Close()
 	})
-}
-
-// tardiest is how long after its instant an order is still carried out.
-const tardiest = time.Second
-
-// spread is the time over which agents that started together report, so that the
-// reports of many neither hold up who starts last nor reach the lab all at once.
-const spread = 250 * time.Millisecond
-
-// start waits for the instant of an order and carries it out.
-func (l *live) start(o order) {
-	clock := l.a.clock
-	report := started{ID: o.ID}
-	for {
-		now := clock.Now()
-		offset, bound, ok := l.offset(now)
-		if !ok {
-			report.Fault = "the agent does not know the lab's time yet"
-			break
-		}
-		at := now.Add(offset)
-		left := time.Unix(0, o.At).Sub(at)
-		if left > 0 {
-			select {
-			case <-clock.After(left):
-				continue
-			case <-l.ctx.Done():
-				return
-			}
-		}
-		report.At, report.Error = at.UnixNano(), int64(bound)
-		if -left > tardiest {
-			report.Fault = fmt.Sprintf("the order to start came %v after its instant", -left)
-		} else if l.a.o.Start == nil {
-			report.Fault = "the agent has nothing to start"
-		} else if err := l.a.o.Start(l.ctx, o.What); err != nil {
-			report.Fault = err.Error()
-		}
-		break
-	}
-	select {
-	case <-clock.After(rand.N(spread)):
-	case <-l.ctx.Done():
-	}
-	l.tell(control{Started: &report})
-}
-
-// ahead is how many records are sent before the first of them is acknowledged.
-const ahead = 32
-
-// sendRecords sends what is in the spool, in order, and again what the lab does
-// not acknowledge.
-func (l *live) sendRecords() {
-	spool := l.a.o.Spool
-	if spool == nil {
-		return
-	}
-	next := spool.firstWaiting()
-	again := l.a.clock.After(retry)
-	moved := false
-	for {
-		for next < spool.firstWaiting()+ahead {
-			data, err := spool.read(next)
-			if err != nil {
-				l.a.log("%v", err)
-				l.tell(control{Trouble: err.Error()})
-			}
-			if data == nil {
-				break
-			}
-			_ = l.s.out.send(kindRecord, append(binary.BigEndian.AppendUint64(nil, next), data...), l.publish(kindRecord))
-			next++
-		}
-		select {
-		case <-l.ctx.Done():
-			return
-		case <-spool.grown:
-		case number := <-l.acks:
-			if err := spool.acknowledge(number); err != nil {
-				l.a.log("%v", err)
-			}
-			next = max(next, spool.firstWaiting())
-			moved = true
-		case <-again:
-			if !moved {
-				next = spool.firstWaiting()
-			}
-			moved = false
-			again = l.a.clock.After(retry)
-		}
-	}
-}
-
-func (l *live) takeAck(text []byte) {
-	if len(text) != 8 {
-		return
-	}
-	select {
-	case l.acks <- binary.BigEndian.Uint64(text):
-	case <-l.ctx.Done():
-	}
 }

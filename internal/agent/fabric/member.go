@@ -3,8 +3,7 @@ package fabric
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/json"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,90 +23,100 @@ type Member struct {
 	// error; Measured is false until it is known.
 	Measured      bool
 	Offset, Error time.Duration
-	Trouble       string // the last that the agent reported
 }
 
 // member is one session of an agent.
 type member struct {
-	id      string
-	s       *session
-	streams *streams
-	gone    chan struct{} // closed when the session is over; cause says why
-	cause   error
+	*session
+	agent string        // public key
+	gone  chan struct{} // closed when the session is over; cause says why
+	cause error
 
 	// What follows is guarded by the lab's lock.
 	info          join
 	joined, until time.Time
 	known         bool
 	offset, bound time.Duration
-	trouble       string
 }
 
-func (l *Lab) newMember(agent string, s *session) *member {
-	m := &member{id: agent, s: s, gone: make(chan struct{})}
-	m.streams = newStreams(func(f frame) { _ = s.out.send(kindStream, f.encode(), l.publish(m, kindStream)) }, nil)
+func (l *Lab) newMember(agent string, id sessionID) *member {
+	m := &member{agent: agent, gone: make(chan struct{})}
+	m.session = newSession(id, false,
+		func(data []byte) error { return l.bus.publish(DownSubject(agent), data) },
+		func(f *flow) *tls.Conn { return l.o.Endpoint.Key.server(f, id, agent) })
 	return m
 }
 
-func (l *Lab) publish(m *member, k kind) func([]byte) error {
-	subject := down(m.id, k)
-	return func(data []byte) error { return l.bus.publish(subject, data) }
+// name is what people call the agent.
+func (m *member) name() string { return cmp.Or(m.info.Name, m.agent) }
+
+// has tells whether a session has joined and is the agent's present one.
+func (l *Lab) has(m *member) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.members[m.agent] == m
 }
 
-func (l *Lab) tell(m *member, c control) {
-	if text, err := json.Marshal(c); err == nil && len(text) <= maxControl {
-		_ = m.s.out.send(kindControl, text, l.publish(m, kindControl))
-	}
-}
-
-// admit makes a session the agent's one: its last handshake is complete, so it
-// is no replay.
-func (l *Lab) admit(m *member, j join, now time.Time) {
-	if len(j.Name) > 253 || checkLabels(j.Labels) != nil || j.Spool != "" && !isSpoolName(j.Spool) {
-		l.tell(m, control{Leave: "its name or its labels are not allowed"})
+// admit makes a session the agent's one.
+func (l *Lab) admit(m *member, j join) {
+	now := l.clock.Now()
+	l.mu.Lock()
+	if !l.forget(m) { // it was dropped meanwhile
+		l.mu.Unlock()
 		return
 	}
-	l.mu.Lock()
-	former := l.members[m.id]
-	if former == m {
-		l.mu.Unlock()
-		return // said again, because the answer got lost
-	}
-	delete(l.pending, m.id)
+	former := l.members[m.agent]
 	m.info, m.joined, m.until = j, now, now.Add(l.lease)
-	l.members[m.id] = m
+	l.members[m.agent] = m
 	l.mu.Unlock()
 	if former != nil {
 		l.finish(former, errors.New("the agent joined anew"))
 	}
-	if l.o.Ledger != nil && j.Spool != "" && j.First > 0 {
-		if missed := l.o.Ledger.skip(m.id, j.Spool, j.First); missed > 0 {
-			l.log("agent %s: %d earlier records are in another lab's ledger", j.Name, missed)
-		}
-	}
-	l.log("agent %s joined (%s)", cmp.Or(j.Name, m.id), LabelText(j.Labels))
+	_ = m.tell(control{Welcome: &welcome{Lease: l.lease}})
+	l.log("agent %s joined (%s)", m.name(), LabelText(j.Labels))
 	l.announce()
 }
 
-// drop marks a session as gone.
+// forget takes a session off those that have not joined. The lock is held.
+func (l *Lab) forget(m *member) bool {
+	p := l.pending[m.agent]
+	i := slices.Index(p, m)
+	if i < 0 {
+		return false
+	}
+	l.knocking--
+	if p = slices.Delete(slices.Clone(p), i, i+1); len(p) > 0 {
+		l.pending[m.agent] = p
+	} else {
+		delete(l.pending, m.agent)
+	}
+	return true
+}
+
+// drop ends a session.
 func (l *Lab) drop(m *member, cause error) {
 	l.mu.Lock()
-	found := l.members[m.id] == m
-	if found {
-		delete(l.members, m.id)
+	joined := l.members[m.agent] == m
+	if joined {
+		delete(l.members, m.agent)
 	}
+	pending := l.forget(m)
 	l.mu.Unlock()
-	if found {
-		l.log("agent %s is gone: %v", cmp.Or(m.info.Name, m.id), cause)
+	switch {
+	case joined:
+		l.log("agent %s is gone: %v", m.name(), cause)
 		l.finish(m, cause)
 		l.announce()
+	case pending:
+		l.log("a session in the name of agent %s did not join: %v", m.agent, cause)
+		l.finish(m, cause)
 	}
 }
 
 func (l *Lab) finish(m *member, cause error) {
-	m.cause = fmt.Errorf("agent %s: %w", cmp.Or(m.info.Name, m.id), cause)
+	m.cause = fmt.Errorf("agent %s: %w", m.name(), cause)
 	close(m.gone)
-	m.streams.shut(m.cause)
+	m.flows.shut(m.cause)
 }
 
 // announce wakes those who wait for a change of members.
@@ -129,8 +138,8 @@ func (l *Lab) list() []Member {
 	all := make([]Member, 0, len(l.members))
 	for _, m := range l.members {
 		all = append(all, Member{
-			ID: m.id, Name: m.info.Name, Labels: maps.Clone(m.info.Labels), Facts: m.info.Facts, Joined: m.joined, Until: m.until,
-			Measured: m.known, Offset: m.offset, Error: m.bound, Trouble: m.trouble,
+			ID: m.agent, Name: m.info.Name, Labels: maps.Clone(m.info.Labels), Facts: m.info.Facts, Joined: m.joined, Until: m.until,
+			Measured: m.known, Offset: m.offset, Error: m.bound,
 		})
 	}
 	slices.SortFunc(all, func(a, b Member) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
@@ -178,7 +187,11 @@ func (l *Lab) Dial(agent string) (*Stream, error) {
 	if m == nil {
 		return nil, fmt.Errorf("agent %s is not joined", agent)
 	}
-	return m.streams.begin()
+	f, err := m.flows.begin()
+	if err != nil {
+		return nil, err
+	}
+	return m.stream(f), nil
 }
 
 // Gone is closed when the agent's present session is over; the second result
@@ -193,54 +206,4 @@ func (l *Lab) Gone(agent string) (<-chan struct{}, func() error) {
 		return closed, func() error { return fmt.Errorf("agent %s is not joined", agent) }
 	}
 	return m.gone, func() error { return m.cause }
-}
-
-// arrival is a record on its way into the ledger.
-type arrival struct {
-	from   *member
-	record Record
-}
-
-func (l *Lab) onRecord(subject string, data []byte) {
-	m, text := l.opened(kindRecord, subject, data)
-	if m == nil || len(text) < 8 || l.o.Ledger == nil || m.info.Spool == "" || !json.Valid(text[8:]) {
-		return
-	}
-	select {
-	case l.queue <- arrival{m, Record{Agent: m.id, Spool: m.info.Spool, Number: binary.BigEndian.Uint64(text), Data: text[8:]}}:
-	default: // the agent sends it again
-	}
-}
-
-// keepRecords writes records to the ledger, those that have piled up together, and
-// then tells their agents.
-func (l *Lab) keepRecords(ctx context.Context) {
-	for {
-		var batch []arrival
-		select {
-		case <-ctx.Done():
-			return
-		case a := <-l.queue:
-			batch = append(batch, a)
-		}
-		for size := 0; len(l.queue) > 0 && size < 8<<20; {
-			a := <-l.queue
-			size += len(a.record.Data)
-			batch = append(batch, a)
-		}
-		records := make([]Record, len(batch))
-		from := map[*member]bool{}
-		for i, a := range batch {
-			records[i] = a.record
-			from[a.from] = true
-		}
-		if err := l.o.Ledger.Append(records); err != nil {
-			l.log("records of agents cannot be kept and stay with them: %v", err)
-			continue
-		}
-		for m := range from {
-			number := binary.BigEndian.AppendUint64(nil, l.o.Ledger.Last(m.id, m.info.Spool))
-			_ = m.s.out.send(kindRecord, number, l.publish(m, kindRecord))
-		}
-	}
 }

@@ -29,7 +29,7 @@ type Options struct {
 	LabKey   string // public key of the lab; empty takes any that the server lets in
 	Name     string // empty takes the machine's
 	Labels   map[string]string
-	State    string // folder of the spool and of what to put back
+	State    string // folder of the lock and of what to put back
 	Scratch  string // folder for what workloads write
 	Commands bool   // whether a study may run its own commands
 	Servants []string
@@ -71,15 +71,10 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("put back what an earlier agent left: %w", err)
 	}
-	spool, err := fabric.OpenSpool(filepath.Join(o.State, "spool"), 0)
-	if err != nil {
-		return err
-	}
-	defer spool.Close() //nolint:errcheck // every record is synced
-	return o.join(ctx, key, guarded, spool)
+	return o.join(ctx, key, guarded)
 }
 
-func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Machine, spool *fabric.Spool) error {
+func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Machine) error {
 	facts := fabric.Observe(o.Version)
 	facts.Commands, facts.Scratch, facts.Address = o.Commands, o.Scratch, addressTowards(o.Lab)
 	desk := &desk{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
@@ -93,7 +88,7 @@ func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Mach
 	}
 	agent, err := fabric.NewAgent(fabric.AgentOptions{
 		Endpoint: fabric.Endpoint{URL: o.Lab, Key: key, CA: o.CA, Log: o.Log},
-		Lab:      o.LabKey, Name: name, Labels: o.Labels, Facts: facts, Spool: spool,
+		Lab:      o.LabKey, Name: name, Labels: o.Labels, Facts: facts,
 		Serve: desk.serve, Lost: desk.lost, Clock: o.Clock, Log: o.Log,
 	})
 	if err != nil {

@@ -18,7 +18,6 @@ type Room struct {
 	settings    Settings
 	key         *fabric.Key
 	hub         *hub.Hub // nil with an external cluster
-	ledger      *fabric.Ledger
 	agents      []string
 	fingerprint string
 }
@@ -59,9 +58,6 @@ func Enter(s Settings) (*Room, error) {
 }
 
 func (r *Room) open(state string) (err error) {
-	if r.ledger, err = fabric.OpenLedger(state); err != nil {
-		return err
-	}
 	endpoint := fabric.Endpoint{URL: r.settings.URL, CA: r.settings.CA, Key: r.key}
 	r.fingerprint = r.settings.CA
 	if r.settings.URL == "" {
@@ -76,7 +72,7 @@ func (r *Room) open(state string) (err error) {
 		allowed[agent] = true
 	}
 	r.Lab, err = fabric.OpenLab(fabric.LabOptions{
-		Endpoint: endpoint, Ledger: r.ledger, Lease: time.Duration(r.settings.Lease),
+		Endpoint: endpoint, Lease: time.Duration(r.settings.Lease),
 		Allowed: func(agent string) bool { return allowed[agent] },
 	})
 	return err
@@ -107,9 +103,6 @@ func (r *Room) Close() error {
 	}
 	if r.hub != nil {
 		r.hub.Close()
-	}
-	if r.ledger != nil {
-		err = errors.Join(err, r.ledger.Close())
 	}
 	return err
 }

@@ -27,10 +27,10 @@ func eavesdrop(t testing.TB, url string, key *fabric.Key, other string) <-chan e
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	if err := c.Publish("plimsoll."+other+".up.control", []byte("x")); err != nil {
+	if err := c.Publish("plimsoll."+other+".up", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.SubscribeSync("plimsoll." + other + ".down.>"); err != nil {
+	if _, err := c.SubscribeSync("plimsoll." + other + ".down"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Flush(); err != nil {

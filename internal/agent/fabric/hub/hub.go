@@ -89,8 +89,8 @@ func (h *Hub) permit(agents []string) {
 		}
 		h.allowed[agent] = true
 		users = append(users, &server.NkeyUser{Nkey: agent, Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: []string{fabric.UpSubjects(agent)}},
-			Subscribe: &server.SubjectPermission{Allow: []string{fabric.DownSubjects(agent)}},
+			Publish:   &server.SubjectPermission{Allow: []string{fabric.UpSubject(agent)}},
+			Subscribe: &server.SubjectPermission{Allow: []string{fabric.DownSubject(agent)}},
 		}})
 	}
 	h.options.Nkeys = users

@@ -3,7 +3,6 @@ package hub_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -24,15 +23,13 @@ func await[T any](t testing.TB, c <-chan T, what string) T {
 	}
 }
 
-func TestAnAgentJoinsStartsAndLeaves(t *testing.T) {
+func TestAnAgentJoinsAndLeaves(t *testing.T) {
 	t.Parallel()
 	key := newKey(t)
 	r := newRig(t, key).start()
-	began := make(chan string, 1)
 	w := r.join(key, func(o *fabric.AgentOptions) {
 		o.Name, o.Labels = "one", map[string]string{"role": "client"}
 		o.Lab = r.key.Public()
-		o.Start = func(_ context.Context, what json.RawMessage) error { began <- string(what); return nil }
 	})
 	m := r.await(1)[0]
 	if m.ID != key.Public() || m.Name != "one" || m.Labels["role"] != "client" || m.Facts.Cores < 1 || m.Facts.OS == "" {
@@ -42,13 +39,6 @@ func TestAnAgentJoinsStartsAndLeaves(t *testing.T) {
 	defer cancel()
 	if _, err := r.lab.Await(ctx, map[string]string{"role": "client"}, 1); err != nil {
 		t.Error(err)
-	}
-	begun, err := r.lab.Start(ctx, fabric.Start{Agents: []string{m.ID}, At: r.lab.Now().Add(200 * time.Millisecond), What: []byte(`"go"`)})
-	if err != nil || begun[0].Err != nil || begun[0].Skew < 0 || begun[0].Skew > 100*time.Millisecond {
-		t.Errorf("start: %+v, %v", begun, err)
-	}
-	if what := await(t, began, "the order"); what != `"go"` {
-		t.Errorf("the agent was told to start %s", what)
 	}
 	gone, why := r.lab.Gone(m.ID)
 	w.stop()
@@ -142,10 +132,7 @@ func TestStreamsEcho(t *testing.T) {
 	key := newKey(t)
 	r := newRig(t, key).start()
 	r.join(key, func(o *fabric.AgentOptions) {
-		o.Serve = func(_ context.Context, s *fabric.Stream) {
-			_, _ = io.Copy(s, s)
-			_ = s.CloseWrite()
-		}
+		o.Serve = echo
 	})
 	id := r.await(1)[0].ID
 	data := make([]byte, 3<<20+17)

@@ -2,7 +2,6 @@ package hub_test
 
 import (
 	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -32,11 +31,9 @@ type rig struct {
 	listen string
 	lease  time.Duration
 	clock  fabric.Clock
-	sample func(string, []byte)
 
-	hub    *hub.Hub
-	lab    *fabric.Lab
-	ledger *fabric.Ledger
+	hub *hub.Hub
+	lab *fabric.Lab
 }
 
 func newRig(t testing.TB, agents ...*fabric.Key) *rig {
@@ -60,12 +57,9 @@ func (r *rig) startHub() {
 func (r *rig) startLab(e fabric.Endpoint) {
 	r.t.Helper()
 	var err error
-	if r.ledger, err = fabric.OpenLedger(r.folder); err != nil {
-		r.t.Fatal(err)
-	}
 	e.Key = r.key
 	r.lab, err = fabric.OpenLab(fabric.LabOptions{
-		Endpoint: e, Allowed: r.hub.Allowed, Ledger: r.ledger, Lease: r.lease, Clock: r.clock, Sample: r.sample, Log: r.t.Logf,
+		Endpoint: e, Allowed: r.hub.Allowed, Lease: r.lease, Clock: r.clock, Log: r.t.Logf,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -84,7 +78,6 @@ func (r *rig) stop() {
 	if err := r.lab.Close(); err != nil {
 		r.t.Errorf("close the lab: %v", err)
 	}
-	_ = r.ledger.Close()
 	r.hub.Close()
 }
 
@@ -92,7 +85,6 @@ func (r *rig) stop() {
 type worker struct {
 	*fabric.Agent
 	key   *fabric.Key
-	spool *fabric.Spool
 	lost  chan error
 	ended chan error
 	stop  context.CancelFunc
@@ -110,7 +102,6 @@ func (r *rig) join(key *fabric.Key, change func(*fabric.AgentOptions)) *worker {
 	if change != nil {
 		change(&o)
 	}
-	w.spool = o.Spool
 	a, err := fabric.NewAgent(o)
 	if err != nil {
 		r.t.Fatal(err)
@@ -133,9 +124,4 @@ func (r *rig) await(n int) []fabric.Member {
 		r.t.Fatal(err)
 	}
 	return m
-}
-
-func number(i int) json.RawMessage {
-	text, _ := json.Marshal(i)
-	return text
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
+	"time"
 )
 
 // line carries frames between two sides in order, and loses some.
@@ -16,13 +18,14 @@ type line struct {
 	wake    chan struct{}
 	rng     *rand.Rand
 	loss    float64
-	sides   [2]*streams
+	sides   [2]*flows
 }
 
-func newLine(seed uint64, loss float64, accept func(*Stream)) *line {
+func newLine(seed uint64, loss float64, accept func(*flow)) *line {
 	l := &line{wake: make(chan struct{}, 1), rng: rand.New(rand.NewPCG(seed, 1)), loss: loss}
-	l.sides[0] = newStreams(func(f frame) { l.put(1, f) }, nil)
-	l.sides[1] = newStreams(func(f frame) { l.put(0, f) }, accept)
+	l.sides[0], _ = newFlows(func(f frame) { l.put(1, f) }, false)
+	l.sides[1], _ = newFlows(func(f frame) { l.put(0, f) }, false)
+	l.sides[1].serve(accept)
 	return l
 }
 
@@ -48,7 +51,9 @@ func (l *line) carry(done <-chan struct{}) {
 			l.waiting[to] = nil
 			l.mu.Unlock()
 			for _, f := range all {
-				l.sides[to].take(f)
+				if d, err := decodeFrame(f); err == nil {
+					l.sides[to].take(d)
+				}
 				moved = true
 			}
 		}
@@ -76,12 +81,14 @@ func TestStreamsSurviveLoss(t *testing.T) {
 		_, _ = fill.Read(data[1])
 		got := [2][]byte{}
 		var work sync.WaitGroup
-		serve := func(i int, s *Stream) {
+		serve := func(i int, s *flow) {
 			work.Go(func() {
 				if _, err := s.Write(data[i]); err != nil {
 					t.Errorf("seed %d: write: %v", seed, err)
 				}
-				_ = s.CloseWrite()
+				s.mu.Lock()
+				_ = s.closeWrite()
+				s.mu.Unlock()
 			})
 			work.Go(func() {
 				var err error
@@ -91,7 +98,7 @@ func TestStreamsSurviveLoss(t *testing.T) {
 			})
 		}
 		accepted := make(chan struct{})
-		l := newLine(seed, .2, func(s *Stream) { serve(1, s); close(accepted) })
+		l := newLine(seed, .2, func(s *flow) { serve(1, s); close(accepted) })
 		s, err := l.sides[0].begin()
 		if err != nil {
 			t.Fatal(err)
@@ -116,8 +123,8 @@ type oddReader struct {
 func (r *oddReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), r.least+511)]) }
 
 func TestAStreamThatIsOverIsForgotten(t *testing.T) {
-	var far *Stream
-	l := newLine(1, 0, func(s *Stream) { far = s })
+	var far *flow
+	l := newLine(1, 0, func(s *flow) { far = s })
 	near, err := l.sides[0].begin()
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +136,7 @@ func TestAStreamThatIsOverIsForgotten(t *testing.T) {
 	step()
 	l.sides[0].nudge()
 	l.sides[1].nudge()
-	if len(l.sides[0].open)+len(l.sides[1].open) != 0 {
+	if len(l.sides[0].open)+len(l.sides[1].open) != 2 {
 		t.Errorf("%d and %d streams are remembered", len(l.sides[0].open), len(l.sides[1].open))
 	}
 }
@@ -137,7 +144,7 @@ func TestAStreamThatIsOverIsForgotten(t *testing.T) {
 // A writer waits for its reader, and neither side holds more than a window.
 func TestAWriterWaitsForItsReader(t *testing.T) {
 	sent := uint64(0)
-	s := newStream(1, func(f frame) {
+	s := newFlow(1, func(f frame) {
 		if f.op == opData {
 			sent = max(sent, f.offset+uint64(len(f.data)))
 		}
@@ -166,17 +173,16 @@ func TestAWriterWaitsForItsReader(t *testing.T) {
 	}
 }
 
-func TestReset(t *testing.T) {
-	l := newLine(1, 0, func(s *Stream) { s.Reset(errors.New("busy")) })
+// A flow that the other side does not know is broken off, and so are all when the
+// session ends.
+func TestFlowsEnd(t *testing.T) {
+	l := newLine(1, 0, func(s *flow) {})
 	s, err := l.sides[0].begin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{})
-	close(done)
-	l.carry(done)
-	l.carry(done)
-	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, ErrReset) || !bytes.Contains([]byte(err.Error()), []byte("busy")) {
+	s.take(frame{op: opReset, stream: 1})
+	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, ErrReset) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := s.Write([]byte("x")); !errors.Is(err, ErrReset) {
@@ -188,8 +194,25 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// A call does not wait beyond its deadline, and one that is lifted counts no more.
+func TestDeadlines(t *testing.T) {
+	s := newFlow(1, func(frame) {}, false)
+	_ = s.SetDeadline(time.Now().Add(time.Millisecond))
+	if _, err := s.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read: %v", err)
+	}
+	if n, err := s.Write(make([]byte, 2*Window)); n != Window && n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("write of %d bytes: %v", n, err)
+	}
+	_ = s.SetDeadline(time.Time{})
+	s.take(frame{op: opData, stream: 1, data: []byte("x")})
+	if n, err := s.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("after the deadline was lifted: %d bytes, %v", n, err)
+	}
+}
+
 func FuzzFrame(f *testing.F) {
-	f.Add(frame{opData, 1, 5, []byte("x")}.encode())
+	f.Add(frame{op: opData, stream: 1, offset: 5, data: []byte("x")}.encode())
 	f.Add(ackOf(1, 9, 3).encode())
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -204,7 +227,7 @@ func FuzzFrame(f *testing.F) {
 func FuzzStreamFrames(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 2, 3, 0, 3, 5, 9, 4, 3, 0, 5, 0, 0})
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s := newStream(1, func(frame) {}, false)
+		s := newFlow(1, func(frame) {}, false)
 		for i := 0; i+2 < len(script); i += 3 {
 			fr := frame{op: operation(script[i] % 6), stream: 1, offset: uint64(script[i+1])}
 			switch fr.op {

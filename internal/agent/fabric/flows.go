@@ -1,0 +1,113 @@
+package fabric
+
+import (
+	"errors"
+	"sync"
+)
+
+// mostStreams is how many streams a session carries at once.
+const mostStreams = 1024
+
+// flows are those of one session. The agent opens the first, which carries control
+// messages; the lab opens the others.
+type flows struct {
+	send func(frame)
+
+	mu     sync.Mutex
+	err    error
+	accept func(*flow) // for those that the other side opens; nil refuses them
+	last   uint32      // the newest
+	open   map[uint32]*flow
+}
+
+// newFlows also returns the first, which exists from the start on both sides.
+func newFlows(send func(frame), opening bool) (*flows, *flow) {
+	m := &flows{send: send, open: map[uint32]*flow{}}
+	m.open[0] = newFlow(0, send, opening)
+	return m, m.open[0]
+}
+
+// serve has others accepted from now on.
+func (m *flows) serve(accept func(*flow)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.accept = accept
+}
+
+// begin opens a flow. It does not wait for the other side.
+func (m *flows) begin() (*flow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return nil, m.err
+	}
+	if len(m.open) >= mostStreams {
+		return nil, errors.New("too many streams to one agent are open: close those that are not needed")
+	}
+	m.last++
+	f := newFlow(m.last, m.send, true)
+	m.open[f.id] = f
+	m.send(frame{op: opOpen, stream: f.id})
+	return f, nil
+}
+
+// take passes a frame on to its flow.
+func (m *flows) take(f frame) {
+	m.mu.Lock()
+	s := m.open[f.stream]
+	accept := m.accept
+	fresh := s == nil && f.op == opOpen && accept != nil && m.err == nil && f.stream > m.last && len(m.open) < mostStreams
+	if fresh {
+		s = newFlow(f.stream, m.send, false)
+		m.open[f.stream], m.last = s, f.stream
+	}
+	known := f.stream <= m.last
+	m.mu.Unlock()
+	switch {
+	case s != nil:
+		s.take(f)
+		if fresh {
+			accept(s)
+		}
+	case f.op == opEnd && known: // its acknowledgement got lost
+		m.send(ackOf(f.stream, f.offset+1, f.offset))
+	case f.op == opData && known: // it was closed
+		m.send(frame{op: opReset, stream: f.stream})
+	}
+}
+
+// find returns a flow that is open, or nil.
+func (m *flows) find(id uint32) *flow {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.open[id]
+}
+
+// nudge sends again what got lost and forgets flows that are over.
+func (m *flows) nudge() {
+	m.mu.Lock()
+	all := make([]*flow, 0, len(m.open))
+	for id, f := range m.open {
+		if f.over() {
+			delete(m.open, id)
+			continue
+		}
+		all = append(all, f)
+	}
+	m.mu.Unlock()
+	for _, f := range all {
+		f.nudge()
+	}
+}
+
+// shut breaks off all flows of a session that has ended.
+func (m *flows) shut(cause error) {
+	m.mu.Lock()
+	m.err = cause
+	all := m.open
+	m.open = map[uint32]*flow{}
+	m.mu.Unlock()
+	for _, f := range all {
+		f.broken(cause)
+	}
+}

@@ -1,0 +1,104 @@
+package fabric
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"time"
+
+	"github.com/nats-io/nkeys"
+)
+
+// protocol is negotiated in the handshake of TLS, so that its signatures are good for
+// nothing else.
+var protocol = []string{"plimsoll-fabric"}
+
+// place names a stream in the handshake of TLS, so that it passes for no other.
+func place(session sessionID, stream uint32) string {
+	return fmt.Sprintf("%x.%d.plimsoll", session, stream)
+}
+
+// client secures a flow from an agent to a lab with the public key, or with any where
+// it is empty.
+func (k *Key) client(f *flow, session sessionID, lab string) *tls.Conn {
+	return tls.Client(f, &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: protocol, Certificates: []tls.Certificate{k.certificate}, ServerName: place(session, f.id),
+		InsecureSkipVerify: true, // replaced by the check of the pinned key
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if got := holder(s); got == "" || lab != "" && got != lab {
+				return fmt.Errorf("a lab with another key answers: %s", got)
+			}
+			return nil
+		},
+	})
+}
+
+// server secures a flow from a lab to the agent with the public key.
+func (k *Key) server(f *flow, session sessionID, agent string) *tls.Conn {
+	return tls.Server(f, &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: protocol, Certificates: []tls.Certificate{k.certificate},
+		ClientAuth: tls.RequireAnyClientCert, SessionTicketsDisabled: true,
+		VerifyConnection: func(s tls.ConnectionState) error {
+			switch {
+			case s.NegotiatedProtocol != protocol[0]:
+				return errors.New("the agent speaks another protocol")
+			case s.ServerName != place(session, f.id):
+				return errors.New("a handshake for another stream")
+			case holder(s) != agent:
+				return fmt.Errorf("an agent with another key joins: %s", holder(s))
+			}
+			return nil
+		},
+	})
+}
+
+// holder is the public NKey that the other side has proved to hold, empty for a key of
+// another kind.
+func holder(s tls.ConnectionState) string {
+	if len(s.PeerCertificates) == 0 {
+		return ""
+	}
+	raw, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+	if !ok {
+		return ""
+	}
+	public, err := nkeys.Encode(nkeys.PrefixByteUser, raw)
+	if err != nil {
+		return ""
+	}
+	return string(public)
+}
+
+// challenge is what a NATS server may have signed. It chooses the text, and the key signs
+// handshakes of TLS as well, whose text has spaces.
+var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// answer signs the challenge of a NATS server.
+func (k *Key) answer(text []byte) ([]byte, error) {
+	if !challenge.Match(text) {
+		return nil, errors.New("the NATS server asks for a signature of something else than a challenge")
+	}
+	return k.pair.Sign(text)
+}
+
+// certify makes the certificate that shows a key in TLS. Nobody reads its names and dates.
+func certify(pair nkeys.KeyPair) (tls.Certificate, error) {
+	seed, err := pair.Seed()
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	_, raw, err := nkeys.DecodeSeed(seed)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key := ed25519.NewKeyFromSeed(raw)
+	clear(raw)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)}
+	text, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{text}, PrivateKey: key}, err
+}
