@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -196,19 +197,17 @@ func (i *Interval) Latency(class string) *Histogram {
 	return c.histogram()
 }
 
-// Slow returns how many operations of all classes took longer than the given time, and
-// the longest response time.
-func (i *Interval) Slow(than time.Duration) (n int64, longest time.Duration) {
+// Slow returns the response times of all classes that are longer than the given one, each
+// as the upper end of its bucket, in no order.
+func (i *Interval) Slow(than time.Duration) (all []time.Duration) {
 	for _, c := range i.latency {
 		for k, index := range c.index {
-			from, to := rangeOf(int(index))
-			longest = max(longest, time.Duration(to))
-			if time.Duration(from) > than {
-				n += c.count[k]
+			if from, to := rangeOf(int(index)); time.Duration(from) > than {
+				all = append(all, slices.Repeat([]time.Duration{time.Duration(to)}, int(c.count[k]))...)
 			}
 		}
 	}
-	return n, longest
+	return all
 }
 
 // Log returns all histograms of the summary for the log of a trial: response

@@ -236,8 +236,7 @@ func (a *attempt) keptWithAbandoned(p *measure.Probe, intervals []measure.Interv
 		}
 		slow, all := 0., 0.
 		for i := int(settling * float64(len(intervals))); i < len(intervals); i++ {
-			n, _ := intervals[i].Slow(time.Duration(*l.Max * 1e9))
-			slow += float64(n)
+			slow += float64(len(intervals[i].Slow(time.Duration(*l.Max * 1e9))))
 			for _, s := range intervals[i].Samples {
 				all += float64(s.Operations)
 			}

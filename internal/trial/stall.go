@@ -2,10 +2,12 @@ package trial
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/stat"
 )
 
 const (
@@ -15,44 +17,79 @@ const (
 	stallIntervals  = 4   // that a stall must last until what is completed in it can be told
 	stallFallback   = .1  // seconds of a response time that counts as slow where no response time is limited
 	wholeProbe      = .75 // of a probe: a slow time as long as that is no stall
+	stallChance     = .01 // of a false alarm in a probe whose operations are slow one by one
 )
+
+// bin is an interval of a probe: how many operations were completed in it, and the
+// response times of those that were slow.
+type bin struct {
+	from, to  time.Duration
+	completed int
+	slow      []time.Duration
+}
 
 // stalls finds the times of a probe in which next to nothing was completed: operations
 // that were due then are slow, from the first, which waited longest, to the last. Near
 // its limit a queue is slow for a while too, but goes on completing; where a time is too
-// short for the intervals to show that, it counts far below the limit alone.
+// short for the intervals to show that, it counts far below the limit alone, and where
+// slow operations that come one by one, as in the tail of a distribution, do not explain it.
 func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []measure.Stall) {
 	slow := a.slow()
-	length := intervals[len(intervals)-1].To
-	for i := 0; i < len(intervals); i++ {
-		if n, _ := intervals[i].Slow(slow); n == 0 {
+	bins := make([]bin, len(intervals))
+	for i, in := range intervals {
+		bins[i] = bin{in.From, in.To, completed(in), in.Slow(slow)}
+	}
+	bunch := bunched(bins)
+	length := bins[len(bins)-1].to
+	for i := 0; i < len(bins); i++ {
+		if len(bins[i].slow) == 0 {
 			continue
 		}
 		first := i
-		count, longest, end := int64(0), time.Duration(0), time.Duration(0)
-		for ; i < len(intervals); i++ {
-			n, most := intervals[i].Slow(slow)
-			if n == 0 && completed(intervals[i:i+1]) > 0 {
-				break
-			}
-			count += n
-			if most > longest {
-				longest, end = most, intervals[i].To
+		count, longest, end := 0, time.Duration(0), time.Duration(0)
+		for ; i < len(bins) && (len(bins[i].slow) > 0 || bins[i].completed == 0); i++ {
+			count += len(bins[i].slow)
+			for _, t := range bins[i].slow {
+				if t > longest {
+					longest, end = t, bins[i].to
+				}
 			}
 		}
 		from := max(0, end-longest)
 		due := p.Rate * (longest - slow).Seconds()
-		step := intervals[first].To - intervals[first].From
+		step := bins[first].to - bins[first].from
 		switch {
 		case longest.Seconds() < 2*p.Values["client.gap"]: // the generator stood still, not the system
 		case count < stallOperations || float64(count) < stallShare*due || longest > time.Duration(wholeProbe*float64(length)):
-		case longest >= stallIntervals*step && servedIn(intervals, from+step, end-step) > stallServed*p.Rate:
+		case longest >= stallIntervals*step && servedIn(bins, from+step, end-step) > stallServed*p.Rate:
 		case longest < stallIntervals*step && p.Phase != string(peak.Floor):
+		case !slices.Contains(bunch[first:min(i, len(bins))], true):
 		default:
 			all = append(all, measure.Stall{At: p.Began + from.Seconds(), Seconds: longest.Seconds()})
 		}
 	}
 	return all
+}
+
+// bunched says of each bin whether more of what was completed in it was slow than happens
+// where operations are slow one by one: the chance of as many, were the slow operations of
+// the probe dealt at random (the hypergeometric law), held against stallChance for all bins
+// together (Benjamini and Hochberg 1995).
+func bunched(bins []bin) []bool {
+	all, slow := 0, 0
+	for _, b := range bins {
+		all += b.completed
+		slow += len(b.slow)
+	}
+	chances := make([]float64, len(bins))
+	for i, b := range bins {
+		chances[i] = stat.HypergeometricTail(len(b.slow), b.completed, slow, all)
+	}
+	out := make([]bool, len(bins))
+	for i, c := range stat.BenjaminiHochberg(chances) {
+		out[i] = c <= stallChance
+	}
+	return out
 }
 
 // slow is the response time beyond which an operation is slow: the shortest that is
@@ -70,27 +107,25 @@ func (a *attempt) slow() time.Duration {
 	return time.Duration(least * 1e9)
 }
 
-func completed(intervals []measure.Interval) (n float64) {
-	for _, in := range intervals {
-		for _, s := range in.Samples {
-			n += float64(s.Operations)
-		}
+func completed(in measure.Interval) (n int) {
+	for _, s := range in.Samples {
+		n += int(s.Operations)
 	}
 	return n
 }
 
 // servedIn is the rate at which operations were completed in the intervals that lie
 // between two instants.
-func servedIn(intervals []measure.Interval, from, to time.Duration) float64 {
-	n, seconds := 0., 0.
-	for _, in := range intervals {
-		if in.From >= from && in.To <= to {
-			n += completed([]measure.Interval{in})
-			seconds += (in.To - in.From).Seconds()
+func servedIn(bins []bin, from, to time.Duration) float64 {
+	n, seconds := 0, 0.
+	for _, b := range bins {
+		if b.from >= from && b.to <= to {
+			n += b.completed
+			seconds += (b.to - b.from).Seconds()
 		}
 	}
 	if seconds == 0 {
 		return 0
 	}
-	return n / seconds
+	return float64(n) / seconds
 }

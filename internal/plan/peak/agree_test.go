@@ -180,3 +180,45 @@ func TestBurstCredit(t *testing.T) {
 		t.Errorf("the sustained rate was identified in %d of %d", found.hits, found.of)
 	}
 }
+
+// On a busy host pauses between probes are long and differ, and give credit back that
+// passes any confirmation of a rate that is not sustained.
+func TestBurstCreditOfABusyHost(t *testing.T) {
+	n, seed := repetitions(t, 150, 2_000)
+	var high, named rate
+	var claims []float64
+	for i := range n {
+		r := rand.New(rand.NewPCG(seed+uint64(i), 13))
+		clock, left, credit := 0., 0., 100*math.Exp(4*r.Float64())
+		pause := .15 * math.Exp(3*r.Float64()) // 0.15 to 3 s
+		left = credit
+		serve := func(r *rand.Rand, p Probe, _ int) Result {
+			idle := pause * (.3 + r.ExpFloat64())
+			length := p.Seconds / .8
+			left = math.Min(credit, left+300*idle) + (300-p.Rate)*length
+			behind := -left / 300
+			left = math.Max(0, math.Min(credit, left))
+			clock += idle + length
+			out := judge(p, .001, false)
+			if behind > 0 {
+				out = judge(p, behind, behind > 1)
+			}
+			if r.Float64() < .05 { // a moment without CPU
+				out = Result{Rate: p.Rate, GeneratorLimited: true, Starved: true}
+			}
+			out.From, out.To = clock-length, clock
+			return out
+		}
+		s := Settings{Limits: []Limit{{"p90", .9, .03}}, Start: 200, Highest: 3000, Seconds: 2, ConfirmSeconds: 6, Longest: 32, Seed: uint64(i)}
+		a, _ := run(New(s), server{"bucket", nil, serve}, r)
+		high.count(a.Sustained > 1.01*300)
+		named.count(a.Word != Identified || a.Low <= 300 && 300 <= a.High)
+		claims = append(claims, a.Sustained/300)
+		if a.Sustained > 1.01*300 || a.Word == Identified && !(a.Low <= 300 && 300 <= a.High) {
+			t.Logf("credit %.4g, pauses of %.2g s: %+v", credit, pause, a)
+		}
+	}
+	t.Logf("half of the claims are above %.3g of the truth", median(claims))
+	high.atMost(t, "claimed more than 1 % too high", .005)
+	named.atLeast(t, "an interval holds the truth", .95)
+}

@@ -24,7 +24,7 @@ func (w *walk) confirmSeconds() float64 {
 	if every := w.gap(); every > 0 {
 		seconds = math.Max(seconds, math.Min(cycles*every, w.Longest))
 	}
-	if w.bursting {
+	if w.bursting || w.answer.Word != Identified {
 		seconds = math.Max(seconds, math.Min(pausesShort*w.pause(), w.Longest))
 	}
 	return seconds
@@ -59,14 +59,29 @@ func (w *walk) pause() float64 {
 	return middle(pauses)
 }
 
-// lasting is what a system with burst credit sustains that passed the confirmations of a
-// rate: where they cannot be long beside the pauses, it is what was served over both.
+// lasting is the rate that was sustained where the confirmations of a rate passed. The
+// pauses before them give burst credit back: without a knee the claim is no more than was
+// served since a probe of at least that rate failed, which left no credit, over that time
+// with its pauses. No token bucket serves more.
 func (w *walk) lasting(rate float64) float64 {
-	pause, seconds := w.pause(), w.confirmSeconds()
-	if !w.bursting || pausesShort*pause <= seconds {
+	if !w.bursting && w.answer.Word == Identified {
 		return rate
 	}
-	return rate * seconds / (seconds + pause)
+	served, end := 0., w.tried[len(w.tried)-1].To
+	for i := len(w.tried) - 1; i >= 0; i-- {
+		t := w.tried[i]
+		switch {
+		case t.GeneratorLimited:
+		case t.Pass:
+			served += t.Probe.Rate * (t.To - t.From)
+		case t.Probe.Rate >= rate:
+			if mean := served / (end - t.To); mean < rate*(1-stepDown) {
+				return mean
+			}
+			return rate
+		}
+	}
+	return rate
 }
 
 // exhausted answers where a rate passed, and one far below failed later: the system had

@@ -157,9 +157,19 @@ func (w *walk) confirm(rate float64) bool {
 		rate *= 1 - by
 		if !w.bursting && !w.hurried && rate*stepFar < first {
 			w.bursting, w.spent = true, len(w.tried)
+			w.refuted(first)
 		}
 	}
 	return w.note("no rate down to %.6g/s passed %d long probes", lowest, w.Confirmations)
+}
+
+// refuted takes back an estimate that long probes far below its interval fail.
+func (w *walk) refuted(rate float64) {
+	a := &w.answer
+	if a.Word == Identified {
+		w.end(NotIdentified, "short probes give %.6g/s, and long ones fail far below %.6g/s", a.Estimate, rate)
+		a.Estimate, a.Low, a.High = math.NaN(), w.low, w.high
+	}
 }
 
 // regain goes up again where a claim is far below the rate that was confirmed first, or
@@ -181,7 +191,7 @@ func (w *walk) regain(first float64) bool {
 		case !ok:
 			return false
 		case held:
-			a.Sustained = rate
+			a.Sustained = math.Max(a.Sustained, w.lasting(rate))
 		default:
 			high = rate
 		}

@@ -1,0 +1,93 @@
+package trial
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/study"
+)
+
+// op is an operation of a probe.
+type op struct{ due, took time.Duration }
+
+// stallsOf are those that a floor of a rate shows, in a search with a limit on p90 of 30 ms.
+func stallsOf(t *testing.T, seed uint64, rate float64, length time.Duration, ops []op) int {
+	t.Helper()
+	limit := .03
+	within := []study.Limit{{Metric: "p90", Max: &limit}}
+	a := &attempt{session: &session{Bench: &Bench{Study: &study.Study{Load: study.Load{Peak: &study.Peak{Within: within}}}}}}
+	a.Seed = seed
+	slices.SortFunc(ops, func(x, y op) int { return cmp.Compare(x.due+x.took, y.due+y.took) })
+	out, step := measure.NewRecorder(nil), length/200
+	for from := time.Duration(0); from < length; from += step {
+		s := measure.Sample{Latency: measure.NewHistogram()}
+		for len(ops) > 0 && ops[0].due+ops[0].took < from+step {
+			s.Operations++
+			s.Total += ops[0].took
+			s.Latency.Record(ops[0].took, 1)
+			ops = ops[1:]
+		}
+		out.Interval(measure.Interval{From: from, To: from + step, Samples: []measure.Sample{s}})
+	}
+	return len(a.stalls(&measure.Probe{Phase: string(peak.Floor), Rate: rate}, out.Intervals()))
+}
+
+// arrivals are operations of a floor at random, which take 1 ms.
+func arrivals(r *rand.Rand, rate float64, length time.Duration) (ops []op) {
+	for at := time.Duration(0); at < length; at += time.Duration(1e9 * r.ExpFloat64() / rate) {
+		ops = append(ops, op{at, time.Millisecond})
+	}
+	return ops
+}
+
+// Operations that are slow one by one are a stall in at most 1 % of probes; where all that
+// are due in a while are slow, it is one.
+func TestStallsAreNotTheTail(t *testing.T) {
+	const each = 24
+	r := rand.New(rand.NewPCG(20261122, 4))
+	alarms, tails, missed, stalling := 0, 0, 0, 0
+	for _, rate := range []float64{12, 25, 60, 200} {
+		length := max(7500*time.Millisecond, time.Duration(1250e9/rate))
+		for _, share := range []float64{.04, .1, .3} {
+			for i := range each {
+				ops := arrivals(r, rate, length)
+				for k := range ops {
+					if r.Float64() < share {
+						ops[k].took = time.Duration(200e6 * (.5 + .5*r.ExpFloat64()))
+					}
+				}
+				tails++
+				if stallsOf(t, uint64(i), rate, length, ops) > 0 {
+					alarms++
+				}
+			}
+		}
+		if rate*.3 < 2*stallOperations { // too few operations are due in a stall of 300 ms
+			continue
+		}
+		for i := range each {
+			ops := arrivals(r, rate, length)
+			for k, o := range ops {
+				if into := o.due%(1500*time.Millisecond) - 1200*time.Millisecond; into > 0 {
+					ops[k].took = 300*time.Millisecond - into + time.Millisecond
+				}
+			}
+			stalling++
+			if stallsOf(t, uint64(i), rate, length, ops) < 3 {
+				missed++
+			}
+		}
+	}
+	t.Logf("stalls in %d of %d probes with a tail, too few in %d of %d that stall", alarms, tails, missed, stalling)
+	if float64(alarms) > 2*stallChance*float64(tails) {
+		t.Errorf("stalls in %d of %d probes with a tail", alarms, tails)
+	}
+	if missed > stalling/20 {
+		t.Errorf("too few stalls in %d of %d probes", missed, stalling)
+	}
+}
