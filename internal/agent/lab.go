@@ -101,20 +101,21 @@ func (p Place) begin(ctx context.Context, job []byte, l *listener) (stdin io.Rea
 
 // instant is when the load is to begin, by the clock of its machine.
 func (p Place) instant(ctx context.Context, l *listener) (time.Time, error) {
-	offset := time.Duration(0)
+	select {
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	case <-l.ready: // from here on the worker sees whether its clock is set
+	}
+	offset, from := time.Duration(0), time.Now()
 	if c, ok := p.Machine.(platform.Clocked); ok {
 		var err error
 		if offset, _, err = c.Offset(ctx); err != nil {
 			return time.Time{}, fmt.Errorf("read the clock of machine %s: %w", p.Machine.Name(), err)
 		}
 	}
-	select {
-	case <-ctx.Done():
-		return time.Time{}, ctx.Err()
-	case <-l.ready:
-	}
 	at, err := p.Begin(ctx)
-	return at.Add(offset), err
+	// The clock of this host may have been set since: what passed counts, from where it stood when it was compared.
+	return from.Round(0).Add(at.Sub(from) + offset), err
 }
 
 // listener takes down what a worker sends.

@@ -25,13 +25,17 @@ const collections = 800
 // for it. The error is for what keeps it from saying anything.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Kind, enough <-chan struct{}) error {
 	sparing()
+	return (&worker{clock: systemClock}).serve(ctx, in, out, kinds, enough)
+}
+
+func (w *worker) serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Kind, enough <-chan struct{}) error {
 	var job Job
 	decoder := json.NewDecoder(in)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&job); err != nil {
 		return fmt.Errorf("read the job from standard input: %w", err)
 	}
-	w := &worker{out: bufio.NewWriterSize(out, 1<<20)}
+	w.out = bufio.NewWriterSize(out, 1<<20)
 	w.recorder = measure.NewRecorder(w.interval)
 	go func() {
 		select {
@@ -55,6 +59,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, kinds []workload.Ki
 
 // worker is a load under way.
 type worker struct {
+	clock    func() reading
 	recorder *measure.Recorder
 	enough   atomic.Bool
 
@@ -68,19 +73,24 @@ func (w *worker) await(ctx context.Context, job Job, in *json.Decoder) error {
 	if !job.Together {
 		return nil
 	}
+	from := w.clock()
 	w.send(message{Ready: true})
 	var s start
 	if err := in.Decode(&s); err != nil {
 		return fmt.Errorf("wait for the other machines: %w", err)
 	}
-	timer := time.NewTimer(time.Until(s.At))
+	due, err := from.due(s.At, w.clock())
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
 	}
-	w.recorder.Value(Late, time.Since(s.At).Seconds())
+	w.recorder.Value(Late, time.Since(due).Seconds())
 	return nil
 }
 

@@ -46,6 +46,9 @@ var ErrRefused = errors.New("the lab refused this agent's key: add its public ke
 // errLease says that a lease ended without being renewed.
 var errLease = errors.New("the lease ended: nothing was heard for its length")
 
+// errClock says that the clock of an agent, by which its lease ends, went backwards.
+var errClock = errors.New("the lease ended: the clock of this machine went backwards")
+
 // UpSubject is the subject that an agent publishes to.
 func UpSubject(agent string) string { return "plimsoll." + agent + ".up" }
 

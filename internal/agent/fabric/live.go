@@ -107,11 +107,15 @@ func (l *live) hold(ctx context.Context) error {
 	due := clock.Now() // of the next renewal
 	doubted := false
 	trips := 0
-	for {
+	for last := l.joined; ; {
 		now := clock.Now()
-		if !now.Before(deadline) {
+		switch {
+		case now.Before(last): // the lease would seem to last as much longer
+			return errClock
+		case !now.Before(deadline):
 			return errLease
 		}
+		last = now
 		if !now.Before(due) {
 			if err := l.renew(now); err != nil {
 				return err

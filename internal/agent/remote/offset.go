@@ -13,11 +13,14 @@ const (
 	probes = 16
 	// probing is after what time those that were made are enough, in case the way is long.
 	probing = time.Second
+	// noStep is what round trips may contradict each other by: the clock may drift and be slewed meanwhile.
+	noStep = time.Millisecond
 )
 
 // Offset measures how far the far side's clock is ahead of this process's: the far side's
 // reading against the middle of the shortest of some round trips (Cristian, Probabilistic clock
-// synchronization, 1989). It is off by at most half of that round trip.
+// synchronization, 1989). It is off by at most half of that round trip. The clock of this process counts as it stood when
+// Offset was called. If that of the far side is set meanwhile, round trips contradict each other, which is an error.
 func (m *Machine) Offset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
 	began := time.Now()
 	best := time.Duration(-1)
@@ -31,9 +34,13 @@ func (m *Machine) Offset(ctx context.Context) (offset, uncertainty time.Duration
 		if a.Now == 0 {
 			return 0, 0, fmt.Errorf("read the clock of machine %s: %w", m.Name(), errors.New("the far side did not tell it"))
 		}
+		// Round drops the monotonic reading: what counts is what the clock showed.
+		measured := time.Unix(0, a.Now).Sub(began.Round(0).Add(sent.Sub(began) + trip/2))
+		if step := measured - offset; best >= 0 && step.Abs() > (trip+best)/2+noStep {
+			return 0, 0, fmt.Errorf("the clock of machine %s was set by about %+.3f s while it was read", m.Name(), step.Seconds())
+		}
 		if best < 0 || trip < best {
-			// Round drops the monotonic reading: what counts is what the clock shows.
-			best, offset = trip, time.Unix(0, a.Now).Sub(sent.Round(0).Add(trip/2))
+			best, offset = trip, measured
 		}
 		if time.Since(began) > probing {
 			break

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,6 +55,26 @@ func TestAnOffsetThroughADelayedWay(t *testing.T) {
 	}
 	if n := asked.Load(); n != probes {
 		t.Errorf("%d round trips, want %d", n, probes)
+	}
+}
+
+// A clock that is set while it is read gives no offset; afterwards it has its new one.
+func TestAClockThatIsSetWhileItIsRead(t *testing.T) {
+	for _, step := range []time.Duration{time.Hour, -time.Hour, 2 * time.Second, -2 * time.Second} {
+		var asked atomic.Int64
+		now := func() time.Time {
+			if asked.Add(1) > probes/2 {
+				return time.Now().Add(step)
+			}
+			return time.Now()
+		}
+		p := connected(t, Server{Machine: &echo{}, Now: now}, Client{})
+		if offset, _, err := p.m.Offset(t.Context()); err == nil || !strings.Contains(err.Error(), "the clock of machine echo was set by about") {
+			t.Errorf("%v: offset %v, %v", step, offset, err)
+		}
+		if offset, uncertainty, err := p.m.Offset(t.Context()); err != nil || (offset-step).Abs() > uncertainty {
+			t.Errorf("%v: afterwards %v ± %v, %v", step, offset, uncertainty, err)
+		}
 	}
 }
 

@@ -71,6 +71,7 @@ func (g *Guest) migrate(ctx context.Context, to *Guest, mode Mode) (Migration, e
 	if err := g.mayMigrate(ctx, to, mode); err != nil {
 		return Migration{}, err
 	}
+	from := time.Now()
 	stop, resume := g.monitor.Mark(), to.monitor.Mark()
 	if err := g.connect(ctx, to, mode); err != nil {
 		return Migration{}, err
@@ -99,8 +100,19 @@ func (g *Guest) migrate(ctx context.Context, to *Guest, mode Mode) (Migration, e
 	if err != nil {
 		return m, fmt.Errorf("wait until the target resumes: %w", err)
 	}
+	now := time.Now()
 	m.Stopped = resumed.At.Sub(stopped.At)
-	return m, nil
+	return m, sameClock(now.Round(0).Sub(from.Round(0)), now.Sub(from))
+}
+
+// sameClock fails where the time of day, which stamps QEMU's events, parted from the time that passed: the clock was set,
+// and Stopped is not how long the guest stood still.
+func sameClock(day, passed time.Duration) error {
+	const most = 2 * time.Millisecond
+	if step := day - passed; step.Abs() > most {
+		return fmt.Errorf("the clock of this host was set by %+.3f s meanwhile: how long the guest stood still is not known", step.Seconds())
+	}
+	return nil
 }
 
 func (g *Guest) mayMigrate(ctx context.Context, to *Guest, mode Mode) error {

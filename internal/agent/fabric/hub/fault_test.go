@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,6 +182,39 @@ func TestClocksAreCompared(t *testing.T) {
 		case <-ctx.Done():
 			t.Fatalf("of %+v only %d clocks are known", all, known)
 		}
+	}
+}
+
+// jumping is a clock that is set once.
+type jumping struct {
+	fabric.Clock
+	by *atomic.Int64
+}
+
+func (j jumping) Now() time.Time { return j.Clock.Now().Add(time.Duration(j.by.Load())) }
+
+// A clock that jumps in the middle of a lease ends the lease: the agent hears of it, which puts its settings back, and
+// joins again. Clocks of the system do not jump where somebody sets the time of day.
+func TestAClockThatJumpsEndsTheLease(t *testing.T) {
+	t.Parallel()
+	for name, by := range map[string]time.Duration{"forwards": time.Hour, "backwards": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			key := newKey(t)
+			r := newRig(t, key).start()
+			clock := jumping{fabric.SystemClock(), new(atomic.Int64)}
+			w := r.join(key, func(o *fabric.AgentOptions) { o.Clock = clock })
+			before := r.await(1)[0]
+			clock.by.Store(int64(by))
+			await(t, w.lost, "the end of the lease")
+			for deadline := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
+				if m := r.await(1)[0]; m.Joined.After(before.Joined) && m.Measured && (m.Offset+by).Abs() < time.Second {
+					break
+				} else if time.Now().After(deadline) {
+					t.Fatalf("it has not joined again: %+v", m)
+				}
+			}
+		})
 	}
 }
 
