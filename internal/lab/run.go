@@ -107,6 +107,9 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 		return nil, err
 	}
 	defer p.Close()
+	if err := trial.Choose(ctx, p, r.Dir); err != nil {
+		return nil, err
+	}
 	dir, err := filepath.Abs(r.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("find results folder: %w", err)

@@ -81,6 +81,12 @@ type Grouped interface {
 	Members(ctx context.Context, g Group) ([]Machine, error)
 }
 
+// Chooser is a platform that has machines to choose from. Choose waits for the one of that name, which is Machine from then on: what a run
+// changed is put back on the machine where it began.
+type Chooser interface {
+	Choose(ctx context.Context, name string) error
+}
+
 // Connected is a machine that the others of its platform reach over a network.
 type Connected interface {
 	// Address is an IP address without a port. A machine that is in no network gives an

@@ -204,8 +204,12 @@ func (s *session) beginning(ctx context.Context, hash string) (b *Begin, err err
 	if old := begun(s.journal.entries); old != nil && runName.MatchString(old.Run) {
 		run = old.Run
 	}
+	machine := ""
+	if _, several := s.Platform.(platform.Chooser); several && len(s.Study.Groups) == 0 {
+		machine = s.machine.Name()
+	}
 	return &Begin{
-		Run: run, Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
+		Machine: machine, Run: run, Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
 		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
 		Claims: claims(s.known),
 	}, nil
@@ -324,12 +328,15 @@ func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.say(PhaseClean, 0, "")
 	if len(s.foreign()) == 0 {
 		r.target = s.target
-		if stopped := s.unserveMute(after, err); stopped != nil {
+		if stopped := s.unserveMute(after, err); stopped != nil && !r.endsWithMachine() {
 			r.errs = append(r.errs, stopped)
 		}
 	}
 	r.loads(after)
-	if stopped := s.clearServices(after, r); stopped != nil {
+	switch stopped := s.clearServices(after, r); {
+	case stopped != nil && r.endsWithMachine():
+		r.services(after)
+	case stopped != nil:
 		r.errs = append(r.errs, stopped)
 	}
 	last := Entry{Kind: KindEnd, Note: s.why}

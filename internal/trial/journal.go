@@ -60,10 +60,11 @@ type Begin struct {
 	Seed     uint64          `json:"seed"`
 	Version  string          `json:"version"` // of plimsoll
 	Platform study.Use       `json:"platform"`
-	Workload string          `json:"workload"`         // its kind
-	Scratch  string          `json:"scratch"`          // scratch folder on the machine
-	Made     bool            `json:"made"`             // the run makes it, and removes it
-	Groups   []study.Group   `json:"groups,omitempty"` // of machines, with the most that any arm has
+	Workload string          `json:"workload"`          // its kind
+	Scratch  string          `json:"scratch"`           // scratch folder on the machine
+	Made     bool            `json:"made"`              // the run makes it, and removes it
+	Machine  string          `json:"machine,omitempty"` // of a study without groups, where the platform has several to choose from
+	Groups   []study.Group   `json:"groups,omitempty"`  // of machines, with the most that any arm has
 	Commands []study.Command `json:"commands,omitempty"`
 	Services []study.Use     `json:"services,omitempty"` // that the run uses and does not start
 	// Claims are the names of what the run may change, by machine as the journal names it.

@@ -52,6 +52,9 @@ func restore(ctx context.Context, of Restoration, step func(string)) (done []str
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := b.choose(ctx, p); err != nil {
+		return nil, err
+	}
 	w := &workbench{platform: p, machine: p.Machine(), catalog: of.Catalog, commands: b.Commands, groups: b.Groups, scratch: b.Scratch, mark: b.Mark}
 	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.fleeting(b.Platform)}
 	if err := r.find(ctx, b.Groups); err != nil {
@@ -68,6 +71,24 @@ func restore(ctx context.Context, of Restoration, step func(string)) (done []str
 		defer release()
 	}
 	return r.done, errors.Join(r.errs...)
+}
+
+// choose has a platform give the machine on which a run began.
+func (b *Begin) choose(ctx context.Context, p platform.Platform) error {
+	c, several := p.(platform.Chooser)
+	if b == nil || b.Machine == "" || !several {
+		return nil
+	}
+	return c.Choose(ctx, b.Machine)
+}
+
+// Choose has a platform give the machine on which the run in a results folder began, if one did.
+func Choose(ctx context.Context, p platform.Platform, dir string) error {
+	entries, err := ReadJournal(dir)
+	if err != nil {
+		return nil //nolint:nilerr // whoever goes on with the run says so
+	}
+	return begun(entries).choose(ctx, p)
 }
 
 // restorer undoes what a journal says is outstanding. It goes on after an
@@ -253,6 +274,10 @@ func (r *restorer) loads(ctx context.Context) {
 			what += " on " + l.Machine
 		}
 		if err := undisturbed(func() error { return r.clean(ctx, l) }); err != nil {
+			if r.endsWithMachine() {
+				r.took(what+" ends with its machine", r.journal.append(Entry{Kind: KindCleaned, Load: &l}))
+				continue
+			}
 			r.took("", fmt.Errorf("remove %s: %w", what, err))
 			continue
 		}
@@ -262,6 +287,9 @@ func (r *restorer) loads(ctx context.Context) {
 		r.took("", errors.Join(r.server.sweepServices(ctx, r.mark), r.server.removeScratch(ctx, r.mark)))
 	}
 }
+
+// endsWithMachine says that what cannot be removed, as on a machine that died, is gone once the platform is closed.
+func (r *restorer) endsWithMachine() bool { return r.fleeting && len(r.journal.begin().Services) == 0 }
 
 // kindOf is the kind of workload of a load.
 func (r *restorer) kindOf(l Load) string {

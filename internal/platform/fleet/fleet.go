@@ -127,6 +127,24 @@ func (f *fleet) machine(of fabric.Member) *machine {
 // Machine is the first of the agents, by name.
 func (f *fleet) Machine() platform.Machine { return f.first }
 
+// Choose waits for the agent of that name, and has its machine be the first.
+func (f *fleet) Choose(ctx context.Context, name string) error {
+	if f.first.Name() == name {
+		return nil
+	}
+	ctx, cancel := f.patience(ctx, f.settings)
+	defer cancel()
+	named := func(m fabric.Member) bool { return m.Name == name }
+	all, err := f.room.Lab.AwaitAll(ctx, func(all []fabric.Member) bool { return slices.ContainsFunc(all, named) })
+	if err != nil {
+		return fmt.Errorf("wait for agent %s, on whose machine the run began: %w", name, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.first = f.machine(all[slices.IndexFunc(all, named)])
+	return nil
+}
+
 // Scratch is the folder on the machine for what workloads write.
 func (f *fleet) Scratch() string { return f.first.Scratch() }
 

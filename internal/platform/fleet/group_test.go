@@ -163,6 +163,29 @@ func TestGroupsOfAgents(t *testing.T) {
 	c.members(p, group("rest", 2, ""), "a c")
 }
 
+// The machine of a run that goes on, or is put back, is waited for, also where another agent was quicker.
+func TestAMachineIsChosen(t *testing.T) {
+	c := newCrew(t)
+	c.hire("a")
+	c.hire("b")
+	c.come("b")
+	p := c.open(parameter.Settings{"wait": patience.String()}).(platform.Platform)
+	if name := p.Machine().Name(); name != "b" {
+		t.Fatalf("the only machine is %s", name)
+	}
+	chosen := make(chan error, 1)
+	go func() { chosen <- p.(platform.Chooser).Choose(t.Context(), "a") }()
+	c.come("a")
+	if err := <-chosen; err != nil || p.Machine().Name() != "a" || !strings.HasPrefix(p.(platform.Lodging).Scratch(), c.all["a"].Scratch) {
+		t.Errorf("%v: the machine is %s, its folder %s", err, p.Machine().Name(), p.(platform.Lodging).Scratch())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := p.(platform.Chooser).Choose(ctx, "x"); err == nil || !strings.Contains(err.Error(), "wait for agent x") || p.Machine().Name() != "a" {
+		t.Errorf("an agent that is not there: %v", err)
+	}
+}
+
 func TestWhatAGroupLacksIsNamed(t *testing.T) {
 	c := newCrew(t)
 	c.hire("a", "role=client")
