@@ -91,8 +91,8 @@ type Summary struct {
 	Metric measure.Metric `json:"metric"`
 	Arm    int            `json:"arm"`
 	Trials int            `json:"trials"`
-	Mean   float64        `json:"mean"`
-	Low    float64        `json:"low"` // 95 % interval of the mean; equal to Mean below 2 trials
+	Mean   float64        `json:"mean"` // of a headline that is compared, adjusted for the order and outlying trials: the ratio to the baseline's is the comparison's
+	Low    float64        `json:"low"`  // 95 % interval of the mean; equal to Mean below 2 trials
 	High   float64        `json:"high"`
 	Values []float64      `json:"values,omitempty"` // one a trial, in block order; headlines only
 	Blocks []int          `json:"blocks,omitempty"` // block of each value

@@ -24,14 +24,17 @@ func Judge(c Case) *Findings {
 	v.headlines, v.exploratory = c.headlines(), c.explore()
 	c.markOwnLoads(v.headlines)
 	c.markOwnLoads(v.exploratory)
+	f.Headlines, f.Exploratory, f.Families = v.headlines, v.exploratory, v.families
+	f.ScaleOut = c.scaleOut(f)
+	for _, metric := range c.Study.Headline {
+		f.level(metric)
+	}
 	for _, list := range [][]Comparison{v.headlines, v.exploratory} {
 		for i := range list {
 			list[i].say(f)
 		}
 	}
-	f.Headlines, f.Exploratory, f.Families = v.headlines, v.exploratory, v.families
 	f.sayPeaks()
-	f.ScaleOut = c.scaleOut(f)
 	f.Certificate = c.certificate()
 	best := c.best()
 	f.Explanations, f.NotJudged = c.explain(best)

@@ -20,7 +20,7 @@ const (
 // that gets slower is not taken for a sharp limit.
 func (w *walk) step() bool {
 	a := &w.answer
-	if a.Word != NotIdentified || w.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < w.low {
+	if a.Word != NotIdentified || w.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < w.low || w.bursting && pausesShort*w.pause() > w.confirmSeconds() {
 		return true
 	}
 	if !w.bursting && a.Sustained < w.low*(1-stepReach) { // longer probes carry less: only they count
@@ -73,7 +73,7 @@ func (w *walk) sharp(above float64) (fails, void, ok bool) {
 	why := a.Why
 	a.Step, a.Low, a.High = true, a.Sustained*(1-stepDown), above
 	a.Estimate = math.Sqrt(a.Low * a.High)
-	w.end(Identified, "the limit is sharp: %d of %[1]d probes of the claim passed, and %d of %[2]d of %.6g/s failed", claims+1, failures, above)
+	w.end(Identified, "the limit is sharp: %.6g/s passed %d of %[2]d probes and %.6g/s failed %d of %[4]d", a.Sustained, claims+1, above, failures)
 	return true, false, why == "" || w.note("%s", why)
 }
 
