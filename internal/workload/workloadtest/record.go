@@ -1,6 +1,8 @@
 package workloadtest
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -66,21 +68,9 @@ func checkClasses(t *testing.T, d load.Demand, intervals []measure.Interval) {
 	}
 }
 
-// checkMetrics wants every metric declared, and Little's law in a closed loop.
-func (s *suite) checkMetrics(t *testing.T, d load.Demand, out *measure.Recorder) {
+// checkMetrics wants every metric declared.
+func (s *suite) checkMetrics(t *testing.T, values map[string]float64) {
 	t.Helper()
-	intervals := out.Intervals()
-	if len(intervals) == 0 {
-		return
-	}
-	sum, err := measure.Summarise(intervals, measure.Window{End: intervals[len(intervals)-1].To.Seconds()}, s.kind.Rate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := out.Values()
-	for name, v := range sum.Values {
-		values[name] = v
-	}
 	for name, v := range values {
 		if !slices.ContainsFunc(s.kind.Metrics, func(m measure.Metric) bool { return m.Name == name }) {
 			t.Errorf("metric %q is not declared", name)
@@ -89,8 +79,25 @@ func (s *suite) checkMetrics(t *testing.T, d load.Demand, out *measure.Recorder)
 			t.Errorf("metric %q is %g", name, v)
 		}
 	}
+}
+
+// metrics are the values of a run, and a summary of its intervals.
+func (s *suite) metrics(t *testing.T, out *measure.Recorder) (map[string]float64, *measure.Summary) {
+	t.Helper()
+	intervals := out.Intervals()
+	sum, err := measure.Summarise(intervals, measure.Window{End: intervals[len(intervals)-1].To.Seconds()}, s.kind.Rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := out.Values()
+	maps.Copy(values, sum.Values)
+	return values, sum
+}
+
+// checkLittle holds a closed loop against Little's law.
+func (s *suite) checkLittle(d load.Demand, values map[string]float64, sum *measure.Summary) error {
 	if d.Rate > 0 || sum.Counts["errors"] > 0 || s.options.Untimed {
-		return // nothing is known of the number in flight
+		return nil // nothing is known of the number in flight
 	}
 	// What is in flight at the end has not completed. A pause lasts for at least
 	// its time: on a busy machine it lasts for longer, which nothing counts.
@@ -100,6 +107,7 @@ func (s *suite) checkMetrics(t *testing.T, d load.Demand, out *measure.Recorder)
 	}
 	inFlight := values[s.kind.Rate] * (values["mean"] + d.Think.Seconds())
 	if share := inFlight / float64(d.Concurrency); share < least || share > 1.02+d.Chance(sum.Counts["operations"], values["mean"]) {
-		t.Errorf("Little's law: %.3f operations in flight of %d", inFlight, d.Concurrency)
+		return fmt.Errorf("Little's law: %.3f operations in flight of %d", inFlight, d.Concurrency)
 	}
+	return nil
 }
