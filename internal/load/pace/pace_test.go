@@ -139,10 +139,10 @@ func TestRealWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	due := 5 * time.Millisecond
+	now := 5 * time.Millisecond
 	step := func() {
-		due += 100 * time.Microsecond
-		if now, err := p.Until(due); err != nil || now < due {
+		due := now + 100*time.Microsecond
+		if now, err = p.Until(due); err != nil || now < due {
 			t.Fatalf("a wait for %s ended at %s, %v", due, now, err)
 		}
 	}
