@@ -1,6 +1,8 @@
 package balance
 
 import (
+	"math"
+
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
 )
@@ -83,6 +85,36 @@ func (r *round) inTime(s place.Step) bool {
 	}
 	return true
 }
+
+// window is what still ends on a pair of hosts before the next round: machines that write to
+// their memory more slowly than the rate, with less memory than most. That is necessary, not
+// enough, and far quicker to see than inTime.
+type window struct{ most, rate int64 }
+
+func (r *round) window(from, to cluster.HostID) window {
+	w := window{math.MaxInt64, 0}
+	if r.c.Settings.MostMoves > 0 || r.busy == nil {
+		return w
+	}
+	for _, h := range [...]cluster.HostID{from, to} {
+		if r.busy[h] == 0 {
+			continue // one ends in any case
+		}
+		many := int64(Limits{}.of(&r.c.Hosts[h]))
+		rate, seconds := link(r.c, place.Step{From: from, To: to})/many, max(0, r.interval()*many-r.busy[h]+1)
+		if rate == 0 || seconds > math.MaxInt64/rate {
+			continue
+		}
+		if w.rate == 0 || rate < w.rate {
+			w.rate = rate
+		}
+		w.most = min(w.most, seconds*rate)
+	}
+	return w
+}
+
+// misses says whether a machine's migration does not end in time for certain.
+func (w window) misses(memory, dirty int64) bool { return memory >= w.most && dirty < w.rate }
 
 // spend counts the time of a migration on both hosts, or no longer does where sign is -1.
 func (r *round) spend(s place.Step, sign int64) {

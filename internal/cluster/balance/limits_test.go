@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -85,5 +86,51 @@ func TestSharedLink(t *testing.T) {
 	c.VMs[0].Demand.Dirty = 1_000_000_000
 	if got := shared(c, s, 4); got != 0 {
 		t.Errorf("%d s for one that never ends", got)
+	}
+}
+
+// A machine that is passed over because of its memory would not have ended in time.
+func TestWindow(t *testing.T) {
+	var missed, late, ends int
+	for seed := range uint64(40) {
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 90, Rules: int(seed % 3), Load: .7, Placed: true})
+		for h := range c.Hosts {
+			c.Hosts[h].NIC = []int64{100_000_000, 1_000_000_000, 10_000_000_000}[(uint64(h)+seed)%3]
+		}
+		for v := range c.VMs {
+			c.VMs[v].Demand.Dirty = int64(v%5) * 200_000
+		}
+		l, x := layout(c)
+		r := newRound(l, x, Options{Interval: []int64{0, 20, 1000}[seed%3]})
+		r.busyWith(nil)
+		for h := range r.busy {
+			r.busy[h] = int64((uint64(h)*7+seed)%9) * r.interval()
+		}
+		for v := range c.VMs {
+			s := place.Step{VM: cluster.VMID(v), From: l.Host(cluster.VMID(v))}
+			unit := r.units.with(l, s.VM)
+			memory, dirty := r.copied(unit)
+			for h := range c.Hosts {
+				if s.To = cluster.HostID(h); s.From == s.To || s.From == cluster.Nowhere {
+					continue
+				}
+				misses, inTime := r.window(s.From, s.To).misses(memory, dirty), r.inTime(s)
+				if copied := copyTime(c, s) > 0; misses && inTime && copied {
+					t.Fatalf("seed %d, %+v: passed over, and ends in time", seed, s)
+				}
+				switch {
+				case misses:
+					missed++
+				case inTime:
+					ends++
+				default:
+					late++
+				}
+			}
+		}
+	}
+	t.Logf("%d passed over, %d late after a closer look, %d end in time", missed, late, ends)
+	if missed < late || ends == 0 {
+		t.Errorf("%d passed over, %d late after a closer look, %d end in time", missed, late, ends)
 	}
 }

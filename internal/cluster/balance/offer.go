@@ -1,7 +1,6 @@
 package balance
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -18,12 +17,46 @@ type offer struct {
 	gain  int64 // by how much less the host costs, in MHz
 	need  int64 // the least that a move must save of that wherever it leads
 	has   int64 // score of the unit on the host, in millionths
+
+	memory, dirty int64 // of the machine that has most memory: what is copied, and written meanwhile
 }
 
-// offers lists those of a host in a list whose room it takes: all, in no order, or such as a
-// target may be found for that makes them worth a move, the best first, and by machine.
-func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
+// offers lists those of a host in a list whose room it takes: such as a target may be found
+// for that makes them worth a move, the best first, and by machine.
+func (r *round) offers(from cluster.HostID, list []offer) []offer {
+	r.unsorted = r.gather(from, true, r.unsorted[:0])
+	r.ranks = r.ranks[:0]
+	for i := range r.unsorted {
+		r.ranks = append(r.ranks, rank{r.unsorted[i].merit, r.unsorted[i].vm, int32(i)})
+	}
+	slices.SortFunc(r.ranks, rank.compare)
 	list = list[:0]
+	for _, k := range r.ranks {
+		list = append(list, r.unsorted[k.at])
+	}
+	return list
+}
+
+// rank is what an offer is sorted by, and where it is.
+type rank struct {
+	merit int64
+	vm    cluster.VMID
+	at    int32
+}
+
+func (k rank) compare(o rank) int {
+	switch {
+	case k.merit > o.merit, k.merit == o.merit && k.vm < o.vm:
+		return -1
+	case k == o:
+		return 0
+	}
+	return 1
+}
+
+// gather adds those of a host to a list, in no order: all, or such as a target may be found
+// for that makes them worth a move.
+func (r *round) gather(from cluster.HostID, worth bool, list []offer) []offer {
 	if !r.source(int(from)) {
 		return list
 	}
@@ -37,21 +70,28 @@ func (r *round) offers(from cluster.HostID, worth bool, list []offer) []offer {
 			continue
 		}
 		o.need = math.MinInt64
-		if worth && r.c.Settings.CostBenefit {
-			o.need = r.needs(unit, from)
+		if worth {
+			if r.c.Settings.CostBenefit {
+				o.need = r.needs(unit, from)
+			}
+			o.memory, o.dirty = r.copied(unit)
 		}
-		if o.gain < o.need {
-			continue
+		if o.gain >= o.need {
+			list = append(list, o)
 		}
-		list = append(list, o)
 	}
-	if !worth {
-		return list
-	}
-	slices.SortFunc(list, func(a, b offer) int {
-		return cmp.Or(cmp.Compare(b.merit, a.merit), cmp.Compare(a.vm, b.vm))
-	})
 	return list
+}
+
+// copied is the memory of the machine of a unit that has most, and what it writes of it in a
+// second.
+func (r *round) copied(unit []cluster.VMID) (memory, dirty int64) {
+	for _, v := range unit {
+		if vm := &r.c.VMs[v]; vm.Memory > memory {
+			memory, dirty = vm.Memory, vm.Demand.Dirty
+		}
+	}
+	return memory, dirty
 }
 
 // needs is how many MHz a move of a unit must save at least, wherever it leads: its cost on

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"math"
 	"slices"
 
 	"plimsoll/internal/cluster"
@@ -12,6 +13,8 @@ import (
 type row struct {
 	offers   []offer
 	ceilings ceilings
+	memory   int64   // the least that an offer has
+	dirty    int64   // the most that one writes to it in a second
 	merit    []int64 // by target: of the best move, 0 where there is none
 	vm       []cluster.VMID
 	stale    []bool // the merit is only a bound
@@ -120,11 +123,15 @@ func (r *round) fill(from cluster.HostID) {
 	if w == nil {
 		w = newRow(len(r.c.Hosts))
 	}
-	if w.offers = r.offers(from, true, w.offers); len(w.offers) == 0 {
+	if w.offers = r.offers(from, w.offers); len(w.offers) == 0 {
 		r.rows[from] = nil
 		return
 	}
 	r.rows[from] = w
+	w.memory, w.dirty = math.MaxInt64, 0
+	for i := range w.offers {
+		w.memory, w.dirty = min(w.memory, w.offers[i].memory), max(w.dirty, w.offers[i].dirty)
+	}
 	w.ceilings.clear(len(r.kinds.list), r.relief.lightest.Memory)
 	for to := range r.c.Hosts {
 		r.expect(from, cluster.HostID(to))
@@ -161,13 +168,13 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 	if from == to || !r.c.Hosts[to].Usable() || !r.worthALook(from, to) {
 		return best, most
 	}
-	n := r.lane(from, to)
+	n, in := r.lane(from, to), r.window(from, to)
 	for i := range r.rows[from].offers {
 		o := &r.rows[from].offers[i]
 		if o.merit < most {
 			break // no target makes more of it, nor of those that follow
 		}
-		if !r.x.Allowed(o.vm, to) {
+		if in.misses(o.memory, o.dirty) || !r.x.Allowed(o.vm, to) {
 			continue
 		}
 		merit, gain := n.takes(o)

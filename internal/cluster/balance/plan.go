@@ -142,6 +142,8 @@ type round struct {
 	ways     []cluster.HostID // targets that stand for all, in what a migration costs
 	fares    []int64          // by machine: one more than a move must save at least, in MHz; 0 where that is not known yet
 	kinds    kinds            // of targets, by capacity
+	unsorted []offer          // room for the offers of a host
+	ranks    []rank           // and for their order
 }
 
 // newRound works in the layout that it is given.

@@ -14,60 +14,86 @@ const mostRefused = 5
 
 // notMade lists the moves that would bring most and are not made.
 func (r *round) notMade() (list []candidate) {
-	for _, of := range r.bestOffers() {
-		if len(list) == mostRefused && of.most < list[mostRefused-1].merit {
+	var offers []offer
+	for _, b := range r.bidders() {
+		if len(list) == mostRefused && b.most < list[mostRefused-1].merit {
 			break
 		}
-		for t := range r.c.Hosts {
-			to := cluster.HostID(t)
-			if of.from == to || !r.c.Hosts[t].Usable() || !r.worthALook(of.from, to) {
-				continue
+		offers = r.gather(b.from, false, offers[:0])
+		list = r.refusals(b.from, offers, list)
+	}
+	return list
+}
+
+// refusals adds the moves off a host to a short list where they would bring more.
+func (r *round) refusals(from cluster.HostID, offers []offer, list []candidate) []candidate {
+	most := int64(0)
+	for i := range offers {
+		most = max(most, offers[i].merit)
+	}
+	for t := range r.c.Hosts {
+		to := cluster.HostID(t)
+		if len(list) == mostRefused && most < list[mostRefused-1].merit {
+			break
+		}
+		if from == to || !r.c.Hosts[t].Usable() || !r.worthALook(from, to) {
+			continue
+		}
+		n := r.lane(from, to)
+		for i := range offers {
+			o := &offers[i]
+			full := len(list) == mostRefused
+			if full && o.merit < list[mostRefused-1].merit {
+				continue // what it takes on the target only makes it less
 			}
-			n := r.lane(of.from, to)
-			for i := range of.offers {
-				o := &of.offers[i]
-				full := len(list) == mostRefused
-				if full && o.merit < list[mostRefused-1].merit {
-					continue // what it takes on the target only makes it less
+			c := candidate{Step: place.Step{VM: o.vm, From: from, To: to}}
+			gain := int64(0)
+			if c.merit, gain = n.takes(o); c.merit > 0 && (!full || c.better(&list[mostRefused-1])) {
+				if c.con = r.against(r.units.with(r.l, o.vm), c.Step, gain); c.con == nothing {
+					c.con = tooLittle
 				}
-				c := candidate{Step: place.Step{VM: o.vm, From: of.from, To: to}}
-				gain := int64(0)
-				if c.merit, gain = n.takes(o); c.merit > 0 && (!full || c.better(&list[mostRefused-1])) {
-					if c.con = r.against(r.units.with(r.l, o.vm), c.Step, gain); c.con == nothing {
-						c.con = tooLittle
-					}
-					if c.con >= neverCopied {
-						c.Value = r.value(c.Step)
-					}
-					list = keep(list, c)
+				if c.con >= neverCopied {
+					c.Value = r.value(c.Step)
 				}
+				list = keep(list, c)
 			}
 		}
 	}
 	return list
 }
 
-// hostOffers is what a host has to offer.
-type hostOffers struct {
-	from   cluster.HostID
-	offers []offer // in no order
-	most   int64   // merit of one
+// bidder is a host that may have something to offer, and a bound of what that brings.
+type bidder struct {
+	from cluster.HostID
+	most int64
 }
 
-// bestOffers is that of all hosts, worth it or not, the best first: what follows need not
-// be looked at once enough is found.
-func (r *round) bestOffers() (list []hostOffers) {
+// bidders are those hosts, the highest bound first: what follows need not be looked at once
+// enough is found.
+func (r *round) bidders() (list []bidder) {
 	for h := range r.c.Hosts {
-		of := hostOffers{from: cluster.HostID(h), offers: r.offers(cluster.HostID(h), false, nil)}
-		for i := range of.offers {
-			of.most = max(of.most, of.offers[i].merit)
-		}
-		if of.most > 0 {
-			list = append(list, of)
+		if r.source(h) {
+			list = append(list, bidder{cluster.HostID(h), r.mostOffered(cluster.HostID(h))})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b hostOffers) int { return cmp.Compare(b.most, a.most) })
+	slices.SortStableFunc(list, func(a, b bidder) int { return cmp.Compare(b.most, a.most) })
 	return list
+}
+
+// mostOffered bounds the merit of an offer of a host: that of a unit which asks for as much of
+// each resource as any of its own.
+func (r *round) mostOffered(h cluster.HostID) int64 {
+	o := &r.outlooks[h]
+	if r.byScore {
+		return o.cost
+	}
+	var most cluster.Resources
+	for _, v := range r.l.On(h) {
+		asks := r.asks(r.units.with(r.l, v))
+		most = cluster.Resources{CPU: max(most.CPU, asks.CPU), Memory: max(most.Memory, asks.Memory)}
+	}
+	least, _ := r.demerit(h, o.demand.Minus(most))
+	return o.demerit - least
 }
 
 // keep is a short list of the candidates that would bring most.

@@ -80,7 +80,9 @@ func (f *relief) many(h cluster.HostID) bool {
 }
 
 // potential bounds what moves off a host can save, in MHz: what it costs above the loads of
-// the least loaded host, less what its work costs there at least.
+// the least loaded host, less what its work costs there at least. By the model of scores, all
+// that is lost to its link and on memory of other nodes adds to it; that such a loss on the
+// target leaves less to slow down there is not counted.
 func (f *relief) potential(h cluster.HostID) int64 {
 	o, w := &f.outlooks[h], &f.scale.weight[h]
 	all, m, saved := o.capacity, f.lightest, int64(0)
@@ -90,7 +92,7 @@ func (f *relief) potential(h cluster.HostID) int64 {
 	}
 	if o.loads.CPU > m.CPU {
 		at := func(load int64) int64 { return part(part(all.CPU, load), Loss(load, f.limit)) }
-		saved = at(o.loads.CPU) - at(m.CPU) - part(part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.limit))
+		saved += at(o.loads.CPU) - at(m.CPU) - part(part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.limit))
 	}
 	saved += f.scale.unevenness(square(o.loads.CPU)*w.CPU + square(o.loads.Memory)*w.Memory)
 	if o.loads.Memory > m.Memory {

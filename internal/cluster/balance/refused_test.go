@@ -1,0 +1,35 @@
+package balance
+
+import (
+	"testing"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
+)
+
+// A host whose offers are not looked at, because of a bound of what they bring, has none that
+// brings more.
+func TestBiddersBoundTheirOffers(t *testing.T) {
+	offers, tight := 0, 0
+	for seed := range uint64(80) {
+		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 30 + int(seed)*2, Rules: int(seed % 7), Load: .4 + float64(seed%8)/10, Placed: true})
+		c.Settings.Model = [...]cluster.Model{cluster.ByDeviation, cluster.ByScore}[seed%2]
+		c.Settings.CostBenefit = seed%5 != 0
+		l, x := layout(c)
+		r := newRound(l, x, Options{})
+		for _, b := range r.bidders() {
+			for _, o := range r.gather(b.from, false, nil) {
+				offers++
+				if o.merit > b.most {
+					t.Fatalf("seed %d, %s: host %d offers %d, above its bound of %d", seed, c.Settings.Model, b.from, o.merit, b.most)
+				}
+				if 2*o.merit >= b.most {
+					tight++
+				}
+			}
+		}
+	}
+	if offers < 1000 || tight == 0 {
+		t.Errorf("%d offers, %d of at least half of the bound: the test sees too little", offers, tight)
+	}
+}
