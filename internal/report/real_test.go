@@ -54,6 +54,11 @@ func holds(t *testing.T, b *browsertest.Browser, name string, v browsertest.View
 	if len(touching) > 0 {
 		t.Errorf("%s at %d px: texts upon each other: %q", name, v.Width, touching)
 	}
+	var cut []string // of the tables that nobody has to open
+	b.Eval(`[...document.querySelectorAll(".arms, #certificate > .scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)`, &cut)
+	if len(cut) > 0 {
+		t.Errorf("%s at %d px: tables cut off on the right: %q", name, v.Width, cut)
+	}
 	var unseen int
 	b.Eval(`[...document.querySelectorAll(".wide svg, .narrow svg")].filter(e => e.getClientRects().length).length`, &unseen)
 	if unseen == 0 {

@@ -256,7 +256,7 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 	c.end()
 	values = x.ticks(3)
 	values = []float64{0, values[len(values)-1]}
-	c.gridX(x, y.from, tickLabels(values, "s", false), values)
+	c.courseTimes(x, y.from, values)
 	void := t.at(rows[0], "void").Text
 	title := "block " + t.shown(rows[0], 1)
 	if void != "" {
@@ -274,6 +274,17 @@ func drawCourse(c *canvas, f seriesFrame, p coursePlace, rows [2]int) {
 		class = "faint"
 	}
 	c.curve(rows[0], xs, ys, class)
+	c.end()
+}
+
+// courseTimes labels the ends of a panel's time axis, the last within the panel.
+func (c *canvas) courseTimes(x *axis, y float64, values []float64) {
+	c.open(x)
+	for i, label := range tickLabels(values, "s", false) {
+		at := x.at(values[i])
+		c.write(`<path class="grid" data-v="%s" d="M%s %sV%s"/>`, exact(values[i]), px(at), px(y), px(y+5))
+		c.text(min(at, x.to-wide(label, 12)/2), y+18, "tick c", label)
+	}
 	c.end()
 }
 

@@ -91,6 +91,26 @@ func TestPanelsOfACourseStandApart(t *testing.T) {
 	}
 }
 
+// The last time of a panel stays in its drawing, also on a phone.
+func TestTimesOfACourseStayInside(t *testing.T) {
+	table := Table{Columns: []Column{{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"}, {Name: "time", Unit: "s"}, {Name: "calls", Unit: "1/s"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"}}}
+	for run := range 3 {
+		for _, at := range []float64{100, 400} {
+			table.Rows = append(table.Rows, []Cell{whole(run), whole(run), whole(0), text("a"), num(at), num(20), num(5), num(400), text("")})
+		}
+	}
+	for _, width := range []float64{wideFigure, narrowFigure} {
+		labels := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>400 s<`).FindAllStringSubmatch(string(drawSeries(table, width)), -1)
+		if len(labels) != 3 {
+			t.Fatalf("%d ends are labelled 400 s, of 3 panels", len(labels))
+		}
+		x, _ := strconv.ParseFloat(labels[2][1], 64)
+		if right := x + wide("400 s", 12)/2; right > width {
+			t.Errorf("the last label ends at %g of %g", right, width)
+		}
+	}
+}
+
 // What is clipped in a forest plot is the name of the arm, and not which way is better.
 func TestForestSaysWhichWayIsBetter(t *testing.T) {
 	for _, arm := range []string{"topology=auto", "instances=2", "a factor with a very long name=and its level"} {

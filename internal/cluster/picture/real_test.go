@@ -37,6 +37,11 @@ func holds(t *testing.T, b *browsertest.Browser, name string, v browsertest.View
 	if int(wide) > v.Width {
 		t.Errorf("%s at %d px is %v px wide", name, v.Width, wide)
 	}
+	var cut []string
+	b.Eval(`[...document.querySelectorAll("#pools .scroll")].filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.ariaLabel)`, &cut)
+	if len(cut) > 0 {
+		t.Errorf("%s at %d px: tables cut off on the right: %q", name, v.Width, cut)
+	}
 	var off []string
 	b.Eval(`(() => {
 		const svg = document.querySelector(".moves"), rows = document.querySelector(".rows");
