@@ -10,11 +10,13 @@ import (
 
 const (
 	// mostLine bounds a message of a worker, in bytes: an interval with all its histograms has some hundred KiB.
-	mostLine = 16 << 20
+	mostLine = 4 << 20
 	// mostCount bounds what an interval counts, so that sums do not overflow.
 	mostCount = 1 << 50
 	// mostClasses bounds the kinds of operations of an interval.
 	mostClasses = 1000
+	// mostHits bounds the counters of all histograms of a load: packed, as they come, they take next to nothing.
+	mostHits = 1 << 25
 )
 
 // guard looks whether the intervals of a worker can be those of its load: they follow each
@@ -24,6 +26,7 @@ type guard struct {
 	stage load.Stage
 	count int
 	last  time.Duration
+	hits  int
 }
 
 // take looks at the next interval.
@@ -44,7 +47,9 @@ func (g *guard) take(i *measure.Interval) error {
 		return fmt.Errorf("interval %d has %d kinds of operations", g.count, len(i.Samples))
 	}
 	g.last = i.To
+	g.hits += i.Offer.Lag.Hits()
 	for _, s := range i.Samples {
+		g.hits += s.Latency.Hits() + s.Service.Hits()
 		for _, n := range []int64{s.Operations, s.Bytes, s.Errors, s.TimedOut, int64(s.Total)} {
 			if n < 0 || s.Operations > mostCount {
 				return fmt.Errorf("interval %d counts %d of %q", g.count, min(n, s.Operations), s.Class)
@@ -55,6 +60,9 @@ func (g *guard) take(i *measure.Interval) error {
 		if n < 0 || n > mostCount {
 			return fmt.Errorf("interval %d says that %d operations were due", g.count, n)
 		}
+	}
+	if g.hits > mostHits {
+		return fmt.Errorf("the histograms up to interval %d have more than %d counters", g.count, mostHits)
 	}
 	return nil
 }

@@ -10,6 +10,29 @@ import (
 	"plimsoll/internal/measure"
 )
 
+// bomb is intervals whose histograms take little on the wire and much in memory.
+func bomb(t *testing.T, intervals, classes int) string {
+	t.Helper()
+	h := measure.NewHistogram()
+	for d := time.Nanosecond; d < time.Hour; d += max(1, d>>11) {
+		h.Record(d, 1)
+	}
+	packed, err := h.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var samples, latency []string
+	for i := range classes {
+		samples = append(samples, fmt.Sprintf(`{"Class":"%d","Operations":1}`, i))
+		latency = append(latency, fmt.Sprintf(`"%d":"%s"`, i, packed))
+	}
+	var b strings.Builder
+	for i := range intervals {
+		fmt.Fprintf(&b, `{"interval":{"From":%d,"To":%d,"Samples":[%s],"Latency":{%s},"Offer":{}}}`+"\n", i, i+1, strings.Join(samples, ","), strings.Join(latency, ","))
+	}
+	return b.String()
+}
+
 // What a worker of a hostile machine may send is refused with a reason, and ends the load.
 func TestHostileWorkers(t *testing.T) {
 	interval := func(from, to int, sample string) string {
@@ -18,7 +41,7 @@ func TestHostileWorkers(t *testing.T) {
 	sound := interval(0, 1e8, `{"Class":"read","Operations":5}`)
 	for name, c := range map[string]struct{ sent, want string }{
 		"garbage":            {"\xff\xfe{\n", "invalid character"},
-		"a line without end": {strings.Repeat("a", mostLine+1), "a line of more than 16 MiB"},
+		"a line without end": {strings.Repeat("a", mostLine+1), "a line of more than 4 MiB"},
 		"negative count":     {sound + interval(1e8, 2e8, `{"Class":"read","Operations":-5}`), `interval 2 counts -5 of "read"`},
 		"more than there is": {interval(0, 1e8, `{"Class":"read","Operations":9223372036854775807}`), "interval 1 counts"},
 		"a replay":           {sound + sound, "interval 2 is from 0s to 100ms, and the one before ended at 100ms"},
@@ -28,6 +51,8 @@ func TestHostileWorkers(t *testing.T) {
 		"overflow":           {`{"end":{"values":{"a":1e308}}}` + "\n", `values["a"] is 1e+308`},
 		"not a number":       {`{"end":{"values":{"a":NaN}}}` + "\n", "invalid character"},
 		"infinity":           {`{"end":{"values":{"a":1e999}}}` + "\n", "cannot unmarshal"},
+		"a bomb":             {bomb(t, 1, 900), "histograms of 900 kinds"},
+		"small bombs":        {bomb(t, 100, 64), "have more than 33554432 counters"},
 		"intervals for ever": {func() string {
 			var b strings.Builder
 			for i := range 100_000 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"plimsoll/internal/measure"
 	"plimsoll/internal/trial"
 )
 
@@ -70,7 +71,7 @@ func (l *Lab) past(r *Run) Past {
 		return p
 	}
 	p.Study = name.Study
-	if text, err := os.ReadFile(r.path("findings.json")); err == nil {
+	if text, err := measure.ReadFile(r.path("findings.json")); err == nil {
 		var found struct {
 			Sentence string `json:"sentence"`
 		}

@@ -142,6 +142,16 @@ func (h *Histogram) Quantile(q float64) (time.Duration, bool) {
 	return time.Duration(value), true
 }
 
+// Hits is how many counters were hit: what it takes to keep the histogram. It is 0 for nil.
+func (h *Histogram) Hits() int {
+	n := 0
+	if h == nil {
+		return n
+	}
+	h.each(func(int, int64) bool { n++; return true })
+	return n
+}
+
 // Bar is one bucket that was hit.
 type Bar struct {
 	From, To time.Duration // inclusive

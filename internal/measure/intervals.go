@@ -70,6 +70,13 @@ func logLine(log *bytes.Buffer, l line) {
 	fmt.Fprintf(log, "%s,%s,%.3f,%s\n", seconds(l.from), seconds(l.to-l.from), float64(l.h.Max())/1e6, l.h.encode())
 }
 
+const (
+	// mostHits bounds the counters of the histograms of a trial: packed, they take next to nothing.
+	mostHits = 1 << 25
+	// mostClasses bounds the kinds of operations of a trial whose histograms are unpacked.
+	mostClasses = 1000
+)
+
 // DecodeIntervals reads what EncodeIntervals wrote. Without intervals.hlog the
 // intervals have no histograms.
 func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
@@ -82,6 +89,7 @@ func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 		return nil, fmt.Errorf("read intervals.csv: %w", err)
 	}
 	var intervals []Interval
+	hits := 0
 	for n, row := range rows {
 		if n == 0 {
 			continue
@@ -104,6 +112,9 @@ func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
 				return nil, fmt.Errorf("read intervals.hlog, class %q at %s s: %w", s.Class, seconds(from), err)
 			}
 			last.latency[s.Class] = h.compact()
+			if hits += h.Hits(); hits > mostHits {
+				return nil, fmt.Errorf("read intervals.hlog: it unpacks to more than %d counters", mostHits)
+			}
 		}
 	}
 	return intervals, nil
@@ -173,6 +184,9 @@ func DecodeHistograms(data []byte) (map[string]*Histogram, error) {
 		return nil, fmt.Errorf("read histogram log: %w", err)
 	}
 	histograms := map[string]*Histogram{}
+	if len(texts) > mostClasses {
+		return nil, fmt.Errorf("read histogram log: it has more than %d lines", mostClasses)
+	}
 	for key, text := range texts {
 		h := new(Histogram)
 		if err := h.UnmarshalText(text); err != nil {

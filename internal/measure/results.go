@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 )
 
 // Results is the folder of one run of a study. Files in it are written by
@@ -39,6 +42,9 @@ func (r *Results) Dir() string { return r.dir }
 func (r *Results) WriteTrial(record *Record, files map[string][]byte) (sum string, err error) {
 	record.Files = map[string]string{}
 	for name, data := range files {
+		if !plain(name) {
+			return "", fmt.Errorf("write trial %d: %q cannot be a file beside its record", record.Trial, name)
+		}
 		record.Files[name] = Checksum(data)
 	}
 	text, err := json.MarshalIndent(record, "", " ")
@@ -72,6 +78,11 @@ func (r *Results) WriteTrial(record *Record, files map[string][]byte) (sum strin
 	return Checksum(text), nil
 }
 
+// plain says whether a file of that name lies in a folder itself, and nowhere else: names come from machines, too.
+func plain(name string) bool {
+	return name != "." && name != ".." && name != "" && !strings.ContainsAny(name, "/\x00") && len(name) <= 255
+}
+
 func writeAll(dir string, record []byte, files map[string][]byte) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
@@ -90,7 +101,7 @@ func writeAll(dir string, record []byte, files map[string][]byte) error {
 // Record reads the record of one trial. A sum other than "" must be its SHA-256.
 func (r *Results) Record(trial int, sum string) (*Record, error) {
 	name := filepath.Join(r.trialDir(trial), "record.json")
-	data, err := os.ReadFile(name)
+	data, err := ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read record: %w", err)
 	}
@@ -133,8 +144,11 @@ func (r *Results) Trials() ([]int, error) {
 
 // File reads one of the files beside a record, and verifies its checksum.
 func (r *Results) File(record *Record, name string) ([]byte, error) {
+	if !plain(name) {
+		return nil, fmt.Errorf("read file of trial %d: %q cannot be a file beside its record", record.Trial, name)
+	}
 	path := filepath.Join(r.trialDir(record.Trial), name)
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read file of trial %d: %w", record.Trial, err)
 	}
@@ -154,10 +168,48 @@ func Checksum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// mostFile bounds a file of a results folder, in bytes.
+const mostFile = 1 << 30
+
+// ReadFile reads a file of a results folder, which may come from elsewhere: what is a link or not a regular file, or is larger than
+// any run writes, is an error, and is not waited for. A report shows what it reads, and shall show nothing else of the machine.
+func ReadFile(name string) ([]byte, error) {
+	data, err := readRegular(name, syscall.O_NOFOLLOW)
+	if errors.Is(err, syscall.ELOOP) {
+		err = fmt.Errorf("%s is a link, which is not followed", name)
+	}
+	return data, err
+}
+
+// ReadImported is ReadFile for what other tools made: links are followed.
+func ReadImported(name string) ([]byte, error) { return readRegular(name, 0) }
+
+func readRegular(name string, flags int) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	case info.Size() > mostFile:
+		return nil, fmt.Errorf("%s has %d bytes, more than %d", name, info.Size(), mostFile)
+	}
+	return io.ReadAll(io.LimitReader(f, mostFile))
+}
+
 // WriteFile writes a file by rename: a reader sees the old content or the new
-// one, never a part, and after it returns the content survives a loss of power.
+// one, never a part, and after it returns the content survives a loss of power. No link
+// in the folder leads it elsewhere.
 func WriteFile(name string, data []byte) error {
 	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a run that was killed
+		return err
+	}
 	if err := writeSynced(temporary, data); err != nil {
 		return err
 	}
@@ -168,7 +220,7 @@ func WriteFile(name string, data []byte) error {
 }
 
 func writeSynced(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -35,18 +36,50 @@ func histograms(at map[string]compact) map[string]*Histogram {
 	return out
 }
 
+// packedInterval is wireInterval with its histograms still packed: a few bytes unpack to hundreds of kilobytes.
+type packedInterval struct {
+	wireInterval
+	Samples          []packedSample
+	Latency, Service map[string]json.RawMessage
+}
+
+// packedSample has no histograms of its own on the wire.
+type packedSample struct {
+	Sample
+	Latency, Service struct{}
+}
+
+// mostUnpacked bounds the kinds of operations whose histograms are unpacked from one interval.
+const mostUnpacked = 64
+
 // UnmarshalJSON reads what MarshalJSON wrote, as an interval that a recorder can
 // take down.
 func (i *Interval) UnmarshalJSON(data []byte) error {
-	var w wireInterval
+	var w packedInterval
 	if err := json.Unmarshal(data, &w); err != nil {
 		return fmt.Errorf("decode interval: %w", err)
 	}
-	*i = Interval{From: w.From, To: w.To, Samples: w.Samples, Offer: w.Offer, Shares: w.Shares}
-	for k := range i.Samples {
-		s := &i.Samples[k]
-		s.Latency, s.Service = w.Latency[s.Class], w.Service[s.Class]
+	if n := max(len(w.Latency), len(w.Service)); n > mostUnpacked {
+		return fmt.Errorf("decode interval: histograms of %d kinds of operations", n)
+	}
+	*i = Interval{From: w.From, To: w.To, Offer: w.Offer, Shares: w.Shares}
+	for k := range w.Samples {
+		s := w.Samples[k].Sample
+		if err := errors.Join(unpack(w.Latency, s.Class, &s.Latency), unpack(w.Service, s.Class, &s.Service)); err != nil {
+			return fmt.Errorf("decode interval: %w", err)
+		}
+		i.Samples = append(i.Samples, s)
 	}
 	i.Offer.Lag = w.Lag
 	return nil
+}
+
+// unpack takes the histogram of a class out of those that are packed.
+func unpack(packed map[string]json.RawMessage, class string, into **Histogram) error {
+	text, known := packed[class]
+	if !known {
+		return nil
+	}
+	delete(packed, class)
+	return json.Unmarshal(text, into)
 }

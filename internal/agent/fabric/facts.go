@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
+	"path"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Facts are what an agent tells of its machine.
@@ -47,6 +51,41 @@ func totalMemory(meminfo string) int64 {
 		}
 	}
 	return 0
+}
+
+// nameText is what an agent may be called: files are named after it, and it is printed.
+var nameText = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,198}[A-Za-z0-9_])?$`)
+
+func checkName(name string) error {
+	if name != "" && !nameText.MatchString(name) {
+		return errors.New("its name is not made of letters, digits, _, - and . in between, 200 at most: start it with another --name")
+	}
+	return nil
+}
+
+// mostFact bounds a text among the facts, mostScratch the path of the scratch folder, in bytes.
+const mostFact, mostScratch = 256, 4096
+
+// check wants facts that a machine can have: they are printed, paths begin with the scratch folder, and loads go to the address.
+func (f Facts) check() error {
+	for _, text := range []string{f.OS, f.Arch, f.Kernel, f.Version} {
+		if len(text) > mostFact || !printable(text) {
+			return fmt.Errorf("what it says of its machine holds more than %d bytes or what cannot be printed", mostFact)
+		}
+	}
+	switch {
+	case f.Cores < 0 || f.Memory < 0:
+		return fmt.Errorf("%d cores and %d bytes of memory are none", f.Cores, f.Memory)
+	case f.Address != "" && net.ParseIP(f.Address) == nil:
+		return errors.New("the address from which it reaches the lab is no IP address")
+	case f.Scratch != "" && (len(f.Scratch) > mostScratch || !printable(f.Scratch) || !path.IsAbs(f.Scratch) || path.Clean(f.Scratch) != strings.TrimRight(f.Scratch, "/")):
+		return errors.New("its scratch folder has no absolute path without steps upward")
+	}
+	return nil
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 const mostLabels = 64

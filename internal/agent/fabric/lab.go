@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -266,8 +267,9 @@ func (l *Lab) objection(agent string, j join) string {
 		return "its key is not in the lab's list"
 	case j.Version != version:
 		return fmt.Sprintf("the agent speaks version %d of the fabric, the lab %d: use the same build", j.Version, version)
-	case len(j.Name) > 253 || checkLabels(j.Labels) != nil:
-		return "its name or its labels are not allowed"
+	}
+	if err := cmp.Or(checkName(j.Name), checkLabels(j.Labels), j.Facts.check()); err != nil {
+		return err.Error()
 	}
 	return ""
 }

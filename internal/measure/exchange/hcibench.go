@@ -130,9 +130,9 @@ func machinesOf(path string) (machines []*fioDocument, warnings []string, err er
 	}
 	longest := 0.0
 	for _, file := range files {
-		data, err := read(file)
+		data, err := measure.ReadImported(file)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("import results: %w", err)
 		}
 		if !bytes.Contains(data, []byte(`"fio version"`)) && json.Valid(data) {
 			continue
@@ -197,7 +197,7 @@ type summaryJob struct {
 
 // readSummary reads the summary beside a case; a missing one is no error.
 func readSummary(path string) ([]summaryJob, error) {
-	data, err := os.ReadFile(path)
+	data, err := measure.ReadImported(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,11 +1,14 @@
 package exchange
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // hcibench lays out a test of HCIBench: two machines for each case, of which the one
@@ -136,6 +139,34 @@ func TestFoldersRefused(t *testing.T) {
 		put(t, c.text, dir, name, c.file)
 		if _, err := Import(filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// What stands in the place of a file of a folder is not waited for, and not read without end.
+func TestFoldersWithoutFiles(t *testing.T) {
+	for kind, place := range map[string]func(name string) error{
+		"pipe":   func(name string) error { return syscall.Mkfifo(name, 0o600) },
+		"zero":   func(name string) error { return os.Symlink("/dev/zero", name) },
+		"loop":   func(name string) error { return os.Symlink(filepath.Base(name), name) },
+		"folder": func(name string) error { return os.Mkdir(name, 0o700) },
+	} {
+		for _, file := range []string{oneThread + "/vm-2-ds-1.json", oneThread + summarySuffix} {
+			dir := hcibench(t, map[string]string{oneThread: "plus.json"})
+			name := filepath.Join(dir, file)
+			if err := errors.Join(os.RemoveAll(name), place(name)); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { _, err := Import(dir); ended <- err }()
+			select {
+			case err := <-ended:
+				if err == nil {
+					t.Errorf("%s is a %s, and is taken in", file, kind)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%s as a %s: reading it does not end", file, kind)
+			}
 		}
 	}
 }
