@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"plimsoll/internal/platform"
@@ -53,7 +52,7 @@ func (w *Machine) checkSetting(name string) error {
 	if !kernel(name) {
 		return fmt.Errorf("it is no kernel setting: %w", ErrNoLeave)
 	}
-	if !w.rules.Commands && slices.ContainsFunc(runsPrograms, func(p string) bool { return below(name, p) }) {
+	if !w.rules.Commands && runs(name) {
 		return fmt.Errorf("it makes the kernel run programs: %w", ErrNoLeave)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (w *Machine) checkFio(argv []string) error {
 			return fmt.Errorf("run fio with engine %s: %w", value, ErrNoLeave)
 		case name == "filename":
 			for _, file := range fioFiles(value) {
-				if !w.rules.inScratch(file) && !below(file, "/dev") || w.isFrozen(file) {
+				if !w.rules.inScratch(file) && !leadsBelow(file, "/dev") || w.isFrozen(file) {
 					return fmt.Errorf("run fio on %s, which is neither a device nor in the scratch folder %s: %w", file, w.rules.Scratch, ErrNoLeave)
 				}
 			}
@@ -185,7 +185,7 @@ func checkRedis(r Rules, text string) error {
 
 // freeze keeps a file from being written until release is called.
 func (w *Machine) freeze(name string) (release func()) {
-	name = path.Clean(name)
+	name = place(name)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.frozen == nil {
@@ -204,7 +204,15 @@ func (w *Machine) freeze(name string) (release func()) {
 func (w *Machine) isFrozen(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.frozen[path.Clean(name)] > 0
+	return w.frozen[place(name)] > 0
+}
+
+// place is one name for a file that has several.
+func place(name string) string {
+	if to, err := lead(name); err == nil {
+		return to
+	}
+	return path.Clean(name)
 }
 
 // worker is the argument with which plimsoll makes load.

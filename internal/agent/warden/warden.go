@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"plimsoll/internal/platform"
@@ -73,6 +72,9 @@ var harmless = map[string]string{"wipefs": "--no-act", "losetup": "--associated"
 
 // writers are the programs whose operands must lie in the scratch folder.
 var writers = []string{"chown", "mkdir", "rm", "rmdir", "tee", "truncate"}
+
+// removers are those that remove a link itself, wherever it leads.
+var removers = []string{"rm", "rmdir"}
 
 // folders are where installed programs lie.
 var folders = []string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"}
@@ -159,7 +161,7 @@ func (w *Machine) checkOperands(name string, argv []string) error {
 		return fmt.Errorf("run %s without -- before its files: %w", name, ErrNoLeave)
 	}
 	for _, o := range operands {
-		if !r.inScratch(o) {
+		if !r.inScratch(o) && !(slices.Contains(removers, name) && r.removable(o)) {
 			return fmt.Errorf("run %s on %s, which is not in the scratch folder %s: %w", name, o, r.Scratch, ErrNoLeave)
 		}
 		if w.isFrozen(o) {
@@ -176,24 +178,6 @@ func afterDashes(argv []string) []string {
 	return nil
 }
 
-func (r Rules) inScratch(name string) bool { return below(name, r.Scratch) }
-
-// below tells whether a path is a folder or lies in it, with all steps upward
-// taken.
-func below(name, folder string) bool {
-	clean := path.Clean(name)
-	return path.IsAbs(clean) && (clean == path.Clean(folder) || strings.HasPrefix(clean, path.Clean(folder)+"/"))
-}
-
-// runsPrograms are kernel settings that name a program for the kernel to run.
-var runsPrograms = []string{
-	"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hotplug", "/proc/sys/kernel/poweroff_cmd",
-	"/proc/sys/fs/binfmt_misc", "/sys/kernel/uevent_helper", "/sys/kernel/debug", "/sys/kernel/config", "/proc/sys/kernel/usermodehelper",
-}
-
-// kernel tells whether a file is a kernel setting.
-func kernel(name string) bool { return below(name, "/sys") || below(name, "/proc/sys") }
-
 // WriteFile writes a file in the scratch folder, or a kernel setting, whose former
 // value is remembered first.
 func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error {
@@ -201,15 +185,19 @@ func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error
 	if kernel {
 		name = path.Clean(name)
 	}
-	runs := slices.ContainsFunc(runsPrograms, func(p string) bool { return below(name, p) })
 	switch {
 	case !kernel && w.isFrozen(name):
 		return fmt.Errorf("write %s, which a server runs by: %w", name, ErrNoLeave)
-	case !kernel && w.rules.inScratch(name), w.rules.Commands && !kernel:
+	case w.rules.Commands && !kernel:
+		return w.Whole.WriteFile(ctx, name, data)
+	case !kernel && w.rules.inScratch(name):
+		if err := takesWrites(name); err != nil {
+			return err
+		}
 		return w.Whole.WriteFile(ctx, name, data)
 	case !kernel:
 		return fmt.Errorf("write %s, which is neither a kernel setting nor in the scratch folder %s: %w", name, w.rules.Scratch, ErrNoLeave)
-	case runs && !w.rules.Commands:
+	case runs(name) && !w.rules.Commands:
 		return fmt.Errorf("write %s, which makes the kernel run programs: %w", name, ErrNoLeave)
 	}
 	if err := w.remember(ctx, name); err != nil {
