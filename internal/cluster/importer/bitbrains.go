@@ -90,6 +90,9 @@ func (b *bitbrains) find(arg string, several bool) error {
 		if d.IsDir() || path != arg && !strings.EqualFold(filepath.Ext(path), ".csv") {
 			return nil
 		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // each file is read several times
+			return cmp.Or(err, fmt.Errorf("read the trace: %s is not a regular file", path))
+		}
 		name, err := filepath.Rel(arg, path)
 		if err != nil || name == "." {
 			name = filepath.Base(path)
