@@ -33,10 +33,15 @@ func (w *walk) confirmSeconds() float64 {
 // gap is the mean time between stalls where some were seen near the limit that are
 // too rare for the floor; 0 for none. One or two may be an accident.
 func (w *walk) gap() float64 {
+	return w.between(func(t tried) bool { return t.Phase != Confirm && !t.Overloaded })
+}
+
+// between is the mean time between the stalls that some probes saw; 0 where those are few.
+func (w *walk) between(of func(tried) bool) float64 {
 	const few = 3
 	count, watched := 0, 0.
 	for _, t := range w.tried[w.base:] {
-		if t.GeneratorLimited || t.Overloaded || t.Phase == Confirm || t.Phase == Burst {
+		if t.GeneratorLimited || t.Phase == Burst || !of(t) {
 			continue
 		}
 		count += len(t.Stalls)
@@ -72,6 +77,7 @@ func (w *walk) lasting(rate float64) float64 {
 		t := w.tried[i]
 		switch {
 		case t.GeneratorLimited:
+			served += math.Min(t.Achieved, t.Probe.Rate) * (t.To - t.From)
 		case t.Pass:
 			served += t.Probe.Rate * (t.To - t.From)
 		case t.Probe.Rate >= rate:
@@ -101,7 +107,7 @@ func (w *walk) exhausted() bool {
 func (w *walk) spentFrom() (best, fail float64) {
 	for _, t := range w.tried[w.base:] {
 		switch {
-		case t.GeneratorLimited || t.Phase == Floor:
+		case t.GeneratorLimited || t.Phase == Floor && (t.Pass && fail == 0 || w.answer.Stall != nil):
 		case t.Pass && fail > 0 && t.Probe.Rate >= fail:
 			best, fail = math.Max(best, t.Probe.Rate), 0
 		case t.Pass:

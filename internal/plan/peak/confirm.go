@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	stepDown    = 0.01 // share of the rate by which it is lowered when a confirmation fails
-	patience    = 5    // steps of one size, then it doubles: a system that is failing is not followed for hours
-	mostSteps   = 20
-	regained    = 1.05 // of the first rate to the claim, a ratio, up to which nothing is regained
-	mostRegains = 4
-	deepest     = 0.5 // of the lowest level: where confirming starts at the earliest, however wide the interval
+	stepDown     = 0.01 // share of the rate by which it is lowered when a confirmation fails
+	stepOverload = 0.1  // most of it by which it is lowered to what an overload served
+	patience     = 5    // steps of one size, then it doubles: a system that is failing is not followed for hours
+	mostSteps    = 20
+	regained     = 1.05 // of the first rate to the claim, a ratio, up to which nothing is regained
+	mostRegains  = 4
+	deepest      = 0.5 // of the lowest level: where confirming starts at the earliest, however wide the interval
 )
 
 // settle answers from the ladder. settled is false where there is no knee and the
@@ -154,13 +155,23 @@ func (w *walk) confirm(rate float64) bool {
 		if w.hurried {
 			by *= 3
 		}
-		rate *= 1 - by
+		rate = w.lower(rate, by)
 		if !w.bursting && !w.hurried && rate*stepFar < first {
 			w.bursting, w.spent = true, len(w.tried)
 			w.refuted(first)
 		}
 	}
 	return w.note("no rate down to %.6g/s passed %d long probes", lowest, w.Confirmations)
+}
+
+// lower is the next rate to confirm. Without burst credit a system in overload serves what
+// it sustains.
+func (w *walk) lower(rate, by float64) float64 {
+	next := rate * (1 - by)
+	if last := w.tried[len(w.tried)-1]; w.bursting && last.Overloaded && last.Achieved > 0 {
+		return math.Max(rate*(1-stepOverload), math.Min(next, last.Achieved))
+	}
+	return next
 }
 
 // refuted takes back an estimate that long probes far below its interval fail.

@@ -49,6 +49,7 @@ const (
 	periodicError = 0.2  // by which a gap may be off a whole number of periods, as a share of one
 	sameFailures  = 3    // in a row, at ever lower rates, after which none lower is tried
 	fewestStalls  = 2    // in the floor, below which nothing is said of stalls
+	floorsBelow   = 2    // that must pass far below one that failed as often
 	mostFloors    = 3    // that are made longer as more becomes known
 	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
 	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
@@ -134,13 +135,22 @@ func (w *walk) lengthen(s Stalling) {
 	}
 }
 
-// fails repeats a floor that failed without a stall: where it fails again, the
-// failure does not depend on the rate.
+// fails repeats a floor that failed without a stall: where it fails again, and the like of
+// it far below, the failure does not depend on the rate. Where far below passes each time,
+// it does: the probes before the floor used up what the system carries for a while.
 func (w *walk) fails(rate float64, o outcome) (ended, ok bool) {
 	if o == passed || w.answer.Word == NeverPassed {
 		return false, true
 	}
 	if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o != failed {
+		return false, ok
+	}
+	for block := range floorsBelow {
+		if o, ok = w.try(Probe{Rate: math.Max(floorShare*rate, math.Min(w.Lowest, rate)), Phase: Floor, Block: 2 + block}); !ok || o != passed {
+			break
+		}
+	}
+	if !ok || o != failed {
 		return false, ok
 	}
 	w.answer.Limiting = w.reason()

@@ -20,7 +20,7 @@ const (
 // that gets slower is not taken for a sharp limit.
 func (w *walk) step() bool {
 	a := &w.answer
-	if a.Word != NotIdentified || w.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < w.low || w.bursting && pausesShort*w.pause() > w.confirmSeconds() {
+	if a.Word != NotIdentified || w.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < w.low && !w.servesTheSame() {
 		return true
 	}
 	if !w.bursting && a.Sustained < w.low*(1-stepReach) { // longer probes carry less: only they count
@@ -29,7 +29,12 @@ func (w *walk) step() bool {
 	if !w.spend() {
 		return false
 	}
-	for rate := w.above(a.Sustained); w.allowed(rate) && rate <= stepWidth*a.Sustained; rate = w.above(rate) {
+	for rate := w.above(a.Sustained); w.allowed(rate); rate = w.above(rate) {
+		if rate > stepWidth*a.Sustained {
+			if raised, ok := w.raise(); !ok || !raised {
+				return ok
+			}
+		}
 		fails, void, ok := w.failsEachTime(rate, w.Confirmations)
 		if ok && fails {
 			fails, void, ok = w.sharp(rate)
@@ -42,6 +47,40 @@ func (w *walk) step() bool {
 		}
 	}
 	return true
+}
+
+// raise confirms a rate half-way from the claim to as far above it as the interval may
+// reach, where the rates up to there passed. raised says that it is the claim now.
+func (w *walk) raise() (raised, ok bool) {
+	a := &w.answer
+	if w.raises == mostRegains || !w.spend() {
+		return false, w.wanted == nil
+	}
+	w.raises++
+	rate := a.Sustained * math.Sqrt(stepWidth)
+	held, _, ok := w.holds(rate, mostSteps+mostRegains+w.raises)
+	if !ok || !held {
+		return false, ok
+	}
+	if rate = w.lasting(rate); rate <= a.Sustained*(1+stepUp) {
+		return false, true
+	}
+	a.Sustained = rate
+	return true, true
+}
+
+// servesTheSame says that the confirmations that were an overload served the same, the
+// first as the last: short probes carried more because of burst credit, and not because
+// the system was faster then.
+func (w *walk) servesTheSame() bool {
+	count, least, most := 0, math.Inf(1), 0.
+	for _, t := range w.tried[w.base:] {
+		if t.Phase == Confirm && t.Overloaded && t.Achieved > 0 && !t.GeneratorLimited {
+			count++
+			least, most = math.Min(least, t.Achieved), math.Max(most, t.Achieved)
+		}
+	}
+	return count > 1 && most <= stepWidth*least
 }
 
 // sharp tries the claim once more, and enters the limit between it and the rate above.
@@ -73,17 +112,27 @@ func (w *walk) sharp(above float64) (fails, void, ok bool) {
 	why := a.Why
 	a.Step, a.Low, a.High = true, a.Sustained*(1-stepDown), above
 	a.Estimate = math.Sqrt(a.Low * a.High)
-	w.end(Identified, "the limit is sharp: %.6g/s passed %d of %[2]d probes and %.6g/s failed %d of %[4]d", a.Sustained, claims+1, above, failures)
+	w.end(Identified, "the limit is sharp: %d of %[1]d probes of the claim passed, and %d of %[2]d of %.6g/s failed", claims+1, failures, above)
 	return true, false, why == "" || w.note("%s", why)
 }
 
-// spend uses up what burst credit there is.
+// spend uses up what burst credit there is; after a failure there is none.
 func (w *walk) spend() bool {
-	if !w.bursting {
+	if !w.bursting || w.emptied() {
 		return true
 	}
 	_, ok := w.overload(w.answer.Sustained)
 	return ok
+}
+
+// emptied says that the last probe that counts failed at no less than the claim.
+func (w *walk) emptied() bool {
+	for i := len(w.tried) - 1; i >= w.base; i-- {
+		if t := w.tried[i]; !t.GeneratorLimited {
+			return !t.Pass && t.Probe.Rate >= w.answer.Sustained
+		}
+	}
+	return false
 }
 
 // slip lowers a claim that failed later. The second time the system is getting slower.
@@ -125,6 +174,9 @@ func (w *walk) failsEachTime(rate float64, times int) (fails, void, ok bool) {
 		}
 	}
 	for block := failures; block < times; block++ {
+		if !w.spend() {
+			return false, false, false
+		}
 		switch o, ok := w.try(Probe{Rate: rate, Phase: Above, Block: block}); {
 		case !ok:
 			return false, false, false

@@ -31,6 +31,7 @@ type walk struct {
 	cause     string  // of the ceiling
 	bursting  bool    // the system carries more for a while than it sustains
 	spent     int     // index of the first probe without burst credit
+	raises    int     // of a claim, since the limit was seen far above it
 	cycle     float64 // a probe lasts a whole number of these, 0 for any length
 	least     float64 // and at least this long
 
@@ -116,14 +117,30 @@ func (w *walk) end(word Word, format string, args ...any) bool {
 	return true
 }
 
-// whole is the search from start to end.
+// whole is the search from start to end; once more with longer probes where no rate passed
+// long probes, and others saw stalls that the floor was too short for.
 func (w *walk) whole() bool {
+	if !w.once() {
+		return false
+	}
+	every := w.between(func(t tried) bool { return t.Phase != Confirm })
+	if w.answer.Word != NotIdentified || w.answer.Sustained > 0 || w.answer.Stall != nil || every == 0 {
+		return true
+	}
+	w.least = math.Min(cycles*every, w.Longest)
+	w.restart()
+	return w.once()
+}
+
+func (w *walk) once() bool {
 	found, ok := w.bracketed()
 	switch {
 	case !ok:
 		return false
 	case !found:
 		return w.sustain(w.low)
+	case w.exhausted():
+		return w.sustainBurst()
 	}
 	w.answer.Centre = math.Sqrt(w.low * w.high)
 	if !w.climb(w.answer.Centre) {
@@ -143,7 +160,7 @@ func (w *walk) bracketOnly() bool {
 	if !ok {
 		return false
 	}
-	if found {
+	if found && !w.exhausted() {
 		w.answer.Centre, w.answer.Low, w.answer.High = math.Sqrt(w.low*w.high), w.low, w.high
 		return w.end(Bracketed, "")
 	}
@@ -179,6 +196,7 @@ func (w *walk) restart() {
 	w.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), Stall: stall}
 	w.base, w.low, w.high, w.walled, w.ceiling, w.starved, w.cause = len(w.tried), 0, 0, false, 0, false, ""
 	w.maxPass, w.minFail = 0, math.Inf(1)
+	w.hurried, w.slipped, w.bursting, w.spent = false, false, false, 0
 }
 
 // bracket finds a pass and a fail at most 10 % apart. found is false when there is
