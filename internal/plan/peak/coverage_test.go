@@ -81,6 +81,22 @@ func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
 	}
 }
 
+// A bend that noise hides must not put intervals below the truth, as a line through the
+// response times of many servers does.
+func TestAHiddenBendDoesNotLowerTheEstimate(t *testing.T) {
+	n, seed := repetitions(t, 1_500, 10_000)
+	v := several("M/M/16", 312.5, 16)
+	var below rate
+	for i := range n {
+		s := asked
+		s.Seed = seed + uint64(i)
+		if a, _ := run(New(s), v, rand.New(rand.NewPCG(s.Seed, 7))); a.Word == Identified {
+			below.count(a.High < v.truth(0))
+		}
+	}
+	below.atMost(t, "intervals below the truth", .05)
+}
+
 func TestWordsWhereWordsAreDue(t *testing.T) {
 	n, seed := repetitions(t, 200, 5_000)
 	never := server{"never fails", constant(1e9), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.002, false) }}

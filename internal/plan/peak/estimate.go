@@ -10,7 +10,7 @@ import (
 
 const (
 	refusedBelow = 0.005 // p value of lack of fit under which the curve is refused
-	bentBelow    = 0.1   // p value of the curvature under which the curve with a floor takes the place of the line
+	bentBelow    = 0.25  // p value of the curvature under which the curve with a floor takes the place of the line: liberal, as a test that chooses a model should be (Bancroft 1964)
 	bentPoints   = 10    // fewest points that may bend: with one block, a bend is noise
 	leastJump    = 3.0   // ratio of response times that makes a jump
 	movedLevel   = 0.995 // confidence with which a drift must be shown
