@@ -148,6 +148,9 @@ func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error)
 	if err != nil {
 		return nil, err
 	}
+	if _, simulated := b.Platform.(platform.Simulator); simulated { // there is no hardware to look at
+		return collect.TestbedRecord{{Name: "machine.name", Value: lead.Name()}, {Name: "machine.model", Value: "simulated, in virtual time"}}, nil
+	}
 	bed := collect.Testbed(ctx, lead, b.Dir)
 	needs, err := b.Check(ctx)
 	if err != nil {

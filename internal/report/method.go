@@ -36,9 +36,9 @@ func (s *sources) order() phrase {
 	case s.arms() == 1:
 		return s.say("There is one arm, and nothing is compared; trials: {study/trials}.")
 	case slices.ContainsFunc(s.Plan.Study.Factors, func(f study.Factor) bool { return f.Restart }):
-		return s.say("Each block runs all {study/arms} arms. A factor that needs a restart makes whole plots, with the arms inside (split plot). Both are in random order, balanced over the blocks, drawn from seed {study/seed}. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
+		return s.say("Each block runs each of the {study/arms} arms. A factor that needs a restart makes whole plots, with the arms inside (split plot). Both are in random order, balanced over the blocks, drawn from seed {study/seed}. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
 	}
-	return s.say("Each block runs all {study/arms} arms once, in random order drawn from seed {study/seed} and balanced over the blocks: every arm runs in every slot, and after every other arm, equally often. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
+	return s.say("Each block runs each of the {study/arms} arms once, in random order drawn from seed {study/seed} and balanced over the blocks: every arm runs in every slot, and after every other arm, equally often. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
 }
 
 func (s *sources) stopping() phrase {
