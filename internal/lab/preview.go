@@ -61,19 +61,13 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	}
 	_, virtual := pf.(platform.Simulator)
 	perTrial := trial.Length(s)
-	if preparedAnew(s) {
+	if s.PreparedAnew() {
 		perTrial += needs.Time
 	}
 	return &Preview{
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
 		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
 	}, nil
-}
-
-// preparedAnew says whether every trial prepares its load again: where a setting
-// of the service is varied, each trial starts a service of its own.
-func preparedAnew(s *study.Study) bool {
-	return slices.ContainsFunc(s.Factors, func(f study.Factor) bool { return f.OfService })
 }
 
 // PrintPreview writes a preview for a person.
@@ -98,7 +92,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), map[bool]string{true: ", simulated in seconds"}[p.Virtual])
 	if p.Needs.Time >= 10*time.Second {
 		when := "before the first trial"
-		if preparedAnew(s) {
+		if s.PreparedAnew() {
 			when = "in each trial"
 		}
 		fmt.Fprintf(table, "preparation\t%s, %s\n", span(p.Needs.Time, p.Needs.Time), when)

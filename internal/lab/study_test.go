@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"plimsoll/internal/catalog"
@@ -180,5 +181,28 @@ func TestPlantedGainIsDecidedWithTheRightSign(t *testing.T) {
 	t.Logf("%d of %d", right, deepSeeds)
 	if float64(right) < 0.95*deepSeeds {
 		t.Errorf("%d of %d planted gains of 5 %% were decided, want 95 %%", right, deepSeeds)
+	}
+}
+
+// A level that the machine does not offer is a mistake at the place where it stands.
+func TestLevelThatIsNotOfferedIsPlaced(t *testing.T) {
+	text := "study: s\nquestion: q\nplatform: local\nworkload: \"null\"\nfactors:\n  host.affinity: [free, \"1000\"]\n"
+	file := filepath.Join(folder(t), "s.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	for _, c := range []struct {
+		sets  []string
+		place string
+	}{{nil, file + ":6:25: "}, {[]string{"factors.host.affinity=[free, 1001]"}, "--set factors.host.affinity: "}} {
+		source, err := l.Read(file, c.sets)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Preview(t.Context(), Request{Source: *source, Dir: folder(t), Seed: 1})
+		if err == nil || !strings.HasPrefix(err.Error(), c.place+"host.affinity: ") || !IsMistake(err) {
+			t.Errorf("with %v: %v", c.sets, err)
+		}
 	}
 }

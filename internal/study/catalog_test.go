@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/measure"
@@ -47,6 +49,9 @@ type simSettings struct {
 	Noise    parameter.Share `name:"noise" doc:"variation between runs"`
 	Effects  []string        `name:"effects" doc:"planted effects"`
 }
+
+// unplaced compares studies without the places that their levels have in a file.
+var unplaced = cmpopts.IgnoreUnexported(Study{})
 
 // testCatalog is a small catalog whose workloads run nothing.
 func testCatalog() *Catalog {

@@ -267,3 +267,33 @@ func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
 }
 
 func levelPlace(factor string, i int) string { return fmt.Sprintf("factors.%s[%d]", factor, i) }
+
+// levelPlaces are the places of the levels, by factor and canonical text.
+func (r *reader) levelPlaces(s *Study) map[string]Mistake {
+	places := map[string]Mistake{}
+	for _, f := range s.Factors {
+		for i, level := range f.Levels {
+			if n := r.places[levelPlace(f.FullName(), i)]; n != nil {
+				places[f.FullName()+"="+level] = r.place(n)
+			}
+		}
+	}
+	return places
+}
+
+// PreparedAnew says whether every trial prepares its load again: where a setting of the
+// service is varied, each trial starts a service of its own.
+func (s *Study) PreparedAnew() bool {
+	return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService })
+}
+
+// AtLevel makes an error that concerns a level of a factor, named in full, a mistake at the
+// place where the level stands, where that is known.
+func (s *Study) AtLevel(factor, level string, err error) error {
+	m, ok := s.levels[factor+"="+level]
+	if !ok {
+		return err
+	}
+	m.Text = oneLine(err.Error())
+	return &m
+}

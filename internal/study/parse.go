@@ -44,6 +44,7 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 		return nil, err
 	}
 	s.Sets = slices.Clone(sets)
+	s.levels = r.levelPlaces(s)
 	return s, nil
 }
 
@@ -290,10 +291,24 @@ func (r *reader) use(n *yaml.Node, what string, known []string) (name string, se
 		return "", nil
 	}
 	if !slices.Contains(known, name) {
-		r.unknown(place, "unknown "+what, name, known)
+		if drive := r.catalog.driving(name); what == "workload" && len(drive) > 0 {
+			r.complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
+		} else {
+			r.unknown(place, "unknown "+what, name, known)
+		}
 		return "", nil
 	}
 	return name, settings
+}
+
+// driving names the workloads that talk to a service; none where there is no such service.
+func (c *Catalog) driving(service string) (names []string) {
+	for i := range c.Workloads {
+		if slices.Contains(c.fitting(&c.Workloads[i]), service) {
+			names = append(names, c.Workloads[i].Name)
+		}
+	}
+	return names
 }
 
 // settings reads the settings of a kind in their canonical text.

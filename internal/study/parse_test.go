@@ -26,7 +26,7 @@ func TestParseTheSmallestStudy(t *testing.T) {
 		Name: "s", Question: "q?", Platform: Use{Kind: "local"}, Workload: Use{Kind: "storage"},
 		Measure: defaultMeasure(), Headline: []string{"iops"}, Margin: 0.02,
 	}
-	if d := cmp.Diff(want, parse(t, head)); d != "" {
+	if d := cmp.Diff(want, parse(t, head), unplaced); d != "" {
 		t.Error(d)
 	}
 }
@@ -92,7 +92,7 @@ func TestParseEveryKey(t *testing.T) {
 		Seed: ptr(uint64(18446744073709551615)),
 	}
 	got := parse(t, full)
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, unplaced); d != "" {
 		t.Error(d)
 	}
 	text, err := json.Marshal(got)
@@ -103,7 +103,7 @@ func TestParseEveryKey(t *testing.T) {
 	if err := json.Unmarshal(text, again); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(got, again); d != "" {
+	if d := cmp.Diff(got, again, unplaced); d != "" {
 		t.Errorf("the stored study differs: %s", d)
 	}
 }
@@ -218,6 +218,7 @@ func TestMistakes(t *testing.T) {
 		{"two platforms", "study: s\nquestion: q\nplatform: {local: {}, sim: {}}\nworkload: storage\n",
 			`t.yaml:3:23: platform: a study has one, and "local" is given already`},
 		{"workload", w + "workload: network\n", `t.yaml:4:11: unknown workload "network"; known: storage, null, web`},
+		{"service for a workload", w + "workload: {nginx: {}}\n", `t.yaml:4:12: "nginx" is a service and no workload; web can drive it: workload: web, service: nginx`},
 		{"setting", w + "workload: {storage: {thread: 1}}\n", `t.yaml:4:22: unknown key "thread"; did you mean "threads"?`},
 		{"unit", w + "workload: {storage: {size: 512}}\n", `t.yaml:4:28: size: "512" is not a size with its unit, like 4KiB`},
 		{"bound", w + "workload: {storage: {threads: 0}}\n", `t.yaml:4:31: threads: "0" is not at least 1`},

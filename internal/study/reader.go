@@ -28,11 +28,17 @@ type reader struct {
 type entry struct{ key, value *yaml.Node }
 
 func (r *reader) complain(n *yaml.Node, format string, args ...any) {
-	m := &Mistake{File: r.file, Line: n.Line, Column: n.Column, Text: oneLine(fmt.Sprintf(format, args...))}
+	m := r.place(n)
+	m.Text = oneLine(fmt.Sprintf(format, args...))
+	r.mistakes = append(r.mistakes, &m)
+}
+
+// place is where a node stands: in the file, or in an override.
+func (r *reader) place(n *yaml.Node) Mistake {
 	if path, ok := r.origin[n]; ok {
-		m = &Mistake{File: "--set " + path, Text: m.Text}
+		return Mistake{File: "--set " + path}
 	}
-	r.mistakes = append(r.mistakes, m)
+	return Mistake{File: r.file, Line: n.Line, Column: n.Column}
 }
 
 // mostListed is how many known names a complaint lists.

@@ -175,6 +175,9 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("the template lacks %q:\n%s", want, text)
 		}
 	}
+	if _, err := Template(testCatalog(), "nginx"); err == nil || err.Error() != `"nginx" is a service and no workload; web can drive it` {
+		t.Errorf("a template for a service: %v", err)
+	}
 	if _, err := Template(testCatalog(), "storag"); err == nil || err.Error() != `there is no workload "storag"; did you mean "storage"?` {
 		t.Errorf("got %v", err)
 	}

@@ -50,6 +50,8 @@ type Study struct {
 	// Sets are the path=value that the command line put in place of what the file says, in
 	// their order.
 	Sets []string `json:"sets,omitempty"`
+
+	levels map[string]Mistake // where each level stands; empty where the study was not read from a file
 }
 
 // Use is a kind from the catalog with its settings. Settings holds only what

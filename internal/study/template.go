@@ -25,6 +25,9 @@ func Template(c *Catalog, name string) ([]byte, error) {
 		for i, k := range c.Workloads {
 			known[i] = k.Name
 		}
+		if drive := c.driving(name); len(drive) > 0 {
+			return nil, fmt.Errorf("%q is a service and no workload; %s can drive it", name, strings.Join(drive, ", "))
+		}
 		if near := parameter.Nearest(name, known); near != "" {
 			return nil, fmt.Errorf("there is no workload %q; did you mean %q?", name, near)
 		}

@@ -197,12 +197,14 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		return err
 	}
 	a.reporter.say(PhasePrepare, 0, "")
+	ready := a.timePreparing(a.Number)
 	if err := a.serve(ctx, a.arm, a.crew); err != nil {
 		return err
 	}
 	if err := a.prepare(ctx, a.crew); err != nil {
 		return err
 	}
+	ready()
 	if err := a.settle(ctx); err != nil {
 		return err
 	}

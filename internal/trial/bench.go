@@ -105,15 +105,17 @@ type session struct {
 	sim        platform.Simulator          // nil on real machines
 	scratched  map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
 	began      time.Time
-	trialBegan time.Time     // the trial under way began; zero between trials
-	preparing  time.Duration // about how long it takes the first time
-	before     int           // trials that ended in sessions before this one
-	earlier    time.Duration // that they took
-	why        string        // the run ended
-	served     *served       // nil while no service runs
-	lodged     post          // where a service ran last
-	release    func()        // gives up the claim on settings of machines
-	unserved   int           // times in a row that it could not be started
+	trialBegan time.Time             // the trial under way began; zero between trials
+	preparing  time.Duration         // about how long it takes the first time
+	unready    bool                  // the trial under way is being prepared
+	prepared   map[int]time.Duration // how long that took, by trial
+	before     int                   // trials that ended in sessions before this one
+	earlier    time.Duration         // that they took
+	why        string                // the run ended
+	served     *served               // nil while no service runs
+	lodged     post                  // where a service ran last
+	release    func()                // gives up the claim on settings of machines
+	unserved   int                   // times in a row that it could not be started
 }
 
 func (b *Bench) session(j *journal) (*session, error) {

@@ -180,7 +180,7 @@ func (s *session) settingOn(ctx context.Context, f study.Factor, m *member) (*se
 			return k, nil
 		}
 	}
-	if err := set.check(ctx, f.Levels); err != nil {
+	if err := set.check(ctx, s.Study, f.Levels); err != nil {
 		return nil, err
 	}
 	s.known = append(s.known, set)

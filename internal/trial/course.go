@@ -25,7 +25,7 @@ func (s *session) next() (plan.Trial, bool) {
 
 // took enters a trial that has ended, and tells of it.
 func (s *session) took(record *measure.Record) {
-	s.trialBegan = time.Time{}
+	s.trialBegan, s.unready = time.Time{}, false
 	s.records = append(s.records, *record)
 	s.course.Done(*record)
 	s.rest, s.least = s.course.Status().AtMost, s.course.Status().AtLeast
@@ -63,10 +63,41 @@ func (s *session) recent() (all []time.Duration) {
 	for i := len(s.records) - 1; i >= 0 && len(all) < recent; i-- {
 		r := &s.records[i]
 		if took := r.End.Sub(r.Start); r.Valid() || took >= s.asked() {
+			if i == s.before {
+				took -= s.onlyOnce()
+			}
 			all = append(all, took)
 		}
 	}
 	return all
+}
+
+// timePreparing takes the time that it takes to prepare a trial, until it is ready.
+func (s *session) timePreparing(trial int) (ready func()) {
+	began := time.Now()
+	s.unready = true
+	return func() {
+		if s.prepared == nil {
+			s.prepared = map[int]time.Duration{}
+		}
+		s.unready, s.prepared[trial] = false, time.Since(began)
+		if len(s.records) == s.before {
+			s.preparing = s.prepared[trial]
+		}
+	}
+}
+
+// onlyOnce is what preparing the first trial of this session took beyond what it took the
+// next one; until that is known all of it, unless each trial starts a service of its own.
+func (s *session) onlyOnce() time.Duration {
+	first := s.records[s.before].Trial
+	if len(s.records) > s.before+1 {
+		return max(0, s.prepared[first]-s.prepared[s.records[s.before+1].Trial])
+	}
+	if s.Study.PreparedAnew() {
+		return 0
+	}
+	return s.prepared[first]
 }
 
 // overhead is about what a trial takes beside its settle time and its load: set,
@@ -130,14 +161,16 @@ func (s *session) lasting(trials int) time.Duration {
 	}
 	each, ended := s.typical(), len(s.recent())
 	expected, under := each, time.Duration(0)
-	if ended == 0 {
+	if len(s.records) == s.before {
 		expected += s.preparing
 	}
 	if !s.trialBegan.IsZero() {
 		under = time.Since(s.trialBegan)
 	}
 	if late := under - expected; late > 0 {
-		each += late / time.Duration(ended+1)
+		if !s.unready { // a slow preparation is not of the load
+			each += late / time.Duration(ended+1)
+		}
 		expected = under
 	}
 	return time.Duration(trials-1)*each + expected - under

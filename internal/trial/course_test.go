@@ -77,6 +77,36 @@ func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 	})
 }
 
+// A first trial that takes long to prepare does not stretch the forecast of the others,
+// neither meanwhile nor afterwards.
+func TestPreparingOnceStretchesNoForecast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 10, preparing: time.Second}
+		each, began := s.typical(), time.Now()
+		s.trialBegan = began
+		ready := s.timePreparing(1)
+		<-time.After(2 * time.Minute) // virtual
+		if want := 9 * each; s.left() != want {
+			t.Errorf("while the first trial is prepared %s are left, want %s", s.left(), want)
+		}
+		ready()
+		if want := 10 * each; s.left() != want {
+			t.Errorf("when it is ready %s are left, want %s", s.left(), want)
+		}
+		<-time.After(each)
+		s.records = []measure.Record{{Trial: 1, Start: began, End: time.Now()}}
+		s.trialBegan, s.rest = time.Time{}, 9
+		if want := 9 * each; s.left() != want {
+			t.Errorf("when it ended %s are left, want %s", s.left(), want)
+		}
+		s.timePreparing(2)()
+		s.records = append(s.records, measure.Record{Trial: 2, Start: began, End: began.Add(each + time.Second)})
+		if got := s.recent(); got[1] != each {
+			t.Errorf("the first of two trials took %s, want %s", got[1], each)
+		}
+	})
+}
+
 // One trial that took long does not stretch the forecast, and of two the shorter counts,
 // since the first one prepares.
 func TestTypicalTrialIsTheMedian(t *testing.T) {

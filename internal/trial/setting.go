@@ -41,7 +41,7 @@ func (s *setting) read(ctx context.Context) (string, error) {
 }
 
 // check asks the machine about each level, changing nothing.
-func (s *setting) check(ctx context.Context, levels []string) error {
+func (s *setting) check(ctx context.Context, of *study.Study, levels []string) error {
 	if _, err := s.read(ctx); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *setting) check(ctx context.Context, levels []string) error {
 	for _, level := range levels {
 		canonical, err := s.factor.Accept(ctx, s.place, level)
 		if err != nil {
-			return err
+			return of.AtLevel(s.name, level, err)
 		}
 		s.canonical[level] = canonical
 	}

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
 )
 
 // account is a machine whose user has an id.
@@ -37,7 +38,7 @@ func TestRootIsAskedForBeforehand(t *testing.T) {
 		{"1000", false, ""},
 	} {
 		s := &setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, place: factor.Place{Machine: account{id: c.id}}}
-		err := s.check(t.Context(), []string{"none"})
+		err := s.check(t.Context(), &study.Study{}, []string{"none"})
 		if got := complaint(err); got != c.want {
 			t.Errorf("user %s, root %t: %q, want %q", c.id, c.root, got, c.want)
 		}
