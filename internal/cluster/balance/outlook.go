@@ -7,6 +7,7 @@ type outlook struct {
 	demand, capacity cluster.Resources
 	loads            Pair
 	loss             int64 // of its machines' work, in millionths, by the model of scores
+	astray           int64 // what they lose on memory of other nodes and might not elsewhere, in MHz, by the model of scores
 	cost             int64 // that moves are judged by, in MHz
 	reclaims         bool  // memory
 	demerit          int64 // by the model of deviation: the less, the better
@@ -27,6 +28,7 @@ func (r *round) outlook(h cluster.HostID) {
 	o.demand, o.capacity, o.loads = r.l.Demand(h), r.x.Capacity(h), loads(r.l, r.x, h)
 	o.reclaims = memoryLoss(o.demand.Memory, o.capacity.Memory) > 0
 	if r.byScore {
+		o.astray = r.astray(h)
 		o.loss, o.cost = r.hostLoss(h, o.demand, r.burden[h]), r.costs(h, o.demand, r.burden[h])
 		return
 	}
@@ -37,7 +39,7 @@ func (r *round) outlook(h cluster.HostID) {
 func (r *round) source(h int) bool {
 	o := &r.outlooks[h]
 	if r.byScore {
-		return r.c.Hosts[h].Runs() && (o.loss > 0 || r.burden[h].remote > 0)
+		return r.c.Hosts[h].Runs() && (o.loss > 0 || o.astray > 0)
 	}
 	return r.c.Hosts[h].Runs() && (o.loads.CPU > r.mean.CPU || o.loads.Memory > r.mean.Memory)
 }
@@ -46,7 +48,7 @@ func (r *round) source(h int) bool {
 func (r *round) worthALook(from, to cluster.HostID) bool {
 	a, b := &r.outlooks[from], &r.outlooks[to]
 	if r.byScore {
-		return a.loss > b.loss || r.burden[from].remote > 0
+		return a.loss > b.loss || a.astray > 0
 	}
 	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory && (r.scale.mhz == 0 || r.scale.even || a.reclaims)
 }

@@ -129,6 +129,7 @@ type round struct {
 	core    int64                 // MHz by which sizes are counted
 	limit   int64                 // load up to which hosts serve their machines undisturbed
 	burden  []burden              // by host
+	remote  []int64               // by machine: what it loses on memory of other nodes wherever it runs, in millionths
 	busy    []int64               // by host: seconds of migrations
 	barred  map[place.Step]string // why steps would use up what is kept to spare
 
@@ -153,6 +154,7 @@ func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 		c: c, x: x, l: l, units: newUnits(c), scale: newScale(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)), fares: make([]int64, len(c.VMs)),
 		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x), ways: ways(c),
 	}
+	r.remote = r.nearest()
 	r.kinds = newKinds(c, x, &r.scale)
 	r.relief = &relief{round: r, each: make([]int64, len(c.Hosts)), closed: make([]bool, len(c.Hosts)), saved: make([]int64, len(c.Hosts))}
 	r.survey()

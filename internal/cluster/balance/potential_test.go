@@ -22,6 +22,26 @@ func TestRemoteMemoryIsSavedBesideWhatCoresLose(t *testing.T) {
 	}
 }
 
+// A host is not looked at for what its machines lose on memory of other nodes where they lose as
+// much on every host.
+func TestRemoteMemoryThatIsRemoteEverywhere(t *testing.T) {
+	c := scored(hosts([]float64{2000}, nil))
+	for h := range c.Hosts {
+		c.Hosts[h].NodesPerSocket, c.Hosts[h].CoresPerNode, c.Hosts[h].Memory = 2, 5, 64<<30
+	}
+	c.VMs[0].Memory = 64 << 30
+	l, x := layout(c)
+	r := newRound(l, x, Options{})
+	if r.wastes(0) == 0 || r.relief.potential(0) > 0 || r.source(0) {
+		t.Errorf("%d MHz are lost, of which %d could be saved", r.wastes(0), r.relief.potential(0))
+	}
+	c.Hosts[1].CoresPerNode, c.Hosts[1].Memory = 10, 256<<30
+	l, x = layout(c)
+	if r = newRound(l, x, Options{}); r.relief.potential(0) != r.wastes(0) || !r.source(0) {
+		t.Errorf("%d MHz are lost, of which %d could be saved", r.wastes(0), r.relief.potential(0))
+	}
+}
+
 // No moves off a host save more than its potential, in any order and wherever they lead.
 func TestPotentialBoundsWhatMovesSave(t *testing.T) {
 	var sequences, tight int

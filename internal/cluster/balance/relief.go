@@ -80,15 +80,14 @@ func (f *relief) many(h cluster.HostID) bool {
 }
 
 // potential bounds what moves off a host can save, in MHz: what it costs above the loads of
-// the least loaded host, less what its work costs there at least. By the model of scores, all
-// that is lost to its link and on memory of other nodes adds to it; that such a loss on the
-// target leaves less to slow down there is not counted.
+// the least loaded host, less what its work costs there at least. By the model of scores, what
+// is lost to its link adds to it, and what is lost on memory of other nodes and might not be
+// elsewhere; that such a loss on the target leaves less to slow down there is not counted.
 func (f *relief) potential(h cluster.HostID) int64 {
 	o, w := &f.outlooks[h], &f.scale.weight[h]
 	all, m, saved := o.capacity, f.lightest, int64(0)
 	if f.byScore {
-		b := f.burden[h]
-		saved = b.remote + part(o.demand.CPU, Loss(load(b.link, f.c.Hosts[h].NIC), linkLimit))
+		saved = o.astray + part(o.demand.CPU, Loss(load(f.burden[h].link, f.c.Hosts[h].NIC), linkLimit))
 	}
 	if o.loads.CPU > m.CPU {
 		at := func(load int64) int64 { return part(part(all.CPU, load), Loss(load, f.limit)) }

@@ -65,6 +65,50 @@ func part(amount, millionths int64) int64 {
 	return int64(q)
 }
 
+// nearest is what each machine loses at least on memory of other nodes, on whatever host that
+// can be used, in millionths; nil for the model of deviation.
+func (r *round) nearest() []int64 {
+	if !r.byScore {
+		return nil
+	}
+	type nodes struct {
+		n, cores int
+		memory   int64
+	}
+	var kinds []*cluster.Host
+	known := map[nodes]bool{}
+	for h := range r.c.Hosts {
+		host := &r.c.Hosts[h]
+		if of := (nodes{host.Nodes(), host.CoresPerNode, host.Memory}); host.Usable() && !known[of] {
+			known[of], kinds = true, append(kinds, host)
+		}
+	}
+	least := make([]int64, len(r.c.VMs))
+	for v := range least {
+		least[v] = million
+		for _, host := range kinds {
+			if least[v] = min(least[v], remoteLoss(&r.c.VMs[v], host)); least[v] == 0 {
+				break
+			}
+		}
+	}
+	return least
+}
+
+// astray is what the machines of a host lose on memory of other nodes more than they would
+// where they lose least, in MHz: above 0 where one of them does.
+func (r *round) astray(h cluster.HostID) (sum int64) {
+	if r.burden[h].remote == 0 {
+		return 0
+	}
+	for _, v := range r.l.On(h) {
+		if more := remoteLoss(&r.c.VMs[v], &r.c.Hosts[h]) - r.remote[v]; more > 0 {
+			sum += max(1, part(r.x.Demand(v).CPU, more))
+		}
+	}
+	return sum
+}
+
 // burdens are those of all hosts.
 func burdens(l *cluster.Layout, x *cluster.Index) []burden {
 	c := l.Cluster()
