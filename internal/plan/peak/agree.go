@@ -30,6 +30,10 @@ func (w *walk) agree() bool {
 	case GeneratorLimited:
 		w.before("the generator could not carry %.6g/s%s; %s", w.ceiling, because(w.cause), upTo)
 	case HostBusy:
+		if w.ceiling == 0 {
+			w.before("%s", upTo)
+			break
+		}
 		w.before("other work took the CPU that the generator needed for %.6g/s%s; %s", w.ceiling, because(w.cause), upTo)
 	}
 	switch {

@@ -49,6 +49,28 @@ func TestABusyHostIsNamed(t *testing.T) {
 	}
 }
 
+// Where the host lets no confirmation of a sharp limit be carried out, or no probe above it,
+// the host is the answer and not the system.
+func TestAHostThatSpoilsConfirmationsIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		spoilt Phase
+		least  float64 // of the claim
+	}{{Confirm, 0}, {Above, 600}} {
+		busy := spoiling(refusing(650), func(p Probe, _ int) bool { return p.Phase == c.spoilt })
+		for seed := range uint64(10) {
+			s := asked
+			s.Seed = seed
+			a, _ := run(New(s), busy, rand.New(rand.NewPCG(seed, 1)))
+			if a.Word == Identified && c.spoilt == Above { // what failed before was enough
+				continue
+			}
+			if a.Word != HostBusy || a.Sustained < c.least || a.Sustained > 660 || !strings.Contains(a.Why, "other work took the CPU") || !strings.Contains(a.Why, "kept its limits at") {
+				t.Errorf("no %s, seed %d: %+v", c.spoilt, seed, a)
+			}
+		}
+	}
+}
+
 // No sentence says that the system kept its limits at a rate at which it did not.
 func TestReasonsAgreeWithAllProbes(t *testing.T) {
 	long := behind(server{"fails in long probes", constant(0), func(_ *rand.Rand, p Probe, _ int) Result {

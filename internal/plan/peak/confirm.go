@@ -148,7 +148,7 @@ func (w *walk) confirm(rate float64) bool {
 			w.answer.Sustained = w.lasting(rate)
 			return w.regain(first)
 		case void && w.answer.Word != GeneratorLimited:
-			return w.note("the confirmations of %.6g/s could not be carried out: %s", rate, w.spoiler())
+			return w.spoilt("the confirmations of %.6g/s", rate)
 		}
 		lowest = rate
 		by := stepDown * math.Exp2(float64(step/patience))
@@ -244,6 +244,15 @@ func (w *walk) holds(rate float64, step int) (held, void, ok bool) {
 		}
 	}
 	return true, false, true
+}
+
+// spoilt ends a search whose last probe could not be carried out. Where that is for lack of
+// CPU, and no limit was found, the host is the answer.
+func (w *walk) spoilt(what string, rate float64) bool {
+	if w.answer.Word == NotIdentified && w.tried[len(w.tried)-1].Starved {
+		w.answer.Word = HostBusy
+	}
+	return w.note(what+" could not be carried out: %s", rate, w.spoiler())
 }
 
 // spoiler names what kept the last probe from being carried out.

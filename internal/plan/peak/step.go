@@ -42,7 +42,9 @@ func (w *walk) step() bool {
 		switch {
 		case !ok:
 			return false
-		case void || fails:
+		case void:
+			return w.spoilt("the probes above it, up to %.6g/s,", rate)
+		case fails:
 			return true
 		}
 	}
@@ -106,7 +108,9 @@ func (w *walk) sharp(above float64) (fails, void, ok bool) {
 		return false, false, false
 	case o == failed:
 		return true, false, w.slip()
-	case o == limited || !w.ordered(above):
+	case o == limited:
+		return false, true, true
+	case !w.ordered(above):
 		return true, false, true
 	}
 	why := a.Why
