@@ -177,10 +177,12 @@ func TestPrecopyOfAnIdleGuest(t *testing.T) {
 	waiting := idle
 	waiting.options.Incoming = true
 	s := Shape{Name: "idle", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}
-	// A guest has things to do for a moment after its boot, and is refused until then; one
-	// that took its host for a bad clock then has more to do for good.
+	// A guest has things to do for a moment after its boot, and is refused until then. Its
+	// init is at rest once its port is open on both sides.
 	loadtest.Calm(t, func() error {
 		from, to := start(t, idle, s), start(t, waiting, s)
+		asked := dial(t, from)
+		defer asked.conn.Close() //nolint:errcheck // the guest has left
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		m, err := from.Migrate(ctx, to, Precopy)
