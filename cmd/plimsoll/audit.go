@@ -82,7 +82,7 @@ func (c *command) printAudit(file string, claims []claim.Claim, asJSON bool) err
 		}
 		err = printJSON(c.out, auditReport{file, n, claims})
 	} else {
-		err = writeAudit(c.out, file, claims)
+		err = c.folded(func(w io.Writer) error { return writeAudit(w, file, claims) })
 	}
 	if err == nil && n.DoesNotHold > 0 {
 		return verdict{fmt.Sprintf("%d of %d claims do not hold", n.DoesNotHold, len(claims))}

@@ -52,7 +52,7 @@ func (c *command) tell(t told, asJSON bool) error {
 	if asJSON {
 		return printJSON(c.out, t)
 	}
-	return t.Text(c.out)
+	return c.folded(t.Text)
 }
 
 func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {

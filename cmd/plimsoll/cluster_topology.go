@@ -53,7 +53,7 @@ looked at, the worst first; with one, the advice can be written for a platform.`
 				if asJSON {
 					return printJSON(c.out, fleet)
 				}
-				return fleet.WriteText(c.out)
+				return c.folded(fleet.WriteText)
 			}
 			v, err := findVM(cl, args[1])
 			if err != nil {

@@ -72,11 +72,10 @@ func (c *command) compareArms(dir string, asJSON, asMarkdown bool) error {
 		}
 		return report.ChangesMarkdown(c.out, outcome.Input)
 	}
-	in := c.fit(outcome.Input)
-	if err := report.Text(c.out, in); err != nil {
+	if err := c.printReport(outcome.Input); err != nil {
 		return err
 	}
-	return report.ChangesText(c.out, in)
+	return report.ChangesText(c.out, c.fit(outcome.Input))
 }
 
 // comparison is a comparison as JSON.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/catalog"
@@ -17,12 +20,13 @@ func (c *command) manual() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return catalog.PrintIndex(c.out, c.lab.Catalog)
+				return c.folded(func(w io.Writer) error { return catalog.PrintIndex(w, c.lab.Catalog) })
 			}
-			if err := catalog.PrintPage(c.out, c.lab.Catalog, args[0]); err != nil {
+			var page strings.Builder
+			if err := catalog.PrintPage(&page, c.lab.Catalog, args[0]); err != nil {
 				return mistake{err}
 			}
-			return nil
+			return c.folded(func(w io.Writer) error { _, err := io.WriteString(w, page.String()); return err })
 		},
 	}
 }

@@ -106,6 +106,16 @@ func fold(text string, width int) string {
 	return b.String()
 }
 
+// folded prints a text as wide as the terminal.
+func (c *command) folded(write func(io.Writer) error) error {
+	var text strings.Builder
+	if err := write(&text); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.out, fold(text.String(), c.columns()))
+	return err
+}
+
 func printJSON(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

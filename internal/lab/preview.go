@@ -27,6 +27,8 @@ type Preview struct {
 	Budget   plan.Budget
 	Needs    *trial.Needs
 	Virtual  bool // time is simulated: the run takes seconds
+	// Longest is how long it takes if no load comes to a steady state; 0 where none could.
+	Longest time.Duration
 }
 
 // Plannable says whether a study can be planned, on whatever machine.
@@ -64,10 +66,14 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	if s.PreparedAnew() {
 		perTrial += needs.Time
 	}
-	return &Preview{
+	preview := &Preview{
 		Study: s, Plan: p, Trials: slices.Collect(p.Trials()),
 		Estimate: p.Estimate(perTrial), Budget: p.Budget(0, perTrial), Needs: needs, Virtual: virtual,
-	}, nil
+	}
+	if longest := trial.Longest(s); longest > 0 {
+		preview.Longest = p.Estimate(perTrial + longest - trial.Length(s)).Time
+	}
+	return preview, nil
 }
 
 // PrintPreview writes a preview for a person.
@@ -89,7 +95,7 @@ func PrintPreview(w io.Writer, p *Preview) error {
 	}
 	fmt.Fprintf(table, "seed\t%d\n", p.Plan.Seed)
 	fmt.Fprintf(table, "trials\t%s\n", amount(p.Estimate))
-	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), map[bool]string{true: ", simulated in seconds"}[p.Virtual])
+	fmt.Fprintf(table, "time\t%s%s\n", span(p.Estimate.LeastTime, p.Estimate.Time), beyond(p))
 	if p.Needs.Time >= 10*time.Second {
 		when := "before the first trial"
 		if s.PreparedAnew() {
@@ -155,6 +161,17 @@ func span(least, most time.Duration) string {
 		return "about " + round(most)
 	}
 	return "about " + round(least) + " to " + round(most)
+}
+
+// beyond is what the estimate of the time leaves out.
+func beyond(p *Preview) string {
+	switch {
+	case p.Virtual:
+		return ", simulated in seconds"
+	case p.Longest > p.Estimate.Time:
+		return fmt.Sprintf("; up to %s where loads do not settle before measure.longest", parameter.Duration(p.Longest.Round(time.Second)))
+	}
+	return ""
 }
 
 func printChanges(b *strings.Builder, p *Preview) {

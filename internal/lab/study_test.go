@@ -206,3 +206,30 @@ func TestLevelThatIsNotOfferedIsPlaced(t *testing.T) {
 		}
 	}
 }
+
+// A plan tells how long a study may take whose loads do not settle, and a simulated one does not.
+func TestPlanTellsTheLongestTime(t *testing.T) {
+	l := &Lab{Catalog: catalog.All(), Version: "test"}
+	for platform, want := range map[string]string{
+		"local": "about 1m27s; up to 5m7s where loads do not settle before measure.longest\n",
+		"sim":   "about 1m27s, simulated in seconds\n",
+	} {
+		file := filepath.Join(folder(t), "s.yaml")
+		text := "study: s\nquestion: q\nplatform: " + platform + "\nworkload: \"null\"\nmeasure: {settle: 2s, window: 10s, longest: 59s, blocks: 5}\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		source, err := l.Read(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.Preview(t.Context(), Request{Source: *source, Dir: folder(t), Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var printed strings.Builder
+		if err := PrintPreview(&printed, p); err != nil || !strings.Contains(printed.String(), want) {
+			t.Errorf("on %s, want %q: %v\n%s", platform, want, err, printed.String())
+		}
+	}
+}

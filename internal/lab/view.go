@@ -55,6 +55,7 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 		plan.Estimate
 		Time      string `json:"time"`
 		LeastTime string `json:"leastTime"`
+		Longest   string `json:"longest,omitempty"` // if no load comes to a steady state
 	}
 	type needsView struct {
 		Disk     int64               `json:"diskBytes"`
@@ -68,6 +69,10 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 	if n == nil {
 		n = &trial.Needs{}
 	}
+	longest := ""
+	if p.Longest > 0 {
+		longest = quantity(p.Longest.Round(time.Millisecond))
+	}
 	return json.Marshal(struct {
 		Study    StudyView    `json:"study"`
 		Plan     *plan.Plan   `json:"plan"`
@@ -78,7 +83,7 @@ func (p *Preview) MarshalJSON() ([]byte, error) {
 		Virtual  bool         `json:"virtual,omitempty"`
 	}{
 		ViewOf(p.Study), p.Plan, p.Trials,
-		estimateView{e, quantity(e.Time.Round(time.Millisecond)), quantity(e.LeastTime.Round(time.Millisecond))}, p.Budget,
+		estimateView{e, quantity(e.Time.Round(time.Millisecond)), quantity(e.LeastTime.Round(time.Millisecond)), longest}, p.Budget,
 		needsView{n.Disk, quantity(n.Time), n.Changes, n.Sets, n.Versions, n.Space}, p.Virtual,
 	})
 }

@@ -118,6 +118,15 @@ func Length(s *study.Study) time.Duration {
 	return m.Settle + load + overhead
 }
 
+// Longest is how long a trial of a study takes whose load comes to no steady state before
+// measure.longest; 0 for a search, whose loads end by themselves.
+func Longest(s *study.Study) time.Duration {
+	if _, searches := s.Load.Sought(); searches {
+		return 0
+	}
+	return max(Length(s), s.Measure.Settle+s.Measure.Longest+overhead)
+}
+
 // asked is how long the study asks a trial to take.
 func (s *session) asked() time.Duration {
 	if s.sim != nil {
