@@ -24,7 +24,7 @@ type Settings struct {
 	Listen string             `name:"listen" doc:"address at which the lab's own NATS server listens; beyond loopback it speaks TLS"`
 	URL    string             `name:"url" doc:"an external NATS cluster, in place of the lab's own server: 'tls://nats-1:4222,tls://nats-2:4222'"`
 	CA     string             `name:"ca" doc:"fingerprint of the certificate authority of the external cluster"`
-	State  string             `name:"state" doc:"folder with the lab's keys, its list of agents and what they recorded; empty for this user's own"`
+	State  string             `name:"state" doc:"folder with the lab's keys and its list of agents; empty for this user's own"`
 }
 
 // Defaults are the settings of a study that gives none.
