@@ -8,7 +8,7 @@
 
 GO = bin/go
 
-.PHONY: demo test test-fast test-deep build release check bench clean
+.PHONY: demo test test-together test-alone test-fast test-deep build release check bench clean
 
 demo: results = results/demo-$(shell date +%Y%m%d-%H%M%S)
 demo:
@@ -29,7 +29,12 @@ alone = plimsoll/cmd/plimsoll$$|internal/guest/|internal/platform/(guest|fleet|s
 
 test:
 	@./setup test
+	@$(MAKE) --no-print-directory --keep-going test-together test-alone
+
+test-together:
 	PLIMSOLL_REAL=1 $(GO) test -timeout 30m $$($(GO) list ./... | grep -Ev '$(alone)')
+
+test-alone:
 	PLIMSOLL_REAL=1 $(GO) test -timeout 30m -p 1 $$($(GO) list ./... | grep -E '$(alone)')
 
 test-fast:

@@ -225,14 +225,17 @@ func TestConnectionsForEachOperation(t *testing.T) {
 	bothAtOnce(t, func(t *testing.T, l loop) {
 		for _, network := range []string{"tcp", "unix"} {
 			s := serve(t, network, faults{})
-			r := l.run(t, job(s, load.Job{Connections: 4, Fresh: true}))
-			if r.operations < 50 || r.errors != 0 {
-				t.Errorf("%s: %d operations, %d errors", network, r.operations, r.errors)
-			}
-			r = l.run(t, job(s, load.Job{Connections: 8, Fresh: true, Arrivals: load.Arrivals{Rate: 500}}))
-			if r.operations != 40 {
-				t.Errorf("%s: %d operations of 40", network, r.operations)
-			}
+			loadtest.Calm(t, func() error {
+				r := l.run(t, job(s, load.Job{Connections: 4, Fresh: true}))
+				if r.operations < 50 || r.errors != 0 {
+					return fmt.Errorf("%s: %d operations, %d errors", network, r.operations, r.errors)
+				}
+				r = l.run(t, job(s, load.Job{Connections: 8, Fresh: true, Arrivals: load.Arrivals{Rate: 500}}))
+				if r.operations != 40 {
+					return fmt.Errorf("%s: %d operations of 40", network, r.operations)
+				}
+				return nil
+			})
 		}
 	})
 }

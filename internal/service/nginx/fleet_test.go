@@ -18,6 +18,9 @@ func fleet(t *testing.T, settings parameter.Settings) (service.Instance, service
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to start the real nginx in network namespaces, as root")
 	}
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
 	env := service.Env{Machine: here(t), Dir: t.TempDir() + "/nginx", Seed: 1, Log: t.Logf}
 	s, err := Kind().New(settings)
 	if err != nil {

@@ -7,26 +7,21 @@ import (
 	"time"
 
 	"plimsoll/internal/load"
+	"plimsoll/internal/load/loadtest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/workload"
 )
 
-// runs is how often a load may miss Little's law before the load is to blame: other
-// work on the machine takes the CPU between two operations of a short run, which is in
-// no response time, but not of every run.
-const runs = 3
-
-// length runs the load to its end and looks at all that it recorded.
+// length runs the load to its end and looks at all that it recorded. Other work on the
+// machine takes the CPU between two operations of a short run, which is in no response
+// time, but not of every run.
 func (s *suite) length(t *testing.T, l workload.Load, env workload.Env) {
-	var err error
-	for range runs {
-		if err = s.whole(t, l, env); err == nil || t.Failed() {
-			break
+	loadtest.Calm(t, func() error {
+		if err := s.whole(t, l, env); !t.Failed() {
+			return err
 		}
-	}
-	if err != nil {
-		t.Errorf("in %d runs: %v", runs, err)
-	}
+		return nil
+	})
 }
 
 // whole is one run to the end. Its error says how it misses Little's law.
