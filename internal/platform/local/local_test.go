@@ -64,6 +64,22 @@ func TestRunOfAnAbsentProgramIsAnError(t *testing.T) {
 	}
 }
 
+// Programs of the system are found where a plain user's PATH does not lead, by the command
+// and by what it runs.
+func TestProgramsOfTheSystemAreFound(t *testing.T) {
+	if _, err := os.Stat("/usr/sbin/ldconfig"); err != nil {
+		t.Skip("there is no ldconfig in /usr/sbin")
+	}
+	m := opened(t)
+	t.Setenv("PATH", "/usr/bin:/bin")
+	for _, argv := range [][]string{{"ldconfig", "--version"}, {"sh", "-c", "ldconfig --version"}} {
+		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
+		if err != nil || r.Exit != 0 {
+			t.Errorf("%q: %v, %+v", argv, err, r)
+		}
+	}
+}
+
 func TestRunCountsCPUTime(t *testing.T) {
 	r, err := opened(t).Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"}})
 	if err != nil || r.User+r.System <= 0 || r.User+r.System > time.Minute {

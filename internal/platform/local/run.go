@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -57,12 +59,44 @@ func (m *machine) Run(ctx context.Context, c platform.Command) (result platform.
 	return o.result, o.err
 }
 
+// sbin are the folders of programs of the system, such as losetup. On many systems a plain
+// user's PATH does not lead there.
+var sbin = []string{"/usr/local/sbin", "/usr/sbin", "/sbin"}
+
+// command is a command whose program is also looked for where those of the system are.
+func command(ctx context.Context, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	for _, folder := range sbin {
+		if !errors.Is(cmd.Err, exec.ErrNotFound) || strings.Contains(argv[0], "/") {
+			break
+		}
+		if at, err := exec.LookPath(filepath.Join(folder, argv[0])); err == nil {
+			cmd.Path, cmd.Err = at, nil
+		}
+	}
+	return cmd
+}
+
+// searched is a PATH that ends in the folders of programs of the system.
+func searched(path string) string {
+	if path == "" {
+		path = "/usr/local/bin:/usr/bin:/bin"
+	}
+	folders := filepath.SplitList(path)
+	for _, folder := range sbin {
+		if !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return strings.Join(folders, string(filepath.ListSeparator))
+}
+
 // run reports whether its thread is as it was.
 func (m *machine) run(ctx context.Context, c platform.Command) (r platform.Result, clean bool, err error) {
-	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd := command(ctx, c.Argv)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, pipeDelay
 	mark := m.newMark()
-	cmd.Env = append(os.Environ(), "LC_ALL=C", markName+"="+mark) // C, so that its output can be read
+	cmd.Env = append(os.Environ(), "PATH="+searched(os.Getenv("PATH")), "LC_ALL=C", markName+"="+mark) // C, so that its output can be read
 	var stdout bytes.Buffer
 	stderr := &tail{limit: keptStderr}
 	cmd.Stdout, cmd.Stderr = c.Stdout, stderr
