@@ -210,6 +210,15 @@ func (i *Interval) Slow(than time.Duration) (all []time.Duration) {
 	return all
 }
 
+// Lag is the longest time from due to started of the operations that were started in the
+// interval.
+func (i *Interval) Lag() (longest time.Duration) {
+	if i.lag == nil {
+		return 0
+	}
+	return i.lag.histogram().Max()
+}
+
 // Log returns all histograms of the summary for the log of a trial: response
 // times under their class, and what a schedule adds as "CLASS service" and "lag".
 func (s *Summary) Log() map[string]*Histogram {

@@ -20,12 +20,13 @@ const (
 	stallChance     = .01 // of a false alarm in a probe whose operations are slow one by one
 )
 
-// bin is an interval of a probe: how many operations were completed in it, and the
-// response times of those that were slow.
+// bin is an interval of a probe: how many operations were completed in it, the response
+// times of those that were slow, and how late operations were started at most.
 type bin struct {
 	from, to  time.Duration
 	completed int
 	slow      []time.Duration
+	lag       time.Duration
 }
 
 // stalls finds the times of a probe in which next to nothing was completed: operations
@@ -37,7 +38,7 @@ func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []
 	slow := a.slow()
 	bins := make([]bin, len(intervals))
 	for i, in := range intervals {
-		bins[i] = bin{in.From, in.To, completed(in), in.Slow(slow)}
+		bins[i] = bin{in.From, in.To, completed(in), in.Slow(slow), in.Lag()}
 	}
 	bunch := bunched(bins)
 	length := bins[len(bins)-1].to
@@ -46,9 +47,10 @@ func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []
 			continue
 		}
 		first := i
-		count, longest, end := 0, time.Duration(0), time.Duration(0)
+		count, longest, end, lag := 0, time.Duration(0), time.Duration(0), time.Duration(0)
 		for ; i < len(bins) && (len(bins[i].slow) > 0 || bins[i].completed == 0); i++ {
 			count += len(bins[i].slow)
+			lag = max(lag, bins[i].lag)
 			for _, t := range bins[i].slow {
 				if t > longest {
 					longest, end = t, bins[i].to
@@ -59,7 +61,9 @@ func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []
 		due := p.Rate * (longest - slow).Seconds()
 		step := bins[first].to - bins[first].from
 		switch {
-		case longest.Seconds() < 2*p.Values["client.gap"]: // the generator stood still, not the system
+		// The generator stood still then, not the system. A longer lag is that of operations
+		// that waited for a free connection.
+		case longest.Seconds() < 2*min(lag.Seconds(), p.Values["client.gap"]):
 		case count < stallOperations || float64(count) < stallShare*due || longest > time.Duration(wholeProbe*float64(length)):
 		case longest >= stallIntervals*step && servedIn(bins, from+step, end-step) > stallServed*p.Rate:
 		case longest < stallIntervals*step && p.Phase != string(peak.Floor):

@@ -12,8 +12,9 @@ import (
 	"plimsoll/internal/study"
 )
 
-// op is an operation of a probe.
-type op struct{ due, took time.Duration }
+// op is an operation of a probe: when it was due, how late it was started, and its response
+// time, the lag included.
+type op struct{ due, lag, took time.Duration }
 
 // stallsOf are those that a floor of a rate shows, in a search with a limit on p90 of 30 ms.
 func stallsOf(t *testing.T, seed uint64, rate float64, length time.Duration, ops []op) int {
@@ -23,24 +24,27 @@ func stallsOf(t *testing.T, seed uint64, rate float64, length time.Duration, ops
 	a := &attempt{session: &session{Bench: &Bench{Study: &study.Study{Load: study.Load{Peak: &study.Peak{Within: within}}}}}}
 	a.Seed = seed
 	slices.SortFunc(ops, func(x, y op) int { return cmp.Compare(x.due+x.took, y.due+y.took) })
-	out, step := measure.NewRecorder(nil), length/200
+	out, step, gap := measure.NewRecorder(nil), length/200, time.Duration(0)
 	for from := time.Duration(0); from < length; from += step {
-		s := measure.Sample{Latency: measure.NewHistogram()}
+		s, offer := measure.Sample{Latency: measure.NewHistogram()}, measure.Offer{Lag: measure.NewHistogram()}
 		for len(ops) > 0 && ops[0].due+ops[0].took < from+step {
 			s.Operations++
 			s.Total += ops[0].took
 			s.Latency.Record(ops[0].took, 1)
+			offer.Lag.Record(ops[0].lag, 1)
+			gap = max(gap, ops[0].lag)
 			ops = ops[1:]
 		}
-		out.Interval(measure.Interval{From: from, To: from + step, Samples: []measure.Sample{s}})
+		out.Interval(measure.Interval{From: from, To: from + step, Samples: []measure.Sample{s}, Offer: offer})
 	}
-	return len(a.stalls(&measure.Probe{Phase: string(peak.Floor), Rate: rate}, out.Intervals()))
+	values := map[string]float64{"client.gap": gap.Seconds()}
+	return len(a.stalls(&measure.Probe{Phase: string(peak.Floor), Rate: rate, Values: values}, out.Intervals()))
 }
 
 // arrivals are operations of a floor at random, which take 1 ms.
 func arrivals(r *rand.Rand, rate float64, length time.Duration) (ops []op) {
 	for at := time.Duration(0); at < length; at += time.Duration(1e9 * r.ExpFloat64() / rate) {
-		ops = append(ops, op{at, time.Millisecond})
+		ops = append(ops, op{due: at, took: time.Millisecond})
 	}
 	return ops
 }
@@ -89,5 +93,35 @@ func TestStallsAreNotTheTail(t *testing.T) {
 	}
 	if missed > stalling/20 {
 		t.Errorf("too few stalls in %d of %d probes", missed, stalling)
+	}
+}
+
+// A moment in which the generator had no CPU is no stall, and does not hide those of the
+// system.
+func TestStallsBesideAGapOfTheGenerator(t *testing.T) {
+	const rate, length, gap = 100., 7500 * time.Millisecond, 200 * time.Millisecond
+	r := rand.New(rand.NewPCG(20261122, 5))
+	late := func(ops []op) []op {
+		for k, o := range ops {
+			if into := o.due - 3500*time.Millisecond; into > 0 && into < gap {
+				ops[k].lag = gap - into
+				ops[k].took = max(o.took, ops[k].lag+time.Millisecond)
+			}
+		}
+		return ops
+	}
+	for i := range uint64(10) {
+		if n := stallsOf(t, i, rate, length, late(arrivals(r, rate, length))); n > 0 {
+			t.Errorf("a gap of the generator makes %d stalls", n)
+		}
+		ops := arrivals(r, rate, length)
+		for k, o := range ops {
+			if into := o.due%(1500*time.Millisecond) - 1200*time.Millisecond; into > 0 {
+				ops[k].took = 300*time.Millisecond - into + time.Millisecond
+			}
+		}
+		if n := stallsOf(t, i, rate, length, late(ops)); n < 4 {
+			t.Errorf("%d of 5 stalls are seen beside a gap of the generator", n)
+		}
 	}
 }

@@ -71,6 +71,25 @@ func TestAHostThatSpoilsConfirmationsIsNamed(t *testing.T) {
 	}
 }
 
+// A response time that does not depend on the rate is named where some probes are slower
+// still because the host is busy.
+func TestAFlatResponseTimeIsNamedOnABusyHost(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 21))
+		v := server{"tail", constant(0), func(r *rand.Rand, p Probe, _ int) Result {
+			return judge(p, .2*math.Exp(r.ExpFloat64()/2), false)
+		}}
+		a, probes := run(New(Settings{Limits: limits, Start: 800, Lowest: 25}), v, r)
+		if a.Word != NeverPassed || !strings.Contains(a.Why, "ms whatever the rate") || probes > 6 {
+			t.Errorf("seed %d: %d probes, %+v", seed, probes, a)
+		}
+	}
+	falls := server{"falls with the rate", constant(0), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, p.Rate/1000, false) }}
+	if a, _ := run(New(Settings{Limits: limits, Start: 800, Lowest: 25}), falls, rand.New(rand.NewPCG(1, 1))); a.Word != NeverPassed || strings.Contains(a.Why, "whatever the rate") {
+		t.Errorf("%+v", a)
+	}
+}
+
 // No sentence says that the system kept its limits at a rate at which it did not.
 func TestReasonsAgreeWithAllProbes(t *testing.T) {
 	long := behind(server{"fails in long probes", constant(0), func(_ *rand.Rand, p Probe, _ int) Result {

@@ -53,7 +53,7 @@ const (
 	mostFloors    = 3    // that are made longer as more becomes known
 	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
 	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
-	flatRatio     = 1.25 // of the response times at two rates, up to which they are the same
+	flatRatio     = 1.25 // of the response times at a rate and a lower one, up to which they are the same
 )
 
 // floor looks for failures that do not depend on the rate, at a rate far below the
@@ -232,16 +232,26 @@ func (w *walk) hopelessBelow() bool {
 	return n >= sameFailures
 }
 
-// still says that the response time of a probe is that of the one before, and far above
-// its limit.
+// still says that the response time of a probe is no shorter than at a higher rate before,
+// and far above its limit.
 func (w *walk) still(i int) bool {
-	if i == w.base {
-		return false
-	}
 	return slices.ContainsFunc(w.each(), func(k int) bool {
-		a, b := w.tried[i].quantile(k), w.tried[i-1].quantile(k)
-		return a > 2*w.Limits[k].Seconds && b/a < flatRatio && a/b < flatRatio
+		_, still := w.unmoved(i, k)
+		return still && w.tried[i].quantile(k) > 2*w.Limits[k].Seconds
 	})
+}
+
+// unmoved says that a response time of a probe is no shorter than at a higher rate that was
+// served, and how long it is then at least: on a busy host any may be longer by accident.
+func (w *walk) unmoved(i, limit int) (seconds float64, yes bool) {
+	seconds = math.Inf(1)
+	for _, t := range w.tried[w.base:i] {
+		if q := t.quantile(limit); !t.GeneratorLimited && t.Probe.Rate > w.tried[i].Probe.Rate && q > w.Limits[limit].Seconds {
+			seconds = math.Min(seconds, q)
+		}
+	}
+	q := w.tried[i].quantile(limit)
+	return math.Min(seconds, q), q*flatRatio > seconds
 }
 
 func (w *walk) each() (all []int) {
@@ -251,18 +261,19 @@ func (w *walk) each() (all []int) {
 	return all
 }
 
-// flat says, in words, that the response times of the lowest two rates that failed
-// are the same: then lower ones would not help.
+// flat says, in words, that the response time of the lowest rate that failed is that of
+// higher ones: then lower ones would not help.
 func (w *walk) flat() string {
-	n := len(w.tried)
-	if n < 2 || len(w.Limits) == 0 {
+	lowest := len(w.tried) - 1
+	for lowest >= w.base && w.tried[lowest].GeneratorLimited {
+		lowest--
+	}
+	if lowest < w.base {
 		return ""
 	}
-	lowest, next := w.tried[n-1], w.tried[n-2]
 	for i, l := range w.Limits {
-		a, b := lowest.quantile(i), next.quantile(i)
-		if lowest.Probe.Rate < next.Probe.Rate && a > l.Seconds && b/a < flatRatio && a/b < flatRatio {
-			return fmt.Sprintf(": %s is about %s whatever the rate", l.Name, span(a))
+		if q, still := w.unmoved(lowest, i); still && q > l.Seconds {
+			return fmt.Sprintf(": %s is about %s whatever the rate", l.Name, span(q))
 		}
 	}
 	return ""
