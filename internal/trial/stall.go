@@ -40,7 +40,8 @@ func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []
 	for i, in := range intervals {
 		bins[i] = bin{in.From, in.To, completed(in), in.Slow(slow), in.Lag()}
 	}
-	bunch := bunched(bins)
+	bunch, gap := bunched(bins), p.Values["client.gap"]
+	var doubtful []measure.Stall
 	length := bins[len(bins)-1].to
 	for i := 0; i < len(bins); i++ {
 		if len(bins[i].slow) == 0 {
@@ -63,16 +64,33 @@ func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []
 		switch {
 		// The generator stood still then, not the system. A longer lag is that of operations
 		// that waited for a free connection.
-		case longest.Seconds() < 2*min(lag.Seconds(), p.Values["client.gap"]):
+		case longest.Seconds() < 2*min(lag.Seconds(), gap):
 		case count < stallOperations || float64(count) < stallShare*due || longest > time.Duration(wholeProbe*float64(length)):
 		case longest >= stallIntervals*step && servedIn(bins, from+step, end-step) > stallServed*p.Rate:
 		case longest < stallIntervals*step && p.Phase != string(peak.Floor):
 		case !slices.Contains(bunch[first:min(i, len(bins))], true):
 		default:
-			all = append(all, measure.Stall{At: p.Began + from.Seconds(), Seconds: longest.Seconds()})
+			s := measure.Stall{At: p.Began + from.Seconds(), Seconds: longest.Seconds()}
+			if doubtful = append(doubtful, s); longest.Seconds() >= 2*gap {
+				all = append(all, s)
+			}
 		}
 	}
+	if periodic(doubtful) {
+		return doubtful
+	}
 	return all
+}
+
+// periodic says that stalls come at equal intervals: then they are the system's, even on a
+// host that takes CPUs away for as long as they last.
+func periodic(stalls []measure.Stall) bool {
+	var gaps []float64
+	for i := 1; i < len(stalls); i++ {
+		gaps = append(gaps, stalls[i].At-stalls[i-1].At)
+	}
+	_, ok := peak.Period(gaps)
+	return ok
 }
 
 // bunched says of each bin whether more of what was completed in it was slow than happens

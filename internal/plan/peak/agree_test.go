@@ -192,6 +192,16 @@ func TestStallsWhateverTheRate(t *testing.T) {
 	}
 }
 
+// Stalls that take far less than the limit lets pass are named, and keep nothing from being found.
+func TestHarmlessStallsAreNamedAndNoMore(t *testing.T) {
+	serve := stopping(every(6, .1), .1)
+	s := Settings{Limits: []Limit{{"p90", .9, .03}}, Start: 200, Highest: 3000, Seconds: 2, ConfirmSeconds: 12, Longest: 25}
+	a, _ := run(New(s), server{"stops", nil, clocked(serve)}, rand.New(rand.NewPCG(1, 1)))
+	if a.Word == Stalls || a.Sustained < 500 || !strings.Contains(a.Why, "stalls for about 100 ms") {
+		t.Errorf("%+v", a)
+	}
+}
+
 // Stalls that the floor missed by luck show when no rate passes long probes, whose
 // intervals are too long to tell them.
 func TestStallsThatTheFloorMissed(t *testing.T) {

@@ -52,6 +52,7 @@ const (
 	floorsBelow   = 2    // that must pass far below one that failed as often
 	mostFloors    = 3    // that are made longer as more becomes known
 	wholeError    = 0.02 // by which a probe may be off a whole number of periods, as a share
+	harmlessShare = 0.2  // of what a limit lets pass, up to which stalls are named and no more
 	hopelessShare = 1.2  // of what a limit lets pass, from which stalls alone break it
 	flatRatio     = 1.25 // of the response times at a rate and a lower one, up to which they are the same
 )
@@ -81,7 +82,10 @@ func (w *walk) floor() (again, ended, ok bool) {
 		s, _ = w.stalling()
 		stalls = s.Count >= fewestStalls
 	}
-	if !stalls {
+	if !stalls || o == passed && w.harmless(s) {
+		if stalls {
+			w.answer.Stall = &s
+		}
 		ended, ok := w.fails(rate, o)
 		return false, ended, ok
 	}
@@ -125,6 +129,12 @@ func (w *walk) holdsCycles(s Stalling, rate float64) bool {
 // operations that are due in a stall of D, those of the first D-L wait longer than L.
 func (w *walk) hopeless(s Stalling) bool {
 	return slices.ContainsFunc(w.Limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > hopelessShare*(1-l.Share) })
+}
+
+// harmless says that the stalls take far less than each limit lets pass: how many of them a
+// probe holds does not decide whether it passes.
+func (w *walk) harmless(s Stalling) bool {
+	return !slices.ContainsFunc(w.Limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > harmlessShare*(1-l.Share) })
 }
 
 // lengthen has probes hold several stalls, and whole periods of them.
@@ -185,7 +195,7 @@ func (w *walk) stalling() (s Stalling, ok bool) {
 	}
 	s.Seconds = middle(lengths)
 	s.Every = watched / float64(s.Count)
-	if period, ok := period(gaps); ok {
+	if period, ok := Period(gaps); ok {
 		s.Every, s.Periodic = period, true
 	}
 	for _, t := range w.tried {
@@ -197,8 +207,9 @@ func (w *walk) stalling() (s Stalling, ok bool) {
 	return s, true
 }
 
-// period is what all gaps are about whole multiples of.
-func period(gaps []float64) (every float64, ok bool) {
+// Period is what all times between stalls are about whole multiples of; ok is false where
+// there is none, or too few to tell.
+func Period(gaps []float64) (every float64, ok bool) {
 	if len(gaps) < periodicGaps {
 		return 0, false
 	}
