@@ -132,7 +132,7 @@ func (p *Peak) agree(words map[string]int) {
 
 // Value is a number of the peak by its name in sentences.
 func (p *Peak) Value(field string) (v float64, ok bool) {
-	v, ok = map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained}[field]
+	v, ok = map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained, "pass": p.MaxPass, "fail": p.MinFail}[field]
 	return v, ok && v > 0
 }
 
@@ -179,8 +179,24 @@ func (f *Findings) sayPeaks() {
 		case p.Estimate > 0:
 			template = "The limit on {limit} is met at {estimate} with {arm}, between {low} and {high} at {study/level} confidence; no confirmation run was completed"
 		}
+		if p.Sustained == 0 && p.Estimate == 0 {
+			template += p.probed()
+		}
 		p.Sentence, p.Numbers = s.compose(template + ".")
 	}
+}
+
+// probed says what single probes did, where they are all that there is.
+func (p *Peak) probed() string {
+	switch {
+	case p.MaxPass > 0 && p.MinFail > 0:
+		return ". Single probes passed at up to {pass} and failed at as little as {fail}"
+	case p.MaxPass > 0:
+		return ". Single probes passed at up to {pass}"
+	case p.MinFail > 0:
+		return ". Single probes failed at as little as {fail}"
+	}
+	return ""
 }
 
 // peakNames adds what the sentences of the peaks name.
