@@ -13,9 +13,9 @@ func TestNoPeakTellsWhatProbesDid(t *testing.T) {
 		pass, fail float64
 		want       string
 	}{
-		{25600, 14907, "No rate is sustained with baseline: noise hides it. Single probes passed at up to 25,600/s and failed at as little as 14,910/s."},
-		{0, 100, "No rate is sustained with baseline: noise hides it. Single probes failed at as little as 100/s."},
-		{0, 0, "No rate is sustained with baseline: noise hides it."},
+		{25600, 14907, "No rate is sustained with the baseline: noise hides it. Single probes passed at up to 25,600/s and failed at as little as 14,910/s."},
+		{0, 100, "No rate is sustained with the baseline: noise hides it. Single probes failed at as little as 100/s."},
+		{0, 0, "No rate is sustained with the baseline: noise hides it."},
 	} {
 		f := &Findings{Arms: []plan.Arm{{Label: "baseline"}}, Peaks: []Peak{{Peak: measure.Peak{Word: "not identified", Why: "noise hides it", MaxPass: c.pass, MinFail: c.fail}}}}
 		f.sayPeaks()
