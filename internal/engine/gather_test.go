@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"plimsoll/internal/postgres"
 )
@@ -20,5 +21,30 @@ func TestGather(t *testing.T) {
 	}
 	if answers, err := Gather(t.Context(), nil, "d", func(context.Context, Conn) (int, error) { return 1, nil }); err != nil || len(answers) != 0 {
 		t.Errorf("nobody answers %v, %v", answers, err)
+	}
+}
+
+// A server that is away is waited for where somebody else may start it again, and only for
+// so long; one that plimsoll started is not.
+func TestAwait(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := Server{Protocol: PostgreSQL, Place: postgres.Place{Network: "tcp", Address: l.Addr().String()}}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const longest = 300 * time.Millisecond
+	began := time.Now()
+	if err := at.await(t.Context(), longest); err == nil || !strings.Contains(err.Error(), "did not come back within 300ms, so that the writes that it acknowledged are not verified") {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took < longest {
+		t.Errorf("it was waited for %s", took)
+	}
+	at.Private = true
+	if err := at.await(t.Context(), time.Hour); err == nil || strings.Contains(err.Error(), "come back") {
+		t.Errorf("got %v", err)
 	}
 }
