@@ -102,6 +102,9 @@ func TestKilledLabLeavesNoGuest(t *testing.T) {
 
 func TestMigration(t *testing.T) {
 	r := real(t)
+	if err := MayPostcopy(); err != nil {
+		t.Skip(err)
+	}
 	disk := filepath.Join(r.options.Dir, "disk.img") // which both sides open
 	if err := os.WriteFile(disk, make([]byte, mib), 0o600); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,10 @@ func (m *machine) mayMigrate(level string) error {
 			return fmt.Errorf("a guest with %s does not migrate: leave it out", what)
 		}
 	}
-	if level != string(qemu.Precopy) || m.vm == nil {
+	if level == string(qemu.Postcopy) {
+		return qemu.MayPostcopy()
+	}
+	if m.vm == nil {
 		return nil
 	}
 	for _, r := range qemu.Refusals(m.vm.Facts().Version, m.chosen.Accelerator) {

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -16,6 +17,9 @@ import (
 // A guest that works moves to another QEMU: its load goes on without a gap in what is heard
 // of it, its memory is whole and its disk is there.
 func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
+	if err := qemu.MayPostcopy(); err != nil {
+		t.Skip(err)
+	}
 	b := booted(t, func(s *Settings) { s.Memory = 192 << 20 })
 	m := b.machine
 	at := factor.Place{Machine: m}
