@@ -115,6 +115,31 @@ func TestExceptedFolders(t *testing.T) {
 	}
 }
 
+// The go tool writes beside the program of a test while it runs.
+func TestTheFolderOfTheProgramIsNoHost(t *testing.T) {
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to look at this machine")
+	}
+	if !Contain(t) {
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := Watch(t)
+	note := filepath.Join(filepath.Dir(self), "note")
+	if err := os.WriteFile(note, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(note)
+	for _, line := range Diff(host.before.Without(host.drift), Take(host.except...).Without(host.drift)) {
+		if strings.Contains(line, note) {
+			t.Error(line)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	before := Snapshot{"a": "1", "b": "1", "c": "1", "drifts": "1"}
 	after := Snapshot{"a": "1", "b": "2", "d": "1", "drifts": "2"}

@@ -1,6 +1,9 @@
 package hosttest
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +23,12 @@ type Host struct {
 }
 
 // Watch takes two snapshots: how the host is, and which values change by themselves. Files below the folders of
-// except are the test's own.
+// except are the test's own, and so are those of its program, where the go tool keeps a log of what tests open.
 func Watch(t testing.TB, except ...string) *Host {
 	t.Helper()
+	if self, err := os.Executable(); err == nil {
+		except = append(slices.Clip(except), filepath.Dir(self))
+	}
 	first := Take(except...)
 	time.Sleep(gap)
 	before := Take(except...)
