@@ -8,6 +8,8 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -46,8 +48,16 @@ func main() {
 		}
 		return
 	}
+	annealing, err := compared()
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench annealing:", err)
+		os.Exit(1)
+	}
 	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"peaks-simulated", simulatedPeaks}, {"peaks-real", realPeaks}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"guest", guests}, {"fabric", fabrics}, {"fleet", fleets},
-		{"cluster-place", placing}, {"cluster-balance", balancing}, {"annealing", annealing}, {"cluster-divvy", dividing}, {"cluster-memory", clusterMemory}, {"cluster-policy", complying}, {"cluster-doctor", diagnosing}}
+		{"cluster-place", placing}, {"cluster-balance", balancing}, {"annealing", annealing.run}, {"cluster-divvy", dividing}, {"cluster-memory", clusterMemory}, {"cluster-policy", complying}, {"cluster-doctor", diagnosing}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false
@@ -68,6 +78,16 @@ func main() {
 	if failed {
 		os.Exit(1)
 	}
+}
+
+// compared is the comparison with annealing: flags are for it where its name stands before them.
+func compared() (cooling, error) {
+	if len(os.Args) < 3 || os.Args[1] != "annealing" || !strings.HasPrefix(os.Args[2], "-") {
+		return newCooling(nil)
+	}
+	args := os.Args[2:]
+	os.Args = os.Args[:2]
+	return newCooling(args)
 }
 
 // median is the middle of n times that f takes, in seconds.
