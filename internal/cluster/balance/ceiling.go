@@ -76,7 +76,7 @@ func (r *round) ceiling(from, to cluster.HostID) (most int64, known bool) {
 		return 0, true
 	}
 	b, w, k := &r.outlooks[to], r.rows[from], r.kinds.of[to]
-	if r.window(from, to).misses(w.memory, w.dirty) {
+	if r.pressed(from, to) && r.window(from, to).misses(w.memory, w.dirty) {
 		return 0, true
 	}
 	if k < 0 || b.reclaims || b.loads.CPU >= ceilingLoad || b.loads.Memory < w.ceilings.memory {

@@ -93,7 +93,7 @@ type window struct{ most, rate int64 }
 
 func (r *round) window(from, to cluster.HostID) window {
 	w := window{math.MaxInt64, 0}
-	if r.c.Settings.MostMoves > 0 || r.busy == nil {
+	if r.c.Settings.MostMoves > 0 || !r.pressed(from, to) {
 		return w
 	}
 	for _, h := range [...]cluster.HostID{from, to} {
@@ -111,6 +111,11 @@ func (r *round) window(from, to cluster.HostID) window {
 		w.most = min(w.most, seconds*rate)
 	}
 	return w
+}
+
+// pressed says whether one of two hosts has migrations to make already.
+func (r *round) pressed(from, to cluster.HostID) bool {
+	return r.busy != nil && r.busy[from]+r.busy[to] > 0
 }
 
 // misses says whether a machine's migration does not end in time for certain.
