@@ -34,7 +34,9 @@ func (r *round) best() (best candidate, found bool) {
 	}
 	h := int(r.heads.winner[1])
 	for w := r.rows[h]; r.top(h) > 0 && w.stale[w.first]; w = r.rows[h] {
-		r.refresh(cluster.HostID(h), cluster.HostID(w.first))
+		for next := r.heads.second(r, h); w.stale[w.first] && w.merit[w.first] > next; w.sort() {
+			r.refresh(cluster.HostID(h), cluster.HostID(w.first))
+		}
 		r.heads.again(r, h)
 		h = int(r.heads.winner[1])
 	}

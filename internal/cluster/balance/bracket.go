@@ -34,6 +34,15 @@ func (b *bracket) again(r *round, h int) {
 	}
 }
 
+// second is one less than the merit of the best of all rows but that of a host: while a bound of
+// the winner is above it, no other row needs a look.
+func (b *bracket) second(r *round, h int) (most int64) {
+	for i := len(r.rows) + h; i > 1; i /= 2 {
+		most = max(most, r.top(int(b.winner[i^1])))
+	}
+	return max(0, most-1)
+}
+
 func (b *bracket) match(r *round, i int) {
 	x, y := b.winner[2*i], b.winner[2*i+1]
 	b.winner[i] = x

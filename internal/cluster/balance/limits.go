@@ -2,6 +2,7 @@ package balance
 
 import (
 	"math"
+	"math/bits"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/place"
@@ -102,13 +103,14 @@ func (r *round) window(from, to cluster.HostID) window {
 		}
 		many := int64(Limits{}.of(&r.c.Hosts[h]))
 		rate, seconds := link(r.c, place.Step{From: from, To: to})/many, max(0, r.interval()*many-r.busy[h]+1)
-		if rate == 0 || seconds > math.MaxInt64/rate {
+		high, bytes := bits.Mul64(uint64(rate), uint64(seconds))
+		if rate == 0 || high > 0 || bytes > math.MaxInt64 {
 			continue
 		}
 		if w.rate == 0 || rate < w.rate {
 			w.rate = rate
 		}
-		w.most = min(w.most, seconds*rate)
+		w.most = min(w.most, int64(bytes))
 	}
 	return w
 }
