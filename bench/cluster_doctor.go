@@ -8,7 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
+	"strconv"
+	"time"
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
@@ -63,19 +64,35 @@ func writeTo(file string, c *cluster.Cluster, write func(io.Writer, *cluster.Clu
 }
 
 // usage is the median CPU time of a command in seconds, and the largest of its peaks of
-// resident memory in MiB. The command may end with a verdict.
+// resident memory in MiB, which are read while it runs: what wait4(2) tells includes the peak of
+// this process. The command may end with a verdict.
 func usage(name string, args ...string) (cpu, peak float64, err error) {
 	times := make([]float64, passes)
 	for i := range times {
 		cmd := exec.Command(name, args...)
-		var exit *exec.ExitError
-		if err := cmd.Run(); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		if err := cmd.Start(); err != nil {
 			return 0, 0, fmt.Errorf("run %v: %w", cmd.Args, err)
 		}
-		times[i] = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-		if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			peak = max(peak, float64(r.Maxrss)/1024)
+		ended, most := make(chan error, 1), 0.
+		go func() { ended <- cmd.Wait() }()
+		for running := true; running; {
+			select {
+			case err = <-ended:
+				running = false
+			case <-time.After(time.Millisecond):
+				if now, err := resident(strconv.Itoa(cmd.Process.Pid), "VmHWM"); err == nil {
+					most = max(most, now/(1<<20))
+				}
+			}
 		}
+		var exit *exec.ExitError
+		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+			return 0, 0, fmt.Errorf("run %v: %w", cmd.Args, err)
+		}
+		if most == 0 {
+			return 0, 0, fmt.Errorf("run %v: its memory was never read", cmd.Args)
+		}
+		times[i], peak = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), max(peak, most)
 	}
 	slices.Sort(times)
 	return times[len(times)/2], peak, nil

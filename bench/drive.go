@@ -82,7 +82,7 @@ func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	}
 	env := workload.Env{Dir: os.TempDir(), Seed: 1, Target: func(string) (load.Endpoint, error) { return d.At, nil }, Log: func(string, ...any) {}}
 	runtime.GC()
-	before, err := resident("VmRSS")
+	before, err := resident("self", "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	for name, v := range sum.Values {
 		values[name] = v
 	}
-	most, err := resident("VmHWM")
+	most, err := resident("self", "VmHWM")
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,10 @@ func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	return json.NewEncoder(printed).Encode(values)
 }
 
-// resident is the memory of this process, in bytes, by a name of proc(5).
-func resident(name string) (float64, error) {
-	text, err := os.ReadFile("/proc/self/status")
+// resident is the memory of a process, or of this one with "self", in bytes, by a name of
+// proc(5).
+func resident(process, name string) (float64, error) {
+	text, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {
 		return 0, err
 	}
