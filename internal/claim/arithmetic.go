@@ -84,7 +84,11 @@ func (a *auditor) settle(s *sentence, at [2]int, one *saying, computed span) {
 		if one.hedge != "" {
 			out.Reason = faultWord
 		}
-		if why := s.unsure(&pair{a: one.from, b: one.from}, at[0], at[1]); s.tokens[one.from].num != nil && why != "" && !strings.Contains(why, "settings") {
+		number := one.from
+		for number+1 < one.to && s.tokens[number].num == nil {
+			number++ // a hedge comes first
+		}
+		if why := s.unsure(&pair{a: number, b: number}, at[0], at[1]); why != "" && !strings.Contains(why, "settings") {
 			out.Status, out.Reason, out.Wording = NotUnderstood, why, ""
 		}
 	}
