@@ -12,6 +12,7 @@ func (a *auditor) arithmetic(s *sentence) {
 	for k, i := range s.numbers {
 		a.share(s, k, i)
 		a.equation(s, i)
+		a.quotient(s, i)
 		a.part(s, k, i)
 	}
 	a.rate(s)
@@ -47,7 +48,7 @@ func (a *auditor) share(s *sentence, k, i int) {
 	}
 	for at := j + 1; at < m; at++ {
 		t := &s.tokens[at]
-		if !(t.mark == "(" || t.mark == "," || t.mark == "=" || t.mark == ":" || s.owned(at, j) || links[t.word] && t.word != "") {
+		if !(t.mark == "(" || t.mark == "," || t.mark == "=" || t.mark == ":" || s.owned(at, j) || links[t.word] && !clauses[t.word]) {
 			return
 		}
 	}
@@ -135,15 +136,40 @@ func (a *auditor) equation(s *sentence, i int) {
 	scale := q.unit.scale
 	if scale == 0 || s.tokens[i].num.unit.dim != q.unit.dim {
 		scale = 1
-		if q.unit.dim != s.tokens[i].num.unit.dim {
-			total = total.times(1)
-			if operator == "+" {
-				return
-			}
+		if q.unit.dim != s.tokens[i].num.unit.dim && operator == "+" {
+			return
 		}
 	}
 	one := saying{kind: asDifference, low: q.value, high: q.value, half: q.half, decimals: q.decimals, num: q, from: at + 2, to: at + 3}
 	a.settle(s, [2]int{i, at + 3}, &one, total.times(1/scale))
+}
+
+// quotient checks "73 s / 30 s = 2.4x" and "3.6 MB / 9.4 MB = 38 %".
+func (a *auditor) quotient(s *sentence, i int) {
+	if i+4 >= len(s.tokens) || s.tokens[i+1].mark != "/" || s.tokens[i+3].mark != "=" || i > 0 && s.tokens[i-1].mark != "" && s.tokens[i-1].mark != ":" && s.tokens[i-1].mark != "(" {
+		return
+	}
+	at := i + 4
+	if hedgeMarks[s.tokens[at].mark] != "" && at+1 < len(s.tokens) {
+		at++
+	}
+	x, y, q := s.tokens[i].num, s.tokens[i+2].num, s.tokens[at].num
+	if y == nil || q == nil || x.unit.dim != y.unit.dim || x.sign != 0 || y.sign != 0 || q.sign != 0 || q.unit.dim != "" && !q.percent() {
+		return
+	}
+	got, ok := x.span().over(y.span())
+	if !ok {
+		return
+	}
+	one := saying{kind: asFactor, low: q.value, high: q.value, half: q.half, decimals: q.decimals, num: q, from: at, to: at + 1}
+	if q.percent() {
+		one.kind, got = inPercent, got.times(100)
+	}
+	s.hedge(&one)
+	if m := got.middle(); m > 3*one.low || 3*m < one.low {
+		return // the slash may be no division
+	}
+	a.settle(s, [2]int{i, at + 1}, &one, got)
 }
 
 func isTimes(t *token) bool {

@@ -1,6 +1,9 @@
 package claim
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // unsure is why a pair is no ground for an accusation; "" where it is.
 func (s *sentence) unsure(p *pair, from, to int) string {
@@ -8,6 +11,9 @@ func (s *sentence) unsure(p *pair, from, to int) string {
 		if s.tokens[i].num.doubtful {
 			return "the decimal comma in " + s.tokens[i].num.printed + " can be read in two ways"
 		}
+	}
+	if p.a != p.b && s.tokens[p.a].num.year() && s.tokens[p.b].num.year() {
+		return "the values may be years"
 	}
 	if strings.HasSuffix(s.text, "?") {
 		return "a question"
@@ -37,7 +43,10 @@ func (s *sentence) unsure(p *pair, from, to int) string {
 
 // otherBase tells whether a change after a pair is said to be from something else: "89 %
 // faster than today".
-func (s *sentence) otherBase(one *saying) bool {
+func (s *sentence) otherBase(one *saying, p *pair) bool {
+	if w := s.wordAt(one.to); !p.explicit && (w == "vs" || w == "vs." || w == "versus" || w == "over" || w == "against") {
+		return true // "(+1.7 % vs. baseline)"
+	}
 	if !comparatives[s.wordAt(one.to)] && goods[s.wordAt(one.to)] == 0 {
 		return false
 	}
@@ -52,6 +61,27 @@ func (s *sentence) otherBase(one *saying) bool {
 		}
 	}
 	return false
+}
+
+// isLevel tells whether a percentage that nothing makes a change is more likely a level:
+// it has a noun of its own, as in "4 % variance", or words stand between it and the
+// values that follow.
+func (s *sentence) isLevel(one *saying, p *pair) bool {
+	if one.kind != inPercent || one.claims() || one.of {
+		return false
+	}
+	for k := one.to; k < p.from; k++ {
+		if s.wordAt(k) != "" {
+			return true
+		}
+	}
+	for k := min(p.a, p.b) + 1; k < max(p.a, p.b); k++ {
+		if q := s.tokens[k].num; q != nil && q.percent() && k != one.to-1 && one.hedge == "" {
+			return true // each value has a level of its own
+		}
+	}
+	w := s.wordAt(one.to)
+	return one.hedge == "" && w != "" && !function[w] && !links[w] && !clauses[w]
 }
 
 // ofBase tells whether a share is said to be of a number or of the value before.
@@ -118,18 +148,19 @@ func (s *sentence) isSetting(p *pair) bool {
 // implausible tells whether a pair without a known metric is far from the change:
 // then the change is more likely one of something else.
 func (s *sentence) implausible(p *pair, one *saying, c *change) bool {
+	if one.kind == asDifference {
+		d, scale := math.Abs(c.b.span().minus(c.a.span()).middle()), one.num.unit.scale
+		if scale == 0 {
+			scale = 1
+		}
+		return d > 3*one.high*scale || 3*d < one.low*scale
+	}
 	named := p.metric != "" && (p.metric != metricSpace || s.tokens[p.a].num.unit.dim == dimBytes)
 	if named {
 		return false
 	}
 	a, b := c.a, c.b
 	if a.unit.dim == "" && b.unit.dim == "" && a.value < 100 && b.value < 100 {
-		return true
-	}
-	year := func(q *quantity) bool {
-		return q.unit.dim == "" && q.decimals == 0 && q.value >= 1900 && q.value <= 2100
-	}
-	if year(a) && year(b) {
 		return true
 	}
 	r, ok := c.strict()

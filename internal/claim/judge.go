@@ -196,7 +196,7 @@ func (one *saying) better(c *change, r span) []span {
 	if good == 0 {
 		good = c.good
 	}
-	if one.kind == inPercent && (one.speed || way > 0) && r.low > 0 {
+	if one.kind == inPercent && (one.speed || c.metric == metricLatency) && r.low > 0 {
 		// Speed is the inverse of time: 20 % less time is 25 % faster.
 		inverse := span{1 / r.high, 1 / r.low}
 		if good > 0 {
@@ -318,7 +318,7 @@ func (one *saying) fault(c *change, r reading) string {
 			points = points.times(100)
 		}
 		switch {
-		case one.bare() && c.direction == 0 && c.good == 0 && fitsAny(fall):
+		case !one.claims() && c.direction == 0 && c.good == 0 && fitsAny(fall):
 			return faultSign
 		case (c.a.percent() || c.hasOrigin && !one.exact()) && fitsAny(points, points.times(-1)), c.hasOrigin:
 			return faultPoints

@@ -25,8 +25,11 @@ var (
 	percentForm = regexp.MustCompile(`^[ \x{a0}\x{202f}\x{2009}]?(?:%|(?i:percentage|percent|per cent|pct)\b)(?:[ -]?(?i:points?|pts?)\b)?`)
 	pointForm   = regexp.MustCompile(`^ ?(?:points?|pp|p\.p\.|pts|ppt)(?:\b|$)`)
 	timesForm   = regexp.MustCompile(`^ ?(?:x|X|\x{d7})(?:\b|$)|^[ -]?(?:times|fold)\b`)
-	identForm   = regexp.MustCompile(`^(?:[.:][0-9]+)+[A-Za-z0-9]*|^(?:st|nd|rd|th)\b|^-[0-9]{2}-[0-9]{2}|^-(?:[A-Za-z][A-Za-z\-]*)|^[A-Za-z]*_[A-Za-z0-9_]*`)
+	identForm   = regexp.MustCompile(`^(?:[.:][0-9]+)+[A-Za-z0-9]*|^(?:st|nd|rd|th)\b|^-[0-9]{2}-[0-9]{2}|^-(?:[A-Za-z][A-Za-z\-]*)|^[A-Za-z]*_[A-Za-z0-9_]*|^[A-Za-z]+[0-9][A-Za-z0-9]*`)
 	hexForm     = regexp.MustCompile(`^x[0-9a-fA-F]+\b`)
+	minuteForm  = regexp.MustCompile(`^ ?m ?[0-9]{1,2}(?:\.[0-9]+)? ?s\b`)
+	hourForm    = regexp.MustCompile(`[0-9] ?h ?$`)
+	zeroForm    = regexp.MustCompile(`^0[0-9]+\b(?:[^.,]|$)`)
 	dimensions  = regexp.MustCompile(`^ ?[x\x{d7}] ?[0-9]`)
 	suffixForm  = regexp.MustCompile(`^ ?([kKMGT]|thousand|millions?|billion|mn|bn)(?:\b|$)`)
 	nounForm    = regexp.MustCompile(`^[ \x{a0}]?([A-Za-z][A-Za-z]*)(?: ([A-Za-z][A-Za-z]*))?(?: ([A-Za-z][A-Za-z]*))?`)
@@ -40,7 +43,7 @@ func (l locale) lex(s string) []token {
 		switch {
 		case unicode.IsSpace(r):
 			at += size
-		case arrows.MatchString(cut(s[at:], 8)):
+		case arrows.MatchString(cut(s[at:], 8)) && (at == 0 || s[at-1] != s[at]):
 			n := len(arrows.FindString(cut(s[at:], 8)))
 			all = append(all, token{text: s[at : at+n], mark: "->", from: at, to: at + n})
 			at += n
@@ -79,7 +82,7 @@ func (t *token) extend(next *token) bool {
 		return false
 	}
 	steps := map[float64]float64{86400: 3600, 3600: 60, 60: 1, 1: 1e-3}
-	if steps[a.unit.scale] != b.unit.scale || b.value >= a.unit.scale/b.unit.scale {
+	if micro := a.unit.scale == 1 && b.unit.scale == 1e-6; steps[a.unit.scale] != b.unit.scale && !micro || b.value >= a.unit.scale/b.unit.scale {
 		return false
 	}
 	k := a.unit.scale / b.unit.scale
@@ -141,9 +144,16 @@ func (l locale) number(s string, at int) token {
 		at += size
 	}
 	q, n, ok := l.readNumber(s[at:])
+	ok = ok && !zeroForm.MatchString(cut(s[at:], 24))
 	at += n
 	if m := hexForm.FindString(cut(s[at:], 64)); m != "" && q.value == 0 {
 		ok, at = false, at+len(m)
+	}
+	if m := strings.TrimPrefix(s[at:], " "); ok && (minuteForm.MatchString(cut(s[at:], 16)) || strings.HasPrefix(m, "m") && wordLength(m) == 1 && hourForm.MatchString(s[max(0, from-4):from])) {
+		at = len(s) - len(m) + 1
+		q.sign, q.printed = sign, s[from:at]
+		q.setUnit(units["min"], "")
+		return token{text: s[from:at], num: &q, from: from, to: at}
 	}
 	if ok && !dimensions.MatchString(cut(s[at:], 8)) && !timesForm.MatchString(cut(s[at:], 12)) {
 		if m := identForm.FindString(cut(s[at:], 64)); m != "" {

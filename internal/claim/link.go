@@ -156,6 +156,9 @@ func (s *sentence) leads(one *saying, p *pair) bool {
 		if s.condition[k] {
 			continue
 		}
+		if t.mark == "-" && k+1 != p.from {
+			return false // a statement of its own: "15 % - it brings the cost from"
+		}
 		if t.num != nil || clauses[t.word] || t.mark == ";" || t.mark == "." || t.mark == ")" || t.word == "to" || t.word == "with" || t.word == "using" || t.word == "going" || t.word == "moving" || t.word == "switching" {
 			return false
 		}

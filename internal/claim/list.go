@@ -111,7 +111,7 @@ func (a *auditor) blocks(s *sentence) {
 		return
 	}
 	z, r, f := sizes[0], rates[0], flows[0]
-	if s.tokens[z].num.value*s.tokens[z].num.unit.scale > 4<<20 || f < max(z, r) || !s.joined(max(z, r)+1, f) || s.breaksPair(min(z, r), max(z, r)) || max(z, r)-min(z, r) > 5 {
+	if s.tokens[z].num.decimals > 0 || s.tokens[z].num.value*s.tokens[z].num.unit.scale > 4<<20 || f < max(z, r) || !s.joined(max(z, r)+1, f) || s.breaksPair(min(z, r), max(z, r)) || max(z, r)-min(z, r) > 5 {
 		return
 	}
 	// Block sizes are powers of two, whatever they are called, and exact.

@@ -47,6 +47,8 @@ func (s *sentence) metricOf(p *pair) string {
 		return metricLatency
 	case d == dimByteSec || d == dimBitSec:
 		return metricThroughput
+	case d == dimBytes && named == metricLatency:
+		return metricSpace
 	}
 	if named != "" {
 		return named
@@ -88,11 +90,11 @@ func (s *sentence) metricByUnit(p *pair) string {
 			return metricPower
 		}
 		for _, n := range q.nouns {
-			if m := metricWords[n]; m != "" {
-				return m
-			}
-			if m := metricWords[n+"s"]; m != "" {
-				return m
+			for _, m := range []string{metricWords[n], metricWords[n+"s"]} {
+				// A number of operations is no rate: fewer may be better.
+				if m != "" && m != metricThroughput {
+					return m
+				}
 			}
 		}
 	}

@@ -19,10 +19,14 @@ type quantity struct {
 	times    bool   // "3x"
 	doubtful bool   // the digits can be read in two ways
 	printed  string // with its unit
-	prefix   string // ~, <, >, +- before it
 }
 
 func (q *quantity) percent() bool { return q.unit.dim == dimPercent && !q.points }
+
+// year tells whether a number may be a year.
+func (q *quantity) year() bool {
+	return (q.unit.dim == "" || q.unit.dim == dimCount) && q.decimals == 0 && q.value >= 1900 && q.value <= 2100 && !strings.Contains(q.printed, ",")
+}
 
 // span is the interval that the number stands for, in the base unit.
 func (q *quantity) span() span {

@@ -88,6 +88,9 @@ func (s *sentence) mate(k int) int {
 	q := s.tokens[s.numbers[k]].num
 	for _, j := range s.numbers[k+1 : min(len(s.numbers), k+6)] {
 		o := s.tokens[j].num
+		if o.sign != 0 && s.wordAt(j-1) == "to" {
+			return -1
+		}
 		if s.condition[j] || o.times || o.points || o.sign != 0 || o.percent() != q.percent() && o.percent() {
 			continue
 		}
@@ -212,12 +215,13 @@ func (s *sentence) breaksPair(from, to int) bool {
 	return false
 }
 
-// hedgeThan tells whether the "than" between two values is that of "more than".
+// hedgeThan tells whether the "than" between two values is that of a bound: "more than",
+// "smaller than".
 func (s *sentence) hedgeThan(i, j int) bool {
 	for k := i + 1; k < j; k++ {
 		if s.wordAt(k) == "than" {
 			before := s.wordAt(k - 1)
-			return k == s.skipBack(j) && (!s.percentBetween(i, j) || s.tokens[k-2].num == nil) && (before == "more" || before == "less")
+			return k == s.skipBack(j) && (!s.percentBetween(i, j) || s.tokens[k-2].num == nil) && comparatives[before]
 		}
 	}
 	return false
@@ -232,15 +236,32 @@ func (s *sentence) percentBetween(i, j int) bool {
 	return false
 }
 
-// between are the words between two values, without conditions.
+// between are the words between two values, without conditions and without what stands
+// in brackets there: that joins nothing outside.
 func (s *sentence) between(i, j int) map[string]int {
 	words := map[string]int{}
 	for k := i + 1; k < j; k++ {
+		if s.tokens[k].mark == "(" {
+			if end := s.closing(k, j); end > 0 {
+				k = end
+				continue
+			}
+		}
 		if w := s.tokens[k].word; w != "" && !s.owned(k, i) {
 			words[w]++
 		}
 	}
 	return words
+}
+
+// closing is where a bracket that opens at k closes before j; 0 for nowhere.
+func (s *sentence) closing(k, j int) int {
+	for ; k < j; k++ {
+		if s.tokens[k].mark == ")" {
+			return k
+		}
+	}
+	return 0
 }
 
 // owned tells whether a word is the noun that the number i counts.
@@ -302,8 +323,11 @@ func (s *sentence) frame(p *pair) {
 	case goods[p.verb] != 0:
 		p.good = goods[p.verb]
 	}
-	p.metric = s.metricOf(p)
 	s.inherit(p)
+	p.metric = s.metricOf(p)
+	if p.metric == metricLatency && s.often(p) {
+		p.direction, p.good = 0, 0
+	}
 }
 
 // inherit gives a value the unit that is printed once for both.
@@ -328,35 +352,6 @@ func (s *sentence) inheritLoad(a, b *quantity) {
 	case b.unit.dim == "" && a.unit.dim != "":
 		b.unit, b.nouns = a.unit, a.nouns
 	}
-}
-
-// verbBefore is the nearest word of direction in the phrase that ends at a token.
-func (s *sentence) verbBefore(at int) string {
-	for k := at - 1; k >= max(0, at-7); k-- {
-		t := &s.tokens[k]
-		percent := t.num != nil && (t.num.percent() || t.num.times)
-		comma := t.mark == "," && k > 0 && s.tokens[k-1].num != nil
-		if t.word == "" && !comma && !percent || clauses[t.word] {
-			return ""
-		}
-		if t.word == "up" && s.speedsUp(k) {
-			return "sped"
-		}
-		if ups[t.word] || downs[t.word] || goods[t.word] != 0 {
-			return t.word
-		}
-	}
-	return ""
-}
-
-// speedsUp tells whether "up" belongs to "speed": "speeds the scan up".
-func (s *sentence) speedsUp(k int) bool {
-	for at := k - 1; at >= max(0, k-4); at-- {
-		if w := s.wordAt(at); w == "speed" || w == "speeds" || w == "sped" || w == "speeding" {
-			return true
-		}
-	}
-	return false
 }
 
 var (

@@ -14,10 +14,11 @@ const (
 )
 
 var (
-	marginForm = regexp.MustCompile(`within (?:(?:the|our|its|normal|usual|measurement|statistical) )*(?:margins? of error|error margins?|error bars?|error\b|noise\b|measurement (?:error|noise|uncertainty|accuracy)|run-to-run (?:variation|variance|noise))|statistically (?:in)?significant|statistical (?:in)?significance`)
-	result     = regexp.MustCompile(`\b(?:was|were|is|are|remained|remains|stayed|stays|lies|lay|fell|all)\s+(?:\w+ )?(?:within|statistically)`)
-	general    = regexp.MustCompile(`\b(?:whether|if|unless|never|not within|any change|every change|a change|differences? that|changes that|should|must|cannot|what is within)\b`)
-	mergeForms = []*regexp.Regexp{
+	marginForm  = regexp.MustCompile(`within (?:(?:the|our|its|normal|usual|measurement|statistical) )*(?:margins? of error|error margins?|error bars?|error\b|noise\b|measurement (?:error|noise|uncertainty|accuracy)|run-to-run (?:variation|variance|noise))|statistically (?:in)?significant|statistical (?:in)?significance`)
+	result      = regexp.MustCompile(`\b(?:was|were|is|are|remained|remains|stayed|stays|lies|lay|fell)\s+(?:\w+ )?(?:within|statistically)|\ball (?:\w+ )?within`)
+	givenMargin = regexp.MustCompile(`^ ?(?:of |[(\[])[^0-9]{0,12}[0-9][0-9.\-]* ?%`)
+	general     = regexp.MustCompile(`\b(?:whether|if|when|unless|would|could|might|probably|likely|seems?|never|not within|not (?:a )?statistically|any change|every change|a change|differences? that|changes that|should|must|cannot|what is within)\b`)
+	mergeForms  = []*regexp.Regexp{
 		regexp.MustCompile(`\b(?:median|mean|average)s? (?:latency |value |of )*(?:of|over|across|taken over)(?: [\w'\x{2019}-]+){0,6}? (?:means?|averages?|medians?|average latenc(?:y|ies)|mean latenc(?:y|ies)|percentiles?|quantiles?|p9[0-9.]*s?)\b`),
 		regexp.MustCompile(`\b(?:averaged|averaging|averages|average)\b[^,;.%()]{0,60}\b(?:p9[0-9.]*s?|percentiles?|medians)\b`),
 		regexp.MustCompile(`\b(?:p9[0-9.]*s?|percentiles?|medians)\b[^,;%()]{0,40}\b(?:averaged|was averaged|were averaged)\b`),
@@ -65,6 +66,9 @@ func (a *auditor) margin(s *sentence, lower string) {
 				out.Status, out.Reason = DoesNotHold, "the change is larger than the margin"
 			}
 		}
+	}
+	if _, rest, _ := strings.Cut(lower, said); out.Status == DoesNotHold && givenMargin.MatchString(rest) {
+		out = Claim{Said: said, Status: NotUnderstood, Reason: "the runs behind the margin are not given"}
 	}
 	a.add(out)
 }

@@ -67,6 +67,9 @@ var hedgeMarks = map[string]string{"~": hedgeAbout, "\u2248": hedgeAbout, ">": h
 // notChanges follow a percentage that is a level, a share or a confidence.
 var notChanges = regexp.MustCompile(`^(?i:confidence|ci|interval|percentile|quantile|level|reads?|writes?|random|sequential|full|idle|busy|hits?|power|significance|availability|cpu|load|utili[sz]ation|correct|accuracy|packet|off|steal)$`)
 
+// occasions follow a number of events: "20 times out of 1,000".
+var occasions = set("out per a an in during each every")
+
 // ratioWords make a change out of words.
 var ratioWords = map[string]float64{
 	"doubled": 2, "doubles": 2, "doubling": 2, "double": 2, "twice": 2, "twofold": 2, "tripled": 3, "triples": 3, "tripling": 3, "triple": 3, "threefold": 3, "thrice": 3,
@@ -109,6 +112,9 @@ var comparatives = set("more less fewer higher lower faster slower longer shorte
 // isDifference tells whether a plain number is a change: it has a sign, or "by" before
 // it, or a comparative after it and its noun.
 func (s *sentence) isDifference(one *saying) bool {
+	if one.to < len(s.tokens) && s.tokens[one.to].mark == "->" {
+		return false
+	}
 	if one.sign != 0 || s.wordAt(one.from-1) == "by" {
 		return one.direction != 0 || one.sign != 0
 	}
@@ -153,6 +159,9 @@ func (s *sentence) sayingAt(i int) (saying, bool) {
 			return saying{}, false
 		}
 	case t.num.times:
+		if occasions[s.wordAt(one.to)] && strings.HasSuffix(t.num.printed, "times") {
+			return saying{}, false
+		}
 		one.kind = asFactor
 		if n := s.wordAt(one.to); n == "as" || s.wordAt(one.to) == "the" {
 			one.of = true

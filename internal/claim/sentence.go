@@ -204,6 +204,8 @@ func (a *auditor) directions(s *sentence, p *pair) {
 		out.Status, out.Reason = DoesNotHold, faultWay
 		if why := s.unsure(p, p.from, p.to); why != "" {
 			out.Status, out.Reason = NotUnderstood, why
+		} else if s.wordAt(p.from) != "from" && !s.hasMark(p.a, p.b, "->") && p.a < p.b {
+			out.Status, out.Reason = NotUnderstood, "the values may be a range"
 		}
 	}
 	s.used[p.a], s.used[p.b] = true, true
@@ -235,10 +237,10 @@ func (a *auditor) judgePair(s *sentence, one *saying, p *pair) {
 			out.Status, out.Reason, out.Wording = NotUnderstood, "the direction of the change is not known", ""
 		} else if one.of && !one.rounded && one.kind == inPercent && one.from >= p.to && !s.ofBase(one) {
 			out.Status, out.Reason, out.Wording = NotUnderstood, "the share may be of something else than these values", ""
-		} else if one.from >= p.to && s.otherBase(one) {
-			out.Status, out.Reason, out.Wording = NotUnderstood, "the change is from another value", ""
-		} else if s.implausible(p, one, c) {
+		} else if s.isLevel(one, p) || s.implausible(p, one, c) {
 			out.Status, out.Reason, out.Wording = NotUnderstood, "the percentage may be of something else than these values", ""
+		} else if one.from >= p.to && s.otherBase(one, p) {
+			out.Status, out.Reason, out.Wording = NotUnderstood, "the change is from another value", ""
 		}
 	}
 	out.Said = s.textOf(from, to)

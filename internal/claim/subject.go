@@ -2,6 +2,9 @@ package claim
 
 // ofPair tells whether a change may be one of a pair, by what both are said to be of.
 func (s *sentence) ofPair(one *saying, p *pair) bool {
+	if d := s.tokens[p.a].num.unit.dim; one.kind == asDifference && one.num.unit.dim != d && (d != "" && d != dimCount || one.num.unit.dim != "" && one.num.unit.dim != dimCount) {
+		return false
+	}
 	if s.tokens[p.a].num.unit.dim == "" && one.kind == asFactor && one.of {
 		return true // "2.5x the IOPS: 690k compared with 276k"
 	}

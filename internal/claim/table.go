@@ -10,7 +10,7 @@ import (
 var (
 	beforeHeader = regexp.MustCompile(`(?i)\b(?:before|baseline|default|off|old|without|from|original|originally|previous|native|control|reference|disabled|base|stock|vanilla|was|unpatched|a)\b`)
 	afterHeader  = regexp.MustCompile(`(?i)\b(?:after|new|on|with|tuned|to|now|optimi[sz]ed|patched|enabled|candidate|treatment|current|b)\b`)
-	changeHeader = regexp.MustCompile(`(?i)change|delta|\x{394}|\bdiff|gain|improvement|increase|decrease|reduction|drop|saving|speed-?up|ratio|overhead|\bloss\b|relative|effect|^%$|^ ?[+/\-]+ ?%?$|faster|slower`)
+	changeHeader = regexp.MustCompile(`(?i)change|delta|\x{394}|\bdiff|gain|improvement|increase|decrease|reduction|drop|saving|speed-?up|ratio|overhead|\bloss\b|relative|effect|^%$|^ ?[+/\-]+ ?%?$|faster|slower|\bvs base\b`)
 	factorHeader = regexp.MustCompile(`(?i)ratio|speed-?up|factor|\bx\b`)
 	unitHeader   = regexp.MustCompile(`[(\[]([^()\[\]]*)[)\]]`)
 	totalRow     = regexp.MustCompile(`(?i)^\**(?:total|sum|all)\**:?$`)
@@ -74,6 +74,7 @@ func (l locale) isNumber(cell string) bool {
 
 // cell reads a cell as one number, with the unit of its header where it has none.
 func (l locale) cell(cell, header string) *quantity {
+	cell, _, _ = strings.Cut(cell, "\u00b1") // the spread
 	tokens := l.lex(strings.Trim(cell, " *~"))
 	if len(tokens) == 0 || len(tokens) > 6 || tokens[0].num == nil {
 		return nil
@@ -134,33 +135,24 @@ func (a *auditor) rowChange(c *columns, header []string, r *row) {
 		a.add(Claim{Said: text, Status: NotUnderstood, Reason: "not a change that can be computed"})
 		return
 	}
-	lower := strings.ToLower(name)
-	if one.direction == 0 && one.good == 0 && one.sign == 0 {
-		for _, w := range strings.FieldsFunc(lower, func(r rune) bool { return r < 'a' || r > 'z' }) {
-			switch {
-			case w == "gain" || w == "gains":
-				one.good = 1
-			case downs[w]:
-				one.direction = -1
-			case goods[w] != 0:
-				one.good, one.speed = goods[w], speeds[w]
-			}
-		}
+	if one.kind == asDifference && one.num.unit.dim == "" {
+		one.num.unit = before.unit
 	}
-	metric := ""
-	for _, w := range strings.Fields(strings.ToLower(cellAt(r.cells, 0) + " " + cellAt(header, c.before))) {
-		if m := metricWords[strings.Trim(w, "(),:")]; m != "" && metric == "" {
-			metric = m
-		}
+	named := one
+	named.under(strings.ToLower(name))
+	if one.sign == 0 {
+		one = named
 	}
-	if before.unit.dim == dimTime {
-		metric = metricLatency
-	}
-	if metric == "" && strings.Contains(strings.ToLower(cellAt(r.cells, 0)), "/s") {
-		metric = metricThroughput
-	}
+	metric := rowMetric(cellAt(r.cells, 0), cellAt(header, c.before), before)
 	ch := &change{a: before, b: after, metric: metric, either: c.either && one.sign == 0}
 	out := judge(&one, ch)
+	if out.Status == DoesNotHold && one.sign != 0 && named.direction+named.good != 0 {
+		// An "improvement" of -5 % is a change for the worse.
+		named.direction, named.good, named.sign = named.direction*one.sign, named.good*one.sign, 0
+		if other := judge(&named, ch); other.Status == Holds {
+			out = other
+		}
+	}
 	out.Said = fmt.Sprintf("%s -> %s: %s", before.printed, after.printed, text)
 	// "overhead" and "loss" are signed as the writer likes.
 	if out.Status == DoesNotHold && (one.good != 0 || one.direction < 0) {
@@ -176,6 +168,40 @@ func (a *auditor) rowChange(c *columns, header []string, r *row) {
 		out.Status, out.Reason, out.Wording = NotUnderstood, "the columns do not say which is the base", ""
 	}
 	a.add(out)
+}
+
+// rowMetric is what a row measures: by its name, the header of its value and the unit.
+func rowMetric(name, header string, value *quantity) string {
+	name = strings.ToLower(name)
+	if value.unit.dim == dimTime {
+		return metricLatency
+	}
+	for _, w := range strings.Fields(name + " " + strings.ToLower(header)) {
+		if m := metricWords[strings.Trim(w, "(),:")]; m != "" {
+			return m
+		}
+	}
+	if strings.Contains(name, "/s") {
+		return metricThroughput
+	}
+	return ""
+}
+
+// under gives a change the direction that the header of its column names.
+func (one *saying) under(header string) {
+	if one.direction != 0 || one.good != 0 {
+		return
+	}
+	for _, w := range strings.FieldsFunc(header, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		switch {
+		case w == "gain" || w == "gains":
+			one.good = 1
+		case downs[w]:
+			one.direction = -1
+		case goods[w] != 0:
+			one.good, one.speed = goods[w], speeds[w]
+		}
+	}
 }
 
 // cellSaying reads a cell of a change column.

@@ -138,6 +138,9 @@ func tableLines(lines []string) int {
 	return n
 }
 
+// significance ends the rows of benchstat.
+var significance = regexp.MustCompile(` *\(p=[0-9.]+(?: n=[0-9+]+)?\)$`)
+
 // cellsOf splits a line of a table; fewer than two cells are none.
 func cellsOf(line string) []string {
 	line = strings.TrimSpace(line)
@@ -147,7 +150,7 @@ func cellsOf(line string) []string {
 		line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 		cells = strings.Split(line, "|")
 	case !bullet.MatchString(line) && !heading.MatchString(line):
-		cells = columnGap.Split(line, 64)
+		cells = columnGap.Split(significance.ReplaceAllString(line, ""), 64)
 	}
 	for i := range cells {
 		cells[i] = clean(strings.TrimSpace(cells[i]))
