@@ -219,6 +219,20 @@ func (i *Interval) Lag() (longest time.Duration) {
 	return i.lag.histogram().Max()
 }
 
+// Late is how many operations were started in the interval later than the given time after
+// they were due.
+func (i *Interval) Late(than time.Duration) (n int64) {
+	if i.lag == nil {
+		return 0
+	}
+	for k, index := range i.lag.index {
+		if from, _ := rangeOf(int(index)); time.Duration(from) > than {
+			n += int64(i.lag.count[k])
+		}
+	}
+	return n
+}
+
 // Log returns all histograms of the summary for the log of a trial: response
 // times under their class, and what a schedule adds as "CLASS service" and "lag".
 func (s *Summary) Log() map[string]*Histogram {

@@ -32,6 +32,8 @@ const (
 	// that is judged, in each of how many parts of the probe.
 	perBatch     = 10
 	probeBatches = 10
+	// bunchErrors is how many errors an operation explains that came late with others.
+	bunchErrors = 2
 	// settling is the part of a probe that is cut off at its beginning.
 	settling = .2
 )
@@ -154,11 +156,30 @@ func (a *attempt) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error
 		return
 	}
 	a.judgeLimits(p, r)
-	if late == "" || carriedInWindow(p) || p.Passed && a.keptWithAbandoned(p, r.Intervals()) || !p.Passed && a.failedItself(p) {
+	switch bunches := (late != "" || p.Values[measure.GeneratorWaited] > littleWaited) && a.refusedBunches(p, r.Intervals()); {
+	case bunches && late == "":
+		late = "the generator came late for a while, and as many operations failed as were started late, all at once"
+	case bunches:
+	case late == "" || carriedInWindow(p) || p.Passed && a.keptWithAbandoned(p, r.Intervals()) || !p.Passed && a.failedItself(p):
 		return
 	}
 	p.Passed, p.Overload, p.Limiting = false, false, ""
 	p.Invalid, p.Reason = true, late
+}
+
+// refusedBunches says that operations which came late, and so in bunches, explain the
+// errors that a probe failed by: a system may refuse those.
+func (a *attempt) refusedBunches(p *measure.Probe, intervals []measure.Interval) bool {
+	if p.Limiting != "errors" || a.punctual(p) {
+		return false
+	}
+	late, end := int64(0), intervals[len(intervals)-1].To.Seconds()
+	for i := range intervals {
+		if intervals[i].To.Seconds() > settling*end {
+			late += intervals[i].Late(a.slow() / 2)
+		}
+	}
+	return p.Values["errors"]*(1-settling)*end <= bunchErrors*float64(late)
 }
 
 // judgeLimits holds a probe against overload and the limits.
@@ -203,7 +224,7 @@ func (a *attempt) failedItself(p *measure.Probe) bool {
 			continue
 		}
 		if _, ok := measure.QuantileOf(l.Metric); !ok { // late operations come in bunches, which a system may refuse
-			return a.punctual(p)
+			return a.punctual(p) || l.Metric == "errors"
 		}
 		_, quantile, found := strings.Cut(l.Metric, ".")
 		if !found || strings.HasPrefix(l.Metric, "p") {
