@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"strings"
 
 	"plimsoll/internal/finding"
@@ -96,7 +97,7 @@ func (s *sources) round(i int) round {
 			v.Between = between(c)
 		}
 		if r.BoundLevel > 0 {
-			v.Bound = within(r.BoundRatio(), c.Low, c.High) + " at " + finding.Share(r.BoundLevel) + " confidence"
+			v.Bound = within(r.BoundRatio(), c.Low, c.High) + " at " + finding.Share(math.Round(1000*r.BoundLevel)/1000) + " confidence, one-sided"
 		}
 	}
 	for k := range r.Guards {
