@@ -90,6 +90,22 @@ func TestAFlatResponseTimeIsNamedOnABusyHost(t *testing.T) {
 	}
 }
 
+// A few stalls of a busy host do not explain why no rate passed.
+func TestAFewStallsAreNotWhyNoRatePassed(t *testing.T) {
+	serve := clocked(func(p Probe, from, to float64) Result {
+		r := judge(p, .2, false)
+		for at := math.Ceil(from/6) * 6; at < to; at += 6 {
+			r.Stalls = append(r.Stalls, Stall{at, .5})
+		}
+		return r
+	})
+	s := Settings{Limits: []Limit{{"p90", .9, .02}}, Start: 800, Seconds: .5, ConfirmSeconds: 10, Longest: 15}
+	a, _ := run(New(s), server{"tail", nil, serve}, rand.New(rand.NewPCG(1, 1)))
+	if a.Word != NeverPassed || !strings.Contains(a.Why, "p90 is about 200 ms whatever the rate") || !strings.Contains(a.Why, "stalls for about 500 ms") {
+		t.Errorf("%+v", a)
+	}
+}
+
 // No sentence says that the system kept its limits at a rate at which it did not.
 func TestReasonsAgreeWithAllProbes(t *testing.T) {
 	long := behind(server{"fails in long probes", constant(0), func(_ *rand.Rand, p Probe, _ int) Result {

@@ -91,6 +91,9 @@ func (w *walk) floor() (again, ended, ok bool) {
 	}
 	need := cycles * s.Every
 	if need > w.Longest {
+		if w.low == 0 && !w.hopeless(s) { // the stalls do not explain that no rate passed
+			return false, false, w.note("%s", s)
+		}
 		return false, w.end(Stalls, "%s: that takes probes of at least %s, and they may last %s", s, span(need), span(w.Longest)), true
 	}
 	again = w.length(Probe{Rate: math.Max(w.low, rate), Phase: Bracket}) < need
