@@ -35,7 +35,7 @@ func startUnderLoad(t *testing.T, service, dir string, rows int) *underLoad {
 question: Does it go on?
 platform: local
 workload:
-  oltp: {rows: %d, connections: 2, rate: 40/s, timeout: 500ms, test: write_only}
+  oltp: {rows: %d, connections: 2, rate: 40/s, tick: 100ms, timeout: 500ms, test: write_only}
 service: {%s: %s}
 measure: {settle: 10ms, warmup: 100ms, window: 2s, longest: 3s, interval: 100ms, blocks: 2, retries: 9}
 headline: [transactions]
