@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -45,20 +46,28 @@ func (s *scene) weapon() weapon {
 	}
 	if len(s.agents) > 0 {
 		others = append(others,
-			weapon{"death of an agent", false, func(s *scene, lab int, _ *os.File) {
-				_ = s.agents[0].Process.Kill() // it may have ended
-				_ = syscall.Kill(lab, syscall.SIGTERM)
-			}},
-			weapon{"death of agent and lab", true, func(s *scene, lab int, _ *os.File) {
-				_ = s.agents[0].Process.Kill() // it may have ended
-				_ = syscall.Kill(lab, syscall.SIGKILL)
-			}},
+			weapon{"death of an agent", false, func(s *scene, lab int, _ *os.File) { s.bereave(lab, syscall.SIGTERM) }},
+			weapon{"death of agent and lab", true, func(s *scene, lab int, _ *os.File) { s.bereave(lab, syscall.SIGKILL) }},
 		)
 	}
 	if s.IntN(2) == 0 {
 		return kill
 	}
 	return others[s.IntN(len(others))]
+}
+
+// bereave kills an agent and ends the lab. The agent is started again, as its supervisor does: what it had changed, nobody else
+// can put back.
+func (s *scene) bereave(lab int, end syscall.Signal) {
+	_ = s.agents[0].Process.Kill() // it may have ended
+	_ = syscall.Kill(lab, end)
+	_ = s.agents[0].Wait() // it was killed
+	again, err := s.hire(0)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: start an agent again: %v\n", s.name, err)
+		return
+	}
+	s.agents[0] = again
 }
 
 // strike kills one of the processes below the lab, but not its guard, which is there for its death.
@@ -116,21 +125,26 @@ func (s *scene) keys() error {
 // employ starts the agents of a fleet.
 func (s *scene) employ() error {
 	for i := range s.kind.agents {
-		name := fmt.Sprintf("agent-%02d", i)
-		c := s.command(append([]string{"agent", "--name", name, "--key", s.path(fmt.Sprint("key-", i)), "--state", s.path(name + "/state"), "--scratch", s.path(name + "/scratch")}, s.join...)...)
-		log, err := os.OpenFile(s.path("log-"+name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			return err
-		}
-		c.Stderr = log
-		err = c.Start()
-		log.Close()
+		c, err := s.hire(i)
 		if err != nil {
 			return err
 		}
 		s.agents = append(s.agents, c)
 	}
 	return nil
+}
+
+// hire starts an agent.
+func (s *scene) hire(i int) (*exec.Cmd, error) {
+	name := fmt.Sprintf("agent-%02d", i)
+	c := s.command(append([]string{"agent", "--name", name, "--key", s.path(fmt.Sprint("key-", i)), "--state", s.path(name + "/state"), "--scratch", s.path(name + "/scratch")}, s.join...)...)
+	log, err := os.OpenFile(s.path("log-"+name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	c.Stderr = log
+	return c, c.Start()
 }
 
 // dismiss ends the agents and waits until they have put everything back.
