@@ -107,7 +107,7 @@ func (r *round) words(s place.Step, v Value, c con) string {
 		}
 		return r.noGainWords(s)
 	case tooLittle:
-		return r.relief.words(s.From)
+		return r.relief.words(s, v)
 	case tooDear:
 		if r.byScore {
 			return r.scoreWords(s) + ", which costs more than it brings: " + v.String()

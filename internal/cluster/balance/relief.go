@@ -263,11 +263,18 @@ func (f *relief) worth(s place.Step) bool {
 	}
 }
 
-// words say why the moves off a host are not worth it.
-func (f *relief) words(from cluster.HostID) string {
-	name, level := f.c.Hosts[from].Name, f.c.Settings.Level
-	if f.closed[from] {
-		return fmt.Sprintf("all moves off %s together would save %d MHz, and level %d requires %d", name, f.saved[from], level, f.least(from))
+// words say why the moves off a host are not worth it: the bound of what they save is too
+// low, or what they would save, or each of those that can be made saves too little to count.
+func (f *relief) words(s place.Step, v Value) string {
+	from := s.From
+	name, level, least := f.c.Hosts[from].Name, f.c.Settings.Level, f.least(from)
+	switch potential := f.potential(from); {
+	case f.closed[from]:
+		return fmt.Sprintf("all moves off %s together would save %d MHz, and level %d requires %d", name, f.saved[from], level, least)
+	case potential < least:
+		return fmt.Sprintf("all moves off %s together would save %d MHz at most, and level %d requires %d", name, max(0, potential), level, least)
+	case v.Gain < f.needed(from)*v.Stable:
+		return fmt.Sprintf("no move off %s would save %d MHz, and level %d requires %d of all together", name, f.needed(from), level, least)
 	}
-	return fmt.Sprintf("all moves off %s together would save %d MHz at most, and level %d requires %d", name, max(0, f.potential(from)), level, f.least(from))
+	return fmt.Sprintf("the moves off %s that can be made would not save the %d MHz that level %d requires", name, least, level)
 }

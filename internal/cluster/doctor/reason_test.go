@@ -319,7 +319,7 @@ var sentences = []struct {
 	{"idle", regexp.MustCompile(`^no VM would run better: neither host is so full`)},
 	{"dear", regexp.MustCompile(`costs more than it brings: gain (?P<gain>-?\d+) .* risk (?P<risk>-?\d+), cost (?P<cost>-?\d+)`)},
 	{"dirty", regexp.MustCompile(`^it writes .* to its memory, faster than it can be copied$`)},
-	{"other", regexp.MustCompile(`would go from|^nothing speaks against it|^nothing forbids it|^it runs there|^it is pinned|^it cannot start|^if \S+ failed|together would save|would not even out|would not raise|would not rise|would not end before|scores? |^it left`)},
+	{"other", regexp.MustCompile(`would go from|^nothing speaks against it|^nothing forbids it|^it runs there|^it is pinned|^it cannot start|^if \S+ failed|together would save|^no move off \S+ would save \d+ MHz|^the moves off \S+ that can be made would not save|would not even out|would not raise|would not rise|would not end before|scores? |^it left`)},
 }
 
 // sentence checks a sentence that stands alone: what it names is looked up again.
