@@ -84,7 +84,7 @@ func (w *walk) try(p Probe) (o outcome, ok bool) {
 		}
 		return failed, true
 	}
-	if (!r.Starved || p.Phase == Bracket) && (w.ceiling == 0 || p.Rate < w.ceiling) {
+	if (!r.Starved || p.Phase == Bracket || p.Phase == Refine) && (w.ceiling == 0 || p.Rate < w.ceiling) {
 		w.ceiling, w.starved, w.cause = p.Rate, r.Starved, r.Cause
 	}
 	return limited, true
