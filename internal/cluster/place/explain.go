@@ -38,24 +38,24 @@ func (p *Placer) Explain(v cluster.VMID) []Verdict {
 func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID) bool) []Verdict {
 	from := p.lift(unit)
 	defer p.putBack(unit, from)
+	asks := p.asks(unit)
 	list := make([]Verdict, 0, most)
 	for h := range p.c.Hosts {
 		id := cluster.HostID(h)
-		if skip != nil && skip(id) {
+		if skip != nil && skip(id) || len(list) == most && !p.couldPrecede(asks, id, &list[most-1]) {
 			continue
 		}
 		v := p.verdict(unit, id)
+		i := len(list)
 		if most < len(p.c.Hosts) { // a short list is kept in order
-			i := len(list)
 			for i > 0 && v.before(&list[i-1]) {
 				i--
 			}
-			if i < most {
-				list = slices.Insert(list[:min(len(list), most-1)], i, v)
+			if i == most {
+				continue
 			}
-			continue
 		}
-		list = append(list, v)
+		list = slices.Insert(list[:min(len(list), most-1)], i, v)
 	}
 	if most >= len(p.c.Hosts) {
 		slices.SortFunc(list, func(a, b Verdict) int {
@@ -66,6 +66,13 @@ func (p *Placer) Leading(unit []cluster.VMID, most int, skip func(cluster.HostID
 		})
 	}
 	return list
+}
+
+// couldPrecede tells without a look at rules and reservations whether the verdict of a host
+// may come before another.
+func (p *Placer) couldPrecede(asks cluster.Resources, h cluster.HostID, o *Verdict) bool {
+	least := Verdict{Cost: p.weigh(asks, 0, h)}
+	return least.before(o)
 }
 
 // lift takes VMs off their hosts, so that their own load does not count twice, and
@@ -112,14 +119,17 @@ func (p *Placer) verdict(unit []cluster.VMID, h cluster.HostID) Verdict {
 
 // costOf is the cost of a host for VMs that run nowhere.
 func (p *Placer) costOf(unit []cluster.VMID, h cluster.HostID) Cost {
-	if len(unit) == 1 {
-		return p.cost(unit[0], h)
-	}
-	var asks cluster.Resources
 	broken := 0
 	for _, v := range unit {
-		asks = asks.Plus(p.index.Demand(v))
 		broken += p.layout.Broken(v, h)
 	}
-	return p.weigh(asks, broken, h)
+	return p.weigh(p.asks(unit), broken, h)
+}
+
+// asks is the demand of VMs together.
+func (p *Placer) asks(unit []cluster.VMID) (sum cluster.Resources) {
+	for _, v := range unit {
+		sum = sum.Plus(p.index.Demand(v))
+	}
+	return sum
 }
