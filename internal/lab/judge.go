@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/report"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -146,14 +147,14 @@ func (o *Outcome) Write() error {
 
 // recordsOf reads the records of the trials that ended, by the journal.
 func recordsOf(run *Run) ([]measure.Record, error) {
-	entries, err := trial.ReadJournal(run.Dir)
+	entries, err := journal.Read(run.Dir)
 	if err != nil {
 		return nil, err
 	}
 	results := measure.OpenResults(run.Dir)
 	var records []measure.Record
 	for _, e := range entries {
-		if e.Kind != trial.KindTrialEnded {
+		if e.Kind != journal.KindTrialEnded {
 			continue
 		}
 		r, err := results.Record(e.Trial, e.Record)

@@ -27,6 +27,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/fault"
 	"plimsoll/studies"
 )
 
@@ -52,7 +53,7 @@ func (m *Mistake) Unwrap() error { return m.Err }
 func IsMistake(err error) bool {
 	var asked *Mistake
 	var written *study.Mistake
-	var refused *trial.Refusal
+	var refused *fault.Refusal
 	return errors.As(err, &asked) || errors.As(err, &written) || errors.As(err, &refused)
 }
 

@@ -2,7 +2,7 @@ package lab
 
 import (
 	"plimsoll/internal/platform"
-	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/journal"
 )
 
 // Left says what the run under way has changed and not put back yet, a phrase each, and the
@@ -12,5 +12,5 @@ func (l *Lab) Left() (left []string, later string) {
 	if dir == nil {
 		return nil, "plimsoll restore"
 	}
-	return trial.Left(*dir), "plimsoll restore " + platform.Quote([]string{*dir})
+	return journal.Left(*dir), "plimsoll restore " + platform.Quote([]string{*dir})
 }

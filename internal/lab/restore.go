@@ -6,12 +6,14 @@ import (
 	"fmt"
 
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 )
 
 // Restore puts back what dead runs of this user left changed on this host: of one results folder, or of every
 // run. It returns what it did, a phrase each. Runs that are still going and those of other users are not touched.
 func (l *Lab) Restore(ctx context.Context, dirs ...string) ([]string, error) {
-	logs, err := trial.UndoFolder()
+	logs, err := journal.UndoFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -29,13 +31,13 @@ func (l *Lab) Restore(ctx context.Context, dirs ...string) ([]string, error) {
 }
 
 func (l *Lab) restoreFolder(ctx context.Context, dir, logs string) (done []string, failed error) {
-	all, err := trial.LogsOf(dir, logs)
+	all, err := journal.LogsOf(dir, logs)
 	if err != nil {
 		return nil, err
 	}
 	for _, log := range all {
 		lines, err := l.restore(ctx, log)
-		if used := (*trial.InUse)(nil); errors.As(err, &used) {
+		if used := (*journal.InUse)(nil); errors.As(err, &used) {
 			used.What = "the run in " + dir
 			err = &Mistake{fmt.Errorf("%w: it puts everything back at its end; interrupt it to end it now", used)}
 		}
@@ -46,13 +48,13 @@ func (l *Lab) restoreFolder(ctx context.Context, dir, logs string) (done []strin
 }
 
 func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, failed error) {
-	all, err := trial.ListUnfinished(logs)
+	all, err := journal.ListUnfinished(logs)
 	if err != nil {
 		return nil, err
 	}
 	// One that is kept from a setting by another dead run has its turn after that.
 	for again := true; again; {
-		var refused []trial.Unfinished
+		var refused []journal.Unfinished
 		var why error
 		for _, u := range all {
 			if u.Err != nil || u.Process != "" {
@@ -61,7 +63,7 @@ func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, faile
 			}
 			lines, err := l.restore(ctx, u.Log)
 			done = append(done, lines...)
-			if used, refusal := (*trial.InUse)(nil), (*trial.Refusal)(nil); errors.As(err, &used) {
+			if used, refusal := (*journal.InUse)(nil), (*fault.Refusal)(nil); errors.As(err, &used) {
 				continue // somebody else resumes it, or puts it back
 			} else if errors.As(err, &refusal) {
 				refused, why = append(refused, u), errors.Join(why, fmt.Errorf("run in %s: %w", u.Dir, err))

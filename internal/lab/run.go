@@ -16,6 +16,8 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 )
 
 // Request is a run that is asked for.
@@ -52,7 +54,7 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 		return nil, err
 	}
 	outcome, err := l.measure(ctx, r)
-	if refused := (*trial.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // nothing was touched but the new folder
+	if refused := (*fault.Refusal)(nil); outcome == nil && errors.As(err, &refused) { // nothing was touched but the new folder
 		return nil, errors.Join(err, os.RemoveAll(r.Dir))
 	}
 	return decisive(outcome, err)
@@ -60,7 +62,7 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 
 // Resume goes on with a run that did not end.
 func (l *Lab) Resume(ctx context.Context, dir string) (*Outcome, error) {
-	if err := trial.Resumable(dir); err != nil {
+	if err := journal.Resumable(dir); err != nil {
 		return nil, err
 	}
 	r, err := open(dir)
@@ -129,7 +131,7 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 	}
 	l.running.Store(&dir)
 	failed := bench.Run(ctx)
-	if lost, refused := (*trial.Lost)(nil), (*trial.Refusal)(nil); errors.As(failed, &lost) || errors.As(failed, &refused) {
+	if lost, refused := (*journal.Lost)(nil), (*fault.Refusal)(nil); errors.As(failed, &lost) || errors.As(failed, &refused) {
 		return nil, failed
 	}
 	outcome, err := l.Judge(r.Dir)

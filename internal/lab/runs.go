@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/trial"
+	"plimsoll/internal/trial/journal"
 )
 
 // State is how far a run has come.
@@ -88,7 +88,7 @@ func (l *Lab) past(r *Run) Past {
 		}
 		return p
 	}
-	entries, err := trial.ReadJournal(r.Dir)
+	entries, err := journal.Read(r.Dir)
 	if err != nil {
 		p.Answer = err.Error()
 		return p
@@ -98,13 +98,13 @@ func (l *Lab) past(r *Run) Past {
 		if i == 0 {
 			p.Started = e.Time
 		}
-		if e.Kind == trial.KindTrialEnded {
+		if e.Kind == journal.KindTrialEnded {
 			p.Trials++
 		}
-		ended = e.Kind == trial.KindEnd
+		ended = e.Kind == journal.KindEnd
 	}
 	switch {
-	case trial.Locked(r.Dir):
+	case journal.Locked(r.Dir):
 		p.State = StateRunning
 	case !ended:
 		p.State = StateInterrupted

@@ -9,16 +9,10 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
-
-// voidError is trouble that makes one trial void and lets the study go on.
-type voidError struct{ err error }
-
-func (v *voidError) Error() string { return v.err.Error() }
-func (v *voidError) Unwrap() error { return v.err }
-
-func void(format string, args ...any) error { return &voidError{fmt.Errorf(format, args...)} }
 
 // apply brings each setting of the machines to its level, on all of them at once. A setting
 // that is there already is not touched. It returns the levels read back, by factor.
@@ -39,16 +33,16 @@ func (s *session) apply(ctx context.Context, levels map[string]string) (map[stri
 // before any is read back, since a machine that starts anew for each of them should do so
 // once, and what one comes to may depend on the others.
 func (s *session) bring(ctx context.Context, all []*setting, levels map[string]string, enter func(*setting, string)) error {
-	changes := map[*setting]*Setting{}
+	changes := map[*setting]*journal.Setting{}
 	for _, to := range all {
 		now, err := to.read(ctx)
 		switch {
 		case err != nil:
-			return &voidError{err}
+			return fault.Voids(err)
 		case now == to.canonical[levels[to.name]]:
 			enter(to, now)
 		default:
-			changes[to] = &Setting{Factor: to.factor.Name, Target: to.target, Machine: to.machine, Former: now, Level: to.canonical[levels[to.name]]}
+			changes[to] = &journal.Setting{Factor: to.factor.Name, Target: to.target, Machine: to.machine, Former: now, Level: to.canonical[levels[to.name]]}
 		}
 	}
 	for _, to := range all {
@@ -65,29 +59,29 @@ func (s *session) bring(ctx context.Context, all []*setting, levels map[string]s
 }
 
 // verify reads back what a machine came to.
-func (s *session) verify(ctx context.Context, all []*setting, changes map[*setting]*Setting, levels map[string]string, enter func(*setting, string)) error {
+func (s *session) verify(ctx context.Context, all []*setting, changes map[*setting]*journal.Setting, levels map[string]string, enter func(*setting, string)) error {
 	for _, to := range all {
 		want, err := to.factor.Accept(ctx, to.place, levels[to.name])
 		if err != nil {
-			return &voidError{err}
+			return fault.Voids(err)
 		}
 		to.canonical[levels[to.name]] = want
 		now, err := to.read(ctx)
 		if err != nil {
-			return &voidError{err}
+			return fault.Voids(err)
 		}
 		enter(to, now)
 		if change := changes[to]; change != nil {
 			change.Seen = now
 			if change.Coupled, err = to.coupled(ctx); err != nil {
-				return &voidError{err}
+				return fault.Voids(err)
 			}
-			if err := s.journal.append(Entry{Kind: KindChanged, Setting: change}); err != nil {
+			if err := s.journal.Append(journal.Entry{Kind: journal.KindChanged, Setting: change}); err != nil {
 				return err
 			}
 		}
 		if now != want {
-			return void("read back: %s reads %q after it was set to %q", to.at(), now, want)
+			return fault.Void("read back: %s reads %q after it was set to %q", to.at(), now, want)
 		}
 	}
 	return nil
@@ -109,11 +103,11 @@ func (s *session) onEach(do func(all []*setting) error) error {
 	errs := make([]error, len(machines))
 	var done sync.WaitGroup
 	for i, name := range machines {
-		done.Go(func() { errs[i] = caught(func() error { return do(settings[name]) }) })
+		done.Go(func() { errs[i] = fault.Caught(func() error { return do(settings[name]) }) })
 	}
 	done.Wait()
 	for _, err := range errs { // trouble that is more than a void trial comes first
-		if _, only := isVoid(err); err != nil && !only {
+		if _, only := fault.IsVoid(err); err != nil && !only {
 			return err
 		}
 	}
@@ -139,26 +133,26 @@ func (s *setting) at() string {
 // change writes down a change and makes it. Whether it took effect is read back and written
 // down after all of them. A setting that returns to its former level takes along what is coupled with it, so that each trial
 // at that level finds the same.
-func (s *session) change(ctx context.Context, to *setting, entry Setting, level string) (err error) {
-	outstanding := s.journal.undo.of(&entry)
+func (s *session) change(ctx context.Context, to *setting, entry journal.Setting, level string) (err error) {
+	outstanding := s.journal.Outstanding(&entry)
 	if outstanding == nil {
 		if entry.Coupled, err = to.coupled(ctx); err != nil {
-			return &voidError{err}
+			return fault.Voids(err)
 		}
 	}
-	if err := s.journal.append(Entry{Kind: KindChange, Setting: &entry}); err != nil {
+	if err := s.journal.Append(journal.Entry{Kind: journal.KindChange, Setting: &entry}); err != nil {
 		return err
 	}
-	s.step("before set")
-	if outstanding != nil && outstanding.former == entry.Level && len(outstanding.coupled) > 0 {
-		err = to.returnTo(ctx, outstanding.former, outstanding.coupled)
+	s.journal.Step("before set")
+	if outstanding != nil && outstanding.Former == entry.Level && len(outstanding.Coupled) > 0 {
+		err = to.returnTo(ctx, outstanding.Former, outstanding.Coupled)
 	} else {
 		err = to.factor.Set(ctx, to.place, level)
 	}
-	s.step("after set")
+	s.journal.Step("after set")
 	if err != nil {
 		// It stays midway in the journal: nobody knows how far it came.
-		return void("set %s to %q: %w", to.at(), level, err)
+		return fault.Void("set %s to %q: %w", to.at(), level, err)
 	}
 	return nil
 }
@@ -171,7 +165,7 @@ func (s *session) reread(ctx context.Context, levels map[string]string) (map[str
 		for _, setting := range all {
 			level, err := setting.read(ctx)
 			if err != nil {
-				return &voidError{err}
+				return fault.Voids(err)
 			}
 			mu.Lock()
 			setting.enter(seen, levels, level)
@@ -236,28 +230,28 @@ func (s *session) prepare(ctx context.Context, all crew) error {
 	}
 	var fresh crew
 	for _, m := range all.driving() {
-		if !s.journal.undo.prepared(m.entry()) {
+		if !s.journal.Undo.Prepared(m.entry()) {
 			fresh = append(fresh, m)
 			e := m.entry()
-			if err := s.journal.append(Entry{Kind: KindPrepare, Load: &e}); err != nil {
+			if err := s.journal.Append(journal.Entry{Kind: journal.KindPrepare, Load: &e}); err != nil {
 				return err
 			}
 		}
 	}
-	s.step("before prepare")
+	s.journal.Step("before prepare")
 	if err := s.haveScratch(ctx, all); err != nil {
 		return err
 	}
 	err := all.driving().each(ctx, func(ctx context.Context, m *member) error {
 		return m.load.Prepare(ctx, s.envOf(m))
 	})
-	s.step("after prepare")
+	s.journal.Step("after prepare")
 	if err != nil {
 		return fmt.Errorf("prepare workload %s in %s: %w", s.kind.Name, s.scratch, err)
 	}
 	for _, m := range fresh {
 		e := m.entry()
-		if err := s.journal.append(Entry{Kind: KindPrepared, Load: &e}); err != nil {
+		if err := s.journal.Append(journal.Entry{Kind: journal.KindPrepared, Load: &e}); err != nil {
 			return err
 		}
 	}
@@ -265,8 +259,8 @@ func (s *session) prepare(ctx context.Context, all crew) error {
 }
 
 // entry is the load of a member as the journal has it.
-func (m *member) entry() Load {
-	e := Load{Machine: m.name, Settings: m.settings}
+func (m *member) entry() journal.Load {
+	e := journal.Load{Machine: m.name, Settings: m.settings}
 	if m.name != "" {
 		e.Workload, e.Index = m.kind.Name, m.index
 	}
@@ -303,9 +297,3 @@ func (s *session) envOf(m *member) workload.Env {
 
 // dataSeed keeps machines of a group from holding the same data.
 func dataSeed(seed uint64, index int) uint64 { return seed + uint64(index)*0x9e3779b97f4a7c15 }
-
-func isVoid(err error) (*voidError, bool) {
-	var v *voidError
-	ok := errors.As(err, &v)
-	return v, ok
-}

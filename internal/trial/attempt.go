@@ -22,6 +22,8 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -57,16 +59,16 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.journal.append(Entry{Kind: KindTrial, Trial: next.Number}); err != nil {
+	if err := s.journal.Append(journal.Entry{Kind: journal.KindTrial, Trial: next.Number}); err != nil {
 		return nil, err
 	}
 	s.trialBegan = time.Now()
 	err = a.run(ctx)
 	// By the clock that no step of the time of day moves: what a record says that a trial took is added up.
 	a.record.End = a.record.Start.Add(s.now().Sub(a.record.Start))
-	trouble, isVoid := isVoid(err)
+	trouble, isVoid := fault.IsVoid(err)
 	if err != nil && !isVoid && a.served != nil && !a.served.lives() { // the next trial gets a fresh one
-		trouble, isVoid = &voidError{err}, true
+		trouble, isVoid = &fault.VoidError{Err: err}, true
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -77,16 +79,16 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 		a.void(a.died(trouble))
 	}
 	a.keepLog(ctx)
-	s.step("before write trial")
-	if err := s.journal.there(); err != nil {
+	s.journal.Step("before write trial")
+	if err := s.journal.Intact(); err != nil {
 		return nil, fmt.Errorf("write trial %d: %w", next.Number, err)
 	}
 	sum, err := s.results.WriteTrial(a.record, a.files)
 	if err != nil {
-		return nil, &Lost{s.Dir, err}
+		return nil, &journal.Lost{Name: s.Dir, Why: err}
 	}
-	s.step("after write trial")
-	if err := s.journal.append(Entry{Kind: KindTrialEnded, Trial: next.Number, Record: sum, Void: a.record.Void}); err != nil {
+	s.journal.Step("after write trial")
+	if err := s.journal.Append(journal.Entry{Kind: journal.KindTrialEnded, Trial: next.Number, Record: sum, Void: a.record.Void}); err != nil {
 		return nil, err
 	}
 	return a.record, nil
@@ -138,7 +140,7 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 // the trial does not count and will run again.
 func (a *attempt) stop(ctx context.Context, cause error) error {
 	a.record.Void = "interrupted"
-	if lost := (*Lost)(nil); errors.As(errors.Join(cause, a.journal.there()), &lost) {
+	if lost := (*journal.Lost)(nil); errors.As(errors.Join(cause, a.journal.Intact()), &lost) {
 		return errors.Join(cause, lost)
 	}
 	name := a.stopped(a.Number)
@@ -146,7 +148,7 @@ func (a *attempt) stop(ctx context.Context, cause error) error {
 		cause = errors.Join(cause, fmt.Errorf("keep what there is of trial %d: %w", a.Number, err))
 		name = ""
 	}
-	return errors.Join(cause, a.journal.append(Entry{Kind: KindTrialStopped, Trial: a.Number, Note: name}))
+	return errors.Join(cause, a.journal.Append(journal.Entry{Kind: journal.KindTrialStopped, Trial: a.Number, Note: name}))
 }
 
 // save writes the record of a trial that did not end to a file, and what its service
@@ -224,14 +226,14 @@ func (a *attempt) run(ctx context.Context) (err error) {
 // assemble has the machines of the trial running.
 func (a *attempt) assemble(ctx context.Context) (err error) {
 	if a.crew, err = a.muster(ctx, a.arm.Levels); err != nil {
-		return &voidError{err}
+		return fault.Voids(err)
 	}
 	if err := a.crew.build(); err != nil {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
 	a.load.load = a.crew.lead().load
 	if err := a.checkSettings(ctx, a.crew); err != nil {
-		return &voidError{err}
+		return fault.Voids(err)
 	}
 	a.counted()
 	return nil
@@ -267,7 +269,7 @@ func (a *attempt) drive(ctx context.Context) error {
 		run = func() error { return a.grow(ctx) }
 	}
 	if a.sim != nil {
-		return trouble(run())
+		return fault.Voids(run())
 	}
 	for _, m := range a.crew {
 		m.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: m.machine, Dir: m.dir})
@@ -285,7 +287,7 @@ func (a *attempt) drive(ctx context.Context) error {
 	}
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
 	a.heard(ctx, time.Since(from).Seconds())
-	return trouble(err)
+	return fault.Voids(err)
 }
 
 // offer runs one load: in virtual time, or on the machines of the subject.
@@ -298,13 +300,6 @@ func (a *attempt) offer(ctx context.Context, l prepared, stage load.Stage, out *
 	}, out)
 	a.record.Counters = counters
 	return err
-}
-
-func trouble(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &voidError{err}
 }
 
 // loadLevels are the levels that no setting of the machine stands for.

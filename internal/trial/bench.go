@@ -14,6 +14,8 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -47,43 +49,46 @@ const tidy = 30 * time.Second
 // (both before anything was touched), a load that cannot be prepared, a results
 // folder that cannot be written or was damaged, and an interrupt.
 func (b *Bench) Run(ctx context.Context) (err error) {
-	if err := ours(b.Dir); err != nil {
+	if err := journal.CheckOwner(b.Dir); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(b.Dir, 0o755); err != nil {
 		return fmt.Errorf("make results folder: %w", err)
 	}
-	unlock, err := lock(b.Dir)
+	unlock, err := journal.Lock(b.Dir)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	if b.Undo == "" {
-		if b.Undo, err = UndoFolder(); err != nil {
+		if b.Undo, err = journal.UndoFolder(); err != nil {
 			return err
 		}
 	}
-	j, err := openJournal(b.Dir, b.Undo)
+	if b.step == nil {
+		b.step = func(string) {}
+	}
+	j, err := journal.Open(b.Dir, b.Undo, b.step)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.close()) }()
+	defer func() { err = errors.Join(err, j.Close()) }()
 	s, err := b.session(j)
 	if err != nil {
 		return err
 	}
-	if n := len(j.entries); n > 0 && j.entries[n-1].Kind == KindEnd {
+	if all := j.Entries(); len(all) > 0 && all[len(all)-1].Kind == journal.KindEnd {
 		return nil
 	}
 	defer func() {
-		if j.undo.none() {
+		if j.Undo.None() {
 			s.release()
 		}
 	}()
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	err = caught(func() error { return s.trials(ctx) })
+	err = fault.Caught(func() error { return s.trials(ctx) })
 	return s.finish(ctx, err)
 }
 
@@ -91,7 +96,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 type session struct {
 	*Bench
 	*workbench
-	journal    *journal
+	journal    *journal.Journal
 	results    *measure.Results
 	kind       workload.Kind
 	settings   []*setting // of the machines of this trial, in the order of the study
@@ -118,22 +123,18 @@ type session struct {
 	unserved   int                   // times in a row that it could not be started
 }
 
-func (b *Bench) session(j *journal) (*session, error) {
+func (b *Bench) session(j *journal.Journal) (*session, error) {
 	s := &session{
 		Bench:     b,
-		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch, mark: drawRun()},
+		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch, mark: journal.NewRun()},
 		scratched: map[string]platform.Machine{}, release: func() {},
 		journal: j, results: measure.OpenResults(b.Dir), began: time.Now(),
 	}
-	if old := j.begin(); old != nil && j.saved != nil {
+	if old := j.Begin(); old != nil && j.Saved() {
 		s.mark = old.Mark
 	}
 	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left, soonest: s.soonest}
 	s.sim, _ = b.Platform.(platform.Simulator)
-	if b.step == nil {
-		b.step = func(string) {}
-	}
-	j.step = b.step
 	i := slices.IndexFunc(b.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == b.Study.Workload.Kind })
 	if i < 0 {
 		return nil, fmt.Errorf("workload %s: this plimsoll does not have it", b.Study.Workload.Kind)
@@ -155,13 +156,13 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old, saved := begun(s.journal.entries), s.journal.saved != nil
+	old, saved := journal.First(s.journal.Entries()), s.journal.Saved()
 	if old != nil {
 		if err := errors.Join(s.same(old, hash), s.Study.CheckTraces()); err != nil {
 			return err
 		}
-		if left := leftBy(s.journal.entries); !saved && len(left) > 0 {
-			return foreign(s.Dir, s.Undo, left)
+		if left := journal.LeftBy(s.journal.Entries()); !saved && len(left) > 0 {
+			return journal.NotOurs(s.Dir, s.Undo, left)
 		}
 	}
 	if !saved {
@@ -188,13 +189,13 @@ func (s *session) start(ctx context.Context) error {
 	if saved {
 		return nil
 	}
-	return s.journal.begun(b)
+	return s.journal.Start(b)
 }
 
 // beginning is what the run begins with, or began with where it has an undo log.
-func (s *session) beginning(ctx context.Context, hash string) (b *Begin, err error) {
-	if s.journal.saved != nil {
-		return s.journal.begin(), nil
+func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin, err error) {
+	if s.journal.Saved() {
+		return s.journal.Begin(), nil
 	}
 	made := false
 	if s.sim == nil {
@@ -202,15 +203,15 @@ func (s *session) beginning(ctx context.Context, hash string) (b *Begin, err err
 			return nil, err
 		}
 	}
-	run := drawRun()
-	if old := begun(s.journal.entries); old != nil && runName.MatchString(old.Run) {
+	run := journal.NewRun()
+	if old := journal.First(s.journal.Entries()); old != nil && journal.RunName.MatchString(old.Run) {
 		run = old.Run
 	}
 	machine := ""
 	if _, several := s.Platform.(platform.Chooser); several && len(s.Study.Groups) == 0 {
 		machine = s.machine.Name()
 	}
-	return &Begin{
+	return &journal.Begin{
 		Machine: machine, Run: run, Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
 		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
 		Claims: claims(s.known),
@@ -226,14 +227,14 @@ func StudyHash(s *study.Study) (string, error) {
 	return measure.Checksum(text), nil
 }
 
-func (s *session) same(old *Begin, hash string) error {
+func (s *session) same(old *journal.Begin, hash string) error {
 	switch {
 	case old.Study != hash:
-		return &Refusal{fmt.Errorf("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)}
+		return fault.Refuse("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)
 	case old.Seed != s.Plan.Seed:
-		return &Refusal{fmt.Errorf("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)}
+		return fault.Refuse("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)
 	case old.Scratch != s.scratch:
-		return &Refusal{fmt.Errorf("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.scratch)}
+		return fault.Refuse("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.scratch)
 	}
 	return nil
 }
@@ -249,8 +250,8 @@ func (s *session) resume(ctx context.Context) error {
 	if err := errors.Join(r.errs...); err != nil {
 		return fmt.Errorf("put back what the run left before: %w", err)
 	}
-	for _, e := range s.journal.entries {
-		if e.Kind != KindTrialEnded {
+	for _, e := range s.journal.Entries() {
+		if e.Kind != journal.KindTrialEnded {
 			continue
 		}
 		if e.Trial != len(s.records)+1 {
@@ -310,10 +311,10 @@ func (s *session) trials(ctx context.Context) error {
 func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.at(Event{})
 	s.rest = 0
-	var lost *Lost
+	var lost *journal.Lost
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%w: the run was stopped", lost)
-		s.journal.abandon()
+		s.journal.Abandon()
 	}
 	after := context.WithoutCancel(ctx)
 	if err != nil {
@@ -341,22 +342,22 @@ func (s *session) finish(ctx context.Context, err error) error {
 	case stopped != nil:
 		r.errs = append(r.errs, stopped)
 	}
-	last := Entry{Kind: KindEnd, Note: s.why}
+	last := journal.Entry{Kind: journal.KindEnd, Note: s.why}
 	switch failed := errors.Join(r.errs...); {
 	case failed != nil:
 		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.Dir))
-		last = Entry{Kind: KindInterrupted, Note: err.Error()}
+		last = journal.Entry{Kind: journal.KindInterrupted, Note: err.Error()}
 	case lost != nil:
 		err = fmt.Errorf("%w and the host is as it was", err)
 	case err != nil:
-		last = Entry{Kind: KindInterrupted, Note: err.Error()}
+		last = journal.Entry{Kind: journal.KindInterrupted, Note: err.Error()}
 	}
-	err = errors.Join(err, s.journal.append(last))
+	err = errors.Join(err, s.journal.Append(last))
 	s.reporter.say(PhaseEnd, 0, last.Note)
 	return err
 }
 
 // stopped is where the record of a trial that did not end is kept.
 func (s *session) stopped(trial int) string {
-	return filepath.Join("stopped", fmt.Sprintf("%04d-%d.json", trial, len(s.journal.entries)))
+	return filepath.Join("stopped", fmt.Sprintf("%04d-%d.json", trial, len(s.journal.Entries())))
 }

@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 )
 
 func TestRunChangesMeasuresAndPutsBack(t *testing.T) {
@@ -61,16 +62,16 @@ func TestOnlyDifferencesAreApplied(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", memory(t))
 	r := newRig(t)
 	r.run(t, exampleStudy(), 2)
-	entries, err := ReadJournal(r.dir())
+	entries, err := journal.Read(r.dir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	two := 0
 	for _, e := range entries {
-		if e.Kind == KindChange && e.Setting.Factor == "host.two" {
+		if e.Kind == journal.KindChange && e.Setting.Factor == "host.two" {
 			two++
 		}
-		if e.Kind == KindChange && e.Setting.Former == e.Setting.Level {
+		if e.Kind == journal.KindChange && e.Setting.Former == e.Setting.Level {
 			t.Errorf("entry %d changes %s from %q to itself", e.Sequence, e.Setting.Factor, e.Setting.Level)
 		}
 		if e.Setting != nil && e.Setting.Factor == LabelFactor {
@@ -199,7 +200,7 @@ func TestMistakesAreFoundBeforeAnythingIsTouched(t *testing.T) {
 				t.Fatalf("error %v, want %q", err, test.want)
 			}
 			r.atFormer(t)
-			if text, _ := os.ReadFile(filepath.Join(r.dir(), journalName)); len(text) > 0 {
+			if text, _ := os.ReadFile(filepath.Join(r.dir(), journal.Name)); len(text) > 0 {
 				t.Errorf("the journal holds %s", text)
 			}
 		})
@@ -230,7 +231,7 @@ func TestAnotherStudyIsRefused(t *testing.T) {
 	if err := r.bench(t, other, 1).Run(t.Context()); err != nil {
 		t.Fatalf("a run that ended: %v", err)
 	}
-	name := filepath.Join(r.dir(), journalName)
+	name := filepath.Join(r.dir(), journal.Name)
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

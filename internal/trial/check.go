@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -34,7 +35,7 @@ type Needs struct {
 // it is there: every level of every factor is asked of the machine and every
 // load looks at what it needs. Its error names what the user can do.
 func (b *Bench) Check(ctx context.Context) (*Needs, error) {
-	s, err := b.session(&journal{})
+	s, err := b.session(&journal.Journal{})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 	_, apart := s.Platform.(platform.Lodging)
 	disk := int64(0)
 	for _, m := range all.driving() {
-		key := m.name + " " + m.kind.Name + " " + loadKey(m.settings)
+		key := m.name + " " + m.kind.Name + " " + journal.LoadKey(m.settings)
 		needs, known := seen[key]
 		if !known {
 			env := m.env(dataSeed(s.Plan.Seed, m.index))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,18 +69,6 @@ func TestNumbersThatAreNone(t *testing.T) {
 	finite(r)
 	if len(r.Values) != 1 || len(r.Counters) != 0 || len(r.Warnings) != 2 {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestStateFolder(t *testing.T) {
-	t.Setenv("XDG_STATE_HOME", "/state")
-	if dir, err := stateFolder(); err != nil || dir != "/state/plimsoll" {
-		t.Errorf("%s, %v", dir, err)
-	}
-	// A relative path is invalid by the XDG specification and counts as unset.
-	t.Setenv("XDG_STATE_HOME", "state")
-	if dir, err := stateFolder(); err != nil || !filepath.IsAbs(dir) {
-		t.Errorf("%s, %v", dir, err)
 	}
 }
 

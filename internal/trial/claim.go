@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 )
 
 // claims are the names of what the settings of a study reach, by machine.
@@ -26,7 +27,7 @@ func claims(all []*setting) map[string][]string {
 
 // claim keeps other runs from the settings that this one may change, on each machine where somebody else may be at work.
 // Nothing was touched where it fails.
-func (w *workbench) claim(ctx context.Context, b *Begin, log string) (release func(), err error) {
+func (w *workbench) claim(ctx context.Context, b *journal.Begin, log string) (release func(), err error) {
 	var all []func()
 	release = func() {
 		for _, r := range all {
@@ -47,7 +48,7 @@ func (w *workbench) claim(ctx context.Context, b *Begin, log string) (release fu
 		if err != nil {
 			release()
 			if errors.Is(err, platform.ErrClaimed) {
-				err = &Refusal{err}
+				err = &fault.Refusal{Err: err}
 			}
 			return nil, err
 		}
@@ -72,7 +73,7 @@ func (w *workbench) named(ctx context.Context, m platform.Machine, names []strin
 }
 
 // claimAll finds the machines of the run and claims what it may change on them.
-func (s *session) claimAll(ctx context.Context, b *Begin) (release func(), err error) {
+func (s *session) claimAll(ctx context.Context, b *journal.Begin) (release func(), err error) {
 	r := s.restorer()
 	if r.fleeting {
 		return func() {}, nil
@@ -80,13 +81,5 @@ func (s *session) claimAll(ctx context.Context, b *Begin) (release func(), err e
 	if err := r.find(ctx, s.Study.Most()); err != nil {
 		return nil, err
 	}
-	return s.claim(ctx, b, s.journal.undoLog(b.Run))
-}
-
-// undoLog is the name of the undo log of a run.
-func (j *journal) undoLog(run string) string {
-	if name, err := filepath.Abs(undoName(j.logs, run)); err == nil {
-		return name
-	}
-	return undoName(j.logs, run)
+	return s.claim(ctx, b, s.journal.UndoLog(b.Run))
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/trial/fault"
 )
 
 // coupled reads the files that may change along with a setting.
@@ -93,11 +94,11 @@ func separate(all []*setting) error {
 				continue
 			}
 			if name, both := shared(a.effect.Sets, b.effect.Sets); both {
-				return &Refusal{fmt.Errorf("%s and %s are the same setting, %s: vary one of them", b.name, a.name, name)}
+				return fault.Refuse("%s and %s are the same setting, %s: vary one of them", b.name, a.name, name)
 			}
 			for _, pair := range [][2]*setting{{a, b}, {b, a}} {
 				if name, both := shared(pair[0].effect.Coupled, pair[1].effect.Sets); both {
-					return &Refusal{fmt.Errorf("%s changes %s as well (%s): vary one of them", pair[0].name, pair[1].name, name)}
+					return fault.Refuse("%s changes %s as well (%s): vary one of them", pair[0].name, pair[1].name, name)
 				}
 			}
 		}

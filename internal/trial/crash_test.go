@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 )
 
 // The test binary runs again as the process that is killed. The variable holds
@@ -110,13 +111,13 @@ func spawn(t *testing.T, r *rig, verb string, dieAt int) string {
 // ended reads the records of the trials that the journal calls ended, by number.
 func (r *rig) ended(t *testing.T) map[int]string {
 	t.Helper()
-	entries, err := ReadJournal(r.dir())
+	entries, err := journal.Read(r.dir())
 	if err != nil {
 		return nil // it died before the journal was there
 	}
 	all := map[int]string{}
 	for _, e := range entries {
-		if e.Kind != KindTrialEnded {
+		if e.Kind != journal.KindTrialEnded {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(r.dir(), "trials", fmt.Sprintf("%04d", e.Trial), "record.json"))
@@ -174,7 +175,7 @@ func (r *rig) known(t *testing.T, want bool) {
 // putBack restores in this process and looks at the machine.
 func (r *rig) putBack(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(r.dir(), journalName)); err != nil {
+	if _, err := os.Stat(filepath.Join(r.dir(), journal.Name)); err != nil {
 		return
 	}
 	for range 2 { // the second time there is nothing to do
@@ -497,7 +498,7 @@ func TestLossOfPower(t *testing.T) {
 			cuts++
 			exact(t, openRig(saved), r.root)
 			r.hooks.runs = 0
-			journal := filepath.Join(r.dir(), journalName)
+			journal := filepath.Join(r.dir(), journal.Name)
 			data, err := os.ReadFile(journal)
 			if err != nil {
 				t.Fatal(err)

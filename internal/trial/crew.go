@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/workload"
 )
 
@@ -174,7 +175,7 @@ func (c crew) each(ctx context.Context, do func(ctx context.Context, m *member) 
 	failed := make(chan error, len(c))
 	for _, m := range c {
 		go func() {
-			err := caught(func() error { return do(ctx, m) })
+			err := fault.Caught(func() error { return do(ctx, m) })
 			if err != nil && m.name != "" {
 				err = fmt.Errorf("machine %s: %w", m.name, err)
 			}

@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -287,7 +288,7 @@ func TestBarrier(t *testing.T) {
 
 // restoredFrom restores the run of a bench, where it left anything.
 func restoredFrom(ctx context.Context, b *Bench, p platform.Platform) ([]string, error) {
-	logs, err := LogsOf(b.Dir, b.Undo)
+	logs, err := journal.LogsOf(b.Dir, b.Undo)
 	if err != nil || len(logs) == 0 {
 		return nil, err
 	}

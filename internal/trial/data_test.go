@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -25,11 +26,11 @@ func TestLostDataOutranksNoise(t *testing.T) {
 			if len(all) != 1 || all[0].Void != lostData || len(measure.DataFailures(all[0].Checks)) != 1 {
 				t.Fatalf("%d trials, void: %s", len(all), all[0].Void)
 			}
-			entries, err := ReadJournal(r.dir())
+			entries, err := journal.Read(r.dir())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if end := entries[len(entries)-1]; end.Kind != KindEnd || !strings.Contains(end.Note, "trial 1 was not repeated") || !strings.Contains(end.Note, lostData) {
+			if end := entries[len(entries)-1]; end.Kind != journal.KindEnd || !strings.Contains(end.Note, "trial 1 was not repeated") || !strings.Contains(end.Note, lostData) {
 				t.Errorf("the run ended with %+v", end)
 			}
 			if again := r.run(t, s, 2); len(again) != 1 {

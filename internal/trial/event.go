@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/platform"
+	"plimsoll/internal/trial/fault"
 )
 
 // event is what happens to machines once in a trial, in the middle of what is measured.
@@ -54,7 +55,7 @@ func (a *attempt) eventful(ctx context.Context, load func() error) error {
 	go func() {
 		select {
 		case <-e.due:
-			happened <- caught(func() error { return a.happen(ctx, pending) })
+			happened <- fault.Caught(func() error { return a.happen(ctx, pending) })
 		case <-over:
 			happened <- errNever
 		}

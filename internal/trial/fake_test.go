@@ -27,6 +27,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -252,7 +253,7 @@ func (r *rig) undo() string { return filepath.Join(r.root, "undo") }
 
 // unfinished are the results folders of the runs that left something.
 func (r *rig) unfinished() (dirs []string, err error) {
-	all, err := ListUnfinished(r.undo())
+	all, err := journal.ListUnfinished(r.undo())
 	for _, u := range all {
 		if u.Left > 0 || u.Err != nil {
 			dirs = append(dirs, u.Dir)
@@ -263,16 +264,16 @@ func (r *rig) unfinished() (dirs []string, err error) {
 
 // restoration is that of the run in the results folder.
 func (r *rig) restoration(c *study.Catalog) Restoration {
-	logs, err := LogsOf(r.dir(), r.undo())
+	logs, err := journal.LogsOf(r.dir(), r.undo())
 	if err != nil || len(logs) == 0 {
-		logs = []string{undoName(r.undo(), drawRun())}
+		logs = []string{journal.UndoName(r.undo(), journal.NewRun())}
 	}
 	return Restoration{Log: logs[0], Catalog: c, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return r.machine, nil }}
 }
 
 // restored restores the run in the results folder, where it left anything.
 func (r *rig) restored(ctx context.Context, c *study.Catalog) ([]string, error) {
-	logs, err := LogsOf(r.dir(), r.undo())
+	logs, err := journal.LogsOf(r.dir(), r.undo())
 	if err != nil || len(logs) == 0 {
 		return nil, err
 	}
@@ -363,13 +364,13 @@ func (r *rig) run(t testing.TB, s *study.Study, blocks int) []measure.Record {
 
 func (r *rig) records(t testing.TB) []measure.Record {
 	t.Helper()
-	entries, err := ReadJournal(r.dir())
+	entries, err := journal.Read(r.dir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []measure.Record
 	for _, e := range entries {
-		if e.Kind == KindTrialEnded {
+		if e.Kind == journal.KindTrialEnded {
 			record, err := measure.OpenResults(r.dir()).Record(e.Trial, e.Record)
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/trial/fault"
 )
 
 // judge sums up the window and makes the certificate.
@@ -19,18 +20,18 @@ func (a *attempt) judge(ctx context.Context) error {
 	}
 	intervals := a.recorder.Intervals()
 	if len(intervals) == 0 {
-		return void("the load ended without measuring anything")
+		return fault.Void("the load ended without measuring anything")
 	}
 	summary, err := measure.Summarise(intervals, a.record.Window, a.kind.Rate)
 	if err != nil {
-		return &voidError{err}
+		return fault.Voids(err)
 	}
 	maps.Copy(a.files, measure.EncodeHistograms(summary.Log(), a.record.Window))
 	a.record.Values, a.record.Counts = summary.Values, summary.Counts
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)
 	if err := a.divide(); err != nil {
-		return &voidError{err}
+		return fault.Voids(err)
 	}
 	e := &evidence{
 		record: a.record, demand: a.demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,

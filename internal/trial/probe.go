@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/stat"
+	"plimsoll/internal/trial/fault"
 )
 
 const (
@@ -109,7 +110,7 @@ func (a *attempt) perform(ctx context.Context, p *measure.Probe, l prepared, len
 	a.record.Probes = append(a.record.Probes, *p)
 	if failed := measure.DataFailures(recorder.Checks()); len(failed) > 0 {
 		a.lost = append(a.lost, failed...)
-		return void("%s", dataFailed(failed[0]))
+		return fault.Void("%s", dataFailed(failed[0]))
 	}
 	return nil
 }

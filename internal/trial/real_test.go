@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/null"
 )
@@ -49,12 +50,12 @@ func TestOnThisMachine(t *testing.T) {
 	if err := b.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := ReadJournal(dir)
+	entries, err := journal.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.Kind != KindTrialEnded {
+		if e.Kind != journal.KindTrialEnded {
 			continue
 		}
 		record, err := measure.OpenResults(dir).Record(e.Trial, e.Record)

@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/load"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -36,23 +34,21 @@ func Restore(ctx context.Context, of Restoration) ([]string, error) {
 }
 
 func restore(ctx context.Context, of Restoration, step func(string)) (done []string, err error) {
-	logs, run := filepath.Dir(of.Log), strings.TrimSuffix(filepath.Base(of.Log), ".jsonl")
-	j := &journal{logs: logs, step: step, now: time.Now}
-	if err := j.openUndo(run); err != nil {
+	j, err := journal.Reopen(of.Log, step)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, j.close()) }()
-	b := j.begin()
+	defer func() { err = errors.Join(err, j.Close()) }()
+	b := j.Begin()
 	if b == nil {
 		return nil, nil
 	}
-	j.join(b)
 	p, err := of.Open(ctx, b.Platform, b.Seed)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if err := b.choose(ctx, p); err != nil {
+	if err := choose(ctx, b, p); err != nil {
 		return nil, err
 	}
 	w := &workbench{platform: p, machine: p.Machine(), catalog: of.Catalog, commands: b.Commands, groups: b.Groups, scratch: b.Scratch, mark: b.Mark}
@@ -62,19 +58,19 @@ func restore(ctx context.Context, of Restoration, step func(string)) (done []str
 	}
 	release := func() {}
 	if !r.fleeting {
-		if release, err = w.claim(ctx, b, j.undoLog(b.Run)); err != nil {
+		if release, err = w.claim(ctx, b, j.UndoLog(b.Run)); err != nil {
 			return nil, err
 		}
 	}
 	r.all(ctx)
-	if j.undo.none() {
+	if j.Undo.None() {
 		defer release()
 	}
 	return r.done, errors.Join(r.errs...)
 }
 
 // choose has a platform give the machine on which a run began.
-func (b *Begin) choose(ctx context.Context, p platform.Platform) error {
+func choose(ctx context.Context, b *journal.Begin, p platform.Platform) error {
 	c, several := p.(platform.Chooser)
 	if b == nil || b.Machine == "" || !several {
 		return nil
@@ -84,18 +80,18 @@ func (b *Begin) choose(ctx context.Context, p platform.Platform) error {
 
 // Choose has a platform give the machine on which the run in a results folder began, if one did.
 func Choose(ctx context.Context, p platform.Platform, dir string) error {
-	entries, err := ReadJournal(dir)
+	entries, err := journal.Read(dir)
 	if err != nil {
 		return nil //nolint:nilerr // whoever goes on with the run says so
 	}
-	return begun(entries).choose(ctx, p)
+	return choose(ctx, journal.First(entries), p)
 }
 
 // restorer undoes what a journal says is outstanding. It goes on after an
 // error, because the next change may still be undone.
 type restorer struct {
 	*workbench
-	journal  *journal
+	journal  *journal.Journal
 	seed     uint64
 	kind     string // of the workload
 	fleeting bool   // what was done to the machines ended with them
@@ -114,7 +110,7 @@ func (r *restorer) all(ctx context.Context) {
 // find finds the machines of groups.
 func (r *restorer) find(ctx context.Context, groups []study.Group) error {
 	grouped, ok := r.platform.(platform.Grouped)
-	if len(groups) == 0 || r.fleeting || r.journal.undo.none() || !ok {
+	if len(groups) == 0 || r.fleeting || r.journal.Undo.None() || !ok {
 		return nil
 	}
 	r.posts = map[string]post{}
@@ -136,13 +132,13 @@ func (r *restorer) find(ctx context.Context, groups []study.Group) error {
 
 // gone writes down that what was done to machines ended with them.
 func (r *restorer) gone() {
-	for _, c := range slices.Clone(r.journal.undo.settings) {
-		entry := Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: c.former, Level: c.former, Seen: c.former}
-		said := c.name() + " ended with its machine"
-		r.took(said, r.journal.append(Entry{Kind: KindRestored, Setting: &entry, Note: said}))
+	for _, c := range slices.Clone(r.journal.Undo.Settings) {
+		entry := c.Back(c.Former)
+		said := c.Name() + " ended with its machine"
+		r.took(said, r.journal.Append(journal.Entry{Kind: journal.KindRestored, Setting: &entry, Note: said}))
 	}
-	for _, l := range slices.Clone(r.journal.undo.loads) {
-		r.took(fmt.Sprintf("what workload %s had prepared ended with its machine", r.kindOf(l)), r.journal.append(Entry{Kind: KindCleaned, Load: &l}))
+	for _, l := range slices.Clone(r.journal.Undo.Loads) {
+		r.took(fmt.Sprintf("what workload %s had prepared ended with its machine", r.kindOf(l)), r.journal.Append(journal.Entry{Kind: journal.KindCleaned, Load: &l}))
 	}
 }
 
@@ -153,26 +149,26 @@ func (r *restorer) settings(ctx context.Context) {
 		return
 	}
 	var back []putBack
-	for _, c := range slices.Backward(slices.Clone(r.journal.undo.settings)) {
+	for _, c := range slices.Backward(slices.Clone(r.journal.Undo.Settings)) {
 		var p *putBack
 		err := undisturbed(func() (err error) {
 			p, err = r.setBack(ctx, c)
 			return err
 		})
 		if err != nil {
-			r.took("", fmt.Errorf("put %s back to %q: %w", c.name(), c.former, err))
+			r.took("", fmt.Errorf("put %s back to %q: %w", c.Name(), c.Former, err))
 		} else if p != nil {
 			back = append(back, *p)
 		}
 	}
 	for _, p := range back {
-		if off, err := p.off(ctx, p.changed.former, p.files); err != nil || off != "" {
-			if err = undisturbed(func() error { return p.returnTo(ctx, p.changed.former, p.files) }); err != nil {
-				r.took("", fmt.Errorf("put %s back to %q: %w", p.changed.name(), p.changed.former, err))
+		if off, err := p.off(ctx, p.changed.Former, p.files); err != nil || off != "" {
+			if err = undisturbed(func() error { return p.returnTo(ctx, p.changed.Former, p.files) }); err != nil {
+				r.took("", fmt.Errorf("put %s back to %q: %w", p.changed.Name(), p.changed.Former, err))
 				continue
 			}
 		}
-		r.took(p.said, r.journal.append(Entry{Kind: KindRestored, Setting: &p.entry}))
+		r.took(p.said, r.journal.Append(journal.Entry{Kind: journal.KindRestored, Setting: &p.entry}))
 	}
 }
 
@@ -191,9 +187,9 @@ func undisturbed(do func() error) error {
 // putBack is a setting that was put back.
 type putBack struct {
 	*setting
-	changed *changed
+	changed *journal.Change
 	files   map[string]string // coupled with it, that were put back too
-	entry   Setting
+	entry   journal.Setting
 	said    string
 }
 
@@ -207,8 +203,8 @@ func (r *restorer) took(said string, err error) {
 }
 
 // setBack puts one setting back. It returns nil for one that somebody else has changed, which is left as it is.
-func (r *restorer) setBack(ctx context.Context, c *changed) (*putBack, error) {
-	s, err := r.setting(c.factor, c.target, c.machine)
+func (r *restorer) setBack(ctx context.Context, c *journal.Change) (*putBack, error) {
+	s, err := r.setting(c.Factor, c.Target, c.Machine)
 	if err != nil {
 		return nil, err
 	}
@@ -216,49 +212,49 @@ func (r *restorer) setBack(ctx context.Context, c *changed) (*putBack, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &putBack{setting: s, changed: c, entry: Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: now, Level: c.former, Seen: c.former}}
-	if !c.midway && now != c.former && !slices.Contains(c.ours, now) {
-		said := fmt.Sprintf("%s is at %q, which plimsoll did not set: left as it is (its former level was %q)", c.name(), now, c.former)
+	p := &putBack{setting: s, changed: c, entry: c.Back(now)}
+	if !c.Midway && now != c.Former && !slices.Contains(c.Ours, now) {
+		said := fmt.Sprintf("%s is at %q, which plimsoll did not set: left as it is (its former level was %q)", c.Name(), now, c.Former)
 		p.entry.Seen = now
-		r.took(said, r.journal.append(Entry{Kind: KindLeft, Setting: &p.entry, Note: said}))
+		r.took(said, r.journal.Append(journal.Entry{Kind: journal.KindLeft, Setting: &p.entry, Note: said}))
 		return nil, nil
 	}
 	if p.files, err = r.filesOf(ctx, s, c); err != nil {
 		return nil, err
 	}
-	off, err := s.off(ctx, c.former, p.files)
+	off, err := s.off(ctx, c.Former, p.files)
 	if err != nil {
 		return nil, err
 	}
 	if off == "" {
-		p.said = fmt.Sprintf("%s is at its former level %q", c.name(), now)
+		p.said = fmt.Sprintf("%s is at its former level %q", c.Name(), now)
 		return p, nil
 	}
 	// The way back is a change as well: a crash in the middle of it must not
 	// pass for somebody else's change. A journal on a full disk is no reason to
 	// leave the machine as it is.
-	r.took("", r.journal.append(Entry{Kind: KindChange, Setting: &p.entry}))
-	r.journal.step("before put back")
-	err = s.returnTo(ctx, c.former, p.files)
-	r.journal.step("after put back")
-	p.said = fmt.Sprintf("%s put back from %q to %q", c.name(), now, c.former)
-	if now == c.former {
-		p.said = fmt.Sprintf("%s is at its former level %q; what changes along with it was put back", c.name(), now)
+	r.took("", r.journal.Append(journal.Entry{Kind: journal.KindChange, Setting: &p.entry}))
+	r.journal.Step("before put back")
+	err = s.returnTo(ctx, c.Former, p.files)
+	r.journal.Step("after put back")
+	p.said = fmt.Sprintf("%s put back from %q to %q", c.Name(), now, c.Former)
+	if now == c.Former {
+		p.said = fmt.Sprintf("%s is at its former level %q; what changes along with it was put back", c.Name(), now)
 	}
 	return p, err
 }
 
 // filesOf are the files coupled with a setting that are put back with it, with their former values. One that somebody else has changed
 // is named and left as it is.
-func (r *restorer) filesOf(ctx context.Context, s *setting, c *changed) (map[string]string, error) {
-	now, err := factor.ReadCoupled(ctx, s.place.Machine, slices.Collect(maps.Keys(c.coupled)))
+func (r *restorer) filesOf(ctx context.Context, s *setting, c *journal.Change) (map[string]string, error) {
+	now, err := factor.ReadCoupled(ctx, s.place.Machine, slices.Collect(maps.Keys(c.Coupled)))
 	if err != nil {
 		return nil, err
 	}
-	files := maps.Clone(c.coupled)
-	for name, former := range c.coupled {
+	files := maps.Clone(c.Coupled)
+	for name, former := range c.Coupled {
 		value, there := now[name]
-		if !c.midway && there && value != former && !slices.Contains(c.seen[name], value) {
+		if !c.Midway && there && value != former && !slices.Contains(c.Seen[name], value) {
 			r.took(fmt.Sprintf("%s is at %q, which did not come from plimsoll: left as it is (it was %q)", name, value, former), nil)
 			delete(files, name)
 		}
@@ -268,14 +264,14 @@ func (r *restorer) filesOf(ctx context.Context, s *setting, c *changed) (map[str
 
 // loads removes what loads had prepared.
 func (r *restorer) loads(ctx context.Context) {
-	for _, l := range slices.Backward(slices.Clone(r.journal.undo.loads)) {
+	for _, l := range slices.Backward(slices.Clone(r.journal.Undo.Loads)) {
 		what := fmt.Sprintf("what workload %s had prepared in %s", r.kindOf(l), r.scratch)
 		if l.Machine != "" {
 			what += " on " + l.Machine
 		}
 		if err := undisturbed(func() error { return r.clean(ctx, l) }); err != nil {
 			if r.endsWithMachine() {
-				r.took(what+" ends with its machine", r.journal.append(Entry{Kind: KindCleaned, Load: &l}))
+				r.took(what+" ends with its machine", r.journal.Append(journal.Entry{Kind: journal.KindCleaned, Load: &l}))
 				continue
 			}
 			r.took("", fmt.Errorf("remove %s: %w", what, err))
@@ -289,17 +285,17 @@ func (r *restorer) loads(ctx context.Context) {
 }
 
 // endsWithMachine says that what cannot be removed, as on a machine that died, is gone once the platform is closed.
-func (r *restorer) endsWithMachine() bool { return r.fleeting && len(r.journal.begin().Services) == 0 }
+func (r *restorer) endsWithMachine() bool { return r.fleeting && len(r.journal.Begin().Services) == 0 }
 
 // kindOf is the kind of workload of a load.
-func (r *restorer) kindOf(l Load) string {
+func (r *restorer) kindOf(l journal.Load) string {
 	if l.Workload != "" {
 		return l.Workload
 	}
 	return r.kind
 }
 
-func (r *restorer) clean(ctx context.Context, of Load) error {
+func (r *restorer) clean(ctx context.Context, of journal.Load) error {
 	i := slices.IndexFunc(r.catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kindOf(of) })
 	if i < 0 {
 		return errors.New("this plimsoll does not have it")
@@ -312,8 +308,8 @@ func (r *restorer) clean(ctx context.Context, of Load) error {
 	if err != nil {
 		return err
 	}
-	journalled := r.journal.append(Entry{Kind: KindClean, Load: &of})
-	r.journal.step("before clean")
+	journalled := r.journal.Append(journal.Entry{Kind: journal.KindClean, Load: &of})
+	r.journal.Step("before clean")
 	if err := at.marked(ctx, r.mark); err != nil {
 		return errors.Join(err, journalled)
 	}
@@ -333,15 +329,15 @@ func (r *restorer) clean(ctx context.Context, of Load) error {
 	if err := r.emptied(ctx, of); err != nil {
 		return errors.Join(err, journalled)
 	}
-	r.journal.step("after clean")
-	return errors.Join(journalled, r.journal.append(Entry{Kind: KindCleaned, Load: &of}))
+	r.journal.Step("after clean")
+	return errors.Join(journalled, r.journal.Append(journal.Entry{Kind: journal.KindCleaned, Load: &of}))
 }
 
 // emptied removes the folder of a machine whose last load was cleaned, and the scratch folder
 // after the last load of all.
-func (r *restorer) emptied(ctx context.Context, of Load) error {
+func (r *restorer) emptied(ctx context.Context, of journal.Load) error {
 	others := 0
-	for _, l := range r.journal.undo.loads {
+	for _, l := range r.journal.Undo.Loads {
 		if l.Machine == of.Machine {
 			others++
 		}
@@ -355,7 +351,7 @@ func (r *restorer) emptied(ctx context.Context, of Load) error {
 			return err
 		}
 	}
-	if len(r.journal.undo.loads) > 1 || !r.journal.begin().Made {
+	if len(r.journal.Undo.Loads) > 1 || !r.journal.Begin().Made {
 		return nil
 	}
 	return post{at.machine, r.scratch}.removeScratch(ctx, r.mark)

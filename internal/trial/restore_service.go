@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -37,9 +38,9 @@ func (s *session) foreign() []study.Use {
 // else lies in it. The run that had them is dead, and its services with it, perhaps before any
 // load was prepared.
 func (r *restorer) services(ctx context.Context) {
-	for _, name := range slices.Clone(r.journal.undo.servers) {
+	for _, name := range slices.Clone(r.journal.Undo.Servers) {
 		if r.fleeting {
-			r.took("what the service kept ended with its machine", r.journal.append(Entry{Kind: KindServed, Server: name}))
+			r.took("what the service kept ended with its machine", r.journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}))
 			continue
 		}
 		at, err := r.post(name)
@@ -50,7 +51,7 @@ func (r *restorer) services(ctx context.Context) {
 			r.took("", fmt.Errorf("remove what the service kept: %w", err))
 			continue
 		}
-		r.took("removed what the service kept in "+at.dir, r.journal.append(Entry{Kind: KindServed, Server: name}))
+		r.took("removed what the service kept in "+at.dir, r.journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}))
 	}
 }
 
@@ -63,7 +64,7 @@ func (r *restorer) sweepServer(ctx context.Context, at post) error {
 			return err
 		}
 	}
-	if !r.journal.begin().Made {
+	if !r.journal.Begin().Made {
 		return nil
 	}
 	return post{at.machine, r.scratch}.removeScratch(ctx, r.mark)
@@ -71,7 +72,7 @@ func (r *restorer) sweepServer(ctx context.Context, at post) error {
 
 // cleanForeign removes what a load left in services that outlived the run.
 func (r *restorer) cleanForeign(ctx context.Context, l workload.Load) error {
-	for _, use := range r.journal.begin().Services {
+	for _, use := range r.journal.Begin().Services {
 		at := use.Kind + " at " + use.Settings[addressSetting]
 		err := r.cleanAt(ctx, l, use)
 		switch {

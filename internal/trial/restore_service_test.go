@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/workload"
 )
 
@@ -77,16 +78,16 @@ func shelfRestorer(t *testing.T, services []study.Use) *restorer {
 	if err := os.MkdirAll(r.dir(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(r.dir(), r.undo())
+	j, err := journal.Open(r.dir(), r.undo(), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { j.close() })
-	for _, e := range []Entry{
-		{Kind: KindBegin, Begin: &Begin{Workload: "driven", Scratch: filepath.Join(r.root, "scratch"), Services: services}},
-		{Kind: KindPrepare, Load: &Load{Settings: parameter.Settings{"rate": "20000"}}},
+	t.Cleanup(func() { j.Close() })
+	for _, e := range []journal.Entry{
+		{Kind: journal.KindBegin, Begin: &journal.Begin{Workload: "driven", Scratch: filepath.Join(r.root, "scratch"), Services: services}},
+		{Kind: journal.KindPrepare, Load: &journal.Load{Settings: parameter.Settings{"rate": "20000"}}},
 	} {
-		if err := j.append(e); err != nil {
+		if err := j.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,8 +111,8 @@ func TestRestoreCleansForeignServices(t *testing.T) {
 	}
 	r := shelfRestorer(t, []study.Use{at(first, nil), at(second, nil)})
 	r.loads(t.Context())
-	if err := errors.Join(r.errs...); err != nil || !r.journal.undo.none() {
-		t.Errorf("%v, outstanding %v", err, r.journal.undo)
+	if err := errors.Join(r.errs...); err != nil || !r.journal.Undo.None() {
+		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
 	}
 	for _, dir := range []string{first, second} {
 		if _, err := os.Stat(filepath.Join(dir, "left")); err == nil || !slices.Contains(r.done, "removed what workload driven had prepared in the service shelf at "+dir) {
@@ -128,8 +129,8 @@ func TestRestoreWithoutTheForeignService(t *testing.T) {
 	}
 	r = shelfRestorer(t, []study.Use{at("/nowhere", nil)})
 	r.loads(t.Context())
-	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "service shelf at /nowhere: no such shelf") || r.journal.undo.none() {
-		t.Errorf("a service in trouble: %v, outstanding %v", err, r.journal.undo)
+	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "service shelf at /nowhere: no such shelf") || r.journal.Undo.None() {
+		t.Errorf("a service in trouble: %v, outstanding %v", err, r.journal.Undo)
 	}
 }
 
@@ -178,19 +179,19 @@ func (c clumsy) Run(ctx context.Context, what platform.Command) (platform.Result
 // What a service kept is outstanding until it is gone.
 func TestRestoreWhereServicesCannotBeRemoved(t *testing.T) {
 	r := shelfRestorer(t, nil)
-	r.journal.undo.loads = nil
-	if err := r.journal.append(Entry{Kind: KindServe}); err != nil {
+	r.journal.Undo.Loads = nil
+	if err := r.journal.Append(journal.Entry{Kind: journal.KindServe}); err != nil {
 		t.Fatal(err)
 	}
 	plain := r.machine
 	r.machine = clumsy{plain.(*machine)}
 	r.services(t.Context())
-	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "rm: directory not empty") || r.journal.undo.none() {
-		t.Errorf("%v, outstanding %v", err, r.journal.undo)
+	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "rm: directory not empty") || r.journal.Undo.None() {
+		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
 	}
 	r.machine, r.errs = plain, nil
 	r.services(t.Context())
-	if err := errors.Join(r.errs...); err != nil || !r.journal.undo.none() {
-		t.Errorf("%v, outstanding %v", err, r.journal.undo)
+	if err := errors.Join(r.errs...); err != nil || !r.journal.Undo.None() {
+		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
 	}
 }

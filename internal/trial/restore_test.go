@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/journal"
 )
 
 // left makes a rig whose run crashed at the first step that has a name.
@@ -154,8 +155,8 @@ func TestRestoreWithoutTheResultsFolder(t *testing.T) {
 	for name, do := range map[string]func(r *rig) error{
 		"removed":           func(r *rig) error { return os.RemoveAll(r.dir()) },
 		"moved":             func(r *rig) error { return os.Rename(r.dir(), r.dir()+"2") },
-		"damaged":           func(r *rig) error { return os.WriteFile(filepath.Join(r.dir(), journalName), []byte("x"), 0o644) },
-		"without a journal": func(r *rig) error { return os.Remove(filepath.Join(r.dir(), journalName)) },
+		"damaged":           func(r *rig) error { return os.WriteFile(filepath.Join(r.dir(), journal.Name), []byte("x"), 0o644) },
+		"without a journal": func(r *rig) error { return os.Remove(filepath.Join(r.dir(), journal.Name)) },
 		"replaced by a link": func(r *rig) error {
 			return errors.Join(os.Rename(r.dir(), r.dir()+"2"), os.Symlink(r.dir()+"2", r.dir()))
 		},
@@ -181,14 +182,14 @@ func TestRestoreOfAMovedFolder(t *testing.T) {
 	if err := os.Rename(r.dir(), moved); err != nil {
 		t.Fatal(err)
 	}
-	if logs, err := LogsOf(moved, r.undo()); err != nil || len(logs) != 1 {
+	if logs, err := journal.LogsOf(moved, r.undo()); err != nil || len(logs) != 1 {
 		t.Errorf("undo logs %v, %v", logs, err)
 	}
 }
 
 func TestUnreadableUndoLogIsNamed(t *testing.T) {
 	r := leftAt(t, exampleStudy(), "before write trial")
-	logs, err := LogsOf(r.dir(), r.undo())
+	logs, err := journal.LogsOf(r.dir(), r.undo())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func TestUnreadableUndoLogIsNamed(t *testing.T) {
 	if err := os.WriteFile(logs[0], append([]byte("x"), text...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := ListUnfinished(r.undo()); err != nil || len(all) != 1 || all[0].Err == nil {
+	if all, err := journal.ListUnfinished(r.undo()); err != nil || len(all) != 1 || all[0].Err == nil {
 		t.Errorf("unfinished %v, %v", all, err)
 	}
 	if _, err := r.restored(t.Context(), r.catalog()); err == nil || !strings.Contains(err.Error(), "line 1") {

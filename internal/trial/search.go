@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/trial/fault"
 )
 
 // search looks for the highest rate at which the limits are kept. In a study of one
@@ -177,7 +178,7 @@ func (a *attempt) found(answer peak.Answer) {
 // and its certificate holds the rules that do not ask for one steady load.
 func (a *attempt) judgeSearch(ctx context.Context) error {
 	if len(a.record.Probes) == 0 || a.record.Peak == nil {
-		return void("the search ended without an answer")
+		return fault.Void("the search ended without an answer")
 	}
 	maps.Copy(a.files, measure.EncodeIntervals(a.intervals))
 	a.record.Values = map[string]float64{}
@@ -188,7 +189,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
 	}
 	if err := a.divide(); err != nil {
-		return &voidError{err}
+		return fault.Voids(err)
 	}
 	e := &evidence{record: a.record, simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed), seldom: a.seldom}
 	rules := searchRules

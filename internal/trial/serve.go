@@ -16,6 +16,8 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
 )
 
 // serviceFolder is where services lie in the scratch folder. Nobody else writes
@@ -113,8 +115,8 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
 	}
 	server := all.server()
-	if !slices.Contains(s.journal.undo.servers, server.name) {
-		if err := s.journal.append(Entry{Kind: KindServe, Server: server.name}); err != nil {
+	if !slices.Contains(s.journal.Undo.Servers, server.name) {
+		if err := s.journal.Append(journal.Entry{Kind: journal.KindServe, Server: server.name}); err != nil {
 			return err
 		}
 	}
@@ -141,7 +143,7 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 // row it is not going to be, and the study ends with one line.
 func (s *session) unstarted(name string, err error) error {
 	if s.unserved++; s.unserved < 2 {
-		return void("start service %s: %w", name, err)
+		return fault.Void("start service %s: %w", name, err)
 	}
 	return fmt.Errorf("service %s could not be started twice in a row: %s", name, strings.Join(strings.Split(err.Error(), "\n"), " | "))
 }
@@ -195,8 +197,8 @@ func (s *session) clearServices(ctx context.Context, r *restorer) error {
 	if err := r.sweepServer(ctx, s.lodged); err != nil {
 		return err
 	}
-	for _, name := range slices.Clone(s.journal.undo.servers) {
-		if err := s.journal.append(Entry{Kind: KindServed, Server: name}); err != nil {
+	for _, name := range slices.Clone(s.journal.Undo.Servers) {
+		if err := s.journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
 )
 
 // LabelFactor is the factor whose levels are free labels. It changes nothing:
@@ -50,7 +51,7 @@ func (s *setting) check(ctx context.Context, of *study.Study, levels []string) e
 	}
 	var err error
 	if s.effect, err = s.factor.EffectAt(ctx, s.place); err != nil {
-		return &Refusal{err}
+		return &fault.Refusal{Err: err}
 	}
 	s.canonical = map[string]string{}
 	for _, level := range levels {

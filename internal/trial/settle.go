@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
+	"plimsoll/internal/trial/fault"
 )
 
 const (
@@ -51,7 +52,7 @@ func (a *attempt) settleService(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil:
 			a.served.mute = true
-			return void("ask service %s whether it is settled: %w", name, err)
+			return fault.Void("ask service %s whether it is settled: %w", name, err)
 		case !known:
 			return nil
 		case busy == "":
@@ -61,7 +62,7 @@ func (a *attempt) settleService(ctx context.Context) error {
 		case took >= mostUnsettled:
 			check.State, check.Detail = measure.Fail, fmt.Sprintf("service %s was still at work after %s, without any load: %s", name, took, busy)
 			a.record.Checks = append(a.record.Checks, check)
-			return void("settled: %s", check.Detail)
+			return fault.Void("settled: %s", check.Detail)
 		}
 		if !told {
 			a.reporter.say(PhaseSettle, 0, "service "+name+": "+busy)

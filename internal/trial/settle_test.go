@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
+	"plimsoll/internal/trial/fault"
 )
 
 func TestSettleWaitsAndCanBeInterrupted(t *testing.T) {
@@ -67,7 +68,7 @@ func TestSettleWaitsForTheService(t *testing.T) {
 				a := &attempt{session: s, record: &measure.Record{}}
 				begin := time.Now()
 				err := a.settle(t.Context())
-				_, voids := isVoid(err)
+				_, voids := fault.IsVoid(err)
 				if time.Since(begin) != c.took || (err != nil) != (c.void != "") || err != nil && (!voids || err.Error() != c.void) {
 					t.Errorf("after %v: %v", time.Since(begin), err)
 				}

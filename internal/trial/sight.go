@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/platform"
+	"plimsoll/internal/trial/fault"
 )
 
 // SightFile holds how the machine saw itself in a trial, where factors may change that:
@@ -24,7 +25,7 @@ func (a *attempt) see(ctx context.Context) error {
 		}
 		facts, err := sighted.Sees(ctx)
 		if err != nil {
-			return void("ask the machine how it sees itself: %w", err)
+			return fault.Void("ask the machine how it sees itself: %w", err)
 		}
 		for _, f := range facts {
 			name := f.Name

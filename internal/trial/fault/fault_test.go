@@ -1,4 +1,4 @@
-package trial
+package fault
 
 import (
 	"strings"
@@ -6,11 +6,11 @@ import (
 )
 
 func TestCaught(t *testing.T) {
-	err := caught(func() error { panic("out of range") })
+	err := Caught(func() error { panic("out of range") })
 	if err == nil || !strings.Contains(err.Error(), "internal error in plimsoll, please report it: out of range") {
 		t.Error(err)
 	}
-	if err := caught(func() error { return nil }); err != nil {
+	if err := Caught(func() error { return nil }); err != nil {
 		t.Error(err)
 	}
 }

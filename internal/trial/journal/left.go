@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import "fmt"
 
@@ -11,7 +11,7 @@ func Left(dir string) []string {
 					continue
 				}
 				if entries, err := readLog(u.Log); err == nil {
-					return leftBy(entries)
+					return LeftBy(entries)
 				}
 			}
 		}
@@ -19,16 +19,16 @@ func Left(dir string) []string {
 	return nil
 }
 
-// leftBy says what entries leave to be put back, a phrase each.
-func leftBy(entries []Entry) (phrases []string) {
+// LeftBy says what entries leave to be put back, a phrase each.
+func LeftBy(entries []Entry) (phrases []string) {
 	u := outstanding(entries)
-	for _, c := range u.settings {
-		phrases = append(phrases, fmt.Sprintf("%s (%s)", c.name(), c.former))
+	for _, c := range u.Settings {
+		phrases = append(phrases, fmt.Sprintf("%s (%s)", c.Name(), c.Former))
 	}
-	if len(u.loads) > 0 {
+	if len(u.Loads) > 0 {
 		phrases = append(phrases, "files of the workload")
 	}
-	if len(u.servers) > 0 {
+	if len(u.Servers) > 0 {
 		phrases = append(phrases, "files of the service")
 	}
 	return phrases

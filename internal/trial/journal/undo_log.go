@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import (
 	"crypto/rand"
@@ -11,13 +11,14 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
-// system is where runs of root keep their undo logs.
+// system is the state folder of root.
 const system = "/var/lib/plimsoll"
 
-// stateFolder is where plimsoll keeps what outlives a run of this user.
-func stateFolder() (string, error) {
+// StateFolder is the folder of this user for state that outlives a run.
+func StateFolder() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "plimsoll"), nil
 	}
@@ -31,9 +32,9 @@ func stateFolder() (string, error) {
 	return filepath.Join(home, ".local", "state", "plimsoll"), nil
 }
 
-// UndoFolder is where runs of this user keep their undo logs: RUN.jsonl for each run that changed something and has not put it back.
+// UndoFolder is the folder of this user's undo logs: RUN.jsonl for each run that changed something and has not put it back.
 func UndoFolder() (string, error) {
-	state, err := stateFolder()
+	state, err := StateFolder()
 	if err != nil {
 		return "", fmt.Errorf("find the undo logs: %w", err)
 	}
@@ -45,27 +46,49 @@ func undoes(k Kind) bool {
 	return slices.Contains([]Kind{KindBegin, KindChange, KindChanged, KindRestored, KindLeft, KindPrepare, KindCleaned, KindServe, KindServed}, k)
 }
 
-// A run is named by 128 random bits and more, so that two never have the same undo log.
-var runName = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+// RunName is the form of a name of a run: more than 128 random bits, so that two never have the same undo log.
+var RunName = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// drawRun draws the name of a run.
-func drawRun() string { return rand.Text() }
+// NewRun draws the name of a run.
+func NewRun() string { return rand.Text() }
 
-func undoName(logs, run string) string { return filepath.Join(logs, run+".jsonl") }
+// UndoName is the undo log of a run in a folder of logs.
+func UndoName(logs, run string) string { return filepath.Join(logs, run+".jsonl") }
+
+// Reopen opens the undo log of a run to put back what it left, with the journal of its results folder where that is
+// still there and ours.
+func Reopen(log string, step func(string)) (*Journal, error) {
+	j := &Journal{logs: filepath.Dir(log), step: step, now: time.Now}
+	if err := j.openUndo(strings.TrimSuffix(filepath.Base(log), ".jsonl")); err != nil {
+		return nil, err
+	}
+	if b := j.Begin(); b != nil {
+		j.join(b)
+	}
+	return j, nil
+}
+
+// UndoLog is the name of the undo log of a run.
+func (j *Journal) UndoLog(run string) string {
+	if name, err := filepath.Abs(UndoName(j.logs, run)); err == nil {
+		return name
+	}
+	return UndoName(j.logs, run)
+}
 
 // openUndo opens the undo log of a run, which must be there, and locks it.
-func (j *journal) openUndo(run string) error {
-	if !runName.MatchString(run) {
+func (j *Journal) openUndo(run string) error {
+	if !RunName.MatchString(run) {
 		return fmt.Errorf("%q names no run", run)
 	}
-	if _, err := os.Lstat(undoName(j.logs, run)); err != nil {
+	if _, err := os.Lstat(UndoName(j.logs, run)); err != nil {
 		return err
 	}
 	return j.keepUndo(run)
 }
 
 // keepUndo opens the undo log of a run, and creates it where there is none.
-func (j *journal) keepUndo(run string) error {
+func (j *Journal) keepUndo(run string) error {
 	if err := private(j.logs); err != nil {
 		return err
 	}
@@ -73,17 +96,17 @@ func (j *journal) keepUndo(run string) error {
 	if err != nil {
 		return err
 	}
-	saved, err := openLog(undoName(j.logs, run), 0o600)
+	saved, err := openLog(UndoName(j.logs, run), 0o600)
 	if err != nil {
 		unlock()
 		return fmt.Errorf("open undo log: %w", err)
 	}
-	j.saved, j.unlock, j.undo = saved, unlock, outstanding(saved.entries)
+	j.saved, j.unlock, j.Undo = saved, unlock, outstanding(saved.entries)
 	return nil
 }
 
 // save writes an entry to the undo log, which the first one creates.
-func (j *journal) save(e Entry) error {
+func (j *Journal) save(e Entry) error {
 	if j.saved == nil {
 		if e.Begin == nil {
 			return errors.New("the run has none")
@@ -100,10 +123,10 @@ func (j *journal) save(e Entry) error {
 }
 
 // closeUndo closes the undo log, and removes it where nothing is left to put back.
-func (j *journal) closeUndo() error {
+func (j *Journal) closeUndo() error {
 	name := j.saved.file.Name()
 	err := j.saved.close()
-	if j.undo.none() {
+	if j.Undo.None() {
 		for _, file := range []string{name, strings.TrimSuffix(name, ".jsonl") + ".lock"} {
 			if failed := os.Remove(file); failed != nil && !errors.Is(failed, fs.ErrNotExist) {
 				err = errors.Join(err, failed)
@@ -114,7 +137,7 @@ func (j *journal) closeUndo() error {
 	return err
 }
 
-// private makes a folder that nobody else can write, or makes sure that it is one: what its undo logs say is done.
+// private makes a folder that only this user can write, or checks that it is one: its undo logs are trusted.
 func private(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make the folder of undo logs: %w", err)
@@ -155,7 +178,7 @@ func ListUnfinished(logs string) ([]Unfinished, error) {
 	var all []Unfinished
 	for _, name := range names {
 		u := Unfinished{Run: strings.TrimSuffix(filepath.Base(name), ".jsonl"), Log: name}
-		if !runName.MatchString(u.Run) {
+		if !RunName.MatchString(u.Run) {
 			continue
 		}
 		entries, err := readLog(name)
@@ -165,7 +188,7 @@ func ListUnfinished(logs string) ([]Unfinished, error) {
 		if err != nil {
 			u.Err = fmt.Errorf("read undo log %s: %w", name, err)
 		}
-		if b := begun(entries); b != nil {
+		if b := First(entries); b != nil {
 			u.Dir = b.Dir
 		}
 		u.Left = outstanding(entries).count()

@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import (
 	"errors"
@@ -36,8 +36,8 @@ func orphaned(name string) bool {
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// lock keeps every other plimsoll out of a results folder.
-func lock(dir string) (unlock func(), err error) {
+// Lock keeps every other plimsoll out of a results folder.
+func Lock(dir string) (unlock func(), err error) {
 	unlock, err = lockFile(filepath.Join(dir, "lock"))
 	if used := (*InUse)(nil); errors.As(err, &used) {
 		used.What = dir

@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import (
 	"errors"
@@ -8,16 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"plimsoll/internal/trial/fault"
 )
-
-// Refusal wraps the reason why something is not done. Nothing was touched.
-type Refusal struct{ Err error }
-
-// Error says why.
-func (r *Refusal) Error() string { return r.Err.Error() }
-
-// Unwrap returns the reason.
-func (r *Refusal) Unwrap() error { return r.Err }
 
 // LogsOf finds the undo logs of the runs in a results folder: by the folder's name, also where the folder is gone, or by what its journal
 // says, where the folder was moved. Without one there is nothing to put back, unless the journal claims otherwise: then it was
@@ -40,36 +33,36 @@ func LogsOf(dir, folder string) (logs []string, err error) {
 		return logs, nil
 	}
 	if _, err := os.Stat(full); errors.Is(err, fs.ErrNotExist) {
-		return nil, &Refusal{fmt.Errorf("there is no folder %s, and %s has no undo log of a run in it: nothing was changed", dir, folder)}
+		return nil, fault.Refuse("there is no folder %s, and %s has no undo log of a run in it: nothing was changed", dir, folder)
 	}
-	entries, err := ReadJournal(dir)
+	entries, err := Read(dir)
 	if err != nil {
-		return nil, &Refusal{fmt.Errorf("%s has no undo log of a run in %s. Nothing was changed: %w", folder, dir, err)}
+		return nil, fault.Refuse("%s has no undo log of a run in %s. Nothing was changed: %w", folder, dir, err)
 	}
-	b := begun(entries)
+	b := First(entries)
 	for _, u := range all {
 		if b != nil && u.Run == b.Run {
 			return []string{u.Log}, nil
 		}
 	}
-	if left := leftBy(entries); len(left) > 0 {
-		return nil, foreign(dir, folder, left)
+	if left := LeftBy(entries); len(left) > 0 {
+		return nil, NotOurs(dir, folder, left)
 	}
 	return nil, nil
 }
 
-// foreign refuses what the journal of a folder wants to have put back.
-func foreign(dir, folder string, left []string) error {
+// NotOurs refuses what the journal of a folder wants to have put back.
+func NotOurs(dir, folder string, left []string) error {
 	const most = 10
 	if len(left) > most {
 		left = append(left[:most:most], fmt.Sprintf("and %d more", len(left)-most))
 	}
-	return &Refusal{fmt.Errorf("%s is not the folder of a run that this user left unfinished on this host: %s has no undo log of it. Nothing was changed. By its journal, which is not believed, these changes were not undone: %s",
-		dir, folder, strings.Join(left, "; "))}
+	return fault.Refuse("%s is not the folder of a run that this user left unfinished on this host: %s has no undo log of it. Nothing was changed. By its journal, which is not believed, these changes were not undone: %s",
+		dir, folder, strings.Join(left, "; "))
 }
 
-// ours refuses a results folder that somebody else made, or in which somebody else could replace files.
-func ours(dir string) error {
+// CheckOwner refuses a results folder that somebody else made, or in which somebody else could replace files.
+func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -78,7 +71,7 @@ func ours(dir string) error {
 		return fmt.Errorf("open results folder: %w", err)
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && !mine(s) {
-		return &Refusal{fmt.Errorf("the results folder %s belongs to user %d, not to user %d, who runs plimsoll: copy it, or run plimsoll as its owner", dir, s.Uid, os.Geteuid())}
+		return fault.Refuse("the results folder %s belongs to user %d, not to user %d, who runs plimsoll: copy it, or run plimsoll as its owner", dir, s.Uid, os.Geteuid())
 	}
 	return nil
 }
@@ -86,14 +79,14 @@ func ours(dir string) error {
 // Resumable refuses to go on with the run in a results folder that somebody else made, or whose journal claims changes of which this user has no
 // undo log on this host.
 func Resumable(dir string) error {
-	if err := ours(dir); err != nil {
+	if err := CheckOwner(dir); err != nil {
 		return err
 	}
 	folder, err := UndoFolder()
 	if err != nil {
 		return err
 	}
-	if entries, err := ReadJournal(dir); errors.Is(err, fs.ErrNotExist) || err == nil && len(leftBy(entries)) == 0 {
+	if entries, err := Read(dir); errors.Is(err, fs.ErrNotExist) || err == nil && len(LeftBy(entries)) == 0 {
 		return nil
 	}
 	_, err = LogsOf(dir, folder)
@@ -101,27 +94,27 @@ func Resumable(dir string) error {
 }
 
 // join has a restore written down in the results folder as well, where that is still there and ours.
-func (j *journal) join(b *Begin) {
-	entries, err := readLog(filepath.Join(b.Dir, journalName))
-	if first := begun(entries); err != nil || first == nil || first.Run != b.Run {
+func (j *Journal) join(b *Begin) {
+	entries, err := readLog(filepath.Join(b.Dir, Name))
+	if first := First(entries); err != nil || first == nil || first.Run != b.Run {
 		return
 	}
-	if l, err := openLog(filepath.Join(b.Dir, journalName), 0o644); err == nil {
+	if l, err := openLog(filepath.Join(b.Dir, Name), 0o644); err == nil {
 		j.log = l
 	}
 }
 
 // agree enters in the journal of the results folder what is known to be put back, where a crash kept it out, so that the run can go on.
-func (j *journal) agree() {
-	u := outstanding(j.entries)
-	for _, c := range u.settings {
-		s := Setting{Factor: c.factor, Target: c.target, Machine: c.machine, Former: c.former, Level: c.former, Seen: c.former}
+func (j *Journal) agree() {
+	u := outstanding(j.log.entries)
+	for _, c := range u.Settings {
+		s := c.Back(c.Former)
 		_ = j.log.append(Entry{Time: j.now().UTC(), Kind: KindRestored, Setting: &s}, j.step)
 	}
-	for _, l := range u.loads {
+	for _, l := range u.Loads {
 		_ = j.log.append(Entry{Time: j.now().UTC(), Kind: KindCleaned, Load: &l}, j.step)
 	}
-	for _, name := range u.servers {
+	for _, name := range u.Servers {
 		_ = j.log.append(Entry{Time: j.now().UTC(), Kind: KindServed, Server: name}, j.step)
 	}
 }

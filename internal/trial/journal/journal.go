@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import (
 	"errors"
@@ -99,27 +99,52 @@ type Setting struct {
 	Coupled map[string]string `json:"coupled,omitempty"`
 }
 
-const journalName = "journal.jsonl"
+// Name is the file of the journal in a results folder.
+const Name = "journal.jsonl"
 
-// journal is what a run writes down before it does it: the log of the results folder, and the undo log for
-// what may have to be put back. Only the undo log is believed when something is put back: a results folder may have been removed,
-// replaced or made by somebody else.
-type journal struct {
+// Journal is the write-ahead log of a run: that of the results folder, and the undo log with
+// what may have to be put back. Only the undo log is trusted when something is put back: a results folder may have been
+// removed, replaced or made by another user.
+type Journal struct {
 	mu     sync.Mutex // machines change at the same time
-	*log              // of the results folder; nil where that is gone
+	log    *log       // of the results folder; nil where that is gone
 	logs   string     // folder of undo logs
-	saved  *log       // the undo log; nil while nothing was begun
-	undo   *undo      // fold of the undo log
+	saved  *log       // the undo log; nil before the run began
+	Undo   *Undo      // what the undo log leaves to be put back
 	unlock func()     // of the undo log
 	step   func(string)
 	now    func() time.Time
 }
 
-// ReadJournal reads the journal of a results folder. A torn last line, as a
+// Step marks a point at which a crash makes a difference, for tests.
+func (j *Journal) Step(name string) { j.step(name) }
+
+// Entries are those of the results folder.
+func (j *Journal) Entries() []Entry {
+	if j.log == nil {
+		return nil
+	}
+	return j.log.entries
+}
+
+// Saved tells whether the run has an undo log.
+func (j *Journal) Saved() bool { return j.saved != nil }
+
+// Outstanding finds the change of a setting that was not put back; nil for none.
+func (j *Journal) Outstanding(s *Setting) *Change {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.Undo.of(s)
+}
+
+// Intact makes sure that the results folder is still the one in which the run began.
+func (j *Journal) Intact() error { return j.log.there() }
+
+// Read reads the journal of a results folder. A torn last line, as a
 // loss of power leaves it, is dropped; any other damage is an error that names
 // the line.
-func ReadJournal(dir string) ([]Entry, error) {
-	name := filepath.Join(dir, journalName)
+func Read(dir string) ([]Entry, error) {
+	name := filepath.Join(dir, Name)
 	entries, err := readLog(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s holds no journal: it is not the results folder of a run: %w", dir, err)
@@ -130,14 +155,15 @@ func ReadJournal(dir string) ([]Entry, error) {
 	return entries, nil
 }
 
-// openJournal opens the journal of a results folder for appending, with the undo log that belongs to it, and creates it where there is none.
-func openJournal(dir, logs string) (*journal, error) {
-	l, err := openLog(filepath.Join(dir, journalName), 0o644)
+// Open opens the journal of a results folder for appending, with its undo log, and creates it where there is none.
+// Tests are told each step.
+func Open(dir, logs string, step func(string)) (*Journal, error) {
+	l, err := openLog(filepath.Join(dir, Name), 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	j := &journal{log: l, logs: logs, undo: &undo{}, unlock: func() {}, step: func(string) {}, now: time.Now}
-	if b := begun(l.entries); b != nil && b.Run != "" {
+	j := &Journal{log: l, logs: logs, Undo: &Undo{}, unlock: func() {}, step: step, now: time.Now}
+	if b := First(l.entries); b != nil && b.Run != "" {
 		if err := j.openUndo(b.Run); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(err, l.close())
 		}
@@ -145,9 +171,9 @@ func openJournal(dir, logs string) (*journal, error) {
 	return j, nil
 }
 
-// append adds an entry and returns once it is on disk. Whatever the entry
+// Append adds an entry and returns once it is on disk. Whatever the entry
 // announces may be done only after that.
-func (j *journal) append(e Entry) error {
+func (j *Journal) Append(e Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Time = j.now().UTC()
@@ -155,7 +181,7 @@ func (j *journal) append(e Entry) error {
 		if err := j.save(e); err != nil {
 			return fmt.Errorf("undo log: %s: %w", e.Kind, err)
 		}
-		j.undo.fold(e)
+		j.Undo.fold(e)
 	}
 	if e.Begin != nil {
 		public := *e.Begin
@@ -171,9 +197,9 @@ func (j *journal) append(e Entry) error {
 	return nil
 }
 
-// close closes both logs, and removes the undo log where nothing is left to put back.
-func (j *journal) close() error {
-	if j.log != nil && j.saved != nil && j.undo.none() {
+// Close closes both logs, and removes the undo log where nothing is left to put back.
+func (j *Journal) Close() error {
+	if j.log != nil && j.saved != nil && j.Undo.None() {
 		j.agree()
 	}
 	err := j.log.close()
@@ -183,29 +209,30 @@ func (j *journal) close() error {
 	return err
 }
 
-// begun returns what the journal says about its run, or nil while it is empty.
-func begun(entries []Entry) *Begin {
+// First is how the run of some entries began; nil for none.
+func First(entries []Entry) *Begin {
 	if len(entries) == 0 {
 		return nil
 	}
 	return entries[0].Begin
 }
 
-// begin returns what the run began with: by its undo log, or by its journal where nothing is left to put back.
-func (j *journal) begin() *Begin {
+// Begin is how the run began: by its undo log, or by its journal where nothing is left to put back.
+func (j *Journal) Begin() *Begin {
 	if j.saved != nil {
-		return begun(j.saved.entries)
+		return First(j.saved.entries)
 	}
 	if j.log != nil {
-		return begun(j.entries)
+		return First(j.log.entries)
 	}
 	return nil
 }
 
-// begun enters how a run begins, in the logs that do not have it yet: a run that goes on after everything was put back has no undo log any more.
-func (j *journal) begun(b *Begin) error {
-	if begun(j.entries) == nil {
-		return j.append(Entry{Kind: KindBegin, Begin: b})
+// Start enters how a run begins, in the logs that do not have it yet: a run that goes on after everything was put back
+// has no undo log any more.
+func (j *Journal) Start(b *Begin) error {
+	if First(j.log.entries) == nil {
+		return j.Append(Entry{Kind: KindBegin, Begin: b})
 	}
 	if err := j.save(Entry{Kind: KindBegin, Begin: b, Time: j.now().UTC()}); err != nil {
 		return fmt.Errorf("undo log: %w", err)
@@ -213,8 +240,8 @@ func (j *journal) begun(b *Begin) error {
 	return nil
 }
 
-// abandon stops writing to the results folder.
-func (j *journal) abandon() {
+// Abandon stops writing to the results folder.
+func (j *Journal) Abandon() {
 	_ = j.log.close()
 	j.log = nil
 }

@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 // A lock that outlives its process for a moment is waited for; that of a living one is not.
 func TestLockOfADeadProcess(t *testing.T) {
 	dir := t.TempDir()
-	held, err := lock(dir)
+	held, err := Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock(dir); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
+	if _, err := Lock(dir); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
 		t.Errorf("a second lock: %v", err)
 	}
 	dead := exec.Command("true")
@@ -28,7 +28,7 @@ func TestLockOfADeadProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(2*lockPause, held)
-	again, err := lock(dir)
+	again, err := Lock(dir)
 	if err != nil {
 		t.Fatalf("after its process died: %v", err)
 	}

@@ -1,4 +1,4 @@
-package trial
+package journal
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // example is a journal of four entries.
 func example(t testing.TB) ([]byte, []Entry) {
 	t.Helper()
-	dir := memory(t)
-	j, err := openJournal(dir, filepath.Join(dir, "undo"))
+	dir := t.TempDir()
+	j, err := Open(dir, filepath.Join(dir, "undo"), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,18 +26,18 @@ func example(t testing.TB) ([]byte, []Entry) {
 		{Kind: KindTrialEnded, Trial: 1, Record: "r"},
 		{Kind: KindEnd},
 	} {
-		if err := j.append(e); err != nil {
+		if err := j.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := j.close(); err != nil {
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, journalName))
+	data, err := os.ReadFile(filepath.Join(dir, Name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data, j.entries
+	return data, j.Entries()
 }
 
 func TestJournalSurvivesDisk(t *testing.T) {
@@ -65,21 +65,21 @@ func TestTornLastLineIsDropped(t *testing.T) {
 
 func TestAppendAfterATornLine(t *testing.T) {
 	data, want := example(t)
-	dir := memory(t)
-	if err := os.WriteFile(filepath.Join(dir, journalName), data[:len(data)-5], 0o644); err != nil {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, Name), data[:len(data)-5], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	j, err := openJournal(dir, filepath.Join(dir, "undo"))
+	j, err := Open(dir, filepath.Join(dir, "undo"), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.append(Entry{Kind: KindInterrupted}); err != nil {
+	if err := j.Append(Entry{Kind: KindInterrupted}); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.close(); err != nil {
+	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadJournal(dir)
+	got, err := Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,13 +106,13 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			dir := memory(t)
-			if err := os.WriteFile(filepath.Join(dir, journalName), test.data, 0o644); err != nil {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, Name), test.data, 0o644); err != nil {
 				t.Fatal(err)
 			}
 			for what, open := range map[string]func() error{
-				"read": func() error { _, err := ReadJournal(dir); return err },
-				"open": func() error { _, err := openJournal(dir, filepath.Join(dir, "undo")); return err },
+				"read": func() error { _, err := Read(dir); return err },
+				"open": func() error { _, err := Open(dir, filepath.Join(dir, "undo"), func(string) {}); return err },
 			} {
 				if err := open(); err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: %v, want %q", what, err, test.want)
@@ -123,7 +123,7 @@ func TestDamageIsNamed(t *testing.T) {
 }
 
 func TestNoJournal(t *testing.T) {
-	dir := memory(t)
+	dir := t.TempDir()
 	if _, err := LogsOf(dir, filepath.Join(dir, "undo")); err == nil || !strings.Contains(err.Error(), "no journal") {
 		t.Errorf("error %v", err)
 	}
@@ -159,4 +159,16 @@ func FuzzJournal(f *testing.F) {
 			t.Errorf("%d entries became %d, %v", len(entries), len(again), err)
 		}
 	})
+}
+
+func TestStateFolder(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", "/state")
+	if dir, err := StateFolder(); err != nil || dir != "/state/plimsoll" {
+		t.Errorf("%s, %v", dir, err)
+	}
+	// A relative path is invalid by the XDG specification and counts as unset.
+	t.Setenv("XDG_STATE_HOME", "state")
+	if dir, err := StateFolder(); err != nil || !filepath.IsAbs(dir) {
+		t.Errorf("%s, %v", dir, err)
+	}
 }
