@@ -1,0 +1,111 @@
+package house
+
+import (
+	"go/ast"
+	"testing"
+)
+
+const (
+	mostPackageLines    = 2500 // without tests
+	mostReceiverMethods = 25
+)
+
+// outgrown lists the packages and receivers that are past a limit, with their present size,
+// which may only fall.
+var outgrown = map[string]int{
+	"bench":                            4404,
+	"cmd/plimsoll":                     3963,
+	"cmd/plimsoll command":             66,
+	"internal/agent/remote Machine":    28,
+	"internal/claim":                   5297,
+	"internal/claim auditor":           61,
+	"internal/claim sentence":          90,
+	"internal/cluster/balance":         3686,
+	"internal/cluster/balance round":   94,
+	"internal/cluster/divvy":           2559,
+	"internal/cluster/divvy planner":   26,
+	"internal/cluster/doctor":          4609,
+	"internal/cluster/place Placer":    40,
+	"internal/cluster/policy Checker":  51,
+	"internal/cluster/replay world":    26,
+	"internal/cluster/snapshot":        3433,
+	"internal/cluster/snapshot fields": 37,
+	"internal/cluster/snapshot reader": 34,
+	"internal/finding":                 5285,
+	"internal/finding Case":            78,
+	"internal/guest/qemu":              3365,
+	"internal/guest/qemu Guest":        41,
+	"internal/guest/qemu Shape":        26,
+	"internal/lab Lab":                 34,
+	"internal/libvirt Conn":            33,
+	"internal/load/socket thread":      37,
+	"internal/plan/peak":               2703,
+	"internal/plan/peak walk":          82,
+	"internal/platform/guest":          3184,
+	"internal/platform/guest machine":  41,
+	"internal/report":                  6416,
+	"internal/report canvas":           28,
+	"internal/report sources":          104,
+	"internal/stat":                    2900,
+	"internal/study":                   3624,
+	"internal/study reader":            72,
+	"internal/trial":                   5791,
+	"internal/trial attempt":           73,
+	"internal/trial session":           62,
+	"internal/workload/brokerage desk": 27,
+	"internal/workload/dvdstore":       2559,
+	"internal/workload/storage disks":  57,
+}
+
+func TestRoomsAreSmall(t *testing.T) {
+	sizes := map[string]int{}
+	limits := map[string]int{}
+	for _, f := range tree(t) {
+		if f.test {
+			continue
+		}
+		sizes[f.folder()] += f.lines
+		limits[f.folder()] = mostPackageLines
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				name := f.folder() + " " + receiver(fn.Recv)
+				sizes[name]++
+				limits[name] = mostReceiverMethods
+			}
+		}
+	}
+	for name, size := range sizes {
+		switch known, excused := outgrown[name]; {
+		case excused && size > known:
+			t.Errorf("%s has grown from %d to %d (limit %d)", name, known, size, limits[name])
+		case excused && size <= limits[name]:
+			t.Errorf("%s keeps to the limit: drop its excuse", name)
+		case !excused && size > limits[name]:
+			t.Errorf("%s has %d lines or methods (limit %d)", name, size, limits[name])
+		}
+	}
+	for name := range outgrown {
+		if sizes[name] == 0 {
+			t.Errorf("%s is gone: drop its excuse", name)
+		}
+	}
+}
+
+// receiver names the type of a method.
+func receiver(list *ast.FieldList) string {
+	e := list.List[0].Type
+	if s, ok := e.(*ast.StarExpr); ok {
+		e = s.X
+	}
+	switch i := e.(type) {
+	case *ast.IndexExpr:
+		e = i.X
+	case *ast.IndexListExpr:
+		e = i.X
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return id.Name
+}
