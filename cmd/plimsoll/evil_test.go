@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/cql/cqltest"
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/enginetest"
@@ -257,7 +258,7 @@ func (c evilCase) run(t *testing.T, p *proxy) {
 	p.evil.Store(true)
 	from := time.Now()
 	<-gone
-	if code := cmd.ProcessState.ExitCode(); code != exitTrouble && code != exitDone && code != exitVerdict && code != exitOpen {
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitTrouble && code != cli.ExitDone && code != cli.ExitVerdict && code != cli.ExitOpen {
 		t.Errorf("it ended with %s: %s", cmd.ProcessState, said.String())
 	}
 	used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10

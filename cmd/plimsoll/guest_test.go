@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"plimsoll/cmd/plimsoll/cli"
 )
 
 // fakeBoot writes what passes for a kernel with an EFI stub and for a static
@@ -48,7 +50,7 @@ func TestGuestImage(t *testing.T) {
 		out := filepath.Join(dir, "guest")
 		var stdout, stderr bytes.Buffer
 		status := Main([]string{"guest", "image", "--format", format, "--out", out, "--agent", agent, "--kernel", kernel, "--file", "/etc/note=" + agent, "--json"}, &stdout, &stderr)
-		if status != exitDone {
+		if status != cli.ExitDone {
 			t.Fatalf("%s: status %d: %s", format, status, stderr.String())
 		}
 		image, err := os.ReadFile(out)
@@ -58,7 +60,11 @@ func TestGuestImage(t *testing.T) {
 		if format == "raw" && string(image[512:520]) != "EFI PART" {
 			t.Error("the disk has no table of partitions")
 		}
-		var told madeImage
+		var told struct {
+			Size   int64
+			Parts  struct{ Files int64 } `json:"initramfs"`
+			Kernel struct{ Version string }
+		}
 		if err := json.Unmarshal(stdout.Bytes(), &told); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +87,7 @@ func TestGuestImageNeedsAnAgent(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		status := Main(append([]string{"guest", "image", "--out", out}, args...), &stdout, &stderr)
-		if status != exitMistake || !strings.Contains(stderr.String(), want) {
+		if status != cli.ExitMistake || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: status %d: %s", want, status, stderr.String())
 		}
 		if _, err := os.Stat(out); err == nil {
@@ -95,7 +101,7 @@ func TestGuestKernelWithoutApt(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var stdout, stderr bytes.Buffer
 	status := Main([]string{"guest", "kernel", "--dir", dir}, &stdout, &stderr)
-	if status != exitTrouble || !strings.Contains(stderr.String(), "this machine has no apt-get: name a kernel with --kernel and --modules") {
+	if status != cli.ExitTrouble || !strings.Contains(stderr.String(), "this machine has no apt-get: name a kernel with --kernel and --modules") {
 		t.Errorf("status %d: %s", status, stderr.String())
 	}
 	if _, err := os.Stat(dir); err == nil {

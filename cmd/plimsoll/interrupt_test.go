@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"plimsoll/cmd/plimsoll/cli"
 )
 
 const swappiness = "/proc/sys/vm/swappiness"
@@ -191,8 +193,8 @@ func TestInterruptedRunPutsEverythingBackAndResumes(t *testing.T) {
 			if by := map[syscall.Signal]string{syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "signal terminated"}[signal]; !strings.Contains(complaint, "stopped by "+by+"; to go on: plimsoll resume out") {
 				t.Errorf("it says: %s", complaint)
 			}
-			if code := state.ExitCode(); code != exitTrouble {
-				t.Errorf("ended with %s, want status %d", state, exitTrouble)
+			if code := state.ExitCode(); code != cli.ExitTrouble {
+				t.Errorf("ended with %s, want status %d", state, cli.ExitTrouble)
 			}
 			if got := r.setting(); got != r.former {
 				t.Errorf("vm.swappiness is %s, not %s", got, r.former)

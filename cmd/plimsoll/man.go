@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"plimsoll/cmd/plimsoll/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -22,7 +24,7 @@ Packages install them in /usr/share/man/man1.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return mistake{fmt.Errorf("create folder for manual pages: %w", err)}
+				return cli.Mistake(fmt.Errorf("create folder for manual pages: %w", err))
 			}
 			header := &doc.GenManHeader{Title: "PLIMSOLL", Section: "1", Source: "plimsoll " + release(), Manual: "plimsoll", Date: &manDate}
 			root := cmd.Root()

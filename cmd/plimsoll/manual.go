@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/catalog"
 )
 
@@ -20,13 +21,13 @@ func (c *command) manual() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return c.folded(func(w io.Writer) error { return catalog.PrintIndex(w, c.lab.Catalog) })
+				return c.screen.Folded(func(w io.Writer) error { return catalog.PrintIndex(w, c.lab.Catalog) })
 			}
 			var page strings.Builder
 			if err := catalog.PrintPage(&page, c.lab.Catalog, args[0]); err != nil {
-				return mistake{err}
+				return cli.Mistake(err)
 			}
-			return c.folded(func(w io.Writer) error { _, err := io.WriteString(w, page.String()); return err })
+			return c.screen.Folded(func(w io.Writer) error { _, err := io.WriteString(w, page.String()); return err })
 		},
 	}
 }

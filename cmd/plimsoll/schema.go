@@ -17,7 +17,7 @@ func (c *command) schema() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = c.out.Write(text)
+			_, err = c.screen.Out.Write(text)
 			return err
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/agent/servant"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/workload"
@@ -16,7 +17,7 @@ func serve(args []string, in io.Reader, out, errors io.Writer) (status int, ok b
 	ok, err := servant.Serve(args, kinds, in, out)
 	if err != nil {
 		fmt.Fprintf(errors, "plimsoll %v\n", err)
-		return exitTrouble, true
+		return cli.ExitTrouble, true
 	}
-	return exitDone, ok
+	return cli.ExitDone, ok
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/hosttest"
 )
 
@@ -197,25 +198,25 @@ func TestNoSignalLeavesTheHostChanged(t *testing.T) {
 		exit   int
 		log    string // what is in the file log
 	}{
-		{"hangup", exec + " 2>log", func(s *stage) { s.lab(syscall.SIGHUP) }, exitTrouble, "stopped because its terminal was closed (SIGHUP)"},
-		{"quit", exec + " 2>log", func(s *stage) { s.lab(syscall.SIGQUIT) }, exitTrouble, "stopped by signal quit"},
-		{"CPU time", exec + " 2>log", func(s *stage) { s.lab(syscall.SIGXCPU) }, exitTrouble, "stopped by signal CPU time limit exceeded"},
+		{"hangup", exec + " 2>log", func(s *stage) { s.lab(syscall.SIGHUP) }, cli.ExitTrouble, "stopped because its terminal was closed (SIGHUP)"},
+		{"quit", exec + " 2>log", func(s *stage) { s.lab(syscall.SIGQUIT) }, cli.ExitTrouble, "stopped by signal quit"},
+		{"CPU time", exec + " 2>log", func(s *stage) { s.lab(syscall.SIGXCPU) }, cli.ExitTrouble, "stopped by signal CPU time limit exceeded"},
 		{"terminated twice", exec + " 2>log", func(s *stage) {
 			s.lab(syscall.SIGTERM)
 			<-time.After(20 * time.Millisecond)
 			_ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGTERM) // it may have ended
-		}, exitTrouble, "stopped by signal terminated; to go on: plimsoll resume out"},
+		}, cli.ExitTrouble, "stopped by signal terminated; to go on: plimsoll resume out"},
 		{"interrupted again and again by a program", exec + " 2>log", func(s *stage) {
 			for range 20 {
 				_ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGINT) // it may have ended
 				<-time.After(10 * time.Millisecond)
 			}
-		}, exitTrouble, "stopped by Ctrl-C; putting back host.quota (none), host.sysctl:vm.swappiness ("},
+		}, cli.ExitTrouble, "stopped by Ctrl-C; putting back host.quota (none), host.sysctl:vm.swappiness ("},
 		{"all of them", exec + " 2>log", func(s *stage) {
 			for _, one := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGALRM} {
 				_ = syscall.Kill(s.cmd.Process.Pid, one) // it may have ended
 			}
-		}, exitTrouble, "; to go on: plimsoll resume out"},
+		}, cli.ExitTrouble, "; to go on: plimsoll resume out"},
 		{"timeout", "timeout 4 " + running + " 2>log", func(*stage) {}, 124, "stopped by signal terminated"},
 		{"timeout that kills later", "timeout -s INT -k 30 4 " + running + " 2>log", func(*stage) {}, 124, "stopped by Ctrl-C"},
 		{"Ctrl-C with tee", running + " 2>&1 | tee log", func(s *stage) { s.group(syscall.SIGINT) }, -1, ""},
@@ -225,20 +226,20 @@ func TestNoSignalLeavesTheHostChanged(t *testing.T) {
 		}, 0, ""},
 		{"tee dies", running + " 2>&1 | tee log", func(s *stage) { s.kill("tee", syscall.SIGKILL) }, 137, ""},
 		{"head", running + " 2>&1 | head -1", func(*stage) {}, 0, ""},
-		{"output to a full disk", running + " --set measure.blocks=2 >/dev/full 2>log", func(*stage) {}, exitTrouble, "write output: write /dev/stdout: no space left on device"},
-		{"all output to a full disk", running + " --set measure.blocks=2 >/dev/full 2>&1", func(*stage) {}, exitTrouble, ""},
+		{"output to a full disk", running + " --set measure.blocks=2 >/dev/full 2>log", func(*stage) {}, cli.ExitTrouble, "write output: write /dev/stdout: no space left on device"},
+		{"all output to a full disk", running + " --set measure.blocks=2 >/dev/full 2>&1", func(*stage) {}, cli.ExitTrouble, ""},
 		{"suspended", exec + " 2>log", func(s *stage) {
 			s.lab(syscall.SIGTSTP)
 			<-time.After(300 * time.Millisecond)
 			s.lab(syscall.SIGTERM)
 			s.lab(syscall.SIGCONT)
-		}, exitTrouble, "stopped by signal terminated"},
-		{"hangup under nohup", "nohup " + running + " --set measure.blocks=2 >log 2>&1", func(s *stage) { s.lab(syscall.SIGHUP) }, exitDone, "report: out/report.html"},
+		}, cli.ExitTrouble, "stopped by signal terminated"},
+		{"hangup under nohup", "nohup " + running + " --set measure.blocks=2 >log 2>&1", func(s *stage) { s.lab(syscall.SIGHUP) }, cli.ExitDone, "report: out/report.html"},
 		{"a reader who does not read", running + " 2>&1 | sleep 20", func(s *stage) { s.lab(syscall.SIGTERM); s.kill("sleep", syscall.SIGTERM) }, 143, ""},
 		{"resume", "timeout -s KILL 4 " + running + " >log 2>&1; exec plimsoll resume out 2>log", func(s *stage) {
 			s.until(s.gone, "resumed", func() bool { return s.cmd.Process.Pid == s.number("lock") && s.setting() != s.former })
 			s.lab(syscall.SIGHUP)
-		}, exitTrouble, "stopped because"},
+		}, cli.ExitTrouble, "stopped because"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := newStage(t)
@@ -281,7 +282,7 @@ func TestNoTerminalLeavesTheHostChanged(t *testing.T) {
 		s.terminal("exec " + running)
 		before := s.pty.flags(t)
 		s.pty.press(t, 3)
-		if exit := s.ends(); exit != exitTrouble || !s.pty.shows("stopped by Ctrl-C; putting back") {
+		if exit := s.ends(); exit != cli.ExitTrouble || !s.pty.shows("stopped by Ctrl-C; putting back") {
 			t.Errorf("exit status %d: %s", exit, s.pty.text())
 		}
 		if after := s.pty.flags(t); after != before {
@@ -307,7 +308,7 @@ func TestNoTerminalLeavesTheHostChanged(t *testing.T) {
 		s.pty.press(t, 3)
 		s.until(s.gone, "it says so", func() bool { return s.pty.shows("Ctrl-C once more leaves at once; then run: plimsoll restore") })
 		s.impatient()
-		if exit := s.ends(); exit != exitTrouble || !s.pty.shows("left at once. Not put back: ") {
+		if exit := s.ends(); exit != cli.ExitTrouble || !s.pty.shows("left at once. Not put back: ") {
 			t.Errorf("exit status %d: %s", exit, s.pty.text())
 		}
 		if after := s.pty.flags(t); after != before {

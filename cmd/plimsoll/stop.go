@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/console"
 )
 
@@ -25,8 +26,8 @@ func (c *command) stoppable(root *cobra.Command, args []string) (context.Context
 		return context.Background(), func() {}
 	}
 	return console.Stopping{
-		Out: c.out, Err: c.err, Left: c.lab.Left, Readers: !slices.Contains(going, name),
-		Exit: func() { os.Exit(exitTrouble) },
+		Out: c.screen.Out, Err: c.screen.Err, Left: c.lab.Left, Readers: !slices.Contains(going, name),
+		Exit: func() { os.Exit(cli.ExitTrouble) },
 	}.Start(context.Background())
 }
 

@@ -59,7 +59,7 @@ func (c *command) version() *cobra.Command {
 		Example: "  plimsoll version\n  plimsoll --version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(c.out, versionLine())
+			_, err := fmt.Fprint(c.screen.Out, versionLine())
 			return err
 		},
 	}

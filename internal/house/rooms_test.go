@@ -14,8 +14,6 @@ const (
 // which may only fall.
 var outgrown = map[string]int{
 	"bench":                            4404,
-	"cmd/plimsoll":                     3963,
-	"cmd/plimsoll command":             66,
 	"internal/agent/remote Machine":    28,
 	"internal/claim":                   5297,
 	"internal/claim auditor":           61,

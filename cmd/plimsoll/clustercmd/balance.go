@@ -1,0 +1,146 @@
+package clustercmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/picture"
+)
+
+// planned is a round with what was asked for besides. A mistake comes before anything is
+// written.
+func planned(cl *cluster.Cluster, stages, exact bool) (p *doctor.Planned, err error) {
+	p = &doctor.Planned{}
+	if exact {
+		if p.Exact, err = doctor.FromBest(cl, balance.Options{}); err != nil {
+			return nil, cli.Mistake(fmt.Errorf("--exact: %w", err))
+		}
+	}
+	if stages {
+		p.Timetable = doctor.Staged(cl, balance.Options{})
+	}
+	p.Report = doctor.Look(cl, balance.Options{})
+	return p, nil
+}
+
+// unresolved is the verdict on a plan: 1 as the exit status where it leaves a VM stranded or
+// a hard constraint violated.
+func unresolved(r *doctor.Report) error {
+	switch stranded, violated := len(r.Stranded), len(r.Remaining); {
+	case stranded > 0:
+		return cli.Verdict(fmt.Sprintf("VMs that must move and cannot: %d", stranded))
+	case violated > 0:
+		return cli.Verdict(fmt.Sprintf("hard constraints violated after the moves: %d", violated))
+	}
+	return nil
+}
+
+func balanceCommand(c *cli.Screen) *cobra.Command {
+	var asJSON, stages, exact, dryRun bool
+	var out string
+	var html htmlFile
+	cmd := &cobra.Command{
+		Use:   "balance SNAPSHOT",
+		Short: "plan the moves of one round",
+		Long: `Plan the moves of one round: what must be, what rules ask for, and what brings more than
+it costs. With --out the snapshot as it is after the moves is written to a new file, with
+--html a page that shows the hosts before and after, and each move with its reason. With
+--stages the moves are also told by when they can be made, side by side; with --exact the
+result is held against the best of all layouts, which is for some ten machines.
+
+The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated.`,
+		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !dryRun {
+				return cli.Mistake(errors.New("--dry-run=false: there is nothing to apply a plan to but a live source, which plimsoll does not have yet; --out writes the snapshot after the moves"))
+			}
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			if err := html.free(out); err != nil {
+				return err
+			}
+			plan, err := planned(cl, stages, exact)
+			if err != nil {
+				return err
+			}
+			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
+				return err
+			}
+			if err := html.write(picture.Input{Report: plan.Report}); err != nil {
+				return err
+			}
+			if err := c.Tell(plan, asJSON); err != nil {
+				return err
+			}
+			return unresolved(plan.Report)
+		},
+	}
+	cmd.Flags().BoolVar(&exact, "exact", false, "compare the result with the best of all layouts of a small cluster")
+	cmd.Flags().BoolVar(&stages, "stages", false, "tell which moves can be made side by side, and how long they take")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", true, "plan only: plimsoll has no live source to apply a plan to")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
+	html.flag(cmd)
+	return cmd
+}
+
+func evacuateCommand(c *cli.Screen) *cobra.Command {
+	var asJSON, stages bool
+	var out string
+	var html htmlFile
+	cmd := &cobra.Command{
+		Use:   "evacuate SNAPSHOT HOST...",
+		Short: "plan how hosts are emptied for maintenance",
+		Long: `Plan the moves that empty hosts for maintenance.
+
+The exit status is 1 when a VM cannot leave, or the plan leaves a hard constraint violated.`,
+		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages",
+		Args:    cobra.MinimumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			for _, name := range args[1:] {
+				h, err := findHost(cl, name)
+				if err != nil {
+					return err
+				}
+				cl.Hosts[h].State = cluster.Maintenance
+			}
+			if err := html.free(out); err != nil {
+				return err
+			}
+			plan, err := planned(cl, stages, false)
+			if err != nil {
+				return err
+			}
+			if err := writeAfter(out, cl, doctor.After(cl)); err != nil {
+				return err
+			}
+			if err := html.write(picture.Input{Report: plan.Report, Title: "How would " + strings.Join(args[1:], ", ") + " be emptied?"}); err != nil {
+				return err
+			}
+			if err := c.Tell(plan, asJSON); err != nil {
+				return err
+			}
+			return unresolved(plan.Report)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&out, "out", "", "write the snapshot after the moves to a new file")
+	cmd.Flags().BoolVar(&stages, "stages", false, "tell which moves can be made side by side, and how long they take")
+	html.flag(cmd)
+	return cmd
+}

@@ -1,0 +1,91 @@
+// Package clustercmd has the commands about clusters: each reads a snapshot and changes nothing but
+// the files that it is told to write.
+package clustercmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot"
+)
+
+// Command is "plimsoll cluster".
+func Command(c *cli.Screen) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cluster",
+		Short: "place and balance machines on the hosts of a cluster, and say why",
+		Long: `Place and balance machines on the hosts of a cluster, and say why of every move and of
+every move that is not made. A cluster is read from a snapshot, a YAML or JSON file;
+nothing is changed but the files that you name with --out.`,
+		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml",
+		Args:    cli.NoCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(doctorCommand(c), balanceCommand(c), evacuateCommand(c), placeCommand(c), whyCommand(c), whyNotCommand(c), showCommand(c), syncCommand(c), whatIfCommand(c), replayCommand(c), topologyCommand(c), scaCommand(c), complyCommand(c), generateCommand(c), importCommand(c))
+	return cmd
+}
+
+// readCluster reads a snapshot; "-" is standard input.
+func readCluster(name string) (*cluster.Cluster, error) {
+	text, err := func() ([]byte, error) {
+		if name == "-" {
+			return io.ReadAll(os.Stdin)
+		}
+		return os.ReadFile(name)
+	}()
+	if err != nil {
+		return nil, cli.Mistake(fmt.Errorf("read the snapshot: %w", err))
+	}
+	cl, err := snapshot.Read(name, text)
+	if err != nil {
+		return nil, cli.Mistake(err)
+	}
+	return cl, nil
+}
+
+func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {
+	i := slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == name })
+	if i < 0 {
+		return 0, cli.Mistake(fmt.Errorf("the cluster has no machine %q", name))
+	}
+	return cluster.VMID(i), nil
+}
+
+func findHost(c *cluster.Cluster, name string) (cluster.HostID, error) {
+	i := slices.IndexFunc(c.Hosts, func(h cluster.Host) bool { return h.Name == name })
+	if i < 0 {
+		return 0, cli.Mistake(fmt.Errorf("the cluster has no host %q", name))
+	}
+	return cluster.HostID(i), nil
+}
+
+// writeAfter writes the snapshot as it is once machines have moved.
+func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster.HostID) error {
+	if name == "" {
+		return nil
+	}
+	after := *c
+	after.At = "" // nobody saw it so
+	after.VMs = slices.Clone(c.VMs)
+	for v := range after.VMs {
+		if h := host(cluster.VMID(v)); h != cluster.Nowhere {
+			after.VMs[v].Host, after.VMs[v].Waiting = h, false
+		}
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return cli.Mistake(fmt.Errorf("write the snapshot: %w", err))
+	}
+	if err := snapshot.Write(f, &after); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the snapshot %s: %w", name, err)
+	}
+	return f.Close()
+}

@@ -1,0 +1,141 @@
+package clustercmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/picture"
+)
+
+func doctorCommand(c *cli.Screen) *cobra.Command {
+	var asJSON bool
+	var format, ledger, at string
+	var html htmlFile
+	cmd := &cobra.Command{
+		Use:   "doctor SNAPSHOT",
+		Short: "say how the cluster is, what a round would move and why, and why the rest stays",
+		Long: `Say how the cluster is, what a round would move and why, and why the rest stays.
+
+With --ledger, what was seen and predicted is appended to a file, one line a round, and what
+came of the round before is checked against this snapshot: moves that were made or not,
+loads that were predicted, moves that nobody recommended. With --html a page shows the same,
+with the hosts as bars and the moves as arrows.
+
+The exit status is 1 when a VM is stranded or a hard constraint is violated now, even where
+the moves repair it.`,
+		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster doctor lab.yaml --format lines\n" +
+			"  plimsoll cluster doctor lab.yaml --ledger lab.ledger --at 2026-11-21T14:00:00Z",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if asJSON {
+				format = "json"
+			}
+			if format != "text" && format != "json" && format != "lines" {
+				return cli.Mistake(fmt.Errorf("--format %q: want text, json or lines", format))
+			}
+			if at != "" && ledger == "" {
+				return cli.Mistake(errors.New("--at says when the snapshot was taken for the ledger: name one with --ledger"))
+			}
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			if err := html.free(ledger); err != nil {
+				return err
+			}
+			report, enter, err := consult(cl, ledger, at)
+			if err != nil {
+				return err
+			}
+			if err := html.write(picture.Input{Report: report}); err != nil {
+				return err
+			}
+			if err := tellAs(c, report, format); err != nil {
+				return err
+			}
+			if err := enter(); err != nil {
+				return err
+			}
+			return violated(report)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, the same as --format json")
+	cmd.Flags().StringVar(&format, "format", "text", "text, json (one document) or lines (JSON objects, one a line)")
+	cmd.Flags().StringVar(&ledger, "ledger", "", "file of rounds to check the last of and to append to")
+	cmd.Flags().StringVar(&at, "at", "", "when the snapshot was taken, such as 2026-11-21T14:00:00Z, where it does not say so itself")
+	html.flag(cmd)
+	return cmd
+}
+
+// tellAs prints a report in one of the doctor's formats.
+func tellAs(c *cli.Screen, r *doctor.Report, format string) error {
+	if format == "lines" {
+		return r.Lines(c.Out)
+	}
+	return c.Tell(r, format == "json")
+}
+
+// violated is the verdict on a cluster as it is: 1 as the exit status where a VM is stranded
+// or a hard constraint is violated.
+func violated(r *doctor.Report) error {
+	if n := len(r.Broken); n > 0 && len(r.Stranded) == 0 {
+		return cli.Verdict(fmt.Sprintf("hard constraints violated: %d", n))
+	}
+	return unresolved(r)
+}
+
+// consult looks at a cluster, with a ledger where one is named, and gives what enters the
+// round there.
+func consult(cl *cluster.Cluster, ledger, at string) (*doctor.Report, func() error, error) {
+	if ledger == "" {
+		return doctor.Look(cl, balance.Options{}), func() error { return nil }, nil
+	}
+	text, err := os.ReadFile(ledger)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, cli.Mistake(fmt.Errorf("read the ledger: %w", err))
+	}
+	l, err := doctor.ReadLedger(ledger, text)
+	if err != nil {
+		return nil, nil, cli.Mistake(err)
+	}
+	report, round, err := l.Look(cl, at)
+	if err != nil {
+		return nil, nil, cli.Mistake(err)
+	}
+	enter := func() error {
+		if round == nil {
+			return nil
+		}
+		line, err := l.Line(round)
+		if err != nil {
+			return err
+		}
+		return appendTo(ledger, line)
+	}
+	return report, enter, nil
+}
+
+// appendTo adds to the end of a file, in one piece.
+func appendTo(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("append to the ledger: %w", err)
+	}
+	if _, err := f.Write(text); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("append to the ledger %s: %w", name, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("append to the ledger %s: %w", name, err)
+	}
+	return nil
+}

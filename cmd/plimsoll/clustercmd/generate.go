@@ -1,0 +1,117 @@
+package clustercmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/generate"
+	"plimsoll/internal/cluster/snapshot"
+)
+
+func generateCommand(c *cli.Screen) *cobra.Command {
+	var asJSON bool
+	var out string
+	s := generate.Typical(16, 1)
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "make up a cluster from a seed",
+		Long: `Make up a cluster and write its snapshot to standard output, or with --out to a new file,
+as JSON when its name ends in .json. The same seed gives the same bytes. Machines,
+pools and rules are as many as is typical of so many hosts, unless you say.`,
+		Example: "  plimsoll cluster generate --hosts 64 --seed 7 --out lab.yaml\n  plimsoll cluster generate --load 80 --skew 40 | plimsoll cluster doctor -",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s := typicalUnlessSaid(s, cmd.Flags().Changed)
+			if s.Load == 0 {
+				return cli.Mistake(errors.New("load must be from 1 to 100 and is 0"))
+			}
+			if err := s.Validate(); err != nil {
+				return cli.Mistake(err)
+			}
+			trace := generate.NewTrace(s)
+			made := trace.Cluster()
+			noteShort(c, s, trace.Load(), made)
+			if out == "" {
+				return writeSnapshot(c.Raw(), made, asJSON)
+			}
+			if err := createSnapshot(out, made, asJSON || strings.HasSuffix(out, ".json")); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.Out, "wrote %s: %d hosts, %d machines, %d pools, %d rules\n", out, len(made.Hosts), len(made.VMs), len(made.Pools)-1, len(made.Rules))
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&s.Hosts, "hosts", s.Hosts, "how many hosts")
+	f.IntVar(&s.VMs, "vms", s.VMs, "how many machines, 16 a host unless given")
+	f.IntVar(&s.Waiting, "waiting", 0, "how many of the machines are to be placed yet")
+	f.IntVar(&s.Pools, "pools", s.Pools, "resource pools, 2 and one for 4 hosts unless given")
+	f.IntVar(&s.Rules, "rules", s.Rules, "rules at most, one a host unless given")
+	f.IntVar(&s.Load, "load", s.Load, "mean demand of CPU over a week, in per cent of what the hosts have")
+	f.IntVar(&s.Skew, "skew", s.Skew, "per cent of the machines that run on the first fifth of the hosts, whatever their load")
+	f.Int64Var(&s.Minute, "minute", s.Minute, "minute at which the cluster is seen; 0 is midnight before Monday")
+	f.BoolVar(&s.Mixed, "mixed", false, "hosts of three generations")
+	f.Uint64Var(&s.Seed, "seed", s.Seed, "what everything is made from")
+	f.StringVar(&out, "out", "", "write the snapshot to a new file")
+	f.BoolVar(&asJSON, "json", false, "write JSON")
+	return cmd
+}
+
+// typicalUnlessSaid has what goes with the number of hosts do so.
+func typicalUnlessSaid(s generate.Spec, said func(flag string) bool) generate.Spec {
+	typical := generate.Typical(s.Hosts, s.Seed)
+	if !said("vms") {
+		s.VMs = typical.VMs
+	}
+	if !said("pools") {
+		s.Pools = typical.Pools
+	}
+	if !said("rules") {
+		s.Rules = typical.Rules
+	}
+	return s
+}
+
+// noteShort says where a cluster is not what was asked for, and could not be.
+func noteShort(c *cli.Screen, s generate.Spec, load int, made *cluster.Cluster) {
+	if load < s.Load-1 {
+		fmt.Fprintf(c.Err, "plimsoll: note: %d machines load %d hosts to %d %% at most, not to %d %%\n", s.VMs, s.Hosts, load, s.Load)
+	}
+	nowhere := 0
+	for i := range made.VMs {
+		if v := &made.VMs[i]; v.Host == cluster.Nowhere && !v.Waiting {
+			nowhere++
+		}
+	}
+	if nowhere > 0 {
+		fmt.Fprintf(c.Err, "plimsoll: note: %d machines found no host and are off\n", nowhere)
+	}
+}
+
+func writeSnapshot(w io.Writer, c *cluster.Cluster, asJSON bool) error {
+	if asJSON {
+		return snapshot.WriteJSON(w, c)
+	}
+	return snapshot.Write(w, c)
+}
+
+// createSnapshot writes a new file, or leaves none.
+func createSnapshot(name string, c *cluster.Cluster, asJSON bool) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return cli.Mistake(fmt.Errorf("write the snapshot: %w", err))
+	}
+	if err := errors.Join(writeSnapshot(f, c, asJSON), f.Close()); err != nil {
+		_ = os.Remove(name)
+		return fmt.Errorf("write the snapshot %s: %w", name, err)
+	}
+	return nil
+}

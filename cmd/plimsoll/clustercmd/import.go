@@ -1,0 +1,207 @@
+package clustercmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster/importer"
+	"plimsoll/internal/cluster/trace"
+	"plimsoll/internal/parameter"
+)
+
+func importCommand(c *cli.Screen) *cobra.Command {
+	i := importing{}
+	var formats []string
+	var list strings.Builder
+	for _, f := range importer.Formats() {
+		formats = append(formats, f[0])
+		fmt.Fprintf(&list, "  %-14s %s\n", f[0], f[1])
+	}
+	cmd := &cobra.Command{
+		Use:   "import FORMAT FILE...",
+		Short: "make a snapshot and a demand trace of a published trace of machines",
+		Long: `Read a published trace that you bring and say what is in it. With --out, the machines that
+are there at an instant become a snapshot, with what was seen of them until then; with
+--trace, what follows becomes a demand trace. Traces say nothing of hosts: they are as
+many as the peak needs, or as you say. The formats are:
+
+` + strings.TrimRight(list.String(), "\n"),
+		Example:   "  plimsoll cluster import bitbrains fastStorage/ --at 3d --out lab.yaml --trace demand.csv\n  plimsoll cluster import huawei Huawei-East-1.csv --host-cores 64 --host-memory 256GiB --out lab.yaml",
+		Args:      cobra.MinimumNArgs(2),
+		ValidArgs: formats,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := i.read(); err != nil {
+				return cli.Mistake(err)
+			}
+			r, err := i.run(cmd.Context(), args[0], args[1:])
+			if err != nil {
+				return err
+			}
+			return c.Tell(r, i.asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&i.out, "out", "", "write the snapshot to a new file")
+	f.StringVar(&i.trace, "trace", "", "write the demand trace to a new file")
+	f.StringVar(&i.at, "at", "", "`time` of the snapshot since the trace began, as 3d, 12h or 90m; its middle unless given")
+	f.IntVar(&i.o.Hosts, "hosts", 0, "how many hosts; as many as the peak needs unless given")
+	f.IntVar(&i.o.HostCores, "host-cores", 0, "cores of a host; 64, or more where a machine has more, unless given")
+	f.StringVar(&i.memory, "host-memory", "", "memory of a host; 512GiB, or more where a machine has more, unless given")
+	f.Int64Var(&i.o.MHz, "mhz", 0, "speed of a core; that of the trace, or 2600, unless given")
+	f.IntVar(&i.o.Every, "every", 1, "take one machine of so many")
+	f.StringVar(&i.o.Generation, "generation", "", "hardware generation whose sizes count (azure-packing)")
+	f.StringVar(&i.demand, "demand", "", "`share` of its size that a machine asks for, where the trace says nothing, as 30%; half, and left open in the snapshot, unless given")
+	f.BoolVar(&i.o.Waiting, "waiting", false, "leave all machines to be placed")
+	f.BoolVar(&i.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// importing is what was asked of an import.
+type importing struct {
+	out, trace, at, memory, demand string
+	asJSON                         bool
+	o                              importer.Options
+}
+
+func (i *importing) read() error {
+	i.o.At = importer.Middle
+	if i.at != "" {
+		at, err := readTime("--at", i.at)
+		if err != nil {
+			return err
+		}
+		i.o.At = at
+	}
+	if i.memory != "" {
+		var b parameter.Bytes
+		if err := b.UnmarshalText([]byte(i.memory)); err != nil {
+			return fmt.Errorf("--host-memory %q: want %w", i.memory, err)
+		}
+		i.o.HostMemory = int64(b)
+	}
+	if i.demand != "" {
+		var s parameter.Share
+		if err := s.UnmarshalText([]byte(i.demand)); err != nil || s < 0.005 {
+			return fmt.Errorf("--demand %q: want a percentage from 1%% to 100%%", i.demand)
+		}
+		i.o.Demand = int(math.Round(float64(s) * 100))
+	}
+	return nil
+}
+
+// readTime reads the time of a flag, in seconds: days, or what Go reads.
+func readTime(flag, text string) (int64, error) {
+	wrong := fmt.Errorf("%s %q: want a time with its unit, like 3d, 12h or 90m", flag, text)
+	if number, found := strings.CutSuffix(text, "d"); found {
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil || !(n >= 0 && n < 36_500) {
+			return 0, wrong
+		}
+		return int64(math.Round(n * 86_400)), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, wrong
+	}
+	return int64(d / time.Second), nil
+}
+
+// run imports, and has the files in their places only when all of them are whole.
+func (i *importing) run(ctx context.Context, format string, files []string) (*importer.Result, error) {
+	demand, err := newFile(i.trace)
+	if err != nil {
+		return nil, err
+	}
+	defer demand.drop()
+	snap, err := newFile(i.out)
+	if err != nil {
+		return nil, err
+	}
+	defer snap.drop()
+	var w *trace.Writer
+	if demand != nil {
+		w = trace.NewWriter(demand)
+	}
+	r, err := importer.Import(ctx, format, files, i.o, w)
+	switch {
+	case err == nil:
+	case demand != nil && demand.failed != nil, ctx.Err() != nil:
+		return nil, err
+	default:
+		return nil, cli.Mistake(err)
+	}
+	if snap != nil {
+		if err := writeSnapshot(snap, r.Cluster, strings.HasSuffix(i.out, ".json")); err != nil {
+			return nil, fmt.Errorf("write the snapshot: %w", err)
+		}
+	}
+	return r, errors.Join(demand.keep(), snap.keep())
+}
+
+// pending is a file that gets its name when it is whole. Nil is none.
+type pending struct {
+	name   string
+	f      *os.File
+	failed error
+}
+
+// newFile begins a file that must not be there yet.
+func newFile(name string) (*pending, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = fmt.Errorf("write %s: it is there already", name)
+		}
+		return nil, cli.Mistake(err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return nil, cli.Mistake(fmt.Errorf("write %s: %w", name, err))
+	}
+	return &pending{name: name, f: f}, nil
+}
+
+// Write keeps the error apart from those of what is read.
+func (p *pending) Write(b []byte) (int, error) {
+	n, err := p.f.Write(b)
+	if err != nil {
+		p.failed = err
+	}
+	return n, err
+}
+
+func (p *pending) keep() error {
+	if p == nil {
+		return nil
+	}
+	err := errors.Join(p.f.Chmod(0o644), p.f.Sync(), p.f.Close())
+	if err == nil {
+		err = os.Rename(p.f.Name(), p.name)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// drop removes what was not kept.
+func (p *pending) drop() {
+	if p != nil {
+		_ = p.f.Close()
+		_ = os.Remove(p.f.Name())
+	}
+}

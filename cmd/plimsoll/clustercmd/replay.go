@@ -1,0 +1,189 @@
+package clustercmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster/replay"
+	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/cluster/snapshot"
+	"plimsoll/scenarios"
+)
+
+func replayCommand(c *cli.Screen) *cobra.Command {
+	var asJSON, list, log bool
+	var policies []string
+	var demand, length string
+	cmd := &cobra.Command{
+		Use:   "replay SCENARIO...",
+		Short: "run a cluster in virtual time under several policies, and compare what came of them",
+		Long: `Run scenarios in virtual time: built-in ones by their name, all of them as "all", or
+cluster files with a part named replay, or with --trace a snapshot and the demand that
+followed (see plimsoll cluster import). What counts is what machines were entitled to and
+did not get. Rivals are also compared with plimsoll's policy when it may make no more
+moves than they did.`,
+		Example: "  plimsoll cluster replay hot-host\n  plimsoll cluster replay --list\n  plimsoll cluster replay mine.yaml --policy plimsoll,descent --log",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return listScenarios(c.Out)
+			}
+			kinds, err := chosen(policies)
+			if err != nil {
+				return err
+			}
+			if slices.Equal(args, []string{"all"}) {
+				args = scenarios.Names()
+			}
+			if len(args) == 0 {
+				return cli.Mistake(fmt.Errorf("name a scenario or a file, or all: plimsoll cluster replay --list lists the scenarios"))
+			}
+			all := make([]*scenario.Scenario, len(args))
+			for i, name := range args {
+				if all[i], err = readDemand(name, demand, length); err != nil {
+					return err
+				}
+			}
+			suite, err := replayAll(cmd.Context(), c, all, kinds)
+			if err != nil {
+				return err
+			}
+			for i, name := range args {
+				suite[i].HeldOut = builtIn(name) && scenarios.HeldOut(name)
+			}
+			if !log {
+				for _, compared := range suite {
+					compared.Forget()
+				}
+			}
+			return c.Tell(suite, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&list, "list", false, "list the built-in scenarios and the policies")
+	f.StringVar(&demand, "trace", "", "demand trace of the snapshot, from plimsoll cluster import")
+	f.StringVar(&length, "for", "", "`time` of the trace to run, as 1d or 12h; all of it unless given")
+	f.BoolVar(&log, "log", false, "list every move")
+	f.StringSliceVar(&policies, "policy", nil, "policies to compare; all of them when none is named")
+	return cmd
+}
+
+// replayAll compares the policies in all scenarios, on all cores, and says how far it is
+// where that takes long.
+func replayAll(ctx context.Context, c *cli.Screen, all []*scenario.Scenario, kinds []replay.Kind) (replay.Suite, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type ended struct {
+		at       int
+		compared *replay.Comparison
+		err      error
+	}
+	next, ends := make(chan int), make(chan ended)
+	for range min(len(all), runtime.GOMAXPROCS(0)) {
+		go func() {
+			for i := range next {
+				compared, err := replay.Compare(ctx, all[i], kinds)
+				ends <- ended{i, compared, err}
+			}
+		}()
+	}
+	go func() {
+		defer close(next)
+		for i := range all {
+			next <- i
+		}
+	}()
+	suite, began := make(replay.Suite, len(all)), time.Now()
+	var failed error
+	show, done := c.Counter()
+	defer done()
+	for n := 1; n <= len(all); n++ {
+		e := <-ends
+		suite[e.at] = e.compared
+		if e.err != nil && failed == nil {
+			failed = e.err
+			stop() // the others end at once
+		}
+		if failed == nil && len(all) > 1 {
+			show(fmt.Sprintf("%d of %d scenarios · %s · %s left", n, len(all), all[e.at].Name, cli.Brief(time.Since(began)/time.Duration(n)*time.Duration(len(all)-n))))
+		}
+	}
+	return suite, failed
+}
+
+// chosen are the policies of some names.
+func chosen(names []string) ([]replay.Kind, error) {
+	all := replay.Kinds()
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []replay.Kind
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(k replay.Kind) bool { return k.Name == name })
+		if i < 0 {
+			var known []string
+			for _, k := range all {
+				known = append(known, k.Name)
+			}
+			return nil, cli.Mistake(fmt.Errorf("there is no policy %q; known: %s", name, strings.Join(known, ", ")))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// builtIn says whether a name is that of a built-in scenario, and of no file.
+func builtIn(name string) bool {
+	_, err := os.Stat(name)
+	return err != nil && slices.Contains(scenarios.Names(), name)
+}
+
+// readScenario reads a built-in scenario or a file.
+func readScenario(name string) (*scenario.Scenario, error) {
+	file := name
+	text, err := os.ReadFile(name)
+	if err != nil && !strings.ContainsAny(name, "./") {
+		file = name + ".yaml"
+		text, err = scenarios.Text(name)
+	}
+	if err != nil {
+		return nil, cli.Mistake(fmt.Errorf("read the scenario: %w", err))
+	}
+	s, err := snapshot.ReadScenario(file, text)
+	if err != nil {
+		return nil, cli.Mistake(err)
+	}
+	return s, nil
+}
+
+func listScenarios(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SCENARIO\tSET\tWHAT")
+	for _, name := range scenarios.Names() {
+		s, err := readScenario(name)
+		if err != nil {
+			return err
+		}
+		set := "tuning"
+		if scenarios.HeldOut(name) {
+			set = "held-out"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", name, set, s.What)
+	}
+	fmt.Fprintln(t, "\t\t\nPOLICY\t\tWHAT")
+	for _, k := range replay.Kinds() {
+		fmt.Fprintf(t, "%s\t\t%s\n", k.Name, k.Doc)
+	}
+	return t.Flush()
+}

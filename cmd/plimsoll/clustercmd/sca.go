@@ -1,0 +1,50 @@
+package clustercmd
+
+import (
+	"errors"
+	"fmt"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/sca"
+)
+
+func scaCommand(c *cli.Screen) *cobra.Command {
+	var asJSON bool
+	var yield int
+	cmd := &cobra.Command{
+		Use:   "sca SNAPSHOT [HOST]",
+		Short: "say what the side-channel aware scheduling policies leave of hosts",
+		Long: `Say how much of a host is left under the default scheduling policy, SCAv1 and SCAv2, which
+keep machines off each other's threads, for the machines that run there: of one host, or
+of every kind of host in the cluster. It is a model; docs/cluster/sca.md says of what.`,
+		Example: "  plimsoll cluster sca lab.yaml\n  plimsoll cluster sca lab.yaml esx-1 --yield 1250",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if yield < 1000 || yield > 2000 {
+				return cli.Mistake(fmt.Errorf("--yield %d: give 1000 (a second thread adds nothing) to 2000 (it is as good as a core)", yield))
+			}
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			only := cluster.HostID(cluster.Nowhere)
+			if len(args) == 2 {
+				if only, err = findHost(cl, args[1]); err != nil {
+					return err
+				}
+			}
+			report := sca.Look(cl, only, yield)
+			if only != cluster.Nowhere && report.Kinds[0].Why != "" {
+				return cli.Mistake(errors.New(args[1] + ": " + report.Kinds[0].Why))
+			}
+			return c.Tell(report, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().IntVar(&yield, "yield", sca.DefaultYield, "work of a core with both threads busy, per mille of that with one")
+	return cmd
+}

@@ -1,0 +1,76 @@
+package clustercmd
+
+import (
+	"fmt"
+	"os"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/policy"
+)
+
+func showCommand(c *cli.Screen) *cobra.Command {
+	var asJSON, machines bool
+	cmd := &cobra.Command{
+		Use:   "show SNAPSHOT",
+		Short: "say what pools and machines are entitled to",
+		Long: `Divide the capacity of the cluster among its pools and machines, by shares, reservations
+and limits, and say what each asks for and is entitled to.`,
+		Example: "  plimsoll cluster show lab.yaml\n  plimsoll cluster show lab.yaml --machines --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			return c.Tell(doctor.Show(cl, machines), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&machines, "machines", false, "list every machine as well")
+	return cmd
+}
+
+func complyCommand(c *cli.Screen) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "comply INVENTORY",
+		Short: "check machines and disks against their storage policies",
+		Long: `Check the home and every disk of every machine against its storage policy and what the
+datastore offers. What cannot be judged has the status unknown, such as a disk on a datastore
+that the inventory does not list. The exit status is 1 when something does not comply.`,
+		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return cli.Mistake(fmt.Errorf("read the inventory: %w", err))
+			}
+			defer f.Close()
+			inventory, err := policy.Read(f)
+			if err != nil {
+				return cli.Mistake(fmt.Errorf("%s: %w", args[0], err))
+			}
+			checker, err := policy.New(inventory, 0)
+			if err != nil {
+				return cli.Mistake(fmt.Errorf("%s: %w", args[0], err))
+			}
+			if err := c.Tell(checker.Report(), asJSON); err != nil {
+				return err
+			}
+			vms, _ := checker.Counts()
+			if vms.Unknown > 0 {
+				fmt.Fprintf(c.Err, "plimsoll: note: %d of %d VMs cannot be judged\n", vms.Unknown, vms.All())
+			}
+			if vms.NonCompliant > 0 {
+				return cli.Verdict(fmt.Sprintf("%d of %d machines do not comply", vms.NonCompliant, vms.All()))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,97 @@
+package clustercmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster/topology"
+)
+
+// emitters write an advice for a platform.
+var emitters = map[string]func(topology.Advice) (string, error){
+	"text": func(a topology.Advice) (string, error) { return a.Text(), nil },
+	"vsphere": func(a topology.Advice) (string, error) {
+		text, err := json.MarshalIndent(a.VSphere(), "", "  ")
+		return string(text), err
+	},
+	"vmx": func(a topology.Advice) (string, error) { return strings.Join(a.VMX(), "\n"), nil },
+	"qemu": func(a topology.Advice) (string, error) {
+		args, err := a.QEMU(topology.KVM{})
+		return strings.Join(args, " "), err
+	},
+	"libvirt": func(a topology.Advice) (string, error) { return a.Libvirt(topology.KVM{}) },
+}
+
+func topologyCommand(c *cli.Screen) *cobra.Command {
+	var asJSON bool
+	var emit string
+	var o topology.Options
+	names := []string{"text", "vsphere", "vmx", "qemu", "libvirt"}
+	cmd := &cobra.Command{
+		Use:   "topology SNAPSHOT [VM]",
+		Short: "advise sockets, cores and NUMA nodes of machines",
+		Long: `Advise how many sockets, cores per socket and NUMA nodes machines should be shown, for the
+hosts that they may run on, with the reasons. Without a machine the whole cluster is
+looked at, the worst first; with one, the advice can be written for a platform.`,
+		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			write, known := emitters[emit]
+			if !known {
+				return cli.Mistake(fmt.Errorf("--emit %q: want one of %s", emit, strings.Join(names, ", ")))
+			}
+			fleet := topology.Scan(cl, o)
+			if len(args) == 1 {
+				if asJSON {
+					return cli.PrintJSON(c.Out, fleet)
+				}
+				return c.Folded(fleet.WriteText)
+			}
+			v, err := findVM(cl, args[1])
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.VM == v })
+			if i < 0 {
+				return cli.Mistake(fmt.Errorf("there is no advice for %s: %s", args[1], unjudged(fleet, args[1])))
+			}
+			if asJSON {
+				return cli.PrintJSON(c.Out, fleet.Advices[i])
+			}
+			text, err := write(fleet.Advices[i].Advice)
+			if err != nil {
+				return cli.Mistake(err)
+			}
+			_, err = fmt.Fprintln(c.Out, strings.TrimRight(text, "\n"))
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.StringVar(&emit, "emit", "text", "write the advice of one machine as "+strings.Join(names, ", "))
+	f.BoolVar(&o.PreferHT, "prefer-ht", false, "count threads, not cores")
+	f.BoolVar(&o.Strict, "strict", false, "the least number of nodes, even where it does not divide the vCPUs")
+	f.IntVar(&o.VNUMAMin, "vnuma-min", topology.DefaultVNUMAMin, "least vCPUs with which nodes are shown")
+	f.IntVar(&o.MaxSockets, "max-sockets", 0, "sockets that the guest or a licence uses; 0 is no limit")
+	return cmd
+}
+
+// unjudged is why there is no advice for a machine.
+func unjudged(f topology.Fleet, name string) string {
+	for _, u := range f.Unjudged {
+		if u.Name == name {
+			return u.Why
+		}
+	}
+	return "nothing is known of it"
+}

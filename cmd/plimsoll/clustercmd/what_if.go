@@ -1,0 +1,96 @@
+package clustercmd
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor"
+)
+
+func whatIfCommand(c *cli.Screen) *cobra.Command {
+	var asJSON, free bool
+	var change doctor.Change
+	var entitle string
+	cmd := &cobra.Command{
+		Use:   "what-if SNAPSHOT",
+		Short: "compare a round with the one after a change",
+		Long: `Compare what a round would do with what it would do after a change: another level or
+headroom, rules dropped, settings of machines and pools, hosts failed, in maintenance,
+back or new.
+
+With --entitle VM=AMOUNT, find instead the least changes of shares, reservations and
+limits by which the machine would be entitled to so much, with the commands that make
+them and what they cost others.`,
+		Example: "  plimsoll cluster what-if lab.yaml --fail esx-2\n  plimsoll cluster what-if lab.yaml --level 5 --drop-rule db-apart\n" +
+			"  plimsoll cluster what-if lab.yaml --set db-1.cpu.reservation=8GHz --set pool:tests.cpu.limit=none\n" +
+			"  plimsoll cluster what-if lab.yaml --add-host esx-9=esx-1\n  plimsoll cluster what-if lab.yaml --entitle db-1=12GHz",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cl, err := readCluster(args[0])
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("ignore-cost") {
+				on := !free
+				change.CostBenefit = &on
+			}
+			if entitle != "" {
+				found, err := findEntitlement(cl, change, entitle)
+				if err != nil {
+					return err
+				}
+				return c.Tell(found, asJSON)
+			}
+			compared, err := doctor.WhatIf(cl, change)
+			if err != nil {
+				return cli.Mistake(err)
+			}
+			return c.Tell(compared, asJSON)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.IntVar(&change.Level, "level", 0, "level from 1 to 5")
+	f.StringVar(&change.Headroom, "headroom", "", "part of each host that demand should leave free, such as 5%")
+	f.BoolVar(&free, "ignore-cost", false, "moves need not gain more than they cost")
+	f.StringSliceVar(&change.DropRules, "drop-rule", nil, "rules that do not hold")
+	f.BoolVar(&change.DropAll, "drop-rules", false, "no rule holds")
+	f.StringArrayVar(&change.Set, "set", nil, "setting of a machine or pool: NAME.cpu.shares=4000, pool:NAME.memory.limit=none")
+	f.StringSliceVar(&change.Fail, "fail", nil, "hosts that have failed")
+	f.StringSliceVar(&change.Maintain, "maintain", nil, "hosts in maintenance")
+	f.StringSliceVar(&change.Return, "return", nil, "hosts that can be used again")
+	f.StringSliceVar(&change.AddHosts, "add-host", nil, "new hosts like others: NEW=LIKE")
+	f.StringVar(&entitle, "entitle", "", "find the least changes that entitle a machine to an amount: VM=6GHz or VM=8GiB")
+	return cmd
+}
+
+// findEntitlement looks for ways to an entitlement in a cluster as it would be after a
+// change.
+func findEntitlement(cl *cluster.Cluster, change doctor.Change, entitle string) (*doctor.Entitle, error) {
+	then, err := doctor.WithChange(cl, change)
+	if err != nil {
+		return nil, cli.Mistake(err)
+	}
+	i := strings.LastIndex(entitle, "=")
+	if i < 0 {
+		return nil, cli.Mistake(fmt.Errorf("--entitle %q: want VM=AMOUNT, such as db-1=6GHz", entitle))
+	}
+	v, err := findVM(then, entitle[:i])
+	if err != nil {
+		return nil, err
+	}
+	resource, amount, err := doctor.ParseAmount(entitle[i+1:])
+	if err != nil {
+		return nil, cli.Mistake(fmt.Errorf("--entitle %w", err))
+	}
+	found, err := doctor.FindEntitlement(then, v, resource, amount)
+	if err != nil {
+		return nil, cli.Mistake(err)
+	}
+	return found, nil
+}

@@ -1,0 +1,41 @@
+package machinecmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"plimsoll/internal/guest/kernel"
+)
+
+func (c *commands) guest() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "guest",
+		Short: "what virtual machines of a study boot: a kernel and an image",
+		Long: `What virtual machines of a study boot: the distribution's kernel, and an image with
+nothing in it but plimsoll's agent and the modules it needs.`,
+		Example: "  plimsoll guest kernel\n  plimsoll guest image --format qcow2 --out guest.qcow2",
+		Args:    cli.NoCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.guestKernel(), c.guestImage())
+	return cmd
+}
+
+// kernelChoice holds the flags by which a kernel is chosen.
+type kernelChoice struct{ dir, image, modules string }
+
+func (k *kernelChoice) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&k.dir, "dir", "", "`folder` of fetched kernels (default: plimsoll in the user's cache)")
+	f.StringVar(&k.image, "kernel", "", "a kernel of your own: a bzImage, or an ELF `file` with the PVH note")
+	f.StringVar(&k.modules, "modules", "", "`folder` of its modules, lib/modules/VERSION; none where all is built in")
+}
+
+// folder is where fetched kernels are.
+func (k *kernelChoice) folder() (string, error) {
+	if k.dir != "" {
+		return k.dir, nil
+	}
+	return kernel.Folder()
+}

@@ -1,0 +1,47 @@
+package resultscmd
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/report"
+)
+
+func (c *commands) report() *cobra.Command {
+	var asJSON, asMarkdown bool
+	cmd := &cobra.Command{
+		Use:               "report DIR",
+		Short:             "judge the records of a run again and write its report",
+		Long:              "Judge the records of a run again, by the rules of this version, and write findings.json and report.html anew.\nNothing is measured and no machine is touched.",
+		Example:           "  plimsoll report results/queue-depth-20260102-150405\n  plimsoll report results/a --markdown >> pull-request.md",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.Folders,
+		RunE: func(_ *cobra.Command, args []string) error {
+			outcome, err := c.lab.Judge(args[0])
+			if err != nil {
+				return err
+			}
+			if err := outcome.Write(); err != nil {
+				return err
+			}
+			switch {
+			case asJSON:
+				return cli.PrintJSON(c.screen.Out, outcome.Findings)
+			case asMarkdown:
+				return report.Markdown(c.screen.Out, outcome.Input)
+			}
+			if err := c.screen.PrintReport(outcome.Input); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.screen.Out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a pull request")
+	return cmd
+}

@@ -1,0 +1,82 @@
+package studycmd
+
+import (
+	"fmt"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/catalog"
+	"plimsoll/internal/lab"
+	"plimsoll/internal/study"
+)
+
+// asked holds the flags by which a study is named and changed.
+type asked struct {
+	sets     []string
+	platform string
+	blocks   string
+	seed     uint64
+}
+
+func (a *asked) flags(c *commands, cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&a.sets, "set", nil, "override a part of the study, as `path=value`: measure.window=5s, storage.disks=4")
+	f.StringVar(&a.platform, "platform", "", "run on another `platform`")
+	f.StringVar(&a.blocks, "blocks", "", "`number` of blocks, or auto")
+	f.Uint64Var(&a.seed, "seed", 0, "seed of every random choice (default: the study's, else drawn and printed)")
+	cli.Complete(cmd, "platform", func(string) []string {
+		var names []string
+		for _, k := range c.lab.Catalog.Platforms {
+			names = append(names, k.Name)
+		}
+		return names
+	})
+	cli.Complete(cmd, "blocks", func(string) []string { return []string{"auto"} })
+	cli.Complete(cmd, "set", c.paths)
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return lab.Names(), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// request reads the study that was asked for.
+func (c *commands) request(cmd *cobra.Command, name string, a *asked) (lab.Request, error) {
+	sets := a.sets
+	if a.platform != "" {
+		sets = append([]string{"platform=" + a.platform}, sets...) // first, so that others can set something of it
+	}
+	if a.blocks != "" {
+		sets = append(sets, "measure.blocks="+a.blocks)
+	}
+	source, err := c.lab.Read(name, sets)
+	if err != nil {
+		return lab.Request{}, err
+	}
+	for _, warning := range source.Study.Warnings() {
+		fmt.Fprintf(c.screen.Err, "plimsoll: warning: %s\n", warning)
+	}
+	r := lab.Request{Source: *source}
+	switch {
+	case cmd.Flags().Changed("seed"):
+		r.Seed = a.seed
+	case source.Study.Seed != nil:
+		r.Seed = *source.Study.Seed
+	default:
+		r.Seed = lab.DrawSeed()
+	}
+	return r, nil
+}
+
+// paths are what --set can override, each with "=": keys of a study and settings
+// of everything in the catalog.
+func (c *commands) paths(string) []string {
+	var out []string
+	for _, path := range append(study.Paths(), catalog.Settings(c.lab.Catalog)...) {
+		out = append(out, path+"=")
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package studycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/lab"
+)
+
+// output holds the flags that say where results go and how much is printed.
+type output struct {
+	dir string
+	reporting
+}
+
+// reporting holds the flags that say how much of a run is shown.
+type reporting struct {
+	json    bool
+	quiet   bool
+	verbose bool
+	log     string // file
+}
+
+func (r *reporting) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&r.json, "json", false, "print the findings as JSON")
+	f.BoolVar(&r.quiet, "quiet", false, "print no progress")
+	f.BoolVar(&r.verbose, "verbose", false, "print every command that is run and every setting that is written")
+	f.StringVar(&r.log, "log", "", "append the same, with the time, to a `file`")
+}
+
+func (o *output) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.dir, "out", "", "results `folder` (default results/STUDY-DATE-TIME)")
+	o.reporting.flags(cmd)
+}
+
+// folder is where the results of a study go.
+func (o *output) folder(study string) string {
+	if o.dir != "" {
+		return o.dir
+	}
+	return filepath.Join("results", study+"-"+time.Now().Format("20060102-150405"))
+}
+
+func (c *commands) run() *cobra.Command {
+	var a asked
+	var o output
+	var gate gate
+	cmd := &cobra.Command{
+		Use:   "run STUDY",
+		Short: "run a study: its trials, the verdict, the report",
+		Long: `Run a study: its trials in random order, then the verdict and the report.
+
+Ctrl-C stops cleanly and puts everything back; "plimsoll resume" goes on with
+the first trial that had not ended.`,
+		Example: "  plimsoll run tutorial-ab\n  plimsoll run my-study.yaml --out results/first --set measure.window=5s\n  plimsoll run my-study.yaml --gate --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := c.request(cmd, args[0], &a)
+			if err != nil {
+				return err
+			}
+			r.Dir = o.folder(r.Source.Study.Name)
+			ctx, done, err := c.watch(cmd.Context(), &o.reporting)
+			if err != nil {
+				return err
+			}
+			outcome, err := c.lab.Run(ctx, r)
+			err = done(err)
+			return c.finish(outcome, resumable(outcome, err), &o.reporting, gate)
+		},
+	}
+	a.flags(c, cmd)
+	o.flags(cmd)
+	gate.flag(cmd)
+	return cmd
+}
+
+func (c *commands) resume() *cobra.Command {
+	var o reporting
+	var gate gate
+	cmd := &cobra.Command{
+		Use:               "resume DIR",
+		Short:             "continue an interrupted run at its first unfinished trial",
+		Example:           "  plimsoll resume results/queue-depth-20260102-150405",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.Folders,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, done, err := c.watch(cmd.Context(), &o)
+			if err != nil {
+				return err
+			}
+			outcome, err := c.lab.Resume(ctx, args[0])
+			err = done(err)
+			return c.finish(outcome, resumable(outcome, err), &o, gate)
+		},
+	}
+	o.flags(cmd)
+	gate.flag(cmd)
+	return cmd
+}
+
+// resumable adds how to go on to the error of a run that was interrupted.
+func resumable(outcome *lab.Outcome, err error) error {
+	if outcome == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w; to go on: plimsoll resume %s", err, outcome.Dir)
+}
+
+// finish prints the outcome of a run, also of one that ended early.
+func (c *commands) finish(outcome *lab.Outcome, err error, o *reporting, gate gate) error {
+	if outcome == nil {
+		return err
+	}
+	if o.json {
+		if e := cli.PrintJSON(c.screen.Out, outcome.Findings); e != nil {
+			return e
+		}
+	} else {
+		if e := c.screen.PrintReport(outcome.Input); e != nil {
+			return e
+		}
+		fmt.Fprintf(c.screen.Out, "\nreport: %s\n", filepath.Join(outcome.Dir, "report.html"))
+	}
+	if err != nil {
+		return err
+	}
+	return gate.judge(outcome.Findings)
+}

@@ -1,0 +1,62 @@
+package studycmd
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/lab"
+)
+
+func (c *commands) studies() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "studies",
+		Short: "list the built-in studies with their duration and what they need",
+		Long: `List the built-in studies: platform, workload, duration, what has to be installed or
+set up beforehand, and the question. The duration leaves out preparation, such as
+filling disks; "plimsoll plan STUDY" estimates it on this host.`,
+		Example: "  plimsoll studies\n  plimsoll studies --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			all, err := c.lab.BuiltIns()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return cli.PrintJSON(c.screen.Out, all)
+			}
+			width := c.screen.Columns()
+			for _, s := range all {
+				fmt.Fprintf(c.screen.Out, "%-22s %s, %s, %s%s\n", s.Study, s.Platform, s.Workload, duration(s), requirements(s))
+				for _, line := range cli.Wrap(s.Question, width-2) {
+					fmt.Fprintf(c.screen.Out, "  %s\n", line)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// duration is how long a built-in study takes.
+func duration(s lab.BuiltIn) string {
+	switch {
+	case s.Virtual:
+		return "seconds (simulated)"
+	case s.Least == s.Time:
+		return s.Time
+	}
+	return s.Least + " to " + s.Time
+}
+
+func requirements(s lab.BuiltIn) string {
+	if len(s.Needs) == 0 {
+		return ""
+	}
+	return "; needs " + strings.Join(s.Needs, ", ")
+}

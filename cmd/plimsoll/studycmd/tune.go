@@ -1,0 +1,39 @@
+package studycmd
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (c *commands) tune() *cobra.Command {
+	var a asked
+	var o output
+	var rounds int
+	cmd := &cobra.Command{
+		Use:   "tune STUDY",
+		Short: "change one setting, verify it on fresh blocks, keep it or not",
+		Long: `Work towards the goal of a study: measure, find what holds it back, name one
+parameter and one value, apply it, and verify it on fresh blocks with a new seed.
+A change that is not verified is rolled back. It ends when no rule fires or
+nothing verifies.`,
+		Example: "  plimsoll tune hci-diagnostics\n  plimsoll tune my-study.yaml --out results/tuning",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := c.request(cmd, args[0], &a)
+			if err != nil {
+				return err
+			}
+			r.Dir, r.Rounds = o.folder(r.Source.Study.Name), rounds
+			ctx, done, err := c.watch(cmd.Context(), &o.reporting)
+			if err != nil {
+				return err
+			}
+			outcome, err := c.lab.Tune(ctx, r)
+			err = done(err)
+			return c.finish(outcome, err, &o.reporting, "")
+		},
+	}
+	a.flags(c, cmd)
+	o.flags(cmd)
+	cmd.Flags().IntVar(&rounds, "rounds", 0, "most changes to try (default 5)")
+	return cmd
+}

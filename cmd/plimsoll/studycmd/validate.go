@@ -1,0 +1,61 @@
+package studycmd
+
+import (
+	"errors"
+	"fmt"
+
+	"plimsoll/cmd/plimsoll/cli"
+
+	"github.com/spf13/cobra"
+
+	"plimsoll/internal/lab"
+	"plimsoll/internal/study"
+)
+
+// validity is the answer of validate for a program.
+type validity struct {
+	Valid    bool             `json:"valid"`
+	Mistakes []*study.Mistake `json:"mistakes,omitempty"`
+	Warnings []string         `json:"warnings,omitempty"` // credentials that would be published
+	Study    *lab.StudyView   `json:"study,omitempty"`    // as understood
+}
+
+func validityOf(s *study.Study, err error) validity {
+	if err == nil {
+		view := lab.ViewOf(s)
+		return validity{Valid: true, Warnings: s.Warnings(), Study: &view}
+	}
+	if all := study.Mistakes(err); all != nil {
+		return validity{Mistakes: all}
+	}
+	return validity{Mistakes: []*study.Mistake{{Text: err.Error()}}}
+}
+
+func (c *commands) validate() *cobra.Command {
+	var a asked
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "validate STUDY",
+		Short:   "check a study file: every mistake, with its line and column",
+		Long:    "Check a study file. Every mistake is reported with its line and column, and what would be right.\nNothing is touched; whether this host can run the study is what plan says.",
+		Example: "  plimsoll validate my-study.yaml\n  plimsoll validate my-study.yaml --set storage.depth=8",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := c.request(cmd, args[0], &a)
+			if err == nil {
+				err = lab.Plannable(r)
+			}
+			if asJSON {
+				return errors.Join(cli.PrintJSON(c.screen.Out, validityOf(r.Source.Study, err)), err)
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(c.screen.Out, "%s is a valid study\n", args[0])
+			return err
+		},
+	}
+	a.flags(c, cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the mistakes, or the study as understood, as JSON")
+	return cmd
+}
