@@ -128,7 +128,6 @@ var owner = map[string]string{
 	"github.com/spf13/cobra":                  "cmd/plimsoll cmd/plimsoll/cli cmd/plimsoll/clustercmd cmd/plimsoll/machinecmd cmd/plimsoll/resultscmd cmd/plimsoll/studycmd",
 	"github.com/spf13/pflag":                  "cmd/plimsoll",
 	"golang.org/x/term":                       "cmd/plimsoll/cli",
-	"modernc.org/sqlite":                      "internal/cluster/importer",
 	"github.com/nats-io/nats.go":              "internal/agent/fabric",
 	"github.com/nats-io/nkeys":                "internal/agent/fabric",
 	"github.com/nats-io/nats-server/v2":       "internal/agent/fabric/hub",

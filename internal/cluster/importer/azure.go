@@ -1,27 +1,34 @@
 package importer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
+
+	"plimsoll/internal/cluster/table"
 )
 
 // azure is the packing trace of 2020 (Hadary et al., "Protean: VM Allocation Service at
-// Scale", OSDI 2020): requests for machines of a type, which takes a part of a machine of
-// each generation of hardware, and their lives in days.
+// Scale", OSDI 2020): requests for VMs of a type, which takes a share of a host of each
+// hardware generation, and their lives in days. It is published as a SQLite database,
+// whose two tables are exported as CSV files first.
 type azure struct {
-	db   *sql.DB
-	file string
-	size map[string]size // by type
+	requests string          // file of table vm
+	types    string          // file of table vmType
+	size     map[string]size // by type
 
 	generation string
 	elsewhere  int // types that the generation lacks
-	above      int // types that need more than a whole machine
+	above      int // types that need more than a whole host
 	missing    int // rows whose start time is not known
 	unknown    int // rows of a type that is not there
 	backwards  int // rows that end before they start
@@ -38,73 +45,133 @@ const (
 	unknownDays = -7157 // stands for a start time that was not recorded (AzurePublicDataset, issue 14)
 )
 
-func openAzure(ctx context.Context, files []string, o Options) (source, error) {
-	if len(files) != 1 {
-		return nil, fmt.Errorf("azure-packing: %d files; want one", len(files))
+// The tables that are read, as the first line of their CSV files.
+var (
+	requestColumns = []string{"vmId", "vmTypeId", "starttime", "endtime"}
+	typeColumns    = []string{"vmTypeId", "machineId", "core", "memory"}
+)
+
+func openAzure(_ context.Context, files []string, o Options) (source, error) {
+	a := &azure{size: map[string]size{}}
+	if err := a.assign(files); err != nil {
+		return nil, err
 	}
-	db, err := openSQLite(files[0])
+	parts, generations, err := a.parts()
 	if err != nil {
 		return nil, err
 	}
-	a := &azure{db: db, file: files[0], size: map[string]size{}}
-	if err := a.prepare(ctx, o); err != nil {
-		_ = db.Close()
-		return nil, err
-	}
-	return a, nil
+	return a, a.choose(o, parts, generations)
 }
 
-func (a *azure) prepare(ctx context.Context, o Options) error {
-	if err := checkTable(ctx, a.db, a.file, "vm", "vmId", "vmTypeId", "starttime", "endtime"); err != nil {
-		return err
+// assign tells the two files apart by their first lines.
+func (a *azure) assign(files []string) error {
+	for _, file := range files {
+		columns, err := firstLine(file)
+		if err != nil {
+			return err
+		}
+		switch columns {
+		case strings.Join(requestColumns, ","):
+			a.requests = file
+		case strings.Join(typeColumns, ","):
+			a.types = file
+		default:
+			return fmt.Errorf("%s:1: columns %q; want %s or %s", file, columns, strings.Join(requestColumns, ","), strings.Join(typeColumns, ","))
+		}
 	}
-	if err := checkTable(ctx, a.db, a.file, "vmType", "vmTypeId", "machineId", "core", "memory"); err != nil {
-		return err
+	if len(files) != 2 || a.requests == "" || a.types == "" {
+		return errors.New("azure-packing: want two CSV files, of table vm and of table vmType")
 	}
-	parts, generations, err := a.parts(ctx)
+	return nil
+}
+
+// firstLine reads the names of the columns. A SQLite database is refused with the
+// commands that export it.
+func firstLine(file string) (string, error) {
+	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return "", fmt.Errorf("read the trace: %w", err)
 	}
-	return a.choose(o, parts, generations)
+	defer f.Close()
+	head := make([]byte, 256)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", fmt.Errorf("read the trace: %w", err)
+	}
+	head = head[:n]
+	if bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+		return "", fmt.Errorf("%s is a SQLite database. Export its two tables, then import vm.csv and vmtype.csv:\n%s\n%s",
+			file, export(file, requestColumns, "vm", "vm.csv"), export(file, typeColumns, "vmType", "vmtype.csv"))
+	}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	return strings.TrimSpace(strings.TrimPrefix(string(line), "\ufeff")), nil
 }
 
-// part is how much of a machine of one generation a type takes.
+func export(file string, columns []string, from, to string) string {
+	return fmt.Sprintf("  sqlite3 -csv -header '%s' 'SELECT %s FROM %s' > %s", strings.ReplaceAll(file, "'", `'\''`), strings.Join(columns, ", "), from, to)
+}
+
+// rows gives each row of a CSV file after the first to take.
+func rows(ctx context.Context, file string, columns []string, take func(*table.Reader, []string) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("read the trace: %w", err)
+	}
+	defer f.Close()
+	t := table.NewReader(file, f, ",", columns...)
+	if err := t.Header(); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		fields, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil && t.Open() {
+			err = t.Errorf("the last line has no end: the file is cut off")
+		}
+		if err == nil {
+			err = take(t, fields)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// part is the share of a host of one generation that a type takes.
 type part struct{ generation, cores, memory float64 }
 
 // parts reads what each type takes, by its id, and how many types there are for each
 // generation.
-func (a *azure) parts(ctx context.Context) (parts map[string][]part, generations map[float64]int, err error) {
+func (a *azure) parts() (parts map[string][]part, generations map[float64]int, err error) {
 	parts, generations = map[string][]part{}, map[float64]int{}
-	err = records(ctx, a.db, "SELECT vmTypeId, machineId, core, memory FROM vmType", 4, func(_ int64, v []any) error {
-		id, err := key(v[0])
-		if err != nil {
-			return fmt.Errorf("vmTypeId %w", err)
-		}
+	err = rows(context.Background(), a.types, typeColumns, func(t *table.Reader, fields []string) error {
 		var p part
+		var err error
 		for i, into := range []*float64{&p.generation, &p.cores, &p.memory} {
 			most := 1e6
 			if i == 0 {
 				most = 1 << 53
 			}
-			if *into, err = amount(v[i+1], 0, most); err != nil {
-				return fmt.Errorf("%s of type %s %w", [...]string{"machineId", "core", "memory"}[i], id, err)
+			if *into, err = t.Number(i+1, most); err != nil {
+				return err
 			}
 		}
 		if p.cores > 1 || p.memory > 1 {
 			a.above++
 			p.cores, p.memory = min(p.cores, 1), min(p.memory, 1)
 		}
+		id := strings.Clone(fields[0])
 		parts[id] = append(parts[id], p)
 		generations[p.generation]++
 		return nil
 	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: table vmType: %w", a.file, err)
+	if err == nil && len(parts) == 0 {
+		err = fmt.Errorf("%s: the table is empty", a.types)
 	}
-	if len(parts) == 0 {
-		return nil, nil, fmt.Errorf("%s: table vmType is empty", a.file)
-	}
-	return parts, generations, nil
+	return parts, generations, err
 }
 
 // choose takes the sizes of one generation; of types that it lacks, those of the first
@@ -118,7 +185,7 @@ func (a *azure) choose(o Options, parts map[string][]part, generations map[float
 		want, err := strconv.ParseFloat(o.Generation, 64)
 		if i := slices.Index(order, want); err != nil || i < 0 {
 			slices.Sort(order)
-			return fmt.Errorf("%s: there is no generation %q; there are %v", a.file, o.Generation, order[:min(len(order), 50)])
+			return fmt.Errorf("%s: there is no generation %q; there are %v", a.types, o.Generation, order[:min(len(order), 50)])
 		}
 		chosen = want
 	}
@@ -144,46 +211,36 @@ func (a *azure) sketch(ctx context.Context, take func(*machine) error) error {
 func (a *azure) each(ctx context.Context, take func(*machine) error) error {
 	a.missing, a.unknown, a.backwards = 0, 0, 0
 	var m machine
-	err := records(ctx, a.db, "SELECT vmId, vmTypeId, starttime, endtime FROM vm", 4, func(_ int64, v []any) error {
-		fine, err := a.row(v, &m)
+	return rows(ctx, a.requests, requestColumns, func(t *table.Reader, fields []string) error {
+		fine, err := a.row(t, fields, &m)
 		if err != nil || !fine {
 			return err
 		}
 		return take(&m)
 	})
-	if err != nil {
-		return fmt.Errorf("%s: table vm: %w", a.file, err)
-	}
-	return nil
 }
 
 // row reads one request. It is not fine when it is left out.
-func (a *azure) row(v []any, m *machine) (fine bool, err error) {
-	id, err := key(v[0])
+func (a *azure) row(t *table.Reader, fields []string, m *machine) (fine bool, err error) {
+	start, err := inDays(t, fields, 2)
 	if err != nil {
-		return false, fmt.Errorf("vmId %w", err)
+		return false, err
 	}
-	kind, err := key(v[1])
-	if err != nil {
-		return false, fmt.Errorf("vmTypeId of machine %s %w", id, err)
-	}
-	start, err := amount(v[2], -mostDays, mostDays)
-	if err != nil {
-		return false, fmt.Errorf("starttime of machine %s %w", id, err)
-	}
-	*m = machine{name: "vm-" + id, from: int64(math.Round(start * day)), to: forever}
-	if v[3] != nil {
-		end, err := amount(v[3], -mostDays, mostDays)
+	*m = machine{name: "vm-" + fields[0], from: int64(math.Round(start * day)), to: forever}
+	if fields[3] != "" {
+		end, err := inDays(t, fields, 3)
 		if err != nil {
-			return false, fmt.Errorf("endtime of machine %s %w", id, err)
+			return false, err
 		}
 		m.to = int64(math.Round(end * day))
 	}
 	if start == unknownDays {
 		a.missing++
 	}
-	size, known := a.size[kind]
+	size, known := a.size[fields[1]]
 	switch {
+	case fields[0] == "":
+		return false, t.Errorf("%s is empty", requestColumns[0])
 	case !known:
 		a.unknown++
 		return false, nil
@@ -195,16 +252,25 @@ func (a *azure) row(v []any, m *machine) (fine bool, err error) {
 	return true, nil
 }
 
+// inDays reads an instant, which may lie before the trace.
+func inDays(t *table.Reader, fields []string, column int) (float64, error) {
+	x, err := strconv.ParseFloat(fields[column], 64)
+	if err != nil || !(math.Abs(x) <= mostDays) {
+		return 0, t.Errorf("%s of VM %s is %q; want days, from -%d to %d", requestColumns[column], fields[0], fields[column], mostDays, mostDays)
+	}
+	return x, nil
+}
+
 func (a *azure) warnings() (list []string) {
 	list = append(list, "sizes are those of hardware generation "+a.generation)
 	for _, w := range []struct {
 		n    int
 		what string
 	}{
-		{a.elsewhere, "machine types are not offered on that generation and have the size of another"},
-		{a.above, "sizes are above a whole machine: taken as one"},
-		{a.missing, "rows have the start time -7157 days, which stands for one that is not known: kept, as machines that were there before the trace"},
-		{a.unknown, "rows are of a machine type that the trace does not describe: left out"},
+		{a.elsewhere, "VM types are not offered on that generation and have the size of another"},
+		{a.above, "sizes are above a whole host: taken as one"},
+		{a.missing, "rows have the start time -7157 days, which stands for one that is not known: kept, as VMs that were there before the trace"},
+		{a.unknown, "rows are of a VM type that the trace does not describe: left out"},
 		{a.backwards, "rows end before they start: left out"},
 	} {
 		if w.n > 0 {
@@ -213,5 +279,3 @@ func (a *azure) warnings() (list []string) {
 	}
 	return list
 }
-
-func (a *azure) close() error { return a.db.Close() }

@@ -281,5 +281,3 @@ func (b *bitbrains) warnings() (list []string) {
 	}
 	return list
 }
-
-func (b *bitbrains) close() error { return nil }

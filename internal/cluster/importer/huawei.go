@@ -167,5 +167,3 @@ func (h *huawei) warnings() (list []string) {
 	}
 	return list
 }
-
-func (h *huawei) close() error { return nil }

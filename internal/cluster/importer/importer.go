@@ -58,7 +58,7 @@ type format struct {
 }
 
 var formats = []format{
-	{"azure-packing", "AzureTracesForPacking2020, the SQLite file", openAzure, 1, true},
+	{"azure-packing", "AzureTracesForPacking2020, its two tables as CSV files", openAzure, 1, true},
 	{"huawei", "Huawei-East-1, the CSV file", openHuawei, 1, false},
 	{"bitbrains", "GWA-T-12 Bitbrains, CSV files or folders of them", openBitbrains, 4, false},
 }
@@ -80,7 +80,6 @@ type source interface {
 	each(ctx context.Context, take func(*machine) error) error
 	// warnings are what was odd in the last pass.
 	warnings() []string
-	close() error
 }
 
 // machine is one of a published trace.
@@ -132,11 +131,7 @@ func Import(ctx context.Context, name string, files []string, o Options, out *tr
 	if err != nil {
 		return nil, err
 	}
-	r, err := run(ctx, &formats[i], src, o, out)
-	if closed := src.close(); err == nil && closed != nil {
-		return nil, fmt.Errorf("close the trace: %w", closed)
-	}
-	return r, err
+	return run(ctx, &formats[i], src, o, out)
 }
 
 func (o *Options) check() error {
