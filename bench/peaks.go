@@ -13,7 +13,6 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
 )
 
 // peakKind is a kind of server whose peak is known, from theory or from its settings.
@@ -243,7 +242,7 @@ func (e ended) print(k peakKind, truth float64) {
 	if k.apart {
 		name += " *"
 	}
-	at := func(q float64) float64 { return stat.Quantile(ratios, q) }
+	at := func(q float64) float64 { return ratios[int(q*float64(len(ratios)-1)+.5)] }
 	fmt.Printf("%-26s %4d  %-46s %24s %5d %8d\n", name, len(e.claims), strings.Join(words, ", "), fmt.Sprintf("%s%.3g %.3g %.3g", of, at(.05), at(.5), at(.95)), e.high, e.covered)
 	for _, line := range e.wrong[:min(3, len(e.wrong))] {
 		fmt.Printf("    %s\n", line)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,7 +112,11 @@ func reflecting(cpu string) (at load.Endpoint, end func(), err error) {
 // inC runs the ping-pong in C once.
 func inC(at load.Endpoint, program, cpu string) (map[string]float64, error) {
 	ctx := context.Background()
-	s, err := peer.Dial(ctx, at)
+	conn, err := net.Dial(at.Network, at.Address)
+	if err != nil {
+		return nil, err
+	}
+	s, err := peer.Greet(ctx, conn)
 	if err != nil {
 		return nil, err
 	}

@@ -219,18 +219,6 @@ func TestTestbedSurvivesJSON(t *testing.T) {
 	}
 }
 
-func TestDiffTellsOnlyWhatDiffers(t *testing.T) {
-	a := TestbedRecord{{"x", "1"}, {"y", "2"}, {"only a", "3"}}
-	b := TestbedRecord{{"only b", "4"}, {"y", "5"}, {"x", "1"}}
-	want := []Difference{{"y", "2", "5"}, {"only a", "3", ""}, {"only b", "", "4"}}
-	if got := Diff(a, b); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got := Diff(a, a); len(got) > 0 {
-		t.Errorf("a testbed differs from itself: %v", got)
-	}
-}
-
 // machine is this machine.
 func machine(t testing.TB) platform.Machine {
 	t.Helper()

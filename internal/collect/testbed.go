@@ -26,14 +26,6 @@ type Fact struct {
 // NotReadable begins the value of a fact that could not be read, before the reason.
 const NotReadable = "not readable: "
 
-// Difference is a fact in which two testbeds differ. The value of a fact that
-// one of them does not have is empty there.
-type Difference struct {
-	Name string `json:"name"`
-	A    string `json:"a"`
-	B    string `json:"b"`
-}
-
 // Testbed reads what a machine is and how it is set, with the storage that holds
 // the folder dir. It changes nothing and never fails: what cannot be read says
 // why. Serial numbers are not read, and what looks like a secret is withheld.
@@ -64,23 +56,6 @@ func (s *survey) described() {
 	if caution, err := m.Caution(s.ctx); err == nil && caution != "" {
 		s.facts = append(s.facts, Fact{"caution", caution})
 	}
-}
-
-// Diff lists the facts in which two testbeds differ, in the order of a, then
-// those that only b has.
-func Diff(a, b TestbedRecord) []Difference {
-	var out []Difference
-	for _, f := range a {
-		if other, _ := b.Get(f.Name); other != f.Value {
-			out = append(out, Difference{f.Name, f.Value, other})
-		}
-	}
-	for _, f := range b {
-		if _, known := a.Get(f.Name); !known {
-			out = append(out, Difference{f.Name, "", f.Value})
-		}
-	}
-	return out
 }
 
 // Get returns the value of a fact.

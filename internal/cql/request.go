@@ -124,8 +124,3 @@ func AppendBytes[T string | []byte](b []byte, v T) []byte {
 func AppendLong(b []byte, v int64) []byte {
 	return binary.BigEndian.AppendUint64(append(b, 0, 0, 0, 8), uint64(v))
 }
-
-// AppendInt appends the value of a parameter of type int.
-func AppendInt(b []byte, v int32) []byte {
-	return binary.BigEndian.AppendUint32(append(b, 0, 0, 0, 4), uint32(v))
-}

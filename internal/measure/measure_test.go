@@ -153,11 +153,11 @@ func TestResultsVerifyChecksums(t *testing.T) {
 	if _, err := r.Counts(back); err != nil {
 		t.Error(err)
 	}
-	damage(t, filepath.Join(r.Dir(), "trials", "0003", "intervals.csv"), "1000", "1001")
+	damage(t, filepath.Join(r.dir, "trials", "0003", "intervals.csv"), "1000", "1001")
 	if _, err := r.Counts(back); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a damaged file was read: %v", err)
 	}
-	damage(t, filepath.Join(r.Dir(), "trials", "0003", "record.json"), `"iops": 1`, `"iops": 2`)
+	damage(t, filepath.Join(r.dir, "trials", "0003", "record.json"), `"iops": 1`, `"iops": 2`)
 	if _, err := r.Record(3, sum); err == nil || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a changed record was read: %v", err)
 	}

@@ -11,8 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -32,9 +30,6 @@ type Results struct {
 
 // OpenResults returns the results in a folder, which need not exist yet.
 func OpenResults(dir string) *Results { return &Results{dir} }
-
-// Dir is the folder.
-func (r *Results) Dir() string { return r.dir }
 
 // WriteTrial writes the record of a trial with the files beside it. The whole
 // appears at once, by rename. It fills record.Files and returns the SHA-256 of
@@ -121,25 +116,6 @@ func (r *Results) Record(trial int, sum string) (*Record, error) {
 		return nil, fmt.Errorf("%s: %w: the file is damaged or forged", name, err)
 	}
 	return &record, nil
-}
-
-// Trials lists the numbers of the trials that lie in the folder, in order.
-func (r *Results) Trials() ([]int, error) {
-	entries, err := os.ReadDir(filepath.Join(r.dir, "trials"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list trials: %w", err)
-	}
-	var trials []int
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil {
-			trials = append(trials, n)
-		}
-	}
-	slices.Sort(trials)
-	return trials, nil
 }
 
 // File reads one of the files beside a record, and verifies its checksum.

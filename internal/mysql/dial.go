@@ -14,9 +14,6 @@ type Place = wire.Place
 // Account is who a session belongs to. Without a name there is no database.
 type Account = wire.Account
 
-// Secret reads a password by its reference: env:NAME or file:PATH.
-func Secret(reference string) (string, error) { return wire.Secret(reference) }
-
 func beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
 		Secure: Secure, Open: Open,
@@ -34,9 +31,6 @@ func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
 func On(ctx context.Context, conn net.Conn, p Place) (*Conn, error) {
 	return beginning().On(ctx, conn, p, "")
 }
-
-// Gone says whether an error is that nothing listens any more.
-func Gone(err error) bool { return wire.Gone(err) }
 
 // failed says whether an error is one of those that the server reports by a code.
 func failed(err error, codes ...uint16) bool {

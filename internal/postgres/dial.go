@@ -19,9 +19,6 @@ type Place = wire.Place
 // of the user.
 type Account = wire.Account
 
-// Secret reads a password by its reference: env:NAME or file:PATH.
-func Secret(reference string) (string, error) { return wire.Secret(reference) }
-
 func beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
 		Secure: Secure, Open: Open,

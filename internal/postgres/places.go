@@ -29,15 +29,6 @@ func Places(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Con
 	return all, nil
 }
 
-// Further are the addresses of all places but the first.
-func Further(places []Place) []string {
-	var more []string
-	for _, p := range places[1:] {
-		more = append(more, p.Address)
-	}
-	return more
-}
-
 // atOnce is how many servers are spoken to at the same time.
 const atOnce = 4
 

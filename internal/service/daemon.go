@@ -161,9 +161,6 @@ func writeFiles(ctx context.Context, env Env, files iter.Seq2[string, []byte]) e
 // Loopback is where an instance listens that is not told.
 const Loopback = "127.0.0.1"
 
-// Local is an address on 127.0.0.1.
-func Local(port int) string { return net.JoinHostPort(Loopback, strconv.Itoa(port)) }
-
 // Address is where the instance is to listen with one of its ports.
 func (p Place) Address(port int) string { return net.JoinHostPort(p.Host, strconv.Itoa(p.Ports[port])) }
 

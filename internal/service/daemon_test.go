@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,7 +158,7 @@ func TestPortsAreFreeAndDifferent(t *testing.T) {
 		}
 		seen[p] = true
 	}
-	l, err := net.Listen("tcp", Local(ports[0]))
+	l, err := net.Listen("tcp", net.JoinHostPort(Loopback, strconv.Itoa(ports[0])))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]string{
-		Local(ports[0]): "nothing listens at", "/nowhere/at/all.sock": "nothing listens at", "name.invalid:80": "does not resolve",
+		net.JoinHostPort(Loopback, strconv.Itoa(ports[0])): "nothing listens at", "/nowhere/at/all.sock": "nothing listens at", "name.invalid:80": "does not resolve",
 	} {
 		e, err := ParseAddress(address)
 		if err != nil {
@@ -276,7 +277,7 @@ func TestAddresses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Dial(ctx, nil, load.Endpoint{Network: "tcp", Address: Local(ports[0])}); !errors.Is(err, context.Canceled) {
+	if _, err := Dial(ctx, nil, load.Endpoint{Network: "tcp", Address: net.JoinHostPort(Loopback, strconv.Itoa(ports[0]))}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -16,21 +16,3 @@ func BatchMeans(x []float64, n int) []float64 {
 	}
 	return out
 }
-
-// Autocorrelation1 returns the correlation of each sample with the next, between
-// -1 and 1. It is 0 for fewer than three samples and for a constant. Batches are
-// wide enough when that of their means is below about 0.1.
-//
-// Source: Box & Jenkins, Time Series Analysis, the r1 of the sample
-// autocorrelation function.
-func Autocorrelation1(x []float64) float64 {
-	mean, squares := moments(x)
-	if len(x) < 3 || !(squares > 0) {
-		return 0
-	}
-	var sum float64
-	for i := 1; i < len(x); i++ {
-		sum += (x[i] - mean) * (x[i-1] - mean)
-	}
-	return sum / squares
-}

@@ -75,3 +75,16 @@ func binomialCDF(k, n int, p float64) float64 {
 	}
 	return mathext.RegIncBeta(float64(n-k), float64(k)+1, 1-p)
 }
+
+// firstAbove returns the smallest k in 0..n for which the monotone condition holds.
+func firstAbove(n int, holds func(int) bool) int {
+	low, high := 0, n
+	for low < high {
+		if k := (low + high) / 2; holds(k) {
+			high = k
+		} else {
+			low = k + 1
+		}
+	}
+	return low
+}

@@ -6,6 +6,9 @@ import (
 	"testing"
 )
 
+// Interval returns the interval of the mean.
+func (p Paired) Interval() Interval { return Interval{Low: p.Low, High: p.High} }
+
 func TestPairedIntervalCoversWhateverTheNoise(t *testing.T) {
 	s := simulations(t)
 	const truth = 0.03

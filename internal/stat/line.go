@@ -3,8 +3,6 @@ package stat
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Line is the least-squares line y = Intercept + Slope*x through N points.
@@ -92,5 +90,5 @@ func lackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 		return 0
 	}
 	f := lack / float64(m-k) / (pure / float64(n-m))
-	return distuv.F{D1: float64(m - k), D2: float64(n - m)}.Survival(f)
+	return fTail(f, float64(m-k), float64(n-m))
 }

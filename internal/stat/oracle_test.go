@@ -105,35 +105,6 @@ func TestFisherAgreesWithCounting(t *testing.T) {
 	}
 }
 
-// The other library looks for the narrowest pair of order statistics, ours gives
-// each side half of the error: both must cover, and ours be the wider by little.
-func TestQuantileIntervalAgainstAnotherLibrary(t *testing.T) {
-	for _, q := range []float64{0.1, 0.5, 0.9} {
-		for n := 1; n <= 30; n++ {
-			x := make([]float64, n)
-			for i := range x {
-				x[i] = float64(i + 1)
-			}
-			low, high, ok := QuantileInterval(x, q, 0.95)
-			other := stats.QuantileCI(n, q, 0.95)
-			if !ok {
-				continue
-			}
-			dist := stats.BinomialDist{N: n, P: q}
-			below, above := dist.CDF(low-1), 1-dist.CDF(high-1)
-			if below > 0.025+1e-12 || above > 0.025+1e-12 {
-				t.Errorf("n %d, q %g: %g..%g misses with %g and %g", n, q, low, high, below, above)
-			}
-			if dist.CDF(low) <= 0.025 || 1-dist.CDF(high-2) <= 0.025 {
-				t.Errorf("n %d, q %g: %g..%g is wider than it must be", n, q, low, high)
-			}
-			if other.LoOrder >= 1 && other.HiOrder <= n && high-low > float64(other.HiOrder-other.LoOrder)+1 {
-				t.Errorf("n %d, q %g: %g..%g, the other has %d..%d", n, q, low, high, other.LoOrder, other.HiOrder)
-			}
-		}
-	}
-}
-
 func TestSignedRankAgreesWithAllPatterns(t *testing.T) {
 	r := newNormal(15)
 	for range 300 {

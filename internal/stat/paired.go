@@ -13,9 +13,6 @@ type Paired struct {
 	P         float64 // two-sided, of mean 0
 }
 
-// Interval returns the interval of the mean.
-func (p Paired) Interval() Interval { return Interval{Low: p.Low, High: p.High} }
-
 // PairedT returns the mean of d with the two-sided t interval at the confidence
 // level and the p value of the t test. d holds one difference a block, usually
 // ln(arm) - ln(baseline). Below two values, or with one that is not a number,

@@ -2,8 +2,6 @@ package stat
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // BlocksNeeded returns how many blocks tell an effect from none with the given
@@ -103,10 +101,9 @@ func powerAt(ratio float64, n int, alpha float64) float64 {
 		at := func(t float64) float64 {
 			return (t*(1-1/(4*df)) - shift) / math.Sqrt(1+t*t/(2*df))
 		}
-		return distuv.UnitNormal.Survival(at(critical)) + distuv.UnitNormal.CDF(at(-critical))
+		return normalTail(at(critical)) + normalTail(-at(-critical))
 	}
-	t := distuv.NoncentralT{Nu: df, Mu: shift}
-	return 1 - t.CDF(critical) + t.CDF(-critical)
+	return 1 - noncentralT(critical, df, shift) + noncentralT(-critical, df, shift)
 }
 
 // leastBlocks returns the smallest number, from the given one up, for which the

@@ -3,7 +3,6 @@ package stat
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -75,12 +74,6 @@ func samples(t *testing.T, x []float64, share float64) {
 	Drift(x, share)
 	SNIASteady(x)
 	BatchMeans(x, 20)
-	Autocorrelation1(x)
-	HarrellDavis(x, share)
-	sorted := slices.Sorted(slices.Values(x))
-	Quantile(sorted, share)
-	QuantileInterval(sorted, share, 0.95)
-	QuantileInterval(sorted, 0.5, share)
 }
 
 // numbers calls what takes single numbers.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // exactRanks is the number of differences up to which all patterns of signs are
@@ -37,7 +35,7 @@ func SignedRank(d []float64) float64 {
 	far := max(positive, total-positive)
 	if len(ranks) > exactRanks {
 		z := (float64(far) - float64(total)/2) / (math.Sqrt(squares) / 2)
-		return math.Min(1, 2*distuv.UnitNormal.Survival(z))
+		return math.Min(1, 2*normalTail(z))
 	}
 	ways := make([]float64, total+1) // shares of the sign patterns, by the sum of the positive ranks
 	ways[0] = 1

@@ -230,20 +230,3 @@ func TestBatchMeans(t *testing.T) {
 		t.Error("batches without samples")
 	}
 }
-
-func TestAutocorrelation1(t *testing.T) {
-	s := simulations(t)
-	for _, phi := range []float64{0, 0.37, 0.9} {
-		s.within(t, "autocorrelation", phi-0.02, phi+0.02, func(r *normal) float64 {
-			return Autocorrelation1(autoregressive(r, 20_000, phi))
-		})
-	}
-	for _, x := range [][]float64{nil, {1}, {1, 2}, {3, 3, 3, 3}} {
-		if got := Autocorrelation1(x); got != 0 {
-			t.Errorf("Autocorrelation1(%v) = %g", x, got)
-		}
-	}
-	if got := Autocorrelation1([]float64{1, -1, 1, -1}); got != -0.75 {
-		t.Errorf("alternating: %g, want -0.75", got)
-	}
-}

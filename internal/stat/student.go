@@ -3,7 +3,7 @@ package stat
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 )
 
 // fewestDegrees is far below any that a sample gives; further down the incomplete
@@ -29,7 +29,7 @@ func TQuantile(p, df float64) float64 {
 	case p == 1:
 		return math.Inf(1)
 	case df > manyDegrees:
-		z := distuv.UnitNormal.Quantile(p)
+		z := mathext.NormalQuantile(p)
 		return z + z*(z*z+1)/(4*df) + z*(5*z*z*z*z+16*z*z+3)/(96*df*df)
 	case p < 0.5:
 		return -upperQuantile(p, df)
@@ -43,22 +43,21 @@ func TQuantile(p, df float64) float64 {
 // most one half: Newton's method on the logarithm of the tail, kept in a bracket.
 // The library's own inverse fails for some small p.
 func upperQuantile(p, df float64) float64 {
-	t := distuv.StudentsT{Sigma: 1, Nu: df}
 	low, high := 0.0, 1.0
-	for t.Survival(high) > p {
+	for studentTail(high, df) > p {
 		if low, high = high, 2*high; high > 1e150 { // its square would overflow
 			return math.Inf(1)
 		}
 	}
 	x := (low + high) / 2
 	for range 200 {
-		tail := t.Survival(x)
+		tail := studentTail(x, df)
 		if tail > p {
 			low = x
 		} else {
 			high = x
 		}
-		next := x + math.Log(tail/p)*tail/t.Prob(x)
+		next := x + math.Log(tail/p)*tail/studentDensity(x, df)
 		if !(next > low && next < high) {
 			next = (low + high) / 2
 		}
@@ -88,9 +87,9 @@ func upperTail(t, df float64) float64 {
 		return 1
 	case df > manyDegrees:
 		// Abramowitz & Stegun 26.7.8, with an error of the order of 1/df^2.
-		return distuv.UnitNormal.Survival(t * (1 - 1/(4*df)) / math.Sqrt(1+t*t/(2*df)))
+		return normalTail(t * (1 - 1/(4*df)) / math.Sqrt(1+t*t/(2*df)))
 	}
-	return distuv.StudentsT{Sigma: 1, Nu: df}.Survival(t)
+	return studentTail(t, df)
 }
 
 // halfWidth returns the half-width of the two-sided t interval at the given

@@ -2,7 +2,9 @@ package tune_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,13 +53,12 @@ func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.
 			return nil, err
 		}
 		folder := measure.OpenResults(dir)
-		trials, err := folder.Trials()
-		if err != nil {
-			return nil, err
-		}
 		c := finding.Case{Plan: p, Study: s, Metrics: kind.Metrics, Rate: kind.Rate, Disks: kind.Disks, Defaults: defaults, Rules: rules, Demands: map[int]load.Demand{}}
-		for _, number := range trials {
+		for number := 1; ; number++ {
 			r, err := folder.Record(number, "")
+			if errors.Is(err, fs.ErrNotExist) {
+				break
+			}
 			if err != nil {
 				return nil, err
 			}

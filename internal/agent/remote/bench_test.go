@@ -10,7 +10,7 @@ import (
 
 func bench(b *testing.B, e *echo) *Machine {
 	near, there := net.Pipe()
-	go func() { _ = Serve(context.Background(), there, e) }()
+	go func() { _ = Server{Machine: e}.Serve(context.Background(), there) }()
 	m, err := Connect(b.Context(), near)
 	if err != nil {
 		b.Fatal(err)

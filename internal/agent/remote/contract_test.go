@@ -40,7 +40,7 @@ func openFar(ctx context.Context, settings parameter.Settings, seed uint64) (pla
 	}
 	near, there := net.Pipe()
 	f := &far{local: l, served: make(chan error, 1)}
-	go func() { f.served <- Serve(context.Background(), there, l.Machine()) }()
+	go func() { f.served <- Server{Machine: l.Machine()}.Serve(context.Background(), there) }()
 	if f.Machine, err = Connect(ctx, near); err != nil {
 		return nil, err
 	}

@@ -345,7 +345,7 @@ func TestGreetingAfterRubbish(t *testing.T) {
 		_, _ = there.Write([]byte("Welcome to PLimsoll\x00\n"))
 		old, _ := jsonHello(hello{Protocol: Protocol, Session: "of another lab"})
 		_, _ = there.Write(old)
-		served <- Serve(context.Background(), there, &echo{})
+		served <- Server{Machine: &echo{}}.Serve(context.Background(), there)
 	}()
 	go func() { _, _ = near.Write(appendFrame(nil, frame{kindData, 9, []byte("rest of an earlier lab")})[5:]) }()
 	m, err := Connect(t.Context(), near)
@@ -358,7 +358,7 @@ func TestGreetingAfterRubbish(t *testing.T) {
 
 func TestProtocolsMustAgree(t *testing.T) {
 	near, there := net.Pipe()
-	go func() { _ = Serve(context.Background(), there, &echo{}) }()
+	go func() { _ = Server{Machine: &echo{}}.Serve(context.Background(), there) }()
 	text, _ := jsonHello(hello{Protocol: 99, Version: "v9", Session: "s"})
 	go func() { _, _ = near.Write(text) }()
 	answer := make([]byte, 300)

@@ -24,11 +24,6 @@ type Server struct {
 	Silence time.Duration    // after which the lab counts as gone; 0 is ten seconds
 }
 
-// Serve serves m over conn. See Server.Serve.
-func Serve(ctx context.Context, conn io.ReadWriteCloser, m platform.Machine) error {
-	return Server{Machine: m}.Serve(ctx, conn)
-}
-
 // Serve obeys the lab at the other end until the connection ends, and closes it.
 // Then it has ended what it had started, freed the workers and called Restore. It
 // returns nil when the lab said that it is over, and why the connection ended

@@ -503,7 +503,7 @@ func FuzzTunnel(f *testing.F) {
 		}}
 		lab := &script{Reader: io.MultiReader(bytes.NewReader(greeting), bytes.NewReader(appendFrame(nil, frame{kindCall, 1, dial})), bytes.NewReader(text))}
 		ended := make(chan error, 1)
-		go func() { ended <- Serve(context.Background(), lab, d) }()
+		go func() { ended <- Server{Machine: d}.Serve(context.Background(), lab) }()
 		select {
 		case <-ended:
 		case <-time.After(10 * time.Second):

@@ -40,7 +40,3 @@ func Features() []string {
 	slices.Sort(names)
 	return names
 }
-
-// FeatureModules returns the modules that a set asks for, without what they
-// depend on, or nil where the set is not known.
-func FeatureModules(name string) []string { return slices.Clone(features[name]) }

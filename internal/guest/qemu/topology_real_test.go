@@ -92,7 +92,7 @@ func TestGuestsSeeTheAdvice(t *testing.T) {
 			got := fmt.Sprintf("%dx%d in %d", v.Sockets(), v.Cores()/v.Sockets(), len(v.Nodes))
 			t.Logf("booted in %.1f s, sees %s", g.Facts().Boot.Seconds, got)
 			if got != row.want || v.Threads() != row.vcpus || v.Cores() != row.vcpus || v.Dies() != v.Sockets()*s.CPU.Dies {
-				t.Errorf("the guest sees %s, %d dies:\n%s\nwant %s, %d dies per socket", got, v.Dies(), view.Table(view.Column{Name: row.name, Topology: v}), row.want, s.CPU.Dies)
+				t.Errorf("the guest sees %s, %d dies:\n%s\nwant %s, %d dies per socket", got, v.Dies(), fmt.Sprintf("%+v", v.Rows()), row.want, s.CPU.Dies)
 			}
 			var nodes []string
 			for _, n := range v.Nodes {

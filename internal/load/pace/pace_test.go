@@ -3,9 +3,7 @@ package pace
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 )
@@ -188,35 +186,5 @@ func TestSpin(t *testing.T) {
 		if spin, err := p.calibrate(); err != nil || spin != c.want {
 			t.Errorf("%s: spins for %s, %v, want %s", c.name, spin, err, c.want)
 		}
-	}
-}
-
-func TestGaps(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	var whole, one, two Gaps
-	var all []time.Duration
-	for i := range 5000 {
-		gap := time.Duration(math.Exp(20 * rng.Float64()))
-		all = append(all, gap)
-		whole.count(gap)
-		if i%3 == 0 {
-			one.count(gap)
-		} else {
-			two.count(gap)
-		}
-	}
-	one.Add(two)
-	if one != whole {
-		t.Error("the gaps of two pacers do not add up")
-	}
-	slices.Sort(all)
-	for _, share := range []float64{.001, .5, .9, .99, 1} {
-		truth, got := all[int(math.Ceil(share*5000))-1], whole.Quantile(share)
-		if got < truth || float64(got) > 1.25*float64(truth) {
-			t.Errorf("quantile %g is %s, in truth %s", share, got, truth)
-		}
-	}
-	if (&Gaps{}).Quantile(.5) != 0 {
-		t.Error("no waits have a quantile")
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"plimsoll/internal/load"
 )
 
 // patience is how long a reflector may take to answer.
@@ -26,18 +24,6 @@ type Session struct {
 	gone    chan struct{}
 	err     error // why it is gone; read it after gone is closed
 	wait    sync.WaitGroup
-}
-
-// Dial connects to a reflector. Its error says what is wrong with the endpoint.
-func Dial(ctx context.Context, at load.Endpoint) (*Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, at.Network, at.Address)
-	if err != nil {
-		return nil, fmt.Errorf("connect to the reflector: %w", err)
-	}
-	return Greet(ctx, conn)
 }
 
 // Greet begins a session on a connection, which it closes when it fails.

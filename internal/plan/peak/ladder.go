@@ -14,17 +14,6 @@ const (
 	mostAdded  = 12  // rungs added until both sides of the limit are seen
 )
 
-// Ladder returns the five rates of one block around the centre, 0.90 to 1.06 of it,
-// in the random order of that block. Arms of the same block need their own order:
-// give each its own seed.
-func Ladder(centre float64, block int, seed uint64) []float64 {
-	rates := make([]float64, rungs)
-	for i, level := range stat.Shuffle(rungs, seed, block) {
-		rates[i] = rung(centre, level)
-	}
-	return rates
-}
-
 // rung is the rate of a level. Levels below 0 and above 4 are added ones.
 func rung(centre float64, level int) float64 {
 	return centre * (lowestRung + rungStep*float64(level))

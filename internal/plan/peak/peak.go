@@ -15,7 +15,6 @@
 package peak
 
 import (
-	"fmt"
 	"math"
 )
 
@@ -255,22 +254,4 @@ func (s *Search) Answer() Answer {
 		a.Word = ""
 	}
 	return a
-}
-
-// String tells the answer in one line.
-func (a Answer) String() string {
-	switch a.Word {
-	case "":
-		return "the search is not over"
-	case Identified:
-		return fmt.Sprintf("%.6g/s (%.6g to %.6g), sustained %.6g/s, limited by %s", a.Estimate, a.Low, a.High, a.Sustained, a.Limiting)
-	}
-	text := string(a.Word)
-	if a.Why != "" {
-		text += ": " + a.Why
-	}
-	if a.Sustained > 0 {
-		text += fmt.Sprintf("; sustained %.6g/s", a.Sustained)
-	}
-	return text
 }

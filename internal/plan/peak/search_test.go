@@ -9,30 +9,6 @@ import (
 	"testing"
 )
 
-func TestLadder(t *testing.T) {
-	seen := map[string]bool{}
-	for block := range 20 {
-		l := Ladder(1000, block, 5)
-		if !slices.Equal(l, Ladder(1000, block, 5)) {
-			t.Fatal("the same block and seed gave another order")
-		}
-		var key strings.Builder
-		for _, v := range l {
-			key.WriteByte(byte('0' + int(math.Round((v-900)/40))))
-		}
-		seen[key.String()] = true
-		slices.Sort(l)
-		for i, want := range []float64{900, 940, 980, 1020, 1060} {
-			if math.Abs(l[i]-want) > 1e-9 {
-				t.Fatalf("block %d: %v", block, l)
-			}
-		}
-	}
-	if len(seen) < 10 {
-		t.Errorf("20 blocks have %d orders", len(seen))
-	}
-}
-
 // transcript carries a search out and writes down what was asked and answered.
 func transcript(s *Search, v server, seed uint64) (probes []Probe, results []Result) {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -64,7 +40,7 @@ func TestSearchResumes(t *testing.T) {
 		if p, ok := s.Next(); !ok || p != probes[cut] {
 			t.Fatalf("after %d results: %+v, want %+v", cut, p, probes[cut])
 		}
-		if a := s.Answer(); a.Word != "" || a.Probes != cut || !strings.Contains(a.String(), "not over") {
+		if a := s.Answer(); a.Word != "" || a.Probes != cut {
 			t.Fatalf("after %d results there is an answer already: %+v", cut, a)
 		}
 	}
@@ -72,9 +48,6 @@ func TestSearchResumes(t *testing.T) {
 	first.Done(Result{Pass: true})
 	if after := first.Answer(); !reflect.DeepEqual(after, before) {
 		t.Errorf("a result after the end changed %+v to %+v", before, after)
-	}
-	if text := before.String(); !strings.Contains(text, "sustained") || !strings.Contains(text, "limited by p99") {
-		t.Errorf("%q", text)
 	}
 }
 
@@ -185,7 +158,7 @@ func TestSearchEndsWhateverItIsTold(t *testing.T) {
 		a := search.Answer()
 		words[a.Word]++
 		if a.Word == "" || a.Word == Identified != !math.IsNaN(a.Estimate) || a.Word == Identified && !(a.Low <= a.Estimate && a.Estimate <= a.High) ||
-			a.Word != Identified && a.Word != Bracketed && a.Why == "" || a.Sustained < 0 || a.String() == "" {
+			a.Word != Identified && a.Word != Bracketed && a.Why == "" || a.Sustained < 0 {
 			t.Fatalf("seed %d: %+v", seed, a)
 		}
 	}

@@ -47,7 +47,7 @@ func agent(dir string) error {
 	folder.Sweep(func(string) error { return nil })
 	p, err := local.Kind().Open(context.Background(), nil, 0)
 	if err == nil {
-		err = remote.Serve(context.Background(), stdio{os.Stdin}, p.Machine())
+		err = remote.Server{Machine: p.Machine()}.Serve(context.Background(), stdio{os.Stdin})
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}

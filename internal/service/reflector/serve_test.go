@@ -63,10 +63,20 @@ func serving(t *testing.T, o Options) load.Endpoint {
 	return load.Endpoint{Network: "tcp", Address: strings.TrimSpace(strings.TrimPrefix(line, "reflector listens at "))}
 }
 
+// greeted begins a session with a reflector.
+func greeted(t *testing.T, at load.Endpoint) (*peer.Session, error) {
+	t.Helper()
+	conn, err := net.Dial(at.Network, at.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peer.Greet(t.Context(), conn)
+}
+
 // begun begins a test, with its clock set.
 func begun(t *testing.T, at load.Endpoint, asked peer.Test) (*peer.Session, peer.Ready, net.Conn) {
 	t.Helper()
-	s, err := peer.Dial(t.Context(), at)
+	s, err := greeted(t, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +329,7 @@ func TestRefusals(t *testing.T) {
 		"is for requests over tcp": {Mode: peer.Echo, Network: "udp", Flows: 1, Request: 1, Response: 1, Fresh: true},
 		"socket buffers":           {Mode: peer.Echo, Network: "tcp", Flows: 1, Request: 1, Response: 1, SendBuffer: -1},
 	} {
-		s, err := peer.Dial(t.Context(), at)
+		s, err := greeted(t, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,13 +377,13 @@ func TestGarbage(t *testing.T) {
 func TestTooManyClients(t *testing.T) {
 	at := serving(t, Options{})
 	for range mostSessions {
-		s, err := peer.Dial(t.Context(), at)
+		s, err := greeted(t, at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
 	}
-	s, err := peer.Dial(t.Context(), at)
+	s, err := greeted(t, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +503,7 @@ func TestWhatElseMayListen(t *testing.T) {
 				conn.Close()
 			}
 		}()
-		_, err = peer.Dial(t.Context(), load.Endpoint{Network: "tcp", Address: l.Addr().String()})
+		_, err = greeted(t, load.Endpoint{Network: "tcp", Address: l.Addr().String()})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}

@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,7 +56,11 @@ func TestAgainstC(t *testing.T) {
 // inC runs the ping-pong in C.
 func inC(t *testing.T, at load.Endpoint, program, cpu string, length time.Duration) (rate, cost float64) {
 	t.Helper()
-	s, err := peer.Dial(t.Context(), at)
+	conn, err := net.Dial(at.Network, at.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := peer.Greet(t.Context(), conn)
 	if err != nil {
 		t.Fatal(err)
 	}
