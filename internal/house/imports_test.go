@@ -121,7 +121,6 @@ var owner = map[string]string{
 	"github.com/HdrHistogram/hdrhistogram-go": "internal/measure",
 	"go.yaml.in/yaml/v3":                      "internal/study internal/cluster/snapshot internal/claim",
 	"gonum.org/v1/gonum":                      "internal/stat",
-	"github.com/parquet-go/parquet-go":        "internal/measure/exchange",
 	"github.com/klauspost/compress":           "internal/guest/unpack",
 	"github.com/pierrec/lz4/v4":               "internal/guest/unpack",
 	"github.com/mikelolasagasti/xz":           "internal/guest/unpack",

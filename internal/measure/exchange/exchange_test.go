@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,25 +137,67 @@ func TestCSVHoldsEveryValue(t *testing.T) {
 	}
 }
 
+// parquetRow is a row as another library reads it.
+type parquetRow struct {
+	Trial    int64    `parquet:"trial"`
+	Phase    string   `parquet:"phase"`
+	Block    int64    `parquet:"block"`
+	Slot     int64    `parquet:"slot"`
+	Arm      int64    `parquet:"arm"`
+	Label    string   `parquet:"label"`
+	Valid    bool     `parquet:"valid"`
+	Void     string   `parquet:"void"`
+	Metric   string   `parquet:"metric"`
+	Unit     string   `parquet:"unit"`
+	Value    *float64 `parquet:"value,optional"`
+	Better   string   `parquet:"better"`
+	Headline bool     `parquet:"headline"`
+	Study    string   `parquet:"study"`
+	Seed     string   `parquet:"seed"`
+	Margin   float64  `parquet:"margin"`
+	Level    float64  `parquet:"level"`
+	Error    float64  `parquet:"error"`
+	Looks    string   `parquet:"looks"`
+	Least    int64    `parquet:"least"`
+	Pilot    int64    `parquet:"pilot"`
+}
+
 func TestParquetReadsBackAsTheRows(t *testing.T) {
 	run := sampleRun()
-	for range 9 { // more rows than one batch
+	for range 9 {
 		run.Records = append(run.Records, run.Records...)
 	}
-	var out bytes.Buffer
-	if err := WriteParquet(&out, run); err != nil {
-		t.Fatal(err)
-	}
-	got, err := parquet.Read[row](bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []row
-	for one := range run.rows() {
-		want = append(want, one)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for name, records := range map[string][]measure.Record{"none": nil, "one": run.Records[:1], "many": run.Records} {
+		run.Records = records
+		for _, most := range []int64{1, 1000, groupRows} {
+			if most == 1 && name == "many" {
+				continue
+			}
+			var out bytes.Buffer
+			if err := writeParquet(&out, run, most); err != nil {
+				t.Fatal(err)
+			}
+			got, err := parquet.Read[parquetRow](bytes.NewReader(out.Bytes()), int64(out.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for one := range run.rows() {
+				if n == len(got) {
+					t.Fatalf("%s, groups of %d rows: only %d rows", name, most, n)
+				}
+				for i, c := range run.columns() {
+					field := reflect.ValueOf(got[n]).Field(i).Interface()
+					if diff := cmp.Diff(c.cell(&one), field); diff != "" {
+						t.Fatalf("%s, groups of %d rows, row %d, %s (-want +got):\n%s", name, most, n, c.name, diff)
+					}
+				}
+				n++
+			}
+			if n != len(got) {
+				t.Errorf("%s, groups of %d rows: %d rows instead of %d", name, most, len(got), n)
+			}
+		}
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
-
 	"plimsoll/internal/escape"
 	"plimsoll/internal/measure"
 )
@@ -20,30 +18,50 @@ import (
 // row is one value of one trial: the long format, which data frames and
 // spreadsheets pivot as they like.
 type row struct {
-	Trial  int64    `parquet:"trial"`
-	Phase  string   `parquet:"phase,dict"`
-	Block  int64    `parquet:"block"`
-	Slot   int64    `parquet:"slot"`
-	Arm    int64    `parquet:"arm"`
-	Label  string   `parquet:"label,dict"`
-	Valid  bool     `parquet:"valid"`
-	Void   string   `parquet:"void,dict"` // why the trial does not count
-	Metric string   `parquet:"metric,dict"`
-	Unit   string   `parquet:"unit,dict"`
-	Value  *float64 `parquet:"value,optional"`
+	trial, block, slot, arm int64
+	phase, label            string
+	valid                   bool
+	void                    string // why the trial does not count
+	metric, unit            string
+	value                   *float64
+	better                  string // higher or lower; empty where neither is
+	headline                bool
+}
 
-	Better   string `parquet:"better,dict"` // higher or lower; empty where neither is
-	Headline bool   `parquet:"headline"`
+// column is a column of the long format. A cell is an int64, a string, a bool, a
+// float64, or a *float64 that may be nil.
+type column struct {
+	name string
+	cell func(*row) any
+}
 
-	// The design is the same in all rows.
-	Study  string  `parquet:"study,dict"`
-	Seed   string  `parquet:"seed,dict"` // text, since few tools have whole numbers of 64 bits without a sign
-	Margin float64 `parquet:"margin"`
-	Level  float64 `parquet:"level"`
-	Error  float64 `parquet:"error"`
-	Looks  string  `parquet:"looks,dict"` // with spaces between them
-	Least  int64   `parquet:"least"`
-	Pilot  int64   `parquet:"pilot"`
+// columns are those of the long format. The design is the same in all rows.
+func (r *Run) columns() []column {
+	d := &r.Design
+	design := func(name string, v any) column { return column{name, func(*row) any { return v }} }
+	return []column{
+		{"trial", func(o *row) any { return o.trial }},
+		{"phase", func(o *row) any { return o.phase }},
+		{"block", func(o *row) any { return o.block }},
+		{"slot", func(o *row) any { return o.slot }},
+		{"arm", func(o *row) any { return o.arm }},
+		{"label", func(o *row) any { return o.label }},
+		{"valid", func(o *row) any { return o.valid }},
+		{"void", func(o *row) any { return o.void }},
+		{"metric", func(o *row) any { return o.metric }},
+		{"unit", func(o *row) any { return o.unit }},
+		{"value", func(o *row) any { return o.value }},
+		{"better", func(o *row) any { return o.better }},
+		{"headline", func(o *row) any { return o.headline }},
+		design("study", r.Study),
+		design("seed", strconv.FormatUint(d.Seed, 10)), // text, since few tools have unsigned numbers of 64 bits
+		design("margin", d.Margin),
+		design("level", d.Level),
+		design("error", d.Error),
+		design("looks", d.looks()), // parted by spaces
+		design("least", int64(d.Least)),
+		design("pilot", int64(d.Pilot)),
+	}
 }
 
 // rows yields a row for each value and counter of each trial: first those of the
@@ -55,11 +73,9 @@ func (r Run) rows() iter.Seq[row] {
 		for i := range r.Records {
 			record := &r.Records[i]
 			one := row{
-				Trial: int64(record.Trial), Phase: record.Phase, Block: int64(record.Block), Slot: int64(record.Slot),
-				Arm: int64(record.Arm), Label: r.label(record.Arm), Valid: record.Valid(), Void: record.Void,
+				trial: int64(record.Trial), phase: record.Phase, block: int64(record.Block), slot: int64(record.Slot),
+				arm: int64(record.Arm), label: r.label(record.Arm), valid: record.Valid(), void: record.Void,
 			}
-			r.Design.fill(&one)
-			one.Study = r.Study
 			if len(record.Values)+len(record.Counters) == 0 {
 				if !yield(one) {
 					return
@@ -67,21 +83,14 @@ func (r Run) rows() iter.Seq[row] {
 				continue
 			}
 			for metric, value := range r.values(record) {
-				one.Metric, one.Unit, one.Value = metric.Name, metric.Unit, &value
-				one.Better, one.Headline = string(metric.Better), slices.Contains(r.Design.Headlines, metric.Name)
+				one.metric, one.unit, one.value = metric.Name, metric.Unit, &value
+				one.better, one.headline = string(metric.Better), slices.Contains(r.Design.Headlines, metric.Name)
 				if !yield(one) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// fill writes the design into a row.
-func (d *Design) fill(one *row) {
-	one.Seed = strconv.FormatUint(d.Seed, 10)
-	one.Margin, one.Level, one.Error, one.Least, one.Pilot = d.Margin, d.Level, d.Error, int64(d.Least), int64(d.Pilot)
-	one.Looks = d.looks()
 }
 
 func (d *Design) looks() string {
@@ -125,22 +134,20 @@ func (r Run) values(record *measure.Record) iter.Seq2[measure.Metric, float64] {
 // WriteCSV writes a row for each value of each trial.
 func WriteCSV(w io.Writer, run Run) error {
 	out := csv.NewWriter(w)
-	err := out.Write([]string{"trial", "phase", "block", "slot", "arm", "label", "valid", "void", "metric", "unit", "value",
-		"better", "headline", "study", "seed", "margin", "level", "error", "looks", "least", "pilot"})
+	columns := run.columns()
+	line := make([]string, len(columns))
+	for i, c := range columns {
+		line[i] = c.name
+	}
+	err := out.Write(line)
 	for one := range run.rows() {
 		if err != nil {
 			break
 		}
-		value := ""
-		if one.Value != nil {
-			value = number(*one.Value)
+		for i, c := range columns {
+			line[i] = text(c.cell(&one))
 		}
-		err = out.Write([]string{
-			whole(one.Trial), escape.Cell(one.Phase), whole(one.Block), whole(one.Slot), whole(one.Arm), escape.Cell(one.Label),
-			strconv.FormatBool(one.Valid), escape.Cell(one.Void), escape.Cell(one.Metric), escape.Cell(one.Unit), value,
-			one.Better, strconv.FormatBool(one.Headline), escape.Cell(one.Study), one.Seed, number(one.Margin), number(one.Level), number(one.Error),
-			one.Looks, whole(one.Least), whole(one.Pilot),
-		})
+		err = out.Write(line)
 	}
 	out.Flush()
 	if err == nil {
@@ -152,30 +159,23 @@ func WriteCSV(w io.Writer, run Run) error {
 	return nil
 }
 
-// WriteParquet writes the rows of WriteCSV as a Parquet table. The value is null
-// where a trial has none.
-func WriteParquet(w io.Writer, run Run) error {
-	out := parquet.NewGenericWriter[row](w, parquet.Compression(&parquet.Zstd))
-	const batch = 1024
-	rows := make([]row, 0, batch)
-	for one := range run.rows() {
-		if rows = append(rows, one); len(rows) == batch {
-			if _, err := out.Write(rows); err != nil {
-				return fmt.Errorf("write Parquet: %w", err)
-			}
-			rows = rows[:0]
+// text is a cell of a CSV file. A value that is missing is empty.
+func text(cell any) string {
+	switch v := cell.(type) {
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return number(v)
+	case *float64:
+		if v == nil {
+			return ""
 		}
+		return number(*v)
 	}
-	if _, err := out.Write(rows); err != nil {
-		return fmt.Errorf("write Parquet: %w", err)
-	}
-	if err := out.Close(); err != nil {
-		return fmt.Errorf("write Parquet: %w", err)
-	}
-	return nil
+	return escape.Cell(cell.(string))
 }
-
-func whole(n int64) string { return strconv.FormatInt(n, 10) }
 
 // number writes every digit that a number has, and no more; with an exponent only
 // where there would be many zeros.
