@@ -24,6 +24,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"plimsoll/internal/document"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
@@ -52,7 +53,7 @@ func (m *Mistake) Unwrap() error { return m.Err }
 // IsMistake tells a mistake in what was asked from trouble on a machine.
 func IsMistake(err error) bool {
 	var asked *Mistake
-	var written *study.Mistake
+	var written *document.Mistake
 	var refused *fault.Refusal
 	return errors.As(err, &asked) || errors.As(err, &written) || errors.As(err, &refused)
 }

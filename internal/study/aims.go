@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -38,7 +38,7 @@ func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
 
 // metric finds a metric by name, or complains. Without metrics the workload is
 // unknown, which was said.
-func (r *reader) metric(n *yaml.Node, name string, metrics []measure.Metric) (measure.Metric, bool) {
+func (r *reader) metric(n *document.Node, name string, metrics []measure.Metric) (measure.Metric, bool) {
 	if len(metrics) == 0 {
 		return measure.Metric{}, false
 	}
@@ -51,17 +51,17 @@ func (r *reader) metric(n *yaml.Node, name string, metrics []measure.Metric) (me
 	switch shared := name == Fairness || name == Least; {
 	case shared && r.misled: // they come with a factor, of which something was said
 	case shared:
-		r.complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
+		r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
 	default:
-		r.unknown(n, "the workload does not measure", name, known)
+		r.in.Unknown(n, "the workload does not measure", name, known)
 	}
 	return measure.Metric{}, false
 }
 
-func (r *reader) headline(n *yaml.Node, metrics []measure.Metric) []string {
+func (r *reader) headline(n *document.Node, metrics []measure.Metric) []string {
 	items, ok := r.list(n, "headline")
 	if ok && len(items) == 0 {
-		r.complain(n, "headline names no metric; leave it out for the workload's first")
+		r.in.Complain(n, "headline names no metric; leave it out for the workload's first")
 	}
 	var out []string
 	for _, item := range items {
@@ -70,7 +70,7 @@ func (r *reader) headline(n *yaml.Node, metrics []measure.Metric) []string {
 			continue
 		}
 		if slices.Contains(out, name) {
-			r.complain(item, "headline: %s is named twice", name)
+			r.in.Complain(item, "headline: %s is named twice", name)
 			continue
 		}
 		if m, ok := r.metric(item, name, metrics); ok {
@@ -80,12 +80,12 @@ func (r *reader) headline(n *yaml.Node, metrics []measure.Metric) []string {
 	return out
 }
 
-func (r *reader) goal(n *yaml.Node, metrics []measure.Metric) *Goal {
+func (r *reader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 	keys := r.table(n, "goal", []string{"most", "least", "floor"})
 	most, hasMost := keys["most"]
 	least, hasLeast := keys["least"]
 	if hasMost == hasLeast {
-		r.complain(n, "goal: give one of most and least, such as {most: iops}")
+		r.in.Complain(n, "goal: give one of most and least, such as {most: iops}")
 		return nil
 	}
 	e, g := most, &Goal{Direction: measure.HigherIsBetter}
@@ -98,7 +98,7 @@ func (r *reader) goal(n *yaml.Node, metrics []measure.Metric) *Goal {
 	}
 	if floor, ok := keys["floor"]; ok {
 		for _, e := range r.entries(floor.value, "floor") {
-			if m, ok := r.metric(e.key, e.key.Value, metrics); ok {
+			if m, ok := r.metric(e.key, e.key.Text, metrics); ok {
 				least := r.amount(e.value, m)
 				g.Floor = append(g.Floor, Limit{Metric: m.Name, Unit: m.Unit, Min: &least})
 			}
@@ -107,10 +107,10 @@ func (r *reader) goal(n *yaml.Node, metrics []measure.Metric) *Goal {
 	return g
 }
 
-func (r *reader) limits(n *yaml.Node, metrics []measure.Metric) []Limit {
+func (r *reader) limits(n *document.Node, metrics []measure.Metric) []Limit {
 	var out []Limit
 	for _, e := range r.entries(n, "limits") {
-		m, ok := r.metric(e.key, e.key.Value, metrics)
+		m, ok := r.metric(e.key, e.key.Text, metrics)
 		if !ok {
 			continue
 		}
@@ -125,10 +125,10 @@ func (r *reader) limits(n *yaml.Node, metrics []measure.Metric) []Limit {
 			}
 		}
 		switch {
-		case len(bounds) == 0 && e.value.Kind == yaml.MappingNode && len(e.value.Content) == 0, isEmpty(e.value):
-			r.complain(e.key, "limits.%s: give a min or a max", m.Name)
+		case len(bounds) == 0 && e.value.Kind == document.Mapping && len(e.value.Kids) == 0, e.value.Empty():
+			r.in.Complain(e.key, "limits.%s: give a min or a max", m.Name)
 		case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
-			r.complain(e.key, "limits.%s: the min lies above the max", m.Name)
+			r.in.Complain(e.key, "limits.%s: the min lies above the max", m.Name)
 		}
 		out = append(out, l)
 	}
@@ -136,14 +136,14 @@ func (r *reader) limits(n *yaml.Node, metrics []measure.Metric) []Limit {
 }
 
 // amount reads a value of a metric, written with the unit of the metric.
-func (r *reader) amount(n *yaml.Node, m measure.Metric) float64 {
+func (r *reader) amount(n *document.Node, m measure.Metric) float64 {
 	text, ok := r.scalar(n, m.Name)
 	if !ok {
 		return 0
 	}
 	v, want := parseAmount(text, m.Unit)
 	if want != "" {
-		r.complain(n, "%s: %q is not %s", m.Name, text, want)
+		r.in.Complain(n, "%s: %q is not %s", m.Name, text, want)
 	}
 	return v
 }
@@ -209,16 +209,16 @@ var publishedKeys = []key{
 	{"note", "where the figure is from and what it says"},
 }
 
-func (r *reader) published(n *yaml.Node, metrics []measure.Metric) []Figure {
-	if n.Kind == yaml.AliasNode || isEmpty(n) {
+func (r *reader) published(n *document.Node, metrics []measure.Metric) []Figure {
+	if n.Refused || n.Empty() {
 		return nil
 	}
-	if n.Kind != yaml.SequenceNode {
-		r.complain(n, "published is a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", kindName(n))
+	if n.Kind != document.List {
+		r.in.Complain(n, "published is a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", n.Says())
 		return nil
 	}
 	var out []Figure
-	for i, item := range n.Content {
+	for i, item := range members(n) {
 		out = append(out, r.figure(item, fmt.Sprintf("published[%d]", i+1), metrics))
 	}
 	return out
@@ -226,14 +226,14 @@ func (r *reader) published(n *yaml.Node, metrics []measure.Metric) []Figure {
 
 // figure reads one published figure. Its metric need not be one of ours, since
 // others measure other things; then it has a unit of its own.
-func (r *reader) figure(n *yaml.Node, what string, metrics []measure.Metric) Figure {
+func (r *reader) figure(n *document.Node, what string, metrics []measure.Metric) Figure {
 	keys := r.table(n, what, names(publishedKeys))
 	var f Figure
 	text := func(name string, required bool) string {
 		k, ok := keys[name]
 		if !ok {
-			if required && n.Kind == yaml.MappingNode {
-				r.complain(n, "%s: the key %q is missing", what, name)
+			if required && n.Kind == document.Mapping {
+				r.in.Complain(n, "%s: the key %q is missing", what, name)
 			}
 			return ""
 		}
@@ -246,13 +246,13 @@ func (r *reader) figure(n *yaml.Node, what string, metrics []measure.Metric) Fig
 		if i >= 0 {
 			f.Unit = metrics[i].Unit
 		} else if len(metrics) > 0 {
-			r.complain(k.value, "%s: the workload does not measure %q; to keep the figure give its unit", what, f.Metric)
+			r.in.Complain(k.value, "%s: the workload does not measure %q; to keep the figure give its unit", what, f.Metric)
 		}
 	}
 	if k, ok := keys["values"]; ok {
 		f.Values = map[string]float64{}
 		for _, e := range r.entries(k.value, "values") {
-			f.Values[e.key.Value] = r.number(e.value, "values")
+			f.Values[e.key.Text] = r.number(e.value, "values")
 		}
 	}
 	if k, ok := keys["change"]; ok {
@@ -262,14 +262,14 @@ func (r *reader) figure(n *yaml.Node, what string, metrics []measure.Metric) Fig
 	return f
 }
 
-func (r *reader) number(n *yaml.Node, what string) float64 {
+func (r *reader) number(n *document.Node, what string) float64 {
 	text, ok := r.scalar(n, what)
 	if !ok {
 		return 0
 	}
 	v, ok := number(text)
 	if !ok {
-		r.complain(n, "%s: %q is not a number or a percentage", what, text)
+		r.in.Complain(n, "%s: %q is not a number or a percentage", what, text)
 	}
 	return v
 }

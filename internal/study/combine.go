@@ -27,7 +27,7 @@ func (r *reader) loads(s *Study) {
 		}
 	}
 	if place, err := build(baseline); err != nil {
-		r.complain(r.places[place], "%s: %v", place, err)
+		r.in.Complain(r.places[place], "%s: %v", place, err)
 		return
 	}
 	for _, f := range varied {
@@ -35,11 +35,11 @@ func (r *reader) loads(s *Study) {
 			levels := maps.Clone(baseline)
 			levels[f.FullName()] = level
 			if _, err := build(levels); err != nil {
-				r.complain(r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
+				r.in.Complain(r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
 			}
 		}
 	}
-	if len(r.mistakes) > 0 || arms > mostCombined {
+	if r.in.Count() > 0 || arms > mostCombined {
 		return
 	}
 	for arm := range arms {
@@ -53,7 +53,7 @@ func (r *reader) loads(s *Study) {
 			}
 		}
 		if _, err := build(levels); err != nil {
-			r.complain(r.places[last], "this level does not go with those of the other factors: %v", err)
+			r.in.Complain(r.places[last], "this level does not go with those of the other factors: %v", err)
 			return
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
@@ -34,18 +34,18 @@ func (c *Catalog) settings() []owned {
 // unknownFactor complains about a factor that this study cannot have. It names
 // the nearest one that it can, else a setting of that name elsewhere in the
 // catalog, else where all of them are listed.
-func (r *reader) unknownFactor(n *yaml.Node, name string, s *Study, kind *workload.Kind) {
+func (r *reader) unknownFactor(n *document.Node, name string, s *Study, kind *workload.Kind) {
 	here := r.factorNames(s, kind)
 	if parameter.Nearest(name, here) != "" {
-		r.unknown(n, "unknown factor", name, here)
+		r.in.Unknown(n, "unknown factor", name, here)
 		return
 	}
 	if i := slices.IndexFunc(here, func(f string) bool { return strings.HasSuffix(f, "."+name) }); i >= 0 {
-		r.complain(n, "unknown factor %q; did you mean %q?", name, here[i])
+		r.in.Complain(n, "unknown factor %q; did you mean %q?", name, here[i])
 		return
 	}
 	if o, ok := elsewhere(name, r.catalog.settings(), s, kind); ok {
-		r.complain(n, "unknown factor %q; %s is a setting of the %s %s: %s", name, o.factor, o.class, o.owner, o.remedy(s, kind))
+		r.in.Complain(n, "unknown factor %q; %s is a setting of the %s %s: %s", name, o.factor, o.class, o.owner, o.remedy(s, kind))
 		return
 	}
 	var own []string
@@ -58,7 +58,7 @@ func (r *reader) unknownFactor(n *yaml.Node, name string, s *Study, kind *worklo
 	if len(own) > 0 {
 		text += "; settings that this study can vary: " + strings.Join(own, ", ")
 	}
-	r.complain(n, "%s; factors of the host and of guests: plimsoll manual", text)
+	r.in.Complain(n, "%s; factors of the host and of guests: plimsoll manual", text)
 }
 
 // elsewhere finds the setting that a name means: its whole name misspelled, or its

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
@@ -31,12 +31,12 @@ var commandKeys = []key{
 	{"restore", "puts back; {level} stands for the former level; default: apply"},
 }
 
-func (r *reader) commands(n *yaml.Node) []Command {
+func (r *reader) commands(n *document.Node) []Command {
 	var out []Command
 	for _, e := range r.entries(n, "commands") {
-		c := Command{Name: e.key.Value}
+		c := Command{Name: e.key.Text}
 		if !plainName(c.Name) {
-			r.complain(e.key, "commands: %q cannot be a name: use letters, digits, '-', '_' and '.', a letter or digit first", c.Name)
+			r.in.Complain(e.key, "commands: %q cannot be a name: use letters, digits, '-', '_' and '.', a letter or digit first", c.Name)
 			continue
 		}
 		keys := r.table(e.value, "commands."+c.Name, names(commandKeys))
@@ -45,7 +45,7 @@ func (r *reader) commands(n *yaml.Node) []Command {
 			if k, ok := keys[name]; ok {
 				*into, _ = r.scalar(k.value, name)
 			} else if name != "restore" {
-				r.complain(e.key, "commands.%s: the key %q is missing", c.Name, name)
+				r.in.Complain(e.key, "commands.%s: the key %q is missing", c.Name, name)
 			}
 		}
 		out = append(out, c)
@@ -53,7 +53,7 @@ func (r *reader) commands(n *yaml.Node) []Command {
 	return out
 }
 
-func (r *reader) factors(n *yaml.Node, s *Study, kind *workload.Kind) []Factor {
+func (r *reader) factors(n *document.Node, s *Study, kind *workload.Kind) []Factor {
 	var out []Factor
 	for _, e := range r.entries(n, "factors") {
 		f, accept, ok := r.factor(e.key, s, kind)
@@ -69,17 +69,17 @@ func (r *reader) factors(n *yaml.Node, s *Study, kind *workload.Kind) []Factor {
 }
 
 // accept judges one level and returns its canonical text.
-type accept func(n *yaml.Node) (string, error)
+type accept func(n *document.Node) (string, error)
 
 // errComplained stands for a mistake that was taken down already.
 var errComplained = errors.New("complained about already")
 
 // factor finds what a name varies, or complains.
-func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
-	name, target, hasTarget := strings.Cut(n.Value, ":")
+func (r *reader) factor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
+	name, target, hasTarget := strings.Cut(n.Text, ":")
 	f = Factor{Name: name, Target: target}
 	if hasTarget && strings.TrimSpace(target) == "" {
-		r.complain(n, "factor %q: no target stands after the colon", n.Value)
+		r.in.Complain(n, "factor %q: no target stands after the colon", n.Text)
 		return f, nil, false
 	}
 	if name == MachinesFactor {
@@ -90,21 +90,21 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 	}
 	if c := r.catalog.factor(name); c != nil {
 		if hasTarget && c.Target == "" && s.group(target) == nil {
-			r.complain(n, "factor %s takes no target, and %q is given", name, target)
+			r.in.Complain(n, "factor %s takes no target, and %q is given", name, target)
 			return f, nil, false
 		}
 		f.Restart = c.Restart
 		return f, r.machineLevels(c, target), true
 	}
 	if hasTarget {
-		name = n.Value
+		name = n.Text
 	}
 	switch before, rest, _ := strings.Cut(name, "."); {
 	case name == Label:
 		return f, r.plainLevel, true
 	case strings.HasPrefix(name, CommandPrefix):
 		if !slices.ContainsFunc(s.Commands, func(c Command) bool { return c.Name == rest }) {
-			r.unknown(n, "commands has no", rest, commandNames(s.Commands))
+			r.in.Unknown(n, "commands has no", rest, commandNames(s.Commands))
 			return f, nil, false
 		}
 		return f, r.plainLevel, true
@@ -117,10 +117,10 @@ func (r *reader) factor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, 
 	case kind == nil && r.couldBeLoad(before):
 		return f, nil, false // the workload itself is missing or unknown, which was said
 	case s.Service != nil && r.catalog.service(before) != nil:
-		r.complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
+		r.in.Complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
 		return f, nil, false
 	case kind != nil && r.catalog.workload(before) != nil:
-		r.complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
+		r.in.Complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
 		return f, nil, false
 	}
 	r.unknownFactor(n, name, s, kind)
@@ -167,7 +167,7 @@ func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
 
 // baseline refuses a setting of the workload that is varied as well, unless it is
 // the baseline: then the file says the same thing twice, and neither is lost.
-func (r *reader) baseline(n *yaml.Node, f Factor, s *Study) {
+func (r *reader) baseline(n *document.Node, f Factor, s *Study) {
 	use, what := s.Workload, "workload"
 	switch {
 	case f.OfService:
@@ -180,15 +180,15 @@ func (r *reader) baseline(n *yaml.Node, f Factor, s *Study) {
 		return
 	}
 	place := n
-	if at := r.places[what+"."+f.Name]; at != nil && r.origin[at] != "" {
+	if at := r.places[what+"."+f.Name]; at != nil && at.Outside() {
 		place = at
 	}
-	r.complain(place, "%s is varied from the baseline %s, and %s in the %s: keep one of them", f.Name, f.Levels[0], given, what)
+	r.in.Complain(place, "%s is varied from the baseline %s, and %s in the %s: keep one of them", f.Name, f.Levels[0], given, what)
 }
 
 // parameter finds the setting of a workload or a service that a factor varies.
-func (r *reader) parameter(n *yaml.Node, kind string, defaults any) (f Factor, levels accept, ok bool) {
-	name := strings.TrimPrefix(n.Value, kind+".")
+func (r *reader) parameter(n *document.Node, kind string, defaults any) (f Factor, levels accept, ok bool) {
+	name := strings.TrimPrefix(n.Text, kind+".")
 	fields := parameter.Fields(defaults)
 	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
 	if i < 0 {
@@ -196,10 +196,10 @@ func (r *reader) parameter(n *yaml.Node, kind string, defaults any) (f Factor, l
 		for i, f := range fields {
 			known[i] = kind + "." + f.Name
 		}
-		r.unknown(n, "unknown factor", n.Value, known)
+		r.in.Unknown(n, "unknown factor", n.Text, known)
 		return f, nil, false
 	}
-	return Factor{Name: n.Value, Parameter: name}, func(n *yaml.Node) (string, error) {
+	return Factor{Name: n.Text, Parameter: name}, func(n *document.Node) (string, error) {
 		if text, ok := r.value(n, fields[i]); ok {
 			return text, nil
 		}
@@ -210,7 +210,7 @@ func (r *reader) parameter(n *yaml.Node, kind string, defaults any) (f Factor, l
 // machineLevels judges the form of a level; whether the machine offers it is
 // asked before a run.
 func (r *reader) machineLevels(f *factor.Factor, target string) accept {
-	return func(n *yaml.Node) (string, error) {
+	return func(n *document.Node) (string, error) {
 		text, err := r.plainLevel(n)
 		if err != nil {
 			return "", err
@@ -219,7 +219,7 @@ func (r *reader) machineLevels(f *factor.Factor, target string) accept {
 	}
 }
 
-func (r *reader) plainLevel(n *yaml.Node) (string, error) {
+func (r *reader) plainLevel(n *document.Node) (string, error) {
 	text, ok := r.scalar(n, "a level")
 	text = strings.TrimSpace(text)
 	if !ok {
@@ -233,30 +233,30 @@ func (r *reader) plainLevel(n *yaml.Node) (string, error) {
 func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
 	n := e.value
 	switch {
-	case n.Kind == yaml.AliasNode:
+	case n.Refused:
 		return nil, false
-	case n.Kind != yaml.SequenceNode:
-		r.complain(n, "%s: levels are a list, such as [a, b], not %s", name, kindName(n))
+	case n.Kind != document.List:
+		r.in.Complain(n, "%s: levels are a list, such as [a, b], not %s", name, n.Says())
 		return nil, false
-	case len(n.Content) == 0:
-		r.complain(n, "%s has no level; give at least one", name)
+	case len(n.Kids) == 0:
+		r.in.Complain(n, "%s has no level; give at least one", name)
 		return nil, false
-	case len(n.Content) > mostLevels:
-		r.complain(n.Content[mostLevels], "%s has %d levels; %d is the most", name, len(n.Content), mostLevels)
+	case len(n.Kids) > mostLevels:
+		r.in.Complain(&n.Kids[mostLevels], "%s has %d levels; %d is the most", name, len(n.Kids), mostLevels)
 		return nil, false
 	}
 	var out []string
 	good := true
-	for i, item := range n.Content {
+	for i, item := range members(n) {
 		level, err := accept(item)
 		switch {
 		case errors.Is(err, errComplained):
 			good = false
 		case err != nil:
-			r.complain(item, "%v", err)
+			r.in.Complain(item, "%v", err)
 			good = false
 		case slices.Contains(out, level):
-			r.complain(item, "%s: the level %s is given twice", name, level)
+			r.in.Complain(item, "%s: the level %s is given twice", name, level)
 			good = false
 		default:
 			out = append(out, level)
@@ -269,12 +269,12 @@ func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
 func levelPlace(factor string, i int) string { return fmt.Sprintf("factors.%s[%d]", factor, i) }
 
 // levelPlaces are the places of the levels, by factor and canonical text.
-func (r *reader) levelPlaces(s *Study) map[string]Mistake {
-	places := map[string]Mistake{}
+func (r *reader) levelPlaces(s *Study) map[string]document.Mistake {
+	places := map[string]document.Mistake{}
 	for _, f := range s.Factors {
 		for i, level := range f.Levels {
 			if n := r.places[levelPlace(f.FullName(), i)]; n != nil {
-				places[f.FullName()+"="+level] = r.place(n)
+				places[f.FullName()+"="+level] = r.in.Position(n)
 			}
 		}
 	}
@@ -294,6 +294,6 @@ func (s *Study) AtLevel(factor, level string, err error) error {
 	if !ok {
 		return err
 	}
-	m.Text = oneLine(err.Error())
+	m.Text = document.OneLine(err.Error())
 	return &m
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -48,28 +48,28 @@ func (r *reader) groups(s *Study, top map[string]entry) {
 	e, grouped := top["groups"]
 	switch {
 	case counted && grouped:
-		r.complain(several.key, "machines stands beside groups: each group says how many machines it has")
+		r.in.Complain(several.key, "machines stands beside groups: each group says how many machines it has")
 	case counted:
 		s.Groups = []Group{{Machines: r.count(several.value, "machines"), Subject: true}}
 	case grouped:
 		for _, name := range []string{"workload", "service"} {
 			if both, ok := top[name]; ok {
-				r.complain(both.key, "%s stands beside groups: put it into one of them", name)
+				r.in.Complain(both.key, "%s stands beside groups: put it into one of them", name)
 			}
 		}
 		for _, g := range r.entries(e.value, "groups") {
 			r.group(g, s, top)
 		}
 		if !slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Subject }) {
-			r.complain(e.key, "groups: none has a workload")
+			r.in.Complain(e.key, "groups: none has a workload")
 		}
 	}
 }
 
 func (r *reader) group(e entry, s *Study, top map[string]entry) {
-	g := Group{Name: e.key.Value, Machines: 1}
+	g := Group{Name: e.key.Text, Machines: 1}
 	if !plainName(g.Name) || strings.Contains(g.Name, ".") || r.meansSomething(g.Name) {
-		r.complain(e.key, "groups: %q cannot name a group: use letters, digits, '-' and '_', and no name that means something else", g.Name)
+		r.in.Complain(e.key, "groups: %q cannot name a group: use letters, digits, '-' and '_', and no name that means something else", g.Name)
 		return
 	}
 	path := "groups." + g.Name
@@ -84,7 +84,7 @@ func (r *reader) group(e entry, s *Study, top map[string]entry) {
 	}
 	if n, ok := keys["service"]; ok {
 		if _, twice := top["service"]; twice {
-			r.complain(n.key, "groups: a study has one service, and another group has it")
+			r.in.Complain(n.key, "groups: a study has one service, and another group has it")
 			return
 		}
 		top["service"], g.Serves = n, true
@@ -105,7 +105,7 @@ func (r *reader) meansSomething(name string) bool {
 }
 
 // company reads the workload of a group that keeps the subject company.
-func (r *reader) company(n *yaml.Node, path string) *Use {
+func (r *reader) company(n *document.Node, path string) *Use {
 	known := make([]string, len(r.catalog.Workloads))
 	for i, k := range r.catalog.Workloads {
 		known[i] = k.Name
@@ -120,11 +120,11 @@ func (r *reader) company(n *yaml.Node, path string) *Use {
 	return &Use{Kind: name, Settings: r.settings(settings, path, kind.Defaults)}
 }
 
-func (r *reader) count(n *yaml.Node, what string) int {
+func (r *reader) count(n *document.Node, what string) int {
 	text, ok := r.scalar(n, what)
 	v, err := machines(text)
 	if ok && err != nil {
-		r.complain(n, "%s: %v", what, err)
+		r.in.Complain(n, "%s: %v", what, err)
 	}
 	return max(1, v)
 }
@@ -144,7 +144,7 @@ func (e errMachines) Error() string {
 }
 
 // machinesLevel judges a level of the factor that varies how many machines there are.
-func (r *reader) machinesLevel(n *yaml.Node) (string, error) {
+func (r *reader) machinesLevel(n *document.Node) (string, error) {
 	text, err := r.plainLevel(n)
 	if err != nil {
 		return "", err
@@ -155,12 +155,12 @@ func (r *reader) machinesLevel(n *yaml.Node) (string, error) {
 
 // machinesFactor finds the group whose machines are varied. A study that says nothing else of
 // machines has one group.
-func (r *reader) machinesFactor(n *yaml.Node, f Factor, s *Study) (Factor, accept, bool) {
+func (r *reader) machinesFactor(n *document.Node, f Factor, s *Study) (Factor, accept, bool) {
 	if len(s.Groups) == 0 && f.Target == "" {
 		s.Groups = []Group{{Machines: 1, Subject: true}}
 	}
 	if s.group(f.Target) == nil {
-		r.unknown(n, "factor machines: no group", f.Target, s.groupNames())
+		r.in.Unknown(n, "factor machines: no group", f.Target, s.groupNames())
 		return f, nil, false
 	}
 	f.Restart = true
@@ -187,8 +187,8 @@ func (s *Study) groupNames() []string {
 
 // groupFactor finds the setting of a group's workload that a name such as
 // "neighbour.storage.threads" varies. That of the subject has its name without the group.
-func (r *reader) groupFactor(n *yaml.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok, mine bool) {
-	before, rest, _ := strings.Cut(n.Value, ".")
+func (r *reader) groupFactor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok, mine bool) {
+	before, rest, _ := strings.Cut(n.Text, ".")
 	g := s.group(before)
 	if before == "" || g == nil || g.Subject && kind == nil {
 		return f, nil, false, false
@@ -196,16 +196,16 @@ func (r *reader) groupFactor(n *yaml.Node, s *Study, kind *workload.Kind) (f Fac
 	of := kind
 	if !g.Subject {
 		if g.Workload == nil {
-			r.complain(n, "factor %q: the group %s drives nothing", n.Value, g.Name)
+			r.in.Complain(n, "factor %q: the group %s drives nothing", n.Text, g.Name)
 			return f, nil, false, true
 		}
 		of = r.catalog.workload(g.Workload.Kind)
 	}
 	named := *n
-	named.Value = rest
+	named.Text = rest
 	f, levels, ok = r.parameter(&named, of.Name, of.Defaults)
 	if !g.Subject {
-		f.Name, f.Group = n.Value, g.Name
+		f.Name, f.Group = n.Text, g.Name
 	}
 	return f, levels, ok, true
 }

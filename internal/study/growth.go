@@ -62,11 +62,11 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 	g := &Growth{From: 1, Step: 1}
 	s.Load.Growth = g
 	if !r.multiplies(s) || !kind.Spreads {
-		r.complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
+		r.in.Complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
 		return
 	}
 	if _, given := s.Service.Settings[instancesSetting]; given || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == instancesSetting }) {
-		r.complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
+		r.in.Complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
 		return
 	}
 	for name, into := range map[string]*int{"from": &g.From, "step": &g.Step, "to": &g.To} {
@@ -74,7 +74,7 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 			text, _ := r.scalar(e.value, name)
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > mostInstances {
-				r.complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, mostInstances)
+				r.in.Complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, mostInstances)
 				return
 			}
 			*into = n
@@ -82,12 +82,12 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 	}
 	within, ok := keys["within"]
 	if !ok || g.To <= g.From {
-		r.complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
+		r.in.Complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
 		return
 	}
 	metrics := append([]measure.Metric{measure.HostCPU()}, kind.Metrics...)
 	for _, limit := range r.entries(within.value, "within") {
-		if m, ok := r.metric(limit.key, limit.key.Value, metrics); ok {
+		if m, ok := r.metric(limit.key, limit.key.Text, metrics); ok {
 			most := r.amount(limit.value, m)
 			g.Within = append(g.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}

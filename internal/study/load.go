@@ -3,7 +3,7 @@ package study
 import (
 	"slices"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -38,31 +38,31 @@ var peakKeys = []key{
 
 // load reads how operations are offered. A rate becomes the setting of the
 // workload.
-func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
-	if n.Kind == yaml.ScalarNode && !isEmpty(n) {
-		if n.Value != "closed" {
-			r.unknown(n, "unknown load", n.Value, []string{"closed", "{rate: 5000/s}"})
+func (r *reader) load(n *document.Node, s *Study, kind *workload.Kind) {
+	if n.Kind == document.Scalar && !n.Empty() {
+		if n.Text != "closed" {
+			r.in.Unknown(n, "unknown load", n.Text, []string{"closed", "{rate: 5000/s}"})
 		}
 		return
 	}
 	keys := r.table(n, "load", names(loadKeys))
 	if peak, ok := keys["peak"]; ok {
 		if rate, both := keys[rateSetting]; both {
-			r.complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
+			r.in.Complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
 			return
 		}
 		r.peak(peak, s, kind)
 	}
 	if growth, ok := keys["growth"]; ok {
 		if s.Load.Peak != nil {
-			r.complain(growth.key, "load: one search at a time: keep peak or growth")
+			r.in.Complain(growth.key, "load: one search at a time: keep peak or growth")
 			return
 		}
 		r.growth(growth, s, kind)
 	}
 	if trace, ok := keys[traceSetting]; ok {
 		if _, both := keys[rateSetting]; both {
-			r.complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
+			r.in.Complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
 			return
 		}
 	}
@@ -75,14 +75,14 @@ func (r *reader) load(n *yaml.Node, s *Study, kind *workload.Kind) {
 
 // offer makes a key of the load the setting of the workload that has its name.
 func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
-	name := e.key.Value
+	name := e.key.Text
 	if kind == nil {
 		return
 	}
 	fields := parameter.Fields(kind.Defaults)
 	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
 	if i < 0 {
-		r.complain(e.key, "load: the workload %s has no %s to set; use closed", kind.Name, name)
+		r.in.Complain(e.key, "load: the workload %s has no %s to set; use closed", kind.Name, name)
 		return
 	}
 	field := fields[i]
@@ -102,13 +102,13 @@ func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
 }
 
 // given complains where a setting is given or varied elsewhere too.
-func (r *reader) given(n *yaml.Node, name string, s *Study, kind *workload.Kind) bool {
+func (r *reader) given(n *document.Node, name string, s *Study, kind *workload.Kind) bool {
 	if given, ok := s.Workload.Settings[name]; ok {
-		r.complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
+		r.in.Complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
 		return true
 	}
 	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == name && !f.OfService && f.Group == "" }) {
-		r.complain(n, "load: the %s is given here and varied as %s.%s: keep one", name, kind.Name, name)
+		r.in.Complain(n, "load: the %s is given here and varied as %s.%s: keep one", name, kind.Name, name)
 		return true
 	}
 	return false
@@ -122,7 +122,7 @@ func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
 	}
 	fields := parameter.Fields(kind.Defaults)
 	if !slices.ContainsFunc(fields, func(f parameter.Field) bool { return f.Name == rateSetting }) {
-		r.complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
+		r.in.Complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
 		return
 	}
 	if r.given(e.key, rateSetting, s, kind) {
@@ -131,17 +131,17 @@ func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
 	p := &Peak{From: firstRate}
 	within, ok := keys["within"]
 	if !ok {
-		r.complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
+		r.in.Complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
 		return
 	}
 	for _, limit := range r.entries(within.value, "within") {
-		if m, ok := r.metric(limit.key, limit.key.Value, kind.Metrics); ok {
+		if m, ok := r.metric(limit.key, limit.key.Text, kind.Metrics); ok {
 			most := r.amount(limit.value, m)
 			p.Within = append(p.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}
 	}
 	if !slices.ContainsFunc(p.Within, func(l Limit) bool { _, ok := measure.QuantileOf(l.Metric); return ok }) {
-		r.complain(within.key, "load: one limit of a peak must be on a response time, such as p99: 20ms")
+		r.in.Complain(within.key, "load: one limit of a peak must be on a response time, such as p99: 20ms")
 	}
 	for name, into := range map[string]*float64{"from": &p.From, "to": &p.To} {
 		if e, ok := keys[name]; ok {
@@ -149,7 +149,7 @@ func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
 		}
 	}
 	if p.From <= 0 || p.To != 0 && p.To <= p.From {
-		r.complain(e.key, "load: a search from %g/s to %g/s has nowhere to go", p.From, p.To)
+		r.in.Complain(e.key, "load: a search from %g/s to %g/s has nowhere to go", p.From, p.To)
 	}
 	s.Load.Peak = p
 }

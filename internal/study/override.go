@@ -4,26 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 )
 
 // override puts path=value into the tree, in place of what stands there.
-func (r *reader) override(root *yaml.Node, set string) {
+func (r *reader) override(root *document.Node, set string) {
 	path, text, found := strings.Cut(set, "=")
 	path, text = strings.TrimSpace(path), strings.TrimSpace(text)
-	place := &yaml.Node{Kind: yaml.ScalarNode}
-	r.origin[place] = oneLine(path)
+	place := r.outside(path)
 	if !found || path == "" {
-		r.origin[place] = oneLine(set)
-		r.complain(place, "want path=value, such as measure.window=5s")
+		r.in.Complain(r.outside(set), "want path=value, such as measure.window=5s")
 		return
 	}
 	value := r.overrideValue(place, text)
 	if value == nil {
 		return
 	}
-	r.mark(value, oneLine(path))
-	if value.Kind == yaml.ScalarNode && value.Value != "" && slices.Contains([]string{"platform", "workload", "service"}, path) && value.Value == usedKind(root, path) {
+	r.in.Mark(value, source(path))
+	if value.Kind == document.Scalar && value.Text != "" && slices.Contains([]string{"platform", "workload", "service"}, path) && value.Text == usedKind(root, path) {
 		return // it is what the study uses, with its settings
 	}
 	if keys := r.route(root, place, path); keys != nil {
@@ -34,36 +32,37 @@ func (r *reader) override(root *yaml.Node, set string) {
 
 // overrideValue reads a list, a mapping or a quoted text as YAML and takes
 // anything else as it is, so that a question may hold a colon.
-func (r *reader) overrideValue(place *yaml.Node, text string) *yaml.Node {
+func (r *reader) overrideValue(place *document.Node, text string) *document.Node {
 	if text == "" || !strings.ContainsRune(`[{"'`, rune(text[0])) {
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: text}
+		return &document.Node{Text: text}
 	}
-	before := len(r.mistakes)
-	sub := &reader{file: r.file, catalog: r.catalog}
-	value := sub.document([]byte("value: " + text))
-	for _, m := range sub.mistakes {
-		r.complain(place, "%s", m.Text)
+	before := r.in.Count()
+	sub := document.New(r.in.Name, format)
+	value := sub.Read([]byte("value: " + text))
+	for _, m := range document.Mistakes(sub.Err()) {
+		r.in.Complain(place, "%s", m.Text)
 	}
-	if len(r.mistakes) > before || value == nil || len(value.Content) != 2 {
-		if len(r.mistakes) == before {
-			r.complain(place, "%q is more than one value", text)
+	if r.in.Count() > before || value == nil || len(value.Kids) != 2 {
+		if r.in.Count() == before {
+			r.in.Complain(place, "%q is more than one value", text)
 		}
 		return nil
 	}
-	return value.Content[1]
+	return &value.Kids[1]
 }
 
-// mark remembers that a node came from an override.
-func (r *reader) mark(n *yaml.Node, path string) {
-	r.origin[n] = path
-	for _, c := range n.Content {
-		r.mark(c, path)
-	}
+// outside is a value that does not stand in the file.
+func (r *reader) outside(path string) *document.Node {
+	n := &document.Node{}
+	r.in.Mark(n, source(path))
+	return n
 }
+
+func source(path string) string { return "--set " + document.OneLine(path) }
 
 // route turns a path into the keys that lead to its place. Names of metrics and
 // factors hold dots, so that each part of a study splits its path its own way.
-func (r *reader) route(root, place *yaml.Node, path string) []string {
+func (r *reader) route(root, place *document.Node, path string) []string {
 	head, rest, deeper := strings.Cut(path, ".")
 	if !slices.Contains(names(topKeys), head) {
 		for _, what := range []string{"workload", "service"} {
@@ -74,7 +73,7 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 		if group := child(child(root, "groups"), head); group != nil && deeper {
 			return r.route(root, place, "groups."+path)
 		}
-		r.unknown(place, "unknown key", head, names(topKeys))
+		r.in.Unknown(place, "unknown key", head, names(topKeys))
 		return nil
 	}
 	if !deeper {
@@ -86,7 +85,7 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 	case "platform", "workload", "service":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
-			r.complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
+			r.in.Complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
 			return nil
 		}
 		at := append(holder(root, head), head, kind)
@@ -112,14 +111,14 @@ func (r *reader) route(root, place *yaml.Node, path string) []string {
 		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
 	case "factors", "measure":
 	default:
-		r.complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
+		r.in.Complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
 		return nil
 	}
 	return []string{head, rest}
 }
 
 // usedKind is the name of the platform, workload or service that the tree holds.
-func usedKind(root *yaml.Node, what string) string {
+func usedKind(root *document.Node, what string) string {
 	n := root
 	for _, key := range append(holder(root, what), what) {
 		n = child(n, key)
@@ -127,28 +126,28 @@ func usedKind(root *yaml.Node, what string) string {
 	switch {
 	case n == nil:
 		return ""
-	case n.Kind == yaml.MappingNode && len(n.Content) > 0:
-		return n.Content[0].Value
+	case n.Kind == document.Mapping && len(n.Kids) > 0:
+		return n.Kids[0].Text
 	}
-	return n.Value
+	return n.Text
 }
 
 // holder is the group that holds what the study is about, where it has groups.
-func holder(root *yaml.Node, what string) []string {
+func holder(root *document.Node, what string) []string {
 	groups := child(root, "groups")
-	if groups == nil || groups.Kind != yaml.MappingNode || child(root, what) != nil {
+	if groups == nil || groups.Kind != document.Mapping || child(root, what) != nil {
 		return nil
 	}
-	for i := 0; i+1 < len(groups.Content); i += 2 {
-		if child(groups.Content[i+1], what) != nil {
-			return []string{"groups", groups.Content[i].Value}
+	for i := 0; i+1 < len(groups.Kids); i += 2 {
+		if child(&groups.Kids[i+1], what) != nil {
+			return []string{"groups", groups.Kids[i].Text}
 		}
 	}
 	return nil
 }
 
 // routeGroup splits what stands after "groups." in a path.
-func (r *reader) routeGroup(root, place *yaml.Node, path string) []string {
+func (r *reader) routeGroup(root, place *document.Node, path string) []string {
 	name, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
 		return []string{"groups", name}
@@ -167,39 +166,37 @@ func (r *reader) routeGroup(root, place *yaml.Node, path string) []string {
 	return append(keys, strings.SplitN(rest, ".", 2)...)
 }
 
-func child(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
+func child(n *document.Node, key string) *document.Node {
+	if n == nil || n.Kind != document.Mapping {
 		return nil
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key && n.Content[i].Kind == yaml.ScalarNode {
-			return n.Content[i+1]
+	for i := 0; i+1 < len(n.Kids); i += 2 {
+		if n.Kids[i].Text == key && n.Kids[i].Kind == document.Scalar {
+			return &n.Kids[i+1]
 		}
 	}
 	return nil
 }
 
 // put sets the value at the end of the keys, making mappings on the way.
-func (r *reader) put(n *yaml.Node, keys []string, value *yaml.Node) {
-	path := r.origin[value]
+func (r *reader) put(n *document.Node, keys []string, value *document.Node) {
+	at := value.Line
 	for i, name := range keys {
-		if n.Kind != yaml.MappingNode {
-			r.open(n, path)
+		if n.Kind != document.Mapping {
+			open(n, at)
 		}
 		next := child(n, name)
 		switch last := i == len(keys)-1; {
 		case next == nil:
 			if next = value; !last {
-				next = &yaml.Node{Kind: yaml.MappingNode}
-				r.origin[next] = path
+				next = &document.Node{Kind: document.Mapping, Line: at}
 			}
-			k := &yaml.Node{Kind: yaml.ScalarNode, Value: name}
-			r.origin[k] = path
-			n.Content = append(n.Content, k, next)
+			n.Kids = append(n.Kids, document.Node{Text: name, Line: at}, *next)
+			next = &n.Kids[len(n.Kids)-1]
 		case last:
-			for j := 0; j+1 < len(n.Content); j += 2 {
-				if n.Content[j].Value == name {
-					n.Content[j+1] = value
+			for j := 0; j+1 < len(n.Kids); j += 2 {
+				if n.Kids[j].Text == name {
+					n.Kids[j+1] = *value
 				}
 			}
 		}
@@ -209,27 +206,25 @@ func (r *reader) put(n *yaml.Node, keys []string, value *yaml.Node) {
 
 // open turns a bare name, as in "workload: storage", into the mapping of it, and
 // anything else that is no mapping into an empty one.
-func (r *reader) open(n *yaml.Node, path string) {
-	if n.Kind == yaml.ScalarNode && n.Value != "" && n.Value != "closed" {
-		k := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Value, Line: n.Line, Column: n.Column}
-		v := &yaml.Node{Kind: yaml.MappingNode}
-		r.origin[v] = path
-		*n = yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column, Content: []*yaml.Node{k, v}}
-		return
+func open(n *document.Node, at int32) {
+	m := document.Node{Kind: document.Mapping, Line: n.Line, Column: n.Column}
+	if n.Kind == document.Scalar && n.Text != "" && n.Text != "closed" {
+		kind := document.Node{Text: n.Text, Line: n.Line, Column: n.Column}
+		m.Kids = []document.Node{kind, {Kind: document.Mapping, Line: at}}
 	}
-	*n = yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}
+	*n = m
 }
 
 // displace drops from the file what an override decides instead: who asks for 9
 // blocks wants no looks, and who varies a setting does not want it fixed.
-func (r *reader) displace(root *yaml.Node, keys []string, value *yaml.Node) {
-	drop := func(in *yaml.Node, names ...string) {
-		if in == nil || in.Kind != yaml.MappingNode {
+func (r *reader) displace(root *document.Node, keys []string, value *document.Node) {
+	drop := func(in *document.Node, names ...string) {
+		if in == nil || in.Kind != document.Mapping {
 			return
 		}
-		for i := len(in.Content) - 2; i >= 0; i -= 2 {
-			if _, ours := r.origin[in.Content[i+1]]; !ours && slices.Contains(names, in.Content[i].Value) {
-				in.Content = slices.Delete(in.Content, i, i+2)
+		for i := len(in.Kids) - 2; i >= 0; i -= 2 {
+			if !in.Kids[i+1].Outside() && slices.Contains(names, in.Kids[i].Text) {
+				in.Kids = slices.Delete(in.Kids, i, i+2)
 			}
 		}
 	}
@@ -239,7 +234,7 @@ func (r *reader) displace(root *yaml.Node, keys []string, value *yaml.Node) {
 	switch in := child(root, keys[0]); keys[0] + "." + keys[1] {
 	case "measure.blocks":
 		drop(in, "precision")
-		if value.Value != auto {
+		if value.Text != auto {
 			drop(in, "looks")
 		}
 	case "measure.precision":
@@ -261,7 +256,7 @@ func (r *reader) displace(root *yaml.Node, keys []string, value *yaml.Node) {
 		for _, key := range append(holder(root, what), what) {
 			at = child(at, key)
 		}
-		if w := at; w != nil && w.Kind == yaml.MappingNode {
+		if w := at; w != nil && w.Kind == document.Mapping {
 			drop(child(w, kind), setting)
 		}
 	}

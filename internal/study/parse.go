@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
@@ -14,6 +14,12 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
+
+// format is that of studies. The longest sensible one is a hundredth of what is read.
+var format = document.Format{
+	What: "study", Most: 1 << 20, Example: "study: NAME", Begin: "plimsoll new WORKLOAD writes a study to start from",
+	Alias: "write the value out",
+}
 
 // Parse reads a study. The name of the file stands in its complaints; sets are
 // overrides in the form path=value, applied in their order:
@@ -24,23 +30,23 @@ import (
 //	factors.storage.depth=[1,4]  the levels of a factor
 //	platform=sim                 another platform, with its defaults
 //
-// Its error is a *Mistake, or several in the order of the file, joined. Nothing
+// Its error is a *document.Mistake, or several in the order of the file, joined. Nothing
 // but the text and the traces that it names are looked at: what a machine lacks is
 // found out by package trial.
 func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) {
-	r := &reader{file: file, catalog: c, origin: map[*yaml.Node]string{}, places: map[string]*yaml.Node{}}
-	root := r.document(data)
+	r := &reader{in: document.New(file, format), catalog: c, places: map[string]*document.Node{}}
+	root := r.in.Read(data)
 	if root == nil {
-		return nil, r.err()
+		return nil, r.in.Err()
 	}
 	for _, set := range sets {
 		r.override(root, set)
 	}
 	s := r.study(root)
-	if len(r.mistakes) == 0 {
+	if r.in.Count() == 0 {
 		r.loads(s)
 	}
-	if err := r.err(); err != nil {
+	if err := r.in.Err(); err != nil {
 		return nil, err
 	}
 	s.Sets = slices.Clone(sets)
@@ -83,12 +89,12 @@ var topKeys = []key{
 // defaultMargin is the smallest effect of interest where a study names none.
 const defaultMargin = 0.02
 
-func (r *reader) study(root *yaml.Node) *Study {
+func (r *reader) study(root *document.Node) *Study {
 	top := r.table(root, "a study", names(topKeys))
 	s := &Study{Margin: defaultMargin}
 	for _, name := range []string{"study", "question", "platform", "workload"} {
 		if _, ok := top[name]; !ok && !(name == "workload" && has(top, "groups")) {
-			r.complain(root, "the key %q is missing", name)
+			r.in.Complain(root, "the key %q is missing", name)
 		}
 	}
 	if e, ok := top["study"]; ok {
@@ -106,9 +112,9 @@ func (r *reader) study(root *yaml.Node) *Study {
 		s.Commands = r.commands(e.value)
 	}
 	if e, ok := top["factors"]; ok {
-		before := len(r.mistakes)
+		before := r.in.Count()
 		s.Factors = r.factors(e.value, s, kind)
-		r.misled = len(r.mistakes) > before
+		r.misled = r.in.Count() > before
 	}
 	if e, ok := top["load"]; ok {
 		r.load(e.value, s, kind)
@@ -131,10 +137,10 @@ func has(top map[string]entry, name string) bool {
 }
 
 // name reads the name of a study, which becomes part of a folder's name.
-func (r *reader) name(n *yaml.Node) string {
+func (r *reader) name(n *document.Node) string {
 	text, ok := r.scalar(n, "study")
 	if ok && !plainName(text) {
-		r.complain(n, "study: %q cannot name a folder: use letters, digits, '-', '_' and '.', a letter or digit first, 64 at most", text)
+		r.in.Complain(n, "study: %q cannot name a folder: use letters, digits, '-', '_' and '.', a letter or digit first, 64 at most", text)
 	}
 	return text
 }
@@ -149,14 +155,14 @@ func plainName(text string) bool {
 	return text != "" && len(text) <= 64
 }
 
-func (r *reader) seed(n *yaml.Node) *uint64 {
+func (r *reader) seed(n *document.Node) *uint64 {
 	text, ok := r.scalar(n, "seed")
 	if !ok {
 		return nil
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		r.complain(n, "seed: %q is not a whole number from 0 to 2^64-1", text)
+		r.in.Complain(n, "seed: %q is not a whole number from 0 to 2^64-1", text)
 		return nil
 	}
 	return &seed
@@ -209,7 +215,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	fit := r.catalog.fitting(kind)
 	switch {
 	case given && kind.Speaks == nil:
-		r.complain(e.key, "service: the workload %s talks to no service", kind.Name)
+		r.in.Complain(e.key, "service: the workload %s talks to no service", kind.Name)
 		return
 	case !given && len(fit) > 0:
 		s.Service = &Use{Kind: fit[0]}
@@ -227,7 +233,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 		return
 	}
 	if !slices.Contains(fit, name) {
-		r.complain(e.value, "service: %s speaks nothing that the workload %s does (%s); these do: %s",
+		r.in.Complain(e.value, "service: %s speaks nothing that the workload %s does (%s); these do: %s",
 			name, kind.Name, strings.Join(kind.Speaks, ", "), strings.Join(fit, ", "))
 		return
 	}
@@ -273,16 +279,16 @@ func (c *Catalog) factor(name string) *factor.Factor {
 }
 
 // use reads NAME or {NAME: {settings}}. It returns "" after a complaint.
-func (r *reader) use(n *yaml.Node, what string, known []string) (name string, settings *yaml.Node) {
+func (r *reader) use(n *document.Node, what string, known []string) (name string, settings *document.Node) {
 	place := n
-	if n.Kind == yaml.MappingNode {
+	if n.Kind == document.Mapping {
 		entries := r.entries(n, what)
 		if len(entries) == 0 {
-			r.complain(n, "%s names nothing; known: %s", what, strings.Join(known, ", "))
+			r.in.Complain(n, "%s names nothing; known: %s", what, strings.Join(known, ", "))
 			return "", nil
 		}
 		for _, e := range entries[1:] {
-			r.complain(e.key, "%s: a study has one, and %q is given already", what, entries[0].key.Value)
+			r.in.Complain(e.key, "%s: a study has one, and %q is given already", what, entries[0].key.Text)
 		}
 		place, settings = entries[0].key, entries[0].value
 	}
@@ -292,9 +298,9 @@ func (r *reader) use(n *yaml.Node, what string, known []string) (name string, se
 	}
 	if !slices.Contains(known, name) {
 		if drive := r.catalog.driving(name); what == "workload" && len(drive) > 0 {
-			r.complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
+			r.in.Complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
 		} else {
-			r.unknown(place, "unknown "+what, name, known)
+			r.in.Unknown(place, "unknown "+what, name, known)
 		}
 		return "", nil
 	}
@@ -312,8 +318,8 @@ func (c *Catalog) driving(service string) (names []string) {
 }
 
 // settings reads the settings of a kind in their canonical text.
-func (r *reader) settings(n *yaml.Node, path string, defaults any) parameter.Settings {
-	if n == nil || isEmpty(n) {
+func (r *reader) settings(n *document.Node, path string, defaults any) parameter.Settings {
+	if n == nil || n.Empty() {
 		return nil
 	}
 	fields := parameter.Fields(defaults)
@@ -340,7 +346,7 @@ func (r *reader) settings(n *yaml.Node, path string, defaults any) parameter.Set
 }
 
 // value reads what a field can take, in canonical text.
-func (r *reader) value(n *yaml.Node, f parameter.Field) (string, bool) {
+func (r *reader) value(n *document.Node, f parameter.Field) (string, bool) {
 	if f.Kind == parameter.KindList {
 		items, ok := r.list(n, f.Name)
 		if !ok {
@@ -363,10 +369,10 @@ func (r *reader) value(n *yaml.Node, f parameter.Field) (string, bool) {
 	return r.check(n, f, text)
 }
 
-func (r *reader) check(n *yaml.Node, f parameter.Field, text string) (string, bool) {
+func (r *reader) check(n *document.Node, f parameter.Field, text string) (string, bool) {
 	canonical, err := f.Check(text)
 	if err != nil {
-		r.complain(n, "%v", err)
+		r.in.Complain(n, "%v", err)
 		return "", false
 	}
 	if f.Name == traceSetting || f.Name == "load."+traceSetting {

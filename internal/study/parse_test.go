@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"plimsoll/internal/document"
+
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 )
@@ -180,9 +182,9 @@ func mistakes(t *testing.T, err error) []string {
 	}
 	var lines []string
 	for _, e := range all {
-		m, ok := e.(*Mistake)
+		m, ok := e.(*document.Mistake)
 		if !ok {
-			t.Fatalf("%T is no *Mistake: %v", e, e)
+			t.Fatalf("%T is no *document.Mistake: %v", e, e)
 		}
 		if m.Text == "" || strings.ContainsAny(m.Error(), "\n\r") || m.Line == 0 && !strings.HasPrefix(m.File, "--set ") {
 			t.Errorf("not a complaint of one line with a place: %q", m.Error())
@@ -201,11 +203,11 @@ func TestMistakes(t *testing.T) {
 		{"two documents", head + "---\nstudy: t\n", "t.yaml:5:1: a second document starts here; a file holds one study"},
 		{"no UTF-8", "study: s\nquestion: \xff\n", "t.yaml:2:11: this is not UTF-8 text"},
 		{"tab", "study: s\nmeasure:\n\twindow: 1s\n", "t.yaml:3:1: a tab cannot indent: use spaces"},
-		{"no YAML", "study: [a\n", "t.yaml:1:1: this is not YAML: did not find expected ',' or ']'"},
-		{"anchor", w + "workload: &a storage\n", "t.yaml:4:11: the anchor &a: anchors are not used in a study"},
+		{"no YAML", "study: [a\n", "t.yaml:1:8: this bracket or quote is not closed: is the file cut off?"},
+		{"anchor", w + "workload: &a storage\n", "t.yaml:4:11: the anchor &a: a study has no anchors; write the value out"},
 		{"alias", head + "headline: [&m iops]\nmargin: *m\n",
-			"t.yaml:5:12: the anchor &m: anchors are not used in a study\nt.yaml:6:9: the alias *m: aliases are not used in a study; write the value out"},
-		{"tag", head + "margin: !!str 2%\n", "t.yaml:5:9: the tag !!str: tags are not used in a study"},
+			"t.yaml:5:12: the anchor &m: a study has no anchors; write the value out\nt.yaml:6:9: the alias *m: a study has no aliases; write the value out"},
+		{"tag", head + "margin: !!str 2%\n", "t.yaml:5:9: the tag !!str: a study has no tags"},
 		{"keys missing", "study: s\n",
 			`t.yaml:1:1: the key "question" is missing` + "\n" + `t.yaml:1:1: the key "platform" is missing` + "\n" + `t.yaml:1:1: the key "workload" is missing`},
 		{"unknown key", head + "headlines: [iops]\n", `t.yaml:5:1: unknown key "headlines"; did you mean "headline"?`},

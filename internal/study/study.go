@@ -3,11 +3,10 @@
 package study
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"plimsoll/internal/collect"
+	"plimsoll/internal/document"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -51,7 +50,7 @@ type Study struct {
 	// their order.
 	Sets []string `json:"sets,omitempty"`
 
-	levels map[string]Mistake // where each level stands; empty where the study was not read from a file
+	levels map[string]document.Mistake // where each level stands; empty where the study was not read from a file
 }
 
 // Use is a kind from the catalog with its settings. Settings holds only what
@@ -139,43 +138,4 @@ type Figure struct {
 	Values map[string]float64 `json:"values,omitempty"` // by level
 	Change *float64           `json:"change,omitempty"` // second level against the first, as a share
 	Note   string             `json:"note"`             // where it is from and what it says
-}
-
-// Mistake is a complaint about a study, with its place.
-type Mistake struct {
-	File   string `json:"file,omitempty"`
-	Line   int    `json:"line,omitempty"` // from 1; 0 when the place is not in a file
-	Column int    `json:"column,omitempty"`
-	Text   string `json:"text"`
-}
-
-// Error is the complaint on one line, its place first.
-func (m *Mistake) Error() string {
-	switch {
-	case m.Line > 0:
-		return fmt.Sprintf("%s:%d:%d: %s", m.File, m.Line, m.Column, m.Text)
-	case m.File != "":
-		return m.File + ": " + m.Text
-	}
-	return m.Text
-}
-
-// Mistakes returns the complaints in an error of Parse; nil for any other error.
-func Mistakes(err error) []*Mistake {
-	var one *Mistake
-	if errors.As(err, &one) {
-		var several interface{ Unwrap() []error }
-		if !errors.As(err, &several) {
-			return []*Mistake{one}
-		}
-		var all []*Mistake
-		for _, e := range several.Unwrap() {
-			if !errors.As(e, &one) {
-				return nil
-			}
-			all = append(all, one)
-		}
-		return all
-	}
-	return nil
 }

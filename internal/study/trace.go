@@ -3,7 +3,7 @@ package study
 import (
 	"path/filepath"
 
-	"go.yaml.in/yaml/v3"
+	"plimsoll/internal/document"
 
 	"plimsoll/internal/load"
 )
@@ -15,30 +15,30 @@ const traceSetting = "trace"
 
 // traced is a trace with its place in the study.
 type traced struct {
-	node *yaml.Node
+	node *document.Node
 	file load.TraceFile
 }
 
 // trace reads the file that a setting names, and returns the text that tells what
 // it holds.
-func (r *reader) trace(n *yaml.Node, text string) (string, bool) {
+func (r *reader) trace(n *document.Node, text string) (string, bool) {
 	if f, err := load.ParseTraceFile(text); err == nil {
 		text = f.Path // copied from where plimsoll shows a study
 	}
 	path := text
-	if _, overridden := r.origin[n]; !overridden && !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(r.file), path)
+	if !n.Outside() && !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(r.in.Name), path)
 	}
 	f, _, err := load.FindTrace(path)
 	if err == nil {
 		f.Path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		r.complain(n, "trace: %v", err)
+		r.in.Complain(n, "trace: %v", err)
 		return "", false
 	}
 	if again, err := load.ParseTraceFile(f.String()); err != nil || again != f {
-		r.complain(n, "trace: %q is no name for a file of instants: use letters, digits and blanks", path)
+		r.in.Complain(n, "trace: %q is no name for a file of instants: use letters, digits and blanks", path)
 		return "", false
 	}
 	r.traces = append(r.traces, traced{n, f})
@@ -53,12 +53,12 @@ func (r *reader) covered(s *Study) {
 	for _, t := range r.traces {
 		switch {
 		case s.Load.Peak != nil || s.Load.Growth != nil:
-			r.complain(t.node, "trace: a search chooses what is offered, and so does a trace: keep one")
+			r.in.Complain(t.node, "trace: a search chooses what is offered, and so does a trace: keep one")
 		case t.file.Span < least:
-			r.complain(t.node, "trace: %s ends after %s, and a trial loads for at least %s, warm-up and window: take a longer trace, or a shorter measure.window",
+			r.in.Complain(t.node, "trace: %s ends after %s, and a trial loads for at least %s, warm-up and window: take a longer trace, or a shorter measure.window",
 				filepath.Base(t.file.Path), t.file.Span, least)
 		case given && t.file.Span < m.Longest:
-			r.complain(t.node, "trace: %s ends after %s, and a trial may load for %s (measure.longest): take a longer trace, or a shorter measure.longest",
+			r.in.Complain(t.node, "trace: %s ends after %s, and a trial may load for %s (measure.longest): take a longer trace, or a shorter measure.longest",
 				filepath.Base(t.file.Path), t.file.Span, m.Longest)
 		case t.file.Span < m.Longest:
 			m.Longest = t.file.Span

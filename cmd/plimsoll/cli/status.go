@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"plimsoll/internal/document"
 	"plimsoll/internal/lab"
-	"plimsoll/internal/study"
 )
 
 // The exit statuses that scripts may rely on.
@@ -23,7 +23,7 @@ const (
 // Complain prints an error. Mistakes with a place in a file stand a line each,
 // as compilers print them, so that editors find the place.
 func Complain(w io.Writer, err error) {
-	mistakes := study.Mistakes(err)
+	mistakes := document.Mistakes(err)
 	if mistakes == nil {
 		// What a machine lacks is said before that ending, which means the same.
 		text := strings.ReplaceAll(err.Error(), ": "+errors.ErrUnsupported.Error(), "")

@@ -8,16 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"plimsoll/internal/document"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/study"
 )
 
 // validity is the answer of validate for a program.
 type validity struct {
-	Valid    bool             `json:"valid"`
-	Mistakes []*study.Mistake `json:"mistakes,omitempty"`
-	Warnings []string         `json:"warnings,omitempty"` // credentials that would be published
-	Study    *lab.StudyView   `json:"study,omitempty"`    // as understood
+	Valid    bool                `json:"valid"`
+	Mistakes []*document.Mistake `json:"mistakes,omitempty"`
+	Warnings []string            `json:"warnings,omitempty"` // credentials that would be published
+	Study    *lab.StudyView      `json:"study,omitempty"`    // as understood
 }
 
 func validityOf(s *study.Study, err error) validity {
@@ -25,10 +26,10 @@ func validityOf(s *study.Study, err error) validity {
 		view := lab.ViewOf(s)
 		return validity{Valid: true, Warnings: s.Warnings(), Study: &view}
 	}
-	if all := study.Mistakes(err); all != nil {
+	if all := document.Mistakes(err); all != nil {
 		return validity{Mistakes: all}
 	}
-	return validity{Mistakes: []*study.Mistake{{Text: err.Error()}}}
+	return validity{Mistakes: []*document.Mistake{{Text: err.Error()}}}
 }
 
 func (c *commands) validate() *cobra.Command {

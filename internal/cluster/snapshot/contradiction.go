@@ -89,7 +89,7 @@ func (k *conflict) apart(id cluster.RuleID, rule *cluster.Rule) {
 			continue
 		}
 		c := k.r.c
-		k.r.complain(&k.r.rulesAt[id], "rule %s contradicts rule %s: %s and %s must run apart, and must run together",
+		k.r.in.Complain(&k.r.rulesAt[id], "rule %s contradicts rule %s: %s and %s must run apart, and must run together",
 			rule.Name, c.Rules[k.by[v]].Name, c.VMs[other].Name, c.VMs[v].Name)
 		return
 	}
@@ -179,5 +179,5 @@ search:
 	if k.by[v] != cluster.Nowhere {
 		who += " and those that must run with it by rule " + c.Rules[k.by[v]].Name
 	}
-	k.r.complain(&k.r.rulesAt[blamed[len(blamed)-1]], "%s no host for %s", what, who)
+	k.r.in.Complain(&k.r.rulesAt[blamed[len(blamed)-1]], "%s no host for %s", what, who)
 }

@@ -7,21 +7,19 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/document"
 )
 
 // reader takes down every mistake with its place. What is wrong is left out or has its
 // default, so that one mistake does not cause others.
 type reader struct {
-	file      string
-	mistakes  []Mistake
-	seen      map[Mistake]struct{}
-	suggested int
-	most      limits
+	in   *document.File
+	most limits
 
 	c         *cluster.Cluster
-	scenario  *scenario.Scenario          // where the file says what happens
-	defaults  map[string]*node            // by kind of item
-	templates map[string]map[string]*node // by kind and name
+	scenario  *scenario.Scenario                   // where the file says what happens
+	defaults  map[string]*document.Node            // by kind of item
+	templates map[string]map[string]*document.Node // by kind and name
 	hosts     names
 	vms       names
 	pools     names
@@ -29,7 +27,7 @@ type reader struct {
 	stores    names
 	texts     names                         // that the cluster keeps and that are no names
 	groups    map[string]map[string][]int32 // by kind and name
-	rulesAt   []node
+	rulesAt   []document.Node
 	sums      map[string]int64
 	core      int64 // MHz by which sizes are counted
 }
@@ -43,68 +41,42 @@ type fields struct {
 	r      *reader
 	kind   string
 	name   string
-	at     *node
-	layers [3]*node
-}
-
-// table checks that a value is a mapping of known keys, each given once.
-func (r *reader) table(n *node, what string, known []string) bool {
-	if n.kind != mapping {
-		if !n.empty() {
-			r.complain(n, "%s is a mapping, such as {key: value}, not %s", what, n.says())
-		}
-		return false
-	}
-	for i := 0; i+1 < len(n.kids); i += 2 {
-		k := &n.kids[i]
-		switch {
-		case k.kind != scalar:
-			r.complain(k, "a key is one word, not %s", k.says())
-		case known != nil && !slices.Contains(known, k.text):
-			r.unknown(k, what+": unknown key", known)
-		default:
-			for j := 0; j < i && known != nil; j += 2 {
-				if n.kids[j].text == k.text {
-					r.complain(k, "the key %q stands here a second time; it is given in line %d", k.text, n.kids[j].line)
-				}
-			}
-		}
-	}
-	return true
+	at     *document.Node
+	layers [3]*document.Node
 }
 
 // item opens one item of a list. It is left out when it has no name; what else it says is
 // checked all the same.
-func (r *reader) item(n *node, kind string, known []string) (f fields, named bool) {
-	f = fields{r: r, kind: kind, at: n, layers: [3]*node{n, nil, r.defaults[kind]}}
-	if name := n.find("name"); name == nil {
-		r.complain(n, "this %s has no name", kind)
+func (r *reader) item(n *document.Node, kind string, known []string) (f fields, named bool) {
+	f = fields{r: r, kind: kind, at: n, layers: [3]*document.Node{n, nil, r.defaults[kind]}}
+	if name := n.Find("name"); name == nil {
+		r.in.Complain(n, "this %s has no name", kind)
 		f.name = "without a name"
 	} else {
 		f.name, _ = r.name(name, kind)
 	}
-	r.table(n, f.label(), known)
-	if like := n.find("like"); like != nil {
-		if f.layers[1] = r.templates[kind][like.text]; f.layers[1] == nil {
-			r.unknown(like, f.label()+": unknown template", sortedKeys(r.templates[kind]))
+	r.in.Table(n, f.label(), known)
+	if like := n.Find("like"); like != nil {
+		if f.layers[1] = r.templates[kind][like.Text]; f.layers[1] == nil {
+			r.in.Unknown(like, f.label()+": unknown template", like.Text, sortedKeys(r.templates[kind]))
 		}
 	}
-	return f, n.find("name") != nil && f.name != ""
+	return f, n.Find("name") != nil && f.name != ""
 }
 
 func (f *fields) label() string { return strings.TrimSpace(f.kind + " " + f.name) }
 
-func (f *fields) complain(n *node, format string, args ...any) {
-	f.r.complain(n, "%s", f.label()+": "+sprintf(format, args...))
+func (f *fields) complain(n *document.Node, format string, args ...any) {
+	f.r.in.Complain(n, "%s", f.label()+": "+sprintf(format, args...))
 }
 
 // get is the value of a key where it is given first.
-func (f *fields) get(key string) *node {
+func (f *fields) get(key string) *document.Node {
 	for _, layer := range f.layers {
 		if layer == nil {
 			continue
 		}
-		if n := layer.find(key); n != nil {
+		if n := layer.Find(key); n != nil {
 			return n
 		}
 	}
@@ -112,12 +84,12 @@ func (f *fields) get(key string) *node {
 }
 
 // scalar is one value as it stands in the file; "" when it is not one.
-func (f *fields) scalar(n *node, what string) string {
-	if n.kind != scalar {
-		f.complain(n, "%s is one value, not %s", what, n.says())
+func (f *fields) scalar(n *document.Node, what string) string {
+	if n.Kind != document.Scalar {
+		f.complain(n, "%s is one value, not %s", what, n.Says())
 		return ""
 	}
-	return strings.TrimSpace(n.text)
+	return strings.TrimSpace(n.Text)
 }
 
 // span is between which numbers a value must be, and what it is when it is not given.
@@ -141,9 +113,9 @@ func (f *fields) number(key string, s span) int {
 	switch {
 	case text == "":
 	case err != nil && strings.Trim(text, "-0123456789") == "":
-		f.complain(n, "%s is %s, which is out of the range from %d to %d", key, quote(text), s.least, s.most)
+		f.complain(n, "%s is %s, which is out of the range from %d to %d", key, document.Quote(text), s.least, s.most)
 	case err != nil:
-		f.complain(n, "%s is %s, which is not a whole number", key, quote(text))
+		f.complain(n, "%s is %s, which is not a whole number", key, document.Quote(text))
 	case x < s.least || x > s.most:
 		f.complain(n, "%s is %d, which is out of the range from %d to %d", key, x, s.least, s.most)
 	default:
@@ -165,7 +137,7 @@ func (f *fields) flag(key string, otherwise bool) bool {
 		return false
 	case "":
 	default:
-		f.complain(n, "%s is true or false, not %s", key, quote(text))
+		f.complain(n, "%s is true or false, not %s", key, document.Quote(text))
 	}
 	return otherwise
 }
@@ -183,13 +155,13 @@ func (f *fields) word(key, otherwise string, known []string) string {
 	if i := slices.Index(known, text); i >= 0 {
 		return known[i] // and not the text of the file
 	}
-	f.r.unknown(n, f.label()+": "+key, known)
+	f.r.in.Unknown(n, f.label()+": "+key, n.Text, known)
 	return otherwise
 }
 
 // amount reads a number with a unit from a value. A percentage is one of the whole,
 // where there is one.
-func (f *fields) amount(n *node, key string, q *quantity, whole int64) int64 {
+func (f *fields) amount(n *document.Node, key string, q *quantity, whole int64) int64 {
 	text := f.scalar(n, key)
 	if text == "" {
 		return 0
@@ -197,14 +169,14 @@ func (f *fields) amount(n *node, key string, q *quantity, whole int64) int64 {
 	if whole > 0 && strings.HasSuffix(text, "%") {
 		part, err := share.parse(text)
 		if err != nil || part > 1000 {
-			f.complain(n, "%s is %s, which is not from 0%% to 100%%", key, quote(text))
+			f.complain(n, "%s is %s, which is not from 0%% to 100%%", key, document.Quote(text))
 			return 0
 		}
 		return whole/1000*part + whole%1000*part/1000
 	}
 	x, err := q.parse(text)
 	if err != nil {
-		f.complain(n, "%s is %s, which %v", key, quote(text), err)
+		f.complain(n, "%s is %s, which %v", key, document.Quote(text), err)
 		return 0
 	}
 	return x
@@ -231,32 +203,32 @@ func (f *fields) portion(key string, otherwise, most int64) int {
 	}
 	x := f.amount(n, key, &share, 0)
 	if x > most {
-		f.complain(n, "%s is %s, which is more than %s", key, quote(n.text), perMille(int(most)))
+		f.complain(n, "%s is %s, which is more than %s", key, document.Quote(n.Text), perMille(int(most)))
 		return int(otherwise)
 	}
 	return int(x)
 }
 
 // texts reads a list of names; one name alone stands for a list of one.
-func (f *fields) texts(key string) []node {
+func (f *fields) texts(key string) []document.Node {
 	n := f.get(key)
 	switch {
 	case n == nil:
 		return nil
-	case n.kind == scalar:
-		return []node{*n}
-	case n.kind == mapping:
+	case n.Kind == document.Scalar:
+		return []document.Node{*n}
+	case n.Kind == document.Mapping:
 		f.complain(n, "%s is a list, such as [a, b], not a mapping", key)
 		return nil
 	}
-	return n.kids
+	return n.Kids
 }
 
 // inner opens a mapping within an item, such as its demand.
 func (f *fields) inner(key string, known []string) (fields, bool) {
 	n := f.get(key)
-	in := fields{r: f.r, kind: f.label(), name: key, at: n, layers: [3]*node{n}}
-	if n == nil || !f.r.table(n, in.label(), known) {
+	in := fields{r: f.r, kind: f.label(), name: key, at: n, layers: [3]*document.Node{n}}
+	if n == nil || !f.r.in.Table(n, in.label(), known) {
 		return in, false
 	}
 	return in, true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/document"
 )
 
 var hostKeys = []string{
@@ -29,20 +30,20 @@ const (
 	mostMHz     = 100_000
 )
 
-func (r *reader) allHosts(root *node) {
-	n := root.find("hosts")
+func (r *reader) allHosts(root *document.Node) {
+	n := root.Find("hosts")
 	if n == nil {
-		r.complain(root, "the cluster has no hosts: is the file cut off?")
+		r.in.Complain(root, "the cluster has no hosts: is the file cut off?")
 		return
 	}
 	some := false
-	for item := range r.each(n, "hosts") {
+	for item := range r.in.Each(n, "hosts") {
 		some = true
 		f, named := r.item(item, "host", hostKeys)
 		h := f.host()
 		count, given := f.counted(r.most.hosts)
 		if len(r.c.Hosts)+count > r.most.hosts {
-			r.complain(f.at, "a cluster has at most %d hosts", r.most.hosts)
+			r.in.Complain(f.at, "a cluster has at most %d hosts", r.most.hosts)
 			break
 		}
 		r.add("the memory of all hosts", f.at, h.Memory, count)
@@ -54,14 +55,14 @@ func (r *reader) allHosts(root *node) {
 			}
 		}
 	}
-	if !some && n.kind == list {
-		r.complain(n, "the cluster has no hosts")
+	if !some && n.Kind == document.List {
+		r.in.Complain(n, "the cluster has no hosts")
 	}
 	r.settle(&r.networks, func(h *cluster.Host) []int32 { return h.Networks })
 	r.settle(&r.stores, func(h *cluster.Host) []int32 { return h.Datastores })
 	r.core = cluster.CoreSpeed(r.c)
 	if s := r.c.Settings.SpareHosts; s > 0 && s >= len(r.c.Hosts) {
-		r.complain(root.find("settings").find("spare-hosts"), "spare-hosts is %d, and there are %d hosts", s, len(r.c.Hosts))
+		r.in.Complain(root.Find("settings").Find("spare-hosts"), "spare-hosts is %d, and there are %d hosts", s, len(r.c.Hosts))
 	}
 }
 
@@ -110,11 +111,11 @@ func (f *fields) clock() int64 {
 	}
 	x, err := frequency.parse(text)
 	if err != nil {
-		f.complain(n, "mhz is %s, which %v", quote(n.text), err)
+		f.complain(n, "mhz is %s, which %v", document.Quote(n.Text), err)
 		return 1
 	}
 	if x < 1 || x > mostMHz {
-		f.complain(n, "mhz is %s, which is out of the range from 1 to %d", quote(n.text), mostMHz)
+		f.complain(n, "mhz is %s, which is out of the range from 1 to %d", document.Quote(n.Text), mostMHz)
 		return 1
 	}
 	return x

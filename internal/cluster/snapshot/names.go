@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"plimsoll/internal/document"
 )
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
@@ -36,16 +38,16 @@ func (s *names) add(name string, line int32) (int32, bool) {
 const mostName = 200 // bytes
 
 // name reads a name. A star is kept for patterns.
-func (r *reader) name(n *node, kind string) (string, bool) {
-	if n.kind != scalar {
-		r.complain(n, "the name of a %s is one word, not %s", kind, n.says())
+func (r *reader) name(n *document.Node, kind string) (string, bool) {
+	if n.Kind != document.Scalar {
+		r.in.Complain(n, "the name of a %s is one word, not %s", kind, n.Says())
 		return "", false
 	}
-	if bad := badName(n.text); bad != "" {
-		r.complain(n, "the name %s of a %s %s", quote(n.text), kind, bad)
+	if bad := badName(n.Text); bad != "" {
+		r.in.Complain(n, "the name %s of a %s %s", document.Quote(n.Text), kind, bad)
 		return "", false
 	}
-	return n.text, true
+	return n.Text, true
 }
 
 // badName says what is wrong with a name.
@@ -61,7 +63,7 @@ func badName(name string) string {
 		return "is not UTF-8 text"
 	case strings.Contains(name, "*"):
 		return "has a star, which patterns of names have"
-	case oneLine(name) != name:
+	case document.OneLine(name) != name:
 		return "has a control character"
 	}
 	return ""
@@ -69,9 +71,9 @@ func badName(name string) string {
 
 // enter adds the name of an item and complains when it is taken.
 func (r *reader) enter(s *names, f *fields, name string) (i int32, fresh bool) {
-	at := f.at.find("name")
-	if i, fresh = s.add(name, at.line); !fresh {
-		r.complain(at, "the name %q of a %s is taken by the one in line %d", name, f.kind, s.lines[i])
+	at := f.at.Find("name")
+	if i, fresh = s.add(name, at.Line); !fresh {
+		r.in.Complain(at, "the name %q of a %s is taken by the one in line %d", name, f.kind, s.lines[i])
 	}
 	return i, fresh
 }
@@ -88,19 +90,19 @@ func (f *fields) indexes(key string, s *names, what string) []int32 {
 	texts := f.texts(key)
 	for i := range texts {
 		n := &texts[i]
-		id, known := s.index[n.text]
+		id, known := s.index[n.Text]
 		switch {
-		case n.kind != scalar:
-			f.complain(n, "a %s is one name, not %s", what, n.says())
+		case n.Kind != document.Scalar:
+			f.complain(n, "a %s is one name, not %s", what, n.Says())
 			continue
 		case !known && s.open:
 			name, fine := f.r.name(n, what)
 			if !fine {
 				continue
 			}
-			id, _ = s.add(name, n.line)
+			id, _ = s.add(name, n.Line)
 		case !known:
-			f.r.unknown(n, f.label()+": unknown "+what, s.list)
+			f.r.in.Unknown(n, f.label()+": unknown "+what, n.Text, s.list)
 			continue
 		}
 		out = append(out, id)
@@ -115,8 +117,8 @@ func (f *fields) pick(key string, s *names, kind string) []int32 {
 	texts := f.texts(key)
 	for i := range texts {
 		n := &texts[i]
-		if n.kind != scalar {
-			f.complain(n, "%s has one name after the other, not %s", key, n.says())
+		if n.Kind != document.Scalar {
+			f.complain(n, "%s has one name after the other, not %s", key, n.Says())
 			continue
 		}
 		out = append(out, f.r.meant(n, s, kind, f.label())...)
@@ -126,25 +128,25 @@ func (f *fields) pick(key string, s *names, kind string) []int32 {
 }
 
 // meant are the items of one name, group or pattern.
-func (r *reader) meant(n *node, s *names, kind, label string) []int32 {
-	if id, known := s.index[n.text]; known {
+func (r *reader) meant(n *document.Node, s *names, kind, label string) []int32 {
+	if id, known := s.index[n.Text]; known {
 		return []int32{id}
 	}
-	if group, known := r.groups[kind][n.text]; known {
+	if group, known := r.groups[kind][n.Text]; known {
 		return group
 	}
-	if !strings.Contains(n.text, "*") {
-		r.unknown(n, label+": unknown "+kind, slices.Concat(s.list, sortedKeys(r.groups[kind])))
+	if !strings.Contains(n.Text, "*") {
+		r.in.Unknown(n, label+": unknown "+kind, n.Text, slices.Concat(s.list, sortedKeys(r.groups[kind])))
 		return nil
 	}
 	var out []int32
 	for i, name := range s.list {
-		if matches(n.text, name) {
+		if matches(n.Text, name) {
 			out = append(out, int32(i))
 		}
 	}
 	if out == nil {
-		r.complain(n, "%s: no %s is named like %s", label, kind, quote(n.text))
+		r.in.Complain(n, "%s: no %s is named like %s", label, kind, document.Quote(n.Text))
 	}
 	return out
 }
@@ -173,25 +175,25 @@ func matches(pattern, name string) bool {
 }
 
 // group reads the named groups of one kind. A group may hold those before it.
-func (r *reader) group(n *node, kind string, s *names) {
-	if n == nil || !r.table(n, "groups", nil) {
+func (r *reader) group(n *document.Node, kind string, s *names) {
+	if n == nil || !r.in.Table(n, "groups", nil) {
 		return
 	}
-	for i := 0; i+1 < len(n.kids); i += 2 {
-		key := &n.kids[i]
+	for i := 0; i+1 < len(n.Kids); i += 2 {
+		key := &n.Kids[i]
 		name, fine := r.name(key, "group")
 		if !fine {
 			continue
 		}
 		if id, taken := s.index[name]; taken {
-			r.complain(key, "the group %q has the name of the %s in line %d", name, kind, s.lines[id])
+			r.in.Complain(key, "the group %q has the name of the %s in line %d", name, kind, s.lines[id])
 			continue
 		}
 		if _, taken := r.groups[kind][name]; taken {
-			r.complain(key, "the group %q is there twice", name)
+			r.in.Complain(key, "the group %q is there twice", name)
 			continue
 		}
-		f := fields{r: r, kind: "group", name: name, at: key, layers: [3]*node{{kind: mapping, kids: n.kids[i : i+2]}}}
+		f := fields{r: r, kind: "group", name: name, at: key, layers: [3]*document.Node{{Kind: document.Mapping, Kids: n.Kids[i : i+2]}}}
 		r.groups[kind][name] = f.pick(name, s, kind)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/document"
 )
 
 var poolKeys = []string{"name", "parent", "shares", "reservation", "limit", "expandable", "scalable", "pools"}
@@ -14,7 +15,7 @@ const rootName = "root"
 // entry is a pool as it stands in the file.
 type entry struct {
 	pool   cluster.Pool
-	at     *node
+	at     *document.Node
 	parent string
 	state  int // of the walk that orders them
 	place  cluster.PoolID
@@ -27,14 +28,14 @@ const (
 	placed
 )
 
-func (r *reader) allPools(root *node) {
+func (r *reader) allPools(root *document.Node) {
 	r.c.Pools = []cluster.Pool{defaultRoot()}
-	if n := root.find("root"); n != nil {
-		f := fields{r: r, kind: "pool", name: rootName, at: n, layers: [3]*node{n}}
-		if r.table(n, "root", []string{"name", "shares", "reservation", "limit", "expandable", "scalable"}) {
+	if n := root.Find("root"); n != nil {
+		f := fields{r: r, kind: "pool", name: rootName, at: n, layers: [3]*document.Node{n}}
+		if r.in.Table(n, "root", []string{"name", "shares", "reservation", "limit", "expandable", "scalable"}) {
 			p := f.pool()
 			p.Name, p.Parent = rootName, cluster.Nowhere
-			if name := n.find("name"); name != nil {
+			if name := n.Find("name"); name != nil {
 				text, _ := r.name(name, "pool")
 				p.Name = strings.Clone(text)
 			}
@@ -44,7 +45,7 @@ func (r *reader) allPools(root *node) {
 	r.pools.add(r.c.Pools[0].Name, 0)
 	var all []entry
 	index := map[string]int{}
-	r.collect(root.find("pools"), r.c.Pools[0].Name, &all, index)
+	r.collect(root.Find("pools"), r.c.Pools[0].Name, &all, index)
 	for i := range all {
 		r.place(all, index, i)
 	}
@@ -59,28 +60,28 @@ func defaultRoot() cluster.Pool {
 }
 
 // collect takes the pools of a list and those nested in them.
-func (r *reader) collect(n *node, parent string, all *[]entry, index map[string]int) {
-	items := r.items(n, "pools")
+func (r *reader) collect(n *document.Node, parent string, all *[]entry, index map[string]int) {
+	items := r.in.Items(n, "pools")
 	for i := range items {
 		f, named := r.item(&items[i], "pool", poolKeys)
 		p := f.pool()
 		p.Name = strings.Clone(f.name)
 		e := entry{pool: p, at: f.at, parent: parent}
-		if n := f.at.find("parent"); n != nil {
+		if n := f.at.Find("parent"); n != nil {
 			if e.parent = f.scalar(n, "parent"); parent != r.c.Pools[0].Name {
 				f.complain(n, "parent is given, and the pool stands within %s", parent)
 			}
 		}
 		if len(*all) >= r.most.pools {
-			r.complain(f.at, "a cluster has at most %d pools", r.most.pools)
+			r.in.Complain(f.at, "a cluster has at most %d pools", r.most.pools)
 			return
 		}
 		if named {
 			if before, taken := index[p.Name]; taken {
-				r.complain(f.at.find("name"), "the name %q of a pool is taken by the one in line %d", p.Name, (*all)[before].at.line)
+				r.in.Complain(f.at.Find("name"), "the name %q of a pool is taken by the one in line %d", p.Name, (*all)[before].at.Line)
 				named = false
 			} else if p.Name == r.c.Pools[0].Name {
-				r.complain(f.at.find("name"), "the name %q is that of the pool that all others are in", p.Name)
+				r.in.Complain(f.at.Find("name"), "the name %q is that of the pool that all others are in", p.Name)
 				named = false
 			}
 		}
@@ -89,7 +90,7 @@ func (r *reader) collect(n *node, parent string, all *[]entry, index map[string]
 			*all = append(*all, e)
 			r.add("the reservations of all pools", f.at, p.CPU.Reservation+p.Mem.Reservation, 1)
 		}
-		if n := f.at.find("pools"); n != nil && named {
+		if n := f.at.Find("pools"); n != nil && named {
 			r.collect(n, p.Name, all, index)
 		}
 	}
@@ -105,7 +106,7 @@ func (f *fields) pool() cluster.Pool {
 	if n == nil {
 		return p
 	}
-	if n.kind == scalar {
+	if n.Kind == document.Scalar {
 		p.CPU.Expandable = f.flag("expandable", true)
 		p.Mem.Expandable = p.CPU.Expandable
 	} else if in, ok := f.inner("expandable", []string{"cpu", "memory"}); ok {
@@ -121,22 +122,22 @@ func (r *reader) place(all []entry, index map[string]int, i int) {
 	case placed:
 		return
 	case walking:
-		r.complain(e.at, "pool %s: %s", e.pool.Name, cycle(all, index, i))
+		r.in.Complain(e.at, "pool %s: %s", e.pool.Name, cycle(all, index, i))
 		return
 	}
 	e.state = walking
 	if e.parent != r.c.Pools[0].Name {
 		parent, known := index[e.parent]
 		if !known {
-			at := e.at.find("parent")
-			r.unknown(at, "pool "+e.pool.Name+": unknown parent", sortedKeys(index))
+			at := e.at.Find("parent")
+			r.in.Unknown(at, "pool "+e.pool.Name+": unknown parent", at.Text, sortedKeys(index))
 		} else {
 			r.place(all, index, parent)
 			e.pool.Parent = all[parent].place
 		}
 	}
 	e.state = placed
-	id, _ := r.pools.add(e.pool.Name, e.at.line)
+	id, _ := r.pools.add(e.pool.Name, e.at.Line)
 	e.place = cluster.PoolID(id)
 	r.c.Pools = append(r.c.Pools, e.pool)
 }

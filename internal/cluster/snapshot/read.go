@@ -6,12 +6,12 @@
 package snapshot
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/document"
 )
 
 // Most of what a file may hold: ten times the largest cluster that vCenter manages.
@@ -31,64 +31,54 @@ func Read(name string, text []byte) (*cluster.Cluster, error) {
 	return read(name, text, limits{mostHosts, mostVMs, mostPools, mostRules})
 }
 
-// Mistakes are those of an error of Read.
-func Mistakes(err error) []*Mistake {
-	var one *Mistake
-	if all, joined := err.(interface{ Unwrap() []error }); joined {
-		var out []*Mistake
-		for _, e := range all.Unwrap() {
-			out = append(out, Mistakes(e)...)
-		}
-		return out
-	}
-	if errors.As(err, &one) {
-		return []*Mistake{one}
-	}
-	return nil
-}
-
 func read(name string, text []byte, most limits) (*cluster.Cluster, error) {
 	r := newReader(name, most)
-	if root := r.document(text); root != nil {
+	if root := r.in.Read(text); root != nil {
 		r.cluster(root)
 	}
-	if err := r.err(); err != nil {
+	if err := r.in.Err(); err != nil {
 		return nil, err
 	}
 	return r.c, nil
 }
 
+// clusterFile is the format of snapshots. The largest is some fifteen times what 2,000 hosts and 25,000 VMs need.
+var clusterFile = document.Format{
+	What: "cluster", Most: 256 << 20, Example: "hosts: [...]", Begin: "plimsoll cluster generate writes a cluster to start from",
+	Alias: "use a template", JSON: true,
+}
+
 func newReader(name string, most limits) *reader {
 	return &reader{
-		file: oneLine(name), most: most, seen: map[Mistake]struct{}{}, sums: map[string]int64{}, defaults: map[string]*node{},
-		templates: map[string]map[string]*node{}, groups: map[string]map[string][]int32{"host": {}, "vm": {}},
+		in: document.New(name, clusterFile), most: most, sums: map[string]int64{}, defaults: map[string]*document.Node{},
+		templates: map[string]map[string]*document.Node{}, groups: map[string]map[string][]int32{"host": {}, "vm": {}},
 		c: &cluster.Cluster{Settings: cluster.DefaultSettings()},
 	}
 }
 
-func (r *reader) cluster(root *node) {
-	r.table(root, "a cluster", topKeys)
-	if n := root.find("cluster"); n != nil {
+func (r *reader) cluster(root *document.Node) {
+	r.in.Table(root, "a cluster", topKeys)
+	if n := root.Find("cluster"); n != nil {
 		name, _ := r.name(n, "cluster")
 		r.c.Name = strings.Clone(name)
 	}
-	if n := root.find("at"); n != nil {
-		if r.c.At = strings.Clone(n.text); !isTime(n.text) {
-			r.complain(n, "at is when the cluster was seen, such as 2026-11-21T14:00:00Z, not %s", n.says())
+	if n := root.Find("at"); n != nil {
+		if r.c.At = strings.Clone(n.Text); !isTime(n.Text) {
+			r.in.Complain(n, "at is when the cluster was seen, such as 2026-11-21T14:00:00Z, not %s", n.Says())
 		}
 	}
 	r.settings(root)
-	r.declared(root.find("networks"), "network", &r.networks)
-	r.declared(root.find("datastores"), "datastore", &r.stores)
+	r.declared(root.Find("networks"), "network", &r.networks)
+	r.declared(root.Find("datastores"), "datastore", &r.stores)
 	r.patterns(root)
 	r.allHosts(root)
 	r.allPools(root)
-	r.allVMs(root.find("vms"))
-	if n := root.find("groups"); n != nil && r.table(n, "groups", []string{"hosts", "vms"}) {
-		r.group(n.find("hosts"), "host", &r.hosts)
-		r.group(n.find("vms"), "vm", &r.vms)
+	r.allVMs(root.Find("vms"))
+	if n := root.Find("groups"); n != nil && r.in.Table(n, "groups", []string{"hosts", "vms"}) {
+		r.group(n.Find("hosts"), "host", &r.hosts)
+		r.group(n.Find("vms"), "vm", &r.vms)
 	}
-	r.allRules(root.find("rules"))
+	r.allRules(root.Find("rules"))
 	r.holds(root)
 	r.c.Networks, r.c.Datastores = r.networks.list, r.stores.list
 	r.contradictions()
@@ -102,33 +92,33 @@ func isTime(text string) bool {
 }
 
 // patterns reads the defaults and templates of hosts and machines.
-func (r *reader) patterns(root *node) {
+func (r *reader) patterns(root *document.Node) {
 	for kind, known := range map[string][]string{"host": hostKeys, "vm": vmKeys} {
-		r.templates[kind] = map[string]*node{}
+		r.templates[kind] = map[string]*document.Node{}
 		own := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == "name" || k == "like" || k == "count" })
-		if n := root.find("defaults"); n != nil && r.table(n, "defaults", []string{"hosts", "vms"}) {
-			if d := n.find(kind + "s"); d != nil && r.table(d, "defaults of "+kind+"s", own) {
+		if n := root.Find("defaults"); n != nil && r.in.Table(n, "defaults", []string{"hosts", "vms"}) {
+			if d := n.Find(kind + "s"); d != nil && r.in.Table(d, "defaults of "+kind+"s", own) {
 				r.defaults[kind] = d
 			}
 		}
-		n := root.find("templates")
-		if n == nil || !r.table(n, "templates", []string{"hosts", "vms"}) {
+		n := root.Find("templates")
+		if n == nil || !r.in.Table(n, "templates", []string{"hosts", "vms"}) {
 			continue
 		}
-		t := n.find(kind + "s")
-		if t == nil || !r.table(t, "templates of "+kind+"s", nil) {
+		t := n.Find(kind + "s")
+		if t == nil || !r.in.Table(t, "templates of "+kind+"s", nil) {
 			continue
 		}
-		for i := 0; i+1 < len(t.kids); i += 2 {
-			name, fine := r.name(&t.kids[i], "template")
+		for i := 0; i+1 < len(t.Kids); i += 2 {
+			name, fine := r.name(&t.Kids[i], "template")
 			if !fine {
 				continue
 			}
 			if _, taken := r.templates[kind][name]; taken {
-				r.complain(&t.kids[i], "the template %q is there twice", name)
+				r.in.Complain(&t.Kids[i], "the template %q is there twice", name)
 			}
-			if r.table(&t.kids[i+1], "template "+name, own) {
-				r.templates[kind][name] = &t.kids[i+1]
+			if r.in.Table(&t.Kids[i+1], "template "+name, own) {
+				r.templates[kind][name] = &t.Kids[i+1]
 			}
 		}
 	}
@@ -136,32 +126,32 @@ func (r *reader) patterns(root *node) {
 
 // declared reads the names of networks or datastores. Where they are not listed, those
 // of the hosts are all there are.
-func (r *reader) declared(n *node, what string, s *names) {
+func (r *reader) declared(n *document.Node, what string, s *names) {
 	s.index = map[string]int32{}
 	if n == nil {
 		s.open = true
 		return
 	}
-	if n.kind != list {
-		r.complain(n, "%ss is a list, such as [a, b], not %s", what, n.says())
+	if n.Kind != document.List {
+		r.in.Complain(n, "%ss is a list, such as [a, b], not %s", what, n.Says())
 		return
 	}
-	all := n.all()
+	all := n.All()
 	for i := range all {
 		name, fine := r.name(&all[i], what)
 		if !fine {
 			continue
 		}
-		if at, fresh := s.add(name, all[i].line); !fresh {
-			r.complain(&all[i], "the %s %q is there twice; it is in line %d", what, name, s.lines[at])
+		if at, fresh := s.add(name, all[i].Line); !fresh {
+			r.in.Complain(&all[i], "the %s %q is there twice; it is in line %d", what, name, s.lines[at])
 		}
 	}
 }
 
 var settingKeys = []string{"model", "level", "headroom", "spare-hosts", "most-moves", "cost-benefit", "consumed", "scalable"}
 
-func (r *reader) settings(root *node) {
-	top := fields{r: r, kind: "cluster", at: root, layers: [3]*node{root}}
+func (r *reader) settings(root *document.Node) {
+	top := fields{r: r, kind: "cluster", at: root, layers: [3]*document.Node{root}}
 	f, given := top.inner("settings", settingKeys)
 	if !given {
 		return
@@ -181,8 +171,8 @@ func (r *reader) settings(root *node) {
 
 // holds compares what a file says to hold with what it holds, which tells a file that
 // was cut off between two lines.
-func (r *reader) holds(root *node) {
-	top := fields{r: r, kind: "cluster", at: root, layers: [3]*node{root}}
+func (r *reader) holds(root *document.Node) {
+	top := fields{r: r, kind: "cluster", at: root, layers: [3]*document.Node{root}}
 	f, given := top.inner("holds", []string{"hosts", "vms", "pools", "rules"})
 	if !given {
 		return
@@ -193,7 +183,7 @@ func (r *reader) holds(root *node) {
 	}{{"hosts", len(r.c.Hosts)}, {"vms", len(r.c.VMs)}, {"pools", len(r.c.Pools) - 1}, {"rules", len(r.c.Rules)}} {
 		said := f.number(part.key, span{int64(part.has), 0, mostVMs})
 		if said != part.has {
-			r.complain(f.get(part.key), "the file says that it holds %d %s, and %d stand in it: is it cut off?", said, part.key, part.has)
+			r.in.Complain(f.get(part.key), "the file says that it holds %d %s, and %d stand in it: is it cut off?", said, part.key, part.has)
 		}
 	}
 }
@@ -203,12 +193,12 @@ const mostTotal = 1 << 60
 
 // add sums an amount up over the cluster, count times, and complains where the sum
 // grows too large.
-func (r *reader) add(what string, n *node, amount int64, count int) {
+func (r *reader) add(what string, n *document.Node, amount int64, count int) {
 	if amount <= 0 || count <= 0 {
 		return
 	}
 	if sum := r.sums[what]; amount > (mostTotal-sum)/int64(count) {
-		r.complain(n, "with this, %s would be more than can be counted (1 EiB, or as many MHz)", what)
+		r.in.Complain(n, "with this, %s would be more than can be counted (1 EiB, or as many MHz)", what)
 		return
 	}
 	r.sums[what] += amount * int64(count)
@@ -216,10 +206,10 @@ func (r *reader) add(what string, n *node, amount int64, count int) {
 
 // counted is how many items alike an entry stands for.
 func (f *fields) counted(most int) (count int, given bool) {
-	n := f.at.find("count")
+	n := f.at.Find("count")
 	if n == nil {
 		return 1, false
 	}
-	own := fields{r: f.r, kind: f.kind, name: f.name, at: f.at, layers: [3]*node{f.at}}
+	own := fields{r: f.r, kind: f.kind, name: f.name, at: f.at, layers: [3]*document.Node{f.at}}
 	return own.number("count", span{1, 1, int64(max(1, most))}), true
 }

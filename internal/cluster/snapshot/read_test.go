@@ -13,6 +13,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/document"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -241,7 +242,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("cluster %v, errors %v and %v", c, err, second)
 		}
 		if err != nil {
-			all := Mistakes(err)
+			all := document.Mistakes(err)
 			if len(all) == 0 {
 				t.Fatalf("no mistakes in %v", err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/document"
 )
 
 var (
@@ -32,22 +33,22 @@ const (
 // happens to it.
 func ReadScenario(name string, text []byte) (*scenario.Scenario, error) {
 	r := newReader(name, limits{mostHosts, mostVMs, mostPools, mostRules})
-	root := r.document(text)
+	root := r.in.Read(text)
 	if root != nil {
 		r.cluster(root)
-		if r.scenario == nil && len(r.mistakes) == 0 {
-			r.complain(nil, "the file says nothing of what happens to the cluster: it has no key replay")
+		if r.scenario == nil && r.in.Count() == 0 {
+			r.in.Complain(nil, "the file says nothing of what happens to the cluster: it has no key replay")
 		}
 	}
-	if err := r.err(); err != nil {
+	if err := r.in.Err(); err != nil {
 		return nil, err
 	}
 	r.scenario.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	return r.scenario, nil
 }
 
-func (r *reader) replay(root *node) {
-	top := fields{r: r, kind: "cluster", at: root, layers: [3]*node{root}}
+func (r *reader) replay(root *document.Node) {
+	top := fields{r: r, kind: "cluster", at: root, layers: [3]*document.Node{root}}
 	f, given := top.inner("replay", replayKeys)
 	if !given {
 		return
@@ -63,7 +64,7 @@ func (r *reader) replay(root *node) {
 	}
 	patterns := f.patterns(s.Length)
 	s.Events = f.events(s.Length)
-	if len(r.mistakes) == 0 {
+	if r.in.Count() == 0 {
 		s.Demand = scenario.NewPatterned(r.c, k, patterns)
 	}
 	r.scenario = s
@@ -80,22 +81,22 @@ func (f *fields) hour(key string, otherwise int64) int64 {
 	h, err := strconv.Atoi(hours)
 	m, bad := strconv.Atoi(minutes)
 	if err != nil || bad != nil || h < 0 || h > 23 || m < 0 || m > 59 || len(minutes) != 2 {
-		f.complain(n, "%s is %s, which is not a time of the day, such as 14:30", key, quote(text))
+		f.complain(n, "%s is %s, which is not a time of the day, such as 14:30", key, document.Quote(text))
 		return otherwise
 	}
 	return int64(h)*3600 + int64(m)*60
 }
 
 func (f *fields) patterns(length int64) (out []scenario.Pattern) {
-	items := f.r.items(f.get("demand"), "demand")
+	items := f.r.in.Items(f.get("demand"), "demand")
 	random := int64(0)
 	for i := range items {
 		if len(out) == mostPatterns {
 			f.complain(&items[i], "a scenario has at most %d patterns of demand", mostPatterns)
 			return out
 		}
-		in := fields{r: f.r, kind: "demand", at: &items[i], layers: [3]*node{&items[i]}}
-		f.r.table(in.at, "demand", patternKeys)
+		in := fields{r: f.r, kind: "demand", at: &items[i], layers: [3]*document.Node{&items[i]}}
+		f.r.in.Table(in.at, "demand", patternKeys)
 		p := in.pattern(length)
 		if p.Noise > 0 {
 			if random += length / scenario.Step * int64(len(p.VMs)); random > mostChance {
@@ -139,9 +140,9 @@ func (f *fields) line(key string, q *quantity) (l scenario.Line) {
 		return l
 	}
 	l.Given = true
-	if n.kind == mapping {
-		f.r.table(n, f.label()+": "+key, []string{"from", "to"})
-		from, to := n.find("from"), n.find("to")
+	if n.Kind == document.Mapping {
+		f.r.in.Table(n, f.label()+": "+key, []string{"from", "to"})
+		from, to := n.Find("from"), n.Find("to")
 		if from == nil || to == nil {
 			f.complain(n, "%s goes from one amount to another: {from: 10%%, to: 90%%}", key)
 			return l
@@ -156,22 +157,22 @@ func (f *fields) line(key string, q *quantity) (l scenario.Line) {
 }
 
 // part reads an amount, or a share of a machine's size in per mille.
-func (f *fields) part(n *node, key string, q *quantity) (x int64, ofSize bool) {
-	if strings.HasSuffix(strings.TrimSpace(n.text), "%") {
+func (f *fields) part(n *document.Node, key string, q *quantity) (x int64, ofSize bool) {
+	if strings.HasSuffix(strings.TrimSpace(n.Text), "%") {
 		return f.amount(n, key, &share, 0), true
 	}
 	return f.amount(n, key, q, 0), false
 }
 
 func (f *fields) events(length int64) (out []scenario.Event) {
-	items := f.r.items(f.get("events"), "events")
+	items := f.r.in.Items(f.get("events"), "events")
 	for i := range items {
 		if len(out) == mostEvents {
 			f.complain(&items[i], "a scenario has at most %d events", mostEvents)
 			break
 		}
-		in := fields{r: f.r, kind: "event", at: &items[i], layers: [3]*node{&items[i]}}
-		f.r.table(in.at, "event", eventKeys)
+		in := fields{r: f.r, kind: "event", at: &items[i], layers: [3]*document.Node{&items[i]}}
+		f.r.in.Table(in.at, "event", eventKeys)
 		e, fine := in.event()
 		if e.At > length {
 			in.complain(in.get("at"), "the scenario ends before it")

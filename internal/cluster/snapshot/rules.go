@@ -1,6 +1,10 @@
 package snapshot
 
-import "plimsoll/internal/cluster"
+import (
+	"plimsoll/internal/cluster"
+
+	"plimsoll/internal/document"
+)
 
 var ruleKeys = []string{"name", "kind", "must", "disabled", "vms", "hosts"}
 
@@ -10,11 +14,11 @@ var ruleKinds = []string{string(cluster.Together), string(cluster.Apart), string
 // by host in 16 bits.
 const mostTogether = 32767
 
-func (r *reader) allRules(n *node) {
+func (r *reader) allRules(n *document.Node) {
 	var taken names
-	for item := range r.each(n, "rules") {
+	for item := range r.in.Each(n, "rules") {
 		if len(r.c.Rules) >= r.most.rules {
-			r.complain(item, "a cluster has at most %d rules", r.most.rules)
+			r.in.Complain(item, "a cluster has at most %d rules", r.most.rules)
 			return
 		}
 		f, named := r.item(item, "rule", ruleKeys)
@@ -30,11 +34,11 @@ func (r *reader) allRules(n *node) {
 		for _, h := range f.pick("hosts", &r.hosts, "host") {
 			rule.Hosts = append(rule.Hosts, cluster.HostID(h))
 		}
-		if n := f.get("vms"); n == nil || n.kind == list && len(n.kids) == 0 {
+		if n := f.get("vms"); n == nil || n.Kind == document.List && len(n.Kids) == 0 {
 			f.complain(f.at, "vms is missing: the machines that it is for")
 		}
 		switch {
-		case rule.OfHosts() && (f.get("hosts") == nil || f.get("hosts").kind == list && len(f.get("hosts").kids) == 0):
+		case rule.OfHosts() && (f.get("hosts") == nil || f.get("hosts").Kind == document.List && len(f.get("hosts").Kids) == 0):
 			f.complain(f.at, "hosts is missing: those that the machines may run %s", rule.Kind)
 		case !rule.OfHosts() && rule.Kind != "" && f.get("hosts") != nil:
 			f.complain(f.get("hosts"), "hosts has no meaning in a rule of the kind %s", rule.Kind)
@@ -47,7 +51,7 @@ func (r *reader) allRules(n *node) {
 		if at, fresh := r.enter(&taken, &f, rule.Name); fresh {
 			rule.Name = taken.list[at]
 			r.c.Rules = append(r.c.Rules, rule)
-			r.rulesAt = append(r.rulesAt, node{line: item.line, column: item.column})
+			r.rulesAt = append(r.rulesAt, document.Node{Line: item.Line, Column: item.Column})
 		}
 	}
 }

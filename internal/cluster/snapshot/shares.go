@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/document"
 )
 
 var shareLevels = []string{string(cluster.ShareLow), string(cluster.ShareNormal), string(cluster.ShareHigh)}
@@ -28,7 +29,7 @@ func (f *fields) shares(of func(cluster.ShareLevel) (cpu, memory int64)) given {
 	if n == nil {
 		return g
 	}
-	if n.kind == scalar {
+	if n.Kind == document.Scalar {
 		if level, number := f.shareOf(n, "shares"); number > 0 {
 			g = given{cluster.ShareCustom, number, number}
 		} else {
@@ -69,7 +70,7 @@ func (f *fields) shares(of func(cluster.ShareLevel) (cpu, memory int64)) given {
 }
 
 // shareOf reads a level or a number above 0.
-func (f *fields) shareOf(n *node, key string) (cluster.ShareLevel, int64) {
+func (f *fields) shareOf(n *document.Node, key string) (cluster.ShareLevel, int64) {
 	text := f.scalar(n, key)
 	if text == "" {
 		return cluster.ShareNormal, 0
@@ -82,10 +83,10 @@ func (f *fields) shareOf(n *node, key string) (cluster.ShareLevel, int64) {
 		if err == nil && x >= 1 && x <= mostShares {
 			return cluster.ShareCustom, x
 		}
-		f.complain(n, "%s is %s, which is not a whole number of shares from 1 to %d", key, quote(text), int64(mostShares))
+		f.complain(n, "%s is %s, which is not a whole number of shares from 1 to %d", key, document.Quote(text), int64(mostShares))
 		return cluster.ShareNormal, 0
 	}
-	f.r.unknown(n, f.label()+": "+key, shareLevels)
+	f.r.in.Unknown(n, f.label()+": "+key, n.Text, shareLevels)
 	return cluster.ShareNormal, 0
 }
 
@@ -104,10 +105,10 @@ func (f *fields) allocation(g given, whole cluster.Resources) (cpu, memory clust
 		}
 	}
 	if in, ok := f.inner("limit", keys); ok {
-		if n := in.get("cpu"); n != nil && n.text != "none" {
+		if n := in.get("cpu"); n != nil && n.Text != "none" {
 			cpu.Limit = in.amount(n, "cpu", &frequency, whole.CPU)
 		}
-		if n := in.get("memory"); n != nil && n.text != "none" {
+		if n := in.get("memory"); n != nil && n.Text != "none" {
 			memory.Limit = in.amount(n, "memory", &size, whole.Memory)
 		}
 	}

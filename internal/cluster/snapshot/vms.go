@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/document"
 )
 
 var vmKeys = []string{
@@ -16,16 +17,16 @@ var vmKeys = []string{
 
 const mostVCPUs = 1024
 
-func (r *reader) allVMs(n *node) {
-	items := r.each(n, "vms")
-	whole := len(r.mistakes) == 0 // hosts are as they are meant
+func (r *reader) allVMs(n *document.Node) {
+	items := r.in.Each(n, "vms")
+	whole := r.in.Count() == 0 // hosts are as they are meant
 	room := r.room()
 	for item := range items {
 		f, named := r.item(item, "vm", vmKeys)
 		v := f.vm()
 		count, given := f.counted(r.most.vms)
 		if len(r.c.VMs)+count > r.most.vms {
-			r.complain(f.at, "a cluster has at most %d machines", r.most.vms)
+			r.in.Complain(f.at, "a cluster has at most %d machines", r.most.vms)
 			return
 		}
 		r.add("the memory of all machines", f.at, v.Memory+v.Overhead+v.Mem.Reservation, count)
@@ -67,9 +68,9 @@ func (f *fields) vm() cluster.VM {
 		v.Policy = f.r.kept(v.Policy)
 	}
 	if n := f.get("pool"); n != nil {
-		id, known := f.r.pools.index[n.text]
+		id, known := f.r.pools.index[n.Text]
 		if !known {
-			f.r.unknown(n, f.label()+": unknown pool", f.r.pools.list)
+			f.r.in.Unknown(n, f.label()+": unknown pool", n.Text, f.r.pools.list)
 		}
 		v.Pool = cluster.PoolID(id)
 	}
@@ -108,8 +109,8 @@ func (f *fields) course(key string, q *quantity, whole int64) (c cluster.Course)
 	if n == nil {
 		return c
 	}
-	if n.kind == scalar {
-		if strings.HasSuffix(strings.TrimSpace(n.text), "%") {
+	if n.Kind == document.Scalar {
+		if strings.HasSuffix(strings.TrimSpace(n.Text), "%") {
 			return cluster.Steady(float64(f.amount(n, key, q, whole)))
 		}
 		return cluster.Steady(f.real(n, key, q))
@@ -143,14 +144,14 @@ func (f *fields) course(key string, q *quantity, whole int64) (c cluster.Course)
 }
 
 // real reads an amount that need not be whole.
-func (f *fields) real(n *node, key string, q *quantity) float64 {
+func (f *fields) real(n *document.Node, key string, q *quantity) float64 {
 	text := f.scalar(n, key)
 	if text == "" {
 		return 0
 	}
 	x, err := q.parseReal(text)
 	if err != nil {
-		f.complain(n, "%s is %s, which %v", key, quote(text), err)
+		f.complain(n, "%s is %s, which %v", key, document.Quote(text), err)
 		return 0
 	}
 	return x
@@ -199,10 +200,10 @@ func (f *fields) hosts(several bool) []int32 {
 	if n == nil {
 		return nil
 	}
-	if !several && n.kind == scalar && !strings.Contains(n.text, "*") {
-		id, known := f.r.hosts.index[n.text]
+	if !several && n.Kind == document.Scalar && !strings.Contains(n.Text, "*") {
+		id, known := f.r.hosts.index[n.Text]
 		if !known {
-			f.r.unknown(n, f.label()+": unknown host", f.r.hosts.list)
+			f.r.in.Unknown(n, f.label()+": unknown host", n.Text, f.r.hosts.list)
 			return nil
 		}
 		return []int32{id}
@@ -218,11 +219,11 @@ func (f *fields) hosts(several bool) []int32 {
 }
 
 // squares reads a plain number of at least 0.
-func (f *fields) squares(n *node) float64 {
+func (f *fields) squares(n *document.Node) float64 {
 	text := f.scalar(n, "squares")
 	x, err := strconv.ParseFloat(text, 64)
 	if text != "" && (err != nil || !(x >= 0) || math.IsInf(x, 0)) {
-		f.complain(n, "squares is %s, which is not a number of at least 0", quote(text))
+		f.complain(n, "squares is %s, which is not a number of at least 0", document.Quote(text))
 		return 0
 	}
 	return x

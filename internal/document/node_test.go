@@ -1,8 +1,7 @@
-package snapshot
+package document
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,23 +9,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/clustertest"
 )
+
+var clusterFormat = Format{What: "cluster", Most: 1 << 20, Example: "hosts: [...]", JSON: true}
 
 // plainNode is a node with all of its members.
 type plainNode struct {
-	Kind         kind
+	Kind         Kind
 	Quoted       bool
 	Line, Column int32
 	Text         string
 	Kids         []plainNode
 }
 
-func whole(n *node) plainNode {
-	out := plainNode{n.kind, n.quoted, n.line, n.column, n.text, nil}
-	all := n.all()
+func whole(n *Node) plainNode {
+	out := plainNode{n.Kind, n.Quoted, n.Line, n.Column, n.Text, nil}
+	all := n.All()
 	for i := range all {
 		out.Kids = append(out.Kids, whole(&all[i]))
 	}
@@ -36,7 +34,7 @@ func whole(n *node) plainNode {
 // decoded is what encoding/json makes of a text, by the nodes of the same.
 func decoded(n plainNode) (any, error) {
 	switch n.Kind {
-	case mapping:
+	case Mapping:
 		m := map[string]any{}
 		for i := 0; i < len(n.Kids); i += 2 {
 			v, err := decoded(n.Kids[i+1])
@@ -46,7 +44,7 @@ func decoded(n plainNode) (any, error) {
 			m[n.Kids[i].Text] = v
 		}
 		return m, nil
-	case list:
+	case List:
 		l := []any{}
 		for _, k := range n.Kids {
 			v, err := decoded(k)
@@ -71,15 +69,15 @@ func decoded(n plainNode) (any, error) {
 }
 
 func seeds(f *testing.F) {
-	small := clustertest.Random(clustertest.Spec{Seed: 3, Hosts: 2, VMs: 3, Pools: 2, Load: .5, Placed: true})
-	small.Rules = []cluster.Rule{{Name: "r", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1}}}
-	f.Add(string(written(f, small, asJSON)))
-	f.Add(string(written(f, small, asYAML)))
-	f.Add(documented(f))
-	files, _ := filepath.Glob("testdata/bad/*.*")
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil {
-			f.Add(string(text))
+	for _, pattern := range []string{"testdata/*.*", "../cluster/snapshot/testdata/bad/*.*"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatalf("no files %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil {
+				f.Add(string(text))
+			}
 		}
 	}
 	for _, text := range []string{
@@ -99,11 +97,11 @@ func FuzzJSON(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return
 		}
-		n, fault := readJSON(text)
+		n, fault := readJSON(text, "cluster")
 		valid := json.Valid([]byte(text))
 		if fault != nil {
 			if valid && !strings.Contains(fault.text, "nested") {
-				t.Fatalf("%q is JSON: %s at %d:%d", text, fault.text, fault.place.line, fault.place.column)
+				t.Fatalf("%q is JSON: %s at %d:%d", text, fault.text, fault.position.Line, fault.position.Column)
 			}
 			return
 		}
@@ -141,10 +139,10 @@ func FuzzSections(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is read without its lists, and with them: %v", text, err)
 		}
-		r := newReader("c.yaml", limits{})
-		var slow node
-		if r.convert(doc, &slow, 0); len(r.mistakes) > 0 {
-			t.Fatalf("%q: %v", text, r.err())
+		r := New("c.yaml", clusterFormat)
+		var slow Node
+		if r.convert(doc, &slow, 0); r.Count() > 0 {
+			t.Fatalf("%q: %v", text, r.Err())
 		}
 		if diff := cmp.Diff(whole(&slow), whole(fast)); diff != "" {
 			t.Fatalf("%q: %s", text, diff)
@@ -153,28 +151,8 @@ func FuzzSections(f *testing.F) {
 }
 
 // fastYAML reads a text with its lists cut out; false where that is not possible.
-func fastYAML(text string) (*node, bool) {
-	r := newReader("c.yaml", limits{})
+func fastYAML(text string) (*Node, bool) {
+	r := New("c.yaml", clusterFormat)
 	n := r.withoutSections(text)
 	return n, n != nil
-}
-
-// Snapshots as they are written are read without the YAML parser, but for a few lines.
-func TestSectionsOfASnapshot(t *testing.T) {
-	c := clustertest.Random(clustertest.Spec{Seed: 3, Hosts: 4, VMs: 30, Pools: 2, Rules: 3, Load: .5, Placed: true})
-	text := string(written(t, c, asYAML))
-	list, rest := sections(text)
-	var keys []string
-	for _, s := range list {
-		keys = append(keys, fmt.Sprintf("%s %d", s.key, len(s.items.spans)))
-	}
-	if diff := cmp.Diff([]string{"pools 2", "hosts 4", "vms 30", "rules 3"}, keys); diff != "" {
-		t.Error(diff)
-	}
-	if strings.Count(rest, "\n") != strings.Count(text, "\n") || strings.Contains(rest, "- {") {
-		t.Errorf("what is left:\n%s", rest)
-	}
-	if _, cut := fastYAML(text); !cut {
-		t.Error("the lists are not cut out")
-	}
 }

@@ -1,10 +1,10 @@
-package snapshot
+package document
 
 // unclosed finds the innermost bracket or quote of YAML that is open at the end of the
 // text; nil when there is none. The parser says no more than the line before.
-func unclosed(data []byte) *node {
-	var open []node
-	var quote node
+func unclosed(data []byte) *Node {
+	var open []Node
+	var quote Node
 	line, column := int32(1), int32(0)
 	last := byte('\n') // that was no space
 	in := byte(0)      // the kind of quote
@@ -27,9 +27,9 @@ func unclosed(data []byte) *node {
 				i++
 			}
 		case (c == '"' || c == '\'') && starts:
-			in, quote = c, node{line: line, column: column}
+			in, quote = c, Node{Line: line, Column: column}
 		case (c == '[' || c == '{') && (starts || len(open) > 0):
-			open = append(open, node{line: line, column: column})
+			open = append(open, Node{Line: line, Column: column})
 		case (c == ']' || c == '}') && len(open) > 0:
 			open = open[:len(open)-1]
 		}

@@ -1,12 +1,12 @@
-package snapshot
+package document
 
 import (
 	"iter"
 	"slices"
 )
 
-// items are those of a list right below the root, by where they stand: 35,000 VMs are read
-// one after the other, and never are there at once as nodes.
+// items are those of a list right below the root, by their offsets: 35,000 VMs are read
+// one after the other, and are never all in memory as nodes.
 type items struct {
 	reader *textReader // of the text that they stand in
 	spans  []itemAt
@@ -16,11 +16,11 @@ type items struct {
 type itemAt struct {
 	at           int
 	line, column int32
-	kind         kind
+	kind         Kind
 }
 
 // scan reads the list that begins here, and keeps where its items are.
-func (j *textReader) scan(n *node) *jsonError {
+func (j *textReader) scan(n *Node) *jsonError {
 	n.items = &items{reader: j}
 	j.at++
 	if j.next() == ']' {
@@ -39,21 +39,21 @@ func (j *textReader) scan(n *node) *jsonError {
 
 // add reads an item and keeps where it was.
 func (l *items) add(j *textReader) *jsonError {
-	var place node
+	var position Node
 	j.next()
-	j.place(&place)
+	j.position(&position)
 	at, before := j.at, j.nodes.mark()
 	value, err := j.value(2)
 	if err != nil {
 		return err
 	}
 	j.nodes.release(before)
-	l.spans = append(l.spans, itemAt{at, place.line, place.column, value.kind})
+	l.spans = append(l.spans, itemAt{at, position.Line, position.Column, value.Kind})
 	return nil
 }
 
 // item reads an item again. It was read before, so that there is no error.
-func (l *items) item(j *textReader, i int) node {
+func (l *items) item(j *textReader, i int) Node {
 	s := l.spans[i]
 	j.at, j.counted, j.line, j.column = s.at, s.at, s.line, s.column
 	n, _ := j.value(2)
@@ -65,25 +65,25 @@ func (l *items) again() *textReader {
 	return &textReader{text: l.reader.text, flow: l.reader.flow}
 }
 
-// all are the members of a list.
-func (n *node) all() []node {
+// All are the members of a list.
+func (n *Node) All() []Node {
 	if n.items == nil {
-		return n.kids
+		return n.Kids
 	}
 	j := n.items.again()
-	out := make([]node, len(n.items.spans))
+	out := make([]Node, len(n.items.spans))
 	for i := range out {
 		out[i] = n.items.item(j, i)
 	}
 	return out
 }
 
-// each visits the mappings of a list, of which each is valid until the next one, after it
-// complained about what is none.
-func (r *reader) each(n *node, what string) iter.Seq[*node] {
+// Each visits the mappings of a list, of which each is valid until the next one, after it
+// reported the elements that are not mappings.
+func (f *File) Each(n *Node, what string) iter.Seq[*Node] {
 	if n == nil || n.items == nil {
-		return func(yield func(*node) bool) {
-			all := r.items(n, what)
+		return func(yield func(*Node) bool) {
+			all := f.Items(n, what)
 			for i := range all {
 				if !yield(&all[i]) {
 					return
@@ -93,14 +93,14 @@ func (r *reader) each(n *node, what string) iter.Seq[*node] {
 	}
 	j := n.items.again()
 	for i, s := range n.items.spans {
-		if s.kind != mapping {
+		if s.kind != Mapping {
 			odd := n.items.item(j, i)
-			r.complain(&odd, "%s has mappings, such as {name: a}, not %s", what, odd.says())
+			f.Complain(&odd, "%s has mappings, such as {name: a}, not %s", what, odd.Says())
 		}
 	}
-	return func(yield func(*node) bool) {
+	return func(yield func(*Node) bool) {
 		for i, s := range n.items.spans {
-			if s.kind != mapping {
+			if s.kind != Mapping {
 				continue
 			}
 			before := j.nodes.mark()
@@ -113,23 +113,23 @@ func (r *reader) each(n *node, what string) iter.Seq[*node] {
 	}
 }
 
-// items are the mappings of a list.
-func (r *reader) items(n *node, what string) []node {
+// Items are the mappings of a list.
+func (f *File) Items(n *Node, what string) []Node {
 	switch {
-	case n == nil || n.empty():
+	case n == nil || n.Empty():
 		return nil
-	case n.kind != list:
-		r.complain(n, "%s is a list, such as [{name: a}, {name: b}], not %s", what, n.says())
+	case n.Kind != List:
+		f.Complain(n, "%s is a list, such as [{name: a}, {name: b}], not %s", what, n.Says())
 		return nil
 	}
-	all := n.all()
-	odd := func(n node) bool { return n.kind != mapping }
+	all := n.All()
+	odd := func(n Node) bool { return n.Kind != Mapping }
 	if !slices.ContainsFunc(all, odd) {
 		return all
 	}
 	for i := range all {
 		if odd(all[i]) {
-			r.complain(&all[i], "%s has mappings, such as {name: a}, not %s", what, all[i].says())
+			f.Complain(&all[i], "%s has mappings, such as {name: a}, not %s", what, all[i].Says())
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), odd)

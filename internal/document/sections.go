@@ -1,4 +1,4 @@
-package snapshot
+package document
 
 import "strings"
 
@@ -109,20 +109,34 @@ func beginsKey(line string) bool {
 
 // attach gives the keys of the root their lists. It says whether all of them are where the
 // text was cut.
-func attach(root *node, all []section) bool {
+func attach(root *Node, all []section) bool {
 	for i := range all {
 		s := &all[i]
 		found := false
-		for k := 0; k+1 < len(root.kids) && !found; k += 2 {
-			key, value := &root.kids[k], &root.kids[k+1]
-			if found = key.kind == scalar && !key.quoted && key.text == s.key && key.line == s.line && value.empty(); found {
+		for k := 0; k+1 < len(root.Kids) && !found; k += 2 {
+			key, value := &root.Kids[k], &root.Kids[k+1]
+			if found = key.Kind == Scalar && !key.Quoted && key.Text == s.key && key.Line == s.line && value.Empty(); found {
 				first := s.items.spans[0]
-				*value = node{kind: list, line: first.line, column: s.column, items: s.items}
+				*value = Node{Kind: List, Line: first.line, Column: s.column, items: s.items}
 			}
 		}
 		if !found {
 			return false
 		}
 	}
-	return root.kind == mapping
+	return root.Kind == Mapping
+}
+
+// FastLists are the lists of a YAML text whose items are read without the YAML parser, by key, with how many items
+// each has; none where the parser reads all of it.
+func FastLists(text string) map[string]int {
+	if New("", Format{JSON: true}).withoutSections(text) == nil {
+		return nil
+	}
+	out := map[string]int{}
+	list, _ := sections(text)
+	for _, s := range list {
+		out[s.key] = len(s.items.spans)
+	}
+	return out
 }

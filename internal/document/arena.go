@@ -1,9 +1,9 @@
-package snapshot
+package document
 
 // arena holds the members of mappings and lists, many in one piece. What was kept after a
 // mark can be given up together.
 type arena struct {
-	chunk []node
+	chunk []Node
 	used  int
 }
 
@@ -14,9 +14,9 @@ const (
 )
 
 // keep copies nodes.
-func (a *arena) keep(list []node) []node {
+func (a *arena) keep(list []Node) []Node {
 	if a.used+len(list) > len(a.chunk) {
-		a.chunk, a.used = make([]node, max(firstChunk, len(list), min(2*len(a.chunk), largestChunk))), 0
+		a.chunk, a.used = make([]Node, max(firstChunk, len(list), min(2*len(a.chunk), largestChunk))), 0
 	}
 	end := a.used + len(list)
 	out := a.chunk[a.used:end:end]
@@ -27,7 +27,7 @@ func (a *arena) keep(list []node) []node {
 
 // mark is a position in an arena.
 type mark struct {
-	chunk *node
+	chunk *Node
 	used  int
 }
 

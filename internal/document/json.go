@@ -1,4 +1,4 @@
-package snapshot
+package document
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// textReader reads values into nodes with their places: JSON, or a flow value of YAML that
-// stands on one line. Large files are read ten times as fast as by way of the YAML parser.
+// textReader reads values into nodes with their positions: JSON, or a flow value of YAML that
+// stands on one line. It is ten times as fast as the YAML parser.
 type textReader struct {
 	text         string
 	at           int
@@ -16,18 +16,19 @@ type textReader struct {
 	flow         bool // YAML on one line, of plain ASCII; what is more than that is an error
 	lazy         bool // lists right below the root keep where their items are, and not the items
 	nodes        arena
-	open         []node // of the mappings and lists under way
+	open         []Node // of the mappings and lists under way
 }
 
-// jsonError is where text stops to be JSON.
+// jsonError is an error in JSON with its position.
 type jsonError struct {
-	place node
-	text  string
+	position Node
+	text     string
 }
 
 func (e *jsonError) Error() string { return e.text }
 
-func readJSON(text string) (*node, *jsonError) {
+// readJSON reads a document of JSON; what names it in errors.
+func readJSON(text, what string) (*Node, *jsonError) {
 	j := &textReader{text: text, line: 1, column: 1, lazy: true}
 	n, err := j.value(0)
 	if err != nil {
@@ -35,21 +36,21 @@ func readJSON(text string) (*node, *jsonError) {
 	}
 	if j.space(); j.at < len(j.text) {
 		if j.text[j.at] == '{' {
-			return nil, j.fail("a second document starts here; a file holds one cluster")
+			return nil, j.fail("a second document starts here; a file holds one %s", what)
 		}
-		return nil, j.fail("the cluster ended, and more text follows")
+		return nil, j.fail("the %s ended, and more text follows", what)
 	}
 	return &n, nil
 }
 
 func (j *textReader) fail(format string, args ...any) *jsonError {
 	e := &jsonError{text: fmt.Sprintf(format, args...)}
-	j.place(&e.place)
+	j.position(&e.position)
 	return e
 }
 
-// place notes where the reader is. Columns count characters.
-func (j *textReader) place(n *node) {
+// position notes where the reader is. Columns count characters.
+func (j *textReader) position(n *Node) {
 	for ; j.counted < j.at; j.counted++ {
 		switch c := j.text[j.counted]; {
 		case c == '\n':
@@ -58,7 +59,7 @@ func (j *textReader) place(n *node) {
 			j.column++
 		}
 	}
-	n.line, n.column = j.line, j.column
+	n.Line, n.Column = j.line, j.column
 }
 
 func (j *textReader) space() {
@@ -72,7 +73,7 @@ func (j *textReader) space() {
 	}
 }
 
-// next skips space and says which byte comes, 0 at the end.
+// next skips space and returns the next byte; 0 at the end.
 func (j *textReader) next() byte {
 	if j.space(); j.at < len(j.text) {
 		return j.text[j.at]
@@ -80,22 +81,22 @@ func (j *textReader) next() byte {
 	return 0
 }
 
-func (j *textReader) value(depth int) (n node, err *jsonError) {
+func (j *textReader) value(depth int) (n Node, err *jsonError) {
 	c := j.next()
-	j.place(&n)
+	j.position(&n)
 	switch {
 	case depth > deepest:
 		return n, j.fail("values are nested more than %d deep", deepest)
 	case j.at == len(j.text):
 		return n, j.fail("the text ends here: is the file cut off?")
 	case c == '{':
-		n.kind = mapping
+		n.Kind = Mapping
 		return n, j.members(&n, '}', depth)
 	case c == '[' && depth == 1 && j.lazy:
-		n.kind = list
+		n.Kind = List
 		return n, j.scan(&n)
 	case c == '[':
-		n.kind = list
+		n.Kind = List
 		return n, j.members(&n, ']', depth)
 	case c == '"' || c == '\'' && j.flow:
 		return n, j.quoted(&n)
@@ -104,7 +105,7 @@ func (j *textReader) value(depth int) (n node, err *jsonError) {
 }
 
 // members reads what is between brackets.
-func (j *textReader) members(n *node, end byte, depth int) *jsonError {
+func (j *textReader) members(n *Node, end byte, depth int) *jsonError {
 	j.at++
 	if j.next() == end {
 		j.at++
@@ -127,7 +128,7 @@ func (j *textReader) members(n *node, end byte, depth int) *jsonError {
 		if more, err := j.more(end); err != nil {
 			return err
 		} else if !more {
-			n.kids = j.nodes.keep(j.open[first:])
+			n.Kids = j.nodes.keep(j.open[first:])
 			j.open = j.open[:first]
 			return nil
 		}
@@ -144,13 +145,13 @@ func (j *textReader) more(end byte) (bool, *jsonError) {
 		j.at++
 		return false, nil
 	}
-	return false, j.expected("a comma or " + quote(string(rune(end))))
+	return false, j.expected("a comma or " + Quote(string(rune(end))))
 }
 
 // key reads a key and its colon.
-func (j *textReader) key() (key node, err *jsonError) {
+func (j *textReader) key() (key Node, err *jsonError) {
 	c := j.next()
-	j.place(&key)
+	j.position(&key)
 	switch {
 	case c == '"' || c == '\'' && j.flow:
 		err = j.quoted(&key)
@@ -159,13 +160,13 @@ func (j *textReader) key() (key node, err *jsonError) {
 	case j.flow:
 		err = j.bare(&key)
 	default:
-		err = j.fail("a key in quotes comes here, not %s", quote(string(rune(c))))
+		err = j.fail("want a key in quotes, not %s", Quote(string(rune(c))))
 	}
 	if err != nil {
 		return key, err
 	}
 	if c := j.next(); c != ':' {
-		return key, j.expected("a colon after the key " + quote(key.text))
+		return key, j.expected("a colon after the key " + Quote(key.Text))
 	}
 	if j.at++; j.flow && (j.at == len(j.text) || j.text[j.at] != ' ') {
 		return key, j.expected("a space after the colon")
@@ -180,8 +181,8 @@ func (j *textReader) expected(what string) *jsonError {
 	return j.fail("%s is missing here", what)
 }
 
-func (j *textReader) quoted(n *node) *jsonError {
-	n.kind, n.quoted = scalar, true
+func (j *textReader) quoted(n *Node) *jsonError {
+	n.Kind, n.Quoted = Scalar, true
 	escaped, end := false, j.text[j.at]
 	for i := j.at + 1; i < len(j.text); i++ {
 		switch c := j.text[i]; {
@@ -192,20 +193,20 @@ func (j *textReader) quoted(n *node) *jsonError {
 			j.at = i
 			return j.fail("a line break or control character inside of quotes")
 		case c == end:
-			if n.text = j.text[j.at+1 : i]; escaped {
+			if n.Text = j.text[j.at+1 : i]; escaped {
 				var ok bool
-				if n.text, ok = unescaped(j.text[j.at : i+1]); !ok {
+				if n.Text, ok = unescaped(j.text[j.at : i+1]); !ok {
 					return j.fail("an escape that JSON does not have")
 				}
 			}
-			if j.flow && (escaped || !printable(n.text) || i+1 < len(j.text) && j.text[i+1] == end) {
+			if j.flow && (escaped || !printable(n.Text) || i+1 < len(j.text) && j.text[i+1] == end) {
 				return j.fail("more than is read on one line")
 			}
 			j.at = i + 1
 			return nil
 		}
 	}
-	return j.fail("a quote opens here and is never closed: is the file cut off?")
+	return j.fail("this quote is not closed: is the file cut off?")
 }
 
 // unescaped is what a text in quotes means.
@@ -215,22 +216,22 @@ func unescaped(quoted string) (text string, ok bool) {
 }
 
 // bare reads a number, true, false or null, and in YAML a word.
-func (j *textReader) bare(n *node) *jsonError {
+func (j *textReader) bare(n *Node) *jsonError {
 	start := j.at
 	end := start
 	for end < len(j.text) && strings.IndexByte(" \t\r\n,:[]{}\"", j.text[end]) < 0 {
 		end++
 	}
-	n.text = j.text[start:end]
-	valid := j.flow && plainWord(n.text) || !j.flow && (isNumber(n.text) || n.text == "true" || n.text == "false" || n.text == "null")
+	n.Text = j.text[start:end]
+	valid := j.flow && plainWord(n.Text) || !j.flow && (isNumber(n.Text) || n.Text == "true" || n.Text == "false" || n.Text == "null")
 	if !valid {
 		if end == len(j.text) {
 			return j.fail("the text ends here: is the file cut off?")
 		}
-		return j.fail("%s is no value: a text stands in quotes", quote(n.text))
+		return j.fail("%s is not a value: put text in quotes", Quote(n.Text))
 	}
-	if n.text == "null" {
-		n.text = ""
+	if n.Text == "null" {
+		n.Text = ""
 	}
 	j.at = end
 	return nil
