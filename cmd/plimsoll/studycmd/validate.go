@@ -23,8 +23,7 @@ type validity struct {
 
 func validityOf(s *study.Study, err error) validity {
 	if err == nil {
-		view := lab.ViewOf(s)
-		return validity{Valid: true, Warnings: s.Warnings(), Study: &view}
+		return validity{Valid: true, Warnings: s.Warnings(), Study: new(lab.ViewOf(s))}
 	}
 	if all := document.Mistakes(err); all != nil {
 		return validity{Mistakes: all}
