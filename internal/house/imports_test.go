@@ -108,11 +108,11 @@ var allowed = map[string]string{
 	"bench":                          "*",
 	"bench/truth":                    "finding plan measure stat study",
 	"cmd/plimsoll":                   "*",
-	"cmd/plimsoll/cli":               "console lab parameter report study",
+	"cmd/plimsoll/cli":               "console document lab parameter report study",
 	"cmd/plimsoll/clustercmd":        "cmd/plimsoll/cli cluster cluster/balance cluster/divvy cluster/doctor cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace parameter",
 	"cmd/plimsoll/machinecmd":        "agent agent/fabric agent/station cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":        "claim cmd/plimsoll/cli finding lab report",
-	"cmd/plimsoll/studycmd":          "catalog cmd/plimsoll/cli console escape finding lab measure platform report study trial",
+	"cmd/plimsoll/studycmd":          "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study trial",
 }
 
 // owner names the packages that may import a third party.
