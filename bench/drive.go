@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"plimsoll/internal/agent"
-	"plimsoll/internal/agent/servant"
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/guest/nbd"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
@@ -55,7 +55,7 @@ func part() (ran bool, err error) {
 	case crowd:
 		return true, crowding(ctx, os.Stdin, os.Stdout)
 	case agent.Command:
-		_, err := servant.Serve(os.Args[1:], func() []workload.Kind { return catalog.All().Workloads }, os.Stdin, os.Stdout)
+		_, err := subprocess.Serve(os.Args[1:], func() []workload.Kind { return catalog.All().Workloads }, os.Stdin, os.Stdout)
 		return true, err
 	case responder.Command:
 		return true, responder.Serve(ctx, os.Stdin, os.Stdout)

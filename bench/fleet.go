@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/fabric"
-	"plimsoll/internal/agent/yard"
+	"plimsoll/internal/agent/testnet"
 )
 
 const (
@@ -35,12 +35,12 @@ func fleets() (results []result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	y, err := yard.Open(fleetAgents)
+	y, err := testnet.Open(fleetAgents)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
-	f := &agency{yard: y, dir: dir, program: filepath.Join(dir, "plimsoll")}
+	f := &agency{network: y, dir: dir, program: filepath.Join(dir, "plimsoll")}
 	build := exec.Command("go", "build", "-o", f.program, "plimsoll/cmd/plimsoll")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -59,7 +59,7 @@ func fleets() (results []result, err error) {
 
 // agency is a lab and its agents.
 type agency struct {
-	yard         *yard.Yard
+	network      *testnet.Network
 	dir, program string
 }
 
@@ -68,7 +68,7 @@ func (f *agency) path(parts ...string) string {
 }
 
 func (f *agency) lab(args ...string) *exec.Cmd {
-	c := f.yard.Command(context.Background(), f.yard.Lab(), append([]string{f.program}, args...)...)
+	c := f.network.Command(context.Background(), f.network.Lab(), append([]string{f.program}, args...)...)
 	c.Dir = f.dir
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+f.path("state"))
 	return c
@@ -87,19 +87,19 @@ func (f *agency) start() error {
 			return err
 		}
 	}
-	printed, err := f.lab("agent", "show", "--listen", yard.Address+fleetPort, "--state", f.path("lab"), "--wait", "1ms").CombinedOutput()
+	printed, err := f.lab("agent", "show", "--listen", testnet.Address+fleetPort, "--state", f.path("lab"), "--wait", "1ms").CombinedOutput()
 	found := regexp.MustCompile(`--lab (\S+) --key FILE --lab-key (\S+) --ca (\S+)`).FindStringSubmatch(string(printed))
 	if err != nil || found == nil {
 		return fmt.Errorf("start the lab: %w: %s", err, printed)
 	}
 	for i, key := range keys {
 		name := fmt.Sprintf("agent-%02d", i)
-		c := f.yard.Command(context.Background(), f.yard.Agent(i), f.program, "agent", "--lab", found[1], "--lab-key", found[2], "--ca", found[3],
+		c := f.network.Command(context.Background(), f.network.Agent(i), f.program, "agent", "--lab", found[1], "--lab-key", found[2], "--ca", found[3],
 			"--key", key, "--name", name, "--state", f.path("agents", name, "state"), "--scratch", f.path("agents", name, "scratch"))
 		if err := c.Start(); err != nil {
 			return err
 		}
-		go func() { _ = c.Wait() }() // it ends with the yard
+		go func() { _ = c.Wait() }() // it ends with the network
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func cost(c *exec.Cmd, took time.Duration) (cores, megabytes float64) {
 
 // idle has the lab wait for one agent more than there are.
 func (f *agency) idle() ([]result, error) {
-	c := f.lab("agent", "show", "--listen", yard.Address+fleetPort, "--state", f.path("lab"), "--agents", fmt.Sprint(fleetAgents+1), "--wait", fleetIdle.String(), "--json")
+	c := f.lab("agent", "show", "--listen", testnet.Address+fleetPort, "--state", f.path("lab"), "--agents", fmt.Sprint(fleetAgents+1), "--wait", fleetIdle.String(), "--json")
 	began := time.Now()
 	out, err := c.Output()
 	if err != nil {
@@ -152,7 +152,7 @@ headline: [units]
 
 // study runs loads on all agents at once.
 func (f *agency) study() ([]result, error) {
-	text := strings.NewReplacer("STATE", f.path("lab"), "LISTEN", yard.Address+fleetPort).Replace(fleetStudy)
+	text := strings.NewReplacer("STATE", f.path("lab"), "LISTEN", testnet.Address+fleetPort).Replace(fleetStudy)
 	if err := os.WriteFile(f.path("study.yaml"), []byte(text), 0o644); err != nil {
 		return nil, err
 	}

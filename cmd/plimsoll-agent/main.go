@@ -13,27 +13,16 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"plimsoll/internal/agent/boot"
+	"plimsoll/internal/agent/guard"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/scratch"
-	"plimsoll/internal/agent/servant"
-	"plimsoll/internal/agent/warden"
+	"plimsoll/internal/agent/toolbox"
+	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/console"
-	"plimsoll/internal/guest/boot"
-	"plimsoll/internal/guest/toolbox"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/workload"
-	"plimsoll/internal/workload/brokerage"
-	"plimsoll/internal/workload/compile"
-	"plimsoll/internal/workload/cqliot"
-	"plimsoll/internal/workload/dvdstore"
-	"plimsoll/internal/workload/keyvalue"
-	"plimsoll/internal/workload/network"
-	"plimsoll/internal/workload/null"
-	"plimsoll/internal/workload/oltp"
-	"plimsoll/internal/workload/orderentry"
-	"plimsoll/internal/workload/processor"
-	"plimsoll/internal/workload/web"
 )
 
 // version is set by the build.
@@ -59,11 +48,7 @@ func main() {
 }
 
 // kinds are the workloads whose load a worker makes.
-func kinds() []workload.Kind {
-	return []workload.Kind{
-		web.Kind(), keyvalue.Kind(), orderentry.Kind(), brokerage.Kind(), oltp.Kind(), cqliot.Kind(nil), dvdstore.Kind(), network.Kind(), compile.Kind(nil), processor.Kind(), null.Kind(),
-	}
-}
+func kinds() []workload.Kind { return subprocess.Workloads(subprocess.LabParts{}) }
 
 // Main runs one command line, program name first, and returns its exit status.
 func Main(argv []string, out, complaints io.Writer) int {
@@ -77,7 +62,7 @@ func Main(argv []string, out, complaints io.Writer) int {
 		}
 	}
 	args := argv[1:]
-	ok, err := servant.Serve(args, kinds, os.Stdin, out)
+	ok, err := subprocess.Serve(args, kinds, os.Stdin, out)
 	switch {
 	case ok:
 	case len(args) == 1 && args[0] == "version":
@@ -139,12 +124,12 @@ func serve(dir string) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	server := remote.Server{Machine: p.Machine(), Version: version}
-	if whole, ok := server.Machine.(warden.Whole); ok && dir != "" {
+	if whole, ok := server.Machine.(guard.Whole); ok && dir != "" {
 		folder.Sweep(func(dead string) error {
-			_, err := warden.Guard(ctx, whole, rules(dead))
+			_, err := guard.New(ctx, whole, rules(dead))
 			return err
 		})
-		guarded, refused := warden.Guard(ctx, whole, rules(dir))
+		guarded, refused := guard.New(ctx, whole, rules(dir))
 		if refused != nil {
 			return refused
 		}
@@ -158,8 +143,8 @@ func serve(dir string) (err error) {
 
 // rules of an agent in a folder of its own: the lab may do here what its user may do; but what it changes and does not
 // put back itself, because it died, is put back.
-func rules(dir string) warden.Rules {
-	return warden.Rules{Commands: true, Scratch: dir, Memory: filepath.Join(dir, "changed.json")}
+func rules(dir string) guard.Rules {
+	return guard.Rules{Commands: true, Scratch: dir, Memory: filepath.Join(dir, "changed.json")}
 }
 
 // leave removes the folder of an agent. It stays where a setting could not be put back: the former values are in it.

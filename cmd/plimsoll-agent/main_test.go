@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +16,7 @@ import (
 	"plimsoll/internal/agent/program"
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/agent/scratch"
-	"plimsoll/internal/catalog"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/workload"
 )
 
 // What a test binary is started as says what it is: the agent, or the tests.
@@ -30,19 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestTheAgentHasEachWorkloadOfTheCatalogThatItNeeds(t *testing.T) {
-	// Storage runs fio, and a cluster is simulated in the lab: neither has workers.
-	without := []string{"storage", "cluster"}
-	var want []workload.Kind
-	for _, k := range catalog.All().Workloads {
-		if !slices.Contains(without, k.Name) {
-			want = append(want, k)
-		}
-	}
-	same := func(a, b workload.Kind) bool { return a.Name == b.Name }
-	if !slices.EqualFunc(kinds(), want, same) {
-		t.Errorf("the agent has %d workloads, the catalog %d that have workers: add a line to kinds", len(kinds()), len(want))
-	}
+func TestTheNameIsOne(t *testing.T) {
 	if programName != program.Name {
 		t.Errorf("the name is %q here and %q there", programName, program.Name)
 	}
@@ -56,7 +41,7 @@ func TestTheAgentIsLean(t *testing.T) {
 	if err != nil {
 		t.Skipf("no go command: %v", err)
 	}
-	for _, heavy := range []string{"cobra", "gonum", "parquet", "plimsoll/internal/report", "plimsoll/internal/catalog", "yaml", "nats"} {
+	for _, heavy := range []string{"cobra", "gonum", "parquet", "sqlite", "plimsoll/internal/report", "plimsoll/internal/study", "yaml", "nats"} {
 		if strings.Contains(string(out), heavy) {
 			t.Errorf("the agent contains %s", heavy)
 		}

@@ -9,9 +9,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"plimsoll/internal/agent/boot"
+	"plimsoll/internal/agent/guard"
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/agent/warden"
-	"plimsoll/internal/guest/boot"
 	"plimsoll/internal/platform/local"
 )
 
@@ -37,8 +37,8 @@ func servePort(name string, console io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	server := remote.Server{Machine: p.Machine(), Version: version}
-	if whole, ok := server.Machine.(warden.Whole); ok {
-		guarded, refused := warden.Guard(ctx, whole, rules(dir))
+	if whole, ok := server.Machine.(guard.Whole); ok {
+		guarded, refused := guard.New(ctx, whole, rules(dir))
 		if refused != nil {
 			return refused
 		}

@@ -3,6 +3,9 @@
 package catalog
 
 import (
+	"slices"
+
+	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/platform"
@@ -24,21 +27,10 @@ import (
 	"plimsoll/internal/service/responder"
 	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
-	"plimsoll/internal/workload/brokerage"
 	"plimsoll/internal/workload/cluster"
-	"plimsoll/internal/workload/compile"
 	"plimsoll/internal/workload/compile/lua"
-	"plimsoll/internal/workload/cqliot"
 	"plimsoll/internal/workload/cqliot/driver"
-	"plimsoll/internal/workload/dvdstore"
-	"plimsoll/internal/workload/keyvalue"
-	"plimsoll/internal/workload/network"
-	"plimsoll/internal/workload/null"
-	"plimsoll/internal/workload/oltp"
-	"plimsoll/internal/workload/orderentry"
-	"plimsoll/internal/workload/processor"
 	"plimsoll/internal/workload/storage"
-	"plimsoll/internal/workload/web"
 )
 
 // All returns everything that a study may name.
@@ -91,22 +83,11 @@ func All() *study.Catalog {
 	}
 }
 
+// workloads are those whose load a worker makes, which package subprocess lists, and
+// those whose load another program makes or simulates.
 func workloads() []workload.Kind {
-	return []workload.Kind{
-		storage.Kind(),
-		web.Kind(),
-		keyvalue.Kind(),
-		orderentry.Kind(),
-		brokerage.Kind(),
-		oltp.Kind(),
-		cqliot.Kind(driver.Open),
-		dvdstore.Kind(),
-		network.Kind(),
-		compile.Kind(lua.Release),
-		processor.Kind(),
-		cluster.Kind(),
-		null.Kind(),
-	}
+	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
+	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})
 }
 
 func platforms() []platform.Kind {

@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/agent/fabric"
-	"plimsoll/internal/agent/station"
+	"plimsoll/internal/agent/join"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform/fleet"
 	"plimsoll/internal/platform/local"
@@ -20,7 +20,7 @@ import (
 )
 
 func (c *commands) agent() *cobra.Command {
-	o := station.Options{}
+	o := join.Options{}
 	var labels []string
 	cmd := &cobra.Command{
 		Use:   "agent --lab URL --key FILE",
@@ -41,7 +41,7 @@ starts the agent; a study's own commands only with --allow-commands.`,
 			if o.Labels, err = fabric.ParseLabels(labels); err != nil {
 				return cli.Mistake(err)
 			}
-			return c.station(cmd, o)
+			return c.join(cmd, o)
 		},
 	}
 	f := cmd.Flags()
@@ -58,8 +58,8 @@ starts the agent; a study's own commands only with --allow-commands.`,
 	return cmd
 }
 
-// station joins the lab with the machine that plimsoll runs on.
-func (c *commands) station(cmd *cobra.Command, o station.Options) error {
+// join joins a lab with the machine that plimsoll runs on.
+func (c *commands) join(cmd *cobra.Command, o join.Options) error {
 	if o.State == "" {
 		folder, err := fabric.StateFolder("agent")
 		if err != nil {
@@ -78,11 +78,11 @@ func (c *commands) station(cmd *cobra.Command, o station.Options) error {
 	if err != nil {
 		return err
 	}
-	defer here.Close() //nolint:errcheck // workers are free when the station has ended
+	defer here.Close() //nolint:errcheck // workers are free once the agent has left
 	o.Machine, o.Version = here.Machine(), c.version
-	o.Servants = []string{agent.Command, responder.Command, reflector.Command}
+	o.Subprocesses = []string{agent.Command, responder.Command, reflector.Command}
 	o.Log = func(format string, args ...any) { fmt.Fprintf(c.screen.Err, "plimsoll agent: "+format+"\n", args...) }
-	return station.Run(cmd.Context(), o)
+	return join.Run(cmd.Context(), o)
 }
 
 func (c *commands) agentKey() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/agent/yard"
+	"plimsoll/internal/agent/testnet"
 )
 
 // parts are what each machine of the trials did.
@@ -44,7 +44,7 @@ func TestEightAgents(t *testing.T) {
 	}
 	text := `study: crew
 question: Do all of them work?
-platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + yard.Address + `:4222", wait: 60s}}
+platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + testnet.Address + `:4222", wait: 60s}}
 machines: 8
 workload:
   processor: {working_set: 64KiB, unit: 1KiB, think: 20ms}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/fabric"
-	"plimsoll/internal/agent/station"
+	"plimsoll/internal/agent/join"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/fleet"
@@ -33,7 +33,7 @@ func freePort(t *testing.T) string {
 }
 
 // here runs an agent for this machine until the test ends.
-func here(t *testing.T, listen, state string, change func(*station.Options)) (scratch string) {
+func here(t *testing.T, listen, state string, change func(*join.Options)) (scratch string) {
 	t.Helper()
 	dir := t.TempDir()
 	key, err := fabric.KeepKey(filepath.Join(dir, "agent.key"))
@@ -47,7 +47,7 @@ func here(t *testing.T, listen, state string, change func(*station.Options)) (sc
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := station.Options{
+	o := join.Options{
 		Lab: "nats://" + listen, Key: filepath.Join(dir, "agent.key"), Name: "here", Labels: map[string]string{"role": "client"},
 		State: filepath.Join(dir, "state"), Scratch: filepath.Join(dir, "scratch"), Machine: p.Machine(), Version: "test", Log: t.Logf,
 	}
@@ -56,7 +56,7 @@ func here(t *testing.T, listen, state string, change func(*station.Options)) (sc
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- station.Run(ctx, o) }()
+	go func() { ended <- join.Run(ctx, o) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -115,7 +115,7 @@ func TestAnAgentIsAMachine(t *testing.T) {
 
 func TestAnOwnerMayAllowCommands(t *testing.T) {
 	listen, state := freePort(t), t.TempDir()
-	here(t, listen, state, func(o *station.Options) { o.Commands = true })
+	here(t, listen, state, func(o *join.Options) { o.Commands = true })
 	p := open(t, listen, state)
 	r, err := p.Machine().Run(t.Context(), platform.Command{Argv: []string{"sh", "-c", "echo yes"}})
 	if err != nil || string(r.Stdout) != "yes\n" {
@@ -153,11 +153,11 @@ func TestMistakes(t *testing.T) {
 // Two agents on one machine do not share a state folder.
 func TestTheStateFolderIsLocked(t *testing.T) {
 	listen, state := freePort(t), t.TempDir()
-	var first station.Options
-	here(t, listen, state, func(o *station.Options) { first = *o })
+	var first join.Options
+	here(t, listen, state, func(o *join.Options) { first = *o })
 	p := open(t, listen, state) // the first agent runs by now
 	defer p.Close()
-	if err := station.Run(t.Context(), first); err == nil || !strings.Contains(err.Error(), "--state") {
+	if err := join.Run(t.Context(), first); err == nil || !strings.Contains(err.Error(), "--state") {
 		t.Errorf("a second agent: %v", err)
 	}
 }

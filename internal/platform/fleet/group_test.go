@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/fabric"
-	"plimsoll/internal/agent/station"
+	"plimsoll/internal/agent/join"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/fleet"
@@ -23,14 +23,14 @@ type crew struct {
 	t      *testing.T
 	listen string
 	state  string
-	all    map[string]station.Options
+	all    map[string]join.Options
 	stop   map[string]func()
 }
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
 	t.Parallel()
-	return &crew{t: t, listen: freePort(t), state: t.TempDir(), all: map[string]station.Options{}, stop: map[string]func(){}}
+	return &crew{t: t, listen: freePort(t), state: t.TempDir(), all: map[string]join.Options{}, stop: map[string]func(){}}
 }
 
 // hire makes an agent that may join.
@@ -58,7 +58,7 @@ func (c *crew) hire(name string, labels ...string) {
 			c.t.Error(err)
 		}
 	})
-	c.all[name] = station.Options{
+	c.all[name] = join.Options{
 		Lab: "nats://" + c.listen, Key: filepath.Join(dir, "agent.key"), Name: name, Labels: own,
 		State: filepath.Join(dir, "state"), Scratch: filepath.Join(dir, "scratch"), Machine: p.Machine(), Version: "test", Log: c.t.Logf,
 	}
@@ -68,7 +68,7 @@ func (c *crew) hire(name string, labels ...string) {
 func (c *crew) come(name string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- station.Run(ctx, c.all[name]) }()
+	go func() { ended <- join.Run(ctx, c.all[name]) }()
 	c.stop[name] = func() {
 		cancel()
 		if err := <-ended; err != nil {

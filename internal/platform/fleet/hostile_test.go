@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"plimsoll/internal/agent"
-	"plimsoll/internal/agent/station"
-	"plimsoll/internal/agent/warden"
+	"plimsoll/internal/agent/guard"
+	"plimsoll/internal/agent/join"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 )
 
 // disguised is a machine on which plimsoll is another program.
 type disguised struct {
-	warden.Whole
+	guard.Whole
 	self string
 }
 
@@ -35,8 +35,8 @@ func TestAnAgentThatLies(t *testing.T) {
 		t.Fatal(err)
 	}
 	listen, state := freePort(t), t.TempDir()
-	here(t, listen, state, func(o *station.Options) {
-		o.Machine, o.Servants = disguised{o.Machine.(warden.Whole), worker}, []string{agent.Command}
+	here(t, listen, state, func(o *join.Options) {
+		o.Machine, o.Subprocesses = disguised{o.Machine.(guard.Whole), worker}, []string{agent.Command}
 	})
 	p := open(t, listen, state)
 	t.Cleanup(func() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/agent/yard"
+	"plimsoll/internal/agent/testnet"
 )
 
 // study writes a study of one trial with a workload and what else it has.
@@ -15,7 +15,7 @@ func (s *site) trial(text string) {
 	s.t.Helper()
 	head := `study: one
 question: Does it run?
-platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + yard.Address + `:4222", wait: 60s}}
+platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + testnet.Address + `:4222", wait: 60s}}
 margin: 50%
 measure: {settle: 10ms, warmup: 100ms, window: 400ms, longest: 1s, interval: 50ms, blocks: 2, retries: 0}
 `

@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/agent/fabric"
 	"plimsoll/internal/agent/fabric/hub"
-	"plimsoll/internal/agent/yard"
+	"plimsoll/internal/agent/testnet"
 )
 
 // The lab is killed: the agent ends the load and puts its setting back by itself, and the
@@ -240,7 +240,7 @@ func (s *site) external() *process {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	text, err := json.Marshal(hub.Options{Listen: yard.Address + ":4333", Folder: s.path("hub"), Lab: lab.Public(), Agents: keys})
+	text, err := json.Marshal(hub.Options{Listen: testnet.Address + ":4333", Folder: s.path("hub"), Lab: lab.Public(), Agents: keys})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func (s *site) external() *process {
 		s.t.Fatalf("the server said %q, %v", line, err)
 	}
 	go func() { p.ended <- c.Wait() }()
-	url, ca := "nats://"+yard.Address+":4333", strings.TrimSpace(line)
+	url, ca := "nats://"+testnet.Address+":4333", strings.TrimSpace(line)
 	s.platform = fmt.Sprintf(", url: %q, ca: %q", url, ca)
 	s.join = []string{"--lab", url, "--ca", ca, "--lab-key", lab.Public()}
 	return p

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"plimsoll/internal/agent/yard"
+	"plimsoll/internal/agent/testnet"
 )
 
 // build makes the program, once for all tests.
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 // site is a lab and agents in network namespaces, all of them the built program.
 type site struct {
 	t        *testing.T
-	ground   *yard.Yard
+	ground   *testnet.Network
 	dir      string
 	program  string
 	join     []string // how an agent is started
@@ -77,7 +77,7 @@ func newSite(t *testing.T, agents int) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ground, err := yard.Open(agents)
+	ground, err := testnet.Open(agents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func newSite(t *testing.T, agents int) *site {
 		key := strings.TrimSpace(s.must("agent", "key", s.path("key", i)))
 		s.must("agent", "allow", "--state", s.path("lab"), key)
 	}
-	s.join = s.joining(s.must("agent", "show", "--listen", yard.Address+":4222", "--state", s.path("lab"), "--wait", "1ms"))
+	s.join = s.joining(s.must("agent", "show", "--listen", testnet.Address+":4222", "--state", s.path("lab"), "--wait", "1ms"))
 	return s
 }
 
@@ -195,7 +195,7 @@ func (s *site) study(measure string) {
 	s.t.Helper()
 	text := `study: fleet
 question: Is anything lost?
-platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + yard.Address + `:4222", wait: 60s` + s.platform + `}}
+platform: {fleet: {state: ` + s.path("lab") + `, listen: "` + testnet.Address + `:4222", wait: 60s` + s.platform + `}}
 workload:
   processor: {working_set: 64KiB, unit: 1KiB, think: 5ms}
 factors:
@@ -260,7 +260,7 @@ func (s *site) underway(p *process, trials int) {
 // worker says whether a worker makes load on an agent.
 func (s *site) worker(i int) bool {
 	s.t.Helper()
-	pids, err := yard.Processes(s.ground.Agent(i))
+	pids, err := testnet.Processes(s.ground.Agent(i))
 	if err != nil {
 		s.t.Fatal(err)
 	}

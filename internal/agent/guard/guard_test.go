@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -54,11 +54,11 @@ func (f *fake) Space(context.Context, string) (platform.Space, error)  { return 
 
 func guard(t *testing.T, f *fake, rules Rules) *Machine {
 	t.Helper()
-	rules.Scratch, rules.Servants = "/scratch", []string{"worker"}
+	rules.Scratch, rules.Subprocesses = "/scratch", []string{"worker"}
 	if rules.Memory == "" {
 		rules.Memory = filepath.Join(t.TempDir(), "changed.json")
 	}
-	w, err := Guard(t.Context(), f, rules)
+	w, err := New(t.Context(), f, rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestFiles(t *testing.T) {
 		f := &fake{files: map[string]string{"/sys/block/sda/queue/scheduler": "x", "/proc/sys/vm/swappiness": "60"}}
 		before := len(f.files)
 		err := guard(t, f, Rules{}).WriteFile(t.Context(), name, []byte("new"))
-		if (err == nil) != ok || !ok && (!errors.Is(err, ErrNoLeave) || len(f.files) != before) {
+		if (err == nil) != ok || !ok && (!errors.Is(err, ErrNotAllowed) || len(f.files) != before) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

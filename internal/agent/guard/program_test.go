@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"errors"
@@ -85,11 +85,11 @@ func TestAConfigurationInUseIsNotWritten(t *testing.T) {
 	f := &fake{files: map[string]string{"/scratch/good.conf": "port 1\n"}}
 	w := guard(t, f, Rules{})
 	f.during = func() {
-		if err := w.WriteFile(t.Context(), "/scratch/./good.conf", []byte("loadmodule x")); !errors.Is(err, ErrNoLeave) {
+		if err := w.WriteFile(t.Context(), "/scratch/./good.conf", []byte("loadmodule x")); !errors.Is(err, ErrNotAllowed) {
 			t.Errorf("the configuration of a server was written: %v", err)
 		}
 		for _, line := range []string{"tee -- /scratch/good.conf", "fio --name=a --filename=/scratch/good.conf"} {
-			if _, err := w.Run(t.Context(), platform.Command{Argv: strings.Fields(line)}); !errors.Is(err, ErrNoLeave) {
+			if _, err := w.Run(t.Context(), platform.Command{Argv: strings.Fields(line)}); !errors.Is(err, ErrNotAllowed) {
 				t.Errorf("%s: %v", line, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestDialling(t *testing.T) {
 				break
 			}
 		}
-		if err := (Rules{Scratch: "/scratch"}).checkDial(network, rest, own); (err == nil) != ok || err != nil && !errors.Is(err, ErrNoLeave) {
+		if err := (Rules{Scratch: "/scratch"}).checkDial(network, rest, own); (err == nil) != ok || err != nil && !errors.Is(err, ErrNotAllowed) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

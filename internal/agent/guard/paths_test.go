@@ -1,4 +1,4 @@
-package warden_test
+package guard_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"plimsoll/internal/agent/warden"
+	"plimsoll/internal/agent/guard"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/local"
 )
@@ -20,7 +20,7 @@ import (
 type trap struct {
 	t                *testing.T
 	scratch, outside string
-	machine          *warden.Machine
+	machine          *guard.Machine
 }
 
 func newTrap(t *testing.T) *trap {
@@ -52,7 +52,7 @@ func newTrap(t *testing.T) *trap {
 			t.Error(err)
 		}
 	})
-	x.machine, err = warden.Guard(t.Context(), p.Machine().(warden.Whole), warden.Rules{Scratch: x.scratch, Memory: filepath.Join(dir, "changed.json")})
+	x.machine, err = guard.New(t.Context(), p.Machine().(guard.Whole), guard.Rules{Scratch: x.scratch, Memory: filepath.Join(dir, "changed.json")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestLinksAreRemoved(t *testing.T) {
 	x := newTrap(t)
 	before := x.seen()
 	for _, name := range []string{"/..", "/../outside", "/folder/", "/folder/file", "/folder/.", "/sub/../../outside"} {
-		if _, err := x.machine.Run(t.Context(), platform.Command{Argv: []string{"rm", "-rf", "--", x.scratch + name}}); !errors.Is(err, warden.ErrNoLeave) {
+		if _, err := x.machine.Run(t.Context(), platform.Command{Argv: []string{"rm", "-rf", "--", x.scratch + name}}); !errors.Is(err, guard.ErrNotAllowed) {
 			t.Errorf("rm %s: %v", name, err)
 		}
 	}

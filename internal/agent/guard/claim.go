@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -50,10 +50,10 @@ func (w *Machine) claim(files []string) {
 // checkSetting wants a kernel setting, and one that runs no programs unless the owner allows commands.
 func (w *Machine) checkSetting(name string) error {
 	if !kernel(name) {
-		return fmt.Errorf("it is no kernel setting: %w", ErrNoLeave)
+		return fmt.Errorf("it is no kernel setting: %w", ErrNotAllowed)
 	}
 	if !w.rules.Commands && runs(name) {
-		return fmt.Errorf("it makes the kernel run programs: %w", ErrNoLeave)
+		return fmt.Errorf("it makes the kernel run programs: %w", ErrNotAllowed)
 	}
 	return nil
 }

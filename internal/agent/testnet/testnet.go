@@ -1,7 +1,7 @@
-// Package yard makes network namespaces for tests and benchmarks of fleets: one for the
-// lab and one for each agent, on a bridge, with processes in them. Nothing of the host's own
-// network is touched, and nothing is left.
-package yard
+// Package testnet is a network testbed for tests and benchmarks of fleets: a network
+// namespace for the lab and one for each agent, on a bridge, with processes in them. The
+// host's own network is left alone, and Close removes everything.
+package testnet
 
 import (
 	"bytes"
@@ -16,50 +16,50 @@ import (
 	"syscall"
 )
 
-// Yard is a lab's namespace and those of its agents.
-type Yard struct {
+// Network is the namespace of a lab and those of its agents.
+type Network struct {
 	agents int
 	prefix string
 }
 
 const (
-	prefix = "plimsoll-yard-"
-	bridge = "yard"
+	prefix = "plimsoll-testnet-"
+	bridge = "testnet"
 	// Address is where the lab is.
 	Address = "10.78.0.1"
 	mask    = "/16"
 )
 
-// Open makes a yard. It first removes those of processes that died. It takes root.
-func Open(agents int) (*Yard, error) {
+// Open makes a network. It first removes those of processes that died. It needs root.
+func Open(agents int) (*Network, error) {
 	if err := sweep(); err != nil {
 		return nil, err
 	}
-	y := &Yard{agents: agents, prefix: prefix + strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:6] + "-"}
-	if err := y.build(); err != nil {
-		return nil, errors.Join(err, y.Close())
+	n := &Network{agents: agents, prefix: prefix + strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:6] + "-"}
+	if err := n.build(); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
-	return y, nil
+	return n, nil
 }
 
 // Lab is the name of the lab's namespace.
-func (y *Yard) Lab() string { return y.prefix + "lab" }
+func (n *Network) Lab() string { return n.prefix + "lab" }
 
 // Agent is the name of an agent's namespace. Agents count from 0.
-func (y *Yard) Agent(i int) string { return y.prefix + strconv.Itoa(i) }
+func (n *Network) Agent(i int) string { return n.prefix + strconv.Itoa(i) }
 
 // AgentAddress is where an agent is.
-func (y *Yard) AgentAddress(i int) string { return fmt.Sprintf("10.78.%d.%d", 1+i/200, 1+i%200) }
+func (n *Network) AgentAddress(i int) string { return fmt.Sprintf("10.78.%d.%d", 1+i/200, 1+i%200) }
 
 func port(i int) string { return "a" + strconv.Itoa(i) }
 
-func (y *Yard) build() error {
-	lab := y.Lab()
+func (n *Network) build() error {
+	lab := n.Lab()
 	names := []string{lab}
 	inLab := []string{"link set lo up", "link add " + bridge + " type bridge", "addr add " + Address + mask + " dev " + bridge, "link set " + bridge + " up"}
-	for i := range y.agents {
-		names = append(names, y.Agent(i))
-		inLab = append(inLab, "link add "+port(i)+" type veth peer name eth0 netns "+y.Agent(i), "link set "+port(i)+" master "+bridge+" up")
+	for i := range n.agents {
+		names = append(names, n.Agent(i))
+		inLab = append(inLab, "link add "+port(i)+" type veth peer name eth0 netns "+n.Agent(i), "link set "+port(i)+" master "+bridge+" up")
 	}
 	var add strings.Builder
 	for _, name := range names {
@@ -71,8 +71,8 @@ func (y *Yard) build() error {
 	if err := batch(lab, strings.Join(inLab, "\n")+"\n"); err != nil {
 		return err
 	}
-	for i := range y.agents {
-		if err := batch(y.Agent(i), "link set lo up\naddr add "+y.AgentAddress(i)+mask+" dev eth0\nlink set eth0 up\n"); err != nil {
+	for i := range n.agents {
+		if err := batch(n.Agent(i), "link set lo up\naddr add "+n.AgentAddress(i)+mask+" dev eth0\nlink set eth0 up\n"); err != nil {
 			return err
 		}
 	}
@@ -94,21 +94,23 @@ func batch(namespace, commands string) error {
 }
 
 // Command is a command in a namespace, which dies with this process.
-func (y *Yard) Command(ctx context.Context, namespace string, argv ...string) *exec.Cmd {
+func (n *Network) Command(ctx context.Context, namespace string, argv ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", namespace}, argv...)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return c
 }
 
 // Cut cuts an agent off: what is sent disappears, and neither side is told.
-func (y *Yard) Cut(i int) error { return batch(y.Lab(), "link set "+port(i)+" nomaster\n") }
+func (n *Network) Cut(i int) error { return batch(n.Lab(), "link set "+port(i)+" nomaster\n") }
 
 // Mend undoes Cut.
-func (y *Yard) Mend(i int) error { return batch(y.Lab(), "link set "+port(i)+" master "+bridge+"\n") }
+func (n *Network) Mend(i int) error {
+	return batch(n.Lab(), "link set "+port(i)+" master "+bridge+"\n")
+}
 
 // Read is the text of a file as a process in a namespace sees it.
-func (y *Yard) Read(ctx context.Context, namespace, file string) (string, error) {
-	out, err := y.Command(ctx, namespace, "cat", file).Output()
+func (n *Network) Read(ctx context.Context, namespace, file string) (string, error) {
+	out, err := n.Command(ctx, namespace, "cat", file).Output()
 	return strings.TrimSpace(string(out)), err
 }
 
@@ -130,9 +132,9 @@ func Processes(namespace string) ([]int, error) {
 }
 
 // Close ends what runs in the namespaces and removes them.
-func (y *Yard) Close() error { return remove(y.prefix) }
+func (n *Network) Close() error { return remove(n.prefix) }
 
-// sweep removes the yards of processes that are gone.
+// sweep removes the networks of processes that are gone.
 func sweep() error {
 	all, err := namespaces(prefix)
 	for _, name := range all {

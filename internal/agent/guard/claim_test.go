@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func TestClaimedSettingsArePutBack(t *testing.T) {
 		for _, set := range []string{bytesOf, ratioOf} {
 			p := &pairs{fake: &fake{files: map[string]string{bytesOf: former[bytesOf], ratioOf: former[ratioOf]}}}
 			memory := filepath.Join(t.TempDir(), "changed.json")
-			w, err := Guard(t.Context(), p, Rules{Scratch: "/scratch", Memory: memory})
+			w, err := New(t.Context(), p, Rules{Scratch: "/scratch", Memory: memory})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestClaimedSettingsArePutBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The agent dies here, and another takes over.
-			if _, err := Guard(t.Context(), p, Rules{Scratch: "/scratch", Memory: memory}); err != nil {
+			if _, err := New(t.Context(), p, Rules{Scratch: "/scratch", Memory: memory}); err != nil {
 				t.Fatal(err)
 			}
 			if p.files[bytesOf] != former[bytesOf] || p.files[ratioOf] != former[ratioOf] {
@@ -80,7 +80,7 @@ func TestClaims(t *testing.T) {
 			w := guard(t, &fake{}, Rules{Commands: commands})
 			w.Whole = &pairs{fake: &fake{}}
 			_, err := w.Claim(t.Context(), platform.Claim{Run: "A", Names: []string{name}})
-			if want := leave.always || commands && leave.commands; (err == nil) != want || err != nil && !errors.Is(err, ErrNoLeave) {
+			if want := leave.always || commands && leave.commands; (err == nil) != want || err != nil && !errors.Is(err, ErrNotAllowed) {
 				t.Errorf("%s, commands %v: %v", name, commands, err)
 			}
 		}

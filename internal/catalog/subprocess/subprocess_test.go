@@ -1,4 +1,4 @@
-package servant
+package subprocess
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 
 func none() []workload.Kind { return nil }
 
-func TestOnlyServantsAreServed(t *testing.T) {
+func TestOnlySubprocessesAreServed(t *testing.T) {
 	for _, args := range [][]string{nil, {"run"}, {"worker", "now"}, {""}} {
 		if ok, err := Serve(args, none, strings.NewReader(""), &bytes.Buffer{}); ok || err != nil {
 			t.Errorf("%q: %v, %v", args, ok, err)

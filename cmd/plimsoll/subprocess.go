@@ -5,16 +5,15 @@ import (
 	"io"
 
 	"plimsoll/cmd/plimsoll/cli"
-	"plimsoll/internal/agent/servant"
 	"plimsoll/internal/catalog"
+	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/workload"
 )
 
-// serve runs the servant that the arguments start. It answers false where they
-// start none.
+// serve runs the subprocess that the arguments name. The answer is false where they name none.
 func serve(args []string, in io.Reader, out, errors io.Writer) (status int, ok bool) {
 	kinds := func() []workload.Kind { return catalog.All().Workloads }
-	ok, err := servant.Serve(args, kinds, in, out)
+	ok, err := subprocess.Serve(args, kinds, in, out)
 	if err != nil {
 		fmt.Fprintf(errors, "plimsoll %v\n", err)
 		return cli.ExitTrouble, true

@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -32,13 +32,13 @@ func (w *Machine) checkFio(argv []string) error {
 		name, value, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 		switch {
 		case !strings.HasPrefix(arg, "--") || !slices.Contains(fioOptions, name):
-			return fmt.Errorf("run fio with %s: %w", arg, ErrNoLeave)
+			return fmt.Errorf("run fio with %s: %w", arg, ErrNotAllowed)
 		case name == "ioengine" && !slices.Contains(fioEngines, value):
-			return fmt.Errorf("run fio with engine %s: %w", value, ErrNoLeave)
+			return fmt.Errorf("run fio with engine %s: %w", value, ErrNotAllowed)
 		case name == "filename":
 			for _, file := range fioFiles(value) {
 				if !w.rules.inScratch(file) && !leadsBelow(file, "/dev") || w.isFrozen(file) {
-					return fmt.Errorf("run fio on %s, which is neither a device nor in the scratch folder %s: %w", file, w.rules.Scratch, ErrNoLeave)
+					return fmt.Errorf("run fio on %s, which is neither a device nor in the scratch folder %s: %w", file, w.rules.Scratch, ErrNotAllowed)
 				}
 			}
 		}
@@ -67,7 +67,7 @@ func checkMemcached(argv []string) error {
 	for i, arg := range argv[1:] {
 		if option := i%2 == 0; option && !slices.Contains(memcachedOptions, arg) ||
 			!option && argv[i] == "-o" && !strings.HasPrefix(arg, "slab_chunk_max=") || strings.Contains(arg, ",") {
-			return fmt.Errorf("run memcached with %s: %w", arg, ErrNoLeave)
+			return fmt.Errorf("run memcached with %s: %w", arg, ErrNotAllowed)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ var ethtoolOptions = strings.Fields("-c -C --show-coalesce --coalesce --version"
 
 func checkEthtool(argv []string) error {
 	if len(argv) < 2 || !slices.Contains(ethtoolOptions, argv[1]) {
-		return fmt.Errorf("run ethtool %s: %w", strings.Join(argv[1:], " "), ErrNoLeave)
+		return fmt.Errorf("run ethtool %s: %w", strings.Join(argv[1:], " "), ErrNotAllowed)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (w *Machine) checkServer(ctx context.Context, name string, argv []string) (
 	}
 	file := c.file(argv)
 	if !w.rules.inScratch(file) {
-		return nil, fmt.Errorf("run %s with a configuration that is not in the scratch folder %s: %w", name, w.rules.Scratch, ErrNoLeave)
+		return nil, fmt.Errorf("run %s with a configuration that is not in the scratch folder %s: %w", name, w.rules.Scratch, ErrNotAllowed)
 	}
 	release = w.freeze(file)
 	text, err := w.ReadFile(ctx, file)
@@ -146,7 +146,7 @@ var nginxNames = []string{"location", "try_files"}
 // never writes, are refused.
 func checkNginx(_ Rules, text string) error {
 	if strings.ContainsAny(text, "\"'`\\$#") {
-		return fmt.Errorf("quotes, variables or remarks: %w", ErrNoLeave)
+		return fmt.Errorf("quotes, variables or remarks: %w", ErrNotAllowed)
 	}
 	for statement := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(";{}", r) }) {
 		words := strings.Fields(statement)
@@ -154,11 +154,11 @@ func checkNginx(_ Rules, text string) error {
 			continue
 		}
 		if !slices.Contains(nginxDirectives, words[0]) {
-			return fmt.Errorf("%s: %w", words[0], ErrNoLeave)
+			return fmt.Errorf("%s: %w", words[0], ErrNotAllowed)
 		}
 		for _, word := range words[1:] {
 			if strings.Contains(word, "..") || strings.HasPrefix(word, "/") && !slices.Contains(nginxNames, words[0]) || words[0] == "access_log" && word != "off" {
-				return fmt.Errorf("%s: %w", strings.Join(words, " "), ErrNoLeave)
+				return fmt.Errorf("%s: %w", strings.Join(words, " "), ErrNotAllowed)
 			}
 		}
 	}
@@ -175,9 +175,9 @@ func checkRedis(r Rules, text string) error {
 		switch {
 		case key == "":
 		case !slices.Contains(redisKeys, key):
-			return fmt.Errorf("%s: %w", key, ErrNoLeave)
+			return fmt.Errorf("%s: %w", key, ErrNotAllowed)
 		case key == "dir" && !r.inScratch(strings.Trim(value, `"`)):
-			return fmt.Errorf("dir %s, which is not in the scratch folder %s: %w", value, r.Scratch, ErrNoLeave)
+			return fmt.Errorf("dir %s, which is not in the scratch folder %s: %w", value, r.Scratch, ErrNotAllowed)
 		}
 	}
 	return nil
@@ -238,7 +238,7 @@ func checkJob(c platform.Command) (platform.Command, error) {
 		return c, fmt.Errorf("read the job of a worker: %w", err)
 	}
 	if slices.Contains(programmed, job.Workload) {
-		return c, fmt.Errorf("run workload %s, which runs a program that the study names: %w", job.Workload, ErrNoLeave)
+		return c, fmt.Errorf("run workload %s, which runs a program that the study names: %w", job.Workload, ErrNotAllowed)
 	}
 	c.Stdin = io.MultiReader(strings.NewReader(seen.String()), c.Stdin)
 	return c, nil

@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -135,7 +135,7 @@ func (w *Machine) save() error {
 	return os.Rename(fresh, w.rules.Memory)
 }
 
-// recall reads what an earlier warden left to put back.
+// recall reads the settings that an earlier guard left to restore.
 func (w *Machine) recall() error {
 	text, err := os.ReadFile(w.rules.Memory)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
-// Package station makes a machine part of a fleet: it joins a lab through the
-// fabric and serves its machine to it, behind a warden.
-package station
+// Package join makes a machine part of a fleet: it joins a lab through the fabric and
+// serves its machine to the lab, behind a guard.
+package join
 
 import (
 	"cmp"
@@ -16,27 +16,27 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/fabric"
+	"plimsoll/internal/agent/guard"
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/agent/warden"
 	"plimsoll/internal/platform"
 )
 
 // Options say which lab to join, and what it may do here.
 type Options struct {
-	Lab      string // address of the NATS server: nats://host:port
-	Key      string // file with the agent's key
-	CA       string // fingerprint of the lab's certificate authority
-	LabKey   string // public key of the lab; empty takes any that the server lets in
-	Name     string // empty takes the machine's
-	Labels   map[string]string
-	State    string // folder of the lock and of what to put back
-	Scratch  string // folder for what workloads write
-	Commands bool   // whether a study may run its own commands
-	Servants []string
-	Version  string
-	Machine  platform.Machine
-	Log      func(format string, args ...any)
-	Clock    fabric.Clock // nil takes the system's; also what the lab measures the distance of
+	Lab          string // address of the NATS server: nats://host:port
+	Key          string // file with the agent's key
+	CA           string // fingerprint of the lab's certificate authority
+	LabKey       string // public key of the lab; empty takes any that the server lets in
+	Name         string // empty takes the machine's
+	Labels       map[string]string
+	State        string // folder of the lock and of what to put back
+	Scratch      string // folder for what workloads write
+	Commands     bool   // whether a study may run its own commands
+	Subprocesses []string
+	Version      string
+	Machine      platform.Machine
+	Log          func(format string, args ...any)
+	Clock        fabric.Clock // nil takes the system's; also what the lab measures the distance of
 }
 
 // patience is how long settings may take to be put back when a session has
@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer release()
-	whole, ok := o.Machine.(warden.Whole)
+	whole, ok := o.Machine.(guard.Whole)
 	if !ok {
 		return fmt.Errorf("machine %s cannot be an agent: it cannot carry, confine and observe", o.Machine.Name())
 	}
@@ -65,8 +65,8 @@ func Run(ctx context.Context, o Options) error {
 	if err := os.MkdirAll(o.Scratch, 0o755); err != nil {
 		return fmt.Errorf("make the scratch folder: %w", err)
 	}
-	guarded, err := warden.Guard(ctx, whole, warden.Rules{
-		Commands: o.Commands, Servants: o.Servants, Scratch: o.Scratch, Memory: filepath.Join(o.State, "changed.json"),
+	guarded, err := guard.New(ctx, whole, guard.Rules{
+		Commands: o.Commands, Subprocesses: o.Subprocesses, Scratch: o.Scratch, Memory: filepath.Join(o.State, "changed.json"),
 	})
 	if err != nil {
 		return fmt.Errorf("put back what an earlier agent left: %w", err)
@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	return o.join(ctx, key, guarded)
 }
 
-func (o Options) join(ctx context.Context, key *fabric.Key, guarded *warden.Machine) error {
+func (o Options) join(ctx context.Context, key *fabric.Key, guarded *guard.Machine) error {
 	facts := fabric.Observe(o.Version)
 	facts.Commands, facts.Scratch, facts.Address = o.Commands, o.Scratch, addressTowards(o.Lab)
 	desk := &desk{machine: guarded, version: o.Version, log: o.Log, free: make(chan struct{}, 1)}
@@ -119,7 +119,7 @@ func addressTowards(lab string) string {
 // desk serves the machine to one caller at a time: two would undo each other's
 // settings.
 type desk struct {
-	machine *warden.Machine
+	machine *guard.Machine
 	version string
 	log     func(string, ...any)
 	now     func() time.Time // nil is the system's

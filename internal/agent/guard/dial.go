@@ -1,4 +1,4 @@
-package warden
+package guard
 
 import (
 	"context"
@@ -47,5 +47,5 @@ func (r Rules) checkDial(network, address string, own []net.Addr) error {
 			}
 		}
 	}
-	return fmt.Errorf("connect to %s, which is no address of this machine: %w: it can start the agent with --allow-commands", address, ErrNoLeave)
+	return fmt.Errorf("connect to %s, which is no address of this machine: %w: it can start the agent with --allow-commands", address, ErrNotAllowed)
 }

@@ -1,9 +1,8 @@
-// Package warden stands between a lab and the machine of an agent's owner. It
-// lets through what plimsoll's own workloads, services, factors and collectors do, and
-// refuses a user's own commands unless the owner gave leave. It remembers how
-// kernel settings were before the lab wrote them, also across its own death, and puts
-// them back when the lab is gone.
-package warden
+// Package guard limits what a lab may do on an agent's machine. It allows what plimsoll's
+// own workloads, services, factors and collectors need, and a user's own commands only
+// where the owner of the machine permits them. It keeps the former values of kernel settings,
+// also across its own death, and restores them when the lab is gone.
+package guard
 
 import (
 	"context"
@@ -16,16 +15,15 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// ErrNoLeave says that the owner of the machine did not give leave for what a study
-// asked of it.
-var ErrNoLeave = errors.New("the owner of this agent's machine gave no leave for that")
+// ErrNotAllowed says that the owner of the machine does not allow an action of a study.
+var ErrNotAllowed = errors.New("the owner of this agent's machine does not allow that")
 
-// Rules are what an owner allows.
+// Rules are what the owner of a machine allows.
 type Rules struct {
-	Commands bool     // any command, also a study's own
-	Servants []string // first arguments with which plimsoll may start itself
-	Scratch  string   // the folder that workloads and services write in
-	Memory   string   // file that remembers what to put back
+	Commands     bool     // any command, also a study's own
+	Subprocesses []string // first arguments with which plimsoll may start itself
+	Scratch      string   // the folder that workloads and services write in
+	Memory       string   // file with the settings to restore
 }
 
 // Whole is a machine with all abilities.
@@ -36,7 +34,7 @@ type Whole interface {
 	platform.Observer
 }
 
-// Machine is a machine behind a warden.
+// Machine is a machine behind a guard.
 type Machine struct {
 	Whole
 	rules Rules
@@ -47,9 +45,9 @@ type Machine struct {
 	frozen  map[string]int // files that are not to be written now
 }
 
-// Guard puts a warden before a machine. Settings that an earlier warden with
-// the same memory left changed are put back first.
-func Guard(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
+// New puts a guard before a machine. Settings that an earlier guard with the same
+// memory left changed are restored first.
+func New(ctx context.Context, m Whole, rules Rules) (*Machine, error) {
 	if !path.IsAbs(rules.Scratch) || !path.IsAbs(rules.Memory) {
 		return nil, fmt.Errorf("the scratch folder %q and the memory %q need absolute paths", rules.Scratch, rules.Memory)
 	}
@@ -118,14 +116,14 @@ func (w *Machine) check(self string, argv []string) error {
 	name := path.Base(argv[0])
 	switch {
 	case argv[0] == self:
-		if len(argv) == 2 && slices.Contains(r.Servants, argv[1]) {
+		if len(argv) == 2 && slices.Contains(r.Subprocesses, argv[1]) {
 			return nil
 		}
-		return fmt.Errorf("run plimsoll as %q: %w", argv[1:], ErrNoLeave)
+		return fmt.Errorf("run plimsoll as %q: %w", argv[1:], ErrNotAllowed)
 	case !slices.Contains(programs, name) || name != argv[0] && !slices.Contains(folders, path.Dir(argv[0])):
-		return fmt.Errorf("run %s: %w: it can start the agent with --allow-commands", argv[0], ErrNoLeave)
+		return fmt.Errorf("run %s: %w: it can start the agent with --allow-commands", argv[0], ErrNotAllowed)
 	case harmless[name] != "" && (len(argv) < 2 || argv[1] != harmless[name]):
-		return fmt.Errorf("run %s without %s: %w", name, harmless[name], ErrNoLeave)
+		return fmt.Errorf("run %s without %s: %w", name, harmless[name], ErrNotAllowed)
 	case name == "setpriv":
 		return w.checkAccount(self, argv)
 	case name == "fio":
@@ -145,11 +143,11 @@ func (w *Machine) checkAccount(self string, argv []string) error {
 	inner := afterDashes(argv)
 	for _, arg := range argv[1:max(1, len(argv)-len(inner)-1)] {
 		if !accounts.MatchString(arg) {
-			return fmt.Errorf("run setpriv with %s: %w", arg, ErrNoLeave)
+			return fmt.Errorf("run setpriv with %s: %w", arg, ErrNotAllowed)
 		}
 	}
 	if len(inner) > 0 && path.Base(inner[0]) == "setpriv" {
-		return fmt.Errorf("run setpriv twice: %w", ErrNoLeave)
+		return fmt.Errorf("run setpriv twice: %w", ErrNotAllowed)
 	}
 	return w.check(self, inner)
 }
@@ -158,14 +156,14 @@ func (w *Machine) checkAccount(self string, argv []string) error {
 func (w *Machine) checkOperands(name string, argv []string) error {
 	r, operands := w.rules, afterDashes(argv)
 	if len(operands) == 0 {
-		return fmt.Errorf("run %s without -- before its files: %w", name, ErrNoLeave)
+		return fmt.Errorf("run %s without -- before its files: %w", name, ErrNotAllowed)
 	}
 	for _, o := range operands {
 		if !r.inScratch(o) && !(slices.Contains(removers, name) && r.removable(o)) {
-			return fmt.Errorf("run %s on %s, which is not in the scratch folder %s: %w", name, o, r.Scratch, ErrNoLeave)
+			return fmt.Errorf("run %s on %s, which is not in the scratch folder %s: %w", name, o, r.Scratch, ErrNotAllowed)
 		}
 		if w.isFrozen(o) {
-			return fmt.Errorf("run %s on %s, which a server runs by: %w", name, o, ErrNoLeave)
+			return fmt.Errorf("run %s on %s, which a server runs by: %w", name, o, ErrNotAllowed)
 		}
 	}
 	return nil
@@ -187,7 +185,7 @@ func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error
 	}
 	switch {
 	case !kernel && w.isFrozen(name):
-		return fmt.Errorf("write %s, which a server runs by: %w", name, ErrNoLeave)
+		return fmt.Errorf("write %s, which a server runs by: %w", name, ErrNotAllowed)
 	case w.rules.Commands && !kernel:
 		return w.Whole.WriteFile(ctx, name, data)
 	case !kernel && w.rules.inScratch(name):
@@ -196,9 +194,9 @@ func (w *Machine) WriteFile(ctx context.Context, name string, data []byte) error
 		}
 		return w.Whole.WriteFile(ctx, name, data)
 	case !kernel:
-		return fmt.Errorf("write %s, which is neither a kernel setting nor in the scratch folder %s: %w", name, w.rules.Scratch, ErrNoLeave)
+		return fmt.Errorf("write %s, which is neither a kernel setting nor in the scratch folder %s: %w", name, w.rules.Scratch, ErrNotAllowed)
 	case runs(name) && !w.rules.Commands:
-		return fmt.Errorf("write %s, which makes the kernel run programs: %w", name, ErrNoLeave)
+		return fmt.Errorf("write %s, which makes the kernel run programs: %w", name, ErrNotAllowed)
 	}
 	if err := w.remember(ctx, name); err != nil {
 		return err

@@ -1,0 +1,41 @@
+package subprocess
+
+import (
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/brokerage"
+	"plimsoll/internal/workload/compile"
+	"plimsoll/internal/workload/cqliot"
+	"plimsoll/internal/workload/cqliot/foreign"
+	"plimsoll/internal/workload/dvdstore"
+	"plimsoll/internal/workload/keyvalue"
+	"plimsoll/internal/workload/network"
+	"plimsoll/internal/workload/null"
+	"plimsoll/internal/workload/oltp"
+	"plimsoll/internal/workload/orderentry"
+	"plimsoll/internal/workload/processor"
+	"plimsoll/internal/workload/web"
+)
+
+// LabParts are parts of workloads that only plimsoll contains and plimsoll-agent does not,
+// because of their size.
+type LabParts struct {
+	GoCQL   foreign.Opener // a second driver for Cassandra
+	Sources []byte         // archive of the program that workload compile compiles
+}
+
+// Workloads lists the workloads whose load a worker makes.
+func Workloads(lab LabParts) []workload.Kind {
+	return []workload.Kind{
+		web.Kind(),
+		keyvalue.Kind(),
+		orderentry.Kind(),
+		brokerage.Kind(),
+		oltp.Kind(),
+		cqliot.Kind(lab.GoCQL),
+		dvdstore.Kind(),
+		network.Kind(),
+		compile.Kind(lab.Sources),
+		processor.Kind(),
+		null.Kind(),
+	}
+}
