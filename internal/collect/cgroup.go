@@ -15,10 +15,10 @@ import (
 func Cgroup() Source {
 	return Source{
 		Name: "cgroup",
-		Doc:  "throttling of the workers' control group and those above it, from cpu.stat",
+		Doc:  "CPU throttling of the workers' control group and its ancestors, from cpu.stat",
 		Counters: []Counter{
-			cumulative("cgroup.throttled", "1", "time for which the group was held back, summed over CPUs, as a part of the time"),
-			cumulative("cgroup.throttled.periods", "1/s", "periods of the quota in which the group was held back"),
+			cumulative("cgroup.throttled", "1", "throttled time, summed over CPUs, as a share of the time"),
+			cumulative("cgroup.throttled.periods", "1/s", "quota periods with throttling"),
 		},
 		Open: openCgroup,
 	}

@@ -12,10 +12,10 @@ import (
 func Clock() Source {
 	return Source{
 		Name: "clock",
-		Doc:  "state of the clock, from adjtimex(2)",
+		Doc:  "clock synchronisation, from adjtimex(2)",
 		Counters: []Counter{
-			gauge("clock.synchronised", "1", "1 where the kernel takes its clock for synchronised, else 0"),
-			gauge("clock.max_error", "s", "bound that the kernel puts on the error of its clock"),
+			gauge("clock.synchronised", "1", "1 where the kernel's clock is synchronised, else 0"),
+			gauge("clock.max_error", "s", "maximum error of the clock, as the kernel estimates it"),
 		},
 		Open: func(ctx context.Context, p Place) (Read, error) {
 			o, ok := p.Machine.(platform.Observer)

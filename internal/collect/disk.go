@@ -13,15 +13,15 @@ import (
 func Disk() Source {
 	return Source{
 		Name: "disk",
-		Doc:  "operations of the block device below the scratch folder, from /sys/block",
+		Doc:  "I/O of the block device of the scratch folder, from /sys/block",
 		Counters: []Counter{
-			cumulative("disk.read.operations", "1/s", "reads that the device completed"),
-			cumulative("disk.write.operations", "1/s", "writes that the device completed"),
+			cumulative("disk.read.operations", "1/s", "reads completed"),
+			cumulative("disk.write.operations", "1/s", "writes completed"),
 			cumulative("disk.read.bytes", "B/s", "bytes read from the device"),
 			cumulative("disk.write.bytes", "B/s", "bytes written to the device"),
-			cumulative("disk.busy", "1", "part of the time in which the device had work"),
-			cumulative("disk.queue", "1", "mean number of operations that were with the device"),
-			cumulative("disk.flushes", "1/s", "flushes of the device's write cache"),
+			cumulative("disk.busy", "1", "device utilisation: share of time with requests in flight"),
+			cumulative("disk.queue", "1", "mean queue length: requests in flight"),
+			cumulative("disk.flushes", "1/s", "cache flush requests completed"),
 		},
 		Open: func(ctx context.Context, p Place) (Read, error) {
 			d, err := platform.DeviceUnder(ctx, p.Machine, p.Dir)

@@ -13,10 +13,10 @@ import (
 func Filesystem() Source {
 	return Source{
 		Name: "filesystem",
-		Doc:  "room in the file system of the scratch folder, from statfs(2)",
+		Doc:  "space in the file system of the scratch folder, from statfs(2)",
 		Counters: []Counter{
 			gauge("filesystem.size", "B", "size of the file system"),
-			gauge("filesystem.free", "B", "what an ordinary user can still write to it"),
+			gauge("filesystem.free", "B", "space free for unprivileged users"),
 		},
 		Open: func(ctx context.Context, p Place) (Read, error) {
 			o, ok := p.Machine.(platform.Observer)

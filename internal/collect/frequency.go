@@ -12,8 +12,8 @@ import (
 func Frequency() Source {
 	return Source{
 		Name:     "frequency",
-		Doc:      "clock rate of the CPUs, from their cpufreq folders",
-		Counters: []Counter{gauge("cpu.frequency", "1/s", "mean clock rate, over at most 16 CPUs spread evenly over the machine")},
+		Doc:      "CPU frequency, from cpufreq",
+		Counters: []Counter{gauge("cpu.frequency", "1/s", "mean frequency of at most 16 CPUs spread evenly over the machine")},
 		Open:     openFrequency,
 	}
 }

@@ -9,12 +9,12 @@ import (
 func Memory() Source {
 	return Source{
 		Name: "memory",
-		Doc:  "use of memory, from /proc/meminfo",
+		Doc:  "memory usage, from /proc/meminfo",
 		Counters: []Counter{
-			gauge("memory.available", "B", "memory that programs can still get without swapping"),
-			gauge("memory.cached", "B", "file contents held in memory"),
-			gauge("memory.dirty", "B", "file contents that wait to be written"),
-			gauge("memory.writeback", "B", "file contents that are being written"),
+			gauge("memory.available", "B", "memory available without swapping"),
+			gauge("memory.cached", "B", "page cache"),
+			gauge("memory.dirty", "B", "dirty page cache"),
+			gauge("memory.writeback", "B", "page cache under writeback"),
 		},
 		Open: fromFile("/proc/meminfo", "memory counts", parseMemory),
 	}

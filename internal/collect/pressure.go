@@ -12,12 +12,12 @@ import (
 func Pressure() Source {
 	return Source{
 		Name: "pressure",
-		Doc:  "time lost to waiting, from /proc/pressure",
+		Doc:  "pressure stall information (PSI), from /proc/pressure",
 		Counters: []Counter{
-			cumulative("pressure.cpu.some", "1", "part of the time in which a task waited for a CPU"),
-			cumulative("pressure.io.some", "1", "part of the time in which a task waited for a disk"),
-			cumulative("pressure.io.full", "1", "part of the time in which all tasks at work waited for a disk"),
-			cumulative("pressure.memory.some", "1", "part of the time in which a task waited for memory"),
+			cumulative("pressure.cpu.some", "1", "share of time in which some task waited for a CPU"),
+			cumulative("pressure.io.some", "1", "share of time in which some task waited for I/O"),
+			cumulative("pressure.io.full", "1", "share of time in which all non-idle tasks waited for I/O"),
+			cumulative("pressure.memory.some", "1", "share of time in which some task waited for memory"),
 		},
 		Open: func(ctx context.Context, p Place) (Read, error) {
 			take := func(ctx context.Context) (map[string]float64, error) {

@@ -9,13 +9,13 @@ import (
 // Access is how one reaches the server of a database, and by TLS or not. A service embeds
 // it in its settings, with Verify set in their defaults.
 type Access struct {
-	Address  string `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
-	User     string `name:"user" doc:"who plimsoll is at a server that already runs; empty for the first of all users there"`
-	Password string `name:"password" doc:"where the password of that user is found: env:NAME or file:PATH"`
-	Database string `name:"database" doc:"database there that sessions begin in; empty for the one that every server has, if any"`
-	TLS      bool   `name:"tls" doc:"speak TLS; a server that plimsoll starts takes nothing else then, with a certificate made for this run"`
-	CA       string `name:"ca" doc:"file with the certificate, in PEM, of who vouches for a server that already runs; empty for those whom this host trusts"`
-	Verify   bool   `name:"tls_verify" doc:"look that the certificate of a server that already runs is from there and for the name in address; without it anybody can pose as the server"`
+	Address  string `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
+	User     string `name:"user" doc:"user name at a server you provide; empty is the engine's superuser"`
+	Password string `name:"password" doc:"source of that user's password: env:NAME or file:PATH"`
+	Database string `name:"database" doc:"database to connect to at a server you provide; empty is the engine's default database"`
+	TLS      bool   `name:"tls" doc:"require TLS; a server that plimsoll starts gets a certificate made for the run"`
+	CA       string `name:"ca" doc:"PEM file with the certificate authority of a server you provide; empty is the host's trust store"`
+	Verify   bool   `name:"tls_verify" doc:"verify certificate and host name of a server you provide; off, the connection is open to impersonation"`
 }
 
 // fine are the settings that one can give to a server that already runs.

@@ -11,9 +11,9 @@ import (
 // Placement says how many private instances of a service there are, and where they
 // listen. A service that can have several embeds it in its settings.
 type Placement struct {
-	Instances int                `name:"instances" doc:"servers to start; the load asks them in turn, and what it offers at a rate, and its connections, are for each" min:"1" max:"4096"`
-	Network   string             `name:"network" doc:"where a server listens: on the host's loopback, or in a network namespace of its own at the end of a virtual cable" choices:"host,namespaces"`
-	Batching  parameter.Duration `name:"batching" doc:"how long packets wait at the end of the cable to be handled together, by deferring NAPI and the flush of GRO; 0s handles them as they come" max:"100ms"`
+	Instances int                `name:"instances" doc:"servers to start; operations go to them round robin; rate and connections are per server" min:"1" max:"4096"`
+	Network   string             `name:"network" doc:"where a server listens: on loopback, or in its own network namespace behind a veth pair" choices:"host,namespaces"`
+	Batching  parameter.Duration `name:"batching" doc:"how long the veth device defers interrupts (gro_flush_timeout with NAPI deferral); 0s disables deferral" max:"100ms"`
 }
 
 // Alone is the placement of a service that does not say: one server on the loopback.

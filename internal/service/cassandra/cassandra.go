@@ -23,7 +23,7 @@ func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Needs:   "Java and Maven",
 		Name:    "cassandra",
-		Doc:     "a private Apache Cassandra, or one that already runs",
+		Doc:     "Apache Cassandra, started for the study, or a cluster you provide",
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
 	}, defaults(), build)

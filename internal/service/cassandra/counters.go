@@ -14,22 +14,22 @@ import (
 func metrics() []measure.Metric {
 	lower := measure.LowerIsBetter
 	return []measure.Metric{
-		{Name: "cassandra.reads", Unit: "1/s", Doc: "reads that nodes coordinated"},
-		{Name: "cassandra.writes", Unit: "1/s", Doc: "writes that nodes coordinated"},
-		{Name: "cassandra.read_p99", Unit: "s", Doc: "99th percentile of the time of a read at its coordinator, of the slowest table, over the last minutes", Better: lower},
-		{Name: "cassandra.write_p99", Unit: "s", Doc: "the same of a write", Better: lower},
-		{Name: "cassandra.compactions_pending", Unit: "1", Doc: "compactions that run or wait", Better: lower},
-		{Name: "cassandra.compactions", Unit: "1/s", Doc: "tasks of compaction that ended"},
-		{Name: "cassandra.flushes_pending", Unit: "1", Doc: "memtables that are written to the disk or wait for it", Better: lower},
-		{Name: "cassandra.writes_pending", Unit: "1", Doc: "writes that wait for a thread", Better: lower},
-		{Name: "cassandra.reads_pending", Unit: "1", Doc: "reads that wait for a thread", Better: lower},
-		{Name: "cassandra.requests_pending", Unit: "1", Doc: "requests of clients that wait for a thread", Better: lower},
-		{Name: "cassandra.blocked", Unit: "1/s", Doc: "tasks that found the queue of their threads full", Better: lower},
-		{Name: "cassandra.executions", Unit: "1/s", Doc: "executions of prepared statements"},
-		{Name: "cassandra.key_cache_hits", Unit: "1/s", Doc: "places of rows that were found in the key cache"},
-		{Name: "cassandra.key_cache_requests", Unit: "1/s", Doc: "places of rows that were looked for there"},
-		{Name: "cassandra.data", Unit: "B", Doc: "data of user tables on the disks, in whole MiB for each table"},
-		{Name: "cassandra.clients", Unit: "1", Doc: "connections of clients"},
+		{Name: "cassandra.reads", Unit: "1/s", Doc: "reads coordinated"},
+		{Name: "cassandra.writes", Unit: "1/s", Doc: "writes coordinated"},
+		{Name: "cassandra.read_p99", Unit: "s", Doc: "99th percentile of coordinator read latency, slowest table, last minutes", Better: lower},
+		{Name: "cassandra.write_p99", Unit: "s", Doc: "99th percentile of coordinator write latency, slowest table, last minutes", Better: lower},
+		{Name: "cassandra.compactions_pending", Unit: "1", Doc: "compactions running or pending", Better: lower},
+		{Name: "cassandra.compactions", Unit: "1/s", Doc: "compaction tasks completed"},
+		{Name: "cassandra.flushes_pending", Unit: "1", Doc: "memtable flushes running or pending", Better: lower},
+		{Name: "cassandra.writes_pending", Unit: "1", Doc: "pending tasks of the mutation stage", Better: lower},
+		{Name: "cassandra.reads_pending", Unit: "1", Doc: "pending tasks of the read stage", Better: lower},
+		{Name: "cassandra.requests_pending", Unit: "1", Doc: "pending native transport requests", Better: lower},
+		{Name: "cassandra.blocked", Unit: "1/s", Doc: "tasks blocked by a full stage queue", Better: lower},
+		{Name: "cassandra.executions", Unit: "1/s", Doc: "prepared statements executed"},
+		{Name: "cassandra.key_cache_hits", Unit: "1/s", Doc: "key-cache hits"},
+		{Name: "cassandra.key_cache_requests", Unit: "1/s", Doc: "key-cache requests"},
+		{Name: "cassandra.data", Unit: "B", Doc: "on-disk size of user tables, in whole MiB per table"},
+		{Name: "cassandra.clients", Unit: "1", Doc: "client connections"},
 	}
 }
 

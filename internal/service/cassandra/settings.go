@@ -19,24 +19,24 @@ import (
 // Settings are what a study may say about the server. Those that Cassandra has carry
 // its names.
 type Settings struct {
-	service.Access `address:"use the servers that listen there, host:port with commas in between, instead of starting one" user:"who plimsoll is at a server that already runs" database:"-" tls:"speak TLS; nodes that plimsoll starts take nothing else from clients then, with a certificate made for this run"`
+	service.Access `address:"addresses of nodes you provide, host:port separated by commas; empty starts them" user:"user name at a server you provide" database:"-" tls:"require TLS from clients; nodes that plimsoll starts get a certificate made for the run"`
 
-	Jars  string `name:"jars" doc:"folder on the machine with the jars of Cassandra; empty for the one that they are fetched to"`
-	Nodes int    `name:"nodes" doc:"nodes of a ring, all on this machine, which start one after the other" min:"1" max:"8"`
+	Jars  string `name:"jars" doc:"folder with Cassandra's jars; empty is the folder of plimsoll service cassandra fetch"`
+	Nodes int    `name:"nodes" doc:"nodes of the ring, all on this machine" min:"1" max:"8"`
 
-	Heap                 parameter.Bytes    `name:"heap" doc:"memory of each node for Java's objects" min:"256MiB"`
+	Heap                 parameter.Bytes    `name:"heap" doc:"Java heap of each node" min:"256MiB"`
 	Collector            string             `name:"collector" doc:"garbage collector" choices:"g1,parallel,serial"`
-	Compiler             string             `name:"compiler" doc:"quick compiles once and starts sooner, which is for trying things, not for numbers" choices:"full,quick"`
-	CommitLogSync        string             `name:"commitlog_sync" doc:"periodic: a write does not wait for the disk; batch and group: it does" choices:"periodic,batch,group"`
-	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"time between two syncs of the commit log; 0s is Cassandra's 10s for periodic and 10ms for group, and of batch there is none" max:"1h"`
-	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log after which the oldest memtables are flushed" min:"128MiB"`
-	MemtableHeap         parameter.Bytes    `name:"memtable_heap_space" doc:"memory within the heap for rows that were not flushed" min:"16MiB"`
-	MemtableOffheap      parameter.Bytes    `name:"memtable_offheap_space" doc:"the same outside of it" min:"16MiB"`
-	MemtableAllocation   string             `name:"memtable_allocation_type" doc:"where those rows lie" choices:"heap_buffers,offheap_buffers,offheap_objects"`
-	ConcurrentReads      int                `name:"concurrent_reads" doc:"reads at once" min:"2" max:"1024"`
-	ConcurrentWrites     int                `name:"concurrent_writes" doc:"writes at once" min:"2" max:"1024"`
-	ConcurrentCompactors int                `name:"concurrent_compactors" doc:"compactions at once" min:"1" max:"128"`
-	CompactionThroughput parameter.Bytes    `name:"compaction_throughput" doc:"bytes per second that compaction may write; 0B does not limit it"`
+	Compiler             string             `name:"compiler" doc:"JIT compilation: full, or only the first tier (quick), which starts faster and is not for measurements" choices:"full,quick"`
+	CommitLogSync        string             `name:"commitlog_sync" doc:"commit log sync mode; with batch and group a write waits for the sync" choices:"periodic,batch,group"`
+	CommitLogSyncPeriod  parameter.Duration `name:"commitlog_sync_period" doc:"interval between commit log syncs; 0s is Cassandra's default, 10s for periodic and 10ms for group; not for batch" max:"1h"`
+	CommitLogSpace       parameter.Bytes    `name:"commitlog_total_space" doc:"commit log size that starts a flush of the oldest memtables" min:"128MiB"`
+	MemtableHeap         parameter.Bytes    `name:"memtable_heap_space" doc:"memtable space on the heap" min:"16MiB"`
+	MemtableOffheap      parameter.Bytes    `name:"memtable_offheap_space" doc:"memtable space off the heap" min:"16MiB"`
+	MemtableAllocation   string             `name:"memtable_allocation_type" doc:"memtable allocation type" choices:"heap_buffers,offheap_buffers,offheap_objects"`
+	ConcurrentReads      int                `name:"concurrent_reads" doc:"concurrent reads" min:"2" max:"1024"`
+	ConcurrentWrites     int                `name:"concurrent_writes" doc:"concurrent writes" min:"2" max:"1024"`
+	ConcurrentCompactors int                `name:"concurrent_compactors" doc:"concurrent compactions" min:"1" max:"128"`
+	CompactionThroughput parameter.Bytes    `name:"compaction_throughput" doc:"compaction throughput limit in bytes per second; 0B is no limit"`
 }
 
 func defaults() Settings {

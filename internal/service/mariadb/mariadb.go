@@ -25,7 +25,7 @@ func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Needs:   "MariaDB",
 		Name:    "mariadb",
-		Doc:     "a private MariaDB server, or one that already runs",
+		Doc:     "MariaDB, started for the study, or a server you provide",
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
 		Shares:  shares(),

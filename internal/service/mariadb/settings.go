@@ -18,26 +18,26 @@ type Settings struct {
 	service.Placement
 	service.Access
 
-	BufferPoolSize    parameter.Bytes    `name:"innodb_buffer_pool_size" doc:"memory for pages of data" min:"5MiB"`
-	LogFileSize       parameter.Bytes    `name:"innodb_log_file_size" doc:"size of the log; a checkpoint must come before it is full" min:"4MiB"`
-	LogBufferSize     parameter.Bytes    `name:"innodb_log_buffer_size" doc:"memory for log that was not written yet" min:"2MiB"`
-	FlushLog          int                `name:"innodb_flush_log_at_trx_commit" doc:"what a commit waits for: 1 the disk, 2 the kernel, 0 nothing; 3 is 1 in two steps with the log of changes" max:"3"`
-	FlushMethod       string             `name:"innodb_flush_method" doc:"how pages and log reach the disk" choices:"fsync,O_DSYNC,O_DIRECT,O_DIRECT_NO_FSYNC"`
-	Doublewrite       bool               `name:"innodb_doublewrite" doc:"write pages twice, so that one that a crash cut through is found whole"`
-	IOCapacity        int                `name:"innodb_io_capacity" doc:"pages written per second while there is no hurry" min:"100" max:"1000000"`
-	FlushNeighbors    int                `name:"innodb_flush_neighbors" doc:"write the pages beside a page as well: 0 none, 1 those next to it, 2 all of its extent" max:"2"`
-	AdaptiveHashIndex bool               `name:"innodb_adaptive_hash_index" doc:"remember where the rows lie that are often read"`
-	LockWaitTimeout   parameter.Duration `name:"innodb_lock_wait_timeout" doc:"how long a statement waits for a row that another has locked" min:"1s" max:"24h"`
-	LogBin            bool               `name:"log_bin" doc:"keep a log of changes, as replicas need it"`
-	SyncBinlog        int                `name:"sync_binlog" doc:"commits of that log after which it must be on the disk; 0 leaves it to the kernel" max:"1000000"`
-	MaxConnections    int                `name:"max_connections" doc:"sessions at once at most" min:"10" max:"100000"`
-	ThreadHandling    string             `name:"thread_handling" doc:"a thread for each session, or a few for all" choices:"one-thread-per-connection,pool-of-threads"`
-	ThreadCacheSize   int                `name:"thread_cache_size" doc:"threads that are kept for sessions to come" max:"16384"`
-	TableOpenCache    int                `name:"table_open_cache" doc:"tables that are kept open" min:"10" max:"1048576"`
-	TmpTableSize      parameter.Bytes    `name:"tmp_table_size" doc:"memory for a temporary table; a larger one goes to the disk" min:"1KiB"`
-	SortBufferSize    parameter.Bytes    `name:"sort_buffer_size" doc:"memory for one sort" min:"1KiB"`
-	Isolation         string             `name:"transaction_isolation" doc:"how transactions are kept apart that say nothing" choices:"READ-UNCOMMITTED,READ-COMMITTED,REPEATABLE-READ,SERIALIZABLE"`
-	PerformanceSchema bool               `name:"performance_schema" doc:"have the server measure itself"`
+	BufferPoolSize    parameter.Bytes    `name:"innodb_buffer_pool_size" doc:"shared buffer pool for data pages" min:"5MiB"`
+	LogFileSize       parameter.Bytes    `name:"innodb_log_file_size" doc:"size of the redo log" min:"4MiB"`
+	LogBufferSize     parameter.Bytes    `name:"innodb_log_buffer_size" doc:"buffer for log not yet written" min:"2MiB"`
+	FlushLog          int                `name:"innodb_flush_log_at_trx_commit" doc:"redo log at commit: 0 no write, 1 write and flush, 2 write, 3 flush in prepare and commit of a group commit" max:"3"`
+	FlushMethod       string             `name:"innodb_flush_method" doc:"method of flushing data and log files" choices:"fsync,O_DSYNC,O_DIRECT,O_DIRECT_NO_FSYNC"`
+	Doublewrite       bool               `name:"innodb_doublewrite" doc:"doublewrite buffer against torn pages"`
+	IOCapacity        int                `name:"innodb_io_capacity" doc:"I/O operations per second for background flushing" min:"100" max:"1000000"`
+	FlushNeighbors    int                `name:"innodb_flush_neighbors" doc:"flush neighbouring dirty pages: 0 none, 1 contiguous ones, 2 all of the extent" max:"2"`
+	AdaptiveHashIndex bool               `name:"innodb_adaptive_hash_index" doc:"adaptive hash index"`
+	LockWaitTimeout   parameter.Duration `name:"innodb_lock_wait_timeout" doc:"timeout of a wait for a row lock" min:"1s" max:"24h"`
+	LogBin            bool               `name:"log_bin" doc:"write the binary log"`
+	SyncBinlog        int                `name:"sync_binlog" doc:"commits between two syncs of the binary log; 0 leaves it to the kernel" max:"1000000"`
+	MaxConnections    int                `name:"max_connections" doc:"maximum number of concurrent sessions" min:"10" max:"100000"`
+	ThreadHandling    string             `name:"thread_handling" doc:"thread model: one thread per connection, or a pool" choices:"one-thread-per-connection,pool-of-threads"`
+	ThreadCacheSize   int                `name:"thread_cache_size" doc:"idle threads kept for new connections" max:"16384"`
+	TableOpenCache    int                `name:"table_open_cache" doc:"open table instances kept in the cache" min:"10" max:"1048576"`
+	TmpTableSize      parameter.Bytes    `name:"tmp_table_size" doc:"maximum size of an in-memory temporary table" min:"1KiB"`
+	SortBufferSize    parameter.Bytes    `name:"sort_buffer_size" doc:"buffer for one sort" min:"1KiB"`
+	Isolation         string             `name:"transaction_isolation" doc:"default transaction isolation level" choices:"READ-UNCOMMITTED,READ-COMMITTED,REPEATABLE-READ,SERIALIZABLE"`
+	PerformanceSchema bool               `name:"performance_schema" doc:"enable the performance schema"`
 }
 
 func defaults() Settings {

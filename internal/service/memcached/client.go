@@ -94,15 +94,15 @@ var counters = []struct {
 	field  string
 	metric measure.Metric
 }{
-	{"cmd_get", measure.Metric{Name: "memcached.gets", Unit: "1/s", Doc: "keys that were asked for"}},
-	{"cmd_set", measure.Metric{Name: "memcached.sets", Unit: "1/s", Doc: "values that were stored"}},
-	{"get_hits", measure.Metric{Name: "memcached.hits", Unit: "1/s", Doc: "keys that were asked for and there"}},
-	{"get_misses", measure.Metric{Name: "memcached.misses", Unit: "1/s", Doc: "keys that were asked for and not there"}},
-	{"evictions", measure.Metric{Name: "memcached.evicted", Unit: "1/s", Doc: "values that went because memory was full"}},
-	{"curr_items", measure.Metric{Name: "memcached.items", Unit: "1", Doc: "values that are stored"}},
-	{"bytes", measure.Metric{Name: "memcached.memory", Unit: "B", Doc: "memory that the values take"}},
-	{"total_connections", measure.Metric{Name: "memcached.connections", Unit: "1/s", Doc: "connections that were accepted"}},
-	{"curr_connections", measure.Metric{Name: "memcached.clients", Unit: "1", Doc: "connections that are open"}},
+	{"cmd_get", measure.Metric{Name: "memcached.gets", Unit: "1/s", Doc: "get requests, by key"}},
+	{"cmd_set", measure.Metric{Name: "memcached.sets", Unit: "1/s", Doc: "set requests"}},
+	{"get_hits", measure.Metric{Name: "memcached.hits", Unit: "1/s", Doc: "get hits"}},
+	{"get_misses", measure.Metric{Name: "memcached.misses", Unit: "1/s", Doc: "get misses"}},
+	{"evictions", measure.Metric{Name: "memcached.evicted", Unit: "1/s", Doc: "items evicted"}},
+	{"curr_items", measure.Metric{Name: "memcached.items", Unit: "1", Doc: "items stored"}},
+	{"bytes", measure.Metric{Name: "memcached.memory", Unit: "B", Doc: "memory used by items"}},
+	{"total_connections", measure.Metric{Name: "memcached.connections", Unit: "1/s", Doc: "connections accepted"}},
+	{"curr_connections", measure.Metric{Name: "memcached.clients", Unit: "1", Doc: "open connections"}},
 	{"bytes_read", measure.Metric{Name: "memcached.received", Unit: "B/s", Doc: "bytes read from clients"}},
 	{"bytes_written", measure.Metric{Name: "memcached.sent", Unit: "B/s", Doc: "bytes written to clients"}},
 }

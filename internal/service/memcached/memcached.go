@@ -19,11 +19,11 @@ import (
 
 // Settings are what a study may say about the server.
 type Settings struct {
-	Address     string          `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
-	Threads     int             `name:"threads" doc:"threads that serve clients" min:"1" max:"128"`
-	Memory      parameter.Bytes `name:"memory" doc:"memory for values, in whole MiB" min:"8MiB" max:"1TiB"`
-	Connections int             `name:"connections" doc:"clients at once" min:"1" max:"1000000"`
-	MaxItem     parameter.Bytes `name:"max_item" doc:"largest value with its key; a power of two below 512KiB, then a multiple of that" min:"1KiB" max:"1GiB"`
+	Address     string          `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
+	Threads     int             `name:"threads" doc:"worker threads" min:"1" max:"128"`
+	Memory      parameter.Bytes `name:"memory" doc:"memory limit for items, in whole MiB" min:"8MiB" max:"1TiB"`
+	Connections int             `name:"connections" doc:"maximum client connections" min:"1" max:"1000000"`
+	MaxItem     parameter.Bytes `name:"max_item" doc:"maximum item size, key included; a power of two below 512KiB, else a multiple of 512KiB" min:"1KiB" max:"1GiB"`
 }
 
 func defaults() Settings {
@@ -35,7 +35,7 @@ func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Needs:   "memcached",
 		Name:    "memcached",
-		Doc:     "a private memcached server, or one that already runs",
+		Doc:     "memcached, started for the study, or a server you provide",
 		Speaks:  []string{"memcached"},
 		Metrics: metrics(),
 	}, defaults(), build)
@@ -50,7 +50,7 @@ const mostChunk parameter.Bytes = 512 << 10
 func (s Settings) chunk() parameter.Bytes { return min(s.MaxItem, mostChunk) }
 
 func metrics() []measure.Metric {
-	list := []measure.Metric{{Name: "memcached.cpu", Unit: "1", Doc: "CPUs that were kept busy by the server"}}
+	list := []measure.Metric{{Name: "memcached.cpu", Unit: "1", Doc: "CPUs used by the server"}}
 	for _, c := range counters {
 		list = append(list, c.metric)
 	}

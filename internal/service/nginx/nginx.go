@@ -21,16 +21,16 @@ import (
 // Settings are what a study may say about the server.
 type Settings struct {
 	service.Placement
-	Address           string          `name:"address" doc:"use the server that listens there, host:port, instead of starting one"`
-	CA                string          `name:"ca" doc:"file with the certificate authority of a server that already runs, in PEM; with tls"`
+	Address           string          `name:"address" doc:"address of a server you provide, host:port; empty starts one"`
+	CA                string          `name:"ca" doc:"PEM file with the certificate authority of a server you provide; with tls"`
 	Workers           int             `name:"workers" doc:"worker processes" min:"1" max:"1024"`
-	Connections       int             `name:"connections" doc:"connections of a worker at once" min:"16" max:"1000000"`
-	KeepaliveRequests int             `name:"keepalive_requests" doc:"requests after which a connection is closed" min:"1" max:"1000000000"`
-	TLS               bool            `name:"tls" doc:"serve over TLS, with a certificate made for this run"`
-	HTTP2             bool            `name:"http2" doc:"serve HTTP/2; without TLS, some versions then serve nothing else"`
-	Pages             int             `name:"pages" doc:"pages that are served" min:"1" max:"10000"`
-	PageSize          parameter.Bytes `name:"page_size" doc:"a page with its images; a tenth is the page itself" min:"128B" max:"64MiB"`
-	Images            int             `name:"images" doc:"images on a page; without any, all of it is text" min:"0" max:"100"`
+	Connections       int             `name:"connections" doc:"maximum connections of a worker" min:"16" max:"1000000"`
+	KeepaliveRequests int             `name:"keepalive_requests" doc:"maximum requests of a keep-alive connection" min:"1" max:"1000000000"`
+	TLS               bool            `name:"tls" doc:"serve over TLS, with a certificate made for the run"`
+	HTTP2             bool            `name:"http2" doc:"serve HTTP/2; some versions without TLS serve only that"`
+	Pages             int             `name:"pages" doc:"number of pages" min:"1" max:"10000"`
+	PageSize          parameter.Bytes `name:"page_size" doc:"size of a page with its images; a tenth is HTML" min:"128B" max:"64MiB"`
+	Images            int             `name:"images" doc:"images per page; 0 makes the whole page HTML" min:"0" max:"100"`
 }
 
 func defaults() Settings {
@@ -42,14 +42,14 @@ func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Needs:  "nginx",
 		Name:   "nginx",
-		Doc:    "a private nginx that serves pages of a study, or one that already runs",
+		Doc:    "nginx, started for the study, or a server you provide",
 		Speaks: []string{"http"},
 		Metrics: []measure.Metric{
-			{Name: "nginx.requests", Unit: "1/s", Doc: "requests that the server has answered, with those for these counts"},
-			{Name: "nginx.connections", Unit: "1/s", Doc: "connections that were accepted, with those for these counts"},
-			{Name: "nginx.clients", Unit: "1", Doc: "connections that are open"},
-			{Name: "nginx.idle", Unit: "1", Doc: "connections that wait for a request"},
-			{Name: "nginx.cpu", Unit: "1", Doc: "CPUs that were kept busy by the workers"},
+			{Name: "nginx.requests", Unit: "1/s", Doc: "requests served, those of this collector included"},
+			{Name: "nginx.connections", Unit: "1/s", Doc: "connections accepted, those of this collector included"},
+			{Name: "nginx.clients", Unit: "1", Doc: "open connections"},
+			{Name: "nginx.idle", Unit: "1", Doc: "idle keep-alive connections"},
+			{Name: "nginx.cpu", Unit: "1", Doc: "CPUs used by the workers"},
 		},
 	}, defaults(), build)
 }

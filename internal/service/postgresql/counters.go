@@ -29,32 +29,32 @@ const (
 func counters() []counter {
 	in := func(view, what string) string { return fmt.Sprintf(view, what) }
 	return []counter{
-		{measure.Metric{Name: "postgresql.commits", Unit: "1/s", Doc: "transactions that were committed"}, in(databases, "xact_commit"), 0, 0},
-		{measure.Metric{Name: "postgresql.rollbacks", Unit: "1/s", Doc: "transactions that were rolled back"}, in(databases, "xact_rollback"), 0, 0},
-		{measure.Metric{Name: "postgresql.deadlocks", Unit: "1/s", Doc: "deadlocks that the server ended", Better: measure.LowerIsBetter}, in(databases, "deadlocks"), 0, 0},
-		{measure.Metric{Name: "postgresql.pages_hit", Unit: "1/s", Doc: "pages that were found in shared_buffers"}, in(databases, "blks_hit"), 0, 0},
-		{measure.Metric{Name: "postgresql.pages_read", Unit: "1/s", Doc: "pages that were read from the kernel, from its cache or the disk"}, in(databases, "blks_read"), 0, 0},
-		{measure.Metric{Name: "postgresql.temporary_files", Unit: "1/s", Doc: "temporary files that queries made"}, in(databases, "temp_files"), 0, 0},
-		{measure.Metric{Name: "postgresql.temporary", Unit: "B/s", Doc: "bytes written to them"}, in(databases, "temp_bytes"), 0, 0},
-		{measure.Metric{Name: "postgresql.rows_fetched", Unit: "1/s", Doc: "rows that queries fetched by an index or a scan"}, in(databases, "tup_fetched"), 0, 0},
-		{measure.Metric{Name: "postgresql.rows_written", Unit: "1/s", Doc: "rows that were inserted, updated or deleted"}, in(databases, "tup_inserted + tup_updated + tup_deleted"), 0, 0},
-		{measure.Metric{Name: "postgresql.checkpoints_timed", Unit: "1/s", Doc: "checkpoints that were due"}, in(writer, "checkpoints_timed"), 0, 170000},
-		{measure.Metric{Name: "postgresql.checkpoints_timed", Unit: "1/s", Doc: "checkpoints that were due"}, in(checkpointer, "num_timed"), 170000, 0},
-		{measure.Metric{Name: "postgresql.checkpoints_forced", Unit: "1/s", Doc: "checkpoints that something asked for, mostly a full log", Better: measure.LowerIsBetter}, in(writer, "checkpoints_req"), 0, 170000},
-		{measure.Metric{Name: "postgresql.checkpoints_forced", Unit: "1/s", Doc: "checkpoints that something asked for, mostly a full log", Better: measure.LowerIsBetter}, in(checkpointer, "num_requested"), 170000, 0},
-		{measure.Metric{Name: "postgresql.pages_checkpointed", Unit: "1/s", Doc: "pages that checkpoints wrote"}, in(writer, "buffers_checkpoint"), 0, 170000},
-		{measure.Metric{Name: "postgresql.pages_checkpointed", Unit: "1/s", Doc: "pages that checkpoints wrote"}, in(checkpointer, "buffers_written"), 170000, 0},
-		{measure.Metric{Name: "postgresql.log", Unit: "B/s", Doc: "bytes added to the log (WAL)"}, "(SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'))", 0, 0},
-		{measure.Metric{Name: "postgresql.log_full", Unit: "1/s", Doc: "times that log had to be written because wal_buffers were full", Better: measure.LowerIsBetter}, in(log, "wal_buffers_full"), 140000, 0},
-		{measure.Metric{Name: "postgresql.lock_waits", Unit: "1", Doc: "sessions that wait for a lock at the instant of asking", Better: measure.LowerIsBetter},
+		{measure.Metric{Name: "postgresql.commits", Unit: "1/s", Doc: "transactions committed"}, in(databases, "xact_commit"), 0, 0},
+		{measure.Metric{Name: "postgresql.rollbacks", Unit: "1/s", Doc: "transactions rolled back"}, in(databases, "xact_rollback"), 0, 0},
+		{measure.Metric{Name: "postgresql.deadlocks", Unit: "1/s", Doc: "deadlocks detected", Better: measure.LowerIsBetter}, in(databases, "deadlocks"), 0, 0},
+		{measure.Metric{Name: "postgresql.pages_hit", Unit: "1/s", Doc: "buffer hits in shared_buffers"}, in(databases, "blks_hit"), 0, 0},
+		{measure.Metric{Name: "postgresql.pages_read", Unit: "1/s", Doc: "pages read from the operating system"}, in(databases, "blks_read"), 0, 0},
+		{measure.Metric{Name: "postgresql.temporary_files", Unit: "1/s", Doc: "temporary files created by queries"}, in(databases, "temp_files"), 0, 0},
+		{measure.Metric{Name: "postgresql.temporary", Unit: "B/s", Doc: "bytes written to temporary files"}, in(databases, "temp_bytes"), 0, 0},
+		{measure.Metric{Name: "postgresql.rows_fetched", Unit: "1/s", Doc: "rows fetched by queries"}, in(databases, "tup_fetched"), 0, 0},
+		{measure.Metric{Name: "postgresql.rows_written", Unit: "1/s", Doc: "rows inserted, updated or deleted"}, in(databases, "tup_inserted + tup_updated + tup_deleted"), 0, 0},
+		{measure.Metric{Name: "postgresql.checkpoints_timed", Unit: "1/s", Doc: "scheduled checkpoints"}, in(writer, "checkpoints_timed"), 0, 170000},
+		{measure.Metric{Name: "postgresql.checkpoints_timed", Unit: "1/s", Doc: "scheduled checkpoints"}, in(checkpointer, "num_timed"), 170000, 0},
+		{measure.Metric{Name: "postgresql.checkpoints_forced", Unit: "1/s", Doc: "requested checkpoints, mostly because of max_wal_size", Better: measure.LowerIsBetter}, in(writer, "checkpoints_req"), 0, 170000},
+		{measure.Metric{Name: "postgresql.checkpoints_forced", Unit: "1/s", Doc: "requested checkpoints, mostly because of max_wal_size", Better: measure.LowerIsBetter}, in(checkpointer, "num_requested"), 170000, 0},
+		{measure.Metric{Name: "postgresql.pages_checkpointed", Unit: "1/s", Doc: "pages written by checkpoints"}, in(writer, "buffers_checkpoint"), 0, 170000},
+		{measure.Metric{Name: "postgresql.pages_checkpointed", Unit: "1/s", Doc: "pages written by checkpoints"}, in(checkpointer, "buffers_written"), 170000, 0},
+		{measure.Metric{Name: "postgresql.log", Unit: "B/s", Doc: "WAL bytes generated"}, "(SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'))", 0, 0},
+		{measure.Metric{Name: "postgresql.log_full", Unit: "1/s", Doc: "WAL writes forced by full wal_buffers", Better: measure.LowerIsBetter}, in(log, "wal_buffers_full"), 140000, 0},
+		{measure.Metric{Name: "postgresql.lock_waits", Unit: "1", Doc: "sessions waiting for a lock, sampled", Better: measure.LowerIsBetter},
 			"(SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock')", 0, 0},
-		{measure.Metric{Name: "postgresql.sessions", Unit: "1", Doc: "sessions of clients"}, "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')", 0, 0},
+		{measure.Metric{Name: "postgresql.sessions", Unit: "1", Doc: "client sessions"}, "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')", 0, 0},
 	}
 }
 
 func shares() []service.Share {
 	return []service.Share{{
-		Metric: measure.Metric{Name: "postgresql.hit_rate", Unit: "1", Doc: "pages that were found in shared_buffers, of those that were asked for", Better: measure.HigherIsBetter},
+		Metric: measure.Metric{Name: "postgresql.hit_rate", Unit: "1", Doc: "buffer hit ratio of shared_buffers", Better: measure.HigherIsBetter},
 		Part:   "postgresql.pages_hit", Rest: "postgresql.pages_read",
 	}}
 }

@@ -25,7 +25,7 @@ func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Needs:   "PostgreSQL",
 		Name:    "postgresql",
-		Doc:     "a private PostgreSQL server, or one that already runs",
+		Doc:     "PostgreSQL, started for the study, or a server you provide",
 		Speaks:  []string{protocol},
 		Metrics: metrics(),
 		Shares:  shares(),

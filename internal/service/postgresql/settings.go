@@ -18,25 +18,25 @@ type Settings struct {
 	service.Placement
 	service.Access
 
-	SharedBuffers      parameter.Bytes    `name:"shared_buffers" doc:"memory for pages of data" min:"1MiB"`
-	EffectiveCacheSize parameter.Bytes    `name:"effective_cache_size" doc:"memory for pages that the planner counts on, the kernel's included" min:"1MiB"`
-	WorkMem            parameter.Bytes    `name:"work_mem" doc:"memory for one sort or hash" min:"64KiB"`
-	MaintenanceWorkMem parameter.Bytes    `name:"maintenance_work_mem" doc:"memory for the making of an index and the like" min:"1MiB"`
+	SharedBuffers      parameter.Bytes    `name:"shared_buffers" doc:"shared buffer pool for data pages" min:"1MiB"`
+	EffectiveCacheSize parameter.Bytes    `name:"effective_cache_size" doc:"planner's estimate of the memory for caching, page cache of the kernel included" min:"1MiB"`
+	WorkMem            parameter.Bytes    `name:"work_mem" doc:"memory for one sort or hash operation" min:"64KiB"`
+	MaintenanceWorkMem parameter.Bytes    `name:"maintenance_work_mem" doc:"memory for maintenance operations such as CREATE INDEX and VACUUM" min:"1MiB"`
 	HugePages          string             `name:"huge_pages" doc:"huge pages for shared memory" choices:"off,try,on"`
-	MaxConnections     int                `name:"max_connections" doc:"sessions at once at most" min:"4" max:"10000"`
-	Fsync              bool               `name:"fsync" doc:"have the kernel write to the disk what must be there; without it a crash loses everything"`
-	SynchronousCommit  string             `name:"synchronous_commit" doc:"what a commit waits for" choices:"on,off,local"`
-	FullPageWrites     bool               `name:"full_page_writes" doc:"log a whole page the first time that it is changed after a checkpoint"`
-	WALCompression     string             `name:"wal_compression" doc:"compress those pages" choices:"off,pglz,lz4,zstd"`
-	WALBuffers         parameter.Bytes    `name:"wal_buffers" doc:"memory for log that was not written yet" min:"64KiB"`
-	MinWALSize         parameter.Bytes    `name:"min_wal_size" doc:"log files are reused up to this size" min:"32MiB"`
-	MaxWALSize         parameter.Bytes    `name:"max_wal_size" doc:"log after which a checkpoint begins" min:"32MiB"`
-	CheckpointTimeout  parameter.Duration `name:"checkpoint_timeout" doc:"time after which a checkpoint begins" min:"30s" max:"24h"`
-	CheckpointTarget   parameter.Share    `name:"checkpoint_completion_target" doc:"share of the time between checkpoints over which one is spread"`
-	RandomPageCost     float64            `name:"random_page_cost" doc:"cost of a page that is not read in sequence, as the planner sees it" min:"0" max:"1000"`
-	IOConcurrency      int                `name:"effective_io_concurrency" doc:"reads at once that a scan asks the disk for" min:"0" max:"1000"`
-	Autovacuum         bool               `name:"autovacuum" doc:"clean tables and refresh statistics meanwhile"`
-	JIT                bool               `name:"jit" doc:"compile expressions of expensive queries"`
+	MaxConnections     int                `name:"max_connections" doc:"maximum number of concurrent sessions" min:"4" max:"10000"`
+	Fsync              bool               `name:"fsync" doc:"fsync WAL and data; off, a crash of the host can corrupt the cluster"`
+	SynchronousCommit  string             `name:"synchronous_commit" doc:"durability a commit waits for" choices:"on,off,local"`
+	FullPageWrites     bool               `name:"full_page_writes" doc:"write the full page to the WAL on its first change after a checkpoint"`
+	WALCompression     string             `name:"wal_compression" doc:"compression of full-page writes" choices:"off,pglz,lz4,zstd"`
+	WALBuffers         parameter.Bytes    `name:"wal_buffers" doc:"buffer for log not yet written" min:"64KiB"`
+	MinWALSize         parameter.Bytes    `name:"min_wal_size" doc:"WAL files up to this size are recycled" min:"32MiB"`
+	MaxWALSize         parameter.Bytes    `name:"max_wal_size" doc:"WAL size that starts a checkpoint" min:"32MiB"`
+	CheckpointTimeout  parameter.Duration `name:"checkpoint_timeout" doc:"maximum time between checkpoints" min:"30s" max:"24h"`
+	CheckpointTarget   parameter.Share    `name:"checkpoint_completion_target" doc:"share of the checkpoint interval over which writes are spread"`
+	RandomPageCost     float64            `name:"random_page_cost" doc:"planner cost of a random page fetch" min:"0" max:"1000"`
+	IOConcurrency      int                `name:"effective_io_concurrency" doc:"concurrent disk reads of a bitmap heap scan" min:"0" max:"1000"`
+	Autovacuum         bool               `name:"autovacuum" doc:"run the autovacuum launcher"`
+	JIT                bool               `name:"jit" doc:"JIT compilation of expressions in expensive queries"`
 }
 
 func defaults() Settings {

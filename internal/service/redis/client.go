@@ -157,14 +157,14 @@ var counters = []struct {
 	field  string
 	metric measure.Metric
 }{
-	{"total_commands_processed", measure.Metric{Name: "redis.commands", Unit: "1/s", Doc: "commands that the server has done"}},
-	{"total_connections_received", measure.Metric{Name: "redis.connections", Unit: "1/s", Doc: "connections that were accepted"}},
-	{"connected_clients", measure.Metric{Name: "redis.clients", Unit: "1", Doc: "clients that are connected"}},
-	{"keyspace_hits", measure.Metric{Name: "redis.hits", Unit: "1/s", Doc: "reads of a key that was there"}},
-	{"keyspace_misses", measure.Metric{Name: "redis.misses", Unit: "1/s", Doc: "reads of a key that was not there"}},
-	{"evicted_keys", measure.Metric{Name: "redis.evicted", Unit: "1/s", Doc: "keys that went because memory was full"}},
-	{"used_memory", measure.Metric{Name: "redis.memory", Unit: "B", Doc: "memory that the server has taken for data"}},
-	{"used_memory_rss", measure.Metric{Name: "redis.resident", Unit: "B", Doc: "memory of the process as the kernel sees it"}},
+	{"total_commands_processed", measure.Metric{Name: "redis.commands", Unit: "1/s", Doc: "commands processed"}},
+	{"total_connections_received", measure.Metric{Name: "redis.connections", Unit: "1/s", Doc: "connections accepted"}},
+	{"connected_clients", measure.Metric{Name: "redis.clients", Unit: "1", Doc: "connected clients"}},
+	{"keyspace_hits", measure.Metric{Name: "redis.hits", Unit: "1/s", Doc: "keyspace hits"}},
+	{"keyspace_misses", measure.Metric{Name: "redis.misses", Unit: "1/s", Doc: "keyspace misses"}},
+	{"evicted_keys", measure.Metric{Name: "redis.evicted", Unit: "1/s", Doc: "keys evicted"}},
+	{"used_memory", measure.Metric{Name: "redis.memory", Unit: "B", Doc: "memory used for data"}},
+	{"used_memory_rss", measure.Metric{Name: "redis.resident", Unit: "B", Doc: "resident set size"}},
 	{"total_net_input_bytes", measure.Metric{Name: "redis.received", Unit: "B/s", Doc: "bytes read from clients"}},
 	{"total_net_output_bytes", measure.Metric{Name: "redis.sent", Unit: "B/s", Doc: "bytes written to clients"}},
 }

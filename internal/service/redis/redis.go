@@ -20,14 +20,14 @@ import (
 // Settings are what a study may say about the server. Those that Redis has carry
 // its names, with an underscore for each hyphen.
 type Settings struct {
-	Address         string          `name:"address" doc:"use the server that listens there, host:port or the path of a socket, instead of starting one"`
-	MaxMemory       parameter.Bytes `name:"maxmemory" doc:"memory for data; 0B is no limit"`
-	MaxMemoryPolicy string          `name:"maxmemory_policy" doc:"what goes when memory is full" choices:"noeviction,allkeys-lru,allkeys-lfu,allkeys-random,volatile-lru,volatile-lfu,volatile-random,volatile-ttl"`
-	IOThreads       int             `name:"io_threads" doc:"threads that write to clients" min:"1" max:"128"`
-	AppendOnly      bool            `name:"appendonly" doc:"log each change to a file"`
-	AppendFsync     string          `name:"appendfsync" doc:"when that file is synced" choices:"always,everysec,no"`
-	Save            string          `name:"save" doc:"when a snapshot is written, in pairs of seconds and changes: 3600 1 300 100; empty for never"`
-	Hz              int             `name:"hz" doc:"background work per second" min:"1" max:"500"`
+	Address         string          `name:"address" doc:"address of a server you provide, host:port or the path of a Unix socket; empty starts one"`
+	MaxMemory       parameter.Bytes `name:"maxmemory" doc:"memory limit for data; 0B is no limit"`
+	MaxMemoryPolicy string          `name:"maxmemory_policy" doc:"eviction policy" choices:"noeviction,allkeys-lru,allkeys-lfu,allkeys-random,volatile-lru,volatile-lfu,volatile-random,volatile-ttl"`
+	IOThreads       int             `name:"io_threads" doc:"I/O threads" min:"1" max:"128"`
+	AppendOnly      bool            `name:"appendonly" doc:"append-only file"`
+	AppendFsync     string          `name:"appendfsync" doc:"fsync policy of the append-only file" choices:"always,everysec,no"`
+	Save            string          `name:"save" doc:"snapshot points, pairs of seconds and changes such as 3600 1 300 100; empty disables snapshots"`
+	Hz              int             `name:"hz" doc:"frequency of background tasks per second" min:"1" max:"500"`
 }
 
 func defaults() Settings {
@@ -39,14 +39,14 @@ func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Needs:   "Redis",
 		Name:    "redis",
-		Doc:     "a private Redis or Valkey server, or one that already runs",
+		Doc:     "Redis or Valkey, started for the study, or a server you provide",
 		Speaks:  []string{"redis"},
 		Metrics: metrics(),
 	}, defaults(), build)
 }
 
 func metrics() []measure.Metric {
-	list := []measure.Metric{{Name: "redis.cpu", Unit: "1", Doc: "CPUs that were kept busy by the server"}}
+	list := []measure.Metric{{Name: "redis.cpu", Unit: "1", Doc: "CPUs used by the server"}}
 	for _, c := range counters {
 		list = append(list, c.metric)
 	}

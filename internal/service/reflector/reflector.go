@@ -26,20 +26,20 @@ const Command = "reflect"
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Address string          `name:"address" doc:"host:port of a reflector that already runs, started there with plimsoll reflect; without it one is started on this machine"`
-	Threads int             `name:"threads" doc:"threads that serve a test; 0 takes one for each connection, up to the number of CPUs" min:"0" max:"1024"`
-	Drop    parameter.Share `name:"drop" doc:"share of the datagrams that it throws away unread, to see what loss does"`
+	Address string          `name:"address" doc:"host:port of a reflector you provide, started there with plimsoll reflect; empty starts one here"`
+	Threads int             `name:"threads" doc:"threads of a test; 0 is one per connection, up to the number of CPUs" min:"0" max:"1024"`
+	Drop    parameter.Share `name:"drop" doc:"share of datagrams dropped on receipt"`
 }
 
 // Kind is the service as the catalog lists it.
 func Kind() service.Kind {
 	return service.Define(service.Kind{
 		Name:   "reflector",
-		Doc:    "the far side of a network test: answers requests and takes in streams, over TCP and UDP",
+		Doc:    "peer of a network test: answers requests and receives streams over TCP and UDP",
 		Speaks: []string{peer.Protocol},
 		Metrics: []measure.Metric{
-			{Name: "reflector.clients", Unit: "1/s", Doc: "control connections that came in, for tests or to ask how it does"},
-			{Name: "reflector.tests", Unit: "1/s", Doc: "tests that the reflector has begun"},
+			{Name: "reflector.clients", Unit: "1/s", Doc: "control connections accepted"},
+			{Name: "reflector.tests", Unit: "1/s", Doc: "tests started"},
 		},
 	}, Parameters{}, build)
 }

@@ -31,33 +31,33 @@ const Command = "respond"
 type Settings struct {
 	service.Placement
 	Threads   int                `name:"threads" doc:"CPUs that the server may use at once" min:"1" max:"1024"`
-	Pages     int                `name:"pages" doc:"web pages" min:"1" max:"10000"`
-	PageSize  parameter.Bytes    `name:"page_size" doc:"a web page with its images; a tenth is the page itself" min:"128B" max:"64MiB"`
-	Images    int                `name:"images" doc:"images on a web page; without any, all of it is text" min:"0" max:"100"`
-	TLS       bool               `name:"tls" doc:"HTTP over TLS, with a certificate made for this run"`
+	Pages     int                `name:"pages" doc:"number of web pages" min:"1" max:"10000"`
+	PageSize  parameter.Bytes    `name:"page_size" doc:"size of a web page with its images; a tenth is HTML" min:"128B" max:"64MiB"`
+	Images    int                `name:"images" doc:"images per web page; 0 makes the whole page HTML" min:"0" max:"100"`
+	TLS       bool               `name:"tls" doc:"HTTP over TLS, with a certificate made for the run"`
 	HTTP2     bool               `name:"http2" doc:"HTTP/2 as well as HTTP/1.1"`
-	Law       string             `name:"law" doc:"law of service times" choices:"none,fixed,exponential"`
-	Service   parameter.Duration `name:"service" doc:"mean service time; needs a law" max:"1m"`
-	Servers   int                `name:"servers" doc:"requests in service at once, the others wait in turn; needs a law" min:"1" max:"4096"`
-	Stall     parameter.Duration `name:"stall" doc:"length of a stall, in which nothing is served; 0s for none" max:"1h"`
-	Period    parameter.Duration `name:"period" doc:"time from the end of one stall to that of the next" min:"1ms" max:"24h"`
-	Irregular bool               `name:"irregular" doc:"stalls come at random, at exponential intervals with the same mean"`
-	Tail      parameter.Share    `name:"tail" doc:"share of the answers that leave later, by chance, while the server goes on"`
-	TailDelay parameter.Duration `name:"tail_delay" doc:"how much later these leave" max:"1h"`
-	Sustained parameter.Rate     `name:"sustained" doc:"rate at which burst credit comes back; each request takes one, and waits for it"`
-	Burst     int                `name:"burst" doc:"most burst credit, in requests, with which the server starts" min:"0" max:"1000000000"`
-	Reject    parameter.Rate     `name:"reject" doc:"rate of requests beyond which the excess is answered with an error"`
-	Queue     int                `name:"queue" doc:"requests that may wait, those beyond are answered with an error; needs a law; 0 for any number" min:"0" max:"1000000000"`
-	Slowing   float64            `name:"slowing" doc:"growth of the service time, as a share a minute" min:"0" max:"1000"`
-	Cold      parameter.Duration `name:"cold" doc:"time constant in which the server warms up, from four times the service time; 0s for none" max:"24h"`
-	Fail      parameter.Share    `name:"fail" doc:"share of the requests that are answered with an error"`
-	Reset     parameter.Share    `name:"reset" doc:"share of the requests for which the connection is reset"`
-	Garbage   parameter.Share    `name:"garbage" doc:"share of the requests that are answered with garbage"`
-	HalfClose parameter.Share    `name:"half_close" doc:"share of the requests for which only the server's half of the connection is closed"`
-	Lose      parameter.Share    `name:"lose" doc:"share of the overwrites of a key that are acknowledged and not done"`
-	Swap      parameter.Share    `name:"swap" doc:"share of the reads of a key that return another key's value"`
-	Tear      parameter.Share    `name:"tear" doc:"share of the reads of a key that return the first half of its value and the second half of the one before"`
-	Forget    parameter.Share    `name:"forget" doc:"share of the reads of a key that remove it first"`
+	Law       string             `name:"law" doc:"distribution of the service time" choices:"none,fixed,exponential"`
+	Service   parameter.Duration `name:"service" doc:"mean service time; requires law" max:"1m"`
+	Servers   int                `name:"servers" doc:"requests in service concurrently, the others queue first in, first out; requires law" min:"1" max:"4096"`
+	Stall     parameter.Duration `name:"stall" doc:"duration of a stall of the whole server; 0s disables stalls" max:"1h"`
+	Period    parameter.Duration `name:"period" doc:"period of stalls, from end to end" min:"1ms" max:"24h"`
+	Irregular bool               `name:"irregular" doc:"exponentially distributed intervals between stalls, with the same mean"`
+	Tail      parameter.Share    `name:"tail" doc:"share of responses that are delayed at random, without blocking the server"`
+	TailDelay parameter.Duration `name:"tail_delay" doc:"delay of those responses" max:"1h"`
+	Sustained parameter.Rate     `name:"sustained" doc:"refill rate of a token bucket; a request takes one token, or waits for it"`
+	Burst     int                `name:"burst" doc:"size of the token bucket, in requests; full at the start" min:"0" max:"1000000000"`
+	Reject    parameter.Rate     `name:"reject" doc:"request rate above which the excess is answered with an error"`
+	Queue     int                `name:"queue" doc:"maximum queue length, beyond which requests are answered with an error; requires law; 0 is unbounded" min:"0" max:"1000000000"`
+	Slowing   float64            `name:"slowing" doc:"growth of the service time per minute, as a share" min:"0" max:"1000"`
+	Cold      parameter.Duration `name:"cold" doc:"time constant of a warm-up from four times the service time; 0s disables it" max:"24h"`
+	Fail      parameter.Share    `name:"fail" doc:"share of requests answered with an error"`
+	Reset     parameter.Share    `name:"reset" doc:"share of requests whose connection is reset"`
+	Garbage   parameter.Share    `name:"garbage" doc:"share of requests answered with garbage"`
+	HalfClose parameter.Share    `name:"half_close" doc:"share of requests after which the server half-closes the connection"`
+	Lose      parameter.Share    `name:"lose" doc:"share of overwrites acknowledged and not applied (lost update)"`
+	Swap      parameter.Share    `name:"swap" doc:"share of reads that return another key's value"`
+	Tear      parameter.Share    `name:"tear" doc:"share of torn reads: first half of the value, second half of the one before"`
+	Forget    parameter.Share    `name:"forget" doc:"share of reads that remove the key first"`
 }
 
 // Kind is the service's entry in the catalog.
@@ -65,13 +65,13 @@ func Kind() service.Kind {
 	defaults := Settings{Placement: service.Alone(), Threads: 1, Pages: 1, PageSize: 100 << 10, Images: 5, Law: "none", Servers: 1, Burst: 1000, Period: parameter.Duration(time.Second)}
 	return service.Define(service.Kind{
 		Name:   "responder",
-		Doc:    "plimsoll's own server, which needs nothing installed and can misbehave",
+		Doc:    "plimsoll's own HTTP and key-value server, with fault injection; requires no software",
 		Speaks: []string{"http", "redis", "memcached"},
 		Metrics: []measure.Metric{
-			{Name: "responder.requests", Unit: "1/s", Doc: "requests that the server has read"},
-			{Name: "responder.faults", Unit: "1/s", Doc: "requests that the server answered badly on purpose"},
-			{Name: "responder.connections", Unit: "1/s", Doc: "connections that were accepted"},
-			{Name: "responder.cpu", Unit: "1", Doc: "CPUs that were kept busy by the server"},
+			{Name: "responder.requests", Unit: "1/s", Doc: "requests received"},
+			{Name: "responder.faults", Unit: "1/s", Doc: "faults injected"},
+			{Name: "responder.connections", Unit: "1/s", Doc: "connections accepted"},
+			{Name: "responder.cpu", Unit: "1", Doc: "CPUs used by the server"},
 		},
 	}, defaults, build)
 }
