@@ -7,7 +7,9 @@ import (
 	"math/rand/v2"
 
 	"plimsoll/internal/catalog"
-	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/report"
@@ -79,21 +81,20 @@ func planning() ([]result, error) {
 
 // judging is the time to judge records that are read, and to write the report.
 func judging() ([]result, error) {
-	seconds := map[int]float64{}
-	size := map[int]float64{}
+	seconds, size := map[int]float64{}, map[int]float64{}
 	for _, n := range []int{30, 10_000, 100_000} {
 		p, err := planOf(n)
 		if err != nil {
 			return nil, err
 		}
-		c := finding.Case{Plan: p, Study: p.Study, Metrics: catalog.All().Workloads[1].Metrics, Rate: "operations", Records: follow(p, 20)}
+		c := table.Case{Plan: p, Study: p.Study, Metrics: catalog.All().Workloads[1].Metrics, Rate: "operations", Records: follow(p, 20)}
 		repetitions := 3
 		if n > 10_000 {
 			repetitions = 1
 		}
 		seconds[n], err = median(repetitions, func() error {
 			var page bytes.Buffer
-			err := report.HTML(&page, report.Input{Findings: finding.Judge(c), Study: p.Study, Plan: p, Records: c.Records, Metrics: c.Metrics})
+			err := report.HTML(&page, report.Input{Findings: judge.Study(c, rule.All()), Study: p.Study, Plan: p, Records: c.Records, Metrics: c.Metrics})
 			size[n] = float64(page.Len()) / 1e6
 			return err
 		})

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/stat"
@@ -190,7 +192,7 @@ func (d design) follow(n noise, effect float64, seed uint64) (ended, error) {
 		metrics[i] = measure.Metric{Name: name, Unit: "1/s", Better: measure.HigherIsBetter}
 		draws[i] = n.draw(rand.New(rand.NewPCG(seed, uint64(i)+1)))
 	}
-	c := finding.Case{Plan: p, Study: s, Rate: "rate", Metrics: metrics, Rules: []finding.Rule{}}
+	c := table.Case{Plan: p, Study: s, Rate: "rate", Metrics: metrics}
 	course, last, soon := p.Begin(), len(p.Arms)-1, false
 	for t, more := course.Next(); more; t, more = course.Next() {
 		r := measure.Record{Trial: t.Number, Phase: t.Phase, Block: t.Block, Slot: t.Slot, Arm: t.Arm, Values: map[string]float64{}, Window: measure.Window{End: 1, Steady: measure.Steady}}
@@ -204,7 +206,7 @@ func (d design) follow(n noise, effect float64, seed uint64) (ended, error) {
 			soon = soon || !slices.ContainsFunc(now.Decisions, func(d plan.Decision) bool { return d.Arm == last && d.Answer != stat.Above })
 		}
 	}
-	f := finding.Judge(c)
+	f := judge.Study(c, nil)
 	e := ended{blocks: f.Blocks, better: true}
 	for _, h := range f.Headlines {
 		e.differs = e.differs || h.Verdict.Differs()

@@ -1,69 +1,51 @@
 package finding
 
 import (
-	"fmt"
-	"strings"
-
-	"plimsoll/internal/study"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/sentence"
 )
 
-// Attach makes the story of a closed loop part of the findings of its last run, and
-// audits them anew. What the loop tried and rolled back is no longer recommended.
-func (f *Findings) Attach(t *Tuning, published []study.Figure) {
-	f.Tuning = t
-	t.tell(f)
-	present, refused := 0, []string(nil)
-	for i := range t.Rounds {
-		switch r := &t.Rounds[i]; r.Outcome {
-		case Kept:
-			present = 1
-		case RolledBack:
-			present = 0
-			refused = append(refused, r.Recommendation.Rule)
-		}
-	}
-	f.Recommendation = Recommend(f, present, refused)
-	f.Audit = Audit(f, published)
+// Tuning is the story of the closed loop, in order.
+type Tuning struct {
+	Goal   string  `json:"goal"`
+	Rounds []Round `json:"rounds"`
+	End    string  `json:"end"` // why it ended, as a sentence without its full stop
+	sentence.Sentence
+	Final map[string]string `json:"final"` // settings kept, by factor
 }
 
-// Tell writes the sentence of the story from its rounds.
-func (t *Tuning) Tell() { t.tell(&Findings{Tuning: t}) }
-
-func (t *Tuning) tell(f *Findings) {
-	f.Tuning = t
-	s := scene{names: map[string]string{"goal": t.Goal, "end": t.End}, text: newLedger(f).text}
-	var parts []string
-	for i := range t.Rounds {
-		r := &t.Rounds[i]
-		if r.Recommendation == nil {
-			continue
-		}
-		number := fmt.Sprintf("round:%d", i+1)
-		s.names["factor "+number] = r.Recommendation.Change.Factor
-		part := fmt.Sprintf("{factor %s} was changed from {%s/from} to {%s/to} and %s", number, number, number, r.Outcome)
-		if v := r.Verification; v != nil {
-			s.names["metric "+number] = v.Metric.Name
-			part += fmt.Sprintf(" ({metric %s} {%s/change} on {%s/blocks} fresh blocks", number, number, number)
-			if r.Outcome == Kept {
-				part += fmt.Sprintf(", at least {%s/bound}", number)
-			}
-			part += ")"
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
-		parts = []string{"nothing was changed"}
-	}
-	t.Sentence, t.Numbers = s.compose(aim(t.Goal) + ", " + strings.Join(parts, "; ") + ". {end}.")
+// Round is one turn of the closed loop.
+type Round struct {
+	Measured       string          `json:"measured"` // folder of the run that the rule read, below the results folder
+	Recommendation *Recommendation `json:"recommendation,omitempty"`
+	Verified       string          `json:"verified,omitempty"`     // folder of the run on fresh blocks
+	MeasuredSeed   uint64          `json:"measuredSeed,omitempty"` // of the run that the rule read
+	Seed           uint64          `json:"seed,omitempty"`         // of the fresh blocks
+	Outcome        Outcome         `json:"outcome"`
+	Reason         string          `json:"reason,omitempty"`       // of the outcome, as a phrase
+	Verification   *Comparison     `json:"verification,omitempty"` // the claim: the estimate on fresh blocks
+	Bound          float64         `json:"bound,omitempty"`        // least gain as a share, one-sided at BoundLevel
+	BoundLevel     float64         `json:"boundLevel,omitempty"`
+	BoundP         float64         `json:"boundP,omitempty"`
+	Guards         []Comparison    `json:"guards,omitempty"` // what must not suffer, and other headlines of the study
+	Limits         []LimitResult   `json:"limits,omitempty"` // the floor of the goal, after the change
 }
 
-// aim is a goal at the beginning of a sentence: "To maximise iops".
-func aim(goal string) string {
-	if metric, found := strings.CutPrefix(goal, "most "); found {
-		return "To maximise " + metric
+// BoundRatio is the bound as the ratio of the metric after to before: below 1
+// where the least gain is a loss of something that is better low.
+func (r *Round) BoundRatio() float64 {
+	if r.Verification != nil && r.Verification.Metric.Better == measure.LowerIsBetter {
+		return 1 - r.Bound
 	}
-	if metric, found := strings.CutPrefix(goal, "least "); found {
-		return "To minimise " + metric
-	}
-	return "For " + goal
+	return 1 + r.Bound
 }
+
+// Outcome is how a round of the closed loop ended.
+type Outcome string
+
+// The outcomes of a round. What is not shown to help is rolled back.
+const (
+	Kept        Outcome = "kept"
+	RolledBack  Outcome = "rolled back"
+	NoRuleFired Outcome = "no rule fired"
+)

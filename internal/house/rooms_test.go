@@ -27,8 +27,6 @@ var outgrown = map[string]int{
 	"internal/cluster/policy Checker":  51,
 	"internal/cluster/replay world":    26,
 	"internal/cluster/snapshot fields": 37,
-	"internal/finding":                 5285,
-	"internal/finding Case":            78,
 	"internal/guest/qemu":              3365,
 	"internal/guest/qemu Guest":        41,
 	"internal/guest/qemu Shape":        26,

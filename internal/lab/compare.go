@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/compare"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/parameter"
@@ -22,7 +22,7 @@ const defaultMargin = 0.02
 
 // side is one side of a comparison.
 type side struct {
-	run      finding.Run
+	run      compare.Run
 	arm      string // of a run with several
 	trials   int    // that count
 	void     int

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"plimsoll/internal/catalog"
-	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/compare"
 )
 
 // What is to be known of one side is said of that side, and of both sides once.
 func TestCautionsOfAComparison(t *testing.T) {
-	at := func(label, caution string) side { return side{run: finding.Run{Label: label}, caution: caution} }
+	at := func(label, caution string) side { return side{run: compare.Run{Label: label}, caution: caution} }
 	for _, c := range []struct {
 		a, b side
 		want string

@@ -9,6 +9,9 @@ import (
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -57,11 +60,11 @@ func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outc
 	if err != nil {
 		return nil, err
 	}
-	c := finding.Case{
+	c := table.Case{
 		Plan: r.Plan, Study: r.Source.Study, Metrics: l.metrics(r.Source.Study), Rate: kind.Rate, Sources: l.counters(),
 		Records: records, Demands: demands(r, kind), Disks: kind.Disks, Defaults: defaultsOf(kind), Series: series,
 	}
-	findings := finding.Judge(c)
+	findings := judge.Study(c, rule.All())
 	input, err := l.input(r, kind, records)
 	if err != nil {
 		return nil, err

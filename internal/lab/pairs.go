@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/compare"
+	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/report"
@@ -86,7 +87,7 @@ func (l *Lab) compared(m [2]side, paths [2]string) report.Compared {
 	if !same {
 		a.run.Label, b.run.Label = labelled(names[0], a.arm), labelled(names[1], b.arm)
 	}
-	findings := finding.CompareRuns(a.run, b.run, finding.Terms{Headline: a.headline, Margin: a.margin})
+	findings := judge.Runs(a.run, b.run, compare.Terms{Headline: a.headline, Margin: a.margin})
 	in := report.Input{Findings: findings, Metrics: a.run.Metrics, Version: l.Version, Command: "plimsoll compare " + strings.Join(paths[:], " ")}
 	text := strings.Join(slices.DeleteFunc([]string{cautionOf(a, b), different(a, b)}, func(s string) bool { return s == "" }), "; ")
 	if text != "" {
@@ -194,7 +195,7 @@ func (l *Lab) folderSides(path string) ([]side, error) {
 
 // sideOf gathers the trials of an arm.
 func sideOf(records []measure.Record, arm int) side {
-	one := side{run: finding.Run{Values: valuesOf(records, arm)}}
+	one := side{run: compare.Run{Values: valuesOf(records, arm)}}
 	for i := range records {
 		switch r := &records[i]; {
 		case r.Arm != arm:

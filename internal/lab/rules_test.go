@@ -12,6 +12,9 @@ import (
 
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -53,11 +56,11 @@ func explained(t *testing.T, number, arms int, demand load.Demand) *finding.Find
 	for arm := range arms {
 		p.Arms = append(p.Arms, plan.Arm{Index: arm, Label: fmt.Sprintf("arm %d", arm), Levels: map[string]string{}})
 	}
-	c := finding.Case{Plan: p, Study: s, Metrics: k.Metrics, Rate: k.Rate, Disks: k.Disks, Defaults: map[string]string{"threads": "1"}, Records: tempting(k.Rate, arms), Demands: map[int]load.Demand{}}
+	c := table.Case{Plan: p, Study: s, Metrics: k.Metrics, Rate: k.Rate, Disks: k.Disks, Defaults: map[string]string{"threads": "1"}, Records: tempting(k.Rate, arms), Demands: map[int]load.Demand{}}
 	for arm := range arms {
 		c.Demands[arm] = demand
 	}
-	return finding.Judge(c)
+	return judge.Study(c, rule.All())
 }
 
 // Every workload of the catalog against every rule, in a closed loop and at a rate: what
@@ -77,14 +80,14 @@ func TestRulesOfEveryWorkload(t *testing.T) {
 				fmt.Fprintf(&out, "%s, %s, %d arms\n", k.Name, d.name, arms)
 				said := slices.SortedFunc(slices.Values(f.Explanations), func(a, b finding.Explanation) int { return cmp.Or(cmp.Compare(a.Rule, b.Rule), a.Arm-b.Arm) })
 				for _, e := range said {
-					fmt.Fprintf(&out, "  %s: %s\n", e.Rule, e.Sentence)
+					fmt.Fprintf(&out, "  %s: %s\n", e.Rule, e.Sentence.Text)
 					checkWords(t, k.Disks, k.Name+" "+d.name, e)
 				}
 				for _, line := range f.NotJudged {
 					fmt.Fprintf(&out, "  not judged: %s\n", line)
 				}
 				if f.Recommendation != nil && (!k.Disks || d.demand.Rate > 0) {
-					t.Errorf("%s, %s: recommends %s", k.Name, d.name, f.Recommendation.Sentence)
+					t.Errorf("%s, %s: recommends %s", k.Name, d.name, f.Recommendation.Sentence.Text)
 				}
 			}
 		}
@@ -108,8 +111,8 @@ func TestRulesOfEveryWorkload(t *testing.T) {
 func checkWords(t *testing.T, disks bool, what string, e finding.Explanation) {
 	t.Helper()
 	for _, word := range []string{"disk", "device", "I/O", "medium", "cache"} {
-		if !disks && strings.Contains(e.Sentence, word) {
-			t.Errorf("%s: %s speaks of %q: %s", what, e.Rule, word, e.Sentence)
+		if !disks && strings.Contains(e.Sentence.Text, word) {
+			t.Errorf("%s: %s speaks of %q: %s", what, e.Rule, word, e.Sentence.Text)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func TestRateOfDifferencesBetweenIdenticalArms(t *testing.T) {
 	differ := 0
 	for seed := range uint64(deepSeeds) {
 		if h := first(t, ran(t, "tutorial-aa", seed+1)); h.Verdict == finding.Better || h.Verdict == finding.Worse || h.Verdict == finding.Different {
-			t.Logf("seed %d: %s", seed+1, h.Sentence)
+			t.Logf("seed %d: %s", seed+1, h.Sentence.Text)
 			differ++
 		}
 	}
@@ -173,9 +173,9 @@ func TestPlantedGainIsDecidedWithTheRightSign(t *testing.T) {
 		case decided && h.Ratio > 1:
 			right++
 		case decided:
-			t.Errorf("seed %d: a planted gain has the wrong sign: %s", seed+1, h.Sentence)
+			t.Errorf("seed %d: a planted gain has the wrong sign: %s", seed+1, h.Sentence.Text)
 		default:
-			t.Logf("seed %d: %s", seed+1, h.Sentence)
+			t.Logf("seed %d: %s", seed+1, h.Sentence.Text)
 		}
 	}
 	t.Logf("%d of %d", right, deepSeeds)

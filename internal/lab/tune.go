@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/tune"
@@ -83,7 +84,7 @@ func conclude(r *Run, last *Outcome, tuning *finding.Tuning, failed error) (*Out
 	outcome := *last
 	outcome.Dir = r.Dir
 	findings := *last.Findings
-	findings.Attach(tuning, r.Source.Study.Published)
+	judge.Attach(&findings, tuning, r.Source.Study.Published)
 	outcome.Findings = &findings
 	if err := r.write("tuning.json", tuning); err != nil {
 		return nil, errors.Join(failed, err)
@@ -127,7 +128,7 @@ func (l *Lab) judgeTuned(r *Run) (*Outcome, error) {
 		return nil, err
 	}
 	outcome.Dir = r.Dir
-	outcome.Findings.Attach(tuning, r.Source.Study.Published)
+	judge.Attach(outcome.Findings, tuning, r.Source.Study.Published)
 	retell(r, outcome)
 	return outcome, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/sentence"
 )
 
 // badge is a verdict as a word with its mark.
@@ -151,22 +152,19 @@ func (s *sources) title() string {
 }
 
 // lead is the sentence on top: how the closed loop ended, else the verdict.
-func (s *sources) lead() template.HTML { return s.leadPhrase().html() }
+func (s *sources) lead() template.HTML { return asHTML(s.leadSentence()) }
 
-func (s *sources) leadPhrase() phrase {
+func (s *sources) leadSentence() sentence.Sentence {
 	f := s.Findings
-	if f.Tuning != nil && f.Tuning.Sentence != "" {
-		return s.said(f.Tuning.Sentence, f.Tuning.Numbers)
+	if f.Tuning != nil && f.Tuning.Sentence.Text != "" {
+		return f.Tuning.Sentence
 	}
 	if !s.peaksLead() {
-		return s.said(f.Sentence, f.Numbers)
+		return f.Sentence
 	}
-	var all phrase
-	for i, p := range f.Peaks {
-		if i > 0 {
-			all = append(all, piece{text: " "})
-		}
-		all = append(all, s.said(p.Sentence, p.Numbers)...)
+	var all sentence.Sentence
+	for _, p := range f.Peaks {
+		all = all.Then(p.Sentence)
 	}
 	return all
 }
@@ -174,45 +172,43 @@ func (s *sources) leadPhrase() phrase {
 // besides are the sentences of the other headlines.
 func (s *sources) besides() []template.HTML {
 	var all []template.HTML
-	for _, p := range s.besidePhrases() {
-		all = append(all, p.html())
+	for _, p := range s.besideSentences() {
+		all = append(all, asHTML(p))
 	}
 	return all
 }
 
 const mostSentences = 6
 
-func (s *sources) besidePhrases() []phrase {
+func (s *sources) besideSentences() []sentence.Sentence {
 	f := s.Findings
-	lead := s.leadPhrase().plain()
-	var all []phrase
-	if f.Tuning != nil && f.Sentence != "" && f.Sentence != f.Tuning.Sentence {
-		all = append(all, s.said(f.Sentence, f.Numbers))
+	lead := s.leadSentence().Text
+	var all []sentence.Sentence
+	if f.Tuning != nil && f.Sentence.Text != "" && f.Sentence.Text != f.Tuning.Sentence.Text {
+		all = append(all, f.Sentence)
 	}
 	all = append(all, s.besidePeaks()...)
-	if scale := s.scalePhrases(); len(scale) > 0 && scale[0].plain() != lead {
-		all = append(all, scale[0]) // what the law fits with stands below the figure
+	if o := f.ScaleOut; o != nil && o.Sentence.Text != "" && o.Sentence.Text != lead {
+		all = append(all, o.Sentence) // what the law fits with stands below the figure
 	}
 	for i := range f.Headlines {
 		c := &f.Headlines[i]
-		p := s.said(c.Sentence, c.Numbers)
-		text := p.plain()
-		said := text == lead || slices.ContainsFunc(all, func(other phrase) bool { return other.plain() == text })
+		said := c.Sentence.Text == lead || slices.ContainsFunc(all, func(other sentence.Sentence) bool { return other.Text == c.Sentence.Text })
 		if said || !compared(c) || len(all) >= mostSentences || s.first() == nil {
 			continue
 		}
-		all = append(all, p)
+		all = append(all, c.Sentence)
 	}
 	return all
 }
 
 // besidePeaks are the sentences of the peaks that the one on top does not hold.
-func (s *sources) besidePeaks() []phrase {
-	lead := s.leadPhrase().plain()
-	var all []phrase
+func (s *sources) besidePeaks() []sentence.Sentence {
+	lead := s.leadSentence().Text
+	var all []sentence.Sentence
 	for _, p := range s.Findings.Peaks {
-		if said := s.said(p.Sentence, p.Numbers); !strings.Contains(lead, said.plain()) && len(all) < mostSentences {
-			all = append(all, said)
+		if !strings.Contains(lead, p.Sentence.Text) && len(all) < mostSentences {
+			all = append(all, p.Sentence)
 		}
 	}
 	return all
@@ -233,7 +229,7 @@ func (s *sources) limits() []limitLine {
 				unit = m.Unit
 			}
 		}
-		value := quantity(l.Value, 0, unit)
+		value := amount(l.Value, 0, unit)
 		if l.State == measure.Unknown {
 			value = "not measured"
 		}

@@ -97,7 +97,7 @@ func (s *sources) barsSummary(m measure.Metric, shown int) string {
 	var parts []string
 	for arm := range min(shown, 6) {
 		if sum := s.sums[place{m.Name, arm}]; sum != nil {
-			parts = append(parts, s.brief(arm)+": "+quantity(sum.Mean, (sum.High-sum.Low)/2, m.Unit))
+			parts = append(parts, s.brief(arm)+": "+amount(sum.Mean, (sum.High-sum.Low)/2, m.Unit))
 		}
 	}
 	return "Mean " + m.Name + " by arm: " + strings.Join(parts, "; ") + "."
@@ -277,7 +277,7 @@ func drawBar(c *canvas, p panel, b barPlace) {
 	if !p.bars {
 		c.mark(b.row, b.x, y, [2]string{c.table.hue(arm), shape(arm)})
 	}
-	label, size := quantity(v, max(0, (high-low)/2), t.unit(p.column)), "strong c"
+	label, size := amount(v, max(0, (high-low)/2), t.unit(p.column)), "strong c"
 	if wide(label, 16) > b.slot {
 		size = "label c"
 	}

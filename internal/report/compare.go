@@ -57,7 +57,7 @@ func (s *sources) changes() []Change {
 			one := Change{
 				Metric: c.Metric.Name, Unit: c.Metric.Unit, Better: string(c.Metric.Better), Before: before.Mean, After: after.Mean,
 				Ratio: c.Ratio, Verdict: c.Verdict, Exploratory: k == 1,
-				before: quantity(before.Mean, 0, c.Metric.Unit), after: quantity(after.Mean, 0, c.Metric.Unit), change: changeOf(c), interval: "no interval",
+				before: amount(before.Mean, 0, c.Metric.Unit), after: amount(after.Mean, 0, c.Metric.Unit), change: changeOf(c), interval: "no interval",
 			}
 			if c.NoInterval && one.Before != one.After && (one.Before <= 0 || one.After <= 0) {
 				one.Ratio, one.change = 0, "no ratio" // a change from or to 0 has none
@@ -103,7 +103,7 @@ func CompareText(w io.Writer, all []Compared) error {
 		t.wrap("before: ", "  ", c.Sides[0].text())
 		t.wrap("after:  ", "  ", c.Sides[1].text())
 		t.b.WriteByte('\n')
-		t.wrap(mark(verdictOf(s))+" ", "  ", s.leadPhrase().plain())
+		t.wrap(mark(verdictOf(s))+" ", "  ", plain(s.leadSentence()))
 		if text := s.caution(); text != "" {
 			t.wrap("Caution: ", "  ", text)
 		}
@@ -223,7 +223,7 @@ func CompareMarkdown(w io.Writer, all []Compared) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "**%s**\n\nBefore: %s. After: %s.\n", escapeMarkdown(s.leadPhrase().plain()), escapeMarkdown(c.Sides[0].text()), escapeMarkdown(c.Sides[1].text()))
+		fmt.Fprintf(&b, "**%s**\n\nBefore: %s. After: %s.\n", escapeMarkdown(plain(s.leadSentence())), escapeMarkdown(c.Sides[0].text()), escapeMarkdown(c.Sides[1].text()))
 		if text := s.caution(); text != "" {
 			fmt.Fprintf(&b, "\nCaution: %s\n", escapeMarkdown(text))
 		}

@@ -188,7 +188,7 @@ func drawLoadLatency(t Table, width float64) SVG {
 	c.text((left+right)/2, bottom+40, "panel c", x.column)
 	if limit > 0 && limit <= y.high {
 		c.line(left, y.at(limit), right, y.at(limit), "limit")
-		c.text(left+6, y.at(limit)-6, "note", "limit "+quantity(limit, 0, t.unit("limit")))
+		c.text(left+6, y.at(limit)-6, "note", "limit "+amount(limit, 0, t.unit("limit")))
 	}
 	c.group(x, y)
 	for first := 0; first < len(t.Rows); {

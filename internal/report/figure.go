@@ -168,19 +168,19 @@ func (t *Table) shown(row, column int) string {
 		}
 		return change(cell.Value)
 	case "row":
-		return quantity(cell.Value, max(0, (t.number(row, "high")-t.number(row, "low"))/2), t.at(row, "unit").Text)
+		return amount(cell.Value, max(0, (t.number(row, "high")-t.number(row, "low"))/2), t.at(row, "unit").Text)
 	case "":
 		return thousands(strconv.FormatFloat(cell.Value, 'f', -1, 64))
 	}
 	if c.Around[0] == "" {
-		return quantity(cell.Value, 0, c.Unit)
+		return amount(cell.Value, 0, c.Unit)
 	}
 	low, high := t.number(row, c.Around[0]), t.number(row, c.Around[1])
 	half := (high - low) / 2
 	if !(half > 0) {
 		half = 0
 	}
-	return quantity(cell.Value, half, c.Unit)
+	return amount(cell.Value, half, c.Unit)
 }
 
 // desc is the text for those who do not see the drawing.

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/sentence"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
 )
@@ -227,7 +232,7 @@ func (f fixture) run() (Input, error) {
 	if f.peak {
 		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
 	}
-	c := finding.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Disks: true, Sources: fixtureCounters, Records: records}
+	c := table.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Disks: true, Sources: fixtureCounters, Records: records}
 	var sight func(int) ([]TestbedLine, error)
 	if f.sighted {
 		sight = func(trial int) ([]TestbedLine, error) {
@@ -241,7 +246,7 @@ func (f fixture) run() (Input, error) {
 		}
 	}
 	return Input{
-		Sight: sight, Findings: finding.Judge(c), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
+		Sight: sight, Findings: judge.Study(c, rule.All()), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
 		Series: func(trial int) ([]measure.Interval, error) {
 			if trial == f.void {
 				return f.course(arms[trial], trial)[:9], nil
@@ -379,17 +384,18 @@ func tell(f *finding.Findings) {
 	change := finding.Change{Factor: "storage.threads", From: "1", To: "2"}
 	before := f.Headlines[1]
 	before.Ratio, before.Low, before.High = 1.111, 1.10, 1.122
-	before.Sentence = "write.p99 is worse: +11.1 % with storage.threads=2 against storage.threads=1, between +10.0 % and +12.2 % (95 % confidence, 9 blocks)."
-	before.Numbers = []finding.Number{{ID: "write.p99@1/change", Text: "+11.1 %"}, {ID: "write.p99@1/low", Text: "+10.0 %"}, {ID: "write.p99@1/high", Text: "+12.2 %"}, {ID: "write.p99@1/level", Text: "95 %"}, {ID: "write.p99@1/blocks", Text: "9"}}
-	f.Attach(&finding.Tuning{
+	before.Sentence = sentence.Scene{Prefix: "write.p99@1", Number: func(id string) (sentence.Number, bool) {
+		return before.Number(strings.TrimPrefix(id, "write.p99@1/"))
+	}}.Compose("write.p99 is worse: {change} with storage.threads=2 against storage.threads=1, between {low} and {high} ({level} confidence, {blocks} blocks).")
+	predicted := finding.Gain{Low: .19, High: .45, Basis: "latency against depth"}
+	judge.Attach(f, &finding.Tuning{
 		Goal: "most iops", End: "No rule asks for another change", Final: map[string]string{"storage.threads": "2"},
 		Rounds: []finding.Round{
 			{
 				Measured: "measured-1", MeasuredSeed: 4710, Verified: "verified-1", Seed: fixtureSeed, Outcome: finding.Kept, Reason: "fresh blocks show that it helps",
 				Recommendation: &finding.Recommendation{
-					Rule: "outstanding_io_too_low", Change: change, Predicted: &finding.Gain{Low: .19, High: .45, Basis: "latency against depth"},
-					Sentence: "Change storage.threads from 1 to 2; expected before it is tried: between +19.0 % and +45.0 %. Only fresh blocks can confirm it.",
-					Numbers:  []finding.Number{{ID: "gain:outstanding_io_too_low@0/low", Text: "+19.0 %"}, {ID: "gain:outstanding_io_too_low@0/high", Text: "+45.0 %"}},
+					Rule: "outstanding_io_too_low", Change: change, Predicted: &predicted,
+					Sentence: sentence.Sentence{Text: "Change storage.threads from 1 to 2; expected before it is tried: between +19.0 % and +45.0 %. Only fresh blocks can confirm it."},
 				},
 				Verification: &v, Guards: []finding.Comparison{before}, Bound: v.Low - 1 + 0.001, BoundLevel: 0.95, BoundP: 1e-6,
 			},

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/quantity"
 )
 
 // mostRows is how many rows a forest plot draws.
@@ -61,7 +62,7 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		})
 	}
 	if len(list) > 0 {
-		t.Summary = list[0].Sentence
+		t.Summary = list[0].Sentence.Text
 	}
 	return t, len(t.Rows) > 0
 }
@@ -156,7 +157,7 @@ func drawForest(t Table, width float64) SVG {
 		for _, lane := range through {
 			c.rect(x1, lane[0], x2-x1, lane[1]-lane[0], "band")
 		}
-		label := "margin ±" + typeset(finding.Share(margin))
+		label := "margin ±" + typeset(quantity.Share(margin))
 		half := wide(label, 12) / 2
 		c.text(min(max((x1+x2)/2, half), width-half), f.top-12, "tick c", label)
 	}

@@ -83,16 +83,16 @@ func TestTextAndMarkdown(t *testing.T) {
 // What the terminal and the page write of a sentence is what findings.json holds, but
 // for the sign and the unit that ASCII lacks.
 func TestNumbersAreRoundedAlikeEverywhere(t *testing.T) {
-	plain := strings.NewReplacer("−", "-", "µs", "us")
+	ascii := strings.NewReplacer("−", "-", "µs", "us")
 	for _, name := range sortedKeys(fixtures()) {
 		s := arrange(rendered(t, name))
 		for _, c := range slices.Concat(s.Findings.Headlines, s.Findings.Exploratory) {
-			if got := plain.Replace(s.said(c.Sentence, c.Numbers).plain()); got != c.Sentence {
-				t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, c.Sentence)
+			if got := ascii.Replace(plain(c.Sentence)); got != c.Sentence.Text {
+				t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, c.Sentence.Text)
 			}
 		}
-		if got := plain.Replace(s.said(s.Findings.Sentence, s.Findings.Numbers).plain()); got != s.Findings.Sentence {
-			t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, s.Findings.Sentence)
+		if got := ascii.Replace(plain(s.Findings.Sentence)); got != s.Findings.Sentence.Text {
+			t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, s.Findings.Sentence.Text)
 		}
 	}
 }
@@ -102,15 +102,15 @@ func TestNothingIsSaidTwiceBesideTheAnswer(t *testing.T) {
 	for _, name := range sortedKeys(fixtures()) {
 		in := rendered(t, name)
 		if f := in.Findings; f.Tuning != nil && len(f.Headlines) > 0 {
-			f.Sentence, f.Numbers = f.Headlines[0].Sentence, f.Headlines[0].Numbers
+			f.Sentence = f.Headlines[0].Sentence
 		}
 		s := arrange(in)
-		seen := map[string]bool{s.leadPhrase().plain(): true}
-		for _, p := range s.besidePhrases() {
-			if seen[p.plain()] {
-				t.Errorf("%s: said twice: %s", name, p.plain())
+		seen := map[string]bool{plain(s.leadSentence()): true}
+		for _, p := range s.besideSentences() {
+			if seen[plain(p)] {
+				t.Errorf("%s: said twice: %s", name, plain(p))
 			}
-			seen[p.plain()] = true
+			seen[plain(p)] = true
 		}
 	}
 }

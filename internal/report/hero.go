@@ -28,7 +28,7 @@ func (s *sources) meanFigure(metric string, arm int) (figure, bool) {
 	if sum == nil {
 		return figure{}, false
 	}
-	return figure{quantity(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit), fmt.Sprintf("%s@%d/mean", metric, arm), exact(sum.Mean)}, true
+	return figure{amount(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit), fmt.Sprintf("%s@%d/mean", metric, arm), exact(sum.Mean)}, true
 }
 
 func (s *sources) hero() *hero {
@@ -128,7 +128,7 @@ func (s *sources) peakHero() *hero {
 			continue
 		}
 		id := fmt.Sprintf("peak:%d/%s", p.Arm, field)
-		h.Numbers = append(h.Numbers, figure{p.Text(v), id, exact(v)})
+		h.Numbers = append(h.Numbers, figure{p.Rate(v).Text, id, exact(v)})
 		what = append(what, name)
 	}
 	if len(h.Numbers) == 0 {
@@ -143,7 +143,7 @@ func (s *sources) scaleHero() *hero {
 	o := s.Findings.ScaleOut
 	first, last, stop := o.Sizes[0], o.Sizes[len(o.Sizes)-1], o.Stop()
 	at := func(z finding.Size) figure {
-		return figure{quantity(z.Mean, (z.High-z.Low)/2, o.Metric.Unit), fmt.Sprintf("scale:%d/mean", z.Units), exact(z.Mean)}
+		return figure{amount(z.Mean, (z.High-z.Low)/2, o.Metric.Unit), fmt.Sprintf("scale:%d/mean", z.Units), exact(z.Mean)}
 	}
 	named := func(z finding.Size) string { return fmt.Sprintf("%d %s", z.Units, o.UnitsOf(z.Units)) }
 	h := &hero{Numbers: []figure{at(first), at(last)}, Between: "→", Class: "different"}

@@ -19,7 +19,7 @@ func Markdown(w io.Writer, in Input) error {
 	if f.Question != "" {
 		fmt.Fprintf(&b, "> %s\n\n", escapeMarkdown(f.Question))
 	}
-	fmt.Fprintf(&b, "**%s**\n", escapeMarkdown(s.leadPhrase().plain()))
+	fmt.Fprintf(&b, "**%s**\n", escapeMarkdown(plain(s.leadSentence())))
 	s.markdownTable(&b)
 	s.markdownScaleOut(&b)
 	for _, l := range s.limits() {
@@ -36,10 +36,10 @@ func Markdown(w io.Writer, in Input) error {
 	}
 	for i := range f.Explanations {
 		e := &f.Explanations[i]
-		fmt.Fprintf(&b, "\nWhy (%s): %s\n", e.Grade, escapeMarkdown(s.said(e.Sentence, e.Numbers).plain()))
+		fmt.Fprintf(&b, "\nWhy (%s): %s\n", e.Grade, escapeMarkdown(plain(e.Sentence)))
 	}
 	if r := f.Recommendation; r != nil {
-		fmt.Fprintf(&b, "\nRecommendation: %s\n", escapeMarkdown(s.said(r.Sentence, r.Numbers).plain()))
+		fmt.Fprintf(&b, "\nRecommendation: %s\n", escapeMarkdown(plain(r.Sentence)))
 	}
 	s.markdownCertificate(&b)
 	if in.Command != "" {
@@ -104,12 +104,12 @@ func (s *sources) markdownScaleOut(b *strings.Builder) {
 	for _, l := range s.scaleLines() {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", l.Size, cell(l.Mean), cell(l.Interval), l.Efficiency, l.Around, l.Trials)
 	}
-	lead := s.leadPhrase().plain()
-	for _, p := range s.scalePhrases() {
-		if p.plain() == lead {
+	lead := plain(s.leadSentence())
+	for _, p := range s.scaleSentences() {
+		if plain(p) == lead {
 			continue
 		}
-		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(p.plain()))
+		fmt.Fprintf(b, "\n%s\n", escapeMarkdown(plain(p)))
 	}
 }
 

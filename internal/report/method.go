@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"plimsoll/internal/finding"
+	"plimsoll/internal/quantity"
+	"plimsoll/internal/sentence"
 	"plimsoll/internal/study"
 )
 
 // method is how it was done, in words, from the plan.
-func (s *sources) method() []phrase {
-	return slices.DeleteFunc([]phrase{
+func (s *sources) method() []sentence.Sentence {
+	return slices.DeleteFunc([]sentence.Sentence{
 		s.order(), s.stopping(), s.trialMethod(), s.inference(), s.judgement(),
-	}, func(p phrase) bool { return p.plain() == "" })
+	}, func(p sentence.Sentence) bool { return p.Text == "" })
 }
 
 func (s *sources) weak() bool {
@@ -27,12 +28,12 @@ func (s *sources) weak() bool {
 	return false
 }
 
-func (s *sources) order() phrase {
+func (s *sources) order() sentence.Sentence {
 	switch {
 	case s.weak():
 		return s.say("The sides were measured apart and not in random order, so that anything that changed between them looks like an effect. This is weaker than a study and never verified.")
 	case s.Plan == nil:
-		return nil
+		return sentence.Sentence{}
 	case s.arms() == 1:
 		return s.say("There is one arm, and nothing is compared; trials: {study/trials}.")
 	case slices.ContainsFunc(s.Plan.Study.Factors, func(f study.Factor) bool { return f.Restart }):
@@ -41,10 +42,10 @@ func (s *sources) order() phrase {
 	return s.say("Each block runs each of the {study/arms} arms once, in random order drawn from seed {study/seed} and balanced over the blocks: every arm runs in every slot, and after every other arm, equally often. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
 }
 
-func (s *sources) stopping() phrase {
+func (s *sources) stopping() sentence.Sentence {
 	switch {
 	case s.Plan == nil || s.arms() == 1 && len(s.Plan.Looks) == 0:
-		return nil
+		return sentence.Sentence{}
 	case s.Study != nil && s.Study.Measure.Precision > 0:
 		return s.say("A precision of {study/precision} was asked for: the spread of a pilot fixes the number of blocks before the rest is run, and the intervals use that spread alone (Stein’s two stages).")
 	case len(s.Plan.Looks) == 0:
@@ -62,9 +63,9 @@ func (s *sources) stopping() phrase {
 	return s.say("Looks were planned after " + list + " blocks; the study stops at the first that decides every headline against the margin. The intervals hold at {study/level} confidence over all looks and headlines together, so that at most {study/false alarms} of studies without an effect call one.")
 }
 
-func (s *sources) trialMethod() phrase {
+func (s *sources) trialMethod() sentence.Sentence {
 	if s.Study == nil {
-		return nil
+		return sentence.Sentence{}
 	}
 	warm := "warm-up is cut where MSER-5 puts it, and the rest must show no drift, or the load goes on up to {study/longest}; without a steady state a trial gives no number"
 	if s.Study.Measure.Warmup != study.AutoWarmup {
@@ -83,7 +84,7 @@ func (s *sources) trialMethod() phrase {
 	return s.say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + load)
 }
 
-func (s *sources) inference() phrase {
+func (s *sources) inference() sentence.Sentence {
 	if len(s.Findings.Headlines) == 0 {
 		return s.say("The trial is the unit of inference: a mean is of one value a trial, with its {study/summary level} t interval.")
 	}
@@ -93,9 +94,9 @@ func (s *sources) inference() phrase {
 	return s.say("The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the single trials; the narrower interval counts. The effect of the order is estimated with them and removed.")
 }
 
-func (s *sources) judgement() phrase {
+func (s *sources) judgement() sentence.Sentence {
 	if len(s.Findings.Headlines) == 0 {
-		return nil
+		return sentence.Sentence{}
 	}
 	return s.say("The margin, the smallest effect of interest, is {study/margin}: better or worse means that the whole interval lies beyond it, equivalent that it lies inside. Intervals of headlines are simultaneous; everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
 }
@@ -151,7 +152,7 @@ func (s *sources) asked() []line {
 	}
 	load := "closed loop"
 	if st.Load.Rate > 0 {
-		load = quantity(st.Load.Rate, 0, "1/s") + ", open loop"
+		load = amount(st.Load.Rate, 0, "1/s") + ", open loop"
 	}
 	kept := func(within []study.Limit) string {
 		var all []string
@@ -178,7 +179,7 @@ func (s *sources) asked() []line {
 			heads = append(heads, h)
 		}
 	}
-	lines = append(lines, line{"Headline", strings.Join(heads, ", ")}, line{"Margin", typeset(finding.Share(st.Margin))})
+	lines = append(lines, line{"Headline", strings.Join(heads, ", ")}, line{"Margin", typeset(quantity.Share(st.Margin))})
 	if g := st.Goal; g != nil {
 		lines = append(lines, line{"Goal", s.goal(g)})
 	}
@@ -218,11 +219,11 @@ func (s *sources) limit(l study.Limit) string {
 	unit := s.metrics[l.Metric].Unit
 	switch {
 	case l.Min != nil && l.Max != nil:
-		return l.Metric + " from " + quantity(*l.Min, 0, unit) + " to " + quantity(*l.Max, 0, unit)
+		return l.Metric + " from " + amount(*l.Min, 0, unit) + " to " + amount(*l.Max, 0, unit)
 	case l.Min != nil:
-		return l.Metric + " at least " + quantity(*l.Min, 0, unit)
+		return l.Metric + " at least " + amount(*l.Min, 0, unit)
 	case l.Max != nil:
-		return l.Metric + " at most " + quantity(*l.Max, 0, unit)
+		return l.Metric + " at most " + amount(*l.Max, 0, unit)
 	}
 	return l.Metric
 }

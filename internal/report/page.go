@@ -137,7 +137,7 @@ func newPage(s *sources) (*page, error) {
 		Study:   strings.ToValidUTF8(string(s.StudyText), "�"),
 	}
 	for _, m := range s.method() {
-		p.Method = append(p.Method, m.html())
+		p.Method = append(p.Method, asHTML(m))
 	}
 	p.Claims, p.Audited = s.claims()
 	for _, fig := range figures() {
@@ -275,7 +275,7 @@ func (p *page) embed(s *sources) error {
 	}
 	p.Data = template.URL("data:application/gzip;base64," + base64.StdEncoding.EncodeToString(packed.Bytes()))
 	p.DataName = fileName(s.Findings.Study) + "-findings.json.gz"
-	p.DataSize = quantity(float64(packed.Len()), float64(packed.Len())/20, "B")
+	p.DataSize = amount(float64(packed.Len()), float64(packed.Len())/20, "B")
 	return nil
 }
 
@@ -343,7 +343,7 @@ func (s *sources) testbed() []testbedSection {
 func readable(fact string) string {
 	if bytes, found := strings.CutSuffix(fact, " B"); found {
 		if n, err := strconv.ParseInt(bytes, 10, 64); err == nil {
-			return quantity(float64(n), 0, "B")
+			return amount(float64(n), 0, "B")
 		}
 	}
 	return fact

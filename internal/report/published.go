@@ -43,13 +43,13 @@ func (s *sources) publishedRows(f study.Figure) [][]Cell {
 	for _, level := range levels {
 		here := "not measured"
 		if sum := s.sums[place{f.Metric, s.armWith(level)}]; sum != nil {
-			here = quantity(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit)
+			here = amount(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit)
 		}
 		unit := f.Unit
 		if unit == "" {
 			unit = s.metrics[f.Metric].Unit
 		}
-		rows = append(rows, []Cell{text(f.Metric), text(level), text(quantity(f.Values[level], 0, unit)), text(here), text(f.Note), {}, {}, {}, {}})
+		rows = append(rows, []Cell{text(f.Metric), text(level), text(amount(f.Values[level], 0, unit)), text(here), text(f.Note), {}, {}, {}, {}})
 	}
 	if f.Change == nil {
 		return rows

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/quantity"
 )
 
 // step is a unit that values are shown in.
@@ -52,15 +53,15 @@ func stepFor(v float64, table []step, unit string) step {
 	return table[len(table)-1]
 }
 
-// quantity writes a value with its unit. half is the half-width of its interval,
+// amount writes a value with its unit. half is the half-width of its interval,
 // which decides the digits; without one (0) it has four.
-func quantity(v, half float64, unit string) string {
+func amount(v, half float64, unit string) string {
 	s := stepFor(v, steps[unit], unit)
 	return join(number(v/s.size, half/s.size), s.name)
 }
 
 // Quantity writes a measured value in the unit that people read: "19,883/s", "2.79 s".
-func Quantity(v float64, unit string) string { return quantity(v, 0, unit) }
+func Quantity(v float64, unit string) string { return amount(v, 0, unit) }
 
 const noInterval = "no interval"
 
@@ -102,7 +103,7 @@ func number(v, half float64) string {
 	if math.IsInf(v, 0) {
 		return minus(strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "Inf", "∞", 1))
 	}
-	return minus(finding.Digits(v, half))
+	return minus(quantity.Digits(v, half))
 }
 
 // thousands puts commas into the whole part of a decimal number.
@@ -146,7 +147,7 @@ func change(ratio float64) string {
 	if ratio > mostRatio {
 		return "over ×" + number(mostRatio, 0)
 	}
-	return typeset(finding.Percent(ratio - 1))
+	return typeset(quantity.Percent(ratio - 1))
 }
 
 // within writes a ratio as a change in percent with no more digits than the interval
@@ -155,7 +156,7 @@ func within(ratio, low, high float64) string {
 	if math.IsNaN(ratio) || !(ratio <= mostRatio) {
 		return change(ratio)
 	}
-	return typeset(finding.PercentWithin(ratio, low, high))
+	return typeset(quantity.PercentWithin(ratio, low, high))
 }
 
 // typeset sets a number that the findings wrote in ASCII.

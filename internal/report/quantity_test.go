@@ -39,7 +39,7 @@ func TestQuantity(t *testing.T) {
 		{math.NaN(), 0, "s", "– s"},
 		{math.Inf(-1), 0, "1", "−∞"},
 	} {
-		if got := quantity(c.v, c.half, c.unit); got != c.want {
+		if got := amount(c.v, c.half, c.unit); got != c.want {
 			t.Errorf("quantity(%v, %v, %q) = %q, want %q", c.v, c.half, c.unit, got, c.want)
 		}
 	}
@@ -103,29 +103,6 @@ func TestTicksAreRoundAndInside(t *testing.T) {
 				t.Errorf("%+v: two ticks read %q", a, label)
 			}
 			seen[label] = true
-		}
-	}
-}
-
-func TestFindNumberInSentence(t *testing.T) {
-	for _, c := range []struct {
-		sentence, number string
-		want             int
-	}{
-		{"with threads=6 against threads=1 (6 blocks)", "6", 35 - 1},
-		{"+27.1 % with x", "+27.1 %", 0},
-		{"p99.9 is 9 ms", "9 ms", 9},
-		{"no such", "7", -1},
-	} {
-		got := find(c.sentence, c.number)
-		if c.want == 34 {
-			if got < 0 || c.sentence[got-1] != '(' {
-				t.Errorf("%q in %q found at %d, inside a name", c.number, c.sentence, got)
-			}
-			continue
-		}
-		if got != c.want {
-			t.Errorf("%q in %q found at %d, want %d", c.number, c.sentence, got, c.want)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func rateLatencyTable(s *sources) (Table, bool) {
 			}
 		}
 	}
-	t.Summary = fmt.Sprintf("%s of %s, against a limit of %s.", plural(len(t.Rows), "probe", "probes"), plural(len(arms), "arm", "arms"), quantity(limit, 0, latency.Unit))
+	t.Summary = fmt.Sprintf("%s of %s, against a limit of %s.", plural(len(t.Rows), "probe", "probes"), plural(len(arms), "arm", "arms"), amount(limit, 0, latency.Unit))
 	if above > 0 {
 		t.Note = fmt.Sprintf("%s, of a system that did not keep up, lie above the scale; the table has them.", plural(above, "probe", "probes"))
 	}
@@ -154,7 +154,7 @@ func drawRateLatency(t Table, width float64) SVG {
 		c.peakName(x, row, 34+16*float64(i), top)
 	}
 	c.line(left, y.at(limit), right, y.at(limit), "limit")
-	c.text(left+6, y.at(limit)-6, "note", "limit "+quantity(limit, 0, t.unit("limit")))
+	c.text(left+6, y.at(limit)-6, "note", "limit "+amount(limit, 0, t.unit("limit")))
 	c.group(x, y)
 	for row := range t.Rows {
 		arm := int(t.number(row, "arm number"))
@@ -201,7 +201,7 @@ func (c *canvas) peakName(x *axis, row int, y, top float64) {
 	t := c.table
 	at, low, high := t.number(row, "peak"), t.number(row, "peak low"), t.number(row, "peak high")
 	tone := t.hue(int(t.number(row, "arm number")))
-	name := "peak " + quantity(at, (high-low)/2, "1/s")
+	name := "peak " + amount(at, (high-low)/2, "1/s")
 	if arm := t.at(row, "arm").Text; arm != "" && len(t.peakRows()) > 1 {
 		name = arm + ": " + name
 	}

@@ -67,6 +67,7 @@ type sources struct {
 	of      map[int][]int    // valid records of each arm, by index
 	metrics map[string]measure.Metric
 	sums    map[place]*finding.Summary
+	numbers *finding.Ledger
 }
 
 // place is one metric of one arm.
@@ -80,6 +81,7 @@ func arrange(in Input) *sources {
 	if s.Findings == nil {
 		s.Findings = new(finding.Findings)
 	}
+	s.numbers = finding.NewLedger(s.Findings)
 	s.records = slices.Clone(in.Records)
 	slices.SortStableFunc(s.records, func(a, b measure.Record) int {
 		return cmp.Or(cmp.Compare(a.Trial, b.Trial), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Block, b.Block))

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"plimsoll/internal/finding"
+	"plimsoll/internal/sentence"
 )
 
 // scaleOut shows how a rate grows with the number of units, against the ideal line
@@ -49,7 +49,7 @@ func scaleOutTable(s *sources) (Table, bool) {
 			{}, {}, {}, {}, {}, {},
 		})
 	}
-	t.Summary = s.said(o.Sentence, o.Numbers).plain()
+	t.Summary = plain(o.Sentence)
 	if o.Law == nil {
 		t.Note = "No curve is drawn: " + o.Refusal + "."
 		return t, true
@@ -64,7 +64,7 @@ func scaleOutTable(s *sources) (Table, bool) {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = s.said(o.Law.Sentence, o.Law.Numbers).plain()
+	t.Note = plain(o.Law.Sentence)
 	return t, true
 }
 
@@ -188,7 +188,7 @@ func (c *canvas) law(x, y *axis, first int, largest float64) {
 			c.across(span{x, first, "peak at low", "peak at high"}, y.from-8, "a1")
 		}
 		c.line(x.at(at), y.from-14, x.at(at), y.from-2, "l thick a1")
-		c.text(x.at(at), y.from-20, "label c a1-t", "peak "+quantity(at, half, "1"))
+		c.text(x.at(at), y.from-20, "label c a1-t", "peak "+amount(at, half, "1"))
 	}
 	c.end()
 }
@@ -257,26 +257,14 @@ func (s *sources) scaleLines() []scaleLine {
 }
 
 // scalePhrases are the sentences of the scale-out.
-func (s *sources) scalePhrases() []phrase {
+func (s *sources) scaleSentences() []sentence.Sentence {
 	o := s.Findings.ScaleOut
-	if o == nil || o.Sentence == "" {
+	if o == nil || o.Sentence.Text == "" {
 		return nil
 	}
-	all := []phrase{s.said(o.Sentence, o.Numbers)}
+	all := []sentence.Sentence{o.Sentence}
 	if o.Law != nil {
-		all = append(all, s.said(o.Law.Sentence, o.Law.Numbers))
+		all = append(all, o.Law.Sentence)
 	}
 	return all
-}
-
-// scaleNumber writes a number of the scale-out with the digits that its interval
-// bears, if it is the one that the sentence has.
-func (s *sources) scaleNumber(n finding.Number) (shown string, ok bool) {
-	what, found := strings.CutPrefix(n.ID, "scale:")
-	size, field, _ := strings.Cut(what, "/")
-	k, known := s.Findings.ScaleOut.Value(size, field)
-	if !found || !known || n.Text != finding.Quantity(k.Value, k.Unit) && n.Text != finding.Measured(k.Value, k.Value-k.Half, k.Value+k.Half, k.Unit) {
-		return "", false
-	}
-	return quantity(k.Value, k.Half, k.Unit), true
 }

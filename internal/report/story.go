@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/quantity"
 )
 
 // story is the closed loop on the page.
@@ -48,7 +49,7 @@ func (s *sources) story() *story {
 	if t == nil {
 		return nil
 	}
-	out := &story{Goal: t.Goal, Sentence: s.said(t.Sentence, t.Numbers).html()}
+	out := &story{Goal: t.Goal, Sentence: asHTML(t.Sentence)}
 	for _, factor := range sortedKeys(t.Final) {
 		out.Final = append(out.Final, line{factor, t.Final[factor]})
 	}
@@ -72,7 +73,7 @@ func (s *sources) beforeAfter(i int) string {
 	if before == nil || after == nil || c.Arm == 0 {
 		return ""
 	}
-	return quantity(before.Mean, (before.High-before.Low)/2, c.Metric.Unit) + " → " + quantity(after.Mean, (after.High-after.Low)/2, c.Metric.Unit)
+	return amount(before.Mean, (before.High-before.Low)/2, c.Metric.Unit) + " → " + amount(after.Mean, (after.High-after.Low)/2, c.Metric.Unit)
 }
 
 func (s *sources) round(i int) round {
@@ -97,11 +98,11 @@ func (s *sources) round(i int) round {
 			v.Between = between(c)
 		}
 		if r.BoundLevel > 0 {
-			v.Bound = within(r.BoundRatio(), c.Low, c.High) + " at " + finding.Share(math.Round(1000*r.BoundLevel)/1000) + " confidence, one-sided"
+			v.Bound = within(r.BoundRatio(), c.Low, c.High) + " at " + quantity.Share(math.Round(1000*r.BoundLevel)/1000) + " confidence, one-sided"
 		}
 	}
 	for k := range r.Guards {
-		v.Guards = append(v.Guards, s.saidOf(&r.Guards[k], fmt.Sprintf("round:%d:", i+1)).html())
+		v.Guards = append(v.Guards, asHTML(below(fmt.Sprintf("round:%d:", i+1), r.Guards[k].Sentence)))
 	}
 	return v
 }

@@ -110,10 +110,10 @@ func (t *terminal) head(s *sources) {
 	case c != nil:
 		sign = mark(c.Verdict)
 	default:
-		t.wrap("", "", s.leadPhrase().plain())
+		t.wrap("", "", plain(s.leadSentence()))
 		return
 	}
-	t.wrap(sign+" ", "  ", s.leadPhrase().plain())
+	t.wrap(sign+" ", "  ", plain(s.leadSentence()))
 	if t.colour {
 		text := t.b.String()
 		t.b.Reset()
@@ -179,9 +179,9 @@ func (t *terminal) scaleOut(s *sources) {
 		rows = append(rows, textRow{cells: [5]string{"  " + o.Units(), l.Size, l.Mean, l.Interval, "efficiency " + l.Efficiency}})
 	}
 	t.table(rows)
-	lead, gap := s.leadPhrase().plain(), "\n"
-	for _, p := range s.scalePhrases() {
-		if text := p.plain(); text != lead {
+	lead, gap := plain(s.leadSentence()), "\n"
+	for _, p := range s.scaleSentences() {
+		if text := plain(p); text != lead {
 			t.b.WriteString(gap)
 			t.wrap("", "  ", text)
 			gap = ""
@@ -292,7 +292,7 @@ func (t *terminal) reasons(s *sources) {
 	if besides := s.besidePeaks(); len(besides) > 0 {
 		t.b.WriteByte('\n')
 		for _, p := range besides {
-			t.wrap("", "  ", p.plain())
+			t.wrap("", "  ", plain(p))
 		}
 	}
 	if len(f.Explanations) > 0 || f.Recommendation != nil {
@@ -300,10 +300,10 @@ func (t *terminal) reasons(s *sources) {
 	}
 	for i := range f.Explanations {
 		e := &f.Explanations[i]
-		t.wrap("Why: ", "  ", s.said(e.Sentence, e.Numbers).plain())
+		t.wrap("Why: ", "  ", plain(e.Sentence))
 	}
 	if r := f.Recommendation; r != nil {
-		t.wrap("Next: ", "  ", s.said(r.Sentence, r.Numbers).plain())
+		t.wrap("Next: ", "  ", plain(r.Sentence))
 	}
 }
 

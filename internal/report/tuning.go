@@ -47,7 +47,7 @@ func tuningTable(s *sources) (Table, bool) {
 		t.Rows = append(t.Rows, append(row, num(v.Ratio), low, high, whole(v.Blocks), text(string(v.Verdict)), text(string(r.Outcome))))
 	}
 	if len(t.Rows) > 0 {
-		t.Summary = s.Findings.Tuning.Sentence
+		t.Summary = s.Findings.Tuning.Sentence.Text
 	}
 	return t, len(t.Rows) > 0
 }

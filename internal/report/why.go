@@ -23,7 +23,7 @@ func (s *sources) reasons() []reason {
 	var all []reason
 	for i := range s.Findings.Explanations {
 		e := &s.Findings.Explanations[i]
-		r := reason{Rule: spaced(e.Rule), Arm: s.brief(e.Arm), Grade: string(e.Grade), Sentence: s.said(e.Sentence, e.Numbers).html()}
+		r := reason{Rule: spaced(e.Rule), Arm: s.brief(e.Arm), Grade: string(e.Grade), Sentence: asHTML(e.Sentence)}
 		for _, x := range e.Evidence {
 			r.Evidence = append(r.Evidence, line{x.Name, s.evidence(x)})
 		}
@@ -42,7 +42,7 @@ func (s *sources) evidence(x finding.Evidence) string {
 	if m, known := s.metrics[x.Name]; known && x.Unit == "share" && m.Unit != "share" {
 		return change(1 + x.Value)
 	}
-	return quantity(x.Value, 0, x.Unit)
+	return amount(x.Value, 0, x.Unit)
 }
 
 func expected(g *finding.Gain) string {
@@ -85,7 +85,7 @@ func (s *sources) advice() *advice {
 		return nil
 	}
 	return &advice{
-		Sentence: s.said(r.Sentence, r.Numbers).html(), Factor: r.Change.Factor, From: r.Change.From, To: r.Change.To,
+		Sentence: asHTML(r.Sentence), Factor: r.Change.Factor, From: r.Change.From, To: r.Change.To,
 		Predicted: expected(r.Predicted), Rule: spaced(r.Rule), RestsOn: s.label(r.Arm), StoryHasBeenTried: s.Findings.Tuning != nil,
 	}
 }

@@ -12,6 +12,9 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -31,11 +34,17 @@ var catalog = &study.Catalog{
 
 // simulated runs studies on a simulated platform, as the product does, and judges
 // them by the given rules.
-func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.Study, uint64, string) (*finding.Findings, error) {
+func simulated(t *testing.T, rules []rule.Rule) func(context.Context, *study.Study, uint64, string) (*finding.Findings, error) {
+	if rules == nil {
+		rules = rule.All()
+	}
 	t.Helper()
 	kind := storage.Kind()
 	defaults := map[string]string{}
 	for _, f := range parameter.Fields(kind.Defaults) {
+		if rules == nil {
+			rules = rule.All()
+		}
 		defaults[f.Name] = f.Default
 	}
 	return func(ctx context.Context, s *study.Study, seed uint64, dir string) (*finding.Findings, error) {
@@ -53,7 +62,7 @@ func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.
 			return nil, err
 		}
 		folder := measure.OpenResults(dir)
-		c := finding.Case{Plan: p, Study: s, Metrics: kind.Metrics, Rate: kind.Rate, Disks: kind.Disks, Defaults: defaults, Rules: rules, Demands: map[int]load.Demand{}}
+		c := table.Case{Plan: p, Study: s, Metrics: kind.Metrics, Rate: kind.Rate, Disks: kind.Disks, Defaults: defaults, Demands: map[int]load.Demand{}}
 		for number := 1; ; number++ {
 			r, err := folder.Record(number, "")
 			if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +80,7 @@ func simulated(t *testing.T, rules []finding.Rule) func(context.Context, *study.
 			}
 			c.Demands[a.Index] = l.Demand()
 		}
-		return finding.Judge(c), nil
+		return judge.Study(c, rules), nil
 	}
 }
 
@@ -117,7 +126,7 @@ func TestTuneOnASimulatedPlatform(t *testing.T) {
 	}
 	want := "storage.threads 1 -> 2 kept\nstorage.threads 2 -> 4 kept\nstorage.threads 4 -> 8 rolled back\nno rule fired"
 	if got := strings.Join(story, "\n"); got != want || tuning.Final["storage.threads"] != "4" {
-		t.Errorf("final %v, story\n%s\nwant\n%s\n%s", tuning.Final, got, want, tuning.Sentence)
+		t.Errorf("final %v, story\n%s\nwant\n%s\n%s", tuning.Final, got, want, tuning.Sentence.Text)
 	}
 }
 
@@ -165,7 +174,7 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 				t.Errorf("the last change: %q, want %q", reason, one.reason)
 			}
 			if got := strings.Join(story, ", "); got != one.story || tuning.Final["storage.threads"] != one.last {
-				t.Errorf("final %v, story %q, want %q\n%s", tuning.Final, got, one.story, tuning.Sentence)
+				t.Errorf("final %v, story %q, want %q\n%s", tuning.Final, got, one.story, tuning.Sentence.Text)
 			}
 		})
 	}
@@ -173,11 +182,11 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 
 // A wrong rule turns a knob. Whether it is kept is for fresh blocks to say.
 func TestAWrongRuleOnASimulatedPlatform(t *testing.T) {
-	wrong := []finding.Rule{{Name: "wrong", Check: func(c *finding.Case, arm int) []finding.Explanation {
-		if c.Plan.Arms[arm].Levels["sim.knob"] == "on" {
+	wrong := []rule.Rule{{Name: "wrong", Check: func(c *rule.Case, arm int) []finding.Explanation {
+		if c.Table.Plan.Arms[arm].Levels["sim.knob"] == "on" {
 			return nil
 		}
-		return []finding.Explanation{c.Explain("Turn the knob.", finding.Found{
+		return []finding.Explanation{c.Explain("Turn the knob.", rule.Found{
 			Rule: "wrong", Arm: arm, Grade: finding.MovedWith, Change: &finding.Change{Factor: "sim.knob", From: "off", To: "on"},
 		})}
 	}}}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/wording"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
@@ -93,7 +95,7 @@ func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer l.tuning.Tell()
+	defer wording.Tell(l.tuning)
 	if err := l.measure(ctx); err != nil {
 		l.tuning.End = "The first measurement met trouble"
 		return l.tuning, err
@@ -168,7 +170,7 @@ func (l *loop) measure(ctx context.Context) error {
 // tuning.
 func (l *loop) round(ctx context.Context, number int) (done bool, err error) {
 	r := finding.Round{Measured: l.folder, MeasuredSeed: l.seed}
-	rec := finding.Recommend(l.findings, l.arm, l.refused)
+	rec := rule.Recommend(l.findings, l.arm, l.refused)
 	if rec == nil {
 		r.Outcome = finding.NoRuleFired
 		l.tuning.Rounds = append(l.tuning.Rounds, r)

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/judge"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
@@ -24,7 +27,7 @@ import (
 type device struct {
 	cv    float64
 	rate  func(settings map[string]string) float64
-	rules []finding.Rule // nil: the shipped ones
+	rules []rule.Rule // nil: the shipped ones
 	runs  []run
 	edit  func(r *measure.Record)
 }
@@ -64,8 +67,8 @@ func (d *device) measure(_ context.Context, s *study.Study, seed uint64, dir str
 		p.Looks, p.Error = looks, stat.LookError(looks, 1-p.Level)
 	}
 	p.Most = looks[len(looks)-1]
-	c := finding.Case{
-		Plan: p, Study: s, Rate: "iops", Disks: true, Metrics: measure.OperationMetrics("iops", "read", "write"), Rules: d.rules,
+	c := table.Case{
+		Plan: p, Study: s, Rate: "iops", Disks: true, Metrics: measure.OperationMetrics("iops", "read", "write"),
 		Sources: []measure.Metric{{Name: "disk.busy", Unit: "1"}, {Name: "disk.queue", Unit: "1"}},
 		Demands: map[int]load.Demand{}, Defaults: map[string]string{"threads": "1", "disks": "1"},
 	}
@@ -89,7 +92,7 @@ func (d *device) measure(_ context.Context, s *study.Study, seed uint64, dir str
 				c.Records = append(c.Records, d.trial(len(c.Records)+1, b, slot+1, arm, settings[arm], float64(c.Demands[arm].Concurrency), shared*math.Exp(d.cv*rng.NormFloat64())))
 			}
 		}
-		f = finding.Judge(c)
+		f = judge.Study(c, rulesOr(d.rules))
 		if len(f.Headlines) > 0 && f.Headlines[0].Verdict != finding.NotEnoughRuns {
 			break
 		}
@@ -160,8 +163,8 @@ func TestThePublishedStory(t *testing.T) {
 	if !strings.Contains(r.Reason, "p99 +") {
 		t.Errorf("the price in latency is not named: %q", r.Reason)
 	}
-	if !strings.HasPrefix(tuning.Sentence, "To maximise iops, storage.threads was changed from 1 to 2 and kept (iops +2") {
-		t.Errorf("sentence %q", tuning.Sentence)
+	if !strings.HasPrefix(tuning.Sentence.Text, "To maximise iops, storage.threads was changed from 1 to 2 and kept (iops +2") {
+		t.Errorf("sentence %q", tuning.Sentence.Text)
 	}
 }
 
@@ -178,7 +181,7 @@ func TestTheStoryIsAudited(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults := func() (all []string) {
-		last.Attach(tuning, nil)
+		judge.Attach(last, tuning, nil)
 		for _, c := range last.Audit {
 			if !c.Holds {
 				all = append(all, c.Fault)
@@ -196,11 +199,11 @@ func TestTheStoryIsAudited(t *testing.T) {
 }
 
 // useless recommends a change that does nothing, or whatever the device makes of it.
-func useless(c *finding.Case, arm int) []finding.Explanation {
-	if v, _ := c.Setting(arm, "knob"); v == "1" {
+func useless(c *rule.Case, arm int) []finding.Explanation {
+	if v, _ := c.Table.Setting(arm, "knob"); v == "1" {
 		return nil
 	}
-	return []finding.Explanation{c.Explain("Turn the knob.", finding.Found{
+	return []finding.Explanation{c.Explain("Turn the knob.", rule.Found{
 		Rule: "wrong", Arm: arm, Grade: finding.MovedWith, Change: &finding.Change{Factor: "storage.knob", From: "0", To: "1"},
 	})}
 }
@@ -222,7 +225,7 @@ func TestWhatIsKept(t *testing.T) {
 	}{{0, 0, seeds * 5 / 100}, {-.03, 0, 0}, {.05, seeds * 90 / 100, seeds}} {
 		kept, blocks := 0, 0
 		for seed := range uint64(seeds) {
-			d := &device{cv: .02, rate: knobRate(c.effect), rules: []finding.Rule{{Name: "wrong", Check: useless}}}
+			d := &device{cv: .02, rate: knobRate(c.effect), rules: []rule.Rule{{Name: "wrong", Check: useless}}}
 			tuning, err := Run(t.Context(), Tune{Study: question(), Seed: seed, Measure: d.measure})
 			if err != nil {
 				t.Fatal(err)
@@ -242,7 +245,7 @@ func TestWhatIsKept(t *testing.T) {
 }
 
 func TestARolledBackRuleIsNotAskedAgain(t *testing.T) {
-	d := &device{cv: .01, rate: knobRate(-.05), rules: []finding.Rule{{Name: "wrong", Check: useless}}}
+	d := &device{cv: .01, rate: knobRate(-.05), rules: []rule.Rule{{Name: "wrong", Check: useless}}}
 	var restored, kept []finding.Change
 	var last *finding.Findings
 	tuning, err := Run(t.Context(), Tune{Study: question(), Seed: 1,
@@ -265,8 +268,8 @@ func TestARolledBackRuleIsNotAskedAgain(t *testing.T) {
 	if last.Recommendation == nil {
 		t.Fatal("the wrong rule recommends nothing")
 	}
-	if last.Attach(tuning, nil); last.Recommendation != nil {
-		t.Errorf("what was rolled back is still recommended: %s", last.Recommendation.Sentence)
+	if judge.Attach(last, tuning, nil); last.Recommendation != nil {
+		t.Errorf("what was rolled back is still recommended: %s", last.Recommendation.Sentence.Text)
 	}
 }
 
@@ -292,7 +295,7 @@ func TestFloorsAndFailuresForbid(t *testing.T) {
 			s := question()
 			s.Goal.Floor = c.floor
 			s.Headline = []string{"iops"}
-			d := &device{cv: .01, rate: func(m map[string]string) float64 { return knobRate(.1)(m) / 4 }, edit: c.edit, rules: []finding.Rule{{Name: "wrong", Check: useless}}}
+			d := &device{cv: .01, rate: func(m map[string]string) float64 { return knobRate(.1)(m) / 4 }, edit: c.edit, rules: []rule.Rule{{Name: "wrong", Check: useless}}}
 			tuning, err := Run(t.Context(), Tune{Study: s, Seed: 3, Measure: d.measure})
 			if err != nil {
 				t.Fatal(err)
@@ -310,7 +313,7 @@ func TestFloorsAndFailuresForbid(t *testing.T) {
 func TestLeastLatency(t *testing.T) {
 	s := question()
 	s.Goal = &study.Goal{Metric: "mean", Direction: measure.LowerIsBetter}
-	d := &device{cv: .01, rate: knobRate(.1), rules: []finding.Rule{{Name: "wrong", Check: useless}}}
+	d := &device{cv: .01, rate: knobRate(.1), rules: []rule.Rule{{Name: "wrong", Check: useless}}}
 	tuning, err := Run(t.Context(), Tune{Study: s, Seed: 3, Measure: d.measure})
 	if err != nil {
 		t.Fatal(err)
@@ -359,7 +362,7 @@ func TestTroubleKeepsTheStory(t *testing.T) {
 		}
 		return d.measure(ctx, s, seed, dir)
 	}})
-	if err == nil || !strings.Contains(err.Error(), "verify storage.threads 1 -> 2: fio is gone") || tuning == nil || tuning.Sentence == "" {
+	if err == nil || !strings.Contains(err.Error(), "verify storage.threads 1 -> 2: fio is gone") || tuning == nil || tuning.Sentence.Text == "" {
 		t.Errorf("tuning %+v, error %v", tuning, err)
 	}
 }
@@ -395,4 +398,12 @@ func TestMachineSettingsStayFactors(t *testing.T) {
 	if v := l.trying(quota); len(v.Factors) != 2 || v.Factors[1].Name != "host.quota" || v.Factors[0].Levels[0] != "none" {
 		t.Errorf("%+v", v.Factors)
 	}
+}
+
+// rulesOr are the given rules, or the shipped ones.
+func rulesOr(given []rule.Rule) []rule.Rule {
+	if given == nil {
+		return rule.All()
+	}
+	return given
 }

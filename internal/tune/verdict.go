@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/compare"
+	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/stat"
 )
 
@@ -18,7 +21,7 @@ const family = 0.95
 func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	goal := l.Study.Goal
 	r.BoundLevel = l.level()
-	e := f.Effect(goal.Metric, 1, 2*(1-r.BoundLevel))
+	e := compare.Effect(f, goal.Metric, 1, 2*(1-r.BoundLevel))
 	low, helps := e.Low, e.Mean > 0
 	if goal.Direction == measure.LowerIsBetter {
 		low, helps = -e.High, e.Mean < 0
@@ -31,7 +34,7 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	}
 	r.Verification = find(f.Headlines, goal.Metric)
 	r.Guards = l.guards(f)
-	r.Limits = finding.Limits(goal.Floor, f.Summaries, 1)
+	r.Limits = judge.Limits(goal.Floor, f.Summaries, 1)
 	r.Outcome, r.Reason = finding.RolledBack, ""
 	switch {
 	case e.N < stat.LeastBlocks:
@@ -105,7 +108,7 @@ func tradeOffs(guards []finding.Comparison) string {
 		if text != "" {
 			text += ", "
 		}
-		text += g.Metric.Name + " " + finding.Percent(g.Ratio-1)
+		text += g.Metric.Name + " " + quantity.Percent(g.Ratio-1)
 	}
 	return text
 }

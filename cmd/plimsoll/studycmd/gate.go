@@ -50,7 +50,7 @@ func (g gate) judge(f *finding.Findings) error {
 	}
 	for _, h := range f.Headlines {
 		if h.Verdict == finding.Worse {
-			return cli.Verdict(h.Sentence)
+			return cli.Verdict(h.Sentence.Text)
 		}
 	}
 	if g == gateLenient {
@@ -65,7 +65,7 @@ func (g gate) judge(f *finding.Findings) error {
 		return h.Verdict == finding.NotEnoughRuns || h.Verdict == finding.Different
 	}
 	if i := slices.IndexFunc(f.Headlines, open); i >= 0 {
-		return cli.Undecided("gate not decided: " + f.Headlines[i].Sentence)
+		return cli.Undecided("gate not decided: " + f.Headlines[i].Sentence.Text)
 	}
 	return nil
 }

@@ -1,0 +1,50 @@
+package certificate
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/stat"
+)
+
+// outliersAlpha is the chance, over all headlines and arms, that arms with equally many
+// outlying trials are told apart.
+const outliersAlpha = 0.05
+
+// outliers compares how many trials of each arm lie so far off that they have no weight;
+// there is no line where none does. The estimates leave them out. Where one arm has more
+// of them, the factor may cause them, and the estimate does not show it.
+func (c *checks) outliers() []measure.Check {
+	var all, apart []string
+	for i := range c.headlines {
+		h := &c.headlines[i]
+		if h.Far == nil {
+			continue
+		}
+		text := fmt.Sprintf("%s: %d of %d with %s and %d of %d with %s", h.Metric.Name, h.Far.Baseline, h.Blocks, c.table.Label(0), h.Far.Arm, h.Blocks, c.table.Label(h.Arm))
+		all = append(all, text)
+		if stat.Fisher(h.Far.Baseline, h.Blocks-h.Far.Baseline, h.Far.Arm, h.Blocks-h.Far.Arm) <= outliersAlpha/float64(len(c.headlines)) {
+			apart = append(apart, text)
+		}
+	}
+	check := measure.Check{Name: "outlying trials", State: measure.Pass}
+	switch {
+	case len(all) == 0:
+		return nil
+	case len(apart) > 0:
+		check.State = measure.Fail
+		check.Detail = strings.Join(first(apart), "; ") + ". The estimate leaves them out: the factor may cause them, see the single runs"
+	default:
+		check.Detail = strings.Join(first(all), "; ") + ": too few to tell the arms apart; the estimate leaves them out"
+	}
+	return []measure.Check{check}
+}
+
+// first shortens a list to as many entries as a line of the certificate names.
+func first(all []string) []string {
+	if len(all) > mostOrders {
+		return append(all[:mostOrders:mostOrders], fmt.Sprintf("and %d more", len(all)-mostOrders))
+	}
+	return all
+}

@@ -1,0 +1,146 @@
+// Package judge says what records mean: it asks the rooms of finding in order. It is
+// pure: the same records give the same findings, in whatever order they come, and its
+// time grows with their number.
+package judge
+
+import (
+	"slices"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/audit"
+	"plimsoll/internal/finding/capacity"
+	"plimsoll/internal/finding/certificate"
+	"plimsoll/internal/finding/compare"
+	"plimsoll/internal/finding/rule"
+	"plimsoll/internal/finding/table"
+	"plimsoll/internal/finding/wording"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+)
+
+// Study judges the records of a study by the given rules of explanation.
+func Study(c table.Case, rules []rule.Rule) *finding.Findings {
+	t := table.New(c)
+	f := &finding.Findings{
+		Format: finding.Format,
+		Study:  c.Study.Name, Question: c.Study.Question, Seed: c.Plan.Seed, Arms: c.Plan.Arms,
+		Level: c.Plan.Level, Error: c.Plan.Alpha(), Looks: c.Plan.Looks, Least: c.Plan.Least(), Margin: c.Study.Margin, Planned: c.Plan.Most,
+		Blocks: t.CompleteBlocks(), Trials: len(t.Records), Void: t.Void(),
+		DataFailures: t.DataFailures(),
+	}
+	f.Summaries = compare.Summaries(t)
+	f.Peaks = capacity.Peaks(t)
+	f.Headlines = compare.Headlines(t)
+	f.Exploratory, f.Families = compare.Explore(t)
+	f.ScaleOut = capacity.ScaleOut(t, f)
+	for _, metric := range c.Study.Headline {
+		compare.AlignMeans(f, metric)
+	}
+	wording.ScaleOut(f)
+	wording.Comparisons(f)
+	wording.Peaks(f)
+	f.Certificate = certificate.Of(t, f.Headlines)
+	best := best(f, c.Study)
+	f.Explanations, f.NotJudged = rule.Explain(&rule.Case{Table: t, Headlines: f.Headlines, Exploratory: f.Exploratory}, rules, best)
+	if len(f.DataFailures) == 0 {
+		f.Recommendation = rule.Recommend(f, best, nil)
+	}
+	for arm := range c.Plan.Arms {
+		f.Limits = append(f.Limits, Limits(c.Study.Limits, f.Summaries, arm)...)
+	}
+	if len(c.Study.Headline) > 0 {
+		wording.Answer(f, c.Study.Headline[0])
+	}
+	f.Audit = audit.Of(f, c.Study.Published)
+	return f
+}
+
+// Runs compares two runs, the first of which is the baseline: see compare.Runs.
+func Runs(baseline, other compare.Run, t compare.Terms) *finding.Findings {
+	f := compare.Runs(baseline, other, t)
+	wording.Comparisons(f)
+	names := t.Headline
+	if names == nil {
+		for _, m := range baseline.Metrics {
+			names = append(names, m.Name)
+		}
+	}
+	if i := slices.IndexFunc(names, func(name string) bool {
+		return slices.ContainsFunc(f.Headlines, func(c finding.Comparison) bool { return c.Metric.Name == name })
+	}); i >= 0 {
+		wording.Answer(f, names[i])
+	}
+	f.Audit = audit.Of(f, nil)
+	return f
+}
+
+// Attach makes the story of a closed loop part of the findings of its last run, and
+// audits them anew. What the loop tried and rolled back is no longer recommended.
+func Attach(f *finding.Findings, t *finding.Tuning, published []study.Figure) {
+	f.Tuning = t
+	wording.Tell(t)
+	for i := range t.Rounds {
+		for k := range t.Rounds[i].Guards {
+			g := &t.Rounds[i].Guards[k]
+			g.Sentence = g.Sentence.Located()
+		}
+	}
+	present, refused := 0, []string(nil)
+	for i := range t.Rounds {
+		switch r := &t.Rounds[i]; r.Outcome {
+		case finding.Kept:
+			present = 1
+		case finding.RolledBack:
+			present = 0
+			refused = append(refused, r.Recommendation.Rule)
+		}
+	}
+	f.Recommendation = rule.Recommend(f, present, refused)
+	f.Audit = audit.Of(f, published)
+}
+
+// best is the arm with the largest decided gain in the metric of the goal, or else
+// in the first headline; the baseline where no arm has one.
+func best(f *finding.Findings, s *study.Study) int {
+	if len(s.Headline) == 0 {
+		return 0
+	}
+	name := s.Headline[0]
+	if g := s.Goal; g != nil && slices.Contains(s.Headline, g.Metric) {
+		name = g.Metric
+	}
+	best, gain := 0, 0.0
+	for _, h := range f.Headlines {
+		if h.Metric.Name != name || !h.Verdict.Differs() || h.NoInterval {
+			continue
+		}
+		g := h.Ratio - 1
+		if h.Metric.Better == measure.LowerIsBetter {
+			g = 1 - h.Ratio
+		}
+		if h.Metric.Better != measure.Neutral && g > gain {
+			best, gain = h.Arm, g
+		}
+	}
+	return best
+}
+
+// Limits holds limits against the mean of an arm. One whose metric has no value is
+// unknown, which is not a pass.
+func Limits(limits []study.Limit, summaries []finding.Summary, arm int) []finding.LimitResult {
+	var all []finding.LimitResult
+	for _, l := range limits {
+		r := finding.LimitResult{Limit: l.String(), Arm: arm, State: measure.Unknown}
+		for _, s := range summaries {
+			if s.Metric.Name != l.Metric || s.Arm != arm {
+				continue
+			}
+			r.Value, r.State = s.Mean, measure.Pass
+			if l.Min != nil && s.Mean < *l.Min || l.Max != nil && s.Mean > *l.Max {
+				r.State = measure.Fail
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,28 @@
+package judge
+
+import (
+	"testing"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/wording"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan"
+)
+
+// Without a peak the answer tells what single probes did.
+func TestNoPeakTellsWhatProbesDid(t *testing.T) {
+	for _, c := range []struct {
+		pass, fail float64
+		want       string
+	}{
+		{25600, 14907, "No rate is sustained with the baseline: noise hides it. Single probes passed at up to 25,600/s and failed at as little as 14,910/s."},
+		{0, 100, "No rate is sustained with the baseline: noise hides it. Single probes failed at as little as 100/s."},
+		{0, 0, "No rate is sustained with the baseline: noise hides it."},
+	} {
+		f := &finding.Findings{Arms: []plan.Arm{{Label: "baseline"}}, Peaks: []finding.Peak{{Peak: measure.Peak{Word: "not identified", Why: "noise hides it", MaxPass: c.pass, MinFail: c.fail}}}}
+		wording.Peaks(f)
+		if got := f.Peaks[0].Sentence.Text; got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

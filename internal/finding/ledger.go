@@ -1,0 +1,291 @@
+package finding
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/quantity"
+	"plimsoll/internal/sentence"
+	"plimsoll/internal/stat"
+)
+
+// Ledger finds the numbers of findings by their names:
+//
+//	METRIC@ARM/FIELD      change, low, high, level, blocks, least, more, reach (a margin),
+//	                      reach blocks, failed, of, bound,
+//	                      base.failed, base.of, base.bound of a comparison;
+//	                      mean, from, to, trials of a summary
+//	rule:RULE@ARM/NAME    evidence of an explanation; from, to of its change
+//	gain:RULE@ARM/FIELD   low, high of the gain that the explanation predicts
+//	round:NUMBER/FIELD    change, low, high, blocks, bound, level, from, to of a round of
+//	                      tuning; the numbers count from 1
+//	peak:ARM/FIELD        estimate, low, high, sustained of the peak of an arm
+//	scale:UNITS/FIELD     units, trials, mean, low, high, efficiency, efficiency low,
+//	                      efficiency high of a size of the scale-out
+//	scale:law/FIELD       lambda, sigma, kappa, peak, rate (at the peak) and reach rate, each
+//	                      also with low and high; reach, miss
+//	study/FIELD           margin, level, summary level, blocks, planned, trials, least
+type Ledger struct {
+	findings     *Findings
+	comparisons  map[string]*Comparison
+	summaries    map[string]*Summary
+	explanations map[string]*Explanation
+}
+
+// NewLedger reads findings, which must not change afterwards.
+func NewLedger(f *Findings) *Ledger {
+	l := &Ledger{f, map[string]*Comparison{}, map[string]*Summary{}, map[string]*Explanation{}}
+	for _, list := range [][]Comparison{f.Exploratory, f.Headlines} { // headlines last: they win
+		for i := range list {
+			l.comparisons[Key(list[i].Metric.Name, list[i].Arm)] = &list[i]
+		}
+	}
+	for i := range f.Summaries {
+		l.summaries[Key(f.Summaries[i].Metric.Name, f.Summaries[i].Arm)] = &f.Summaries[i]
+	}
+	for i := range f.Explanations {
+		l.explanations[Key(f.Explanations[i].Rule, f.Explanations[i].Arm)] = &f.Explanations[i]
+	}
+	return l
+}
+
+// Key names a metric, or a rule, of an arm: "iops@1".
+func Key(name string, arm int) string { return name + "@" + strconv.Itoa(arm) }
+
+// Summary is the summary of a metric of an arm; nil where there is none.
+func (l *Ledger) Summary(metric string, arm int) *Summary { return l.summaries[Key(metric, arm)] }
+
+// Number is the number of that name as it must stand in a sentence; ok is false for a
+// name that these findings do not have.
+func (l *Ledger) Number(id string) (n sentence.Number, ok bool) {
+	cut := strings.LastIndex(id, "/")
+	if cut < 0 {
+		return n, false
+	}
+	what, field := id[:cut], id[cut+1:]
+	if kind, of, found := strings.Cut(what, ":"); found {
+		switch kind {
+		case "rule":
+			return l.explanations[of].Number(field)
+		case "gain":
+			if e := l.explanations[of]; e != nil {
+				return e.Gain.number(field)
+			}
+			return n, false
+		case "round":
+			return l.findings.Tuning.number(of, field)
+		case "peak":
+			return l.findings.peak(of).Number(field)
+		case "scale":
+			return l.findings.ScaleOut.Number(of, field)
+		}
+	}
+	if what == "study" {
+		return l.findings.number(field)
+	}
+	if n, ok := l.summaries[what].number(field); ok {
+		return n, true
+	}
+	return l.comparisons[what].Number(field)
+}
+
+func whole(n int) sentence.Number {
+	return sentence.Number{Text: quantity.Count(n), Value: float64(n), Unit: "1"}
+}
+
+func share(v float64) sentence.Number {
+	return sentence.Number{Text: quantity.Share(v), Value: v, Unit: "share"}
+}
+
+func measured(value, low, high float64, unit string) sentence.Number {
+	return sentence.Number{Text: quantity.Measured(value, low, high, unit), Value: value, Unit: unit}
+}
+
+// change is a ratio less 1, with the digits that the interval from low to high bears.
+func change(ratio, low, high float64) sentence.Number {
+	return sentence.Number{Text: quantity.PercentWithin(ratio, low, high), Value: ratio - 1, Unit: "change"}
+}
+
+// bound is the share of failures that n operations without one still allow, by the
+// rule of three.
+func bound(n int64) sentence.Number {
+	return sentence.Number{Text: "3/" + quantity.Count(int(n)), Value: stat.ZeroFailuresBound(n), Unit: "share"}
+}
+
+func (f *Findings) number(field string) (n sentence.Number, ok bool) {
+	switch field {
+	case "margin":
+		return share(f.Margin), true
+	case "level":
+		return share(f.Level), true
+	case "summary level":
+		return share(SummaryLevel), true
+	case "blocks":
+		return whole(f.Blocks), true
+	case "planned":
+		return whole(f.Planned), true
+	case "trials":
+		return whole(f.Trials), true
+	case "least":
+		return whole(f.Least), true
+	}
+	return n, false
+}
+
+func (s *Summary) number(field string) (n sentence.Number, ok bool) {
+	if s == nil {
+		return n, false
+	}
+	switch field {
+	case "mean":
+		return measured(s.Mean, s.Low, s.High, s.Metric.Unit), true
+	case "from":
+		return measured(s.Low, s.Low, s.High, s.Metric.Unit), true
+	case "to":
+		return measured(s.High, s.Low, s.High, s.Metric.Unit), true
+	case "trials":
+		return whole(s.Trials), true
+	}
+	return n, false
+}
+
+// Number is a number of the comparison by its field.
+func (c *Comparison) Number(field string) (n sentence.Number, ok bool) {
+	if c == nil {
+		return n, false
+	}
+	switch field {
+	case "change":
+		return change(c.Ratio, c.Low, c.High), true
+	case "low":
+		return change(c.Low, c.Low, c.High), true
+	case "high":
+		return change(c.High, c.Low, c.High), true
+	case "blocks":
+		return whole(c.Blocks), true
+	case "more":
+		return whole(c.More), true
+	case "level":
+		return share(c.Level), true
+	case "least":
+		return whole(c.Least), c.Least > 0
+	}
+	switch {
+	case c.Reach != nil && field == "reach":
+		return sentence.Number{Text: quantity.Share(quantity.Round(c.Reach.Margin, 2)), Value: c.Reach.Margin, Unit: "share"}, true
+	case c.Reach != nil && field == "reach blocks":
+		return whole(c.Reach.Blocks), true
+	}
+	return c.Counts.number(field)
+}
+
+func (c *Counts) number(field string) (n sentence.Number, ok bool) {
+	if c == nil {
+		return n, false
+	}
+	switch field {
+	case "failed":
+		return whole(int(c.Failed)), true
+	case "of":
+		return whole(int(c.Operations)), true
+	case "bound":
+		return bound(c.Operations), true
+	case "base.failed":
+		return whole(int(c.BaselineFailed)), true
+	case "base.of":
+		return whole(int(c.BaselineOperations)), true
+	case "base.bound":
+		return bound(c.BaselineOperations), true
+	}
+	return n, false
+}
+
+// Number is a piece of evidence by its name, or an end of the change.
+func (e *Explanation) Number(field string) (n sentence.Number, ok bool) {
+	if e == nil {
+		return n, false
+	}
+	if n, ok := e.Change.number(field); ok {
+		return n, true
+	}
+	for _, x := range e.Evidence {
+		if x.Name == field {
+			return sentence.Number{Text: quantity.Of(x.Value, x.Unit), Value: x.Value, Unit: x.Unit}, true
+		}
+	}
+	return n, false
+}
+
+// number is a level, which has no unit.
+func (c *Change) number(field string) (n sentence.Number, ok bool) {
+	switch {
+	case c == nil:
+	case field == "from":
+		return sentence.Number{Text: c.From}, true
+	case field == "to":
+		return sentence.Number{Text: c.To}, true
+	}
+	return n, false
+}
+
+func (g *Gain) number(field string) (n sentence.Number, ok bool) {
+	switch {
+	case g == nil:
+	case field == "low":
+		return sentence.Number{Text: quantity.Percent(g.Low), Value: g.Low, Unit: "change"}, true
+	case field == "high":
+		return sentence.Number{Text: quantity.Percent(g.High), Value: g.High, Unit: "change"}, true
+	}
+	return n, false
+}
+
+func (t *Tuning) number(round, field string) (n sentence.Number, ok bool) {
+	at, err := strconv.Atoi(round)
+	if t == nil || err != nil || at < 1 || at > len(t.Rounds) {
+		return n, false
+	}
+	r := &t.Rounds[at-1]
+	if r.Recommendation != nil {
+		if n, ok := r.Recommendation.Change.number(field); ok {
+			return n, true
+		}
+	}
+	switch {
+	case r.Verification == nil:
+		return n, false
+	case field == "bound":
+		return change(r.BoundRatio(), r.Verification.Low, r.Verification.High), true
+	case field == "level":
+		return share(r.BoundLevel), true
+	}
+	return r.Verification.Number(field)
+}
+
+func (f *Findings) peak(arm string) *Peak {
+	for i := range f.Peaks {
+		if strconv.Itoa(f.Peaks[i].Arm) == arm {
+			return &f.Peaks[i]
+		}
+	}
+	return nil
+}
+
+// Number is a rate of the peak by its field, with the digits that the interval of the
+// estimate bears.
+func (p *Peak) Number(field string) (n sentence.Number, ok bool) {
+	if p == nil {
+		return n, false
+	}
+	v := map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained, "pass": p.MaxPass, "fail": p.MinFail}[field]
+	return p.Rate(v), v > 0
+}
+
+// Rate writes a rate with the digits that the interval of the estimate bears.
+func (p *Peak) Rate(v float64) sentence.Number {
+	half := 0.0
+	if p.Estimate > 0 {
+		half = (p.High - p.Low) / 2
+	}
+	return measured(v, v-half, v+half, measure.PeakMetric().Unit)
+}

@@ -1,0 +1,78 @@
+package rule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/finding/table"
+)
+
+// mostMoved is how many counters are named.
+const mostMoved = 3
+
+// movedCounters names the counters that moved most clearly together with a decided
+// effect.
+func movedCounters() Rule {
+	const name = "moved_counters"
+	return Rule{
+		Name:   name,
+		Doc:    "counters of the host that moved together with the effect",
+		Effect: true,
+		Check: func(c *Case, arm int) []finding.Explanation {
+			moved := moved(c, arm)
+			if len(moved) == 0 {
+				return nil
+			}
+			f := Found{Rule: name, Arm: arm, Grade: finding.MovedWith, Names: map[string]string{}}
+			var parts []string
+			for i, one := range moved[:min(mostMoved, len(moved))] {
+				key := fmt.Sprintf("counter %d", i)
+				f.Names[key] = one.Metric.Name
+				f.Evidence = append(f.Evidence, evidence(one.Metric.Name, one.Ratio-1, "share"))
+				parts = append(parts, fmt.Sprintf("{%s} {%s/change}", key, finding.Key(one.Metric.Name, arm)))
+			}
+			return []finding.Explanation{c.Explain("Counters that changed along with {arm}: "+strings.Join(parts, ", ")+".", f)}
+		},
+	}
+}
+
+// moved lists the counters that moved, clearest first. Where the arms carry
+// different loads, a counter that moved just as the load did says nothing. One that
+// stayed while the load moved comes last: it may be work that became cheaper, or a
+// background that does not care.
+func moved(c *Case, arm int) []finding.Comparison {
+	same := c.Table.OpenLoop(arm) || c.Table.SameLoad(arm)
+	load, _ := c.loopRatio(arm, func(arm int) (float64, bool) { return c.Table.Mean(arm, c.Table.Rate) })
+	different := map[string]bool{}
+	for _, one := range c.Exploratory {
+		if one.Arm == arm && one.Verdict.Differs() && !one.NoInterval {
+			different[one.Metric.Name] = true
+		}
+	}
+	var beyond, stayed []finding.Comparison
+	for _, one := range c.Exploratory {
+		name := one.Metric.Name
+		col := c.Table.Column(name)
+		if one.Arm != arm || !different[name] || col == nil || col.Origin == table.Workload {
+			continue
+		}
+		whole, each := strings.CutSuffix(name, "/op")
+		counted := c.Table.Column(name+"/op") != nil
+		switch {
+		case same || each && different[whole]:
+			beyond = append(beyond, one)
+		case each:
+			stayed = append(stayed, one)
+		case counted: // judged by what each operation takes
+		case one.Low > load || one.High < load:
+			beyond = append(beyond, one)
+		}
+	}
+	for _, list := range [][]finding.Comparison{beyond, stayed} {
+		slices.SortStableFunc(list, func(a, b finding.Comparison) int { return cmp.Compare(a.P, b.P) })
+	}
+	return append(beyond, stayed...)
+}

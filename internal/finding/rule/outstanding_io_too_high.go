@@ -1,0 +1,173 @@
+package rule
+
+import (
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+)
+
+// outstandingIOTooHigh finds a device that gets more operations at once than it
+// serves, where the goal is low latency: those beyond its servers only wait.
+func outstandingIOTooHigh() Rule {
+	const name = "outstanding_io_too_high"
+	return Rule{
+		Name:  name,
+		Doc:   "the goal is low latency, and the load keeps more operations outstanding than the device serves at once",
+		Needs: []string{"disk.busy", "mean"},
+		Disks: true, Closed: true,
+		Check: func(c *Case, arm int) []finding.Explanation {
+			n, closed := c.inFlight(arm)
+			if !closed || !leastLatency(c) || !tooMany(c, arm, n) {
+				return nil
+			}
+			change, share, ok := halved(c, arm)
+			if !ok || breaksFloor(c, arm, n*share, share) {
+				return nil
+			}
+			queue, atDevice, _ := c.queueSeen(arm)
+			where := "in flight by Little's law"
+			if atDevice {
+				where = "in the queue of the device"
+			}
+			busy, _ := c.Table.Mean(arm, "disk.busy")
+			f := Found{
+				Rule: name, Arm: arm, Grade: finding.AccountsFor, Change: change, Gain: halvingGain(c, arm, share),
+				Names: map[string]string{"where": where},
+				Evidence: []finding.Evidence{
+					evidence("outstanding a disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1"), evidence("device busy", busy, "share"),
+				},
+			}
+			template := "Outstanding I/Os are too high for low latency with {arm}: {outstanding a disk} a disk, {queue seen} {where}; the device is busy {device busy} of the time"
+			if s, ok := depthNear(c, arm); ok {
+				f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("rate grew", s.rate, "1"), evidence("latency grew", s.latency, "1"))
+				template += "; {outstanding grew} times as many gave {rate grew} times the {rate} at {latency grew} times the latency"
+			}
+			return []finding.Explanation{c.Explain(template+". Lower {factor} from {from} to {to}.", f)}
+		},
+	}
+}
+
+// leastLatency says whether the study asks for the lowest time of something.
+func leastLatency(c *Case) bool {
+	g := c.Table.Study.Goal
+	return g != nil && g.Direction == measure.LowerIsBetter && c.Table.Metric(g.Metric).Unit == "s"
+}
+
+// tooMany judges by latency against depth where arms of the study show it, else by
+// how busy the device is and how long its queue. A step from the next fewer tells
+// all. One to the next more tells only that the knee is not above: whether it is
+// below, a device that is busy throughout leaves open, and fresh blocks decide.
+func tooMany(c *Case, arm int, n float64) bool {
+	if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
+		return false
+	}
+	if s, ok := c.depthBelow(arm); ok {
+		return s.latencyElasticity >= steepLatency
+	}
+	busy, ok := c.Table.Mean(arm, "disk.busy")
+	if !ok || busy < busyDevice {
+		return false
+	}
+	if s, ok := c.depthAbove(arm); ok {
+		return s.latencyElasticity >= steepLatency
+	}
+	queue, _, ok := c.queueSeen(arm)
+	few := fewOutstanding * c.disks(arm)
+	return ok && n > few && queue > few && queue <= othersToo*n
+}
+
+// depthNear is the step that an arm is judged by: from the next fewer, else to the
+// next more.
+func depthNear(c *Case, arm int) (depthStep, bool) {
+	if s, ok := c.depthBelow(arm); ok {
+		return s, true
+	}
+	return c.depthAbove(arm)
+}
+
+// halved is the change that halves what is outstanding, with the share that is
+// left: threads first, as each costs CPU, then the depth of each.
+func halved(c *Case, arm int) (change *finding.Change, share float64, ok bool) {
+	for _, p := range []string{"threads", "concurrency", "depth"} {
+		text, _ := c.Table.Setting(arm, p)
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 2 || p == "depth" && synchronous(c, arm) {
+			continue
+		}
+		to := n / 2
+		return &finding.Change{Factor: c.Table.Study.Workload.Kind + "." + p, From: strconv.Itoa(n), To: strconv.Itoa(to)}, float64(to) / float64(n), true
+	}
+	return nil, 0, false
+}
+
+// breaksFloor says whether a floor of the goal plainly fails with so many
+// outstanding, a share of the arm's: an arm with as many fails it, or the most that
+// can be left of what the arm has does.
+func breaksFloor(c *Case, arm int, outstanding, share float64) bool {
+	left := mostLeft(c, arm, share)
+	for _, floor := range c.Table.Study.Goal.Floor {
+		if floor.Min == nil || !strings.HasSuffix(c.Table.Metric(floor.Metric).Unit, "/s") {
+			continue
+		}
+		least := *floor.Min * (1 - c.Table.Study.Margin)
+		if x, ok := c.Table.Mean(arm, floor.Metric); ok && x*left < least {
+			return true
+		}
+		if other, ok := armWith(c, arm, outstanding); ok {
+			if x, ok := c.Table.Mean(other, floor.Metric); ok && x < least {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mostLeft is the most that a share of the outstanding operations can leave of the
+// rate. In a closed loop the rate is concave in what is outstanding, so that a line
+// through two points is its bound beyond them. Source: Dowdy, Eager, Gordon & Saxton,
+// Inf. Process. Lett. 19 (1984), for product-form networks.
+func mostLeft(c *Case, arm int, share float64) float64 {
+	s, ok := depthNear(c, arm)
+	if !ok {
+		return 1
+	}
+	outstanding, rate := s.outstanding, s.rate // of the other arm, over those of this one
+	if s.more == arm {
+		outstanding, rate = 1/outstanding, 1/rate
+	}
+	if outstanding < 1 && share > outstanding {
+		return 1
+	}
+	return min(1, 1-(1-share)*(rate-1)/(outstanding-1))
+}
+
+// armWith is the arm that differs from the given one in depth only and keeps so
+// many outstanding.
+func armWith(c *Case, arm int, outstanding float64) (other int, ok bool) {
+	for other := range c.Table.Arms {
+		if n, ok := c.inFlight(other); ok && n == outstanding && other != arm && c.onlyDepthDiffers(arm, other) {
+			return other, true
+		}
+	}
+	return 0, false
+}
+
+// halvingGain predicts what the change does to the mean latency: what an arm of the
+// study saw, if one keeps as many outstanding, else what Little's law allows. That
+// is unknown where workers pause between operations.
+func halvingGain(c *Case, arm int, share float64) *finding.Gain {
+	n, _ := c.inFlight(arm)
+	if other, ok := armWith(c, arm, n*share); ok && arm == 0 {
+		for i := range c.Headlines {
+			if h := &c.Headlines[i]; h.Arm == other && h.Metric.Name == c.Table.Study.Goal.Metric && !h.NoInterval {
+				return &finding.Gain{Low: h.Low - 1, High: h.High - 1, Basis: "seen on the blocks that suggest it"}
+			}
+		}
+	}
+	if c.Table.Demands[arm].Think > 0 {
+		return nil
+	}
+	return &finding.Gain{Low: share - 1, Basis: "Little's law for the mean: nothing if the rate falls as much, all of it if the rate stays"}
+}

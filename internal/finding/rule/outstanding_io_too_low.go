@@ -1,0 +1,134 @@
+package rule
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"plimsoll/internal/finding"
+)
+
+const (
+	fewOutstanding = 2    // a disk, below which most devices have servers to spare
+	idleDevice     = 0.90 // share of time below which a device waits for work
+	deepEnough     = 64   // a disk, from where an idle device has another cause
+	flatLatency    = 0.5  // elasticity below which more outstanding operations pay: doubling them gives 41 % or more
+	othersToo      = 1.5  // times the load's own operations in the queue, from where something else uses the device
+	manyThreads    = 16   // a disk, from where depth is raised instead, as threads cost CPU
+)
+
+// outstandingIOTooLow finds a device that gets too few operations at once.
+func outstandingIOTooLow() Rule {
+	const name = "outstanding_io_too_low"
+	return Rule{
+		Name:  name,
+		Doc:   "the device could serve more operations at once than the load keeps outstanding",
+		Needs: []string{"disk.queue|mean"},
+		Disks: true, Closed: true,
+		Check: func(c *Case, arm int) []finding.Explanation {
+			n, closed := c.inFlight(arm)
+			queue, atDevice, ok := c.queueSeen(arm)
+			if !closed || !ok || leastLatency(c) || !tooFew(c, arm, n/c.disks(arm)) {
+				return nil
+			}
+			change, ok := doubled(c, arm)
+			if !ok {
+				return nil
+			}
+			where := "in flight by Little's law"
+			if atDevice {
+				where = "in the queue of the device"
+				if queue > othersToo*n {
+					where += ", which others use too"
+				}
+			}
+			f := Found{
+				Rule: name, Arm: arm, Grade: finding.AccountsFor, Change: change, Gain: doublingGain(c, arm, change),
+				Names:    map[string]string{"where": where},
+				Evidence: []finding.Evidence{evidence("outstanding a disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1")},
+			}
+			template := "Outstanding I/Os are too low with {arm}: {outstanding a disk} a disk, {queue seen} {where}"
+			if busy, ok := c.Table.Mean(arm, "disk.busy"); ok {
+				f.Evidence = append(f.Evidence, evidence("device busy", busy, "share"))
+				template += "; it is busy {device busy} of the time"
+			}
+			if s, ok := c.depthBelow(arm); ok {
+				f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("latency grew", s.latency, "1"))
+				template += "; {outstanding grew} times as many made latency only {latency grew} times as long"
+			}
+			return []finding.Explanation{c.Explain(template+". Raise {factor} from {from} to {to}.", f)}
+		},
+	}
+}
+
+// tooFew judges by latency against depth where arms of the study show it, else by
+// what is outstanding and how idle the device is.
+func tooFew(c *Case, arm int, perDisk float64) bool {
+	if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
+		return false
+	}
+	if cached, ok := readsCached(c, arm); ok && cached < cachedReads {
+		return false
+	}
+	if s, ok := c.depthBelow(arm); ok {
+		return s.latencyElasticity < flatLatency
+	}
+	if s, ok := c.depthAbove(arm); ok {
+		return s.rate > 1+c.Table.Study.Margin
+	}
+	busy, ok := c.Table.Mean(arm, "disk.busy")
+	return perDisk < fewOutstanding || ok && busy < idleDevice && perDisk < deepEnough
+}
+
+// doubled is the change that doubles what is outstanding: threads, or the depth of
+// each where threads are many and the engine can have more than one I/O in flight.
+func doubled(c *Case, arm int) (*finding.Change, bool) {
+	parameter := ""
+	for _, p := range []string{"threads", "concurrency", "depth"} {
+		if text, ok := c.Table.Setting(arm, p); ok {
+			n, err := strconv.Atoi(text)
+			if err == nil && n > 0 && parameter == "" {
+				parameter = p
+			}
+		}
+	}
+	if parameter == "" {
+		return nil, false
+	}
+	text, _ := c.Table.Setting(arm, parameter)
+	n, _ := strconv.Atoi(text)
+	if deep, ok := c.Table.Setting(arm, "depth"); ok && n >= manyThreads && parameter == "threads" && !synchronous(c, arm) {
+		if d, err := strconv.Atoi(deep); err == nil && d > 0 {
+			parameter, n = "depth", d
+		}
+	}
+	return &finding.Change{Factor: c.Table.Study.Workload.Kind + "." + parameter, From: strconv.Itoa(n), To: strconv.Itoa(2 * n)}, true
+}
+
+// synchronous says whether the engine of the workload has one I/O in flight for
+// each thread, whatever the depth.
+func synchronous(c *Case, arm int) bool {
+	engine, ok := c.Table.Setting(arm, "engine")
+	return ok && (strings.Contains(engine, "sync") || engine == "mmap")
+}
+
+// doublingGain predicts what the change brings: what an arm of the study saw, if
+// one has that level, else what Little's law allows.
+func doublingGain(c *Case, arm int, change *finding.Change) *finding.Gain {
+	for other := range c.Table.Arms {
+		if c.Table.Plan.Arms[other].Levels[change.Factor] != change.To || arm != 0 {
+			continue
+		}
+		for i := range c.Headlines {
+			if h := &c.Headlines[i]; h.Arm == other && h.Metric.Name == c.Table.Rate && !h.NoInterval {
+				return &finding.Gain{Low: h.Low - 1, High: h.High - 1, Basis: "seen on the blocks that suggest it"}
+			}
+		}
+	}
+	g := &finding.Gain{High: 1, Basis: "Little's law: nothing if latency doubles, twice as much if it stays"}
+	if s, ok := c.depthBelow(arm); ok {
+		g.High = math.Exp2(math.Max(0, 1-s.latencyElasticity)) - 1
+		g.Basis = "at most what the last step gave"
+	}
+	return g
+}

@@ -1,0 +1,122 @@
+package rule
+
+import (
+	"math"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/measure"
+)
+
+const (
+	fallLimit = 0.05 // fall over the window, as a share, that counts as one
+	stepLimit = 0.80 // rate after a step, as a share of that before
+	stepEdge  = 0.10 // share of the intervals that each side of a step must hold
+)
+
+// writeCacheExhausted finds writes that slow down once a cache is full.
+func writeCacheExhausted() Rule {
+	const name = "write_cache_exhausted"
+	return Rule{
+		Name:  name,
+		Doc:   "writes slow down within the trial, as they do once a cache is full and its contents go to the medium",
+		Disks: true,
+		Check: func(c *Case, arm int) []finding.Explanation {
+			if !writes(c, arm) {
+				return nil
+			}
+			if step, share := steps(c, arm); share > 0.5 {
+				return []finding.Explanation{c.Explain("A write cache was exhausted with {arm}: within a trial {rate} falls in one step to {after the step} of what it was. Measure longer, or precondition, to see what the medium sustains.", Found{
+					Rule: name, Arm: arm, Grade: finding.AccountsFor, Evidence: []finding.Evidence{evidence("after the step", step, "share"), evidence("trials with a step", share, "share")},
+				})}
+			}
+			fall, share := falls(c, arm)
+			if share <= 0.5 {
+				return nil
+			}
+			return []finding.Explanation{c.Explain("Writes slow down with {arm}: {rate} falls by {fall} over the window, as it does when a write cache fills. Measure longer, or precondition, to see what the medium sustains.", Found{
+				Rule: name, Arm: arm, Grade: finding.MovedWith, Evidence: []finding.Evidence{evidence("fall", fall, "share"), evidence("trials that fall", share, "share")},
+			})}
+		},
+	}
+}
+
+// writes says whether the arm is known to write.
+func writes(c *Case, arm int) bool {
+	for _, class := range c.Table.Demands[arm].Classes {
+		if class.Name == "write" && class.Share > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// falls is the mean fall over the window of the trials that fell, and their share.
+func falls(c *Case, arm int) (fall, share float64) {
+	n, all := 0, 0
+	for i := range c.Table.Records {
+		r := &c.Table.Records[i]
+		if r.Arm != arm || r.Window.End <= 0 {
+			continue
+		}
+		all++
+		if r.Window.Steady == measure.Drifting && r.Window.Drift < -fallLimit {
+			fall -= r.Window.Drift
+			n++
+		}
+	}
+	return fall / float64(max(1, n)), float64(n) / float64(max(1, all))
+}
+
+// steps is the mean rate after a step down, as a share of that before, and the
+// share of the trials with curves that have one.
+func steps(c *Case, arm int) (after, share float64) {
+	n, all := 0, 0
+	for i := range c.Table.Records {
+		r := &c.Table.Records[i]
+		series, ok := c.Table.Series[r.Trial]
+		if r.Arm != arm || !ok {
+			continue
+		}
+		all++
+		if ratio, ok := stepDown(series.Rate); ok {
+			after += ratio
+			n++
+		}
+	}
+	return after / float64(max(1, n)), float64(n) / float64(max(1, all))
+}
+
+// stepDown finds the split of x that two levels fit best, and returns the second
+// level as a share of the first. ok is false unless it is a fall that two levels
+// describe much better than a slope does.
+func stepDown(x []float64) (ratio float64, ok bool) {
+	n := len(x)
+	edge := max(3, int(math.Ceil(stepEdge*float64(n))))
+	if n < 2*edge+2 {
+		return 0, false
+	}
+	var sum, squares, slope, spread float64
+	for i, v := range x {
+		sum += v
+		squares += v * v
+		at := float64(i) - float64(n-1)/2
+		slope += at * v
+		spread += at * at
+	}
+	total := squares - sum*sum/float64(n)
+	line := total - slope*slope/spread
+	best := math.Inf(1)
+	var left float64
+	for i := range n - edge {
+		left += x[i]
+		k := float64(i + 1)
+		if i+1 < edge {
+			continue
+		}
+		a, b := left/k, (sum-left)/(float64(n)-k)
+		if rest := squares - a*a*k - b*b*(float64(n)-k); rest < best && a > 0 {
+			best, ratio = rest, b/a
+		}
+	}
+	return ratio, ratio < stepLimit && best < 0.5*line
+}

@@ -1,0 +1,98 @@
+package table
+
+import (
+	"strings"
+
+	"plimsoll/internal/measure"
+)
+
+// derivation is a metric that is computed from others of the same record.
+type derivation struct {
+	measure.Metric
+	value func(*measure.Record) (float64, bool)
+}
+
+// busyParts are the counters that make up the CPUs at work.
+var busyParts = []string{"cpu.user", "cpu.system", "cpu.irq", "cpu.softirq"}
+
+// notPerOperation are counters of CPUs whose amount is not work done.
+var notPerOperation = map[string]bool{
+	"guest.ready": true, "cpu.idle": true, "cpu.iowait": true, "cpu.steal": true, "cpu.count": true, "cpu.frequency": true,
+}
+
+// derivations lists what is derived: CPUs at work, counters per operation, and the
+// warm-up that was cut. Per operation is how arms that carry different loads
+// compare: twice the interrupts for twice the operations explain nothing.
+func (t *Table) derivations() []derivation {
+	var all []derivation
+	all = append(all, derivation{
+		measure.Metric{Name: "warmup", Unit: "s", Doc: "warm-up that was cut"},
+		func(r *measure.Record) (float64, bool) { return r.Window.Cut, r.Window.End > 0 },
+	})
+	sources := t.Sources
+	if hasAll(sources, busyParts) {
+		m := measure.Metric{Name: "cpu.busy", Unit: "1", Doc: "CPUs at work", Better: measure.LowerIsBetter}
+		all = append(all, derivation{m, busy})
+		if t.Rate != "" {
+			all = append(all, perOperation(m, t.Rate, busy))
+		}
+	}
+	if t.Rate == "" {
+		return all
+	}
+	for _, m := range sources {
+		cpus := strings.HasPrefix(m.Name, "cpu.") || strings.HasPrefix(m.Name, "guest.")
+		rate := strings.HasSuffix(m.Unit, "/s") || cpus && m.Unit == "1"
+		if !rate || notPerOperation[m.Name] {
+			continue
+		}
+		all = append(all, perOperation(m, t.Rate, func(r *measure.Record) (float64, bool) {
+			x, ok := r.Counters[m.Name]
+			return x, ok
+		}))
+	}
+	return all
+}
+
+func hasAll(metrics []measure.Metric, names []string) bool {
+	found := 0
+	for _, m := range metrics {
+		for _, n := range names {
+			if m.Name == n {
+				found++
+			}
+		}
+	}
+	return found == len(names)
+}
+
+func busy(r *measure.Record) (float64, bool) {
+	var sum float64
+	for _, name := range busyParts {
+		x, ok := r.Counters[name]
+		if !ok {
+			return 0, false
+		}
+		sum += x
+	}
+	return sum, true
+}
+
+// perOperation divides a rate by the rate of operations.
+func perOperation(m measure.Metric, rate string, value func(*measure.Record) (float64, bool)) derivation {
+	unit := map[string]string{"1/s": "1", "B/s": "B", "1": "s"}[m.Unit]
+	if unit == "" {
+		unit = strings.TrimSuffix(m.Unit, "/s")
+	}
+	return derivation{
+		measure.Metric{Name: m.Name + "/op", Unit: unit, Doc: m.Doc + ", for each operation", Better: m.Better},
+		func(r *measure.Record) (float64, bool) {
+			x, ok := value(r)
+			operations := r.Values[rate]
+			if !ok || operations <= 0 {
+				return 0, false
+			}
+			return x / operations, true
+		},
+	}
+}

@@ -1,0 +1,268 @@
+// Package table arranges the records of a study for judging: valid trials as rows,
+// metrics and counters as columns, blocks numbered densely.
+package table
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
+)
+
+// Case is all that a judgement rests on.
+type Case struct {
+	Plan    *plan.Plan
+	Study   *study.Study
+	Metrics []measure.Metric // of the workload
+	Rate    string           // name of its operation rate, such as "iops"
+	Sources []measure.Metric // counters, each with unit and direction
+	Records []measure.Record // in any order, void ones included
+
+	Demands  map[int]load.Demand    // by arm
+	Disks    bool                   // the workload itself drives disks
+	Defaults map[string]string      // settings of the workload that the study leaves open, by parameter
+	Series   map[int]measure.Series // curves by number of the trial, where they were read; may be nil
+}
+
+// Table is a case arranged for judging. Nothing changes it.
+type Table struct {
+	Case    // its records in order of execution
+	Valid   []measure.Record
+	Arms    int
+	Block   []int   // of each valid record: index of its block
+	Of      [][]int // valid records of each arm, by index
+	Blocks  []BlockKey
+	Columns []Column
+	// Position is, by arm and block, where in the order of execution the arm ran.
+	Position [][]float64
+	byName   map[string]int // into Columns
+}
+
+// BlockKey names a block. Blocks of a pilot are blocks of their own.
+type BlockKey struct {
+	Phase  string
+	Number int
+}
+
+// Column is one metric over the valid records.
+type Column struct {
+	Metric   measure.Metric
+	Values   []float64 // NaN where the record has none
+	Origin   Origin
+	Positive bool // all values are above 0
+}
+
+// Origin says what a column was made from.
+type Origin int
+
+// The origins.
+const (
+	Workload Origin = iota
+	Host
+	Derived
+)
+
+// New arranges a case.
+func New(c Case) *Table {
+	t := &Table{Case: c, byName: map[string]int{}, Arms: len(c.Plan.Arms), Of: make([][]int, len(c.Plan.Arms))}
+	t.Records = slices.Clone(c.Records)
+	slices.SortStableFunc(t.Records, func(a, b measure.Record) int {
+		return cmp.Or(cmp.Compare(a.Trial, b.Trial), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Arm, b.Arm))
+	})
+	keys := map[BlockKey]int{}
+	for _, r := range t.Records {
+		if !r.Valid() || r.Arm < 0 || r.Arm >= t.Arms {
+			continue
+		}
+		k := BlockKey{r.Phase, r.Block}
+		at, known := keys[k]
+		if !known {
+			at = len(t.Blocks)
+			keys[k] = at
+			t.Blocks = append(t.Blocks, k)
+		}
+		t.Of[r.Arm] = append(t.Of[r.Arm], len(t.Valid))
+		t.Valid = append(t.Valid, r)
+		t.Block = append(t.Block, at)
+	}
+	t.fill()
+	numbers := Column{Values: make([]float64, len(t.Valid))}
+	for i := range t.Valid {
+		numbers.Values[i] = float64(t.Valid[i].Trial)
+	}
+	t.Position = t.Cells(&numbers, func(x float64) float64 { return x })
+	return t
+}
+
+// fill makes the columns, in the order metrics, counters, derived ones.
+func (t *Table) fill() {
+	for _, m := range t.Metrics {
+		t.add(m, Workload, func(r *measure.Record) (float64, bool) { x, ok := r.Values[m.Name]; return x, ok })
+	}
+	for _, m := range t.Sources {
+		t.add(m, Host, func(r *measure.Record) (float64, bool) { x, ok := r.Counters[m.Name]; return x, ok })
+	}
+	for _, name := range t.unlisted() {
+		t.add(measure.Metric{Name: name, Unit: "1"}, Host, func(r *measure.Record) (float64, bool) { return Raw(r, name) })
+	}
+	for _, d := range t.derivations() {
+		t.add(d.Metric, Derived, d.value)
+	}
+}
+
+// unlisted names what records hold beyond the metrics and counters that are
+// declared, such as what a simulated platform plants.
+func (t *Table) unlisted() []string {
+	found := map[string]bool{}
+	for i := range t.Valid {
+		for _, values := range []map[string]float64{t.Valid[i].Values, t.Valid[i].Counters} {
+			for name := range values {
+				if _, known := t.byName[name]; !known {
+					found[name] = true
+				}
+			}
+		}
+	}
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// add appends a column, unless no record has the metric or the name is taken.
+func (t *Table) add(m measure.Metric, o Origin, value func(*measure.Record) (float64, bool)) {
+	if _, taken := t.byName[m.Name]; taken {
+		return
+	}
+	col := Column{Metric: m, Values: make([]float64, len(t.Valid)), Origin: o, Positive: true}
+	found := false
+	for i := range t.Valid {
+		x, ok := value(&t.Valid[i])
+		if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
+			col.Values[i] = math.NaN()
+			continue
+		}
+		found = true
+		col.Values[i] = x
+		col.Positive = col.Positive && x > 0
+	}
+	if found {
+		t.byName[m.Name] = len(t.Columns)
+		t.Columns = append(t.Columns, col)
+	}
+}
+
+// Sample returns the values of an arm, with the block and the number of the trial
+// of each, in order of execution.
+func (t *Table) Sample(col *Column, arm int) (values []float64, blocks, trials []int) {
+	values, blocks, trials = make([]float64, 0, len(t.Of[arm])), make([]int, 0, len(t.Of[arm])), make([]int, 0, len(t.Of[arm]))
+	for _, i := range t.Of[arm] {
+		if x := col.Values[i]; !math.IsNaN(x) {
+			values, blocks, trials = append(values, x), append(blocks, t.Valid[i].Block), append(trials, t.Valid[i].Trial)
+		}
+	}
+	return values, blocks, trials
+}
+
+// Cells returns the mean of scale(value) for each arm and block, and NaN where
+// the arm has no value in the block. An arm that ran twice counts once.
+func (t *Table) Cells(col *Column, scale func(float64) float64) [][]float64 {
+	sums := make([][]float64, t.Arms)
+	counts := make([][]int, t.Arms)
+	for arm := range sums {
+		sums[arm] = make([]float64, len(t.Blocks))
+		counts[arm] = make([]int, len(t.Blocks))
+	}
+	for i, x := range col.Values {
+		if !math.IsNaN(x) {
+			arm, b := t.Valid[i].Arm, t.Block[i]
+			sums[arm][b] += scale(x)
+			counts[arm][b]++
+		}
+	}
+	for arm := range sums {
+		for b, n := range counts[arm] {
+			if n == 0 {
+				sums[arm][b] = math.NaN()
+			} else {
+				sums[arm][b] /= float64(n)
+			}
+		}
+	}
+	return sums
+}
+
+// Differences pairs an arm with the baseline over the blocks that hold both.
+func Differences(cells [][]float64, arm int) []float64 {
+	var d []float64
+	for b, x := range cells[arm] {
+		if y := cells[0][b]; !math.IsNaN(x) && !math.IsNaN(y) {
+			d = append(d, x-y)
+		}
+	}
+	return d
+}
+
+// Column is the column of a metric or counter; nil where no valid record has it.
+func (t *Table) Column(name string) *Column {
+	if at, ok := t.byName[name]; ok {
+		return &t.Columns[at]
+	}
+	return nil
+}
+
+// Mean is the mean of a metric or counter over the valid trials of an arm, in its
+// unit.
+func (t *Table) Mean(arm int, name string) (float64, bool) {
+	col := t.Column(name)
+	if col == nil {
+		return 0, false
+	}
+	values, _, _ := t.Sample(col, arm)
+	if len(values) == 0 {
+		return 0, false
+	}
+	var sum float64
+	for _, x := range values {
+		sum += x
+	}
+	return sum / float64(len(values)), true
+}
+
+// MeanOfAll is the mean over the trials of an arm, void ones included, that have the
+// value: a trial is often void for the very reason that a rule looks for.
+func (t *Table) MeanOfAll(arm int, name string) (mean float64, ok bool) {
+	var sum float64
+	n := 0
+	for i := range t.Records {
+		r := &t.Records[i]
+		if r.Arm != arm {
+			continue
+		}
+		if x, ok := Raw(r, name); ok {
+			sum += x
+			n++
+		}
+	}
+	return sum / float64(max(1, n)), n > 0
+}
+
+// Seen says whether any trial of the case, void ones included, holds the name.
+func (t *Table) Seen(name string) bool {
+	return t.Column(name) != nil || slices.ContainsFunc(t.Records, func(r measure.Record) bool { _, ok := Raw(&r, name); return ok })
+}
+
+// Raw is a metric or counter of a record.
+func Raw(r *measure.Record, name string) (float64, bool) {
+	if x, ok := r.Values[name]; ok {
+		return x, true
+	}
+	x, ok := r.Counters[name]
+	return x, ok
+}

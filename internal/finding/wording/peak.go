@@ -1,0 +1,51 @@
+package wording
+
+import (
+	"strconv"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/sentence"
+)
+
+// Peaks writes the sentence of each peak.
+func Peaks(f *finding.Findings) {
+	number := finding.NewLedger(f).Number
+	for i := range f.Peaks {
+		p := &f.Peaks[i]
+		s := sentence.Scene{
+			Names:  map[string]string{"arm": f.Label(p.Arm), "word": p.Word, "limit": p.Limiting},
+			Prefix: "peak:" + strconv.Itoa(p.Arm), Number: number,
+		}
+		template := "No rate was shown to be sustained with {arm}: {word}"
+		switch {
+		case p.Sustained == 0 && p.Estimate == 0 && p.Why != "":
+			s.Names["why"] = p.Why
+			template = "No rate is sustained with {arm}: {why}"
+		case p.Sustained > 0 && p.Step:
+			template = "{sustained} is sustained with {arm}: it passed every confirmation run; {high} failed every time ({limit}), and the limit lies between {low} and {high}"
+		case p.Sustained > 0 && p.Estimate > 0:
+			template = "{sustained} is sustained with {arm}: it passed every confirmation run; the limit on {limit} is met at {estimate}, between {low} and {high} at {study/level} confidence"
+		case p.Sustained > 0:
+			template = "At least {sustained} is sustained with {arm}: it passed every confirmation run; the peak itself was not estimated ({word})"
+		case p.Estimate > 0:
+			template = "The limit on {limit} is met at {estimate} with {arm}, between {low} and {high} at {study/level} confidence; no confirmation run was completed"
+		}
+		if p.Sustained == 0 && p.Estimate == 0 {
+			template += probed(p)
+		}
+		p.Sentence = s.Compose(template + ".")
+	}
+}
+
+// probed says what single probes did, where they are all that there is.
+func probed(p *finding.Peak) string {
+	switch {
+	case p.MaxPass > 0 && p.MinFail > 0:
+		return ". Single probes passed at up to {pass} and failed at as little as {fail}"
+	case p.MaxPass > 0:
+		return ". Single probes passed at up to {pass}"
+	case p.MinFail > 0:
+		return ". Single probes failed at as little as {fail}"
+	}
+	return ""
+}

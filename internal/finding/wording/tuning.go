@@ -1,0 +1,48 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/sentence"
+)
+
+// Tell writes the sentence of the story from its rounds.
+func Tell(t *finding.Tuning) {
+	s := sentence.Scene{Names: map[string]string{"goal": t.Goal, "end": t.End}, Number: finding.NewLedger(&finding.Findings{Tuning: t}).Number}
+	var parts []string
+	for i := range t.Rounds {
+		r := &t.Rounds[i]
+		if r.Recommendation == nil {
+			continue
+		}
+		number := fmt.Sprintf("round:%d", i+1)
+		s.Names["factor "+number] = r.Recommendation.Change.Factor
+		part := fmt.Sprintf("{factor %s} was changed from {%s/from} to {%s/to} and %s", number, number, number, r.Outcome)
+		if v := r.Verification; v != nil {
+			s.Names["metric "+number] = v.Metric.Name
+			part += fmt.Sprintf(" ({metric %s} {%s/change} on {%s/blocks} fresh blocks", number, number, number)
+			if r.Outcome == finding.Kept {
+				part += fmt.Sprintf(", at least {%s/bound}", number)
+			}
+			part += ")"
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing was changed"}
+	}
+	t.Sentence = s.Compose(aim(t.Goal) + ", " + strings.Join(parts, "; ") + ". {end}.")
+}
+
+// aim is a goal at the beginning of a sentence: "To maximise iops".
+func aim(goal string) string {
+	if metric, found := strings.CutPrefix(goal, "most "); found {
+		return "To maximise " + metric
+	}
+	if metric, found := strings.CutPrefix(goal, "least "); found {
+		return "To minimise " + metric
+	}
+	return "For " + goal
+}

@@ -1,0 +1,142 @@
+// Package quantity writes numbers for people: with a unit that fits their size, and
+// with no more digits than their interval bears. It writes ASCII.
+package quantity
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Percent writes a share as a change in percent, always with its sign: "+27.1 %".
+// Changes below 1 % get a second decimal.
+func Percent(share float64) string {
+	p := 100 * share
+	text := fmt.Sprintf("%+.1f", p)
+	if math.Abs(p) < 0.995 {
+		text = fmt.Sprintf("%+.2f", p)
+	}
+	if text == "-0.00" {
+		text = "+0.00"
+	}
+	return text + " %"
+}
+
+// Share writes a share in percent without a sign: "2 %", "98.49 %".
+func Share(share float64) string {
+	return strconv.FormatFloat(math.Round(1e6*share)/1e4, 'f', -1, 64) + " %"
+}
+
+// scale is a unit that a quantity is written in.
+type scale struct {
+	size float64
+	name string
+}
+
+// scales holds, for each stored unit, what people read instead, largest first.
+var scales = map[string][]scale{
+	"s":   {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}},
+	"B":   {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
+	"B/s": {{1 << 40, "TiB/s"}, {1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}, {1, "B/s"}},
+	"1/s": {{1, "/s"}},
+	"1":   {{1, ""}},
+}
+
+// Of writes a value of a stored unit for people, with four digits: "1.235 ms",
+// "41,240/s", "512 MiB". The unit "share" stands for a part of a whole, written in
+// percent.
+func Of(value float64, unit string) string {
+	if unit == "share" {
+		return Share(Round(value, 3))
+	}
+	chosen, ok := scaleOf(value, unit)
+	if !ok {
+		return Short(value) + " " + unit
+	}
+	return chosen.join(Short(value / chosen.size))
+}
+
+// scaleOf picks the unit that a value of a stored unit is written in.
+func scaleOf(value float64, unit string) (chosen scale, ok bool) {
+	steps, ok := scales[unit]
+	if !ok {
+		return scale{}, false
+	}
+	for _, s := range steps {
+		if value == 0 && s.size == 1 { // nothing is nothing of the unit itself
+			return s, true
+		}
+		if math.Abs(value) >= s.size*0.99995 {
+			return s, true
+		}
+	}
+	return steps[len(steps)-1], true
+}
+
+// join puts the unit behind a number.
+func (s scale) join(number string) string {
+	if s.name == "" || strings.HasPrefix(s.name, "/") {
+		return number + s.name
+	}
+	return number + " " + s.name
+}
+
+// Round rounds to so many significant digits.
+func Round(v float64, significant int) float64 {
+	text := strconv.FormatFloat(v, 'g', significant, 64)
+	rounded, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return v
+	}
+	return rounded
+}
+
+// Short writes four significant digits, with commas and without an exponent
+// where that stays readable.
+func Short(v float64) string {
+	a := math.Abs(v)
+	if a != 0 && (a < 1e-4 || a >= 1e15) {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	decimals := 0
+	if a > 0 {
+		decimals = max(0, 3-int(math.Floor(math.Log10(a*1.00005))))
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return Grouped(text)
+}
+
+// Grouped puts commas between the thousands of a decimal number.
+func Grouped(text string) string {
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	whole, fraction, found := strings.Cut(text, ".")
+	var b strings.Builder
+	for i, r := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	if found {
+		b.WriteString("." + fraction)
+	}
+	return sign + b.String()
+}
+
+// Count writes a whole number.
+func Count(n int) string { return Grouped(strconv.Itoa(n)) }
+
+// Plural is the noun for n of something.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
