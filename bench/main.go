@@ -16,6 +16,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"plimsoll/bench/kills"
 )
 
 // result is one line: what was measured against what it is held to.
@@ -34,7 +36,7 @@ type benchmark struct {
 }
 
 func main() {
-	if ran, err := killing(os.Args[1:]); ran {
+	if ran, err := kills.Run(os.Args[1:]); ran {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "bench kills:", err)
 			os.Exit(1)

@@ -117,6 +117,7 @@ var allowed = map[string]string{
 	"scenarios":                      "",
 	"studies":                        "",
 	"bench":                          "*",
+	"bench/kills":                    "agent/fabric hosttest",
 	"bench/truth":                    "finding finding/judge finding/table plan measure stat study",
 	"cmd/plimsoll":                   "*",
 	"cmd/plimsoll/cli":               "console document lab parameter report study",

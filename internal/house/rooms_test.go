@@ -13,7 +13,7 @@ const (
 // outgrown lists the packages and receivers that are past a limit, with their present size,
 // which may only fall.
 var outgrown = map[string]int{
-	"bench":                            4380,
+	"bench":                            3419,
 	"internal/agent/remote Machine":    28,
 	"internal/claim":                   5297,
 	"internal/claim auditor":           61,

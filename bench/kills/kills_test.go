@@ -1,4 +1,4 @@
-package main
+package kills
 
 import (
 	"os"
@@ -13,7 +13,7 @@ func TestKills(t *testing.T) {
 		t.Skip("set PLIMSOLL_DEEP=1 to kill studies of this host")
 	}
 	c := exec.CommandContext(t.Context(), "go", "run", "./bench", "kills", "--kills", "10", "--kinds", "sysctl,groups,storage,redis,fleet")
-	c.Dir = ".."
+	c.Dir = "../.."
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

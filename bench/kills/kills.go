@@ -1,4 +1,6 @@
-package main
+// Package kills kills runs of studies at random instants, and looks whether the host is put back
+// and whether every trial that had ended is kept.
+package kills
 
 import (
 	"context"
@@ -73,8 +75,8 @@ const (
 	contained   = "kills-contained"
 )
 
-// killing runs a campaign where the arguments ask for one.
-func killing(args []string) (ran bool, err error) {
+// Run runs a campaign where the arguments ask for one, and says whether they did.
+func Run(args []string) (ran bool, err error) {
 	if len(args) == 0 || args[0] != campaigning && args[0] != contained {
 		return false, nil
 	}
