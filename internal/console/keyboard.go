@@ -26,7 +26,7 @@ type keyboard struct {
 // attended says that the user sees what the program says on a terminal, and that no other
 // program reads its keys.
 func attended(out, errors io.Writer) bool {
-	seen, ok := Of(errors)
+	seen, ok := fileOf(errors)
 	return ok && foreground(seen) && !piped(out)
 }
 
@@ -61,7 +61,7 @@ func foreground(f *os.File) bool {
 
 // piped says that another program may be at the terminal as well, to show what is printed.
 func piped(w io.Writer) bool {
-	f, ok := Of(w)
+	f, ok := fileOf(w)
 	if !ok {
 		return false
 	}

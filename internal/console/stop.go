@@ -51,11 +51,11 @@ func (s Stopping) Start(parent context.Context) (context.Context, func()) {
 		var cause error
 		select {
 		case by := <-signals:
-			cause = Stopped{by}
+			cause = stopped{by}
 		case <-s.closed(s.Out):
-			cause = Stopped{}
+			cause = stopped{}
 		case <-s.closed(s.Err):
-			cause = Stopped{}
+			cause = stopped{}
 		case <-done:
 			return
 		}
@@ -165,13 +165,13 @@ func (s Stopping) closed(w io.Writer) <-chan struct{} {
 	return nil
 }
 
-// Stopped is why a context ended that a signal cancelled.
-type Stopped struct {
+// stopped is why a context ended that a signal cancelled.
+type stopped struct {
 	By os.Signal // nil where nobody read the output any more
 }
 
 // Error says what stopped the program.
-func (s Stopped) Error() string {
+func (s stopped) Error() string {
 	switch s.By {
 	case nil:
 		return "stopped because its output was closed"
@@ -184,4 +184,4 @@ func (s Stopped) Error() string {
 }
 
 // Is says that it is a cancelled context.
-func (s Stopped) Is(target error) bool { return target == context.Canceled }
+func (s stopped) Is(target error) bool { return target == context.Canceled }

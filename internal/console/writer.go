@@ -108,8 +108,8 @@ func (w *Writer) File() *os.File {
 	return f
 }
 
-// Of is the file behind a writer, if there is one.
-func Of(w io.Writer) (*os.File, bool) {
+// fileOf is the file behind a writer, if there is one.
+func fileOf(w io.Writer) (*os.File, bool) {
 	if out, ok := w.(*Writer); ok {
 		w = out.to
 	}

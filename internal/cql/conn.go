@@ -91,8 +91,8 @@ func readTexts(body []byte) (rows [][]string, err error) {
 	if kind := v.int(); kind != resultRows {
 		return nil, nil
 	}
-	var columns []Column
-	n := v.metadata(func(c Column) { columns = append(columns, c) })
+	var columns []column
+	n := v.metadata(func(c column) { columns = append(columns, c) })
 	if v.bad || n != len(columns) {
 		return nil, errCut
 	}

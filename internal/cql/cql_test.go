@@ -112,7 +112,7 @@ func TestReaderOfPieces(t *testing.T) {
 		add(mostPayload, string(long))
 		add(mostPayload, "last")
 		for _, piece := range []int{1, 7, 100, 1 << 20} {
-			r := NewReader(v)
+			r := newReader(v)
 			if v == V5 {
 				r.Frame()
 			}
@@ -160,7 +160,7 @@ func TestWhatIsNoCassandra(t *testing.T) {
 		{string(said(V5, opError, 0, []byte("\x00\x00\x00\x0a\x00\x03bad"))), "speaks version 5 of the protocol and not 4: set protocol"},
 		{"\x84\x00\x00\x00\x08\xff\xff\xff\xff", "a message of"},
 	} {
-		if _, _, err := NewReader(V4).Next([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := newReader(V4).Next([]byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q gives %v", c.data, err)
 		}
 	}
@@ -414,9 +414,9 @@ func FuzzReader(f *testing.F) {
 	f.Add(framed(said(V5, opError, 3, []byte("\x00\x00\x10\x00\x00\x02no")), 9), true)
 	f.Add(said(V4, opResult, 3, table([]byte{kindUUID, 0x0d}, [][]byte{nil, nil})), false)
 	f.Fuzz(func(t *testing.T, data []byte, outer bool) {
-		r := NewReader(V4)
+		r := newReader(V4)
 		if outer {
-			r = NewReader(V5)
+			r = newReader(V5)
 			r.Frame()
 		}
 		for range 100 {

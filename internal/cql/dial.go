@@ -33,7 +33,7 @@ func At(e load.Endpoint, v Version) (Place, error) {
 
 func (p Place) beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
-		Secure: Secure,
+		Secure: secure,
 		Open: func(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
 			return open(ctx, conn, NewSession(cmp.Or(p.Version, V4), a, p.statements, ""))
 		},
@@ -50,8 +50,8 @@ func On(ctx context.Context, conn net.Conn, p Place) (*Conn, error) {
 	return p.beginning().On(ctx, conn, p.Place, "")
 }
 
-// Secure has TLS begin, which in this protocol is before anything else.
-func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
+// secure has TLS begin, which in this protocol is before anything else.
+func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	secure, err := wire.Handshake(ctx, conn, config)
 	if err != nil {
 		return nil, err

@@ -70,8 +70,8 @@ type Reader struct {
 	whole   bool // joined holds a message that was returned
 }
 
-// NewReader reads messages of a version.
-func NewReader(v Version) *Reader { return &Reader{version: v} }
+// newReader reads messages of a version.
+func newReader(v Version) *Reader { return &Reader{version: v} }
 
 // Frame says that from here on messages come in outer frames, as they do in version 5
 // after the handshake.

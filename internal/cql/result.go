@@ -79,15 +79,15 @@ func (r *Rows) Skip() error {
 	return nil
 }
 
-// Column is a column of a result.
-type Column struct {
+// column is a column of a result.
+type column struct {
 	Name string
 	kind int
 	of   []int // the kinds of what it holds; nil but for collections
 }
 
 // metadata reads what comes before rows, and gives each column to the function.
-func (v *values) metadata(each func(Column)) (columns int) {
+func (v *values) metadata(each func(column)) (columns int) {
 	flags := v.int()
 	columns = v.int()
 	if flags&metadataMore != 0 {
@@ -111,7 +111,7 @@ func (v *values) metadata(each func(Column)) (columns int) {
 		name := v.shortBytes()
 		kind, of := v.kind(0)
 		if each != nil {
-			each(Column{string(name), kind, of})
+			each(column{string(name), kind, of})
 		}
 	}
 	return columns
@@ -176,7 +176,7 @@ func (v *values) kind(depth int) (kind int, of []int) {
 }
 
 // text is a value as cqlsh would show it, more or less; null is empty.
-func (c Column) text(b []byte) string {
+func (c column) text(b []byte) string {
 	switch c.kind {
 	case kindList, kindSet, kindMap:
 		return c.collection(b)
@@ -185,7 +185,7 @@ func (c Column) text(b []byte) string {
 }
 
 // collection is its items with a comma between; those of a map are key=value.
-func (c Column) collection(b []byte) string {
+func (c column) collection(b []byte) string {
 	v, parts := values{rest: b}, []string{}
 	for n := v.int(); n > 0 && !v.bad; n-- {
 		part := textOf(c.of[0], v.bytes())

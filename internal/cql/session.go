@@ -35,7 +35,7 @@ const (
 // NewSession is a session that was not begun. Before is a query that is asked once it
 // is, empty for none; Told has the answer.
 func NewSession(v Version, a Account, statements []Statement, before string) *Session {
-	return &Session{say: writer{version: v}, hear: NewReader(v), account: a, statements: statements, ready: make([]prepared, len(statements)), asked: before}
+	return &Session{say: writer{version: v}, hear: newReader(v), account: a, statements: statements, ready: make([]prepared, len(statements)), asked: before}
 }
 
 // Next reads a message as Reader.Next does.

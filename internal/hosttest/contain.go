@@ -98,7 +98,7 @@ func Contain(t *testing.T) bool {
 	if why := Lacking(); why != "" {
 		t.Skip(why)
 	}
-	Exclusive(t)
+	exclusive(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +120,8 @@ func Contain(t *testing.T) bool {
 	return false
 }
 
-// Exclusive waits until no other test changes settings of this host that are in no namespace, and keeps them out until the test ends.
-func Exclusive(t testing.TB) {
+// exclusive waits until no other test changes settings of this host that are in no namespace, and keeps them out until the test ends.
+func exclusive(t testing.TB) {
 	t.Helper()
 	release, err := Lock()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -26,10 +27,9 @@ type file struct {
 // folder is the package's path below the root: "internal/stat".
 func (f file) folder() string { return path.Dir(f.path) }
 
-func tree(t *testing.T) []file {
-	t.Helper()
-	var files []file
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+// parsed reads the repository once for all tests.
+var parsed = sync.OnceValues(func() (files []file, err error) {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -58,6 +58,12 @@ func tree(t *testing.T) []file {
 		files = append(files, f)
 		return nil
 	})
+	return files, err
+})
+
+func tree(t *testing.T) []file {
+	t.Helper()
+	files, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}

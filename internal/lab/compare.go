@@ -150,7 +150,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 		}
 	}
 	if err := exchange.Write(w, run, format); err != nil {
-		return &Mistake{err}
+		return &mistake{err}
 	}
 	return nil
 }
@@ -159,12 +159,12 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 // studies. It returns what it wrote, a phrase each.
 func (l *Lab) Import(paths []string, dir string) ([]string, error) {
 	if dir == "" {
-		return nil, &Mistake{errors.New("name the folder to write with --out")}
+		return nil, &mistake{errors.New("name the folder to write with --out")}
 	}
 	var lines []string
 	for _, path := range paths {
 		if !strings.EqualFold(filepath.Ext(path), ".icf") {
-			return lines, &Mistake{fmt.Errorf("%s is not an Iometer configuration (.icf); results of fio and HCIBench need no import: plimsoll compare %s OTHER", path, path)}
+			return lines, &mistake{fmt.Errorf("%s is not an Iometer configuration (.icf); results of fio and HCIBench need no import: plimsoll compare %s OTHER", path, path)}
 		}
 		written, err := importICF(path, dir)
 		lines = append(lines, written...)
@@ -178,12 +178,12 @@ func (l *Lab) Import(paths []string, dir string) ([]string, error) {
 func importICF(path, dir string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &Mistake{fmt.Errorf("read Iometer configuration: %w", err)}
+		return nil, &mistake{fmt.Errorf("read Iometer configuration: %w", err)}
 	}
 	defer f.Close()
 	specs, err := storage.ImportICF(f)
 	if err != nil {
-		return nil, &Mistake{fmt.Errorf("%s: %w", path, err)}
+		return nil, &mistake{fmt.Errorf("%s: %w", path, err)}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make folder for studies: %w", err)

@@ -29,17 +29,17 @@ type Run struct {
 func create(dir string, source Source, seed uint64) (*Run, error) {
 	p, err := plan.New(source.Study, seed)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, &Mistake{fmt.Errorf("the results folder %s is not empty: name another with --out, or go on with: plimsoll resume %s", dir, dir)}
+		return nil, &mistake{fmt.Errorf("the results folder %s is not empty: name another with --out, or go on with: plimsoll resume %s", dir, dir)}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, &Mistake{fmt.Errorf("make results folder: %w", err)}
+		return nil, &mistake{fmt.Errorf("make results folder: %w", err)}
 	}
 	r := &Run{Dir: dir, Source: source, Plan: p}
 	if err := measure.WriteFile(r.path("study.yaml"), source.Text); err != nil {
-		return nil, &Mistake{fmt.Errorf("write to results folder: %w", err)}
+		return nil, &mistake{fmt.Errorf("write to results folder: %w", err)}
 	}
 	return r, errors.Join(r.write("study.json", source.Study), r.write("plan.json", p))
 }
@@ -49,10 +49,10 @@ func open(dir string) (*Run, error) {
 	r := &Run{Dir: dir, Source: Source{Study: new(study.Study)}, Plan: new(plan.Plan)}
 	text, err := measure.ReadFile(r.path("study.yaml"))
 	if _, missing := os.Stat(dir); errors.Is(missing, fs.ErrNotExist) {
-		return nil, &Mistake{fmt.Errorf("there is no folder %s; plimsoll runs lists the runs in a folder", dir)}
+		return nil, &mistake{fmt.Errorf("there is no folder %s; plimsoll runs lists the runs in a folder", dir)}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Mistake{fmt.Errorf("%s holds no run of a study: there is no study.yaml in it", dir)}
+		return nil, &mistake{fmt.Errorf("%s holds no run of a study: there is no study.yaml in it", dir)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)

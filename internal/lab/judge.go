@@ -211,7 +211,7 @@ func defaultsOf(kind workload.Kind) map[string]string {
 func (l *Lab) workload(s *study.Study) (workload.Kind, error) {
 	i := slices.IndexFunc(l.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == s.Workload.Kind })
 	if i < 0 {
-		return workload.Kind{}, &Mistake{fmt.Errorf("there is no workload %q in this version", s.Workload.Kind)}
+		return workload.Kind{}, &mistake{fmt.Errorf("there is no workload %q in this version", s.Workload.Kind)}
 	}
 	return l.Catalog.Workloads[i], nil
 }

@@ -41,18 +41,18 @@ type Lab struct {
 	running atomic.Pointer[string] // results folder of the run under way
 }
 
-// Mistake wraps an error in what was asked, found before anything was touched.
-type Mistake struct{ Err error }
+// mistake wraps an error in what was asked, found before anything was touched.
+type mistake struct{ Err error }
 
 // Error says what was wrong.
-func (m *Mistake) Error() string { return m.Err.Error() }
+func (m *mistake) Error() string { return m.Err.Error() }
 
 // Unwrap returns what was wrong.
-func (m *Mistake) Unwrap() error { return m.Err }
+func (m *mistake) Unwrap() error { return m.Err }
 
 // IsMistake tells a mistake in what was asked from trouble on a machine.
 func IsMistake(err error) bool {
-	var asked *Mistake
+	var asked *mistake
 	var written *document.Mistake
 	var refused *fault.Refusal
 	return errors.As(err, &asked) || errors.As(err, &written) || errors.As(err, &refused)
@@ -69,11 +69,11 @@ type Source struct {
 func (l *Lab) Read(name string, sets []string) (*Source, error) {
 	text, file, err := l.text(name)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	s, err := study.Parse(file, text, l.Catalog, sets)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	return &Source{Study: s, Text: text}, nil
 }

@@ -55,7 +55,7 @@ func match(sides [2][]side, paths [2]string) ([][2]side, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, &Mistake{fmt.Errorf("%s has %s, and %s has %s: none is in both; name the one of each to compare with --arm, the first for %s",
+		return nil, &mistake{fmt.Errorf("%s has %s, and %s has %s: none is in both; name the one of each to compare with --arm, the first for %s",
 			paths[0], armsOf(sides[0]), paths[1], armsOf(sides[1]), paths[0])}
 	}
 	return all, nil
@@ -111,7 +111,7 @@ func labelled(name, arm string) string {
 // that is named.
 func (l *Lab) sides(path, arm string) ([]side, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, &Mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
+		return nil, &mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
 	}
 	var all []side
 	var err error
@@ -125,7 +125,7 @@ func (l *Lab) sides(path, arm string) ([]side, error) {
 	}
 	chosen := slices.DeleteFunc(slices.Clone(all), func(s side) bool { return s.arm != arm })
 	if len(chosen) == 0 {
-		return nil, &Mistake{fmt.Errorf("%s has no arm %q; it has %s", path, arm, armsOf(all))}
+		return nil, &mistake{fmt.Errorf("%s has no arm %q; it has %s", path, arm, armsOf(all))}
 	}
 	return chosen, nil
 }
@@ -138,13 +138,13 @@ func importedSides(path, arm string) ([]side, error) {
 	if err == nil && arm != "" && !slices.Contains(in.Labels, arm) {
 		if !slices.Contains(in.Jobs(), arm) {
 			names := append(slices.Clone(in.Jobs()), in.Labels...)
-			return nil, &Mistake{fmt.Errorf("%s has no arm and no job %q; it has %s", path, arm, strings.Join(names, "; "))}
+			return nil, &mistake{fmt.Errorf("%s has no arm and no job %q; it has %s", path, arm, strings.Join(names, "; "))}
 		}
 		in, err = exchange.ImportJob(arm, path)
 		named = arm
 	}
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	var all []side
 	for arm, label := range in.Labels {

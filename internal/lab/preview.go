@@ -34,7 +34,7 @@ type Preview struct {
 // Plannable says whether a study can be planned, on whatever machine.
 func Plannable(request Request) error {
 	if _, err := plan.New(request.Source.Study, request.Seed); err != nil {
-		return &Mistake{err}
+		return &mistake{err}
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	s := request.Source.Study
 	p, err := plan.New(s, request.Seed)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	pf, err := l.open(ctx, s.Platform, request.Seed)
 	if err != nil {
@@ -59,7 +59,7 @@ func (l *Lab) Preview(ctx context.Context, request Request) (*Preview, error) {
 	bench := &trial.Bench{Study: s, Plan: p, Catalog: l.Catalog, Platform: pf, Dir: dir, Scratch: scratch(pf, dir), Version: l.Version}
 	needs, err := bench.Check(ctx)
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	_, virtual := pf.(platform.Simulator)
 	perTrial := trial.Length(s)

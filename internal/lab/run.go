@@ -47,7 +47,7 @@ func (l *Lab) Run(ctx context.Context, request Request) (*Outcome, error) {
 		return nil, err
 	}
 	if preview.Budget.Short {
-		return nil, &Mistake{errors.New(preview.Budget.Sentence)}
+		return nil, &mistake{errors.New(preview.Budget.Sentence)}
 	}
 	r, err := create(request.Dir, request.Source, request.Seed)
 	if err != nil {
@@ -176,11 +176,11 @@ func scratch(p platform.Platform, dir string) string {
 func (l *Lab) open(ctx context.Context, of study.Use, seed uint64) (platform.Platform, error) {
 	i := slices.IndexFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == of.Kind })
 	if i < 0 {
-		return nil, &Mistake{fmt.Errorf("there is no platform %q", of.Kind)}
+		return nil, &mistake{fmt.Errorf("there is no platform %q", of.Kind)}
 	}
 	p, err := l.Catalog.Platforms[i].Open(ctx, of.Settings, seed)
 	if err != nil {
-		return nil, &Mistake{fmt.Errorf("open platform %s: %w", of.Kind, err)}
+		return nil, &mistake{fmt.Errorf("open platform %s: %w", of.Kind, err)}
 	}
 	return p, nil
 }

@@ -46,7 +46,7 @@ func (l *Lab) Runs(dir string) ([]Past, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &Mistake{err}
+		return nil, &mistake{err}
 	}
 	var runs []Past
 	for _, name := range names {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Error is what a daemon answers instead of what it was asked for.
-type Error struct {
+// callError is what a daemon answers instead of what it was asked for.
+type callError struct {
 	Code    int // as libvirt numbers them: NoDomain and others
 	Domain  int // part of libvirt that it comes from
 	Message string
@@ -19,20 +19,22 @@ const (
 )
 
 // Error is the daemon's own sentence.
-func (e *Error) Error() string { return fmt.Sprintf("libvirt: %s (code %d)", e.Message, e.Code) }
+func (e *callError) Error() string { return fmt.Sprintf("libvirt: %s (code %d)", e.Message, e.Code) }
 
 // Is tells calls that a driver does not have from those that failed.
-func (e *Error) Is(target error) bool { return target == errors.ErrUnsupported && e.Code == NoSupport }
+func (e *callError) Is(target error) bool {
+	return target == errors.ErrUnsupported && e.Code == NoSupport
+}
 
 // Missing says whether there is no domain of the name that was asked for.
 func Missing(err error) bool {
-	var e *Error
+	var e *callError
 	return errors.As(err, &e) && e.Code == NoDomain
 }
 
 func decodeError(body []byte) error {
 	d := decoder{b: body}
-	e := &Error{Code: int(d.int32()), Domain: int(d.int32()), Message: d.optional()}
+	e := &callError{Code: int(d.int32()), Domain: int(d.int32()), Message: d.optional()}
 	if d.err != nil {
 		return d.err
 	}

@@ -78,7 +78,7 @@ func (f *fake) send(m message) { _, _ = f.conn.Write(m.encode()) }
 func opened(t *testing.T, answers map[int32]func(m message) message) (*fake, *Conn) {
 	t.Helper()
 	f, conn := newFake(t, answers)
-	c, err := Open(t.Context(), conn, "qemu:///system")
+	c, err := open(t.Context(), conn, "qemu:///system")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestWaysIn(t *testing.T) {
 		"nonsense":       {map[int32]func(message) message{procAuthList: body(func(e *encoder) { e.uint32(1 << 30) })}, "breaks the protocol"},
 	} {
 		_, conn := newFake(t, tc.answers)
-		c, err := Open(t.Context(), conn, "qemu:///system")
+		c, err := open(t.Context(), conn, "qemu:///system")
 		if tc.says == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -229,7 +229,7 @@ func TestURIs(t *testing.T) {
 		{"qemu+unix:///system?mode=legacy", "", "socket is known"},
 		{"nothing", "", "no address"},
 	} {
-		u, err := ParseURI(tc.text)
+		u, err := parseURI(tc.text)
 		if tc.driver == "" {
 			if err == nil || !strings.Contains(err.Error(), tc.socket) {
 				t.Errorf("%s: %+v, %v; want %q", tc.text, u, err, tc.socket)

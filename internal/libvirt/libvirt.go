@@ -30,12 +30,12 @@ type Conn struct {
 	err     error // why the connection ended
 }
 
-// ErrClosed is the end of a connection that was closed here.
-var ErrClosed = errors.New("the connection to libvirt is closed")
+// errClosed is the end of a connection that was closed here.
+var errClosed = errors.New("the connection to libvirt is closed")
 
 // Dial connects to a daemon and opens its driver.
 func Dial(ctx context.Context, uri string) (*Conn, error) {
-	u, err := ParseURI(uri)
+	u, err := parseURI(uri)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +44,11 @@ func Dial(ctx context.Context, uri string) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to libvirt: %w: start its daemon (libvirtd or virtqemud), or give the address of another one", err)
 	}
-	return Open(ctx, conn, u.Driver)
+	return open(ctx, conn, u.Driver)
 }
 
-// Open opens a driver over a connection that is there. An error closes it.
-func Open(ctx context.Context, conn io.ReadWriteCloser, driver string) (*Conn, error) {
+// open opens a driver over a connection that is there. An error closes it.
+func open(ctx context.Context, conn io.ReadWriteCloser, driver string) (*Conn, error) {
 	c := &Conn{conn: conn, done: make(chan struct{}), waiting: map[uint32]chan message{}, streams: map[uint32]*Stream{}}
 	go c.read()
 	err := c.authenticate(ctx)
@@ -106,7 +106,7 @@ func (c *Conn) authenticate(ctx context.Context) error {
 
 // Close ends the connection, and with it the domains that are to end with it.
 func (c *Conn) Close() error {
-	c.end(ErrClosed)
+	c.end(errClosed)
 	<-c.done
 	return nil
 }

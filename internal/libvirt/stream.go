@@ -111,7 +111,7 @@ func (s *Stream) send(status uint32, body []byte) error {
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	ended := s.err != nil
-	s.fail(ErrClosed)
+	s.fail(errClosed)
 	s.mu.Unlock()
 	s.conn.mu.Lock()
 	delete(s.conn.streams, s.serial)

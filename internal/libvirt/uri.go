@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// URI names a daemon and the driver in it, as libvirt's own tools have it.
-type URI struct {
+// daemonURI names a daemon and the driver in it, as libvirt's own tools have it.
+type daemonURI struct {
 	Driver string // what the daemon opens, such as qemu:///system
 	Socket string // of the daemon
 }
@@ -19,30 +19,30 @@ type URI struct {
 // single one has all.
 var modular = map[string]string{"qemu": "virtqemud-sock"}
 
-// ParseURI reads qemu:///system, qemu:///session, test:///default and their like with
+// parseURI reads qemu:///system, qemu:///session, test:///default and their like with
 // +unix and ?socket=PATH. Only sockets of this machine are dialled.
-func ParseURI(text string) (URI, error) {
+func parseURI(text string) (daemonURI, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
-		return URI{}, fmt.Errorf("%q is no address of a libvirt daemon: want one such as qemu:///system", text)
+		return daemonURI{}, fmt.Errorf("%q is no address of a libvirt daemon: want one such as qemu:///system", text)
 	}
 	driver, transport, _ := strings.Cut(u.Scheme, "+")
 	if u.Host != "" || transport != "" && transport != "unix" {
-		return URI{}, fmt.Errorf("%q: only a socket of this machine is dialled: forward that of the other one "+
+		return daemonURI{}, fmt.Errorf("%q: only a socket of this machine is dialled: forward that of the other one "+
 			"(ssh -L /tmp/libvirt.sock:/run/libvirt/libvirt-sock HOST) and give %s+unix://%s?socket=/tmp/libvirt.sock", text, driver, u.Path)
 	}
 	query := u.Query()
 	socket := query.Get("socket")
 	query.Del("socket")
 	if len(query) > 0 {
-		return URI{}, fmt.Errorf("%q: of the parameters only socket is known", text)
+		return daemonURI{}, fmt.Errorf("%q: of the parameters only socket is known", text)
 	}
 	if socket == "" {
 		if socket, err = socketOf(driver, u.Path); err != nil {
-			return URI{}, err
+			return daemonURI{}, err
 		}
 	}
-	return URI{driver + "://" + u.Path, socket}, nil
+	return daemonURI{driver + "://" + u.Path, socket}, nil
 }
 
 // socketOf is where the daemon listens: with the path of a session in the user's own folder.

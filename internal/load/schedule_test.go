@@ -265,7 +265,7 @@ func FuzzShape(f *testing.F) {
 }
 
 func TestReadTrace(t *testing.T) {
-	got, err := ReadTrace(strings.NewReader("# seconds\n0\n 0.5\n\n1e0\n1\n"))
+	got, err := readTrace(strings.NewReader("# seconds\n0\n 0.5\n\n1e0\n1\n"))
 	if want := []time.Duration{0, 500 * time.Millisecond, time.Second, time.Second}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -277,7 +277,7 @@ func TestReadTrace(t *testing.T) {
 		"1e300\n":                              `line 1: "1e300" is not a time in seconds from 0`,
 		"0\n1\n" + strings.Repeat("1", 70_000): "line 3: bufio.Scanner: token too long",
 	} {
-		if _, err := ReadTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := readTrace(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -286,7 +286,7 @@ func TestReadTrace(t *testing.T) {
 func FuzzReadTrace(f *testing.F) {
 	f.Add([]byte("0\n0.5\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		trace, err := ReadTrace(strings.NewReader(string(text)))
+		trace, err := readTrace(strings.NewReader(string(text)))
 		if err == nil && (Arrivals{Trace: trace}).Validate() != nil {
 			t.Errorf("%q is read as a trace that is none", text)
 		}

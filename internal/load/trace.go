@@ -13,10 +13,10 @@ import (
 // mostTraced is the largest number of instants in a trace.
 const mostTraced = 50_000_000
 
-// ReadTrace reads the instants of a trace: seconds since the origin, one a line,
+// readTrace reads the instants of a trace: seconds since the origin, one a line,
 // rising. Empty lines, and lines that begin with #, are passed over. Its errors name
 // the line.
-func ReadTrace(in io.Reader) ([]time.Duration, error) {
+func readTrace(in io.Reader) ([]time.Duration, error) {
 	var trace []time.Duration
 	lines := bufio.NewScanner(in)
 	n := 1

@@ -62,7 +62,7 @@ func FindTrace(path string) (TraceFile, []time.Duration, error) {
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	sum := sha256.New()
-	trace, err := ReadTrace(io.TeeReader(file, sum))
+	trace, err := readTrace(io.TeeReader(file, sum))
 	var at *traceError
 	if errors.As(err, &at) {
 		return f, nil, fmt.Errorf("%s:%d: %w", path, at.line, at.err)

@@ -117,10 +117,10 @@ func TestHistogramsThatAreBombs(t *testing.T) {
 	for i := range mostClasses + 1 {
 		fmt.Fprintf(&classes, "Tag=%d,0,1,0.0,%s\n", i, packed)
 	}
-	if _, err := DecodeIntervals(map[string][]byte{"intervals.csv": []byte(table.String()), "intervals.hlog": []byte(log.String())}); err == nil || !strings.Contains(err.Error(), "unpacks to more than") {
+	if _, err := decodeIntervals(map[string][]byte{"intervals.csv": []byte(table.String()), "intervals.hlog": []byte(log.String())}); err == nil || !strings.Contains(err.Error(), "unpacks to more than") {
 		t.Errorf("%d bytes: %v", table.Len()+log.Len(), err)
 	}
-	if _, err := DecodeHistograms([]byte(classes.String())); err == nil || !strings.Contains(err.Error(), "more than 1000 lines") {
+	if _, err := decodeHistograms([]byte(classes.String())); err == nil || !strings.Contains(err.Error(), "more than 1000 lines") {
 		t.Errorf("%d bytes: %v", classes.Len(), err)
 	}
 	wire := map[string]any{"From": 0, "To": time.Second}

@@ -77,9 +77,9 @@ const (
 	mostClasses = 1000
 )
 
-// DecodeIntervals reads what EncodeIntervals wrote. Without intervals.hlog the
+// decodeIntervals reads what EncodeIntervals wrote. Without intervals.hlog the
 // intervals have no histograms.
-func DecodeIntervals(files map[string][]byte) ([]Interval, error) {
+func decodeIntervals(files map[string][]byte) ([]Interval, error) {
 	latency, err := decodeLog(files["intervals.hlog"])
 	if err != nil {
 		return nil, fmt.Errorf("read intervals.hlog: %w", err)
@@ -177,8 +177,8 @@ func decodeLog(data []byte) (map[logKey][]byte, error) {
 	return texts, lines.Err()
 }
 
-// DecodeHistograms reads what EncodeHistograms wrote, by class.
-func DecodeHistograms(data []byte) (map[string]*Histogram, error) {
+// decodeHistograms reads what EncodeHistograms wrote, by class.
+func decodeHistograms(data []byte) (map[string]*Histogram, error) {
 	texts, err := decodeLog(data)
 	if err != nil {
 		return nil, fmt.Errorf("read histogram log: %w", err)
@@ -204,7 +204,7 @@ func (r *Results) Counts(record *Record) ([]Interval, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DecodeIntervals(map[string][]byte{"intervals.csv": data})
+	return decodeIntervals(map[string][]byte{"intervals.csv": data})
 }
 
 // Histograms reads the response times of a trial's window, by class.
@@ -213,5 +213,5 @@ func (r *Results) Histograms(record *Record) (map[string]*Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DecodeHistograms(data)
+	return decodeHistograms(data)
 }

@@ -127,7 +127,7 @@ func TestSummariseUsesOnlyDeclaredNames(t *testing.T) {
 
 func TestIntervalsSurviveDisk(t *testing.T) {
 	intervals := record(t)
-	again, err := DecodeIntervals(EncodeIntervals(intervals))
+	again, err := decodeIntervals(EncodeIntervals(intervals))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestRecorderEndsWhenItHasEnough(t *testing.T) {
 func FuzzDecodeIntervals(f *testing.F) {
 	f.Add([]byte("from_s,to_s,class,operations,bytes,errors,timed_out,response_s,scheduled,on_time,late,abandoned\n0.0,0.5,read,1,2,3,1,0.1,9,5,3,1\n"), []byte(hlogVersion+"Tag=read,0.0,0.5,1.0,HISTFAAAABV4nJNpmSzMwMDAyAABzFCaEUoDABRFAFw=\n"))
 	f.Fuzz(func(t *testing.T, counts, log []byte) {
-		intervals, err := DecodeIntervals(map[string][]byte{"intervals.csv": counts, "intervals.hlog": log})
+		intervals, err := decodeIntervals(map[string][]byte{"intervals.csv": counts, "intervals.hlog": log})
 		if err != nil {
 			return
 		}

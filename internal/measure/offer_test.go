@@ -56,7 +56,7 @@ func TestOfferIsSummedUp(t *testing.T) {
 
 func TestOfferSurvivesDisk(t *testing.T) {
 	before := offered()
-	after, err := DecodeIntervals(EncodeIntervals(before))
+	after, err := decodeIntervals(EncodeIntervals(before))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ type Conn struct {
 	login  *Login
 }
 
-// Open begins a session on a connection, which it then owns. On an error the
+// open begins a session on a connection, which it then owns. On an error the
 // connection is closed.
-func Open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
-	c := &Conn{stream: wire.NewStream(conn), login: NewLogin(a)}
+func open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
+	c := &Conn{stream: wire.NewStream(conn), login: newLogin(a)}
 	err := c.stream.During(ctx, func() error {
 		for {
 			p, err := c.receive()
@@ -54,13 +54,13 @@ func ungreeted(err error) error {
 func (c *Conn) Version() string { return c.login.Version() }
 
 // Close ends the session.
-func (c *Conn) Close() { c.stream.Close(AppendQuit(nil)) }
+func (c *Conn) Close() { c.stream.Close(appendQuit(nil)) }
 
 // Query runs SQL, which may hold several statements, and returns the rows of all of
 // them as text; NULL is empty.
 func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = c.stream.During(ctx, func() error {
-		c.stream.Out = AppendQuery(c.stream.Out, sql)
+		c.stream.Out = appendQuery(c.stream.Out, sql)
 		if err := c.stream.Flush(); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ const file = "plimsoll"
 // line, \N is NULL, a backslash comes before a tab, a line or a backslash within a value.
 func (c *Conn) Load(ctx context.Context, table, columns string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
-		c.stream.Out = AppendQuery(c.stream.Out, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+table+" CHARACTER SET utf8mb4 "+columns)
+		c.stream.Out = appendQuery(c.stream.Out, "LOAD DATA LOCAL INFILE '"+file+"' INTO TABLE "+table+" CHARACTER SET utf8mb4 "+columns)
 		if err := c.stream.Flush(); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (c *Conn) receive() (p Packet, err error) {
 				return 0, err
 			}
 		}
-		p, used, err = Next(data)
+		p, used, err = next(data)
 		return used, err
 	})
 	return p, err

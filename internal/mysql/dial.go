@@ -16,7 +16,7 @@ type Account = wire.Account
 
 func beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
-		Secure: Secure, Open: Open,
+		Secure: Secure, Open: open,
 		Busy: func(err error) bool { return failed(err, TooManyConnections) },
 	}
 }

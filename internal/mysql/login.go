@@ -100,8 +100,8 @@ type Login struct {
 	secure   bool // nobody listens
 }
 
-// NewLogin begins a session for an account.
-func NewLogin(a Account) *Login { return &Login{account: a} }
+// newLogin begins a session for an account.
+func newLogin(a Account) *Login { return &Login{account: a} }
 
 // Version is that of the server, once it has greeted.
 func (l *Login) Version() string { return l.greeting.Version }

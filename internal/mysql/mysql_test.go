@@ -28,15 +28,15 @@ func column(kind byte) string {
 func TestNext(t *testing.T) {
 	whole := said(3, "SELECT")
 	for cut := range whole {
-		if _, used, err := Next(whole[:cut]); used != 0 || err != nil {
+		if _, used, err := next(whole[:cut]); used != 0 || err != nil {
 			t.Errorf("of %d bytes %d are used, %v", cut, used, err)
 		}
 	}
-	p, used, err := Next(append(whole, 'Z'))
+	p, used, err := next(append(whole, 'Z'))
 	if err != nil || used != len(whole) || p.Number != 3 || string(p.Body) != "SELECT" {
 		t.Errorf("got %+v, %d, %v", p, used, err)
 	}
-	if _, _, err := Next([]byte{0xff, 0xff, 0xff, 0}); err == nil {
+	if _, _, err := next([]byte{0xff, 0xff, 0xff, 0}); err == nil {
 		t.Error("a packet of 16 MiB is read")
 	}
 	for _, junk := range []string{"HTTP/1.1 400", "-ERR unknown", "E\x00\x00\x00\x09", "\x10\x00\x00\x02", "\x10\x00\x00\x00\x09"} {
@@ -88,12 +88,12 @@ func TestProofs(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	l := NewLogin(Account{User: "bench", Database: "d", Password: "hush"})
+	l := newLogin(Account{User: "bench", Database: "d", Password: "hush"})
 	b, done, err := l.Hear(nil, Packet{0, []byte(hello)})
 	if err != nil || done || l.Version() != "10.11.19-MariaDB" {
 		t.Fatal(done, err, l.Version())
 	}
-	p, used, err := Next(b)
+	p, used, err := next(b)
 	if err != nil || used != len(b) || p.Number != 1 || !strings.HasPrefix(string(p.Body[32:]), "bench\x00\x14") || !strings.HasSuffix(string(b), "d\x00mysql_native_password\x00") {
 		t.Errorf("got %q, %v", b, err)
 	}
@@ -122,7 +122,7 @@ func TestLogin(t *testing.T) {
 		t.Error(done, err)
 	}
 	for what, body := range map[string]string{"too old": strings.Replace(hello, "\xff\x81", "\xff\x80", 1), "not whole": hello[:40], "does not speak": "\x09x", "denied": "\xff\x15\x04#28000denied"} {
-		if _, _, err := NewLogin(Account{}).Hear(nil, Packet{0, []byte(body)}); err == nil || !strings.Contains(err.Error(), what) {
+		if _, _, err := newLogin(Account{}).Hear(nil, Packet{0, []byte(body)}); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -283,7 +283,7 @@ func saying(t *testing.T, parts ...[]byte) (net.Conn, <-chan string) {
 func TestConversation(t *testing.T) {
 	rows := bytes.Join([][]byte{said(1, "\x02\x01"), said(2, column(3)), said(3, column(253)), said(4, "\x011\xfb"), said(5, "\xfe\x00\x00\x0a\x00\x00\x00"), said(6, fine)}, nil)
 	conn, heard := saying(t, said(0, hello), said(2, fine), rows, said(1, "\xff\x7a\x04#42S02no such table"), said(1, "\xfbplimsoll"), said(4, fine))
-	c, err := Open(t.Context(), conn, Account{User: "bench"})
+	c, err := open(t.Context(), conn, Account{User: "bench"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestConversation(t *testing.T) {
 // A server may ask for any file of the client's. It gets none.
 func TestFilesAreNotGiven(t *testing.T) {
 	conn, _ := saying(t, said(0, hello), said(2, fine), said(1, "\xfb/etc/passwd"), nil)
-	c, err := Open(t.Context(), conn, Account{User: "bench"})
+	c, err := open(t.Context(), conn, Account{User: "bench"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,19 +330,19 @@ func TestFilesAreNotGiven(t *testing.T) {
 
 func TestOpenToldNo(t *testing.T) {
 	conn, _ := saying(t, said(0, "\xff\x10\x04Too many connections"))
-	_, err := Open(t.Context(), conn, Account{User: "bench"})
+	_, err := open(t.Context(), conn, Account{User: "bench"})
 	var f *Fault
 	if !errors.As(err, &f) || f.Code != TooManyConnections || !f.Fatal() {
 		t.Errorf("got %v", err)
 	}
 	conn, _ = saying(t, []byte("HTTP/1.1 400 Bad Request\r\n"))
-	if _, err := Open(t.Context(), conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
+	if _, err := open(t.Context(), conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
 		t.Errorf("got %v", err)
 	}
 	conn, _ = saying(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := Open(ctx, conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not greet") {
+	if _, err := open(ctx, conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not greet") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -25,9 +25,9 @@ const (
 	longest = 1<<24 - 1
 )
 
-// Next reads the packet at the beginning of data, and how long it is: 0 where its end is
+// next reads the packet at the beginning of data, and how long it is: 0 where its end is
 // still to come. An error means that it is longer than any that was asked for.
-func Next(data []byte) (p Packet, used int, err error) {
+func next(data []byte) (p Packet, used int, err error) {
 	if len(data) < headLength {
 		return p, 0, nil
 	}
@@ -66,11 +66,11 @@ func command(b []byte, what byte, text string) []byte {
 	return end(append(append(b, what), text...), at)
 }
 
-// AppendQuery appends a query as text, which may hold several statements.
-func AppendQuery(b []byte, sql string) []byte { return command(b, comQuery, sql) }
+// appendQuery appends a query as text, which may hold several statements.
+func appendQuery(b []byte, sql string) []byte { return command(b, comQuery, sql) }
 
-// AppendQuit appends the end of a session.
-func AppendQuit(b []byte) []byte { return command(b, comQuit, "") }
+// appendQuit appends the end of a session.
+func appendQuit(b []byte) []byte { return command(b, comQuit, "") }
 
 // The first byte of an answer.
 const (

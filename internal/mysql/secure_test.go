@@ -22,7 +22,7 @@ var helloOverTLS = strings.Replace(hello, "\xfe\xf7", "\xfe\xff", 1)
 // A password that the server does not remember goes in the clear where nobody listens, and
 // only there.
 func TestLoginOverTLS(t *testing.T) {
-	l := NewLogin(Account{User: "bench", Password: "hush"})
+	l := newLogin(Account{User: "bench", Password: "hush"})
 	b, _, err := l.Hear(nil, Packet{overTLS, []byte(helloOverTLS)})
 	if err != nil || b[3] != overTLS+1 || uint32(b[5])<<8&canTLS == 0 {
 		t.Errorf("it answers %q, %v", b, err)

@@ -47,7 +47,7 @@ const (
 // NewSession is a session that was not begun. First is SQL to run before anything else,
 // empty for none.
 func NewSession(a Account, first string, statements []*Statement) *Session {
-	return &Session{login: NewLogin(a), first: first, statements: statements, known: make([]known, len(statements)), stage: greeting}
+	return &Session{login: newLogin(a), first: first, statements: statements, known: make([]known, len(statements)), stage: greeting}
 }
 
 // Serving says that the session has begun, and that its answers are the caller's.
@@ -86,7 +86,7 @@ func AppendExecute(b []byte, place int) []byte { return end(b, place) }
 // AppendQuery appends a query as text, of one statement without rows.
 func (s *Session) AppendQuery(b []byte, sql string) []byte {
 	s.ask(plain)
-	return AppendQuery(b, sql)
+	return appendQuery(b, sql)
 }
 
 // Event is what a packet means.
@@ -108,7 +108,7 @@ func (s *Session) Next(data []byte) (Packet, int, error) {
 			return Packet{}, 0, err
 		}
 	}
-	return Next(data)
+	return next(data)
 }
 
 // Hear takes a packet. The row is that of an ARow, and valid as long as the packet is.
@@ -157,7 +157,7 @@ func (s *Session) Hear(p Packet) (Event, Row, error) {
 // open says the first words, or goes on to the statements.
 func (s *Session) open() {
 	if s.stage == greeting && s.first != "" {
-		s.stage, s.words = opening, AppendQuery(s.words, s.first)
+		s.stage, s.words = opening, appendQuery(s.words, s.first)
 		return
 	}
 	s.stage = preparing

@@ -60,15 +60,15 @@ const (
 	KindList     Kind = "list"     // a list of texts
 )
 
-// ValueError reports a text that a field cannot take.
-type ValueError struct {
+// valueError reports a text that a field cannot take.
+type valueError struct {
 	Field Field
 	Text  string
 	Want  string // what would be accepted, as a phrase
 }
 
 // Error names the field, the text and what would be accepted.
-func (e *ValueError) Error() string {
+func (e *valueError) Error() string {
 	return fmt.Sprintf("%s: %q is not %s", e.Field.Name, e.Text, e.Want)
 }
 
@@ -117,7 +117,7 @@ func Decode(target any, settings Settings) error {
 	for _, name := range names {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		if i < 0 {
-			return Unknown(name, fields)
+			return unknown(name, fields)
 		}
 		if err := set(v.FieldByIndex(places[i].Index), fields[i], settings[name]); err != nil {
 			return err
@@ -136,8 +136,8 @@ func (f Field) Check(text string) (string, error) {
 	return canonical(v), nil
 }
 
-// Unknown returns the error for a name that none of the fields carries.
-func Unknown(name string, fields []Field) *UnknownError {
+// unknown returns the error for a name that none of the fields carries.
+func unknown(name string, fields []Field) *UnknownError {
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.Name
@@ -222,7 +222,7 @@ func List(items []string) string {
 }
 
 func set(v reflect.Value, f Field, text string) error {
-	bad := func(want string) error { return &ValueError{Field: f, Text: text, Want: want} }
+	bad := func(want string) error { return &valueError{Field: f, Text: text, Want: want} }
 	if !utf8.ValidString(text) {
 		return bad("valid UTF-8")
 	}
@@ -284,10 +284,10 @@ func bounds(v reflect.Value, f Field, text string) error {
 		return 0
 	}
 	if f.Min != "" && compare(f.Min) < 0 {
-		return &ValueError{Field: f, Text: text, Want: "at least " + f.Min}
+		return &valueError{Field: f, Text: text, Want: "at least " + f.Min}
 	}
 	if f.Max != "" && compare(f.Max) > 0 {
-		return &ValueError{Field: f, Text: text, Want: "at most " + f.Max}
+		return &valueError{Field: f, Text: text, Want: "at most " + f.Max}
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"targets", "[1]", "list of texts"},
 	} {
 		err := Decode(defaults(), Settings{c.name: c.text})
-		var v *ValueError
+		var v *valueError
 		if !errors.As(err, &v) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%q: got %v, want %q", c.name, c.text, err, c.want)
 		}

@@ -17,7 +17,7 @@ type Conn struct{ stream *wire.Stream }
 // connection is closed.
 func Open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
 	c := &Conn{stream: wire.NewStream(conn)}
-	login := NewLogin(a)
+	login := newLogin(a)
 	login.binding = binding(conn)
 	c.stream.Out = login.AppendStart(c.stream.Out)
 	err := c.stream.During(ctx, func() error {
@@ -43,13 +43,13 @@ func Open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
 }
 
 // Close ends the session.
-func (c *Conn) Close() { c.stream.Close(AppendTerminate(nil)) }
+func (c *Conn) Close() { c.stream.Close(appendTerminate(nil)) }
 
 // Query runs SQL, which may hold several statements, and returns the rows of all of
 // them as text; NULL is empty.
 func (c *Conn) Query(ctx context.Context, sql string) (rows [][]string, err error) {
 	err = c.stream.During(ctx, func() error {
-		c.stream.Out = AppendQuery(c.stream.Out, sql)
+		c.stream.Out = appendQuery(c.stream.Out, sql)
 		if err := c.stream.Flush(); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ const copyPiece = 256 << 10
 // the COPY, and says whether there are more.
 func (c *Conn) Copy(ctx context.Context, sql string, fill func(b []byte) (rows []byte, more bool)) error {
 	return c.stream.During(ctx, func() error {
-		c.stream.Out = AppendQuery(c.stream.Out, sql)
+		c.stream.Out = appendQuery(c.stream.Out, sql)
 		if err := c.stream.Flush(); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (c *Conn) Copy(ctx context.Context, sql string, fill func(b []byte) (rows [
 			}
 		}
 		for more := err == nil; more; {
-			c.stream.Out = AppendCopyData(c.stream.Out, func(b []byte) []byte {
+			c.stream.Out = appendCopyData(c.stream.Out, func(b []byte) []byte {
 				for more && len(b) < copyPiece {
 					b, more = fill(b)
 				}
@@ -115,7 +115,7 @@ func (c *Conn) Copy(ctx context.Context, sql string, fill func(b []byte) (rows [
 		if err != nil {
 			return err
 		}
-		c.stream.Out = AppendCopyDone(c.stream.Out)
+		c.stream.Out = appendCopyDone(c.stream.Out)
 		if err := c.stream.Flush(); err != nil {
 			return err
 		}

@@ -18,8 +18,8 @@ type Login struct {
 	scram   *scram
 }
 
-// NewLogin begins a session for an account.
-func NewLogin(a Account) *Login { return &Login{account: a} }
+// newLogin begins a session for an account.
+func newLogin(a Account) *Login { return &Login{account: a} }
 
 // AppendStart appends the first message.
 func (l *Login) AppendStart(b []byte) []byte { return appendStartup(b, l.account) }

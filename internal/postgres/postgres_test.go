@@ -75,7 +75,7 @@ func TestSCRAMOfAChannel(t *testing.T) {
 }
 
 func TestLoginNeedsAProofOfTheServer(t *testing.T) {
-	l := NewLogin(Account{User: "u", Password: "p"})
+	l := newLogin(Account{User: "u", Password: "p"})
 	if _, _, err := l.Hear(nil, Message{Authentication, []byte("\x00\x00\x00\x0aSCRAM-SHA-256\x00\x00")}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestLoginNeedsAProofOfTheServer(t *testing.T) {
 }
 
 func TestLoginByMD5(t *testing.T) {
-	l := NewLogin(Account{User: "bench", Password: "secret"})
+	l := newLogin(Account{User: "bench", Password: "secret"})
 	b, done, err := l.Hear(nil, Message{Authentication, append([]byte{0, 0, 0, 5}, "salt"...)})
 	if err != nil || done {
 		t.Fatal(done, err)
@@ -98,7 +98,7 @@ func TestLoginByMD5(t *testing.T) {
 			t.Errorf("%d gives %v", demand, err)
 		}
 	}
-	if _, _, err := NewLogin(Account{User: "bench"}).Hear(nil, Message{Authentication, []byte{0, 0, 0, 3}}); err == nil || !strings.Contains(err.Error(), "env:NAME") {
+	if _, _, err := newLogin(Account{User: "bench"}).Hear(nil, Message{Authentication, []byte{0, 0, 0, 3}}); err == nil || !strings.Contains(err.Error(), "env:NAME") {
 		t.Errorf("without a password: %v", err)
 	}
 }
@@ -233,7 +233,7 @@ func FuzzNext(f *testing.F) {
 	f.Add(append(message(Failure, "C40001\x00Mx\x00\x00"), message(Ready, "I")...))
 	f.Add(message(Authentication, "\x00\x00\x00\x0br=x,s=eA==,i=1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		login := NewLogin(Account{User: "u", Password: "p"})
+		login := newLogin(Account{User: "u", Password: "p"})
 		for len(data) > 0 {
 			m, used, err := Next(data)
 			if used < 0 || used > len(data) || err != nil && used != 0 {

@@ -14,9 +14,9 @@ func end(b []byte, at int) []byte {
 
 func text(b []byte, s string) []byte { return append(append(b, s...), 0) }
 
-// AppendQuery appends a query of the simple protocol, which may hold several
+// appendQuery appends a query of the simple protocol, which may hold several
 // statements.
-func AppendQuery(b []byte, sql string) []byte {
+func appendQuery(b []byte, sql string) []byte {
 	b, at := begin(b, 'Q')
 	return end(text(b, sql), at)
 }
@@ -25,17 +25,17 @@ func AppendQuery(b []byte, sql string) []byte {
 // on there after an error.
 func AppendSync(b []byte) []byte { return append(b, 'S', 0, 0, 0, 4) }
 
-// AppendCopyData appends data for a COPY, made by fill.
-func AppendCopyData(b []byte, fill func([]byte) []byte) []byte {
+// appendCopyData appends data for a COPY, made by fill.
+func appendCopyData(b []byte, fill func([]byte) []byte) []byte {
 	b, at := begin(b, 'd')
 	return end(fill(b), at)
 }
 
-// AppendCopyDone appends the end of the data of a COPY.
-func AppendCopyDone(b []byte) []byte { return append(b, 'c', 0, 0, 0, 4) }
+// appendCopyDone appends the end of the data of a COPY.
+func appendCopyDone(b []byte) []byte { return append(b, 'c', 0, 0, 0, 4) }
 
-// AppendTerminate appends the end of a session.
-func AppendTerminate(b []byte) []byte { return append(b, 'X', 0, 0, 0, 4) }
+// appendTerminate appends the end of a session.
+func appendTerminate(b []byte) []byte { return append(b, 'X', 0, 0, 0, 4) }
 
 // appendStartup appends the first message of a session, which has no kind.
 func appendStartup(b []byte, a Account) []byte {

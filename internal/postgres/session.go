@@ -26,7 +26,7 @@ const (
 // NewSession is a session that was not begun. First is SQL to run before anything
 // else, empty for none.
 func NewSession(a Account, first string, statements []*Statement) *Session {
-	return &Session{login: NewLogin(a), first: first, statements: statements}
+	return &Session{login: newLogin(a), first: first, statements: statements}
 }
 
 // Begun says whether AppendStart was called.
@@ -59,7 +59,7 @@ func (s *Session) Hear(m Message) error {
 		}
 		s.stage = preparing
 		if s.first != "" {
-			s.words = AppendQuery(s.words, s.first)
+			s.words = appendQuery(s.words, s.first)
 		}
 		for _, statement := range s.statements {
 			s.words = statement.AppendParse(s.words)

@@ -32,7 +32,7 @@ func Digits(v, half float64) string {
 	if !(half > 0) && strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	return Grouped(text)
+	return grouped(text)
 }
 
 // leastDecimals keeps a digit of every value, and two where an interval wider than
@@ -89,5 +89,5 @@ func PercentWithin(ratio, low, high float64) string {
 	if strings.Trim(number, "+-0.") == "" {
 		return "0 %"
 	}
-	return number[:1] + Grouped(number[1:]) + " %"
+	return number[:1] + grouped(number[1:]) + " %"
 }

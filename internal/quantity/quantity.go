@@ -107,11 +107,11 @@ func Short(v float64) string {
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	return Grouped(text)
+	return grouped(text)
 }
 
-// Grouped puts commas between the thousands of a decimal number.
-func Grouped(text string) string {
+// grouped puts commas between the thousands of a decimal number.
+func grouped(text string) string {
 	sign := ""
 	if strings.HasPrefix(text, "-") {
 		sign, text = "-", text[1:]
@@ -131,7 +131,7 @@ func Grouped(text string) string {
 }
 
 // Count writes a whole number.
-func Count(n int) string { return Grouped(strconv.Itoa(n)) }
+func Count(n int) string { return grouped(strconv.Itoa(n)) }
 
 // Plural is the noun for n of something.
 func Plural(n int, noun string) string {

@@ -53,11 +53,11 @@ var (
 // leastForTrials is the fewest blocks whose single trials are compared.
 const leastForTrials = 9
 
-// Widening is the factor by which the intervals of Contrast are wider than those
+// widening is the factor by which the intervals of Contrast are wider than those
 // of Student's t, so that they keep their level on the narrower of two intervals
 // and under noise that is not normal. It was fitted to simulations, which
 // `go run ./bench truth` repeats.
-func Widening(blocks int) float64 {
+func widening(blocks int) float64 {
 	if blocks < leastForTrials {
 		return 1
 	}
@@ -128,7 +128,7 @@ func (e Effect) WithoutOrder(blocks []Block) []float64 {
 // second, where there is one, that of the order.
 func (e *Effect) take(f fitted, alpha float64) {
 	e.Mean, e.SE, e.DF = f.beta[0], f.se(0), float64(len(f.y)-f.columns)
-	wide := Widening(e.N)
+	wide := widening(e.N)
 	e.Critical = wide * TQuantile(1-alpha/2, e.DF)
 	h := 0.0
 	if e.SE > 0 {

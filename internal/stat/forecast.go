@@ -54,7 +54,7 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	}
 	f.Largest = slices.Max(n)
 	var ok bool
-	if f.Fit, ok = FitUSL(n, x, RelativeResiduals); !ok {
+	if f.Fit, ok = fitUSL(n, x, RelativeResiduals); !ok {
 		f.Refusal = "the scalability law fits no such throughputs"
 		f.Peak = f.Refusal
 		return f
@@ -126,7 +126,7 @@ func (f *Forecast) resample(scales []Scale, seed uint64) {
 				x = append(x, means[i]*math.Max(1e-3, 1+d))
 			}
 		}
-		if u, ok := FitUSL(n, x, RelativeResiduals); ok {
+		if u, ok := fitUSL(n, x, RelativeResiduals); ok {
 			f.draws = append(f.draws, u)
 		}
 	}

@@ -32,7 +32,7 @@ func InversePrediction(x, y []float64, target, level float64) Inverse {
 	if !ok {
 		return out
 	}
-	out.Line, out.LackOfFit = l, LackOfFit(x, y)
+	out.Line, out.LackOfFit = l, lineLackOfFit(x, y)
 	if l.Slope == 0 || math.IsNaN(target) || math.IsInf(target, 0) {
 		return out
 	}

@@ -103,7 +103,7 @@ func TestLackOfFit(t *testing.T) {
 	x := []float64{1, 1, 2, 2, 3, 3}
 	y := []float64{0.5, 1.5, 3.5, 4.5, 0.5, 1.5}
 	// F with 1 and 3 degrees is the square of Student's t with 3.
-	if got, want := LackOfFit(x, y), twoSided(math.Sqrt(24), 3); !near(got, want, 1e-9) {
+	if got, want := lineLackOfFit(x, y), twoSided(math.Sqrt(24), 3); !near(got, want, 1e-9) {
 		t.Errorf("p = %g, want %g", got, want)
 	}
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func TestLackOfFit(t *testing.T) {
 		{"replicates alike, straight", []float64{1, 1, 2, 2, 3, 3}, []float64{1, 1, 2, 2, 3, 3}, 1},
 		{"nothing", nil, nil, 1},
 	} {
-		if got := LackOfFit(c.x, c.y); got != c.want {
+		if got := lineLackOfFit(c.x, c.y); got != c.want {
 			t.Errorf("%s: p = %g, want %g", c.what, got, c.want)
 		}
 	}

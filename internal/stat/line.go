@@ -44,14 +44,14 @@ func FitLine(x, y []float64) (l Line, ok bool) {
 // At returns the height of the line.
 func (l Line) At(x float64) float64 { return l.MeanY + l.Slope*(x-l.MeanX) }
 
-// LackOfFit returns the p value of a straight line being the right shape: what
+// lineLackOfFit returns the p value of a straight line being the right shape: what
 // the line leaves over between the means of levels is compared with the spread of
 // replicates about those means. Points belong to one level when their x are equal.
 // It is 1 where nothing can be said: fewer than three levels, or no replicates.
 //
 // Source: Fisher (1922), The goodness of fit of regression formulae; Draper &
 // Smith, section 2.1.
-func LackOfFit(x, y []float64) float64 {
+func lineLackOfFit(x, y []float64) float64 {
 	l, ok := FitLine(x, y)
 	if !ok {
 		return 1

@@ -15,11 +15,11 @@ const FamilyLevel = 0.95
 //
 // Source: repeated confidence intervals, Jennison & Turnbull (1989), with one
 // level for all looks as by Pocock (1977), calibrated for t instead of z.
-func LookLevel(looks []int) float64 { return LookLevelAt(looks, FamilyLevel) }
+func LookLevel(looks []int) float64 { return lookLevelAt(looks, FamilyLevel) }
 
-// LookLevelAt is LookLevel for another level of the whole. Looks below two blocks
+// lookLevelAt is LookLevel for another level of the whole. Looks below two blocks
 // are ignored, as no interval exists there; with one look the levels are equal.
-func LookLevelAt(looks []int, family float64) float64 {
+func lookLevelAt(looks []int, family float64) float64 {
 	return lookLevel(looks, family, false)
 }
 

@@ -171,14 +171,14 @@ func TestLookLevels(t *testing.T) {
 		}
 	}
 	looks := []int{7, 300, 301, 5000}
-	two, ten, one := LookLevel(looks), LookLevelAt(looks, 0.90), LookLevelOneSided(looks, 0.95)
+	two, ten, one := LookLevel(looks), lookLevelAt(looks, 0.90), LookLevelOneSided(looks, 0.95)
 	if !(0.97 < two && two < 0.99 && ten < one && one < two) {
 		t.Errorf("levels of %v: 95 %% %.4f, 90 %% %.4f, one-sided %.4f", looks, two, ten, one)
 	}
 	if again := LookLevel(looks); again != two {
 		t.Errorf("the same looks gave %v, then %v", two, again)
 	}
-	if got := LookLevelAt(looks, 2); got != 2 {
+	if got := lookLevelAt(looks, 2); got != 2 {
 		t.Errorf("a level that is no probability comes back as it is, got %v", got)
 	}
 }

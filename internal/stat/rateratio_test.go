@@ -23,7 +23,7 @@ func TestRateRatio(t *testing.T) {
 
 func TestSteinPAgreesWithItsInterval(t *testing.T) {
 	d := []float64{.01, .03, .02, .05, -.01, .02, .03, .04, .02, .01, .03}
-	p := SteinP(d, 6)
+	p := steinP(d, 6)
 	for _, c := range []struct {
 		level    float64
 		excludes bool

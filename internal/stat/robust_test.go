@@ -64,7 +64,7 @@ func samples(t *testing.T, x []float64, share float64) {
 	MarginWithinReach(e, len(x), share)
 	SteinTotal(x, share, 0.95)
 	SteinInterval(x, len(x)/2, share)
-	SteinP(x, len(x)/2)
+	steinP(x, len(x)/2)
 	Holm(x)
 	BenjaminiHochberg(x)
 	ModeratedT([][]float64{x, x[len(x)/2:], x[:len(x)/2], x}, share)

@@ -43,7 +43,7 @@ func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high fl
 // SteinEffect is the effect of d, one difference a block, with the interval of
 // SteinInterval at the two-sided error alpha.
 func SteinEffect(d []float64, pilotN int, alpha float64) Effect {
-	e := Effect{N: len(d), P: SteinP(d, pilotN), SE: math.Inf(1), OrderMean: math.NaN()}
+	e := Effect{N: len(d), P: steinP(d, pilotN), SE: math.Inf(1), OrderMean: math.NaN()}
 	e.Mean, e.Low, e.High = SteinInterval(d, pilotN, 1-alpha)
 	if pilotN >= 2 && pilotN <= len(d) && finite(d) {
 		_, sd := meanSD(d[:pilotN])

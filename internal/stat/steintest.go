@@ -2,11 +2,11 @@ package stat
 
 import "math"
 
-// SteinP returns the two-sided p value of the mean of all runs being 0, for the
+// steinP returns the two-sided p value of the mean of all runs being 0, for the
 // interval of SteinInterval: the spread comes from the first pilotN runs alone.
 //
 // Source: Stein (1945).
-func SteinP(all []float64, pilotN int) float64 {
+func steinP(all []float64, pilotN int) float64 {
 	if pilotN < 2 || pilotN > len(all) || !finite(all) {
 		return 1
 	}

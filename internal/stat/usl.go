@@ -53,14 +53,14 @@ const (
 	AbsoluteResiduals
 )
 
-// FitUSL fits the law to throughputs x measured at n, by least squares on the
+// fitUSL fits the law to throughputs x measured at n, by least squares on the
 // given residuals with coefficients of at least 0. ok is false below three
 // different n, and when a value is not above 0 or an n is below 1.
 //
 // Source: Gunther, chapter 5, for the model. Relative residuals x/X(n) - 1 are
 // linear in 1/Lambda, Sigma/Lambda and Kappa/Lambda, so that their fit is exact;
 // for absolute ones the search is that of Levenberg (1944) and Marquardt (1963).
-func FitUSL(n, x []float64, kind Residuals) (u USL, ok bool) {
+func fitUSL(n, x []float64, kind Residuals) (u USL, ok bool) {
 	if len(n) != len(x) || !finite(n) || !finite(x) {
 		return USL{}, false
 	}

@@ -34,7 +34,7 @@ func TestFitUSLAgainstPublishedFits(t *testing.T) {
 		{"absolute", AbsoluteResiduals, USL{995.6486, 0.02671591, 7.690945e-4}, 35, 12341.75, 1e-4},
 		{"relative", RelativeResiduals, USL{960.05, 0.02028, 8.958e-4}, 33.1, 0, 1e-4},
 	} {
-		u, ok := FitUSL(upTo(32), publishedScale, c.kind)
+		u, ok := fitUSL(upTo(32), publishedScale, c.kind)
 		if !ok {
 			t.Fatalf("%s: refused", c.what)
 		}
@@ -64,7 +64,7 @@ func TestFitUSLFindsWhatWasPlanted(t *testing.T) {
 			for i := range n {
 				x[i] = want.At(n[i])
 			}
-			u, ok := FitUSL(n, x, kind)
+			u, ok := fitUSL(n, x, kind)
 			if !ok || math.Abs(u.Lambda/want.Lambda-1) > 1e-6 || math.Abs(u.Sigma-want.Sigma) > 1e-6 || math.Abs(u.Kappa-want.Kappa) > 1e-7 {
 				t.Errorf("planted %v, found %v", want, u)
 			}
@@ -82,7 +82,7 @@ func TestFitUSLKeepsCoefficientsAtZero(t *testing.T) {
 		for i := range n {
 			x[i] = 100 * math.Pow(n[i], 1.1) * math.Exp(0.05*r.NormFloat64())
 		}
-		u, ok := FitUSL(n, x, RelativeResiduals)
+		u, ok := fitUSL(n, x, RelativeResiduals)
 		if !ok || u.Sigma < 0 || u.Kappa < 0 {
 			t.Fatalf("%v of %v", u, x)
 		}
@@ -110,7 +110,7 @@ func TestFitUSLRefuses(t *testing.T) {
 		"lengths":    {{1, 2, 3}, {1, 2}},
 		"not number": {{1, 2, 3}, {1, math.NaN(), 3}},
 	} {
-		if u, ok := FitUSL(c[0], c[1], RelativeResiduals); ok {
+		if u, ok := fitUSL(c[0], c[1], RelativeResiduals); ok {
 			t.Errorf("%s: %v", what, u)
 		}
 	}

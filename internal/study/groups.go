@@ -274,12 +274,12 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 		out = append(out, measure.MigrationMetrics()...)
 	}
 	if len(s.Groups) == 0 && s.Servers() {
-		return append(out, ServerMetrics()...)
+		return append(out, serverMetrics()...)
 	}
 	if len(s.Groups) == 0 {
 		return out
 	}
-	out = append(out, MachineMetrics()...)
+	out = append(out, machineMetrics()...)
 	for _, g := range s.Groups {
 		if g.Workload == nil {
 			continue
@@ -305,8 +305,8 @@ func (s *Study) Results(c *Catalog) []measure.Metric {
 	return s.results(c, c.workload(s.Workload.Kind))
 }
 
-// MachineMetrics tell how the machines of a group shared what there was.
-func MachineMetrics() []measure.Metric {
+// machineMetrics tell how the machines of a group shared what there was.
+func machineMetrics() []measure.Metric {
 	return []measure.Metric{
 		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the machines' rates: 1 where all get the same"},
 		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the machine that gets the least"},
@@ -325,8 +325,8 @@ func (s *Study) Servers() bool {
 		})
 }
 
-// ServerMetrics tell how several servers of a service shared the load.
-func ServerMetrics() []measure.Metric {
+// serverMetrics tell how several servers of a service shared the load.
+func serverMetrics() []measure.Metric {
 	return []measure.Metric{
 		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the servers' rates: 1 where all do as much"},
 		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the server that does the least"},

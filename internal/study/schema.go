@@ -286,7 +286,7 @@ func measureSchema() schema {
 // metrics returns the metrics of all workloads, those of a search and those of several
 // machines or servers, each name once.
 func metrics(c *Catalog) []measure.Metric {
-	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, MachineMetrics()...)
+	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, machineMetrics()...)
 	seen := map[string]bool{}
 	for _, m := range out {
 		seen[m.Name] = true

@@ -46,16 +46,16 @@ func At(e load.Endpoint) (Place, error) {
 // Account is who one is there, in the database of the given name, or in that of the
 // place where the name is empty.
 func (p Place) Account(database string) (Account, error) {
-	secret, err := Secret(p.Secret)
+	secret, err := secret(p.Secret)
 	if database == "" {
 		database = p.Database
 	}
 	return Account{User: p.User, Database: database, Password: secret}, err
 }
 
-// Secret reads a password by its reference: env:NAME or file:PATH. An empty reference is
+// secret reads a password by its reference: env:NAME or file:PATH. An empty reference is
 // no password.
-func Secret(reference string) (string, error) {
+func secret(reference string) (string, error) {
 	kind, name, _ := strings.Cut(reference, ":")
 	switch {
 	case reference == "":

@@ -21,11 +21,11 @@ import (
 
 func TestSecret(t *testing.T) {
 	t.Setenv("PLIMSOLL_TEST_SECRET", "hush")
-	if s, err := Secret("env:PLIMSOLL_TEST_SECRET"); s != "hush" || err != nil {
+	if s, err := secret("env:PLIMSOLL_TEST_SECRET"); s != "hush" || err != nil {
 		t.Error(s, err)
 	}
 	for _, reference := range []string{"hush", "env:", "env:PLIMSOLL_NOT_SET", "file:/does/not/exist"} {
-		if _, err := Secret(reference); err == nil || strings.Contains(err.Error(), "hush") {
+		if _, err := secret(reference); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s gives %v", reference, err)
 		}
 	}

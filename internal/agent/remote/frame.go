@@ -45,14 +45,14 @@ type frame struct {
 	payload []byte
 }
 
-// FrameError is a frame that breaks the protocol. It ends the connection.
-type FrameError struct{ What string }
+// frameError is a frame that breaks the protocol. It ends the connection.
+type frameError struct{ What string }
 
 // Error says what is wrong with the frame.
-func (e *FrameError) Error() string { return "frame that breaks the protocol: " + e.What }
+func (e *frameError) Error() string { return "frame that breaks the protocol: " + e.What }
 
 func malformed(format string, args ...any) error {
-	return &FrameError{fmt.Sprintf(format, args...)}
+	return &frameError{fmt.Sprintf(format, args...)}
 }
 
 // appendFrame encodes a frame.

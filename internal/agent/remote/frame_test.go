@@ -40,7 +40,7 @@ func TestFramesAreRefused(t *testing.T) {
 		"long hello": head('P', kindHello, 0, mostHello+1),
 	} {
 		_, err := readFrame(bufio.NewReader(bytes.NewReader(append(b, 0, 0, 0, 0))))
-		var broken *FrameError
+		var broken *frameError
 		if !errors.As(err, &broken) {
 			t.Errorf("%s: got %v", name, err)
 		}

@@ -25,8 +25,8 @@ import (
 // Protocol is the version of the protocol. Both sides must have the same.
 const Protocol = 2
 
-// ErrOver is why a connection ended whose lab needs the far side no more.
-var ErrOver = errors.New("the lab said that it is over")
+// errOver is why a connection ended whose lab needs the far side no more.
+var errOver = errors.New("the lab said that it is over")
 
 // hello is the first frame of each side.
 type hello struct {

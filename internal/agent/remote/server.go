@@ -39,7 +39,7 @@ func (s Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 		return err
 	}
 	err := l.live(x.take)
-	if errors.Is(err, ErrOver) {
+	if errors.Is(err, errOver) {
 		err = nil
 	} else {
 		err = fmt.Errorf("the connection to the lab ended: %w", err)
@@ -101,7 +101,7 @@ func (x *session) take(f frame) error {
 	case kindBeat:
 		return nil
 	case kindOver:
-		return ErrOver
+		return errOver
 	case kindHello:
 		var again hello
 		if err := decode(f, &again); err != nil {

@@ -107,7 +107,7 @@ func (t *Table) fill() {
 		t.add(m, Host, func(r *measure.Record) (float64, bool) { x, ok := r.Counters[m.Name]; return x, ok })
 	}
 	for _, name := range t.unlisted() {
-		t.add(measure.Metric{Name: name, Unit: "1"}, Host, func(r *measure.Record) (float64, bool) { return Raw(r, name) })
+		t.add(measure.Metric{Name: name, Unit: "1"}, Host, func(r *measure.Record) (float64, bool) { return raw(r, name) })
 	}
 	for _, d := range t.derivations() {
 		t.add(d.Metric, Derived, d.value)
@@ -245,7 +245,7 @@ func (t *Table) MeanOfAll(arm int, name string) (mean float64, ok bool) {
 		if r.Arm != arm {
 			continue
 		}
-		if x, ok := Raw(r, name); ok {
+		if x, ok := raw(r, name); ok {
 			sum += x
 			n++
 		}
@@ -255,11 +255,11 @@ func (t *Table) MeanOfAll(arm int, name string) (mean float64, ok bool) {
 
 // Seen says whether any trial of the case, void ones included, holds the name.
 func (t *Table) Seen(name string) bool {
-	return t.Column(name) != nil || slices.ContainsFunc(t.Records, func(r measure.Record) bool { _, ok := Raw(&r, name); return ok })
+	return t.Column(name) != nil || slices.ContainsFunc(t.Records, func(r measure.Record) bool { _, ok := raw(&r, name); return ok })
 }
 
-// Raw is a metric or counter of a record.
-func Raw(r *measure.Record, name string) (float64, bool) {
+// raw is a metric or counter of a record.
+func raw(r *measure.Record, name string) (float64, bool) {
 	if x, ok := r.Values[name]; ok {
 		return x, true
 	}

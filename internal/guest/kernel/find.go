@@ -26,7 +26,7 @@ func Folder() (string, error) {
 // Find returns the kernel in dir that a fetch asked for last. An error that is ErrNone
 // says that there is none.
 func Find(dir string) (*Kernel, error) {
-	all, err := List(dir)
+	all, err := list(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +36,9 @@ func Find(dir string) (*Kernel, error) {
 	return all[0], nil
 }
 
-// List returns the complete kernels in dir, the one that was asked for last first.
+// list returns the complete kernels in dir, the one that was asked for last first.
 // A damaged one is an error that names it.
-func List(dir string) ([]*Kernel, error) {
+func list(dir string) ([]*Kernel, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*", described))
 	if err != nil {
 		return nil, err

@@ -28,8 +28,8 @@ func (l Layout) String() string {
 	return fmt.Sprintf("%dx%d", l.Sockets, l.Cores)
 }
 
-// Parse reads numbers: SOCKETSxCORES, SOCKETSxCORESxTHREADS or SOCKETSxDIESxCORESxTHREADS.
-func Parse(text string) (Layout, error) {
+// parse reads numbers: SOCKETSxCORES, SOCKETSxCORESxTHREADS or SOCKETSxDIESxCORESxTHREADS.
+func parse(text string) (Layout, error) {
 	wrong := fmt.Errorf("topology %q: want spread, auto or numbers such as 2x4, which is 2 sockets of 4 cores", text)
 	var n []int
 	for part := range strings.SplitSeq(text, "x") {
@@ -56,7 +56,7 @@ func Check(text string) error {
 	case "", string(qemu.Spread), string(qemu.Auto):
 		return nil
 	}
-	_, err := Parse(text)
+	_, err := parse(text)
 	return err
 }
 
@@ -71,7 +71,7 @@ func Apply(c *qemu.CPU, text string) error {
 		c.Topology = qemu.Auto
 		return nil
 	}
-	l, err := Parse(text)
+	l, err := parse(text)
 	if err != nil {
 		return err
 	}

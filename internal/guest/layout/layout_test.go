@@ -9,7 +9,7 @@ import (
 
 func TestWhatAStudyWrites(t *testing.T) {
 	for text, want := range map[string]Layout{"2x4": {2, 1, 4, 1}, "1x4x2": {1, 1, 4, 2}, "1x2x4x2": {1, 2, 4, 2}} {
-		got, err := Parse(text)
+		got, err := parse(text)
 		if err != nil || got != want || got.String() != text {
 			t.Errorf("%s is %v (%s), %v", text, got, got, err)
 		}

@@ -83,8 +83,8 @@ type Apart struct {
 	mapped sync.RWMutex // held to use the memory
 }
 
-// StartApart starts a process that filters, by argv, which is a program and FilterCommand. It ends with Close, and with this process.
-func StartApart(argv []string, filters ...string) (*Apart, error) {
+// startFiltering starts a process that filters, by argv, which is a program and FilterCommand. It ends with Close, and with this process.
+func startFiltering(argv []string, filters ...string) (*Apart, error) {
 	a, err := startApart(argv, filters)
 	if err != nil {
 		return nil, fmt.Errorf("start a process that filters I/O: %w", err)

@@ -118,20 +118,20 @@ func (m *Memory) zero(i, from, n int64) {
 	}
 }
 
-// Null is a disk that forgets what is written and reads as zeroes, after a while.
-type Null struct {
+// null is a disk that forgets what is written and reads as zeroes, after a while.
+type null struct {
 	Bytes   int64
 	Latency time.Duration // of each request
 }
 
 // Size is the number of bytes.
-func (n Null) Size() int64 { return n.Bytes }
+func (n null) Size() int64 { return n.Bytes }
 
 // Close has nothing to do.
-func (n Null) Close() error { return nil }
+func (n null) Close() error { return nil }
 
 // Try performs every request where there is no latency.
-func (n Null) Try(r *Request) (bool, error) {
+func (n null) Try(r *Request) (bool, error) {
 	if n.Latency > 0 {
 		return false, nil
 	}
@@ -139,7 +139,7 @@ func (n Null) Try(r *Request) (bool, error) {
 }
 
 // Do performs a request.
-func (n Null) Do(ctx context.Context, r *Request) error {
+func (n null) Do(ctx context.Context, r *Request) error {
 	if r.Operation == Read {
 		clear(r.Data)
 	}

@@ -18,8 +18,8 @@ type File struct {
 	unprompt [2]atomic.Bool // the file system cannot tell whether a read or a write would wait
 }
 
-// OpenFile opens a file that is there. Devices are refused: what is below may hold somebody's data.
-func OpenFile(name string, readOnly bool) (*File, error) {
+// openFile opens a file that is there. Devices are refused: what is below may hold somebody's data.
+func openFile(name string, readOnly bool) (*File, error) {
 	mode := os.O_RDWR
 	if readOnly {
 		mode = os.O_RDONLY

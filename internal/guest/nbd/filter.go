@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// Pass is the filter that does nothing: what a filter costs that is not there for anything.
-type Pass struct{}
+// pass is the filter that does nothing: what a filter costs that is not there for anything.
+type pass struct{}
 
 // Filter does nothing.
-func (Pass) Filter(context.Context, *Request) error { return nil }
+func (pass) Filter(context.Context, *Request) error { return nil }
 
 // Waits is false.
-func (Pass) Waits() bool { return false }
+func (pass) Waits() bool { return false }
 
-// Delay makes each request take longer.
-type Delay time.Duration
+// delay makes each request take longer.
+type delay time.Duration
 
 // Filter waits.
-func (d Delay) Filter(ctx context.Context, _ *Request) error { return wait(ctx, time.Duration(d)) }
+func (d delay) Filter(ctx context.Context, _ *Request) error { return wait(ctx, time.Duration(d)) }
 
 // Waits is true.
-func (Delay) Waits() bool { return true }
+func (delay) Waits() bool { return true }
 
-// Stats counts requests and their bytes.
-type Stats struct {
+// stats counts requests and their bytes.
+type stats struct {
 	requests, bytes [Zero + 1]atomic.Uint64
 }
 
@@ -41,7 +41,7 @@ type Count struct {
 }
 
 // Filter counts.
-func (s *Stats) Filter(_ context.Context, r *Request) error {
+func (s *stats) Filter(_ context.Context, r *Request) error {
 	if int(r.Operation) < len(s.requests) {
 		s.requests[r.Operation].Add(1)
 		s.bytes[r.Operation].Add(uint64(r.Length))
@@ -50,25 +50,25 @@ func (s *Stats) Filter(_ context.Context, r *Request) error {
 }
 
 // Waits is false.
-func (s *Stats) Waits() bool { return false }
+func (s *stats) Waits() bool { return false }
 
 // Counts lists what was seen so far.
-func (s *Stats) Counts() (all []Count) {
+func (s *stats) Counts() (all []Count) {
 	for _, o := range []Operation{Read, Write, Flush, Trim, Zero} {
 		all = append(all, Count{o.String(), s.requests[o].Load(), s.bytes[o].Load()})
 	}
 	return all
 }
 
-// Fail refuses each nth request with an error, for tests of what is above.
-type Fail struct {
+// fail refuses each nth request with an error, for tests of what is above.
+type fail struct {
 	Every uint64
 	Error error
 	seen  atomic.Uint64
 }
 
 // Filter fails now and then.
-func (f *Fail) Filter(_ context.Context, _ *Request) error {
+func (f *fail) Filter(_ context.Context, _ *Request) error {
 	if f.seen.Add(1)%f.Every == 0 {
 		return f.Error
 	}
@@ -76,24 +76,24 @@ func (f *Fail) Filter(_ context.Context, _ *Request) error {
 }
 
 // Waits is false.
-func (f *Fail) Waits() bool { return false }
+func (f *fail) Waits() bool { return false }
 
 // ParseFilter makes a filter from its text: null, delay:1ms, stats, or fail:100, which fails each 100th request with EIO.
 func ParseFilter(text string) (Filter, error) {
 	kind, argument, given := strings.Cut(text, ":")
 	switch {
 	case kind == "null" && !given:
-		return Pass{}, nil
+		return pass{}, nil
 	case kind == "stats" && !given:
-		return &Stats{}, nil
+		return &stats{}, nil
 	case kind == "delay":
 		if d, err := time.ParseDuration(argument); err == nil && d >= 0 && d <= time.Minute {
-			return Delay(d), nil
+			return delay(d), nil
 		}
 		return nil, fmt.Errorf("I/O filter %q: a delay is a time up to a minute, as in delay:1ms", text)
 	case kind == "fail":
 		if n, err := strconv.ParseUint(argument, 10, 32); err == nil && n > 0 {
-			return &Fail{Every: n, Error: syscall.EIO}, nil
+			return &fail{Every: n, Error: syscall.EIO}, nil
 		}
 		return nil, fmt.Errorf("I/O filter %q: give the number of requests of which one fails, as in fail:100", text)
 	}

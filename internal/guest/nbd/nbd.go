@@ -82,8 +82,8 @@ type Filter interface {
 	Waits() bool
 }
 
-// Filtered puts filters on a device, of which the first is nearest to the client. Closing it closes the device.
-func Filtered(d Device, filters ...Filter) Device {
+// withFilters puts filters on a device, of which the first is nearest to the client. Closing it closes the device.
+func withFilters(d Device, filters ...Filter) Device {
 	if len(filters) == 0 {
 		return d
 	}

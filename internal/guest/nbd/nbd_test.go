@@ -189,7 +189,7 @@ func memory(t testing.TB, size int64) *Memory {
 }
 
 func TestHandshake(t *testing.T) {
-	exports := []Export{{Name: "", Device: Null{Bytes: 1 << 20}}, {Name: "disk", Device: Null{Bytes: 5000}, ReadOnly: true}}
+	exports := []Export{{Name: "", Device: null{Bytes: 1 << 20}}, {Name: "disk", Device: null{Bytes: 5000}, ReadOnly: true}}
 	const long = "a name that there is not"
 	t.Run("list", func(t *testing.T) {
 		c := serve(t, exports...)
@@ -470,7 +470,7 @@ func batch(t *testing.T, c *client, r *rand.Rand, part []byte, offset uint64) {
 
 // gate is a disk on which reads of its first byte wait until a write comes.
 type gate struct {
-	Null
+	null
 	open chan struct{}
 }
 
@@ -483,11 +483,11 @@ func (g gate) Do(ctx context.Context, r *Request) error {
 	case r.Offset == 0:
 		<-g.open
 	}
-	return g.Null.Do(ctx, r)
+	return g.null.Do(ctx, r)
 }
 
 func TestAnswersOvertake(t *testing.T) {
-	c := serve(t, Export{Device: gate{Null{Bytes: 1 << 20}, make(chan struct{})}})
+	c := serve(t, Export{Device: gate{null{Bytes: 1 << 20}, make(chan struct{})}})
 	c.enter(t, "")
 	slow := c.ask(t, Read, 0, 0, 10, nil)
 	quick := c.ask(t, Read, 0, 4096, 10, nil)
@@ -515,7 +515,7 @@ func TestErrorsReachTheClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := serve(t, Export{Name: "full", Device: full},
-		Export{Name: "bad", Device: Filtered(Null{Bytes: 1 << 20}, &Fail{Every: 3, Error: fmt.Errorf("planted: %w", syscall.ENOMEM)})})
+		Export{Name: "bad", Device: withFilters(null{Bytes: 1 << 20}, &fail{Every: 3, Error: fmt.Errorf("planted: %w", syscall.ENOMEM)})})
 	c.enter(t, "full")
 	for i, want := range []syscall.Errno{0, syscall.ENOSPC, 0} {
 		c.ask(t, Write, 0, uint64(i%2)*chunkSize, 3, []byte("abc"))
@@ -523,7 +523,7 @@ func TestErrorsReachTheClient(t *testing.T) {
 			t.Errorf("write %d: error %d, want %d", i, errno, want)
 		}
 	}
-	b := serve(t, Export{Device: Filtered(Null{Bytes: 1 << 20}, &Fail{Every: 3, Error: fmt.Errorf("planted: %w", syscall.ENOMEM)})})
+	b := serve(t, Export{Device: withFilters(null{Bytes: 1 << 20}, &fail{Every: 3, Error: fmt.Errorf("planted: %w", syscall.ENOMEM)})})
 	b.enter(t, "")
 	for i := range 9 {
 		b.ask(t, Read, 0, 0, 512, nil)
@@ -542,9 +542,9 @@ func TestErrorsReachTheClient(t *testing.T) {
 
 // A filter that was asked by Try is not asked again by Do, and sees each request once.
 func TestFiltersSeeEachRequestOnce(t *testing.T) {
-	for name, d := range map[string]Device{"prompt": memory(t, 1<<20), "slow": Null{Bytes: 1 << 20, Latency: time.Microsecond}, "late": hesitant{Null{Bytes: 1 << 20}}} {
-		s := &Stats{}
-		c := serve(t, Export{Device: Filtered(d, Pass{}, s)})
+	for name, d := range map[string]Device{"prompt": memory(t, 1<<20), "slow": null{Bytes: 1 << 20, Latency: time.Microsecond}, "late": hesitant{null{Bytes: 1 << 20}}} {
+		s := &stats{}
+		c := serve(t, Export{Device: withFilters(d, pass{}, s)})
 		c.enter(t, "")
 		for range 10 {
 			c.ask(t, Write, 0, 0, 1000, make([]byte, 1000))
@@ -562,12 +562,12 @@ func TestFiltersSeeEachRequestOnce(t *testing.T) {
 }
 
 // hesitant says that it would have to wait.
-type hesitant struct{ Null }
+type hesitant struct{ null }
 
 func (hesitant) Try(*Request) (bool, error) { return false, nil }
 
 func TestDelay(t *testing.T) {
-	c := serve(t, Export{Device: Filtered(memory(t, 1<<20), Delay(20*time.Millisecond))})
+	c := serve(t, Export{Device: withFilters(memory(t, 1<<20), delay(20*time.Millisecond))})
 	c.enter(t, "")
 	begin := time.Now()
 	for range 16 {
@@ -587,11 +587,11 @@ func TestAFilterThatDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := StartApart([]string{self, FilterCommand}, "fail:2")
+	a, err := startFiltering([]string{self, FilterCommand}, "fail:2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := serve(t, Export{Device: Filtered(memory(t, 1<<20), a)})
+	c := serve(t, Export{Device: withFilters(memory(t, 1<<20), a)})
 	c.enter(t, "")
 	for i, want := range []syscall.Errno{0, syscall.EIO, 0} {
 		c.ask(t, Read, 0, 0, 512, nil)
@@ -606,7 +606,7 @@ func TestAFilterThatDies(t *testing.T) {
 	if _, errno, _ := c.reply(t, 512); errno != uint32(syscall.ESHUTDOWN) {
 		t.Errorf("without the filter: error %d", errno)
 	}
-	if _, err := StartApart([]string{"/nowhere/at/all"}); err == nil || !strings.Contains(err.Error(), "start a process that filters") {
+	if _, err := startFiltering([]string{"/nowhere/at/all"}); err == nil || !strings.Contains(err.Error(), "start a process that filters") {
 		t.Errorf("a program that there is not: %v", err)
 	}
 }
@@ -713,7 +713,7 @@ func FuzzClient(f *testing.F) {
 	f.Add(slices.Concat(hello, option(optGo, named("")), ask(Write, 4, 3), []byte("abc"), ask(Zero, 0, 9), ask(Trim, 1, 2), ask(Flush, 0, 0)))
 	f.Fuzz(func(t *testing.T, said []byte) {
 		c := &stream{in: bytes.NewReader(said)}
-		s := &Server{Exports: []Export{{Device: Filtered(memory(t, 1<<20), Pass{})}}}
+		s := &Server{Exports: []Export{{Device: withFilters(memory(t, 1<<20), pass{})}}}
 		err := s.ServeConn(context.Background(), c)
 		if err != nil && !strings.Contains(err.Error(), "NBD client") {
 			t.Errorf("an error that does not name the client: %v", err)

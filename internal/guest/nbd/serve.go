@@ -48,11 +48,11 @@ func (o Order) open(self string) (d Device, c *chain, err error) {
 	kind, name, _ := strings.Cut(o.Disk, ":")
 	switch kind {
 	case "file":
-		d, err = OpenFile(name, o.ReadOnly)
+		d, err = openFile(name, o.ReadOnly)
 	case "memory":
 		d, err = NewMemory(o.Size, o.Size)
 	case "null":
-		d = Null{Bytes: o.Size, Latency: time.Duration(o.Latency * float64(time.Second))}
+		d = null{Bytes: o.Size, Latency: time.Duration(o.Latency * float64(time.Second))}
 		if o.Size <= 0 {
 			err = fmt.Errorf("a disk of %d bytes", o.Size)
 		}
@@ -69,7 +69,7 @@ func (o Order) open(self string) (d Device, c *chain, err error) {
 			return nil, nil, errors.Join(err, ended, d.Close())
 		}
 	}
-	return Filtered(d, c.filters...), c, nil
+	return withFilters(d, c.filters...), c, nil
 }
 
 // chain is the filters of an order, with what they have started.
@@ -85,7 +85,7 @@ func (c *chain) add(self, text string) error {
 		return err
 	}
 	if outside {
-		a, err := StartApart([]string{self, FilterCommand}, inner)
+		a, err := startFiltering([]string{self, FilterCommand}, inner)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (c *chain) add(self, text string) error {
 
 func (c *chain) counts() (counts []Count) {
 	for _, f := range c.filters {
-		if s, ok := f.(*Stats); ok {
+		if s, ok := f.(*stats); ok {
 			counts = s.Counts()
 		}
 	}

@@ -70,9 +70,9 @@ func Read(link string) (State, error) {
 	return s, nil
 }
 
-// Set puts an emulator on a link, or changes the one that is there. It refuses where somebody else gave the link another queueing
+// set puts an emulator on a link, or changes the one that is there. It refuses where somebody else gave the link another queueing
 // discipline, which would be lost. What the kernel has then is returned.
-func Set(link string, s Settings) (State, error) {
+func set(link string, s Settings) (State, error) {
 	var now State
 	err := talk(link, func(c *conversation) error {
 		s, err := s.check()
@@ -105,8 +105,8 @@ func Set(link string, s Settings) (State, error) {
 	return now, nil
 }
 
-// Remove takes the emulator from a link, where there is one, and leaves everything else. What the kernel has then is returned.
-func Remove(link string) (State, error) {
+// remove takes the emulator from a link, where there is one, and leaves everything else. What the kernel has then is returned.
+func remove(link string) (State, error) {
 	var now State
 	err := talk(link, func(c *conversation) (err error) {
 		if now, err = c.read(); err != nil || now.Netem == nil {
@@ -156,9 +156,9 @@ func Serve(in io.Reader, out io.Writer) error {
 	case "read":
 		s, err = Read(o.Link)
 	case "set":
-		s, err = Set(o.Link, o.Settings)
+		s, err = set(o.Link, o.Settings)
 	case "remove":
-		s, err = Remove(o.Link)
+		s, err = remove(o.Link)
 	default:
 		err = errors.New("an order is to read, set or remove")
 	}

@@ -78,7 +78,7 @@ func TestRealNamespace(t *testing.T) {
 			if now, err := Read("lo"); err != nil || now.Netem != nil || now.Root != "noqueue" || !now.Default {
 				t.Errorf("after what failed: %+v, %v", now, err)
 			}
-			if now, err := Remove("lo"); err != nil || now.Root != "noqueue" {
+			if now, err := remove("lo"); err != nil || now.Root != "noqueue" {
 				t.Errorf("removal of nothing: %+v, %v", now, err)
 			}
 			t.Logf("this kernel cannot delay packets, so that only TestRealGuest can tell: %v", err)
@@ -97,11 +97,11 @@ func TestRealForeignQueue(t *testing.T) {
 			t.Logf("no tc or no tbf: %v: %s", err, out)
 			return nil
 		}
-		_, err := Set("lo", Settings{Delay: time.Millisecond})
+		_, err := set("lo", Settings{Delay: time.Millisecond})
 		if err == nil || !strings.Contains(err.Error(), "tbf of its own") {
 			t.Errorf("set over tbf: %v", err)
 		}
-		now, err := Remove("lo")
+		now, err := remove("lo")
 		if err != nil || now.Root != "tbf" || now.Default {
 			t.Errorf("remove gives %+v, %v", now, err)
 		}
@@ -155,13 +155,13 @@ func try() (all []trial, err error) {
 	for _, s := range []Settings{
 		{Delay: 20 * time.Millisecond, Limit: 5000}, {Delay: 50*time.Millisecond + 7, Jitter: time.Millisecond, Loss: 0.001, Rate: 1e9, Limit: 1000}, {Delay: 10 * time.Millisecond},
 	} {
-		told, err := Set("lo", s)
+		told, err := set("lo", s)
 		if err != nil {
 			return all, err
 		}
 		all = append(all, trial{Asked: s, Told: told, Median: roundTrip(conn), TC: asTC()})
 	}
-	after, err := Remove("lo")
+	after, err := remove("lo")
 	if err != nil {
 		return all, err
 	}

@@ -148,7 +148,7 @@ func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	}
 	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())
 	defer cancel()
-	if g.monitor, err = NewMonitor(limit, conn); err == nil && !g.wiring.Incoming {
+	if g.monitor, err = newMonitor(limit, conn); err == nil && !g.wiring.Incoming {
 		_, _, err = g.monitor.Await(limit, 0, portOpened)
 	}
 	if err == nil {

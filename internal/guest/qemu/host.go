@@ -37,9 +37,9 @@ func HostShape(name string, t view.Topology) topology.Shape {
 	return s
 }
 
-// TSCkHz finds the frequency of the time stamp counter in /proc/cpuinfo: the kernel
+// tscKHz finds the frequency of the time stamp counter in /proc/cpuinfo: the kernel
 // derives BogoMIPS from it, twice per cycle. 0 is not known.
-func TSCkHz(cpuinfo string) int {
+func tscKHz(cpuinfo string) int {
 	fields := map[string]string{}
 	for line := range strings.Lines(cpuinfo) {
 		key, value, _ := strings.Cut(line, ":")
@@ -75,7 +75,7 @@ func thisHost(w Wiring) (Wiring, error) {
 	if err != nil {
 		return w, fmt.Errorf("read the frequency of the time stamp counter: %w", err)
 	}
-	w.TSCkHz = TSCkHz(string(cpuinfo))
+	w.TSCkHz = tscKHz(string(cpuinfo))
 	return w, nil
 }
 
@@ -115,6 +115,6 @@ func find(ctx context.Context, binary string) (string, Version, error) {
 	if err != nil {
 		return "", Version{}, fmt.Errorf("ask %s for its version: %w", path, err)
 	}
-	v, err := ParseVersion(string(out))
+	v, err := parseVersion(string(out))
 	return path, v, err
 }

@@ -61,9 +61,9 @@ type message struct {
 	} `json:"error"`
 }
 
-// NewMonitor takes over a connection: it waits for the greeting and makes QEMU ready for
+// newMonitor takes over a connection: it waits for the greeting and makes QEMU ready for
 // commands. Closing the monitor closes the connection.
-func NewMonitor(ctx context.Context, conn io.ReadWriteCloser) (*Monitor, error) {
+func newMonitor(ctx context.Context, conn io.ReadWriteCloser) (*Monitor, error) {
 	m := &Monitor{conn: conn, pending: map[int]chan answer{}, changed: make(chan struct{}), ended: make(chan struct{})}
 	greeted := make(chan struct{})
 	go m.listen(greeted)

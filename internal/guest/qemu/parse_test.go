@@ -22,11 +22,11 @@ func TestParseVersion(t *testing.T) {
 		"QEMU emulator version 10.0.2":                                           {10, 0, 2},
 		"QEMU emulator version 9.1":                                              {9, 1, 0},
 	} {
-		if v, err := ParseVersion(text); err != nil || v != want {
+		if v, err := parseVersion(text); err != nil || v != want {
 			t.Errorf("%q: %v, %v, want %v", text, v, err, want)
 		}
 	}
-	if _, err := ParseVersion("qemu-img version 7.2"); err == nil {
+	if _, err := parseVersion("qemu-img version 7.2"); err == nil {
 		t.Error("another program's version is taken")
 	}
 }
@@ -58,11 +58,11 @@ func TestRefusals(t *testing.T) {
 
 func TestTSCkHz(t *testing.T) {
 	cpu := "processor\t: 0\nflags\t\t: fpu constant_tsc\nbogomips\t: 4600.01\n\nprocessor : 1\nbogomips : 1.00\n"
-	if got := TSCkHz(cpu); got != 2300005 {
+	if got := tscKHz(cpu); got != 2300005 {
 		t.Errorf("%d kHz", got)
 	}
 	for _, text := range []string{"", strings.Replace(cpu, "constant_tsc", "tsc", 1), strings.Replace(cpu, "4600.01", "NaN", 1), strings.Replace(cpu, "4600.01", "1e9", 1)} {
-		if got := TSCkHz(text); got != 0 {
+		if got := tscKHz(text); got != 0 {
 			t.Errorf("%q: %d kHz, want none", text, got)
 		}
 	}

@@ -11,8 +11,8 @@ type Version struct{ Major, Minor, Micro int }
 
 var versionLine = regexp.MustCompile(`QEMU emulator version (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?`)
 
-// ParseVersion reads what qemu-system-x86_64 --version prints.
-func ParseVersion(text string) (Version, error) {
+// parseVersion reads what qemu-system-x86_64 --version prints.
+func parseVersion(text string) (Version, error) {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {
 		return Version{}, fmt.Errorf("%.80q tells no version of QEMU", text)
@@ -39,7 +39,7 @@ func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 
 // UnmarshalText reads what MarshalText wrote.
 func (v *Version) UnmarshalText(text []byte) error {
-	read, err := ParseVersion("QEMU emulator version " + string(text))
+	read, err := parseVersion("QEMU emulator version " + string(text))
 	if err == nil {
 		*v = read
 	}

@@ -123,7 +123,7 @@ func TestRealNamespaces(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	order := Order{Capture: filepath.Join(dir, "all.pcap")}
+	order := order{Capture: filepath.Join(dir, "all.pcap")}
 	for _, name := range []string{"a", "b"} {
 		order.Listen = append(order.Listen, Listen{name, filepath.Join(dir, name)})
 	}
@@ -156,7 +156,7 @@ func TestRealNamespaces(t *testing.T) {
 	}
 	d := json.NewDecoder(bytes.NewReader(<-tallies))
 	for range 2 {
-		var tally Tally
+		var tally tally
 		if err := d.Decode(&tally); err != nil {
 			t.Fatal(err)
 		}

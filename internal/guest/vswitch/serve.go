@@ -15,8 +15,8 @@ import (
 // Command is the word that starts a switch in a process of its own.
 const Command = "vswitch"
 
-// Order is what such a process reads, as JSON in one line.
-type Order struct {
+// order is what such a process reads, as JSON in one line.
+type order struct {
 	Listen    []Listen `json:"listen"`
 	Ageing    float64  `json:"ageing,omitempty"` // seconds
 	Addresses int      `json:"addresses,omitempty"`
@@ -31,13 +31,13 @@ type Listen struct {
 }
 
 // Line is the order as the process reads it.
-func (o Order) Line() []byte {
+func (o order) Line() []byte {
 	b, _ := json.Marshal(o) // strings and numbers always can be
 	return append(b, '\n')
 }
 
-// Tally is what such a process writes when it has ended: a line for each port that there was.
-type Tally struct {
+// tally is what such a process writes when it has ended: a line for each port that there was.
+type tally struct {
 	Port string `json:"port"`
 	Counters
 	Error string `json:"error,omitempty"`
@@ -84,7 +84,7 @@ func (s *Switch) Accept(ctx context.Context, l net.Listener, name string, done f
 
 // Serve is the process: it reads an Order, listens, writes a line once it does, and at the end of ctx or of its input the tally.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	var o Order
+	var o order
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
@@ -127,7 +127,7 @@ func (s *Switch) run(ctx context.Context, listeners []net.Listener, names []List
 	for i, l := range listeners {
 		all.Go(func() {
 			err := s.Accept(ctx, l, names[i].Port, func(p *Port, err error) {
-				t := Tally{Port: p.Name(), Counters: p.Counters()}
+				t := tally{Port: p.Name(), Counters: p.Counters()}
 				if err != nil {
 					t.Error = err.Error()
 				}

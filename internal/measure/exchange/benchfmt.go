@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/measure"
 )
 
-// WriteBenchfmt writes a run in the Go benchmark format
+// writeBenchfmt writes a run in the Go benchmark format
 // (golang.org/design/14313-benchmark-format), which benchstat reads: a line for
 // each trial that counts, with the number of its operations and the values of its
 // metrics. As in a verdict, a block counts when every arm has a valid trial in
@@ -22,7 +22,7 @@ import (
 //
 // The design, the testbed and the place of each trial are in comments, because
 // benchstat does not compare benchmarks whose configuration differs.
-func WriteBenchfmt(w io.Writer, run Run) error {
+func writeBenchfmt(w io.Writer, run Run) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "study: %s\nworkload: %s\n", oneLine(run.Study), oneLine(run.Workload))
 	for _, name := range slices.Sorted(maps.Keys(run.Testbed)) {

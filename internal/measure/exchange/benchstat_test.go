@@ -34,7 +34,7 @@ func TestBenchstatReadsTheSameNumbers(t *testing.T) {
 		})
 	}
 	var bench bytes.Buffer
-	if err := WriteBenchfmt(&bench, run); err != nil {
+	if err := writeBenchfmt(&bench, run); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "run.txt")
@@ -80,7 +80,7 @@ func medians(t *testing.T, text string) map[string]string {
 func medianOf(t *testing.T, run Run, metric string, arm int) float64 {
 	t.Helper()
 	var out bytes.Buffer
-	if err := WriteCSV(&out, run); err != nil {
+	if err := writeCSV(&out, run); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&out).ReadAll()

@@ -19,9 +19,9 @@ type exported struct {
 	Records  []measure.Record  `json:"records"`
 }
 
-// WriteJSON writes a run as one JSON document: the records as they lie on disk,
+// writeJSON writes a run as one JSON document: the records as they lie on disk,
 // with the design, the labels of the arms, the metrics and the testbed.
-func WriteJSON(w io.Writer, run Run) error {
+func writeJSON(w io.Writer, run Run) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
 	encoder.SetEscapeHTML(false)

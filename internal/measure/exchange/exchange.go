@@ -57,7 +57,7 @@ func Write(w io.Writer, run Run, format string) error {
 var formats = []struct {
 	name  string
 	write func(io.Writer, Run) error
-}{{"json", WriteJSON}, {"csv", WriteCSV}, {"parquet", WriteParquet}, {"benchfmt", WriteBenchfmt}}
+}{{"json", writeJSON}, {"csv", writeCSV}, {"parquet", writeParquet}, {"benchfmt", writeBenchfmt}}
 
 // label is the label of an arm.
 func (r Run) label(arm int) string {

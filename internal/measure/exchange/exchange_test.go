@@ -96,7 +96,7 @@ func TestEmptyRun(t *testing.T) {
 func TestCSVHoldsEveryValue(t *testing.T) {
 	var out bytes.Buffer
 	run := sampleRun()
-	if err := WriteCSV(&out, run); err != nil {
+	if err := writeCSV(&out, run); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := csv.NewReader(&out).ReadAll()
@@ -174,7 +174,7 @@ func TestParquetReadsBackAsTheRows(t *testing.T) {
 				continue
 			}
 			var out bytes.Buffer
-			if err := writeParquet(&out, run, most); err != nil {
+			if err := writeGroups(&out, run, most); err != nil {
 				t.Fatal(err)
 			}
 			got, err := parquet.Read[parquetRow](bytes.NewReader(out.Bytes()), int64(out.Len()))
@@ -204,7 +204,7 @@ func TestParquetReadsBackAsTheRows(t *testing.T) {
 func TestJSONReadsBackAsTheRecords(t *testing.T) {
 	var out bytes.Buffer
 	run := sampleRun()
-	if err := WriteJSON(&out, run); err != nil {
+	if err := writeJSON(&out, run); err != nil {
 		t.Fatal(err)
 	}
 	var got exported
@@ -268,7 +268,7 @@ func TestFormulasInCSV(t *testing.T) {
 		{Trial: 1, Arm: 0, Phase: "-main", Values: map[string]float64{"=1+1": -2.5}}, {Trial: 2, Arm: 1, Void: "\t=cmd"},
 	}}
 	var out bytes.Buffer
-	if err := WriteCSV(&out, run); err != nil {
+	if err := writeCSV(&out, run); err != nil {
 		t.Fatal(err)
 	}
 	want := "1,'-main,0,0,0,'+1+1,true,,'=1+1,,-2.5,,false,'=s,0,0,0,0,,0,0\n2,,0,0,1,'@x,false,'\t=cmd,,,,,false,'=s,0,0,0,0,,0,0\n"

@@ -116,11 +116,11 @@ func (k *chunk) page() []byte {
 	return append(append(page, run...), k.data...)
 }
 
-// WriteParquet writes the rows of WriteCSV as a Parquet table. The value is null
+// writeParquet writes the rows of writeCSV as a Parquet table. The value is null
 // where a trial has none.
-func WriteParquet(w io.Writer, run Run) error { return writeParquet(w, run, groupRows) }
+func writeParquet(w io.Writer, run Run) error { return writeGroups(w, run, groupRows) }
 
-func writeParquet(w io.Writer, run Run, most int64) error {
+func writeGroups(w io.Writer, run Run, most int64) error {
 	f := &parquetFile{out: w, most: most}
 	for _, c := range run.columns() {
 		f.columns = append(f.columns, newChunk(c))

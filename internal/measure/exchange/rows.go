@@ -131,8 +131,8 @@ func (r Run) values(record *measure.Record) iter.Seq2[measure.Metric, float64] {
 	}
 }
 
-// WriteCSV writes a row for each value of each trial.
-func WriteCSV(w io.Writer, run Run) error {
+// writeCSV writes a row for each value of each trial.
+func writeCSV(w io.Writer, run Run) error {
 	out := csv.NewWriter(w)
 	columns := run.columns()
 	line := make([]string, len(columns))

@@ -67,7 +67,7 @@ func open(ctx context.Context, s Settings) (*fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	room, err := Enter(s)
+	room, err := enter(s)
 	if err != nil {
 		return nil, err
 	}

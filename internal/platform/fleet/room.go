@@ -33,9 +33,9 @@ func (s Settings) Folder() (string, error) {
 	return fabric.StateFolder("lab")
 }
 
-// Enter opens the lab's side of the fabric: its own NATS server, or a
+// enter opens the lab's side of the fabric: its own NATS server, or a
 // connection to an external cluster.
-func Enter(s Settings) (*Room, error) {
+func enter(s Settings) (*Room, error) {
 	state, err := s.Folder()
 	if err != nil {
 		return nil, err

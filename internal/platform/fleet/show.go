@@ -18,7 +18,7 @@ func Show(ctx context.Context, s Settings, tell func(command string)) ([]fabric.
 	if err != nil {
 		return nil, err
 	}
-	room, err := Enter(s)
+	room, err := enter(s)
 	if err != nil {
 		return nil, err
 	}

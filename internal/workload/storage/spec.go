@@ -18,9 +18,9 @@ type AccessSpec struct {
 	Random parameter.Share
 }
 
-// ParseSpec reads the short name of an access specification: bytes, share of
+// parseSpec reads the short name of an access specification: bytes, share of
 // reads and share of random operations in percent, as in 4096_100_0.
-func ParseSpec(name string) (AccessSpec, error) {
+func parseSpec(name string) (AccessSpec, error) {
 	bad := fmt.Errorf("spec %q is not like 4096_100_0: bytes, percent of reads, percent at random", name)
 	fields := strings.Split(name, "_")
 	if len(fields) != 3 {

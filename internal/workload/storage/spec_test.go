@@ -16,12 +16,12 @@ func TestParseSpec(t *testing.T) {
 		"1073741824_1_1": {Block: 1 << 30, Read: .01, Random: .01},
 	} {
 		want.Name = text
-		if got, err := ParseSpec(text); err != nil || got != want {
+		if got, err := parseSpec(text); err != nil || got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "4096", "4096_100", "4096_100_0_0", "4K_100_0", "4096_101_0", "4096_100_101", "-4096_0_0", "0_0_0", "511_0_0", "513_0_0", "2147483648_0_0", "4096_50.5_0", "4096__0", " 4096_0_0"} {
-		if got, err := ParseSpec(text); err == nil {
+		if got, err := parseSpec(text); err == nil {
 			t.Errorf("%q passed as %+v", text, got)
 		}
 	}
@@ -127,7 +127,7 @@ func FuzzSpec(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if s, err := ParseSpec(text); err == nil && (s.Block < 512 || s.Block%512 != 0 || s.Read < 0 || s.Read > 1 || s.Random < 0 || s.Random > 1) {
+		if s, err := parseSpec(text); err == nil && (s.Block < 512 || s.Block%512 != 0 || s.Read < 0 || s.Read > 1 || s.Random < 0 || s.Random > 1) {
 			t.Errorf("%q passed as %+v", text, s)
 		}
 		if b, err := parseBlocks(text); err == nil && (len(b.read) == 0 || len(b.write) == 0) {

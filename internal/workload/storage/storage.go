@@ -76,7 +76,7 @@ type disks struct {
 func build(p Parameters) (workload.Load, error) {
 	d := &disks{Parameters: p}
 	if p.Spec != "" {
-		spec, err := ParseSpec(p.Spec)
+		spec, err := parseSpec(p.Spec)
 		if err != nil {
 			return nil, err
 		}
