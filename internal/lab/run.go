@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 )
 
 // Request is a run that is asked for.
@@ -146,7 +147,7 @@ const software = "software."
 
 // testbed is what the study runs on: the machine, and the programs that serve and load.
 func testbed(ctx context.Context, b *trial.Bench) (collect.TestbedRecord, error) {
-	lead, err := trial.Lead(ctx, b.Platform, b.Study)
+	lead, err := machines.Lead(ctx, b.Platform, b.Study)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -224,33 +225,33 @@ func (s *session) fieldsOf(f study.Factor) []parameter.Field {
 // for each load, and done before each trial, since a workload that finds its
 // work done has nothing to do and loads may disturb each other's files. A
 // simulator serves the demand alone and needs nothing.
-func (s *session) prepare(ctx context.Context, all crew) error {
+func (s *session) prepare(ctx context.Context, all machines.Set) error {
 	if s.sim != nil {
 		return nil
 	}
-	var fresh crew
-	for _, m := range all.driving() {
-		if !s.journal.Undo.Prepared(m.entry()) {
+	var fresh machines.Set
+	for _, m := range all.Driving() {
+		if !s.journal.Undo.Prepared(entryOf(m)) {
 			fresh = append(fresh, m)
-			e := m.entry()
+			e := entryOf(m)
 			if err := s.journal.Append(journal.Entry{Kind: journal.KindPrepare, Load: &e}); err != nil {
 				return err
 			}
 		}
 	}
 	s.journal.Step("before prepare")
-	if err := s.haveScratch(ctx, all); err != nil {
+	if err := s.machines.MakeScratch(ctx, all); err != nil {
 		return err
 	}
-	err := all.driving().each(ctx, func(ctx context.Context, m *member) error {
-		return m.load.Prepare(ctx, s.envOf(m))
+	err := all.Driving().Each(ctx, func(ctx context.Context, m *machines.Member) error {
+		return m.Load.Prepare(ctx, s.envOf(m))
 	})
 	s.journal.Step("after prepare")
 	if err != nil {
-		return fmt.Errorf("prepare workload %s in %s: %w", s.kind.Name, s.scratch, err)
+		return fmt.Errorf("prepare workload %s in %s: %w", s.kind.Name, s.machines.Scratch, err)
 	}
 	for _, m := range fresh {
-		e := m.entry()
+		e := entryOf(m)
 		if err := s.journal.Append(journal.Entry{Kind: journal.KindPrepared, Load: &e}); err != nil {
 			return err
 		}
@@ -259,26 +260,12 @@ func (s *session) prepare(ctx context.Context, all crew) error {
 }
 
 // entry is the load of a member as the journal has it.
-func (m *member) entry() journal.Load {
-	e := journal.Load{Machine: m.name, Settings: m.settings}
-	if m.name != "" {
-		e.Workload, e.Index = m.kind.Name, m.index
+func entryOf(m *machines.Member) journal.Load {
+	e := journal.Load{Machine: m.Name, Settings: m.Settings}
+	if m.Name != "" {
+		e.Workload, e.Index = m.Kind.Name, m.Index
 	}
 	return e
-}
-
-// haveScratch makes the scratch folders unless this session has done so.
-func (s *session) haveScratch(ctx context.Context, all crew) error {
-	for _, m := range all {
-		if s.scratched[m.name] == m.machine {
-			continue
-		}
-		if err := m.makeScratch(ctx, s.mark); err != nil {
-			return err
-		}
-		s.scratched[m.name] = m.machine
-	}
-	return nil
 }
 
 func (s *session) log(format string, args ...any) {
@@ -286,14 +273,11 @@ func (s *session) log(format string, args ...any) {
 }
 
 // envOf is where a member's load runs.
-func (s *session) envOf(m *member) workload.Env {
-	env := m.env(dataSeed(s.Plan.Seed, m.index))
+func (s *session) envOf(m *machines.Member) workload.Env {
+	env := m.At.Env(machines.DataSeed(s.Plan.Seed, m.Index))
 	env.Log, env.Target = s.log, s.target
-	if m.name != "" {
-		env.Log = func(format string, args ...any) { s.log(m.name+": "+format, args...) }
+	if m.Name != "" {
+		env.Log = func(format string, args ...any) { s.log(m.Name+": "+format, args...) }
 	}
 	return env
 }
-
-// dataSeed keeps machines of a group from holding the same data.
-func dataSeed(seed uint64, index int) uint64 { return seed + uint64(index)*0x9e3779b97f4a7c15 }

@@ -24,6 +24,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -39,7 +40,7 @@ type attempt struct {
 	plan.Trial
 	arm      plan.Arm
 	load     prepared // of the subject
-	crew     crew
+	crew     machines.Set
 	begin    *barrier // of the first load, where other groups begin with it; nil otherwise
 	record   *measure.Record
 	recorder *measure.Recorder
@@ -228,10 +229,10 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 	if a.crew, err = a.muster(ctx, a.arm.Levels); err != nil {
 		return fault.Voids(err)
 	}
-	if err := a.crew.build(); err != nil {
+	if err := a.crew.Build(); err != nil {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
-	a.load.load = a.crew.lead().load
+	a.load.load = a.crew.Lead().Load
 	if err := a.checkSettings(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}
@@ -247,7 +248,7 @@ func (a *attempt) counted() {
 		}
 		n := 0
 		for _, m := range a.crew {
-			if m.group.Name == f.Target {
+			if m.Group.Name == f.Target {
 				n++
 			}
 		}
@@ -272,18 +273,18 @@ func (a *attempt) drive(ctx context.Context) error {
 		return fault.Voids(run())
 	}
 	for _, m := range a.crew {
-		m.sampler = openSampler(ctx, a.Catalog.Sources, collect.Place{Machine: m.machine, Dir: m.dir})
+		m.Sampler = machines.OpenSampler(ctx, a.Catalog.Sources, collect.Place{Machine: m.At.Machine, Dir: m.At.Dir})
 	}
 	before, from := ownCPU(), time.Now()
 	for _, m := range a.crew {
-		m.sampler.begin(ctx, a.Study.Measure.Interval)
+		m.Sampler.Begin(ctx, a.Study.Measure.Interval)
 	}
 	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
 		a.count(ctx)
 	}
 	err := a.eventful(ctx, func() error { return a.accompany(ctx, run) })
 	for _, m := range a.crew {
-		m.sampler.end(ctx)
+		m.Sampler.End(ctx)
 	}
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
 	a.heard(ctx, time.Since(from).Seconds())

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -95,7 +96,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 // session is one go at running a study.
 type session struct {
 	*Bench
-	*workbench
+	machines   *machines.Inventory
 	journal    *journal.Journal
 	results    *measure.Results
 	kind       workload.Kind
@@ -107,8 +108,7 @@ type session struct {
 	least      int              // of them, if the next look decides
 	records    []measure.Record // that ended, in order
 	reporter   *reporter
-	sim        platform.Simulator          // nil on real machines
-	scratched  map[string]platform.Machine // whose scratch folder is there, by the machine's name in the journal
+	sim        platform.Simulator // nil on real machines
 	began      time.Time
 	trialBegan time.Time             // the trial under way began; zero between trials
 	preparing  time.Duration         // about how long it takes the first time
@@ -118,20 +118,20 @@ type session struct {
 	earlier    time.Duration         // that they took
 	why        string                // the run ended
 	served     *served               // nil while no service runs
-	lodged     post                  // where a service ran last
+	lodged     machines.Workspace    // where a service ran last
 	release    func()                // gives up the claim on settings of machines
 	unserved   int                   // times in a row that it could not be started
 }
 
 func (b *Bench) session(j *journal.Journal) (*session, error) {
 	s := &session{
-		Bench:     b,
-		workbench: &workbench{platform: b.Platform, groups: b.Study.Groups, catalog: b.Catalog, commands: b.Study.Commands, scratch: b.Scratch, mark: journal.NewRun()},
-		scratched: map[string]platform.Machine{}, release: func() {},
-		journal: j, results: measure.OpenResults(b.Dir), began: time.Now(),
+		Bench:    b,
+		machines: &machines.Inventory{Platform: b.Platform, Use: b.Study.Platform, Groups: b.Study.Groups, Catalog: b.Catalog, Commands: b.Study.Commands, Scratch: b.Scratch, Mark: journal.NewRun()},
+		release:  func() {},
+		journal:  j, results: measure.OpenResults(b.Dir), began: time.Now(),
 	}
 	if old := j.Begin(); old != nil && j.Saved() {
-		s.mark = old.Mark
+		s.machines.Mark = old.Mark
 	}
 	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left, soonest: s.soonest}
 	s.sim, _ = b.Platform.(platform.Simulator)
@@ -141,7 +141,7 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	}
 	s.kind = b.Catalog.Workloads[i]
 	if len(b.Study.Groups) == 0 {
-		s.machine = b.Platform.Machine()
+		s.machines.Machine = b.Platform.Machine()
 	}
 	return s, nil
 }
@@ -199,7 +199,7 @@ func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin,
 	}
 	made := false
 	if s.sim == nil {
-		if made, err = (post{s.machine, s.scratch}).absent(ctx); err != nil {
+		if made, err = s.machines.First().Absent(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -209,11 +209,11 @@ func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin,
 	}
 	machine := ""
 	if _, several := s.Platform.(platform.Chooser); several && len(s.Study.Groups) == 0 {
-		machine = s.machine.Name()
+		machine = s.machines.Machine.Name()
 	}
 	return &journal.Begin{
-		Machine: machine, Run: run, Dir: s.Dir, Mark: s.mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
-		Workload: s.kind.Name, Scratch: s.scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
+		Machine: machine, Run: run, Dir: s.Dir, Mark: s.machines.Mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
+		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
 		Claims: claims(s.known),
 	}, nil
 }
@@ -233,8 +233,8 @@ func (s *session) same(old *journal.Begin, hash string) error {
 		return fault.Refuse("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)
 	case old.Seed != s.Plan.Seed:
 		return fault.Refuse("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)
-	case old.Scratch != s.scratch:
-		return fault.Refuse("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.scratch)
+	case old.Scratch != s.machines.Scratch:
+		return fault.Refuse("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.machines.Scratch)
 	}
 	return nil
 }
@@ -278,7 +278,7 @@ func (s *session) sweep() error {
 }
 
 func (s *session) restorer() *restorer {
-	return &restorer{workbench: s.workbench, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name, fleeting: s.fleeting(s.Study.Platform)}
+	return &restorer{machines: s.machines, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name, fleeting: s.machines.Fleeting()}
 }
 
 // trials runs trial after trial until the plan has no more.
@@ -360,4 +360,16 @@ func (s *session) finish(ctx context.Context, err error) error {
 // stopped is where the record of a trial that did not end is kept.
 func (s *session) stopped(trial int) string {
 	return filepath.Join("stopped", fmt.Sprintf("%04d-%d.json", trial, len(s.journal.Entries())))
+}
+
+// claimAll finds the machines of the run and claims what it may change on them.
+func (s *session) claimAll(ctx context.Context, b *journal.Begin) (release func(), err error) {
+	r := s.restorer()
+	if r.fleeting {
+		return func() {}, nil
+	}
+	if err := r.find(ctx, s.Study.Most()); err != nil {
+		return nil, err
+	}
+	return s.machines.Claim(ctx, b, s.journal.UndoLog(b.Run))
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -60,7 +60,7 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := all.build(); err != nil {
+		if err := all.Build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
 		more, err := s.checkLoads(ctx, all, seen, total, max(1, serving.Servers))
@@ -74,40 +74,40 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 
 // sample are machines of which each kind of an arm is asked: all of them where they are there
 // anyway, and one of each kind where they would be made for the question.
-func (s *session) sample(ctx context.Context, levels map[string]string) (crew, error) {
+func (s *session) sample(ctx context.Context, levels map[string]string) (machines.Set, error) {
 	if len(s.Study.Groups) == 0 {
-		return s.alone().drive(s.Study.Settings(levels)), nil
+		return s.machines.Alone(s.kind, s.Study.Settings(levels)), nil
 	}
 	groups := s.Study.Most()
 	for i, g := range s.Study.Crew(levels) {
 		groups[i].Workload = g.Workload
-		if s.fleeting(s.Study.Platform) {
+		if s.machines.Fleeting() {
 			groups[i].Machines = 1
 		}
 	}
-	return s.gather(ctx, groups, levels)
+	return s.machines.Gather(ctx, groups, s.driven(levels))
 }
 
 // checkLoads asks each kind of load of an arm what it needs, and is how much of the disk.
 // What is in the service is in each of its servers, which are filled at once.
-func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]workload.Needs, total *Needs, servers int) (most int64, err error) {
+func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[string]workload.Needs, total *Needs, servers int) (most int64, err error) {
 	if s.sim != nil { // in virtual time no load runs
 		return 0, nil
 	}
 	_, apart := s.Platform.(platform.Lodging)
 	disk := int64(0)
-	for _, m := range all.driving() {
-		key := m.name + " " + m.kind.Name + " " + journal.LoadKey(m.settings)
+	for _, m := range all.Driving() {
+		key := m.Name + " " + m.Kind.Name + " " + journal.LoadKey(m.Settings)
 		needs, known := seen[key]
 		if !known {
-			env := m.env(dataSeed(s.Plan.Seed, m.index))
+			env := m.At.Env(machines.DataSeed(s.Plan.Seed, m.Index))
 			env.Speaks = s.spoken()
-			if needs, err = m.load.Check(ctx, env); err != nil {
+			if needs, err = m.Load.Check(ctx, env); err != nil {
 				return 0, err
 			}
 			seen[key] = needs
 		}
-		if len(m.kind.Speaks) > 0 {
+		if len(m.Kind.Speaks) > 0 {
 			needs.Disk *= int64(servers)
 			needs.Time *= time.Duration(servers)
 			needs = s.lent(needs)
@@ -118,8 +118,8 @@ func (s *session) checkLoads(ctx context.Context, all crew, seen map[string]work
 		}
 		most, total.Time = max(most, disk), max(total.Time, needs.Time)
 		for _, change := range needs.Changes {
-			if m.name != "" {
-				change += " on " + m.name
+			if m.Name != "" {
+				change += " on " + m.Name
 			}
 			if !slices.Contains(total.Changes, change) {
 				total.Changes = append(total.Changes, change)
@@ -146,7 +146,7 @@ func (s *session) lent(needs workload.Needs) workload.Needs {
 
 // checkSettings finds the settings of the machines of a trial that the study varies. Each is
 // asked about its levels once.
-func (s *session) checkSettings(ctx context.Context, all crew) error {
+func (s *session) checkSettings(ctx context.Context, all machines.Set) error {
 	s.settings = nil
 	var failed error
 	for _, f := range s.Study.Factors {
@@ -168,16 +168,16 @@ func (s *session) checkSettings(ctx context.Context, all crew) error {
 }
 
 // settingOn is a setting of one machine; nil where the factor is of another group alone.
-func (s *session) settingOn(ctx context.Context, f study.Factor, m *member) (*setting, error) {
-	set, err := s.setting(f.Name, f.Target, m.name)
+func (s *session) settingOn(ctx context.Context, f study.Factor, m *machines.Member) (*setting, error) {
+	set, err := settingOf(s.machines, f.Name, f.Target, m.Name)
 	if err != nil {
 		return nil, err
 	}
-	if set.factor.Target == "" && s.isGroup(f.Target) && f.Target != m.group.Name {
+	if set.factor.Target == "" && s.machines.IsGroup(f.Target) && f.Target != m.Group.Name {
 		return nil, nil
 	}
 	for _, k := range s.known {
-		if k.name == set.name && k.machine == m.name && k.place.Machine == m.machine {
+		if k.name == set.name && k.machine == m.Name && k.place.Machine == m.At.Machine {
 			return k, nil
 		}
 	}
@@ -195,42 +195,24 @@ func (s *session) checkSpace(ctx context.Context, n *Needs) error {
 	if budget := s.Study.Measure.Disk; budget > 0 && n.Disk > budget {
 		return fmt.Errorf("the study needs %.3g GiB on disk and its budget is %.3g GiB: raise measure.disk, or make its files smaller", gib(n.Disk), gib(budget))
 	}
-	left, ok := post{s.machine, s.scratch}.space(ctx)
+	left, ok := s.machines.First().Space(ctx)
 	if !ok {
 		return nil
 	}
-	n.Space = int64(left.free)
-	if float64(n.Disk) > spare*left.free {
-		return fmt.Errorf("the study needs %.3g GiB in %s, where %.3g GiB are left: name another scratch folder, or make its files smaller", gib(n.Disk), s.scratch, left.free/(1<<30))
+	n.Space = left.Free
+	if float64(n.Disk) > spare*float64(left.Free) {
+		return fmt.Errorf("the study needs %.3g GiB in %s, where %.3g GiB are left: name another scratch folder, or make its files smaller", gib(n.Disk), s.machines.Scratch, gib(left.Free))
 	}
 	return nil
 }
 
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
 
-// space asks the machine what is left in a folder, or below the place where it
-// will be made.
-func (p post) space(ctx context.Context) (space, bool) {
-	o, ok := p.machine.(platform.Observer)
-	if !ok || p.dir == "" {
-		return space{}, false
-	}
-	left, err := o.Space(ctx, p.dir)
-	for dir := p.dir; err != nil && path.Dir(dir) != dir && ctx.Err() == nil; {
-		dir = path.Dir(dir) // plimsoll makes the scratch folder only when a run begins
-		left, err = o.Space(ctx, dir)
-	}
-	if err != nil || left.Size <= 0 {
-		return space{}, false
-	}
-	return space{what: "scratch folder", free: float64(left.Free), total: float64(left.Size)}, true
-}
-
 // spaces is what is left for the workload on the machine and for the results here.
 func (s *session) spaces(ctx context.Context) []space {
 	var all []space
-	if left, ok := (post{s.machine, s.scratch}).space(ctx); ok {
-		all = append(all, left)
+	if left, ok := s.machines.First().Space(ctx); ok {
+		all = append(all, space{what: "scratch folder", free: float64(left.Free), total: float64(left.Size)})
 	}
 	if left, ok := here(s.Dir); ok {
 		all = append(all, left)

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/machines"
 )
 
 // telling is a machine that tells the room in its file systems.
@@ -40,7 +41,7 @@ func (m *above) Space(_ context.Context, dir string) (platform.Space, error) {
 func TestRoomForAFolderThatIsNotThere(t *testing.T) {
 	m := &above{telling{space: platform.Space{Size: 100, Free: 7}}, "/results"}
 	for dir, want := range map[string]bool{"/results": true, "/results/run/scratch": true, "/elsewhere/scratch": false} {
-		if left, ok := (post{machine: m, dir: dir}).space(t.Context()); ok != want || ok && left.free != 7 {
+		if left, ok := (machines.Workspace{Machine: m, Dir: dir}).Space(t.Context()); ok != want || ok && left.Free != 7 {
 			t.Errorf("in %s: %v, %t", dir, left, ok)
 		}
 	}

@@ -12,25 +12,26 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/machines"
 )
 
 // accompany runs the load of the subject while the other groups drive theirs. All begin
 // together, and the company ends when the subject has.
 func (a *attempt) accompany(ctx context.Context, subject func() error) error {
-	company := a.crew.company()
+	company := a.crew.Background()
 	if len(company) == 0 {
 		return subject()
 	}
 	return a.amid(ctx, company, subject)
 }
 
-func (a *attempt) amid(ctx context.Context, company crew, subject func() error) error {
-	a.begin = newBarrier(len(company) + len(a.crew.subject()))
+func (a *attempt) amid(ctx context.Context, company machines.Set, subject func() error) error {
+	a.begin = newBarrier(len(company) + len(a.crew.Subject()))
 	stage := load.Stage{Length: a.longest(), Interval: a.Study.Measure.Interval, Seed: a.Seed}
 	over := make(chan struct{})
 	failed := make(chan error, 1)
 	for _, m := range company {
-		m.recorder = measure.NewRecorder(func(*measure.Recorder) bool {
+		m.Recorder = measure.NewRecorder(func(*measure.Recorder) bool {
 			select {
 			case <-over:
 				return true
@@ -43,11 +44,11 @@ func (a *attempt) amid(ctx context.Context, company crew, subject func() error) 
 	defer cancel()
 	begin := a.begin
 	go func() {
-		failed <- company.each(ctx, func(ctx context.Context, m *member) error {
+		failed <- company.Each(ctx, func(ctx context.Context, m *machines.Member) error {
 			own := stage
-			own.Seed = dataSeed(stage.Seed, m.index)
-			if err := a.solo(ctx, &run{m, prepared{m.load, m.settings}, own, begin}); err != nil {
-				return fmt.Errorf("%s: %w", m.title(), err)
+			own.Seed = machines.DataSeed(stage.Seed, m.Index)
+			if err := a.solo(ctx, &run{m, prepared{m.Load, m.Settings}, own, begin}); err != nil {
+				return fmt.Errorf("%s: %w", title(m), err)
 			}
 			return nil
 		})
@@ -75,26 +76,26 @@ func (a *attempt) longest() time.Duration {
 // gatherCounters takes over what was sampled on each machine. The counters of the record are
 // the mean of the machines that the study is about.
 func (a *attempt) gatherCounters() {
-	if a.sim != nil || len(a.crew) == 0 || a.crew[0].sampler == nil {
+	if a.sim != nil || len(a.crew) == 0 || a.crew[0].Sampler == nil {
 		return
 	}
 	sums, counts := map[string]float64{}, map[string]float64{}
 	for _, m := range a.crew {
 		file := "counters.csv"
-		if m.name != "" && m != a.crew.lead() {
-			file = "counters-" + m.name + ".csv"
+		if m.Name != "" && m != a.crew.Lead() {
+			file = "counters-" + m.Name + ".csv"
 		}
-		a.files[file] = m.sampler.table()
-		if !m.group.Subject {
+		a.files[file] = m.Sampler.Table()
+		if !m.Group.Subject {
 			continue
 		}
-		for _, missing := range m.sampler.missing {
+		for _, missing := range m.Sampler.Missing {
 			if !slices.Contains(a.record.Missing, missing) {
 				a.record.Missing = append(a.record.Missing, missing)
 			}
 		}
-		a.enterSeldom(m.sampler)
-		for name, v := range m.sampler.over(a.record.Window) {
+		a.enterSeldom(m.Sampler.Seldom(a.record.Window))
+		for name, v := range m.Sampler.Over(a.record.Window) {
 			sums[name], counts[name] = sums[name]+v, counts[name]+1
 		}
 	}
@@ -104,8 +105,7 @@ func (a *attempt) gatherCounters() {
 }
 
 // enterSeldom enters that the counters of a machine were read too seldom in the window.
-func (a *attempt) enterSeldom(s *sampler) {
-	names, times := s.seldom(a.record.Window)
+func (a *attempt) enterSeldom(names []string, times int) {
 	if len(names) == 0 {
 		return
 	}
@@ -136,19 +136,19 @@ func (a *attempt) divide() error {
 	if a.sim != nil {
 		return nil
 	}
-	if !a.crew.several() {
+	if !a.crew.Several() {
 		a.divideServers()
 		return nil
 	}
 	var rates []float64
 	for _, m := range a.crew {
-		p := measure.Part{Machine: m.name, Group: m.group.Name, Workload: m.kind.Name, Rate: m.kind.Rate, Counters: m.sampler.over(a.record.Window), Missing: m.sampler.missing}
-		if m.drives() && !(m.group.Subject && a.searches()) {
+		p := measure.Part{Machine: m.Name, Group: m.Group.Name, Workload: m.Kind.Name, Rate: m.Kind.Rate, Counters: m.Sampler.Over(a.record.Window), Missing: m.Sampler.Missing}
+		if m.Drives() && !(m.Group.Subject && a.searches()) {
 			if err := a.sum(m, &p); err != nil {
 				return err
 			}
-			if m.group.Subject {
-				rates = append(rates, p.Values[m.kind.Rate])
+			if m.Group.Subject {
+				rates = append(rates, p.Values[m.Kind.Rate])
 			}
 		}
 		a.record.Parts = append(a.record.Parts, p)
@@ -160,31 +160,31 @@ func (a *attempt) divide() error {
 }
 
 // sum adds up what one machine did.
-func (a *attempt) sum(m *member, p *measure.Part) error {
-	s, err := measure.Summarise(m.recorder.Intervals(), a.record.Window, m.kind.Rate)
+func (a *attempt) sum(m *machines.Member, p *measure.Part) error {
+	s, err := measure.Summarise(m.Recorder.Intervals(), a.record.Window, m.Kind.Rate)
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.title(), err)
+		return fmt.Errorf("%s: %w", title(m), err)
 	}
-	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.recorder.Checks()
-	maps.Copy(p.Values, m.recorder.Values())
+	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.Recorder.Checks()
+	maps.Copy(p.Values, m.Recorder.Values())
 	return nil
 }
 
 // divideCompany enters what the groups beside the subject did, under their names.
 func (a *attempt) divideCompany() error {
-	groups := map[string]crew{}
-	for _, m := range a.crew.company() {
-		groups[m.group.Name] = append(groups[m.group.Name], m)
+	groups := map[string]machines.Set{}
+	for _, m := range a.crew.Background() {
+		groups[m.Group.Name] = append(groups[m.Group.Name], m)
 	}
 	for name, members := range groups {
 		out := measure.NewRecorder(nil)
 		whole := measure.NewMerger(len(members), out)
 		for i, m := range members {
-			for _, in := range m.recorder.Intervals() {
+			for _, in := range m.Recorder.Intervals() {
 				whole.Take(i, in)
 			}
 		}
-		s, err := measure.Summarise(out.Intervals(), a.record.Window, members[0].kind.Rate)
+		s, err := measure.Summarise(out.Intervals(), a.record.Window, members[0].Kind.Rate)
 		if err != nil {
 			return fmt.Errorf("group %s: %w", name, err)
 		}
@@ -200,9 +200,9 @@ func (a *attempt) divideCompany() error {
 }
 
 // observeCompany enters the settings that a group saw in effect, and warns of checks that failed.
-func (a *attempt) observeCompany(group string, members crew) {
+func (a *attempt) observeCompany(group string, members machines.Set) {
 	for _, m := range members {
-		for setting, level := range m.recorder.Observed() {
+		for setting, level := range m.Recorder.Observed() {
 			a.record.Observed[group+"."+setting] = level
 		}
 	}

@@ -34,7 +34,7 @@ func (a *attempt) middle() time.Duration {
 // disturbed are the machines to which something is to happen.
 func (a *attempt) disturbed() (all []platform.Disturbed) {
 	for _, m := range a.crew {
-		if d, ok := m.machine.(platform.Disturbed); ok && d.Pending() != "" {
+		if d, ok := m.At.Machine.(platform.Disturbed); ok && d.Pending() != "" {
 			all = append(all, d)
 		}
 	}

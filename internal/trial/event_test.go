@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/machines"
 )
 
 // shaken is a machine to which something happens.
@@ -47,7 +48,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 		second := &shaken{pending: "a test", values: map[string]float64{"a": 3, "b": 2}, shaken: make(chan struct{})}
 		calm := &shaken{shaken: make(chan struct{})}
 		for _, m := range []*shaken{calm, first, second} {
-			a.crew = append(a.crew, &member{post: post{machine: m}})
+			a.crew = append(a.crew, &machines.Member{At: machines.Workspace{Machine: m}})
 		}
 		err := a.eventful(t.Context(), func() error {
 			a.event.passed(3 * time.Second)
@@ -79,7 +80,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 }
 
 func TestALoadWithoutAnEventIsALoad(t *testing.T) {
-	a := &attempt{crew: crew{{post: post{machine: &machine{}}}, {post: post{machine: &shaken{}}}}}
+	a := &attempt{crew: machines.Set{{At: machines.Workspace{Machine: &machine{}}}, {At: machines.Workspace{Machine: &shaken{}}}}}
 	lost := errors.New("lost")
 	if err := a.eventful(t.Context(), func() error { return lost }); err != lost || a.event != nil {
 		t.Errorf("%v, %v", err, a.event)

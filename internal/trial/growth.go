@@ -43,7 +43,7 @@ func (a *attempt) grow(ctx context.Context) error {
 			return fmt.Errorf("have %d servers: %w", want.Units, err)
 		}
 		if want.Units != servers { // those that were just started are empty, and not at rest
-			if err := a.load.load.Prepare(ctx, a.envOf(a.crew.lead())); err != nil {
+			if err := a.load.load.Prepare(ctx, a.envOf(a.crew.Lead())); err != nil {
 				return fmt.Errorf("prepare workload %s for %d servers: %w", a.kind.Name, want.Units, err)
 			}
 			if err := a.settle(ctx); err != nil {
@@ -104,7 +104,7 @@ func (a *attempt) watchCPU(ctx context.Context, after time.Duration) (used func(
 	if i < 0 || a.sim != nil {
 		return nothing
 	}
-	read, err := a.Catalog.Sources[i].Open(ctx, collect.Place{Machine: a.machine, Dir: a.scratch})
+	read, err := a.Catalog.Sources[i].Open(ctx, collect.Place{Machine: a.machines.Machine, Dir: a.machines.Scratch})
 	if err != nil {
 		return nothing
 	}

@@ -35,7 +35,7 @@ func (a *attempt) judge(ctx context.Context) error {
 	}
 	e := &evidence{
 		record: a.record, demand: a.demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
-		simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), failed: failedIn(intervals), intervals: intervals, seldom: a.seldom,
+		simulated: a.sim != nil, hosted: hosted(a.machines.Machine), disks: a.spaces(ctx), failed: failedIn(intervals), intervals: intervals, seldom: a.seldom,
 		readBack: a.readings(a.arm, a.record.Observed),
 		ended: ending{
 			enough: a.watch.answer.enough, ran: a.ran(),
@@ -98,12 +98,12 @@ func (a *attempt) ran() time.Duration {
 			ran = min(ran, all[len(all)-1].To)
 		}
 	}
-	if a.sim != nil || !a.crew.several() {
+	if a.sim != nil || !a.crew.Several() {
 		last(a.recorder)
 		return ran
 	}
-	for _, m := range a.crew.subject() {
-		last(m.recorder)
+	for _, m := range a.crew.Subject() {
+		last(m.Recorder)
 	}
 	return ran
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -51,14 +52,14 @@ func restore(ctx context.Context, of Restoration, step func(string)) (done []str
 	if err := choose(ctx, b, p); err != nil {
 		return nil, err
 	}
-	w := &workbench{platform: p, machine: p.Machine(), catalog: of.Catalog, commands: b.Commands, groups: b.Groups, scratch: b.Scratch, mark: b.Mark}
-	r := &restorer{workbench: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.fleeting(b.Platform)}
+	w := &machines.Inventory{Platform: p, Use: b.Platform, Machine: p.Machine(), Catalog: of.Catalog, Commands: b.Commands, Groups: b.Groups, Scratch: b.Scratch, Mark: b.Mark}
+	r := &restorer{machines: w, journal: j, seed: b.Seed, kind: b.Workload, fleeting: w.Fleeting()}
 	if err := r.find(ctx, b.Groups); err != nil {
 		return nil, err
 	}
 	release := func() {}
 	if !r.fleeting {
-		if release, err = w.claim(ctx, b, j.UndoLog(b.Run)); err != nil {
+		if release, err = w.Claim(ctx, b, j.UndoLog(b.Run)); err != nil {
 			return nil, err
 		}
 	}
@@ -90,13 +91,13 @@ func Choose(ctx context.Context, p platform.Platform, dir string) error {
 // restorer undoes what a journal says is outstanding. It goes on after an
 // error, because the next change may still be undone.
 type restorer struct {
-	*workbench
+	machines *machines.Inventory
 	journal  *journal.Journal
 	seed     uint64
 	kind     string // of the workload
 	fleeting bool   // what was done to the machines ended with them
 	target   func(protocol string) (load.Endpoint, error)
-	server   post // of a group that has the service; zero without
+	server   machines.Workspace // of a group that has the service; zero without
 	done     []string
 	errs     []error
 }
@@ -107,27 +108,13 @@ func (r *restorer) all(ctx context.Context) {
 	r.loads(ctx)
 }
 
-// find finds the machines of groups.
-func (r *restorer) find(ctx context.Context, groups []study.Group) error {
-	grouped, ok := r.platform.(platform.Grouped)
-	if len(groups) == 0 || r.fleeting || r.journal.Undo.None() || !ok {
+// find finds the machines of groups, where something is left to put back on them.
+func (r *restorer) find(ctx context.Context, groups []study.Group) (err error) {
+	if r.fleeting || r.journal.Undo.None() {
 		return nil
 	}
-	r.posts = map[string]post{}
-	for _, g := range groups {
-		machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
-		if err != nil {
-			return fmt.Errorf("find %s: %w", phrase(g), err)
-		}
-		for i, m := range machines {
-			at := postOf(m, r.scratch)
-			r.posts[m.Name()] = at
-			if g.Serves && i == 0 {
-				r.server = at
-			}
-		}
-	}
-	return nil
+	r.server, err = r.machines.Locate(ctx, groups)
+	return err
 }
 
 // gone writes down that what was done to machines ended with them.
@@ -204,7 +191,7 @@ func (r *restorer) took(said string, err error) {
 
 // setBack puts one setting back. It returns nil for one that somebody else has changed, which is left as it is.
 func (r *restorer) setBack(ctx context.Context, c *journal.Change) (*putBack, error) {
-	s, err := r.setting(c.Factor, c.Target, c.Machine)
+	s, err := settingOf(r.machines, c.Factor, c.Target, c.Machine)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +252,7 @@ func (r *restorer) filesOf(ctx context.Context, s *setting, c *journal.Change) (
 // loads removes what loads had prepared.
 func (r *restorer) loads(ctx context.Context) {
 	for _, l := range slices.Backward(slices.Clone(r.journal.Undo.Loads)) {
-		what := fmt.Sprintf("what workload %s had prepared in %s", r.kindOf(l), r.scratch)
+		what := fmt.Sprintf("what workload %s had prepared in %s", r.kindOf(l), r.machines.Scratch)
 		if l.Machine != "" {
 			what += " on " + l.Machine
 		}
@@ -279,8 +266,8 @@ func (r *restorer) loads(ctx context.Context) {
 		}
 		r.took("removed "+what, nil)
 	}
-	if r.server.machine != nil && r.target == nil {
-		r.took("", errors.Join(r.server.sweepServices(ctx, r.mark), r.server.removeScratch(ctx, r.mark)))
+	if r.server.Machine != nil && r.target == nil {
+		r.took("", errors.Join(sweepServices(ctx, r.server, r.machines.Mark), r.server.RemoveScratch(ctx, r.machines.Mark)))
 	}
 }
 
@@ -296,24 +283,24 @@ func (r *restorer) kindOf(l journal.Load) string {
 }
 
 func (r *restorer) clean(ctx context.Context, of journal.Load) error {
-	i := slices.IndexFunc(r.catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kindOf(of) })
+	i := slices.IndexFunc(r.machines.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kindOf(of) })
 	if i < 0 {
 		return errors.New("this plimsoll does not have it")
 	}
-	l, err := r.catalog.Workloads[i].New(of.Settings)
+	l, err := r.machines.Catalog.Workloads[i].New(of.Settings)
 	if err != nil {
 		return err
 	}
-	at, err := r.post(of.Machine)
+	at, err := r.machines.At(of.Machine)
 	if err != nil {
 		return err
 	}
 	journalled := r.journal.Append(journal.Entry{Kind: journal.KindClean, Load: &of})
 	r.journal.Step("before clean")
-	if err := at.marked(ctx, r.mark); err != nil {
+	if err := at.Marked(ctx, r.machines.Mark); err != nil {
 		return errors.Join(err, journalled)
 	}
-	env := at.env(dataSeed(r.seed, of.Index))
+	env := at.Env(machines.DataSeed(r.seed, of.Index))
 	env.Target = r.target
 	if err := l.Clean(ctx, env); err != nil {
 		return errors.Join(err, journalled)
@@ -322,7 +309,7 @@ func (r *restorer) clean(ctx context.Context, of journal.Load) error {
 		if err := r.cleanForeign(ctx, l); err != nil {
 			return errors.Join(err, journalled)
 		}
-		if err := at.sweepServices(ctx, r.mark); err != nil {
+		if err := sweepServices(ctx, at, r.machines.Mark); err != nil {
 			return errors.Join(err, journalled)
 		}
 	}
@@ -342,22 +329,17 @@ func (r *restorer) emptied(ctx context.Context, of journal.Load) error {
 			others++
 		}
 	}
-	at, err := r.post(of.Machine)
+	at, err := r.machines.At(of.Machine)
 	if err != nil {
 		return err
 	}
 	if of.Machine != "" && others == 1 {
-		if err := at.removeScratch(ctx, r.mark); err != nil {
+		if err := at.RemoveScratch(ctx, r.machines.Mark); err != nil {
 			return err
 		}
 	}
 	if len(r.journal.Undo.Loads) > 1 || !r.journal.Begin().Made {
 		return nil
 	}
-	return post{at.machine, r.scratch}.removeScratch(ctx, r.mark)
-}
-
-// env is where loads run on a machine, with the seed of their data.
-func (p post) env(seed uint64) workload.Env {
-	return workload.Env{Machine: p.machine, Dir: p.dir, Seed: seed, Log: func(string, ...any) {}}
+	return machines.Workspace{Machine: at.Machine, Dir: r.machines.Scratch}.RemoveScratch(ctx, r.machines.Mark)
 }

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -43,7 +44,7 @@ func (r *restorer) services(ctx context.Context) {
 			r.took("what the service kept ended with its machine", r.journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}))
 			continue
 		}
-		at, err := r.post(name)
+		at, err := r.machines.At(name)
 		if err == nil {
 			err = undisturbed(func() error { return r.sweepServer(ctx, at) })
 		}
@@ -51,23 +52,23 @@ func (r *restorer) services(ctx context.Context) {
 			r.took("", fmt.Errorf("remove what the service kept: %w", err))
 			continue
 		}
-		r.took("removed what the service kept in "+at.dir, r.journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}))
+		r.took("removed what the service kept in "+at.Dir, r.journal.Append(journal.Entry{Kind: journal.KindServed, Server: name}))
 	}
 }
 
-func (r *restorer) sweepServer(ctx context.Context, at post) error {
-	if err := at.sweepServices(ctx, r.mark); err != nil {
+func (r *restorer) sweepServer(ctx context.Context, at machines.Workspace) error {
+	if err := sweepServices(ctx, at, r.machines.Mark); err != nil {
 		return err
 	}
-	if at.dir != r.scratch {
-		if err := at.removeScratch(ctx, r.mark); err != nil {
+	if at.Dir != r.machines.Scratch {
+		if err := at.RemoveScratch(ctx, r.machines.Mark); err != nil {
 			return err
 		}
 	}
 	if !r.journal.Begin().Made {
 		return nil
 	}
-	return post{at.machine, r.scratch}.removeScratch(ctx, r.mark)
+	return machines.Workspace{Machine: at.Machine, Dir: r.machines.Scratch}.RemoveScratch(ctx, r.machines.Mark)
 }
 
 // cleanForeign removes what a load left in services that outlived the run.
@@ -88,22 +89,22 @@ func (r *restorer) cleanForeign(ctx context.Context, l workload.Load) error {
 }
 
 func (r *restorer) cleanAt(ctx context.Context, l workload.Load, use study.Use) error {
-	i := slices.IndexFunc(r.catalog.Services, func(k service.Kind) bool { return k.Name == use.Kind })
+	i := slices.IndexFunc(r.machines.Catalog.Services, func(k service.Kind) bool { return k.Name == use.Kind })
 	if i < 0 {
 		return errors.New("this plimsoll does not have it")
 	}
-	kind := r.catalog.Services[i]
+	kind := r.machines.Catalog.Services[i]
 	built, err := kind.New(use.Settings)
 	if err != nil {
 		return err
 	}
-	env := post{r.machine, r.scratch}.serviceEnv(kind)
+	env := serviceEnv(r.machines.First(), kind)
 	env.Seed = r.seed
 	instance, err := built.Start(ctx, env)
 	if err != nil {
 		return err
 	}
-	at := post{r.machine, r.scratch}.env(r.seed)
+	at := r.machines.First().Env(r.seed)
 	at.Target = instance.Endpoint
 	return errors.Join(l.Clean(ctx, at), instance.Stop(ctx))
 }

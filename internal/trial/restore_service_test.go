@@ -17,6 +17,7 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -91,7 +92,7 @@ func shelfRestorer(t *testing.T, services []study.Use) *restorer {
 			t.Fatal(err)
 		}
 	}
-	return &restorer{workbench: &workbench{machine: r.machine, catalog: c, scratch: filepath.Join(r.root, "scratch")}, journal: j, kind: "driven"}
+	return &restorer{machines: &machines.Inventory{Machine: r.machine, Catalog: c, Scratch: filepath.Join(r.root, "scratch")}, journal: j, kind: "driven"}
 }
 
 func at(address string, more parameter.Settings) study.Use {
@@ -137,7 +138,7 @@ func TestRestoreWithoutTheForeignService(t *testing.T) {
 func TestForeignServicesOfAStudy(t *testing.T) {
 	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{
 		{Levels: map[string]string{"shelf.address": "/a"}}, {Levels: map[string]string{"shelf.address": "/b"}}, {Levels: map[string]string{"shelf.address": "/a"}},
-	}}, Study: &study.Study{}}, workbench: &workbench{machine: platform.Machine(nil)}}
+	}}, Study: &study.Study{}}, machines: &machines.Inventory{}}
 	if all := s.foreign(); all != nil {
 		t.Errorf("a study without a service uses %v", all)
 	}
@@ -153,7 +154,7 @@ func TestForeignServicesOfAStudy(t *testing.T) {
 
 // What a load puts into a service that runs already takes no room here, and changes that service.
 func TestDataOfAForeignServiceTakesNoRoomHere(t *testing.T) {
-	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{{}}}, Study: &study.Study{Service: &study.Use{Kind: "shelf"}}}, workbench: &workbench{}}
+	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{{}}}, Study: &study.Study{Service: &study.Use{Kind: "shelf"}}}, machines: &machines.Inventory{}}
 	if n := s.lent(workload.Needs{Disk: 3 << 20}); n.Disk != 3<<20 || n.Changes != nil {
 		t.Errorf("in a private service: %+v", n)
 	}
@@ -183,13 +184,13 @@ func TestRestoreWhereServicesCannotBeRemoved(t *testing.T) {
 	if err := r.journal.Append(journal.Entry{Kind: journal.KindServe}); err != nil {
 		t.Fatal(err)
 	}
-	plain := r.machine
-	r.machine = clumsy{plain.(*machine)}
+	plain := r.machines.Machine
+	r.machines.Machine = clumsy{plain.(*machine)}
 	r.services(t.Context())
 	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "rm: directory not empty") || r.journal.Undo.None() {
 		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
 	}
-	r.machine, r.errs = plain, nil
+	r.machines.Machine, r.errs = plain, nil
 	r.services(t.Context())
 	if err := errors.Join(r.errs...); err != nil || !r.journal.Undo.None() {
 		t.Errorf("%v, outstanding %v", err, r.journal.Undo)

@@ -191,7 +191,7 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	if err := a.divide(); err != nil {
 		return fault.Voids(err)
 	}
-	e := &evidence{record: a.record, simulated: a.sim != nil, hosted: hosted(a.machine), disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed), seldom: a.seldom}
+	e := &evidence{record: a.record, simulated: a.sim != nil, hosted: hosted(a.machines.Machine), disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed), seldom: a.seldom}
 	rules := searchRules
 	if a.Study.Load.Growth != nil { // it goes on until the CPUs are full
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })

@@ -18,6 +18,7 @@ import (
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
 )
 
 // serviceFolder is where services lie in the scratch folder. Nobody else writes
@@ -29,7 +30,7 @@ type served struct {
 	kind     service.Kind
 	settings parameter.Settings
 	instance service.Instance
-	at       post
+	at       machines.Workspace
 	before   map[string]float64 // its counters when the load began
 	mute     bool               // it did not answer when it was asked for them
 }
@@ -62,21 +63,21 @@ func (s *session) spoken() []string {
 }
 
 // checkService asks whether the service of an arm can be started, and is what it needs.
-func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, total *Needs) (needs service.Needs, err error) {
+func (s *session) checkService(ctx context.Context, arm plan.Arm, all machines.Set, total *Needs) (needs service.Needs, err error) {
 	kind, ok, err := s.serviceKind()
 	if err != nil || !ok {
 		return needs, err
 	}
 	_, apart := s.Platform.(platform.Lodging)
-	server := all.server()
-	if _, dials := server.machine.(platform.Dialer); apart && !dials {
+	server := all.Server()
+	if _, dials := server.At.Machine.(platform.Dialer); apart && !dials {
 		return needs, fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.kind.Name, kind.Name, s.Study.Platform.Kind)
 	}
 	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
 	if err != nil {
 		return needs, fmt.Errorf("arm %s: %w", arm.Label, err)
 	}
-	if needs, err = built.Check(ctx, server.serviceEnv(kind)); err != nil {
+	if needs, err = built.Check(ctx, serviceEnv(server.At, kind)); err != nil {
 		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
 	}
 	total.Time += needs.Time
@@ -89,16 +90,16 @@ func (s *session) checkService(ctx context.Context, arm plan.Arm, all crew, tota
 	return needs, nil
 }
 
-func (p post) serviceEnv(kind service.Kind) service.Env {
+func serviceEnv(p machines.Workspace, kind service.Kind) service.Env {
 	return service.Env{
-		Machine: p.machine, Dir: path.Join(p.dir, serviceFolder, kind.Name),
+		Machine: p.Machine, Dir: path.Join(p.Dir, serviceFolder, kind.Name),
 		Log: func(string, ...any) {},
 	}
 }
 
 // serve has the service of an arm running. Where the study varies the service each
 // trial gets a fresh one, so that none is older than another.
-func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
+func (s *session) serve(ctx context.Context, arm plan.Arm, all machines.Set) error {
 	kind, ok, err := s.serviceKind()
 	if err != nil || !ok {
 		return err
@@ -114,20 +115,20 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 	if err != nil {
 		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
 	}
-	server := all.server()
-	if !slices.Contains(s.journal.Undo.Servers, server.name) {
-		if err := s.journal.Append(journal.Entry{Kind: journal.KindServe, Server: server.name}); err != nil {
+	server := all.Server()
+	if !slices.Contains(s.journal.Undo.Servers, server.Name) {
+		if err := s.journal.Append(journal.Entry{Kind: journal.KindServe, Server: server.Name}); err != nil {
 			return err
 		}
 	}
-	if err := s.haveScratch(ctx, all); err != nil {
+	if err := s.machines.MakeScratch(ctx, all); err != nil {
 		return err
 	}
-	env := server.serviceEnv(kind)
+	env := serviceEnv(server.At, kind)
 	env.Seed, env.Log = s.Plan.Seed, s.log
-	if c, ok := server.machine.(platform.Connected); ok && len(all) > 1 {
+	if c, ok := server.At.Machine.(platform.Connected); ok && len(all) > 1 {
 		if env.Host, err = c.Address(ctx); err != nil {
-			return fmt.Errorf("start service %s on machine %s: %w", kind.Name, server.machine.Name(), err)
+			return fmt.Errorf("start service %s on machine %s: %w", kind.Name, server.At.Machine.Name(), err)
 		}
 	}
 	instance, err := built.Start(ctx, env)
@@ -135,7 +136,7 @@ func (s *session) serve(ctx context.Context, arm plan.Arm, all crew) error {
 		return s.unstarted(kind.Name, err)
 	}
 	s.unserved = 0
-	s.served = &served{kind: kind, settings: settings, instance: instance, at: server.post}
+	s.served = &served{kind: kind, settings: settings, instance: instance, at: server.At}
 	return nil
 }
 
@@ -190,7 +191,7 @@ func (s *session) clearServices(ctx context.Context, r *restorer) error {
 	if err := s.unserve(ctx); err != nil {
 		return err
 	}
-	if s.lodged.machine == nil { // no service came up; one that did not may have written something
+	if s.lodged.Machine == nil { // no service came up; one that did not may have written something
 		r.services(ctx)
 		return nil
 	}
@@ -214,12 +215,12 @@ func (s *session) target(protocol string) (load.Endpoint, error) {
 }
 
 // job is a load of plimsoll's own for a worker.
-func (s *session) job(m *member, settings parameter.Settings, stage load.Stage) agent.Job {
+func (s *session) job(m *machines.Member, settings parameter.Settings, stage load.Stage) agent.Job {
 	job := agent.Job{
-		Workload: m.kind.Name, Settings: settings, Stage: stage, Dir: m.dir, Seed: dataSeed(s.Plan.Seed, m.index),
+		Workload: m.Kind.Name, Settings: settings, Stage: stage, Dir: m.At.Dir, Seed: machines.DataSeed(s.Plan.Seed, m.Index),
 		Targets: map[string]load.Endpoint{},
 	}
-	for _, protocol := range m.kind.Speaks {
+	for _, protocol := range m.Kind.Speaks {
 		if e, err := s.target(protocol); err == nil {
 			job.Targets[protocol] = e
 		}
@@ -294,27 +295,27 @@ func (a *attempt) keepLog(ctx context.Context) {
 
 // sweepServices removes what services left that died with their run. Their
 // processes died with it.
-func (p post) sweepServices(ctx context.Context, mark string) error {
-	if err := p.marked(ctx, mark); err != nil {
+func sweepServices(ctx context.Context, p machines.Workspace, mark string) error {
+	if err := p.Marked(ctx, mark); err != nil {
 		return err
 	}
-	folder := path.Join(p.dir, serviceFolder)
-	listed, err := p.command(ctx, "ls", "--", folder)
+	folder := path.Join(p.Dir, serviceFolder)
+	listed, err := p.Command(ctx, "ls", "--", folder)
 	if err != nil {
-		return fmt.Errorf("look for what services left in %s: %w", p.dir, err)
+		return fmt.Errorf("look for what services left in %s: %w", p.Dir, err)
 	}
 	for name := range strings.FieldsSeq(string(listed.Stdout)) {
 		left := path.Join(folder, name)
-		if err := errors.Join(service.Unwire(ctx, p.machine, left), service.ReleaseSegments(ctx, p.machine, left)); err != nil {
+		if err := errors.Join(service.Unwire(ctx, p.Machine, left), service.ReleaseSegments(ctx, p.Machine, left)); err != nil {
 			return err
 		}
 	}
-	removed, err := p.command(ctx, "rm", "-rf", "--", folder)
+	removed, err := p.Command(ctx, "rm", "-rf", "--", folder)
 	if err == nil && removed.Exit != 0 {
-		err = errors.New(lastLine(removed.Stderr))
+		err = errors.New(machines.LastLine(removed.Stderr))
 	}
 	if err != nil {
-		return fmt.Errorf("remove what services left in %s: %w", p.dir, err)
+		return fmt.Errorf("remove what services left in %s: %w", p.Dir, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
 )
 
@@ -28,19 +29,19 @@ func TestAServiceOnAnotherMachineIsRefused(t *testing.T) {
 	c := &study.Catalog{Services: []service.Kind{service.Define(service.Kind{Name: "shelf", Doc: "holds files", Speaks: []string{"shelf"}}, shelf{},
 		func(s shelf) (service.Service, error) { return s, nil })}}
 	s := &session{
-		Bench:     &Bench{Study: &study.Study{Platform: study.Use{Kind: "far"}, Service: &study.Use{Kind: "shelf"}}, Catalog: c, Platform: apart{}},
-		workbench: &workbench{catalog: c}, kind: workload.Kind{Name: "reader", Speaks: []string{"shelf"}},
+		Bench:    &Bench{Study: &study.Study{Platform: study.Use{Kind: "far"}, Service: &study.Use{Kind: "shelf"}}, Catalog: c, Platform: apart{}},
+		machines: &machines.Inventory{Catalog: c}, kind: workload.Kind{Name: "reader", Speaks: []string{"shelf"}},
 	}
-	_, err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{})
+	_, err := s.checkService(t.Context(), plan.Arm{}, s.machines.Alone(s.kind, nil), &Needs{})
 	if err == nil || !strings.Contains(err.Error(), "cannot talk through a machine of platform far") {
 		t.Errorf("on another machine: %v", err)
 	}
-	s.machine = dialer{}
-	if _, err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{}); err != nil {
+	s.machines.Machine = dialer{}
+	if _, err := s.checkService(t.Context(), plan.Arm{}, s.machines.Alone(s.kind, nil), &Needs{}); err != nil {
 		t.Errorf("on another machine through which plimsoll talks: %v", err)
 	}
-	s.machine, s.Platform = nil, nil
-	if _, err := s.checkService(t.Context(), plan.Arm{}, s.alone(), &Needs{}); err != nil {
+	s.machines.Machine, s.Platform = nil, nil
+	if _, err := s.checkService(t.Context(), plan.Arm{}, s.machines.Alone(s.kind, nil), &Needs{}); err != nil {
 		t.Errorf("on this one: %v", err)
 	}
 }

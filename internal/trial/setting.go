@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,6 +11,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/machines"
 )
 
 // LabelFactor is the factor whose levels are free labels. It changes nothing:
@@ -79,46 +81,34 @@ func (s *setting) permitted(ctx context.Context) error {
 	return nil
 }
 
-// workbench is where settings are found and reached.
-type workbench struct {
-	machine  platform.Machine // the one of the study, or the first of those that it is about
-	posts    map[string]post  // by name, where there are several
-	platform platform.Platform
-	groups   []study.Group
-	catalog  *study.Catalog
-	commands []study.Command
-	scratch  string
-	mark     string // that the scratch folders of the run carry
-}
-
-// setting finds a factor of a machine by name.
-func (w *workbench) setting(name, target, machine string) (*setting, error) {
-	f, err := w.find(name)
+// settingOf finds a factor of a machine by name.
+func settingOf(w *machines.Inventory, name, target, machine string) (*setting, error) {
+	f, err := factorOf(w, name)
 	if err != nil {
 		return nil, err
 	}
-	at, err := w.post(machine)
+	at, err := w.At(machine)
 	if err != nil {
 		return nil, err
 	}
 	s := &setting{name: study.Factor{Name: name, Target: target}.FullName(), target: target, machine: machine, factor: f}
-	s.place = factor.Place{Machine: at.machine, Target: target, Dir: at.dir}
-	if f.Target == "" && w.isGroup(target) {
+	s.place = factor.Place{Machine: at.Machine, Target: target, Dir: at.Dir}
+	if f.Target == "" && w.IsGroup(target) {
 		s.place.Target = ""
 	}
 	return s, nil
 }
 
-func (w *workbench) find(name string) (factor.Factor, error) {
+func factorOf(w *machines.Inventory, name string) (factor.Factor, error) {
 	if command, ok := strings.CutPrefix(name, commandPrefix); ok {
-		for _, c := range w.commands {
+		for _, c := range w.Commands {
 			if c.Name == command {
 				return factor.Command(c.Name, c.Read, c.Apply, c.Restore), nil
 			}
 		}
 		return factor.Factor{}, fmt.Errorf("factor %s: the study has no command %q", name, command)
 	}
-	for _, f := range w.catalog.Factors {
+	for _, f := range w.Catalog.Factors {
 		if f.Name == name {
 			return f, nil
 		}
@@ -126,7 +116,15 @@ func (w *workbench) find(name string) (factor.Factor, error) {
 	return factor.Factor{}, fmt.Errorf("factor %s: this plimsoll does not have it", name)
 }
 
-func lastLine(text []byte) string {
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return lines[len(lines)-1]
+// claims are the names of what the settings of a study reach, by machine.
+func claims(all []*setting) map[string][]string {
+	names := map[string][]string{}
+	for _, s := range all {
+		names[s.machine] = append(names[s.machine], slices.Concat(s.effect.Sets, s.effect.Coupled)...)
+	}
+	for machine, list := range names {
+		slices.Sort(list)
+		names[machine] = slices.Compact(list)
+	}
+	return names
 }

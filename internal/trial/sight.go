@@ -19,8 +19,8 @@ const SightFile = "machine.json"
 func (a *attempt) see(ctx context.Context) error {
 	var rows collect.TestbedRecord
 	for _, m := range a.crew {
-		sighted, ok := m.machine.(platform.Sighted)
-		if !ok || m.index > 0 || a.sim != nil {
+		sighted, ok := m.At.Machine.(platform.Sighted)
+		if !ok || m.Index > 0 || a.sim != nil {
 			continue
 		}
 		facts, err := sighted.Sees(ctx)
@@ -30,7 +30,7 @@ func (a *attempt) see(ctx context.Context) error {
 		for _, f := range facts {
 			name := f.Name
 			if len(a.Study.Groups) > 1 {
-				name = m.group.Name + ": " + name
+				name = m.Group.Name + ": " + name
 			}
 			rows = append(rows, collect.Fact{Name: name, Value: f.Value})
 		}

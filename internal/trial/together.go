@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/trial/machines"
 )
 
 // starting is how long before loads begin together they are told when: long enough for the
@@ -49,11 +50,11 @@ func (b *barrier) wait(ctx context.Context) (time.Time, error) {
 // together runs a load on the machines of the subject, which share what is offered, and adds
 // up what they do.
 func (a *attempt) together(ctx context.Context, l prepared, stage load.Stage, out *measure.Recorder) error {
-	subject := a.crew.subject()
+	subject := a.crew.Subject()
 	at := a.begin
 	a.begin = nil
 	if len(subject) == 1 {
-		subject[0].recorder = out
+		subject[0].Recorder = out
 		return a.solo(ctx, &run{subject[0], l, stage, at})
 	}
 	if at == nil {
@@ -65,14 +66,14 @@ func (a *attempt) together(ctx context.Context, l prepared, stage load.Stage, ou
 	}
 	whole := measure.NewMerger(len(subject), out)
 	for i, m := range subject {
-		m.recorder = measure.NewRecorder(func(r *measure.Recorder) bool {
+		m.Recorder = measure.NewRecorder(func(r *measure.Recorder) bool {
 			all := r.Intervals()
 			return !whole.Take(i, all[len(all)-1])
 		})
 	}
-	err = subject.each(ctx, func(ctx context.Context, m *member) error {
+	err = subject.Each(ctx, func(ctx context.Context, m *machines.Member) error {
 		own := stage
-		own.Seed = dataSeed(stage.Seed, m.index)
+		own.Seed = machines.DataSeed(stage.Seed, m.Index)
 		return a.solo(ctx, &run{m, each, own, at})
 	})
 	a.conclude(subject, out)
@@ -81,7 +82,7 @@ func (a *attempt) together(ctx context.Context, l prepared, stage load.Stage, ou
 
 // run is a load on one machine.
 type run struct {
-	on    *member
+	on    *machines.Member
 	load  prepared
 	stage load.Stage
 	begin *barrier // nil begins at once
@@ -90,12 +91,12 @@ type run struct {
 // solo runs a load on one machine: in a worker, or by what the workload drives.
 func (a *attempt) solo(ctx context.Context, r *run) error {
 	m := r.on
-	if m.kind.Own {
-		at := agent.Place{Machine: m.machine, Log: a.log}
+	if m.Kind.Own {
+		at := agent.Place{Machine: m.At.Machine, Log: a.log}
 		if r.begin != nil {
 			at.Begin = r.begin.wait
 		}
-		return agent.Run(ctx, at, a.job(m, r.load.settings, r.stage), m.recorder)
+		return agent.Run(ctx, at, a.job(m, r.load.settings, r.stage), m.Recorder)
 	}
 	if r.begin != nil {
 		at, err := r.begin.wait(ctx)
@@ -109,9 +110,9 @@ func (a *attempt) solo(ctx context.Context, r *run) error {
 			return context.Cause(ctx)
 		case <-timer.C:
 		}
-		m.recorder.Value(agent.Late, time.Since(at).Seconds())
+		m.Recorder.Value(agent.Late, time.Since(at).Seconds())
 	}
-	return r.load.load.Run(ctx, a.envOf(m), r.stage, m.recorder)
+	return r.load.load.Run(ctx, a.envOf(m), r.stage, m.Recorder)
 }
 
 // share is the load of each machine where several share a rate.
@@ -134,14 +135,14 @@ func (a *attempt) share(l prepared, machines int) (prepared, error) {
 // whole rate, and the concurrency of one, which has that for each server that it asks.
 func (a *attempt) demand() load.Demand {
 	d := a.load.load.Demand()
-	d.Concurrency *= len(a.crew.subject()) * serversAsked(a.recorder.Intervals())
+	d.Concurrency *= len(a.crew.Subject()) * serversAsked(a.recorder.Intervals())
 	return d
 }
 
 // conclude takes over what the workloads of the subject's machines said at their end. What is
 // counted per second adds up; of what strains a generator the most counts; of anything else
 // the mean.
-func (a *attempt) conclude(subject crew, out *measure.Recorder) {
+func (a *attempt) conclude(subject machines.Set, out *measure.Recorder) {
 	for name, values := range said(subject) {
 		v := mean(values)
 		switch {
@@ -153,7 +154,7 @@ func (a *attempt) conclude(subject crew, out *measure.Recorder) {
 		out.Value(name, v)
 	}
 	for _, m := range subject {
-		for setting, level := range m.recorder.Observed() {
+		for setting, level := range m.Recorder.Observed() {
 			if former, ok := out.Observed()[setting]; !ok || former == level {
 				out.Observe(setting, level)
 			} else if !strings.Contains(former, level) {
@@ -166,10 +167,10 @@ func (a *attempt) conclude(subject crew, out *measure.Recorder) {
 	}
 }
 
-func said(members crew) map[string][]float64 {
+func said(members machines.Set) map[string][]float64 {
 	all := map[string][]float64{}
 	for _, m := range members {
-		for name, v := range m.recorder.Values() {
+		for name, v := range m.Recorder.Values() {
 			all[name] = append(all[name], v)
 		}
 	}
@@ -177,11 +178,11 @@ func said(members crew) map[string][]float64 {
 }
 
 // worst is each check of several machines as the machine has it that does worst.
-func worst(members crew) (checks []measure.Check) {
+func worst(members machines.Set) (checks []measure.Check) {
 	rank := map[measure.State]int{measure.Pass: 0, measure.Unknown: 1, measure.Fail: 2}
 	for _, m := range members {
-		for _, c := range m.recorder.Checks() {
-			c.Detail = m.name + ": " + c.Detail
+		for _, c := range m.Recorder.Checks() {
+			c.Detail = m.Name + ": " + c.Detail
 			switch i := slices.IndexFunc(checks, func(k measure.Check) bool { return k.Name == c.Name }); {
 			case i < 0:
 				checks = append(checks, c)
@@ -202,4 +203,6 @@ func fairness(rates []float64) (index, least float64) {
 	return measure.Jain(rates), least
 }
 
-func (m *member) title() string { return fmt.Sprintf("workload %s on %s", m.kind.Name, m.name) }
+func title(m *machines.Member) string {
+	return fmt.Sprintf("workload %s on %s", m.Kind.Name, m.Name)
+}

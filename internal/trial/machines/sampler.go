@@ -1,4 +1,4 @@
-package trial
+package machines
 
 import (
 	"bytes"
@@ -26,11 +26,11 @@ const (
 	sampleLast = 5 * time.Second
 )
 
-// sampler reads the counters of a machine while a load runs.
-type sampler struct {
+// Sampler reads the counters of a machine while a load runs.
+type Sampler struct {
 	sources []openSource
 	counter map[string]collect.Counter
-	missing []string
+	Missing []string
 
 	mu      sync.Mutex
 	start   time.Time
@@ -51,16 +51,16 @@ type sample struct {
 	values map[string]float64
 }
 
-// openSampler opens every source. One that does not open is missing.
-func openSampler(ctx context.Context, sources []collect.Source, place collect.Place) *sampler {
-	s := &sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
+// OpenSampler opens every source. One that does not open is missing.
+func OpenSampler(ctx context.Context, sources []collect.Source, place collect.Place) *Sampler {
+	s := &Sampler{counter: map[string]collect.Counter{}, failed: map[string]bool{}}
 	for _, source := range sources {
 		if source.For != nil && !source.For(place.Machine) {
 			continue
 		}
 		read, err := source.Open(ctx, place)
 		if err != nil {
-			s.missing = append(s.missing, fmt.Sprintf("%s: %v", source.Name, err))
+			s.Missing = append(s.Missing, fmt.Sprintf("%s: %v", source.Name, err))
 			continue
 		}
 		s.sources = append(s.sources, openSource{source.Name, read})
@@ -71,8 +71,8 @@ func openSampler(ctx context.Context, sources []collect.Source, place collect.Pl
 	return s
 }
 
-// begin takes the first sample and goes on until end is called.
-func (s *sampler) begin(ctx context.Context, every time.Duration) {
+// Begin takes the first sample and goes on until end is called.
+func (s *Sampler) Begin(ctx context.Context, every time.Duration) {
 	s.start = time.Now()
 	cost := s.take(ctx)
 	s.lead = cost
@@ -93,8 +93,8 @@ func (s *sampler) begin(ctx context.Context, every time.Duration) {
 	})
 }
 
-// end takes the last sample, and returns when nothing samples any more.
-func (s *sampler) end(ctx context.Context) {
+// End takes the last sample, and returns when nothing samples any more.
+func (s *Sampler) End(ctx context.Context) {
 	s.cancel()
 	s.done.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), sampleLast)
@@ -103,7 +103,7 @@ func (s *sampler) end(ctx context.Context) {
 }
 
 // take reads every source once and returns how long it took.
-func (s *sampler) take(ctx context.Context) time.Duration {
+func (s *Sampler) take(ctx context.Context) time.Duration {
 	from := time.Now()
 	values := map[string]float64{}
 	for _, source := range s.sources {
@@ -115,7 +115,7 @@ func (s *sampler) take(ctx context.Context) time.Duration {
 			s.mu.Lock()
 			if !s.failed[source.name] {
 				s.failed[source.name] = true
-				s.missing = append(s.missing, fmt.Sprintf("%s: %v", source.name, err))
+				s.Missing = append(s.Missing, fmt.Sprintf("%s: %v", source.name, err))
 			}
 			s.mu.Unlock()
 			continue
@@ -128,10 +128,10 @@ func (s *sampler) take(ctx context.Context) time.Duration {
 	return time.Since(from)
 }
 
-// over returns each counter over a window: the increase per second of those
+// Over returns each counter over a window: the increase per second of those
 // that only grow, the mean of all others. The samples used are those inside
 // the window, with the last one before it where the window holds only one.
-func (s *sampler) over(w measure.Window) map[string]float64 {
+func (s *Sampler) Over(w measure.Window) map[string]float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	inside := s.within(w)
@@ -159,7 +159,7 @@ func (s *sampler) over(w measure.Window) map[string]float64 {
 }
 
 // within are the samples that stand for a window.
-func (s *sampler) within(w measure.Window) []sample {
+func (s *Sampler) within(w measure.Window) []sample {
 	first, last := s.inside(w)
 	if last-first < 2 && first > 0 {
 		first--
@@ -168,7 +168,7 @@ func (s *sampler) within(w measure.Window) []sample {
 }
 
 // inside are the first sample in a window, and the first one after it.
-func (s *sampler) inside(w measure.Window) (first, last int) {
+func (s *Sampler) inside(w measure.Window) (first, last int) {
 	last = len(s.samples)
 	for first < last && s.samples[first].at.Seconds() < w.Cut {
 		first++
@@ -181,10 +181,10 @@ func (s *sampler) inside(w measure.Window) (first, last int) {
 	return first, last
 }
 
-// seldom are the counters that the machine has, but that were not read often enough to say
+// Seldom are the counters that the machine has, but that were not read often enough to say
 // anything of a window; and how many times all were read in it.
-func (s *sampler) seldom(w measure.Window) (names []string, times int) {
-	had := s.over(w)
+func (s *Sampler) Seldom(w measure.Window) (names []string, times int) {
+	had := s.Over(w)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first, last := s.inside(w)
@@ -197,8 +197,8 @@ func (s *sampler) seldom(w measure.Window) (names []string, times int) {
 	return names, last - first
 }
 
-// table is the file counters.csv: a row a sample, a column a counter.
-func (s *sampler) table() []byte {
+// Table is the file counters.csv: a row a sample, a column a counter.
+func (s *Sampler) Table() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	names := map[string]bool{}

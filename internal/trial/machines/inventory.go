@@ -1,0 +1,142 @@
+package machines
+
+import (
+	"context"
+	"fmt"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
+	"slices"
+)
+
+// Inventory is the machines of a run, by their names in the journal.
+type Inventory struct {
+	Machine  platform.Machine     // the only one, or the first of the subject
+	byName   map[string]Workspace // by name, where there are several
+	Platform platform.Platform
+	Use      study.Use // of the platform
+	Groups   []study.Group
+	Catalog  *study.Catalog
+	Commands []study.Command
+	Scratch  string
+	Mark     string                      // secret in the scratch folders of the run
+	made     map[string]platform.Machine // whose scratch folder was made, by name
+}
+
+// First is the only machine, or the first of the subject, with the scratch folder of the run.
+func (v *Inventory) First() Workspace { return Workspace{v.Machine, v.Scratch} }
+
+// IsGroup tells whether the text after the colon of a factor without targets names a group.
+func (v *Inventory) IsGroup(target string) bool {
+	return target != "" && slices.ContainsFunc(v.Groups, func(g study.Group) bool { return g.Name == target })
+}
+
+// Fleeting tells whether the machines end with the process that opened the platform.
+func (v *Inventory) Fleeting() bool {
+	i := slices.IndexFunc(v.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == v.Use.Kind })
+	return i >= 0 && v.Catalog.Platforms[i].Fleeting != nil && v.Catalog.Platforms[i].Fleeting(v.Use.Settings)
+}
+
+// At finds a machine by its name in the journal.
+func (v *Inventory) At(name string) (Workspace, error) {
+	if name == "" {
+		return v.First(), nil
+	}
+	p, ok := v.byName[name]
+	if !ok {
+		return p, fmt.Errorf("the platform has no machine %q any more", name)
+	}
+	return p, nil
+}
+
+// Alone is the one machine of a study without groups, with what it drives.
+func (v *Inventory) Alone(kind workload.Kind, settings parameter.Settings) Set {
+	return Set{{At: v.First(), Group: study.Group{Subject: true}, Kind: kind, Settings: settings}}
+}
+
+// Loads tells the workload of a group's machines; a kind without a name for none.
+type Loads func(g study.Group) (workload.Kind, parameter.Settings, error)
+
+// Gather starts the machines of groups, and stops all others.
+func (v *Inventory) Gather(ctx context.Context, groups []study.Group, driven Loads) (Set, error) {
+	grouped, ok := v.Platform.(platform.Grouped)
+	if !ok {
+		return nil, fmt.Errorf("platform %s has one machine: a study of several runs on platform guest, fleet or local", v.Use.Kind)
+	}
+	var all Set
+	for _, g := range groups {
+		kind, settings, err := driven(g)
+		if err != nil {
+			return nil, err
+		}
+		machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
+		if err != nil {
+			return nil, fmt.Errorf("have %s: %w", phrase(g), err)
+		}
+		for i, m := range machines {
+			all = append(all, &Member{At: workspaceOf(m, v.Scratch), Name: m.Name(), Index: i, Group: g, Kind: kind, Settings: settings})
+		}
+	}
+	v.Machine = all.Lead().At.Machine
+	v.byName = map[string]Workspace{}
+	for _, m := range all {
+		v.byName[m.Name] = m.At
+	}
+	return all, nil
+}
+
+// Locate finds the machines of groups, to put them back. The server is the first of the group that has the service.
+func (v *Inventory) Locate(ctx context.Context, groups []study.Group) (server Workspace, err error) {
+	grouped, ok := v.Platform.(platform.Grouped)
+	if !ok || len(groups) == 0 {
+		return server, nil
+	}
+	v.byName = map[string]Workspace{}
+	for _, g := range groups {
+		machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
+		if err != nil {
+			return server, fmt.Errorf("find %s: %w", phrase(g), err)
+		}
+		for i, m := range machines {
+			at := workspaceOf(m, v.Scratch)
+			v.byName[m.Name()] = at
+			if g.Serves && i == 0 {
+				server = at
+			}
+		}
+	}
+	return server, nil
+}
+
+// MakeScratch makes the scratch folders unless this session has done so.
+func (v *Inventory) MakeScratch(ctx context.Context, all Set) error {
+	for _, m := range all {
+		if v.made[m.Name] == m.At.Machine {
+			continue
+		}
+		if err := m.At.makeScratch(ctx, v.Mark); err != nil {
+			return err
+		}
+		if v.made == nil {
+			v.made = map[string]platform.Machine{}
+		}
+		v.made[m.Name] = m.At.Machine
+	}
+	return nil
+}
+
+// Lead is the first machine of the subject of a study.
+func Lead(ctx context.Context, p platform.Platform, s *study.Study) (platform.Machine, error) {
+	grouped, ok := p.(platform.Grouped)
+	i := slices.IndexFunc(s.Groups, func(g study.Group) bool { return g.Subject })
+	if !ok || i < 0 {
+		return p.Machine(), nil
+	}
+	g := s.Groups[i]
+	machines, err := grouped.Members(ctx, platform.Group{Name: g.Name, Machines: g.Machines, Settings: g.Settings})
+	if err != nil {
+		return nil, fmt.Errorf("have %s: %w", phrase(g), err)
+	}
+	return machines[0], nil
+}

@@ -1,0 +1,69 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/trial/machines"
+	"strings"
+)
+
+const (
+	censusNames  = 3   // processes that are named
+	littleCPU    = .02 // CPUs below which a process is not worth its name
+	busyWorker   = .8  // CPUs for each thread, from which a generator is at its own limit
+	littleWaited = .01 // share of the time ready and without a CPU that tells lack of CPU
+	muchOthers   = .5  // of the host's CPUs used by others that tells it where the first is not known
+	muchSteal    = .1  // of the host's CPUs taken by the hypervisor
+)
+
+// explainVoid tells lack of CPU from a generator at its own limit, and who took the CPU.
+func (a *attempt) explainVoid(p *measure.Probe, before, after *machines.Census) {
+	busy := p.Values[generatorCPU]
+	waited, known := p.Values[measure.GeneratorWaited]
+	who, others, stolen := "", 0., 0.
+	if before != nil && after != nil && after.CPUs > 0 {
+		var all []machines.User
+		all, others = after.Users(before, machines.OwnNames()...)
+		others /= float64(after.CPUs)
+		stolen = (after.Steal - before.Steal) / max(1e-3, after.At.Sub(before.At).Seconds()) / float64(after.CPUs)
+		who = named(all, after.CPUs, stolen)
+	}
+	if busy > busyWorker || !(known && waited > littleWaited || others > muchOthers || stolen > muchSteal) {
+		return
+	}
+	p.Starved = true
+	p.Reason = fmt.Sprintf("the host was busy: the generator used %s of its CPUs and waited for one %s of the time", percent(busy), percent(waited))
+	if who != "" {
+		p.Reason += "; meanwhile " + who
+	}
+}
+
+// named says in words who used the CPUs.
+func named(all []machines.User, cpus int, stolen float64) string {
+	var parts []string
+	for _, u := range all[:min(censusNames, len(all))] {
+		if u.CPUs >= littleCPU {
+			parts = append(parts, fmt.Sprintf("%s used %.2f", u.Name, u.CPUs))
+		}
+	}
+	text := ""
+	if len(parts) > 0 {
+		text = fmt.Sprintf("%s of %d CPUs", strings.Join(parts, ", "), cpus)
+	}
+	if stolen > muchSteal {
+		if text != "" {
+			text += ", and "
+		}
+		text += "the hypervisor gave " + percent(stolen) + " of the CPU time to others"
+	}
+	return text
+}
+
+// census looks at the processes of the generator's machine; nil in virtual time.
+func (a *attempt) census(ctx context.Context) *machines.Census {
+	if a.sim != nil {
+		return nil
+	}
+	return machines.TakeCensus(ctx, a.machines.Machine)
+}
