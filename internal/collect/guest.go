@@ -12,12 +12,12 @@ import (
 func Guest() Source {
 	return Source{
 		Name: "guest",
-		Doc:  "what the host gives to a guest, from the scheduler's account of its threads",
+		Doc:  "host resources that a guest received, from the scheduling statistics of its threads",
 		Counters: []Counter{
-			cumulative("guest.run", "1", "CPUs of the host that the guest's vCPUs got"),
-			cumulative("guest.ready", "1", "vCPUs that could have run, while the CPU was another's"),
-			cumulative("guest.others", "1", "CPUs of the host for the guest's disk and network threads"),
-			cumulative("guest.exits", "1/s", "exits from the guest to the hypervisor"),
+			cumulative("guest.run", "1", "host CPUs used by the guest's vCPUs"),
+			cumulative("guest.ready", "1", "vCPUs ready to run and waiting for a CPU (ready time)"),
+			cumulative("guest.others", "1", "host CPUs used by the guest's disk and network threads"),
+			cumulative("guest.exits", "1/s", "VM exits"),
 		},
 		For: func(m platform.Machine) bool { _, hosted := m.(platform.Hosted); return hosted },
 		Open: func(ctx context.Context, p Place) (Read, error) {

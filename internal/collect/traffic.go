@@ -11,14 +11,14 @@ import (
 func Traffic() Source {
 	return Source{
 		Name: "network of guests",
-		Doc:  "what plimsoll's switch between guests carries for one of them",
+		Doc:  "traffic of a guest on plimsoll's virtual switch",
 		Counters: []Counter{
-			cumulative("guest.network.in", "B/s", "bytes of frames to the guest"),
-			cumulative("guest.network.out", "B/s", "bytes of frames from the guest"),
-			cumulative("guest.frames.in", "1/s", "frames to the guest"),
-			cumulative("guest.frames.out", "1/s", "frames from the guest"),
-			cumulative("guest.frames.lost", "1/s", "frames that the guest did not take in time"),
-			gauge("guest.network.rtt", "s", "shortest round trip to the first other guest, before the load"),
+			cumulative("guest.network.in", "B/s", "bytes received by the guest"),
+			cumulative("guest.network.out", "B/s", "bytes sent by the guest"),
+			cumulative("guest.frames.in", "1/s", "frames received by the guest"),
+			cumulative("guest.frames.out", "1/s", "frames sent by the guest"),
+			cumulative("guest.frames.lost", "1/s", "frames dropped by a full receive queue of the guest"),
+			gauge("guest.network.rtt", "s", "minimum round-trip time to the first other guest, before the load"),
 		},
 		For: func(m platform.Machine) bool {
 			w, ok := m.(platform.Wired)

@@ -12,13 +12,13 @@ import (
 // Pace is what a study may set of how a load goes, in the parameters of each: by how many
 // threads it is made, when its transactions are due, and how long they may take.
 type Pace struct {
-	Threads  int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate     parameter.Rate     `name:"rate" doc:"transactions offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
-	Arrivals string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape    string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
-	Timeout  parameter.Duration `name:"timeout" doc:"how long a transaction may take; a connection with one that takes longer is closed" min:"100ms"`
-	Tick     parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which a transaction is due, for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag   parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+	Threads  int                `name:"threads" doc:"load-generator threads, each with its own connections; at most one per connection" min:"1" max:"1024"`
+	Rate     parameter.Rate     `name:"rate" doc:"offered load in transactions per second, in total per server; empty is a closed loop"`
+	Arrivals string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
+	Shape    string             `name:"shape" doc:"load profile in multiples of the rate, such as ramp to 5 over 60s"`
+	Timeout  parameter.Duration `name:"timeout" doc:"transaction timeout; a session with a timeout is closed" min:"100ms"`
+	Tick     parameter.Duration `name:"tick" doc:"timer granularity: transactions due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
+	MaxLag   parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
 }
 
 // tick is short beside a transaction, and lets the thread that keeps the schedule sleep:

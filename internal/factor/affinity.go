@@ -14,7 +14,7 @@ const free = "free"
 func Affinity() Factor {
 	return Factor{
 		Name:    "host.affinity",
-		Doc:     "CPUs that workers may run on, set on each process",
+		Doc:     "CPU affinity of workers, set on each process",
 		Example: []string{free, "0-1"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{})

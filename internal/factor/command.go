@@ -19,7 +19,7 @@ import (
 func Command(name, read, apply, restore string) Factor {
 	f := Factor{
 		Name:    "command." + name,
-		Doc:     "a setting that the study's own commands read and set",
+		Doc:     "setting read and applied by the study's own commands",
 		Example: []string{"off", "on"},
 		Check: func(_ context.Context, _ Place, level string) (string, error) {
 			if trimmed := strings.TrimSpace(level); trimmed == "" || strings.ContainsRune(level, 0) {

@@ -13,7 +13,7 @@ func CPUSet() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.cpuset",
-		Doc:     "CPUs of the control group of workers",
+		Doc:     "CPUs of the workers' control group (cpuset)",
 		Example: []string{free, "0-1"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			cpus, err := online(ctx, p.Machine)

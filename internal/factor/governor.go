@@ -19,7 +19,7 @@ func Governor() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.governor",
-		Doc:     "frequency governor of all CPUs",
+		Doc:     "CPU frequency governor of all CPUs",
 		Example: []string{"powersave", "performance"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			cpus, err := online(ctx, p.Machine)

@@ -22,7 +22,7 @@ func InterruptCoalescing() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.interrupt_coalescing",
-		Doc:     "how long a network device waits after a received packet before it interrupts",
+		Doc:     "receive interrupt coalescing of a network interface (rx-usecs)",
 		Target:  "network interface",
 		Example: []string{"0s", "50us"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {

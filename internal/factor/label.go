@@ -12,7 +12,7 @@ func Label() Factor {
 	last := ""
 	return Factor{
 		Name:    "label",
-		Doc:     "changes nothing: its levels name arms that are alike",
+		Doc:     "no-op: its levels name identical arms",
 		Example: []string{"A", "A again"},
 		Get: func(context.Context, Place) (string, error) {
 			mu.Lock()

@@ -31,7 +31,7 @@ func Latency() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "network.latency",
-		Doc:     "delay of each packet that leaves an interface, made by the kernel's network emulator",
+		Doc:     "delay of packets sent by a network interface (netem)",
 		Target:  "network interface",
 		Example: []string{noLatency, "10ms"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {

@@ -113,7 +113,7 @@ func GROFlushTimeout() Factor {
 	}.named(Factor{
 		Root:    true,
 		Name:    "host.gro_flush_timeout",
-		Doc:     "how long received packets may be held back to be merged; it also spaces the polls of host.napi_deferral",
+		Doc:     "gro_flush_timeout of a network interface; with host.napi_deferral, the interval of NAPI polls",
 		Example: []string{"0s", "50us"},
 	})
 }
@@ -131,7 +131,7 @@ func NAPIDeferral() Factor {
 	return ofInterface{words: "deferral of interrupts", file: "napi_defer_hard_irqs", toFile: plain, toLevel: plain}.named(Factor{
 		Root:    true,
 		Name:    "host.napi_deferral",
-		Doc:     "how many empty polls, spaced by host.gro_flush_timeout, pass before an interface interrupts again",
+		Doc:     "napi_defer_hard_irqs of a network interface: empty NAPI polls before interrupts are enabled again",
 		Example: []string{"0", "2"},
 	})
 }
@@ -144,7 +144,7 @@ func ReceivePacketSteering() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.receive_packet_steering",
-		Doc:     "CPUs that the receive queues of an interface hand their packets to",
+		Doc:     "CPUs of Receive Packet Steering (RPS) for a network interface",
 		Target:  "network interface",
 		Example: []string{"none", "0-1"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {

@@ -20,7 +20,7 @@ func Quota() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.quota",
-		Doc:     "CPU time of the control group of workers, in CPUs",
+		Doc:     "CPU quota of the workers' control group, in CPUs (cpu.max)",
 		Example: []string{none, "1.5"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			return nil, confinable(ctx, p.Machine, platform.Confinement{Quota: "1"})

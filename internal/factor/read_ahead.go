@@ -20,7 +20,7 @@ func ReadAhead() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.read_ahead",
-		Doc:     "how far the kernel reads ahead on a block device",
+		Doc:     "read-ahead of a block device",
 		Target:  "block device",
 		Example: []string{"128KiB", "4MiB"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {

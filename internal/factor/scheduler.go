@@ -28,7 +28,7 @@ func Scheduler() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.scheduler",
-		Doc:     "scheduler of a block device",
+		Doc:     "I/O scheduler of a block device",
 		Target:  "block device",
 		Example: []string{"none", "mq-deadline"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {

@@ -15,7 +15,7 @@ func Sysctl() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.sysctl",
-		Doc:     "a setting of the kernel",
+		Doc:     "kernel parameter (sysctl)",
 		Target:  "name of the setting, such as vm.dirty_ratio",
 		Example: []string{"10", "20"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {

@@ -11,7 +11,7 @@ func TransparentHugePages() Factor {
 	return Factor{
 		Root:    true,
 		Name:    "host.transparent_hugepages",
-		Doc:     "when the kernel backs memory with huge pages unasked",
+		Doc:     "transparent huge pages",
 		Example: []string{"madvise", "always"},
 		Offers: func(ctx context.Context, p Place) ([]string, error) {
 			_, offered, err := chosen(ctx, p.Machine, file, hugepagesWords)

@@ -35,7 +35,7 @@ var quantiles = []struct {
 // and errors; and the same for each class of operation, with the class name
 // and a dot in front ("write.p99").
 func OperationMetrics(rate string, classes ...string) []Metric {
-	metrics := operationMetrics("", "all operations", rate)
+	metrics := operationMetrics("", "operations", rate)
 	for _, c := range classes {
 		metrics = append(metrics, operationMetrics(c+".", c+" operations", rate)...)
 	}
@@ -45,7 +45,7 @@ func OperationMetrics(rate string, classes ...string) []Metric {
 func operationMetrics(prefix, what, rate string) []Metric {
 	metrics := []Metric{
 		{prefix + rate, "1/s", what + " completed per second", HigherIsBetter},
-		{prefix + "throughput", "B/s", "bytes moved by " + what + " per second", HigherIsBetter},
+		{prefix + "throughput", "B/s", "bytes transferred by " + what + " per second", HigherIsBetter},
 		{prefix + "mean", "s", "mean response time of " + what, LowerIsBetter},
 		{prefix + "max", "s", "longest response time of " + what, LowerIsBetter},
 		{prefix + "errors", "1/s", "failed " + what + " per second", LowerIsBetter},
@@ -64,11 +64,11 @@ const GeneratorWaited = "generator.waited"
 // makes, such as a transaction.
 func ClientMetrics(operation string) []Metric {
 	return []Metric{
-		{"client.cpu", "1", "CPUs that the load generator kept busy", Neutral},
-		{"client.cpu_per_operation", "s", "CPU time of the load generator for each " + operation, LowerIsBetter},
-		{"client.gap", "s", "longest time for which a thread of the load generator did not look at the clock", LowerIsBetter},
-		{"generator.cpu", "1", "CPU time of the load generator that was not spent waiting for the next instant, as a share of its threads'", Neutral},
-		{GeneratorWaited, "1", "share of the time that the threads of the load generator were ready to run and had no CPU", LowerIsBetter},
+		{"client.cpu", "1", "CPUs used by the load generator", Neutral},
+		{"client.cpu_per_operation", "s", "CPU time of the load generator per " + operation, LowerIsBetter},
+		{"client.gap", "s", "longest delay of a load-generator thread", LowerIsBetter},
+		{"generator.cpu", "1", "CPU utilisation of the load-generator threads, without busy-waiting", Neutral},
+		{GeneratorWaited, "1", "share of time in which load-generator threads were runnable and waited for a CPU", LowerIsBetter},
 	}
 }
 
@@ -84,22 +84,22 @@ func Foremost(headline string, all []Metric) []Metric {
 // started, and their times from the start.
 func ScheduleMetrics(classes ...string) []Metric {
 	metrics := []Metric{
-		{"offered", "1/s", "operations that became due per second", Neutral},
-		{"late", "1", "share of the operations that started late", LowerIsBetter},
-		{"abandoned", "1", "share of the operations that were never started", LowerIsBetter},
-		{"lag.max", "s", "longest time from due to started", LowerIsBetter},
+		{"offered", "1/s", "offered load: operations due per second", Neutral},
+		{"late", "1", "share of operations that started late", LowerIsBetter},
+		{"abandoned", "1", "share of operations never started", LowerIsBetter},
+		{"lag.max", "s", "longest delay from due time to start", LowerIsBetter},
 	}
 	for _, q := range quantiles {
-		metrics = append(metrics, Metric{"lag." + q.name, "s", q.name + " of the time from due to started", LowerIsBetter})
+		metrics = append(metrics, Metric{"lag." + q.name, "s", q.name + " of the delay from due time to start", LowerIsBetter})
 	}
 	for _, c := range append([]string{""}, classes...) {
-		prefix, what := "", "all operations"
+		prefix, what := "", "operations"
 		if c != "" {
 			prefix, what = c+".", c+" operations"
 		}
-		metrics = append(metrics, Metric{prefix + "service.mean", "s", "mean time from the start of " + what, LowerIsBetter})
+		metrics = append(metrics, Metric{prefix + "service.mean", "s", "mean service time, from the actual start, of " + what, LowerIsBetter})
 		for _, q := range quantiles {
-			metrics = append(metrics, Metric{prefix + "service." + q.name, "s", q.name + " of the time from the start of " + what, LowerIsBetter})
+			metrics = append(metrics, Metric{prefix + "service." + q.name, "s", q.name + " of the service time, from the actual start, of " + what, LowerIsBetter})
 		}
 	}
 	return metrics
@@ -107,12 +107,12 @@ func ScheduleMetrics(classes ...string) []Metric {
 
 // PeakMetric is the metric of a search for a peak.
 func PeakMetric() Metric {
-	return Metric{"peak", "1/s", "highest rate at which the limits of the search were kept", HigherIsBetter}
+	return Metric{"peak", "1/s", "highest rate that met the limits of the search", HigherIsBetter}
 }
 
 // GrowthMetric is the metric of a growth.
 func GrowthMetric() Metric {
-	return Metric{"carried", "1", "servers with which the limits of the growth were kept", HigherIsBetter}
+	return Metric{"carried", "1", "number of servers that met the limits of the growth", HigherIsBetter}
 }
 
 // HostCPU is what a growth can be limited by besides the metrics of its workload.
@@ -123,9 +123,9 @@ func HostCPU() Metric {
 // MigrationMetrics are those of a migration in the middle of a load.
 func MigrationMetrics() []Metric {
 	return []Metric{
-		{"migration.total", "s", "time that the guest's migration took, as the hypervisor reports it", LowerIsBetter},
-		{"migration.downtime", "s", "time for which the guest stood still meanwhile, from its stop at the source to its resumption at the target", LowerIsBetter},
-		{"migration.transferred", "B", "bytes that were sent from the source to the target", LowerIsBetter},
+		{"migration.total", "s", "total migration time, as reported by the hypervisor", LowerIsBetter},
+		{"migration.downtime", "s", "downtime of the migration, from the stop at the source to the resumption at the target", LowerIsBetter},
+		{"migration.transferred", "B", "bytes transferred from source to target", LowerIsBetter},
 	}
 }
 

@@ -308,8 +308,8 @@ func (s *Study) Results(c *Catalog) []measure.Metric {
 // machineMetrics tell how the machines of a group shared what there was.
 func machineMetrics() []measure.Metric {
 	return []measure.Metric{
-		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the machines' rates: 1 where all get the same"},
-		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the machine that gets the least"},
+		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the machines' rates; 1 is equal shares"},
+		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a machine"},
 	}
 }
 
@@ -328,7 +328,7 @@ func (s *Study) Servers() bool {
 // serverMetrics tell how several servers of a service shared the load.
 func serverMetrics() []measure.Metric {
 	return []measure.Metric{
-		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's index of the servers' rates: 1 where all do as much"},
-		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "rate of the server that does the least"},
+		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the servers' rates; 1 is equal shares"},
+		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a server"},
 	}
 }

@@ -15,17 +15,17 @@ const auto = "auto"
 // timing is the schema of measure, with its defaults. What depends on other
 // keys has no default here (see defaultLongest and defaultInterval).
 type timing struct {
-	Settle    parameter.Duration `name:"settle" doc:"pause between apply and load"`
-	Warmup    string             `name:"warmup" doc:"auto finds the end of the warm-up by MSER-5; a time fixes it"`
-	Window    parameter.Duration `name:"window" doc:"shortest part of a trial that counts" min:"100ms"`
-	Longest   parameter.Duration `name:"longest" doc:"longest load of one trial, warm-up included; default six windows and a fixed warm-up"`
-	Interval  parameter.Duration `name:"interval" doc:"length of the intervals of the series; default a 50th of the window, within 100ms and 1s" min:"1ms"`
-	Blocks    string             `name:"blocks" doc:"auto looks at planned numbers of blocks and stops when decided; a number fixes it"`
+	Settle    parameter.Duration `name:"settle" doc:"pause between applying levels and starting the load"`
+	Warmup    string             `name:"warmup" doc:"warm-up; auto detects its end by MSER-5, a duration fixes it"`
+	Window    parameter.Duration `name:"window" doc:"minimum measurement window of a trial" min:"100ms"`
+	Longest   parameter.Duration `name:"longest" doc:"maximum duration of a load, warm-up included; default six windows plus a fixed warm-up"`
+	Interval  parameter.Duration `name:"interval" doc:"interval of the time series; default a 50th of the window, between 100ms and 1s" min:"1ms"`
+	Blocks    string             `name:"blocks" doc:"blocks; auto stops at the first planned look that decides, a number fixes them"`
 	Looks     []string           `name:"looks" doc:"numbers of blocks at which auto looks"`
-	Precision parameter.Share    `name:"precision" doc:"half-width of the interval that is wanted; takes as many blocks as that needs, instead of looks"`
-	Time      parameter.Duration `name:"time" doc:"budget of time for the whole study"`
-	Disk      parameter.Bytes    `name:"disk" doc:"budget of disk space"`
-	Retries   int                `name:"retries" doc:"void trials that may be repeated, in all" min:"0" max:"1000"`
+	Precision parameter.Share    `name:"precision" doc:"target half-width of the interval, which determines the number of blocks; replaces looks"`
+	Time      parameter.Duration `name:"time" doc:"time budget of the study"`
+	Disk      parameter.Bytes    `name:"disk" doc:"disk space budget of the study"`
+	Retries   int                `name:"retries" doc:"maximum number of void trials repeated, in total" min:"0" max:"1000"`
 }
 
 // DefaultLooks are the numbers of blocks at which a study looks that names none.

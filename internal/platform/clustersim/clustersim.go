@@ -24,8 +24,8 @@ import (
 
 // Settings are what a study may set of the platform.
 type Settings struct {
-	Scenario string `name:"scenario" doc:"a built-in scenario, or the path of a cluster file with a part named replay"`
-	Policy   string `name:"policy" doc:"what decides about moves, where no factor says: plimsoll cluster replay --list names them"`
+	Scenario string `name:"scenario" doc:"built-in scenario, or path of a cluster file with a replay section"`
+	Policy   string `name:"policy" doc:"placement policy without factor cluster.policy; plimsoll cluster replay --list names them"`
 }
 
 // Kind is the platform as the catalog lists it.
@@ -34,7 +34,7 @@ func Kind() platform.Kind {
 	return platform.Kind{
 		Virtual:  true,
 		Name:     machineName,
-		Doc:      "a cluster in virtual time, which runs a scenario under a policy of moves",
+		Doc:      "cluster in virtual time, running a scenario under a placement policy",
 		Defaults: defaults,
 		Open: func(_ context.Context, settings parameter.Settings, seed uint64) (platform.Platform, error) {
 			s := defaults

@@ -19,7 +19,7 @@ const (
 func Policy() factor.Factor {
 	return setting(factor.Factor{
 		Name:    "cluster.policy",
-		Doc:     "what decides about moves on platform cluster-sim; plimsoll cluster replay --list names the policies",
+		Doc:     "placement policy of platform cluster-sim; plimsoll cluster replay --list names them",
 		Example: []string{"idle", "plimsoll"},
 	}, policyFile, func(level string) error { _, err := kind(level); return err })
 }
@@ -28,7 +28,7 @@ func Policy() factor.Factor {
 func Level() factor.Factor {
 	return setting(factor.Factor{
 		Name:    "cluster.level",
-		Doc:     "how small an imbalance is worth a move, on platform cluster-sim: 1, where only what must be is done, to 5",
+		Doc:     "migration threshold of platform cluster-sim, from 1 (mandatory moves only) to 5 (most aggressive)",
 		Example: []string{"3", "5"},
 	}, levelFile, func(text string) error { _, err := level(text); return err })
 }

@@ -17,14 +17,14 @@ import (
 
 // Settings are what a study may say about the platform.
 type Settings struct {
-	Labels []string           `name:"labels" doc:"labels that agents must have, as 'role=client'"`
-	Agents int                `name:"agents" doc:"how many such agents must have joined before the study starts" min:"1" max:"10000"`
-	Wait   parameter.Duration `name:"wait" doc:"how long to wait for them" min:"1s" max:"24h"`
-	Lease  parameter.Duration `name:"lease" doc:"for how long the connection to an agent may be cut; after that the agent ends the load and puts settings back" min:"1s" max:"1h"`
-	Listen string             `name:"listen" doc:"address at which the lab's own NATS server listens; beyond loopback it speaks TLS"`
-	URL    string             `name:"url" doc:"an external NATS cluster, in place of the lab's own server: 'tls://nats-1:4222,tls://nats-2:4222'"`
-	CA     string             `name:"ca" doc:"fingerprint of the certificate authority of the external cluster"`
-	State  string             `name:"state" doc:"folder with the lab's keys and its list of agents; empty for this user's own"`
+	Labels []string           `name:"labels" doc:"labels required of agents, such as 'role=client'"`
+	Agents int                `name:"agents" doc:"number of matching agents required to start the study" min:"1" max:"10000"`
+	Wait   parameter.Duration `name:"wait" doc:"time to wait for those agents" min:"1s" max:"24h"`
+	Lease  parameter.Duration `name:"lease" doc:"lease: longest loss of connection, after which the agent stops the load and restores settings" min:"1s" max:"1h"`
+	Listen string             `name:"listen" doc:"listen address of the lab's NATS server; TLS except on loopback"`
+	URL    string             `name:"url" doc:"external NATS cluster instead of the lab's server: 'tls://nats-1:4222,tls://nats-2:4222'"`
+	CA     string             `name:"ca" doc:"CA fingerprint of the external NATS cluster"`
+	State  string             `name:"state" doc:"folder of the lab's keys and agent list; empty is the user's state folder"`
 }
 
 // Defaults are the settings of a study that gives none.
@@ -37,7 +37,7 @@ func Kind() platform.Kind {
 	return platform.Kind{
 		Needs:    "agents",
 		Name:     "fleet",
-		Doc:      "machines whose agents have joined the lab, chosen by their labels",
+		Doc:      "machines whose agents have joined the lab, selected by labels",
 		Defaults: Defaults(),
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := Defaults()

@@ -35,7 +35,7 @@ func controllerFactor() factor.Factor {
 			}
 			return fmt.Errorf("%q is no controller: want virtio-blk, virtio-scsi or nvme", level)
 		},
-	}.factor(factor.Factor{Name: "guest.controller", Doc: "how a guest's disk is attached: virtio-blk, virtio-scsi or nvme", Example: []string{"virtio-blk", "nvme"}})
+	}.factor(factor.Factor{Name: "guest.controller", Doc: "disk controller of a guest: virtio-blk, virtio-scsi or nvme", Example: []string{"virtio-blk", "nvme"}})
 }
 
 func cacheFactor() factor.Factor {
@@ -45,7 +45,7 @@ func cacheFactor() factor.Factor {
 		set:   among("cache mode", func(s *Settings) *string { return &s.Cache }, "none", "writeback", "writethrough", "directsync", "unsafe"),
 	}.factor(factor.Factor{
 		Name: "guest.cache", Example: []string{"none", "writeback"},
-		Doc: "cache mode of a guest's disk on the host: none, writeback, writethrough, directsync or unsafe",
+		Doc: "disk cache mode of a guest: none, writeback, writethrough, directsync or unsafe",
 	})
 }
 
@@ -88,7 +88,7 @@ func aioFactor() factor.Factor {
 		set:   among("way of I/O", func(s *Settings) *string { return &s.AIO }, "threads", "native", "io_uring"),
 	}.factor(factor.Factor{
 		Name: "guest.aio", Example: []string{"threads", "native"},
-		Doc: "how QEMU does the I/O of a guest's disk: threads, native (Linux AIO) or io_uring; as the guest cannot see it, it is read back from the host's view of QEMU",
+		Doc: "QEMU AIO mode of a guest's disk: threads, native (Linux AIO) or io_uring; read back from QEMU's process on the host",
 	})
 }
 
@@ -108,7 +108,7 @@ func ioThreadFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.iothread", Example: []string{"false", "true"},
-		Doc: "whether a guest's disk has a thread of its own in QEMU, which is asked whether it has",
+		Doc: "dedicated IOThread of a guest's disk; read back from QEMU",
 	})
 }
 
@@ -136,7 +136,7 @@ func queuesFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.queues", Example: []string{"1", "2"},
-		Doc: "queues of a guest's disk, counted in the guest, whose kernel uses no more of them than it has vCPUs",
+		Doc: "queues of a guest's disk controller, counted in the guest; its kernel uses at most one per vCPU",
 	})
 }
 
@@ -164,7 +164,7 @@ func ioFilterFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.io_filter", Example: []string{"none", "null"},
-		Doc: "what lies between a guest's disk and its file: none, nbd (a server without a filter), filters such as null, daemon:null, delay:1ms and stats, or nbdkit with a filter of its own",
+		Doc: "I/O path between a guest's disk and its file: none, nbd (a server without filters), filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters",
 	})
 }
 
@@ -175,7 +175,7 @@ func storageFactor() factor.Factor {
 		set:   among("place to write to", func(s *Settings) *string { return &s.Storage }, onDisk, onPmem, onDAX),
 	}.factor(factor.Factor{
 		Name: "guest.storage", Example: []string{onDisk, onDAX},
-		Doc: "where workloads in a guest write: disk, pmem (an NVDIMM through the page cache) or dax (an NVDIMM with files mapped to its memory); the setting pmem says how large it is",
+		Doc: "storage for workloads in a guest: disk, pmem (an NVDIMM through the page cache) or dax (an NVDIMM with DAX); the setting pmem is its size",
 	})
 }
 

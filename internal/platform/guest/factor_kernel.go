@@ -27,7 +27,7 @@ func parametersFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.parameters", Example: []string{"none", "mitigations=auto"},
-		Doc: "more for the command line of a guest's kernel, or none; read back from /proc/cmdline",
+		Doc: "additional kernel command-line parameters of a guest, or none; read back from /proc/cmdline",
 	})
 }
 

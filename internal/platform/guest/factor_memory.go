@@ -68,7 +68,7 @@ func hugePagesFactor() factor.Factor {
 		set: among("size of huge pages", func(s *Settings) *string { return &s.HugePages }, "none", "2MiB", "1GiB"),
 	}.factor(factor.Factor{
 		Name: "guest.huge_pages", Example: []string{"none", "2MiB"},
-		Doc: "huge pages of the host that back a guest's memory: none, 2MiB or 1GiB; as the guest cannot see them, they are read back from the host's view of QEMU",
+		Doc: "host huge pages that back guest memory: none, 2MiB or 1GiB; read back from QEMU's mappings on the host",
 	})
 }
 
@@ -96,6 +96,6 @@ func hostNodesFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.host_nodes", Example: []string{"none", "0"},
-		Doc: "NUMA nodes of the host that a guest's memory comes from: none, or a list such as 0-1; read back from the host's view of QEMU",
+		Doc: "host NUMA nodes of guest memory: none, or a list such as 0-1; read back from QEMU's mappings on the host",
 	})
 }

@@ -31,7 +31,7 @@ func topologyFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.topology", Example: []string{"spread", "auto"},
-		Doc: "how a guest's vCPUs are laid out: spread (a socket each), auto (as the cluster's advisor says for this host), or numbers such as 2x4, which is 2 sockets of 4 cores, or 2x4x2 with threads",
+		Doc: "vCPU topology of a guest: spread (one socket per vCPU), auto (as the topology advisor recommends for this host), or SOCKETSxCORES such as 2x4, or 2x4x2 with threads",
 	})
 }
 
@@ -66,7 +66,7 @@ func vcpusFactor() factor.Factor {
 			s.VCPUs = n
 			return nil
 		},
-	}.factor(factor.Factor{Name: "guest.vcpus", Doc: "vCPUs of a guest", Example: []string{"1", "2"}})
+	}.factor(factor.Factor{Name: "guest.vcpus", Doc: "number of vCPUs of a guest", Example: []string{"1", "2"}})
 }
 
 func nodesFactor() factor.Factor {
@@ -97,7 +97,7 @@ func nodesFactor() factor.Factor {
 			s.Nodes = n
 			return nil
 		},
-	}.factor(factor.Factor{Name: "guest.nodes", Doc: "NUMA nodes that a guest is shown", Example: []string{"1", "2"}})
+	}.factor(factor.Factor{Name: "guest.nodes", Doc: "virtual NUMA nodes of a guest", Example: []string{"1", "2"}})
 }
 
 // modelForm is a model of QEMU with features that are switched on or off.
@@ -134,7 +134,7 @@ func modelFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.model", Example: []string{"Haswell-noTSX", "Skylake-Server-noTSX-IBRS"},
-		Doc: "CPU model of a guest, as QEMU calls it, with features as in Haswell-noTSX,l3-cache=off",
+		Doc: "QEMU CPU model of a guest, with features as in Haswell-noTSX,l3-cache=off",
 	})
 }
 

@@ -30,7 +30,7 @@ func Kind() platform.Kind {
 	return platform.Kind{
 		Needs:    "QEMU",
 		Name:     machineName,
-		Doc:      "a virtual machine under QEMU, booted from a kernel and plimsoll itself, without any disk image",
+		Doc:      "QEMU virtual machine, booted from a kernel and plimsoll's initramfs, without a disk image",
 		Defaults: defaults,
 		Fleeting: func(parameter.Settings) bool { return true },
 		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },

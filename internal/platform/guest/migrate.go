@@ -30,7 +30,7 @@ const (
 func migrationFactor() factor.Factor {
 	return factor.Factor{
 		Name: "guest.migration", Example: []string{"none", "postcopy"},
-		Doc: "whether a guest migrates to another QEMU on the same host in the middle of each load: none, precopy (its memory goes first) or postcopy (its memory follows)",
+		Doc: "live migration to another QEMU on the same host during each load: none, precopy or postcopy",
 		Check: func(_ context.Context, at factor.Place, level string) (string, error) {
 			if !slices.Contains([]string{free, string(qemu.Precopy), string(qemu.Postcopy)}, level) {
 				return "", fmt.Errorf("%q is no migration: want none, precopy or postcopy", level)

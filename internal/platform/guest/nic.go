@@ -43,7 +43,7 @@ func nicFactor() factor.Factor {
 			s.NIC = level
 			return nil
 		},
-	}.factor(factor.Factor{Name: "guest.nic", Doc: "network card of a guest: virtio-net, vmxnet3 or e1000e", Example: []string{"virtio-net", "vmxnet3"}})
+	}.factor(factor.Factor{Name: "guest.nic", Doc: "network adapter of a guest: virtio-net, vmxnet3 or e1000e", Example: []string{"virtio-net", "vmxnet3"}})
 }
 
 // drives says what is missing where the kernel of guests has no driver for a card.

@@ -103,7 +103,7 @@ func pinFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.pin", Example: []string{"none", "0-1"},
-		Doc: "CPUs of the host on which a guest's vCPUs may run: none, a list for all of them as in 0-1, or a list for each as in 0/1; read back from the host's kernel",
+		Doc: "CPU affinity of a guest's vCPUs: none, one list for all as in 0-1, or one per vCPU as in 0/1; read back from the host's kernel",
 	})
 }
 
@@ -124,6 +124,6 @@ func schedulerFactor() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.scheduler", Example: []string{"other", "batch"},
-		Doc: "how the host schedules a guest's vCPUs: other or batch with a nice value as in other:5, idle, or fifo with a priority as in fifo:10; read back from the host's kernel",
+		Doc: "host scheduling policy of a guest's vCPUs: other or batch with a nice value as in other:5, idle, or fifo with a priority as in fifo:10; read back from the host's kernel",
 	})
 }

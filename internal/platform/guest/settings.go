@@ -13,32 +13,32 @@ import (
 // Settings are what a study may set of a guest. Those that are factors too have the levels
 // of the study where it varies them.
 type Settings struct {
-	VCPUs       int                `name:"vcpus" doc:"virtual CPUs" min:"1" max:"255"`
-	Topology    string             `name:"topology" doc:"how they are laid out: spread (a socket each), auto (as the cluster's advisor says for this host), or SOCKETSxCORES, SOCKETSxCORESxTHREADS, SOCKETSxDIESxCORESxTHREADS"`
-	Model       string             `name:"model" doc:"CPU model of QEMU with its features; empty is the host's own under KVM, and an Intel one under TCG"`
-	Nodes       int                `name:"nodes" doc:"NUMA nodes that the guest is shown; 1 shows none" min:"1" max:"64"`
-	Memory      parameter.Bytes    `name:"memory" doc:"memory of the guest"`
-	HugePages   string             `name:"huge_pages" doc:"huge pages of the host that back the memory" choices:"none,2MiB,1GiB"`
-	HostNodes   string             `name:"host_nodes" doc:"NUMA nodes of the host that the memory comes from, such as 0-1; none leaves it to the host"`
-	Disk        parameter.Bytes    `name:"disk" doc:"size of the disk that workloads write to"`
-	Controller  string             `name:"controller" doc:"how the disk is attached" choices:"virtio-blk,virtio-scsi,nvme"`
-	Cache       string             `name:"cache" doc:"cache mode of the disk on the host" choices:"none,writeback,writethrough,directsync,unsafe"`
-	AIO         string             `name:"aio" doc:"how QEMU does the disk's I/O" choices:"threads,native,io_uring"`
-	IOThread    bool               `name:"iothread" doc:"a thread of its own for the disk"`
-	Queues      int                `name:"queues" doc:"queues of the disk; 0 leaves them to QEMU" min:"0" max:"64"`
-	IOFilter    string             `name:"io_filter" doc:"what lies between the disk and its file: none, nbd, filters such as null, daemon:null, delay:1ms and stats, or nbdkit with a filter of its own"`
-	Pmem        parameter.Bytes    `name:"pmem" doc:"size of an NVDIMM; 0 is none"`
-	Storage     string             `name:"storage" doc:"where workloads write: the disk, the NVDIMM through the page cache, or the NVDIMM with DAX" choices:"disk,pmem,dax"`
-	Pin         string             `name:"pin" doc:"CPUs of the host for the vCPUs: none, a list for all as in 0-1, or one for each as in 0/1"`
-	Scheduler   string             `name:"scheduler" doc:"how the host schedules the vCPUs: other, batch, idle or fifo, as in other:5 or fifo:10; empty is as plimsoll itself"`
-	Network     bool               `name:"network" doc:"a network between the guests of the study, with plimsoll's own switch"`
-	NIC         string             `name:"nic" doc:"network card, where there is a network" choices:"virtio-net,vmxnet3,e1000e"`
-	Parameters  string             `name:"parameters" doc:"more for the kernel's command line"`
-	Kernel      string             `name:"kernel" doc:"path of a kernel image; empty is the one that plimsoll guest kernel fetched"`
-	Modules     string             `name:"modules" doc:"folder of that kernel's modules"`
-	Accelerator string             `name:"accelerator" doc:"auto boots a guest to find out whether KVM works" choices:"auto,kvm,tcg"`
-	VirtualTime int                `name:"virtual_time" doc:"an instruction takes two to this power nanoseconds of the guest's time, for results that repeat; one vCPU only; 0 is real time" min:"0" max:"10"`
-	Boot        parameter.Duration `name:"boot" doc:"longest time that a boot may take"`
+	VCPUs       int                `name:"vcpus" doc:"number of vCPUs" min:"1" max:"255"`
+	Topology    string             `name:"topology" doc:"vCPU topology: spread (one socket per vCPU), auto (as the topology advisor recommends for this host), or SOCKETSxCORES, SOCKETSxCORESxTHREADS, SOCKETSxDIESxCORESxTHREADS"`
+	Model       string             `name:"model" doc:"QEMU CPU model and features; empty is host under KVM and an Intel model under TCG"`
+	Nodes       int                `name:"nodes" doc:"virtual NUMA nodes; 1 is no virtual NUMA" min:"1" max:"64"`
+	Memory      parameter.Bytes    `name:"memory" doc:"guest memory"`
+	HugePages   string             `name:"huge_pages" doc:"host huge pages that back guest memory" choices:"none,2MiB,1GiB"`
+	HostNodes   string             `name:"host_nodes" doc:"host NUMA nodes of guest memory, such as 0-1; none is the host's default policy"`
+	Disk        parameter.Bytes    `name:"disk" doc:"size of the data disk"`
+	Controller  string             `name:"controller" doc:"disk controller" choices:"virtio-blk,virtio-scsi,nvme"`
+	Cache       string             `name:"cache" doc:"disk cache mode" choices:"none,writeback,writethrough,directsync,unsafe"`
+	AIO         string             `name:"aio" doc:"QEMU AIO mode of the disk" choices:"threads,native,io_uring"`
+	IOThread    bool               `name:"iothread" doc:"dedicated IOThread for the disk"`
+	Queues      int                `name:"queues" doc:"queues of the disk controller; 0 is QEMU's default" min:"0" max:"64"`
+	IOFilter    string             `name:"io_filter" doc:"I/O path between disk and file: none, nbd, filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters"`
+	Pmem        parameter.Bytes    `name:"pmem" doc:"size of a virtual NVDIMM; 0 is none"`
+	Storage     string             `name:"storage" doc:"storage for workloads: the disk, the NVDIMM through the page cache (pmem), or the NVDIMM with DAX" choices:"disk,pmem,dax"`
+	Pin         string             `name:"pin" doc:"CPU affinity of the vCPUs: none, one list for all as in 0-1, or one per vCPU as in 0/1"`
+	Scheduler   string             `name:"scheduler" doc:"host scheduling policy of the vCPUs: other, batch, idle or fifo, as in other:5 or fifo:10; empty is plimsoll's own"`
+	Network     bool               `name:"network" doc:"network between the guests of the study, through plimsoll's virtual switch"`
+	NIC         string             `name:"nic" doc:"network adapter, with network" choices:"virtio-net,vmxnet3,e1000e"`
+	Parameters  string             `name:"parameters" doc:"additional kernel command-line parameters"`
+	Kernel      string             `name:"kernel" doc:"kernel image; empty is the one fetched by plimsoll guest kernel"`
+	Modules     string             `name:"modules" doc:"module folder of that kernel"`
+	Accelerator string             `name:"accelerator" doc:"accelerator; auto boots a guest to test KVM, and falls back to TCG" choices:"auto,kvm,tcg"`
+	VirtualTime int                `name:"virtual_time" doc:"QEMU icount shift: an instruction takes 2^N ns of virtual time, for repeatable results; one vCPU only; 0 is real time" min:"0" max:"10"`
+	Boot        parameter.Duration `name:"boot" doc:"boot timeout"`
 }
 
 // shape is the guest that the settings describe.

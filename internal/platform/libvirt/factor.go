@@ -87,7 +87,7 @@ func topologyFactor() factor.Factor {
 			s.Topology = level
 			return layout.Check(level)
 		},
-	}.factor(factor.Factor{Name: "guest.topology", Doc: "how a guest's vCPUs are laid out", Example: []string{"spread", "auto"}})
+	}.factor(factor.Factor{Name: "guest.topology", Doc: "vCPU topology of a guest", Example: []string{"spread", "auto"}})
 }
 
 // arranged is the layout that settings come to on this host.
@@ -120,7 +120,7 @@ func vcpusFactor() factor.Factor {
 			s.VCPUs = n
 			return nil
 		},
-	}.factor(factor.Factor{Name: "guest.vcpus", Doc: "vCPUs of a guest", Example: []string{"1", "2"}})
+	}.factor(factor.Factor{Name: "guest.vcpus", Doc: "number of vCPUs of a guest", Example: []string{"1", "2"}})
 }
 
 func memoryFactor() factor.Factor {
@@ -186,5 +186,5 @@ func controllerFactor() factor.Factor {
 			s.Controller = level
 			return nil
 		},
-	}.factor(factor.Factor{Name: "guest.controller", Doc: "how a guest's disk is attached", Example: []string{"virtio-blk", "virtio-scsi"}})
+	}.factor(factor.Factor{Name: "guest.controller", Doc: "disk controller of a guest", Example: []string{"virtio-blk", "virtio-scsi"}})
 }

@@ -34,7 +34,7 @@ func Kind() platform.Kind {
 	return platform.Kind{
 		Needs:    "libvirt",
 		Name:     machineName,
-		Doc:      "a virtual machine of a libvirt daemon: one for the study, booted without any disk image, or a domain that is there",
+		Doc:      "libvirt domain: a transient one booted without a disk image, or one you provide",
 		Defaults: defaults,
 		Fleeting: func(settings parameter.Settings) bool { return settings["domain"] == "" },
 		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },

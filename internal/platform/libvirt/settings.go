@@ -12,25 +12,25 @@ import (
 // Settings are what a study may set. With a domain that is there, all but uri, boot and
 // folder are its owner's.
 type Settings struct {
-	URI         string             `name:"uri" doc:"address of the daemon, such as qemu:///system; empty is LIBVIRT_DEFAULT_URI, or qemu:///system"`
-	Domain      string             `name:"domain" doc:"a running domain that has plimsoll's agent on a virtio channel named plimsoll; empty makes one for the study"`
-	VCPUs       int                `name:"vcpus" doc:"virtual CPUs" min:"1" max:"255"`
-	Topology    string             `name:"topology" doc:"how they are laid out: spread (a socket each), auto (as the cluster's advisor says for this host), or SOCKETSxCORES, SOCKETSxCORESxTHREADS, SOCKETSxDIESxCORESxTHREADS"`
-	Model       string             `name:"model" doc:"CPU model with its features; empty is the host's own under KVM, and an Intel one under TCG"`
-	Nodes       int                `name:"nodes" doc:"NUMA nodes that the guest is shown; 1 shows none" min:"1" max:"64"`
-	Memory      parameter.Bytes    `name:"memory" doc:"memory of the guest"`
-	Disk        parameter.Bytes    `name:"disk" doc:"size of the disk that workloads write to"`
-	Controller  string             `name:"controller" doc:"how the disk is attached" choices:"virtio-blk,virtio-scsi"`
-	Cache       string             `name:"cache" doc:"cache mode of the disk on the host" choices:"none,writeback,writethrough,directsync,unsafe"`
-	AIO         string             `name:"aio" doc:"how QEMU does the disk's I/O" choices:"threads,native,io_uring"`
-	IOThread    bool               `name:"iothread" doc:"a thread of its own for the disk"`
-	Queues      int                `name:"queues" doc:"queues of the disk; 0 leaves them to QEMU" min:"0" max:"64"`
-	Parameters  string             `name:"parameters" doc:"more for the kernel's command line"`
-	Kernel      string             `name:"kernel" doc:"path of a kernel image; empty is the one that plimsoll guest kernel fetched"`
-	Modules     string             `name:"modules" doc:"folder of that kernel's modules"`
-	Accelerator string             `name:"accelerator" doc:"auto boots a guest to find out whether KVM works" choices:"auto,kvm,tcg"`
-	Boot        parameter.Duration `name:"boot" doc:"longest time that a boot may take, or until the agent of a domain answers"`
-	Folder      string             `name:"folder" doc:"folder in a domain that is there for what workloads need"`
+	URI         string             `name:"uri" doc:"connection URI, such as qemu:///system; empty is LIBVIRT_DEFAULT_URI, or qemu:///system"`
+	Domain      string             `name:"domain" doc:"running domain with plimsoll's agent on a virtio channel named plimsoll; empty creates a transient domain"`
+	VCPUs       int                `name:"vcpus" doc:"number of vCPUs" min:"1" max:"255"`
+	Topology    string             `name:"topology" doc:"vCPU topology: spread (one socket per vCPU), auto (as the topology advisor recommends for this host), or SOCKETSxCORES, SOCKETSxCORESxTHREADS, SOCKETSxDIESxCORESxTHREADS"`
+	Model       string             `name:"model" doc:"CPU model and features; empty is host under KVM and an Intel model under TCG"`
+	Nodes       int                `name:"nodes" doc:"virtual NUMA nodes; 1 is no virtual NUMA" min:"1" max:"64"`
+	Memory      parameter.Bytes    `name:"memory" doc:"guest memory"`
+	Disk        parameter.Bytes    `name:"disk" doc:"size of the data disk"`
+	Controller  string             `name:"controller" doc:"disk controller" choices:"virtio-blk,virtio-scsi"`
+	Cache       string             `name:"cache" doc:"disk cache mode" choices:"none,writeback,writethrough,directsync,unsafe"`
+	AIO         string             `name:"aio" doc:"QEMU AIO mode of the disk" choices:"threads,native,io_uring"`
+	IOThread    bool               `name:"iothread" doc:"dedicated IOThread for the disk"`
+	Queues      int                `name:"queues" doc:"queues of the disk controller; 0 is QEMU's default" min:"0" max:"64"`
+	Parameters  string             `name:"parameters" doc:"additional kernel command-line parameters"`
+	Kernel      string             `name:"kernel" doc:"kernel image; empty is the one fetched by plimsoll guest kernel"`
+	Modules     string             `name:"modules" doc:"module folder of that kernel"`
+	Accelerator string             `name:"accelerator" doc:"accelerator; auto boots a guest to test KVM, and falls back to TCG" choices:"auto,kvm,tcg"`
+	Boot        parameter.Duration `name:"boot" doc:"boot timeout, and timeout of the agent in a domain you provide"`
+	Folder      string             `name:"folder" doc:"folder for the files of workloads in a domain you provide"`
 }
 
 // shape is the guest that the settings describe.

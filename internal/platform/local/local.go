@@ -28,7 +28,7 @@ type Settings struct{}
 func Kind() platform.Kind {
 	return platform.Kind{
 		Name:     "local",
-		Doc:      "the machine that plimsoll runs on",
+		Doc:      "the machine on which plimsoll runs",
 		Defaults: Settings{},
 		Sweep:    func(ctx context.Context) ([]string, error) { return nil, sweep(ctx) },
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {

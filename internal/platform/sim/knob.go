@@ -24,7 +24,7 @@ func isKnob(factor string) bool { return factor == knobName || strings.HasPrefix
 func Knob() factor.Factor {
 	return factor.Factor{
 		Name:    knobName,
-		Doc:     "a knob of the simulated platform: what it does is planted by the study's effects; it starts off",
+		Doc:     "knob of platform sim, with the effect that the study plants; initially off",
 		Target:  "name of the knob",
 		Example: []string{knobOff, "on"},
 		Check: func(_ context.Context, p factor.Place, level string) (string, error) {

@@ -23,30 +23,30 @@ import (
 
 // Settings are what a study may set of the simulated platform.
 type Settings struct {
-	Capacity        parameter.Rate     `name:"capacity" doc:"operations that all servers together complete per second when none is idle"`
-	Servers         int                `name:"servers" doc:"operations served at the same time" min:"1" max:"4096"`
-	Service         string             `name:"service" doc:"law of the service time" choices:"exponential,deterministic,lognormal"`
-	Noise           parameter.Share    `name:"noise" doc:"standard deviation of the speed from trial to trial, and between the probes of a search"`
-	Autocorrelation float64            `name:"autocorrelation" doc:"correlation of the noise of neighbouring trials" min:"0" max:"0.99"`
-	Drift           float64            `name:"drift" doc:"change of the speed over 100 trials, as a share: -0.05" min:"-1" max:"10"`
-	SlotEffect      float64            `name:"slot_effect" doc:"change of the speed from the second slot of a block on, as a share" min:"-1" max:"10"`
-	Warmup          parameter.Duration `name:"warmup" doc:"time constant of an exponential warm-up"`
-	Dip             parameter.Share    `name:"dip" doc:"how much slower a trial starts"`
-	Decline         float64            `name:"decline" doc:"change of the speed within a trial, as a share a minute" min:"-1" max:"10"`
-	Ripple          parameter.Share    `name:"ripple" doc:"standard deviation of the speed from interval to interval"`
+	Capacity        parameter.Rate     `name:"capacity" doc:"maximum throughput of all servers"`
+	Servers         int                `name:"servers" doc:"number of servers: operations in service concurrently" min:"1" max:"4096"`
+	Service         string             `name:"service" doc:"distribution of the service time" choices:"exponential,deterministic,lognormal"`
+	Noise           parameter.Share    `name:"noise" doc:"standard deviation of the speed between trials, and between the probes of a search"`
+	Autocorrelation float64            `name:"autocorrelation" doc:"lag-1 autocorrelation of the noise between trials" min:"0" max:"0.99"`
+	Drift           float64            `name:"drift" doc:"drift of the speed over 100 trials, as a share such as -0.05" min:"-1" max:"10"`
+	SlotEffect      float64            `name:"slot_effect" doc:"effect of the second and later slots of a block on the speed, as a share" min:"-1" max:"10"`
+	Warmup          parameter.Duration `name:"warmup" doc:"time constant of the exponential warm-up"`
+	Dip             parameter.Share    `name:"dip" doc:"initial slowdown of a trial"`
+	Decline         float64            `name:"decline" doc:"drift of the speed within a trial per minute, as a share" min:"-1" max:"10"`
+	Ripple          parameter.Share    `name:"ripple" doc:"standard deviation of the speed between intervals"`
 	Effects         []string           `name:"effects" doc:"planted effects: 'sim.knob=on: +5%', or 'sim.knob=on: latency +10%'"`
 	Counters        []string           `name:"counters" doc:"planted counters: 'softirq.net: 1200', or 'softirq.net: 1200 sim.knob=on +40%'"`
-	Decoys          int                `name:"decoys" doc:"counters that nothing moves" min:"0" max:"1000"`
-	Lie             string             `name:"lie" doc:"what a knob does when it is set" choices:"none,stuck,deaf"`
-	Crash           parameter.Share    `name:"crash" doc:"share of the trials in which the load dies"`
-	Errors          parameter.Share    `name:"errors" doc:"share of the operations that fail"`
-	Reject          parameter.Rate     `name:"reject" doc:"offered rate above which the excess fails at once"`
-	Stall           parameter.Duration `name:"stall" doc:"length of the times in which no server works"`
-	StallEvery      parameter.Duration `name:"stall_every" doc:"time from one stall to the next"`
-	Tail            parameter.Share    `name:"tail" doc:"share of the operations that take longer, by chance, while their server goes on"`
-	TailLatency     parameter.Duration `name:"tail_latency" doc:"by how much longer these take"`
-	Sustained       parameter.Rate     `name:"sustained" doc:"rate at which burst credit comes back, one for each operation"`
-	Burst           int                `name:"burst" doc:"most burst credit, in operations, with which each trial begins" min:"1" max:"1000000000"`
+	Decoys          int                `name:"decoys" doc:"number of counters without any effect" min:"0" max:"1000"`
+	Lie             string             `name:"lie" doc:"fault of the knob; stuck: it keeps its level, deaf: its level changes without effect" choices:"none,stuck,deaf"`
+	Crash           parameter.Share    `name:"crash" doc:"share of trials in which the load crashes"`
+	Errors          parameter.Share    `name:"errors" doc:"share of operations that fail"`
+	Reject          parameter.Rate     `name:"reject" doc:"offered rate above which the excess is rejected"`
+	Stall           parameter.Duration `name:"stall" doc:"duration of a stall, in which no server works"`
+	StallEvery      parameter.Duration `name:"stall_every" doc:"period of stalls"`
+	Tail            parameter.Share    `name:"tail" doc:"share of operations delayed at random, without blocking their server"`
+	TailLatency     parameter.Duration `name:"tail_latency" doc:"delay of those operations"`
+	Sustained       parameter.Rate     `name:"sustained" doc:"refill rate of a token bucket; an operation takes one token"`
+	Burst           int                `name:"burst" doc:"size of the token bucket, in operations; full at the start of each trial" min:"1" max:"1000000000"`
 }
 
 // Kind is the platform as the catalog lists it.
@@ -55,7 +55,7 @@ func Kind() platform.Kind {
 	return platform.Kind{
 		Virtual:  true,
 		Name:     "sim",
-		Doc:      "a seeded queueing server in virtual time, with noise, drift and planted effects",
+		Doc:      "seeded queueing model in virtual time, with noise, drift and planted effects",
 		Defaults: defaults,
 		Open: func(_ context.Context, settings parameter.Settings, seed uint64) (platform.Platform, error) {
 			s := defaults

@@ -21,12 +21,12 @@ import (
 
 // Settings are what a study may say about the platform.
 type Settings struct {
-	Host     string   `name:"host" doc:"name or address of the machine, or an alias of the user's ssh configuration"`
-	User     string   `name:"user" doc:"user to log in as; empty leaves it to the ssh configuration"`
-	Port     int      `name:"port" doc:"port of its ssh server; 0 leaves it to the ssh configuration" min:"0" max:"65535"`
-	Identity string   `name:"identity" doc:"path of the private key to log in with; empty leaves it to the ssh configuration and the agent of keys"`
-	Options  []string `name:"options" doc:"further options of ssh, such as ProxyJump=gateway"`
-	Folder   string   `name:"folder" doc:"folder on the machine for plimsoll's agent and for what workloads need; programs must be allowed to run there"`
+	Host     string   `name:"host" doc:"host name or address, or an alias of the ssh configuration"`
+	User     string   `name:"user" doc:"login user; empty is that of the ssh configuration"`
+	Port     int      `name:"port" doc:"port of the ssh server; 0 is that of the ssh configuration" min:"0" max:"65535"`
+	Identity string   `name:"identity" doc:"private key file; empty is the ssh configuration and ssh-agent"`
+	Options  []string `name:"options" doc:"additional ssh options, such as ProxyJump=gateway"`
+	Folder   string   `name:"folder" doc:"folder on the machine for plimsoll's agent and the files of workloads; must not be mounted noexec"`
 }
 
 // options that a study may set. Others could run programs here, or trust a machine
@@ -46,7 +46,7 @@ func kind(find func(arch string) (string, error)) platform.Kind {
 	return platform.Kind{
 		Needs:    "a host behind ssh",
 		Name:     "ssh",
-		Doc:      "another machine, reached by ssh; nothing is installed there and nothing is left",
+		Doc:      "another machine, over ssh; nothing is installed or left there",
 		Defaults: defaults,
 		Open: func(ctx context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
 			s := defaults

@@ -23,14 +23,14 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Customers   int    `name:"customers" doc:"customers, a multiple of 1000, each with five accounts; a smaller multiple of 100 is a smaller test of another shape" min:"100" max:"1000000"`
-	Days        int    `name:"days" doc:"days of trade that lie in the data at first, of some 57000 trades and 46 MB for 1000 customers each; fewer than 300 is a smaller test of another shape" min:"1" max:"300"`
-	Reset       bool   `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
-	Loaders     int    `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections int    `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
-	Isolation   string `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
-	Retries     int    `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
-	Verify      bool   `name:"verify" doc:"look after each trial whether the data is consistent"`
+	Customers   int    `name:"customers" doc:"customers, a multiple of 1000, with five accounts each; a multiple of 100 below that changes the shape of the data" min:"100" max:"1000000"`
+	Days        int    `name:"days" doc:"initial trade days, each about 57000 trades and 46 MB per 1000 customers; fewer than 300 change the shape of the data" min:"1" max:"300"`
+	Reset       bool   `name:"reset" doc:"restore the initial data before each trial, from a template database; off, a trial continues with the data of the previous one"`
+	Loaders     int    `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
+	Connections int    `name:"connections" doc:"database sessions, per server" min:"1" max:"10000"`
+	Isolation   string `name:"isolation" doc:"transaction isolation level" choices:"read committed,repeatable read,serializable"`
+	Retries     int    `name:"retries" doc:"retries of a transaction after a deadlock or serialization failure" max:"1000"`
+	Verify      bool   `name:"verify" doc:"check the consistency of the data after each trial"`
 
 	engine.Pace
 }
@@ -53,7 +53,7 @@ const readCommitted = "read committed"
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "brokerage",
-		Doc:     "a stock broker's office on PostgreSQL or MariaDB, derived from TPC-E and not comparable to it",
+		Doc:     "stock brokerage on PostgreSQL or MariaDB, derived from TPC-E and not comparable to it",
 		Rate:    "transactions",
 		Metrics: metrics(),
 		Speaks:  engine.Protocols(),
@@ -100,8 +100,8 @@ func (k *brokerage) Check(ctx context.Context, env workload.Env) (workload.Needs
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "hits", Unit: "1", Doc: "limit orders that a market feed sent to the exchange, for each feed"},
-		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "hits", Unit: "1", Doc: "limit orders sent to the exchange, per market feed"},
+		{Name: "retries", Unit: "1", Doc: "retries per completed transaction", Better: measure.LowerIsBetter},
 	}
 }
 

@@ -21,9 +21,9 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Compiler string `name:"compiler" doc:"name or path of the C compiler on the machine; auto takes the first of cc, gcc and clang"`
-	Jobs     int    `name:"jobs" doc:"compilers that run at once" min:"1" max:"32"`
-	Optimise string `name:"optimise" doc:"level of optimisation" choices:"O0,O1,O2,O3,Os"`
+	Compiler string `name:"compiler" doc:"name or path of the C compiler; auto is the first of cc, gcc and clang"`
+	Jobs     int    `name:"jobs" doc:"concurrent compiler processes (make -j)" min:"1" max:"32"`
+	Optimise string `name:"optimise" doc:"compiler optimisation level" choices:"O0,O1,O2,O3,Os"`
 }
 
 const auto = "auto"
@@ -44,7 +44,7 @@ func Kind(archive []byte) workload.Kind {
 	return workload.Define(workload.Kind{
 		Needs:   "a C compiler",
 		Name:    "compile",
-		Doc:     "builds " + sourceName + " with the compiler of the machine, over and over",
+		Doc:     "builds " + sourceName + " repeatedly with the C compiler of the machine",
 		Rate:    "units",
 		Metrics: metrics(),
 		Own:     true,
@@ -58,14 +58,14 @@ func Kind(archive []byte) workload.Kind {
 
 func metrics() []measure.Metric {
 	return slices.Concat(measure.OperationMetrics("units"), []measure.Metric{
-		{Name: "build.time", Unit: "s", Doc: "mean time of a whole build of the load, from its first unit to the linked program; the first build is left out", Better: measure.LowerIsBetter},
-		{Name: "build.max", Unit: "s", Doc: "longest of these builds", Better: measure.LowerIsBetter},
-		{Name: "build.cpu", Unit: "s", Doc: "mean CPU time of the compilers for one of these builds", Better: measure.LowerIsBetter},
-		{Name: "builds", Unit: "1/s", Doc: "whole builds per second while these builds ran; 3,600 times as many are those per hour", Better: measure.HigherIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that plimsoll itself kept busy, beside the compilers"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of plimsoll itself for a unit", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which plimsoll did not get to look at the clock", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPU time of plimsoll itself, as a share of a CPU"},
+		{Name: "build.time", Unit: "s", Doc: "mean elapsed time of a build, without the first", Better: measure.LowerIsBetter},
+		{Name: "build.max", Unit: "s", Doc: "longest elapsed time of a build, without the first", Better: measure.LowerIsBetter},
+		{Name: "build.cpu", Unit: "s", Doc: "mean CPU time of the compilers per build, without the first", Better: measure.LowerIsBetter},
+		{Name: "builds", Unit: "1/s", Doc: "builds per second, without the first", Better: measure.HigherIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs used by plimsoll itself, without the compilers"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of plimsoll itself per unit", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest delay of the load's control thread", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of plimsoll itself"},
 	})
 }
 

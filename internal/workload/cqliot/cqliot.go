@@ -26,40 +26,40 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Mode     string `name:"mode" doc:"faithful: the cycles of the published workload, one by one; sound: times of today, and reads of what was written" choices:"faithful,sound"`
-	Sources  int    `name:"sources" doc:"machines" min:"1" max:"1000000000"`
-	Stations int    `name:"stations" doc:"stations that machines belong to" min:"1" max:"1000000"`
-	Speed    int    `name:"timespeed" doc:"milliseconds by which the time of readings goes on while each machine has one" min:"1" max:"1000000000"`
-	Limit    int    `name:"limit" doc:"readings that a read asks for" min:"1" max:"1000"`
-	Rampup   int    `name:"rampup" doc:"cycles that are written before the first trial" max:"2000000000"`
-	Reads    int    `name:"read_ratio" doc:"reads among so many operations, which are these and write_ratio" max:"1000"`
-	Writes   int    `name:"write_ratio" doc:"writes among them" max:"1000"`
-	First    int    `name:"first" doc:"cycle that a trial begins with; mode sound counts from the end of the ramp-up" max:"1000000000000"`
-	Parts    int    `name:"parts" doc:"machines that share the cycles of a trial" min:"1" max:"1000"`
-	Part     int    `name:"part" doc:"which of them this is, from 1" min:"1" max:"1000"`
-	Words    string `name:"words" doc:"file with names of sensors, one a line, such as the published one; empty for a hundred of our own"`
-	Text     string `name:"text" doc:"file that the data of a reading is cut from, such as the published one; empty for one of our own, of the same size"`
+	Mode     string `name:"mode" doc:"faithful: the published cycles in sequence; sound: current timestamps, and reads of rows that were written" choices:"faithful,sound"`
+	Sources  int    `name:"sources" doc:"number of sources (machines with sensors)" min:"1" max:"1000000000"`
+	Stations int    `name:"stations" doc:"number of stations, to which sources belong" min:"1" max:"1000000"`
+	Speed    int    `name:"timespeed" doc:"milliseconds between two readings of a source" min:"1" max:"1000000000"`
+	Limit    int    `name:"limit" doc:"LIMIT of a read, in readings" min:"1" max:"1000"`
+	Rampup   int    `name:"rampup" doc:"cycles of the ramp-up, written before the first trial" max:"2000000000"`
+	Reads    int    `name:"read_ratio" doc:"reads in every read_ratio + write_ratio operations" max:"1000"`
+	Writes   int    `name:"write_ratio" doc:"writes in every read_ratio + write_ratio operations" max:"1000"`
+	First    int    `name:"first" doc:"first cycle of a trial; mode sound counts from the end of the ramp-up" max:"1000000000000"`
+	Parts    int    `name:"parts" doc:"number of load machines that share the cycles of a trial" min:"1" max:"1000"`
+	Part     int    `name:"part" doc:"index of this load machine, from 1" min:"1" max:"1000"`
+	Words    string `name:"words" doc:"file of sensor names, one per line, such as the published one; empty is 100 built-in names"`
+	Text     string `name:"text" doc:"file from which the data of readings is cut, such as the published one; empty is a built-in text of the same size"`
 
-	ReadConsistency  string          `name:"read_consistency" doc:"replicas that must have answered a read" choices:"one,two,three,quorum,all,local_quorum,local_one"`
-	WriteConsistency string          `name:"write_consistency" doc:"replicas that must have taken a write" choices:"any,one,two,three,quorum,all,local_quorum,each_quorum,local_one"`
-	Replication      int             `name:"replication" doc:"replicas of each row" min:"1" max:"16"`
-	Durable          bool            `name:"durable_writes" doc:"write to the commit log"`
-	Compaction       string          `name:"compaction" doc:"how tables of a disk are joined" choices:"time_window,size_tiered,leveled,unified"`
-	Window           int             `name:"compaction_window" doc:"minutes of a window of compaction time_window" min:"1" max:"100000"`
-	Compression      string          `name:"compression" doc:"of data on the disk" choices:"lz4,zstd,none"`
-	Found            parameter.Share `name:"found" doc:"share of the reads that must find something; a trial with less is no measure of reads"`
+	ReadConsistency  string          `name:"read_consistency" doc:"read consistency level" choices:"one,two,three,quorum,all,local_quorum,local_one"`
+	WriteConsistency string          `name:"write_consistency" doc:"write consistency level" choices:"any,one,two,three,quorum,all,local_quorum,each_quorum,local_one"`
+	Replication      int             `name:"replication" doc:"replication factor" min:"1" max:"16"`
+	Durable          bool            `name:"durable_writes" doc:"durable_writes of the keyspace: write to the commit log"`
+	Compaction       string          `name:"compaction" doc:"compaction strategy" choices:"time_window,size_tiered,leveled,unified"`
+	Window           int             `name:"compaction_window" doc:"window of time_window compaction, in minutes" min:"1" max:"100000"`
+	Compression      string          `name:"compression" doc:"SSTable compression" choices:"lz4,zstd,none"`
+	Found            parameter.Share `name:"found" doc:"minimum share of reads with a result; a trial with less is void"`
 
-	Driver      string             `name:"driver" doc:"own: plimsoll's client, one frame an operation; gocql: the Go driver of Apache Cassandra, to compare with" choices:"own,gocql"`
-	Protocol    int                `name:"protocol" doc:"version of the protocol" min:"4" max:"5"`
-	Connections int                `name:"connections" doc:"connections to each node" min:"1" max:"10000"`
-	InFlight    int                `name:"in_flight" doc:"operations outstanding on each connection at most; with connections they are the threads of the published workload" min:"1" max:"32768"`
-	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"cycles offered per second to each node; without it they go on as fast as they can"`
-	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
-	Timeout     parameter.Duration `name:"timeout" doc:"how long an operation may take; a connection with one that takes longer is closed" min:"10ms"`
-	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+	Driver      string             `name:"driver" doc:"client; own: plimsoll's, one frame per operation; gocql: Apache Cassandra's Go driver, for comparison" choices:"own,gocql"`
+	Protocol    int                `name:"protocol" doc:"native protocol version" min:"4" max:"5"`
+	Connections int                `name:"connections" doc:"connections per node" min:"1" max:"10000"`
+	InFlight    int                `name:"in_flight" doc:"operations outstanding per connection; times connections, the threads of the published workload" min:"1" max:"32768"`
+	Threads     int                `name:"threads" doc:"load-generator threads, each with its own connections; at most one per connection" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"offered load in cycles per second, per node; empty is a closed loop"`
+	Arrivals    string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
+	Think       parameter.Duration `name:"think" doc:"think time between a response and the next operation in its slot"`
+	Timeout     parameter.Duration `name:"timeout" doc:"operation timeout; a connection with a timeout is closed" min:"10ms"`
+	Tick        parameter.Duration `name:"tick" doc:"timer granularity: operations due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
 }
 
 func defaults() Parameters {
@@ -90,7 +90,7 @@ const mostOutstanding = 1 << 20
 func Kind(gocql foreign.Opener) workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "cql-iot",
-		Doc:     "readings of sensors written to Cassandra and read again, as the published CQL-IOT",
+		Doc:     "sensor readings written to and read from Cassandra, after NoSQLBench's CQL-IOT",
 		Rate:    "cycles",
 		Metrics: slices.Concat(measure.OperationMetrics("cycles", readClass, writeClass), measure.ScheduleMetrics(readClass, writeClass), own(), measure.ClientMetrics("cycle")),
 		Speaks:  []string{protocol},
@@ -101,9 +101,9 @@ func Kind(gocql foreign.Opener) workload.Kind {
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "found", Unit: "1", Doc: "share of the reads that found something", Better: measure.HigherIsBetter},
-		{Name: "readings", Unit: "1", Doc: "readings that a read brought"},
-		{Name: "elsewhere", Unit: "1", Doc: "share of the operations that were sent to a node that is not the first for their row"},
+		{Name: "found", Unit: "1", Doc: "share of reads with a result", Better: measure.HigherIsBetter},
+		{Name: "readings", Unit: "1", Doc: "readings per read"},
+		{Name: "elsewhere", Unit: "1", Doc: "share of operations sent to a node that is not the row's first replica"},
 	}
 }
 

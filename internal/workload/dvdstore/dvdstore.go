@@ -25,24 +25,24 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Mode         string             `name:"mode" doc:"sound, or faithful: as published, with its flaws" choices:"sound,faithful"`
-	Size         parameter.Bytes    `name:"size" doc:"class of size: 10MB, 1GB and 100GB are those that are published, others lie on the line from the class below; the data is much larger" min:"20kB" max:"100GB"`
-	PerProduct   int                `name:"reviews_per_product" doc:"reviews of each product at the beginning, with 21 ratings each on average" min:"1" max:"100"`
-	Reset        bool               `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
-	Loaders      int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections  int                `name:"connections" doc:"users, each with a session of its own; of each server where the service has several" min:"1" max:"10000"`
-	Think        parameter.Duration `name:"think" doc:"mean pause of a user after an order, drawn from 0 to twice as much"`
-	NewCustomers parameter.Share    `name:"new_customers" doc:"share of the orders whose user registers instead of logging in" max:"100%"`
-	NewMembers   parameter.Share    `name:"new_members" doc:"share of the orders whose user becomes a member" max:"100%"`
-	Searches     int                `name:"searches" doc:"searches for products in an order, on average: by category, actor or title" min:"1" max:"50"`
-	Batch        int                `name:"batch" doc:"products that a search asks for, on average" min:"1" max:"50"`
-	Depth        int                `name:"depth" doc:"reviews that a search for reviews looks at" min:"1" max:"10000"`
-	Reviews      int                `name:"reviews" doc:"searches for reviews, and readings of a product's reviews, in an order, each on average; 0 is the second version of the shop, without reviews and members" max:"50"`
-	NewReviews   parameter.Share    `name:"new_reviews" doc:"share of the orders whose user writes a review" max:"100%"`
-	Ratings      parameter.Share    `name:"ratings" doc:"share of the orders whose user rates a review" max:"100%"`
-	Lines        int                `name:"lines" doc:"lines of an order, on average; ten at most" min:"1" max:"10"`
-	Retries      int                `name:"retries" doc:"how often the victim of a deadlock is tried again" max:"1000"`
-	Verify       bool               `name:"verify" doc:"look after each trial whether the data is what the load was told"`
+	Mode         string             `name:"mode" doc:"faithful: as published, flaws included; sound: with the flaws corrected" choices:"sound,faithful"`
+	Size         parameter.Bytes    `name:"size" doc:"nominal database size; 10MB, 1GB and 100GB are the published classes, others are interpolated; the data on disk is much larger" min:"20kB" max:"100GB"`
+	PerProduct   int                `name:"reviews_per_product" doc:"initial reviews per product, with 21 ratings each on average" min:"1" max:"100"`
+	Reset        bool               `name:"reset" doc:"restore the initial data before each trial, from a template database; off, a trial continues with the data of the previous one"`
+	Loaders      int                `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
+	Connections  int                `name:"connections" doc:"users, one database session each, per server" min:"1" max:"10000"`
+	Think        parameter.Duration `name:"think" doc:"mean think time of a user after an order, uniform from 0 to twice the mean"`
+	NewCustomers parameter.Share    `name:"new_customers" doc:"share of orders by newly registered users" max:"100%"`
+	NewMembers   parameter.Share    `name:"new_members" doc:"share of orders with a new membership" max:"100%"`
+	Searches     int                `name:"searches" doc:"mean product searches per order, by category, actor or title" min:"1" max:"50"`
+	Batch        int                `name:"batch" doc:"mean products requested per search" min:"1" max:"50"`
+	Depth        int                `name:"depth" doc:"reviews examined by a review search" min:"1" max:"10000"`
+	Reviews      int                `name:"reviews" doc:"mean review searches per order, and as many reads of a product's reviews; 0 is DVD Store 2, without reviews and members" max:"50"`
+	NewReviews   parameter.Share    `name:"new_reviews" doc:"share of orders with a new review" max:"100%"`
+	Ratings      parameter.Share    `name:"ratings" doc:"share of orders with a review rating" max:"100%"`
+	Lines        int                `name:"lines" doc:"mean lines per order, at most ten" min:"1" max:"10"`
+	Retries      int                `name:"retries" doc:"retries of a call after a deadlock" max:"1000"`
+	Verify       bool               `name:"verify" doc:"check after each trial that the data matches the responses"`
 
 	engine.Pace `rate:"calls offered per second in all, each the next of a user who waits; without it users go on as fast as they can; to each server where the service has several" timeout:"how long a call may take; a connection with one that takes longer is closed" tick:"how long a thread may sleep beyond the instant at which a call is due, for less CPU time; 0s spins just before the instant"`
 }
@@ -65,7 +65,7 @@ const (
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "dvdstore",
-		Doc:     "an online shop on PostgreSQL or MariaDB, after DVD Store 3.5",
+		Doc:     "online shop on PostgreSQL or MariaDB, after DVD Store 3.5",
 		Rate:    "calls",
 		Metrics: metrics(),
 		Speaks:  engine.Protocols(),
@@ -112,13 +112,13 @@ func (d *store) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "order.mean", Unit: "s", Doc: "mean time from the first call of an order to the end of its purchase, over the whole load; not at a rate", Better: measure.LowerIsBetter},
-		{Name: "order.max", Unit: "s", Doc: "longest such time", Better: measure.LowerIsBetter},
-		{Name: "calls_per_order", Unit: "1", Doc: "calls of an order"},
-		{Name: "short", Unit: "1", Doc: "share of the purchases that found too little in stock; faithful counts them as orders", Better: measure.LowerIsBetter},
-		{Name: "lost_sales", Unit: "1", Doc: "share of the pieces in order lines that the inventory does not count as sold", Better: measure.LowerIsBetter},
-		{Name: "found", Unit: "1", Doc: "share of the searches for products and reviews that found something", Better: measure.HigherIsBetter},
-		{Name: "retries", Unit: "1", Doc: "calls that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "order.mean", Unit: "s", Doc: "mean duration of an order, first call to purchase, over the whole load; absent with a rate", Better: measure.LowerIsBetter},
+		{Name: "order.max", Unit: "s", Doc: "longest duration of an order", Better: measure.LowerIsBetter},
+		{Name: "calls_per_order", Unit: "1", Doc: "calls per order"},
+		{Name: "short", Unit: "1", Doc: "share of purchases with insufficient stock; mode faithful counts them as orders", Better: measure.LowerIsBetter},
+		{Name: "lost_sales", Unit: "1", Doc: "share of ordered items missing from the inventory's sales", Better: measure.LowerIsBetter},
+		{Name: "found", Unit: "1", Doc: "share of product and review searches with a result", Better: measure.HigherIsBetter},
+		{Name: "retries", Unit: "1", Doc: "retries per completed call", Better: measure.LowerIsBetter},
 	}
 }
 

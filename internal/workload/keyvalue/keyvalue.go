@@ -22,25 +22,25 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Protocol    string             `name:"protocol" doc:"what is spoken" choices:"redis,memcached"`
-	Connections int                `name:"connections" doc:"connections" min:"1" max:"65536"`
-	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"65536"`
-	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections; never more than there are of these" min:"1" max:"1024"`
-	Read        parameter.Share    `name:"read" doc:"share of reads; the others are writes of whole values"`
-	Keys        int                `name:"keys" doc:"different keys" min:"1" max:"1000000000"`
-	Law         string             `name:"law" doc:"how often each key is used; uniform: all alike, zipf: the one of rank k in proportion to 1/k^skew" choices:"uniform,zipf"`
-	Skew        float64            `name:"skew" doc:"exponent of law zipf; the other has none" min:"0" max:"10"`
-	Value       string             `name:"value" doc:"size of a value; or sizes with the shares of the keys that have them, such as 64B/70:4KiB/30"`
-	Fill        bool               `name:"fill" doc:"every key is there when a trial begins; without it, none is"`
-	Misses      parameter.Share    `name:"misses" doc:"share of the reads that may find nothing; a trial with more is no measure of reads"`
-	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all; without it they go on as fast as they can"`
-	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
-	Trace       string             `name:"trace" doc:"file with the instants at which operations are due, instead of a rate: seconds since the load began, one a line, rising"`
-	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
-	Timeout     parameter.Duration `name:"timeout" doc:"how long an answer may take; a connection with one that takes longer is closed" min:"1ms"`
-	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+	Protocol    string             `name:"protocol" doc:"protocol" choices:"redis,memcached"`
+	Connections int                `name:"connections" doc:"number of connections" min:"1" max:"65536"`
+	Pipeline    int                `name:"pipeline" doc:"pipeline depth: operations outstanding per connection" min:"1" max:"65536"`
+	Threads     int                `name:"threads" doc:"load-generator threads, each with its own connections; at most one per connection" min:"1" max:"1024"`
+	Read        parameter.Share    `name:"read" doc:"share of reads; the rest are writes of whole values"`
+	Keys        int                `name:"keys" doc:"number of keys" min:"1" max:"1000000000"`
+	Law         string             `name:"law" doc:"key distribution; zipf: rank k is drawn in proportion to 1/k^skew" choices:"uniform,zipf"`
+	Skew        float64            `name:"skew" doc:"exponent of the Zipf distribution" min:"0" max:"10"`
+	Value       string             `name:"value" doc:"value size, or sizes with their shares of the keys, such as 64B/70:4KiB/30"`
+	Fill        bool               `name:"fill" doc:"load every key before a trial; off, a trial starts with an empty store"`
+	Misses      parameter.Share    `name:"misses" doc:"maximum share of reads that miss; a trial with more is void"`
+	Rate        parameter.Rate     `name:"rate" doc:"offered load in operations per second, in total; empty is a closed loop"`
+	Arrivals    string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
+	Shape       string             `name:"shape" doc:"load profile in multiples of the rate, such as ramp to 5 over 60s"`
+	Trace       string             `name:"trace" doc:"file of arrival times, instead of a rate: seconds since the start of the load, one per line, ascending"`
+	Think       parameter.Duration `name:"think" doc:"think time between a response and the next operation in its slot"`
+	Timeout     parameter.Duration `name:"timeout" doc:"response timeout; a connection with a timeout is closed" min:"1ms"`
+	Tick        parameter.Duration `name:"tick" doc:"timer granularity: operations due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
 }
 
 const zipfLaw = "zipf"
@@ -59,7 +59,7 @@ func defaults() Parameters {
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "keyvalue",
-		Doc:     "reads and writes on a key-value store: Redis, Valkey, memcached and what else speaks as they do",
+		Doc:     "GET and SET against a key-value store that speaks the Redis or memcached protocol",
 		Rate:    "operations",
 		Metrics: metrics(),
 		Speaks:  []string{"redis", "memcached"},
@@ -201,8 +201,8 @@ func (k *keyvalue) target(env workload.Env) (load.Endpoint, error) {
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "misses", Unit: "1", Doc: "share of the reads that found nothing", Better: measure.LowerIsBetter},
-		{Name: "wrong", Unit: "1", Doc: "share of the reads that returned a wrong value, or one that an acknowledged write had replaced; they count as failed", Better: measure.LowerIsBetter},
+		{Name: "misses", Unit: "1", Doc: "read miss ratio", Better: measure.LowerIsBetter},
+		{Name: "wrong", Unit: "1", Doc: "share of reads with a wrong or stale value; they count as failed", Better: measure.LowerIsBetter},
 	}
 }
 

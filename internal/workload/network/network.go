@@ -20,25 +20,25 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Test     string             `name:"test" doc:"what goes over the network; rr: requests and responses, crr: each over a connection of its own, stream: one way, to the reflector" choices:"tcp_rr,udp_rr,tcp_crr,tcp_stream,udp_stream"`
-	Request  parameter.Bytes    `name:"request" doc:"size of a request" min:"1B" max:"64MiB"`
-	Response parameter.Bytes    `name:"response" doc:"size of a response" min:"1B" max:"64MiB"`
-	Burst    int                `name:"burst" doc:"requests outstanding on each connection beyond the first" min:"0" max:"65535"`
-	Flows    int                `name:"flows" doc:"connections, or senders of datagrams" min:"1" max:"65536"`
-	Message  parameter.Bytes    `name:"message" doc:"bytes given to the system at once by a stream; 0B takes 128KiB over TCP and 1KiB over UDP" min:"0B" max:"64MiB"`
-	Sending  string             `name:"sending" doc:"how a UDP stream gives its messages to the system; single: each by itself, batch: many at once, segmented: many as one that the system or the device cuts; auto: segmented where that works, else batch" choices:"auto,single,batch,segmented"`
-	Buffer   parameter.Bytes    `name:"socket_buffer" doc:"send and receive buffer of each socket here; 0B leaves them to the system" max:"1GiB"`
-	Remote   parameter.Bytes    `name:"remote_buffer" doc:"send and receive buffer of each socket of the reflector; 0B leaves them to the system" max:"1GiB"`
-	NoDelay  bool               `name:"nodelay" doc:"TCP sends small messages at once, at both ends"`
-	Threads  int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
-	Rate     parameter.Rate     `name:"rate" doc:"requests, or messages of a UDP stream, offered per second in all; without it they go on as fast as they can"`
-	Arrivals string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape    string             `name:"shape" doc:"how the rate changes over the load, in multiples of it: ramp to 5 over 60s, steps 1 for 10s, 2 for 10s, or sine 20% every 10s"`
-	Trace    string             `name:"trace" doc:"file with the instants at which requests are due, instead of a rate: seconds since the load began, one a line, rising"`
-	Think    parameter.Duration `name:"think" doc:"pause between a response and the next request in its place"`
-	Timeout  parameter.Duration `name:"timeout" doc:"how long a response may take; over UDP, a lost one counts as an error after that time" min:"1ms"`
-	Tick     parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which something is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag   parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+	Test     string             `name:"test" doc:"test, as in netperf; rr: request/response, crr: connect/request/response, stream: one way, to the reflector" choices:"tcp_rr,udp_rr,tcp_crr,tcp_stream,udp_stream"`
+	Request  parameter.Bytes    `name:"request" doc:"request size" min:"1B" max:"64MiB"`
+	Response parameter.Bytes    `name:"response" doc:"response size" min:"1B" max:"64MiB"`
+	Burst    int                `name:"burst" doc:"additional requests outstanding per connection, as netperf's burst mode" min:"0" max:"65535"`
+	Flows    int                `name:"flows" doc:"connections, or UDP senders" min:"1" max:"65536"`
+	Message  parameter.Bytes    `name:"message" doc:"bytes per send call of a stream; 0B is 128KiB over TCP and 1KiB over UDP" min:"0B" max:"64MiB"`
+	Sending  string             `name:"sending" doc:"system calls of a UDP stream; single: one per message, batch: sendmmsg, segmented: UDP GSO; auto: segmented if supported, else batch" choices:"auto,single,batch,segmented"`
+	Buffer   parameter.Bytes    `name:"socket_buffer" doc:"send and receive buffer of each local socket; 0B is the system default" max:"1GiB"`
+	Remote   parameter.Bytes    `name:"remote_buffer" doc:"send and receive buffer of each socket of the reflector; 0B is the system default" max:"1GiB"`
+	NoDelay  bool               `name:"nodelay" doc:"TCP_NODELAY at both ends"`
+	Threads  int                `name:"threads" doc:"load-generator threads, each with its own connections" min:"1" max:"1024"`
+	Rate     parameter.Rate     `name:"rate" doc:"offered load in requests per second, or messages of a UDP stream, in total; empty is a closed loop"`
+	Arrivals string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
+	Shape    string             `name:"shape" doc:"load profile in multiples of the rate: ramp to 5 over 60s, steps 1 for 10s, 2 for 10s, or sine 20% every 10s"`
+	Trace    string             `name:"trace" doc:"file of arrival times, instead of a rate: seconds since the start of the load, one per line, ascending"`
+	Think    parameter.Duration `name:"think" doc:"think time between a response and the next request in its slot"`
+	Timeout  parameter.Duration `name:"timeout" doc:"response timeout; a datagram lost on the way counts as an error then" min:"1ms"`
+	Tick     parameter.Duration `name:"tick" doc:"timer granularity: messages due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
+	MaxLag   parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
 }
 
 // The tests.
@@ -69,7 +69,7 @@ func defaults() Parameters {
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "network",
-		Doc:     "requests and responses, or a stream, over TCP or UDP to a reflector; what netperf measures",
+		Doc:     "netperf's tests against a reflector: request/response, connect/request/response and streams, over TCP and UDP",
 		Rate:    "transactions",
 		Metrics: metrics(),
 		Speaks:  []string{peer.Protocol},
@@ -225,24 +225,24 @@ func dial(ctx context.Context, env workload.Env) (*peer.Session, error) {
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "derived_latency", Unit: "s", Doc: "requests outstanding divided by their rate, which netperf prints as latency; nothing is timed for it", Better: measure.LowerIsBetter},
-		{Name: "sent", Unit: "1/s", Doc: "messages that the system took from the sender per second"},
-		{Name: "send_failures", Unit: "1/s", Doc: "messages that the system refused to take per second", Better: measure.LowerIsBetter},
-		{Name: "received", Unit: "1/s", Doc: "messages that reached the receiver per second of its own clock", Better: measure.HigherIsBetter},
-		{Name: "loss", Unit: "1", Doc: "share of what was sent that did not arrive; of requests over UDP, that were not answered in time", Better: measure.LowerIsBetter},
-		{Name: "overflow", Unit: "1", Doc: "share of the datagrams sent that the receiver's system dropped because its buffer was full", Better: measure.LowerIsBetter},
-		{Name: "duplicates", Unit: "1", Doc: "datagrams that arrived more than once, as a share of those sent", Better: measure.LowerIsBetter},
-		{Name: "reordered", Unit: "1", Doc: "datagrams that arrived after a later one, as a share of those sent", Better: measure.LowerIsBetter},
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time by which a thread of the load generator came late to look at the clock", Better: measure.LowerIsBetter},
-		{Name: measure.GeneratorWaited, Unit: "1", Doc: "share of the time that the threads of the load generator were ready to run and had no CPU", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "CPUs that the load generator needed, without waiting for what was due, as a share of its threads", Better: measure.LowerIsBetter},
-		{Name: "server.cpu", Unit: "1", Doc: "CPUs that the reflector kept busy"},
-		{Name: "server.cpu_per_operation", Unit: "s", Doc: "CPU time of the reflector for each operation that reached it", Better: measure.LowerIsBetter},
-		{Name: "server.busy", Unit: "1", Doc: "CPUs of the reflector's machine that were busy, for whatever reason"},
-		{Name: "server.interrupts", Unit: "1/s", Doc: "interrupts of the reflector's machine per second"},
-		{Name: "server.softirqs", Unit: "1/s", Doc: "soft interrupts of the reflector's machine per second"},
+		{Name: "derived_latency", Unit: "s", Doc: "requests outstanding divided by their rate, which netperf prints as latency; not measured", Better: measure.LowerIsBetter},
+		{Name: "sent", Unit: "1/s", Doc: "messages sent per second"},
+		{Name: "send_failures", Unit: "1/s", Doc: "failed send calls per second", Better: measure.LowerIsBetter},
+		{Name: "received", Unit: "1/s", Doc: "messages received per second, by the receiver's clock", Better: measure.HigherIsBetter},
+		{Name: "loss", Unit: "1", Doc: "share of datagrams lost; for udp_rr, share of requests without a response in time", Better: measure.LowerIsBetter},
+		{Name: "overflow", Unit: "1", Doc: "share of datagrams dropped by a full receive buffer", Better: measure.LowerIsBetter},
+		{Name: "duplicates", Unit: "1", Doc: "share of datagrams received more than once", Better: measure.LowerIsBetter},
+		{Name: "reordered", Unit: "1", Doc: "share of datagrams received out of order", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs used by the load generator"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator per operation", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest delay of a load-generator thread", Better: measure.LowerIsBetter},
+		{Name: measure.GeneratorWaited, Unit: "1", Doc: "share of time in which load-generator threads were runnable and waited for a CPU", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of the load-generator threads, without busy-waiting", Better: measure.LowerIsBetter},
+		{Name: "server.cpu", Unit: "1", Doc: "CPUs used by the reflector"},
+		{Name: "server.cpu_per_operation", Unit: "s", Doc: "CPU time of the reflector per operation received", Better: measure.LowerIsBetter},
+		{Name: "server.busy", Unit: "1", Doc: "CPUs in use on the reflector's machine, by any process"},
+		{Name: "server.interrupts", Unit: "1/s", Doc: "interrupts per second on the reflector's machine"},
+		{Name: "server.softirqs", Unit: "1/s", Doc: "soft interrupts per second on the reflector's machine"},
 	}
 }
 

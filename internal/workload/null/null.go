@@ -17,23 +17,23 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Threads int                `name:"threads" doc:"workers, each with one operation outstanding" min:"1" max:"4096"`
-	Rate    parameter.Rate     `name:"rate" doc:"operations offered per second; without it workers go on as they finish"`
-	Think   parameter.Duration `name:"think" doc:"pause of a worker between two operations"`
-	Service parameter.Duration `name:"service" doc:"time that an operation takes on a real machine"`
-	Payload parameter.Bytes    `name:"payload" doc:"bytes that an operation counts as moved"`
-	Drift   float64            `name:"drift" doc:"change of the service time, as a share a minute" min:"-1" max:"1000"`
-	Stall   parameter.Duration `name:"stall" doc:"how long no operation completes, once in a load; 0s never"`
-	StallAt parameter.Duration `name:"stall_at" doc:"when the stall begins, after the start of the load"`
-	Fail    parameter.Share    `name:"fail" doc:"share of the operations that fail"`
-	Die     parameter.Duration `name:"die" doc:"the load dies this long after its start; 0s never"`
+	Threads int                `name:"threads" doc:"workers, with one operation outstanding each" min:"1" max:"4096"`
+	Rate    parameter.Rate     `name:"rate" doc:"offered load in operations per second; empty is a closed loop"`
+	Think   parameter.Duration `name:"think" doc:"think time of a worker between operations"`
+	Service parameter.Duration `name:"service" doc:"service time of an operation on a real machine"`
+	Payload parameter.Bytes    `name:"payload" doc:"bytes counted per operation"`
+	Drift   float64            `name:"drift" doc:"drift of the service time per minute, as a share" min:"-1" max:"1000"`
+	Stall   parameter.Duration `name:"stall" doc:"duration of one stall per load, in which no operation completes; 0s disables it"`
+	StallAt parameter.Duration `name:"stall_at" doc:"start of the stall, from the start of the load"`
+	Fail    parameter.Share    `name:"fail" doc:"share of operations that fail"`
+	Die     parameter.Duration `name:"die" doc:"time from start until the load is killed; 0s disables it"`
 }
 
 // Kind is the workload as the catalog lists it.
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "null",
-		Doc:     "does nothing, for as long as it is told: tests plimsoll itself, and drives platform sim",
+		Doc:     "no-op with a configurable service time; tests plimsoll and drives platform sim",
 		Rate:    "operations",
 		Metrics: measure.OperationMetrics("operations"),
 	}, Parameters{Threads: 4, Service: parameter.Duration(time.Millisecond)}, func(p Parameters) (workload.Load, error) {

@@ -20,15 +20,15 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Test        string             `name:"test" doc:"what a transaction does: one row by its key, reads, reads and writes, or writes" choices:"point_select,read_only,read_write,write_only"`
-	Tables      int                `name:"tables" doc:"tables" min:"1" max:"256"`
-	Rows        int                `name:"rows" doc:"rows of each, of some 230 B" min:"200" max:"1000000000"`
-	Range       int                `name:"range" doc:"rows of a range that is read" min:"1" max:"10000"`
-	Pipeline    bool               `name:"pipeline" doc:"send all statements of a transaction at once; without it each waits for the answer to the one before, as sysbench does"`
-	Loaders     int                `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections int                `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
-	Retries     int                `name:"retries" doc:"how often a victim of others, as of a deadlock, is tried again" max:"1000"`
-	Think       parameter.Duration `name:"think" doc:"pause between the end of a transaction and the next one of its session"`
+	Test        string             `name:"test" doc:"sysbench test: oltp_point_select, oltp_read_only, oltp_read_write or oltp_write_only" choices:"point_select,read_only,read_write,write_only"`
+	Tables      int                `name:"tables" doc:"number of tables" min:"1" max:"256"`
+	Rows        int                `name:"rows" doc:"rows per table, about 230 B each" min:"200" max:"1000000000"`
+	Range       int                `name:"range" doc:"rows of a range query" min:"1" max:"10000"`
+	Pipeline    bool               `name:"pipeline" doc:"send the statements of a transaction without waiting for responses; off is as sysbench"`
+	Loaders     int                `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
+	Connections int                `name:"connections" doc:"database sessions, per server" min:"1" max:"10000"`
+	Retries     int                `name:"retries" doc:"retries of a transaction after a deadlock or other conflict" max:"1000"`
+	Think       parameter.Duration `name:"think" doc:"think time of a session between transactions"`
 
 	engine.Pace
 }
@@ -49,7 +49,7 @@ const (
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "oltp",
-		Doc:     "small transactions on PostgreSQL or MariaDB, with the statements of sysbench",
+		Doc:     "sysbench's OLTP transactions on PostgreSQL or MariaDB",
 		Rate:    "transactions",
 		Metrics: slices.Concat(measure.OperationMetrics("transactions"), measure.ScheduleMetrics(), own(), measure.ClientMetrics("transaction")),
 		Speaks:  engine.Protocols(),
@@ -61,8 +61,8 @@ func Kind() workload.Kind {
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "statements", Unit: "1", Doc: "statements of a transaction, without its begin and end"},
-		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
+		{Name: "statements", Unit: "1", Doc: "statements per transaction, without BEGIN and COMMIT"},
+		{Name: "retries", Unit: "1", Doc: "retries per completed transaction", Better: measure.LowerIsBetter},
 	}
 }
 

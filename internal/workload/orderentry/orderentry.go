@@ -24,18 +24,18 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Warehouses  int             `name:"warehouses" doc:"warehouses, of some 115 MiB each" min:"1" max:"100000"`
-	Items       int             `name:"items" doc:"items, and so rows of stock of each warehouse; fewer than 100000 is a smaller test of another shape" min:"10" max:"100000"`
-	Customers   int             `name:"customers" doc:"customers of each district, of which there are ten to a warehouse, and their first orders; fewer than 3000 is a smaller test of another shape" min:"10" max:"3000"`
-	Reset       bool            `name:"reset" doc:"every trial begins with the same data, copied from a database that is kept beside; without it, each goes on where the last one ended"`
-	Loaders     int             `name:"loaders" doc:"sessions that fill the tables at once" min:"1" max:"64"`
-	Connections int             `name:"connections" doc:"sessions, with each server where the service has several" min:"1" max:"10000"`
-	Terminals   int             `name:"terminals" doc:"users, who share the sessions evenly, of each server where the service has several; 0 is one to each session" max:"10000000"`
-	Waits       parameter.Share `name:"waits" doc:"keying and think times, as a share of those of the specification; 0% is none"`
-	Home        string          `name:"home" doc:"the warehouse of a transaction: any, or always the same one of the connection" choices:"any,connection"`
-	Isolation   string          `name:"isolation" doc:"how transactions are kept apart" choices:"read committed,repeatable read,serializable"`
-	Retries     int             `name:"retries" doc:"how often a victim of a deadlock or of a serialization failure is tried again" max:"1000"`
-	Verify      bool            `name:"verify" doc:"look after each trial whether the data is consistent"`
+	Warehouses  int             `name:"warehouses" doc:"warehouses, about 115 MiB each" min:"1" max:"100000"`
+	Items       int             `name:"items" doc:"items, and stock rows per warehouse; fewer than 100000 change the shape of the data" min:"10" max:"100000"`
+	Customers   int             `name:"customers" doc:"customers and initial orders per district, ten districts per warehouse; fewer than 3000 change the shape of the data" min:"10" max:"3000"`
+	Reset       bool            `name:"reset" doc:"restore the initial data before each trial, from a template database; off, a trial continues with the data of the previous one"`
+	Loaders     int             `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
+	Connections int             `name:"connections" doc:"database sessions, per server" min:"1" max:"10000"`
+	Terminals   int             `name:"terminals" doc:"emulated terminals, spread evenly over the sessions, per server; 0 is one per session" max:"10000000"`
+	Waits       parameter.Share `name:"waits" doc:"keying and think times, as a share of the specification's; 0% disables them"`
+	Home        string          `name:"home" doc:"home warehouse of a transaction: any, or fixed per connection" choices:"any,connection"`
+	Isolation   string          `name:"isolation" doc:"transaction isolation level" choices:"read committed,repeatable read,serializable"`
+	Retries     int             `name:"retries" doc:"retries of a transaction after a deadlock or serialization failure" max:"1000"`
+	Verify      bool            `name:"verify" doc:"check the consistency of the data after each trial"`
 
 	engine.Pace
 }
@@ -54,7 +54,7 @@ const database = "plimsoll_order_entry"
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "order-entry",
-		Doc:     "a wholesaler's order entry on PostgreSQL or MariaDB, derived from TPC-C and not comparable to it",
+		Doc:     "order entry of a wholesale supplier on PostgreSQL or MariaDB, derived from TPC-C and not comparable to it",
 		Rate:    "transactions",
 		Metrics: metrics(),
 		Speaks:  engine.Protocols(),
@@ -129,9 +129,9 @@ func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Need
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "district.new_orders", Unit: "1/s", Doc: "new orders per second over the whole load, as the districts count them: without those that are rolled back", Better: measure.HigherIsBetter},
-		{Name: "retries", Unit: "1", Doc: "transactions that were tried again, for each that was done", Better: measure.LowerIsBetter},
-		{Name: "skipped", Unit: "1", Doc: "share of the districts of deliveries that had nothing to deliver", Better: measure.LowerIsBetter},
+		{Name: "district.new_orders", Unit: "1/s", Doc: "New-Order transactions committed per second over the whole load, from the district counters", Better: measure.HigherIsBetter},
+		{Name: "retries", Unit: "1", Doc: "retries per completed transaction", Better: measure.LowerIsBetter},
+		{Name: "skipped", Unit: "1", Doc: "share of districts skipped by deliveries, without an undelivered order", Better: measure.LowerIsBetter},
 	}
 }
 

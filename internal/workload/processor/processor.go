@@ -24,12 +24,12 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Threads    int                `name:"threads" doc:"units under way at once, each on a CPU where there are enough" min:"1" max:"1024"`
-	WorkingSet parameter.Bytes    `name:"working_set" doc:"text of each thread, out of which units are taken at random" min:"64KiB" max:"64GiB"`
-	Unit       parameter.Bytes    `name:"unit" doc:"text that one unit goes through" min:"1KiB" max:"16MiB"`
-	Rate       parameter.Rate     `name:"rate" doc:"units offered per second in all; without it threads go on as they finish"`
-	Arrivals   string             `name:"arrivals" doc:"how units become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Think      parameter.Duration `name:"think" doc:"pause of a thread between two units"`
+	Threads    int                `name:"threads" doc:"concurrent units, one per CPU if there are enough" min:"1" max:"1024"`
+	WorkingSet parameter.Bytes    `name:"working_set" doc:"text per thread from which units are drawn at random" min:"64KiB" max:"64GiB"`
+	Unit       parameter.Bytes    `name:"unit" doc:"text processed by one unit" min:"1KiB" max:"16MiB"`
+	Rate       parameter.Rate     `name:"rate" doc:"offered load in units per second, in total; empty is a closed loop"`
+	Arrivals   string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
+	Think      parameter.Duration `name:"think" doc:"think time of a thread between units"`
 }
 
 func defaults() Parameters {
@@ -40,7 +40,7 @@ func defaults() Parameters {
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "processor",
-		Doc:     "units of CPU and memory work, shaped like a compilation; for guests, which hold no compiler",
+		Doc:     "CPU and memory work in units modelled on a compilation; requires no compiler",
 		Rate:    "units",
 		Metrics: metrics(),
 		Own:     true,
@@ -49,9 +49,9 @@ func Kind() workload.Kind {
 
 func metrics() []measure.Metric {
 	return slices.Concat(measure.OperationMetrics("units"), measure.ScheduleMetrics(), []measure.Metric{
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the threads kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of a unit", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time for which the load did not get to look at the clock", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs used by the threads"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time per unit", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest delay of the load's control thread", Better: measure.LowerIsBetter},
 	})
 }
 

@@ -19,25 +19,25 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Disks        int             `name:"disks" doc:"files, each standing for a disk" min:"1" max:"1024"`
-	Size         parameter.Bytes `name:"size" doc:"size of each disk; targets are used whole" min:"64KiB"`
-	Block        string          `name:"block" doc:"size of an operation, such as 4KiB, or a mix by share: 4KiB/70:64KiB/30; one for reads and one for writes with a comma: 4KiB,64KiB"`
-	Read         parameter.Share `name:"read" doc:"share of reads"`
-	Random       parameter.Share `name:"random" doc:"share of operations at random places; the others are sequential"`
-	Spec         string          `name:"spec" doc:"Iometer access specification bytes_read%_random%, such as 4096_100_0; instead of block, read and random"`
-	Threads      int             `name:"threads" doc:"workers on each disk" min:"1" max:"1024"`
-	Depth        int             `name:"depth" doc:"operations outstanding of each worker; with a rate, that may be outstanding" min:"1" max:"4096"`
-	Engine       string          `name:"engine" doc:"fio I/O engine; auto takes psync for depth 1 and libaio above"`
-	Through      string          `name:"through" doc:"what lies between fio and the disks: none, nbd (a server without a filter), or filters such as null, daemon:null, delay:1ms and stats"`
-	Direct       bool            `name:"direct" doc:"bypass the page cache"`
-	Rate         parameter.Rate  `name:"rate" doc:"operations offered per second in all; without it workers go on as they finish"`
-	WorkingSet   parameter.Share `name:"working_set" doc:"share of each disk that is touched"`
-	Compress     parameter.Share `name:"compress" doc:"share by which the written data can be compressed"`
-	Dedup        parameter.Share `name:"dedup" doc:"share of the written blocks that repeat another"`
-	Verify       string          `name:"verify" doc:"check what is read against what the preconditioning wrote; for loads that only read" choices:"none,crc32c,md5,sha256,xxhash"`
-	Precondition string          `name:"precondition" doc:"what lies on the disks before the first trial; steady goes on until the rule of SNIA PTS holds" choices:"none,zero,random,steady"`
-	Targets      []string        `name:"targets" doc:"files or devices to use instead of files of plimsoll's own"`
-	Destroy      bool            `name:"destroy" doc:"leave to overwrite the targets"`
+	Disks        int             `name:"disks" doc:"number of disks, one file each" min:"1" max:"1024"`
+	Size         parameter.Bytes `name:"size" doc:"size of each disk; targets are used in full" min:"64KiB"`
+	Block        string          `name:"block" doc:"block size, such as 4KiB, or sizes with their shares: 4KiB/70:64KiB/30; a comma separates reads and writes: 4KiB,64KiB"`
+	Read         parameter.Share `name:"read" doc:"share of reads (rwmixread)"`
+	Random       parameter.Share `name:"random" doc:"share of operations at random offsets; the rest are sequential"`
+	Spec         string          `name:"spec" doc:"Iometer access specification, bytes_read%_random%, such as 4096_100_0; replaces block, read and random"`
+	Threads      int             `name:"threads" doc:"jobs per disk (numjobs)" min:"1" max:"1024"`
+	Depth        int             `name:"depth" doc:"I/O depth of each job (iodepth); with a rate, the maximum" min:"1" max:"4096"`
+	Engine       string          `name:"engine" doc:"fio I/O engine; auto is psync for depth 1 and libaio above"`
+	Through      string          `name:"through" doc:"I/O path to the disks: none (direct), nbd (a server without filters), or filters such as null, daemon:null, delay:1ms and stats"`
+	Direct       bool            `name:"direct" doc:"direct I/O (O_DIRECT), bypassing the page cache"`
+	Rate         parameter.Rate  `name:"rate" doc:"offered load in operations per second, in total; empty is a closed loop"`
+	WorkingSet   parameter.Share `name:"working_set" doc:"working set, as a share of each disk"`
+	Compress     parameter.Share `name:"compress" doc:"compressibility of written data (buffer_compress_percentage)"`
+	Dedup        parameter.Share `name:"dedup" doc:"share of duplicate blocks written (dedupe_percentage)"`
+	Verify       string          `name:"verify" doc:"verify reads against the data of the preconditioning; for read-only loads" choices:"none,crc32c,md5,sha256,xxhash"`
+	Precondition string          `name:"precondition" doc:"preconditioning of the disks; steady writes until the steady-state criterion of SNIA PTS is met" choices:"none,zero,random,steady"`
+	Targets      []string        `name:"targets" doc:"files or devices to use instead of files in the scratch folder"`
+	Destroy      bool            `name:"destroy" doc:"permission to overwrite the targets"`
 }
 
 // Kind is the workload as the catalog lists it.
@@ -45,12 +45,12 @@ func Kind() workload.Kind {
 	k := workload.Define(workload.Kind{
 		Needs: "fio",
 		Name:  "storage",
-		Doc:   "reads and writes on files or devices, made by fio",
+		Doc:   "block I/O on files or devices, driven by fio",
 		Disks: true,
 		Rate:  "iops",
 		Metrics: append(measure.OperationMetrics("iops", "read", "write"),
-			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs that the servers of the disks kept busy with their filters, where there are any", Better: measure.LowerIsBetter},
-			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPUs that fio's workers kept busy over the whole load, as a share of those they may use", Better: measure.LowerIsBetter}),
+			measure.Metric{Name: "through.cpu", Unit: "1", Doc: "CPUs used by the NBD servers and their filters", Better: measure.LowerIsBetter},
+			measure.Metric{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of fio's jobs over the whole load", Better: measure.LowerIsBetter}),
 	}, Parameters{
 		Disks: 1, Size: 512 << 20, Block: "4KiB", Random: 1, Threads: 1, Depth: 1, Engine: "auto", Through: straight, Direct: true,
 		WorkingSet: 1, Verify: "none", Precondition: "random",

@@ -18,26 +18,26 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Version     string             `name:"version" doc:"version of HTTP" choices:"1.1,2"`
-	TLS         string             `name:"tls" doc:"whether to encrypt: as the service says, always, or never" choices:"auto,on,off"`
-	Unit        string             `name:"unit" doc:"what an operation is: one object, or a page with all its images" choices:"object,page"`
-	Pages       []string           `name:"pages" doc:"pages to ask for, each a path and those of its images, parted by blanks; without any, all that the service says it serves"`
-	Method      string             `name:"method" doc:"method of the requests" choices:"GET,HEAD"`
-	Headers     []string           `name:"headers" doc:"header fields of each request, as NAME: VALUE; a value env:NAME, as in Authorization: Bearer env:TOKEN, is that of an environment variable where the load runs"`
-	Expect      []string           `name:"expect" doc:"statuses that are no failure, such as 2xx or 404"`
-	Connections int                `name:"connections" doc:"connections, to each server where the service has several" min:"1" max:"65536"`
-	Pipeline    int                `name:"pipeline" doc:"operations outstanding on each connection at most" min:"1" max:"4096"`
-	KeepAlive   bool               `name:"keepalive" doc:"connections are used again; without it each operation makes its own"`
-	Reuse       int                `name:"reuse" doc:"requests after which a connection is made anew, at the end of an operation; 0 leaves that to the server, and so does a pipeline" min:"0" max:"1000000000"`
-	Threads     int                `name:"threads" doc:"threads that make the load, each with its own connections" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"operations offered per second in all, to each server where the service has several; without it they go on as fast as they can"`
-	Arrivals    string             `name:"arrivals" doc:"how they become due at a rate: evenly, or at random" choices:"constant,poisson"`
-	Shape       string             `name:"shape" doc:"how the rate changes over the load, such as ramp to 5 over 60s"`
-	Trace       string             `name:"trace" doc:"file with the instants at which operations are due, instead of a rate: seconds since the load began, one a line, rising"`
-	Think       parameter.Duration `name:"think" doc:"pause between an answer and the next operation in its place"`
-	Timeout     parameter.Duration `name:"timeout" doc:"how long an answer may take; a connection with one that takes longer is closed" min:"1ms"`
-	Tick        parameter.Duration `name:"tick" doc:"how long a thread may sleep beyond the instant at which an operation is due, to send more at once for less CPU time; 0s spins just before the instant" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"what would start later than this after it was due is abandoned; 0s abandons nothing"`
+	Version     string             `name:"version" doc:"HTTP version" choices:"1.1,2"`
+	TLS         string             `name:"tls" doc:"TLS: as the service is configured, always, or never" choices:"auto,on,off"`
+	Unit        string             `name:"unit" doc:"operation: one object, or a page with all its images" choices:"object,page"`
+	Pages       []string           `name:"pages" doc:"pages to request, each a path followed by the paths of its images; empty is every page the service announces"`
+	Method      string             `name:"method" doc:"request method" choices:"GET,HEAD"`
+	Headers     []string           `name:"headers" doc:"request headers, NAME: VALUE; env:NAME in a value, as in Authorization: Bearer env:TOKEN, is an environment variable of the load generator"`
+	Expect      []string           `name:"expect" doc:"status codes that count as success, such as 2xx or 404"`
+	Connections int                `name:"connections" doc:"number of connections, per server" min:"1" max:"65536"`
+	Pipeline    int                `name:"pipeline" doc:"pipeline depth: operations outstanding per connection" min:"1" max:"4096"`
+	KeepAlive   bool               `name:"keepalive" doc:"persistent connections; off, each operation opens its own"`
+	Reuse       int                `name:"reuse" doc:"requests per connection before it is reopened, at the end of an operation; 0 and a pipeline leave that to the server" min:"0" max:"1000000000"`
+	Threads     int                `name:"threads" doc:"load-generator threads, each with its own connections" min:"1" max:"1024"`
+	Rate        parameter.Rate     `name:"rate" doc:"offered load in operations per second, in total per server; empty is a closed loop"`
+	Arrivals    string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
+	Shape       string             `name:"shape" doc:"load profile in multiples of the rate, such as ramp to 5 over 60s"`
+	Trace       string             `name:"trace" doc:"file of arrival times, instead of a rate: seconds since the start of the load, one per line, ascending"`
+	Think       parameter.Duration `name:"think" doc:"think time between a response and the next operation in its slot"`
+	Timeout     parameter.Duration `name:"timeout" doc:"response timeout; a connection with a timeout is closed" min:"1ms"`
+	Tick        parameter.Duration `name:"tick" doc:"timer granularity: operations due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
+	MaxLag      parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
 }
 
 const (
@@ -58,7 +58,7 @@ func defaults() Parameters {
 func Kind() workload.Kind {
 	return workload.Define(workload.Kind{
 		Name:    "web",
-		Doc:     "asks a web server for objects, or for pages with all their images, over HTTP/1.1 or HTTP/2",
+		Doc:     "HTTP/1.1 or HTTP/2 requests for objects, or for pages with all their images",
 		Rate:    "requests",
 		Metrics: slices.Concat(measure.OperationMetrics("requests"), measure.ScheduleMetrics(), own()),
 		Speaks:  []string{protocol},
@@ -70,15 +70,15 @@ func Kind() workload.Kind {
 // own are the metrics that operations and schedules in general do not have.
 func own() []measure.Metric {
 	return []measure.Metric{
-		{Name: "client.cpu", Unit: "1", Doc: "CPUs that the load generator kept busy"},
-		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator for each operation", Better: measure.LowerIsBetter},
-		{Name: "client.gap", Unit: "s", Doc: "longest time by which a thread of the load generator came late", Better: measure.LowerIsBetter},
-		{Name: "generator.cpu", Unit: "1", Doc: "share of their CPUs that the threads of the load generator needed", Better: measure.LowerIsBetter},
-		{Name: measure.GeneratorWaited, Unit: "1", Doc: "share of the time that the threads of the load generator were ready to run and had no CPU", Better: measure.LowerIsBetter},
-		{Name: "status.2xx", Unit: "1", Doc: "share of the answers with a status from 200 to 299", Better: measure.HigherIsBetter},
-		{Name: "status.3xx", Unit: "1", Doc: "share of the answers with a status from 300 to 399"},
-		{Name: "status.4xx", Unit: "1", Doc: "share of the answers with a status from 400 to 499", Better: measure.LowerIsBetter},
-		{Name: "status.5xx", Unit: "1", Doc: "share of the answers with a status of 500 and above", Better: measure.LowerIsBetter},
+		{Name: "client.cpu", Unit: "1", Doc: "CPUs used by the load generator"},
+		{Name: "client.cpu_per_operation", Unit: "s", Doc: "CPU time of the load generator per operation", Better: measure.LowerIsBetter},
+		{Name: "client.gap", Unit: "s", Doc: "longest delay of a load-generator thread", Better: measure.LowerIsBetter},
+		{Name: "generator.cpu", Unit: "1", Doc: "CPU utilisation of the load-generator threads", Better: measure.LowerIsBetter},
+		{Name: measure.GeneratorWaited, Unit: "1", Doc: "share of time in which load-generator threads were runnable and waited for a CPU", Better: measure.LowerIsBetter},
+		{Name: "status.2xx", Unit: "1", Doc: "share of responses with a 2xx status", Better: measure.HigherIsBetter},
+		{Name: "status.3xx", Unit: "1", Doc: "share of responses with a 3xx status"},
+		{Name: "status.4xx", Unit: "1", Doc: "share of responses with a 4xx status", Better: measure.LowerIsBetter},
+		{Name: "status.5xx", Unit: "1", Doc: "share of responses with a 5xx status", Better: measure.LowerIsBetter},
 	}
 }
 
