@@ -47,6 +47,9 @@ func (r *round) even() {
 			r.renewAll()
 			continue
 		}
+		if !found && r.swaps.make(left) {
+			continue
+		}
 		if !found {
 			r.refuse(r.notMade())
 			return

@@ -34,6 +34,9 @@ func (r *round) exhaustive() {
 		if !found && r.relief.shrink() {
 			continue
 		}
+		if !found && r.swapOfAll(left) {
+			continue
+		}
 		if !found {
 			r.refuse(r.allNotMade())
 			return
@@ -134,6 +137,92 @@ func (r *round) bestOfAll(off func(cluster.HostID) bool) (best candidate, found 
 			return best, found
 		}
 		r.barred[best.Step] = r.strains(best.Step)
+	}
+}
+
+// swapOfAll plans the best exchange off the first host that has one, of all pairs of units.
+func (r *round) swapOfAll(left int) bool {
+	for _, from := range r.swaps.sources() {
+		best, found := swap{}, false
+		r.eachSwap(from, func(x swap) {
+			if (!found || x.better(&best)) && r.swaps.worth(&x) && r.swaps.possible(&x, left) {
+				best, found = x, true
+			}
+		})
+		if found {
+			begin := len(r.plan.Moves)
+			r.swaps.carry(&best)
+			for _, h := range touched(r.plan.Moves[begin:]) {
+				r.swaps.spent[h] = false
+			}
+			return true
+		}
+		r.swaps.spent[from] = true
+	}
+	return false
+}
+
+// eachSwap visits the exchanges off a host that better the layout, each tried in it.
+func (r *round) eachSwap(from cluster.HostID, visit func(swap)) {
+	state := func(h cluster.HostID) (demerit, cost int64) {
+		if r.byScore {
+			return 0, r.costs(h, r.l.Demand(h), r.burden[h])
+		}
+		return r.demerit(h, r.l.Demand(h))
+	}
+	for to := range cluster.HostID(len(r.c.Hosts)) {
+		if to == from || !r.c.Hosts[to].Usable() || !r.worthALook(from, to) {
+			continue
+		}
+		a, b := loads(r.l, r.x, from), loads(r.l, r.x, to)
+		for _, out := range r.unitsOf(from) {
+			for _, in := range r.unitsOf(to) {
+				x, less := swap{out: out, in: in, from: from, to: to}, r.asks(out).Minus(r.asks(in))
+				if !r.byScore && (less.CPU <= 0 || a.CPU <= b.CPU) && (less.Memory <= 0 || a.Memory <= b.Memory) {
+					continue // it relieves the other host
+				}
+				d1, c1 := state(from)
+				d2, c2 := state(to)
+				has := r.scores(out, from, r.hostLoss(from, r.l.Demand(from), r.burden[from]))
+				r.trade(out, to)
+				r.trade(in, from)
+				d3, c3 := state(from)
+				d4, c4 := state(to)
+				will := r.scores(out, to, r.hostLoss(to, r.l.Demand(to), r.burden[to]))
+				r.trade(in, to)
+				r.trade(out, from)
+				if x.merit, x.gain = d1+d2-d3-d4, c1+c2-c3-c4; r.byScore {
+					if x.merit = x.gain; will <= has {
+						continue
+					}
+				}
+				if x.merit > 0 {
+					visit(x)
+				}
+			}
+		}
+	}
+}
+
+// unitsOf are the units of a host that may move.
+func (r *round) unitsOf(h cluster.HostID) (list [][]cluster.VMID) {
+	for v := range cluster.VMID(len(r.c.VMs)) {
+		if r.l.Host(v) == h {
+			if unit := r.units.with(r.l, v); unit[0] == v && r.mayAllMove(unit) {
+				list = append(list, unit)
+			}
+		}
+	}
+	return list
+}
+
+// trade has a unit run on another host.
+func (r *round) trade(unit []cluster.VMID, to cluster.HostID) {
+	for _, v := range unit {
+		from, cpu := r.l.Host(v), r.x.Demand(v).CPU
+		r.burden[from] = r.burden[from].plus(bears(r.c, v, from, cpu), -1)
+		r.burden[to] = r.burden[to].plus(bears(r.c, v, to, cpu), 1)
+		r.l.Move(v, to)
 	}
 }
 

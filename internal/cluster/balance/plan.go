@@ -54,6 +54,10 @@ type Move struct {
 	Reason Reason
 	Rule   cluster.RuleID // that it mends; Nowhere without one
 	Value  Value          // of a move for the load
+	// Relieves is the host that a move for the load relieves: another than it leaves where
+	// VMs change places.
+	Relieves cluster.HostID
+	Partner  cluster.VMID // with which the VM changes places for the load; Nowhere without one
 	// Loads of both hosts before and after, in millionths of the capacity, of the
 	// resource that is fuller.
 	FromBefore, FromAfter, ToBefore, ToAfter int64
@@ -135,6 +139,7 @@ type round struct {
 
 	// Of the moves for the load.
 	relief   *relief
+	swaps    swaps
 	mean     Pair             // load of the hosts that can be used
 	outlooks []outlook        // by host
 	rows     []*row           // by host; nil of those with nothing to offer
@@ -157,6 +162,7 @@ func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	r.remote = r.nearest()
 	r.kinds = newKinds(c, x, &r.scale)
 	r.relief = &relief{round: r, each: make([]int64, len(c.Hosts)), closed: make([]bool, len(c.Hosts)), saved: make([]int64, len(c.Hosts))}
+	r.swaps = swaps{round: r, spent: make([]bool, len(c.Hosts))}
 	r.survey()
 	r.relief.measure()
 	return r
@@ -177,7 +183,7 @@ func (r *round) move(s place.Step, why Reason, rule cluster.RuleID, v Value) {
 
 // enter takes a move into the step under way.
 func (r *round) enter(s place.Step, why Reason, rule cluster.RuleID, v Value) {
-	m := Move{Step: s, Number: r.steps, Reason: why, Rule: rule, Value: v, ToBefore: worse(r.l, r.x, s.To)}
+	m := Move{Step: s, Number: r.steps, Reason: why, Rule: rule, Value: v, Relieves: s.From, Partner: cluster.Nowhere, ToBefore: worse(r.l, r.x, s.To)}
 	if s.From != cluster.Nowhere {
 		m.FromBefore = worse(r.l, r.x, s.From)
 	}

@@ -59,16 +59,21 @@ func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) Value {
 }
 
 func (r *round) risk(unit []cluster.VMID, s place.Step, v Value) int64 {
-	var worst cluster.Resources
-	for _, m := range unit {
-		vm, asks := &r.c.VMs[m], r.x.Demand(m)
-		asks.CPU = max(asks.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*r.core))
-		worst = worst.Plus(asks)
-	}
+	worst := r.worst(unit)
 	if v.Gain >= 0 && worst == r.asks(unit) {
 		return 0
 	}
 	return min(0, r.gain(unit, s, worst)) * (horizon - v.Stable)
+}
+
+// worst is what VMs ask for when each asks for the most CPU that it ever did.
+func (r *round) worst(unit []cluster.VMID) (sum cluster.Resources) {
+	for _, m := range unit {
+		vm, asks := &r.c.VMs[m], r.x.Demand(m)
+		asks.CPU = max(asks.CPU, min(int64(vm.Demand.CPU.Max), int64(vm.VCPUs)*r.core))
+		sum = sum.Plus(asks)
+	}
+	return sum
 }
 
 // gain is by how much less both hosts cost, in MHz, where a unit asks for so much on its

@@ -47,6 +47,7 @@ const (
 	Reserved  = "over-reserved"  // more is reserved on the host than it has
 	ForRoom   = "room"           // another VM needs the room on the host
 	HostLoad  = "load"           // the host is that full
+	Exchange  = "exchange"       // the VM changes places with another, which relieves the host
 	Unknown   = "unknown reason" // the plan gives a reason that is none of these
 )
 

@@ -78,10 +78,13 @@ func (t *course) own(at int) (string, *Cause) {
 	return string(m.Reason), &Cause{Kind: Unknown}
 }
 
-// loaded is the load of the host that a VM leaves.
+// loaded is the load of the host that a move relieves.
 func (t *course) loaded(m balance.Move) (string, *Cause) {
-	from := t.c.Hosts[m.From].Name
-	load := loadOf(t.l.Demand(m.From), t.x.Capacity(m.From))
+	from := t.c.Hosts[m.Relieves].Name
+	load := loadOf(t.l.Demand(m.Relieves), t.x.Capacity(m.Relieves))
+	if m.From != m.Relieves {
+		return "an exchange of VMs relieves " + from, &Cause{Kind: Exchange, At: from, Other: t.c.VMs[m.Partner].Name}
+	}
 	if m.Reason == balance.FairMemory {
 		return fmt.Sprintf("%s is %.0f %% full by memory", from, 100*load.Memory), &Cause{Kind: HostLoad, At: from, Load: load}
 	}

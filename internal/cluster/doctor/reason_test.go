@@ -105,7 +105,7 @@ func TestReasonsAreTrue(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{
-		HostState, ForRule, WithOther, Reserved, ForRoom, HostLoad, SoftRule, Fuller, NoFuller, Feasible, "pinned",
+		HostState, ForRule, WithOther, Reserved, ForRoom, HostLoad, Exchange, SoftRule, Fuller, NoFuller, Feasible, "pinned",
 		"state", "network", "datastore", "host rule", "apart", "together", "cpu reservation", "memory reservation", "machines",
 	} {
 		if seen[kind] == 0 {
@@ -184,6 +184,8 @@ func (s told) cause(o *oracle, moves []Move, i, step int) error {
 		ok = here && other >= 0 && !o.free([]int{other}, h) && slices.ContainsFunc(moves[i:], func(w Move) bool { return w.VM == cause.Other && w.To == cause.At })
 	case HostLoad:
 		ok = here && o.loadIs(h, cause.Load) == nil
+	case Exchange:
+		ok = slices.ContainsFunc(moves, func(n Move) bool { return n.VM == cause.Other && n.From == cause.At })
 	}
 	if !ok {
 		return fmt.Errorf("%+v is false", *cause)
