@@ -32,7 +32,6 @@ var outgrown = map[string]int{
 	"internal/guest/qemu Shape":        26,
 	"internal/lab Lab":                 34,
 	"internal/libvirt Conn":            33,
-	"internal/load/socket thread":      37,
 	"internal/plan/peak":               2673,
 	"internal/plan/peak walk":          82,
 	"internal/platform/guest":          3184,

@@ -3,7 +3,6 @@
 package socket
 
 import (
-	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -70,76 +69,48 @@ func (l *link) take() int {
 	return taken
 }
 
+// unwritten are the indices of links with something to write.
+type unwritten []int32
+
+func (u *unwritten) add(l *link) {
+	if !l.dirty {
+		l.dirty = true
+		*u = append(*u, l.index)
+	}
+}
+
+// free frees the slot of an operation that ended.
+func (l *link) free(k int) {
+	l.slots[k].busy = false
+	l.under--
+}
+
 // usable says whether the link can take an operation.
-func (t *thread) usable(l *link) bool {
-	if t.job.Fresh {
+func (l *link) usable(job *load.Job, stream bool) bool {
+	if job.Fresh {
 		return l.state == closed && !l.waiting
 	}
-	if !t.stream && len(l.out) > 0 {
+	if !stream && len(l.out) > 0 {
 		return false // a second request would share its datagram
 	}
 	return l.state == open && !l.leaving && l.under < len(l.slots)
 }
 
-// dial makes the link's socket and begins to connect it.
-func (t *thread) dial(l *link) error {
-	l.place = &t.places[t.job.Place(l.home)]
-	fd, err := syscall.Socket(l.place.family, l.place.kind|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("make a socket: %w", err)
-	}
-	if t.stream && l.place.family != syscall.AF_UNIX {
-		err = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
-	}
-	if err == nil && t.job.Socket != nil {
-		err = t.job.Socket(fd)
-	}
-	if err == nil {
-		err = syscall.Connect(fd, l.place.address)
-	}
-	pending := errors.Is(err, syscall.EINPROGRESS)
-	if err != nil && !pending {
-		_ = syscall.Close(fd)
-		return fmt.Errorf("connect to %s: %w", l.place.name, err)
-	}
-	l.generation++
-	l.fd, l.state, l.writable, l.dialled = fd, connecting, pending, t.now()
-	if err := t.poll.watch(l, pending); err != nil {
-		t.hangUp(l)
-		return fmt.Errorf("watch a socket: %w", err)
-	}
-	l.dialogue = t.job.Dialogue(t.numbers)
-	l.talker, _ = l.dialogue.(load.Talker)
-	t.numbers += t.job.Threads
-	if pending {
+// settle has room to write reported exactly while it is waited for.
+func (l *link) settle(p *poller) error {
+	want := l.state == connecting || l.sent < len(l.out)
+	if want == l.writable {
 		return nil
 	}
-	return t.connected(l)
-}
-
-// connected ends the wait for a connection.
-func (t *thread) connected(l *link) error {
-	code, err := syscall.GetsockoptInt(l.fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
-	if err == nil && code != 0 {
-		err = syscall.Errno(code)
-	}
-	if err != nil {
-		return fmt.Errorf("connect to %s: %w", l.place.name, err)
-	}
-	l.state = open
-	if !t.job.Fresh {
-		t.up(l)
-	}
-	if len(t.links) == 1 {
-		if err := waits(l.fd); err != nil {
-			return fmt.Errorf("set up a socket: %w", err)
-		}
+	l.writable = want
+	if err := p.change(l, want); err != nil {
+		return fmt.Errorf("watch a socket: %w", err)
 	}
 	return nil
 }
 
 // hangUp closes the link's socket and forgets what was on it.
-func (t *thread) hangUp(l *link) {
+func (l *link) hangUp() {
 	if l.fd >= 0 {
 		_ = syscall.Close(l.fd)
 	}
@@ -163,7 +134,7 @@ func (t *thread) lose(l *link, now time.Duration) {
 		t.finish(l, i, now)
 		end(int(s.class))
 	}
-	t.hangUp(l)
+	l.hangUp()
 	wait := time.Duration(0)
 	if l.backoff > 0 {
 		wait = l.backoff/2 + time.Duration(t.rng.Int64N(int64(l.backoff)))
@@ -192,11 +163,14 @@ func (t *thread) again(l *link, now time.Duration) {
 	if t.ending {
 		return
 	}
-	if t.job.Fresh {
+	if !t.job.Fresh {
+		if err := t.dialler.dial(l); err != nil {
+			t.refused(l, now, err)
+			return
+		}
+	}
+	if t.job.Fresh || l.state == open {
 		t.up(l)
-	} else if err := t.dial(l); err != nil {
-		t.refused(l, now, err)
-		return
 	}
 	t.freed(l, now)
 }

@@ -34,44 +34,39 @@ func (t *thread) begin(l *link) {
 // freed makes use of a link that can take operations: in a closed loop users wait
 // for it, until the load is over, in an open one it waits for operations.
 func (t *thread) freed(l *link, now time.Duration) {
-	for l.ready > 0 && !t.ending && now < t.job.Stage.Length && t.usable(l) {
+	for l.ready > 0 && !t.ending && now < t.job.Stage.Length && l.usable(t.job, t.stream) {
 		l.ready--
 		t.start(l, now, now)
 	}
-	if t.job.Open() && !l.queued && t.usable(l) {
+	if t.job.Open() && !l.queued && l.usable(t.job, t.stream) {
 		l.queued = true
 		t.idle.push(l.index)
-		if t.full {
-			t.full, t.fullUntil = false, now
-		}
+		t.arrivals.freed(now)
 	}
 }
 
 // offer starts what is due. Operations that find no free slot stay where they
 // are, in the schedule. Where no link has a peer they fail at once.
 func (t *thread) offer(now time.Duration) {
-	for ; t.more && t.due <= now; t.due, t.more = t.schedule.Next() {
+	for ; t.arrivals.more && t.arrivals.due <= now; t.arrivals.next() {
 		switch {
-		case t.job.MaxLag > 0 && now-t.due > t.job.MaxLag:
-			t.sheet.Abandon(t.blocked())
+		case t.job.MaxLag > 0 && now-t.arrivals.due > t.job.MaxLag:
+			t.sheet.Abandon(t.arrivals.blocked())
 			continue
 		case t.down == len(t.links):
-			t.sheet.Start(t.due, now, true)
+			t.sheet.Start(t.arrivals.due, now, true)
 			t.sheet.Fail(0)
 			continue
 		}
 		l := t.nextIdle()
 		if l == nil {
-			t.full = true
+			t.arrivals.full = true
 			return
 		}
-		t.start(l, t.due, now)
+		t.start(l, t.arrivals.due, now)
 		t.freed(l, now)
 	}
 }
-
-// blocked says whether the next operation found no free slot when it was due.
-func (t *thread) blocked() bool { return t.full || t.due <= t.fullUntil }
 
 func (t *thread) nextIdle() *link {
 	for {
@@ -81,31 +76,17 @@ func (t *thread) nextIdle() *link {
 		}
 		l := &t.links[i]
 		l.queued = false
-		if t.usable(l) {
+		if l.usable(t.job, t.stream) {
 			return l
-		}
-	}
-}
-
-// abandonRest counts what was due and never started, as long as that takes no longer
-// than the load itself may.
-func (t *thread) abandonRest() {
-	const some = 1 << 14
-	for n := 1; t.more; n++ {
-		t.sheet.Abandon(t.blocked())
-		t.due, t.more = t.schedule.Next()
-		if n%some == 0 && t.now() >= t.job.Stage.Length+lastWait {
-			t.sheet.Note(tally.ErrUncounted)
-			return
 		}
 	}
 }
 
 // start starts an operation on a link that is usable.
 func (t *thread) start(l *link, due, now time.Duration) {
-	t.sheet.Start(due, now, due <= t.fullUntil)
+	t.sheet.Start(due, now, due <= t.arrivals.fullUntil)
 	if t.job.Fresh {
-		if err := t.dial(l); err != nil {
+		if err := t.dialler.dial(l); err != nil {
 			t.sheet.Fail(0)
 			t.pause(l, now)
 			t.sheet.Note(err)
@@ -126,22 +107,14 @@ func (t *thread) start(l *link, due, now time.Duration) {
 		t.flush(l, now) // a datagram is a request
 		return
 	}
-	if !l.dirty {
-		l.dirty = true
-		t.dirty = append(t.dirty, l.index)
-	}
+	t.dirty.add(l)
 }
 
 // finish frees the slot of an operation that ended, however it did.
 func (t *thread) finish(l *link, k int, now time.Duration) {
-	t.free(l, k)
-	t.pause(l, now)
-}
-
-func (t *thread) free(l *link, k int) {
-	l.slots[k].busy = false
-	l.under--
+	l.free(k)
 	t.under--
+	t.pause(l, now)
 }
 
 // pause has the user of a closed loop think before the next operation.
@@ -162,10 +135,13 @@ func (t *thread) handle(e syscall.EpollEvent) {
 		return
 	}
 	if l.state == connecting {
-		now := t.now()
-		if err := t.connected(l); err != nil {
+		now := t.clock.now()
+		if err := t.dialler.connected(l); err != nil {
 			t.refused(l, now, err)
 			return
+		}
+		if !t.job.Fresh {
+			t.up(l)
 		}
 		t.freed(l, now)
 	}
@@ -173,7 +149,7 @@ func (t *thread) handle(e syscall.EpollEvent) {
 	if e.Events&^syscall.EPOLLOUT != 0 {
 		now = t.receive(l, false)
 	} else {
-		now = t.now()
+		now = t.clock.now()
 	}
 	if l.fd < 0 || l.state != open {
 		return
@@ -203,7 +179,7 @@ func (t *thread) receive(l *link, patient bool) (now time.Duration) {
 func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more bool) {
 	have := copy(t.buffer, l.rest)
 	n, errno := read(l.fd, t.buffer[have:], patient)
-	now = t.now()
+	now = t.clock.now()
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return now, false
@@ -236,25 +212,18 @@ func (t *thread) receiveOnce(l *link, patient bool) (now time.Duration, more boo
 		l.rest = append(l.rest, left...)
 	}
 	if l.under == 0 && (l.leaving || t.job.Fresh && l.state == open) {
-		t.hangUp(l)
+		l.hangUp()
 		t.again(l, now)
 		return now, false
 	}
-	t.goOn(l)
+	if l.talker != nil {
+		l.out = l.talker.Next(l.out)
+		if len(l.out) > l.sent {
+			t.dirty.add(l)
+		}
+	}
 	t.freed(l, now)
 	return now, true
-}
-
-// goOn has a dialogue say what follows from the answers.
-func (t *thread) goOn(l *link) {
-	if l.talker == nil {
-		return
-	}
-	l.out = l.talker.Next(l.out)
-	if len(l.out) > l.sent && !l.dirty {
-		l.dirty = true
-		t.dirty = append(t.dirty, l.index)
-	}
 }
 
 // answers ends the operations that data answers, and returns what it did not use.
@@ -278,7 +247,8 @@ func (t *thread) answers(l *link, data []byte, now time.Duration) ([]byte, error
 			return data, fmt.Errorf("it answers operation %d, which is not under way", a.Slot)
 		}
 		s := l.slots[a.Slot]
-		t.free(l, a.Slot)
+		l.free(a.Slot)
+		t.under--
 		if a.Again && !t.job.Open() {
 			l.ready++
 		} else {
@@ -321,21 +291,8 @@ func (t *thread) flush(l *link, now time.Duration) {
 	if l.sent == len(l.out) {
 		l.out, l.sent = l.out[:0], 0
 	}
-	if err := t.settle(l); err != nil {
+	if err := l.settle(t.dialler.poll); err != nil {
 		t.sheet.Note(err)
 		t.lose(l, now)
 	}
-}
-
-// settle has room to write reported exactly while it is waited for.
-func (t *thread) settle(l *link) error {
-	want := l.state == connecting || l.sent < len(l.out)
-	if want == l.writable {
-		return nil
-	}
-	l.writable = want
-	if err := t.poll.change(l, want); err != nil {
-		return fmt.Errorf("watch a socket: %w", err)
-	}
-	return nil
 }

@@ -42,7 +42,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	threads := make([]*thread, job.Threads)
 	for i := range threads {
 		if threads[i], err = newThread(&job, i, places, book); err == nil {
-			err = threads[i].connectAll(ctx)
+			err = threads[i].dialler.connectAll(ctx, threads[i].links)
 		}
 		if err != nil {
 			for _, t := range threads[:i+1] {
@@ -63,7 +63,7 @@ func Run(ctx context.Context, job load.Job, out *measure.Recorder) error {
 	}
 	origin := time.Now()
 	for _, t := range threads {
-		t.origin = origin
+		t.clock.origin = origin
 		go t.run()
 	}
 	return book.Keep(ctx)

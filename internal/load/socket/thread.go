@@ -3,8 +3,6 @@
 package socket
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -22,29 +20,23 @@ import (
 // thread is one measuring thread with all that is its own. Times are since the
 // origin of the stage.
 type thread struct {
-	job       *load.Job
-	places    []place
-	stream    bool // else datagrams
-	poll      *poller
-	sheet     *tally.Sheet
-	origin    time.Time
-	links     []link
-	numbers   int // of the next connection
-	under     int // operations under way
-	buffer    []byte
-	rng       *rand.Rand
-	schedule  load.Schedule // of an open loop
-	due       time.Duration // of the next operation
-	more      bool          // there is one
-	full      bool          // an operation that was due found no free slot
-	fullUntil time.Duration // when the last such time ended
-	idle      ring          // links with a free slot, of an open loop
-	thinking  heap          // users of a closed loop who pause
-	retries   heap          // links that are to connect again
-	dirty     []int32       // links with something to write
-	down      int           // links that are known to have no peer
-	nextScan  time.Duration
-	ending    bool // nothing starts any more
+	job      *load.Job
+	stream   bool // else datagrams
+	dialler  dialler
+	arrivals arrivals // of an open loop
+	sheet    *tally.Sheet
+	clock    *clock
+	links    []link
+	under    int // operations under way
+	buffer   []byte
+	rng      *rand.Rand
+	idle     ring // links with a free slot, of an open loop
+	thinking heap // users of a closed loop who pause
+	retries  heap // links that are to connect again
+	dirty    unwritten
+	down     int // links that are known to have no peer
+	nextScan time.Duration
+	ending   bool // nothing starts any more
 }
 
 const (
@@ -64,9 +56,11 @@ func newThread(job *load.Job, index int, places []place, book *tally.Book) (*thr
 	if index < job.Connections%job.Threads {
 		own++
 	}
+	stream, c := places[0].kind == syscall.SOCK_STREAM, &clock{}
 	t := &thread{
-		job: job, places: places, stream: places[0].kind == syscall.SOCK_STREAM, sheet: book.Sheet(), numbers: index, fullUntil: -1,
-		buffer: make([]byte, received), dirty: make([]int32, 0, own), idle: newRing(own), links: make([]link, own),
+		job: job, stream: stream, sheet: book.Sheet(), clock: c, arrivals: arrivals{fullUntil: -1},
+		dialler: dialler{job: job, places: places, stream: stream, single: own == 1, clock: c, numbers: index},
+		buffer:  make([]byte, received), dirty: make(unwritten, 0, own), idle: newRing(own), links: make([]link, own),
 		rng: rand.New(rand.NewPCG(job.Stage.Seed, uint64(index)+0x736f636b)),
 	}
 	for i := range t.links {
@@ -74,70 +68,13 @@ func newThread(job *load.Job, index int, places []place, book *tally.Book) (*thr
 		t.links[i] = link{index: int32(i), home: home, place: &places[home], fd: -1, slots: make([]slot, job.Window)}
 	}
 	if job.Open() {
-		t.schedule = job.Arrivals.Schedule(job.Stage.Seed, job.Stage.Length, load.Shard{Index: index, Count: job.Threads})
-		t.due, t.more = t.schedule.Next()
+		t.arrivals.schedule = job.Arrivals.Schedule(job.Stage.Seed, job.Stage.Length, load.Shard{Index: index, Count: job.Threads})
+		t.arrivals.next()
 	}
 	var err error
-	t.poll, err = newPoller()
+	t.dialler.poll, err = newPoller()
 	return t, err
 }
-
-// connectAll makes the connections before the load begins, not so many at once that
-// the peer's queue of new ones overflows.
-func (t *thread) connectAll(ctx context.Context) error {
-	const atOnce = 64
-	if t.job.Fresh {
-		return nil
-	}
-	for links := t.links; len(links) > 0; {
-		some := links[:min(atOnce, len(links))]
-		links = links[len(some):]
-		if err := t.connect(ctx, some); err != nil {
-			return err
-		}
-		for i := range some {
-			if err := t.settle(&some[i]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (t *thread) connect(ctx context.Context, links []link) error {
-	for deadline := time.Now().Add(t.job.Timeout); ; {
-		left := 0
-		for i := range links {
-			l := &links[i]
-			if l.state == closed {
-				// A unix socket whose queue is full says to try again.
-				if err := t.dial(l); err != nil && !errors.Is(err, syscall.EAGAIN) {
-					return err
-				}
-			}
-			if l.state != open {
-				left++
-			}
-		}
-		switch {
-		case left == 0:
-			return nil
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case time.Now().After(deadline):
-			return fmt.Errorf("connect to %s: no answer within %s", links[0].place.name, t.job.Timeout)
-		}
-		for _, e := range t.poll.wait(mostWait / 5) {
-			if l := &t.links[e.Fd]; l.state == connecting {
-				if err := t.connected(l); err != nil {
-					return err
-				}
-			}
-		}
-	}
-}
-
-func (t *thread) now() time.Duration { return time.Since(t.origin) }
 
 // run is the loop of the thread. The thread of the system ends with it: nothing
 // else should run on one with such settings.
@@ -152,7 +89,7 @@ func (t *thread) run() {
 		t.begin(&t.links[i])
 	}
 	end := t.job.Stage.Length + t.job.Timeout + lastWait
-	now := t.now()
+	now := t.clock.now()
 	for meant := time.Duration(0); ; {
 		if !t.sheet.Look(now, meant) || t.ending && (t.under == 0 || now >= end) {
 			return
@@ -164,9 +101,9 @@ func (t *thread) run() {
 			now = t.receive(l, true)
 			continue
 		}
-		events := t.poll.wait(wait)
+		events := t.dialler.poll.wait(wait)
 		if wait == 0 && len(events) == 0 {
-			again := t.now()
+			again := t.clock.now()
 			t.sheet.Spun(again - now)
 			now = again
 			continue
@@ -174,7 +111,7 @@ func (t *thread) run() {
 		for _, e := range events {
 			t.handle(e)
 		}
-		now = t.now()
+		now = t.clock.now()
 	}
 }
 
@@ -206,7 +143,7 @@ func (t *thread) tend(now time.Duration) {
 	}
 	if !t.ending && now >= t.job.Stage.Length {
 		t.ending = true
-		t.abandonRest()
+		t.arrivals.abandonRest(t.sheet, t.clock, t.job.Stage.Length+lastWait)
 	}
 	t.flushAll(now)
 }
@@ -217,8 +154,8 @@ func (t *thread) rest(now time.Duration) time.Duration {
 	wait := min(t.nextScan, t.retries.next()) - now
 	if !t.ending {
 		instant := t.thinking.next()
-		if t.more && t.due > now { // one that is due already waits for a slot, not for the clock
-			instant = min(instant, t.due)
+		if t.arrivals.more && t.arrivals.due > now { // one that is due already waits for a slot, not for the clock
+			instant = min(instant, t.arrivals.due)
 		}
 		if t.job.Tick == 0 && instant < never {
 			instant -= spin
@@ -284,10 +221,10 @@ func (t *thread) close(before time.Duration) {
 // release frees what the thread holds of the system.
 func (t *thread) release() {
 	for i := range t.links {
-		t.hangUp(&t.links[i])
+		t.links[i].hangUp()
 	}
-	if t.poll != nil {
-		t.poll.close()
+	if t.dialler.poll != nil {
+		t.dialler.poll.close()
 	}
 }
 
