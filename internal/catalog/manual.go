@@ -89,29 +89,30 @@ func setting(c *study.Catalog, name string) (page, parameter.Field, bool) {
 type page struct {
 	kind, name, doc string
 	fields          []parameter.Field
+	metrics         []measure.Metric
 	rest            func(w io.Writer)
 }
 
 func index(c *study.Catalog) []page {
 	var pages []page
 	for _, k := range c.Workloads {
-		pages = append(pages, page{"workload", k.Name, k.Doc, parameter.Fields(k.Defaults), func(w io.Writer) {
+		pages = append(pages, page{"workload", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Metrics, func(w io.Writer) {
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Metrics)
 		}})
 	}
 	for _, k := range c.Services {
-		pages = append(pages, page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), func(w io.Writer) {
+		pages = append(pages, page{"service", k.Name, k.Doc, parameter.Fields(k.Defaults), k.Recorded(), func(w io.Writer) {
 			fmt.Fprintf(w, "\nSpeaks: %s.\n", strings.Join(k.Speaks, ", "))
 			printFields(w, k.Name, k.Defaults)
 			printMetrics(w, k.Recorded())
 		}})
 	}
 	for _, k := range c.Platforms {
-		pages = append(pages, page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), func(w io.Writer) { printFields(w, "", k.Defaults) }})
+		pages = append(pages, page{"platform", k.Name, k.Doc, parameter.Fields(k.Defaults), nil, func(w io.Writer) { printFields(w, "", k.Defaults) }})
 	}
 	for _, f := range c.Factors {
-		pages = append(pages, page{"factor", f.Name, f.Doc, nil, func(w io.Writer) {
+		pages = append(pages, page{"factor", f.Name, f.Doc, nil, nil, func(w io.Writer) {
 			full := f.Name
 			if f.Target != "" {
 				fmt.Fprintf(w, "\nTarget, after a colon: %s.\n", f.Target)
@@ -128,7 +129,7 @@ func index(c *study.Catalog) []page {
 		for _, counter := range s.Counters {
 			metrics = append(metrics, counter.Metric)
 		}
-		pages = append(pages, page{"collector", s.Name, s.Doc, nil, func(w io.Writer) { printMetrics(w, metrics) }})
+		pages = append(pages, page{"collector", s.Name, s.Doc, nil, metrics, func(w io.Writer) { printMetrics(w, metrics) }})
 	}
 	return pages
 }
@@ -153,19 +154,24 @@ func printSettings(w io.Writer, fields []parameter.Field) {
 		if value == "" {
 			value = "-"
 		}
-		doc := f.Doc
-		if f.Choices != nil {
-			doc += " (" + strings.Join(f.Choices, ", ") + ")"
-		}
-		if f.Min != "" {
-			doc += ", at least " + f.Min
-		}
-		if f.Max != "" {
-			doc += ", at most " + f.Max
-		}
-		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", f.Name, f.Kind, value, doc)
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", f.Name, f.Kind, value, f.Doc+allowed(f))
 	}
 	table.Flush()
+}
+
+// allowed tells the values that a setting takes, in parentheses; "" where any does.
+func allowed(f parameter.Field) string {
+	switch {
+	case f.Choices != nil:
+		return " (" + strings.Join(f.Choices, ", ") + ")"
+	case f.Min != "" && f.Max != "":
+		return " (" + f.Min + " to " + f.Max + ")"
+	case f.Min != "":
+		return " (at least " + f.Min + ")"
+	case f.Max != "":
+		return " (at most " + f.Max + ")"
+	}
+	return ""
 }
 
 func printMetrics(w io.Writer, metrics []measure.Metric) {

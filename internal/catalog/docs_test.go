@@ -1,0 +1,182 @@
+package catalog
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
+)
+
+var update = flag.Bool("update", false, "write the generated tables of docs anew")
+
+// docs is the folder of the guide.
+const docs = "../../docs"
+
+// A generated table stands between two comments, of which the first names it.
+var generated = regexp.MustCompile(`(?ms)^<!-- generated: (\w+) (.*?) -->\n(.*?)^<!-- end -->$`)
+
+// The tables of settings, metrics and levels in docs are those of the catalog.
+func TestDocs(t *testing.T) {
+	c := All()
+	seen := map[string]bool{}
+	err := filepath.WalkDir(docs, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".md" {
+			return err
+		}
+		return compareTables(t, c, path, seen)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tables(c) {
+		if !seen[name] {
+			t.Errorf("no page in docs has a line \"<!-- generated: %s -->\" with \"<!-- end -->\" below it", name)
+		}
+	}
+}
+
+// compareTables compares the generated tables of a page with the catalog, or writes them.
+func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]bool) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	page := generated.ReplaceAllStringFunc(string(text), func(block string) string {
+		found := generated.FindStringSubmatch(block)
+		kind, name, got := found[1], found[2], found[3]
+		want := table(c, kind, name)
+		seen[kind+" "+name] = true
+		switch {
+		case want == "":
+			t.Errorf("%s: the catalog has no %s of %q", path, kind, name)
+			return block
+		case !*update && got != want:
+			t.Errorf("%s differs from the catalog; go test ./internal/catalog -update writes it anew (- docs, + catalog):\n%s",
+				path, cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")))
+		}
+		return fmt.Sprintf("<!-- generated: %s %s -->\n%s<!-- end -->", kind, name, want)
+	})
+	if *update && page != string(text) {
+		return os.WriteFile(path, []byte(page), 0o644)
+	}
+	return nil
+}
+
+// tables names the tables that docs must have.
+func tables(c *study.Catalog) []string {
+	var names []string
+	for _, p := range index(c) {
+		if len(p.fields) > 0 {
+			names = append(names, "settings "+p.name)
+		}
+		if len(p.metrics) > 0 {
+			names = append(names, "metrics "+p.name)
+		}
+	}
+	return names
+}
+
+// table is a table in Markdown: the settings or metrics of one page of the manual, or the
+// levels of all factors whose name begins alike. It is "" where there is nothing.
+func table(c *study.Catalog, kind, name string) string {
+	var rows []string
+	for _, p := range index(c) {
+		if kind == "settings" && p.name == name {
+			rows = append(rows, settingRows(p.fields)...)
+		}
+		if kind == "metrics" && p.name == name {
+			rows = append(rows, metricRows(p.metrics)...)
+		}
+	}
+	for _, f := range c.Factors {
+		if kind == "levels" && strings.HasPrefix(f.Name, name) {
+			rows = append(rows, fmt.Sprintf("| `%s` | `%s` | %s |\n", f.Name, strings.Join(f.Example, "`, `"), cell(f.Doc)))
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	head := map[string]string{
+		"settings": "| setting | default | meaning |\n|---|---|---|\n",
+		"metrics":  "| metric | unit | better | meaning |\n|---|---|---|---|\n",
+		"levels":   "| factor | levels, such as | meaning |\n|---|---|---|\n",
+	}
+	return head[kind] + strings.Join(rows, "")
+}
+
+func settingRows(fields []parameter.Field) []string {
+	var rows []string
+	for _, f := range fields {
+		value := "none"
+		if f.Default != "" {
+			value = "`" + f.Default + "`"
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", f.Name, value, cell(f.Doc+allowed(f))))
+	}
+	return rows
+}
+
+// metricRows has one row for the quantiles of a distribution, and one for what all classes
+// of operations have.
+func metricRows(metrics []measure.Metric) []string {
+	var rows []string
+	names := map[string][]string{}
+	classes := classesOf(metrics)
+	for _, m := range metrics {
+		name, doc := inGeneral(m, classes)
+		row := fmt.Sprintf("| %s | %s | %s |\n", m.Unit, m.Better, cell(doc))
+		if names[row] == nil {
+			rows = append(rows, row)
+		}
+		if !slices.Contains(names[row], "`"+name+"`") {
+			names[row] = append(names[row], "`"+name+"`")
+		}
+	}
+	for i, row := range rows {
+		rows[i] = "| " + strings.Join(names[row], ", ") + " " + row
+	}
+	if len(classes) > 1 {
+		rows = append(rows, fmt.Sprintf("\nCLASS is one of `%s`.\n", strings.Join(classes, "`, `")))
+	}
+	return rows
+}
+
+// classesOf are the classes of operations that metrics are of, such as read and write.
+func classesOf(metrics []measure.Metric) []string {
+	var classes []string
+	for _, m := range metrics {
+		class, of, _ := strings.Cut(m.Name, ".")
+		if of == "mean" && strings.HasSuffix(m.Doc, " of "+class+" operations") {
+			classes = append(classes, class)
+		}
+	}
+	return classes
+}
+
+var quantile = regexp.MustCompile(`^p[0-9.]+ of`)
+
+// inGeneral names a metric without its class, and describes it without class and quantile.
+func inGeneral(m measure.Metric, classes []string) (name, doc string) {
+	name, doc = m.Name, quantile.ReplaceAllString(m.Doc, "quantiles of")
+	class, of, _ := strings.Cut(name, ".")
+	if len(classes) > 1 && slices.Contains(classes, class) {
+		return "CLASS." + of, strings.Replace(doc, class+" operations", "operations of the class", 1)
+	}
+	return name, doc
+}
+
+// cell is text in a cell of a table.
+func cell(text string) string {
+	return strings.ReplaceAll(text, "|", `\|`)
+}
