@@ -85,7 +85,7 @@ var allowed = map[string]string{
 	"internal/wire":                  "load",
 	"internal/postgres":              "escape load wire",
 	"internal/mysql":                 "escape wire",
-	"internal/engine":                "load mysql parameter postgres",
+	"internal/engine":                "load mysql parameter postgres workload",
 	"internal/engine/dialogue":       "engine load postgres",
 	"internal/engine/dataset":        "engine load measure parameter workload",
 	"internal/engine/enginetest":     "engine load postgres",

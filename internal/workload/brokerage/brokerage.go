@@ -32,7 +32,7 @@ type Parameters struct {
 	Retries     int    `name:"retries" doc:"retries of a transaction after a deadlock or serialization failure" max:"1000"`
 	Verify      bool   `name:"verify" doc:"check the consistency of the data after each trial"`
 
-	engine.Pace
+	workload.Pace `rate:"offered load in transactions per second, in total per server; empty is a closed loop" timeout:"transaction timeout; a session that times out is closed" think:"-" trace:"-"`
 }
 
 // usualDays is a tenth of the days of the specification: data of some five times the memory
@@ -70,20 +70,20 @@ func build(p Parameters) (workload.Load, error) {
 	case z.each() > math.MaxInt32/2/z.accounts():
 		return nil, fmt.Errorf("customers and days: %d trades are more than can be numbered", z.trades())
 	}
-	offered, err := p.Offered()
-	return &brokerage{Parameters: p, arrivals: offered}, err
+	offer, err := p.Offered()
+	return &brokerage{Parameters: p, offer: offer}, err
 }
 
 type brokerage struct {
 	Parameters
-	arrivals load.Arrivals
+	offer workload.Offer
 }
 
 func (k *brokerage) size() size { return size{k.Customers, k.Days} }
 
 // Demand is what the load asks of the database.
 func (k *brokerage) Demand() load.Demand {
-	d := load.Demand{Concurrency: k.Connections, Rate: float64(k.Rate)}
+	d := k.offer.Demand(k.Connections)
 	for kind, share := range mix {
 		d.Classes = append(d.Classes, load.Class{Name: names[kind], Share: float64(share) / mixSum})
 	}

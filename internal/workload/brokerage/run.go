@@ -132,8 +132,8 @@ func (k *brokerage) job(at []engine.Server, stage load.Stage, l *load.Ledger[tal
 		return load.Job{}, err
 	}
 	statements := statementBook(at[0].Protocol)
-	return engine.Aim(k.Paced(load.Job{
-		Stage: stage, Arrivals: k.arrivals, Connections: k.Connections, Window: 1, Classes: names[:],
+	return engine.Aim(k.offer.Paced(load.Job{
+		Stage: stage, Connections: k.Connections, Window: 1, Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {
 			t := l.Sheet()
 			d := &desk{source: newSource(stage.Seed, uint64(number)^0x62726f6b6572), z: k.size(), tally: t, session: statements.Session(who, k.Isolation)}

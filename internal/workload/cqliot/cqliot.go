@@ -49,17 +49,12 @@ type Parameters struct {
 	Compression      string          `name:"compression" doc:"SSTable compression" choices:"lz4,zstd,none"`
 	Found            parameter.Share `name:"found" doc:"minimum share of reads with a result; a trial with less is void"`
 
-	Driver      string             `name:"driver" doc:"client; own: plimsoll's, one frame per operation; gocql: Apache Cassandra's Go driver, for comparison" choices:"own,gocql"`
-	Protocol    int                `name:"protocol" doc:"native protocol version" min:"4" max:"5"`
-	Connections int                `name:"connections" doc:"connections per node" min:"1" max:"10000"`
-	InFlight    int                `name:"in_flight" doc:"operations outstanding per connection; times connections, the threads of the published workload" min:"1" max:"32768"`
-	Threads     int                `name:"threads" doc:"load-generator threads, each with its own connections; at most one per connection" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"offered load in cycles per second, per node; empty is a closed loop"`
-	Arrivals    string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
-	Think       parameter.Duration `name:"think" doc:"think time between a response and the next operation in its slot"`
-	Timeout     parameter.Duration `name:"timeout" doc:"operation timeout; a connection with a timeout is closed" min:"10ms"`
-	Tick        parameter.Duration `name:"tick" doc:"timer granularity: operations due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
+	Driver      string `name:"driver" doc:"client; own: plimsoll's, one frame per operation; gocql: Apache Cassandra's Go driver, for comparison" choices:"own,gocql"`
+	Protocol    int    `name:"protocol" doc:"native protocol version" min:"4" max:"5"`
+	Connections int    `name:"connections" doc:"connections per node" min:"1" max:"10000"`
+	InFlight    int    `name:"in_flight" doc:"operations outstanding per connection; times connections, the threads of the published workload" min:"1" max:"32768"`
+
+	workload.Pace `rate:"offered load in cycles per second, per node; empty is a closed loop" shape:"-" trace:"-"`
 }
 
 func defaults() Parameters {
@@ -67,7 +62,7 @@ func defaults() Parameters {
 		Mode: sound, Sources: 10_000, Stations: 100, Speed: 100, Limit: 10, Rampup: 100_000, Reads: 1, Writes: 9, Parts: 1, Part: 1,
 		ReadConsistency: "local_quorum", WriteConsistency: "local_quorum", Replication: 1, Durable: true, Compaction: "time_window", Window: 60,
 		Compression: "lz4", Found: .99,
-		Driver: ownDriver, Protocol: 5, Connections: 4, InFlight: 16, Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(10 * time.Second),
+		Driver: ownDriver, Protocol: 5, Connections: 4, InFlight: 16, Pace: workload.UsualPace(10 * time.Second),
 	}
 }
 
@@ -112,7 +107,6 @@ func build(p Parameters, gocql foreign.Opener) (workload.Load, error) {
 		wrong bool
 		why   string
 	}{
-		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
 		{p.Reads+p.Writes == 0, "read_ratio and write_ratio are both 0: nothing would be done"},
 		{p.Part > p.Parts, fmt.Sprintf("part %d of %d parts", p.Part, p.Parts)},
 		{p.Connections*p.InFlight > mostOutstanding, fmt.Sprintf("%d connections with %d in flight: at most %d operations may be outstanding", p.Connections, p.InFlight, mostOutstanding)},
@@ -123,19 +117,19 @@ func build(p Parameters, gocql foreign.Opener) (workload.Load, error) {
 			return nil, errors.New(c.why)
 		}
 	}
-	i := &iot{Parameters: p, open: gocql, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Rate > 0 && p.Arrivals == "poisson"}}
-	return i, i.arrivals.Validate()
+	offer, err := p.Offered()
+	return &iot{Parameters: p, open: gocql, offer: offer}, err
 }
 
 type iot struct {
 	Parameters
-	arrivals load.Arrivals
-	open     foreign.Opener // of the Go driver
+	offer workload.Offer
+	open  foreign.Opener // of the Go driver
 }
 
 // Demand is what the load asks of each node.
 func (i *iot) Demand() load.Demand {
-	d := load.Demand{Concurrency: i.Connections * i.InFlight, Rate: float64(i.Rate), Think: time.Duration(i.Think)}
+	d := i.offer.Demand(i.Connections * i.InFlight)
 	all := float64(i.Reads + i.Writes)
 	if i.Reads > 0 {
 		d.Classes = append(d.Classes, load.Class{Name: readClass, Share: float64(i.Reads) / all, Bytes: int64(i.Limit) * rowBytes})

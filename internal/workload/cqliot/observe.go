@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"plimsoll/internal/cql"
 	"plimsoll/internal/measure"
@@ -18,7 +17,7 @@ func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 		observed["connections"] = strconv.Itoa(min(c.opened/len(c.nodes), c.Connections))
 		observed["read_consistency"], observed["write_consistency"] = c.ReadConsistency, c.WriteConsistency
 	}
-	if deepest := c.sum().deepest; deepest > 0 && c.Rate == 0 && time.Duration(c.Think) == 0 {
+	if deepest := c.sum().deepest; deepest > 0 && c.offer.Saturates() {
 		observed["in_flight"] = strconv.Itoa(deepest)
 	}
 	if c.there.made == c.made() {

@@ -170,19 +170,16 @@ func (c *course) job(stage load.Stage) load.Job {
 		names = append(names, writeClass)
 	}
 	statements := c.statements()
-	job := load.Job{
+	job := c.offer.Paced(load.Job{
 		Stage: stage, Network: c.nodes[0].Network, Address: c.nodes[0].Address, TLS: c.secure(),
-		Arrivals: c.arrivals, Think: load.Think{Mean: time.Duration(c.Think)},
-		Connections: c.Connections, Window: c.InFlight, Threads: c.Threads,
-		Tick: time.Duration(c.Tick), Timeout: time.Duration(c.Timeout), MaxLag: time.Duration(c.MaxLag),
-		Classes: names,
+		Connections: c.Connections, Window: c.InFlight, Classes: names,
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
 				dealer: c.dealers[number%threads], session: cql.NewSession(cql.Version(c.Protocol), c.account, statements, tokensQuery),
 				tally: c.sheet(), classes: classes, slots: make([]operation, c.InFlight),
 			}
 		},
-	}
+	})
 	for _, at := range c.nodes[1:] {
 		job.More = append(job.More, at.Address)
 	}

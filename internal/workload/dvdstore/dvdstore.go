@@ -11,7 +11,6 @@ package dvdstore
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -25,26 +24,25 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Mode         string             `name:"mode" doc:"faithful: as published, flaws included; sound: with the flaws corrected" choices:"sound,faithful"`
-	Size         parameter.Bytes    `name:"size" doc:"nominal database size; 10MB, 1GB and 100GB are the published classes, others are interpolated; the data on disk is much larger" min:"20kB" max:"100GB"`
-	PerProduct   int                `name:"reviews_per_product" doc:"initial reviews per product, with 21 ratings each on average" min:"1" max:"100"`
-	Reset        bool               `name:"reset" doc:"restore the initial data before each trial, from a template database; off, a trial continues with the data of the previous one"`
-	Loaders      int                `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
-	Connections  int                `name:"connections" doc:"users, one database session each, per server" min:"1" max:"10000"`
-	Think        parameter.Duration `name:"think" doc:"mean think time of a user after an order, uniform from 0 to twice the mean"`
-	NewCustomers parameter.Share    `name:"new_customers" doc:"share of orders by newly registered users" max:"100%"`
-	NewMembers   parameter.Share    `name:"new_members" doc:"share of orders with a new membership" max:"100%"`
-	Searches     int                `name:"searches" doc:"mean product searches per order, by category, actor or title" min:"1" max:"50"`
-	Batch        int                `name:"batch" doc:"mean products requested per search" min:"1" max:"50"`
-	Depth        int                `name:"depth" doc:"reviews examined by a review search" min:"1" max:"10000"`
-	Reviews      int                `name:"reviews" doc:"mean review searches per order, and as many reads of a product's reviews; 0 is DVD Store 2, without reviews and members" max:"50"`
-	NewReviews   parameter.Share    `name:"new_reviews" doc:"share of orders with a new review" max:"100%"`
-	Ratings      parameter.Share    `name:"ratings" doc:"share of orders with a review rating" max:"100%"`
-	Lines        int                `name:"lines" doc:"mean lines per order, at most ten" min:"1" max:"10"`
-	Retries      int                `name:"retries" doc:"retries of a call after a deadlock" max:"1000"`
-	Verify       bool               `name:"verify" doc:"check after each trial that the data matches the responses"`
+	Mode         string          `name:"mode" doc:"faithful: as published, flaws included; sound: with the flaws corrected" choices:"sound,faithful"`
+	Size         parameter.Bytes `name:"size" doc:"nominal database size; 10MB, 1GB and 100GB are the published classes, others are interpolated; the data on disk is much larger" min:"20kB" max:"100GB"`
+	PerProduct   int             `name:"reviews_per_product" doc:"initial reviews per product, with 21 ratings each on average" min:"1" max:"100"`
+	Reset        bool            `name:"reset" doc:"restore the initial data before each trial, from a template database; off, a trial continues with the data of the previous one"`
+	Loaders      int             `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
+	Connections  int             `name:"connections" doc:"users, one database session each, per server" min:"1" max:"10000"`
+	NewCustomers parameter.Share `name:"new_customers" doc:"share of orders by newly registered users" max:"100%"`
+	NewMembers   parameter.Share `name:"new_members" doc:"share of orders with a new membership" max:"100%"`
+	Searches     int             `name:"searches" doc:"mean product searches per order, by category, actor or title" min:"1" max:"50"`
+	Batch        int             `name:"batch" doc:"mean products requested per search" min:"1" max:"50"`
+	Depth        int             `name:"depth" doc:"reviews examined by a review search" min:"1" max:"10000"`
+	Reviews      int             `name:"reviews" doc:"mean review searches per order, and as many reads of a product's reviews; 0 is DVD Store 2, without reviews and members" max:"50"`
+	NewReviews   parameter.Share `name:"new_reviews" doc:"share of orders with a new review" max:"100%"`
+	Ratings      parameter.Share `name:"ratings" doc:"share of orders with a review rating" max:"100%"`
+	Lines        int             `name:"lines" doc:"mean lines per order, at most ten" min:"1" max:"10"`
+	Retries      int             `name:"retries" doc:"retries of a call after a deadlock" max:"1000"`
+	Verify       bool            `name:"verify" doc:"check after each trial that the data matches the responses"`
 
-	engine.Pace `rate:"calls offered per second in all, each the next of a user who waits; without it users go on as fast as they can; to each server where the service has several" timeout:"how long a call may take; a connection with one that takes longer is closed" tick:"how long a thread may sleep beyond the instant at which a call is due, for less CPU time; 0s spins just before the instant"`
+	workload.Pace `rate:"offered load in calls per second, in total per server, each the next of a user who waits; empty is a closed loop" think:"mean think time of a user after an order, uniform from 0 to twice the mean" timeout:"call timeout; a session that times out is closed" trace:"-"`
 }
 
 func defaults() Parameters {
@@ -75,16 +73,13 @@ func Kind() workload.Kind {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	if p.Rate > 0 && p.Think > 0 {
-		return nil, errors.New("rate and think exclude each other: what is offered at a rate does not wait for a user")
-	}
-	offered, err := p.Offered()
-	return &store{Parameters: p, arrivals: offered}, err
+	offer, err := p.Offered()
+	return &store{Parameters: p, offer: offer}, err
 }
 
 type store struct {
 	Parameters
-	arrivals load.Arrivals
+	offer workload.Offer
 }
 
 func (d *store) faithful() bool { return d.Mode == faithful }
@@ -96,7 +91,8 @@ func (d *store) Demand() load.Demand {
 	for _, n := range d.mix() {
 		calls += n
 	}
-	demand := load.Demand{Concurrency: d.Connections, Rate: float64(d.Rate), Think: time.Duration(float64(d.Think) / calls), Drawn: calls}
+	demand := d.offer.Demand(d.Connections)
+	demand.Think, demand.Drawn = time.Duration(float64(d.Think)/calls), calls
 	for c, n := range d.mix() {
 		demand.Classes = append(demand.Classes, load.Class{Name: names[c], Share: n / calls})
 	}

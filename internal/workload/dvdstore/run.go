@@ -90,8 +90,8 @@ func (d *store) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally],
 		clock = time.Now
 	}
 	statements := book(at[0].Protocol)
-	return engine.Aim(d.Paced(load.Job{
-		Stage: stage, Arrivals: d.arrivals, Think: load.Think{Mean: time.Duration(d.Think), Uniform: true},
+	return engine.Aim(d.offer.Paced(load.Job{
+		Stage: stage, Think: load.Think{Uniform: true},
 		Connections: d.Connections,
 		Classes:     names[:],
 		Dialogue: func(number int) load.Dialogue {

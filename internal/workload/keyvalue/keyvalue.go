@@ -22,25 +22,18 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Protocol    string             `name:"protocol" doc:"protocol" choices:"redis,memcached"`
-	Connections int                `name:"connections" doc:"number of connections" min:"1" max:"65536"`
-	Pipeline    int                `name:"pipeline" doc:"pipeline depth: operations outstanding per connection" min:"1" max:"65536"`
-	Threads     int                `name:"threads" doc:"load-generator threads, each with its own connections; at most one per connection" min:"1" max:"1024"`
-	Read        parameter.Share    `name:"read" doc:"share of reads; the rest are writes of whole values"`
-	Keys        int                `name:"keys" doc:"number of keys" min:"1" max:"1000000000"`
-	Law         string             `name:"law" doc:"key distribution; zipf: rank k is drawn in proportion to 1/k^skew" choices:"uniform,zipf"`
-	Skew        float64            `name:"skew" doc:"exponent of the Zipf distribution" min:"0" max:"10"`
-	Value       string             `name:"value" doc:"value size, or sizes with their shares of the keys, such as 64B/70:4KiB/30"`
-	Fill        bool               `name:"fill" doc:"load every key before a trial; off, a trial starts with an empty store"`
-	Misses      parameter.Share    `name:"misses" doc:"maximum share of reads that miss; a trial with more is void"`
-	Rate        parameter.Rate     `name:"rate" doc:"offered load in operations per second, in total; empty is a closed loop"`
-	Arrivals    string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
-	Shape       string             `name:"shape" doc:"load profile in multiples of the rate, such as ramp to 5 over 60s"`
-	Trace       string             `name:"trace" doc:"file of arrival times, instead of a rate: seconds since the start of the load, one per line, ascending"`
-	Think       parameter.Duration `name:"think" doc:"think time between a response and the next operation in its slot"`
-	Timeout     parameter.Duration `name:"timeout" doc:"response timeout; a connection with a timeout is closed" min:"1ms"`
-	Tick        parameter.Duration `name:"tick" doc:"timer granularity: operations due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
+	Protocol    string          `name:"protocol" doc:"protocol" choices:"redis,memcached"`
+	Connections int             `name:"connections" doc:"number of connections" min:"1" max:"65536"`
+	Pipeline    int             `name:"pipeline" doc:"pipeline depth: operations outstanding per connection" min:"1" max:"65536"`
+	Read        parameter.Share `name:"read" doc:"share of reads; the rest are writes of whole values"`
+	Keys        int             `name:"keys" doc:"number of keys" min:"1" max:"1000000000"`
+	Law         string          `name:"law" doc:"key distribution; zipf: rank k is drawn in proportion to 1/k^skew" choices:"uniform,zipf"`
+	Skew        float64         `name:"skew" doc:"exponent of the Zipf distribution" min:"0" max:"10"`
+	Value       string          `name:"value" doc:"value size, or sizes with their shares of the keys, such as 64B/70:4KiB/30"`
+	Fill        bool            `name:"fill" doc:"load every key before a trial; off, a trial starts with an empty store"`
+	Misses      parameter.Share `name:"misses" doc:"maximum share of reads that miss; a trial with more is void"`
+
+	workload.Pace `rate:"offered load in operations per second, in total; empty is a closed loop"`
 }
 
 const zipfLaw = "zipf"
@@ -49,9 +42,11 @@ const zipfLaw = "zipf"
 const mostOutstanding = 1 << 22
 
 func defaults() Parameters {
+	pace := workload.UsualPace(time.Second)
+	pace.Threads = 2
 	return Parameters{
 		Protocol: "redis", Read: .9, Keys: 100_000, Law: "uniform", Skew: .99, Value: "256B", Fill: true,
-		Connections: 50, Pipeline: 1, Threads: 2, Arrivals: "constant", Timeout: parameter.Duration(time.Second),
+		Connections: 50, Pipeline: 1, Pace: pace,
 	}
 }
 
@@ -68,54 +63,27 @@ func Kind() workload.Kind {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	if err := p.check(); err != nil {
-		return nil, err
+	if most := p.Connections * p.Pipeline; most > mostOutstanding {
+		return nil, fmt.Errorf("%d connections with a pipeline of %d: at most %d operations may be outstanding", p.Connections, p.Pipeline, mostOutstanding)
 	}
 	k := &keyvalue{Parameters: p}
 	var err error
 	if k.bands, err = parseValue(p.Value); err != nil {
 		return nil, err
 	}
-	k.arrivals = load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}
-	if p.Shape != "" {
-		if k.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
-			return nil, fmt.Errorf("shape: %w", err)
-		}
-	}
-	if k.trace, err = load.NameTrace(p.Trace, k.arrivals, time.Duration(p.Think)); err != nil {
-		return nil, err
-	}
-	return k, k.arrivals.Validate()
-}
-
-// check refuses settings that say nothing together. How a rate is kept may be said
-// without one: a search for the peak brings its own.
-func (p Parameters) check() error {
-	for _, c := range []struct {
-		wrong bool
-		why   string
-	}{
-		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
-		{p.Rate == 0 && p.Trace == "" && p.Shape != "", "shape: give the rate that changes"},
-		{p.Connections*p.Pipeline > mostOutstanding, fmt.Sprintf("%d connections with a pipeline of %d: at most %d operations may be outstanding", p.Connections, p.Pipeline, mostOutstanding)},
-	} {
-		if c.wrong {
-			return errors.New(c.why)
-		}
-	}
-	return nil
+	k.offer, err = p.Offered()
+	return k, err
 }
 
 type keyvalue struct {
 	Parameters
-	bands    []band
-	arrivals load.Arrivals   // without the instants of the trace
-	trace    *load.TraceFile // nil without one
+	bands []band
+	offer workload.Offer
 }
 
 // Demand is what the load asks of the store.
 func (k *keyvalue) Demand() load.Demand {
-	d := load.Demand{Concurrency: k.Connections * k.Pipeline, Rate: float64(k.Rate) + k.trace.Rate(), Think: time.Duration(k.Think)}
+	d := k.offer.Demand(k.Connections * k.Pipeline)
 	names := k.classes()
 	for _, name := range names {
 		share := float64(k.Read)
@@ -166,7 +134,7 @@ func (k *keyvalue) law(seed uint64) law {
 // Check has a word with the store, where one runs already.
 func (k *keyvalue) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	var needs workload.Needs
-	if err := k.trace.Check(); err != nil {
+	if err := k.offer.Trace.Check(); err != nil {
 		return needs, err
 	}
 	if k.Fill {

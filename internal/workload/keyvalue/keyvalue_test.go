@@ -37,8 +37,8 @@ func TestRefused(t *testing.T) {
 func TestArrivalsWithoutARate(t *testing.T) {
 	for _, s := range []parameter.Settings{{"arrivals": "poisson", "tick": "1ms", "max_lag": "1s"}, {"arrivals": "poisson", "rate": "10/s", "shape": "sine 20% every 10s"}} {
 		k := made(t, s).(*keyvalue)
-		if err := k.arrivals.Validate(); err != nil || k.arrivals.Poisson != (s["rate"] != "") {
-			t.Errorf("%v: %+v, %v", s, k.arrivals, err)
+		if err := k.offer.Arrivals.Validate(); err != nil || k.offer.Arrivals.Poisson != (s["rate"] != "") {
+			t.Errorf("%v: %+v, %v", s, k.offer.Arrivals, err)
 		}
 	}
 }

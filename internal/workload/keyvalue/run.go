@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
-	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
@@ -45,7 +44,7 @@ func (k *keyvalue) Run(ctx context.Context, env workload.Env, stage load.Stage, 
 	}
 	l := &ledger{versions: newVersions(k.Keys, k.tracked(), k.Fill, rand.Uint32())}
 	job := k.job(at, env.Seed, stage, l)
-	if job.Arrivals, err = k.trace.Arrivals(k.arrivals); err != nil {
+	if job.Arrivals, err = k.offer.Trace.Arrivals(job.Arrivals); err != nil {
 		return err
 	}
 	if err := socket.Run(ctx, job, out); err != nil {
@@ -90,19 +89,16 @@ func (k *keyvalue) look(ctx context.Context, env workload.Env) (marker, error) {
 func (k *keyvalue) job(at load.Endpoint, seed uint64, stage load.Stage, l *ledger) load.Job {
 	data, keys := newDataset(k.bands, seed), k.law(seed)
 	classes := [3]int{read: 0, write: len(k.classes()) - 1}
-	return load.Job{
+	return k.offer.Paced(load.Job{
 		Stage: stage, Network: at.Network, Address: at.Address,
-		Arrivals: k.arrivals, Think: load.Think{Mean: time.Duration(k.Think)},
-		Connections: k.Connections, Window: k.Pipeline, Threads: k.Threads,
-		Tick: time.Duration(k.Tick), Timeout: time.Duration(k.Timeout), MaxLag: time.Duration(k.MaxLag),
-		Classes: k.classes(),
+		Connections: k.Connections, Window: k.Pipeline, Classes: k.classes(),
 		Dialogue: func(number int) load.Dialogue {
 			m := &mixture{source: *rand.NewPCG(stage.Seed, uint64(number)^0x6b657976616c7565), law: keys, read: float64(k.Read)}
 			t := newTalk(k.grammar(), data, m, k.Pipeline)
 			t.classes, t.tally, t.versions = classes, l.Sheet(), l.versions
 			return t
 		},
-	}
+	})
 }
 
 // conclude takes down what the answers held.
@@ -141,7 +137,7 @@ func (k *keyvalue) verify(ctx context.Context, env workload.Env, v *versions, su
 func (k *keyvalue) observe(sum *tally, was marker, out *measure.Recorder) {
 	out.Observe("keyvalue.protocol", k.Protocol)
 	out.Observe("keyvalue.read", k.mixed(out).String())
-	if k.Rate == 0 && k.trace == nil && k.Think == 0 {
+	if k.offer.Saturates() {
 		out.Observe("keyvalue.pipeline", strconv.Itoa(sum.deepest))
 	}
 	if was.Keys > 0 {

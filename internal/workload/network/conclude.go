@@ -80,7 +80,7 @@ func (s *stream) account(r peer.Report, ran time.Duration) {
 		"%d datagrams sent = %d received + %d lost, of which %d overflowed the receiver's buffer and %d were thrown away as ordered; %d were refused by the sender's system, %d came twice, %d out of order",
 		sent, r.Messages, lost, r.Overflows, r.Thrown, s.sum.failed, r.Duplicates, r.Reordered) + strange(r.Counts) + s.refusal()}
 	offer := s.sum.offer
-	if started := offer.OnTime + offer.Late; s.arrivals.Rate > 0 {
+	if started := offer.OnTime + offer.Late; s.offer.Arrivals.Rate > 0 {
 		c.Detail += fmt.Sprintf("; %d scheduled = %d on time + %d late + %d abandoned", offer.Scheduled, offer.OnTime, offer.Late, offer.Abandoned)
 		if offer.Scheduled != started+offer.Abandoned || started != sent+s.sum.failed+s.sum.deserted {
 			c.State = measure.Fail
@@ -114,7 +114,7 @@ const (
 // part of what is measured.
 func (s *stream) generator(busy float64, ran time.Duration) measure.Check {
 	c := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf("%.3g of its %d threads' CPUs in use; datagrams were given to the system %s", busy, s.Threads, s.senders[0].manner())}
-	if s.arrivals.Rate == 0 {
+	if s.offer.Arrivals.Rate == 0 {
 		return c
 	}
 	s.out.Value("client.gap", s.sum.gap.Seconds())

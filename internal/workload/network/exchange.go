@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"syscall"
-	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/socket"
@@ -14,25 +13,23 @@ import (
 // job is the load of requests for the load core.
 func (n *network) job(address string, stage load.Stage) load.Job {
 	window := n.Burst + 1
-	return load.Job{
+	return n.offer.Paced(load.Job{
 		Stage: stage, Network: n.protocol(), Address: address, Socket: n.equip,
-		Arrivals: n.arrivals, Think: load.Think{Mean: time.Duration(n.Think)},
-		Connections: n.Flows, Window: window, Threads: n.Threads, Fresh: n.Test == tcpCRR,
-		Tick: time.Duration(n.Tick), Timeout: time.Duration(n.Timeout), MaxLag: time.Duration(n.MaxLag),
+		Connections: n.Flows, Window: window, Fresh: n.Test == tcpCRR,
 		Dialogue: func(int) load.Dialogue {
 			if n.Test == udpRR {
 				return newNumbered(int(n.Request), int(n.Response), window)
 			}
 			return newInOrder(int(n.Request), int(n.Response), window)
 		},
-	}
+	})
 }
 
 // runExchange runs requests and responses.
 func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out *measure.Recorder) error {
 	job := n.job(t.address, stage)
 	var err error
-	if job.Arrivals, err = n.trace.Arrivals(n.arrivals); err != nil {
+	if job.Arrivals, err = n.offer.Trace.Arrivals(job.Arrivals); err != nil {
 		return err
 	}
 	if err := n.sample(t, out); err != nil {
@@ -68,7 +65,7 @@ func (n *network) runExchange(ctx context.Context, t trip, stage load.Stage, out
 	}
 	far(r, out)
 	sum, length := operations(out)
-	if n.Rate == 0 && n.trace == nil && n.Think == 0 && sum.Operations > 0 {
+	if n.offer.Saturates() && sum.Operations > 0 {
 		out.Value("derived_latency", float64(n.Flows*(n.Burst+1))*length.Seconds()/float64(sum.Operations))
 	}
 	if all := sum.Operations + sum.Errors; n.Test == udpRR && all > 0 {

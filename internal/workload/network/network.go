@@ -20,25 +20,18 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Test     string             `name:"test" doc:"test, as in netperf; rr: request/response, crr: connect/request/response, stream: one way, to the reflector" choices:"tcp_rr,udp_rr,tcp_crr,tcp_stream,udp_stream"`
-	Request  parameter.Bytes    `name:"request" doc:"request size" min:"1B" max:"64MiB"`
-	Response parameter.Bytes    `name:"response" doc:"response size" min:"1B" max:"64MiB"`
-	Burst    int                `name:"burst" doc:"additional requests outstanding per connection, as netperf's burst mode" min:"0" max:"65535"`
-	Flows    int                `name:"flows" doc:"connections, or UDP senders" min:"1" max:"65536"`
-	Message  parameter.Bytes    `name:"message" doc:"bytes per send call of a stream; 0B is 128KiB over TCP and 1KiB over UDP" min:"0B" max:"64MiB"`
-	Sending  string             `name:"sending" doc:"system calls of a UDP stream; single: one per message, batch: sendmmsg, segmented: UDP GSO; auto: segmented if supported, else batch" choices:"auto,single,batch,segmented"`
-	Buffer   parameter.Bytes    `name:"socket_buffer" doc:"send and receive buffer of each local socket; 0B is the system default" max:"1GiB"`
-	Remote   parameter.Bytes    `name:"remote_buffer" doc:"send and receive buffer of each socket of the reflector; 0B is the system default" max:"1GiB"`
-	NoDelay  bool               `name:"nodelay" doc:"TCP_NODELAY at both ends"`
-	Threads  int                `name:"threads" doc:"load-generator threads, each with its own connections" min:"1" max:"1024"`
-	Rate     parameter.Rate     `name:"rate" doc:"offered load in requests per second, or messages of a UDP stream, in total; empty is a closed loop"`
-	Arrivals string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
-	Shape    string             `name:"shape" doc:"load profile in multiples of the rate: ramp to 5 over 60s, steps 1 for 10s, 2 for 10s, or sine 20% every 10s"`
-	Trace    string             `name:"trace" doc:"file of arrival times, instead of a rate: seconds since the start of the load, one per line, ascending"`
-	Think    parameter.Duration `name:"think" doc:"think time between a response and the next request in its slot"`
-	Timeout  parameter.Duration `name:"timeout" doc:"response timeout; a datagram lost on the way counts as an error then" min:"1ms"`
-	Tick     parameter.Duration `name:"tick" doc:"timer granularity: messages due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
-	MaxLag   parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
+	Test     string          `name:"test" doc:"test, as in netperf; rr: request/response, crr: connect/request/response, stream: one way, to the reflector" choices:"tcp_rr,udp_rr,tcp_crr,tcp_stream,udp_stream"`
+	Request  parameter.Bytes `name:"request" doc:"request size" min:"1B" max:"64MiB"`
+	Response parameter.Bytes `name:"response" doc:"response size" min:"1B" max:"64MiB"`
+	Burst    int             `name:"burst" doc:"additional requests outstanding per connection, as netperf's burst mode" min:"0" max:"65535"`
+	Flows    int             `name:"flows" doc:"connections, or UDP senders" min:"1" max:"65536"`
+	Message  parameter.Bytes `name:"message" doc:"bytes per send call of a stream; 0B is 128KiB over TCP and 1KiB over UDP" min:"0B" max:"64MiB"`
+	Sending  string          `name:"sending" doc:"system calls of a UDP stream; single: one per message, batch: sendmmsg, segmented: UDP GSO; auto: segmented if supported, else batch" choices:"auto,single,batch,segmented"`
+	Buffer   parameter.Bytes `name:"socket_buffer" doc:"send and receive buffer of each local socket; 0B is the system default" max:"1GiB"`
+	Remote   parameter.Bytes `name:"remote_buffer" doc:"send and receive buffer of each socket of the reflector; 0B is the system default" max:"1GiB"`
+	NoDelay  bool            `name:"nodelay" doc:"TCP_NODELAY at both ends"`
+
+	workload.Pace `rate:"offered load in requests per second, or messages of a UDP stream, in total; empty is a closed loop" timeout:"response timeout; a datagram lost on the way counts as an error then"`
 }
 
 // The tests.
@@ -60,8 +53,8 @@ const (
 
 func defaults() Parameters {
 	return Parameters{
-		Test: tcpRR, Request: 1, Response: 1, Flows: 1, Sending: sendBatch, NoDelay: true, Threads: 1, Arrivals: "constant",
-		Timeout: parameter.Duration(time.Second),
+		Test: tcpRR, Request: 1, Response: 1, Flows: 1, Sending: sendBatch, NoDelay: true,
+		Pace: workload.UsualPace(time.Second),
 	}
 }
 
@@ -88,7 +81,7 @@ func build(p Parameters) (workload.Load, error) {
 		}
 	}
 	var err error
-	if n.arrivals, n.trace, err = p.offered(); err != nil {
+	if n.offer, err = p.Offered(); err != nil {
 		return nil, err
 	}
 	if err := n.asked().Check(); err != nil {
@@ -113,8 +106,6 @@ func (p Parameters) check() error {
 		{p.Test != udpStream && p.Sending != usual.Sending, "sending is for udp_stream"},
 		{p.Test == tcpCRR && p.Burst > 0, "burst and tcp_crr exclude each other: each connection carries one request"},
 		{p.Test == tcpStream && p.Rate > 0, "rate and tcp_stream exclude each other: TCP itself finds the rate; udp_stream keeps one"},
-		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
-		{p.Rate == 0 && p.Trace == "" && p.Shape != "", "shape: give the rate that changes"},
 		{p.Threads > p.Flows, fmt.Sprintf("%d threads for %d flows: each thread needs one of its own", p.Threads, p.Flows)},
 		{p.Test == udpRR && p.Burst >= numbers(int(min(p.Request, p.Response))), fmt.Sprintf(
 			"burst %d over UDP: with requests and responses of %d bytes, at most %d can be told apart", p.Burst, min(p.Request, p.Response), numbers(int(min(p.Request, p.Response)))-1)},
@@ -126,27 +117,9 @@ func (p Parameters) check() error {
 	return nil
 }
 
-// offered is how the settings offer what is due, at a rate or by a trace.
-func (p Parameters) offered() (load.Arrivals, *load.TraceFile, error) {
-	a := load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}
-	if p.Shape != "" {
-		shape, err := load.ParseShape(p.Shape)
-		if err != nil {
-			return a, nil, fmt.Errorf("shape: %w", err)
-		}
-		a.Shape = shape
-	}
-	trace, err := load.NameTrace(p.Trace, a, time.Duration(p.Think))
-	if err != nil {
-		return a, nil, err
-	}
-	return a, trace, a.Validate()
-}
-
 type network struct {
 	Parameters
-	arrivals load.Arrivals   // without the instants of the trace
-	trace    *load.TraceFile // nil without one
+	offer workload.Offer
 }
 
 func (n *network) stream() bool { return n.Test == tcpStream || n.Test == udpStream }
@@ -167,10 +140,7 @@ func (n *network) asked() peer.Test {
 
 // Demand is what the load asks of the network.
 func (n *network) Demand() load.Demand {
-	d := load.Demand{
-		Concurrency: n.Flows * (n.Burst + 1), Rate: float64(n.Rate) + n.trace.Rate(), Think: time.Duration(n.Think),
-		Classes: []load.Class{{Share: 1, Bytes: int64(n.Request + n.Response)}},
-	}
+	d := n.offer.Demand(n.Flows*(n.Burst+1), load.Class{Share: 1, Bytes: int64(n.Request + n.Response)})
 	if n.stream() {
 		d.Classes[0].Bytes = int64(n.Message)
 	}
@@ -180,7 +150,7 @@ func (n *network) Demand() load.Demand {
 // Check speaks to the reflector, where one runs already; one that is to be started
 // is for its service to check.
 func (n *network) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
-	if err := n.trace.Check(); err != nil {
+	if err := n.offer.Trace.Check(); err != nil {
 		return workload.Needs{}, err
 	}
 	if env.Target == nil {

@@ -59,8 +59,8 @@ func (s *stream) newSender(index int, t trip) (*sender, error) {
 		d.data = make([]byte, s.Message)
 		return d, nil
 	}
-	if s.arrivals.Rate > 0 {
-		d.dues = s.arrivals.Schedule(s.stage.Seed, s.stage.Length, load.Shard{Index: index, Count: s.Threads})
+	if s.offer.Arrivals.Rate > 0 {
+		d.dues = s.offer.Arrivals.Schedule(s.stage.Seed, s.stage.Length, load.Shard{Index: index, Count: s.Threads})
 		d.advance()
 	}
 	return d, d.choose()

@@ -147,7 +147,7 @@ type page struct {
 
 func (s *stream) newPage() page {
 	var p page
-	if s.arrivals.Rate > 0 {
+	if s.offer.Arrivals.Rate > 0 {
 		p.offer.Lag = measure.NewHistogram()
 	}
 	return p

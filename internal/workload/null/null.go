@@ -18,8 +18,6 @@ import (
 // Parameters are what a study may set.
 type Parameters struct {
 	Threads int                `name:"threads" doc:"workers, with one operation outstanding each" min:"1" max:"4096"`
-	Rate    parameter.Rate     `name:"rate" doc:"offered load in operations per second; empty is a closed loop"`
-	Think   parameter.Duration `name:"think" doc:"think time of a worker between operations"`
 	Service parameter.Duration `name:"service" doc:"service time of an operation on a real machine"`
 	Payload parameter.Bytes    `name:"payload" doc:"bytes counted per operation"`
 	Drift   float64            `name:"drift" doc:"drift of the service time per minute, as a share" min:"-1" max:"1000"`
@@ -27,6 +25,8 @@ type Parameters struct {
 	StallAt parameter.Duration `name:"stall_at" doc:"start of the stall, from the start of the load"`
 	Fail    parameter.Share    `name:"fail" doc:"share of operations that fail"`
 	Die     parameter.Duration `name:"die" doc:"time from start until the load is killed; 0s disables it"`
+
+	workload.Pace `threads:"-" rate:"offered load in operations per second; empty is a closed loop" think:"think time of a worker between operations" arrivals:"-" shape:"-" trace:"-" timeout:"-" tick:"-" max_lag:"-"`
 }
 
 // Kind is the workload as the catalog lists it.
@@ -37,24 +37,22 @@ func Kind() workload.Kind {
 		Rate:    "operations",
 		Metrics: measure.OperationMetrics("operations"),
 	}, Parameters{Threads: 4, Service: parameter.Duration(time.Millisecond)}, func(p Parameters) (workload.Load, error) {
-		if p.Rate > 0 && p.Think > 0 {
-			return nil, errors.New("rate and think exclude each other: operations offered at a rate do not wait for each other")
-		}
 		if p.StallAt > 0 && p.Stall == 0 {
 			return nil, errors.New("stall_at: a stall that lasts no time is none; give it a length with stall")
 		}
-		return &idle{p}, nil
+		offer, err := p.Offered()
+		return &idle{p, offer}, err
 	})
 }
 
-type idle struct{ Parameters }
+type idle struct {
+	Parameters
+	offer workload.Offer
+}
 
 // Demand is what a simulated platform serves.
 func (n *idle) Demand() load.Demand {
-	return load.Demand{
-		Concurrency: n.Threads, Rate: float64(n.Rate), Think: time.Duration(n.Think),
-		Classes: []load.Class{{Share: 1, Bytes: int64(n.Payload)}},
-	}
+	return n.offer.Demand(n.Threads, load.Class{Share: 1, Bytes: int64(n.Payload)})
 }
 
 // Check finds nothing to ask for.

@@ -135,7 +135,7 @@ func TestAStallIsSeenInFull(t *testing.T) {
 }
 
 func TestDriftMakesOperationsLonger(t *testing.T) {
-	w := &worker{idle: &idle{Parameters{Service: parameter.Duration(10 * time.Millisecond), Drift: .5}}, start: time.Now()}
+	w := &worker{idle: &idle{Parameters: Parameters{Service: parameter.Duration(10 * time.Millisecond), Drift: .5}}, start: time.Now()}
 	for after, want := range map[time.Duration]time.Duration{0: 10 * time.Millisecond, time.Minute: 15 * time.Millisecond, 4 * time.Minute: 30 * time.Millisecond} {
 		now := w.start.Add(after)
 		if got := w.done(now).Sub(now); got != want {

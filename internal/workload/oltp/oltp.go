@@ -5,32 +5,28 @@ package oltp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 )
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Test        string             `name:"test" doc:"sysbench test: oltp_point_select, oltp_read_only, oltp_read_write or oltp_write_only" choices:"point_select,read_only,read_write,write_only"`
-	Tables      int                `name:"tables" doc:"number of tables" min:"1" max:"256"`
-	Rows        int                `name:"rows" doc:"rows per table, about 230 B each" min:"200" max:"1000000000"`
-	Range       int                `name:"range" doc:"rows of a range query" min:"1" max:"10000"`
-	Pipeline    bool               `name:"pipeline" doc:"send the statements of a transaction without waiting for responses; off is as sysbench"`
-	Loaders     int                `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
-	Connections int                `name:"connections" doc:"database sessions, per server" min:"1" max:"10000"`
-	Retries     int                `name:"retries" doc:"retries of a transaction after a deadlock or other conflict" max:"1000"`
-	Think       parameter.Duration `name:"think" doc:"think time of a session between transactions"`
+	Test        string `name:"test" doc:"sysbench test: oltp_point_select, oltp_read_only, oltp_read_write or oltp_write_only" choices:"point_select,read_only,read_write,write_only"`
+	Tables      int    `name:"tables" doc:"number of tables" min:"1" max:"256"`
+	Rows        int    `name:"rows" doc:"rows per table, about 230 B each" min:"200" max:"1000000000"`
+	Range       int    `name:"range" doc:"rows of a range query" min:"1" max:"10000"`
+	Pipeline    bool   `name:"pipeline" doc:"send the statements of a transaction without waiting for responses; off is as sysbench"`
+	Loaders     int    `name:"loaders" doc:"concurrent sessions that load the tables" min:"1" max:"64"`
+	Connections int    `name:"connections" doc:"database sessions, per server" min:"1" max:"10000"`
+	Retries     int    `name:"retries" doc:"retries of a transaction after a deadlock or other conflict" max:"1000"`
 
-	engine.Pace
+	workload.Pace `rate:"offered load in transactions per second, in total per server; empty is a closed loop" think:"think time of a session between transactions" timeout:"transaction timeout; a session that times out is closed" trace:"-"`
 }
 
 func defaults() Parameters {
@@ -67,24 +63,21 @@ func own() []measure.Metric {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	switch {
-	case p.Rate > 0 && p.Think > 0:
-		return nil, errors.New("rate and think exclude each other: what is offered at a rate does not wait for answers")
-	case p.Range > p.Rows:
+	if p.Range > p.Rows {
 		return nil, fmt.Errorf("a range of %d is more than there are rows, %d", p.Range, p.Rows)
 	}
-	offered, err := p.Offered()
-	return &oltp{Parameters: p, arrivals: offered}, err
+	offer, err := p.Offered()
+	return &oltp{Parameters: p, offer: offer}, err
 }
 
 type oltp struct {
 	Parameters
-	arrivals load.Arrivals
+	offer workload.Offer
 }
 
 // Demand is what the load asks of the database.
 func (o *oltp) Demand() load.Demand {
-	return load.Demand{Concurrency: o.Connections, Rate: float64(o.Rate), Think: time.Duration(o.Think), Classes: []load.Class{{Share: 1}}}
+	return o.offer.Demand(o.Connections, load.Class{Share: 1})
 }
 
 // Check has a word with the server, where one runs already.

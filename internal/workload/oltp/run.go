@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"time"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/engine/dataset"
@@ -37,9 +36,8 @@ func (o *oltp) Run(ctx context.Context, env workload.Env, stage load.Stage, out 
 	if at[0].Protocol == engine.MariaDB && len(statements.plan) > 1 {
 		first = engine.NoCommit
 	}
-	job := engine.Aim(o.Paced(load.Job{
-		Stage: stage, Arrivals: o.arrivals, Think: load.Think{Mean: time.Duration(o.Think)},
-		Connections: o.Connections,
+	job := engine.Aim(o.offer.Paced(load.Job{
+		Stage: stage, Connections: o.Connections,
 		Dialogue: func(number int) load.Dialogue {
 			return &talk{
 				oltp: o, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x6f6c7470)}, book: statements,

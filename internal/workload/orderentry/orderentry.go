@@ -37,7 +37,7 @@ type Parameters struct {
 	Retries     int             `name:"retries" doc:"retries of a transaction after a deadlock or serialization failure" max:"1000"`
 	Verify      bool            `name:"verify" doc:"check the consistency of the data after each trial"`
 
-	engine.Pace
+	workload.Pace `rate:"offered load in transactions per second, in total per server; empty is a closed loop" timeout:"transaction timeout; a session that times out is closed" think:"-" trace:"-"`
 }
 
 func defaults() Parameters {
@@ -81,14 +81,14 @@ func build(p Parameters) (workload.Load, error) {
 			return nil, errors.New(c.why)
 		}
 	}
-	offered, err := p.Offered()
-	return &orderEntry{Parameters: p, window: window, arrivals: offered}, err
+	offer, err := p.Offered()
+	return &orderEntry{Parameters: p, window: window, offer: offer}, err
 }
 
 type orderEntry struct {
 	Parameters
-	window   int // users of a connection
-	arrivals load.Arrivals
+	window int // users of a connection
+	offer  workload.Offer
 }
 
 func (o *orderEntry) size() size {
@@ -112,7 +112,8 @@ func (o *orderEntry) pause() time.Duration {
 
 // Demand is what the load asks of the database.
 func (o *orderEntry) Demand() load.Demand {
-	d := load.Demand{Concurrency: o.Connections * o.window, Rate: float64(o.Rate), Think: o.pause(), Drawn: 1}
+	d := o.offer.Demand(o.Connections * o.window)
+	d.Think, d.Drawn = o.pause(), 1
 	for k, share := range deck {
 		d.Classes = append(d.Classes, load.Class{Name: names[k], Share: float64(share) / 100})
 	}

@@ -110,8 +110,8 @@ func (o *orderEntry) job(at []engine.Server, stage load.Stage, l *load.Ledger[ta
 		return load.Job{}, err
 	}
 	book := dialogue.NewBook(at[0].Protocol, statements)
-	return engine.Aim(o.Paced(load.Job{
-		Stage: stage, Arrivals: o.arrivals, Think: load.Think{Mean: o.pause(), Exponential: true},
+	return engine.Aim(o.offer.Paced(load.Job{
+		Stage: stage, Think: load.Think{Mean: o.pause(), Exponential: true},
 		Connections: o.Connections, Window: o.window,
 		Classes: names[:],
 		Dialogue: func(number int) load.Dialogue {

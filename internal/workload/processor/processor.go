@@ -24,16 +24,14 @@ import (
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Threads    int                `name:"threads" doc:"concurrent units, one per CPU if there are enough" min:"1" max:"1024"`
-	WorkingSet parameter.Bytes    `name:"working_set" doc:"text per thread from which units are drawn at random" min:"64KiB" max:"64GiB"`
-	Unit       parameter.Bytes    `name:"unit" doc:"text processed by one unit" min:"1KiB" max:"16MiB"`
-	Rate       parameter.Rate     `name:"rate" doc:"offered load in units per second, in total; empty is a closed loop"`
-	Arrivals   string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
-	Think      parameter.Duration `name:"think" doc:"think time of a thread between units"`
+	WorkingSet parameter.Bytes `name:"working_set" doc:"text per thread from which units are drawn at random" min:"64KiB" max:"64GiB"`
+	Unit       parameter.Bytes `name:"unit" doc:"text processed by one unit" min:"1KiB" max:"16MiB"`
+
+	workload.Pace `threads:"concurrent units, one per CPU if there are enough" rate:"offered load in units per second, in total; empty is a closed loop" think:"think time of a thread between units" shape:"-" trace:"-" timeout:"-" tick:"-" max_lag:"-"`
 }
 
 func defaults() Parameters {
-	return Parameters{Threads: 1, WorkingSet: 4 << 20, Unit: 16 << 10, Arrivals: "constant"}
+	return Parameters{WorkingSet: 4 << 20, Unit: 16 << 10, Pace: workload.UsualPace(mostUnit)}
 }
 
 // Kind is the workload as the catalog lists it.
@@ -59,22 +57,21 @@ func build(p Parameters) (workload.Load, error) {
 	switch {
 	case p.Unit > p.WorkingSet:
 		return nil, fmt.Errorf("unit %s is more than the working_set of %s, out of which it is taken", p.Unit, p.WorkingSet)
-	case p.Rate > 0 && p.Think > 0:
-		return nil, errors.New("rate and think exclude each other: units offered at a rate do not wait for each other")
 	case p.Rate == 0 && p.Arrivals != defaults().Arrivals:
 		return nil, errors.New("arrivals: give the rate at which units become due")
 	}
-	return &processor{p}, nil
+	offer, err := p.Offered()
+	return &processor{p, offer}, err
 }
 
-type processor struct{ Parameters }
+type processor struct {
+	Parameters
+	offer workload.Offer
+}
 
 // Demand is a unit for each thread, or as many as the rate offers.
 func (p *processor) Demand() load.Demand {
-	return load.Demand{
-		Concurrency: p.Threads, Rate: float64(p.Rate), Think: time.Duration(p.Think),
-		Classes: []load.Class{{Share: 1, Bytes: int64(p.Unit)}},
-	}
+	return p.offer.Demand(p.Threads, load.Class{Share: 1, Bytes: int64(p.Unit)})
 }
 
 // Check looks whether the working sets fit into the machine's memory.
@@ -110,14 +107,14 @@ func (p *processor) Run(ctx context.Context, _ workload.Env, stage load.Stage, o
 	}
 	book := newBook(int(p.Unit), int(p.WorkingSet))
 	var made atomic.Int64
-	job := load.Job{
-		Stage: stage, Connections: p.Threads, Think: load.Think{Mean: time.Duration(p.Think)}, Timeout: mostUnit, Work: true,
-		Arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: p.Arrivals == "poisson"}, Tick: time.Millisecond,
+	job := p.offer.Paced(load.Job{
+		Stage: stage, Connections: p.Threads, Work: true,
 		Caller: func(_ context.Context, number int) (load.Caller, error) {
 			made.Add(1)
 			return newThread(book, int(p.WorkingSet), stage.Seed, number), nil
 		},
-	}
+	})
+	job.Tick = time.Millisecond
 	if err := routine.Run(ctx, job, out); err != nil {
 		return err
 	}

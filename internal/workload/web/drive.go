@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"math/rand/v2"
-	"time"
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/routine"
@@ -22,15 +21,13 @@ type drive struct {
 // drive makes the load. Plain HTTP/1.1 goes over the load core; what Go's libraries
 // speak, over goroutines.
 func (w *web) drive(ctx context.Context, d drive, out *measure.Recorder) error {
-	arrivals, err := w.trace.Arrivals(w.arrivals)
-	if err != nil {
-		return err
-	}
-	job := load.Job{
+	job := w.offer.Paced(load.Job{
 		Stage: d.stage, Network: d.Network, Address: d.Address, More: d.More, TLS: d.tls,
-		Arrivals: arrivals, Think: load.Think{Mean: time.Duration(w.Think)},
-		Connections: w.Connections, Window: w.Pipeline, Threads: w.Threads, Fresh: !w.KeepAlive,
-		Tick: time.Duration(w.Tick), Timeout: time.Duration(w.Timeout), MaxLag: time.Duration(w.MaxLag),
+		Connections: w.Connections, Window: w.Pipeline, Fresh: !w.KeepAlive,
+	})
+	var err error
+	if job.Arrivals, err = w.offer.Trace.Arrivals(job.Arrivals); err != nil {
+		return err
 	}
 	if w.Version != "2" {
 		job.Dialogue = func(number int) load.Dialogue {

@@ -12,32 +12,24 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/workload"
 )
 
 // Parameters are what a study may set.
 type Parameters struct {
-	Version     string             `name:"version" doc:"HTTP version" choices:"1.1,2"`
-	TLS         string             `name:"tls" doc:"TLS: as the service is configured, always, or never" choices:"auto,on,off"`
-	Unit        string             `name:"unit" doc:"operation: one object, or a page with all its images" choices:"object,page"`
-	Pages       []string           `name:"pages" doc:"pages to request, each a path followed by the paths of its images; empty is every page the service announces"`
-	Method      string             `name:"method" doc:"request method" choices:"GET,HEAD"`
-	Headers     []string           `name:"headers" doc:"request headers, NAME: VALUE; env:NAME in a value, as in Authorization: Bearer env:TOKEN, is an environment variable of the load generator"`
-	Expect      []string           `name:"expect" doc:"status codes that count as success, such as 2xx or 404"`
-	Connections int                `name:"connections" doc:"number of connections, per server" min:"1" max:"65536"`
-	Pipeline    int                `name:"pipeline" doc:"pipeline depth: operations outstanding per connection" min:"1" max:"4096"`
-	KeepAlive   bool               `name:"keepalive" doc:"persistent connections; off, each operation opens its own"`
-	Reuse       int                `name:"reuse" doc:"requests per connection before it is reopened, at the end of an operation; 0 and a pipeline leave that to the server" min:"0" max:"1000000000"`
-	Threads     int                `name:"threads" doc:"load-generator threads, each with its own connections" min:"1" max:"1024"`
-	Rate        parameter.Rate     `name:"rate" doc:"offered load in operations per second, in total per server; empty is a closed loop"`
-	Arrivals    string             `name:"arrivals" doc:"arrival process of an offered load" choices:"constant,poisson"`
-	Shape       string             `name:"shape" doc:"load profile in multiples of the rate, such as ramp to 5 over 60s"`
-	Trace       string             `name:"trace" doc:"file of arrival times, instead of a rate: seconds since the start of the load, one per line, ascending"`
-	Think       parameter.Duration `name:"think" doc:"think time between a response and the next operation in its slot"`
-	Timeout     parameter.Duration `name:"timeout" doc:"response timeout; a connection with a timeout is closed" min:"1ms"`
-	Tick        parameter.Duration `name:"tick" doc:"timer granularity: operations due within a tick are sent together, which saves CPU time; 0s busy-waits for each" max:"1s"`
-	MaxLag      parameter.Duration `name:"max_lag" doc:"abandon operations that start more than this late; 0s abandons none"`
+	Version     string   `name:"version" doc:"HTTP version" choices:"1.1,2"`
+	TLS         string   `name:"tls" doc:"TLS: as the service is configured, always, or never" choices:"auto,on,off"`
+	Unit        string   `name:"unit" doc:"operation: one object, or a page with all its images" choices:"object,page"`
+	Pages       []string `name:"pages" doc:"pages to request, each a path followed by the paths of its images; empty is every page the service announces"`
+	Method      string   `name:"method" doc:"request method" choices:"GET,HEAD"`
+	Headers     []string `name:"headers" doc:"request headers, NAME: VALUE; env:NAME in a value, as in Authorization: Bearer env:TOKEN, is an environment variable of the load generator"`
+	Expect      []string `name:"expect" doc:"status codes that count as success, such as 2xx or 404"`
+	Connections int      `name:"connections" doc:"number of connections, per server" min:"1" max:"65536"`
+	Pipeline    int      `name:"pipeline" doc:"pipeline depth: operations outstanding per connection" min:"1" max:"4096"`
+	KeepAlive   bool     `name:"keepalive" doc:"persistent connections; off, each operation opens its own"`
+	Reuse       int      `name:"reuse" doc:"requests per connection before it is reopened, at the end of an operation; 0 and a pipeline leave that to the server" min:"0" max:"1000000000"`
+
+	workload.Pace
 }
 
 const (
@@ -50,7 +42,7 @@ const (
 func defaults() Parameters {
 	return Parameters{
 		Version: "1.1", TLS: "auto", Unit: "object", Method: "GET", Expect: []string{"2xx", "3xx"}, Connections: 32, Pipeline: 1, KeepAlive: true, Reuse: 1000,
-		Threads: 1, Arrivals: "constant", Timeout: parameter.Duration(5 * time.Second),
+		Pace: workload.UsualPace(5 * time.Second),
 	}
 }
 
@@ -83,13 +75,11 @@ func own() []measure.Metric {
 }
 
 func build(p Parameters) (workload.Load, error) {
-	w := &web{Parameters: p, arrivals: load.Arrivals{Rate: float64(p.Rate), Poisson: (p.Rate > 0 || p.Trace != "") && p.Arrivals == "poisson"}}
+	w := &web{Parameters: p}
 	for _, c := range []struct {
 		wrong bool
 		why   string
 	}{
-		{p.Rate > 0 && p.Think > 0, "rate and think exclude each other: what is offered at a rate does not wait for answers"},
-		{p.Rate == 0 && p.Trace == "" && p.Shape != "", "shape: give the rate that changes"},
 		{!p.KeepAlive && p.Pipeline > 1, "without keepalive a connection has one operation: pipeline must be 1"},
 		{p.Version == "2" && p.Pipeline > mostStreams, fmt.Sprintf("over HTTP/2 servers take %d requests at once on a connection: pipeline must not be more", mostStreams)},
 		{p.Threads > p.Connections, fmt.Sprintf("%d threads for %d connections: each thread needs one of its own", p.Threads, p.Connections)},
@@ -109,15 +99,8 @@ func build(p Parameters) (workload.Load, error) {
 	if w.expected, err = parseStatuses(p.Expect); err != nil {
 		return nil, fmt.Errorf("expect: %w", err)
 	}
-	if p.Shape != "" {
-		if w.arrivals.Shape, err = load.ParseShape(p.Shape); err != nil {
-			return nil, fmt.Errorf("shape: %w", err)
-		}
-	}
-	if w.trace, err = load.NameTrace(p.Trace, w.arrivals, time.Duration(p.Think)); err != nil {
-		return nil, err
-	}
-	return w, w.arrivals.Validate()
+	w.offer, err = p.Offered()
+	return w, err
 }
 
 type web struct {
@@ -126,21 +109,17 @@ type web struct {
 	given    []headerField // by the study
 	extra    []headerField // the same with secrets in place of references
 	expected statuses
-	arrivals load.Arrivals   // without the instants of the trace
-	trace    *load.TraceFile // nil without one
+	offer    workload.Offer
 }
 
 // Demand is what the load asks of the server.
 func (w *web) Demand() load.Demand {
-	return load.Demand{
-		Concurrency: w.Connections * w.Pipeline, Rate: float64(w.Rate) + w.trace.Rate(), Think: time.Duration(w.Think),
-		Classes: []load.Class{{Share: 1}},
-	}
+	return w.offer.Demand(w.Connections*w.Pipeline, load.Class{Share: 1})
 }
 
 // Check has nothing but its trace to look at before the server runs.
 func (w *web) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
-	if err := w.trace.Check(); err != nil {
+	if err := w.offer.Trace.Check(); err != nil {
 		return workload.Needs{}, err
 	}
 	if env.Target == nil {
