@@ -151,9 +151,6 @@ func (s *sources) title() string {
 	return s.Findings.Study
 }
 
-// lead is the sentence on top: how the closed loop ended, else the verdict.
-func (s *sources) lead() template.HTML { return asHTML(s.leadSentence()) }
-
 func (s *sources) leadSentence() sentence.Sentence {
 	f := s.Findings
 	if f.Tuning != nil && f.Tuning.Sentence.Text != "" {
@@ -165,15 +162,6 @@ func (s *sources) leadSentence() sentence.Sentence {
 	var all sentence.Sentence
 	for _, p := range f.Peaks {
 		all = all.Then(p.Sentence)
-	}
-	return all
-}
-
-// besides are the sentences of the other headlines.
-func (s *sources) besides() []template.HTML {
-	var all []template.HTML
-	for _, p := range s.besideSentences() {
-		all = append(all, asHTML(p))
 	}
 	return all
 }

@@ -210,8 +210,6 @@ func (c *canvas) gridX(a *axis, y float64, labels []string, values []float64) {
 	c.end()
 }
 
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
 // changeTicks are round changes on a logarithmic axis of ratios, and their labels.
 func changeTicks(a *axis) (values []float64, labels []string) {
 	add := func(v float64, label string) {

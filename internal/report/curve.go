@@ -236,3 +236,16 @@ func drawLevels(c *canvas, x, y *axis, rows [2]int) {
 		c.text(xs[len(xs)-1]+2, ys[len(ys)-1]-22, "label e "+hue(line)+"-t", name)
 	}
 }
+
+// ramp shades arms that are the sizes of one factor.
+func (s *sources) ramp() []int {
+	factor, ok := s.numericFactor()
+	if !ok || len(s.Study.Factors) > 1 || s.arms() < 3 {
+		return nil
+	}
+	out := make([]int, s.arms())
+	for rank, arm := range s.curveOrder(factor) {
+		out[arm] = rank * (shades - 1) / (s.arms() - 1)
+	}
+	return out
+}

@@ -33,19 +33,3 @@ func (s *sources) dataFailed() *dataBanner {
 	}
 	return b
 }
-
-func (t *terminal) dataFailed(s *sources) {
-	if b := s.dataFailed(); b != nil {
-		t.wrap(t.paint("worse", "DATA CHECK FAILED: "), "  ", b.Verdict)
-		t.wrap("", "", b.Note)
-		t.b.WriteByte('\n')
-	}
-}
-
-func (s *sources) markdownDataFailed() string {
-	b := s.dataFailed()
-	if b == nil {
-		return ""
-	}
-	return fmt.Sprintf("> **%s.** %s\n>\n> %s\n\n", b.Title, escapeMarkdown(b.Verdict), b.Note)
-}

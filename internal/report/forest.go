@@ -10,9 +10,6 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// mostRows is how many rows a forest plot draws.
-const mostRows = 36
-
 // forest shows each headline as a ratio to the baseline: the interval, the band of
 // the margin and the verdict. Colour only where the verdict is decided.
 func forest() Figure {
@@ -65,55 +62,6 @@ func (s *sources) comparisonTable(name string, list []finding.Comparison, title 
 		t.Summary = list[0].Sentence.Text
 	}
 	return t, len(t.Rows) > 0
-}
-
-// compared says that there was something of both arms to compare.
-func compared(c *finding.Comparison) bool { return c.Blocks > 0 || c.Counts != nil || c.NotRandomised }
-
-// unmeasured stands where there was nothing of both arms to compare.
-const unmeasured = "not measured"
-
-// changeOf is the change of a comparison.
-func changeOf(c *finding.Comparison) string {
-	if !compared(c) {
-		return unmeasured
-	}
-	return within(c.Ratio, c.Low, c.High)
-}
-
-// between is the interval of a comparison.
-func between(c *finding.Comparison) string {
-	return within(c.Low, c.Low, c.High) + " to " + within(c.High, c.Low, c.High)
-}
-
-// remark is what weakens a comparison.
-func remark(c *finding.Comparison) string {
-	switch {
-	case c.NotRandomised:
-		return "not randomised"
-	case c.LeansOnNormality:
-		return "leans on normality"
-	case c.OwnLoad:
-		return "each at its own load"
-	case c.Counts != nil:
-		return "compared as counts"
-	}
-	return ""
-}
-
-// verdictLook is the colour and the mark of a verdict.
-func verdictLook(v string) [2]string {
-	switch finding.Verdict(v) {
-	case finding.Better:
-		return [2]string{"better", shapes[0]}
-	case finding.Worse:
-		return [2]string{"worse", shapes[2]}
-	case finding.Equivalent:
-		return [2]string{"equivalent", shapes[3]}
-	case finding.Different, finding.Changed:
-		return [2]string{"different", shapes[0]}
-	}
-	return [2]string{"open", shapes[0]}
 }
 
 // forestFrame is where things stand in a forest plot.

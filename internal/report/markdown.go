@@ -126,30 +126,17 @@ func (s *sources) markdownCertificate(b *strings.Builder) {
 	b.WriteString("\n</details>\n")
 }
 
-// roundText is a round of tuning in one line.
-func (s *sources) roundText(i int) string {
-	r := s.round(i)
-	var parts []string
-	if r.Factor != "" {
-		parts = append(parts, fmt.Sprintf("%s: %s %s → %s", r.Rule, r.Factor, r.From, r.To))
-	}
-	if r.Change != "" {
-		text := fmt.Sprintf("%s %s on %s", r.Metric, r.Change, r.Blocks)
-		if r.Between != "" {
-			text += " (" + r.Between + ")"
-		}
-		parts = append(parts, text)
-	}
-	text := strings.Join(append(parts, r.Outcome), "; ")
-	if r.Reason != "" {
-		text += ", " + r.Reason
-	}
-	return text
-}
-
 // escapeMarkdown keeps words from being read as marks or as HTML.
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", "&lt;", ">", "&gt;", "[", `\[`, "#", `\#`, "\n", " ").Replace(escape.Text(s))
 }
 
 func cell(s string) string { return strings.ReplaceAll(escapeMarkdown(s), "|", `\|`) }
+
+func (s *sources) markdownDataFailed() string {
+	b := s.dataFailed()
+	if b == nil {
+		return ""
+	}
+	return fmt.Sprintf("> **%s.** %s\n>\n> %s\n\n", b.Title, escapeMarkdown(b.Verdict), b.Note)
+}

@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/sentence"
 )
 
 //go:embed page.html
@@ -35,7 +36,7 @@ const mostTableRows = 300
 
 // HTML writes the report as one page that needs nothing else.
 func HTML(w io.Writer, in Input) error {
-	t, err := template.New("page").Parse(pageText)
+	t, err := template.New("page").Funcs(template.FuncMap{"said": asHTML, "begun": begun}).Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("read template of the report: %w", err)
 	}
@@ -63,16 +64,16 @@ type page struct {
 	Badge    badge
 	Lost     *dataBanner // failed checks of data
 	Hero     *hero
-	Lead     template.HTML
-	Caution  string          // what every reader should know of where it ran
-	Besides  []template.HTML // sentences of the other headlines
+	Lead     sentence.Sentence
+	Caution  string              // what every reader should know of where it ran
+	Besides  []sentence.Sentence // sentences of the other headlines
 	Arms     *armTable
 	Limits   []limitLine
 	Figures  map[string][]picture
 	Asked    []line
 	Tuning   *story
 	Testbed  []testbedSection
-	Method   []template.HTML
+	Method   []sentence.Sentence
 	Why      []reason
 	NotWhy   []string
 	Advice   *advice
@@ -117,9 +118,9 @@ func newPage(s *sources) (*page, error) {
 		Badge:   s.badge(),
 		Lost:    s.dataFailed(),
 		Hero:    s.hero(),
-		Lead:    s.lead(),
+		Lead:    s.leadSentence(),
 		Caution: s.caution(),
-		Besides: s.besides(),
+		Besides: s.besideSentences(),
 		Arms:    s.armTable(),
 		Limits:  s.limits(),
 		Figures: map[string][]picture{},
@@ -129,15 +130,13 @@ func newPage(s *sources) (*page, error) {
 		Why:     s.reasons(),
 		NotWhy:  f.NotJudged,
 		Advice:  s.advice(),
+		Method:  s.method(),
 		Ledger:  s.ledger(),
 		Noise:   s.noiseFloor(),
 		Seed:    fmt.Sprint(f.Seed),
 		Version: s.Version,
 		Command: s.Command,
 		Study:   strings.ToValidUTF8(string(s.StudyText), "�"),
-	}
-	for _, m := range s.method() {
-		p.Method = append(p.Method, asHTML(m))
 	}
 	p.Claims, p.Audited = s.claims()
 	for _, fig := range figures() {
@@ -288,18 +287,6 @@ type testbedSection struct {
 
 // notReadable begins the value of a fact that could not be read.
 const notReadable = "not readable: "
-
-// cautionFact is the fact of the testbed that stands beside the verdict.
-const cautionFact = "caution"
-
-func (s *sources) caution() string {
-	for _, t := range s.Testbed {
-		if t.Name == cautionFact {
-			return t.Value
-		}
-	}
-	return ""
-}
 
 // mostFacts is how many facts of a part are shown unasked.
 const mostFacts = 12

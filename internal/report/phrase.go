@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,23 +30,6 @@ func plain(s sentence.Sentence) string {
 		}
 	}
 	return b.String()
-}
-
-// asHTML is a sentence with each number in a <data> element.
-func asHTML(s sentence.Sentence) template.HTML {
-	var b strings.Builder
-	for _, x := range s.Spans() {
-		if x.Number == nil {
-			b.WriteString(escapeHTML(x.Text))
-			continue
-		}
-		value := x.Number.Text // of a setting
-		if x.Number.Unit != "" {
-			value = exact(x.Number.Value)
-		}
-		fmt.Fprintf(&b, `<data value="%s" data-id="%s">%s</data>`, escapeHTML(value), escapeHTML(x.Number.ID), escapeHTML(shownNumber(x.Number)))
-	}
-	return template.HTML(b.String()) // every part is escaped above
 }
 
 // below is a sentence with a prefix before the names of its numbers.

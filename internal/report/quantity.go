@@ -1,6 +1,7 @@
 package report
 
 import (
+	"html"
 	"math"
 	"strconv"
 	"strings"
@@ -177,3 +178,7 @@ func plural(n int, one, many string) string {
 	}
 	return count(n) + " " + many
 }
+
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func escapeHTML(s string) string { return html.EscapeString(s) }

@@ -81,9 +81,6 @@ func rateLatencyTable(s *sources) (Table, bool) {
 	return t, len(t.Rows) > 1
 }
 
-// labelSize is that of the text in drawings, in pixels.
-const labelSize = 12
-
 // mostAbove is how far above the limit the scale goes, as a ratio.
 const mostAbove = 30.
 
@@ -109,14 +106,6 @@ func offeredBy(p measure.Probe) float64 {
 		return float64(p.Units)
 	}
 	return p.Rate
-}
-
-// optional is a number that is absent when it is 0.
-func optional(v float64) Cell {
-	if v == 0 {
-		return Cell{}
-	}
-	return num(v)
 }
 
 func drawRateLatency(t Table, width float64) SVG {

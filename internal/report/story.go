@@ -2,28 +2,19 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/quantity"
+	"plimsoll/internal/sentence"
 )
 
 // story is the closed loop on the page.
 type story struct {
-	Goal     string
-	Sentence template.HTML
-	Rounds   []round
-	Final    []line
-}
-
-// Upper begins a phrase like a sentence. It is exported for the template.
-func (*story) Upper(phrase string) string {
-	if phrase == "" {
-		return ""
-	}
-	return strings.ToUpper(phrase[:1]) + strings.TrimSuffix(phrase[1:], ".")
+	Goal   string
+	Rounds []round
+	Final  []line
 }
 
 // round is one turn of it.
@@ -41,7 +32,7 @@ type round struct {
 	Outcome                 string
 	Kept                    bool
 	Reason                  string
-	Guards                  []template.HTML
+	Guards                  []sentence.Sentence
 }
 
 func (s *sources) story() *story {
@@ -49,7 +40,7 @@ func (s *sources) story() *story {
 	if t == nil {
 		return nil
 	}
-	out := &story{Goal: t.Goal, Sentence: asHTML(t.Sentence)}
+	out := &story{Goal: t.Goal}
 	for _, factor := range sortedKeys(t.Final) {
 		out.Final = append(out.Final, line{factor, t.Final[factor]})
 	}
@@ -102,7 +93,28 @@ func (s *sources) round(i int) round {
 		}
 	}
 	for k := range r.Guards {
-		v.Guards = append(v.Guards, asHTML(below(fmt.Sprintf("round:%d:", i+1), r.Guards[k].Sentence)))
+		v.Guards = append(v.Guards, below(fmt.Sprintf("round:%d:", i+1), r.Guards[k].Sentence))
 	}
 	return v
+}
+
+// roundText is a round of tuning in one line.
+func (s *sources) roundText(i int) string {
+	r := s.round(i)
+	var parts []string
+	if r.Factor != "" {
+		parts = append(parts, fmt.Sprintf("%s: %s %s → %s", r.Rule, r.Factor, r.From, r.To))
+	}
+	if r.Change != "" {
+		text := fmt.Sprintf("%s %s on %s", r.Metric, r.Change, r.Blocks)
+		if r.Between != "" {
+			text += " (" + r.Between + ")"
+		}
+		parts = append(parts, text)
+	}
+	text := strings.Join(append(parts, r.Outcome), "; ")
+	if r.Reason != "" {
+		text += ", " + r.Reason
+	}
+	return text
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strconv"
 	"strings"
@@ -35,8 +34,6 @@ func (c *canvas) svg() SVG {
 	b.WriteString("</svg>")
 	return SVG(b.String())
 }
-
-func escapeHTML(s string) string { return html.EscapeString(s) }
 
 // px writes a coordinate, to a tenth of a pixel.
 func px(v float64) string {
@@ -106,19 +103,6 @@ func (t *Table) hue(arm int) string {
 
 // shades is how many there are between the smallest and the largest size.
 const shades = 6
-
-// ramp shades arms that are the sizes of one factor.
-func (s *sources) ramp() []int {
-	factor, ok := s.numericFactor()
-	if !ok || len(s.Study.Factors) > 1 || s.arms() < 3 {
-		return nil
-	}
-	out := make([]int, s.arms())
-	for rank, arm := range s.curveOrder(factor) {
-		out[arm] = rank * (shades - 1) / (s.arms() - 1)
-	}
-	return out
-}
 
 // shape is the mark of an arm. Colours and shapes repeat at different lengths, so
 // that thirty arms look different.
@@ -208,3 +192,6 @@ func fit(s string, size, width float64) string {
 	}
 	return strings.TrimRight(string(runes[:most-1]), " ,=") + "…"
 }
+
+// labelSize is that of the text in drawings, in pixels.
+const labelSize = 12

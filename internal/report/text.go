@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -335,5 +337,36 @@ func (t *terminal) certificate(s *sources) {
 			break
 		}
 		t.wrap("  ", "    ", fmt.Sprintf("trial %d is void: %s", v.Trial, v.Cause))
+	}
+}
+
+// sights names in the terminal in what the arms' machines differ.
+func (t *terminal) sights(s *sources) {
+	const most = 6
+	_, rows := s.sights()
+	var differences []string
+	for _, r := range rows {
+		if r.differs() {
+			shown := slices.Clone(r.values)
+			for i := range shown {
+				shown[i] = cmp.Or(shown[i], "none")
+			}
+			differences = append(differences, r.name+" "+strings.Join(shown, " / "))
+		}
+	}
+	if len(differences) == 0 {
+		return
+	}
+	if more := len(differences) - most; more > 0 {
+		differences = append(differences[:most], fmt.Sprintf("and %d more", more))
+	}
+	t.wrap("The machine saw: ", "  ", strings.Join(differences, "; ")+".")
+}
+
+func (t *terminal) dataFailed(s *sources) {
+	if b := s.dataFailed(); b != nil {
+		t.wrap(t.paint("worse", "DATA CHECK FAILED: "), "  ", b.Verdict)
+		t.wrap("", "", b.Note)
+		t.b.WriteByte('\n')
 	}
 }

@@ -29,7 +29,7 @@ func TestAnswerStandsOnTop(t *testing.T) {
 				t.Errorf("%s: the top of the page lacks %s", name, w)
 			}
 		}
-		lead := arrange(rendered(t, name)).lead()
+		lead := asHTML(arrange(rendered(t, name)).leadSentence())
 		if n := strings.Count(text, strings.TrimSuffix(string(lead), ".")); n > 1 {
 			t.Errorf("%s: the first sentence stands %d times", name, n)
 		}

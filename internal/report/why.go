@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"strings"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/sentence"
 )
 
 // reason is an explanation on the page.
@@ -13,7 +13,7 @@ type reason struct {
 	Rule     string
 	Arm      string
 	Grade    string
-	Sentence template.HTML
+	Sentence sentence.Sentence
 	Evidence []line
 	Change   string
 	Gain     string
@@ -23,7 +23,7 @@ func (s *sources) reasons() []reason {
 	var all []reason
 	for i := range s.Findings.Explanations {
 		e := &s.Findings.Explanations[i]
-		r := reason{Rule: spaced(e.Rule), Arm: s.brief(e.Arm), Grade: string(e.Grade), Sentence: asHTML(e.Sentence)}
+		r := reason{Rule: spaced(e.Rule), Arm: s.brief(e.Arm), Grade: string(e.Grade), Sentence: e.Sentence}
 		for _, x := range e.Evidence {
 			r.Evidence = append(r.Evidence, line{x.Name, s.evidence(x)})
 		}
@@ -69,14 +69,9 @@ func spaced(rule string) string {
 
 // advice is the one change that the analysis names.
 type advice struct {
-	Sentence          template.HTML
-	Factor, From, To  string
-	Predicted         string
-	Untried           bool
-	Rule              string
-	VerifyingCommand  string
-	RestsOn           string
-	StoryHasBeenTried bool
+	Sentence sentence.Sentence
+	RestsOn  string // arm
+	Tuned    bool   // it follows what a closed loop tried
 }
 
 func (s *sources) advice() *advice {
@@ -84,8 +79,5 @@ func (s *sources) advice() *advice {
 	if r == nil {
 		return nil
 	}
-	return &advice{
-		Sentence: asHTML(r.Sentence), Factor: r.Change.Factor, From: r.Change.From, To: r.Change.To,
-		Predicted: expected(r.Predicted), Rule: spaced(r.Rule), RestsOn: s.label(r.Arm), StoryHasBeenTried: s.Findings.Tuning != nil,
-	}
+	return &advice{Sentence: r.Sentence, RestsOn: s.label(r.Arm), Tuned: s.Findings.Tuning != nil}
 }

@@ -9,37 +9,6 @@ import (
 	"plimsoll/internal/escape"
 )
 
-// Figure is one picture of a report, or a table that needs no picture.
-type Figure struct {
-	Name  string // part of file names and of addresses inside the page
-	Doc   string // what to see in it, as a sentence
-	Place string // section of the page: one of the places below
-	// Table makes the data; it answers false where the input has none for it.
-	Table func(s *sources) (Table, bool)
-	// Draw draws the table, and nothing else, that many pixels wide. Nil for a
-	// figure that is a table only.
-	Draw func(t Table, width float64) SVG
-}
-
-// The sections that figures stand in.
-const (
-	inVerdict   = "verdict"
-	inTuning    = "tuning"
-	inFigures   = "figures"
-	inPublished = "published"
-	inNoise     = "noise"
-	inLedger    = "certificate"
-)
-
-// figures lists every figure in the order of the page.
-func figures() []Figure {
-	return []Figure{
-		forest(), tuningFigure(),
-		bars(), rateLatency(), scaleOut(), machines(), loadLatency(), percentiles(), timeSeries(), runs(), counters(), otherMetrics(), metricsTable(), sight(),
-		published(), trials(), noise(),
-	}
-}
-
 // SVG is a drawing, as an element to stand in HTML.
 type SVG string
 
@@ -191,4 +160,12 @@ func (t *Table) desc() string {
 	}
 	parts = append(parts, "The table below holds the same data.")
 	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// optional is a number that is absent when it is 0.
+func optional(v float64) Cell {
+	if v == 0 {
+		return Cell{}
+	}
+	return num(v)
 }

@@ -1,0 +1,34 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"plimsoll/internal/sentence"
+)
+
+// begun is a phrase as the beginning of a sentence.
+func begun(phrase string) string {
+	if phrase == "" {
+		return ""
+	}
+	return strings.ToUpper(phrase[:1]) + strings.TrimSuffix(phrase[1:], ".")
+}
+
+// asHTML is a sentence with each number in a <data> element.
+func asHTML(s sentence.Sentence) template.HTML {
+	var b strings.Builder
+	for _, x := range s.Spans() {
+		if x.Number == nil {
+			b.WriteString(escapeHTML(x.Text))
+			continue
+		}
+		value := x.Number.Text // of a setting
+		if x.Number.Unit != "" {
+			value = exact(x.Number.Value)
+		}
+		fmt.Fprintf(&b, `<data value="%s" data-id="%s">%s</data>`, escapeHTML(value), escapeHTML(x.Number.ID), escapeHTML(shownNumber(x.Number)))
+	}
+	return template.HTML(b.String()) // every part is escaped above
+}
