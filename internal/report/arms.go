@@ -27,7 +27,7 @@ func (s *sources) armTable() *armTable {
 	var names []string
 	for _, name := range s.shownMetrics() {
 		for arm := range s.arms() {
-			if s.sums[place{name, arm}] != nil {
+			if s.sum(name, arm) != nil {
 				names = append(names, name)
 				break
 			}
@@ -58,7 +58,7 @@ func (s *sources) armRow(name string, metrics []string, arm int) armRow {
 	row := armRow{Name: name, Trials: "0"}
 	for _, metric := range metrics {
 		v := armValue{Mean: "–"}
-		if sum := s.sums[place{metric, arm}]; sum != nil {
+		if sum := s.sum(metric, arm); sum != nil {
 			v.Mean, v.Between = s.about(sum)
 			v.Between = strings.TrimPrefix(v.Between, noInterval)
 			row.Trials = count(sum.Trials)

@@ -96,7 +96,7 @@ func barsTable(s *sources) (Table, bool) {
 func (s *sources) barsSummary(m measure.Metric, shown int) string {
 	var parts []string
 	for arm := range min(shown, 6) {
-		if sum := s.sums[place{m.Name, arm}]; sum != nil {
+		if sum := s.sum(m.Name, arm); sum != nil {
 			parts = append(parts, s.brief(arm)+": "+amount(sum.Mean, (sum.High-sum.Low)/2, m.Unit))
 		}
 	}
@@ -118,12 +118,12 @@ func (s *sources) state(arm int) string {
 
 func (s *sources) barMean(arm int, m, tail measure.Metric) []Cell {
 	row := []Cell{whole(arm), text(s.brief(arm)), text("mean"), {}, {}, {}, {}}
-	if sum := s.sums[place{m.Name, arm}]; sum != nil {
+	if sum := s.sum(m.Name, arm); sum != nil {
 		row[4], row[5], row[6] = num(sum.Mean), num(sum.Low), num(sum.High)
 	}
 	if tail.Name != "" {
 		row = append(row, Cell{}, Cell{}, Cell{})
-		if sum := s.sums[place{tail.Name, arm}]; sum != nil {
+		if sum := s.sum(tail.Name, arm); sum != nil {
 			row[7], row[8], row[9] = num(sum.Mean), num(sum.Low), num(sum.High)
 		}
 	}
@@ -271,7 +271,7 @@ func drawBar(c *canvas, p panel, b barPlace) {
 	low, high := t.number(b.row, p.low), t.number(b.row, p.high)
 	top := y
 	if high > low {
-		c.upright(span{&p.axis, b.row, p.low, p.high}, b.x, "dark")
+		c.upright(span{axis: &p.axis, row: b.row, low: p.low, high: p.high}, b.x, "dark")
 		top = p.clamp(p.at(high))
 	}
 	if !p.bars {

@@ -47,7 +47,7 @@ func (s *sources) changes() []Change {
 	for k, list := range [][]finding.Comparison{s.Findings.Headlines, s.Findings.Exploratory} {
 		for i := range list {
 			c := &list[i]
-			before, after := s.sums[place{c.Metric.Name, 0}], s.sums[place{c.Metric.Name, c.Arm}]
+			before, after := s.sum(c.Metric.Name, 0), s.sum(c.Metric.Name, c.Arm)
 			if before == nil || after == nil {
 				continue
 			}

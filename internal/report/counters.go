@@ -122,7 +122,7 @@ func drawCounter(c *canvas, f forestFrame, a *axis, row int) {
 		c.text(f.right+20, y+4, "label", numbers)
 	}
 	if low > 0 && high >= low {
-		c.across(span{a, row, "low", "high"}, y, "different")
+		c.across(span{axis: a, row: row, low: "low", high: "high"}, y, "different")
 	}
 	c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"different", shapes[0]})
 }

@@ -140,7 +140,7 @@ func (s *sources) others(arm int, factor string) string {
 }
 
 func (s *sources) curveRow(arm int, factor string, rate, latency measure.Metric) []Cell {
-	r, l := s.sums[place{rate.Name, arm}], s.sums[place{latency.Name, arm}]
+	r, l := s.sum(rate.Name, arm), s.sum(latency.Name, arm)
 	if r == nil || l == nil {
 		return nil
 	}
@@ -217,10 +217,10 @@ func drawLevels(c *canvas, x, y *axis, rows [2]int) {
 	for row := first; row < end; row++ {
 		px, py := xs[row-first], ys[row-first]
 		if a, b := t.number(row, "rate low"), t.number(row, "rate high"); b > a {
-			c.across(span{x, row, "rate low", "rate high"}, py, hue(line))
+			c.across(span{axis: x, row: row, low: "rate low", high: "rate high"}, py, hue(line))
 		}
 		if a, b := t.number(row, "latency low"), t.number(row, "latency high"); b > a && (!y.log || a > 0) {
-			c.upright(span{y, row, "latency low", "latency high"}, px, hue(line))
+			c.upright(span{axis: y, row: row, low: "latency low", high: "latency high"}, px, hue(line))
 		}
 		c.mark(row, px, py, [2]string{hue(line), shape(line)})
 		lx, ly := px-9, py-8

@@ -175,7 +175,7 @@ func drawForestRow(c *canvas, f forestFrame, a *axis, row int) {
 		c.text(f.right+24, y+14, "note", between+", "+blocks)
 	}
 	if !math.IsNaN(low) && !math.IsNaN(high) && low > 0 {
-		c.across(span{a, row, "low", "high"}, y, look[0])
+		c.across(span{axis: a, row: row, low: "low", high: "high"}, y, look[0])
 		for _, v := range []float64{low, high} {
 			if x := a.at(v); a.clamp(x) == x {
 				c.line(x, y-5, x, y+5, "ivend "+look[0])

@@ -24,7 +24,7 @@ type figure struct {
 
 // meanFigure is the mean of an arm.
 func (s *sources) meanFigure(metric string, arm int) (figure, bool) {
-	sum := s.sums[place{metric, arm}]
+	sum := s.sum(metric, arm)
 	if sum == nil {
 		return figure{}, false
 	}

@@ -155,6 +155,6 @@ func drawMachine(c *canvas, x *axis, row int, y float64) {
 		c.text(x.from+6, y+4, "note", "drives nothing")
 		return
 	}
-	c.across(span{x, row, "least", "most"}, y, c.table.hue(arm))
+	c.across(span{axis: x, row: row, low: "least", high: "most"}, y, c.table.hue(arm))
 	c.mark(row, x.at(t.number(row, "rate")), y, [2]string{c.table.hue(arm), shape(arm)})
 }

@@ -57,7 +57,7 @@ func Markdown(w io.Writer, in Input) error {
 
 // valueOf is the mean of an arm; a dash where it has none.
 func (s *sources) valueOf(metric string, arm int) string {
-	sum := s.sums[place{metric, arm}]
+	sum := s.sum(metric, arm)
 	if sum == nil {
 		return "–"
 	}
@@ -70,7 +70,7 @@ func (s *sources) markdownTable(b *strings.Builder) {
 		b.WriteString("\n| metric | arm | mean | interval | trials |\n|---|---|--:|---|--:|\n")
 		for _, name := range s.headlines() {
 			for arm := range s.arms() {
-				if sum := s.sums[place{name, arm}]; sum != nil {
+				if sum := s.sum(name, arm); sum != nil {
 					mean, between := s.about(sum)
 					fmt.Fprintf(b, "| %s | %s | %s | %s | %d |\n", cell(name), cell(s.brief(arm)), mean, between, sum.Trials)
 				}

@@ -12,7 +12,7 @@ func (s *sources) shownMetrics() []string {
 		return names
 	}
 	for _, name := range commonMetrics {
-		sum := s.sums[place{name, 0}]
+		sum := s.sum(name, 0)
 		moved := sum != nil && (sum.Mean != 0 || name != "throughput") // a workload that moves no bytes
 		if moved && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -42,7 +42,7 @@ func (s *sources) publishedRows(f study.Figure) [][]Cell {
 	})
 	for _, level := range levels {
 		here := "not measured"
-		if sum := s.sums[place{f.Metric, s.armWith(level)}]; sum != nil {
+		if sum := s.sum(f.Metric, s.armWith(level)); sum != nil {
 			here = amount(sum.Mean, (sum.High-sum.Low)/2, sum.Metric.Unit)
 		}
 		unit := f.Unit
@@ -130,7 +130,7 @@ func drawPublishedRow(c *canvas, f forestFrame, a *axis, at [2]int) {
 	low, high := t.number(row, "low"), t.number(row, "high")
 	edge := a.clamp(a.at(ours))
 	if low > 0 && high > low {
-		c.across(span{a, row, "low", "high"}, y+24, "different")
+		c.across(span{axis: a, row: row, low: "low", high: "high"}, y+24, "different")
 		edge = a.clamp(a.at(high))
 	}
 	c.mark(row, a.clamp(a.at(ours)), y+24, [2]string{"different", shapes[0]})

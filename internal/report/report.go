@@ -109,6 +109,9 @@ func arrange(in Input) *sources {
 	return s
 }
 
+// sum is the summary of a metric of an arm; nil where there is none.
+func (s *sources) sum(metric string, arm int) *finding.Summary { return s.sums[place{metric, arm}] }
+
 // arms is how many arms there are.
 func (s *sources) arms() int { return len(s.Findings.Arms) }
 
@@ -156,7 +159,7 @@ func (s *sources) rate() (measure.Metric, bool) {
 		}
 	}
 	for _, m := range s.Metrics {
-		if _, ok := s.sums[place{m.Name, 0}]; ok && m.Unit == "1/s" {
+		if s.sum(m.Name, 0) != nil && m.Unit == "1/s" {
 			return m, true
 		}
 	}
@@ -169,8 +172,7 @@ func (s *sources) latency(names ...string) (measure.Metric, bool) {
 	for _, name := range names {
 		m, known := s.metrics[name]
 		for arm := range s.arms() {
-			_, ok := s.sums[place{name, arm}]
-			known = known && (ok || len(s.of[arm]) == 0)
+			known = known && (s.sum(name, arm) != nil || len(s.of[arm]) == 0)
 		}
 		if known {
 			return m, true

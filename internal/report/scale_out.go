@@ -183,7 +183,7 @@ func (c *canvas) law(x, y *axis, first int, largest float64) {
 		half := 0.
 		if high := t.number(first, "peak at high"); !math.IsNaN(high) {
 			half = (high - t.number(first, "peak at low")) / 2
-			c.across(span{x, first, "peak at low", "peak at high"}, y.from-8, "a1")
+			c.across(span{axis: x, row: first, low: "peak at low", high: "peak at high"}, y.from-8, "a1")
 		}
 		c.line(x.at(at), y.from-14, x.at(at), y.from-2, "l thick a1")
 		c.text(x.at(at), y.from-20, "label c a1-t", "peak "+amount(at, half, "1"))
@@ -200,7 +200,7 @@ func (c *canvas) sizes(x, y *axis, measured int) {
 	for row := measured - 1; row >= 0; row-- { // the largest is labelled first
 		px, py := x.at(t.number(row, x.column)), y.at(t.number(row, y.column))
 		if t.number(row, "high") > t.number(row, "low") {
-			c.upright(span{y, row, "low", "high"}, px, "a0")
+			c.upright(span{axis: y, row: row, low: "low", high: "high"}, px, "a0")
 		}
 		c.mark(row, px, py, [2]string{"a0", shape(0)})
 		label := t.change(row, "efficiency")

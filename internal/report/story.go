@@ -60,7 +60,7 @@ func (s *sources) beforeAfter(i int) string {
 		}
 	}
 	c := rounds[i].Verification
-	before, after := s.sums[place{c.Metric.Name, 0}], s.sums[place{c.Metric.Name, c.Arm}]
+	before, after := s.sum(c.Metric.Name, 0), s.sum(c.Metric.Name, c.Arm)
 	if before == nil || after == nil || c.Arm == 0 {
 		return ""
 	}

@@ -139,7 +139,7 @@ func (t *terminal) values(s *sources) {
 			continue
 		}
 		for arm := range min(s.arms(), mostRows) {
-			if sum := s.sums[place{name, arm}]; sum != nil {
+			if sum := s.sum(name, arm); sum != nil {
 				mean, between := s.about(sum)
 				rows = append(rows, textRow{cells: [5]string{"  " + name, s.brief(arm), mean, between, plural(sum.Trials, "trial", "trials")}})
 			}

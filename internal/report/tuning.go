@@ -110,7 +110,7 @@ func drawTuningRow(c *canvas, f forestFrame, a *axis, row int) {
 	ratio, low, high := t.number(row, "change"), t.number(row, "low"), t.number(row, "high")
 	edge := a.clamp(a.at(ratio))
 	if low > 0 && high > low {
-		c.across(span{a, row, "low", "high"}, y, look[0])
+		c.across(span{axis: a, row: row, low: "low", high: "high"}, y, look[0])
 		edge = a.clamp(a.at(high))
 	}
 	c.mark(row, a.clamp(a.at(ratio)), y, [2]string{"big " + look[0], look[1]})
