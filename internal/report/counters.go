@@ -67,7 +67,7 @@ func otherMetrics() Figure {
 		Doc:   "Metrics of the workload that moved and are no headlines. Exploratory, like the counters.",
 		Place: inFigures,
 		Table: func(s *sources) (Table, bool) {
-			return s.comparisonTable("other-metrics", s.moved(s.ofWorkload), "Other metrics that moved")
+			return s.comparisonTable("other-metrics", s.moved(func(name string) bool { return s.ofWorkload(name) }), "Other metrics that moved")
 		},
 	}
 }

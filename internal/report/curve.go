@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"plimsoll/internal/measure"
@@ -50,17 +49,6 @@ func (s *sources) numericFactor() (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// levelNumber reads a level such as "16", "4KiB", "70%" or "5000/s".
-func levelNumber(level string) (float64, bool) {
-	unit := strings.TrimLeft(level, "0123456789.+-eE")
-	v, err := strconv.ParseFloat(strings.TrimSuffix(level, unit), 64)
-	factor, known := map[string]float64{
-		"": 1, "%": .01, "/s": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
-		"kB": 1e3, "MB": 1e6, "GB": 1e9, "k": 1e3, "s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
-	}[unit]
-	return v * factor, err == nil && known
 }
 
 func loadLatencyTable(s *sources) (Table, bool) {

@@ -1,17 +1,5 @@
 package report
 
-// Figure is one picture of a report, or a table that needs no picture.
-type Figure struct {
-	Name  string // part of file names and of addresses inside the page
-	Doc   string // what to see in it, as a sentence
-	Place string // section of the page: one of the places below
-	// Table makes the data; it answers false where the input has none for it.
-	Table func(s *sources) (Table, bool)
-	// Draw draws the table, and nothing else, that many pixels wide. Nil for a
-	// figure that is a table only.
-	Draw func(t Table, width float64) SVG
-}
-
 // figures lists every figure in the order of the page.
 func figures() []Figure {
 	return []Figure{
@@ -20,13 +8,3 @@ func figures() []Figure {
 		published(), trials(), noise(),
 	}
 }
-
-// The sections that figures stand in.
-const (
-	inVerdict   = "verdict"
-	inTuning    = "tuning"
-	inFigures   = "figures"
-	inPublished = "published"
-	inNoise     = "noise"
-	inLedger    = "certificate"
-)
