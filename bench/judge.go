@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/report"
+	"plimsoll/internal/report/page"
 	"plimsoll/internal/study"
 )
 
@@ -82,20 +83,16 @@ func planning() ([]result, error) {
 // judging is the time to judge records that are read, and to write the report.
 func judging() ([]result, error) {
 	seconds, size := map[int]float64{}, map[int]float64{}
-	for _, n := range []int{30, 10_000, 100_000} {
+	for n, repetitions := range map[int]int{30: 3, 10_000: 3, 100_000: 1} {
 		p, err := planOf(n)
 		if err != nil {
 			return nil, err
 		}
 		c := table.Case{Plan: p, Study: p.Study, Metrics: catalog.All().Workloads[1].Metrics, Rate: "operations", Records: follow(p, 20)}
-		repetitions := 3
-		if n > 10_000 {
-			repetitions = 1
-		}
 		seconds[n], err = median(repetitions, func() error {
-			var page bytes.Buffer
-			err := report.HTML(&page, report.Input{Findings: judge.Study(c, rule.All()), Study: p.Study, Plan: p, Records: c.Records, Metrics: c.Metrics})
-			size[n] = float64(page.Len()) / 1e6
+			var text bytes.Buffer
+			err := page.Write(&text, report.Input{Findings: judge.Study(c, rule.All()), Study: p.Study, Plan: p, Records: c.Records, Metrics: c.Metrics})
+			size[n] = float64(text.Len()) / 1e6
 			return err
 		})
 		if err != nil {

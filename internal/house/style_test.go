@@ -20,8 +20,8 @@ const (
 // longer lists what may pass a limit, with the reason.
 var longer = map[string]string{
 	"internal/workload/workload.go interface": "Demand is not a step of a load's life as the other four are, and every load has one",
-	"internal/report/svg.go line":             "two points and a class",
-	"internal/report/svg.go rect":             "a corner, two sides and a class",
+	"internal/report/chart/svg.go Line":       "two points and a class",
+	"internal/report/chart/svg.go Rect":       "a corner, two sides and a class",
 }
 
 func TestSizes(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/report"
+	"plimsoll/internal/report/page"
 )
 
 // forge changes the record of the first trial, with all checksums as they should be.
@@ -62,7 +62,7 @@ func judged(dir, sound string) map[string]error {
 		_, errs["report"] = json.Marshal(outcome.Findings)
 	}
 	if errs["report"] == nil {
-		errs["report"] = report.HTML(io.Discard, outcome.Input)
+		errs["report"] = page.Write(io.Discard, outcome.Input)
 	}
 	compared, err := l.ComparePair(dir, sound, nil)
 	errs["compare"] = err

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/report"
+	"plimsoll/internal/report/page"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/journal"
@@ -138,11 +139,11 @@ func (o *Outcome) Write() error {
 	if err := r.write("findings.json", o.Findings); err != nil {
 		return err
 	}
-	var page bytes.Buffer
-	if err := report.HTML(&page, o.Input); err != nil {
+	var text bytes.Buffer
+	if err := page.Write(&text, o.Input); err != nil {
 		return fmt.Errorf("make report: %w", err)
 	}
-	if err := measure.WriteFile(r.path("report.html"), page.Bytes()); err != nil {
+	if err := measure.WriteFile(r.path("report.html"), text.Bytes()); err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
 	return nil

@@ -12,13 +12,14 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/report"
+	"plimsoll/internal/report/content"
 )
 
 // ComparePair compares two runs: the arms that both have, arm by arm. Each is a
 // results folder, or something that Import reads. Of arms, the first element names
 // the arm of both, or a first and a second one that of each; none takes all. An arm
 // of fio is also named by its job.
-func (l *Lab) ComparePair(a, b string, arms []string) ([]report.Compared, error) {
+func (l *Lab) ComparePair(a, b string, arms []string) ([]content.Compared, error) {
 	var sides [2][]side
 	for i, path := range []string{a, b} {
 		arm := ""
@@ -35,7 +36,7 @@ func (l *Lab) ComparePair(a, b string, arms []string) ([]report.Compared, error)
 	if err != nil {
 		return nil, err
 	}
-	var all []report.Compared
+	var all []content.Compared
 	for _, m := range matched {
 		all = append(all, l.compared(m, [2]string{a, b}))
 	}
@@ -76,7 +77,7 @@ func armsOf(sides []side) string {
 }
 
 // compared compares two sides.
-func (l *Lab) compared(m [2]side, paths [2]string) report.Compared {
+func (l *Lab) compared(m [2]side, paths [2]string) content.Compared {
 	a, b := m[0], m[1]
 	names := [2]string{a.run.Label, b.run.Label}
 	if names[0] == names[1] {
@@ -93,7 +94,7 @@ func (l *Lab) compared(m [2]side, paths [2]string) report.Compared {
 	if text != "" {
 		in.Testbed = []report.TestbedLine{{Name: cautionFact, Value: text}}
 	}
-	c := report.Compared{Input: in, Sides: [2]report.Side{{Name: names[0], Arm: a.arm, Trials: a.trials, Void: a.void}, {Name: names[1], Arm: b.arm, Trials: b.trials, Void: b.void}}}
+	c := content.Compared{Input: in, Sides: [2]content.Side{{Name: names[0], Arm: a.arm, Trials: a.trials, Void: a.void}, {Name: names[1], Arm: b.arm, Trials: b.trials, Void: b.void}}}
 	if same {
 		c.Arm = a.arm
 	}

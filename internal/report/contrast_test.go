@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"fmt"
@@ -7,6 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/chart"
+	"plimsoll/internal/report/figure"
+	"plimsoll/internal/report/page"
 )
 
 // luminance is relative luminance as in WCAG 2.2.
@@ -33,7 +38,7 @@ func contrast(t *testing.T, a, b string) float64 {
 
 // Text reaches 4.5:1 and marks reach 3:1, light and dark.
 func TestContrast(t *testing.T) {
-	light, dark, found := strings.Cut(pageStyle, "prefers-color-scheme: dark")
+	light, dark, found := strings.Cut(page.PageStyle, "prefers-color-scheme: dark")
 	if !found {
 		t.Fatal("no dark look")
 	}
@@ -69,10 +74,10 @@ func TestContrast(t *testing.T) {
 		}
 		need("open", "paper", 3)
 		need("different", "paper", 3)
-		for shade := range shades {
+		for shade := range chart.Shades {
 			need(fmt.Sprintf("r%d", shade), "paper", 3)
 		}
-		for arm := range hues {
+		for arm := range chart.Hues {
 			need(fmt.Sprintf("a%d", arm), "paper", 3)
 			need(fmt.Sprintf("a%d-t", arm), "paper", 4.5)
 		}
@@ -83,13 +88,13 @@ func TestContrast(t *testing.T) {
 func TestClassesOfDrawingsHaveALook(t *testing.T) {
 	seen := map[string]bool{}
 	for name := range fixtures() {
-		s := arrange(rendered(t, name))
-		for _, f := range figures() {
+		s := report.New(rendered(t, name))
+		for _, f := range figure.All() {
 			table, ok := f.Table(s)
 			if !ok || f.Draw == nil {
 				continue
 			}
-			for _, m := range regexp.MustCompile(`class="([^"]*)"`).FindAllStringSubmatch(string(f.Draw(table, wideFigure)), -1) {
+			for _, m := range regexp.MustCompile(`class="([^"]*)"`).FindAllStringSubmatch(string(f.Draw(table, page.WideFigure)), -1) {
 				for _, class := range strings.Fields(m[1]) {
 					seen[class] = true
 				}
@@ -97,7 +102,7 @@ func TestClassesOfDrawingsHaveALook(t *testing.T) {
 		}
 	}
 	for class := range seen {
-		if class != "big" && class != "label" && !regexp.MustCompile(`\.`+regexp.QuoteMeta(class)+`\b`).MatchString(pageStyle) {
+		if class != "big" && class != "label" && !regexp.MustCompile(`\.`+regexp.QuoteMeta(class)+`\b`).MatchString(page.PageStyle) {
 			t.Errorf("page.css does not know the class %q", class)
 		}
 	}

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/report/markdown"
+	"plimsoll/internal/report/page"
 )
 
 // A failed check of data stands before the verdict in each form of the report.
@@ -19,7 +21,7 @@ func TestLostDataLeads(t *testing.T) {
 		t.Errorf("the terminal begins with %s", text[:300])
 	}
 	var b bytes.Buffer
-	if err := Markdown(&b, in); err != nil {
+	if err := markdown.Write(&b, in); err != nil {
 		t.Fatal(err)
 	}
 	first, _, _ := strings.Cut(b.String(), "\n**")
@@ -27,7 +29,7 @@ func TestLostDataLeads(t *testing.T) {
 		t.Errorf("Markdown begins with %s", first)
 	}
 	b.Reset()
-	if err := HTML(&b, in); err != nil {
+	if err := page.Write(&b, in); err != nil {
 		t.Fatal(err)
 	}
 	before, _, found := strings.Cut(b.String(), `<p class="lead">`)

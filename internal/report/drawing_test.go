@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"encoding/xml"
@@ -8,6 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/chart"
+	"plimsoll/internal/report/figure"
+	"plimsoll/internal/report/forest"
+	"plimsoll/internal/report/page"
 )
 
 // element is a part of a drawing.
@@ -63,12 +69,12 @@ func (r *ruler) pixel(v float64) float64 {
 type drawing struct {
 	t      *testing.T
 	what   string
-	table  *Table
+	table  *chart.Table
 	rulers map[string]*ruler
 	read   int // marks that were held against the table
 }
 
-func readDrawing(t *testing.T, what string, table *Table, svg SVG) *drawing {
+func readDrawing(t *testing.T, what string, table *chart.Table, svg chart.SVG) *drawing {
 	t.Helper()
 	var root element
 	if err := xml.Unmarshal([]byte(svg), &root); err != nil {
@@ -145,7 +151,7 @@ func (d *drawing) near(axis string, row int, column string, pixel float64) {
 	if r == nil || r.marks < 2 {
 		d.t.Fatalf("%s: axis %q has too few marks to be read", d.what, axis)
 	}
-	v := d.table.number(row, column)
+	v := d.table.Number(row, column)
 	if math.IsNaN(v) {
 		d.t.Errorf("%s: row %d is drawn and has no %s", d.what, row, column)
 		return
@@ -171,7 +177,7 @@ func (d *drawing) mark(e *element, g group, row int) {
 			p := map[string]float64{"low": first, "high": at[2]}[end]
 			if !strings.Contains(beyond, end) {
 				d.near(axis, row, column, p)
-			} else if v := d.rulers[axis].pixel(d.table.number(row, column)); math.Abs(v-p) < 0.01 {
+			} else if v := d.rulers[axis].pixel(d.table.Number(row, column)); math.Abs(v-p) < 0.01 {
 				d.t.Errorf("%s: row %d, %s is said to be beyond the axis and is not", d.what, row, column)
 			}
 		}
@@ -246,7 +252,7 @@ func (d *drawing) band(e *element, g group, rows string) {
 		d.near(g.xaxis, first+i, g.x, at[2*i])
 		d.near(g.xaxis, first+i, g.x, at[back])
 		d.near(g.yaxis, first+i, low, at[back+1])
-		if v := r.pixel(d.table.number(first+i, high)); v >= min(r.p1, r.p2) {
+		if v := r.pixel(d.table.Number(first+i, high)); v >= min(r.p1, r.p2) {
 			d.near(g.yaxis, first+i, high, at[2*i+1])
 		}
 	}
@@ -255,20 +261,20 @@ func (d *drawing) band(e *element, g group, rows string) {
 // Every mark of every figure says what the table says, to half a pixel.
 func TestDrawingsSayWhatTheirTablesSay(t *testing.T) {
 	drawn := map[string]int{}
-	for _, name := range sortedKeys(fixtures()) {
-		s := arrange(rendered(t, name))
-		for _, f := range figures() {
+	for _, name := range report.SortedKeys(fixtures()) {
+		s := report.New(rendered(t, name))
+		for _, f := range figure.All() {
 			table, ok := f.Table(s)
 			if !ok || f.Draw == nil {
 				continue
 			}
-			for _, width := range []float64{wideFigure, narrowFigure} {
+			for _, width := range []float64{page.WideFigure, page.NarrowFigure} {
 				d := readDrawing(t, fmt.Sprintf("%s of %s at %v", f.Name, name, width), &table, f.Draw(table, width))
 				drawn[f.Name] += d.read
 			}
 		}
 	}
-	for _, f := range figures() {
+	for _, f := range figure.All() {
 		if f.Draw != nil && drawn[f.Name] < 2 {
 			t.Errorf("figure %s was read back at %d places: the fixtures do not show it", f.Name, drawn[f.Name])
 		}
@@ -278,11 +284,11 @@ func TestDrawingsSayWhatTheirTablesSay(t *testing.T) {
 
 // The test above must notice a drawing that lies.
 func TestDrawingThatLiesIsNoticed(t *testing.T) {
-	s := arrange(rendered(t, "decided"))
-	f := forest()
+	s := report.New(rendered(t, "decided"))
+	f := forest.Headlines()
 	table, _ := f.Table(s)
-	svg := f.Draw(table, wideFigure)
-	column := table.column("change")
+	svg := f.Draw(table, page.WideFigure)
+	column := table.Column("change")
 	table.Rows[0][column].Value *= 1.01
 	fake := &testing.T{}
 	readDrawing(fake, "lie", &table, svg)
@@ -294,21 +300,21 @@ func TestDrawingThatLiesIsNoticed(t *testing.T) {
 // Colour and words of praise stand only where the verdict is decided.
 func TestColourOnlyWhereDecided(t *testing.T) {
 	for _, name := range []string{"undecided", "aa"} {
-		s := arrange(rendered(t, name))
-		for _, f := range figures() {
-			if f.Place != inVerdict && f.Name != "counters" {
+		s := report.New(rendered(t, name))
+		for _, f := range figure.All() {
+			if f.Place != chart.InVerdict && f.Name != "counters" {
 				continue
 			}
 			if table, ok := f.Table(s); ok {
-				if m := regexp.MustCompile(`class="[^"]*\b(better|worse)`).FindString(string(f.Draw(table, wideFigure))); m != "" {
+				if m := regexp.MustCompile(`class="[^"]*\b(better|worse)`).FindString(string(f.Draw(table, page.WideFigure))); m != "" {
 					t.Errorf("%s of %s has a mark %s", f.Name, name, m)
 				}
 			}
 		}
 	}
-	s := arrange(rendered(t, "decided"))
-	table, _ := forest().Table(s)
-	if !strings.Contains(string(drawForest(table, wideFigure)), `class="m big better"`) {
+	s := report.New(rendered(t, "decided"))
+	table, _ := forest.Headlines().Table(s)
+	if !strings.Contains(string(forest.DrawForest(table, page.WideFigure)), `class="m big better"`) {
 		t.Error("a decided gain has no colour")
 	}
 }

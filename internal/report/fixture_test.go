@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"errors"
@@ -16,6 +16,8 @@ import (
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/content"
 	"plimsoll/internal/sentence"
 	"plimsoll/internal/stat"
 	"plimsoll/internal/study"
@@ -143,7 +145,7 @@ func (f fixture) record(t plan.Trial, levels map[string]string) measure.Record {
 	rate := 20600 * f.gain[t.Arm] * math.Exp(f.noise*g.NormFloat64())
 	p99 := 171e-6 * f.slower[t.Arm] * math.Exp(2*f.noise*g.NormFloat64())
 	depth := 2.
-	if n, ok := levelNumber(levels["storage.threads"]); ok {
+	if n, ok := content.LevelNumber(levels["storage.threads"]); ok {
 		depth = 2 * n
 	}
 	r.Values = map[string]float64{}
@@ -205,14 +207,14 @@ func (f fixture) search(r *measure.Record, g *rand.Rand) {
 }
 
 // run runs the study as the plan says and judges it.
-func (f fixture) run() (Input, error) {
+func (f fixture) run() (report.Input, error) {
 	s := f.study()
 	if f.blocks > 0 {
 		s.Measure.Blocks = f.blocks
 	}
 	p, err := plan.New(s, fixtureSeed)
 	if err != nil {
-		return Input{}, err
+		return report.Input{}, err
 	}
 	var records []measure.Record
 	course := p.Begin()
@@ -233,19 +235,19 @@ func (f fixture) run() (Input, error) {
 		metrics = append([]measure.Metric{measure.PeakMetric()}, metrics...)
 	}
 	c := table.Case{Plan: p, Study: s, Metrics: metrics, Rate: "iops", Disks: true, Sources: fixtureCounters, Records: records}
-	var sight func(int) ([]TestbedLine, error)
+	var sight func(int) ([]report.TestbedLine, error)
 	if f.sighted {
-		sight = func(trial int) ([]TestbedLine, error) {
+		sight = func(trial int) ([]report.TestbedLine, error) {
 			sockets := []string{"4", "1"}[arms[trial]]
 			cores := []string{"1", "4"}[arms[trial]]
-			seen := []TestbedLine{{Name: "CPU(s)", Value: "4"}, {Name: "Core(s) per socket", Value: cores}, {Name: "Socket(s)", Value: sockets}}
+			seen := []report.TestbedLine{{Name: "CPU(s)", Value: "4"}, {Name: "Core(s) per socket", Value: cores}, {Name: "Socket(s)", Value: sockets}}
 			if arms[trial] == 1 {
-				seen = append(seen, TestbedLine{Name: "L3", Value: "16 MiB (1 instance)"})
+				seen = append(seen, report.TestbedLine{Name: "L3", Value: "16 MiB (1 instance)"})
 			}
 			return seen, nil
 		}
 	}
-	return Input{
+	return report.Input{
 		Sight: sight, Findings: judge.Study(c, rule.All()), Study: s, StudyText: []byte(studyText), Plan: p, Records: records, Metrics: metrics, Counters: fixtureCounters,
 		Series: func(trial int) ([]measure.Interval, error) {
 			if trial == f.void {
@@ -259,7 +261,7 @@ func (f fixture) run() (Input, error) {
 			}
 			return f.histogram(arms[trial], trial), nil
 		},
-		Testbed: []TestbedLine{
+		Testbed: []report.TestbedLine{
 			{Name: "machine.model", Value: "Example Systems R1"}, {Name: "machine.virtualisation", Value: "none"}, {Name: "system.distribution", Value: "Debian GNU/Linux 12"},
 			{Name: "cpu.model", Value: "Example CPU 9000 @ 2.40GHz"}, {Name: "cpu.cores", Value: "16"}, {Name: "cpu.frequency.governor", Value: "not readable: no /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
 			{Name: "memory.size", Value: "64 GiB"}, {Name: "storage.device", Value: "nvme0n1 (Example NVMe 1TB)"},
@@ -346,10 +348,10 @@ func fixtures() map[string]fixture {
 
 // judged are the inputs of the fixtures, each made once; the decided one comes with
 // its story.
-var judged = func() map[string]func() Input {
-	all := map[string]func() Input{}
+var judged = func() map[string]func() report.Input {
+	all := map[string]func() report.Input{}
 	for name, f := range fixtures() {
-		all[name] = sync.OnceValue(func() Input {
+		all[name] = sync.OnceValue(func() report.Input {
 			in, err := f.run()
 			if err != nil {
 				panic(err)
@@ -364,12 +366,12 @@ var judged = func() map[string]func() Input {
 }()
 
 // rendered is the input of a fixture, which tests share and do not change.
-func rendered(t testing.TB, name string) Input {
+func rendered(t testing.TB, name string) report.Input {
 	t.Helper()
 	return judged[name]()
 }
 
-func (f fixture) input(t testing.TB) Input {
+func (f fixture) input(t testing.TB) report.Input {
 	t.Helper()
 	in, err := f.run()
 	if err != nil {

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/content"
+	"plimsoll/internal/report/figure"
+	"plimsoll/internal/report/page"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -42,15 +46,15 @@ func TestFigures(t *testing.T) {
 		"forest": "decided", "tuning": "decided", "published": "decided", "load-latency": "sweep", "rate-latency": "peak", "scale-out": "scale", "machines": "guests", "counters": "decided", "other-metrics": "decided",
 		"metrics": "single", "sight": "sighted", "noise": "decided", "trials": "decided", "throughput": "decided", "runs": "decided", "series": "small", "percentiles": "small",
 	}
-	arranged := map[string]*sources{}
-	for _, f := range figures() {
+	arranged := map[string]*report.Sources{}
+	for _, f := range figure.All() {
 		name, ok := shows[f.Name]
 		if !ok {
 			t.Errorf("figure %s has no golden file: name a fixture that shows it", f.Name)
 			continue
 		}
 		if arranged[name] == nil {
-			arranged[name] = arrange(rendered(t, name))
+			arranged[name] = report.New(rendered(t, name))
 		}
 		table, ok := f.Table(arranged[name])
 		if !ok {
@@ -59,13 +63,13 @@ func TestFigures(t *testing.T) {
 		}
 		golden(t, f.Name+".csv", table.CSV())
 		if f.Draw != nil {
-			golden(t, f.Name+".svg", []byte(f.Draw(table, wideFigure)))
+			golden(t, f.Name+".svg", []byte(f.Draw(table, page.WideFigure)))
 		}
 	}
 }
 
 func TestTextAndMarkdown(t *testing.T) {
-	for _, name := range sortedKeys(fixtures()) {
+	for _, name := range report.SortedKeys(fixtures()) {
 		in := rendered(t, name)
 		for ending, write := range writers() {
 			if ending == ".html" {
@@ -84,14 +88,14 @@ func TestTextAndMarkdown(t *testing.T) {
 // for the sign and the unit that ASCII lacks.
 func TestNumbersAreRoundedAlikeEverywhere(t *testing.T) {
 	ascii := strings.NewReplacer("−", "-", "µs", "us")
-	for _, name := range sortedKeys(fixtures()) {
-		s := arrange(rendered(t, name))
+	for _, name := range report.SortedKeys(fixtures()) {
+		s := report.New(rendered(t, name))
 		for _, c := range slices.Concat(s.Findings.Headlines, s.Findings.Exploratory) {
-			if got := ascii.Replace(plain(c.Sentence)); got != c.Sentence.Text {
+			if got := ascii.Replace(report.Plain(c.Sentence)); got != c.Sentence.Text {
 				t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, c.Sentence.Text)
 			}
 		}
-		if got := ascii.Replace(plain(s.Findings.Sentence)); got != s.Findings.Sentence.Text {
+		if got := ascii.Replace(report.Plain(s.Findings.Sentence)); got != s.Findings.Sentence.Text {
 			t.Errorf("%s: shown as\n%s\nand stored as\n%s", name, got, s.Findings.Sentence.Text)
 		}
 	}
@@ -99,26 +103,26 @@ func TestNumbersAreRoundedAlikeEverywhere(t *testing.T) {
 
 // After a tuning the answer of its last study is that of a headline: it stands there once.
 func TestNothingIsSaidTwiceBesideTheAnswer(t *testing.T) {
-	for _, name := range sortedKeys(fixtures()) {
+	for _, name := range report.SortedKeys(fixtures()) {
 		in := rendered(t, name)
 		if f := in.Findings; f.Tuning != nil && len(f.Headlines) > 0 {
 			f.Sentence = f.Headlines[0].Sentence
 		}
-		s := arrange(in)
-		seen := map[string]bool{plain(s.leadSentence()): true}
-		for _, p := range s.besideSentences() {
-			if seen[plain(p)] {
-				t.Errorf("%s: said twice: %s", name, plain(p))
+		s := report.New(in)
+		seen := map[string]bool{report.Plain(content.LeadSentence(s)): true}
+		for _, p := range content.BesideSentences(s) {
+			if seen[report.Plain(p)] {
+				t.Errorf("%s: said twice: %s", name, report.Plain(p))
 			}
-			seen[plain(p)] = true
+			seen[report.Plain(p)] = true
 		}
 	}
 }
 
 func TestTheBadgeOfAStudyWithoutAValidTrial(t *testing.T) {
 	for void, want := range map[int]string{4: "No valid trial", 3: "Measured"} {
-		s := arrange(Input{Findings: &finding.Findings{Trials: 4, Void: make([]finding.Void, void)}})
-		if got := s.badge().Word; got != want {
+		s := report.New(report.Input{Findings: &finding.Findings{Trials: 4, Void: make([]finding.Void, void)}})
+		if got := content.BadgeOf(s).Word; got != want {
 			t.Errorf("%d of 4 trials void: badge %q, want %q", void, got, want)
 		}
 	}

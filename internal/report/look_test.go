@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/browsertest"
+	"plimsoll/internal/report"
 )
 
 // TestRender writes the reports of the fixtures, with pictures of them, to the
@@ -23,7 +24,7 @@ func TestRender(t *testing.T) {
 		look(b, file, filepath.Join(dir, "file"))
 		return
 	}
-	names := sortedKeys(fixtures())
+	names := report.SortedKeys(fixtures())
 	if only := os.Getenv("PLIMSOLL_RENDER_ONLY"); only != "" {
 		names = strings.Split(only, ",")
 	}

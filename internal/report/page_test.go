@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -23,6 +23,10 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/quantity"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/figure"
+	"plimsoll/internal/report/forest"
+	"plimsoll/internal/report/page"
 	"plimsoll/internal/sentence"
 )
 
@@ -32,7 +36,7 @@ var pages = func() map[string]func() string {
 	for name := range fixtures() {
 		all[name] = sync.OnceValue(func() string {
 			var b bytes.Buffer
-			if err := HTML(&b, judged[name]()); err != nil {
+			if err := page.Write(&b, judged[name]()); err != nil {
 				panic(err)
 			}
 			return b.String()
@@ -41,10 +45,10 @@ var pages = func() map[string]func() string {
 	return all
 }()
 
-func page1(t testing.TB, in Input) string {
+func page1(t testing.TB, in report.Input) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, in); err != nil {
+	if err := page.Write(&b, in); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -98,7 +102,7 @@ func TestWordsAreNotMarkup(t *testing.T) {
 	f.levels = []string{"1", `<img src=x onerror="1">`}
 	in := f.input(t)
 	in.StudyText = []byte("study: </pre><script>bad</script>\xff")
-	in.Testbed = append(in.Testbed, TestbedLine{Name: "x.<b>y</b>", Value: "</dl><svg onload=1>"})
+	in.Testbed = append(in.Testbed, report.TestbedLine{Name: "x.<b>y</b>", Value: "</dl><svg onload=1>"})
 	in.Command = "run </code><script>"
 	in.Findings.Explanations = append(in.Findings.Explanations, finding.Explanation{Rule: "<u>", Sentence: sentence.Sentence{Text: "x <b>1</b>", Numbers: []sentence.Number{{ID: `"><i>`, Text: "1", At: 5}}}})
 	text := page1(t, in)
@@ -183,7 +187,7 @@ func TestPageCanBeWalked(t *testing.T) {
 var numbers = regexp.MustCompile(`<data value="([^"]*)" data-id="([^"]*)">([^<]*)</data>`)
 
 // oracle looks a number up in the findings anew, and writes it.
-func oracle(f *finding.Findings, in Input, id string) (value float64, text string, ok bool) {
+func oracle(f *finding.Findings, in report.Input, id string) (value float64, text string, ok bool) {
 	if strings.HasPrefix(id, "round:1:") { // what must not suffer, of the fixture that has a story
 		g := in.Findings.Tuning.Rounds[0].Guards
 		return oracle(&finding.Findings{Headlines: g}, in, strings.TrimPrefix(id, "round:1:"))
@@ -220,7 +224,7 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		i, _ := strconv.Atoi(arm)
 		p := f.Peaks[i]
 		v := map[string]float64{"estimate": p.Estimate, "low": p.Low, "high": p.High, "sustained": p.Sustained}[field]
-		return v, amount(v, (p.High-p.Low)/2, "1/s"), true
+		return v, report.Amount(v, (p.High-p.Low)/2, "1/s"), true
 	}
 	if size, found := strings.CutPrefix(what, "scale:"); found {
 		return scaleOracle(f.ScaleOut, size, field)
@@ -230,7 +234,7 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		i, _ := strconv.Atoi(n)
 		r := f.Tuning.Rounds[i-1]
 		if field == "bound" {
-			return r.BoundRatio() - 1, within(r.BoundRatio(), r.Verification.Low, r.Verification.High), true
+			return r.BoundRatio() - 1, report.Within(r.BoundRatio(), r.Verification.Low, r.Verification.High), true
 		}
 		c = r.Verification
 	}
@@ -242,12 +246,12 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 		}
 		switch field {
 		case "mean":
-			mean, _ := interval(s.Mean, s.Low, s.High, s.Metric.Unit)
+			mean, _ := report.Interval(s.Mean, s.Low, s.High, s.Metric.Unit)
 			return s.Mean, mean, true
 		case "from":
-			return s.Low, amount(s.Low, (s.High-s.Low)/2, s.Metric.Unit), true
+			return s.Low, report.Amount(s.Low, (s.High-s.Low)/2, s.Metric.Unit), true
 		case "to":
-			_, between := interval(s.Mean, s.Low, s.High, s.Metric.Unit)
+			_, between := report.Interval(s.Mean, s.Low, s.High, s.Metric.Unit)
 			_, to, _ := strings.Cut(between, " to ")
 			return s.High, to, true
 		case "trials":
@@ -265,11 +269,11 @@ func oracle(f *finding.Findings, in Input, id string) (value float64, text strin
 	}
 	switch field {
 	case "change":
-		return c.Ratio - 1, within(c.Ratio, c.Low, c.High), true
+		return c.Ratio - 1, report.Within(c.Ratio, c.Low, c.High), true
 	case "low":
-		return c.Low - 1, within(c.Low, c.Low, c.High), true
+		return c.Low - 1, report.Within(c.Low, c.Low, c.High), true
 	case "high":
-		return c.High - 1, within(c.High, c.Low, c.High), true
+		return c.High - 1, report.Within(c.High, c.Low, c.High), true
 	case "blocks":
 		return float64(c.Blocks), fmt.Sprint(c.Blocks), true
 	case "more":
@@ -300,7 +304,7 @@ func scaleOracle(o *finding.ScaleOut, size, field string) (value float64, text s
 		case strings.HasSuffix(field, " high"):
 			v = e.High
 		}
-		return v, amount(v, half, unit), true
+		return v, report.Amount(v, half, unit), true
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(field, " low"), " high")
 	if size == "law" {
@@ -344,8 +348,8 @@ func TestNumbersInSentencesFollowFromFindings(t *testing.T) {
 				t.Errorf("%s: the test knows no number %q", name, id)
 				continue
 			}
-			if html.UnescapeString(m[3]) != typeset(text) {
-				t.Errorf("%s: %s stands as %q and is %q", name, id, m[3], typeset(text))
+			if html.UnescapeString(m[3]) != report.Typeset(text) {
+				t.Errorf("%s: %s stands as %q and is %q", name, id, m[3], report.Typeset(text))
 			}
 			if got, err := strconv.ParseFloat(m[1], 64); err != nil || got != value {
 				t.Errorf("%s: %s has the value %s and is %v", name, id, m[1], value)
@@ -376,7 +380,7 @@ func TestSentencesOfEarlierRunsKeepTheirNumbers(t *testing.T) {
 func TestCSVIsEmbedded(t *testing.T) {
 	in := rendered(t, "decided")
 	text := page1(t, in)
-	table, _ := forest().Table(arrange(in))
+	table, _ := forest.Headlines().Table(report.New(in))
 	m := regexp.MustCompile(`download="queue-depth-forest.csv" href="data:text/csv;charset=utf-8;base64,([^"]*)"`).FindStringSubmatch(text)
 	if m == nil {
 		t.Fatal("the CSV of the forest plot is not there")
@@ -393,7 +397,7 @@ func TestCSVIsEmbedded(t *testing.T) {
 // Nothing that findings may hold makes a report fail.
 func TestOddInputs(t *testing.T) {
 	odd := finding.Comparison{Metric: measure.Metric{Name: "iops", Unit: "1/s"}, Arm: 7, Verdict: finding.Different, NoInterval: true}
-	for name, in := range map[string]Input{
+	for name, in := range map[string]report.Input{
 		"nothing":      {},
 		"no study":     {Findings: &finding.Findings{Headlines: []finding.Comparison{odd}}},
 		"zero":         {Findings: &finding.Findings{Arms: make([]plan.Arm, 2), Headlines: []finding.Comparison{{Arm: 1, Verdict: finding.Better}}}},
@@ -414,14 +418,14 @@ func TestOddInputs(t *testing.T) {
 	}
 }
 
-func brokenFiles(t *testing.T) Input {
+func brokenFiles(t *testing.T) report.Input {
 	in := rendered(t, "decided")
 	in.Series = func(int) ([]measure.Interval, error) { return nil, errors.New("damaged") }
 	in.Histogram = func(int, string) (*measure.Histogram, error) { return nil, errors.New("damaged") }
 	return in
 }
 
-func onlyVoids(t *testing.T) Input {
+func onlyVoids(t *testing.T) report.Input {
 	in := rendered(t, "decided")
 	in.Records = slices.Clone(in.Records)
 	for i := range in.Records {
@@ -471,7 +475,7 @@ func TestCost(t *testing.T) {
 	if len(text) > 2_000_000 {
 		t.Errorf("a report of 10,000 trials has %d bytes", len(text))
 	}
-	if read > mostCurves+mostSeries+mostVoidSeries {
+	if read > figure.MostCurves+figure.MostSeries+figure.MostVoidSeries {
 		t.Errorf("%d files of trials were read", read)
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"plimsoll/internal/sentence"
 )
 
-// shownNumber is a number of a sentence as it is typeset.
-func shownNumber(n *sentence.Number) string {
+// ShownNumber is a number of a sentence as it is typeset.
+func ShownNumber(n *sentence.Number) string {
 	if n.Unit == "change" {
 		if ratio := 1 + n.Value; !(ratio <= mostRatio) {
-			return change(ratio)
+			return Change(ratio)
 		}
 	}
-	return typeset(n.Text)
+	return Typeset(n.Text)
 }
 
-// plain is a sentence as text.
-func plain(s sentence.Sentence) string {
+// Plain is a sentence as text.
+func Plain(s sentence.Sentence) string {
 	var b strings.Builder
 	for _, x := range s.Spans() {
 		if x.Number != nil {
-			b.WriteString(shownNumber(x.Number))
+			b.WriteString(ShownNumber(x.Number))
 		} else {
 			b.WriteString(x.Text)
 		}
@@ -32,8 +32,8 @@ func plain(s sentence.Sentence) string {
 	return b.String()
 }
 
-// below is a sentence with a prefix before the names of its numbers.
-func below(prefix string, s sentence.Sentence) sentence.Sentence {
+// Below is a sentence with a prefix before the names of its numbers.
+func Below(prefix string, s sentence.Sentence) sentence.Sentence {
 	s.Numbers = slices.Clone(s.Numbers)
 	for i := range s.Numbers {
 		s.Numbers[i].ID = prefix + s.Numbers[i].ID
@@ -41,13 +41,13 @@ func below(prefix string, s sentence.Sentence) sentence.Sentence {
 	return s
 }
 
-// say makes a sentence of our own from numbers of the study.
-func (s *sources) say(template string) sentence.Sentence {
+// Say makes a sentence of our own from numbers of the study.
+func (s *Sources) Say(template string) sentence.Sentence {
 	return sentence.Scene{Number: s.studyNumber}.Compose(template)
 }
 
 // studyNumber is a number of the findings, or of the study and its plan.
-func (s *sources) studyNumber(id string) (n sentence.Number, ok bool) {
+func (s *Sources) studyNumber(id string) (n sentence.Number, ok bool) {
 	if n, ok := s.numbers.Number(id); ok {
 		return n, true
 	}

@@ -12,12 +12,12 @@ import (
 
 // step is a unit that values are shown in.
 type step struct {
-	size float64
-	name string
+	Size float64
+	Name string
 }
 
-// steps holds what people read for each stored unit, largest first.
-var steps = map[string][]step{
+// Steps holds what people read for each stored unit, largest first.
+var Steps = map[string][]step{
 	"s":     {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}},
 	"B":     {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
 	"B/s":   {{1 << 40, "TiB/s"}, {1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}, {1, "B/s"}},
@@ -26,14 +26,14 @@ var steps = map[string][]step{
 	"share": {{0.01, "%"}},
 }
 
-// axisSteps add thousands for the marks of an axis, where room is short.
-var axisSteps = map[string][]step{
+// AxisSteps add thousands for the marks of an axis, where room is short.
+var AxisSteps = map[string][]step{
 	"1/s": {{1e9, "G/s"}, {1e6, "M/s"}, {1e3, "k/s"}, {1, "/s"}},
 	"1":   {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
 }
 
-// stepFor picks the unit for a value of that size.
-func stepFor(v float64, table []step, unit string) step {
+// StepFor picks the unit for a value of that size.
+func StepFor(v float64, table []step, unit string) step {
 	if len(table) == 0 {
 		return step{1, unit}
 	}
@@ -41,10 +41,10 @@ func stepFor(v float64, table []step, unit string) step {
 		return table[0]
 	}
 	for _, s := range table {
-		if v == 0 && s.size == 1 { // nothing is nothing of the unit itself
+		if v == 0 && s.Size == 1 { // nothing is nothing of the unit itself
 			return s
 		}
-		if math.Abs(v) >= s.size*0.99995 {
+		if math.Abs(v) >= s.Size*0.99995 {
 			return s
 		}
 	}
@@ -54,61 +54,63 @@ func stepFor(v float64, table []step, unit string) step {
 	return table[len(table)-1]
 }
 
-// amount writes a value with its unit. half is the half-width of its interval,
+// Amount writes a value with its unit. half is the half-width of its interval,
 // which decides the digits; without one (0) it has four.
-func amount(v, half float64, unit string) string {
-	s := stepFor(v, steps[unit], unit)
-	return join(number(v/s.size, half/s.size), s.name)
+func Amount(v, half float64, unit string) string {
+	s := StepFor(v, Steps[unit], unit)
+	return Join(Number(v/s.Size, half/s.Size), s.Name)
 }
 
 // Quantity writes a measured value in the unit that people read: "19,883/s", "2.79 s".
-func Quantity(v float64, unit string) string { return amount(v, 0, unit) }
+func Quantity(v float64, unit string) string { return Amount(v, 0, unit) }
 
-const noInterval = "no interval"
+// NoInterval stands where there is no interval.
+const NoInterval = "no interval"
 
-// interval writes a value and its interval with the same digits; the unit stands behind
+// Interval writes a value and its interval with the same digits; the unit stands behind
 // the value and the upper end. One whose ends are the same is none.
-func interval(v, low, high float64, unit string) (value, between string) {
-	s := stepFor(v, steps[unit], unit)
+func Interval(v, low, high float64, unit string) (value, between string) {
+	s := StepFor(v, Steps[unit], unit)
 	half := (high - low) / 2
-	value = join(number(v/s.size, half/s.size), s.name)
+	value = Join(Number(v/s.Size, half/s.Size), s.Name)
 	if low == high {
-		return value, noInterval
+		return value, NoInterval
 	}
-	return value, number(low/s.size, half/s.size) + " to " + join(number(high/s.size, half/s.size), s.name)
+	return value, Number(low/s.Size, half/s.Size) + " to " + Join(Number(high/s.Size, half/s.Size), s.Name)
 }
 
-// about writes a summary with its interval: that of its search, where it is one peak.
-func (s *sources) about(sum *finding.Summary) (mean, between string) {
+// About writes a summary with its interval: that of its search, where it is one peak.
+func (s *Sources) About(sum *finding.Summary) (mean, between string) {
 	low, high := sum.Low, sum.High
 	for _, p := range s.Findings.Peaks {
 		if low == high && p.Arm == sum.Arm && math.Abs(p.Estimate-sum.Mean) <= 1e-9*sum.Mean {
 			low, high = p.Low, p.High
 		}
 	}
-	return interval(sum.Mean, low, high, sum.Metric.Unit)
+	return Interval(sum.Mean, low, high, sum.Metric.Unit)
 }
 
-func join(number, unit string) string {
+// Join puts a unit behind a number.
+func Join(number, unit string) string {
 	if unit == "" || strings.HasPrefix(unit, "/") {
 		return number + unit
 	}
 	return number + " " + unit
 }
 
-// number writes v with the digits that an interval of that half-width bears.
-func number(v, half float64) string {
+// Number writes v with the digits that an interval of that half-width bears.
+func Number(v, half float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
 	if math.IsInf(v, 0) {
-		return minus(strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "Inf", "∞", 1))
+		return Minus(strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "Inf", "∞", 1))
 	}
-	return minus(quantity.Digits(v, half))
+	return Minus(quantity.Digits(v, half))
 }
 
-// thousands puts commas into the whole part of a decimal number.
-func thousands(text string) string {
+// Thousands puts commas into the whole part of a decimal number.
+func Thousands(text string) string {
 	sign := ""
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
 		sign, text = text[:1], text[1:]
@@ -127,8 +129,8 @@ func thousands(text string) string {
 	return sign + b.String()
 }
 
-// minus puts the real minus sign in front of a negative number.
-func minus(text string) string {
+// Minus puts the real minus sign in front of a negative number.
+func Minus(text string) string {
 	if rest, found := strings.CutPrefix(text, "-"); found {
 		return "−" + rest
 	}
@@ -139,46 +141,48 @@ func minus(text string) string {
 // intervals of two or three runs, and their digits say nothing.
 const mostRatio = 1000
 
-// change writes a ratio as a change in percent, in the form that the sentences of
+// Change writes a ratio as a change in percent, in the form that the sentences of
 // the findings use.
-func change(ratio float64) string {
+func Change(ratio float64) string {
 	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
-		return number(ratio, 0)
+		return Number(ratio, 0)
 	}
 	if ratio > mostRatio {
-		return "over ×" + number(mostRatio, 0)
+		return "over ×" + Number(mostRatio, 0)
 	}
-	return typeset(quantity.Percent(ratio - 1))
+	return Typeset(quantity.Percent(ratio - 1))
 }
 
-// within writes a ratio as a change in percent with no more digits than the interval
+// Within writes a ratio as a change in percent with no more digits than the interval
 // from low to high bears, and whole percent at least.
-func within(ratio, low, high float64) string {
+func Within(ratio, low, high float64) string {
 	if math.IsNaN(ratio) || !(ratio <= mostRatio) {
-		return change(ratio)
+		return Change(ratio)
 	}
-	return typeset(quantity.PercentWithin(ratio, low, high))
+	return Typeset(quantity.PercentWithin(ratio, low, high))
 }
 
-// typeset sets a number that the findings wrote in ASCII.
-func typeset(text string) string {
+// Typeset sets a number that the findings wrote in ASCII.
+func Typeset(text string) string {
 	if strings.HasSuffix(text, " us") {
 		text = strings.TrimSuffix(text, "us") + "µs"
 	}
-	return minus(text)
+	return Minus(text)
 }
 
-// count writes a whole number.
-func count(n int) string { return thousands(strconv.Itoa(n)) }
+// Count writes a whole number.
+func Count(n int) string { return Thousands(strconv.Itoa(n)) }
 
-// plural writes a whole number with its noun.
-func plural(n int, one, many string) string {
+// Plural writes a whole number with its noun.
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return count(n) + " " + many
+	return Count(n) + " " + many
 }
 
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// Exact writes a number with all its digits.
+func Exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func escapeHTML(s string) string { return html.EscapeString(s) }
+// EscapeHTML makes a text safe in HTML.
+func EscapeHTML(s string) string { return html.EscapeString(s) }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/chart"
 )
 
 func TestQuantity(t *testing.T) {
@@ -39,7 +41,7 @@ func TestQuantity(t *testing.T) {
 		{math.NaN(), 0, "s", "– s"},
 		{math.Inf(-1), 0, "1", "−∞"},
 	} {
-		if got := amount(c.v, c.half, c.unit); got != c.want {
+		if got := report.Amount(c.v, c.half, c.unit); got != c.want {
 			t.Errorf("quantity(%v, %v, %q) = %q, want %q", c.v, c.half, c.unit, got, c.want)
 		}
 	}
@@ -52,7 +54,7 @@ func TestNumberKeepsToItsInterval(t *testing.T) {
 		v, half float64
 		want    string
 	}{{0.827, 0.119, "0.83"}, {0.827, 0.367, "0.8"}, {0.827, 0.354, "0.83"}, {14.674, 0.964, "14.7"}} {
-		if got := number(c.v, c.half); got != c.want {
+		if got := report.Number(c.v, c.half); got != c.want {
 			t.Errorf("number(%v, %v) = %q, want %q", c.v, c.half, got, c.want)
 		}
 	}
@@ -60,7 +62,7 @@ func TestNumberKeepsToItsInterval(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	for ratio, want := range map[float64]string{1.2713: "+27.1 %", 0.969: "−3.1 %", 1.0042: "+0.42 %", 1: "+0.00 %", math.Inf(1): "+∞"} {
-		if got := change(ratio); got != want {
+		if got := report.Change(ratio); got != want {
 			t.Errorf("change(%v) = %q, want %q", ratio, got, want)
 		}
 	}
@@ -82,21 +84,21 @@ func TestChangeKeepsToItsInterval(t *testing.T) {
 		{26e12, 0.1, 26e12, "over ×1,000"},
 		{0.969, 0.969, 0.969, "−3.1 %"}, // no interval
 	} {
-		if got := within(c.ratio, c.low, c.high); got != c.want {
+		if got := report.Within(c.ratio, c.low, c.high); got != c.want {
 			t.Errorf("%v in %v to %v is written %q, not %q", c.ratio, c.low, c.high, got, c.want)
 		}
 	}
 }
 
 func TestTicksAreRoundAndInside(t *testing.T) {
-	for _, a := range []axis{{low: 0, high: 66000}, {low: 160e-6, high: 240e-6}, {low: -0.3, high: 0.2}, {low: 5e-5, high: 0.02, log: true}, {low: 90e-6, high: 130e-6, log: true}} {
-		values := a.ticks(4)
+	for _, a := range []chart.Axis{{Low: 0, High: 66000}, {Low: 160e-6, High: 240e-6}, {Low: -0.3, High: 0.2}, {Low: 5e-5, High: 0.02, Log: true}, {Low: 90e-6, High: 130e-6, Log: true}} {
+		values := a.Ticks(4)
 		if len(values) < 2 || len(values) > 12 {
 			t.Errorf("%+v has %d ticks: %v", a, len(values), values)
 		}
 		seen := map[string]bool{}
-		for i, label := range tickLabels(values, "s", a.log) {
-			if values[i] < a.low-1e-12 || values[i] > a.high+1e-12 {
+		for i, label := range chart.TickLabels(values, "s", a.Log) {
+			if values[i] < a.Low-1e-12 || values[i] > a.High+1e-12 {
 				t.Errorf("%+v: tick %v is outside", a, values[i])
 			}
 			if seen[label] {
@@ -113,7 +115,7 @@ func TestSpread(t *testing.T) {
 		indices[i] = i
 	}
 	for _, n := range []int{0, 1, 2, 7, 999, 1000, 2000} {
-		got := spread(indices, n)
+		got := report.Spread(indices, n)
 		if len(got) != min(n, 1000) {
 			t.Errorf("spread to %d gave %d", n, len(got))
 		}
@@ -133,7 +135,7 @@ func TestIntervalOfOneValueIsNone(t *testing.T) {
 		low, high      float64
 		value, between string
 	}{{10e-3, 10e-3, "10 ms", "no interval"}, {9.5e-3, 10.5e-3, "10.0 ms", "9.5 to 10.5 ms"}} {
-		if value, between := interval(10e-3, c.low, c.high, "s"); value != c.value || between != c.between {
+		if value, between := report.Interval(10e-3, c.low, c.high, "s"); value != c.value || between != c.between {
 			t.Errorf("%q, %q", value, between)
 		}
 	}
@@ -141,12 +143,12 @@ func TestIntervalOfOneValueIsNone(t *testing.T) {
 
 func TestOnePeakHasTheIntervalOfItsSearch(t *testing.T) {
 	sum := &finding.Summary{Metric: measure.Metric{Name: "peak", Unit: "1/s"}, Trials: 1, Mean: 1000, Low: 1000, High: 1000}
-	s := &sources{Input: Input{Findings: &finding.Findings{}}}
-	if _, between := s.about(sum); between != "no interval" {
+	s := &report.Sources{Input: report.Input{Findings: &finding.Findings{}}}
+	if _, between := s.About(sum); between != "no interval" {
 		t.Errorf("without a search %q", between)
 	}
 	s.Findings.Peaks = []finding.Peak{{Peak: measure.Peak{Estimate: 1000, Low: 950, High: 1050}}}
-	if _, between := s.about(sum); between != "950 to 1,050/s" {
+	if _, between := s.About(sum); between != "950 to 1,050/s" {
 		t.Errorf("%q", between)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/browsertest"
+	"plimsoll/internal/report"
 )
 
 // TestInBrowser opens every fixture in Chromium at the widths of a phone, a tablet
@@ -17,7 +18,7 @@ func TestInBrowser(t *testing.T) {
 		t.Skip("set PLIMSOLL_REAL=1 to open the reports in Chromium")
 	}
 	b := browsertest.Start(t)
-	for _, name := range sortedKeys(fixtures()) {
+	for _, name := range report.SortedKeys(fixtures()) {
 		file := filepath.Join(t.TempDir(), name+".html")
 		if err := os.WriteFile(file, []byte(pages[name]()), 0o644); err != nil {
 			t.Fatal(err)

@@ -1,14 +1,9 @@
-// Package report shows what a study found: as one HTML file, as Markdown for a
-// pull request, and as plain text at the end of a run.
+// Package report shows what a study found. The rooms below it write it as one HTML
+// page, as Markdown and as plain text.
 //
-// It is a pure function of its input. It reads no clock and no file of its own,
-// and the same input gives the same bytes. Each figure is a Table and a drawing of
-// that Table, so that the chart, the table under it and its CSV cannot differ. The
-// HTML opens nothing: its policy forbids scripts and every address, its figures
-// are SVG, and its data is inside it.
-//
-// Values come in base units; only here are they scaled for people. A number in a
-// sentence stands in a <data> element that names where it is from.
+// It is a pure function of its input: it reads no clock and no file of its own, and
+// the same input gives the same bytes. Values come in base units; only here are they
+// scaled for people.
 package report
 
 import (
@@ -60,73 +55,74 @@ type TestbedLine struct {
 	Value   string
 }
 
-// sources are the input arranged for drawing, made once a report.
-type sources struct {
+// Sources are the input arranged for drawing, made once a report.
+type Sources struct {
 	Input
-	records []measure.Record // in order of execution
-	of      map[int][]int    // valid records of each arm, by index
-	metrics map[string]measure.Metric
-	sums    map[place]*finding.Summary
+	InOrder []measure.Record // in order of execution
+	Of      map[int][]int    // valid records of each arm, by index
+	ByName  map[string]measure.Metric
+	sums    map[Key]*finding.Summary
 	numbers *finding.Ledger
 }
 
-// place is one metric of one arm.
-type place struct {
+// Key is one metric of one arm.
+type Key struct {
 	metric string
 	arm    int
 }
 
-func arrange(in Input) *sources {
-	s := &sources{Input: in, of: map[int][]int{}, metrics: map[string]measure.Metric{}, sums: map[place]*finding.Summary{}}
+// New arranges an input.
+func New(in Input) *Sources {
+	s := &Sources{Input: in, Of: map[int][]int{}, ByName: map[string]measure.Metric{}, sums: map[Key]*finding.Summary{}}
 	if s.Findings == nil {
 		s.Findings = new(finding.Findings)
 	}
 	s.numbers = finding.NewLedger(s.Findings)
-	s.records = slices.Clone(in.Records)
-	slices.SortStableFunc(s.records, func(a, b measure.Record) int {
+	s.InOrder = slices.Clone(in.Records)
+	slices.SortStableFunc(s.InOrder, func(a, b measure.Record) int {
 		return cmp.Or(cmp.Compare(a.Trial, b.Trial), cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Block, b.Block))
 	})
-	for i := range s.records {
-		if r := &s.records[i]; r.Valid() {
-			s.of[r.Arm] = append(s.of[r.Arm], i)
+	for i := range s.InOrder {
+		if r := &s.InOrder[i]; r.Valid() {
+			s.Of[r.Arm] = append(s.Of[r.Arm], i)
 		}
 	}
 	for i := range s.Findings.Summaries {
 		sum := &s.Findings.Summaries[i]
-		s.sums[place{sum.Metric.Name, sum.Arm}] = sum
-		s.metrics[sum.Metric.Name] = sum.Metric
+		s.sums[Key{sum.Metric.Name, sum.Arm}] = sum
+		s.ByName[sum.Metric.Name] = sum.Metric
 	}
 	for _, list := range [][]measure.Metric{in.Counters, in.Metrics} {
 		for _, m := range list {
-			s.metrics[m.Name] = m
+			s.ByName[m.Name] = m
 		}
 	}
 	for _, list := range [][]finding.Comparison{s.Findings.Exploratory, s.Findings.Headlines} {
 		for _, c := range list {
-			s.metrics[c.Metric.Name] = c.Metric
+			s.ByName[c.Metric.Name] = c.Metric
 		}
 	}
 	return s
 }
 
-// sum is the summary of a metric of an arm; nil where there is none.
-func (s *sources) sum(metric string, arm int) *finding.Summary { return s.sums[place{metric, arm}] }
+// Summary is the summary of a metric of an arm; nil where there is none.
+func (s *Sources) Summary(metric string, arm int) *finding.Summary { return s.sums[Key{metric, arm}] }
 
-// arms is how many arms there are.
-func (s *sources) arms() int { return len(s.Findings.Arms) }
+// Arms is how many arms there are.
+func (s *Sources) Arms() int { return len(s.Findings.Arms) }
 
-// label is the full name of an arm.
-func (s *sources) label(arm int) string {
-	if arm < 0 || arm >= s.arms() {
+// Label is the full name of an arm.
+func (s *Sources) Label(arm int) string {
+	if arm < 0 || arm >= s.Arms() {
 		return "arm " + strconv.Itoa(arm)
 	}
 	return s.Findings.Arms[arm].Label
 }
 
-// brief is the name of an arm in a figure: its factors without what stands before
+// Brief is the name of an arm in a figure: its factors without what stands before
 // their last dot.
-func (s *sources) brief(arm int) string {
-	parts := strings.Split(s.label(arm), ", ")
+func (s *Sources) Brief(arm int) string {
+	parts := strings.Split(s.Label(arm), ", ")
 	for i, p := range parts {
 		name, level, found := strings.Cut(p, "=")
 		if found {
@@ -136,8 +132,8 @@ func (s *sources) brief(arm int) string {
 	return strings.Join(parts, ", ")
 }
 
-// headlines are the metrics that decide, most important first.
-func (s *sources) headlines() []string {
+// Headlines are the metrics that decide, most important first.
+func (s *Sources) Headlines() []string {
 	if s.Study != nil {
 		return s.Study.Headline
 	}
@@ -150,29 +146,29 @@ func (s *sources) headlines() []string {
 	return names
 }
 
-// rate is the metric that bars show: the first headline that counts per second,
+// RateMetric is the metric that bars show: the first headline that counts per second,
 // else the first metric of the workload that does.
-func (s *sources) rate() (measure.Metric, bool) {
-	for _, name := range s.headlines() {
-		if m := s.metrics[name]; m.Unit == "1/s" || m.Unit == "B/s" {
+func (s *Sources) RateMetric() (measure.Metric, bool) {
+	for _, name := range s.Headlines() {
+		if m := s.ByName[name]; m.Unit == "1/s" || m.Unit == "B/s" {
 			return m, true
 		}
 	}
 	for _, m := range s.Metrics {
-		if s.sum(m.Name, 0) != nil && m.Unit == "1/s" {
+		if s.Summary(m.Name, 0) != nil && m.Unit == "1/s" {
 			return m, true
 		}
 	}
 	return measure.Metric{}, false
 }
 
-// latency is the metric for response times, the highest quantile of those named
+// Latency is the metric for response times, the highest quantile of those named
 // that every arm with valid trials has.
-func (s *sources) latency(names ...string) (measure.Metric, bool) {
+func (s *Sources) Latency(names ...string) (measure.Metric, bool) {
 	for _, name := range names {
-		m, known := s.metrics[name]
-		for arm := range s.arms() {
-			known = known && (s.sum(name, arm) != nil || len(s.of[arm]) == 0)
+		m, known := s.ByName[name]
+		for arm := range s.Arms() {
+			known = known && (s.Summary(name, arm) != nil || len(s.Of[arm]) == 0)
 		}
 		if known {
 			return m, true
@@ -181,8 +177,8 @@ func (s *sources) latency(names ...string) (measure.Metric, bool) {
 	return measure.Metric{}, false
 }
 
-// value is a metric or counter of a record.
-func value(r *measure.Record, metric string) (float64, bool) {
+// Value is a metric or counter of a record.
+func Value(r *measure.Record, metric string) (float64, bool) {
 	if x, ok := r.Values[metric]; ok {
 		return x, true
 	}
@@ -190,9 +186,9 @@ func value(r *measure.Record, metric string) (float64, bool) {
 	return x, ok
 }
 
-// spread picks at most n of the indices, evenly, the first and the last among
+// Spread picks at most n of the indices, evenly, the first and the last among
 // them, so that what is left out follows from the number alone.
-func spread(indices []int, n int) []int {
+func Spread(indices []int, n int) []int {
 	if len(indices) <= n {
 		return indices
 	}
@@ -206,4 +202,5 @@ func spread(indices []int, n int) []int {
 	return picked
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// SortedKeys are the keys of a map in order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"regexp"
@@ -11,6 +11,11 @@ import (
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/chart"
+	"plimsoll/internal/report/figure"
+	"plimsoll/internal/report/forest"
+	"plimsoll/internal/report/page"
 	"plimsoll/internal/study"
 )
 
@@ -34,14 +39,14 @@ func TestCourseIsOfItsMetric(t *testing.T) {
 		{"least", "transactions", 850},
 		{"noisy.transactions", "transactions", 850},
 	} {
-		s := arrange(Input{
+		s := report.New(report.Input{
 			Study:    &study.Study{Headline: []string{c.headline}, Groups: []study.Group{{Name: "client"}, {Name: "noisy"}}},
 			Findings: &finding.Findings{Arms: []plan.Arm{{Label: "baseline"}}},
 			Metrics:  metrics, Rate: "transactions",
 			Records: []measure.Record{{Trial: 1, Block: 1}},
 			Series:  func(int) ([]measure.Interval, error) { return intervals, nil },
 		})
-		table, ok := seriesTable(s)
+		table, ok := figure.SeriesTable(s)
 		if !ok || table.Columns[5].Name != c.shown || table.Rows[0][5].Value != c.value || table.Title != c.shown+" over the course of each run" {
 			t.Errorf("headline %s: %t, %q with %v, want %s and %g", c.headline, ok, table.Title, table.Rows, c.shown, c.value)
 		}
@@ -49,7 +54,7 @@ func TestCourseIsOfItsMetric(t *testing.T) {
 }
 
 // colliding are texts of a figure that run into each other on a line.
-func colliding(svg SVG) (all []string) {
+func colliding(svg chart.SVG) (all []string) {
 	type span struct {
 		y, from, to float64
 		text        string
@@ -58,7 +63,7 @@ func colliding(svg SVG) (all []string) {
 	for _, m := range regexp.MustCompile(`<text x="([0-9.-]+)" y="([0-9.-]+)" class="([^"]*)">([^<]*)<`).FindAllStringSubmatch(string(svg), -1) {
 		x, _ := strconv.ParseFloat(m[1], 64)
 		y, _ := strconv.ParseFloat(m[2], 64)
-		w := wide(m[4], 12) * .85 // of letters and digits, on average
+		w := chart.Wide(m[4], 12) * .85 // of letters and digits, on average
 		s := span{y, x, x + w, m[4]}
 		switch classes := strings.Fields(m[3]); {
 		case slices.Contains(classes, "e"):
@@ -79,13 +84,13 @@ func colliding(svg SVG) (all []string) {
 // The time at the right end of a panel leaves room for that at the left end of the next.
 func TestPanelsOfACourseStandApart(t *testing.T) {
 	for runs := 1; runs <= 7; runs++ {
-		table := Table{Columns: []Column{{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"}, {Name: "time", Unit: "s"}, {Name: "calls", Unit: "1/s"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"}}}
+		table := chart.Table{Columns: []chart.Column{{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"}, {Name: "time", Unit: "s"}, {Name: "calls", Unit: "1/s"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"}}}
 		for run := range runs {
 			for _, at := range []float64{10, 60} {
-				table.Rows = append(table.Rows, []Cell{whole(run), whole(run), whole(0), text("a"), num(at), num(20), num(5), num(60), text("")})
+				table.Rows = append(table.Rows, []chart.Cell{chart.Whole(run), chart.Whole(run), chart.Whole(0), chart.Text("a"), chart.Num(at), chart.Num(20), chart.Num(5), chart.Num(60), chart.Text("")})
 			}
 		}
-		if overlaps := colliding(drawSeries(table, wideFigure)); overlaps != nil {
+		if overlaps := colliding(figure.DrawSeries(table, page.WideFigure)); overlaps != nil {
 			t.Errorf("%d runs: %v", runs, overlaps)
 		}
 	}
@@ -93,19 +98,19 @@ func TestPanelsOfACourseStandApart(t *testing.T) {
 
 // The last time of a panel stays in its drawing, also on a phone.
 func TestTimesOfACourseStayInside(t *testing.T) {
-	table := Table{Columns: []Column{{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"}, {Name: "time", Unit: "s"}, {Name: "calls", Unit: "1/s"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"}}}
+	table := chart.Table{Columns: []chart.Column{{Name: "trial"}, {Name: "block"}, {Name: "arm number"}, {Name: "arm"}, {Name: "time", Unit: "s"}, {Name: "calls", Unit: "1/s"}, {Name: "cut", Unit: "s"}, {Name: "end", Unit: "s"}, {Name: "void"}}}
 	for run := range 3 {
 		for _, at := range []float64{100, 400} {
-			table.Rows = append(table.Rows, []Cell{whole(run), whole(run), whole(0), text("a"), num(at), num(20), num(5), num(400), text("")})
+			table.Rows = append(table.Rows, []chart.Cell{chart.Whole(run), chart.Whole(run), chart.Whole(0), chart.Text("a"), chart.Num(at), chart.Num(20), chart.Num(5), chart.Num(400), chart.Text("")})
 		}
 	}
-	for _, width := range []float64{wideFigure, narrowFigure} {
-		labels := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>400 s<`).FindAllStringSubmatch(string(drawSeries(table, width)), -1)
+	for _, width := range []float64{page.WideFigure, page.NarrowFigure} {
+		labels := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>400 s<`).FindAllStringSubmatch(string(figure.DrawSeries(table, width)), -1)
 		if len(labels) != 3 {
 			t.Fatalf("%d ends are labelled 400 s, of 3 panels", len(labels))
 		}
 		x, _ := strconv.ParseFloat(labels[2][1], 64)
-		if right := x + wide("400 s", 12)/2; right > width {
+		if right := x + chart.Wide("400 s", 12)/2; right > width {
 			t.Errorf("the last label ends at %g of %g", right, width)
 		}
 	}
@@ -114,9 +119,9 @@ func TestTimesOfACourseStayInside(t *testing.T) {
 // What is clipped in a forest plot is the name of the arm, and not which way is better.
 func TestForestSaysWhichWayIsBetter(t *testing.T) {
 	for _, arm := range []string{"topology=auto", "instances=2", "a factor with a very long name=and its level"} {
-		table := Table{Columns: []Column{{Name: "metric"}, {Name: "arm"}, {Name: "better"}, {"change", "ratio", [2]string{"low", "high"}}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"}, {Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "verdict"}},
-			Rows: [][]Cell{{text("calls"), text(arm), text("higher"), num(1.2), num(1.1), num(1.3), num(.05), num(6), text("better")}}}
-		if svg := string(drawForest(table, wideFigure)); !strings.Contains(svg, "more is better<") {
+		table := chart.Table{Columns: []chart.Column{{Name: "metric"}, {Name: "arm"}, {Name: "better"}, {Name: "change", Unit: "ratio", Around: [2]string{"low", "high"}}, {Name: "low", Unit: "ratio"}, {Name: "high", Unit: "ratio"}, {Name: "margin", Unit: "share"}, {Name: "blocks"}, {Name: "verdict"}},
+			Rows: [][]chart.Cell{{chart.Text("calls"), chart.Text(arm), chart.Text("higher"), chart.Num(1.2), chart.Num(1.1), chart.Num(1.3), chart.Num(.05), chart.Num(6), chart.Text("better")}}}
+		if svg := string(forest.DrawForest(table, page.WideFigure)); !strings.Contains(svg, "more is better<") {
 			t.Errorf("arm %s: %s", arm, svg)
 		}
 	}

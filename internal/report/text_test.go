@@ -1,4 +1,4 @@
-package report
+package report_test
 
 import (
 	"bytes"
@@ -9,24 +9,28 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/content"
+	"plimsoll/internal/report/markdown"
+	"plimsoll/internal/report/terminal"
 )
 
-func textOf(t *testing.T, in Input) string {
+func textOf(t *testing.T, in report.Input) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, in); err != nil {
+	if err := terminal.Write(&b, in); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
 func TestTextKeepsToItsWidth(t *testing.T) {
-	for _, name := range sortedKeys(fixtures()) {
+	for _, name := range report.SortedKeys(fixtures()) {
 		for _, width := range []int{0, 80, 100, 120} {
 			in := rendered(t, name)
 			in.Width = width
 			if width == 0 {
-				width = usualWidth
+				width = terminal.UsualWidth
 			}
 			for _, line := range strings.Split(textOf(t, in), "\n") {
 				if n := utf8.RuneCountInString(line); n > width {
@@ -72,7 +76,7 @@ func TestMarkdownIsEscaped(t *testing.T) {
 	f.levels = []string{"1", "a|b_c*<i>"}
 	f.question = "# not a *heading*"
 	var b bytes.Buffer
-	if err := Markdown(&b, f.input(t)); err != nil {
+	if err := markdown.Write(&b, f.input(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(b.String(), "\n") {
@@ -90,11 +94,11 @@ func TestMarkdownIsEscaped(t *testing.T) {
 // Where no block holds a metric of both arms nothing is printed as if it had been measured.
 func TestWhatWasNotComparedHasNoNumber(t *testing.T) {
 	c := &finding.Comparison{Metric: measure.Metric{Name: "iops"}, Ratio: 1, Low: 1, High: 1, NoInterval: true, Verdict: finding.NotEnoughRuns}
-	if got := changeOf(c); got != unmeasured {
+	if got := content.ChangeOf(c); got != content.Unmeasured {
 		t.Errorf("without a block: %q", got)
 	}
 	c.Blocks = 1
-	if got := changeOf(c); got == unmeasured {
+	if got := content.ChangeOf(c); got == content.Unmeasured {
 		t.Errorf("with one: %q", got)
 	}
 }

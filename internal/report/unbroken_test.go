@@ -1,8 +1,12 @@
-package report
+package report_test
 
 import (
 	"strings"
 	"testing"
+
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/content"
+	"plimsoll/internal/report/page"
 )
 
 func TestNumbersKeepTheirUnits(t *testing.T) {
@@ -11,7 +15,7 @@ func TestNumbersKeepTheirUnits(t *testing.T) {
 		"<td>2 GiB/s, 4 sizes, 1 second</td>":          "<td>2\u00a0GiB/s, 4 sizes, 1 second</td>",
 		`<a title="5 %">5 %</a><pre>margin: 5 %</pre>`: `<a title="5 %">5` + "\u00a0" + `%</a><pre>margin: 5 %</pre>`,
 	} {
-		if got := string(unbroken([]byte(in))); got != want {
+		if got := string(page.Unbroken([]byte(in))); got != want {
 			t.Errorf("%s became %s", in, got)
 		}
 	}
@@ -29,7 +33,7 @@ func TestAnswerStandsOnTop(t *testing.T) {
 				t.Errorf("%s: the top of the page lacks %s", name, w)
 			}
 		}
-		lead := asHTML(arrange(rendered(t, name)).leadSentence())
+		lead := page.AsHTML(content.LeadSentence(report.New(rendered(t, name))))
 		if n := strings.Count(text, strings.TrimSuffix(string(lead), ".")); n > 1 {
 			t.Errorf("%s: the first sentence stands %d times", name, n)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/console"
 	"plimsoll/internal/report"
+	"plimsoll/internal/report/terminal"
 )
 
 // Screen is where a command prints: results to Out, progress and errors to Err.
@@ -76,9 +77,9 @@ func onTerminal(out io.Writer) (*console.Writer, *os.File, bool) {
 func (c *Screen) PrintReport(in report.Input) error {
 	in = c.Fit(in)
 	if w, ok := c.Out.(*console.Writer); ok && in.Colour {
-		return report.Text(w.Coloured(), in)
+		return terminal.Write(w.Coloured(), in)
 	}
-	return report.Text(c.Out, in)
+	return terminal.Write(c.Out, in)
 }
 
 // Raw is standard output for data that programs read. A terminal still gets it escaped.

@@ -3,12 +3,14 @@ package resultscmd
 import (
 	"errors"
 
-	"plimsoll/cmd/plimsoll/cli"
-
 	"github.com/spf13/cobra"
 
+	"plimsoll/cmd/plimsoll/cli"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/report"
+	"plimsoll/internal/report/content"
+	"plimsoll/internal/report/markdown"
+	"plimsoll/internal/report/terminal"
 )
 
 func (c *commands) compare() *cobra.Command {
@@ -45,12 +47,12 @@ says so: it is never "verified".`,
 			case asJSON:
 				return cli.PrintJSON(c.screen.Out, comparisonsOf(all))
 			case asMarkdown:
-				return report.CompareMarkdown(c.screen.Out, all)
+				return markdown.Compare(c.screen.Out, all)
 			}
 			for i := range all {
 				all[i].Input = c.screen.Fit(all[i].Input)
 			}
-			return report.CompareText(c.screen.Out, all)
+			return terminal.Compare(c.screen.Out, all)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the comparisons as JSON")
@@ -69,33 +71,33 @@ func (c *commands) compareArms(dir string, asJSON, asMarkdown bool) error {
 	case asJSON:
 		return cli.PrintJSON(c.screen.Out, outcome.Findings)
 	case asMarkdown:
-		if err := report.Markdown(c.screen.Out, outcome.Input); err != nil {
+		if err := markdown.Write(c.screen.Out, outcome.Input); err != nil {
 			return err
 		}
-		return report.ChangesMarkdown(c.screen.Out, outcome.Input)
+		return markdown.Changes(c.screen.Out, outcome.Input)
 	}
 	if err := c.screen.PrintReport(outcome.Input); err != nil {
 		return err
 	}
-	return report.ChangesText(c.screen.Out, c.screen.Fit(outcome.Input))
+	return terminal.Changes(c.screen.Out, c.screen.Fit(outcome.Input))
 }
 
 // comparison is a comparison as JSON.
 type comparison struct {
 	Arm      string            `json:"arm,omitempty"` // that both sides have
-	Before   report.Side       `json:"before"`
-	After    report.Side       `json:"after"`
-	Changes  []report.Change   `json:"changes"`
+	Before   content.Side      `json:"before"`
+	After    content.Side      `json:"after"`
+	Changes  []content.Change  `json:"changes"`
 	Findings *finding.Findings `json:"findings"`
 }
 
-func comparisonsOf(all []report.Compared) any {
+func comparisonsOf(all []content.Compared) any {
 	var document struct {
 		Comparisons []comparison `json:"comparisons"`
 	}
 	for i := range all {
 		one := &all[i]
-		document.Comparisons = append(document.Comparisons, comparison{one.Arm, one.Sides[0], one.Sides[1], report.Changes(one.Input), one.Input.Findings})
+		document.Comparisons = append(document.Comparisons, comparison{one.Arm, one.Sides[0], one.Sides[1], content.Changes(report.New(one.Input)), one.Input.Findings})
 	}
 	return document
 }

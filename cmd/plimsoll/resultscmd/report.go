@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"plimsoll/cmd/plimsoll/cli"
-
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/report"
+	"plimsoll/cmd/plimsoll/cli"
+	"plimsoll/internal/report/markdown"
 )
 
 func (c *commands) report() *cobra.Command {
@@ -32,7 +31,7 @@ func (c *commands) report() *cobra.Command {
 			case asJSON:
 				return cli.PrintJSON(c.screen.Out, outcome.Findings)
 			case asMarkdown:
-				return report.Markdown(c.screen.Out, outcome.Input)
+				return markdown.Write(c.screen.Out, outcome.Input)
 			}
 			if err := c.screen.PrintReport(outcome.Input); err != nil {
 				return err

@@ -1,0 +1,36 @@
+package content
+
+import (
+	"fmt"
+
+	"plimsoll/internal/finding"
+	"plimsoll/internal/report"
+)
+
+// DataBanner leads every report of a run in which a check of data failed.
+type DataBanner struct {
+	Title   string
+	Verdict string
+	Note    string
+	Trials  []finding.DataFailure // the first ones
+	More    string
+}
+
+const mostDataFailures = 8
+
+// DataFailed is nil where no check of data failed.
+func DataFailed(s *report.Sources) *DataBanner {
+	all := s.Findings.DataFailures
+	if len(all) == 0 {
+		return nil
+	}
+	b := &DataBanner{
+		Title: "Data check failed", Verdict: s.Findings.DataVerdict(),
+		Note:   "A system that loses data has no performance to speak of: the trial is void, was not repeated, and the run ended with exit status 1.",
+		Trials: all[:min(len(all), mostDataFailures)],
+	}
+	if more := len(all) - len(b.Trials); more > 0 {
+		b.More = fmt.Sprintf("%s more in the results folder.", report.Count(more))
+	}
+	return b
+}

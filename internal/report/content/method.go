@@ -1,0 +1,230 @@
+package content
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/quantity"
+	"plimsoll/internal/report"
+	"plimsoll/internal/sentence"
+	"plimsoll/internal/study"
+)
+
+// Method is how it was done, in words, from the plan.
+func Method(s *report.Sources) []sentence.Sentence {
+	return slices.DeleteFunc([]sentence.Sentence{
+		order(s), stopping(s), trialMethod(s), inference(s), judgement(s),
+	}, func(p sentence.Sentence) bool { return p.Text == "" })
+}
+
+func weak(s *report.Sources) bool {
+	for _, c := range s.Findings.Headlines {
+		if c.NotRandomised {
+			return true
+		}
+	}
+	return false
+}
+
+func order(s *report.Sources) sentence.Sentence {
+	switch {
+	case weak(s):
+		return s.Say("The sides were measured apart and not in random order, so that anything that changed between them looks like an effect. This is weaker than a study and never verified.")
+	case s.Plan == nil:
+		return sentence.Sentence{}
+	case s.Arms() == 1:
+		return s.Say("There is one arm, and nothing is compared; trials: {study/trials}.")
+	case slices.ContainsFunc(s.Plan.Study.Factors, func(f study.Factor) bool { return f.Restart }):
+		return s.Say("Each block runs each of the {study/arms} arms. A factor that needs a restart makes whole plots, with the arms inside (split plot). Both are in random order, balanced over the blocks, drawn from seed {study/seed}. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
+	}
+	return s.Say("Each block runs each of the {study/arms} arms once, in random order drawn from seed {study/seed} and balanced over the blocks: every arm runs in every slot, and after every other arm, equally often. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
+}
+
+func stopping(s *report.Sources) sentence.Sentence {
+	switch {
+	case s.Plan == nil || s.Arms() == 1 && len(s.Plan.Looks) == 0:
+		return sentence.Sentence{}
+	case s.Study != nil && s.Study.Measure.Precision > 0:
+		return s.Say("A precision of {study/precision} was asked for: the spread of a pilot fixes the number of blocks before the rest is run, and the intervals use that spread alone (Stein’s two stages).")
+	case len(s.Plan.Looks) == 0:
+		return s.Say("The number of blocks was fixed before the start: {study/planned}.")
+	}
+	var looks []string
+	for i := range s.Plan.Looks {
+		looks = append(looks, fmt.Sprintf("{study/look %d}", i+1))
+	}
+	last := len(looks) - 1
+	list := looks[0]
+	if last > 0 {
+		list = strings.Join(looks[:last], ", ") + " and " + looks[last]
+	}
+	return s.Say("Looks were planned after " + list + " blocks; the study stops at the first that decides every headline against the margin. The intervals hold at {study/level} confidence over all looks and headlines together, so that at most {study/false alarms} of studies without an effect call one.")
+}
+
+func trialMethod(s *report.Sources) sentence.Sentence {
+	if s.Study == nil {
+		return sentence.Sentence{}
+	}
+	warm := "warm-up is cut where MSER-5 puts it, and the rest must show no drift, or the load goes on up to {study/longest}; without a steady state a trial gives no number"
+	if s.Study.Measure.Warmup != study.AutoWarmup {
+		warm = "a fixed warm-up of {study/warmup} is discarded"
+	}
+	load := "The load is a closed loop: the next operation starts when one ends, so that latency is at the load each arm reaches."
+	const many = "A trial applies its levels, reads them back where they take effect, settles for {study/settle} and searches: "
+	switch {
+	case s.Study.Load.Peak != nil:
+		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}, of which the first fifth is cut off.")
+	case s.Study.Load.Growth != nil:
+		return s.Say(many + "it adds servers, each with the same load, until one more does not keep the limits twice. Each number of servers is loaded for at least {study/window}, besides a first fifth that is cut off.")
+	case s.Study.Load.Rate > 0:
+		load = "The load is open, at {study/rate}: latency counts from when an operation should have started."
+	}
+	return s.Say("A trial applies its levels, reads them back where they take effect, settles for {study/settle} and loads: " + warm + ". At least {study/window} counts. " + load)
+}
+
+func inference(s *report.Sources) sentence.Sentence {
+	if len(s.Findings.Headlines) == 0 {
+		return s.Say("The trial is the unit of inference: a mean is of one value a trial, with its {study/summary level} t interval.")
+	}
+	if weak(s) {
+		return s.Say("The trial is the unit of inference. Ratios are of geometric means, with Welch’s t interval.")
+	}
+	return s.Say("The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the single trials; the narrower interval counts. The effect of the order is estimated with them and removed.")
+}
+
+func judgement(s *report.Sources) sentence.Sentence {
+	if len(s.Findings.Headlines) == 0 {
+		return sentence.Sentence{}
+	}
+	return s.Say("The margin, the smallest effect of interest, is {study/margin}: better or worse means that the whole interval lies beyond it, equivalent that it lies inside. Intervals of headlines are simultaneous; everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
+}
+
+// Line is a name with what it says.
+type Line struct {
+	Name  string
+	Value string
+}
+
+// groupLine is one kind of the machines of a study.
+func groupLine(g study.Group) Line {
+	l := Line{"Machines", report.Count(g.Machines)}
+	if g.Name != "" {
+		l.Name = "Group " + g.Name
+		l.Value = report.Plural(g.Machines, "machine", "machines")
+	}
+	switch {
+	case g.Workload != nil:
+		l.Value += ", beside what is measured, with " + use(*g.Workload)
+	case g.Subject && g.Name != "":
+		l.Value += ", with the workload"
+	}
+	if g.Serves {
+		l.Value += ", with the service"
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Settings)) {
+		l.Value += ", " + name + " " + g.Settings[name]
+	}
+	return l
+}
+
+// Asked is what the study asks.
+func Asked(s *report.Sources) []Line {
+	st := s.Study
+	if st == nil {
+		return nil
+	}
+	lines := []Line{{"Platform", use(st.Platform)}, {"Workload", use(st.Workload)}}
+	if st.Service != nil {
+		lines = append(lines, Line{"Service", use(*st.Service)})
+	}
+	for _, g := range st.Groups {
+		lines = append(lines, groupLine(g))
+	}
+	for _, f := range st.Factors {
+		name := "Factor " + f.FullName()
+		levels := strings.Join(f.Levels, ", ")
+		if len(f.Levels) > 1 {
+			levels = f.Levels[0] + " (baseline), " + strings.Join(f.Levels[1:], ", ")
+		}
+		lines = append(lines, Line{name, levels})
+	}
+	load := "closed loop"
+	if st.Load.Rate > 0 {
+		load = report.Amount(st.Load.Rate, 0, "1/s") + ", open loop"
+	}
+	kept := func(within []study.Limit) string {
+		var all []string
+		for _, l := range within {
+			all = append(all, withUnits(s, l))
+		}
+		return strings.Join(all, " and ")
+	}
+	switch {
+	case st.Load.Peak != nil:
+		load = "search for the highest rate with " + kept(st.Load.Peak.Within)
+	case st.Load.Growth != nil:
+		load = "servers are added, each with the same load, while " + kept(st.Load.Growth.Within) + " are kept"
+	}
+	lines = append(lines, Line{"Load", load})
+	var heads []string
+	for _, h := range st.Headline {
+		switch m := s.ByName[h]; m.Better {
+		case "higher":
+			heads = append(heads, h+" (more is better)")
+		case "lower":
+			heads = append(heads, h+" (less is better)")
+		default:
+			heads = append(heads, h)
+		}
+	}
+	lines = append(lines, Line{"Headline", strings.Join(heads, ", ")}, Line{"Margin", report.Typeset(quantity.Share(st.Margin))})
+	if g := st.Goal; g != nil {
+		lines = append(lines, Line{"Goal", goal(s, g)})
+	}
+	for _, l := range st.Limits {
+		lines = append(lines, Line{"Limit", withUnits(s, l)})
+	}
+	return lines
+}
+
+// use is a kind with its settings.
+func use(u study.Use) string {
+	var parts []string
+	for _, name := range report.SortedKeys(u.Settings) {
+		value := u.Settings[name]
+		var list []string
+		if json.Unmarshal([]byte(value), &list) == nil { // settings that are lists are kept as JSON
+			value = strings.Join(list, " and ")
+		}
+		parts = append(parts, name+" "+value)
+	}
+	if parts == nil {
+		return u.Kind
+	}
+	return u.Kind + ": " + strings.Join(parts, ", ")
+}
+
+func goal(s *report.Sources, g *study.Goal) string {
+	word := map[bool]string{true: "most ", false: "least "}[g.Direction == "higher"]
+	text := word + g.Metric
+	for _, l := range g.Floor {
+		text += ", with " + withUnits(s, l)
+	}
+	return text
+}
+
+func withUnits(s *report.Sources, l study.Limit) string {
+	unit := s.ByName[l.Metric].Unit
+	switch {
+	case l.Min != nil && l.Max != nil:
+		return l.Metric + " from " + report.Amount(*l.Min, 0, unit) + " to " + report.Amount(*l.Max, 0, unit)
+	case l.Min != nil:
+		return l.Metric + " at least " + report.Amount(*l.Min, 0, unit)
+	case l.Max != nil:
+		return l.Metric + " at most " + report.Amount(*l.Max, 0, unit)
+	}
+	return l.Metric
+}

@@ -1,0 +1,44 @@
+package figure
+
+import (
+	"fmt"
+
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/chart"
+	"plimsoll/internal/report/content"
+)
+
+// sight shows how the machine saw itself, the arms side by side.
+func sight() chart.Figure {
+	return chart.Figure{
+		Name:  "sight",
+		Doc:   "How the machine saw its own processors and memory in each arm, as lscpu shows them.",
+		Place: chart.InFigures,
+		Table: func(s *report.Sources) (chart.Table, bool) {
+			names, rows := content.Sights(s)
+			if len(rows) == 0 {
+				return chart.Table{}, false
+			}
+			t := chart.Table{Name: "sight", Title: "What the machine saw of itself", Columns: []chart.Column{{Name: "seen"}}}
+			for _, name := range names {
+				t.Columns = append(t.Columns, chart.Column{Name: name})
+			}
+			differ := 0
+			for _, r := range rows {
+				line := []chart.Cell{chart.Text(r.Name)}
+				for _, v := range r.Values {
+					line = append(line, chart.Text(v))
+				}
+				t.Rows = append(t.Rows, line)
+				if r.Differs() {
+					differ++
+				}
+			}
+			t.Summary = fmt.Sprintf("%d of %d lines differ between arms.", differ, len(rows))
+			if s.Arms() > len(names) {
+				t.Note = fmt.Sprintf("Arms in which it saw the same as in one that is shown are left out, and those beyond %d.", content.MostSights)
+			}
+			return t, true
+		},
+	}
+}

@@ -1,0 +1,377 @@
+// Package terminal writes a report as plain text, at the end of a run.
+package terminal
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"plimsoll/internal/escape"
+	"plimsoll/internal/finding"
+	"plimsoll/internal/report"
+	"plimsoll/internal/report/chart"
+	"plimsoll/internal/report/content"
+)
+
+const (
+	// UsualWidth is the width of a terminal that does not say its own.
+	UsualWidth = 80
+	stripWidth = 25 // characters of the interval that is drawn, where there is room
+)
+
+// Write writes what a terminal shows at the end of a run: the verdict, a line for
+// each headline, what was changed, why, and what the certificate says. It keeps to
+// Input.Width columns where names allow it.
+func Write(w io.Writer, in report.Input) error {
+	s := report.New(in)
+	width := in.Width
+	if width <= 0 {
+		width = UsualWidth
+	}
+	t := &terminal{width: min(max(width, 40), 120), colour: in.Colour}
+	t.dataFailed(s)
+	t.head(s)
+	if c := content.Caution(s); c != "" {
+		t.wrap("Caution: ", "  ", c)
+	}
+	t.values(s)
+	t.headlines(s)
+	t.sights(s)
+	t.scaleOut(s)
+	t.limits(s)
+	t.story(s)
+	t.reasons(s)
+	t.certificate(s)
+	if _, err := io.WriteString(w, t.b.String()); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// terminal is text under way.
+type terminal struct {
+	b      strings.Builder
+	width  int
+	colour bool
+}
+
+// paint colours a text that says a decided verdict.
+func (t *terminal) paint(class, s string) string {
+	code := map[string]string{"better": "32", "worse": "31", "equivalent": "34", "strong": "1", "faint": "2"}[class]
+	if !t.colour || code == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// wrap writes words in lines of the terminal's width, after an indent.
+func (t *terminal) wrap(first, rest, s string) {
+	line, start := first, true
+	for _, word := range strings.Fields(escape.Text(s)) {
+		if !start && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > t.width {
+			t.b.WriteString(line + "\n")
+			line, start = rest, true
+		}
+		if !start {
+			line += " "
+		}
+		line += word
+		start = false
+	}
+	t.b.WriteString(line + "\n")
+}
+
+// mark is a verdict in one character.
+func mark(v finding.Verdict) string {
+	switch v {
+	case finding.Better:
+		return "●"
+	case finding.Worse:
+		return "■"
+	case finding.Equivalent:
+		return "◆"
+	case finding.Different, finding.Changed:
+		return "◐"
+	}
+	return "○"
+}
+
+func (t *terminal) head(s *report.Sources) {
+	f := s.Findings
+	title := f.Study
+	if f.Question != "" {
+		title += ": " + f.Question
+	}
+	t.wrap("", "", title)
+	t.b.WriteByte('\n')
+	sign, before := "", t.b.Len()
+	switch c := content.First(s); {
+	case f.Tuning != nil && content.Kept(f.Tuning) > 0:
+		sign = mark(finding.Better)
+	case f.Tuning != nil:
+		sign = mark(finding.NotEnoughRuns)
+	case c != nil:
+		sign = mark(c.Verdict)
+	default:
+		t.wrap("", "", report.Plain(content.LeadSentence(s)))
+		return
+	}
+	t.wrap(sign+" ", "  ", report.Plain(content.LeadSentence(s)))
+	if t.colour {
+		text := t.b.String()
+		t.b.Reset()
+		t.b.WriteString(text[:before] + t.paint(content.BadgeOf(s).Class, sign) + text[before+len(sign):])
+	}
+}
+
+// row is a line of the table of headlines.
+type textRow struct {
+	cells [5]string
+	class string
+	strip string
+}
+
+// values writes what each arm measured: its headlines and, of one arm alone, the
+// usual latencies. Those that a table of sizes shows are left to it.
+func (t *terminal) values(s *report.Sources) {
+	var rows []textRow
+	for _, name := range content.ShownMetrics(s) {
+		if o := s.Findings.ScaleOut; o != nil && o.Metric.Name == name {
+			continue
+		}
+		for arm := range min(s.Arms(), content.MostRows) {
+			if sum := s.Summary(name, arm); sum != nil {
+				mean, between := s.About(sum)
+				rows = append(rows, textRow{cells: [5]string{"  " + name, s.Brief(arm), mean, between, report.Plural(sum.Trials, "trial", "trials")}})
+			}
+		}
+	}
+	t.table(rows)
+}
+
+func (t *terminal) headlines(s *report.Sources) {
+	var rows []textRow
+	shown := min(len(s.Findings.Headlines), content.MostRows)
+	low, high := textRange(s, shown)
+	for i := range shown {
+		c := &s.Findings.Headlines[i]
+		interval := content.Between(c)
+		if c.NoInterval {
+			interval = "no interval"
+		}
+		rows = append(rows, textRow{
+			cells: [5]string{mark(c.Verdict) + " " + c.Metric.Name, s.Brief(c.Arm), content.ChangeOf(c), interval, string(c.Verdict)},
+			class: chart.VerdictLook(string(c.Verdict))[0], strip: strip(c, s.Findings.Margin, low, high),
+		})
+	}
+	t.table(rows)
+	if more := len(s.Findings.Headlines) - shown; more > 0 {
+		fmt.Fprintf(&t.b, "  and %s more\n", report.Count(more))
+	}
+}
+
+// scaleOut writes a line for each size, and what they say together.
+func (t *terminal) scaleOut(s *report.Sources) {
+	o := s.Findings.ScaleOut
+	if o == nil {
+		return
+	}
+	var rows []textRow
+	lines := content.ScaleLines(s)
+	for _, l := range lines[:min(len(lines), content.MostRows)] {
+		rows = append(rows, textRow{cells: [5]string{"  " + o.Units(), l.Size, l.Mean, l.Interval, "efficiency " + l.Efficiency}})
+	}
+	t.table(rows)
+	lead, gap := report.Plain(content.LeadSentence(s)), "\n"
+	for _, p := range content.ScaleSentences(s) {
+		if text := report.Plain(p); text != lead {
+			t.b.WriteString(gap)
+			t.wrap("", "  ", text)
+			gap = ""
+		}
+	}
+}
+
+// table aligns rows: numbers to the right, the rest to the left.
+func (t *terminal) table(rows []textRow) {
+	if len(rows) == 0 {
+		return
+	}
+	t.b.WriteByte('\n')
+	var widths [5]int
+	for k := range rows {
+		for i, c := range rows[k].cells {
+			c = escape.Line(c)
+			rows[k].cells[i] = c
+			widths[i] = max(widths[i], utf8.RuneCountInString(c))
+		}
+	}
+	total := 8
+	for _, w := range widths {
+		total += w
+	}
+	drawn := total+2+stripWidth <= t.width
+	for _, r := range rows {
+		line := ""
+		for i, c := range r.cells {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
+			if i > 0 {
+				line += "  "
+			}
+			switch i {
+			case 2:
+				line += pad + t.paint(r.class, c)
+			case 4:
+				line += t.paint(r.class, c) + pad
+			default:
+				line += c + pad
+			}
+		}
+		if drawn && r.strip != "" {
+			line += "  " + r.strip
+		}
+		t.b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// textRange is the range of all drawn intervals, on the scale of logarithms.
+func textRange(s *report.Sources, shown int) (low, high float64) {
+	margin := math.Log1p(s.Findings.Margin)
+	low, high = -1.5*margin, 1.5*margin
+	for _, c := range s.Findings.Headlines[:shown] {
+		for _, v := range []float64{c.Low, c.High, c.Ratio} {
+			if v > 0 && !math.IsInf(v, 0) {
+				low, high = min(low, math.Log(v)), max(high, math.Log(v))
+			}
+		}
+	}
+	return max(low, -3), min(high, 3)
+}
+
+// strip draws an interval in characters: the margin dotted, 0 as a bar.
+func strip(c *finding.Comparison, margin, low, high float64) string {
+	if high <= low || !(c.Ratio > 0) || !content.Measured(c) {
+		return ""
+	}
+	at := func(v float64) int {
+		p := int(math.Round((v - low) / (high - low) * (stripWidth - 1)))
+		return min(max(p, 0), stripWidth-1)
+	}
+	line := []rune(strings.Repeat(" ", stripWidth))
+	for i := at(-math.Log1p(margin)); i <= at(math.Log1p(margin)); i++ {
+		line[i] = '·'
+	}
+	line[at(0)] = '│'
+	if !c.NoInterval && c.Low > 0 && !math.IsInf(c.High, 0) {
+		for i := at(math.Log(c.Low)); i <= at(math.Log(c.High)); i++ {
+			line[i] = '─'
+		}
+	}
+	line[at(math.Log(c.Ratio))] = []rune(mark(c.Verdict))[0]
+	return string(line)
+}
+
+func (t *terminal) limits(s *report.Sources) {
+	if len(s.Findings.Limits) > 0 {
+		t.b.WriteByte('\n')
+	}
+	for _, l := range content.Limits(s) {
+		t.wrap("  ", "    ", fmt.Sprintf("limit %s: %s, %s with %s", l.State, l.Limit, l.Value, l.Arm))
+	}
+}
+
+func (t *terminal) story(s *report.Sources) {
+	if s.Findings.Tuning == nil || len(s.Findings.Tuning.Rounds) == 0 {
+		return
+	}
+	t.b.WriteString("\nWhat was tried, for " + escape.Line(s.Findings.Tuning.Goal) + ":\n")
+	for i := range s.Findings.Tuning.Rounds {
+		t.wrap(fmt.Sprintf("  %d ", i+1), "    ", content.RoundText(s, i))
+	}
+}
+
+func (t *terminal) reasons(s *report.Sources) {
+	f := s.Findings
+	if besides := content.BesidePeaks(s); len(besides) > 0 {
+		t.b.WriteByte('\n')
+		for _, p := range besides {
+			t.wrap("", "  ", report.Plain(p))
+		}
+	}
+	if len(f.Explanations) > 0 || f.Recommendation != nil {
+		t.b.WriteByte('\n')
+	}
+	for i := range f.Explanations {
+		e := &f.Explanations[i]
+		t.wrap("Why: ", "  ", report.Plain(e.Sentence))
+	}
+	if r := f.Recommendation; r != nil {
+		t.wrap("Next: ", "  ", report.Plain(r.Sentence))
+	}
+}
+
+func (t *terminal) certificate(s *report.Sources) {
+	l := content.CertificateOf(s)
+	var failed, unknown []string
+	for _, c := range l.Checks {
+		switch c.State {
+		case "fail":
+			failed = append(failed, c.Name)
+		case "unknown":
+			unknown = append(unknown, c.Name)
+		}
+	}
+	named := func(n int, what string, names []string) string {
+		text := fmt.Sprintf(", %d %s", n, what)
+		if len(names) > 0 {
+			text += " (" + strings.Join(names, ", ") + ")"
+		}
+		return text
+	}
+	text := fmt.Sprintf("%d passed", l.Passed) + named(l.Failed, "failed", failed) + named(l.Unknown, "unknown", unknown)
+	text += fmt.Sprintf(". %s, %d void, seed %d.", report.Plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void), s.Findings.Seed)
+	t.b.WriteByte('\n')
+	t.wrap("Certificate: ", "  ", text)
+	for i, v := range l.Voids {
+		if i == 3 {
+			fmt.Fprintf(&t.b, "  and %s more void\n", report.Count(len(s.Findings.Void)-3))
+			break
+		}
+		t.wrap("  ", "    ", fmt.Sprintf("trial %d is void: %s", v.Trial, v.Cause))
+	}
+}
+
+// sights names in the terminal in what the arms' machines differ.
+func (t *terminal) sights(s *report.Sources) {
+	const most = 6
+	_, rows := content.Sights(s)
+	var differences []string
+	for _, r := range rows {
+		if r.Differs() {
+			shown := slices.Clone(r.Values)
+			for i := range shown {
+				shown[i] = cmp.Or(shown[i], "none")
+			}
+			differences = append(differences, r.Name+" "+strings.Join(shown, " / "))
+		}
+	}
+	if len(differences) == 0 {
+		return
+	}
+	if more := len(differences) - most; more > 0 {
+		differences = append(differences[:most], fmt.Sprintf("and %d more", more))
+	}
+	t.wrap("The machine saw: ", "  ", strings.Join(differences, "; ")+".")
+}
+
+func (t *terminal) dataFailed(s *report.Sources) {
+	if b := content.DataFailed(s); b != nil {
+		t.wrap(t.paint("worse", "DATA CHECK FAILED: "), "  ", b.Verdict)
+		t.wrap("", "", b.Note)
+		t.b.WriteByte('\n')
+	}
+}
