@@ -24,7 +24,6 @@ var outgrown = map[string]int{
 	"internal/cluster/divvy planner":   26,
 	"internal/cluster/doctor":          4613,
 	"internal/cluster/place Placer":    40,
-	"internal/cluster/policy Checker":  51,
 	"internal/cluster/replay world":    26,
 	"internal/cluster/snapshot fields": 37,
 	"internal/guest/qemu":              3365,

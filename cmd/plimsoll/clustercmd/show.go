@@ -38,8 +38,8 @@ func complyCommand(c *cli.Screen) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "comply INVENTORY",
-		Short: "check machines and disks against their storage policies",
-		Long: `Check the home and every disk of every machine against its storage policy and what the
+		Short: "check VMs and disks against their storage policies",
+		Long: `Check the home and every disk of every VM against its storage policy and what the
 datastore offers. What cannot be judged has the status unknown, such as a disk on a datastore
 that the inventory does not list. The exit status is 1 when something does not comply.`,
 		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json",
@@ -66,7 +66,7 @@ that the inventory does not list. The exit status is 1 when something does not c
 				fmt.Fprintf(c.Err, "plimsoll: note: %d of %d VMs cannot be judged\n", vms.Unknown, vms.All())
 			}
 			if vms.NonCompliant > 0 {
-				return cli.Verdict(fmt.Sprintf("%d of %d machines do not comply", vms.NonCompliant, vms.All()))
+				return cli.Verdict(fmt.Sprintf("%d of %d VMs do not comply", vms.NonCompliant, vms.All()))
 			}
 			return nil
 		},

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -36,53 +35,16 @@ func TestUnlistedNamesAreUnknown(t *testing.T) {
 		{"fine", Compliant, ""}, {"store", Unknown, `the inventory lists no datastore "vsan-1": is it "vsan-01"?`},
 		{"policy", Unknown, `the inventory lists no policy "glod": is it "gold"?`}, {"capability", Unknown, "a.c"}, {"without", Compliant, ""}, {"none", NotApplicable, "no policy"},
 	} {
-		v, _ := c.VM(want.vm)
+		v := statusOf(c, want.vm)
 		if reasons := strings.Join(v.Objects[0].Reasons, "; "); v.Status != want.status || !strings.Contains(reasons, want.reason) {
 			t.Errorf("%s: %v, %q; want %v, %q", want.vm, v.Status, reasons, want.status, want.reason)
 		}
 	}
-	if v, _ := c.VM("store"); v.Objects[1].Status != Compliant {
+	if v := statusOf(c, "store"); v.Objects[1].Status != Compliant {
 		t.Errorf("the disk beside: %+v", v.Objects[1])
 	}
 	var b strings.Builder
 	if err := c.Report().Text(&b); err != nil || !strings.Contains(b.String(), "policy glod, not listed") || !strings.Contains(b.String(), "no datastore offers a.c, so that the rule") {
 		t.Errorf("%v\n%s", err, b.String())
-	}
-}
-
-// Names and capabilities that come and go, one change at a time, leave what a check of
-// everything gives.
-func TestChangesOfWhatIsUnlisted(t *testing.T) {
-	for seed := range uint64(30) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		inv := made{vms: 20, disks: 2, policies: 5, stores: 3}.inventory(seed)
-		for i := range inv.VMs {
-			if r.IntN(3) == 0 {
-				inv.VMs[i].Home.Datastore = "elsewhere"
-			}
-			if r.IntN(4) == 0 {
-				inv.VMs[i].Home.Policy = "none-such"
-			}
-		}
-		c := checked(t, inv, 1)
-		for range 12 {
-			d := &inv.Datastores[r.IntN(len(inv.Datastores))]
-			d.Generation++
-			if n := len(d.Capabilities); n > 0 && r.IntN(2) == 0 {
-				d.Capabilities = append([]Capability(nil), d.Capabilities[1:]...)
-			} else {
-				d.Capabilities = made{vms: 1, policies: 1, stores: 3}.inventory(r.Uint64()).Datastores[r.IntN(3)].Capabilities
-			}
-			if _, err := c.SetDatastore(*d); err != nil {
-				t.Fatal(err)
-			}
-			for i := range inv.VMs {
-				for k, o := range append([]Object{inv.VMs[i].Home}, inv.VMs[i].Disks...) {
-					if v, _ := c.VM(inv.VMs[i].Name); v.Objects[k].Status != statusBy(inv, &o) {
-						t.Fatalf("seed %d: %s: %+v, want %v", seed, v.Name, v.Objects[k], statusBy(inv, &o))
-					}
-				}
-			}
-		}
 	}
 }

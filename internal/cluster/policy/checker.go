@@ -5,25 +5,20 @@ import (
 	"sync"
 )
 
-// Checker knows the status of every object and keeps it right through changes. It is for
-// one goroutine at a time.
+// Checker knows the status of every object of an inventory.
 type Checker struct {
-	demands []demand // by place in the list of policies
+	demands []demand // by index in the list of policies
 	offers  []offer
-	known   names          // vms are places in machines
-	offered map[string]int // datastores that have a capability, by its name
+	known   names           // indices
+	offered map[string]bool // capabilities that a datastore has
 
-	machines []machine
-	free     []int32 // places in machines of those that are gone
-
-	pairs    []pair
-	pairOf   map[[2]int32]int32 // by policy and datastore
-	ofPolicy [][]int32          // pairs, by policy
-	ofStore  [][]int32
+	vms    []vm
+	pairs  []pair
+	pairOf map[[2]int32]int32 // by policy and datastore
 
 	objects  tally
-	vms      tally
-	byPolicy []tally // objects
+	byVM     tally // VMs, by their worst object
+	byPolicy []tally
 }
 
 // nowhere is the datastore of an object of which it is not known, and the pair of one
@@ -38,23 +33,21 @@ type pair struct {
 	objects       []place
 }
 
-// place is an object: a machine and a place in its list.
+// place is an object: a VM and an index in its list.
 type place struct{ vm, object int32 }
 
-type machine struct {
+type vm struct {
 	name    string
 	status  Status
 	objects []object // the home first
 }
 
 type object struct {
-	name       string
-	generation int64
-	applied    int64
-	store      int32
-	pair       int32
-	at         int32 // in the pair's list
-	status     Status
+	name    string
+	applied int64
+	store   int32
+	pair    int32
+	status  Status
 }
 
 // New validates an inventory, which it does not keep, and checks all of it on as many
@@ -66,14 +59,12 @@ func New(inv *Inventory, workers int) (*Checker, error) {
 	}
 	c := &Checker{
 		demands: make([]demand, len(inv.Policies)), offers: make([]offer, len(inv.Datastores)), known: known,
-		machines: make([]machine, len(inv.VMs)), pairOf: map[[2]int32]int32{}, offered: map[string]int{},
-		ofPolicy: make([][]int32, len(inv.Policies)), ofStore: make([][]int32, len(inv.Datastores)),
-		byPolicy: make([]tally, len(inv.Policies)),
+		vms: make([]vm, len(inv.VMs)), pairOf: map[[2]int32]int32{}, offered: map[string]bool{}, byPolicy: make([]tally, len(inv.Policies)),
 	}
 	for i := range inv.Datastores {
 		c.offers[i] = newOffer(&inv.Datastores[i])
 		for name := range c.offers[i].has {
-			c.offered[name]++
+			c.offered[name] = true
 		}
 	}
 	for i := range inv.Policies {
@@ -89,14 +80,14 @@ func New(inv *Inventory, workers int) (*Checker, error) {
 		begin := len(slab)
 		slab = c.appendObjects(slab, v)
 		end := len(slab)
-		c.machines[i] = machine{name: v.Name, objects: slab[begin:end:end]}
+		c.vms[i] = vm{name: v.Name, objects: slab[begin:end:end]}
 		c.attach(int32(i))
 	}
-	c.CheckAll(workers)
+	c.checkAll(workers)
 	return c, nil
 }
 
-// appendObjects adds the objects of a machine, without their places.
+// appendObjects adds the objects of a VM.
 func (c *Checker) appendObjects(list []object, v *VM) []object {
 	list = append(list, c.newObject(&v.Home))
 	for i := range v.Disks {
@@ -106,7 +97,7 @@ func (c *Checker) appendObjects(list []object, v *VM) []object {
 }
 
 func (c *Checker) newObject(o *Object) object {
-	made := object{name: o.Name, generation: o.Generation, applied: o.Applied, store: nowhere, pair: nowhere}
+	made := object{name: o.Name, applied: o.Applied, store: nowhere, pair: nowhere}
 	if o.Datastore != "" {
 		made.store = c.storeOf(o.Datastore)
 	}
@@ -123,10 +114,6 @@ func (c *Checker) pairFor(policy, store int32) int32 {
 		id = int32(len(c.pairs))
 		c.pairOf[key] = id
 		c.pairs = append(c.pairs, pair{policy: policy, store: store, status: c.weigh(policy, store)})
-		c.ofPolicy[policy] = append(c.ofPolicy[policy], id)
-		if store != nowhere {
-			c.ofStore[store] = append(c.ofStore[store], id)
-		}
 	}
 	return id
 }
@@ -138,30 +125,13 @@ func (c *Checker) weigh(policy, store int32) Status {
 	return c.demands[policy].weigh(&c.offers[store])
 }
 
-// attach lists the objects of a machine under their pairs.
+// attach lists the objects of a VM under their pairs.
 func (c *Checker) attach(vm int32) {
-	for i := range c.machines[vm].objects {
-		o := &c.machines[vm].objects[i]
-		if o.pair == nowhere {
-			continue
+	for i := range c.vms[vm].objects {
+		if o := &c.vms[vm].objects[i]; o.pair != nowhere {
+			p := &c.pairs[o.pair]
+			p.objects = append(p.objects, place{vm, int32(i)})
 		}
-		p := &c.pairs[o.pair]
-		o.at = int32(len(p.objects))
-		p.objects = append(p.objects, place{vm, int32(i)})
-	}
-}
-
-func (c *Checker) detach(vm int32) {
-	for i := range c.machines[vm].objects {
-		o := &c.machines[vm].objects[i]
-		if o.pair == nowhere {
-			continue
-		}
-		p := &c.pairs[o.pair]
-		last := p.objects[len(p.objects)-1]
-		p.objects[o.at] = last
-		c.machines[last.vm].objects[last.object].at = o.at
-		p.objects = p.objects[:len(p.objects)-1]
 	}
 }
 
@@ -182,24 +152,24 @@ func (c *Checker) judge(o *object) Status {
 	return p.status
 }
 
-// CheckAll weighs all rules and judges every object afresh, on as many cores as there are
-// workers. It gives what the changes gave, and is there for the doubtful.
-func (c *Checker) CheckAll(workers int) {
+// checkAll weighs all rules and judges every object afresh, on as many cores as there are
+// workers.
+func (c *Checker) checkAll(workers int) {
 	split(len(c.pairs), workers, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			c.pairs[i].status = c.weigh(c.pairs[i].policy, c.pairs[i].store)
 		}
 	})
-	workers = max(1, min(workers, len(c.machines)))
+	workers = max(1, min(workers, len(c.vms)))
 	sums := make([]sums, workers)
-	split(len(c.machines), workers, func(w, from, to int) {
+	split(len(c.vms), workers, func(w, from, to int) {
 		sums[w] = c.judgeAll(from, to)
 	})
-	c.objects, c.vms = tally{}, tally{}
+	c.objects, c.byVM = tally{}, tally{}
 	clear(c.byPolicy)
 	for w := range sums {
 		c.objects.add(&sums[w].objects)
-		c.vms.add(&sums[w].vms)
+		c.byVM.add(&sums[w].vms)
 		for p := range sums[w].byPolicy {
 			c.byPolicy[p].add(&sums[w].byPolicy[p])
 		}
@@ -215,10 +185,7 @@ type sums struct {
 func (c *Checker) judgeAll(from, to int) sums {
 	s := sums{byPolicy: make([]tally, len(c.byPolicy))}
 	for i := from; i < to; i++ {
-		m := &c.machines[i]
-		if m.objects == nil { // gone
-			continue
-		}
+		m := &c.vms[i]
 		m.status = NotApplicable
 		for k := range m.objects {
 			o := &m.objects[k]

@@ -104,7 +104,7 @@ func TestAgainstDefinitions(t *testing.T) {
 		var objects, vms tally
 		for i := range inv.VMs {
 			v := &inv.VMs[i]
-			got, _ := c.VM(v.Name)
+			got := statusOf(c, v.Name)
 			worst := NotApplicable
 			for k, o := range append([]Object{v.Home}, v.Disks...) {
 				want := statusBy(inv, &o)

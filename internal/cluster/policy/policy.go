@@ -1,11 +1,10 @@
 // Package policy says whether storage keeps what policies ask of it: for the home and
-// each disk of every machine, whether the datastore that it is on offers what its policy
+// each disk of every VM, whether the datastore that it is on offers what its policy
 // demands, and if not, which rule failed and what was asked and offered.
 //
 // What goes in is an Inventory: datastores with their capabilities, policies with their
-// rules, machines with their objects, each with a generation, a number that its owner
-// changes whenever it changes the thing. A Checker checks all of it once, and after a
-// change only what depends on what changed.
+// rules, VMs with their objects. The generation of a policy is a number that its owner
+// changes with the policy, and that an object keeps of the version that was applied to it.
 //
 // The rules of a policy are weighed against a datastore once for each pair of the two,
 // however many objects share the pair. One meaning holds for every operator: a rule is
@@ -81,7 +80,7 @@ const (
 	Not    Operator = "not"    // any value, none of which may be offered
 )
 
-// VM is a machine as storage sees it.
+// VM is a VM as storage sees it.
 type VM struct {
 	Name  string   `json:"name" yaml:"name"`
 	Home  Object   `json:"home" yaml:"home"` // its configuration and logs

@@ -43,7 +43,7 @@ func again(t *testing.T, inv *Inventory) {
 	if err != nil {
 		t.Fatalf("%s: %v", data, err)
 	}
-	same(t, "after it was written", all(t, checked(t, back, 1)), all(t, checked(t, inv, 1)))
+	same(t, "after it was written", all(checked(t, back, 1)), all(checked(t, inv, 1)))
 }
 
 func TestReadMistakes(t *testing.T) {
@@ -168,9 +168,6 @@ func FuzzRead(f *testing.F) {
 		var text bytes.Buffer
 		if err := c.Report().Text(&text); err != nil || text.Len() == 0 {
 			t.Fatal(err)
-		}
-		if n, err := c.Follow(inv); n != 0 || err != nil {
-			t.Fatalf("following what is known judges %d: %v", n, err)
 		}
 	})
 }

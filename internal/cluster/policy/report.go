@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -44,47 +43,12 @@ type Member struct {
 	Object string `json:"object"` // "home", or "disk" and its name
 }
 
-// VMStatus is all about one machine.
-type VMStatus struct {
-	Name    string         `json:"name"`
-	Status  Status         `json:"status"`
-	Objects []ObjectStatus `json:"objects"`
-}
-
-// ObjectStatus is all about one object.
-type ObjectStatus struct {
-	Object    string   `json:"object"`
-	Policy    string   `json:"policy,omitempty"`
-	Datastore string   `json:"datastore,omitempty"`
-	Status    Status   `json:"status"`
-	Reasons   []string `json:"reasons,omitempty"` // none for a compliant one
-}
-
-// VM is the status of a machine, and whether there is one of that name.
-func (c *Checker) VM(name string) (VMStatus, bool) {
-	id := c.find(name, nowhere)
-	if id == nowhere {
-		return VMStatus{}, false
-	}
-	m := &c.machines[id]
-	v := VMStatus{Name: m.name, Status: m.status, Objects: make([]ObjectStatus, len(m.objects))}
-	for i := range m.objects {
-		o := &m.objects[i]
-		policy, store := c.where(o)
-		v.Objects[i] = ObjectStatus{label(o.name), policy, store, o.status, c.reasons(o)}
-	}
-	return v, true
-}
-
-// VMNames are those of all machines, sorted.
-func (c *Checker) VMNames() []string { return slices.Sorted(maps.Keys(c.known.vms)) }
-
-// Counts are how many machines and objects have each status.
-func (c *Checker) Counts() (vms, objects Counts) { return c.vms.counts(), c.objects.counts() }
+// Counts are how many VMs and objects have each status.
+func (c *Checker) Counts() (vms, objects Counts) { return c.byVM.counts(), c.objects.counts() }
 
 // Report sums up.
 func (c *Checker) Report() *Report {
-	r := &Report{VMs: c.vms.counts(), Objects: c.objects.counts(), Policies: []PolicyCounts{}, Findings: []Finding{}}
+	r := &Report{VMs: c.byVM.counts(), Objects: c.objects.counts(), Policies: []PolicyCounts{}, Findings: []Finding{}}
 	for i := range c.demands {
 		r.Policies = append(r.Policies, PolicyCounts{c.demands[i].name, c.demands[i].generation, c.demands[i].absent, c.byPolicy[i].counts()})
 	}
@@ -118,7 +82,7 @@ func (c *Checker) findings(p *pair) []Finding {
 	at := map[trouble]int{}
 	var list []Finding
 	for _, where := range c.sorted(p.objects) {
-		m := &c.machines[where.vm]
+		m := &c.vms[where.vm]
 		o := &m.objects[where.object]
 		if o.status <= Compliant {
 			continue
@@ -139,10 +103,10 @@ func (c *Checker) findings(p *pair) []Finding {
 	return list
 }
 
-// sorted are objects by the name of their machine, and in its order.
+// sorted are objects by the name of their VM, and in its order.
 func (c *Checker) sorted(objects []place) []place {
 	return slices.SortedFunc(slices.Values(objects), func(a, b place) int {
-		return cmp.Or(strings.Compare(c.machines[a.vm].name, c.machines[b.vm].name), cmp.Compare(a.object, b.object))
+		return cmp.Or(strings.Compare(c.vms[a.vm].name, c.vms[b.vm].name), cmp.Compare(a.object, b.object))
 	})
 }
 

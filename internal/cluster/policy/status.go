@@ -2,10 +2,10 @@ package policy
 
 import "fmt"
 
-// Status is what is known of an object, or of a machine.
+// Status is what is known of an object, or of a VM.
 type Status uint8
 
-// The statuses from the mildest to the worst: a machine has the worst of its objects.
+// The statuses from the mildest to the worst: a VM has the worst of its objects.
 // An unknown object counts as worse than one that is out of date, since it may turn out
 // not to comply.
 const (

@@ -51,14 +51,14 @@ func TestStatuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, found := k.VM("vm")
-		if !found || v.Status != c.want || v.Objects[0].Status != c.want || strings.Join(v.Objects[0].Reasons, "; ") != c.reason {
+		v := statusOf(k, "vm")
+		if v.Status != c.want || v.Objects[0].Status != c.want || strings.Join(v.Objects[0].Reasons, "; ") != c.reason {
 			t.Errorf("%+v: %v %q, want %v %q", c.object, v.Status, v.Objects[0].Reasons, c.want, c.reason)
 		}
 	}
 }
 
-// A machine is as bad as the worst of its objects.
+// A VM is as bad as the worst of its objects.
 func TestRollUp(t *testing.T) {
 	objects := map[Status]Object{
 		NotApplicable: {Datastore: "good"},
@@ -78,11 +78,11 @@ func TestRollUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, _ := c.VM("vm"); v.Status != order[max(i, k)] {
-				t.Errorf("home %v, disk %v: machine %v", a, b, v.Status)
+			if v := statusOf(c, "vm"); v.Status != order[max(i, k)] {
+				t.Errorf("home %v, disk %v: VM %v", a, b, v.Status)
 			}
 			if vms, all := c.Counts(); vms.All() != 1 || all.All() != 2 {
-				t.Errorf("home %v, disk %v: %d machines and %d objects are counted", a, b, vms.All(), all.All())
+				t.Errorf("home %v, disk %v: %d VMs and %d objects are counted", a, b, vms.All(), all.All())
 			}
 		}
 	}

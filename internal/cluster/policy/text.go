@@ -34,7 +34,7 @@ func (r *Report) Text(w io.Writer) error {
 }
 
 func (r *Report) table(b *strings.Builder) {
-	names := []string{"machines", "homes and disks"}
+	names := []string{"VMs", "homes and disks"}
 	counts := []Counts{r.VMs, r.Objects}
 	for _, p := range r.Policies {
 		name := fmt.Sprintf("  policy %s, version %d", p.Name, p.Generation)
@@ -79,7 +79,7 @@ func (f *Finding) text(b *strings.Builder) {
 	fmt.Fprintf(b, "  which: %s\n", shortened(f.members(), "; "))
 }
 
-// members are the objects, machine by machine.
+// members are the objects, VM by VM.
 func (f *Finding) members() []string {
 	var list []string
 	for i, o := range f.Objects {

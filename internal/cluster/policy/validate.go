@@ -264,7 +264,7 @@ func (c *complaints) object(o *Object) {
 	}
 }
 
-// label is what an object is called within its machine.
+// label is what an object is called within its VM.
 func label(disk string) string {
 	if disk == "" {
 		return "home"

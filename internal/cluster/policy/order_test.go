@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// everything is all that a checker says.
+type everything struct {
+	Report *Report
+	VMs    []vmStatus
+}
+
+func all(c *Checker) everything {
+	e := everything{Report: c.Report()}
+	for _, name := range vmNames(c) {
+		e.VMs = append(e.VMs, statusOf(c, name))
+	}
+	return e
+}
+
+func checked(t *testing.T, inv *Inventory, workers int) *Checker {
+	t.Helper()
+	c, err := New(inv, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func same(t *testing.T, what string, got, want everything) {
+	t.Helper()
+	if reflect.DeepEqual(got, want) {
+		return
+	}
+	for i := range min(len(got.VMs), len(want.VMs)) {
+		if !reflect.DeepEqual(got.VMs[i], want.VMs[i]) {
+			t.Fatalf("%s: %+v\nwant %+v", what, got.VMs[i], want.VMs[i])
+		}
+	}
+	t.Fatalf("%s: reports differ:\n%+v\nwant\n%+v", what, got.Report, want.Report)
+}
+
+// vmStatus is all about one VM.
+type vmStatus struct {
+	Name    string
+	Status  Status
+	Objects []objectStatus
+}
+
+type objectStatus struct {
+	Object, Policy, Datastore string
+	Status                    Status
+	Reasons                   []string
+}
+
+// statusOf is the status of a VM that there is.
+func statusOf(c *Checker, name string) vmStatus {
+	m := &c.vms[c.known.vms[name]]
+	v := vmStatus{Name: m.name, Status: m.status}
+	for i := range m.objects {
+		o := &m.objects[i]
+		s := objectStatus{Object: label(o.name), Status: o.status, Reasons: c.reasons(o)}
+		if o.pair != nowhere {
+			s.Policy = c.demands[c.pairs[o.pair].policy].name
+		}
+		if o.store != nowhere {
+			s.Datastore = c.offers[o.store].name
+		}
+		v.Objects = append(v.Objects, s)
+	}
+	return v
+}
+
+func vmNames(c *Checker) []string { return slices.Sorted(maps.Keys(c.known.vms)) }
+
+func TestWorkersAndOrderChangeNothing(t *testing.T) {
+	inv := made{vms: 300, disks: 2, policies: 9, stores: 11}.inventory(5)
+	want := all(checked(t, inv, 1))
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, workers := range []int{-1, 0, 2, 3, 7, 64, 1000} {
+		same(t, fmt.Sprint(workers, " workers"), all(checked(t, inv, workers)), want)
+		same(t, "another order", all(checked(t, shuffled(inv, r), workers)), want)
+	}
+	for _, n := range []int{0, 1} {
+		tiny := made{vms: n, disks: 0, policies: 1, stores: 1}.inventory(1)
+		same(t, fmt.Sprint(n, " VMs"), all(checked(t, tiny, 4)), all(checked(t, tiny, 1)))
+	}
+}
+
+// The order of rules, sets and values decides nothing but the order of reasons.
+func TestOrderWithinPolicies(t *testing.T) {
+	inv := made{vms: 200, disks: 2, policies: 9, stores: 11}.inventory(6)
+	before := checked(t, inv, 1)
+	for i := range inv.Policies {
+		slices.Reverse(inv.Policies[i].Sets)
+		for _, s := range inv.Policies[i].Sets {
+			slices.Reverse(s.Rules)
+			for k := range s.Rules {
+				slices.Reverse(s.Rules[k].Set)
+			}
+		}
+	}
+	for i := range inv.Datastores {
+		slices.Reverse(inv.Datastores[i].Capabilities)
+		slices.Reverse(inv.Datastores[i].Tags["tier"])
+	}
+	after := checked(t, inv, 1)
+	for _, name := range vmNames(before) {
+		a := statusOf(before, name)
+		b := statusOf(after, name)
+		for i := range a.Objects {
+			if a.Objects[i].Status != b.Objects[i].Status {
+				t.Errorf("%s: %+v, and the other way round %+v", name, a.Objects[i], b.Objects[i])
+			}
+		}
+	}
+}
