@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"plimsoll/internal/cluster"
@@ -347,11 +346,6 @@ func TestTimesOfStages(t *testing.T) {
 	if want := [][]int{{0, 1, 3}, {2}}; len(table.Stages) != 2 || !slices.Equal(table.Stages[0].Moves, want[0]) || !slices.Equal(table.Stages[1].Moves, want[1]) || table.Seconds != 600+100 {
 		t.Errorf("two at a time: %+v", table)
 	}
-	want := "1. in 600 s: vm-0 from host-0 to host-2, vm-1 from host-0 to host-3, vm-3 from host-1 to host-3\n" +
-		"2. in 100 s: vm-2 from host-0 to host-2\n4 moves in 2 stages, 700 s in all\n"
-	if got := table.Text(c, p); got != want {
-		t.Errorf("%q", got)
-	}
 	c.VMs[1].Demand.Dirty = 40_000_000 // more than a third of the link, less than half
 	if table = Schedule(l, x, p, Limits{}); len(table.Stages) != 2 || !slices.Equal(table.Stages[1].Moves, []int{2}) {
 		t.Errorf("two of three still end: %+v", table)
@@ -361,9 +355,6 @@ func TestTimesOfStages(t *testing.T) {
 	alone := table.Stages[len(table.Stages)-1]
 	if !slices.Equal(alone.Moves, []int{1}) || !slices.Equal(alone.Stopped, []cluster.VMID{1}) || alone.Seconds != 200 {
 		t.Errorf("one that never ends: %+v", table)
-	}
-	if text := table.Text(c, p); !strings.Contains(text, "vm-1 stands still meanwhile: it writes") {
-		t.Errorf("%q", text)
 	}
 	c.Hosts[0].State = cluster.Failed
 	l, x = layout(c)

@@ -136,7 +136,7 @@ func TestSyncSkipsEqualParts(t *testing.T) {
 	if _, err := to.Apply(Op{Verb: ChangeVM, Sets: SetsCPU, VM: 3, CPU: grown(11)}); err != nil {
 		t.Fatal(err)
 	}
-	if s := Diff(from, to, DefaultTolerance()); s.Skipped != 2 || len(s.Ops) != 1 || s.Rebuild != 12 || s.String() != "1 operations, 12 by a rebuild, 2 pools skipped" {
+	if s := Diff(from, to, DefaultTolerance()); s.Skipped != 2 || len(s.Ops) != 1 || s.Rebuild != 12 {
 		t.Errorf("%+v", s)
 	}
 }

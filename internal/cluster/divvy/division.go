@@ -115,22 +115,6 @@ func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 	}
 }
 
-// Run has a machine run, or no longer.
-func (e *Entitlements) Run(v cluster.VMID, runs bool) {
-	e.running[v] = runs
-	e.refresh(v)
-}
-
-// Resize changes the capacity of the cluster.
-func (e *Entitlements) Resize(capacity cluster.Resources) {
-	for _, r := range both {
-		if d, amount := &e.split[r], within(r.amount(capacity)); d.give[0] != amount {
-			d.give[0] = amount
-			d.spoil(0)
-		}
-	}
-}
-
 func (e *Entitlements) refresh(v cluster.VMID) {
 	for _, r := range both {
 		all := e.terms[r]

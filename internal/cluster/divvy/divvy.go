@@ -16,8 +16,6 @@
 package divvy
 
 import (
-	"fmt"
-
 	"plimsoll/internal/cluster"
 )
 
@@ -138,18 +136,6 @@ type Overcommit struct {
 	Pool       cluster.PoolID
 	Resource   Resource
 	Need, Have int64 // MHz or bytes
-}
-
-// Text says it to a person, with the pool's name.
-func (o Overcommit) Text(c *cluster.Cluster) string {
-	name := "the cluster"
-	if int(o.Pool) < len(c.Pools) && o.Pool > 0 {
-		name = "the pool " + c.Pools[o.Pool].Name
-	}
-	if o.Resource == CPU {
-		return fmt.Sprintf("%s is entitled to %d MHz of CPU, and %d MHz are reserved in it", name, o.Have, o.Need)
-	}
-	return fmt.Sprintf("%s is entitled to %s of memory, and %s are reserved in it", name, cluster.MiB(o.Have), cluster.MiB(o.Need))
 }
 
 // Overcommitted lists the pools that cannot give their children what is reserved, by

@@ -148,9 +148,6 @@ func TestOvercommitIsSaid(t *testing.T) {
 	if want := (Overcommit{Pool: 1, Resource: CPU, Need: 30_000, Have: 9_000}); len(list) != 1 || list[0] != want {
 		t.Fatalf("overcommitted: %+v", list)
 	}
-	if got := list[0].Text(s.Cluster); got != "the pool p is entitled to 9000 MHz of CPU, and 30000 MHz are reserved in it" {
-		t.Error(got)
-	}
 	e.Run(cluster.VMID(s.at["b"]), false)
 	e.Run(cluster.VMID(s.at["a"]), false)
 	if list := e.Overcommitted(); len(list) != 0 {

@@ -75,19 +75,11 @@ func NewHostTree(pools []HostPool, vms []HostVM) (*HostTree, error) {
 // Pools lists the pools by id. The list is the tree's own and not to be changed.
 func (t *HostTree) Pools() []HostPool { return t.pools }
 
-// VMs lists the machines by id. The list is the tree's own and not to be changed.
-func (t *HostTree) VMs() []HostVM { return t.vms }
-
 // Clone is a copy that can be changed apart.
 func (t *HostTree) Clone() *HostTree {
 	n := *t
 	n.pools, n.vms, n.held = slices.Clone(t.pools), slices.Clone(t.vms), slices.Clone(t.held)
 	return &n
-}
-
-// Equal says whether two trees hold the same.
-func (t *HostTree) Equal(o *HostTree) bool {
-	return slices.Equal(t.pools, o.pools) && slices.Equal(t.vms, o.vms)
 }
 
 // pool is the place of a pool, or where it would be. The two searches are written out:

@@ -72,8 +72,8 @@ func TestHostTreesByHand(t *testing.T) {
 			t.Errorf("%s has %v, want %v", c.pool, got, c.want)
 		}
 	}
-	a := one.VMs()[0]
-	if want := (Grant{1_000, cluster.Unlimited, 2_000}); a.CPU != want || a.Pool != 1 || len(one.VMs()) != 3 || len(two.VMs()) != 2 {
+	a := one.vms[0]
+	if want := (Grant{1_000, cluster.Unlimited, 2_000}); a.CPU != want || a.Pool != 1 || len(one.vms) != 3 || len(two.vms) != 2 {
 		t.Errorf("%+v, want %v", a, want)
 	}
 }
@@ -112,7 +112,7 @@ func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.La
 			t.Fatalf("host %d is not what is made of its lists: %v", h, err)
 		}
 		there := map[cluster.PoolID]bool{0: true}
-		for _, v := range tree.VMs() {
+		for _, v := range tree.vms {
 			seen++
 			if l.Host(v.VM) != cluster.HostID(h) || !e.running[v.VM] {
 				t.Fatalf("machine %d is not on host %d", v.VM, h)
@@ -236,4 +236,9 @@ func TestNewHostTreeRefuses(t *testing.T) {
 	if _, err := NewHostTree([]HostPool{root}, huge); err == nil {
 		t.Error("a sum beyond all bounds is accepted")
 	}
+}
+
+// Equal says whether two trees hold the same.
+func (t *HostTree) Equal(o *HostTree) bool {
+	return slices.Equal(t.pools, o.pools) && slices.Equal(t.vms, o.vms)
 }

@@ -476,3 +476,19 @@ func TestBrokenTrees(t *testing.T) {
 		}
 	}
 }
+
+// Run has a VM run, or no longer.
+func (e *Entitlements) Run(v cluster.VMID, runs bool) {
+	e.running[v] = runs
+	e.refresh(v)
+}
+
+// Resize changes the capacity of the cluster.
+func (e *Entitlements) Resize(capacity cluster.Resources) {
+	for _, r := range both {
+		if d, amount := &e.split[r], within(r.amount(capacity)); d.give[0] != amount {
+			d.give[0] = amount
+			d.spoil(0)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package divvy
 
 import (
-	"fmt"
 	"slices"
 
 	"plimsoll/internal/cluster"
@@ -209,12 +208,6 @@ func (p *planner) rebuild() []Op {
 	return ops
 }
 
-// Rebuild is the operations that destroy everything on a host and create it anew: what
-// Diff is measured against.
-func Rebuild(from, to *HostTree) []Op {
-	return (&planner{from: from, to: to, goal: to.pools}).rebuild()
-}
-
 // differs are the fields of a pool that are to be set.
 func differs(a, b *HostPool) Fields {
 	sets := differing(a.CPU, b.CPU, a.Mem, b.Mem)
@@ -261,9 +254,4 @@ func (o *Op) grants(cpu, mem Grant) {
 	if all || o.Sets&SetsMem != 0 {
 		o.Mem = mem
 	}
-}
-
-// String sums up the operations.
-func (s Sync) String() string {
-	return fmt.Sprintf("%d operations, %d by a rebuild, %d pools skipped", len(s.Ops), s.Rebuild, s.Skipped)
 }

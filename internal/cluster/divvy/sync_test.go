@@ -95,7 +95,7 @@ func legal(t *HostTree) error {
 		there[p.ID] = true
 		used[p.Parent] = used[p.Parent].Plus(reserved(p.CPU, p.Mem))
 	}
-	for _, v := range t.VMs() {
+	for _, v := range t.vms {
 		used[v.Pool] = used[v.Pool].Plus(reserved(v.CPU, v.Mem))
 		if !there[v.Pool] {
 			return fmt.Errorf("machine %d is nowhere", v.VM)
@@ -260,4 +260,10 @@ func changed(from, to *HostTree, o Op) Fields {
 		return SetsCPU | SetsMem
 	}
 	return differs(&from.pools[i], &to.pools[j])
+}
+
+// Rebuild is the operations that destroy everything on a host and create it anew: what
+// Diff is measured against.
+func Rebuild(from, to *HostTree) []Op {
+	return (&planner{from: from, to: to, goal: to.pools}).rebuild()
 }

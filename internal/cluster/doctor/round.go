@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
 )
 
 // Round is what one look saw and predicted: a line of a ledger.
@@ -56,12 +55,6 @@ func NewRound(c *cluster.Cluster, r *Report) *Round {
 		n.Moves = append(n.Moves, RoundMove{m.VM, m.From, m.To, m.Reason})
 	}
 	return n
-}
-
-// Follow says what came of a plan: the report on a cluster, against the cluster as it was
-// found later.
-func Follow(before, after *cluster.Cluster, plan *Report) *Outcome {
-	return NewRound(before, plan).Follow(NewRound(after, Look(after, balance.Options{})))
 }
 
 // where is the host of each machine.

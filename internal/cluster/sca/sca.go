@@ -100,21 +100,6 @@ func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	return rows, nil
 }
 
-// Factor is the part of a host's capacity that a policy leaves when it is full of
-// machines with this number of vCPUs, per mille: all of it by default and for even
-// machines under SCAv2. An unknown policy leaves nothing.
-func Factor(p Policy, vcpus, yield int) int {
-	if yield == 0 {
-		yield = DefaultYield
-	}
-	if vcpus < 1 || vcpus > 2*mostCores || yield < one || yield > 2*one {
-		return 0
-	}
-	l := load{threads: 2, yield: int64(yield)}
-	l.add(Group{VCPUs: vcpus, Count: 1})
-	return int(l.full(p) * 1000 / l.full(Default))
-}
-
 // LossAt is the part of what is asked for that is not done by the capacity of the policy
 // alone, per mille, when that is a share of what the host could do under the default policy,
 // full of such machines. Load is per mille. Queues, which build up before the capacity is

@@ -76,16 +76,10 @@ func TestFactorByParity(t *testing.T) {
 	}
 	for _, test := range tests {
 		for p, want := range map[Policy]int{Default: test.all, V1: test.v1, V2: test.v2} {
-			if got := Factor(p, test.vcpus, 0); got != want {
-				t.Errorf("%s, %d vCPUs: %d, want %d", p, test.vcpus, got, want)
-			}
 			if got := assess(t, host(28, 2), 0, Group{test.vcpus, 200})[p].Factor; got != want {
 				t.Errorf("%s, 200 machines of %d vCPUs: %d, want %d", p, test.vcpus, got, want)
 			}
 		}
-	}
-	if Factor("no policy", 4, 0) != 0 || Factor(V2, 0, 0) != 0 || Factor(V2, 4, 3000) != 0 {
-		t.Error("nonsense has a factor")
 	}
 }
 

@@ -67,6 +67,3 @@ var rules = []Rule{
 	{"T10", "Devices can be assigned to a node only with cores per socket set by hand.", "Denneman"},
 	{"T11", "Exceptions: single-thread latency was better with one core per socket; some guests and licences use a limited number of sockets.", "VMware, vSphere 8 virtual topology"},
 }
-
-// Rules lists the published rules that reasons name.
-func Rules() []Rule { return append([]Rule(nil), rules...) }

@@ -313,7 +313,7 @@ func TestImpossibleSizes(t *testing.T) {
 
 func TestEveryReasonRestsOnARule(t *testing.T) {
 	known := map[string]bool{}
-	for _, r := range Rules() {
+	for _, r := range rules {
 		if r.Text == "" || r.Source == "" {
 			t.Errorf("%s says nothing, or not where it is from", r.ID)
 		}
