@@ -125,7 +125,7 @@ headline: [operations]
 		t.Fatalf("the run was killed, and %d values are left", n)
 	}
 	said := r.must("restore", "out")
-	if want := "removed what workload keyvalue had prepared in the service memcached at " + at; !strings.Contains(said, want) {
+	if want := "removed the data of workload keyvalue from the service memcached at " + at; !strings.Contains(said, want) {
 		t.Errorf("restore said %q, want %q", said, want)
 	}
 	if n := r.held(at); n != 1 {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"plimsoll/internal/trial"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/restore"
 )
 
 // Restore puts back what dead runs of this user left changed on this host: of one results folder, or of every
@@ -86,5 +86,5 @@ func (l *Lab) restoreAll(ctx context.Context, logs string) (done []string, faile
 }
 
 func (l *Lab) restore(ctx context.Context, log string) ([]string, error) {
-	return trial.Restore(ctx, trial.Restoration{Log: log, Catalog: l.Catalog, Open: l.open})
+	return restore.Restore(ctx, restore.Restoration{Log: log, Catalog: l.Catalog, Open: l.open})
 }

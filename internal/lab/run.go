@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/restore"
 )
 
 // Request is a run that is asked for.
@@ -110,7 +111,7 @@ func (l *Lab) measure(ctx context.Context, r *Run) (*Outcome, error) {
 		return nil, err
 	}
 	defer p.Close()
-	if err := trial.Choose(ctx, p, r.Dir); err != nil {
+	if err := restore.Choose(ctx, p, r.Dir); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.Abs(r.Dir)

@@ -68,7 +68,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	// By the clock that no step of the time of day moves: what a record says that a trial took is added up.
 	a.record.End = a.record.Start.Add(s.now().Sub(a.record.Start))
 	trouble, isVoid := fault.IsVoid(err)
-	if err != nil && !isVoid && a.served != nil && !a.served.lives() { // the next trial gets a fresh one
+	if err != nil && !isVoid && a.services.Dead() { // the next trial gets a fresh one
 		trouble, isVoid = &fault.VoidError{Err: err}, true
 	}
 	switch {
@@ -77,7 +77,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	case err != nil && !isVoid:
 		return nil, a.stop(ctx, fmt.Errorf("trial %d: %w", next.Number, err))
 	case isVoid:
-		a.void(a.died(trouble))
+		a.void(a.services.Died(trouble))
 	}
 	a.keepLog(ctx)
 	s.journal.Step("before write trial")
@@ -113,7 +113,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		watch: newWatch(s.Study, l.Demand().Rate > 0), files: map[string][]byte{},
 	}
 	for name, level := range arm.Levels {
-		if name == LabelFactor {
+		if name == study.Label {
 			record.Observed[name] = level
 		}
 	}
@@ -186,22 +186,22 @@ func (a *attempt) void(trouble error) {
 // run takes the trial through its phases.
 func (a *attempt) run(ctx context.Context) (err error) {
 	a.reporter.say(PhaseApply, 0, "")
-	if a.renews() { // before the machine that it runs on is another, or gone
-		if err := a.unserve(ctx); err != nil {
+	if a.services.Renews() { // before the machine that it runs on is another, or gone
+		if err := a.services.Stop(ctx); err != nil {
 			return err
 		}
 	}
 	if err := a.assemble(ctx); err != nil {
 		return err
 	}
-	seen, err := a.apply(ctx, a.arm.Levels)
+	seen, err := a.settings.Apply(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, seen)
 	if err != nil {
 		return err
 	}
 	a.reporter.say(PhasePrepare, 0, "")
 	ready := a.timePreparing(a.Number)
-	if err := a.serve(ctx, a.arm, a.crew); err != nil {
+	if err := a.services.Start(ctx, a.arm, a.crew); err != nil {
 		return err
 	}
 	if err := a.prepare(ctx, a.crew); err != nil {
@@ -216,7 +216,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	if failed != nil {
 		return failed
 	}
-	again, err := a.reread(ctx, a.arm.Levels)
+	again, err := a.settings.Reread(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, again)
 	if err := errors.Join(err, a.see(ctx)); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
 	a.load.load = a.crew.Lead().Load
-	if err := a.checkSettings(ctx, a.crew); err != nil {
+	if err := a.settings.Find(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}
 	a.counted()
@@ -280,14 +280,14 @@ func (a *attempt) drive(ctx context.Context) error {
 		m.Sampler.Begin(ctx, a.Study.Measure.Interval)
 	}
 	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
-		a.count(ctx)
+		a.services.Count(ctx, a.record)
 	}
 	err := a.eventful(ctx, func() error { return a.accompany(ctx, run) })
 	for _, m := range a.crew {
 		m.Sampler.End(ctx)
 	}
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
-	a.heard(ctx, time.Since(from).Seconds())
+	a.services.Observe(ctx, a.record, time.Since(from).Seconds())
 	return fault.Voids(err)
 }
 
@@ -307,7 +307,7 @@ func (a *attempt) offer(ctx context.Context, l prepared, stage load.Stage, out *
 func (a *attempt) loadLevels() map[string]string {
 	levels := map[string]string{}
 	for name, level := range a.arm.Levels {
-		if !slices.ContainsFunc(a.settings, func(s *setting) bool { return s.name == name }) {
+		if !a.settings.Varies(name) {
 			levels[name] = level
 		}
 	}
@@ -347,4 +347,14 @@ func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes
 func (a *attempt) searches() bool {
 	_, yes := a.Study.Load.Sought()
 	return yes
+}
+
+// logFile is where a trial keeps what its service logged.
+const logFile = "service.log"
+
+// keepLog keeps what the service logged in the trial, also where it died.
+func (a *attempt) keepLog(ctx context.Context) {
+	if text := a.services.Logged(ctx); len(text) > 0 {
+		a.files[logFile] = text
+	}
 }

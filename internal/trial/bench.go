@@ -17,6 +17,9 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/restore"
+	"plimsoll/internal/trial/serve"
+	"plimsoll/internal/trial/setting"
 	"plimsoll/internal/workload"
 )
 
@@ -100,8 +103,8 @@ type session struct {
 	journal    *journal.Journal
 	results    *measure.Results
 	kind       workload.Kind
-	settings   []*setting // of the machines of this trial, in the order of the study
-	known      []*setting // of all machines that were asked about
+	settings   *setting.Applier
+	services   *serve.Services
 	course     *plan.Course
 	blocks     int              // that it may need
 	rest       int              // trials that it may still need
@@ -117,10 +120,7 @@ type session struct {
 	before     int                   // trials that ended in sessions before this one
 	earlier    time.Duration         // that they took
 	why        string                // the run ended
-	served     *served               // nil while no service runs
-	lodged     machines.Workspace    // where a service ran last
 	release    func()                // gives up the claim on settings of machines
-	unserved   int                   // times in a row that it could not be started
 }
 
 func (b *Bench) session(j *journal.Journal) (*session, error) {
@@ -130,11 +130,13 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 		release:  func() {},
 		journal:  j, results: measure.OpenResults(b.Dir), began: time.Now(),
 	}
+	s.settings = setting.New(b.Study, s.machines, j)
+	s.services = &serve.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log}
 	if old := j.Begin(); old != nil && j.Saved() {
 		s.machines.Mark = old.Mark
 	}
 	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left, soonest: s.soonest}
-	s.sim, _ = b.Platform.(platform.Simulator)
+	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
 	i := slices.IndexFunc(b.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == b.Study.Workload.Kind })
 	if i < 0 {
 		return nil, fmt.Errorf("workload %s: this plimsoll does not have it", b.Study.Workload.Kind)
@@ -213,8 +215,8 @@ func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin,
 	}
 	return &journal.Begin{
 		Machine: machine, Run: run, Dir: s.Dir, Mark: s.machines.Mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
-		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.foreign(),
-		Claims: claims(s.known),
+		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.services.Foreign(),
+		Claims: s.settings.Claims(),
 	}, nil
 }
 
@@ -243,11 +245,11 @@ func (s *session) same(old *journal.Begin, hash string) error {
 // setting at its former level, and reads the trials that ended.
 func (s *session) resume(ctx context.Context) error {
 	r := s.restorer()
-	r.settings(ctx)
-	for _, line := range r.done {
+	r.Settings(ctx)
+	for _, line := range r.Done {
 		s.reporter.say(PhaseRestore, 0, line)
 	}
-	if err := errors.Join(r.errs...); err != nil {
+	if err := r.Failed(); err != nil {
 		return fmt.Errorf("put back what the run left before: %w", err)
 	}
 	for _, e := range s.journal.Entries() {
@@ -277,8 +279,8 @@ func (s *session) sweep() error {
 	return err
 }
 
-func (s *session) restorer() *restorer {
-	return &restorer{machines: s.machines, journal: s.journal, seed: s.Plan.Seed, kind: s.kind.Name, fleeting: s.machines.Fleeting()}
+func (s *session) restorer() *restore.Restorer {
+	return restore.New(s.machines, s.journal, s.Plan.Seed, s.kind.Name)
 }
 
 // trials runs trial after trial until the plan has no more.
@@ -324,26 +326,11 @@ func (s *session) finish(ctx context.Context, err error) error {
 	}
 	r := s.restorer()
 	s.reporter.say(PhaseRestore, 0, "")
-	if err := r.find(after, s.Study.Most()); err != nil {
-		r.errs = append(r.errs, err)
-	}
-	r.settings(after)
+	r.Undo(after, s.Study.Most())
 	s.reporter.say(PhaseClean, 0, "")
-	if len(s.foreign()) == 0 {
-		r.target = s.target
-		if stopped := s.unserveMute(after, err); stopped != nil && !r.endsWithMachine() {
-			r.errs = append(r.errs, stopped)
-		}
-	}
-	r.loads(after)
-	switch stopped := s.clearServices(after, r); {
-	case stopped != nil && r.endsWithMachine():
-		r.services(after)
-	case stopped != nil:
-		r.errs = append(r.errs, stopped)
-	}
+	r.Clean(after, s.services, err)
 	last := journal.Entry{Kind: journal.KindEnd, Note: s.why}
-	switch failed := errors.Join(r.errs...); {
+	switch failed := r.Failed(); {
 	case failed != nil:
 		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.Dir))
 		last = journal.Entry{Kind: journal.KindInterrupted, Note: err.Error()}
@@ -365,10 +352,10 @@ func (s *session) stopped(trial int) string {
 // claimAll finds the machines of the run and claims what it may change on them.
 func (s *session) claimAll(ctx context.Context, b *journal.Begin) (release func(), err error) {
 	r := s.restorer()
-	if r.fleeting {
+	if r.Fleeting {
 		return func() {}, nil
 	}
-	if err := r.find(ctx, s.Study.Most()); err != nil {
+	if err := r.Find(ctx, s.Study.Most()); err != nil {
 		return nil, err
 	}
 	return s.machines.Claim(ctx, b, s.journal.UndoLog(b.Run))

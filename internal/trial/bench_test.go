@@ -74,7 +74,7 @@ func TestOnlyDifferencesAreApplied(t *testing.T) {
 		if e.Kind == journal.KindChange && e.Setting.Former == e.Setting.Level {
 			t.Errorf("entry %d changes %s from %q to itself", e.Sequence, e.Setting.Factor, e.Setting.Level)
 		}
-		if e.Setting != nil && e.Setting.Factor == LabelFactor {
+		if e.Setting != nil && e.Setting.Factor == study.Label {
 			t.Error("a label was applied to the machine")
 		}
 	}
@@ -441,7 +441,7 @@ func TestSimulator(t *testing.T) {
 			t.Errorf("trial %d from %v to %v", i+1, rec.Start, rec.End)
 		}
 		run := sim.runs[i]
-		want := map[string]string{"driven.threads": "8", LabelFactor: "here"}
+		want := map[string]string{"driven.threads": "8", study.Label: "here"}
 		if run.Trial != i+1 || run.Slot != i+1 || run.Block != 1 || run.Demand.Concurrency != 8 || !maps.Equal(run.Levels, want) {
 			t.Errorf("run %+v", run)
 		}

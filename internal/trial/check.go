@@ -12,9 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
-	"plimsoll/internal/study"
+	"plimsoll/internal/service"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
@@ -50,16 +49,17 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.checkSettings(ctx, all); err != nil {
+		if err := s.settings.Find(ctx, all); err != nil {
 			return nil, err
 		}
-		for _, set := range s.settings {
-			total.Sets[set.name] = slices.Compact(slices.Sorted(slices.Values(append(total.Sets[set.name], set.effect.Sets...))))
+		for name, sets := range s.settings.Kernel() {
+			total.Sets[name] = slices.Compact(slices.Sorted(slices.Values(append(total.Sets[name], sets...))))
 		}
-		serving, err := s.checkService(ctx, arm, all, total)
+		serving, err := s.services.Check(ctx, arm, all)
 		if err != nil {
 			return nil, err
 		}
+		total.serve(serving)
 		if err := all.Build(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", arm.Label, err)
 		}
@@ -101,7 +101,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 		needs, known := seen[key]
 		if !known {
 			env := m.At.Env(machines.DataSeed(s.Plan.Seed, m.Index))
-			env.Speaks = s.spoken()
+			env.Speaks = s.services.Spoken()
 			if needs, err = m.Load.Check(ctx, env); err != nil {
 				return 0, err
 			}
@@ -110,7 +110,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 		if len(m.Kind.Speaks) > 0 {
 			needs.Disk *= int64(servers)
 			needs.Time *= time.Duration(servers)
-			needs = s.lent(needs)
+			needs = s.services.Lent(needs)
 		}
 		// Machines that share a disk add up.
 		if disk += needs.Disk; apart {
@@ -128,64 +128,6 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 		maps.Copy(total.Versions, needs.Versions)
 	}
 	return most, nil
-}
-
-// lent is what a load needs that speaks to services which run already: its data is on their
-// disks and not on this one, and changes them.
-func (s *session) lent(needs workload.Needs) workload.Needs {
-	for _, use := range s.foreign() {
-		if needs.Disk > 0 {
-			needs.Changes = append(slices.Clip(needs.Changes), fmt.Sprintf("writes about %s to %s at %s, and removes it", parameter.Bytes(needs.Disk).About(), use.Kind, use.Settings[addressSetting]))
-		}
-	}
-	if len(s.foreign()) > 0 {
-		needs.Disk = 0
-	}
-	return needs
-}
-
-// checkSettings finds the settings of the machines of a trial that the study varies. Each is
-// asked about its levels once.
-func (s *session) checkSettings(ctx context.Context, all machines.Set) error {
-	s.settings = nil
-	var failed error
-	for _, f := range s.Study.Factors {
-		if f.Parameter != "" || f.Name == LabelFactor || f.Name == study.MachinesFactor {
-			continue
-		}
-		for _, m := range all {
-			setting, err := s.settingOn(ctx, f, m)
-			if err != nil { // the other factors may be wrong as well
-				failed = errors.Join(failed, err)
-				break
-			}
-			if setting != nil {
-				s.settings = append(s.settings, setting)
-			}
-		}
-	}
-	return errors.Join(failed, separate(s.settings))
-}
-
-// settingOn is a setting of one machine; nil where the factor is of another group alone.
-func (s *session) settingOn(ctx context.Context, f study.Factor, m *machines.Member) (*setting, error) {
-	set, err := settingOf(s.machines, f.Name, f.Target, m.Name)
-	if err != nil {
-		return nil, err
-	}
-	if set.factor.Target == "" && s.machines.IsGroup(f.Target) && f.Target != m.Group.Name {
-		return nil, nil
-	}
-	for _, k := range s.known {
-		if k.name == set.name && k.machine == m.Name && k.place.Machine == m.At.Machine {
-			return k, nil
-		}
-	}
-	if err := set.check(ctx, s.Study, f.Levels); err != nil {
-		return nil, err
-	}
-	s.known = append(s.known, set)
-	return set, nil
 }
 
 // spare is the share of what is left on a file system that a study may fill.
@@ -242,4 +184,15 @@ func writable(dir string) error {
 		return fmt.Errorf("write to results folder: %w", err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// serve adds what the service of an arm needs.
+func (n *Needs) serve(needs service.Needs) {
+	n.Time += needs.Time
+	for _, change := range needs.Changes {
+		if !slices.Contains(n.Changes, change) {
+			n.Changes = append(n.Changes, change)
+		}
+	}
+	maps.Copy(n.Versions, needs.Versions)
 }

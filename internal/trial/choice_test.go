@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/restore"
 )
 
 // pool is a platform of several machines, of which one is the first.
@@ -67,11 +68,11 @@ func TestTheMachineOfTheRunIsPutBack(t *testing.T) {
 	of := r.restoration(b.Catalog)
 	delete(p.all, "a")
 	of.Open = open("b")
-	if _, err := Restore(t.Context(), of); err == nil || !strings.Contains(err.Error(), "there is no machine a") {
+	if _, err := restore.Restore(t.Context(), of); err == nil || !strings.Contains(err.Error(), "there is no machine a") {
 		t.Errorf("without the machine: %v", err)
 	}
 	p.all["a"] = &node{r.machine, "a"}
-	if _, err := Restore(t.Context(), of); err != nil {
+	if _, err := restore.Restore(t.Context(), of); err != nil {
 		t.Fatal(err)
 	}
 	r.atFormer(t)
@@ -80,7 +81,7 @@ func TestTheMachineOfTheRunIsPutBack(t *testing.T) {
 		t.Errorf("the other machine is at %v, and was at %v", now, changed)
 	}
 	p.first = "b"
-	if err := Choose(t.Context(), p, r.dir()); err != nil || p.first != "a" {
+	if err := restore.Choose(t.Context(), p, r.dir()); err != nil || p.first != "a" {
 		t.Errorf("the run goes on on machine %s, %v", p.first, err)
 	}
 }

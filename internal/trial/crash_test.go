@@ -21,6 +21,8 @@ import (
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/restore"
+	"plimsoll/internal/trial/serve"
 )
 
 // The test binary runs again as the process that is killed. The variable holds
@@ -51,7 +53,9 @@ func child(task []string) int {
 	var err error
 	switch verb {
 	case "restore":
-		_, err = restore(ctx, r.restoration(r.catalog()), die)
+		of := r.restoration(r.catalog())
+		of.Step = die
+		_, err = restore.Restore(ctx, of)
 	case "serve":
 		b := crashBench(r)
 		b.Study.Service = &study.Use{Kind: "doomed"}
@@ -280,12 +284,12 @@ func TestKillWhileTheServiceStarts(t *testing.T) {
 		t.Fatalf("it died at %q", name)
 	}
 	left := filepath.Join(r.root, "scratch")
-	if _, err := os.Stat(filepath.Join(left, serviceFolder, "doomed", "data")); err != nil {
+	if _, err := os.Stat(filepath.Join(left, serve.Folder, "doomed", "data")); err != nil {
 		t.Fatal(err)
 	}
 	r.known(t, true)
 	said := r.restore(t)
-	if want := "removed what the service kept in " + left; !strings.Contains(said, want) {
+	if want := "removed the files of the service in " + left; !strings.Contains(said, want) {
 		t.Errorf("restore said %q, want %q", said, want)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {

@@ -20,6 +20,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/restore"
 	"plimsoll/internal/workload"
 )
 
@@ -292,5 +293,5 @@ func restoredFrom(ctx context.Context, b *Bench, p platform.Platform) ([]string,
 	if err != nil || len(logs) == 0 {
 		return nil, err
 	}
-	return Restore(ctx, Restoration{Log: logs[0], Catalog: b.Catalog, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return p, nil }})
+	return restore.Restore(ctx, restore.Restoration{Log: logs[0], Catalog: b.Catalog, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return p, nil }})
 }

@@ -28,6 +28,7 @@ import (
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/restore"
 	"plimsoll/internal/workload"
 )
 
@@ -263,12 +264,12 @@ func (r *rig) unfinished() (dirs []string, err error) {
 }
 
 // restoration is that of the run in the results folder.
-func (r *rig) restoration(c *study.Catalog) Restoration {
+func (r *rig) restoration(c *study.Catalog) restore.Restoration {
 	logs, err := journal.LogsOf(r.dir(), r.undo())
 	if err != nil || len(logs) == 0 {
 		logs = []string{journal.UndoName(r.undo(), journal.NewRun())}
 	}
-	return Restoration{Log: logs[0], Catalog: c, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return r.machine, nil }}
+	return restore.Restoration{Log: logs[0], Catalog: c, Open: func(context.Context, study.Use, uint64) (platform.Platform, error) { return r.machine, nil }}
 }
 
 // restored restores the run in the results folder, where it left anything.
@@ -277,7 +278,7 @@ func (r *rig) restored(ctx context.Context, c *study.Catalog) ([]string, error) 
 	if err != nil || len(logs) == 0 {
 		return nil, err
 	}
-	return Restore(ctx, r.restoration(c))
+	return restore.Restore(ctx, r.restoration(c))
 }
 
 func (r *rig) dir() string { return filepath.Join(r.root, "results") }
@@ -320,7 +321,7 @@ func exampleStudy() *study.Study {
 			{Name: "host.one", Levels: []string{"on", "off"}},
 			{Name: "host.two", Target: "x", Levels: []string{"1"}},
 			{Name: "driven.threads", Parameter: "threads", Levels: []string{"8"}},
-			{Name: LabelFactor, Levels: []string{"here"}},
+			{Name: study.Label, Levels: []string{"here"}},
 			{Name: "command.mine", Levels: []string{"d", "e"}},
 		},
 		Commands: []study.Command{{Name: "mine", Read: "cat mine", Apply: "printf %s {level} > mine"}},

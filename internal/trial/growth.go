@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan/peak"
-	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 )
 
@@ -20,12 +18,9 @@ import (
 // once, which is one datum for its block.
 func (a *attempt) grow(ctx context.Context) error {
 	asked := a.Study.Load.Growth
-	if a.served == nil {
-		return errors.New("a growth needs a service to add servers to")
-	}
-	fleet, ok := a.served.instance.(service.Scaler)
-	if !ok {
-		return fmt.Errorf("service %s cannot have several servers", a.served.kind.Name)
+	fleet, err := a.services.Scaler()
+	if err != nil {
+		return err
 	}
 	settings := peak.GrowthSettings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: a.Plan.Seed, Level: a.Plan.Level}
 	g := peak.NewClimb(settings, int(a.centre()))

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/study"
 	"plimsoll/internal/trial/fault"
 )
 
@@ -130,4 +133,43 @@ func finite(r *measure.Record) {
 			}
 		}
 	}
+}
+
+// readings compares the levels of an arm with those seen in effect, on the
+// machine and by the workload. Texts of one value in two notations are equal.
+func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
+	var all []reading
+	for _, f := range s.Study.Factors {
+		if f.Name == study.Label || f.Group != "" {
+			continue
+		}
+		r := reading{factor: f.FullName(), want: arm.Levels[f.FullName()]}
+		r.seen, r.known = seen[r.factor]
+		for _, field := range s.fieldsOf(f) {
+			if field.Name != f.Parameter {
+				continue
+			}
+			if c, err := field.Check(r.seen); err == nil {
+				r.seen = c
+			}
+			if c, err := field.Check(r.want); err == nil {
+				r.want = c
+			}
+		}
+		r.want = s.settings.Canonical(r.factor, r.want)
+		all = append(all, r)
+	}
+	return all
+}
+
+// fieldsOf are the settings among which is the one that a factor varies.
+func (s *session) fieldsOf(f study.Factor) []parameter.Field {
+	if !f.OfService {
+		return parameter.Fields(s.kind.Defaults)
+	}
+	kind, ok, err := s.services.Kind()
+	if err != nil || !ok {
+		return nil
+	}
+	return parameter.Fields(kind.Defaults)
 }

@@ -31,7 +31,7 @@ func TestOnThisMachine(t *testing.T) {
 	s := &study.Study{
 		Name: "idle", Platform: study.Use{Kind: "local"},
 		Workload: study.Use{Kind: "null", Settings: parameter.Settings{"threads": "1", "service": "100ms"}},
-		Factors:  []study.Factor{{Name: LabelFactor, Levels: []string{"a", "b"}}},
+		Factors:  []study.Factor{{Name: study.Label, Levels: []string{"a", "b"}}},
 		Measure:  study.Measure{Window: 5 * time.Second, Longest: 5 * time.Second, Interval: 200 * time.Millisecond, Retries: 3},
 		Headline: []string{"operations"}, Margin: .02,
 	}

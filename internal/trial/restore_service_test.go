@@ -12,12 +12,12 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/restore"
 	"plimsoll/internal/workload"
 )
 
@@ -62,7 +62,7 @@ func (s stacker) Clean(ctx context.Context, env workload.Env) error {
 	return os.RemoveAll(filepath.Join(at.Address, "left"))
 }
 
-func shelfRestorer(t *testing.T, services []study.Use) *restorer {
+func shelfRestorer(t *testing.T, services []study.Use) *restore.Restorer {
 	t.Helper()
 	r := newRig(t)
 	c := r.catalog()
@@ -92,7 +92,7 @@ func shelfRestorer(t *testing.T, services []study.Use) *restorer {
 			t.Fatal(err)
 		}
 	}
-	return &restorer{machines: &machines.Inventory{Machine: r.machine, Catalog: c, Scratch: filepath.Join(r.root, "scratch")}, journal: j, kind: "driven"}
+	return &restore.Restorer{Machines: &machines.Inventory{Machine: r.machine, Catalog: c, Scratch: filepath.Join(r.root, "scratch")}, Journal: j, Kind: "driven"}
 }
 
 func at(address string, more parameter.Settings) study.Use {
@@ -111,59 +111,27 @@ func TestRestoreCleansForeignServices(t *testing.T) {
 		}
 	}
 	r := shelfRestorer(t, []study.Use{at(first, nil), at(second, nil)})
-	r.loads(t.Context())
-	if err := errors.Join(r.errs...); err != nil || !r.journal.Undo.None() {
-		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
+	r.Loads(t.Context())
+	if err := errors.Join(r.Errs...); err != nil || !r.Journal.Undo.None() {
+		t.Errorf("%v, outstanding %v", err, r.Journal.Undo)
 	}
 	for _, dir := range []string{first, second} {
-		if _, err := os.Stat(filepath.Join(dir, "left")); err == nil || !slices.Contains(r.done, "removed what workload driven had prepared in the service shelf at "+dir) {
-			t.Errorf("%s: %v, said %q", dir, err, r.done)
+		if _, err := os.Stat(filepath.Join(dir, "left")); err == nil || !slices.Contains(r.Done, "removed the data of workload driven from the service shelf at "+dir) {
+			t.Errorf("%s: %v, said %q", dir, err, r.Done)
 		}
 	}
 }
 
 func TestRestoreWithoutTheForeignService(t *testing.T) {
 	r := shelfRestorer(t, []study.Use{at("/nowhere", parameter.Settings{"gone": "true"})})
-	r.loads(t.Context())
-	if said := strings.Join(r.done, "\n"); len(r.errs) > 0 || !strings.Contains(said, "the service shelf at /nowhere is gone: if it comes back") {
-		t.Errorf("%v, said %s", r.errs, said)
+	r.Loads(t.Context())
+	if said := strings.Join(r.Done, "\n"); len(r.Errs) > 0 || !strings.Contains(said, "the service shelf at /nowhere is gone: if it comes back") {
+		t.Errorf("%v, said %s", r.Errs, said)
 	}
 	r = shelfRestorer(t, []study.Use{at("/nowhere", nil)})
-	r.loads(t.Context())
-	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "service shelf at /nowhere: no such shelf") || r.journal.Undo.None() {
-		t.Errorf("a service in trouble: %v, outstanding %v", err, r.journal.Undo)
-	}
-}
-
-func TestForeignServicesOfAStudy(t *testing.T) {
-	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{
-		{Levels: map[string]string{"shelf.address": "/a"}}, {Levels: map[string]string{"shelf.address": "/b"}}, {Levels: map[string]string{"shelf.address": "/a"}},
-	}}, Study: &study.Study{}}, machines: &machines.Inventory{}}
-	if all := s.foreign(); all != nil {
-		t.Errorf("a study without a service uses %v", all)
-	}
-	s.Study.Service = &study.Use{Kind: "shelf"}
-	if all := s.foreign(); len(all) != 0 {
-		t.Errorf("a study with a private service uses %v", all)
-	}
-	s.Study.Factors = []study.Factor{{Name: "shelf.address", Parameter: "address", OfService: true, Levels: []string{"/a", "/b"}}}
-	if all := s.foreign(); len(all) != 2 || all[1].Settings["address"] != "/b" {
-		t.Errorf("two addresses are %v", all)
-	}
-}
-
-// What a load puts into a service that runs already takes no room here, and changes that service.
-func TestDataOfAForeignServiceTakesNoRoomHere(t *testing.T) {
-	s := &session{Bench: &Bench{Plan: &plan.Plan{Arms: []plan.Arm{{}}}, Study: &study.Study{Service: &study.Use{Kind: "shelf"}}}, machines: &machines.Inventory{}}
-	if n := s.lent(workload.Needs{Disk: 3 << 20}); n.Disk != 3<<20 || n.Changes != nil {
-		t.Errorf("in a private service: %+v", n)
-	}
-	*s.Study.Service = at("10.0.0.1:5432", nil)
-	if n := s.lent(workload.Needs{Disk: 3 << 20}); n.Disk != 0 || !slices.Equal(n.Changes, []string{"writes about 3.00MiB to shelf at 10.0.0.1:5432, and removes it"}) {
-		t.Errorf("in one that runs already: %+v", n)
-	}
-	if n := s.lent(workload.Needs{}); n.Changes != nil {
-		t.Errorf("of a load without data: %+v", n)
+	r.Loads(t.Context())
+	if err := errors.Join(r.Errs...); err == nil || !strings.Contains(err.Error(), "service shelf at /nowhere: no such shelf") || r.Journal.Undo.None() {
+		t.Errorf("a service in trouble: %v, outstanding %v", err, r.Journal.Undo)
 	}
 }
 
@@ -180,19 +148,19 @@ func (c clumsy) Run(ctx context.Context, what platform.Command) (platform.Result
 // What a service kept is outstanding until it is gone.
 func TestRestoreWhereServicesCannotBeRemoved(t *testing.T) {
 	r := shelfRestorer(t, nil)
-	r.journal.Undo.Loads = nil
-	if err := r.journal.Append(journal.Entry{Kind: journal.KindServe}); err != nil {
+	r.Journal.Undo.Loads = nil
+	if err := r.Journal.Append(journal.Entry{Kind: journal.KindServe}); err != nil {
 		t.Fatal(err)
 	}
-	plain := r.machines.Machine
-	r.machines.Machine = clumsy{plain.(*machine)}
-	r.services(t.Context())
-	if err := errors.Join(r.errs...); err == nil || !strings.Contains(err.Error(), "rm: directory not empty") || r.journal.Undo.None() {
-		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
+	plain := r.Machines.Machine
+	r.Machines.Machine = clumsy{plain.(*machine)}
+	r.Services(t.Context())
+	if err := errors.Join(r.Errs...); err == nil || !strings.Contains(err.Error(), "rm: directory not empty") || r.Journal.Undo.None() {
+		t.Errorf("%v, outstanding %v", err, r.Journal.Undo)
 	}
-	r.machines.Machine, r.errs = plain, nil
-	r.services(t.Context())
-	if err := errors.Join(r.errs...); err != nil || !r.journal.Undo.None() {
-		t.Errorf("%v, outstanding %v", err, r.journal.Undo)
+	r.Machines.Machine, r.Errs = plain, nil
+	r.Services(t.Context())
+	if err := errors.Join(r.Errs...); err != nil || !r.Journal.Undo.None() {
+		t.Errorf("%v, outstanding %v", err, r.Journal.Undo)
 	}
 }

@@ -54,7 +54,7 @@ func TestRestoreSaysWhatItDid(t *testing.T) {
 		`command.mine put back from "` + now["mine"] + `" to "c"`,
 		`host.two:x put back from "1" to "b\nformer"`,
 		`host.one put back from "` + now["host.one"] + `" to "a former"`,
-		`removed what workload driven had prepared in ` + filepath.Join(r.root, "scratch"),
+		`removed the files of workload driven in ` + filepath.Join(r.root, "scratch"),
 	}, "\n")
 	if said != want {
 		t.Errorf("said\n%s\nwant\n%s", said, want)
@@ -68,7 +68,7 @@ func TestSomebodyElsesChangeIsLeft(t *testing.T) {
 	r := leftAt(t, exampleStudy(), "before write trial")
 	r.put(t, map[string]string{"host.one": "by hand"})
 	said := r.restore(t)
-	if want := `host.one is at "by hand", which plimsoll did not set: left as it is (its former level was "a former")`; !strings.Contains(said, want) {
+	if want := `host.one is at "by hand", which plimsoll did not set: left alone (its former level was "a former")`; !strings.Contains(said, want) {
 		t.Errorf("said\n%s\nwant %s", said, want)
 	}
 	now := r.present(t)

@@ -1,12 +1,9 @@
 package trial
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 )
 
@@ -58,17 +55,4 @@ func serversAsked(intervals []measure.Interval) int {
 		n = max(n, len(intervals[i].Shares))
 	}
 	return n
-}
-
-// died says that the service had died, where that is why a trial failed.
-func (a *attempt) died(trouble error) error {
-	if a.served == nil || a.served.lives() {
-		return trouble
-	}
-	how := a.served.instance.(service.Mortal).Died()
-	var death *service.DeathError
-	if errors.As(how, &death) { // what it logged stands with the warnings
-		how = errors.New(strings.Replace(how.Error(), death.Error(), death.How(), 1))
-	}
-	return fmt.Errorf("service %s: %w: %w", a.served.kind.Name, how, trouble)
 }

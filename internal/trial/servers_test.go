@@ -1,14 +1,11 @@
 package trial
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/platform"
-	"plimsoll/internal/service"
 )
 
 // The rate of each server is that of the window, and one server has none of its own.
@@ -28,20 +25,5 @@ func TestServerRates(t *testing.T) {
 	}
 	if n := serversAsked(nil); n != 1 {
 		t.Errorf("without a load %d servers were asked", n)
-	}
-}
-
-// A trial whose service died says so, in one line.
-func TestDied(t *testing.T) {
-	trouble := errors.New("nothing listens there")
-	a := &attempt{session: &session{}}
-	if got := a.died(trouble); got != trouble {
-		t.Errorf("without a service: %v", got)
-	}
-	death := &service.DeathError{Program: "postgres", Result: platform.Result{Signal: "SIGKILL"}, Log: "line 1\nline 2"}
-	a.served = &served{instance: mortal{of: death}, kind: service.Kind{Name: "postgresql"}}
-	const want = "service postgresql: postgres was ended by signal SIGKILL: nothing listens there"
-	if got := a.died(trouble); got.Error() != want || !errors.Is(got, trouble) {
-		t.Errorf("got %v, want %s", got, want)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/service"
 	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/serve"
 )
 
 func TestSettleWaitsAndCanBeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := exampleStudy()
 		st.Measure.Settle = time.Minute
-		a := &attempt{session: &session{Bench: &Bench{Study: st}, reporter: &reporter{}}}
+		a := &attempt{session: &session{Bench: &Bench{Study: st}, services: &serve.Services{}, reporter: &reporter{}}}
 		start := time.Now()
 		if err := a.settle(t.Context()); err != nil || time.Since(start) != time.Minute {
 			t.Errorf("settled for %v, %v", time.Since(start), err)
@@ -55,7 +56,7 @@ func TestSettleWaitsForTheService(t *testing.T) {
 	}{
 		"at rest":    {state: measure.Pass},
 		"a minute":   {busy: time.Minute, took: time.Minute, state: measure.Pass},
-		"for ever":   {busy: time.Hour, took: mostUnsettled, state: measure.Fail, void: "settled: service stock was still at work after 10m0s, without any load: 3 compactions"},
+		"for ever":   {busy: time.Hour, took: serve.MostUnsettled, state: measure.Fail, void: "settled: service stock was still at work after 10m0s, without any load: 3 compactions"},
 		"it is gone": {busy: time.Second, took: time.Second, err: errors.New("gone"), void: "ask service stock whether it is settled: gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestSettleWaitsForTheService(t *testing.T) {
 				none := func() time.Duration { return 0 }
 				report := &reporter{left: none, soonest: none, hand: func(e Event) { told = append(told, e.Note) }}
 				s := &session{Bench: &Bench{Study: exampleStudy()}, reporter: report}
-				s.served = &served{kind: service.Kind{Name: "stock"}, instance: busy{until: time.Now().Add(c.busy), err: c.err}}
+				s.services = &serve.Services{Current: &serve.Running{Kind: service.Kind{Name: "stock"}, Instance: busy{until: time.Now().Add(c.busy), err: c.err}}}
 				a := &attempt{session: s, record: &measure.Record{}}
 				begin := time.Now()
 				err := a.settle(t.Context())

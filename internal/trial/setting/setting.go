@@ -1,4 +1,6 @@
-package trial
+// Package setting brings the settings of machines that a study varies to their levels, reads them back, and
+// returns them to former values.
+package setting
 
 import (
 	"context"
@@ -14,26 +16,22 @@ import (
 	"plimsoll/internal/trial/machines"
 )
 
-// LabelFactor is the factor whose levels are free labels. It changes nothing:
-// with it a study compares a system with itself.
-const LabelFactor = "label"
-
 const commandPrefix = "command."
 
-// setting is a setting of the machine that a study varies, ready for use.
-type setting struct {
+// Setting is a setting of the machine that a study varies, ready for use.
+type Setting struct {
 	name      string // in full
 	target    string // as written
 	machine   string // as the journal names it
 	factor    factor.Factor
-	place     factor.Place
+	Place     factor.Place
 	effect    factor.Effect
 	canonical map[string]string // what the machine reads while a level of the study is in effect
 }
 
-// read returns the level in effect, with the guard that it can be written down.
-func (s *setting) read(ctx context.Context) (string, error) {
-	level, err := s.factor.Get(ctx, s.place)
+// Read returns the level in effect, with the guard that it can be written down.
+func (s *Setting) Read(ctx context.Context) (string, error) {
+	level, err := s.factor.Get(ctx, s.Place)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", s.name, err)
 	}
@@ -44,20 +42,20 @@ func (s *setting) read(ctx context.Context) (string, error) {
 }
 
 // check asks the machine about each level, changing nothing.
-func (s *setting) check(ctx context.Context, of *study.Study, levels []string) error {
-	if _, err := s.read(ctx); err != nil {
+func (s *Setting) check(ctx context.Context, of *study.Study, levels []string) error {
+	if _, err := s.Read(ctx); err != nil {
 		return err
 	}
 	if err := s.permitted(ctx); err != nil {
 		return err
 	}
 	var err error
-	if s.effect, err = s.factor.EffectAt(ctx, s.place); err != nil {
+	if s.effect, err = s.factor.EffectAt(ctx, s.Place); err != nil {
 		return &fault.Refusal{Err: err}
 	}
 	s.canonical = map[string]string{}
 	for _, level := range levels {
-		canonical, err := s.factor.Accept(ctx, s.place, level)
+		canonical, err := s.factor.Accept(ctx, s.Place, level)
 		if err != nil {
 			return of.AtLevel(s.name, level, err)
 		}
@@ -67,22 +65,22 @@ func (s *setting) check(ctx context.Context, of *study.Study, levels []string) e
 }
 
 // permitted asks whether the machine lets this user change the setting.
-func (s *setting) permitted(ctx context.Context) error {
+func (s *Setting) permitted(ctx context.Context) error {
 	if !s.factor.Root {
 		return nil
 	}
-	r, err := s.place.Machine.Run(ctx, platform.Command{Argv: []string{"id", "-u"}})
+	r, err := s.Place.Machine.Run(ctx, platform.Command{Argv: []string{"id", "-u"}})
 	if err != nil {
 		return fmt.Errorf("%s: ask who the user is: %w", s.name, err)
 	}
 	if id := strings.TrimSpace(string(r.Stdout)); r.Exit == 0 && id != "0" {
-		return fmt.Errorf("%s: only root may set it and the user on %s is %s: run plimsoll as root there, or leave the factor out", s.name, s.place.Machine.Name(), id)
+		return fmt.Errorf("%s: only root may set it and the user on %s is %s: run plimsoll as root there, or leave the factor out", s.name, s.Place.Machine.Name(), id)
 	}
 	return nil
 }
 
-// settingOf finds a factor of a machine by name.
-func settingOf(w *machines.Inventory, name, target, machine string) (*setting, error) {
+// Of finds a factor of a machine by name.
+func Of(w *machines.Inventory, name, target, machine string) (*Setting, error) {
 	f, err := factorOf(w, name)
 	if err != nil {
 		return nil, err
@@ -91,10 +89,10 @@ func settingOf(w *machines.Inventory, name, target, machine string) (*setting, e
 	if err != nil {
 		return nil, err
 	}
-	s := &setting{name: study.Factor{Name: name, Target: target}.FullName(), target: target, machine: machine, factor: f}
-	s.place = factor.Place{Machine: at.Machine, Target: target, Dir: at.Dir}
+	s := &Setting{name: study.Factor{Name: name, Target: target}.FullName(), target: target, machine: machine, factor: f}
+	s.Place = factor.Place{Machine: at.Machine, Target: target, Dir: at.Dir}
 	if f.Target == "" && w.IsGroup(target) {
-		s.place.Target = ""
+		s.Place.Target = ""
 	}
 	return s, nil
 }
@@ -117,7 +115,7 @@ func factorOf(w *machines.Inventory, name string) (factor.Factor, error) {
 }
 
 // claims are the names of what the settings of a study reach, by machine.
-func claims(all []*setting) map[string][]string {
+func claims(all []*Setting) map[string][]string {
 	names := map[string][]string{}
 	for _, s := range all {
 		names[s.machine] = append(names[s.machine], slices.Concat(s.effect.Sets, s.effect.Coupled)...)

@@ -1,4 +1,4 @@
-package trial
+package setting
 
 import (
 	"context"
@@ -12,61 +12,61 @@ import (
 	"plimsoll/internal/trial/fault"
 )
 
-// coupled reads the files that may change along with a setting.
-func (s *setting) coupled(ctx context.Context) (map[string]string, error) {
+// coupled reads the files coupled with a setting, which the kernel changes along with it.
+func (s *Setting) coupled(ctx context.Context) (map[string]string, error) {
 	if len(s.effect.Coupled) == 0 {
 		return nil, nil
 	}
-	now, err := factor.ReadCoupled(ctx, s.place.Machine, s.effect.Coupled)
+	now, err := factor.ReadCoupled(ctx, s.Place.Machine, s.effect.Coupled)
 	if err != nil {
-		return nil, fmt.Errorf("read what changes along with %s: %w", s.name, err)
+		return nil, fmt.Errorf("read the settings coupled with %s: %w", s.name, err)
 	}
 	return now, nil
 }
 
-// rounds is how often settings that change each other are written until all are at their former values.
+// rounds is how often settings that change each other are written, until all are at their former values.
 const rounds = 3
 
-// returnTo brings a setting and the files coupled with it to former values. One that the kernel refuses, as it does where another of
+// ReturnTo brings a setting and the files coupled with it to former values. One that the kernel refuses, as it does where another of
 // them has to be written instead, is an error only if it is not at its value in the end.
-func (s *setting) returnTo(ctx context.Context, former string, files map[string]string) error {
+func (s *Setting) ReturnTo(ctx context.Context, former string, files map[string]string) error {
 	var refused error
 	for range rounds {
 		refused = nil
-		now, err := s.read(ctx)
+		now, err := s.Read(ctx)
 		if err != nil {
 			return err
 		}
 		if now != former {
-			refused = s.factor.PutBack(ctx, s.place, former)
+			refused = s.factor.PutBack(ctx, s.Place, former)
 		}
 		if refused != nil && len(files) == 0 {
 			return refused
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			// Writing one may change the next, so that each is read just before.
-			seen, err := factor.ReadCoupled(ctx, s.place.Machine, []string{name})
+			seen, err := factor.ReadCoupled(ctx, s.Place.Machine, []string{name})
 			if err != nil {
 				return err
 			}
 			if seen[name] != files[name] {
-				refused = errors.Join(refused, factor.WriteCoupled(ctx, s.place.Machine, name, files[name]))
+				refused = errors.Join(refused, factor.WriteCoupled(ctx, s.Place.Machine, name, files[name]))
 			}
 		}
-		if off, err := s.off(ctx, former, files); err != nil || off == "" {
+		if off, err := s.Off(ctx, former, files); err != nil || off == "" {
 			return err
 		}
 	}
-	off, err := s.off(ctx, former, files)
+	off, err := s.Off(ctx, former, files)
 	if err == nil && off != "" {
 		err = errors.Join(refused, errors.New(off))
 	}
 	return err
 }
 
-// off says which of a setting and the files coupled with it is not at its former value; empty for none.
-func (s *setting) off(ctx context.Context, former string, files map[string]string) (string, error) {
-	now, err := s.read(ctx)
+// Off says which of a setting and the files coupled with it is not at its former value; empty for none.
+func (s *Setting) Off(ctx context.Context, former string, files map[string]string) (string, error) {
+	now, err := s.Read(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (s *setting) off(ctx context.Context, former string, files map[string]strin
 	if now != former {
 		all = append(all, fmt.Sprintf("it reads %q afterwards", now))
 	}
-	seen, err := factor.ReadCoupled(ctx, s.place.Machine, slices.Collect(maps.Keys(files)))
+	seen, err := factor.ReadCoupled(ctx, s.Place.Machine, slices.Collect(maps.Keys(files)))
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +87,7 @@ func (s *setting) off(ctx context.Context, former string, files map[string]strin
 }
 
 // separate refuses two settings of a study on one machine that are the same or change each other.
-func separate(all []*setting) error {
+func separate(all []*Setting) error {
 	for i, a := range all {
 		for _, b := range all[:i] {
 			if a.machine != b.machine {
@@ -96,7 +96,7 @@ func separate(all []*setting) error {
 			if name, both := shared(a.effect.Sets, b.effect.Sets); both {
 				return fault.Refuse("%s and %s are the same setting, %s: vary one of them", b.name, a.name, name)
 			}
-			for _, pair := range [][2]*setting{{a, b}, {b, a}} {
+			for _, pair := range [][2]*Setting{{a, b}, {b, a}} {
 				if name, both := shared(pair[0].effect.Coupled, pair[1].effect.Sets); both {
 					return fault.Refuse("%s changes %s as well (%s): vary one of them", pair[0].name, pair[1].name, name)
 				}
@@ -106,7 +106,7 @@ func separate(all []*setting) error {
 	return nil
 }
 
-// shared is a name that two lists have in common.
+// shared finds a name that two lists have in common.
 func shared(a, b []string) (string, bool) {
 	i := slices.IndexFunc(a, func(name string) bool { return slices.Contains(b, name) })
 	if i < 0 {

@@ -1,4 +1,4 @@
-package trial
+package serve
 
 import (
 	"context"
@@ -19,14 +19,14 @@ func (m mortal) Died() error { return m.of }
 // A service that is known to have died is not taken for one that runs.
 func TestAServiceThatDied(t *testing.T) {
 	for want, i := range map[bool]service.Instance{true: mortal{}, false: mortal{of: errors.New("its machine is gone")}} {
-		if got := (&served{instance: i}).lives(); got != want {
+		if got := (&Running{Instance: i}).lives(); got != want {
 			t.Errorf("%+v lives: %v", i, got)
 		}
 	}
-	if !(&served{}).lives() {
+	if !(&Running{}).lives() {
 		t.Error("one that does not tell counts as dead")
 	}
-	if (&served{instance: mortal{}, mute: true}).answers() || !(&served{instance: mortal{}}).answers() {
+	if (&Running{Instance: mortal{}, mute: true}).answers() || !(&Running{Instance: mortal{}}).answers() {
 		t.Error("one that stands still is taken for one that serves, or one that serves is not")
 	}
 }
@@ -51,12 +51,12 @@ func TestAServiceThatStandsStillAtTheEnd(t *testing.T) {
 		stopped       int
 	}{{still, trouble, 1}, {nil, trouble, 0}, {still, nil, 0}} {
 		n := 0
-		s := &session{served: &served{instance: asked{mute: c.mute, stopped: &n}}}
-		if err := s.unserveMute(t.Context(), c.trouble); err != nil || n != c.stopped || (s.served == nil) != (n > 0) {
+		s := &Services{Current: &Running{Instance: asked{mute: c.mute, stopped: &n}}}
+		if err := s.StopMute(t.Context(), c.trouble); err != nil || n != c.stopped || (s.Current == nil) != (n > 0) {
 			t.Errorf("%+v: stopped %d times, %v", c, n, err)
 		}
 	}
-	if err := (&session{}).unserveMute(t.Context(), trouble); err != nil {
+	if err := (&Services{}).StopMute(t.Context(), trouble); err != nil {
 		t.Error(err)
 	}
 }

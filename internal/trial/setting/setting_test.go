@@ -1,4 +1,4 @@
-package trial
+package setting
 
 import (
 	"context"
@@ -37,15 +37,15 @@ func TestRootIsAskedForBeforehand(t *testing.T) {
 		{"0", true, ""},
 		{"1000", false, ""},
 	} {
-		s := &setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, place: factor.Place{Machine: account{id: c.id}}}
+		s := &Setting{name: "host.scheduler", factor: factor.Factor{Root: c.root, Get: get}, Place: factor.Place{Machine: account{id: c.id}}}
 		err := s.check(t.Context(), &study.Study{}, []string{"none"})
-		if got := complaint(err); got != c.want {
+		if got := text(err); got != c.want {
 			t.Errorf("user %s, root %t: %q, want %q", c.id, c.root, got, c.want)
 		}
 	}
 }
 
-func complaint(err error) string {
+func text(err error) string {
 	if err == nil {
 		return ""
 	}

@@ -1,0 +1,350 @@
+// Package serve starts and stops the service of a study, and asks it for its settings, counters and log.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/workload"
+)
+
+// Services starts and stops the service of a study.
+type Services struct {
+	Study     *study.Study
+	Plan      *plan.Plan
+	Machines  *machines.Inventory
+	Journal   *journal.Journal
+	Log       func(format string, args ...any)
+	Simulated bool               // nothing is started in virtual time
+	Current   *Running           // nil while no service runs
+	Lodged    machines.Workspace // where a service ran last
+	failed    int                // times in a row that it could not be started
+}
+
+// Folder is the folder of services in the scratch folder. Nothing else is written there.
+const Folder = "service"
+
+// Running is the service of a study while it runs.
+type Running struct {
+	Kind     service.Kind
+	settings parameter.Settings
+	Instance service.Instance
+	at       machines.Workspace
+	before   map[string]float64 // its counters when the load began
+	mute     bool               // it did not answer when it was asked for counters
+}
+
+// lives tells whether the service is not known to have died, of itself or with its machine.
+func (v *Running) lives() bool {
+	m, ok := v.Instance.(service.Mortal)
+	return !ok || m.Died() == nil
+}
+
+// Dead tells whether the service died.
+func (s *Services) Dead() bool { return s.Current != nil && !s.Current.lives() }
+
+// answers tells whether the service lives and answered when it was last asked.
+func (v *Running) answers() bool { return v.lives() && !v.mute }
+
+// Kind finds the kind of the study's service; ok is false without one.
+func (s *Services) Kind() (kind service.Kind, ok bool, err error) {
+	if s.Study.Service == nil || s.Simulated {
+		return kind, false, nil
+	}
+	i := slices.IndexFunc(s.Machines.Catalog.Services, func(k service.Kind) bool { return k.Name == s.Study.Service.Kind })
+	if i < 0 {
+		return kind, false, fmt.Errorf("service %s: this plimsoll does not have it", s.Study.Service.Kind)
+	}
+	return s.Machines.Catalog.Services[i], true, nil
+}
+
+// Spoken are the protocols of the study's service.
+func (s *Services) Spoken() []string {
+	kind, _, _ := s.Kind() // an error was found by then
+	return kind.Speaks
+}
+
+// Check asks whether the service of an arm can be started, and returns its needs.
+func (s *Services) Check(ctx context.Context, arm plan.Arm, all machines.Set) (needs service.Needs, err error) {
+	kind, ok, err := s.Kind()
+	if err != nil || !ok {
+		return needs, err
+	}
+	_, apart := s.Machines.Platform.(platform.Lodging)
+	server := all.Server()
+	if _, dials := server.At.Machine.(platform.Dialer); apart && !dials {
+		return needs, fmt.Errorf("workload %s needs service %s, to which plimsoll cannot talk through a machine of platform %s; storage and null need none", s.Study.Workload.Kind, kind.Name, s.Study.Platform.Kind)
+	}
+	built, err := kind.New(s.Study.ServiceSettings(arm.Levels))
+	if err != nil {
+		return needs, fmt.Errorf("arm %s: %w", arm.Label, err)
+	}
+	if needs, err = built.Check(ctx, Env(server.At, kind)); err != nil {
+		return needs, fmt.Errorf("arm %s: service %s: %w", arm.Label, kind.Name, err)
+	}
+	return needs, nil
+}
+
+// Env is the environment of a service on a machine.
+func Env(p machines.Workspace, kind service.Kind) service.Env {
+	return service.Env{
+		Machine: p.Machine, Dir: path.Join(p.Dir, Folder, kind.Name),
+		Log: func(string, ...any) {},
+	}
+}
+
+// Start has the service of an arm running. Where the study varies the service each
+// trial gets a fresh one, so that none is older than another.
+func (s *Services) Start(ctx context.Context, arm plan.Arm, all machines.Set) error {
+	kind, ok, err := s.Kind()
+	if err != nil || !ok {
+		return err
+	}
+	if s.Current != nil && !s.Renews() && s.Current.answers() {
+		return nil
+	}
+	if err := s.Stop(ctx); err != nil {
+		return err
+	}
+	settings := s.Study.ServiceSettings(arm.Levels)
+	built, err := kind.New(settings)
+	if err != nil {
+		return fmt.Errorf("service %s in arm %s: %w", kind.Name, arm.Label, err)
+	}
+	server := all.Server()
+	if !slices.Contains(s.Journal.Undo.Servers, server.Name) {
+		if err := s.Journal.Append(journal.Entry{Kind: journal.KindServe, Server: server.Name}); err != nil {
+			return err
+		}
+	}
+	if err := s.Machines.MakeScratch(ctx, all); err != nil {
+		return err
+	}
+	env := Env(server.At, kind)
+	env.Seed, env.Log = s.Plan.Seed, s.Log
+	if c, ok := server.At.Machine.(platform.Connected); ok && len(all) > 1 {
+		if env.Host, err = c.Address(ctx); err != nil {
+			return fmt.Errorf("start service %s on machine %s: %w", kind.Name, server.At.Machine.Name(), err)
+		}
+	}
+	instance, err := built.Start(ctx, env)
+	if err != nil {
+		return s.unstarted(kind.Name, err)
+	}
+	s.failed = 0
+	s.Current = &Running{Kind: kind, settings: settings, Instance: instance, at: server.At}
+	return nil
+}
+
+// unstarted reports a service that could not be started: the trial is void. The second time in a
+// row the study ends.
+func (s *Services) unstarted(name string, err error) error {
+	if s.failed++; s.failed < 2 {
+		return fault.Void("start service %s: %w", name, err)
+	}
+	return fmt.Errorf("service %s could not be started twice in a row: %s", name, strings.Join(strings.Split(err.Error(), "\n"), " | "))
+}
+
+// Renews tells whether each trial gets a fresh service.
+func (s *Services) Renews() bool {
+	return slices.ContainsFunc(s.Study.Factors, func(f study.Factor) bool { return (f.OfService || f.Restart) && len(f.Levels) > 1 })
+}
+
+// Stop stops the service, if one runs.
+func (s *Services) Stop(ctx context.Context) error {
+	if s.Current == nil {
+		return nil
+	}
+	err := s.Current.Instance.Stop(ctx)
+	name := s.Current.Kind.Name
+	s.Lodged, s.Current = s.Current.at, nil
+	if err != nil {
+		return fmt.Errorf("stop service %s: %w", name, err)
+	}
+	return nil
+}
+
+// StopMute stops a service that does not answer, as may be why a session ended in
+// trouble: the data of loads goes with it, and cannot be removed in any other way.
+func (s *Services) StopMute(ctx context.Context, trouble error) error {
+	if s.Current == nil {
+		return nil
+	}
+	if trouble != nil && s.Current.answers() {
+		if _, err := s.Current.Instance.Counters(ctx); err != nil {
+			s.Current.mute = true
+		}
+	}
+	if s.Current.answers() {
+		return nil
+	}
+	return s.Stop(ctx)
+}
+
+// Target finds where the service listens.
+func (s *Services) Target(protocol string) (load.Endpoint, error) {
+	if s.Current == nil {
+		return load.Endpoint{}, errors.New("no service runs")
+	}
+	return s.Current.Instance.Endpoint(protocol)
+}
+
+// Count reads the counters of the service at the beginning of a load.
+func (s *Services) Count(ctx context.Context, record *measure.Record) {
+	if s.Current == nil {
+		return
+	}
+	var err error
+	if s.Current.before, err = s.Current.Instance.Counters(ctx); err != nil {
+		s.Current.mute = true
+		record.Missing = append(record.Missing, fmt.Sprintf("service %s: %v", s.Current.Kind.Name, err))
+	}
+}
+
+// Observe records the settings and counters of the service at the end of a load. A counter
+// of events becomes a rate over the load.
+func (s *Services) Observe(ctx context.Context, record *measure.Record, seconds float64) {
+	if s.Current == nil {
+		return
+	}
+	name := s.Current.Kind.Name
+	seen, err := s.Current.Instance.Observed(ctx)
+	if err != nil {
+		record.Warnings = append(record.Warnings, fmt.Sprintf("service %s does not say how it is set: %v", name, err))
+	}
+	for setting, value := range seen {
+		record.Observed[name+"."+setting] = value
+	}
+	after, err := s.Current.Instance.Counters(ctx)
+	if err != nil {
+		s.Current.mute = true
+		record.Missing = append(record.Missing, fmt.Sprintf("service %s: %v", name, err))
+		return
+	}
+	for _, m := range s.Current.Kind.Metrics {
+		v, ok := after[m.Name]
+		if !ok {
+			continue
+		}
+		if service.Total(m) {
+			from, counted := s.Current.before[m.Name]
+			if !counted {
+				continue
+			}
+			v = (v - from) / seconds
+		}
+		record.Counters[m.Name] = v
+	}
+	s.Current.Kind.Divide(record.Counters)
+}
+
+// Logged is what the service logged in the trial, also where it died.
+func (s *Services) Logged(ctx context.Context) []byte {
+	if s.Current == nil {
+		return nil
+	}
+	if of, ok := s.Current.Instance.(service.Logging); ok {
+		return of.Logged(ctx)
+	}
+	return nil
+}
+
+// Scaler is the running service, if it can have several servers.
+func (s *Services) Scaler() (service.Scaler, error) {
+	if s.Current == nil {
+		return nil, errors.New("a growth needs a service to add servers to")
+	}
+	fleet, ok := s.Current.Instance.(service.Scaler)
+	if !ok {
+		return nil, fmt.Errorf("service %s cannot have several servers", s.Current.Kind.Name)
+	}
+	return fleet, nil
+}
+
+// Sweep removes the files of services that died with their run.
+func Sweep(ctx context.Context, p machines.Workspace, mark string) error {
+	if err := p.Marked(ctx, mark); err != nil {
+		return err
+	}
+	folder := path.Join(p.Dir, Folder)
+	listed, err := p.Command(ctx, "ls", "--", folder)
+	if err != nil {
+		return fmt.Errorf("list the files of services in %s: %w", p.Dir, err)
+	}
+	for name := range strings.FieldsSeq(string(listed.Stdout)) {
+		left := path.Join(folder, name)
+		if err := errors.Join(service.Unwire(ctx, p.Machine, left), service.ReleaseSegments(ctx, p.Machine, left)); err != nil {
+			return err
+		}
+	}
+	removed, err := p.Command(ctx, "rm", "-rf", "--", folder)
+	if err == nil && removed.Exit != 0 {
+		err = errors.New(machines.LastLine(removed.Stderr))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the files of services in %s: %w", p.Dir, err)
+	}
+	return nil
+}
+
+// Died says that the service had died, where that is why a trial failed.
+func (s *Services) Died(trouble error) error {
+	if !s.Dead() {
+		return trouble
+	}
+	how := s.Current.Instance.(service.Mortal).Died()
+	var death *service.DeathError
+	if errors.As(how, &death) { // what it logged stands with the warnings
+		how = errors.New(strings.Replace(how.Error(), death.Error(), death.How(), 1))
+	}
+	return fmt.Errorf("service %s: %w: %w", s.Current.Kind.Name, how, trouble)
+}
+
+// AddressSetting is the setting by which a study uses a service that runs already.
+const AddressSetting = "address"
+
+// Foreign lists the services that the study uses and does not start. The data of a load
+// in them outlives the run; that in a private service goes with it.
+func (s *Services) Foreign() []study.Use {
+	if s.Study.Service == nil {
+		return nil
+	}
+	var all []study.Use
+	for _, arm := range s.Plan.Arms {
+		settings := s.Study.ServiceSettings(arm.Levels)
+		same := func(u study.Use) bool { return maps.Equal(u.Settings, settings) }
+		if settings[AddressSetting] != "" && !slices.ContainsFunc(all, same) {
+			all = append(all, study.Use{Kind: s.Study.Service.Kind, Settings: settings})
+		}
+	}
+	return all
+}
+
+// Lent is the needs of a load that uses services which run already: its data is on their
+// disks and not on this one, and changes them.
+func (s *Services) Lent(needs workload.Needs) workload.Needs {
+	for _, use := range s.Foreign() {
+		if needs.Disk > 0 {
+			needs.Changes = append(slices.Clip(needs.Changes), fmt.Sprintf("writes about %s to %s at %s, and removes it", parameter.Bytes(needs.Disk).About(), use.Kind, use.Settings[AddressSetting]))
+		}
+	}
+	if len(s.Foreign()) > 0 {
+		needs.Disk = 0
+	}
+	return needs
+}
