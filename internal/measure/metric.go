@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -56,6 +57,9 @@ func operationMetrics(prefix, what, rate string) []Metric {
 	return metrics
 }
 
+// GeneratorCPU is the metric of the CPUs that the load generator used for each of its threads.
+const GeneratorCPU = "generator.cpu"
+
 // GeneratorWaited is the metric that tells a generator at its own limit from one that other
 // processes keep from running.
 const GeneratorWaited = "generator.waited"
@@ -67,7 +71,7 @@ func ClientMetrics(operation string) []Metric {
 		{"client.cpu", "1", "CPUs used by the load generator", Neutral},
 		{"client.cpu_per_operation", "s", "CPU time of the load generator per " + operation, LowerIsBetter},
 		{"client.gap", "s", "longest delay of a load-generator thread", LowerIsBetter},
-		{"generator.cpu", "1", "CPU utilisation of the load-generator threads, without busy-waiting", Neutral},
+		{GeneratorCPU, "1", "CPU utilisation of the load-generator threads, without busy-waiting", Neutral},
 		{GeneratorWaited, "1", "share of time in which load-generator threads were runnable and waited for a CPU", LowerIsBetter},
 	}
 }
@@ -140,3 +144,6 @@ func QuantileOf(name string) (q float64, ok bool) {
 	}
 	return 0, false
 }
+
+// Percent writes a share as a percentage.
+func Percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

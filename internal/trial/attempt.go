@@ -25,6 +25,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
 )
 
@@ -44,7 +45,7 @@ type attempt struct {
 	begin    *barrier // of the first load, where other groups begin with it; nil otherwise
 	record   *measure.Record
 	recorder *measure.Recorder
-	watch    *watch
+	watch    *window.Watch
 	files    map[string][]byte
 	event    *event // in the middle of the load; nil for none
 	settled  []measure.Check
@@ -110,7 +111,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 	}
 	a := &attempt{
 		session: s, Trial: next, arm: arm, load: prepared{l, settings}, record: record,
-		watch: newWatch(s.Study, l.Demand().Rate > 0), files: map[string][]byte{},
+		watch: window.NewWatch(s.Study, l.Demand().Rate > 0), files: map[string][]byte{},
 	}
 	for name, level := range arm.Levels {
 		if name == study.Label {
@@ -134,7 +135,7 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 		operations += s.Operations
 	}
 	a.reporter.say(phase, float64(operations)/(last.To-last.From).Seconds(), "")
-	return a.watch.enough(intervals)
+	return a.watch.Enough(intervals)
 }
 
 // stop keeps what there is of a trial that did not end, beside the records:
@@ -331,7 +332,7 @@ func (a *attempt) collect() {
 	maps.Copy(a.record.Observed, a.recorder.Observed())
 	a.files = measure.EncodeIntervals(intervals)
 	if !a.searches() {
-		a.record.Window = a.watch.conclude(intervals).window
+		a.record.Window = a.watch.Conclude(intervals).Window
 	} else {
 		a.record.Window = measure.Window{End: a.span().Seconds(), Steady: measure.SteadyUnknown}
 	}

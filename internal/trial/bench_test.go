@@ -14,6 +14,7 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/journal"
 )
 
@@ -389,10 +390,10 @@ func TestMissingSourcesAreNamed(t *testing.T) {
 			return nil, errors.New("the machine has none")
 		}},
 		{
-			Name: "cpu", Counters: []collect.Counter{{Metric: measure.Metric{Name: stealCounter}}, {Metric: measure.Metric{Name: countCounter}}},
+			Name: "cpu", Counters: []collect.Counter{{Metric: measure.Metric{Name: certify.StealCounter}}, {Metric: measure.Metric{Name: certify.CountCounter}}},
 			Open: func(context.Context, collect.Place) (collect.Read, error) {
 				return func(context.Context) (map[string]float64, error) {
-					return map[string]float64{stealCounter: 1, countCounter: 2}, nil
+					return map[string]float64{certify.StealCounter: 1, certify.CountCounter: 2}, nil
 				}, nil
 			},
 		},

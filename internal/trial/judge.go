@@ -6,14 +6,15 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/window"
 )
 
 // judge sums up the window and makes the certificate.
@@ -36,16 +37,16 @@ func (a *attempt) judge(ctx context.Context) error {
 	if err := a.divide(); err != nil {
 		return fault.Voids(err)
 	}
-	e := &evidence{
-		record: a.record, demand: a.demand(), operation: a.kind.Rate, steady: a.watch.conclude(intervals), drift: driftLimit(a.Study), worker: worker,
-		simulated: a.sim != nil, hosted: hosted(a.machines.Machine), disks: a.spaces(ctx), failed: failedIn(intervals), intervals: intervals, seldom: a.seldom,
-		readBack: a.readings(a.arm, a.record.Observed),
-		ended: ending{
-			enough: a.watch.answer.enough, ran: a.ran(),
-			length: a.Study.Measure.Longest, step: a.Study.Measure.Interval,
+	e := &certify.Evidence{
+		Record: a.record, Demand: a.demand(), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.Study), Worker: worker,
+		Simulated: a.sim != nil, Hosted: hosted(a.machines.Machine), Disks: a.spaces(ctx), Failed: failedIn(intervals), Intervals: intervals, Seldom: a.seldom,
+		ReadBack: a.readings(a.arm, a.record.Observed),
+		Ended: certify.Ending{
+			Enough: a.watch.Answer.Enough, Ran: a.ran(),
+			Length: a.Study.Measure.Longest, Step: a.Study.Measure.Interval,
 		},
 	}
-	checks, cause := certify(e)
+	checks, cause := certify.Judge(e)
 	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks(), a.lost)
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {
@@ -57,7 +58,7 @@ func (a *attempt) judge(ctx context.Context) error {
 			a.record.Warnings = append(a.record.Warnings, c.Name+": "+c.Detail)
 		}
 	}
-	a.record.Void = reasoned(cause, a.recorder.Checks())
+	a.record.Void = certify.Reasoned(cause, a.recorder.Checks())
 	a.blame()
 	if a.record.Window.Steady == measure.Drifting {
 		// There is no point estimate of what has no steady state.
@@ -76,21 +77,6 @@ func (a *attempt) blame() {
 }
 
 func dataFailed(c measure.Check) string { return "data check failed: " + c.Name + ": " + c.Detail }
-
-// reasoned adds to a cause by operations that failed what is why as a rule: what the load
-// noted first of its connections, what the workload says of the operations, and what it
-// found to be wrong.
-func reasoned(cause string, noted []measure.Check) string {
-	if !strings.HasPrefix(cause, "errors: ") {
-		return cause
-	}
-	for _, c := range noted {
-		if c.Detail != "" && (c.Name == "connections" || c.Name == "faults" || c.State == measure.Fail) {
-			cause += "; " + c.Detail
-		}
-	}
-	return cause
-}
 
 // ran is how long the load lasted: where several machines made it, until the first of them
 // ended. Their sum lacks what the others did after that.
@@ -137,26 +123,26 @@ func finite(r *measure.Record) {
 
 // readings compares the levels of an arm with those seen in effect, on the
 // machine and by the workload. Texts of one value in two notations are equal.
-func (s *session) readings(arm plan.Arm, seen map[string]string) []reading {
-	var all []reading
+func (s *session) readings(arm plan.Arm, seen map[string]string) []certify.Reading {
+	var all []certify.Reading
 	for _, f := range s.Study.Factors {
 		if f.Name == study.Label || f.Group != "" {
 			continue
 		}
-		r := reading{factor: f.FullName(), want: arm.Levels[f.FullName()]}
-		r.seen, r.known = seen[r.factor]
+		r := certify.Reading{Factor: f.FullName(), Want: arm.Levels[f.FullName()]}
+		r.Seen, r.Known = seen[r.Factor]
 		for _, field := range s.fieldsOf(f) {
 			if field.Name != f.Parameter {
 				continue
 			}
-			if c, err := field.Check(r.seen); err == nil {
-				r.seen = c
+			if c, err := field.Check(r.Seen); err == nil {
+				r.Seen = c
 			}
-			if c, err := field.Check(r.want); err == nil {
-				r.want = c
+			if c, err := field.Check(r.Want); err == nil {
+				r.Want = c
 			}
 		}
-		r.want = s.settings.Canonical(r.factor, r.want)
+		r.Want = s.settings.Canonical(r.Factor, r.Want)
 		all = append(all, r)
 	}
 	return all

@@ -218,7 +218,7 @@ func (a *attempt) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 // CPU time to spare.
 func (a *attempt) failedItself(p *measure.Probe) bool {
 	if p.Overload {
-		return (p.Values["abandoned"] == 0 || a.punctual(p)) && p.Values[generatorCPU]+p.Values[measure.GeneratorWaited] < busyWorker
+		return (p.Values["abandoned"] == 0 || a.punctual(p)) && p.Values[measure.GeneratorCPU]+p.Values[measure.GeneratorWaited] < busyWorker
 	}
 	for _, l := range a.limits() {
 		if l.Metric != p.Limiting {

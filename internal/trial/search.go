@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/fault"
 )
 
@@ -191,12 +192,12 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	if err := a.divide(); err != nil {
 		return fault.Voids(err)
 	}
-	e := &evidence{record: a.record, simulated: a.sim != nil, hosted: hosted(a.machines.Machine), disks: a.spaces(ctx), readBack: a.readings(a.arm, a.record.Observed), seldom: a.seldom}
+	e := &certify.Evidence{Record: a.record, Simulated: a.sim != nil, Hosted: hosted(a.machines.Machine), Disks: a.spaces(ctx), ReadBack: a.readings(a.arm, a.record.Observed), Seldom: a.seldom}
 	rules := searchRules
 	if a.Study.Load.Growth != nil { // it goes on until the CPUs are full
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
 	}
-	checks, cause := certify(e, rules...)
+	checks, cause := certify.Judge(e, rules...)
 	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.lost), cause
 	a.blame()
 	finite(a.record)

@@ -19,7 +19,7 @@ const (
 
 // explainVoid tells lack of CPU from a generator at its own limit, and who took the CPU.
 func (a *attempt) explainVoid(p *measure.Probe, before, after *machines.Census) {
-	busy := p.Values[generatorCPU]
+	busy := p.Values[measure.GeneratorCPU]
 	waited, known := p.Values[measure.GeneratorWaited]
 	who, others, stolen := "", 0., 0.
 	if before != nil && after != nil && after.CPUs > 0 {
@@ -33,7 +33,7 @@ func (a *attempt) explainVoid(p *measure.Probe, before, after *machines.Census) 
 		return
 	}
 	p.Starved = true
-	p.Reason = fmt.Sprintf("the host was busy: the generator used %s of its CPUs and waited for one %s of the time", percent(busy), percent(waited))
+	p.Reason = fmt.Sprintf("the host was busy: the generator used %s of its CPUs and waited for one %s of the time", measure.Percent(busy), measure.Percent(waited))
 	if who != "" {
 		p.Reason += "; meanwhile " + who
 	}
@@ -55,7 +55,7 @@ func named(all []machines.User, cpus int, stolen float64) string {
 		if text != "" {
 			text += ", and "
 		}
-		text += "the hypervisor gave " + percent(stolen) + " of the CPU time to others"
+		text += "the hypervisor gave " + measure.Percent(stolen) + " of the CPU time to others"
 	}
 	return text
 }

@@ -148,7 +148,7 @@ func (a *attempt) conclude(subject machines.Set, out *measure.Recorder) {
 		switch {
 		case slices.ContainsFunc(a.kind.Metrics, func(m measure.Metric) bool { return m.Name == name && strings.HasSuffix(m.Unit, "/s") }):
 			v *= float64(len(values))
-		case name == generatorCPU || name == agent.Late || strings.HasSuffix(name, ".gap"):
+		case name == measure.GeneratorCPU || name == agent.Late || strings.HasSuffix(name, ".gap"):
 			v = slices.Max(values)
 		}
 		out.Value(name, v)

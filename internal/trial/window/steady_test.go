@@ -1,4 +1,4 @@
-package trial
+package window
 
 import (
 	"math"
@@ -13,8 +13,8 @@ import (
 
 // feed runs a load whose rate is a function of the time, as a share of 1, and
 // returns how long it ran with the answer.
-func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a steadiness) {
-	w := newWatch(&study.Study{Measure: m}, open)
+func feed(m study.Measure, open bool, noise float64, rate func(at float64) float64) (ran time.Duration, a Steadiness) {
+	w := NewWatch(&study.Study{Measure: m}, open)
 	random := rand.New(rand.NewPCG(3, 4))
 	var intervals []measure.Interval
 	for from := time.Duration(0); from < m.Longest; from += m.Interval {
@@ -22,11 +22,11 @@ func feed(m study.Measure, open bool, noise float64, rate func(at float64) float
 		intervals = append(intervals, measure.Interval{From: from, To: from + m.Interval, Samples: []measure.Sample{{
 			Operations: int64(n), Total: time.Duration(8 * float64(m.Interval)),
 		}}})
-		if w.enough(intervals) {
+		if w.Enough(intervals) {
 			break
 		}
 	}
-	return intervals[len(intervals)-1].To, w.conclude(intervals)
+	return intervals[len(intervals)-1].To, w.Conclude(intervals)
 }
 
 func TestWatch(t *testing.T) {
@@ -66,9 +66,9 @@ func TestWatch(t *testing.T) {
 			if ran < test.least || ran > test.most {
 				t.Errorf("ran %v, want %v to %v", ran, test.least, test.most)
 			}
-			w := a.window
-			if w.Steady != test.steady || a.cut != test.cut {
-				t.Errorf("%s, warm-up %s (%s), want %s and %s; drift %g", w.Steady, a.cut, a.why, test.steady, test.cut, w.Drift)
+			w := a.Window
+			if w.Steady != test.steady || a.Cut != test.cut {
+				t.Errorf("%s, warm-up %s (%s), want %s and %s; drift %g", w.Steady, a.Cut, a.Why, test.steady, test.cut, w.Drift)
 			}
 			if w.Cut < test.cutFrom-1e-9 || w.Cut > test.cutUpTo+1e-9 {
 				t.Errorf("cut at %g s, want %g to %g", w.Cut, test.cutFrom, test.cutUpTo)
@@ -87,7 +87,7 @@ func TestWatch(t *testing.T) {
 func TestOpenLoopDriftsInLatency(t *testing.T) {
 	m := study.Measure{Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
 	for _, open := range []bool{false, true} {
-		w := newWatch(&study.Study{Measure: m}, open)
+		w := NewWatch(&study.Study{Measure: m}, open)
 		var intervals []measure.Interval
 		for i := range 200 {
 			from := time.Duration(i) * m.Interval
@@ -96,8 +96,8 @@ func TestOpenLoopDriftsInLatency(t *testing.T) {
 			}}})
 		}
 		want := map[bool]measure.Steadiness{false: measure.Steady, true: measure.Drifting}[open]
-		if a := w.conclude(intervals); a.window.Steady != want {
-			t.Errorf("open %v: %s, want %s", open, a.window.Steady, want)
+		if a := w.Conclude(intervals); a.Window.Steady != want {
+			t.Errorf("open %v: %s, want %s", open, a.Window.Steady, want)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestOpenLoopDriftsInLatency(t *testing.T) {
 // Intervals in which nothing completed leave a gap in the latency.
 func TestGapsInLatency(t *testing.T) {
 	m := study.Measure{Warmup: study.AutoWarmup, Window: 10 * time.Second, Longest: 20 * time.Second, Interval: 100 * time.Millisecond}
-	w := newWatch(&study.Study{Measure: m}, true)
+	w := NewWatch(&study.Study{Measure: m}, true)
 	var intervals []measure.Interval
 	for i := range 200 {
 		from := time.Duration(i) * m.Interval
@@ -113,11 +113,11 @@ func TestGapsInLatency(t *testing.T) {
 			Operations: int64(i % 2), Total: time.Duration(i%2) * time.Millisecond,
 		}}})
 	}
-	a := w.conclude(intervals)
-	if a.window.Steady != measure.Steady || math.IsNaN(a.window.Drift) {
+	a := w.Conclude(intervals)
+	if a.Window.Steady != measure.Steady || math.IsNaN(a.Window.Drift) {
 		t.Errorf("%+v", a)
 	}
-	if a := newWatch(&study.Study{Measure: m}, false).conclude(nil); a.window.Steady != measure.SteadyUnknown {
+	if a := NewWatch(&study.Study{Measure: m}, false).Conclude(nil); a.Window.Steady != measure.SteadyUnknown {
 		t.Errorf("nothing measured: %+v", a)
 	}
 }
@@ -135,7 +135,7 @@ func TestCorrelatedNoiseIsSeldomDrift(t *testing.T) {
 				v = .9*v + math.Sqrt(1-.9*.9)*random.NormFloat64()
 				x[k] = 1 + .05*v + test.drift*float64(k)/100
 			}
-			if gate, _ := drifts(x, leastDrift); gate == stat.Drifting {
+			if gate, _ := drifts(x, LeastDrift); gate == stat.Drifting {
 				called++
 			}
 		}

@@ -1,4 +1,4 @@
-package trial
+package certify
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/trial/window"
 )
 
 // loop is a closed loop in virtual time on a disk that stands still once.
@@ -22,7 +23,7 @@ type loop struct {
 const loopCut, loopEnd, loopStep = 2 * time.Second, 12 * time.Second, 100 * time.Millisecond
 
 // run is what the loop's record says.
-func (l loop) run(t *testing.T) *evidence {
+func (l loop) run(t *testing.T) *Evidence {
 	t.Helper()
 	histograms := make([]*measure.Histogram, loopEnd/loopStep)
 	totals := make([]time.Duration, len(histograms))
@@ -52,9 +53,9 @@ func (l loop) run(t *testing.T) *evidence {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &evidence{
-		record: &measure.Record{Window: window, Values: summary.Values, Counts: summary.Counts}, demand: load.Demand{Concurrency: l.asked},
-		operation: "iops", intervals: r.Intervals(),
+	return &Evidence{
+		Record: &measure.Record{Window: window, Values: summary.Values, Counts: summary.Counts}, Demand: load.Demand{Concurrency: l.asked},
+		Operation: "iops", Intervals: r.Intervals(),
 	}
 }
 
@@ -106,10 +107,10 @@ func TestAgesOfOperationsInFlight(t *testing.T) {
 	for _, ago := range []time.Duration{100 * time.Millisecond, 700 * time.Millisecond, 1200 * time.Millisecond} {
 		l := loop{asked: 16, workers: 16, each: 4 * time.Millisecond, stall: loopCut - ago, length: 1300 * time.Millisecond}
 		e := l.run(t)
-		s := straddle(e.intervals, e.record.Window, 16)
+		s := window.EdgesOf(e.Intervals, e.Record.Window, 16)
 		truth := ago.Seconds() / 10
-		if s.before < truth || s.before > truth+.011 { // an interval of 10 s, and an operation
-			t.Errorf("a stall %s before the window: %g, in truth %g", ago, s.before, truth)
+		if s.Before < truth || s.Before > truth+.011 { // an interval of 10 s, and an operation
+			t.Errorf("a stall %s before the window: %g, in truth %g", ago, s.Before, truth)
 		}
 	}
 }

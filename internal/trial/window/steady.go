@@ -1,4 +1,6 @@
-package trial
+// Package window finds the part of a load that counts: where its warm-up ends, whether the rest is steady, and how far
+// operations at its edges can move Little's law. It is pure.
+package window
 
 import (
 	"math"
@@ -9,47 +11,48 @@ import (
 	"plimsoll/internal/study"
 )
 
-// leastDrift is a change over a window, as a share of its mean, that always
+// LeastDrift is a change over a window, as a share of its mean, that always
 // counts as a steady state.
-const leastDrift = 0.02
+const LeastDrift = 0.02
 
-// driftLimit is the largest change over a window that still counts as a steady
+// DriftLimit is the largest change over a window that still counts as a steady
 // state: as large as the smallest effect that the study is interested in, since
 // what the trials of a block drift alike does not touch their ratio.
-func driftLimit(s *study.Study) float64 { return max(leastDrift, s.Margin) }
+func DriftLimit(s *study.Study) float64 { return max(LeastDrift, s.Margin) }
 
-// watch decides, while a load runs, where its warm-up ends and when enough was
+// Watch decides, while a load runs, where its warm-up ends and when enough was
 // measured. A load ends once its window is long enough and shown to be steady.
 // It is looked at again when twice as much has run, not after each interval:
 // who looks often enough sees every load steady for a moment.
-type watch struct {
+type Watch struct {
 	measure study.Measure
 	open    bool    // the load offers its operations at a rate of its own
 	drift   float64 // largest change over the window that is steady
 	next    time.Duration
 	found   bool
-	answer  steadiness
+	Answer  Steadiness
 }
 
-// steadiness is what is known about the warm-up and the rest of a load.
-type steadiness struct {
-	window measure.Window
-	cut    measure.State // whether the end of the warm-up was found
-	why    string        // how, or why not
-	enough bool          // the load was ended because of it
+// Steadiness is the answer about a load: its warm-up, and whether the rest is steady.
+type Steadiness struct {
+	Window measure.Window
+	Cut    measure.State // whether the end of the warm-up was found
+	Why    string        // how, or why not
+	Enough bool          // the load was ended because of it
 }
 
-func newWatch(s *study.Study, open bool) *watch {
+// NewWatch watches the load of a study; open says that it offers its operations at a rate.
+func NewWatch(s *study.Study, open bool) *Watch {
 	m := s.Measure
 	least := m.Window
 	if m.Warmup != study.AutoWarmup {
 		least += m.Warmup
 	}
-	return &watch{measure: m, open: open, drift: driftLimit(s), next: least}
+	return &Watch{measure: m, open: open, drift: DriftLimit(s), next: least}
 }
 
-// enough says whether the load may end after these intervals.
-func (w *watch) enough(intervals []measure.Interval) bool {
+// Enough says whether the load may end after these intervals.
+func (w *Watch) Enough(intervals []measure.Interval) bool {
 	if w.found || len(intervals) == 0 {
 		return w.found
 	}
@@ -58,52 +61,52 @@ func (w *watch) enough(intervals []measure.Interval) bool {
 		return false
 	}
 	a := w.judge(intervals)
-	missing := w.measure.Window - time.Duration((a.window.End-a.window.Cut)*1e9)
+	missing := w.measure.Window - time.Duration((a.Window.End-a.Window.Cut)*1e9)
 	switch {
-	case a.cut != measure.Pass || a.window.Steady != measure.Steady:
+	case a.Cut != measure.Pass || a.Window.Steady != measure.Steady:
 		w.next = 2 * ran
 	case missing > time.Microsecond: // rounding of seconds is no reason to go on
 		w.next = ran + missing
 	default:
-		a.enough = true
-		w.answer, w.found = a, true
+		a.Enough = true
+		w.Answer, w.found = a, true
 		return true
 	}
 	w.next = min(w.next, max(w.measure.Longest, ran+1))
 	return false
 }
 
-// conclude returns the answer once the load has ended, whatever ended it.
-func (w *watch) conclude(intervals []measure.Interval) steadiness {
+// Conclude returns the answer once the load has ended, whatever ended it.
+func (w *Watch) Conclude(intervals []measure.Interval) Steadiness {
 	if !w.found {
-		w.answer, w.found = w.judge(intervals), true
+		w.Answer, w.found = w.judge(intervals), true
 	}
-	return w.answer
+	return w.Answer
 }
 
 // judge finds the cut and asks the drift gate about the rest.
-func (w *watch) judge(intervals []measure.Interval) steadiness {
+func (w *Watch) judge(intervals []measure.Interval) Steadiness {
 	curves := measure.Curves(intervals)
 	n := len(curves.Times)
 	if n == 0 {
-		return steadiness{window: measure.Window{Steady: measure.SteadyUnknown}, cut: measure.Unknown, why: "nothing was measured"}
+		return Steadiness{Window: measure.Window{Steady: measure.SteadyUnknown}, Cut: measure.Unknown, Why: "nothing was measured"}
 	}
 	a, first := w.warmup(curves)
 	if first > 0 {
-		a.window.Cut = curves.Times[first-1]
+		a.Window.Cut = curves.Times[first-1]
 	}
-	a.window.End = curves.Times[n-1]
+	a.Window.End = curves.Times[n-1]
 	gates := [][]float64{curves.Rate[first:]}
 	if w.open {
 		gates = append(gates, latency(curves)[first:])
 	}
-	a.window.Steady = measure.Steady
+	a.Window.Steady = measure.Steady
 	for _, x := range gates {
 		gate, change := drifts(x, w.drift)
-		if math.Abs(change) > math.Abs(a.window.Drift) {
-			a.window.Drift = change
+		if math.Abs(change) > math.Abs(a.Window.Drift) {
+			a.Window.Drift = change
 		}
-		a.window.Steady = worse(a.window.Steady, gate)
+		a.Window.Steady = worse(a.Window.Steady, gate)
 	}
 	return a
 }
@@ -153,7 +156,7 @@ const leastForCut = 50
 
 // warmup returns how many of the intervals are warm-up. Where that cannot be
 // found, the largest cut that is ever accepted is the safest one.
-func (w *watch) warmup(c measure.Series) (a steadiness, first int) {
+func (w *Watch) warmup(c measure.Series) (a Steadiness, first int) {
 	n := len(c.Times)
 	if w.measure.Warmup != study.AutoWarmup {
 		for first < n-1 && c.Times[first] < w.measure.Warmup.Seconds()+1e-9 {
@@ -162,16 +165,16 @@ func (w *watch) warmup(c measure.Series) (a steadiness, first int) {
 		if w.measure.Warmup == 0 {
 			first = 0
 		}
-		return steadiness{cut: measure.Pass, why: "as the study says"}, first
+		return Steadiness{Cut: measure.Pass, Why: "as the study says"}, first
 	}
 	if n < leastForCut {
-		return steadiness{cut: measure.Unknown, why: "too few intervals to find its end: the first quarter was cut"}, n / 4
+		return Steadiness{Cut: measure.Unknown, Why: "too few intervals to find its end: the first quarter was cut"}, n / 4
 	}
-	a.cut, a.why = measure.Pass, "found by MSER-5"
+	a.Cut, a.Why = measure.Pass, "found by MSER-5"
 	for _, x := range [][]float64{c.Rate, latency(c)} {
 		cut, ok := stat.MSER5(x)
 		if !ok {
-			return steadiness{cut: measure.Fail, why: "no end of it was found: half of the load was cut"}, n / 2
+			return Steadiness{Cut: measure.Fail, Why: "no end of it was found: half of the load was cut"}, n / 2
 		}
 		first = max(first, cut)
 	}

@@ -1,4 +1,4 @@
-package trial
+package window
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ type stretch struct {
 	longest []took  // longest first
 }
 
-// straddling is what operations at the edges of the window can make of Little's law. In a
+// Edges is what operations at the edges of the window can make of Little's law. In a
 // loop of N workers the response times that a window of T seconds counts add up to
 //
 //	N*T + (what the operations in flight at its beginning had behind them)
@@ -28,17 +28,17 @@ type stretch struct {
 //
 // since an operation counts in whole where it ends. Nothing is assumed of how
 // response times are distributed: one operation in a million may take a second.
-type straddling struct {
-	before  float64 // share that the first sum adds to N*T at most
-	after   float64 // share that the second one takes away
-	silence float64 // share of the window at its end in which no operation ended
+type Edges struct {
+	Before  float64 // share that the first sum adds to N*T at most
+	After   float64 // share that the second one takes away
+	Silence float64 // share of the window at its end in which no operation ended
 }
 
-// straddle bounds both sums by the data. The operations in flight at the beginning ended in
+// EdgesOf bounds both sums by the data. The operations in flight at the beginning ended in
 // the window, so that their response times are known. Those in flight at the end did not:
 // they are taken to be as old, all together, as the operations in flight were at any
 // interval of the window. Each worker has one operation in flight.
-func straddle(intervals []measure.Interval, w measure.Window, n float64) straddling {
+func EdgesOf(intervals []measure.Interval, w measure.Window, n float64) Edges {
 	var inside []stretch
 	quiet := w.Cut
 	for i := range intervals {
@@ -55,7 +55,7 @@ func straddle(intervals []measure.Interval, w measure.Window, n float64) straddl
 	}
 	length := w.End - w.Cut
 	if len(inside) == 0 || length <= 0 {
-		return straddling{}
+		return Edges{}
 	}
 	whole := n * length
 	longest := 0.
@@ -64,9 +64,9 @@ func straddle(intervals []measure.Interval, w measure.Window, n float64) straddl
 			longest = max(longest, of.longest[0].seconds)
 		}
 	}
-	s := straddling{before: ages(inside, n, longest) / whole, silence: max(0, w.End-quiet) / length}
+	s := Edges{Before: ages(inside, n, longest) / whole, Silence: max(0, w.End-quiet) / length}
 	for i := range inside {
-		s.after = max(s.after, ages(inside[i:], n, longest)/whole)
+		s.After = max(s.After, ages(inside[i:], n, longest)/whole)
 	}
 	return s
 }
