@@ -11,7 +11,7 @@ import (
 
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding"
-	"plimsoll/internal/report"
+	"plimsoll/internal/report/terminal"
 )
 
 // A results folder that an older version wrote is judged, reported, compared and exported:
@@ -48,7 +48,7 @@ func TestResultsOfAnOlderVersion(t *testing.T) {
 		t.Error(err)
 	}
 	var shown, rows bytes.Buffer
-	if err := report.Text(&shown, outcome.Input); err != nil || !strings.Contains(shown.String(), "8 trials, 0 void, seed 7") {
+	if err := terminal.Write(&shown, outcome.Input); err != nil || !strings.Contains(shown.String(), "8 trials, 0 void, seed 7") {
 		t.Errorf("%v: %s", err, shown.String())
 	}
 	if err := l.Export(&rows, dir, "csv"); err != nil || strings.Count(rows.String(), "\n") < 8*10 {
