@@ -63,7 +63,7 @@ func compareTables(t *testing.T, c *study.Catalog, path string, seen map[string]
 			return block
 		case !*update && got != want:
 			t.Errorf("%s differs from the catalog; go test ./internal/catalog -update writes it anew (- docs, + catalog):\n%s",
-				path, cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")))
+				path, cmp.Diff(got, want))
 		}
 		return fmt.Sprintf("<!-- generated: %s %s -->\n%s<!-- end -->", kind, name, want)
 	})
