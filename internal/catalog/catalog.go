@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/catalog/subprocess"
 	"plimsoll/internal/collect"
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/platform/clustersim"
 	"plimsoll/internal/platform/fleet"
@@ -48,7 +49,7 @@ func All() *study.Catalog {
 			reflector.Kind(),
 		},
 		Platforms: platforms(),
-		Factors: append(factor.Either(guest.Factors(), libvirt.Factors()),
+		Factors: append(vm.Factors(),
 			factor.Scheduler(),
 			factor.ReadAhead(),
 			factor.Affinity(),
@@ -83,8 +84,8 @@ func All() *study.Catalog {
 	}
 }
 
-// workloads are those whose load a worker makes, which package subprocess lists, and
-// those whose load another program makes or simulates.
+// workloads are those whose load a worker makes, which package subprocess lists, and those
+// whose load another program makes or simulates.
 func workloads() []workload.Kind {
 	workers := subprocess.Workloads(subprocess.LabParts{GoCQL: driver.Open, Sources: lua.Release})
 	return slices.Concat([]workload.Kind{storage.Kind()}, workers, []workload.Kind{cluster.Kind()})

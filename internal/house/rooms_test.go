@@ -33,8 +33,6 @@ var outgrown = map[string]int{
 	"internal/libvirt Conn":            33,
 	"internal/plan/peak":               2673,
 	"internal/plan/peak walk":          82,
-	"internal/platform/guest":          3184,
-	"internal/platform/guest machine":  41,
 	"internal/stat":                    2867,
 	"internal/study":                   3380,
 	"internal/study reader":            64,

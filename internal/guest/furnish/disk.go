@@ -27,9 +27,9 @@ func MakeDisk(ctx context.Context, name string, size int64) error {
 	return format(ctx, name, "")
 }
 
-// FormatBehind makes an ext4 file system in a part of a file, with the blocks that DAX
+// formatBehind makes an ext4 file system in a part of a file, with the blocks that DAX
 // needs, which are those of memory.
-func FormatBehind(ctx context.Context, name string, offset, size int64) error {
+func formatBehind(ctx context.Context, name string, offset, size int64) error {
 	const block = 4096
 	return mke2fs(ctx, []string{"-b", fmt.Sprint(block)}, fmt.Sprintf(",offset=%d", offset), name, fmt.Sprint(size/block))
 }

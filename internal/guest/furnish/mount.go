@@ -4,9 +4,7 @@ package furnish
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 
@@ -83,14 +81,8 @@ func DeviceOf(ctx context.Context, far platform.Machine, size int64) (string, er
 
 // Do runs a small program in the guest.
 func Do(ctx context.Context, far platform.Machine, argv ...string) error {
-	r, err := far.Run(ctx, platform.Command{Argv: argv})
-	if err == nil && r.Exit != 0 {
-		err = errors.New(strings.TrimSpace(string(r.Stderr)))
-	}
-	if err != nil {
-		return fmt.Errorf("%s in the guest: %w", strings.Join(argv, " "), err)
-	}
-	return nil
+	_, err := Ask(ctx, far, argv...)
+	return err
 }
 
 // Unmount writes back what is in the guest's memory and takes a disk away from a folder.
@@ -101,20 +93,6 @@ func Unmount(ctx context.Context, far platform.Machine, folder string) error {
 		}
 	}
 	return nil
-}
-
-// DeviceAt is the name of the device that is mounted on a folder of the guest.
-func DeviceAt(ctx context.Context, far platform.Machine, folder string) (string, error) {
-	text, err := far.ReadFile(ctx, "/proc/mounts")
-	if err != nil {
-		return "", fmt.Errorf("find the guest's disk: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 1 && f[1] == folder {
-			return path.Base(f[0]), nil
-		}
-	}
-	return "", fmt.Errorf("nothing is mounted on %s in the guest", folder)
 }
 
 // ControllerOf is the controller of a disk, by the name of its device.

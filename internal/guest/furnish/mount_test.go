@@ -45,7 +45,7 @@ func (g *guest) WriteFile(_ context.Context, name string, data []byte) error {
 }
 
 func TestDisksAreKnownByTheirSize(t *testing.T) {
-	g := &guest{files: map[string]string{"/sys/block/pmem0/size": "8\n", "/sys/block/vda/size": "16\n", "/sys/block/vdb/size": "8\n", "/proc/sys/kernel/hostname": "some-guest\n", "/proc/mounts": "none / rootfs\n/dev/vdb /scratch ext4 rw\n"}}
+	g := &guest{files: map[string]string{"/sys/block/pmem0/size": "8\n", "/sys/block/vda/size": "16\n", "/sys/block/vdb/size": "8\n", "/proc/sys/kernel/hostname": "some-guest\n", "/proc/mounts": "none / rootfs\n/dev/vdb /scratch ext4 rw 0 0\n"}}
 	if err := MountPrograms(t.Context(), g, 4096); err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +64,10 @@ func TestDisksAreKnownByTheirSize(t *testing.T) {
 	if err := Unmount(t.Context(), g, "/scratch"); err == nil || !strings.Contains(err.Error(), "busy") {
 		t.Errorf("%v", err)
 	}
-	if device, err := DeviceAt(t.Context(), g, "/scratch"); err != nil || device != "vdb" {
-		t.Errorf("%s, %v", device, err)
+	if m, err := MountedOn(t.Context(), g, "/scratch"); err != nil || m != (Mounted{Device: "vdb"}) {
+		t.Errorf("%+v, %v", m, err)
 	}
-	if _, err := DeviceAt(t.Context(), g, "/none"); err == nil {
+	if _, err := MountedOn(t.Context(), g, "/none"); err == nil {
 		t.Error("a device that is mounted nowhere")
 	}
 }

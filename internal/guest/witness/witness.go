@@ -15,8 +15,8 @@ import (
 // Command is the subcommand of plimsoll that is the witness.
 const Command = "witness"
 
-// Order is what a witness is told, a JSON value on its standard input.
-type Order struct {
+// order is what a witness is told, a JSON value on its standard input.
+type order struct {
 	Bytes int64  `json:"bytes"` // of memory to keep
 	Seed  uint64 `json:"seed"`  // of its content
 }
@@ -39,7 +39,7 @@ const (
 
 // Serve keeps memory until stop is closed, and says then what it holds.
 func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
-	var o Order
+	var o order
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
 		return fmt.Errorf("read how much memory to keep: %w", err)
 	}

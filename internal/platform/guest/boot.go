@@ -5,137 +5,122 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
-	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/guest/capacity"
+	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/qemu"
-	"plimsoll/internal/guest/view"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
+	"plimsoll/internal/guest/vswitch"
 	"plimsoll/internal/platform"
 )
 
-// dataImage is the file that holds the disk that workloads write to.
-const dataImage = "data.img"
-
-// boot starts the guest as the settings have it. Its disk stays from boot to boot.
-func (m *machine) boot(ctx context.Context) (err error) {
-	s := m.settings
-	shape, err := s.shape()
-	if err != nil {
-		return err
-	}
-	if err := m.bed.room.claim(m.needs()); err != nil {
-		return err
-	}
-	if err := m.connect(ctx, &shape); err != nil {
-		return err
-	}
-	archive, err := m.bed.archive(s.parts())
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if m.vm == nil {
-			m.unserve()
-		}
-	}()
-	data, err := m.storage(ctx, &shape)
-	if err != nil {
-		return err
-	}
-	tools, err := m.toolDisk(ctx)
-	if err != nil {
-		return err
-	}
-	if tools.Path != "" {
-		shape.Disks = append(shape.Disks, tools)
-	}
-	if m.chosen, err = m.accelerator(ctx); err != nil {
-		return err
-	}
-	o := qemu.Options{Kernel: m.depot.kernel, Initramfs: archive, Dir: m.home.Path, BootTimeout: time.Duration(s.Boot), Accelerator: m.chosen.Accelerator}
-	if m.vm, err = qemu.Start(ctx, shape, o); err != nil {
-		m.vm = nil
-		return err
-	}
-	platform.LogStart(ctx, m.name, append([]string{qemu.Binary}, m.vm.Facts().Arguments...))
-	m.bed.room.started(m.number, m.vm.PID())
-	if err := m.join(ctx, data, tools); err != nil {
-		console := strings.TrimSpace(string(m.vm.Console()))
-		return errors.Join(fmt.Errorf("%w; the console said: %s", err, console[max(0, len(console)-500):]), m.down(ctx))
-	}
-	m.booted = s
-	return nil
+// slot is the place of a VM in the testbed, from the first boot to the last.
+type slot struct {
+	bed    *testbed
+	number int // from 1; the address follows from it
+	home   *folder.Folder
+	plug   *vswitch.Plug // nil before the first boot with a network
+	chosen qemu.Chosen
 }
 
-// accelerator is what executes the guest's instructions. What was found out by booting is
-// kept from one study to the next.
-func (m *machine) accelerator(ctx context.Context) (qemu.Chosen, error) {
-	switch s := m.settings; {
-	case s.VirtualTime > 0:
-		return qemu.Chosen{Accelerator: qemu.TCG, Why: "it alone has virtual time"}, nil
-	case s.Accelerator != "auto":
-		return qemu.Chosen{Accelerator: qemu.Accelerator(s.Accelerator), Why: "it was asked for"}, nil
+// claim is the most that a VM may take of this host.
+func (s *slot) claim(g spec.Guest) capacity.Claim {
+	memory := int64(g.Memory)
+	if spec.HugePages[g.HugePages] != 0 {
+		memory = 0 // the host has set huge pages aside already
 	}
-	binary, err := exec.LookPath(qemu.Binary)
-	if err != nil {
-		return qemu.Chosen{}, fmt.Errorf("QEMU is missing: apt install qemu-system-x86 (%w)", err)
-	}
-	return qemu.Probe(ctx, binary, m.depot.kernel, m.depot.cache)
+	return capacity.Claim{Number: s.number, Memory: memory, Disk: int64(g.DiskSize) + int64(g.Pmem), Image: s.home.File(spec.DataImage)}
 }
 
-// join opens the channel and makes the guest's disks usable.
-func (m *machine) join(ctx context.Context, data, tools qemu.Disk) error {
-	conn, err := m.vm.Channel(ctx)
+// boot starts a VM. Its disk stays from boot to boot.
+func (s *slot) boot(ctx context.Context, name string, g spec.Guest, confined platform.Confinement) (i *instance, err error) {
+	shape, err := g.Shape(machineName)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m.migration.relay, m.migration.past = newRelay(conn), platform.Given{}
-	if m.far, err = remote.Connect(ctx, m.migration.relay); err != nil {
-		return errors.Join(fmt.Errorf("connect to the agent in the guest: %w", err), conn.Close())
+	if err := s.bed.capacity.Claim(s.claim(g)); err != nil {
+		return nil, err
 	}
-	if m.confined != (platform.Confinement{}) {
-		if err := m.far.Confine(ctx, m.confined); err != nil {
-			return fmt.Errorf("confine the guest's workers as before: %w", err)
+	if err := s.connect(ctx, name, g, &shape); err != nil {
+		return nil, err
+	}
+	o, err := s.options(g)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := s.disks(ctx, g, &shape)
+	if err != nil {
+		return nil, err
+	}
+	if s.chosen, err = s.bed.supply.Accelerator(ctx, g); err != nil {
+		return nil, err
+	}
+	o.BootTimeout, o.Accelerator = time.Duration(g.Boot), s.chosen.Accelerator
+	i = &instance{spec: g}
+	if err := i.serveDisk(ctx, s); err != nil {
+		return nil, err
+	}
+	if i.qemu, err = qemu.Start(ctx, shape, o); err != nil {
+		i.stopServer()
+		return nil, err
+	}
+	platform.LogStart(ctx, name, append([]string{qemu.Binary}, i.qemu.Facts().Arguments...))
+	s.bed.capacity.Started(s.number, i.qemu.PID())
+	if err := i.join(ctx, confined, programs); err != nil {
+		console := strings.TrimSpace(string(i.qemu.Console()))
+		return nil, errors.Join(fmt.Errorf("%w; the console said: %s", err, console[max(0, len(console)-500):]), s.stop(ctx, i))
+	}
+	return i, nil
+}
+
+// options are what QEMU starts a VM from.
+func (s *slot) options(g spec.Guest) (qemu.Options, error) {
+	archive, err := s.bed.initramfs(supply.Modules(g))
+	return qemu.Options{Kernel: s.bed.supply.Kernel, Initramfs: archive, Dir: s.home.Path}, err
+}
+
+// disks adds the VM's disks to its shape, and makes their files. The disk with programs has
+// no path where there is none.
+func (s *slot) disks(ctx context.Context, g spec.Guest, shape *qemu.Shape) (programs qemu.Disk, err error) {
+	image := s.home.File(spec.DataImage)
+	if _, err := os.Stat(image); err != nil {
+		if err := furnish.MakeDisk(ctx, image, int64(g.DiskSize)); err != nil {
+			return programs, err
 		}
 	}
-	if err := errors.Join(m.place(ctx), m.attachStorage(ctx, data)); err != nil {
-		return err
+	if len(shape.Persistent) > 0 {
+		file := s.home.File("pmem.img")
+		if err := furnish.MakePmem(ctx, file, int64(g.Pmem)); err != nil {
+			return programs, err
+		}
+		shape.Persistent[0].Path = file
 	}
-	if tools.Path == "" {
-		return nil
-	}
-	return furnish.MountPrograms(ctx, m.far, tools.Size)
-}
-
-// toolDisk is the disk with programs of the host, which all guests share; without a path
-// where there is none.
-func (m *machine) toolDisk(ctx context.Context) (d qemu.Disk, err error) {
-	m.bed.making.Lock()
-	kept, err := furnish.ProgramDisk(ctx, m.depot.cache)
-	m.bed.making.Unlock()
+	shape.Disks = append(shape.Disks, g.Disk(s.home.Path))
+	kept, err := s.bed.programs(ctx)
 	if err != nil || kept == "" {
-		return d, err
+		return programs, err
 	}
-	info, err := os.Stat(kept)
-	if err != nil {
-		return d, err
-	}
-	d = qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: kept, Cache: "writeback", ReadOnly: true}
-	if d.Size == int64(m.settings.Disk) {
-		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", m.settings.Disk)
-	}
-	return d, nil
+	programs, err = supply.ProgramDisk(kept, g)
+	shape.Disks = append(shape.Disks, programs)
+	return programs, err
 }
 
-// hostShape is this host, as the advisor of topologies takes it.
-func hostShape() (topology.Shape, error) {
-	t, err := view.Read(os.ReadFile)
-	if err != nil {
-		return topology.Shape{}, fmt.Errorf("read the topology of this host: %w", err)
+// stop powers the VM off.
+func (s *slot) stop(ctx context.Context, i *instance) error {
+	err := i.stop(ctx)
+	s.bed.capacity.Stopped(s.number)
+	return err
+}
+
+// close removes what the VM leaves.
+func (s *slot) close() (err error) {
+	if s.plug != nil {
+		err = s.plug.Pull()
 	}
-	return qemu.HostShape("this host", t), nil
+	s.bed.capacity.Release(s.number)
+	return errors.Join(err, s.home.Remove())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -24,7 +25,7 @@ import (
 // PostgreSQL of the host serves in a guest as an ordinary user; plimsoll fills its tables
 // through the guest's agent, and loads in the guest find them.
 func TestADatabaseInAGuest(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.Memory = 384 << 20 })
+	b := booted(t, func(s *spec.Guest) { s.Memory = 384 << 20 })
 	m := b.Machine()
 	if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"test", "-e", "/bin/sh"}}); err != nil || r.Exit != 0 {
 		t.Skip("the host has no PostgreSQL to give to a guest (./setup test installs it)")

@@ -4,19 +4,25 @@ import (
 	"context"
 	"fmt"
 
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/view"
 	"plimsoll/internal/platform"
 )
 
-// Facts say what the guest runs on.
+// Facts describe what the VM runs on.
 func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
-	v, err := m.view(ctx)
+	i, err := m.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := i.topology(ctx)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
-	f, chosen := m.vm.Facts(), m.chosen
+	f, chosen := i.qemu.Facts(), m.slot.chosen
 	m.mu.Unlock()
 	facts := []platform.Fact{
 		{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", chosen.Accelerator, chosen.Why)},
@@ -26,7 +32,7 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 		{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", f.Boot.Seconds)},
 	}
 	if address, err := m.Address(ctx); err == nil {
-		card, err := m.card(ctx)
+		card, err := i.card(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -38,65 +44,84 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	return facts, nil
 }
 
-// Sees is how the guest sees its processors and memory now.
+// topology is the CPU topology that the VM sees.
+func (i *instance) topology(ctx context.Context) (view.Topology, error) {
+	return view.Read(func(name string) ([]byte, error) { return i.agent.ReadFile(ctx, name) })
+}
+
+// card describes the network card that the VM sees.
+func (i *instance) card(ctx context.Context) (string, error) {
+	model, err := furnish.Card(ctx, i.agent)
+	if err != nil {
+		return "", err
+	}
+	queues, err := furnish.ReceiveQueues(ctx, i.agent)
+	if queues == 1 {
+		return model + ", one queue", err
+	}
+	return fmt.Sprintf("%s, %d queues", model, queues), err
+}
+
+// Sees describes the processors and memory that the VM sees now.
 func (m *machine) Sees(ctx context.Context) (all []platform.Fact, err error) {
-	v, err := m.view(ctx)
+	i, err := m.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := i.topology(ctx)
 	for _, r := range v.Rows() {
 		all = append(all, platform.Fact{Name: r.Name, Value: r.Value})
 	}
 	return all, err
 }
 
-// Caution is said where numbers of the guest are not those of a virtual machine.
+// Caution warns where figures of the VM are not those of hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
-	if _, err := m.up(ctx); err != nil {
-		return "", err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	i, err := m.instance(ctx)
 	switch {
-	case m.settings.VirtualTime > 0:
+	case err != nil:
+		return "", err
+	case i.spec.VirtualTime > 0:
 		return "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine", nil
-	case m.chosen.Accelerator == qemu.TCG:
+	case m.Accelerator() == qemu.TCG:
 		return "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds", nil
 	}
 	return "", nil
 }
 
-// Given is what this host gave to the guest since it booted.
+// Given is the CPU time that this host gave to the VM since it booted.
 func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
-	if _, err := m.up(ctx); err != nil {
+	i, err := m.instance(ctx)
+	if err != nil {
 		return g, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.given(ctx)
+	return i.given(ctx)
 }
 
-// given is what the host gave to all processes in which the guest has been since it booted.
-// The lock is held.
-func (m *machine) given(ctx context.Context) (g platform.Given, err error) {
-	u, err := m.vm.Usage(ctx)
+// given sums the CPU time of all processes that have run the VM since it booted.
+func (i *instance) given(ctx context.Context) (g platform.Given, err error) {
+	u, err := i.qemu.Usage(ctx)
 	if err != nil {
 		return g, err
 	}
-	past := m.migration.past
-	g.Run, g.Ready, g.Others = past.Run, past.Ready, past.Others
+	g.Run, g.Ready, g.Others = i.past.Run, i.past.Ready, i.past.Others
 	for _, t := range u.VCPUs {
 		g.Run, g.Ready = g.Run+t.Run, g.Ready+t.Wait
 	}
 	for _, t := range u.Others {
 		g.Others += t.Run
 	}
-	if m.server != nil {
-		used, err := m.server.used()
+	if i.disk != nil {
+		used, err := i.disk.CPUTime()
 		if err != nil {
 			return g, err
 		}
 		g.Others += used
 	}
 	if g.Exits = -1; u.Exits != nil {
-		g.Exits = max(0, past.Exits) + *u.Exits
+		g.Exits = max(0, i.past.Exits) + *u.Exits
 	}
 	return g, nil
 }

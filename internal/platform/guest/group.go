@@ -5,48 +5,52 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
+	"plimsoll/internal/guest/capacity"
 	"plimsoll/internal/guest/folder"
+	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
+	"plimsoll/internal/guest/vswitch"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
 
-// testbed is the platform, open: one guest, or groups of them. They share a folder, the
-// archives that they boot into, and the switch between them.
+// testbed is the open platform: one VM, or groups of them. They share a folder, images and
+// the switch between them.
 type testbed struct {
-	machine *machine // the first of the group without a name
-	depot   depot
-	study   Settings // what a group does not set otherwise
-	home    *folder.Folder
-	net     *network
-	room    *room
-	turns   chan struct{} // one for each guest that boots
+	machine  *machine // the first of the group without a name
+	supply   supply.Supply
+	study    spec.Guest // what a group does not set otherwise
+	home     *folder.Folder
+	network  *vswitch.Switch
+	capacity *capacity.Capacity
+	turns    chan struct{} // one for each VM that boots
 
-	making sync.Mutex // held to make what guests share
+	making sync.Mutex // held to make what VMs share
 
 	mu     sync.Mutex // held to change what follows
 	groups map[string][]*machine
 	taken  []bool // numbers of machines, from 1
 }
 
-// folderPrefix begins the names of the folders of guests, which are found by it.
+// folderPrefix begins the names of the folders of VMs, by which they are found.
 const folderPrefix = "plimsoll-guest-"
 
-func newTestbed(d depot, s Settings) (*testbed, error) {
+func newTestbed(s supply.Supply, g spec.Guest) (*testbed, error) {
 	home, err := folder.New(folderPrefix, 0o700)
 	if err != nil {
 		return nil, err
 	}
 	t := &testbed{
-		depot: d, study: s, home: home, net: newNetwork(), room: newRoom(home.Path, thisHost()),
+		supply: s, study: g, home: home, network: vswitch.New(vswitch.Options{}), capacity: capacity.New(home.Path, capacity.ThisHost()),
 		turns: make(chan struct{}, runtime.NumCPU()), groups: map[string][]*machine{},
 	}
-	if t.machine, err = t.add(machineName, s); err != nil {
+	if t.machine, err = t.add(machineName, g); err != nil {
 		return nil, errors.Join(err, home.Remove())
 	}
 	t.groups[""] = []*machine{t.machine}
@@ -54,7 +58,7 @@ func newTestbed(d depot, s Settings) (*testbed, error) {
 }
 
 // add makes a machine with a folder of its own. It boots when it is needed.
-func (t *testbed) add(name string, s Settings) (*machine, error) {
+func (t *testbed) add(name string, g spec.Guest) (*machine, error) {
 	number := slices.Index(t.taken, false) + 1
 	if number == 0 {
 		t.taken = append(t.taken, false)
@@ -68,13 +72,13 @@ func (t *testbed) add(name string, s Settings) (*machine, error) {
 		return nil, err
 	}
 	t.taken[number-1] = true
-	m := &machine{bed: t, number: number, home: home, depot: t.depot, name: name, settings: s}
-	m.Up = m.up
+	m := &machine{slot: slot{bed: t, number: number, home: home}, name: name, spec: g}
+	m.Up = m.agent
 	return m, nil
 }
 
-// enter waits for a turn to boot: guests that boot use a CPU each, and more of them at a
-// time only make each other late.
+// enter waits for a turn to boot: a VM that boots uses a CPU, and more of them at a time
+// only delay each other.
 func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case t.turns <- struct{}{}:
@@ -84,38 +88,47 @@ func (t *testbed) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// archive is the file that guests boot into which need such sets of modules.
-func (t *testbed) archive(parts []string) (string, error) {
+// initramfs is the file with such sets of modules that VMs boot from.
+func (t *testbed) initramfs(modules []string) (string, error) {
 	t.making.Lock()
 	defer t.making.Unlock()
-	name := filepath.Join(t.home.Path, "initramfs-"+strings.Join(parts, "-"))
+	name := t.home.File("initramfs-" + strings.Join(modules, "-"))
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
 	}
-	return name, t.depot.initramfs(name, parts)
+	return name, t.supply.WriteInitramfs(name, modules, 0o600)
 }
 
-// Members are the guests of a group, as many as it wants. Those that are missing are
-// booted, as many at a time as this host has CPUs; those that are too many are ended, the
-// last first. A guest takes the group's settings when it is made; afterwards factors alone
-// change it.
+// programs is the file with programs of the host, which all VMs share; empty where there are
+// none.
+func (t *testbed) programs(ctx context.Context) (string, error) {
+	t.making.Lock()
+	defer t.making.Unlock()
+	return furnish.ProgramDisk(ctx, t.supply.Cache)
+}
+
+// Members boots or ends VMs of a group until it has as many as it wants. As many boot at a
+// time as this host has CPUs. A VM takes the settings of its group when it is made; afterwards
+// only factors change it.
 func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Machine, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if g.Machines < 1 {
 		return nil, fmt.Errorf("%d guests%s: ask for 1 or more", g.Machines, of(g))
 	}
-	s := t.study
-	if err := parameter.Decode(&s, g.Settings); err != nil {
+	settings := t.study
+	if err := parameter.Decode(&settings, g.Settings); err != nil {
 		return nil, fmt.Errorf("settings%s: %w", of(g), err)
 	}
-	if _, err := s.shape(); err != nil {
+	if _, err := settings.Shape(machineName); err != nil {
 		return nil, fmt.Errorf("settings%s: %w", of(g), err)
 	}
 	prefix := g.Name
 	if prefix == "" {
 		prefix = machineName
-		t.machine.call(prefix + "-1")
+		t.machine.mu.Lock()
+		t.machine.name = prefix + "-1"
+		t.machine.mu.Unlock()
 	}
 	all := t.groups[g.Name]
 	keep := min(len(all), g.Machines)
@@ -123,7 +136,7 @@ func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Mac
 	all = all[:keep]
 	for err == nil && len(all) < g.Machines {
 		var m *machine
-		if m, err = t.add(fmt.Sprintf("%s-%d", prefix, len(all)+1), s); err == nil {
+		if m, err = t.add(fmt.Sprintf("%s-%d", prefix, len(all)+1), settings); err == nil {
 			all = append(all, m)
 		}
 	}
@@ -134,7 +147,7 @@ func (t *testbed) Members(ctx context.Context, g platform.Group) ([]platform.Mac
 	if err := t.afford(all); err != nil {
 		return nil, err
 	}
-	if err := each(all, func(m *machine) error { _, err := m.up(ctx); return err }); err != nil {
+	if err := each(all, func(m *machine) error { _, err := m.instance(ctx); return err }); err != nil {
 		return nil, err
 	}
 	members := make([]platform.Machine, len(all))
@@ -151,7 +164,7 @@ func of(g platform.Group) string {
 	return " of group " + g.Name
 }
 
-// each does something for all machines at a time.
+// each calls a function for all machines at once.
 func each(all []*machine, do func(*machine) error) error {
 	errs := make([]error, len(all))
 	var done sync.WaitGroup
@@ -162,22 +175,24 @@ func each(all []*machine, do func(*machine) error) error {
 	return errors.Join(errs...)
 }
 
-// afford says before the first of several guests starts whether there is room for all.
+// afford says before the first of several VMs boots whether all of them fit.
 func (t *testbed) afford(all []*machine) error {
-	claims := make([]claim, len(all))
+	claims := make([]capacity.Claim, len(all))
 	for i, m := range all {
-		claims[i] = m.needsNow()
+		m.mu.Lock()
+		claims[i] = m.slot.claim(m.spec)
+		m.mu.Unlock()
 	}
-	return t.room.claim(claims...)
+	return t.capacity.Claim(claims...)
 }
 
 func (t *testbed) endOne(ctx context.Context, m *machine) error {
 	err := m.end(ctx)
-	t.taken[m.number-1] = false
+	t.taken[m.slot.number-1] = false
 	return err
 }
 
-// Close ends all guests. Nothing of them is left.
+// Close ends all VMs and removes their files.
 func (t *testbed) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
@@ -189,5 +204,5 @@ func (t *testbed) Close() error {
 	}
 	err := each(all, func(m *machine) error { return m.end(ctx) })
 	t.groups = map[string][]*machine{}
-	return errors.Join(err, t.net.close(), t.home.Remove())
+	return errors.Join(err, t.network.Close(), t.home.Remove())
 }

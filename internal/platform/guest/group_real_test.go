@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/agent"
 	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/load"
 	"plimsoll/internal/load/peer"
 	"plimsoll/internal/measure"
@@ -134,7 +135,7 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if d := roundTrip(t, client); d <= 0 || d > 20*time.Millisecond {
 		t.Errorf("a round trip of %s through the switch", d)
 	}
-	delay, place := factor.Latency(), factor.Place{Machine: client, Target: device}
+	delay, place := factor.Latency(), factor.Place{Machine: client, Target: furnish.Ethernet}
 	if err := delay.Set(t.Context(), place, "20ms"); err != nil {
 		t.Fatal(err)
 	}
@@ -154,11 +155,11 @@ func TestGroupsOfGuestsTalk(t *testing.T) {
 	if c, wired := client.Traffic(); !wired || int64(c.FramesOut) < direct+delayed || c.FramesIn == 0 || c.BytesIn < 60*c.FramesIn || c.Lost != 0 {
 		t.Errorf("the switch carried %+v for %d exchanges", c, direct+delayed)
 	}
-	if _, err := nicFactor().Check(t.Context(), factor.Place{Machine: client}, "e1000e"); err == nil || !strings.Contains(err.Error(), "e1000e") {
+	if _, err := factorOf("guest.nic").Check(t.Context(), factor.Place{Machine: client}, "e1000e"); err == nil || !strings.Contains(err.Error(), "e1000e") {
 		t.Errorf("a card whose driver the kernel lacks: %v", err)
 	}
 	for m, want := range map[platform.Machine]string{server[0]: "vmxnet3", client: "virtio-net"} {
-		if got, err := nicFactor().Get(t.Context(), factor.Place{Machine: m}); err != nil || got != want {
+		if got, err := factorOf("guest.nic").Get(t.Context(), factor.Place{Machine: m}); err != nil || got != want {
 			t.Errorf("the card is read back as %q, %v; want %s", got, err, want)
 		}
 	}

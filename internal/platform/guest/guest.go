@@ -1,10 +1,10 @@
-// Package guest is a platform that is a virtual machine: QEMU with a kernel of the
-// distribution and plimsoll's agent as its only program, no disk image and no root. It
-// boots in seconds, and its shape can be varied as a factor. A study may have several at
-// once, and a network between them that is this program's own.
+// Package guest is a platform of VMs under QEMU: a kernel of the distribution with
+// plimsoll's agent as its only program, without disk images and without root. A VM boots in
+// seconds, and factors vary its settings. A study may have several VMs, with a network
+// between them.
 //
-// Under KVM it is as fast as a virtual machine is; where there is no KVM, QEMU interprets
-// every instruction: shapes, and no speeds.
+// Under KVM a VM has the speed of any other. Where there is no KVM, QEMU interprets every
+// instruction: such VMs show shapes, not speeds.
 package guest
 
 import (
@@ -13,18 +13,21 @@ import (
 
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
 
-// scratch is where the disk that workloads write to is mounted in the guest.
-const scratch = "/scratch"
+// studyFolder is where workloads write.
+const studyFolder = spec.Scratch + "/study"
 
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
-	defaults := Settings{
-		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, HugePages: "none", HostNodes: free, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), NIC: string(qemu.VirtioNet), Cache: "none", AIO: "threads",
-		IOFilter: noServer, Storage: onDisk, Pin: free,
+	defaults := spec.Guest{
+		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
+		Controller: string(qemu.VirtioBlk), NIC: string(qemu.VirtioNet), Cache: "none", AIO: "threads",
+		IOFilter: spec.NoServer, Storage: spec.OnDisk, Pin: spec.Unset,
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
 	return platform.Kind{
@@ -35,36 +38,36 @@ func Kind() platform.Kind {
 		Fleeting: func(parameter.Settings) bool { return true },
 		Sweep:    func(context.Context) ([]string, error) { return folder.SweepAll(folderPrefix) },
 		Open: func(_ context.Context, settings parameter.Settings, _ uint64) (platform.Platform, error) {
-			s := defaults
-			if err := parameter.Decode(&s, settings); err != nil {
+			g := defaults
+			if err := parameter.Decode(&g, settings); err != nil {
 				return nil, err
 			}
-			return open(s)
+			return open(g)
 		},
 	}
 }
 
-// goodbye is how long the guests may take to power off.
+// goodbye is how long the VMs may take to power off.
 const goodbye = 20 * time.Second
 
-func open(s Settings) (*testbed, error) {
-	if _, err := s.shape(); err != nil {
+func open(g spec.Guest) (*testbed, error) {
+	if _, err := g.Shape(machineName); err != nil {
 		return nil, err
 	}
-	d, err := findDepot(s)
+	s, err := supply.Find(g)
 	if err != nil {
 		return nil, err
 	}
-	if s.Network {
-		if err := d.drives(qemu.Model(s.NIC)); err != nil {
+	if g.Network {
+		if err := s.HasDriver(qemu.Model(g.NIC)); err != nil {
 			return nil, err
 		}
 	}
-	return newTestbed(d, s)
+	return newTestbed(s, g)
 }
 
-// Machine is the guest where there is one alone.
+// Machine is the VM of a study that has only one.
 func (t *testbed) Machine() platform.Machine { return t.machine }
 
-// Scratch is a folder on the disk that is there for workloads.
-func (t *testbed) Scratch() string { return scratch + "/study" }
+// Scratch is a folder on the disk for workloads.
+func (t *testbed) Scratch() string { return studyFolder }

@@ -12,6 +12,8 @@ import (
 
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/platform"
 )
 
@@ -19,7 +21,7 @@ import (
 const labAgent = "PLIMSOLL_TEST_LAB_AGENT"
 
 // small is as little as guests need.
-func small(s *Settings) { s.Memory, s.Disk, s.Network = 128<<20, 64<<20, true }
+func small(s *spec.Guest) { s.Memory, s.DiskSize, s.Network = 128<<20, 64<<20, true }
 
 // TestALab is no test: the next one starts it, and kills it.
 func TestALab(t *testing.T) {
@@ -35,10 +37,10 @@ func TestALab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := Kind().Defaults.(Settings)
+	s := Kind().Defaults.(spec.Guest)
 	s.Accelerator = "tcg"
 	small(&s)
-	b, err := newTestbed(depot{agent: agent, kernel: k, cache: cache}, s)
+	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func TestALab(t *testing.T) {
 func TestNothingIsLeftOfALabThatIsKilled(t *testing.T) {
 	b := booted(t, small)
 	lab := exec.Command(os.Args[0], "-test.run", "^TestALab$")
-	lab.Env = append(os.Environ(), labAgent+"="+b.depot.agent)
+	lab.Env = append(os.Environ(), labAgent+"="+b.supply.Agent)
 	in, err := lab.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -7,32 +7,24 @@ import (
 	"sync"
 
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/qemu"
-	"plimsoll/internal/guest/view"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
 )
 
-// machine is the guest. It boots when it is first needed, and again when its shape was
-// changed.
+// machine is a VM of the study. It boots when it is first needed, and again after a change
+// of its settings.
 type machine struct {
 	remote.Lasting
-	bed       *testbed
-	number    int // in the testbed, from 1; its address follows from it
-	home      *folder.Folder
-	depot     depot
-	mu        sync.Mutex
-	name      string
-	plug      *plug    // its place in the network, from its first boot with one on
-	settings  Settings // as it is to be
-	booted    Settings // as it is
-	chosen    qemu.Chosen
-	vm        *qemu.Guest
-	server    *server // of its disk; nil where QEMU opens the file
-	far       *remote.Machine
-	migration migration
-	ended     bool                 // for good
-	confined  platform.Confinement // of workers; a guest that boots anew gets it again
+	slot slot
+
+	mu       sync.Mutex // guards what follows
+	name     string
+	spec     spec.Guest           // for the next boot
+	running  *instance            // nil while it is off
+	mode     qemu.Mode            // of the migration in the middle of each load; empty for none
+	ended    bool                 // for good
+	confined platform.Confinement // of workers, also after the next boot
 }
 
 const machineName = "guest"
@@ -44,129 +36,131 @@ func (m *machine) Name() string {
 	return m.name
 }
 
-// call gives the machine another name.
-func (m *machine) call(name string) {
+// Spec returns the settings that the next boot takes.
+func (m *machine) Spec() spec.Guest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.name = name
+	return m.spec
 }
 
-// wanted are the settings as they are to be.
-func (m *machine) wanted() Settings {
+// Reshape changes the settings. The VM reboots when it is next needed.
+func (m *machine) Reshape(change func(*spec.Guest) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.settings
-}
-
-// reshape changes what the guest is to be. It boots when it is next needed.
-func (m *machine) reshape(change func(*Settings) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.settings
-	if err := change(&s); err != nil {
+	g := m.spec
+	if err := change(&g); err != nil {
 		return err
 	}
-	m.settings = s
+	m.spec = g
 	return nil
 }
 
-// up is the running guest.
-func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
+// Limits says whether the VM's kernel has a driver for the network card.
+func (m *machine) Limits(g spec.Guest) error {
+	if !g.Network || g.NIC == m.Spec().NIC {
+		return nil
+	}
+	return m.slot.bed.supply.HasDriver(qemu.Model(g.NIC))
+}
+
+// Accelerator is empty before the first boot.
+func (m *machine) Accelerator() qemu.Accelerator {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.far != nil {
-		gone := false
-		select {
-		case <-m.far.Done():
-			gone = true
-		default:
-		}
-		if !gone && m.booted == m.settings {
-			return m.far, nil
+	return m.slot.chosen.Accelerator
+}
+
+// Running returns the VM as it runs, booted first where necessary.
+func (m *machine) Running(ctx context.Context) (spec.Running, error) {
+	i, err := m.instance(ctx)
+	if err != nil {
+		return spec.Running{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := spec.Running{Agent: i.agent, Spec: i.spec, QEMU: i.qemu}
+	if i.disk != nil {
+		r.Disk = i.disk
+	}
+	return r, nil
+}
+
+// instance is the running VM, booted first where necessary.
+func (m *machine) instance(ctx context.Context) (*instance, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running != nil {
+		gone := m.running.agent.Err() != nil
+		if !gone && m.running.spec == m.spec {
+			return m.running, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {
-			return nil, fmt.Errorf("stop %s: %w", m.called(), err)
+			return nil, fmt.Errorf("stop %s: %w", described(m.name), err)
 		}
 	}
 	if m.ended {
-		return nil, fmt.Errorf("%s: %w", m.called(), errEnded)
+		return nil, fmt.Errorf("%s: %w", described(m.name), errEnded)
 	}
-	leave, err := m.bed.enter(ctx)
+	leave, err := m.slot.bed.enter(ctx)
 	if err == nil {
-		err = m.boot(ctx)
+		m.running, err = m.slot.boot(ctx, m.name, m.spec, m.confined)
 		leave()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("boot %s: %w", m.called(), err)
+		return nil, fmt.Errorf("boot %s: %w", described(m.name), err)
 	}
-	return m.far, nil
+	return m.running, nil
 }
 
-// called is how messages speak of the machine.
-func (m *machine) called() string {
-	if m.name == machineName {
+// agent is the agent of the running VM.
+func (m *machine) agent(ctx context.Context) (*remote.Machine, error) {
+	i, err := m.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return i.agent, nil
+}
+
+// described names a machine in messages.
+func described(name string) string {
+	if name == machineName {
 		return "the guest"
 	}
-	return "guest " + m.name
+	return "guest " + name
 }
 
-// down powers the guest off.
+// down powers the VM off.
 func (m *machine) down(ctx context.Context) error {
-	if m.vm == nil {
+	i := m.running
+	if i == nil {
 		return nil
 	}
-	var said error
-	if m.far != nil {
-		for _, argv := range [][]string{{"sync"}, {"umount", "--", scratch}} {
-			if _, err := m.far.Run(ctx, platform.Command{Argv: argv}); err != nil {
-				said = err
-				break
-			}
-		}
-		said = errors.Join(said, m.far.End(ctx))
-	}
-	err := m.vm.Stop(ctx)
-	m.vm, m.far = nil, nil
-	m.unserve()
-	m.bed.room.stopped(m.number)
-	return errors.Join(said, err)
+	m.running = nil
+	return m.slot.stop(ctx, i)
 }
 
-// end powers the guest off for good. Nothing of it is left.
+// end powers the VM off for good and removes its files.
 func (m *machine) end(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = true
 	err := m.down(ctx)
 	if err != nil {
-		err = fmt.Errorf("stop %s: %w", m.called(), err)
+		err = fmt.Errorf("stop %s: %w", described(m.name), err)
 	}
-	if m.plug != nil {
-		err = errors.Join(err, m.plug.pull())
-	}
-	m.bed.room.leave(m.number)
-	return errors.Join(err, m.home.Remove())
+	return errors.Join(err, m.slot.close())
 }
 
-// view is how the guest sees its processors.
-func (m *machine) view(ctx context.Context) (view.Topology, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return view.Topology{}, err
-	}
-	return view.Read(func(name string) ([]byte, error) { return far.ReadFile(ctx, name) })
-}
-
-// Confinement is where workers may run in the guest.
+// Confinement is where workers may run in the VM.
 func (m *machine) Confinement() platform.Confinement {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.confined
 }
 
-// Confine says where workers may run in the guest, also after it has booted anew.
+// Confine says where workers may run in the VM, also after the next boot.
 func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.up(ctx)
+	far, err := m.agent(ctx)
 	if err != nil {
 		return err
 	}

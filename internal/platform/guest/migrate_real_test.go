@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/agent"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -20,11 +21,11 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 	if err := qemu.MayPostcopy(); err != nil {
 		t.Skip(err)
 	}
-	b := booted(t, func(s *Settings) { s.Memory = 192 << 20 })
+	b := booted(t, func(s *spec.Guest) { s.Memory = 192 << 20 })
 	m := b.machine
 	at := factor.Place{Machine: m}
-	f := migrationFactor()
-	if level, err := f.Get(t.Context(), at); err != nil || level != free || m.Pending() != "" {
+	f := factorOf("guest.migration")
+	if level, err := f.Get(t.Context(), at); err != nil || level != spec.Unset || m.Pending() != "" {
 		t.Fatalf("%q, %v", level, err)
 	}
 	if err := f.Set(t.Context(), at, "postcopy"); err != nil || m.Pending() != "migration by postcopy" {
@@ -38,7 +39,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		}
 		return string(text)
 	}
-	before, first := id(), m.vm.PID()
+	before, first := id(), m.running.qemu.PID()
 	due, ended := make(chan struct{}), make(chan error, 1)
 	moved := make(chan struct{})
 	out := measure.NewRecorder(func(r *measure.Recorder) bool {
@@ -82,10 +83,10 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		}
 		to = in.To
 	}
-	if after := id(); after != before || m.vm.PID() == first {
-		t.Errorf("the guest was %s in process %d and is %s in %d", before, first, after, m.vm.PID())
+	if after := id(); after != before || m.running.qemu.PID() == first {
+		t.Errorf("the guest was %s in process %d and is %s in %d", before, first, after, m.running.qemu.PID())
 	}
-	if err := m.WriteFile(t.Context(), scratch+"/kept", []byte("yes")); err != nil {
+	if err := m.WriteFile(t.Context(), spec.Scratch+"/kept", []byte("yes")); err != nil {
 		t.Error(err)
 	}
 	if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sync"}}); err != nil || r.Exit != 0 {
@@ -96,7 +97,7 @@ func TestAGuestMigratesInTheMidstOfItsLoad(t *testing.T) {
 		t.Errorf("%+v, %v: what the guest used before it moved is missing", given, err)
 	}
 	_, err = f.Check(t.Context(), at, "precopy")
-	if old := m.vm.Facts().Version.Before(10, 0); (err != nil) != old || err != nil && !strings.Contains(err.Error(), "postcopy") {
+	if old := m.running.qemu.Facts().Version.Before(10, 0); (err != nil) != old || err != nil && !strings.Contains(err.Error(), "postcopy") {
 		t.Errorf("precopy under this QEMU: %v", err)
 	}
 }

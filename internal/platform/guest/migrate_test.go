@@ -1,121 +1,24 @@
 package guest
 
 import (
-	"context"
-	"errors"
-	"io"
-	"net"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
 )
 
-// pair is a connection with its far end.
-func pair(t *testing.T) (near, far net.Conn) {
-	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // the connection is made
-	if near, err = net.Dial("unix", l.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	if far, err = l.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
-	return near, far
-}
-
-func say(t *testing.T, w io.Writer, text string) {
-	t.Helper()
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func hear(t *testing.T, r io.Reader, want string) {
-	t.Helper()
-	b := make([]byte, len(want))
-	if _, err := io.ReadFull(r, b); err != nil || string(b) != want {
-		t.Fatalf("heard %q, %v; want %q", b, err, want)
-	}
-}
-
-// Whatever was said before, during and after a move is heard once and in its order.
-func TestARelayLosesNothing(t *testing.T) {
-	near, old := pair(t)
-	next, moved := pair(t)
-	r := newRelay(near)
-	say(t, r, "before ")
-	held := make(chan error, 1)
-	go func() { held <- r.hold(t.Context()) }()
-	select {
-	case err := <-held:
-		t.Fatal("it did not wait until everything was heard: ", err)
-	case <-time.After(20 * time.Millisecond):
-	}
-	hear(t, old, "before ")
-	if err := <-held; err != nil {
-		t.Fatal(err)
-	}
-	wrote := make(chan struct{})
-	go func() { defer close(wrote); _, _ = r.Write([]byte("meanwhile ")) }()
-	select {
-	case <-wrote:
-		t.Fatal("it wrote while the guest moved")
-	case <-time.After(20 * time.Millisecond):
-	}
-	say(t, moved, "from the new place")
-	say(t, old, "from the old place, ")
-	r.release(next)
-	<-wrote
-	hear(t, moved, "meanwhile ")
-	say(t, r, "after")
-	hear(t, moved, "after")
-	if err := old.Close(); err != nil {
-		t.Fatal(err)
-	}
-	hear(t, r, "from the old place, from the new place")
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Read(make([]byte, 1)); err == nil {
-		t.Error("a relay that was closed is read")
-	}
-}
-
-func TestARelayWhoseGuestDoesNotMove(t *testing.T) {
-	near, far := pair(t)
-	r := newRelay(near)
-	if err := r.hold(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	r.release(nil)
-	say(t, r, "on")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cause := errors.New("enough")
-	cancel(cause)
-	if err := r.hold(ctx); !errors.Is(err, cause) {
-		t.Errorf("got %v", err)
-	}
-	say(t, r, "ward")
-	hear(t, far, "onward")
-	if err := far.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Read(make([]byte, 1)); err == nil {
-		t.Error("the end of the guest is no end")
-	}
+// factorOf finds a factor of VMs by its name.
+func factorOf(name string) factor.Factor {
+	all := vm.Factors()
+	return all[slices.IndexFunc(all, func(f factor.Factor) bool { return f.Name == name })]
 }
 
 func TestWhatDoesNotMigrate(t *testing.T) {
-	f := migrationFactor()
+	f := factorOf("guest.migration")
 	for _, level := range []string{"none", "precopy", "postcopy"} {
 		if got, err := f.Check(t.Context(), factor.Place{}, level); got != level || err != nil {
 			t.Errorf("%s: %q, %v", level, got, err)
@@ -124,17 +27,17 @@ func TestWhatDoesNotMigrate(t *testing.T) {
 	if _, err := f.Check(t.Context(), factor.Place{}, "teleport"); err == nil {
 		t.Error("teleport passed")
 	}
-	for what, change := range map[string]func(*Settings){
-		"network":      func(s *Settings) { s.Network = true },
-		"pmem":         func(s *Settings) { s.Pmem = 1 << 30 },
-		"io_filter":    func(s *Settings) { s.IOFilter = "null" },
-		"virtual_time": func(s *Settings) { s.VirtualTime = 3 },
+	for what, change := range map[string]func(*spec.Guest){
+		"network":      func(s *spec.Guest) { s.Network = true },
+		"pmem":         func(s *spec.Guest) { s.Pmem = 1 << 30 },
+		"io_filter":    func(s *spec.Guest) { s.IOFilter = "null" },
+		"virtual_time": func(s *spec.Guest) { s.VirtualTime = 3 },
 	} {
-		m := &machine{settings: Kind().Defaults.(Settings)}
+		m := &machine{spec: Kind().Defaults.(spec.Guest)}
 		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "postcopy"); err != nil && qemu.MayPostcopy() == nil {
 			t.Fatal(err)
 		}
-		change(&m.settings)
+		change(&m.spec)
 		if _, err := f.Check(t.Context(), factor.Place{Machine: m}, "postcopy"); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -8,32 +8,36 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/agent/program"
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/platform"
 )
 
 // booted opens a guest whose agent is built from this source.
-func booted(t *testing.T, change func(*Settings)) *testbed {
+func booted(t *testing.T, change func(*spec.Guest)) *testbed {
 	t.Helper()
 	k := guesttest.Kernel(t)
 	cache, err := kernel.Folder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := filepath.Join(t.TempDir(), agentName)
+	agent := filepath.Join(t.TempDir(), program.Name)
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", agent, "plimsoll/cmd/plimsoll-agent")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the agent: %v: %s", err, out)
 	}
-	s := Kind().Defaults.(Settings)
+	s := Kind().Defaults.(spec.Guest)
 	s.Accelerator = "tcg"
 	if change != nil {
 		change(&s)
 	}
-	b, err := newTestbed(depot{agent: agent, kernel: k, cache: cache}, s)
+	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +59,7 @@ func booted(t *testing.T, change func(*Settings)) *testbed {
 // A guest is a machine like any other; its shape changes when a factor is set, which is
 // read back from what the guest sees of itself; its disk keeps what lies on it.
 func TestAGuestIsAMachine(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.VCPUs, s.Network = 2, true })
+	b := booted(t, func(s *spec.Guest) { s.VCPUs, s.Network = 2, true })
 	m := b.Machine()
 	run := func(argv ...string) string {
 		t.Helper()
@@ -107,7 +111,7 @@ func TestAGuestIsAMachine(t *testing.T) {
 func setAndReadBack(t *testing.T, b *testbed, levels map[string]string) {
 	t.Helper()
 	at := factor.Place{Machine: b.Machine()}
-	varied := slices.DeleteFunc(Factors(), func(f factor.Factor) bool { return levels[f.Name] == "" })
+	varied := slices.DeleteFunc(vm.Factors(), func(f factor.Factor) bool { return levels[f.Name] == "" })
 	if len(varied) != len(levels) {
 		t.Fatalf("of %v only %d are factors", levels, len(varied))
 	}
@@ -130,17 +134,17 @@ func setAndReadBack(t *testing.T, b *testbed, levels map[string]string) {
 // A guest that dies is booted again when it is next needed, with its workers confined as
 // they were.
 func TestAGuestThatDiesComesBack(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.VCPUs = 2 })
+	b := booted(t, func(s *spec.Guest) { s.VCPUs = 2 })
 	m := b.machine
 	if err := m.Confine(t.Context(), platform.Confinement{Affinity: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	first := m.vm.PID()
+	first := m.running.qemu.PID()
 	process, err := os.FindProcess(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := m.far
+	far := m.running.agent
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +152,7 @@ func TestAGuestThatDiesComesBack(t *testing.T) {
 	if _, err := m.ReadFile(t.Context(), "/proc/uptime"); err != nil {
 		t.Fatal(err)
 	}
-	if m.vm.PID() == first {
+	if m.running.qemu.PID() == first {
 		t.Error("it is the same guest")
 	}
 	r, err := m.Run(t.Context(), platform.Command{Argv: []string{"nproc"}, Worker: true})

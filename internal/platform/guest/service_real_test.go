@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -22,7 +23,7 @@ import (
 // Services of the host's programs serve in a guest that has no network: plimsoll asks them
 // through the guest, and a load beside them finds what plimsoll wrote.
 func TestServicesInAGuest(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.VCPUs = 2 })
+	b := booted(t, func(s *spec.Guest) { s.VCPUs = 2 })
 	m := b.Machine()
 	for program, kind := range map[string]service.Kind{"redis-server": redis.Kind(), "nginx": nginx.Kind()} {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestServicesInAGuest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			env := service.Env{Machine: m, Dir: path.Join(scratch, "service", kind.Name), Seed: 7, Log: t.Logf}
+			env := service.Env{Machine: m, Dir: path.Join(spec.Scratch, "service", kind.Name), Seed: 7, Log: t.Logf}
 			instance, err := built.Start(t.Context(), env)
 			if err != nil {
 				t.Fatal(err)
@@ -72,7 +73,7 @@ func underLoad(t *testing.T, m platform.Machine, store service.Instance) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := workload.Env{Machine: m, Dir: scratch, Seed: 7, Target: store.Endpoint, Log: t.Logf}
+	env := workload.Env{Machine: m, Dir: spec.Scratch, Seed: 7, Target: store.Endpoint, Log: t.Logf}
 	if err := l.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func underLoad(t *testing.T, m platform.Machine, store service.Instance) {
 	recorder := measure.NewRecorder(nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	job := agent.Job{Workload: "keyvalue", Settings: settings, Stage: load.Stage{Length: time.Second, Interval: 200 * time.Millisecond}, Dir: scratch, Seed: 7, Targets: map[string]load.Endpoint{"redis": at}}
+	job := agent.Job{Workload: "keyvalue", Settings: settings, Stage: load.Stage{Length: time.Second, Interval: 200 * time.Millisecond}, Dir: spec.Scratch, Seed: 7, Targets: map[string]load.Endpoint{"redis": at}}
 	if err := agent.Run(ctx, agent.Place{Machine: m, Log: t.Logf}, job, recorder); err != nil {
 		t.Fatal(err)
 	}

@@ -6,36 +6,38 @@ import (
 	"testing"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
 )
 
 func TestShape(t *testing.T) {
-	base := Kind().Defaults.(Settings)
-	with := func(change func(*Settings)) Settings {
+	base := Kind().Defaults.(spec.Guest)
+	with := func(change func(*spec.Guest)) spec.Guest {
 		s := base
 		change(&s)
 		return s
 	}
 	for _, c := range []struct {
 		name     string
-		settings Settings
+		settings spec.Guest
 		cpu      qemu.CPU
 		nodes    int
 		wrong    string
 	}{
 		{name: "as it comes", settings: base, cpu: qemu.CPU{Count: 1, Topology: qemu.Spread}},
-		{name: "advised", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "auto" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Auto}},
-		{name: "two sockets", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "2x4" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 4, Threads: 1}},
-		{name: "threads", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "1x4x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 1, Cores: 4, Threads: 2}},
-		{name: "dies", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 8, "1x2x2x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 2, Cores: 2, Threads: 2}},
-		{name: "nodes", settings: with(func(s *Settings) { s.VCPUs, s.Nodes, s.Topology = 4, 2, "2x2" }), cpu: qemu.CPU{Count: 4, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}, nodes: 2},
-		{name: "another number", settings: with(func(s *Settings) { s.VCPUs, s.Topology = 4, "2x4" }), wrong: "has 8 vCPUs, and the guest has 4"},
-		{name: "no numbers", settings: with(func(s *Settings) { s.Topology = "wide" }), wrong: "want spread, auto or numbers"},
-		{name: "nought", settings: with(func(s *Settings) { s.Topology = "0x4" }), wrong: "want spread"},
-		{name: "uneven nodes", settings: with(func(s *Settings) { s.VCPUs, s.Nodes = 3, 2 }), wrong: "do not divide among 2 nodes"},
+		{name: "advised", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "auto" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Auto}},
+		{name: "two sockets", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "2x4" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 4, Threads: 1}},
+		{name: "threads", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x4x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 1, Cores: 4, Threads: 2}},
+		{name: "dies", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x2x2x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 2, Cores: 2, Threads: 2}},
+		{name: "nodes", settings: with(func(s *spec.Guest) { s.VCPUs, s.Nodes, s.Topology = 4, 2, "2x2" }), cpu: qemu.CPU{Count: 4, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}, nodes: 2},
+		{name: "another number", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 4, "2x4" }), wrong: "has 8 vCPUs, and the guest has 4"},
+		{name: "no numbers", settings: with(func(s *spec.Guest) { s.Topology = "wide" }), wrong: "want spread, auto or numbers"},
+		{name: "nought", settings: with(func(s *spec.Guest) { s.Topology = "0x4" }), wrong: "want spread"},
+		{name: "uneven nodes", settings: with(func(s *spec.Guest) { s.VCPUs, s.Nodes = 3, 2 }), wrong: "do not divide among 2 nodes"},
 	} {
-		shape, err := c.settings.shape()
+		shape, err := c.settings.Shape("guest")
 		if c.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), c.wrong) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
@@ -51,9 +53,9 @@ func TestShape(t *testing.T) {
 // Levels are judged by their form without a machine, and by this host with one; nothing
 // boots for that.
 func TestFactorsAreChecked(t *testing.T) {
-	s := Kind().Defaults.(Settings)
+	s := Kind().Defaults.(spec.Guest)
 	s.VCPUs = 4
-	m := &machine{settings: s}
+	m := &machine{spec: s}
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""}, {"guest.topology", "1x4", "1x4", ""},
 		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
@@ -62,7 +64,7 @@ func TestFactorsAreChecked(t *testing.T) {
 		{"guest.controller", "nvme", "nvme", ""}, {"guest.controller", "ide", "", "no controller"},
 	} {
 		var f factor.Factor
-		for _, x := range Factors() {
+		for _, x := range vm.Factors() {
 			if x.Name == c.factor {
 				f = x
 			}
@@ -78,20 +80,8 @@ func TestFactorsAreChecked(t *testing.T) {
 			t.Errorf("%s does not say that a guest restarts for it", c.factor)
 		}
 	}
-	if m.vm != nil {
+	if m.running != nil {
 		t.Error("a guest was booted")
-	}
-}
-
-func TestMemoryIsReadBack(t *testing.T) {
-	m := &machine{settings: Settings{Memory: 256 << 20}}
-	for text, want := range map[string]string{"MemTotal:         223608 kB\n": "256MiB", "MemTotal: 524288 kB\n": "512MiB", "MemTotal: 100000 kB\n": "100000KiB"} {
-		if got, err := m.memory(text); err != nil || got != want {
-			t.Errorf("%q is %s, %v; want %s", text, got, err, want)
-		}
-	}
-	if _, err := m.memory("nothing"); err == nil {
-		t.Error("nothing is a size")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
 )
 
@@ -13,7 +14,7 @@ import (
 // levels in one boot each: first what QEMU does itself, then what a server does for it,
 // with the NVDIMM in the place of the disk.
 func TestTheShapeIsReadBack(t *testing.T) {
-	b := booted(t, func(s *Settings) { s.VCPUs, s.Pmem = 2, 64<<20 })
+	b := booted(t, func(s *spec.Guest) { s.VCPUs, s.Pmem = 2, 64<<20 })
 	levels := map[string]string{
 		"guest.nodes": "2", "guest.model": "Skylake-Server-noTSX-IBRS,-avx512f", "guest.cache": "directsync", "guest.aio": "native", "guest.iothread": "true",
 		"guest.queues": "2", "guest.io_filter": "none", "guest.storage": "dax", "guest.parameters": "mitigations=auto plimsoll.test=1",
@@ -26,16 +27,16 @@ func TestTheShapeIsReadBack(t *testing.T) {
 		levels["guest.huge_pages"] = "2MiB"
 	}
 	setAndReadBack(t, b, levels)
-	first := b.machine.vm.PID()
+	first := b.machine.running.qemu.PID()
 	m := b.Machine()
 	write := func(text string) {
 		t.Helper()
-		if err := m.WriteFile(t.Context(), scratch+"/kept", []byte(text)); err != nil {
+		if err := m.WriteFile(t.Context(), spec.Scratch+"/kept", []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write("in memory")
-	if b.machine.vm.PID() != first {
+	if b.machine.running.qemu.PID() != first {
 		t.Error("it took more than one boot")
 	}
 	setAndReadBack(t, b, map[string]string{
@@ -46,7 +47,7 @@ func TestTheShapeIsReadBack(t *testing.T) {
 	if r, err := m.Run(t.Context(), platform.Command{Argv: []string{"sync"}}); err != nil || r.Exit != 0 {
 		t.Errorf("%v, exit status %d", err, r.Exit)
 	}
-	st, err := b.machine.server.status()
+	st, err := b.machine.running.disk.Status()
 	if err != nil || len(st.Counts) < 2 || st.Counts[1].Bytes == 0 {
 		t.Errorf("the server has counted %+v, %v", st, err)
 	}
@@ -54,7 +55,7 @@ func TestTheShapeIsReadBack(t *testing.T) {
 		t.Errorf("%+v, %v", given, err)
 	}
 	setAndReadBack(t, b, map[string]string{"guest.storage": "pmem", "guest.io_filter": "delay:1ms"})
-	if text, err := m.ReadFile(t.Context(), scratch+"/kept"); err != nil || string(text) != "in memory" {
+	if text, err := m.ReadFile(t.Context(), spec.Scratch+"/kept"); err != nil || string(text) != "in memory" {
 		t.Errorf("the NVDIMM kept %q, %v", text, err)
 	}
 }

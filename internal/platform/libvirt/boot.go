@@ -7,18 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"time"
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/furnish"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/platform"
 )
 
-// running is a guest that is up.
+// running is a VM that runs.
 type running struct {
+	spec    spec.Guest // that it was booted with
 	domain  libvirt.Domain
 	far     *remote.Machine
 	channel *libvirt.Conn // carries the agent's channel
@@ -27,24 +28,24 @@ type running struct {
 	failed  []string // why earlier attempts were given up
 }
 
-// boot starts the guest as the settings have it. Its disk stays from boot to boot. A guest
-// that does not answer is started once more, which its facts tell.
+// boot starts the VM. Its disk stays from boot to boot. A VM that does not answer is started
+// once more, which its facts tell.
 func (m *machine) boot(ctx context.Context) error {
 	c, err := m.dial(ctx)
 	if err != nil {
 		return err
 	}
-	s, r := m.settings, &running{}
-	if r.chosen, err = m.supply.accelerator(ctx, s); err != nil {
+	r := &running{spec: m.spec}
+	if r.chosen, err = m.files.supply.Accelerator(ctx, r.spec); err != nil {
 		return err
 	}
-	data, tools, err := m.supply.disks(ctx, s)
+	disks, err := m.files.disks(ctx, r.spec)
 	if err != nil {
 		return err
 	}
 	const attempts = 2
 	for n := 1; ; n++ {
-		text, err := m.describe(ctx, r.chosen, data, tools)
+		text, err := m.describe(ctx, r.chosen, disks)
 		if err != nil {
 			return err
 		}
@@ -57,29 +58,25 @@ func (m *machine) boot(ctx context.Context) error {
 		}
 		r.failed = append(r.failed, err.Error())
 	}
-	m.running, m.booted = r, s
-	if err := m.furnish(ctx, r.far, data, tools); err != nil {
+	m.running = r
+	if err := m.furnish(ctx, r.far, disks); err != nil {
 		return errors.Join(err, m.down(ctx))
 	}
 	return nil
 }
 
-// describe is the domain in libvirt's words. Each has a name of its own.
-func (m *machine) describe(ctx context.Context, chosen qemu.Chosen, disks ...qemu.Disk) (string, error) {
-	shape, err := m.settings.shape("plimsoll-" + rand.Text()[:8])
+// describe writes the domain's XML. Each domain has a name of its own.
+func (m *machine) describe(ctx context.Context, chosen qemu.Chosen, disks []qemu.Disk) (string, error) {
+	shape, err := m.spec.Shape("plimsoll-" + rand.Text()[:8])
 	if err != nil {
 		return "", err
 	}
-	for _, d := range disks {
-		if d.Path != "" {
-			shape.Disks = append(shape.Disks, d)
-		}
-	}
-	w := qemu.Wiring{Accelerator: chosen.Accelerator, Dir: m.supply.home.Path, Kernel: m.supply.home.File("kernel")}
+	shape.Disks = disks
+	w := qemu.Wiring{Accelerator: chosen.Accelerator, Dir: m.files.home.Path, Kernel: m.files.home.File("kernel")}
 	if w.Version, err = m.version(ctx); err != nil {
 		return "", err
 	}
-	if w.Initramfs, err = m.supply.initramfs(shape); err != nil {
+	if w.Initramfs, err = m.files.initramfs(m.spec); err != nil {
 		return "", err
 	}
 	if w, err = qemu.OnThisMachine(w); err != nil {
@@ -96,7 +93,7 @@ func (m *machine) version(ctx context.Context) (qemu.Version, error) {
 
 // start creates the domain and waits for its agent. Where that fails nothing is left of it.
 func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text string) (err error) {
-	console := qemu.ConsoleFile(m.supply.home.Path)
+	console := qemu.ConsoleFile(m.files.home.Path)
 	// The daemon gives the file to QEMU's user, who may have no right to make one here.
 	if err := os.WriteFile(console, nil, 0o644); err != nil {
 		return fmt.Errorf("make a file for the console: %w", err)
@@ -105,9 +102,9 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 	if r.domain, err = c.CreateXML(ctx, text, libvirt.AutoDestroy); err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, time.Duration(m.settings.Boot))
+	limit, cancel := context.WithTimeout(ctx, time.Duration(m.spec.Boot))
 	defer cancel()
-	r.channel, r.far, err = join(limit, m.settings.URI, r.domain, qemu.Port)
+	r.channel, r.far, err = join(limit, m.uri, r.domain, qemu.Port)
 	if err == nil {
 		r.boot = time.Since(begun)
 		return nil
@@ -136,31 +133,16 @@ func join(ctx context.Context, uri string, d libvirt.Domain, port string) (*libv
 	return c, far, nil
 }
 
-// furnish makes a guest that has booted fit for workloads.
-func (m *machine) furnish(ctx context.Context, far *remote.Machine, data, tools qemu.Disk) error {
+// furnish confines workers as before the boot, and mounts the disks: that of workloads and,
+// where there is one, that with programs.
+func (m *machine) furnish(ctx context.Context, far *remote.Machine, disks []qemu.Disk) error {
 	if m.confined != (platform.Confinement{}) {
 		if err := far.Confine(ctx, m.confined); err != nil {
 			return fmt.Errorf("confine the guest's workers as before: %w", err)
 		}
 	}
-	if err := furnish.Mount(ctx, far, data.Size, scratch); err != nil {
+	if err := furnish.Mount(ctx, far, disks[0].Size, spec.Scratch); err != nil || len(disks) == 1 {
 		return err
 	}
-	if tools.Path == "" {
-		return nil
-	}
-	return furnish.MountPrograms(ctx, far, tools.Size)
-}
-
-// accelerator is what executes the guest's instructions. What was found out by booting is
-// kept from one study to the next.
-func (p *supply) accelerator(ctx context.Context, s Settings) (qemu.Chosen, error) {
-	if s.Accelerator != "auto" {
-		return qemu.Chosen{Accelerator: qemu.Accelerator(s.Accelerator), Why: "it was asked for"}, nil
-	}
-	binary, err := exec.LookPath(qemu.Binary)
-	if err != nil {
-		return qemu.Chosen{}, fmt.Errorf("find out whether KVM works: %w: give accelerator kvm or tcg", err)
-	}
-	return qemu.Probe(ctx, binary, p.kernel, p.cache)
+	return furnish.MountPrograms(ctx, far, disks[1].Size)
 }

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/guest/layout"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/view"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/platform"
 )
@@ -30,21 +31,24 @@ func versions(ctx context.Context, c *libvirt.Conn, uri string) ([]platform.Fact
 
 // Facts say what the guest runs on.
 func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
-	v, err := m.view(ctx)
+	r, err := m.up(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := view.Read(func(name string) ([]byte, error) { return r.far.ReadFile(ctx, name) })
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	facts, err := versions(ctx, m.conn, m.settings.URI)
+	facts, err := versions(ctx, m.conn, m.uri)
 	if err != nil {
 		return nil, err
 	}
-	r := m.running
 	facts = append(facts,
 		platform.Fact{Name: "libvirt.domain", Value: r.domain.Name},
 		platform.Fact{Name: "guest.accelerator", Value: fmt.Sprintf("%s: %s", r.chosen.Accelerator, r.chosen.Why)},
-		platform.Fact{Name: "guest.kernel", Value: m.supply.kernel.Version + " " + m.supply.kernel.Digest},
+		platform.Fact{Name: "guest.kernel", Value: m.files.supply.Kernel.Version + " " + m.files.supply.Kernel.Digest},
 		platform.Fact{Name: "guest.processors", Value: layout.Seen(v).String()},
 		platform.Fact{Name: "guest.boot", Value: fmt.Sprintf("%.2f s", r.boot.Seconds())},
 	)
@@ -54,32 +58,29 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 	return facts, nil
 }
 
-// Caution is said where numbers of the guest are not those of a virtual machine.
+// Caution warns where figures of the VM are not those of hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
-	if _, err := m.up(ctx); err != nil {
-		return "", err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.running.chosen.Accelerator == qemu.TCG {
+	r, err := m.up(ctx)
+	if err == nil && r.chosen.Accelerator == qemu.TCG {
 		return interpreted, nil
 	}
-	return "", nil
+	return "", err
 }
 
-// Given is what the daemon's host gave to the guest since it booted.
+// Given is the CPU time that the daemon's host gave to the VM since it booted.
 func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
-	if _, err := m.up(ctx); err != nil {
+	r, err := m.up(ctx)
+	if err != nil {
 		return g, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return given(ctx, m.conn, m.running.domain)
+	return given(ctx, m.conn, r.domain)
 }
 
 // Facts say what the domain is, and what it runs on.
 func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
-	if _, err := m.up(ctx); err != nil {
+	if _, err := m.agent(ctx); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -102,7 +103,7 @@ func (m *resident) Facts(ctx context.Context) ([]platform.Fact, error) {
 
 // Caution is said where the domain does not run on the processor.
 func (m *resident) Caution(ctx context.Context) (string, error) {
-	if _, err := m.up(ctx); err != nil {
+	if _, err := m.agent(ctx); err != nil {
 		return "", err
 	}
 	m.mu.Lock()
@@ -115,7 +116,7 @@ func (m *resident) Caution(ctx context.Context) (string, error) {
 
 // Given is what the daemon's host gave to the domain since it began.
 func (m *resident) Given(ctx context.Context) (g platform.Given, err error) {
-	if _, err := m.up(ctx); err != nil {
+	if _, err := m.agent(ctx); err != nil {
 		return g, err
 	}
 	m.mu.Lock()

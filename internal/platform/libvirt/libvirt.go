@@ -1,9 +1,9 @@
-// Package libvirt is a platform that is a virtual machine of a libvirt daemon: one that is
-// made for the study, of the same shapes as platform guest and booted as those are, or one
-// that is there already and has plimsoll's agent on a virtio channel.
+// Package libvirt is a platform of VMs of a libvirt daemon: one that is made for the study,
+// of the same shapes as on platform guest, or an existing domain that has plimsoll's agent on
+// a virtio channel.
 //
-// A machine that is made is transient and ends with the connection that made it: whatever
-// ends this program, the daemon destroys it. A machine that was there is used as it is.
+// A domain that is made is transient and ends with the connection that made it: however this
+// program ends, the daemon destroys the domain. An existing domain is not changed.
 package libvirt
 
 import (
@@ -16,20 +16,21 @@ import (
 
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
 
 const machineName = "libvirt"
 
-// scratch is where the disk that workloads write to is mounted in a guest that was made.
-const scratch = "/scratch"
-
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
 	defaults := Settings{
-		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, Disk: 4 << 30, Controller: string(qemu.VirtioBlk), Cache: "none", AIO: "threads",
-		Accelerator: "auto", Boot: parameter.Duration(time.Minute), Folder: "/var/tmp",
+		Guest: spec.Guest{
+			VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, DiskSize: 4 << 30, Controller: string(qemu.VirtioBlk), Cache: "none", AIO: "threads",
+			Accelerator: "auto", Boot: parameter.Duration(time.Minute),
+		},
+		Controller: string(qemu.VirtioBlk), Folder: "/var/tmp",
 	}
 	return platform.Kind{
 		Needs:    "libvirt",
@@ -43,12 +44,13 @@ func Kind() platform.Kind {
 			if err := parameter.Decode(&s, settings); err != nil {
 				return nil, err
 			}
+			s.Guest.Controller = s.Controller
 			return open(ctx, s)
 		},
 	}
 }
 
-// testbed is the platform, open.
+// testbed is the open platform.
 type testbed struct {
 	settings Settings
 	machine  platform.Machine
@@ -64,34 +66,34 @@ func open(ctx context.Context, s Settings) (*testbed, error) {
 	}
 	if s.Domain != "" {
 		m := newResident(s)
-		if _, err := m.up(ctx); err != nil {
+		if _, err := m.agent(ctx); err != nil {
 			return nil, errors.Join(err, m.close(ctx))
 		}
 		return &testbed{s, m, m.close}, nil
 	}
-	m, err := newMachine(ctx, s)
+	m, err := newMachine(ctx, s.URI, s.Guest)
 	if err != nil {
 		return nil, err
 	}
 	return &testbed{s, m, m.close}, nil
 }
 
-// Machine is the virtual machine.
+// Machine is the VM.
 func (t *testbed) Machine() platform.Machine { return t.machine }
 
-// Scratch is a folder for workloads: on the disk that was made for them, or where the
-// settings have it in a domain that was there.
+// Scratch is a folder for workloads: on the disk that was made for them, or that of the
+// settings in an existing domain.
 func (t *testbed) Scratch() string {
 	if t.settings.Domain == "" {
-		return scratch + "/study"
+		return spec.Scratch + "/study"
 	}
 	return path.Join(t.settings.Folder, fmt.Sprintf("plimsoll-%d", os.Getuid()))
 }
 
-// goodbye is how long a guest may take to power off.
+// goodbye is how long a VM may take to power off.
 const goodbye = 20 * time.Second
 
-// Close ends the machine that was made, and lets go of one that was there.
+// Close ends a VM that was made, and disconnects from an existing one.
 func (t *testbed) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -14,7 +15,7 @@ import (
 func TestShape(t *testing.T) {
 	s := Kind().Defaults.(Settings)
 	s.VCPUs, s.Topology, s.Nodes, s.Parameters = 4, "2x2", 2, "mitigations=auto quiet"
-	shape, err := s.shape("web")
+	shape, err := s.Shape("web")
 	if err != nil || shape.CPU != (qemu.CPU{Count: 4, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}) || len(shape.NUMA) != 2 ||
 		shape.NUMA[1].CPUs != "2-3" || shape.NUMA[1].Memory != 128<<20 || len(shape.Parameters) != 2 {
 		t.Errorf("%+v, %v", shape, err)
@@ -26,7 +27,7 @@ func TestShape(t *testing.T) {
 	} {
 		bad := s
 		change(&bad)
-		if _, err := bad.shape("web"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := bad.Shape("web"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -72,7 +73,7 @@ func TestADomainIsRead(t *testing.T) {
 func TestFactorsAreChecked(t *testing.T) {
 	s := Kind().Defaults.(Settings)
 	s.VCPUs = 4
-	m := &machine{settings: s}
+	m := &machine{spec: s.Guest}
 	for _, c := range []struct{ factor, level, canonical, wrong string }{
 		{"guest.topology", "spread", "4x1", ""}, {"guest.topology", "2x2", "2x2", ""},
 		{"guest.topology", "2x4", "", "has 8 vCPUs"}, {"guest.topology", "wide", "", "want spread"},
@@ -80,7 +81,7 @@ func TestFactorsAreChecked(t *testing.T) {
 		{"guest.memory", "1024MiB", "1GiB", ""}, {"guest.memory", "much", "", "want"},
 		{"guest.controller", "virtio-scsi", "virtio-scsi", ""}, {"guest.controller", "nvme", "", "that libvirt has"},
 	} {
-		for _, f := range Factors() {
+		for _, f := range vm.Factors() {
 			if f.Name != c.factor {
 				continue
 			}
@@ -93,23 +94,11 @@ func TestFactorsAreChecked(t *testing.T) {
 			}
 		}
 	}
-	if got := m.wanted(); got.VCPUs != 8 || got.Memory != 1<<30 || got.Controller != "virtio-scsi" {
+	if got := m.Spec(); got.VCPUs != 8 || got.Memory != 1<<30 || got.Controller != "virtio-scsi" {
 		t.Errorf("the guest is to be %+v", got)
 	}
 	if m.running != nil {
 		t.Error("a guest was booted")
-	}
-}
-
-func TestMemoryIsReadBack(t *testing.T) {
-	s := Settings{Memory: 256 << 20}
-	for text, want := range map[string]string{"MemTotal:  223608 kB\n": "256MiB", "MemTotal: 524288 kB\n": "512MiB", "MemTotal: 100000 kB\n": "100000KiB"} {
-		if got, err := s.seenMemory(text); err != nil || got != want {
-			t.Errorf("%q is %s, %v; want %s", text, got, err, want)
-		}
-	}
-	if _, err := s.seenMemory("nothing"); err == nil {
-		t.Error("nothing is a size")
 	}
 }
 

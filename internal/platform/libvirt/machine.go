@@ -8,38 +8,43 @@ import (
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/furnish"
-	"plimsoll/internal/guest/view"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/platform"
 )
 
-// machine is a domain that is made for the study. It boots when it is first needed, and
-// again when its shape was changed.
+// machine is a domain that is made for the study. It boots when it is first needed, and again
+// after a change of its settings.
 type machine struct {
 	remote.Lasting
-	supply *supply
+	uri   string
+	files *files
 
 	mu       sync.Mutex // guards what follows
-	settings Settings   // as it is to be
-	booted   Settings   // as it is
+	spec     spec.Guest // for the next boot
 	conn     *libvirt.Conn
-	running  *running // nil where nothing runs
+	running  *running // nil while it is off
 	ended    bool
-	confined platform.Confinement // of workers; a guest that boots anew gets it again
+	confined platform.Confinement // of workers, also after the next boot
 }
 
-func newMachine(ctx context.Context, s Settings) (*machine, error) {
-	if _, err := s.shape(machineName); err != nil {
+func newMachine(ctx context.Context, uri string, g spec.Guest) (*machine, error) {
+	if _, err := g.Shape(machineName); err != nil {
 		return nil, err
 	}
-	p, err := newSupply(s)
+	s, err := supply.Find(g)
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{supply: p, settings: s}
-	m.Up = m.up
+	f, err := newFiles(s)
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{uri: uri, files: f, spec: g}
+	m.Up = m.agent
 	if _, err := m.dial(ctx); err != nil { // so that a daemon that is not there is known at once
-		return nil, errors.Join(err, p.home.Remove())
+		return nil, errors.Join(err, f.home.Remove())
 	}
 	return m, nil
 }
@@ -53,7 +58,7 @@ func (m *machine) dial(ctx context.Context) (*libvirt.Conn, error) {
 			return m.conn, nil
 		}
 	}
-	c, err := libvirt.Dial(ctx, m.settings.URI)
+	c, err := libvirt.Dial(ctx, m.uri)
 	if err != nil {
 		return nil, err
 	}
@@ -64,27 +69,51 @@ func (m *machine) dial(ctx context.Context) (*libvirt.Conn, error) {
 // Name is the name of the machine.
 func (m *machine) Name() string { return machineName }
 
-// wanted are the settings as they are to be.
-func (m *machine) wanted() Settings {
+// Spec returns the settings that the next boot takes.
+func (m *machine) Spec() spec.Guest {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.settings
+	return m.spec
 }
 
-// reshape changes what the guest is to be. It boots when it is next needed.
-func (m *machine) reshape(change func(*Settings) error) error {
+// Reshape changes the settings. The VM reboots when it is next needed.
+func (m *machine) Reshape(change func(*spec.Guest) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.settings
-	if err := change(&s); err != nil {
+	g := m.spec
+	if err := change(&g); err != nil {
 		return err
 	}
-	m.settings = s
+	if err := limits(g); err != nil {
+		return err
+	}
+	m.spec = g
 	return nil
 }
 
-// up is the running guest.
-func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
+// Limits says what libvirt lacks.
+func (m *machine) Limits(g spec.Guest) error { return limits(g) }
+
+// Running returns the VM as it runs, booted first where necessary.
+func (m *machine) Running(ctx context.Context) (spec.Running, error) {
+	r, err := m.up(ctx)
+	if err != nil {
+		return spec.Running{}, err
+	}
+	return spec.Running{Agent: r.far, Spec: r.spec}, nil
+}
+
+// agent is the agent of the running VM.
+func (m *machine) agent(ctx context.Context) (*remote.Machine, error) {
+	r, err := m.up(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.far, nil
+}
+
+// up is the running VM, booted first where necessary.
+func (m *machine) up(ctx context.Context) (*running, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
@@ -92,8 +121,8 @@ func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
 	}
 	if m.running != nil {
 		gone := m.running.far.Err() != nil
-		if !gone && m.booted == m.settings {
-			return m.running.far, nil
+		if !gone && m.running.spec == m.spec {
+			return m.running, nil
 		}
 		if err := m.down(ctx); err != nil && !gone {
 			return nil, fmt.Errorf("stop the guest: %w", err)
@@ -102,10 +131,10 @@ func (m *machine) up(ctx context.Context) (*remote.Machine, error) {
 	if err := m.boot(ctx); err != nil {
 		return nil, fmt.Errorf("boot a guest through libvirt: %w", err)
 	}
-	return m.running.far, nil
+	return m.running, nil
 }
 
-// down powers the guest off.
+// down powers the VM off.
 func (m *machine) down(ctx context.Context) error {
 	r := m.running
 	m.running = nil
@@ -114,7 +143,7 @@ func (m *machine) down(ctx context.Context) error {
 	}
 	var said error
 	if r.far.Err() == nil {
-		said = errors.Join(furnish.Unmount(ctx, r.far, scratch), r.far.End(ctx))
+		said = errors.Join(furnish.Unmount(ctx, r.far, spec.Scratch), r.far.End(ctx))
 	}
 	return errors.Join(said, r.channel.Close(), destroy(ctx, m.conn, r.domain))
 }
@@ -138,7 +167,7 @@ func destroy(ctx context.Context, c *libvirt.Conn, d libvirt.Domain) error {
 	return err
 }
 
-// close ends the guest for good. Nothing of it is left.
+// close ends the VM for good and removes its files.
 func (m *machine) close(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,28 +179,19 @@ func (m *machine) close(ctx context.Context) error {
 	if m.conn != nil {
 		err = errors.Join(err, m.conn.Close())
 	}
-	return errors.Join(err, m.supply.home.Remove())
+	return errors.Join(err, m.files.home.Remove())
 }
 
-// view is how the guest sees its processors.
-func (m *machine) view(ctx context.Context) (view.Topology, error) {
-	far, err := m.up(ctx)
-	if err != nil {
-		return view.Topology{}, err
-	}
-	return view.Read(func(name string) ([]byte, error) { return far.ReadFile(ctx, name) })
-}
-
-// Confinement is where workers may run in the guest.
+// Confinement is where workers may run in the VM.
 func (m *machine) Confinement() platform.Confinement {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.confined
 }
 
-// Confine says where workers may run in the guest, also after it has booted anew.
+// Confine says where workers may run in the VM, also after the next boot.
 func (m *machine) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.up(ctx)
+	far, err := m.agent(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,12 @@ import (
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/factor"
+	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/guesttest"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
 	"plimsoll/internal/parameter"
@@ -30,28 +32,29 @@ import (
 // lab is a daemon, and what guests boot from.
 type lab struct {
 	libvirttest.Daemon
-	supply *supply
+	files *files
 }
 
 func newLab(t *testing.T) lab {
 	t.Helper()
 	k := guesttest.Kernel(t)
-	l := lab{libvirttest.Start(t), &supply{kernel: k}}
-	var err error
-	if l.supply.cache, err = kernel.Folder(); err != nil {
+	cache, err := kernel.Folder()
+	if err != nil {
 		t.Fatal(err)
 	}
-	l.supply.agent = filepath.Join(t.TempDir(), "plimsoll-agent")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", l.supply.agent, "plimsoll/cmd/plimsoll-agent")
+	agent := filepath.Join(t.TempDir(), "plimsoll-agent")
+	daemon := libvirttest.Start(t)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", agent, "plimsoll/cmd/plimsoll-agent")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the agent: %v: %s", err, out)
 	}
-	if err := l.supply.move(); err != nil {
+	f, err := newFiles(supply.Supply{Agent: agent, Kernel: k, Cache: cache})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(l.supply.home.Path) }) // which is there where no test used it up
-	return l
+	t.Cleanup(func() { _ = os.RemoveAll(f.home.Path) }) // which is there where no test used it up
+	return lab{daemon, f}
 }
 
 func (l lab) settings() Settings {
@@ -67,7 +70,7 @@ func (l lab) nothing(t *testing.T) {
 	if all, err := c.Domains(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("domains are left: %v, %v", all, err)
 	}
-	if out, err := exec.Command("pgrep", "-f", l.supply.home.Path).Output(); err == nil {
+	if out, err := exec.Command("pgrep", "-f", l.files.home.Path).Output(); err == nil {
 		t.Errorf("processes are left: %s", out)
 	}
 }
@@ -122,15 +125,15 @@ func (l lab) dial(t *testing.T) *libvirt.Conn {
 // domain is a guest without disks.
 func (l lab) domain(t *testing.T, name string) string {
 	t.Helper()
-	archive := l.supply.home.File("bare")
+	archive := l.files.home.File("bare")
 	f, err := os.Create(archive)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: l.supply.agent, Kernel: l.supply.kernel, Modules: []string{"channel"}}), f.Close()); err != nil {
+	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: l.files.supply.Agent, Kernel: l.files.supply.Kernel, Modules: []string{"channel"}}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	w, err := qemu.OnThisMachine(qemu.Wiring{Accelerator: qemu.TCG, Dir: l.supply.home.Path, Kernel: l.supply.home.File("kernel"), Initramfs: archive})
+	w, err := qemu.OnThisMachine(qemu.Wiring{Accelerator: qemu.TCG, Dir: l.files.home.Path, Kernel: l.files.home.File("kernel"), Initramfs: archive})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +219,7 @@ func usesAResident(t *testing.T, l lab) {
 		if err != nil || g.Run <= 0 {
 			t.Errorf("the host gave %+v, %v", g, err)
 		}
-		if _, err := Factors()[0].Get(t.Context(), factor.Place{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := vm.Factors()[0].Get(t.Context(), factor.Place{Machine: p.Machine()}); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("the shape of another's domain: %v", err)
 		}
 		servesAPort(t, p.Machine(), func(ctx context.Context) (*libvirt.Conn, *remote.Machine, error) {
@@ -278,9 +281,10 @@ func servesAPort(t *testing.T, m platform.Machine, join func(ctx context.Context
 // factor is set, which is read back from what the guest sees of itself; its disk keeps what
 // lies on it.
 func isAMachine(t *testing.T, l lab) {
-	m := &machine{supply: l.supply, settings: l.settings()}
-	m.Up = m.up
-	b := &testbed{m.settings, m, m.close}
+	s := l.settings()
+	m := &machine{uri: s.URI, files: l.files, spec: s.Guest}
+	m.Up = m.agent
+	b := &testbed{s, m, m.close}
 	run := func(argv ...string) string {
 		t.Helper()
 		r, err := m.Run(t.Context(), platform.Command{Argv: argv})
@@ -301,14 +305,17 @@ func isAMachine(t *testing.T, l lab) {
 		t.Errorf("the host gave %+v, %v", g, err)
 	}
 	t.Logf("booted in %v; the host gave %+v", m.running.boot, g)
-	levels := map[string]string{"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "virtio-scsi", "guest.vcpus": "2"}
+	levels := map[string]string{
+		"guest.topology": "1x2", "guest.memory": "384MiB", "guest.controller": "virtio-scsi", "guest.vcpus": "2", "guest.nodes": "2", "guest.queues": "2", "guest.parameters": "mitigations=auto",
+	}
 	at := factor.Place{Machine: m}
-	for _, f := range Factors() {
+	varied := slices.DeleteFunc(vm.Factors(), func(f factor.Factor) bool { return levels[f.Name] == "" })
+	for _, f := range varied {
 		if err := f.Set(t.Context(), at, levels[f.Name]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, f := range Factors() {
+	for _, f := range varied {
 		want, err := f.Check(t.Context(), at, levels[f.Name])
 		if err != nil {
 			t.Fatal(err)
@@ -331,8 +338,8 @@ func isAMachine(t *testing.T, l lab) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(l.supply.home.Path); err == nil {
-		t.Errorf("%s is left", l.supply.home.Path)
+	if _, err := os.Stat(l.files.home.Path); err == nil {
+		t.Errorf("%s is left", l.files.home.Path)
 	}
 	l.nothing(t)
 }

@@ -15,7 +15,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// resident is a domain that was there before the study, and will be afterwards.
+// resident is an existing domain, which outlives the study.
 type resident struct {
 	remote.Lasting
 	settings Settings
@@ -31,11 +31,11 @@ type resident struct {
 
 func newResident(s Settings) *resident {
 	m := &resident{settings: s}
-	m.Up = m.up
+	m.Up = m.agent
 	return m
 }
 
-// document is what is read of a domain's description.
+// document is the part of a domain's XML that is read.
 type document struct {
 	Type     string `xml:"type,attr"`
 	VCPUs    int    `xml:"vcpu"`
@@ -71,11 +71,16 @@ func (d document) channels() (names []string) {
 	return names
 }
 
+// WhyFixed says why no study varies the settings of the domain.
+func (m *resident) WhyFixed() error {
+	return fmt.Errorf("the shape of domain %s is its owner's: leave out the setting domain to have one made", m.Name())
+}
+
 // Name is the name of the domain.
 func (m *resident) Name() string { return m.settings.Domain }
 
-// up is the domain's agent, connected.
-func (m *resident) up(ctx context.Context) (*remote.Machine, error) {
+// agent is the domain's agent, connected.
+func (m *resident) agent(ctx context.Context) (*remote.Machine, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended {
@@ -170,7 +175,7 @@ func (m *resident) Confinement() platform.Confinement {
 
 // Confine says where workers may run from now on.
 func (m *resident) Confine(ctx context.Context, c platform.Confinement) error {
-	far, err := m.up(ctx)
+	far, err := m.agent(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-package guest
+// Package relay keeps the connection to a VM's agent while the VM migrates.
+package relay
 
 import (
 	"context"
@@ -11,23 +12,23 @@ import (
 	"unsafe"
 )
 
-// relay is the connection to the agent in a guest, whatever process the guest runs in: it
-// goes on over another channel when the guest has moved there. Nothing may be lost on the
-// way. What the guest said is read to its end on the old channel first; what is said to it
-// waits while it moves.
-type relay struct {
-	writing sync.Mutex // held to write, and while the guest moves
+// Relay is a connection to the agent in a VM that goes on over another channel once the VM
+// has migrated. Nothing is lost: the old channel is read to its end first, and writes wait
+// during the migration.
+type Relay struct {
+	writing sync.Mutex // held to write, and during a migration
 
 	mu     sync.Mutex
 	conn   net.Conn
-	next   net.Conn // where the guest goes on
+	next   net.Conn // of the VM after its migration
 	closed bool
 }
 
-func newRelay(conn net.Conn) *relay { return &relay{conn: conn} }
+// New relays over a connection.
+func New(conn net.Conn) *Relay { return &Relay{conn: conn} }
 
-// Read reads what the guest says, on the old channel up to its end.
-func (r *relay) Read(p []byte) (int, error) {
+// Read reads from the VM, on the old channel up to its end.
+func (r *Relay) Read(p []byte) (int, error) {
 	for {
 		r.mu.Lock()
 		conn := r.conn
@@ -42,8 +43,8 @@ func (r *relay) Read(p []byte) (int, error) {
 	}
 }
 
-// follow goes over to the next channel, if there is one.
-func (r *relay) follow() bool {
+// follow switches to the next channel, if there is one.
+func (r *Relay) follow() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next == nil || r.closed {
@@ -54,8 +55,8 @@ func (r *relay) follow() bool {
 	return true
 }
 
-// Write waits while the guest moves.
-func (r *relay) Write(p []byte) (int, error) {
+// Write waits while the VM migrates.
+func (r *Relay) Write(p []byte) (int, error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.mu.Lock()
@@ -67,8 +68,8 @@ func (r *relay) Write(p []byte) (int, error) {
 	return conn.Write(p)
 }
 
-// Close ends both channels.
-func (r *relay) Close() error {
+// Close closes both channels.
+func (r *Relay) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
@@ -79,9 +80,8 @@ func (r *relay) Close() error {
 	return err
 }
 
-// hold lets nothing more be said to the guest, and waits until it has taken what was. The
-// relay is to be released afterwards.
-func (r *relay) hold(ctx context.Context) error {
+// Hold blocks writes, and waits until the VM has read all earlier ones. Release ends it.
+func (r *Relay) Hold(ctx context.Context) error {
 	r.writing.Lock()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -99,24 +99,23 @@ func (r *relay) hold(ctx context.Context) error {
 			}
 		}
 		r.writing.Unlock()
-		return fmt.Errorf("wait until the guest has heard everything: %w", err)
+		return fmt.Errorf("wait until the guest has read everything: %w", err)
 	}
 }
 
-// release lets go on what waited, over the channel to which the guest has moved; over the
-// old one where there is none.
-func (r *relay) release(next net.Conn) {
+// Release lets writes go on, over the next channel or, where that is nil, over the old one.
+func (r *Relay) Release(next net.Conn) {
 	r.mu.Lock()
 	r.next = next
 	r.mu.Unlock()
 	r.writing.Unlock()
 }
 
-// unread is how many bytes that were written to a socket its peer has not read yet.
+// unread is the number of bytes written to a socket that its peer has not read.
 func unread(conn net.Conn) (bytes int, err error) {
 	s, ok := conn.(syscall.Conn)
 	if !ok {
-		return 0, fmt.Errorf("a %T does not tell what was read of it", conn)
+		return 0, fmt.Errorf("a %T does not tell how much of it was read", conn)
 	}
 	raw, err := s.SyscallConn()
 	if err != nil {

@@ -1,4 +1,6 @@
-package guest
+// Package diskserver runs the server of a VM's disk as a process of its own, so that its
+// CPU time can be told apart. The server ends with this program, however that ends.
+package diskserver
 
 import (
 	"bufio"
@@ -18,12 +20,12 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/nbd"
+	"plimsoll/internal/guest/spec"
 )
 
-// server serves a guest's disk from a process of its own, so that its CPU time can be
-// told. It ends with this process, whatever ends that.
-type server struct {
-	route  route
+// Server is a running server.
+type Server struct {
+	route  spec.Route
 	socket string
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -36,48 +38,47 @@ type server struct {
 }
 
 // line is what the server says next.
-func (s *server) line() ([]byte, error) {
+func (s *Server) line() ([]byte, error) {
 	if err := s.limit(time.Now().Add(5 * time.Second)); err != nil {
 		return nil, err
 	}
 	return s.out.ReadBytes('\n')
 }
 
-// serveDisk starts what the settings put between a guest's disk and its file; nil where
-// there is nothing.
-func serveDisk(ctx context.Context, p route, program, socket, file string) (*server, error) {
-	if p.server == noServer {
+// Start starts the server of a route; nil where the route has none.
+func Start(ctx context.Context, r spec.Route, program, socket, file string) (*Server, error) {
+	if r.Server == spec.NoServer {
 		return nil, nil
 	}
-	s := &server{route: p, socket: socket, ended: make(chan struct{})}
+	s := &Server{route: r, socket: socket, ended: make(chan struct{})}
 	if err := os.Remove(s.socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("serve the guest's disk: %w", err)
 	}
 	s.cmd = exec.Command(program, nbd.Command)
-	if p.server == nbdkit {
-		kit, err := exec.LookPath(nbdkit)
+	if r.Server == spec.NBDKit {
+		kit, err := exec.LookPath(spec.NBDKit)
 		if err != nil {
-			return nil, fmt.Errorf("io_filter %s: nbdkit is missing: apt install nbdkit (%w)", p, err)
+			return nil, fmt.Errorf("io_filter %s: nbdkit is missing: apt install nbdkit (%w)", r, err)
 		}
-		s.cmd = exec.Command(kit, p.kitArguments(s.socket, file)...)
+		s.cmd = exec.Command(kit, r.KitArguments(s.socket, file)...)
 	}
 	err := s.start()
-	if err == nil && p.server == ownServer {
-		_, err = s.in.Write(nbd.Order{Path: s.socket, Disk: "file:" + file, Filters: p.filters}.Line())
+	if err == nil && r.Server == spec.OwnServer {
+		_, err = s.in.Write(nbd.Order{Path: s.socket, Disk: "file:" + file, Filters: r.Filters}.Line())
 	}
 	if err == nil {
 		err = s.listens(ctx)
 	}
 	if err != nil {
-		s.stop()
-		return nil, fmt.Errorf("serve the guest's disk by %s: %w: %s", p, err, strings.TrimSpace(s.said.String()))
+		s.Stop()
+		return nil, fmt.Errorf("serve the guest's disk by %s: %w: %s", r, err, strings.TrimSpace(s.said.String()))
 	}
 	return s, nil
 }
 
 // start starts the process from a thread that lives as long: the kernel ends the process
 // when the thread that started it ends.
-func (s *server) start() error {
+func (s *Server) start() error {
 	s.cmd.Stderr = &s.said
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	in, err := s.cmd.StdinPipe()
@@ -106,14 +107,14 @@ func (s *server) start() error {
 }
 
 // listens waits until the socket takes connections.
-func (s *server) listens(ctx context.Context) error {
+func (s *Server) listens(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
 		if info, err := os.Stat(s.socket); err == nil && info.Mode()&os.ModeSocket != 0 {
-			if s.route.server == nbdkit {
+			if s.route.Server == spec.NBDKit {
 				return nil
 			}
 			line, err := s.line()
@@ -132,20 +133,23 @@ func (s *server) listens(ctx context.Context) error {
 	}
 }
 
-// seen is what the server itself says that it does.
-func (s *server) seen() (route, error) {
+// Socket is where the server listens.
+func (s *Server) Socket() string { return s.socket }
+
+// Route returns the filters that the server itself reports.
+func (s *Server) Route() (spec.Route, error) {
 	select {
 	case <-s.ended:
-		return route{}, fmt.Errorf("the server of the guest's disk has ended: %s", strings.TrimSpace(s.said.String()))
+		return spec.Route{}, fmt.Errorf("the server of the guest's disk has ended: %s", strings.TrimSpace(s.said.String()))
 	default:
 	}
-	if s.route.server == nbdkit {
+	if s.route.Server == spec.NBDKit {
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", s.cmd.Process.Pid))
-		return kitRoute(strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")), err
+		return spec.KitRoute(strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")), err
 	}
-	st, err := s.status()
+	st, err := s.Status()
 	if err != nil {
-		return route{}, err
+		return spec.Route{}, err
 	}
 	apart := 0
 	for _, f := range st.Filters {
@@ -155,15 +159,15 @@ func (s *server) seen() (route, error) {
 	}
 	switch {
 	case st.Clients == 0:
-		return route{}, errors.New("the server of the guest's disk has no client")
+		return spec.Route{}, errors.New("the server of the guest's disk has no client")
 	case apart != len(st.Apart):
-		return route{}, fmt.Errorf("of %d filters with a process of their own %d have one", apart, len(st.Apart))
+		return spec.Route{}, fmt.Errorf("of %d filters with a process of their own %d have one", apart, len(st.Apart))
 	}
-	return route{server: ownServer, filters: st.Filters}, nil
+	return spec.Route{Server: spec.OwnServer, Filters: st.Filters}, nil
 }
 
-// status asks plimsoll's own server.
-func (s *server) status() (st nbd.Status, err error) {
+// Status asks plimsoll's own server.
+func (s *Server) Status() (st nbd.Status, err error) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
 	if _, err := io.WriteString(s.in, nbd.Ask); err != nil {
@@ -179,11 +183,11 @@ func (s *server) status() (st nbd.Status, err error) {
 	return st, nil
 }
 
-// used is the CPU time of the server, and of its filters with a process of their own.
-func (s *server) used() (time.Duration, error) {
+// CPUTime is that of the server and of its filters with a process of their own.
+func (s *Server) CPUTime() (time.Duration, error) {
 	ids := []int{s.cmd.Process.Pid}
-	if s.route.server == ownServer {
-		st, err := s.status()
+	if s.route.Server == spec.OwnServer {
+		st, err := s.Status()
 		if err != nil {
 			return 0, err
 		}
@@ -191,7 +195,7 @@ func (s *server) used() (time.Duration, error) {
 	}
 	var sum time.Duration
 	for _, id := range ids {
-		t, err := runOf(id)
+		t, err := cpuTimeOf(id)
 		if err != nil {
 			return 0, fmt.Errorf("CPU time of the server of the guest's disk: %w", err)
 		}
@@ -200,8 +204,8 @@ func (s *server) used() (time.Duration, error) {
 	return sum, nil
 }
 
-// runOf is the CPU time of a process.
-func runOf(id int) (time.Duration, error) {
+// cpuTimeOf is the CPU time of a process.
+func cpuTimeOf(id int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {
 		return 0, err
@@ -217,13 +221,13 @@ func runOf(id int) (time.Duration, error) {
 	return time.Duration(user+system) * tick, errors.Join(err1, err2)
 }
 
-// stop ends the server. QEMU is gone by then.
-func (s *server) stop() {
+// Stop ends the server, after QEMU.
+func (s *Server) Stop() {
 	if s.cmd.Process == nil {
 		return
 	}
 	_ = s.in.Close() // plimsoll's own ends by itself then
-	if s.route.server == nbdkit {
+	if s.route.Server == spec.NBDKit {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	}
 	kill := time.AfterFunc(3*time.Second, func() { _ = s.cmd.Process.Kill() })

@@ -1,0 +1,54 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
+)
+
+// migration makes VMs migrate in the middle of each load.
+func migration() factor.Factor {
+	return factor.Factor{
+		Name: "guest.migration", Example: []string{"none", "postcopy"},
+		Doc: "live migration to another QEMU on the same host during each load: none, precopy or postcopy",
+		Check: func(_ context.Context, at factor.Place, level string) (string, error) {
+			if !slices.Contains([]string{spec.Unset, string(qemu.Precopy), string(qemu.Postcopy)}, level) {
+				return "", fmt.Errorf("%q is no migration: want none, precopy or postcopy", level)
+			}
+			if at.Machine == nil {
+				return level, nil
+			}
+			m, err := migrator(at)
+			if err != nil {
+				return "", err
+			}
+			return level, m.MayMigrate(level)
+		},
+		Get: func(_ context.Context, at factor.Place) (string, error) {
+			m, err := migrator(at)
+			if err != nil {
+				return "", err
+			}
+			return m.Migration(), nil
+		},
+		Set: func(_ context.Context, at factor.Place, level string) error {
+			m, err := migrator(at)
+			if err == nil {
+				m.SetMigration(level)
+			}
+			return err
+		},
+	}
+}
+
+func migrator(at factor.Place) (spec.Migrator, error) {
+	if m, ok := at.Machine.(spec.Migrator); ok {
+		return m, nil
+	}
+	return nil, fmt.Errorf("only VMs of platform guest migrate: %w", errors.ErrUnsupported)
+}

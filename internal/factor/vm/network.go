@@ -1,0 +1,24 @@
+package vm
+
+import (
+	"context"
+
+	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
+)
+
+func nic() factor.Factor {
+	return setting{
+		ownQEMU: true,
+		check:   func(_ spec.Machine, g spec.Guest, level string) (string, error) { return level, g.Networked() },
+		read: func(ctx context.Context, r spec.Running) (string, error) {
+			if err := r.Spec.Networked(); err != nil {
+				return "", err
+			}
+			return furnish.Card(ctx, r.Agent)
+		},
+		set: oneOf("network card", func(g *spec.Guest) *string { return &g.NIC }, string(qemu.VirtioNet), string(qemu.VMXNet3), string(qemu.E1000e)),
+	}.factor(factor.Factor{Name: "guest.nic", Doc: "network adapter of a guest: virtio-net, vmxnet3 or e1000e", Example: []string{"virtio-net", "vmxnet3"}})
+}

@@ -1,0 +1,211 @@
+// Package capacity keeps the VMs of a platform within the memory and disk of this host.
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// overhead is what QEMU takes beside a guest's memory, in bytes.
+const overhead = 64 << 20
+
+// Claim is the most that a VM may take of this host, in bytes.
+type Claim struct {
+	Number       int
+	Memory, Disk int64
+	Image        string // the file of its disk
+}
+
+// Capacity admits VMs as long as all of them fit on this host with all of their memory and
+// disk used: a VM whose host runs out of memory is killed, and one whose disk cannot grow
+// stalls.
+type Capacity struct {
+	folder string
+	host   Host
+	mu     sync.Mutex
+	claims map[int]Claim
+	pids   map[int]int // of the QEMUs that run
+}
+
+// New is for VMs with their files in a folder.
+func New(folder string, h Host) *Capacity {
+	return &Capacity{folder: folder, host: h, claims: map[int]Claim{}, pids: map[int]int{}}
+}
+
+// Claim admits VMs, in place of their earlier claims. An error changes nothing.
+func (c *Capacity) Claim(asked ...Claim) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	claims := maps.Clone(c.claims)
+	for _, a := range asked {
+		claims[a.Number] = a
+	}
+	var memory, disk, missing, growth int64
+	for n, a := range claims {
+		memory, disk = memory+a.Memory+overhead, disk+a.Disk
+		missing += max(0, a.Memory+overhead-c.host.Resident(c.pids[n]))
+		growth += max(0, a.Disk-c.host.Blocks(a.Image))
+	}
+	available, err := c.host.Memory()
+	if err != nil {
+		return fmt.Errorf("read the free memory of this host: %w", err)
+	}
+	if missing > available {
+		return fmt.Errorf("memory: %s in all, with QEMU's own, and this host has %s less to give: ask for fewer guests or less memory", gibibytes(memory), gibibytes(missing-available))
+	}
+	free, err := c.host.Disk(c.folder)
+	if err != nil {
+		return fmt.Errorf("read the free space in %s: %w", c.folder, err)
+	}
+	if growth > free {
+		return fmt.Errorf("disk: %s in all, and %s has %s less to give: ask for fewer guests or smaller disks, or set TMPDIR to a larger folder", gibibytes(disk), filepath.Dir(c.folder), gibibytes(growth-free))
+	}
+	c.claims = claims
+	return nil
+}
+
+// Started records the process of a VM.
+func (c *Capacity) Started(number, pid int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pids[number] = pid
+}
+
+// Stopped records that a VM has no process.
+func (c *Capacity) Stopped(number int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pids, number)
+}
+
+// Release drops the claim of a VM.
+func (c *Capacity) Release(number int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pids, number)
+	delete(c.claims, number)
+}
+
+// First returns the lowest number of a running VM other than one; 0 where there is none.
+func (c *Capacity) First(but int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lowest := 0
+	for n := range c.pids {
+		if n != but && (lowest == 0 || n < lowest) {
+			lowest = n
+		}
+	}
+	return lowest
+}
+
+func gibibytes(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+
+// Host reports the resources of a host, in bytes.
+type Host struct {
+	Memory   func() (int64, error)              // available to programs
+	Disk     func(folder string) (int64, error) // free for files in a folder
+	Resident func(pid int) int64                // resident memory of a process
+	Blocks   func(file string) int64            // allocated to a file
+}
+
+// ThisHost reports the resources of this host.
+func ThisHost() Host {
+	return Host{
+		Memory: func() (int64, error) { return availableMemory(os.ReadFile) },
+		Disk: func(folder string) (int64, error) {
+			var s syscall.Statfs_t
+			err := syscall.Statfs(folder, &s)
+			return int64(s.Bavail) * s.Bsize, err
+		},
+		Resident: func(pid int) int64 {
+			var size, pages int64
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+			if err != nil {
+				return 0
+			}
+			if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
+				return 0
+			}
+			return pages * int64(os.Getpagesize())
+		},
+		Blocks: func(file string) int64 {
+			var s syscall.Stat_t
+			if file == "" || syscall.Stat(file, &s) != nil {
+				return 0
+			}
+			const sector = 512
+			return s.Blocks * sector
+		},
+	}
+}
+
+// availableMemory is MemAvailable, or the free memory of this process's control groups
+// where that is less.
+func availableMemory(read func(string) ([]byte, error)) (int64, error) {
+	text, err := read("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	available, ok := numberAfter(string(text), "MemAvailable:")
+	if !ok {
+		return 0, fmt.Errorf("/proc/meminfo has no MemAvailable")
+	}
+	available <<= 10
+	text, err = read("/proc/self/cgroup")
+	if err != nil {
+		return available, nil // a kernel without control groups
+	}
+	for line := range strings.Lines(string(text)) {
+		own, version2 := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		for version2 {
+			available = min(available, leftIn("/sys/fs/cgroup"+own, read))
+			if own == "/" || own == "." {
+				break
+			}
+			own = filepath.Dir(own)
+		}
+	}
+	return available, nil
+}
+
+// leftIn is the free memory of a control group; its inactive page cache counts as free.
+func leftIn(folder string, read func(string) ([]byte, error)) int64 {
+	number := func(name string) (int64, bool) {
+		text, err := read(filepath.Join(folder, name))
+		if err != nil {
+			return 0, false
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		return n, err == nil // "max" is no limit
+	}
+	limit, limited := number("memory.max")
+	current, known := number("memory.current")
+	if !limited || !known {
+		return math.MaxInt64
+	}
+	if text, err := read(filepath.Join(folder, "memory.stat")); err == nil {
+		cache, _ := numberAfter(string(text), "inactive_file")
+		current -= cache
+	}
+	return max(0, limit-current)
+}
+
+// numberAfter finds the number on the line that begins with a word.
+func numberAfter(text, word string) (int64, bool) {
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) > 1 && f[0] == word {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,57 @@
+package spec
+
+import (
+	"context"
+
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/platform"
+)
+
+// Machine is a VM that a platform starts for a study, which may vary its settings.
+type Machine interface {
+	platform.Machine
+	// Spec returns the settings that the next boot takes.
+	Spec() Guest
+	// Reshape changes the settings. The VM reboots when it is next needed.
+	Reshape(change func(*Guest) error) error
+	// Limits says what this platform lacks for such settings, without a boot.
+	Limits(g Guest) error
+	// Running returns the VM as it runs, booted first where necessary.
+	Running(ctx context.Context) (Running, error)
+}
+
+// Running is a VM that runs.
+type Running struct {
+	Agent platform.Machine
+	Spec  Guest       // that it was booted with
+	QEMU  *qemu.Guest // nil where a daemon owns QEMU
+	Disk  DiskServer  // nil where QEMU opens the file itself
+}
+
+// DiskServer serves the disk of a VM.
+type DiskServer interface {
+	Socket() string
+	// Route returns the filters that the server itself reports.
+	Route() (Route, error)
+}
+
+// QEMUOwner is a Machine whose QEMU is a child of this program and can be inspected.
+type QEMUOwner interface {
+	Machine
+	// Accelerator is empty as long as it is not known.
+	Accelerator() qemu.Accelerator
+}
+
+// Migrator is a Machine that can migrate in the middle of a load.
+type Migrator interface {
+	Machine
+	Migration() string
+	SetMigration(mode string)
+	// MayMigrate says why the VM cannot migrate in such a mode.
+	MayMigrate(mode string) error
+}
+
+// Fixed is a VM whose settings no study may vary.
+type Fixed interface {
+	WhyFixed() error
+}

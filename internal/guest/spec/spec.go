@@ -1,0 +1,142 @@
+// Package spec holds the settings of a VM that a platform boots for a study, what follows
+// from them, and the contract of platforms that run such VMs.
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"plimsoll/internal/guest/layout"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/parameter"
+)
+
+// Guest are the settings of a VM. Package factor/vm varies most of them.
+type Guest struct {
+	VCPUs       int                `name:"vcpus" doc:"number of vCPUs" min:"1" max:"255"`
+	Topology    string             `name:"topology" doc:"vCPU topology: spread (one socket per vCPU), auto (as the topology advisor recommends for this host), or SOCKETSxCORES, SOCKETSxCORESxTHREADS, SOCKETSxDIESxCORESxTHREADS"`
+	Model       string             `name:"model" doc:"QEMU CPU model and features; empty is host under KVM and an Intel model under TCG"`
+	Nodes       int                `name:"nodes" doc:"virtual NUMA nodes; 1 is no virtual NUMA" min:"1" max:"64"`
+	Memory      parameter.Bytes    `name:"memory" doc:"guest memory"`
+	HugePages   string             `name:"huge_pages" doc:"host huge pages that back guest memory" choices:"none,2MiB,1GiB"`
+	HostNodes   string             `name:"host_nodes" doc:"host NUMA nodes of guest memory, such as 0-1; none is the host's default policy"`
+	DiskSize    parameter.Bytes    `name:"disk" doc:"size of the data disk"`
+	Controller  string             `name:"controller" doc:"disk controller" choices:"virtio-blk,virtio-scsi,nvme"`
+	Cache       string             `name:"cache" doc:"disk cache mode" choices:"none,writeback,writethrough,directsync,unsafe"`
+	AIO         string             `name:"aio" doc:"QEMU AIO mode of the disk" choices:"threads,native,io_uring"`
+	IOThread    bool               `name:"iothread" doc:"dedicated IOThread for the disk"`
+	Queues      int                `name:"queues" doc:"queues of the disk controller; 0 is QEMU's default" min:"0" max:"64"`
+	IOFilter    string             `name:"io_filter" doc:"I/O path between disk and file: none, nbd, filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters"`
+	Pmem        parameter.Bytes    `name:"pmem" doc:"size of a virtual NVDIMM; 0 is none"`
+	Storage     string             `name:"storage" doc:"storage for workloads: the disk, the NVDIMM through the page cache (pmem), or the NVDIMM with DAX" choices:"disk,pmem,dax"`
+	Pin         string             `name:"pin" doc:"CPU affinity of the vCPUs: none, one list for all as in 0-1, or one per vCPU as in 0/1"`
+	Scheduler   string             `name:"scheduler" doc:"host scheduling policy of the vCPUs: other, batch, idle or fifo, as in other:5 or fifo:10; empty is plimsoll's own"`
+	Network     bool               `name:"network" doc:"network between the guests of the study, through plimsoll's virtual switch"`
+	NIC         string             `name:"nic" doc:"network adapter, with network" choices:"virtio-net,vmxnet3,e1000e"`
+	Parameters  string             `name:"parameters" doc:"additional kernel command-line parameters"`
+	Kernel      string             `name:"kernel" doc:"kernel image; empty is the one fetched by plimsoll guest kernel"`
+	Modules     string             `name:"modules" doc:"module folder of that kernel"`
+	Accelerator string             `name:"accelerator" doc:"accelerator; auto boots a guest to test KVM, and falls back to TCG" choices:"auto,kvm,tcg"`
+	VirtualTime int                `name:"virtual_time" doc:"QEMU icount shift: an instruction takes 2^N ns of virtual time, for repeatable results; one vCPU only; 0 is real time" min:"0" max:"10"`
+	Boot        parameter.Duration `name:"boot" doc:"boot timeout"`
+}
+
+// Unset is the level of a setting that is not used.
+const Unset = "none"
+
+// Scratch is where VMs mount what workloads write to.
+const Scratch = "/scratch"
+
+// Shape returns the VM that the settings describe.
+func (g Guest) Shape(name string) (qemu.Shape, error) {
+	shape := qemu.Shape{Name: name, CPU: qemu.CPU{Count: g.VCPUs, Model: g.Model}, Memory: qemu.Memory{Size: int64(g.Memory)}, Parameters: strings.Fields(g.Parameters)}
+	if err := layout.Apply(&shape.CPU, g.Topology); err != nil {
+		return shape, err
+	}
+	if g.VirtualTime > 0 {
+		shape.VirtualTime = &qemu.VirtualTime{Shift: g.VirtualTime}
+	}
+	shape.Memory.HugePage = HugePages[g.HugePages]
+	if err := errors.Join(g.checkRoute(), g.fair(), g.nodes(&shape)); err != nil {
+		return shape, err
+	}
+	var err error
+	if shape.Pin, err = g.Pins(); err != nil {
+		return shape, err
+	}
+	shape.Persistent, err = g.persistent()
+	return shape, err
+}
+
+// HugePages are the sizes of the host's huge pages in bytes, by setting.
+var HugePages = map[string]int64{"": 0, Unset: 0, "2MiB": 2 << 20, "1GiB": 1 << 30}
+
+// nodes adds the virtual NUMA nodes, and the nodes of the host that hold their memory.
+func (g Guest) nodes(shape *qemu.Shape) error {
+	hosts, err := g.HostNodeList()
+	if err != nil || g.Nodes < 2 && len(hosts) == 0 {
+		return err
+	}
+	if g.VCPUs%g.Nodes != 0 || int64(g.Memory)%(int64(g.Nodes)<<20) != 0 {
+		return fmt.Errorf("nodes: %d vCPUs and %s do not divide among %d nodes", g.VCPUs, g.Memory, g.Nodes)
+	}
+	each := g.VCPUs / g.Nodes
+	for n := range g.Nodes {
+		shape.NUMA = append(shape.NUMA, qemu.Node{CPUs: fmt.Sprintf("%d-%d", n*each, n*each+each-1), Memory: int64(g.Memory) / int64(g.Nodes), Host: hosts})
+	}
+	return nil
+}
+
+// Networked says what is missing where there is no network.
+func (g Guest) Networked() error {
+	if !g.Network {
+		return errors.New("the guest is in no network: set network: true for platform guest")
+	}
+	return nil
+}
+
+// Where workloads write.
+const (
+	OnDisk = "disk" // the disk, on its controller
+	OnPmem = "pmem" // the NVDIMM as a block device, through the page cache
+	OnDAX  = "dax"  // the NVDIMM, with files mapped to its memory
+)
+
+const leastPmem = 32 << 20
+
+// persistent returns the NVDIMM.
+func (g Guest) persistent() ([]qemu.Persistent, error) {
+	if g.Pmem == 0 {
+		if g.Storage == OnPmem || g.Storage == OnDAX {
+			return nil, fmt.Errorf("storage: %s needs an NVDIMM: set its size, as in pmem: 1GiB", g.Storage)
+		}
+		return nil, nil
+	}
+	if g.Pmem < leastPmem {
+		return nil, fmt.Errorf("pmem: %s has no room for a file system: take 32MiB or more", g.Pmem)
+	}
+	return []qemu.Persistent{{Name: "pmem", Kind: qemu.NVDIMM, Size: int64(g.Pmem)}}, nil
+}
+
+const (
+	// DataDisk is the name of the disk that workloads write to, and its serial number.
+	DataDisk = "data"
+	// DataImage is the file of that disk, in the VM's folder.
+	DataImage = "data.img"
+	// DiskSocket is the socket of a server of that disk, in the VM's folder.
+	DiskSocket = "disk.sock"
+)
+
+// Disk returns the disk that workloads write to, with its file in a folder.
+func (g Guest) Disk(folder string) qemu.Disk {
+	d := qemu.Disk{
+		Name: DataDisk, Size: int64(g.DiskSize), Controller: qemu.Controller(g.Controller), Backing: qemu.BackingFile, Path: filepath.Join(folder, DataImage),
+		Cache: g.Cache, AIO: g.AIO, IOThread: g.IOThread, Queues: g.Queues,
+	}
+	if r, err := ParseRoute(g.IOFilter); err == nil && r.Server != NoServer {
+		d.Backing, d.Path, d.AIO, d.Socket = qemu.BackingNBD, "", "", filepath.Join(folder, DiskSocket)
+	}
+	return d
+}

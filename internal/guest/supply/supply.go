@@ -1,0 +1,113 @@
+// Package supply prepares what VMs boot from: a kernel, an initramfs with plimsoll's agent
+// as its only program, and a disk with programs of the host.
+package supply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+
+	"plimsoll/internal/agent/program"
+	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/initramfs"
+	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
+)
+
+// Supply is what the VMs of a platform boot from.
+type Supply struct {
+	Agent  string // the program that becomes /init
+	Kernel *kernel.Kernel
+	Cache  string // folder for what is kept from one study to the next
+}
+
+// Find looks for the kernel of the settings and for the agent.
+func Find(g spec.Guest) (s Supply, err error) {
+	if s.Cache, err = kernel.Folder(); err != nil {
+		return s, err
+	}
+	if g.Kernel != "" {
+		s.Kernel, err = kernel.Open(g.Kernel, g.Modules)
+	} else {
+		s.Kernel, err = kernel.Find(s.Cache)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.Agent, err = program.Find("amd64")
+	return s, err
+}
+
+// cards are the modules of each network card, and the one that delays packets.
+var cards = map[qemu.Model][]string{
+	qemu.VirtioNet: {"virtio_net", "netem"}, qemu.VMXNet3: {"vmxnet3", "netem"}, qemu.E1000e: {"e1000e", "netem"},
+}
+
+// Modules are the sets of kernel modules that a VM with such settings needs.
+func Modules(g spec.Guest) []string {
+	all := append([]string{"channel", "ext4"}, furnish.Drivers(qemu.Controller(g.Controller))...)
+	if g.Pmem > 0 {
+		all = append(all, "pmem")
+	}
+	if g.Network {
+		all = append(all, cards[qemu.Model(g.NIC)]...)
+	}
+	return all
+}
+
+// WriteInitramfs writes an initramfs with such sets of modules to a new file.
+func (s Supply) WriteInitramfs(name string, modules []string, mode fs.FileMode) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return fmt.Errorf("make the guest's initramfs: %w", err)
+	}
+	err = errors.Join(initramfs.Build(f, initramfs.Spec{Init: s.Agent, Kernel: s.Kernel, Modules: modules}), f.Close())
+	if err != nil {
+		err = errors.Join(err, os.Remove(name))
+	}
+	return err
+}
+
+// HasDriver says what is missing where the kernel has no driver for a network card.
+func (s Supply) HasDriver(card qemu.Model) error {
+	if s.Kernel == nil {
+		return nil // nothing boots
+	}
+	if _, err := initramfs.New(initramfs.Spec{Init: s.Agent, Kernel: s.Kernel, Modules: cards[card]}); err != nil {
+		return fmt.Errorf("network card %s: %w", card, err)
+	}
+	return nil
+}
+
+// Accelerator chooses the accelerator for the settings. What a probe found is kept from one
+// study to the next.
+func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, error) {
+	switch {
+	case g.VirtualTime > 0:
+		return qemu.Chosen{Accelerator: qemu.TCG, Why: "it alone has virtual time"}, nil
+	case g.Accelerator != "auto":
+		return qemu.Chosen{Accelerator: qemu.Accelerator(g.Accelerator), Why: "it was asked for"}, nil
+	}
+	binary, err := exec.LookPath(qemu.Binary)
+	if err != nil {
+		return qemu.Chosen{}, fmt.Errorf("find out whether KVM works: QEMU is missing: apt install qemu-system-x86, or set accelerator: kvm or tcg (%w)", err)
+	}
+	return qemu.Probe(ctx, binary, s.Kernel, s.Cache)
+}
+
+// ProgramDisk returns the file with programs of the host as a disk of a VM. VMs tell their
+// disks apart by size.
+func ProgramDisk(file string, g spec.Guest) (d qemu.Disk, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return d, err
+	}
+	if info.Size() == int64(g.DiskSize) {
+		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", g.DiskSize)
+	}
+	return qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: file, Cache: "writeback", ReadOnly: true}, nil
+}

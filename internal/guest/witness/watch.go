@@ -1,0 +1,83 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"plimsoll/internal/platform"
+)
+
+// Carrier is a machine that has a copy of plimsoll.
+type Carrier interface {
+	platform.Machine
+	Self(ctx context.Context) (string, error)
+}
+
+// Watch is a witness that runs in a VM.
+type Watch struct {
+	stop  chan struct{}
+	ended chan error
+	out   *io.PipeReader
+}
+
+// Begin starts a witness of so many bytes, and returns once it has its memory.
+func Begin(ctx context.Context, m Carrier, size int64) (*Watch, error) {
+	self, err := m.Self(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(order{Bytes: size, Seed: uint64(time.Now().UnixNano())})
+	if err != nil {
+		return nil, err
+	}
+	out, in := io.Pipe()
+	w := &Watch{stop: make(chan struct{}), ended: make(chan error, 1), out: out}
+	go func() {
+		r, err := m.Run(ctx, platform.Command{Argv: []string{self, Command}, Stdin: bytes.NewReader(text), Stdout: in, Stop: w.stop})
+		if err == nil && r.Exit != 0 {
+			err = errors.New(strings.TrimSpace(string(r.Stderr)))
+		}
+		_ = in.CloseWithError(io.EOF) // always nil
+		w.ended <- err
+	}()
+	if _, err := w.word(); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *Watch) word() (answer Word, err error) {
+	// A byte at a time, so that nothing of the next word is read.
+	var line []byte
+	for b := make([]byte, 1); b[0] != '\n'; {
+		if _, err := w.out.Read(b); err != nil {
+			return answer, fmt.Errorf("read from the witness of its memory: %w", err)
+		}
+		line = append(line, b[0])
+	}
+	return answer, json.Unmarshal(line, &answer)
+}
+
+func (w *Watch) close() error {
+	_ = w.out.Close() // always nil
+	return <-w.ended
+}
+
+// End stops the witness. The error says how much memory is damaged.
+func (w *Watch) End() error {
+	close(w.stop)
+	answer, err := w.word()
+	if err = errors.Join(err, w.close()); err != nil {
+		return err
+	}
+	if answer.Wrong > 0 {
+		return fmt.Errorf("the guest's memory is damaged: of %d pages that were watched, %d do not hold what was written to them", answer.Pages, answer.Wrong)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/diskserver"
+	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/relay"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/platform"
+)
+
+// instance is a VM from boot to power-off, in whatever process it runs.
+type instance struct {
+	spec  spec.Guest // that it was booted with
+	qemu  *qemu.Guest
+	disk  *diskserver.Server // nil where QEMU opens the file itself
+	relay *relay.Relay
+	agent *remote.Machine
+	past  platform.Given // by processes that it has migrated away from
+}
+
+// serveDisk starts the server of the disk, where the settings have one.
+func (i *instance) serveDisk(ctx context.Context, s *slot) error {
+	r, err := spec.ParseRoute(i.spec.IOFilter)
+	if err == nil {
+		i.disk, err = diskserver.Start(ctx, r, s.bed.supply.Agent, s.home.File(spec.DiskSocket), s.home.File(spec.DataImage))
+	}
+	return err
+}
+
+// join connects to the agent, places the vCPUs and mounts the disks.
+func (i *instance) join(ctx context.Context, confined platform.Confinement, programs qemu.Disk) error {
+	conn, err := i.qemu.Channel(ctx)
+	if err != nil {
+		return err
+	}
+	i.relay = relay.New(conn)
+	if i.agent, err = remote.Connect(ctx, i.relay); err != nil {
+		return errors.Join(fmt.Errorf("connect to the agent in the guest: %w", err), conn.Close())
+	}
+	if confined != (platform.Confinement{}) {
+		if err := i.agent.Confine(ctx, confined); err != nil {
+			return fmt.Errorf("confine the guest's workers as before: %w", err)
+		}
+	}
+	if err := errors.Join(i.schedule(ctx), i.mount(ctx)); err != nil || programs.Path == "" {
+		return err
+	}
+	return furnish.MountPrograms(ctx, i.agent, programs.Size)
+}
+
+// schedule gives the threads of the vCPUs their scheduling policy.
+func (i *instance) schedule(ctx context.Context) error {
+	if i.spec.Scheduler == "" {
+		return nil
+	}
+	s, err := qemu.ParseScheduling(i.spec.Scheduler)
+	if err != nil {
+		return err
+	}
+	return i.qemu.Schedule(ctx, s)
+}
+
+// mount mounts what workloads write to. Where there are a disk and an NVDIMM, a study that
+// has made its folder on one of them finds it on the other as well.
+func (i *instance) mount(ctx context.Context) (err error) {
+	if i.spec.Storage == spec.OnPmem || i.spec.Storage == spec.OnDAX {
+		err = furnish.MountPmem(ctx, i.agent, spec.Scratch, i.spec.Storage == spec.OnDAX)
+	} else {
+		err = furnish.Mount(ctx, i.agent, int64(i.spec.DiskSize), spec.Scratch)
+	}
+	if err != nil || i.spec.Pmem == 0 {
+		return err
+	}
+	return furnish.Do(ctx, i.agent, "mkdir", "-p", "--", studyFolder)
+}
+
+// stop powers the VM off.
+func (i *instance) stop(ctx context.Context) error {
+	var asked error
+	if i.agent != nil {
+		asked = errors.Join(furnish.Unmount(ctx, i.agent, spec.Scratch), i.agent.End(ctx))
+	}
+	err := i.qemu.Stop(ctx)
+	i.stopServer()
+	return errors.Join(asked, err)
+}
+
+// stopServer ends the server of the disk, whose client is gone.
+func (i *instance) stopServer() {
+	if i.disk != nil {
+		i.disk.Stop()
+	}
+}

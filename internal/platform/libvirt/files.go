@@ -1,0 +1,82 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"plimsoll/internal/guest/folder"
+	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/supply"
+)
+
+// files are what VMs boot from. The daemon runs QEMU as another user and grants that user
+// access to copies in a folder that everybody may traverse.
+type files struct {
+	home   *folder.Folder
+	supply supply.Supply
+}
+
+const folderPrefix = "plimsoll-libvirt-"
+
+func newFiles(s supply.Supply) (f *files, err error) {
+	f = &files{supply: s}
+	if f.home, err = folder.New(folderPrefix, 0o711); err != nil {
+		return nil, err
+	}
+	if err := copyFile(f.home.File("kernel"), f.supply.Kernel.Image); err != nil {
+		return nil, errors.Join(fmt.Errorf("copy the kernel for libvirt: %w", err), f.home.Remove())
+	}
+	return f, nil
+}
+
+// initramfs is the file that a VM with such settings boots from.
+func (f *files) initramfs(g spec.Guest) (string, error) {
+	name := f.home.File("initramfs-" + g.Controller)
+	if _, err := os.Stat(name); err == nil {
+		return name, nil
+	}
+	return name, f.supply.WriteInitramfs(name, supply.Modules(g), 0o644)
+}
+
+// disks are the one that workloads write to and, where the host has any programs, the one
+// with them.
+func (f *files) disks(ctx context.Context, g spec.Guest) ([]qemu.Disk, error) {
+	data := g.Disk(f.home.Path)
+	if _, err := os.Stat(data.Path); err != nil {
+		if err := furnish.MakeDisk(ctx, data.Path, data.Size); err != nil {
+			return nil, err
+		}
+	}
+	own := f.home.File("programs.img")
+	if _, err := os.Stat(own); err != nil {
+		kept, err := furnish.ProgramDisk(ctx, f.supply.Cache)
+		if err != nil || kept == "" {
+			return []qemu.Disk{data}, err
+		}
+		if err := copyFile(own, kept); err != nil {
+			return nil, fmt.Errorf("copy programs for the guest: %w", err)
+		}
+	}
+	programs, err := supply.ProgramDisk(own, g)
+	return []qemu.Disk{data, programs}, err
+}
+
+// copyFile copies a file, so that it is there as a whole or not at all.
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close(), os.Rename(to+".new", to))
+}
