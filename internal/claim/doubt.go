@@ -1,9 +1,6 @@
 package claim
 
-import (
-	"math"
-	"strings"
-)
+import "strings"
 
 // unsure is why a pair is no ground for an accusation; "" where it is.
 func (s *sentence) unsure(p *pair, from, to int) string {
@@ -143,33 +140,4 @@ func (s *sentence) isSetting(p *pair) bool {
 		}
 	}
 	return false
-}
-
-// implausible tells whether a pair without a known metric is far from the change:
-// then the change is more likely one of something else.
-func (s *sentence) implausible(p *pair, one *saying, c *change) bool {
-	if one.kind == asDifference {
-		d, scale := math.Abs(c.b.span().minus(c.a.span()).middle()), one.num.unit.scale
-		if scale == 0 {
-			scale = 1
-		}
-		return d > 3*one.high*scale || 3*d < one.low*scale
-	}
-	named := p.metric != "" && (p.metric != metricSpace || s.tokens[p.a].num.unit.dim == dimBytes)
-	if named {
-		return false
-	}
-	a, b := c.a, c.b
-	if a.unit.dim == "" && b.unit.dim == "" && a.value < 100 && b.value < 100 {
-		return true
-	}
-	r, ok := c.strict()
-	if !ok || one.kind != inPercent && one.kind != asFactor {
-		return false
-	}
-	computed := max(r.ratio.middle(), 1/r.ratio.middle())
-	if one.kind == asFactor {
-		return computed > 3*one.high || 3*computed < one.low
-	}
-	return computed > 3*(1+one.high/100) || 3*computed < 1+one.low/100
 }

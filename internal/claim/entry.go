@@ -19,7 +19,7 @@ func Change(before, after, says string) Claim {
 
 // stated reads a change as it is said.
 func (a *auditor) stated(says string) (*saying, error) {
-	s := a.parse(says)
+	s := parse(a.doc.locale, says)
 	if len(s.sayings) != 1 {
 		return nil, fmt.Errorf("says: %q is not one change, such as \"over 10 %%\", \"3x faster\", \"+5 points\"", says)
 	}

@@ -68,15 +68,6 @@ func (s *sentence) inFlight() []*quantity {
 	return all
 }
 
-func intersectSet(words []string, in map[string]bool) bool {
-	for _, w := range words {
-		if in[w] {
-			return true
-		}
-	}
-	return false
-}
-
 func (s *sentence) rates() []*quantity {
 	var all []*quantity
 	for _, i := range s.numbers {

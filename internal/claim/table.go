@@ -206,7 +206,7 @@ func (one *saying) under(header string) {
 
 // cellSaying reads a cell of a change column.
 func (a *auditor) cellSaying(text, header string) (saying, bool) {
-	s := a.parse(text)
+	s := parse(a.doc.locale, text)
 	if len(s.sayings) == 0 && len(s.numbers) == 1 {
 		q := s.tokens[s.numbers[0]].num
 		if q.unit.dim == "" {
@@ -261,12 +261,12 @@ func (a *auditor) rowLoop(c *columns, header []string, r *row) {
 func (a *auditor) cells(r *row) {
 	start := len(a.claims)
 	for _, c := range r.cells {
-		s := a.parse(c)
+		s := parse(a.doc.locale, c)
 		if len(s.numbers) < 2 && !strings.Contains(c, " ") || s.long {
 			continue
 		}
 		for _, one := range sentences(c) {
-			s := a.parse(one.text)
+			s := parse(a.doc.locale, one.text)
 			first := len(a.claims)
 			a.sentence(s)
 			a.drop(first)
@@ -284,7 +284,7 @@ func (a *auditor) rowPairs(r *row) {
 		if len(r.cells[k])+len(r.cells[k+1]) > 400 {
 			continue
 		}
-		s := a.parse(r.cells[k] + ": " + r.cells[k+1])
+		s := parse(a.doc.locale, r.cells[k]+": "+r.cells[k+1])
 		if len(s.pairs) == 0 || s.long {
 			continue
 		}

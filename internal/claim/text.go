@@ -208,8 +208,6 @@ func clean(s string) string {
 	return html.UnescapeString(s)
 }
 
-var abbreviations = set("e.g. i.e. vs. approx. ca. fig. no. resp. etc. cf. incl. excl. max. min. avg. sec. eq. st. dr. al. p.p. ver. vol. circa.")
-
 // sentences splits a paragraph. The line of each is its offset in the text.
 func sentences(text string) []located {
 	var all []located

@@ -91,3 +91,14 @@ var concurrency = set("thread client user connection outstanding flight worker c
 var numerals = map[string]float64{"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+func intersectSet(words []string, in map[string]bool) bool {
+	for _, w := range words {
+		if in[w] {
+			return true
+		}
+	}
+	return false
+}
+
+var abbreviations = set("e.g. i.e. vs. approx. ca. fig. no. resp. etc. cf. incl. excl. max. min. avg. sec. eq. st. dr. al. p.p. ver. vol. circa.")
