@@ -58,7 +58,7 @@ func (a *auditor) share(s *sentence, k, i int) {
 	share, ok := x.span().over(n.span())
 	// Counts are exact.
 	if x.unit.dim == dimCount || x.decimals == 0 && n.decimals == 0 && x.unit.dim == "" {
-		share = span{x.value / n.value, x.value / n.value}
+		share = span{low: x.value / n.value, high: x.value / n.value}
 	}
 	if !ok && x.value > 0 {
 		return
@@ -198,7 +198,7 @@ func (a *auditor) mean(s *sentence) {
 		if !ok || n == 0 {
 			return
 		}
-		sum = sum.plus(span{q.value - q.half, q.value + q.half})
+		sum = sum.plus(span{low: q.value - q.half, high: q.value + q.half})
 		count++
 	}
 	q, n, ok := a.doc.locale.readNumber(m[2])
@@ -228,7 +228,7 @@ func (a *auditor) mix(s *sentence) {
 	sum := span{}
 	for _, i := range list {
 		q := s.tokens[i].num
-		sum = sum.plus(span{q.value - q.half, q.value + q.half})
+		sum = sum.plus(span{low: q.value - q.half, high: q.value + q.half})
 		s.used[i] = true
 	}
 	out := Claim{Said: s.textOf(list[0], list[len(list)-1]+1), Computed: fmt.Sprintf("%d shares add up to %s %%", len(list), grouped(math.Round(sum.middle()*1e4)/1e4))}

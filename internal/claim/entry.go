@@ -102,7 +102,7 @@ func (a *auditor) entryLoads(e *entry, before, after *quantity) error {
 	}
 	out := Claim{Status: Holds, Computed: fmt.Sprintf("%s at a load of %s against %s at %s", before.printed, grouped(q[0].value), after.printed, grouped(q[1].value))}
 	moved, ok := q[1].span().over(q[0].span())
-	if ok && !moved.meets(span{1 - littleLimit, 1 + littleLimit}) {
+	if ok && !moved.meets(span{low: 1 - littleLimit, high: 1 + littleLimit}) {
 		out.Status, out.Reason, out.Wording = DoesNotHold, faultLoads, "compare both at the same load"
 	}
 	a.add(out)
@@ -232,7 +232,7 @@ func (a *auditor) entryExtrapolation(e *entry) error {
 			return fmt.Errorf("measured: %s has another unit than %s", q[1].printed, said.printed)
 		}
 		// A size is exact.
-		points = append(points, point{span{q[0].value, q[0].value}, q[1].span()})
+		points = append(points, point{span{low: q[0].value, high: q[0].value}, q[1].span()})
 	}
 	slices.SortFunc(points, func(p, q point) int { return int(math.Copysign(1, p.x.low-q.x.low)) })
 	if len(points) < 2 || points[len(points)-1].x.low == points[len(points)-2].x.low {

@@ -7,13 +7,13 @@ type span struct{ low, high float64 }
 
 func (s span) times(k float64) span {
 	if k < 0 {
-		return span{s.high * k, s.low * k}
+		return span{low: s.high * k, high: s.low * k}
 	}
-	return span{s.low * k, s.high * k}
+	return span{low: s.low * k, high: s.high * k}
 }
 
-func (s span) plus(t span) span  { return span{s.low + t.low, s.high + t.high} }
-func (s span) minus(t span) span { return span{s.low - t.high, s.high - t.low} }
+func (s span) plus(t span) span  { return span{low: s.low + t.low, high: s.high + t.high} }
+func (s span) minus(t span) span { return span{low: s.low - t.high, high: s.high - t.low} }
 
 // over is the quotient of two positive intervals; ok is false where the divisor may
 // be 0.
@@ -21,11 +21,11 @@ func (s span) over(t span) (span, bool) {
 	if !(t.low > 0) || s.low < 0 {
 		return span{}, false
 	}
-	q := span{s.low / t.high, s.high / t.low}
+	q := span{low: s.low / t.high, high: s.high / t.low}
 	return q, !math.IsInf(q.high, 0) && !math.IsNaN(q.low)
 }
 
-func (s span) product(t span) span { return span{s.low * t.low, s.high * t.high} }
+func (s span) product(t span) span { return span{low: s.low * t.low, high: s.high * t.high} }
 
 // meets tells whether two intervals have a number in common, but for the errors of
 // arithmetic.

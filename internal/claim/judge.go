@@ -82,7 +82,7 @@ func (one *saying) fits(c span) fit {
 	if one.rounded && one.hedge == "" {
 		half = max(half, vaguely*p)
 	}
-	said := span{one.low - half, one.high + half}
+	said := span{low: one.low - half, high: one.high + half}
 	switch one.hedge {
 	case hedgeOver:
 		return yes(c.high > one.low*(1+1e-9))
@@ -99,9 +99,9 @@ func (one *saying) fits(c span) fit {
 		}
 		return misses
 	case hedgeNearly:
-		return near(c, span{p * (1 - vaguely), p + half}, span{p * (1 - wrongly), p + 2*half})
+		return near(c, span{low: p * (1 - vaguely), high: p + half}, span{low: p * (1 - wrongly), high: p + 2*half})
 	case hedgeAbout:
-		return near(c, span{one.low - max(half, vaguely*one.low), p + max(half, vaguely*p)}, span{one.low * (1 - wrongly), p * (1 + wrongly)})
+		return near(c, span{low: one.low - max(half, vaguely*one.low), high: p + max(half, vaguely*p)}, span{low: one.low * (1 - wrongly), high: p * (1 + wrongly)})
 	}
 	return yes(said.meets(c))
 }
@@ -117,7 +117,7 @@ func near(c, good, loose span) fit {
 	switch {
 	case good.meets(c):
 		return fits
-	case loose.meets(span{c.middle(), c.middle()}):
+	case loose.meets(span{low: c.middle(), high: c.middle()}):
 		return vague
 	}
 	return misses
@@ -167,11 +167,11 @@ func (one *saying) magnitudes(c *change, r reading) []span {
 // up are the magnitudes of a rise.
 func (one *saying) up(r span) []span {
 	if one.kind == inPercent {
-		return []span{span{r.low - 1, r.high - 1}.times(100)}
+		return []span{span{low: r.low - 1, high: r.high - 1}.times(100)}
 	}
 	all := []span{r}
 	if one.plusOne {
-		all = append(all, span{r.low - 1, r.high - 1})
+		all = append(all, span{low: r.low - 1, high: r.high - 1})
 	}
 	return all
 }
@@ -179,12 +179,12 @@ func (one *saying) up(r span) []span {
 // down are the magnitudes of a fall.
 func (one *saying) down(r span) []span {
 	if one.kind == inPercent {
-		return []span{span{1 - r.high, 1 - r.low}.times(100)}
+		return []span{span{low: 1 - r.high, high: 1 - r.low}.times(100)}
 	}
 	if !(r.low > 0) {
 		return nil
 	}
-	return []span{{1 / r.high, 1 / r.low}}
+	return []span{{low: 1 / r.high, high: 1 / r.low}}
 }
 
 // better are the magnitudes of an improvement or of a degradation.
@@ -198,7 +198,7 @@ func (one *saying) better(c *change, r span) []span {
 	}
 	if one.kind == inPercent && (one.speed || c.metric == metricLatency) && r.low > 0 {
 		// Speed is the inverse of time: 20 % less time is 25 % faster.
-		inverse := span{1 / r.high, 1 / r.low}
+		inverse := span{low: 1 / r.high, high: 1 / r.low}
 		if good > 0 {
 			falling = append(falling, one.up(inverse)...)
 		} else {
@@ -311,7 +311,7 @@ func (one *saying) fault(c *change, r reading) string {
 	}
 	if one.kind == inPercent {
 		rise, fall := one.up(r.ratio)[0], one.down(r.ratio)[0]
-		inverse := span{1 / r.ratio.high, 1 / r.ratio.low}
+		inverse := span{low: 1 / r.ratio.high, high: 1 / r.ratio.low}
 		points := r.difference
 		if c.hasOrigin {
 			points, _ = points.times(-1).over(c.origin)

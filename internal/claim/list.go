@@ -48,7 +48,7 @@ func (a *auditor) rate(s *sentence) {
 			continue
 		}
 		// A duration is nominal: what is printed as 60 s need not be exact.
-		q = span{q.low * (1 - littleLimit), q.high * (1 + littleLimit)}
+		q = span{low: q.low * (1 - littleLimit), high: q.high * (1 + littleLimit)}
 		a.settleValue(s, min(v, d), r, q)
 	}
 }

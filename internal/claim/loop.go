@@ -137,7 +137,7 @@ func (s *sentence) little(flight, rate, mean *quantity) Claim {
 		Said: fmt.Sprintf("%s, %s, %s", flight.printed, rate.printed, mean.printed), Status: Holds,
 		Computed: fmt.Sprintf("X*R = %s for N = %s", significant(seen.middle()), grouped(n.middle())),
 	}
-	if seen.meets(span{n.low * (1 - littleLimit), n.high * (1 + littleLimit)}) {
+	if seen.meets(span{low: n.low * (1 - littleLimit), high: n.high * (1 + littleLimit)}) {
 		return out
 	}
 	if !(x.low > 0) || !(n.low > 0) || !(r.low > 0) {
@@ -177,7 +177,7 @@ func (a *auditor) loads(s *sentence, p *pair, flight []*quantity) {
 	ra, rb := s.tokens[p.a].num.span(), s.tokens[p.b].num.span()
 	ratio, ok := rb.over(ra)
 	moved, fine := lb.span().over(la.span())
-	if !ok || !fine || moved.meets(span{1 - littleLimit, 1 + littleLimit}) {
+	if !ok || !fine || moved.meets(span{low: 1 - littleLimit, high: 1 + littleLimit}) {
 		return
 	}
 	if moved.low > 1 && ratio.high < 1/superlinear || moved.high < 1 && ratio.low > superlinear {

@@ -38,7 +38,7 @@ func (q *quantity) span() span {
 	if q.sign < 0 {
 		v = -v
 	}
-	return span{v - q.half, v + q.half}.times(k)
+	return span{low: v - q.half, high: v + q.half}.times(k)
 }
 
 // looseSpan is the interval under the other common reading of the unit.
