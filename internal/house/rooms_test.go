@@ -15,9 +15,6 @@ const (
 var outgrown = map[string]int{
 	"bench":                            3419,
 	"internal/agent/remote Machine":    28,
-	"internal/claim":                   5297,
-	"internal/claim auditor":           61,
-	"internal/claim sentence":          90,
 	"internal/cluster/balance":         4107,
 	"internal/cluster/balance round":   96,
 	"internal/cluster/divvy":           2511,

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/claim"
+	"plimsoll/internal/claim/check"
 )
 
 func (c *commands) audit() *cobra.Command {
@@ -34,7 +35,7 @@ file cannot be read. What is not understood is listed and does not change the st
 			if err != nil {
 				return cli.Mistake(err)
 			}
-			claims, err := claim.Read(args[0], data)
+			claims, err := check.Read(args[0], data)
 			if err != nil {
 				return cli.Mistake(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/claim"
+	"plimsoll/internal/claim/check"
 	"plimsoll/internal/finding"
 	"plimsoll/internal/quantity"
 	"plimsoll/internal/study"
@@ -19,9 +20,9 @@ func auditFigure(f *finding.Findings, fig study.Figure) []finding.Claim {
 	if from, to, ok := ends(f, fig); ok && fig.Change != nil {
 		percent := strconv.FormatFloat(quantity.Round(100**fig.Change, 6), 'f', -1, 64) + " %"
 		before, after := strconv.FormatFloat(from, 'f', -1, 64), strconv.FormatFloat(to, 'f', -1, 64)
-		all = append(all, published(fig, quantity.Short(from)+" -> "+quantity.Short(to)+", "+percent, claim.Change(before, after, percent)))
+		all = append(all, published(fig, quantity.Short(from)+" -> "+quantity.Short(to)+", "+percent, check.Change(before, after, percent)))
 	}
-	for _, c := range claim.Text(fig.Note) {
+	for _, c := range check.Text(fig.Note) {
 		all = append(all, published(fig, cmp.Or(c.Said, c.Text), c))
 	}
 	return all

@@ -1,0 +1,319 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"plimsoll/internal/claim"
+	"plimsoll/internal/claim/document"
+	"plimsoll/internal/claim/grammar"
+	"plimsoll/internal/claim/judge"
+	"plimsoll/internal/claim/number"
+)
+
+// Change audits a change, such as "+8.5 %", against its values before and after.
+func Change(before, after, says string) claim.Claim {
+	a := &auditor{doc: &document.Document{}, line: 1, text: before + " -> " + after + ": " + says}
+	if err := entryChange(a, &entry{Before: before, After: after, Says: says}); err != nil {
+		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: err.Error()})
+	}
+	return a.claims[0]
+}
+
+// stated reads a change as it is said.
+func stated(a *auditor, says string) (*grammar.Saying, error) {
+	s := grammar.Parse(a.doc.Locale, says)
+	if len(s.Sayings) != 1 {
+		return nil, fmt.Errorf("says: %q is not one change, such as \"over 10 %%\", \"3x faster\", \"+5 points\"", says)
+	}
+	return &s.Sayings[0], nil
+}
+
+func entryChange(a *auditor, e *entry) error {
+	q, err := values(a, "before", e.Before, "after", e.After)
+	if err != nil {
+		return err
+	}
+	before, after := q[0], q[1]
+	for _, pair := range [][2]*number.Quantity{{before, after}, {after, before}} {
+		if pair[0].Unit.Dim == "" {
+			pair[0].Unit, pair[0].Nouns = pair[1].Unit, pair[1].Nouns
+		}
+	}
+	if before.Unit.Dim != after.Unit.Dim || before.Points != after.Points {
+		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "the units of before and after differ: " + before.Printed + ", " + after.Printed})
+		return nil
+	}
+	c := &judge.Change{A: before, B: after, Metric: metricNamed(a, e.Of, before)}
+	switch e.Better {
+	case "", "neither":
+	case "lower":
+		c.Metric = number.MetricLatency
+	case "higher":
+		c.Metric = number.MetricThroughput
+	default:
+		return fmt.Errorf("better: %q is neither \"higher\" nor \"lower\"", e.Better)
+	}
+	if e.Base != "" {
+		base, err := value(a, "base", e.Base)
+		if err != nil {
+			return err
+		}
+		c.Origin, c.HasOrigin = base.Span(), true
+	}
+	if e.Says != "" {
+		one, err := stated(a, e.Says)
+		if err != nil {
+			return err
+		}
+		if e.Base != "" && one.Direction == 0 && one.Sign == 0 {
+			one.Direction = 1
+			if after.Span().Middle() < before.Span().Middle() {
+				one.Direction = -1
+			}
+		}
+		out := judge.Of(one, c)
+		out.Said = e.Says
+		a.add(out)
+	}
+	if e.LoadBefore == "" {
+		return nil
+	}
+	return entryLoads(a, e, before, after)
+}
+
+func metricNamed(a *auditor, of string, q *number.Quantity) string {
+	for _, w := range strings.Fields(strings.ToLower(of)) {
+		if m := number.MetricWords[strings.Trim(w, ",()")]; m != "" {
+			return m
+		}
+	}
+	switch q.Unit.Dim {
+	case number.DimTime:
+		return number.MetricLatency
+	case number.DimRate, number.DimByteSec, number.DimBitSec:
+		return number.MetricThroughput
+	}
+	return ""
+}
+
+// entryLoads checks that two values were measured at the same load.
+func entryLoads(a *auditor, e *entry, before, after *number.Quantity) error {
+	q, err := values(a, "load before", e.LoadBefore, "load after", e.LoadAfter)
+	if err != nil {
+		return err
+	}
+	out := claim.Claim{Status: claim.Holds, Computed: fmt.Sprintf("%s at a load of %s against %s at %s", before.Printed, judge.Grouped(q[0].Value), after.Printed, judge.Grouped(q[1].Value))}
+	moved, ok := q[1].Span().Over(q[0].Span())
+	if ok && !moved.Meets(number.Span{Low: 1 - littleLimit, High: 1 + littleLimit}) {
+		out.Status, out.Reason, out.Wording = claim.DoesNotHold, faultLoads, "compare both at the same load"
+	}
+	a.add(out)
+	return nil
+}
+
+// parts reads the parts of a sum or an average: they have one unit.
+func parts(a *auditor, e *entry, of *number.Quantity) ([]*number.Quantity, error) {
+	var all []*number.Quantity
+	for _, text := range e.Parts {
+		q, err := value(a, "parts", text)
+		if err != nil {
+			return nil, err
+		}
+		if !q.Like(of) {
+			return nil, fmt.Errorf("parts: %s has another unit than %s", q.Printed, of.Printed)
+		}
+		all = append(all, q)
+	}
+	if len(all) < 2 {
+		return nil, errors.New("parts: at least two")
+	}
+	return all, nil
+}
+
+// held adds the outcome of a number that was computed from its parts.
+func held(a *auditor, q *number.Quantity, got number.Span, text string) {
+	out := claim.Claim{Said: q.Printed, Status: claim.Holds, Computed: text}
+	if !got.Meets(q.Span()) {
+		out.Status, out.Reason, out.Wording = claim.DoesNotHold, judge.FaultValue, text
+	}
+	a.add(out)
+}
+
+func entryTotal(a *auditor, e *entry) error {
+	total, err := value(a, "total", e.Total)
+	if err != nil {
+		return err
+	}
+	parts, err := parts(a, e, total)
+	if err != nil {
+		return err
+	}
+	sum := number.Span{}
+	for _, p := range parts {
+		sum = sum.Plus(p.Span())
+	}
+	held(a, total, sum, in(total, sum.Middle()))
+	return nil
+}
+
+// in writes a number of the base unit in the unit of another.
+func in(q *number.Quantity, v float64) string {
+	scale := q.Unit.Scale
+	if scale == 0 {
+		scale = 1
+	}
+	digits := math.Pow10(max(1, q.Decimals))
+	text := judge.Grouped(math.Round(v/scale*digits) / digits)
+	unit := judge.UnitText(q)
+	if first, rest, _ := strings.Cut(unit, " "); number.Multipliers[first] != 0 {
+		unit = rest
+	}
+	return strings.TrimSpace(text + " " + unit)
+}
+
+// entryAverage checks an average. Averages of averages need the number of operations
+// behind each as weights.
+func entryAverage(a *auditor, e *entry) error {
+	average, err := value(a, "average", e.Average)
+	if err != nil {
+		return err
+	}
+	parts, err := parts(a, e, average)
+	if err != nil {
+		return err
+	}
+	weights := make([]float64, len(parts))
+	if e.Weights != nil && len(e.Weights) != len(parts) {
+		return fmt.Errorf("weights: %d for %d parts", len(e.Weights), len(parts))
+	}
+	total := 0.
+	for i := range parts {
+		weights[i] = 1
+		if e.Weights != nil {
+			w, err := value(a, "weights", e.Weights[i])
+			if err != nil {
+				return err
+			}
+			if w.Value <= 0 || w.Sign < 0 {
+				return errors.New("weights: each is above 0")
+			}
+			weights[i] = w.Value
+		}
+		total += weights[i]
+	}
+	sum := number.Span{}
+	for i, p := range parts {
+		sum = sum.Plus(p.Span().Times(weights[i] / total))
+	}
+	held(a, average, sum, in(average, sum.Middle()))
+	return nil
+}
+
+// reach is how far beyond the largest measured size a forecast may go.
+const reach = 2
+
+// entryExtrapolation holds a forecast against a straight line through the last two
+// measured sizes, and refuses one too far beyond them.
+func entryExtrapolation(a *auditor, e *entry) error {
+	said, err := value(a, "says", strings.TrimLeft(e.Says, "~abcdefghijklmnopqrstuvwxyz "))
+	if err != nil {
+		return err
+	}
+	at, err := value(a, "at", e.At)
+	if err != nil {
+		return err
+	}
+	type point struct{ x, y number.Span }
+	var points []point
+	for size, text := range e.Measured {
+		q, err := values(a, "measured", size, "measured", text)
+		if err != nil {
+			return err
+		}
+		if !q[1].Like(said) {
+			return fmt.Errorf("measured: %s has another unit than %s", q[1].Printed, said.Printed)
+		}
+		// A size is exact.
+		points = append(points, point{number.Span{Low: q[0].Value, High: q[0].Value}, q[1].Span()})
+	}
+	slices.SortFunc(points, func(p, q point) int { return int(math.Copysign(1, p.x.Low-q.x.Low)) })
+	if len(points) < 2 || points[len(points)-1].x.Low == points[len(points)-2].x.Low {
+		return errors.New("measured: at least two sizes")
+	}
+	last, before := points[len(points)-1], points[len(points)-2]
+	step := (at.Value - last.x.Low) / (last.x.Low - before.x.Low)
+	line := last.y.Plus(last.y.Minus(before.y).Times(step))
+	out := claim.Claim{Said: e.Says, Status: claim.NotUnderstood, Computed: "a straight line through the last two sizes: " + in(said, line.Middle()),
+		Reason: "a forecast, not a measurement: growth may end"}
+	switch {
+	case at.Value > reach*last.x.Low:
+		out.Status, out.Reason = claim.DoesNotHold, fmt.Sprintf("an extrapolation beyond %d times the largest measured size, %s", reach, judge.Grouped(last.x.Low))
+		out.Wording = "measure at " + judge.Grouped(at.Value)
+	case said.Span().Low > line.High:
+		out.Status, out.Reason, out.Wording = claim.DoesNotHold, "more than a straight line gives", in(said, line.Middle())+" at most"
+	}
+	a.add(out)
+	return nil
+}
+
+func entryFailures(a *auditor, e *entry) error {
+	q, err := values(a, "failures", e.Failures, "operations", e.Operations)
+	if err != nil {
+		return err
+	}
+	if q[0].Value != 0 || q[1].Value <= 0 {
+		return errors.New("failures: a bound is known for 0 failures in a number of operations")
+	}
+	least := 3 / q[1].Value
+	out := claim.Claim{Status: claim.DoesNotHold, Computed: fmt.Sprintf("0 failures in %s: rate < %.2g at 95 %%", judge.Grouped(q[1].Value), least), Reason: faultCriterion,
+		Wording: fmt.Sprintf("bound: %.2g", least)}
+	if e.Bound != "" {
+		bound, err := value(a, "bound", e.Bound)
+		if err != nil {
+			return err
+		}
+		b := bound.Span()
+		if bound.Percent() {
+			b = b.Times(0.01)
+		}
+		out.Status, out.Reason, out.Wording = claim.Holds, "", ""
+		if b.High < least*(1-judge.Vaguely) {
+			out.Status, out.Reason, out.Wording = claim.DoesNotHold, "the bound is too low for so few operations", fmt.Sprintf("bound: %.2g", least)
+		}
+	}
+	a.add(out)
+	return nil
+}
+
+// leastRuns is from how many runs of each side on a change can be held against a
+// margin.
+const leastRuns = 6
+
+func entryMargin(a *auditor, e *entry) error {
+	out := claim.Claim{Status: claim.DoesNotHold, Computed: "no interval, no margin: not enough runs", Reason: faultMargin, Wording: "not enough runs to tell"}
+	size, err := value(a, "change", e.Change)
+	if err != nil {
+		return err
+	}
+	if e.Margin != "" && e.Runs != "" {
+		q, err := values(a, "margin", e.Margin, "runs", e.Runs)
+		if err != nil {
+			return err
+		}
+		out.Computed = fmt.Sprintf("a change of %s, a margin of %s, %s runs", size.Printed, q[0].Printed, judge.Grouped(q[1].Value))
+		switch {
+		case q[1].Value < leastRuns:
+			out.Reason = fmt.Sprintf("%s runs are not enough: at least %d", judge.Grouped(q[1].Value), leastRuns)
+		case size.Value-size.Half > q[0].Value+q[0].Half:
+			out.Reason, out.Wording = "the change is larger than the margin", ""
+		default:
+			out.Status, out.Reason, out.Wording = claim.Holds, "", ""
+		}
+	}
+	a.add(out)
+	return nil
+}

@@ -1,0 +1,388 @@
+package grammar
+
+import (
+	"plimsoll/internal/claim/number"
+)
+
+// Pair is two values of the same thing, before and after.
+type Pair struct {
+	A, B      int // tokens of the value before and of the value after
+	From, To  int // tokens
+	Explicit  bool
+	Either    bool // the text does not say which of the two is the base
+	Direction int
+	Good      int
+	Metric    string
+	Verb      string
+}
+
+// findConditions marks numbers that say under what a value was measured: "8 ms at
+// 64 threads". They belong to the value before them.
+func findConditions(s *Sentence) {
+	for k := 1; k < len(s.Numbers); k++ {
+		i, value := s.Numbers[k], s.Numbers[k-1]
+		q, of := s.Tokens[i].Num, s.Tokens[value].Num
+		at := i - 1
+		for at > value && (s.WordAt(at) == "a" || s.WordAt(at) == "an" || s.WordAt(at) == "the" || s.WordAt(at) == "only") {
+			at--
+		}
+		if at-value > 4 || Breaks(s, value+1, at) {
+			continue
+		}
+		word, mark := s.WordAt(at), s.Tokens[at].Mark
+		apart := q.Unit.Dim != "" && of.Unit.Dim != "" && !q.Like(of)
+		switch {
+		case q.Percent() || q.Points || q.Times || of.Percent():
+			continue
+		case word == "at" || mark == "@":
+			s.Condition[i] = true
+		case (word == "with" || word == "under" || word == "for" || word == "on" || word == "using") && apart && concurrent(s, q):
+			s.Condition[i] = true
+		case mark == "(" && apart && concurrent(s, q):
+			s.Condition[i] = true
+		}
+		if s.Condition[i] {
+			s.Load[value] = i
+		}
+	}
+}
+
+// Breaks tells whether a new statement begins between two tokens.
+func Breaks(s *Sentence, from, to int) bool {
+	for k := from; k < to; k++ {
+		if number.Clauses[s.Tokens[k].Word] || s.Tokens[k].Mark == ";" || s.Tokens[k].Mark == "," {
+			return true
+		}
+	}
+	return false
+}
+
+func concurrent(s *Sentence, q *number.Quantity) bool {
+	for _, n := range q.Nouns {
+		if number.Concurrency[n] {
+			return true
+		}
+	}
+	return q.Unit.Dim == number.DimRate
+}
+
+// findPairs finds values that the text sets against each other.
+func findPairs(s *Sentence) {
+	for k, i := range s.Numbers {
+		if s.Condition[i] || s.Tokens[i].Num.Times || s.Tokens[i].Num.Points || s.Tokens[i].Num.Sign != 0 {
+			continue
+		}
+		if _, ranged := rangeAt(s, i); ranged && s.Tokens[i+1].Mark == "-" && s.Tokens[i].Num.Unit.Dim == "" {
+			continue
+		}
+		j := mate(s, k)
+		if j < 0 {
+			continue
+		}
+		if p, ok := explicit(s, i, j); ok {
+			Frame(s, &p)
+			s.Pairs = append(s.Pairs, p)
+			s.Level[i], s.Level[j] = true, true
+		}
+	}
+}
+
+// mate is the next number that can be compared with the k-th.
+func mate(s *Sentence, k int) int {
+	q := s.Tokens[s.Numbers[k]].Num
+	for _, j := range s.Numbers[k+1 : min(len(s.Numbers), k+6)] {
+		o := s.Tokens[j].Num
+		if o.Sign != 0 && s.WordAt(j-1) == "to" {
+			return -1
+		}
+		if s.Condition[j] || o.Times || o.Points || o.Sign != 0 || o.Percent() != q.Percent() && o.Percent() {
+			continue
+		}
+		if q.Percent() && !o.Percent() || !q.Like(o) {
+			return -1
+		}
+		return j
+	}
+	return -1
+}
+
+// explicit reads the words that join two values.
+func explicit(s *Sentence, i, j int) (Pair, bool) {
+	p := Pair{A: i, B: j, From: i, To: j + 1, Explicit: true}
+	start := SkipBack(s, i)
+	joint := SkipBack(s, j)
+	word := s.WordAt(joint)
+	words := between(s, i, j)
+	far := len(words) > 16 || BreaksPair(s, i+1, j)
+	switch {
+	case HasMark(s, i+1, j, "->"):
+		return p, len(words) <= 6 && !far && !HasMark(s, i+1, j, ",") && !HasMark(s, i+1, j, "=")
+	case s.WordAt(start) == "from" && word == "to" && !far:
+		p.From = start
+		return p, true
+	case word == "from" && leadsOn(s, j):
+		return p, false // that value begins a pair of its own
+	case word == "from" && s.WordAt(start) == "to" && !far, word == "from" && !far && (directed(s, i, j, "up") || directed(s, i, j, "down")),
+		word == "from" && !far && percentBetween(s, i, j):
+		p.A, p.B = j, i
+		return p, true
+	case word == "was" || word == "were" || word == "previously" || word == "formerly" || word == "originally":
+		if HasMark(s, i+1, j, "(") || word != "was" && word != "were" {
+			p.A, p.B = j, i
+			return p, true
+		}
+	case !far && (words["than"] > 0 || words["instead"] > 0 && word == "of" || words["rather"] > 0):
+		p.A, p.B = j, i
+		return p, !hedgeThan(s, i, j)
+	case !far && (words["vs"]+words["vs."]+words["versus"]+words["against"] > 0 || phrase(s, i, j, "compared") || phrase(s, i, j, "relative")):
+		p.A, p.B, p.Either = j, i, true
+		return p, true
+	case !far && word == "to" && (len(words) == 2 && words["down"] == 1 || len(words) == 1 && bracketed(s, i, j)) && !s.Tokens[i].Num.Percent():
+		return p, true
+	case !far && timesThe(s, i, j):
+		p.A, p.B = j, i
+		return p, true
+	case !far && len(words) == 1 && word == "to" && !s.Tokens[i].Num.Percent() && s.WordAt(start) != "between" && s.WordAt(start) != "by":
+		return p, verbBefore(s, start+1) != "" || j+1 < len(s.Tokens) && s.Tokens[j+1].Mark == "(" || changeSoon(s, j)
+	}
+	return p, false
+}
+
+// bracketed tells whether two values stand alone in brackets: "(9,830 to 10,430 tps)".
+func bracketed(s *Sentence, i, j int) bool {
+	return i > 0 && s.Tokens[i-1].Mark == "(" && HasMark(s, j+1, min(len(s.Tokens), j+4), ")")
+}
+
+// timesThe tells whether the first of two values is a multiple of the second: "605 MB/s,
+// 16 times the 38 MB/s".
+func timesThe(s *Sentence, i, j int) bool {
+	for k := i + 1; k+1 < j; k++ {
+		if q := s.Tokens[k].Num; q != nil && q.Times {
+			return s.WordAt(k+1) == "the" && k+2 >= SkipBack(s, j)+1
+		}
+	}
+	return false
+}
+
+// leadsOn tells whether "to" and another value follow a value.
+func leadsOn(s *Sentence, j int) bool {
+	for k := j + 1; k+1 < min(len(s.Tokens), j+5); k++ {
+		if s.Tokens[k].Num != nil || s.Tokens[k].Mark != "" {
+			return false
+		}
+		if s.WordAt(k) == "to" {
+			return s.Tokens[k+1].Num != nil || k+2 < len(s.Tokens) && s.Tokens[k+2].Num != nil
+		}
+	}
+	return false
+}
+
+// changeSoon tells whether a percentage with a direction follows a value.
+func changeSoon(s *Sentence, j int) bool {
+	for k := j + 1; k+1 < min(len(s.Tokens), j+7); k++ {
+		if q := s.Tokens[k].Num; q != nil {
+			w := s.WordAt(k + 1)
+			return (q.Percent() || q.Times) && (number.Ups[w] || number.Downs[w] || number.Goods[w] != 0)
+		}
+	}
+	return false
+}
+
+// directed tells whether a value is said to be up or down from another; "up to" is a
+// bound.
+func directed(s *Sentence, i, j int, word string) bool {
+	for k := i + 1; k < j; k++ {
+		if s.WordAt(k) == word && s.WordAt(k+1) != "to" {
+			return true
+		}
+	}
+	return false
+}
+
+// phrase tells whether a word with "to" or "with" after it stands between two values.
+func phrase(s *Sentence, i, j int, word string) bool {
+	for k := i + 1; k+1 < j; k++ {
+		if s.WordAt(k) == word && (s.WordAt(k+1) == "to" || s.WordAt(k+1) == "with") {
+			return true
+		}
+	}
+	return false
+}
+
+// BreaksPair tells whether two values belong to different statements.
+func BreaksPair(s *Sentence, from, to int) bool {
+	for k := from; k < to; k++ {
+		if w := s.Tokens[k].Word; number.Clauses[w] && w != "when" || s.Tokens[k].Mark == ";" {
+			return true
+		}
+	}
+	return false
+}
+
+// hedgeThan tells whether the "than" between two values is that of a bound: "more than",
+// "smaller than".
+func hedgeThan(s *Sentence, i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if s.WordAt(k) == "than" {
+			before := s.WordAt(k - 1)
+			return k == SkipBack(s, j) && (!percentBetween(s, i, j) || s.Tokens[k-2].Num == nil) && Comparatives[before]
+		}
+	}
+	return false
+}
+
+func percentBetween(s *Sentence, i, j int) bool {
+	for k := i + 1; k < j; k++ {
+		if q := s.Tokens[k].Num; q != nil && (q.Percent() || q.Times || q.Points) {
+			return true
+		}
+	}
+	return false
+}
+
+// between are the words between two values, without conditions and without what stands
+// in brackets there: that joins nothing outside.
+func between(s *Sentence, i, j int) map[string]int {
+	words := map[string]int{}
+	for k := i + 1; k < j; k++ {
+		if s.Tokens[k].Mark == "(" {
+			if end := closing(s, k, j); end > 0 {
+				k = end
+				continue
+			}
+		}
+		if w := s.Tokens[k].Word; w != "" && !Owned(s, k, i) {
+			words[w]++
+		}
+	}
+	return words
+}
+
+// closing is where a bracket that opens at k closes before j; 0 for nowhere.
+func closing(s *Sentence, k, j int) int {
+	for ; k < j; k++ {
+		if s.Tokens[k].Mark == ")" {
+			return k
+		}
+	}
+	return 0
+}
+
+// Owned tells whether a word is the noun that the number i counts.
+func Owned(s *Sentence, k, i int) bool {
+	if s.Tokens[i].Num == nil {
+		return false
+	}
+	for _, n := range s.Tokens[i].Num.Nouns {
+		if number.Singular(s.Tokens[k].Text) == n && k <= i+3 {
+			return true
+		}
+	}
+	return false
+}
+
+// SkipBack is the token before a value and before its hedge.
+func SkipBack(s *Sentence, i int) int {
+	k := i - 1
+	for k > 0 {
+		switch w := s.WordAt(k); {
+		case w == "just" || w == "only" || w == "about" || w == "around" || w == "roughly" || w == "over" || w == "nearly" || w == "almost" || w == "approximately" || w == "some" || w == "a" || w == "the" || w == "an":
+			k--
+		case s.Tokens[k].Mark == "$" || s.Tokens[k].Mark == "\u20ac" || s.Tokens[k].Mark == "~" || s.Tokens[k].Mark == "\u2248":
+			k--
+		default:
+			return k
+		}
+	}
+	return k
+}
+
+// HasMark says whether a mark stands between two tokens.
+func HasMark(s *Sentence, from, to int, mark string) bool {
+	for k := from; k < to; k++ {
+		if s.Tokens[k].Mark == mark {
+			return true
+		}
+	}
+	return false
+}
+
+// Frame reads what is said about a pair: the direction of its verb and its metric.
+func Frame(s *Sentence, p *Pair) {
+	if !HasMark(s, p.From, p.To, "->") || verbBefore(s, p.From) != "" {
+		p.Verb = verbBefore(s, p.From)
+	}
+	if p.Verb == "" && p.A > p.B {
+		switch words := between(s, p.B, p.A); {
+		case words["up"] > 0:
+			p.Verb = "up"
+		case words["down"] > 0:
+			p.Verb = "down"
+		}
+	}
+	switch {
+	case number.Ups[p.Verb]:
+		p.Direction = 1
+	case number.Downs[p.Verb]:
+		p.Direction = -1
+	case number.Goods[p.Verb] != 0:
+		p.Good = number.Goods[p.Verb]
+	}
+	inherit(s, p)
+	p.Metric = metricOf(s, p)
+	if p.Metric == number.MetricLatency && often(s, p) {
+		p.Direction, p.Good = 0, 0
+	}
+}
+
+// inherit gives a value the unit that is printed once for both.
+func inherit(s *Sentence, p *Pair) {
+	a, b := s.Tokens[p.A].Num, s.Tokens[p.B].Num
+	switch {
+	case a.Unit.Dim == "" && b.Unit.Dim != "":
+		a.Unit, a.Nouns = b.Unit, b.Nouns
+	case b.Unit.Dim == "" && a.Unit.Dim != "":
+		b.Unit, b.Nouns = a.Unit, a.Nouns
+	}
+	la, lb := s.Load[p.A], s.Load[p.B]
+	if la > 0 && lb > 0 {
+		InheritLoad(s, s.Tokens[la].Num, s.Tokens[lb].Num)
+	}
+}
+
+// InheritLoad gives the load of one value to the other where that has none.
+func InheritLoad(s *Sentence, a, b *number.Quantity) {
+	switch {
+	case a.Unit.Dim == "" && b.Unit.Dim != "":
+		a.Unit, a.Nouns = b.Unit, b.Nouns
+	case b.Unit.Dim == "" && a.Unit.Dim != "":
+		b.Unit, b.Nouns = a.Unit, a.Nouns
+	}
+}
+
+var (
+	Earlier = number.Set("before baseline default without off originally old native stock original previously vanilla control reference initially disabled bare-metal physical") // are words for the value before a change
+	later   = number.Set("after with now tuned on virtual virtualized virtualised new optimized optimised patched enabled later improved then dense")
+)
+
+// Ordered tells whether the words beside two values name the first as the one before.
+func Ordered(s *Sentence, i, j int) bool {
+	beside := func(at, from, to int, words map[string]bool) bool {
+		for k := max(0, from, at-5); k <= min(len(s.Tokens)-1, to, at+4); k++ {
+			if words[s.WordAt(k)] {
+				return true
+			}
+		}
+		return false
+	}
+	comma := j
+	for k := i + 1; k < j; k++ {
+		if s.Tokens[k].Mark == "," || number.Clauses[s.WordAt(k)] {
+			comma = k
+		}
+	}
+	if comma < j && beside(i, 0, comma, Earlier) && beside(j, comma, len(s.Tokens), later) {
+		return true
+	}
+	return beside(i, 0, j, Earlier) && beside(j, i, len(s.Tokens), later) && !beside(j, i, len(s.Tokens), Earlier)
+}

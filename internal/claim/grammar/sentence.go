@@ -1,0 +1,103 @@
+// Package grammar reads a sentence: names, pairs of values, and what it says of them.
+package grammar
+
+import (
+	"strings"
+
+	"plimsoll/internal/claim/document"
+	"plimsoll/internal/claim/number"
+)
+
+// Sentence is a sentence with what was understood of it.
+type Sentence struct {
+	Text      string
+	Tokens    []number.Token
+	Numbers   []int // tokens that are numbers
+	Condition map[int]bool
+	Load      map[int]int // a value's condition
+	Level     map[int]bool
+	Used      map[int]bool
+	Pairs     []Pair
+	Sayings   []Saying
+	Before    *Sentence // the one before it in the paragraph that holds numbers
+	Near      string    // the sentences around it, in lower case
+	Long      bool
+	Lists     bool // "respectively": values and changes stand in lists
+
+	Candidates []Pair // loose pairs, once searched for
+	Searched   bool
+}
+
+// ReadSentence reads a sentence of a paragraph, with those around it.
+func ReadSentence(l number.Locale, b *document.Block, at int, before *Sentence) *Sentence {
+	s := Parse(l, b.Sentences[at].Text)
+	s.Before = before
+	for i := max(0, at-2); i < min(len(b.Sentences), at+3); i++ {
+		s.Near += strings.ToLower(b.Sentences[i].Text) + " "
+	}
+	return s
+}
+
+// mostNumbers bounds how many numbers of a sentence are set against each other.
+const mostNumbers = 80
+
+// Parse reads a sentence.
+func Parse(l number.Locale, text string) *Sentence {
+	s := &Sentence{Text: text, Condition: map[int]bool{}, Load: map[int]int{}, Level: map[int]bool{}, Used: map[int]bool{}}
+	s.Tokens = l.Lex(text)
+	for i := range s.Tokens {
+		if s.Tokens[i].Num != nil {
+			s.Numbers = append(s.Numbers, i)
+		}
+	}
+	s.Long = len(s.Tokens) >= number.MostTokens || len(s.Numbers) > mostNumbers
+	if s.Long {
+		return s
+	}
+	for i := range s.Tokens {
+		s.Lists = s.Lists || s.Tokens[i].Word == "respectively" || s.Tokens[i].Word == "resp."
+	}
+	findNames(s)
+	findConditions(s)
+	findPairs(s)
+	FindSayings(s)
+	s.Near = strings.ToLower(text)
+	return s
+}
+
+// WordAt is the word at a place, in lower case; empty where there is none.
+func (s *Sentence) WordAt(i int) string {
+	if i < 0 || i >= len(s.Tokens) {
+		return ""
+	}
+	return s.Tokens[i].Word
+}
+
+// TextOf is the text from one token to another.
+func (s *Sentence) TextOf(from, to int) string {
+	if from >= to || from < 0 || to > len(s.Tokens) {
+		return ""
+	}
+	return s.Text[s.Tokens[from].From:s.Tokens[to-1].To]
+}
+
+// WordMatches says whether the word at a place has a form.
+func (s *Sentence) WordMatches(i int, form interface{ MatchString(string) bool }) bool {
+	w := s.WordAt(i)
+	return w != "" && form.MatchString(w)
+}
+
+// Stated tells whether a saying of the sentence says that something changed.
+func (s *Sentence) Stated() bool {
+	for i := range s.Sayings {
+		if one := &s.Sayings[i]; !s.Used[one.From] && one.Claims() {
+			return true
+		}
+	}
+	return false
+}
+
+// Claims tells whether a saying is a change by its own words.
+func (one *Saying) Claims() bool {
+	return one.Direction != 0 || one.Good != 0 || one.Sign != 0 || one.Rounded && !one.Of
+}
