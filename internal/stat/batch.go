@@ -12,7 +12,7 @@ func BatchMeans(x []float64, n int) []float64 {
 	}
 	out := make([]float64, n)
 	for i := range out {
-		out[i], _ = moments(x[i*len(x)/n : (i+1)*len(x)/n])
+		out[i], _ = Moments(x[i*len(x)/n : (i+1)*len(x)/n])
 	}
 	return out
 }

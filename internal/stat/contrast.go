@@ -82,7 +82,7 @@ func Contrast(blocks []Block, alpha float64) Effect {
 	}
 	best := unknown
 	paired := differencesOf(blocks)
-	best.Mean, _ = moments(paired.y)
+	best.Mean, _ = Moments(paired.y)
 	if n < 3 {
 		return best
 	}

@@ -52,7 +52,7 @@ func Drift(x []float64, limit float64) (g Gate, change float64) {
 // slope a step and the standard error of the slope. It needs three values.
 func line(y []float64) (mean, slope, se float64) {
 	n := float64(len(y))
-	mean, squares := moments(y)
+	mean, squares := Moments(y)
 	spread := n * (n*n - 1) / 12 // sum of squared deviations of 0..n-1
 	for i, v := range y {
 		slope += (float64(i) - (n-1)/2) * (v - mean)

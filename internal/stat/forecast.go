@@ -108,7 +108,7 @@ func (f *Forecast) resample(scales []Scale, seed uint64) {
 	means := make([]float64, len(scales))
 	var n []float64
 	for i, s := range scales {
-		mean, _ := moments(s.Runs)
+		mean, _ := Moments(s.Runs)
 		means[i] = mean
 		r := float64(len(s.Runs))
 		for _, v := range s.Runs {

@@ -62,8 +62,8 @@ func TestPooledVarianceWouldNotCover(t *testing.T) {
 			for i := range b {
 				b[i] = r.NormFloat64()
 			}
-			meanA, squaresA := moments(a)
-			meanB, squaresB := moments(b)
+			meanA, squaresA := Moments(a)
+			meanB, squaresB := Moments(b)
 			se := math.Sqrt((squaresA + squaresB) / 16 * (1.0/6 + 1.0/12))
 			return math.Abs(meanB-meanA) > TQuantile(0.975, 16)*se
 		})

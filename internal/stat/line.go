@@ -23,9 +23,9 @@ func FitLine(x, y []float64) (l Line, ok bool) {
 		return Line{}, false
 	}
 	l.N = len(x)
-	l.MeanX, l.SpreadX = moments(x)
+	l.MeanX, l.SpreadX = Moments(x)
 	var squares, cross float64
-	l.MeanY, squares = moments(y)
+	l.MeanY, squares = Moments(y)
 	if !(l.SpreadX > 0) || math.IsInf(l.SpreadX, 1) || math.IsInf(squares, 1) {
 		return Line{}, false
 	}
@@ -76,12 +76,12 @@ func lackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 	slices.Sort(at) // so that the sum is rounded alike each time
 	var pure, lack float64
 	for _, v := range at {
-		mean, squares := moments(levels[v])
+		mean, squares := Moments(levels[v])
 		pure += squares
 		off := mean - curve(v)
 		lack += float64(len(levels[v])) * off * off
 	}
-	mean, _ := moments(y)
+	mean, _ := Moments(y)
 	tiny := 1e-24 * float64(n) * mean * mean // what rounding leaves of a perfect curve
 	switch {
 	case lack <= tiny:

@@ -67,7 +67,7 @@ func familyVariance(of []Paired, lending []int) (lent, variance float64) {
 		logs[j] = 2*math.Log(of[i].SD) - mathext.Digamma(half) + math.Log(half)
 		chance += trigamma(half) / float64(len(lending))
 	}
-	mean, squares := moments(logs)
+	mean, squares := Moments(logs)
 	excess := squares/float64(len(logs)-1) - chance
 	if !(excess > 0) {
 		return math.Inf(1), math.Exp(mean)

@@ -2,10 +2,10 @@ package stat
 
 import "math"
 
-// moments returns the mean of x and its sum of squared deviations, in two
+// Moments returns the mean of x and its sum of squared deviations, in two
 // passes: the textbook one-pass formula loses all digits when the deviations are
 // small beside the mean, which is the usual case for throughput.
-func moments(x []float64) (mean, squares float64) {
+func Moments(x []float64) (mean, squares float64) {
 	if len(x) == 0 {
 		return math.NaN(), math.NaN()
 	}
@@ -26,7 +26,7 @@ func moments(x []float64) (mean, squares float64) {
 // meanSD returns the mean and the standard deviation with divisor n-1; the
 // latter is NaN below two values.
 func meanSD(x []float64) (mean, sd float64) {
-	mean, squares := moments(x)
+	mean, squares := Moments(x)
 	if len(x) < 2 {
 		return mean, math.NaN()
 	}

@@ -122,7 +122,7 @@ func TestWindowsAreNotTrials(t *testing.T) {
 				for i := range windows {
 					windows[i] = run + 0.01*r.NormFloat64()
 				}
-				if mean, _ := moments(windows); pooled {
+				if mean, _ := Moments(windows); pooled {
 					arms[a] = append(arms[a], windows...)
 				} else {
 					arms[a] = append(arms[a], mean)

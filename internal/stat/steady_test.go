@@ -52,7 +52,7 @@ func gated(s tier, r *normal, w windowShape) (accepted, bias float64) {
 			continue
 		}
 		if g, _ := Drift(x[cut:], 0.02); g == Steady {
-			mean, _ := moments(x[cut:])
+			mean, _ := Moments(x[cut:])
 			accepted, bias = accepted+1, bias+mean-1
 		}
 	}
@@ -95,7 +95,7 @@ func TestWarmUpBiasesAMeanWithoutCut(t *testing.T) {
 		s.within(t, "bias of the mean", c.low, c.high, func(r *normal) float64 {
 			var sum float64
 			for range 500 {
-				mean, _ := moments(w.samples(r, 0.6, 0.02)[c.cut:])
+				mean, _ := Moments(w.samples(r, 0.6, 0.02)[c.cut:])
 				sum += mean - 1
 			}
 			return sum / 500
@@ -148,7 +148,7 @@ func TestMSER5AgainstItsDefinition(t *testing.T) {
 		}
 		best, at := math.Inf(1), 0
 		for d := 0; d <= len(z)-mserTail; d++ {
-			_, squares := moments(z[d:])
+			_, squares := Moments(z[d:])
 			if score := squares / float64((len(z)-d)*(len(z)-d)); score < best {
 				best, at = score, d
 			}

@@ -31,7 +31,7 @@ func SteinTotal(pilot []float64, halfWidth, level float64) int {
 //
 // Source: Stein (1945).
 func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high float64) {
-	mean, _ = moments(all)
+	mean, _ = Moments(all)
 	if pilotN < 2 || pilotN > len(all) || !finite(all) {
 		return mean, math.Inf(-1), math.Inf(1)
 	}

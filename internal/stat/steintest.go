@@ -10,7 +10,7 @@ func steinP(all []float64, pilotN int) float64 {
 	if pilotN < 2 || pilotN > len(all) || !finite(all) {
 		return 1
 	}
-	mean, _ := moments(all)
+	mean, _ := Moments(all)
 	_, sd := meanSD(all[:pilotN])
 	return twoSided(mean/(sd/math.Sqrt(float64(len(all)))), float64(pilotN-1))
 }

@@ -98,7 +98,7 @@ type uslFit struct {
 }
 
 func newUSLFit(n, x []float64, kind Residuals) uslFit {
-	unit, _ := moments(x)
+	unit, _ := Moments(x)
 	f := uslFit{n: n, kind: kind, unit: unit, x: make([]float64, len(x))}
 	for i, v := range x {
 		f.x[i] = v / unit

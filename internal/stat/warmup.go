@@ -24,7 +24,7 @@ func MSER5(x []float64) (cut int, ok bool) {
 	}
 	z := make([]float64, batches)
 	for i := range z {
-		z[i], _ = moments(x[i*mserBatch : (i+1)*mserBatch])
+		z[i], _ = Moments(x[i*mserBatch : (i+1)*mserBatch])
 	}
 	best, at := math.Inf(1), 0
 	// From the end, the mean and the sum of squares of z[d:] grow by one value a

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/measure"
+	"plimsoll/internal/plan/growth"
 	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/study"
 )
@@ -22,10 +23,10 @@ func (a *attempt) grow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	settings := peak.GrowthSettings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: a.Plan.Seed, Level: a.Plan.Level}
-	g := peak.NewClimb(settings, int(a.centre()))
+	settings := growth.Settings{First: asked.From, Step: asked.Step, Most: asked.To, Seed: a.Plan.Seed, Level: a.Plan.Level}
+	g := growth.NewClimb(settings, int(a.centre()))
 	if a.blocks == 1 && len(a.Plan.Arms) == 1 {
-		g = peak.NewGrowth(settings)
+		g = growth.New(settings)
 	}
 	servers := 0
 	for {
@@ -51,12 +52,12 @@ func (a *attempt) grow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		g.Done(peak.Grown{Metric: p.Values[a.kind.Rate], Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
+		g.Done(growth.Result{Metric: p.Values[a.kind.Rate], Pass: p.Passed, Reason: p.Reason, GeneratorLimited: p.Invalid})
 	}
 }
 
 // probeSize offers the load of the study to each of so many servers.
-func (a *attempt) probeSize(ctx context.Context, want peak.Size) (measure.Probe, error) {
+func (a *attempt) probeSize(ctx context.Context, want growth.Size) (measure.Probe, error) {
 	phase := "growth"
 	if want.Fresh {
 		phase = string(peak.Confirm)
@@ -76,7 +77,7 @@ func (a *attempt) probeSize(ctx context.Context, want peak.Size) (measure.Probe,
 }
 
 // carried enters the answer of a growth in the record.
-func (a *attempt) carried(answer peak.GrowthAnswer) {
+func (a *attempt) carried(answer growth.Answer) {
 	a.record.Peak = &measure.Peak{
 		Word: string(answer.Word), Why: answer.Why, Limiting: answer.Limiting, Estimate: float64(answer.Units),
 	}

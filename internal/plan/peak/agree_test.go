@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/plan/plantest"
 )
 
 // spoiling is a server whose generator lacks CPU in the probes that are named.
@@ -243,7 +245,7 @@ func TestStallsThatTheFloorMissed(t *testing.T) {
 
 // A system with burst credit carries more until that is spent.
 func TestBurstCredit(t *testing.T) {
-	var found rate
+	var found plantest.Rate
 	for _, credit := range []float64{300, 3_000, 30_000} {
 		for start := 50.; start < 900; start *= 2 {
 			left, last := credit, 0.
@@ -263,11 +265,11 @@ func TestBurstCredit(t *testing.T) {
 			if a.Sustained > 1.01*400 || a.Sustained < .9*400 || a.Word == Identified && !(a.Step && a.Low <= 400 && 400 <= a.High) {
 				t.Errorf("credit %g from %g/s: %d probes, %+v", credit, start, probes, a)
 			}
-			found.count(a.Word == Identified)
+			found.Count(a.Word == Identified)
 		}
 	}
-	if found.hits*4 < found.of*3 {
-		t.Errorf("the sustained rate was identified in %d of %d", found.hits, found.of)
+	if found.Hits*4 < found.Of*3 {
+		t.Errorf("the sustained rate was identified in %d of %d", found.Hits, found.Of)
 	}
 }
 
@@ -301,27 +303,27 @@ func bucket(credit, pause float64) server {
 // passes any confirmation of a rate that is not sustained. Where they are short the rate
 // is identified.
 func TestBurstCreditOfABusyHost(t *testing.T) {
-	n, seed := repetitions(t, 150, 2_000)
+	n, seed := plantest.Repetitions(t, 150, 2_000)
 	for _, c := range []struct {
 		shortest, longest, identified float64 // seconds of a pause, share of searches
 	}{{.05, .3, .8}, {.15, 3, 0}} {
-		var high, named, found rate
+		var high, named, found plantest.Rate
 		var claims []float64
 		for i := range n {
 			r := rand.New(rand.NewPCG(seed+uint64(i), 13))
 			v := bucket(100*math.Exp(4*r.Float64()), c.shortest*math.Pow(c.longest/c.shortest, r.Float64()))
 			s := Settings{Limits: []Limit{{"p90", .9, .03}}, Start: 200, Highest: 3000, Seconds: 2, ConfirmSeconds: 6, Longest: 32, Seed: uint64(i)}
 			a, _ := run(New(s), v, r)
-			high.count(a.Sustained > 1.01*300)
-			named.count(a.Word != Identified || a.Low <= 300 && 300 <= a.High)
-			found.count(a.Word == Identified)
+			high.Count(a.Sustained > 1.01*300)
+			named.Count(a.Word != Identified || a.Low <= 300 && 300 <= a.High)
+			found.Count(a.Word == Identified)
 			claims = append(claims, a.Sustained/300)
 		}
-		t.Logf("pauses of %g to %g s: half of the claims are above %.3g of the truth", c.shortest, c.longest, median(claims))
-		high.atMost(t, "claimed more than 1 % too high", .005)
-		named.atLeast(t, "an interval holds the truth", .95)
-		found.atLeast(t, "identified", c.identified)
-		if low := median(claims); low < .97 {
+		t.Logf("pauses of %g to %g s: half of the claims are above %.3g of the truth", c.shortest, c.longest, plantest.Median(claims))
+		high.AtMost(t, "claimed more than 1 % too high", .005)
+		named.AtLeast(t, "an interval holds the truth", .95)
+		found.AtLeast(t, "identified", c.identified)
+		if low := plantest.Median(claims); low < .97 {
 			t.Errorf("half of the claims are below %.3g of the truth", low)
 		}
 	}

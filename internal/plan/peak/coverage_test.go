@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"plimsoll/internal/plan/plantest"
 	"plimsoll/internal/stat"
 )
 
@@ -14,7 +15,7 @@ import (
 type tally struct {
 	words           map[Word]int
 	limiting        map[string]int
-	covered, high   rate
+	covered, high   plantest.Rate
 	half, sustained []float64 // shares of the truth
 	seconds         []float64
 	probes          int // most
@@ -31,11 +32,11 @@ func many(n int, seed uint64, s Settings, v server) tally {
 		out.limiting[a.Limiting]++
 		if a.Word == Identified {
 			at := v.truth(15)
-			out.covered.count(a.Low <= at && at <= a.High)
+			out.covered.Count(a.Low <= at && at <= a.High)
 			out.half = append(out.half, (a.High-a.Low)/2/at)
 		}
 		last := v.truth(max(0, probes-2))
-		out.high.count(a.Sustained > 1.01*last)
+		out.high.Count(a.Sustained > 1.01*last)
 		out.sustained = append(out.sustained, a.Sustained/last)
 		out.seconds = append(out.seconds, a.Seconds)
 		out.probes = max(out.probes, probes)
@@ -43,22 +44,22 @@ func many(n int, seed uint64, s Settings, v server) tally {
 	return out
 }
 
-func (c tally) word(w Word) rate {
+func (c tally) word(w Word) plantest.Rate {
 	of := 0
 	for _, n := range c.words {
 		of += n
 	}
-	return rate{c.words[w], of}
+	return plantest.Rate{Hits: c.words[w], Of: of}
 }
 
 func (c tally) String() string {
-	return fmt.Sprintf("%v, half-width %.2g %%, sustained %.3f, %.0f s of load", c.words, 100*median(c.half), median(c.sustained), median(c.seconds))
+	return fmt.Sprintf("%v, half-width %.2g %%, sustained %.3f, %.0f s of load", c.words, 100*plantest.Median(c.half), plantest.Median(c.sustained), plantest.Median(c.seconds))
 }
 
 var asked = Settings{Limits: limits, Start: 100}
 
 func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
-	n, seed := repetitions(t, 300, 10_000)
+	n, seed := plantest.Repetitions(t, 300, 10_000)
 	for _, v := range []server{
 		single("M/M/1", constant(1000)),
 		single("M/M/1, ten times as fast", constant(10_000)),
@@ -69,13 +70,13 @@ func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
 	} {
 		c := many(n, seed, asked, v)
 		t.Logf("%s: %v", v.name, c)
-		c.word(Identified).atLeast(t, v.name+" is identified", 0.93)
-		c.covered.atLeast(t, v.name+" is covered", 0.90)
-		c.high.atMost(t, v.name+" is claimed more than 1 % too high", 0.02)
-		if low := median(c.sustained); low < 0.95 {
+		c.word(Identified).AtLeast(t, v.name+" is identified", 0.93)
+		c.covered.AtLeast(t, v.name+" is covered", 0.90)
+		c.high.AtMost(t, v.name+" is claimed more than 1 % too high", 0.02)
+		if low := plantest.Median(c.sustained); low < 0.95 {
 			t.Errorf("%s: half of the claims are below %.3f of the truth: too careful to be of use", v.name, low)
 		}
-		if h := median(c.half); h > 0.035 {
+		if h := plantest.Median(c.half); h > 0.035 {
 			t.Errorf("%s: half-width %.3f", v.name, h)
 		}
 	}
@@ -84,21 +85,21 @@ func TestIntervalsCoverWhereThereIsAKnee(t *testing.T) {
 // A bend that noise hides must not put intervals below the truth, as a line through the
 // response times of many servers does.
 func TestAHiddenBendDoesNotLowerTheEstimate(t *testing.T) {
-	n, seed := repetitions(t, 1_500, 10_000)
+	n, seed := plantest.Repetitions(t, 1_500, 10_000)
 	v := several("M/M/16", 312.5, 16)
-	var below rate
+	var below plantest.Rate
 	for i := range n {
 		s := asked
 		s.Seed = seed + uint64(i)
 		if a, _ := run(New(s), v, rand.New(rand.NewPCG(s.Seed, 7))); a.Word == Identified {
-			below.count(a.High < v.truth(0))
+			below.Count(a.High < v.truth(0))
 		}
 	}
-	below.atMost(t, "intervals below the truth", .05)
+	below.AtMost(t, "intervals below the truth", .05)
 }
 
 func TestWordsWhereWordsAreDue(t *testing.T) {
-	n, seed := repetitions(t, 200, 5_000)
+	n, seed := plantest.Repetitions(t, 200, 5_000)
 	never := server{"never fails", constant(1e9), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.002, false) }}
 	always := server{"always fails", constant(0), func(_ *rand.Rand, p Probe, _ int) Result { return judge(p, 0.050, false) }}
 	to := func(highest float64) Settings { s := asked; s.Highest = highest; return s }
@@ -122,12 +123,12 @@ func TestWordsWhereWordsAreDue(t *testing.T) {
 	} {
 		got := many(n, seed, c.settings, c.server)
 		t.Logf("%s: %v", c.name, got)
-		got.word(c.word).atLeast(t, c.name+": "+string(c.word), c.share)
-		if share := (rate{got.limiting[c.limiting], n}).share(); share < 0.95 {
+		got.word(c.word).AtLeast(t, c.name+": "+string(c.word), c.share)
+		if share := (plantest.Rate{Hits: got.limiting[c.limiting], Of: n}).Share(); share < 0.95 {
 			t.Errorf("%s: limited by %v", c.name, got.limiting)
 		}
 		if c.least > 0 {
-			if low := median(got.sustained); low < c.least {
+			if low := plantest.Median(got.sustained); low < c.least {
 				t.Errorf("%s: sustained %.3f of the truth", c.name, low)
 			}
 		}
@@ -135,16 +136,16 @@ func TestWordsWhereWordsAreDue(t *testing.T) {
 		if strings.HasPrefix(c.name, "loses 10") {
 			most = 0.05 // it falls by 2 % while it is being confirmed
 		}
-		got.high.atMost(t, c.name+" is claimed more than 1 % too high", most)
+		got.high.AtMost(t, c.name+" is claimed more than 1 % too high", most)
 		if c.word == Identified {
-			got.covered.atLeast(t, c.name+" is covered", 0.90)
+			got.covered.AtLeast(t, c.name+" is covered", 0.90)
 		}
 	}
 }
 
 // What fails at random whatever the rate has no sharp limit.
 func TestFailuresAtRandomAreNoLimit(t *testing.T) {
-	n, seed := repetitions(t, 30, 5_000)
+	n, seed := plantest.Repetitions(t, 30, 5_000)
 	for _, share := range []float64{.03, .1, .2, .3, .5, .7} {
 		v := server{fmt.Sprintf("fails at random in %.0f %%", 100*share), constant(1e9), func(r *rand.Rand, p Probe, _ int) Result {
 			if r.Float64() < share {
@@ -154,7 +155,7 @@ func TestFailuresAtRandomAreNoLimit(t *testing.T) {
 		}}
 		got := many(n, seed, Settings{Limits: limits, Start: 100, Highest: 100_000}, v)
 		t.Logf("%s: %v", v.name, got)
-		got.word(Identified).atMost(t, v.name+" is identified", 0.02)
+		got.word(Identified).AtMost(t, v.name+" is identified", 0.02)
 	}
 }
 
@@ -186,7 +187,7 @@ func TestAnswersOfTheEnds(t *testing.T) {
 
 // The lowest of several response times that reach their limits is the peak.
 func TestSeveralLimits(t *testing.T) {
-	n, seed := repetitions(t, 100, 2_000)
+	n, seed := plantest.Repetitions(t, 100, 2_000)
 	both := Settings{Start: 100, Limits: []Limit{{"p50", 0.5, 0.002}, {"p99", 0.99, limit}}}
 	// p50 of 2 ms: 1000 - ln 2/0.002 = 653/s, before p99 of 20 ms at 770/s.
 	v := server{"two limits", constant(1000 - math.Ln2/0.002), func(r *rand.Rand, p Probe, _ int) Result {
@@ -203,8 +204,8 @@ func TestSeveralLimits(t *testing.T) {
 	}}
 	c := many(n, seed, both, v)
 	t.Logf("%v, limited by %v", c, c.limiting)
-	c.word(Identified).atLeast(t, "identified", 0.90)
-	c.covered.atLeast(t, "covered", 0.90)
+	c.word(Identified).AtLeast(t, "identified", 0.90)
+	c.covered.AtLeast(t, "covered", 0.90)
 	if c.limiting["p50"] < n*95/100 {
 		t.Errorf("limited by %v", c.limiting)
 	}
@@ -213,11 +214,11 @@ func TestSeveralLimits(t *testing.T) {
 // A comparison of peaks: the bracket once for each arm, one ladder a block, and the
 // ratio of the estimates of each block.
 func TestPeaksAreCompared(t *testing.T) {
-	n, seed := repetitions(t, 150, 4_000)
+	n, seed := plantest.Repetitions(t, 150, 4_000)
 	const blocks = 12
 	a, b := single("A", constant(1000)), single("B", constant(1040))
 	want := math.Log(b.truth(0) / a.truth(0))
-	var covered, decided, usable rate
+	var covered, decided, usable plantest.Rate
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed+uint64(i), 3))
 		s := asked
@@ -236,17 +237,17 @@ func TestPeaksAreCompared(t *testing.T) {
 				s.Seed = seed + uint64(2*i+arm)
 				answer, _ := run(NewLadder(s, centres[arm], block), v, r)
 				estimates[arm] = answer.Estimate
-				usable.count(answer.Word == Identified)
+				usable.Count(answer.Word == Identified)
 			}
 			if v := math.Log(estimates[1] / estimates[0]); !math.IsNaN(v) {
 				d = append(d, v)
 			}
 		}
 		p := stat.PairedT(d, 0.95)
-		covered.count(p.Low <= want && want <= p.High)
-		decided.count(p.Low > 0)
+		covered.Count(p.Low <= want && want <= p.High)
+		decided.Count(p.Low > 0)
 	}
-	usable.atLeast(t, "a ladder yields a datum", 0.90)
-	covered.atLeast(t, "the interval of the ratio covers", 0.93)
-	decided.atLeast(t, "5 % are found", 0.85)
+	usable.AtLeast(t, "a ladder yields a datum", 0.90)
+	covered.AtLeast(t, "the interval of the ratio covers", 0.93)
+	decided.AtLeast(t, "5 % are found", 0.85)
 }

@@ -147,24 +147,13 @@ func jumps(y []float64, residual float64) bool {
 	slices.Sort(sorted)
 	best, ratio := math.Inf(1), 1.0
 	for i := 1; i < len(sorted); i++ {
-		slow, slowRest := about(sorted[:i])
-		fast, fastRest := about(sorted[i:])
+		slow, slowRest := stat.Moments(sorted[:i])
+		fast, fastRest := stat.Moments(sorted[i:])
 		if rest := slowRest + fastRest; rest < best {
 			best, ratio = rest, fast/slow
 		}
 	}
 	return 2*best < residual && ratio > leastJump
-}
-
-// about returns the mean and the sum of squared deviations.
-func about(x []float64) (mean, squares float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	for _, v := range x {
-		squares += (v - mean) * (v - mean)
-	}
-	return mean, squares
 }
 
 // usable returns the points to fit, and the range in which an answer is believed:

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"plimsoll/internal/plan/plantest"
 )
 
 // grid is the sweep that people run without a search: rates in equal steps from
@@ -59,12 +61,12 @@ func (g grid) sweep(v server, r *rand.Rand) (out swept) {
 
 // reading is how well one way to read a grid does.
 type reading struct {
-	covered rate
+	covered plantest.Rate
 	widths  []float64
 }
 
 func (c *reading) take(i [2]float64, truth float64) {
-	c.covered.count(i[0] <= truth && truth <= i[1])
+	c.covered.Count(i[0] <= truth && truth <= i[1])
 	c.widths = append(c.widths, (i[1]-i[0])/truth)
 }
 
@@ -74,12 +76,12 @@ func (c *reading) take(i [2]float64, truth float64) {
 // 90 %. Reading a grid by "each time" gives no such interval, however fine it is. A grid that borrows
 // the fit of the search does far better; how far is logged, and is not a promise.
 func TestSearchAgainstAGrid(t *testing.T) {
-	n, seed := repetitions(t, 150, 2_000)
+	n, seed := plantest.Repetitions(t, 150, 2_000)
 	v := single("M/M/1", constant(1000))
 	truth := v.truth(0)
 	c := many(n, seed, asked, v)
-	width, total := 2*median(c.half), median(c.seconds)
-	t.Logf("search: covers %.3f, width %.3f, %.0f s with confirmations of 900 s and more", c.covered.share(), width, total)
+	width, total := 2*plantest.Median(c.half), plantest.Median(c.seconds)
+	t.Logf("search: covers %.3f, width %.3f, %.0f s with confirmations of 900 s and more", c.covered.Share(), width, total)
 	measure := func(g grid) (most, all, fitted reading, seconds float64) {
 		var times []float64
 		for i := range n {
@@ -89,15 +91,15 @@ func TestSearchAgainstAGrid(t *testing.T) {
 			fitted.take(s.fitted, truth)
 			times = append(times, s.seconds)
 		}
-		seconds = median(times)
+		seconds = plantest.Median(times)
 		t.Logf("step %.0f, %d times, %.0f s: most covers %.3f with width %.3f, all %.3f with %.3f, the search's fit %.3f with %.3f", g.step, g.repeats, seconds,
-			most.covered.share(), median(most.widths), all.covered.share(), median(all.widths), fitted.covered.share(), median(fitted.widths))
+			most.covered.Share(), plantest.Median(most.widths), all.covered.Share(), plantest.Median(all.widths), fitted.covered.Share(), plantest.Median(fitted.widths))
 		return most, all, fitted, seconds
 	}
 	same := math.Inf(1)
 	for _, repeats := range []int{3, 9, 27, 81, 243} {
 		most, _, _, seconds := measure(grid{width * truth, repeats})
-		if most.covered.share() >= 0.90 {
+		if most.covered.Share() >= 0.90 {
 			same = seconds
 			break
 		}
@@ -107,7 +109,7 @@ func TestSearchAgainstAGrid(t *testing.T) {
 	}
 	for _, g := range []grid{{8, 2}, {8, 3}, {18, 2}, {18, 3}} {
 		_, all, _, seconds := measure(g)
-		if all.covered.share() >= 0.90 && median(all.widths) <= width && seconds < 3*total {
+		if all.covered.Share() >= 0.90 && plantest.Median(all.widths) <= width && seconds < 3*total {
 			t.Errorf("%+v gives the same interval in %.0f s, the search takes %.0f s", g, seconds, total)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/plan/plantest"
+	"plimsoll/internal/stat"
 )
 
 // transcript carries a search out and writes down what was asked and answered.
@@ -221,7 +224,7 @@ func TestEstimate(t *testing.T) {
 
 // The model of a probe in these tests against queues simulated request by request.
 func TestTheBlur(t *testing.T) {
-	n, seed := repetitions(t, 100, 1500)
+	n, seed := plantest.Repetitions(t, 100, 1500)
 	for _, offered := range []float64{700, 770, 810} {
 		free := 1000 - offered
 		var logs []float64
@@ -229,7 +232,7 @@ func TestTheBlur(t *testing.T) {
 		for range n {
 			logs = append(logs, math.Log(queue(r, 1000, offered, 30)*free/math.Log(100)))
 		}
-		mean, squares := about(logs)
+		mean, squares := stat.Moments(logs)
 		sd, want := math.Sqrt(squares/float64(n-1)), blur*230/free
 		t.Logf("%g/s: p99 of 30 s is off by %.3f, standard deviation %.3f, the model has %.3f", offered, mean, sd, want)
 		if math.Abs(sd/want-1) > 0.25 || math.Abs(mean) > 0.035 {
@@ -255,7 +258,7 @@ func queue(r *rand.Rand, mu, offered, seconds float64) float64 {
 
 // The whole search on queues of single requests, whose speed differs by 1 % between probes.
 func TestSearchOnRealQueues(t *testing.T) {
-	n, seed := repetitions(t, 4, 150)
+	n, seed := plantest.Repetitions(t, 4, 150)
 	v := server{"queue", constant(1000 - math.Log(100)/limit), func(r *rand.Rand, p Probe, _ int) Result {
 		mu := 1000 * math.Exp(speedNoise*r.NormFloat64())
 		if p.Rate > 0.995*mu {
@@ -265,7 +268,7 @@ func TestSearchOnRealQueues(t *testing.T) {
 	}}
 	c := many(n, seed, asked, v)
 	t.Log(c)
-	c.word(Identified).atLeast(t, "identified", 0.90)
-	c.covered.atLeast(t, "covered", 0.90)
-	c.high.atMost(t, "claimed more than 1 % too high", 0.02)
+	c.word(Identified).AtLeast(t, "identified", 0.90)
+	c.covered.AtLeast(t, "covered", 0.90)
+	c.high.AtMost(t, "claimed more than 1 % too high", 0.02)
 }

@@ -3,11 +3,6 @@ package peak
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"slices"
-	"strconv"
-	"testing"
-	"time"
 )
 
 // server is a simulated system whose peak is known. It is asked for one probe after
@@ -160,64 +155,4 @@ func run(s *Search, v server, r *rand.Rand) (Answer, int) {
 		s.Done(v.serve(r, p, i))
 	}
 	return s.Answer(), i
-}
-
-// repetitions are the number of searches and their seed, which changes daily in the
-// deep tier (PLIMSOLL_SEED repeats a day).
-func repetitions(t *testing.T, fast, deep int) (n int, seed uint64) {
-	t.Helper()
-	t.Parallel()
-	n, seed = fast, 20260101
-	if os.Getenv("PLIMSOLL_DEEP") == "1" {
-		n, seed = deep, uint64(time.Now().Unix()/86_400)
-	}
-	if s := os.Getenv("PLIMSOLL_SEED"); s != "" {
-		v, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("PLIMSOLL_SEED: %v", err)
-		}
-		seed = v
-	}
-	t.Logf("PLIMSOLL_SEED=%d repeats this run of %d", seed, n)
-	return n, seed
-}
-
-// rate is a share that was counted.
-type rate struct{ hits, of int }
-
-func (c *rate) count(hit bool) {
-	c.of++
-	if hit {
-		c.hits++
-	}
-}
-
-func (c rate) share() float64 { return float64(c.hits) / float64(c.of) }
-
-// slack is three standard errors of a share, so that a rate that keeps its promise
-// exactly seldom fails here.
-func (c rate) slack(at float64) float64 { return 3 * math.Sqrt(at*(1-at)/float64(c.of)) }
-
-func (c rate) atLeast(t *testing.T, what string, least float64) {
-	t.Helper()
-	t.Logf("%s: %.4f of %d", what, c.share(), c.of)
-	if c.of == 0 || c.share() < least-c.slack(least) {
-		t.Errorf("%s: %.4f of %d, want at least %.3f", what, c.share(), c.of, least)
-	}
-}
-
-func (c rate) atMost(t *testing.T, what string, most float64) {
-	t.Helper()
-	t.Logf("%s: %.4f of %d", what, c.share(), c.of)
-	if c.of == 0 || c.share() > most+c.slack(most) {
-		t.Errorf("%s: %.4f of %d, want at most %.3f", what, c.share(), c.of, most)
-	}
-}
-
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	if len(s) == 0 {
-		return math.NaN()
-	}
-	return s[len(s)/2]
 }

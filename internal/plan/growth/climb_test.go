@@ -1,9 +1,11 @@
-package peak
+package growth
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"plimsoll/internal/plan/peak"
 )
 
 func TestClimb(t *testing.T) {
@@ -11,25 +13,25 @@ func TestClimb(t *testing.T) {
 		name                    string
 		first, step, most, true int
 		centre                  int
-		word                    Word
+		word                    peak.Word
 		units                   int
 		probes                  int // at most
 	}{
-		{"nothing known", 1, 1, 1000, 470, 0, Identified, 470, 25},
-		{"in steps", 10, 10, 1000, 474, 0, Identified, 470, 20},
-		{"about known", 10, 10, 1000, 474, 480, Identified, 470, 8},
-		{"the centre is the end", 10, 10, 1000, 474, 470, Identified, 470, 8},
-		{"the centre is too high", 10, 10, 1000, 474, 600, Identified, 470, 22},
-		{"the centre is far too low", 10, 10, 1000, 474, 400, Identified, 470, 14},
-		{"the centre is off the range", 10, 10, 500, 474, 5000, Identified, 470, 10},
-		{"never passes", 4, 4, 100, 3, 0, NeverPassed, 0, 2},
-		{"never passes any more", 4, 4, 100, 3, 40, NeverPassed, 0, 10},
-		{"never fails", 4, 4, 100, 1000, 0, AboveRange, 0, 10},
-		{"never fails any more", 4, 4, 100, 1000, 90, AboveRange, 0, 10},
-		{"the first only", 4, 4, 100, 5, 0, Identified, 4, 8},
-		{"all but the last", 1, 1, 64, 63, 0, Identified, 63, 16},
+		{"nothing known", 1, 1, 1000, 470, 0, peak.Identified, 470, 25},
+		{"in steps", 10, 10, 1000, 474, 0, peak.Identified, 470, 20},
+		{"about known", 10, 10, 1000, 474, 480, peak.Identified, 470, 8},
+		{"the centre is the end", 10, 10, 1000, 474, 470, peak.Identified, 470, 8},
+		{"the centre is too high", 10, 10, 1000, 474, 600, peak.Identified, 470, 22},
+		{"the centre is far too low", 10, 10, 1000, 474, 400, peak.Identified, 470, 14},
+		{"the centre is off the range", 10, 10, 500, 474, 5000, peak.Identified, 470, 10},
+		{"never passes", 4, 4, 100, 3, 0, peak.NeverPassed, 0, 2},
+		{"never passes any more", 4, 4, 100, 3, 40, peak.NeverPassed, 0, 10},
+		{"never fails", 4, 4, 100, 1000, 0, peak.AboveRange, 0, 10},
+		{"never fails any more", 4, 4, 100, 1000, 90, peak.AboveRange, 0, 10},
+		{"the first only", 4, 4, 100, 5, 0, peak.Identified, 4, 8},
+		{"all but the last", 1, 1, 64, 63, 0, peak.Identified, 63, 16},
 	} {
-		s := GrowthSettings{First: c.first, Step: c.step, Most: c.most, Seed: 1}
+		s := Settings{First: c.first, Step: c.step, Most: c.most, Seed: 1}
 		a, asked := carry(NewClimb(s, c.centre), grown{c.name, linear, keeps(c.true), 0}, rand.New(rand.NewPCG(1, 2)))
 		if a.Word != c.word || a.Units != c.units || len(asked) > c.probes {
 			t.Errorf("%s: %+v after %d probes, want %s with %d after at most %d", c.name, a, len(asked), c.word, c.units, c.probes)
@@ -53,8 +55,8 @@ func TestClimbOfANoisySystem(t *testing.T) {
 		sum := 0.
 		const n = 400
 		for i := range n {
-			a, _ := carry(NewClimb(GrowthSettings{First: 1, Step: 1, Most: 500}, centre), grown{"noisy", linear, passes, 0}, rand.New(rand.NewPCG(1, uint64(i))))
-			if a.Word != Identified {
+			a, _ := carry(NewClimb(Settings{First: 1, Step: 1, Most: 500}, centre), grown{"noisy", linear, passes, 0}, rand.New(rand.NewPCG(1, uint64(i))))
+			if a.Word != peak.Identified {
 				t.Fatalf("centre %d: %+v", centre, a)
 			}
 			sum += float64(a.Units)
@@ -68,15 +70,15 @@ func TestClimbOfANoisySystem(t *testing.T) {
 }
 
 func TestClimbWhoseGeneratorFails(t *testing.T) {
-	g := NewClimb(GrowthSettings{Most: 50}, 0)
+	g := NewClimb(Settings{Most: 50}, 0)
 	for {
 		s, ok := g.Next()
 		if !ok {
 			break
 		}
-		g.Done(Grown{Metric: float64(s.Units), Pass: true, GeneratorLimited: s.Units > 10})
+		g.Done(Result{Metric: float64(s.Units), Pass: true, GeneratorLimited: s.Units > 10})
 	}
-	if a := g.Answer(); a.Word != GeneratorLimited || a.Units != 0 {
+	if a := g.Answer(); a.Word != peak.GeneratorLimited || a.Units != 0 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -1,4 +1,4 @@
-package peak
+package growth
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"plimsoll/internal/plan/peak"
 	"plimsoll/internal/stat"
 )
 
@@ -16,21 +17,21 @@ const (
 
 // ascent tells the growth from its start, as walk does the search.
 type ascent struct {
-	GrowthSettings
-	results []Grown
+	Settings
+	results []Result
 	used    int
 	wanted  *Size
 	logs    map[int][]float64 // of the metric, runs that passed, by units
 	runs    map[int]int       // of a climb, by units
 	order   []int             // sizes that kept their quality of service
-	answer  GrowthAnswer
+	answer  Answer
 }
 
-func (a *ascent) run(s Size) (r Grown, o outcome, ok bool) {
+func (a *ascent) run(s Size) (r Result, o outcome, ok bool) {
 	for range 2 {
 		if a.used == len(a.results) {
 			a.wanted = &s
-			return Grown{}, limited, false
+			return Result{}, limited, false
 		}
 		r = a.results[a.used]
 		a.used++
@@ -45,7 +46,7 @@ func (a *ascent) run(s Size) (r Grown, o outcome, ok bool) {
 	return r, limited, true
 }
 
-func (a *ascent) end(word Word, format string, args ...any) bool {
+func (a *ascent) end(word peak.Word, format string, args ...any) bool {
 	a.answer.Word, a.answer.Why = word, fmt.Sprintf(format, args...)
 	return true
 }
@@ -66,7 +67,7 @@ func (a *ascent) grow() bool {
 	for units := a.First; ; units += a.Step {
 		if units > a.Most {
 			a.answer.Limiting = ""
-			return a.end(AboveRange, "all %d units kept their quality of service and raised the metric", a.answer.Largest)
+			return a.end(peak.AboveRange, "all %d units kept their quality of service and raised the metric", a.answer.Largest)
 		}
 		a.answer.Largest = units
 		o, ok := a.size(units)
@@ -75,11 +76,11 @@ func (a *ascent) grow() bool {
 			return false
 		case o == limited:
 			a.answer.Limiting = "generator"
-			return a.end(GeneratorLimited, "the generator could not carry %d units", units)
+			return a.end(peak.GeneratorLimited, "the generator could not carry %d units", units)
 		case o == failed && len(a.order) == 0:
-			return a.end(NeverPassed, "even %d did not keep the quality of service", units)
+			return a.end(peak.NeverPassed, "even %d did not keep the quality of service", units)
 		case o == failed:
-			return a.end(Identified, "%d did not keep the quality of service", units)
+			return a.end(peak.Identified, "%d did not keep the quality of service", units)
 		}
 		a.order = append(a.order, units)
 		gains, ok := a.gains(units)
@@ -91,7 +92,7 @@ func (a *ascent) grow() bool {
 		}
 		if flat == flatSteps {
 			a.answer.Limiting = Flat
-			return a.end(Identified, "more than %d no longer raised the metric", units-flatSteps*a.Step)
+			return a.end(peak.Identified, "more than %d no longer raised the metric", units-flatSteps*a.Step)
 		}
 	}
 }
@@ -152,12 +153,12 @@ func (a *ascent) least(from int) float64 {
 func (a *ascent) compare(first, second int) (gain, margin float64) {
 	var rest, df float64
 	for _, units := range a.order {
-		_, r := about(a.logs[units])
+		_, r := stat.Moments(a.logs[units])
 		rest += r
 		df += float64(len(a.logs[units]) - 1)
 	}
-	m1, _ := about(a.logs[first])
-	m2, _ := about(a.logs[second])
+	m1, _ := stat.Moments(a.logs[first])
+	m2, _ := stat.Moments(a.logs[second])
 	if df < 1 {
 		return m2 - m1, math.Inf(1)
 	}
@@ -179,17 +180,17 @@ func (a *ascent) measureAnew() bool {
 			return true
 		}
 		a.order = slices.DeleteFunc(a.order, func(v int) bool { return v == loser })
-		if a.answer.Word == AboveRange {
-			a.end(Identified, "%d did not keep the quality of service when it was measured anew", loser)
+		if a.answer.Word == peak.AboveRange {
+			a.end(peak.Identified, "%d did not keep the quality of service when it was measured anew", loser)
 		}
 	}
-	return a.end(NotIdentified, "no size kept its quality of service when it was measured anew")
+	return a.end(peak.NotIdentified, "no size kept its quality of service when it was measured anew")
 }
 
 // candidates are the best size, and the smallest that comes within the gain of it or
 // else the second best; in rising order.
 func (a *ascent) candidates() []int {
-	mean := func(units int) float64 { m, _ := about(a.logs[units]); return m }
+	mean := func(units int) float64 { m, _ := stat.Moments(a.logs[units]); return m }
 	best := slices.MaxFunc(a.order, func(x, y int) int { return cmp.Compare(mean(x), mean(y)) })
 	other := 0
 	for _, units := range a.order {
@@ -241,3 +242,12 @@ func (a *ascent) decide(pair []int, fresh [][]float64) {
 	a.answer.Units = pair[best]
 	a.answer.Metric, a.answer.Low, a.answer.High = stat.LogMeanInterval(fresh[best], a.Level)
 }
+
+// outcome is what became of a size.
+type outcome int
+
+const (
+	passed outcome = iota
+	failed
+	limited // by the generator
+)

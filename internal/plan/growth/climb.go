@@ -1,4 +1,6 @@
-package peak
+package growth
+
+import "plimsoll/internal/plan/peak"
 
 // near is how many steps below the size that is known a climb begins, and how wide
 // the bracket is that it walks through unit by unit.
@@ -10,7 +12,7 @@ const near = 3
 // doubles the units until some fail, and halves that bracket. The last steps are
 // always unit by unit from below, so that all climbs end in the same way. It never
 // asks whether a size still raises the metric.
-func NewClimb(s GrowthSettings, centre int) *Growth {
+func NewClimb(s Settings, centre int) *Growth {
 	g := &Growth{settings: s.defaults(), climb: true, centre: centre}
 	g.replay()
 	return g
@@ -45,7 +47,7 @@ func (a *ascent) walk(low int) (steps int, ok, done bool) {
 			return 0, true, a.unable(steps + 1)
 		case o == failed:
 			a.answer.Units = a.units(steps)
-			return steps, true, a.end(Identified, "%d did not keep the quality of service", a.units(steps+1))
+			return steps, true, a.end(peak.Identified, "%d did not keep the quality of service", a.units(steps+1))
 		}
 	}
 	return steps, true, false
@@ -55,7 +57,7 @@ func (a *ascent) walk(low int) (steps int, ok, done bool) {
 func (a *ascent) last() int { return (a.Most - a.First) / a.Step }
 
 func (a *ascent) beyond() bool {
-	return a.end(AboveRange, "all %d units kept their quality of service", a.answer.Largest)
+	return a.end(peak.AboveRange, "all %d units kept their quality of service", a.answer.Largest)
 }
 
 // units is the size after so many steps.
@@ -63,7 +65,7 @@ func (a *ascent) units(steps int) int { return a.First + steps*a.Step }
 
 func (a *ascent) unable(steps int) bool {
 	a.answer.Limiting = "generator"
-	return a.end(GeneratorLimited, "the generator could not carry %d units", a.units(steps))
+	return a.end(peak.GeneratorLimited, "the generator could not carry %d units", a.units(steps))
 }
 
 // foot goes up from a size in steps that passed, by strides that double until a size
@@ -113,7 +115,7 @@ func (a *ascent) descend(steps int) (low int, ok, done bool) {
 		case o == passed:
 			return steps, true, false
 		case steps == 0:
-			return 0, true, a.end(NeverPassed, "even %d did not keep the quality of service", a.First)
+			return 0, true, a.end(peak.NeverPassed, "even %d did not keep the quality of service", a.First)
 		}
 		steps = max(0, steps-down)
 	}

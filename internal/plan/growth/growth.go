@@ -1,9 +1,16 @@
-package peak
+// Package growth adds one unit after another (virtual machines, tiles, sessions) until one more
+// fails its quality of service, or no longer raises the metric. Like the search for a rate in
+// peak, it has no clock and touches nothing.
+package growth
 
-import "math"
+import (
+	"math"
 
-// GrowthSettings are what a growth is asked for. Only Most must be given.
-type GrowthSettings struct {
+	"plimsoll/internal/plan/peak"
+)
+
+// Settings are what a growth is asked for. Only Most must be given.
+type Settings struct {
 	First    int     // units to begin with; 1 when 0
 	Step     int     // units added at a time; 1 when 0
 	Most     int     // units there are
@@ -15,7 +22,7 @@ type GrowthSettings struct {
 	Seed     uint64  // of the order in the fresh blocks
 }
 
-func (s GrowthSettings) defaults() GrowthSettings {
+func (s Settings) defaults() Settings {
 	whole := func(v *int, otherwise int) {
 		if *v <= 0 {
 			*v = otherwise
@@ -43,24 +50,24 @@ type Size struct {
 	Fresh bool // one of the best, measured anew: the runs that the answer rests on
 }
 
-// Grown is what a run with a number of units yielded.
-type Grown struct {
+// Result is what a run with a number of units yielded.
+type Result struct {
 	Metric           float64 // of all units together, higher is better; above 0
 	Pass             bool    // every unit kept its quality of service
 	Reason           string  // what was not kept
 	GeneratorLimited bool    // our side could not carry the load: tried once more, and never counted as a failure
 }
 
-// GrowthAnswer is how many units the system carries.
-type GrowthAnswer struct {
-	Word      Word    // Identified, AboveRange, NeverPassed, NotIdentified or GeneratorLimited
-	Units     int     // the answer; 0 without one
-	Metric    float64 // of that many units, geometric mean of the fresh blocks alone; NaN without an answer
-	Low, High float64 // its interval; infinite below two fresh blocks
-	Largest   int     // tried
-	Limiting  string  // what one more unit did not keep, or that it no longer raised the metric
-	Why       string  // the reasons for the word, for people
-	Runs      int     // in all
+// Answer is how many units the system carries.
+type Answer struct {
+	Word      peak.Word // Identified, AboveRange, NeverPassed, NotIdentified or GeneratorLimited
+	Units     int       // the answer; 0 without one
+	Metric    float64   // of that many units, geometric mean of the fresh blocks alone; NaN without an answer
+	Low, High float64   // its interval; infinite below two fresh blocks
+	Largest   int       // tried
+	Limiting  string    // what one more unit did not keep, or that it no longer raised the metric
+	Why       string    // the reasons for the word, for people
+	Runs      int       // in all
 }
 
 // Flat is the limit of a growth that ended because more units no longer raised the
@@ -80,23 +87,23 @@ const Flat = "no gain"
 // Datacenter 2021; the interval is a one-sided t interval of logarithms with the
 // variance of all sizes taken together, Scheffé, The Analysis of Variance (1959).
 type Growth struct {
-	settings GrowthSettings
-	results  []Grown
+	settings Settings
+	results  []Result
 	at       *ascent
 	climb    bool // a quick one
 	centre   int  // about where its end is; 0 when nobody knows
 }
 
-// NewGrowth starts a growth.
-func NewGrowth(s GrowthSettings) *Growth {
+// New starts a growth.
+func New(s Settings) *Growth {
 	g := &Growth{settings: s.defaults()}
 	g.replay()
 	return g
 }
 
 func (g *Growth) replay() {
-	g.at = &ascent{GrowthSettings: g.settings, results: g.results, logs: map[int][]float64{}, runs: map[int]int{}}
-	g.at.answer = GrowthAnswer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	g.at = &ascent{Settings: g.settings, results: g.results, logs: map[int][]float64{}, runs: map[int]int{}}
+	g.at.answer = Answer{Metric: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	if g.climb {
 		g.at.climb(g.centre)
 	} else {
@@ -114,7 +121,7 @@ func (g *Growth) Next() (s Size, ok bool) {
 
 // Done hands in the result of the run that Next asked for. A metric that is not a
 // number above 0 counts as a failed run. After the end it changes nothing.
-func (g *Growth) Done(r Grown) {
+func (g *Growth) Done(r Result) {
 	if g.at.wanted == nil {
 		return
 	}
@@ -126,7 +133,7 @@ func (g *Growth) Done(r Grown) {
 }
 
 // Answer returns what is known. Before the end its Word is empty.
-func (g *Growth) Answer() GrowthAnswer {
+func (g *Growth) Answer() Answer {
 	a := g.at.answer
 	a.Runs = g.at.used
 	if g.at.wanted != nil {

@@ -1,0 +1,156 @@
+package growth
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"plimsoll/internal/plan/peak"
+	"plimsoll/internal/plan/plantest"
+)
+
+// grown is a simulated system that units are added to.
+type grown struct {
+	name   string
+	metric func(units int) float64
+	passes func(units int, r *rand.Rand) bool
+	noise  float64
+}
+
+func carry(g *Growth, v grown, r *rand.Rand) (Answer, []Size) {
+	var asked []Size
+	for range 2000 {
+		s, ok := g.Next()
+		if !ok {
+			break
+		}
+		asked = append(asked, s)
+		pass := v.passes(s.Units, r)
+		out := Result{Metric: v.metric(s.Units) * math.Exp(v.noise*r.NormFloat64()), Pass: pass}
+		if !pass {
+			out.Reason = "p95"
+		}
+		g.Done(out)
+	}
+	return g.Answer(), asked
+}
+
+func keeps(most int) func(int, *rand.Rand) bool {
+	return func(units int, _ *rand.Rand) bool { return units <= most }
+}
+
+func linear(units int) float64 { return 100 * float64(units) }
+
+// saturating rises with each unit up to a number of them, and then not at all.
+func saturating(most int) func(int) float64 {
+	return func(units int) float64 { return 100 * float64(min(units, most)) }
+}
+
+func TestGrowth(t *testing.T) {
+	for _, c := range []struct {
+		system   grown
+		most     int
+		word     peak.Word
+		units    int
+		limiting string
+	}{
+		{grown{"fails its quality of service", linear, keeps(7), 0.005}, 20, peak.Identified, 7, "p95"},
+		{grown{"stops to gain", saturating(6), keeps(99), 0.002}, 20, peak.Identified, 6, Flat},
+		{grown{"falls", func(n int) float64 { return 1000 * float64(n) / (1 + 0.0204*float64(n*n)) }, keeps(99), 0.002}, 20, peak.Identified, 7, Flat},
+		{grown{"never ends", linear, keeps(99), 0.005}, 9, peak.AboveRange, 9, ""},
+		{grown{"never passes", linear, keeps(0), 0.005}, 9, peak.NeverPassed, 0, "p95"},
+		{grown{"without noise", saturating(3), keeps(99), 0}, 20, peak.Identified, 3, Flat},
+		{grown{"many units that scale", linear, keeps(150), 0.0005}, 200, peak.Identified, 150, "p95"},
+	} {
+		a, _ := carry(New(Settings{Most: c.most, Seed: 3}), c.system, rand.New(rand.NewPCG(1, 2)))
+		if a.Word != c.word || a.Units != c.units || a.Limiting != c.limiting {
+			t.Errorf("%s: %+v, want %s with %d, limited by %q", c.system.name, a, c.word, c.units, c.limiting)
+		}
+		if c.units > 0 && !(a.Low <= a.Metric && a.Metric <= a.High) {
+			t.Errorf("%s: %g not in %g..%g", c.system.name, a.Metric, a.Low, a.High)
+		}
+	}
+}
+
+func TestGrowthOfNoisySystems(t *testing.T) {
+	n, seed := plantest.Repetitions(t, 200, 5_000)
+	for _, c := range []struct {
+		system grown
+		truth  int
+		exact  float64 // share of answers that must be right
+	}{
+		{grown{"quality of service", linear, keeps(8), 0.01}, 8, 0.99},
+		{grown{"flat", saturating(6), keeps(99), 0.005}, 6, 0.90},
+	} {
+		var right, covered, above plantest.Rate
+		var runs []float64
+		for i := range n {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			a, asked := carry(New(Settings{Most: 30, Seed: uint64(i)}), c.system, r)
+			right.Count(a.Units == c.truth)
+			covered.Count(a.Low <= c.system.metric(a.Units) && c.system.metric(a.Units) <= a.High)
+			above.Count(c.system.metric(a.Units) > 0 && a.Metric > 1.01*c.system.metric(c.truth))
+			runs = append(runs, float64(len(asked)))
+		}
+		right.AtLeast(t, c.system.name+": right number of units", c.exact)
+		covered.AtLeast(t, c.system.name+": interval of the metric covers", 0.93)
+		above.AtMost(t, c.system.name+": metric claimed more than 1 % too high", 0.05)
+		t.Logf("%s: %g runs", c.system.name, plantest.Median(runs))
+	}
+}
+
+// A size that passes by luck while growing is found out in the fresh blocks.
+func TestGrowthDropsWhatFailsAnew(t *testing.T) {
+	sick := grown{"sick", linear, func(units int, r *rand.Rand) bool { return units <= 5 }, 0.001}
+	g := New(Settings{Most: 5, Seed: 1})
+	var fresh []int
+	for {
+		s, ok := g.Next()
+		if !ok {
+			break
+		}
+		if s.Fresh {
+			fresh = append(fresh, s.Units)
+		}
+		g.Done(Result{Metric: sick.metric(s.Units), Pass: !s.Fresh || s.Units <= 3, Reason: "p95"})
+	}
+	if a := g.Answer(); a.Word != peak.Identified || a.Units != 3 || math.Abs(a.Metric-300) > 1e-9 || a.Limiting != "p95" {
+		t.Errorf("%+v after fresh runs of %v, want 3", a, fresh)
+	}
+	none := New(Settings{Most: 3, Seed: 1})
+	for {
+		s, ok := none.Next()
+		if !ok {
+			break
+		}
+		none.Done(Result{Metric: 1 + float64(s.Units), Pass: !s.Fresh, Reason: "p95"})
+	}
+	if a := none.Answer(); a.Word != peak.NotIdentified || a.Units != 0 || !strings.Contains(a.Why, "anew") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestGrowthAndTheGenerator(t *testing.T) {
+	g := New(Settings{Most: 9, Seed: 1})
+	hiccup := true
+	for {
+		s, ok := g.Next()
+		if !ok {
+			break
+		}
+		spoilt := s.Units >= 5 || hiccup
+		hiccup = false
+		g.Done(Result{Metric: linear(s.Units), Pass: true, GeneratorLimited: spoilt})
+	}
+	if a := g.Answer(); a.Word != peak.GeneratorLimited || a.Units != 4 || a.Limiting != "generator" {
+		t.Errorf("%+v, want 4 units, limited by the generator", a)
+	}
+	bad := New(Settings{Most: 3})
+	for range 2 {
+		bad.Done(Result{Metric: math.NaN(), Pass: true})
+	}
+	if a := bad.Answer(); a.Word != peak.NeverPassed || a.Limiting != "no metric" {
+		t.Errorf("%+v", a)
+	}
+}
