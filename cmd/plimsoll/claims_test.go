@@ -79,40 +79,33 @@ func agents(t *testing.T) (pids []int) {
 	return pids
 }
 
-// programs is the environment variable that names the folder of plimsoll and its agent.
-const programs = "PLIMSOLL_TEST_PROGRAMS"
-
-// withPrograms builds both before a test is contained, which may not see the module, beside the test's own program, which it sees.
-func withPrograms(t *testing.T) {
+// withPrograms builds plimsoll and its agent before a test is contained, which may not see the module, beside the test's own program,
+// which it sees. It returns their folder.
+func withPrograms(t *testing.T) string {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" || os.Getenv(programs) != "" || hosttest.Lacking() != "" {
-		return
-	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(self), "programs-")
-	if err != nil {
-		t.Fatal(err)
+	dir := filepath.Join(filepath.Dir(self), "programs")
+	if os.Getenv("PLIMSOLL_REAL") != "" && !hosttest.Inside() && hosttest.Lacking() == "" {
+		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // go test removes all that is there
+		sh(t, "CGO_ENABLED=0 go build -trimpath -o "+dir+"/ plimsoll/cmd/plimsoll plimsoll/cmd/plimsoll-agent")
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // go test removes all that is there
-	sh(t, "CGO_ENABLED=0 go build -trimpath -o "+dir+"/ plimsoll/cmd/plimsoll plimsoll/cmd/plimsoll-agent")
-	t.Setenv(programs, dir)
+	return dir
 }
 
 // A setting of a host is one run's, whether its lab is on the host or reaches it by ssh. The setting of a lab that dies is free once the agent has put it
 // back, and that of an agent that dies is kept for the run that puts it back.
 func TestOneSettingBySSHAndHere(t *testing.T) {
-	withPrograms(t)
+	bin := withPrograms(t)
 	if !contained(t) {
 		return
 	}
-	former := kept(t, swappiness)
+	former := kept(t, finTimeout)
 	l := newLab(t)
-	bin := os.Getenv(programs)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	here := studyOf("host.sysctl:vm.swappiness", two(t, former)...)
+	here := studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", two(t, former)...)
 	l.write("here.yaml", here)
 	l.write("ssh.yaml", strings.Replace(here, "platform: local", secureShell(t, l.dir), 1))
 	sh(t, "mkdir -m 700 /var/lib/plimsoll/undo")
@@ -121,11 +114,16 @@ func TestOneSettingBySSHAndHere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	space, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := finTimeout + " in " + space + " "
 	refused := func(want string) {
 		t.Helper()
 		for _, study := range []string{"here.yaml", "ssh.yaml"} {
 			said := l.plimsoll(2, "run", study, "--quiet", "--out", "second")
-			if !strings.Contains(said, "swappiness "+want) || strings.Count(said, "\n") != 1 {
+			if !strings.Contains(said, setting+want) || strings.Count(said, "\n") != 1 {
 				t.Errorf("%s: %s, want %s", study, said, want)
 			}
 			if _, err := os.Stat(filepath.Join(l.dir, "second")); err == nil {
@@ -137,7 +135,7 @@ func TestOneSettingBySSHAndHere(t *testing.T) {
 		return fmt.Sprintf("(process %d on %s, results folder %s/%s): ", c.Process.Pid, name, l.dir, folder)
 	}
 	c, _ := l.start("run", "ssh.yaml", "--quiet", "--out", "a")
-	l.until(swappiness, former)
+	l.until(finTimeout, former)
 	refused("is in use by another run " + far(c, "a") + "wait until it ends")
 	l.kill(c)
 	deadline := time.After(time.Minute)
@@ -148,11 +146,11 @@ func TestOneSettingBySSHAndHere(t *testing.T) {
 			t.Fatal("the agent goes on")
 		}
 	}
-	if now := value(t, swappiness); now != former {
-		t.Fatalf("the agent left vm.swappiness at %s, it was %s", now, former)
+	if now := value(t, finTimeout); now != former {
+		t.Fatalf("the agent left tcp_fin_timeout at %s, it was %s", now, former)
 	}
 	c, out := l.start("run", "here.yaml", "--quiet", "--out", "b")
-	l.until(swappiness, former)
+	l.until(finTimeout, former)
 	refused(fmt.Sprintf("is in use by another run (process %d of user 0, results folder %s/b): wait", c.Process.Pid, l.dir))
 	l.plimsoll(2, "restore", "a")
 	_ = c.Process.Signal(os.Interrupt)
@@ -161,7 +159,7 @@ func TestOneSettingBySSHAndHere(t *testing.T) {
 
 	// The agent is killed, and then its lab.
 	c, _ = l.start("run", "ssh.yaml", "--quiet", "--out", "c")
-	l.until(swappiness, former)
+	l.until(finTimeout, former)
 	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -169,17 +167,17 @@ func TestOneSettingBySSHAndHere(t *testing.T) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	l.kill(c)
-	if value(t, swappiness) == former {
+	if value(t, finTimeout) == former {
 		t.Log("the agent was killed between two changes: the setting of a dead agent was not tested")
-	} else if said := l.plimsoll(2, "run", "here.yaml", "--quiet", "--out", "second"); !strings.Contains(said, "swappiness was changed by a run that died before it put it back "+far(c, "c")+"on that host, plimsoll restore "+l.dir+"/c") {
+	} else if said := l.plimsoll(2, "run", "here.yaml", "--quiet", "--out", "second"); !strings.Contains(said, setting+"was changed by a run that died before it put it back "+far(c, "c")+"on that host, plimsoll restore "+l.dir+"/c") {
 		t.Errorf("beside a dead agent: %s", said)
 	}
 	l.plimsoll(0, "restore", "c")
-	if now := value(t, swappiness); now != former {
-		t.Errorf("vm.swappiness is %s, it was %s", now, former)
+	if now := value(t, finTimeout); now != former {
+		t.Errorf("tcp_fin_timeout is %s, it was %s", now, former)
 	}
 	c, out = l.start("run", "ssh.yaml", "--quiet", "--out", "d")
-	l.until(swappiness, former)
+	l.until(finTimeout, former)
 	_ = c.Process.Signal(os.Interrupt)
 	l.ended(c, out, 3)
 	host.Unchanged(t)

@@ -19,10 +19,23 @@ import (
 // contained runs a test with the real binary on real settings of this host, in namespaces of its own; it answers false outside.
 func contained(t *testing.T) bool {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to change settings of this machine and put them back")
-	}
+	isReal(t, "change settings of this machine and put them back")
 	return hosttest.Contain(t)
+}
+
+// alone is contained for settings that are in no namespace.
+func alone(t *testing.T) bool {
+	t.Helper()
+	isReal(t, "change settings of this machine and put them back")
+	return hosttest.ContainAlone(t)
+}
+
+// isReal skips a test unless real things are asked for.
+func isReal(t *testing.T, to string) {
+	t.Helper()
+	if os.Getenv("PLIMSOLL_REAL") == "" {
+		t.Skip("set PLIMSOLL_REAL=1 to " + to)
+	}
 }
 
 // lab is a folder in which plimsoll runs.
@@ -161,7 +174,7 @@ func TestResultsFolderIsLost(t *testing.T) {
 	if !contained(t) {
 		return
 	}
-	former := kept(t, swappiness)
+	former := kept(t, finTimeout)
 	sh(t, "mkdir -m 700 /var/lib/plimsoll/undo")
 	tests := []struct{ name, mount, do, undo string }{
 		{"removed", "", "rm -rf out", ""},
@@ -183,9 +196,9 @@ func TestResultsFolderIsLost(t *testing.T) {
 					sh(t, "cd "+l.dir+" && mkdir small && "+how+" small")
 					out, unmount = filepath.Join(l.dir, "small/out"), func() { sh(t, "umount "+l.dir+"/small") }
 				}
-				l.write("study.yaml", studyOf("host.sysctl:vm.swappiness", two(t, former)...))
+				l.write("study.yaml", studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", two(t, former)...))
 				c, said := l.start("run", "study.yaml", "--quiet", "--out", out)
-				l.until(swappiness, former)
+				l.until(finTimeout, former)
 				if killed {
 					// The kernel stops it before it can notice.
 					_ = c.Process.Signal(syscall.SIGSTOP)

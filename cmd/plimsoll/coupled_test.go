@@ -12,7 +12,7 @@ import (
 
 // A setting that the kernel changes along with another one is put back with it, whichever of them the study varies and however the run ends.
 func TestCoupledSettingsArePutBack(t *testing.T) {
-	if !contained(t) {
+	if !alone(t) {
 		return
 	}
 	for _, file := range []string{"dirty_ratio", "dirty_bytes", "dirty_background_ratio", "dirty_background_bytes", "overcommit_ratio", "overcommit_kbytes", "min_free_kbytes"} {
@@ -103,7 +103,7 @@ func loopDevice(t *testing.T) (queue, name string) {
 
 // What could not be put back is refused before anything is touched.
 func TestWhatCannotBePutBackIsRefused(t *testing.T) {
-	if !contained(t) {
+	if !alone(t) {
 		return
 	}
 	pairKept(t, "/proc/sys/vm/dirty_background_ratio")

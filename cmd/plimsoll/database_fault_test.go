@@ -168,9 +168,8 @@ func reachable(t *testing.T) string {
 
 func eachDatabase(t *testing.T, test func(t *testing.T, service string)) {
 	t.Helper()
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to start the real postgres and mariadbd")
-	}
+	isReal(t, "start the real postgres and mariadbd")
+	t.Parallel() // one database after the other: each takes a disk's worth of memory, or a CPU
 	for service := range smallDatabases {
 		t.Run(service, func(t *testing.T) { test(t, service) })
 	}

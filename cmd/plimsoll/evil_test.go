@@ -213,11 +213,10 @@ headline: [cycles]`},
 // A server that turns evil in the middle of a measurement costs trials, and neither the end
 // of the run nor memory. With PLIMSOLL_DEEP=1 in every way.
 func TestServersThatTurnEvil(t *testing.T) {
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to measure real servers")
-	}
+	isReal(t, "measure real servers")
 	for _, c := range evilCases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			server := c.start(t)
 			for name, turn := range evils(c.huge) {
 				if os.Getenv("PLIMSOLL_DEEP") == "" && name != "garbage" && name != "endless" {

@@ -47,7 +47,7 @@ func TestForgedJournals(t *testing.T) {
 	if !contained(t) {
 		return
 	}
-	former := kept(t, swappiness)
+	former := kept(t, finTimeout)
 	kept(t, "/proc/sys/kernel/core_pattern")
 	changed := func(factor, target, value string) fields {
 		return fields{"kind": "change", "setting": fields{"factor": factor, "target": target, "former": value, "level": "x", "seen": ""}}
@@ -81,9 +81,9 @@ func TestForgedJournals(t *testing.T) {
 			sh(t, "cd "+dir+" && rm -f lock && ln /tmp/precious/file lock")
 		}},
 		{"a journal from before its run was put back", func(t *testing.T, l *labRig, dir string) {
-			l.write("study.yaml", studyOf("host.sysctl:vm.swappiness", two(t, former)...))
+			l.write("study.yaml", studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", two(t, former)...))
 			c, _ := l.start("run", "study.yaml", "--quiet", "--out", "out")
-			l.until(swappiness, former)
+			l.until(finTimeout, former)
 			l.kill(c)
 			sh(t, "cp -r "+l.dir+"/out/. "+dir)
 			l.plimsoll(0, "restore")
@@ -113,7 +113,7 @@ func TestForgedJournals(t *testing.T) {
 			host := hosttest.Watch(t, l.dir)
 			// A genuine folder, so that nothing but its journal is forged.
 			dir := filepath.Join(l.dir, "forged")
-			l.write("plain.yaml", strings.ReplaceAll(studyOf("host.sysctl:vm.swappiness", two(t, former)...), "blocks: 200", "blocks: 1"))
+			l.write("plain.yaml", strings.ReplaceAll(studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", two(t, former)...), "blocks: 200", "blocks: 1"))
 			l.plimsoll(0, "run", "plain.yaml", "--quiet", "--out", dir, "--seed", "1")
 			test.make(t, l, dir)
 			for _, verb := range []string{"restore", "resume"} {

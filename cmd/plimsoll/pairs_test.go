@@ -23,12 +23,12 @@ func TestTwoRunsOfOneSetting(t *testing.T) {
 	if !contained(t) {
 		return
 	}
-	former := kept(t, swappiness)
+	former := kept(t, finTimeout)
 	l := newLab(t)
 	host := hosttest.Watch(t, l.dir)
 	levels := two(t, former)
-	l.write("0.yaml", studyOf("host.sysctl:vm.swappiness", levels...))
-	l.write("1.yaml", strings.Replace(studyOf("host.sysctl:vm.swappiness", levels[1], levels[0]), "study: changes", "study: other", 1))
+	l.write("0.yaml", studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", levels...))
+	l.write("1.yaml", strings.Replace(studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", levels[1], levels[0]), "study: changes", "study: other", 1))
 	random := rand.New(rand.NewPCG(1, 2))
 	refused, killed := 0, 0
 	for n := range pairs {
@@ -58,7 +58,7 @@ func TestTwoRunsOfOneSetting(t *testing.T) {
 			switch c.ProcessState.ExitCode() {
 			case 2:
 				refused++
-				if !strings.Contains(said[i].String(), "swappiness") || !strings.Contains(said[i].String(), "results folder "+l.dir) {
+				if !strings.Contains(said[i].String(), "tcp_fin_timeout") || !strings.Contains(said[i].String(), "results folder "+l.dir) {
 					t.Errorf("pair %d: it does not say who uses the setting: %s", n, said[i])
 				}
 				if _, err := os.Stat(filepath.Join(l.dir, fmt.Sprintf("out-%d-%d", n, i))); err == nil {
@@ -75,8 +75,8 @@ func TestTwoRunsOfOneSetting(t *testing.T) {
 				t.Errorf("pair %d: restore: %v: %s", n, err, out)
 			}
 		}
-		if now := value(t, swappiness); now != former {
-			t.Fatalf("pair %d: vm.swappiness is %s after restore, it was %s", n, now, former)
+		if now := value(t, finTimeout); now != former {
+			t.Fatalf("pair %d: tcp_fin_timeout is %s after restore, it was %s", n, now, former)
 		}
 	}
 	t.Logf("%d pairs: %d runs refused, %d killed", pairs, refused, killed)
@@ -91,13 +91,13 @@ func TestSettingOfADeadRun(t *testing.T) {
 	if !contained(t) {
 		return
 	}
-	former := kept(t, swappiness)
+	former := kept(t, finTimeout)
 	sh(t, "mkdir -m 700 /var/lib/plimsoll/undo")
 	l := newLab(t)
 	host := hosttest.Watch(t, l.dir)
-	l.write("study.yaml", studyOf("host.sysctl:vm.swappiness", two(t, former)...))
+	l.write("study.yaml", studyOf("host.sysctl:net.ipv4.tcp_fin_timeout", two(t, former)...))
 	c, _ := l.start("run", "study.yaml", "--quiet", "--out", "dead")
-	l.until(swappiness, former)
+	l.until(finTimeout, former)
 	live := l.plimsoll(2, "run", "study.yaml", "--quiet", "--out", "second")
 	if want := fmt.Sprintf("is in use by another run (process %d of user 0, results folder %s/dead)", c.Process.Pid, l.dir); !strings.Contains(live, want) || strings.Count(live, "\n") != 1 {
 		t.Errorf("beside a live run: %s, want %s", live, want)
@@ -114,15 +114,15 @@ func TestSettingOfADeadRun(t *testing.T) {
 		t.Errorf("beside a dead run: %s, want %s", said, want)
 	}
 	c, out := l.start("resume", "dead", "--quiet")
-	l.until(swappiness, value(t, swappiness))
+	l.until(finTimeout, value(t, finTimeout))
 	l.kill(c)
 	_ = out
 	l.plimsoll(0, "restore", "dead")
-	if now := value(t, swappiness); now != former {
-		t.Errorf("vm.swappiness is %s, it was %s", now, former)
+	if now := value(t, finTimeout); now != former {
+		t.Errorf("tcp_fin_timeout is %s, it was %s", now, former)
 	}
 	c, out = l.start("run", "study.yaml", "--quiet", "--out", "third")
-	l.until(swappiness, former)
+	l.until(finTimeout, former)
 	_ = c.Process.Signal(os.Interrupt)
 	l.ended(c, out, 3)
 	host.Unchanged(t)

@@ -24,9 +24,7 @@ headline: [peak]
 // Real servers whose failure is no knee end in the right word, and no claim is above what
 // they sustain. A host that others use may say so instead.
 func TestSearchesOfRealServersEndInWords(t *testing.T) {
-	if os.Getenv("PLIMSOLL_REAL") == "" {
-		t.Skip("set PLIMSOLL_REAL=1 to search real servers for their peaks")
-	}
+	isReal(t, "search real servers for their peaks")
 	for _, c := range []struct {
 		name, server, within string
 		truth                float64 // the highest rate that is sustained, 0 for none

@@ -85,6 +85,7 @@ func (r *rig) held(address string) int {
 // What a run that was killed left in a server that it did not start is removed, and
 // nothing else is.
 func TestRestoreCleansAServerThatStays(t *testing.T) {
+	t.Parallel()
 	r := &rig{t: t, dir: t.TempDir()}
 	at := r.store()
 	conn, err := net.Dial("tcp", at)

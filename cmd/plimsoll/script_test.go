@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 // it, and "json FILE" wants a JSON document. Where they run, $BIN holds nothing
 // but plimsoll.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {

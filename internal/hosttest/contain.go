@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 // inside is the environment variable that tells a contained process so.
 const inside = "PLIMSOLL_CONTAINED"
 
-// lockFile keeps contained tests of a host apart, since some settings are in no namespace.
+// lockFile keeps tests that change settings which are in no namespace apart from all other contained tests of a host.
 const lockFile = "/tmp/.plimsoll-hosttest"
 
 // enter makes the folders private and runs the rest of its arguments. It stays as the first process of its namespace and
@@ -86,58 +87,86 @@ func Command(ctx context.Context, argv ...string) *exec.Cmd {
 	return c
 }
 
-var skipped = regexp.MustCompile(`(?s)(?:^|\n)--- SKIP: [^\n]*\n\s*(.*?)\n(?:PASS|$)`)
+// Inside says that this process is contained.
+func Inside() bool { return os.Getenv(inside) != "" }
 
 // Contain runs the calling test once more, contained, and answers true there. Outside it takes over the outcome and answers false. Without
-// root, or where the kernel's settings cannot be written, the test is skipped with the reason.
-func Contain(t *testing.T) bool {
+// root, or where the kernel's settings cannot be written, the test is skipped with the reason. Such a test runs beside others, and so
+// changes only settings that belong to a namespace: of the network, and control groups.
+func Contain(t *testing.T) bool { return contain(t, syscall.LOCK_SH) }
+
+// ContainAlone is Contain for tests that change settings of the kernel that are in no namespace: no other contained test of the host runs
+// meanwhile.
+func ContainAlone(t *testing.T) bool { return contain(t, syscall.LOCK_EX) }
+
+func contain(t *testing.T, how int) bool {
 	t.Helper()
-	if os.Getenv(inside) != "" {
+	if Inside() {
 		return true
 	}
-	if why := Lacking(); why != "" {
+	if why := lacking(); why != "" {
 		t.Skip(why)
 	}
-	exclusive(t)
+	t.Parallel() // it waits for processes more than it works
+	release, err := lock(how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	args := []string{self, "-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.v"}
+	args := []string{self, "-test.run=" + exactly(t.Name()), "-test.v"}
 	if deadline, ok := t.Deadline(); ok {
 		args = append(args, "-test.timeout="+time.Until(deadline).Round(time.Second).String())
 	}
 	text, err := Command(ctx, args...).CombinedOutput()
-	switch m := skipped.FindSubmatch(text); {
+	switch ended := outcome(t.Name(), string(text)); {
 	case err != nil:
 		t.Fatalf("contained: %v\n%s", err, text)
-	case m != nil:
-		t.Skip(string(m[1]))
+	case ended == "SKIP":
+		t.Skipf("contained:\n%s", text)
+	case ended != "PASS":
+		t.Fatalf("contained: it did not run\n%s", text)
 	}
 	t.Logf("contained:\n%s", text)
 	return false
 }
 
-// exclusive waits until no other test changes settings of this host that are in no namespace, and keeps them out until the test ends.
-func exclusive(t testing.TB) {
-	t.Helper()
-	release, err := Lock()
-	if err != nil {
-		t.Fatal(err)
+// lacking is Lacking, asked once.
+var lacking = sync.OnceValue(Lacking)
+
+// exactly is the pattern of -test.run that one test matches, or one part of a test.
+func exactly(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
 	}
-	t.Cleanup(release)
+	return strings.Join(parts, "/")
 }
 
-// Lock is Exclusive for programs that are no tests.
-func Lock() (release func(), err error) {
+// outcome is what a program of tests says of one: PASS, SKIP or FAIL, and nothing where it did not run.
+func outcome(name, text string) string {
+	m := regexp.MustCompile(`(?m)^ *--- ([A-Z]+): ` + regexp.QuoteMeta(name) + ` \(`).FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+// Lock waits until no contained test runs on this host, and keeps them out until it is released: for programs that are no tests.
+func Lock() (release func(), err error) { return lock(syscall.LOCK_EX) }
+
+func lock(how int) (release func(), err error) {
 	file, err := os.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("keep other tests of this host out: %w", err)
 	}
 	for {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+		err = syscall.Flock(int(file.Fd()), how)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}

@@ -3,8 +3,8 @@
 //
 // A test that changes a real host runs contained: in namespaces of its own for mounts, processes, IPC, host name and network, with
 // an empty /tmp, /dev/shm, /run, /var/tmp and /var/lib/plimsoll, so that other programs on the host cannot disturb it and nothing that it leaves
-// outlives it. Kernel settings that no namespace separates (vm.*, /sys/block, control groups) are those of the host;
-// contained tests run one at a time on a host, and put such settings back with t.Cleanup.
+// outlives it. Contained tests run beside each other. Kernel settings that no namespace separates (vm.*, /sys/block) are those of the host:
+// a test that changes them takes ContainAlone, runs while no other contained test does, and puts them back with t.Cleanup.
 //
 //	func TestPutsBack(t *testing.T) {
 //		if !hosttest.Contain(t) { // runs this test again, contained, and takes over its outcome

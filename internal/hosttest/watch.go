@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -12,8 +13,15 @@ import (
 const (
 	gap     = 300 * time.Millisecond // between the two snapshots that show what drifts
 	patient = 10 * time.Second       // for processes to die and the kernel to remove what they held
-	pause   = 100 * time.Millisecond
+	pause   = 20 * time.Millisecond
 )
+
+// drift finds once per process which values change by themselves.
+var drift = sync.OnceValue(func() []string {
+	first := Take()
+	time.Sleep(gap)
+	return differing(first, Take())
+})
 
 // Host is a host under watch.
 type Host struct {
@@ -22,17 +30,14 @@ type Host struct {
 	except []string
 }
 
-// Watch takes two snapshots: how the host is, and which values change by themselves. Files below the folders of
+// Watch notes how the host is, and which values change by themselves. Files below the folders of
 // except are the test's own, and so are those of its program, where the go tool keeps a log of what tests open.
 func Watch(t testing.TB, except ...string) *Host {
 	t.Helper()
 	if self, err := os.Executable(); err == nil {
 		except = append(slices.Clip(except), filepath.Dir(self))
 	}
-	first := Take(except...)
-	time.Sleep(gap)
-	before := Take(except...)
-	h := &Host{before: before, drift: differing(first, before), except: except}
+	h := &Host{drift: drift(), before: Take(except...), except: except}
 	for _, name := range h.drift {
 		if strings.HasPrefix(name, "/proc/sys/vm/") {
 			t.Logf("%s changes by itself and is not compared", name)

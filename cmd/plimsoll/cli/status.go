@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -72,6 +73,8 @@ func ExitStatus(err error) int {
 		return ExitVerdict
 	case errors.As(err, &u):
 		return ExitOpen
+	case errors.Is(err, context.Canceled): // stopped while it looked for mistakes
+		return ExitTrouble
 	case errors.As(err, &m), lab.IsMistake(err):
 		return ExitMistake
 	}
