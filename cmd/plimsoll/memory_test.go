@@ -29,7 +29,7 @@ platform: local
 workload: {storage: {size: 16MiB, block: 4MiB, depth: 256, engine: libaio, read: 0%, random: 100%, precondition: none, direct: false}}
 factors:
   host.sysctl:net.ipv4.tcp_fin_timeout: [20, 30]
-measure: {settle: 10ms, warmup: 100ms, window: 600ms, longest: 2s, interval: 100ms, blocks: 2, retries: 1}
+measure: {settle: 10ms, warmup: 100ms, window: 600ms, longest: 2s, interval: 100ms, blocks: 1, retries: 0}
 headline: [iops]
 `)
 	c := l.command("run", "study.yaml", "--out", "out")

@@ -44,7 +44,7 @@ func TestTerminalOfEightyColumns(t *testing.T) {
 		}
 	}
 	for _, environment := range []string{"NO_COLOR=1", "TERM=dumb"} {
-		if text := onEighty(t, environment, commands[:2]...); strings.Contains(text, "\x1b") || strings.Contains(text, `\u001b`) {
+		if text := onEighty(t, environment, study+" --blocks 3", commands[1]); strings.Contains(text, "\x1b") || strings.Contains(text, `\u001b`) {
 			t.Errorf("with %s: %q", environment, text)
 		}
 	}

@@ -157,7 +157,18 @@ func outcome(name, text string) string {
 	return m[1]
 }
 
-// Lock waits until no contained test runs on this host, and keeps them out until it is released: for programs that are no tests.
+// Exclusive waits until no contained test runs on this host, and keeps them out until the test ends: for tests that change settings of the
+// kernel without being contained.
+func Exclusive(t testing.TB) {
+	t.Helper()
+	release, err := Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+}
+
+// Lock waits until no contained test runs on this host, and keeps them out until it is released.
 func Lock() (release func(), err error) { return lock(syscall.LOCK_EX) }
 
 func lock(how int) (release func(), err error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/hosttest"
 	"plimsoll/internal/platform"
 )
 
@@ -64,6 +65,7 @@ func TestTheShapeIsReadBack(t *testing.T) {
 // lets us.
 func hugePagesOfHost(t *testing.T, pages int) bool {
 	t.Helper()
+	hosttest.Exclusive(t)
 	const all, free = "/proc/sys/vm/nr_hugepages", "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages"
 	former, err := os.ReadFile(all)
 	if err != nil {
