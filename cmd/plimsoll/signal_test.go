@@ -231,7 +231,14 @@ func TestNoSignalLeavesTheHostChanged(t *testing.T) {
 		{"hangup under nohup", "nohup " + running + " --set measure.blocks=2 >log 2>&1", func(s *stage) { s.lab(syscall.SIGHUP) }, cli.ExitDone, "report: out/report.html"},
 		{"a reader who does not read", running + " 2>&1 | sleep 20", func(s *stage) { s.lab(syscall.SIGTERM); s.kill("sleep", syscall.SIGTERM) }, 143, ""},
 		{"resume", "timeout -s KILL 4 " + running + " >log 2>&1; exec plimsoll resume out 2>log", func(s *stage) {
-			s.until(s.gone, "resumed", func() bool { return s.cmd.Process.Pid == s.number("lock") && s.setting() != s.former })
+			ended := 0
+			s.until(s.gone, "resumed", func() bool {
+				if s.cmd.Process.Pid == s.number("lock") {
+					return len(s.ended("out")) > ended && s.setting() != s.former
+				}
+				ended = len(s.ended("out")) // by the run that is killed
+				return false
+			})
 			s.lab(syscall.SIGHUP)
 		}, cli.ExitTrouble, "stopped because"},
 	} {

@@ -150,6 +150,21 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A mount over the folder in which another one lies hides it; one beside it, or below which it lies, does not.
+func TestHiddenMounts(t *testing.T) {
+	all := map[string]mount{}
+	for _, m := range []mount{
+		{"1", "0", "/", ""}, {"2", "1", "/tmp/disk", ""}, {"3", "1", "/tmp", ""}, {"4", "3", "/tmp/own", ""}, {"5", "1", "/tmpfs", ""}, {"6", "3", "/tmp", ""}, {"7", "6", "/tmp/new", ""},
+	} {
+		all[m.id] = m
+	}
+	for id, want := range map[string]bool{"1": false, "2": true, "3": false, "4": true, "5": false, "6": false, "7": false} {
+		if hidden(all[id], all) != want {
+			t.Errorf("the mount at %s (%s) is hidden: %v", all[id].at, id, !want)
+		}
+	}
+}
+
 // What a contained program leaves ends with it.
 func TestContainedProgramsEndWithTheContext(t *testing.T) {
 	if why := Lacking(); why != "" {

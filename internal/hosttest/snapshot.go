@@ -218,21 +218,46 @@ func (s Snapshot) reading(dir string) bool {
 	return err != nil || strings.HasPrefix(string(line), "tc\x00qdisc\x00show") || strings.HasPrefix(string(line), "ip\x00-o")
 }
 
-// mounts takes the mounts, without the numbers that differ from one mount to the next.
+// mount is a line of mountinfo.
+type mount struct{ id, parent, at, what string }
+
+// mounts takes the mounts that can be seen, without the numbers that differ from one mount to the next.
 func (s Snapshot) mounts() {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return
 	}
+	all := map[string]mount{}
+	var order []string
 	for line := range strings.Lines(string(text)) {
 		about, source, _ := strings.Cut(strings.TrimSpace(line), " - ")
 		f := strings.Fields(about)
 		if len(f) < 6 {
 			continue
 		}
-		name := "mount " + f[4]
-		s[name] += fmt.Sprintf("[%s %s %s]", f[3], f[5], source)
+		all[f[0]] = mount{f[0], f[1], f[4], fmt.Sprintf("[%s %s %s]", f[3], f[5], source)}
+		order = append(order, f[0])
 	}
+	for _, id := range order {
+		if m := all[id]; !hidden(m, all) {
+			s["mount "+m.at] += m.what
+		}
+	}
+}
+
+// hidden says that a mount lies below a folder over which something else is mounted, as those of others of the host do below the private
+// folders of a contained test.
+func hidden(m mount, all map[string]mount) bool {
+	above := map[string]bool{}
+	for at, ok := m, true; ok && !above[at.id]; at, ok = all[at.parent] {
+		above[at.id] = true
+	}
+	for _, other := range all {
+		if strings.HasPrefix(m.at, strings.TrimSuffix(other.at, "/")+"/") && !above[other.id] {
+			return true
+		}
+	}
+	return false
 }
 
 // tree takes what lies below a folder, without what is mounted there.

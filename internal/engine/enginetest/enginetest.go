@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,11 +39,15 @@ type Server struct {
 	process *exec.Cmd
 }
 
-// Each runs a test with a server of each engine, one after the other.
+// Each runs a test with a server of each engine, beside each other and beside other tests.
 func Each(t *testing.T, test func(t *testing.T, s *Server)) {
 	t.Helper()
+	t.Parallel()
 	for protocol, name := range map[string]string{engine.PostgreSQL: "postgresql", engine.MariaDB: "mariadb"} {
-		t.Run(name, func(t *testing.T) { test(t, Start(t, Setup{Protocol: protocol})) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, Start(t, Setup{Protocol: protocol}))
+		})
 	}
 }
 
@@ -225,11 +230,7 @@ func (s *Server) postgresql() error {
 		"-c", "dynamic_shared_memory_type=mmap", // in the folder, and gone with it
 		"-c", "max_wal_size=256MB", "-c", "shared_buffers=64MB", "-c", "fsync=off", // a process that is killed loses nothing that it wrote
 	}
-	said, err := s.command(filepath.Join(filepath.Dir(program), "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, said)
-	}
-	return nil
+	return s.make(s.command(filepath.Join(filepath.Dir(program), "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C", "-E", "UTF8"))
 }
 
 // own makes the tables of a server of MariaDB that are its own.
@@ -245,8 +246,52 @@ func (s *Server) mariadb() error {
 		"/usr/sbin/mariadbd", "--no-defaults", "--datadir=" + filepath.Join(s.Dir, "data"), "--tmpdir=" + s.Dir, "--socket=", "--bind-address=127.0.0.1", "--port=" + port,
 		"--innodb-log-file-size=16M", "--innodb-buffer-pool-size=64M", "--innodb-flush-log-at-trx-commit=2", "--local-infile", "--debug-gdb",
 	}
-	if said, err := s.command(append([]string{"sh", "-c", own}, s.words...)...).CombinedOutput(); err != nil {
-		return fmt.Errorf("make the tables of mariadbd, which is perhaps not installed: ./setup test: %w: %s", err, said)
+	if err := s.make(s.command(append([]string{"sh", "-c", own}, s.words...)...)); err != nil {
+		return fmt.Errorf("make the tables of mariadbd, which is perhaps not installed: ./setup test: %w", err)
 	}
 	return nil
+}
+
+// blank are folders of servers that never ran, by protocol.
+var blank = struct {
+	sync.Mutex
+	data map[string]string
+}{data: map[string]string{}}
+
+// make makes the folder data by a command, which takes seconds of CPU time, or copies the one that it made first. That lies beside the
+// program of the test, with which go test removes it.
+func (s *Server) make(c *exec.Cmd) error {
+	blank.Lock()
+	defer blank.Unlock()
+	data := filepath.Join(s.Dir, "data")
+	if first := blank.data[s.Protocol]; first != "" && s.Furnish == nil {
+		return clone(first, data)
+	}
+	if said, err := c.CombinedOutput(); err != nil || s.Furnish != nil {
+		return told(err, said)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	first := filepath.Join(filepath.Dir(self), "blank-"+s.Protocol)
+	if err := os.RemoveAll(first); err != nil {
+		return err
+	}
+	blank.data[s.Protocol] = first
+	return clone(data, first)
+}
+
+// clone copies a folder with the owners of its files.
+func clone(from, to string) error {
+	said, err := exec.Command("cp", "-a", "--reflink=auto", from, to).CombinedOutput()
+	return told(err, said)
+}
+
+// told is the error of a command, with what it printed.
+func told(err error, said []byte) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", err, said)
 }

@@ -193,10 +193,19 @@ func schema(t *testing.T, s *enginetest.Server) {
 	}
 }
 
+// The passwords that the tests name. Parallel tests may not set variables of the environment.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"PLIMSOLL_TEST_SECRET": "hash"} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // credentials has one come who is not let in, and one who may not make databases: both are
 // told in one line that does not hold a password.
 func credentials(t *testing.T, s *enginetest.Server) {
-	t.Setenv("PLIMSOLL_TEST_SECRET", "hash")
 	who := s.At
 	defer func() { s.At = who }()
 	refused, sql := "Access denied for user 'clerk'", "CREATE USER clerk IDENTIFIED BY 'hush'; CREATE USER reader"
@@ -260,6 +269,7 @@ func TestRealStandsStill(t *testing.T) {
 // is a disk that is full: it ends the filling with one line, and fails what a load would
 // write.
 func TestRealLittleRoom(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("a small file system takes root to mount")
 	}

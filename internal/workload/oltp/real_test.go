@@ -87,6 +87,7 @@ func TestRealTests(t *testing.T) {
 
 // A load over TLS does the same, and says so.
 func TestRealTLS(t *testing.T) {
+	t.Parallel()
 	c, err := service.NewCertificate()
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +120,7 @@ func TestRealTLS(t *testing.T) {
 
 // What the server counts is what the load says that it did.
 func TestRealMariaDBStatements(t *testing.T) {
+	t.Parallel()
 	one := enginetest.Start(t, enginetest.Setup{Protocol: engine.MariaDB})
 	s := one.Dial(t, "")
 	count := func(name string) int64 {
@@ -145,6 +147,7 @@ func TestRealMariaDBStatements(t *testing.T) {
 // Several servers are filled alike, each does its share, and a row that one of them lost is
 // told with its number.
 func TestRealSeveralServers(t *testing.T) {
+	t.Parallel()
 	first := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL})
 	second := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL})
 	first.At.More = []string{second.At.Address}

@@ -22,6 +22,16 @@ import (
 	"plimsoll/internal/workload/workloadtest"
 )
 
+// The passwords that the tests name. Parallel tests may not set variables of the environment.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"PLIMSOLL_TEST_RIGHT": "hush", "PLIMSOLL_TEST_WRONG": "hash"} {
+		if err := os.Setenv(name, value); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 func env(t *testing.T, s *enginetest.Server) workload.Env {
 	return workload.Env{Seed: 7, Target: s.Target, Log: t.Logf}
 }
@@ -285,14 +295,19 @@ func killed(t *testing.T, setup enginetest.Setup) *measure.Recorder {
 
 // What the server acknowledged is there after it was killed in the middle.
 func TestRealKill(t *testing.T) {
+	t.Parallel()
 	for _, setup := range []enginetest.Setup{{Protocol: engine.PostgreSQL}, {Protocol: engine.MariaDB, Words: []string{"--innodb-flush-log-at-trx-commit=1"}}} {
-		t.Run(setup.Protocol, func(t *testing.T) { passes(t, killed(t, setup), "new orders", "payments", "consistency") })
+		t.Run(setup.Protocol, func(t *testing.T) {
+			t.Parallel()
+			passes(t, killed(t, setup), "new orders", "payments", "consistency")
+		})
 	}
 }
 
 // Where a server does not write what it acknowledges, the checks say so. PostgreSQL always
 // writes all but the last page, even where a commit does not wait for it.
 func TestRealKillOfForgetful(t *testing.T) {
+	t.Parallel()
 	out := killed(t, enginetest.Setup{Protocol: engine.MariaDB, Words: []string{"--innodb-flush-log-at-trx-commit=0", "--innodb-flush-log-at-timeout=2000"}})
 	passes(t, out, "consistency")
 	missing := 0
@@ -309,8 +324,7 @@ func TestRealKillOfForgetful(t *testing.T) {
 
 // A server that has too few sessions, or none for us, is explained.
 func TestRealRefusals(t *testing.T) {
-	t.Setenv("PLIMSOLL_TEST_RIGHT", "hush")
-	t.Setenv("PLIMSOLL_TEST_WRONG", "hash")
+	t.Parallel()
 	for _, c := range []struct {
 		setup                      enginetest.Setup
 		users, noProof, wrong, few string
@@ -327,6 +341,7 @@ func TestRealRefusals(t *testing.T) {
 		},
 	} {
 		t.Run(c.setup.Protocol, func(t *testing.T) {
+			t.Parallel()
 			s := enginetest.Start(t, c.setup)
 			if err := s.Dial(t, "").Exec(t.Context(), c.users); err != nil {
 				t.Fatal(err)
