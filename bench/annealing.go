@@ -36,7 +36,7 @@ func newCooling(args []string) (cooling, error) {
 }
 
 // run holds the plan of a round against simulated annealing that may move as many
-// machines, in clusters of 3 to 14 hosts with rules: what is lost, as a share of the demand,
+// VMs, in clusters of 3 to 14 hosts with rules: what is lost, as a share of the demand,
 // and the highest load. Annealing begins once rules are mended, and again from the plan; it knows no order of moves,
 // no cost of a migration and no rule that only should hold.
 func (k cooling) run() ([]result, error) {
@@ -89,7 +89,7 @@ func randomCluster(seed uint64) *cluster.Cluster {
 	return clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: hosts * (3 + int(seed%19)), Rules: int(seed % 9), Load: .5 + float64(seed%6)/12, Placed: true})
 }
 
-// differ counts the machines that have another host in another layout.
+// differ counts the VMs that have another host in another layout.
 func differ(a, b *cluster.Layout) (n int) {
 	for v := range a.Cluster().VMs {
 		if id := cluster.VMID(v); a.Host(id) != b.Host(id) {
@@ -115,7 +115,7 @@ func highest(l *cluster.Layout, x *cluster.Index) (top float64) {
 	return top
 }
 
-// annealer looks for the layout that loses least with so many machines moved at most.
+// annealer looks for the layout that loses least with so many VMs moved at most.
 type annealer struct {
 	c           *cluster.Cluster
 	x           *cluster.Index
@@ -198,7 +198,7 @@ func (a *annealer) step(temperature float64) {
 	}
 }
 
-// unit is a machine with those that must stay together with it.
+// unit is a VM with those that must stay together with it.
 func (a *annealer) unit(v cluster.VMID) []cluster.VMID {
 	for _, r := range a.x.Rules(v) {
 		if rule := &a.c.Rules[r]; rule.Kind == cluster.Together && rule.Must {
@@ -214,7 +214,7 @@ func (a *annealer) unit(v cluster.VMID) []cluster.VMID {
 	return []cluster.VMID{v}
 }
 
-// take has a machine run elsewhere, and keeps count.
+// take has a VM run elsewhere, and keeps count.
 func (a *annealer) take(v cluster.VMID, to cluster.HostID) {
 	count := func(h cluster.HostID, sign float64) {
 		if h != cluster.Nowhere {

@@ -25,13 +25,13 @@ type size struct {
 
 // growth begins with the size that limits are for.
 var growth = []size{
-	{"64 hosts, 8,000 machines", 64, 8000, 200, 1}, {"16 hosts, 2,000 machines", 16, 2000, 50, .25},
-	{"256 hosts, 32,000 machines", 256, 32_000, 800, 4}, {"640 hosts, 80,000 machines", 640, 80_000, 2000, 10},
+	{"64 hosts, 8,000 VMs", 64, 8000, 200, 1}, {"16 hosts, 2,000 VMs", 16, 2000, 50, .25},
+	{"256 hosts, 32,000 VMs", 256, 32_000, 800, 4}, {"640 hosts, 80,000 VMs", 640, 80_000, 2000, 10},
 }
 
 var (
-	vCenter = size{"2,000 hosts, 25,000 machines", 2000, 25_000, 200, 1}
-	largest = size{"2,000 hosts, 35,000 machines", 2000, 35_000, 500, 1}
+	vCenter = size{"2,000 hosts, 25,000 VMs", 2000, 25_000, 200, 1}
+	largest = size{"2,000 hosts, 35,000 VMs", 2000, 35_000, 500, 1}
 )
 
 // stretches is how many a quantile is the median of; placed is how many placements are
@@ -45,7 +45,7 @@ const (
 	slow      = 1
 )
 
-// make makes a cluster that is uneven and busy, with one machine in forty to be placed.
+// make makes a cluster that is uneven and busy, with one VM in forty to be placed.
 func (s size) make() (*cluster.Cluster, *cluster.Index, *cluster.Layout) {
 	spec := generate.Typical(s.hosts, 1)
 	spec.VMs, spec.Pools, spec.Waiting, spec.Load, spec.Skew = s.vms, s.pools, s.vms/40, 65, 25
@@ -92,7 +92,7 @@ func grow(sizes []size, measure func(size) ([]timing, error)) ([]result, error) 
 		for i, t := range timings {
 			r := result{s.name + ": " + t.what, t.got, "limit", t.limit, "s"}
 			if s.times != 1 {
-				r.against, r.limit = fmt.Sprintf("%g x %d machines", s.times, sizes[0].vms), first[i].got*s.times
+				r.against, r.limit = fmt.Sprintf("%g x %d VMs", s.times, sizes[0].vms), first[i].got*s.times
 			}
 			all = append(all, r.readable(first[i].limit))
 		}
@@ -135,7 +135,7 @@ func middleMean(times []float64) float64 {
 	return of[len(of)/2]
 }
 
-// placing is the time to choose a host for a machine, among machines that run.
+// placing is the time to choose a host for a VM, among VMs that run.
 func placing() ([]result, error) {
 	all, err := grow(growth, func(s size) ([]timing, error) { return s.place(.001) })
 	more, other := grow([]size{vCenter}, func(s size) ([]timing, error) { return s.place(.005) })
@@ -229,7 +229,7 @@ func (s size) balance(limit, spare float64) (timings []timing, err error) {
 }
 
 // dividing is the time to work out what all are entitled to, when they ask for half more
-// than there is; and after one machine asks for something else, what it is entitled to,
+// than there is; and after one VM asks for something else, what it is entitled to,
 // and what all are.
 func dividing() ([]result, error) {
 	return grow(growth, func(s size) ([]timing, error) {
@@ -274,7 +274,7 @@ func changes(c *cluster.Cluster, x *cluster.Index, e *divvy.Entitlements) (own, 
 	return own, all
 }
 
-// clusterMemory is what a cluster with its index and one layout holds, for a machine.
+// clusterMemory is what a cluster with its index and one layout holds, for a VM.
 func clusterMemory() ([]result, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	held := func() float64 {

@@ -96,19 +96,19 @@ func unbroken(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// fits checks that what machines ask for is more than the connected hosts have only for
+// fits checks that what VMs ask for is more than the connected hosts have only for
 // a while, or in a scenario that says so.
 func fits(t *testing.T, s *scenario.Scenario) {
 	t.Helper()
 	l := loadOf(s)
-	t.Logf("%d hosts, %d machines, %d h: cpu %.0f %%, at most %.0f %%; memory at most %.0f %%; over for %.0f %% of the time",
+	t.Logf("%d hosts, %d VMs, %d h: cpu %.0f %%, at most %.0f %%; memory at most %.0f %%; over for %.0f %% of the time",
 		len(s.Cluster.Hosts), len(s.Cluster.VMs), s.Length/3600, 100*l.cpu, 100*l.most, 100*l.memory, 100*l.over)
 	if meant := strings.Contains(s.Name, "overcommitted"); !meant && l.over > .1 || meant && l.over == 0 {
 		t.Errorf("more is asked for than the hosts have, for %.0f %% of the time", 100*l.over)
 	}
 }
 
-// load is what machines ask for over time, as shares of what connected hosts have.
+// load is what VMs ask for over time, as shares of what connected hosts have.
 type load struct{ cpu, most, memory, over float64 }
 
 func loadOf(s *scenario.Scenario) (l load) {
@@ -163,7 +163,7 @@ const mostSamples = 300_000
 func runs(t *testing.T, s *scenario.Scenario) (costs bool) {
 	t.Helper()
 	if n := int64(len(s.Cluster.VMs)) * s.Length / scenario.Step; n > mostSamples {
-		t.Errorf("%d samples of demand are more than %d: use a shorter length, or fewer machines", n, mostSamples)
+		t.Errorf("%d samples of demand are more than %d: use a shorter length, or fewer VMs", n, mostSamples)
 	}
 	limit := time.Minute
 	if deep() {
@@ -193,7 +193,7 @@ func run(t *testing.T, s *scenario.Scenario, p replay.Policy, limit time.Duratio
 
 func deep() bool { return os.Getenv("PLIMSOLL_DEEP") == "1" }
 
-// lacks says whether machines lacked a core for ten minutes, or 4 GiB.
+// lacks says whether VMs lacked a core for ten minutes, or 4 GiB.
 func lacks(o *replay.Outcome) bool {
 	const while = 600 * 1000 // milliseconds
 	return o.Short.CPU > 2500*while || o.Short.Memory > 4096*while

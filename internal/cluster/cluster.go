@@ -1,10 +1,10 @@
-// Package cluster is the model of a cluster of hosts: virtual machines, resource
+// Package cluster is the model of a cluster of hosts: VMs, resource
 // pools, rules and what was seen of demand. The packages below it decide: divvy hands
-// out capacity, place and balance say where machines run, policy and topology check
+// out capacity, place and balance say where VMs run, policy and topology check
 // how they are set up, replay runs them in virtual time.
 //
 // The model is plain data, indexed by small integers. All amounts are whole numbers,
-// so that a decision is the same on every machine: MHz and bytes. Where machines run
+// so that a decision is the same on every VM: MHz and bytes. Where VMs run
 // is not part of it but of a Layout, which can be changed step by step and is cheap
 // to copy.
 package cluster
@@ -19,7 +19,7 @@ type (
 	RuleID int32
 )
 
-// Nowhere is the host of a machine that runs on none, and the parent of the root pool.
+// Nowhere is the host of a VM that runs on none, and the parent of the root pool.
 const Nowhere = -1
 
 // Unlimited is the limit of an allocation that has none.
@@ -35,7 +35,7 @@ type Cluster struct {
 	VMs        []VM
 	Pools      []Pool
 	Rules      []Rule
-	Networks   []string // names, which hosts and machines have the indexes of
+	Networks   []string // names, which hosts and VMs have the indexes of
 	Datastores []string
 	Settings   Settings
 }
@@ -62,10 +62,10 @@ type Settings struct {
 	Model        Model
 	Level        int  // 1 to 5: how small an imbalance is worth a move; 1 moves only where it must
 	Headroom     int  // per mille of each host that demand should leave free
-	SpareHosts   int  // hosts that may fail while every machine still has its reservation; 0 without admission control
+	SpareHosts   int  // hosts that may fail while every VM still has its reservation; 0 without admission control
 	MostMoves    int  // moves in one plan at most; 0 leaves it to the time that moves take
 	CostBenefit  bool // a move must gain more than it costs
-	Consumed     bool // memory demand is what a machine holds, and not what it uses
+	Consumed     bool // memory demand is what a VM holds, and not what it uses
 	ScalablePool bool // shares of pools grow with what is in them
 }
 
@@ -80,5 +80,5 @@ type Model string
 // The models. Any other value counts as the first.
 const (
 	ByDeviation Model = "deviation" // the hosts' loads lie close together
-	ByScore     Model = "score"     // no machine would run much better on another host
+	ByScore     Model = "score"     // no VM would run much better on another host
 )

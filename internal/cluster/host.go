@@ -1,6 +1,6 @@
 package cluster
 
-// Host is a machine that machines run on.
+// Host is a VM that VMs run on.
 type Host struct {
 	Name  string
 	State HostState
@@ -14,7 +14,7 @@ type Host struct {
 	Memory         int64 // bytes
 	Overhead       Resources
 	// Factor is the part of the cores' capacity that a policy leaves, per mille:
-	// 1000, or less where threads may not be shared between machines.
+	// 1000, or less where threads may not be shared between VMs.
 	Factor int
 
 	NIC        int64   // bit/s that migrations can use
@@ -26,7 +26,7 @@ type Host struct {
 // HostState says whether a host can be used.
 type HostState string
 
-// The states of a host. Machines run on a host in maintenance only until they have
+// The states of a host. VMs run on a host in maintenance only until they have
 // been moved; quarantined hosts keep what they have and get nothing new.
 const (
 	Connected   HostState = "connected"
@@ -42,7 +42,7 @@ func (h *Host) Cores() int { return h.Sockets * h.NodesPerSocket * h.CoresPerNod
 // Nodes is how many NUMA nodes there are.
 func (h *Host) Nodes() int { return h.Sockets * h.NodesPerSocket }
 
-// Capacity is what machines can have of the host, without what the hypervisor keeps.
+// Capacity is what VMs can have of the host, without what the hypervisor keeps.
 func (h *Host) Capacity() Resources {
 	return Resources{
 		CPU:    max(0, int64(h.Cores())*h.MHz*int64(h.Factor)/1000-h.Overhead.CPU),
@@ -50,10 +50,10 @@ func (h *Host) Capacity() Resources {
 	}
 }
 
-// Usable says whether the host may get a machine.
+// Usable says whether the host may get a VM.
 func (h *Host) Usable() bool { return h.State == Connected }
 
-// Runs says whether machines on the host run.
+// Runs says whether VMs on the host run.
 func (h *Host) Runs() bool {
 	return h.State == Connected || h.State == Maintenance || h.State == Quarantined
 }

@@ -2,19 +2,19 @@ package cluster
 
 import "slices"
 
-// Layout says where machines run. It keeps what decisions ask for again and again up to
+// Layout says where VMs run. It keeps what decisions ask for again and again up to
 // date, so that trying one move costs the same in a cluster of any size.
 type Layout struct {
 	c     *Cluster
 	index *Index
 
-	host     []HostID // by machine
-	place    []int32  // of a machine in the list of its host
+	host     []HostID // by VM
+	place    []int32  // of a VM in the list of its host
 	on       [][]VMID // by host
 	reserved []Resources
 	demand   []Resources
-	print    []uint64  // of the machines of a host, by host
-	members  [][]int16 // how many machines of a rule a host has, by rule and host
+	print    []uint64  // of the VMs of a host, by host
+	members  [][]int16 // how many VMs of a rule a host has, by rule and host
 }
 
 // NewLayout is the layout of the snapshot.
@@ -57,20 +57,20 @@ func (l *Layout) Clone() *Layout {
 // Cluster is what it is a layout of.
 func (l *Layout) Cluster() *Cluster { return l.c }
 
-// Host is where a machine runs.
+// Host is where a VM runs.
 func (l *Layout) Host(v VMID) HostID { return l.host[v] }
 
-// On lists the machines of a host, in no order that means anything. It is valid until
+// On lists the VMs of a host, in no order that means anything. It is valid until
 // the next move.
 func (l *Layout) On(h HostID) []VMID { return l.on[h] }
 
-// Reserved is what the machines of a host must have.
+// Reserved is what the VMs of a host must have.
 func (l *Layout) Reserved(h HostID) Resources { return l.reserved[h] }
 
-// Demand is what the machines of a host ask for.
+// Demand is what the VMs of a host ask for.
 func (l *Layout) Demand(h HostID) Resources { return l.demand[h] }
 
-// Print tells the machines of a host from others: two sets of them have the same with a
+// Print tells the VMs of a host from others: two sets of them have the same with a
 // chance of 1 to 2^64.
 func (l *Layout) Print(h HostID) uint64 { return l.print[h] }
 
@@ -85,7 +85,7 @@ func scatter(n uint64) uint64 {
 	return n ^ n>>31
 }
 
-// Move has a machine run on another host, or on none. It checks nothing.
+// Move has a VM run on another host, or on none. It checks nothing.
 func (l *Layout) Move(v VMID, to HostID) {
 	if from := l.host[v]; from != Nowhere {
 		list := l.on[from]

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Index is what follows from a cluster for all of its layouts: what each machine asks
+// Index is what follows from a cluster for all of its layouts: what each VM asks
 // for, which rules hold for it, and which hosts it could ever run on.
 type Index struct {
 	reserved []Resources
 	demand   []Resources
 	capacity []Resources // by host
-	rules    [][]RuleID  // between machines, by machine
-	wheres   [][]RuleID  // about hosts, by machine
-	class    []int32     // of a machine: those of one can run on the same hosts
+	rules    [][]RuleID  // between VMs, by VM
+	wheres   [][]RuleID  // about hosts, by VM
+	class    []int32     // of a VM: those of one can run on the same hosts
 	allowed  [][]uint64  // by class, a bit a host
-	first    []VMID      // a machine of the class
+	first    []VMID      // a VM of the class
 }
 
 // NewIndex computes it.
@@ -61,7 +61,7 @@ func NewIndex(c *Cluster) *Index {
 	return x
 }
 
-// CoreSpeed is the speed of a core, in MHz, by which a machine's size is counted before
+// CoreSpeed is the speed of a core, in MHz, by which a VM's size is counted before
 // it has a host: that of the slowest.
 func CoreSpeed(c *Cluster) int64 {
 	speed := int64(0)
@@ -73,7 +73,7 @@ func CoreSpeed(c *Cluster) int64 {
 	return speed
 }
 
-// classKey holds all that decides which hosts a machine can ever run on.
+// classKey holds all that decides which hosts a VM can ever run on.
 func classKey(v *VM, rules []RuleID) string {
 	var b strings.Builder
 	number := func(n int64) { b.WriteString(strconv.FormatInt(n, 36)); b.WriteByte(' ') }
@@ -152,7 +152,7 @@ func hostsFor(c *Cluster, k kinds, v *VM, rules []RuleID) []uint64 {
 	return bits
 }
 
-// fixedObstacle is why a machine could never run on a host, whatever else does.
+// fixedObstacle is why a VM could never run on a host, whatever else does.
 func fixedObstacle(c *Cluster, v *VM, rules []RuleID, h HostID) Obstacle {
 	host := &c.Hosts[h]
 	if n := missing(v.Networks, host.Networks); n >= 0 {
@@ -185,19 +185,19 @@ func missing(needs, have []int32) int32 {
 	return -1
 }
 
-// Capacity is what machines can have of a host.
+// Capacity is what VMs can have of a host.
 func (x *Index) Capacity(h HostID) Resources { return x.capacity[h] }
 
-// Reserved is what a machine must have.
+// Reserved is what a VM must have.
 func (x *Index) Reserved(v VMID) Resources { return x.reserved[v] }
 
-// Demand is what a machine asks for.
+// Demand is what a VM asks for.
 func (x *Index) Demand(v VMID) Resources { return x.demand[v] }
 
-// Rules are those between machines that hold for one.
+// Rules are those between VMs that hold for one.
 func (x *Index) Rules(v VMID) []RuleID { return x.rules[v] }
 
-// Allowed says whether a machine could ever run on a host.
+// Allowed says whether a VM could ever run on a host.
 func (x *Index) Allowed(v VMID, h HostID) bool {
 	return x.allowed[x.class[v]][h/64]&(1<<(h%64)) != 0
 }

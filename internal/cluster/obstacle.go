@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Obstacle is the first check by which a machine may not run on a host. It holds
+// Obstacle is the first check by which a VM may not run on a host. It holds
 // numbers only, so that finding one costs little; Text says it.
 type Obstacle struct {
 	Check Check
@@ -18,7 +18,7 @@ type Obstacle struct {
 	Index int32  // of a network or a datastore
 }
 
-// Check is one thing that must hold for a machine on a host.
+// Check is one thing that must hold for a VM on a host.
 type Check uint8
 
 // The checks, in the order in which they are made.
@@ -41,8 +41,8 @@ var checkNames = [...]string{"", "state", "network", "datastore", "cores", "host
 // String is the name of the check.
 func (k Check) String() string { return checkNames[k] }
 
-// Obstacle is why a machine may not run on a host with what runs there now; its Check is
-// Fine when it may. A machine is never in its own way.
+// Obstacle is why a VM may not run on a host with what runs there now; its Check is
+// Fine when it may. A VM is never in its own way.
 func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 	host := &l.c.Hosts[h]
 	if !host.Usable() {
@@ -54,7 +54,7 @@ func (l *Layout) Obstacle(v VMID, h HostID) Obstacle {
 	return l.obstacleNow(v, h)
 }
 
-// Passing is why a machine may not be on a host for a moment, on its way from another:
+// Passing is why a VM may not be on a host for a moment, on its way from another:
 // rules about hosts that it breaks where it comes from are left aside.
 func (l *Layout) Passing(v VMID, from, h HostID) Obstacle {
 	if !l.c.Hosts[h].Usable() {
@@ -72,7 +72,7 @@ func (l *Layout) Passing(v VMID, from, h HostID) Obstacle {
 	return l.obstacleNow(v, h)
 }
 
-// obstacleNow is why a machine may not run on a host that it could ever run on, with what
+// obstacleNow is why a VM may not run on a host that it could ever run on, with what
 // runs there now.
 func (l *Layout) obstacleNow(v VMID, h HostID) Obstacle {
 	host := &l.c.Hosts[h]
@@ -97,7 +97,7 @@ func (l *Layout) obstacleNow(v VMID, h HostID) Obstacle {
 	return Obstacle{}
 }
 
-// ruleObstacle is whether a rule between machines would be broken by a machine on a
+// ruleObstacle is whether a rule between VMs would be broken by a VM on a
 // host.
 func (l *Layout) ruleObstacle(v VMID, h HostID, r RuleID, here bool) Obstacle {
 	others := int(l.members[r][h])
@@ -115,7 +115,7 @@ func (l *Layout) ruleObstacle(v VMID, h HostID, r RuleID, here bool) Obstacle {
 	return Obstacle{}
 }
 
-// partner is another machine of a rule whose host is such; -1 when there is none.
+// partner is another VM of a rule whose host is such; -1 when there is none.
 func (l *Layout) partner(v VMID, r RuleID, such func(HostID) bool) VMID {
 	for _, other := range l.c.Rules[r].VMs {
 		if other != v && such(l.host[other]) {

@@ -26,7 +26,7 @@ var weight = map[ShareLevel]int64{ShareLow: 1, ShareNormal: 2, ShareHigh: 4}
 // Factor is how many times the shares of the lowest level this one has; 0 for custom.
 func (l ShareLevel) Factor() int64 { return weight[l] }
 
-// A pool's shares are those of a machine of four vCPUs and 16 GiB, a machine's shares
+// A pool's shares are those of a VM of four vCPUs and 16 GiB, a VM's shares
 // are given by vCPU and by MiB (vSphere Resource Management, "Resource Allocation
 // Shares").
 const (
@@ -42,7 +42,7 @@ func PoolShares(l ShareLevel) (cpu, memory int64) {
 	return poolVCPUs * lowCPUPerVCPU * l.Factor(), poolMiB * lowMemPerMiB * l.Factor()
 }
 
-// VMShares are the shares of a machine of a level: of CPU and of memory.
+// VMShares are the shares of a VM of a level: of CPU and of memory.
 func VMShares(l ShareLevel, vcpus int, memory int64) (cpu, mem int64) {
 	return int64(vcpus) * lowCPUPerVCPU * l.Factor(), max(1, memory/bytesPerMiB*lowMemPerMiB*l.Factor())
 }

@@ -1,6 +1,6 @@
 package cluster
 
-// Rule says which machines run together, apart, or where.
+// Rule says which VMs run together, apart, or where.
 type Rule struct {
 	Name string
 	Kind RuleKind
@@ -17,10 +17,10 @@ type RuleKind string
 
 // The kinds of rules.
 const (
-	Together RuleKind = "together" // all machines on one host
-	Apart    RuleKind = "apart"    // no two machines on one host
-	OnHosts  RuleKind = "on"       // machines on some of the hosts only
-	OffHosts RuleKind = "off"      // machines on none of the hosts
+	Together RuleKind = "together" // all VMs on one host
+	Apart    RuleKind = "apart"    // no two VMs on one host
+	OnHosts  RuleKind = "on"       // VMs on some of the hosts only
+	OffHosts RuleKind = "off"      // VMs on none of the hosts
 )
 
 // OfHosts says whether the rule names hosts.

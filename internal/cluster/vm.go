@@ -1,6 +1,6 @@
 package cluster
 
-// VM is a virtual machine.
+// VM is a VM.
 type VM struct {
 	Name string
 	Host HostID // where it runs in the snapshot; Nowhere when it is off or new
@@ -19,10 +19,10 @@ type VM struct {
 	Policy     string // storage policy; empty for none
 
 	Pinned  bool // never moved, except by who takes its host away
-	Waiting bool // is to be placed: a snapshot's machine that has no host yet
+	Waiting bool // is to be placed: a snapshot's VM that has no host yet
 }
 
-// Allocation is what a machine or a pool is promised of one resource.
+// Allocation is what a VM or a pool is promised of one resource.
 type Allocation struct {
 	Reservation int64
 	Limit       int64 // Unlimited without one
@@ -30,7 +30,7 @@ type Allocation struct {
 	Expandable  bool  // of a pool: what its reservation lacks may come from its parent
 }
 
-// Demand is what a machine was seen to ask for.
+// Demand is what a VM was seen to ask for.
 type Demand struct {
 	CPU      Course // MHz
 	Active   Course // bytes of memory that it uses
@@ -43,11 +43,11 @@ type Demand struct {
 // default of the setting of that name.
 const idleTax = 75
 
-// demandUnseen is the part of its size, in per cent, that a machine without history is
+// demandUnseen is the part of its size, in per cent, that a VM without history is
 // taken to ask for.
 const demandUnseen = 50
 
-// CPUDemand is what the machine asks for now, in MHz on cores of the given speed: what
+// CPUDemand is what the VM asks for now, in MHz on cores of the given speed: what
 // was seen, and half of its size where nothing was.
 func (v *VM) CPUDemand(core int64) int64 {
 	size := int64(v.VCPUs) * core
@@ -58,7 +58,7 @@ func (v *VM) CPUDemand(core int64) int64 {
 	return max(0, min(demand, size, v.CPU.Limit))
 }
 
-// MemoryDemand is what the machine asks for now, in bytes: what it uses, a quarter of
+// MemoryDemand is what the VM asks for now, in bytes: what it uses, a quarter of
 // what it holds beyond that, and what the hypervisor needs for it; or all that it
 // holds.
 //
@@ -75,7 +75,7 @@ func (v *VM) MemoryDemand(consumed bool) int64 {
 	return min(active+max(0, v.Demand.Consumed-active)*(100-idleTax)/100, v.Memory, v.Mem.Limit) + v.Overhead
 }
 
-// Reserved is what the machine must have wherever it runs.
+// Reserved is what the VM must have wherever it runs.
 func (v *VM) Reserved() Resources {
 	return Resources{CPU: v.CPU.Reservation, Memory: v.Mem.Reservation + v.Overhead}
 }

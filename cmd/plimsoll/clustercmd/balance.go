@@ -49,12 +49,14 @@ func balanceCommand(c *cli.Screen) *cobra.Command {
 	var html htmlFile
 	cmd := &cobra.Command{
 		Use:   "balance SNAPSHOT",
-		Short: "plan the moves of one round",
-		Long: `Plan the moves of one round: what must be, what rules ask for, and what brings more than
-it costs. With --out the snapshot as it is after the moves is written to a new file, with
---html a page that shows the hosts before and after, and each move with its reason. With
---stages the moves are also told by when they can be made, side by side; with --exact the
-result is held against the best of all layouts, which is for some ten machines.
+		Short: "plan one round of migrations",
+		Long: `Plan one round of migrations: mandatory moves, moves for should-rules, and moves for load
+balance that save more than they cost.
+
+With --out, the snapshot after the moves is written to a new file; with --html, a page with
+the hosts before and after and the reason for each move. With --stages, the plan says which
+moves can run in parallel. With --exact, the plan is compared with the best of all layouts;
+this is for about ten VMs.
 
 The exit status is 1 when the plan leaves a VM stranded or a hard constraint violated.`,
 		Example: "  plimsoll cluster balance lab.yaml\n  plimsoll cluster balance lab.yaml --stages\n  plimsoll cluster balance lab.yaml --out after.yaml --html plan.html",
@@ -101,8 +103,8 @@ func evacuateCommand(c *cli.Screen) *cobra.Command {
 	var html htmlFile
 	cmd := &cobra.Command{
 		Use:   "evacuate SNAPSHOT HOST...",
-		Short: "plan how hosts are emptied for maintenance",
-		Long: `Plan the moves that empty hosts for maintenance.
+		Short: "plan the evacuation of hosts for maintenance",
+		Long: `Plan the moves that evacuate hosts for maintenance.
 
 The exit status is 1 when a VM cannot leave, or the plan leaves a hard constraint violated.`,
 		Example: "  plimsoll cluster evacuate lab.yaml esx-3\n  plimsoll cluster evacuate lab.yaml esx-1 esx-2 --stages",

@@ -20,10 +20,10 @@ import (
 func Command(c *cli.Screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "place and balance machines on the hosts of a cluster, and say why",
-		Long: `Place and balance machines on the hosts of a cluster, and say why of every move and of
-every move that is not made. A cluster is read from a snapshot, a YAML or JSON file;
-nothing is changed but the files that you name with --out.`,
+		Short: "place and balance VMs on the hosts of a cluster, with reasons",
+		Long: `Place and balance VMs on the hosts of a cluster. Every move has a reason, and so has every
+move that is not made. A cluster is read from a snapshot, a YAML or JSON file. Nothing is
+changed but the files named with --out.`,
 		Example: "  plimsoll cluster doctor lab.yaml\n  plimsoll cluster why lab.yaml web-1\n  plimsoll cluster balance lab.yaml --out after.yaml",
 		Args:    cli.NoCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -53,7 +53,7 @@ func readCluster(name string) (*cluster.Cluster, error) {
 func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {
 	i := slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == name })
 	if i < 0 {
-		return 0, cli.Mistake(fmt.Errorf("the cluster has no machine %q", name))
+		return 0, cli.Mistake(fmt.Errorf("the cluster has no VM %q", name))
 	}
 	return cluster.VMID(i), nil
 }
@@ -66,7 +66,7 @@ func findHost(c *cluster.Cluster, name string) (cluster.HostID, error) {
 	return cluster.HostID(i), nil
 }
 
-// writeAfter writes the snapshot as it is once machines have moved.
+// writeAfter writes the snapshot as it is once VMs have moved.
 func writeAfter(name string, c *cluster.Cluster, host func(cluster.VMID) cluster.HostID) error {
 	if name == "" {
 		return nil

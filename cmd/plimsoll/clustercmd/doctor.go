@@ -22,13 +22,13 @@ func doctorCommand(c *cli.Screen) *cobra.Command {
 	var html htmlFile
 	cmd := &cobra.Command{
 		Use:   "doctor SNAPSHOT",
-		Short: "say how the cluster is, what a round would move and why, and why the rest stays",
-		Long: `Say how the cluster is, what a round would move and why, and why the rest stays.
+		Short: "report the state of a cluster, the next moves and their reasons",
+		Long: `Report the state of a cluster, the moves of the next round with their reasons, and why the
+other VMs stay.
 
-With --ledger, what was seen and predicted is appended to a file, one line a round, and what
-came of the round before is checked against this snapshot: moves that were made or not,
-loads that were predicted, moves that nobody recommended. With --html a page shows the same,
-with the hosts as bars and the moves as arrows.
+With --ledger, the state and the predictions are appended to a file, one line per round. The
+previous round is then checked against this snapshot: moves made or not, predicted loads, and
+moves that nobody recommended. With --html, a page shows the same with charts.
 
 The exit status is 1 when a VM is stranded or a hard constraint is violated now, even where
 the moves repair it.`,

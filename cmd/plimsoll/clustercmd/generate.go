@@ -22,10 +22,10 @@ func generateCommand(c *cli.Screen) *cobra.Command {
 	s := generate.Typical(16, 1)
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "make up a cluster from a seed",
-		Long: `Make up a cluster and write its snapshot to standard output, or with --out to a new file,
-as JSON when its name ends in .json. The same seed gives the same bytes. Machines,
-pools and rules are as many as is typical of so many hosts, unless you say.`,
+		Short: "generate a cluster from a seed",
+		Long: `Generate a cluster and write its snapshot to standard output, or with --out to a new file,
+as JSON when its name ends in .json. The same seed gives the same bytes. The numbers of VMs,
+pools and rules are typical of the number of hosts unless given.`,
 		Example: "  plimsoll cluster generate --hosts 64 --seed 7 --out lab.yaml\n  plimsoll cluster generate --load 80 --skew 40 | plimsoll cluster doctor -",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,19 +45,19 @@ pools and rules are as many as is typical of so many hosts, unless you say.`,
 			if err := createSnapshot(out, made, asJSON || strings.HasSuffix(out, ".json")); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.Out, "wrote %s: %d hosts, %d machines, %d pools, %d rules\n", out, len(made.Hosts), len(made.VMs), len(made.Pools)-1, len(made.Rules))
+			fmt.Fprintf(c.Out, "wrote %s: %d hosts, %d VMs, %d pools, %d rules\n", out, len(made.Hosts), len(made.VMs), len(made.Pools)-1, len(made.Rules))
 			return nil
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&s.Hosts, "hosts", s.Hosts, "how many hosts")
-	f.IntVar(&s.VMs, "vms", s.VMs, "how many machines, 16 a host unless given")
-	f.IntVar(&s.Waiting, "waiting", 0, "how many of the machines are to be placed yet")
-	f.IntVar(&s.Pools, "pools", s.Pools, "resource pools, 2 and one for 4 hosts unless given")
-	f.IntVar(&s.Rules, "rules", s.Rules, "rules at most, one a host unless given")
-	f.IntVar(&s.Load, "load", s.Load, "mean demand of CPU over a week, in per cent of what the hosts have")
-	f.IntVar(&s.Skew, "skew", s.Skew, "per cent of the machines that run on the first fifth of the hosts, whatever their load")
-	f.Int64Var(&s.Minute, "minute", s.Minute, "minute at which the cluster is seen; 0 is midnight before Monday")
+	f.IntVar(&s.Hosts, "hosts", s.Hosts, "number of hosts")
+	f.IntVar(&s.VMs, "vms", s.VMs, "number of VMs; default 16 per host")
+	f.IntVar(&s.Waiting, "waiting", 0, "number of VMs that wait for a host")
+	f.IntVar(&s.Pools, "pools", s.Pools, "number of resource pools; default 2, and one for every 4 hosts")
+	f.IntVar(&s.Rules, "rules", s.Rules, "maximum number of rules; default one per host")
+	f.IntVar(&s.Load, "load", s.Load, "mean CPU demand over a week, in percent of the capacity")
+	f.IntVar(&s.Skew, "skew", s.Skew, "percentage of the VMs that run on the first fifth of the hosts")
+	f.Int64Var(&s.Minute, "minute", s.Minute, "minute of the snapshot; 0 is midnight before Monday")
 	f.BoolVar(&s.Mixed, "mixed", false, "hosts of three generations")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "what everything is made from")
 	f.StringVar(&out, "out", "", "write the snapshot to a new file")
@@ -83,7 +83,7 @@ func typicalUnlessSaid(s generate.Spec, said func(flag string) bool) generate.Sp
 // noteShort says where a cluster is not what was asked for, and could not be.
 func noteShort(c *cli.Screen, s generate.Spec, load int, made *cluster.Cluster) {
 	if load < s.Load-1 {
-		fmt.Fprintf(c.Err, "plimsoll: note: %d machines load %d hosts to %d %% at most, not to %d %%\n", s.VMs, s.Hosts, load, s.Load)
+		fmt.Fprintf(c.Err, "plimsoll: note: %d VMs load %d hosts to at most %d %%, not %d %%\n", s.VMs, s.Hosts, load, s.Load)
 	}
 	nowhere := 0
 	for i := range made.VMs {
@@ -92,7 +92,7 @@ func noteShort(c *cli.Screen, s generate.Spec, load int, made *cluster.Cluster) 
 		}
 	}
 	if nowhere > 0 {
-		fmt.Fprintf(c.Err, "plimsoll: note: %d machines found no host and are off\n", nowhere)
+		fmt.Fprintf(c.Err, "plimsoll: note: %d VMs found no host and are off\n", nowhere)
 	}
 }
 

@@ -31,11 +31,11 @@ func importCommand(c *cli.Screen) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "import FORMAT FILE...",
-		Short: "make a snapshot and a demand trace of a published trace of machines",
-		Long: `Read a published trace that you bring and say what is in it. With --out, the machines that
-are there at an instant become a snapshot, with what was seen of them until then; with
---trace, what follows becomes a demand trace. Traces say nothing of hosts: they are as
-many as the peak needs, or as you say. The formats are:
+		Short: "convert a published VM trace to a snapshot and a demand trace",
+		Long: `Read a published trace that you provide and summarize it. With --out, the VMs present at
+one point in time become a snapshot with their demand so far. With --trace, the demand after
+it becomes a demand trace. Traces do not describe hosts: there are as many as the peak needs,
+unless given. The formats are:
 
 ` + strings.TrimRight(list.String(), "\n"),
 		Example:   "  plimsoll cluster import bitbrains fastStorage/ --at 3d --out lab.yaml --trace demand.csv\n  plimsoll cluster import huawei Huawei-East-1.csv --host-cores 64 --host-memory 256GiB --out lab.yaml",
@@ -55,15 +55,15 @@ many as the peak needs, or as you say. The formats are:
 	f := cmd.Flags()
 	f.StringVar(&i.out, "out", "", "write the snapshot to a new file")
 	f.StringVar(&i.trace, "trace", "", "write the demand trace to a new file")
-	f.StringVar(&i.at, "at", "", "`time` of the snapshot since the trace began, as 3d, 12h or 90m; its middle unless given")
-	f.IntVar(&i.o.Hosts, "hosts", 0, "how many hosts; as many as the peak needs unless given")
-	f.IntVar(&i.o.HostCores, "host-cores", 0, "cores of a host; 64, or more where a machine has more, unless given")
-	f.StringVar(&i.memory, "host-memory", "", "memory of a host; 512GiB, or more where a machine has more, unless given")
-	f.Int64Var(&i.o.MHz, "mhz", 0, "speed of a core; that of the trace, or 2600, unless given")
-	f.IntVar(&i.o.Every, "every", 1, "take one machine of so many")
-	f.StringVar(&i.o.Generation, "generation", "", "hardware generation whose sizes count (azure-packing)")
-	f.StringVar(&i.demand, "demand", "", "`share` of its size that a machine asks for, where the trace says nothing, as 30%; half, and left open in the snapshot, unless given")
-	f.BoolVar(&i.o.Waiting, "waiting", false, "leave all machines to be placed")
+	f.StringVar(&i.at, "at", "", "`time` of the snapshot since the trace began, as 3d, 12h or 90m; default the middle")
+	f.IntVar(&i.o.Hosts, "hosts", 0, "number of hosts; default as many as the peak needs")
+	f.IntVar(&i.o.HostCores, "host-cores", 0, "cores of a host; default 64, or more if a VM has more")
+	f.StringVar(&i.memory, "host-memory", "", "memory of a host; default 512GiB, or more if a VM has more")
+	f.Int64Var(&i.o.MHz, "mhz", 0, "clock speed of a core; default that of the trace, or 2600")
+	f.IntVar(&i.o.Every, "every", 1, "take one VM in N")
+	f.StringVar(&i.o.Generation, "generation", "", "hardware generation whose VM sizes are used (azure-packing)")
+	f.StringVar(&i.demand, "demand", "", "`share` of its size that a VM demands if the trace has no demand, as 30%; default half, and none in the snapshot")
+	f.BoolVar(&i.o.Waiting, "waiting", false, "leave all VMs waiting for a host")
 	f.BoolVar(&i.asJSON, "json", false, "print JSON")
 	return cmd
 }

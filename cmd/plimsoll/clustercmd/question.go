@@ -16,10 +16,10 @@ func placeCommand(c *cli.Screen) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "place SNAPSHOT [VM...]",
-		Short: "choose hosts for machines that wait for one, and say why not the others",
-		Long: `Choose hosts for the named machines, or for all that wait for one. Where no host can have
-a machine, every host is listed with the first thing that forbids it; machines that
-would make room are named. The exit status is 1 when a machine found no host.`,
+		Short: "choose hosts for waiting VMs, with the reasons against the others",
+		Long: `Choose hosts for the named VMs, or for all that wait for one. If no host can run a VM, every
+host is listed with the first check that fails. VMs that would make room are named. The exit
+status is 1 when a VM found no host.`,
 		Example: "  plimsoll cluster place lab.yaml\n  plimsoll cluster place lab.yaml db-7 --json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -34,7 +34,7 @@ would make room are named. The exit status is 1 when a machine found no host.`,
 					return err
 				}
 				if cl.VMs[v].Host != cluster.Nowhere {
-					return cli.Mistake(fmt.Errorf("machine %s runs on %s already: plimsoll cluster why says what a move would bring", name, cl.Hosts[cl.VMs[v].Host].Name))
+					return cli.Mistake(fmt.Errorf("VM %s runs on %s already: plimsoll cluster why says what a move would bring", name, cl.Hosts[cl.VMs[v].Host].Name))
 				}
 				vms = append(vms, v)
 			}
@@ -46,7 +46,7 @@ would make room are named. The exit status is 1 when a machine found no host.`,
 				return err
 			}
 			if n := placed.Failed(); n > 0 {
-				return cli.Verdict(fmt.Sprintf("%d of %d machines found no host", n, len(placed.Choices)))
+				return cli.Verdict(fmt.Sprintf("%d of %d VMs found no host", n, len(placed.Choices)))
 			}
 			return nil
 		},
@@ -60,7 +60,7 @@ func whyCommand(c *cli.Screen) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "why SNAPSHOT VM",
-		Short:   "say why a machine is where it is, and what speaks for and against every other host",
+		Short:   "explain why a VM runs on its host and not on another",
 		Example: "  plimsoll cluster why lab.yaml web-1",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -83,7 +83,7 @@ func whyNotCommand(c *cli.Screen) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "why-not SNAPSHOT VM HOST",
-		Short:   "say what speaks against a machine on a host",
+		Short:   "list what speaks against a VM on a host",
 		Example: "  plimsoll cluster why-not lab.yaml web-1 esx-2",
 		Args:    cobra.ExactArgs(3),
 		RunE: func(_ *cobra.Command, args []string) error {

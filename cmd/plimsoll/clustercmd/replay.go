@@ -27,12 +27,12 @@ func replayCommand(c *cli.Screen) *cobra.Command {
 	var demand, length string
 	cmd := &cobra.Command{
 		Use:   "replay SCENARIO...",
-		Short: "run a cluster in virtual time under several policies, and compare what came of them",
-		Long: `Run scenarios in virtual time: built-in ones by their name, all of them as "all", or
-cluster files with a part named replay, or with --trace a snapshot and the demand that
-followed (see plimsoll cluster import). What counts is what machines were entitled to and
-did not get. Rivals are also compared with plimsoll's policy when it may make no more
-moves than they did.`,
+		Short: "replay scenarios in virtual time under several policies",
+		Long: `Replay scenarios in virtual time under several balancing policies and compare the results.
+A scenario is a built-in name, "all", a cluster file with a replay section, or with --trace a
+snapshot and the demand trace that followed (see plimsoll cluster import). Policies are
+compared by the entitled demand that VMs did not get. Each rival is also compared with
+plimsoll's policy limited to as many moves.`,
 		Example: "  plimsoll cluster replay hot-host\n  plimsoll cluster replay --list\n  plimsoll cluster replay mine.yaml --policy plimsoll,descent --log",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
@@ -73,9 +73,9 @@ moves than they did.`,
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&list, "list", false, "list the built-in scenarios and the policies")
 	f.StringVar(&demand, "trace", "", "demand trace of the snapshot, from plimsoll cluster import")
-	f.StringVar(&length, "for", "", "`time` of the trace to run, as 1d or 12h; all of it unless given")
+	f.StringVar(&length, "for", "", "`time` of the trace to run, as 1d or 12h; default all")
 	f.BoolVar(&log, "log", false, "list every move")
-	f.StringSliceVar(&policies, "policy", nil, "policies to compare; all of them when none is named")
+	f.StringSliceVar(&policies, "policy", nil, "policies to compare; default all")
 	return cmd
 }
 

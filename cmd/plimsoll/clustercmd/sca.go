@@ -17,15 +17,15 @@ func scaCommand(c *cli.Screen) *cobra.Command {
 	var yield int
 	cmd := &cobra.Command{
 		Use:   "sca SNAPSHOT [HOST]",
-		Short: "say what the side-channel aware scheduling policies leave of hosts",
-		Long: `Say how much of a host is left under the default scheduling policy, SCAv1 and SCAv2, which
-keep machines off each other's threads, for the machines that run there: of one host, or
-of every kind of host in the cluster. It is a model; docs/cluster/sca.md says of what.`,
+		Short: "estimate host capacity under side-channel-aware scheduling",
+		Long: `Estimate how much capacity a host keeps under the default CPU scheduler, SCAv1 and SCAv2,
+for the VMs that run there: of one host, or of every kind of host in the cluster. SCAv1 and
+SCAv2 keep VMs from sharing a core's threads. This is a model; docs/cluster/sca.md describes it.`,
 		Example: "  plimsoll cluster sca lab.yaml\n  plimsoll cluster sca lab.yaml esx-1 --yield 1250",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if yield < 1000 || yield > 2000 {
-				return cli.Mistake(fmt.Errorf("--yield %d: give 1000 (a second thread adds nothing) to 2000 (it is as good as a core)", yield))
+				return cli.Mistake(fmt.Errorf("--yield %d: must be from 1000 (a second thread adds nothing) to 2000 (it is worth a core)", yield))
 			}
 			cl, err := readCluster(args[0])
 			if err != nil {
@@ -45,6 +45,6 @@ of every kind of host in the cluster. It is a model; docs/cluster/sca.md says of
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().IntVar(&yield, "yield", sca.DefaultYield, "work of a core with both threads busy, per mille of that with one")
+	cmd.Flags().IntVar(&yield, "yield", sca.DefaultYield, "throughput of a core with both threads busy, per mille of that with one")
 	return cmd
 }

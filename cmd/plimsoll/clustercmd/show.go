@@ -13,24 +13,26 @@ import (
 )
 
 func showCommand(c *cli.Screen) *cobra.Command {
-	var asJSON, machines bool
+	var asJSON, vms bool
 	cmd := &cobra.Command{
 		Use:   "show SNAPSHOT",
-		Short: "say what pools and machines are entitled to",
-		Long: `Divide the capacity of the cluster among its pools and machines, by shares, reservations
-and limits, and say what each asks for and is entitled to.`,
-		Example: "  plimsoll cluster show lab.yaml\n  plimsoll cluster show lab.yaml --machines --json",
+		Short: "show the entitlements of pools and VMs",
+		Long: `Divide the capacity of the cluster among its pools and VMs by shares, reservations and
+limits. Show the demand and the entitlement of each.`,
+		Example: "  plimsoll cluster show lab.yaml\n  plimsoll cluster show lab.yaml --vms --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			cl, err := readCluster(args[0])
 			if err != nil {
 				return err
 			}
-			return c.Tell(doctor.Show(cl, machines), asJSON)
+			return c.Tell(doctor.Show(cl, vms), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&machines, "machines", false, "list every machine as well")
+	cmd.Flags().BoolVar(&vms, "vms", false, "list every VM as well")
+	cmd.Flags().BoolVar(&vms, "machines", false, "the former name of --vms")
+	_ = cmd.Flags().MarkHidden("machines")
 	return cmd
 }
 
@@ -39,9 +41,9 @@ func complyCommand(c *cli.Screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "comply INVENTORY",
 		Short: "check VMs and disks against their storage policies",
-		Long: `Check the home and every disk of every VM against its storage policy and what the
-datastore offers. What cannot be judged has the status unknown, such as a disk on a datastore
-that the inventory does not list. The exit status is 1 when something does not comply.`,
+		Long: `Check the home and every disk of every VM against its storage policy and the capabilities of
+the datastore. An object that cannot be judged has the status unknown, such as a disk on a
+datastore that the inventory does not list. The exit status is 1 when an object does not comply.`,
 		Example: "  plimsoll cluster comply storage.json\n  plimsoll cluster comply storage.json --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -14,11 +14,10 @@ func syncCommand(c *cli.Screen) *cobra.Command {
 	var host string
 	cmd := &cobra.Command{
 		Use:   "sync BEFORE AFTER",
-		Short: "say by which operations each host's copy of the pools follows a change",
-		Long: `Say by which operations each host's copy of the resource pools gets from what one snapshot
-entitles its machines to, to what a later one does, in an order in which no pool ever has
-more reserved in it than it reserves. Hosts, pools and machines are the same in both where
-their names are.`,
+		Short: "list the operations that bring hosts' pool trees up to date",
+		Long: `List the operations that bring each host's copy of the resource pools from the entitlements
+of one snapshot to those of a later one. At no point in their order is more reserved within a
+pool than the pool reserves. Hosts, pools and VMs are matched by name.`,
 		Example: "  plimsoll cluster sync lab.yaml after.yaml\n  plimsoll cluster sync lab.yaml after.yaml --host esx-1 --precise",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -35,10 +35,10 @@ func topologyCommand(c *cli.Screen) *cobra.Command {
 	names := []string{"text", "vsphere", "vmx", "qemu", "libvirt"}
 	cmd := &cobra.Command{
 		Use:   "topology SNAPSHOT [VM]",
-		Short: "advise sockets, cores and NUMA nodes of machines",
-		Long: `Advise how many sockets, cores per socket and NUMA nodes machines should be shown, for the
-hosts that they may run on, with the reasons. Without a machine the whole cluster is
-looked at, the worst first; with one, the advice can be written for a platform.`,
+		Short: "recommend sockets, cores and NUMA nodes for VMs",
+		Long: `Recommend how many sockets, cores per socket and NUMA nodes a VM should have on the hosts
+that it may run on, with the reasons. Without a VM, all VMs of the cluster are graded, the
+worst first. For one VM, the result can be written for a platform.`,
 		Example: "  plimsoll cluster topology lab.yaml\n  plimsoll cluster topology lab.yaml db-1 --emit qemu",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ looked at, the worst first; with one, the advice can be written for a platform.`
 			if err != nil {
 				return err
 			}
-			i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.VM == v })
+			i := slices.IndexFunc(fleet.Advices, func(a topology.Advised) bool { return a.ID == v })
 			if i < 0 {
 				return cli.Mistake(fmt.Errorf("there is no advice for %s: %s", args[1], unjudged(fleet, args[1])))
 			}
@@ -78,15 +78,15 @@ looked at, the worst first; with one, the advice can be written for a platform.`
 	}
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
-	f.StringVar(&emit, "emit", "text", "write the advice of one machine as "+strings.Join(names, ", "))
+	f.StringVar(&emit, "emit", "text", "write the result for one VM as "+strings.Join(names, ", "))
 	f.BoolVar(&o.PreferHT, "prefer-ht", false, "count threads, not cores")
-	f.BoolVar(&o.Strict, "strict", false, "the least number of nodes, even where it does not divide the vCPUs")
-	f.IntVar(&o.VNUMAMin, "vnuma-min", topology.DefaultVNUMAMin, "least vCPUs with which nodes are shown")
-	f.IntVar(&o.MaxSockets, "max-sockets", 0, "sockets that the guest or a licence uses; 0 is no limit")
+	f.BoolVar(&o.Strict, "strict", false, "use the least number of nodes, even if it does not divide the vCPUs")
+	f.IntVar(&o.VNUMAMin, "vnuma-min", topology.DefaultVNUMAMin, "minimum vCPUs for which virtual NUMA is exposed")
+	f.IntVar(&o.MaxSockets, "max-sockets", 0, "maximum number of sockets, for a guest or licence limit; 0 is no limit")
 	return cmd
 }
 
-// unjudged is why there is no advice for a machine.
+// unjudged is why there is no advice for a VM.
 func unjudged(f topology.Fleet, name string) string {
 	for _, u := range f.Unjudged {
 		if u.Name == name {

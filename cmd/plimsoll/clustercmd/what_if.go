@@ -19,13 +19,11 @@ func whatIfCommand(c *cli.Screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "what-if SNAPSHOT",
 		Short: "compare a round with the one after a change",
-		Long: `Compare what a round would do with what it would do after a change: another level or
-headroom, rules dropped, settings of machines and pools, hosts failed, in maintenance,
-back or new.
+		Long: `Compare the next round with the one after a change: another level or headroom, dropped rules,
+settings of VMs and pools, hosts failed, in maintenance, returned or added.
 
-With --entitle VM=AMOUNT, find instead the least changes of shares, reservations and
-limits by which the machine would be entitled to so much, with the commands that make
-them and what they cost others.`,
+With --entitle VM=AMOUNT, find the smallest changes of shares, reservations and limits that
+entitle the VM to the amount, with the commands for them and their cost to others.`,
 		Example: "  plimsoll cluster what-if lab.yaml --fail esx-2\n  plimsoll cluster what-if lab.yaml --level 5 --drop-rule db-apart\n" +
 			"  plimsoll cluster what-if lab.yaml --set db-1.cpu.reservation=8GHz --set pool:tests.cpu.limit=none\n" +
 			"  plimsoll cluster what-if lab.yaml --add-host esx-9=esx-1\n  plimsoll cluster what-if lab.yaml --entitle db-1=12GHz",
@@ -56,16 +54,16 @@ them and what they cost others.`,
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.IntVar(&change.Level, "level", 0, "level from 1 to 5")
-	f.StringVar(&change.Headroom, "headroom", "", "part of each host that demand should leave free, such as 5%")
-	f.BoolVar(&free, "ignore-cost", false, "moves need not gain more than they cost")
-	f.StringSliceVar(&change.DropRules, "drop-rule", nil, "rules that do not hold")
-	f.BoolVar(&change.DropAll, "drop-rules", false, "no rule holds")
-	f.StringArrayVar(&change.Set, "set", nil, "setting of a machine or pool: NAME.cpu.shares=4000, pool:NAME.memory.limit=none")
+	f.StringVar(&change.Headroom, "headroom", "", "share of each host to keep free, such as 5%")
+	f.BoolVar(&free, "ignore-cost", false, "ignore the cost of moves")
+	f.StringSliceVar(&change.DropRules, "drop-rule", nil, "rules to disable")
+	f.BoolVar(&change.DropAll, "drop-rules", false, "disable all rules")
+	f.StringArrayVar(&change.Set, "set", nil, "setting of a VM or pool: NAME.cpu.shares=4000, pool:NAME.memory.limit=none")
 	f.StringSliceVar(&change.Fail, "fail", nil, "hosts that have failed")
 	f.StringSliceVar(&change.Maintain, "maintain", nil, "hosts in maintenance")
-	f.StringSliceVar(&change.Return, "return", nil, "hosts that can be used again")
+	f.StringSliceVar(&change.Return, "return", nil, "hosts that return to service")
 	f.StringSliceVar(&change.AddHosts, "add-host", nil, "new hosts like others: NEW=LIKE")
-	f.StringVar(&entitle, "entitle", "", "find the least changes that entitle a machine to an amount: VM=6GHz or VM=8GiB")
+	f.StringVar(&entitle, "entitle", "", "find the smallest changes that entitle a VM to an amount: VM=6GHz or VM=8GiB")
 	return cmd
 }
 

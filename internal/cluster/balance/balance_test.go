@@ -15,7 +15,7 @@ func layout(c *cluster.Cluster) (*cluster.Layout, *cluster.Index) {
 	return cluster.NewLayout(c, x), x
 }
 
-// hosts is a cluster of plain hosts with machines of given demands, in MHz; the place in
+// hosts is a cluster of plain hosts with VMs of given demands, in MHz; the place in
 // the list is the host.
 func hosts(demands ...[]float64) *cluster.Cluster {
 	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: len(demands), Load: .1})
@@ -68,7 +68,7 @@ func TestNothingMoves(t *testing.T) {
 		{"balanced", hosts([]float64{3000, 3000}, []float64{3000, 3000}), nil, "points apart at most"},
 		{"uneven and idle", hosts([]float64{1500, 1500}, nil), nil, "no VM would run better"},
 		{"level 1", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Settings.Level = 1 }, "only where they must"},
-		{"one machine only", hosts([]float64{8000}, nil), nil, "no VM that may move off a host above the mean would even them out"},
+		{"one VM only", hosts([]float64{8000}, nil), nil, "no VM that may move off a host above the mean would even them out"},
 		{"pinned", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Pinned, c.VMs[1].Pinned = true, true }, "no VM that may move"},
 		{"memory that never stands still", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.VMs[1].Demand.Dirty = 1<<40, 1<<40 }, "faster than it can be copied"},
 		{"no other host may have it", hosts([]float64{6000, 6000}, nil), func(c *cluster.Cluster) { c.Hosts[1].Networks = nil }, "does not have the network"},
@@ -83,7 +83,7 @@ func TestNothingMoves(t *testing.T) {
 	}
 }
 
-// A machine whose demand jumps is no reason to move it for one round of high load.
+// A VM whose demand jumps is no reason to move it for one round of high load.
 func TestABurstIsNoReason(t *testing.T) {
 	c := hosts([]float64{6000, 6000}, []float64{3500})
 	steady := plan(c)
@@ -162,7 +162,7 @@ func TestEveryPrefixIsSafe(t *testing.T) {
 			c.Hosts[0].State = cluster.Maintenance
 		case 2:
 			c.Hosts[1].State = cluster.Failed
-		case 3: // rules that came after the machines
+		case 3: // rules that came after the VMs
 			c.Rules = clustertest.Random(clustertest.Spec{Seed: seed + 1000, Hosts: 6, VMs: 60, Rules: 10}).Rules
 		}
 		l, x := layout(c)
@@ -171,7 +171,7 @@ func TestEveryPrefixIsSafe(t *testing.T) {
 		before := texts(cluster.Violations(c, l.Host))
 		for i, m := range p.Moves {
 			if l.Host(m.VM) != m.From {
-				t.Fatalf("seed %d: move %d is from host %d, and the machine is on %d", seed, i, m.From, l.Host(m.VM))
+				t.Fatalf("seed %d: move %d is from host %d, and the VM is on %d", seed, i, m.From, l.Host(m.VM))
 			}
 			l.Move(m.VM, m.To)
 			if i+1 < len(p.Moves) && p.Moves[i+1].Number == m.Number {
@@ -195,7 +195,7 @@ func texts(list []cluster.Violation) map[string]int {
 	out := map[string]int{}
 	for _, v := range list {
 		key, _, _ := strings.Cut(v.Text, ": ")
-		if v.Rule == cluster.Nowhere && strings.Contains(v.Text, "machines on a host that is") {
+		if v.Rule == cluster.Nowhere && strings.Contains(v.Text, "VMs on a host that is") {
 			key += " runs" // fewer and fewer
 		}
 		out[key]++
@@ -212,7 +212,7 @@ func TestTheSameEveryTime(t *testing.T) {
 		}
 		l, x := layout(c)
 		first := Round(l, x, Options{})
-		// The lists of machines of a host have another order, and the plan is the same.
+		// The lists of VMs of a host have another order, and the plan is the same.
 		for v := range c.VMs {
 			id := cluster.VMID(len(c.VMs) - 1 - v)
 			h := l.Host(id)

@@ -19,7 +19,7 @@ func (c *candidate) better(o *candidate) bool {
 }
 
 // before orders steps that are equally good, so that a plan is the same in whatever
-// order machines are listed.
+// order VMs are listed.
 func before(a, b place.Step) bool {
 	if a.VM != b.VM {
 		return a.VM < b.VM

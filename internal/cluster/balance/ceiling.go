@@ -7,7 +7,7 @@ import (
 )
 
 // A ceiling bounds the merit of all moves from one host to another without a look at rules,
-// sizes and costs. Squared loads and contention are convex, so that a machine adds least to
+// sizes and costs. Squared loads and contention are convex, so that a VM adds least to
 // a target that has least: the bound is that of a target of the same capacity whose load of
 // CPU is rounded down, and whose memory is as empty as any. Targets are then looked at in the
 // order of their bounds, most of them never.
@@ -17,12 +17,12 @@ const (
 	ceilingLoad = 1_500_000 // above it every pair is looked at, as contention is not convex everywhere
 	mostKinds   = 8         // capacities that are told apart
 
-	// A target whose machines lose up to so much of their demand on memory of other nodes
+	// A target whose VMs lose up to so much of their demand on memory of other nodes
 	// adds that much less contention, by the model of scores.
 	remoteShare = 16
 )
 
-// costing is how a machine that joins adds to what is lost on a host, at least.
+// costing is how a VM that joins adds to what is lost on a host, at least.
 type costing int
 
 const (

@@ -18,7 +18,7 @@ func TestCeilings(t *testing.T) {
 		c.Settings.Model = [...]cluster.Model{cluster.ByDeviation, cluster.ByScore}[seed/2%2]
 		c.Settings.Level, c.Settings.CostBenefit = 2+int(seed%4), seed%5 != 0
 		for h := range c.Hosts {
-			if seed%3 == 0 && h%2 == 0 { // hosts of two sizes, and of small nodes that some machines do not fit in
+			if seed%3 == 0 && h%2 == 0 { // hosts of two sizes, and of small nodes that some VMs do not fit in
 				c.Hosts[h].Memory, c.Hosts[h].NodesPerSocket, c.Hosts[h].CoresPerNode = c.Hosts[h].Memory/4, 4, 2
 			}
 			if seed%4 == 3 {

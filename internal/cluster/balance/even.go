@@ -19,12 +19,12 @@ func target(level, hosts int) int64 {
 	return int64(5-level) * 100_000 * 1000 / int64(max(1, root(uint64(hosts)*million)))
 }
 
-// even moves machines off one host after the other, each time off the one that has the move
+// even moves VMs off one host after the other, each time off the one that has the move
 // which betters the layout most, until it is good enough or no host's moves are worth it.
 func (r *round) even() {
 	level := r.c.Settings.Level
 	if level <= 1 {
-		r.plan.Quiet = "level 1 moves machines only where they must"
+		r.plan.Quiet = "level 1 moves VMs only where they must"
 		return
 	}
 	r.busyWith(r.plan.Moves)

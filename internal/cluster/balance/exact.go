@@ -12,11 +12,11 @@ import (
 const mostExact = 20_000_000
 
 // ErrTooLarge says that a cluster has too many layouts to look at all of them.
-var ErrTooLarge = errors.New("the cluster is too large for an exact search: it is for some ten machines on a few hosts")
+var ErrTooLarge = errors.New("the cluster is too large for an exact search: it is for some ten VMs on a few hosts")
 
 // Exact finds the layout that loses least work of all that break nothing, in MHz and as
 // the model of the cluster counts it, and with as few moves as that takes; it says how far
-// a plan is from it. Pinned machines stay.
+// a plan is from it. Pinned VMs stay.
 func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step, err error) {
 	s := &search{
 		round: newRound(l.Clone(), x, Options{}), start: make([]cluster.HostID, len(l.Cluster().VMs)),
@@ -28,7 +28,7 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 			s.free = append(s.free, id)
 		}
 	}
-	// Large machines first: they bound the rest early.
+	// Large VMs first: they bound the rest early.
 	slices.SortFunc(s.free, func(a, b cluster.VMID) int {
 		if x.Demand(a).CPU != x.Demand(b).CPU {
 			return int(min(1, max(-1, x.Demand(b).CPU-x.Demand(a).CPU)))
@@ -54,7 +54,7 @@ func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step,
 	return s.best, steps, nil
 }
 
-// search is a depth-first search with a bound: what the machines that are placed lose
+// search is a depth-first search with a bound: what the VMs that are placed lose
 // already only grows.
 type search struct {
 	*round // of whose layout the burdens are not kept up to date

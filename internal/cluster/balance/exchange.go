@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// How far a chain of machines that take each other's places is looked for: units in a
+// How far a chain of VMs that take each other's places is looked for: units in a
 // chain, units of a host that may have to leave it, and layouts in a round.
 const (
 	longestChain = 5

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// ring is hosts of 64 GiB with a unit of so many machines on each but the last ones, each
+// ring is hosts of 64 GiB with a unit of so many VMs on each but the last ones, each
 // reserving so much in all, that must go to the next host of the ring.
 func ring(n, free, members int, gib int64) *cluster.Cluster {
 	c := hosts(make([][]float64, n+free)...)
@@ -89,7 +89,7 @@ func safe(t *testing.T, name string, c *cluster.Cluster, l *cluster.Layout, p Pl
 	before := texts(cluster.Violations(c, l.Host))
 	for i, m := range p.Moves {
 		if l.Host(m.VM) != m.From {
-			t.Errorf("%s: move %d is from %d, and the machine is on %d", name, i, m.From, l.Host(m.VM))
+			t.Errorf("%s: move %d is from %d, and the VM is on %d", name, i, m.From, l.Host(m.VM))
 		}
 		l.Move(m.VM, m.To)
 		if i+1 < len(p.Moves) && p.Moves[i+1].Number == m.Number {

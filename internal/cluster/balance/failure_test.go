@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// admitted is a cluster with one spare host on which as many machines were placed as
+// admitted is a cluster with one spare host on which as many VMs were placed as
 // admission let in.
 func admitted(seed uint64, hosts, vms int, room float64, rules int) (c *cluster.Cluster, denied int) {
 	c = clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: vms, Rules: rules, Load: .4})
@@ -40,9 +40,9 @@ func admitted(seed uint64, hosts, vms int, room float64, rules int) (c *cluster.
 	return c, denied
 }
 
-// Whatever host fails in a cluster that keeps one to spare, every machine of it starts
+// Whatever host fails in a cluster that keeps one to spare, every VM of it starts
 // again in the next round, and nothing that must hold is broken by it.
-func TestEveryMachineOutlivesItsHost(t *testing.T) {
+func TestEveryVMOutlivesItsHost(t *testing.T) {
 	restarted, refused := 0, 0
 	for seed := range uint64(80) {
 		room := []float64{.8, 1, 1.1, 1.5}[seed%4]
@@ -56,7 +56,7 @@ func TestEveryMachineOutlivesItsHost(t *testing.T) {
 			gone := len(l.On(cluster.HostID(f)))
 			p := Round(l, x, Options{})
 			if len(p.Stranded) > 0 {
-				t.Errorf("seed %d, room %.1f: %d of %d machines of host %d have no host", seed, room, len(p.Stranded), gone, f)
+				t.Errorf("seed %d, room %.1f: %d of %d VMs of host %d have no host", seed, room, len(p.Stranded), gone, f)
 			}
 			for _, m := range p.Moves {
 				l.Move(m.VM, m.To)
@@ -65,21 +65,21 @@ func TestEveryMachineOutlivesItsHost(t *testing.T) {
 				}
 			}
 			if left := len(l.On(cluster.HostID(f))); left > 0 {
-				t.Errorf("seed %d: %d machines are still on host %d", seed, left, f)
+				t.Errorf("seed %d: %d VMs are still on host %d", seed, left, f)
 			}
 			if broken := cluster.Violations(&n, l.Host); len(broken) > 0 {
 				t.Errorf("seed %d: %+v", seed, broken)
 			}
 		}
 	}
-	t.Logf("%d machines started again, %d were not admitted", restarted, refused)
+	t.Logf("%d VMs started again, %d were not admitted", restarted, refused)
 	if restarted < 3000 || refused < 100 {
 		t.Error("the test sees too little")
 	}
 }
 
-// With rules it is the same but for machines that rules leave no other host.
-func TestOnlyBoundMachinesStayDown(t *testing.T) {
+// With rules it is the same but for VMs that rules leave no other host.
+func TestOnlyBoundVMsStayDown(t *testing.T) {
 	stranded, restarted := 0, 0
 	for seed := range uint64(60) {
 		c, _ := admitted(seed, 5, 40, 1.2, 16)
@@ -98,18 +98,18 @@ func TestOnlyBoundMachinesStayDown(t *testing.T) {
 			for _, s := range p.Stranded {
 				stranded++
 				if s.Reason == HostFailed && !slices.ContainsFunc(n.Rules, func(r cluster.Rule) bool { return r.Must && slices.Contains(r.VMs, s.VM) }) {
-					t.Errorf("seed %d, host %d: machine %d is stranded, and no rule holds for it", seed, f, s.VM)
+					t.Errorf("seed %d, host %d: VM %d is stranded, and no rule holds for it", seed, f, s.VM)
 				}
 			}
 		}
 	}
-	t.Logf("%d machines started again, %d are bound by rules", restarted, stranded)
+	t.Logf("%d VMs started again, %d are bound by rules", restarted, stranded)
 	if restarted < 1000 || stranded == 0 {
 		t.Error("the test sees too little")
 	}
 }
 
-// Moves for the load do not use up what is kept to spare: as many machines as before have
+// Moves for the load do not use up what is kept to spare: as many VMs as before have
 // a host whatever fails.
 func TestMovesKeepWhatIsSpare(t *testing.T) {
 	moves, barred := 0, 0
@@ -132,7 +132,7 @@ func TestMovesKeepWhatIsSpare(t *testing.T) {
 		}
 		for f := range c.Hosts {
 			if _, short := place.Again(l, x).Restart(cluster.HostID(f)); len(short) > 0 {
-				t.Errorf("seed %d: after %d moves %d machines of host %d would have no host", seed, len(p.Moves), len(short), f)
+				t.Errorf("seed %d: after %d moves %d VMs of host %d would have no host", seed, len(p.Moves), len(short), f)
 			}
 		}
 	}

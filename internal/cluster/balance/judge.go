@@ -42,7 +42,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	case con != nothing:
 		out = append(out, r.words(s, v, con))
 	case !betters && r.byScore:
-		out = append(out, "it would not raise the machine's score and the cluster's: "+r.scoreWords(s))
+		out = append(out, "it would not raise the VM's score and the cluster's: "+r.scoreWords(s))
 	case !betters:
 		out = append(out, "it would not even out the loads of the two hosts, CPU and memory together")
 	default:

@@ -16,14 +16,14 @@ func (r *round) lane(from, to cluster.HostID) lane {
 }
 
 // merit is by how much a move betters the layout: by how much the hosts' demerits fall, or
-// how many MHz are no longer wasted where the machine itself scores higher.
+// how many MHz are no longer wasted where the VM itself scores higher.
 func (n *lane) merit(v cluster.VMID) int64 {
 	o, _ := n.gives(v)
 	merit, _ := n.takes(&o)
 	return merit
 }
 
-// gives is what a machine of the source offers, with those that move with it.
+// gives is what a VM of the source offers, with those that move with it.
 func (n *lane) gives(v cluster.VMID) (offer, []cluster.VMID) {
 	r := n.r
 	unit := r.units.with(r.l, v)
@@ -50,7 +50,7 @@ func (n *lane) takes(o *offer) (merit, gain int64) {
 		return o.merit - demerit + n.b.demerit, o.gain - cost + n.b.cost
 	}
 	if million-n.b.loss <= o.has {
-		return 0, 0 // the machine itself only adds to what is lost there
+		return 0, 0 // the VM itself only adds to what is lost there
 	}
 	will, joined := n.score(r.units.with(r.l, o.vm), o.asks)
 	if will <= o.has {
@@ -60,17 +60,17 @@ func (n *lane) takes(o *offer) (merit, gain int64) {
 	return merit, merit
 }
 
-// raise is by how much the score of a machine rises, with those that move with it.
+// raise is by how much the score of a VM rises, with those that move with it.
 func (n *lane) raise(v cluster.VMID) int64 {
 	unit := n.r.units.with(n.r.l, v)
 	will, _ := n.score(unit, n.r.asks(unit))
 	return will - n.has(unit)
 }
 
-// has is the score of machines on the source.
+// has is the score of VMs on the source.
 func (n *lane) has(unit []cluster.VMID) int64 { return n.r.scores(unit, n.from, n.a.loss) }
 
-// score is that of machines on the target, and what all machines there would ask for
+// score is that of VMs on the target, and what all VMs there would ask for
 // besides CPU and memory.
 func (n *lane) score(unit []cluster.VMID, asks cluster.Resources) (will int64, joined burden) {
 	if len(unit) == 1 {
@@ -83,7 +83,7 @@ func (n *lane) score(unit []cluster.VMID, asks cluster.Resources) (will int64, j
 	return n.r.scores(unit, n.to, n.r.hostLoss(n.to, n.b.demand.Plus(asks), joined)), joined
 }
 
-// scores is the mean of machines' scores on a host that loses so much, by their demand.
+// scores is the mean of VMs' scores on a host that loses so much, by their demand.
 func (r *round) scores(unit []cluster.VMID, h cluster.HostID, loss int64) int64 {
 	if len(unit) == 1 {
 		return part(million-loss, million-remoteLoss(&r.c.VMs[unit[0]], &r.c.Hosts[h]))
@@ -96,7 +96,7 @@ func (r *round) scores(unit []cluster.VMID, h cluster.HostID, loss int64) int64 
 	return part(million-loss, million-min(million, load(remote, max(1, asked))))
 }
 
-// asks is what machines ask for in all.
+// asks is what VMs ask for in all.
 func (r *round) asks(unit []cluster.VMID) cluster.Resources {
 	if len(unit) == 1 {
 		return r.x.Demand(unit[0])
@@ -108,7 +108,7 @@ func (r *round) asks(unit []cluster.VMID) cluster.Resources {
 	return sum
 }
 
-// bears is the burden of machines on a host.
+// bears is the burden of VMs on a host.
 func (r *round) bears(unit []cluster.VMID, h cluster.HostID) (sum burden) {
 	for _, v := range unit {
 		sum = sum.plus(bears(r.c, v, h, r.x.Demand(v).CPU), 1)

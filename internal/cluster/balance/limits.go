@@ -87,7 +87,7 @@ func (r *round) inTime(s place.Step) bool {
 	return true
 }
 
-// window is what still ends on a pair of hosts before the next round: machines that write to
+// window is what still ends on a pair of hosts before the next round: VMs that write to
 // their memory more slowly than the rate, with less memory than most. That is necessary, not
 // enough, and far quicker to see than inTime.
 type window struct{ most, rate int64 }
@@ -120,7 +120,7 @@ func (r *round) pressed(from, to cluster.HostID) bool {
 	return r.busy != nil && r.busy[from]+r.busy[to] > 0
 }
 
-// misses says whether a machine's migration does not end in time for certain.
+// misses says whether a VM's migration does not end in time for certain.
 func (w window) misses(memory, dirty int64) bool { return memory >= w.most && dirty < w.rate }
 
 // spend counts the time of a migration on both hosts, or no longer does where sign is -1.

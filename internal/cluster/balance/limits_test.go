@@ -28,7 +28,7 @@ func TestLimitsOfAHost(t *testing.T) {
 // 10 Gbit/s, of which migrations use 80 %.
 func TestMovesEndBeforeTheNextRound(t *testing.T) {
 	crowd := func(nic, memory int64, level int) *cluster.Cluster {
-		// The source is far above capacity, so that every one of its machines should go.
+		// The source is far above capacity, so that every one of its VMs should go.
 		c := hosts([]float64{1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}, nil, nil)
 		for h := range c.Hosts {
 			c.Hosts[h].NIC = nic
@@ -89,7 +89,7 @@ func TestSharedLink(t *testing.T) {
 	}
 }
 
-// A machine that is passed over because of its memory would not have ended in time.
+// A VM that is passed over because of its memory would not have ended in time.
 func TestWindow(t *testing.T) {
 	var missed, late, ends int
 	for seed := range uint64(40) {

@@ -39,7 +39,7 @@ func worse(l *cluster.Layout, x *cluster.Index, h cluster.HostID) int64 {
 	return max(p.CPU, p.Memory)
 }
 
-// Loss is the part of its work that a machine loses on a host with such a load, in
+// Loss is the part of its work that a VM loses on a host with such a load, in
 // millionths: none up to the threshold, then a quarter of what lies above it, since
 // waiting for a core and sharing caches take their toll; and above the capacity also
 // all that is not served.
@@ -53,7 +53,7 @@ func Loss(load, threshold int64) int64 {
 	return min(million, (million-threshold)/4+(load-million)*million/load)
 }
 
-// threshold is the load up to which a host serves its machines undisturbed: half, or
+// threshold is the load up to which a host serves its VMs undisturbed: half, or
 // less for operators who ask for more.
 func threshold(s cluster.Settings) int64 {
 	if s.Level >= 4 {
@@ -63,7 +63,7 @@ func threshold(s cluster.Settings) int64 {
 }
 
 // lost is the demand that is slowed down or not served on a host, in MHz: of the resource
-// that costs its machines more.
+// that costs its VMs more.
 func lost(demand cluster.Resources, capacity cluster.Resources, limit int64) int64 {
 	return part(demand.CPU, max(Loss(load(demand.CPU, capacity.CPU), limit), memoryLoss(demand.Memory, capacity.Memory)))
 }

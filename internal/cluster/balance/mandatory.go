@@ -28,8 +28,8 @@ func (r *round) mandatory() {
 	}
 }
 
-// leave empties a host: its machines are placed like new ones, the hardest first, and
-// not put wherever there is room now. Where that leaves machines of a failed host without
+// leave empties a host: its VMs are placed like new ones, the hardest first, and
+// not put wherever there is room now. Where that leaves VMs of a failed host without
 // one, they are packed as admission counted on.
 func (r *round) leave(h cluster.HostID, why Reason) {
 	moves, stranded, steps := len(r.plan.Moves), len(r.plan.Stranded), r.steps
@@ -67,7 +67,7 @@ func (r *round) rehomeAll(h cluster.HostID, why Reason) {
 	}
 }
 
-// harder orders machines by how hard they are to place, the hardest first.
+// harder orders VMs by how hard they are to place, the hardest first.
 func (r *round) harder(a, b cluster.VMID) int {
 	x, y := r.x.Reserved(a), r.x.Reserved(b)
 	return cmp.Or(
@@ -75,8 +75,8 @@ func (r *round) harder(a, b cluster.VMID) int {
 		cmp.Compare(r.c.VMs[b].Memory, r.c.VMs[a].Memory), cmp.Compare(a, b))
 }
 
-// rehome moves a machine to the best host that is not its own, with those before it
-// that make room. A machine that must stay together with others takes them along.
+// rehome moves a VM to the best host that is not its own, with those before it
+// that make room. A VM that must stay together with others takes them along.
 func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
 	unit := r.units.bound(r.l, v)
 	if len(unit) > 1 {
@@ -108,7 +108,7 @@ func (r *round) passable(steps []place.Step) bool {
 	return n == len(steps)
 }
 
-// exchangeOrStrand has a machine change places with others, or notes that it cannot.
+// exchangeOrStrand has a VM change places with others, or notes that it cannot.
 func (r *round) exchangeOrStrand(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
 	if r.exchange(unit, why, rule) {
 		return true
@@ -117,21 +117,21 @@ func (r *round) exchangeOrStrand(unit []cluster.VMID, why Reason, rule cluster.R
 	return false
 }
 
-// choose is where a machine would be placed if it ran nowhere.
+// choose is where a VM would be placed if it ran nowhere.
 func (r *round) choose(v cluster.VMID, from cluster.HostID) place.Choice {
 	r.l.Move(v, cluster.Nowhere)
 	defer r.l.Move(v, from)
 	return r.place.Place(v)
 }
 
-// strand notes a machine that finds no host, once.
+// strand notes a VM that finds no host, once.
 func (r *round) strand(v cluster.VMID, why Reason) {
 	if !slices.ContainsFunc(r.plan.Stranded, func(s Stranded) bool { return s.VM == v }) {
 		r.plan.Stranded = append(r.plan.Stranded, Stranded{v, why})
 	}
 }
 
-// together moves machines that stay together to the first host that can have all that
+// together moves VMs that stay together to the first host that can have all that
 // are not there yet.
 func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
 	from := make([]cluster.HostID, len(unit))
@@ -172,7 +172,7 @@ func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) b
 	return true
 }
 
-// fit says whether a host can have several machines that run nowhere. The layout is
+// fit says whether a host can have several VMs that run nowhere. The layout is
 // afterwards as before.
 func (r *round) fit(unit []cluster.VMID, h cluster.HostID) bool {
 	n := 0
@@ -185,7 +185,7 @@ func (r *round) fit(unit []cluster.VMID, h cluster.HostID) bool {
 	return n == len(unit)
 }
 
-// mend moves machines until a rule holds: of those that may not share a host, all but
+// mend moves VMs until a rule holds: of those that may not share a host, all but
 // the one that is hardest to move; of those that must be elsewhere, each.
 func (r *round) mend(id cluster.RuleID, why Reason) {
 	rule := &r.c.Rules[id]
@@ -197,7 +197,7 @@ func (r *round) mend(id cluster.RuleID, why Reason) {
 	}
 }
 
-// culprit is the machine whose move mends most of a rule, the cheapest of several that may
+// culprit is the VM whose move mends most of a rule, the cheapest of several that may
 // move.
 func (r *round) culprit(rule *cluster.Rule, may func(cluster.VMID) bool) (cluster.VMID, bool) {
 	best, found := cluster.VMID(0), false
@@ -221,7 +221,7 @@ func (r *round) culprit(rule *cluster.Rule, may func(cluster.VMID) bool) (cluste
 	return best, found
 }
 
-// relieve moves machines off a host on which more is reserved than there is.
+// relieve moves VMs off a host on which more is reserved than there is.
 func (r *round) relieve(h cluster.HostID) {
 	for !r.l.Reserved(h).Fits(r.x.Capacity(h)) {
 		vms := slices.Clone(r.l.On(h))

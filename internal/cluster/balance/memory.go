@@ -29,7 +29,7 @@ func minFree(memory int64) int64 {
 // 32 %, low 16 % of minFree.
 const highState = 4
 
-// memoryLoss is the part of their work that machines lose to memory reclamation, in
+// memoryLoss is the part of their work that VMs lose to memory reclamation, in
 // millionths: none in the high state, then evenly more up to a quarter where no memory is
 // free, and beyond that also twice what does not fit, which is swapped. The toll is ours.
 func memoryLoss(demand, capacity int64) int64 {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// offer is a machine that a host would be better off without, with those that move with it.
+// offer is a VM that a host would be better off without, with those that move with it.
 // What a target makes of it is less by what they take there, which is never below 0.
 type offer struct {
 	vm    cluster.VMID // the first of its unit
@@ -18,11 +18,11 @@ type offer struct {
 	need  int64 // the least that a move must save of that wherever it leads
 	has   int64 // score of the unit on the host, in millionths
 
-	memory, dirty int64 // of the machine that has most memory: what is copied, and written meanwhile
+	memory, dirty int64 // of the VM that has most memory: what is copied, and written meanwhile
 }
 
 // offers lists those of a host in a list whose room it takes: such as a target may be found
-// for that makes them worth a move, the best first, and by machine.
+// for that makes them worth a move, the best first, and by VM.
 func (r *round) offers(from cluster.HostID, list []offer) []offer {
 	r.unsorted = r.gather(from, true, r.unsorted[:0])
 	r.ranks = r.ranks[:0]
@@ -83,7 +83,7 @@ func (r *round) gather(from cluster.HostID, worth bool, list []offer) []offer {
 	return list
 }
 
-// copied is the memory of the machine of a unit that has most, and what it writes of it in a
+// copied is the memory of the VM of a unit that has most, and what it writes of it in a
 // second.
 func (r *round) copied(unit []cluster.VMID) (memory, dirty int64) {
 	for _, v := range unit {
@@ -101,7 +101,7 @@ func (r *round) needs(unit []cluster.VMID, from cluster.HostID) int64 {
 	if len(unit) > 1 {
 		return max(least, r.cheapest(unit, from))
 	}
-	// A machine moves once, so that its host stays the same.
+	// A VM moves once, so that its host stays the same.
 	at := &r.fares[unit[0]]
 	if *at == 0 {
 		*at = 1 + r.cheapest(unit, from)

@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// exhaustive moves machines for the load by looking at all machines and all hosts before
+// exhaustive moves VMs for the load by looking at all VMs and all hosts before
 // each move. It keeps nothing from one move to the next but what was barred, and which hosts
 // are closed.
 func (r *round) exhaustive() {

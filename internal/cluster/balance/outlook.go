@@ -6,7 +6,7 @@ import "plimsoll/internal/cluster"
 type outlook struct {
 	demand, capacity cluster.Resources
 	loads            Pair
-	loss             int64 // of its machines' work, in millionths, by the model of scores
+	loss             int64 // of its VMs' work, in millionths, by the model of scores
 	astray           int64 // what they lose on memory of other nodes and might not elsewhere, in MHz, by the model of scores
 	cost             int64 // that moves are judged by, in MHz
 	reclaims         bool  // memory
@@ -35,7 +35,7 @@ func (r *round) outlook(h cluster.HostID) {
 	o.demerit, o.cost = r.demerit(h, o.demand)
 }
 
-// source says whether the machines of a host are looked at.
+// source says whether the VMs of a host are looked at.
 func (r *round) source(h int) bool {
 	o := &r.outlooks[h]
 	if r.byScore {
@@ -44,7 +44,7 @@ func (r *round) source(h int) bool {
 	return r.c.Hosts[h].Runs() && (o.loads.CPU > r.mean.CPU || o.loads.Memory > r.mean.Memory)
 }
 
-// worthALook says whether some machine of one host could do better on the other.
+// worthALook says whether some VM of one host could do better on the other.
 func (r *round) worthALook(from, to cluster.HostID) bool {
 	a, b := &r.outlooks[from], &r.outlooks[to]
 	if r.byScore {

@@ -9,7 +9,7 @@ import (
 )
 
 // row is the best moves from one host to each other, or bounds of them. It takes 13 bytes for
-// a target, and only hosts with machines to offer have one.
+// a target, and only hosts with VMs to offer have one.
 type row struct {
 	offers   []offer
 	ceilings ceilings
@@ -189,7 +189,7 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 }
 
 // changed looks again at what moves between hosts may have made another: what leads to and
-// from each of them. For machines that share a rule with one that moved, no other host is
+// from each of them. For VMs that share a rule with one that moved, no other host is
 // another than before. What leads to a host that only has more load than before is looked at
 // once it would be best.
 func (r *round) changed(moves []Move) {
@@ -216,8 +216,8 @@ func (r *round) changed(moves []Move) {
 	r.heads.sort(r)
 }
 
-// onlyWorse says whether no machine can gain more by a move to a host than before some
-// moves: it got machines without rules and lost none, and nothing but its cores slows them
+// onlyWorse says whether no VM can gain more by a move to a host than before some
+// moves: it got VMs without rules and lost none, and nothing but its cores slows them
 // down. At level 5 unevenness is rounded to MHz, and a gain may rise by that.
 func (r *round) onlyWorse(h cluster.HostID, moves []Move) bool {
 	o := &r.outlooks[h]

@@ -1,9 +1,9 @@
-// Package balance decides which machines move between hosts, and why the others stay.
+// Package balance decides which VMs move between hosts, and why the others stay.
 //
-// What must be comes first: hosts in maintenance are emptied, machines of failed hosts
+// What must be comes first: hosts in maintenance are emptied, VMs of failed hosts
 // start again, rules that must hold are mended and reservations fit. Then come rules
 // that only should hold, and at last the load. A move for the load must help more
-// machines than it costs; what it gains is not an even spread but work that would
+// VMs than it costs; what it gains is not an even spread but work that would
 // otherwise be slowed down.
 package balance
 
@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Reason is why a machine moves, by the names that the vSphere API has for reasons
+// Reason is why a VM moves, by the names that the vSphere API has for reasons
 // of recommendations.
 type Reason string
 
@@ -41,16 +41,16 @@ func (r Reason) Mandatory() bool {
 // that must hold and held before.
 type Plan struct {
 	Moves         []Move
-	Stranded      []Stranded // machines that must leave a host and find no other
+	Stranded      []Stranded // VMs that must leave a host and find no other
 	Refused       []Refused  // the best moves that were not made
 	Quiet         string     // why nothing more is moved for the load
 	Before, After Balance
 }
 
-// Move is one machine that goes to another host.
+// Move is one VM that goes to another host.
 type Move struct {
 	place.Step
-	Number int // of the step: machines that must stay together move at the same time, as one
+	Number int // of the step: VMs that must stay together move at the same time, as one
 	Reason Reason
 	Rule   cluster.RuleID // that it mends; Nowhere without one
 	Value  Value          // of a move for the load
@@ -66,7 +66,7 @@ type Move struct {
 	Note string
 }
 
-// Stranded is a machine that should not stay where it is, and cannot leave.
+// Stranded is a VM that should not stay where it is, and cannot leave.
 type Stranded struct {
 	VM     cluster.VMID
 	Reason Reason
@@ -84,7 +84,7 @@ type Balance struct {
 	Deviation Pair  // standard deviation of the hosts' loads, in millionths
 	Spread    Pair  // highest load less the lowest
 	Lost      int64 // MHz of demand that is slowed down or not served, by Loss
-	// Score is the mean of the machines' scores, by demand, in millionths: a million where
+	// Score is the mean of the VMs' scores, by demand, in millionths: a million where
 	// each gets all that it asks for undisturbed. It is given for both models.
 	Score int64
 }
@@ -94,9 +94,9 @@ type Pair struct{ CPU, Memory int64 }
 
 // Options are what a round knows besides the cluster.
 type Options struct {
-	// Cooling says that a machine was moved not long ago, and stays; nil for none.
+	// Cooling says that a VM was moved not long ago, and stays; nil for none.
 	Cooling func(cluster.VMID) bool
-	// Left says that a machine left the host not long ago, and does not return; nil for
+	// Left says that a VM left the host not long ago, and does not return; nil for
 	// none.
 	Left func(cluster.VMID, cluster.HostID) bool
 	// Interval is the time to the next round, in seconds, in which the migrations of this
@@ -124,16 +124,16 @@ type round struct {
 	place   *place.Placer
 	options Options
 	plan    Plan
-	moved   []bool // by machine
+	moved   []bool // by VM
 	steps   int    // so far
 	looked  int    // layouts in which places were exchanged
 
 	byScore bool
 	scale   scale
 	core    int64                 // MHz by which sizes are counted
-	limit   int64                 // load up to which hosts serve their machines undisturbed
+	limit   int64                 // load up to which hosts serve their VMs undisturbed
 	burden  []burden              // by host
-	remote  []int64               // by machine: what it loses on memory of other nodes wherever it runs, in millionths
+	remote  []int64               // by VM: what it loses on memory of other nodes wherever it runs, in millionths
 	busy    []int64               // by host: seconds of migrations
 	barred  map[place.Step]string // why steps would use up what is kept to spare
 
@@ -146,7 +146,7 @@ type round struct {
 	heads    bracket          // of the rows
 	riser    riser            // the last that was found
 	ways     []cluster.HostID // targets that stand for all, in what a migration costs
-	fares    []int64          // by machine: one more than a move must save at least, in MHz; 0 where that is not known yet
+	fares    []int64          // by VM: one more than a move must save at least, in MHz; 0 where that is not known yet
 	kinds    kinds            // of targets, by capacity
 	unsorted []offer          // room for the offers of a host
 	ranks    []rank           // and for their order

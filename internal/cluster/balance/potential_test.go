@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// A machine that loses much on memory of other nodes leaves for a host of larger nodes, though
+// A VM that loses much on memory of other nodes leaves for a host of larger nodes, though
 // its host has cores to spare and is a little fuller than the other.
 func TestRemoteMemoryIsSavedBesideWhatCoresLose(t *testing.T) {
 	c := scored(hosts([]float64{2000}, []float64{1000}))
@@ -22,7 +22,7 @@ func TestRemoteMemoryIsSavedBesideWhatCoresLose(t *testing.T) {
 	}
 }
 
-// A host is not looked at for what its machines lose on memory of other nodes where they lose as
+// A host is not looked at for what its VMs lose on memory of other nodes where they lose as
 // much on every host.
 func TestRemoteMemoryThatIsRemoteEverywhere(t *testing.T) {
 	c := scored(hosts([]float64{2000}, nil))

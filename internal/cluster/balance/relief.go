@@ -66,8 +66,8 @@ func (f *relief) measure() {
 	}
 }
 
-// many says whether machines that each ask for at most half of what a host has above the least loaded
-// one ask together for half of that or more: where one large machine makes a host full, it
+// many says whether VMs that each ask for at most half of what a host has above the least loaded
+// one ask together for half of that or more: where one large VM makes a host full, it
 // does not help to move those beside it.
 func (f *relief) many(h cluster.HostID) bool {
 	excess, sum := part(f.outlooks[h].capacity.CPU, f.outlooks[h].loads.CPU-f.lightest.CPU), int64(0)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// dense is hosts of which the first so many share all machines, each asking for so much.
+// dense is hosts of which the first so many share all VMs, each asking for so much.
 func dense(n, used, vms int, mhz float64, memory int64) *cluster.Cluster {
 	lists := make([][]float64, n)
 	c := hosts(lists...)
@@ -96,16 +96,16 @@ func TestMemoryIsRelievedBeforeItRunsOut(t *testing.T) {
 		c := dense(3, 1, vms, 20, 2*(993<<30)/int64(vms))
 		p := plan(c)
 		if len(p.Moves) == 0 || p.Moves[0].Reason != FairMemory {
-			t.Errorf("%d machines: %d moves: %s", vms, len(p.Moves), p.Quiet)
+			t.Errorf("%d VMs: %d moves: %s", vms, len(p.Moves), p.Quiet)
 			continue
 		}
 		if d := p.After.Spread.Memory; d >= p.Before.Spread.Memory {
-			t.Errorf("%d machines: memory lies %d apart, was %d", vms, d, p.Before.Spread.Memory)
+			t.Errorf("%d VMs: memory lies %d apart, was %d", vms, d, p.Before.Spread.Memory)
 		}
 	}
 }
 
-// Machines that stay together move as one, in one step, where that is worth it, and not
+// VMs that stay together move as one, in one step, where that is worth it, and not
 // where one of them may not.
 func TestGroupsMoveAsOne(t *testing.T) {
 	for _, must := range []bool{true, false} {
@@ -137,7 +137,7 @@ func TestGroupsMoveAsOne(t *testing.T) {
 	}
 }
 
-// Hosts that serve their machines undisturbed stay uneven below level 5, and are evened out
+// Hosts that serve their VMs undisturbed stay uneven below level 5, and are evened out
 // at it until moves cost more than they bring.
 func TestEvennessIsAGainAtLevel5(t *testing.T) {
 	for _, k := range []struct{ level, moves int }{{3, 0}, {4, 0}, {5, 1}} {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// mostRise is by how much the score of some machine could rise on another host, whether
+// mostRise is by how much the score of some VM could rise on another host, whether
 // its move is worth it or not; where that is more than few, it may be any such rise.
 func (r *round) mostRise(few int64) (most int64) {
 	if s := r.riser; s.from != s.to {
@@ -34,10 +34,10 @@ func (r *round) mostRise(few int64) (most int64) {
 	return most
 }
 
-// riser is two hosts of which machines of the one would do better on the other.
+// riser is two hosts of which VMs of the one would do better on the other.
 type riser struct{ from, to cluster.HostID }
 
-// mostRemote is the most that a machine of a host loses on memory of other nodes, in
+// mostRemote is the most that a VM of a host loses on memory of other nodes, in
 // millionths.
 func (r *round) mostRemote(h cluster.HostID) (most int64) {
 	for _, v := range r.l.On(h) {

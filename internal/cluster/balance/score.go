@@ -8,34 +8,34 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// The score of a machine on a host is how efficiently it would run there: 1 when it gets
+// The score of a VM on a host is how efficiently it would run there: 1 when it gets
 // all that it asks for undisturbed. What its host loses takes from the score, whatever is
 // worst there: waiting for cores, memory that does not fit, a link that is nearly full. So
-// does what the machine loses because it is larger than a NUMA node. The score of a
-// cluster is the mean of its machines', each with the weight of its demand of CPU.
+// does what the VM loses because it is larger than a NUMA node. The score of a
+// cluster is the mean of its VMs', each with the weight of its demand of CPU.
 //
 // Source: the idea is that of the VM score of vSphere 7 (VMware, "A closer look at the
 // VM DRS score"), whose formula is not published. This one is ours.
 
-// linkLimit is the load of a host's link up to which machines do not feel each other.
+// linkLimit is the load of a host's link up to which VMs do not feel each other.
 const linkLimit = 800_000
 
-// remoteToll is the part of the time that a machine loses on memory of another node: a
+// remoteToll is the part of the time that a VM loses on memory of another node: a
 // quarter.
 const remoteToll = 4
 
-// burden is what the machines of a host ask for besides CPU and memory.
+// burden is what the VMs of a host ask for besides CPU and memory.
 type burden struct {
 	link   int64 // bit/s
 	remote int64 // MHz of their demand that are lost on memory of other nodes
 }
 
-// plus is a burden with that of one more machine, or of one less where sign is -1.
+// plus is a burden with that of one more VM, or of one less where sign is -1.
 func (b burden) plus(o burden, sign int64) burden {
 	return burden{b.link + sign*o.link, b.remote + sign*o.remote}
 }
 
-// remoteLoss is what a machine loses on a host because it is larger than one of its NUMA
+// remoteLoss is what a VM loses on a host because it is larger than one of its NUMA
 // nodes, in millionths.
 func remoteLoss(vm *cluster.VM, host *cluster.Host) int64 {
 	nodes := int64(host.Nodes())
@@ -52,7 +52,7 @@ func remoteLoss(vm *cluster.VM, host *cluster.Host) int64 {
 	return over / remoteToll
 }
 
-// bears is the burden of a machine on a host.
+// bears is the burden of a VM on a host.
 func bears(c *cluster.Cluster, v cluster.VMID, h cluster.HostID, cpu int64) burden {
 	vm := &c.VMs[v]
 	return burden{link: vm.Demand.Link, remote: part(cpu, remoteLoss(vm, &c.Hosts[h]))}
@@ -65,7 +65,7 @@ func part(amount, millionths int64) int64 {
 	return int64(q)
 }
 
-// nearest is what each machine loses at least on memory of other nodes, on whatever host that
+// nearest is what each VM loses at least on memory of other nodes, on whatever host that
 // can be used, in millionths; nil for the model of deviation.
 func (r *round) nearest() []int64 {
 	if !r.byScore {
@@ -95,7 +95,7 @@ func (r *round) nearest() []int64 {
 	return least
 }
 
-// astray is what the machines of a host lose on memory of other nodes more than they would
+// astray is what the VMs of a host lose on memory of other nodes more than they would
 // where they lose least, in MHz: above 0 where one of them does.
 func (r *round) astray(h cluster.HostID) (sum int64) {
 	if r.burden[h].remote == 0 {
@@ -121,7 +121,7 @@ func burdens(l *cluster.Layout, x *cluster.Index) []burden {
 	return list
 }
 
-// hostLoss is the part of its work that every machine of a host loses, in millionths.
+// hostLoss is the part of its work that every VM of a host loses, in millionths.
 func (r *round) hostLoss(h cluster.HostID, asks cluster.Resources, b burden) int64 {
 	all := r.x.Capacity(h)
 	loss := max(Loss(load(asks.CPU, all.CPU), r.limit), memoryLoss(asks.Memory, all.Memory))
@@ -132,7 +132,7 @@ func (r *round) hostLoss(h cluster.HostID, asks cluster.Resources, b burden) int
 }
 
 // wasted is the demand that is lost on a host, in MHz: to remote memory, and of what is
-// left to what the machines of the host do to each other.
+// left to what the VMs of the host do to each other.
 func (r *round) wasted(h cluster.HostID, asks cluster.Resources, b burden) int64 {
 	return b.remote + part(asks.CPU-b.remote, r.hostLoss(h, asks, b))
 }
@@ -168,7 +168,7 @@ func (r *round) score() int64 {
 	return million - min(million, load(wasted, asked))
 }
 
-// raise is the score of a machine before and after a step, with those that move with it.
+// raise is the score of a VM before and after a step, with those that move with it.
 func (r *round) raise(s place.Step) (before, after int64) {
 	unit := r.units.with(r.l, s.VM)
 	will, there := r.l.Demand(s.To).Plus(r.asks(unit)), r.burden[s.To].plus(r.bears(unit, s.To), 1)
@@ -180,11 +180,11 @@ func (r *round) scoreWords(s place.Step) string {
 	unit := r.units.with(r.l, s.VM)
 	there := func(b burden, asks cluster.Resources) float64 { return points(million - r.hostLoss(s.To, asks, b)) }
 	before, after := r.raise(s)
-	return fmt.Sprintf("its score would go from %.1f to %.1f, and that of the machines it joins from %.1f to %.1f", points(before), points(after),
+	return fmt.Sprintf("its score would go from %.1f to %.1f, and that of the VMs it joins from %.1f to %.1f", points(before), points(after),
 		there(r.burden[s.To], r.l.Demand(s.To)), there(r.burden[s.To].plus(r.bears(unit, s.To), 1), r.l.Demand(s.To).Plus(r.asks(unit))))
 }
 
-// rises is by how much a machine's score must be able to rise for a cluster to count as
+// rises is by how much a VM's score must be able to rise for a cluster to count as
 // unbalanced, in millionths: what the difference of loads costs that counts at the level.
 func rises(level int) int64 { return pairwise[min(level, 5)] / 4 }
 
@@ -195,6 +195,6 @@ func (r *round) scoresSettled() string {
 	if most > few {
 		return ""
 	}
-	return fmt.Sprintf("the cluster's score is %.1f of 100, and no machine would score more than %.1f points higher on another host: level %d lets it be %.1f",
+	return fmt.Sprintf("the cluster's score is %.1f of 100, and no VM would score more than %.1f points higher on another host: level %d lets it be %.1f",
 		points(r.score()), points(most), r.c.Settings.Level, points(few))
 }

@@ -14,9 +14,9 @@ func scored(c *cluster.Cluster) *cluster.Cluster {
 	return c
 }
 
-// A machine's score is worked out here from its definition, for what each part of it
+// A VM's score is worked out here from its definition, for what each part of it
 // takes away.
-func TestScoreOfOneMachine(t *testing.T) {
+func TestScoreOfOneVM(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*cluster.Cluster)
@@ -52,7 +52,7 @@ func TestScoreOfOneMachine(t *testing.T) {
 			t.Errorf("%s: the cluster scores %d, want %d per mille", c.name, got, c.want)
 		}
 		if got := r.scores([]cluster.VMID{0}, 0, r.hostLoss(0, l.Demand(0), r.burden[0])); cl.Hosts[0].Runs() && (got+500)/1000 != c.want {
-			t.Errorf("%s: the machine scores %d, want %d per mille", c.name, got, c.want)
+			t.Errorf("%s: the VM scores %d, want %d per mille", c.name, got, c.want)
 		}
 	}
 }
@@ -115,10 +115,10 @@ func TestScoreModelMovesWhatGains(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	// Loads lie far apart, and no machine would score higher: the other model looks at
+	// Loads lie far apart, and no VM would score higher: the other model looks at
 	// the spread, this one does not.
 	c = scored(hosts([]float64{2000, 2000}, nil))
-	if p := plan(c); len(p.Moves) > 0 || !strings.Contains(p.Quiet, "no machine would score more than 0.0 points higher") {
+	if p := plan(c); len(p.Moves) > 0 || !strings.Contains(p.Quiet, "no VM would score more than 0.0 points higher") {
 		t.Errorf("%+v", p)
 	}
 	// Loads lie together, and one host's link is full: only this model sees it.

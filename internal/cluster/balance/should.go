@@ -5,7 +5,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// shouldRules moves machines so that rules which only should hold do, where that breaks
+// shouldRules moves VMs so that rules which only should hold do, where that breaks
 // no other and loses no work.
 func (r *round) shouldRules() {
 	if r.c.Settings.Level <= 1 {
@@ -25,7 +25,7 @@ func (r *round) shouldRules() {
 	}
 }
 
-// mendSoftly moves a machine to where least is lost, and of such hosts to the one that is
+// mendSoftly moves a VM to where least is lost, and of such hosts to the one that is
 // then loaded least.
 func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
 	from, asks := r.l.Host(v), r.x.Demand(v)
@@ -51,14 +51,14 @@ func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
 	return true
 }
 
-// mayMove says whether a machine may move for less than what must be.
+// mayMove says whether a VM may move for less than what must be.
 func (r *round) mayMove(v cluster.VMID) bool {
 	h := r.l.Host(v)
 	return h != cluster.Nowhere && !r.moved[v] && !r.c.VMs[v].Pinned && r.c.Hosts[h].Runs() &&
 		(r.options.Cooling == nil || !r.options.Cooling(v))
 }
 
-// mayAllMove says so of all machines of a unit.
+// mayAllMove says so of all VMs of a unit.
 func (r *round) mayAllMove(unit []cluster.VMID) bool {
 	for _, v := range unit {
 		if !r.mayMove(v) {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Two machines that should run apart share a host: one of them goes to the host that is
+// Two VMs that should run apart share a host: one of them goes to the host that is
 // then loaded least, of those that it did not leave, and only one that may move.
 func TestARuleThatShouldHoldIsMendedOnTheEmptiestHost(t *testing.T) {
 	crowd := func() *cluster.Cluster {

@@ -16,15 +16,15 @@ type Timetable struct {
 // Stage is moves that are made at the same time.
 type Stage struct {
 	Moves   []int // places in the plan's list, ascending
-	Seconds int64 // that the longest takes; starting a machine again counts as none
-	// Stopped are machines that write to their memory faster than it can be copied, and
+	Seconds int64 // that the longest takes; starting a VM again counts as none
+	// Stopped are VMs that write to their memory faster than it can be copied, and
 	// stand still meanwhile.
 	Stopped []cluster.VMID
 }
 
 // Schedule puts a plan for a layout into stages. Whatever moves of a stage have begun and
-// ended, a machine on its way counts on both of its hosts, and nothing is broken that the
-// plan's own order does not break: reservations fit, machines that run apart never meet,
+// ended, a VM on its way counts on both of its hosts, and nothing is broken that the
+// plan's own order does not break: reservations fit, VMs that run apart never meet,
 // and those that stay together go as one. A step waits for what must leave before it fits.
 // One that the limits do not allow at all has a stage of its own.
 func Schedule(l *cluster.Layout, x *cluster.Index, p Plan, m Limits) Timetable {
@@ -57,7 +57,7 @@ type stager struct {
 
 	// Of the stage that is being filled, by host.
 	coming []cluster.Resources // what its moves will hold, and what earlier ones wait to
-	heads  []int               // so many machines
+	heads  []int               // so many VMs
 	busy   []int64             // migrations
 }
 
@@ -72,7 +72,7 @@ func (s *stager) collect() {
 		*last = append(*last, i)
 	}
 	s.after, s.done = make([][]int, len(s.steps)), make([]bool, len(s.steps))
-	touched := map[cluster.RuleID][]int{} // steps so far, by rule of a machine of theirs
+	touched := map[cluster.RuleID][]int{} // steps so far, by rule of a VM of theirs
 	last := map[cluster.VMID]int{}
 	for k, moves := range s.steps {
 		for _, i := range moves {
@@ -98,7 +98,7 @@ func (s *stager) collect() {
 }
 
 // waits says whether a move must come after an earlier step because of a rule: those of
-// machines that stay together keep their order, and a machine enters a host once the one
+// VMs that stay together keep their order, and a VM enters a host once the one
 // that it may not meet has left.
 func (s *stager) waits(m *Move, step int, id cluster.RuleID) bool {
 	rule := &s.c.Rules[id]
@@ -176,7 +176,7 @@ func (s *stager) hold(k int) {
 	}
 }
 
-// migration says whether a move copies memory: a machine of a host that does not run
+// migration says whether a move copies memory: a VM of a host that does not run
 // starts again.
 func (s *stager) migration(m *Move) bool {
 	return m.From != cluster.Nowhere && s.c.Hosts[m.From].Runs()
@@ -220,7 +220,7 @@ func (s *stager) allowed(k int, now []int) bool {
 // together is how many migrations share the link of one.
 func (s *stager) together(m *Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
 
-// seconds is how long a move takes beside the others of its stage, and whether its machine
+// seconds is how long a move takes beside the others of its stage, and whether its VM
 // must stand still for it.
 func (s *stager) seconds(m *Move) (seconds int64, stopped bool) {
 	if !s.migration(m) {

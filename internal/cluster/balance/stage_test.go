@@ -41,7 +41,7 @@ func tight(seed uint64, hosts, vms int, room float64) *cluster.Cluster {
 }
 
 // walk is a plan of random moves, each of which breaks nothing where those before it are
-// made. A machine may move twice.
+// made. A VM may move twice.
 func walk(c *cluster.Cluster, seed uint64, moves int) (p Plan) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	l, _ := layout(c)
@@ -57,7 +57,7 @@ func walk(c *cluster.Cluster, seed uint64, moves int) (p Plan) {
 	return p
 }
 
-// inFlight is what is broken while machines are on their way: each of them is there twice,
+// inFlight is what is broken while VMs are on their way: each of them is there twice,
 // and its second self on the target keeps apart from all the others.
 func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []Move) map[string]int {
 	d := *c
@@ -93,7 +93,7 @@ func follow(c *cluster.Cluster, l *cluster.Layout, p Plan, t Timetable, seed uin
 		for _, i := range stage.Moves {
 			m := p.Moves[i]
 			if made[i] || l.Host(m.VM) != m.From {
-				return fmt.Errorf("stage %d makes move %d of a machine on host %d: %+v", n, i, l.Host(m.VM), m)
+				return fmt.Errorf("stage %d makes move %d of a VM on host %d: %+v", n, i, l.Host(m.VM), m)
 			}
 			made[i] = true
 			steps[m.Number] = append(steps[m.Number], m)
@@ -117,7 +117,7 @@ func follow(c *cluster.Cluster, l *cluster.Layout, p Plan, t Timetable, seed uin
 			}
 			for pair := range meetings(c, now.Host, moving) {
 				if !meet[pair] {
-					return fmt.Errorf("stage %d: machines that run apart meet on their way: %v", n, pair)
+					return fmt.Errorf("stage %d: VMs that run apart meet on their way: %v", n, pair)
 				}
 			}
 		}
@@ -131,14 +131,14 @@ func follow(c *cluster.Cluster, l *cluster.Layout, p Plan, t Timetable, seed uin
 	return nil
 }
 
-// meeting is two machines that a rule keeps apart and that share a host all the same.
+// meeting is two VMs that a rule keeps apart and that share a host all the same.
 type meeting struct {
 	rule   cluster.RuleID
 	v, w   cluster.VMID
 	onHost cluster.HostID
 }
 
-// meetings are those of a layout with machines on their way, which are on both hosts.
+// meetings are those of a layout with VMs on their way, which are on both hosts.
 func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []Move) map[meeting]bool {
 	out, also := map[meeting]bool{}, map[cluster.VMID]cluster.HostID{}
 	for _, m := range moving {
@@ -261,7 +261,7 @@ func fewest(c *cluster.Cluster, p Plan) int {
 				continue
 			}
 			moving, list = append(moving, m), append(list, i)
-			for j := range i { // a machine's moves keep their order
+			for j := range i { // a VM's moves keep their order
 				if p.Moves[j].VM == m.VM && done&(1<<j) == 0 {
 					return false
 				}
@@ -359,7 +359,7 @@ func TestTimesOfStages(t *testing.T) {
 	c.Hosts[0].State = cluster.Failed
 	l, x = layout(c)
 	if table = Schedule(l, x, p, Limits{Host: 1}); len(table.Stages) != 1 || table.Seconds != 300 {
-		t.Errorf("machines that start again copy nothing: %+v", table)
+		t.Errorf("VMs that start again copy nothing: %+v", table)
 	}
 	if empty := Schedule(l, x, Plan{}, Limits{}); len(empty.Stages) != 0 || empty.Seconds != 0 {
 		t.Errorf("%+v", empty)

@@ -8,15 +8,15 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// units are the machines that rules keep together: one of them does not move alone.
+// units are the VMs that rules keep together: one of them does not move alone.
 type units struct {
-	alone []cluster.VMID   // every machine, for units of one
-	must  [][]cluster.VMID // by machine: those that rules which must hold keep with it, ascending; nil for none
+	alone []cluster.VMID   // every VM, for units of one
+	must  [][]cluster.VMID // by VM: those that rules which must hold keep with it, ascending; nil for none
 	all   [][]cluster.VMID // and those that any rule does
 }
 
-// newUnits joins the members of rules that keep machines together, and of rules that share a
-// machine.
+// newUnits joins the members of rules that keep VMs together, and of rules that share a
+// VM.
 func newUnits(c *cluster.Cluster) *units {
 	u := &units{alone: make([]cluster.VMID, len(c.VMs))}
 	for v := range u.alone {
@@ -27,7 +27,7 @@ func newUnits(c *cluster.Cluster) *units {
 	return u
 }
 
-// joined are the machines that such rules keep together, by machine; nil where there is no
+// joined are the VMs that such rules keep together, by VM; nil where there is no
 // such rule.
 func joined(c *cluster.Cluster, such func(*cluster.Rule) bool) [][]cluster.VMID {
 	var of [][]cluster.VMID
@@ -52,7 +52,7 @@ func joined(c *cluster.Cluster, such func(*cluster.Rule) bool) [][]cluster.VMID 
 	return of
 }
 
-// with are the machines that move with one for the load, itself among them: all that rules
+// with are the VMs that move with one for the load, itself among them: all that rules
 // keep together with it where they share its host, or else those that must be.
 func (u *units) with(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	if u.all == nil || u.all[v] == nil {
@@ -61,7 +61,7 @@ func (u *units) with(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	return u.beside(l, v)
 }
 
-// beside is with, of a machine that some rule keeps together with others.
+// beside is with, of a VM that some rule keeps together with others.
 func (u *units) beside(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	for _, of := range [...][][]cluster.VMID{u.all, u.must} {
 		if of != nil && of[v] != nil {
@@ -73,7 +73,7 @@ func (u *units) beside(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	return u.alone[v : v+1]
 }
 
-// placed are those of some machines that have a host.
+// placed are those of some VMs that have a host.
 func placed(l *cluster.Layout, vms []cluster.VMID) []cluster.VMID {
 	off := func(v cluster.VMID) bool { return l.Host(v) == cluster.Nowhere }
 	if !slices.ContainsFunc(vms, off) {
@@ -82,14 +82,14 @@ func placed(l *cluster.Layout, vms []cluster.VMID) []cluster.VMID {
 	return slices.DeleteFunc(slices.Clone(vms), off)
 }
 
-// onOneHost says whether machines have the same host.
+// onOneHost says whether VMs have the same host.
 func onOneHost(l *cluster.Layout, vms []cluster.VMID) bool {
 	return !slices.ContainsFunc(vms, func(v cluster.VMID) bool { return l.Host(v) != l.Host(vms[0]) })
 }
 
-// moved does something in a layout as it would be with some machines on another host, where
+// moved does something in a layout as it would be with some VMs on another host, where
 // nothing forbids one of them to go there; it says what does. The layout is afterwards as
-// before, but for the order of machines on their hosts.
+// before, but for the order of VMs on their hosts.
 func moved(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID, do func()) cluster.Obstacle {
 	if len(vms) == 1 && do == nil {
 		return l.Obstacle(vms[0], to)
@@ -114,7 +114,7 @@ func moved(l *cluster.Layout, vms []cluster.VMID, to cluster.HostID, do func()) 
 	return o
 }
 
-// broken counts the rules that only should hold and that machines break on their hosts.
+// broken counts the rules that only should hold and that VMs break on their hosts.
 func broken(l *cluster.Layout, vms []cluster.VMID) (n int) {
 	for _, v := range vms {
 		n += l.Broken(v, l.Host(v))
@@ -122,7 +122,7 @@ func broken(l *cluster.Layout, vms []cluster.VMID) (n int) {
 	return n
 }
 
-// bound are the machines that must share the host of one, wherever they run, itself among
+// bound are the VMs that must share the host of one, wherever they run, itself among
 // them.
 func (u *units) bound(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	if u.must == nil || u.must[v] == nil {
@@ -131,7 +131,7 @@ func (u *units) bound(l *cluster.Layout, v cluster.VMID) []cluster.VMID {
 	return placed(l, u.must[v])
 }
 
-// note says why machines move together; nothing of one alone.
+// note says why VMs move together; nothing of one alone.
 func (u *units) note(c *cluster.Cluster, unit []cluster.VMID) string {
 	if len(unit) == 1 {
 		return ""

@@ -14,8 +14,8 @@ const horizon = 3600
 // that is served, and work that the move needs.
 type Value struct {
 	Gain   int64 // while the load stays as it is
-	Risk   int64 // after that, if the machine then asks for the most it ever did; usually below 0
-	Cost   int64 // of copying the memory, on both hosts, and of the machine's own delay
+	Risk   int64 // after that, if the VM then asks for the most it ever did; usually below 0
+	Cost   int64 // of copying the memory, on both hosts, and of the VM's own delay
 	Stable int64 // seconds for which the load is expected to stay
 	Copy   int64 // seconds that the copy takes; 0 when it never ends
 }
@@ -41,7 +41,7 @@ func (r *round) value(s place.Step) Value {
 }
 
 // sure is the value of a step of a unit with a known gain in MHz, without its risk, which
-// only takes from it. Machines that move together are copied one after the other.
+// only takes from it. VMs that move together are copied one after the other.
 func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) Value {
 	v := Value{Stable: horizon}
 	cores := 2 * r.c.Hosts[s.To].MHz * copyShare(r.c, s) / 1000
@@ -92,7 +92,7 @@ func (r *round) gain(unit []cluster.VMID, s place.Step, asks cluster.Resources) 
 	return from.cost + to.cost - r.costs(s.From, left, less) - r.costs(s.To, joined, more)
 }
 
-// stable is for how long, in seconds, a machine's demand is expected to stay: five
+// stable is for how long, in seconds, a VM's demand is expected to stay: five
 // minutes where it jumps by as much as it is, an hour where it never changed.
 func stable(vm *cluster.VM) int64 {
 	const least, most = 300, horizon
@@ -110,7 +110,7 @@ func link(c *cluster.Cluster, s place.Step) int64 {
 	return min(c.Hosts[s.From].NIC, c.Hosts[s.To].NIC) / 8 * used / 100
 }
 
-// copyTime is how long the memory of a machine takes to be copied while it goes on
+// copyTime is how long the memory of a VM takes to be copied while it goes on
 // writing, in seconds; 0 when it writes faster than it can be copied.
 func copyTime(c *cluster.Cluster, s place.Step) int64 {
 	vm := &c.VMs[s.VM]

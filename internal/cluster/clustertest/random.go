@@ -18,7 +18,7 @@ type Spec struct {
 	Rules  int
 	Pools  int     // besides the root
 	Load   float64 // demand of CPU, as a share of the capacity
-	Placed bool    // the machines run somewhere, at random, without breaking what must hold
+	Placed bool    // the VMs run somewhere, at random, without breaking what must hold
 }
 
 const gib = 1 << 30
@@ -41,7 +41,7 @@ func Random(s Spec) *cluster.Cluster {
 	c.Pools = pools(r, s.Pools)
 	mean := s.Load * float64(s.Hosts) * float64(c.Hosts[0].Capacity().CPU) / float64(max(1, s.VMs))
 	for i := range s.VMs {
-		c.VMs = append(c.VMs, machine(r, i, mean, len(c.Pools)))
+		c.VMs = append(c.VMs, vm(r, i, mean, len(c.Pools)))
 	}
 	for i := range s.Rules {
 		c.Rules = append(c.Rules, rule(r, i, s))
@@ -64,7 +64,7 @@ func pools(r *rand.Rand, n int) []cluster.Pool {
 	return list
 }
 
-func machine(r *rand.Rand, i int, mean float64, pools int) cluster.VM {
+func vm(r *rand.Rand, i int, mean float64, pools int) cluster.VM {
 	vcpus := 1 << r.IntN(4)
 	v := cluster.VM{
 		Name: fmt.Sprintf("vm-%d", i), Host: cluster.Nowhere, Pool: cluster.PoolID(r.IntN(pools)), VCPUs: vcpus, Memory: int64(vcpus) * 2 * gib,
@@ -103,7 +103,7 @@ func rule(r *rand.Rand, i int, s Spec) cluster.Rule {
 	return ru
 }
 
-// settle has each machine run on the first host from a random one on that can have it.
+// settle has each VM run on the first host from a random one on that can have it.
 func settle(c *cluster.Cluster, r *rand.Rand) {
 	l := cluster.NewLayout(c, cluster.NewIndex(c))
 	for v := range c.VMs {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Ledger says which reservations have been admitted to which pools. A machine's
+// Ledger says which reservations have been admitted to which pools. A VM's
 // reservation comes out of what its pool has not given away; a pool that is expandable
 // takes what it lacks from its parent, which may be expandable again, up to the first one
 // that is not. What a pool reserves is gone from its parent whether the pool uses it or
@@ -23,7 +23,7 @@ type Ledger struct {
 	admitted []bool
 }
 
-// NewLedger is the ledger of a capacity and of the machines that run; those that have a
+// NewLedger is the ledger of a capacity and of the VMs that run; those that have a
 // host do when running is nil. It takes them in without asking, since they run already.
 func NewLedger(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Ledger {
 	l := &Ledger{c: c, x: x, tree: newTree(c), admitted: make([]bool, len(c.VMs))}
@@ -68,15 +68,15 @@ func (l *Ledger) charge(r Resource, p int32, amount int64) {
 	}
 }
 
-// needs is what a machine reserves.
+// needs is what a VM reserves.
 func (l *Ledger) needs(r Resource, v cluster.VMID) int64 {
 	return min(within(r.amount(l.x.Reserved(v))), l.most)
 }
 
-// Take enters a machine without asking whether it fits. A machine is entered once.
+// Take enters a VM without asking whether it fits. A VM is entered once.
 func (l *Ledger) Take(v cluster.VMID) { l.enter(v, true) }
 
-// Drop takes a machine out.
+// Drop takes a VM out.
 func (l *Ledger) Drop(v cluster.VMID) { l.enter(v, false) }
 
 func (l *Ledger) enter(v cluster.VMID, in bool) {
@@ -93,7 +93,7 @@ func (l *Ledger) enter(v cluster.VMID, in bool) {
 	}
 }
 
-// Refusal is why a machine's reservation does not fit; its Admitted is true when it does.
+// Refusal is why a VM's reservation does not fit; its Admitted is true when it does.
 type Refusal struct {
 	Admitted bool
 	Pool     cluster.PoolID // the first one that refuses
@@ -103,7 +103,7 @@ type Refusal struct {
 	Limit    bool  // its limit refuses, and not its reservation
 }
 
-// Admit says whether the reservation of a machine that is not entered yet fits into its
+// Admit says whether the reservation of a VM that is not entered yet fits into its
 // pool: CPU first, then memory with overhead. It enters nothing. What is reserved for
 // nothing is always admitted.
 func (l *Ledger) Admit(v cluster.VMID) Refusal {

@@ -18,12 +18,12 @@ const (
 	MovePool
 	DestroyPool // which must be empty
 	ChangeVM
-	EnterVM // a machine comes into a pool
+	EnterVM // a VM comes into a pool
 	MoveVM
-	LeaveVM // a machine is in no pool: for good, or until it enters another one
+	LeaveVM // a VM is in no pool: for good, or until it enters another one
 )
 
-var verbs = [...]string{"change pool", "create pool", "move pool", "destroy pool", "change machine", "enter machine", "move machine", "leave machine"}
+var verbs = [...]string{"change pool", "create pool", "move pool", "destroy pool", "change VM", "enter VM", "move VM", "leave VM"}
 
 // String is the verb and its object.
 func (v Verb) String() string {
@@ -50,7 +50,7 @@ type Op struct {
 	Verb     Verb
 	Sets     Fields // of ChangePool, MovePool, ChangeVM and MoveVM: which of the values below count
 	Pool     cluster.PoolID
-	VM       cluster.VMID   // of operations on a machine; its Pool is where it is afterwards
+	VM       cluster.VMID   // of operations on a VM; its Pool is where it is afterwards
 	Parent   cluster.PoolID // of CreatePool and MovePool
 	Name     string
 	CPU, Mem Grant
@@ -108,7 +108,7 @@ func orFirst(o obstacle, broken error) error {
 	return o
 }
 
-// target is what a pool or a machine will be after an operation.
+// target is what a pool or a VM will be after an operation.
 type target struct {
 	cpu, mem Grant
 	was      cluster.Resources // reserved so far, in from

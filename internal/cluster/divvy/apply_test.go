@@ -50,12 +50,12 @@ func TestApplyRefuses(t *testing.T) {
 		{"pool 2 is in it", Op{Verb: MovePool, Pool: 1, Parent: 2}},
 		{"it is the root", Op{Verb: MovePool, Pool: 0, Parent: 1}},
 		{"it is the root", Op{Verb: DestroyPool}},
-		{"2 pools and machines are in it", Op{Verb: DestroyPool, Pool: 1}},
-		{"machine 9 is not there", cpu(ChangeVM, 1, 9, -1, grown(0))},
-		{"machine 9 is not there", Op{Verb: LeaveVM, VM: 9}},
+		{"2 pools and VMs are in it", Op{Verb: DestroyPool, Pool: 1}},
+		{"VM 9 is not there", cpu(ChangeVM, 1, 9, -1, grown(0))},
+		{"VM 9 is not there", Op{Verb: LeaveVM, VM: 9}},
 		{"pool 3 has 40 of its cpu reservation left, and 41 are needed", cpu(ChangeVM, 3, 3, -1, grown(41))},
 		{"pool 3 has 30 of its cpu reservation left, and 31 are needed", cpu(EnterVM, 3, 4, -1, grown(31))},
-		{"machine 3 is there already", cpu(EnterVM, 3, 3, -1, grown(0))},
+		{"VM 3 is there already", cpu(EnterVM, 3, 3, -1, grown(0))},
 		{"pool 7 is not there", cpu(EnterVM, 7, 4, -1, grown(0))},
 		{"pool 2 has 0 of its cpu reservation left, and 10 are needed", Op{Verb: MoveVM, VM: 3, Pool: 2}},
 		{"this is no operation", Op{Verb: 99}},
@@ -89,21 +89,21 @@ func TestSyncByHand(t *testing.T) {
 		vms   []HostVM
 		want  []string
 	}{
-		{"lower from the machines up, raise from the root down",
+		{"lower from the VMs up, raise from the root down",
 			[]HostPool{root, somePool(1, 0, 30), somePool(2, 1, 10), somePool(3, 0, 70)}, []HostVM{someVM(1, 1, 20), someVM(2, 2, 10), someVM(3, 3, 70)},
-			[]string{"change machine 1 pool 1 cpu 20/-/1000", "change machine 2 pool 2 cpu 10/-/1000", "change pool 2 cpu 10/-/1000", "change pool 1 cpu 30/-/1000", "change pool 3 cpu 70/-/1000", "change machine 3 pool 3 cpu 70/-/1000"}},
-		{"a machine moves where there is room",
+			[]string{"change VM 1 pool 1 cpu 20/-/1000", "change VM 2 pool 2 cpu 10/-/1000", "change pool 2 cpu 10/-/1000", "change pool 1 cpu 30/-/1000", "change pool 3 cpu 70/-/1000", "change VM 3 pool 3 cpu 70/-/1000"}},
+		{"a VM moves where there is room",
 			[]HostPool{root, somePool(1, 0, 60), somePool(2, 1, 20), somePool(3, 0, 40)}, []HostVM{someVM(1, 3, 30), someVM(2, 2, 20), someVM(3, 3, 10)},
-			[]string{"move machine 1 pool 3"}},
+			[]string{"move VM 1 pool 3"}},
 		{"a pool goes, another comes",
 			[]HostPool{root, somePool(1, 0, 60), somePool(3, 0, 40), somePool(4, 1, 30)}, []HostVM{someVM(1, 1, 30), someVM(3, 3, 10), someVM(5, 4, 25)},
-			[]string{"leave machine 2 pool 2", "destroy pool 2", `create pool 4 parent 1 name "p4" cpu 30/-/1000 memory 0/-/1000`, "enter machine 5 pool 4 cpu 25/-/1000 memory 0/-/1000"}},
-		{"a machine moves before it grows",
+			[]string{"leave VM 2 pool 2", "destroy pool 2", `create pool 4 parent 1 name "p4" cpu 30/-/1000 memory 0/-/1000`, "enter VM 5 pool 4 cpu 25/-/1000 memory 0/-/1000"}},
+		{"a VM moves before it grows",
 			[]HostPool{root, somePool(1, 0, 30), somePool(2, 1, 20), somePool(3, 0, 70)}, []HostVM{someVM(1, 3, 50), someVM(2, 2, 20), someVM(3, 3, 10)},
-			[]string{"move machine 1 pool 3", "change pool 1 cpu 30/-/1000", "change pool 3 cpu 70/-/1000", "change machine 1 pool 3 cpu 50/-/1000"}},
+			[]string{"move VM 1 pool 3", "change pool 1 cpu 30/-/1000", "change pool 3 cpu 70/-/1000", "change VM 1 pool 3 cpu 50/-/1000"}},
 		{"a pool moves out of one that goes",
 			[]HostPool{root, somePool(2, 3, 20), somePool(3, 0, 40)}, []HostVM{someVM(2, 2, 20), someVM(3, 3, 10)},
-			[]string{"leave machine 1 pool 1", "move pool 2 parent 3", "destroy pool 1"}},
+			[]string{"leave VM 1 pool 1", "move pool 2 parent 3", "destroy pool 1"}},
 	} {
 		if got := diffText(t, byHand(t), tree1(t, c.pools, c.vms)); got != strings.Join(c.want, "\n") {
 			t.Errorf("%s:\n%s", c.name, got)
@@ -111,26 +111,26 @@ func TestSyncByHand(t *testing.T) {
 	}
 }
 
-// TestSyncParks: on a host where nothing is left over, a machine takes its reservation to
+// TestSyncParks: on a host where nothing is left over, a VM takes its reservation to
 // another pool by leaving for a while, and a pool by being created anew.
 func TestSyncParks(t *testing.T) {
 	root := somePool(0, cluster.Nowhere, 100)
 	from := tree1(t, []HostPool{root, somePool(1, 0, 60), somePool(3, 0, 40)}, []HostVM{someVM(1, 1, 60), someVM(3, 3, 40)})
 	to := tree1(t, []HostPool{root, somePool(1, 0, 0), somePool(3, 0, 100)}, []HostVM{someVM(1, 3, 60), someVM(3, 3, 40)})
-	want := "leave machine 1 pool 1\nchange pool 1 cpu 0/-/1000\nchange pool 3 cpu 100/-/1000\nenter machine 1 pool 3 cpu 60/-/1000 memory 0/-/1000"
+	want := "leave VM 1 pool 1\nchange pool 1 cpu 0/-/1000\nchange pool 3 cpu 100/-/1000\nenter VM 1 pool 3 cpu 60/-/1000 memory 0/-/1000"
 	if got := diffText(t, from, to); got != want {
 		t.Error(got)
 	}
 	from = tree1(t, []HostPool{root, somePool(1, 0, 100), somePool(2, 1, 100), somePool(3, 0, 0)}, []HostVM{someVM(1, 2, 100)})
 	to = tree1(t, []HostPool{root, somePool(1, 0, 0), somePool(2, 3, 100), somePool(3, 0, 100)}, []HostVM{someVM(1, 2, 100)})
-	want = "leave machine 1 pool 2\ndestroy pool 2\nchange pool 1 cpu 0/-/1000\nchange pool 3 cpu 100/-/1000\n" +
-		"create pool 2 parent 3 name \"p2\" cpu 100/-/1000 memory 0/-/1000\nenter machine 1 pool 2 cpu 100/-/1000 memory 0/-/1000"
+	want = "leave VM 1 pool 2\ndestroy pool 2\nchange pool 1 cpu 0/-/1000\nchange pool 3 cpu 100/-/1000\n" +
+		"create pool 2 parent 3 name \"p2\" cpu 100/-/1000 memory 0/-/1000\nenter VM 1 pool 2 cpu 100/-/1000 memory 0/-/1000"
 	if got := diffText(t, from, to); got != want {
 		t.Error(got)
 	}
 }
 
-// TestSyncSkipsEqualParts: one machine's change has only the pools above it looked at.
+// TestSyncSkipsEqualParts: one VM's change has only the pools above it looked at.
 func TestSyncSkipsEqualParts(t *testing.T) {
 	from, to := byHand(t), byHand(t)
 	if _, err := to.Apply(Op{Verb: ChangeVM, Sets: SetsCPU, VM: 3, CPU: grown(11)}); err != nil {
@@ -158,8 +158,8 @@ func TestSmallChanges(t *testing.T) {
 		{"one per cent", build(1_010, 7_920, 900), DefaultTolerance(), nil},
 		{"a little more", build(1_011, 8_000, 900), DefaultTolerance(), []string{"change pool 1 cpu 1011/-/1000"}},
 		{"set by a person", build(1_001, 8_001, 900), person, []string{"change pool 1 cpu 1001/-/1000"}},
-		{"machines are met to the unit", build(1_000, 8_000, 901), DefaultTolerance(), []string{"change machine 1 pool 1 cpu 901/-/1000"}},
-		{"the machine in it needs more", build(1_005, 8_000, 1_005), DefaultTolerance(), []string{"change pool 1 cpu 1005/-/1000", "change machine 1 pool 1 cpu 1005/-/1000"}},
+		{"VMs are met to the unit", build(1_000, 8_000, 901), DefaultTolerance(), []string{"change VM 1 pool 1 cpu 901/-/1000"}},
+		{"the VM in it needs more", build(1_005, 8_000, 1_005), DefaultTolerance(), []string{"change pool 1 cpu 1005/-/1000", "change VM 1 pool 1 cpu 1005/-/1000"}},
 		{"the other one needs what it gives up", build(1_990, 7_990, 900), DefaultTolerance(), []string{"change pool 1 cpu 1990/-/1000"}},
 		{"the same, to the unit", build(2_000, 7_990, 900), DefaultTolerance(), []string{"change pool 3 cpu 7990/-/1000", "change pool 1 cpu 2000/-/1000"}},
 		{"one unit, in the zero value", build(1_001, 8_002, 900), Tolerance{}, []string{"change pool 3 cpu 8002/-/1000"}},

@@ -69,7 +69,7 @@ func BenchmarkDivide(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate changes one machine's demand, and takes that back the next time, and asks
+// BenchmarkUpdate changes one VM's demand, and takes that back the next time, and asks
 // what it is entitled to; all also works out everyone else's entitlement.
 func BenchmarkUpdate(b *testing.B) {
 	for _, s := range sizes {
@@ -125,8 +125,8 @@ func BenchmarkHostTrees(b *testing.B) {
 	}
 }
 
-// round is the hosts' trees before and after a round: every machine asks for something
-// else or, in a quiet one, one does; and a part of the machines has moved.
+// round is the hosts' trees before and after a round: every VM asks for something
+// else or, in a quiet one, one does; and a part of the VMs has moved.
 func round(c *cluster.Cluster, quiet bool, moved int) (from, to []*HostTree) {
 	g := rand.New(rand.NewPCG(2, 2))
 	x := cluster.NewIndex(c)

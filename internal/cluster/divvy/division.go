@@ -90,15 +90,15 @@ func (d *division) divide(t *tree, all []terms, p int32) {
 	d.stales--
 }
 
-// Update takes a machine's new demand. It costs a look at the machine's pool, and at each
-// pool above as long as something changes there; what machines get is worked out when it
+// Update takes a VM's new demand. It costs a look at the VM's pool, and at each
+// pool above as long as something changes there; what VMs get is worked out when it
 // is asked for. The result is that of a full division.
 func (e *Entitlements) Update(v cluster.VMID, demand cluster.Resources) {
 	e.demand[v] = demand
 	e.refresh(v)
 }
 
-// UpdateAll takes a new demand of all machines at once, which costs what a full division
+// UpdateAll takes a new demand of all VMs at once, which costs what a full division
 // does and no more.
 func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 	for i := range e.demand {
@@ -106,7 +106,7 @@ func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 	}
 	for _, r := range both {
 		for i := range e.demand {
-			e.terms[r][e.tree.pools+i] = e.machine(r, cluster.VMID(i))
+			e.terms[r][e.tree.pools+i] = e.vm(r, cluster.VMID(i))
 		}
 		for p := e.tree.pools - 1; p >= 0; p-- {
 			e.terms[r][p] = e.sides[r].poolTerms(&e.tree, e.terms[r], int32(p))
@@ -118,7 +118,7 @@ func (e *Entitlements) UpdateAll(demand func(cluster.VMID) cluster.Resources) {
 func (e *Entitlements) refresh(v cluster.VMID) {
 	for _, r := range both {
 		all := e.terms[r]
-		n, now := e.tree.leaf(v), e.machine(r, v)
+		n, now := e.tree.leaf(v), e.vm(r, v)
 		for all[n] != now {
 			all[n] = now
 			if n = e.tree.parent[n]; n < 0 {
@@ -130,7 +130,7 @@ func (e *Entitlements) refresh(v cluster.VMID) {
 	}
 }
 
-// Settle works out what was left by changes, for all machines.
+// Settle works out what was left by changes, for all VMs.
 func (e *Entitlements) Settle() {
 	for _, r := range both {
 		e.split[r].settle(&e.tree, e.terms[r])

@@ -1,5 +1,5 @@
 // Package divvy hands out the capacity of a cluster over its tree of resource pools,
-// whose leaves are the machines that run: what each is entitled to of CPU and of memory.
+// whose leaves are the VMs that run: what each is entitled to of CPU and of memory.
 // It also says whether a reservation is admitted, what each host's copy of the tree holds
 // and by which operations a host gets from one copy to the next.
 //
@@ -7,7 +7,7 @@
 // between their reservation and their demand, in proportion to their shares; only what is
 // over then goes beyond demand, up to their limit or size. All numbers are whole, all
 // fractions are compared exactly, and an odd unit goes to the largest remainder, then by
-// name: the result is the same on every machine, in whatever order a snapshot lists its
+// name: the result is the same on every VM, in whatever order a snapshot lists its
 // pools. Rounding by largest remainder can take one unit from a child when the
 // amount grows by one; apart from such a unit a larger amount never gives anyone less.
 //
@@ -52,8 +52,8 @@ func (r Resource) allocation(cpu, memory cluster.Allocation) cluster.Allocation 
 
 var both = [2]Resource{CPU, Memory}
 
-// Entitlements are what each machine and each pool is entitled to. Update and its kin
-// change them, and leave what follows for machines in other pools to be worked out when
+// Entitlements are what each VM and each pool is entitled to. Update and its kin
+// change them, and leave what follows for VMs in other pools to be worked out when
 // it is asked for: only one goroutine may use them, unless nothing changes after Settle.
 type Entitlements struct {
 	c       *cluster.Cluster
@@ -67,7 +67,7 @@ type Entitlements struct {
 	split   [2]division
 }
 
-// Divide divides a capacity among the machines that run; those that have a host do when
+// Divide divides a capacity among the VMs that run; those that have a host do when
 // running is nil. The allocation of the root pool counts for nothing: what it has is the
 // capacity. Demand is that of the index.
 func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, running func(cluster.VMID) bool) *Entitlements {
@@ -85,7 +85,7 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 		e.sides[r] = newSide(c, &e.tree, r)
 		e.terms[r] = make([]terms, len(e.tree.parent))
 		for i := range c.VMs {
-			e.terms[r][e.tree.pools+i] = e.machine(r, cluster.VMID(i))
+			e.terms[r][e.tree.pools+i] = e.vm(r, cluster.VMID(i))
 		}
 		for p := e.tree.pools - 1; p >= 0; p-- {
 			e.terms[r][p] = e.sides[r].poolTerms(&e.tree, e.terms[r], int32(p))
@@ -96,9 +96,9 @@ func Divide(c *cluster.Cluster, x *cluster.Index, capacity cluster.Resources, ru
 	return e
 }
 
-// machine is what a machine brings to the division of a resource: nothing while it does
+// VM is what a VM brings to the division of a resource: nothing while it does
 // not run. Memory includes what the hypervisor needs for it.
-func (e *Entitlements) machine(r Resource, v cluster.VMID) terms {
+func (e *Entitlements) vm(r Resource, v cluster.VMID) terms {
 	if !e.running[v] {
 		return terms{}
 	}
@@ -113,7 +113,7 @@ func (e *Entitlements) machine(r Resource, v cluster.VMID) terms {
 	return leafTerms(a, e.demand[v].Memory, within(vm.Memory)+overhead)
 }
 
-// VM is what a machine is entitled to: MHz, and bytes with the hypervisor's overhead.
+// VM is what a VM is entitled to: MHz, and bytes with the hypervisor's overhead.
 func (e *Entitlements) VM(v cluster.VMID) cluster.Resources { return e.node(e.tree.leaf(v)) }
 
 // Pool is what a pool is entitled to, and so what its children have at most. Of the root
@@ -124,7 +124,7 @@ func (e *Entitlements) node(n int32) cluster.Resources {
 	return asResources(e.split[CPU].at(&e.tree, e.terms[CPU], n), e.split[Memory].at(&e.tree, e.terms[Memory], n))
 }
 
-// Demand is what a pool's machines ask for, each between its reservation and its limit,
+// Demand is what a pool's VMs ask for, each between its reservation and its limit,
 // and the pool as well.
 func (e *Entitlements) Demand(p cluster.PoolID) cluster.Resources {
 	return asResources(e.terms[CPU][p].want, e.terms[Memory][p].want)

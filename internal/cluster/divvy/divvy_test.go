@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// small writes a cluster by hand: pools and machines by name, CPU in MHz.
+// small writes a cluster by hand: pools and VMs by name, CPU in MHz.
 type small struct {
 	*cluster.Cluster
 	at map[string]int
@@ -31,7 +31,7 @@ func (s small) pool(name, parent string, level cluster.ShareLevel) *cluster.Pool
 	return &s.Pools[len(s.Pools)-1]
 }
 
-// vm is a machine of two vCPUs and normal shares with a demand in MHz.
+// vm is a VM of two vCPUs and normal shares with a demand in MHz.
 func (s small) vm(name, pool string, demand int64) *cluster.VM {
 	cpu, mem := cluster.VMShares(cluster.ShareNormal, 2, 8<<30)
 	s.at[name] = len(s.VMs)
@@ -64,7 +64,7 @@ func beside(demand int64) small {
 }
 
 // The examples are Denneman's.
-func TestMachineBesidePool(t *testing.T) {
+func TestVMBesidePool(t *testing.T) {
 	s := beside(100_000)
 	e := s.divide(100_000)
 	s.wants(t, e, map[string]int64{"VM01": 20_000, "a": 16_000, "e": 16_000})
@@ -223,8 +223,8 @@ func TestMemoryAdmissionCountsOverhead(t *testing.T) {
 	}
 }
 
-// TestLargestMachines: what a machine reserves counts in full, up to what none has.
-func TestLargestMachines(t *testing.T) {
+// TestLargestVMs: what a VM reserves counts in full, up to what none has.
+func TestLargestVMs(t *testing.T) {
 	s := newSmall()
 	const tib = 1 << 40
 	for _, name := range []string{"a", "b"} {
@@ -279,7 +279,7 @@ func TestSiblingsKeepTheirs(t *testing.T) {
 	}
 }
 
-// TestDefaultShares: a pool counts as a machine of four vCPUs and 16 GiB.
+// TestDefaultShares: a pool counts as a VM of four vCPUs and 16 GiB.
 func TestDefaultShares(t *testing.T) {
 	for _, c := range []struct {
 		level                cluster.ShareLevel
@@ -288,7 +288,7 @@ func TestDefaultShares(t *testing.T) {
 		cpu, mem := cluster.PoolShares(c.level)
 		vcpu, mib := cluster.VMShares(c.level, 1, 1<<20)
 		if cpu != c.cpu || mem != c.mem || vcpu != c.vcpu || mib != c.mibs {
-			t.Errorf("%s: a pool has %d and %d, a machine %d by vCPU and %d by MiB", c.level, cpu, mem, vcpu, mib)
+			t.Errorf("%s: a pool has %d and %d, a VM %d by vCPU and %d by MiB", c.level, cpu, mem, vcpu, mib)
 		}
 	}
 }
@@ -327,7 +327,7 @@ func TestLedgerForgets(t *testing.T) {
 	}
 }
 
-// All machines' demand at once gives what each on its own does.
+// All VMs' demand at once gives what each on its own does.
 func TestUpdateAllIsUpdateOfEach(t *testing.T) {
 	for seed := range uint64(20) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 4, VMs: 60, Pools: 6, Load: .9, Placed: true})
@@ -345,7 +345,7 @@ func TestUpdateAllIsUpdateOfEach(t *testing.T) {
 		at.Settle()
 		for v := range c.VMs {
 			if a, b := one.VM(cluster.VMID(v)), at.VM(cluster.VMID(v)); a != b {
-				t.Fatalf("seed %d: machine %d has %v, and %v at once", seed, v, a, b)
+				t.Fatalf("seed %d: VM %d has %v, and %v at once", seed, v, a, b)
 			}
 		}
 		for p := range c.Pools {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Grant is what a pool or a machine gets of one resource of a host: MHz or bytes.
+// Grant is what a pool or a VM gets of one resource of a host: MHz or bytes.
 type Grant struct {
 	Reservation int64 // at most the limit
 	Limit       int64 // cluster.Unlimited without one
@@ -23,14 +23,14 @@ type HostPool struct {
 	CPU, Mem   Grant
 }
 
-// HostVM is a machine in a host's copy of the pools.
+// HostVM is a VM in a host's copy of the pools.
 type HostVM struct {
 	VM       cluster.VMID
 	Pool     cluster.PoolID
 	CPU, Mem Grant
 }
 
-// HostTree is a host's copy of the pools: those that have machines there. In each pool,
+// HostTree is a host's copy of the pools: those that have VMs there. In each pool,
 // no more is reserved than the pool itself reserves. It is changed by Apply alone, and
 // may be read by many at a time while nobody does.
 type HostTree struct {
@@ -48,10 +48,10 @@ type HostTree struct {
 // held is what is in a pool.
 type held struct {
 	used     cluster.Resources // reserved
-	children int               // pools and machines
+	children int               // pools and VMs
 }
 
-// NewHostTree is the tree of these pools and machines, in any order. An error names the
+// NewHostTree is the tree of these pools and VMs, in any order. An error names the
 // one that a host could not accept.
 func NewHostTree(pools []HostPool, vms []HostVM) (*HostTree, error) {
 	t := &HostTree{pools: slices.Clone(pools), vms: slices.Clone(vms)}
@@ -96,7 +96,7 @@ func (t *HostTree) pool(id cluster.PoolID) (int, bool) {
 	return low, low < len(t.pools) && t.pools[low].ID == id
 }
 
-// vm is the place of a machine, or where it would be.
+// vm is the place of a VM, or where it would be.
 func (t *HostTree) vm(id cluster.VMID) (int, bool) {
 	low, high := 0, len(t.vms)
 	for low < high {
@@ -109,7 +109,7 @@ func (t *HostTree) vm(id cluster.VMID) (int, bool) {
 	return low, low < len(t.vms) && t.vms[low].VM == id
 }
 
-// check finds what is wrong with pools and machines by themselves.
+// check finds what is wrong with pools and VMs by themselves.
 func (t *HostTree) check() error {
 	for i := range t.pools {
 		p := &t.pools[i]
@@ -128,10 +128,10 @@ func (t *HostTree) check() error {
 	for i := range t.vms {
 		v := &t.vms[i]
 		if i > 0 && t.vms[i-1].VM == v.VM {
-			return fmt.Errorf("machine %d is listed twice", v.VM)
+			return fmt.Errorf("VM %d is listed twice", v.VM)
 		}
 		if o := grants(v.CPU, v.Mem); o.why != nothing {
-			return fmt.Errorf("machine %d: %w", v.VM, o)
+			return fmt.Errorf("VM %d: %w", v.VM, o)
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (t *HostTree) complete() error {
 		v := &t.vms[i]
 		at, found := t.pool(v.Pool)
 		if !found {
-			return fmt.Errorf("machine %d is in pool %d, which is not there", v.VM, v.Pool)
+			return fmt.Errorf("VM %d is in pool %d, which is not there", v.VM, v.Pool)
 		}
 		t.in[i] = int32(at)
 		t.held[at].add(reserved(v.CPU, v.Mem))

@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// part is what the machines of a pool that are on one host add up to, of one resource.
+// part is what the VMs of a pool that are on one host add up to, of one resource.
 type part struct {
-	need  int64 // reserved by machines
+	need  int64 // reserved by VMs
 	own   int64 // the same, of those in the pool itself
 	want  int64 // what they have of the pools' reservations
 	limit int64 // what they have of the pools' limits
@@ -20,7 +20,7 @@ type part struct {
 // hosts makes the copies of the pools for all hosts.
 type hosts struct {
 	e        *Entitlements
-	most     int64 // that a machine can reserve, so that no sum is beyond the bounds
+	most     int64 // that a VM can reserve, so that no sum is beyond the bounds
 	reserved [2]division
 	limited  [2]division
 	all      [2][]part // by pool, of all hosts
@@ -31,11 +31,11 @@ type hosts struct {
 }
 
 // HostTrees is each host's copy of the pools in a layout, by host. A pool's reservation
-// and its limit are handed down to its machines as capacity is, and a host's copy has
-// what its machines got of each; its shares are in proportion to what its machines
-// there are entitled to. The root has what the host has. Where machines on a host got more
+// and its limit are handed down to its VMs as capacity is, and a host's copy has
+// what its VMs got of each; its shares are in proportion to what its VMs
+// there are entitled to. The root has what the host has. Where VMs on a host got more
 // reservation than that, their pools there get less, by shares, but never less than
-// what the machines themselves reserve; where those alone are more, the root has as much
+// what the VMs themselves reserve; where those alone are more, the root has as much
 // as they are.
 func (e *Entitlements) HostTrees(l *cluster.Layout) []*HostTree {
 	e.Settle()
@@ -63,12 +63,12 @@ func (e *Entitlements) HostTrees(l *cluster.Layout) []*HostTree {
 	return trees
 }
 
-// needs is what a machine itself reserves.
+// needs is what a VM itself reserves.
 func (h *hosts) needs(r Resource, v cluster.VMID) int64 {
 	return min(h.e.terms[r][h.e.tree.leaf(v)].floor, h.most)
 }
 
-// add counts a machine in its pool and in those above.
+// add counts a VM in its pool and in those above.
 func (h *hosts) add(r Resource, parts []part, v cluster.VMID) {
 	if !h.e.running[v] {
 		return
@@ -114,11 +114,11 @@ func (h *hosts) tree(l *cluster.Layout, id cluster.HostID) *HostTree {
 		}
 	}
 	slices.SortFunc(t.vms, func(a, b HostVM) int { return cmp.Compare(a.VM, b.VM) })
-	_ = t.complete() // every pool's parent precedes it and counts the same machines
+	_ = t.complete() // every pool's parent precedes it and counts the same VMs
 	return t
 }
 
-// own is what a machine was given by who set it up, with the hypervisor's overhead.
+// own is what a VM was given by who set it up, with the hypervisor's overhead.
 func (h *hosts) own(r Resource, v cluster.VMID) Grant {
 	vm := &h.e.c.VMs[v]
 	g := Grant{Reservation: h.needs(r, v), Limit: cluster.Unlimited, Shares: max(1, h.e.terms[r][h.e.tree.leaf(v)].weight)}
@@ -149,7 +149,7 @@ func (h *hosts) pool(p int32) HostPool {
 	return t
 }
 
-// shares are the part of a pool's shares that its machines on the host account for: by
+// shares are the part of a pool's shares that its VMs on the host account for: by
 // entitlement, and by number where nobody is entitled to anything.
 func (h *hosts) shares(r Resource, p int32) int64 {
 	here, all, weight := &h.parts[r][p], &h.all[r][p], h.e.terms[r][p].weight

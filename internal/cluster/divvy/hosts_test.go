@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// twoHosts has a pool of four machines, three of which run on the first host, and a pool
+// twoHosts has a pool of four VMs, three of which run on the first host, and a pool
 // that is on the second host only.
 func twoHosts() small {
 	s := newSmall()
@@ -53,7 +53,7 @@ func TestHostTreesByHand(t *testing.T) {
 	list := trees(s.Cluster)
 	one, two := list[0], list[1]
 	if one.named("inner").ID != -1 || two.named("inner").ID != -1 || one.named("other").ID != -1 || two.named("other").ID < 0 {
-		t.Errorf("pools without machines there: %+v and %+v", one.pools, two.pools)
+		t.Errorf("pools without VMs there: %+v and %+v", one.pools, two.pools)
 	}
 	cpu := func(reservation, limit, shares int64) Grant { return Grant{reservation, limit, shares} }
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestHostTreesByHand(t *testing.T) {
 		pool string
 		want Grant
 	}{
-		// Each machine gets 2,000 of the 8,000 MHz that are reserved, 4,000 of the limit, and a
+		// Each VM gets 2,000 of the 8,000 MHz that are reserved, 4,000 of the limit, and a
 		// quarter of the 4,000 shares.
 		{one, "p", cpu(6_000, 12_000, 3_000)},
 		{two, "p", cpu(2_000, 4_000, 1_000)},
@@ -79,7 +79,7 @@ func TestHostTreesByHand(t *testing.T) {
 }
 
 // TestHostRunsShort: reservations of pools that do not fit on a host are cut, those of
-// machines never.
+// VMs never.
 func TestHostRunsShort(t *testing.T) {
 	s := twoHosts()
 	s.Hosts[0].CoresPerNode = 2
@@ -94,7 +94,7 @@ func TestHostRunsShort(t *testing.T) {
 	s.VMs[s.at["b"]].CPU.Reservation = 4_900
 	one = trees(s.Cluster)[0]
 	if root, p := one.named("root").CPU.Reservation, one.named("p").CPU.Reservation; root != 9_800 || p != 9_800 {
-		t.Errorf("what machines reserve beyond the host: the root has %d, the pool %d", root, p)
+		t.Errorf("what VMs reserve beyond the host: the root has %d, the pool %d", root, p)
 	}
 }
 
@@ -115,7 +115,7 @@ func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.La
 		for _, v := range tree.vms {
 			seen++
 			if l.Host(v.VM) != cluster.HostID(h) || !e.running[v.VM] {
-				t.Fatalf("machine %d is not on host %d", v.VM, h)
+				t.Fatalf("VM %d is not on host %d", v.VM, h)
 			}
 			for p := int32(v.Pool); p >= 0; p = e.tree.parent[p] {
 				there[cluster.PoolID(p)] = true
@@ -124,7 +124,7 @@ func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.La
 			}
 		}
 		if len(there) != len(tree.Pools()) {
-			t.Fatalf("host %d has %d pools, and machines in %d", h, len(tree.Pools()), len(there))
+			t.Fatalf("host %d has %d pools, and VMs in %d", h, len(tree.Pools()), len(there))
 		}
 		for _, p := range tree.Pools() {
 			for _, r := range both {
@@ -151,7 +151,7 @@ func checkHosts(t *testing.T, c *cluster.Cluster, e *Entitlements, l *cluster.La
 		}
 	}
 	if seen != 0 {
-		t.Fatalf("%d machines too many", seen)
+		t.Fatalf("%d VMs too many", seen)
 	}
 }
 
@@ -217,14 +217,14 @@ func TestNewHostTreeRefuses(t *testing.T) {
 		{"pool 0 is missing", nil, nil},
 		{"pool 0 is missing", []HostPool{root, pool(-3, 0, 0)}, nil},
 		{"pool 1 is listed twice", []HostPool{root, pool(1, 0, 0), pool(1, 0, 0)}, nil},
-		{"machine 7 is listed twice", []HostPool{root}, []HostVM{vm(7, 0, 0, 0), vm(7, 0, 0, 0)}},
+		{"VM 7 is listed twice", []HostPool{root}, []HostVM{vm(7, 0, 0, 0), vm(7, 0, 0, 0)}},
 		{"only the root has none", []HostPool{root, pool(2, cluster.Nowhere, 0)}, nil},
 		{"pool 2 is in pool 5, which is not there", []HostPool{root, pool(2, 5, 0)}, nil},
-		{"machine 1 is in pool 5, which is not there", []HostPool{root}, []HostVM{vm(1, 5, 0, 0)}},
+		{"VM 1 is in pool 5, which is not there", []HostPool{root}, []HostVM{vm(1, 5, 0, 0)}},
 		{"pools are in each other: 1 of 3", []HostPool{root, pool(1, 2, 0), pool(2, 1, 0)}, nil},
 		{"pool 0: it reserves 10 of cpu, and 11 are reserved in it", []HostPool{root, pool(1, 0, 11)}, nil},
 		{"pool 1: it reserves 0 of memory, and 1 are reserved in it", []HostPool{root, pool(1, 0, 1)}, []HostVM{vm(1, 1, 0, 1)}},
-		{"machine 1: a cpu reservation of -1", []HostPool{root}, []HostVM{vm(1, 0, -1, 0)}},
+		{"VM 1: a cpu reservation of -1", []HostPool{root}, []HostVM{vm(1, 0, -1, 0)}},
 		{"pool 1: a cpu reservation of 5 and a limit of 4", []HostPool{root, {ID: 1, CPU: Grant{5, 4, 1}, Mem: g(0)}}, nil},
 		{"shares above 0", []HostPool{root, {ID: 1, CPU: Grant{5, 5, 0}, Mem: g(0)}}, nil},
 	} {

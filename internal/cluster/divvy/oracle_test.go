@@ -302,7 +302,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// TestMoreIsNotLess: more capacity, or more shares of its own, cost no machine anything
+// TestMoreIsNotLess: more capacity, or more shares of its own, cost no VM anything
 // but a unit of rounding at each level above it.
 func TestMoreIsNotLess(t *testing.T) {
 	g := rand.New(rand.NewPCG(15, 16))
@@ -318,7 +318,7 @@ func TestMoreIsNotLess(t *testing.T) {
 				levels++
 			}
 			if was, is := e.VM(v), o.VM(v); is.CPU < was.CPU-levels || is.Memory < was.Memory-levels {
-				t.Fatalf("machine %d has %v, and %v with more %s: %+v", v, was, is, what, c)
+				t.Fatalf("VM %d has %v, and %v with more %s: %+v", v, was, is, what, c)
 			}
 		}
 		for i := range c.VMs {
@@ -390,7 +390,7 @@ func TestUpdateIsDivide(t *testing.T) {
 			fresh := Divide(c, cluster.NewIndex(c), capacity, is)
 			asked := cluster.VMID(g.IntN(len(c.VMs)))
 			if e.VM(asked) != fresh.VM(asked) {
-				t.Fatalf("machine %d: %v, want %v", asked, e.VM(asked), fresh.VM(asked))
+				t.Fatalf("VM %d: %v, want %v", asked, e.VM(asked), fresh.VM(asked))
 			}
 			if g.IntN(3) > 0 {
 				continue

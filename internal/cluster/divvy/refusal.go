@@ -30,7 +30,7 @@ const (
 type obstacle struct {
 	why        why
 	resource   Resource
-	id         int32 // of a pool or a machine
+	id         int32 // of a pool or a VM
 	need, have int64 // MHz, bytes or a number
 }
 
@@ -44,15 +44,15 @@ func (o obstacle) Error() string {
 	case noPool:
 		return fmt.Sprintf("pool %d is not there: create it first", o.id)
 	case noVM:
-		return fmt.Sprintf("machine %d is not there: have it enter first", o.id)
+		return fmt.Sprintf("VM %d is not there: have it enter first", o.id)
 	case poolThere:
 		return fmt.Sprintf("pool %d is there already: change or move it", o.id)
 	case vmThere:
-		return fmt.Sprintf("machine %d is there already: change or move it", o.id)
+		return fmt.Sprintf("VM %d is there already: change or move it", o.id)
 	case isRoot:
 		return "it is the root, which can be changed only"
 	case notEmpty:
-		return fmt.Sprintf("%d pools and machines are in it: move or destroy them first", o.need)
+		return fmt.Sprintf("%d pools and VMs are in it: move or destroy them first", o.need)
 	case insideItself:
 		return fmt.Sprintf("pool %d is in it: move that one out first", o.id)
 	case badGrant:

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Numbers are ids under which the pools and machines of two snapshots can be told from
+// Numbers are ids under which the pools and VMs of two snapshots can be told from
 // each other: those of the earlier one, and for what only the later one has, ids beyond.
 // Ids are places in a snapshot's lists, so what has the same name in both may have
 // another one in each.
@@ -19,8 +19,8 @@ type Numbers struct {
 }
 
 // Match numbers two snapshots by names. The roots are the same pool whatever they are
-// called. An error names a pool or a machine whose name is not the only one of its kind,
-// or says that snapshots with pools or machines have none in common.
+// called. An error names a pool or a VM whose name is not the only one of its kind,
+// or says that snapshots with pools or VMs have none in common.
 func Match(before, after *cluster.Cluster) (*Numbers, error) {
 	n := &Numbers{}
 	pools, shared, err := match(poolNames(before), poolNames(after))
@@ -29,11 +29,11 @@ func Match(before, after *cluster.Cluster) (*Numbers, error) {
 	}
 	vms, sharedVMs, err := match(vmNames(before), vmNames(after))
 	if err != nil {
-		return nil, fmt.Errorf("match the machines of two snapshots: %w", err)
+		return nil, fmt.Errorf("match the VMs of two snapshots: %w", err)
 	}
 	some := func(c *cluster.Cluster) bool { return len(c.Pools) > 1 || len(c.VMs) > 0 }
 	if shared+sharedVMs == 0 && some(before) && some(after) {
-		return nil, errors.New("match two snapshots: no pool and no machine of one has the name of one in the other: are they of the same cluster?")
+		return nil, errors.New("match two snapshots: no pool and no VM of one has the name of one in the other: are they of the same cluster?")
 	}
 	n.pools, n.vms = []cluster.PoolID{0}, make([]cluster.VMID, 0, len(vms.ids))
 	for _, id := range pools.ids {
@@ -115,7 +115,7 @@ func (n *Numbers) Renumber(t *HostTree) (*HostTree, error) {
 	}
 	for _, v := range t.vms {
 		if !known(v.Pool) || v.VM < 0 || int(v.VM) >= len(n.vms) {
-			return nil, fmt.Errorf("renumber a host's tree: machine %d or its pool %d is not in the later snapshot", v.VM, v.Pool)
+			return nil, fmt.Errorf("renumber a host's tree: VM %d or its pool %d is not in the later snapshot", v.VM, v.Pool)
 		}
 		v.VM, v.Pool = n.vms[v.VM], n.pools[v.Pool]
 		vms = append(vms, v)
@@ -126,7 +126,7 @@ func (n *Numbers) Renumber(t *HostTree) (*HostTree, error) {
 // PoolName is the name of a pool under these ids; empty for an id that none has.
 func (n *Numbers) PoolName(p cluster.PoolID) string { return named(n.poolNames, int32(p)) }
 
-// VMName is the name of a machine under these ids; empty for an id that none has.
+// VMName is the name of a VM under these ids; empty for an id that none has.
 func (n *Numbers) VMName(v cluster.VMID) string { return named(n.vmNames, int32(v)) }
 
 func named(names []string, id int32) string {

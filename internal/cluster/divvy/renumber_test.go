@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// In whatever order the later snapshot lists its pools and machines, its trees are the
+// In whatever order the later snapshot lists its pools and VMs, its trees are the
 // same under the ids of the earlier one.
 func TestOrderOfListsDoesNotCount(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
@@ -50,7 +50,7 @@ func TestOrderOfListsDoesNotCount(t *testing.T) {
 
 func TestMatch(t *testing.T) {
 	before, after := twoHosts(), twoHosts()
-	// Another order, one machine less, one more, and a pool more.
+	// Another order, one VM less, one more, and a pool more.
 	after.VMs[0], after.VMs[1] = after.VMs[1], after.VMs[0]
 	after.VMs[2].Name = "new"
 	after.Pools[3].Name = "fresh"
@@ -59,7 +59,7 @@ func TestMatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n.vms[0] != 1 || n.vms[1] != 0 || int(n.vms[2]) != len(before.VMs) || n.VMName(n.vms[2]) != "new" || n.VMName(2) != before.VMs[2].Name {
-		t.Errorf("machines %v, %q", n.vms, n.vmNames)
+		t.Errorf("VMs %v, %q", n.vms, n.vmNames)
 	}
 	if n.pools[1] != 1 || n.PoolName(n.pools[3]) != "fresh" || int(n.pools[3]) != len(before.Pools) || n.PoolName(3) != before.Pools[3].Name {
 		t.Errorf("pools %v, %q", n.pools, n.poolNames)

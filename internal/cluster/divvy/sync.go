@@ -12,7 +12,7 @@ import (
 type Tolerance struct {
 	PerMille int64
 	// Exact says which pools' numbers are to be met to the unit, such as those that a
-	// person has just set; those of machines and of the root always are. Nil is none.
+	// person has just set; those of VMs and of the root always are. Nil is none.
 	Exact func(cluster.PoolID) bool
 }
 
@@ -31,14 +31,14 @@ type Sync struct {
 
 // Diff is the operations by which a host gets from the tree that it has to the one that
 // it should have. The host accepts each when those before it are performed: at no time is
-// more reserved in a pool than the pool reserves. First machines go that are not to be
-// there; reservations are lowered, from the machines up; pools that others move into are
-// raised and created, from the root down; pools and machines move, and pools that are
+// more reserved in a pool than the pool reserves. First VMs go that are not to be
+// there; reservations are lowered, from the VMs up; pools that others move into are
+// raised and created, from the root down; pools and VMs move, and pools that are
 // empty are destroyed. Then all else is raised, created and entered.
 //
-// Each pool and each machine is changed once, but where reservations are so tight that no
+// Each pool and each VM is changed once, but where reservations are so tight that no
 // such order exists: then a change is split by resource, a move is made apart from the
-// change, or a machine leaves its pool and enters the other one later; a pool is
+// change, or a VM leaves its pool and enters the other one later; a pool is
 // destroyed and created anew when nothing else helps. There are never more operations than
 // in a rebuild.
 func Diff(from, to *HostTree, keep Tolerance) Sync {
@@ -66,7 +66,7 @@ type planner struct {
 	same     []bool     // by place in goal: in a part that is equal in both
 	skipped  int
 	pools    []int32          // places in goal that may differ, parents first
-	vms      []int32          // places in to's machines that may differ
+	vms      []int32          // places in to's VMs that may differ
 	old      []cluster.PoolID // pools that are to be destroyed, children first
 	leaving  []cluster.VMID
 	needed   []bool // by place in goal: something moves into it or below it

@@ -257,7 +257,7 @@ func (p *planner) complete() bool {
 }
 
 // unstick takes one detour, the one that disturbs least: each takes one more operation,
-// and only where machines must leave their pools for a while they are without their
+// and only where VMs must leave their pools for a while they are without their
 // reservations.
 func (p *planner) unstick() bool {
 	if p.splitOne(p.free) {
@@ -292,7 +292,7 @@ func (p *planner) helps(detour func() bool) bool {
 }
 
 // splitOne has the first change that raises one resource and lowers the other, and by
-// whose splitting something follows, be made in two parts. Machines are numbered
+// whose splitting something follows, be made in two parts. VMs are numbered
 // backwards, apart from pools.
 func (p *planner) splitOne(follows func() bool) bool {
 	split := func(i int32) bool {
@@ -335,7 +335,7 @@ func (p *planner) drain() bool {
 	return false
 }
 
-// park has the first machine that is to move, and that reserves something if asked for
+// park has the first VM that is to move, and that reserves something if asked for
 // one, leave its pool.
 func (p *planner) park(reserves bool) bool {
 	for _, i := range p.vms {

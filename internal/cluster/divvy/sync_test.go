@@ -16,7 +16,7 @@ func randomGrant(g *rand.Rand, least int64) Grant {
 	return Grant{Reservation: r, Limit: pick(g, r, r+g.Int64N(100), cluster.Unlimited), Shares: 1 + g.Int64N(3000)}
 }
 
-// randomTree is any tree of up to 12 pools and 20 machines, with ids out of a few more.
+// randomTree is any tree of up to 12 pools and 20 VMs, with ids out of a few more.
 func randomTree(g *rand.Rand) ([]HostPool, []HostVM) {
 	pools := []HostPool{{Parent: cluster.Nowhere, Name: "root"}}
 	for _, id := range g.Perm(14)[:g.IntN(12)] {
@@ -98,7 +98,7 @@ func legal(t *HostTree) error {
 	for _, v := range t.vms {
 		used[v.Pool] = used[v.Pool].Plus(reserved(v.CPU, v.Mem))
 		if !there[v.Pool] {
-			return fmt.Errorf("machine %d is nowhere", v.VM)
+			return fmt.Errorf("VM %d is nowhere", v.VM)
 		}
 	}
 	for _, p := range t.Pools() {
@@ -162,7 +162,7 @@ func checkDiff(t testing.TB, from, to *HostTree) Sync {
 func checkNear(t testing.TB, got, to *HostTree) {
 	t.Helper()
 	if !slices.Equal(got.vms, to.vms) || len(got.pools) != len(to.pools) {
-		t.Fatal("a tolerance changes machines or pools")
+		t.Fatal("a tolerance changes VMs or pools")
 	}
 	for i := range got.pools {
 		a, b := got.pools[i], to.pools[i]

@@ -8,13 +8,13 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// tree is the pools with the machines as leaves. Its nodes are small integers: first the
-// pools, in their order, then the machines.
+// tree is the pools with the VMs as leaves. Its nodes are small integers: first the
+// pools, in their order, then the VMs.
 type tree struct {
 	pools  int
 	parent []int32 // of the root: -1
 	first  []int32 // by pool: where its children begin in kids; one more at the end
-	kids   []int32 // pools before machines, each by name
+	kids   []int32 // pools before VMs, each by name
 }
 
 // newTree is the tree of a cluster. Names give the order of children, and with it who
@@ -68,7 +68,7 @@ func under(p cluster.PoolID, below int) int32 {
 
 func (t *tree) children(p int32) []int32 { return t.kids[t.first[p]:t.first[p+1]] }
 
-// leaf is the node of a machine.
+// leaf is the node of a VM.
 func (t *tree) leaf(v cluster.VMID) int32 { return int32(t.pools) + int32(v) }
 
 // terms are what a node brings to its parent's division of one resource.
@@ -80,7 +80,7 @@ type terms struct {
 }
 
 // side is what both resources have in common: CPU or memory of a cluster's pools and
-// machines.
+// VMs.
 type side struct {
 	pools []cluster.Allocation
 	scale []scale // of pools whose shares grow with what is in them; zero for others
@@ -130,7 +130,7 @@ func tidy(a cluster.Allocation) cluster.Allocation {
 	return a
 }
 
-// leafTerms are those of a machine that runs.
+// leafTerms are those of a VM that runs.
 func leafTerms(a cluster.Allocation, demand, size int64) terms {
 	a = tidy(a)
 	want := min(a.Limit, max(a.Reservation, within(demand)))

@@ -9,21 +9,21 @@ import (
 
 // Report is one look at a cluster.
 type Report struct {
-	Cluster  string `json:"cluster"`
-	Round    int    `json:"round,omitempty"` // number in the ledger; 0 without one
-	At       string `json:"at,omitempty"`    // when the snapshot was taken, RFC 3339
-	Known    bool   `json:"known,omitempty"` // the ledger had this snapshot, and does not take it again
-	Level    int    `json:"level"`
-	Machines int    `json:"machines"` // that run
-	Hosts    []Host `json:"hosts"`
-	// Pools are what pools ask for and are entitled to; none where all machines are in the
+	Cluster string `json:"cluster"`
+	Round   int    `json:"round,omitempty"` // number in the ledger; 0 without one
+	At      string `json:"at,omitempty"`    // when the snapshot was taken, RFC 3339
+	Known   bool   `json:"known,omitempty"` // the ledger had this snapshot, and does not take it again
+	Level   int    `json:"level"`
+	VMs     int    `json:"machines"` // that run
+	Hosts   []Host `json:"hosts"`
+	// Pools are what pools ask for and are entitled to; none where all VMs are in the
 	// root.
 	Pools []PoolView `json:"pools,omitempty"`
-	// Short are the machines that are entitled to less than they ask for, by how much, and
+	// Short are the VMs that are entitled to less than they ask for, by how much, and
 	// Shorter is how many more there are.
 	Short    []Shortfall `json:"short,omitempty"`
 	Shorter  int         `json:"shorter,omitempty"`
-	Waiting  int         `json:"waiting,omitempty"` // machines that are to be placed
+	Waiting  int         `json:"waiting,omitempty"` // VMs that are to be placed
 	Warnings []Warning   `json:"warnings,omitempty"`
 	Broken   []string    `json:"broken,omitempty"` // hard constraints that are violated now
 	Moves    []Move      `json:"moves,omitempty"`
@@ -52,12 +52,12 @@ type Host struct {
 	Reserved [2]float64 `json:"reserved"` // of CPU and of memory, before the moves
 	// ReservedAfter is what is reserved of both after the moves.
 	ReservedAfter [2]float64 `json:"reserved_after"`
-	// Entitled is what its machines ask for and are entitled to, of CPU and of memory,
+	// Entitled is what its VMs ask for and are entitled to, of CPU and of memory,
 	// before the moves: above 1, the host cannot give what shares and reservations promise.
 	Entitled [2]float64 `json:"entitled"`
 }
 
-// Shortfall is a machine that is entitled to less than it asks for.
+// Shortfall is a VM that is entitled to less than it asks for.
 type Shortfall struct {
 	VM       string  `json:"vm"`
 	Host     string  `json:"host"`
@@ -111,7 +111,7 @@ func Look(c *cluster.Cluster, o balance.Options) *Report {
 			r.Waiting++
 		}
 		if c.VMs[v].Host != cluster.Nowhere {
-			r.Machines++
+			r.VMs++
 			total += x.Demand(cluster.VMID(v)).CPU
 		}
 	}
@@ -153,7 +153,7 @@ func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 	}
 }
 
-// After is where machines run once the moves of a round are made.
+// After is where VMs run once the moves of a round are made.
 func After(c *cluster.Cluster) func(cluster.VMID) cluster.HostID {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// Every machine that a plan moves is told with its cause and effect, every other host
+// Every VM that a plan moves is told with its cause and effect, every other host
 // with why not, and the text of a program holds the same.
 func TestEveryMoveIsExplained(t *testing.T) {
 	moves := 0

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/divvy"
 )
 
-// Entitle is how a machine comes to be entitled to an amount: the least change of each
+// Entitle is how a VM comes to be entitled to an amount: the least change of each
 // setting that is enough.
 type Entitle struct {
 	VM       string `json:"vm"`
@@ -28,7 +28,7 @@ type Entitle struct {
 type Way struct {
 	Changes []WayChange `json:"changes"`
 	Gets    int64       `json:"gets"`
-	// Losers are machines that get less of what they ask for by it, Lost how much in all,
+	// Losers are VMs that get less of what they ask for by it, Lost how much in all,
 	// and Worst the one that loses most.
 	Losers int    `json:"losers"`
 	Lost   int64  `json:"lost"`
@@ -43,7 +43,7 @@ type WayChange struct {
 	Script  string `json:"script"` // for govc
 }
 
-// seeker looks for the least settings with which a machine is entitled to an amount. It
+// seeker looks for the least settings with which a VM is entitled to an amount. It
 // has a cluster of its own, whose settings it changes and puts back.
 type seeker struct {
 	c        *cluster.Cluster
@@ -57,15 +57,15 @@ type seeker struct {
 	overhead int64
 }
 
-// errSize says that a machine could not use what is asked for it.
+// errSize says that a VM could not use what is asked for it.
 var errSize = errors.New("nothing, or more than its size")
 
-// FindEntitlement looks for ways by which a machine that runs would be entitled to an
+// FindEntitlement looks for ways by which a VM that runs would be entitled to an
 // amount if it asked for so much: MHz of CPU, or bytes of memory.
 func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r divvy.Resource, target int64) (*Entitle, error) {
 	vm := &c.VMs[v]
 	if vm.Host == cluster.Nowhere {
-		return nil, fmt.Errorf("machine %s does not run: it is entitled to nothing", vm.Name)
+		return nil, fmt.Errorf("VM %s does not run: it is entitled to nothing", vm.Name)
 	}
 	size := int64(vm.VCPUs) * cluster.CoreSpeed(c)
 	if r == divvy.Memory {
@@ -101,7 +101,7 @@ func part(r divvy.Resource, of cluster.Resources) int64 {
 	return of.Memory
 }
 
-// divide is what all get if the machine asks for the goal.
+// divide is what all get if the VM asks for the goal.
 func (s *seeker) divide() *divvy.Entitlements {
 	e := divvy.Divide(s.c, s.x, s.all, nil)
 	asks := s.x.Demand(s.v)
@@ -124,7 +124,7 @@ func (s *seeker) enough(settings ...Setting) bool {
 	return s.gets(e) >= s.goal && len(e.Overcommitted()) <= s.crowded && s.admitted(settings)
 }
 
-// admitted says whether the machine could be started with what is reserved for it.
+// admitted says whether the VM could be started with what is reserved for it.
 func (s *seeker) admitted(settings []Setting) bool {
 	if !slices.ContainsFunc(settings, func(one Setting) bool { return one.Field == Reservation }) {
 		return true
@@ -190,7 +190,7 @@ func (s *seeker) least(knob Setting, others []Setting) (Setting, bool) {
 	return knob, true
 }
 
-// path is the pools that the machine is in, from its own up, without the root.
+// path is the pools that the VM is in, from its own up, without the root.
 func (s *seeker) path() (list []cluster.PoolID) {
 	p := s.c.VMs[s.v].Pool
 	for deep := 0; p > 0 && deep <= len(s.c.Pools); deep++ {
@@ -209,7 +209,7 @@ func (s *seeker) of(p cluster.PoolID, f Field, value int64) Setting {
 
 const theVM = cluster.PoolID(-1)
 
-// ways are those by one setting; where none is enough, by pairs of the machine's with one
+// ways are those by one setting; where none is enough, by pairs of the VM's with one
 // of its pools', and at last by reservations all the way up.
 func (s *seeker) ways() (out []Way) {
 	must := s.limits()
@@ -245,7 +245,7 @@ func (s *seeker) ways() (out []Way) {
 	return out
 }
 
-// limits are those that must be raised whatever else is done: the machine's own.
+// limits are those that must be raised whatever else is done: the VM's own.
 func (s *seeker) limits() []Setting {
 	own := s.of(theVM, Limit, s.goal-s.overhead)
 	if *own.of(own.allocation(s.c)) < own.Value {
@@ -255,7 +255,7 @@ func (s *seeker) limits() []Setting {
 	return nil
 }
 
-// knobs are the settings of the machine and its pools, each at the most that it can be.
+// knobs are the settings of the VM and its pools, each at the most that it can be.
 func (s *seeker) knobs() []Setting {
 	list := []Setting{s.of(theVM, Shares, mostShares), s.of(theVM, Reservation, s.goal-s.overhead)}
 	for _, p := range s.path() {
@@ -270,7 +270,7 @@ func (s *seeker) knobs() []Setting {
 	return list
 }
 
-// upward reserves the goal for the machine, and room for it in every pool above, whose
+// upward reserves the goal for the VM, and room for it in every pool above, whose
 // limits give way.
 func (s *seeker) upward() []Setting {
 	list := append(s.limits(), s.of(theVM, Reservation, s.goal-s.overhead))
@@ -288,7 +288,7 @@ func (s *seeker) upward() []Setting {
 	return list
 }
 
-// most is what the machine gets with its own settings at the most, and those of its
+// most is what the VM gets with its own settings at the most, and those of its
 // pools: the bound of what settings can do.
 func (s *seeker) most() int64 {
 	best := int64(0)

@@ -31,7 +31,7 @@ func (e *Entitle) Text(w io.Writer) error {
 		}
 		cost := "nobody else gets less of what they ask for"
 		if way.Losers > 0 {
-			cost = fmt.Sprintf("%s %s %s less of what they ask for, %s most", count(way.Losers, "other machine"), verb(way.Losers, "gets", "get"), say(way.Lost), way.Worst)
+			cost = fmt.Sprintf("%s %s %s less of what they ask for, %s most", count(way.Losers, "other VM"), verb(way.Losers, "gets", "get"), say(way.Lost), way.Worst)
 		}
 		fmt.Fprintf(b, "\n%d. %s\n   it is then entitled to %s; %s\n", i+1, strings.Join(changes, ", and "), say(way.Gets), cost)
 		var set []string

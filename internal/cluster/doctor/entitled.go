@@ -8,11 +8,11 @@ import (
 	"plimsoll/internal/cluster/divvy"
 )
 
-// mostShort is how many machines are told that are entitled to less than they ask for.
+// mostShort is how many VMs are told that are entitled to less than they ask for.
 const mostShort = 5
 
 // entitled divides the cluster's capacity, and says what that leaves hosts, pools and
-// machines.
+// VMs.
 func (r *Report) entitled(s scene) {
 	e := divvy.Divide(s.c, s.x, capacity(s.c, s.x), nil)
 	if len(s.c.Pools) > 1 {

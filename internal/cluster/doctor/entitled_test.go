@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// Machines of a pool with a limit share it: two of three ask for 9,000 MHz each and one
+// VMs of a pool with a limit share it: two of three ask for 9,000 MHz each and one
 // for 1,000, of 9,000 in all, so that the two get 4,000.
 func TestEntitledToLess(t *testing.T) {
 	c := sound()
@@ -68,7 +68,7 @@ func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 			c.VMs = append(c.VMs, v)
 		}
 	}
-	c.VMs[3].Pool = 1 // bronze has two machines, as many as each of the others
+	c.VMs[3].Pool = 1 // bronze has two VMs, as many as each of the others
 	c.VMs[4].Pool = 1
 	kinds := map[string]int{}
 	for _, w := range look(c) {
@@ -92,7 +92,7 @@ func TestNothingToTell(t *testing.T) {
 	for h := range flat.Hosts {
 		flat.Hosts[h].Memory, flat.Hosts[h].MHz, flat.Hosts[h].NIC = 0, 0, 0
 	}
-	for name, c := range map[string]*cluster.Cluster{"no machines": bare, "no hosts": &none, "hosts of no size": flat} {
+	for name, c := range map[string]*cluster.Cluster{"no VMs": bare, "no hosts": &none, "hosts of no size": flat} {
 		var b bytes.Buffer
 		r, _, err := (&Ledger{}).Look(c, "")
 		if err != nil {

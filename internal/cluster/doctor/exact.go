@@ -19,7 +19,7 @@ type Exact struct {
 	Plan Standing `json:"plan"`
 	Best Standing `json:"best"`
 	// Behind is what the plan loses beyond the best layout. It is below 0 where the plan
-	// leaves broken what the best layout does not, or takes pinned machines off a host.
+	// leaves broken what the best layout does not, or takes pinned VMs off a host.
 	Behind Distance `json:"behind"`
 	// Moves get from the layout as it is to the best one, in no order.
 	Moves []Transfer `json:"moves"`
@@ -48,7 +48,7 @@ func FromBest(c *cluster.Cluster, o balance.Options) (*Exact, error) {
 	_, steps, err := balance.Exact(now, x)
 	switch {
 	case errors.Is(err, balance.ErrTooLarge):
-		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; ask without it", count(len(c.Hosts), "host"), count(len(c.VMs), "machine"), err)
+		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; ask without it", count(len(c.Hosts), "host"), count(len(c.VMs), "VM"), err)
 	case err != nil:
 		return nil, fmt.Errorf("compare with the best layout: %w, so none is best; ask without it, and see what is broken", err)
 	}
@@ -77,7 +77,7 @@ func FromBest(c *cluster.Cluster, o balance.Options) (*Exact, error) {
 	return e, nil
 }
 
-// standing is that of a layout. Where every machine is pinned there is one layout only,
+// standing is that of a layout. Where every VM is pinned there is one layout only,
 // so that the exact search counts what it loses, as it counts that of the best one.
 func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
 	pinned := *l.Cluster()
@@ -111,7 +111,7 @@ func (e *Exact) write(b *strings.Builder) {
 	case e.Behind.Lost > 0:
 		lines = append(lines, fmt.Sprintf("the plan is %d MHz behind: %.2f %% of the demand, %.1f points of the score", e.Behind.Lost, 100*e.Behind.Share, 100*e.Behind.Score))
 	case e.Behind.Lost < 0:
-		lines = append(lines, fmt.Sprintf("the plan loses %d MHz less: it leaves broken what the best layout may not, or takes a pinned machine off its host", -e.Behind.Lost))
+		lines = append(lines, fmt.Sprintf("the plan loses %d MHz less: it leaves broken what the best layout may not, or takes a pinned VM off its host", -e.Behind.Lost))
 	default:
 		lines = append(lines, "nothing loses less than the plan")
 	}

@@ -81,7 +81,7 @@ func TestNoBestLayout(t *testing.T) {
 		t.Skip("set PLIMSOLL_DEEP=1 for a cluster that is too large: some seconds")
 	}
 	c = clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 12, VMs: 60, Load: .9, Placed: true})
-	if _, err := FromBest(c, balance.Options{}); err == nil || !strings.Contains(err.Error(), "12 hosts, 60 machines") || !strings.Contains(err.Error(), "too large") {
+	if _, err := FromBest(c, balance.Options{}); err == nil || !strings.Contains(err.Error(), "12 hosts, 60 VMs") || !strings.Contains(err.Error(), "too large") {
 		t.Error(err)
 	}
 }
@@ -109,7 +109,7 @@ func TestStaged(t *testing.T) {
 			}
 		}
 		if len(seen) != len(look.Moves) || s.Seconds != seconds {
-			t.Errorf("seed %d: %d machines in stages, %d moves, %d of %d s", seed, len(seen), len(look.Moves), seconds, s.Seconds)
+			t.Errorf("seed %d: %d VMs in stages, %d moves, %d of %d s", seed, len(seen), len(look.Moves), seconds, s.Seconds)
 		}
 		if len(s.Stages) > 1 {
 			many++

@@ -13,8 +13,8 @@ import (
 // What a ledger is looked through for, counted in rounds.
 const (
 	longMemory  = 50 // rounds that are looked at
-	flapWindow  = 6  // within which a machine that returns to a host has gone to and fro
-	returnAfter = 3  // for which a machine is not recommended to return to a host that it left
+	flapWindow  = 6  // within which a VM that returns to a host has gone to and fro
+	returnAfter = 3  // for which a VM is not recommended to return to a host that it left
 	repeated    = 3  // in a row, from which on the same thing is told as such
 	duelMoves   = 3  // that nobody recommended, from which on somebody else is at work
 	badMedian   = 10 // points, from which on predictions are told to be bad
@@ -33,7 +33,7 @@ type Record struct {
 	Flaps   []Flap  `json:"flaps,omitempty"`
 }
 
-// Flap is a machine that left a host and came back.
+// Flap is a VM that left a host and came back.
 type Flap struct {
 	VM    string  `json:"vm"`
 	Host  string  `json:"host"`
@@ -42,7 +42,7 @@ type Flap struct {
 	Asked [2]bool `json:"asked"`  // whether those rounds recommended it
 }
 
-// Undone says whether the machine left because a round recommended it, and came back
+// Undone says whether the VM left because a round recommended it, and came back
 // though none did.
 func (f Flap) Undone() bool { return f.Asked[0] && !f.Asked[1] }
 
@@ -92,7 +92,7 @@ func newHistory(rounds []*Round) *history {
 	return h
 }
 
-// flaps finds machines that left a host and came back.
+// flaps finds VMs that left a host and came back.
 func (h *history) flaps() (out []Flap) {
 	for j, back := range h.passages {
 		for i := j - 1; i >= 0; i-- {
@@ -132,7 +132,7 @@ func (h *history) record() *Record {
 	return r
 }
 
-// warnings are what the rounds show of somebody else at work, of machines that go to and
+// warnings are what the rounds show of somebody else at work, of VMs that go to and
 // fro, and of what is recommended or refused again and again.
 func (h *history) warnings() (out []Warning) {
 	r := h.record()
@@ -149,7 +149,7 @@ func (h *history) warnings() (out []Warning) {
 	if len(says) > 0 {
 		slices.Sort(names)
 		out = append(out, Warning{Kind: "flapping", Text: several(says), VMs: slices.Compact(names),
-			Do: "find who moves it back; a machine is not recommended to return to a host within " + count(returnAfter, "round") + " of leaving it"})
+			Do: "find who moves it back; a VM is not recommended to return to a host within " + count(returnAfter, "round") + " of leaving it"})
 	}
 	out = append(out, h.ignored()...)
 	out = append(out, h.stuck()...)
@@ -176,8 +176,8 @@ func (h *history) duel(r *Record) *Warning {
 	if r.Undone > 0 {
 		text += fmt.Sprintf(", and %d of them took back what a round had recommended", r.Undone)
 	}
-	return &Warning{Kind: "duel", Text: text + ": somebody else moves machines, a second balancer or a person", VMs: slices.Compact(names),
-		Do: "let only one of them decide: turn the other one off, or pin the machines that it looks after"}
+	return &Warning{Kind: "duel", Text: text + ": somebody else moves VMs, a second balancer or a person", VMs: slices.Compact(names),
+		Do: "let only one of them decide: turn the other one off, or pin the VMs that it looks after"}
 }
 
 func were(n int, what string) string {
@@ -206,7 +206,7 @@ func (h *history) ignored() []Warning {
 		return nil
 	}
 	return []Warning{{Kind: "not followed", Text: "recommended again and again, and not made: " + several(says), VMs: names,
-		Do: "make the move, or pin the machine to say that it shall stay"}}
+		Do: "make the move, or pin the VM to say that it shall stay"}}
 }
 
 var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
@@ -235,7 +235,7 @@ func (h *history) stuck() []Warning {
 		Do: "plimsoll cluster what-if shows what another level, rules dropped or a host more would change"}}
 }
 
-// options keep a round from sending a machine back to a host that it left in one of the
+// options keep a round from sending a VM back to a host that it left in one of the
 // last rounds.
 func (h *history) options(c *cluster.Cluster) balance.Options {
 	left := map[[2]string]bool{}

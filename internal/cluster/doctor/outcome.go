@@ -18,7 +18,7 @@ type Outcome struct {
 	// maintenance explains.
 	Others    []OtherMove `json:"others,omitempty"`
 	Explained []OtherMove `json:"explained,omitempty"` // those that one does
-	Came      []string    `json:"came,omitempty"`      // machines that run now and did not
+	Came      []string    `json:"came,omitempty"`      // VMs that run now and did not
 	Went      []string    `json:"went,omitempty"`
 	Lost      Predicted   `json:"lost"` // part of the work
 	Summary   Summary     `json:"summary"`
@@ -28,7 +28,7 @@ type Outcome struct {
 type MoveOutcome struct {
 	RoundMove
 	What Fate   `json:"what"`
-	Now  string `json:"now,omitempty"` // host on which the machine was found
+	Now  string `json:"now,omitempty"` // host on which the VM was found
 }
 
 // Fate is what became of a recommended move.
@@ -38,8 +38,8 @@ type Fate string
 const (
 	Made      Fate = "made"
 	NotMade   Fate = "not made"
-	Elsewhere Fate = "elsewhere" // the machine went to another host
-	Gone      Fate = "gone"      // the machine no longer runs
+	Elsewhere Fate = "elsewhere" // the VM went to another host
+	Gone      Fate = "gone"      // the VM no longer runs
 )
 
 // HostOutcome is a host's loads, predicted and then seen.

@@ -43,7 +43,7 @@ func TestWhatIsCarriedOutTurnsOutAsPredicted(t *testing.T) {
 	}
 }
 
-// rounds makes rounds by hand: "esx-1: a b" are the machines of a host, and each has a
+// rounds makes rounds by hand: "esx-1: a b" are the VMs of a host, and each has a
 // load of a tenth.
 func handmade(number int, hosts ...string) *Round {
 	r := &Round{Kind: "round", Number: number, Cluster: "lab"}
@@ -114,7 +114,7 @@ func TestPredictionsAreJudged(t *testing.T) {
 	}
 }
 
-// A host that failed or is emptied explains why machines left it.
+// A host that failed or is emptied explains why VMs left it.
 func TestAFailedHostExplainsMoves(t *testing.T) {
 	for state, why := range map[string]string{"failed": "esx-1 has failed", "maintenance": "esx-1 is in maintenance", "connected": ""} {
 		is := handmade(2, "esx-1:", "esx-2: a")
@@ -130,7 +130,7 @@ var histories = []struct {
 	name, kind, says string
 	rounds           []*Round
 }{
-	{"a machine is sent away and brought back", "flapping", "a left esx-1 for esx-2 after round 1, as recommended, and was back after round 2, which nobody recommended",
+	{"a VM is sent away and brought back", "flapping", "a left esx-1 for esx-2 after round 1, as recommended, and was back after round 2, which nobody recommended",
 		[]*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: a b", "esx-2:")}},
 	{"who brings it back is a second balancer", "duel", "1 move was made that no round recommended (a from esx-2 to esx-1 after round 2), and 1 of them took back what a round had recommended",
 		[]*Round{handmade(1, "esx-1: a b", "esx-2:").plans("a esx-1 esx-2"), handmade(2, "esx-1: b", "esx-2: a"), handmade(3, "esx-1: a b", "esx-2:")}},
@@ -235,7 +235,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 	}
 }
 
-// A machine is not sent back to a host that it left in one of the last rounds.
+// A VM is not sent back to a host that it left in one of the last rounds.
 func TestNothingReturnsAtOnce(t *testing.T) {
 	var file bytes.Buffer
 	tilted := func(host cluster.HostID) *cluster.Cluster {

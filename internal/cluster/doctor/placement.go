@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Placement is where machines that wait for a host go.
+// Placement is where VMs that wait for a host go.
 type Placement struct {
 	Choices []PlacedVM `json:"choices"`
 }
@@ -25,7 +25,7 @@ type PlacedVM struct {
 	Hosts  []Alternative `json:"hosts,omitempty"` // why not the others
 }
 
-// Place places the named machines, or all that wait where none is named, in a layout
+// Place places the named VMs, or all that wait where none is named, in a layout
 // that it changes.
 func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout) {
 	x := cluster.NewIndex(c)
@@ -72,7 +72,7 @@ func (s scene) refusal(v place.Verdict, of cluster.VMID) Alternative {
 func (p *Placement) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	if len(p.Choices) == 0 {
-		b.WriteString("No machine waits for a host.\n")
+		b.WriteString("No VM waits for a host.\n")
 	}
 	for _, c := range p.Choices {
 		switch {
@@ -94,7 +94,7 @@ func (p *Placement) Text(w io.Writer) error {
 	return err
 }
 
-// Failed counts the machines that found no host.
+// Failed counts the VMs that found no host.
 func (p *Placement) Failed() (n int) {
 	for _, c := range p.Choices {
 		if c.Host == "" {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/place"
 )
 
-// Answer is what is said of one machine: of its host, and of every other.
+// Answer is what is said of one VM: of its host, and of every other.
 type Answer struct {
 	VM    string        `json:"vm"`
 	Host  string        `json:"host,omitempty"`

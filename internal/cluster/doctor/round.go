@@ -21,7 +21,7 @@ type Round struct {
 	Quiet    string   `json:"quiet,omitempty"`
 }
 
-// RoundHost is a host with its machines. Loads are shares of its capacity: as seen, and
+// RoundHost is a host with its VMs. Loads are shares of its capacity: as seen, and
 // as predicted once the moves are made.
 type RoundHost struct {
 	Name   string     `json:"name"`
@@ -34,7 +34,7 @@ type RoundHost struct {
 // RoundMove is a recommended move.
 type RoundMove struct {
 	VM     string `json:"vm"`
-	From   string `json:"from,omitempty"` // empty for a machine that ran nowhere
+	From   string `json:"from,omitempty"` // empty for a VM that ran nowhere
 	To     string `json:"to"`
 	Reason string `json:"reason"`
 }
@@ -57,7 +57,7 @@ func NewRound(c *cluster.Cluster, r *Report) *Round {
 	return n
 }
 
-// where is the host of each machine.
+// where is the host of each VM.
 func (r *Round) where() map[string]string {
 	at := map[string]string{}
 	for _, h := range r.Hosts {
@@ -77,7 +77,7 @@ func (r *Round) host(name string) *RoundHost {
 	return &r.Hosts[i]
 }
 
-// journeys are the moves of a round, one for each machine: from where it was to where
+// journeys are the moves of a round, one for each VM: from where it was to where
 // its last move takes it.
 func (r *Round) journeys() []RoundMove {
 	var out []RoundMove

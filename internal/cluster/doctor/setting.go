@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/cluster/divvy"
 )
 
-// Setting is a reservation, limit or number of shares of a machine or a pool.
+// Setting is a reservation, limit or number of shares of a VM or a pool.
 type Setting struct {
 	Name     string
 	Pool     bool
@@ -37,8 +37,8 @@ const (
 const mostShares = 1_000_000
 
 // ParseSetting reads NAME.cpu.shares=4000, NAME.memory.limit=8GiB and their like, for a
-// machine or a pool of a cluster; where both have the name, pool:NAME is the pool and
-// vm:NAME the machine.
+// VM or a pool of a cluster; where both have the name, pool:NAME is the pool and
+// vm:NAME the VM.
 func ParseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	wrong := func(format string, args ...any) (Setting, error) {
 		return Setting{}, fmt.Errorf("setting %q: %s", text, fmt.Sprintf(format, args...))
@@ -70,7 +70,7 @@ func ParseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	return s, s.check(c)
 }
 
-// find says whether the name is a machine's or a pool's.
+// find says whether the name is a VM's or a pool's.
 func (s *Setting) find(c *cluster.Cluster) error {
 	name, pool := strings.CutPrefix(s.Name, "pool:")
 	name, vm := strings.CutPrefix(name, "vm:")
@@ -78,11 +78,11 @@ func (s *Setting) find(c *cluster.Cluster) error {
 	isPool := slices.ContainsFunc(c.Pools, func(p cluster.Pool) bool { return p.Name == name })
 	switch {
 	case isVM && isPool && !pool && !vm:
-		return fmt.Errorf("a machine and a pool have the name %s: write vm:%s or pool:%s", name, name, name)
+		return fmt.Errorf("a VM and a pool have the name %s: write vm:%s or pool:%s", name, name, name)
 	case isPool && !vm && (pool || !isVM):
 		s.Pool = true
 	case !isVM || pool:
-		return fmt.Errorf("the cluster has no machine or pool %q", name)
+		return fmt.Errorf("the cluster has no VM or pool %q", name)
 	}
 	s.Name = name
 	return nil
@@ -162,7 +162,7 @@ func ParseAmount(text string) (divvy.Resource, int64, error) {
 	return 0, 0, fmt.Errorf("%q: want an amount with its unit: MHz, GHz, MiB, GiB or TiB", text)
 }
 
-// index is the place of the machine or pool in its list. The name was looked up.
+// index is the place of the VM or pool in its list. The name was looked up.
 func (s *Setting) index(c *cluster.Cluster) int {
 	if s.Pool {
 		return slices.IndexFunc(c.Pools, func(p cluster.Pool) bool { return p.Name == s.Name })
@@ -194,7 +194,7 @@ func (s *Setting) of(a *cluster.Allocation) *int64 {
 	return &a.Shares
 }
 
-// apply sets it in a cluster whose lists of machines and pools may be changed.
+// apply sets it in a cluster whose lists of VMs and pools may be changed.
 func (s *Setting) apply(c *cluster.Cluster) {
 	*s.of(s.allocation(c)) = s.Value
 	if s.Pool && s.Field == Shares && s.Level != "" {

@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/divvy"
 )
 
-// Overview is what pools and machines are entitled to when all of the cluster's capacity
+// Overview is what pools and VMs are entitled to when all of the cluster's capacity
 // is divided by shares, reservations and limits.
 type Overview struct {
 	Cluster  string     `json:"cluster"`
@@ -36,7 +36,7 @@ type PoolView struct {
 	Entitled Amounts `json:"entitled"`
 }
 
-// VMView is one machine that runs.
+// VMView is one VM that runs.
 type VMView struct {
 	Name     string  `json:"name"`
 	Host     string  `json:"host"`
@@ -46,7 +46,7 @@ type VMView struct {
 }
 
 // Show divides the capacity of the hosts that run.
-func Show(c *cluster.Cluster, machines bool) *Overview {
+func Show(c *cluster.Cluster, vms bool) *Overview {
 	x := cluster.NewIndex(c)
 	all := capacity(c, x)
 	e := divvy.Divide(c, x, all, nil)
@@ -56,7 +56,7 @@ func Show(c *cluster.Cluster, machines bool) *Overview {
 	}
 	for v := range c.VMs {
 		vm := &c.VMs[v]
-		if machines && vm.Host != cluster.Nowhere {
+		if vms && vm.Host != cluster.Nowhere {
 			id := cluster.VMID(v)
 			o.VMs = append(o.VMs, VMView{vm.Name, c.Hosts[vm.Host].Name, c.Pools[vm.Pool].Name, Amounts(x.Demand(id)), Amounts(e.VM(id))})
 		}
@@ -93,7 +93,7 @@ func amount(r divvy.Resource, n int64) string {
 // textPools writes a table of pools, each line after an indent.
 func textPools(b *strings.Builder, indent string, pools []PoolView) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%spool\tmachines\tshares\tCPU asked\tentitled\tmemory asked\tentitled\n", indent)
+	fmt.Fprintf(t, "%spool\tVMs\tshares\tCPU asked\tentitled\tmemory asked\tentitled\n", indent)
 	for _, p := range pools {
 		fmt.Fprintf(t, "%s%s%s\t%d\t%d\t%d MHz\t%d MHz\t%s\t%s\n", indent, strings.Repeat("  ", p.Depth), p.Name, p.VMs, p.Shares,
 			p.Demand.CPU, p.Entitled.CPU, cluster.MiB(p.Demand.Memory), cluster.MiB(p.Entitled.Memory))
@@ -109,7 +109,7 @@ func (o *Overview) Text(w io.Writer) error {
 	if len(o.VMs) > 0 {
 		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		b.WriteString("\n")
-		fmt.Fprintln(t, "machine\thost\tpool\tCPU asked\tentitled\tmemory asked\tentitled")
+		fmt.Fprintln(t, "VM\thost\tpool\tCPU asked\tentitled\tmemory asked\tentitled")
 		for _, v := range o.VMs {
 			fmt.Fprintf(t, "%s\t%s\t%s\t%d MHz\t%d MHz\t%s\t%s\n", v.Name, v.Host, v.Pool, v.Demand.CPU, v.Entitled.CPU, cluster.MiB(v.Demand.Memory), cluster.MiB(v.Entitled.Memory))
 		}

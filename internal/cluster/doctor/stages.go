@@ -22,13 +22,13 @@ type Stage struct {
 	Number  int        `json:"number"`
 	Seconds int64      `json:"seconds"` // that the longest migration is expected to take
 	Moves   []Transfer `json:"moves"`
-	// Stopped are machines that stand still meanwhile: they write to their memory faster
+	// Stopped are VMs that stand still meanwhile: they write to their memory faster
 	// than it can be copied.
 	Stopped []string `json:"stopped,omitempty"`
 }
 
-// Transfer is a machine that goes to another host. Step is the number of the move in the
-// report; From is empty for a machine that starts.
+// Transfer is a VM that goes to another host. Step is the number of the move in the
+// report; From is empty for a VM that starts.
 type Transfer struct {
 	Step int    `json:"step,omitempty"`
 	VM   string `json:"vm"`
@@ -116,7 +116,7 @@ func (p *Planned) Text(w io.Writer) error {
 	return err
 }
 
-// said is a machine's way in words.
+// said is a VM's way in words.
 func (t Transfer) said() string {
 	if t.From == "" {
 		return fmt.Sprintf("%s starts on %s", t.VM, t.To)

@@ -37,14 +37,14 @@ type HostSync struct {
 type SyncOp struct {
 	Verb   string      `json:"verb"`
 	VM     string      `json:"vm,omitempty"`
-	Pool   string      `json:"pool"`             // that is changed, or in which the machine is afterwards
+	Pool   string      `json:"pool"`             // that is changed, or in which the VM is afterwards
 	Parent string      `json:"parent,omitempty"` // of a pool that is created or moved
 	Name   string      `json:"name,omitempty"`   // that a pool gets
 	CPU    *SyncAmount `json:"cpu,omitempty"`    // MHz
 	Memory *SyncAmount `json:"memory,omitempty"` // bytes
 }
 
-// SyncAmount is what a pool or a machine gets of a resource.
+// SyncAmount is what a pool or a VM gets of a resource.
 type SyncAmount struct {
 	Reservation int64  `json:"reservation"`
 	Limit       *int64 `json:"limit,omitempty"` // absent where there is none
@@ -52,7 +52,7 @@ type SyncAmount struct {
 }
 
 // SyncHosts works out how hosts get from one snapshot to a later one; with a name, that
-// host alone. Pools, machines and hosts are the same where their names are. An error says
+// host alone. Pools, VMs and hosts are the same where their names are. An error says
 // that the snapshots have nothing in common, or that the host is not in the later one.
 func SyncHosts(before, after *cluster.Cluster, only string, keep divvy.Tolerance) (*Sync, error) {
 	numbers, err := divvy.Match(before, after)

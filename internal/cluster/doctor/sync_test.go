@@ -13,7 +13,7 @@ import (
 	"plimsoll/internal/cluster/divvy"
 )
 
-// A later snapshot needs the same operations in whatever order it lists its machines, as
+// A later snapshot needs the same operations in whatever order it lists its VMs, as
 // many as are told, and never more than a rebuild; without a change it needs none.
 func TestSyncHosts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -38,7 +38,7 @@ func TestSyncHosts(t *testing.T) {
 		reversed.VMs = slices.Clone(after.VMs)
 		slices.Reverse(reversed.VMs)
 		if one, two := written(t, s), written(t, sync(&reversed, "")); one != two {
-			t.Errorf("seed %d: the order of machines counts:\n%s\n%s", seed, one, two)
+			t.Errorf("seed %d: the order of VMs counts:\n%s\n%s", seed, one, two)
 		}
 		ops := 0
 		for i := range s.Hosts {

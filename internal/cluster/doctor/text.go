@@ -40,7 +40,7 @@ func section(b *strings.Builder, title string, lines []string) {
 
 // textHead says in a few lines what the rest says at length.
 func (r *Report) textHead(b *strings.Builder) {
-	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, count(len(r.Hosts), "host"), count(r.Machines, "machine"))
+	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, count(len(r.Hosts), "host"), count(r.VMs, "VM"))
 	if r.Waiting > 0 {
 		fmt.Fprintf(b, ", %d to be placed", r.Waiting)
 	}
@@ -107,7 +107,7 @@ func when(at string) string {
 func (r *Report) textHosts(b *strings.Builder) {
 	b.WriteString("\nHosts\n")
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  host\tstate\tmachines\tCPU\t\tmemory\t\tentitled CPU, memory\treserved CPU, memory")
+	fmt.Fprintln(t, "  host\tstate\tVMs\tCPU\t\tmemory\t\tentitled CPU, memory\treserved CPU, memory")
 	for _, h := range r.Hosts {
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s\t%s\t%s, %s\t%s, %s\n", h.Name, h.State, change(float64(h.VMs[0]), float64(h.VMs[1]), ""),
 			bar(h.CPU[0]), change(100*h.CPU[0], 100*h.CPU[1], " %"), bar(h.Memory[0]), change(100*h.Memory[0], 100*h.Memory[1], " %"),
@@ -156,7 +156,7 @@ func (r *Report) textEntitled(b *strings.Builder) {
 		lines = append(lines, fmt.Sprintf("%s on %s in pool %s is entitled to %s that it asks for", s.VM, s.Host, s.Pool, strings.Join(says, " and ")))
 	}
 	if r.Shorter > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show SNAPSHOT --machines)", r.Shorter))
+		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show SNAPSHOT --vms)", r.Shorter))
 	}
 	section(b, "Entitled to less than they ask for", lines)
 }

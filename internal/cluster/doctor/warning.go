@@ -43,18 +43,18 @@ func warnings(s scene) (out []Warning) {
 func settings(s scene) (out []Warning) {
 	if s.c.Settings.Level <= 1 {
 		out = append(out, Warning{Kind: "level", Text: "the level is 1: nothing is moved for the load",
-			Do: "set the level to 3, which moves only where machines would run better; plimsoll cluster what-if SNAPSHOT --level 3 shows what it would move"})
+			Do: "set the level to 3, which moves only where VMs would run better; plimsoll cluster what-if SNAPSHOT --level 3 shows what it would move"})
 	}
 	if !s.c.Settings.CostBenefit {
-		out = append(out, Warning{Kind: "cost-benefit", Text: "moves are made whatever they cost: machines may move all the time", Do: "set cost-benefit to true"})
+		out = append(out, Warning{Kind: "cost-benefit", Text: "moves are made whatever they cost: VMs may move all the time", Do: "set cost-benefit to true"})
 	}
 	return out
 }
 
-// mostNamed is how many machines a text names of those that it is about.
+// mostNamed is how many VMs a text names of those that it is about.
 const mostNamed = 3
 
-// several tells of machines one by one, up to a few, with what is said of each.
+// several tells of VMs one by one, up to a few, with what is said of each.
 func several(says []string) string {
 	if len(says) <= mostNamed+1 {
 		return strings.Join(says, "; ")
@@ -93,5 +93,5 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// runs says whether a machine of the snapshot runs.
+// runs says whether a VM of the snapshot runs.
 func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }

@@ -31,9 +31,9 @@ func overReserved(s scene) []Warning {
 			continue
 		}
 		names = append(names, s.c.Hosts[h].Name)
-		says = append(says, fmt.Sprintf("machines on %s reserve %d MHz and %s, and it has %d MHz and %s", s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)))
+		says = append(says, fmt.Sprintf("VMs on %s reserve %d MHz and %s, and it has %d MHz and %s", s.c.Hosts[h].Name, needs.CPU, cluster.MiB(needs.Memory), has.CPU, cluster.MiB(has.Memory)))
 	}
-	return gathered(says, Warning{Kind: "host reservation", Hosts: names, Do: "move machines with reservations off it, as a round does where there is room, or lower reservations"})
+	return gathered(says, Warning{Kind: "host reservation", Hosts: names, Do: "move VMs with reservations off it, as a round does where there is room, or lower reservations"})
 }
 
 // spareHosts finds a cluster whose reservations would not fit any more once as many
@@ -60,12 +60,12 @@ func spareHosts(s scene) []Warning {
 	if needs.Fits(left) {
 		return nil
 	}
-	return []Warning{{Kind: "spare hosts", Text: fmt.Sprintf("%d MHz and %s are reserved; with %s failed, %d MHz and %s are left: not every machine could start again",
+	return []Warning{{Kind: "spare hosts", Text: fmt.Sprintf("%d MHz and %s are reserved; with %s failed, %d MHz and %s are left: not every VM could start again",
 		needs.CPU, cluster.MiB(needs.Memory), count(n, "host"), left.CPU, cluster.MiB(left.Memory)),
 		Do: "add a host, lower reservations, or set spare-hosts to what you can afford"}}
 }
 
-// swapping finds hosts whose machines use more memory than there is.
+// swapping finds hosts whose VMs use more memory than there is.
 func swapping(s scene) []Warning {
 	var says, names []string
 	active := make([]int64, len(s.c.Hosts))
@@ -80,12 +80,12 @@ func swapping(s scene) []Warning {
 			continue
 		}
 		names = append(names, s.c.Hosts[h].Name)
-		says = append(says, fmt.Sprintf("machines on %s use %s of memory, and it has %s: %s are swapped, or will be", s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)))
+		says = append(says, fmt.Sprintf("VMs on %s use %s of memory, and it has %s: %s are swapped, or will be", s.c.Hosts[h].Name, cluster.MiB(active[h]), cluster.MiB(has), cluster.MiB(active[h]-has)))
 	}
-	return gathered(says, Warning{Kind: "swapping", Hosts: names, Do: "move memory off it at once; a machine that swaps is slower by orders of magnitude"})
+	return gathered(says, Warning{Kind: "swapping", Hosts: names, Do: "move memory off it at once; a VM that swaps is slower by orders of magnitude"})
 }
 
-// homeless finds machines that no host that can be used could have even if it were empty.
+// homeless finds VMs that no host that can be used could have even if it were empty.
 func homeless(s scene) (out []Warning) {
 	if unusable(s) != nil {
 		return nil
@@ -115,7 +115,7 @@ func homeless(s scene) (out []Warning) {
 	return out
 }
 
-// noHome is what is in the way of a machine on each host, told once for all hosts for
+// noHome is what is in the way of a VM on each host, told once for all hosts for
 // which it is the same; empty when there is a host for it.
 func noHome(c *cluster.Cluster, empty *cluster.Layout, v cluster.VMID) string {
 	hosts := map[string][]string{}

@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// atLimit is the part of its limit, in per cent, from which on a machine is taken to be
+// atLimit is the part of its limit, in per cent, from which on a VM is taken to be
 // held back: what it would ask for without the limit cannot be seen.
 const atLimit = 95
 
@@ -15,7 +15,7 @@ func heldBack(asks, limit int64) bool {
 	return limit != cluster.Unlimited && asks > 0 && asks >= limit/100*atLimit+limit%100*atLimit/100
 }
 
-// throttled finds machines that a limit keeps from what they ask for.
+// throttled finds VMs that a limit keeps from what they ask for.
 func throttled(s scene) []Warning {
 	var names, says []string
 	for i := range s.c.VMs {
@@ -42,7 +42,7 @@ func throttled(s scene) []Warning {
 	return gathered(says, Warning{Kind: "limit", VMs: names, Do: "take the limits away; shares keep others from suffering where there is pressure"})
 }
 
-// throttledPools finds pools whose limit is below what their machines ask for.
+// throttledPools finds pools whose limit is below what their VMs ask for.
 func throttledPools(s scene) []Warning {
 	var says, names []string
 	asked := make([]cluster.Resources, len(s.c.Pools))
@@ -59,17 +59,17 @@ func throttledPools(s scene) []Warning {
 	for p := 1; p < len(s.c.Pools); p++ { // the root has the cluster's capacity
 		pool := &s.c.Pools[p]
 		if asked[p].CPU > pool.CPU.Limit {
-			says, names = append(says, fmt.Sprintf("machines in pool %s ask for %d MHz, and it may have %d", pool.Name, asked[p].CPU, pool.CPU.Limit)), append(names, pool.Name)
+			says, names = append(says, fmt.Sprintf("VMs in pool %s ask for %d MHz, and it may have %d", pool.Name, asked[p].CPU, pool.CPU.Limit)), append(names, pool.Name)
 		}
 		if asked[p].Memory > pool.Mem.Limit {
-			says = append(says, fmt.Sprintf("machines in pool %s ask for %s of memory, and it may have %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)))
+			says = append(says, fmt.Sprintf("VMs in pool %s ask for %s of memory, and it may have %s", pool.Name, cluster.MiB(asked[p].Memory), cluster.MiB(pool.Mem.Limit)))
 			names = append(names, pool.Name)
 		}
 	}
 	return gathered(says, Warning{Kind: "pool limit", Pools: slices.Compact(names), Do: "raise the limit of the pool, or take it away"})
 }
 
-// unseen finds machines of which no demand was ever seen.
+// unseen finds VMs of which no demand was ever seen.
 func unseen(s scene) []Warning {
 	var names []string
 	running := 0
@@ -85,6 +85,6 @@ func unseen(s scene) []Warning {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand was seen of %d of the %d machines that run (%s): each is taken to ask for half of its size", len(names), running, named(names)),
+	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand was seen of %d of the %d VMs that run (%s): each is taken to ask for half of its size", len(names), running, named(names)),
 		Do: "look again once they have run for some minutes; loads and moves above rest on that guess"}}
 }

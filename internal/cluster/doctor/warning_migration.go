@@ -45,7 +45,7 @@ func (f fastest) nic(c *cluster.Cluster, not cluster.HostID) int64 {
 	return 0
 }
 
-// endlessCopies finds machines that write to their memory faster than any migration can
+// endlessCopies finds VMs that write to their memory faster than any migration can
 // copy it.
 func endlessCopies(s scene) []Warning {
 	var names, says []string
@@ -88,7 +88,7 @@ func slowToEmpty(s scene) []Warning {
 			time = fmt.Sprintf("takes %.1f hours to be emptied", float64(memory/rate)/3600)
 		}
 		names = append(names, s.c.Hosts[h].Name)
-		says = append(says, fmt.Sprintf("%s %s: its machines have %s of memory, and migrations can use %s a second", s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)))
+		says = append(says, fmt.Sprintf("%s %s: its VMs have %s of memory, and migrations can use %s a second", s.c.Hosts[h].Name, time, cluster.MiB(memory), cluster.MiB(rate)))
 	}
 	return gathered(says, Warning{Kind: "slow to empty", Hosts: names, Do: "give migrations a faster network, or plan maintenance with that time"})
 }

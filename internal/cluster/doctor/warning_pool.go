@@ -8,27 +8,27 @@ import (
 	"plimsoll/internal/cluster/divvy"
 )
 
-// rivals finds machines beside pools: each of them competes with a whole pool.
+// rivals finds VMs beside pools: each of them competes with a whole pool.
 func rivals(s scene) []Warning {
 	c := s.c
 	var says, all, within []string
-	pools, machines := make([][]int, len(c.Pools)), make([][]int, len(c.Pools))
+	pools, vms := make([][]int, len(c.Pools)), make([][]int, len(c.Pools))
 	for i := range c.Pools {
 		if p := c.Pools[i].Parent; p != cluster.Nowhere {
 			pools[p] = append(pools[p], i)
 		}
 	}
 	for i := range c.VMs {
-		machines[c.VMs[i].Pool] = append(machines[c.VMs[i].Pool], i)
+		vms[c.VMs[i].Pool] = append(vms[c.VMs[i].Pool], i)
 	}
-	inside := machinesWithin(c)
+	inside := vmsWithin(c)
 	for i := range c.Pools {
-		if len(pools[i]) == 0 || len(machines[i]) == 0 {
+		if len(pools[i]) == 0 || len(vms[i]) == 0 {
 			continue
 		}
 		var names []string
-		strongest := machines[i][0]
-		for _, v := range machines[i] {
+		strongest := vms[i][0]
+		for _, v := range vms[i] {
 			names = append(names, c.VMs[v].Name)
 			if c.VMs[v].CPU.Shares > c.VMs[strongest].CPU.Shares {
 				strongest = v
@@ -43,17 +43,17 @@ func rivals(s scene) []Warning {
 		vm, pool := &c.VMs[strongest], &c.Pools[weakest]
 		says = append(says, fmt.Sprintf(
 			"pool %s holds %s (%s) beside %s: under pressure %s with %d shares alone gets %.2g times what the whole pool %s with its %s and %d shares does",
-			c.Pools[i].Name, count(len(names), "machine"), named(names), count(len(pools[i]), "pool"),
-			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, count(int(inside[weakest]), "machine"), pool.CPU.Shares))
+			c.Pools[i].Name, count(len(names), "VM"), named(names), count(len(pools[i]), "pool"),
+			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, count(int(inside[weakest]), "VM"), pool.CPU.Shares))
 		all, within = append(all, names...), append(within, c.Pools[i].Name)
 	}
-	return gathered(says, Warning{Kind: "sibling rivalry", VMs: all, Pools: within, Do: "put the machines into a pool of their own"})
+	return gathered(says, Warning{Kind: "sibling rivalry", VMs: all, Pools: within, Do: "put the VMs into a pool of their own"})
 }
 
 func ratio(a, b int64) float64 { return float64(a) / float64(max(1, b)) }
 
-// machinesWithin counts machines by pool, with those of the pools in it.
-func machinesWithin(c *cluster.Cluster) []int64 {
+// vmsWithin counts VMs by pool, with those of the pools in it.
+func vmsWithin(c *cluster.Cluster) []int64 {
 	n := make([]int64, len(c.Pools))
 	for i := range c.VMs {
 		p, deep := c.VMs[i].Pool, 0
@@ -86,18 +86,18 @@ func siblings(c *cluster.Cluster, with func(i, j int)) {
 	}
 }
 
-// pies finds pools whose machines get less than those of a sibling of a lower level,
-// because there are more of them. Of each such pool the sibling is told whose machines
+// pies finds pools whose VMs get less than those of a sibling of a lower level,
+// because there are more of them. Of each such pool the sibling is told whose VMs
 // get most.
 func pies(s scene) []Warning {
-	c, machines := s.c, machinesWithin(s.c)
+	c, vms := s.c, vmsWithin(s.c)
 	rival := map[int]int{}
 	siblings(c, func(i, j int) {
 		a, b := &c.Pools[i], &c.Pools[j]
-		if machines[i] == 0 || machines[j] == 0 || a.CPU.Shares <= b.CPU.Shares || a.CPU.Shares*machines[j] >= b.CPU.Shares*machines[i] {
+		if vms[i] == 0 || vms[j] == 0 || a.CPU.Shares <= b.CPU.Shares || a.CPU.Shares*vms[j] >= b.CPU.Shares*vms[i] {
 			return
 		}
-		if k, known := rival[i]; !known || b.CPU.Shares*machines[k] > c.Pools[k].CPU.Shares*machines[j] {
+		if k, known := rival[i]; !known || b.CPU.Shares*vms[k] > c.Pools[k].CPU.Shares*vms[j] {
 			rival[i] = j
 		}
 	})
@@ -106,23 +106,23 @@ func pies(s scene) []Warning {
 		if j, found := rival[i]; found {
 			a, b := &c.Pools[i], &c.Pools[j]
 			names = append(names, a.Name)
-			says = append(says, fmt.Sprintf("pool %s has more shares than %s (%d and %d), and under pressure each of its %d machines gets %.2g times what one of the %d in %s does",
-				a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, machines[i], ratio(a.CPU.Shares*machines[j], b.CPU.Shares*machines[i]), machines[j], b.Name))
+			says = append(says, fmt.Sprintf("pool %s has more shares than %s (%d and %d), and under pressure each of its %d VMs gets %.2g times what one of the %d in %s does",
+				a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, vms[i], ratio(a.CPU.Shares*vms[j], b.CPU.Shares*vms[i]), vms[j], b.Name))
 		}
 	}
 	return gathered(says, Warning{Kind: "priority pie", Pools: names, Do: "turn on scalable shares, or give " + named(names) + " more of them"})
 }
 
-// uneven is by how many times the numbers of machines in two pools of the same shares
+// uneven is by how many times the numbers of VMs in two pools of the same shares
 // may differ before it is told.
 const uneven = 2
 
 // folders finds pools that promise nothing and are all alike, as folders are, and so
-// divide by pools what would otherwise be divided by machines. Of each set of siblings
+// divide by pools what would otherwise be divided by VMs. Of each set of siblings
 // the largest and the smallest are told.
 func folders(s scene) []Warning {
 	var says, names []string
-	c, machines := s.c, machinesWithin(s.c)
+	c, vms := s.c, vmsWithin(s.c)
 	plain := func(p *cluster.Pool) bool {
 		return p.Level == cluster.ShareNormal && p.CPU.Reservation == 0 && p.Mem.Reservation == 0 &&
 			p.CPU.Limit == cluster.Unlimited && p.Mem.Limit == cluster.Unlimited
@@ -134,26 +134,26 @@ func folders(s scene) []Warning {
 			alike[parent] = true
 			most[parent], least[parent] = i, i
 		}
-		alike[parent] = alike[parent] && plain(&c.Pools[i]) && machines[i] > 0
-		if machines[i] > machines[most[parent]] {
+		alike[parent] = alike[parent] && plain(&c.Pools[i]) && vms[i] > 0
+		if vms[i] > vms[most[parent]] {
 			most[parent] = i
 		}
-		if machines[i] < machines[least[parent]] {
+		if vms[i] < vms[least[parent]] {
 			least[parent] = i
 		}
 	})
 	for p := range c.Pools {
 		id := cluster.PoolID(p)
 		a, b := most[id], least[id]
-		if !alike[id] || machines[a] < uneven*machines[b] {
+		if !alike[id] || vms[a] < uneven*vms[b] {
 			continue
 		}
 		names = append(names, c.Pools[p].Name)
 		says = append(says, fmt.Sprintf(
-			"the pools in %s all have normal shares, and neither reservations nor limits, like folders: under pressure each of the %d machines in %s gets 1/%.2g of what each of the %d in %s does",
-			c.Pools[p].Name, machines[a], c.Pools[a].Name, ratio(machines[a], machines[b]), machines[b], c.Pools[b].Name))
+			"the pools in %s all have normal shares, and neither reservations nor limits, like folders: under pressure each of the %d VMs in %s gets 1/%.2g of what each of the %d in %s does",
+			c.Pools[p].Name, vms[a], c.Pools[a].Name, ratio(vms[a], vms[b]), vms[b], c.Pools[b].Name))
 	}
-	return gathered(says, Warning{Kind: "pool as folder", Pools: names, Do: "sort machines by folders or tags, or turn on scalable shares"})
+	return gathered(says, Warning{Kind: "pool as folder", Pools: names, Do: "sort VMs by folders or tags, or turn on scalable shares"})
 }
 
 // crowdedPools finds pools that cannot give what is reserved in them.
@@ -167,7 +167,7 @@ func crowdedPools(s scene) []Warning {
 	return gathered(says, Warning{Kind: "pool reservation", Pools: slices.Compact(names), Do: "lower reservations in it, or raise its own"})
 }
 
-// capacity is that of the hosts on which machines run.
+// capacity is that of the hosts on which VMs run.
 func capacity(c *cluster.Cluster, x *cluster.Index) (all cluster.Resources) {
 	for h := range c.Hosts {
 		if c.Hosts[h].Runs() {

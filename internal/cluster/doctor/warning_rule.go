@@ -10,11 +10,11 @@ import (
 
 const dropOne = "drop one of them, or let it only be wished for; plimsoll cluster what-if SNAPSHOT --drop-rule NAME shows what would follow"
 
-// tied is what rules that keep machines together make of them: groups, each led by its
-// first machine.
+// tied is what rules that keep VMs together make of them: groups, each led by its
+// first VM.
 type tied struct {
 	leader []cluster.VMID
-	by     []cluster.RuleID // a rule by which a machine follows; Nowhere without one
+	by     []cluster.RuleID // a rule by which a VM follows; Nowhere without one
 }
 
 func tie(c *cluster.Cluster) tied {
@@ -46,7 +46,7 @@ func (t tied) lead(v cluster.VMID) cluster.VMID {
 	return v
 }
 
-// ruleConflicts finds rules that cannot hold at the same time, wherever machines run.
+// ruleConflicts finds rules that cannot hold at the same time, wherever VMs run.
 func ruleConflicts(s scene) (out []Warning) {
 	c, t := s.c, tie(s.c)
 	hosts := make([][]cluster.RuleID, len(c.VMs)) // rules about hosts, by leader
@@ -74,7 +74,7 @@ func ruleConflicts(s scene) (out []Warning) {
 	return out
 }
 
-// partedTies finds machines that a rule keeps apart and others keep together.
+// partedTies finds VMs that a rule keeps apart and others keep together.
 func partedTies(c *cluster.Cluster, t tied, id cluster.RuleID) []Warning {
 	r := &c.Rules[id]
 	first := map[cluster.VMID]cluster.VMID{}
@@ -167,11 +167,11 @@ func unsatisfiable(s scene) (out []Warning) {
 		switch {
 		case r.Disabled:
 		case r.Kind == cluster.Apart && len(r.VMs) > usable:
-			out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d machines apart, and %d hosts can be used: %d of them must share", r.Name, len(r.VMs), usable, len(r.VMs)-usable),
-				Do: "add hosts or split the rule; what must hold and cannot strands machines"})
+			out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, and %d hosts can be used: %d of them must share", r.Name, len(r.VMs), usable, len(r.VMs)-usable),
+				Do: "add hosts or split the rule; what must hold and cannot strands VMs"})
 		case r.Kind == cluster.Apart:
 			if n := seats(s, r); n < len(r.VMs) {
-				out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d machines apart, and by size, networks, datastores and rules about hosts only %d of them find a host of their own", r.Name, len(r.VMs), n),
+				out = append(out, Warning{Kind: "rule", Text: fmt.Sprintf("rule %s keeps %d VMs apart, and by size, networks, datastores and rules about hosts only %d of them find a host of their own", r.Name, len(r.VMs), n),
 					Do: "let more hosts have them, or split the rule"})
 			}
 		case r.Kind == cluster.OnHosts:
@@ -194,10 +194,10 @@ func gone(c *cluster.Cluster, r *cluster.Rule) []Warning {
 		Do: "bring one of them back, or name more hosts in the rule"}}
 }
 
-// mostSeated bounds the machines of a rule for which hosts are looked for one by one.
+// mostSeated bounds the VMs of a rule for which hosts are looked for one by one.
 const mostSeated = 256
 
-// seats is how many machines of a rule can each have a usable host of their own, by what
+// seats is how many VMs of a rule can each have a usable host of their own, by what
 // never changes: a largest matching, grown by one path at a time.
 func seats(s scene, r *cluster.Rule) (n int) {
 	if len(r.VMs) > mostSeated {

@@ -10,7 +10,7 @@ import (
 
 const gib = 1 << 30
 
-// sound is a cluster with nothing to warn of: three hosts, six machines in two pools.
+// sound is a cluster with nothing to warn of: three hosts, six VMs in two pools.
 func sound() *cluster.Cluster {
 	free := cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000, Expandable: true}
 	c := &cluster.Cluster{Name: "sound", Settings: cluster.DefaultSettings(), Networks: []string{"front"}, Pools: []cluster.Pool{
@@ -54,7 +54,7 @@ var warned = []struct {
 	{"level", func(c *cluster.Cluster) { c.Settings.Level = 1 }, "the level is 1", func(c *cluster.Cluster) { c.Settings.Level = 2 }},
 	{"cost-benefit", func(c *cluster.Cluster) { c.Settings.CostBenefit = false }, "whatever they cost", func(*cluster.Cluster) {}},
 	{"sibling rivalry", func(c *cluster.Cluster) { c.VMs[0].Pool = 0 },
-		"pool root holds 1 machine (a-1) beside 2 pools: under pressure a-1 with 4000 shares alone gets 1 times what the whole pool gold with its 2 machines and 4000 shares does",
+		"pool root holds 1 VM (a-1) beside 2 pools: under pressure a-1 with 4000 shares alone gets 1 times what the whole pool gold with its 2 VMs and 4000 shares does",
 		func(c *cluster.Cluster) {
 			for v := range c.VMs {
 				c.VMs[v].Pool = 0
@@ -64,19 +64,19 @@ var warned = []struct {
 	{"priority pie", func(c *cluster.Cluster) {
 		c.Pools[1].CPU.Shares = 8000
 		c.VMs[4].Pool, c.VMs[5].Pool = 1, 1
-	}, "pool gold has more shares than bronze (8000 and 4000), and under pressure each of its 5 machines gets 0.4 times what one of the 1 in bronze does",
+	}, "pool gold has more shares than bronze (8000 and 4000), and under pressure each of its 5 VMs gets 0.4 times what one of the 1 in bronze does",
 		func(c *cluster.Cluster) {
 			c.Pools[1].CPU.Shares, c.Settings.ScalablePool = 8000, true
 			c.VMs[4].Pool, c.VMs[5].Pool = 1, 1
 		}},
-	{"pool as folder", func(c *cluster.Cluster) { c.VMs[3].Pool = 1 }, "each of the 4 machines in gold gets 1/2 of what each of the 2 in bronze does",
+	{"pool as folder", func(c *cluster.Cluster) { c.VMs[3].Pool = 1 }, "each of the 4 VMs in gold gets 1/2 of what each of the 2 in bronze does",
 		func(c *cluster.Cluster) { c.VMs[3].Pool, c.Pools[1].CPU.Reservation = 1, 100 }},
 	{"pool reservation", func(c *cluster.Cluster) {
 		c.Pools[1].CPU.Expandable, c.Pools[1].CPU.Limit, c.VMs[0].CPU.Reservation = false, 500, 900
 	}, "pool gold must give 900 MHz of cpu and is entitled to 500 MHz", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit, c.VMs[0].CPU.Reservation = 50000, 900 }},
 	{"rule", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1, 2, 3}}}
-	}, "rule spread keeps 4 machines apart, and 3 hosts can be used: 1 of them must share", func(c *cluster.Cluster) {
+	}, "rule spread keeps 4 VMs apart, and 3 hosts can be used: 1 of them must share", func(c *cluster.Cluster) {
 		c.Rules = []cluster.Rule{{Name: "spread", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1, 2}}}
 	}},
 	{"rule", func(c *cluster.Cluster) {
@@ -117,23 +117,23 @@ var warned = []struct {
 		for _, v := range both(0, 3) {
 			c.VMs[v].CPU.Reservation = 30000
 		}
-	}, "machines on esx-1 reserve 60000 MHz and 0 MiB, and it has 40000 MHz and 128 GiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Reservation = 30000 }},
+	}, "VMs on esx-1 reserve 60000 MHz and 0 MiB, and it has 40000 MHz and 128 GiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Reservation = 30000 }},
 	{"spare hosts", func(c *cluster.Cluster) { c.Settings.SpareHosts, c.VMs[0].CPU.Reservation = 2, 40001 },
 		"40001 MHz and 0 MiB are reserved; with 2 hosts failed, 40000 MHz and 128 GiB are left", func(c *cluster.Cluster) { c.Settings.SpareHosts, c.VMs[0].CPU.Reservation = 1, 40001 }},
 	{"limit", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2000, 3*gib },
 		"a-1 asks for 2000 MHz and may have 2000, uses 4096 MiB of memory and may have 3072 MiB", func(c *cluster.Cluster) { c.VMs[0].CPU.Limit, c.VMs[0].Mem.Limit = 2200, 5*gib }},
-	{"pool limit", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 5999 }, "machines in pool gold ask for 6000 MHz, and it may have 5999", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 6000 }},
-	{"no history", func(c *cluster.Cluster) { c.VMs[0].Demand = cluster.Demand{} }, "no demand was seen of 1 of the 6 machines that run (a-1)", func(c *cluster.Cluster) { c.VMs[0].Demand, c.VMs[0].Host = cluster.Demand{}, cluster.Nowhere }},
+	{"pool limit", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 5999 }, "VMs in pool gold ask for 6000 MHz, and it may have 5999", func(c *cluster.Cluster) { c.Pools[1].CPU.Limit = 6000 }},
+	{"no history", func(c *cluster.Cluster) { c.VMs[0].Demand = cluster.Demand{} }, "no demand was seen of 1 of the 6 VMs that run (a-1)", func(c *cluster.Cluster) { c.VMs[0].Demand, c.VMs[0].Host = cluster.Demand{}, cluster.Nowhere }},
 	{"swapping", func(c *cluster.Cluster) {
 		for _, v := range both(0, 3) {
 			c.VMs[v].Memory, c.VMs[v].Demand.Active = 100*gib, cluster.Steady(70*gib)
 		}
-	}, "machines on esx-1 use 140 GiB of memory, and it has 128 GiB: 12 GiB are swapped", func(c *cluster.Cluster) {
+	}, "VMs on esx-1 use 140 GiB of memory, and it has 128 GiB: 12 GiB are swapped", func(c *cluster.Cluster) {
 		c.VMs[0].Memory, c.VMs[0].Demand.Active = 100*gib, cluster.Steady(70*gib)
 	}},
 	{"migration never ends", func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.Hosts[0].NIC = 200<<20, 1_000_000_000 },
 		"a-1 on esx-1 writes to 200 MiB of its memory each second, and 95 MiB can be copied", func(c *cluster.Cluster) { c.VMs[0].Demand.Dirty, c.Hosts[1].NIC = 200<<20, 1_000_000_000 }},
-	{"slow to empty", func(c *cluster.Cluster) { c.Hosts[0].NIC = 50_000_000 }, "esx-1 takes 1.9 hours to be emptied: its machines have 32 GiB of memory, and migrations can use 4 MiB a second",
+	{"slow to empty", func(c *cluster.Cluster) { c.Hosts[0].NIC = 50_000_000 }, "esx-1 takes 1.9 hours to be emptied: its VMs have 32 GiB of memory, and migrations can use 4 MiB a second",
 		func(c *cluster.Cluster) { c.Hosts[0].NIC = 1_000_000_000 }},
 	{"larger than a host", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 20 }, "a-1: 20 vCPUs are more than the 16 physical cores", func(c *cluster.Cluster) { c.VMs[0].VCPUs = 16 }},
 	{"hidden NUMA", func(c *cluster.Cluster) { c.VMs[0].VCPUs, c.VMs[0].HotAdd = 16, true }, "a-1: vCPUs can be added while it runs, so the guest is shown one node where there are 2", func(c *cluster.Cluster) { c.VMs[0].HotAdd = true }},
@@ -168,7 +168,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// Of many machines a few are named, and all are listed.
+// Of many VMs a few are named, and all are listed.
 func TestAWarningOfManyNamesAFew(t *testing.T) {
 	c := sound()
 	for v := range c.VMs {

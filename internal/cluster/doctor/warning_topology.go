@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster/topology"
 )
 
-// topologies finds machines whose sockets were set for other hosts, or that are not told
-// of the nodes that they are spread over. That a machine could be shown better is left to
+// topologies finds VMs whose sockets were set for other hosts, or that are not told
+// of the nodes that they are spread over. That a VM could be shown better is left to
 // the command topology; here is only what costs it something.
 func topologies(s scene) (out []Warning) {
 	f := topology.ScanIndexed(s.c, s.x, topology.Options{})
@@ -27,8 +27,8 @@ func topologies(s scene) (out []Warning) {
 		for _, a := range f.Advices {
 			text := reasonText(a.Reasons, kind.grade, kind.nth)
 			if text != "" {
-				names = append(names, a.Machine.Name)
-				says = append(says, fmt.Sprintf("%s: %s", a.Machine.Name, text))
+				names = append(names, a.VM.Name)
+				says = append(says, fmt.Sprintf("%s: %s", a.VM.Name, text))
 			}
 		}
 		if len(says) > 0 {

@@ -19,7 +19,7 @@ type Change struct {
 	Headroom    string // such as 5%; empty leaves it
 	DropRules   []string
 	DropAll     bool     // no rule holds
-	Set         []string // settings of machines and pools, as ParseSetting reads them
+	Set         []string // settings of VMs and pools, as ParseSetting reads them
 	AddHosts    []string // NEW=LIKE: a host like another one
 	Fail        []string // hosts
 	Maintain    []string
@@ -119,12 +119,12 @@ func addHost(n *cluster.Cluster, text string) error {
 type Comparison struct {
 	Now  *Report `json:"now"`
 	Then *Report `json:"then"`
-	// Entitled are the machines and pools whose entitlement changes most; of machines only
+	// Entitled are the VMs and pools whose entitlement changes most; of VMs only
 	// what they ask for counts.
 	Entitled []Changed `json:"entitled,omitempty"`
 }
 
-// Changed is the entitlement of a machine or pool now and then.
+// Changed is the entitlement of a VM or pool now and then.
 type Changed struct {
 	Name string  `json:"name"`
 	Pool bool    `json:"pool,omitempty"`
@@ -210,7 +210,7 @@ func (c *Comparison) Text(w io.Writer) error {
 	row := func(name string, now, then any) { fmt.Fprintf(b, "%-28s %-12v %v\n", name, now, then) }
 	row("", "now", "then")
 	row("moves", len(c.Now.Moves), len(c.Then.Moves))
-	row("stranded machines", len(c.Now.Stranded), len(c.Then.Stranded))
+	row("stranded VMs", len(c.Now.Stranded), len(c.Then.Stranded))
 	row("broken before the moves", len(c.Now.Broken), len(c.Then.Broken))
 	share := func(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 	row("demand lost before them", share(c.Now.Lost[0]), share(c.Then.Lost[0]))

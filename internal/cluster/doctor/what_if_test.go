@@ -12,7 +12,7 @@ import (
 
 func TestSettings(t *testing.T) {
 	c := sound()
-	c.Pools[2].Name = "a-3" // as a machine
+	c.Pools[2].Name = "a-3" // as a VM
 	for text, want := range map[string]string{
 		"a-1.cpu.shares=9000":         "a-1.cpu.shares=9000",
 		"a-1.cpu.shares=high":         "a-1.cpu.shares=8000",
@@ -30,7 +30,7 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a-1": "write NAME.cpu", "cpu.shares=1": "write NAME.cpu", "a-9.cpu.shares=1": "no machine or pool \"a-9\"", "a-1.disk.shares=1": "want cpu or memory",
+		"a-1": "write NAME.cpu", "cpu.shares=1": "write NAME.cpu", "a-9.cpu.shares=1": "no VM or pool \"a-9\"", "a-1.disk.shares=1": "want cpu or memory",
 		"a-1.cpu.weight=1GHz": "want reservation, limit or shares", "a-1.cpu.shares=0": "1 to 1000000", "a-1.cpu.limit=8GiB": "is not an amount of cpu",
 		"a-1.cpu.limit=1e9GHz": "want an amount with its unit", "a-1.cpu.limit=0.0001MHz": "is not a whole number", "a-3.cpu.shares=1": "write vm:a-3 or pool:a-3",
 		"a-1.cpu.limit=-1MHz": "want an amount", "a-1.cpu.limit=1.2.3MHz": "want an amount", "a-1.cpu.limit=99999999999999999TiB": "too large",
@@ -129,7 +129,7 @@ func crowdedCluster(seed uint64) *cluster.Cluster {
 	return c
 }
 
-// entitledTo is what a machine gets when it asks for an amount, computed anew.
+// entitledTo is what a VM gets when it asks for an amount, computed anew.
 func entitledTo(c *cluster.Cluster, v cluster.VMID, asks int64) int64 {
 	own := *c
 	own.VMs = slices.Clone(c.VMs)
@@ -207,7 +207,7 @@ func TestNoWay(t *testing.T) {
 	}
 }
 
-// A pool with a reservation of its own that cannot grow refuses a machine's.
+// A pool with a reservation of its own that cannot grow refuses a VM's.
 func TestAFixedPoolRefusesAReservation(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
 		c := sound()
@@ -242,7 +242,7 @@ func TestWaysAsText(t *testing.T) {
 	same(t, "entitle.txt", []byte(b.String()))
 }
 
-// Where the pool is too small and the machine one of many in it, one setting is not
+// Where the pool is too small and the VM one of many in it, one setting is not
 // enough.
 func TestTwoSettingsAreNeeded(t *testing.T) {
 	c := sound()

@@ -17,7 +17,7 @@ func effect(c *cluster.Cluster, m balance.Move) string {
 	return fmt.Sprintf("%s %s -> %s, %s", c.Hosts[m.From].Name, percent(m.FromBefore), percent(m.FromAfter), to)
 }
 
-// evidence is what a move rests on: what was seen of the machine.
+// evidence is what a move rests on: what was seen of the VM.
 func evidence(c *cluster.Cluster, x *cluster.Index, m balance.Move) string {
 	vm, asks, needs := &c.VMs[m.VM], x.Demand(m.VM), x.Reserved(m.VM)
 	b := &strings.Builder{}

@@ -18,10 +18,10 @@ const peakQuarter = minutesPerDay / 4
 // weekStart is when the sine of a week begins, which has its peak on Wednesday noon.
 const weekStart = 2*minutesPerDay + minutesPerDay/2 - minutesPerWeek/4
 
-// level is the part of its CPU that a machine asks for, before the load of the whole is
+// level is the part of its CPU that a VM asks for, before the load of the whole is
 // set; one is all.
 func (t *Trace) level(i int, minute int64) int64 {
-	m := &t.machines[i]
+	m := &t.vms[i]
 	k := m.kind
 	mean := k.mean * m.busy / 1000
 	day := t.tables.day[(minute+minutesPerDay-k.peak*60+peakQuarter)%minutesPerDay]
@@ -34,10 +34,10 @@ func (t *Trace) level(i int, minute int64) int64 {
 	return mean * max(0, season+chance/1000) >> 16
 }
 
-// burst is what comes on top for minutes: the machine's own, and one that the whole
+// burst is what comes on top for minutes: the VM's own, and one that the whole
 // application has, as when it is advertised.
 func (t *Trace) burst(i int, minute int64) int64 {
-	m := &t.machines[i]
+	m := &t.vms[i]
 	own := t.pulse(uint64(i)<<8|forBurst, m.kind.bursts, minute)
 	common := t.pulse(uint64(m.group)<<8|forGroupBurst, m.kind.bursts/4, minute)
 	return m.kind.height * max(own, common) / 1000
@@ -63,9 +63,9 @@ func (t *Trace) pulse(id uint64, often, minute int64) int64 {
 	return 0
 }
 
-// sample is what a machine asks for.
+// sample is what a VM asks for.
 func (t *Trace) sample(i int, minute int64) Sample {
-	m := &t.machines[i]
+	m := &t.vms[i]
 	level := t.level(i, minute)
 	part := min(max(level*t.scale>>16+t.burst(i, minute), one/500), one)
 	size := int64(m.vm.VCPUs) * t.core

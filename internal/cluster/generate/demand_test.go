@@ -21,7 +21,7 @@ func correlation(a, b []float64) float64 {
 
 func lagged(x []float64, lag int) float64 { return correlation(x[:len(x)-lag], x[lag:]) }
 
-// steady is a trace whose machines stay.
+// steady is a trace whose VMs stay.
 func steady(hosts int, seed uint64) *Trace {
 	s := Typical(hosts, seed)
 	s.Churn = 0
@@ -34,7 +34,7 @@ func TestDemandGoesWithTheDayAndTheWeek(t *testing.T) {
 		var all []float64
 		for hour := range int64(6 * 7 * 24) {
 			sum := 0.
-			for i := range x.Machines() {
+			for i := range x.VMs() {
 				sum += float64(x.At(i, hour*60).CPU)
 			}
 			all = append(all, sum)
@@ -101,7 +101,7 @@ func TestApplicationsGoTogether(t *testing.T) {
 	var web, others [][]float64
 	var own, strange []float64
 	for _, members := range x.groups {
-		if x.machines[members[0]].kind.name != "web" || len(members) < 3 {
+		if x.vms[members[0]].kind.name != "web" || len(members) < 3 {
 			continue
 		}
 		web = append(web, course(members[0]))
@@ -166,7 +166,7 @@ func TestLoadIsAsAsked(t *testing.T) {
 				n := int64(0)
 				for m := int64(7); m < minutesPerWeek; m += 173 {
 					n++
-					for i := range x.Machines() {
+					for i := range x.VMs() {
 						sum += x.At(i, m).CPU
 					}
 				}
@@ -184,7 +184,7 @@ func TestLoadIsAsAsked(t *testing.T) {
 	}
 }
 
-// Where machines are too few for a load, the trace says what it comes to.
+// Where VMs are too few for a load, the trace says what it comes to.
 func TestLoadOutOfReach(t *testing.T) {
 	s := Typical(64, 1)
 	s.VMs, s.Churn, s.Load = 10, 0, 90
@@ -192,7 +192,7 @@ func TestLoadOutOfReach(t *testing.T) {
 	var sum, has, n int64
 	for m := int64(3); m < minutesPerWeek; m += 61 {
 		n++
-		for i := range x.Machines() {
+		for i := range x.VMs() {
 			sum += x.At(i, m).CPU
 		}
 	}
@@ -207,7 +207,7 @@ func TestLoadOutOfReach(t *testing.T) {
 // Nothing asks for more than its size.
 func TestSamplesAreWithinSizes(t *testing.T) {
 	x := steady(16, 2)
-	for i := range x.Machines() {
+	for i := range x.VMs() {
 		v := x.VM(i)
 		for m := int64(0); m < minutesPerWeek; m += 311 {
 			s := x.At(i, m)

@@ -72,7 +72,7 @@ func TestSnapshotsAreReadBack(t *testing.T) {
 	}
 }
 
-// What must hold does, and every machine that does not wait runs.
+// What must hold does, and every VM that does not wait runs.
 func TestLayoutsBreakNothing(t *testing.T) {
 	for seed := range uint64(50) {
 		for _, hosts := range []int{4, 9, 32, 60 + int(seed)*140/49} {
@@ -90,9 +90,9 @@ func TestThousandsOfHosts(t *testing.T) {
 
 func check(t *testing.T, s generate.Spec, c *cluster.Cluster) {
 	t.Helper()
-	name := fmt.Sprintf("%d hosts, %d machines, seed %d", s.Hosts, s.VMs, s.Seed)
+	name := fmt.Sprintf("%d hosts, %d VMs, seed %d", s.Hosts, s.VMs, s.Seed)
 	if len(c.Hosts) != s.Hosts || len(c.VMs) != s.VMs || len(c.Pools) != s.Pools+1 || len(c.Rules) > s.Rules {
-		t.Errorf("%s: got %d hosts, %d machines, %d pools, %d rules", name, len(c.Hosts), len(c.VMs), len(c.Pools), len(c.Rules))
+		t.Errorf("%s: got %d hosts, %d VMs, %d pools, %d rules", name, len(c.Hosts), len(c.VMs), len(c.Pools), len(c.Rules))
 	}
 	for _, v := range cluster.Violations(c, func(v cluster.VMID) cluster.HostID { return c.VMs[v].Host }) {
 		t.Errorf("%s: %s", name, v.Text)
@@ -126,7 +126,7 @@ func TestAnyOrder(t *testing.T) {
 		minute int64
 	}
 	var points []point
-	for i := range a.Machines() {
+	for i := range a.VMs() {
 		for m := int64(0); m < 3*1440; m += 431 {
 			points = append(points, point{i, m})
 		}
@@ -142,7 +142,7 @@ func TestAnyOrder(t *testing.T) {
 		wait.Go(func() {
 			for _, p := range part {
 				if got := b.At(p.vm, p.minute); got != want[p] {
-					t.Errorf("machine %d at %d: %v, and in order %v", p.vm, p.minute, got, want[p])
+					t.Errorf("VM %d at %d: %v, and in order %v", p.vm, p.minute, got, want[p])
 					return
 				}
 			}
@@ -156,7 +156,7 @@ func TestOutOfRange(t *testing.T) {
 	worst := generate.Spec{Seed: 1 << 63, Hosts: -4, VMs: -1, Waiting: 7, Pools: -1, Rules: -9, Networks: -1, Datastores: -1, Load: -5, Commit: 900, Skew: -1, Minute: -1, Days: -1, Churn: -1}
 	c := generate.Cluster(worst)
 	if len(c.Hosts) != 1 || len(c.VMs) != 0 || len(c.Pools) != 1 {
-		t.Errorf("%d hosts, %d machines, %d pools", len(c.Hosts), len(c.VMs), len(c.Pools))
+		t.Errorf("%d hosts, %d VMs, %d pools", len(c.Hosts), len(c.VMs), len(c.Pools))
 	}
 	text(t, c)
 	for _, s := range []generate.Spec{{}, {Hosts: 2, VMs: 3, Waiting: 9, Pools: 1, Days: 1, Churn: 100, Load: 1000, Skew: 1000}, {Hosts: 3, VMs: 400, Networks: 1000, Datastores: 1000, Rules: 5000}} {

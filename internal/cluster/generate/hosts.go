@@ -9,12 +9,12 @@ import (
 // overcommit is how many vCPUs a core carries.
 const overcommit = 4
 
-// makeHosts sizes hosts for the machines that are there at the beginning.
+// makeHosts sizes hosts for the VMs that are there at the beginning.
 func (t *Trace) makeHosts() {
 	var vcpus, memory, largest int64
 	widest := 0
-	for i := range t.machines {
-		v := &t.machines[i].vm
+	for i := range t.vms {
+		v := &t.vms[i].vm
 		widest, largest = max(widest, v.VCPUs), max(largest, v.Memory)
 		if i < t.spec.VMs {
 			vcpus, memory = vcpus+int64(v.VCPUs), memory+v.Memory+v.Overhead
@@ -67,8 +67,8 @@ func atLeast[N int | int64](sizes []N, need N) N {
 	return s
 }
 
-// How calibrate looks at demand: at so many machines at most, so many times, and of few
-// machines at more minutes of the week, for chance to even out.
+// How calibrate looks at demand: at so many VMs at most, so many times, and of few
+// VMs at more minutes of the week, for chance to even out.
 const (
 	looksAt   = 300
 	looks     = 3
@@ -76,8 +76,8 @@ const (
 	mostMeant = 256 * one
 )
 
-// calibrate sets how much all machines ask for, so that the hosts have their load: first
-// by the means of the machines, and then by what comes of it where some ask for all that
+// calibrate sets how much all VMs ask for, so that the hosts have their load: first
+// by the means of the VMs, and then by what comes of it where some ask for all that
 // they have, and with bursts.
 func (t *Trace) calibrate() {
 	t.scale = one
@@ -85,7 +85,7 @@ func (t *Trace) calibrate() {
 	for i := range t.hosts {
 		has += t.hosts[i].Capacity().CPU
 	}
-	for i := range t.machines[:t.spec.VMs] {
+	for i := range t.vms[:t.spec.VMs] {
 		wanted += t.typical(i)
 	}
 	if wanted == 0 {
@@ -112,11 +112,11 @@ func (t *Trace) calibrate() {
 }
 
 // Load is the mean demand of CPU that the trace comes to, in per cent of what the hosts
-// have. It is below what was asked for when the machines are too few or too small.
+// have. It is below what was asked for when the VMs are too few or too small.
 func (t *Trace) Load() int { return t.load }
 
-// typical is the mean of what a machine asks for before the load is set, in MHz.
+// typical is the mean of what a VM asks for before the load is set, in MHz.
 func (t *Trace) typical(i int) int64 {
-	m := &t.machines[i]
+	m := &t.vms[i]
 	return int64(m.vm.VCPUs) * t.core * (m.kind.mean * m.busy / 1000) >> 16
 }

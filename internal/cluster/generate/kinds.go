@@ -1,7 +1,7 @@
 package generate
 
-// shape is a size of machines. Most are small, and a few are large: the numbers of
-// machines fall about as the square of their size does, as in published traces of clouds
+// shape is a size of VMs. Most are small, and a few are large: the numbers of
+// VMs fall about as the square of their size does, as in published traces of clouds
 // (Cortez et al., "Resource Central", SOSP 2017).
 type shape struct {
 	vcpus  int
@@ -13,9 +13,9 @@ var shapes = []shape{
 	{1, 2, 200}, {2, 4, 270}, {2, 8, 190}, {4, 8, 60}, {4, 16, 150}, {8, 32, 80}, {8, 64, 20}, {16, 64, 20}, {16, 128, 6}, {32, 128, 3}, {48, 384, 1},
 }
 
-// A machine decides about the size of all hosts where it is much larger than the others:
-// shapes above ordinary are only in clusters of at least fewLarge machines, and no shape
-// has more memory than a host's machines have together on average.
+// A VM decides about the size of all hosts where it is much larger than the others:
+// shapes above ordinary are only in clusters of at least fewLarge VMs, and no shape
+// has more memory than a host's VMs have together on average.
 const (
 	fewLarge = 200
 	ordinary = 8 // vCPUs
@@ -37,7 +37,7 @@ func weights(s Spec) []int {
 	return list
 }
 
-// behaviour is how machines of an application ask for CPU and memory over time.
+// behaviour is how VMs of an application ask for CPU and memory over time.
 type behaviour struct {
 	name   string
 	weight int
@@ -63,7 +63,7 @@ var behaviours = []behaviour{
 	{"idle", 150, 15, 100, 50, 12, 100, 0, 3, 300, 60, 500, 8, 10},
 }
 
-// groupSizes are how many machines applications have: from, to, weight.
+// groupSizes are how many VMs applications have: from, to, weight.
 var groupSizes = []struct{ from, to, weight int }{{1, 1, 400}, {2, 4, 350}, {5, 12, 200}, {13, 40, 50}}
 
 // Sizes of hosts. What no size is large enough for gets the next power of two.

@@ -2,11 +2,11 @@ package generate
 
 import "plimsoll/internal/cluster"
 
-// looked is how many random hosts a machine may choose from: enough for hosts to be
+// looked is how many random hosts a VM may choose from: enough for hosts to be
 // filled alike, but not the same (Mitzenmacher, "The Power of Two Choices").
 const looked = 4
 
-// place has all machines but the waiting ones run, in their order.
+// place has all VMs but the waiting ones run, in their order.
 func place(c *cluster.Cluster, spec Spec) {
 	s := &stream{seed: hash(spec.Seed, forPlace)}
 	l := cluster.NewLayout(c, cluster.NewIndex(c))

@@ -10,7 +10,7 @@ import (
 
 const gib = 1 << 30
 
-// Lifetimes, in minutes: machines that are there from the beginning have outlived many
+// Lifetimes, in minutes: VMs that are there from the beginning have outlived many
 // others.
 const (
 	medianOld = 30 * minutesPerDay
@@ -19,24 +19,24 @@ const (
 	sigmaNew  = 2.
 )
 
-// populate makes the machines, application by application.
+// populate makes the VMs, application by application.
 func (t *Trace) populate() {
 	s := &stream{seed: hash(t.spec.Seed, forStream)}
 	t.applications(s, t.spec.VMs)
-	for i := range t.machines {
-		t.groups[t.machines[i].group] = append(t.groups[t.machines[i].group], i)
+	for i := range t.vms {
+		t.groups[t.vms[i].group] = append(t.groups[t.vms[i].group], i)
 	}
 	later := t.spec.VMs * t.spec.Churn / 100 * t.spec.Days
 	before := len(t.groups)
 	t.applications(s, min(t.spec.VMs+later, 2*mostVMs))
 	t.groups = t.groups[:before]
-	arrivals := make([]int64, len(t.machines)-t.spec.VMs)
+	arrivals := make([]int64, len(t.vms)-t.spec.VMs)
 	for i := range arrivals {
 		arrivals[i] = t.arrival(s)
 	}
 	slices.SortFunc(arrivals, cmp.Compare)
-	for i := range t.machines {
-		m := &t.machines[i]
+	for i := range t.vms {
+		m := &t.vms[i]
 		m.to = Forever
 		life := hash(t.spec.Seed, uint64(i), forLife)
 		switch {
@@ -49,7 +49,7 @@ func (t *Trace) populate() {
 	}
 }
 
-// arrival is a minute at which a machine arrives: more of them do so by day.
+// arrival is a minute at which a VM arrives: more of them do so by day.
 func (t *Trace) arrival(s *stream) int64 {
 	for range 100 {
 		minute := 1 + int64(s.below(t.spec.Days*minutesPerDay-1))
@@ -61,7 +61,7 @@ func (t *Trace) arrival(s *stream) int64 {
 	return 1
 }
 
-// applications makes machines until there are n.
+// applications makes VMs until there are n.
 func (t *Trace) applications(s *stream, n int) {
 	groups := make([]int, len(groupSizes))
 	for i, g := range groupSizes {
@@ -72,7 +72,7 @@ func (t *Trace) applications(s *stream, n int) {
 		kinds[i] = behaviours[i].weight
 	}
 	sizes := weights(t.spec)
-	for len(t.machines) < n {
+	for len(t.vms) < n {
 		g := groupSizes[s.pick(groups)]
 		group := len(t.groups)
 		t.groups = append(t.groups, nil)
@@ -80,18 +80,18 @@ func (t *Trace) applications(s *stream, n int) {
 		pool := cluster.PoolID(s.below(t.spec.Pools + 1))
 		network, store := t.needs(s, t.spec.Networks), t.needs(s, t.spec.Datastores)
 		first := s.pick(sizes)
-		for k := range min(g.from+s.below(g.to-g.from+1), n-len(t.machines)) {
+		for k := range min(g.from+s.below(g.to-g.from+1), n-len(t.vms)) {
 			shape := shapes[first]
-			if s.below(3) == 0 { // most machines of an application are alike
+			if s.below(3) == 0 { // most VMs of an application are alike
 				shape = shapes[s.pick(sizes)]
 			}
-			m := machine{group: group, kind: kind, busy: logNormal(one, .5, s.next())}
+			m := vm{group: group, kind: kind, busy: logNormal(one, .5, s.next())}
 			m.vm = cluster.VM{
 				Name: kind.name + "-" + strconv.Itoa(group+1) + "-" + strconv.Itoa(k+1), Host: cluster.Nowhere, Pool: pool,
 				VCPUs: shape.vcpus, Memory: shape.memory * gib, Networks: []int32{network}, Datastores: []int32{store},
 			}
 			t.promise(&m.vm, s)
-			t.machines = append(t.machines, m)
+			t.vms = append(t.vms, m)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (t *Trace) needs(s *stream, n int) int32 {
 	return int32(s.below(n))
 }
 
-// promise gives a machine its shares, and one in six a reservation.
+// promise gives a VM its shares, and one in six a reservation.
 func (t *Trace) promise(v *cluster.VM, s *stream) {
 	level := []cluster.ShareLevel{cluster.ShareLow, cluster.ShareNormal, cluster.ShareHigh}[s.pick([]int{15, 70, 15})]
 	v.CPU, v.Mem = cluster.Allocation{Limit: cluster.Unlimited}, cluster.Allocation{Limit: cluster.Unlimited}

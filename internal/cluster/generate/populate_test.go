@@ -22,12 +22,12 @@ func TestSizesHaveAHeavyTail(t *testing.T) {
 		top += n
 	}
 	if part := float64(top) / float64(sum); part < .3 {
-		t.Errorf("a tenth of the machines has %.2f of the vCPUs", part)
+		t.Errorf("a tenth of the VMs has %.2f of the vCPUs", part)
 	}
 	if median, largest := sizes[len(sizes)/2], sizes[len(sizes)-1]; median > 2 || largest < 16*median {
 		t.Errorf("median %d vCPUs, largest %d", median, largest)
 	}
-	// The share of machines that are larger falls as a power of the size, not faster.
+	// The share of VMs that are larger falls as a power of the size, not faster.
 	above := func(n int) float64 {
 		at, _ := slices.BinarySearch(sizes, n)
 		return float64(len(sizes)-at) / float64(len(sizes))
@@ -42,7 +42,7 @@ func TestLifetimesAreLogNormal(t *testing.T) {
 	s.Churn, s.Days = 20, 7
 	x := NewTrace(s)
 	var old, young []float64
-	for i := range x.Machines() {
+	for i := range x.VMs() {
 		from, to := x.Life(i)
 		if i < s.VMs {
 			old = append(old, math.Log(float64(to-s.Minute)))
@@ -50,11 +50,11 @@ func TestLifetimesAreLogNormal(t *testing.T) {
 		}
 		young = append(young, math.Log(float64(to-from)))
 		if from < 1 || from >= int64(s.Days)*minutesPerDay {
-			t.Fatalf("machine %d arrives at %d", i, from)
+			t.Fatalf("VM %d arrives at %d", i, from)
 		}
 	}
 	if len(young) != s.VMs*20/100*7 {
-		t.Errorf("%d machines arrive", len(young))
+		t.Errorf("%d VMs arrive", len(young))
 	}
 	for _, c := range []struct {
 		name          string
@@ -80,7 +80,7 @@ func TestEventsAreInOrder(t *testing.T) {
 	s := Typical(20, 4)
 	s.Churn, s.Days = 10, 5
 	x := NewTrace(s)
-	here := make([]bool, x.Machines())
+	here := make([]bool, x.VMs())
 	for i := range s.VMs {
 		here[i] = true
 	}
@@ -107,23 +107,23 @@ func TestEventsAreInOrder(t *testing.T) {
 		t.Error("with churn, all depart at some time")
 	}
 	if day < night*3/2 {
-		t.Errorf("%d machines arrive by day and %d by night", day, night)
+		t.Errorf("%d VMs arrive by day and %d by night", day, night)
 	}
 }
 
-// The machines of a cluster are the first ones of its trace.
+// The VMs of a cluster are the first ones of its trace.
 func TestClusterIsTheTraceAtAMinute(t *testing.T) {
 	s := Typical(8, 9)
 	c, x := Cluster(s), NewTrace(s)
 	for i := range c.VMs {
 		if got, want := c.VMs[i].Name, x.VM(i).Name; got != want {
-			t.Fatalf("machine %d is %s and %s", i, got, want)
+			t.Fatalf("VM %d is %s and %s", i, got, want)
 		}
 		if got, want := c.VMs[i].Demand.Dirty, x.At(i, s.Minute).Dirty; got != want {
-			t.Errorf("machine %d writes %d and %d bytes/s", i, got, want)
+			t.Errorf("VM %d writes %d and %d bytes/s", i, got, want)
 		}
 		if n := c.VMs[i].Demand.CPU.Count; n != seenMinutes/seenEvery+1 {
-			t.Errorf("machine %d was seen %d times", i, n)
+			t.Errorf("VM %d was seen %d times", i, n)
 		}
 	}
 	if len(c.Rules) == 0 || c.Hosts[0].Memory <= 0 {

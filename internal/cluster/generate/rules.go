@@ -9,7 +9,7 @@ import (
 
 const mostApart = 6
 
-// rules are for applications of several machines, one each: what makes copies worth
+// rules are for applications of several VMs, one each: what makes copies worth
 // having stays apart, and licences bind to some of the hosts.
 func (t *Trace) rules() []cluster.Rule {
 	s := &stream{seed: hash(t.spec.Seed, forStream, 2)}
@@ -37,7 +37,7 @@ func (t *Trace) rules() []cluster.Rule {
 		case 2:
 			r.Kind = cluster.OnHosts
 			vms(len(members))
-			r.Hosts = t.hostsFor(s, t.machines[members[0]].vm, (t.spec.Hosts+1)/2)
+			r.Hosts = t.hostsFor(s, t.vms[members[0]].vm, (t.spec.Hosts+1)/2)
 		default:
 			r.Kind = cluster.OffHosts
 			vms(len(members))
@@ -54,7 +54,7 @@ func (t *Trace) rules() []cluster.Rule {
 	return out
 }
 
-// hostsFor are so many hosts, from a random one on, that have what a machine needs.
+// hostsFor are so many hosts, from a random one on, that have what a VM needs.
 func (t *Trace) hostsFor(s *stream, v cluster.VM, n int) []cluster.HostID {
 	var out []cluster.HostID
 	from := s.below(t.spec.Hosts)

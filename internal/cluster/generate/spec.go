@@ -1,8 +1,8 @@
-// Package generate makes clusters and the demand of their machines from a seed: sizes of
+// Package generate makes clusters and the demand of their VMs from a seed: sizes of
 // a few classes with a heavy tail, pools, rules, and demand that goes with the day, the
 // week, the neighbours of an application and chance.
 //
-// All of it is computed with whole numbers, and the demand of any machine at any minute
+// All of it is computed with whole numbers, and the demand of any VM at any minute
 // without that of another minute before: the same seed gives the same bytes, in any
 // order.
 package generate
@@ -28,13 +28,13 @@ type Spec struct {
 	Rules      int   // at most; an application has one at most
 	Networks   int   // at least 1
 	Datastores int   // at least 1
-	Load       int   // mean demand of CPU over a week, in per cent of what hosts have, as far as machines are large enough; 0 is 50
-	Commit     int   // memory of all machines, in per cent of what hosts have at most; 0 is 75
-	Skew       int   // machines in a hundred that run on the first fifth of the hosts whatever their load
+	Load       int   // mean demand of CPU over a week, in per cent of what hosts have, as far as VMs are large enough; 0 is 50
+	Commit     int   // memory of all VMs, in per cent of what hosts have at most; 0 is 75
+	Skew       int   // VMs in a hundred that run on the first fifth of the hosts whatever their load
 	Mixed      bool  // hosts of three generations
 	Minute     int64 // of the trace at which the cluster is seen; 0 is Monday, midnight
-	Days       int   // in which machines arrive
-	Churn      int   // machines that arrive in a day, in per cent of those at the beginning; machines depart only with churn
+	Days       int   // in which VMs arrive
+	Churn      int   // VMs that arrive in a day, in per cent of those at the beginning; VMs depart only with churn
 }
 
 // Typical is a cluster of so many hosts as one meets it, on a Tuesday at ten.
@@ -141,7 +141,7 @@ const (
 	seenEvery   = 5
 )
 
-// seen is the demand of a machine over the last two hours.
+// seen is the demand of a VM over the last two hours.
 func (t *Trace) seen(i int, now int64) (d cluster.Demand) {
 	for m := now - seenMinutes; m <= now; m += seenEvery {
 		at := t.At(i, max(m, 0))

@@ -10,21 +10,21 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Trace is the demand of machines over time, and when they come and go.
+// Trace is the demand of VMs over time, and when they come and go.
 type Trace struct {
-	spec     Spec
-	tables   *tables
-	hosts    []cluster.Host
-	pools    []cluster.Pool
-	machines []machine
-	groups   [][]int // machines of the beginning, by application
-	core     int64   // MHz
-	scale    int64   // of all demand, so that the load is as wanted; one is 1
-	load     int     // per cent, which comes of it
+	spec   Spec
+	tables *tables
+	hosts  []cluster.Host
+	pools  []cluster.Pool
+	vms    []vm
+	groups [][]int // VMs of the beginning, by application
+	core   int64   // MHz
+	scale  int64   // of all demand, so that the load is as wanted; one is 1
+	load   int     // per cent, which comes of it
 }
 
-// machine is what does not change of one.
-type machine struct {
+// VM is what does not change of one.
+type vm struct {
 	vm       cluster.VM
 	group    int
 	kind     *behaviour
@@ -32,7 +32,7 @@ type machine struct {
 	from, to int64 // minutes
 }
 
-// Sample is what a machine asks for at a minute.
+// Sample is what a VM asks for at a minute.
 type Sample struct {
 	CPU      int64 // MHz
 	Active   int64 // bytes
@@ -41,17 +41,17 @@ type Sample struct {
 	Link     int64 // bit/s
 }
 
-// Event is a machine that arrives or departs.
+// Event is a VM that arrives or departs.
 type Event struct {
 	Minute  int64
 	VM      int
 	Arrives bool // it departs otherwise
 }
 
-// Forever is when a machine departs that does not.
+// Forever is when a VM departs that does not.
 const Forever = math.MaxInt64
 
-// NewTrace makes the trace of a spec. Its first machines are those of Cluster with the
+// NewTrace makes the trace of a spec. Its first VMs are those of Cluster with the
 // same spec, in the same order; behind them are those that arrive later.
 func NewTrace(s Spec) *Trace {
 	s = s.within()
@@ -63,23 +63,23 @@ func NewTrace(s Spec) *Trace {
 	return t
 }
 
-// Machines is how many there are, those that arrive later included.
-func (t *Trace) Machines() int { return len(t.machines) }
+// VMs is how many there are, those that arrive later included.
+func (t *Trace) VMs() int { return len(t.vms) }
 
-// VM is a machine without host and demand; those that arrive later wait to be placed.
+// VM is a VM without host and demand; those that arrive later wait to be placed.
 func (t *Trace) VM(i int) cluster.VM {
-	v := t.machines[i].vm
+	v := t.vms[i].vm
 	v.Networks, v.Datastores = slices.Clone(v.Networks), slices.Clone(v.Datastores)
 	v.Waiting = i >= t.spec.VMs
 	return v
 }
 
-// Life is from which minute on a machine is there, and from which on no more.
-func (t *Trace) Life(i int) (from, to int64) { return t.machines[i].from, t.machines[i].to }
+// Life is from which minute on a VM is there, and from which on no more.
+func (t *Trace) Life(i int) (from, to int64) { return t.vms[i].from, t.vms[i].to }
 
-// At is what a machine asks for at a minute, of at least 0; nothing when it is not there.
+// At is what a VM asks for at a minute, of at least 0; nothing when it is not there.
 func (t *Trace) At(i int, minute int64) Sample {
-	m := &t.machines[i]
+	m := &t.vms[i]
 	if minute < m.from || minute >= m.to || minute < 0 {
 		return Sample{}
 	}
@@ -87,11 +87,11 @@ func (t *Trace) At(i int, minute int64) Sample {
 }
 
 // Events are the arrivals after the beginning and all departures, in order of time;
-// departures come first, then the order of machines decides.
+// departures come first, then the order of VMs decides.
 func (t *Trace) Events() iter.Seq[Event] {
 	var all []Event
-	for i := range t.machines {
-		m := &t.machines[i]
+	for i := range t.vms {
+		m := &t.vms[i]
 		if m.from > 0 {
 			all = append(all, Event{m.from, i, true})
 		}

@@ -204,13 +204,13 @@ func (a *azure) choose(o Options, parts map[string][]part, generations map[float
 	return nil
 }
 
-func (a *azure) sketch(ctx context.Context, take func(*machine) error) error {
+func (a *azure) sketch(ctx context.Context, take func(*vm) error) error {
 	return a.each(ctx, take)
 }
 
-func (a *azure) each(ctx context.Context, take func(*machine) error) error {
+func (a *azure) each(ctx context.Context, take func(*vm) error) error {
 	a.missing, a.unknown, a.backwards = 0, 0, 0
-	var m machine
+	var m vm
 	return rows(ctx, a.requests, requestColumns, func(t *table.Reader, fields []string) error {
 		fine, err := a.row(t, fields, &m)
 		if err != nil || !fine {
@@ -221,12 +221,12 @@ func (a *azure) each(ctx context.Context, take func(*machine) error) error {
 }
 
 // row reads one request. It is not fine when it is left out.
-func (a *azure) row(t *table.Reader, fields []string, m *machine) (fine bool, err error) {
+func (a *azure) row(t *table.Reader, fields []string, m *vm) (fine bool, err error) {
 	start, err := inDays(t, fields, 2)
 	if err != nil {
 		return false, err
 	}
-	*m = machine{name: "vm-" + fields[0], from: int64(math.Round(start * day)), to: forever}
+	*m = vm{name: "vm-" + fields[0], from: int64(math.Round(start * day)), to: forever}
 	if fields[3] != "" {
 		end, err := inDays(t, fields, 3)
 		if err != nil {

@@ -17,17 +17,17 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// bitbrains is a trace of what machines used, a file for each (GWA-T-12 of the Grid
+// bitbrains is a trace of what VMs used, a file for each (GWA-T-12 of the Grid
 // Workloads Archive; Shen et al., "Statistical Characterization of Business-Critical
 // Workloads Hosted in Cloud Datacenters", CCGrid 2015).
 type bitbrains struct {
 	files  []traceFile
-	sizes  []machine // with the first and the last sample
-	begins int64     // seconds since 1970
+	sizes  []vm  // with the first and the last sample
+	begins int64 // seconds since 1970
 	ends   int64
 	back   int // rows that go back in time, in the last pass
 	open   int // files whose last line has no end
-	empty  int // files without a row, or of a machine without size
+	empty  int // files without a row, or of a VM without size
 }
 
 type traceFile struct{ path, name string }
@@ -73,7 +73,7 @@ func openBitbrains(ctx context.Context, args []string, _ Options) (source, error
 	seen := map[string]string{}
 	for _, f := range b.files {
 		if other, taken := seen[f.name]; taken {
-			return nil, fmt.Errorf("bitbrains: %s and %s would both be machine %s: name the folder that both are in", other, f.path, f.name)
+			return nil, fmt.Errorf("bitbrains: %s and %s would both be VM %s: name the folder that both are in", other, f.path, f.name)
 		}
 		seen[f.name] = f.path
 	}
@@ -111,7 +111,7 @@ func (b *bitbrains) find(arg string, several bool) error {
 
 // survey reads all files, and keeps of each the size, the first and the last sample.
 func (b *bitbrains) survey(ctx context.Context) error {
-	err := b.read(ctx, func(m *machine) error {
+	err := b.read(ctx, func(m *vm) error {
 		brief := *m
 		brief.points = nil
 		if n := len(m.points); n > 0 {
@@ -127,7 +127,7 @@ func (b *bitbrains) survey(ctx context.Context) error {
 	return err
 }
 
-func (b *bitbrains) sketch(_ context.Context, take func(*machine) error) error {
+func (b *bitbrains) sketch(_ context.Context, take func(*vm) error) error {
 	for i := range b.sizes {
 		if m := &b.sizes[i]; m.sound() {
 			if err := take(m); err != nil {
@@ -138,8 +138,8 @@ func (b *bitbrains) sketch(_ context.Context, take func(*machine) error) error {
 	return nil
 }
 
-func (b *bitbrains) each(ctx context.Context, take func(*machine) error) error {
-	return b.read(ctx, func(m *machine) error {
+func (b *bitbrains) each(ctx context.Context, take func(*vm) error) error {
+	return b.read(ctx, func(m *vm) error {
 		if !m.sound() {
 			b.empty++
 			return nil
@@ -149,12 +149,12 @@ func (b *bitbrains) each(ctx context.Context, take func(*machine) error) error {
 	})
 }
 
-// sound says whether a file has a machine.
-func (m *machine) sound() bool { return len(m.points) > 0 && m.vcpus > 0 && m.memory > 0 }
+// sound says whether a file has a VM.
+func (m *vm) sound() bool { return len(m.points) > 0 && m.vcpus > 0 && m.memory > 0 }
 
-// settle counts time from the beginning of the trace. A machine whose samples end before
+// settle counts time from the beginning of the trace. A VM whose samples end before
 // those of others departs.
-func (b *bitbrains) settle(m *machine) {
+func (b *bitbrains) settle(m *vm) {
 	if len(m.points) == 0 {
 		return
 	}
@@ -169,8 +169,8 @@ func (b *bitbrains) settle(m *machine) {
 	}
 }
 
-// read gives each file as a machine, with times since 1970.
-func (b *bitbrains) read(ctx context.Context, take func(*machine) error) error {
+// read gives each file as a VM, with times since 1970.
+func (b *bitbrains) read(ctx context.Context, take func(*vm) error) error {
 	b.back, b.open, b.empty = 0, 0, 0
 	var points []point
 	for _, f := range b.files {
@@ -181,7 +181,7 @@ func (b *bitbrains) read(ctx context.Context, take func(*machine) error) error {
 		if err != nil {
 			return fmt.Errorf("read the trace: %w", err)
 		}
-		m := &machine{name: f.name, points: points[:0]}
+		m := &vm{name: f.name, points: points[:0]}
 		err = b.file(f.path, in, m)
 		points = m.points
 		if err = errors.Join(err, in.Close()); err != nil {
@@ -194,8 +194,8 @@ func (b *bitbrains) read(ctx context.Context, take func(*machine) error) error {
 	return nil
 }
 
-// file reads one machine. Its size is the largest that it had.
-func (b *bitbrains) file(path string, in io.Reader, m *machine) error {
+// file reads one VM. Its size is the largest that it had.
+func (b *bitbrains) file(path string, in io.Reader, m *vm) error {
 	t := table.NewReader(path, in, ";", bitColumns...)
 	if err := t.Header(); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (b *bitbrains) file(path string, in io.Reader, m *machine) error {
 	}
 }
 
-func bitRow(t *table.Reader, m *machine) (p point, err error) {
+func bitRow(t *table.Reader, m *vm) (p point, err error) {
 	at, err := t.Whole(bitTime, 1<<50)
 	if err != nil {
 		return p, err
@@ -272,7 +272,7 @@ func (b *bitbrains) warnings() (list []string) {
 		what string
 	}{
 		{b.back, "rows go back in time or repeat an instant: left out"},
-		{b.empty, "files have no sample, or a machine without cores or memory: left out"},
+		{b.empty, "files have no sample, or a VM without cores or memory: left out"},
 		{b.open, "files have a last line without an end and may be cut off"},
 	} {
 		if w.n > 0 {

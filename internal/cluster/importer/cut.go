@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// cut parts a trace at an instant: machines that are there then become those of the
+// cut parts a trace at an instant: VMs that are there then become those of the
 // cluster, with what was seen of them; all that follows goes to the new trace.
 type cut struct {
 	at      int64
@@ -22,11 +22,11 @@ type cut struct {
 
 const mostVMs = 400_000
 
-// unseen is the part of its size, in per cent, that a machine is taken to ask for of
+// unseen is the part of its size, in per cent, that a VM is taken to ask for of
 // which nothing is known: the same as in a cluster file that does not say.
 const unseen = 50
 
-func (k *cut) take(m *machine) error {
+func (k *cut) take(m *vm) error {
 	if m.to <= max(k.at, m.from) {
 		return nil
 	}
@@ -35,16 +35,16 @@ func (k *cut) take(m *machine) error {
 		return k.write(m)
 	}
 	if len(k.cluster.VMs) == mostVMs {
-		return fmt.Errorf("more than %d machines are there %d s after the beginning, which no cluster file holds: take a part of them, or another instant", mostVMs, k.at)
+		return fmt.Errorf("more than %d VMs are there %d s after the beginning, which no cluster file holds: take a part of them, or another instant", mostVMs, k.at)
 	}
-	v := trace.Machine(m.name, m.vcpus, m.memory)
+	v := trace.VM(m.name, m.vcpus, m.memory)
 	v.Demand = k.seen(m)
 	k.cluster.VMs = append(k.cluster.VMs, v)
 	return k.write(m)
 }
 
-// seen is the demand up to the instant. The machine holds the most that it used.
-func (k *cut) seen(m *machine) (d cluster.Demand) {
+// seen is the demand up to the instant. The VM holds the most that it used.
+func (k *cut) seen(m *vm) (d cluster.Demand) {
 	if len(m.points) == 0 && k.o.Demand > 0 {
 		p := k.assumed(m)
 		return cluster.Demand{CPU: cluster.Steady(float64(p.cpu)), Active: cluster.Steady(float64(p.active)), Consumed: p.active}
@@ -60,12 +60,12 @@ func (k *cut) seen(m *machine) (d cluster.Demand) {
 	return d
 }
 
-func (k *cut) assumed(m *machine) point {
+func (k *cut) assumed(m *vm) point {
 	part := int64(cmp.Or(k.o.Demand, unseen))
 	return point{second: m.from, cpu: int64(m.vcpus) * k.cluster.Hosts[0].MHz * part / 100, active: m.memory * part / 100}
 }
 
-func (k *cut) write(m *machine) error {
+func (k *cut) write(m *vm) error {
 	if k.out == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (k *cut) write(m *machine) error {
 }
 
 // following are the samples from the instant on: the latest up to it first.
-func (k *cut) following(m *machine) []point {
+func (k *cut) following(m *vm) []point {
 	if len(m.points) == 0 {
 		return []point{k.assumed(m)}
 	}
@@ -97,9 +97,9 @@ func (k *cut) following(m *machine) []point {
 	return m.points[i:]
 }
 
-// deal gives machines hosts, of which no trace says anything: the largest first, each to
+// deal gives VMs hosts, of which no trace says anything: the largest first, each to
 // the host that is least full. It returns how many have one; where there is no room for
-// its memory, a machine waits.
+// its memory, a VM waits.
 func deal(c *cluster.Cluster) int {
 	order := make([]int, len(c.VMs))
 	for i := range order {
@@ -133,7 +133,7 @@ func deal(c *cluster.Cluster) int {
 type space struct {
 	host   cluster.HostID
 	memory int64 // bytes left
-	vcpus  int   // of its machines
+	vcpus  int   // of its VMs
 }
 
 // emptiest is a heap of hosts, the one with the most memory left first.

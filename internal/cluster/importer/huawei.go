@@ -11,18 +11,18 @@ import (
 	"plimsoll/internal/cluster/trace"
 )
 
-// huawei is a trace of machines that are created and deleted (Huawei-East-1, published
+// huawei is a trace of VMs that are created and deleted (Huawei-East-1, published
 // with Sheng et al., "VMAgent: Scheduling Simulator for Reinforcement Learning", 2021):
 // rows vmid, cpu (cores), memory (GB, taken as GiB), time (seconds) and type (0 creates,
 // 1 deletes).
 type huawei struct {
-	machines []machine
-	alive    map[int64]int32 // machines by id
-	lives    map[int64]int32 // of ids that were used again
-	begins   int64
-	older    int // machines that were there when the trace began
-	twice    int // rows that delete what is deleted
-	open     bool
+	vms    []vm
+	alive  map[int64]int32 // VMs by id
+	lives  map[int64]int32 // of ids that were used again
+	begins int64
+	older  int // VMs that were there when the trace began
+	twice  int // rows that delete what is deleted
+	open   bool
 }
 
 var huaweiColumns = []string{"vmid", "cpu", "memory", "time", "type"}
@@ -61,8 +61,8 @@ func readHuawei(file string, r io.Reader) (*huawei, error) {
 		}
 		h.open = t.Open()
 	}
-	for i := range h.machines {
-		m := &h.machines[i]
+	for i := range h.vms {
+		m := &h.vms[i]
 		m.from = max(0, m.from-h.begins)
 		if m.to != forever {
 			m.to -= h.begins
@@ -109,58 +109,58 @@ func (h *huawei) row(t *table.Reader) error {
 	case !alive && h.lives[id] > 0 && kind == 1:
 		h.twice++
 	case kind == 0 && alive:
-		return t.Errorf("machine %d is created, and it is there already", id)
+		return t.Errorf("VM %d is created, and it is there already", id)
 	case !alive && (cores == 0 || memory*(1<<20) < 1):
-		return t.Errorf("machine %d has no cores or no memory", id)
+		return t.Errorf("VM %d has no cores or no memory", id)
 	case !alive:
-		h.create(id, machine{vcpus: int(cores), memory: int64(memory*(1<<20)) << 10, from: int64(at), to: forever})
+		h.create(id, vm{vcpus: int(cores), memory: int64(memory*(1<<20)) << 10, from: int64(at), to: forever})
 		if kind == 1 {
 			h.older++
-			last := &h.machines[len(h.machines)-1]
+			last := &h.vms[len(h.vms)-1]
 			last.from, last.to = 0, int64(at)
 			delete(h.alive, id)
 		}
-	case int64(at) < h.machines[i].from:
-		return t.Errorf("machine %d is deleted at %d s, and was created at %d s", id, int64(at), h.machines[i].from)
+	case int64(at) < h.vms[i].from:
+		return t.Errorf("VM %d is deleted at %d s, and was created at %d s", id, int64(at), h.vms[i].from)
 	default:
-		h.machines[i].to = int64(at)
+		h.vms[i].to = int64(at)
 		delete(h.alive, id)
 	}
 	return nil
 }
 
-func (h *huawei) create(id int64, m machine) {
+func (h *huawei) create(id int64, m vm) {
 	m.name = "vm-" + strconv.FormatInt(id, 10)
 	if again := h.lives[id]; again > 0 {
 		m.name += "-" + strconv.Itoa(int(again)+1)
 	}
 	h.lives[id]++
-	h.alive[id] = int32(len(h.machines))
-	h.machines = append(h.machines, m)
+	h.alive[id] = int32(len(h.vms))
+	h.vms = append(h.vms, m)
 }
 
-func (h *huawei) each(ctx context.Context, take func(*machine) error) error {
-	for i := range h.machines {
+func (h *huawei) each(ctx context.Context, take func(*vm) error) error {
+	for i := range h.vms {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := take(&h.machines[i]); err != nil {
+		if err := take(&h.vms[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *huawei) sketch(ctx context.Context, take func(*machine) error) error {
+func (h *huawei) sketch(ctx context.Context, take func(*vm) error) error {
 	return h.each(ctx, take)
 }
 
 func (h *huawei) warnings() (list []string) {
 	if h.older > 0 {
-		list = append(list, fmt.Sprintf("%d machines are deleted and no row creates them: kept, as there from the beginning", h.older))
+		list = append(list, fmt.Sprintf("%d VMs are deleted and no row creates them: kept, as there from the beginning", h.older))
 	}
 	if h.twice > 0 {
-		list = append(list, fmt.Sprintf("%d rows delete a machine that is gone: left out", h.twice))
+		list = append(list, fmt.Sprintf("%d rows delete a VM that is gone: left out", h.twice))
 	}
 	if h.open {
 		list = append(list, "the last line has no end: the file may be cut off")

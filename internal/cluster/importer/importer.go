@@ -1,4 +1,4 @@
-// Package importer turns published traces of virtual machines, which a user brings, into
+// Package importer turns published traces of VMs, which a user brings, into
 // a cluster as it was at an instant and a demand trace of what followed. No data set is
 // part of plimsoll: docs/cluster/traces.md says where they are and under which licence.
 package importer
@@ -19,14 +19,14 @@ import (
 // At.
 type Options struct {
 	Hosts      int    // 0 is as many as the peak of the trace needs
-	HostCores  int    // 0 is 64, or more where a machine has more
-	HostMemory int64  // bytes; 0 is 512 GiB, or more where a machine has more
+	HostCores  int    // 0 is 64, or more where a VM has more
+	HostMemory int64  // bytes; 0 is 512 GiB, or more where a VM has more
 	MHz        int64  // of a core; 0 is that of the trace, or 2600
 	At         int64  // instant of the cluster, in seconds since the trace began; Middle for its middle
-	Every      int    // take one machine of so many; 0 and 1 take all
+	Every      int    // take one VM of so many; 0 and 1 take all
 	Generation string // of hardware whose sizes count (azure-packing); empty for the one that most types have
-	Demand     int    // part of its size that a machine asks for, in per cent, where the trace says nothing; 0 leaves that open
-	Waiting    bool   // no machine gets a host
+	Demand     int    // part of its size that a VM asks for, in per cent, where the trace says nothing; 0 leaves that open
+	Waiting    bool   // no VM gets a host
 }
 
 // Middle is the instant in the middle of a trace.
@@ -39,7 +39,7 @@ type Result struct {
 	At       int64            `json:"at_seconds"`   // of the trace
 	Ends     int64            `json:"ends_seconds"` // of the trace: the last arrival, or the last sample
 	Hosts    int              `json:"hosts"`
-	Machines int              `json:"machines"` // in the trace
+	VMs      int              `json:"machines"` // in the trace
 	Running  int              `json:"running"`  // at the instant, and in the cluster
 	Waiting  int              `json:"waiting"`  // of these, without a host
 	Later    int              `json:"later"`    // that arrive after the instant
@@ -51,7 +51,7 @@ type format struct {
 	name string
 	what string
 	open func(ctx context.Context, files []string, o Options) (source, error)
-	// vcpusPerCore is how many vCPUs a core may have at the peak: one where machines are
+	// vcpusPerCore is how many vCPUs a core may have at the peak: one where VMs are
 	// given what they were sold, more where what they use is known.
 	vcpusPerCore int64
 	parts        bool // sizes are parts of a host
@@ -72,18 +72,18 @@ func Formats() [][2]string {
 	return list
 }
 
-// source gives the machines of a trace, as often as it is asked, always in the same order.
+// source gives the VMs of a trace, as often as it is asked, always in the same order.
 type source interface {
-	// sketch is like each, but may leave out all samples of a machine but the last.
-	sketch(ctx context.Context, take func(*machine) error) error
-	// each stops at the first error. A machine is valid until take returns.
-	each(ctx context.Context, take func(*machine) error) error
+	// sketch is like each, but may leave out all samples of a VM but the last.
+	sketch(ctx context.Context, take func(*vm) error) error
+	// each stops at the first error. A VM is valid until take returns.
+	each(ctx context.Context, take func(*vm) error) error
 	// warnings are what was odd in the last pass.
 	warnings() []string
 }
 
-// machine is one of a published trace.
-type machine struct {
+// VM is one of a published trace.
+type vm struct {
 	name     string
 	vcpus    int
 	memory   int64 // bytes
@@ -92,10 +92,10 @@ type machine struct {
 	points   []point
 }
 
-// forever is when a machine departs that does not.
+// forever is when a VM departs that does not.
 const forever = math.MaxInt64
 
-// point is what a machine asked for from an instant on.
+// point is what a VM asked for from an instant on.
 type point struct {
 	second int64
 	cpu    int64 // MHz
@@ -103,7 +103,7 @@ type point struct {
 	link   int64 // bit/s
 }
 
-// The largest of what a cluster file holds, and machines of 64 TiB.
+// The largest of what a cluster file holds, and VMs of 64 TiB.
 const (
 	mostVCPUs  = 1024
 	mostMHz    = 100_000 // of a core
@@ -177,7 +177,7 @@ func run(ctx context.Context, f *format, src source, o Options, out *trace.Write
 			return nil, err
 		}
 	}
-	r := &Result{Format: f.name, Cluster: c, At: at, Ends: s.ends, Hosts: len(c.Hosts), Machines: s.machines, Running: len(c.VMs), Later: k.later, Warnings: src.warnings()}
+	r := &Result{Format: f.name, Cluster: c, At: at, Ends: s.ends, Hosts: len(c.Hosts), VMs: s.vms, Running: len(c.VMs), Later: k.later, Warnings: src.warnings()}
 	for i := range c.VMs {
 		c.VMs[i].Waiting = true
 	}
@@ -186,24 +186,24 @@ func run(ctx context.Context, f *format, src source, o Options, out *trace.Write
 		r.Waiting -= deal(c)
 	}
 	if r.Waiting > 0 && !o.Waiting {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d machines found no room and wait: name more or larger hosts", r.Waiting))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d VMs found no room and wait: name more or larger hosts", r.Waiting))
 	}
 	if r.Running == 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("no machine is there %d s after the beginning: name another instant", at))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("no VM is there %d s after the beginning: name another instant", at))
 	}
 	return r, nil
 }
 
-// pass goes through the machines that are taken.
-func (o *Options) pass(ctx context.Context, each func(context.Context, func(*machine) error) error, take func(*machine) error) error {
+// pass goes through the VMs that are taken.
+func (o *Options) pass(ctx context.Context, each func(context.Context, func(*vm) error) error, take func(*vm) error) error {
 	n := 0
-	return each(ctx, func(m *machine) error {
+	return each(ctx, func(m *vm) error {
 		n++
 		if o.Every > 1 && (n-1)%o.Every != 0 {
 			return nil
 		}
 		if m.vcpus > mostVCPUs || m.memory > mostMemory {
-			return fmt.Errorf("machine %s has %d vCPUs and %d bytes of memory; at most %d and %d can be held", m.name, m.vcpus, m.memory, mostVCPUs, int64(mostMemory))
+			return fmt.Errorf("VM %s has %d vCPUs and %d bytes of memory; at most %d and %d can be held", m.name, m.vcpus, m.memory, mostVCPUs, int64(mostMemory))
 		}
 		return take(m)
 	})

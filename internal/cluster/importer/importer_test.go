@@ -46,11 +46,11 @@ func take(t *testing.T, format string, o Options, files ...string) (*Result, *tr
 		w := tr.VM(i)
 		v.Host, v.Waiting, v.Demand = w.Host, w.Waiting, w.Demand
 		if d := cmp.Diff(v, w); d != "" || w.Waiting {
-			t.Errorf("machine %d of the cluster is another one in the trace: %s", i, d)
+			t.Errorf("VM %d of the cluster is another one in the trace: %s", i, d)
 		}
 	}
-	if tr.First() != len(r.Cluster.VMs) || tr.Machines() != r.Running+r.Later {
-		t.Errorf("%d of %d machines of the trace begin it, and the cluster has %d; %d arrive later", tr.First(), tr.Machines(), len(r.Cluster.VMs), r.Later)
+	if tr.First() != len(r.Cluster.VMs) || tr.VMs() != r.Running+r.Later {
+		t.Errorf("%d of %d VMs of the trace begin it, and the cluster has %d; %d arrive later", tr.First(), tr.VMs(), len(r.Cluster.VMs), r.Later)
 	}
 	return r, tr
 }
@@ -68,7 +68,7 @@ type life struct {
 }
 
 func lives(tr *trace.Trace) (list []life) {
-	for i := range tr.Machines() {
+	for i := range tr.VMs() {
 		from, to := tr.Span(i)
 		list = append(list, life{tr.VM(i).Name, from, to})
 	}
@@ -91,14 +91,14 @@ func TestHuawei(t *testing.T) {
 	if s := tr.AtSecond(1, 0); s.CPU != 2*2600/2 || s.Active < 2<<30-100 || s.Active > 2<<30 {
 		t.Errorf("half of its size is assumed: %+v", s)
 	}
-	odd := []string{"1 machines are deleted and no row creates them: kept, as there from the beginning", "1 rows delete a machine that is gone: left out"}
+	odd := []string{"1 VMs are deleted and no row creates them: kept, as there from the beginning", "1 rows delete a VM that is gone: left out"}
 	if d := cmp.Diff(odd, r.Warnings); d != "" {
 		t.Error(d)
 	}
 	if r, _ := take(t, "huawei", Options{At: Middle, Demand: 30, Waiting: true}, "testdata/huawei.csv"); r.At != 250 || r.Waiting != 4 || r.Cluster.VMs[0].Demand.CPU.Recent != 780 {
 		t.Errorf("in the middle: %+v", r)
 	}
-	if r, _ := take(t, "huawei", Options{At: 0, Every: 2}, "testdata/huawei.csv"); r.Machines != 3 || r.Running != 2 {
+	if r, _ := take(t, "huawei", Options{At: 0, Every: 2}, "testdata/huawei.csv"); r.VMs != 3 || r.Running != 2 {
 		t.Errorf("every other: %+v", r)
 	}
 }
@@ -126,9 +126,9 @@ func TestBitbrains(t *testing.T) {
 		t.Errorf("a host has %d MHz", h.MHz)
 	}
 	if s := tr.AtSecond(0, 300); s.CPU != 4000 || s.Active != 8<<30 {
-		t.Errorf("demand is cut at the size of the machine: %+v", s)
+		t.Errorf("demand is cut at the size of the VM: %+v", s)
 	}
-	want := []string{"1 rows go back in time or repeat an instant: left out", "1 files have no sample, or a machine without cores or memory: left out"}
+	want := []string{"1 rows go back in time or repeat an instant: left out", "1 files have no sample, or a VM without cores or memory: left out"}
 	if d := cmp.Diff(want, r.Warnings); d != "" {
 		t.Error(d)
 	}
@@ -229,7 +229,7 @@ func TestWhatIsWrongWithTheTablesIsNamed(t *testing.T) {
 		{"other columns", []string{write(t, []byte("vmid,cpu\n"))}, `:1: columns "vmid,cpu"; want vmId,vmTypeId,starttime,endtime or`, Options{}},
 		{"cut off", with(types, strings.TrimSuffix(requests, "4\n")), ":7: the last line has no end: the file is cut off", Options{}},
 		{"empty", with("", requests), "the table is empty", Options{}},
-		{"no requests", with(types, ""), "the trace has no machines", Options{}},
+		{"no requests", with(types, ""), "the trace has no VMs", Options{}},
 		{"negative", with("7,1,-0.5,0.5\n", requests), `:2: core "-0.5" is below 0`, Options{}},
 		{"text for a number", with(types, "1,7,soon,1\n"), `:2: starttime of VM 1 is "soon"`, Options{}},
 		{"no id", with(types, ",7,1,1\n"), ":2: vmId is empty", Options{}},
@@ -263,16 +263,16 @@ func TestWhatIsWrongWithATableIsNamed(t *testing.T) {
 	swap := func(old, with string) string { return strings.Replace(string(bit), old, with, 1) }
 	for _, c := range []struct{ format, text, want string }{
 		{"huawei", "vmid,cpu,memory,time,kind\n", `:1: column 5 is "kind"; want "type"`},
-		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: machine 1 is created, and it is there already"},
-		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: machine 1 is deleted at 5 s, and was created at 9 s"},
-		{"huawei", "1,0,4,9,0\n", ":1: machine 1 has no cores"},
+		{"huawei", "1,2,4,0,0\n1,2,4,5,0\n", ":2: VM 1 is created, and it is there already"},
+		{"huawei", "1,2,4,9,0\n1,2,4,5,1\n", ":2: VM 1 is deleted at 5 s, and was created at 9 s"},
+		{"huawei", "1,0,4,9,0\n", ":1: VM 1 has no cores"},
 		{"huawei", "1,2,NaN,9,0\n", `:1: memory "NaN" is not a number`},
 		{"huawei", "1,2,4,-9,0\n", `:1: time "-9" is below 0`},
 		{"huawei", "1,2,4,99999999999,0\n", `:1: time "99999999999" is above`},
 		{"huawei", "1,99999,4,9,0\n", `:1: cpu "99999" is above 1024`},
 		{"huawei", "1,2,4,9,2\n", `:1: type "2" is above 1`},
 		{"huawei", "1,2,4,9,0\n2,4", ":2: the last line has 2 of 5 columns and no end: the file is cut off"},
-		{"huawei", "", "the trace has no machines"},
+		{"huawei", "", "the trace has no VMs"},
 		{"bitbrains", "", ":1: the file is empty"},
 		{"bitbrains", string(bit[:len(bit)-40]), ":3: the last line has"},
 		{"bitbrains", swap("CPU cores", "Cores"), `:1: column 2 is "Cores"; want "CPU cores"`},
@@ -298,13 +298,13 @@ func TestMistakesOfTheQuestion(t *testing.T) {
 	}{
 		{"want one of azure-packing, huawei, bitbrains", "google", []string{file}, Options{}},
 		{"2 files; want one", "huawei", []string{file, file}, Options{}},
-		{"would both be machine vm-1", "bitbrains", []string{"testdata/bitbrains/1.csv", "testdata/bitbrains/1.csv"}, Options{}},
+		{"would both be VM vm-1", "bitbrains", []string{"testdata/bitbrains/1.csv", "testdata/bitbrains/1.csv"}, Options{}},
 		{"ends in .csv", "bitbrains", []string{t.TempDir()}, Options{}},
 		{"hosts: -1", "huawei", []string{file}, Options{Hosts: -1}},
 		{"demand in per cent: 101", "huawei", []string{file}, Options{Demand: 101}},
 		{"the instant -2 s", "huawei", []string{file}, Options{At: -2}},
-		{"the largest machines have 16 vCPUs", "huawei", []string{file}, Options{HostCores: 4}},
-		{"the largest machines have 16 vCPUs and 65536 MiB", "huawei", []string{file}, Options{HostMemory: 1 << 30}},
+		{"the largest VMs have 16 vCPUs", "huawei", []string{file}, Options{HostCores: 4}},
+		{"the largest VMs have 16 vCPUs and 65536 MiB", "huawei", []string{file}, Options{HostMemory: 1 << 30}},
 	} {
 		if _, err := Import(context.Background(), c.format, c.files, c.o, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want %s", err, c.want)
@@ -319,7 +319,7 @@ func TestMistakesOfTheQuestion(t *testing.T) {
 	}
 }
 
-// The hosts that are chosen hold the peak, whatever the trace: all machines of any
+// The hosts that are chosen hold the peak, whatever the trace: all VMs of any
 // instant find room.
 func TestHostsHoldThePeak(t *testing.T) {
 	var rows strings.Builder
@@ -342,7 +342,7 @@ func TestHostsHoldThePeak(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Waiting != 0 {
-			t.Errorf("%d of %d machines wait at %d s", r.Waiting, r.Running, at)
+			t.Errorf("%d of %d VMs wait at %d s", r.Waiting, r.Running, at)
 		}
 		l := make([]int64, r.Hosts)
 		for _, v := range r.Cluster.VMs {
@@ -355,10 +355,10 @@ func TestHostsHoldThePeak(t *testing.T) {
 
 func TestAProfileIsNeverTooLow(t *testing.T) {
 	var p profile
-	p.add(&machine{vcpus: 3, memory: 5, from: -10, to: 100})
-	p.add(&machine{vcpus: 2, memory: 7, from: 100, to: 90_000_000})
-	p.add(&machine{vcpus: 1, memory: 1, from: 80_000_000, to: forever})
-	p.add(&machine{vcpus: 100, memory: 100, from: -10, to: -5})
+	p.add(&vm{vcpus: 3, memory: 5, from: -10, to: 100})
+	p.add(&vm{vcpus: 2, memory: 7, from: 100, to: 90_000_000})
+	p.add(&vm{vcpus: 1, memory: 1, from: 80_000_000, to: forever})
+	p.add(&vm{vcpus: 100, memory: 100, from: -10, to: -5})
 	if vcpus, memory := p.most(); vcpus != 5 || memory != 12 || len(p.steps) > mostSteps {
 		t.Errorf("%d vCPUs, %d bytes in %d steps", vcpus, memory, len(p.steps))
 	}
@@ -379,8 +379,8 @@ func TestMemoryOfALargeTrace(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 50<<20 || len(h.machines) != 125_000 {
-		t.Errorf("%d machines take %d MB", len(h.machines), grown>>20)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 50<<20 || len(h.vms) != 125_000 {
+		t.Errorf("%d VMs take %d MB", len(h.vms), grown>>20)
 	}
 	runtime.KeepAlive(h)
 }
@@ -402,8 +402,8 @@ func FuzzHuawei(f *testing.F) {
 			return
 		}
 		seen := map[string]bool{}
-		for i := range h.machines {
-			m := &h.machines[i]
+		for i := range h.vms {
+			m := &h.vms[i]
 			if m.vcpus < 1 || m.memory < 1 || m.from < 0 || m.to < m.from || seen[m.name] {
 				t.Fatalf("%+v", m)
 			}
@@ -419,7 +419,7 @@ func FuzzBitbrains(f *testing.F) {
 	}
 	f.Add(string(data))
 	f.Fuzz(func(t *testing.T, text string) {
-		b, m := &bitbrains{}, &machine{}
+		b, m := &bitbrains{}, &vm{}
 		if err := b.file("f", strings.NewReader(text), m); err != nil {
 			return
 		}
@@ -437,7 +437,7 @@ func FuzzAzurePacking(f *testing.F) {
 	f.Add(types, requests)
 	f.Fuzz(func(t *testing.T, types, requests string) {
 		result, err := Import(context.Background(), "azure-packing", packing(t, types, requests), Options{At: Middle}, nil)
-		if err == nil && (result.Running > result.Machines || result.Hosts < 1) {
+		if err == nil && (result.Running > result.VMs || result.Hosts < 1) {
 			t.Fatalf("%+v", result)
 		}
 	})

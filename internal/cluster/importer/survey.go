@@ -11,32 +11,32 @@ import (
 
 // surveyed is what is known of a whole trace.
 type surveyed struct {
-	machines int
-	ends     int64 // the last sample, or the last arrival where there is none
-	vcpus    int   // of the largest machine
-	memory   int64 // of the largest machine
-	mhz      int64 // of the fastest core
-	total    int64 // bytes of all machines ever
-	peak     profile
+	vms    int
+	ends   int64 // the last sample, or the last arrival where there is none
+	vcpus  int   // of the largest VM
+	memory int64 // of the largest VM
+	mhz    int64 // of the fastest core
+	total  int64 // bytes of all VMs ever
+	peak   profile
 }
 
 func survey(ctx context.Context, src source, o Options) (*surveyed, error) {
 	s := &surveyed{}
-	err := o.pass(ctx, src.sketch, func(m *machine) error {
-		s.machines++
+	err := o.pass(ctx, src.sketch, func(m *vm) error {
+		s.vms++
 		s.vcpus, s.memory, s.mhz = max(s.vcpus, m.vcpus), max(s.memory, m.memory), max(s.mhz, m.mhz)
 		s.ends = max(s.ends, m.from)
 		if n := len(m.points); n > 0 {
 			s.ends = max(s.ends, m.points[n-1].second)
 		}
 		if s.total += m.memory; s.total < 0 {
-			return errors.New("the memory of all machines together is too large to be counted")
+			return errors.New("the memory of all VMs together is too large to be counted")
 		}
 		s.peak.add(m)
 		return nil
 	})
-	if err == nil && s.machines == 0 {
-		err = errors.New("the trace has no machines")
+	if err == nil && s.vms == 0 {
+		err = errors.New("the trace has no VMs")
 	}
 	return s, err
 }
@@ -47,10 +47,10 @@ const (
 	usualMemory = 512 << 30
 	usualMHz    = 2600
 	mostHosts   = 20_000
-	fill        = 85 // per cent of the hosts' memory that machines have at the peak
+	fill        = 85 // per cent of the hosts' memory that VMs have at the peak
 )
 
-// cluster is one without machines, whose hosts hold the peak of the trace.
+// cluster is one without VMs, whose hosts hold the peak of the trace.
 func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 	h := cluster.Host{
 		State: cluster.Connected, Sockets: 1, NodesPerSocket: 1, ThreadsPerCore: 2, Factor: 1000, NIC: 10_000_000_000,
@@ -75,7 +75,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 		}
 	}
 	if threads := h.Cores() * h.ThreadsPerCore; s.vcpus > threads || s.memory > h.Memory {
-		return nil, fmt.Errorf("the largest machines have %d vCPUs and %d MiB of memory, and a host has %d threads and %d MiB: name larger hosts", s.vcpus, s.memory>>20, threads, h.Memory>>20)
+		return nil, fmt.Errorf("the largest VMs have %d vCPUs and %d MiB of memory, and a host has %d threads and %d MiB: name larger hosts", s.vcpus, s.memory>>20, threads, h.Memory>>20)
 	}
 	n := int64(o.Hosts)
 	if n == 0 {
@@ -83,7 +83,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 		n = max(1, over(vcpus, int64(h.Cores())*f.vcpusPerCore), over(memory, h.Memory/100*fill))
 	}
 	if n > mostHosts {
-		return nil, fmt.Errorf("the peak of the trace needs %d hosts, and a cluster has at most %d: name larger hosts, or take a part of the machines", n, mostHosts)
+		return nil, fmt.Errorf("the peak of the trace needs %d hosts, and a cluster has at most %d: name larger hosts, or take a part of the VMs", n, mostHosts)
 	}
 	root := cluster.Pool{Name: "root", Parent: cluster.Nowhere, Level: cluster.ShareNormal}
 	cpu, memory := cluster.PoolShares(root.Level)
@@ -101,7 +101,7 @@ func (s *surveyed) cluster(f *format, o Options) (*cluster.Cluster, error) {
 func over(a, b int64) int64 { return (a + b - 1) / b }
 
 // profile sums up how much was there at once, in a bounded number of steps of time. A
-// machine counts for the whole of each step in which it was there, so that the peak is
+// VM counts for the whole of each step in which it was there, so that the peak is
 // never too low.
 type profile struct {
 	width int64 // seconds of a step
@@ -112,7 +112,7 @@ type step struct{ vcpusIn, vcpusOut, memoryIn, memoryOut int64 }
 
 const mostSteps = 1 << 15
 
-func (p *profile) add(m *machine) {
+func (p *profile) add(m *vm) {
 	from := max(0, m.from)
 	if m.to < from {
 		return

@@ -10,8 +10,8 @@ import (
 func (r *Result) Text(w io.Writer) error {
 	var b strings.Builder
 	h := &r.Cluster.Hosts[0]
-	fmt.Fprintf(&b, "%s: %d machines, of which %d are there %s after the beginning and %d arrive later; it ends after %s\n",
-		r.Format, r.Machines, r.Running, days(r.At), r.Later, days(r.Ends))
+	fmt.Fprintf(&b, "%s: %d VMs, of which %d are there %s after the beginning and %d arrive later; it ends after %s\n",
+		r.Format, r.VMs, r.Running, days(r.At), r.Later, days(r.Ends))
 	hosts := "hosts"
 	if r.Hosts == 1 {
 		hosts = "host"
@@ -19,11 +19,11 @@ func (r *Result) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%d %s of %d cores at %d MHz and %d GiB; ", r.Hosts, hosts, h.Cores(), h.MHz, h.Memory>>30)
 	switch r.Waiting {
 	case 0:
-		b.WriteString("every machine has one, dealt out by us: the trace does not say\n")
+		b.WriteString("every VM has one, dealt out by us: the trace does not say\n")
 	case r.Running:
-		b.WriteString("every machine waits for one\n")
+		b.WriteString("every VM waits for one\n")
 	default:
-		fmt.Fprintf(&b, "%d machines wait for one\n", r.Waiting)
+		fmt.Fprintf(&b, "%d VMs wait for one\n", r.Waiting)
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(&b, "note: %s\n", warning)

@@ -31,7 +31,7 @@ func lab() *cluster.Cluster {
 	return c
 }
 
-// skewed is a cluster whose machines run on some of its hosts.
+// skewed is a cluster whose VMs run on some of its hosts.
 func skewed(seed uint64, hosts, vms int, load float64) *cluster.Cluster {
 	c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: hosts, VMs: vms, Rules: hosts / 4, Pools: min(12, hosts/4), Load: load, Placed: true})
 	c.Hosts[hosts/2].State = cluster.Maintenance

@@ -14,25 +14,25 @@ import (
 // arrow is a move as it is drawn: from its host to a lane beside the bars, along it and to
 // the other host, where a bead on it holds the number of its step.
 type arrow struct {
-	Move    int // in the report
-	ID      string
-	Label   string
-	Kind    string // must, should or load: what sort of reason it has
-	Hue     int    // that all moves from one host have, and none beside them
-	Way     string
-	FY      string // of the ring where it begins; empty for a machine that runs nowhere
-	Head    string
-	BX, BY  string // the middle of the bead
-	RX, RW  string // its left edge and its width, where it is no disc
-	RY      string
-	TY      string // of the number
-	Number  string
-	CardY   string
-	Machine string
-	Path    string
-	Why     string
-	Asks    string // the evidence
-	Effect  string
+	Move   int // in the report
+	ID     string
+	Label  string
+	Kind   string // must, should or load: what sort of reason it has
+	Hue    int    // that all moves from one host have, and none beside them
+	Way    string
+	FY     string // of the ring where it begins; empty for a VM that runs nowhere
+	Head   string
+	BX, BY string // the middle of the bead
+	RX, RW string // its left edge and its width, where it is no disc
+	RY     string
+	TY     string // of the number
+	Number string
+	CardY  string
+	VM     string
+	Path   string
+	Why    string
+	Asks   string // the evidence
+	Effect string
 }
 
 const (
@@ -50,7 +50,7 @@ type gutter struct {
 	moves    []int
 	arrivals map[int][]int // moves by the host that they go to, in the order of the plan
 	leaves   map[int]bool
-	sources  []int   // hosts that machines leave, in the order of the plan
+	sources  []int   // hosts that VMs leave, in the order of the plan
 	pitch    float64 // from bead to bead
 	width    float64
 }
@@ -196,9 +196,9 @@ func (g *gutter) arrow(i int, x, y float64) arrow {
 	w := arrow{
 		Move: i, ID: rowID(i), Kind: kind(m.Reason), Head: "M1 " + px(y) + "l8-4.5v9z", BX: px(x), BY: px(y), RX: px(x - width/2), RW: px(width),
 		RY: px(y - beadTop), TY: px(y + 3.8), Number: number, CardY: px(y - 20),
-		Machine: clean(m.VM), Path: fromTo(m), Why: clean(m.Why), Asks: clean(m.Evidence), Effect: arrows(m.Effect),
+		VM: clean(m.VM), Path: fromTo(m), Why: clean(m.Why), Asks: clean(m.Evidence), Effect: arrows(m.Effect),
 	}
-	w.Label = "Step " + number + ": " + w.Machine + " " + w.Path + ": " + w.Why
+	w.Label = "Step " + number + ": " + w.VM + " " + w.Path + ": " + w.Why
 	return w
 }
 

@@ -13,7 +13,7 @@ type move struct {
 	Index    int
 	Step     int
 	Kind     string
-	Machine  string
+	VM       string
 	From, To string
 	Why      string
 	Evidence string
@@ -27,7 +27,7 @@ func moves(r *doctor.Report, drawn map[int]bool) []move {
 	var out []move
 	for i, m := range r.Moves {
 		w := move{
-			ID: rowID(i), Index: i, Step: m.Step, Kind: kind(m.Reason), Machine: clean(m.VM), From: clean(m.From), To: clean(m.To),
+			ID: rowID(i), Index: i, Step: m.Step, Kind: kind(m.Reason), VM: clean(m.VM), From: clean(m.From), To: clean(m.To),
 			Why: clean(m.Why), Evidence: clean(m.Evidence), Effect: strings.SplitAfter(strings.ReplaceAll(arrows(m.Effect), " %", "\u00a0%"), ", "), Value: clean(m.Value), Drawn: drawn[i],
 		}
 		for _, a := range m.Alternatives {
@@ -39,7 +39,7 @@ func moves(r *doctor.Report, drawn map[int]bool) []move {
 }
 
 // hostLine is a row of the table of hosts.
-type hostLine struct{ Name, State, Machines, CPU, Entitled, Reserved, Memory, EntitledMemory, ReservedMemory string }
+type hostLine struct{ Name, State, VMs, CPU, Entitled, Reserved, Memory, EntitledMemory, ReservedMemory string }
 
 func hostLines(r *doctor.Report) []hostLine {
 	var out []hostLine
@@ -61,7 +61,7 @@ func hostLines(r *doctor.Report) []hostLine {
 type poolLine struct {
 	Name        string
 	Depth       int
-	Machines    string
+	VMs         string
 	Shares      string
 	CPU, Memory entitled
 }
@@ -84,7 +84,7 @@ func poolLines(pools []doctor.PoolView) []poolLine {
 	}
 	var out []poolLine
 	for _, p := range pools {
-		w := poolLine{Name: clean(p.Name), Depth: min(p.Depth, deepest), Machines: count(p.VMs), Shares: count(int(p.Shares))}
+		w := poolLine{Name: clean(p.Name), Depth: min(p.Depth, deepest), VMs: count(p.VMs), Shares: count(int(p.Shares))}
 		w.CPU = entitledOf(p.Demand.CPU, p.Entitled.CPU, most.CPU)
 		w.CPU.Asked, w.CPU.Gets = mhz(p.Demand.CPU), mhz(p.Entitled.CPU)
 		w.Memory = entitledOf(p.Demand.Memory, p.Entitled.Memory, most.Memory)

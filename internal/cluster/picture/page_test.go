@@ -263,7 +263,7 @@ func TestOddReports(t *testing.T) {
 
 // The palette is that of the report of a study.
 func TestPalette(t *testing.T) {
-	theirs, err := os.ReadFile("../../report/page.css")
+	theirs, err := os.ReadFile("../../report/page/page.css")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,11 +286,11 @@ func TestSentences(t *testing.T) {
 		r           doctor.Report
 		lead, badge string
 	}{
-		{doctor.Report{Quiet: "level 1 moves machines only where they must"}, "Nothing moves: level 1 moves machines only where they must.", "Nothing moves"},
-		{doctor.Report{Stranded: []doctor.Stranded{{Text: "x"}}, Waiting: 2}, "Nothing moves: 1 machine should, and no host can have it. 2 machines wait to be placed.", "1 machine stranded"},
+		{doctor.Report{Quiet: "level 1 moves VMs only where they must"}, "Nothing moves: level 1 moves VMs only where they must.", "Nothing moves"},
+		{doctor.Report{Stranded: []doctor.Stranded{{Text: "x"}}, Waiting: 2}, "Nothing moves: 1 VM should, and no host can have it. 2 VMs wait to be placed.", "1 VM stranded"},
 		{doctor.Report{Moves: moves(1, "fairnessCpuAvg", "a")}, "A round would make 1 move because a is full by CPU.", "1 move"},
 		{doctor.Report{Moves: append(moves(2, "fairnessMemAvg", "a", "b"), moves(1, "vmHostHardAffinity", "c")...)}, "A round would make 3 moves in 2 steps: 1 because a rule must hold and 2 because hosts are full by memory.", "3 moves"},
-		{doctor.Report{Moves: together, Stranded: []doctor.Stranded{{Text: "x"}, {Text: "y"}}}, "A round would make 3 moves in 2 steps to empty a. 2 machines find no host.", "3 moves, 2 machines stranded"},
+		{doctor.Report{Moves: together, Stranded: []doctor.Stranded{{Text: "x"}, {Text: "y"}}}, "A round would make 3 moves in 2 steps to empty a. 2 VMs find no host.", "3 moves, 2 VMs stranded"},
 		{doctor.Report{Moves: moves(1200, "new", "a")}, "A round would make 1,200 moves for other reasons.", "1,200 moves"},
 	} {
 		if got := lead(&c.r); got != c.lead {

@@ -68,7 +68,7 @@ type page struct {
 	Strips []strip
 	Moves  cut[move]
 	Hosts  cut[hostLine]
-	Stuck  list // machines that find no host
+	Stuck  list // VMs that find no host
 	Lists  []list
 	Pools  cut[poolLine]
 	Refuse cut[doctor.Refused]
@@ -116,7 +116,7 @@ func newPage(in Input) *page {
 		Moves:  cutAt(moves(r, s.drawn), mostMoves, "moves"),
 		Hosts:  cutAt(hostLines(r), mostHostRows, "hosts"),
 		Refuse: cutAt(refused(r), mostLines, "moves that are not made"),
-		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "Machines that must leave a host, or start again, and that no host can have."}, plain(stranded(r))),
+		Stuck:  newList(list{ID: "stranded", Title: "Stranded", Doc: "VMs that must leave a host, or start again, and that no host can have."}, plain(stranded(r))),
 		Lists:  lists(r),
 		Pools:  cutAt(poolLines(r.Pools), mostPools, "pools"),
 	}
@@ -135,7 +135,7 @@ func lists(r *doctor.Report) []list {
 	return []list{
 		newList(list{ID: "broken", Title: "Violated now", Doc: "Hard constraints that are violated before the moves."}, plain(r.Broken)),
 		newList(list{ID: "remaining", Title: "Violated after the moves", Doc: "Hard constraints that the moves leave violated, and what keeps the VMs where they are."}, remaining(r)),
-		newList(list{ID: "short", Title: "Entitled to less", Doc: "Machines whose shares, reservations and limits entitle them to less than they ask for."}, shortfalls(r)),
+		newList(list{ID: "short", Title: "Entitled to less", Doc: "VMs whose shares, reservations and limits entitle them to less than they ask for."}, shortfalls(r)),
 		newList(list{ID: "last", Title: "The last round", Doc: "What came of what the round before recommended and predicted."}, outcome(r)),
 		newList(list{ID: "warnings", Title: "Worth a look", Doc: "What surprises operators in how the cluster is set up."}, warnings),
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestInBrowser opens every fixture in Chromium at the widths of a phone and a desktop,
 // light and dark: nothing may run over the edge, break the page's own policy, or leave
-// the machine.
+// the VM.
 func TestInBrowser(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to open the pages in Chromium")

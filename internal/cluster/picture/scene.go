@@ -45,7 +45,7 @@ type row struct {
 	Gap         string
 	Name        string
 	State       string // empty where it is connected
-	Machines    string
+	VMs         string
 	CPU, Memory bar
 	Moved       bool
 	Few         bool // there are only a few hosts, with a tall row each
@@ -174,7 +174,7 @@ func (s *scene) style() string {
 }
 
 func newRow(h *doctor.Host, a axis) row {
-	w := row{Name: clean(h.Name), Machines: machines(h.VMs)}
+	w := row{Name: clean(h.Name), VMs: vms(h.VMs)}
 	if h.State != "connected" {
 		w.State = clean(h.State)
 	}
@@ -184,11 +184,11 @@ func newRow(h *doctor.Host, a axis) row {
 	return w
 }
 
-func machines(n [2]int) string {
+func vms(n [2]int) string {
 	if n[0] == n[1] {
-		return plural(n[0], "machine", "machines")
+		return plural(n[0], "VM", "VMs")
 	}
-	return count(n[0]) + " → " + plural(n[1], "machine", "machines")
+	return count(n[0]) + " → " + plural(n[1], "VM", "VMs")
 }
 
 // axis is the common scale of all bars.

@@ -24,9 +24,9 @@ func newBadge(r *doctor.Report) badge {
 	moves := plural(len(r.Moves), "move", "moves")
 	switch n := len(r.Stranded); {
 	case n > 0 && len(r.Moves) > 0:
-		return badge{moves + ", " + plural(n, "machine", "machines") + " stranded", "worse", cross}
+		return badge{moves + ", " + plural(n, "VM", "VMs") + " stranded", "worse", cross}
 	case n > 0:
-		return badge{plural(n, "machine", "machines") + " stranded", "worse", cross}
+		return badge{plural(n, "VM", "VMs") + " stranded", "worse", cross}
 	case len(r.Moves) > 0:
 		return badge{moves, "equivalent", ahead}
 	}
@@ -53,7 +53,7 @@ func heroOf(r *doctor.Report) *hero {
 	case len(r.Moves) == 0:
 		return &hero{Number: before, What: what}
 	case before == after && before == "0.00 %":
-		return &hero{Number: count(len(r.Moves)), What: "machines would move; no work is slowed down, before or after"}
+		return &hero{Number: count(len(r.Moves)), What: "VMs would move; no work is slowed down, before or after"}
 	case before == after:
 		return &hero{Number: before, What: what}
 	case r.Lost[1] < r.Lost[0]:
@@ -118,7 +118,7 @@ func lead(r *doctor.Report) string {
 		text := "Nothing moves"
 		switch {
 		case len(r.Stranded) > 0:
-			text = "Nothing moves: " + plural(len(r.Stranded), "machine", "machines") + " should, and no host can have " + map[bool]string{true: "it", false: "them"}[len(r.Stranded) == 1]
+			text = "Nothing moves: " + plural(len(r.Stranded), "VM", "VMs") + " should, and no host can have " + map[bool]string{true: "it", false: "them"}[len(r.Stranded) == 1]
 		case r.Quiet != "":
 			text += ": " + clean(r.Quiet)
 		}
@@ -140,7 +140,7 @@ func lead(r *doctor.Report) string {
 	}
 	text += "."
 	if n := len(r.Stranded); n > 0 {
-		text += " " + plural(n, "machine finds", "machines find") + " no host."
+		text += " " + plural(n, "VM finds", "VMs find") + " no host."
 	}
 	return text + waiting(r)
 }
@@ -149,7 +149,7 @@ func waiting(r *doctor.Report) string {
 	if r.Waiting == 0 {
 		return ""
 	}
-	return " " + plural(r.Waiting, "machine waits", "machines wait") + " to be placed."
+	return " " + plural(r.Waiting, "VM waits", "VMs wait") + " to be placed."
 }
 
 // quiet is why nothing more moves, unless the lead says it.

@@ -19,7 +19,7 @@ func when(r *doctor.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// shortfalls are the machines that are entitled to less than they ask for.
+// shortfalls are the VMs that are entitled to less than they ask for.
 func shortfalls(r *doctor.Report) []line {
 	var out []line
 	for _, s := range r.Short {
@@ -33,7 +33,7 @@ func shortfalls(r *doctor.Report) []line {
 		out = append(out, line{Name: clean(s.VM), Text: clean("on "+s.Host+" in pool "+s.Pool) + ", entitled to " + strings.Join(says, " and ") + " that it asks for."})
 	}
 	if r.Shorter > 0 {
-		out = append(out, line{Text: "And " + count(r.Shorter) + " more: plimsoll cluster show SNAPSHOT --machines lists them."})
+		out = append(out, line{Text: "And " + count(r.Shorter) + " more: plimsoll cluster show SNAPSHOT --vms lists them."})
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func outcome(r *doctor.Report) []line {
 	}
 	text := "It recommended no move."
 	if n := len(o.Moves); n > 0 {
-		text = fmt.Sprintf("%s of %s made, %s not, %s to another host, %s of a machine that no longer runs.",
+		text = fmt.Sprintf("%s of %s made, %s not, %s to another host, %s of a VM that no longer runs.",
 			count(o.Summary.Made), plural(n, "recommended move", "recommended moves"), count(o.Summary.NotMade), count(o.Summary.Elsewhere), count(o.Summary.Gone))
 	}
 	out := []line{{Name: "Moves", Text: text}, {Name: "Work lost", Text: lost(o.Lost.Predicted) + " predicted, " + lost(o.Lost.Seen) + " seen."}}

@@ -7,8 +7,8 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Admission says whether resource pools have a machine's reservation to give, and keeps
-// what they gave. A machine is taken once, until it is dropped.
+// Admission says whether resource pools have a VM's reservation to give, and keeps
+// what they gave. A VM is taken once, until it is dropped.
 type Admission interface {
 	// Admits says why not with the pool that is short, and by how much.
 	Admits(v cluster.VMID) (ok bool, why string)
@@ -16,10 +16,10 @@ type Admission interface {
 	Drop(v cluster.VMID)
 }
 
-// Ask has the placer place only machines that are admitted, and take each that it places.
+// Ask has the placer place only VMs that are admitted, and take each that it places.
 func (p *Placer) Ask(a Admission) { p.pools = a }
 
-// denied is why a machine may not start, whatever a single host says: first the capacity
+// denied is why a VM may not start, whatever a single host says: first the capacity
 // that is kept for failures, then storage, then its pools. What comes after them is asked
 // of each host.
 //
@@ -52,7 +52,7 @@ func (p *Placer) claim(v cluster.VMID) {
 	}
 }
 
-// outOfReach is why no host could have a machine because of its datastores. Where no host
+// outOfReach is why no host could have a VM because of its datastores. Where no host
 // can be used at all, that is for the hosts to say.
 func (p *Placer) outOfReach(v cluster.VMID) string {
 	needs := p.c.VMs[v].Datastores

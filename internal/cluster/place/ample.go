@@ -7,14 +7,14 @@ import (
 )
 
 // mostWindow is how many of the emptiest hosts are looked at to see that a failed host's
-// machines fit on them in whatever order they are packed.
+// VMs fit on them in whatever order they are packed.
 const mostWindow = 12
 
-// ample says that the emptiest hosts are sure to have room for all machines of one, which
+// ample says that the emptiest hosts are sure to have room for all VMs of one, which
 // costs less to find than to pack them. False says nothing.
 //
-// A machine that finds no room on a host is short of CPU or of memory there. It is short
-// of CPU on fewer hosts than it takes for their free CPU, each less the largest machine, to
+// A VM that finds no room on a host is short of CPU or of memory there. It is short
+// of CPU on fewer hosts than it takes for their free CPU, each less the largest VM, to
 // add up to all that is reserved; and so for memory. Of as many hosts as both numbers
 // together, less one, some one has room. It says how many hosts it has looked at.
 func (p *Placer) ample(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
@@ -61,7 +61,7 @@ func enough(amounts []int64, needed int64) int {
 	return mostWindow + 1
 }
 
-// welcome says whether nothing but room can keep a machine of a host from so many of some
+// welcome says whether nothing but room can keep a VM of a host from so many of some
 // others.
 func (p *Placer) welcome(v cluster.VMID, f cluster.HostID, window []cluster.HostID, many int) bool {
 	for _, id := range p.index.Rules(v) {

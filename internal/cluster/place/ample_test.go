@@ -7,7 +7,7 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-// Where the emptiest hosts are said to have room for all machines of one, packing them
+// Where the emptiest hosts are said to have room for all VMs of one, packing them
 // leaves none without a host; and it is said where that counts.
 func TestAmpleRoomIsFoundByPacking(t *testing.T) {
 	ample, said, short := 0, 0, 0
@@ -39,7 +39,7 @@ func TestAmpleRoomIsFoundByPacking(t *testing.T) {
 				short++
 			}
 			if sure && len(without) > 0 {
-				t.Errorf("seed %d, host %d with %d machines: %d find no host", seed, f, len(l.On(id)), len(without))
+				t.Errorf("seed %d, host %d with %d VMs: %d find no host", seed, f, len(l.On(id)), len(without))
 			}
 		}
 	}

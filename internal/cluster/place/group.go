@@ -7,9 +7,9 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Group places several machines at once and takes each choice in the layout, the
-// hardest first: those of one rule that keeps machines together follow each other, then
-// what reserves and asks for more comes first. A machine that finds no host does not
+// Group places several VMs at once and takes each choice in the layout, the
+// hardest first: those of one rule that keeps VMs together follow each other, then
+// what reserves and asks for more comes first. A VM that finds no host does not
 // keep the others from theirs. The choices are in the order in which they were made.
 func (p *Placer) Group(vms []cluster.VMID) []Choice {
 	order := slices.Clone(vms)
@@ -41,7 +41,7 @@ func (p *Placer) Group(vms []cluster.VMID) []Choice {
 	return choices
 }
 
-// unit places machines that stay together: on the best host that can have all of them,
+// unit places VMs that stay together: on the best host that can have all of them,
 // or else one by one.
 func (p *Placer) unit(vms []cluster.VMID) []Choice {
 	if len(vms) > 1 {
@@ -63,7 +63,7 @@ func (p *Placer) unit(vms []cluster.VMID) []Choice {
 	return choices
 }
 
-// all takes one host for several machines, or none of them.
+// all takes one host for several VMs, or none of them.
 func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok bool) {
 	for _, v := range vms {
 		one := Choice{VM: v, Host: h}
@@ -84,7 +84,7 @@ func (p *Placer) all(vms []cluster.VMID, h cluster.HostID) (choices []Choice, ok
 	return choices, true
 }
 
-// leader is the first machine of the same unit among those to place: of those that a
+// leader is the first VM of the same unit among those to place: of those that a
 // rule keeps together.
 func (p *Placer) leader(v cluster.VMID, among []cluster.VMID) cluster.VMID {
 	for _, r := range p.index.Rules(v) {

@@ -1,4 +1,4 @@
-// Package place decides on which host a machine starts, and says of every other host
+// Package place decides on which host a VM starts, and says of every other host
 // why not.
 package place
 
@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Placer chooses hosts for machines in one layout. It is used by one goroutine.
+// Placer chooses hosts for VMs in one layout. It is used by one goroutine.
 type Placer struct {
 	layout *cluster.Layout
 	index  *cluster.Index
 	c      *cluster.Cluster
 	safe   cluster.Resources // what is left when as many hosts failed as may
 	pools  Admission         // nil for none
-	again  bool              // machines were admitted before
+	again  bool              // VMs were admitted before
 	proofs proofs
 }
 
@@ -26,7 +26,7 @@ func New(l *cluster.Layout, x *cluster.Index) *Placer {
 	return p
 }
 
-// Again is a placer for machines that were admitted before and lose their host: what was
+// Again is a placer for VMs that were admitted before and lose their host: what was
 // kept to spare is kept for them.
 func Again(l *cluster.Layout, x *cluster.Index) *Placer {
 	p := New(l, x)
@@ -34,16 +34,16 @@ func Again(l *cluster.Layout, x *cluster.Index) *Placer {
 	return p
 }
 
-// Choice is where a machine goes.
+// Choice is where a VM goes.
 type Choice struct {
 	VM     cluster.VMID
 	Host   cluster.HostID // Nowhere when no host can have it
 	Cost   Cost           // of that host
 	First  []Step         // moves of others that make room, in their order; usually none
-	Denied string         // why not, of a machine that no single host refuses: spare capacity, storage or pool
+	Denied string         // why not, of a VM that no single host refuses: spare capacity, storage or pool
 }
 
-// Step is one move of a machine.
+// Step is one move of a VM.
 type Step struct {
 	VM       cluster.VMID
 	From, To cluster.HostID
@@ -76,8 +76,8 @@ func (c Cost) Less(o Cost) bool {
 
 const million = 1_000_000
 
-// Place chooses a host for a machine that runs nowhere. It looks at all hosts; where
-// none can have it, at those that could after one or two other machines moved.
+// Place chooses a host for a VM that runs nowhere. It looks at all hosts; where
+// none can have it, at those that could after one or two other VMs moved.
 func (p *Placer) Place(v cluster.VMID) Choice {
 	if why := p.denied(v); why != "" {
 		return Choice{VM: v, Host: cluster.Nowhere, Denied: why}
@@ -111,7 +111,7 @@ func (p *Placer) Place(v cluster.VMID) Choice {
 // without enough room.
 const mostStrained = 8
 
-// cheapestHost is the best of all hosts that can have a machine, but for some.
+// cheapestHost is the best of all hosts that can have a VM, but for some.
 func (p *Placer) cheapestHost(v cluster.VMID, not []cluster.HostID) Choice {
 	best := Choice{VM: v, Host: cluster.Nowhere}
 	for h := range p.c.Hosts {
@@ -137,7 +137,7 @@ func (p *Placer) Take(c Choice) {
 	}
 }
 
-// cost is that of a host for a machine that does not run there.
+// cost is that of a host for a VM that does not run there.
 func (p *Placer) cost(v cluster.VMID, h cluster.HostID) Cost {
 	return p.weigh(p.index.Demand(v), p.layout.Broken(v, h), h)
 }

@@ -43,7 +43,7 @@ func TestPlaceIsTheBestOfAll(t *testing.T) {
 			switch {
 			case len(got.First) > 0: // room was made
 			case got.Host != best.Host:
-				t.Fatalf("seed %d: machine %d goes to %d at %+v, the best is %+v", seed, v, got.Host, got.Cost, best)
+				t.Fatalf("seed %d: VM %d goes to %d at %+v, the best is %+v", seed, v, got.Host, got.Cost, best)
 			case got.Host == cluster.Nowhere:
 				refused++
 			default:
@@ -51,7 +51,7 @@ func TestPlaceIsTheBestOfAll(t *testing.T) {
 			}
 			p.Take(got)
 			if now := cluster.Violations(c, l.Host); len(now) > before {
-				t.Fatalf("seed %d: machine %d on %d: %+v", seed, v, got.Host, now)
+				t.Fatalf("seed %d: VM %d on %d: %+v", seed, v, got.Host, now)
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func TestGroupBreaksNoRule(t *testing.T) {
 		}
 		choices := p.Group(all)
 		if len(choices) != len(all) {
-			t.Fatalf("seed %d: %d choices for %d machines", seed, len(choices), len(all))
+			t.Fatalf("seed %d: %d choices for %d VMs", seed, len(choices), len(all))
 		}
 		if broken := cluster.Violations(c, l.Host); len(broken) > 0 {
 			t.Errorf("seed %d: %+v", seed, broken)
@@ -101,7 +101,7 @@ func two(memory ...int64) *cluster.Cluster {
 }
 
 func TestRoomIsMade(t *testing.T) {
-	// Each host has 40 GiB left, and the third machine needs 60: the smaller of the two
+	// Each host has 40 GiB left, and the third VM needs 60: the smaller of the two
 	// must leave its host first.
 	c := two(60, 40, 20, 60)
 	c.VMs[0].Host, c.VMs[1].Host, c.VMs[2].Host = 0, 1, 1
@@ -119,7 +119,7 @@ func TestRoomIsMade(t *testing.T) {
 	c.VMs[0].Pinned = true
 	p, _ = placer(c)
 	if got := p.Place(3); got.Host != cluster.Nowhere || got.First != nil {
-		t.Errorf("pinned machines move: %+v", got)
+		t.Errorf("pinned VMs move: %+v", got)
 	}
 }
 
@@ -131,7 +131,7 @@ func TestSpareCapacity(t *testing.T) {
 		got := p.Place(cluster.VMID(v))
 		p.Take(got)
 		if (got.Host != cluster.Nowhere) != want || (got.Denied == "") != want {
-			t.Errorf("machine %d: %+v", v, got)
+			t.Errorf("VM %d: %+v", v, got)
 		}
 	}
 }

@@ -2,12 +2,12 @@ package place
 
 import "plimsoll/internal/cluster"
 
-// proofs remember of which hosts all machines find room if they fail. What shows it is the
-// machines of the host and of the emptiest others, as many as were looked at: as long as they
+// proofs remember of which hosts all VMs find room if they fail. What shows it is the
+// VMs of the host and of the emptiest others, as many as were looked at: as long as they
 // are the same, so is the answer, whatever moves between other hosts.
 type proofs struct {
 	layout *cluster.Layout
-	prefix []uint64 // hash of so many of the emptiest hosts and their machines
+	prefix []uint64 // hash of so many of the emptiest hosts and their VMs
 	of     []proof  // by host
 }
 

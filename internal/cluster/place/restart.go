@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Restart is where the machines of a host would start again if it failed, packed by what
+// Restart is where the VMs of a host would start again if it failed, packed by what
 // they reserve and not by load: the largest first, each on the host with most memory left,
 // or where that leaves one without a host, each on the fullest that can have it. Short are
-// those that find no host for lack of room; machines that rules or networks bind to the
+// those that find no host for lack of room; VMs that rules or networks bind to the
 // host are in neither list. The layout is afterwards as before.
 func (p *Placer) Restart(f cluster.HostID) (steps []Step, short []cluster.VMID) {
 	steps, short, _ = p.restart(f, p.emptiest())
@@ -54,7 +54,7 @@ func (p *Placer) emptiest() []cluster.HostID {
 	return list
 }
 
-// pack gives each machine the first host of a list that can have it, or the fullest. It says
+// pack gives each VM the first host of a list that can have it, or the fullest. It says
 // how many of the hosts it has looked at.
 func (p *Placer) pack(f cluster.HostID, vms []cluster.VMID, hosts []cluster.HostID, tight bool) (steps []Step, short []cluster.VMID, looked int) {
 	for _, v := range vms {
@@ -103,7 +103,7 @@ func (p *Placer) strains(c Choice) string {
 }
 
 // Strains is why some steps would use up what is kept to spare: once a host failed, one
-// more machine than without them would find no single host with room. Empty where that is
+// more VM than without them would find no single host with room. Empty where that is
 // not so, and where nothing is to be kept to spare.
 func (p *Placer) Strains(steps ...Step) (why string) {
 	if p.c.Settings.SpareHosts == 0 {
@@ -144,7 +144,7 @@ func (p *Placer) Strains(steps ...Step) (why string) {
 	return ""
 }
 
-// fits says whether it costs little to find that all machines of a host find room, and how
+// fits says whether it costs little to find that all VMs of a host find room, and how
 // many of the emptiest hosts tell so.
 func (p *Placer) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked int) {
 	if p.oneTakesAll(f, hosts) {
@@ -153,7 +153,7 @@ func (p *Placer) fits(f cluster.HostID, hosts []cluster.HostID) (ok bool, looked
 	return p.ample(f, hosts)
 }
 
-// oneTakesAll says whether the emptiest other host could have all machines of one: the
+// oneTakesAll says whether the emptiest other host could have all VMs of one: the
 // usual case, which costs little to find.
 func (p *Placer) oneTakesAll(f cluster.HostID, hosts []cluster.HostID) bool {
 	i := 0

@@ -7,15 +7,15 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// mostMoved is how many machines may be moved to make room for one, and mostTried how
-// many of a host's machines are looked at for that, those that are cheapest to move
+// mostMoved is how many VMs may be moved to make room for one, and mostTried how
+// many of a host's VMs are looked at for that, those that are cheapest to move
 // first.
 const (
 	mostMoved = 2
 	mostTried = 32
 )
 
-// makeRoom looks for a host that could have the machine once others moved away from
+// makeRoom looks for a host that could have the VM once others moved away from
 // it, and takes the one for which least memory is to be copied.
 func (p *Placer) makeRoom(v cluster.VMID, none Choice) Choice {
 	best, least := none, int64(0)
@@ -37,7 +37,7 @@ func (p *Placer) makeRoom(v cluster.VMID, none Choice) Choice {
 	return best
 }
 
-// clear finds the machines to move away from a host until another can run there.
+// clear finds the VMs to move away from a host until another can run there.
 func (p *Placer) clear(v cluster.VMID, h cluster.HostID, moves int) (steps []Step, copied int64, ok bool) {
 	if p.layout.Obstacle(v, h).Check == cluster.Fine {
 		return nil, 0, true
@@ -75,7 +75,7 @@ func (p *Placer) undone(steps []Step, do func()) {
 	}
 }
 
-// cheapest lists machines of a host that may move, the smallest first.
+// cheapest lists VMs of a host that may move, the smallest first.
 func (p *Placer) cheapest(h cluster.HostID) []cluster.VMID {
 	var list []cluster.VMID
 	for _, w := range p.layout.On(h) {
@@ -89,7 +89,7 @@ func (p *Placer) cheapest(h cluster.HostID) []cluster.VMID {
 	return list[:min(len(list), mostTried)]
 }
 
-// elsewhere is the best other host for a machine; Nowhere when there is none.
+// elsewhere is the best other host for a VM; Nowhere when there is none.
 func (p *Placer) elsewhere(w cluster.VMID, not cluster.HostID) cluster.HostID {
 	best := Cost{Host: cluster.Nowhere}
 	for h := range p.c.Hosts {

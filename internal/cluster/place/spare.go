@@ -25,7 +25,7 @@ func (p *Placer) survivors() (left cluster.Resources) {
 	return left
 }
 
-// spare is why a machine may not start at all: what is reserved would then no longer
+// spare is why a VM may not start at all: what is reserved would then no longer
 // fit once those hosts fail.
 func (p *Placer) spare(v cluster.VMID) string {
 	n := p.c.Settings.SpareHosts

@@ -48,7 +48,7 @@ type Comparison struct {
 // Result is one policy's outcome.
 type Result struct {
 	Policy string `json:"policy"`
-	// What machines were entitled to and did not get: MHz·s and MiB·s, and as a share of
+	// What VMs were entitled to and did not get: MHz·s and MiB·s, and as a share of
 	// all that they were entitled to.
 	ShortCPU    int64   `json:"short_cpu_mhz_s"`
 	ShortMemory int64   `json:"short_memory_mib_s"`
@@ -154,7 +154,7 @@ func result(name string, s *scenario.Scenario, o *Outcome) Result {
 // Text writes a comparison as a table.
 func (c *Comparison) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s: %s\n%d hosts, %d machines, %s\n\n", c.Scenario, c.What, c.Hosts, c.VMs, time.Duration(c.Seconds)*time.Second)
+	fmt.Fprintf(b, "%s: %s\n%d hosts, %d VMs, %s\n\n", c.Scenario, c.What, c.Hosts, c.VMs, time.Duration(c.Seconds)*time.Second)
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "POLICY\tCPU SHORT\tMEMORY SHORT\tMOVES\tCOPIED\tFLAPS\tRULES BROKEN\tEMPTYING\tLONGEST DECISION\tPLIMSOLL WITH AS FEW MOVES")
 	for i := range c.Rows {
@@ -189,7 +189,7 @@ func (r *Result) moves(b *strings.Builder) {
 	}
 }
 
-// short is a share that machines went short of.
+// short is a share that VMs went short of.
 func short(x float64) string {
 	if x == 0 {
 		return "0"

@@ -3,7 +3,7 @@ package replay
 import "plimsoll/internal/cluster"
 
 // Descent makes the move that lowers the sum of the standard deviations of the hosts'
-// CPU loads, memory loads and numbers of machines most, again and again until none
+// CPU loads, memory loads and numbers of VMs most, again and again until none
 // lowers it by enough.
 //
 // Source: the description of hbal of Ganeti, with those of its metrics that a cluster with
@@ -67,10 +67,10 @@ func (r *rival) score(hosts []cluster.HostID) *score {
 	return s
 }
 
-// countWeight keeps numbers of machines from deciding where loads do not matter.
+// countWeight keeps numbers of VMs from deciding where loads do not matter.
 const countWeight = .25
 
-// shift has a machine go from the first host to the second.
+// shift has a VM go from the first host to the second.
 func (s *score) shift(v *View, vm cluster.VMID, way [2]cluster.HostID) {
 	asks := v.Index.Demand(vm)
 	for i, h := range way {

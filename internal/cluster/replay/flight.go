@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// flight is a machine that is on its way to another host. It works where it comes from
+// flight is a VM that is on its way to another host. It works where it comes from
 // until the last byte is there.
 type flight struct {
 	vm       cluster.VMID
@@ -89,7 +89,7 @@ func (w *world) fits(group []Step) bool {
 	}
 	fine := true
 	for i, s := range group {
-		// A machine on its way to the hosts of a rule that it breaks already may break it on the next host too.
+		// A VM on its way to the hosts of a rule that it breaks already may break it on the next host too.
 		fine = fine && (w.l.Obstacle(s.VM, s.To).Check == cluster.Fine || was[i] != cluster.Nowhere && w.l.Passing(s.VM, was[i], s.To).Check == cluster.Fine)
 		w.l.Move(s.VM, s.To)
 	}
@@ -99,8 +99,8 @@ func (w *world) fits(group []Step) bool {
 	return fine
 }
 
-// held says whether machines that are leaving the target keep a step from starting: by
-// what is reserved for them, or since the machine may not meet them.
+// held says whether VMs that are leaving the target keep a step from starting: by
+// what is reserved for them, or since the VM may not meet them.
 func (w *world) held(s Step) bool {
 	reserved, all := w.l.Reserved(s.To).Plus(w.x.Reserved(s.VM)), w.x.Capacity(s.To)
 	for i := range w.flights {
@@ -146,7 +146,7 @@ func (w *world) moving(h cluster.HostID) int {
 	return n
 }
 
-// launch starts a step: a machine that runs begins to move, another boots.
+// launch starts a step: a VM that runs begins to move, another boots.
 func (w *world) launch(s Step) {
 	vm := &w.c.VMs[s.VM]
 	w.changed = true
@@ -196,7 +196,7 @@ func (w *world) land(f flight) {
 	w.out.Log = append(w.out.Log, Entry{At: f.began, VM: f.vm, From: f.from, To: f.to, Reason: f.reason, Took: w.now - f.began})
 }
 
-// abort gives a move up: the machine stays where it is.
+// abort gives a move up: the VM stays where it is.
 func (w *world) abort(i int) {
 	f := w.flights[i]
 	w.remove(i)
@@ -213,7 +213,7 @@ func (w *world) remove(i int) {
 	}
 }
 
-// drop ends whatever a machine that is gone was about.
+// drop ends whatever a VM that is gone was about.
 func (w *world) drop(v cluster.VMID) {
 	if k := w.flying[v]; k >= 0 {
 		w.remove(int(k))

@@ -11,7 +11,7 @@ import (
 
 // Times for which the policy remembers, in seconds.
 const (
-	cooldown = 1800 // a machine that was moved stays
+	cooldown = 1800 // a VM that was moved stays
 	noReturn = 3600 // and does not go back to where it was
 )
 
@@ -59,7 +59,7 @@ func (o *Own) Every() int64 { return scenario.Step }
 // confirmed is how many samples in a row must agree that demand is another than it was.
 const confirmed = 3
 
-// observe brings what machines asked for in the long run within what they asked for in
+// observe brings what VMs asked for in the long run within what they asked for in
 // the last samples: a burst of one sample changes nothing, and one that lasts is seen
 // within a minute.
 func (o *Own) observe(v *View) {
@@ -129,7 +129,7 @@ func (o *Own) forget(v *View) {
 	o.asked = o.asked[:0]
 }
 
-// starts places the machines that have no host yet.
+// starts places the VMs that have no host yet.
 func (o *Own) starts(v *View) (out []Step) {
 	var vms []cluster.VMID
 	for i := range v.Cluster.VMs {

@@ -1,6 +1,6 @@
-// Package replay runs a cluster in virtual time: machines ask for what a scenario says,
-// hosts fail and come back, and a policy moves machines, which takes time, CPU and
-// network. What counts is what machines were entitled to and did not get.
+// Package replay runs a cluster in virtual time: VMs ask for what a scenario says,
+// hosts fail and come back, and a policy moves VMs, which takes time, CPU and
+// network. What counts is what VMs were entitled to and did not get.
 //
 // Everything follows from the scenario and the policy: the same ones give the same
 // outcome. Only how long decisions took is measured with a clock.
@@ -25,17 +25,17 @@ type Policy interface {
 // View is what a policy sees.
 type View struct {
 	Now int64 // second
-	// Cluster is as it was observed: the machines' demand with its course, the states of
-	// hosts, and where machines run. One that moves counts for where it goes.
+	// Cluster is as it was observed: the VMs' demand with its course, the states of
+	// hosts, and where VMs run. One that moves counts for where it goes.
 	Cluster *cluster.Cluster
-	Moving  []bool              // by machine: it is on its way
-	Down    []bool              // by machine: it should run and does not, for its host failed or it is new
-	Latest  []cluster.Resources // by machine: what it asked for last; Cluster has how that went over time
+	Moving  []bool              // by VM: it is on its way
+	Down    []bool              // by VM: it should run and does not, for its host failed or it is new
+	Latest  []cluster.Resources // by VM: what it asked for last; Cluster has how that went over time
 	Index   *cluster.Index      // of the cluster
 	Layout  *cluster.Layout     // of the cluster
 }
 
-// Step is one move, or a start of a machine that does not run. Steps of one number happen
+// Step is one move, or a start of a VM that does not run. Steps of one number happen
 // together or not at all.
 type Step struct {
 	VM     cluster.VMID
@@ -46,19 +46,19 @@ type Step struct {
 
 // Outcome is what came of a policy in a scenario.
 type Outcome struct {
-	// Short is what machines were entitled to and did not get: MHz and MiB times
+	// Short is what VMs were entitled to and did not get: MHz and MiB times
 	// milliseconds.
 	Short     cluster.Resources
 	Entitled  cluster.Resources // all that they were entitled to, likewise
-	Satisfied int64             // milliseconds of machines on hosts that had enough for all of theirs
-	Due       int64             // milliseconds of machines that should run
+	Satisfied int64             // milliseconds of VMs on hosts that had enough for all of theirs
+	Due       int64             // milliseconds of VMs that should run
 	Moves     int
 	Aborted   int   // moves that never ended or lost their target
 	Refused   int   // steps that would have broken something that must hold
 	Copied    int64 // bytes of memory sent
 	Flaps     int   // moves back to a host left less than an hour before, apart from what failures and maintenance caused
 	Violated  int64 // milliseconds of broken rules and overcommitted reservations, summed up over them
-	Draining  int64 // milliseconds that hosts in maintenance still had machines
+	Draining  int64 // milliseconds that hosts in maintenance still had VMs
 	Overload  int64 // milliseconds of hosts that were asked for more than they have
 	Late      int   // moves in the last third of the time
 	Log       []Entry

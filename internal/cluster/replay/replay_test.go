@@ -29,7 +29,7 @@ func (p *script) Round(v *View) []Step {
 	return p.steps[v.Now]
 }
 
-// pair is a cluster of two hosts of 16 GHz and 64 GiB, and machines on the first.
+// pair is a cluster of two hosts of 16 GHz and 64 GiB, and VMs on the first.
 func pair(vms int, nic int64) *scenario.Scenario {
 	c := &cluster.Cluster{Name: "pair", Settings: cluster.DefaultSettings()}
 	free := cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000}
@@ -58,7 +58,7 @@ func run(t *testing.T, s *scenario.Scenario, p Policy) *Outcome {
 }
 
 // A move takes as long as its memory takes over four fifths of the network, those that
-// share a host share its network, and what a machine writes meanwhile is sent again.
+// share a host share its network, and what a VM writes meanwhile is sent again.
 func TestMovesTakeTime(t *testing.T) {
 	const nic = 10_000_000_000 // 1 GB/s for moves
 	took := func(dirty int64, vms ...cluster.VMID) (out []int64) {
@@ -100,7 +100,7 @@ func TestMovesTakeTime(t *testing.T) {
 	}
 }
 
-// Ten machines of 2 GHz on a host of 16 GHz lack 4 GHz until two are gone.
+// Ten VMs of 2 GHz on a host of 16 GHz lack 4 GHz until two are gone.
 func TestShortfallIsWhatIsLacking(t *testing.T) {
 	s := pair(10, 10_000_000_000)
 	s.Length = 1000
@@ -123,7 +123,7 @@ func TestShortfallIsWhatIsLacking(t *testing.T) {
 
 func abs(x int64) int64 { return max(x, -x) }
 
-// A failed host is noticed after 30 s, its machines start elsewhere within 40 s of the
+// A failed host is noticed after 30 s, its VMs start elsewhere within 40 s of the
 // decision, and until then they lack all that they were entitled to.
 func TestFailure(t *testing.T) {
 	s := pair(2, 10_000_000_000)
@@ -171,8 +171,8 @@ func (p chaos) Round(v *View) (out []Step) {
 	return out
 }
 
-// Whatever a policy says, nothing that must hold is broken, no machine is lost, and what
-// is served and what is short make up what machines were entitled to.
+// Whatever a policy says, nothing that must hold is broken, no VM is lost, and what
+// is served and what is short make up what VMs were entitled to.
 func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 	moves, refused := 0, 0
 	for seed := range uint64(25) {
@@ -200,7 +200,7 @@ func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 		}
 		for v := range c.VMs {
 			if (c.VMs[v].Host == cluster.Nowhere) != (w.c.VMs[v].Host == cluster.Nowhere) && w.c.VMs[v].Host == cluster.Nowhere {
-				t.Errorf("seed %d: machine %d runs no more", seed, v)
+				t.Errorf("seed %d: VM %d runs no more", seed, v)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func TestNothingBreaksWhateverAPolicySays(t *testing.T) {
 	}
 }
 
-// both checks that a machine on its way breaks nothing on either host.
+// both checks that a VM on its way breaks nothing on either host.
 func (w *world) both(t *testing.T, seed uint64, f *flight) {
 	for _, h := range []cluster.HostID{f.from, f.to} {
 		where := func(v cluster.VMID) cluster.HostID {
@@ -220,7 +220,7 @@ func (w *world) both(t *testing.T, seed uint64, f *flight) {
 		}
 		for _, x := range cluster.Violations(w.c, where) {
 			if x.Rule == cluster.Nowhere || w.c.Rules[x.Rule].Kind == cluster.Apart {
-				t.Errorf("seed %d: a machine on its way to %s: %s", seed, w.c.Hosts[f.to].Name, x.Text)
+				t.Errorf("seed %d: a VM on its way to %s: %s", seed, w.c.Hosts[f.to].Name, x.Text)
 			}
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// rival is what policies of the field have in common here: they start machines, empty
+// rival is what policies of the field have in common here: they start VMs, empty
 // hosts in maintenance and mend rules by way of the host with the most free capacity that
-// nothing forbids, the largest machine first.
+// nothing forbids, the largest VM first.
 type rival struct {
 	v     *View
 	steps []Step
@@ -51,12 +51,12 @@ func (r *rival) largestFirst(vms []cluster.VMID) {
 	})
 }
 
-// may says whether a machine may go to a host.
+// may says whether a VM may go to a host.
 func (r *rival) may(v cluster.VMID, to cluster.HostID) bool {
 	return r.v.Layout.Host(v) != to && r.v.Layout.Obstacle(v, to).Check == cluster.Fine
 }
 
-// freest is the least loaded host that a machine may go to, by the resource that is
+// freest is the least loaded host that a VM may go to, by the resource that is
 // fuller.
 func (r *rival) freest(v cluster.VMID) cluster.HostID {
 	best, least := cluster.HostID(cluster.Nowhere), math.Inf(1)
@@ -78,7 +78,7 @@ func shares(demand, all cluster.Resources) (cpu, memory float64) {
 	return float64(demand.CPU) / float64(max(1, all.CPU)), float64(demand.Memory) / float64(max(1, all.Memory))
 }
 
-// usable lists the hosts that machines may go to.
+// usable lists the hosts that VMs may go to.
 func (r *rival) usable() (out []cluster.HostID) {
 	for h := range r.v.Cluster.Hosts {
 		if r.v.Cluster.Hosts[h].Usable() {
@@ -88,7 +88,7 @@ func (r *rival) usable() (out []cluster.HostID) {
 	return out
 }
 
-// free lists the machines that may be moved for the load.
+// free lists the VMs that may be moved for the load.
 func (r *rival) free() (out []cluster.VMID) {
 	for i := range r.v.Cluster.VMs {
 		vm := &r.v.Cluster.VMs[i]

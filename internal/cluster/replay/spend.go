@@ -45,8 +45,8 @@ func (w *world) spend(until int64) {
 	w.now = until
 }
 
-// serve gives machines what their hosts have for so many milliseconds. A host that has
-// enough for what its machines are entitled to gives each of them that.
+// serve gives VMs what their hosts have for so many milliseconds. A host that has
+// enough for what its VMs are entitled to gives each of them that.
 func (w *world) serve(took int64) {
 	wanted := make([]cluster.Resources, len(w.c.Hosts))
 	residents := make([]int, len(w.c.Hosts))
@@ -93,7 +93,7 @@ func over(r cluster.Resources, took int64) cluster.Resources {
 	return cluster.Resources{CPU: r.CPU * took, Memory: r.Memory >> 20 * took}
 }
 
-// copiedShare is how much of a machine's memory is already on both hosts, per mille.
+// copiedShare is how much of a VM's memory is already on both hosts, per mille.
 func copiedShare(memory, left int64) int64 {
 	if memory <= 0 {
 		return 1000

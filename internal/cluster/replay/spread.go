@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Spread moves machines to the most free host, the largest first, as long as the fullest
+// Spread moves VMs to the most free host, the largest first, as long as the fullest
 // and the emptiest host lie more than ten points apart.
 //
 // Source: the description of ProxLB's balancing (balanciness 10, largest group first, most

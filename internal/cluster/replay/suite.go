@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// material is the part of what machines were entitled to that counts: two policies whose
+// material is the part of what VMs were entitled to that counts: two policies whose
 // shortfalls lie nearer to each other did equally well.
 const material = .001
 
@@ -26,7 +26,7 @@ func (s Suite) Split() (tuning, heldOut Suite) {
 	return tuning, heldOut
 }
 
-// Shortfall is what our own policy left machines short of, as the mean over scenarios of
+// Shortfall is what our own policy left VMs short of, as the mean over scenarios of
 // the shares of CPU and memory, and its moves in all of them.
 func (s Suite) Shortfall() (cpu, memory float64, moves int) {
 	n := 0.
@@ -45,7 +45,7 @@ type Score struct {
 	Rival     string `json:"rival"`
 	Scenarios int    `json:"scenarios"`
 	// NoWorse are those in which ours, making no more moves than the rival did, left
-	// machines no shorter than it by more than a thousandth.
+	// VMs no shorter than it by more than a thousandth.
 	NoWorse int `json:"no_worse"`
 	Better  int `json:"better"` // and those of them in which it left them less short by more than that, or as short with fewer moves
 	Flaps   int `json:"flaps"`  // of the rival, in all scenarios

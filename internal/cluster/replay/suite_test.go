@@ -58,7 +58,7 @@ func compared(t *testing.T, names []string) replay.Suite {
 	return out
 }
 
-// Our own policy, making no more moves than a rival did, leaves machines no shorter in at
+// Our own policy, making no more moves than a rival did, leaves VMs no shorter in at
 // least four of five scenarios, against each rival. It never takes a move back, and moves
 // nothing where nothing is wrong.
 func TestQuality(t *testing.T) {

@@ -2,8 +2,8 @@ package replay
 
 import "plimsoll/internal/cluster"
 
-// Threshold moves the busiest machine of a host that is above a threshold to the coolest
-// host; a machine then stays for half an hour, and at most two move at a time.
+// Threshold moves the busiest VM of a host that is above a threshold to the coolest
+// host; a VM then stays for half an hour, and at most two move at a time.
 //
 // Source: the description of the performance mode of the load balancer of Xen Orchestra:
 // CPU at 0.85 of 90 %, or little free memory; averages of half an hour, weighed 75 to 25

@@ -64,7 +64,7 @@ func (p *Variation) Round(v *View) []Step {
 	return r.steps
 }
 
-// half is the mean load of both resources of a host with a machine more or less.
+// half is the mean load of both resources of a host with a VM more or less.
 func (r *rival) half(h cluster.HostID, v cluster.VMID, sign int64) float64 {
 	asks := r.v.Index.Demand(v)
 	cpu, memory := shares(r.v.Layout.Demand(h).Plus(cluster.Resources{CPU: sign * asks.CPU, Memory: sign * asks.Memory}), r.v.Index.Capacity(h))

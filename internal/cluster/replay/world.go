@@ -12,7 +12,7 @@ import (
 const (
 	second   = 1000
 	noticed  = 30 * second  // until a failed host is known to have failed
-	booting  = 40 * second  // until a started machine works
+	booting  = 40 * second  // until a started VM works
 	patience = 600 * second // until a move that does not come to an end is given up
 	flapping = 3600 * second
 )
@@ -21,17 +21,17 @@ const (
 type world struct {
 	scenario *scenario.Scenario
 	policy   Policy
-	c        *cluster.Cluster // VM.Host is where a machine runs, and Nowhere when it does not
+	c        *cluster.Cluster // VM.Host is where a VM runs, and Nowhere when it does not
 	x        *cluster.Index
-	l        *cluster.Layout // with machines that move on the host that they go to
+	l        *cluster.Layout // with VMs that move on the host that they go to
 	now, end int64           // milliseconds
 
-	due      []bool  // by machine: it should run
-	boots    []int64 // by machine: when it works; 0 when it does
+	due      []bool  // by VM: it should run
+	boots    []int64 // by VM: when it works; 0 when it does
 	asks     []cluster.Resources
 	entitled []cluster.Resources
 	flights  []flight
-	flying   []int32 // by machine: its flight, or -1
+	flying   []int32 // by VM: its flight, or -1
 	queue    []Step
 	events   []scenario.Event // that are still to come
 	look     int64            // when the run is looked at next
@@ -39,13 +39,13 @@ type world struct {
 	round    int64            // when the policy is asked next
 	alarm    int64            // when it is asked besides, for a failure that is then noticed
 	seen     []seen           // by host
-	left     []departure      // by machine: where it was before its last move
+	left     []departure      // by VM: where it was before its last move
 	broken   int64            // rules and reservations that are violated now
 	changed  bool             // since broken was counted
 	out      Outcome
 }
 
-// departure is from where a machine last moved, and when.
+// departure is from where a VM last moved, and when.
 type departure struct {
 	from   cluster.HostID
 	at     int64
@@ -68,7 +68,7 @@ func newWorld(s *scenario.Scenario, p Policy) *world {
 	return w
 }
 
-// copied is a cluster of which hosts, machines and rules can be changed.
+// copied is a cluster of which hosts, VMs and rules can be changed.
 func copied(c *cluster.Cluster) *cluster.Cluster {
 	n := *c
 	n.Hosts, n.VMs, n.Rules = append([]cluster.Host(nil), c.Hosts...), append([]cluster.VM(nil), c.VMs...), append([]cluster.Rule(nil), c.Rules...)
@@ -85,7 +85,7 @@ func (w *world) reindex() {
 	w.changed = true
 }
 
-// sample takes a new demand, and what machines are then entitled to.
+// sample takes a new demand, and what VMs are then entitled to.
 func (w *world) sample() {
 	if w.now < w.sampled {
 		return
@@ -107,7 +107,7 @@ func (w *world) sample() {
 	w.entitle()
 }
 
-// entitle divides what running hosts have among the machines that should run.
+// entitle divides what running hosts have among the VMs that should run.
 func (w *world) entitle() {
 	var all cluster.Resources
 	for h := range w.c.Hosts {
@@ -153,7 +153,7 @@ func (w *world) happen() {
 	}
 }
 
-// hosts gives hosts another state. Machines of one that fails stop, and a policy is asked
+// hosts gives hosts another state. VMs of one that fails stop, and a policy is asked
 // when that is noticed.
 func (w *world) hosts(e scenario.Event) {
 	for _, h := range e.Hosts {

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Report is what the policies make of hosts of a cluster and the machines on them.
+// Report is what the policies make of hosts of a cluster and the VMs on them.
 type Report struct {
 	Cluster   string   `json:"cluster"`
 	Yield     int      `json:"yield"` // work of a core with both threads busy, per mille of that with one
@@ -25,8 +25,8 @@ type Kind struct {
 	Threads int      `json:"threads_per_core"`
 	MHz     int64    `json:"mhz"`    // of a core
 	Factor  int      `json:"factor"` // that the snapshot has, per mille
-	Mix     []Group  `json:"mix"`    // machines on all of these hosts, small ones first
-	Asked   int64    `json:"asked"`  // MHz that machines ask for, of a host on average
+	Mix     []Group  `json:"mix"`    // VMs on all of these hosts, small ones first
+	Asked   int64    `json:"asked"`  // MHz that VMs ask for, of a host on average
 	Load    int      `json:"load"`   // the same, per mille of the capacity by default
 	// Policies has a row for each; none where Why says why there is no answer.
 	Policies []Outlook `json:"policies,omitempty"`
@@ -36,21 +36,21 @@ type Kind struct {
 // Outlook is what a policy would leave of a host.
 type Outlook struct {
 	Policy  Policy   `json:"policy"`
-	Factor  int      `json:"factor"`         // per mille, of a host full of such machines
+	Factor  int      `json:"factor"`         // per mille, of a host full of such VMs
 	CPU     int64    `json:"cpu"`            // MHz of a host with that factor
 	Lost    Loss     `json:"lost"`           // of what is asked for now, beyond what is lost by default
 	Busy    *Busy    `json:"busy,omitempty"` // of a single host
 	Caveats []string `json:"caveats"`
 }
 
-// Busy is what the machines of one host get done with every vCPU busy.
+// Busy is what the VMs of one host get done with every vCPU busy.
 type Busy struct {
 	Work     int64 `json:"work"`     // per mille of a core with one thread busy
 	Relative int   `json:"relative"` // the same, per mille of that by default
 	Idle     int   `json:"idle"`     // threads that no vCPU may use
 }
 
-// Look assesses each kind of host, or with a host given that one alone, for the machines
+// Look assesses each kind of host, or with a host given that one alone, for the VMs
 // that run there. The yield is that of Assess. A kind that cannot be assessed says why.
 func Look(c *cluster.Cluster, only cluster.HostID, yield int) *Report {
 	if yield == 0 {
@@ -100,7 +100,7 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	}
 	k.Mix, k.Asked = mixOf(l, hosts), asked/int64(len(hosts))
 	if len(k.Mix) == 0 {
-		k.Why = "no machine runs there: what a policy leaves depends on the machines"
+		k.Why = "no VM runs there: what a policy leaves depends on the VMs"
 		return k
 	}
 	mix := k.Mix
@@ -124,7 +124,7 @@ func look(l *cluster.Layout, hosts []cluster.HostID, yield int) Kind {
 	return k
 }
 
-// mixOf counts the machines of hosts by their size.
+// mixOf counts the VMs of hosts by their size.
 func mixOf(l *cluster.Layout, hosts []cluster.HostID) []Group {
 	count := map[int]int{}
 	for _, id := range hosts {
@@ -180,7 +180,7 @@ func perMilleOf(part, whole int64) int {
 	return int(part * 1000 / whole)
 }
 
-// proportions has the fewest machines in the same proportions: what a single host of
+// proportions has the fewest VMs in the same proportions: what a single host of
 // several has, where all are alike.
 func proportions(mix []Group) []Group {
 	part := 0

@@ -10,11 +10,11 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// lab has three hosts alike, one of another kind, one that is empty, and machines of 4 and
+// lab has three hosts alike, one of another kind, one that is empty, and VMs of 4 and
 // 3 vCPUs, by host.
-func lab(machines ...[]int) *cluster.Cluster {
+func lab(vms ...[]int) *cluster.Cluster {
 	c := &cluster.Cluster{Name: "lab", Settings: cluster.DefaultSettings(), Pools: []cluster.Pool{{Name: "root", Parent: cluster.Nowhere}}}
-	for i, sizes := range machines {
+	for i, sizes := range vms {
 		h := *host(8, 2)
 		h.Name, h.State, h.Memory = fmt.Sprint("esx-", i), cluster.Connected, 1<<38
 		if i >= 3 {
@@ -50,12 +50,12 @@ func TestKinds(t *testing.T) {
 		}
 	}
 	if f := three.Policies[2].Factor; f <= 699 || f >= 1000 {
-		t.Errorf("SCAv2 leaves %d per mille with odd machines", f)
+		t.Errorf("SCAv2 leaves %d per mille with odd VMs", f)
 	}
 	if f := r.Kinds[1].Policies[2].Factor; f != 1000 {
-		t.Errorf("SCAv2 leaves %d per mille with even machines", f)
+		t.Errorf("SCAv2 leaves %d per mille with even VMs", f)
 	}
-	if !strings.Contains(r.Kinds[2].Why, "no machine runs there") || r.Kinds[2].Policies != nil {
+	if !strings.Contains(r.Kinds[2].Why, "no VM runs there") || r.Kinds[2].Policies != nil {
 		t.Errorf("an empty host: %+v", r.Kinds[2])
 	}
 }
@@ -69,7 +69,7 @@ func (p Policy) index() int {
 	return -1
 }
 
-// A host that one machine fills has its own rule, whether one or several are alike.
+// A host that one VM fills has its own rule, whether one or several are alike.
 func TestKindsThatAreFilled(t *testing.T) {
 	for _, c := range []*cluster.Cluster{lab([]int{16}), lab([]int{16}, []int{16}, []int{16})} {
 		v2 := Look(c, cluster.Nowhere, 0).Kinds[0].Policies[2]
@@ -92,7 +92,7 @@ func TestReportAsText(t *testing.T) {
 	for _, want := range []string{
 		"1.25 times the work", "esx-0: 8 cores of 2000 MHz with 2 threads each", "1 of 3 vCPUs, 1 of 4 vCPUs, 2 of 8 vCPUs; they ask for 14800 MHz, 92.5% of",
 		"the snapshot has factor: 70%", "scav1    factor: 80% ", "12800 MHz  13.5% to 30%", "no answer: assess the schedulers", "32 vCPUs does not fit its 16 threads",
-		"Before you believe it", "Published, of other machines", "2019",
+		"Before you believe it", "Published, of other hosts", "2019",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("nothing says %q in\n%s", want, b.String())
@@ -103,7 +103,7 @@ func TestReportAsText(t *testing.T) {
 	}
 }
 
-// Machines that have a core for each vCPU lose nothing by any policy, however much they
+// VMs that have a core for each vCPU lose nothing by any policy, however much they
 // ask for; and of several hosts, only the full one loses.
 func TestLostIsBoundedByWhatRuns(t *testing.T) {
 	c := lab([]int{4, 4}, []int{4, 4, 4, 4}, nil)

@@ -1,14 +1,14 @@
 // Package sca says what a side-channel-aware CPU scheduler costs a host: how much work
-// its machines get done where threads of a core may not be shared between machines.
+// its VMs get done where threads of a core may not be shared between VMs.
 //
-// In go a host, the sizes of its machines and how much a core gains from its second
-// thread; out come, for each policy, the work of exactly these machines with all their
-// vCPUs busy, and the factor of the host's capacity once it is full of such machines,
+// In go a host, the sizes of its VMs and how much a core gains from its second
+// thread; out come, for each policy, the work of exactly these VMs with all their
+// vCPUs busy, and the factor of the host's capacity once it is full of such VMs,
 // with the caveats in words. All amounts are whole numbers.
 //
 // It is a model: of what cores can do, not of what an application makes of it. What
 // surprises: under SCAv2 the parity of the vCPUs matters, since the last vCPU of an odd
-// machine leaves a thread of its core idle.
+// VM leaves a thread of its core idle.
 package sca
 
 import (
@@ -25,7 +25,7 @@ type Policy string
 const (
 	Default Policy = "default" // any two
 	V1      Policy = "scav1"   // none: one thread of each core is used
-	V2      Policy = "scav2"   // two of one machine
+	V2      Policy = "scav2"   // two of one VM
 )
 
 // Policies lists all, in the order of an assessment.
@@ -39,36 +39,36 @@ const (
 
 	one = 1000 // work of a core with one thread busy, per mille
 
-	// fillCost is what SCAv2 loses against SCAv1, per mille, with one machine that has
+	// fillCost is what SCAv2 loses against SCAv1, per mille, with one VM that has
 	// every thread of the host. Published is only that SCAv1 is slightly better there;
 	// the size is ours.
 	fillCost = 10
 
 	// Bounds with which no product overflows.
-	mostMachines = 1 << 20
-	mostCores    = 1 << 13
+	mostVMs   = 1 << 20
+	mostCores = 1 << 13
 )
 
-// Group is some machines of one size.
+// Group is some VMs of one size.
 type Group struct {
 	VCPUs int `json:"vcpus"`
 	Count int `json:"count"`
 }
 
-// Row is what one policy makes of a host and its machines.
+// Row is what one policy makes of a host and its VMs.
 type Row struct {
 	Policy Policy `json:"policy"`
-	// Work is what gets done with every vCPU of these machines busy, per mille of a core
+	// Work is what gets done with every vCPU of these VMs busy, per mille of a core
 	// with one thread busy.
 	Work int64 `json:"work"`
 	// Relative is Work, per mille of that under the default policy.
 	Relative int `json:"relative"`
-	// Factor is the part of the capacity that is left once the host is full of machines
+	// Factor is the part of the capacity that is left once the host is full of VMs
 	// in these proportions, per mille: what a cluster.Host has as its Factor.
 	Factor int `json:"factor"`
 	// CPU is the capacity of the host with that factor, in MHz.
 	CPU int64 `json:"cpu"`
-	// Idle is how many threads no vCPU may use while all of these machines run.
+	// Idle is how many threads no vCPU may use while all of these VMs run.
 	Idle    int      `json:"idle"`
 	Caveats []string `json:"caveats"`
 	// Shared says that there are more vCPUs than cores, so that threads are shared: with
@@ -76,9 +76,9 @@ type Row struct {
 	Shared bool `json:"shared"`
 }
 
-// Assess says for each policy what a host gets done with a mix of machines. Yield is the
+// Assess says for each policy what a host gets done with a mix of VMs. Yield is the
 // work of a core with both threads busy, per mille of that with one, from 1000 to 2000;
-// 0 is DefaultYield. It is an error when there is no machine, one that is larger than
+// 0 is DefaultYield. It is an error when there is no VM, one that is larger than
 // the host, or a core with more than two threads.
 func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 	if yield == 0 {
@@ -102,7 +102,7 @@ func Assess(h *cluster.Host, mix []Group, yield int) ([]Row, error) {
 
 // LossAt is the part of what is asked for that is not done by the capacity of the policy
 // alone, per mille, when that is a share of what the host could do under the default policy,
-// full of such machines. Load is per mille. Queues, which build up before the capacity is
+// full of such VMs. Load is per mille. Queues, which build up before the capacity is
 // reached, are not in it: what they cost was measured only (Expected).
 func (r Row) LossAt(load int) int {
 	if load <= r.Factor {
@@ -111,15 +111,15 @@ func (r Row) LossAt(load int) int {
 	return (load - r.Factor) * 1000 / load
 }
 
-// load is a host and its machines, counted.
+// load is a host and its VMs, counted.
 type load struct {
 	cores   int64
 	threads int   // of a core
 	yield   int64 // of a core with both threads busy, per mille
-	vcpus   int64 // of all machines
-	pairs   int64 // of vCPUs of one machine
-	odd     int64 // machines with a vCPU left over
-	fills   bool  // one machine that has every thread
+	vcpus   int64 // of all VMs
+	pairs   int64 // of vCPUs of one VM
+	odd     int64 // VMs with a vCPU left over
+	fills   bool  // one VM that has every thread
 }
 
 func (l *load) add(g Group) {
@@ -139,21 +139,21 @@ func count(h *cluster.Host, mix []Group, yield int64) (load, error) {
 	case yield < one || yield > 2*one:
 		return l, fmt.Errorf("a core with both threads busy does %d per mille: give %d to %d", yield, one, 2*one)
 	}
-	machines := 0
+	vms := 0
 	for _, g := range mix {
 		switch {
 		case g.VCPUs < 1 || int64(g.VCPUs) > l.cores*int64(l.threads):
-			return l, fmt.Errorf("a machine of %d vCPUs does not fit its %d threads", g.VCPUs, l.cores*int64(l.threads))
-		case g.Count < 0 || g.Count > mostMachines-machines:
-			return l, fmt.Errorf("%d machines of %d vCPUs: give 0 to %d in all", g.Count, g.VCPUs, mostMachines)
+			return l, fmt.Errorf("a VM of %d vCPUs does not fit its %d threads", g.VCPUs, l.cores*int64(l.threads))
+		case g.Count < 0 || g.Count > mostVMs-vms:
+			return l, fmt.Errorf("%d VMs of %d vCPUs: give 0 to %d in all", g.Count, g.VCPUs, mostVMs)
 		}
-		machines += g.Count
+		vms += g.Count
 		l.add(g)
 		l.fills = l.fills || g.Count > 0 && int64(g.VCPUs) == l.cores*int64(l.threads)
 	}
-	if machines == 0 {
-		return l, errors.New("there is no machine: name what it runs")
+	if vms == 0 {
+		return l, errors.New("there is no VM: name what it runs")
 	}
-	l.fills = l.fills && machines == 1 && l.threads == 2
+	l.fills = l.fills && vms == 1 && l.threads == 2
 	return l, nil
 }

@@ -31,7 +31,7 @@ func assess(t *testing.T, h *cluster.Host, yield int, mix ...Group) map[Policy]R
 
 // What was published, by direction and bounds.
 func TestPublishedDirections(t *testing.T) {
-	// A host of 28 cores at saturation: SCAv1 loses up to 30 %, whatever the machines.
+	// A host of 28 cores at saturation: SCAv1 loses up to 30 %, whatever the VMs.
 	for _, v := range []int{1, 2, 3, 4, 7, 8, 14} {
 		r := assess(t, host(28, 2), 0, Group{v, 100})
 		if f := r[V1].Factor; f < 695 || f > 700 || r[V1].LossAt(1000) != 1000-f {
@@ -54,10 +54,10 @@ func TestPublishedDirections(t *testing.T) {
 	if f := assess(t, host(28, 2), 1250, Group{4, 100})[V1].Factor; f != 800 {
 		t.Errorf("SCAv1 leaves %d per mille where a second thread adds a quarter", f)
 	}
-	// One machine of 192 vCPUs that fills the host: slightly better with SCAv1.
+	// One VM of 192 vCPUs that fills the host: slightly better with SCAv1.
 	r := assess(t, host(96, 2), 0, Group{192, 1})
 	if v1, v2 := r[V1].Work, r[V2].Work; v1 <= v2 || v1-v2 > v1/50 || r[Default].Work < v1 {
-		t.Errorf("one machine that fills the host: SCAv1 %d, SCAv2 %d", v1, v2)
+		t.Errorf("one VM that fills the host: SCAv1 %d, SCAv2 %d", v1, v2)
 	}
 	if !strings.Contains(strings.Join(r[V2].Caveats, "\n"), "1 % is assumed") {
 		t.Error("nobody says that the size is assumed")
@@ -77,7 +77,7 @@ func TestFactorByParity(t *testing.T) {
 	for _, test := range tests {
 		for p, want := range map[Policy]int{Default: test.all, V1: test.v1, V2: test.v2} {
 			if got := assess(t, host(28, 2), 0, Group{test.vcpus, 200})[p].Factor; got != want {
-				t.Errorf("%s, 200 machines of %d vCPUs: %d, want %d", p, test.vcpus, got, want)
+				t.Errorf("%s, 200 VMs of %d vCPUs: %d, want %d", p, test.vcpus, got, want)
 			}
 		}
 	}
@@ -105,19 +105,19 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// most tries every way in which machines can pair their vCPUs on the cores that there
+// most tries every way in which VMs can pair their vCPUs on the cores that there
 // are; -1 where there are too few.
-func most(machines []int, cores, yield int) int {
+func most(vms []int, cores, yield int) int {
 	if cores < 0 {
 		return -1
 	}
-	if len(machines) == 0 {
+	if len(vms) == 0 {
 		return 0
 	}
 	best := -1
-	for pairs := 0; pairs <= machines[0]/2; pairs++ {
-		singles := machines[0] - 2*pairs
-		if rest := most(machines[1:], cores-pairs-singles, yield); rest >= 0 {
+	for pairs := 0; pairs <= vms[0]/2; pairs++ {
+		singles := vms[0] - 2*pairs
+		if rest := most(vms[1:], cores-pairs-singles, yield); rest >= 0 {
 			best = max(best, rest+pairs*yield+singles*one)
 		}
 	}
@@ -129,19 +129,19 @@ func TestWorkIsTheMost(t *testing.T) {
 	tried := 0
 	for range 3000 {
 		cores, yield := 2+r.IntN(7), one+r.IntN(one+1)
-		var machines []int
+		var vms []int
 		var mix []Group
 		for range 2 + r.IntN(4) {
 			v := 1 + r.IntN(min(7, 2*cores))
-			machines, mix = append(machines, v), append(mix, Group{v, 1})
+			vms, mix = append(vms, v), append(mix, Group{v, 1})
 		}
-		want := most(machines, cores, yield)
+		want := most(vms, cores, yield)
 		if want < 0 {
 			continue
 		}
 		tried++
 		if got := assess(t, host(cores, 2), yield, mix...)[V2].Work; got != int64(want) {
-			t.Fatalf("machines %v on %d cores, yield %d: %d, want %d", machines, cores, yield, got, want)
+			t.Fatalf("VMs %v on %d cores, yield %d: %d, want %d", vms, cores, yield, got, want)
 		}
 	}
 	if tried < 500 {
@@ -183,12 +183,12 @@ func TestImpossibleMixes(t *testing.T) {
 		yield int
 		words string
 	}{
-		"no machine":       {host(4, 2), nil, 0, "no machine"},
-		"none of a size":   {host(4, 2), []Group{{2, 0}}, 0, "no machine"},
+		"no VM":            {host(4, 2), nil, 0, "no VM"},
+		"none of a size":   {host(4, 2), []Group{{2, 0}}, 0, "no VM"},
 		"no vCPUs":         {host(4, 2), []Group{{0, 1}}, 0, "0 vCPUs does not fit"},
 		"larger":           {host(4, 2), []Group{{9, 1}}, 0, "9 vCPUs does not fit its 8 threads"},
-		"negative":         {host(4, 2), []Group{{1, -1}}, 0, "-1 machines"},
-		"too many":         {host(4, 2), []Group{{1, 1 << 20}, {1, 1}}, 0, "1 machines of 1 vCPUs"},
+		"negative":         {host(4, 2), []Group{{1, -1}}, 0, "-1 VMs"},
+		"too many":         {host(4, 2), []Group{{1, 1 << 20}, {1, 1}}, 0, "1 VMs of 1 vCPUs"},
 		"no cores":         {host(0, 2), []Group{{1, 1}}, 0, "0 cores"},
 		"too many cores":   {host(1<<20, 2), []Group{{1, 1}}, 0, "cores: give 1 to"},
 		"eight threads":    {host(4, 8), []Group{{1, 1}}, 0, "8 threads"},

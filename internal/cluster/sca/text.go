@@ -17,7 +17,7 @@ func (r *Report) Text(w io.Writer) error {
 		r.Kinds[i].text(b)
 	}
 	r.caveats(b)
-	b.WriteString("\nPublished, of other machines\n")
+	b.WriteString("\nPublished, of other hosts\n")
 	for _, f := range r.Published {
 		fmt.Fprintf(b, "  %s, %s: %s (%s)\n", f.Policy, f.Load, f.Text, f.Source)
 	}
@@ -43,7 +43,7 @@ func (k *Kind) text(b *strings.Builder) {
 			}
 			sizes = append(sizes, size)
 		}
-		fmt.Fprintf(b, "  machines: %s; they ask for %d MHz", strings.Join(sizes, ", "), k.Asked)
+		fmt.Fprintf(b, "  VMs: %s; they ask for %d MHz", strings.Join(sizes, ", "), k.Asked)
 		if len(k.Hosts) > 1 {
 			b.WriteString(" a host")
 		}

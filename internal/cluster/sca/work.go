@@ -1,7 +1,7 @@
 package sca
 
 // work is what gets done with every vCPU busy, per mille of a core. Whoever has spare
-// cores spreads out before it doubles up; where machines must take turns under SCAv2,
+// cores spreads out before it doubles up; where VMs must take turns under SCAv2,
 // each gets cores in proportion to what it needs at least.
 func (l load) work(p Policy) int64 {
 	c := l.cores
@@ -29,13 +29,13 @@ func (l load) work(p Policy) int64 {
 	return 0
 }
 
-// packed is how many cores the machines need at least under SCAv2, and the work that
+// packed is how many cores the VMs need at least under SCAv2, and the work that
 // they do on them.
 func (l load) packed() (cores, work int64) {
 	return l.pairs + l.odd, l.pairs*l.yield + l.odd*one
 }
 
-// full is the work of a core, per mille, once there are more such machines than fit;
+// full is the work of a core, per mille, once there are more such VMs than fit;
 // times the number of cores that it is counted on, so that nothing is rounded.
 func (l load) full(p Policy) int64 {
 	least, packed := l.packed()
@@ -56,7 +56,7 @@ func (l load) full(p Policy) int64 {
 	return 0
 }
 
-// idle is how many threads no vCPU may use while all machines run.
+// idle is how many threads no vCPU may use while all VMs run.
 func (l load) idle(p Policy) int {
 	if l.threads == 1 {
 		return 0

@@ -8,27 +8,27 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Pattern is how some machines ask for CPU and memory for some time. Later patterns
+// Pattern is how some VMs ask for CPU and memory for some time. Later patterns
 // replace earlier ones while they last.
 type Pattern struct {
 	VMs      []cluster.VMID // sorted
 	From, To int64          // seconds
 	// Every and For make it last only for a part of each period, which begins later by
-	// Shift with each machine. 0 is all the time.
+	// Shift with each VM. 0 is all the time.
 	Every, For, Shift int64
 
 	CPU    Line
 	Active Line
 	Daily  int   // amplitude of a sine of a day, per mille
 	Peak   int64 // second of the day of its top
-	Noise  int   // deviation of chance that each machine has of its own, per mille
+	Noise  int   // deviation of chance that each VM has of its own, per mille
 	Common int   // and of chance that all of them share
 }
 
 // Line goes evenly from one amount to another while a pattern lasts.
 type Line struct {
 	Given    bool
-	From, To int64   // MHz or bytes; per mille of the machine's size where Share
+	From, To int64   // MHz or bytes; per mille of the VM's size where Share
 	Share    [2]bool // of From and To
 }
 
@@ -38,8 +38,8 @@ type Patterned struct {
 	clock    Clock
 	core     int64
 	patterns []Pattern
-	of       [][]int32 // patterns, by machine
-	own      [][]int16 // chance, in thousandths of its deviation, by pattern and then machine and step
+	of       [][]int32 // patterns, by VM
+	own      [][]int16 // chance, in thousandths of its deviation, by pattern and then VM and step
 	common   [][]int16
 	steps    int
 }
@@ -97,7 +97,7 @@ func chance(random *rand.Rand, steps int) []int16 {
 	return out
 }
 
-// At is what a machine asks for.
+// At is what a VM asks for.
 func (p *Patterned) At(v cluster.VMID, second int64) Sample {
 	vm := &p.c.VMs[v]
 	size := int64(vm.VCPUs) * p.core
@@ -144,7 +144,7 @@ func (t *Pattern) place(v cluster.VMID) int {
 	return k
 }
 
-// lasts says whether a pattern holds for its machine of a place at a second.
+// lasts says whether a pattern holds for its VM of a place at a second.
 func (t *Pattern) lasts(k int, second int64) bool {
 	if second < t.From || second >= t.To {
 		return false

@@ -8,8 +8,8 @@ import (
 	"plimsoll/internal/cluster/generate"
 )
 
-// machines is a cluster of machines of 4 vCPUs on cores of 2 GHz.
-func machines(n int) *cluster.Cluster {
+// VMs is a cluster of VMs of 4 vCPUs on cores of 2 GHz.
+func vms(n int) *cluster.Cluster {
 	c := &cluster.Cluster{Settings: cluster.DefaultSettings(), Hosts: []cluster.Host{{Sockets: 1, NodesPerSocket: 1, CoresPerNode: 8, ThreadsPerCore: 2, MHz: 2000, Factor: 1000}}}
 	for range n {
 		v := cluster.VM{VCPUs: 4, Memory: 8 << 30}
@@ -26,7 +26,7 @@ func flat(perMille int64) Line {
 
 func TestPatterns(t *testing.T) {
 	all := []cluster.VMID{0, 1}
-	p := NewPatterned(machines(3), Clock{Length: 86_400}, []Pattern{
+	p := NewPatterned(vms(3), Clock{Length: 86_400}, []Pattern{
 		{VMs: all, From: 100, To: 1000, CPU: flat(500)},
 		{VMs: all, From: 2000, To: 4000, CPU: Line{Given: true, From: 0, To: 1000, Share: [2]bool{true, true}}},
 		{VMs: all, From: 5000, To: 9000, Every: 1000, For: 200, Shift: 500, CPU: flat(1000)},
@@ -39,13 +39,13 @@ func TestPatterns(t *testing.T) {
 		second int64
 		cpu    int64
 	}{
-		{"before, as the cluster says", 0, 99, 1000}, {"while it lasts", 0, 100, 4000}, {"after it", 0, 1000, 1000}, {"another machine", 2, 500, 1000},
+		{"before, as the cluster says", 0, 99, 1000}, {"while it lasts", 0, 100, 4000}, {"after it", 0, 1000, 1000}, {"another VM", 2, 500, 1000},
 		{"half-way up", 1, 3000, 4000}, {"nearly up", 1, 3999, 7996},
 		{"a burst", 0, 5100, 8000}, {"between bursts", 0, 5300, 1000}, {"the burst of the second", 1, 5600, 8000}, {"not yet that of the second", 1, 5100, 1000},
 		{"noon", 0, 43_200, 5600}, {"six in the evening", 0, 64_800, 4000}, {"midnight", 0, 86_399, 2400},
 	} {
 		if got := p.At(c.vm, c.second).CPU; math.Abs(float64(got-c.cpu)) > 1 {
-			t.Errorf("%s: machine %d asks for %d MHz at %d s, want %d", c.what, c.vm, got, c.second, c.cpu)
+			t.Errorf("%s: VM %d asks for %d MHz at %d s, want %d", c.what, c.vm, got, c.second, c.cpu)
 		}
 	}
 	if got := p.At(1, 25_000).Active; got != 1<<30 {
@@ -53,14 +53,14 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Chance has the deviation that was asked for, is alike from step to step, is a machine's
+// Chance has the deviation that was asked for, is alike from step to step, is a VM's
 // own or shared by all, and changes with the seed alone.
 func TestChance(t *testing.T) {
 	const length = 20 * 50_000
 	own := []Pattern{{VMs: []cluster.VMID{0, 1}, To: length, CPU: flat(500), Noise: 100}}
 	common := []Pattern{{VMs: []cluster.VMID{0, 1}, To: length, CPU: flat(500), Common: 100}}
 	series := func(patterns []Pattern, seed uint64, v cluster.VMID) (out []float64) {
-		p := NewPatterned(machines(2), Clock{Length: length, Seed: seed}, patterns)
+		p := NewPatterned(vms(2), Clock{Length: length, Seed: seed}, patterns)
 		for second := int64(0); second < length; second += Step {
 			out = append(out, float64(p.At(v, second).CPU))
 		}
@@ -75,7 +75,7 @@ func TestChance(t *testing.T) {
 		what       string
 		a, b       []float64
 		least, top float64
-	}{{"from step to step", a[1:], a[:len(a)-1], .88, .92}, {"of two machines", a, b, -.05, .05}, {"that is shared", c, d, 1, 1}, {"of two seeds", a, series(own, 2, 0), -.05, .05}} {
+	}{{"from step to step", a[1:], a[:len(a)-1], .88, .92}, {"of two VMs", a, b, -.05, .05}, {"that is shared", c, d, 1, 1}, {"of two seeds", a, series(own, 2, 0), -.05, .05}} {
 		if r := correlation(x.a, x.b); r < x.least-1e-9 || r > x.top+1e-9 {
 			t.Errorf("chance %s: correlation %.3f, want %g to %g", x.what, r, x.least, x.top)
 		}
@@ -102,7 +102,7 @@ func correlation(a, b []float64) float64 {
 	return sum / sa / sb
 }
 
-// A trace becomes a scenario: machines that arrive are added, and its minutes are those
+// A trace becomes a scenario: VMs that arrive are added, and its minutes are those
 // of the trace.
 func TestFromTrace(t *testing.T) {
 	spec := generate.Typical(4, 3)
@@ -120,19 +120,19 @@ func TestFromTrace(t *testing.T) {
 		case ArriveEvent:
 			arrive++
 			if s.Cluster.VMs[v].Host != cluster.Nowhere || int(v) < len(c.VMs) {
-				t.Errorf("machine %d arrives and was there", v)
+				t.Errorf("VM %d arrives and was there", v)
 			}
 			if got, want := s.Demand.At(v, e.At+60).CPU > 0, true; got != want && e.At+120 < s.Length {
-				t.Errorf("machine %d asks for nothing after it arrived", v)
+				t.Errorf("VM %d asks for nothing after it arrived", v)
 			}
 		case DepartEvent:
 			depart++
 		}
 	}
 	if arrive == 0 || depart == 0 || len(s.Cluster.VMs) != len(c.VMs)+arrive || s.Length != 36_000 {
-		t.Errorf("%d arrive, %d depart, %d machines of %d, %d s", arrive, depart, len(s.Cluster.VMs), len(c.VMs), s.Length)
+		t.Errorf("%d arrive, %d depart, %d VMs of %d, %d s", arrive, depart, len(s.Cluster.VMs), len(c.VMs), s.Length)
 	}
 	if got, want := s.Demand.At(2, 125).CPU, trace.At(2, 62).CPU; got != want {
-		t.Errorf("machine 2 asks for %d MHz, and %d in the trace", got, want)
+		t.Errorf("VM 2 asks for %d MHz, and %d in the trace", got, want)
 	}
 }

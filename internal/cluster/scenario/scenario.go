@@ -1,5 +1,5 @@
-// Package scenario holds what happens to a cluster over time: what its machines ask for,
-// hosts that fail or are serviced, machines that come and go. Package replay runs it.
+// Package scenario holds what happens to a cluster over time: what its VMs ask for,
+// hosts that fail or are serviced, VMs that come and go. Package replay runs it.
 package scenario
 
 import (
@@ -22,13 +22,13 @@ type Scenario struct {
 	Events  []Event // by time
 }
 
-// Demand is what machines ask for.
+// Demand is what VMs ask for.
 type Demand interface {
-	// At is what a machine asks for from a second on, until the next multiple of Step.
+	// At is what a VM asks for from a second on, until the next multiple of Step.
 	At(v cluster.VMID, second int64) Sample
 }
 
-// Sample is what a machine asks for at an instant.
+// Sample is what a VM asks for at an instant.
 type Sample struct {
 	CPU    int64 // MHz
 	Active int64 // bytes of memory that it uses
@@ -52,8 +52,8 @@ type EventKind uint8
 // The kinds of events.
 const (
 	HostEvent   EventKind = iota // hosts get another state
-	ArriveEvent                  // machines are to be started
-	DepartEvent                  // machines are gone
+	ArriveEvent                  // VMs are to be started
+	DepartEvent                  // VMs are gone
 	RuleEvent                    // rules hold from now on, or no longer
 )
 

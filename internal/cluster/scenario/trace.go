@@ -5,24 +5,24 @@ import (
 	"plimsoll/internal/cluster/generate"
 )
 
-// Trace is the demand of machines over time, and when they come and go: one that was
+// Trace is the demand of VMs over time, and when they come and go: one that was
 // generated, or one that was taken somewhere.
 type Trace interface {
-	Machines() int
+	VMs() int
 	VM(i int) cluster.VM
-	// Life is from which minute on a machine is there, and from which on no more.
+	// Life is from which minute on a VM is there, and from which on no more.
 	Life(i int) (from, to int64)
 	At(i int, minute int64) generate.Sample
 }
 
-// FromTrace is what happens to a cluster, whose machines are the first of a trace, in some
-// minutes from one on. It takes the machines into the cluster that arrive in that time.
+// FromTrace is what happens to a cluster, whose VMs are the first of a trace, in some
+// minutes from one on. It takes the VMs into the cluster that arrive in that time.
 func FromTrace(c *cluster.Cluster, t Trace, from, minutes int64) *Scenario {
 	own := *c
 	own.VMs = append([]cluster.VM(nil), c.VMs...)
 	s := &Scenario{Name: c.Name, Cluster: &own, Length: minutes * 60}
 	d := &traced{trace: t, from: from}
-	for i := range t.Machines() {
+	for i := range t.VMs() {
 		begin, end := t.Life(i)
 		if i >= len(c.VMs) && (begin >= from+minutes || end <= from) {
 			continue
@@ -49,7 +49,7 @@ func FromTrace(c *cluster.Cluster, t Trace, from, minutes int64) *Scenario {
 type traced struct {
 	trace Trace
 	from  int64
-	of    []int // place in the trace, by machine
+	of    []int // place in the trace, by VM
 }
 
 func (d *traced) At(v cluster.VMID, second int64) Sample {

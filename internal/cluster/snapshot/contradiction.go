@@ -8,13 +8,13 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// conflict looks for rules that must hold and cannot, wherever machines run. It follows
-// rules that keep machines together through any number of others.
+// conflict looks for rules that must hold and cannot, wherever VMs run. It follows
+// rules that keep VMs together through any number of others.
 type conflict struct {
 	r      *reader
-	leader []cluster.VMID // of the machines that must run together, by machine
+	leader []cluster.VMID // of the VMs that must run together, by VM
 	bound  map[cluster.VMID][]cluster.RuleID
-	by     []cluster.RuleID // a rule that made the machine follow its leader
+	by     []cluster.RuleID // a rule that made the VM follow its leader
 }
 
 // contradictions complains about them, each at the place of the last of its rules.
@@ -95,7 +95,7 @@ func (k *conflict) apart(id cluster.RuleID, rule *cluster.Rule) {
 	}
 }
 
-// unplaceable complains about machines that no host is left for. Those of the same rules
+// unplaceable complains about VMs that no host is left for. Those of the same rules
 // are looked at once.
 func (k *conflict) unplaceable() {
 	done := map[string]bool{}

@@ -32,7 +32,7 @@ type reader struct {
 	core      int64 // MHz by which sizes are counted
 }
 
-// limits keep a short file from asking for more than a machine can hold.
+// limits keep a short file from asking for more than a VM can hold.
 type limits struct{ hosts, vms, pools, rules int }
 
 // fields is one item of the file: what it says itself, then its template, then the

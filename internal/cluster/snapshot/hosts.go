@@ -23,7 +23,7 @@ const (
 	usualNIC     = 10_000_000_000 // bit/s
 )
 
-// Bounds that no machine reaches, so that products of what they bound do not overflow.
+// Bounds that no VM reaches, so that products of what they bound do not overflow.
 const (
 	mostSockets = 64
 	mostCores   = 4096

@@ -91,7 +91,7 @@ func isTime(text string) bool {
 	return err == nil
 }
 
-// patterns reads the defaults and templates of hosts and machines.
+// patterns reads the defaults and templates of hosts and VMs.
 func (r *reader) patterns(root *document.Node) {
 	for kind, known := range map[string][]string{"host": hostKeys, "vm": vmKeys} {
 		r.templates[kind] = map[string]*document.Node{}

@@ -39,7 +39,7 @@ func TestDocumentedExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(c.Hosts) != 5 || len(c.VMs) != 9 || len(c.Pools) != 4 || len(c.Rules) != 3 {
-		t.Fatalf("%d hosts, %d machines, %d pools, %d rules", len(c.Hosts), len(c.VMs), len(c.Pools), len(c.Rules))
+		t.Fatalf("%d hosts, %d VMs, %d pools, %d rules", len(c.Hosts), len(c.VMs), len(c.Pools), len(c.Rules))
 	}
 	h := c.Hosts[3]
 	if h.Name != "esx-4" || h.Cores() != 56 || h.Memory != 512<<30 || h.NIC != 25e9 || h.ThreadsPerCore != 2 || len(h.Networks) != 2 {

@@ -20,7 +20,7 @@ var (
 
 var clock = quantity{"a time", "90m", []unit{{"d", 86_400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}, 0}
 
-// What a scenario may hold: a month, as many steps of machines as fit into memory, and
+// What a scenario may hold: a month, as many steps of VMs as fit into memory, and
 // more patterns and events than anyone writes.
 const (
 	longest      = 31 * 86_400
@@ -100,7 +100,7 @@ func (f *fields) patterns(length int64) (out []scenario.Pattern) {
 		p := in.pattern(length)
 		if p.Noise > 0 {
 			if random += length / scenario.Step * int64(len(p.VMs)); random > mostChance {
-				in.complain(in.get("noise"), "chance for so many machines over so long does not fit into memory: use a shorter length")
+				in.complain(in.get("noise"), "chance for so many VMs over so long does not fit into memory: use a shorter length")
 				return out
 			}
 		}
@@ -120,7 +120,7 @@ func (f *fields) pattern(length int64) scenario.Pattern {
 	}
 	switch {
 	case f.get("vms") == nil:
-		f.complain(f.at, "vms is missing: the machines that it is about")
+		f.complain(f.at, "vms is missing: the VMs that it is about")
 	case p.To <= p.From:
 		f.complain(f.get("to"), "it ends before it begins")
 	case p.Every > 0 && (p.For <= 0 || p.For >= p.Every):
@@ -156,7 +156,7 @@ func (f *fields) line(key string, q *quantity) (l scenario.Line) {
 	return l
 }
 
-// part reads an amount, or a share of a machine's size in per mille.
+// part reads an amount, or a share of a VM's size in per mille.
 func (f *fields) part(n *document.Node, key string, q *quantity) (x int64, ofSize bool) {
 	if strings.HasSuffix(strings.TrimSpace(n.Text), "%") {
 		return f.amount(n, key, &share, 0), true

@@ -10,7 +10,7 @@ var ruleKeys = []string{"name", "kind", "must", "disabled", "vms", "hosts"}
 
 var ruleKinds = []string{string(cluster.Together), string(cluster.Apart), string(cluster.OnHosts), string(cluster.OffHosts)}
 
-// mostTogether is how many machines a rule between machines may name: layouts count them
+// mostTogether is how many VMs a rule between VMs may name: layouts count them
 // by host in 16 bits.
 const mostTogether = 32767
 
@@ -35,15 +35,15 @@ func (r *reader) allRules(n *document.Node) {
 			rule.Hosts = append(rule.Hosts, cluster.HostID(h))
 		}
 		if n := f.get("vms"); n == nil || n.Kind == document.List && len(n.Kids) == 0 {
-			f.complain(f.at, "vms is missing: the machines that it is for")
+			f.complain(f.at, "vms is missing: the VMs that it is for")
 		}
 		switch {
 		case rule.OfHosts() && (f.get("hosts") == nil || f.get("hosts").Kind == document.List && len(f.get("hosts").Kids) == 0):
-			f.complain(f.at, "hosts is missing: those that the machines may run %s", rule.Kind)
+			f.complain(f.at, "hosts is missing: those that the VMs may run %s", rule.Kind)
 		case !rule.OfHosts() && rule.Kind != "" && f.get("hosts") != nil:
 			f.complain(f.get("hosts"), "hosts has no meaning in a rule of the kind %s", rule.Kind)
 		case !rule.OfHosts() && len(rule.VMs) > mostTogether:
-			f.complain(f.get("vms"), "%d machines are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
+			f.complain(f.get("vms"), "%d VMs are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
 		}
 		if !named {
 			continue

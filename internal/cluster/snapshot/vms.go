@@ -26,11 +26,11 @@ func (r *reader) allVMs(n *document.Node) {
 		v := f.vm()
 		count, given := f.counted(r.most.vms)
 		if len(r.c.VMs)+count > r.most.vms {
-			r.in.Complain(f.at, "a cluster has at most %d machines", r.most.vms)
+			r.in.Complain(f.at, "a cluster has at most %d VMs", r.most.vms)
 			return
 		}
-		r.add("the memory of all machines", f.at, v.Memory+v.Overhead+v.Mem.Reservation, count)
-		r.add("the reservations of all machines", f.at, v.CPU.Reservation, count)
+		r.add("the memory of all VMs", f.at, v.Memory+v.Overhead+v.Mem.Reservation, count)
+		r.add("the reservations of all VMs", f.at, v.CPU.Reservation, count)
 		if whole {
 			f.fits(&v, room)
 		}
@@ -87,7 +87,7 @@ func (f *fields) vm() cluster.VM {
 	return v
 }
 
-// demand reads what was seen of a machine.
+// demand reads what was seen of a VM.
 func (f *fields) demand(whole cluster.Resources) (d cluster.Demand) {
 	in, given := f.inner("demand", []string{"cpu", "active", "consumed", "dirty", "link"})
 	if !given {
@@ -175,7 +175,7 @@ func (r *reader) room() (most room) {
 	return most
 }
 
-// fits complains about a machine that is larger than any host.
+// fits complains about a VM that is larger than any host.
 func (f *fields) fits(v *cluster.VM, most room) {
 	needs := v.Reserved()
 	if v.VCPUs > most.threads {
@@ -194,7 +194,7 @@ func (f *fields) fits(v *cluster.VM, most room) {
 	}
 }
 
-// hosts are those that the machines of an entry run on, by turns; nil for none.
+// hosts are those that the VMs of an entry run on, by turns; nil for none.
 func (f *fields) hosts(several bool) []int32 {
 	n := f.get("host")
 	if n == nil {
@@ -210,7 +210,7 @@ func (f *fields) hosts(several bool) []int32 {
 	}
 	found := f.pick("host", &f.r.hosts, "host")
 	if len(found) > 1 && !several {
-		f.complain(n, "one machine runs on one host, and these are %d", len(found))
+		f.complain(n, "one VM runs on one host, and these are %d", len(found))
 	}
 	if len(found) == 0 {
 		return nil

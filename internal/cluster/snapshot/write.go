@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Write writes a cluster as YAML, a line for each host, pool, machine and rule, that
+// Write writes a cluster as YAML, a line for each host, pool, VM and rule, that
 // Read reads as the same cluster. The same cluster gives the same bytes. What Read would
 // not read, as a name with a star, is an error; something may have been written then.
 func Write(w io.Writer, c *cluster.Cluster) error { return write(w, c, false) }
@@ -79,15 +79,15 @@ func writable(c *cluster.Cluster) error {
 	}
 	for i := range c.VMs {
 		v := &c.VMs[i]
-		if err := check("machine", v.Name); err != nil {
+		if err := check("VM", v.Name); err != nil {
 			return err
 		}
 		if v.Host < cluster.Nowhere || int(v.Host) >= len(c.Hosts) || v.Pool < 0 || int(v.Pool) >= len(c.Pools) || !within(v.Networks, len(c.Networks)) || !within(v.Datastores, len(c.Datastores)) {
-			return fmt.Errorf("machine %s refers to what is not there", v.Name)
+			return fmt.Errorf("VM %s refers to what is not there", v.Name)
 		}
 		for _, x := range []float64{v.Demand.CPU.Mean, v.Demand.CPU.M2, v.Demand.Active.Mean, v.Demand.Active.M2} {
 			if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
-				return fmt.Errorf("machine %s has a demand that is no number", v.Name)
+				return fmt.Errorf("VM %s has a demand that is no number", v.Name)
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func (p *printer) vm(c *cluster.Cluster, v *cluster.VM) string {
 	return l.end()
 }
 
-// vmShares writes nothing for those that a machine has that does not say, a level where
+// vmShares writes nothing for those that a VM has that does not say, a level where
 // one gives both amounts, and numbers otherwise.
 func (p *printer) vmShares(l *line, v *cluster.VM) {
 	for _, level := range []cluster.ShareLevel{cluster.ShareNormal, cluster.ShareLow, cluster.ShareHigh} {

@@ -25,7 +25,7 @@ func sizes(vcpus, nodes int) []int {
 	return s
 }
 
-// Grouped is how vSphere spreads the vCPUs of a machine over nodes with sockets that
+// Grouped is how vSphere spreads the vCPUs of a VM over nodes with sockets that
 // are never divided (T3): 30 vCPUs in sockets of 2 on 2 nodes are 16 and 14. A last
 // socket that is not full is on the last node. It is nil where a number is below 1.
 func Grouped(vcpus, coresPerSocket, nodes int) []int {

@@ -37,27 +37,27 @@ func golden(t *testing.T, name, got string) {
 
 type emitted struct {
 	name string
-	m    Machine
+	m    VM
 	host Shape
 	o    Options
 	k    KVM
 }
 
-// emissions are machines of which all that is written is kept.
+// emissions are VMs of which all that is written is kept.
 func emissions() []emitted {
 	places := []Place{{0, "0-19,40-59"}, {1, "20-39,60-79"}}
 	return []emitted{
-		{"one-node", Machine{VCPUs: 14, Memory: 64 * gib, CoresPerSocket: 1}, smt(2, 28), Options{}, KVM{}},
-		{"memory-split", Machine{VCPUs: 12, Memory: 384 * gib, CoresPerSocket: 12}, smt(2, 20), Options{}, KVM{Distance: 21, Places: places}},
-		{"two-nodes", Machine{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{}, KVM{Distance: 21, All: true}},
-		{"odd", Machine{VCPUs: 21, Memory: 33*gib + mib}, smt(2, 20), Options{}, KVM{}},
-		{"caches", Machine{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}, KVM{}},
-		{"caches-arm", Machine{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}, KVM{Arm: true}},
-		{"small-flat", Machine{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{}, KVM{Places: []Place{{0, ""}, {2, ""}}}},
-		{"small-shown", Machine{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{VNUMAMin: 1}, KVM{}},
-		{"hot-add", Machine{VCPUs: 24, Memory: 96 * gib, HotAdd: true}, smt(2, 20), Options{ExposeOnHotAdd: true}, KVM{}},
-		{"threads", Machine{VCPUs: 24, Memory: 96 * gib}, smt(2, 10), Options{PreferHT: true}, KVM{}},
-		{"one-socket", Machine{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{MaxSockets: 1}, KVM{}},
+		{"one-node", VM{VCPUs: 14, Memory: 64 * gib, CoresPerSocket: 1}, smt(2, 28), Options{}, KVM{}},
+		{"memory-split", VM{VCPUs: 12, Memory: 384 * gib, CoresPerSocket: 12}, smt(2, 20), Options{}, KVM{Distance: 21, Places: places}},
+		{"two-nodes", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{}, KVM{Distance: 21, All: true}},
+		{"odd", VM{VCPUs: 21, Memory: 33*gib + mib}, smt(2, 20), Options{}, KVM{}},
+		{"caches", VM{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}, KVM{}},
+		{"caches-arm", VM{VCPUs: 16, Memory: 32 * gib}, epyc(1, 64, 8), Options{}, KVM{Arm: true}},
+		{"small-flat", VM{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{}, KVM{Places: []Place{{0, ""}, {2, ""}}}},
+		{"small-shown", VM{VCPUs: 8, Memory: 32 * gib}, epyc(4, 6, 3), Options{VNUMAMin: 1}, KVM{}},
+		{"hot-add", VM{VCPUs: 24, Memory: 96 * gib, HotAdd: true}, smt(2, 20), Options{ExposeOnHotAdd: true}, KVM{}},
+		{"threads", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 10), Options{PreferHT: true}, KVM{}},
+		{"one-socket", VM{VCPUs: 24, Memory: 96 * gib}, smt(2, 20), Options{MaxSockets: 1}, KVM{}},
 	}
 }
 
@@ -128,7 +128,7 @@ func TestLevelsMultiplyToAllCPUs(t *testing.T) {
 		for _, h := range []Shape{smt(2, 20), epyc(4, 8, 4), epyc(1, 64, 8), smt(4, 24)} {
 			for _, o := range []Options{{}, {VNUMAMin: 1, MaxSockets: 2}, {MaxCoresPerSocket: 4}} {
 				for _, k := range []KVM{{}, {Arm: true, All: true}} {
-					a := advise(t, Machine{VCPUs: n, Memory: gib}, o, h)
+					a := advise(t, VM{VCPUs: n, Memory: gib}, o, h)
 					args, err := a.QEMU(k)
 					if err != nil {
 						t.Fatal(err)
@@ -141,7 +141,7 @@ func TestLevelsMultiplyToAllCPUs(t *testing.T) {
 						t.Fatalf("%d vCPUs: %s", n, args[1])
 					}
 					if k.Arm && level(t, args, "dies") != 1 || !k.Arm && level(t, args, "clusters") != 1 {
-						t.Fatalf("a level that the machine does not take: %s", args[1])
+						t.Fatalf("a level that the VM does not take: %s", args[1])
 					}
 				}
 			}
@@ -150,9 +150,9 @@ func TestLevelsMultiplyToAllCPUs(t *testing.T) {
 }
 
 func TestWhatCannotBeWritten(t *testing.T) {
-	a := advise(t, Machine{VCPUs: 24, Memory: gib}, Options{}, smt(2, 20))
+	a := advise(t, VM{VCPUs: 24, Memory: gib}, Options{}, smt(2, 20))
 	odd, none, tiny := a, a, a
-	odd.Machine.Memory, none.Machine.Memory, tiny.Machine.Memory = gib+1, 0, mib
+	odd.VM.Memory, none.VM.Memory, tiny.VM.Memory = gib+1, 0, mib
 	for name, test := range map[string]struct {
 		a Advice
 		k KVM
@@ -176,11 +176,11 @@ func TestWhatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// vSphere refuses to start a machine whose nodes and sockets do not divide each other.
+// vSphere refuses to start a VM whose nodes and sockets do not divide each other.
 func TestNodesAndSocketsDivide(t *testing.T) {
 	for n := 1; n <= 96; n++ {
 		for limit := range 6 {
-			a := advise(t, Machine{VCPUs: n}, Options{MaxSockets: limit}, smt(4, 14))
+			a := advise(t, VM{VCPUs: n}, Options{MaxSockets: limit}, smt(4, 14))
 			if k := a.coresPerNode(); k > 0 && k%a.CoresPerSocket != 0 && a.CoresPerSocket%k != 0 {
 				t.Fatalf("%d vCPUs: nodes of %d, sockets of %d", n, k, a.CoresPerSocket)
 			}

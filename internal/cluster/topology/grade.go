@@ -2,7 +2,7 @@ package topology
 
 import "fmt"
 
-// Grade says how well a machine can be, or is, laid out.
+// Grade says how well a VM can be, or is, laid out.
 type Grade uint8
 
 // The grades, from the best to the worst.
@@ -60,10 +60,10 @@ var rules = []Rule{
 	{"T3", "Cores per socket no longer size the nodes (since 6.5), but a socket is never divided among nodes.", "Denneman"},
 	{"T4", "vSphere 8 can choose the socket at power-on, and then shows the shared cache as it is.", "VMware, vSphere 8 virtual topology"},
 	{"T5", "The automatic layout does not look at memory, and stays as it was at the first power-on until the number of vCPUs changes (numa.autosize.once).", "vSphere Resource Management; Denneman"},
-	{"T6", "A machine to which vCPUs can be added is shown a single node, unless exposeVnumaOnCpuHotadd is set.", "vSphere Resource Management"},
-	{"T7", "One socket until the machine exceeds a node in cores or memory, then the least nodes that divide it evenly; no odd numbers beyond a node; no machine larger than the host's physical cores.", "VMware performance blog, 2017 and 2019"},
+	{"T6", "A VM to which vCPUs can be added is shown a single node, unless exposeVnumaOnCpuHotadd is set.", "vSphere Resource Management"},
+	{"T7", "One socket until the VM exceeds a node in cores or memory, then the least nodes that divide it evenly; no odd numbers beyond a node; no VM larger than the host's physical cores.", "VMware performance blog, 2017 and 2019"},
 	{"T8", "A last-level cache may serve fewer cores than a node has.", "Denneman"},
-	{"T9", "In a mixed cluster a machine keeps the layout it was shown, while each host places it as it can: size for the smallest node it may run on.", "Denneman"},
+	{"T9", "In a mixed cluster a VM keeps the layout it was shown, while each host places it as it can: size for the smallest node it may run on.", "Denneman"},
 	{"T10", "Devices can be assigned to a node only with cores per socket set by hand.", "Denneman"},
 	{"T11", "Exceptions: single-thread latency was better with one core per socket; some guests and licences use a limited number of sockets.", "VMware, vSphere 8 virtual topology"},
 }

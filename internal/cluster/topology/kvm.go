@@ -8,13 +8,13 @@ import (
 
 // KVM says what an advice is written for, and where its nodes go.
 type KVM struct {
-	Arm      bool    // an Arm virt machine, which shows cache groups as clusters; else a PC, which shows them as dies
+	Arm      bool    // an Arm virt VM, which shows cache groups as clusters; else a PC, which shows them as dies
 	All      bool    // QEMU 9.1 or later: levels that it has since then are printed too
 	Distance int     // between nodes, where within one it is 10; 0 leaves it to the default
 	Places   []Place // by node of the advice; none leaves memory and vCPUs where the host puts them
 }
 
-// Place is where a node of a machine goes.
+// Place is where a node of a VM goes.
 type Place struct {
 	Node int    // of the host
 	CPUs string // of that node, as the host lists them ("0-19,40-59"); empty pins no vCPU
@@ -46,17 +46,17 @@ const (
 // cells are the nodes that the guest is shown: one with everything where the advice
 // shows it none.
 func (a Advice) cells(k KVM) ([]cell, error) {
-	switch m := a.Machine.Memory; {
-	case len(a.Nodes) == 0 || a.Sockets*a.CoresPerSocket != a.Machine.VCPUs:
-		return nil, fmt.Errorf("write the topology of %q: this is no advice that Advise made", a.Machine.Name)
+	switch m := a.VM.Memory; {
+	case len(a.Nodes) == 0 || a.Sockets*a.CoresPerSocket != a.VM.VCPUs:
+		return nil, fmt.Errorf("write the topology of %q: this is no advice that Advise made", a.VM.Name)
 	case m == 0 || m%mib != 0:
-		return nil, fmt.Errorf("write the topology of %q: its memory (%d bytes) must be known and a whole number of MiB", a.Machine.Name, m)
+		return nil, fmt.Errorf("write the topology of %q: its memory (%d bytes) must be known and a whole number of MiB", a.VM.Name, m)
 	case m/mib < int64(len(a.Nodes)):
-		return nil, fmt.Errorf("write the topology of %q: less than 1 MiB of memory for each of its %d nodes", a.Machine.Name, len(a.Nodes))
+		return nil, fmt.Errorf("write the topology of %q: less than 1 MiB of memory for each of its %d nodes", a.VM.Name, len(a.Nodes))
 	case k.Distance != 0 && (k.Distance <= nearest || k.Distance > farthest):
 		return nil, fmt.Errorf("a distance of %d between nodes: give %d to %d, or 0", k.Distance, nearest+1, farthest)
 	case len(k.Places) > 0 && len(k.Places) != len(a.Nodes):
-		return nil, fmt.Errorf("write the topology of %q: %d places for %d nodes: give one each, or none", a.Machine.Name, len(k.Places), len(a.Nodes))
+		return nil, fmt.Errorf("write the topology of %q: %d places for %d nodes: give one each, or none", a.VM.Name, len(k.Places), len(a.Nodes))
 	}
 	for _, p := range k.Places {
 		if p.Node < 0 || p.CPUs != "" && !cpuList.MatchString(p.CPUs) {
@@ -76,7 +76,7 @@ func (a Advice) cells(k KVM) ([]cell, error) {
 	if a.Exposed {
 		return cells, nil
 	}
-	whole := cell{last: a.Machine.VCPUs - 1}
+	whole := cell{last: a.VM.VCPUs - 1}
 	for _, c := range cells {
 		whole.mib += c.mib
 		whole.hosts = append(whole.hosts, c.hosts...)
@@ -85,7 +85,7 @@ func (a Advice) cells(k KVM) ([]cell, error) {
 }
 
 // levels are the parts of a socket: sets of cores that share a cache are dies of a PC and
-// clusters of an Arm machine, where sockets are nodes.
+// clusters of an Arm VM, where sockets are nodes.
 type levels struct{ sockets, dies, clusters, cores int }
 
 func (a Advice) levels(arm bool) levels {

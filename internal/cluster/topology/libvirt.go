@@ -17,8 +17,8 @@ func (a Advice) Libvirt(k KVM) (string, error) {
 	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("<memory unit='MiB'>%d</memory>", a.Machine.Memory/mib)
-	line("<vcpu placement='static'>%d</vcpu>", a.Machine.VCPUs)
+	line("<memory unit='MiB'>%d</memory>", a.VM.Memory/mib)
+	line("<vcpu placement='static'>%d</vcpu>", a.VM.VCPUs)
 	a.pins(k, line)
 	if len(k.Places) > 0 {
 		memoryPolicy(cells, line)

@@ -8,9 +8,9 @@ import (
 
 // plan is an advice while it is made.
 type plan struct {
-	m     Machine
+	m     VM
 	o     Options
-	hosts []Shape // that the machine fits; the largest one where it fits none
+	hosts []Shape // that the VM fits; the largest one where it fits none
 
 	small     Shape // the host with the smallest nodes
 	unit      int   // vCPUs that a node takes
@@ -27,7 +27,7 @@ type plan struct {
 	reasons []Reason
 }
 
-func newPlan(m Machine, hosts []Shape, o Options) *plan {
+func newPlan(m VM, hosts []Shape, o Options) *plan {
 	p := &plan{m: m, o: o, uniform: true}
 	p.chooseHosts(hosts)
 	for i, h := range p.hosts {
@@ -57,7 +57,7 @@ func (p *plan) say(g Grade, rule, format string, args ...any) {
 
 func (p *plan) advice() Advice {
 	a := Advice{
-		Machine: p.m, Options: p.o, Sockets: p.sockets, CoresPerSocket: p.cores,
+		VM: p.m, Options: p.o, Sockets: p.sockets, CoresPerSocket: p.cores,
 		Nodes: p.nodes, Exposed: p.exposed(), Unit: p.unit, Reasons: p.reasons,
 	}
 	for _, r := range p.reasons {
@@ -72,7 +72,7 @@ func (p *plan) fits(h Shape) bool {
 	return p.m.VCPUs <= h.Cores() && (h.MemoryPerNode == 0 || p.m.Memory <= h.Memory())
 }
 
-// chooseHosts keeps the hosts that the machine fits. Where it fits none, the largest
+// chooseHosts keeps the hosts that the VM fits. Where it fits none, the largest
 // one stands for all.
 func (p *plan) chooseHosts(hosts []Shape) {
 	var tooSmall []Shape
@@ -218,7 +218,7 @@ func (p *plan) sayShown(k int) {
 
 func (p *plan) sayMemory(k int) {
 	if p.nodeBytes == 0 || p.m.Memory == 0 {
-		p.say(Aligned, "T5", "not judged whether its memory fits: the memory of the hosts or of the machine is not known")
+		p.say(Aligned, "T5", "not judged whether its memory fits: the memory of the hosts or of the VM is not known")
 		return
 	}
 	needs := up64(p.m.Memory, p.nodeBytes)

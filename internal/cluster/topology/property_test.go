@@ -13,8 +13,8 @@ func randomShape(r *rand.Rand) Shape {
 	}
 }
 
-func randomMachine(r *rand.Rand) Machine {
-	return Machine{Name: "vm", VCPUs: 1 + r.IntN(160), Memory: r.Int64N(1 << 41), CoresPerSocket: r.IntN(20), HotAdd: r.IntN(4) == 0}
+func randomVM(r *rand.Rand) VM {
+	return VM{Name: "vm", VCPUs: 1 + r.IntN(160), Memory: r.Int64N(1 << 41), CoresPerSocket: r.IntN(20), HotAdd: r.IntN(4) == 0}
 }
 
 func randomOptions(r *rand.Rand) Options {
@@ -32,8 +32,8 @@ func randomOptions(r *rand.Rand) Options {
 }
 
 // leastNodes tries every number of nodes: the least with which an even spread fits the
-// smallest node of the hosts that the machine fits; 0 where it fits none.
-func leastNodes(m Machine, hosts []Shape, o Options) int {
+// smallest node of the hosts that the VM fits; 0 where it fits none.
+func leastNodes(m VM, hosts []Shape, o Options) int {
 	unit, bytes := 0, int64(0)
 	for _, h := range hosts {
 		if m.VCPUs > h.Cores() || h.MemoryPerNode > 0 && m.Memory > h.Memory() {
@@ -65,7 +65,7 @@ func leastNodes(m Machine, hosts []Shape, o Options) int {
 func TestAdviceHolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 30000 {
-		m, o := randomMachine(r), randomOptions(r)
+		m, o := randomVM(r), randomOptions(r)
 		var hosts []Shape
 		for range 1 + r.IntN(3) {
 			hosts = append(hosts, randomShape(r))
@@ -75,7 +75,7 @@ func TestAdviceHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if problem := broken(a, hosts); problem != "" {
-			t.Fatalf("%s:\nmachine %+v\nhosts %+v\noptions %+v\n%+v", problem, m, hosts, o, a)
+			t.Fatalf("%s:\nVM %+v\nhosts %+v\noptions %+v\n%+v", problem, m, hosts, o, a)
 		}
 		b, _ := Advise(m, hosts, o)
 		if !reflect.DeepEqual(a, b) {
@@ -86,7 +86,7 @@ func TestAdviceHolds(t *testing.T) {
 
 // broken is what an advice does wrong.
 func broken(a Advice, hosts []Shape) string {
-	m, o := a.Machine, a.Options
+	m, o := a.VM, a.Options
 	vcpus, bytes := 0, int64(0)
 	for _, n := range a.Nodes {
 		vcpus, bytes = vcpus+n.VCPUs, bytes+n.Memory
@@ -103,7 +103,7 @@ func broken(a Advice, hosts []Shape) string {
 	case a.Sockets*a.CoresPerSocket != m.VCPUs:
 		return "sockets times cores are not the vCPUs"
 	case vcpus != m.VCPUs || bytes != m.Memory:
-		return "the nodes are not the whole machine"
+		return "the nodes are not the whole VM"
 	case a.Grade != worst || len(a.Reasons) == 0:
 		return "the grade is not that of the worst reason"
 	case (least == 0) != (a.Grade == ExceedsHost):
@@ -125,7 +125,7 @@ func broken(a Advice, hosts []Shape) string {
 }
 
 // overfull looks for a host on which the nodes of an advice do not fit though the
-// machine does.
+// VM does.
 func overfull(a Advice, hosts []Shape, least int) string {
 	if least == 0 {
 		most := 0
@@ -138,14 +138,14 @@ func overfull(a Advice, hosts []Shape, least int) string {
 		return ""
 	}
 	for _, h := range hosts {
-		if a.Machine.VCPUs > h.Cores() || h.MemoryPerNode > 0 && a.Machine.Memory > h.Memory() {
+		if a.VM.VCPUs > h.Cores() || h.MemoryPerNode > 0 && a.VM.Memory > h.Memory() {
 			continue
 		}
 		for _, n := range a.Nodes {
 			if n.VCPUs > h.unit(a.Options.PreferHT) {
 				return "a node with more vCPUs than one of a host takes"
 			}
-			if h.MemoryPerNode > 0 && n.Memory > h.MemoryPerNode && len(a.Nodes) < a.Machine.VCPUs {
+			if h.MemoryPerNode > 0 && n.Memory > h.MemoryPerNode && len(a.Nodes) < a.VM.VCPUs {
 				return "a node with more memory than one of a host has"
 			}
 		}

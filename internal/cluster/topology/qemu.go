@@ -18,7 +18,7 @@ func (a Advice) QEMU(k KVM) ([]string, error) {
 		return nil, err
 	}
 	l := a.levels(k.Arm)
-	smp := fmt.Sprintf("cpus=%d,maxcpus=%d,", a.Machine.VCPUs, a.Machine.VCPUs)
+	smp := fmt.Sprintf("cpus=%d,maxcpus=%d,", a.VM.VCPUs, a.VM.VCPUs)
 	if k.All {
 		smp += "drawers=1,books=1,"
 	}
@@ -27,7 +27,7 @@ func (a Advice) QEMU(k KVM) ([]string, error) {
 		smp += "modules=1,"
 	}
 	smp += fmt.Sprintf("cores=%d,threads=1", l.cores)
-	args := []string{"-smp", smp, "-m", fmt.Sprintf("%dM", a.Machine.Memory/mib)}
+	args := []string{"-smp", smp, "-m", fmt.Sprintf("%dM", a.VM.Memory/mib)}
 	for i, c := range cells {
 		args = append(args, "-object", fmt.Sprintf("memory-backend-ram,id=node%d,size=%dM%s", i, c.mib, c.backing()))
 		args = append(args, "-numa", fmt.Sprintf("node,nodeid=%d,cpus=%s,memdev=node%d", i, c.cpus(), i))

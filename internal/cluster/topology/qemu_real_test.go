@@ -40,7 +40,7 @@ func TestQEMUTakesTheArguments(t *testing.T) {
 			if e.m.Memory > e.host.MemoryPerNode {
 				e.host.MemoryPerNode = 40 * mib
 			}
-			e.m.Memory = 64 * mib // nothing runs, and this machine may be small
+			e.m.Memory = 64 * mib // nothing runs, and this VM may be small
 			e.k.All = e.k.All && all
 			for i := range e.k.Places {
 				e.k.Places[i].Node = 0 // a node that every host has
@@ -107,8 +107,8 @@ func seatsOf(t *testing.T, qemu string, args []string) []seat {
 
 func compareSeats(t *testing.T, a Advice, seats []seat) {
 	t.Helper()
-	if len(seats) != a.Machine.VCPUs {
-		t.Fatalf("%d vCPUs, want %d", len(seats), a.Machine.VCPUs)
+	if len(seats) != a.VM.VCPUs {
+		t.Fatalf("%d vCPUs, want %d", len(seats), a.VM.VCPUs)
 	}
 	sockets, caches, nodes := map[int]int{}, map[[2]int]int{}, map[int]int{}
 	for _, s := range seats {
@@ -126,7 +126,7 @@ func compareSeats(t *testing.T, a Advice, seats []seat) {
 	if want := a.Sockets * a.levels(false).dies; len(caches) != want {
 		t.Errorf("%d dies, want %d", len(caches), want)
 	}
-	want := map[int]int{0: a.Machine.VCPUs}
+	want := map[int]int{0: a.VM.VCPUs}
 	if a.Exposed {
 		want = map[int]int{}
 		for i, n := range a.Nodes {

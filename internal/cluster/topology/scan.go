@@ -7,21 +7,21 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// Fleet is the advice for all machines of a cluster.
+// Fleet is the advice for all VMs of a cluster.
 type Fleet struct {
 	Cluster  string     `json:"cluster"`
-	Advices  []Advised  `json:"advices"` // the worst grade first, then the largest machine
+	Advices  []Advised  `json:"advices"` // the worst grade first, then the largest VM
 	Unjudged []Unjudged `json:"unjudged,omitempty"`
 	Summary  []Share    `json:"summary"` // every grade, the worst first
 }
 
-// Advised is a machine of the cluster and its advice.
+// Advised is a VM of the cluster and its advice.
 type Advised struct {
-	VM cluster.VMID `json:"vm"`
+	ID cluster.VMID `json:"vm"`
 	Advice
 }
 
-// Unjudged is a machine for which there is no advice, and why.
+// Unjudged is a VM for which there is no advice, and why.
 type Unjudged struct {
 	VM   cluster.VMID `json:"vm"`
 	Name string       `json:"name"`
@@ -30,14 +30,14 @@ type Unjudged struct {
 
 // Share is how much of a fleet has a grade.
 type Share struct {
-	Grade    Grade `json:"grade"`
-	Machines int   `json:"machines"`
-	VCPUs    int   `json:"vcpus"`
+	Grade Grade `json:"grade"`
+	VMs   int   `json:"machines"`
+	VCPUs int   `json:"vcpus"`
 }
 
-// Scan advises every machine of a cluster, each for the hosts that it may ever run on
+// Scan advises every VM of a cluster, each for the hosts that it may ever run on
 // by its networks, datastores, size and the rules that must hold; failed hosts do not
-// count. A machine that may run nowhere is compared with all hosts.
+// count. A VM that may run nowhere is compared with all hosts.
 func Scan(c *cluster.Cluster, o Options) Fleet { return ScanIndexed(c, cluster.NewIndex(c), o) }
 
 // ScanIndexed is Scan where the index of the cluster is there already.
@@ -51,7 +51,7 @@ func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 		if nowhere {
 			hosts = classes.shapes
 		}
-		a, err := Advise(MachineOf(&c.VMs[i]), hosts, o)
+		a, err := Advise(VMOf(&c.VMs[i]), hosts, o)
 		if err != nil {
 			f.Unjudged = append(f.Unjudged, Unjudged{v, c.VMs[i].Name, err.Error()})
 			continue
@@ -62,14 +62,14 @@ func ScanIndexed(c *cluster.Cluster, index *cluster.Index, o Options) Fleet {
 		f.Advices = append(f.Advices, Advised{v, a})
 	}
 	slices.SortStableFunc(f.Advices, func(a, b Advised) int {
-		return cmp.Or(cmp.Compare(b.Grade, a.Grade), cmp.Compare(b.Machine.VCPUs, a.Machine.VCPUs), cmp.Compare(a.VM, b.VM))
+		return cmp.Or(cmp.Compare(b.Grade, a.Grade), cmp.Compare(b.VM.VCPUs, a.VM.VCPUs), cmp.Compare(a.ID, b.ID))
 	})
 	for _, g := range Grades() {
 		s := Share{Grade: g}
 		for _, a := range f.Advices {
 			if a.Grade == g {
-				s.Machines++
-				s.VCPUs += a.Machine.VCPUs
+				s.VMs++
+				s.VCPUs += a.VM.VCPUs
 			}
 		}
 		f.Summary = append(f.Summary, s)
@@ -106,7 +106,7 @@ func classify(c *cluster.Cluster) classes {
 	return k
 }
 
-// allowed are the shapes of which some host may run the machine, under the name of the
+// allowed are the shapes of which some host may run the VM, under the name of the
 // first such host.
 func (k classes) allowed(x *cluster.Index, v cluster.VMID) []Shape {
 	var shapes []Shape

@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/cluster"
 )
 
-// fleet is a cluster of two kinds of hosts and one that failed, with a machine of
+// fleet is a cluster of two kinds of hosts and one that failed, with a VM of
 // every grade.
 func fleet() *cluster.Cluster {
 	host := func(name string, sockets, nodes, cores, cache int, state cluster.HostState) cluster.Host {
@@ -55,7 +55,7 @@ func TestFleet(t *testing.T) {
 
 	var names []string
 	for _, a := range f.Advices {
-		names = append(names, a.Machine.Name)
+		names = append(names, a.VM.Name)
 	}
 	want := []string{"giant", "hot", "flat", "odd", "cassandra", "split", "caches", "aligned", "desktop"}
 	if !slices.Equal(names, want) {
@@ -64,21 +64,21 @@ func TestFleet(t *testing.T) {
 	if !slices.IsSortedFunc(f.Advices, func(a, b Advised) int { return int(b.Grade) - int(a.Grade) }) {
 		t.Error("not the worst first")
 	}
-	machines := 0
+	vms := 0
 	for _, s := range f.Summary {
-		machines += s.Machines
+		vms += s.VMs
 	}
-	if machines != len(f.Advices) || len(f.Unjudged) != 1 || f.Unjudged[0].Name != "nothing" {
-		t.Errorf("%d machines in the summary, %d advised, unjudged %v", machines, len(f.Advices), f.Unjudged)
+	if vms != len(f.Advices) || len(f.Unjudged) != 1 || f.Unjudged[0].Name != "nothing" {
+		t.Errorf("%d VMs in the summary, %d advised, unjudged %v", vms, len(f.Advices), f.Unjudged)
 	}
 }
 
-// Hosts of one shape are looked at once, under the name of one that the machine may use.
+// Hosts of one shape are looked at once, under the name of one that the VM may use.
 func TestFleetNamesAHostThatMayBeUsed(t *testing.T) {
 	c := fleet()
 	c.Rules = []cluster.Rule{{Name: "not there", Kind: cluster.OffHosts, Must: true, VMs: []cluster.VMID{2}, Hosts: []cluster.HostID{1}}}
 	for _, a := range Scan(c, Options{}).Advices {
-		if a.VM == 2 && !says(a.Advice, Aligned, "T1", "(intel2)") {
+		if a.ID == 2 && !says(a.Advice, Aligned, "T1", "(intel2)") {
 			t.Errorf("another host is named:\n%s", a.Text())
 		}
 	}

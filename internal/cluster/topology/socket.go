@@ -50,7 +50,7 @@ func (p *plan) widen(size int) {
 	}
 }
 
-// compare looks at what the machine has now.
+// compare looks at what the VM has now.
 func (p *plan) compare() {
 	now := p.m.CoresPerSocket
 	if now == 0 {

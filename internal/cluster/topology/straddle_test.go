@@ -20,7 +20,7 @@ func TestNoSocketStraddlesNodes(t *testing.T) {
 			for _, cores := range []int{4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64} {
 				h := Shape{Name: "h", Sockets: sockets, NodesPerSocket: nodes, CoresPerNode: cores, ThreadsPerCore: 2}
 				for n := 1; n <= min(h.Cores(), 128); n++ {
-					a := advise(t, Machine{VCPUs: n}, Options{}, h)
+					a := advise(t, VM{VCPUs: n}, Options{}, h)
 					var got []int
 					for _, node := range a.Nodes {
 						got = append(got, node.VCPUs)
@@ -68,7 +68,7 @@ func checkAlternatives(t *testing.T, a Advice, n int, h Shape) {
 	}
 	for _, m := range found {
 		other, _ := strconv.Atoi(m[1])
-		b := advise(t, Machine{VCPUs: other}, Options{}, h)
+		b := advise(t, VM{VCPUs: other}, Options{}, h)
 		if other > h.Cores() || graded(b, Odd) || other == n {
 			t.Fatalf("%d vCPUs: %q names %d, which is %s", n, a.Reasons[i].Text, other, b.Grade)
 		}

@@ -9,12 +9,12 @@ import (
 // Text is the advice for a person: what to set, then why.
 func (a Advice) Text() string {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s\n", a.Machine.Name, a.Grade)
+	fmt.Fprintf(&b, "%s: %s\n", a.VM.Name, a.Grade)
 	now := ""
-	if n := a.Machine.CoresPerSocket; n > 0 && n != a.CoresPerSocket {
-		now = fmt.Sprintf(" (now %s of %s)", count(up(a.Machine.VCPUs, n), "socket"), count(n, "core"))
+	if n := a.VM.CoresPerSocket; n > 0 && n != a.CoresPerSocket {
+		now = fmt.Sprintf(" (now %s of %s)", count(up(a.VM.VCPUs, n), "socket"), count(n, "core"))
 	}
-	fmt.Fprintf(&b, "  %s as %s of %s%s\n", count(a.Machine.VCPUs, "vCPU"), count(a.Sockets, "socket"), count(a.CoresPerSocket, "core"), now)
+	fmt.Fprintf(&b, "  %s as %s of %s%s\n", count(a.VM.VCPUs, "vCPU"), count(a.Sockets, "socket"), count(a.CoresPerSocket, "core"), now)
 	var sizes []int
 	for _, n := range a.Nodes {
 		sizes = append(sizes, n.VCPUs)
@@ -37,14 +37,14 @@ func (a Advice) Text() string {
 	return b.String()
 }
 
-// WriteText writes the summary of a fleet, then its machines that are not aligned, then
+// WriteText writes the summary of a fleet, then its VMs that are not aligned, then
 // those that could not be judged, then the rules.
 func (f Fleet) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%-14s %8s %8s\n", "grade", "machines", "vCPUs")
 	for _, s := range f.Summary {
-		if s.Machines > 0 {
-			fmt.Fprintf(&b, "%-14s %8d %8d\n", s.Grade, s.Machines, s.VCPUs)
+		if s.VMs > 0 {
+			fmt.Fprintf(&b, "%-14s %8d %8d\n", s.Grade, s.VMs, s.VCPUs)
 		}
 	}
 	for _, a := range f.Advices {

@@ -1,8 +1,8 @@
-// Package topology says how a virtual machine's processors and memory should be laid
+// Package topology says how a VM's processors and memory should be laid
 // out, so that what the guest is told of sockets, NUMA nodes and caches is what it runs
 // on.
 //
-// In go the shapes of the hosts on which the machine may run, its size, and what it has
+// In go the shapes of the hosts on which the VM may run, its size, and what it has
 // now; out come sockets, cores per socket, nodes with their vCPUs and memory, a grade
 // and the reasons in words, each with the published rule that it rests on. The advice
 // can be written as vSphere fields, vmx lines, QEMU arguments and libvirt XML.
@@ -27,7 +27,7 @@ type Shape struct {
 	CoresPerNode   int    `json:"coresPerNode"`
 	ThreadsPerCore int    `json:"threadsPerCore"`
 	CoresPerCache  int    `json:"coresPerCache,omitempty"` // that share a last-level cache; 0 is all of a node
-	MemoryPerNode  int64  `json:"memoryPerNode,omitempty"` // bytes that machines can have; 0 is not known
+	MemoryPerNode  int64  `json:"memoryPerNode,omitempty"` // bytes that VMs can have; 0 is not known
 }
 
 // ShapeOf is the shape of a host of a cluster. What the hypervisor keeps of its memory
@@ -49,7 +49,7 @@ func (s Shape) Nodes() int { return s.Sockets * s.NodesPerSocket }
 // Cores is how many physical ones there are.
 func (s Shape) Cores() int { return s.Nodes() * s.CoresPerNode }
 
-// Memory is what machines can have, in bytes; 0 is not known.
+// Memory is what VMs can have, in bytes; 0 is not known.
 func (s Shape) Memory() int64 { return int64(s.Nodes()) * s.MemoryPerNode }
 
 // unit is how many vCPUs a node takes.
@@ -72,8 +72,8 @@ func (s Shape) cache(preferHT bool) int {
 	return c
 }
 
-// Machine is a virtual machine as far as its topology goes.
-type Machine struct {
+// VM is a VM as far as its topology goes.
+type VM struct {
 	Name           string `json:"name"`
 	VCPUs          int    `json:"vcpus"`
 	Memory         int64  `json:"memory"`                   // bytes; 0 is not known
@@ -81,9 +81,9 @@ type Machine struct {
 	HotAdd         bool   `json:"hotAdd,omitempty"`         // vCPUs may be added while it runs
 }
 
-// MachineOf is a machine of a cluster.
-func MachineOf(v *cluster.VM) Machine {
-	return Machine{Name: v.Name, VCPUs: v.VCPUs, Memory: v.Memory, CoresPerSocket: v.CoresPerSocket, HotAdd: v.HotAdd}
+// VMOf is a VM of a cluster.
+func VMOf(v *cluster.VM) VM {
+	return VM{Name: v.Name, VCPUs: v.VCPUs, Memory: v.Memory, CoresPerSocket: v.CoresPerSocket, HotAdd: v.HotAdd}
 }
 
 // DefaultVNUMAMin is the least number of vCPUs with which vSphere shows a guest its
@@ -116,12 +116,12 @@ type Node struct {
 	CacheGroups int   `json:"cacheGroups"` // into which its vCPUs divide so that each fits a last-level cache
 }
 
-// Advice is how a machine should be laid out.
+// Advice is how a VM should be laid out.
 type Advice struct {
-	Machine        Machine  `json:"machine"`
+	VM             VM       `json:"machine"`
 	Options        Options  `json:"options"`
 	Sockets        int      `json:"sockets"`
-	CoresPerSocket int      `json:"coresPerSocket"` // times Sockets is the machine's vCPUs
+	CoresPerSocket int      `json:"coresPerSocket"` // times Sockets is the VM's vCPUs
 	Nodes          []Node   `json:"nodes"`
 	Exposed        bool     `json:"exposed"`   // the guest sees the nodes, and not a single one
 	Automatic      bool     `json:"automatic"` // vSphere 8 comes to the same by itself
@@ -133,9 +133,9 @@ type Advice struct {
 // most bounds every count of processors, so that no product overflows.
 const most = 1 << 16
 
-// Advise lays out a machine for hosts on all of which it may run. It is an error when
-// the machine or a host has impossible sizes, or when there is no host.
-func Advise(m Machine, hosts []Shape, o Options) (Advice, error) {
+// Advise lays out a VM for hosts on all of which it may run. It is an error when
+// the VM or a host has impossible sizes, or when there is no host.
+func Advise(m VM, hosts []Shape, o Options) (Advice, error) {
 	if err := m.check(); err != nil {
 		return Advice{}, err
 	}
@@ -143,7 +143,7 @@ func Advise(m Machine, hosts []Shape, o Options) (Advice, error) {
 		return Advice{}, err
 	}
 	if len(hosts) == 0 {
-		return Advice{}, errors.New("there is no host to lay the machine out for: name at least one")
+		return Advice{}, errors.New("there is no host to lay the VM out for: name at least one")
 	}
 	for _, h := range hosts {
 		if err := h.check(); err != nil {
@@ -153,14 +153,14 @@ func Advise(m Machine, hosts []Shape, o Options) (Advice, error) {
 	return newPlan(m, hosts, o).advice(), nil
 }
 
-func (m Machine) check() error {
+func (m VM) check() error {
 	switch {
 	case m.VCPUs < 1 || m.VCPUs > most:
-		return fmt.Errorf("machine %q has %d vCPUs: give 1 to %d", m.Name, m.VCPUs, most)
+		return fmt.Errorf("VM %q has %d vCPUs: give 1 to %d", m.Name, m.VCPUs, most)
 	case m.Memory < 0:
-		return fmt.Errorf("machine %q has less than no memory (%d bytes)", m.Name, m.Memory)
+		return fmt.Errorf("VM %q has less than no memory (%d bytes)", m.Name, m.Memory)
 	case m.CoresPerSocket < 0:
-		return fmt.Errorf("machine %q has %d cores per socket: give 1 or more, or 0 where it is not known", m.Name, m.CoresPerSocket)
+		return fmt.Errorf("VM %q has %d cores per socket: give 1 or more, or 0 where it is not known", m.Name, m.CoresPerSocket)
 	}
 	return nil
 }

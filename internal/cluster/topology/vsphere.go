@@ -11,16 +11,16 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// VSphere is an advice as properties of a virtual machine in vSphere 8.
+// VSphere is an advice as properties of a VM in vSphere 8.
 type VSphere struct {
-	Write []Field `json:"write"` // of a VirtualMachineConfigSpec, while the machine is off
+	Write []Field `json:"write"` // of a VirtualMachineConfigSpec, while the VM is off
 	Read  []Field `json:"read"`  // of its config after the next power-on
 }
 
 // VSphere writes the advice for vSphere 8 and hardware version 20 or later. Where
 // vSphere comes to the same by itself, the fields give it back to the automatic (0):
-// that follows the hardware to which the machine is moved while it is off. What is
-// read back while the machine is off, or automatic and off, does not count.
+// that follows the hardware to which the VM is moved while it is off. What is
+// read back while the VM is off, or automatic and off, does not count.
 //
 // Nodes are given by their size, which must be a multiple or a divisor of the cores per
 // socket; sizes that differ cannot be given, and stay automatic.
@@ -34,23 +34,23 @@ func (a Advice) VSphere() VSphere {
 	if a.Automatic {
 		cores, node = 0, 0
 	}
-	write("numCPUs", number(a.Machine.VCPUs))
+	write("numCPUs", number(a.VM.VCPUs))
 	write("numCoresPerSocket", number(cores))
 	write("virtualNuma.coresPerNumaNode", number(node))
-	if a.Machine.HotAdd {
+	if a.VM.HotAdd {
 		write("virtualNuma.exposeVnumaOnCpuHotadd", strconv.FormatBool(a.Options.ExposeOnHotAdd))
 	}
 	for _, f := range a.extra() {
 		write(fmt.Sprintf("extraConfig[%q]", f.Path), f.Value)
 	}
-	read("config.hardware.numCPU", number(a.Machine.VCPUs))
+	read("config.hardware.numCPU", number(a.VM.VCPUs))
 	read("config.hardware.autoCoresPerSocket", strconv.FormatBool(cores == 0))
 	read("config.hardware.numCoresPerSocket", number(a.CoresPerSocket))
 	read("config.numaInfo.autoCoresPerNumaNode", strconv.FormatBool(node == 0))
 	if n := a.coresPerNode(); n > 0 {
 		read("config.numaInfo.coresPerNumaNode", number(n))
 	}
-	if a.Machine.HotAdd {
+	if a.VM.HotAdd {
 		read("config.numaInfo.vnumaOnCpuHotaddExposed", strconv.FormatBool(a.Options.ExposeOnHotAdd))
 	}
 	return v
@@ -60,10 +60,10 @@ func (a Advice) VSphere() VSphere {
 // newer one could choose by itself.
 func (a Advice) VMX() []string {
 	fields := []Field{
-		{"numvcpus", strconv.Itoa(a.Machine.VCPUs)},
+		{"numvcpus", strconv.Itoa(a.VM.VCPUs)},
 		{"cpuid.coresPerSocket", strconv.Itoa(a.CoresPerSocket)},
 	}
-	if m := a.Machine.Memory; m > 0 {
+	if m := a.VM.Memory; m > 0 {
 		fields = append(fields, Field{"memSize", strconv.FormatInt((m+mib-1)/mib, 10)})
 	}
 	if n := a.coresPerNode(); n > 0 {
@@ -81,7 +81,7 @@ func (a Advice) VMX() []string {
 // the guest is not to see more than one.
 func (a Advice) coresPerNode() int {
 	n := a.Nodes[0].VCPUs
-	if len(a.Nodes) > 1 && !a.Exposed || n*len(a.Nodes) != a.Machine.VCPUs || n%a.CoresPerSocket != 0 && a.CoresPerSocket%n != 0 {
+	if len(a.Nodes) > 1 && !a.Exposed || n*len(a.Nodes) != a.VM.VCPUs || n%a.CoresPerSocket != 0 && a.CoresPerSocket%n != 0 {
 		return 0
 	}
 	return n
@@ -94,8 +94,8 @@ func (a Advice) extra() []Field {
 	if a.Options.PreferHT {
 		f = append(f, Field{"numa.vcpu.preferHT", "TRUE"})
 	}
-	if a.Exposed && a.Machine.VCPUs < DefaultVNUMAMin {
-		f = append(f, Field{"numa.vcpu.min", strconv.Itoa(min(a.Machine.VCPUs, a.Unit))})
+	if a.Exposed && a.VM.VCPUs < DefaultVNUMAMin {
+		f = append(f, Field{"numa.vcpu.min", strconv.Itoa(min(a.VM.VCPUs, a.Unit))})
 	}
 	return append(f, Field{"numa.autosize.once", "FALSE"}, Field{"vmx.reboot.PowerCycle", "TRUE"})
 }

@@ -1,4 +1,4 @@
-// Package trace holds what machines asked for over time, as a file or in memory: when
+// Package trace holds what VMs asked for over time, as a file or in memory: when
 // each arrives and departs, how large it is, and its demand between.
 // docs/cluster/traces.md describes the file.
 package trace
@@ -21,9 +21,9 @@ type Kind string
 
 // The kinds of rows.
 const (
-	Arrive Kind = "arrive" // the machine is there from now on, and so large
+	Arrive Kind = "arrive" // the VM is there from now on, and so large
 	Demand Kind = "demand" // what it asks for from now on
-	Depart Kind = "depart" // the machine is gone
+	Depart Kind = "depart" // the VM is gone
 	End    Kind = "end"    // the trace is over; the last row
 )
 
@@ -44,7 +44,7 @@ var columns = []string{"seconds", "vm", "event", "vcpus", "memory_bytes", "cpu_m
 // Columns of a row.
 const (
 	second = iota
-	vm
+	vmName
 	event
 	vcpus
 	memory
@@ -97,7 +97,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 	if t.Open() {
 		return row, t.Errorf("the line has no end: the file is cut off")
 	}
-	row.VM, row.Kind = strings.Clone(fields[vm]), Kind(fields[event])
+	row.VM, row.Kind = strings.Clone(fields[vmName]), Kind(fields[event])
 	has, known := needs[row.Kind]
 	if !known {
 		return row, t.Errorf("event %q: want %s, %s, %s or %s", fields[event], Arrive, Demand, Depart, End)
@@ -109,7 +109,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 		}
 	}
 	if (row.Kind == End) != (row.VM == "") {
-		return row, t.Errorf("vm %q: every row names its machine, but for the event %s", row.VM, End)
+		return row, t.Errorf("vm %q: every row names its VM, but for the event %s", row.VM, End)
 	}
 	if bad := badName(row.VM); row.VM != "" && bad != "" {
 		return row, t.Errorf("vm %q %s", row.VM, bad)
@@ -123,7 +123,7 @@ func readRow(t *table.Reader) (row Row, err error) {
 	row.Second, row.VCPUs, row.Memory = whole(second, MostSeconds), int(whole(vcpus, MostVCPUs)), whole(memory, MostBytes)
 	row.CPU, row.Active = whole(cpu, MostMHz), whole(active, MostBytes)
 	if err == nil && row.Kind == Arrive && (row.VCPUs == 0 || row.Memory == 0) {
-		err = t.Errorf("machine %s has no vCPUs or no memory", row.VM)
+		err = t.Errorf("VM %s has no vCPUs or no memory", row.VM)
 	}
 	return row, err
 }
@@ -139,7 +139,7 @@ var needs = map[Kind]struct {
 	End:    {kind: End},
 }
 
-// badName says what is wrong with the name of a machine.
+// badName says what is wrong with the name of a VM.
 func badName(name string) string {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -167,21 +167,21 @@ type Writer struct {
 // NewWriter writes to w. Nothing is complete before Close.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriter(w)} }
 
-// Write writes one row. What Rows would not read is an error. The rows of one machine
-// must be in order of time, arrival first; machines may be in any order.
+// Write writes one row. What Rows would not read is an error. The rows of one VM
+// must be in order of time, arrival first; VMs may be in any order.
 func (w *Writer) Write(r Row) error {
 	has, known := needs[r.Kind]
 	if !known || r.Kind == End {
 		return fmt.Errorf("write the trace: a row of the event %q", r.Kind)
 	}
 	if bad := badName(r.VM); bad != "" {
-		return fmt.Errorf("write the trace: the machine's name %q %s", r.VM, bad)
+		return fmt.Errorf("write the trace: the VM's name %q %s", r.VM, bad)
 	}
 	all := [...]int64{second: r.Second, vcpus: int64(r.VCPUs), memory: r.Memory, cpu: r.CPU, active: r.Active}
 	most := [...]int64{second: MostSeconds, vcpus: MostVCPUs, memory: MostBytes, cpu: MostMHz, active: MostBytes}
 	for i, n := range all {
 		if n < 0 || n > most[i] || r.Kind == Arrive && has.columns[i] && n == 0 {
-			return fmt.Errorf("write the trace: %s of machine %s is %d", columns[i], r.VM, n)
+			return fmt.Errorf("write the trace: %s of VM %s is %d", columns[i], r.VM, n)
 		}
 	}
 	w.last = max(w.last, r.Second)

@@ -16,7 +16,7 @@ import (
 
 // source is how who replays demand asks for it.
 type source interface {
-	Machines() int
+	VMs() int
 	VM(i int) cluster.VM
 	Life(i int) (from, to int64)
 	At(i int, minute int64) generate.Sample
@@ -47,11 +47,11 @@ func TestATraceIsAskedByTheMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for i := range tr.Machines() {
+	for i := range tr.VMs() {
 		names = append(names, tr.VM(i).Name)
 	}
 	if d := cmp.Diff([]string{"web", "db", "late"}, names); d != "" || tr.First() != 2 || tr.Length() != 600 {
-		t.Errorf("first %d, length %d, machines %s", tr.First(), tr.Length(), d)
+		t.Errorf("first %d, length %d, VMs %s", tr.First(), tr.Length(), d)
 	}
 	if v := tr.VM(2); !v.Waiting || v.VCPUs != 2 || v.Memory != 500 || v.CPU.Shares != 2000 || v.Host != cluster.Nowhere {
 		t.Errorf("late is %+v", v)
@@ -60,7 +60,7 @@ func TestATraceIsAskedByTheMinute(t *testing.T) {
 	want := []life{{0, 4}, {0, generate.Forever}, {2, 3}}
 	for i, w := range want {
 		if from, to := tr.Life(i); from != w.from || to != w.to {
-			t.Errorf("machine %d lives from %d to %d, want %v", i, from, to, w)
+			t.Errorf("VM %d lives from %d to %d, want %v", i, from, to, w)
 		}
 	}
 	for _, c := range []struct {
@@ -74,7 +74,7 @@ func TestATraceIsAskedByTheMinute(t *testing.T) {
 	} {
 		want := generate.Sample{CPU: c.cpu, Active: c.active, Consumed: c.holds}
 		if got := tr.At(c.vm, c.minute); got != want {
-			t.Errorf("machine %d at minute %d: %+v, want %+v", c.vm, c.minute, got, want)
+			t.Errorf("VM %d at minute %d: %+v, want %+v", c.vm, c.minute, got, want)
 		}
 	}
 	if got := tr.AtSecond(0, 118); got.CPU != 300 {
@@ -95,7 +95,7 @@ func TestTheExampleOfTheGuide(t *testing.T) {
 	_, text, _ := strings.Cut(string(page), "```csv\n")
 	text, _, found := strings.Cut(text, "```")
 	tr, err := Read("traces.md", strings.NewReader(text))
-	if err != nil || !found || tr.Machines() != 2 || tr.Length() != 86400 {
+	if err != nil || !found || tr.VMs() != 2 || tr.Length() != 86400 {
 		t.Errorf("%v in\n%s", err, text)
 	}
 }
@@ -110,12 +110,12 @@ func TestATraceFollowsOnItsCluster(t *testing.T) {
 		t.Error(err)
 	}
 	c.VMs[1].Memory++
-	if err := tr.Follows(c); err == nil || !strings.Contains(err.Error(), "machine 2 is db") {
+	if err := tr.Follows(c); err == nil || !strings.Contains(err.Error(), "VM 2 is db") {
 		t.Errorf("another size: %v", err)
 	}
 	c.VMs = c.VMs[:1]
 	if err := tr.Follows(c); err == nil {
-		t.Error("a cluster with fewer machines")
+		t.Error("a cluster with fewer VMs")
 	}
 }
 
@@ -128,21 +128,21 @@ func TestMistakesOfATraceAreNamed(t *testing.T) {
 		{head + "0,web,arrive,4,1000,,", `t.csv:2: the line has no end: the file is cut off`},
 		{head + "0,web,arr", `t.csv:2: the last line has 3 of 7 columns and no end`},
 		{head + "0,,end,,,,\n0,web,arrive,4,1000,,\n", `t.csv:3: a row behind the one that ends the trace`},
-		{head + "0,web,arrive,0,1000,,\n", `t.csv:2: machine web has no vCPUs or no memory`},
+		{head + "0,web,arrive,0,1000,,\n", `t.csv:2: VM web has no vCPUs or no memory`},
 		{head + "0,web,arrive,4,1000,5,\n", `t.csv:2: cpu_mhz "5": a row of the event arrive has none`},
 		{head + "0,web,arrive,4,-1,,\n", `t.csv:2: memory_bytes "-1" is below 0`},
 		{head + "0,web,arrive,4,99999999999999999,,\n", `t.csv:2: memory_bytes "99999999999999999" is above`},
 		{head + "0,web,arrive,4,,,\n", `t.csv:2: memory_bytes "" is no whole number`},
 		{head + "0,web,appear,4,1,,\n", `t.csv:2: event "appear": want arrive`},
-		{head + "0,,depart,,,,\n", `t.csv:2: vm "": every row names its machine`},
+		{head + "0,,depart,,,,\n", `t.csv:2: vm "": every row names its VM`},
 		{head + "0,web*,depart,,,,\n", `t.csv:2: vm "web*" has a comma, a star`},
 		{head + "0,web,demand,,,NaN,1\n", `t.csv:2: cpu_mhz "NaN" is no whole number`},
-		{head + "0,web,demand,,,1,1\n", `t.csv:2: machine web has not arrived`},
-		{head + "0,w,arrive,4,1,,\n1,w,arrive,4,1,,\n", `t.csv:3: machine w arrives twice`},
-		{head + "5,w,arrive,4,1,,\n4,w,demand,,,1,1\n", `t.csv:3: machine w: second 4 follows second 5`},
-		{head + "5,w,arrive,4,1,,\n\n5,w,demand,,,1,1\n5,w,demand,,,2,1\n", `t.csv:5: machine w: second 5 follows second 5`},
-		{head + "5,w,arrive,4,1,,\n6,w,depart,,,,\n7,w,demand,,,1,1\n", `t.csv:4: machine w has departed in second 6`},
-		{head + "5,w,arrive,4,1,,\n4,,end,,,,\n", `t.csv: the trace ends in second 4, and machine w has a row in second 5`},
+		{head + "0,web,demand,,,1,1\n", `t.csv:2: VM web has not arrived`},
+		{head + "0,w,arrive,4,1,,\n1,w,arrive,4,1,,\n", `t.csv:3: VM w arrives twice`},
+		{head + "5,w,arrive,4,1,,\n4,w,demand,,,1,1\n", `t.csv:3: VM w: second 4 follows second 5`},
+		{head + "5,w,arrive,4,1,,\n\n5,w,demand,,,1,1\n5,w,demand,,,2,1\n", `t.csv:5: VM w: second 5 follows second 5`},
+		{head + "5,w,arrive,4,1,,\n6,w,depart,,,,\n7,w,demand,,,1,1\n", `t.csv:4: VM w has departed in second 6`},
+		{head + "5,w,arrive,4,1,,\n4,,end,,,,\n", `t.csv: the trace ends in second 4, and VM w has a row in second 5`},
 	} {
 		tr, err := Read("t.csv", strings.NewReader(c.text))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || tr != nil {
@@ -164,7 +164,7 @@ func TestTheWriterRefusesWhatIsNotRead(t *testing.T) {
 }
 
 // What is written is read as it was, and an oracle that goes through all rows knows what
-// machines ask for.
+// VMs ask for.
 func TestWrittenTracesAreReadAsTheyWere(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -184,7 +184,7 @@ func TestWrittenTracesAreReadAsTheyWere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 50 {
-			i, second := r.IntN(tr.Machines()), r.Int64N(5000)
+			i, second := r.IntN(tr.VMs()), r.Int64N(5000)
 			if got, want := tr.AtSecond(i, second), oracle(rows, tr.VM(i).Name, second); got != want {
 				t.Fatalf("seed %d: %s in second %d: %+v, want %+v", seed, tr.VM(i).Name, second, got, want)
 			}
@@ -246,10 +246,10 @@ func FuzzRead(f *testing.F) {
 			}
 			last = e.Minute
 		}
-		for i := range tr.Machines() {
+		for i := range tr.VMs() {
 			from, to := tr.Life(i)
 			if v := tr.VM(i); v.VCPUs < 1 || v.Memory < 1 || from >= to || v.Waiting != (from > 0) {
-				t.Fatalf("machine %+v from %d to %d", v, from, to)
+				t.Fatalf("VM %+v from %d to %d", v, from, to)
 			}
 			if s := tr.At(i, from); s.CPU < 0 || s.Consumed < s.Active {
 				t.Fatalf("%+v", s)

@@ -55,7 +55,7 @@ func (s Shape) advised(host topology.Shape) (Shape, error) {
 	if o == (topology.Options{}) {
 		o.VNUMAMin = 1 // KVM shows nodes at any size
 	}
-	m := topology.Machine{Name: s.Name, VCPUs: s.CPU.Count, Memory: s.Memory.Size}
+	m := topology.VM{Name: s.Name, VCPUs: s.CPU.Count, Memory: s.Memory.Size}
 	a, err := topology.Advise(m, []topology.Shape{host}, o)
 	if err != nil {
 		return s, fmt.Errorf("lay out guest %s: %w", s.Name, err)

@@ -148,7 +148,7 @@ func TestAutoIsTheAdvice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := topology.Advise(topology.Machine{Name: "web", VCPUs: cpus, Memory: gib}, []topology.Shape{host}, topology.Options{VNUMAMin: 1})
+			a, err := topology.Advise(topology.VM{Name: "web", VCPUs: cpus, Memory: gib}, []topology.Shape{host}, topology.Options{VNUMAMin: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
