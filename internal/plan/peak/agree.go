@@ -7,9 +7,9 @@ import (
 
 // agree completes the reasons of the answer from all probes, confirmations included,
 // so that no sentence says more than they do.
-func (w *walk) agree() bool {
-	a := &w.answer
-	kept, missed := w.kept()
+func (c *confirmer) agree() bool {
+	a := c.answer
+	kept, missed := c.record.kept(a.Sustained)
 	upTo := "no rate below was shown to keep the limits"
 	switch {
 	case kept > 0 && missed > 0:
@@ -22,25 +22,25 @@ func (w *walk) agree() bool {
 	switch a.Word {
 	case AboveRange:
 		if missed > 0 { // the long probes found an end
-			a.Word, a.Low, a.High, a.Limiting = NotIdentified, w.orNaN(kept), missed, w.reason()
-			w.before("short probes of %.6g/s passed; %s", w.Highest, upTo)
+			a.Word, a.Low, a.High, a.Limiting = NotIdentified, orNaN(kept), missed, c.record.reason()
+			c.answer.before("short probes of %.6g/s passed; %s", c.prober.Highest, upTo)
 			break
 		}
-		w.before("%s, next to the highest rate to try", upTo)
+		c.answer.before("%s, next to the highest rate to try", upTo)
 	case GeneratorLimited:
-		w.before("the generator could not carry %.6g/s%s; %s", w.ceiling, because(w.cause), upTo)
+		c.answer.before("the generator could not carry %.6g/s%s; %s", c.prober.ceiling, because(c.prober.cause), upTo)
 	case HostBusy:
-		if w.ceiling == 0 {
-			w.before("%s", upTo)
+		if c.prober.ceiling == 0 {
+			c.answer.before("%s", upTo)
 			break
 		}
-		w.before("other work took the CPU that the generator needed for %.6g/s%s; %s", w.ceiling, because(w.cause), upTo)
+		c.answer.before("other work took the CPU that the generator needed for %.6g/s%s; %s", c.prober.ceiling, because(c.prober.cause), upTo)
 	}
 	switch {
 	case a.Stall != nil && a.Word == NeverPassed:
 		a.Word, a.Why = Stalls, a.Stall.String()
 	case a.Stall != nil && a.Word != Stalls:
-		w.note("%s", a.Stall)
+		c.answer.note("%s", a.Stall)
 	}
 	return true
 }
@@ -52,15 +52,15 @@ func because(cause string) string {
 	return " (" + cause + ")"
 }
 
-func (w *walk) before(format string, args ...any) {
+func (a *Answer) before(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	if w.answer.Why != "" {
-		text += "; " + w.answer.Why
+	if a.Why != "" {
+		text += "; " + a.Why
 	}
-	w.answer.Why = text
+	a.Why = text
 }
 
-func (w *walk) orNaN(rate float64) float64 {
+func orNaN(rate float64) float64 {
 	if rate > 0 {
 		return rate
 	}
@@ -69,15 +69,15 @@ func (w *walk) orNaN(rate float64) float64 {
 
 // kept is the highest rate that passed below every one that failed, and missed the
 // lowest that failed; 0 where there is none. A rate that passed all confirmations
-// counts as kept even where a shorter probe of less failed.
-func (w *walk) kept() (kept, missed float64) {
+// counts as kept even where a shorter probe of less failed: the claim.
+func (r *record) kept(claim float64) (kept, missed float64) {
 	low := math.Inf(1)
-	for _, t := range w.tried[w.base:] {
+	for _, t := range r.tried[r.base:] {
 		if !t.Pass && !t.GeneratorLimited && t.Phase != Burst {
 			low = math.Min(low, t.Probe.Rate)
 		}
 	}
-	for _, t := range w.tried[w.base:] {
+	for _, t := range r.tried[r.base:] {
 		if t.Pass && !t.GeneratorLimited && t.Probe.Rate < low {
 			kept = math.Max(kept, t.Probe.Rate)
 		}
@@ -85,5 +85,5 @@ func (w *walk) kept() (kept, missed float64) {
 	if math.IsInf(low, 1) {
 		low = 0
 	}
-	return math.Max(kept, w.answer.Sustained), low
+	return math.Max(kept, claim), low
 }

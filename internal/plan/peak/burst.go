@@ -16,31 +16,31 @@ const (
 
 // confirmSeconds is how long a confirmation lasts: long enough for a rate that is 1 % too
 // high to show. The system must not live on what a pause before it gave back.
-func (w *walk) confirmSeconds() float64 {
-	seconds := w.ConfirmSeconds
-	for _, l := range w.Limits {
-		seconds = math.Max(seconds, math.Min(limitsShort*l.Seconds, w.Longest))
+func (p *prober) confirmSeconds() float64 {
+	seconds := p.ConfirmSeconds
+	for _, l := range p.Limits {
+		seconds = math.Max(seconds, math.Min(limitsShort*l.Seconds, p.Longest))
 	}
-	if every := w.gap(); every > 0 {
-		seconds = math.Max(seconds, math.Min(cycles*every, w.Longest))
+	if every := p.record.gap(); every > 0 {
+		seconds = math.Max(seconds, math.Min(cycles*every, p.Longest))
 	}
-	if w.bursting || w.answer.Word != Identified {
-		seconds = math.Max(seconds, math.Min(pausesShort*w.pause(), w.Longest))
+	if p.record.bursting || p.answer.Word != Identified {
+		seconds = math.Max(seconds, math.Min(pausesShort*p.record.pause(), p.Longest))
 	}
 	return seconds
 }
 
 // gap is the mean time between stalls where some were seen near the limit that are
 // too rare for the floor; 0 for none. One or two may be an accident.
-func (w *walk) gap() float64 {
-	return w.between(func(t tried) bool { return t.Phase != Confirm && !t.Overloaded })
+func (r *record) gap() float64 {
+	return r.between(func(t tried) bool { return t.Phase != Confirm && !t.Overloaded })
 }
 
 // between is the mean time between the stalls that some probes saw; 0 where those are few.
-func (w *walk) between(of func(tried) bool) float64 {
+func (r *record) between(of func(tried) bool) float64 {
 	const few = 3
 	count, watched := 0, 0.
-	for _, t := range w.tried[w.base:] {
+	for _, t := range r.tried[r.base:] {
 		if t.GeneratorLimited || t.Phase == Burst || !of(t) {
 			continue
 		}
@@ -54,10 +54,10 @@ func (w *walk) between(of func(tried) bool) float64 {
 }
 
 // pause is how long the system has nothing to do between two probes, the median.
-func (w *walk) pause() float64 {
+func (r *record) pause() float64 {
 	pauses := []float64{0}
-	for i := 1; i < len(w.tried); i++ {
-		if before, next := w.tried[i-1], w.tried[i]; before.To > 0 {
+	for i := 1; i < len(r.tried); i++ {
+		if before, next := r.tried[i-1], r.tried[i]; before.To > 0 {
 			pauses = append(pauses, math.Max(0, next.From-before.To))
 		}
 	}
@@ -68,13 +68,13 @@ func (w *walk) pause() float64 {
 // pauses before them give burst credit back: without a knee the claim is no more than was
 // served since a probe of at least that rate failed, which left no credit, over that time
 // with its pauses. No token bucket serves more.
-func (w *walk) lasting(rate float64) float64 {
-	if !w.bursting && w.answer.Word == Identified {
+func (r *record) lasting(rate float64, word Word) float64 {
+	if !r.bursting && word == Identified {
 		return rate
 	}
-	served, end := 0., w.tried[len(w.tried)-1].To
-	for i := len(w.tried) - 1; i >= 0; i-- {
-		t := w.tried[i]
+	served, end := 0., r.tried[len(r.tried)-1].To
+	for i := len(r.tried) - 1; i >= 0; i-- {
+		t := r.tried[i]
 		switch {
 		case t.GeneratorLimited:
 			served += math.Min(t.Achieved, t.Probe.Rate) * (t.To - t.From)
@@ -92,22 +92,22 @@ func (w *walk) lasting(rate float64) float64 {
 
 // exhausted answers where a rate passed, and one far below failed later: the system had
 // more to give at first.
-func (w *walk) exhausted() bool {
-	best, fail := w.spentFrom()
+func (c *confirmer) exhausted() bool {
+	best, fail := c.record.spentFrom(c.answer.Stall != nil)
 	if fail == 0 {
 		return false
 	}
-	w.bursting, w.spent = true, len(w.tried)
-	w.answer.Limiting = w.reason()
-	return w.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
+	c.record.bursting, c.record.spent = true, len(c.record.tried)
+	c.answer.Limiting = c.record.reason()
+	return c.answer.end(NotIdentified, "%.6g/s passed at first, and %.6g/s failed later: it carries more for a while (burst credit, a cache that fills) than it sustains", best, fail)
 }
 
 // spentFrom is a rate that passed and one far below that failed later, where none above
 // that passed since; 0 where there is none.
-func (w *walk) spentFrom() (best, fail float64) {
-	for _, t := range w.tried[w.base:] {
+func (r *record) spentFrom(stalls bool) (best, fail float64) {
+	for _, t := range r.tried[r.base:] {
 		switch {
-		case t.GeneratorLimited || t.Phase == Floor && (t.Pass && fail == 0 || w.answer.Stall != nil):
+		case t.GeneratorLimited || t.Phase == Floor && (t.Pass && fail == 0 || stalls):
 		case t.Pass && fail > 0 && t.Probe.Rate >= fail:
 			best, fail = math.Max(best, t.Probe.Rate), 0
 		case t.Pass:
@@ -121,39 +121,39 @@ func (w *walk) spentFrom() (best, fail float64) {
 
 // sustain uses up what burst credit there is, and confirms the rate. Where the
 // overload passes, there is more credit than the search knew of.
-func (w *walk) sustain(rate float64) bool {
+func (c *confirmer) sustain(rate float64) bool {
 	if !(rate > 0) {
-		return w.agree()
+		return c.agree()
 	}
-	most, ok := w.overload(rate)
+	most, ok := c.overload(rate)
 	switch {
 	case !ok:
 		return false
-	case w.bursting:
-	case most > w.minFail:
-		w.bursting, w.spent = true, len(w.tried)
-		w.answer.Limiting = w.reason()
-		w.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: what it carries depends on what came before (burst credit, a cache)", w.minFail, most)
-		return w.sustainBurst()
-	case w.exhausted():
-		return w.sustainBurst()
+	case c.record.bursting:
+	case most > c.prober.minFail:
+		c.record.bursting, c.record.spent = true, len(c.record.tried)
+		c.answer.Limiting = c.record.reason()
+		c.answer.end(NotIdentified, "%.6g/s failed, and %.6g/s passed later: what it carries depends on what came before (burst credit, a cache)", c.prober.minFail, most)
+		return c.sustainBurst()
+	case c.exhausted():
+		return c.sustainBurst()
 	}
-	return w.confirm(rate) && w.step() && w.agree()
+	return c.confirm(rate) && c.step() && c.agree()
 }
 
 // overload offers more than the system carries, until it fails; most is the highest
 // rate that passed instead.
-func (w *walk) overload(rate float64) (most float64, ok bool) {
-	over := math.Max(w.high, rate)
-	if !math.IsInf(w.minFail, 1) {
-		over = math.Max(w.minFail, rate)
+func (c *confirmer) overload(rate float64) (most float64, ok bool) {
+	over := math.Max(c.prober.high, rate)
+	if !math.IsInf(c.prober.minFail, 1) {
+		over = math.Max(c.prober.minFail, rate)
 	}
 	over *= burstShare
 	for block := range mostBursts {
-		if !w.allowed(over) {
+		if !c.prober.allowed(over) {
 			return most, true
 		}
-		switch o, ok := w.try(Probe{Rate: over, Phase: Burst, Block: block}); {
+		switch o, ok := c.prober.try(Probe{Rate: over, Phase: Burst, Block: block}); {
 		case !ok:
 			return 0, false
 		case o != passed:
@@ -167,33 +167,33 @@ func (w *walk) overload(rate float64) (most float64, ok bool) {
 
 // sustainBurst answers where the system carries more for a while than it sustains:
 // from a rate that fails downwards, so that no credit comes back on the way.
-func (w *walk) sustainBurst() bool {
-	word, why, limiting := w.answer.Word, w.answer.Why, w.answer.Limiting
-	w.high, w.walled = w.minFail, false
-	rate := w.minFail
+func (c *confirmer) sustainBurst() bool {
+	word, why, limiting := c.answer.Word, c.answer.Why, c.answer.Limiting
+	c.prober.high, c.prober.walled = c.prober.minFail, false
+	rate := c.prober.minFail
 	for step := 0; ; step++ {
 		rate *= 1 - descent*math.Exp2(float64(step/(2*patience)))
-		if rate < w.Lowest {
-			w.answer.Low, w.answer.High = math.NaN(), w.high
-			w.answer.Why = fmt.Sprintf("%s; no rate down to %.6g/s passed after that", why, w.high)
+		if rate < c.prober.Lowest {
+			c.answer.Low, c.answer.High = math.NaN(), c.prober.high
+			c.answer.Why = fmt.Sprintf("%s; no rate down to %.6g/s passed after that", why, c.prober.high)
 			return true
 		}
-		o, ok := w.try(Probe{Rate: rate, Phase: Refine, Level: step})
+		o, ok := c.prober.try(Probe{Rate: rate, Phase: Refine, Level: step})
 		if !ok {
 			return false
 		}
-		w.narrow(rate, o)
+		c.prober.narrow(rate, o)
 		if o == passed {
 			break
 		}
 	}
-	if !w.bisect(Refine, refinedRatio) {
+	if !c.prober.bisect(Refine, refinedRatio) {
 		return false
 	}
-	w.answer.Word, w.answer.Why, w.answer.Limiting = word, why, limiting
-	w.answer.Low, w.answer.High = w.low, w.high
-	if _, ok := w.overload(w.low); !ok {
+	c.answer.Word, c.answer.Why, c.answer.Limiting = word, why, limiting
+	c.answer.Low, c.answer.High = c.prober.low, c.prober.high
+	if _, ok := c.overload(c.prober.low); !ok {
 		return false
 	}
-	return w.confirm(w.low) && w.step() && w.agree()
+	return c.confirm(c.prober.low) && c.step() && c.agree()
 }

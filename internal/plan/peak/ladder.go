@@ -26,20 +26,28 @@ type ladder struct {
 	added       int
 }
 
+// climber tries rates around the bracket.
+type climber struct {
+	prober *prober
+	record *record
+	answer *Answer
+	known  map[int]fitted // estimates by the number of probes that they rest on
+}
+
 // climb tries the ladder block by block. After each, levels are added beyond an end
 // that does not lie on its own side of the limit.
-func (w *walk) climb(centre float64) bool {
+func (c *climber) climb(centre float64) bool {
 	l := ladder{centre: centre, last: rungs - 1}
-	for block := range w.Blocks {
-		if !w.pass(&l, block, block) {
+	for block := range c.prober.Blocks {
+		if !c.pass(&l, block, block) {
 			return false
 		}
 	}
-	if !w.widen(&l) {
+	if !c.widen(&l) {
 		return false
 	}
-	for block := w.Blocks; block < 2*w.Blocks && w.wide(); block++ {
-		if !w.pass(&l, block, block) {
+	for block := c.prober.Blocks; block < 2*c.prober.Blocks && c.wide(); block++ {
+		if !c.pass(&l, block, block) {
 			return false
 		}
 	}
@@ -47,34 +55,34 @@ func (w *walk) climb(centre float64) bool {
 }
 
 // wide says that the noise leaves much open of where the limit is met.
-func (w *walk) wide() bool {
-	fit := w.fits()
-	if !fit.Crosses || fit.High-fit.Low <= 2*wideShare*fit.Rate || w.otherwise(fit) != "" {
+func (c *climber) wide() bool {
+	fit := c.fits()
+	if !fit.Crosses || fit.High-fit.Low <= 2*wideShare*fit.Rate || c.record.otherwise(fit) != "" {
 		return false
 	}
-	_, drifts := moved(w.points(fit.limit), fit.Rate)
-	_, fail := w.spentFrom()
+	_, drifts := moved(c.record.points(fit.limit), fit.Rate)
+	_, fail := c.record.spentFrom(c.answer.Stall != nil)
 	return !drifts && fail == 0
 }
 
 // widen adds levels while the fitted limit lies beyond an end of the ladder. Such
 // levels are tried in all blocks at once.
-func (w *walk) widen(l *ladder) bool {
+func (c *climber) widen(l *ladder) bool {
 	for l.added < mostAdded {
 		level := l.first - 1
-		switch fit := w.fits(); {
-		case fit.beyond > 0 && w.foreign(l.last, fit.limit):
+		switch fit := c.fits(); {
+		case fit.beyond > 0 && c.record.foreign(l.last, fit.limit):
 			return true
 		case fit.beyond > 0:
 			level = l.last + 1
-		case fit.beyond == 0 || rung(l.centre, level) < w.Lowest:
+		case fit.beyond == 0 || rung(l.centre, level) < c.prober.Lowest:
 			return true
 		}
-		if !w.allowed(rung(l.centre, level)) {
+		if !c.prober.allowed(rung(l.centre, level)) {
 			return true
 		}
-		for block := range w.Blocks {
-			if !w.tryRung(l, level, block) {
+		for block := range c.prober.Blocks {
+			if !c.tryRung(l, level, block) {
 				return false
 			}
 		}
@@ -84,44 +92,44 @@ func (w *walk) widen(l *ladder) bool {
 	return true
 }
 
-func (w *walk) ladderOnly(centre float64, block int) bool {
+func (c *climber) ladderOnly(centre float64, block int) bool {
 	l := ladder{centre: centre, last: rungs - 1}
-	w.answer.Centre = centre
-	if !w.pass(&l, block, 0) {
+	c.answer.Centre = centre
+	if !c.pass(&l, block, 0) {
 		return false
 	}
-	fit := w.fits()
-	w.answer.Limiting = w.reason()
-	if other := w.otherwise(fit); other != "" {
-		w.answer.Limiting = other
-		return w.end(NotIdentified, "%s was not kept where the response time was", other)
+	fit := c.fits()
+	c.answer.Limiting = c.record.reason()
+	if other := c.record.otherwise(fit); other != "" {
+		c.answer.Limiting = other
+		return c.answer.end(NotIdentified, "%s was not kept where the response time was", other)
 	}
 	if !fit.Crosses {
-		if w.ceiling > 0 {
-			return w.end(GeneratorLimited, "the generator could not carry %.6g/s", w.ceiling)
+		if c.prober.ceiling > 0 {
+			return c.answer.end(GeneratorLimited, "the generator could not carry %.6g/s", c.prober.ceiling)
 		}
-		return w.end(NotIdentified, "%s", fit.Why)
+		return c.answer.end(NotIdentified, "%s", fit.Why)
 	}
-	w.answer.Estimate, w.answer.Low, w.answer.High, w.answer.Limiting = fit.Rate, fit.Low, fit.High, w.Limits[fit.limit].Name
-	return w.end(Identified, "")
+	c.answer.Estimate, c.answer.Low, c.answer.High, c.answer.Limiting = fit.Rate, fit.Low, fit.High, c.prober.Limits[fit.limit].Name
+	return c.answer.end(Identified, "")
 }
 
 // pass tries each level of the ladder once, as the given block, and then the levels
 // that have to be added, as often as the others were tried. done is the number of
 // blocks before this one.
-func (w *walk) pass(l *ladder, block, done int) bool {
-	for _, i := range stat.Shuffle(l.last-l.first+1, w.Seed, block) {
-		if !w.tryRung(l, l.first+i, block) {
+func (c *climber) pass(l *ladder, block, done int) bool {
+	for _, i := range stat.Shuffle(l.last-l.first+1, c.prober.Seed, block) {
+		if !c.tryRung(l, l.first+i, block) {
 			return false
 		}
 	}
 	for l.added < mostAdded {
-		level, missing := w.missing(l)
+		level, missing := c.missing(l)
 		if !missing {
 			break
 		}
 		for b := block - done; b <= block; b++ {
-			if !w.tryRung(l, level, b) {
+			if !c.tryRung(l, level, b) {
 				return false
 			}
 		}
@@ -132,35 +140,35 @@ func (w *walk) pass(l *ladder, block, done int) bool {
 }
 
 // tryRung tries a level, unless its rate is one that must not be tried.
-func (w *walk) tryRung(l *ladder, level, block int) bool {
+func (c *climber) tryRung(l *ladder, level, block int) bool {
 	rate := rung(l.centre, level)
-	if !w.allowed(rate) {
+	if !c.prober.allowed(rate) {
 		return true
 	}
-	_, ok := w.try(Probe{Rate: rate, Phase: Rungs, Level: level, Block: block})
+	_, ok := c.prober.try(Probe{Rate: rate, Phase: Rungs, Level: level, Block: block})
 	return ok
 }
 
-func (w *walk) allowed(rate float64) bool {
-	return rate > 0 && rate <= w.Highest && (w.ceiling == 0 || rate < w.ceiling)
+func (p *prober) allowed(rate float64) bool {
+	return rate > 0 && rate <= p.Highest && (p.ceiling == 0 || rate < p.ceiling)
 }
 
 // missing returns the level to add: one above when the highest does not fail, one
 // below when the lowest does not pass. An even vote counts as seen.
-func (w *walk) missing(l *ladder) (level int, yes bool) {
-	if pass, fail := w.votes(l.last); pass > fail && w.allowed(rung(l.centre, l.last+1)) {
+func (c *climber) missing(l *ladder) (level int, yes bool) {
+	if pass, fail := c.record.votes(l.last); pass > fail && c.prober.allowed(rung(l.centre, l.last+1)) {
 		return l.last + 1, true
 	}
 	below := rung(l.centre, l.first-1)
-	if pass, fail := w.votes(l.first); fail > pass && below > 0 && below >= w.Lowest {
+	if pass, fail := c.record.votes(l.first); fail > pass && below > 0 && below >= c.prober.Lowest {
 		return l.first - 1, true
 	}
 	return 0, false
 }
 
 // votes counts the probes of a level of the ladder that passed and that failed.
-func (w *walk) votes(level int) (pass, fail int) {
-	for _, t := range w.tried {
+func (r *record) votes(level int) (pass, fail int) {
+	for _, t := range r.tried {
 		switch {
 		case t.Phase != Rungs || t.Level != level || t.GeneratorLimited:
 		case t.Pass:
@@ -173,9 +181,9 @@ func (w *walk) votes(level int) (pass, fail int) {
 }
 
 // climbed lists the valid probes of the ladder in their order.
-func (w *walk) climbed() []tried {
+func (r *record) climbed() []tried {
 	var out []tried
-	for _, t := range w.tried {
+	for _, t := range r.tried {
 		if t.Phase == Rungs && !t.GeneratorLimited {
 			out = append(out, t)
 		}
@@ -192,26 +200,26 @@ type fitted struct {
 
 // fits estimates where each response time meets its limit, and returns the lowest
 // of those that do.
-func (w *walk) fits() fitted {
-	climbed := w.climbed()
-	if f, ok := w.known[len(climbed)]; ok {
+func (c *climber) fits() fitted {
+	climbed := c.record.climbed()
+	if f, ok := c.known[len(climbed)]; ok {
 		return f
 	}
 	best := fitted{limit: -1, Fit: Fit{Rate: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), Word: NotIdentified, Why: "no limit is on a response time"}}
-	for i, l := range w.Limits {
-		fit := Estimate(w.points(i), l.Seconds, w.Level)
+	for i, l := range c.prober.Limits {
+		fit := Estimate(c.record.points(i), l.Seconds, c.prober.Level)
 		if best.limit < 0 || fit.Crosses && (!best.Crosses || fit.Rate < best.Rate) {
 			best = fitted{fit, i}
 		}
 	}
-	w.known[len(climbed)] = best
+	c.known[len(climbed)] = best
 	return best
 }
 
 // points are the probes of the ladder with the response time that a limit is on.
-func (w *walk) points(limit int) []Point {
+func (r *record) points(limit int) []Point {
 	var out []Point
-	for _, t := range w.climbed() {
+	for _, t := range r.climbed() {
 		out = append(out, Point{Rate: t.Probe.Rate, Seconds: t.quantile(limit)})
 	}
 	return out
@@ -220,17 +228,17 @@ func (w *walk) points(limit int) []Point {
 // otherwise names what was not kept by most probes of some level below the
 // estimate although the fitted response time was, or had no steady value: then
 // the estimate is not where the system ends.
-func (w *walk) otherwise(fit fitted) string {
+func (r *record) otherwise(fit fitted) string {
 	if !fit.Crosses {
 		return ""
 	}
 	name, lowest := "", math.MaxInt
-	for _, t := range w.climbed() {
-		if t.Probe.Rate < fit.Rate && t.Level < lowest && w.foreign(t.Level, fit.limit) {
+	for _, t := range r.climbed() {
+		if t.Probe.Rate < fit.Rate && t.Level < lowest && r.foreign(t.Level, fit.limit) {
 			lowest = t.Level
 		}
 	}
-	for _, t := range w.climbed() {
+	for _, t := range r.climbed() {
 		if t.Level == lowest && !t.Pass && t.Reason != "" {
 			name = t.Reason
 		}
@@ -243,12 +251,12 @@ func (w *walk) otherwise(fit fitted) string {
 
 // foreign says whether most probes of a level failed although the response time was
 // within the limit, or had no steady value.
-func (w *walk) foreign(level, limit int) bool {
+func (r *record) foreign(level, limit int) bool {
 	other, all := 0, 0
-	for _, t := range w.climbed() {
+	for _, t := range r.climbed() {
 		if t.Level == level {
 			all++
-			if !t.Pass && !(t.quantile(limit) > w.Limits[limit].Seconds) {
+			if !t.Pass && !(t.quantile(limit) > r.limits[limit].Seconds) {
 				other++
 			}
 		}

@@ -205,7 +205,7 @@ func NewBracket(s Settings) *Search { return newSearch(s, (*walk).bracketOnly) }
 // infinite, which does not matter there. It is not identified where the line does not cross the limit
 // within the rates that were tried.
 func NewLadder(s Settings, centre float64, block int) *Search {
-	return newSearch(s, func(w *walk) bool { return w.ladderOnly(centre, block) })
+	return newSearch(s, func(w *walk) bool { return w.climber.ladderOnly(centre, block) })
 }
 
 func newSearch(s Settings, course func(*walk) bool) *Search {
@@ -218,28 +218,27 @@ func newSearch(s Settings, course func(*walk) bool) *Search {
 // that comes next. It is a few microseconds of work, and spares the search all
 // state but its results.
 func (s *Search) replay() {
-	s.at = &walk{Settings: s.settings, results: s.results, minFail: math.Inf(1), known: s.known}
-	s.at.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	s.at = newWalk(s.settings, s.results, s.known)
 	s.course(s.at)
 }
 
 // Next returns the probe to try now; ok is false when the search is over. It
 // returns the same probe until Done is called.
 func (s *Search) Next() (p Probe, ok bool) {
-	if s.at.wanted == nil {
+	if s.at.prober.wanted == nil {
 		return Probe{}, false
 	}
-	return *s.at.wanted, true
+	return *s.at.prober.wanted, true
 }
 
 // Done hands in the result of the probe that Next returned. After the end it
 // changes nothing.
 func (s *Search) Done(r Result) {
-	if s.at.wanted == nil {
+	if s.at.prober.wanted == nil {
 		return
 	}
 	if !(r.Rate > 0) {
-		r.Rate = s.at.wanted.Rate
+		r.Rate = s.at.prober.wanted.Rate
 	}
 	s.results = append(s.results, r.judged())
 	s.replay()
@@ -247,10 +246,10 @@ func (s *Search) Done(r Result) {
 
 // Answer returns what is known. Before the end its Word is empty.
 func (s *Search) Answer() Answer {
-	a := s.at.answer
-	a.MaxPass, a.MinFail = s.at.maxPass, s.at.minFail
-	a.Probes, a.Seconds = len(s.at.tried), s.at.seconds
-	if s.at.wanted != nil {
+	a := *s.at.answer
+	a.MaxPass, a.MinFail = s.at.prober.maxPass, s.at.prober.minFail
+	a.Probes, a.Seconds = len(s.at.record.tried), s.at.prober.seconds
+	if s.at.prober.wanted != nil {
 		a.Word = ""
 	}
 	return a

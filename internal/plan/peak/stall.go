@@ -60,67 +60,67 @@ const (
 // floor looks for failures that do not depend on the rate, at a rate far below the
 // one that passed. again says that the system stalls and the bracket is to be sought
 // anew, with longer probes; ended that no rate keeps the limits.
-func (w *walk) floor() (again, ended, ok bool) {
-	if w.answer.Stall != nil {
+func (p *prober) floor() (again, ended, ok bool) {
+	if p.answer.Stall != nil {
 		return false, false, true
 	}
-	rate := math.Max(floorShare*w.low, math.Min(w.Lowest, w.low))
-	if w.low == 0 {
-		if rate = w.minFail; w.answer.Word != NeverPassed || !w.stalled() {
+	rate := math.Max(floorShare*p.low, math.Min(p.Lowest, p.low))
+	if p.low == 0 {
+		if rate = p.minFail; p.answer.Word != NeverPassed || !p.record.stalled() {
 			return false, false, true
 		}
 	}
-	o, ok := w.try(Probe{Rate: rate, Phase: Floor})
+	o, ok := p.try(Probe{Rate: rate, Phase: Floor})
 	if !ok || o == limited {
 		return false, false, ok
 	}
-	s, stalls := w.stalling()
+	s, stalls := p.record.stalling()
 	if stalls && s.Count < fewestStalls { // one may be an accident of the host
-		if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o == limited {
+		if o, ok = p.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o == limited {
 			return false, false, ok
 		}
-		s, _ = w.stalling()
+		s, _ = p.record.stalling()
 		stalls = s.Count >= fewestStalls
 	}
-	if !stalls || o == passed && w.harmless(s) {
+	if !stalls || o == passed && s.harmless(p.Limits) {
 		if stalls {
-			w.answer.Stall = &s
+			p.answer.Stall = &s
 		}
-		ended, ok := w.fails(rate, o)
+		ended, ok := p.fails(rate, o)
 		return false, ended, ok
 	}
 	need := cycles * s.Every
-	if need > w.Longest {
-		if w.low == 0 && !w.hopeless(s) { // the stalls do not explain that no rate passed
-			return false, false, w.note("%s", s)
+	if need > p.Longest {
+		if p.low == 0 && !s.hopeless(p.Limits) { // the stalls do not explain that no rate passed
+			return false, false, p.answer.note("%s", s)
 		}
-		return false, w.end(Stalls, "%s: that takes probes of at least %s, and they may last %s", s, span(need), span(w.Longest)), true
+		return false, p.answer.end(Stalls, "%s: that takes probes of at least %s, and they may last %s", s, span(need), span(p.Longest)), true
 	}
-	again = w.length(Probe{Rate: math.Max(w.low, rate), Phase: Bracket}) < need
-	for block := 1; block <= mostFloors && !w.holdsCycles(s, rate); block++ {
-		w.lengthen(s)
-		if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: block}); !ok {
+	again = p.length(Probe{Rate: math.Max(p.low, rate), Phase: Bracket}) < need
+	for block := 1; block <= mostFloors && !p.holdsCycles(s, rate); block++ {
+		p.lengthen(s)
+		if o, ok = p.try(Probe{Rate: rate, Phase: Floor, Block: block}); !ok {
 			return false, false, false
 		}
-		s, _ = w.stalling()
+		s, _ = p.record.stalling()
 	}
-	w.lengthen(s)
-	w.answer.Stall = &s
+	p.lengthen(s)
+	p.answer.Stall = &s
 	switch {
 	case o != failed:
-		return again && w.low > 0, false, true
-	case !w.hopeless(s):
-		w.low = rate
+		return again && p.low > 0, false, true
+	case !s.hopeless(p.Limits):
+		p.low = rate
 		return true, false, true
 	}
-	w.answer.Limiting = w.reason()
-	return false, w.end(Stalls, "%s", s), true
+	p.answer.Limiting = p.record.reason()
+	return false, p.answer.end(Stalls, "%s", s), true
 }
 
 // holdsCycles says that a floor at the rate is as long as some stalls, or as some whole
 // periods of them.
-func (w *walk) holdsCycles(s Stalling, rate float64) bool {
-	seconds := w.length(Probe{Rate: rate, Phase: Floor})
+func (p *prober) holdsCycles(s Stalling, rate float64) bool {
+	seconds := p.length(Probe{Rate: rate, Phase: Floor})
 	if seconds < cycles*s.Every*(1-wholeError) {
 		return false
 	}
@@ -130,58 +130,58 @@ func (w *walk) holdsCycles(s Stalling, rate float64) bool {
 
 // hopeless says that the stalls alone are more than some limit lets pass: of the
 // operations that are due in a stall of D, those of the first D-L wait longer than L.
-func (w *walk) hopeless(s Stalling) bool {
-	return slices.ContainsFunc(w.Limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > hopelessShare*(1-l.Share) })
+func (s Stalling) hopeless(limits []Limit) bool {
+	return slices.ContainsFunc(limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > hopelessShare*(1-l.Share) })
 }
 
 // harmless says that the stalls take far less than each limit lets pass: how many of them a
 // probe holds does not decide whether it passes.
-func (w *walk) harmless(s Stalling) bool {
-	return !slices.ContainsFunc(w.Limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > harmlessShare*(1-l.Share) })
+func (s Stalling) harmless(limits []Limit) bool {
+	return !slices.ContainsFunc(limits, func(l Limit) bool { return (s.Seconds-l.Seconds)/s.Every > harmlessShare*(1-l.Share) })
 }
 
 // lengthen has probes hold several stalls, and whole periods of them.
-func (w *walk) lengthen(s Stalling) {
-	w.least, w.cycle = math.Min(cycles*s.Every, w.Longest), 0
+func (p *prober) lengthen(s Stalling) {
+	p.least, p.cycle = math.Min(cycles*s.Every, p.Longest), 0
 	if s.Periodic {
-		w.cycle = s.Every
+		p.cycle = s.Every
 	}
 }
 
 // fails repeats a floor that failed without a stall: where it fails again, and the like of
 // it far below, the failure does not depend on the rate. Where far below passes each time,
 // it does: the probes before the floor used up what the system carries for a while.
-func (w *walk) fails(rate float64, o outcome) (ended, ok bool) {
-	if o == passed || w.answer.Word == NeverPassed {
+func (p *prober) fails(rate float64, o outcome) (ended, ok bool) {
+	if o == passed || p.answer.Word == NeverPassed {
 		return false, true
 	}
-	if o, ok = w.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o != failed {
+	if o, ok = p.try(Probe{Rate: rate, Phase: Floor, Block: 1}); !ok || o != failed {
 		return false, ok
 	}
 	for block := range floorsBelow {
-		if o, ok = w.try(Probe{Rate: math.Max(floorShare*rate, math.Min(w.Lowest, rate)), Phase: Floor, Block: 2 + block}); !ok || o != passed {
+		if o, ok = p.try(Probe{Rate: math.Max(floorShare*rate, math.Min(p.Lowest, rate)), Phase: Floor, Block: 2 + block}); !ok || o != passed {
 			break
 		}
 	}
 	if !ok || o != failed {
 		return false, ok
 	}
-	w.answer.Limiting = w.reason()
-	return w.end(NeverPassed, "%.6g/s passed once, but %.6g/s, far below, failed twice: the failure does not depend on the rate", w.low, rate), true
+	p.answer.Limiting = p.record.reason()
+	return p.answer.end(NeverPassed, "%.6g/s passed once, but %.6g/s, far below, failed twice: the failure does not depend on the rate", p.low, rate), true
 }
 
 // stalled says whether any probe so far saw a stall.
-func (w *walk) stalled() bool {
-	return slices.ContainsFunc(w.tried, func(t tried) bool { return len(t.Stalls) > 0 && !t.GeneratorLimited })
+func (r *record) stalled() bool {
+	return slices.ContainsFunc(r.tried, func(t tried) bool { return len(t.Stalls) > 0 && !t.GeneratorLimited })
 }
 
 // stalling sums up the stalls of the floor, and at which rates others like them were
 // seen.
-func (w *walk) stalling() (s Stalling, ok bool) {
+func (r *record) stalling() (s Stalling, ok bool) {
 	var lengths, gaps []float64
 	watched := 0.
 	s.Low, s.High = math.Inf(1), 0
-	for _, t := range w.tried {
+	for _, t := range r.tried {
 		if t.Phase != Floor || t.GeneratorLimited {
 			continue
 		}
@@ -201,7 +201,7 @@ func (w *walk) stalling() (s Stalling, ok bool) {
 	if period, ok := Period(gaps); ok {
 		s.Every, s.Periodic = period, true
 	}
-	for _, t := range w.tried {
+	for _, t := range r.tried {
 		like := func(one Stall) bool { return one.Seconds > s.Seconds/2 && one.Seconds < 2*s.Seconds }
 		if !t.GeneratorLimited && slices.ContainsFunc(t.Stalls, like) {
 			s.Low, s.High = math.Min(s.Low, t.Probe.Rate), math.Max(s.High, t.Probe.Rate)
@@ -235,10 +235,10 @@ func middle(x []float64) float64 {
 
 // hopelessBelow says that lower rates will not help: several were halved, and the last
 // ones stalled or had the same response time, far above its limit.
-func (w *walk) hopelessBelow() bool {
+func (r *record) hopelessBelow() bool {
 	n := 0
-	for i := len(w.tried) - 1; i >= w.base; i-- {
-		if t := w.tried[i]; t.Pass || t.GeneratorLimited || t.Overloaded || len(t.Stalls) == 0 && !w.still(i) {
+	for i := len(r.tried) - 1; i >= r.base; i-- {
+		if t := r.tried[i]; t.Pass || t.GeneratorLimited || t.Overloaded || len(t.Stalls) == 0 && !r.still(i) {
 			break
 		}
 		n++
@@ -248,45 +248,40 @@ func (w *walk) hopelessBelow() bool {
 
 // still says that the response time of a probe is no shorter than at a higher rate before,
 // and far above its limit.
-func (w *walk) still(i int) bool {
-	return slices.ContainsFunc(w.each(), func(k int) bool {
-		_, still := w.unmoved(i, k)
-		return still && w.tried[i].quantile(k) > 2*w.Limits[k].Seconds
-	})
+func (r *record) still(i int) bool {
+	for k, l := range r.limits {
+		if _, still := r.unmoved(i, k); still && r.tried[i].quantile(k) > 2*l.Seconds {
+			return true
+		}
+	}
+	return false
 }
 
 // unmoved says that a response time of a probe is no shorter than at a higher rate that was
 // served, and how long it is then at least: on a busy host any may be longer by accident.
-func (w *walk) unmoved(i, limit int) (seconds float64, yes bool) {
+func (r *record) unmoved(i, limit int) (seconds float64, yes bool) {
 	seconds = math.Inf(1)
-	for _, t := range w.tried[w.base:i] {
-		if q := t.quantile(limit); !t.GeneratorLimited && t.Probe.Rate > w.tried[i].Probe.Rate && q > w.Limits[limit].Seconds {
+	for _, t := range r.tried[r.base:i] {
+		if q := t.quantile(limit); !t.GeneratorLimited && t.Probe.Rate > r.tried[i].Probe.Rate && q > r.limits[limit].Seconds {
 			seconds = math.Min(seconds, q)
 		}
 	}
-	q := w.tried[i].quantile(limit)
+	q := r.tried[i].quantile(limit)
 	return math.Min(seconds, q), q*flatRatio > seconds
-}
-
-func (w *walk) each() (all []int) {
-	for i := range w.Limits {
-		all = append(all, i)
-	}
-	return all
 }
 
 // flat says, in words, that the response time of the lowest rate that failed is that of
 // higher ones: then lower ones would not help.
-func (w *walk) flat() string {
-	lowest := len(w.tried) - 1
-	for lowest >= w.base && w.tried[lowest].GeneratorLimited {
+func (r *record) flat() string {
+	lowest := len(r.tried) - 1
+	for lowest >= r.base && r.tried[lowest].GeneratorLimited {
 		lowest--
 	}
-	if lowest < w.base {
+	if lowest < r.base {
 		return ""
 	}
-	for i, l := range w.Limits {
-		if q, still := w.unmoved(lowest, i); still && q > l.Seconds {
+	for i, l := range r.limits {
+		if q, still := r.unmoved(lowest, i); still && q > l.Seconds {
 			return fmt.Sprintf(": %s is about %s whatever the rate", l.Name, span(q))
 		}
 	}

@@ -18,32 +18,32 @@ const (
 // above fails. The interval is then from the one, less the hundredth by which a rate can be
 // too high and pass, to the other. The claim is tried once more at the end, so that a system
 // that gets slower is not taken for a sharp limit.
-func (w *walk) step() bool {
-	a := &w.answer
-	if a.Word != NotIdentified || w.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < w.low && !w.servesTheSame() {
+func (c *confirmer) step() bool {
+	a := c.answer
+	if a.Word != NotIdentified || c.hurried || !(a.Sustained > 0) || a.Sustained*stepFar < c.prober.low && !c.record.servesTheSame() {
 		return true
 	}
-	if !w.bursting && a.Sustained < w.low*(1-stepReach) { // longer probes carry less: only they count
-		w.bursting, w.spent = true, 0
+	if !c.record.bursting && a.Sustained < c.prober.low*(1-stepReach) { // longer probes carry less: only they count
+		c.record.bursting, c.record.spent = true, 0
 	}
-	if !w.spend() {
+	if !c.spend() {
 		return false
 	}
-	for rate := w.above(a.Sustained); w.allowed(rate); rate = w.above(rate) {
+	for rate := c.above(a.Sustained); c.prober.allowed(rate); rate = c.above(rate) {
 		if rate > stepWidth*a.Sustained {
-			if raised, ok := w.raise(); !ok || !raised {
+			if raised, ok := c.raise(); !ok || !raised {
 				return ok
 			}
 		}
-		fails, void, ok := w.failsEachTime(rate, w.Confirmations)
+		fails, void, ok := c.failsEachTime(rate, c.prober.Confirmations)
 		if ok && fails {
-			fails, void, ok = w.sharp(rate)
+			fails, void, ok = c.sharp(rate)
 		}
 		switch {
 		case !ok:
 			return false
 		case void:
-			return w.spoilt("the probes above it, up to %.6g/s,", rate)
+			return c.spoilt("the probes above it, up to %.6g/s,", rate)
 		case fails:
 			return true
 		}
@@ -53,18 +53,18 @@ func (w *walk) step() bool {
 
 // raise confirms a rate half-way from the claim to as far above it as the interval may
 // reach, where the rates up to there passed. raised says that it is the claim now.
-func (w *walk) raise() (raised, ok bool) {
-	a := &w.answer
-	if w.raises == mostRegains || !w.spend() {
-		return false, w.wanted == nil
+func (c *confirmer) raise() (raised, ok bool) {
+	a := c.answer
+	if c.raises == mostRegains || !c.spend() {
+		return false, c.prober.wanted == nil
 	}
-	w.raises++
+	c.raises++
 	rate := a.Sustained * math.Sqrt(stepWidth)
-	held, _, ok := w.holds(rate, mostSteps+mostRegains+w.raises)
+	held, _, ok := c.holds(rate, mostSteps+mostRegains+c.raises)
 	if !ok || !held {
 		return false, ok
 	}
-	if rate = w.lasting(rate); rate <= a.Sustained*(1+stepUp) {
+	if rate = c.record.lasting(rate, c.answer.Word); rate <= a.Sustained*(1+stepUp) {
 		return false, true
 	}
 	a.Sustained = rate
@@ -74,9 +74,9 @@ func (w *walk) raise() (raised, ok bool) {
 // servesTheSame says that the confirmations that were an overload served the same, the
 // first as the last: short probes carried more because of burst credit, and not because
 // the system was faster then.
-func (w *walk) servesTheSame() bool {
+func (r *record) servesTheSame() bool {
 	count, least, most := 0, math.Inf(1), 0.
-	for _, t := range w.tried[w.base:] {
+	for _, t := range r.tried[r.base:] {
 		if t.Phase == Confirm && t.Overloaded && t.Achieved > 0 && !t.GeneratorLimited {
 			count++
 			least, most = math.Min(least, t.Achieved), math.Max(most, t.Achieved)
@@ -88,72 +88,72 @@ func (w *walk) servesTheSame() bool {
 // sharp tries the claim once more, and enters the limit between it and the rate above.
 // Where burst credit leaves few probes to judge by, both are tried once more; fails is
 // false where the rate above passes then. void says that the generator spoilt a probe.
-func (w *walk) sharp(above float64) (fails, void, ok bool) {
-	a := &w.answer
-	claims, failures := w.Confirmations, w.Confirmations
-	o, ok := w.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
-	if ok && o == passed && w.bursting {
-		if ok = w.spend(); !ok {
+func (c *confirmer) sharp(above float64) (fails, void, ok bool) {
+	a := c.answer
+	claims, failures := c.prober.Confirmations, c.prober.Confirmations
+	o, ok := c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
+	if ok && o == passed && c.record.bursting {
+		if ok = c.spend(); !ok {
 			return false, false, false
 		}
 		failures++
-		if fails, void, ok := w.failsEachTime(above, failures); !fails {
+		if fails, void, ok := c.failsEachTime(above, failures); !fails {
 			return false, void, ok
 		}
 		claims++
-		o, ok = w.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
+		o, ok = c.prober.try(Probe{Rate: a.Sustained, Phase: Confirm, Block: claims})
 	}
 	switch {
 	case !ok:
 		return false, false, false
 	case o == failed:
-		return true, false, w.slip()
+		return true, false, c.slip()
 	case o == limited:
 		return false, true, true
-	case !w.ordered(above):
+	case !c.record.ordered(a.Sustained, above):
 		return true, false, true
 	}
 	why := a.Why
 	a.Step, a.Low, a.High = true, a.Sustained*(1-stepDown), above
 	a.Estimate = math.Sqrt(a.Low * a.High)
-	w.end(Identified, "the limit is sharp: %d of %[1]d probes of the claim passed, and %d of %[2]d of %.6g/s failed", claims+1, failures, above)
-	return true, false, why == "" || w.note("%s", why)
+	c.answer.end(Identified, "the limit is sharp: %d of %[1]d probes of the claim passed, and %d of %[2]d of %.6g/s failed", claims+1, failures, above)
+	return true, false, why == "" || c.answer.note("%s", why)
 }
 
 // spend uses up what burst credit there is; after a failure there is none.
-func (w *walk) spend() bool {
-	if !w.bursting || w.emptied() {
+func (c *confirmer) spend() bool {
+	if !c.record.bursting || c.record.emptied(c.answer.Sustained) {
 		return true
 	}
-	_, ok := w.overload(w.answer.Sustained)
+	_, ok := c.overload(c.answer.Sustained)
 	return ok
 }
 
 // emptied says that the last probe that counts failed at no less than the claim.
-func (w *walk) emptied() bool {
-	for i := len(w.tried) - 1; i >= w.base; i-- {
-		if t := w.tried[i]; !t.GeneratorLimited {
-			return !t.Pass && t.Probe.Rate >= w.answer.Sustained
+func (r *record) emptied(claim float64) bool {
+	for i := len(r.tried) - 1; i >= r.base; i-- {
+		if t := r.tried[i]; !t.GeneratorLimited {
+			return !t.Pass && t.Probe.Rate >= claim
 		}
 	}
 	return false
 }
 
 // slip lowers a claim that failed later. The second time the system is getting slower.
-func (w *walk) slip() bool {
-	rate, again := w.answer.Sustained, !w.slipped
-	w.answer.Sustained, w.slipped, w.hurried = 0, true, true
-	if !w.confirm(rate * (1 - stepDown)) {
+func (c *confirmer) slip() bool {
+	rate, again := c.answer.Sustained, !c.slipped
+	c.answer.Sustained, c.slipped, c.hurried = 0, true, true
+	if !c.confirm(rate * (1 - stepDown)) {
 		return false
 	}
-	w.hurried = !again
-	return w.step()
+	c.hurried = !again
+	return c.step()
 }
 
 // above is the next rate to try: the lowest that failed before, where it is near.
-func (w *walk) above(rate float64) float64 {
+func (c *confirmer) above(rate float64) float64 {
 	next := math.Inf(1)
-	for _, t := range w.evidence() {
+	for _, t := range c.record.evidence() {
 		if !t.Pass && t.Probe.Rate > rate*(1+sameRate) {
 			next = math.Min(next, t.Probe.Rate)
 		}
@@ -166,9 +166,9 @@ func (w *walk) above(rate float64) float64 {
 
 // failsEachTime tries a rate until it has failed so often. void says that the generator
 // spoilt a probe.
-func (w *walk) failsEachTime(rate float64, times int) (fails, void, ok bool) {
+func (c *confirmer) failsEachTime(rate float64, times int) (fails, void, ok bool) {
 	failures := 0
-	for _, t := range w.evidence() {
+	for _, t := range c.record.evidence() {
 		switch {
 		case math.Abs(t.Probe.Rate/rate-1) > sameRate:
 		case t.Pass:
@@ -178,10 +178,10 @@ func (w *walk) failsEachTime(rate float64, times int) (fails, void, ok bool) {
 		}
 	}
 	for block := failures; block < times; block++ {
-		if !w.spend() {
+		if !c.spend() {
 			return false, false, false
 		}
-		switch o, ok := w.try(Probe{Rate: rate, Phase: Above, Block: block}); {
+		switch o, ok := c.prober.try(Probe{Rate: rate, Phase: Above, Block: block}); {
 		case !ok:
 			return false, false, false
 		case o != failed:
@@ -193,10 +193,10 @@ func (w *walk) failsEachTime(rate float64, times int) (fails, void, ok bool) {
 
 // ordered says that rates up to the claim passed, and those from above on failed. Burst
 // credit explains what passed, and not what failed.
-func (w *walk) ordered(above float64) bool {
+func (r *record) ordered(claim, above float64) bool {
 	var below, belowFailed, beyond, beyondPassed float64
-	for _, t := range w.tried[w.base:] {
-		if t.GeneratorLimited || t.Phase == Burst || t.Probe.Rate > w.answer.Sustained*(1+sameRate) {
+	for _, t := range r.tried[r.base:] {
+		if t.GeneratorLimited || t.Phase == Burst || t.Probe.Rate > claim*(1+sameRate) {
 			continue
 		}
 		below++
@@ -204,7 +204,7 @@ func (w *walk) ordered(above float64) bool {
 			belowFailed++
 		}
 	}
-	for _, t := range w.evidence() {
+	for _, t := range r.evidence() {
 		if t.Probe.Rate >= above*(1-sameRate) {
 			beyond++
 			if t.Pass {
@@ -217,11 +217,11 @@ func (w *walk) ordered(above float64) bool {
 
 // evidence are the probes that say where the limit is: all that were not meant to fail;
 // where the system had burst credit, the long ones after it ran out.
-func (w *walk) evidence() (all []tried) {
-	for i, t := range w.tried {
+func (r *record) evidence() (all []tried) {
+	for i, t := range r.tried {
 		switch {
-		case i < w.base || t.GeneratorLimited || t.Phase == Burst || t.Phase == Floor:
-		case w.bursting && (i < w.spent || t.Phase != Confirm && t.Phase != Above):
+		case i < r.base || t.GeneratorLimited || t.Phase == Burst || t.Phase == Floor:
+		case r.bursting && (i < r.spent || t.Phase != Confirm && t.Phase != Above):
 		default:
 			all = append(all, t)
 		}

@@ -14,28 +14,50 @@ const (
 // walk goes through a search as one would tell it, taking results from the list
 // until it runs out; every step returns false then, with the probe that is wanted.
 type walk struct {
+	prober    *prober
+	climber   *climber
+	confirmer *confirmer
+	record    *record
+	answer    *Answer
+}
+
+func newWalk(s Settings, results []Result, known map[int]fitted) *walk {
+	r := &record{limits: s.Limits}
+	a := &Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	p := &prober{Settings: s, results: results, minFail: math.Inf(1), record: r, answer: a}
+	return &walk{
+		prober: p, record: r, answer: a,
+		climber:   &climber{prober: p, record: r, answer: a, known: known},
+		confirmer: &confirmer{prober: p, record: r, answer: a},
+	}
+}
+
+// prober asks for probes, and keeps the bracket that they leave.
+type prober struct {
 	Settings
 	results []Result
-	tried   []tried // in order; a probe that the generator spoilt is in it too
-	base    int     // index of the first probe that counts: those before were too short
 	wanted  *Probe
-	answer  Answer
-	known   map[int]fitted
+	record  *record
+	answer  *Answer
 
 	low, high float64 // highest pass below the lowest fail, and that; 0 where there is none
 	walled    bool    // high is where the generator ended, not the system
-	hurried   bool    // the peak moves: small steps would follow it, and some would pass by luck
-	slipped   bool    // a claim failed later
 	ceiling   float64 // no rate at or above is tried again: the generator ended there; 0 for none
 	starved   bool    // others took the CPU at the ceiling
 	cause     string  // of the ceiling
-	bursting  bool    // the system carries more for a while than it sustains
-	spent     int     // index of the first probe without burst credit
-	raises    int     // of a claim, since the limit was seen far above it
 	cycle     float64 // a probe lasts a whole number of these, 0 for any length
 	least     float64 // and at least this long
 
 	maxPass, minFail, seconds float64
+}
+
+// record is what the probes showed so far.
+type record struct {
+	limits   []Limit
+	tried    []tried // in order; a probe that the generator spoilt is in it too
+	base     int     // index of the first probe that counts: those before were too short
+	bursting bool    // the system carries more for a while than it sustains
+	spent    int     // index of the first probe without burst credit
 }
 
 type tried struct {
@@ -57,18 +79,18 @@ const (
 )
 
 // try asks for a probe, and again when the generator spoilt it.
-func (w *walk) try(p Probe) (o outcome, ok bool) {
-	p.Seconds = w.length(p)
+func (p *prober) try(probe Probe) (o outcome, ok bool) {
+	probe.Seconds = p.length(probe)
 	var r Result
 	for try, most := 0, triesSpoilt; try < most; try++ {
-		n := len(w.tried)
-		if n == len(w.results) {
-			w.wanted = &p
+		n := len(p.record.tried)
+		if n == len(p.results) {
+			p.wanted = &probe
 			return limited, false
 		}
-		r = w.results[n]
-		w.tried = append(w.tried, tried{p, r})
-		w.seconds += p.Seconds
+		r = p.results[n]
+		p.record.tried = append(p.record.tried, tried{probe, r})
+		p.seconds += probe.Seconds
 		switch {
 		case r.GeneratorLimited && r.Starved:
 			most = triesStarved
@@ -76,44 +98,44 @@ func (w *walk) try(p Probe) (o outcome, ok bool) {
 		case r.GeneratorLimited:
 			continue
 		case r.Pass:
-			w.maxPass = math.Max(w.maxPass, p.Rate)
+			p.maxPass = math.Max(p.maxPass, probe.Rate)
 			return passed, true
 		}
-		if p.Phase != Burst { // it is meant to fail
-			w.minFail = math.Min(w.minFail, p.Rate)
+		if probe.Phase != Burst { // it is meant to fail
+			p.minFail = math.Min(p.minFail, probe.Rate)
 		}
 		return failed, true
 	}
-	if (!r.Starved || p.Phase == Bracket || p.Phase == Refine) && (w.ceiling == 0 || p.Rate < w.ceiling) {
-		w.ceiling, w.starved, w.cause = p.Rate, r.Starved, r.Cause
+	if (!r.Starved || probe.Phase == Bracket || probe.Phase == Refine) && (p.ceiling == 0 || probe.Rate < p.ceiling) {
+		p.ceiling, p.starved, p.cause = probe.Rate, r.Starved, r.Cause
 	}
 	return limited, true
 }
 
 // length is the shortest time of a probe: long enough for the quantiles too, and
 // for several of the stalls that the system has.
-func (w *walk) length(p Probe) float64 {
-	seconds := w.Seconds
-	switch p.Phase {
+func (p *prober) length(probe Probe) float64 {
+	seconds := p.Seconds
+	switch probe.Phase {
 	case Confirm:
-		seconds = w.confirmSeconds()
+		seconds = p.confirmSeconds()
 	case Above:
-		if w.bursting {
-			seconds = w.confirmSeconds()
+		if p.record.bursting {
+			seconds = p.confirmSeconds()
 		}
 	case Floor:
-		seconds = w.ConfirmSeconds
+		seconds = p.ConfirmSeconds
 	}
-	seconds = math.Max(seconds, math.Max(w.least, operations(w.Limits)/p.Rate))
-	if w.cycle > 0 {
-		seconds = math.Ceil(seconds/w.cycle*(1-1e-9)) * w.cycle
+	seconds = math.Max(seconds, math.Max(p.least, operations(p.Limits)/probe.Rate))
+	if p.cycle > 0 {
+		seconds = math.Ceil(seconds/p.cycle*(1-1e-9)) * p.cycle
 	}
 	return seconds
 }
 
 // end gives the answer its word.
-func (w *walk) end(word Word, format string, args ...any) bool {
-	w.answer.Word, w.answer.Why = word, fmt.Sprintf(format, args...)
+func (a *Answer) end(word Word, format string, args ...any) bool {
+	a.Word, a.Why = word, fmt.Sprintf(format, args...)
 	return true
 }
 
@@ -123,201 +145,202 @@ func (w *walk) whole() bool {
 	if !w.once() {
 		return false
 	}
-	every := w.between(func(t tried) bool { return t.Phase != Confirm })
+	every := w.record.between(func(t tried) bool { return t.Phase != Confirm })
 	if w.answer.Word != NotIdentified || w.answer.Sustained > 0 || w.answer.Stall != nil || every == 0 {
 		return true
 	}
-	w.least = math.Min(cycles*every, w.Longest)
-	w.restart()
+	w.prober.least = math.Min(cycles*every, w.prober.Longest)
+	w.prober.restart()
+	w.confirmer.hurried, w.confirmer.slipped = false, false
 	return w.once()
 }
 
 func (w *walk) once() bool {
-	found, ok := w.bracketed()
+	found, ok := w.prober.bracketed()
 	switch {
 	case !ok:
 		return false
 	case !found:
-		return w.sustain(w.low)
-	case w.exhausted():
-		return w.sustainBurst()
+		return w.confirmer.sustain(w.prober.low)
+	case w.confirmer.exhausted():
+		return w.confirmer.sustainBurst()
 	}
-	w.answer.Centre = math.Sqrt(w.low * w.high)
-	if !w.climb(w.answer.Centre) {
+	w.answer.Centre = math.Sqrt(w.prober.low * w.prober.high)
+	if !w.climber.climb(w.answer.Centre) {
 		return false
 	}
-	if w.exhausted() {
-		return w.sustainBurst()
+	if w.confirmer.exhausted() {
+		return w.confirmer.sustainBurst()
 	}
 	if from, settled := w.settle(); settled {
-		return w.sustain(from)
+		return w.confirmer.sustain(from)
 	}
 	return w.cliff()
 }
 
 func (w *walk) bracketOnly() bool {
-	found, ok := w.bracketed()
+	found, ok := w.prober.bracketed()
 	if !ok {
 		return false
 	}
-	if found && !w.exhausted() {
-		w.answer.Centre, w.answer.Low, w.answer.High = math.Sqrt(w.low*w.high), w.low, w.high
-		return w.end(Bracketed, "")
+	if found && !w.confirmer.exhausted() {
+		w.answer.Centre, w.answer.Low, w.answer.High = math.Sqrt(w.prober.low*w.prober.high), w.prober.low, w.prober.high
+		return w.answer.end(Bracketed, "")
 	}
-	return w.agree()
+	return w.confirmer.agree()
 }
 
 // bracketed is the bracket, once more with longer probes where the system stalls.
-func (w *walk) bracketed() (found, ok bool) {
+func (p *prober) bracketed() (found, ok bool) {
 	for {
-		if found, ok = w.bracket(Bracket); !ok {
+		if found, ok = p.bracket(Bracket); !ok {
 			return false, false
 		}
-		again, ended, ok := w.floor()
+		again, ended, ok := p.floor()
 		switch {
 		case !ok:
 			return false, false
 		case ended:
-			w.low = 0
+			p.low = 0
 			return false, true
 		case !again:
 			return found, true
 		}
-		w.restart()
+		p.restart()
 	}
 }
 
 // restart forgets what was tried so far.
-func (w *walk) restart() {
-	if w.low > 0 {
-		w.Start = w.low
+func (p *prober) restart() {
+	if p.low > 0 {
+		p.Start = p.low
 	}
-	stall := w.answer.Stall
-	w.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), Stall: stall}
-	w.base, w.low, w.high, w.walled, w.ceiling, w.starved, w.cause = len(w.tried), 0, 0, false, 0, false, ""
-	w.maxPass, w.minFail = 0, math.Inf(1)
-	w.hurried, w.slipped, w.bursting, w.spent = false, false, false, 0
+	stall := p.answer.Stall
+	*p.answer = Answer{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN(), Stall: stall}
+	p.record.base, p.low, p.high, p.walled, p.ceiling, p.starved, p.cause = len(p.record.tried), 0, 0, false, 0, false, ""
+	p.maxPass, p.minFail = 0, math.Inf(1)
+	p.record.bursting, p.record.spent = false, 0
 }
 
 // bracket finds a pass and a fail at most 10 % apart. found is false when there is
 // none, and the answer says why.
-func (w *walk) bracket(phase Phase) (found, ok bool) {
-	if ended, ok := w.double(phase); ended || !ok {
+func (p *prober) bracket(phase Phase) (found, ok bool) {
+	if ended, ok := p.double(phase); ended || !ok {
 		return false, ok
 	}
-	if !w.bisect(phase, bracketRatio) {
+	if !p.bisect(phase, bracketRatio) {
 		return false, false
 	}
-	if w.walled {
-		return false, w.generatorEnds()
+	if p.walled {
+		return false, p.generatorEnds()
 	}
 	return true, true
 }
 
 // double goes up from the first rate by doubling until a probe fails, or down
 // until one passes. ended says that there is nothing left to search.
-func (w *walk) double(phase Phase) (ended, ok bool) {
-	for rate := w.Start; ; {
-		o, ok := w.try(Probe{Rate: rate, Phase: phase})
+func (p *prober) double(phase Phase) (ended, ok bool) {
+	for rate := p.Start; ; {
+		o, ok := p.try(Probe{Rate: rate, Phase: phase})
 		if !ok {
 			return false, false
 		}
-		w.narrow(rate, o)
+		p.narrow(rate, o)
 		switch {
-		case w.low > 0 && w.high > 0:
+		case p.low > 0 && p.high > 0:
 			return false, true
-		case o == passed && rate >= w.Highest:
-			return w.atTheTop(phase)
+		case o == passed && rate >= p.Highest:
+			return p.atTheTop(phase)
 		case o == passed:
-			rate = math.Min(2*rate, w.Highest)
-		case rate <= w.Lowest && w.walled:
-			return true, w.generatorEnds()
-		case rate <= w.Lowest || w.hopelessBelow():
-			w.answer.High, w.answer.Limiting = w.high, w.reason()
-			return true, w.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, did not keep the limits%s", rate, w.flat())
+			rate = math.Min(2*rate, p.Highest)
+		case rate <= p.Lowest && p.walled:
+			return true, p.generatorEnds()
+		case rate <= p.Lowest || p.record.hopelessBelow():
+			p.answer.High, p.answer.Limiting = p.high, p.record.reason()
+			return true, p.answer.end(NeverPassed, "even %.6g/s, the lowest rate that was tried, did not keep the limits%s", rate, p.record.flat())
 		default:
-			rate = math.Max(rate/2, w.Lowest)
+			rate = math.Max(rate/2, p.Lowest)
 		}
 	}
 }
 
 // atTheTop repeats the highest rate: one short probe may pass by luck.
-func (w *walk) atTheTop(phase Phase) (ended, ok bool) {
-	for block := range w.Confirmations - 1 {
-		o, ok := w.try(Probe{Rate: w.Highest, Phase: phase, Block: block + 1})
+func (p *prober) atTheTop(phase Phase) (ended, ok bool) {
+	for block := range p.Confirmations - 1 {
+		o, ok := p.try(Probe{Rate: p.Highest, Phase: phase, Block: block + 1})
 		if !ok {
 			return false, false
 		}
 		if o != passed {
-			w.low = w.below(w.Highest)
-			w.high, w.walled = w.Highest, o == limited
+			p.low = p.record.below(p.Highest, p.Lowest)
+			p.high, p.walled = p.Highest, o == limited
 			return false, true
 		}
 	}
-	w.answer.Low = w.Highest
-	return true, w.end(AboveRange, "")
+	p.answer.Low = p.Highest
+	return true, p.answer.end(AboveRange, "")
 }
 
 // below returns the highest rate under the given one that passed; half of it, or
 // the lowest to try, where none did, so that there is a bracket.
-func (w *walk) below(rate float64) float64 {
+func (r *record) below(rate, lowest float64) float64 {
 	best := 0.0
-	for _, t := range w.tried[w.base:] {
+	for _, t := range r.tried[r.base:] {
 		if t.Pass && !t.GeneratorLimited && t.Phase != Floor && t.Probe.Rate < rate {
 			best = math.Max(best, t.Probe.Rate)
 		}
 	}
 	if best == 0 {
-		return math.Max(rate/2, math.Min(w.Lowest, rate))
+		return math.Max(rate/2, math.Min(lowest, rate))
 	}
 	return best
 }
 
 // narrow takes an outcome into the bracket.
-func (w *walk) narrow(rate float64, o outcome) {
+func (p *prober) narrow(rate float64, o outcome) {
 	if o == passed {
-		w.low = rate
+		p.low = rate
 		return
 	}
-	w.high, w.walled = rate, o == limited
+	p.high, p.walled = rate, o == limited
 }
 
 // bisect halves the bracket, on the scale of ratios, until it is narrow enough.
-func (w *walk) bisect(phase Phase, ratio float64) bool {
-	for w.high/w.low > ratio {
-		rate := math.Sqrt(w.low * w.high)
-		o, ok := w.try(Probe{Rate: rate, Phase: phase})
+func (p *prober) bisect(phase Phase, ratio float64) bool {
+	for p.high/p.low > ratio {
+		rate := math.Sqrt(p.low * p.high)
+		o, ok := p.try(Probe{Rate: rate, Phase: phase})
 		if !ok {
 			return false
 		}
-		w.narrow(rate, o)
+		p.narrow(rate, o)
 	}
 	return true
 }
 
-func (w *walk) generatorEnds() bool {
-	w.answer.Limiting = "generator"
-	if w.low > 0 {
-		w.answer.Low = w.low
+func (p *prober) generatorEnds() bool {
+	p.answer.Limiting = "generator"
+	if p.low > 0 {
+		p.answer.Low = p.low
 	}
-	if w.starved {
-		return w.end(HostBusy, "")
+	if p.starved {
+		return p.answer.end(HostBusy, "")
 	}
-	return w.end(GeneratorLimited, "")
+	return p.answer.end(GeneratorLimited, "")
 }
 
 // reason is the limit that was missed most often, the first named where two tie:
 // of the ladder where there is one, since far above the peak everything is missed.
-func (w *walk) reason() string {
-	if best := w.mostMissed(func(p Phase) bool { return p != Bracket }); best != "" {
+func (r *record) reason() string {
+	if best := r.mostMissed(func(p Phase) bool { return p != Bracket }); best != "" {
 		return best
 	}
-	return w.mostMissed(func(Phase) bool { return true })
+	return r.mostMissed(func(Phase) bool { return true })
 }
 
-func (w *walk) mostMissed(in func(Phase) bool) (best string) {
+func (r *record) mostMissed(in func(Phase) bool) (best string) {
 	count := map[string]int{}
-	for _, t := range w.tried[w.base:] {
+	for _, t := range r.tried[r.base:] {
 		if !t.Pass && !t.GeneratorLimited && t.Reason != "" && t.Phase != Burst && in(t.Phase) {
 			count[t.Reason]++
 			if best == "" || count[t.Reason] > count[best] {
