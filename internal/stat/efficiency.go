@@ -14,7 +14,7 @@ func Efficiency(one, many []float64, n, level float64) (share float64, i Interva
 	a, okA := logs(one)
 	b, okB := logs(many)
 	if !okA || !okB || !(n > 0) {
-		return math.NaN(), Interval{0, math.Inf(1)}
+		return math.NaN(), Interval{Low: 0, High: math.Inf(1)}
 	}
 	return perUnit(Welch(a, b, level), n)
 }
@@ -27,7 +27,7 @@ func EfficiencyPaired(one, many []float64, n, level float64) (share float64, i I
 	a, okA := logs(one)
 	b, okB := logs(many)
 	if !okA || !okB || !(n > 0) || len(a) != len(b) {
-		return math.NaN(), Interval{0, math.Inf(1)}
+		return math.NaN(), Interval{Low: 0, High: math.Inf(1)}
 	}
 	d := make([]float64, len(a))
 	for i := range a {
@@ -37,7 +37,7 @@ func EfficiencyPaired(one, many []float64, n, level float64) (share float64, i I
 }
 
 func perUnit(p Paired, n float64) (share float64, i Interval) {
-	return math.Exp(p.Mean) / n, Interval{math.Exp(p.Low) / n, math.Exp(p.High) / n}
+	return math.Exp(p.Mean) / n, Interval{Low: math.Exp(p.Low) / n, High: math.Exp(p.High) / n}
 }
 
 // logs returns the logarithms; ok is false when a value has none, or there are no values.

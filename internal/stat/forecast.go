@@ -135,7 +135,7 @@ func (f *Forecast) resample(scales []Scale, seed uint64) {
 // between returns the percentile interval of a value over the resampled fits.
 func (f *Forecast) between(value func(USL) float64) Interval {
 	if len(f.draws) == 0 {
-		return Interval{math.Inf(-1), math.Inf(1)}
+		return Interval{Low: math.Inf(-1), High: math.Inf(1)}
 	}
 	v := make([]float64, len(f.draws))
 	for i, u := range f.draws {
@@ -145,7 +145,7 @@ func (f *Forecast) between(value func(USL) float64) Interval {
 	// Single order statistics: between two of them one may be infinite.
 	side := int(math.Floor((1 - f.level) / 2 * float64(len(v))))
 	side = min(max(side, 0), (len(v)-1)/2)
-	return Interval{v[side], v[len(v)-1-side]}
+	return Interval{Low: v[side], High: v[len(v)-1-side]}
 }
 
 // At forecasts the throughput of n units with its interval. It is an error where

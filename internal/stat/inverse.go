@@ -25,7 +25,7 @@ func (i Inverse) Bounded() bool { return i.G < 1 }
 // Applied Regression Analysis, section 3.2, inverse regression.
 func InversePrediction(x, y []float64, target, level float64) Inverse {
 	out := Inverse{
-		X: math.NaN(), Interval: Interval{math.Inf(-1), math.Inf(1)},
+		X: math.NaN(), Interval: Interval{Low: math.Inf(-1), High: math.Inf(1)},
 		G: math.Inf(1), LackOfFit: 1,
 	}
 	l, ok := FitLine(x, y)
@@ -46,7 +46,7 @@ func InversePrediction(x, y []float64, target, level float64) Inverse {
 	out.G = h * h / l.SpreadX
 	if out.G < 1 {
 		root := h * math.Sqrt((1-out.G)/float64(l.N)+d*d/l.SpreadX)
-		out.Interval = Interval{l.MeanX + (d-root)/(1-out.G), l.MeanX + (d+root)/(1-out.G)}
+		out.Interval = Interval{Low: l.MeanX + (d-root)/(1-out.G), High: l.MeanX + (d+root)/(1-out.G)}
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func (k Knee) Bounded() bool {
 // damping of Marquardt (1963); Fieller's (1954) argument on the linearised curve, Seber
 // & Wild, Nonlinear Regression, section 5.4.
 func FitKnee(x, q []float64, limit, level float64) Knee {
-	out := Knee{X: math.NaN(), Interval: Interval{math.Inf(-1), math.Inf(1)}, Curvature: 1, LackOfFit: 1}
+	out := Knee{X: math.NaN(), Interval: Interval{Low: math.Inf(-1), High: math.Inf(1)}, Curvature: 1, LackOfFit: 1}
 	h, ok := fitHyperbola(x, q, limit)
 	if !ok {
 		return out

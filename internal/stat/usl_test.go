@@ -31,8 +31,8 @@ func TestFitUSLAgainstPublishedFits(t *testing.T) {
 		peakN, peakX float64
 		tolerance    float64
 	}{
-		{"absolute", AbsoluteResiduals, USL{995.6486, 0.02671591, 7.690945e-4}, 35, 12341.75, 1e-4},
-		{"relative", RelativeResiduals, USL{960.05, 0.02028, 8.958e-4}, 33.1, 0, 1e-4},
+		{"absolute", AbsoluteResiduals, USL{Lambda: 995.6486, Sigma: 0.02671591, Kappa: 7.690945e-4}, 35, 12341.75, 1e-4},
+		{"relative", RelativeResiduals, USL{Lambda: 960.05, Sigma: 0.02028, Kappa: 8.958e-4}, 33.1, 0, 1e-4},
 	} {
 		u, ok := fitUSL(upTo(32), publishedScale, c.kind)
 		if !ok {
@@ -94,7 +94,7 @@ func TestFitUSLKeepsCoefficientsAtZero(t *testing.T) {
 		}
 		best := score(u)
 		for range 50 {
-			other := USL{u.Lambda * (1 + 0.05*r.NormFloat64()), math.Abs(u.Sigma + 0.02*r.NormFloat64()), math.Abs(u.Kappa + 0.002*r.NormFloat64())}
+			other := USL{Lambda: u.Lambda * (1 + 0.05*r.NormFloat64()), Sigma: math.Abs(u.Sigma + 0.02*r.NormFloat64()), Kappa: math.Abs(u.Kappa + 0.002*r.NormFloat64())}
 			if s := score(other); s < best*(1-1e-9) {
 				t.Fatalf("%v scores %g, %v scores %g", u, best, other, s)
 			}
@@ -121,11 +121,11 @@ func TestUSLPeak(t *testing.T) {
 		u    USL
 		n, x float64
 	}{
-		{USL{40, 0, 0}, math.Inf(1), math.Inf(1)},
-		{USL{40, 0.1, 0}, math.Inf(1), 400},
-		{USL{40, 1, 0.1}, 1, 40},
-		{USL{40, 0, 1}, 1, 40},
-		{USL{40, 0.19, 0.0081}, 10, 40 * 10 / (1 + 0.19*9 + 0.0081*90)},
+		{USL{Lambda: 40, Sigma: 0, Kappa: 0}, math.Inf(1), math.Inf(1)},
+		{USL{Lambda: 40, Sigma: 0.1, Kappa: 0}, math.Inf(1), 400},
+		{USL{Lambda: 40, Sigma: 1, Kappa: 0.1}, 1, 40},
+		{USL{Lambda: 40, Sigma: 0, Kappa: 1}, 1, 40},
+		{USL{Lambda: 40, Sigma: 0.19, Kappa: 0.0081}, 10, 40 * 10 / (1 + 0.19*9 + 0.0081*90)},
 	} {
 		if !near(c.u.PeakN(), c.n, 1e-9) || !near(c.u.PeakX(), c.x, 1e-9) {
 			t.Errorf("%v: peak %g at %g, want %g at %g", c.u, c.u.PeakX(), c.u.PeakN(), c.x, c.n)
@@ -134,7 +134,7 @@ func TestUSLPeak(t *testing.T) {
 }
 
 // planted is a law with its peak at 36.
-var planted = USL{1000, 0.03, 0.97 / (36 * 36)}
+var planted = USL{Lambda: 1000, Sigma: 0.03, Kappa: 0.97 / (36 * 36)}
 
 func measured(r *normal, sizes []float64, runs int, noise float64) []Scale {
 	out := make([]Scale, len(sizes))
