@@ -34,7 +34,7 @@ type Size struct {
 	EfficiencyHigh float64 `json:"efficiencyHigh"`
 }
 
-// Law is the Universal Scalability Law fitted to the runs: see stat.USL.
+// Law is the Universal Scalability Law fitted to the runs: see curve.USL.
 type Law struct {
 	Lambda   Estimate   `json:"lambda"` // rate of one unit
 	Sigma    Estimate   `json:"sigma"`

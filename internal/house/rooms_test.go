@@ -28,7 +28,6 @@ var outgrown = map[string]int{
 	"internal/guest/qemu Shape":        26,
 	"internal/lab Lab":                 34,
 	"internal/libvirt Conn":            33,
-	"internal/stat":                    2867,
 	"internal/study":                   3380,
 	"internal/study reader":            64,
 	"internal/trial":                   3086,

@@ -19,7 +19,7 @@ import (
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
 	"plimsoll/internal/sentence"
-	"plimsoll/internal/stat"
+	"plimsoll/internal/stat/curve"
 	"plimsoll/internal/study"
 )
 
@@ -286,7 +286,7 @@ func share(v float64) *float64 { return &v }
 // lawGains are the rates of so many units against one by a scalability law that has
 // its peak near 12.
 func lawGains(sizes ...float64) (all []float64) {
-	law := stat.USL{Lambda: 1, Sigma: .04, Kappa: .0067}
+	law := curve.USL{Lambda: 1, Sigma: .04, Kappa: .0067}
 	for _, n := range sizes {
 		all = append(all, law.At(n))
 	}

@@ -13,7 +13,7 @@ func TestCenter(t *testing.T) {
 	}{
 		{[]float64{3}, 3}, {[]float64{1, 3}, 2}, {[]float64{5, 5, 5, 9}, 5}, {[]float64{1, 2, 3, 4, 5}, 3}, {[]float64{1, 2, 3, 4, 5, 1e9}, 3},
 	} {
-		if got := Center(c.x); !near(got, c.want, .11) {
+		if got := Center(c.x); !Near(got, c.want, .11) {
 			t.Errorf("Center(%v) = %g, want %g", c.x, got, c.want)
 		}
 	}
@@ -38,7 +38,7 @@ func TestCenterIsALocation(t *testing.T) {
 		}
 		r.Shuffle(len(moved), func(i, j int) { moved[i], moved[j] = moved[j], moved[i] })
 		got, n := Center(x), float64(len(x))
-		if !near(Center(moved), 7-3*got, 1e-6) {
+		if !Near(Center(moved), 7-3*got, 1e-6) {
 			t.Fatalf("Center(%v) = %g, of 7-3x %g", x, got, Center(moved))
 		}
 		if math.Abs(got-sum/n) > 1.2/math.Sqrt(n) {

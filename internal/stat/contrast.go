@@ -135,7 +135,7 @@ func (e *Effect) take(f fitted, alpha float64) {
 		h = e.Critical * e.SE
 	}
 	e.Low, e.High = e.Mean-h, e.Mean+h
-	e.P = twoSided(e.Mean/e.SE/wide, e.DF)
+	e.P = TwoSided(e.Mean/e.SE/wide, e.DF)
 	if f.ordered {
 		h := e.Critical * f.se(1)
 		e.OrderMean, e.Order = f.beta[1], Interval{f.beta[1] - h, f.beta[1] + h}
@@ -160,7 +160,7 @@ func (f *fitted) far() (trials [2]int) {
 
 func known(blocks []Block) bool {
 	for _, b := range blocks {
-		if !finite([]float64{b.Base, b.Arm, b.Arm - b.Base}) {
+		if !Finite([]float64{b.Base, b.Arm, b.Arm - b.Base}) {
 			return false
 		}
 	}

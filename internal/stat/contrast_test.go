@@ -59,11 +59,11 @@ func independent(r *normal, n int, s shape) []float64 {
 }
 
 func TestContrastKeepsItsLevelUnderEveryNoise(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for name, noise := range testbedNoise {
 		for _, n := range []int{7, 9, 18} {
-			s.within(t, fmt.Sprintf("%s, %d blocks", name, n), 0, s.either(0.066, 0.055), func(r *normal) float64 {
-				return s.share(func() bool {
+			s.Within(t, fmt.Sprintf("%s, %d blocks", name, n), 0, s.Either(0.066, 0.055), func(r *normal) float64 {
+				return s.Share(func() bool {
 					return !Contrast(balancedBlocks(noise(r, 2*n), r.Uint64(), 0), 0.05).Interval().Contains(0)
 				})
 			})
@@ -72,10 +72,10 @@ func TestContrastKeepsItsLevelUnderEveryNoise(t *testing.T) {
 }
 
 func TestContrastSeesThroughOutliersAndSlots(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for name, least := range map[string]float64{"normal": 0.93, "student 3": 0.97, "outliers": 0.85, "slot effect": 0.93, "drift": 0.93, "autocorrelation": 1} {
-		s.within(t, "two standard deviations and 18 blocks, "+name, least, 1, func(r *normal) float64 {
-			return s.share(func() bool {
+		s.Within(t, "two standard deviations and 18 blocks, "+name, least, 1, func(r *normal) float64 {
+			return s.Share(func() bool {
 				return Contrast(balancedBlocks(testbedNoise[name](r, 36), r.Uint64(), 1.45), 0.02).Low > 0
 			})
 		})
@@ -102,10 +102,10 @@ func TestContrastIsOfTheTwoArmsAlone(t *testing.T) {
 			swapped[i] = Block{Base: b.Arm, BaseAt: b.ArmAt, Arm: b.Base, ArmAt: b.BaseAt}
 			moved[i] = Block{Base: b.Base + 7, BaseAt: b.BaseAt + 1000, Arm: b.Arm + 7, ArmAt: b.ArmAt + 1000}
 		}
-		if s := Contrast(swapped, 0.05); !near(s.Mean, -e.Mean, 1e-9) || !near(s.Low, -e.High, 1e-9) || !near(s.P, e.P, 1e-9) {
+		if s := Contrast(swapped, 0.05); !Near(s.Mean, -e.Mean, 1e-9) || !Near(s.Low, -e.High, 1e-9) || !Near(s.P, e.P, 1e-9) {
 			t.Errorf("%d blocks: %+v and swapped %+v", n, e, s)
 		}
-		if m := Contrast(moved, 0.05); !near(m.Mean, e.Mean, 1e-9) || !near(m.High, e.High, 1e-9) || m.Method != e.Method {
+		if m := Contrast(moved, 0.05); !Near(m.Mean, e.Mean, 1e-9) || !Near(m.High, e.High, 1e-9) || m.Method != e.Method {
 			t.Errorf("%d blocks: %+v and moved %+v", n, e, m)
 		}
 		if inside := e.Interval().Contains(0); inside != (e.P >= 0.05) && math.Abs(e.P-0.05) > 1e-9 {
@@ -122,11 +122,11 @@ func TestContrastRemovesTheOrder(t *testing.T) {
 		blocks = append(blocks, Block{Base: 1, Arm: 1.05 + 0.2*order + wiggle, BaseAt: float64(2*b) + (1-order)/2, ArmAt: float64(2*b) + (1+order)/2})
 	}
 	e := Contrast(blocks, 0.05)
-	if !near(e.Mean, 0.05, 0.001) || !near(e.OrderMean, 0.2, 0.001) || e.High-e.Low > 0.01 {
+	if !Near(e.Mean, 0.05, 0.001) || !Near(e.OrderMean, 0.2, 0.001) || e.High-e.Low > 0.01 {
 		t.Errorf("%+v", e)
 	}
 	for _, d := range e.WithoutOrder(blocks) {
-		if !near(d, 0.05, 0.002) {
+		if !Near(d, 0.05, 0.002) {
 			t.Errorf("%v without the order", e.WithoutOrder(blocks))
 		}
 	}
@@ -158,7 +158,7 @@ func TestContrastOfHardlyAnything(t *testing.T) {
 		{"infinite", append([]Block{{math.Inf(1), 1, 1, 2}}, same...), math.NaN(), false},
 	} {
 		e := Contrast(c.blocks, 0.05)
-		if !near(e.Mean, c.mean, 1e-9) || math.IsInf(e.High-e.Low, 1) == c.bounded || !(e.P >= 0 && e.P <= 1) {
+		if !Near(e.Mean, c.mean, 1e-9) || math.IsInf(e.High-e.Low, 1) == c.bounded || !(e.P >= 0 && e.P <= 1) {
 			t.Errorf("%s: %+v", c.what, e)
 		}
 	}

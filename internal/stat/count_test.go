@@ -25,7 +25,7 @@ func TestBinomialRate(t *testing.T) {
 		{3, 1, 3, math.NaN(), 1},
 		{3, math.Inf(1), 3, 1, 1},
 	} {
-		if got := BinomialRate(c.kA, c.tA, c.kB, c.tB); !near(got, c.want, 1e-12) {
+		if got := BinomialRate(c.kA, c.tA, c.kB, c.tB); !Near(got, c.want, 1e-12) {
 			t.Errorf("BinomialRate(%d, %g, %d, %g) = %g, want %g", c.kA, c.tA, c.kB, c.tB, got, c.want)
 		}
 	}
@@ -51,16 +51,16 @@ func TestBinomialRateIsTheSameBothWays(t *testing.T) {
 	for range 500 {
 		a, b := int64(r.IntN(1000)), int64(r.IntN(1000))
 		tA, tB := 0.5+r.Float64(), 0.5+r.Float64()
-		if x, y := BinomialRate(a, tA, b, tB), BinomialRate(b, tB, a, tA); !near(x, y, 1e-9) {
+		if x, y := BinomialRate(a, tA, b, tB), BinomialRate(b, tB, a, tA); !Near(x, y, 1e-9) {
 			t.Fatalf("%d in %g, %d in %g: %g and %g", a, tA, b, tB, x, y)
 		}
 	}
 }
 
 func TestBinomialRateKeepsItsLevel(t *testing.T) {
-	s := simulations(t)
-	s.within(t, "p up to 5 % at equal rates", 0.02, s.either(0.066, 0.0536), func(r *normal) float64 {
-		return s.share(func() bool {
+	s := Simulations(t)
+	s.Within(t, "p up to 5 % at equal rates", 0.02, s.Either(0.066, 0.0536), func(r *normal) float64 {
+		return s.Share(func() bool {
 			// Events at random instants: those before two thirds belong to A.
 			var a, b int64
 			for range 40 {
@@ -106,7 +106,7 @@ func TestFisher(t *testing.T) {
 		{5, 0, 5, 0, 1},
 		{-1, 2, 3, 4, 1},
 	} {
-		if got := Fisher(c.a, c.b, c.c, c.d); !near(got, c.want, 1e-9) {
+		if got := Fisher(c.a, c.b, c.c, c.d); !Near(got, c.want, 1e-9) {
 			t.Errorf("Fisher(%d, %d, %d, %d) = %.10g, want %.10g", c.a, c.b, c.c, c.d, got, c.want)
 		}
 	}

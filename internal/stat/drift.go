@@ -28,7 +28,7 @@ const (
 // Source: least squares on batch means, Law & Kelton; the three answers are the
 // interval form of Schuirmann (1987).
 func Drift(x []float64, limit float64) (g Gate, change float64) {
-	if len(x) < driftLeast || !finite(x) {
+	if len(x) < driftLeast || !Finite(x) {
 		return SteadyUnknown, math.NaN()
 	}
 	z := BatchMeans(x, min(driftBatches, len(x)))
@@ -38,7 +38,7 @@ func Drift(x []float64, limit float64) (g Gate, change float64) {
 	}
 	scale := float64(len(z)) / math.Abs(mean)
 	change = slope * scale
-	h := halfWidth(se*scale, float64(len(z)-2), driftLevel)
+	h := HalfWidth(se*scale, float64(len(z)-2), driftLevel)
 	switch {
 	case math.Abs(change)+h <= limit:
 		return Steady, change

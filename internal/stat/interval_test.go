@@ -10,12 +10,12 @@ import (
 func (p Paired) Interval() Interval { return Interval{Low: p.Low, High: p.High} }
 
 func TestPairedIntervalCoversWhateverTheNoise(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	const truth = 0.03
 	for _, noise := range shapes() {
 		for _, n := range []int{4, 6, 8, 12, 24} {
-			s.within(t, fmt.Sprintf("%s, n %d", noise.name, n), 0.935, 0.98, func(r *normal) float64 {
-				return s.share(func() bool {
+			s.Within(t, fmt.Sprintf("%s, n %d", noise.name, n), 0.935, 0.98, func(r *normal) float64 {
+				return s.Share(func() bool {
 					return PairedT(differences(r, noise, n, 0.01, truth), 0.95).Interval().Contains(truth)
 				})
 			})
@@ -24,11 +24,11 @@ func TestPairedIntervalCoversWhateverTheNoise(t *testing.T) {
 }
 
 func TestPairedIntervalHasItsNominalLevelOnNormalNoise(t *testing.T) {
-	s := simulations(t)
-	low, high := s.nominal()
+	s := Simulations(t)
+	low, high := s.Nominal()
 	for _, n := range []int{2, 6, 24} {
-		s.within(t, fmt.Sprintf("misses of 95 %%, n %d", n), low, high, func(r *normal) float64 {
-			return s.share(func() bool {
+		s.Within(t, fmt.Sprintf("misses of 95 %%, n %d", n), low, high, func(r *normal) float64 {
+			return s.Share(func() bool {
 				return !PairedT(differences(r, shapes()[0], n, 0.01, 0), 0.95).Interval().Contains(0)
 			})
 		})
@@ -36,9 +36,9 @@ func TestPairedIntervalHasItsNominalLevelOnNormalNoise(t *testing.T) {
 }
 
 func TestWelchCoversUnequalArms(t *testing.T) {
-	s := simulations(t)
-	s.within(t, "misses of 95 %", s.either(0.034, 0.043), s.either(0.066, 0.057), func(r *normal) float64 {
-		return s.share(func() bool {
+	s := Simulations(t)
+	s.Within(t, "misses of 95 %", s.Either(0.034, 0.043), s.Either(0.066, 0.057), func(r *normal) float64 {
+		return s.Share(func() bool {
 			a, b := make([]float64, 6), make([]float64, 12)
 			for i := range a {
 				a[i] = 3 * r.NormFloat64()
@@ -52,9 +52,9 @@ func TestWelchCoversUnequalArms(t *testing.T) {
 }
 
 func TestPooledVarianceWouldNotCover(t *testing.T) {
-	s := simulations(t)
-	s.within(t, "misses of a pooled 95 % interval", 0.10, 1, func(r *normal) float64 {
-		return s.share(func() bool {
+	s := Simulations(t)
+	s.Within(t, "misses of a pooled 95 % interval", 0.10, 1, func(r *normal) float64 {
+		return s.Share(func() bool {
 			a, b := make([]float64, 6), make([]float64, 12)
 			for i := range a {
 				a[i] = 3 * r.NormFloat64()

@@ -1,8 +1,11 @@
-package stat
+package stat_test
 
 import (
 	"math"
 	"testing"
+
+	"plimsoll/internal/stat"
+	"plimsoll/internal/stat/curve"
 )
 
 var kneeRates = []float64{900, 940, 980, 1020, 1060, 900, 940, 980, 1020, 1060, 900, 940, 980, 1020, 1060}
@@ -24,8 +27,8 @@ func TestFitKneeFindsWhatWasPlanted(t *testing.T) {
 		{10, 1000, 1100, 20}, {1e-5, 1e-3, 1100, 2e-5},
 	} {
 		want := c.capacity - c.wait/(c.limit-c.floor)
-		k := FitKnee(kneeRates, queued(kneeRates, c.floor, c.wait, c.capacity, none), c.limit, 0.95)
-		if !near(k.X, want, 0.02) || !near(k.Floor/c.limit, c.floor/c.limit, 1e-3) {
+		k := curve.FitKnee(kneeRates, queued(kneeRates, c.floor, c.wait, c.capacity, none), c.limit, 0.95)
+		if !stat.Near(k.X, want, 0.02) || !stat.Near(k.Floor/c.limit, c.floor/c.limit, 1e-3) {
 			t.Errorf("%+v: met at %g with floor %g, want %g", c, k.X, k.Floor, want)
 		}
 	}
@@ -33,33 +36,33 @@ func TestFitKneeFindsWhatWasPlanted(t *testing.T) {
 
 // On a line the curve is the line.
 func TestFitKneeOfALine(t *testing.T) {
-	r := newNormal(4)
+	r := stat.NewNormal(4)
 	for range 50 {
 		q := queued(kneeRates, 0, 4.6, 1230, func() float64 { return 0.5 * r.NormFloat64() })
 		y := make([]float64, len(q))
 		for i := range q {
 			y[i] = 1 / q[i]
 		}
-		k, line := FitKnee(kneeRates, q, 0.02, 0.95), InversePrediction(kneeRates, y, 50, 0.95)
-		if k.Floor == 0 && !near(k.X, line.X, 0.01) {
+		k, line := curve.FitKnee(kneeRates, q, 0.02, 0.95), curve.InversePrediction(kneeRates, y, 50, 0.95)
+		if k.Floor == 0 && !stat.Near(k.X, line.X, 0.01) {
 			t.Fatalf("floor %g, met at %g, the line at %g", k.Floor, k.X, line.X)
 		}
 		l := line.Line
-		if h, ok := fitHyperbola(kneeRates, q, 0.02); !ok || h.residual > l.Residual*0.02*0.02*(1+1e-9) {
-			t.Fatalf("the curve leaves %g, the line %g", h.residual, l.Residual*0.02*0.02)
+		if h, ok := curve.FitHyperbola(kneeRates, q, 0.02); !ok || h.Residual > l.Residual*0.02*0.02*(1+1e-9) {
+			t.Fatalf("the curve leaves %g, the line %g", h.Residual, l.Residual*0.02*0.02)
 		}
 	}
 }
 
 func TestFitKneeCovers(t *testing.T) {
-	s := simulations(t)
-	s.n /= 2
+	s := stat.Simulations(t)
+	s.N /= 2
 	bent, lacking, unbounded := 0.0, 0.0, 0.0
-	s.within(t, "crossing missed", 0.03, 0.07, func(r *normal) float64 {
+	s.Within(t, "crossing missed", 0.03, 0.07, func(r *stat.Normal) float64 {
 		bent, lacking, unbounded = 0, 0, 0
 		noise := func() float64 { return 1.5 * r.NormFloat64() }
-		return s.share(func() bool {
-			k := FitKnee(kneeRates, queued(kneeRates, 0.014, 0.5, 1080, noise), 0.020, 0.95)
+		return s.Share(func() bool {
+			k := curve.FitKnee(kneeRates, queued(kneeRates, 0.014, 0.5, 1080, noise), 0.020, 0.95)
 			if k.Curvature < 0.05 {
 				bent++
 			}
@@ -72,14 +75,14 @@ func TestFitKneeCovers(t *testing.T) {
 			return !k.Interval.Contains(1080 - 0.5/0.006)
 		})
 	})
-	n := float64(s.n)
+	n := float64(s.N)
 	if bent < 0.9*n || lacking > 0.075*n || unbounded > 0.01*n {
 		t.Errorf("of %g: bent %g, lack of fit %g, unbounded %g", n, bent, lacking, unbounded)
 	}
-	s.within(t, "a line was called bent", 0, 0.06, func(r *normal) float64 {
+	s.Within(t, "a line was called bent", 0, 0.06, func(r *stat.Normal) float64 {
 		noise := func() float64 { return 1.5 * r.NormFloat64() }
-		return s.share(func() bool {
-			return FitKnee(kneeRates, queued(kneeRates, 0, 4.6, 1230, noise), 0.020, 0.95).Curvature < 0.05
+		return s.Share(func() bool {
+			return curve.FitKnee(kneeRates, queued(kneeRates, 0, 4.6, 1230, noise), 0.020, 0.95).Curvature < 0.05
 		})
 	})
 }
@@ -90,11 +93,11 @@ func TestFitKneeRefuses(t *testing.T) {
 		"not a number": {{1, 2, 3, 4}, {1, math.NaN(), 3, 5}}, "zero": {{1, 2, 3, 4}, {0, 1, 2, 3}}, "lengths": {{1, 2, 3, 4}, {1}},
 		"falls with the load": {{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}}, "flat": {{1, 2, 3, 4, 5}, {1, 1, 1, 1, 1}},
 	} {
-		if k := FitKnee(c[0], c[1], 2, 0.95); k.Bounded() {
+		if k := curve.FitKnee(c[0], c[1], 2, 0.95); k.Bounded() {
 			t.Errorf("%s: %+v", what, k)
 		}
 	}
-	if k := FitKnee(kneeRates, queued(kneeRates, 0.010, 1, 1100, none), 0.009, 0.95); k.Bounded() {
+	if k := curve.FitKnee(kneeRates, queued(kneeRates, 0.010, 1, 1100, none), 0.009, 0.95); k.Bounded() {
 		t.Errorf("a limit below the floor: %+v", k)
 	}
 }

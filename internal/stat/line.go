@@ -19,7 +19,7 @@ type Line struct {
 //
 // Source: Gauss (1809); Draper & Smith, Applied Regression Analysis, section 1.2.
 func FitLine(x, y []float64) (l Line, ok bool) {
-	if len(x) < 2 || len(x) != len(y) || !finite(x) || !finite(y) {
+	if len(x) < 2 || len(x) != len(y) || !Finite(x) || !Finite(y) {
 		return Line{}, false
 	}
 	l.N = len(x)
@@ -44,23 +44,23 @@ func FitLine(x, y []float64) (l Line, ok bool) {
 // At returns the height of the line.
 func (l Line) At(x float64) float64 { return l.MeanY + l.Slope*(x-l.MeanX) }
 
-// lineLackOfFit returns the p value of a straight line being the right shape: what
+// LineLackOfFit returns the p value of a straight line being the right shape: what
 // the line leaves over between the means of levels is compared with the spread of
 // replicates about those means. Points belong to one level when their x are equal.
 // It is 1 where nothing can be said: fewer than three levels, or no replicates.
 //
 // Source: Fisher (1922), The goodness of fit of regression formulae; Draper &
 // Smith, section 2.1.
-func lineLackOfFit(x, y []float64) float64 {
+func LineLackOfFit(x, y []float64) float64 {
 	l, ok := FitLine(x, y)
 	if !ok {
 		return 1
 	}
-	return lackOfFit(x, y, 2, l.At)
+	return LackOfFit(x, y, 2, l.At)
 }
 
-// lackOfFit is LackOfFit for any curve with k fitted coefficients.
-func lackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
+// LackOfFit is LackOfFit for any curve with k fitted coefficients.
+func LackOfFit(x, y []float64, k int, curve func(float64) float64) float64 {
 	levels := map[float64][]float64{}
 	for i, v := range x {
 		levels[v] = append(levels[v], y[i])

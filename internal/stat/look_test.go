@@ -6,14 +6,14 @@ import (
 )
 
 func TestCalibratedTableIsWhatTheSimulationGives(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for _, c := range calibrated {
 		// Exactly in the deep tier; to within chance with few paths.
 		paths, tolerance := 100_000, 0.0012
 		if s.deep {
 			paths, tolerance = tablePaths, 5.1e-6
 		}
-		if got := calibrate(c.looks, c.family, c.oneSided, paths); !near(got, c.level, tolerance) {
+		if got := calibrate(c.looks, c.family, c.oneSided, paths); !Near(got, c.level, tolerance) {
 			t.Errorf("looks %v, one-sided %t: table %.5f, simulation %.5f", c.looks, c.oneSided, c.level, got)
 		}
 	}
@@ -35,8 +35,8 @@ func watched(blocks []Block, looks []int, alpha float64) (Answer, int) {
 }
 
 func TestStudiesThatStopWhenDecidedErrAsPromised(t *testing.T) {
-	s := simulations(t)
-	s.n /= 4 // each goes through up to four looks
+	s := Simulations(t)
+	s.N /= 4 // each goes through up to four looks
 	looks := []int{9, 13, 18, 24}
 	alpha := LookError(looks, 0.05)
 	for _, c := range []struct {
@@ -45,27 +45,27 @@ func TestStudiesThatStopWhenDecidedErrAsPromised(t *testing.T) {
 		lowAbove, aboveEnd float64 // share that ends above the margin
 		fewest, most       float64 // mean number of blocks
 	}{
-		{0.01, 0, 0, s.either(0.08, 0.056), 0, 0.01, 9, 12},
-		{0.02, 0, 0, s.either(0.08, 0.056), 0, 0.01, 20, 24},
-		{0.05, 0, 0, s.either(0.08, 0.056), 0, 0.01, 22, 24},
-		{0.01, 0.02, 0.5, 1.001, 0, s.either(0.05, 0.03), 20, 24}, // at the margin
+		{0.01, 0, 0, s.Either(0.08, 0.056), 0, 0.01, 9, 12},
+		{0.02, 0, 0, s.Either(0.08, 0.056), 0, 0.01, 20, 24},
+		{0.05, 0, 0, s.Either(0.08, 0.056), 0, 0.01, 22, 24},
+		{0.01, 0.02, 0.5, 1.001, 0, s.Either(0.05, 0.03), 20, 24}, // at the margin
 		{0.02, 0.05, 0.98, 1.001, 0.98, 1.001, 9, 14},
 		{0.01, 0.05, 0.99, 1.001, 0.99, 1.001, 9, 9.5},
 	} {
 		r := newNormal(s.seed)
 		different, above, blocks := 0.0, 0.0, 0.0
-		for range s.n {
+		for range s.N {
 			y := independent(r, 48, shapes()[0])
 			for i := range y {
 				y[i] *= c.cv
 			}
 			a, n := watched(balancedBlocks(y, r.Uint64(), math.Log1p(c.effect)), looks, alpha)
-			blocks += float64(n) / float64(s.n)
+			blocks += float64(n) / float64(s.N)
 			if a != Undecided && a != Equivalent {
-				different += 1 / float64(s.n)
+				different += 1 / float64(s.N)
 			}
 			if a == Above {
-				above += 1 / float64(s.n)
+				above += 1 / float64(s.N)
 			}
 		}
 		if different < c.lowEnd || different > c.highEnd || above < c.lowAbove || above > c.aboveEnd || blocks < c.fewest || blocks > c.most {
@@ -89,16 +89,16 @@ func TestLookErrorsHoldTogether(t *testing.T) {
 		{[]int{12}, 0.01, 0.01},
 		{nil, 0.05, 0.05},
 	} {
-		if got := LookError(c.looks, c.alpha); !near(got, c.want, 0.004*c.want) {
+		if got := LookError(c.looks, c.alpha); !Near(got, c.want, 0.004*c.want) {
 			t.Errorf("LookError(%v, %g) = %g, want %g", c.looks, c.alpha, got, c.want)
 		}
 	}
-	s := simulations(t)
+	s := Simulations(t)
 	if !s.deep {
 		return
 	}
 	for _, alpha := range []float64{0.025, 0.0125} {
-		if got := 1 - calibrate(looks, 1-alpha, false, tablePaths/4); !near(got, LookError(looks, alpha), 0.01*got) {
+		if got := 1 - calibrate(looks, 1-alpha, false, tablePaths/4); !Near(got, LookError(looks, alpha), 0.01*got) {
 			t.Errorf("%g: simulation %g, table %g", alpha, got, LookError(looks, alpha))
 		}
 	}
@@ -115,19 +115,19 @@ func excursion(d []float64, looks []int, level float64) bool {
 }
 
 func TestLooksKeepTheWholeOnOtherNoise(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	level := LookLevel(plannedLooks)
 	for _, noise := range shapes() {
 		low, high := 0.015, 0.066
 		if noise.name == "normal" {
-			low, high = s.nominal()
+			low, high = s.Nominal()
 		}
-		s.within(t, noise.name, low, high, func(r *normal) float64 {
-			return s.share(func() bool { return excursion(differences(r, noise, 24, 0.01, 0), plannedLooks, level) })
+		s.Within(t, noise.name, low, high, func(r *normal) float64 {
+			return s.Share(func() bool { return excursion(differences(r, noise, 24, 0.01, 0), plannedLooks, level) })
 		})
 	}
-	s.within(t, "drift 5 %, AR 0.7, random blocks", 0.034, 0.066, func(r *normal) float64 {
-		return s.share(func() bool {
+	s.Within(t, "drift 5 %, AR 0.7, random blocks", 0.034, 0.066, func(r *normal) float64 {
+		return s.Share(func() bool {
 			y, seed := autoregressive(r, 48, 0.7), r.Uint64()
 			d := make([]float64, 24)
 			for b := range d {
@@ -140,16 +140,16 @@ func TestLooksKeepTheWholeOnOtherNoise(t *testing.T) {
 }
 
 func TestLookingWithoutCalibrationErrs(t *testing.T) {
-	s := simulations(t)
-	s.within(t, "five looks at 95 %", 0.12, 0.17, func(r *normal) float64 {
-		return s.share(func() bool { return excursion(differences(r, shapes()[0], 24, 0.01, 0), plannedLooks, 0.95) })
+	s := Simulations(t)
+	s.Within(t, "five looks at 95 %", 0.12, 0.17, func(r *normal) float64 {
+		return s.Share(func() bool { return excursion(differences(r, shapes()[0], 24, 0.01, 0), plannedLooks, 0.95) })
 	})
 	every := make([]int, 25)
 	for i := range every {
 		every[i] = i + 6
 	}
-	s.within(t, "a look at each block from 6 to 30", 0.18, 0.25, func(r *normal) float64 {
-		return s.share(func() bool { return excursion(differences(r, shapes()[0], 30, 0.01, 0), every, 0.95) })
+	s.Within(t, "a look at each block from 6 to 30", 0.18, 0.25, func(r *normal) float64 {
+		return s.Share(func() bool { return excursion(differences(r, shapes()[0], 30, 0.01, 0), every, 0.95) })
 	})
 }
 
@@ -166,7 +166,7 @@ func TestLookLevels(t *testing.T) {
 		{nil, 0.95},
 		{[]int{1}, 0.95},
 	} {
-		if got := LookLevel(c.looks); !near(got, c.want, 0.0003) {
+		if got := LookLevel(c.looks); !Near(got, c.want, 0.0003) {
 			t.Errorf("LookLevel(%v) = %.5f, want about %.4f", c.looks, got, c.want)
 		}
 	}
@@ -185,7 +185,7 @@ func TestLookLevels(t *testing.T) {
 
 // Sums of many values are drawn at once; they must be as if drawn singly.
 func TestSumsOfManyValues(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	const n = drawnSingly + 6
 	for _, c := range []struct {
 		what      string
@@ -198,7 +198,7 @@ func TestSumsOfManyValues(t *testing.T) {
 		{"spread of the squares", 2*n - 8, 2*n + 8, func(_, squares float64) float64 { return (squares - n) * (squares - n) }},
 		{"sum's part in the squares", 1.8, 2.2, func(sum, squares float64) float64 { return (sum*sum/n - 1) * (squares - n) }},
 	} {
-		s.within(t, c.what, c.low, c.high, func(r *normal) float64 {
+		s.Within(t, c.what, c.low, c.high, func(r *normal) float64 {
 			var mean float64
 			for range 20_000 {
 				mean += c.of(r.sums(n)) / 20_000

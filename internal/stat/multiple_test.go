@@ -16,7 +16,7 @@ func TestAdjustments(t *testing.T) {
 	} {
 		holm, bh := Holm(c.p), BenjaminiHochberg(c.p)
 		for i := range c.p {
-			if !near(holm[i], c.holm[i], 1e-12) || !near(bh[i], c.bh[i], 1e-12) {
+			if !Near(holm[i], c.holm[i], 1e-12) || !Near(bh[i], c.bh[i], 1e-12) {
 				t.Errorf("%v: Holm %v, Benjamini-Hochberg %v, want %v, %v", c.p, holm, bh, c.holm, c.bh)
 				break
 			}
@@ -25,8 +25,8 @@ func TestAdjustments(t *testing.T) {
 }
 
 func TestHolmKeepsTheFamily(t *testing.T) {
-	s := simulations(t)
-	low, high := s.nominal()
+	s := Simulations(t)
+	low, high := s.Nominal()
 	headlines := func(r *normal) []float64 {
 		p := make([]float64, 20)
 		for i := range p {
@@ -34,11 +34,11 @@ func TestHolmKeepsTheFamily(t *testing.T) {
 		}
 		return p
 	}
-	s.within(t, "any false headline", low, high, func(r *normal) float64 {
-		return s.share(func() bool { return countUpTo(Holm(headlines(r)), 0.05) > 0 })
+	s.Within(t, "any false headline", low, high, func(r *normal) float64 {
+		return s.Share(func() bool { return countUpTo(Holm(headlines(r)), 0.05) > 0 })
 	})
-	s.within(t, "any false headline, uncorrected", 0.55, 0.75, func(r *normal) float64 {
-		return s.share(func() bool { return countUpTo(headlines(r), 0.05) > 0 })
+	s.Within(t, "any false headline, uncorrected", 0.55, 0.75, func(r *normal) float64 {
+		return s.Share(func() bool { return countUpTo(headlines(r), 0.05) > 0 })
 	})
 }
 
@@ -75,7 +75,7 @@ func plainT(d [][]float64, level float64) []Paired {
 // found returns the mean share of real counters found at q = 10 % and of false ones
 // among the found.
 func found(s tier, r *normal, test func([][]float64, float64) []Paired) (power, wrong float64) {
-	studies := s.n / 10 // each holds 300 tests
+	studies := s.N / 10 // each holds 300 tests
 	for range studies {
 		var hits, misses float64
 		for i, q := range BenjaminiHochberg(pValues(test(counters(r), 0.95))) {
@@ -98,7 +98,7 @@ func moderatedT(d [][]float64, level float64) []Paired {
 }
 
 func TestCountersThatMovedAreFound(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for _, c := range []struct {
 		what      string
 		test      func([][]float64, float64) []Paired
@@ -107,10 +107,10 @@ func TestCountersThatMovedAreFound(t *testing.T) {
 		{"plain t", plainT, 0.30, 0.50}, // does not reach 60 %: why ModeratedT exists
 		{"moderated t", moderatedT, 0.60, 0.85},
 	} {
-		s.within(t, "power, "+c.what, c.low, c.high, func(r *normal) float64 { v, _ := found(s, r, c.test); return v })
-		s.within(t, "false share, "+c.what, 0.04, 0.12, func(r *normal) float64 { _, v := found(s, r, c.test); return v })
+		s.Within(t, "power, "+c.what, c.low, c.high, func(r *normal) float64 { v, _ := found(s, r, c.test); return v })
+		s.Within(t, "false share, "+c.what, 0.04, 0.12, func(r *normal) float64 { _, v := found(s, r, c.test); return v })
 	}
-	s.within(t, "counters below 5 % uncorrected, of 300 that did nothing", 14, 16, func(r *normal) float64 {
+	s.Within(t, "counters below 5 % uncorrected, of 300 that did nothing", 14, 16, func(r *normal) float64 {
 		var sum float64
 		for range 200 {
 			p := make([]float64, 300)
@@ -124,13 +124,13 @@ func TestCountersThatMovedAreFound(t *testing.T) {
 }
 
 func TestModeratedTKeepsItsLevel(t *testing.T) {
-	s := simulations(t)
-	s.within(t, "p below 5 % without effect", s.either(0.045, 0.0475), s.either(0.055, 0.0525), func(r *normal) float64 {
+	s := Simulations(t)
+	s.Within(t, "p below 5 % without effect", s.Either(0.045, 0.0475), s.Either(0.055, 0.0525), func(r *normal) float64 {
 		var sum float64
-		for range s.n / 20 {
+		for range s.N / 20 {
 			sum += float64(countUpTo(pValues(moderatedT(counters(r)[15:], 0.95)), 0.05)) / 285
 		}
-		return sum / float64(s.n/20)
+		return sum / float64(s.N/20)
 	})
 }
 
@@ -142,7 +142,7 @@ func TestModeratedT(t *testing.T) {
 		d[i] = differences(r, shapes()[0], 5, 1, 0)
 	}
 	alike := moderatedT(d, 0.95)
-	if sd := alike[0].SD; !near(sd, math.Sqrt2, 0.03) || !near(alike[1999].SD, sd, 0.1) {
+	if sd := alike[0].SD; !Near(sd, math.Sqrt2, 0.03) || !Near(alike[1999].SD, sd, 0.1) {
 		t.Errorf("SD of equal counters: %g and %g, want %g", sd, alike[1999].SD, math.Sqrt2)
 	}
 	// What has nothing to lend comes back as it is.

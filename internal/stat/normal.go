@@ -9,7 +9,7 @@ import (
 type normal struct{ *rand.Rand }
 
 func newNormal(seed uint64) *normal {
-	return &normal{rand.New(rand.NewPCG(scatter(seed), 0x6e6f726d))}
+	return &normal{rand.New(rand.NewPCG(Scatter(seed), 0x6e6f726d))}
 }
 
 // drawnSingly is the number of values up to which drawing each is as cheap as

@@ -35,7 +35,7 @@ func TestPairedTAgreesWithAnotherLibrary(t *testing.T) {
 		level := 0.5 + 0.49*r.Float64()
 		_, low, high := stats.MeanCI(d, level)
 		got := PairedT(d, level)
-		if !near(got.P, want.P, 1e-9) || !near(got.Low, low, 1e-6) || !near(got.High, high, 1e-6) {
+		if !Near(got.P, want.P, 1e-9) || !Near(got.Low, low, 1e-6) || !Near(got.High, high, 1e-6) {
 			t.Fatalf("n %d: %+v, want p %g, %g..%g", n, got, want.P, low, high)
 		}
 	}
@@ -50,12 +50,12 @@ func TestWelchAgreesWithAnotherLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := Welch(a, b, 0.95)
-		if !near(got.P, want.P, 1e-9) || !near(got.Mean, stats.Mean(b)-stats.Mean(a), 1e-9) {
+		if !Near(got.P, want.P, 1e-9) || !Near(got.Mean, stats.Mean(b)-stats.Mean(a), 1e-9) {
 			t.Fatalf("%+v, want p %g", got, want.P)
 		}
 		// The interval and the test are two sides of one thing.
 		edge := Welch(a, b, 1-got.P)
-		if !near(math.Min(math.Abs(edge.Low), math.Abs(edge.High)), 0, 1e-6) {
+		if !Near(math.Min(math.Abs(edge.Low), math.Abs(edge.High)), 0, 1e-6) {
 			t.Fatalf("the interval at level 1-p is %g..%g and does not end at 0", edge.Low, edge.High)
 		}
 	}
@@ -76,7 +76,7 @@ func TestBinomialRateAgreesWithCounting(t *testing.T) {
 				want += p
 			}
 		}
-		if got := BinomialRate(a, tA, b, tB); !near(got, math.Min(1, want), 1e-9) {
+		if got := BinomialRate(a, tA, b, tB); !Near(got, math.Min(1, want), 1e-9) {
 			t.Fatalf("BinomialRate(%d, %g, %d, %g) = %g, want %g", a, tA, b, tB, got, want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestFisherAgreesWithCounting(t *testing.T) {
 				want += p
 			}
 		}
-		if got := Fisher(a, b, c, d); !near(got, math.Min(1, want), 1e-9) {
+		if got := Fisher(a, b, c, d); !Near(got, math.Min(1, want), 1e-9) {
 			t.Fatalf("Fisher(%d, %d, %d, %d) = %g, want %g", a, b, c, d, got, want)
 		}
 	}
@@ -145,7 +145,7 @@ func TestSignedRankAgreesWithAllPatterns(t *testing.T) {
 				count++
 			}
 		}
-		if got, want := SignedRank(d), float64(count)/float64(int(1)<<len(ranks)); !near(got, want, 1e-12) {
+		if got, want := SignedRank(d), float64(count)/float64(int(1)<<len(ranks)); !Near(got, want, 1e-12) {
 			t.Fatalf("SignedRank(%v) = %g, want %g", d, got, want)
 		}
 	}
@@ -177,14 +177,14 @@ func TestSignedRank(t *testing.T) {
 		{[]float64{1, math.Inf(1)}, 1},
 		{long, 0.91785},
 	} {
-		if got := SignedRank(c.d); !near(got, c.want, 1e-4*c.want) {
+		if got := SignedRank(c.d); !Near(got, c.want, 1e-4*c.want) {
 			t.Errorf("SignedRank(%v) = %g, want %g", c.d, got, c.want)
 		}
 	}
 	for n, want := range map[int]float64{59: 0.05, 61: 0.05} { // exact and approximate agree where they meet
-		s := tier{n: 4000, seed: 3}
-		s.within(t, fmt.Sprintf("level with %d differences", n), want-0.01, want+0.01, func(r *normal) float64 {
-			return s.share(func() bool { return SignedRank(differences(r, shapes()[0], n, 1, 0)) <= 0.05 })
+		s := tier{N: 4000, seed: 3}
+		s.Within(t, fmt.Sprintf("level with %d differences", n), want-0.01, want+0.01, func(r *normal) float64 {
+			return s.Share(func() bool { return SignedRank(differences(r, shapes()[0], n, 1, 0)) <= 0.05 })
 		})
 	}
 }
@@ -254,7 +254,7 @@ func TestTQuantile(t *testing.T) {
 		{math.NaN(), 4, math.NaN()},
 		{0.9, math.NaN(), math.NaN()},
 	} {
-		if got := TQuantile(c.p, c.df); !near(got, c.want, 1e-9*math.Max(1, math.Abs(c.want))) {
+		if got := TQuantile(c.p, c.df); !Near(got, c.want, 1e-9*math.Max(1, math.Abs(c.want))) {
 			t.Errorf("TQuantile(%g, %g) = %.11g, want %.11g", c.p, c.df, got, c.want)
 		}
 	}
@@ -272,11 +272,11 @@ func TestTQuantileInvertsTheDistribution(t *testing.T) {
 	}
 	for _, df := range []float64{1, 4, 30, 1e5, 1.1e5} {
 		want := (stats.TDist{V: df}).CDF(1.7)
-		if got := 1 - upperTail(1.7, df); !near(got, want, 1e-8) {
+		if got := 1 - upperTail(1.7, df); !Near(got, want, 1e-8) {
 			t.Errorf("df %g: P(t <= 1.7) = %.12g, the other has %.12g", df, got, want)
 		}
 	}
-	if got := upperTail(1.7, 1e12); !near(got, 0.5*math.Erfc(1.7/math.Sqrt2), 1e-12) {
+	if got := upperTail(1.7, 1e12); !Near(got, 0.5*math.Erfc(1.7/math.Sqrt2), 1e-12) {
 		t.Errorf("with endless degrees of freedom P(t > 1.7) = %.12g", got)
 	}
 }

@@ -55,7 +55,7 @@ var orders = map[string]func(i int, seed uint64) (a, b int){
 // by signed ranks.
 func (c campaign) falsePositives(s tier, r *normal, order string) (byT, byRank float64) {
 	ranks := 0
-	byT = s.share(func() bool {
+	byT = s.Share(func() bool {
 		y, seed := c.run(r), r.Uint64()
 		d := make([]float64, campaignBlocks)
 		for i := range d {
@@ -67,24 +67,24 @@ func (c campaign) falsePositives(s tier, r *normal, order string) (byT, byRank f
 		}
 		return PairedT(d, 0.95).P <= 0.05
 	})
-	return byT, float64(ranks) / float64(s.n)
+	return byT, float64(ranks) / float64(s.N)
 }
 
 func TestRandomBlocksKeepTheirErrorWhateverTheTestbedDoes(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for _, c := range grid() {
-		low, high := s.nominal()
+		low, high := s.Nominal()
 		if c.slot > 0 {
 			// The blocks' differences then have two modes, and t is a little
 			// liberal: 5.4 % without and 5.9 % with correlation. Signed ranks are not.
 			low, high = 0.034, 0.066
 		}
-		s.within(t, "random, "+c.String(), low, high, func(r *normal) float64 {
+		s.Within(t, "random, "+c.String(), low, high, func(r *normal) float64 {
 			v, _ := c.falsePositives(s, r, "random")
 			return v
 		})
 		// With 8 blocks the largest reachable level up to 5 % is 12/256.
-		s.within(t, "random by signed ranks, "+c.String(), 12.0/256-s.either(0.016, 0.0036), 12.0/256+s.either(0.016, 0.0036), func(r *normal) float64 {
+		s.Within(t, "random by signed ranks, "+c.String(), 12.0/256-s.Either(0.016, 0.0036), 12.0/256+s.Either(0.016, 0.0036), func(r *normal) float64 {
 			_, v := c.falsePositives(s, r, "random")
 			return v
 		})
@@ -92,7 +92,7 @@ func TestRandomBlocksKeepTheirErrorWhateverTheTestbedDoes(t *testing.T) {
 }
 
 func TestOtherOrdersAreFooled(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for _, c := range []struct {
 		order     string
 		testbed   campaign
@@ -103,7 +103,7 @@ func TestOtherOrdersAreFooled(t *testing.T) {
 		{"ABAB", campaign{0, 0, 0.02}, 0.90, 0.96},
 		{"ABAB", campaign{0.05, 0.7, 0}, 0.08, 0.25},
 	} {
-		s.within(t, c.order+", "+c.testbed.String(), c.low, c.high, func(r *normal) float64 {
+		s.Within(t, c.order+", "+c.testbed.String(), c.low, c.high, func(r *normal) float64 {
 			v, _ := c.testbed.falsePositives(s, r, c.order)
 			return v
 		})
@@ -112,7 +112,7 @@ func TestOtherOrdersAreFooled(t *testing.T) {
 
 // Windows of a run share what the run was dealt: 6 runs of 30 windows are 6 values.
 func TestWindowsAreNotTrials(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	compare := func(r *normal, pooled bool) bool {
 		var arms [2][]float64
 		for a := range arms {
@@ -131,10 +131,10 @@ func TestWindowsAreNotTrials(t *testing.T) {
 		}
 		return Welch(arms[0], arms[1], 0.95).P <= 0.05
 	}
-	s.within(t, "180 windows as values", 0.55, 0.70, func(r *normal) float64 {
-		return s.share(func() bool { return compare(r, true) })
+	s.Within(t, "180 windows as values", 0.55, 0.70, func(r *normal) float64 {
+		return s.Share(func() bool { return compare(r, true) })
 	})
-	s.within(t, "6 runs as values", 0.03, 0.06, func(r *normal) float64 {
-		return s.share(func() bool { return compare(r, false) })
+	s.Within(t, "6 runs as values", 0.03, 0.06, func(r *normal) float64 {
+		return s.Share(func() bool { return compare(r, false) })
 	})
 }

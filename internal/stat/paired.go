@@ -26,7 +26,7 @@ func PairedT(d []float64, level float64) Paired {
 	n := len(d)
 	mean, sd := meanSD(d)
 	out := Paired{N: n, Mean: mean, SD: sd, Low: math.Inf(-1), High: math.Inf(1), P: 1}
-	if n < 2 || !finite(d) {
+	if n < 2 || !Finite(d) {
 		return out
 	}
 	return out.withSpread(sd, float64(n-1), level)
@@ -36,8 +36,8 @@ func PairedT(d []float64, level float64) Paired {
 // and a standard deviation known to df degrees of freedom.
 func (p Paired) withSpread(sd, df, level float64) Paired {
 	se := sd / math.Sqrt(float64(p.N))
-	h := halfWidth(se, df, level)
+	h := HalfWidth(se, df, level)
 	p.SD, p.SE, p.DF, p.Low, p.High = sd, se, df, p.Mean-h, p.Mean+h
-	p.P = twoSided(p.Mean/se, df) // 0/0 is NaN and counts as P = 1
+	p.P = TwoSided(p.Mean/se, df) // 0/0 is NaN and counts as P = 1
 	return p
 }

@@ -21,8 +21,8 @@ func TestPairedT(t *testing.T) {
 		{"equal to 0", []float64{0, 0, 0}, Paired{N: 3, Mean: 0, SD: 0, Low: 0, High: 0, P: 1}},
 	} {
 		got := PairedT(c.d, 0.95)
-		if got.N != c.want.N || !near(got.Mean, c.want.Mean, 1e-9) || !near(got.SD, c.want.SD, 1e-6) ||
-			!near(got.Low, c.want.Low, 1e-6) || !near(got.High, c.want.High, 1e-6) || !near(got.P, c.want.P, 1e-7) {
+		if got.N != c.want.N || !Near(got.Mean, c.want.Mean, 1e-9) || !Near(got.SD, c.want.SD, 1e-6) ||
+			!Near(got.Low, c.want.Low, 1e-6) || !Near(got.High, c.want.High, 1e-6) || !Near(got.P, c.want.P, 1e-7) {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 	}
@@ -36,17 +36,17 @@ func TestPairedT(t *testing.T) {
 // Small spreads on a large mean are the usual case and must not lose digits.
 func TestSpreadOnALargeMean(t *testing.T) {
 	x := []float64{1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16}
-	if mean, sd := meanSD(x); mean != 1e9+10 || !near(sd*sd, 30, 1e-9) {
+	if mean, sd := meanSD(x); mean != 1e9+10 || !Near(sd*sd, 30, 1e-9) {
 		t.Errorf("mean %v, variance %v, want 1000000010 and 30", mean, sd*sd)
 	}
 }
 
 func TestMeanIntervals(t *testing.T) {
-	if mean, low, high := MeanInterval([]float64{1, 2, 3, 4, 5}, 0.95); !near(mean, 3, 1e-12) || !near(low, 1.0367568, 1e-6) || !near(high, 4.9632432, 1e-6) {
+	if mean, low, high := MeanInterval([]float64{1, 2, 3, 4, 5}, 0.95); !Near(mean, 3, 1e-12) || !Near(low, 1.0367568, 1e-6) || !Near(high, 4.9632432, 1e-6) {
 		t.Errorf("%g, %g..%g", mean, low, high)
 	}
 	geo, low, high := LogMeanInterval([]float64{1, 10, 100}, 0.95)
-	if !near(geo, 10, 1e-9) || !near(low*high, 100, 1e-6) || !near(high, 10*math.Exp(4.30265273*math.Log(10)/math.Sqrt(3)), 1) {
+	if !Near(geo, 10, 1e-9) || !Near(low*high, 100, 1e-6) || !Near(high, 10*math.Exp(4.30265273*math.Log(10)/math.Sqrt(3)), 1) {
 		t.Errorf("%g, %g..%g", geo, low, high)
 	}
 	for _, bad := range [][]float64{{1, 0}, {1, -1}, {1, math.NaN()}} {
@@ -54,7 +54,7 @@ func TestMeanIntervals(t *testing.T) {
 			t.Errorf("%v: %g, %g..%g", bad, geo, low, high)
 		}
 	}
-	if geo, low, high := LogMeanInterval([]float64{5}, 0.95); !near(geo, 5, 1e-12) || low != 0 || !math.IsInf(high, 1) {
+	if geo, low, high := LogMeanInterval([]float64{5}, 0.95); !Near(geo, 5, 1e-12) || low != 0 || !math.IsInf(high, 1) {
 		t.Errorf("one value: %g, %g..%g", geo, low, high)
 	}
 	if mean, _, _ := MeanInterval(nil, 0.95); !math.IsNaN(mean) {
@@ -71,14 +71,14 @@ func TestSwappingTheArmsMirrorsTheInterval(t *testing.T) {
 			swapped[i] = -v
 		}
 		a, b := PairedT(d, 0.95), PairedT(swapped, 0.95)
-		if !near(a.Low, -b.High, 1e-12) || !near(a.High, -b.Low, 1e-12) || !near(a.P, b.P, 1e-12) {
+		if !Near(a.Low, -b.High, 1e-12) || !Near(a.High, -b.Low, 1e-12) || !Near(a.P, b.P, 1e-12) {
 			t.Fatalf("%+v and %+v", a, b)
 		}
 		if x, y := SignedRank(d), SignedRank(swapped); x != y {
 			t.Fatalf("signed ranks %g and %g", x, y)
 		}
 		w, v := Welch(d, d[:2], 0.9), Welch(d[:2], d, 0.9)
-		if !near(w.Low, -v.High, 1e-12) || !near(w.P, v.P, 1e-12) {
+		if !Near(w.Low, -v.High, 1e-12) || !Near(w.P, v.P, 1e-12) {
 			t.Fatalf("Welch %+v and %+v", w, v)
 		}
 	}

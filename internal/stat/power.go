@@ -97,7 +97,7 @@ func powerAt(ratio float64, n int, alpha float64) float64 {
 	shift := ratio * math.Sqrt(float64(n))
 	critical := widening(n) * TQuantile(1-alpha/2, df)
 	if df > 1000 || shift > 30 {
-		// Normal approximation, Abramowitz & Stegun 26.7.10. The far side is nil.
+		// normal approximation, Abramowitz & Stegun 26.7.10. The far side is nil.
 		at := func(t float64) float64 {
 			return (t*(1-1/(4*df)) - shift) / math.Sqrt(1+t*t/(2*df))
 		}

@@ -24,13 +24,13 @@ func TestBlocksNeeded(t *testing.T) {
 }
 
 func TestBlocksNeededHaveThePower(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	for _, c := range []struct{ cv, effect, power float64 }{
 		{0.02, 0.05, 0.8}, {0.02, 0.02, 0.8}, {0.05, 0.10, 0.8}, {0.05, -0.10, 0.9},
 	} {
 		power := func(n int) func(r *normal) float64 {
 			return func(r *normal) float64 {
-				return s.share(func() bool {
+				return s.Share(func() bool {
 					y := independent(r, 2*n, shapes()[0])
 					for i := range y {
 						y[i] *= c.cv
@@ -40,10 +40,10 @@ func TestBlocksNeededHaveThePower(t *testing.T) {
 			}
 		}
 		// The choice of the narrower interval gains a little that the arithmetic leaves out.
-		n, slack := BlocksNeeded(c.cv, c.effect, c.power, 0.05), s.either(0.04, 0.04)
+		n, slack := BlocksNeeded(c.cv, c.effect, c.power, 0.05), s.Either(0.04, 0.04)
 		what := fmt.Sprintf("CV %g, effect %g, ", c.cv, c.effect)
-		s.within(t, what+"power at the number", c.power-slack, 1, power(n))
-		s.within(t, what+"power one block before", 0, c.power+slack, power(n-1))
+		s.Within(t, what+"power at the number", c.power-slack, 1, power(n))
+		s.Within(t, what+"power one block before", 0, c.power+slack, power(n-1))
 	}
 }
 

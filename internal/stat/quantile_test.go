@@ -34,7 +34,7 @@ func (q queue) times(r *normal) []float64 {
 type bank []float64
 
 func (q queue) bank(s tier, r *normal) bank {
-	out := make(bank, s.n/10)
+	out := make(bank, s.N/10)
 	for i := range out {
 		x := q.times(r)
 		out[i] = math.Log(x[len(x)*99/100])
@@ -56,7 +56,7 @@ func (b bank) deal(r *normal) []float64 {
 }
 
 func TestLatencyIsComparedByRunNotByRequest(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	r := newNormal(s.seed)
 	for _, c := range []struct {
 		load      float64
@@ -64,15 +64,15 @@ func TestLatencyIsComparedByRunNotByRequest(t *testing.T) {
 	}{{0.5, 0.93, 0.98}, {0.8, 0.90, 0.97}} {
 		q := queue{c.load}
 		a, b := q.bank(s, r), q.bank(s, r)
-		s.within(t, fmt.Sprintf("load %g, t on eight runs", c.load), c.low, c.high, func(r *normal) float64 {
-			return s.share(func() bool {
+		s.Within(t, fmt.Sprintf("load %g, t on eight runs", c.load), c.low, c.high, func(r *normal) float64 {
+			return s.Share(func() bool {
 				return PairedT(b.deal(r), 0.95).Interval().Contains(math.Log(q.p99()))
 			})
 		})
 		// A server a quarter slower on the same arrivals in relation to its speed:
 		// every time stretches by the same factor.
-		s.within(t, fmt.Sprintf("load %g, ratio of two systems", c.load), 0.90, 0.98, func(r *normal) float64 {
-			return s.share(func() bool {
+		s.Within(t, fmt.Sprintf("load %g, ratio of two systems", c.load), 0.90, 0.98, func(r *normal) float64 {
+			return s.Share(func() bool {
 				d, slower := b.deal(r), a.deal(r)
 				for i := range d {
 					d[i] = slower[i] + math.Log(1.25) - d[i]

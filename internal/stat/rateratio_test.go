@@ -53,7 +53,7 @@ func TestRateRatioInvertsToOne(t *testing.T) {
 		a, b := int64(1+r.IntN(500)), int64(1+r.IntN(500))
 		ratio, low, high := RateRatio(Rate{a, 2}, Rate{b, 3}, 0.9)
 		back, backLow, backHigh := RateRatio(Rate{b, 3}, Rate{a, 2}, 0.9)
-		if !near(ratio*back, 1, 1e-9) || !near(low*backHigh, 1, 1e-9) || !near(high*backLow, 1, 1e-9) || !(low < ratio && ratio < high) {
+		if !Near(ratio*back, 1, 1e-9) || !Near(low*backHigh, 1, 1e-9) || !Near(high*backLow, 1, 1e-9) || !(low < ratio && ratio < high) {
 			t.Fatalf("%d and %d: %g in %g..%g, swapped %g in %g..%g", a, b, ratio, low, high, back, backLow, backHigh)
 		}
 	}

@@ -42,7 +42,7 @@ func FuzzEverything(f *testing.F) {
 // samples calls what takes a sample.
 func samples(t *testing.T, x []float64, share float64) {
 	p := PairedT(x, share)
-	if !finite(x) && (p.P != 1 || Judge(p.Low, p.High, 0.02) != Undecided) {
+	if !Finite(x) && (p.P != 1 || Judge(p.Low, p.High, 0.02) != Undecided) {
 		t.Errorf("%v: %+v of numbers that are none", x, p)
 	}
 	for _, v := range []float64{p.P, Welch(x, x[len(x)/2:], share).P, SignedRank(x)} {

@@ -14,16 +14,16 @@ func Shuffle(n int, seed uint64, block int) []int {
 	for i := range order {
 		order[i] = i
 	}
-	source := rand.NewPCG(scatter(seed), scatter(uint64(block)))
+	source := rand.NewPCG(Scatter(seed), Scatter(uint64(block)))
 	for i := len(order) - 1; i > 0; i-- {
-		j := below(source, uint64(i)+1)
+		j := Uniform(source, uint64(i)+1)
 		order[i], order[j] = order[j], order[i]
 	}
 	return order
 }
 
-// below returns a uniform number in 0..n-1.
-func below(source *rand.PCG, n uint64) uint64 {
+// Uniform returns a uniform number in 0..n-1.
+func Uniform(source *rand.PCG, n uint64) uint64 {
 	limit := -n % n // draws under it would favour the small numbers
 	for {
 		if v := source.Uint64(); v >= limit {
@@ -32,10 +32,10 @@ func below(source *rand.PCG, n uint64) uint64 {
 	}
 }
 
-// scatter spreads neighbouring numbers over all 64 bits, so that blocks 1, 2, 3
+// Scatter spreads neighbouring numbers over all 64 bits, so that blocks 1, 2, 3
 // start the generator in unrelated places. Source: SplitMix64, Steele, Lea & Flood
 // (2014).
-func scatter(v uint64) uint64 {
+func Scatter(v uint64) uint64 {
 	v += 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
 	v = (v ^ v>>27) * 0x94d049bb133111eb

@@ -20,7 +20,7 @@ const exactRanks = 60
 // Source: Wilcoxon (1945); ties and zeros as in scipy.stats.wilcoxon with
 // zero_method="wilcox".
 func SignedRank(d []float64) float64 {
-	if !finite(d) {
+	if !Finite(d) {
 		return 1
 	}
 	ranks, positive := signedRanks(d)

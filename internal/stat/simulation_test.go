@@ -17,17 +17,17 @@ const fastSeed = 20260101
 
 // tier is the size of the simulations.
 type tier struct {
-	n    int
+	N    int
 	seed uint64
 	deep bool
 }
 
-func simulations(t *testing.T) tier {
+func Simulations(t *testing.T) tier {
 	t.Helper()
 	t.Parallel()
-	out := tier{n: 2000, seed: fastSeed}
+	out := tier{N: 2000, seed: fastSeed}
 	if os.Getenv("PLIMSOLL_DEEP") == "1" {
-		out = tier{n: 40_000, seed: uint64(time.Now().Unix() / 86_400), deep: true}
+		out = tier{N: 40_000, seed: uint64(time.Now().Unix() / 86_400), deep: true}
 	}
 	if s := os.Getenv("PLIMSOLL_SEED"); s != "" {
 		v, err := strconv.ParseUint(s, 10, 64)
@@ -42,23 +42,23 @@ func simulations(t *testing.T) tier {
 	return out
 }
 
-// either picks the limit of the tier.
-func (s tier) either(fast, deep float64) float64 {
+// Either picks the limit of the tier.
+func (s tier) Either(fast, deep float64) float64 {
 	if s.deep {
 		return deep
 	}
 	return fast
 }
 
-// nominal returns the accepted band of a rate of 5 %.
-func (s tier) nominal() (low, high float64) {
-	return s.either(0.034, 0.0464), s.either(0.066, 0.0536)
+// Nominal returns the accepted band of a rate of 5 %.
+func (s tier) Nominal() (low, high float64) {
+	return s.Either(0.034, 0.0464), s.Either(0.066, 0.0536)
 }
 
-// within asserts that a measured rate lies in low..high. The bands of the deep
+// Within asserts that a measured rate lies in low..high. The bands of the deep
 // tier are 3.3 standard errors wide and there are some hundred of them, so there
 // a rate outside is measured once more on fresh draws before it counts.
-func (s tier) within(t *testing.T, what string, low, high float64, measure func(r *normal) float64) {
+func (s tier) Within(t *testing.T, what string, low, high float64, measure func(r *normal) float64) {
 	t.Helper()
 	v := measure(newNormal(s.seed))
 	if (v < low || v > high) && s.deep {
@@ -72,15 +72,15 @@ func (s tier) within(t *testing.T, what string, low, high float64, measure func(
 	t.Logf("%s: %.4f", what, v)
 }
 
-// share returns how often yes is true in the tier's number of repetitions.
-func (s tier) share(yes func() bool) float64 {
+// Share returns how often yes is true in the tier's number of repetitions.
+func (s tier) Share(yes func() bool) float64 {
 	count := 0
-	for range s.n {
+	for range s.N {
 		if yes() {
 			count++
 		}
 	}
-	return float64(count) / float64(s.n)
+	return float64(count) / float64(s.N)
 }
 
 // shape is a kind of noise of one run around 0, with a standard deviation of about
@@ -141,6 +141,6 @@ func autoregressive(r *normal, n int, phi float64) []float64 {
 // source returns uniform draws for tests of single functions.
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-func near(a, b, tolerance float64) bool {
+func Near(a, b, tolerance float64) bool {
 	return a == b || math.Abs(a-b) <= tolerance || math.IsNaN(a) && math.IsNaN(b)
 }

@@ -21,7 +21,7 @@ func SNIASteady(rounds []float64) bool {
 	}
 	window := rounds[len(rounds)-sniaRounds:]
 	mean, slope, _ := line(window)
-	if !finite(window) || !(mean > 0) {
+	if !Finite(window) || !(mean > 0) {
 		return false
 	}
 	low, high := window[0], window[0]

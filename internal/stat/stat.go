@@ -33,8 +33,8 @@ type Interval struct{ Low, High float64 }
 // Contains says whether v lies in the interval, ends included.
 func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 
-// finite says whether every value is a number.
-func finite(x []float64) bool {
+// Finite says whether every value is a number.
+func Finite(x []float64) bool {
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return false

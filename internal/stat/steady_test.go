@@ -45,7 +45,7 @@ func (w windowShape) samples(r *normal, phi, sd float64) []float64 {
 // gated sends windows of a shape through the cut and the gate and returns the
 // share accepted, and the mean error of what is then printed, as a share.
 func gated(s tier, r *normal, w windowShape) (accepted, bias float64) {
-	for range s.n {
+	for range s.N {
 		x := w.samples(r, 0.6, 0.02)
 		cut, ok := MSER5(x)
 		if !ok {
@@ -56,11 +56,11 @@ func gated(s tier, r *normal, w windowShape) (accepted, bias float64) {
 			accepted, bias = accepted+1, bias+mean-1
 		}
 	}
-	return accepted / float64(s.n), bias / math.Max(1, accepted)
+	return accepted / float64(s.N), bias / math.Max(1, accepted)
 }
 
 func TestOnlySteadyWindowsPassTheGate(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	limits := map[string][2]float64{
 		"flat":             {0.90, 0.97},
 		"tau 40 s":         {0.60, 0.80},
@@ -71,13 +71,13 @@ func TestOnlySteadyWindowsPassTheGate(t *testing.T) {
 		"late step of 5 %": {0, 0.01},
 	}
 	for _, w := range windowShapes() {
-		s.within(t, "accepted, "+w.name, limits[w.name][0], limits[w.name][1], func(r *normal) float64 {
+		s.Within(t, "accepted, "+w.name, limits[w.name][0], limits[w.name][1], func(r *normal) float64 {
 			v, _ := gated(s, r, w)
 			return v
 		})
 	}
 	for _, w := range windowShapes()[:2] {
-		s.within(t, "bias of accepted, "+w.name, -0.002, 0.002, func(r *normal) float64 {
+		s.Within(t, "bias of accepted, "+w.name, -0.002, 0.002, func(r *normal) float64 {
 			_, v := gated(s, r, w)
 			return v
 		})
@@ -86,13 +86,13 @@ func TestOnlySteadyWindowsPassTheGate(t *testing.T) {
 
 // Without a cut the mean of a window with warm-up is off by ten times as much.
 func TestWarmUpBiasesAMeanWithoutCut(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	w := windowShapes()[1]
 	for _, c := range []struct {
 		cut       int
 		low, high float64
 	}{{0, -0.021, -0.019}, {60, -0.006, -0.004}} {
-		s.within(t, "bias of the mean", c.low, c.high, func(r *normal) float64 {
+		s.Within(t, "bias of the mean", c.low, c.high, func(r *normal) float64 {
 			var sum float64
 			for range 500 {
 				mean, _ := Moments(w.samples(r, 0.6, 0.02)[c.cut:])
@@ -189,7 +189,7 @@ func TestDrift(t *testing.T) {
 		{"nothing", nil, SteadyUnknown, math.NaN()},
 	} {
 		g, change := Drift(c.x, 0.02)
-		if g != c.gate || !near(change, c.change, 1e-9) {
+		if g != c.gate || !Near(change, c.change, 1e-9) {
 			t.Errorf("%s: %d, %g, want %d, %g", c.what, g, change, c.gate, c.change)
 		}
 	}

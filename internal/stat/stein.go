@@ -11,7 +11,7 @@ import "math"
 // Source: Stein (1945).
 func SteinTotal(pilot []float64, halfWidth, level float64) int {
 	_, sd := meanSD(pilot)
-	if len(pilot) < 2 || !finite(pilot) || !(halfWidth > 0) {
+	if len(pilot) < 2 || !Finite(pilot) || !(halfWidth > 0) {
 		return MostBlocks
 	}
 	if sd == 0 {
@@ -32,11 +32,11 @@ func SteinTotal(pilot []float64, halfWidth, level float64) int {
 // Source: Stein (1945).
 func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high float64) {
 	mean, _ = Moments(all)
-	if pilotN < 2 || pilotN > len(all) || !finite(all) {
+	if pilotN < 2 || pilotN > len(all) || !Finite(all) {
 		return mean, math.Inf(-1), math.Inf(1)
 	}
 	_, sd := meanSD(all[:pilotN])
-	h := halfWidth(sd/math.Sqrt(float64(len(all))), float64(pilotN-1), level)
+	h := HalfWidth(sd/math.Sqrt(float64(len(all))), float64(pilotN-1), level)
 	return mean, mean - h, mean + h
 }
 
@@ -45,7 +45,7 @@ func SteinInterval(all []float64, pilotN int, level float64) (mean, low, high fl
 func SteinEffect(d []float64, pilotN int, alpha float64) Effect {
 	e := Effect{N: len(d), P: steinP(d, pilotN), SE: math.Inf(1), OrderMean: math.NaN()}
 	e.Mean, e.Low, e.High = SteinInterval(d, pilotN, 1-alpha)
-	if pilotN >= 2 && pilotN <= len(d) && finite(d) {
+	if pilotN >= 2 && pilotN <= len(d) && Finite(d) {
 		_, sd := meanSD(d[:pilotN])
 		e.SE, e.DF = sd/math.Sqrt(float64(len(d))), float64(pilotN-1)
 		e.Critical = TQuantile(1-alpha/2, e.DF)

@@ -6,13 +6,13 @@ import (
 )
 
 func TestSteinCoversAndKeepsItsWidth(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	const truth = 5
 	for _, pilot := range []int{6, 8, 10} {
 		for _, width := range []float64{0.4, 0.5, 0.8} {
-			s.within(t, fmt.Sprintf("pilot %d, half-width %g sd", pilot, width), s.either(0.934, 0.9464), s.either(0.966, 0.9536),
+			s.Within(t, fmt.Sprintf("pilot %d, half-width %g sd", pilot, width), s.Either(0.934, 0.9464), s.Either(0.966, 0.9536),
 				func(r *normal) float64 {
-					return s.share(func() bool {
+					return s.Share(func() bool {
 						all := make([]float64, pilot, 200)
 						for i := range all {
 							all[i] = truth + r.NormFloat64()
@@ -33,9 +33,9 @@ func TestSteinCoversAndKeepsItsWidth(t *testing.T) {
 
 // Stopping when the interval is narrow enough, the obvious way, misses more often.
 func TestStoppingAtAWidthWouldNotCover(t *testing.T) {
-	s := simulations(t)
-	s.within(t, "coverage", 0.90, 0.945, func(r *normal) float64 {
-		return s.share(func() bool {
+	s := Simulations(t)
+	s.Within(t, "coverage", 0.90, 0.945, func(r *normal) float64 {
+		return s.Share(func() bool {
 			x := []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64(), r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
 			for {
 				mean, low, high := MeanInterval(x, 0.95)

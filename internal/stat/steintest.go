@@ -7,10 +7,10 @@ import "math"
 //
 // Source: Stein (1945).
 func steinP(all []float64, pilotN int) float64 {
-	if pilotN < 2 || pilotN > len(all) || !finite(all) {
+	if pilotN < 2 || pilotN > len(all) || !Finite(all) {
 		return 1
 	}
 	mean, _ := Moments(all)
 	_, sd := meanSD(all[:pilotN])
-	return twoSided(mean/(sd/math.Sqrt(float64(len(all)))), float64(pilotN-1))
+	return TwoSided(mean/(sd/math.Sqrt(float64(len(all)))), float64(pilotN-1))
 }

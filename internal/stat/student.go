@@ -69,9 +69,9 @@ func upperQuantile(p, df float64) float64 {
 	return x
 }
 
-// twoSided returns the probability that Student's t with df degrees of freedom
+// TwoSided returns the probability that Student's t with df degrees of freedom
 // is at least as far from 0 as t.
-func twoSided(t, df float64) float64 {
+func TwoSided(t, df float64) float64 {
 	return math.Min(1, 2*upperTail(math.Abs(t), df))
 }
 
@@ -92,9 +92,9 @@ func upperTail(t, df float64) float64 {
 	return studentTail(t, df)
 }
 
-// halfWidth returns the half-width of the two-sided t interval at the given
+// HalfWidth returns the half-width of the two-sided t interval at the given
 // confidence level for a mean with standard error se.
-func halfWidth(se, df, level float64) float64 {
+func HalfWidth(se, df, level float64) float64 {
 	if se == 0 {
 		return 0
 	}

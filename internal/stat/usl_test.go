@@ -1,9 +1,12 @@
-package stat
+package stat_test
 
 import (
 	"math"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/stat"
+	"plimsoll/internal/stat/curve"
 )
 
 // publishedScale are the throughputs of Cisco's benchmark of 1 to 32 users that
@@ -26,15 +29,15 @@ func upTo(n int) []float64 {
 func TestFitUSLAgainstPublishedFits(t *testing.T) {
 	for _, c := range []struct {
 		what         string
-		kind         Residuals
-		want         USL
+		kind         curve.Residuals
+		want         curve.USL
 		peakN, peakX float64
 		tolerance    float64
 	}{
-		{"absolute", AbsoluteResiduals, USL{Lambda: 995.6486, Sigma: 0.02671591, Kappa: 7.690945e-4}, 35, 12341.75, 1e-4},
-		{"relative", RelativeResiduals, USL{Lambda: 960.05, Sigma: 0.02028, Kappa: 8.958e-4}, 33.1, 0, 1e-4},
+		{"absolute", curve.AbsoluteResiduals, curve.USL{Lambda: 995.6486, Sigma: 0.02671591, Kappa: 7.690945e-4}, 35, 12341.75, 1e-4},
+		{"relative", curve.RelativeResiduals, curve.USL{Lambda: 960.05, Sigma: 0.02028, Kappa: 8.958e-4}, 33.1, 0, 1e-4},
 	} {
-		u, ok := fitUSL(upTo(32), publishedScale, c.kind)
+		u, ok := curve.FitUSL(upTo(32), publishedScale, c.kind)
 		if !ok {
 			t.Fatalf("%s: refused", c.what)
 		}
@@ -55,16 +58,16 @@ func TestFitUSLAgainstPublishedFits(t *testing.T) {
 }
 
 func TestFitUSLFindsWhatWasPlanted(t *testing.T) {
-	for _, want := range []USL{
-		{1000, 0.03, 7e-4}, {3e6, 0, 1e-3}, {0.02, 0.2, 0}, {5, 0, 0}, {1000, 0.9, 0.3}, {1e4, 1e-4, 1e-8},
+	for _, want := range []curve.USL{
+		{Lambda: 1000, Sigma: 0.03, Kappa: 7e-4}, {Lambda: 3e6, Sigma: 0, Kappa: 1e-3}, {Lambda: 0.02, Sigma: 0.2, Kappa: 0}, {Lambda: 5, Sigma: 0, Kappa: 0}, {Lambda: 1000, Sigma: 0.9, Kappa: 0.3}, {Lambda: 1e4, Sigma: 1e-4, Kappa: 1e-8},
 	} {
 		n := []float64{1, 2, 4, 8, 16, 32, 64}
-		for _, kind := range []Residuals{RelativeResiduals, AbsoluteResiduals} {
+		for _, kind := range []curve.Residuals{curve.RelativeResiduals, curve.AbsoluteResiduals} {
 			x := make([]float64, len(n))
 			for i := range n {
 				x[i] = want.At(n[i])
 			}
-			u, ok := fitUSL(n, x, kind)
+			u, ok := curve.FitUSL(n, x, kind)
 			if !ok || math.Abs(u.Lambda/want.Lambda-1) > 1e-6 || math.Abs(u.Sigma-want.Sigma) > 1e-6 || math.Abs(u.Kappa-want.Kappa) > 1e-7 {
 				t.Errorf("planted %v, found %v", want, u)
 			}
@@ -75,18 +78,18 @@ func TestFitUSLFindsWhatWasPlanted(t *testing.T) {
 // Where the best law would have a negative coefficient, the answer is at the limit
 // and still the best of those that are allowed.
 func TestFitUSLKeepsCoefficientsAtZero(t *testing.T) {
-	r := newNormal(5)
+	r := stat.NewNormal(5)
 	for range 200 {
 		n := upTo(8)
 		x := make([]float64, len(n))
 		for i := range n {
 			x[i] = 100 * math.Pow(n[i], 1.1) * math.Exp(0.05*r.NormFloat64())
 		}
-		u, ok := fitUSL(n, x, RelativeResiduals)
+		u, ok := curve.FitUSL(n, x, curve.RelativeResiduals)
 		if !ok || u.Sigma < 0 || u.Kappa < 0 {
 			t.Fatalf("%v of %v", u, x)
 		}
-		score := func(u USL) (sum float64) {
+		score := func(u curve.USL) (sum float64) {
 			for i := range n {
 				sum += math.Pow(x[i]/u.At(n[i])-1, 2)
 			}
@@ -94,7 +97,7 @@ func TestFitUSLKeepsCoefficientsAtZero(t *testing.T) {
 		}
 		best := score(u)
 		for range 50 {
-			other := USL{Lambda: u.Lambda * (1 + 0.05*r.NormFloat64()), Sigma: math.Abs(u.Sigma + 0.02*r.NormFloat64()), Kappa: math.Abs(u.Kappa + 0.002*r.NormFloat64())}
+			other := curve.USL{Lambda: u.Lambda * (1 + 0.05*r.NormFloat64()), Sigma: math.Abs(u.Sigma + 0.02*r.NormFloat64()), Kappa: math.Abs(u.Kappa + 0.002*r.NormFloat64())}
 			if s := score(other); s < best*(1-1e-9) {
 				t.Fatalf("%v scores %g, %v scores %g", u, best, other, s)
 			}
@@ -110,7 +113,7 @@ func TestFitUSLRefuses(t *testing.T) {
 		"lengths":    {{1, 2, 3}, {1, 2}},
 		"not number": {{1, 2, 3}, {1, math.NaN(), 3}},
 	} {
-		if u, ok := fitUSL(c[0], c[1], RelativeResiduals); ok {
+		if u, ok := curve.FitUSL(c[0], c[1], curve.RelativeResiduals); ok {
 			t.Errorf("%s: %v", what, u)
 		}
 	}
@@ -118,26 +121,26 @@ func TestFitUSLRefuses(t *testing.T) {
 
 func TestUSLPeak(t *testing.T) {
 	for _, c := range []struct {
-		u    USL
+		u    curve.USL
 		n, x float64
 	}{
-		{USL{Lambda: 40, Sigma: 0, Kappa: 0}, math.Inf(1), math.Inf(1)},
-		{USL{Lambda: 40, Sigma: 0.1, Kappa: 0}, math.Inf(1), 400},
-		{USL{Lambda: 40, Sigma: 1, Kappa: 0.1}, 1, 40},
-		{USL{Lambda: 40, Sigma: 0, Kappa: 1}, 1, 40},
-		{USL{Lambda: 40, Sigma: 0.19, Kappa: 0.0081}, 10, 40 * 10 / (1 + 0.19*9 + 0.0081*90)},
+		{curve.USL{Lambda: 40, Sigma: 0, Kappa: 0}, math.Inf(1), math.Inf(1)},
+		{curve.USL{Lambda: 40, Sigma: 0.1, Kappa: 0}, math.Inf(1), 400},
+		{curve.USL{Lambda: 40, Sigma: 1, Kappa: 0.1}, 1, 40},
+		{curve.USL{Lambda: 40, Sigma: 0, Kappa: 1}, 1, 40},
+		{curve.USL{Lambda: 40, Sigma: 0.19, Kappa: 0.0081}, 10, 40 * 10 / (1 + 0.19*9 + 0.0081*90)},
 	} {
-		if !near(c.u.PeakN(), c.n, 1e-9) || !near(c.u.PeakX(), c.x, 1e-9) {
+		if !stat.Near(c.u.PeakN(), c.n, 1e-9) || !stat.Near(c.u.PeakX(), c.x, 1e-9) {
 			t.Errorf("%v: peak %g at %g, want %g at %g", c.u, c.u.PeakX(), c.u.PeakN(), c.x, c.n)
 		}
 	}
 }
 
 // planted is a law with its peak at 36.
-var planted = USL{Lambda: 1000, Sigma: 0.03, Kappa: 0.97 / (36 * 36)}
+var planted = curve.USL{Lambda: 1000, Sigma: 0.03, Kappa: 0.97 / (36 * 36)}
 
-func measured(r *normal, sizes []float64, runs int, noise float64) []Scale {
-	out := make([]Scale, len(sizes))
+func measured(r *stat.Normal, sizes []float64, runs int, noise float64) []curve.Scale {
+	out := make([]curve.Scale, len(sizes))
 	for i, n := range sizes {
 		out[i].N = n
 		for range runs {
@@ -150,41 +153,41 @@ func measured(r *normal, sizes []float64, runs int, noise float64) []Scale {
 // A law of the right shape is refuted as often as it is promised to be; one that two
 // units fill is always.
 func TestForecastLackOfFit(t *testing.T) {
-	s := simulations(t)
+	s := stat.Simulations(t)
 	sizes := []float64{1, 2, 4, 8, 12, 16, 24}
-	s.within(t, "the right law refuted", 0.005, 0.105, func(r *normal) float64 {
+	s.Within(t, "the right law refuted", 0.005, 0.105, func(r *stat.Normal) float64 {
 		const trials = 300
 		refuted := 0.0
 		for i := range trials {
-			if f := ForecastUSL(measured(r, sizes, 4, 0.02), 0.95, uint64(i)); f.LackOfFit < 0.05 {
+			if f := curve.ForecastUSL(measured(r, sizes, 4, 0.02), 0.95, uint64(i)); f.LackOfFit < 0.05 {
 				refuted++
 			}
 		}
 		return refuted / trials
 	})
-	s.within(t, "p value where two units fill it", 0, 1e-6, func(r *normal) float64 {
+	s.Within(t, "p value where two units fill it", 0, 1e-6, func(r *stat.Normal) float64 {
 		scales := measured(r, sizes, 4, 0.02)
 		for i := range scales {
 			for j := range scales[i].Runs {
 				scales[i].Runs[j] *= 1000 * min(sizes[i], 2) / planted.At(sizes[i])
 			}
 		}
-		f := ForecastUSL(scales, 0.95, 1)
+		f := curve.ForecastUSL(scales, 0.95, 1)
 		return f.LackOfFit
 	})
 }
 
 func TestForecastCovers(t *testing.T) {
-	s := simulations(t)
-	trials := int(s.either(300, 4000))
-	slack := s.either(0.05, 0.01)
+	s := stat.Simulations(t)
+	trials := int(s.Either(300, 4000))
+	slack := s.Either(0.05, 0.01)
 	for _, sizes := range [][]float64{{1, 4, 8, 12, 18, 24}, {1, 2, 4, 8, 12, 16, 24}} {
 		covered := map[string]float64{}
-		s.within(t, "size of the peak covered, measured to 2/3 of it", 0.90-slack, 1, func(r *normal) float64 {
+		s.Within(t, "size of the peak covered, measured to 2/3 of it", 0.90-slack, 1, func(r *stat.Normal) float64 {
 			clear(covered)
 			named := 0.0
 			for i := range trials {
-				f := ForecastUSL(measured(r, sizes, 3, 0.02), 0.95, uint64(i))
+				f := curve.ForecastUSL(measured(r, sizes, 3, 0.02), 0.95, uint64(i))
 				x, at, err := f.At(30)
 				if err != nil || !at.Contains(x) {
 					t.Fatalf("forecast at 30: %g in %v, %v", x, at, err)
@@ -218,12 +221,12 @@ func TestForecastCovers(t *testing.T) {
 
 // Measured to a quarter of the peak the data do not carry it.
 func TestForecastRefusesAPeakFarAway(t *testing.T) {
-	s := simulations(t)
-	trials := int(s.either(300, 4000))
-	s.within(t, "peak named at a quarter", 0, 0.02, func(r *normal) float64 {
+	s := stat.Simulations(t)
+	trials := int(s.Either(300, 4000))
+	s.Within(t, "peak named at a quarter", 0, 0.02, func(r *stat.Normal) float64 {
 		named := 0.0
 		for i := range trials {
-			f := ForecastUSL(measured(r, []float64{1, 2, 3, 5, 7, 9}, 3, 0.02), 0.95, uint64(i))
+			f := curve.ForecastUSL(measured(r, []float64{1, 2, 3, 5, 7, 9}, 3, 0.02), 0.95, uint64(i))
 			if f.Peak == "" {
 				named++
 			} else if !strings.Contains(f.Peak, "no peak identified") {
@@ -235,13 +238,13 @@ func TestForecastRefusesAPeakFarAway(t *testing.T) {
 }
 
 func TestForecastRefuses(t *testing.T) {
-	r := newNormal(1)
+	r := stat.NewNormal(1)
 	few := measured(r, []float64{1, 2, 4, 8, 16}, 3, 0.01)
 	thin := measured(r, []float64{1, 2, 4, 8, 16, 24}, 2, 0.01)
 	zero := measured(r, []float64{1, 2, 4, 8, 16, 24}, 3, 0.01)
 	zero[3].Runs[1] = 0
 	for _, c := range []struct {
-		scales []Scale
+		scales []curve.Scale
 		want   string
 	}{
 		{few, "5 sizes were measured, a forecast takes 6"},
@@ -249,7 +252,7 @@ func TestForecastRefuses(t *testing.T) {
 		{zero, "a forecast takes sizes of at least 1 and throughputs above 0"},
 		{nil, "0 sizes were measured, a forecast takes 6"},
 	} {
-		f := ForecastUSL(c.scales, 0.95, 1)
+		f := curve.ForecastUSL(c.scales, 0.95, 1)
 		if f.Refusal != c.want || f.Peak == "" {
 			t.Errorf("refusal %q, want %q", f.Refusal, c.want)
 		}
@@ -257,15 +260,15 @@ func TestForecastRefuses(t *testing.T) {
 			t.Error("a forecast without data")
 		}
 	}
-	f := ForecastUSL(measured(r, []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 1)
+	f := curve.ForecastUSL(measured(r, []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 1)
 	if _, _, err := f.At(48); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := f.At(49); err == nil || !strings.Contains(err.Error(), "only 1 to 48") {
 		t.Errorf("beyond twice the largest size: %v", err)
 	}
-	again := ForecastUSL(measured(newNormal(9), []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 7)
-	same := ForecastUSL(measured(newNormal(9), []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 7)
+	again := curve.ForecastUSL(measured(stat.NewNormal(9), []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 7)
+	same := curve.ForecastUSL(measured(stat.NewNormal(9), []float64{1, 2, 4, 8, 16, 24}, 3, 0.01), 0.95, 7)
 	if again.Kappa != same.Kappa || again.PeakN != same.PeakN {
 		t.Error("the same seed gave another interval")
 	}

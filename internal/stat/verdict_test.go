@@ -9,15 +9,15 @@ import (
 // answers returns the share of each answer of a study with n blocks.
 func answers(s tier, r *normal, n int, cv, effect float64) map[Answer]float64 {
 	out := map[Answer]float64{}
-	for range s.n {
+	for range s.N {
 		p := PairedT(differences(r, shapes()[0], n, cv, math.Log1p(effect)), 0.95)
-		out[Judge(p.Low, p.High, 0.02)] += 1 / float64(s.n)
+		out[Judge(p.Low, p.High, 0.02)] += 1 / float64(s.N)
 	}
 	return out
 }
 
 func TestVerdictsErrAsPromised(t *testing.T) {
-	s := simulations(t)
+	s := Simulations(t)
 	beyond := func(a map[Answer]float64) float64 { return a[Above] + a[Below] }
 	equal := func(a map[Answer]float64) float64 { return a[Equivalent] }
 	different := func(a map[Answer]float64) float64 {
@@ -31,23 +31,23 @@ func TestVerdictsErrAsPromised(t *testing.T) {
 		of         func(map[Answer]float64) float64
 		low, high  float64
 	}{
-		{"equivalent at the margin", 6, 0.01, 0.02, equal, 0, s.either(0.035, 0.028)},
-		{"equivalent at the margin", 12, 0.01, 0.02, equal, 0.01, s.either(0.035, 0.028)},
-		{"equivalent at the margin", 24, 0.02, 0.02, equal, 0.01, s.either(0.035, 0.028)},
-		{"beyond at the margin", 6, 0.01, 0.02, beyond, 0.01, s.either(0.035, 0.028)},
-		{"beyond at the margin", 12, 0.01, 0.02, beyond, 0.01, s.either(0.035, 0.028)},
-		{"beyond at the margin", 24, 0.02, 0.02, beyond, 0.01, s.either(0.035, 0.028)},
+		{"equivalent at the margin", 6, 0.01, 0.02, equal, 0, s.Either(0.035, 0.028)},
+		{"equivalent at the margin", 12, 0.01, 0.02, equal, 0.01, s.Either(0.035, 0.028)},
+		{"equivalent at the margin", 24, 0.02, 0.02, equal, 0.01, s.Either(0.035, 0.028)},
+		{"beyond at the margin", 6, 0.01, 0.02, beyond, 0.01, s.Either(0.035, 0.028)},
+		{"beyond at the margin", 12, 0.01, 0.02, beyond, 0.01, s.Either(0.035, 0.028)},
+		{"beyond at the margin", 24, 0.02, 0.02, beyond, 0.01, s.Either(0.035, 0.028)},
 		{"equivalent at 0", 6, 0.01, 0, equal, 0.57, 0.65},
 		{"equivalent at 0", 12, 0.01, 0, equal, 0.97, 1},
 		{"beyond at 0", 6, 0.02, 0, beyond, 0, 0.01},
-		{"different at 0", 6, 0.05, 0, different, s.either(0.034, 0.0464), s.either(0.066, 0.0536)},
+		{"different at 0", 6, 0.05, 0, different, s.Either(0.034, 0.0464), s.Either(0.066, 0.0536)},
 		{"beyond at half the margin", 12, 0.01, 0.01, beyond, 0, 0.002},
 		{"wrong way at half the margin", 12, 0.01, 0.01, wrongWay, 0, 0.002},
 		{"beyond at twice the margin", 12, 0.01, 0.04, beyond, 0.97, 1},
 		{"equivalent at twice the margin", 6, 0.01, 0.04, equal, 0, 0.001},
 		{"beyond at twice the margin, downwards", 12, 0.01, -0.04, beyond, 0.97, 1},
 	} {
-		s.within(t, fmt.Sprintf("%s, %d blocks, CV %g %%", c.what, c.blocks, 100*c.cv), c.low, c.high,
+		s.Within(t, fmt.Sprintf("%s, %d blocks, CV %g %%", c.what, c.blocks, 100*c.cv), c.low, c.high,
 			func(r *normal) float64 { return c.of(answers(s, r, c.blocks, c.cv, c.effect)) })
 	}
 }

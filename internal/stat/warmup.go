@@ -19,7 +19,7 @@ const (
 // (2000) for batches of five.
 func MSER5(x []float64) (cut int, ok bool) {
 	batches := len(x) / mserBatch
-	if batches < mserLeast || !finite(x) {
+	if batches < mserLeast || !Finite(x) {
 		return 0, false
 	}
 	z := make([]float64, batches)

@@ -19,7 +19,7 @@ func Welch(a, b []float64, level float64) Paired {
 		N: min(len(a), len(b)), Mean: meanB - meanA, SD: math.Hypot(sdA, sdB),
 		Low: math.Inf(-1), High: math.Inf(1), P: 1,
 	}
-	if out.N < 2 || !finite(a) || !finite(b) {
+	if out.N < 2 || !Finite(a) || !Finite(b) {
 		return out
 	}
 	nA, nB := float64(len(a)), float64(len(b))
@@ -31,8 +31,8 @@ func Welch(a, b []float64, level float64) Paired {
 		a, b := vA/(vA+vB), vB/(vA+vB)
 		df = 1 / (a*a/(nA-1) + b*b/(nB-1))
 	}
-	h := halfWidth(se, df, level)
+	h := HalfWidth(se, df, level)
 	out.SE, out.DF, out.Low, out.High = se, df, out.Mean-h, out.Mean+h
-	out.P = twoSided(out.Mean/se, df)
+	out.P = TwoSided(out.Mean/se, df)
 	return out
 }

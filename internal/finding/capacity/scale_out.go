@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/quantity"
 	"plimsoll/internal/stat"
+	"plimsoll/internal/stat/curve"
 )
 
 const (
@@ -103,11 +104,11 @@ func Scale(f *finding.Findings, factor string, m measure.Metric) *finding.ScaleO
 		return nil
 	}
 	runs := func(s *finding.Size) *finding.Summary { return l.Summary(m.Name, s.Arm) }
-	scales := make([]stat.Scale, len(o.Sizes))
+	scales := make([]curve.Scale, len(o.Sizes))
 	for i := range o.Sizes {
 		s := &o.Sizes[i]
 		grade(s, &o.Sizes[0], [2]*finding.Summary{runs(&o.Sizes[0]), runs(s)}, f)
-		scales[i] = stat.Scale{N: float64(s.Units), Runs: runs(s).Values}
+		scales[i] = curve.Scale{N: float64(s.Units), Runs: runs(s).Values}
 	}
 	fit(o, scales, f)
 	return o
@@ -121,7 +122,7 @@ func grade(s, first *finding.Size, runs [2]*finding.Summary, f *finding.Findings
 		return
 	}
 	times := float64(s.Units) / float64(first.Units)
-	share, i := stat.Efficiency(runs[0].Values, runs[1].Values, times, f.Level)
+	share, i := curve.Efficiency(runs[0].Values, runs[1].Values, times, f.Level)
 	if randomised(f, runs[0].Metric.Name) {
 		blocks, _ := compare.PairedBlocks(runs[0], runs[1])
 		d := stat.Differences(blocks)
@@ -130,7 +131,7 @@ func grade(s, first *finding.Size, runs [2]*finding.Summary, f *finding.Findings
 			ratios[at], ones[at] = math.Exp(v), 1
 		}
 		if len(d) > 0 {
-			share, i = stat.EfficiencyPaired(ones, ratios, times, f.Level)
+			share, i = curve.EfficiencyPaired(ones, ratios, times, f.Level)
 		}
 	}
 	s.Efficiency, s.EfficiencyLow, s.EfficiencyHigh = share, i.Low, i.High
@@ -144,12 +145,12 @@ func randomised(f *finding.Findings, metric string) bool {
 }
 
 // fit forecasts, or says why not.
-func fit(o *finding.ScaleOut, scales []stat.Scale, f *finding.Findings) {
-	c := stat.ForecastUSL(scales, f.Level, f.Seed)
+func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
+	c := curve.ForecastUSL(scales, f.Level, f.Seed)
 	o.Refusal = c.Refusal
 	l := &finding.Law{
 		Lambda: estimate(c.Fit.Lambda, c.Lambda), Sigma: estimate(c.Fit.Sigma, c.Sigma), Kappa: estimate(c.Fit.Kappa, c.Kappa),
-		Curve: curve(&c, o.Sizes),
+		Curve: forecasts(&c, o.Sizes),
 	}
 	if o.Refusal == "" && (len(l.Curve) == 0 || !finite(l.Lambda, l.Sigma, l.Kappa)) {
 		o.Refusal = "the runs leave the scalability law open"
@@ -171,7 +172,7 @@ func fit(o *finding.ScaleOut, scales []stat.Scale, f *finding.Findings) {
 }
 
 // name fills in the peak, or why there is none.
-func name(l *finding.Law, c *stat.Forecast) {
+func name(l *finding.Law, c *curve.Forecast) {
 	if c.Peak != "" {
 		l.NoPeak = strings.TrimPrefix(c.Peak, "no peak identified: ")
 		return
@@ -197,9 +198,9 @@ func finite(all ...finding.Estimate) bool {
 	return true
 }
 
-// curve is the law at whole numbers of units, from the smallest size as far as may be
+// forecasts are the law at whole numbers of units, from the smallest size as far as may be
 // said.
-func curve(c *stat.Forecast, sizes []finding.Size) []finding.Forecast {
+func forecasts(c *curve.Forecast, sizes []finding.Size) []finding.Forecast {
 	first, last := sizes[0].Units, forecastReach*sizes[len(sizes)-1].Units
 	points := min(last-first, mostCurve)
 	var all []finding.Forecast

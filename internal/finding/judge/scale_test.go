@@ -13,15 +13,15 @@ import (
 	"plimsoll/internal/finding/audit"
 	"plimsoll/internal/finding/table"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/stat"
+	"plimsoll/internal/stat/curve"
 	"plimsoll/internal/study"
 )
 
 // plantedLaw has its peak near 12.
-var plantedLaw = stat.USL{Lambda: 1, Sigma: .04, Kappa: .0067}
+var plantedLaw = curve.USL{Lambda: 1, Sigma: .04, Kappa: .0067}
 
 // scaling is a study of the sizes, of which the rate follows a law.
-func scaling(seed uint64, sizes []int, blocks int, law stat.USL) table.Case {
+func scaling(seed uint64, sizes []int, blocks int, law curve.USL) table.Case {
 	w := world{seed: seed, blocks: blocks, cv: .01}
 	for _, n := range sizes {
 		w.arms = append(w.arms, law.At(float64(n)))
@@ -40,7 +40,7 @@ func scaling(seed uint64, sizes []int, blocks int, law stat.USL) table.Case {
 
 // cliff is a system that two units fill, which no such law describes.
 func cliff() table.Case {
-	c := scaling(5, sixSizes, 6, stat.USL{Lambda: 1})
+	c := scaling(5, sixSizes, 6, curve.USL{Lambda: 1})
 	for i := range c.Records {
 		if n, _ := strconv.Atoi(c.Records[i].Levels["keyvalue.connections"]); n > 2 {
 			c.Records[i].Values["iops"] *= 2 / float64(n)
@@ -52,7 +52,7 @@ func cliff() table.Case {
 var sixSizes = []int{1, 2, 4, 6, 8, 10}
 
 func TestScaleOut(t *testing.T) {
-	line := stat.USL{Lambda: 1}
+	line := curve.USL{Lambda: 1}
 	for _, c := range []struct {
 		name string
 		c    table.Case
@@ -86,8 +86,8 @@ func TestScaleOutRefuses(t *testing.T) {
 		"3 sizes were measured, a forecast takes 6":                                                  scaling(5, []int{1, 2, 4}, 6, plantedLaw),
 		"n = 1 has 2 runs, a forecast takes 3 at each size":                                          scaling(5, sixSizes, 2, plantedLaw),
 		"the scalability law is 16 % off a measured mean, more than the spread of the runs explains": cliff(),
-		"the data allow a throughput that never falls":                                               scaling(5, sixSizes, 6, stat.USL{Lambda: 1, Sigma: .05}),
-		"the data allow a throughput that never falls (ideal)":                                       scaling(5, sixSizes, 6, stat.USL{Lambda: 1}),
+		"the data allow a throughput that never falls":                                               scaling(5, sixSizes, 6, curve.USL{Lambda: 1, Sigma: .05}),
+		"the data allow a throughput that never falls (ideal)":                                       scaling(5, sixSizes, 6, curve.USL{Lambda: 1}),
 	} {
 		o := judged(c).ScaleOut
 		got := o.Refusal

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/stat"
+	"plimsoll/internal/stat/curve"
 )
 
 const (
@@ -39,7 +40,7 @@ type Fit struct {
 // A line is fitted to 1/response time against rate, which for a queue with random
 // arrivals and service is exactly right: the quantile q of the response time is
 // ln(1/(1-q))/(mu - rate). With several servers in parallel the service itself sets
-// a floor, the points are bent, and stat.FitKnee takes the place of the line where
+// a floor, the points are bent, and curve.FitKnee takes the place of the line where
 // that shows. Nothing is identified when the slope may be 0, when the curve does not
 // fit (lack of fit against the replicates of each level), when two constants
 // describe the points far better (a cliff and not a knee), or when the limit is met
@@ -60,7 +61,7 @@ func Estimate(points []Point, limit, level float64) Fit {
 	for i, v := range y {
 		q[i] = 1 / v
 	}
-	line := stat.InversePrediction(x, y, 1/limit, level)
+	line := curve.InversePrediction(x, y, 1/limit, level)
 	if !(line.Line.Slope < 0) {
 		fit.Why = "the response time does not rise with the load"
 		return fit
@@ -72,13 +73,13 @@ func Estimate(points []Point, limit, level float64) Fit {
 	bounded, lack := line.Bounded(), line.LackOfFit
 	fit.Rate, fit.Low, fit.High = line.X, line.Interval.Low, line.Interval.High
 	if len(x) >= bentPoints {
-		if knee := stat.FitKnee(x, q, limit, level); knee.Curvature < bentBelow && (knee.Bounded() || !bounded || lack < bentBelow) {
+		if knee := curve.FitKnee(x, q, limit, level); knee.Curvature < bentBelow && (knee.Bounded() || !bounded || lack < bentBelow) {
 			bounded, lack = knee.Bounded(), knee.LackOfFit
 			fit.Rate, fit.Low, fit.High = knee.X, knee.Interval.Low, knee.Interval.High
 		}
 	}
 	if free > 0 {
-		fit.widen(stat.InversePrediction(x, raw, 1/limit, level).X-line.X, free, level)
+		fit.widen(curve.InversePrediction(x, raw, 1/limit, level).X-line.X, free, level)
 	}
 	switch {
 	case !(fit.Rate >= reach.Low && fit.Rate <= reach.High):
@@ -172,12 +173,9 @@ func usable(points []Point) (x, q []float64, reach stat.Interval) {
 			x, q = append(x, p.Rate), append(q, p.Seconds)
 		}
 	}
-	if len(x) > 0 {
-		top := slices.Max(x)
-		for rate := range spoilt {
-			if rate > top {
-				reach.High = math.Min(reach.High, rate*(1+rungStep))
-			}
+	for rate := range spoilt {
+		if len(x) > 0 && rate > slices.Max(x) {
+			reach.High = math.Min(reach.High, rate*(1+rungStep))
 		}
 	}
 	return x, q, reach

@@ -1,16 +1,20 @@
-package stat
+package curve
 
-import "math"
+import (
+	"math"
+
+	"plimsoll/internal/stat"
+)
 
 // Knee is where the response time of a system meets a limit, by a curve that holds
 // for queues in front of several servers: InversePrediction where a line is not
 // the right shape.
 type Knee struct {
-	X         float64  // where the fitted response time meets the limit, in the unit of x; NaN if it does not
-	Interval  Interval // of X; infinite on a side that is not bounded
-	Floor     float64  // response time that remains without any waiting, in the unit of the limit; 0 is a line
-	Curvature float64  // p value of Floor being 0: large where a line would do
-	LackOfFit float64  // p value of the curve being the right shape
+	X         float64       // where the fitted response time meets the limit, in the unit of x; NaN if it does not
+	Interval  stat.Interval // of X; infinite on a side that is not bounded
+	Floor     float64       // response time that remains without any waiting, in the unit of the limit; 0 is a line
+	Curvature float64       // p value of Floor being 0: large where a line would do
+	LackOfFit float64       // p value of the curve being the right shape
 }
 
 // Bounded says whether the interval has both ends.
@@ -31,8 +35,8 @@ func (k Knee) Bounded() bool {
 // damping of Marquardt (1963); Fieller's (1954) argument on the linearised curve, Seber
 // & Wild, Nonlinear Regression, section 5.4.
 func FitKnee(x, q []float64, limit, level float64) Knee {
-	out := Knee{X: math.NaN(), Interval: Interval{Low: math.Inf(-1), High: math.Inf(1)}, Curvature: 1, LackOfFit: 1}
-	h, ok := fitHyperbola(x, q, limit)
+	out := Knee{X: math.NaN(), Interval: stat.Interval{Low: math.Inf(-1), High: math.Inf(1)}, Curvature: 1, LackOfFit: 1}
+	h, ok := FitHyperbola(x, q, limit)
 	if !ok {
 		return out
 	}
@@ -41,16 +45,16 @@ func FitKnee(x, q []float64, limit, level float64) Knee {
 		y[i] = 1 / v
 	}
 	out.Floor = h.c * limit
-	out.LackOfFit = lackOfFit(x, y, 3, func(v float64) float64 { return h.at((v-h.centre)/h.width) / limit })
-	if l, ok := FitLine(h.u, h.y); ok && l.Residual > h.residual {
-		out.Curvature = twoSided(math.Sqrt((l.Residual-h.residual)/(h.residual/h.df)), h.df)
+	out.LackOfFit = stat.LackOfFit(x, y, 3, func(v float64) float64 { return h.at((v-h.centre)/h.width) / limit })
+	if l, ok := stat.FitLine(h.u, h.y); ok && l.Residual > h.Residual {
+		out.Curvature = stat.TwoSided(math.Sqrt((l.Residual-h.Residual)/(h.Residual/h.df)), h.df)
 	}
 	root := h.m - h.k/(1-h.c)
 	if !(h.c < 1) || math.IsInf(root, 0) || math.IsNaN(root) {
 		return out
 	}
 	out.X = h.centre + h.width*root
-	t := TQuantile(0.5+level/2, h.df)
+	t := stat.TQuantile(0.5+level/2, h.df)
 	out.Interval.Low = h.centre + h.width*h.end(root, -1, t)
 	out.Interval.High = h.centre + h.width*h.end(root, 1, t)
 	return out
@@ -62,14 +66,15 @@ type hyperbola struct {
 	m, k, c       float64
 	u, y          []float64
 	centre, width float64
-	residual, df  float64
+	Residual, df  float64
 	inverse       [3][3]float64 // of the normal equations
 }
 
 const floors = 6 // places at which the search for the floor begins
 
-func fitHyperbola(x, q []float64, limit float64) (best hyperbola, ok bool) {
-	if len(x) < 4 || len(x) != len(q) || !finite(x) || !finite(q) || !(limit > 0) {
+// FitHyperbola fits the curve by least squares.
+func FitHyperbola(x, q []float64, limit float64) (best hyperbola, ok bool) {
+	if len(x) < 4 || len(x) != len(q) || !stat.Finite(x) || !stat.Finite(q) || !(limit > 0) {
 		return best, false
 	}
 	low, high, fastest := x[0], x[0], math.Inf(1)
@@ -83,17 +88,17 @@ func fitHyperbola(x, q []float64, limit float64) (best hyperbola, ok bool) {
 	for i := range x {
 		h.u, h.y = append(h.u, (x[i]-h.centre)/h.width), append(h.y, limit/q[i])
 	}
-	best.residual = math.Inf(1)
+	best.Residual = math.Inf(1)
 	for i := range floors {
 		start := h
 		if start.start(fastest * float64(i) / floors) {
 			start.descend()
-			if start.residual < best.residual {
+			if start.Residual < best.Residual {
 				best = start
 			}
 		}
 	}
-	if math.IsInf(best.residual, 1) {
+	if math.IsInf(best.Residual, 1) {
 		return best, false
 	}
 	m := best.normal()
@@ -121,8 +126,8 @@ func (h *hyperbola) start(floor float64) bool {
 		return false
 	}
 	h.c, h.k, h.m = floor, -1/p[1], -p[0]/p[1]
-	h.residual = h.score()
-	return !math.IsInf(h.residual, 1)
+	h.Residual = h.score()
+	return !math.IsInf(h.Residual, 1)
 }
 
 func (h hyperbola) at(u float64) float64 {
@@ -168,8 +173,8 @@ func (h *hyperbola) descend() {
 		}
 		next := *h
 		next.m, next.k, next.c = h.m-step[0], h.k-step[1], math.Max(0, h.c-step[2])
-		if next.residual = next.score(); next.residual <= h.residual {
-			done := h.residual-next.residual <= 1e-8*h.residual
+		if next.Residual = next.score(); next.Residual <= h.Residual {
+			done := h.Residual-next.Residual <= 1e-8*h.Residual
 			*h, damping = next, math.Max(1e-9, damping/10)
 			if done {
 				return
@@ -194,7 +199,7 @@ func (h hyperbola) end(root, direction, t float64) float64 {
 				v += row[i] * h.inverse[i][j] * row[j]
 			}
 		}
-		return math.Abs(h.at(u)-1) > t*math.Sqrt(math.Max(0, v)*h.residual/h.df)
+		return math.Abs(h.at(u)-1) > t*math.Sqrt(math.Max(0, v)*h.Residual/h.df)
 	}
 	const steps, far = 100, 4.0
 	inside := root

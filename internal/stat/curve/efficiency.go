@@ -1,6 +1,10 @@
-package stat
+package curve
 
-import "math"
+import (
+	"math"
+
+	"plimsoll/internal/stat"
+)
 
 // Efficiency returns the scale-out efficiency X(n)/(n*X(1)) and its interval at
 // the confidence level: 1 is the ideal line. one and many hold the throughput of
@@ -10,34 +14,34 @@ import "math"
 //
 // Source: the definition of speed-up divided by size, Gunther, Guerrilla Capacity
 // Planning, chapter 4; interval of Welch (1947) on logarithms.
-func Efficiency(one, many []float64, n, level float64) (share float64, i Interval) {
+func Efficiency(one, many []float64, n, level float64) (share float64, i stat.Interval) {
 	a, okA := logs(one)
 	b, okB := logs(many)
 	if !okA || !okB || !(n > 0) {
-		return math.NaN(), Interval{Low: 0, High: math.Inf(1)}
+		return math.NaN(), stat.Interval{Low: 0, High: math.Inf(1)}
 	}
-	return perUnit(Welch(a, b, level), n)
+	return perUnit(stat.Welch(a, b, level), n)
 }
 
 // EfficiencyPaired is Efficiency for runs in blocks: one[b] and many[b] were
 // measured in block b.
 //
 // Source: as Efficiency, with the interval of Student (1908) on paired logarithms.
-func EfficiencyPaired(one, many []float64, n, level float64) (share float64, i Interval) {
+func EfficiencyPaired(one, many []float64, n, level float64) (share float64, i stat.Interval) {
 	a, okA := logs(one)
 	b, okB := logs(many)
 	if !okA || !okB || !(n > 0) || len(a) != len(b) {
-		return math.NaN(), Interval{Low: 0, High: math.Inf(1)}
+		return math.NaN(), stat.Interval{Low: 0, High: math.Inf(1)}
 	}
 	d := make([]float64, len(a))
 	for i := range a {
 		d[i] = b[i] - a[i]
 	}
-	return perUnit(PairedT(d, level), n)
+	return perUnit(stat.PairedT(d, level), n)
 }
 
-func perUnit(p Paired, n float64) (share float64, i Interval) {
-	return math.Exp(p.Mean) / n, Interval{Low: math.Exp(p.Low) / n, High: math.Exp(p.High) / n}
+func perUnit(p stat.Paired, n float64) (share float64, i stat.Interval) {
+	return math.Exp(p.Mean) / n, stat.Interval{Low: math.Exp(p.Low) / n, High: math.Exp(p.High) / n}
 }
 
 // logs returns the logarithms; ok is false when a value has none, or there are no values.

@@ -1,6 +1,12 @@
-package stat
+// Package curve fits curves: the Universal Scalability Law with its forecast, the knee
+// of a response time, and the prediction of what gives a value.
+package curve
 
-import "math"
+import (
+	"math"
+
+	"plimsoll/internal/stat"
+)
 
 // USL is the Universal Scalability Law: the throughput of n units, or n users,
 //
@@ -53,15 +59,15 @@ const (
 	AbsoluteResiduals
 )
 
-// fitUSL fits the law to throughputs x measured at n, by least squares on the
+// FitUSL fits the law to throughputs x measured at n, by least squares on the
 // given residuals with coefficients of at least 0. ok is false below three
 // different n, and when a value is not above 0 or an n is below 1.
 //
 // Source: Gunther, chapter 5, for the model. Relative residuals x/X(n) - 1 are
 // linear in 1/Lambda, Sigma/Lambda and Kappa/Lambda, so that their fit is exact;
 // for absolute ones the search is that of Levenberg (1944) and Marquardt (1963).
-func fitUSL(n, x []float64, kind Residuals) (u USL, ok bool) {
-	if len(n) != len(x) || !finite(n) || !finite(x) {
+func FitUSL(n, x []float64, kind Residuals) (u USL, ok bool) {
+	if len(n) != len(x) || !stat.Finite(n) || !stat.Finite(x) {
 		return USL{}, false
 	}
 	different := map[float64]bool{}
@@ -98,7 +104,7 @@ type uslFit struct {
 }
 
 func newUSLFit(n, x []float64, kind Residuals) uslFit {
-	unit, _ := Moments(x)
+	unit, _ := stat.Moments(x)
 	f := uslFit{n: n, kind: kind, unit: unit, x: make([]float64, len(x))}
 	for i, v := range x {
 		f.x[i] = v / unit

@@ -1,10 +1,12 @@
-package stat
+package curve
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"plimsoll/internal/stat"
 )
 
 const (
@@ -25,13 +27,13 @@ type Scale struct {
 // of the runs leaves open. Intervals are at the confidence level asked for.
 type Forecast struct {
 	Fit                  USL
-	Lambda, Sigma, Kappa Interval
-	PeakN, PeakX         Interval // only where Peak is empty
-	Largest              float64  // measured n; nothing is said beyond twice that
-	LackOfFit            float64  // p value of the law being the right shape, against the spread of runs of one size
-	Refusal              string   // why there is no forecast; empty when there is one
-	Peak                 string   // why no peak is named; empty when Fit.PeakN() and Fit.PeakX() may be printed
-	draws                []USL    // of the bootstrap
+	Lambda, Sigma, Kappa stat.Interval
+	PeakN, PeakX         stat.Interval // only where Peak is empty
+	Largest              float64       // measured n; nothing is said beyond twice that
+	LackOfFit            float64       // p value of the law being the right shape, against the spread of runs of one size
+	Refusal              string        // why there is no forecast; empty when there is one
+	Peak                 string        // why no peak is named; empty when Fit.PeakN() and Fit.PeakX() may be printed
+	draws                []USL         // of the bootstrap
 	level                float64
 }
 
@@ -54,7 +56,7 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	}
 	f.Largest = slices.Max(n)
 	var ok bool
-	if f.Fit, ok = fitUSL(n, x, RelativeResiduals); !ok {
+	if f.Fit, ok = FitUSL(n, x, RelativeResiduals); !ok {
 		f.Refusal = "the scalability law fits no such throughputs"
 		f.Peak = f.Refusal
 		return f
@@ -63,9 +65,9 @@ func ForecastUSL(scales []Scale, level float64, seed uint64) Forecast {
 	for i, v := range x {
 		y[i] = math.Log(v)
 	}
-	f.LackOfFit = lackOfFit(n, y, 3, func(v float64) float64 { return math.Log(f.Fit.At(v)) })
+	f.LackOfFit = stat.LackOfFit(n, y, 3, func(v float64) float64 { return math.Log(f.Fit.At(v)) })
 	f.resample(scales, seed)
-	of := func(value func(USL) float64) Interval { return f.between(value) }
+	of := func(value func(USL) float64) stat.Interval { return f.between(value) }
 	f.Lambda = of(func(u USL) float64 { return u.Lambda })
 	f.Sigma = of(func(u USL) float64 { return u.Sigma })
 	f.Kappa = of(func(u USL) float64 { return u.Kappa })
@@ -108,7 +110,7 @@ func (f *Forecast) resample(scales []Scale, seed uint64) {
 	means := make([]float64, len(scales))
 	var n []float64
 	for i, s := range scales {
-		mean, _ := Moments(s.Runs)
+		mean, _ := stat.Moments(s.Runs)
 		means[i] = mean
 		r := float64(len(s.Runs))
 		for _, v := range s.Runs {
@@ -116,26 +118,26 @@ func (f *Forecast) resample(scales []Scale, seed uint64) {
 			n = append(n, s.N)
 		}
 	}
-	source := rand.NewPCG(scatter(seed), 0x75736c)
+	source := rand.NewPCG(stat.Scatter(seed), 0x75736c)
 	x := make([]float64, 0, len(n))
 	for range forecastDraws {
 		x = x[:0]
 		for i, s := range scales {
 			for range s.Runs {
-				d := deviations[below(source, uint64(len(deviations)))]
+				d := deviations[stat.Uniform(source, uint64(len(deviations)))]
 				x = append(x, means[i]*math.Max(1e-3, 1+d))
 			}
 		}
-		if u, ok := fitUSL(n, x, RelativeResiduals); ok {
+		if u, ok := FitUSL(n, x, RelativeResiduals); ok {
 			f.draws = append(f.draws, u)
 		}
 	}
 }
 
 // between returns the percentile interval of a value over the resampled fits.
-func (f *Forecast) between(value func(USL) float64) Interval {
+func (f *Forecast) between(value func(USL) float64) stat.Interval {
 	if len(f.draws) == 0 {
-		return Interval{Low: math.Inf(-1), High: math.Inf(1)}
+		return stat.Interval{Low: math.Inf(-1), High: math.Inf(1)}
 	}
 	v := make([]float64, len(f.draws))
 	for i, u := range f.draws {
@@ -145,17 +147,17 @@ func (f *Forecast) between(value func(USL) float64) Interval {
 	// Single order statistics: between two of them one may be infinite.
 	side := int(math.Floor((1 - f.level) / 2 * float64(len(v))))
 	side = min(max(side, 0), (len(v)-1)/2)
-	return Interval{Low: v[side], High: v[len(v)-1-side]}
+	return stat.Interval{Low: v[side], High: v[len(v)-1-side]}
 }
 
 // At forecasts the throughput of n units with its interval. It is an error where
 // there is no forecast, and beyond twice the largest size measured.
-func (f *Forecast) At(n float64) (x float64, i Interval, err error) {
+func (f *Forecast) At(n float64) (x float64, i stat.Interval, err error) {
 	switch {
 	case f.Refusal != "":
-		return 0, Interval{}, fmt.Errorf("forecast for n = %.4g: %s", n, f.Refusal)
+		return 0, stat.Interval{}, fmt.Errorf("forecast for n = %.4g: %s", n, f.Refusal)
 	case !(n >= 1) || n > forecastReach*f.Largest:
-		return 0, Interval{}, fmt.Errorf("forecast for n = %.4g: only 1 to %.4g can be said, twice the largest size measured", n, forecastReach*f.Largest)
+		return 0, stat.Interval{}, fmt.Errorf("forecast for n = %.4g: only 1 to %.4g can be said, twice the largest size measured", n, forecastReach*f.Largest)
 	}
 	return f.Fit.At(n), f.between(func(u USL) float64 { return u.At(n) }), nil
 }

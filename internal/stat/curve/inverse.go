@@ -1,15 +1,19 @@
-package stat
+package curve
 
-import "math"
+import (
+	"math"
+
+	"plimsoll/internal/stat"
+)
 
 // Inverse is where a line reaches a target: the answer to "at which x is y the
 // target", with the interval of that x.
 type Inverse struct {
-	Line      Line
-	X         float64  // (target - a)/b, in the unit of x; NaN for a flat line
-	Interval  Interval // of X at the level asked for; infinite where it is not bounded
-	G         float64  // squared relative half-width of the slope; at 1 and above the slope may be 0 and no x is identified
-	LackOfFit float64  // p value of the line being the right shape; 1 where there are no replicates to judge by
+	Line      stat.Line
+	X         float64       // (target - a)/b, in the unit of x; NaN for a flat line
+	Interval  stat.Interval // of X at the level asked for; infinite where it is not bounded
+	G         float64       // squared relative half-width of the slope; at 1 and above the slope may be 0 and no x is identified
+	LackOfFit float64       // p value of the line being the right shape; 1 where there are no replicates to judge by
 }
 
 // Bounded says whether the slope is known well enough for an interval to exist.
@@ -25,14 +29,14 @@ func (i Inverse) Bounded() bool { return i.G < 1 }
 // Applied Regression Analysis, section 3.2, inverse regression.
 func InversePrediction(x, y []float64, target, level float64) Inverse {
 	out := Inverse{
-		X: math.NaN(), Interval: Interval{Low: math.Inf(-1), High: math.Inf(1)},
+		X: math.NaN(), Interval: stat.Interval{Low: math.Inf(-1), High: math.Inf(1)},
 		G: math.Inf(1), LackOfFit: 1,
 	}
-	l, ok := FitLine(x, y)
+	l, ok := stat.FitLine(x, y)
 	if !ok {
 		return out
 	}
-	out.Line, out.LackOfFit = l, lineLackOfFit(x, y)
+	out.Line, out.LackOfFit = l, stat.LineLackOfFit(x, y)
 	if l.Slope == 0 || math.IsNaN(target) || math.IsInf(target, 0) {
 		return out
 	}
@@ -42,11 +46,11 @@ func InversePrediction(x, y []float64, target, level float64) Inverse {
 		return out
 	}
 	// Half-width of the fitted height where one unit of its own standard error is 1.
-	h := halfWidth(math.Sqrt(l.Residual/float64(l.N-2)), float64(l.N-2), level) / math.Abs(l.Slope)
+	h := stat.HalfWidth(math.Sqrt(l.Residual/float64(l.N-2)), float64(l.N-2), level) / math.Abs(l.Slope)
 	out.G = h * h / l.SpreadX
 	if out.G < 1 {
 		root := h * math.Sqrt((1-out.G)/float64(l.N)+d*d/l.SpreadX)
-		out.Interval = Interval{Low: l.MeanX + (d-root)/(1-out.G), High: l.MeanX + (d+root)/(1-out.G)}
+		out.Interval = stat.Interval{Low: l.MeanX + (d-root)/(1-out.G), High: l.MeanX + (d+root)/(1-out.G)}
 	}
 	return out
 }
