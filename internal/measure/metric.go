@@ -147,3 +147,12 @@ func QuantileOf(name string) (q float64, ok bool) {
 
 // Percent writes a share as a percentage.
 func Percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// Mean is the arithmetic mean of values; 0 of none.
+func Mean(values []float64) float64 {
+	sum := 0.
+	for _, v := range values {
+		sum += v
+	}
+	return sum / max(1, float64(len(values)))
+}

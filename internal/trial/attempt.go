@@ -18,41 +18,35 @@ import (
 	"plimsoll/internal/collect"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/drive"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/search"
 	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
 )
-
-// prepared is a load with the settings that made it.
-type prepared struct {
-	load     workload.Load
-	settings parameter.Settings
-}
 
 // attempt is one trial under way.
 type attempt struct {
 	*session
 	plan.Trial
 	arm      plan.Arm
-	load     prepared // of the subject
+	load     drive.Load // of the subject
 	crew     machines.Set
-	begin    *barrier // of the first load, where other groups begin with it; nil otherwise
+	driver   *drive.Driver
 	record   *measure.Record
 	recorder *measure.Recorder
 	watch    *window.Watch
 	files    map[string][]byte
-	event    *event // in the middle of the load; nil for none
+	event    *drive.Event // in the middle of the load; nil for none
 	settled  []measure.Check
 	lost     []measure.Check   // failed checks of data, of probes and of the groups beside the subject
 	seldom   map[string]string // counters that were read too seldom in the window, and how often
-	// intervals are those of all probes of a search, one after the other.
-	intervals []measure.Interval
+	search   *search.Search    // of a trial that is one; nil otherwise
 }
 
 // trial runs one trial to its end and writes it down. An error stops the study.
@@ -110,7 +104,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		Window: measure.Window{Steady: measure.SteadyUnknown}, Checks: []measure.Check{},
 	}
 	a := &attempt{
-		session: s, Trial: next, arm: arm, load: prepared{l, settings}, record: record,
+		session: s, Trial: next, arm: arm, load: drive.Load{Load: l, Settings: settings}, record: record,
 		watch: window.NewWatch(s.Study, l.Demand().Rate > 0), files: map[string][]byte{},
 	}
 	for name, level := range arm.Levels {
@@ -126,7 +120,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 	intervals := r.Intervals()
 	last := intervals[len(intervals)-1]
-	a.event.passed(last.To)
+	a.event.Passed(last.To)
 	phase, operations := PhaseMeasure, int64(0)
 	if warm := a.Study.Measure.Warmup; last.To <= max(warm, 0) {
 		phase = PhaseWarmUp
@@ -205,7 +199,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	if err := a.services.Start(ctx, a.arm, a.crew); err != nil {
 		return err
 	}
-	if err := a.prepare(ctx, a.crew); err != nil {
+	if err := a.prepare(ctx); err != nil {
 		return err
 	}
 	ready()
@@ -233,7 +227,8 @@ func (a *attempt) assemble(ctx context.Context) (err error) {
 	if err := a.crew.Build(); err != nil {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
-	a.load.load = a.crew.Lead().Load
+	a.load.Load = a.crew.Lead().Load
+	a.driver = &drive.Driver{Crew: a.crew, Kind: a.kind, Seed: a.Plan.Seed, Target: a.services.Target, Log: a.log}
 	if err := a.settings.Find(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}
@@ -262,13 +257,11 @@ func (a *attempt) drive(ctx context.Context) error {
 	a.reporter.say(PhaseWarmUp, 0, "")
 	run := func() error {
 		stage := load.Stage{Length: a.Study.Measure.Longest, Interval: a.Study.Measure.Interval, Seed: a.Seed}
-		return a.offer(ctx, a.load, stage, a.recorder)
+		return a.Offer(ctx, a.load, stage, a.recorder)
 	}
-	switch {
-	case a.Study.Load.Peak != nil:
-		run = func() error { return a.search(ctx) }
-	case a.Study.Load.Growth != nil:
-		run = func() error { return a.grow(ctx) }
+	if a.searches() {
+		a.search = a.newSearch()
+		run = func() error { return a.search.Run(ctx) }
 	}
 	if a.sim != nil {
 		return fault.Voids(run())
@@ -283,7 +276,10 @@ func (a *attempt) drive(ctx context.Context) error {
 	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
 		a.services.Count(ctx, a.record)
 	}
-	err := a.eventful(ctx, func() error { return a.accompany(ctx, run) })
+	a.event = drive.NewEvent(a.crew, a.middle(), func(note string) { a.reporter.say(PhaseMeasure, 0, note) })
+	err := a.event.During(ctx, a.recorder, func() error {
+		return a.driver.Alongside(ctx, load.Stage{Length: a.longest(), Interval: a.Study.Measure.Interval, Seed: a.Seed}, run)
+	})
 	for _, m := range a.crew {
 		m.Sampler.End(ctx)
 	}
@@ -292,13 +288,13 @@ func (a *attempt) drive(ctx context.Context) error {
 	return fault.Voids(err)
 }
 
-// offer runs one load: in virtual time, or on the machines of the subject.
-func (a *attempt) offer(ctx context.Context, l prepared, stage load.Stage, out *measure.Recorder) error {
+// Offer runs one load: in virtual time, or on the machines of the subject.
+func (a *attempt) Offer(ctx context.Context, l drive.Load, stage load.Stage, out *measure.Recorder) error {
 	if a.sim == nil {
-		return a.together(ctx, l, stage, out)
+		return a.driver.Together(ctx, l, stage, out)
 	}
 	counters, err := a.sim.Simulate(ctx, platform.Run{
-		Trial: a.Number, Block: a.Block, Slot: a.Slot, Probe: len(a.record.Probes), Levels: a.loadLevels(), Demand: l.load.Demand(), Stage: stage,
+		Trial: a.Number, Block: a.Block, Slot: a.Slot, Probe: len(a.record.Probes), Levels: a.loadLevels(), Demand: l.Load.Demand(), Stage: stage,
 	}, out)
 	a.record.Counters = counters
 	return err
@@ -334,7 +330,8 @@ func (a *attempt) collect() {
 	if !a.searches() {
 		a.record.Window = a.watch.Conclude(intervals).Window
 	} else {
-		a.record.Window = measure.Window{End: a.span().Seconds(), Steady: measure.SteadyUnknown}
+		a.record.Window = measure.Window{End: a.search.Span().Seconds(), Steady: measure.SteadyUnknown}
+		a.lost = append(a.lost, a.search.Lost()...)
 	}
 	if math.IsNaN(a.record.Window.Drift) {
 		a.record.Window.Drift = 0
@@ -358,4 +355,25 @@ func (a *attempt) keepLog(ctx context.Context) {
 	if text := a.services.Logged(ctx); len(text) > 0 {
 		a.files[logFile] = text
 	}
+}
+
+// longest is how long the background may have to go on.
+func (a *attempt) longest() time.Duration {
+	m := a.Study.Measure
+	const doubts = 4 // a search may take longer than it is thought to
+	return m.Longest + doubts*time.Duration(a.Study.Windows()*float64(m.Window)) + time.Minute
+}
+
+// prepare makes the files of the loads. A simulator serves the demand alone and needs none.
+func (a *attempt) prepare(ctx context.Context) error {
+	if a.sim != nil {
+		return nil
+	}
+	return a.driver.Prepare(ctx, a.journal, a.machines)
+}
+
+// middle is where an event belongs in a load: in the middle of its window, as far as that is
+// known before the load has run.
+func (a *attempt) middle() time.Duration {
+	return max(a.Study.Measure.Warmup, 0) + a.Study.Measure.Window/2
 }

@@ -1,77 +1,16 @@
 package trial
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
-	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
+	"plimsoll/internal/trial/drive"
 	"plimsoll/internal/trial/machines"
 )
-
-// accompany runs the load of the subject while the other groups drive theirs. All begin
-// together, and the company ends when the subject has.
-func (a *attempt) accompany(ctx context.Context, subject func() error) error {
-	company := a.crew.Background()
-	if len(company) == 0 {
-		return subject()
-	}
-	return a.amid(ctx, company, subject)
-}
-
-func (a *attempt) amid(ctx context.Context, company machines.Set, subject func() error) error {
-	a.begin = newBarrier(len(company) + len(a.crew.Subject()))
-	stage := load.Stage{Length: a.longest(), Interval: a.Study.Measure.Interval, Seed: a.Seed}
-	over := make(chan struct{})
-	failed := make(chan error, 1)
-	for _, m := range company {
-		m.Recorder = measure.NewRecorder(func(*measure.Recorder) bool {
-			select {
-			case <-over:
-				return true
-			default:
-				return false
-			}
-		})
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	begin := a.begin
-	go func() {
-		failed <- company.Each(ctx, func(ctx context.Context, m *machines.Member) error {
-			own := stage
-			own.Seed = machines.DataSeed(stage.Seed, m.Index)
-			if err := a.solo(ctx, &run{m, prepared{m.Load, m.Settings}, own, begin}); err != nil {
-				return fmt.Errorf("%s: %w", title(m), err)
-			}
-			return nil
-		})
-	}()
-	err := subject()
-	close(over)
-	if err != nil {
-		cancel()
-	}
-	if beside := <-failed; beside != nil && err == nil {
-		return beside
-	} else if err != nil && beside != nil && !errors.Is(beside, context.Canceled) {
-		return errors.Join(err, beside)
-	}
-	return err
-}
-
-// longest is how long the company may have to go on.
-func (a *attempt) longest() time.Duration {
-	m := a.Study.Measure
-	const doubts = 4 // a search may take longer than it is thought to
-	return m.Longest + doubts*time.Duration(a.Study.Windows()*float64(m.Window)) + time.Minute
-}
 
 // gatherCounters takes over what was sampled on each machine. The counters of the record are
 // the mean of the machines that the study is about.
@@ -163,7 +102,7 @@ func (a *attempt) divide() error {
 func (a *attempt) sum(m *machines.Member, p *measure.Part) error {
 	s, err := measure.Summarise(m.Recorder.Intervals(), a.record.Window, m.Kind.Rate)
 	if err != nil {
-		return fmt.Errorf("%s: %w", title(m), err)
+		return fmt.Errorf("%s: %w", drive.Title(m), err)
 	}
 	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.Recorder.Checks()
 	maps.Copy(p.Values, m.Recorder.Values())
@@ -206,7 +145,7 @@ func (a *attempt) observeCompany(group string, members machines.Set) {
 			a.record.Observed[group+"."+setting] = level
 		}
 	}
-	for _, c := range worst(members) {
+	for _, c := range drive.Worst(members) {
 		if c.Kind == measure.KindData && c.State == measure.Fail {
 			c.Name = group + ", " + c.Name
 			a.lost = append(a.lost, c)

@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/certify"
+	"plimsoll/internal/trial/drive"
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/window"
 )
@@ -38,7 +39,7 @@ func (a *attempt) judge(ctx context.Context) error {
 		return fault.Voids(err)
 	}
 	e := &certify.Evidence{
-		Record: a.record, Demand: a.demand(), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.Study), Worker: worker,
+		Record: a.record, Demand: drive.DemandOf(a.load, len(a.crew.Subject()), intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.Study), Worker: worker,
 		Simulated: a.sim != nil, Hosted: hosted(a.machines.Machine), Disks: a.spaces(ctx), Failed: failedIn(intervals), Intervals: intervals, Seldom: a.seldom,
 		ReadBack: a.readings(a.arm, a.record.Observed),
 		Ended: certify.Ending{
@@ -72,11 +73,9 @@ func (a *attempt) judge(ctx context.Context) error {
 // noise must not hide it.
 func (a *attempt) blame() {
 	if failed := measure.DataFailures(a.record.Checks); len(failed) > 0 {
-		a.record.Void = dataFailed(failed[0])
+		a.record.Void = certify.DataFailed(failed[0])
 	}
 }
-
-func dataFailed(c measure.Check) string { return "data check failed: " + c.Name + ": " + c.Detail }
 
 // ran is how long the load lasted: where several machines made it, until the first of them
 // ended. Their sum lacks what the others did after that.

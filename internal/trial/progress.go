@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -81,4 +82,8 @@ func (r *reporter) tell(fill func(*Event)) {
 	e.Elapsed, e.Left, e.Soonest = time.Since(r.started), r.left(), r.soonest()
 	fill(&e)
 	r.hand(e)
+}
+
+func (s *session) log(format string, args ...any) {
+	s.reporter.say(PhasePrepare, 0, fmt.Sprintf(format, args...))
 }

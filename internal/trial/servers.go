@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"math"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
@@ -48,11 +49,11 @@ func serverRates(intervals []measure.Interval, window measure.Window) []float64 
 	return rates
 }
 
-// serversAsked is how many servers a load asked, at least one.
-func serversAsked(intervals []measure.Interval) int {
-	n := 1
-	for i := range intervals {
-		n = max(n, len(intervals[i].Shares))
+// fairness tells how the machines of a group shared what there was.
+func fairness(rates []float64) (index, least float64) {
+	least = math.Inf(1)
+	for _, r := range rates {
+		least = min(least, r)
 	}
-	return n
+	return measure.Jain(rates), least
 }

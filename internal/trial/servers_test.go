@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/trial/drive"
 )
 
 // The rate of each server is that of the window, and one server has none of its own.
@@ -20,10 +21,10 @@ func TestServerRates(t *testing.T) {
 	if got := serverRates([]measure.Interval{in(0)}, measure.Window{End: 2}); got != nil {
 		t.Errorf("of one server: %v", got)
 	}
-	if n := serversAsked(all); n != 2 {
+	if n := drive.ServersAsked(all); n != 2 {
 		t.Errorf("%d servers were asked", n)
 	}
-	if n := serversAsked(nil); n != 1 {
+	if n := drive.ServersAsked(nil); n != 1 {
 		t.Errorf("without a load %d servers were asked", n)
 	}
 }

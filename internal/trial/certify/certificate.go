@@ -303,3 +303,6 @@ func Reasoned(cause string, noted []measure.Check) string {
 	}
 	return cause
 }
+
+// DataFailed is the cause of a trial that a failed check of data voids.
+func DataFailed(c measure.Check) string { return "data check failed: " + c.Name + ": " + c.Detail }

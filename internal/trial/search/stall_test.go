@@ -1,4 +1,4 @@
-package trial
+package search
 
 import (
 	"cmp"
@@ -17,12 +17,11 @@ import (
 type op struct{ due, lag, took time.Duration }
 
 // stallsOf are those that a floor of a rate shows, in a search with a limit on p90 of 30 ms.
-func stallsOf(t *testing.T, seed uint64, rate float64, length time.Duration, ops []op) int {
+func stallsOf(t *testing.T, rate float64, length time.Duration, ops []op) int {
 	t.Helper()
 	limit := .03
 	within := []study.Limit{{Metric: "p90", Max: &limit}}
-	a := &attempt{session: &session{Bench: &Bench{Study: &study.Study{Load: study.Load{Peak: &study.Peak{Within: within}}}}}}
-	a.Seed = seed
+	a := &limits{within: within}
 	slices.SortFunc(ops, func(x, y op) int { return cmp.Compare(x.due+x.took, y.due+y.took) })
 	out, step, gap := measure.NewRecorder(nil), length/200, time.Duration(0)
 	for from := time.Duration(0); from < length; from += step {
@@ -58,7 +57,7 @@ func TestStallsAreNotTheTail(t *testing.T) {
 	for _, rate := range []float64{12, 25, 60, 200} {
 		length := max(7500*time.Millisecond, time.Duration(1250e9/rate))
 		for _, share := range []float64{.04, .1, .3} {
-			for i := range each {
+			for range each {
 				ops := arrivals(r, rate, length)
 				for k := range ops {
 					if r.Float64() < share {
@@ -66,7 +65,7 @@ func TestStallsAreNotTheTail(t *testing.T) {
 					}
 				}
 				tails++
-				if stallsOf(t, uint64(i), rate, length, ops) > 0 {
+				if stallsOf(t, rate, length, ops) > 0 {
 					alarms++
 				}
 			}
@@ -74,7 +73,7 @@ func TestStallsAreNotTheTail(t *testing.T) {
 		if rate*.3 < 2*stallOperations { // too few operations are due in a stall of 300 ms
 			continue
 		}
-		for i := range each {
+		for range each {
 			ops := arrivals(r, rate, length)
 			for k, o := range ops {
 				if into := o.due%(1500*time.Millisecond) - 1200*time.Millisecond; into > 0 {
@@ -82,7 +81,7 @@ func TestStallsAreNotTheTail(t *testing.T) {
 				}
 			}
 			stalling++
-			if stallsOf(t, uint64(i), rate, length, ops) < 3 {
+			if stallsOf(t, rate, length, ops) < 3 {
 				missed++
 			}
 		}
@@ -110,8 +109,8 @@ func TestStallsBesideAGapOfTheGenerator(t *testing.T) {
 		}
 		return ops
 	}
-	for i := range uint64(10) {
-		if n := stallsOf(t, i, rate, length, late(arrivals(r, rate, length))); n > 0 {
+	for range 10 {
+		if n := stallsOf(t, rate, length, late(arrivals(r, rate, length))); n > 0 {
 			t.Errorf("a gap of the generator makes %d stalls", n)
 		}
 		ops := arrivals(r, rate, length)
@@ -120,7 +119,7 @@ func TestStallsBesideAGapOfTheGenerator(t *testing.T) {
 				ops[k].took = 300*time.Millisecond - into + time.Millisecond
 			}
 		}
-		if n := stallsOf(t, i, rate, length, late(ops)); n < 4 {
+		if n := stallsOf(t, rate, length, late(ops)); n < 4 {
 			t.Errorf("%d of 5 stalls are seen beside a gap of the generator", n)
 		}
 	}

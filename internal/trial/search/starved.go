@@ -1,11 +1,12 @@
-package trial
+package search
 
 import (
 	"context"
 	"fmt"
+	"strings"
+
 	"plimsoll/internal/measure"
 	"plimsoll/internal/trial/machines"
-	"strings"
 )
 
 const (
@@ -17,8 +18,8 @@ const (
 	muchSteal    = .1  // of the host's CPUs taken by the hypervisor
 )
 
-// explainVoid tells lack of CPU from a generator at its own limit, and who took the CPU.
-func (a *attempt) explainVoid(p *measure.Probe, before, after *machines.Census) {
+// explainVoid tells lack of CPU from a generator at its own limit, and names the processes that took the CPU.
+func (s *Search) explainVoid(p *measure.Probe, before, after *machines.Census) {
 	busy := p.Values[measure.GeneratorCPU]
 	waited, known := p.Values[measure.GeneratorWaited]
 	who, others, stolen := "", 0., 0.
@@ -39,7 +40,7 @@ func (a *attempt) explainVoid(p *measure.Probe, before, after *machines.Census) 
 	}
 }
 
-// named says in words who used the CPUs.
+// named names the processes that used the CPUs.
 func named(all []machines.User, cpus int, stolen float64) string {
 	var parts []string
 	for _, u := range all[:min(censusNames, len(all))] {
@@ -61,9 +62,6 @@ func named(all []machines.User, cpus int, stolen float64) string {
 }
 
 // census looks at the processes of the generator's machine; nil in virtual time.
-func (a *attempt) census(ctx context.Context) *machines.Census {
-	if a.sim != nil {
-		return nil
-	}
-	return machines.TakeCensus(ctx, a.machines.Machine)
+func (s *Search) census(ctx context.Context) *machines.Census {
+	return machines.TakeCensus(ctx, s.Host.Machine)
 }

@@ -1,4 +1,4 @@
-package trial
+package search
 
 import (
 	"testing"
@@ -25,9 +25,7 @@ func TestErrorsOfABunchAreNotTheSystems(t *testing.T) {
 		{"a generator that had its CPU", 400 * time.Millisecond, 0, 20, false, true},
 		{"nothing is refused", 400 * time.Millisecond, .1, 0, false, false},
 	} {
-		a := &attempt{session: &session{Bench: &Bench{Study: &study.Study{Load: study.Load{Peak: &study.Peak{Within: []study.Limit{
-			{Metric: "p90", Max: &limit}, {Metric: "errors", Max: &none}}}}}}}}
-		a.kind.Rate = "operations"
+		a := &limits{within: []study.Limit{{Metric: "p90", Max: &limit}, {Metric: "errors", Max: &none}}, rate: "operations"}
 		out := measure.NewRecorder(nil)
 		for from := time.Duration(0); from < 40*time.Second; from += time.Second {
 			s, offer := measure.Sample{Operations: 70, Latency: measure.NewHistogram()}, measure.Offer{Scheduled: 70, OnTime: 70, Lag: measure.NewHistogram()}

@@ -1,4 +1,4 @@
-package trial
+package search
 
 import (
 	"math"
@@ -34,8 +34,8 @@ type bin struct {
 // its limit a queue is slow for a while too, but goes on completing; where a time is too
 // short for the intervals to show that, it counts far below the limit alone, and where
 // slow operations that come one by one, as in the tail of a distribution, do not explain it.
-func (a *attempt) stalls(p *measure.Probe, intervals []measure.Interval) (all []measure.Stall) {
-	slow := a.slow()
+func (l *limits) stalls(p *measure.Probe, intervals []measure.Interval) (all []measure.Stall) {
+	slow := l.slow()
 	bins := make([]bin, len(intervals))
 	for i, in := range intervals {
 		bins[i] = bin{in.From, in.To, completed(in), in.Slow(slow), in.Lag()}
@@ -116,11 +116,11 @@ func bunched(bins []bin) []bool {
 
 // slow is the response time beyond which an operation is slow: the shortest that is
 // limited.
-func (a *attempt) slow() time.Duration {
+func (l *limits) slow() time.Duration {
 	least := math.Inf(1)
-	for _, l := range a.limits() {
-		if _, ok := measure.QuantileOf(l.Metric); ok {
-			least = min(least, *l.Max)
+	for _, limit := range l.within {
+		if _, ok := measure.QuantileOf(limit.Metric); ok {
+			least = min(least, *limit.Max)
 		}
 	}
 	if math.IsInf(least, 1) {

@@ -1,10 +1,11 @@
-package trial
+// Package drive runs the loads of a trial on its machines: prepares them, starts those of several machines together,
+// divides a rate among them, adds up what they report, and triggers an event in the middle.
+package drive
 
 import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,10 +16,14 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/workload"
 )
 
+// RateSetting is the setting of workloads that offer operations at a rate.
+const RateSetting = "rate"
+
 // starting is how long before loads begin together they are told when: long enough for the
-// message to reach the slowest of them.
+// message to reach the slowest machine.
 const starting = 200 * time.Millisecond
 
 // barrier holds loads until all of them are ready.
@@ -47,20 +52,36 @@ func (b *barrier) wait(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// together runs a load on the machines of the subject, which share what is offered, and adds
+// Load is a load with the settings that made it.
+type Load struct {
+	Load     workload.Load
+	Settings parameter.Settings
+}
+
+// Driver runs loads on the machines of a trial.
+type Driver struct {
+	Crew   machines.Set
+	Kind   workload.Kind // of the subject
+	Seed   uint64        // of data
+	Target func(protocol string) (load.Endpoint, error)
+	Log    func(format string, args ...any)
+	begin  *barrier // of the first load, where other groups begin with it; nil otherwise
+}
+
+// Together runs a load on the machines of the subject, which share what is offered, and adds
 // up what they do.
-func (a *attempt) together(ctx context.Context, l prepared, stage load.Stage, out *measure.Recorder) error {
-	subject := a.crew.Subject()
-	at := a.begin
-	a.begin = nil
+func (d *Driver) Together(ctx context.Context, l Load, stage load.Stage, out *measure.Recorder) error {
+	subject := d.Crew.Subject()
+	at := d.begin
+	d.begin = nil
 	if len(subject) == 1 {
 		subject[0].Recorder = out
-		return a.solo(ctx, &run{subject[0], l, stage, at})
+		return d.solo(ctx, &run{subject[0], l, stage, at})
 	}
 	if at == nil {
 		at = newBarrier(len(subject))
 	}
-	each, err := a.share(l, len(subject))
+	each, err := d.share(l, len(subject))
 	if err != nil {
 		return err
 	}
@@ -74,29 +95,29 @@ func (a *attempt) together(ctx context.Context, l prepared, stage load.Stage, ou
 	err = subject.Each(ctx, func(ctx context.Context, m *machines.Member) error {
 		own := stage
 		own.Seed = machines.DataSeed(stage.Seed, m.Index)
-		return a.solo(ctx, &run{m, each, own, at})
+		return d.solo(ctx, &run{m, each, own, at})
 	})
-	a.conclude(subject, out)
+	d.conclude(subject, out)
 	return err
 }
 
 // run is a load on one machine.
 type run struct {
 	on    *machines.Member
-	load  prepared
+	load  Load
 	stage load.Stage
 	begin *barrier // nil begins at once
 }
 
-// solo runs a load on one machine: in a worker, or by what the workload drives.
-func (a *attempt) solo(ctx context.Context, r *run) error {
+// solo runs a load on one machine: in a worker of ours, or by the program of the workload.
+func (d *Driver) solo(ctx context.Context, r *run) error {
 	m := r.on
 	if m.Kind.Own {
-		at := agent.Place{Machine: m.At.Machine, Log: a.log}
+		at := agent.Place{Machine: m.At.Machine, Log: d.Log}
 		if r.begin != nil {
 			at.Begin = r.begin.wait
 		}
-		return agent.Run(ctx, at, a.job(m, r.load.settings, r.stage), m.Recorder)
+		return agent.Run(ctx, at, d.job(m, r.load.Settings, r.stage), m.Recorder)
 	}
 	if r.begin != nil {
 		at, err := r.begin.wait(ctx)
@@ -112,12 +133,12 @@ func (a *attempt) solo(ctx context.Context, r *run) error {
 		}
 		m.Recorder.Value(agent.Late, time.Since(at).Seconds())
 	}
-	return r.load.load.Run(ctx, a.envOf(m), r.stage, m.Recorder)
+	return r.load.Load.Run(ctx, d.EnvOf(m), r.stage, m.Recorder)
 }
 
 // share is the load of each machine where several share a rate.
-func (a *attempt) share(l prepared, machines int) (prepared, error) {
-	text, ok := l.settings[rateSetting]
+func (d *Driver) share(l Load, machines int) (Load, error) {
+	text, ok := l.Settings[RateSetting]
 	if !ok {
 		return l, nil
 	}
@@ -125,28 +146,27 @@ func (a *attempt) share(l prepared, machines int) (prepared, error) {
 	if err := rate.UnmarshalText([]byte(text)); err != nil {
 		return l, err
 	}
-	settings := maps.Clone(l.settings)
-	settings[rateSetting] = (rate / parameter.Rate(machines)).String()
-	each, err := a.kind.New(settings)
-	return prepared{each, settings}, err
+	settings := maps.Clone(l.Settings)
+	settings[RateSetting] = (rate / parameter.Rate(machines)).String()
+	each, err := d.Kind.New(settings)
+	return Load{each, settings}, err
 }
 
-// demand is what all machines of the subject ask together. The load of the study has their
-// whole rate, and the concurrency of one, which has that for each server that it asks.
-func (a *attempt) demand() load.Demand {
-	d := a.load.load.Demand()
-	d.Concurrency *= len(a.crew.Subject()) * serversAsked(a.recorder.Intervals())
+// DemandOf is the demand of all machines of the subject together. The load of the study has
+// their whole rate, and the concurrency of one, which has that for each server that it asks.
+func DemandOf(l Load, subject int, intervals []measure.Interval) load.Demand {
+	d := l.Load.Demand()
+	d.Concurrency *= subject * ServersAsked(intervals)
 	return d
 }
 
-// conclude takes over what the workloads of the subject's machines said at their end. What is
-// counted per second adds up; of what strains a generator the most counts; of anything else
-// the mean.
-func (a *attempt) conclude(subject machines.Set, out *measure.Recorder) {
+// conclude takes over the values that the workloads of the subject's machines reported. Rates
+// add up; of the strain of generators the largest counts; of anything else the mean.
+func (d *Driver) conclude(subject machines.Set, out *measure.Recorder) {
 	for name, values := range said(subject) {
-		v := mean(values)
+		v := measure.Mean(values)
 		switch {
-		case slices.ContainsFunc(a.kind.Metrics, func(m measure.Metric) bool { return m.Name == name && strings.HasSuffix(m.Unit, "/s") }):
+		case slices.ContainsFunc(d.Kind.Metrics, func(m measure.Metric) bool { return m.Name == name && strings.HasSuffix(m.Unit, "/s") }):
 			v *= float64(len(values))
 		case name == measure.GeneratorCPU || name == agent.Late || strings.HasSuffix(name, ".gap"):
 			v = slices.Max(values)
@@ -162,7 +182,7 @@ func (a *attempt) conclude(subject machines.Set, out *measure.Recorder) {
 			}
 		}
 	}
-	for _, c := range worst(subject) {
+	for _, c := range Worst(subject) {
 		out.Check(c)
 	}
 }
@@ -177,8 +197,8 @@ func said(members machines.Set) map[string][]float64 {
 	return all
 }
 
-// worst is each check of several machines as the machine has it that does worst.
-func worst(members machines.Set) (checks []measure.Check) {
+// Worst is each check of several machines as the machine has it that does worst.
+func Worst(members machines.Set) (checks []measure.Check) {
 	rank := map[measure.State]int{measure.Pass: 0, measure.Unknown: 1, measure.Fail: 2}
 	for _, m := range members {
 		for _, c := range m.Recorder.Checks() {
@@ -194,15 +214,16 @@ func worst(members machines.Set) (checks []measure.Check) {
 	return checks
 }
 
-// fairness tells how the machines of a group shared what there was.
-func fairness(rates []float64) (index, least float64) {
-	least = math.Inf(1)
-	for _, r := range rates {
-		least = min(least, r)
-	}
-	return measure.Jain(rates), least
+// Title names the workload of a machine.
+func Title(m *machines.Member) string {
+	return fmt.Sprintf("workload %s on %s", m.Kind.Name, m.Name)
 }
 
-func title(m *machines.Member) string {
-	return fmt.Sprintf("workload %s on %s", m.Kind.Name, m.Name)
+// ServersAsked is how many servers a load asked, at least one.
+func ServersAsked(intervals []measure.Interval) int {
+	n := 1
+	for i := range intervals {
+		n = max(n, len(intervals[i].Shares))
+	}
+	return n
 }

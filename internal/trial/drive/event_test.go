@@ -1,4 +1,4 @@
-package trial
+package drive
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"plimsoll/internal/measure"
-	"plimsoll/internal/study"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/trial/machines"
 )
 
 // shaken is a machine to which something happens.
 type shaken struct {
-	*machine
+	platform.Machine
 	pending string
 	values  map[string]float64
 	err     error
@@ -42,16 +42,17 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 		"both fail":      {event: lost, load: errors.New("no answer"), want: "is lost\nno answer"},
 		"fails too soon": {short: true, load: errors.New("no answer"), want: "no answer"},
 	} {
-		s := &Bench{Study: &study.Study{Measure: study.Measure{Warmup: 2 * time.Second, Window: 4 * time.Second}}}
-		a := &attempt{session: &session{Bench: s, reporter: &reporter{}}, recorder: measure.NewRecorder(nil)}
+		var all machines.Set
+		out := measure.NewRecorder(nil)
 		first := &shaken{pending: "a test", values: map[string]float64{"a": 1, "b": 5}, err: c.event, shaken: make(chan struct{})}
 		second := &shaken{pending: "a test", values: map[string]float64{"a": 3, "b": 2}, shaken: make(chan struct{})}
 		calm := &shaken{shaken: make(chan struct{})}
 		for _, m := range []*shaken{calm, first, second} {
-			a.crew = append(a.crew, &machines.Member{At: machines.Workspace{Machine: m}})
+			all = append(all, &machines.Member{At: machines.Workspace{Machine: m}})
 		}
-		err := a.eventful(t.Context(), func() error {
-			a.event.passed(3 * time.Second)
+		e := NewEvent(all, 4*time.Second, func(string) {})
+		err := e.During(t.Context(), out, func() error {
+			e.Passed(3 * time.Second)
 			select {
 			case <-first.shaken:
 				t.Errorf("%s: it happened before the middle", name)
@@ -59,7 +60,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 			}
 			if !c.short {
 				for _, now := range []time.Duration{4, 5, 6} {
-					a.event.passed(now * time.Second)
+					e.Passed(now * time.Second)
 				}
 				<-first.shaken
 			}
@@ -68,7 +69,7 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
-		if v := a.recorder.Values(); !c.short && (v["a"] != 3 || v["b"] != 5) {
+		if v := out.Values(); !c.short && (v["a"] != 3 || v["b"] != 5) {
 			t.Errorf("%s: got %v, want the worst of each", name, v)
 		}
 		select {
@@ -80,10 +81,10 @@ func TestEventsHappenInTheMiddle(t *testing.T) {
 }
 
 func TestALoadWithoutAnEventIsALoad(t *testing.T) {
-	a := &attempt{crew: machines.Set{{At: machines.Workspace{Machine: &machine{}}}, {At: machines.Workspace{Machine: &shaken{}}}}}
+	e := NewEvent(machines.Set{{At: machines.Workspace{}}, {At: machines.Workspace{Machine: &shaken{}}}}, time.Second, nil)
 	lost := errors.New("lost")
-	if err := a.eventful(t.Context(), func() error { return lost }); err != lost || a.event != nil {
-		t.Errorf("%v, %v", err, a.event)
+	if err := e.During(t.Context(), nil, func() error { return lost }); err != lost || e != nil {
+		t.Errorf("%v, %v", err, e)
 	}
-	a.event.passed(time.Hour)
+	e.Passed(time.Hour)
 }

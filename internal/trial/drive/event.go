@@ -1,0 +1,95 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/machines"
+)
+
+// Event happens once to the machines of a trial, in the middle of its window.
+type Event struct {
+	at      time.Duration // since the load began
+	pending []platform.Disturbed
+	say     func(note string)
+	due     chan struct{} // closed then
+	once    sync.Once
+}
+
+// NewEvent is the event that is pending for machines; nil for none.
+func NewEvent(crew machines.Set, at time.Duration, say func(note string)) *Event {
+	e := &Event{at: at, say: say, due: make(chan struct{})}
+	for _, m := range crew {
+		if d, ok := m.At.Machine.(platform.Disturbed); ok && d.Pending() != "" {
+			e.pending = append(e.pending, d)
+		}
+	}
+	if len(e.pending) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Passed tells the event how far the load is.
+func (e *Event) Passed(now time.Duration) {
+	if e != nil && now >= e.at {
+		e.once.Do(func() { close(e.due) })
+	}
+}
+
+// During runs a load with the event in its middle, and records the worst of each metric over
+// the machines. A load that ends before the event is no measurement of it.
+func (e *Event) During(ctx context.Context, out *measure.Recorder, load func() error) error {
+	if e == nil {
+		return load()
+	}
+	over, happened := make(chan struct{}), make(chan error, 1)
+	go func() {
+		select {
+		case <-e.due:
+			happened <- fault.Caught(func() error { return e.happen(ctx, out) })
+		case <-over:
+			happened <- errNever
+		}
+	}()
+	err := load()
+	close(over)
+	failed := <-happened
+	switch {
+	case errors.Is(failed, errNever) && err != nil:
+		return err
+	case errors.Is(failed, errNever):
+		return fmt.Errorf("%s, due after %s: %w", e.pending[0].Pending(), e.at, failed)
+	}
+	return errors.Join(failed, err) // the load of a machine that was damaged fails as well
+}
+
+var errNever = errors.New("it did not happen, as the load ended before")
+
+// happen triggers the event on all machines at once.
+func (e *Event) happen(ctx context.Context, out *measure.Recorder) error {
+	e.say(e.pending[0].Pending())
+	all := make([]map[string]float64, len(e.pending))
+	errs := make([]error, len(e.pending))
+	var each sync.WaitGroup
+	for i, d := range e.pending {
+		each.Go(func() { all[i], errs[i] = d.Disturb(ctx) })
+	}
+	each.Wait()
+	worst := map[string]float64{}
+	for _, values := range all {
+		for name, v := range values {
+			worst[name] = max(worst[name], v)
+		}
+	}
+	for name, v := range worst {
+		out.Value(name, v)
+	}
+	return errors.Join(errs...)
+}

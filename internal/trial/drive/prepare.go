@@ -1,0 +1,80 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+
+	"plimsoll/internal/agent"
+	"plimsoll/internal/load"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/trial/journal"
+	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/workload"
+)
+
+// Prepare makes the files of the loads. It is logged once for each load, and done before
+// each trial: a workload that finds its work done does nothing, and loads may disturb each
+// other's files.
+func (d *Driver) Prepare(ctx context.Context, j *journal.Journal, m *machines.Inventory) error {
+	var fresh machines.Set
+	for _, m := range d.Crew.Driving() {
+		if !j.Undo.Prepared(entryOf(m)) {
+			fresh = append(fresh, m)
+			e := entryOf(m)
+			if err := j.Append(journal.Entry{Kind: journal.KindPrepare, Load: &e}); err != nil {
+				return err
+			}
+		}
+	}
+	j.Step("before prepare")
+	if err := m.MakeScratch(ctx, d.Crew); err != nil {
+		return err
+	}
+	err := d.Crew.Driving().Each(ctx, func(ctx context.Context, m *machines.Member) error {
+		return m.Load.Prepare(ctx, d.EnvOf(m))
+	})
+	j.Step("after prepare")
+	if err != nil {
+		return fmt.Errorf("prepare workload %s in %s: %w", d.Kind.Name, m.Scratch, err)
+	}
+	for _, m := range fresh {
+		e := entryOf(m)
+		if err := j.Append(journal.Entry{Kind: journal.KindPrepared, Load: &e}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry is the load of a member as the journal has it.
+func entryOf(m *machines.Member) journal.Load {
+	e := journal.Load{Machine: m.Name, Settings: m.Settings}
+	if m.Name != "" {
+		e.Workload, e.Index = m.Kind.Name, m.Index
+	}
+	return e
+}
+
+// EnvOf is where a member's load runs.
+func (d *Driver) EnvOf(m *machines.Member) workload.Env {
+	env := m.At.Env(machines.DataSeed(d.Seed, m.Index))
+	env.Log, env.Target = d.Log, d.Target
+	if m.Name != "" {
+		env.Log = func(format string, args ...any) { d.Log(m.Name+": "+format, args...) }
+	}
+	return env
+}
+
+// job is a load of plimsoll's own for a worker.
+func (d *Driver) job(m *machines.Member, settings parameter.Settings, stage load.Stage) agent.Job {
+	job := agent.Job{
+		Workload: m.Kind.Name, Settings: settings, Stage: stage, Dir: m.At.Dir, Seed: machines.DataSeed(d.Seed, m.Index),
+		Targets: map[string]load.Endpoint{},
+	}
+	for _, protocol := range m.Kind.Speaks {
+		if e, err := d.Target(protocol); err == nil {
+			job.Targets[protocol] = e
+		}
+	}
+	return job
+}

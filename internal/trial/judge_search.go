@@ -1,0 +1,44 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/trial/certify"
+	"plimsoll/internal/trial/fault"
+)
+
+// judgeSearch makes the record of a trial that was a search: its value is the peak,
+// and its certificate holds the rules that do not ask for one steady load.
+func (a *attempt) judgeSearch(ctx context.Context) error {
+	if len(a.record.Probes) == 0 || a.record.Peak == nil {
+		return fault.Void("the search ended without an answer")
+	}
+	maps.Copy(a.files, measure.EncodeIntervals(a.search.Intervals()))
+	a.record.Values = map[string]float64{}
+	if p := a.record.Peak; p.Estimate > 0 {
+		sought, _ := a.Study.Load.Sought()
+		a.record.Values[sought.Name] = p.Estimate
+	} else {
+		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
+	}
+	if err := a.divide(); err != nil {
+		return fault.Voids(err)
+	}
+	e := &certify.Evidence{Record: a.record, Simulated: a.sim != nil, Hosted: hosted(a.machines.Machine), Disks: a.spaces(ctx), ReadBack: a.readings(a.arm, a.record.Observed), Seldom: a.seldom}
+	rules := searchRules
+	if a.Study.Load.Growth != nil { // it goes on until the CPUs are full
+		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
+	}
+	checks, cause := certify.Judge(e, rules...)
+	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.lost), cause
+	a.blame()
+	finite(a.record)
+	return nil
+}
+
+// searchRules are the lines of the certificate that hold for many loads at once.
+var searchRules = []string{"read back", "steal", "cpu pressure", "throttling", "time sync", "disk space"}
