@@ -15,30 +15,30 @@ import (
 )
 
 // aims reads the keys that name metrics.
-func (r *reader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
-	metrics := s.results(r.catalog, kind)
+func (ar aimReader) aims(s *Study, top map[string]entry, kind *workload.Kind) {
+	metrics := s.results(ar.r.catalog, kind)
 	if sought, ok := s.Load.Sought(); ok {
 		metrics = append([]measure.Metric{sought}, metrics...)
 	}
 	if e, ok := top["headline"]; ok {
-		s.Headline = r.headline(e.value, metrics)
+		s.Headline = ar.headline(e.value, metrics)
 	} else if len(metrics) > 0 {
 		s.Headline = []string{metrics[0].Name}
 	}
 	if e, ok := top["goal"]; ok {
-		s.Goal = r.goal(e.value, metrics)
+		s.Goal = ar.goal(e.value, metrics)
 	}
 	if e, ok := top["limits"]; ok {
-		s.Limits = r.limits(e.value, metrics)
+		s.Limits = ar.limits(e.value, metrics)
 	}
 	if e, ok := top["published"]; ok {
-		s.Published = r.published(e.value, metrics)
+		s.Published = ar.published(e.value, metrics)
 	}
 }
 
 // metric finds a metric by name, or complains. Without metrics the workload is
 // unknown, which was said.
-func (r *reader) metric(n *document.Node, name string, metrics []measure.Metric) (measure.Metric, bool) {
+func (ar aimReader) metric(n *document.Node, name string, metrics []measure.Metric) (measure.Metric, bool) {
 	if len(metrics) == 0 {
 		return measure.Metric{}, false
 	}
@@ -49,57 +49,57 @@ func (r *reader) metric(n *document.Node, name string, metrics []measure.Metric)
 		}
 	}
 	switch shared := name == Fairness || name == Least; {
-	case shared && r.misled: // they come with a factor, of which something was said
+	case shared && ar.r.misled: // they come with a factor, of which something was said
 	case shared:
-		r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
+		ar.r.in.Complain(n, "%s is measured only where several servers of the service, or several machines, share the load", name)
 	default:
-		r.in.Unknown(n, "the workload does not measure", name, known)
+		ar.r.in.Unknown(n, "the workload does not measure", name, known)
 	}
 	return measure.Metric{}, false
 }
 
-func (r *reader) headline(n *document.Node, metrics []measure.Metric) []string {
-	items, ok := r.list(n, "headline")
+func (ar aimReader) headline(n *document.Node, metrics []measure.Metric) []string {
+	items, ok := ar.r.list(n, "headline")
 	if ok && len(items) == 0 {
-		r.in.Complain(n, "headline names no metric; leave it out for the workload's first")
+		ar.r.in.Complain(n, "headline names no metric; leave it out for the workload's first")
 	}
 	var out []string
 	for _, item := range items {
-		name, ok := r.scalar(item, "headline")
+		name, ok := ar.r.scalar(item, "headline")
 		if !ok {
 			continue
 		}
 		if slices.Contains(out, name) {
-			r.in.Complain(item, "headline: %s is named twice", name)
+			ar.r.in.Complain(item, "headline: %s is named twice", name)
 			continue
 		}
-		if m, ok := r.metric(item, name, metrics); ok {
+		if m, ok := ar.metric(item, name, metrics); ok {
 			out = append(out, m.Name)
 		}
 	}
 	return out
 }
 
-func (r *reader) goal(n *document.Node, metrics []measure.Metric) *Goal {
-	keys := r.table(n, "goal", []string{"most", "least", "floor"})
+func (ar aimReader) goal(n *document.Node, metrics []measure.Metric) *Goal {
+	keys := ar.r.table(n, "goal", []string{"most", "least", "floor"})
 	most, hasMost := keys["most"]
 	least, hasLeast := keys["least"]
 	if hasMost == hasLeast {
-		r.in.Complain(n, "goal: give one of most and least, such as {most: iops}")
+		ar.r.in.Complain(n, "goal: give one of most and least, such as {most: iops}")
 		return nil
 	}
 	e, g := most, &Goal{Direction: measure.HigherIsBetter}
 	if hasLeast {
 		e, g = least, &Goal{Direction: measure.LowerIsBetter}
 	}
-	if name, ok := r.scalar(e.value, "goal"); ok {
-		m, _ := r.metric(e.value, name, metrics)
+	if name, ok := ar.r.scalar(e.value, "goal"); ok {
+		m, _ := ar.metric(e.value, name, metrics)
 		g.Metric = m.Name
 	}
 	if floor, ok := keys["floor"]; ok {
-		for _, e := range r.entries(floor.value, "floor") {
-			if m, ok := r.metric(e.key, e.key.Text, metrics); ok {
-				least := r.amount(e.value, m)
+		for _, e := range ar.r.entries(floor.value, "floor") {
+			if m, ok := ar.metric(e.key, e.key.Text, metrics); ok {
+				least := ar.amount(e.value, m)
 				g.Floor = append(g.Floor, Limit{Metric: m.Name, Unit: m.Unit, Min: &least})
 			}
 		}
@@ -107,17 +107,17 @@ func (r *reader) goal(n *document.Node, metrics []measure.Metric) *Goal {
 	return g
 }
 
-func (r *reader) limits(n *document.Node, metrics []measure.Metric) []Limit {
+func (ar aimReader) limits(n *document.Node, metrics []measure.Metric) []Limit {
 	var out []Limit
-	for _, e := range r.entries(n, "limits") {
-		m, ok := r.metric(e.key, e.key.Text, metrics)
+	for _, e := range ar.r.entries(n, "limits") {
+		m, ok := ar.metric(e.key, e.key.Text, metrics)
 		if !ok {
 			continue
 		}
 		l := Limit{Metric: m.Name, Unit: m.Unit}
-		bounds := r.table(e.value, "limits."+m.Name, []string{"min", "max"})
+		bounds := ar.r.table(e.value, "limits."+m.Name, []string{"min", "max"})
 		for name, b := range bounds {
-			v := r.amount(b.value, m)
+			v := ar.amount(b.value, m)
 			if name == "min" {
 				l.Min = &v
 			} else {
@@ -126,9 +126,9 @@ func (r *reader) limits(n *document.Node, metrics []measure.Metric) []Limit {
 		}
 		switch {
 		case len(bounds) == 0 && e.value.Kind == document.Mapping && len(e.value.Kids) == 0, e.value.Empty():
-			r.in.Complain(e.key, "limits.%s: give a min or a max", m.Name)
+			ar.r.in.Complain(e.key, "limits.%s: give a min or a max", m.Name)
 		case l.Min != nil && l.Max != nil && *l.Min > *l.Max:
-			r.in.Complain(e.key, "limits.%s: the min lies above the max", m.Name)
+			ar.r.in.Complain(e.key, "limits.%s: the min lies above the max", m.Name)
 		}
 		out = append(out, l)
 	}
@@ -136,14 +136,14 @@ func (r *reader) limits(n *document.Node, metrics []measure.Metric) []Limit {
 }
 
 // amount reads a value of a metric, written with the unit of the metric.
-func (r *reader) amount(n *document.Node, m measure.Metric) float64 {
-	text, ok := r.scalar(n, m.Name)
+func (ar aimReader) amount(n *document.Node, m measure.Metric) float64 {
+	text, ok := ar.r.scalar(n, m.Name)
 	if !ok {
 		return 0
 	}
 	v, want := parseAmount(text, m.Unit)
 	if want != "" {
-		r.in.Complain(n, "%s: %q is not %s", m.Name, text, want)
+		ar.r.in.Complain(n, "%s: %q is not %s", m.Name, text, want)
 	}
 	return v
 }
@@ -209,35 +209,35 @@ var publishedKeys = []key{
 	{"note", "where the figure is from and what it says"},
 }
 
-func (r *reader) published(n *document.Node, metrics []measure.Metric) []Figure {
+func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figure {
 	if n.Refused || n.Empty() {
 		return nil
 	}
 	if n.Kind != document.List {
-		r.in.Complain(n, "published is a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", n.Says())
+		ar.r.in.Complain(n, "published is a list, such as [{metric: iops, change: 27.5%%, note: ...}], not %s", n.Says())
 		return nil
 	}
 	var out []Figure
 	for i, item := range members(n) {
-		out = append(out, r.figure(item, fmt.Sprintf("published[%d]", i+1), metrics))
+		out = append(out, ar.figure(item, fmt.Sprintf("published[%d]", i+1), metrics))
 	}
 	return out
 }
 
 // figure reads one published figure. Its metric need not be one of ours, since
 // others measure other things; then it has a unit of its own.
-func (r *reader) figure(n *document.Node, what string, metrics []measure.Metric) Figure {
-	keys := r.table(n, what, names(publishedKeys))
+func (ar aimReader) figure(n *document.Node, what string, metrics []measure.Metric) Figure {
+	keys := ar.r.table(n, what, names(publishedKeys))
 	var f Figure
 	text := func(name string, required bool) string {
 		k, ok := keys[name]
 		if !ok {
 			if required && n.Kind == document.Mapping {
-				r.in.Complain(n, "%s: the key %q is missing", what, name)
+				ar.r.in.Complain(n, "%s: the key %q is missing", what, name)
 			}
 			return ""
 		}
-		t, _ := r.scalar(k.value, name)
+		t, _ := ar.r.scalar(k.value, name)
 		return t
 	}
 	f.Metric, f.Unit, f.Note = text("metric", true), text("unit", false), text("note", true)
@@ -246,17 +246,17 @@ func (r *reader) figure(n *document.Node, what string, metrics []measure.Metric)
 		if i >= 0 {
 			f.Unit = metrics[i].Unit
 		} else if len(metrics) > 0 {
-			r.in.Complain(k.value, "%s: the workload does not measure %q; to keep the figure give its unit", what, f.Metric)
+			ar.r.in.Complain(k.value, "%s: the workload does not measure %q; to keep the figure give its unit", what, f.Metric)
 		}
 	}
 	if k, ok := keys["values"]; ok {
 		f.Values = map[string]float64{}
-		for _, e := range r.entries(k.value, "values") {
-			f.Values[e.key.Text] = r.number(e.value, "values")
+		for _, e := range ar.r.entries(k.value, "values") {
+			f.Values[e.key.Text] = ar.r.number(e.value, "values")
 		}
 	}
 	if k, ok := keys["change"]; ok {
-		v := r.number(k.value, "change")
+		v := ar.r.number(k.value, "change")
 		f.Change = &v
 	}
 	return f

@@ -14,8 +14,8 @@ const mostCombined = 64
 // loads builds the load and the service of the baseline, of each other level, and of every arm
 // where there are not too many: they refuse combinations that no setting
 // alone can refuse.
-func (r *reader) loads(s *Study) {
-	build := r.builder(s)
+func (lr loadReader) loads(s *Study) {
+	build := lr.builder(s)
 	baseline := map[string]string{}
 	var varied []Factor
 	arms := 1
@@ -27,7 +27,7 @@ func (r *reader) loads(s *Study) {
 		}
 	}
 	if place, err := build(baseline); err != nil {
-		r.in.Complain(r.places[place], "%s: %v", place, err)
+		lr.r.in.Complain(lr.r.places[place], "%s: %v", place, err)
 		return
 	}
 	for _, f := range varied {
@@ -35,11 +35,11 @@ func (r *reader) loads(s *Study) {
 			levels := maps.Clone(baseline)
 			levels[f.FullName()] = level
 			if _, err := build(levels); err != nil {
-				r.in.Complain(r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
+				lr.r.in.Complain(lr.r.places[levelPlace(f.FullName(), i+1)], "%s: level %q: %v", f.FullName(), level, err)
 			}
 		}
 	}
-	if r.in.Count() > 0 || arms > mostCombined {
+	if lr.r.in.Count() > 0 || arms > mostCombined {
 		return
 	}
 	for arm := range arms {
@@ -53,7 +53,7 @@ func (r *reader) loads(s *Study) {
 			}
 		}
 		if _, err := build(levels); err != nil {
-			r.in.Complain(r.places[last], "this level does not go with those of the other factors: %v", err)
+			lr.r.in.Complain(lr.r.places[last], "this level does not go with those of the other factors: %v", err)
 			return
 		}
 	}
@@ -61,8 +61,8 @@ func (r *reader) loads(s *Study) {
 
 // builder returns a function that builds what an arm needs, and names the part of
 // the study that it failed on.
-func (r *reader) builder(s *Study) func(levels map[string]string) (place string, err error) {
-	kind := r.catalog.workload(s.Workload.Kind)
+func (lr loadReader) builder(s *Study) func(levels map[string]string) (place string, err error) {
+	kind := lr.r.catalog.workload(s.Workload.Kind)
 	return func(levels map[string]string) (string, error) {
 		if _, err := kind.New(s.Settings(levels)); err != nil {
 			return "workload." + kind.Name, err
@@ -71,14 +71,14 @@ func (r *reader) builder(s *Study) func(levels map[string]string) (place string,
 			if g.Workload == nil {
 				continue
 			}
-			if _, err := r.catalog.workload(g.Workload.Kind).New(g.Workload.Settings); err != nil {
+			if _, err := lr.r.catalog.workload(g.Workload.Kind).New(g.Workload.Settings); err != nil {
 				return "groups." + g.Name + ".workload." + g.Workload.Kind, err
 			}
 		}
 		if s.Service == nil {
 			return "", nil
 		}
-		served := r.catalog.service(s.Service.Kind)
+		served := lr.r.catalog.service(s.Service.Kind)
 		settings := s.ServiceSettings(levels)
 		_, err := served.New(settings)
 		if n := settings[instancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {

@@ -34,23 +34,23 @@ func (c *Catalog) settings() []owned {
 // unknownFactor complains about a factor that this study cannot have. It names
 // the nearest one that it can, else a setting of that name elsewhere in the
 // catalog, else where all of them are listed.
-func (r *reader) unknownFactor(n *document.Node, name string, s *Study, kind *workload.Kind) {
-	here := r.factorNames(s, kind)
+func (fr factorReader) unknownFactor(n *document.Node, name string, s *Study, kind *workload.Kind) {
+	here := fr.factorNames(s, kind)
 	if parameter.Nearest(name, here) != "" {
-		r.in.Unknown(n, "unknown factor", name, here)
+		fr.r.in.Unknown(n, "unknown factor", name, here)
 		return
 	}
 	if i := slices.IndexFunc(here, func(f string) bool { return strings.HasSuffix(f, "."+name) }); i >= 0 {
-		r.in.Complain(n, "unknown factor %q; did you mean %q?", name, here[i])
+		fr.r.in.Complain(n, "unknown factor %q; did you mean %q?", name, here[i])
 		return
 	}
-	if o, ok := elsewhere(name, r.catalog.settings(), s, kind); ok {
-		r.in.Complain(n, "unknown factor %q; %s is a setting of the %s %s: %s", name, o.factor, o.class, o.owner, o.remedy(s, kind))
+	if o, ok := elsewhere(name, fr.r.catalog.settings(), s, kind); ok {
+		fr.r.in.Complain(n, "unknown factor %q; %s is a setting of the %s %s: %s", name, o.factor, o.class, o.owner, o.remedy(s, kind))
 		return
 	}
 	var own []string
 	for _, f := range here {
-		if _, _, dotted := strings.Cut(f, "."); dotted && r.catalog.factor(f) == nil {
+		if _, _, dotted := strings.Cut(f, "."); dotted && fr.r.catalog.factor(f) == nil {
 			own = append(own, f)
 		}
 	}
@@ -58,7 +58,7 @@ func (r *reader) unknownFactor(n *document.Node, name string, s *Study, kind *wo
 	if len(own) > 0 {
 		text += "; settings that this study can vary: " + strings.Join(own, ", ")
 	}
-	r.in.Complain(n, "%s; factors of the host and of guests: plimsoll manual", text)
+	fr.r.in.Complain(n, "%s; factors of the host and of guests: plimsoll manual", text)
 }
 
 // elsewhere finds the setting that a name means: its whole name misspelled, or its

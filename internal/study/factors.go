@@ -53,15 +53,15 @@ func (r *reader) commands(n *document.Node) []Command {
 	return out
 }
 
-func (r *reader) factors(n *document.Node, s *Study, kind *workload.Kind) []Factor {
+func (fr factorReader) factors(n *document.Node, s *Study, kind *workload.Kind) []Factor {
 	var out []Factor
-	for _, e := range r.entries(n, "factors") {
-		f, accept, ok := r.factor(e.key, s, kind)
+	for _, e := range fr.r.entries(n, "factors") {
+		f, accept, ok := fr.factor(e.key, s, kind)
 		if !ok {
 			continue
 		}
-		if f.Levels, ok = r.levels(e, f.FullName(), accept); ok {
-			r.baseline(e.key, f, s)
+		if f.Levels, ok = fr.levels(e, f.FullName(), accept); ok {
+			fr.baseline(e.key, f, s)
 			out = append(out, f)
 		}
 	}
@@ -75,62 +75,62 @@ type accept func(n *document.Node) (string, error)
 var errComplained = errors.New("complained about already")
 
 // factor finds what a name varies, or complains.
-func (r *reader) factor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
+func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok bool) {
 	name, target, hasTarget := strings.Cut(n.Text, ":")
 	f = Factor{Name: name, Target: target}
 	if hasTarget && strings.TrimSpace(target) == "" {
-		r.in.Complain(n, "factor %q: no target stands after the colon", n.Text)
+		fr.r.in.Complain(n, "factor %q: no target stands after the colon", n.Text)
 		return f, nil, false
 	}
 	if name == MachinesFactor {
-		return r.machinesFactor(n, f, s)
+		return fr.machinesFactor(n, f, s)
 	}
-	if f, levels, ok, mine := r.groupFactor(n, s, kind); mine {
+	if f, levels, ok, mine := fr.groupFactor(n, s, kind); mine {
 		return f, levels, ok
 	}
-	if c := r.catalog.factor(name); c != nil {
+	if c := fr.r.catalog.factor(name); c != nil {
 		if hasTarget && c.Target == "" && s.group(target) == nil {
-			r.in.Complain(n, "factor %s takes no target, and %q is given", name, target)
+			fr.r.in.Complain(n, "factor %s takes no target, and %q is given", name, target)
 			return f, nil, false
 		}
 		f.Restart = c.Restart
-		return f, r.machineLevels(c, target), true
+		return f, fr.machineLevels(c, target), true
 	}
 	if hasTarget {
 		name = n.Text
 	}
 	switch before, rest, _ := strings.Cut(name, "."); {
 	case name == Label:
-		return f, r.plainLevel, true
+		return f, fr.plainLevel, true
 	case strings.HasPrefix(name, CommandPrefix):
 		if !slices.ContainsFunc(s.Commands, func(c Command) bool { return c.Name == rest }) {
-			r.in.Unknown(n, "commands has no", rest, commandNames(s.Commands))
+			fr.r.in.Unknown(n, "commands has no", rest, commandNames(s.Commands))
 			return f, nil, false
 		}
-		return f, r.plainLevel, true
+		return f, fr.plainLevel, true
 	case kind != nil && before == kind.Name:
-		return r.parameter(n, kind.Name, kind.Defaults)
+		return fr.parameter(n, kind.Name, kind.Defaults)
 	case s.Service != nil && before == s.Service.Kind:
-		f, levels, ok = r.parameter(n, s.Service.Kind, r.catalog.service(s.Service.Kind).Defaults)
+		f, levels, ok = fr.parameter(n, s.Service.Kind, fr.r.catalog.service(s.Service.Kind).Defaults)
 		f.OfService = true
 		return f, levels, ok
-	case kind == nil && r.couldBeLoad(before):
+	case kind == nil && fr.couldBeLoad(before):
 		return f, nil, false // the workload itself is missing or unknown, which was said
-	case s.Service != nil && r.catalog.service(before) != nil:
-		r.in.Complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
+	case s.Service != nil && fr.r.catalog.service(before) != nil:
+		fr.r.in.Complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
 		return f, nil, false
-	case kind != nil && r.catalog.workload(before) != nil:
-		r.in.Complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
+	case kind != nil && fr.r.catalog.workload(before) != nil:
+		fr.r.in.Complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
 		return f, nil, false
 	}
-	r.unknownFactor(n, name, s, kind)
+	fr.unknownFactor(n, name, s, kind)
 	return f, nil, false
 }
 
 // couldBeLoad says whether a name with an unknown beginning may mean a setting of
 // the workload, which is unknown too.
-func (r *reader) couldBeLoad(before string) bool {
-	return !slices.ContainsFunc(r.catalog.Factors, func(f factor.Factor) bool { return strings.HasPrefix(f.Name, before+".") })
+func (fr factorReader) couldBeLoad(before string) bool {
+	return !slices.ContainsFunc(fr.r.catalog.Factors, func(f factor.Factor) bool { return strings.HasPrefix(f.Name, before+".") })
 }
 
 func commandNames(commands []Command) []string {
@@ -142,9 +142,9 @@ func commandNames(commands []Command) []string {
 }
 
 // factorNames lists every factor that a study with this workload may name.
-func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
+func (fr factorReader) factorNames(s *Study, kind *workload.Kind) []string {
 	out := []string{Label, MachinesFactor}
-	for _, f := range r.catalog.Factors {
+	for _, f := range fr.r.catalog.Factors {
 		if f.Name != Label {
 			out = append(out, f.Name)
 		}
@@ -158,7 +158,7 @@ func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
 		}
 	}
 	if s.Service != nil {
-		for _, f := range parameter.Fields(r.catalog.service(s.Service.Kind).Defaults) {
+		for _, f := range parameter.Fields(fr.r.catalog.service(s.Service.Kind).Defaults) {
 			out = append(out, s.Service.Kind+"."+f.Name)
 		}
 	}
@@ -167,7 +167,7 @@ func (r *reader) factorNames(s *Study, kind *workload.Kind) []string {
 
 // baseline refuses a setting of the workload that is varied as well, unless it is
 // the baseline: then the file says the same thing twice, and neither is lost.
-func (r *reader) baseline(n *document.Node, f Factor, s *Study) {
+func (fr factorReader) baseline(n *document.Node, f Factor, s *Study) {
 	use, what := s.Workload, "workload"
 	switch {
 	case f.OfService:
@@ -180,14 +180,14 @@ func (r *reader) baseline(n *document.Node, f Factor, s *Study) {
 		return
 	}
 	place := n
-	if at := r.places[what+"."+f.Name]; at != nil && at.Outside() {
+	if at := fr.r.places[what+"."+f.Name]; at != nil && at.Outside() {
 		place = at
 	}
-	r.in.Complain(place, "%s is varied from the baseline %s, and %s in the %s: keep one of them", f.Name, f.Levels[0], given, what)
+	fr.r.in.Complain(place, "%s is varied from the baseline %s, and %s in the %s: keep one of them", f.Name, f.Levels[0], given, what)
 }
 
 // parameter finds the setting of a workload or a service that a factor varies.
-func (r *reader) parameter(n *document.Node, kind string, defaults any) (f Factor, levels accept, ok bool) {
+func (fr factorReader) parameter(n *document.Node, kind string, defaults any) (f Factor, levels accept, ok bool) {
 	name := strings.TrimPrefix(n.Text, kind+".")
 	fields := parameter.Fields(defaults)
 	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
@@ -196,11 +196,11 @@ func (r *reader) parameter(n *document.Node, kind string, defaults any) (f Facto
 		for i, f := range fields {
 			known[i] = kind + "." + f.Name
 		}
-		r.in.Unknown(n, "unknown factor", n.Text, known)
+		fr.r.in.Unknown(n, "unknown factor", n.Text, known)
 		return f, nil, false
 	}
 	return Factor{Name: n.Text, Parameter: name}, func(n *document.Node) (string, error) {
-		if text, ok := r.value(n, fields[i]); ok {
+		if text, ok := fr.r.value(n, fields[i]); ok {
 			return text, nil
 		}
 		return "", errComplained
@@ -209,9 +209,9 @@ func (r *reader) parameter(n *document.Node, kind string, defaults any) (f Facto
 
 // machineLevels judges the form of a level; whether the machine offers it is
 // asked before a run.
-func (r *reader) machineLevels(f *factor.Factor, target string) accept {
+func (fr factorReader) machineLevels(f *factor.Factor, target string) accept {
 	return func(n *document.Node) (string, error) {
-		text, err := r.plainLevel(n)
+		text, err := fr.plainLevel(n)
 		if err != nil {
 			return "", err
 		}
@@ -219,8 +219,8 @@ func (r *reader) machineLevels(f *factor.Factor, target string) accept {
 	}
 }
 
-func (r *reader) plainLevel(n *document.Node) (string, error) {
-	text, ok := r.scalar(n, "a level")
+func (fr factorReader) plainLevel(n *document.Node) (string, error) {
+	text, ok := fr.r.scalar(n, "a level")
 	text = strings.TrimSpace(text)
 	if !ok {
 		return "", errComplained
@@ -230,19 +230,19 @@ func (r *reader) plainLevel(n *document.Node) (string, error) {
 
 // levels reads the levels of a factor, each once. It reports false where one of
 // them was refused.
-func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
+func (fr factorReader) levels(e entry, name string, accept accept) ([]string, bool) {
 	n := e.value
 	switch {
 	case n.Refused:
 		return nil, false
 	case n.Kind != document.List:
-		r.in.Complain(n, "%s: levels are a list, such as [a, b], not %s", name, n.Says())
+		fr.r.in.Complain(n, "%s: levels are a list, such as [a, b], not %s", name, n.Says())
 		return nil, false
 	case len(n.Kids) == 0:
-		r.in.Complain(n, "%s has no level; give at least one", name)
+		fr.r.in.Complain(n, "%s has no level; give at least one", name)
 		return nil, false
 	case len(n.Kids) > mostLevels:
-		r.in.Complain(&n.Kids[mostLevels], "%s has %d levels; %d is the most", name, len(n.Kids), mostLevels)
+		fr.r.in.Complain(&n.Kids[mostLevels], "%s has %d levels; %d is the most", name, len(n.Kids), mostLevels)
 		return nil, false
 	}
 	var out []string
@@ -253,14 +253,14 @@ func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
 		case errors.Is(err, errComplained):
 			good = false
 		case err != nil:
-			r.in.Complain(item, "%v", err)
+			fr.r.in.Complain(item, "%v", err)
 			good = false
 		case slices.Contains(out, level):
-			r.in.Complain(item, "%s: the level %s is given twice", name, level)
+			fr.r.in.Complain(item, "%s: the level %s is given twice", name, level)
 			good = false
 		default:
 			out = append(out, level)
-			r.places[levelPlace(name, i)] = item
+			fr.r.places[levelPlace(name, i)] = item
 		}
 	}
 	return out, good
@@ -269,12 +269,12 @@ func (r *reader) levels(e entry, name string, accept accept) ([]string, bool) {
 func levelPlace(factor string, i int) string { return fmt.Sprintf("factors.%s[%d]", factor, i) }
 
 // levelPlaces are the places of the levels, by factor and canonical text.
-func (r *reader) levelPlaces(s *Study) map[string]document.Mistake {
+func (fr factorReader) levelPlaces(s *Study) map[string]document.Mistake {
 	places := map[string]document.Mistake{}
 	for _, f := range s.Factors {
 		for i, level := range f.Levels {
-			if n := r.places[levelPlace(f.FullName(), i)]; n != nil {
-				places[f.FullName()+"="+level] = r.in.Position(n)
+			if n := fr.r.places[levelPlace(f.FullName(), i)]; n != nil {
+				places[f.FullName()+"="+level] = fr.r.in.Position(n)
 			}
 		}
 	}

@@ -43,48 +43,48 @@ var groupKeys = []key{
 
 // groups reads how many machines there are and what each does. What the subject drives, and
 // the service, take their places at the top of the study.
-func (r *reader) groups(s *Study, top map[string]entry) {
+func (gr groupReader) groups(s *Study, top map[string]entry) {
 	several, counted := top["machines"]
 	e, grouped := top["groups"]
 	switch {
 	case counted && grouped:
-		r.in.Complain(several.key, "machines stands beside groups: each group says how many machines it has")
+		gr.r.in.Complain(several.key, "machines stands beside groups: each group says how many machines it has")
 	case counted:
-		s.Groups = []Group{{Machines: r.count(several.value, "machines"), Subject: true}}
+		s.Groups = []Group{{Machines: gr.r.count(several.value, "machines"), Subject: true}}
 	case grouped:
 		for _, name := range []string{"workload", "service"} {
 			if both, ok := top[name]; ok {
-				r.in.Complain(both.key, "%s stands beside groups: put it into one of them", name)
+				gr.r.in.Complain(both.key, "%s stands beside groups: put it into one of them", name)
 			}
 		}
-		for _, g := range r.entries(e.value, "groups") {
-			r.group(g, s, top)
+		for _, g := range gr.r.entries(e.value, "groups") {
+			gr.group(g, s, top)
 		}
 		if !slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Subject }) {
-			r.in.Complain(e.key, "groups: none has a workload")
+			gr.r.in.Complain(e.key, "groups: none has a workload")
 		}
 	}
 }
 
-func (r *reader) group(e entry, s *Study, top map[string]entry) {
+func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 	g := Group{Name: e.key.Text, Machines: 1}
-	if !plainName(g.Name) || strings.Contains(g.Name, ".") || r.meansSomething(g.Name) {
-		r.in.Complain(e.key, "groups: %q cannot name a group: use letters, digits, '-' and '_', and no name that means something else", g.Name)
+	if !plainName(g.Name) || strings.Contains(g.Name, ".") || gr.meansSomething(g.Name) {
+		gr.r.in.Complain(e.key, "groups: %q cannot name a group: use letters, digits, '-' and '_', and no name that means something else", g.Name)
 		return
 	}
 	path := "groups." + g.Name
-	keys := r.table(e.value, path, names(groupKeys))
+	keys := gr.r.table(e.value, path, names(groupKeys))
 	if n, ok := keys["machines"]; ok {
-		g.Machines = r.count(n.value, path+".machines")
+		g.Machines = gr.r.count(n.value, path+".machines")
 	}
 	if n, ok := keys["settings"]; ok {
-		if i := slices.IndexFunc(r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind }); i >= 0 {
-			g.Settings = r.settings(n.value, path+".settings", r.catalog.Platforms[i].Defaults)
+		if i := slices.IndexFunc(gr.r.catalog.Platforms, func(k platform.Kind) bool { return k.Name == s.Platform.Kind }); i >= 0 {
+			g.Settings = gr.r.settings(n.value, path+".settings", gr.r.catalog.Platforms[i].Defaults)
 		}
 	}
 	if n, ok := keys["service"]; ok {
 		if _, twice := top["service"]; twice {
-			r.in.Complain(n.key, "groups: a study has one service, and another group has it")
+			gr.r.in.Complain(n.key, "groups: a study has one service, and another group has it")
 			return
 		}
 		top["service"], g.Serves = n, true
@@ -93,31 +93,31 @@ func (r *reader) group(e entry, s *Study, top map[string]entry) {
 		if _, led := top["workload"]; !led {
 			top["workload"], g.Subject = n, true
 		} else {
-			g.Workload = r.company(n.value, path)
+			g.Workload = gr.company(n.value, path)
 		}
 	}
 	s.Groups = append(s.Groups, g)
 }
 
 // meansSomething keeps a group from having the name of what else begins the name of a factor.
-func (r *reader) meansSomething(name string) bool {
-	return r.catalog.workload(name) != nil || r.catalog.service(name) != nil || !r.couldBeLoad(name) || name == Label || name == MachinesFactor
+func (gr groupReader) meansSomething(name string) bool {
+	return gr.r.catalog.workload(name) != nil || gr.r.catalog.service(name) != nil || !factorReader{gr.r}.couldBeLoad(name) || name == Label || name == MachinesFactor
 }
 
 // company reads the workload of a group that keeps the subject company.
-func (r *reader) company(n *document.Node, path string) *Use {
-	known := make([]string, len(r.catalog.Workloads))
-	for i, k := range r.catalog.Workloads {
+func (gr groupReader) company(n *document.Node, path string) *Use {
+	known := make([]string, len(gr.r.catalog.Workloads))
+	for i, k := range gr.r.catalog.Workloads {
 		known[i] = k.Name
 	}
-	name, settings := r.use(n, "workload", known)
-	kind := r.catalog.workload(name)
+	name, settings := gr.r.use(n, "workload", known)
+	kind := gr.r.catalog.workload(name)
 	if kind == nil {
 		return nil
 	}
 	path += ".workload." + name
-	r.places[path] = n
-	return &Use{Kind: name, Settings: r.settings(settings, path, kind.Defaults)}
+	gr.r.places[path] = n
+	return &Use{Kind: name, Settings: gr.r.settings(settings, path, kind.Defaults)}
 }
 
 func (r *reader) count(n *document.Node, what string) int {
@@ -144,8 +144,8 @@ func (e errMachines) Error() string {
 }
 
 // machinesLevel judges a level of the factor that varies how many machines there are.
-func (r *reader) machinesLevel(n *document.Node) (string, error) {
-	text, err := r.plainLevel(n)
+func (fr factorReader) machinesLevel(n *document.Node) (string, error) {
+	text, err := fr.plainLevel(n)
 	if err != nil {
 		return "", err
 	}
@@ -155,16 +155,16 @@ func (r *reader) machinesLevel(n *document.Node) (string, error) {
 
 // machinesFactor finds the group whose machines are varied. A study that says nothing else of
 // machines has one group.
-func (r *reader) machinesFactor(n *document.Node, f Factor, s *Study) (Factor, accept, bool) {
+func (fr factorReader) machinesFactor(n *document.Node, f Factor, s *Study) (Factor, accept, bool) {
 	if len(s.Groups) == 0 && f.Target == "" {
 		s.Groups = []Group{{Machines: 1, Subject: true}}
 	}
 	if s.group(f.Target) == nil {
-		r.in.Unknown(n, "factor machines: no group", f.Target, s.groupNames())
+		fr.r.in.Unknown(n, "factor machines: no group", f.Target, s.groupNames())
 		return f, nil, false
 	}
 	f.Restart = true
-	return f, r.machinesLevel, true
+	return f, fr.machinesLevel, true
 }
 
 // group finds a group by name; the subject has none where it is alone.
@@ -187,7 +187,7 @@ func (s *Study) groupNames() []string {
 
 // groupFactor finds the setting of a group's workload that a name such as
 // "neighbour.storage.threads" varies. That of the subject has its name without the group.
-func (r *reader) groupFactor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok, mine bool) {
+func (fr factorReader) groupFactor(n *document.Node, s *Study, kind *workload.Kind) (f Factor, levels accept, ok, mine bool) {
 	before, rest, _ := strings.Cut(n.Text, ".")
 	g := s.group(before)
 	if before == "" || g == nil || g.Subject && kind == nil {
@@ -196,14 +196,14 @@ func (r *reader) groupFactor(n *document.Node, s *Study, kind *workload.Kind) (f
 	of := kind
 	if !g.Subject {
 		if g.Workload == nil {
-			r.in.Complain(n, "factor %q: the group %s drives nothing", n.Text, g.Name)
+			fr.r.in.Complain(n, "factor %q: the group %s drives nothing", n.Text, g.Name)
 			return f, nil, false, true
 		}
-		of = r.catalog.workload(g.Workload.Kind)
+		of = fr.r.catalog.workload(g.Workload.Kind)
 	}
 	named := *n
 	named.Text = rest
-	f, levels, ok = r.parameter(&named, of.Name, of.Defaults)
+	f, levels, ok = fr.parameter(&named, of.Name, of.Defaults)
 	if !g.Subject {
 		f.Name, f.Group = n.Text, g.Name
 	}

@@ -54,27 +54,27 @@ var growthKeys = []key{
 }
 
 // growth reads the search for how many servers are carried.
-func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
-	keys := r.table(e.value, "load.growth", names(growthKeys))
+func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
+	keys := lr.r.table(e.value, "load.growth", names(growthKeys))
 	if kind == nil {
 		return
 	}
 	g := &Growth{From: 1, Step: 1}
 	s.Load.Growth = g
-	if !r.multiplies(s) || !kind.Spreads {
-		r.in.Complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
+	if !lr.multiplies(s) || !kind.Spreads {
+		lr.r.in.Complain(e.key, "load: a growth adds servers, which needs a workload that asks several (such as web) and a service that can be several (such as nginx)")
 		return
 	}
 	if _, given := s.Service.Settings[instancesSetting]; given || slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService && f.Parameter == instancesSetting }) {
-		r.in.Complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
+		lr.r.in.Complain(e.key, "load: the growth says how many servers there are: leave out %s.%s", s.Service.Kind, instancesSetting)
 		return
 	}
 	for name, into := range map[string]*int{"from": &g.From, "step": &g.Step, "to": &g.To} {
 		if e, ok := keys[name]; ok {
-			text, _ := r.scalar(e.value, name)
+			text, _ := lr.r.scalar(e.value, name)
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 1 || n > mostInstances {
-				r.in.Complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, mostInstances)
+				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, mostInstances)
 				return
 			}
 			*into = n
@@ -82,24 +82,24 @@ func (r *reader) growth(e entry, s *Study, kind *workload.Kind) {
 	}
 	within, ok := keys["within"]
 	if !ok || g.To <= g.From {
-		r.in.Complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
+		lr.r.in.Complain(e.key, "load: a growth needs limits and an end beyond its beginning, such as {growth: {within: {p95: 100ms, host.cpu: 90%%}, from: 10, step: 10, to: 500}}")
 		return
 	}
 	metrics := append([]measure.Metric{measure.HostCPU()}, kind.Metrics...)
-	for _, limit := range r.entries(within.value, "within") {
-		if m, ok := r.metric(limit.key, limit.key.Text, metrics); ok {
-			most := r.amount(limit.value, m)
+	for _, limit := range lr.r.entries(within.value, "within") {
+		if m, ok := (aimReader{lr.r}).metric(limit.key, limit.key.Text, metrics); ok {
+			most := aimReader{lr.r}.amount(limit.value, m)
 			g.Within = append(g.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}
 	}
 }
 
 // multiplies says whether the service of the study can have several servers.
-func (r *reader) multiplies(s *Study) bool {
+func (lr loadReader) multiplies(s *Study) bool {
 	if s.Service == nil {
 		return false
 	}
-	served := r.catalog.service(s.Service.Kind)
+	served := lr.r.catalog.service(s.Service.Kind)
 	return served != nil && s.Service.Settings["address"] == "" &&
 		slices.ContainsFunc(parameter.Fields(served.Defaults), func(f parameter.Field) bool { return f.Name == instancesSetting })
 }

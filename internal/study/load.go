@@ -38,43 +38,43 @@ var peakKeys = []key{
 
 // load reads how operations are offered. A rate becomes the setting of the
 // workload.
-func (r *reader) load(n *document.Node, s *Study, kind *workload.Kind) {
+func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 	if n.Kind == document.Scalar && !n.Empty() {
 		if n.Text != "closed" {
-			r.in.Unknown(n, "unknown load", n.Text, []string{"closed", "{rate: 5000/s}"})
+			lr.r.in.Unknown(n, "unknown load", n.Text, []string{"closed", "{rate: 5000/s}"})
 		}
 		return
 	}
-	keys := r.table(n, "load", names(loadKeys))
+	keys := lr.r.table(n, "load", names(loadKeys))
 	if peak, ok := keys["peak"]; ok {
 		if rate, both := keys[rateSetting]; both {
-			r.in.Complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
+			lr.r.in.Complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
 			return
 		}
-		r.peak(peak, s, kind)
+		lr.peak(peak, s, kind)
 	}
 	if growth, ok := keys["growth"]; ok {
 		if s.Load.Peak != nil {
-			r.in.Complain(growth.key, "load: one search at a time: keep peak or growth")
+			lr.r.in.Complain(growth.key, "load: one search at a time: keep peak or growth")
 			return
 		}
-		r.growth(growth, s, kind)
+		lr.growth(growth, s, kind)
 	}
 	if trace, ok := keys[traceSetting]; ok {
 		if _, both := keys[rateSetting]; both {
-			r.in.Complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
+			lr.r.in.Complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
 			return
 		}
 	}
 	for _, name := range []string{rateSetting, arrivalsSetting, shapeSetting, traceSetting} {
 		if e, ok := keys[name]; ok {
-			r.offer(e, s, kind)
+			lr.offer(e, s, kind)
 		}
 	}
 }
 
 // offer makes a key of the load the setting of the workload that has its name.
-func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
+func (lr loadReader) offer(e entry, s *Study, kind *workload.Kind) {
 	name := e.key.Text
 	if kind == nil {
 		return
@@ -82,13 +82,13 @@ func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
 	fields := parameter.Fields(kind.Defaults)
 	i := slices.IndexFunc(fields, func(f parameter.Field) bool { return f.Name == name })
 	if i < 0 {
-		r.in.Complain(e.key, "load: the workload %s has no %s to set; use closed", kind.Name, name)
+		lr.r.in.Complain(e.key, "load: the workload %s has no %s to set; use closed", kind.Name, name)
 		return
 	}
 	field := fields[i]
 	field.Name = "load." + name
-	text, ok := r.value(e.value, field)
-	if !ok || s.Workload.Settings[name] != text && r.given(e.key, name, s, kind) {
+	text, ok := lr.r.value(e.value, field)
+	if !ok || s.Workload.Settings[name] != text && lr.given(e.key, name, s, kind) {
 		return
 	}
 	if s.Workload.Settings == nil {
@@ -102,54 +102,54 @@ func (r *reader) offer(e entry, s *Study, kind *workload.Kind) {
 }
 
 // given complains where a setting is given or varied elsewhere too.
-func (r *reader) given(n *document.Node, name string, s *Study, kind *workload.Kind) bool {
+func (lr loadReader) given(n *document.Node, name string, s *Study, kind *workload.Kind) bool {
 	if given, ok := s.Workload.Settings[name]; ok {
-		r.in.Complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
+		lr.r.in.Complain(n, "load: the %s is given twice: here and as workload.%s.%s, %s", name, kind.Name, name, given)
 		return true
 	}
 	if slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.Parameter == name && !f.OfService && f.Group == "" }) {
-		r.in.Complain(n, "load: the %s is given here and varied as %s.%s: keep one", name, kind.Name, name)
+		lr.r.in.Complain(n, "load: the %s is given here and varied as %s.%s: keep one", name, kind.Name, name)
 		return true
 	}
 	return false
 }
 
 // peak reads the search for a peak.
-func (r *reader) peak(e entry, s *Study, kind *workload.Kind) {
-	keys := r.table(e.value, "load.peak", names(peakKeys))
+func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
+	keys := lr.r.table(e.value, "load.peak", names(peakKeys))
 	if kind == nil {
 		return
 	}
 	fields := parameter.Fields(kind.Defaults)
 	if !slices.ContainsFunc(fields, func(f parameter.Field) bool { return f.Name == rateSetting }) {
-		r.in.Complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
+		lr.r.in.Complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
 		return
 	}
-	if r.given(e.key, rateSetting, s, kind) {
+	if lr.given(e.key, rateSetting, s, kind) {
 		return
 	}
 	p := &Peak{From: firstRate}
 	within, ok := keys["within"]
 	if !ok {
-		r.in.Complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
+		lr.r.in.Complain(e.key, "load: what must a peak keep? give {peak: {within: {p99: 20ms, errors: 0}}}")
 		return
 	}
-	for _, limit := range r.entries(within.value, "within") {
-		if m, ok := r.metric(limit.key, limit.key.Text, kind.Metrics); ok {
-			most := r.amount(limit.value, m)
+	for _, limit := range lr.r.entries(within.value, "within") {
+		if m, ok := (aimReader{lr.r}).metric(limit.key, limit.key.Text, kind.Metrics); ok {
+			most := aimReader{lr.r}.amount(limit.value, m)
 			p.Within = append(p.Within, Limit{Metric: m.Name, Unit: m.Unit, Max: &most})
 		}
 	}
 	if !slices.ContainsFunc(p.Within, func(l Limit) bool { _, ok := measure.QuantileOf(l.Metric); return ok }) {
-		r.in.Complain(within.key, "load: one limit of a peak must be on a response time, such as p99: 20ms")
+		lr.r.in.Complain(within.key, "load: one limit of a peak must be on a response time, such as p99: 20ms")
 	}
 	for name, into := range map[string]*float64{"from": &p.From, "to": &p.To} {
 		if e, ok := keys[name]; ok {
-			*into = r.amount(e.value, measure.PeakMetric())
+			*into = aimReader{lr.r}.amount(e.value, measure.PeakMetric())
 		}
 	}
 	if p.From <= 0 || p.To != 0 && p.To <= p.From {
-		r.in.Complain(e.key, "load: a search from %g/s to %g/s has nowhere to go", p.From, p.To)
+		lr.r.in.Complain(e.key, "load: a search from %g/s to %g/s has nowhere to go", p.From, p.To)
 	}
 	s.Load.Peak = p
 }

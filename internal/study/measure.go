@@ -57,11 +57,11 @@ func defaultInterval(m Measure) time.Duration {
 }
 
 // measure reads how a trial runs. The node may be nil.
-func (r *reader) measure(n *document.Node) Measure {
+func (mr measureReader) measure(n *document.Node) Measure {
 	t := defaultTiming()
-	given := r.settings(n, "measure", t)
+	given := mr.r.settings(n, "measure", t)
 	if err := parameter.Decode(t, given); err != nil {
-		r.in.Complain(n, "measure: %v", err) // each value was checked, so this is a gap in the checks
+		mr.r.in.Complain(n, "measure: %v", err) // each value was checked, so this is a gap in the checks
 	}
 	m := Measure{
 		Settle: time.Duration(t.Settle), Warmup: AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
@@ -70,7 +70,7 @@ func (r *reader) measure(n *document.Node) Measure {
 	if t.Warmup != auto {
 		var d parameter.Duration
 		if err := d.UnmarshalText([]byte(t.Warmup)); err != nil {
-			r.in.Complain(r.places["measure.warmup"], "warmup: %q is not auto or %v", t.Warmup, err)
+			mr.r.in.Complain(mr.r.places["measure.warmup"], "warmup: %q is not auto or %v", t.Warmup, err)
 		}
 		m.Warmup = time.Duration(d)
 	}
@@ -80,17 +80,17 @@ func (r *reader) measure(n *document.Node) Measure {
 	if m.Interval == 0 {
 		m.Interval = defaultInterval(m)
 	}
-	r.blocks(t, &m)
-	r.consistent(m)
+	mr.blocks(t, &m)
+	mr.consistent(m)
 	return m
 }
 
 // blocks reads the number of blocks and the looks.
-func (r *reader) blocks(t *timing, m *Measure) {
+func (mr measureReader) blocks(t *timing, m *Measure) {
 	if t.Blocks != auto {
 		n, err := strconv.Atoi(t.Blocks)
 		if err != nil || n < 1 || n > mostBlocks {
-			r.in.Complain(r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, mostBlocks)
+			mr.r.in.Complain(mr.r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, mostBlocks)
 			n = 1
 		}
 		m.Blocks = n
@@ -99,40 +99,40 @@ func (r *reader) blocks(t *timing, m *Measure) {
 	for _, text := range t.Looks {
 		n, err := strconv.Atoi(text)
 		if err != nil || n <= last || n > mostBlocks {
-			r.in.Complain(r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks grow, such as [6, 9, 13]", text, last)
+			mr.r.in.Complain(mr.r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks grow, such as [6, 9, 13]", text, last)
 			return
 		}
 		m.Looks = append(m.Looks, n)
 		last = n
 	}
 	if len(m.Looks) == 0 {
-		r.in.Complain(r.places["measure.looks"], "looks: give at least one number of blocks, such as [6, 9, 13]")
+		mr.r.in.Complain(mr.r.places["measure.looks"], "looks: give at least one number of blocks, such as [6, 9, 13]")
 	}
 }
 
 // consistent refuses keys of measure that cannot hold together. It complains
 // only about what the study gives.
-func (r *reader) consistent(m Measure) {
-	at := func(name string) *document.Node { return r.places["measure."+name] }
+func (mr measureReader) consistent(m Measure) {
+	at := func(name string) *document.Node { return mr.r.places["measure."+name] }
 	if n := at("precision"); n != nil && m.Precision == 0 {
-		r.in.Complain(n, "precision: 0%% is out of reach; give a half-width such as 1%%")
+		mr.r.in.Complain(n, "precision: 0%% is out of reach; give a half-width such as 1%%")
 	}
 	for _, name := range []string{"looks", "precision"} {
 		if n := at(name); n != nil && m.Blocks > 0 {
-			r.in.Complain(n, "%s decides the number of blocks, and so does blocks: keep one", name)
+			mr.r.in.Complain(n, "%s decides the number of blocks, and so does blocks: keep one", name)
 		}
 	}
 	if n := at("looks"); n != nil && at("precision") != nil {
-		r.in.Complain(n, "looks decide the number of blocks, and so does precision: keep one")
+		mr.r.in.Complain(n, "looks decide the number of blocks, and so does precision: keep one")
 	}
 	if least := max(m.Warmup, 0) + m.Window; m.Longest < least {
 		n := at("longest") // given, since its default is longer
-		r.in.Complain(n, "longest: %s has no room for a warm-up of %s and a window of %s", m.Longest, max(m.Warmup, 0), m.Window)
+		mr.r.in.Complain(n, "longest: %s has no room for a warm-up of %s and a window of %s", m.Longest, max(m.Warmup, 0), m.Window)
 	}
 	if n := at("interval"); n != nil && m.Interval > m.Window {
-		r.in.Complain(n, "interval: %s is longer than the window of %s", m.Interval, m.Window)
+		mr.r.in.Complain(n, "interval: %s is longer than the window of %s", m.Interval, m.Window)
 	}
 	if n := at("time"); n != nil && m.Time == 0 {
-		r.in.Complain(n, "time: a budget of 0s allows no trial")
+		mr.r.in.Complain(n, "time: a budget of 0s allows no trial")
 	}
 }

@@ -8,43 +8,43 @@ import (
 )
 
 // override puts path=value into the tree, in place of what stands there.
-func (r *reader) override(root *document.Node, set string) {
+func (o overrider) override(root *document.Node, set string) {
 	path, text, found := strings.Cut(set, "=")
 	path, text = strings.TrimSpace(path), strings.TrimSpace(text)
-	place := r.outside(path)
+	place := o.outside(path)
 	if !found || path == "" {
-		r.in.Complain(r.outside(set), "want path=value, such as measure.window=5s")
+		o.r.in.Complain(o.outside(set), "want path=value, such as measure.window=5s")
 		return
 	}
-	value := r.overrideValue(place, text)
+	value := o.overrideValue(place, text)
 	if value == nil {
 		return
 	}
-	r.in.Mark(value, source(path))
+	o.r.in.Mark(value, source(path))
 	if value.Kind == document.Scalar && value.Text != "" && slices.Contains([]string{"platform", "workload", "service"}, path) && value.Text == usedKind(root, path) {
 		return // it is what the study uses, with its settings
 	}
-	if keys := r.route(root, place, path); keys != nil {
-		r.displace(root, keys, value)
-		r.put(root, keys, value)
+	if keys := o.route(root, place, path); keys != nil {
+		o.displace(root, keys, value)
+		o.put(root, keys, value)
 	}
 }
 
 // overrideValue reads a list, a mapping or a quoted text as YAML and takes
 // anything else as it is, so that a question may hold a colon.
-func (r *reader) overrideValue(place *document.Node, text string) *document.Node {
+func (o overrider) overrideValue(place *document.Node, text string) *document.Node {
 	if text == "" || !strings.ContainsRune(`[{"'`, rune(text[0])) {
 		return &document.Node{Text: text}
 	}
-	before := r.in.Count()
-	sub := document.New(r.in.Name, format)
+	before := o.r.in.Count()
+	sub := document.New(o.r.in.Name, format)
 	value := sub.Read([]byte("value: " + text))
 	for _, m := range document.Mistakes(sub.Err()) {
-		r.in.Complain(place, "%s", m.Text)
+		o.r.in.Complain(place, "%s", m.Text)
 	}
-	if r.in.Count() > before || value == nil || len(value.Kids) != 2 {
-		if r.in.Count() == before {
-			r.in.Complain(place, "%q is more than one value", text)
+	if o.r.in.Count() > before || value == nil || len(value.Kids) != 2 {
+		if o.r.in.Count() == before {
+			o.r.in.Complain(place, "%q is more than one value", text)
 		}
 		return nil
 	}
@@ -52,9 +52,9 @@ func (r *reader) overrideValue(place *document.Node, text string) *document.Node
 }
 
 // outside is a value that does not stand in the file.
-func (r *reader) outside(path string) *document.Node {
+func (o overrider) outside(path string) *document.Node {
 	n := &document.Node{}
-	r.in.Mark(n, source(path))
+	o.r.in.Mark(n, source(path))
 	return n
 }
 
@@ -62,18 +62,18 @@ func source(path string) string { return "--set " + document.OneLine(path) }
 
 // route turns a path into the keys that lead to its place. Names of metrics and
 // factors hold dots, so that each part of a study splits its path its own way.
-func (r *reader) route(root, place *document.Node, path string) []string {
+func (o overrider) route(root, place *document.Node, path string) []string {
 	head, rest, deeper := strings.Cut(path, ".")
 	if !slices.Contains(names(topKeys), head) {
 		for _, what := range []string{"workload", "service"} {
 			if head == usedKind(root, what) && deeper {
-				return r.route(root, place, what+"."+path)
+				return o.route(root, place, what+"."+path)
 			}
 		}
 		if group := child(child(root, "groups"), head); group != nil && deeper {
-			return r.route(root, place, "groups."+path)
+			return o.route(root, place, "groups."+path)
 		}
-		r.in.Unknown(place, "unknown key", head, names(topKeys))
+		o.r.in.Unknown(place, "unknown key", head, names(topKeys))
 		return nil
 	}
 	if !deeper {
@@ -81,11 +81,11 @@ func (r *reader) route(root, place *document.Node, path string) []string {
 	}
 	switch head {
 	case "groups":
-		return r.routeGroup(root, place, rest)
+		return o.routeGroup(root, place, rest)
 	case "platform", "workload", "service":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
-			r.in.Complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
+			o.r.in.Complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
 			return nil
 		}
 		at := append(holder(root, head), head, kind)
@@ -111,7 +111,7 @@ func (r *reader) route(root, place *document.Node, path string) []string {
 		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
 	case "factors", "measure":
 	default:
-		r.in.Complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
+		o.r.in.Complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
 		return nil
 	}
 	return []string{head, rest}
@@ -147,7 +147,7 @@ func holder(root *document.Node, what string) []string {
 }
 
 // routeGroup splits what stands after "groups." in a path.
-func (r *reader) routeGroup(root, place *document.Node, path string) []string {
+func (o overrider) routeGroup(root, place *document.Node, path string) []string {
 	name, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
 		return []string{"groups", name}
@@ -179,7 +179,7 @@ func child(n *document.Node, key string) *document.Node {
 }
 
 // put sets the value at the end of the keys, making mappings on the way.
-func (r *reader) put(n *document.Node, keys []string, value *document.Node) {
+func (o overrider) put(n *document.Node, keys []string, value *document.Node) {
 	at := value.Line
 	for i, name := range keys {
 		if n.Kind != document.Mapping {
@@ -217,7 +217,7 @@ func open(n *document.Node, at int32) {
 
 // displace drops from the file what an override decides instead: who asks for 9
 // blocks wants no looks, and who varies a setting does not want it fixed.
-func (r *reader) displace(root *document.Node, keys []string, value *document.Node) {
+func (o overrider) displace(root *document.Node, keys []string, value *document.Node) {
 	drop := func(in *document.Node, names ...string) {
 		if in == nil || in.Kind != document.Mapping {
 			return

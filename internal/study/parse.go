@@ -40,17 +40,17 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 		return nil, r.in.Err()
 	}
 	for _, set := range sets {
-		r.override(root, set)
+		overrider{r}.override(root, set)
 	}
 	s := r.study(root)
 	if r.in.Count() == 0 {
-		r.loads(s)
+		loadReader{r}.loads(s)
 	}
 	if err := r.in.Err(); err != nil {
 		return nil, err
 	}
 	s.Sets = slices.Clone(sets)
-	s.levels = r.levelPlaces(s)
+	s.levels = factorReader{r}.levelPlaces(s)
 	return s, nil
 }
 
@@ -105,7 +105,7 @@ func (r *reader) study(root *document.Node) *Study {
 		s.Question = strings.Join(strings.Fields(text), " ")
 	}
 	r.platform(s, top)
-	r.groups(s, top)
+	groupReader{r}.groups(s, top)
 	kind := r.workload(s, top)
 	r.service(s, top, kind)
 	if e, ok := top["commands"]; ok {
@@ -113,13 +113,13 @@ func (r *reader) study(root *document.Node) *Study {
 	}
 	if e, ok := top["factors"]; ok {
 		before := r.in.Count()
-		s.Factors = r.factors(e.value, s, kind)
+		s.Factors = factorReader{r}.factors(e.value, s, kind)
 		r.misled = r.in.Count() > before
 	}
 	if e, ok := top["load"]; ok {
-		r.load(e.value, s, kind)
+		loadReader{r}.load(e.value, s, kind)
 	}
-	s.Measure = r.measure(top["measure"].value)
+	s.Measure = measureReader{r}.measure(top["measure"].value)
 	r.covered(s)
 	if e, ok := top["margin"]; ok {
 		s.Margin = r.share(e.value, "margin")
@@ -127,7 +127,7 @@ func (r *reader) study(root *document.Node) *Study {
 	if e, ok := top["seed"]; ok {
 		s.Seed = r.seed(e.value)
 	}
-	r.aims(s, top, kind)
+	aimReader{r}.aims(s, top, kind)
 	return s
 }
 

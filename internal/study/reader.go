@@ -114,3 +114,13 @@ func members(n *document.Node) []*document.Node {
 	}
 	return out
 }
+
+// Readers of the parts of a study.
+type (
+	factorReader  struct{ r *reader }
+	aimReader     struct{ r *reader }
+	loadReader    struct{ r *reader }
+	groupReader   struct{ r *reader }
+	measureReader struct{ r *reader }
+	overrider     struct{ r *reader } // of --set
+)
