@@ -201,3 +201,13 @@ func (x *Index) Rules(v VMID) []RuleID { return x.rules[v] }
 func (x *Index) Allowed(v VMID, h HostID) bool {
 	return x.allowed[x.class[v]][h/64]&(1<<(h%64)) != 0
 }
+
+// Total is the capacity of all hosts that run.
+func (x *Index) Total(c *Cluster) (all Resources) {
+	for h := range c.Hosts {
+		if c.Hosts[h].Runs() {
+			all = all.Plus(x.Capacity(HostID(h)))
+		}
+	}
+	return all
+}

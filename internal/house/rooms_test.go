@@ -19,7 +19,6 @@ var outgrown = map[string]int{
 	"internal/cluster/balance round":   96,
 	"internal/cluster/divvy":           2511,
 	"internal/cluster/divvy planner":   26,
-	"internal/cluster/doctor":          4613,
 	"internal/cluster/place Placer":    40,
 	"internal/cluster/replay world":    26,
 	"internal/cluster/snapshot fields": 37,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/policy"
 )
 
@@ -26,7 +26,7 @@ limits. Show the demand and the entitlement of each.`,
 			if err != nil {
 				return err
 			}
-			return c.Tell(doctor.Show(cl, vms), asJSON)
+			return c.Tell(pools.Show(cl, vms), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -6,7 +6,7 @@ import (
 	"plimsoll/cmd/plimsoll/cli"
 
 	"plimsoll/internal/cluster/divvy"
-	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
 )
 
 func syncCommand(c *cli.Screen) *cobra.Command {
@@ -33,7 +33,7 @@ pool than the pool reserves. Hosts, pools and VMs are matched by name.`,
 			if precise {
 				keep = divvy.Precise()
 			}
-			sync, err := doctor.SyncHosts(before, after, host, keep)
+			sync, err := pools.SyncHosts(before, after, host, keep)
 			if err != nil {
 				return cli.Mistake(err)
 			}

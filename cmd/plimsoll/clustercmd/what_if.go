@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/whatif"
 )
 
 func whatIfCommand(c *cli.Screen) *cobra.Command {
 	var asJSON, free bool
-	var change doctor.Change
+	var change whatif.Change
 	var entitle string
 	cmd := &cobra.Command{
 		Use:   "what-if SNAPSHOT",
@@ -44,7 +44,7 @@ entitle the VM to the amount, with the commands for them and their cost to other
 				}
 				return c.Tell(found, asJSON)
 			}
-			compared, err := doctor.WhatIf(cl, change)
+			compared, err := whatif.Compare(cl, change)
 			if err != nil {
 				return cli.Mistake(err)
 			}
@@ -69,8 +69,8 @@ entitle the VM to the amount, with the commands for them and their cost to other
 
 // findEntitlement looks for ways to an entitlement in a cluster as it would be after a
 // change.
-func findEntitlement(cl *cluster.Cluster, change doctor.Change, entitle string) (*doctor.Entitle, error) {
-	then, err := doctor.WithChange(cl, change)
+func findEntitlement(cl *cluster.Cluster, change whatif.Change, entitle string) (*whatif.Entitle, error) {
+	then, err := whatif.WithChange(cl, change)
 	if err != nil {
 		return nil, cli.Mistake(err)
 	}
@@ -82,11 +82,11 @@ func findEntitlement(cl *cluster.Cluster, change doctor.Change, entitle string) 
 	if err != nil {
 		return nil, err
 	}
-	resource, amount, err := doctor.ParseAmount(entitle[i+1:])
+	resource, amount, err := whatif.ParseAmount(entitle[i+1:])
 	if err != nil {
 		return nil, cli.Mistake(fmt.Errorf("--entitle %w", err))
 	}
-	found, err := doctor.FindEntitlement(then, v, resource, amount)
+	found, err := whatif.FindEntitlement(then, v, resource, amount)
 	if err != nil {
 		return nil, cli.Mistake(err)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Cause is why a VM moves, or does not go to a host, for programs: the kind, and the names
-// and numbers that its sentence holds. Amounts are MHz and bytes, loads shares of the
+// and numbers that its sentence holds. pools.Amounts are MHz and bytes, loads shares of the
 // capacity.
 type Cause struct {
 	Kind string `json:"kind"` // a name of cluster.Check, or one of the kinds below

@@ -5,6 +5,8 @@ package doctor
 import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor/pools"
+	"plimsoll/internal/cluster/doctor/warning"
 )
 
 // Report is one look at a cluster.
@@ -18,16 +20,16 @@ type Report struct {
 	Hosts   []Host `json:"hosts"`
 	// Pools are what pools ask for and are entitled to; none where all VMs are in the
 	// root.
-	Pools []PoolView `json:"pools,omitempty"`
+	Pools []pools.View `json:"pools,omitempty"`
 	// Short are the VMs that are entitled to less than they ask for, by how much, and
 	// Shorter is how many more there are.
-	Short    []Shortfall `json:"short,omitempty"`
-	Shorter  int         `json:"shorter,omitempty"`
-	Waiting  int         `json:"waiting,omitempty"` // VMs that are to be placed
-	Warnings []Warning   `json:"warnings,omitempty"`
-	Broken   []string    `json:"broken,omitempty"` // hard constraints that are violated now
-	Moves    []Move      `json:"moves,omitempty"`
-	Stranded []Stranded  `json:"stranded,omitempty"`
+	Short    []Shortfall       `json:"short,omitempty"`
+	Shorter  int               `json:"shorter,omitempty"`
+	Waiting  int               `json:"waiting,omitempty"` // VMs that are to be placed
+	Warnings []warning.Warning `json:"warnings,omitempty"`
+	Broken   []string          `json:"broken,omitempty"` // hard constraints that are violated now
+	Moves    []Move            `json:"moves,omitempty"`
+	Stranded []Stranded        `json:"stranded,omitempty"`
 	// Remaining are the hard constraints that are violated after the moves.
 	Remaining []Remaining `json:"remaining,omitempty"`
 	Refused   []Refused   `json:"refused,omitempty"`
@@ -59,11 +61,11 @@ type Host struct {
 
 // Shortfall is a VM that is entitled to less than it asks for.
 type Shortfall struct {
-	VM       string  `json:"vm"`
-	Host     string  `json:"host"`
-	Pool     string  `json:"pool"`
-	Demand   Amounts `json:"demand"`
-	Entitled Amounts `json:"entitled"`
+	VM       string        `json:"vm"`
+	Host     string        `json:"host"`
+	Pool     string        `json:"pool"`
+	Demand   pools.Amounts `json:"demand"`
+	Entitled pools.Amounts `json:"entitled"`
 }
 
 // Move is a move with what led to it.
@@ -96,12 +98,22 @@ type Refused struct {
 	Why  string `json:"why"`
 }
 
+// scene is a cluster as it is found.
+type scene struct {
+	c *cluster.Cluster
+	x *cluster.Index
+	l *cluster.Layout
+}
+
+// runs says whether a VM of the snapshot runs.
+func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
+
 // Look reports on a cluster, with what a round would do.
 func Look(c *cluster.Cluster, o balance.Options) *Report {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
-	r := &Report{Cluster: c.Name, At: c.At, Level: c.Settings.Level, Warnings: warnings(scene{c, x, l}), Quiet: plan.Quiet}
+	r := &Report{Cluster: c.Name, At: c.At, Level: c.Settings.Level, Warnings: warning.Find(c, x, l), Quiet: plan.Quiet}
 	for _, v := range cluster.Violations(c, l.Host) {
 		r.Broken = append(r.Broken, v.Text)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/doctor/pools"
 )
 
 // mostShort is how many VMs are told that are entitled to less than they ask for.
@@ -14,9 +15,9 @@ const mostShort = 5
 // entitled divides the cluster's capacity, and says what that leaves hosts, pools and
 // VMs.
 func (r *Report) entitled(s scene) {
-	e := divvy.Divide(s.c, s.x, capacity(s.c, s.x), nil)
+	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)
 	if len(s.c.Pools) > 1 {
-		r.Pools = poolViews(s.c, e)
+		r.Pools = pools.Views(s.c, e)
 	}
 	promised := make([]cluster.Resources, len(s.c.Hosts))
 	var short []Shortfall
@@ -29,7 +30,7 @@ func (r *Report) entitled(s scene) {
 		// Beyond its demand it has a claim that it makes no use of.
 		promised[vm.Host] = promised[vm.Host].Plus(cluster.Resources{CPU: min(gets.CPU, max(asks.CPU, vm.CPU.Reservation)), Memory: min(gets.Memory, max(asks.Memory, s.x.Reserved(id).Memory))})
 		if !asks.Fits(gets) {
-			short = append(short, Shortfall{vm.Name, s.c.Hosts[vm.Host].Name, s.c.Pools[vm.Pool].Name, Amounts(asks), Amounts(gets)})
+			short = append(short, Shortfall{vm.Name, s.c.Hosts[vm.Host].Name, s.c.Pools[vm.Pool].Name, pools.Amounts(asks), pools.Amounts(gets)})
 		}
 	}
 	for h := range r.Hosts {

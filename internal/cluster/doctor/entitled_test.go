@@ -15,7 +15,7 @@ import (
 // VMs of a pool with a limit share it: two of three ask for 9,000 MHz each and one
 // for 1,000, of 9,000 in all, so that the two get 4,000.
 func TestEntitledToLess(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	c.Pools[1].CPU.Limit = 9000
 	for v, asks := range []float64{9000, 9000, 1000} {
 		c.VMs[v].Demand.CPU = cluster.Steady(asks)
@@ -57,7 +57,7 @@ func TestTheSameClusterTheSameBytes(t *testing.T) {
 
 // Many pools with the same fault make one warning.
 func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	for i := range 40 {
 		p := c.Pools[1]
 		p.Name, p.CPU.Limit, p.CPU.Shares = fmt.Sprintf("pool-%d", i), 1000, int64(5000+i)
@@ -71,7 +71,7 @@ func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 	c.VMs[3].Pool = 1 // bronze has two VMs, as many as each of the others
 	c.VMs[4].Pool = 1
 	kinds := map[string]int{}
-	for _, w := range look(c) {
+	for _, w := range Look(c, balance.Options{}).Warnings {
 		kinds[w.Kind]++
 		if w.Kind == "priority pie" && (len(w.Pools) != 40 || slices.Contains(w.Pools, "bronze")) {
 			t.Errorf("%q", w.Pools)
@@ -84,11 +84,11 @@ func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 
 // A cluster with nothing in it, or with hosts of no size, is told as it is.
 func TestNothingToTell(t *testing.T) {
-	bare := sound()
+	bare := clustertest.Sound()
 	bare.VMs = nil
 	none := *bare
 	none.Hosts = nil
-	flat := sound()
+	flat := clustertest.Sound()
 	for h := range flat.Hosts {
 		flat.Hosts[h].Memory, flat.Hosts[h].MHz, flat.Hosts[h].NIC = 0, 0, 0
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Exact says how far the moves of a round are from the best layout that there is: the one
@@ -48,7 +49,7 @@ func FromBest(c *cluster.Cluster, o balance.Options) (*Exact, error) {
 	_, steps, err := balance.Exact(now, x)
 	switch {
 	case errors.Is(err, balance.ErrTooLarge):
-		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; ask without it", count(len(c.Hosts), "host"), count(len(c.VMs), "VM"), err)
+		return nil, fmt.Errorf("compare %s, %s with the best layout: %w; ask without it", words.Count(len(c.Hosts), "host"), words.Count(len(c.VMs), "VM"), err)
 	case err != nil:
 		return nil, fmt.Errorf("compare with the best layout: %w, so none is best; ask without it, and see what is broken", err)
 	}
@@ -106,7 +107,7 @@ func (e *Exact) write(b *strings.Builder) {
 	says := func(s Standing) string {
 		return fmt.Sprintf("%d MHz (%.2f %%) lost, score %.1f", s.Lost, 100*s.Share, 100*s.Score)
 	}
-	lines := []string{"as it is:         " + says(e.Now), "after the plan:   " + says(e.Plan) + ", " + count(e.Plan.Moves, "move"), "the best layout:  " + says(e.Best) + ", " + count(e.Best.Moves, "move")}
+	lines := []string{"as it is:         " + says(e.Now), "after the plan:   " + says(e.Plan) + ", " + words.Count(e.Plan.Moves, "move"), "the best layout:  " + says(e.Best) + ", " + words.Count(e.Best.Moves, "move")}
 	switch {
 	case e.Behind.Lost > 0:
 		lines = append(lines, fmt.Sprintf("the plan is %d MHz behind: %.2f %% of the demand, %.1f points of the score", e.Behind.Lost, 100*e.Behind.Share, 100*e.Behind.Score))
@@ -128,5 +129,5 @@ func (e *Exact) write(b *strings.Builder) {
 		}
 		lines = append(lines, "it counts neither what moves cost nor rules that only should hold")
 	}
-	section(b, "Against the best of all layouts", lines)
+	words.Section(b, "Against the best of all layouts", lines)
 }

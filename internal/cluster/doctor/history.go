@@ -8,6 +8,8 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor/warning"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // What a ledger is looked through for, counted in rounds.
@@ -134,7 +136,7 @@ func (h *history) record() *Record {
 
 // warnings are what the rounds show of somebody else at work, of VMs that go to and
 // fro, and of what is recommended or refused again and again.
-func (h *history) warnings() (out []Warning) {
+func (h *history) warnings() (out []warning.Warning) {
 	r := h.record()
 	if r == nil {
 		return nil
@@ -148,20 +150,20 @@ func (h *history) warnings() (out []Warning) {
 	}
 	if len(says) > 0 {
 		slices.Sort(names)
-		out = append(out, Warning{Kind: "flapping", Text: several(says), VMs: slices.Compact(names),
-			Do: "find who moves it back; a VM is not recommended to return to a host within " + count(returnAfter, "round") + " of leaving it"})
+		out = append(out, warning.Warning{Kind: "flapping", Text: words.Several(says), VMs: slices.Compact(names),
+			Do: "find who moves it back; a VM is not recommended to return to a host within " + words.Count(returnAfter, "round") + " of leaving it"})
 	}
 	out = append(out, h.ignored()...)
 	out = append(out, h.stuck()...)
 	if r.Judged > 0 && r.Median > badMedian {
-		out = append(out, Warning{Kind: "predictions", Text: fmt.Sprintf("half of the loads that were predicted were off by more than %.1f points (%d predictions in %s)", r.Median, r.Judged, count(r.Rounds, "round")),
+		out = append(out, warning.Warning{Kind: "predictions", Text: fmt.Sprintf("half of the loads that were predicted were off by more than %.1f points (%d predictions in %s)", r.Median, r.Judged, words.Count(r.Rounds, "round")),
 			Do: "demand changes faster than snapshots are taken: look more often, or at another level"})
 	}
 	return out
 }
 
 // duel tells of moves that no round recommended and nothing explains.
-func (h *history) duel(r *Record) *Warning {
+func (h *history) duel(r *Record) *warning.Warning {
 	if r.Undone == 0 && r.Others < duelMoves {
 		return nil
 	}
@@ -172,11 +174,11 @@ func (h *history) duel(r *Record) *Warning {
 		}
 	}
 	slices.Sort(names)
-	text := fmt.Sprintf("%s made that no round recommended (%s)", were(len(says), "move"), several(says))
+	text := fmt.Sprintf("%s made that no round recommended (%s)", were(len(says), "move"), words.Several(says))
 	if r.Undone > 0 {
 		text += fmt.Sprintf(", and %d of them took back what a round had recommended", r.Undone)
 	}
-	return &Warning{Kind: "duel", Text: text + ": somebody else moves VMs, a second balancer or a person", VMs: slices.Compact(names),
+	return &warning.Warning{Kind: "duel", Text: text + ": somebody else moves VMs, a second balancer or a person", VMs: slices.Compact(names),
 		Do: "let only one of them decide: turn the other one off, or pin the VMs that it looks after"}
 }
 
@@ -188,7 +190,7 @@ func were(n int, what string) string {
 }
 
 // ignored tells of moves that were recommended again and again and never made.
-func (h *history) ignored() []Warning {
+func (h *history) ignored() []warning.Warning {
 	var says, names []string
 	last := len(h.outcomes) - 1
 	for _, m := range h.outcomes[last].Moves {
@@ -205,14 +207,14 @@ func (h *history) ignored() []Warning {
 	if len(says) == 0 {
 		return nil
 	}
-	return []Warning{{Kind: "not followed", Text: "recommended again and again, and not made: " + several(says), VMs: names,
+	return []warning.Warning{{Kind: "not followed", Text: "recommended again and again, and not made: " + words.Several(says), VMs: names,
 		Do: "make the move, or pin the VM to say that it shall stay"}}
 }
 
 var digits = regexp.MustCompile(`[0-9]+(\.[0-9]+)?`)
 
 // stuck tells of the same obstacle to any move in round after round.
-func (h *history) stuck() []Warning {
+func (h *history) stuck() []warning.Warning {
 	last := h.rounds[len(h.rounds)-1]
 	reason := func(r *Round) string {
 		if len(r.Moves) > 0 || len(r.Refused) == 0 && len(r.Stranded) == 0 {
@@ -231,7 +233,7 @@ func (h *history) stuck() []Warning {
 	if len(last.Refused) > 0 || len(says) == 0 {
 		says = append(says, last.Quiet)
 	}
-	return []Warning{{Kind: "stuck", Text: fmt.Sprintf("for %d rounds nothing moves for the same reason: %s", n, several(says)),
+	return []warning.Warning{{Kind: "stuck", Text: fmt.Sprintf("for %d rounds nothing moves for the same reason: %s", n, words.Several(says)),
 		Do: "plimsoll cluster what-if shows what another level, rules dropped or a host more would change"}}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor/warning"
 )
 
 // Ledger is what earlier rounds saw and predicted.
@@ -90,7 +91,7 @@ func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
 	}
 	report.Warnings = append(h.warnings(), report.Warnings...)
 	for _, d := range l.Damaged {
-		report.Warnings = append(report.Warnings, Warning{Kind: "ledger", Text: d, Do: "the line stays in the file; delete it to be rid of this warning"})
+		report.Warnings = append(report.Warnings, warning.Warning{Kind: "ledger", Text: d, Do: "the line stays in the file; delete it to be rid of this warning"})
 	}
 	if len(before) < len(l.Rounds) {
 		report.Known = true

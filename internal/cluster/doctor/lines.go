@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"plimsoll/internal/cluster/doctor/warning"
 )
 
 // Lines writes the report for programs that read line by line: one JSON object a line,
@@ -42,7 +44,7 @@ func (r *Report) Lines(w io.Writer) error {
 	for _, v := range r.Warnings {
 		p.print("warning", struct {
 			About string `json:"about"`
-			Warning
+			warning.Warning
 			Kind omitted `json:"kind,omitempty"`
 		}{About: v.Kind, Warning: v})
 	}

@@ -12,6 +12,8 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/doctor/pools"
+	"plimsoll/internal/cluster/doctor/warning"
 	"plimsoll/internal/cluster/snapshot"
 )
 
@@ -42,7 +44,7 @@ func gather(t *testing.T, text string) *Report {
 		case "host":
 			r.Hosts = append(r.Hosts, one[Host](take))
 		case "pool":
-			r.Pools = append(r.Pools, one[PoolView](take))
+			r.Pools = append(r.Pools, one[pools.View](take))
 		case "short":
 			r.Short = append(r.Short, one[Shortfall](take))
 		case "move":
@@ -50,7 +52,7 @@ func gather(t *testing.T, text string) *Report {
 		case "refused":
 			r.Refused = append(r.Refused, one[Refused](take))
 		case "warning":
-			w := one[Warning](take)
+			w := one[warning.Warning](take)
 			w.Kind = kind.About
 			r.Warnings = append(r.Warnings, w)
 		case "broken":

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/doctor/warning"
 )
 
 // A plan that is carried out while nothing else changes turns out as predicted.
@@ -170,7 +171,9 @@ func TestHistory(t *testing.T) {
 			}
 			continue
 		}
-		if !slices.ContainsFunc(got, func(w Warning) bool { return w.Kind == tc.kind && strings.Contains(w.Text, tc.says) && w.Do != "" }) {
+		if !slices.ContainsFunc(got, func(w warning.Warning) bool {
+			return w.Kind == tc.kind && strings.Contains(w.Text, tc.says) && w.Do != ""
+		}) {
 			t.Errorf("%s: want %s %q, got %+v", tc.name, tc.kind, tc.says, got)
 		}
 	}
@@ -197,18 +200,9 @@ func enter(t *testing.T, file *bytes.Buffer, c *cluster.Cluster, at string) *Rep
 	return report
 }
 
-// uneven is a cluster with one host that is too full.
-func lopsided() *cluster.Cluster {
-	c := sound()
-	for v := range c.VMs {
-		c.VMs[v].Host, c.VMs[v].Demand.CPU = 0, cluster.Steady(5000)
-	}
-	return c
-}
-
 func TestTheNextRoundChecksTheLast(t *testing.T) {
 	var file bytes.Buffer
-	c := lopsided()
+	c := clustertest.Lopsided()
 	first := enter(t, &file, c, "2026-11-21T14:00:00Z")
 	if first.Round != 1 || first.Last != nil || len(first.Moves) == 0 {
 		t.Fatalf("%+v", first)
@@ -216,7 +210,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 	if again := enter(t, &file, c, "2026-11-21T14:00:00Z"); again.Round != 1 || !again.Known || strings.Count(file.String(), "\n") != 1 {
 		t.Errorf("the same snapshot is entered again: %s", file.String())
 	}
-	next := lopsided()
+	next := clustertest.Lopsided()
 	next.At = "2026-11-21T14:05:00Z"
 	for v := range next.VMs {
 		next.VMs[v].Host = After(c)(cluster.VMID(v))
@@ -225,7 +219,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 	if second.Round != 2 || second.Last == nil || second.Last.Summary.Made != len(first.Moves) || second.Last.Summary.Largest > 1e-9 {
 		t.Errorf("%+v", second.Last)
 	}
-	third := enter(t, &file, lopsided(), "2026-11-21T14:10:00Z")
+	third := enter(t, &file, clustertest.Lopsided(), "2026-11-21T14:10:00Z")
 	if third.Last.Summary.Reverted != len(first.Moves) || third.Record.Undone != len(first.Moves) || third.Warnings[0].Kind != "duel" {
 		t.Errorf("%+v %+v", third.Last.Summary, third.Warnings)
 	}
@@ -239,7 +233,7 @@ func TestTheNextRoundChecksTheLast(t *testing.T) {
 func TestNothingReturnsAtOnce(t *testing.T) {
 	var file bytes.Buffer
 	tilted := func(host cluster.HostID) *cluster.Cluster {
-		c := lopsided()
+		c := clustertest.Lopsided()
 		c.Hosts = c.Hosts[:2]
 		for v := range c.VMs {
 			c.VMs[v].Host = host
@@ -258,20 +252,20 @@ func TestNothingReturnsAtOnce(t *testing.T) {
 
 func TestADamagedLedger(t *testing.T) {
 	var file bytes.Buffer
-	c := lopsided()
+	c := clustertest.Lopsided()
 	enter(t, &file, c, "2026-11-21T14:00:00Z")
 	whole := bytes.Clone(file.Bytes())
 	for _, cut := range []int{1, 20, len(whole) / 2, len(whole) - 2} {
 		var two bytes.Buffer
 		two.Write(whole)
 		two.Write(whole[:cut])
-		next := lopsided()
+		next := clustertest.Lopsided()
 		next.VMs[0].Host = 1
 		r := enter(t, &two, next, "2026-11-21T14:05:00Z")
 		if w := r.Warnings[0]; r.Round != 2 || r.Last == nil {
 			t.Errorf("cut after %d: %+v", cut, w)
 		}
-		if !slices.ContainsFunc(r.Warnings, func(w Warning) bool {
+		if !slices.ContainsFunc(r.Warnings, func(w warning.Warning) bool {
 			return w.Kind == "ledger" && strings.Contains(w.Text, fmt.Sprintf("lab.ledger:2: the line is cut off after %d bytes", cut))
 		}) {
 			t.Errorf("cut after %d is not named: %+v", cut, r.Warnings)
@@ -290,7 +284,7 @@ func TestALedgerOfSomethingElseIsRefused(t *testing.T) {
 		}
 	}
 	var file bytes.Buffer
-	c := lopsided()
+	c := clustertest.Lopsided()
 	enter(t, &file, c, "2026-11-21T14:00:00Z")
 	l, err := ReadLedger("l", file.Bytes())
 	if err != nil {
@@ -332,7 +326,7 @@ func TestALongLedger(t *testing.T) {
 func FuzzLedger(f *testing.F) {
 	var file bytes.Buffer
 	l := &Ledger{}
-	_, round, err := l.Look(lopsided(), "2026-11-21T14:00:00Z")
+	_, round, err := l.Look(clustertest.Lopsided(), "2026-11-21T14:00:00Z")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -346,7 +340,7 @@ func FuzzLedger(f *testing.F) {
 		if err != nil {
 			return
 		}
-		report, _, err := l.Look(lopsided(), "")
+		report, _, err := l.Look(clustertest.Lopsided(), "")
 		if err != nil {
 			return
 		}

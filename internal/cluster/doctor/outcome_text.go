@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // textLast says what came of the round before.
@@ -15,7 +17,7 @@ func (r *Report) textLast(b *strings.Builder) {
 	}
 	if a := r.Record; a != nil && a.Rounds > 1 {
 		fmt.Fprintf(b, "  over %d rounds: %d of %s made, %d taken back, %d that nobody recommended%s\n",
-			a.Rounds, a.Made, count(a.Moves, "recommended move"), a.Undone, a.Others, judged(a.Judged, a.Median, a.Largest, ""))
+			a.Rounds, a.Made, words.Count(a.Moves, "recommended move"), a.Undone, a.Others, judged(a.Judged, a.Median, a.Largest, ""))
 	}
 }
 
@@ -39,7 +41,7 @@ func (o *Outcome) lines() []string {
 			out = append(out, fmt.Sprintf("%s of earlier rounds taken back", were(s.Reverted, "move")))
 		}
 	} else {
-		text := fmt.Sprintf("%d of %s made", s.Made, count(len(o.Moves), "recommended move"))
+		text := fmt.Sprintf("%d of %s made", s.Made, words.Count(len(o.Moves), "recommended move"))
 		for _, part := range []struct {
 			n    int
 			what string

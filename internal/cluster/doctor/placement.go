@@ -31,7 +31,7 @@ func Place(c *cluster.Cluster, vms []cluster.VMID) (*Placement, *cluster.Layout)
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	p := place.New(l, x)
-	p.Ask(divvy.NewLedger(c, x, capacity(c, x), nil))
+	p.Ask(divvy.NewLedger(c, x, x.Total(c), nil))
 	if len(vms) == 0 {
 		for v := range c.VMs {
 			if c.VMs[v].Waiting {

@@ -82,7 +82,7 @@ func (s scene) denied(v cluster.VMID) string {
 		return ""
 	}
 	p := place.New(s.l, s.x)
-	p.Ask(divvy.NewLedger(s.c, s.x, capacity(s.c, s.x), nil))
+	p.Ask(divvy.NewLedger(s.c, s.x, s.x.Total(s.c), nil))
 	return p.Denied(v)
 }
 

@@ -41,7 +41,7 @@ type RoundMove struct {
 
 // NewRound is the line of a report on a cluster. Its number is 0.
 func NewRound(c *cluster.Cluster, r *Report) *Round {
-	n := &Round{Kind: "round", Cluster: c.Name, Lost: r.Lost, Refused: r.Refused, Stranded: texts(r.Stranded), Quiet: r.Quiet, Hosts: make([]RoundHost, len(c.Hosts))}
+	n := &Round{Kind: "round", Cluster: c.Name, Lost: r.Lost, Refused: r.Refused, Stranded: Texts(r.Stranded), Quiet: r.Quiet, Hosts: make([]RoundHost, len(c.Hosts))}
 	for h := range c.Hosts {
 		seen := &r.Hosts[h]
 		n.Hosts[h] = RoundHost{Name: seen.Name, State: seen.State, CPU: seen.CPU, Memory: seen.Memory}

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Stages are the moves of a round by when they can be made: those of a stage side by
@@ -71,13 +72,13 @@ const mostStaged = 24
 
 func (s *Stages) write(b *strings.Builder) {
 	if s.Moves == 0 {
-		section(b, "Stages", []string{"nothing moves"})
+		words.Section(b, "Stages", []string{"nothing moves"})
 		return
 	}
 	var lines []string
 	for i := range s.Stages {
 		stage := &s.Stages[i]
-		lines = append(lines, fmt.Sprintf("%d. %s, %d s", stage.Number, count(len(stage.Moves), "move"), stage.Seconds))
+		lines = append(lines, fmt.Sprintf("%d. %s, %d s", stage.Number, words.Count(len(stage.Moves), "move"), stage.Seconds))
 		for _, m := range stage.Moves[:min(len(stage.Moves), mostStaged)] {
 			lines = append(lines, "   "+m.said())
 		}
@@ -88,8 +89,8 @@ func (s *Stages) write(b *strings.Builder) {
 			lines = append(lines, "   "+name+" stands still meanwhile: it writes to its memory faster than it can be copied")
 		}
 	}
-	lines = append(lines, fmt.Sprintf("%s in %s, %d s in all", count(s.Moves, "move"), count(len(s.Stages), "stage"), s.Seconds))
-	section(b, "Stages: the moves of one are made side by side", lines)
+	lines = append(lines, fmt.Sprintf("%s in %s, %d s in all", words.Count(s.Moves, "move"), words.Count(len(s.Stages), "stage"), s.Seconds))
+	words.Section(b, "Stages: the moves of one are made side by side", lines)
 }
 
 // Planned is a report with what was asked for besides: its moves in stages, and how far

@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor/pools"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Text writes the report for an operator: one statement a line, so that it can be
@@ -18,9 +20,9 @@ func (r *Report) Text(w io.Writer) error {
 	r.textLast(b)
 	r.textHosts(b)
 	r.textEntitled(b)
-	section(b, "Violated hard constraints", r.Broken)
+	words.Section(b, "Violated hard constraints", r.Broken)
 	r.textMoves(b)
-	section(b, "Stranded", texts(r.Stranded))
+	words.Section(b, "Stranded", Texts(r.Stranded))
 	r.textRemaining(b)
 	r.textRefused(b)
 	r.textWarnings(b)
@@ -28,19 +30,9 @@ func (r *Report) Text(w io.Writer) error {
 	return err
 }
 
-func section(b *strings.Builder, title string, lines []string) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n", title)
-	for _, l := range lines {
-		fmt.Fprintf(b, "  %s\n", l)
-	}
-}
-
 // textHead says in a few lines what the rest says at length.
 func (r *Report) textHead(b *strings.Builder) {
-	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, count(len(r.Hosts), "host"), count(r.VMs, "VM"))
+	fmt.Fprintf(b, "%s: %s, %s running", r.Cluster, words.Count(len(r.Hosts), "host"), words.Count(r.VMs, "VM"))
 	if r.Waiting > 0 {
 		fmt.Fprintf(b, ", %d to be placed", r.Waiting)
 	}
@@ -56,17 +48,17 @@ func (r *Report) textHead(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n%.2f %% of the work is slowed down or not served", 100*r.Lost[0])
 	if n := len(r.Moves); n > 0 {
-		fmt.Fprintf(b, "; after the %s below it would be %.2f %%", count(n, "move"), 100*r.Lost[1])
+		fmt.Fprintf(b, "; after the %s below it would be %.2f %%", words.Count(n, "move"), 100*r.Lost[1])
 	}
 	b.WriteString(".\n")
 	if n := len(r.Broken); n > 0 {
-		fmt.Fprintf(b, "%s %s violated%s.\n", count(n, "hard constraint"), verb(n, "is", "are"), afterMoves(len(r.Remaining)))
+		fmt.Fprintf(b, "%s %s violated%s.\n", words.Count(n, "hard constraint"), words.Verb(n, "is", "are"), afterMoves(len(r.Remaining)))
 	}
 	if n := len(r.Stranded); n > 0 {
-		fmt.Fprintf(b, "%s must move and cannot.\n", count(n, "VM"))
+		fmt.Fprintf(b, "%s must move and cannot.\n", words.Count(n, "VM"))
 	}
 	if n := len(r.Warnings); n > 0 {
-		fmt.Fprintf(b, "%s %s worth a look, at the end.\n", count(n, "thing"), verb(n, "is", "are"))
+		fmt.Fprintf(b, "%s %s worth a look, at the end.\n", words.Count(n, "thing"), words.Verb(n, "is", "are"))
 	}
 }
 
@@ -87,14 +79,7 @@ func (r *Report) textRemaining(b *strings.Builder) {
 			lines = append(lines, "  "+vm.Text)
 		}
 	}
-	section(b, "Violated after the moves", lines)
-}
-
-func verb(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+	words.Section(b, "Violated after the moves", lines)
 }
 
 func when(at string) string {
@@ -142,7 +127,7 @@ func change(before, after float64, unit string) string {
 func (r *Report) textEntitled(b *strings.Builder) {
 	if len(r.Pools) > 0 {
 		b.WriteString("\nPools\n")
-		textPools(b, "  ", r.Pools)
+		pools.Table(b, "  ", r.Pools)
 	}
 	var lines []string
 	for _, s := range r.Short {
@@ -158,7 +143,7 @@ func (r *Report) textEntitled(b *strings.Builder) {
 	if r.Shorter > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more (plimsoll cluster show SNAPSHOT --vms)", r.Shorter))
 	}
-	section(b, "Entitled to less than they ask for", lines)
+	words.Section(b, "Entitled to less than they ask for", lines)
 }
 
 func (r *Report) textMoves(b *strings.Builder) {

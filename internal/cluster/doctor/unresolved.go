@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/doctor/words"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -109,7 +110,7 @@ func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stran
 		}
 	}
 	if len(out.With) > 0 {
-		says += ", with " + named(out.With)
+		says += ", with " + words.Named(out.With)
 	}
 	if out.Pinned != "" {
 		out.Text = fmt.Sprintf("%s: %s is pinned", says, out.Pinned)
@@ -176,13 +177,13 @@ func (s scene) summary(verdicts []place.Verdict, of cluster.VMID) string {
 				text += " (" + s.c.Hosts[g.best.Host].Name + ")"
 			}
 		}
-		says = append(says, named(g.hosts)+": "+text)
+		says = append(says, words.Named(g.hosts)+": "+text)
 	}
 	return "no other host can run it: " + strings.Join(says, "; ")
 }
 
 // texts are the sentences of stranded VMs.
-func texts(list []Stranded) (out []string) {
+func Texts(list []Stranded) (out []string) {
 	for _, s := range list {
 		out = append(out, s.Text)
 	}

@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
 )
 
 // lab is four hosts with something of everything: a rule that is broken, two full hosts,
@@ -72,7 +73,7 @@ func many(hosts, moves int) Input {
 	if r.Lost = [2]float64{.043, .002}; moves == 0 {
 		r.Lost[1] = r.Lost[0]
 	}
-	r.Pools = doctor.Show(c, false).Pools
+	r.Pools = pools.Show(c, false).Pools
 	return Input{Report: r}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
+	"plimsoll/internal/cluster/doctor/warning"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -36,14 +38,14 @@ func small() Input {
 			Stranded: []doctor.Stranded{{Text: "big cannot leave esx-1, which is in maintenance; no other host can run it: esx-2: the host is failed"}},
 			Refused:  []doctor.Refused{{VM: "web-3", From: "esx-1", To: "esx-3", Why: "no VM would run better"}},
 			Quiet:    "the hosts' loads lie 36.1 points apart, and no move is worth it",
-			Pools: []doctor.PoolView{
-				{Name: "root", VMs: 5, Shares: 4000, Demand: doctor.Amounts{CPU: 70_000, Memory: 80 * gib}, Entitled: doctor.Amounts{CPU: 332_800, Memory: 1024 * gib}},
-				{Name: "gold", Depth: 1, VMs: 4, Shares: 8000, Demand: doctor.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: doctor.Amounts{CPU: 8000, Memory: 16 * gib}},
+			Pools: []pools.View{
+				{Name: "root", VMs: 5, Shares: 4000, Demand: pools.Amounts{CPU: 70_000, Memory: 80 * gib}, Entitled: pools.Amounts{CPU: 332_800, Memory: 1024 * gib}},
+				{Name: "gold", Depth: 1, VMs: 4, Shares: 8000, Demand: pools.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: pools.Amounts{CPU: 8000, Memory: 16 * gib}},
 			},
-			Short: []doctor.Shortfall{{VM: "db-1", Host: "esx-2", Pool: "gold", Demand: doctor.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: doctor.Amounts{CPU: 8000, Memory: 7 * gib}}}, Shorter: 3,
+			Short: []doctor.Shortfall{{VM: "db-1", Host: "esx-2", Pool: "gold", Demand: pools.Amounts{CPU: 9000, Memory: 8 * gib}, Entitled: pools.Amounts{CPU: 8000, Memory: 7 * gib}}}, Shorter: 3,
 			Round: 2, At: "2026-11-21T14:00:00Z", Last: &doctor.Outcome{Moves: []doctor.MoveOutcome{{RoundMove: doctor.RoundMove{VM: "db-1", From: "esx-1", To: "esx-2"}, What: doctor.Made}, {RoundMove: doctor.RoundMove{VM: "web-2", From: "esx-1", To: "esx-3"}, What: doctor.NotMade}},
 				Others: []doctor.OtherMove{{VM: "web-5", From: "esx-3", To: "esx-1"}}, Summary: doctor.Summary{Made: 1, NotMade: 1, Judged: 4, Median: 1.2, Largest: 3.4}, Lost: doctor.Predicted{Predicted: .01, Seen: .0346}},
-			Warnings: []doctor.Warning{{Kind: "cost-benefit", Text: "moves are made whatever they cost", Do: "set cost-benefit to true"}},
+			Warnings: []warning.Warning{{Kind: "cost-benefit", Text: "moves are made whatever they cost", Do: "set cost-benefit to true"}},
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
 )
 
 // move is a row of the table of moves.
@@ -77,13 +78,13 @@ type entitled struct {
 // deepest is how far names are set in.
 const deepest = 8
 
-func poolLines(pools []doctor.PoolView) []poolLine {
-	var most doctor.Amounts
-	for _, p := range pools {
+func poolLines(views []pools.View) []poolLine {
+	var most pools.Amounts
+	for _, p := range views {
 		most.CPU, most.Memory = max(most.CPU, p.Demand.CPU, p.Entitled.CPU), max(most.Memory, p.Demand.Memory, p.Entitled.Memory)
 	}
 	var out []poolLine
-	for _, p := range pools {
+	for _, p := range views {
 		w := poolLine{Name: clean(p.Name), Depth: min(p.Depth, deepest), VMs: count(p.VMs), Shares: count(int(p.Shares))}
 		w.CPU = entitledOf(p.Demand.CPU, p.Entitled.CPU, most.CPU)
 		w.CPU.Asked, w.CPU.Gets = mhz(p.Demand.CPU), mhz(p.Entitled.CPU)

@@ -14,6 +14,8 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
+	"plimsoll/internal/cluster/doctor/warning"
 )
 
 // sound checks what holds for each page: one arrow and one row for each move, no number
@@ -209,7 +211,7 @@ func TestNamesAreEscaped(t *testing.T) {
 	r.Stranded, r.Broken = []doctor.Stranded{{VM: hostile, Text: hostile}}, []string{hostile}
 	r.Remaining = []doctor.Remaining{{Text: hostile, VMs: r.Stranded}}
 	r.Refused = []doctor.Refused{{VM: hostile, From: hostile, To: hostile, Why: hostile}}
-	r.Warnings = []doctor.Warning{{Kind: hostile, Text: hostile, Do: hostile}}
+	r.Warnings = []warning.Warning{{Kind: hostile, Text: hostile, Do: hostile}}
 	r.Pools[0].Name, r.At = hostile, hostile
 	r.Short[0] = doctor.Shortfall{VM: hostile, Host: hostile, Pool: hostile}
 	r.Last.Moves[1] = doctor.MoveOutcome{RoundMove: doctor.RoundMove{VM: hostile, From: hostile, To: hostile}, What: hostile}
@@ -254,7 +256,7 @@ func TestOddReports(t *testing.T) {
 		{Report: &doctor.Report{Moves: []doctor.Move{{Step: 1, VM: "a", From: "b", To: "c", Reason: "other"}}}},
 		{Report: &doctor.Report{Lost: [2]float64{math.NaN(), math.Inf(1)}, Hosts: []doctor.Host{
 			{Name: "a", State: "connected", CPU: [2]float64{math.NaN(), math.Inf(1)}, Memory: [2]float64{-1, 5}, Reserved: [2]float64{math.Inf(-1), 3}}, {Name: "b", State: "failed"},
-		}, Moves: []doctor.Move{{Step: 100, VM: "x", To: "a"}, {Step: 2, VM: "y", From: "a", To: "a"}, {VM: "z", From: "a", To: "b"}}, Pools: []doctor.PoolView{{Depth: 30}}}},
+		}, Moves: []doctor.Move{{Step: 100, VM: "x", To: "a"}, {Step: 2, VM: "y", From: "a", To: "a"}, {VM: "z", From: "a", To: "b"}}, Pools: []pools.View{{Depth: 30}}}},
 	}
 	for i, in := range odd {
 		sound(t, fmt.Sprint("odd ", i), in, render(t, in))

@@ -1,4 +1,4 @@
-package doctor
+package warning
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 const dropOne = "drop one of them, or let it only be wished for; plimsoll cluster what-if SNAPSHOT --drop-rule NAME shows what would follow"
@@ -190,7 +191,7 @@ func gone(c *cluster.Cluster, r *cluster.Rule) []Warning {
 		}
 		names = append(names, c.Hosts[h].Name)
 	}
-	return []Warning{{Kind: "rule", Text: fmt.Sprintf("rule %s allows %s only, and none of them can be used", r.Name, named(names)),
+	return []Warning{{Kind: "rule", Text: fmt.Sprintf("rule %s allows %s only, and none of them can be used", r.Name, words.Named(names)),
 		Do: "bring one of them back, or name more hosts in the rule"}}
 }
 

@@ -1,4 +1,4 @@
-package doctor
+package warning
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // rivals finds VMs beside pools: each of them competes with a whole pool.
@@ -43,8 +44,8 @@ func rivals(s scene) []Warning {
 		vm, pool := &c.VMs[strongest], &c.Pools[weakest]
 		says = append(says, fmt.Sprintf(
 			"pool %s holds %s (%s) beside %s: under pressure %s with %d shares alone gets %.2g times what the whole pool %s with its %s and %d shares does",
-			c.Pools[i].Name, count(len(names), "VM"), named(names), count(len(pools[i]), "pool"),
-			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, count(int(inside[weakest]), "VM"), pool.CPU.Shares))
+			c.Pools[i].Name, words.Count(len(names), "VM"), words.Named(names), words.Count(len(pools[i]), "pool"),
+			vm.Name, vm.CPU.Shares, ratio(vm.CPU.Shares, pool.CPU.Shares), pool.Name, words.Count(int(inside[weakest]), "VM"), pool.CPU.Shares))
 		all, within = append(all, names...), append(within, c.Pools[i].Name)
 	}
 	return gathered(says, Warning{Kind: "sibling rivalry", VMs: all, Pools: within, Do: "put the VMs into a pool of their own"})
@@ -110,7 +111,7 @@ func pies(s scene) []Warning {
 				a.Name, b.Name, a.CPU.Shares, b.CPU.Shares, vms[i], ratio(a.CPU.Shares*vms[j], b.CPU.Shares*vms[i]), vms[j], b.Name))
 		}
 	}
-	return gathered(says, Warning{Kind: "priority pie", Pools: names, Do: "turn on scalable shares, or give " + named(names) + " more of them"})
+	return gathered(says, Warning{Kind: "priority pie", Pools: names, Do: "turn on scalable shares, or give " + words.Named(names) + " more of them"})
 }
 
 // uneven is by how many times the numbers of VMs in two pools of the same shares
@@ -159,20 +160,10 @@ func folders(s scene) []Warning {
 // crowdedPools finds pools that cannot give what is reserved in them.
 func crowdedPools(s scene) []Warning {
 	var says, names []string
-	e := divvy.Divide(s.c, s.x, capacity(s.c, s.x), nil)
+	e := divvy.Divide(s.c, s.x, s.x.Total(s.c), nil)
 	for _, o := range e.Overcommitted() {
 		names = append(names, s.c.Pools[o.Pool].Name)
-		says = append(says, fmt.Sprintf("pool %s must give %s of %s and is entitled to %s", s.c.Pools[o.Pool].Name, amount(o.Resource, o.Need), o.Resource, amount(o.Resource, o.Have)))
+		says = append(says, fmt.Sprintf("pool %s must give %s of %s and is entitled to %s", s.c.Pools[o.Pool].Name, words.Amount(o.Resource, o.Need), o.Resource, words.Amount(o.Resource, o.Have)))
 	}
 	return gathered(says, Warning{Kind: "pool reservation", Pools: slices.Compact(names), Do: "lower reservations in it, or raise its own"})
-}
-
-// capacity is that of the hosts on which VMs run.
-func capacity(c *cluster.Cluster, x *cluster.Index) (all cluster.Resources) {
-	for h := range c.Hosts {
-		if c.Hosts[h].Runs() {
-			all = all.Plus(x.Capacity(cluster.HostID(h)))
-		}
-	}
-	return all
 }

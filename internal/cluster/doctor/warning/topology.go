@@ -1,10 +1,11 @@
-package doctor
+package warning
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"plimsoll/internal/cluster/doctor/words"
 	"plimsoll/internal/cluster/topology"
 )
 
@@ -32,7 +33,7 @@ func topologies(s scene) (out []Warning) {
 			}
 		}
 		if len(says) > 0 {
-			out = append(out, Warning{Kind: kind.name, VMs: names, Text: several(says), Do: kind.advice})
+			out = append(out, Warning{Kind: kind.name, VMs: names, Text: words.Several(says), Do: kind.advice})
 		}
 	}
 	return out

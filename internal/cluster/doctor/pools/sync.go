@@ -1,4 +1,4 @@
-package doctor
+package pools
 
 import (
 	"errors"
@@ -110,7 +110,7 @@ func (s *Sync) add(h HostSync) {
 
 func hostTrees(c *cluster.Cluster) []*divvy.HostTree {
 	x := cluster.NewIndex(c)
-	return divvy.Divide(c, x, capacity(c, x), nil).HostTrees(cluster.NewLayout(c, x))
+	return divvy.Divide(c, x, x.Total(c), nil).HostTrees(cluster.NewLayout(c, x))
 }
 
 // emptyTree is that of a host which has nothing yet, not even its own capacity.

@@ -1,4 +1,6 @@
-package doctor
+// Package pools reports the entitlements of resource pools and VMs, and the operations by which
+// hosts' copies of the pools follow a change.
+package pools
 
 import (
 	"fmt"
@@ -8,16 +10,17 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Overview is what pools and VMs are entitled to when all of the cluster's capacity
 // is divided by shares, reservations and limits.
 type Overview struct {
-	Cluster  string     `json:"cluster"`
-	Capacity Amounts    `json:"capacity"`
-	Pools    []PoolView `json:"pools"`
-	VMs      []VMView   `json:"vms,omitempty"`
-	Short    []string   `json:"short,omitempty"` // pools that cannot give what is reserved
+	Cluster  string   `json:"cluster"`
+	Capacity Amounts  `json:"capacity"`
+	Pools    []View   `json:"pools"`
+	VMs      []VMView `json:"vms,omitempty"`
+	Short    []string `json:"short,omitempty"` // pools that cannot give what is reserved
 }
 
 // Amounts are MHz and bytes.
@@ -26,8 +29,8 @@ type Amounts struct {
 	Memory int64 `json:"memory"`
 }
 
-// PoolView is one pool. Depth is how many pools it is in.
-type PoolView struct {
+// View is one pool. Depth is how many pools it is in.
+type View struct {
 	Name     string  `json:"name"`
 	Depth    int     `json:"depth"`
 	VMs      int     `json:"vms"` // that run, directly in it
@@ -48,11 +51,11 @@ type VMView struct {
 // Show divides the capacity of the hosts that run.
 func Show(c *cluster.Cluster, vms bool) *Overview {
 	x := cluster.NewIndex(c)
-	all := capacity(c, x)
+	all := x.Total(c)
 	e := divvy.Divide(c, x, all, nil)
-	o := &Overview{Cluster: c.Name, Capacity: Amounts(all), Pools: poolViews(c, e)}
+	o := &Overview{Cluster: c.Name, Capacity: Amounts(all), Pools: Views(c, e)}
 	for _, s := range e.Overcommitted() {
-		o.Short = append(o.Short, fmt.Sprintf("pool %s must give %s and is entitled to %s", c.Pools[s.Pool].Name, amount(s.Resource, s.Need), amount(s.Resource, s.Have)))
+		o.Short = append(o.Short, fmt.Sprintf("pool %s must give %s and is entitled to %s", c.Pools[s.Pool].Name, words.Amount(s.Resource, s.Need), words.Amount(s.Resource, s.Have)))
 	}
 	for v := range c.VMs {
 		vm := &c.VMs[v]
@@ -64,8 +67,8 @@ func Show(c *cluster.Cluster, vms bool) *Overview {
 	return o
 }
 
-// poolViews are all pools, each after the one that it is in.
-func poolViews(c *cluster.Cluster, e *divvy.Entitlements) (out []PoolView) {
+// Views are all pools, each after the one that it is in.
+func Views(c *cluster.Cluster, e *divvy.Entitlements) (out []View) {
 	direct, depth := make([]int, len(c.Pools)), make([]int, len(c.Pools))
 	for v := range c.VMs {
 		if c.VMs[v].Host != cluster.Nowhere {
@@ -78,20 +81,13 @@ func poolViews(c *cluster.Cluster, e *divvy.Entitlements) (out []PoolView) {
 			depth[p] = depth[pool.Parent] + 1
 		}
 		id := cluster.PoolID(p)
-		out = append(out, PoolView{pool.Name, depth[p], direct[p], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
+		out = append(out, View{pool.Name, depth[p], direct[p], pool.CPU.Shares, Amounts(e.Demand(id)), Amounts(e.Pool(id))})
 	}
 	return out
 }
 
-func amount(r divvy.Resource, n int64) string {
-	if r == divvy.CPU {
-		return fmt.Sprintf("%d MHz", n)
-	}
-	return cluster.MiB(n)
-}
-
-// textPools writes a table of pools, each line after an indent.
-func textPools(b *strings.Builder, indent string, pools []PoolView) {
+// Table writes a table of pools, each line after an indent.
+func Table(b *strings.Builder, indent string, pools []View) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "%spool\tVMs\tshares\tCPU asked\tentitled\tmemory asked\tentitled\n", indent)
 	for _, p := range pools {
@@ -105,7 +101,7 @@ func textPools(b *strings.Builder, indent string, pools []PoolView) {
 func (o *Overview) Text(w io.Writer) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s: %d MHz and %s to share\n\n", o.Cluster, o.Capacity.CPU, cluster.MiB(o.Capacity.Memory))
-	textPools(b, "", o.Pools)
+	Table(b, "", o.Pools)
 	if len(o.VMs) > 0 {
 		t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 		b.WriteString("\n")
@@ -115,7 +111,7 @@ func (o *Overview) Text(w io.Writer) error {
 		}
 		t.Flush() //nolint:errcheck // a builder takes everything
 	}
-	section(b, "More is reserved than there is", o.Short)
+	words.Section(b, "More is reserved than there is", o.Short)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -1,4 +1,4 @@
-package doctor
+package whatif
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Entitle is how a VM comes to be entitled to an amount: the least change of each
@@ -72,12 +73,12 @@ func FindEntitlement(c *cluster.Cluster, v cluster.VMID, r divvy.Resource, targe
 		size = vm.Memory
 	}
 	if target > size || target < 1 {
-		return nil, fmt.Errorf("%s for %s: %w; give at most %s", amount(r, target), vm.Name, errSize, amount(r, size))
+		return nil, fmt.Errorf("%s for %s: %w; give at most %s", words.Amount(r, target), vm.Name, errSize, words.Amount(r, size))
 	}
 	own := *c
 	own.VMs, own.Pools = slices.Clone(c.VMs), slices.Clone(c.Pools)
 	s := &seeker{c: &own, x: cluster.NewIndex(c), v: v, r: r, goal: target}
-	s.all = capacity(c, s.x)
+	s.all = s.x.Total(c)
 	if r == divvy.Memory {
 		s.overhead = vm.Overhead
 		s.goal += s.overhead

@@ -1,10 +1,11 @@
-package doctor
+package warning
 
 import (
 	"fmt"
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // atLimit is the part of its limit, in per cent, from which on a VM is taken to be
@@ -85,6 +86,6 @@ func unseen(s scene) []Warning {
 	if len(names) == 0 {
 		return nil
 	}
-	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand was seen of %d of the %d VMs that run (%s): each is taken to ask for half of its size", len(names), running, named(names)),
+	return []Warning{{Kind: "no history", VMs: names, Text: fmt.Sprintf("no demand was seen of %d of the %d VMs that run (%s): each is taken to ask for half of its size", len(names), running, words.Named(names)),
 		Do: "look again once they have run for some minutes; loads and moves above rest on that guess"}}
 }

@@ -1,15 +1,17 @@
-package doctor
+package whatif
 
 import (
 	"fmt"
 	"io"
 	"strings"
+
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Text writes the ways for an operator.
 func (e *Entitle) Text(w io.Writer) error {
 	b := &strings.Builder{}
-	say := func(n int64) string { return amount(e.resource, n) }
+	say := func(n int64) string { return words.Amount(e.resource, n) }
 	if e.Asks >= e.Target {
 		fmt.Fprintf(b, "%s asks for %s and is entitled to %s; it is to be %s.\n", e.VM, say(e.Asks), say(e.Gets), say(e.Target))
 	} else {
@@ -31,7 +33,7 @@ func (e *Entitle) Text(w io.Writer) error {
 		}
 		cost := "nobody else gets less of what they ask for"
 		if way.Losers > 0 {
-			cost = fmt.Sprintf("%s %s %s less of what they ask for, %s most", count(way.Losers, "other VM"), verb(way.Losers, "gets", "get"), say(way.Lost), way.Worst)
+			cost = fmt.Sprintf("%s %s %s less of what they ask for, %s most", words.Count(way.Losers, "other VM"), words.Verb(way.Losers, "gets", "get"), say(way.Lost), way.Worst)
 		}
 		fmt.Fprintf(b, "\n%d. %s\n   it is then entitled to %s; %s\n", i+1, strings.Join(changes, ", and "), say(way.Gets), cost)
 		var set []string

@@ -1,10 +1,11 @@
-package doctor
+package warning
 
 import (
 	"fmt"
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // unusable finds a cluster in which nothing can be placed.
@@ -17,7 +18,7 @@ func unusable(s scene) []Warning {
 	if len(s.c.Hosts) == 0 {
 		return []Warning{{Kind: "no host", Text: "the cluster has no hosts", Do: "add one"}}
 	}
-	return []Warning{{Kind: "no host", Text: fmt.Sprintf("none of the %s can be used: each is in maintenance, quarantined, on standby or failed", count(len(s.c.Hosts), "host")),
+	return []Warning{{Kind: "no host", Text: fmt.Sprintf("none of the %s can be used: each is in maintenance, quarantined, on standby or failed", words.Count(len(s.c.Hosts), "host")),
 		Do: "bring one back"}}
 }
 
@@ -61,7 +62,7 @@ func spareHosts(s scene) []Warning {
 		return nil
 	}
 	return []Warning{{Kind: "spare hosts", Text: fmt.Sprintf("%d MHz and %s are reserved; with %s failed, %d MHz and %s are left: not every VM could start again",
-		needs.CPU, cluster.MiB(needs.Memory), count(n, "host"), left.CPU, cluster.MiB(left.Memory)),
+		needs.CPU, cluster.MiB(needs.Memory), words.Count(n, "host"), left.CPU, cluster.MiB(left.Memory)),
 		Do: "add a host, lower reservations, or set spare-hosts to what you can afford"}}
 }
 
@@ -109,7 +110,7 @@ func homeless(s scene) (out []Warning) {
 		byText[text] = append(byText[text], bare.VMs[v].Name)
 	}
 	for _, text := range texts {
-		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("no host could have %s, even if it were empty: %s", named(byText[text]), text),
+		out = append(out, Warning{Kind: "no host for it", VMs: byText[text], Text: fmt.Sprintf("no host could have %s, even if it were empty: %s", words.Named(byText[text]), text),
 			Do: "make them smaller, change the rule, or bring a host that can have them"})
 	}
 	return out
@@ -134,7 +135,7 @@ func noHome(c *cluster.Cluster, empty *cluster.Layout, v cluster.VMID) string {
 	}
 	var says []string
 	for _, text := range order {
-		says = append(says, fmt.Sprintf("%s: %s", named(hosts[text]), text))
+		says = append(says, fmt.Sprintf("%s: %s", words.Named(hosts[text]), text))
 	}
-	return several(says)
+	return words.Several(says)
 }

@@ -1,10 +1,9 @@
-package doctor
+// Package warning finds what in the configuration of a cluster surprises operators.
+package warning
 
 import (
-	"fmt"
-	"strings"
-
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Warning is something in how a cluster is set up, or in what happens to it, that
@@ -32,7 +31,9 @@ var checks = []func(scene) []Warning{
 	throttled, throttledPools, rivals, pies, folders, topologies, endlessCopies, slowToEmpty, unseen,
 }
 
-func warnings(s scene) (out []Warning) {
+// Find makes all checks of a cluster as it is found.
+func Find(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout) (out []Warning) {
+	s := scene{c, x, l}
 	for _, check := range checks {
 		out = append(out, check(s)...)
 	}
@@ -51,46 +52,13 @@ func settings(s scene) (out []Warning) {
 	return out
 }
 
-// mostNamed is how many VMs a text names of those that it is about.
-const mostNamed = 3
-
-// several tells of VMs one by one, up to a few, with what is said of each.
-func several(says []string) string {
-	if len(says) <= mostNamed+1 {
-		return strings.Join(says, "; ")
-	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(says[:mostNamed], "; "), len(says)-mostNamed)
-}
-
 // gathered is one warning of all that is said of a kind; none where nothing is.
 func gathered(says []string, w Warning) []Warning {
 	if len(says) == 0 {
 		return nil
 	}
-	w.Text = several(says)
+	w.Text = words.Several(says)
 	return []Warning{w}
-}
-
-// named lists names, the first few of many.
-func named(names []string) string {
-	switch n := len(names); {
-	case n == 0:
-		return "none"
-	case n == 1:
-		return names[0]
-	case n <= mostNamed+1:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	default:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), n-mostNamed)
-	}
-}
-
-// count is a number of things: "1 host", "2 hosts".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // runs says whether a VM of the snapshot runs.

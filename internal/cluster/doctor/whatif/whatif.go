@@ -1,4 +1,6 @@
-package doctor
+// Package whatif compares a round with the one after a change, and finds the smallest changes
+// that entitle a VM to an amount.
+package whatif
 
 import (
 	"cmp"
@@ -10,6 +12,9 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/doctor"
+	"plimsoll/internal/cluster/doctor/pools"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 // Change is something that an operator might do.
@@ -19,7 +24,7 @@ type Change struct {
 	Headroom    string // such as 5%; empty leaves it
 	DropRules   []string
 	DropAll     bool     // no rule holds
-	Set         []string // settings of VMs and pools, as ParseSetting reads them
+	Set         []string // settings of VMs and pools, as parseSetting reads them
 	AddHosts    []string // NEW=LIKE: a host like another one
 	Fail        []string // hosts
 	Maintain    []string
@@ -45,7 +50,7 @@ func (ch Change) apply(c *cluster.Cluster) (*cluster.Cluster, error) {
 		n.Rules[i].Disabled = n.Rules[i].Disabled || ch.DropAll
 	}
 	for _, text := range ch.Set {
-		s, err := ParseSetting(&n, text)
+		s, err := parseSetting(&n, text)
 		if err != nil {
 			return nil, err
 		}
@@ -117,8 +122,8 @@ func addHost(n *cluster.Cluster, text string) error {
 
 // Comparison is a round as it is, and as it would be.
 type Comparison struct {
-	Now  *Report `json:"now"`
-	Then *Report `json:"then"`
+	Now  *doctor.Report `json:"now"`
+	Then *doctor.Report `json:"then"`
 	// Entitled are the VMs and pools whose entitlement changes most; of VMs only
 	// what they ask for counts.
 	Entitled []Changed `json:"entitled,omitempty"`
@@ -126,10 +131,10 @@ type Comparison struct {
 
 // Changed is the entitlement of a VM or pool now and then.
 type Changed struct {
-	Name string  `json:"name"`
-	Pool bool    `json:"pool,omitempty"`
-	Now  Amounts `json:"now"`
-	Then Amounts `json:"then"`
+	Name string        `json:"name"`
+	Pool bool          `json:"pool,omitempty"`
+	Now  pools.Amounts `json:"now"`
+	Then pools.Amounts `json:"then"`
 }
 
 // mostChanged is how many of them are told.
@@ -139,16 +144,16 @@ const mostChanged = 10
 func entitledChanges(now, then *cluster.Cluster) (out []Changed) {
 	divide := func(c *cluster.Cluster) (*cluster.Index, *divvy.Entitlements) {
 		x := cluster.NewIndex(c)
-		return x, divvy.Divide(c, x, capacity(c, x), nil)
+		return x, divvy.Divide(c, x, x.Total(c), nil)
 	}
 	x, a := divide(now)
 	y, b := divide(then)
 	for p := 1; p < len(now.Pools); p++ {
 		id := cluster.PoolID(p)
-		out = append(out, Changed{now.Pools[p].Name, true, Amounts(a.Pool(id)), Amounts(b.Pool(id))})
+		out = append(out, Changed{now.Pools[p].Name, true, pools.Amounts(a.Pool(id)), pools.Amounts(b.Pool(id))})
 	}
-	used := func(gets, asks cluster.Resources) Amounts {
-		return Amounts{min(gets.CPU, asks.CPU), min(gets.Memory, asks.Memory)}
+	used := func(gets, asks cluster.Resources) pools.Amounts {
+		return pools.Amounts{CPU: min(gets.CPU, asks.CPU), Memory: min(gets.Memory, asks.Memory)}
 	}
 	for v := range now.VMs {
 		if id := cluster.VMID(v); now.VMs[v].Host != cluster.Nowhere {
@@ -182,13 +187,13 @@ func (c Changed) String() string {
 	return name + ": " + strings.Join(says, ", ")
 }
 
-// WhatIf compares a round of a cluster with that after a change.
-func WhatIf(c *cluster.Cluster, ch Change) (*Comparison, error) {
+// Compare compares a round of a cluster with that after a change.
+func Compare(c *cluster.Cluster, ch Change) (*Comparison, error) {
 	then, err := ch.apply(c)
 	if err != nil {
 		return nil, err
 	}
-	return &Comparison{Look(c, balance.Options{}), Look(then, balance.Options{}), entitledChanges(c, then)}, nil
+	return &Comparison{doctor.Look(c, balance.Options{}), doctor.Look(then, balance.Options{}), entitledChanges(c, then)}, nil
 }
 
 // WithChange is a cluster as it would be after a change.
@@ -215,33 +220,33 @@ func (c *Comparison) Text(w io.Writer) error {
 	share := func(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 	row("demand lost before them", share(c.Now.Lost[0]), share(c.Then.Lost[0]))
 	row("demand lost after them", share(c.Now.Lost[1]), share(c.Then.Lost[1]))
-	only := func(title string, a, o *Report) {
+	only := func(title string, a, o *doctor.Report) {
 		var lines []string
 		for _, m := range a.Moves {
-			if !slices.ContainsFunc(o.Moves, func(n Move) bool { return n.VM == m.VM && n.To == m.To }) {
+			if !slices.ContainsFunc(o.Moves, func(n doctor.Move) bool { return n.VM == m.VM && n.To == m.To }) {
 				lines = append(lines, fmt.Sprintf("%s from %s to %s: %s", m.VM, m.From, m.To, m.Why))
 			}
 		}
-		section(b, title, lines)
+		words.Section(b, title, lines)
 	}
 	only("Moves only now", c.Now, c.Then)
 	only("Moves only then", c.Then, c.Now)
-	section(b, "Stranded then", texts(c.Then.Stranded))
+	words.Section(b, "Stranded then", doctor.Texts(c.Then.Stranded))
 	var lines []string
 	for _, e := range c.Entitled {
 		lines = append(lines, e.String())
 	}
-	section(b, "Entitled to, now -> then", lines)
-	section(b, "Worth a look only now", onlyIn(warningTexts(c.Now), warningTexts(c.Then)))
-	section(b, "Worth a look only then", onlyIn(warningTexts(c.Then), warningTexts(c.Now)))
+	words.Section(b, "Entitled to, now -> then", lines)
+	words.Section(b, "Worth a look only now", onlyIn(warningTexts(c.Now), warningTexts(c.Then)))
+	words.Section(b, "Worth a look only then", onlyIn(warningTexts(c.Then), warningTexts(c.Now)))
 	if c.Then.Quiet != c.Now.Quiet {
-		section(b, "Why nothing more moves then", []string{c.Then.Quiet})
+		words.Section(b, "Why nothing more moves then", []string{c.Then.Quiet})
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func warningTexts(r *Report) (out []string) {
+func warningTexts(r *doctor.Report) (out []string) {
 	for _, w := range r.Warnings {
 		out = append(out, w.Kind+": "+w.Text)
 	}

@@ -1,4 +1,4 @@
-package doctor
+package warning
 
 import (
 	"slices"
@@ -6,38 +6,18 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/clustertest"
 )
 
 const gib = 1 << 30
 
-// sound is a cluster with nothing to warn of: three hosts, six VMs in two pools.
-func sound() *cluster.Cluster {
-	free := cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000, Expandable: true}
-	c := &cluster.Cluster{Name: "sound", Settings: cluster.DefaultSettings(), Networks: []string{"front"}, Pools: []cluster.Pool{
-		{Name: "root", Parent: cluster.Nowhere, CPU: free, Mem: free, Level: cluster.ShareNormal},
-		{Name: "gold", Parent: 0, CPU: free, Mem: free, Level: cluster.ShareNormal},
-		{Name: "bronze", Parent: 0, CPU: free, Mem: free, Level: cluster.ShareNormal},
-	}}
-	for _, name := range []string{"esx-1", "esx-2", "esx-3"} {
-		c.Hosts = append(c.Hosts, cluster.Host{Name: name, State: cluster.Connected, Sockets: 2, NodesPerSocket: 1, CoresPerNode: 8, ThreadsPerCore: 2,
-			MHz: 2500, Memory: 128 * gib, Factor: 1000, NIC: 10_000_000_000, Networks: []int32{0}})
-	}
-	for i, name := range []string{"a-1", "a-2", "a-3", "b-1", "b-2", "b-3"} {
-		v := cluster.VM{Name: name, Host: cluster.HostID(i % 3), Pool: cluster.PoolID(1 + i/3), VCPUs: 4, Memory: 16 * gib, Networks: []int32{0},
-			CPU: cluster.Allocation{Limit: cluster.Unlimited, Shares: 4000}, Mem: cluster.Allocation{Limit: cluster.Unlimited, Shares: 163840}}
-		v.Demand.CPU, v.Demand.Active, v.Demand.Consumed = cluster.Steady(2000), cluster.Steady(4*gib), 8*gib
-		c.VMs = append(c.VMs, v)
-	}
-	return c
-}
-
 func look(c *cluster.Cluster) []Warning {
 	x := cluster.NewIndex(c)
-	return warnings(scene{c, x, cluster.NewLayout(c, x)})
+	return Find(c, x, cluster.NewLayout(c, x))
 }
 
 func TestASoundClusterHasNoWarnings(t *testing.T) {
-	if got := look(sound()); len(got) > 0 {
+	if got := look(clustertest.Sound()); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -144,7 +124,7 @@ func TestWarnings(t *testing.T) {
 	told := map[string]bool{}
 	for _, w := range warned {
 		told[w.kind] = true
-		c := sound()
+		c := clustertest.Sound()
 		w.fires(c)
 		got := look(c)
 		i := slices.IndexFunc(got, func(g Warning) bool { return g.Kind == w.kind && strings.Contains(g.Text, w.says) })
@@ -155,7 +135,7 @@ func TestWarnings(t *testing.T) {
 		if got[i].Do == "" {
 			t.Errorf("%s does not say what to do", w.kind)
 		}
-		c = sound()
+		c = clustertest.Sound()
 		w.silent(c)
 		for _, g := range look(c) {
 			if g.Kind == w.kind {
@@ -170,7 +150,7 @@ func TestWarnings(t *testing.T) {
 
 // Of many VMs a few are named, and all are listed.
 func TestAWarningOfManyNamesAFew(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	for v := range c.VMs {
 		c.VMs[v].CPU.Limit = 1000
 	}

@@ -1,4 +1,4 @@
-package doctor
+package whatif
 
 import (
 	"errors"
@@ -36,10 +36,10 @@ const (
 // mostShares is the most that vSphere takes.
 const mostShares = 1_000_000
 
-// ParseSetting reads NAME.cpu.shares=4000, NAME.memory.limit=8GiB and their like, for a
+// parseSetting reads NAME.cpu.shares=4000, NAME.memory.limit=8GiB and their like, for a
 // VM or a pool of a cluster; where both have the name, pool:NAME is the pool and
 // vm:NAME the VM.
-func ParseSetting(c *cluster.Cluster, text string) (Setting, error) {
+func parseSetting(c *cluster.Cluster, text string) (Setting, error) {
 	wrong := func(format string, args ...any) (Setting, error) {
 		return Setting{}, fmt.Errorf("setting %q: %s", text, fmt.Sprintf(format, args...))
 	}
@@ -215,7 +215,7 @@ func (s *Setting) value(v int64) string {
 	return fmt.Sprintf("%dMiB", (v+1<<20-1)>>20)
 }
 
-// String is what ParseSetting reads.
+// String is what parseSetting reads.
 func (s *Setting) String() string {
 	prefix := ""
 	if s.Pool {

@@ -1,6 +1,7 @@
-package doctor
+package whatif
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,10 +9,11 @@ import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/divvy"
+	"plimsoll/internal/cluster/snapshot"
 )
 
 func TestSettings(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	c.Pools[2].Name = "a-3" // as a VM
 	for text, want := range map[string]string{
 		"a-1.cpu.shares=9000":         "a-1.cpu.shares=9000",
@@ -24,7 +26,7 @@ func TestSettings(t *testing.T) {
 		"vm:a-3.cpu.shares=1":         "a-3.cpu.shares=1",
 		"pool:a-3.cpu.shares=1":       "pool:a-3.cpu.shares=1",
 	} {
-		s, err := ParseSetting(c, text)
+		s, err := parseSetting(c, text)
 		if err != nil || s.String() != want {
 			t.Errorf("%s: %s, %v; want %s", text, s.String(), err, want)
 		}
@@ -35,12 +37,12 @@ func TestSettings(t *testing.T) {
 		"a-1.cpu.limit=1e9GHz": "want an amount with its unit", "a-1.cpu.limit=0.0001MHz": "is not a whole number", "a-3.cpu.shares=1": "write vm:a-3 or pool:a-3",
 		"a-1.cpu.limit=-1MHz": "want an amount", "a-1.cpu.limit=1.2.3MHz": "want an amount", "a-1.cpu.limit=99999999999999999TiB": "too large",
 	} {
-		if s, err := ParseSetting(c, text); err == nil || !strings.Contains(err.Error(), want) {
+		if s, err := parseSetting(c, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v; want %q", text, s, err, want)
 		}
 	}
 	c.VMs[0].CPU.Reservation = 3000
-	if _, err := ParseSetting(c, "a-1.cpu.limit=2GHz"); err == nil || !strings.Contains(err.Error(), "above the limit") {
+	if _, err := parseSetting(c, "a-1.cpu.limit=2GHz"); err == nil || !strings.Contains(err.Error(), "above the limit") {
 		t.Errorf("a limit below the reservation: %v", err)
 	}
 }
@@ -50,18 +52,18 @@ func FuzzSetting(f *testing.F) {
 	f.Add("pool:gold.memory.limit=1.5TiB")
 	f.Add("vm:.cpu.limit=none")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSetting(sound(), text)
+		s, err := parseSetting(clustertest.Sound(), text)
 		if err != nil {
 			return
 		}
-		if again, err := ParseSetting(sound(), s.String()); err != nil || again.String() != s.String() {
+		if again, err := parseSetting(clustertest.Sound(), s.String()); err != nil || again.String() != s.String() {
 			t.Errorf("%q reads as %s, and that as %s: %v", text, s.String(), again.String(), err)
 		}
 	})
 }
 
 func TestScripts(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	c.Pools[2].Parent, c.Pools[2].Name = 1, "it's"
 	for text, want := range map[string]string{
 		"a-1.cpu.shares=9000":           "govc vm.change -vm a-1 -cpu.shares=9000",
@@ -70,7 +72,7 @@ func TestScripts(t *testing.T) {
 		"pool:gold.cpu.limit=1GHz":      "govc pool.change -cpu.limit=1000 '*/Resources/gold'",
 		"pool:gold.memory.shares=10000": "govc pool.change -mem.shares=10000 '*/Resources/gold'",
 	} {
-		s, err := ParseSetting(c, text)
+		s, err := parseSetting(c, text)
 		if err != nil || s.Script(c) != want {
 			t.Errorf("%s: %s, %v; want %s", text, s.Script(c), err, want)
 		}
@@ -78,7 +80,7 @@ func TestScripts(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	c := lopsided()
+	c := clustertest.Lopsided()
 	c.Rules = []cluster.Rule{{Name: "stay", Kind: cluster.OnHosts, Must: true, VMs: []cluster.VMID{0, 1, 2, 3, 4, 5}, Hosts: []cluster.HostID{0}}}
 	for _, tc := range []struct {
 		name   string
@@ -88,12 +90,12 @@ func TestChanges(t *testing.T) {
 		{"nothing", Change{}, 0}, {"all rules dropped", Change{DropAll: true}, -1}, {"the rule dropped", Change{DropRules: []string{"stay"}}, -1},
 		{"level 1", Change{DropAll: true, Level: 1}, 0}, {"a host more, of no use", Change{AddHosts: []string{"esx-4=esx-1"}}, 0},
 	} {
-		got, err := WhatIf(c, tc.change)
+		got, err := Compare(c, tc.change)
 		if err != nil || (len(got.Then.Moves) != tc.moves) != (tc.moves < 0) || len(got.Now.Moves) != 0 {
 			t.Errorf("%s: %v, %d moves", tc.name, err, len(got.Then.Moves))
 		}
 	}
-	got, err := WhatIf(c, Change{AddHosts: []string{"esx-4=esx-1"}, Fail: []string{"esx-4"}, Headroom: "12.5%", Set: []string{"a-1.cpu.limit=1GHz"}})
+	got, err := Compare(c, Change{AddHosts: []string{"esx-4=esx-1"}, Fail: []string{"esx-4"}, Headroom: "12.5%", Set: []string{"a-1.cpu.limit=1GHz"}})
 	if err != nil || len(got.Then.Hosts) != 4 || got.Then.Hosts[3].State != "failed" || got.Then.Lost[0] <= got.Now.Lost[0] {
 		t.Errorf("%v %+v", err, got)
 	}
@@ -107,7 +109,7 @@ func TestChanges(t *testing.T) {
 		"no host \"esx-9\"": {AddHosts: []string{"new=esx-9"}}, "write NEW=LIKE": {AddHosts: []string{"new"}}, "has a host \"esx-2\" already": {AddHosts: []string{"esx-2=esx-1"}},
 		"per cent": {Headroom: "5"}, "no rule": {DropRules: []string{"x"}}, "level 7": {Level: 7},
 	} {
-		if _, err := WhatIf(c, change); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Compare(c, change); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", change, err, want)
 		}
 	}
@@ -137,7 +139,7 @@ func entitledTo(c *cluster.Cluster, v cluster.VMID, asks int64) int64 {
 		own.VMs[v].Demand.CPU = cluster.Steady(float64(asks))
 	}
 	x := cluster.NewIndex(&own)
-	return divvy.Divide(&own, x, capacity(&own, x), nil).VM(v).CPU
+	return divvy.Divide(&own, x, x.Total(&own), nil).VM(v).CPU
 }
 
 // Every way that is told leads to the goal once its settings are made, and one that is
@@ -174,7 +176,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 			if len(set) > 1 {
 				continue
 			}
-			less, _ := ParseSetting(c, set[0])
+			less, _ := parseSetting(c, set[0])
 			less.Value--
 			then, _ = WithChange(c, Change{Set: []string{less.String()}})
 			if got := entitledTo(then, v, target); got >= target {
@@ -188,7 +190,7 @@ func TestWaysAreEnoughAndLeast(t *testing.T) {
 }
 
 func TestNoWay(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	c.VMs[3].VCPUs, c.VMs[3].CPU.Reservation, c.VMs[3].Demand.CPU = 48, 115000, cluster.Steady(119000)
 	e, err := FindEntitlement(c, 0, divvy.CPU, 9000)
 	if err != nil || len(e.Ways) > 0 || e.Most < 4500 || e.Most >= 9000 {
@@ -210,7 +212,7 @@ func TestNoWay(t *testing.T) {
 // A pool with a reservation of its own that cannot grow refuses a VM's.
 func TestAFixedPoolRefusesAReservation(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
-		c := sound()
+		c := clustertest.Sound()
 		c.Pools[1].CPU.Expandable, c.Pools[1].CPU.Reservation = !fixed, 1000
 		for v := range c.VMs {
 			c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 16, cluster.Steady(40000)
@@ -229,7 +231,14 @@ func TestAFixedPoolRefusesAReservation(t *testing.T) {
 }
 
 func TestWaysAsText(t *testing.T) {
-	c := read(t, "lab.yaml")
+	text, err := os.ReadFile("../testdata/lab.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := snapshot.Read("lab.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
 	v := cluster.VMID(slices.IndexFunc(c.VMs, func(v cluster.VM) bool { return v.Name == "build-1" }))
 	e, err := FindEntitlement(c, v, divvy.CPU, 6000)
 	if err != nil {
@@ -239,19 +248,25 @@ func TestWaysAsText(t *testing.T) {
 	if err := e.Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "entitle.txt", []byte(b.String()))
+	want, err := os.ReadFile("testdata/entitle.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
 }
 
 // Where the pool is too small and the VM one of many in it, one setting is not
 // enough.
 func TestTwoSettingsAreNeeded(t *testing.T) {
-	c := sound()
+	c := clustertest.Sound()
 	c.VMs[3].Pool = 1
 	c.Pools[1].CPU.Expandable, c.Pools[1].CPU.Shares, c.Pools[2].CPU.Shares = false, 1000, 9000
 	for v := range c.VMs {
 		c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 16, cluster.Steady(40000)
 	}
-	for _, v := range both(4, 5) {
+	for _, v := range []cluster.VMID{4, 5} {
 		c.VMs[v].VCPUs, c.VMs[v].Demand.CPU = 32, cluster.Steady(80000)
 	}
 	e, err := FindEntitlement(c, 0, divvy.CPU, 36000)

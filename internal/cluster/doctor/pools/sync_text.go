@@ -1,4 +1,4 @@
-package doctor
+package pools
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/doctor/words"
 )
 
 const (
@@ -25,7 +26,7 @@ func (s *Sync) Text(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(b, "%s -> %s: %s on %d of %s, %d by rebuilding them; %s in equal parts skipped\n\n", s.Before, s.After,
-		count(s.Ops, "operation"), busy, count(len(s.Hosts), "host"), s.Rebuild, count(s.Skipped, "pool"))
+		words.Count(s.Ops, "operation"), busy, words.Count(len(s.Hosts), "host"), s.Rebuild, words.Count(s.Skipped, "pool"))
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "host\toperations\tby a rebuild\tpools\tskipped")
 	for i := range s.Hosts {
@@ -42,14 +43,14 @@ func (s *Sync) Text(w io.Writer) error {
 		h := &s.Hosts[i]
 		if len(h.Ops) > 0 && told < mostSyncs {
 			told++
-			section(b, h.Host, h.lines(s.all))
+			words.Section(b, h.Host, h.lines(s.all))
 		}
 	}
 	if busy > told {
 		fmt.Fprintf(b, "\nand %d more hosts: --host NAME tells one, --json all\n", busy-told)
 	}
 	if len(s.Gone) > 0 {
-		section(b, "Gone, and their copies with them", s.Gone)
+		words.Section(b, "Gone, and their copies with them", s.Gone)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -92,7 +93,7 @@ func (o *SyncOp) said() string {
 		if a.Limit != nil {
 			fmt.Fprintf(b, ", at most %s", a.says(*a.Limit))
 		}
-		fmt.Fprintf(b, ", %s", count(int(a.Shares), "share"))
+		fmt.Fprintf(b, ", %s", words.Count(int(a.Shares), "share"))
 	}
 	return b.String()
 }
