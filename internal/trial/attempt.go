@@ -58,10 +58,10 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	if err := s.journal.Append(journal.Entry{Kind: journal.KindTrial, Trial: next.Number}); err != nil {
 		return nil, err
 	}
-	s.trialBegan = time.Now()
+	s.schedule.trialBegan = time.Now()
 	err = a.run(ctx)
 	// By the clock that no step of the time of day moves: what a record says that a trial took is added up.
-	a.record.End = a.record.Start.Add(s.now().Sub(a.record.Start))
+	a.record.End = a.record.Start.Add(s.schedule.now().Sub(a.record.Start))
 	trouble, isVoid := fault.IsVoid(err)
 	if err != nil && !isVoid && a.services.Dead() { // the next trial gets a fresh one
 		trouble, isVoid = &fault.VoidError{Err: err}, true
@@ -97,10 +97,10 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workload %s in arm %s: %w", s.kind.Name, arm.Label, err)
 	}
-	s.reporter.at(Event{Trial: next.Number, Trials: len(s.records) + s.rest, Block: next.Block, Blocks: s.blocks, Arm: arm.Label})
+	s.reporter.at(Event{Trial: next.Number, Trials: len(s.schedule.records) + s.schedule.rest, Block: next.Block, Blocks: s.schedule.blocks, Arm: arm.Label})
 	record := &measure.Record{
 		Trial: next.Number, Phase: next.Phase, Block: next.Block, Slot: next.Slot, Arm: next.Arm,
-		Levels: arm.Levels, Start: s.now().UTC(), Observed: map[string]string{},
+		Levels: arm.Levels, Start: s.schedule.now().UTC(), Observed: map[string]string{},
 		Window: measure.Window{Steady: measure.SteadyUnknown}, Checks: []measure.Check{},
 	}
 	a := &attempt{
@@ -195,7 +195,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 		return err
 	}
 	a.reporter.say(PhasePrepare, 0, "")
-	ready := a.timePreparing(a.Number)
+	ready := a.schedule.timePreparing(a.Number)
 	if err := a.services.Start(ctx, a.arm, a.crew); err != nil {
 		return err
 	}

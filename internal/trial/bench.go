@@ -99,28 +99,16 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 // session is one go at running a study.
 type session struct {
 	*Bench
-	machines   *machines.Inventory
-	journal    *journal.Journal
-	results    *measure.Results
-	kind       workload.Kind
-	settings   *setting.Applier
-	services   *serve.Services
-	course     *plan.Course
-	blocks     int              // that it may need
-	rest       int              // trials that it may still need
-	least      int              // of them, if the next look decides
-	records    []measure.Record // that ended, in order
-	reporter   *reporter
-	sim        platform.Simulator // nil on real machines
-	began      time.Time
-	trialBegan time.Time             // the trial under way began; zero between trials
-	preparing  time.Duration         // about how long it takes the first time
-	unready    bool                  // the trial under way is being prepared
-	prepared   map[int]time.Duration // how long that took, by trial
-	before     int                   // trials that ended in sessions before this one
-	earlier    time.Duration         // that they took
-	why        string                // the run ended
-	release    func()                // gives up the claim on settings of machines
+	machines *machines.Inventory
+	journal  *journal.Journal
+	results  *measure.Results
+	kind     workload.Kind
+	schedule *schedule
+	settings *setting.Applier
+	services *serve.Services
+	reporter *reporter
+	sim      platform.Simulator // nil on real machines
+	release  func()             // gives up the claim on settings of machines
 }
 
 func (b *Bench) session(j *journal.Journal) (*session, error) {
@@ -128,15 +116,16 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 		Bench:    b,
 		machines: &machines.Inventory{Platform: b.Platform, Use: b.Study.Platform, Groups: b.Study.Groups, Catalog: b.Catalog, Commands: b.Study.Commands, Scratch: b.Scratch, Mark: journal.NewRun()},
 		release:  func() {},
-		journal:  j, results: measure.OpenResults(b.Dir), began: time.Now(),
+		journal:  j, results: measure.OpenResults(b.Dir),
 	}
 	s.settings = setting.New(b.Study, s.machines, j)
 	s.services = &serve.Services{Study: b.Study, Plan: b.Plan, Machines: s.machines, Journal: j, Log: s.log}
 	if old := j.Begin(); old != nil && j.Saved() {
 		s.machines.Mark = old.Mark
 	}
-	s.reporter = &reporter{hand: b.Report, started: s.began, left: s.left, soonest: s.soonest}
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
+	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now()}
+	s.reporter = &reporter{hand: b.Report, started: s.schedule.began, left: s.schedule.left, soonest: s.schedule.soonest}
 	i := slices.IndexFunc(b.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == b.Study.Workload.Kind })
 	if i < 0 {
 		return nil, fmt.Errorf("workload %s: this plimsoll does not have it", b.Study.Workload.Kind)
@@ -172,7 +161,7 @@ func (s *session) start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.preparing = needs.Time
+		s.schedule.preparing = needs.Time
 	}
 	b, err := s.beginning(ctx, hash)
 	if err != nil {
@@ -256,17 +245,17 @@ func (s *session) resume(ctx context.Context) error {
 		if e.Kind != journal.KindTrialEnded {
 			continue
 		}
-		if e.Trial != len(s.records)+1 {
-			return fmt.Errorf("%s: trial %d ended after trial %d: the journal was changed", s.Dir, e.Trial, len(s.records))
+		if e.Trial != len(s.schedule.records)+1 {
+			return fmt.Errorf("%s: trial %d ended after trial %d: the journal was changed", s.Dir, e.Trial, len(s.schedule.records))
 		}
 		record, err := s.results.Record(e.Trial, e.Record)
 		if err != nil {
 			return fmt.Errorf("trial %d ended, but its record cannot be used: %w", e.Trial, err)
 		}
-		s.records = append(s.records, *record)
-		s.earlier += max(0, record.End.Sub(record.Start)) // of an older version, or forged
+		s.schedule.records = append(s.schedule.records, *record)
+		s.schedule.earlier += max(0, record.End.Sub(record.Start)) // of an older version, or forged
 	}
-	s.before = len(s.records)
+	s.schedule.before = len(s.schedule.records)
 	return s.sweep()
 }
 
@@ -285,26 +274,27 @@ func (s *session) restorer() *restore.Restorer {
 
 // trials runs trial after trial until the plan has no more.
 func (s *session) trials(ctx context.Context) error {
-	s.course = s.Plan.Replay(s.records)
+	s.schedule.course = s.Plan.Replay(s.schedule.records)
 	for {
-		next, ok := s.next()
+		next, ok := s.schedule.next()
 		if !ok {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("interrupted before trial %d: %w", next.Number, context.Cause(ctx))
 		}
-		if s.spent() {
+		if s.schedule.spent() {
 			return nil
 		}
-		if next.Number != len(s.records)+1 {
-			return fmt.Errorf("the plan names trial %d after %d trials", next.Number, len(s.records))
+		if next.Number != len(s.schedule.records)+1 {
+			return fmt.Errorf("the plan names trial %d after %d trials", next.Number, len(s.schedule.records))
 		}
 		record, err := s.trial(ctx, next)
 		if err != nil {
 			return err
 		}
-		s.took(record)
+		s.schedule.took(record)
+		s.reporter.judged(record, headline(s.Study, s.kind))
 	}
 }
 
@@ -312,7 +302,7 @@ func (s *session) trials(ctx context.Context) error {
 // ended. It has a deadline of its own, since the caller's context may be dead.
 func (s *session) finish(ctx context.Context, err error) error {
 	s.reporter.at(Event{})
-	s.rest = 0
+	s.schedule.rest = 0
 	var lost *journal.Lost
 	if errors.As(err, &lost) {
 		err = fmt.Errorf("%w: the run was stopped", lost)
@@ -329,7 +319,7 @@ func (s *session) finish(ctx context.Context, err error) error {
 	r.Undo(after, s.Study.Most())
 	s.reporter.say(PhaseClean, 0, "")
 	r.Clean(after, s.services, err)
-	last := journal.Entry{Kind: journal.KindEnd, Note: s.why}
+	last := journal.Entry{Kind: journal.KindEnd, Note: s.schedule.why}
 	switch failed := r.Failed(); {
 	case failed != nil:
 		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.Dir))

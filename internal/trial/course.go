@@ -7,15 +7,36 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/platform"
 	"plimsoll/internal/study"
 )
 
+// schedule says which trial comes next, and estimates how long the rest takes.
+type schedule struct {
+	study      *study.Study
+	arms       int
+	sim        platform.Simulator // nil on real machines
+	course     *plan.Course
+	blocks     int              // that it may need
+	rest       int              // trials that it may still need
+	least      int              // of them, if the next look decides
+	records    []measure.Record // that ended, in order
+	began      time.Time
+	trialBegan time.Time             // the trial under way began; zero between trials
+	preparing  time.Duration         // about how long it takes the first time
+	unready    bool                  // the trial under way is being prepared
+	prepared   map[int]time.Duration // how long that took, by trial
+	before     int                   // trials that ended in sessions before this one
+	earlier    time.Duration         // that they took
+	why        string                // the run ended
+}
+
 // next names the trial to run now, and notes how many may follow.
-func (s *session) next() (plan.Trial, bool) {
+func (s *schedule) next() (plan.Trial, bool) {
 	t, more := s.course.Next()
 	status := s.course.Status()
 	s.blocks = status.Target
-	s.rest = max(1, (status.Target-status.Blocks)*len(s.Plan.Arms)-(t.Slot-1))
+	s.rest = max(1, (status.Target-status.Blocks)*s.arms-(t.Slot-1))
 	s.least = min(s.rest, status.AtLeast)
 	if !more {
 		s.rest, s.least, s.why = 0, 0, status.Reason
@@ -23,33 +44,16 @@ func (s *session) next() (plan.Trial, bool) {
 	return t, more
 }
 
-// took enters a trial that has ended, and tells of it.
-func (s *session) took(record *measure.Record) {
+// took enters a trial that has ended.
+func (s *schedule) took(record *measure.Record) {
 	s.trialBegan, s.unready = time.Time{}, false
 	s.records = append(s.records, *record)
 	s.course.Done(*record)
 	s.rest, s.least = s.course.Status().AtMost, s.course.Status().AtLeast
-	s.reporter.judged(record, s.headline())
-}
-
-// headline is the metric of a trial that people watch: the first one that decides.
-func (s *session) headline() measure.Metric {
-	if len(s.Study.Headline) == 0 {
-		return measure.Metric{}
-	}
-	name := s.Study.Headline[0]
-	all := s.kind.Metrics
-	if sought, ok := s.Study.Load.Sought(); ok {
-		all = append([]measure.Metric{sought}, all...)
-	}
-	if i := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
-		return all[i]
-	}
-	return measure.Metric{Name: name}
 }
 
 // now is the time of day, virtual where the platform is.
-func (s *session) now() time.Time {
+func (s *schedule) now() time.Time {
 	if s.sim != nil {
 		return s.sim.Now()
 	}
@@ -58,7 +62,7 @@ func (s *session) now() time.Time {
 
 // recent is how long each of the last trials took. One that is void and ended before its
 // time tells nothing of the others.
-func (s *session) recent() (all []time.Duration) {
+func (s *schedule) recent() (all []time.Duration) {
 	const recent = 10
 	for i := len(s.records) - 1; i >= 0 && len(all) < recent; i-- {
 		r := &s.records[i]
@@ -73,7 +77,7 @@ func (s *session) recent() (all []time.Duration) {
 }
 
 // timePreparing takes the time that it takes to prepare a trial, until it is ready.
-func (s *session) timePreparing(trial int) (ready func()) {
+func (s *schedule) timePreparing(trial int) (ready func()) {
 	began := time.Now()
 	s.unready = true
 	return func() {
@@ -89,12 +93,12 @@ func (s *session) timePreparing(trial int) (ready func()) {
 
 // onlyOnce is what preparing the first trial of this session took beyond what it took the
 // next one; until that is known all of it, unless each trial starts a service of its own.
-func (s *session) onlyOnce() time.Duration {
+func (s *schedule) onlyOnce() time.Duration {
 	first := s.records[s.before].Trial
 	if len(s.records) > s.before+1 {
 		return max(0, s.prepared[first]-s.prepared[s.records[s.before+1].Trial])
 	}
-	if s.Study.PreparedAnew() {
+	if s.study.PreparedAnew() {
 		return 0
 	}
 	return s.prepared[first]
@@ -128,17 +132,17 @@ func Longest(s *study.Study) time.Duration {
 }
 
 // asked is how long the study asks a trial to take.
-func (s *session) asked() time.Duration {
+func (s *schedule) asked() time.Duration {
 	if s.sim != nil {
-		return Length(s.Study) - s.Study.Measure.Settle - overhead
+		return Length(s.study) - s.study.Measure.Settle - overhead
 	}
-	return Length(s.Study)
+	return Length(s.study)
 }
 
 // typical is about how long a trial takes: the median of the last ones or, before
 // the first, what the study asks for. Of an even number it is the smaller of the
 // two in the middle, since the first trial also prepares.
-func (s *session) typical() time.Duration {
+func (s *schedule) typical() time.Duration {
 	last := s.recent()
 	if len(last) == 0 {
 		return s.asked()
@@ -148,16 +152,16 @@ func (s *session) typical() time.Duration {
 }
 
 // left estimates how long the rest takes if every trial is needed.
-func (s *session) left() time.Duration { return s.lasting(s.rest) }
+func (s *schedule) left() time.Duration { return s.lasting(s.rest) }
 
 // soonest estimates how long the rest takes if the next look decides.
-func (s *session) soonest() time.Duration { return s.lasting(s.least) }
+func (s *schedule) soonest() time.Duration { return s.lasting(s.least) }
 
 // lasting estimates how long trials take, that under way included. Before any has
 // ended preparing is known as the loads and services think it is. A trial that takes
 // longer than those before it says that the others may as well. In virtual time a trial
 // takes what those before it took on the clock; 0 while there is none.
-func (s *session) lasting(trials int) time.Duration {
+func (s *schedule) lasting(trials int) time.Duration {
 	if trials == 0 {
 		return 0
 	}
@@ -186,7 +190,7 @@ func (s *session) lasting(trials int) time.Duration {
 }
 
 // used is how much of its budget of time the run has used, in all sessions.
-func (s *session) used() time.Duration {
+func (s *schedule) used() time.Duration {
 	used := s.earlier
 	if s.sim == nil {
 		return used + time.Since(s.began)
@@ -198,8 +202,8 @@ func (s *session) used() time.Duration {
 }
 
 // spent says whether another trial would pass the budget of time.
-func (s *session) spent() bool {
-	budget := s.Study.Measure.Time
+func (s *schedule) spent() bool {
+	budget := s.study.Measure.Time
 	if budget <= 0 || s.used()+s.typical() <= budget {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestTimeThatIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 3}
+		s := &schedule{study: exampleStudy(), rest: 3}
 		began := time.Now()
 		s.records = []measure.Record{{Start: began, End: began.Add(time.Minute)}}
 		for _, c := range []struct{ ago, want time.Duration }{{0, 3 * time.Minute}, {20 * time.Second, 160 * time.Second}, {time.Hour, 61 * time.Minute}} {
@@ -28,7 +28,7 @@ func TestTimeThatIsLeft(t *testing.T) {
 
 // A trial that died at once says nothing of how long the others take.
 func TestVoidTrialsTellNoTime(t *testing.T) {
-	s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 1}
+	s := &schedule{study: exampleStudy(), rest: 1}
 	asked, began := s.typical(), time.Now()
 	s.records = []measure.Record{{Start: began, End: began.Add(asked / 100), Void: "it died"}}
 	if got := s.typical(); got != asked {
@@ -44,17 +44,16 @@ func TestVoidTrialsTellNoTime(t *testing.T) {
 // preparing, which the first one does, counts.
 func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &Bench{Study: steadyStudy()}
-		b.Plan = planOf(b.Study, 2)
-		s := &session{Bench: b, preparing: 20 * time.Second}
-		s.course = b.Plan.Begin()
+		st := steadyStudy()
+		p := planOf(st, 2)
+		s := &schedule{study: st, arms: len(p.Arms), preparing: 20 * time.Second, course: p.Begin()}
 		next, _ := s.next()
 		trials := s.rest
 		if trials < 3 {
 			t.Fatalf("%d trials are too few for this test", trials)
 		}
 		var told []time.Duration
-		s.reporter = &reporter{started: time.Now(), left: s.left, soonest: s.soonest, hand: func(e Event) { told = append(told, e.Left) }}
+		report := &reporter{started: time.Now(), left: s.left, soonest: s.soonest, hand: func(e Event) { told = append(told, e.Left) }}
 		each := s.typical()
 		if want := time.Duration(trials)*each + s.preparing; s.left() != want {
 			t.Errorf("at first %s are left, want %s", s.left(), want)
@@ -66,10 +65,11 @@ func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 			t.Errorf("10 s later %s are left, want %s", s.left(), want)
 		}
 		<-time.After(130 * time.Second)
-		s.reporter.say(PhaseMeasure, 0, "")
+		report.say(PhaseMeasure, 0, "")
 		s.took(&measure.Record{Trial: next.Number, Block: next.Block, Arm: next.Arm, Start: began, End: time.Now()})
+		report.judged(&measure.Record{}, measure.Metric{})
 		s.next()
-		s.reporter.say(PhaseApply, 0, "")
+		report.say(PhaseApply, 0, "")
 		most := time.Duration(trials-1) * 140 * time.Second
 		if len(told) != 3 || told[1] != most || told[2] != most || told[0] > most || told[0] < most*4/5 {
 			t.Errorf("at the end of a first trial of 140 s, when it was judged, and when the next began, %v are left, want %s", told, most)
@@ -81,7 +81,7 @@ func TestTimeThatIsLeftAfterALongTrial(t *testing.T) {
 // neither meanwhile nor afterwards.
 func TestPreparingOnceStretchesNoForecast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 10, preparing: time.Second}
+		s := &schedule{study: exampleStudy(), rest: 10, preparing: time.Second}
 		each, began := s.typical(), time.Now()
 		s.trialBegan = began
 		ready := s.timePreparing(1)
@@ -111,7 +111,7 @@ func TestPreparingOnceStretchesNoForecast(t *testing.T) {
 // since the first one prepares.
 func TestTypicalTrialIsTheMedian(t *testing.T) {
 	began := time.Now()
-	s := &session{Bench: &Bench{Study: exampleStudy()}, rest: 1}
+	s := &schedule{study: exampleStudy(), rest: 1}
 	for _, c := range []struct{ took, want time.Duration }{{9 * time.Minute, 9 * time.Minute}, {time.Minute, time.Minute}, {2 * time.Minute, 2 * time.Minute}, {time.Hour, 2 * time.Minute}} {
 		s.records = append(s.records, measure.Record{Start: began, End: began.Add(c.took)})
 		if got := s.typical(); got != c.want {
@@ -125,7 +125,7 @@ type noSimulator struct{ platform.Simulator }
 // In virtual time the forecast is of the clock on the wall.
 func TestTimeThatIsLeftOfASimulation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &session{Bench: &Bench{Study: exampleStudy()}, sim: noSimulator{}, began: time.Now(), rest: 10, least: 4}
+		s := &schedule{study: exampleStudy(), sim: noSimulator{}, began: time.Now(), rest: 10, least: 4}
 		if s.left() != 0 || s.soonest() != 0 {
 			t.Errorf("before the first trial %s are left", s.left())
 		}

@@ -2,10 +2,13 @@ package trial
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+	"plimsoll/internal/workload"
 )
 
 // Phase is what a bench is doing.
@@ -86,4 +89,20 @@ func (r *reporter) tell(fill func(*Event)) {
 
 func (s *session) log(format string, args ...any) {
 	s.reporter.say(PhasePrepare, 0, fmt.Sprintf(format, args...))
+}
+
+// headline is the metric of a trial that people watch: the first one that decides.
+func headline(s *study.Study, kind workload.Kind) measure.Metric {
+	if len(s.Headline) == 0 {
+		return measure.Metric{}
+	}
+	name := s.Headline[0]
+	all := kind.Metrics
+	if sought, ok := s.Load.Sought(); ok {
+		all = append([]measure.Metric{sought}, all...)
+	}
+	if i := slices.IndexFunc(all, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return measure.Metric{Name: name}
 }

@@ -16,9 +16,9 @@ func (a *attempt) newSearch() *search.Search {
 		host.Machine = nil
 	}
 	return &search.Search{
-		Trial: a, Say: func(note string) { a.reporter.say(PhaseMeasure, 0, note) }, Now: a.now,
-		Study: a.Study, Plan: a.Plan, At: a.Trial, Alone: a.blocks == 1 && len(a.Plan.Arms) == 1,
-		Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.records, Sources: a.Catalog.Sources, Host: host,
+		Trial: a, Say: func(note string) { a.reporter.say(PhaseMeasure, 0, note) }, Now: a.schedule.now,
+		Study: a.Study, Plan: a.Plan, At: a.Trial, Alone: a.schedule.blocks == 1 && len(a.Plan.Arms) == 1,
+		Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.schedule.records, Sources: a.Catalog.Sources, Host: host,
 	}
 }
 
