@@ -28,8 +28,6 @@ var outgrown = map[string]int{
 	"internal/lab Lab":                 34,
 	"internal/libvirt Conn":            33,
 	"internal/study":                   3390,
-	"internal/trial attempt":           34,
-	"internal/trial session":           36,
 	"internal/workload/brokerage desk": 27,
 	"internal/workload/dvdstore":       2555,
 	"internal/workload/storage disks":  57,

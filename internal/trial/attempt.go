@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -25,6 +24,7 @@ import (
 	"plimsoll/internal/trial/fault"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/search"
 	"plimsoll/internal/trial/window"
 	"plimsoll/internal/workload"
@@ -32,21 +32,22 @@ import (
 
 // attempt is one trial under way.
 type attempt struct {
-	*session
-	plan.Trial
+	session  *session
+	trial    plan.Trial
 	arm      plan.Arm
 	load     drive.Load // of the subject
 	crew     machines.Set
 	driver   *drive.Driver
+	parts    *parts.Parts
+	study    *study.Study
+	kind     workload.Kind // of the subject
 	record   *measure.Record
 	recorder *measure.Recorder
 	watch    *window.Watch
 	files    map[string][]byte
 	event    *drive.Event // in the middle of the load; nil for none
 	settled  []measure.Check
-	lost     []measure.Check   // failed checks of data, of probes and of the groups beside the subject
-	seldom   map[string]string // counters that were read too seldom in the window, and how often
-	search   *search.Search    // of a trial that is one; nil otherwise
+	search   *search.Search // of a trial that is one; nil otherwise
 }
 
 // trial runs one trial to its end and writes it down. An error stops the study.
@@ -63,7 +64,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	// By the clock that no step of the time of day moves: what a record says that a trial took is added up.
 	a.record.End = a.record.Start.Add(s.schedule.now().Sub(a.record.Start))
 	trouble, isVoid := fault.IsVoid(err)
-	if err != nil && !isVoid && a.services.Dead() { // the next trial gets a fresh one
+	if err != nil && !isVoid && a.session.services.Dead() { // the next trial gets a fresh one
 		trouble, isVoid = &fault.VoidError{Err: err}, true
 	}
 	switch {
@@ -72,7 +73,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	case err != nil && !isVoid:
 		return nil, a.stop(ctx, fmt.Errorf("trial %d: %w", next.Number, err))
 	case isVoid:
-		a.void(a.services.Died(trouble))
+		a.void(a.session.services.Died(trouble))
 	}
 	a.keepLog(ctx)
 	s.journal.Step("before write trial")
@@ -81,7 +82,7 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 	}
 	sum, err := s.results.WriteTrial(a.record, a.files)
 	if err != nil {
-		return nil, &journal.Lost{Name: s.Dir, Why: err}
+		return nil, &journal.Lost{Name: s.bench.Dir, Why: err}
 	}
 	s.journal.Step("after write trial")
 	if err := s.journal.Append(journal.Entry{Kind: journal.KindTrialEnded, Trial: next.Number, Record: sum, Void: a.record.Void}); err != nil {
@@ -91,8 +92,8 @@ func (s *session) trial(ctx context.Context, next plan.Trial) (*measure.Record, 
 }
 
 func (s *session) attempt(next plan.Trial) (*attempt, error) {
-	arm := s.Plan.Arms[next.Arm]
-	settings := s.Study.Settings(arm.Levels)
+	arm := s.bench.Plan.Arms[next.Arm]
+	settings := s.bench.Study.Settings(arm.Levels)
 	l, err := s.kind.New(settings)
 	if err != nil {
 		return nil, fmt.Errorf("workload %s in arm %s: %w", s.kind.Name, arm.Label, err)
@@ -104,8 +105,8 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		Window: measure.Window{Steady: measure.SteadyUnknown}, Checks: []measure.Check{},
 	}
 	a := &attempt{
-		session: s, Trial: next, arm: arm, load: drive.Load{Load: l, Settings: settings}, record: record,
-		watch: window.NewWatch(s.Study, l.Demand().Rate > 0), files: map[string][]byte{},
+		session: s, study: s.bench.Study, kind: s.kind, trial: next, arm: arm, load: drive.Load{Load: l, Settings: settings}, record: record,
+		watch: window.NewWatch(s.bench.Study, l.Demand().Rate > 0), files: map[string][]byte{},
 	}
 	for name, level := range arm.Levels {
 		if name == study.Label {
@@ -113,6 +114,7 @@ func (s *session) attempt(next plan.Trial) (*attempt, error) {
 		}
 	}
 	a.recorder = measure.NewRecorder(a.interval)
+	a.parts = &parts.Parts{Study: a.study, Kind: a.kind, Record: record, Whole: a.recorder}
 	return a, nil
 }
 
@@ -122,13 +124,13 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 	last := intervals[len(intervals)-1]
 	a.event.Passed(last.To)
 	phase, operations := PhaseMeasure, int64(0)
-	if warm := a.Study.Measure.Warmup; last.To <= max(warm, 0) {
+	if warm := a.study.Measure.Warmup; last.To <= max(warm, 0) {
 		phase = PhaseWarmUp
 	}
 	for _, s := range last.Samples {
 		operations += s.Operations
 	}
-	a.reporter.say(phase, float64(operations)/(last.To-last.From).Seconds(), "")
+	a.session.reporter.say(phase, float64(operations)/(last.To-last.From).Seconds(), "")
 	return a.watch.Enough(intervals)
 }
 
@@ -136,15 +138,15 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 // the trial does not count and will run again.
 func (a *attempt) stop(ctx context.Context, cause error) error {
 	a.record.Void = "interrupted"
-	if lost := (*journal.Lost)(nil); errors.As(errors.Join(cause, a.journal.Intact()), &lost) {
+	if lost := (*journal.Lost)(nil); errors.As(errors.Join(cause, a.session.journal.Intact()), &lost) {
 		return errors.Join(cause, lost)
 	}
-	name := a.stopped(a.Number)
-	if err := a.save(ctx, filepath.Join(a.Dir, name)); err != nil {
-		cause = errors.Join(cause, fmt.Errorf("keep what there is of trial %d: %w", a.Number, err))
+	name := a.session.stopped(a.trial.Number)
+	if err := a.save(ctx, filepath.Join(a.session.bench.Dir, name)); err != nil {
+		cause = errors.Join(cause, fmt.Errorf("keep what there is of trial %d: %w", a.trial.Number, err))
 		name = ""
 	}
-	return errors.Join(cause, a.journal.Append(journal.Entry{Kind: journal.KindTrialStopped, Trial: a.Number, Note: name}))
+	return errors.Join(cause, a.session.journal.Append(journal.Entry{Kind: journal.KindTrialStopped, Trial: a.trial.Number, Note: name}))
 }
 
 // save writes the record of a trial that did not end to a file, and what its service
@@ -170,7 +172,7 @@ func (a *attempt) save(ctx context.Context, name string) error {
 func (a *attempt) void(trouble error) {
 	a.record.Void = trouble.Error()
 	a.record.Values = nil
-	a.record.Checks = append(a.record.Checks, measure.DataFailures(slices.Concat(a.recorder.Checks(), a.lost))...)
+	a.record.Checks = append(a.record.Checks, measure.DataFailures(slices.Concat(a.recorder.Checks(), a.parts.Lost))...)
 	a.blame()
 	var exit *workload.ExitError
 	if errors.As(trouble, &exit) {
@@ -180,23 +182,23 @@ func (a *attempt) void(trouble error) {
 
 // run takes the trial through its phases.
 func (a *attempt) run(ctx context.Context) (err error) {
-	a.reporter.say(PhaseApply, 0, "")
-	if a.services.Renews() { // before the machine that it runs on is another, or gone
-		if err := a.services.Stop(ctx); err != nil {
+	a.session.reporter.say(PhaseApply, 0, "")
+	if a.session.services.Renews() { // before the machine that it runs on is another, or gone
+		if err := a.session.services.Stop(ctx); err != nil {
 			return err
 		}
 	}
 	if err := a.assemble(ctx); err != nil {
 		return err
 	}
-	seen, err := a.settings.Apply(ctx, a.arm.Levels)
+	seen, err := a.session.settings.Apply(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, seen)
 	if err != nil {
 		return err
 	}
-	a.reporter.say(PhasePrepare, 0, "")
-	ready := a.schedule.timePreparing(a.Number)
-	if err := a.services.Start(ctx, a.arm, a.crew); err != nil {
+	a.session.reporter.say(PhasePrepare, 0, "")
+	ready := a.session.schedule.timePreparing(a.trial.Number)
+	if err := a.session.services.Start(ctx, a.arm, a.crew); err != nil {
 		return err
 	}
 	if err := a.prepare(ctx); err != nil {
@@ -211,7 +213,7 @@ func (a *attempt) run(ctx context.Context) (err error) {
 	if failed != nil {
 		return failed
 	}
-	again, err := a.settings.Reread(ctx, a.arm.Levels)
+	again, err := a.session.settings.Reread(ctx, a.arm.Levels)
 	maps.Copy(a.record.Observed, again)
 	if err := errors.Join(err, a.see(ctx)); err != nil {
 		return err
@@ -221,80 +223,64 @@ func (a *attempt) run(ctx context.Context) (err error) {
 
 // assemble has the machines of the trial running.
 func (a *attempt) assemble(ctx context.Context) (err error) {
-	if a.crew, err = a.muster(ctx, a.arm.Levels); err != nil {
+	if a.crew, err = a.session.muster(ctx, a.arm.Levels); err != nil {
 		return fault.Voids(err)
 	}
 	if err := a.crew.Build(); err != nil {
 		return fmt.Errorf("arm %s: %w", a.arm.Label, err)
 	}
-	a.load.Load = a.crew.Lead().Load
-	a.driver = &drive.Driver{Crew: a.crew, Kind: a.kind, Seed: a.Plan.Seed, Target: a.services.Target, Log: a.log}
-	if err := a.settings.Find(ctx, a.crew); err != nil {
+	a.load.Load, a.parts.Crew = a.crew.Lead().Load, a.crew
+	a.driver = &drive.Driver{Crew: a.crew, Kind: a.kind, Seed: a.session.bench.Plan.Seed, Target: a.session.services.Target, Log: a.session.log}
+	if err := a.session.settings.Find(ctx, a.crew); err != nil {
 		return fault.Voids(err)
 	}
-	a.counted()
+	a.parts.Counted()
 	return nil
-}
-
-// counted enters how many machines there are, where that is varied.
-func (a *attempt) counted() {
-	for _, f := range a.Study.Factors {
-		if f.Name != study.MachinesFactor {
-			continue
-		}
-		n := 0
-		for _, m := range a.crew {
-			if m.Group.Name == f.Target {
-				n++
-			}
-		}
-		a.record.Observed[f.FullName()] = strconv.Itoa(n)
-	}
 }
 
 // drive runs the load, or a search of many loads, with the collectors watching.
 func (a *attempt) drive(ctx context.Context) error {
-	a.reporter.say(PhaseWarmUp, 0, "")
+	a.session.reporter.say(PhaseWarmUp, 0, "")
 	run := func() error {
-		stage := load.Stage{Length: a.Study.Measure.Longest, Interval: a.Study.Measure.Interval, Seed: a.Seed}
+		stage := load.Stage{Length: a.study.Measure.Longest, Interval: a.study.Measure.Interval, Seed: a.trial.Seed}
 		return a.Offer(ctx, a.load, stage, a.recorder)
 	}
-	if a.searches() {
+	if parts.Searches(a.study) {
 		a.search = a.newSearch()
 		run = func() error { return a.search.Run(ctx) }
 	}
-	if a.sim != nil {
+	if a.session.sim != nil {
 		return fault.Voids(run())
 	}
 	for _, m := range a.crew {
-		m.Sampler = machines.OpenSampler(ctx, a.Catalog.Sources, collect.Place{Machine: m.At.Machine, Dir: m.At.Dir})
+		m.Sampler = machines.OpenSampler(ctx, a.session.bench.Catalog.Sources, collect.Place{Machine: m.At.Machine, Dir: m.At.Dir})
 	}
 	before, from := ownCPU(), time.Now()
 	for _, m := range a.crew {
-		m.Sampler.Begin(ctx, a.Study.Measure.Interval)
+		m.Sampler.Begin(ctx, a.study.Measure.Interval)
 	}
-	if a.Study.Load.Growth == nil { // one that adds servers has no counts from before
-		a.services.Count(ctx, a.record)
+	if a.study.Load.Growth == nil { // one that adds servers has no counts from before
+		a.session.services.Count(ctx, a.record)
 	}
-	a.event = drive.NewEvent(a.crew, a.middle(), func(note string) { a.reporter.say(PhaseMeasure, 0, note) })
+	a.event = drive.NewEvent(a.crew, middle(a.study.Measure), func(note string) { a.session.reporter.say(PhaseMeasure, 0, note) })
 	err := a.event.During(ctx, a.recorder, func() error {
-		return a.driver.Alongside(ctx, load.Stage{Length: a.longest(), Interval: a.Study.Measure.Interval, Seed: a.Seed}, run)
+		return a.driver.Alongside(ctx, load.Stage{Length: longest(a.study), Interval: a.study.Measure.Interval, Seed: a.trial.Seed}, run)
 	})
 	for _, m := range a.crew {
 		m.Sampler.End(ctx)
 	}
 	a.record.Counters = map[string]float64{"lab.cpu": (ownCPU() - before).Seconds() / time.Since(from).Seconds()}
-	a.services.Observe(ctx, a.record, time.Since(from).Seconds())
+	a.session.services.Observe(ctx, a.record, time.Since(from).Seconds())
 	return fault.Voids(err)
 }
 
 // Offer runs one load: in virtual time, or on the machines of the subject.
 func (a *attempt) Offer(ctx context.Context, l drive.Load, stage load.Stage, out *measure.Recorder) error {
-	if a.sim == nil {
+	if a.session.sim == nil {
 		return a.driver.Together(ctx, l, stage, out)
 	}
-	counters, err := a.sim.Simulate(ctx, platform.Run{
-		Trial: a.Number, Block: a.Block, Slot: a.Slot, Probe: len(a.record.Probes), Levels: a.loadLevels(), Demand: l.Load.Demand(), Stage: stage,
+	counters, err := a.session.sim.Simulate(ctx, platform.Run{
+		Trial: a.trial.Number, Block: a.trial.Block, Slot: a.trial.Slot, Probe: len(a.record.Probes), Levels: a.loadLevels(), Demand: l.Load.Demand(), Stage: stage,
 	}, out)
 	a.record.Counters = counters
 	return err
@@ -304,7 +290,7 @@ func (a *attempt) Offer(ctx context.Context, l drive.Load, stage load.Stage, out
 func (a *attempt) loadLevels() map[string]string {
 	levels := map[string]string{}
 	for name, level := range a.arm.Levels {
-		if !a.settings.Varies(name) {
+		if !a.session.settings.Varies(name) {
 			levels[name] = level
 		}
 	}
@@ -327,53 +313,49 @@ func (a *attempt) collect() {
 	intervals := a.recorder.Intervals()
 	maps.Copy(a.record.Observed, a.recorder.Observed())
 	a.files = measure.EncodeIntervals(intervals)
-	if !a.searches() {
+	if !parts.Searches(a.study) {
 		a.record.Window = a.watch.Conclude(intervals).Window
 	} else {
 		a.record.Window = measure.Window{End: a.search.Span().Seconds(), Steady: measure.SteadyUnknown}
-		a.lost = append(a.lost, a.search.Lost()...)
+		a.parts.Lost = append(a.parts.Lost, a.search.Lost()...)
 	}
 	if math.IsNaN(a.record.Window.Drift) {
 		a.record.Window.Drift = 0
 	}
-	a.gatherCounters()
+	if a.session.sim == nil {
+		a.parts.Counters(a.files)
+	}
 }
 
 func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes }
-
-// searches says that the trial offers many loads, of which none is its result.
-func (a *attempt) searches() bool {
-	_, yes := a.Study.Load.Sought()
-	return yes
-}
 
 // logFile is where a trial keeps what its service logged.
 const logFile = "service.log"
 
 // keepLog keeps what the service logged in the trial, also where it died.
 func (a *attempt) keepLog(ctx context.Context) {
-	if text := a.services.Logged(ctx); len(text) > 0 {
+	if text := a.session.services.Logged(ctx); len(text) > 0 {
 		a.files[logFile] = text
 	}
 }
 
 // longest is how long the background may have to go on.
-func (a *attempt) longest() time.Duration {
-	m := a.Study.Measure
+func longest(s *study.Study) time.Duration {
+	m := s.Measure
 	const doubts = 4 // a search may take longer than it is thought to
-	return m.Longest + doubts*time.Duration(a.Study.Windows()*float64(m.Window)) + time.Minute
+	return m.Longest + doubts*time.Duration(s.Windows()*float64(m.Window)) + time.Minute
 }
 
 // prepare makes the files of the loads. A simulator serves the demand alone and needs none.
 func (a *attempt) prepare(ctx context.Context) error {
-	if a.sim != nil {
+	if a.session.sim != nil {
 		return nil
 	}
-	return a.driver.Prepare(ctx, a.journal, a.machines)
+	return a.driver.Prepare(ctx, a.session.journal, a.session.machines)
 }
 
 // middle is where an event belongs in a load: in the middle of its window, as far as that is
 // known before the load has run.
-func (a *attempt) middle() time.Duration {
-	return max(a.Study.Measure.Warmup, 0) + a.Study.Measure.Window/2
+func middle(m study.Measure) time.Duration {
+	return max(m.Warmup, 0) + m.Window/2
 }

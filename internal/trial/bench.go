@@ -98,7 +98,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 
 // session is one go at running a study.
 type session struct {
-	*Bench
+	bench    *Bench
 	machines *machines.Inventory
 	journal  *journal.Journal
 	results  *measure.Results
@@ -113,7 +113,7 @@ type session struct {
 
 func (b *Bench) session(j *journal.Journal) (*session, error) {
 	s := &session{
-		Bench:    b,
+		bench:    b,
 		machines: &machines.Inventory{Platform: b.Platform, Use: b.Study.Platform, Groups: b.Study.Groups, Catalog: b.Catalog, Commands: b.Study.Commands, Scratch: b.Scratch, Mark: journal.NewRun()},
 		release:  func() {},
 		journal:  j, results: measure.OpenResults(b.Dir),
@@ -140,20 +140,20 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 // start makes sure that the study can run, and writes what resume and restore
 // need before anything is touched.
 func (s *session) start(ctx context.Context) error {
-	if err := writable(s.Dir); err != nil {
+	if err := writable(s.bench.Dir); err != nil {
 		return err
 	}
-	hash, err := StudyHash(s.Study)
+	hash, err := StudyHash(s.bench.Study)
 	if err != nil {
 		return err
 	}
 	old, saved := journal.First(s.journal.Entries()), s.journal.Saved()
 	if old != nil {
-		if err := errors.Join(s.same(old, hash), s.Study.CheckTraces()); err != nil {
+		if err := errors.Join(s.same(old, hash), s.bench.Study.CheckTraces()); err != nil {
 			return err
 		}
 		if left := journal.LeftBy(s.journal.Entries()); !saved && len(left) > 0 {
-			return journal.NotOurs(s.Dir, s.Undo, left)
+			return journal.NotOurs(s.bench.Dir, s.bench.Undo, left)
 		}
 	}
 	if !saved {
@@ -199,12 +199,12 @@ func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin,
 		run = old.Run
 	}
 	machine := ""
-	if _, several := s.Platform.(platform.Chooser); several && len(s.Study.Groups) == 0 {
+	if _, several := s.bench.Platform.(platform.Chooser); several && len(s.bench.Study.Groups) == 0 {
 		machine = s.machines.Machine.Name()
 	}
 	return &journal.Begin{
-		Machine: machine, Run: run, Dir: s.Dir, Mark: s.machines.Mark, Study: hash, Seed: s.Plan.Seed, Version: s.Version, Platform: s.Study.Platform,
-		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.Study.Most(), Commands: s.Study.Commands, Services: s.services.Foreign(),
+		Machine: machine, Run: run, Dir: s.bench.Dir, Mark: s.machines.Mark, Study: hash, Seed: s.bench.Plan.Seed, Version: s.bench.Version, Platform: s.bench.Study.Platform,
+		Workload: s.kind.Name, Scratch: s.machines.Scratch, Made: made, Groups: s.bench.Study.Most(), Commands: s.bench.Study.Commands, Services: s.services.Foreign(),
 		Claims: s.settings.Claims(),
 	}, nil
 }
@@ -221,11 +221,11 @@ func StudyHash(s *study.Study) (string, error) {
 func (s *session) same(old *journal.Begin, hash string) error {
 	switch {
 	case old.Study != hash:
-		return fault.Refuse("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.Dir)
-	case old.Seed != s.Plan.Seed:
-		return fault.Refuse("%s holds a run with seed %d, not %d: give another folder with --out", s.Dir, old.Seed, s.Plan.Seed)
+		return fault.Refuse("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.bench.Dir)
+	case old.Seed != s.bench.Plan.Seed:
+		return fault.Refuse("%s holds a run with seed %d, not %d: give another folder with --out", s.bench.Dir, old.Seed, s.bench.Plan.Seed)
 	case old.Scratch != s.machines.Scratch:
-		return fault.Refuse("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.Dir, old.Scratch, s.machines.Scratch)
+		return fault.Refuse("%s holds a run with scratch folder %s, not %s: resume it with the same one", s.bench.Dir, old.Scratch, s.machines.Scratch)
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (s *session) resume(ctx context.Context) error {
 			continue
 		}
 		if e.Trial != len(s.schedule.records)+1 {
-			return fmt.Errorf("%s: trial %d ended after trial %d: the journal was changed", s.Dir, e.Trial, len(s.schedule.records))
+			return fmt.Errorf("%s: trial %d ended after trial %d: the journal was changed", s.bench.Dir, e.Trial, len(s.schedule.records))
 		}
 		record, err := s.results.Record(e.Trial, e.Record)
 		if err != nil {
@@ -261,7 +261,7 @@ func (s *session) resume(ctx context.Context) error {
 
 // sweep removes what a session that died while it wrote a trial has left.
 func (s *session) sweep() error {
-	halves, err := filepath.Glob(filepath.Join(s.Dir, "trials", ".trial-*"))
+	halves, err := filepath.Glob(filepath.Join(s.bench.Dir, "trials", ".trial-*"))
 	for _, half := range halves {
 		err = errors.Join(err, os.RemoveAll(half))
 	}
@@ -269,12 +269,12 @@ func (s *session) sweep() error {
 }
 
 func (s *session) restorer() *restore.Restorer {
-	return restore.New(s.machines, s.journal, s.Plan.Seed, s.kind.Name)
+	return restore.New(s.machines, s.journal, s.bench.Plan.Seed, s.kind.Name)
 }
 
 // trials runs trial after trial until the plan has no more.
 func (s *session) trials(ctx context.Context) error {
-	s.schedule.course = s.Plan.Replay(s.schedule.records)
+	s.schedule.course = s.bench.Plan.Replay(s.schedule.records)
 	for {
 		next, ok := s.schedule.next()
 		if !ok {
@@ -294,7 +294,7 @@ func (s *session) trials(ctx context.Context) error {
 			return err
 		}
 		s.schedule.took(record)
-		s.reporter.judged(record, headline(s.Study, s.kind))
+		s.reporter.judged(record, headline(s.bench.Study, s.kind))
 	}
 }
 
@@ -316,13 +316,13 @@ func (s *session) finish(ctx context.Context, err error) error {
 	}
 	r := s.restorer()
 	s.reporter.say(PhaseRestore, 0, "")
-	r.Undo(after, s.Study.Most())
+	r.Undo(after, s.bench.Study.Most())
 	s.reporter.say(PhaseClean, 0, "")
 	r.Clean(after, s.services, err)
 	last := journal.Entry{Kind: journal.KindEnd, Note: s.schedule.why}
 	switch failed := r.Failed(); {
 	case failed != nil:
-		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.Dir))
+		err = errors.Join(err, failed, fmt.Errorf("to try again: plimsoll restore %s", s.bench.Dir))
 		last = journal.Entry{Kind: journal.KindInterrupted, Note: err.Error()}
 	case lost != nil:
 		err = fmt.Errorf("%w and the host is as it was", err)
@@ -345,7 +345,7 @@ func (s *session) claimAll(ctx context.Context, b *journal.Begin) (release func(
 	if r.Fleeting {
 		return func() {}, nil
 	}
-	if err := r.Find(ctx, s.Study.Most()); err != nil {
+	if err := r.Find(ctx, s.bench.Study.Most()); err != nil {
 		return nil, err
 	}
 	return s.machines.Claim(ctx, b, s.journal.UndoLog(b.Run))

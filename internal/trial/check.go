@@ -45,7 +45,7 @@ func (b *Bench) Check(ctx context.Context) (*Needs, error) {
 func (s *session) check(ctx context.Context) (*Needs, error) {
 	total := &Needs{Versions: map[string]string{}, Sets: map[string][]string{}}
 	seen := map[string]workload.Needs{}
-	for _, arm := range s.Plan.Arms {
+	for _, arm := range s.bench.Plan.Arms {
 		all, err := s.sample(ctx, arm.Levels)
 		if err != nil {
 			return nil, err
@@ -76,11 +76,11 @@ func (s *session) check(ctx context.Context) (*Needs, error) {
 // sample are machines of which each kind of an arm is asked: all of them where they are there
 // anyway, and one of each kind where they would be made for the question.
 func (s *session) sample(ctx context.Context, levels map[string]string) (machines.Set, error) {
-	if len(s.Study.Groups) == 0 {
-		return s.machines.Alone(s.kind, s.Study.Settings(levels)), nil
+	if len(s.bench.Study.Groups) == 0 {
+		return s.machines.Alone(s.kind, s.bench.Study.Settings(levels)), nil
 	}
-	groups := s.Study.Most()
-	for i, g := range s.Study.Crew(levels) {
+	groups := s.bench.Study.Most()
+	for i, g := range s.bench.Study.Crew(levels) {
 		groups[i].Workload = g.Workload
 		if s.machines.Fleeting() {
 			groups[i].Machines = 1
@@ -95,13 +95,13 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 	if s.sim != nil { // in virtual time no load runs
 		return 0, nil
 	}
-	_, apart := s.Platform.(platform.Lodging)
+	_, apart := s.bench.Platform.(platform.Lodging)
 	disk := int64(0)
 	for _, m := range all.Driving() {
 		key := m.Name + " " + m.Kind.Name + " " + journal.LoadKey(m.Settings)
 		needs, known := seen[key]
 		if !known {
-			env := m.At.Env(machines.DataSeed(s.Plan.Seed, m.Index))
+			env := m.At.Env(machines.DataSeed(s.bench.Plan.Seed, m.Index))
 			env.Speaks = s.services.Spoken()
 			if needs, err = m.Load.Check(ctx, env); err != nil {
 				return 0, err
@@ -135,7 +135,7 @@ func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[str
 const spare = 0.95
 
 func (s *session) checkSpace(ctx context.Context, n *Needs) error {
-	if budget := s.Study.Measure.Disk; budget > 0 && n.Disk > budget {
+	if budget := s.bench.Study.Measure.Disk; budget > 0 && n.Disk > budget {
 		return fmt.Errorf("the study needs %.3g GiB on disk and its budget is %.3g GiB: raise measure.disk, or make its files smaller", gib(n.Disk), gib(budget))
 	}
 	left, ok := s.machines.First().Space(ctx)
@@ -157,7 +157,7 @@ func (s *session) spaces(ctx context.Context) []certify.Space {
 	if left, ok := s.machines.First().Space(ctx); ok {
 		all = append(all, certify.Space{What: "scratch folder", Free: float64(left.Free), Total: float64(left.Size)})
 	}
-	if left, ok := here(s.Dir); ok {
+	if left, ok := here(s.bench.Dir); ok {
 		all = append(all, left)
 	}
 	return all

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
@@ -15,12 +14,13 @@ import (
 	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/drive"
 	"plimsoll/internal/trial/fault"
+	"plimsoll/internal/trial/parts"
 	"plimsoll/internal/trial/window"
 )
 
 // judge sums up the window and makes the certificate.
 func (a *attempt) judge(ctx context.Context) error {
-	if a.searches() {
+	if parts.Searches(a.study) {
 		return a.judgeSearch(ctx)
 	}
 	intervals := a.recorder.Intervals()
@@ -35,20 +35,22 @@ func (a *attempt) judge(ctx context.Context) error {
 	a.record.Values, a.record.Counts = summary.Values, summary.Counts
 	worker := a.recorder.Values()
 	maps.Copy(a.record.Values, worker)
-	if err := a.divide(); err != nil {
-		return fault.Voids(err)
+	if a.session.sim == nil {
+		if err := a.parts.Divide(); err != nil {
+			return fault.Voids(err)
+		}
 	}
 	e := &certify.Evidence{
-		Record: a.record, Demand: drive.DemandOf(a.load, len(a.crew.Subject()), intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.Study), Worker: worker,
-		Simulated: a.sim != nil, Hosted: hosted(a.machines.Machine), Disks: a.spaces(ctx), Failed: failedIn(intervals), Intervals: intervals, Seldom: a.seldom,
-		ReadBack: a.readings(a.arm, a.record.Observed),
+		Record: a.record, Demand: drive.DemandOf(a.load, len(a.crew.Subject()), intervals), Operation: a.kind.Rate, Steady: a.watch.Conclude(intervals), Drift: window.DriftLimit(a.study), Worker: worker,
+		Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), Failed: failedIn(intervals), Intervals: intervals, Seldom: a.parts.Seldom,
+		ReadBack: a.session.readings(a.arm, a.record.Observed),
 		Ended: certify.Ending{
-			Enough: a.watch.Answer.Enough, Ran: a.ran(),
-			Length: a.Study.Measure.Longest, Step: a.Study.Measure.Interval,
+			Enough: a.watch.Answer.Enough, Ran: a.parts.Ran(),
+			Length: a.study.Measure.Longest, Step: a.study.Measure.Interval,
 		},
 	}
 	checks, cause := certify.Judge(e)
-	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks(), a.lost)
+	a.record.Checks = slices.Concat(checks, a.settled, a.recorder.Checks(), a.parts.Lost)
 	for _, c := range a.recorder.Checks() {
 		if c.State == measure.Fail && cause == "" {
 			cause = c.Name + ": " + c.Detail
@@ -75,25 +77,6 @@ func (a *attempt) blame() {
 	if failed := measure.DataFailures(a.record.Checks); len(failed) > 0 {
 		a.record.Void = certify.DataFailed(failed[0])
 	}
-}
-
-// ran is how long the load lasted: where several machines made it, until the first of them
-// ended. Their sum lacks what the others did after that.
-func (a *attempt) ran() time.Duration {
-	ran := time.Duration(math.MaxInt64)
-	last := func(r *measure.Recorder) {
-		if all := r.Intervals(); len(all) > 0 {
-			ran = min(ran, all[len(all)-1].To)
-		}
-	}
-	if a.sim != nil || !a.crew.Several() {
-		last(a.recorder)
-		return ran
-	}
-	for _, m := range a.crew.Subject() {
-		last(m.Recorder)
-	}
-	return ran
 }
 
 // failedIn counts failed operations, those of the warm-up included: a system
@@ -124,7 +107,7 @@ func finite(r *measure.Record) {
 // machine and by the workload. Texts of one value in two notations are equal.
 func (s *session) readings(arm plan.Arm, seen map[string]string) []certify.Reading {
 	var all []certify.Reading
-	for _, f := range s.Study.Factors {
+	for _, f := range s.bench.Study.Factors {
 		if f.Name == study.Label || f.Group != "" {
 			continue
 		}

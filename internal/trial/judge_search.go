@@ -20,21 +20,23 @@ func (a *attempt) judgeSearch(ctx context.Context) error {
 	maps.Copy(a.files, measure.EncodeIntervals(a.search.Intervals()))
 	a.record.Values = map[string]float64{}
 	if p := a.record.Peak; p.Estimate > 0 {
-		sought, _ := a.Study.Load.Sought()
+		sought, _ := a.study.Load.Sought()
 		a.record.Values[sought.Name] = p.Estimate
 	} else {
 		a.record.Warnings = append(a.record.Warnings, fmt.Sprintf("the search found no number: %s %s", p.Word, p.Why))
 	}
-	if err := a.divide(); err != nil {
-		return fault.Voids(err)
+	if a.session.sim == nil {
+		if err := a.parts.Divide(); err != nil {
+			return fault.Voids(err)
+		}
 	}
-	e := &certify.Evidence{Record: a.record, Simulated: a.sim != nil, Hosted: hosted(a.machines.Machine), Disks: a.spaces(ctx), ReadBack: a.readings(a.arm, a.record.Observed), Seldom: a.seldom}
+	e := &certify.Evidence{Record: a.record, Simulated: a.session.sim != nil, Hosted: hosted(a.session.machines.Machine), Disks: a.session.spaces(ctx), ReadBack: a.session.readings(a.arm, a.record.Observed), Seldom: a.parts.Seldom}
 	rules := searchRules
-	if a.Study.Load.Growth != nil { // it goes on until the CPUs are full
+	if a.study.Load.Growth != nil { // it goes on until the CPUs are full
 		rules = slices.DeleteFunc(slices.Clone(rules), func(name string) bool { return name == "cpu pressure" })
 	}
 	checks, cause := certify.Judge(e, rules...)
-	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.lost), cause
+	a.record.Checks, a.record.Void = slices.Concat(checks, a.settled, a.parts.Lost), cause
 	a.blame()
 	finite(a.record)
 	return nil

@@ -3,19 +3,20 @@ package trial
 import (
 	"context"
 	"fmt"
+	"slices"
+
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
-	"slices"
 )
 
 // muster has the machines of an arm, and no others, running.
 func (s *session) muster(ctx context.Context, levels map[string]string) (machines.Set, error) {
-	if len(s.Study.Groups) == 0 {
-		return s.machines.Alone(s.kind, s.Study.Settings(levels)), nil
+	if len(s.bench.Study.Groups) == 0 {
+		return s.machines.Alone(s.kind, s.bench.Study.Settings(levels)), nil
 	}
-	return s.machines.Gather(ctx, s.Study.Crew(levels), s.driven(levels))
+	return s.machines.Gather(ctx, s.bench.Study.Crew(levels), s.driven(levels))
 }
 
 // driven is what the machines of each group drive in an arm.
@@ -23,14 +24,14 @@ func (s *session) driven(levels map[string]string) machines.Loads {
 	return func(g study.Group) (kind workload.Kind, settings parameter.Settings, err error) {
 		switch {
 		case g.Subject:
-			return s.kind, s.Study.Settings(levels), nil
+			return s.kind, s.bench.Study.Settings(levels), nil
 		case g.Workload == nil:
 			return kind, nil, nil
 		}
-		i := slices.IndexFunc(s.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == g.Workload.Kind })
+		i := slices.IndexFunc(s.bench.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == g.Workload.Kind })
 		if i < 0 {
 			return kind, nil, fmt.Errorf("workload %s: this plimsoll does not have it", g.Workload.Kind)
 		}
-		return s.Catalog.Workloads[i], g.Workload.Settings, nil
+		return s.bench.Catalog.Workloads[i], g.Workload.Settings, nil
 	}
 }

@@ -11,20 +11,20 @@ import (
 
 // newSearch is the search that the trial is.
 func (a *attempt) newSearch() *search.Search {
-	host := collect.Place{Machine: a.machines.Machine, Dir: a.machines.Scratch}
-	if a.sim != nil {
+	host := collect.Place{Machine: a.session.machines.Machine, Dir: a.session.machines.Scratch}
+	if a.session.sim != nil {
 		host.Machine = nil
 	}
 	return &search.Search{
-		Trial: a, Say: func(note string) { a.reporter.say(PhaseMeasure, 0, note) }, Now: a.schedule.now,
-		Study: a.Study, Plan: a.Plan, At: a.Trial, Alone: a.schedule.blocks == 1 && len(a.Plan.Arms) == 1,
-		Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.schedule.records, Sources: a.Catalog.Sources, Host: host,
+		Trial: a, Say: func(note string) { a.session.reporter.say(PhaseMeasure, 0, note) }, Now: a.session.schedule.now,
+		Study: a.study, Plan: a.session.bench.Plan, At: a.trial, Alone: a.session.schedule.blocks == 1 && len(a.session.bench.Plan.Arms) == 1,
+		Kind: a.kind, Load: a.load, Record: a.record, Earlier: a.session.schedule.records, Sources: a.session.bench.Catalog.Sources, Host: host,
 	}
 }
 
 // Renew has the data as new for a probe that is not the first.
 func (a *attempt) Renew(ctx context.Context) error {
-	a.reporter.say(PhasePrepare, 0, "")
+	a.session.reporter.say(PhasePrepare, 0, "")
 	if err := a.prepare(ctx); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (a *attempt) Renew(ctx context.Context) error {
 }
 
 // Scaler is the service whose servers a growth adds.
-func (a *attempt) Scaler() (service.Scaler, error) { return a.services.Scaler() }
+func (a *attempt) Scaler() (service.Scaler, error) { return a.session.services.Scaler() }
 
 // Fill prepares servers that were just started, which are empty and not at rest.
 func (a *attempt) Fill(ctx context.Context) error {

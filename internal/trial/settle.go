@@ -10,11 +10,11 @@ import (
 // settle waits for the machine to calm down after a change, and for the service to be done
 // with what it was given. Virtual time needs none.
 func (a *attempt) settle(ctx context.Context) error {
-	if a.sim != nil {
+	if a.session.sim != nil {
 		return nil
 	}
-	if pause := a.Study.Measure.Settle; pause > 0 {
-		a.reporter.say(PhaseSettle, 0, "")
+	if pause := a.study.Measure.Settle; pause > 0 {
+		a.session.reporter.say(PhaseSettle, 0, "")
 		if err := serve.Wait(ctx, pause); err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (a *attempt) settle(ctx context.Context) error {
 
 // settleService waits for the service, if there is one, and enters how that went in the certificate.
 func (a *attempt) settleService(ctx context.Context) error {
-	check, err := a.services.Settle(ctx, func(note string) { a.reporter.say(PhaseSettle, 0, note) })
+	check, err := a.session.services.Settle(ctx, func(note string) { a.session.reporter.say(PhaseSettle, 0, note) })
 	switch {
 	case check.Name == "":
 	case err != nil:

@@ -18,7 +18,7 @@ func TestSettleWaitsAndCanBeInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := exampleStudy()
 		st.Measure.Settle = time.Minute
-		a := &attempt{session: &session{Bench: &Bench{Study: st}, services: &serve.Services{}, reporter: &reporter{}}}
+		a := &attempt{study: st, session: &session{services: &serve.Services{}, reporter: &reporter{}}}
 		start := time.Now()
 		if err := a.settle(t.Context()); err != nil || time.Since(start) != time.Minute {
 			t.Errorf("settled for %v, %v", time.Since(start), err)
@@ -64,9 +64,9 @@ func TestSettleWaitsForTheService(t *testing.T) {
 				var told []string
 				none := func() time.Duration { return 0 }
 				report := &reporter{left: none, soonest: none, hand: func(e Event) { told = append(told, e.Note) }}
-				s := &session{Bench: &Bench{Study: exampleStudy()}, reporter: report}
+				s := &session{reporter: report}
 				s.services = &serve.Services{Current: &serve.Running{Kind: service.Kind{Name: "stock"}, Instance: busy{until: time.Now().Add(c.busy), err: c.err}}}
-				a := &attempt{session: s, record: &measure.Record{}}
+				a := &attempt{study: exampleStudy(), session: s, record: &measure.Record{}}
 				begin := time.Now()
 				err := a.settle(t.Context())
 				_, voids := fault.IsVoid(err)

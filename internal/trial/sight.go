@@ -20,7 +20,7 @@ func (a *attempt) see(ctx context.Context) error {
 	var rows collect.TestbedRecord
 	for _, m := range a.crew {
 		sighted, ok := m.At.Machine.(platform.Sighted)
-		if !ok || m.Index > 0 || a.sim != nil {
+		if !ok || m.Index > 0 || a.session.sim != nil {
 			continue
 		}
 		facts, err := sighted.Sees(ctx)
@@ -29,7 +29,7 @@ func (a *attempt) see(ctx context.Context) error {
 		}
 		for _, f := range facts {
 			name := f.Name
-			if len(a.Study.Groups) > 1 {
+			if len(a.study.Groups) > 1 {
 				name = m.Group.Name + ": " + name
 			}
 			rows = append(rows, collect.Fact{Name: name, Value: f.Value})

@@ -1,0 +1,260 @@
+// Package parts records what each machine of a trial did: its counters, its share of the work, and that of other groups.
+package parts
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"plimsoll/internal/measure"
+	"plimsoll/internal/study"
+	"plimsoll/internal/trial/drive"
+	"plimsoll/internal/trial/machines"
+	"plimsoll/internal/workload"
+)
+
+// Parts records what each machine of a trial did.
+type Parts struct {
+	Study  *study.Study
+	Kind   workload.Kind // of the subject
+	Crew   machines.Set
+	Record *measure.Record
+	Whole  *measure.Recorder // of the whole subject
+	Seldom map[string]string // counters that were read too seldom in the window, and how often
+	Lost   []measure.Check   // failed checks of data, of probes and of the groups beside the subject
+}
+
+// Searches tells whether a trial offers many loads, of which none is its result.
+func Searches(s *study.Study) bool {
+	_, yes := s.Load.Sought()
+	return yes
+}
+
+// Counters takes over the samples of each machine. The counters of the record are the mean of
+// the machines of the subject.
+func (t *Parts) Counters(files map[string][]byte) {
+	if len(t.Crew) == 0 || t.Crew[0].Sampler == nil {
+		return
+	}
+	sums, counts := map[string]float64{}, map[string]float64{}
+	for _, m := range t.Crew {
+		file := "counters.csv"
+		if m.Name != "" && m != t.Crew.Lead() {
+			file = "counters-" + m.Name + ".csv"
+		}
+		files[file] = m.Sampler.Table()
+		if !m.Group.Subject {
+			continue
+		}
+		for _, missing := range m.Sampler.Missing {
+			if !slices.Contains(t.Record.Missing, missing) {
+				t.Record.Missing = append(t.Record.Missing, missing)
+			}
+		}
+		t.enterSeldom(m.Sampler.Seldom(t.Record.Window))
+		for name, v := range m.Sampler.Over(t.Record.Window) {
+			sums[name], counts[name] = sums[name]+v, counts[name]+1
+		}
+	}
+	for name, sum := range sums {
+		t.Record.Counters[name] = sum / counts[name]
+	}
+}
+
+// enterSeldom records that the counters of a machine were read too seldom in the window.
+func (t *Parts) enterSeldom(names []string, times int) {
+	if len(names) == 0 {
+		return
+	}
+	said := readings(times) + " in the window, which is too seldom"
+	if line := "counters: " + said; !slices.Contains(t.Record.Missing, line) {
+		t.Record.Missing = append(t.Record.Missing, line)
+	}
+	if t.Seldom == nil {
+		t.Seldom = map[string]string{}
+	}
+	for _, name := range names {
+		t.Seldom[name] = said
+	}
+}
+
+func readings(times int) string {
+	switch times {
+	case 0:
+		return "not read"
+	case 1:
+		return "read once"
+	}
+	return fmt.Sprintf("read %d times", times)
+}
+
+// Divide records the work of each of several machines, and how evenly they shared it.
+func (t *Parts) Divide() error {
+	if !t.Crew.Several() {
+		t.divideServers()
+		return nil
+	}
+	var rates []float64
+	for _, m := range t.Crew {
+		p := measure.Part{Machine: m.Name, Group: m.Group.Name, Workload: m.Kind.Name, Rate: m.Kind.Rate, Counters: m.Sampler.Over(t.Record.Window), Missing: m.Sampler.Missing}
+		if m.Drives() && !(m.Group.Subject && Searches(t.Study)) {
+			if err := t.sum(m, &p); err != nil {
+				return err
+			}
+			if m.Group.Subject {
+				rates = append(rates, p.Values[m.Kind.Rate])
+			}
+		}
+		t.Record.Parts = append(t.Record.Parts, p)
+	}
+	if len(rates) > 0 {
+		t.Record.Values[study.Fairness], t.Record.Values[study.Least] = fairness(rates)
+	}
+	return t.divideBackground()
+}
+
+// sum adds up the work of one machine.
+func (t *Parts) sum(m *machines.Member, p *measure.Part) error {
+	s, err := measure.Summarise(m.Recorder.Intervals(), t.Record.Window, m.Kind.Rate)
+	if err != nil {
+		return fmt.Errorf("%s: %w", drive.Title(m), err)
+	}
+	p.Values, p.Counts, p.Checks = s.Values, s.Counts, m.Recorder.Checks()
+	maps.Copy(p.Values, m.Recorder.Values())
+	return nil
+}
+
+// divideBackground records the work of the other groups, under their names.
+func (t *Parts) divideBackground() error {
+	groups := map[string]machines.Set{}
+	for _, m := range t.Crew.Background() {
+		groups[m.Group.Name] = append(groups[m.Group.Name], m)
+	}
+	for name, members := range groups {
+		out := measure.NewRecorder(nil)
+		whole := measure.NewMerger(len(members), out)
+		for i, m := range members {
+			for _, in := range m.Recorder.Intervals() {
+				whole.Take(i, in)
+			}
+		}
+		s, err := measure.Summarise(out.Intervals(), t.Record.Window, members[0].Kind.Rate)
+		if err != nil {
+			return fmt.Errorf("group %s: %w", name, err)
+		}
+		for metric, v := range s.Values {
+			t.Record.Values[name+"."+metric] = v
+		}
+		for what, n := range s.Counts {
+			t.Record.Counts[name+"."+what] = n
+		}
+		t.observeBackground(name, members)
+	}
+	return nil
+}
+
+// observeBackground records the settings that a group saw in effect, and warns of failed checks.
+func (t *Parts) observeBackground(group string, members machines.Set) {
+	for _, m := range members {
+		for setting, level := range m.Recorder.Observed() {
+			t.Record.Observed[group+"."+setting] = level
+		}
+	}
+	for _, c := range drive.Worst(members) {
+		if c.Kind == measure.KindData && c.State == measure.Fail {
+			c.Name = group + ", " + c.Name
+			t.Lost = append(t.Lost, c)
+		} else if c.State == measure.Fail {
+			t.Record.Warnings = append(t.Record.Warnings, strings.TrimSpace(fmt.Sprintf("group %s, %s: %s", group, c.Name, c.Detail)))
+		}
+	}
+}
+
+// divideServers records the work of each of several servers of a service over the window, and
+// how evenly they shared the load. One that is alone in its arm got all of it.
+func (t *Parts) divideServers() {
+	if Searches(t.Study) || !t.Study.Servers() {
+		return
+	}
+	rates := serverRates(t.Whole.Intervals(), t.Record.Window)
+	if len(rates) == 0 {
+		rates = []float64{t.Record.Values[t.Kind.Rate]}
+	}
+	for i, rate := range rates {
+		t.Record.Parts = append(t.Record.Parts, measure.Part{
+			Machine: fmt.Sprintf("server %d", i+1), Workload: t.Kind.Name, Rate: t.Kind.Rate, Values: map[string]float64{t.Kind.Rate: rate},
+		})
+	}
+	t.Record.Values[study.Fairness], t.Record.Values[study.Least] = fairness(rates)
+}
+
+// serverRates are the operations per second of each server; nil where there is one.
+func serverRates(intervals []measure.Interval, window measure.Window) []float64 {
+	var rates []float64
+	seconds := 0.
+	for i := range intervals {
+		in := &intervals[i]
+		if !window.Holds(in) {
+			continue
+		}
+		seconds += (in.To - in.From).Seconds()
+		for server, n := range in.Shares {
+			if server == len(rates) {
+				rates = append(rates, 0)
+			}
+			rates[server] += float64(n)
+		}
+	}
+	for i := range rates {
+		rates[i] /= seconds
+	}
+	return rates
+}
+
+// fairness tells how evenly the machines of a group shared the load.
+func fairness(rates []float64) (index, least float64) {
+	least = math.Inf(1)
+	for _, r := range rates {
+		least = min(least, r)
+	}
+	return measure.Jain(rates), least
+}
+
+// Counted records how many machines there are, where that is varied.
+func (t *Parts) Counted() {
+	for _, f := range t.Study.Factors {
+		if f.Name != study.MachinesFactor {
+			continue
+		}
+		n := 0
+		for _, m := range t.Crew {
+			if m.Group.Name == f.Target {
+				n++
+			}
+		}
+		t.Record.Observed[f.FullName()] = strconv.Itoa(n)
+	}
+}
+
+// Ran is how long the load lasted: where several machines made it, until the first of them
+// ended. Their sum lacks what the others did after that.
+func (t *Parts) Ran() time.Duration {
+	ran := time.Duration(math.MaxInt64)
+	last := func(r *measure.Recorder) {
+		if all := r.Intervals(); len(all) > 0 {
+			ran = min(ran, all[len(all)-1].To)
+		}
+	}
+	if !t.Crew.Several() || t.Crew.Lead().Recorder == nil { // in virtual time no machine records
+		last(t.Whole)
+		return ran
+	}
+	for _, m := range t.Crew.Subject() {
+		last(m.Recorder)
+	}
+	return ran
+}
