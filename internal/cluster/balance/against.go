@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -33,7 +34,7 @@ func (r *round) against(unit []cluster.VMID, s place.Step, gain int64) con {
 		if r.options.Left != nil && r.options.Left(s.VM, s.To) {
 			return returns
 		}
-		if copyTime(r.c, s) == 0 {
+		if migrate.CopyTime(r.c, s) == 0 {
 			return neverCopied
 		}
 	}

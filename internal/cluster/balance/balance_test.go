@@ -10,32 +10,11 @@ import (
 	"plimsoll/internal/cluster/clustertest"
 )
 
-func layout(c *cluster.Cluster) (*cluster.Layout, *cluster.Index) {
-	x := cluster.NewIndex(c)
-	return cluster.NewLayout(c, x), x
-}
-
-// hosts is a cluster of plain hosts with VMs of given demands, in MHz; the place in
-// the list is the host.
-func hosts(demands ...[]float64) *cluster.Cluster {
-	c := clustertest.Random(clustertest.Spec{Seed: 1, Hosts: len(demands), Load: .1})
-	for h, list := range demands {
-		c.Hosts[h].Networks, c.Hosts[h].Overhead = []int32{0, 1}, cluster.Resources{}
-		c.Hosts[h].CoresPerNode, c.Hosts[h].Sockets, c.Hosts[h].MHz = 10, 1, 1000 // 10 GHz
-		for _, d := range list {
-			vm := clustertest.Random(clustertest.Spec{Seed: 2, Hosts: 1, VMs: 1, Load: .1}).VMs[0]
-			vm.Name, vm.Host, vm.VCPUs, vm.Memory = c.Hosts[h].Name+"/"+string(rune('a'+len(c.VMs))), cluster.HostID(h), 8, 8<<30
-			vm.CPU.Reservation, vm.Mem.Reservation, vm.Demand.Dirty = 0, 0, 1<<20
-			vm.Demand.Active, vm.Demand.Consumed = cluster.Steady(1<<30), 1<<30
-			vm.Demand.CPU = cluster.Course{}
-			for range 60 {
-				vm.Demand.CPU.Add(d)
-			}
-			c.VMs = append(c.VMs, vm)
-		}
-	}
-	return c
-}
+var (
+	layout = clustertest.Layout
+	hosts  = clustertest.Plain
+	texts  = clustertest.Texts
+)
 
 func plan(c *cluster.Cluster) Plan {
 	l, x := layout(c)
@@ -188,19 +167,6 @@ func TestEveryPrefixIsSafe(t *testing.T) {
 	if moves < 300 {
 		t.Errorf("%d moves in all: the test sees too little", moves)
 	}
-}
-
-// texts counts what is broken, by the rule or the host.
-func texts(list []cluster.Violation) map[string]int {
-	out := map[string]int{}
-	for _, v := range list {
-		key, _, _ := strings.Cut(v.Text, ": ")
-		if v.Rule == cluster.Nowhere && strings.Contains(v.Text, "VMs on a host that is") {
-			key += " runs" // fewer and fewer
-		}
-		out[key]++
-	}
-	return out
 }
 
 func TestTheSameEveryTime(t *testing.T) {

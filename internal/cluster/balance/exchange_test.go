@@ -75,11 +75,6 @@ func TestExchangeByWayOfAFreeHost(t *testing.T) {
 		if (notes == 0) != (k.moves == 0) {
 			t.Errorf("%s: %d moves say that they wait", k.name, notes)
 		}
-		for _, s := range Schedule(cluster.NewLayout(k.c, x), x, p, Limits{}).Stages {
-			if len(s.Moves) == 0 {
-				t.Errorf("%s: a stage without moves", k.name)
-			}
-		}
 	}
 }
 

@@ -5,46 +5,9 @@ import (
 	"math/bits"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
-
-// Limits say how many migrations may be under way on a host at the same time, each of
-// which counts once on both of its hosts.
-//
-// Source: Denneman, "Limiting the number of concurrent vMotions": at most 8 on a host; 4 on
-// a link of 1 Gbit/s and 8 on one of 10.
-type Limits struct {
-	Host int // 0 is 8
-	Link int // 0 goes by speed: 8 at 10 Gbit/s and above, 4 at 1 Gbit/s and above, 2 below
-}
-
-// of is how many may be under way on a host.
-func (m Limits) of(h *cluster.Host) int {
-	const gbit = 1_000_000_000
-	host, link := m.Host, m.Link
-	if host <= 0 {
-		host = 8
-	}
-	switch {
-	case link > 0:
-	case h.NIC >= 10*gbit:
-		link = 8
-	case h.NIC >= gbit:
-		link = 4
-	default:
-		link = 2
-	}
-	return min(host, link)
-}
-
-// shared is how long a migration takes, in seconds, while as many share its link; one
-// whose memory changes too fast for that is copied alone, in the time of all of them.
-func shared(c *cluster.Cluster, s place.Step, many int64) int64 {
-	if rate := link(c, s)/many - c.VMs[s.VM].Demand.Dirty; rate > 0 {
-		return max(1, c.VMs[s.VM].Memory/rate)
-	}
-	return many * copyTime(c, s)
-}
 
 // interval is the time to the next round, in seconds.
 func (r *round) interval() int64 {
@@ -76,9 +39,9 @@ func (r *round) inTime(s place.Step) bool {
 	}
 	unit := r.units.with(r.l, s.VM)
 	for _, h := range [...]cluster.HostID{s.From, s.To} {
-		many, took := int64(Limits{}.of(&r.c.Hosts[h])), int64(0)
+		many, took := int64(migrate.Limits{}.Of(&r.c.Hosts[h])), int64(0)
 		for _, s.VM = range unit {
-			took += shared(r.c, s, many)
+			took += migrate.Shared(r.c, s, many)
 		}
 		if r.busy[h] > 0 && r.busy[h]+took > r.interval()*many {
 			return false
@@ -101,8 +64,8 @@ func (r *round) window(from, to cluster.HostID) window {
 		if r.busy[h] == 0 {
 			continue // one ends in any case
 		}
-		many := int64(Limits{}.of(&r.c.Hosts[h]))
-		rate, seconds := link(r.c, place.Step{From: from, To: to})/many, max(0, r.interval()*many-r.busy[h]+1)
+		many := int64(migrate.Limits{}.Of(&r.c.Hosts[h]))
+		rate, seconds := migrate.Link(r.c, place.Step{From: from, To: to})/many, max(0, r.interval()*many-r.busy[h]+1)
 		high, bytes := bits.Mul64(uint64(rate), uint64(seconds))
 		if rate == 0 || high > 0 || bytes > math.MaxInt64 {
 			continue
@@ -126,6 +89,6 @@ func (w window) misses(memory, dirty int64) bool { return memory >= w.most && di
 // spend counts the time of a migration on both hosts, or no longer does where sign is -1.
 func (r *round) spend(s place.Step, sign int64) {
 	for _, h := range [...]cluster.HostID{s.From, s.To} {
-		r.busy[h] += sign * shared(r.c, s, int64(Limits{}.of(&r.c.Hosts[h])))
+		r.busy[h] += sign * migrate.Shared(r.c, s, int64(migrate.Limits{}.Of(&r.c.Hosts[h])))
 	}
 }

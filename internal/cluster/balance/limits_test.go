@@ -6,19 +6,20 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
 
 func TestLimitsOfAHost(t *testing.T) {
 	for _, c := range []struct {
 		nic  int64
-		m    Limits
+		m    migrate.Limits
 		want int
 	}{
-		{100_000_000, Limits{}, 2}, {1_000_000_000, Limits{}, 4}, {9_000_000_000, Limits{}, 4}, {10_000_000_000, Limits{}, 8}, {100_000_000_000, Limits{}, 8},
-		{10_000_000_000, Limits{Host: 3}, 3}, {1_000_000_000, Limits{Host: 20, Link: 6}, 6}, {1_000_000_000, Limits{Host: 20}, 4},
+		{100_000_000, migrate.Limits{}, 2}, {1_000_000_000, migrate.Limits{}, 4}, {9_000_000_000, migrate.Limits{}, 4}, {10_000_000_000, migrate.Limits{}, 8}, {100_000_000_000, migrate.Limits{}, 8},
+		{10_000_000_000, migrate.Limits{Host: 3}, 3}, {1_000_000_000, migrate.Limits{Host: 20, Link: 6}, 6}, {1_000_000_000, migrate.Limits{Host: 20}, 4},
 	} {
-		if got := c.m.of(&cluster.Host{NIC: c.nic}); got != c.want {
+		if got := c.m.Of(&cluster.Host{NIC: c.nic}); got != c.want {
 			t.Errorf("%d bit/s and %+v: %d, want %d", c.nic, c.m, got, c.want)
 		}
 	}
@@ -72,19 +73,19 @@ func TestSharedLink(t *testing.T) {
 	c := hosts([]float64{1000}, nil)
 	s := place.Step{VM: 0, From: 0, To: 1}
 	c.VMs[0].Memory, c.VMs[0].Demand.Dirty = 100_000_000_000, 0
-	if one, four := shared(c, s, 1), shared(c, s, 4); one != 100 || four != 400 || one != copyTime(c, s) {
+	if one, four := migrate.Shared(c, s, 1), migrate.Shared(c, s, 4); one != 100 || four != 400 || one != migrate.CopyTime(c, s) {
 		t.Errorf("%d s alone, %d s with three others", one, four)
 	}
 	c.VMs[0].Demand.Dirty = 125_000_000
-	if four := shared(c, s, 4); four != 800 {
+	if four := migrate.Shared(c, s, 4); four != 800 {
 		t.Errorf("%d s", four)
 	}
 	c.VMs[0].Demand.Dirty = 500_000_000 // more than its part of the link
-	if four := shared(c, s, 4); four != 4*200 {
+	if four := migrate.Shared(c, s, 4); four != 4*200 {
 		t.Errorf("%d s", four)
 	}
 	c.VMs[0].Demand.Dirty = 1_000_000_000
-	if got := shared(c, s, 4); got != 0 {
+	if got := migrate.Shared(c, s, 4); got != 0 {
 		t.Errorf("%d s for one that never ends", got)
 	}
 }
@@ -115,7 +116,7 @@ func TestWindow(t *testing.T) {
 					continue
 				}
 				misses, inTime := r.window(s.From, s.To).misses(memory, dirty), r.inTime(s)
-				if copied := copyTime(c, s) > 0; misses && inTime && copied {
+				if copied := migrate.CopyTime(c, s) > 0; misses && inTime && copied {
 					t.Fatalf("seed %d, %+v: passed over, and ends in time", seed, s)
 				}
 				switch {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/migrate"
 )
 
 // How far exchanges for the load are searched: hosts that a loaded one exchanges VMs with,
@@ -89,7 +90,7 @@ func (s *swaps) sources() (list []cluster.HostID) {
 // hasTime says whether migrations can be added on a host before the next round.
 func (s *swaps) hasTime(h cluster.HostID) bool {
 	r := s.round
-	return r.c.Settings.MostMoves > 0 || r.busy[h] < r.interval()*int64(Limits{}.of(&r.c.Hosts[h]))
+	return r.c.Settings.MostMoves > 0 || r.busy[h] < r.interval()*int64(migrate.Limits{}.Of(&r.c.Hosts[h]))
 }
 
 // partners are the hosts that a loaded one may exchange VMs with, those that could save most

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -170,7 +171,7 @@ func (s *swaps) inTime(x *swap) bool {
 	}
 	for _, h := range x.path {
 		for _, at := range [...]cluster.HostID{h.from, h.to} {
-			if many := int64(Limits{}.of(&r.c.Hosts[at])); s.takes(x, at, many) > r.interval()*many-r.busy[at] {
+			if many := int64(migrate.Limits{}.Of(&r.c.Hosts[at])); s.takes(x, at, many) > r.interval()*many-r.busy[at] {
 				return false
 			}
 		}
@@ -186,7 +187,7 @@ func (s *swaps) takes(x *swap, at cluster.HostID, many int64) (seconds int64) {
 			continue
 		}
 		for _, v := range h.unit {
-			seconds += shared(s.round.c, place.Step{VM: v, From: h.from, To: h.to}, many)
+			seconds += migrate.Shared(s.round.c, place.Step{VM: v, From: h.from, To: h.to}, many)
 		}
 	}
 	return seconds

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -44,9 +45,9 @@ func (r *round) value(s place.Step) Value {
 // only takes from it. VMs that move together are copied one after the other.
 func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) Value {
 	v := Value{Stable: horizon}
-	cores := 2 * r.c.Hosts[s.To].MHz * copyShare(r.c, s) / 1000
+	cores := 2 * r.c.Hosts[s.To].MHz * migrate.CopyShare(r.c, s) / 1000
 	for _, s.VM = range unit {
-		took := copyTime(r.c, s)
+		took := migrate.CopyTime(r.c, s)
 		if took == 0 {
 			return Value{Stable: v.Stable}
 		}
@@ -102,31 +103,4 @@ func stable(vm *cluster.VM) int64 {
 	}
 	calm := max(0, int64(1000-1000*d.Spread/d.Recent))
 	return least + (most-least)*calm/1000
-}
-
-// link is what a migration between two hosts can use, in bytes per second.
-func link(c *cluster.Cluster, s place.Step) int64 {
-	const used = 80 // per cent of the slower end
-	return min(c.Hosts[s.From].NIC, c.Hosts[s.To].NIC) / 8 * used / 100
-}
-
-// copyTime is how long the memory of a VM takes to be copied while it goes on
-// writing, in seconds; 0 when it writes faster than it can be copied.
-func copyTime(c *cluster.Cluster, s place.Step) int64 {
-	vm := &c.VMs[s.VM]
-	bandwidth := link(c, s)
-	if bandwidth <= vm.Demand.Dirty {
-		return 0
-	}
-	// Each pass copies what the one before left to be written: a geometric series.
-	return max(1, vm.Memory/(bandwidth-vm.Demand.Dirty))
-}
-
-// copyShare is how much of a core a migration takes on each host, per mille: a tenth for
-// each Gbit/s, at least 0.3 and at most all of one.
-//
-// Source: Denneman, "Contention on lightly utilized hosts".
-func copyShare(c *cluster.Cluster, s place.Step) int64 {
-	gbit := link(c, s) * 8 / 1_000_000_000
-	return min(1000, max(300, 100*gbit))
 }

@@ -7,7 +7,9 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/stage"
 	"plimsoll/internal/cluster/doctor/words"
+	"plimsoll/internal/cluster/migrate"
 )
 
 // Stages are the moves of a round by when they can be made: those of a stage side by
@@ -42,7 +44,7 @@ func Staged(c *cluster.Cluster, o balance.Options) *Stages {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
-	t := balance.Schedule(l, x, plan, balance.Limits{})
+	t := stage.Make(l, x, plan, migrate.Limits{})
 	s := &Stages{Stages: []Stage{}, Moves: len(plan.Moves), Seconds: t.Seconds}
 	for n, stage := range t.Stages {
 		out := Stage{Number: n + 1, Seconds: stage.Seconds}

@@ -1,4 +1,4 @@
-package balance
+package stage
 
 import (
 	"fmt"
@@ -8,8 +8,16 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
+)
+
+var (
+	layout = clustertest.Layout
+	hosts  = clustertest.Plain
+	texts  = clustertest.Texts
 )
 
 // tight is a cluster whose hosts have little room left, with rules.
@@ -42,7 +50,7 @@ func tight(seed uint64, hosts, vms int, room float64) *cluster.Cluster {
 
 // walk is a plan of random moves, each of which breaks nothing where those before it are
 // made. A VM may move twice.
-func walk(c *cluster.Cluster, seed uint64, moves int) (p Plan) {
+func walk(c *cluster.Cluster, seed uint64, moves int) (p balance.Plan) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	l, _ := layout(c)
 	for try := 0; try < 50*moves && len(p.Moves) < moves; try++ {
@@ -52,14 +60,14 @@ func walk(c *cluster.Cluster, seed uint64, moves int) (p Plan) {
 			continue
 		}
 		l.Move(v, to)
-		p.Moves = append(p.Moves, Move{Step: place.Step{VM: v, From: from, To: to}, Number: len(p.Moves) + 1})
+		p.Moves = append(p.Moves, balance.Move{Step: place.Step{VM: v, From: from, To: to}, Number: len(p.Moves) + 1})
 	}
 	return p
 }
 
 // inFlight is what is broken while VMs are on their way: each of them is there twice,
 // and its second self on the target keeps apart from all the others.
-func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []Move) map[string]int {
+func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []balance.Move) map[string]int {
 	d := *c
 	d.VMs, d.Rules = slices.Clone(c.VMs), slices.Clone(c.Rules)
 	at := make([]cluster.HostID, len(c.VMs), len(c.VMs)+len(moving))
@@ -84,12 +92,12 @@ func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 
 // follow runs a timetable with steps that begin and end in many orders, and says what is
 // wrong with it. Within a step all moves begin and end together.
-func follow(c *cluster.Cluster, l *cluster.Layout, p Plan, t Timetable, seed uint64) error {
+func follow(c *cluster.Cluster, l *cluster.Layout, p balance.Plan, t Timetable, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 11))
 	was, meet := inFlight(c, l.Host, nil), theyMeet(c, l, p)
 	made := map[int]bool{}
 	for n, stage := range t.Stages {
-		steps := map[int][]Move{}
+		steps := map[int][]balance.Move{}
 		for _, i := range stage.Moves {
 			m := p.Moves[i]
 			if made[i] || l.Host(m.VM) != m.From {
@@ -99,7 +107,7 @@ func follow(c *cluster.Cluster, l *cluster.Layout, p Plan, t Timetable, seed uin
 			steps[m.Number] = append(steps[m.Number], m)
 		}
 		for sample := range 12 {
-			now, moving := l.Clone(), []Move(nil)
+			now, moving := l.Clone(), []balance.Move(nil)
 			for _, moves := range steps {
 				switch state := r.IntN(3); {
 				case sample == 0 || state == 1:
@@ -139,7 +147,7 @@ type meeting struct {
 }
 
 // meetings are those of a layout with VMs on their way, which are on both hosts.
-func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []Move) map[meeting]bool {
+func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []balance.Move) map[meeting]bool {
 	out, also := map[meeting]bool{}, map[cluster.VMID]cluster.HostID{}
 	for _, m := range moving {
 		also[m.VM] = m.To
@@ -169,7 +177,7 @@ func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 }
 
 // theyMeet are the meetings when the moves of a plan are made one by one.
-func theyMeet(c *cluster.Cluster, l *cluster.Layout, p Plan) map[meeting]bool {
+func theyMeet(c *cluster.Cluster, l *cluster.Layout, p balance.Plan) map[meeting]bool {
 	all, one := map[meeting]bool{}, l.Clone()
 	for i := -1; i < len(p.Moves); i++ {
 		if i >= 0 {
@@ -182,7 +190,7 @@ func theyMeet(c *cluster.Cluster, l *cluster.Layout, p Plan) map[meeting]bool {
 
 // withinLimits says whether no host has more migrations in a stage than it may; a stage of
 // one step may.
-func withinLimits(c *cluster.Cluster, p Plan, moves []int) bool {
+func withinLimits(c *cluster.Cluster, p balance.Plan, moves []int) bool {
 	busy, steps := map[cluster.HostID]int{}, map[int]bool{}
 	for _, i := range moves {
 		m := p.Moves[i]
@@ -202,9 +210,9 @@ func withinLimits(c *cluster.Cluster, p Plan, moves []int) bool {
 
 func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 	moves, stages, sequential := 0, 0, 0
-	check := func(name string, seed uint64, c *cluster.Cluster, p Plan) {
+	check := func(name string, seed uint64, c *cluster.Cluster, p balance.Plan) {
 		l, x := layout(c)
-		table := Schedule(l, x, p, Limits{})
+		table := Make(l, x, p, migrate.Limits{})
 		for n, stage := range table.Stages {
 			if !withinLimits(c, p, stage.Moves) {
 				t.Errorf("%s %d: stage %d has too many moves: %v", name, seed, n, stage.Moves)
@@ -230,7 +238,7 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 			c.Rules = clustertest.Random(clustertest.Spec{Seed: seed + 1000, Hosts: 5, VMs: 40, Rules: 10}).Rules
 		}
 		l, x := layout(c)
-		check("round", seed, c, Round(l, x, Options{}))
+		check("round", seed, c, balance.Round(l, x, balance.Options{}))
 	}
 	t.Logf("%d moves in %d stages", moves, stages)
 	if moves < 2500 || sequential < 150 {
@@ -240,7 +248,7 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 
 // fewest is the least number of stages of all orders in which a plan's moves can be made,
 // by trying every set of moves at every point.
-func fewest(c *cluster.Cluster, p Plan) int {
+func fewest(c *cluster.Cluster, p balance.Plan) int {
 	l, _ := layout(c)
 	n, meet := len(p.Moves), theyMeet(c, l, p)
 	was := inFlight(c, l.Host, nil)
@@ -254,7 +262,7 @@ func fewest(c *cluster.Cluster, p Plan) int {
 		return s
 	}
 	can := func(done, set int) bool {
-		var moving []Move
+		var moving []balance.Move
 		var list []int
 		for i, m := range p.Moves {
 			if set&(1<<i) == 0 {
@@ -304,7 +312,7 @@ func TestStagesAreNearlyTheFewest(t *testing.T) {
 		}
 		p := walk(c, seed, 6)
 		l, x := layout(c)
-		got, want := len(Schedule(l, x, p, Limits{}).Stages), fewest(c, p)
+		got, want := len(Make(l, x, p, migrate.Limits{}).Stages), fewest(c, p)
 		all++
 		if got == want {
 			same++
@@ -333,35 +341,35 @@ func TestTimesOfStages(t *testing.T) {
 		c.VMs[v].Memory, c.VMs[v].Demand.Dirty = gb*1_000_000_000, 0
 		c.VMs[v].Name = fmt.Sprintf("vm-%d", v)
 	}
-	step := func(v cluster.VMID, from, to cluster.HostID) Move {
-		return Move{Step: place.Step{VM: v, From: from, To: to}, Number: int(v) + 1}
+	step := func(v cluster.VMID, from, to cluster.HostID) balance.Move {
+		return balance.Move{Step: place.Step{VM: v, From: from, To: to}, Number: int(v) + 1}
 	}
-	p := Plan{Moves: []Move{step(0, 0, 2), step(1, 0, 3), step(2, 0, 2), step(3, 1, 3)}}
+	p := balance.Plan{Moves: []balance.Move{step(0, 0, 2), step(1, 0, 3), step(2, 0, 2), step(3, 1, 3)}}
 	l, x := layout(c)
-	table := Schedule(l, x, p, Limits{})
+	table := Make(l, x, p, migrate.Limits{})
 	if len(table.Stages) != 1 || table.Seconds != 600 || table.Stages[0].Seconds != 600 {
 		t.Errorf("at the same time: %+v, want 20 GB at a third of the link", table)
 	}
-	table = Schedule(l, x, p, Limits{Host: 2})
+	table = Make(l, x, p, migrate.Limits{Host: 2})
 	if want := [][]int{{0, 1, 3}, {2}}; len(table.Stages) != 2 || !slices.Equal(table.Stages[0].Moves, want[0]) || !slices.Equal(table.Stages[1].Moves, want[1]) || table.Seconds != 600+100 {
 		t.Errorf("two at a time: %+v", table)
 	}
 	c.VMs[1].Demand.Dirty = 40_000_000 // more than a third of the link, less than half
-	if table = Schedule(l, x, p, Limits{}); len(table.Stages) != 2 || !slices.Equal(table.Stages[1].Moves, []int{2}) {
+	if table = Make(l, x, p, migrate.Limits{}); len(table.Stages) != 2 || !slices.Equal(table.Stages[1].Moves, []int{2}) {
 		t.Errorf("two of three still end: %+v", table)
 	}
 	c.VMs[1].Demand.Dirty = 1_000_000_000
-	table = Schedule(l, x, p, Limits{})
+	table = Make(l, x, p, migrate.Limits{})
 	alone := table.Stages[len(table.Stages)-1]
 	if !slices.Equal(alone.Moves, []int{1}) || !slices.Equal(alone.Stopped, []cluster.VMID{1}) || alone.Seconds != 200 {
 		t.Errorf("one that never ends: %+v", table)
 	}
 	c.Hosts[0].State = cluster.Failed
 	l, x = layout(c)
-	if table = Schedule(l, x, p, Limits{Host: 1}); len(table.Stages) != 1 || table.Seconds != 300 {
+	if table = Make(l, x, p, migrate.Limits{Host: 1}); len(table.Stages) != 1 || table.Seconds != 300 {
 		t.Errorf("VMs that start again copy nothing: %+v", table)
 	}
-	if empty := Schedule(l, x, Plan{}, Limits{}); len(empty.Stages) != 0 || empty.Seconds != 0 {
+	if empty := Make(l, x, balance.Plan{}, migrate.Limits{}); len(empty.Stages) != 0 || empty.Seconds != 0 {
 		t.Errorf("%+v", empty)
 	}
 }
@@ -373,7 +381,7 @@ func FuzzStages(f *testing.F) {
 		c := tight(seed, 2+int(hosts%6), 4+int(vms%40), float64(room)/100)
 		p := walk(c, seed, int(moves%40))
 		l, x := layout(c)
-		if err := follow(c, l, p, Schedule(l, x, p, Limits{}), seed); err != nil {
+		if err := follow(c, l, p, Make(l, x, p, migrate.Limits{}), seed); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,9 +1,12 @@
-package balance
+// Package stage puts the moves of a plan into stages that can be made at the same time.
+package stage
 
 import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/migrate"
 )
 
 // Timetable is a plan in stages: the moves of one are made at the same time, and the next
@@ -22,12 +25,12 @@ type Stage struct {
 	Stopped []cluster.VMID
 }
 
-// Schedule puts a plan for a layout into stages. Whatever moves of a stage have begun and
+// Make puts a plan for a layout into stages. Whatever moves of a stage have begun and
 // ended, a VM on its way counts on both of its hosts, and nothing is broken that the
 // plan's own order does not break: reservations fit, VMs that run apart never meet,
 // and those that stay together go as one. A step waits for what must leave before it fits.
 // One that the limits do not allow at all has a stage of its own.
-func Schedule(l *cluster.Layout, x *cluster.Index, p Plan, m Limits) Timetable {
+func Make(l *cluster.Layout, x *cluster.Index, p balance.Plan, m migrate.Limits) Timetable {
 	n := len(l.Cluster().Hosts)
 	s := &stager{
 		c: l.Cluster(), x: x, l: l.Clone(), plan: p, limits: m,
@@ -48,8 +51,8 @@ type stager struct {
 	c      *cluster.Cluster
 	x      *cluster.Index
 	l      *cluster.Layout // after the stages so far
-	plan   Plan
-	limits Limits
+	plan   balance.Plan
+	limits migrate.Limits
 	steps  [][]int // moves of each step
 	after  [][]int // by step: the earlier ones that it waits for
 	done   []bool
@@ -100,7 +103,7 @@ func (s *stager) collect() {
 // waits says whether a move must come after an earlier step because of a rule: those of
 // VMs that stay together keep their order, and a VM enters a host once the one
 // that it may not meet has left.
-func (s *stager) waits(m *Move, step int, id cluster.RuleID) bool {
+func (s *stager) waits(m *balance.Move, step int, id cluster.RuleID) bool {
 	rule := &s.c.Rules[id]
 	return rule.Kind == cluster.Together || slices.ContainsFunc(s.steps[step], func(i int) bool {
 		o := &s.plan.Moves[i]
@@ -178,7 +181,7 @@ func (s *stager) hold(k int) {
 
 // migration says whether a move copies memory: a VM of a host that does not run
 // starts again.
-func (s *stager) migration(m *Move) bool {
+func (s *stager) migration(m *balance.Move) bool {
 	return m.From != cluster.Nowhere && s.c.Hosts[m.From].Runs()
 }
 
@@ -203,7 +206,7 @@ func (s *stager) allowed(k int, now []int) bool {
 			continue
 		}
 		for _, h := range []cluster.HostID{m.From, m.To} {
-			if s.busy[h] > int64(s.limits.of(&s.c.Hosts[h])) {
+			if s.busy[h] > int64(s.limits.Of(&s.c.Hosts[h])) {
 				return false
 			}
 		}
@@ -211,24 +214,24 @@ func (s *stager) allowed(k int, now []int) bool {
 	ends := func(k int) bool {
 		return !slices.ContainsFunc(s.steps[k], func(i int) bool {
 			m := &s.plan.Moves[i]
-			return s.migration(m) && s.together(m) > 1 && link(s.c, m.Step)/s.together(m) <= s.c.VMs[m.VM].Demand.Dirty
+			return s.migration(m) && s.together(m) > 1 && migrate.Link(s.c, m.Step)/s.together(m) <= s.c.VMs[m.VM].Demand.Dirty
 		})
 	}
 	return ends(k) && !slices.ContainsFunc(now, func(o int) bool { return !ends(o) })
 }
 
 // together is how many migrations share the link of one.
-func (s *stager) together(m *Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
+func (s *stager) together(m *balance.Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
 
 // seconds is how long a move takes beside the others of its stage, and whether its VM
 // must stand still for it.
-func (s *stager) seconds(m *Move) (seconds int64, stopped bool) {
+func (s *stager) seconds(m *balance.Move) (seconds int64, stopped bool) {
 	if !s.migration(m) {
 		return 0, false
 	}
 	many := s.together(m)
-	if seconds = shared(s.c, m.Step, many); seconds > 0 {
+	if seconds = migrate.Shared(s.c, m.Step, many); seconds > 0 {
 		return seconds, false
 	}
-	return max(1, many*s.c.VMs[m.VM].Memory/max(1, link(s.c, m.Step))), true
+	return max(1, many*s.c.VMs[m.VM].Memory/max(1, migrate.Link(s.c, m.Step))), true
 }

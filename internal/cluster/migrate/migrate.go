@@ -1,0 +1,73 @@
+// Package migrate knows what a live migration takes: how fast memory is copied, and how many
+// migrations a host may have at the same time.
+package migrate
+
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/place"
+)
+
+// Link is what a migration between two hosts can use, in bytes per second.
+func Link(c *cluster.Cluster, s place.Step) int64 {
+	const used = 80 // per cent of the slower end
+	return min(c.Hosts[s.From].NIC, c.Hosts[s.To].NIC) / 8 * used / 100
+}
+
+// CopyTime is how long the memory of a VM takes to be copied while it goes on
+// writing, in seconds; 0 when it writes faster than it can be copied.
+func CopyTime(c *cluster.Cluster, s place.Step) int64 {
+	vm := &c.VMs[s.VM]
+	bandwidth := Link(c, s)
+	if bandwidth <= vm.Demand.Dirty {
+		return 0
+	}
+	// Each pass copies what the one before left to be written: a geometric series.
+	return max(1, vm.Memory/(bandwidth-vm.Demand.Dirty))
+}
+
+// CopyShare is how much of a core a migration takes on each host, per mille: a tenth for
+// each Gbit/s, at least 0.3 and at most all of one.
+//
+// Source: Denneman, "Contention on lightly utilized hosts".
+func CopyShare(c *cluster.Cluster, s place.Step) int64 {
+	gbit := Link(c, s) * 8 / 1_000_000_000
+	return min(1000, max(300, 100*gbit))
+}
+
+// Limits say how many migrations may be under way on a host at the same time, each of
+// which counts once on both of its hosts.
+//
+// Source: Denneman, "Limiting the number of concurrent vMotions": at most 8 on a host; 4 on
+// a link of 1 Gbit/s and 8 on one of 10.
+type Limits struct {
+	Host int // 0 is 8
+	Link int // 0 goes by speed: 8 at 10 Gbit/s and above, 4 at 1 Gbit/s and above, 2 below
+}
+
+// Of is how many may be under way on a host.
+func (m Limits) Of(h *cluster.Host) int {
+	const gbit = 1_000_000_000
+	host, link := m.Host, m.Link
+	if host <= 0 {
+		host = 8
+	}
+	switch {
+	case link > 0:
+	case h.NIC >= 10*gbit:
+		link = 8
+	case h.NIC >= gbit:
+		link = 4
+	default:
+		link = 2
+	}
+	return min(host, link)
+}
+
+// Shared is how long a migration takes, in seconds, while as many share its link; one
+// whose memory changes too fast for that is copied alone, in the time of all of them.
+func Shared(c *cluster.Cluster, s place.Step, many int64) int64 {
+	if rate := Link(c, s)/many - c.VMs[s.VM].Demand.Dirty; rate > 0 {
+		return max(1, c.VMs[s.VM].Memory/rate)
+	}
+	return many * CopyTime(c, s)
+}
