@@ -25,7 +25,6 @@ var outgrown = map[string]int{
 	"internal/guest/qemu":              3365,
 	"internal/guest/qemu Guest":        41,
 	"internal/guest/qemu Shape":        26,
-	"internal/lab Lab":                 34,
 	"internal/libvirt Conn":            33,
 	"internal/study":                   3390,
 	"internal/workload/brokerage desk": 27,

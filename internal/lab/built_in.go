@@ -38,20 +38,20 @@ func (l *Lab) BuiltIns() ([]BuiltIn, error) {
 		e := p.Estimate(trial.Length(s))
 		all = append(all, BuiltIn{
 			Study: name, Platform: s.Platform.Kind, Workload: s.Workload.Kind, Question: s.Question,
-			Time: quantity(e.Time.Round(time.Second)), Least: quantity(e.LeastTime.Round(time.Second)), Needs: l.needs(s), Virtual: l.virtual(s.Platform.Kind),
+			Time: quantity(e.Time.Round(time.Second)), Least: quantity(e.LeastTime.Round(time.Second)), Needs: needsOf(l.Catalog, s), Virtual: virtual(l.Catalog, s.Platform.Kind),
 		})
 	}
 	return all, nil
 }
 
 // virtual says whether a platform simulates time.
-func (l *Lab) virtual(kind string) bool {
-	return slices.ContainsFunc(l.Catalog.Platforms, func(k platform.Kind) bool { return k.Name == kind && k.Virtual })
+func virtual(c *study.Catalog, kind string) bool {
+	return slices.ContainsFunc(c.Platforms, func(k platform.Kind) bool { return k.Name == kind && k.Virtual })
 }
 
-// needs lists what a study asks to be installed or set up: for its platform, its
+// needsOf lists what a study asks to be installed or set up: for its platform, its
 // workloads and its service.
-func (l *Lab) needs(s *study.Study) []string {
+func needsOf(c *study.Catalog, s *study.Study) []string {
 	needs := []string{}
 	add := func(text string) {
 		if text != "" && !slices.Contains(needs, text) {
@@ -64,23 +64,23 @@ func (l *Lab) needs(s *study.Study) []string {
 			workloads = append(workloads, g.Workload.Kind)
 		}
 	}
-	for _, k := range l.Catalog.Platforms {
+	for _, k := range c.Platforms {
 		if k.Name == s.Platform.Kind {
 			add(k.Needs)
 		}
 	}
-	for _, k := range l.Catalog.Workloads {
+	for _, k := range c.Workloads {
 		if slices.Contains(workloads, k.Name) {
 			add(k.Needs)
 		}
 	}
-	for _, k := range l.Catalog.Services {
+	for _, k := range c.Services {
 		if s.Service != nil && s.Service.Kind == k.Name {
 			add(k.Needs)
 		}
 	}
 	for _, f := range s.Factors {
-		for _, known := range l.Catalog.Factors {
+		for _, known := range c.Factors {
 			if known.Name == f.Name && known.Root && s.Platform.Kind == "local" {
 				add("root")
 			}

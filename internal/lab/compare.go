@@ -15,6 +15,7 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 	"plimsoll/internal/workload/storage"
 )
 
@@ -72,7 +73,7 @@ func different(a, b side) string {
 
 // askedOf are the settings of the workload and of the service of an arm of a run, defaults
 // included; of a service that runs already, only which it is.
-func (l *Lab) askedOf(r *Run, arm int) map[string]string {
+func askedOf(c *study.Catalog, r *Run, arm int) map[string]string {
 	s, levels := r.Source.Study, r.Plan.Arms[arm].Levels
 	all := map[string]string{"the workload": s.Workload.Kind}
 	add := func(kind string, defaults any, settings parameter.Settings) {
@@ -83,7 +84,7 @@ func (l *Lab) askedOf(r *Run, arm int) map[string]string {
 			all[kind+"."+name] = value
 		}
 	}
-	for _, k := range l.Catalog.Workloads {
+	for _, k := range c.Workloads {
 		if k.Name == s.Workload.Kind {
 			add(k.Name, k.Defaults, s.Settings(levels))
 		}
@@ -93,7 +94,7 @@ func (l *Lab) askedOf(r *Run, arm int) map[string]string {
 	}
 	all["the service"] = s.Service.Kind
 	settings := s.ServiceSettings(levels)
-	for _, k := range l.Catalog.Services {
+	for _, k := range c.Services {
 		if k.Name == s.Service.Kind && settings["address"] == "" {
 			add(k.Name, k.Defaults, settings)
 		}
@@ -125,7 +126,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	kind, err := l.workload(r.Source.Study)
+	kind, err := workloadOf(l.Catalog, r.Source.Study)
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 	}
 	run := exchange.Run{
 		Study: r.Source.Study.Name, Workload: kind.Name, Records: records, Testbed: map[string]string{},
-		Metrics: append(r.Source.Study.Results(l.Catalog), l.counters()...),
+		Metrics: append(r.Source.Study.Results(l.Catalog), countersOf(l.Catalog)...),
 	}
 	run.Design = exchange.Design{
 		Seed: r.Plan.Seed, Headlines: r.Source.Study.Headline, Margin: r.Source.Study.Margin, Level: r.Plan.Level, Error: r.Plan.Alpha(),

@@ -48,7 +48,7 @@ func (l *Lab) Judge(dir string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, err := l.workload(r.Source.Study)
+	kind, err := workloadOf(l.Catalog, r.Source.Study)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (l *Lab) judge(r *Run, kind workload.Kind, records []measure.Record) (*Outc
 		return nil, err
 	}
 	c := table.Case{
-		Plan: r.Plan, Study: r.Source.Study, Metrics: l.metrics(r.Source.Study), Rate: kind.Rate, Sources: l.counters(),
+		Plan: r.Plan, Study: r.Source.Study, Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: kind.Rate, Sources: countersOf(l.Catalog),
 		Records: records, Demands: demands(r, kind), Disks: kind.Disks, Defaults: defaultsOf(kind), Series: series,
 	}
 	findings := judge.Study(c, rule.All())
@@ -87,7 +87,7 @@ func (l *Lab) input(r *Run, kind workload.Kind, records []measure.Record) (repor
 	}
 	in := report.Input{
 		Study: r.Source.Study, StudyText: r.Source.Text, Plan: r.Plan, Records: records,
-		Metrics: l.metrics(r.Source.Study), Rate: kind.Rate, Counters: l.counters(), Version: l.Version,
+		Metrics: metricsOf(l.Catalog, r.Source.Study), Rate: kind.Rate, Counters: countersOf(l.Catalog), Version: l.Version,
 		Command: r.again("run"),
 		Series: func(trial int) ([]measure.Interval, error) {
 			record, ok := byTrial[trial]
@@ -209,29 +209,29 @@ func defaultsOf(kind workload.Kind) map[string]string {
 	return out
 }
 
-func (l *Lab) workload(s *study.Study) (workload.Kind, error) {
-	i := slices.IndexFunc(l.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == s.Workload.Kind })
+func workloadOf(c *study.Catalog, s *study.Study) (workload.Kind, error) {
+	i := slices.IndexFunc(c.Workloads, func(k workload.Kind) bool { return k.Name == s.Workload.Kind })
 	if i < 0 {
 		return workload.Kind{}, &mistake{fmt.Errorf("there is no workload %q in this version", s.Workload.Kind)}
 	}
-	return l.Catalog.Workloads[i], nil
+	return c.Workloads[i], nil
 }
 
-// metrics lists what the records of a study may hold.
-func (l *Lab) metrics(s *study.Study) []measure.Metric {
+// metricsOf lists what the records of a study may hold.
+func metricsOf(c *study.Catalog, s *study.Study) []measure.Metric {
 	sought, ok := s.Load.Sought()
 	if !ok {
-		return s.Results(l.Catalog)
+		return s.Results(c)
 	}
-	return append([]measure.Metric{sought, measure.HostCPU()}, s.Results(l.Catalog)...)
+	return append([]measure.Metric{sought, measure.HostCPU()}, s.Results(c)...)
 }
 
-func (l *Lab) counters() []measure.Metric {
+func countersOf(c *study.Catalog) []measure.Metric {
 	var out []measure.Metric
-	for _, k := range l.Catalog.Services {
+	for _, k := range c.Services {
 		out = append(out, k.Recorded()...)
 	}
-	for _, s := range l.Catalog.Sources {
+	for _, s := range c.Sources {
 		for _, c := range s.Counters {
 			out = append(out, c.Metric)
 		}

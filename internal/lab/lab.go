@@ -67,7 +67,7 @@ type Source struct {
 // Read reads a study from a file, from standard input ("-"), or from the built-in
 // ones by name, with overrides such as "measure.window=5s". Its errors are mistakes.
 func (l *Lab) Read(name string, sets []string) (*Source, error) {
-	text, file, err := l.text(name)
+	text, file, err := text(name)
 	if err != nil {
 		return nil, &mistake{err}
 	}
@@ -79,7 +79,7 @@ func (l *Lab) Read(name string, sets []string) (*Source, error) {
 }
 
 // text returns the text of a study and the name to use in complaints.
-func (l *Lab) text(name string) ([]byte, string, error) {
+func text(name string) ([]byte, string, error) {
 	if name == "-" {
 		text, err := io.ReadAll(os.Stdin)
 		if err != nil {

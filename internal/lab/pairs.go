@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/measure/exchange"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
+	"plimsoll/internal/study"
 )
 
 // ComparePair compares two runs: the arms that both have, arm by arm. Each is a
@@ -26,7 +27,7 @@ func (l *Lab) ComparePair(a, b string, arms []string) ([]content.Compared, error
 		if len(arms) > 0 {
 			arm = arms[min(i, len(arms)-1)]
 		}
-		of, err := l.sides(path, arm)
+		of, err := sidesOf(l.Catalog, path, arm)
 		if err != nil {
 			return nil, err
 		}
@@ -108,9 +109,9 @@ func labelled(name, arm string) string {
 	return name + ", " + arm
 }
 
-// sides reads one run of a comparison: a side for each of its arms, or for the one
+// sidesOf reads one run of a comparison: a side for each of its arms, or for the one
 // that is named.
-func (l *Lab) sides(path, arm string) ([]side, error) {
+func sidesOf(c *study.Catalog, path, arm string) ([]side, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, &mistake{fmt.Errorf("there is no file or folder %s to compare", path)}
 	}
@@ -119,7 +120,7 @@ func (l *Lab) sides(path, arm string) ([]side, error) {
 	if _, missing := os.Stat(filepath.Join(path, "study.yaml")); missing != nil {
 		all, err = importedSides(path, arm)
 	} else {
-		all, err = l.folderSides(path)
+		all, err = folderSides(c, path)
 	}
 	if err != nil || arm == "" {
 		return all, err
@@ -160,7 +161,7 @@ func importedSides(path, arm string) ([]side, error) {
 }
 
 // folderSides reads the arms of a results folder.
-func (l *Lab) folderSides(path string) ([]side, error) {
+func folderSides(c *study.Catalog, path string) ([]side, error) {
 	r, err := open(path)
 	if err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func (l *Lab) folderSides(path string) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.workload(r.Source.Study); err != nil {
+	if _, err := workloadOf(c, r.Source.Study); err != nil {
 		return nil, err
 	}
 	bed, err := r.testbed()
@@ -186,8 +187,8 @@ func (l *Lab) folderSides(path string) ([]side, error) {
 		if len(r.Plan.Arms) > 1 {
 			one.arm = r.Plan.Arms[arm].Label
 		}
-		one.caution, one.asked = caution, l.askedOf(r, arm)
-		one.run.Label, one.run.Metrics = filepath.Base(filepath.Clean(path)), r.Source.Study.Results(l.Catalog)
+		one.caution, one.asked = caution, askedOf(c, r, arm)
+		one.run.Label, one.run.Metrics = filepath.Base(filepath.Clean(path)), r.Source.Study.Results(c)
 		one.headline, one.margin = r.Source.Study.Headline, r.Source.Study.Margin
 		all = append(all, one)
 	}

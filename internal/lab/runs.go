@@ -54,14 +54,14 @@ func (l *Lab) Runs(dir string) ([]Past, error) {
 		if !r.exists("study.yaml") {
 			continue
 		}
-		runs = append(runs, l.past(r))
+		runs = append(runs, past(r))
 	}
 	slices.SortStableFunc(runs, func(a, b Past) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Dir, b.Dir)) })
 	return runs, nil
 }
 
 // past reads one results folder.
-func (l *Lab) past(r *Run) Past {
+func past(r *Run) Past {
 	p := Past{Dir: r.Dir, State: StateDamaged}
 	var name struct {
 		Study string `json:"study"`

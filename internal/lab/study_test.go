@@ -96,7 +96,7 @@ func TestWithoutABlockEveryNumberOfBlocksIsOneLower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kind, err := l.workload(r.Source.Study)
+	kind, err := workloadOf(l.Catalog, r.Source.Study)
 	if err != nil {
 		t.Fatal(err)
 	}
