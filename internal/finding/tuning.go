@@ -1,6 +1,8 @@
 package finding
 
 import (
+	"strings"
+
 	"plimsoll/internal/measure"
 	"plimsoll/internal/sentence"
 )
@@ -29,6 +31,11 @@ type Round struct {
 	BoundP         float64         `json:"boundP,omitempty"`
 	Guards         []Comparison    `json:"guards,omitempty"` // what must not suffer, and other headlines of the study
 	Limits         []LimitResult   `json:"limits,omitempty"` // the floor of the goal, after the change
+}
+
+// Aim is the goal as a verb, "maximise iops"; earlier versions stored "most iops".
+func (t *Tuning) Aim() string {
+	return strings.NewReplacer("most ", "maximise ", "least ", "minimise ").Replace(t.Goal)
 }
 
 // BoundRatio is the bound as the ratio of the metric after to before: below 1

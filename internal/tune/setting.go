@@ -69,7 +69,7 @@ func (l *loop) trying(c finding.Change) *study.Study {
 	if len(l.Looks) == 1 {
 		p.Measure.Blocks = l.Looks[0]
 	}
-	p.Question = "Does " + c.Factor + " " + c.To + " instead of " + c.From + " serve the goal, " + goalText(l.Study.Goal) + "?"
+	p.Question = "Does " + c.Factor + " " + c.To + " instead of " + c.From + " help to " + goalText(l.Study.Goal) + "?"
 	return p
 }
 
@@ -88,11 +88,11 @@ func factorOf(s *study.Study, c finding.Change) study.Factor {
 	return study.Factor{Name: name, Target: target}
 }
 
-// goalText says the goal in words: "most iops", "least p99 with iops >= 1000".
+// goalText says the goal in words: "maximise iops", "minimise p99 with iops >= 1000".
 func goalText(g *study.Goal) string {
-	text := "most " + g.Metric
+	text := "maximise " + g.Metric
 	if g.Direction == measure.LowerIsBetter {
-		text = "least " + g.Metric
+		text = "minimise " + g.Metric
 	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for i, floor := range g.Floor {

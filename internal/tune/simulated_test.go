@@ -140,11 +140,11 @@ func TestTuneForLowLatencyOnASimulatedPlatform(t *testing.T) {
 	}{
 		{
 			"to the number of servers", "4", "32", "3600/s",
-			"32 -> 16 kept, 16 -> 8 kept, 8 -> 4 kept, 4 -> 2 rolled back", "4", "fresh blocks do not show that it helps",
+			"32 -> 16 kept, 16 -> 8 kept, 8 -> 4 kept, 4 -> 2 rolled back", "4", "fresh blocks do not confirm a gain",
 		},
 		{
 			"a step breaks the floor", "12", "64", "3600/s",
-			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor iops >= 3600/s does not hold with it",
+			"64 -> 32 kept, 32 -> 16 kept, 16 -> 8 rolled back", "16", "the floor iops >= 3600/s is violated",
 		},
 		{"the floor fails from the start", "4", "32", "8000/s", "", "", ""},
 	} {

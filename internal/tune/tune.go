@@ -97,13 +97,13 @@ func Run(ctx context.Context, t Tune) (*finding.Tuning, error) {
 	}
 	defer wording.Tell(l.tuning)
 	if err := l.measure(ctx); err != nil {
-		l.tuning.End = "The first measurement met trouble"
+		l.tuning.End = "The first measurement failed"
 		return l.tuning, err
 	}
 	for round := 1; ; round++ {
 		done, err := l.round(ctx, round)
 		if err != nil {
-			l.tuning.End = "It was stopped by trouble"
+			l.tuning.End = "An error stopped tuning"
 			return l.tuning, fmt.Errorf("tune, round %d: %w", round, err)
 		}
 		if done {

@@ -281,15 +281,15 @@ func TestFloorsAndFailuresForbid(t *testing.T) {
 		edit   func(*measure.Record)
 		reason string
 	}{
-		{"floor", []study.Limit{{Metric: "mean", Max: &limit}}, nil, "the floor mean <= 0.00025 does not hold with it"},
-		{"floor within", []study.Limit{{Metric: "mean", Max: new(1.0)}}, nil, "fresh blocks show that it helps"},
+		{"floor", []study.Limit{{Metric: "mean", Max: &limit}}, nil, "the floor mean <= 0.00025 is violated"},
+		{"floor within", []study.Limit{{Metric: "mean", Max: new(1.0)}}, nil, "fresh blocks confirm a gain"},
 		{"floor unknown", []study.Limit{{Metric: "p99.99", Max: &limit}}, nil, "the floor p99.99 <= 0.00025 could not be judged"},
 		{"failures", nil, func(r *measure.Record) {
 			if r.Arm == 1 {
 				r.Counts["errors"] = 20 + int64(r.Block%4)
 			}
 			r.Values["errors"] = float64(r.Counts["errors"]) / 10
-		}, "more operations fail with it"},
+		}, "more operations fail"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := question()
@@ -318,7 +318,7 @@ func TestLeastLatency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := tuning.Rounds[0]; r.Outcome != finding.Kept || r.Bound < .05 || tuning.Goal != "least mean" {
+	if r := tuning.Rounds[0]; r.Outcome != finding.Kept || r.Bound < .05 || tuning.Goal != "minimise mean" {
 		t.Errorf("goal %s, round %+v", tuning.Goal, r)
 	}
 }

@@ -38,16 +38,16 @@ func (l *loop) decide(f *finding.Findings, r *finding.Round) {
 	r.Outcome, r.Reason = finding.RolledBack, ""
 	switch {
 	case e.N < stat.LeastBlocks:
-		r.Reason = fmt.Sprintf("only %d blocks count, and a verification needs %d", e.N, stat.LeastBlocks)
+		r.Reason = fmt.Sprintf("only %d complete blocks; a verification needs %d", e.N, stat.LeastBlocks)
 	case !(low > 0):
-		r.Reason = "fresh blocks do not show that it helps"
+		r.Reason = "fresh blocks do not confirm a gain"
 	default:
 		r.Reason = blocked(r)
 	}
 	if r.Reason == "" {
-		r.Outcome, r.Reason = finding.Kept, "fresh blocks show that it helps"
+		r.Outcome, r.Reason = finding.Kept, "fresh blocks confirm a gain"
 		if worse := tradeOffs(r.Guards); worse != "" {
-			r.Reason += "; the price is " + worse
+			r.Reason += "; trade-offs: " + worse
 		}
 	}
 }
@@ -76,14 +76,14 @@ func blocked(r *finding.Round) string {
 	for _, limit := range r.Limits {
 		switch limit.State {
 		case measure.Fail:
-			return "the floor " + limit.Limit + " does not hold with it"
+			return "the floor " + limit.Limit + " is violated"
 		case measure.Unknown:
 			return "the floor " + limit.Limit + " could not be judged"
 		}
 	}
 	for _, g := range r.Guards {
 		if g.Counts != nil && moreFailures(g) {
-			return "more operations fail with it"
+			return "more operations fail"
 		}
 	}
 	return ""

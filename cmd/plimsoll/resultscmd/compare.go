@@ -19,15 +19,15 @@ func (c *commands) compare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A [B]",
 		Short: "compare two runs, the arms of one, or results of other tools",
-		Long: `Compare two runs, or the arms of one. A and B are results cli.Folders, fio JSON files
-or cli.Folders of HCIBench results. Both values of each metric are printed, then the
+		Long: `Compare two runs, or the arms of one. A and B are results folders, fio JSON files
+or folders of HCIBench results. Both values of each metric are printed, then the
 change.
 
 Arms that both runs have are compared arm by arm. --arm names one of them, or a job of
 fio; given twice, it names the arm of A and that of B.
 
-Two runs that were not interleaved are compared by a weaker test, and the answer
-says so: it is never "verified".`,
+Two runs that were not interleaved are compared by a weaker test. The answer says so,
+and is never a verification.`,
 		Example: "  plimsoll compare results/before results/after\n  plimsoll compare results/a\n  plimsoll compare before.json after.json --arm randread --markdown",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {

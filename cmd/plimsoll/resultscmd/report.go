@@ -14,8 +14,8 @@ func (c *commands) report() *cobra.Command {
 	var asJSON, asMarkdown bool
 	cmd := &cobra.Command{
 		Use:               "report DIR",
-		Short:             "judge the records of a run again and write its report",
-		Long:              "Judge the records of a run again, by the rules of this version, and write findings.json and report.html anew.\nNothing is measured and no machine is touched.",
+		Short:             "judge a run again and write its report",
+		Long:              "Judge the records of a run again with the rules of this version, and rewrite findings.json and report.html.\nNothing is measured and no machine is touched.",
 		Example:           "  plimsoll report results/queue-depth-20260102-150405\n  plimsoll report results/a --markdown >> pull-request.md",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.Folders,

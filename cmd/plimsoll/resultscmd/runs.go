@@ -18,7 +18,7 @@ func (c *commands) runs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs [FOLDER]",
 		Short: "list the runs in a folder (default results) with their answers",
-		Long: `List the results cli.Folders in a folder, the latest last: study, start, state and
+		Long: `List the results folders in a folder, the latest last: study, start, state and
 the answer. An interrupted run is continued with "plimsoll resume".`,
 		Example:           "  plimsoll runs\n  plimsoll runs /srv/benchmarks --json",
 		Args:              cobra.MaximumNArgs(1),

@@ -153,7 +153,7 @@ func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
 		Curve: forecasts(&c, o.Sizes),
 	}
 	if o.Refusal == "" && (len(l.Curve) == 0 || !finite(l.Lambda, l.Sigma, l.Kappa)) {
-		o.Refusal = "the runs leave the scalability law open"
+		o.Refusal = "the runs do not determine the scalability law"
 	}
 	if o.Refusal != "" {
 		return
@@ -164,7 +164,7 @@ func fit(o *finding.ScaleOut, scales []curve.Scale, f *finding.Findings) {
 	// A law of the wrong shape has narrow intervals all the same. With many runs no
 	// law is right to the last digit, so that what is within the margin passes.
 	if l.Miss > f.Margin && c.LackOfFit < 1-f.Level {
-		o.Refusal = "the scalability law is " + quantity.Share(quantity.Round(l.Miss, 2)) + " off a measured mean, more than the spread of the runs explains"
+		o.Refusal = "the scalability law misses a measured mean by " + quantity.Share(quantity.Round(l.Miss, 2)) + ", more than run-to-run noise explains"
 		return
 	}
 	name(l, &c)

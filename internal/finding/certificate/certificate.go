@@ -32,7 +32,7 @@ func Of(t *table.Table, headlines []finding.Comparison) []measure.Check {
 		all = append(all, c.warmups())
 	}
 	all = append(all,
-		measure.Check{Name: "seed", State: measure.Pass, Detail: fmt.Sprintf("%d decides every order and every random choice", c.table.Plan.Seed)},
+		measure.Check{Name: "seed", State: measure.Pass, Detail: fmt.Sprintf("%d determines all random orders and choices", c.table.Plan.Seed)},
 		c.observed(), c.quantiles(), c.countersRead(), c.noiseFloor())
 	return all
 }
@@ -133,7 +133,7 @@ func (o *outcome) line() measure.Check {
 
 // unjudged is the line of a check where no trial counts.
 func unjudged(name string) measure.Check {
-	return measure.Check{Name: name, State: measure.Unknown, Detail: "no trial counts"}
+	return measure.Check{Name: name, State: measure.Unknown, Detail: "no valid trial"}
 }
 
 // void is the line of a check of trials where none counts: it failed where it made one void.
@@ -155,7 +155,7 @@ func (c *checks) voids() measure.Check {
 	check := measure.Check{Name: "void trials", State: measure.Pass}
 	total, void := len(c.table.Records), len(c.table.Records)-len(c.table.Valid)
 	if void == 0 {
-		check.Detail = fmt.Sprintf("all %d trials count", total)
+		check.Detail = fmt.Sprintf("all %d trials are valid", total)
 		return check
 	}
 	causes := map[string]int{}
@@ -169,17 +169,17 @@ func (c *checks) voids() measure.Check {
 			}
 		}
 	}
-	check.Detail = fmt.Sprintf("%d of %d trials do not count: %s", void, total, listed(causes))
+	check.Detail = fmt.Sprintf("%d of %d trials are void: %s", void, total, listed(causes))
 	for arm := 1; arm < c.table.Arms; arm++ {
 		if stat.Fisher(byArm[0], len(c.table.Of[0]), byArm[arm], len(c.table.Of[arm])) < 0.05 {
 			check.State = measure.Fail
-			check.Detail += fmt.Sprintf("; %s lost %d and %s %d, so that what counts is what survived", c.table.Label(0), byArm[0], c.table.Label(arm), byArm[arm])
+			check.Detail += fmt.Sprintf("; %s lost %d and %s lost %d: survivorship bias", c.table.Label(0), byArm[0], c.table.Label(arm), byArm[arm])
 			return check
 		}
 	}
 	if float64(void) > voidLimit*float64(total) {
 		check.State = measure.Fail
-		check.Detail += "; so many that the rest may be a choice"
+		check.Detail += "; so many that the remaining trials may be biased"
 	}
 	return check
 }
@@ -207,7 +207,7 @@ func (c *checks) blocksComplete() measure.Check {
 	check := measure.Check{Name: "blocks complete", State: measure.Pass, Detail: fmt.Sprintf("%d of %d blocks hold a valid trial of every arm", complete, begun)}
 	if complete < begun {
 		check.State = measure.Unknown
-		check.Detail += "; the others count only for the arms they hold"
+		check.Detail += "; incomplete blocks count only for their own arms"
 	}
 	if complete == 0 {
 		check.State = measure.Fail
@@ -232,7 +232,7 @@ func (c *checks) observed() measure.Check {
 	case len(c.table.Valid) == 0:
 		return unjudged(check.Name)
 	case len(c.table.Study.Factors) == 0:
-		check.Detail = "nothing is varied"
+		check.Detail = "no factor is varied"
 	case len(missing) == 0:
 		check.Detail = fmt.Sprintf("every level of all %d valid trials was read back", len(c.table.Valid))
 	default:
@@ -244,11 +244,12 @@ func (c *checks) observed() measure.Check {
 
 // quantiles names the quantiles that the data could not bear.
 func (c *checks) quantiles() measure.Check {
-	check := measure.Check{Name: "quantiles", State: measure.Pass, Detail: "every quantile has the data to carry it"}
+	check := measure.Check{Name: "quantiles", State: measure.Pass, Detail: "enough data for every quantile"}
 	if len(c.table.Valid) == 0 {
 		return unjudged(check.Name)
 	}
-	var short []string
+	var lacking []int    // trials without a quantile
+	var short [][]string // quantiles, by lacking
 	for _, m := range c.table.Metrics {
 		if !isQuantile(m.Name) {
 			continue
@@ -262,12 +263,20 @@ func (c *checks) quantiles() measure.Check {
 			}
 		}
 		if lost := len(c.table.Valid) - have; lost > 0 && c.applies(m.Name) {
-			short = append(short, fmt.Sprintf("%s in %d of %d trials", m.Name, lost, len(c.table.Valid)))
+			at := slices.Index(lacking, lost)
+			if at < 0 {
+				at, lacking, short = len(lacking), append(lacking, lost), append(short, nil)
+			}
+			short[at] = append(short[at], m.Name)
 		}
 	}
-	if len(short) > 0 {
+	var parts []string
+	for i, names := range short {
+		parts = append(parts, fmt.Sprintf("%s in %d of %d trials", strings.Join(names, ", "), lacking[i], len(c.table.Valid)))
+	}
+	if parts != nil {
 		check.State = measure.Unknown
-		check.Detail = "not enough data for " + strings.Join(short, ", ")
+		check.Detail = "not enough data for " + strings.Join(parts, "; ")
 	}
 	return check
 }

@@ -41,13 +41,13 @@ func (c *checks) balanced() measure.Check {
 		parts = append(parts, fmt.Sprintf("%s ran after %s in %d of %d blocks", c.table.Label(arm), c.table.Label(0), second[arm], both[arm]))
 		if both[arm] > 1 && (second[arm] == 0 || second[arm] == both[arm]) {
 			check.State = measure.Fail
-			check.Detail = parts[len(parts)-1] + ": the effect of the order cannot be told from that of the factor"
+			check.Detail = parts[len(parts)-1] + ": order and factor are confounded"
 		}
 	}
 	switch {
 	case late > 0:
 		check.State = measure.Fail
-		check.Detail = fmt.Sprintf("%d %s began before one of a lower number: the order was not the one drawn from the seed", late, quantity.Plural(late, "trial"))
+		check.Detail = fmt.Sprintf("%d %s started out of order: not the order drawn from the seed", late, quantity.Plural(late, "trial"))
 	case check.State == measure.Fail:
 	case slices.Max(both) < 2:
 		check.State, check.Detail = measure.Unknown, "fewer than 2 complete blocks"
@@ -66,7 +66,7 @@ const mostOrders = 3
 // estimates are free of it. One beyond the margin is a sign that trials leave
 // something behind for the next.
 func (c *checks) orderEffect() measure.Check {
-	check := measure.Check{Name: "effect of the order", State: measure.Unknown, Detail: "no headline says"}
+	check := measure.Check{Name: "effect of the order", State: measure.Unknown, Detail: "no headline has an estimate"}
 	var all []string
 	for i := range c.headlines {
 		h := &c.headlines[i]
@@ -89,9 +89,9 @@ func (c *checks) orderEffect() measure.Check {
 	if len(all) > mostOrders {
 		all = append(all[:mostOrders], fmt.Sprintf("and %d more", len(all)-mostOrders))
 	}
-	check.Detail = "running second in a block changes " + strings.Join(all, ", ") + "; the estimates are free of it"
+	check.Detail = "running second in a block changes " + strings.Join(all, ", ") + "; the estimates are corrected for it"
 	if check.State == measure.Fail {
-		check.Detail += ", but trials leave something behind for the next: lengthen measure.settle"
+		check.Detail += ", but trials carry over to the next: increase measure.settle"
 		return check
 	}
 	check.State = measure.Pass
@@ -117,14 +117,14 @@ const warmupAlpha = 0.01
 // warmups compares the warm-up that was cut. A factor that changes warm-up is
 // itself a finding, and a warning that the arms may not have been equally warm.
 func (c *checks) warmups() measure.Check {
-	check := measure.Check{Name: "warm-up of the arms", State: measure.Pass, Detail: "no difference in the warm-up that was cut was seen"}
+	check := measure.Check{Name: "warm-up of the arms", State: measure.Pass, Detail: "no difference in discarded warm-up between arms"}
 	if c.table.Study.Measure.Warmup >= 0 {
 		check.Detail = "the warm-up is fixed"
 		return check
 	}
 	col := c.table.Column("warmup")
 	if col == nil {
-		check.State, check.Detail = measure.Unknown, "no trial says what was cut"
+		check.State, check.Detail = measure.Unknown, "no trial recorded its warm-up"
 		return check
 	}
 	var tests []float64
@@ -136,7 +136,7 @@ func (c *checks) warmups() measure.Check {
 			a, _ := c.table.Mean(0, "warmup")
 			b, _ := c.table.Mean(i+1, "warmup")
 			check.State = measure.Fail
-			check.Detail = fmt.Sprintf("%s was cut with %s and %s with %s: the factor changes the warm-up, which is itself a finding", quantity.Of(a, "s"), c.table.Label(0), quantity.Of(b, "s"), c.table.Label(i+1))
+			check.Detail = fmt.Sprintf("%s discarded with %s, %s with %s: the factor changes the warm-up", quantity.Of(a, "s"), c.table.Label(0), quantity.Of(b, "s"), c.table.Label(i+1))
 			break
 		}
 	}
@@ -146,7 +146,7 @@ func (c *checks) warmups() measure.Check {
 // noiseFloor says what this testbed can resolve. Without an A/A census the floor
 // is unknown; the spread between the trials of an arm is at most a hint.
 func (c *checks) noiseFloor() measure.Check {
-	check := measure.Check{Name: "noise floor", State: measure.Unknown, Detail: "no A/A census of this testbed: what it calls different when nothing changed is unknown"}
+	check := measure.Check{Name: "noise floor", State: measure.Unknown, Detail: "no A/A study of this testbed: its false-positive rate is unknown"}
 	if len(c.table.Study.Headline) == 0 {
 		return check
 	}
@@ -168,7 +168,7 @@ func (c *checks) noiseFloor() measure.Check {
 		}
 	}
 	if freedom > 0 {
-		check.Detail += fmt.Sprintf("; the trials of one arm vary by %s in %s", quantity.Share(quantity.Round(math.Sqrt(squares/float64(freedom)), 2)), name)
+		check.Detail += fmt.Sprintf("; coefficient of variation between trials of an arm: %s in %s", quantity.Share(quantity.Round(math.Sqrt(squares/float64(freedom)), 2)), name)
 	}
 	return check
 }
@@ -191,11 +191,11 @@ func (c *checks) nothingVaries() bool {
 
 // census says what an A/A study found where there is nothing to find.
 func (c *checks) census() measure.Check {
-	check := measure.Check{Name: "noise floor", State: measure.Pass, Detail: "an A/A study, in which nothing was called different"}
+	check := measure.Check{Name: "noise floor", State: measure.Pass, Detail: "A/A study without a difference"}
 	for _, h := range c.headlines {
 		if h.Verdict.Differs() {
 			check.State = measure.Fail
-			check.Detail = fmt.Sprintf("an A/A study, and yet %s of %s was called different by %s: this testbed cannot be trusted with effects of that size", h.Metric.Name, c.table.Label(h.Arm), quantity.Percent(h.Ratio-1))
+			check.Detail = fmt.Sprintf("A/A study, yet %s of %s differs by %s: this testbed cannot resolve effects of that size", h.Metric.Name, c.table.Label(h.Arm), quantity.Percent(h.Ratio-1))
 			return check
 		}
 	}

@@ -34,9 +34,9 @@ func (c *checks) outliers() []measure.Check {
 		return nil
 	case len(apart) > 0:
 		check.State = measure.Fail
-		check.Detail = strings.Join(first(apart), "; ") + ". The estimate leaves them out: the factor may cause them, see the single runs"
+		check.Detail = strings.Join(first(apart), "; ") + ". They have no weight in the estimate, but the factor may cause them: see the individual runs"
 	default:
-		check.Detail = strings.Join(first(all), "; ") + ": too few to tell the arms apart; the estimate leaves them out"
+		check.Detail = strings.Join(first(all), "; ") + ": no significant difference between arms; they have no weight in the estimate"
 	}
 	return []measure.Check{check}
 }

@@ -71,7 +71,7 @@ func Runs(baseline, other Run, t Terms) *finding.Findings {
 	decideRuns(f)
 	f.Certificate = []measure.Check{{
 		Name: "order randomised", State: measure.Fail,
-		Detail: "the two were not measured in one study in random order: this is weaker evidence, and verifies nothing",
+		Detail: "the runs were not interleaved in random order: weaker evidence, not a verification",
 	}}
 	return f
 }

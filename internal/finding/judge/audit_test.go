@@ -46,7 +46,7 @@ func TestAuditFailsOnTampering(t *testing.T) {
 			f.Headlines[1].Sentence.Text = strings.Replace(f.Headlines[1].Sentence.Text, "(9", "(19", 1)
 		},
 		"a digit of an explanation": func(f *finding.Findings) {
-			f.Explanations[0].Sentence.Text = strings.Replace(f.Explanations[0].Sentence.Text, "1 a disk", "4 a disk", 1)
+			f.Explanations[0].Sentence.Text = strings.Replace(f.Explanations[0].Sentence.Text, "1 per disk", "4 per disk", 1)
 		},
 		"a number without source": func(f *finding.Findings) { f.Sentence.Text += " That is 7 more." },
 		"an unknown source":       func(f *finding.Findings) { f.Headlines[0].Numbers[0].ID = "iops@9/change" },

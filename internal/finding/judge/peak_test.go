@@ -15,8 +15,8 @@ func TestNoPeakTellsWhatProbesDid(t *testing.T) {
 		pass, fail float64
 		want       string
 	}{
-		{25600, 14907, "No rate is sustained with the baseline: noise hides it. Single probes passed at up to 25,600/s and failed at as little as 14,910/s."},
-		{0, 100, "No rate is sustained with the baseline: noise hides it. Single probes failed at as little as 100/s."},
+		{25600, 14907, "No rate is sustained with the baseline: noise hides it. Single probes passed up to 25,600/s and failed from 14,910/s."},
+		{0, 100, "No rate is sustained with the baseline: noise hides it. Single probes failed from 100/s."},
 		{0, 0, "No rate is sustained with the baseline: noise hides it."},
 	} {
 		f := &finding.Findings{Arms: []plan.Arm{{Label: "baseline"}}, Peaks: []finding.Peak{{Peak: measure.Peak{Word: "not identified", Why: "noise hides it", MaxPass: c.pass, MinFail: c.fail}}}}

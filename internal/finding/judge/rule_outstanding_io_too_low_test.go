@@ -25,7 +25,7 @@ func TestOutstandingIOTooLow(t *testing.T) {
 	if e.Arm != 0 {
 		t.Fatalf("the first is about arm %d", e.Arm)
 	}
-	if e.Gain.Basis != "seen on the blocks that suggest it" || e.Gain.Low < .7 {
+	if e.Gain.Basis != "measured in the blocks that suggest it" || e.Gain.Low < .7 {
 		t.Errorf("gain %+v", e.Gain)
 	}
 	if got, f := said(t, steep, rule); len(got) != 2 || got[1].Change.To != "4" || f.Recommendation.Arm != 1 {

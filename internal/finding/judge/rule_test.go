@@ -126,7 +126,7 @@ func TestAStepThatNoQueueMakesIsNoise(t *testing.T) {
 	for _, rule := range []string{"outstanding_io_too_low", "outstanding_io_too_high", "device_at_ceiling", "closed_loop"} {
 		got, f := said(t, w, rule)
 		lines := strings.Join(f.NotJudged, "\n")
-		if len(got) > 0 || !strings.Contains(lines, rule) || !strings.Contains(lines, "0.78 times as long; no queue does that, so it is noise") {
+		if len(got) > 0 || !strings.Contains(lines, rule) || !strings.Contains(lines, "0.78 times as long: no queue does that, so it is noise") {
 			t.Errorf("%s says %v; not judged: %s", rule, got, lines)
 		}
 	}

@@ -19,7 +19,7 @@ func cgroupThrottling() Rule {
 			if !ok || share <= throttledLimit {
 				return nil
 			}
-			return []finding.Explanation{c.Explain("A CPU quota is the limit with {arm}: it held the workers back for {throttled} of the time, summed over CPUs.", Found{
+			return []finding.Explanation{c.Explain("A CPU quota is the bottleneck with {arm}: the workers were throttled for {throttled} of the time, summed over CPUs.", Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor, Evidence: []finding.Evidence{evidence("throttled", share, "share")},
 			})}
 		},

@@ -27,9 +27,9 @@ func closedLoop() Rule {
 			if !ok || !known || !seen || math.Abs(math.Log(x*r/n)) > 0.05 {
 				return nil
 			}
-			template := "{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, and so {rate} is {rate ratio} times as high (Little's law)."
+			template := "{arm} has {in flight} times as many operations in flight as {baseline}, each takes {time} times as long, so {rate} is {rate ratio} times as high (Little's law)."
 			if n == 1 {
-				template = "With as many operations in flight, each takes {time} times as long with {arm} as with {baseline}, and so {rate} is {rate ratio} times as high (Little's law)."
+				template = "With the same number of operations in flight, each takes {time} times as long with {arm} as with {baseline}, so {rate} is {rate ratio} times as high (Little's law)."
 			}
 			return []finding.Explanation{c.Explain(template, Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor,

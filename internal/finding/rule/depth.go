@@ -115,7 +115,7 @@ const leastLatencyRatio = 0.95
 func (c *Case) impossibleStep(arm int) string {
 	for _, step := range []func(int) (depthStep, bool){c.depthBelow, c.depthAbove} {
 		if s, ok := step(arm); ok && s.latency < leastLatencyRatio {
-			return "with " + quantity.Of(s.outstanding, "1") + " times the operations outstanding the mean response time was " + quantity.Of(s.latency, "1") + " times as long; no queue does that, so it is noise"
+			return "with " + quantity.Of(s.outstanding, "1") + " times the outstanding operations, mean response time was " + quantity.Of(s.latency, "1") + " times as long: no queue does that, so it is noise"
 		}
 	}
 	return ""

@@ -26,7 +26,7 @@ func deviceAtCeiling() Rule {
 			if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
 				return nil
 			}
-			return []finding.Explanation{c.Explain("The device is at its ceiling with {arm}: it is busy {device busy} of the time, and {outstanding grew} times the outstanding I/Os gave {rate grew} times the {rate} at {latency grew} times the latency.", Found{
+			return []finding.Explanation{c.Explain("The device is saturated with {arm}: it is busy {device busy} of the time. {outstanding grew} times the outstanding I/Os gave {rate grew} times the {rate} at {latency grew} times the latency.", Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor,
 				Evidence: []finding.Evidence{
 					evidence("device busy", busy, "share"), evidence("outstanding grew", s.outstanding, "1"),

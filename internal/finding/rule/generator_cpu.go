@@ -19,10 +19,10 @@ func generatorCPU() Rule {
 		Check: func(c *Case, arm int) []finding.Explanation {
 			if share, ok := c.generatorShare(arm); ok && share > generatorLimit {
 				f := Found{Rule: name, Arm: arm, Grade: finding.AccountsFor, Evidence: []finding.Evidence{evidence("of its CPUs", share, "share")}}
-				template := "The load generator is the limit with {arm}: it used {of its CPUs} of the CPUs it may use; the system under test may carry more."
+				template := "The load generator is the bottleneck with {arm}: it used {of its CPUs} of its CPUs; the system under test may carry more."
 				if rate, ok := c.Table.MeanOfAll(arm, c.Table.Rate); ok && rate > 0 {
 					f.Evidence = append(f.Evidence, evidence("within its limit", generatorLimit, "share"), evidence("rate to offer", rate*generatorLimit/share, "1/s"))
-					template += " Offer at most {rate to offer}, for which it needs {within its limit} of them, or give it more threads or machines."
+					template += " Offer at most {rate to offer} ({within its limit} of its CPUs), or give it more threads or machines."
 				}
 				return []finding.Explanation{c.Explain(template, f)}
 			}
@@ -31,7 +31,7 @@ func generatorCPU() Rule {
 			if !ok || !known || count <= 0 || busy/count <= hostLimit {
 				return nil
 			}
-			return []finding.Explanation{c.Explain("The host has no CPU left with {arm}: {of all CPUs} of it was at work.", Found{
+			return []finding.Explanation{c.Explain("The host is out of CPU with {arm}: {of all CPUs} of its CPU time was used.", Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor, Evidence: []finding.Evidence{evidence("of all CPUs", busy/count, "share")},
 			})}
 		},

@@ -29,20 +29,20 @@ func outstandingIOTooHigh() Rule {
 			queue, atDevice, _ := c.queueSeen(arm)
 			where := "in flight by Little's law"
 			if atDevice {
-				where = "in the queue of the device"
+				where = "in the device queue"
 			}
 			busy, _ := c.Table.Mean(arm, "disk.busy")
 			f := Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor, Change: change, Gain: halvingGain(c, arm, share),
 				Names: map[string]string{"where": where},
 				Evidence: []finding.Evidence{
-					evidence("outstanding a disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1"), evidence("device busy", busy, "share"),
+					evidence("outstanding per disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1"), evidence("device busy", busy, "share"),
 				},
 			}
-			template := "Outstanding I/Os are too high for low latency with {arm}: {outstanding a disk} a disk, {queue seen} {where}; the device is busy {device busy} of the time"
+			template := "Too many outstanding I/Os for low latency with {arm}: {outstanding per disk} per disk, {queue seen} {where}. The device is busy {device busy} of the time"
 			if s, ok := depthNear(c, arm); ok {
 				f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("rate grew", s.rate, "1"), evidence("latency grew", s.latency, "1"))
-				template += "; {outstanding grew} times as many gave {rate grew} times the {rate} at {latency grew} times the latency"
+				template += ". {outstanding grew} times as many gave {rate grew} times the {rate} at {latency grew} times the latency"
 			}
 			return []finding.Explanation{c.Explain(template+". Lower {factor} from {from} to {to}.", f)}
 		},
@@ -162,12 +162,12 @@ func halvingGain(c *Case, arm int, share float64) *finding.Gain {
 	if other, ok := armWith(c, arm, n*share); ok && arm == 0 {
 		for i := range c.Headlines {
 			if h := &c.Headlines[i]; h.Arm == other && h.Metric.Name == c.Table.Study.Goal.Metric && !h.NoInterval {
-				return &finding.Gain{Low: h.Low - 1, High: h.High - 1, Basis: "seen on the blocks that suggest it"}
+				return &finding.Gain{Low: h.Low - 1, High: h.High - 1, Basis: "measured in the blocks that suggest it"}
 			}
 		}
 	}
 	if c.Table.Demands[arm].Think > 0 {
 		return nil
 	}
-	return &finding.Gain{Low: share - 1, Basis: "Little's law for the mean: nothing if the rate falls as much, all of it if the rate stays"}
+	return &finding.Gain{Low: share - 1, Basis: "Little's law for the mean: no gain if the rate falls as much, the full gain if the rate stays"}
 }

@@ -37,24 +37,24 @@ func outstandingIOTooLow() Rule {
 			}
 			where := "in flight by Little's law"
 			if atDevice {
-				where = "in the queue of the device"
+				where = "in the device queue"
 				if queue > othersToo*n {
-					where += ", which others use too"
+					where += ", shared with other I/O"
 				}
 			}
 			f := Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor, Change: change, Gain: doublingGain(c, arm, change),
 				Names:    map[string]string{"where": where},
-				Evidence: []finding.Evidence{evidence("outstanding a disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1")},
+				Evidence: []finding.Evidence{evidence("outstanding per disk", n/c.disks(arm), "1"), evidence("queue seen", queue, "1")},
 			}
-			template := "Outstanding I/Os are too low with {arm}: {outstanding a disk} a disk, {queue seen} {where}"
+			template := "Too few outstanding I/Os with {arm}: {outstanding per disk} per disk, {queue seen} {where}"
 			if busy, ok := c.Table.Mean(arm, "disk.busy"); ok {
 				f.Evidence = append(f.Evidence, evidence("device busy", busy, "share"))
-				template += "; it is busy {device busy} of the time"
+				template += ". The device is busy {device busy} of the time"
 			}
 			if s, ok := c.depthBelow(arm); ok {
 				f.Evidence = append(f.Evidence, evidence("outstanding grew", s.outstanding, "1"), evidence("latency grew", s.latency, "1"))
-				template += "; {outstanding grew} times as many made latency only {latency grew} times as long"
+				template += ". With {outstanding grew} times as many, latency was only {latency grew} times as high"
 			}
 			return []finding.Explanation{c.Explain(template+". Raise {factor} from {from} to {to}.", f)}
 		},
@@ -121,14 +121,14 @@ func doublingGain(c *Case, arm int, change *finding.Change) *finding.Gain {
 		}
 		for i := range c.Headlines {
 			if h := &c.Headlines[i]; h.Arm == other && h.Metric.Name == c.Table.Rate && !h.NoInterval {
-				return &finding.Gain{Low: h.Low - 1, High: h.High - 1, Basis: "seen on the blocks that suggest it"}
+				return &finding.Gain{Low: h.Low - 1, High: h.High - 1, Basis: "measured in the blocks that suggest it"}
 			}
 		}
 	}
-	g := &finding.Gain{High: 1, Basis: "Little's law: nothing if latency doubles, twice as much if it stays"}
+	g := &finding.Gain{High: 1, Basis: "Little's law: no gain if latency doubles, twice the rate if latency stays"}
 	if s, ok := c.depthBelow(arm); ok {
 		g.High = math.Exp2(math.Max(0, 1-s.latencyElasticity)) - 1
-		g.Basis = "at most what the last step gave"
+		g.Basis = "at most the gain of the last step"
 	}
 	return g
 }

@@ -25,7 +25,7 @@ func Recommend(f *finding.Findings, arm int, refused []string) *finding.Recommen
 		template := "Change {factor} from {from} to {to}"
 		if e.Gain != nil {
 			names := "{gain:" + finding.Key(e.Rule, arm) + "/low} and {gain:" + finding.Key(e.Rule, arm) + "/high}"
-			template += "; expected before it is tried: between " + names + " ({basis})"
+			template += "; predicted change: between " + names + " ({basis})"
 			s.Names["basis"] = e.Gain.Basis
 		}
 		r.Sentence = s.Compose(template + ". Only fresh blocks can confirm it.")

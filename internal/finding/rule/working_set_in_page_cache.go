@@ -21,11 +21,11 @@ func workingSetInPageCache() Rule {
 			if !ok || share >= cachedReads {
 				return nil
 			}
-			template := "Reads come from memory with {arm}: only {reads at device} of the bytes read reach the device"
+			template := "Reads are served from memory with {arm}: only {reads at device} of the bytes read reach the device"
 			if direct, ok := c.Table.Setting(arm, "direct"); ok && direct == "false" {
-				template += ", as {direct} is off"
+				template += ", because {direct} is off"
 			}
-			return []finding.Explanation{c.Explain(template+". What was measured is the cache.", Found{
+			return []finding.Explanation{c.Explain(template+". The result measures the cache.", Found{
 				Rule: name, Arm: arm, Grade: finding.AccountsFor,
 				Evidence: []finding.Evidence{evidence("reads at device", share, "share")},
 				Names:    map[string]string{"direct": c.Table.Study.Workload.Kind + ".direct"},

@@ -25,7 +25,7 @@ func writeCacheExhausted() Rule {
 				return nil
 			}
 			if step, share := steps(c, arm); share > 0.5 {
-				return []finding.Explanation{c.Explain("A write cache was exhausted with {arm}: within a trial {rate} falls in one step to {after the step} of what it was. Measure longer, or precondition, to see what the medium sustains.", Found{
+				return []finding.Explanation{c.Explain("A write cache was exhausted with {arm}: within a trial, {rate} drops in one step to {after the step} of its former value. Measure longer, or precondition, for the sustained rate.", Found{
 					Rule: name, Arm: arm, Grade: finding.AccountsFor, Evidence: []finding.Evidence{evidence("after the step", step, "share"), evidence("trials with a step", share, "share")},
 				})}
 			}
@@ -33,7 +33,7 @@ func writeCacheExhausted() Rule {
 			if share <= 0.5 {
 				return nil
 			}
-			return []finding.Explanation{c.Explain("Writes slow down with {arm}: {rate} falls by {fall} over the window, as it does when a write cache fills. Measure longer, or precondition, to see what the medium sustains.", Found{
+			return []finding.Explanation{c.Explain("Writes slow down with {arm}: {rate} falls by {fall} over the window, as it does when a write cache fills. Measure longer, or precondition, for the sustained rate.", Found{
 				Rule: name, Arm: arm, Grade: finding.MovedWith, Evidence: []finding.Evidence{evidence("fall", fall, "share"), evidence("trials that fall", share, "share")},
 			})}
 		},

@@ -57,7 +57,7 @@ func singleTemplate(f *finding.Findings, headline string) string {
 		}
 		return fmt.Sprintf("{metric} is {%s/mean} with {baseline}, between {%s/from} and {%s/to} at {study/summary level} confidence ({%s/trials} trials).", at, at, at, at)
 	}
-	return "No valid trial gave {metric}: the certificate says why."
+	return "No valid trial has a value of {metric}; see the certificate."
 }
 
 // manyTemplate names the arm with the largest gain, then every arm by verdict.
@@ -102,7 +102,7 @@ func gainTemplate(of []*finding.Comparison, names map[string]string, f *finding.
 		return ""
 	}
 	names["most"] = f.Label(most.Arm)
-	return fmt.Sprintf("{metric} gains most with {most}: {%s/mean} against {%s/mean} with {baseline}. ", finding.Key(most.Metric.Name, most.Arm), finding.Key(most.Metric.Name, 0))
+	return fmt.Sprintf("The largest gain in {metric} is with {most}: {%s/mean} against {%s/mean} with {baseline}. ", finding.Key(most.Metric.Name, most.Arm), finding.Key(most.Metric.Name, 0))
 }
 
 // phrase is a verdict in the middle of a sentence.

@@ -41,7 +41,7 @@ func verdictTemplate(c *finding.Comparison, valued bool) string {
 		if c.NoInterval {
 			return "Different: " + moved + between + "."
 		}
-		return "Different, size open: " + moved + between + "; whether by more than {study/margin} is open."
+		return "Different, size open: " + moved + between + "; the interval crosses the margin of {study/margin}."
 	}
 	return undecidedTemplate(c, stood+between)
 }
@@ -65,16 +65,16 @@ func initial(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 func undecidedTemplate(c *finding.Comparison, against string) string {
 	switch {
 	case c.Blocks == 0:
-		return "There is not enough data to compare {metric} of {arm} and {baseline}: no block holds it for both."
+		return "{metric} of {arm} and {baseline} cannot be compared: no block has a value for both."
 	case c.Least > 0:
-		return "Not decided, for want of " + unit(c) + ": a verdict takes at least {least}. " + against + "."
+		return "Not enough " + unit(c) + " for a verdict: at least {least} are needed. " + against + "."
 	}
 	text := "Not decided: " + against
 	switch {
 	case c.More > 0:
-		return text + "; about {more} more " + quantity.Plural(c.More, "block") + " would decide."
+		return text + "; about {more} more " + quantity.Plural(c.More, "block") + " are needed."
 	case c.Reach != nil:
-		return text + ". Too noisy for a margin of {study/margin}: a margin of {reach} is within reach in {reach blocks} blocks."
+		return text + ". Too noisy for a margin of {study/margin}; {reach blocks} blocks can resolve a margin of {reach}."
 	}
 	return text + "."
 }
@@ -90,17 +90,17 @@ func unit(c *finding.Comparison) string {
 func failureTemplate(c *finding.Comparison) string {
 	n := c.Counts
 	if n.Failed+n.BaselineFailed == 0 {
-		return "No operation failed ({metric}): none of {of} with {arm}, which bounds the share that fails at {bound}, and none of {base.of} with {baseline}, which bounds it at {base.bound} ({study/summary level} confidence)."
+		return "No operation failed ({metric}): none of {of} with {arm}, none of {base.of} with {baseline}. Upper bounds of the failure rate: {bound} and {base.bound} ({study/summary level} confidence)."
 	}
 	seen := "{failed} of {of} operations failed with {arm} and {base.failed} of {base.of} with {baseline} ({blocks} blocks)."
 	switch c.Verdict {
 	case finding.Better, finding.Worse:
-		return initial(string(c.Verdict)) + ", by {metric}: " + seen
+		return initial(string(c.Verdict)) + " ({metric}): " + seen
 	case finding.Different, finding.Changed:
-		return "Different, by {metric}: " + seen
+		return "Different ({metric}): " + seen
 	}
 	if c.Least > 0 {
-		return "Not decided on {metric}, for want of " + unit(c) + ": a verdict takes at least {least}; " + seen
+		return "Not enough " + unit(c) + " to decide on {metric}: at least {least} are needed; " + seen
 	}
 	return "Not decided on {metric}: " + seen
 }
@@ -131,7 +131,7 @@ func Compare(f *finding.Findings, c *finding.Comparison) {
 	template := verdictTemplate(c, valued(f, c))
 	template = strings.NewReplacer("{from mean}", "{"+from+"}", "{to mean}", "{"+to+"}").Replace(template)
 	if c.LeansOnNormality {
-		template += " The signed-rank test does not confirm it, so this leans on the model of the noise."
+		template += " The signed-rank test does not confirm it: the verdict relies on the noise model."
 	}
 	c.Sentence = s.Compose(template)
 }

@@ -16,7 +16,7 @@ func Peaks(f *finding.Findings) {
 			Names:  map[string]string{"arm": f.Label(p.Arm), "word": p.Word, "limit": p.Limiting},
 			Prefix: "peak:" + strconv.Itoa(p.Arm), Number: number,
 		}
-		template := "No rate was shown to be sustained with {arm}: {word}"
+		template := "No sustained rate was found with {arm}: {word}"
 		switch {
 		case p.Sustained == 0 && p.Estimate == 0 && p.Why != "":
 			s.Names["why"] = p.Why
@@ -41,11 +41,11 @@ func Peaks(f *finding.Findings) {
 func probed(p *finding.Peak) string {
 	switch {
 	case p.MaxPass > 0 && p.MinFail > 0:
-		return ". Single probes passed at up to {pass} and failed at as little as {fail}"
+		return ". Single probes passed up to {pass} and failed from {fail}"
 	case p.MaxPass > 0:
-		return ". Single probes passed at up to {pass}"
+		return ". Single probes passed up to {pass}"
 	case p.MinFail > 0:
-		return ". Single probes failed at as little as {fail}"
+		return ". Single probes failed from {fail}"
 	}
 	return ""
 }

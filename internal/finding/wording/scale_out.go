@@ -26,7 +26,7 @@ func ScaleOut(f *finding.Findings) {
 	case stop.Units != last:
 		at := "scale:" + strconv.Itoa(stop.Units)
 		s.Names["stop units"] = o.UnitsOf(stop.Units)
-		template = "{metric} grows up to {" + at + "/units} {stop units}, {" + at + "/mean}; no larger size is shown to carry more ({" + large + "/mean} with {" + large + "/units} {last units})"
+		template = "{metric} grows up to {" + at + "/units} {stop units}, {" + at + "/mean}; larger sizes show no significant gain ({" + large + "/mean} with {" + large + "/units} {last units})"
 		if stop.Units == first {
 			template = "{metric} does not grow: {" + small + "/mean} with {" + small + "/units} {first units}, {" + large + "/mean} with {" + large + "/units} {last units}"
 		}
@@ -42,8 +42,8 @@ func ScaleOut(f *finding.Findings) {
 	}
 	s.Names["why"] = o.Law.NoPeak
 	o.Sentence = s.Compose(template)
-	o.Law.Sentence = s.Compose(lawTemplate(o.Law) + " The law fits with " + fitted(o.Law.Lambda, "lambda") + ", " + fitted(o.Law.Sigma, "sigma") +
-		" and " + fitted(o.Law.Kappa, "kappa") + "; no measured mean is farther from it than {miss}.")
+	o.Law.Sentence = s.Compose(lawTemplate(o.Law) + " Fitted parameters: " + fitted(o.Law.Lambda, "lambda") + ", " + fitted(o.Law.Sigma, "sigma") +
+		" and " + fitted(o.Law.Kappa, "kappa") + "; largest deviation of a measured mean: {miss}.")
 }
 
 // fitted is the phrase of a parameter. One that all fits hold at its bound has no
@@ -59,9 +59,9 @@ func fitted(e finding.Estimate, name string) string {
 func lawTemplate(l *finding.Law) string {
 	switch {
 	case l.Peak == nil:
-		return "The scalability law names no peak: {why}; with {reach} {units} it would be {reach rate}, between {reach rate low} and {reach rate high}, and nothing is said beyond."
+		return "The scalability law has no identifiable peak: {why}. Forecast for {reach} {units}: {reach rate}, between {reach rate low} and {reach rate high}; no forecast beyond."
 	case l.Peak.Open:
-		return "The scalability law puts the peak at {peak} {units}, at least at {peak low} and perhaps beyond {reach}, of which nothing is said, with {rate}, at least {rate low}."
+		return "The scalability law puts the peak at {peak} {units} (at least {peak low}, possibly beyond the forecast limit of {reach}), with {rate} (at least {rate low})."
 	}
-	return "The scalability law puts the peak at {peak} {units}, between {peak low} and {peak high}, with {rate}, between {rate low} and {rate high}; nothing is said beyond {reach}."
+	return "The scalability law puts the peak at {peak} {units}, between {peak low} and {peak high}, with {rate}, between {rate low} and {rate high}; no forecast beyond {reach}."
 }

@@ -33,16 +33,5 @@ func Tell(t *finding.Tuning) {
 	if len(parts) == 0 {
 		parts = []string{"nothing was changed"}
 	}
-	t.Sentence = s.Compose(aim(t.Goal) + ", " + strings.Join(parts, "; ") + ". {end}.")
-}
-
-// aim is a goal at the beginning of a sentence: "To maximise iops".
-func aim(goal string) string {
-	if metric, found := strings.CutPrefix(goal, "most "); found {
-		return "To maximise " + metric
-	}
-	if metric, found := strings.CutPrefix(goal, "least "); found {
-		return "To minimise " + metric
-	}
-	return "For " + goal
+	t.Sentence = s.Compose("To " + t.Aim() + ", " + strings.Join(parts, "; ") + ". {end}.")
 }

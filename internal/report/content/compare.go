@@ -82,7 +82,7 @@ func (c *Change) VerdictText() string {
 }
 
 // NotRandomised says what a comparison of two runs cannot.
-const NotRandomised = "The runs were not interleaved in random order: whatever else changed between them is part of the difference, and nothing is verified."
+const NotRandomised = "The runs were not interleaved in random order: any other change between them is part of the difference. This is not a verification."
 
 // VerdictOf is the verdict on the first headline.
 func VerdictOf(s *report.Sources) finding.Verdict {

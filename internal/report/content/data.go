@@ -26,7 +26,7 @@ func DataFailed(s *report.Sources) *DataBanner {
 	}
 	b := &DataBanner{
 		Title: "Data check failed", Verdict: s.Findings.DataVerdict(),
-		Note:   "A system that loses data has no performance to speak of: the trial is void, was not repeated, and the run ended with exit status 1.",
+		Note:   "The performance of a system that loses data is not reported: the trial is void and was not repeated. The run ended with exit status 1.",
 		Trials: all[:min(len(all), mostDataFailures)],
 	}
 	if more := len(all) - len(b.Trials); more > 0 {

@@ -32,15 +32,15 @@ func weak(s *report.Sources) bool {
 func order(s *report.Sources) sentence.Sentence {
 	switch {
 	case weak(s):
-		return s.Say("The sides were measured apart and not in random order, so that anything that changed between them looks like an effect. This is weaker than a study and never verified.")
+		return s.Say("The sides were measured apart and not in random order: any other change between them looks like an effect. This is weaker than a study and never a verification.")
 	case s.Plan == nil:
 		return sentence.Sentence{}
 	case s.Arms() == 1:
-		return s.Say("There is one arm, and nothing is compared; trials: {study/trials}.")
+		return s.Say("There is one arm and no comparison; trials: {study/trials}.")
 	case slices.ContainsFunc(s.Plan.Study.Factors, func(f study.Factor) bool { return f.Restart }):
-		return s.Say("Each block runs each of the {study/arms} arms. A factor that needs a restart makes whole plots, with the arms inside (split plot). Both are in random order, balanced over the blocks, drawn from seed {study/seed}. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
+		return s.Say("Each block runs each of the {study/arms} arms. A factor that needs a restart makes whole plots, with the arms inside (split plot). Both are in random order, balanced over blocks, drawn from seed {study/seed}. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
 	}
-	return s.Say("Each block runs each of the {study/arms} arms once, in random order drawn from seed {study/seed} and balanced over the blocks: every arm runs in every slot, and after every other arm, equally often. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
+	return s.Say("Each block runs each of the {study/arms} arms once, in random order drawn from seed {study/seed}. The order is balanced over blocks: every arm runs in every slot, and after every other arm, equally often. Trials: {study/trials}, void: {study/void}; complete blocks: {study/blocks}.")
 }
 
 func stopping(s *report.Sources) sentence.Sentence {
@@ -48,7 +48,7 @@ func stopping(s *report.Sources) sentence.Sentence {
 	case s.Plan == nil || s.Arms() == 1 && len(s.Plan.Looks) == 0:
 		return sentence.Sentence{}
 	case s.Study != nil && s.Study.Measure.Precision > 0:
-		return s.Say("A precision of {study/precision} was asked for: the spread of a pilot fixes the number of blocks before the rest is run, and the intervals use that spread alone (Stein’s two stages).")
+		return s.Say("The study asks for a precision of {study/precision}: the standard deviation of a pilot fixes the number of blocks (Stein’s two-stage procedure). The intervals use that standard deviation alone.")
 	case len(s.Plan.Looks) == 0:
 		return s.Say("The number of blocks was fixed before the start: {study/planned}.")
 	}
@@ -61,24 +61,24 @@ func stopping(s *report.Sources) sentence.Sentence {
 	if last > 0 {
 		list = strings.Join(looks[:last], ", ") + " and " + looks[last]
 	}
-	return s.Say("Looks were planned after " + list + " blocks; the study stops at the first that decides every headline against the margin. The intervals hold at {study/level} confidence over all looks and headlines together, so that at most {study/false alarms} of studies without an effect call one.")
+	return s.Say("Looks were planned after " + list + " blocks; the study stops at the first that decides every headline against the margin. The intervals hold at {study/level} confidence over all looks and headlines together: at most {study/false alarms} of studies without an effect report one.")
 }
 
 func trialMethod(s *report.Sources) sentence.Sentence {
 	if s.Study == nil {
 		return sentence.Sentence{}
 	}
-	warm := "warm-up is cut where MSER-5 puts it, and the rest must show no drift, or the load goes on up to {study/longest}; without a steady state a trial gives no number"
+	warm := "warm-up is cut by MSER-5, and the rest must show no drift, else the load continues up to {study/longest}. Without a steady state a trial gives no result"
 	if s.Study.Measure.Warmup != study.AutoWarmup {
 		warm = "a fixed warm-up of {study/warmup} is discarded"
 	}
-	load := "The load is a closed loop: the next operation starts when one ends, so that latency is at the load each arm reaches."
-	const many = "A trial applies its levels, reads them back where they take effect, settles for {study/settle} and searches: "
+	load := "The load is a closed loop: the next operation starts when one ends, so latency is at the load that each arm reaches."
+	const many = "A trial applies its levels, reads them back where they take effect, settles for {study/settle} and searches. There, "
 	switch {
 	case s.Study.Load.Peak != nil:
-		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}, of which the first fifth is cut off.")
+		return s.Say(many + "it offers one rate after another in an open loop, each for at least {study/window}. The first fifth of each is discarded.")
 	case s.Study.Load.Growth != nil:
-		return s.Say(many + "it adds servers, each with the same load, until one more does not keep the limits twice. Each number of servers is loaded for at least {study/window}, besides a first fifth that is cut off.")
+		return s.Say(many + "it adds servers, each with the same load, until one more misses the limits twice. Each number of servers is loaded for at least {study/window}, after a first fifth that is discarded.")
 	case s.Study.Load.Rate > 0:
 		load = "The load is open, at {study/rate}: latency counts from when an operation should have started."
 	}
@@ -87,19 +87,19 @@ func trialMethod(s *report.Sources) sentence.Sentence {
 
 func inference(s *report.Sources) sentence.Sentence {
 	if len(s.Findings.Headlines) == 0 {
-		return s.Say("The trial is the unit of inference: a mean is of one value a trial, with its {study/summary level} t interval.")
+		return s.Say("The trial is the unit of inference: means are over one value per trial, with {study/summary level} t intervals.")
 	}
 	if weak(s) {
 		return s.Say("The trial is the unit of inference. Ratios are of geometric means, with Welch’s t interval.")
 	}
-	return s.Say("The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the single trials; the narrower interval counts. The effect of the order is estimated with them and removed.")
+	return s.Say("The trial is the unit of inference, never the second or the request. Effects are log-ratios from robust regressions (Tukey’s biweight) of the differences within blocks and of the individual trials; the narrower interval counts. The effect of the order is estimated and removed.")
 }
 
 func judgement(s *report.Sources) sentence.Sentence {
 	if len(s.Findings.Headlines) == 0 {
 		return sentence.Sentence{}
 	}
-	return s.Say("The margin, the smallest effect of interest, is {study/margin}: better or worse means that the whole interval lies beyond it, equivalent that it lies inside. Intervals of headlines are simultaneous; everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
+	return s.Say("The margin, the smallest effect of interest, is {study/margin}. Better or worse: the whole interval lies beyond it. Equivalent: the whole interval lies inside. Intervals of headlines are simultaneous; everything else is exploratory (Benjamini-Hochberg) and grey. Fewer than {study/least} blocks give no verdict.")
 }
 
 // Line is a name with what it says.
@@ -208,7 +208,7 @@ func use(u study.Use) string {
 }
 
 func goal(s *report.Sources, g *study.Goal) string {
-	word := map[bool]string{true: "most ", false: "least "}[g.Direction == "higher"]
+	word := map[bool]string{true: "maximise ", false: "minimise "}[g.Direction == "higher"]
 	text := word + g.Metric
 	for _, l := range g.Floor {
 		text += ", with " + withUnits(s, l)

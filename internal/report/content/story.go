@@ -42,7 +42,7 @@ func StoryOf(s *report.Sources) *Story {
 	if t == nil {
 		return nil
 	}
-	out := &Story{Goal: t.Goal}
+	out := &Story{Goal: t.Aim()}
 	for _, factor := range report.SortedKeys(t.Final) {
 		out.Final = append(out.Final, Line{factor, t.Final[factor]})
 	}

@@ -29,7 +29,7 @@ func sortBy(order []int, key func(int) float64) {
 func loadLatency() chart.Figure {
 	return chart.Figure{
 		Name:  "load-latency",
-		Doc:   "Each point is one level: what it carried, and how long operations took. Where the curve turns upwards, more load buys little but waiting.",
+		Doc:   "Each point is one level: its rate and its response time. Beyond the knee of the curve, more load mostly adds queueing.",
 		Place: chart.InFigures,
 		Table: loadLatencyTable,
 		Draw:  drawLoadLatency,
@@ -88,7 +88,7 @@ func loadLatencyTable(s *report.Sources) (chart.Table, bool) {
 	}
 	t.Summary = fmt.Sprintf("%s against %s for %d levels of %s.", latency.Name, rate.Name, len(t.Rows), factor)
 	if lines := s.Arms() / max(1, len(t.Rows)); lines > 1 {
-		t.Note = "The first six combinations of the other factors are shown."
+		t.Note = "Only the first six combinations of the other factors are shown."
 	}
 	return t, true
 }

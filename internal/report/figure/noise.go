@@ -21,7 +21,7 @@ const (
 func noise() chart.Figure {
 	return chart.Figure{
 		Name:  "noise",
-		Doc:   "How much the trials of one arm differ from run to run (coefficient of variation), and the smallest effect that so many blocks would show with 80 % power.",
+		Doc:   "Coefficient of variation between the trials of an arm, and the smallest effect that so many blocks detect with 80 % power.",
 		Place: chart.InNoise,
 		Table: noiseTable,
 	}
@@ -31,7 +31,7 @@ func noiseTable(s *report.Sources) (chart.Table, bool) {
 	blocks := []int{6, 12, 24}
 	t := chart.Table{Name: "noise", Title: "Noise between runs", Columns: []chart.Column{{Name: "metric"}, {Name: "arm"}, {Name: "trials"}, {Name: "run CV", Unit: "share"}}}
 	for _, n := range blocks {
-		t.Columns = append(t.Columns, chart.Column{Name: fmt.Sprintf("seen with %d blocks", n), Unit: "share"})
+		t.Columns = append(t.Columns, chart.Column{Name: fmt.Sprintf("detectable with %d blocks", n), Unit: "share"})
 	}
 	for _, name := range s.Headlines() {
 		for arm := range min(s.Arms(), content.MostRows) {

@@ -16,7 +16,7 @@ const MostCurves = 24
 func percentiles() chart.Figure {
 	return chart.Figure{
 		Name:  "percentiles",
-		Doc:   "One thin line a run. The axis stretches the slowest operations: each step is ten times rarer. A line ends where fewer than ten operations lie above.",
+		Doc:   "One line per run, on a logarithmic scale of the share of slower operations. A line ends where fewer than ten operations lie above it.",
 		Place: chart.InFigures,
 		Table: percentilesTable,
 		Draw:  drawPercentiles,

@@ -18,7 +18,7 @@ import (
 func rateLatency() chart.Figure {
 	return chart.Figure{
 		Name:  "rate-latency",
-		Doc:   "Each point is one offered rate, or one number of servers; hollow ones did not keep the limits. The peak is where the curve meets the limit: the band is its interval, the thick mark the rate that was confirmed.",
+		Doc:   "Each point is one offered rate, or one number of servers; hollow points missed a limit. The peak is where the curve meets the limit. The band is its confidence interval, the thick mark the confirmed rate.",
 		Place: chart.InFigures,
 		Table: rateLatencyTable,
 		Draw:  drawRateLatency,
@@ -78,7 +78,7 @@ func rateLatencyTable(s *report.Sources) (chart.Table, bool) {
 	}
 	t.Summary = fmt.Sprintf("%s of %s, against a limit of %s.", report.Plural(len(t.Rows), "probe", "probes"), report.Plural(len(arms), "arm", "arms"), report.Amount(limit, 0, latency.Unit))
 	if above > 0 {
-		t.Note = fmt.Sprintf("%s, of a system that did not keep up, lie above the scale; the table has them.", report.Plural(above, "probe", "probes"))
+		t.Note = fmt.Sprintf("%s of an overloaded system lie above the scale; the table has them.", report.Plural(above, "probe", "probes"))
 	}
 	return t, len(t.Rows) > 1
 }

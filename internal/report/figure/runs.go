@@ -20,7 +20,7 @@ const (
 func runs() chart.Figure {
 	return chart.Figure{
 		Name:  "runs",
-		Doc:   "Each dot is one trial, in the order of execution; a line joins the trials of an arm. A trend here is drift of the testbed, which random blocks keep out of the comparison.",
+		Doc:   "Each dot is one trial, in the order of execution; a line joins the trials of an arm. A trend is drift of the testbed, which randomised blocks keep out of the comparison.",
 		Place: chart.InFigures,
 		Table: runsTable,
 		Draw:  drawRuns,

@@ -24,7 +24,7 @@ const (
 func timeSeries() chart.Figure {
 	return chart.Figure{
 		Name:  "series",
-		Doc:   "The course of each run. What is shaded was discarded as warm-up, or lies after the window; only the part between counts. All panels have the same axes.",
+		Doc:   "Rate over time of each run. The shaded parts, warm-up and what follows the measurement window, do not count. All panels share their axes.",
 		Place: chart.InFigures,
 		Table: SeriesTable,
 		Draw:  DrawSeries,
@@ -61,9 +61,9 @@ func SeriesTable(s *report.Sources) (chart.Table, bool) {
 		merged = merged || len(points) < len(all)
 		addSeries(&t, s, r, coursesOf(points, rate))
 	}
-	t.Summary = fmt.Sprintf("The course of %s.", report.Plural(drawn, "run", "runs"))
+	t.Summary = fmt.Sprintf("Rate over time of %s.", report.Plural(drawn, "run", "runs"))
 	if left > 0 {
-		t.Note = fmt.Sprintf("%d runs are drawn, taken evenly from the arms and blocks; %s more valid ones are in the results folder.", drawn, report.Count(left))
+		t.Note = fmt.Sprintf("%d runs are drawn, sampled evenly from arms and blocks; the results folder has %s more valid runs.", drawn, report.Count(left))
 	}
 	if merged {
 		t.Note += " Neighbouring intervals are drawn as their mean where there are many."

@@ -12,14 +12,14 @@ import (
 func sight() chart.Figure {
 	return chart.Figure{
 		Name:  "sight",
-		Doc:   "How the machine saw its own processors and memory in each arm, as lscpu shows them.",
+		Doc:   "Processors and memory seen from inside the machine in each arm, as reported by lscpu.",
 		Place: chart.InFigures,
 		Table: func(s *report.Sources) (chart.Table, bool) {
 			names, rows := content.Sights(s)
 			if len(rows) == 0 {
 				return chart.Table{}, false
 			}
-			t := chart.Table{Name: "sight", Title: "What the machine saw of itself", Columns: []chart.Column{{Name: "seen"}}}
+			t := chart.Table{Name: "sight", Title: "Topology seen by the machine", Columns: []chart.Column{{Name: "seen"}}}
 			for _, name := range names {
 				t.Columns = append(t.Columns, chart.Column{Name: name})
 			}
@@ -36,7 +36,7 @@ func sight() chart.Figure {
 			}
 			t.Summary = fmt.Sprintf("%d of %d lines differ between arms.", differ, len(rows))
 			if s.Arms() > len(names) {
-				t.Note = fmt.Sprintf("Arms in which it saw the same as in one that is shown are left out, and those beyond %d.", content.MostSights)
+				t.Note = fmt.Sprintf("Arms with the same topology are shown once; at most %d arms are shown.", content.MostSights)
 			}
 			return t, true
 		},

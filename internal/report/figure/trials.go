@@ -16,7 +16,7 @@ const mostTrials = 600
 func trials() chart.Figure {
 	return chart.Figure{
 		Name:  "trials",
-		Doc:   "Every trial, void ones included, with the part that counts and the checks that did not pass.",
+		Doc:   "Every trial, void ones included, with its measurement window and the checks that did not pass.",
 		Place: chart.InLedger,
 		Table: func(s *report.Sources) (chart.Table, bool) {
 			t := chart.Table{Name: "trials", Title: "All trials", Columns: []chart.Column{

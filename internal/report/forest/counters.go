@@ -18,7 +18,7 @@ const mostCounters = 14
 func Counters() chart.Figure {
 	return chart.Figure{
 		Name:  "counters",
-		Doc:   "What else moved with the arms, largest first. Exploratory: one in ten of these may be chance, and none of them is a verdict.",
+		Doc:   "Counters that differ between arms, largest first. Exploratory, at a false discovery rate of 10 %: none of them is a verdict.",
 		Place: chart.InFigures,
 		Table: countersTable,
 		Draw:  drawCounters,
@@ -27,10 +27,10 @@ func Counters() chart.Figure {
 
 func countersTable(s *report.Sources) (chart.Table, bool) {
 	moved := moved(s, func(name string) bool { return !ofWorkload(s, name) })
-	t, ok := comparisonTable(s, "counters", moved, "What else moved")
+	t, ok := comparisonTable(s, "counters", moved, "Other differences")
 	t.Summary = fmt.Sprintf("%s between arms.", report.Plural(len(moved), "counter differs", "counters differ"))
 	if len(moved) > mostCounters {
-		t.Note = fmt.Sprintf("The %d that moved most are drawn, of %d; the table has all.", mostCounters, len(moved))
+		t.Note = fmt.Sprintf("The %d largest of %d are drawn; the table has all.", mostCounters, len(moved))
 	}
 	return t, ok
 }
@@ -66,10 +66,10 @@ func moved(s *report.Sources, of func(name string) bool) []finding.Comparison {
 func OtherMetrics() chart.Figure {
 	return chart.Figure{
 		Name:  "other-metrics",
-		Doc:   "Metrics of the workload that moved and are no headlines. Exploratory, like the counters.",
+		Doc:   "Other metrics of the workload that differ between arms. Exploratory, like the counters.",
 		Place: chart.InFigures,
 		Table: func(s *report.Sources) (chart.Table, bool) {
-			return comparisonTable(s, "other-metrics", moved(s, func(name string) bool { return ofWorkload(s, name) }), "Other metrics that moved")
+			return comparisonTable(s, "other-metrics", moved(s, func(name string) bool { return ofWorkload(s, name) }), "Other metrics that differ")
 		},
 	}
 }

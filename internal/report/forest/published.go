@@ -14,7 +14,7 @@ import (
 func Published() chart.Figure {
 	return chart.Figure{
 		Name:  "published",
-		Doc:   "What others published, measured by them on their hardware, beside what was measured here. It is context and never the result of this study.",
+		Doc:   "Published figures, measured by others on other hardware, beside those of this study. They are context, not a result.",
 		Place: chart.InPublished,
 		Table: PublishedTable,
 		Draw:  drawPublished,
@@ -23,7 +23,7 @@ func Published() chart.Figure {
 
 // PublishedTable holds published figures beside those of the study.
 func PublishedTable(s *report.Sources) (chart.Table, bool) {
-	t := chart.Table{Name: "published", Title: "Published beside measured", Columns: append([]chart.Column{
+	t := chart.Table{Name: "published", Title: "Published and measured figures", Columns: append([]chart.Column{
 		{Name: "metric"}, {Name: "what"}, {Name: "published"}, {Name: "measured here"}, {Name: "note"}, {Name: "published change", Unit: "ratio"},
 	}, chart.RatioColumns()...)}
 	if s.Study == nil {

@@ -14,7 +14,7 @@ import (
 func Tuning() chart.Figure {
 	return chart.Figure{
 		Name:  "tuning",
-		Doc:   "The bar is what the rule expected before the change was tried. The mark with its interval is what fresh blocks with a new seed showed, which is the claim.",
+		Doc:   "Bar: the change that the rule predicted. Mark with interval: the change measured on fresh blocks with a new seed, which is the result.",
 		Place: chart.InTuning,
 		Table: tuningTable,
 		Draw:  drawTuning,
@@ -23,7 +23,7 @@ func Tuning() chart.Figure {
 
 func tuningTable(s *report.Sources) (chart.Table, bool) {
 	expected := [2]string{"expected low", "expected high"}
-	t := chart.Table{Name: "tuning", Title: "Expected, and seen on fresh blocks", Columns: slices.Concat(
+	t := chart.Table{Name: "tuning", Title: "Predicted and measured change", Columns: slices.Concat(
 		[]chart.Column{
 			{Name: "round"}, {Name: "rule"}, {Name: "change made"}, {Name: "metric"},
 			{Name: "expected low", Unit: "ratio", Around: expected}, {Name: "expected high", Unit: "ratio", Around: expected},

@@ -32,7 +32,7 @@ func Write(w io.Writer, in report.Input) error {
 		b.WriteByte('\n')
 	}
 	if t := f.Tuning; t != nil {
-		fmt.Fprintf(&b, "\nWhat was tried, for %s:\n\n", escapeMarkdown(t.Goal))
+		fmt.Fprintf(&b, "\nTuning rounds, to %s:\n\n", escapeMarkdown(t.Aim()))
 		for i := range t.Rounds {
 			fmt.Fprintf(&b, "%d. %s\n", i+1, escapeMarkdown(content.RoundText(s, i)))
 		}
@@ -119,7 +119,7 @@ func markdownScaleOut(s *report.Sources, b *strings.Builder) {
 func markdownCertificate(s *report.Sources, b *strings.Builder) {
 	l := content.CertificateOf(s)
 	fmt.Fprintf(b, "\n<details><summary>Certificate: %d passed, %d failed, %d unknown; %s, %d void</summary>\n\n", l.Passed, l.Failed, l.Unknown, report.Plural(s.Findings.Trials, "trial", "trials"), len(s.Findings.Void))
-	b.WriteString("| state | check | what was seen |\n|---|---|---|\n")
+	b.WriteString("| state | check | detail |\n|---|---|---|\n")
 	for _, c := range l.Checks {
 		fmt.Fprintf(b, "| %s | %s | %s |\n", c.State, cell(c.Name), cell(c.Detail))
 	}

@@ -85,7 +85,7 @@ func tuningHero(s *report.Sources) *hero {
 	if n := content.Kept(s.Findings.Tuning); n > 1 {
 		return &hero{
 			Numbers: []bigNumber{{report.Plural(n, "change", "changes"), "tuning/kept", fmt.Sprint(n)}},
-			What:    "kept, each after fresh blocks showed that it helps", Class: "better",
+			What:    "kept, each confirmed on fresh blocks", Class: "better",
 		}
 	}
 	for i := len(rounds) - 1; i >= 0; i-- {
@@ -153,7 +153,7 @@ func scaleHero(s *report.Sources) *hero {
 	h.What = fmt.Sprintf("%s with %s and %s", o.Metric.Name, named(first), named(last))
 	if last.Low < last.High && stop.Units != last.Units && stop.Units != first.Units {
 		h.Numbers = []bigNumber{at(first), at(stop)}
-		h.What = fmt.Sprintf("%s with %s and %s; no larger size is shown to carry more", o.Metric.Name, named(first), named(stop))
+		h.What = fmt.Sprintf("%s with %s and %s; larger sizes show no significant gain", o.Metric.Name, named(first), named(stop))
 	}
 	return h
 }

@@ -288,7 +288,7 @@ func (t *terminal) story(s *report.Sources) {
 	if s.Findings.Tuning == nil || len(s.Findings.Tuning.Rounds) == 0 {
 		return
 	}
-	t.b.WriteString("\nWhat was tried, for " + escape.Line(s.Findings.Tuning.Goal) + ":\n")
+	t.b.WriteString("\nTuning rounds, to " + escape.Line(s.Findings.Tuning.Aim()) + ":\n")
 	for i := range s.Findings.Tuning.Rounds {
 		t.wrap(fmt.Sprintf("  %d ", i+1), "    ", content.RoundText(s, i))
 	}
@@ -365,7 +365,7 @@ func (t *terminal) sights(s *report.Sources) {
 	if more := len(differences) - most; more > 0 {
 		differences = append(differences[:most], fmt.Sprintf("and %d more", more))
 	}
-	t.wrap("The machine saw: ", "  ", strings.Join(differences, "; ")+".")
+	t.wrap("Topology differs: ", "  ", strings.Join(differences, "; ")+".")
 }
 
 func (t *terminal) dataFailed(s *report.Sources) {
