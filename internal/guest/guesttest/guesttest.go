@@ -1,23 +1,27 @@
 // Package guesttest lets the tests of guests boot them for real: with one kernel for all
-// of them, and one guest after the other, since several under an interpreter of
+// of them, and one test for every two CPUs at a time, since guests under an interpreter of
 // instructions starve each other.
 package guesttest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"plimsoll/internal/guest/kernel"
 )
 
 // Kernel is the distribution's kernel for guests, fetched where it is not there yet. The
-// test is skipped without PLIMSOLL_REAL=1, QEMU or a way to fetch; it has the machine's
-// guests to itself until it ends.
-func Kernel(t testing.TB) *kernel.Kernel {
+// test is skipped without PLIMSOLL_REAL=1, QEMU or a way to fetch; until it
+// ends it has two CPUs for its guests, and runs beside other such tests.
+func Kernel(t *testing.T) *kernel.Kernel {
 	t.Helper()
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to boot guests")
@@ -25,6 +29,7 @@ func Kernel(t testing.TB) *kernel.Kernel {
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skip("no guest was booted: QEMU is missing (./setup test installs it)")
 	}
+	t.Parallel()
 	turn(t)
 	folder, err := kernel.Folder()
 	if err != nil {
@@ -42,19 +47,46 @@ func Kernel(t testing.TB) *kernel.Kernel {
 	return k
 }
 
-// turn waits until no other test boots guests, in whatever process.
+// turn waits until fewer tests boot guests than there are pairs of CPUs, in whatever process.
 func turn(t testing.TB) {
 	t.Helper()
-	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "plimsoll-test-guests.lock"), os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
+	for {
+		for n := range max(1, runtime.NumCPU()/2) {
+			lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("plimsoll-test-guests-%d.lock", n)), os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+				t.Cleanup(func() { _ = lock.Close() })
+				return
+			}
+			_ = lock.Close()
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// agent is built once for all tests of a program, beside it, where go test removes it.
+var agent = sync.OnceValues(func() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(filepath.Dir(self), "plimsoll-agent")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "plimsoll/cmd/plimsoll-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the agent: %w: %s", err, out)
+	}
+	return program, nil
+})
+
+// Agent is the program of guests, built from this source.
+func Agent(t testing.TB) string {
+	t.Helper()
+	program, err := agent()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := lock.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	return program
 }

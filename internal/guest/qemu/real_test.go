@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,15 +46,25 @@ func real(t *testing.T) rig {
 	return rig{Options{Kernel: k, Initramfs: initramfs, Dir: scratch, Accelerator: TCG, PowerOff: powerOff}}
 }
 
-func initramfsOf(t *testing.T, k *kernel.Kernel) []byte {
-	t.Helper()
-	program := filepath.Join(os.TempDir(), "plimsoll-test-init")
+// builtInit is the init, built once for all tests.
+var builtInit = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "plimsoll-test-init")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "init")
 	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", program, "./testdata/init")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		return nil, fmt.Errorf("%w: %s", err, out)
 	}
-	init, err := os.ReadFile(program)
+	return os.ReadFile(program)
+})
+
+func initramfsOf(t *testing.T, k *kernel.Kernel) []byte {
+	t.Helper()
+	init, err := builtInit()
 	if err != nil {
 		t.Fatal(err)
 	}

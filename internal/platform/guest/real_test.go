@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/agent/program"
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/guesttest"
@@ -26,18 +25,12 @@ func booted(t *testing.T, change func(*spec.Guest)) *testbed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := filepath.Join(t.TempDir(), program.Name)
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", agent, "plimsoll/cmd/plimsoll-agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the agent: %v: %s", err, out)
-	}
 	s := Kind().Defaults.(spec.Guest)
 	s.Accelerator = "tcg"
 	if change != nil {
 		change(&s)
 	}
-	b, err := newTestbed(supply.Supply{Agent: agent, Kernel: k, Cache: cache}, s)
+	b, err := newTestbed(supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache}, s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,14 +42,8 @@ func newLab(t *testing.T) lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := filepath.Join(t.TempDir(), "plimsoll-agent")
 	daemon := libvirttest.Start(t)
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", agent, "plimsoll/cmd/plimsoll-agent")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the agent: %v: %s", err, out)
-	}
-	f, err := newFiles(supply.Supply{Agent: agent, Kernel: k, Cache: cache})
+	f, err := newFiles(supply.Supply{Agent: guesttest.Agent(t), Kernel: k, Cache: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
