@@ -21,10 +21,12 @@ import (
 	"plimsoll/internal/workload/workloadtest"
 )
 
-// TestReal holds what both engines have to, with one server of each after the other.
+// TestReal holds what both engines have to, with one server of each.
 func TestReal(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range engine.Protocols() {
 		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, protocol)
 			for _, c := range []struct {
 				name string
@@ -203,6 +205,7 @@ var script = []string{
 // Both engines hold the same data, and what users do has the same results and leaves the
 // same behind.
 func TestRealEnginesAgree(t *testing.T) {
+	t.Parallel()
 	d := made(t, small)
 	var first [2]map[string][]string
 	var results, last [2][]string
