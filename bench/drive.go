@@ -11,10 +11,9 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/agent"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/catalog/subprocess"
@@ -82,7 +81,7 @@ func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	}
 	env := workload.Env{Dir: os.TempDir(), Seed: 1, Target: func(string) (load.Endpoint, error) { return d.At, nil }, Log: func(string, ...any) {}}
 	runtime.GC()
-	before, err := resident("self", "VmRSS")
+	before, err := measured.Resident("self", "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -98,29 +97,13 @@ func driving(ctx context.Context, in io.Reader, printed io.Writer) error {
 	for name, v := range sum.Values {
 		values[name] = v
 	}
-	most, err := resident("self", "VmHWM")
+	most, err := measured.Resident("self", "VmHWM")
 	if err != nil {
 		return err
 	}
 	values["memory.before"], values["memory.most"] = before, most
 	values["errors"], values["operations"] = float64(sum.Counts["errors"]), float64(sum.Counts["operations"])
 	return json.NewEncoder(printed).Encode(values)
-}
-
-// resident is the memory of a process, or of this one with "self", in bytes, by a name of
-// proc(5).
-func resident(process, name string) (float64, error) {
-	text, err := os.ReadFile("/proc/" + process + "/status")
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == name+":" {
-			kib, err := strconv.ParseFloat(f[1], 64)
-			return kib * 1024, err
-		}
-	}
-	return 0, fmt.Errorf("the kernel does not tell %s of a process", name)
 }
 
 // by runs the load in a process of its own, by way of another program where one is

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/finding/judge"
 	"plimsoll/internal/finding/rule"
@@ -65,7 +66,7 @@ func planning() ([]result, error) {
 		if err != nil {
 			return nil, err
 		}
-		seconds[n], err = median(5, func() error {
+		seconds[n], err = measured.Median(5, func() error {
 			for range p.Trials() {
 			}
 			return nil
@@ -89,7 +90,7 @@ func judging() ([]result, error) {
 			return nil, err
 		}
 		c := table.Case{Plan: p, Study: p.Study, Metrics: catalog.All().Workloads[1].Metrics, Rate: "operations", Records: follow(p, 20)}
-		seconds[n], err = median(repetitions, func() error {
+		seconds[n], err = measured.Median(repetitions, func() error {
 			var text bytes.Buffer
 			err := page.Write(&text, report.Input{Findings: judge.Study(c, rule.All()), Study: p.Study, Plan: p, Records: c.Records, Metrics: c.Metrics})
 			size[n] = float64(text.Len()) / 1e6

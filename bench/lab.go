@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/collect"
 	"plimsoll/internal/lab"
@@ -27,7 +28,7 @@ func sampling() ([]result, error) {
 			reads = append(reads, read)
 		}
 	}
-	one, err := median(200, func() error {
+	one, err := measured.Median(200, func() error {
 		for _, read := range reads {
 			if _, err := read(ctx); err != nil {
 				return err

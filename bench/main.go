@@ -15,9 +15,11 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
+	"plimsoll/bench/clusters"
 	"plimsoll/bench/kills"
+	"plimsoll/bench/measured"
+	"plimsoll/bench/peaks"
 )
 
 // result is one line: what was measured against what it is held to.
@@ -58,8 +60,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench annealing:", err)
 		os.Exit(1)
 	}
-	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"peaks-simulated", simulatedPeaks}, {"peaks-real", realPeaks}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"guest", guests}, {"fabric", fabrics}, {"fleet", fleets},
-		{"cluster-place", placing}, {"cluster-balance", balancing}, {"annealing", annealing.run}, {"cluster-divvy", dividing}, {"cluster-memory", clusterMemory}, {"cluster-policy", complying}, {"cluster-doctor", diagnosing}}
+	all := []benchmark{{"startup", startup}, {"plan", planning}, {"judge", judging}, {"read", reading}, {"sample", sampling}, {"lab", laboratory}, {"peaks-simulated", of(peaks.Simulated)}, {"peaks-real", of(peaks.Real)}, {"load", loads}, {"load-rate", paced}, {"load-memory", memory}, {"load-network", pingpong}, {"database", databases}, {"cql-null", nullInserts}, {"cql-real", realInserts}, {"database-mariadb", mariadb}, {"database-stock", stocking}, {"nbd", networkDisks}, {"guest", guests}, {"fabric", fabrics}, {"fleet", fleets},
+		{"cluster-place", of(clusters.Placing)}, {"cluster-balance", of(clusters.Balancing)}, {"annealing", of(annealing.Run)}, {"cluster-divvy", of(clusters.Dividing)}, {"cluster-memory", of(clusters.Memory)}, {"cluster-policy", of(clusters.Complying)}, {"cluster-doctor", of(clusters.Diagnosing)}}
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BENCHMARK\tWHAT\tMEDIAN\tAGAINST\t\tRATIO")
 	failed := false
@@ -82,26 +84,23 @@ func main() {
 	}
 }
 
+// of has a benchmark of another room as one of ours.
+func of(run func() ([]measured.Result, error)) func() ([]result, error) {
+	return func() (lines []result, err error) {
+		all, err := run()
+		for _, r := range all {
+			lines = append(lines, result{r.What, r.Got, r.Against, r.Limit, r.Unit})
+		}
+		return lines, err
+	}
+}
+
 // compared is the comparison with annealing: flags are for it where its name stands before them.
-func compared() (cooling, error) {
+func compared() (clusters.Cooling, error) {
 	if len(os.Args) < 3 || os.Args[1] != "annealing" || !strings.HasPrefix(os.Args[2], "-") {
-		return newCooling(nil)
+		return clusters.NewCooling(nil)
 	}
 	args := os.Args[2:]
 	os.Args = os.Args[:2]
-	return newCooling(args)
-}
-
-// median is the middle of n times that f takes, in seconds.
-func median(n int, f func() error) (float64, error) {
-	times := make([]float64, n)
-	for i := range times {
-		begin := time.Now()
-		if err := f(); err != nil {
-			return 0, err
-		}
-		times[i] = time.Since(begin).Seconds()
-	}
-	slices.Sort(times)
-	return times[n/2], nil
+	return clusters.NewCooling(args)
 }

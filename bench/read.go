@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/lab"
 )
@@ -28,7 +29,7 @@ func reading() ([]result, error) {
 	if _, err := l.Run(context.Background(), lab.Request{Source: *source, Dir: run, Seed: 1}); err != nil {
 		return nil, err
 	}
-	seconds, err := median(5, func() error {
+	seconds, err := measured.Median(5, func() error {
 		outcome, err := l.Judge(run)
 		if err != nil {
 			return err

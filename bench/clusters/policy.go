@@ -1,10 +1,11 @@
-package main
+package clusters
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/cluster/policy"
 )
 
@@ -20,20 +21,20 @@ var inventories = []size{
 	{name: "100,000 VMs", vms: 100_000, times: 4}, {name: "250,000 VMs", vms: 250_000, times: 10},
 }
 
-// complying is the time to check VMs against their storage policies, and to report.
-func complying() ([]result, error) {
+// Complying is the time to check VMs against their storage policies, and to report.
+func Complying() ([]measured.Result, error) {
 	return grow(inventories, func(s size) ([]timing, error) {
 		inv := inventory(s.vms)
 		var c *policy.Checker
 		runtime.GC()
-		checked, err := median(passes, func() (err error) {
+		checked, err := measured.Median(passes, func() (err error) {
 			c, err = policy.New(inv, 1)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		reported, err := median(passes, func() error {
+		reported, err := measured.Median(passes, func() error {
 			c.Report()
 			return nil
 		})

@@ -1,4 +1,4 @@
-package main
+package clusters
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/snapshot"
@@ -19,10 +20,10 @@ import (
 // mostDoctorMiB bounds the memory of the doctor on the largest cluster, from JSON.
 const mostDoctorMiB = 200
 
-// diagnosing is what the program itself takes to read the largest cluster and report on it:
+// Diagnosing is what the program itself takes to read the largest cluster and report on it:
 // CPU time and peak memory, as the kernel counts them.
-func diagnosing() ([]result, error) {
-	program, dir, err := binary()
+func Diagnosing() ([]measured.Result, error) {
+	program, dir, err := measured.Binary()
 	defer os.RemoveAll(dir)
 	if err != nil {
 		return nil, err
@@ -30,7 +31,7 @@ func diagnosing() ([]result, error) {
 	skewed, _, _ := largest.make()
 	typical := generate.Typical(largest.hosts, 7)
 	typical.VMs = largest.vms
-	var out []result
+	var out []measured.Result
 	for _, of := range []struct {
 		name string
 		c    *cluster.Cluster
@@ -49,7 +50,7 @@ func diagnosing() ([]result, error) {
 				return nil, err
 			}
 			what := fmt.Sprintf("doctor of %s, %s, from %s: ", largest.name, of.name, format.name)
-			out = append(out, result{what + "CPU", cpu, "limit", format.limit, "s"}, result{what + "peak memory", peak, "limit", mostDoctorMiB, "MiB"})
+			out = append(out, measured.Result{What: what + "CPU", Got: cpu, Against: "limit", Limit: format.limit, Unit: "s"}, measured.Result{What: what + "peak memory", Got: peak, Against: "limit", Limit: mostDoctorMiB, Unit: "MiB"})
 		}
 	}
 	return out, nil
@@ -80,7 +81,7 @@ func usage(name string, args ...string) (cpu, peak float64, err error) {
 			case err = <-ended:
 				running = false
 			case <-time.After(time.Millisecond):
-				if now, err := resident(strconv.Itoa(cmd.Process.Pid), "VmHWM"); err == nil {
+				if now, err := measured.Resident(strconv.Itoa(cmd.Process.Pid), "VmHWM"); err == nil {
 					most = max(most, now/(1<<20))
 				}
 			}

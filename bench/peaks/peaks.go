@@ -1,4 +1,5 @@
-package main
+// Package peaks searches the peaks of servers whose peak is known from theory or from their settings.
+package peaks
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/lab"
 	"plimsoll/internal/measure"
@@ -91,8 +93,8 @@ func asked(name string, otherwise int) int {
 	return n
 }
 
-// simulatedPeaks searches simulated servers in virtual time.
-func simulatedPeaks() ([]result, error) {
+// Simulated searches simulated servers in virtual time.
+func Simulated() ([]measured.Result, error) {
 	return searchKinds(asked("PEAKS", 100), func(k peakKind) (peakServer, string) {
 		if k.simulated.within == "" {
 			return k.simulated, ""
@@ -101,8 +103,8 @@ func simulatedPeaks() ([]result, error) {
 	})
 }
 
-// realPeaks searches real servers in processes of their own, in real time.
-func realPeaks() ([]result, error) {
+// Real searches real servers in processes of their own, in real time.
+func Real() ([]measured.Result, error) {
 	return searchKinds(asked("PEAKS", 10), func(k peakKind) (peakServer, string) {
 		arrivals := "poisson"
 		if strings.Contains(k.real.settings, "reject") || !strings.Contains(k.real.settings, "law") {
@@ -121,7 +123,7 @@ type ended struct {
 	wrong         []string
 }
 
-func searchKinds(n int, of func(peakKind) (peakServer, string)) (results []result, err error) {
+func searchKinds(n int, of func(peakKind) (peakServer, string)) (results []measured.Result, err error) {
 	fmt.Printf("%-26s %4s  %-46s %24s %5s %8s\n", "KIND", "N", "ENDED", "CLAIM/TRUTH 5 50 95 %", "HIGH", "COVERED")
 	for _, k := range peakKinds() {
 		if only := os.Getenv("PEAKS_KIND"); only != "" && !strings.Contains(k.name, only) {
@@ -139,8 +141,8 @@ func searchKinds(n int, of func(peakKind) (peakServer, string)) (results []resul
 		e.print(k, server.truth)
 		if !k.apart {
 			results = append(results,
-				result{k.name + ": claims more than 1 % too high", float64(e.high) / float64(n), "limit", .02, "share"},
-				result{k.name + ": searches that ended in other words", float64(len(e.wrong)) / float64(n), "limit", .1, "share"})
+				measured.Result{What: k.name + ": claims more than 1 % too high", Got: float64(e.high) / float64(n), Against: "limit", Limit: .02, Unit: "share"},
+				measured.Result{What: k.name + ": searches that ended in other words", Got: float64(len(e.wrong)) / float64(n), Against: "limit", Limit: .1, Unit: "share"})
 		}
 	}
 	return results, nil

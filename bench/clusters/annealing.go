@@ -1,4 +1,4 @@
-package main
+package clusters
 
 import (
 	"flag"
@@ -6,22 +6,23 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/generate"
 )
 
-// cooling is a comparison with annealing: clusters, whose seeds begin with one, and the steps that
+// Cooling is a comparison with annealing: clusters, whose seeds begin with one, and the steps that
 // annealing takes in each.
-type cooling struct {
+type Cooling struct {
 	clusters, steps int
 	seed            uint64
 }
 
-// newCooling reads what is asked for after the name of the benchmark.
-func newCooling(args []string) (cooling, error) {
-	k := cooling{}
+// NewCooling reads what is asked for after the name of the benchmark.
+func NewCooling(args []string) (Cooling, error) {
+	k := Cooling{}
 	f := flag.NewFlagSet("annealing", flag.ContinueOnError)
 	f.IntVar(&k.clusters, "clusters", 100, "how many clusters")
 	f.IntVar(&k.steps, "steps", 100_000, "steps that annealing takes in each, twice")
@@ -35,11 +36,11 @@ func newCooling(args []string) (cooling, error) {
 	return k, nil
 }
 
-// run holds the plan of a round against simulated annealing that may move as many
+// Run holds the plan of a round against simulated annealing that may move as many
 // VMs, in clusters of 3 to 14 hosts with rules: what is lost, as a share of the demand,
 // and the highest load. Annealing begins once rules are mended, and again from the plan; it knows no order of moves,
 // no cost of a migration and no rule that only should hold.
-func (k cooling) run() ([]result, error) {
+func (k Cooling) Run() ([]measured.Result, error) {
 	var ours, best, most float64
 	var top [2]float64
 	moves, furthest := 0, k.seed
@@ -69,12 +70,12 @@ func (k cooling) run() ([]result, error) {
 		top = [2]float64{top[0] + highest(l, x), top[1] + highest(a.best, x)}
 	}
 	percent := func(sum float64) float64 { return 100 * sum / float64(k.clusters) }
-	return []result{
-		{fmt.Sprintf("%d clusters from seed %d, level 3: work that is lost", k.clusters, k.seed), percent(ours), "annealing, as many moves", percent(best), "%"},
-		{"gap to annealing, mean", percent(ours - best), "goal", .2, "points"},
-		{fmt.Sprintf("gap to annealing, largest (seed %d)", furthest), 100 * most, "goal of the mean", .2, "points"},
-		{"highest load, mean", percent(top[0]), "annealing, as many moves", percent(top[1]), "%"},
-		{"VMs moved in all", float64(moves), "annealing, at most", float64(moves), "VMs"},
+	return []measured.Result{
+		{What: fmt.Sprintf("%d clusters from seed %d, level 3: work that is lost", k.clusters, k.seed), Got: percent(ours), Against: "annealing, as many moves", Limit: percent(best), Unit: "%"},
+		{What: "gap to annealing, mean", Got: percent(ours - best), Against: "goal", Limit: .2, Unit: "points"},
+		{What: fmt.Sprintf("gap to annealing, largest (seed %d)", furthest), Got: 100 * most, Against: "goal of the mean", Limit: .2, Unit: "points"},
+		{What: "highest load, mean", Got: percent(top[0]), Against: "annealing, as many moves", Limit: percent(top[1]), Unit: "%"},
+		{What: "VMs moved in all", Got: float64(moves), Against: "annealing, at most", Limit: float64(moves), Unit: "VMs"},
 	}, nil
 }
 

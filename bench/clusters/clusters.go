@@ -1,4 +1,6 @@
-package main
+// Package clusters measures the engine of clusters: its speed at sizes up to ten times those that
+// limits are for, its memory, and how near its plans are to the best.
+package clusters
 
 import (
 	"errors"
@@ -8,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/bench/measured"
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
 	"plimsoll/internal/cluster/divvy"
@@ -66,9 +69,9 @@ const mostPatience = 2 * time.Minute
 
 // grow measures at all sizes, on one core: the first against limits, the others
 // against what it would be if it grew as the size does.
-func grow(sizes []size, measure func(size) ([]timing, error)) ([]result, error) {
+func grow(sizes []size, measure func(size) ([]timing, error)) ([]measured.Result, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var all []result
+	var all []measured.Result
 	var failed error
 	var first []timing
 	took, at := time.Duration(0), 1.
@@ -90,23 +93,23 @@ func grow(sizes []size, measure func(size) ([]timing, error)) ([]result, error) 
 			first = timings
 		}
 		for i, t := range timings {
-			r := result{s.name + ": " + t.what, t.got, "limit", t.limit, "s"}
+			r := measured.Result{What: s.name + ": " + t.what, Got: t.got, Against: "limit", Limit: t.limit, Unit: "s"}
 			if s.times != 1 {
-				r.against, r.limit = fmt.Sprintf("%g x %d VMs", s.times, sizes[0].vms), first[i].got*s.times
+				r.Against, r.Limit = fmt.Sprintf("%g x %d VMs", s.times, sizes[0].vms), first[i].got*s.times
 			}
-			all = append(all, r.readable(first[i].limit))
+			all = append(all, readable(r, first[i].limit))
 		}
 	}
 	return all, failed
 }
 
 // readable has seconds in a unit that suits the limit, and so all sizes in the same.
-func (r result) readable(limit float64) result {
+func readable(r measured.Result, limit float64) measured.Result {
 	scale, unit := 1e3, "ms"
 	if limit < .01 {
 		scale, unit = 1e6, "us"
 	}
-	return result{r.what, r.got * scale, r.against, r.limit * scale, unit}
+	return measured.Result{What: r.What, Got: r.Got * scale, Against: r.Against, Limit: r.Limit * scale, Unit: unit}
 }
 
 // quantile is the time that the given part is below: the median of those of nine
@@ -135,8 +138,8 @@ func middleMean(times []float64) float64 {
 	return of[len(of)/2]
 }
 
-// placing is the time to choose a host for a VM, among VMs that run.
-func placing() ([]result, error) {
+// Placing is the time to choose a host for a VM, among VMs that run.
+func Placing() ([]measured.Result, error) {
 	all, err := grow(growth, func(s size) ([]timing, error) { return s.place(.001) })
 	more, other := grow([]size{vCenter}, func(s size) ([]timing, error) { return s.place(.005) })
 	return append(all, more...), errors.Join(err, other)
@@ -194,8 +197,8 @@ func medianWork(n int, f func() error) (float64, error) {
 	return times[n/2], failed
 }
 
-// balancing is the CPU time of a round, by both models and with a host to spare.
-func balancing() ([]result, error) {
+// Balancing is the CPU time of a round, by both models and with a host to spare.
+func Balancing() ([]measured.Result, error) {
 	all, err := grow(growth, func(s size) ([]timing, error) { return s.balance(.1, .25) })
 	more, other := grow([]size{largest}, func(s size) ([]timing, error) { return s.balance(10, 10) })
 	return append(all, more...), errors.Join(err, other)
@@ -228,10 +231,10 @@ func (s size) balance(limit, spare float64) (timings []timing, err error) {
 	return timings, nil
 }
 
-// dividing is the time to work out what all are entitled to, when they ask for half more
+// Dividing is the time to work out what all are entitled to, when they ask for half more
 // than there is; and after one VM asks for something else, what it is entitled to,
 // and what all are.
-func dividing() ([]result, error) {
+func Dividing() ([]measured.Result, error) {
 	return grow(growth, func(s size) ([]timing, error) {
 		c, x, _ := s.make()
 		var asked cluster.Resources
@@ -243,7 +246,7 @@ func dividing() ([]result, error) {
 		has := cluster.Resources{CPU: asked.CPU / 3 * 2, Memory: asked.Memory / 3 * 2}
 		var e *divvy.Entitlements
 		runtime.GC()
-		full, err := median(passes, func() error {
+		full, err := measured.Median(passes, func() error {
 			e = divvy.Divide(c, x, has, nil)
 			return nil
 		})
@@ -274,8 +277,8 @@ func changes(c *cluster.Cluster, x *cluster.Index, e *divvy.Entitlements) (own, 
 	return own, all
 }
 
-// clusterMemory is what a cluster with its index and one layout holds, for a VM.
-func clusterMemory() ([]result, error) {
+// Memory is what a cluster with its index and one layout holds, for a VM.
+func Memory() ([]measured.Result, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	held := func() float64 {
 		var m runtime.MemStats
@@ -285,12 +288,12 @@ func clusterMemory() ([]result, error) {
 		runtime.ReadMemStats(&m)
 		return float64(m.HeapAlloc)
 	}
-	var all []result
+	var all []measured.Result
 	for _, s := range append(slices.Clone(growth), vCenter) {
 		before := held()
 		c, x, l := s.make()
 		each := (held() - before) / float64(s.vms) / 1024
-		all = append(all, result{s.name + ": memory of one", each, "limit", 2, "KiB"})
+		all = append(all, measured.Result{What: s.name + ": memory of one", Got: each, Against: "limit", Limit: 2, Unit: "KiB"})
 		runtime.KeepAlive(c)
 		runtime.KeepAlive(x)
 		runtime.KeepAlive(l)
