@@ -128,7 +128,7 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	s.reporter = &reporter{hand: b.Report, started: s.schedule.began, left: s.schedule.left, soonest: s.schedule.soonest}
 	i := slices.IndexFunc(b.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == b.Study.Workload.Kind })
 	if i < 0 {
-		return nil, fmt.Errorf("workload %s: this plimsoll does not have it", b.Study.Workload.Kind)
+		return nil, fmt.Errorf("workload %s: not in this version of plimsoll", b.Study.Workload.Kind)
 	}
 	s.kind = b.Catalog.Workloads[i]
 	if len(b.Study.Groups) == 0 {
@@ -221,7 +221,7 @@ func StudyHash(s *study.Study) (string, error) {
 func (s *session) same(old *journal.Begin, hash string) error {
 	switch {
 	case old.Study != hash:
-		return fault.Refuse("%s holds the run of another study, or of this one before it was changed: give another folder with --out", s.bench.Dir)
+		return fault.Refuse("%s holds the run of another study, or of an earlier version of this one: give another folder with --out", s.bench.Dir)
 	case old.Seed != s.bench.Plan.Seed:
 		return fault.Refuse("%s holds a run with seed %d, not %d: give another folder with --out", s.bench.Dir, old.Seed, s.bench.Plan.Seed)
 	case old.Scratch != s.machines.Scratch:
@@ -239,7 +239,7 @@ func (s *session) resume(ctx context.Context) error {
 		s.reporter.say(PhaseRestore, 0, line)
 	}
 	if err := r.Failed(); err != nil {
-		return fmt.Errorf("put back what the run left before: %w", err)
+		return fmt.Errorf("put back the changes of the last session: %w", err)
 	}
 	for _, e := range s.journal.Entries() {
 		if e.Kind != journal.KindTrialEnded {

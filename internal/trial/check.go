@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"plimsoll/internal/platform"
 	"plimsoll/internal/service"
-	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/workload"
@@ -150,32 +146,6 @@ func (s *session) checkSpace(ctx context.Context, n *Needs) error {
 }
 
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
-
-// spaces is what is left for the workload on the machine and for the results here.
-func (s *session) spaces(ctx context.Context) []certify.Space {
-	var all []certify.Space
-	if left, ok := s.machines.First().Space(ctx); ok {
-		all = append(all, certify.Space{What: "scratch folder", Free: float64(left.Free), Total: float64(left.Size)})
-	}
-	if left, ok := here(s.bench.Dir); ok {
-		all = append(all, left)
-	}
-	return all
-}
-
-// here is what is left where plimsoll itself writes.
-func here(dir string) (certify.Space, bool) {
-	var st syscall.Statfs_t
-	for ; ; dir = filepath.Dir(dir) {
-		err := syscall.Statfs(dir, &st)
-		if err == nil && st.Blocks > 0 {
-			return certify.Space{What: "results folder", Free: float64(st.Bavail) * float64(st.Bsize), Total: float64(st.Blocks) * float64(st.Bsize)}, true
-		}
-		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return certify.Space{}, false
-		}
-	}
-}
 
 // writable finds out whether the results folder can be written, before a study
 // starts that could not be written down.

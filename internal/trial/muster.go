@@ -30,7 +30,7 @@ func (s *session) driven(levels map[string]string) machines.Loads {
 		}
 		i := slices.IndexFunc(s.bench.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == g.Workload.Kind })
 		if i < 0 {
-			return kind, nil, fmt.Errorf("workload %s: this plimsoll does not have it", g.Workload.Kind)
+			return kind, nil, fmt.Errorf("workload %s: not in this version of plimsoll", g.Workload.Kind)
 		}
 		return s.bench.Catalog.Workloads[i], g.Workload.Settings, nil
 	}

@@ -145,7 +145,7 @@ func TestRestoreNeedsItsFactors(t *testing.T) {
 	without := r.catalog()
 	without.Factors = slices.DeleteFunc(without.Factors, func(f factor.Factor) bool { return f.Name == "host.one" })
 	_, err := r.restored(t.Context(), without)
-	if err == nil || !strings.Contains(err.Error(), `put host.one back to "a former": factor host.one: this plimsoll does not have it`) {
+	if err == nil || !strings.Contains(err.Error(), `put host.one back to "a former": factor host.one: not in this version of plimsoll`) {
 		t.Errorf("error %v", err)
 	}
 }

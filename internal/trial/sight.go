@@ -25,7 +25,7 @@ func (a *attempt) see(ctx context.Context) error {
 		}
 		facts, err := sighted.Sees(ctx)
 		if err != nil {
-			return fault.Void("ask the machine how it sees itself: %w", err)
+			return fault.Void("read the hardware that the machine sees: %w", err)
 		}
 		for _, f := range facts {
 			name := f.Name
@@ -40,7 +40,7 @@ func (a *attempt) see(ctx context.Context) error {
 	}
 	text, err := json.Marshal(rows)
 	if err != nil {
-		return fmt.Errorf("keep how the machine sees itself: %w", err)
+		return fmt.Errorf("keep the hardware that the machine sees: %w", err)
 	}
 	a.files[SightFile] = append(text, '\n')
 	return nil

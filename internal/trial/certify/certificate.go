@@ -72,7 +72,7 @@ var rules = []rule{
 	{"drift", window.LeastDrift, "change over the window as a share of the mean, or the margin of the study where that is larger", true, drift},
 	{"little's law", .02, "|X*R/N - 1| of a closed loop; beyond it the latency or the concurrency is wrong", true, little},
 	{"reported mix", .05, "a class's share of the operations against the demand", true, mix},
-	{"generator limit", .8, "CPUs that the load generator uses for each of its threads; beyond it they delay what they measure", true, generator},
+	{"generator limit", .8, "CPUs used by each thread of the load generator; beyond it they delay the operations that they time", true, generator},
 	{"steal", .1, "share of CPU time that the hypervisor gave to others; beyond it the trial measures the neighbours", true, steal},
 	{"cpu pressure", .25, "share of time in which some task waited for a CPU; the load may have been one of them", false, pressure},
 	{"throttling", .01, "share of time in which a quota stopped the group; it is the quota that is measured", false, throttling},
@@ -141,7 +141,7 @@ func levels(e *Evidence, _ float64) (measure.State, string) {
 	case len(e.ReadBack) == 0:
 		return verdict(true, "nothing is varied")
 	case len(unseen) > 0:
-		return unknown("the workload does not say what it saw in effect: %s", strings.Join(unseen, ", "))
+		return unknown("the workload does not report its effective settings: %s", strings.Join(unseen, ", "))
 	}
 	return verdict(true, "every level was read back where it takes effect")
 }
@@ -223,12 +223,12 @@ func generator(e *Evidence, limit float64) (measure.State, string) {
 	case !ok && e.Simulated:
 		return verdict(true, "simulated operations take no CPU")
 	case !ok:
-		return unknown("the workload does not say how much CPU its workers used")
+		return unknown("the workload does not report the CPU time of its workers")
 	case e.Hosted && used > limit:
 		// A guest is under test with all that runs in it.
-		return unknown("the load generator used %s of one of the guest's CPUs for each of its threads: that limits the load, as part of what is measured", measure.Percent(used))
+		return unknown("each thread of the load generator used %s of a guest CPU, which is part of the system under test", measure.Percent(used))
 	}
-	return verdict(used <= limit, "the load generator used %s of one CPU for each of its threads, allowed %s", measure.Percent(used), measure.Percent(limit))
+	return verdict(used <= limit, "each thread of the load generator used %s of a CPU, allowed %s", measure.Percent(used), measure.Percent(limit))
 }
 
 // counter judges a counter that must not pass its limit, taken as a share of whole.

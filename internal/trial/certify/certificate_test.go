@@ -91,7 +91,7 @@ func TestCertificate(t *testing.T) {
 		{"reported mix", measure.Unknown, "", func(e *Evidence) {
 			e.Record.Counts["operations"], e.Record.Counts["read.operations"], e.Record.Values["max"] = 19, 19, 1.2
 		}},
-		{"generator limit", measure.Fail, "generator limit: the load generator used 85 % of one CPU for each of its threads", func(e *Evidence) { e.Worker[measure.GeneratorCPU] = .85 }},
+		{"generator limit", measure.Fail, "generator limit: each thread of the load generator used 85 % of a CPU", func(e *Evidence) { e.Worker[measure.GeneratorCPU] = .85 }},
 		{"generator limit", measure.Unknown, "", func(e *Evidence) { e.Worker = nil }},
 		{"generator limit", measure.Unknown, "", func(e *Evidence) { e.Worker[measure.GeneratorCPU], e.Hosted = .85, true }},
 		{"generator limit", measure.Pass, "", func(e *Evidence) { e.Worker[measure.GeneratorCPU], e.Hosted = .5, true }},

@@ -43,12 +43,12 @@ func little(e *Evidence, limit float64) (measure.State, string) {
 	case -off <= limit+edge.After:
 		return verdict(true, "%s; operations that ended after the window can take %s", detail, measure.Percent(edge.After))
 	case -off <= own+edge.After:
-		return verdict(true, "%s; the generator itself takes %s of the loop", detail, measure.Percent(-off))
+		return verdict(true, "%s; the generator takes %s of the loop", detail, measure.Percent(-off))
 	case edge.Silence > 0 && -off <= own+edge.After+edge.Silence:
-		return unknown("%s: nothing ended in the last %s of the window, and whether operations were in flight then cannot be told", detail, measure.Percent(edge.Silence))
+		return unknown("%s: no operation ended in the last %s of the window; whether any were in flight is unknown", detail, measure.Percent(edge.Silence))
 	case e.Hosted && -off <= guestTime+edge.After:
 		// A guest is under test with all that runs in it.
-		return unknown("%s; the generator itself takes %s of the loop on the guest's CPUs, as part of what is measured", detail, measure.Percent(-off))
+		return unknown("%s; the generator takes %s of the loop on the guest's CPUs, which is part of the system under test", detail, measure.Percent(-off))
 	}
 	return verdict(false, "%s: %s of the loop is spent outside of operations", detail, measure.Percent(-off))
 }

@@ -57,7 +57,7 @@ func NotOurs(dir, folder string, left []string) error {
 	if len(left) > most {
 		left = append(left[:most:most], fmt.Sprintf("and %d more", len(left)-most))
 	}
-	return fault.Refuse("%s is not the folder of a run that this user left unfinished on this host: %s has no undo log of it. Nothing was changed. By its journal, which is not believed, these changes were not undone: %s",
+	return fault.Refuse("%s is not the folder of a run that this user left unfinished on this host: %s has no undo log of it. Nothing was changed. According to its journal, which is not trusted, these changes were not undone: %s",
 		dir, folder, strings.Join(left, "; "))
 }
 

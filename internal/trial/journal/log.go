@@ -88,7 +88,7 @@ func own(file *os.File) error {
 	case !info.Mode().IsRegular():
 		return errors.New("it is not a regular file")
 	case ok && (!mine(s) || s.Nlink > 1):
-		return fmt.Errorf("it is not a file of this user's alone: it belongs to user %d and has %d names", s.Uid, s.Nlink)
+		return fmt.Errorf("it must belong to this user alone: its owner is user %d and it has %d hard links", s.Uid, s.Nlink)
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func readAll(file *os.File) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case info.Size() > longestLog:
-		return nil, fmt.Errorf("it has %d bytes, more than any run writes", info.Size())
+		return nil, fmt.Errorf("it has %d bytes, more than any journal", info.Size())
 	}
 	return io.ReadAll(io.LimitReader(file, longestLog))
 }

@@ -72,7 +72,7 @@ func (w Workspace) Marked(ctx context.Context, mark string) error {
 		return fmt.Errorf("read the mark of scratch folder %s: %w", w.Dir, err)
 	}
 	if strings.TrimSpace(string(kind.Stdout)) != "directory" || strings.TrimSpace(string(text)) != mark || mark == "" {
-		return fmt.Errorf("%s does not carry the mark of this run, %s: it was replaced, and nothing is removed in it", w.Dir, w.markFile(mark))
+		return fmt.Errorf("%s does not carry the mark of this run, %s: it was replaced, and nothing in it is removed", w.Dir, w.markFile(mark))
 	}
 	return nil
 }

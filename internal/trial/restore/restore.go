@@ -323,7 +323,7 @@ func (r *Restorer) kindOf(l journal.Load) string {
 func (r *Restorer) cleanLoad(ctx context.Context, of journal.Load) error {
 	i := slices.IndexFunc(r.Machines.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kindOf(of) })
 	if i < 0 {
-		return errors.New("this plimsoll does not have it")
+		return errors.New("not in this version of plimsoll")
 	}
 	l, err := r.Machines.Catalog.Workloads[i].New(of.Settings)
 	if err != nil {

@@ -70,7 +70,7 @@ func (r *Restorer) cleanForeign(ctx context.Context, l workload.Load) error {
 func (r *Restorer) cleanAt(ctx context.Context, l workload.Load, use study.Use) error {
 	i := slices.IndexFunc(r.Machines.Catalog.Services, func(k service.Kind) bool { return k.Name == use.Kind })
 	if i < 0 {
-		return errors.New("this plimsoll does not have it")
+		return errors.New("not in this version of plimsoll")
 	}
 	kind := r.Machines.Catalog.Services[i]
 	built, err := kind.New(use.Settings)

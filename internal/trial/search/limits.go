@@ -57,7 +57,7 @@ func (l *limits) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error)
 	l.judgeLimits(p, r)
 	switch bunches := (late != "" || p.Values[measure.GeneratorWaited] > littleWaited) && l.refusedBunches(p, r.Intervals()); {
 	case bunches && late == "":
-		late = "the generator came late for a while, and as many operations failed as were started late, all at once"
+		late = "the generator stalled, and no more operations failed than it then started late, all at once"
 	case bunches:
 	case late == "" || carriedInWindow(p) || p.Passed && l.keptWithAbandoned(p, r.Intervals()) || !p.Passed && l.failedItself(p):
 		return
@@ -91,7 +91,7 @@ func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 	served := p.Values[l.rate] / p.Rate
 	switch gate, growth := stat.Drift(inFlight, mostGrowth); {
 	case gate == stat.Drifting && growth*measure.Mean(inFlight) > max(1, leastQueued*p.Values[l.rate]*seconds(r)):
-		p.Overload, p.Reason = true, fmt.Sprintf("the operations in flight grew by %.0f %% and went on growing", 100*growth)
+		p.Overload, p.Reason = true, fmt.Sprintf("operations in flight grew by %.0f %% and kept growing", 100*growth)
 	case p.Rate > 0 && served < leastServed-slack(p.Rate, r):
 		p.Overload, p.Reason = true, fmt.Sprintf("%.3g %% of the offered operations were served", 100*served)
 	}

@@ -6,13 +6,10 @@ import (
 	"maps"
 	"time"
 
-	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan/peak"
-	"plimsoll/internal/trial/certify"
 	"plimsoll/internal/trial/drive"
-	"plimsoll/internal/trial/fault"
 )
 
 const (
@@ -55,51 +52,6 @@ func (s *Search) probe(ctx context.Context, want peak.Probe) (measure.Probe, err
 	return p, err
 }
 
-// perform offers the load of a probe and enters what came of it. Its error is
-// trouble with the load itself.
-func (s *Search) perform(ctx context.Context, p *measure.Probe, l drive.Load, length time.Duration) error {
-	p.From, p.Values = s.Span().Seconds(), map[string]float64{}
-	p.Began = s.Now().Sub(s.Record.Start).Seconds()
-	before := s.census(ctx)
-	stage := load.Stage{Length: length, Interval: max(length/200, 10*time.Millisecond), Seed: s.At.Seed + uint64(len(s.Record.Probes))}
-	recorder := measure.NewRecorder(nil)
-	used := func() (float64, bool) { return 0, false }
-	if s.limits.on(measure.HostCPU().Name) {
-		used = s.watchCPU(ctx, time.Duration(settling*float64(length)))
-	}
-	err := s.Trial.Offer(ctx, l, stage, recorder)
-	p.Ended = s.Now().Sub(s.Record.Start).Seconds()
-	busy, known := used()
-	intervals := recorder.Intervals()
-	if ctx.Err() != nil || len(intervals) == 0 {
-		return err
-	}
-	end := intervals[len(intervals)-1].To
-	summary, summed := measure.Summarise(intervals, measure.Window{Cut: settling * end.Seconds(), End: end.Seconds()}, s.Kind.Rate)
-	if summed != nil {
-		return summed
-	}
-	p.Values = summary.Values
-	maps.Copy(p.Values, recorder.Values())
-	maps.Copy(s.Record.Observed, recorder.Observed())
-	if known {
-		p.Values[measure.HostCPU().Name] = busy
-	}
-	p.Stalls = s.limits.stalls(p, intervals)
-	s.limits.judgeProbe(p, recorder, err)
-	if p.Invalid {
-		s.explainVoid(p, before, s.census(ctx))
-	}
-	s.keep(intervals)
-	p.To = s.Span().Seconds()
-	s.Record.Probes = append(s.Record.Probes, *p)
-	if failed := measure.DataFailures(recorder.Checks()); len(failed) > 0 {
-		s.lost = append(s.lost, failed...)
-		return fault.Void("%s", certify.DataFailed(failed[0]))
-	}
-	return nil
-}
-
 // probeLength is long enough for the quantile that is judged, and no longer than a
 // trial may be.
 func (s *Search) probeLength(want peak.Probe) time.Duration {
@@ -111,13 +63,4 @@ func (s *Search) probeLength(want peak.Probe) time.Duration {
 func (s *Search) longestProbe() time.Duration {
 	m := s.Study.Measure
 	return max(m.Longest, time.Duration(confirming/(1-settling)*float64(m.Window)))
-}
-
-// keep appends the intervals of a probe to those of the trial.
-func (s *Search) keep(intervals []measure.Interval) {
-	from := s.Span()
-	for _, in := range intervals {
-		in.From, in.To = in.From+from, in.To+from
-		s.intervals = append(s.intervals, in)
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/platform"
@@ -68,7 +67,7 @@ func (s *Services) Kind() (kind service.Kind, ok bool, err error) {
 	}
 	i := slices.IndexFunc(s.Machines.Catalog.Services, func(k service.Kind) bool { return k.Name == s.Study.Service.Kind })
 	if i < 0 {
-		return kind, false, fmt.Errorf("service %s: this plimsoll does not have it", s.Study.Service.Kind)
+		return kind, false, fmt.Errorf("service %s: not in this version of plimsoll", s.Study.Service.Kind)
 	}
 	return s.Machines.Catalog.Services[i], true, nil
 }
@@ -204,70 +203,10 @@ func (s *Services) Target(protocol string) (load.Endpoint, error) {
 	return s.Current.Instance.Endpoint(protocol)
 }
 
-// Count reads the counters of the service at the beginning of a load.
-func (s *Services) Count(ctx context.Context, record *measure.Record) {
-	if s.Current == nil {
-		return
-	}
-	var err error
-	if s.Current.before, err = s.Current.Instance.Counters(ctx); err != nil {
-		s.Current.mute = true
-		record.Missing = append(record.Missing, fmt.Sprintf("service %s: %v", s.Current.Kind.Name, err))
-	}
-}
-
-// Observe records the settings and counters of the service at the end of a load. A counter
-// of events becomes a rate over the load.
-func (s *Services) Observe(ctx context.Context, record *measure.Record, seconds float64) {
-	if s.Current == nil {
-		return
-	}
-	name := s.Current.Kind.Name
-	seen, err := s.Current.Instance.Observed(ctx)
-	if err != nil {
-		record.Warnings = append(record.Warnings, fmt.Sprintf("service %s does not say how it is set: %v", name, err))
-	}
-	for setting, value := range seen {
-		record.Observed[name+"."+setting] = value
-	}
-	after, err := s.Current.Instance.Counters(ctx)
-	if err != nil {
-		s.Current.mute = true
-		record.Missing = append(record.Missing, fmt.Sprintf("service %s: %v", name, err))
-		return
-	}
-	for _, m := range s.Current.Kind.Metrics {
-		v, ok := after[m.Name]
-		if !ok {
-			continue
-		}
-		if service.Total(m) {
-			from, counted := s.Current.before[m.Name]
-			if !counted {
-				continue
-			}
-			v = (v - from) / seconds
-		}
-		record.Counters[m.Name] = v
-	}
-	s.Current.Kind.Divide(record.Counters)
-}
-
-// Logged is what the service logged in the trial, also where it died.
-func (s *Services) Logged(ctx context.Context) []byte {
-	if s.Current == nil {
-		return nil
-	}
-	if of, ok := s.Current.Instance.(service.Logging); ok {
-		return of.Logged(ctx)
-	}
-	return nil
-}
-
 // Scaler is the running service, if it can have several servers.
 func (s *Services) Scaler() (service.Scaler, error) {
 	if s.Current == nil {
-		return nil, errors.New("a growth needs a service to add servers to")
+		return nil, errors.New("load.growth needs a service that can add servers")
 	}
 	fleet, ok := s.Current.Instance.(service.Scaler)
 	if !ok {

@@ -36,7 +36,7 @@ func (s *Setting) Read(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("read %s: %w", s.name, err)
 	}
 	if !utf8.ValidString(level) {
-		return "", fmt.Errorf("read %s: its level is not text, so that it could not be put back", s.name)
+		return "", fmt.Errorf("read %s: its value is not text and could not be restored", s.name)
 	}
 	return level, nil
 }
@@ -71,7 +71,7 @@ func (s *Setting) permitted(ctx context.Context) error {
 	}
 	r, err := s.Place.Machine.Run(ctx, platform.Command{Argv: []string{"id", "-u"}})
 	if err != nil {
-		return fmt.Errorf("%s: ask who the user is: %w", s.name, err)
+		return fmt.Errorf("%s: find the user: %w", s.name, err)
 	}
 	if id := strings.TrimSpace(string(r.Stdout)); r.Exit == 0 && id != "0" {
 		return fmt.Errorf("%s: only root may set it and the user on %s is %s: run plimsoll as root there, or leave the factor out", s.name, s.Place.Machine.Name(), id)
@@ -111,7 +111,7 @@ func factorOf(w *machines.Inventory, name string) (factor.Factor, error) {
 			return f, nil
 		}
 	}
-	return factor.Factor{}, fmt.Errorf("factor %s: this plimsoll does not have it", name)
+	return factor.Factor{}, fmt.Errorf("factor %s: not in this version of plimsoll", name)
 }
 
 // claims are the names of what the settings of a study reach, by machine.
