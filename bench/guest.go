@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
@@ -119,8 +120,8 @@ func (p *program) build(dir string, k *kernel.Kernel) error {
 
 // start boots a guest, until its init has answered. It stays connected, as to a lab.
 func (p *program) start(ctx context.Context, dir string, k *kernel.Kernel) (*connected, error) {
-	g, err := qemu.Start(ctx, qemu.Shape{Name: "bench", CPU: qemu.CPU{Count: 1}, Memory: qemu.Memory{Size: 256 << 20}}, qemu.Options{
-		Kernel: k, Initramfs: p.archive, Dir: dir, BootTimeout: guestLimit, Accelerator: qemu.TCG,
+	g, err := qemu.Start(ctx, hardware.Shape{Name: "bench", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 256 << 20}}, qemu.Options{
+		Kernel: k, Initramfs: p.archive, Dir: dir, BootTimeout: guestLimit, Accelerator: hardware.TCG,
 	})
 	if err != nil {
 		return nil, err

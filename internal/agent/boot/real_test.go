@@ -16,6 +16,7 @@ import (
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/platform"
@@ -55,9 +56,9 @@ func booted(t *testing.T, parameters ...string) *qemu.Guest {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	g, err := qemu.Start(t.Context(), qemu.Shape{
-		Name: "boot", CPU: qemu.CPU{Count: 1}, Memory: qemu.Memory{Size: 256 << 20}, Parameters: parameters,
-	}, qemu.Options{Kernel: k, Initramfs: image, Dir: dir, Accelerator: qemu.TCG})
+	g, err := qemu.Start(t.Context(), hardware.Shape{
+		Name: "boot", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 256 << 20}, Parameters: parameters,
+	}, qemu.Options{Kernel: k, Initramfs: image, Dir: dir, Accelerator: hardware.TCG})
 	if err != nil {
 		t.Fatal(err)
 	}

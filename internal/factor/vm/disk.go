@@ -8,7 +8,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/furnish"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 )
 
@@ -28,7 +28,7 @@ func controller() factor.Factor {
 			}
 			return device, nil
 		},
-		set: oneOf("controller", func(g *spec.Guest) *string { return &g.Controller }, string(qemu.VirtioBlk), string(qemu.VirtioSCSI), string(qemu.NVMe)),
+		set: oneOf("controller", func(g *spec.Guest) *string { return &g.Controller }, string(hardware.VirtioBlk), string(hardware.VirtioSCSI), string(hardware.NVMe)),
 	}.factor(factor.Factor{
 		Name: "guest.controller", Example: []string{"virtio-blk", "nvme"},
 		Doc: "disk controller of a guest: virtio-blk, virtio-scsi or nvme",
@@ -64,7 +64,7 @@ func readCache(ctx context.Context, r spec.Running) (string, error) {
 	}
 	shown := strings.TrimSpace(string(text))
 	switch {
-	case (shown == "write back") != d.Volatile && r.Spec.Controller != string(qemu.NVMe):
+	case (shown == "write back") != d.Volatile && r.Spec.Controller != string(hardware.NVMe):
 		return fmt.Sprintf("%s, where QEMU has a write cache: %t", shown, d.Volatile), nil
 	case d.NoFlush:
 		return "unsafe", nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"plimsoll/internal/factor"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
+	"plimsoll/internal/guest/view"
 	"plimsoll/internal/parameter"
 )
 
@@ -70,7 +70,7 @@ func hostNodes() factor.Factor {
 			if err != nil || len(list) == 0 {
 				return spec.Unset
 			}
-			return qemu.ListOf(list)
+			return view.FormatList(list)
 		},
 		read: func(_ context.Context, r spec.Running) (string, error) {
 			list, err := r.QEMU.HostNodes()

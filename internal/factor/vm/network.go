@@ -5,7 +5,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/guest/furnish"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 )
 
@@ -19,6 +19,6 @@ func nic() factor.Factor {
 			}
 			return furnish.Card(ctx, r.Agent)
 		},
-		set: oneOf("network card", func(g *spec.Guest) *string { return &g.NIC }, string(qemu.VirtioNet), string(qemu.VMXNet3), string(qemu.E1000e)),
+		set: oneOf("network card", func(g *spec.Guest) *string { return &g.NIC }, string(hardware.VirtioNet), string(hardware.VMXNet3), string(hardware.E1000e)),
 	}.factor(factor.Factor{Name: "guest.nic", Doc: "network adapter of a guest: virtio-net, vmxnet3 or e1000e", Example: []string{"virtio-net", "vmxnet3"}})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"plimsoll/internal/factor"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/guest/spec"
 )
 
@@ -41,7 +41,7 @@ func scheduler() factor.Factor {
 	return setting{
 		ownQEMU: true,
 		canonical: func(g spec.Guest) string {
-			s, _ := qemu.ParseScheduling(g.Scheduler) // judged before
+			s, _ := inspect.ParseScheduling(g.Scheduler) // judged before
 			return s.String()
 		},
 		read: func(ctx context.Context, r spec.Running) (string, error) {
@@ -50,7 +50,7 @@ func scheduler() factor.Factor {
 		},
 		set: func(g *spec.Guest, level string) error {
 			g.Scheduler = level
-			_, err := qemu.ParseScheduling(level)
+			_, err := inspect.ParseScheduling(level)
 			return err
 		},
 	}.factor(factor.Factor{

@@ -9,14 +9,14 @@ import (
 	"strings"
 
 	"plimsoll/internal/factor"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/view"
 )
 
 // arranged is the VM that the settings make on this host.
-func arranged(g spec.Guest) (qemu.Shape, error) {
+func arranged(g spec.Guest) (hardware.Shape, error) {
 	shape, err := g.Shape("guest")
 	if err != nil {
 		return shape, err
@@ -25,7 +25,7 @@ func arranged(g spec.Guest) (qemu.Shape, error) {
 	if err != nil {
 		return shape, fmt.Errorf("read the topology of this host: %w", err)
 	}
-	return shape.Arrange(qemu.HostShape("this host", t))
+	return shape.Arrange(hardware.HostShape("this host", t))
 }
 
 // inGuest reads the CPU topology that the VM sees.

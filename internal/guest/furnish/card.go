@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/platform"
 )
 
@@ -15,7 +15,7 @@ import (
 const Ethernet = "eth0"
 
 // models are the network cards by their drivers.
-var models = map[string]qemu.Model{"virtio_net": qemu.VirtioNet, "vmxnet3": qemu.VMXNet3, "e1000e": qemu.E1000e}
+var models = map[string]hardware.Model{"virtio_net": hardware.VirtioNet, "vmxnet3": hardware.VMXNet3, "e1000e": hardware.E1000e}
 
 // Ask runs a small program in a VM and returns what it prints.
 func Ask(ctx context.Context, far platform.Machine, argv ...string) (string, error) {

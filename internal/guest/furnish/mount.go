@@ -8,17 +8,17 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/platform"
 )
 
 // Drivers are the modules for a disk with a controller, and for the disk with programs,
 // which is virtio-blk.
-func Drivers(c qemu.Controller) []string {
+func Drivers(c hardware.Controller) []string {
 	switch c {
-	case qemu.VirtioSCSI:
+	case hardware.VirtioSCSI:
 		return []string{"virtio_blk", "virtio_scsi", "sd_mod"}
-	case qemu.NVMe:
+	case hardware.NVMe:
 		return []string{"virtio_blk", "nvme"}
 	}
 	return []string{"virtio_blk"}
@@ -96,8 +96,8 @@ func Unmount(ctx context.Context, far platform.Machine, folder string) error {
 }
 
 // ControllerOf is the controller of a disk, by the name of its device.
-func ControllerOf(device string) (qemu.Controller, bool) {
-	for prefix, c := range map[string]qemu.Controller{"vd": qemu.VirtioBlk, "sd": qemu.VirtioSCSI, "nvme": qemu.NVMe} {
+func ControllerOf(device string) (hardware.Controller, bool) {
+	for prefix, c := range map[string]hardware.Controller{"vd": hardware.VirtioBlk, "sd": hardware.VirtioSCSI, "nvme": hardware.NVMe} {
 		if strings.HasPrefix(device, prefix) {
 			return c, true
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/platform"
 )
 
@@ -73,7 +73,7 @@ func TestDisksAreKnownByTheirSize(t *testing.T) {
 }
 
 func TestControllers(t *testing.T) {
-	for device, want := range map[string]qemu.Controller{"vda": qemu.VirtioBlk, "sda": qemu.VirtioSCSI, "nvme0n1": qemu.NVMe} {
+	for device, want := range map[string]hardware.Controller{"vda": hardware.VirtioBlk, "sda": hardware.VirtioSCSI, "nvme0n1": hardware.NVMe} {
 		if got, ok := ControllerOf(device); !ok || got != want || len(Drivers(got)) == 0 {
 			t.Errorf("%s is %s", device, got)
 		}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/view"
 )
 
@@ -53,7 +53,7 @@ func parse(text string) (Layout, error) {
 // Check judges the form of what a study wrote.
 func Check(text string) error {
 	switch text {
-	case "", string(qemu.Spread), string(qemu.Auto):
+	case "", string(hardware.Spread), string(hardware.Auto):
 		return nil
 	}
 	_, err := parse(text)
@@ -62,13 +62,13 @@ func Check(text string) error {
 
 // Apply lays out the vCPUs of a guest, whose number is known, as a study wrote it; nothing
 // is spread.
-func Apply(c *qemu.CPU, text string) error {
+func Apply(c *hardware.CPU, text string) error {
 	switch text {
-	case "", string(qemu.Spread):
-		c.Topology = qemu.Spread
+	case "", string(hardware.Spread):
+		c.Topology = hardware.Spread
 		return nil
-	case string(qemu.Auto):
-		c.Topology = qemu.Auto
+	case string(hardware.Auto):
+		c.Topology = hardware.Auto
 		return nil
 	}
 	l, err := parse(text)
@@ -78,12 +78,12 @@ func Apply(c *qemu.CPU, text string) error {
 	if l.Count() != c.Count {
 		return fmt.Errorf("topology %s has %d vCPUs, and the guest has %d", text, l.Count(), c.Count)
 	}
-	c.Topology, c.Sockets, c.Dies, c.Cores, c.Threads = qemu.Explicit, l.Sockets, l.Dies, l.Cores, l.Threads
+	c.Topology, c.Sockets, c.Dies, c.Cores, c.Threads = hardware.Explicit, l.Sockets, l.Dies, l.Cores, l.Threads
 	return nil
 }
 
 // Of is the layout of an arranged shape.
-func Of(c qemu.CPU) Layout {
+func Of(c hardware.CPU) Layout {
 	return Layout{max(1, c.Sockets), max(1, c.Dies), max(1, c.Cores), max(1, c.Threads)}
 }
 

@@ -3,7 +3,7 @@ package layout
 import (
 	"testing"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/view"
 )
 
@@ -13,8 +13,8 @@ func TestWhatAStudyWrites(t *testing.T) {
 		if err != nil || got != want || got.String() != text {
 			t.Errorf("%s is %v (%s), %v", text, got, got, err)
 		}
-		c := qemu.CPU{Count: want.Count()}
-		if err := Apply(&c, text); err != nil || Of(c) != want || c.Topology != qemu.Explicit {
+		c := hardware.CPU{Count: want.Count()}
+		if err := Apply(&c, text); err != nil || Of(c) != want || c.Topology != hardware.Explicit {
 			t.Errorf("%s makes %+v, %v", text, c, err)
 		}
 	}
@@ -28,7 +28,7 @@ func TestWhatAStudyWrites(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := Apply(&qemu.CPU{Count: 3}, "2x4"); err == nil {
+	if err := Apply(&hardware.CPU{Count: 3}, "2x4"); err == nil {
 		t.Error("8 vCPUs of 3")
 	}
 }

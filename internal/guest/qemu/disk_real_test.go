@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/nbd"
 )
 
@@ -16,15 +17,15 @@ import (
 // there is one.
 func TestGuestsSeeTheirDisks(t *testing.T) {
 	r := real(t)
-	s := Shape{Name: "disks", CPU: CPU{Count: 1}, Memory: Memory{Size: 192 * mib}}
+	s := hardware.Shape{Name: "disks", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 192 * mib}}
 	volatile := map[string]bool{}
-	for _, c := range []Controller{VirtioBlk, VirtioSCSI, NVMe} {
+	for _, c := range []hardware.Controller{hardware.VirtioBlk, hardware.VirtioSCSI, hardware.NVMe} {
 		for i, cache := range []string{"none", "writeback", "writethrough", "directsync", "unsafe"} {
-			d := Disk{Name: fmt.Sprintf("%s-%d", c, i), Size: int64(i+1) * mib, Controller: c, Backing: BackingFile, Cache: cache}
+			d := hardware.Disk{Name: fmt.Sprintf("%s-%d", c, i), Size: int64(i+1) * mib, Controller: c, Backing: hardware.BackingFile, Cache: cache}
 			d.AIO = []string{"native", "threads", "io_uring", "native", "io_uring"}[i]
 			d.Queues = i % 2
-			d.IOThread = c != NVMe && i < 2
-			s.Disks, volatile[d.Name] = append(s.Disks, d), c == NVMe || d.volatile()
+			d.IOThread = c != hardware.NVMe && i < 2
+			s.Disks, volatile[d.Name] = append(s.Disks, d), c == hardware.NVMe || d.Volatile()
 		}
 	}
 	g := start(t, r, s)
@@ -104,9 +105,9 @@ func TestGuestReachesItsSockets(t *testing.T) {
 		}
 		plugged <- err
 	}()
-	g := start(t, r, Shape{Name: "sockets", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib},
-		Disks: []Disk{{Name: "far", Controller: VirtioBlk, Backing: BackingNBD, Socket: filepath.Join(r.options.Dir, "n.sock")}},
-		NICs:  []NIC{{Name: "a", Model: VirtioNet, Link: LinkStream, Socket: filepath.Join(r.options.Dir, "s.sock")}}})
+	g := start(t, r, hardware.Shape{Name: "sockets", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib},
+		Disks: []hardware.Disk{{Name: "far", Controller: hardware.VirtioBlk, Backing: hardware.BackingNBD, Socket: filepath.Join(r.options.Dir, "n.sock")}},
+		NICs:  []hardware.NIC{{Name: "a", Model: hardware.VirtioNet, Link: hardware.LinkStream, Socket: filepath.Join(r.options.Dir, "s.sock")}}})
 	if err := <-plugged; err != nil {
 		t.Errorf("the card was not plugged in: %v", err)
 	}

@@ -13,8 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/kernel"
 )
+
+const mib = 1 << 20
+
+func shape(cpus int) hardware.Shape {
+	return hardware.Shape{Name: "web", CPU: hardware.CPU{Count: cpus}, Memory: hardware.Memory{Size: 512 * mib}}
+}
+
+const greeting = `{"QMP": {"version": {"qemu": {"micro": 22, "minor": 2, "major": 7}, "package": ""}, "capabilities": ["oob"]}}` + "\n"
 
 const (
 	fakeQEMU = "PLIMSOLL_TEST_QEMU" // how the fake behaves
@@ -43,6 +52,7 @@ func beQEMU(behaviour string) int {
 }
 
 func serve(opens bool) int {
+	const monitor = 3 // the descriptor that the arguments name
 	file := os.NewFile(monitor, "monitor")
 	conn, err := net.FileConn(file)
 	if err != nil {
@@ -110,13 +120,13 @@ func fakeOptions(t *testing.T, behaviour string) Options {
 	}
 	t.Setenv(fakeQEMU, behaviour)
 	t.Setenv(fakeMark, mark)
-	return Options{Kernel: &kernel.Kernel{Image: mark, Version: "6.1", Digest: "d"}, Initramfs: mark, Dir: dir, Binary: os.Args[0], Accelerator: TCG}
+	return Options{Kernel: &kernel.Kernel{Image: mark, Version: "6.1", Digest: "d"}, Initramfs: mark, Dir: dir, Binary: os.Args[0], Accelerator: hardware.TCG}
 }
 
 func TestStartAndStop(t *testing.T) {
 	o := fakeOptions(t, "good")
 	s := shape(2)
-	s.Disks = []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile}}
+	s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile}}
 	asked := false
 	o.PowerOff = func(context.Context, *Guest) error { asked = true; return os.ErrClosed }
 	g, err := Start(t.Context(), s, o)
@@ -138,7 +148,7 @@ func TestStartAndStop(t *testing.T) {
 	if _, err := conn.Read(b); err != nil || string(b) != "hi" || conn.Close() != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	u, err := g.Usage(t.Context())
+	u, err := g.Inspect().Usage(t.Context())
 	if err != nil || len(u.VCPUs) != 1 || u.VCPUs[0].ID != g.PID() || len(u.Others) == 0 {
 		t.Errorf("usage %+v, %v", u, err)
 	}
@@ -214,16 +224,16 @@ func TestFailedStarts(t *testing.T) {
 }
 
 func TestStartRefuses(t *testing.T) {
-	for want, change := range map[string]func(*Options, *Shape){
-		"a kernel, an initramfs and a folder": func(o *Options, _ *Shape) { o.Kernel = nil },
-		"install the package":                 func(o *Options, _ *Shape) { o.Binary = "no-such-qemu" },
-		`accelerator "fast" is not known`:     func(o *Options, _ *Shape) { o.Accelerator = "fast" },
-		"topoext":                             func(_ *Options, s *Shape) { s.CPU = CPU{Count: 2, Threads: 2, Model: "EPYC"} },
-		"is no ordinary file": func(_ *Options, s *Shape) {
-			s.Disks = []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile, Path: "/dev/null"}}
+	for want, change := range map[string]func(*Options, *hardware.Shape){
+		"a kernel, an initramfs and a folder": func(o *Options, _ *hardware.Shape) { o.Kernel = nil },
+		"install the package":                 func(o *Options, _ *hardware.Shape) { o.Binary = "no-such-qemu" },
+		`accelerator "fast" is not known`:     func(o *Options, _ *hardware.Shape) { o.Accelerator = "fast" },
+		"topoext":                             func(_ *Options, s *hardware.Shape) { s.CPU = hardware.CPU{Count: 2, Threads: 2, Model: "EPYC"} },
+		"is no ordinary file": func(_ *Options, s *hardware.Shape) {
+			s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: "/dev/null"}}
 		},
-		"enlarge it": func(o *Options, s *Shape) {
-			s.Disks = []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile, Path: o.Initramfs}}
+		"enlarge it": func(o *Options, s *hardware.Shape) {
+			s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: o.Initramfs}}
 		},
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -1,3 +1,7 @@
+// Package qemu starts, migrates and stops VMs under QEMU.
+//
+// All files of a VM lie in one private folder, and QEMU dies with the process that started
+// it. That /dev/kvm exists proves nothing, so the accelerator is found by booting.
 package qemu
 
 import (
@@ -11,7 +15,10 @@ import (
 	"sync"
 	"time"
 
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/guest/kernel"
+	"plimsoll/internal/guest/qmp"
 )
 
 // Options say how a guest is started.
@@ -21,7 +28,7 @@ type Options struct {
 	Dir       string // scratch folder, in which the guest gets one of its own
 	Binary    string // QEMU; empty is the one in the path
 	// Accelerator is used without a probe; empty is what Probe finds.
-	Accelerator Accelerator
+	Accelerator hardware.Accelerator
 	// BootTimeout is how long a boot may take until the guest opens its port; 0 is 20 s,
 	// and 2 s more for each vCPU after the first. A guest that does not is started
 	// once more, which its Boot tells.
@@ -34,13 +41,13 @@ type Options struct {
 
 // Guest is a running guest.
 type Guest struct {
-	shape   Shape // arranged
+	shape   hardware.Shape // arranged
 	facts   Facts
 	options Options
-	wiring  Wiring
+	wiring  hardware.Wiring
 
 	process *process
-	monitor *Monitor
+	monitor *qmp.Monitor
 
 	stopping sync.Once
 	stopped  error
@@ -48,11 +55,11 @@ type Guest struct {
 
 // Facts are what a report has to tell of a guest.
 type Facts struct {
-	Version   Version  `json:"version"` // of QEMU
-	Chosen    Chosen   `json:"chosen"`
-	Arguments []string `json:"arguments"` // of QEMU
-	Kernel    string   `json:"kernel"`    // its release and digest
-	Boot      Boot     `json:"boot"`
+	Version   hardware.Version `json:"version"` // of QEMU
+	Chosen    Chosen           `json:"chosen"`
+	Arguments []string         `json:"arguments"` // of QEMU
+	Kernel    string           `json:"kernel"`    // its release and digest
+	Boot      Boot             `json:"boot"`
 }
 
 // Boot is how a guest came up.
@@ -63,7 +70,7 @@ type Boot struct {
 
 // Start starts a guest and waits until it has opened its control channel. Whatever goes
 // wrong, nothing of it is left.
-func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
+func Start(ctx context.Context, s hardware.Shape, o Options) (*Guest, error) {
 	if o.Kernel == nil || o.Initramfs == "" || o.Dir == "" {
 		return nil, fmt.Errorf("boot %s: a kernel, an initramfs and a folder are needed", s.Name)
 	}
@@ -75,15 +82,15 @@ func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
 	chosen := Chosen{o.Accelerator, "it was asked for"}
 	switch {
 	case s.VirtualTime != nil && o.Accelerator == "":
-		chosen = Chosen{TCG, "it alone has virtual time"}
+		chosen = Chosen{hardware.TCG, "it alone has virtual time"}
 	case o.Accelerator == "":
 		if chosen, err = Probe(ctx, binary, o.Kernel, o.Dir); err != nil {
 			return nil, fmt.Errorf("boot %s: %w", s.Name, err)
 		}
-	case o.Accelerator != KVM && o.Accelerator != TCG:
+	case o.Accelerator != hardware.KVM && o.Accelerator != hardware.TCG:
 		return nil, fmt.Errorf("boot %s: accelerator %q is not known: give kvm or tcg", s.Name, o.Accelerator)
 	}
-	w, err := thisHost(Wiring{Accelerator: chosen.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
+	w, err := hardware.OnThisHost(hardware.Wiring{Accelerator: chosen.Accelerator, Version: version, Kernel: o.Kernel.Image, Initramfs: o.Initramfs, Incoming: o.Incoming, Dir: o.Dir})
 	if err == nil {
 		err = s.Check(w)
 	}
@@ -97,7 +104,7 @@ func Start(ctx context.Context, s Shape, o Options) (*Guest, error) {
 	return g, nil
 }
 
-func (g *Guest) begin(ctx context.Context, s Shape) error {
+func (g *Guest) begin(ctx context.Context, s hardware.Shape) error {
 	dir, err := os.MkdirTemp(g.options.Dir, "guest-"+s.Name+"-")
 	if err != nil {
 		return err
@@ -110,11 +117,11 @@ func (g *Guest) begin(ctx context.Context, s Shape) error {
 	if g.shape, err = s.Arrange(g.wiring.Host); err != nil {
 		return err
 	}
-	if err := s.Memory.hugePages(os.ReadFile); err != nil {
+	if err := s.Memory.CheckHugePages(os.ReadFile); err != nil {
 		return err
 	}
 	g.facts.Arguments = args
-	if err := g.shape.makeFiles(g.wiring); err != nil {
+	if err := makeFiles(g.shape, g.wiring); err != nil {
 		return err
 	}
 	const attempts = 2
@@ -131,7 +138,7 @@ func (g *Guest) begin(ctx context.Context, s Shape) error {
 			return err
 		}
 	}
-	return g.pin(ctx)
+	return g.Inspect().Pin(ctx, g.shape.Pin)
 }
 
 // boot is one attempt. A late one may go well the next time.
@@ -148,7 +155,7 @@ func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	}
 	limit, cancel := context.WithTimeout(ctx, g.bootTimeout())
 	defer cancel()
-	if g.monitor, err = newMonitor(limit, conn); err == nil && !g.wiring.Incoming {
+	if g.monitor, err = qmp.New(limit, conn); err == nil && !g.wiring.Incoming {
 		_, _, err = g.monitor.Await(limit, 0, portOpened)
 	}
 	if err == nil {
@@ -169,7 +176,7 @@ func (g *Guest) bootTimeout() time.Duration {
 	return 20*time.Second + time.Duration(g.shape.CPU.Count-1)*2*time.Second
 }
 
-func portOpened(e Event) bool {
+func portOpened(e qmp.Event) bool {
 	var d struct {
 		ID   string `json:"id"`
 		Open bool   `json:"open"`
@@ -191,7 +198,7 @@ func (g *Guest) Err() error {
 func (g *Guest) Name() string { return g.shape.Name }
 
 // Shape is what the guest is made of, its topology explicit.
-func (g *Guest) Shape() Shape { return g.shape }
+func (g *Guest) Shape() hardware.Shape { return g.shape }
 
 // Facts are what a report has to tell of the guest.
 func (g *Guest) Facts() Facts {
@@ -203,11 +210,17 @@ func (g *Guest) Facts() Facts {
 // Dir is the guest's folder: its sockets, and the files that were made for it.
 func (g *Guest) Dir() string { return g.wiring.Dir }
 
+// Inspect reads from QEMU and from the host's kernel what the VM really got.
+func (g *Guest) Inspect() inspect.Process {
+	p := inspect.Process{Name: g.Name(), PID: g.PID(), Monitor: g.monitor, Memory: g.shape.Memory.Size}
+	for _, d := range g.shape.Disks {
+		p.Disks = append(p.Disks, d.Name)
+	}
+	return p
+}
+
 // PID is the process id of QEMU.
 func (g *Guest) PID() int { return g.process.cmd.Process.Pid }
-
-// Monitor is the connection to QEMU. It is the guest's to close.
-func (g *Guest) Monitor() *Monitor { return g.monitor }
 
 // Console is what the guest's kernel printed: the head, the tail, and how much of what
 // was between is left out.
@@ -222,7 +235,7 @@ func (g *Guest) Complaints() (text string, features int) {
 // Channel dials the control channel: what the guest reads from and writes to its virtio
 // port. One connection at a time is served; after closing it another can be dialled.
 func (g *Guest) Channel(ctx context.Context) (net.Conn, error) {
-	path := g.wiring.channel()
+	path := g.wiring.Channel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "unix", path)

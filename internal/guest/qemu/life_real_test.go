@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/load/loadtest"
 )
@@ -43,8 +44,8 @@ func helper(text string) int {
 	err := json.Unmarshal([]byte(text), &in)
 	if err == nil {
 		var g *Guest
-		g, err = Start(context.Background(), Shape{Name: "orphan", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}},
-			Options{Kernel: in.Kernel, Initramfs: in.Initramfs, Dir: in.Dir, Accelerator: TCG})
+		g, err = Start(context.Background(), hardware.Shape{Name: "orphan", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib}},
+			Options{Kernel: in.Kernel, Initramfs: in.Initramfs, Dir: in.Dir, Accelerator: hardware.TCG})
 		if err == nil {
 			fmt.Println(g.PID())
 			select {}
@@ -109,8 +110,8 @@ func TestMigration(t *testing.T) {
 	if err := os.WriteFile(disk, make([]byte, mib), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := Shape{Name: "traveller", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib},
-		Disks: []Disk{{Name: "d", Size: mib, Controller: VirtioBlk, Backing: BackingFile, Path: disk}}}
+	s := hardware.Shape{Name: "traveller", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib},
+		Disks: []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: disk}}}
 	from := start(t, r, s)
 	l := dial(t, from)
 	before, err := l.ask("read /proc/sys/kernel/random/boot_id")
@@ -179,7 +180,7 @@ func TestPrecopyOfAnIdleGuest(t *testing.T) {
 	idle := real(t)
 	waiting := idle
 	waiting.options.Incoming = true
-	s := Shape{Name: "idle", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}
+	s := hardware.Shape{Name: "idle", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib}}
 	// A guest has things to do for a moment after its boot, and is refused until then. Its
 	// init is at rest once its port is open on both sides.
 	loadtest.Calm(t, func() error {
@@ -220,14 +221,14 @@ func TestGuestHasItsDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(given) })
-	s := Shape{Name: "full", CPU: CPU{Count: 2}, Memory: Memory{Size: 256 * mib}, Pin: []string{"0", "1"},
-		Disks: []Disk{
-			{Name: "first", Size: 8 * mib, Controller: VirtioBlk, Backing: BackingFile, AIO: "native", IOThread: true, Queues: 2},
-			{Name: "second", Size: 4 * mib, Controller: VirtioSCSI, Backing: BackingFile, Path: given, Cache: "writethrough", AIO: "io_uring", IOThread: true},
-			{Name: "third", Size: 16 * mib, Controller: NVMe, Backing: BackingNull, Latency: time.Microsecond, Queues: 3},
+	s := hardware.Shape{Name: "full", CPU: hardware.CPU{Count: 2}, Memory: hardware.Memory{Size: 256 * mib}, Pin: []string{"0", "1"},
+		Disks: []hardware.Disk{
+			{Name: "first", Size: 8 * mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, AIO: "native", IOThread: true, Queues: 2},
+			{Name: "second", Size: 4 * mib, Controller: hardware.VirtioSCSI, Backing: hardware.BackingFile, Path: given, Cache: "writethrough", AIO: "io_uring", IOThread: true},
+			{Name: "third", Size: 16 * mib, Controller: hardware.NVMe, Backing: hardware.BackingNull, Latency: time.Microsecond, Queues: 3},
 		},
-		NICs:       []NIC{{Name: "a", Model: VirtioNet, Link: LinkNone}, {Name: "b", Model: E1000e, Link: LinkUser}},
-		Persistent: []Persistent{{Name: "p", Kind: NVDIMM, Size: 16 * mib}, {Name: "v", Kind: VirtioPmem, Size: 8 * mib}},
+		NICs:       []hardware.NIC{{Name: "a", Model: hardware.VirtioNet, Link: hardware.LinkNone}, {Name: "b", Model: hardware.E1000e, Link: hardware.LinkUser}},
+		Persistent: []hardware.Persistent{{Name: "p", Kind: hardware.NVDIMM, Size: 16 * mib}, {Name: "v", Kind: hardware.VirtioPmem, Size: 8 * mib}},
 		Parameters: []string{"mitigations=auto"},
 	}
 	g := start(t, r, s)
@@ -265,7 +266,7 @@ func TestGuestHasItsDevices(t *testing.T) {
 
 func checkThreads(t *testing.T, g *Guest) {
 	t.Helper()
-	threads, err := g.Threads(t.Context())
+	threads, err := g.Inspect().Threads(t.Context())
 	if err != nil || len(threads) != 2 || threads[0] == threads[1] {
 		t.Fatalf("threads %v, %v", threads, err)
 	}
@@ -276,7 +277,7 @@ func checkThreads(t *testing.T, g *Guest) {
 			t.Errorf("vCPU %d runs on %v, want CPU %d alone (%v)", i, set, i, err)
 		}
 	}
-	u, err := g.Usage(t.Context())
+	u, err := g.Inspect().Usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +293,7 @@ func checkThreads(t *testing.T, g *Guest) {
 func TestVirtualTimeBoots(t *testing.T) {
 	r := real(t)
 	r.options.Accelerator = ""
-	g := start(t, r, Shape{Name: "virtual", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}, VirtualTime: &VirtualTime{Shift: 3}})
+	g := start(t, r, hardware.Shape{Name: "virtual", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib}, VirtualTime: &hardware.VirtualTime{Shift: 3}})
 	l := dial(t, g)
 	clock, err := l.ask("read /sys/devices/system/clocksource/clocksource0/current_clocksource")
 	up, err2 := l.ask("read /proc/uptime")
@@ -332,7 +333,7 @@ func TestProbeIsKept(t *testing.T) {
 func TestWatchdog(t *testing.T) {
 	r := real(t)
 	r.options.BootTimeout = 300 * time.Millisecond
-	_, err := Start(t.Context(), Shape{Name: "slow", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}}, r.options)
+	_, err := Start(t.Context(), hardware.Shape{Name: "slow", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib}}, r.options)
 	if err == nil || !strings.Contains(err.Error(), "did not open its channel") {
 		t.Errorf("%v", err)
 	}

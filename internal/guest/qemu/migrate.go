@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/qmp"
 )
 
 // Mode is how a guest's memory follows it.
@@ -54,7 +57,7 @@ type state struct {
 // whether the guest is busy is judged once, just before, so one that becomes busy while it
 // migrates by precopy is not protected: its memory is to be verified afterwards.
 func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, error) {
-	m, err := g.migrate(ctx, to, mode)
+	m, err := transfer{g, to, mode}.run(ctx)
 	if err != nil && ctx.Err() != nil {
 		// The guest goes on where it is, unless it has moved already.
 		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitWait)
@@ -67,42 +70,49 @@ func (g *Guest) Migrate(ctx context.Context, to *Guest, mode Mode) (Migration, e
 	return m, nil
 }
 
-func (g *Guest) migrate(ctx context.Context, to *Guest, mode Mode) (Migration, error) {
-	if err := g.mayMigrate(ctx, to, mode); err != nil {
+// transfer is a migration under way.
+type transfer struct {
+	from, to *Guest
+	mode     Mode
+}
+
+func (t transfer) run(ctx context.Context) (Migration, error) {
+	if err := t.allowed(ctx); err != nil {
 		return Migration{}, err
 	}
-	from := time.Now()
-	stop, resume := g.monitor.Mark(), to.monitor.Mark()
-	if err := g.connect(ctx, to, mode); err != nil {
+	began := time.Now()
+	source, target := t.from.monitor, t.to.monitor
+	stop, resume := source.Mark(), target.Mark()
+	if err := t.begin(ctx); err != nil {
 		return Migration{}, err
 	}
-	if mode == Postcopy {
-		if err := g.startPostcopy(ctx, stop); err != nil {
+	if t.mode == Postcopy {
+		if err := startPostcopy(ctx, source, stop); err != nil {
 			return Migration{}, err
 		}
 	}
-	if err := errors.Join(finished(ctx, g.monitor, stop), finished(ctx, to.monitor, resume)); err != nil {
+	if err := errors.Join(finished(ctx, source, stop), finished(ctx, target, resume)); err != nil {
 		return Migration{}, err
 	}
-	s, err := g.totals(ctx)
+	s, err := totals(ctx, source)
 	if err != nil {
 		return Migration{}, err
 	}
-	m := Migration{Mode: mode, Total: time.Duration(s.Total) * time.Millisecond, Transferred: s.RAM.Transferred, Rounds: s.RAM.Rounds}
+	m := Migration{Mode: t.mode, Total: time.Duration(s.Total) * time.Millisecond, Transferred: s.RAM.Transferred, Rounds: s.RAM.Rounds}
 	if s.Downtime != nil {
 		m.Downtime = time.Duration(*s.Downtime) * time.Millisecond
 	}
-	stopped, _, err := g.monitor.Await(ctx, stop, named("STOP"))
+	stopped, _, err := source.Await(ctx, stop, named("STOP"))
 	if err != nil {
 		return m, fmt.Errorf("wait until the source stops: %w", err)
 	}
-	resumed, _, err := to.monitor.Await(ctx, resume, named("RESUME"))
+	resumed, _, err := target.Await(ctx, resume, named("RESUME"))
 	if err != nil {
 		return m, fmt.Errorf("wait until the target resumes: %w", err)
 	}
 	now := time.Now()
 	m.Stopped = resumed.At.Sub(stopped.At)
-	return m, sameClock(now.Round(0).Sub(from.Round(0)), now.Sub(from))
+	return m, sameClock(now.Round(0).Sub(began.Round(0)), now.Sub(began))
 }
 
 // sameClock fails where the time of day, which stamps QEMU's events, parted from the time that passed: the clock was set,
@@ -115,24 +125,26 @@ func sameClock(day, passed time.Duration) error {
 	return nil
 }
 
-func (g *Guest) mayMigrate(ctx context.Context, to *Guest, mode Mode) error {
-	if mode != Precopy && mode != Postcopy {
+// allowed refuses what would damage the VM, or cannot follow it.
+func (t transfer) allowed(ctx context.Context) error {
+	from, to := t.from, t.to
+	if t.mode != Precopy && t.mode != Postcopy {
 		return errors.New("that mode is not known: give precopy or postcopy")
 	}
 	if !to.wiring.Incoming {
 		return fmt.Errorf("the target %s was not started with Incoming, and runs by itself", to.Name())
 	}
-	if to.wiring.Accelerator != g.wiring.Accelerator || to.shape.layout() != g.shape.layout() || to.shape.Memory != g.shape.Memory {
+	if to.wiring.Accelerator != from.wiring.Accelerator || to.shape.CPU != from.shape.CPU || to.shape.Memory != from.shape.Memory {
 		return fmt.Errorf("the target %s has another accelerator, topology or memory", to.Name())
 	}
-	if err := g.shape.movable(); err != nil {
+	if err := from.shape.Movable(); err != nil {
 		return err
 	}
-	reason, no := refused(g.wiring.Version, g.wiring.Accelerator, RefusedPrecopy)
-	if mode != Precopy || !no {
+	reason := hardware.Refused(from.wiring.Version, from.wiring.Accelerator, hardware.RefusedPrecopy)
+	if t.mode != Precopy || reason == "" {
 		return nil
 	}
-	share, err := g.busy(ctx)
+	share, err := from.busy(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,22 +154,9 @@ func (g *Guest) mayMigrate(ctx context.Context, to *Guest, mode Mode) error {
 	return nil
 }
 
-// movable says whether source and target can share what holds the guest's data.
-func (s Shape) movable() error {
-	if len(s.Persistent) > 0 {
-		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: leave it out", s.Persistent[0].Name)
-	}
-	for _, d := range s.Disks {
-		if d.Backing == BackingFile && d.Path == "" {
-			return fmt.Errorf("disk %s is in a file of the guest's own folder, and the target has another: give both the same path", d.Name)
-		}
-	}
-	return nil
-}
-
 // busy is how many CPUs the vCPUs use together at present.
 func (g *Guest) busy(ctx context.Context) (float64, error) {
-	before, err := g.Usage(ctx)
+	before, err := g.Inspect().Usage(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +168,7 @@ func (g *Guest) busy(ctx context.Context) (float64, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	after, err := g.Usage(ctx)
+	after, err := g.Inspect().Usage(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -185,20 +184,21 @@ type capability struct {
 	On   bool   `json:"state"`
 }
 
-// connect makes both sides ready and starts the transfer.
-func (g *Guest) connect(ctx context.Context, to *Guest, mode Mode) error {
-	capabilities := map[string]any{"capabilities": []capability{{"events", true}, {"postcopy-ram", mode == Postcopy}}}
-	uri := "unix:" + filepath.Join(to.wiring.Dir, "migration.sock")
+// begin prepares both sides and starts the transfer.
+func (t transfer) begin(ctx context.Context) error {
+	source, target := t.from.monitor, t.to.monitor
+	capabilities := map[string]any{"capabilities": []capability{{"events", true}, {"postcopy-ram", t.mode == Postcopy}}}
+	uri := "unix:" + filepath.Join(t.to.wiring.Dir, "migration.sock")
 	for _, step := range []struct {
-		m         *Monitor
+		m         *qmp.Monitor
 		command   string
 		arguments any
 	}{
-		{to.monitor, "migrate-set-capabilities", capabilities},
-		{g.monitor, "migrate-set-capabilities", capabilities},
-		{g.monitor, "migrate-set-parameters", map[string]any{"max-bandwidth": maxBandwidth, "downtime-limit": maxDowntime}},
-		{to.monitor, "migrate-incoming", map[string]any{"uri": uri}},
-		{g.monitor, "migrate", map[string]any{"uri": uri}},
+		{target, "migrate-set-capabilities", capabilities},
+		{source, "migrate-set-capabilities", capabilities},
+		{source, "migrate-set-parameters", map[string]any{"max-bandwidth": maxBandwidth, "downtime-limit": maxDowntime}},
+		{target, "migrate-incoming", map[string]any{"uri": uri}},
+		{source, "migrate", map[string]any{"uri": uri}},
 	} {
 		if err := step.m.Execute(ctx, step.command, step.arguments, nil); err != nil {
 			return err
@@ -208,8 +208,8 @@ func (g *Guest) connect(ctx context.Context, to *Guest, mode Mode) error {
 }
 
 // startPostcopy lets the guest move once the transfer runs.
-func (g *Guest) startPostcopy(ctx context.Context, since int) error {
-	e, _, err := g.monitor.Await(ctx, since, func(e Event) bool {
+func startPostcopy(ctx context.Context, source *qmp.Monitor, since int) error {
+	e, _, err := source.Await(ctx, since, func(e qmp.Event) bool {
 		return slices.Contains([]string{"active", "failed", "cancelled", "completed"}, status(e))
 	})
 	if err != nil {
@@ -218,10 +218,10 @@ func (g *Guest) startPostcopy(ctx context.Context, since int) error {
 	if s := status(e); s != "active" {
 		return fmt.Errorf("it ended as %s before it began", s)
 	}
-	return g.monitor.Execute(ctx, "migrate-start-postcopy", nil, nil)
+	return source.Execute(ctx, "migrate-start-postcopy", nil, nil)
 }
 
-func status(e Event) string {
+func status(e qmp.Event) string {
 	var d struct {
 		Status string `json:"status"`
 	}
@@ -231,11 +231,13 @@ func status(e Event) string {
 	return d.Status
 }
 
-func named(name string) func(Event) bool { return func(e Event) bool { return e.Name == name } }
+func named(name string) func(qmp.Event) bool { return func(e qmp.Event) bool { return e.Name == name } }
 
 // finished waits for the end of the transfer on one side.
-func finished(ctx context.Context, m *Monitor, since int) error {
-	e, _, err := m.Await(ctx, since, func(e Event) bool { return slices.Contains([]string{"completed", "failed", "cancelled"}, status(e)) })
+func finished(ctx context.Context, m *qmp.Monitor, since int) error {
+	e, _, err := m.Await(ctx, since, func(e qmp.Event) bool {
+		return slices.Contains([]string{"completed", "failed", "cancelled"}, status(e))
+	})
 	if err != nil {
 		return fmt.Errorf("wait for its end: %w", err)
 	}
@@ -250,10 +252,10 @@ func finished(ctx context.Context, m *Monitor, since int) error {
 }
 
 // totals asks the source until it has them: it says that it is done a moment before.
-func (g *Guest) totals(ctx context.Context) (state, error) {
+func totals(ctx context.Context, source *qmp.Monitor) (state, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		var s state
-		if err := g.monitor.Execute(ctx, "query-migrate", nil, &s); err != nil {
+		if err := source.Execute(ctx, "query-migrate", nil, &s); err != nil {
 			return s, err
 		}
 		if s.Status == "completed" && s.Total > 0 {

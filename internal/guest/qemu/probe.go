@@ -12,13 +12,14 @@ import (
 	"syscall"
 	"time"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/kernel"
 )
 
 // Chosen is an accelerator and why it is the one.
 type Chosen struct {
-	Accelerator Accelerator `json:"accelerator"`
-	Why         string      `json:"why"`
+	Accelerator hardware.Accelerator `json:"accelerator"`
+	Why         string               `json:"why"`
 }
 
 // probeWait is how long a guest under KVM may take to its first byte on the console.
@@ -42,7 +43,7 @@ func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Ch
 		return Chosen{}, fmt.Errorf("lock the answer of the accelerator's probe: %w", err)
 	}
 	var c Chosen
-	if text, err := os.ReadFile(name); err == nil && json.Unmarshal(text, &c) == nil && (c.Accelerator == KVM || c.Accelerator == TCG) {
+	if text, err := os.ReadFile(name); err == nil && json.Unmarshal(text, &c) == nil && (c.Accelerator == hardware.KVM || c.Accelerator == hardware.TCG) {
 		return c, nil
 	}
 	if c, err = probe(ctx, binary, k.Image); err != nil {
@@ -71,10 +72,10 @@ func probeKey(binary string, k *kernel.Kernel) (string, error) {
 func probe(ctx context.Context, binary, image string) (Chosen, error) {
 	device, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Chosen{TCG, "there is no /dev/kvm"}, nil
+		return Chosen{hardware.TCG, "there is no /dev/kvm"}, nil
 	}
 	if err != nil {
-		return Chosen{TCG, "/dev/kvm cannot be opened: " + err.Error()}, nil
+		return Chosen{hardware.TCG, "/dev/kvm cannot be opened: " + err.Error()}, nil
 	}
 	if err := device.Close(); err != nil {
 		return Chosen{}, err
@@ -93,11 +94,11 @@ func probe(ctx context.Context, binary, image string) (Chosen, error) {
 	defer watchdog.Stop()
 	select {
 	case <-started:
-		return Chosen{KVM, "a guest booted under KVM"}, nil
+		return Chosen{hardware.KVM, "a guest booted under KVM"}, nil
 	case <-p.ended:
-		return Chosen{TCG, "QEMU ends under KVM: " + p.errors.lastLines(2)}, nil
+		return Chosen{hardware.TCG, "QEMU ends under KVM: " + p.errors.lastLines(2)}, nil
 	case <-watchdog.C:
-		return Chosen{TCG, fmt.Sprintf("a guest under KVM says nothing in %v", probeWait)}, nil
+		return Chosen{hardware.TCG, fmt.Sprintf("a guest under KVM says nothing in %v", probeWait)}, nil
 	case <-ctx.Done():
 		return Chosen{}, fmt.Errorf("probe the accelerator: %w", ctx.Err())
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/kernel"
 )
 
@@ -43,7 +44,7 @@ func real(t *testing.T) rig {
 			t.Error(err)
 		}
 	})
-	return rig{Options{Kernel: k, Initramfs: initramfs, Dir: scratch, Accelerator: TCG, PowerOff: powerOff}}
+	return rig{Options{Kernel: k, Initramfs: initramfs, Dir: scratch, Accelerator: hardware.TCG, PowerOff: powerOff}}
 }
 
 // builtInit is the init, built once for all tests.
@@ -160,7 +161,7 @@ func powerOff(ctx context.Context, g *Guest) error {
 	return err
 }
 
-func start(t *testing.T, r rig, s Shape) *Guest {
+func start(t *testing.T, r rig, s hardware.Shape) *Guest {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
 	defer cancel()
@@ -178,7 +179,7 @@ func start(t *testing.T, r rig, s Shape) *Guest {
 
 func TestBootOneVCPU(t *testing.T) {
 	r := real(t)
-	g := start(t, r, Shape{Name: "one", CPU: CPU{Count: 1}, Memory: Memory{Size: 128 * mib}})
+	g := start(t, r, hardware.Shape{Name: "one", CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 * mib}})
 	l := dial(t, g)
 	online, err := l.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil || strings.TrimSpace(string(online)) != "0" {
@@ -188,7 +189,7 @@ func TestBootOneVCPU(t *testing.T) {
 	if features == 0 || strings.Contains(text, "TCG doesn't") {
 		t.Errorf("complaints %q, %d features: the lines of TCG are to be counted and left out", text, features)
 	}
-	u, err := g.Usage(t.Context())
+	u, err := g.Inspect().Usage(t.Context())
 	if err != nil || len(u.VCPUs) != 1 || u.VCPUs[0].Run <= 0 || len(u.Others) == 0 {
 		t.Errorf("usage %+v, %v", u, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"plimsoll/internal/guest/hardware"
 )
 
 const (
@@ -89,17 +91,17 @@ func (g *Guest) forgetSockets() error {
 
 // makeFiles makes the files of disks and persistent memory that have none. One that was
 // named must be an ordinary file that is large enough.
-func (s Shape) makeFiles(w Wiring) error {
+func makeFiles(s hardware.Shape, w hardware.Wiring) error {
 	for _, d := range s.Disks {
-		if d.Backing != BackingFile {
+		if d.Backing != hardware.BackingFile {
 			continue
 		}
-		if err := ready(d.Path, d.path(w), d.Size); err != nil {
+		if err := ready(d.Path, d.File(w), d.Size); err != nil {
 			return fmt.Errorf("disk %s: %w", d.Name, err)
 		}
 	}
 	for _, p := range s.Persistent {
-		if err := ready(p.Path, p.path(w), p.Size); err != nil {
+		if err := ready(p.Path, p.File(w), p.Size); err != nil {
 			return fmt.Errorf("persistent memory %s: %w", p.Name, err)
 		}
 	}

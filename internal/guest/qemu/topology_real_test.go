@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/view"
 )
 
@@ -81,7 +82,7 @@ func TestGuestsSeeTheAdvice(t *testing.T) {
 			if row.vcpus > 8 && os.Getenv("PLIMSOLL_DEEP") == "" {
 				t.Skip("set PLIMSOLL_DEEP=1: without KVM a guest of so many vCPUs takes long to boot")
 			}
-			s := Shape{Name: row.name, CPU: CPU{Count: row.vcpus, Topology: Auto, Advice: row.o}, Memory: Memory{Size: row.size * mib}}
+			s := hardware.Shape{Name: row.name, CPU: hardware.CPU{Count: row.vcpus, Topology: hardware.Auto, Advice: row.o}, Memory: hardware.Memory{Size: row.size * mib}}
 			s, err := s.Arrange(row.host)
 			if err != nil {
 				t.Fatal(err)
@@ -101,7 +102,7 @@ func TestGuestsSeeTheAdvice(t *testing.T) {
 			if d := cmp.Diff(nodesOf(s), nodes); d != "" {
 				t.Errorf("nodes (-shape +guest):\n%s", d)
 			}
-			if c, ok := v.LastLevel(); !ok || c.Name != "L3" || s.evenNodes() && len(c.Sharing) != s.CPU.Sockets*s.CPU.Dies {
+			if c, ok := v.LastLevel(); !ok || c.Name != "L3" || evenNodes(s) && len(c.Sharing) != s.CPU.Sockets*s.CPU.Dies {
 				t.Errorf("last-level cache %+v: want one for each of %d dies", c, s.CPU.Sockets*s.CPU.Dies)
 			}
 			if err := l.conn.Close(); err != nil {
@@ -111,9 +112,9 @@ func TestGuestsSeeTheAdvice(t *testing.T) {
 	}
 }
 
-func nodesOf(s Shape) []string {
+func nodesOf(s hardware.Shape) []string {
 	if len(s.NUMA) == 0 {
-		return []string{span(0, s.CPU.Count-1)}
+		return []string{view.Span(0, s.CPU.Count-1)}
 	}
 	var l []string
 	for _, n := range s.NUMA {
@@ -123,9 +124,9 @@ func nodesOf(s Shape) []string {
 }
 
 // evenNodes says whether no socket is cut by a node.
-func (s Shape) evenNodes() bool {
-	return !slices.ContainsFunc(s.NUMA, func(n Node) bool {
-		cpus, err := cpuList(n.CPUs)
+func evenNodes(s hardware.Shape) bool {
+	return !slices.ContainsFunc(s.NUMA, func(n hardware.Node) bool {
+		cpus, err := view.List(n.CPUs)
 		return err != nil || len(cpus)%(s.CPU.Count/s.CPU.Sockets) != 0
 	})
 }
@@ -134,16 +135,16 @@ func (s Shape) evenNodes() bool {
 func TestGuestsSeeTheirShape(t *testing.T) {
 	r := real(t)
 	for name, c := range map[string]struct {
-		cpu  CPU
+		cpu  hardware.CPU
 		want [5]int // sockets, dies, cores, threads, instances of the last-level cache
 	}{
-		"spread-8":       {CPU{Count: 8, Topology: Spread, Model: "EPYC-Milan"}, [5]int{8, 8, 8, 8, 8}},
-		"one-socket-8":   {CPU{Count: 8, Model: "EPYC-Milan"}, [5]int{1, 1, 8, 8, 1}},
-		"threads-8":      {CPU{Count: 8, Threads: 2}, [5]int{1, 1, 4, 8, 1}},
-		"dies-threads-8": {CPU{Count: 8, Threads: 2, Dies: 2}, [5]int{1, 2, 4, 8, 2}},
+		"spread-8":       {hardware.CPU{Count: 8, Topology: hardware.Spread, Model: "EPYC-Milan"}, [5]int{8, 8, 8, 8, 8}},
+		"one-socket-8":   {hardware.CPU{Count: 8, Model: "EPYC-Milan"}, [5]int{1, 1, 8, 8, 1}},
+		"threads-8":      {hardware.CPU{Count: 8, Threads: 2}, [5]int{1, 1, 4, 8, 1}},
+		"dies-threads-8": {hardware.CPU{Count: 8, Threads: 2, Dies: 2}, [5]int{1, 2, 4, 8, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := start(t, r, Shape{Name: name, CPU: c.cpu, Memory: Memory{Size: 192 * mib}})
+			g := start(t, r, hardware.Shape{Name: name, CPU: c.cpu, Memory: hardware.Memory{Size: 192 * mib}})
 			l := dial(t, g)
 			v := see(t, name, l)
 			last, _ := v.LastLevel()
@@ -159,8 +160,8 @@ func TestGuestsSeeTheirShape(t *testing.T) {
 
 func TestGuestSeesDistances(t *testing.T) {
 	r := real(t)
-	s := Shape{Name: "numa", CPU: CPU{Count: 2, Topology: Spread}, Memory: Memory{Size: 256 * mib},
-		NUMA: []Node{{CPUs: "0", Memory: 128 * mib}, {CPUs: "1", Memory: 128 * mib}}, Distances: [][]int{{10, 21}, {21, 10}}}
+	s := hardware.Shape{Name: "numa", CPU: hardware.CPU{Count: 2, Topology: hardware.Spread}, Memory: hardware.Memory{Size: 256 * mib},
+		NUMA: []hardware.Node{{CPUs: "0", Memory: 128 * mib}, {CPUs: "1", Memory: 128 * mib}}, Distances: [][]int{{10, 21}, {21, 10}}}
 	l := dial(t, start(t, r, s))
 	v := see(t, "numa", l)
 	if len(v.Nodes) != 2 || !slices.Equal(v.Nodes[0].Distances, []int{10, 21}) || !slices.Equal(v.Nodes[1].Distances, []int{21, 10}) {

@@ -3,7 +3,8 @@ package spec
 import (
 	"context"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/platform"
 )
 
@@ -23,9 +24,9 @@ type Machine interface {
 // Running is a VM that runs.
 type Running struct {
 	Agent platform.Machine
-	Spec  Guest       // that it was booted with
-	QEMU  *qemu.Guest // nil where a daemon owns QEMU
-	Disk  DiskServer  // nil where QEMU opens the file itself
+	Spec  Guest            // that it was booted with
+	QEMU  *inspect.Process // nil where a daemon owns QEMU
+	Disk  DiskServer       // nil where QEMU opens the file itself
 }
 
 // DiskServer serves the disk of a VM.
@@ -39,7 +40,7 @@ type DiskServer interface {
 type QEMUOwner interface {
 	Machine
 	// Accelerator is empty as long as it is not known.
-	Accelerator() qemu.Accelerator
+	Accelerator() hardware.Accelerator
 }
 
 // Migrator is a Machine that can migrate in the middle of a load.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/view"
 )
 
@@ -23,7 +22,7 @@ func (g Guest) Pins() ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("pin %q: %w: want none, CPUs of the host for all vCPUs as in 0-1, or for each as in 0/1", g.Pin, err)
 		}
-		lists[i] = qemu.ListOf(cpus)
+		lists[i] = view.FormatList(cpus)
 	}
 	if len(lists) > 1 && len(lists) != g.VCPUs && g.VCPUs > 0 {
 		return nil, fmt.Errorf("pin %q has CPUs for %d vCPUs, and the guest has %d", g.Pin, len(lists), g.VCPUs)

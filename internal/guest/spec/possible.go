@@ -5,13 +5,14 @@ import (
 	"os"
 	"runtime"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/guest/view"
 )
 
 // Possible finds settings that exclude each other, or that this host lacks, before a boot.
 // Chosen is the accelerator, empty where it is not known.
-func (g Guest) Possible(chosen qemu.Accelerator) error {
+func (g Guest) Possible(chosen hardware.Accelerator) error {
 	shape, err := g.Shape("guest")
 	if err != nil {
 		return err
@@ -21,9 +22,9 @@ func (g Guest) Possible(chosen qemu.Accelerator) error {
 	if err != nil {
 		return fmt.Errorf("read the topology of this host: %w", err)
 	}
-	w := qemu.Wiring{Accelerator: chosen, Version: newest, Host: qemu.HostShape("this host", t), HostCPUs: runtime.NumCPU()}
+	w := hardware.Wiring{Accelerator: chosen, Version: newest, Host: hardware.HostShape("this host", t), HostCPUs: runtime.NumCPU()}
 	if g.VirtualTime > 0 || g.Accelerator != "auto" {
-		w.Accelerator = qemu.Accelerator(g.Accelerator)
+		w.Accelerator = hardware.Accelerator(g.Accelerator)
 	}
 	for _, c := range t.CPUs {
 		w.Online = append(w.Online, c.ID)
@@ -33,7 +34,7 @@ func (g Guest) Possible(chosen qemu.Accelerator) error {
 
 // newest stands for a QEMU that is not asked here: what an older one lacks is said when a
 // guest is started.
-var newest = qemu.Version{Major: 99}
+var newest = hardware.Version{Major: 99}
 
 // fair refuses what would starve this host: threads with a fixed priority go before all
 // others for as long as they like.
@@ -41,7 +42,7 @@ func (g Guest) fair() error {
 	if g.Scheduler == "" {
 		return nil
 	}
-	c, err := qemu.ParseScheduling(g.Scheduler)
+	c, err := inspect.ParseScheduling(g.Scheduler)
 	if err == nil && c.Policy == "fifo" && g.VCPUs >= runtime.NumCPU() {
 		err = fmt.Errorf("scheduler %s: %d vCPUs would keep all %d CPUs of this host from everything else: ask for fewer vCPUs", c, g.VCPUs, runtime.NumCPU())
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/parameter"
 )
 
@@ -50,13 +50,13 @@ const Unset = "none"
 const Scratch = "/scratch"
 
 // Shape returns the VM that the settings describe.
-func (g Guest) Shape(name string) (qemu.Shape, error) {
-	shape := qemu.Shape{Name: name, CPU: qemu.CPU{Count: g.VCPUs, Model: g.Model}, Memory: qemu.Memory{Size: int64(g.Memory)}, Parameters: strings.Fields(g.Parameters)}
+func (g Guest) Shape(name string) (hardware.Shape, error) {
+	shape := hardware.Shape{Name: name, CPU: hardware.CPU{Count: g.VCPUs, Model: g.Model}, Memory: hardware.Memory{Size: int64(g.Memory)}, Parameters: strings.Fields(g.Parameters)}
 	if err := layout.Apply(&shape.CPU, g.Topology); err != nil {
 		return shape, err
 	}
 	if g.VirtualTime > 0 {
-		shape.VirtualTime = &qemu.VirtualTime{Shift: g.VirtualTime}
+		shape.VirtualTime = &hardware.VirtualTime{Shift: g.VirtualTime}
 	}
 	shape.Memory.HugePage = HugePages[g.HugePages]
 	if err := errors.Join(g.checkRoute(), g.fair(), g.nodes(&shape)); err != nil {
@@ -74,7 +74,7 @@ func (g Guest) Shape(name string) (qemu.Shape, error) {
 var HugePages = map[string]int64{"": 0, Unset: 0, "2MiB": 2 << 20, "1GiB": 1 << 30}
 
 // nodes adds the virtual NUMA nodes, and the nodes of the host that hold their memory.
-func (g Guest) nodes(shape *qemu.Shape) error {
+func (g Guest) nodes(shape *hardware.Shape) error {
 	hosts, err := g.HostNodeList()
 	if err != nil || g.Nodes < 2 && len(hosts) == 0 {
 		return err
@@ -84,7 +84,7 @@ func (g Guest) nodes(shape *qemu.Shape) error {
 	}
 	each := g.VCPUs / g.Nodes
 	for n := range g.Nodes {
-		shape.NUMA = append(shape.NUMA, qemu.Node{CPUs: fmt.Sprintf("%d-%d", n*each, n*each+each-1), Memory: int64(g.Memory) / int64(g.Nodes), Host: hosts})
+		shape.NUMA = append(shape.NUMA, hardware.Node{CPUs: fmt.Sprintf("%d-%d", n*each, n*each+each-1), Memory: int64(g.Memory) / int64(g.Nodes), Host: hosts})
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ const (
 const leastPmem = 32 << 20
 
 // persistent returns the NVDIMM.
-func (g Guest) persistent() ([]qemu.Persistent, error) {
+func (g Guest) persistent() ([]hardware.Persistent, error) {
 	if g.Pmem == 0 {
 		if g.Storage == OnPmem || g.Storage == OnDAX {
 			return nil, fmt.Errorf("storage: %s needs an NVDIMM: set its size, as in pmem: 1GiB", g.Storage)
@@ -117,7 +117,7 @@ func (g Guest) persistent() ([]qemu.Persistent, error) {
 	if g.Pmem < leastPmem {
 		return nil, fmt.Errorf("pmem: %s has no room for a file system: take 32MiB or more", g.Pmem)
 	}
-	return []qemu.Persistent{{Name: "pmem", Kind: qemu.NVDIMM, Size: int64(g.Pmem)}}, nil
+	return []hardware.Persistent{{Name: "pmem", Kind: hardware.NVDIMM, Size: int64(g.Pmem)}}, nil
 }
 
 const (
@@ -130,13 +130,13 @@ const (
 )
 
 // Disk returns the disk that workloads write to, with its file in a folder.
-func (g Guest) Disk(folder string) qemu.Disk {
-	d := qemu.Disk{
-		Name: DataDisk, Size: int64(g.DiskSize), Controller: qemu.Controller(g.Controller), Backing: qemu.BackingFile, Path: filepath.Join(folder, DataImage),
+func (g Guest) Disk(folder string) hardware.Disk {
+	d := hardware.Disk{
+		Name: DataDisk, Size: int64(g.DiskSize), Controller: hardware.Controller(g.Controller), Backing: hardware.BackingFile, Path: filepath.Join(folder, DataImage),
 		Cache: g.Cache, AIO: g.AIO, IOThread: g.IOThread, Queues: g.Queues,
 	}
 	if r, err := ParseRoute(g.IOFilter); err == nil && r.Server != NoServer {
-		d.Backing, d.Path, d.AIO, d.Socket = qemu.BackingNBD, "", "", filepath.Join(folder, DiskSocket)
+		d.Backing, d.Path, d.AIO, d.Socket = hardware.BackingNBD, "", "", filepath.Join(folder, DiskSocket)
 	}
 	return d
 }

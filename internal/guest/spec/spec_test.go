@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 )
 
 func TestRoutes(t *testing.T) {
@@ -67,11 +67,11 @@ func TestPins(t *testing.T) {
 // What lies between the disk and its file decides what QEMU is given.
 func TestTheDiskOfARoute(t *testing.T) {
 	s := Guest{DiskSize: 1 << 30, Controller: "virtio-blk", AIO: "threads"}
-	if d := s.Disk("/f"); d.Backing != qemu.BackingFile || d.Path != "/f/"+DataImage || d.AIO != "threads" {
+	if d := s.Disk("/f"); d.Backing != hardware.BackingFile || d.Path != "/f/"+DataImage || d.AIO != "threads" {
 		t.Errorf("%+v", d)
 	}
 	s.IOFilter = "null"
-	if d := s.Disk("/f"); d.Backing != qemu.BackingNBD || d.Path != "" || d.AIO != "" || d.Socket != "/f/"+DiskSocket {
+	if d := s.Disk("/f"); d.Backing != hardware.BackingNBD || d.Path != "" || d.AIO != "" || d.Socket != "/f/"+DiskSocket {
 		t.Errorf("%+v", d)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/agent/program"
 	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
 	"plimsoll/internal/guest/qemu"
@@ -43,18 +44,18 @@ func Find(g spec.Guest) (s Supply, err error) {
 }
 
 // cards are the modules of each network card, and the one that delays packets.
-var cards = map[qemu.Model][]string{
-	qemu.VirtioNet: {"virtio_net", "netem"}, qemu.VMXNet3: {"vmxnet3", "netem"}, qemu.E1000e: {"e1000e", "netem"},
+var cards = map[hardware.Model][]string{
+	hardware.VirtioNet: {"virtio_net", "netem"}, hardware.VMXNet3: {"vmxnet3", "netem"}, hardware.E1000e: {"e1000e", "netem"},
 }
 
 // Modules are the sets of kernel modules that a VM with such settings needs.
 func Modules(g spec.Guest) []string {
-	all := append([]string{"channel", "ext4"}, furnish.Drivers(qemu.Controller(g.Controller))...)
+	all := append([]string{"channel", "ext4"}, furnish.Drivers(hardware.Controller(g.Controller))...)
 	if g.Pmem > 0 {
 		all = append(all, "pmem")
 	}
 	if g.Network {
-		all = append(all, cards[qemu.Model(g.NIC)]...)
+		all = append(all, cards[hardware.Model(g.NIC)]...)
 	}
 	return all
 }
@@ -73,7 +74,7 @@ func (s Supply) WriteInitramfs(name string, modules []string, mode fs.FileMode) 
 }
 
 // HasDriver says what is missing where the kernel has no driver for a network card.
-func (s Supply) HasDriver(card qemu.Model) error {
+func (s Supply) HasDriver(card hardware.Model) error {
 	if s.Kernel == nil {
 		return nil // nothing boots
 	}
@@ -88,9 +89,9 @@ func (s Supply) HasDriver(card qemu.Model) error {
 func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, error) {
 	switch {
 	case g.VirtualTime > 0:
-		return qemu.Chosen{Accelerator: qemu.TCG, Why: "it alone has virtual time"}, nil
+		return qemu.Chosen{Accelerator: hardware.TCG, Why: "it alone has virtual time"}, nil
 	case g.Accelerator != "auto":
-		return qemu.Chosen{Accelerator: qemu.Accelerator(g.Accelerator), Why: "it was asked for"}, nil
+		return qemu.Chosen{Accelerator: hardware.Accelerator(g.Accelerator), Why: "it was asked for"}, nil
 	}
 	binary, err := exec.LookPath(qemu.Binary)
 	if err != nil {
@@ -101,7 +102,7 @@ func (s Supply) Accelerator(ctx context.Context, g spec.Guest) (qemu.Chosen, err
 
 // ProgramDisk returns the file with programs of the host as a disk of a VM. VMs tell their
 // disks apart by size.
-func ProgramDisk(file string, g spec.Guest) (d qemu.Disk, err error) {
+func ProgramDisk(file string, g spec.Guest) (d hardware.Disk, err error) {
 	info, err := os.Stat(file)
 	if err != nil {
 		return d, err
@@ -109,5 +110,5 @@ func ProgramDisk(file string, g spec.Guest) (d qemu.Disk, err error) {
 	if info.Size() == int64(g.DiskSize) {
 		return d, fmt.Errorf("disk: %s is the size of another disk of the guest: take a little more", g.DiskSize)
 	}
-	return qemu.Disk{Name: "programs", Size: info.Size(), Controller: qemu.VirtioBlk, Backing: qemu.BackingFile, Path: file, Cache: "writeback", ReadOnly: true}, nil
+	return hardware.Disk{Name: "programs", Size: info.Size(), Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: file, Cache: "writeback", ReadOnly: true}, nil
 }

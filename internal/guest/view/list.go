@@ -34,3 +34,26 @@ func List(s string) ([]int, error) {
 	slices.Sort(l)
 	return slices.Compact(l), nil
 }
+
+// FormatList writes numbers of CPUs as the kernel does, such as 0-3,8.
+func FormatList(cpus []int) string {
+	slices.Sort(cpus)
+	cpus = slices.Compact(cpus)
+	var parts []string
+	for len(cpus) > 0 {
+		n := 1
+		for n < len(cpus) && cpus[n] == cpus[0]+n {
+			n++
+		}
+		parts, cpus = append(parts, Span(cpus[0], cpus[n-1])), cpus[n:]
+	}
+	return strings.Join(parts, ",")
+}
+
+// Span writes a range of numbers as the kernel does.
+func Span(first, last int) string {
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}

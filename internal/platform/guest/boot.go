@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/guest/capacity"
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
@@ -85,7 +86,7 @@ func (s *slot) options(g spec.Guest) (qemu.Options, error) {
 
 // disks adds the VM's disks to its shape, and makes their files. The disk with programs has
 // no path where there is none.
-func (s *slot) disks(ctx context.Context, g spec.Guest, shape *qemu.Shape) (programs qemu.Disk, err error) {
+func (s *slot) disks(ctx context.Context, g spec.Guest, shape *hardware.Shape) (programs hardware.Disk, err error) {
 	image := s.home.File(spec.DataImage)
 	if _, err := os.Stat(image); err != nil {
 		if err := furnish.MakeDisk(ctx, image, int64(g.DiskSize)); err != nil {

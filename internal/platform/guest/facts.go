@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/view"
 	"plimsoll/internal/platform"
 )
@@ -83,7 +83,7 @@ func (m *machine) Caution(ctx context.Context) (string, error) {
 		return "", err
 	case i.spec.VirtualTime > 0:
 		return "virtual time: the guest's clock counts instructions; nothing here is a speed of any machine", nil
-	case m.Accelerator() == qemu.TCG:
+	case m.Accelerator() == hardware.TCG:
 		return "no KVM: QEMU interprets every instruction of the guest; read shapes and not speeds", nil
 	}
 	return "", nil
@@ -102,7 +102,7 @@ func (m *machine) Given(ctx context.Context) (g platform.Given, err error) {
 
 // given sums the CPU time of all processes that have run the VM since it booted.
 func (i *instance) given(ctx context.Context) (g platform.Given, err error) {
-	u, err := i.qemu.Usage(ctx)
+	u, err := i.qemu.Inspect().Usage(ctx)
 	if err != nil {
 		return g, err
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/folder"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/parameter"
@@ -25,8 +25,8 @@ const studyFolder = spec.Scratch + "/study"
 // Kind is the platform as the catalog lists it.
 func Kind() platform.Kind {
 	defaults := spec.Guest{
-		VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
-		Controller: string(qemu.VirtioBlk), NIC: string(qemu.VirtioNet), Cache: "none", AIO: "threads",
+		VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 256 << 20, HugePages: spec.Unset, HostNodes: spec.Unset, DiskSize: 4 << 30,
+		Controller: string(hardware.VirtioBlk), NIC: string(hardware.VirtioNet), Cache: "none", AIO: "threads",
 		IOFilter: spec.NoServer, Storage: spec.OnDisk, Pin: spec.Unset,
 		Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 	}
@@ -59,7 +59,7 @@ func open(g spec.Guest) (*testbed, error) {
 		return nil, err
 	}
 	if g.Network {
-		if err := s.HasDriver(qemu.Model(g.NIC)); err != nil {
+		if err := s.HasDriver(hardware.Model(g.NIC)); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/diskserver"
 	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/hardware"
+	"plimsoll/internal/guest/inspect"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/relay"
 	"plimsoll/internal/guest/spec"
@@ -34,7 +36,7 @@ func (i *instance) serveDisk(ctx context.Context, s *slot) error {
 }
 
 // join connects to the agent, places the vCPUs and mounts the disks.
-func (i *instance) join(ctx context.Context, confined platform.Confinement, programs qemu.Disk) error {
+func (i *instance) join(ctx context.Context, confined platform.Confinement, programs hardware.Disk) error {
 	conn, err := i.qemu.Channel(ctx)
 	if err != nil {
 		return err
@@ -59,11 +61,11 @@ func (i *instance) schedule(ctx context.Context) error {
 	if i.spec.Scheduler == "" {
 		return nil
 	}
-	s, err := qemu.ParseScheduling(i.spec.Scheduler)
+	s, err := inspect.ParseScheduling(i.spec.Scheduler)
 	if err != nil {
 		return err
 	}
-	return i.qemu.Schedule(ctx, s)
+	return i.qemu.Inspect().Schedule(ctx, s)
 }
 
 // mount mounts what workloads write to. Where there are a disk and an NVDIMM, a study that

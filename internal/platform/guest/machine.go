@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"plimsoll/internal/agent/remote"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
@@ -60,11 +61,11 @@ func (m *machine) Limits(g spec.Guest) error {
 	if !g.Network || g.NIC == m.Spec().NIC {
 		return nil
 	}
-	return m.slot.bed.supply.HasDriver(qemu.Model(g.NIC))
+	return m.slot.bed.supply.HasDriver(hardware.Model(g.NIC))
 }
 
 // Accelerator is empty before the first boot.
-func (m *machine) Accelerator() qemu.Accelerator {
+func (m *machine) Accelerator() hardware.Accelerator {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.slot.chosen.Accelerator
@@ -78,7 +79,8 @@ func (m *machine) Running(ctx context.Context) (spec.Running, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := spec.Running{Agent: i.agent, Spec: i.spec, QEMU: i.qemu}
+	process := i.qemu.Inspect()
+	r := spec.Running{Agent: i.agent, Spec: i.spec, QEMU: &process}
 	if i.disk != nil {
 		r.Disk = i.disk
 	}

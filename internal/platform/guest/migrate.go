@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/witness"
@@ -57,10 +58,8 @@ func (m *machine) MayMigrate(mode string) error {
 	if m.running == nil {
 		return nil
 	}
-	for _, r := range qemu.Refusals(m.running.qemu.Facts().Version, m.slot.chosen.Accelerator) {
-		if r.What == qemu.RefusedPrecopy {
-			return fmt.Errorf("%s: %s; postcopy does not", r.What, r.Reason)
-		}
+	if reason := hardware.Refused(m.running.qemu.Facts().Version, m.slot.chosen.Accelerator, hardware.RefusedPrecopy); reason != "" {
+		return fmt.Errorf("%s: %s; postcopy does not", hardware.RefusedPrecopy, reason)
 	}
 	return nil
 }

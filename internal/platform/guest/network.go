@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/furnish"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/platform"
 )
@@ -33,7 +33,7 @@ func addressOf(number int) netip.Addr {
 func cardOf(number int) string { return fmt.Sprintf("52:54:00:12:%02x:%02x", number>>8, number&255) }
 
 // connect gives a VM that is to boot its network card, where the study has a network.
-func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *qemu.Shape) (err error) {
+func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *hardware.Shape) (err error) {
 	own := []string{"plimsoll.name=" + name}
 	if g.Network {
 		if s.plug == nil {
@@ -41,7 +41,7 @@ func (s *slot) connect(ctx context.Context, name string, g spec.Guest, shape *qe
 				return err
 			}
 		}
-		shape.NICs = []qemu.NIC{{Name: furnish.Ethernet, Model: qemu.Model(g.NIC), Link: qemu.LinkStream, Socket: s.plug.Socket, MAC: cardOf(s.number)}}
+		shape.NICs = []hardware.NIC{{Name: furnish.Ethernet, Model: hardware.Model(g.NIC), Link: hardware.LinkStream, Socket: s.plug.Socket, MAC: cardOf(s.number)}}
 		own = append(own, fmt.Sprintf("plimsoll.addr=%s=%s/%d", furnish.Ethernet, addressOf(s.number), networkBits))
 	}
 	shape.Parameters = append(own, shape.Parameters...)

@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
 )
@@ -22,16 +22,16 @@ func TestShape(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		settings spec.Guest
-		cpu      qemu.CPU
+		cpu      hardware.CPU
 		nodes    int
 		wrong    string
 	}{
-		{name: "as it comes", settings: base, cpu: qemu.CPU{Count: 1, Topology: qemu.Spread}},
-		{name: "advised", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "auto" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Auto}},
-		{name: "two sockets", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "2x4" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 4, Threads: 1}},
-		{name: "threads", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x4x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 1, Cores: 4, Threads: 2}},
-		{name: "dies", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x2x2x2" }), cpu: qemu.CPU{Count: 8, Topology: qemu.Explicit, Sockets: 1, Dies: 2, Cores: 2, Threads: 2}},
-		{name: "nodes", settings: with(func(s *spec.Guest) { s.VCPUs, s.Nodes, s.Topology = 4, 2, "2x2" }), cpu: qemu.CPU{Count: 4, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}, nodes: 2},
+		{name: "as it comes", settings: base, cpu: hardware.CPU{Count: 1, Topology: hardware.Spread}},
+		{name: "advised", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "auto" }), cpu: hardware.CPU{Count: 8, Topology: hardware.Auto}},
+		{name: "two sockets", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "2x4" }), cpu: hardware.CPU{Count: 8, Topology: hardware.Explicit, Sockets: 2, Dies: 1, Cores: 4, Threads: 1}},
+		{name: "threads", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x4x2" }), cpu: hardware.CPU{Count: 8, Topology: hardware.Explicit, Sockets: 1, Dies: 1, Cores: 4, Threads: 2}},
+		{name: "dies", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 8, "1x2x2x2" }), cpu: hardware.CPU{Count: 8, Topology: hardware.Explicit, Sockets: 1, Dies: 2, Cores: 2, Threads: 2}},
+		{name: "nodes", settings: with(func(s *spec.Guest) { s.VCPUs, s.Nodes, s.Topology = 4, 2, "2x2" }), cpu: hardware.CPU{Count: 4, Topology: hardware.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}, nodes: 2},
 		{name: "another number", settings: with(func(s *spec.Guest) { s.VCPUs, s.Topology = 4, "2x4" }), wrong: "has 8 vCPUs, and the guest has 4"},
 		{name: "no numbers", settings: with(func(s *spec.Guest) { s.Topology = "wide" }), wrong: "want spread, auto or numbers"},
 		{name: "nought", settings: with(func(s *spec.Guest) { s.Topology = "0x4" }), wrong: "want spread"},

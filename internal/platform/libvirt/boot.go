@@ -11,6 +11,7 @@ import (
 
 	"plimsoll/internal/agent/remote"
 	"plimsoll/internal/guest/furnish"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/libvirt"
@@ -66,34 +67,34 @@ func (m *machine) boot(ctx context.Context) error {
 }
 
 // describe writes the domain's XML. Each domain has a name of its own.
-func (m *machine) describe(ctx context.Context, chosen qemu.Chosen, disks []qemu.Disk) (string, error) {
+func (m *machine) describe(ctx context.Context, chosen qemu.Chosen, disks []hardware.Disk) (string, error) {
 	shape, err := m.spec.Shape("plimsoll-" + rand.Text()[:8])
 	if err != nil {
 		return "", err
 	}
 	shape.Disks = disks
-	w := qemu.Wiring{Accelerator: chosen.Accelerator, Dir: m.files.home.Path, Kernel: m.files.home.File("kernel")}
+	w := hardware.Wiring{Accelerator: chosen.Accelerator, Dir: m.files.home.Path, Kernel: m.files.home.File("kernel")}
 	if w.Version, err = m.version(ctx); err != nil {
 		return "", err
 	}
 	if w.Initramfs, err = m.files.initramfs(m.spec); err != nil {
 		return "", err
 	}
-	if w, err = qemu.OnThisMachine(w); err != nil {
+	if w, err = hardware.OnThisHost(w); err != nil {
 		return "", err
 	}
 	return shape.Domain(w)
 }
 
 // version is the release of QEMU that the daemon has.
-func (m *machine) version(ctx context.Context) (qemu.Version, error) {
+func (m *machine) version(ctx context.Context) (hardware.Version, error) {
 	v, err := m.conn.HypervisorVersion(ctx)
-	return qemu.Version{Major: int(v / 1e6), Minor: int(v / 1e3 % 1e3), Micro: int(v % 1e3)}, err
+	return hardware.Version{Major: int(v / 1e6), Minor: int(v / 1e3 % 1e3), Micro: int(v % 1e3)}, err
 }
 
 // start creates the domain and waits for its agent. Where that fails nothing is left of it.
 func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text string) (err error) {
-	console := qemu.ConsoleFile(m.files.home.Path)
+	console := hardware.ConsoleFile(m.files.home.Path)
 	// The daemon gives the file to QEMU's user, who may have no right to make one here.
 	if err := os.WriteFile(console, nil, 0o644); err != nil {
 		return fmt.Errorf("make a file for the console: %w", err)
@@ -104,7 +105,7 @@ func (m *machine) start(ctx context.Context, c *libvirt.Conn, r *running, text s
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(m.spec.Boot))
 	defer cancel()
-	r.channel, r.far, err = join(limit, m.uri, r.domain, qemu.Port)
+	r.channel, r.far, err = join(limit, m.uri, r.domain, hardware.Port)
 	if err == nil {
 		r.boot = time.Since(begun)
 		return nil
@@ -135,7 +136,7 @@ func join(ctx context.Context, uri string, d libvirt.Domain, port string) (*libv
 
 // furnish confines workers as before the boot, and mounts the disks: that of workloads and,
 // where there is one, that with programs.
-func (m *machine) furnish(ctx context.Context, far *remote.Machine, disks []qemu.Disk) error {
+func (m *machine) furnish(ctx context.Context, far *remote.Machine, disks []hardware.Disk) error {
 	if m.confined != (platform.Confinement{}) {
 		if err := far.Confine(ctx, m.confined); err != nil {
 			return fmt.Errorf("confine the guest's workers as before: %w", err)

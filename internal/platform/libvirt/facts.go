@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/layout"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/view"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/platform"
@@ -61,7 +61,7 @@ func (m *machine) Facts(ctx context.Context) ([]platform.Fact, error) {
 // Caution warns where figures of the VM are not those of hardware virtualisation.
 func (m *machine) Caution(ctx context.Context) (string, error) {
 	r, err := m.up(ctx)
-	if err == nil && r.chosen.Accelerator == qemu.TCG {
+	if err == nil && r.chosen.Accelerator == hardware.TCG {
 		return interpreted, nil
 	}
 	return "", err

@@ -9,7 +9,7 @@ import (
 
 	"plimsoll/internal/guest/folder"
 	"plimsoll/internal/guest/furnish"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/guest/supply"
 )
@@ -45,7 +45,7 @@ func (f *files) initramfs(g spec.Guest) (string, error) {
 
 // disks are the one that workloads write to and, where the host has any programs, the one
 // with them.
-func (f *files) disks(ctx context.Context, g spec.Guest) ([]qemu.Disk, error) {
+func (f *files) disks(ctx context.Context, g spec.Guest) ([]hardware.Disk, error) {
 	data := g.Disk(f.home.Path)
 	if _, err := os.Stat(data.Path); err != nil {
 		if err := furnish.MakeDisk(ctx, data.Path, data.Size); err != nil {
@@ -56,14 +56,14 @@ func (f *files) disks(ctx context.Context, g spec.Guest) ([]qemu.Disk, error) {
 	if _, err := os.Stat(own); err != nil {
 		kept, err := furnish.ProgramDisk(ctx, f.supply.Cache)
 		if err != nil || kept == "" {
-			return []qemu.Disk{data}, err
+			return []hardware.Disk{data}, err
 		}
 		if err := copyFile(own, kept); err != nil {
 			return nil, fmt.Errorf("copy programs for the guest: %w", err)
 		}
 	}
 	programs, err := supply.ProgramDisk(own, g)
-	return []qemu.Disk{data, programs}, err
+	return []hardware.Disk{data, programs}, err
 }
 
 // copyFile copies a file, so that it is there as a whole or not at all.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"plimsoll/internal/guest/folder"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
@@ -27,10 +27,10 @@ const machineName = "libvirt"
 func Kind() platform.Kind {
 	defaults := Settings{
 		Guest: spec.Guest{
-			VCPUs: 1, Topology: string(qemu.Spread), Nodes: 1, Memory: 256 << 20, DiskSize: 4 << 30, Controller: string(qemu.VirtioBlk), Cache: "none", AIO: "threads",
+			VCPUs: 1, Topology: string(hardware.Spread), Nodes: 1, Memory: 256 << 20, DiskSize: 4 << 30, Controller: string(hardware.VirtioBlk), Cache: "none", AIO: "threads",
 			Accelerator: "auto", Boot: parameter.Duration(time.Minute),
 		},
-		Controller: string(qemu.VirtioBlk), Folder: "/var/tmp",
+		Controller: string(hardware.VirtioBlk), Folder: "/var/tmp",
 	}
 	return platform.Kind{
 		Needs:    "libvirt",

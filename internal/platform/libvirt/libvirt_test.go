@@ -7,7 +7,7 @@ import (
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/platform"
 )
@@ -16,7 +16,7 @@ func TestShape(t *testing.T) {
 	s := Kind().Defaults.(Settings)
 	s.VCPUs, s.Topology, s.Nodes, s.Parameters = 4, "2x2", 2, "mitigations=auto quiet"
 	shape, err := s.Shape("web")
-	if err != nil || shape.CPU != (qemu.CPU{Count: 4, Topology: qemu.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}) || len(shape.NUMA) != 2 ||
+	if err != nil || shape.CPU != (hardware.CPU{Count: 4, Topology: hardware.Explicit, Sockets: 2, Dies: 1, Cores: 2, Threads: 1}) || len(shape.NUMA) != 2 ||
 		shape.NUMA[1].CPUs != "2-3" || shape.NUMA[1].Memory != 128<<20 || len(shape.Parameters) != 2 {
 		t.Errorf("%+v, %v", shape, err)
 	}

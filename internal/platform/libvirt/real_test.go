@@ -19,9 +19,9 @@ import (
 	"plimsoll/internal/factor"
 	"plimsoll/internal/factor/vm"
 	"plimsoll/internal/guest/guesttest"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/initramfs"
 	"plimsoll/internal/guest/kernel"
-	"plimsoll/internal/guest/qemu"
 	"plimsoll/internal/guest/supply"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/libvirt/libvirttest"
@@ -127,11 +127,11 @@ func (l lab) domain(t *testing.T, name string) string {
 	if err := errors.Join(initramfs.Build(f, initramfs.Spec{Init: l.files.supply.Agent, Kernel: l.files.supply.Kernel, Modules: []string{"channel"}}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	w, err := qemu.OnThisMachine(qemu.Wiring{Accelerator: qemu.TCG, Dir: l.files.home.Path, Kernel: l.files.home.File("kernel"), Initramfs: archive})
+	w, err := hardware.OnThisHost(hardware.Wiring{Accelerator: hardware.TCG, Dir: l.files.home.Path, Kernel: l.files.home.File("kernel"), Initramfs: archive})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := qemu.Shape{Name: name, CPU: qemu.CPU{Count: 1}, Memory: qemu.Memory{Size: 128 << 20}}.Domain(w)
+	text, err := hardware.Shape{Name: name, CPU: hardware.CPU{Count: 1}, Memory: hardware.Memory{Size: 128 << 20}}.Domain(w)
 	if err != nil {
 		t.Fatal(err)
 	}

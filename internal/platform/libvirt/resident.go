@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"plimsoll/internal/agent/remote"
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/libvirt"
 	"plimsoll/internal/platform"
 )
@@ -97,7 +97,7 @@ func (m *resident) agent(ctx context.Context) (*remote.Machine, error) {
 	}
 	limit, cancel := context.WithTimeout(ctx, time.Duration(m.settings.Boot))
 	defer cancel()
-	c, far, err := join(limit, m.settings.URI, m.domain, qemu.Port)
+	c, far, err := join(limit, m.settings.URI, m.domain, hardware.Port)
 	if err != nil {
 		return nil, fmt.Errorf("%w: start plimsoll-agent port in the domain", err)
 	}
@@ -130,9 +130,9 @@ func (m *resident) find(ctx context.Context) (err error) {
 	if m.shape, err = readDocument(text); err != nil {
 		return err
 	}
-	if names := m.shape.channels(); !slices.Contains(names, qemu.Port) {
+	if names := m.shape.channels(); !slices.Contains(names, hardware.Port) {
 		return fmt.Errorf("domain %s has no virtio channel named %s (it has %q): add one with virsh attach-device --persistent, of a file that holds "+
-			"<channel type='unix'><target type='virtio' name='%s'/></channel>, or use platform ssh or fleet", m.Name(), qemu.Port, names, qemu.Port)
+			"<channel type='unix'><target type='virtio' name='%s'/></channel>, or use platform ssh or fleet", m.Name(), hardware.Port, names, hardware.Port)
 	}
 	return nil
 }

@@ -3,7 +3,7 @@ package libvirt
 import (
 	"fmt"
 
-	"plimsoll/internal/guest/qemu"
+	"plimsoll/internal/guest/hardware"
 	"plimsoll/internal/guest/spec"
 )
 
@@ -18,7 +18,7 @@ type Settings struct {
 
 // limits says what libvirt lacks.
 func limits(g spec.Guest) error {
-	if g.Controller == string(qemu.NVMe) {
+	if g.Controller == string(hardware.NVMe) {
 		return fmt.Errorf("%q is no controller that libvirt has: want virtio-blk or virtio-scsi", g.Controller)
 	}
 	return nil

@@ -1,9 +1,10 @@
-package qemu
+package hardware
 
 import (
 	"fmt"
 
 	"plimsoll/internal/cluster/topology"
+	"plimsoll/internal/guest/view"
 )
 
 const (
@@ -68,7 +69,7 @@ func (s Shape) advised(host topology.Shape) (Shape, error) {
 	}
 	first := 0
 	for _, n := range a.Nodes {
-		s.NUMA = append(s.NUMA, Node{CPUs: span(first, first+n.VCPUs-1), Memory: n.Memory})
+		s.NUMA = append(s.NUMA, Node{CPUs: view.Span(first, first+n.VCPUs-1), Memory: n.Memory})
 		first += n.VCPUs
 	}
 	return s, nil
@@ -83,11 +84,4 @@ func dies(a topology.Advice) int {
 		}
 	}
 	return groups
-}
-
-func span(first, last int) string {
-	if first == last {
-		return fmt.Sprint(first)
-	}
-	return fmt.Sprintf("%d-%d", first, last)
 }

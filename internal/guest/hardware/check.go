@@ -1,4 +1,4 @@
-package qemu
+package hardware
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"plimsoll/internal/guest/view"
 )
 
 const (
@@ -48,7 +50,7 @@ func (s Shape) checkCPU(w Wiring) error {
 	if strings.ContainsAny(model, " \t\n\x00") || strings.HasPrefix(model, ",") {
 		return fmt.Errorf("CPU model %q: give a model of QEMU, with features after commas", model)
 	}
-	if reason, no := refused(w.Version, w.Accelerator, RefusedSMT); no && c.Threads > 1 && amd(model) {
+	if reason := Refused(w.Version, w.Accelerator, RefusedSMT); reason != "" && c.Threads > 1 && amd(model) {
 		return fmt.Errorf("%d threads per core with the CPU model %s: %s", c.Threads, model, reason)
 	}
 	return s.checkTime(w)
@@ -166,7 +168,7 @@ func (s Shape) checkNICs(w Wiring) error {
 		}
 		switch n.Link {
 		case LinkStream:
-			if reason, no := refused(w.Version, w.Accelerator, RefusedStream); no {
+			if reason := Refused(w.Version, w.Accelerator, RefusedStream); reason != "" {
 				return fmt.Errorf("network card %s: a link to a switch: %s", n.Name, reason)
 			}
 			if err := checkSocket(n.Socket); err != nil {
@@ -228,6 +230,15 @@ func (s Shape) checkRest(w Wiring) error {
 		}
 	}
 	return nil
+}
+
+// cpuList reads a list of CPUs that is not empty.
+func cpuList(s string) ([]int, error) {
+	l, err := view.List(s)
+	if err == nil && len(l) == 0 {
+		err = fmt.Errorf("no CPU is given: give a list such as 0-3,8")
+	}
+	return l, err
 }
 
 func checkName(what, name string, seen map[string]bool) error {

@@ -1,4 +1,4 @@
-package qemu
+package hardware
 
 import (
 	"path/filepath"
@@ -14,7 +14,7 @@ const (
 	TCG Accelerator = "tcg" // an interpreter: it shows shapes, not speeds
 )
 
-// Wiring is what a shape is started with, and on.
+// Wiring is the environment that a shape is started in.
 type Wiring struct {
 	Accelerator Accelerator
 	Version     Version
@@ -29,13 +29,14 @@ type Wiring struct {
 	Incoming          bool   // do not boot: wait for a guest that migrates here
 }
 
-// monitor is the file descriptor on which QEMU finds its control socket.
+// monitor is the file descriptor of QEMU's control socket.
 const monitor = 3
 
 // Port is the name of the virtio port of the control channel, as the guest sees it.
 const Port = "plimsoll"
 
-func (w Wiring) channel() string { return filepath.Join(w.Dir, "channel.sock") }
+// Channel is the socket of the control channel.
+func (w Wiring) Channel() string { return filepath.Join(w.Dir, "channel.sock") }
 
 func (w Wiring) file(kind, name string) string {
 	return filepath.Join(w.Dir, kind+"-"+name+".img")

@@ -1,4 +1,5 @@
-package qemu
+// Package qmp is a client of QEMU's control socket (QMP: one JSON object a line).
+package qmp
 
 import (
 	"bufio"
@@ -11,8 +12,7 @@ import (
 	"time"
 )
 
-// Monitor is a connection to the control socket of a running QEMU (QMP: one JSON object
-// a line). It can be used by several goroutines.
+// Monitor is a connection to a running QEMU. Several goroutines may use it.
 type Monitor struct {
 	conn io.ReadWriteCloser
 	out  sync.Mutex // one command at a time is written
@@ -36,7 +36,7 @@ type Event struct {
 
 const (
 	keptEvents = 256
-	mostLine   = 4 * mib
+	mostLine   = 4 << 20
 )
 
 type answer struct {
@@ -61,9 +61,9 @@ type message struct {
 	} `json:"error"`
 }
 
-// newMonitor takes over a connection: it waits for the greeting and makes QEMU ready for
+// New takes over a connection: it waits for the greeting and makes QEMU ready for
 // commands. Closing the monitor closes the connection.
-func newMonitor(ctx context.Context, conn io.ReadWriteCloser) (*Monitor, error) {
+func New(ctx context.Context, conn io.ReadWriteCloser) (*Monitor, error) {
 	m := &Monitor{conn: conn, pending: map[int]chan answer{}, changed: make(chan struct{}), ended: make(chan struct{})}
 	greeted := make(chan struct{})
 	go m.listen(greeted)

@@ -1,4 +1,4 @@
-package qemu
+package hardware
 
 import (
 	"fmt"
@@ -81,8 +81,8 @@ func (d Disk) checkBacking() error {
 // direct says whether the host's page cache is left out.
 func (d Disk) direct() bool { return d.Cache == "" || d.Cache == "none" || d.Cache == "directsync" }
 
-// volatile says whether the guest is told of a write cache, which it has to flush.
-func (d Disk) volatile() bool { return d.Cache != "writethrough" && d.Cache != "directsync" }
+// Volatile says whether the guest is told of a write cache, which it has to flush.
+func (d Disk) Volatile() bool { return d.Cache != "writethrough" && d.Cache != "directsync" }
 
 func (d Disk) args(i int, w Wiring) []string {
 	node, args := fmt.Sprintf("disk%d", i), []string(nil)
@@ -100,7 +100,7 @@ func (d Disk) args(i int, w Wiring) []string {
 			aio = "threads"
 		}
 		args = append(args,
-			"-blockdev", fmt.Sprintf("driver=file,node-name=file%d,filename=%s,aio=%s%s", i, quote(d.path(w)), aio, cache),
+			"-blockdev", fmt.Sprintf("driver=file,node-name=file%d,filename=%s,aio=%s%s", i, quote(d.File(w)), aio, cache),
 			"-blockdev", fmt.Sprintf("driver=raw,node-name=%s,file=file%d%s", node, i, cache))
 	case BackingNull:
 		latency := ""
@@ -119,7 +119,7 @@ func (d Disk) args(i int, w Wiring) []string {
 }
 
 func (d Disk) device(i int, node string) []string {
-	thread, write := "", ",write-cache="+onOff(d.volatile())
+	thread, write := "", ",write-cache="+onOff(d.Volatile())
 	if d.IOThread {
 		thread = fmt.Sprintf(",iothread=io%d", i)
 	}
@@ -141,7 +141,8 @@ func (d Disk) device(i int, node string) []string {
 	return []string{"-device", fmt.Sprintf("virtio-blk-pci,id=%s-dev,drive=%s,serial=%s%s%s%s", node, node, d.Name, queues("num-queues"), thread, write)}
 }
 
-func (d Disk) path(w Wiring) string {
+// File is the path of the file that backs the disk.
+func (d Disk) File(w Wiring) string {
 	if d.Path != "" {
 		return d.Path
 	}

@@ -1,4 +1,4 @@
-package qemu
+package hardware
 
 import (
 	"fmt"
@@ -7,9 +7,6 @@ import (
 
 // ConsoleFile is where the console of a guest that libvirt starts goes, in its folder.
 func ConsoleFile(dir string) string { return filepath.Join(dir, "console.log") }
-
-// OnThisMachine fills in what a wiring takes from the machine that this program runs on.
-func OnThisMachine(w Wiring) (Wiring, error) { return thisHost(w) }
 
 type domainDisk struct {
 	Type    string        `xml:"type,attr"`
@@ -128,7 +125,7 @@ func (d Disk) domain(w Wiring) domainDisk {
 	if d.ReadOnly {
 		x.Locked = &struct{}{}
 	}
-	x.Source.File = d.path(w)
+	x.Source.File = d.File(w)
 	return x
 }
 

@@ -1,4 +1,4 @@
-package qemu
+package qmp
 
 import (
 	"bufio"
@@ -43,7 +43,7 @@ func fake(t *testing.T, handle func(command string, id int) string) *Monitor {
 			}
 		}
 	}()
-	m, err := newMonitor(t.Context(), ours)
+	m, err := New(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestMonitorWithoutGreeting(t *testing.T) {
 	if err := theirs.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newMonitor(t.Context(), ours); err == nil || !strings.Contains(err.Error(), "greeting") {
+	if _, err := New(t.Context(), ours); err == nil || !strings.Contains(err.Error(), "greeting") {
 		t.Errorf("%v", err)
 	}
 }
@@ -127,7 +127,7 @@ func FuzzMonitor(f *testing.F) {
 	f.Add([]byte(`{"QMP": null}` + "\n" + `{"id": 0, "error": {"desc": "x"}}` + "\n"))
 	f.Add([]byte("{}\n[]\n"))
 	f.Fuzz(func(t *testing.T, script []byte) {
-		m, err := newMonitor(t.Context(), &tape{strings.NewReader(string(script))})
+		m, err := New(t.Context(), &tape{strings.NewReader(string(script))})
 		if err != nil {
 			return
 		}
@@ -147,3 +147,5 @@ type tape struct{ io.Reader }
 
 func (*tape) Write(p []byte) (int, error) { return len(p), nil }
 func (*tape) Close() error                { return nil }
+
+func named(name string) func(Event) bool { return func(e Event) bool { return e.Name == name } }

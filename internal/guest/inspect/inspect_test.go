@@ -1,8 +1,14 @@
-package qemu
+package inspect
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"plimsoll/internal/guest/view"
 )
 
 func TestParseScheduling(t *testing.T) {
@@ -45,13 +51,13 @@ func TestHugePageOfSmaps(t *testing.T) {
 		want  int64
 	}{
 		{area("262144", "4"), 0},
-		{area("262144", "2048") + area("64", "4"), 2 * mib},
-		{area("131072", "2048") + area("131072", "2048"), 2 * mib},
+		{area("262144", "2048") + area("64", "4"), 2 << 20},
+		{area("131072", "2048") + area("131072", "2048"), 2 << 20},
 		{area("131072", "2048") + area("131072", "4"), 0},
 		{area("1048576", "1048576"), 1 << 30},
 		{"", 0},
 	} {
-		if got := hugePage(c.smaps, 256*mib); got != c.want {
+		if got := hugePage(c.smaps, 256<<20); got != c.want {
 			t.Errorf("%d, want %d, of %s", got, c.want, c.smaps)
 		}
 	}
@@ -72,8 +78,47 @@ func TestBoundNodes(t *testing.T) {
 
 func TestListOf(t *testing.T) {
 	for want, cpus := range map[string][]int{"": nil, "0": {0}, "0-3,8": {8, 3, 2, 1, 0, 0}, "1,3": {3, 1}} {
-		if got := ListOf(cpus); got != want {
+		if got := view.FormatList(cpus); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestParseStat(t *testing.T) {
+	text := "24882 (CPU 0) /TCG) S 1 2 3 4 5 6 7 8 9 10 192 18 13 14 20 0\n"
+	th, err := parseStat(text)
+	if err == nil {
+		err = th.addSchedstat("2110111965 63744467 3592\n")
+	}
+	want := Thread{24882, "CPU 0) /TCG", 2110111965, 63744467, 1920 * time.Millisecond, 180 * time.Millisecond, 3592}
+	if err != nil || th != want {
+		t.Errorf("%+v, %v, want %+v", th, err, want)
+	}
+	if err := th.addSchedstat("1 2"); err == nil {
+		t.Error("a schedstat of two fields is taken")
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add("24882 (CPU 0/TCG) S 1 2 3 4 5 6 7 8 9 10 192 18 13 14")
+	f.Add(") (")
+	f.Fuzz(func(t *testing.T, s string) {
+		if th, err := parseStat(s); err == nil && (th.User%tick != 0 || !strings.Contains(s, "("+th.Name+")")) {
+			t.Errorf("%q: %+v", s, th)
+		}
+	})
+}
+
+func TestExits(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "42-11")
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "exits"), []byte("12345\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if n := exits(root, 42); n == nil || *n != 12345 {
+		t.Errorf("%v", n)
+	}
+	if n := exits(root, 4); n != nil {
+		t.Errorf("another guest's %d", *n)
 	}
 }

@@ -1,4 +1,4 @@
-package qemu
+package hardware
 
 import (
 	"crypto/sha256"
@@ -33,7 +33,7 @@ func (s Shape) Args(w Wiring) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSocket(w.channel()); err != nil {
+	if err := checkSocket(w.Channel()); err != nil {
 		return nil, fmt.Errorf("guest %s: its folder is too deep: %w", s.Name, err)
 	}
 	args := []string{
@@ -47,7 +47,7 @@ func (s Shape) Args(w Wiring) ([]string, error) {
 		"-serial", "stdio",
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", monitor), "-mon", "chardev=monitor,mode=control",
 		"-device", "virtio-serial-pci,id=serial0",
-		"-chardev", "socket,id=channel,server=on,wait=off,path="+quote(w.channel()),
+		"-chardev", "socket,id=channel,server=on,wait=off,path="+quote(w.Channel()),
 		"-device", "virtserialport,id=port0,bus=serial0.0,chardev=channel,name="+Port)
 	for i, d := range s.Disks {
 		args = append(args, d.args(i, w)...)
@@ -180,7 +180,7 @@ func (n NIC) args(i int, guest string) []string {
 
 func (p Persistent) args(i int, w Wiring) []string {
 	id := fmt.Sprintf("pmem%d", i)
-	args := []string{"-object", fmt.Sprintf("memory-backend-file,id=%s,share=on,mem-path=%s,size=%dM", id, quote(p.path(w)), p.Size/mib)}
+	args := []string{"-object", fmt.Sprintf("memory-backend-file,id=%s,share=on,mem-path=%s,size=%dM", id, quote(p.File(w)), p.Size/mib)}
 	device := "virtio-pmem-pci"
 	if p.Kind == NVDIMM {
 		device = "nvdimm"
@@ -188,7 +188,8 @@ func (p Persistent) args(i int, w Wiring) []string {
 	return append(args, "-device", fmt.Sprintf("%s,id=%s-dev,memdev=%s", device, id, id))
 }
 
-func (p Persistent) path(w Wiring) string {
+// File is the path of the file that holds the memory.
+func (p Persistent) File(w Wiring) string {
 	if p.Path != "" {
 		return p.Path
 	}

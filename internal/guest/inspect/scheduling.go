@@ -1,13 +1,14 @@
-package qemu
+package inspect
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/guest/view"
 )
 
 // Scheduling is how the host's scheduler treats the threads of vCPUs.
@@ -61,8 +62,8 @@ func (s Scheduling) String() string {
 }
 
 // Schedule changes how the host treats the threads of the vCPUs.
-func (g *Guest) Schedule(ctx context.Context, s Scheduling) error {
-	threads, err := g.Threads(ctx)
+func (p Process) Schedule(ctx context.Context, s Scheduling) error {
+	threads, err := p.Threads(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (g *Guest) Schedule(ctx context.Context, s Scheduling) error {
 	}
 	for i, t := range threads {
 		if err := unix.SchedSetAttr(t, &attr, 0); err != nil {
-			return fmt.Errorf("give vCPU %d of guest %s the scheduler %s: %w: nice values below those that plimsoll has, and fifo, need root or CAP_SYS_NICE", i, g.Name(), s, err)
+			return fmt.Errorf("give vCPU %d of guest %s the scheduler %s: %w: nice values below those that plimsoll has, and fifo, need root or CAP_SYS_NICE", i, p.Name, s, err)
 		}
 	}
 	return nil
@@ -82,15 +83,15 @@ func (g *Guest) Schedule(ctx context.Context, s Scheduling) error {
 
 // Scheduling reads from the host's kernel how it treats the threads of the vCPUs; it is an
 // error where they are not treated alike.
-func (g *Guest) Scheduling(ctx context.Context) (s Scheduling, err error) {
-	threads, err := g.Threads(ctx)
+func (p Process) Scheduling(ctx context.Context) (s Scheduling, err error) {
+	threads, err := p.Threads(ctx)
 	if err != nil {
 		return s, err
 	}
 	for i, t := range threads {
 		attr, err := unix.SchedGetAttr(t, 0)
 		if err != nil {
-			return s, fmt.Errorf("scheduler of vCPU %d of guest %s: %w", i, g.Name(), err)
+			return s, fmt.Errorf("scheduler of vCPU %d of guest %s: %w", i, p.Name, err)
 		}
 		one := Scheduling{Policy: fmt.Sprintf("policy %d", attr.Policy), Level: int(attr.Nice)}
 		for name, number := range policies {
@@ -105,7 +106,7 @@ func (g *Guest) Scheduling(ctx context.Context) (s Scheduling, err error) {
 			one.Level = 0
 		}
 		if i > 0 && one != s {
-			return s, fmt.Errorf("guest %s: vCPU 0 is treated as %s and vCPU %d as %s", g.Name(), s, i, one)
+			return s, fmt.Errorf("guest %s: vCPU 0 is treated as %s and vCPU %d as %s", p.Name, s, i, one)
 		}
 		s = one
 	}
@@ -114,15 +115,15 @@ func (g *Guest) Scheduling(ctx context.Context) (s Scheduling, err error) {
 
 // Affinity reads from the host's kernel on which of its CPUs each vCPU may run, and where
 // those threads of QEMU may that nobody has pinned.
-func (g *Guest) Affinity(ctx context.Context) (vcpus []string, free string, err error) {
-	threads, err := g.Threads(ctx)
+func (p Process) Affinity(ctx context.Context) (vcpus []string, free string, err error) {
+	threads, err := p.Threads(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, t := range append(threads, g.PID()) {
+	for _, t := range append(threads, p.PID) {
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(t, &set); err != nil {
-			return nil, "", fmt.Errorf("CPUs of the host for guest %s: %w", g.Name(), err)
+			return nil, "", fmt.Errorf("CPUs of the host for guest %s: %w", p.Name, err)
 		}
 		vcpus = append(vcpus, listOf(&set))
 	}
@@ -138,20 +139,5 @@ func listOf(set *unix.CPUSet) string {
 			cpus = append(cpus, i)
 		}
 	}
-	return ListOf(cpus)
-}
-
-// ListOf writes numbers of CPUs as the kernel does, such as 0-3,8.
-func ListOf(cpus []int) string {
-	slices.Sort(cpus)
-	cpus = slices.Compact(cpus)
-	var parts []string
-	for len(cpus) > 0 {
-		n := 1
-		for n < len(cpus) && cpus[n] == cpus[0]+n {
-			n++
-		}
-		parts, cpus = append(parts, span(cpus[0], cpus[n-1])), cpus[n:]
-	}
-	return strings.Join(parts, ",")
+	return view.FormatList(cpus)
 }

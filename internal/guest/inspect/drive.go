@@ -1,4 +1,4 @@
-package qemu
+package inspect
 
 import (
 	"context"
@@ -21,10 +21,10 @@ type Drive struct {
 }
 
 // Drive asks QEMU about a disk, by its name.
-func (g *Guest) Drive(ctx context.Context, name string) (d Drive, err error) {
-	i := slices.IndexFunc(g.shape.Disks, func(d Disk) bool { return d.Name == name })
+func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
+	i := slices.Index(p.Disks, name)
 	if i < 0 {
-		return d, fmt.Errorf("guest %s has no disk named %s", g.Name(), name)
+		return d, fmt.Errorf("guest %s has no disk named %s", p.Name, name)
 	}
 	var blocks []struct {
 		Inserted struct {
@@ -38,8 +38,8 @@ func (g *Guest) Drive(ctx context.Context, name string) (d Drive, err error) {
 			} `json:"cache"`
 		} `json:"inserted"`
 	}
-	if err := g.monitor.Execute(ctx, "query-block", nil, &blocks); err != nil {
-		return d, fmt.Errorf("disk %s of guest %s: %w", name, g.Name(), err)
+	if err := p.Monitor.Execute(ctx, "query-block", nil, &blocks); err != nil {
+		return d, fmt.Errorf("disk %s of guest %s: %w", name, p.Name, err)
 	}
 	found := false
 	for _, b := range blocks {
@@ -49,40 +49,40 @@ func (g *Guest) Drive(ctx context.Context, name string) (d Drive, err error) {
 		}
 	}
 	if !found {
-		return d, fmt.Errorf("disk %s of guest %s: QEMU does not list it", name, g.Name())
+		return d, fmt.Errorf("disk %s of guest %s: QEMU does not list it", name, p.Name)
 	}
-	d.IOThread, err = g.hasThread(ctx, i)
+	d.IOThread, err = p.hasThread(ctx, i)
 	return d, err
 }
 
 // hasThread says whether the device of a disk is handled by a thread of its own that runs.
-func (g *Guest) hasThread(ctx context.Context, i int) (bool, error) {
+func (p Process) hasThread(ctx context.Context, i int) (bool, error) {
 	var threads []struct {
 		ID     string `json:"id"`
 		Thread int    `json:"thread-id"`
 	}
-	if err := g.monitor.Execute(ctx, "query-iothreads", nil, &threads); err != nil {
-		return false, fmt.Errorf("threads for I/O of guest %s: %w", g.Name(), err)
+	if err := p.Monitor.Execute(ctx, "query-iothreads", nil, &threads); err != nil {
+		return false, fmt.Errorf("threads for I/O of guest %s: %w", p.Name, err)
 	}
 	id := fmt.Sprintf("io%d", i)
 	for _, t := range threads {
 		if t.ID != id {
 			continue
 		}
-		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", g.PID(), t.Thread)); err != nil {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/task/%d", p.PID, t.Thread)); err != nil {
 			return false, nil
 		}
-		return g.linked(ctx, i, id), nil
+		return p.linked(ctx, i, id), nil
 	}
 	return false, nil
 }
 
 // linked says whether the device of a disk, or its controller, uses a thread.
-func (g *Guest) linked(ctx context.Context, i int, id string) bool {
+func (p Process) linked(ctx context.Context, i int, id string) bool {
 	for _, device := range []string{"disk%d-dev", "scsi%d"} {
 		var link string
 		at := map[string]string{"path": "/machine/peripheral/" + fmt.Sprintf(device, i), "property": "iothread"}
-		if g.monitor.Execute(ctx, "qom-get", at, &link) == nil && strings.HasSuffix(link, "/"+id) {
+		if p.Monitor.Execute(ctx, "qom-get", at, &link) == nil && strings.HasSuffix(link, "/"+id) {
 			return true
 		}
 	}
@@ -91,15 +91,15 @@ func (g *Guest) linked(ctx context.Context, i int, id string) bool {
 
 // AIO is how QEMU does the I/O of its files, as the host's kernel sees the process: native
 // where it holds a context of Linux AIO, io_uring where it holds a ring, else threads.
-func (g *Guest) AIO() (string, error) {
-	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", g.PID()))
+func (p Process) AIO() (string, error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
 	if err != nil {
-		return "", fmt.Errorf("look at the I/O of guest %s: %w", g.Name(), err)
+		return "", fmt.Errorf("look at the I/O of guest %s: %w", p.Name, err)
 	}
 	if strings.Contains(string(maps), "/[aio]") {
 		return "native", nil
 	}
-	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", g.PID()))
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.PID))
 	for _, f := range files {
 		to, failed := os.Readlink(f)
 		if failed != nil && !errors.Is(failed, os.ErrNotExist) {
@@ -110,7 +110,7 @@ func (g *Guest) AIO() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("look at the I/O of guest %s: %w", g.Name(), err)
+		return "", fmt.Errorf("look at the I/O of guest %s: %w", p.Name, err)
 	}
 	return "threads", nil
 }

@@ -1,4 +1,4 @@
-package qemu
+package hardware
 
 import (
 	"encoding/xml"

@@ -1,4 +1,6 @@
-package qemu
+// Package inspect reads from a running QEMU and from the host's kernel what a VM really got:
+// disks, processor model, pages, NUMA nodes, scheduling and CPU time.
+package inspect
 
 import (
 	"context"
@@ -13,38 +15,51 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"plimsoll/internal/guest/qmp"
+	"plimsoll/internal/guest/view"
 )
+
+// Process is a running QEMU.
+type Process struct {
+	Name    string // of the VM
+	PID     int
+	Monitor *qmp.Monitor
+	Disks   []string // by number
+	Memory  int64    // of the VM, in bytes
+}
 
 // Threads are the thread ids of the vCPUs on the host, by vCPU. Under TCG with more
 // vCPUs than the host has CPUs, one thread runs them all.
-func (g *Guest) Threads(ctx context.Context) ([]int, error) {
+func (p Process) Threads(ctx context.Context) ([]int, error) {
 	var cpus []struct {
 		Index  int `json:"cpu-index"`
 		Thread int `json:"thread-id"`
 	}
-	if err := g.monitor.Execute(ctx, "query-cpus-fast", nil, &cpus); err != nil {
-		return nil, fmt.Errorf("threads of guest %s: %w", g.Name(), err)
+	if err := p.Monitor.Execute(ctx, "query-cpus-fast", nil, &cpus); err != nil {
+		return nil, fmt.Errorf("threads of guest %s: %w", p.Name, err)
 	}
 	threads := make([]int, len(cpus))
 	for _, c := range cpus {
 		if c.Index < 0 || c.Index >= len(threads) {
-			return nil, fmt.Errorf("threads of guest %s: QEMU names vCPU %d of %d", g.Name(), c.Index, len(cpus))
+			return nil, fmt.Errorf("threads of guest %s: QEMU names vCPU %d of %d", p.Name, c.Index, len(cpus))
 		}
 		threads[c.Index] = c.Thread
 	}
 	return threads, nil
 }
 
-func (g *Guest) pin(ctx context.Context) error {
-	if len(g.shape.Pin) == 0 {
+// Pin restricts each vCPU to a list of CPUs of the host.
+func (p Process) Pin(ctx context.Context, lists []string) error {
+	if len(lists) == 0 {
 		return nil
 	}
-	threads, err := g.Threads(ctx)
+	threads, err := p.Threads(ctx)
 	if err != nil {
 		return err
 	}
-	for i, list := range g.shape.Pin {
-		cpus, err := cpuList(list)
+	for i, list := range lists {
+		cpus, err := view.List(list)
 		if err != nil || i >= len(threads) {
 			return errors.Join(fmt.Errorf("pin vCPU %d of %d", i, len(threads)), err)
 		}
@@ -83,16 +98,16 @@ type Thread struct {
 
 // Usage reads what the host has given to the guest's threads so far. A study takes the
 // difference of two readings.
-func (g *Guest) Usage(ctx context.Context) (Usage, error) {
-	vcpus, err := g.Threads(ctx)
+func (p Process) Usage(ctx context.Context) (Usage, error) {
+	vcpus, err := p.Threads(ctx)
 	if err != nil {
 		return Usage{}, err
 	}
 	vcpus = slices.Compact(vcpus)
-	dir := fmt.Sprintf("/proc/%d/task", g.PID())
+	dir := fmt.Sprintf("/proc/%d/task", p.PID)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return Usage{}, fmt.Errorf("usage of guest %s: %w", g.Name(), err)
+		return Usage{}, fmt.Errorf("usage of guest %s: %w", p.Name, err)
 	}
 	u := Usage{VCPUs: make([]Thread, len(vcpus))}
 	for _, e := range entries {
@@ -101,7 +116,7 @@ func (g *Guest) Usage(ctx context.Context) (Usage, error) {
 			continue // threads for I/O come and go
 		}
 		if err != nil {
-			return Usage{}, fmt.Errorf("usage of guest %s: %w", g.Name(), err)
+			return Usage{}, fmt.Errorf("usage of guest %s: %w", p.Name, err)
 		}
 		if i := slices.Index(vcpus, t.ID); i >= 0 {
 			u.VCPUs[i] = t
@@ -109,7 +124,7 @@ func (g *Guest) Usage(ctx context.Context) (Usage, error) {
 			u.Others = append(u.Others, t)
 		}
 	}
-	u.Exits = exits("/sys/kernel/debug/kvm", g.PID())
+	u.Exits = exits("/sys/kernel/debug/kvm", p.PID)
 	return u, nil
 }
 

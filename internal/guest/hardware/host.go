@@ -1,11 +1,9 @@
-package qemu
+package hardware
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -57,8 +55,8 @@ func tscKHz(cpuinfo string) int {
 	return int(math.Round(b * 500))
 }
 
-// thisHost fills in what a wiring takes from the machine that QEMU runs on.
-func thisHost(w Wiring) (Wiring, error) {
+// OnThisHost fills in the fields of a wiring that describe this host.
+func OnThisHost(w Wiring) (Wiring, error) {
 	t, err := view.Read(os.ReadFile)
 	if err != nil {
 		return w, fmt.Errorf("read the topology of this machine: %w", err)
@@ -79,8 +77,8 @@ func thisHost(w Wiring) (Wiring, error) {
 	return w, nil
 }
 
-// hugePages says whether the host has as many free huge pages as the memory takes.
-func (m Memory) hugePages(read func(name string) ([]byte, error)) error {
+// CheckHugePages says whether the host has enough free huge pages.
+func (m Memory) CheckHugePages(read func(name string) ([]byte, error)) error {
 	if m.HugePage == 0 {
 		return nil
 	}
@@ -97,24 +95,4 @@ func (m Memory) hugePages(read func(name string) ([]byte, error)) error {
 		return fmt.Errorf("huge pages of %d MiB: %d are free on the host, %d are needed: raise %snr_hugepages, or ask for ordinary pages", m.HugePage/mib, free, need, dir)
 	}
 	return nil
-}
-
-// Binary is the program that runs guests.
-const Binary = "qemu-system-x86_64"
-
-// find looks for QEMU and asks for its release.
-func find(ctx context.Context, binary string) (string, Version, error) {
-	if binary == "" {
-		binary = Binary
-	}
-	path, err := exec.LookPath(binary)
-	if err != nil {
-		return "", Version{}, fmt.Errorf("find QEMU: %w: install the package qemu-system-x86, or name the program", err)
-	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	if err != nil {
-		return "", Version{}, fmt.Errorf("ask %s for its version: %w", path, err)
-	}
-	v, err := parseVersion(string(out))
-	return path, v, err
 }

@@ -1,4 +1,4 @@
-package qemu
+package inspect
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 
 // HugePage is the size in bytes of the huge pages of the host that back the guest's memory,
 // as the host's kernel tells of QEMU; 0 is ordinary pages. A guest cannot see it.
-func (g *Guest) HugePage() (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", g.PID()))
+func (p Process) HugePage() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", p.PID))
 	if err != nil {
-		return 0, fmt.Errorf("pages of guest %s: %w", g.Name(), err)
+		return 0, fmt.Errorf("pages of guest %s: %w", p.Name, err)
 	}
-	return hugePage(string(text), g.shape.Memory.Size), nil
+	return hugePage(string(text), p.Memory), nil
 }
 
 // hugePage finds pages in /proc/PID/smaps that together hold a guest's memory.
@@ -38,7 +38,7 @@ func hugePage(smaps string, memory int64) int64 {
 			sizes[n<<10] += size
 		}
 	}
-	for _, page := range []int64{1 << 30, 2 * mib} {
+	for _, page := range []int64{1 << 30, 2 << 20} {
 		if sizes[page] >= memory {
 			return page
 		}
@@ -48,10 +48,10 @@ func hugePage(smaps string, memory int64) int64 {
 
 // HostNodes are the NUMA nodes of the host that memory of the guest is bound to, such as
 // "0-1", as the host's kernel tells of QEMU; empty where none is bound.
-func (g *Guest) HostNodes() (string, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/numa_maps", g.PID()))
+func (p Process) HostNodes() (string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/numa_maps", p.PID))
 	if err != nil {
-		return "", fmt.Errorf("nodes of the host for guest %s: %w", g.Name(), err)
+		return "", fmt.Errorf("nodes of the host for guest %s: %w", p.Name, err)
 	}
 	return boundNodes(string(text)), nil
 }

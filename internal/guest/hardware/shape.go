@@ -1,15 +1,11 @@
-// Package qemu runs guests under QEMU without any disk image: a shape (processors,
-// memory, disks, network) and a kernel with its initramfs go in, a running guest with a
-// control channel comes out.
-//
-// Shape.Args is pure; Start, and the methods of Guest, touch the machine they run on.
-// Everything a guest has lies in one private folder, and QEMU dies with the process that
-// started it. What surprises: that /dev/kvm is there proves nothing, so the accelerator
-// is found by booting; and where QEMU or the accelerator cannot give a guest what was
-// asked, the shape is refused with the reason instead of becoming another one.
-package qemu
+// Package hardware describes the virtual hardware of a VM: processors, memory, disks and
+// network cards. It is pure: a Shape is checked against the host and the release of QEMU, and
+// written as arguments of QEMU or as a domain of libvirt. What QEMU or its accelerator cannot
+// provide is refused with the reason.
+package hardware
 
 import (
+	"fmt"
 	"time"
 
 	"plimsoll/internal/cluster/topology"
@@ -165,4 +161,17 @@ type Persistent struct {
 // VirtualTime says how fast time passes in a guest that counts instructions.
 type VirtualTime struct {
 	Shift int // an instruction takes 2^Shift ns, 0 to 10; boots are fast from 3 on
+}
+
+// Movable says whether two processes can share the files of the VM, as a migration needs.
+func (s Shape) Movable() error {
+	if len(s.Persistent) > 0 {
+		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: leave it out", s.Persistent[0].Name)
+	}
+	for _, d := range s.Disks {
+		if d.Backing == BackingFile && d.Path == "" {
+			return fmt.Errorf("disk %s is in a file of the guest's own folder, and the target has another: give both the same path", d.Name)
+		}
+	}
+	return nil
 }

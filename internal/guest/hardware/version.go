@@ -1,0 +1,71 @@
+package hardware
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Version is a release of QEMU.
+type Version struct{ Major, Minor, Micro int }
+
+var versionLine = regexp.MustCompile(`QEMU emulator version (\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?`)
+
+// ParseVersion reads what qemu-system-x86_64 --version prints.
+func ParseVersion(text string) (Version, error) {
+	m := versionLine.FindStringSubmatch(text)
+	if m == nil {
+		return Version{}, fmt.Errorf("%.80q tells no version of QEMU", text)
+	}
+	var v Version
+	for i, n := range []*int{&v.Major, &v.Minor, &v.Micro} {
+		if m[i+1] != "" {
+			*n, _ = strconv.Atoi(m[i+1]) // digits, by the expression
+		}
+	}
+	return v, nil
+}
+
+// String is the release as QEMU writes it.
+func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Micro) }
+
+// Before says whether a release came earlier than another.
+func (v Version) Before(major, minor int) bool {
+	return v.Major < major || v.Major == major && v.Minor < minor
+}
+
+// MarshalText is the release as QEMU writes it.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Version) UnmarshalText(text []byte) error {
+	read, err := ParseVersion("QEMU emulator version " + string(text))
+	if err == nil {
+		*v = read
+	}
+	return err
+}
+
+// Feature is a feature that some releases of QEMU lack or get wrong.
+type Feature string
+
+// The features that can be refused.
+const (
+	RefusedPrecopy Feature = "precopy migration of a busy guest"
+	RefusedStream  Feature = "netdev stream"
+	RefusedSMT     Feature = "threads of an AMD processor"
+)
+
+// Refused says why a release of QEMU must not be asked for a feature under an accelerator;
+// empty where it may.
+func Refused(v Version, a Accelerator, f Feature) string {
+	switch {
+	case f == RefusedStream && v.Before(7, 2):
+		return "QEMU " + v.String() + " does not have it: use 7.2 or later"
+	case f == RefusedPrecopy && a == TCG && v.Before(10, 0):
+		return "QEMU " + v.String() + " loses pages that a guest writes while it migrates under TCG, and the guest crashes afterwards: use postcopy, KVM, or QEMU 10.0 or later"
+	case f == RefusedSMT && a == TCG:
+		return "TCG does not have the feature topoext, without which a guest sees no threads of an AMD processor: use an Intel model, such as " + DefaultModel
+	}
+	return ""
+}
