@@ -6,18 +6,11 @@ import "context"
 const (
 	procOpen          = 1
 	procVersion       = 4
-	procCapabilities  = 7
-	procCreate        = 9
 	procCreateXML     = 10
 	procDestroy       = 12
 	procXML           = 14
-	procVCPUs         = 20
 	procLookupName    = 23
-	procLookupUUID    = 24
-	procPinVCPU       = 26
-	procShutdown      = 33
 	procUndefine      = 35
-	procHostname      = 59
 	procAuthList      = 66
 	procAuthPolkit    = 70
 	procLibVersion    = 157

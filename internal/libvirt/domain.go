@@ -83,11 +83,6 @@ func (c *Conn) LookupName(ctx context.Context, name string) (Domain, error) {
 	return c.asDomain(ctx, "look up domain "+name, procLookupName, e.b)
 }
 
-// LookupUUID finds a domain by its UUID.
-func (c *Conn) LookupUUID(ctx context.Context, uuid [16]byte) (Domain, error) {
-	return c.asDomain(ctx, fmt.Sprintf("look up domain %x", uuid), procLookupUUID, uuid[:])
-}
-
 func (c *Conn) asDomain(ctx context.Context, what string, procedure int32, args []byte) (v Domain, err error) {
 	body, err := c.call(ctx, procedure, args)
 	if err == nil {
@@ -130,18 +125,6 @@ func (c *Conn) of(ctx context.Context, what string, procedure int32, v Domain, f
 		return nil, fmt.Errorf("%s domain %s: %w", what, v.Name, err)
 	}
 	return &decoder{b: body}, nil
-}
-
-// Start starts a domain that is defined.
-func (c *Conn) Start(ctx context.Context, v Domain) error {
-	_, err := c.of(ctx, "start", procCreate, v)
-	return err
-}
-
-// Shutdown asks a domain to power off, which its kernel may ignore.
-func (c *Conn) Shutdown(ctx context.Context, v Domain) error {
-	_, err := c.of(ctx, "shut down", procShutdown, v)
-	return err
 }
 
 // Destroy ends a domain at once.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,21 +118,21 @@ func TestCallsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	cancel(cause)
-	if _, err := c.Hostname(ctx); !errors.Is(err, cause) {
+	if _, err := c.LibraryVersion(ctx); !errors.Is(err, cause) {
 		t.Errorf("a call that nobody wants any more: %v", err)
 	}
 	f.send(message{header{programKeepalive, programVersion, keepalivePing, kindEvent, 0, 0}, nil})
 	<-f.pongs
 	asked := make(chan error)
 	go func() {
-		_, err := c.Hostname(t.Context())
+		_, err := c.LibraryVersion(t.Context())
 		asked <- err
 	}()
 	_ = f.conn.Close()
 	if err := <-asked; err == nil {
 		t.Error("a call got an answer from a daemon that is gone")
 	}
-	if _, err := c.Hostname(t.Context()); err == nil {
+	if _, err := c.LibraryVersion(t.Context()); err == nil {
 		t.Error("a call over a connection that is gone")
 	}
 	select {
@@ -197,23 +196,6 @@ func TestARefusedStreamSaysWhy(t *testing.T) {
 	go f.send(m)
 	if _, err := s.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "broken pipe") {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestPinsAreBits(t *testing.T) {
-	var got []byte
-	_, c := opened(t, map[int32]func(message) message{procPinVCPU: func(m message) message {
-		d := decoder{b: m.body}
-		d.domain()
-		d.uint32()
-		got = slices.Clone(d.bytes())
-		return reply(m, statusDone, nil)
-	}})
-	if err := c.Pin(t.Context(), Domain{Name: "web"}, 0, []int{1, 9}); err != nil || !bytes.Equal(got, []byte{2, 2}) {
-		t.Errorf("%v, %v", got, err)
-	}
-	if err := c.Pin(t.Context(), Domain{Name: "web"}, 0, []int{mostCPUs}); err == nil {
-		t.Error("a CPU that no host has")
 	}
 }
 

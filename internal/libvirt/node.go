@@ -29,22 +29,3 @@ func (c *Conn) version(ctx context.Context, procedure int32) (Version, error) {
 	d := decoder{b: body}
 	return Version(d.uint64()), d.end()
 }
-
-// Hostname is the name of the machine that the daemon runs on.
-func (c *Conn) Hostname(ctx context.Context) (string, error) {
-	return c.text(ctx, "the name of its machine", procHostname)
-}
-
-// Capabilities describe, in XML, the machine and what domains it can run.
-func (c *Conn) Capabilities(ctx context.Context) (string, error) {
-	return c.text(ctx, "what it can run", procCapabilities)
-}
-
-func (c *Conn) text(ctx context.Context, what string, procedure int32) (string, error) {
-	body, err := c.call(ctx, procedure, nil)
-	if err != nil {
-		return "", fmt.Errorf("ask libvirt for %s: %w", what, err)
-	}
-	d := decoder{b: body}
-	return d.string(), d.end()
-}

@@ -19,6 +19,9 @@ type call struct {
 	opened chan struct{} // for a tunnel alone: closed when the far side is connected
 	ends   opened        // set before that
 
+	link     *link         // with what follows, set when the call begins
+	patience time.Duration // of cancel
+
 	id     uint32
 	in     *inlet
 	out    *outlet
@@ -40,20 +43,20 @@ func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
 	if err := m.begin(r, k); err != nil {
 		return answer{}, fmt.Errorf("machine %s: %w", m.Name(), err)
 	}
-	release := context.AfterFunc(ctx, func() { m.cancel(k) })
+	release := context.AfterFunc(ctx, k.cancel)
 	defer release()
 	var tasks sync.WaitGroup
 	if k.stop != nil {
-		tasks.Go(func() { m.passStop(k) })
+		tasks.Go(k.passStop)
 	}
 	fed := make(chan struct{})
 	go func() {
 		defer close(fed)
 		if k.stdin != nil {
-			m.feed(k)
+			k.feed()
 		}
 	}()
-	err := m.drain(k)
+	err := k.drain()
 	<-k.done
 	k.out.end(errors.New("the call has ended"))
 	tasks.Wait()
@@ -74,13 +77,13 @@ func (m *Machine) do(ctx context.Context, r request, k *call) (answer, error) {
 const callEnd = 30 * time.Second
 
 // cancel ends a call by force, and the connection where that does not help.
-func (m *Machine) cancel(k *call) {
-	_ = m.link.send(frame{kind: kindCancel, call: k.id})
-	time.AfterFunc(m.patience, func() {
+func (k *call) cancel() {
+	_ = k.link.send(frame{kind: kindCancel, call: k.id})
+	time.AfterFunc(k.patience, func() {
 		select {
 		case <-k.done:
 		default:
-			m.link.end(fmt.Errorf("the far side did not end a call within %s of being told to", m.patience))
+			k.link.end(fmt.Errorf("the far side did not end a call within %s of being told to", k.patience))
 		}
 	})
 }
@@ -124,6 +127,7 @@ func (m *Machine) enter(k *call) error {
 		return fmt.Errorf("the connection ended: %w", context.Cause(m.link.ctx))
 	}
 	m.last++
+	k.link, k.patience = m.link, m.patience
 	k.id, k.done = m.last, make(chan struct{})
 	k.in, k.out = newInlet(m.link.credit(k.id)), newOutlet(m.link.data(k.id))
 	m.calls[k.id] = k
@@ -131,22 +135,22 @@ func (m *Machine) enter(k *call) error {
 }
 
 // passStop hands on the wish that the command ends.
-func (m *Machine) passStop(k *call) {
+func (k *call) passStop() {
 	select {
 	case <-k.done:
 	case <-k.stop:
-		_ = m.link.send(frame{kind: kindStop, call: k.id})
+		_ = k.link.send(frame{kind: kindStop, call: k.id})
 	}
 }
 
 // feed sends what the far side shall read. Trouble with the source ends the stream
 // as its end does: the command decides what that means.
-func (m *Machine) feed(k *call) {
+func (k *call) feed() {
 	_, _ = io.Copy(onlyWriter{k.out}, k.stdin)
 	select {
 	case <-k.done:
 	default:
-		_ = m.link.send(frame{kind: kindEnd, call: k.id})
+		_ = k.link.send(frame{kind: kindEnd, call: k.id})
 	}
 }
 
@@ -155,7 +159,7 @@ type onlyWriter struct{ io.Writer }
 
 // drain hands on what the far side sends until its stream has ended. Where that
 // fails, the call is ended, and what still comes is dropped.
-func (m *Machine) drain(k *call) error {
+func (k *call) drain() error {
 	w := k.stdout
 	if w == nil {
 		w = io.Discard
@@ -167,7 +171,7 @@ func (m *Machine) drain(k *call) error {
 		if n > 0 && failed == nil {
 			if _, failed = w.Write(buf[:n]); failed != nil {
 				failed = fmt.Errorf("hand on output: %w", failed)
-				m.cancel(k)
+				k.cancel()
 			}
 		}
 		if err != nil {

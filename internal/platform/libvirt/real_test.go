@@ -81,7 +81,7 @@ func TestARealDaemon(t *testing.T) {
 
 // takesDomains: libvirt's schema knows every word of the domains that shapes are written as.
 func takesDomains(t *testing.T, l lab) {
-	files, err := filepath.Glob("../../guest/qemu/testdata/domain-*.xml")
+	files, err := filepath.Glob("../../guest/hardware/testdata/domain-*.xml")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("domains %v, %v", files, err)
 	}
