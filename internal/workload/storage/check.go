@@ -22,22 +22,22 @@ const (
 
 // Check looks for fio, its engine, and room for the disks or safe targets.
 func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
-	version, err := d.checkFio(ctx, env.Machine)
+	version, err := checkFio(ctx, env.Machine, d.pattern.engine())
 	if err != nil {
 		return workload.Needs{}, err
 	}
-	if err := errors.Join(d.refuseRate(), d.checkThrough(ctx, env)); err != nil {
+	if err := errors.Join(refuseRate(&d.pattern), d.checkThrough(ctx, env)); err != nil {
 		return workload.Needs{}, err
 	}
 	needs := workload.Needs{Versions: map[string]string{"fio": version}}
-	if len(d.Targets) > 0 {
-		needs.Changes = d.changes()
+	if len(d.pattern.Targets) > 0 {
+		needs.Changes = d.pattern.changes()
 		return needs, d.checkTargets(ctx, env.Machine)
 	}
-	if d.Precondition != "none" || d.writes() {
-		needs.Disk = max(0, int64(d.Size)*int64(d.Disks)-d.present(ctx, env))
+	if d.pattern.Precondition != "none" || d.pattern.writes() {
+		needs.Disk = max(0, int64(d.pattern.Size)*int64(d.pattern.Disks)-d.present(ctx, env))
 	}
-	if d.Precondition != "none" {
+	if d.pattern.Precondition != "none" {
 		needs.Time = timeToFill(needs.Disk)
 	}
 	return needs, d.checkFolder(ctx, env, needs.Disk)
@@ -47,7 +47,7 @@ func (d *disks) Check(ctx context.Context, env workload.Env) (workload.Needs, er
 // run that was interrupted.
 func (d *disks) present(ctx context.Context, env workload.Env) int64 {
 	argv := []string{"stat", "-c", "%b %B", "--"}
-	for i := range d.Disks {
+	for i := range d.pattern.Disks {
 		argv = append(argv, ownDisk(env, i))
 	}
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
@@ -58,7 +58,7 @@ func (d *disks) present(ctx context.Context, env workload.Env) int64 {
 	for line := range strings.Lines(string(r.Stdout)) {
 		var blocks, size int64
 		if _, err := fmt.Sscan(line, &blocks, &size); err == nil {
-			total += min(blocks*size, int64(d.Size))
+			total += min(blocks*size, int64(d.pattern.Size))
 		}
 	}
 	return total
@@ -86,8 +86,8 @@ func sectorOf(ctx context.Context, m platform.Machine, queue string) parameter.B
 }
 
 // refuseSector finds a block that direct I/O cannot read or write.
-func (d *disks) refuseSector(sector parameter.Bytes, where string) error {
-	for _, size := range d.blocks.sizes() {
+func refuseSector(p *pattern, sector parameter.Bytes, where string) error {
+	for _, size := range p.blocks.sizes() {
 		if sector > 0 && size%sector != 0 {
 			return fmt.Errorf("block %s is no multiple of the sectors of %s below %s, which direct I/O needs: take a larger block, or set direct: false", size, sector, where)
 		}
@@ -96,17 +96,17 @@ func (d *disks) refuseSector(sector parameter.Bytes, where string) error {
 }
 
 // changes says what happens to the targets.
-func (d *disks) changes() []string {
+func (p *pattern) changes() []string {
 	var changes []string
-	for _, t := range d.Targets {
-		if d.writes() || d.Precondition != "none" {
+	for _, t := range p.Targets {
+		if p.writes() || p.Precondition != "none" {
 			changes = append(changes, "overwrites "+t)
 		}
 	}
 	return changes
 }
 
-func (d *disks) checkFio(ctx context.Context, m platform.Machine) (string, error) {
+func checkFio(ctx context.Context, m platform.Machine, engine string) (string, error) {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--version"}})
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("look for fio: %w", context.Cause(ctx))
@@ -128,10 +128,10 @@ func (d *disks) checkFio(ctx context.Context, m platform.Machine) (string, error
 	if a < oldestMajor || a == oldestMajor && b < oldestMinor {
 		return "", fmt.Errorf("fio %s is too old: version %d.%d or newer is needed, for its latency bins", version, oldestMajor, oldestMinor)
 	}
-	return version, d.checkEngine(ctx, m, version)
+	return version, checkEngine(ctx, m, engine, version)
 }
 
-func (d *disks) checkEngine(ctx context.Context, m platform.Machine, version string) error {
+func checkEngine(ctx context.Context, m platform.Machine, engine, version string) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"fio", "--enghelp"}})
 	if err == nil && r.Exit != 0 {
 		err = fmt.Errorf("status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
@@ -145,13 +145,13 @@ func (d *disks) checkEngine(ctx context.Context, m platform.Machine, version str
 			engines = append(engines, strings.TrimSpace(name))
 		}
 	}
-	if slices.Contains(engines, d.engine()) {
+	if slices.Contains(engines, engine) {
 		return nil
 	}
-	if near := parameter.Nearest(d.engine(), engines); near != "" {
-		return fmt.Errorf("fio %s on this host has no engine %q; did you mean %q?", version, d.engine(), near)
+	if near := parameter.Nearest(engine, engines); near != "" {
+		return fmt.Errorf("fio %s on this host has no engine %q; did you mean %q?", version, engine, near)
 	}
-	return fmt.Errorf("fio %s on this host has no engine %q; it has %s", version, d.engine(), strings.Join(engines, ", "))
+	return fmt.Errorf("fio %s on this host has no engine %q; it has %s", version, engine, strings.Join(engines, ", "))
 }
 
 // checkFolder looks at the file system that will hold the disks.
@@ -178,11 +178,11 @@ func (d *disks) checkFolder(ctx context.Context, env workload.Env, need int64) e
 	if err != nil {
 		return err
 	}
-	if d.Direct && (kind == "tmpfs" || kind == "ramfs") {
+	if d.pattern.Direct && (kind == "tmpfs" || kind == "ramfs") {
 		return fmt.Errorf("%s is on %s, which has no direct I/O: name a folder on a disk with --out, or set direct: false", dir, kind)
 	}
-	if d.Direct {
-		if err := d.refuseSector(sectorUnder(ctx, env.Machine, dir), dir); err != nil {
+	if d.pattern.Direct {
+		if err := refuseSector(&d.pattern, sectorUnder(ctx, env.Machine, dir), dir); err != nil {
 			return err
 		}
 	}

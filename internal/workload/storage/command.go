@@ -23,8 +23,8 @@ type disk struct {
 }
 
 // command is the fio command line of a load on the given disks.
-func (d *disks) command(on []disk, stage load.Stage) []string {
-	argv := append([]string{"fio"}, d.access()...)
+func (p *pattern) command(on []disk, stage load.Stage) []string {
+	argv := append([]string{"fio"}, p.access()...)
 	argv = append(argv,
 		"--output-format=json+", "--lat_percentiles=1", "--clat_percentiles=0", "--group_reporting=1", "--eta=never",
 		"--status-interval="+milliseconds(max(stage.Interval, shortestInterval)),
@@ -32,33 +32,33 @@ func (d *disks) command(on []disk, stage load.Stage) []string {
 		"--randseed="+strconv.FormatUint(stage.Seed>>1, 10), "--allrandrepeat=1",
 		"--exitall_on_error=1",
 	)
-	argv = append(argv, d.pacing()...)
-	if !d.writes() {
+	argv = append(argv, p.pacing()...)
+	if !p.writes() {
 		argv = append(argv, "--readonly")
 	}
-	return append(argv, d.jobs(on)...)
+	return append(argv, p.jobs(on)...)
 }
 
 func milliseconds(t time.Duration) string { return strconv.FormatInt(t.Milliseconds(), 10) + "ms" }
 
 // access says what is read and written, and how.
-func (d *disks) access() []string {
-	_, depth := d.workersOfDisk()
+func (p *pattern) access() []string {
+	_, depth := p.workersOfDisk()
 	argv := []string{
-		"--ioengine=" + d.engine(), "--direct=" + digit(d.Direct), "--iodepth=" + strconv.Itoa(depth),
-		"--rw=" + d.mode(), "--norandommap=1", "--fallocate=none", "--overwrite=1",
+		"--ioengine=" + p.engine(), "--direct=" + digit(p.Direct), "--iodepth=" + strconv.Itoa(depth),
+		"--rw=" + p.mode(), "--norandommap=1", "--fallocate=none", "--overwrite=1",
 	}
-	argv = append(argv, d.blocks.option())
-	if d.Read > 0 && d.Read < 1 {
-		argv = append(argv, "--rwmixread="+percent(d.Read))
+	argv = append(argv, p.blocks.option())
+	if p.Read > 0 && p.Read < 1 {
+		argv = append(argv, "--rwmixread="+percent(p.Read))
 	}
-	if d.Random > 0 && d.Random < 1 {
-		argv = append(argv, "--percentage_random="+percent(d.Random))
+	if p.Random > 0 && p.Random < 1 {
+		argv = append(argv, "--percentage_random="+percent(p.Random))
 	}
-	if d.Verify != "none" {
-		argv = append(append(argv, d.checksums()...), "--verify_fatal=1")
+	if p.Verify != "none" {
+		argv = append(append(argv, p.checksums()...), "--verify_fatal=1")
 	}
-	return append(argv, d.content()...)
+	return append(argv, p.content()...)
 }
 
 // option is fio's option for the sizes.
@@ -81,38 +81,38 @@ func (b blocks) option() string {
 
 // checksums says what the data carries. The preconditioning writes in larger
 // blocks than the load reads, so that their size is told.
-func (d *disks) checksums() []string {
-	return []string{"--verify=" + d.Verify, "--verify_interval=" + bytes(d.blocks.read[0].size), "--verify_state_save=0"}
+func (p *pattern) checksums() []string {
+	return []string{"--verify=" + p.Verify, "--verify_interval=" + bytes(p.blocks.read[0].size), "--verify_state_save=0"}
 }
 
 // mode is fio's name for the pattern.
-func (d *disks) mode() string {
+func (p *pattern) mode() string {
 	mode := "rw"
-	switch d.Read {
+	switch p.Read {
 	case 0:
 		mode = "write"
 	case 1:
 		mode = "read"
 	}
-	if d.Random > 0 {
+	if p.Random > 0 {
 		mode = "rand" + mode
 	}
 	return mode
 }
 
 // content says what is written.
-func (d *disks) content() []string {
-	if !d.writes() {
+func (p *pattern) content() []string {
+	if !p.writes() {
 		return nil
 	}
 	argv := []string{"--refill_buffers=1"}
-	if d.Compress > 0 {
-		argv = append(argv, "--buffer_compress_percentage="+percent(d.Compress))
+	if p.Compress > 0 {
+		argv = append(argv, "--buffer_compress_percentage="+percent(p.Compress))
 	}
-	if d.Dedup > 0 {
-		argv = append(argv, "--dedupe_percentage="+percent(d.Dedup))
+	if p.Dedup > 0 {
+		argv = append(argv, "--dedupe_percentage="+percent(p.Dedup))
 	}
-	if d.Compress == 0 && d.Dedup == 0 {
+	if p.Compress == 0 && p.Dedup == 0 {
 		// Fresh random data for each block costs more CPU than the I/O itself on a
 		// fast device; scrambling is enough to defeat dedup and compression.
 		argv = []string{"--scramble_buffers=1"}
@@ -124,76 +124,76 @@ func (d *disks) content() []string {
 // one in all. fio has a mode for open loops, io_submit_mode=offload, but it hangs in
 // many versions, and counts only when it ends. So there is a worker for each operation
 // that may be outstanding, and it is checked how many had to wait for another.
-func (d *disks) pacing() []string {
-	if d.Rate == 0 {
+func (p *pattern) pacing() []string {
+	if p.Rate == 0 {
 		return nil
 	}
-	reads, writes := d.pacedRates()
+	reads, writes := p.pacedRates()
 	return []string{fmt.Sprintf("--rate_iops=%.0f,%.0f", reads, writes), "--rate_process=poisson"}
 }
 
 // workersOfDisk is how many workers a disk has, and each how many operations.
-func (d *disks) workersOfDisk() (workers, depth int) {
-	if d.Rate > 0 {
-		return d.Threads * d.Depth, 1
+func (p *pattern) workersOfDisk() (workers, depth int) {
+	if p.Rate > 0 {
+		return p.Threads * p.Depth, 1
 	}
-	return d.Threads, d.Depth
+	return p.Threads, p.Depth
 }
 
 // workers is how many there are in all.
-func (d *disks) workers() int {
-	n, _ := d.workersOfDisk()
-	return n * d.Disks
+func (p *pattern) workers() int {
+	n, _ := p.workersOfDisk()
+	return n * p.Disks
 }
 
 // pacedRates are the reads and writes per second and worker, in whole numbers.
-func (d *disks) pacedRates() (reads, writes float64) {
-	each := float64(d.Rate) / float64(d.workers())
-	return math.Round(each * float64(d.Read)), math.Round(each * (1 - float64(d.Read)))
+func (p *pattern) pacedRates() (reads, writes float64) {
+	each := float64(p.Rate) / float64(p.workers())
+	return math.Round(each * float64(p.Read)), math.Round(each * (1 - float64(p.Read)))
 }
 
 // refuseRate finds a rate that the workers cannot share out within 1 %: fio
 // paces each worker, and reads and writes apart, and takes 0 for no limit.
-func (d *disks) refuseRate() error {
-	if d.Rate == 0 {
+func refuseRate(p *pattern) error {
+	if p.Rate == 0 {
 		return nil
 	}
-	workers := float64(d.workers())
-	reads, writes := d.pacedRates()
+	workers := float64(p.workers())
+	reads, writes := p.pacedRates()
 	near := func(paced, share float64) bool {
-		want := float64(d.Rate) / workers * share
+		want := float64(p.Rate) / workers * share
 		return math.Abs(paced-want) <= .01*want
 	}
-	if near(reads, float64(d.Read)) && near(writes, 1-float64(d.Read)) {
+	if near(reads, float64(p.Read)) && near(writes, 1-float64(p.Read)) {
 		return nil
 	}
 	return fmt.Errorf("rate %s over %d workers is not a whole number of operations per second for each, which fio needs: it would offer %.0f reads/s and %.0f writes/s; take fewer workers or another rate",
-		d.Rate, d.workers(), workers*reads, workers*writes)
+		p.Rate, p.workers(), workers*reads, workers*writes)
 }
 
 // jobs is one job for each disk, with a worker for each thread.
-func (d *disks) jobs(on []disk) []string {
+func (p *pattern) jobs(on []disk) []string {
 	var argv []string
-	workers, _ := d.workersOfDisk()
+	workers, _ := p.workersOfDisk()
 	for i, one := range on {
 		where := "--filename=" + escape(one.path)
-		if _, serving := d.filters(); serving {
+		if _, serving := p.filters(); serving {
 			where = "--uri=" + uriOf(one.path)
 		}
 		argv = append(argv, fmt.Sprintf("--name=disk-%02d", i+1), where, "--numjobs="+strconv.Itoa(workers))
-		argv = append(argv, d.extent(one.size)...)
+		argv = append(argv, p.extent(one.size)...)
 	}
 	return argv
 }
 
 // extent is the part of a disk that a worker uses.
-func (d *disks) extent(size parameter.Bytes) []string {
-	touched := d.touched(size)
-	if !d.stretches() {
+func (p *pattern) extent(size parameter.Bytes) []string {
+	touched := p.touched(size)
+	if !p.stretches() {
 		return []string{"--size=" + bytes(touched)}
 	}
-	block := d.largestBlock()
-	workers, _ := d.workersOfDisk()
+	block := p.largestBlock()
+	workers, _ := p.workersOfDisk()
 	each := touched / parameter.Bytes(workers) / block * block
 	return []string{"--size=" + bytes(each), "--offset_increment=" + bytes(each)}
 }
@@ -201,12 +201,12 @@ func (d *disks) extent(size parameter.Bytes) []string {
 // stretches says whether each worker goes through a part of the disk of its own.
 // Workers that all went through the same places one after the other would find each
 // other's blocks in the caches of the device.
-func (d *disks) stretches() bool { return d.workers() > d.Disks && d.Random < 1 }
+func (p *pattern) stretches() bool { return p.workers() > p.Disks && p.Random < 1 }
 
 // touched is how much of a disk the load uses, in whole blocks.
-func (d *disks) touched(size parameter.Bytes) parameter.Bytes {
-	block := d.largestBlock()
-	return max(block, parameter.Bytes(float64(size)*float64(d.WorkingSet))/block*block)
+func (p *pattern) touched(size parameter.Bytes) parameter.Bytes {
+	block := p.largestBlock()
+	return max(block, parameter.Bytes(float64(size)*float64(p.WorkingSet))/block*block)
 }
 
 // escape keeps fio from reading a colon as a separator.

@@ -34,7 +34,7 @@ func TestCommandLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := strings.Join(d.command(on, stage), "\n") + "\n"
+			got := strings.Join(d.pattern.command(on, stage), "\n") + "\n"
 			golden := "testdata/command/" + name + ".txt"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -55,7 +55,7 @@ func TestCommandLines(t *testing.T) {
 func TestALoadThatOnlyReadsIsTold(t *testing.T) {
 	for read, want := range map[string]bool{"100%": true, "99%": false, "0%": false} {
 		d := made(t, parameter.Settings{"read": read})
-		got := slices.Contains(d.command([]disk{{"/x", 1 << 20}}, load.Stage{Length: time.Second, Interval: time.Second}), "--readonly")
+		got := slices.Contains(d.pattern.command([]disk{{"/x", 1 << 20}}, load.Stage{Length: time.Second, Interval: time.Second}), "--readonly")
 		if got != want {
 			t.Errorf("read %s: --readonly is %v", read, got)
 		}
@@ -63,7 +63,7 @@ func TestALoadThatOnlyReadsIsTold(t *testing.T) {
 }
 
 func TestIntervalsAreNotTooShort(t *testing.T) {
-	argv := made(t, nil).command([]disk{{"/x", 1 << 20}}, load.Stage{Length: time.Second, Interval: time.Millisecond})
+	argv := made(t, nil).pattern.command([]disk{{"/x", 1 << 20}}, load.Stage{Length: time.Second, Interval: time.Millisecond})
 	if !slices.Contains(argv, "--status-interval=250ms") {
 		t.Errorf("got %q", argv)
 	}
@@ -86,7 +86,7 @@ func TestPartsCoverADisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		var all []string
-		for _, p := range parts(l.(*disks).Size) {
+		for _, p := range parts(l.(*disks).pattern.Size) {
 			all = append(all, strings.Join(p, " "))
 		}
 		if got := strings.Join(all, "; "); got != want {

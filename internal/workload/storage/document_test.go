@@ -113,7 +113,7 @@ func TestARecordingIsReadBack(t *testing.T) {
 	}
 	// What fio did otherwise than asked is not read back as asked.
 	other := made(t, parameter.Settings{"read": "30%", "block": "8KiB", "engine": "libaio", "depth": "4", "direct": "false"})
-	got := other.seen(&s.last)
+	got := other.pattern.seen(&s.last)
 	for name, want := range map[string]string{"read": "", "block": "", "engine": "", "depth": "1", "direct": "true"} {
 		if got[name] != want {
 			t.Errorf("%s of another load is read back as %q, want %q", name, got[name], want)
@@ -189,7 +189,7 @@ func FuzzDocuments(f *testing.F) {
 			if cpu := s.last.Jobs[0].generatorCPU(s.elapsed); math.IsNaN(cpu) || math.IsInf(cpu, 0) {
 				t.Errorf("%g CPUs", cpu)
 			}
-			if _, err := json.Marshal(made(t, nil).seen(&s.last)); err != nil {
+			if _, err := json.Marshal(made(t, nil).pattern.seen(&s.last)); err != nil {
 				t.Error(err)
 			}
 		}

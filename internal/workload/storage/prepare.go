@@ -47,13 +47,13 @@ const unfinished = "unfinished"
 
 // layout is what has to lie on a disk.
 func (d *disks) layout(env workload.Env, on disk) layout {
-	l := layout{Size: on.size, Fill: d.Precondition, Compress: d.Compress, Dedup: d.Dedup, Seed: env.Seed, Target: len(d.Targets) > 0}
-	if d.Precondition == "steady" {
-		writer := d.writer()
-		l.Steady = fmt.Sprint(d.Disks, " disks, ", writer.mode(), " ", writer.blocks.option(), " ", percent(d.Random), " ", d.WorkingSet)
+	l := layout{Size: on.size, Fill: d.pattern.Precondition, Compress: d.pattern.Compress, Dedup: d.pattern.Dedup, Seed: env.Seed, Target: len(d.pattern.Targets) > 0}
+	if d.pattern.Precondition == "steady" {
+		writer := d.pattern.writer()
+		l.Steady = fmt.Sprint(d.pattern.Disks, " disks, ", writer.mode(), " ", writer.blocks.option(), " ", percent(d.pattern.Random), " ", d.pattern.WorkingSet)
 	}
-	if d.Verify != "none" {
-		l.Verify = strings.Join(d.checksums(), " ")
+	if d.pattern.Verify != "none" {
+		l.Verify = strings.Join(d.pattern.checksums(), " ")
 	}
 	return l
 }
@@ -61,16 +61,16 @@ func (d *disks) layout(env workload.Env, on disk) layout {
 // Prepare lays out the disks and brings them into the state that the study
 // asks for.
 func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
-	if len(d.Targets) > 0 {
+	if len(d.pattern.Targets) > 0 {
 		// What a target holds may have changed since the study was checked.
 		if err := d.checkTargets(ctx, env.Machine); err != nil {
 			return err
 		}
 	}
-	if err := d.run(ctx, env, "mkdir", "-p", "--", env.Dir); err != nil {
+	if err := runProgram(ctx, env, "mkdir", "-p", "--", env.Dir); err != nil {
 		return err
 	}
-	have, err := d.readManifest(ctx, env)
+	have, err := readManifest(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -83,18 +83,18 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 		return nil
 	}
 	for _, one := range lacking {
-		have.Disks[one.path] = layout{Fill: unfinished, Target: len(d.Targets) > 0}
+		have.Disks[one.path] = layout{Fill: unfinished, Target: len(d.pattern.Targets) > 0}
 	}
-	if err := d.writeManifest(ctx, env, have); err != nil {
+	if err := writeManifest(ctx, env, have); err != nil {
 		return err
 	}
 	for i, one := range lacking {
-		d.log(env, "filling disk %d of %d: %s, %s", i+1, len(lacking), d.Precondition, one.size)
+		report(env, "filling disk %d of %d: %s, %s", i+1, len(lacking), d.pattern.Precondition, one.size)
 		if err := d.fill(ctx, env, one); err != nil {
 			return err
 		}
 	}
-	if d.Precondition == "steady" {
+	if d.pattern.Precondition == "steady" {
 		if err := d.steady(ctx, env); err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (d *disks) Prepare(ctx context.Context, env workload.Env) error {
 	for _, one := range lacking {
 		have.Disks[one.path] = d.layout(env, one)
 	}
-	return d.writeManifest(ctx, env, have)
+	return writeManifest(ctx, env, have)
 }
 
 // lacking lists the disks that do not hold what they should. Disks become steady
@@ -111,11 +111,11 @@ func (d *disks) lacking(ctx context.Context, env workload.Env, on []disk, have m
 	var lacking []disk
 	sizes := d.sizes(ctx, env)
 	for _, one := range on {
-		if have.Disks[one.path] != d.layout(env, one) || len(d.Targets) == 0 && sizes[one.path] != one.size {
+		if have.Disks[one.path] != d.layout(env, one) || len(d.pattern.Targets) == 0 && sizes[one.path] != one.size {
 			lacking = append(lacking, one)
 		}
 	}
-	if len(lacking) > 0 && d.Precondition == "steady" {
+	if len(lacking) > 0 && d.pattern.Precondition == "steady" {
 		return on
 	}
 	return lacking
@@ -124,11 +124,11 @@ func (d *disks) lacking(ctx context.Context, env workload.Env, on []disk, have m
 // sizes are those of the disks in the scratch folder that are there, by path.
 func (d *disks) sizes(ctx context.Context, env workload.Env) map[string]parameter.Bytes {
 	sizes := map[string]parameter.Bytes{}
-	if len(d.Targets) > 0 {
+	if len(d.pattern.Targets) > 0 {
 		return sizes
 	}
 	argv := []string{"stat", "-c", "%s %n", "--"}
-	for i := range d.Disks {
+	for i := range d.pattern.Disks {
 		argv = append(argv, ownDisk(env, i))
 	}
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
@@ -146,7 +146,7 @@ func (d *disks) sizes(ctx context.Context, env workload.Env) map[string]paramete
 
 // readManifest reads the manifest; one that is absent or was cut off while it was
 // written says that nothing is there.
-func (d *disks) readManifest(ctx context.Context, env workload.Env) (manifest, error) {
+func readManifest(ctx context.Context, env workload.Env) (manifest, error) {
 	var have manifest
 	data, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -161,17 +161,17 @@ func (d *disks) readManifest(ctx context.Context, env workload.Env) (manifest, e
 	return have, nil
 }
 
-func (d *disks) writeManifest(ctx context.Context, env workload.Env, m manifest) error {
+func writeManifest(ctx context.Context, env workload.Env, m manifest) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	return d.write(ctx, env.Machine, env.Dir+"/"+manifestName, data)
+	return writeFile(ctx, env.Machine, env.Dir+"/"+manifestName, data)
 }
 
-// write makes a small file on the machine, through a program, because a file
+// writeFile makes a small file on the machine, through a program, because a file
 // that does not exist yet cannot be written as a setting is.
-func (d *disks) write(ctx context.Context, m platform.Machine, name string, data []byte) error {
+func writeFile(ctx context.Context, m platform.Machine, name string, data []byte) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"tee", "--", name}, Stdin: strings.NewReader(string(data))})
 	if err == nil && r.Exit != 0 {
 		err = errors.New(strings.TrimSpace(string(r.Stderr)))
@@ -182,8 +182,8 @@ func (d *disks) write(ctx context.Context, m platform.Machine, name string, data
 	return nil
 }
 
-// run runs a small program to its end.
-func (d *disks) run(ctx context.Context, env workload.Env, argv ...string) error {
+// runProgram runs a small program to its end.
+func runProgram(ctx context.Context, env workload.Env, argv ...string) error {
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
 	if err == nil && r.Exit != 0 {
 		err = fmt.Errorf("%s", strings.TrimSpace(string(r.Stderr)))
@@ -199,20 +199,20 @@ const fillBlock = 1 << 20
 
 // fill writes a disk from end to end.
 func (d *disks) fill(ctx context.Context, env workload.Env, on disk) error {
-	if len(d.Targets) == 0 {
+	if len(d.pattern.Targets) == 0 {
 		// A file that has its size already is not laid out anew by fio.
-		if err := d.run(ctx, env, "truncate", "--size="+bytes(on.size), "--", on.path); err != nil {
+		if err := runProgram(ctx, env, "truncate", "--size="+bytes(on.size), "--", on.path); err != nil {
 			return err
 		}
 	}
-	if d.Precondition == "none" {
+	if d.pattern.Precondition == "none" {
 		return nil
 	}
 	for _, part := range parts(on.size) {
 		argv := []string{"fio", "--name=fill", "--filename=" + escape(on.path), "--rw=write", "--ioengine=psync",
-			"--direct=" + digit(d.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
+			"--direct=" + digit(d.pattern.Direct), "--end_fsync=1", "--fallocate=none", "--output-format=json", "--eta=never",
 			fmt.Sprintf("--randseed=%d", (env.Seed^number(on.path))>>1)}
-		argv = append(append(argv, part...), d.filling()...)
+		argv = append(append(argv, part...), d.pattern.filling()...)
 		r, err := env.Machine.Run(ctx, platform.Command{Argv: argv})
 		if err != nil {
 			return fmt.Errorf("fill %s: %w", on.path, err)
@@ -250,25 +250,25 @@ func parts(size parameter.Bytes) [][]string {
 	return parts
 }
 
-func (d *disks) filling() []string {
-	if d.Precondition == "zero" {
+func (p *pattern) filling() []string {
+	if p.Precondition == "zero" {
 		return []string{"--zero_buffers=1"}
 	}
 	argv := []string{"--refill_buffers=1"}
-	if d.Verify != "none" {
+	if p.Verify != "none" {
 		argv = append(argv, "--do_verify=0")
-		argv = append(argv, d.checksums()...)
+		argv = append(argv, p.checksums()...)
 	}
-	if d.Compress > 0 {
-		argv = append(argv, "--buffer_compress_percentage="+percent(d.Compress))
+	if p.Compress > 0 {
+		argv = append(argv, "--buffer_compress_percentage="+percent(p.Compress))
 	}
-	if d.Dedup > 0 {
-		argv = append(argv, "--dedupe_percentage="+percent(d.Dedup))
+	if p.Dedup > 0 {
+		argv = append(argv, "--dedupe_percentage="+percent(p.Dedup))
 	}
 	return argv
 }
 
-func (d *disks) log(env workload.Env, format string, args ...any) {
+func report(env workload.Env, format string, args ...any) {
 	if env.Log != nil {
 		env.Log(format, args...)
 	}
@@ -279,13 +279,13 @@ const (
 	steadyRounds = 25 // of SNIA PTS: after these the disks are called not steady
 )
 
-// writer is the load that brings disks into their steady state: the writes of the load
-// proper, as fast as they go.
-func (d *disks) writer() *disks {
-	w := *d
+// writer returns the load of the steady preconditioning: the writes of the load proper, in a
+// closed loop.
+func (p *pattern) writer() *pattern {
+	w := *p
 	w.Read, w.Rate = 0, 0
-	if d.Read == 1 {
-		w.blocks.write = d.blocks.read
+	if p.Read == 1 {
+		w.blocks.write = p.blocks.read
 	}
 	return &w
 }
@@ -293,7 +293,7 @@ func (d *disks) writer() *disks {
 // steady writes in rounds until five of them in a row spread by at most 20 % and
 // slope by at most 10 % (SNIA Solid State Storage Performance Test Specification).
 func (d *disks) steady(ctx context.Context, env workload.Env) error {
-	w := d.writer()
+	w := &disks{*d.pattern.writer()}
 	var rounds []float64
 	for n := range steadyRounds {
 		out := measure.NewRecorder(nil)
@@ -309,7 +309,7 @@ func (d *disks) steady(ctx context.Context, env workload.Env) error {
 			return fmt.Errorf("precondition, round %d: %w", n+1, err)
 		}
 		rounds = append(rounds, s.Values["iops"])
-		d.log(env, "preconditioning, round %d of at most %d: %.0f IOPS", n+1, steadyRounds, s.Values["iops"])
+		report(env, "preconditioning, round %d of at most %d: %.0f IOPS", n+1, steadyRounds, s.Values["iops"])
 		if n >= 4 && stat.SNIASteady(rounds[n-4:]) {
 			return nil
 		}
@@ -320,12 +320,12 @@ func (d *disks) steady(ctx context.Context, env workload.Env) error {
 // Clean removes the disks that Prepare made, also for a load with more of them,
 // and nothing else.
 func (d *disks) Clean(ctx context.Context, env workload.Env) error {
-	have, err := d.readManifest(ctx, env)
+	have, err := readManifest(ctx, env)
 	if err != nil {
 		return err
 	}
-	if len(d.Targets) == 0 {
-		for i := range d.Disks {
+	if len(d.pattern.Targets) == 0 {
+		for i := range d.pattern.Disks {
 			have.Disks[ownDisk(env, i)] = layout{}
 		}
 	}
@@ -337,7 +337,7 @@ func (d *disks) Clean(ctx context.Context, env workload.Env) error {
 	}
 	// The manifest goes last: until then it says what is still to be removed.
 	for _, argv := range [][]string{argv, {"rm", "-f", "--", env.Dir + "/" + manifestName}} {
-		if err := d.run(ctx, env, argv...); err != nil {
+		if err := runProgram(ctx, env, argv...); err != nil {
 			return fmt.Errorf("remove disks: %w", err)
 		}
 	}
@@ -345,5 +345,5 @@ func (d *disks) Clean(ctx context.Context, env workload.Env) error {
 	if err != nil || r.Exit != 0 {
 		return err
 	}
-	return d.run(ctx, env, "rmdir", "--ignore-fail-on-non-empty", "--", env.Dir)
+	return runProgram(ctx, env, "rmdir", "--ignore-fail-on-non-empty", "--", env.Dir)
 }

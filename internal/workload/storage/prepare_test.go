@@ -193,7 +193,7 @@ func TestCleanLeavesWhatItDidNotMake(t *testing.T) {
 	}
 	d := made(t, targets(target))
 	held := manifest{Disks: map[string]layout{target: d.layout(env, disk{target, 4})}}
-	if err := d.writeManifest(t.Context(), env, held); err != nil {
+	if err := writeManifest(t.Context(), env, held); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Clean(t.Context(), env); err != nil {

@@ -11,7 +11,7 @@ import (
 // seen reads back what fio says it used, as the levels of the study's factors. What
 // it does not say, or says otherwise than asked in a way that no level can tell, is
 // absent.
-func (d *disks) seen(doc *document) map[string]string {
+func (p *pattern) seen(doc *document) map[string]string {
 	said := maps.Clone(doc.Global)
 	if said == nil {
 		said = map[string]string{}
@@ -19,7 +19,7 @@ func (d *disks) seen(doc *document) map[string]string {
 	if len(doc.Jobs) == 1 {
 		maps.Copy(said, doc.Jobs[0].Options)
 	}
-	asked := options(slices.Concat(d.access(), d.pacing()))
+	asked := options(slices.Concat(p.access(), p.pacing()))
 	same := func(names ...string) bool {
 		some := false
 		for _, name := range names {
@@ -31,14 +31,14 @@ func (d *disks) seen(doc *document) map[string]string {
 		return some
 	}
 	levels := map[string]string{}
-	if workers, depth := d.workersOfDisk(); d.Rate == 0 {
+	if workers, depth := p.workersOfDisk(); p.Rate == 0 {
 		for level, option := range map[string]string{"threads": "numjobs", "depth": "iodepth"} {
 			if v := said[option]; v != "" {
 				levels[level] = v
 			}
 		}
 	} else if said["numjobs"] == strconv.Itoa(workers) && said["iodepth"] == strconv.Itoa(depth) {
-		levels["threads"], levels["depth"] = strconv.Itoa(d.Threads), strconv.Itoa(d.Depth)
+		levels["threads"], levels["depth"] = strconv.Itoa(p.Threads), strconv.Itoa(p.Depth)
 	}
 	if v := said["direct"]; v != "" {
 		levels["direct"] = strconv.FormatBool(v == "1")
@@ -47,25 +47,25 @@ func (d *disks) seen(doc *document) map[string]string {
 		level, value string
 		is           bool
 	}{
-		{"engine", d.Engine, same("ioengine")},
-		{"rate", d.Rate.String(), d.Rate > 0 && same("rate_iops", "rate_process")},
-		{"compress", d.Compress.String(), d.Compress > 0 && same("buffer_compress_percentage")},
-		{"dedup", d.Dedup.String(), d.Dedup > 0 && same("dedupe_percentage")},
-		{"verify", d.Verify, d.Verify != "none" && same("verify")},
-		{"block", d.Block, d.Spec == "" && same("bs", "bssplit")},
-		{"read", d.Read.String(), d.Spec == "" && same("rw", "rwmixread")},
-		{"random", d.Random.String(), d.Spec == "" && same("rw", "percentage_random")},
-		{"spec", d.Spec, d.Spec != "" && same("bs") && same("rw", "rwmixread", "percentage_random")},
-		{"disks", strconv.Itoa(d.Disks), len(d.Targets) == 0 && workersSeen(doc) == d.workers()},
+		{"engine", p.Engine, same("ioengine")},
+		{"rate", p.Rate.String(), p.Rate > 0 && same("rate_iops", "rate_process")},
+		{"compress", p.Compress.String(), p.Compress > 0 && same("buffer_compress_percentage")},
+		{"dedup", p.Dedup.String(), p.Dedup > 0 && same("dedupe_percentage")},
+		{"verify", p.Verify, p.Verify != "none" && same("verify")},
+		{"block", p.Block, p.Spec == "" && same("bs", "bssplit")},
+		{"read", p.Read.String(), p.Spec == "" && same("rw", "rwmixread")},
+		{"random", p.Random.String(), p.Spec == "" && same("rw", "percentage_random")},
+		{"spec", p.Spec, p.Spec != "" && same("bs") && same("rw", "rwmixread", "percentage_random")},
+		{"disks", strconv.Itoa(p.Disks), len(p.Targets) == 0 && workersSeen(doc) == p.workers()},
 	} {
 		if one.is {
 			levels[one.level] = one.value
 		}
 	}
-	if len(d.Targets) == 0 {
-		own := options(d.extent(d.Size))
+	if len(p.Targets) == 0 {
+		own := options(p.extent(p.Size))
 		if said["size"] == own["size"] && said["offset_increment"] == own["offset_increment"] {
-			levels["size"], levels["working_set"] = d.Size.String(), d.WorkingSet.String()
+			levels["size"], levels["working_set"] = p.Size.String(), p.WorkingSet.String()
 		}
 	}
 	return levels

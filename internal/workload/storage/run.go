@@ -50,7 +50,7 @@ func (d *disks) Run(ctx context.Context, env workload.Env, stage load.Stage, out
 
 // drive runs fio on the disks.
 func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage load.Stage, out *measure.Recorder) error {
-	cpus, err := d.allowedCPUs(ctx, env)
+	cpus, err := allowedCPUs(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -59,16 +59,16 @@ func (d *disks) drive(ctx context.Context, env workload.Env, on []disk, stage lo
 	// A fio that hangs is asked to end, and made to by the machine.
 	defer time.AfterFunc(stage.Length+overdue, l.enough).Stop()
 	result, err := env.Machine.Run(ctx, platform.Command{
-		Argv: d.command(on, stage), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
+		Argv: d.pattern.command(on, stage), Stdout: &splitter{each: l.document}, Worker: true, Stop: stop,
 	})
 	if err != nil {
 		return fmt.Errorf("run fio: %w", err)
 	}
 	err = ended(result, stop)
-	if d.Verify != "none" {
+	if d.pattern.Verify != "none" {
 		out.Check(verified(result, err))
 	}
-	if err != nil && !d.fellAtTheEnd(result, stop) {
+	if err != nil && !fellAtTheEnd(d.pattern.engine(), result, stop) {
 		return err
 	}
 	if l.unread != nil {
@@ -144,10 +144,10 @@ func ended(r platform.Result, stop <-chan struct{}) error {
 
 // fellAtTheEnd says whether fio fell over its own feet when it was told to end: its engine
 // nbd now and then does so with operations outstanding, and by then all is counted.
-func (d *disks) fellAtTheEnd(r platform.Result, stop <-chan struct{}) bool {
+func fellAtTheEnd(engine string, r platform.Result, stop <-chan struct{}) bool {
 	select {
 	case <-stop:
-		return d.engine() == "nbd" && r.Signal == "SIGSEGV"
+		return engine == "nbd" && r.Signal == "SIGSEGV"
 	default:
 		return false
 	}
@@ -162,14 +162,14 @@ func (d *disks) conclude(s *series, cpus int, r platform.Result, out *measure.Re
 	if j.Error != 0 {
 		return &workload.ExitError{Program: "fio", Exit: r.Exit, Stderr: fmt.Sprintf("fio met error %d\n%s", j.Error, strings.TrimSpace(string(r.Stderr)))}
 	}
-	levels := d.seen(&s.last)
+	levels := d.pattern.seen(&s.last)
 	for _, name := range slices.Sorted(maps.Keys(levels)) {
 		out.Observe("storage."+name, levels[name])
 	}
 	// A worker is one thread, so that workers cannot use more CPUs than there are of them.
-	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(min(cpus, d.workers())))
-	if d.Rate > 0 {
-		out.Check(d.heldUp(j, s.elapsed))
+	out.Value("generator.cpu", j.generatorCPU(s.elapsed)/float64(min(cpus, d.pattern.workers())))
+	if d.pattern.Rate > 0 {
+		out.Check(d.pattern.heldUp(j, s.elapsed))
 	}
 	return nil
 }
@@ -181,11 +181,11 @@ const mostHeldUp = 0.1
 // heldUp holds an open loop against what it was to offer. Operations arrive at random
 // instants, so that the share of them that find their worker busy is the share of the
 // time for which it is (Wolff, Poisson Arrivals See Time Averages, 1982).
-func (d *disks) heldUp(j *job, elapsed time.Duration) measure.Check {
+func (p *pattern) heldUp(j *job, elapsed time.Duration) measure.Check {
 	count := float64(j.Read.Latency.Count + j.Write.Latency.Count)
 	outstanding := (j.Read.Latency.total() + j.Write.Latency.total()) / float64(elapsed)
-	share := outstanding / float64(d.workers())
-	done, want := count/elapsed.Seconds(), float64(d.Rate)
+	share := outstanding / float64(p.workers())
+	done, want := count/elapsed.Seconds(), float64(p.Rate)
 	c := measure.Check{Name: "open loop", State: measure.Pass, Detail: fmt.Sprintf("%.4g/s of %.4g/s were offered; %.3g %% of the operations were held up by another, allowed %.3g %%", done, want, 100*share, 100*mostHeldUp)}
 	// The number of arrivals has a standard deviation of its square root.
 	if slack := .02*want + 4*math.Sqrt(want/elapsed.Seconds()); share > mostHeldUp || math.Abs(done-want) > slack {
@@ -196,7 +196,7 @@ func (d *disks) heldUp(j *job, elapsed time.Duration) measure.Check {
 }
 
 // allowedCPUs is how many CPUs a worker may use, asked of a worker.
-func (d *disks) allowedCPUs(ctx context.Context, env workload.Env) (int, error) {
+func allowedCPUs(ctx context.Context, env workload.Env) (int, error) {
 	r, err := env.Machine.Run(ctx, platform.Command{Argv: []string{"nproc"}, Worker: true})
 	if err != nil {
 		return 0, fmt.Errorf("count the CPUs of a worker: %w", err)
@@ -210,15 +210,15 @@ func (d *disks) allowedCPUs(ctx context.Context, env workload.Env) (int, error) 
 
 // places are the files or devices that the load uses, with links resolved.
 func (d *disks) places(ctx context.Context, env workload.Env) ([]disk, error) {
-	if len(d.Targets) == 0 {
-		on := make([]disk, d.Disks)
+	if len(d.pattern.Targets) == 0 {
+		on := make([]disk, d.pattern.Disks)
 		for i := range on {
-			on[i] = disk{ownDisk(env, i), d.Size}
+			on[i] = disk{ownDisk(env, i), d.pattern.Size}
 		}
 		return on, nil
 	}
-	on := make([]disk, len(d.Targets))
-	for i, name := range d.Targets {
+	on := make([]disk, len(d.pattern.Targets))
+	for i, name := range d.pattern.Targets {
 		t, err := resolve(ctx, env.Machine, name)
 		if err != nil {
 			return nil, err

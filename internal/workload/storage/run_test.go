@@ -124,7 +124,7 @@ func TestAnOpenLoopIsHeldAgainstWhatItOffers(t *testing.T) {
 	d := made(t, parameter.Settings{"rate": "1000/s", "depth": "2"})
 	for mean, want := range map[float64]measure.State{5: measure.Pass, 100e3: measure.Pass, 300e3: measure.Fail} {
 		j := &job{Write: direction{Latency: latency{Count: 10000, Mean: mean}}}
-		if got := d.heldUp(j, 10*time.Second); got.State != want {
+		if got := d.pattern.heldUp(j, 10*time.Second); got.State != want {
 			t.Errorf("%g ns: %+v", mean, got)
 		}
 	}

@@ -67,54 +67,57 @@ func Kind() workload.Kind {
 	return k
 }
 
-// disks is the workload with its settings.
-type disks struct {
+// pattern is what fio is to do, by the settings.
+type pattern struct {
 	Parameters
 	blocks blocks
 }
 
-func build(p Parameters) (workload.Load, error) {
-	d := &disks{Parameters: p}
-	if p.Spec != "" {
-		spec, err := parseSpec(p.Spec)
+// disks is the workload.
+type disks struct{ pattern pattern }
+
+func build(settings Parameters) (workload.Load, error) {
+	p := pattern{Parameters: settings}
+	if settings.Spec != "" {
+		spec, err := parseSpec(settings.Spec)
 		if err != nil {
 			return nil, err
 		}
-		d.Read, d.Random = spec.Read, spec.Random
+		p.Read, p.Random = spec.Read, spec.Random
 		one := []blockShare{{spec.Block, 1}}
-		d.blocks = blocks{one, one}
+		p.blocks = blocks{one, one}
 	} else {
 		var err error
-		if d.blocks, err = parseBlocks(p.Block); err != nil {
+		if p.blocks, err = parseBlocks(settings.Block); err != nil {
 			return nil, err
 		}
 	}
-	if len(p.Targets) > 0 {
-		d.Disks = len(p.Targets)
+	if len(settings.Targets) > 0 {
+		p.Disks = len(settings.Targets)
 	}
-	return d, d.refuse()
+	return &disks{p}, refuse(&p)
 }
 
 // refuse finds settings that do not go together.
-func (d *disks) refuse() error {
+func refuse(p *pattern) error {
 	switch {
-	case d.Depth > 1 && d.Rate == 0 && slices.Contains(synchronous, d.Engine):
-		return fmt.Errorf("engine %s has one operation outstanding for each worker, so depth %d has no effect: take libaio or io_uring, or raise threads", d.Engine, d.Depth)
-	case d.workers() > mostWorkers:
-		return fmt.Errorf("%d workers are more than fio can run, which is %d: take fewer disks, threads or, with a rate, depth", d.workers(), mostWorkers)
-	case d.Dedup > 0 && d.Compress == 1:
+	case p.Depth > 1 && p.Rate == 0 && slices.Contains(synchronous, p.Engine):
+		return fmt.Errorf("engine %s has one operation outstanding for each worker, so depth %d has no effect: take libaio or io_uring, or raise threads", p.Engine, p.Depth)
+	case p.workers() > mostWorkers:
+		return fmt.Errorf("%d workers are more than fio can run, which is %d: take fewer disks, threads or, with a rate, depth", p.workers(), mostWorkers)
+	case p.Dedup > 0 && p.Compress == 1:
 		return errors.New("compress: 100% writes zeros only, so dedup has nothing to do")
-	case slices.ContainsFunc(d.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
+	case slices.ContainsFunc(p.Targets, func(t string) bool { return !strings.HasPrefix(t, "/") }):
 		return errors.New("targets are absolute paths")
-	case len(d.Targets) == 0 && d.Size%512 != 0:
-		return fmt.Errorf("size %s is not a multiple of 512 bytes", d.Size)
+	case len(p.Targets) == 0 && p.Size%512 != 0:
+		return fmt.Errorf("size %s is not a multiple of 512 bytes", p.Size)
 	}
-	if len(d.Targets) == 0 {
-		if err := d.refuseSize(d.Size); err != nil {
+	if len(p.Targets) == 0 {
+		if err := refuseSize(p, p.Size); err != nil {
 			return err
 		}
 	}
-	return errors.Join(d.refuseVerify(), d.refuseFractions(), d.refuseThrough())
+	return errors.Join(refuseVerify(p), refuseFractions(p), refuseThrough(p))
 }
 
 // mostWorkers is what fio can run at once.
@@ -125,42 +128,42 @@ const mostWorkers = 4096
 var synchronous = []string{"psync", "sync", "pvsync", "pvsync2", "vsync", "mmap"}
 
 // refuseSize finds a disk in which a worker has not even one block to touch.
-func (d *disks) refuseSize(size parameter.Bytes) error {
-	block := d.largestBlock()
-	workers, _ := d.workersOfDisk()
+func refuseSize(p *pattern, size parameter.Bytes) error {
+	block := p.largestBlock()
+	workers, _ := p.workersOfDisk()
 	switch {
-	case float64(size)*float64(d.WorkingSet) < float64(block):
-		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", d.WorkingSet, size, block)
-	case d.stretches() && d.touched(size) < parameter.Bytes(workers)*block:
-		return fmt.Errorf("%d workers that go through their own parts of a disk need a block of %s each, and the working set (%s of %s) has fewer", workers, block, d.WorkingSet, size)
+	case float64(size)*float64(p.WorkingSet) < float64(block):
+		return fmt.Errorf("the working set (%s of %s) is smaller than one block of %s", p.WorkingSet, size, block)
+	case p.stretches() && p.touched(size) < parameter.Bytes(workers)*block:
+		return fmt.Errorf("%d workers that go through their own parts of a disk need a block of %s each, and the working set (%s of %s) has fewer", workers, block, p.WorkingSet, size)
 	}
 	return nil
 }
 
-func (d *disks) refuseVerify() error {
-	if d.Verify == "none" {
+func refuseVerify(p *pattern) error {
+	if p.Verify == "none" {
 		return nil
 	}
-	block := d.blocks.read[0].size
+	block := p.blocks.read[0].size
 	switch {
-	case d.writes():
+	case p.writes():
 		return errors.New("verify checks loads that only read, because fio checks nothing that a timed load writes: set read: 100%, or verify: none")
-	case len(d.blocks.read) > 1:
+	case len(p.blocks.read) > 1:
 		return errors.New("verify needs blocks of one size: each block carries its own checksum")
-	case d.Precondition != "none" && (fillBlock%block != 0 || d.Size%block != 0):
+	case p.Precondition != "none" && (fillBlock%block != 0 || p.Size%block != 0):
 		return fmt.Errorf("verify needs blocks that divide 1MiB and the size of the disks, which %s does not", block)
-	case !slices.Contains([]string{"none", "random"}, d.Precondition):
-		return fmt.Errorf("verify needs precondition: random, which writes the checksums, or none for targets that carry them already; not %s", d.Precondition)
+	case !slices.Contains([]string{"none", "random"}, p.Precondition):
+		return fmt.Errorf("verify needs precondition: random, which writes the checksums, or none for targets that carry them already; not %s", p.Precondition)
 	}
 	return nil
 }
 
 // refuseFractions finds shares that fio would round: it takes whole percentages.
-func (d *disks) refuseFractions() error {
+func refuseFractions(p *pattern) error {
 	for _, s := range []struct {
 		name  string
 		share parameter.Share
-	}{{"read", d.Read}, {"random", d.Random}, {"compress", d.Compress}, {"dedup", d.Dedup}} {
+	}{{"read", p.Read}, {"random", p.Random}, {"compress", p.Compress}, {"dedup", p.Dedup}} {
 		if p := 100 * float64(s.share); math.Abs(p-math.Round(p)) > 1e-9 {
 			return fmt.Errorf("%s: %s is not a whole percentage, which fio needs", s.name, s.share)
 		}
@@ -168,33 +171,33 @@ func (d *disks) refuseFractions() error {
 	return nil
 }
 
-func (d *disks) largestBlock() parameter.Bytes { return slices.Max(d.blocks.sizes()) }
+func (p *pattern) largestBlock() parameter.Bytes { return slices.Max(p.blocks.sizes()) }
 
 // engine is the fio engine that will be used.
-func (d *disks) engine() string {
-	_, serving := d.filters()
+func (p *pattern) engine() string {
+	_, serving := p.filters()
 	switch {
 	case serving:
 		return "nbd"
-	case d.Engine != "auto":
-		return d.Engine
-	case d.Depth > 1 && d.Rate == 0:
+	case p.Engine != "auto":
+		return p.Engine
+	case p.Depth > 1 && p.Rate == 0:
 		return "libaio"
 	}
 	return "psync"
 }
 
 // writes says whether the load changes what lies on the disks.
-func (d *disks) writes() bool { return d.Read < 1 }
+func (p *pattern) writes() bool { return p.Read < 1 }
 
 // Demand is what the disks are asked for.
 func (d *disks) Demand() load.Demand {
-	demand := load.Demand{Concurrency: d.Disks * d.Threads * d.Depth, Rate: float64(d.Rate)}
-	if d.Read > 0 {
-		demand.Classes = append(demand.Classes, load.Class{Name: "read", Share: float64(d.Read), Bytes: mean(d.blocks.read)})
+	demand := load.Demand{Concurrency: d.pattern.Disks * d.pattern.Threads * d.pattern.Depth, Rate: float64(d.pattern.Rate)}
+	if d.pattern.Read > 0 {
+		demand.Classes = append(demand.Classes, load.Class{Name: "read", Share: float64(d.pattern.Read), Bytes: mean(d.pattern.blocks.read)})
 	}
-	if d.Read < 1 {
-		demand.Classes = append(demand.Classes, load.Class{Name: "write", Share: 1 - float64(d.Read), Bytes: mean(d.blocks.write)})
+	if d.pattern.Read < 1 {
+		demand.Classes = append(demand.Classes, load.Class{Name: "write", Share: 1 - float64(d.pattern.Read), Bytes: mean(d.pattern.blocks.write)})
 	}
 	return demand
 }

@@ -19,9 +19,9 @@ import (
 // or swap is refused whatever the study says; any other needs destroy: true,
 // unless the load only reads.
 func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
-	harmless := !d.writes() && d.Precondition == "none"
+	harmless := !d.pattern.writes() && d.pattern.Precondition == "none"
 	seen := map[string]string{}
-	for _, t := range d.Targets {
+	for _, t := range d.pattern.Targets {
 		target, err := resolve(ctx, m, t)
 		if err != nil {
 			return err
@@ -30,11 +30,11 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 			return fmt.Errorf("targets %s and %s are the same", other, t)
 		}
 		seen[target.identity] = t
-		if err := d.refuseSize(target.size); err != nil {
+		if err := refuseSize(&d.pattern, target.size); err != nil {
 			return fmt.Errorf("target %s: %w", t, err)
 		}
-		if d.Direct {
-			if err := d.refuseSector(target.sector(ctx, m), t); err != nil {
+		if d.pattern.Direct {
+			if err := refuseSector(&d.pattern, target.sector(ctx, m), t); err != nil {
 				return err
 			}
 		}
@@ -44,9 +44,9 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 		if err := target.refuse(ctx, m); err != nil {
 			return fmt.Errorf("target %s is not written to: %w", t, err)
 		}
-		if !d.Destroy {
+		if !d.pattern.Destroy {
 			instead := ""
-			if !d.writes() {
+			if !d.pattern.writes() {
 				instead = ", or precondition: none, because this load only reads"
 			}
 			return fmt.Errorf("target %s is not written to without leave: everything on it would be lost; if that is meant, set destroy: true%s", t, instead)

@@ -237,8 +237,8 @@ func TestLeaveToDestroy(t *testing.T) {
 	if err := d.checkTargets(t.Context(), f); err != nil {
 		t.Errorf("a mounted device is not read: %v", err)
 	}
-	if d.changes() != nil {
-		t.Errorf("a load that reads changes %v", d.changes())
+	if d.pattern.changes() != nil {
+		t.Errorf("a load that reads changes %v", d.pattern.changes())
 	}
 }
 

@@ -23,21 +23,21 @@ const (
 
 // filters are those of the servers, the first nearest to fio; known is false where there
 // are no servers.
-func (d *disks) filters() (all []string, known bool) {
-	switch d.Through {
+func (p *pattern) filters() (all []string, known bool) {
+	switch p.Through {
 	case straight, "":
 		return nil, false
 	case served:
 		return nil, true
 	}
-	return strings.Fields(d.Through), true
+	return strings.Fields(p.Through), true
 }
 
 // refuseThrough finds what does not go together with a server.
-func (d *disks) refuseThrough() error {
-	all, serving := d.filters()
+func refuseThrough(p *pattern) error {
+	all, serving := p.filters()
 	if !serving {
-		if d.Engine == "nbd" {
+		if p.Engine == "nbd" {
 			return errors.New("engine nbd talks to a server of plimsoll's: say which filters it has, as in through: null, or through: nbd for none")
 		}
 		return nil
@@ -48,10 +48,10 @@ func (d *disks) refuseThrough() error {
 		}
 	}
 	switch {
-	case d.Engine != "auto" && d.Engine != "nbd":
-		return fmt.Errorf("through %s: fio talks to the server by its engine nbd, not %s: leave engine out", d.Through, d.Engine)
-	case len(d.Targets) > 0:
-		return fmt.Errorf("through %s: the server serves files of plimsoll's own and no targets: leave targets out", d.Through)
+	case p.Engine != "auto" && p.Engine != "nbd":
+		return fmt.Errorf("through %s: fio talks to the server by its engine nbd, not %s: leave engine out", p.Through, p.Engine)
+	case len(p.Targets) > 0:
+		return fmt.Errorf("through %s: the server serves files of plimsoll's own and no targets: leave targets out", p.Through)
 	}
 	return nil
 }
@@ -66,27 +66,27 @@ func uriOf(path string) string {
 
 // checkThrough says what the machine lacks for a server.
 func (d *disks) checkThrough(ctx context.Context, env workload.Env) error {
-	if _, serving := d.filters(); !serving {
+	if _, serving := d.pattern.filters(); !serving {
 		return nil
 	}
 	const longest = 107 // bytes in the address of a unix socket
-	if path := socketOf(ownDisk(env, d.Disks-1)); len(path) > longest {
-		return fmt.Errorf("through %s: %s is too long for a unix socket: take a shorter folder (--out)", d.Through, path)
+	if path := socketOf(ownDisk(env, d.pattern.Disks-1)); len(path) > longest {
+		return fmt.Errorf("through %s: %s is too long for a unix socket: take a shorter folder (--out)", d.pattern.Through, path)
 	}
-	_, err := d.self(ctx, env)
+	_, err := self(ctx, env, d.pattern.Through)
 	return err
 }
 
-func (d *disks) self(ctx context.Context, env workload.Env) (string, error) {
+func self(ctx context.Context, env workload.Env, through string) (string, error) {
 	carrier, ok := env.Machine.(platform.Carrier)
 	if !ok {
-		return "", fmt.Errorf("through %s: machine %s holds no copy of plimsoll to serve disks: set through: none", d.Through, env.Machine.Name())
+		return "", fmt.Errorf("through %s: machine %s holds no copy of plimsoll to serve disks: set through: none", through, env.Machine.Name())
 	}
 	return carrier.Self(ctx)
 }
 
-// servant serves one disk for the time of one load.
-type servant struct {
+// diskServer serves one disk for the time of one load.
+type diskServer struct {
 	in    *io.PipeWriter
 	out   *bufio.Reader
 	ended chan struct{}
@@ -95,12 +95,12 @@ type servant struct {
 }
 
 // serve starts a server for each disk; none where there is nothing to go through.
-func (d *disks) serve(ctx context.Context, env workload.Env, on []disk) (all []*servant, err error) {
-	filters, serving := d.filters()
+func (d *disks) serve(ctx context.Context, env workload.Env, on []disk) (all []*diskServer, err error) {
+	filters, serving := d.pattern.filters()
 	if !serving {
 		return nil, nil
 	}
-	program, err := d.self(ctx, env)
+	program, err := self(ctx, env, d.pattern.Through)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +123,10 @@ func (d *disks) serve(ctx context.Context, env workload.Env, on []disk) (all []*
 	return all, nil
 }
 
-func begin(ctx context.Context, m platform.Machine, program string) *servant {
+func begin(ctx context.Context, m platform.Machine, program string) *diskServer {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
-	s := &servant{in: to, out: bufio.NewReader(from), ended: make(chan struct{})}
+	s := &diskServer{in: to, out: bufio.NewReader(from), ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
 		r, err := m.Run(ctx, platform.Command{Argv: []string{program, nbd.Command}, Stdin: in, Stdout: out})
@@ -140,7 +140,7 @@ func begin(ctx context.Context, m platform.Machine, program string) *servant {
 }
 
 // through asks a server what it does, as the level of a study.
-func (s *servant) through() (string, error) {
+func (s *diskServer) through() (string, error) {
 	var st nbd.Status
 	_, err := io.WriteString(s.in, nbd.Ask)
 	if err == nil {
@@ -163,7 +163,7 @@ func (s *servant) through() (string, error) {
 }
 
 // end ends the servers and tells the CPU time that they took.
-func end(all []*servant) (used time.Duration, err error) {
+func end(all []*diskServer) (used time.Duration, err error) {
 	for _, s := range all {
 		err = errors.Join(err, s.in.Close())
 		_, _ = io.Copy(io.Discard, s.out) // what it counted
@@ -174,7 +174,7 @@ func end(all []*servant) (used time.Duration, err error) {
 }
 
 // throughAll is what the load went through, as each server says.
-func throughAll(all []*servant) (level string, err error) {
+func throughAll(all []*diskServer) (level string, err error) {
 	level = straight
 	for i, s := range all {
 		one, err := s.through()

@@ -37,7 +37,7 @@ func TestThroughIsJudged(t *testing.T) {
 			t.Errorf("%v: %v", c.settings, err)
 			continue
 		}
-		if got := l.(*disks).engine(); got != c.engine {
+		if got := l.(*disks).pattern.engine(); got != c.engine {
 			t.Errorf("%v: engine %s, want %s", c.settings, got, c.engine)
 		}
 	}
@@ -49,7 +49,7 @@ func TestServersAreCalledByTheirSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := l.(*disks)
-	line := strings.Join(d.command([]disk{{"/a b/disk-01", 1 << 20}}, load.Stage{}), " ")
+	line := strings.Join(d.pattern.command([]disk{{"/a b/disk-01", 1 << 20}}, load.Stage{}), " ")
 	if !strings.Contains(line, "--ioengine=nbd") || !strings.Contains(line, "--uri=nbd+unix:///?socket=/a%20b/disk-01.sock") || strings.Contains(line, "--filename") {
 		t.Error(line)
 	}
@@ -79,7 +79,7 @@ func TestAServerThatDoesNotStart(t *testing.T) {
 	if _, err := s.through(); err == nil {
 		t.Error("it answers")
 	}
-	if _, err := end([]*servant{s}); err == nil {
+	if _, err := end([]*diskServer{s}); err == nil {
 		t.Error("it ended well")
 	}
 }
@@ -97,7 +97,7 @@ func TestAFioThatFallsAtTheEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := l.(*disks).fellAtTheEnd(platform.Result{Exit: -1, Signal: c.signal}, c.stop); got != c.fine {
+		if got := fellAtTheEnd(l.(*disks).pattern.engine(), platform.Result{Exit: -1, Signal: c.signal}, c.stop); got != c.fine {
 			t.Errorf("%+v: %t", c, got)
 		}
 	}
