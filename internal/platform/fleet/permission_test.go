@@ -24,15 +24,15 @@ measure: {settle: 10ms, warmup: 100ms, window: 400ms, longest: 1s, interval: 50m
 	}
 }
 
-// A lab with a valid key cannot run a command of a study where the owner gave no leave: not
-// by a factor, not by a workload that runs programs.
-func TestNoStudyRunsACommandWithoutLeave(t *testing.T) {
+// A lab with a valid key cannot run a command of a study where the owner does not allow
+// commands: not by a factor, not by a workload that runs programs.
+func TestNoStudyRunsACommandWithoutPermission(t *testing.T) {
 	s := newSite(t, 1)
 	t.Parallel()
 	ran := s.path("ran")
 	s.agent(0)
 	for name, c := range map[string]struct{ text, refusal string }{
-		"factor": {"workload: {processor: {working_set: 64KiB, unit: 1KiB}}\nheadline: [units]\ncommands: {it: {read: 'echo a; touch " + ran + "', apply: 'touch " + ran + "'}}\nfactors: {command.it: [a, b]}\n", "gave no leave"},
+		"factor": {"workload: {processor: {working_set: 64KiB, unit: 1KiB}}\nheadline: [units]\ncommands: {it: {read: 'echo a; touch " + ran + "', apply: 'touch " + ran + "'}}\nfactors: {command.it: [a, b]}\n", "does not allow that"},
 		"load":   {"workload: {compile: {compiler: touch}}\nheadline: [builds]\n", "no C compiler"},
 	} {
 		s.trial(c.text)
@@ -47,9 +47,9 @@ func TestNoStudyRunsACommandWithoutLeave(t *testing.T) {
 	}
 }
 
-// What plimsoll drives itself runs on an agent whose owner gave no leave for commands, and no
+// What plimsoll drives itself runs on an agent whose owner does not allow commands, and no
 // private key shows up anywhere meanwhile or afterwards.
-func TestTheCatalogNeedsNoLeave(t *testing.T) {
+func TestTheCatalogNeedsNoPermission(t *testing.T) {
 	s := newSite(t, 1)
 	t.Parallel()
 	s.agent(0)
