@@ -19,6 +19,7 @@ type Session struct {
 	failed   bool  // a statement of the round
 	asked    []int // answers of MariaDB that are still to come, to each statement
 	answered int   // statements of these
+	open     int   // statements of the round that PostgreSQL has not answered
 	row      Row
 }
 
@@ -78,6 +79,7 @@ func (s *Session) Append(b []byte, n int, values ...Value) []byte {
 	k := s.book
 	of := &k.list[n]
 	if s.mysql == nil {
+		s.open++
 		b, place := k.postgres[n].AppendBind(b)
 		for i, v := range values {
 			b = v.appendPostgres(b, of.Parameters[i])
@@ -175,6 +177,8 @@ func refused(err error) error {
 	return err
 }
 
+var errUnasked = errors.New("the server answers what nobody asked")
+
 // uniqueViolation is PostgreSQL's code of a key that is there already.
 const uniqueViolation = "23505"
 
@@ -192,11 +196,15 @@ func (s *Session) message(m postgres.Message) (e Event, err error) {
 			return e, f
 		}
 		e.Fault, e.Conflict, e.Duplicate = f, postgres.Transient(m.Body), f.Code == uniqueViolation
+		s.open = 0 // what follows in the round is passed over
 	case postgres.DataRow:
 		s.row.postgres = postgres.ReadRow(m.Body)
 		e.Row = &s.row
 	case postgres.CommandComplete:
-		e.Done = true
+		if e.Done = true; s.open == 0 {
+			return e, errUnasked
+		}
+		s.open--
 	case postgres.Ready:
 		var state postgres.State
 		state, err = postgres.ReadyState(m.Body)

@@ -22,7 +22,6 @@ var outgrown = map[string]int{
 	"internal/cluster/snapshot fields": 37,
 	"internal/study":                   3390,
 	"internal/workload/brokerage desk": 27,
-	"internal/workload/dvdstore":       2555,
 }
 
 func TestRoomsAreSmall(t *testing.T) {

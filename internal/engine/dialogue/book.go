@@ -2,14 +2,26 @@ package dialogue
 
 import (
 	"slices"
+	"strings"
 
 	"plimsoll/internal/engine"
 	"plimsoll/internal/postgres"
 )
 
+// Begin is how transactions begin.
+type Begin uint8
+
+// The ways to begin.
+const (
+	Joined Begin = iota // with the statements of the first round
+	Apart               // in a round of its own
+	Never               // each statement commits by itself
+)
+
 // Book is the statements of a script, and those that begin and end a transaction.
 type Book struct {
 	*engine.Book
+	Begin Begin
 	begin int // number in the book; COMMIT and ROLLBACK follow it
 }
 
@@ -20,7 +32,7 @@ func NewBook(protocol string, list []engine.Statement) *Book {
 		engine.Statement{Name: "begin", SQL: "BEGIN", Plain: true},
 		engine.Statement{Name: "commit", SQL: "COMMIT", Plain: true},
 		engine.Statement{Name: "rollback", SQL: "ROLLBACK", Plain: true})
-	return &Book{engine.NewBook(protocol, all), len(list)}
+	return &Book{Book: engine.NewBook(protocol, all), begin: len(list)}
 }
 
 // number is that of COMMIT or ROLLBACK.
@@ -31,12 +43,15 @@ func (k *Book) number(s Step) int {
 	return k.begin + 2
 }
 
-// Session is a session that was not begun, with the statements of the book. Transactions
-// are kept apart as the isolation says, which is a level of the SQL standard.
+// Session is a session that was not begun, with the statements of the book. The isolation
+// is a level of the SQL standard, or empty for that of the server.
 func (k *Book) Session(who postgres.Account, isolation string) *engine.Session {
-	first := engine.Isolate(k.Protocol(), isolation)
-	if k.Protocol() == engine.MariaDB {
-		first = engine.NoCommit + "; " + first
+	var first []string
+	if k.Protocol() == engine.MariaDB && k.Begin != Never {
+		first = append(first, engine.NoCommit)
 	}
-	return engine.NewSession(who, first, k.Book)
+	if isolation != "" {
+		first = append(first, engine.Isolate(k.Protocol(), isolation))
+	}
+	return engine.NewSession(who, strings.Join(first, "; "), k.Book)
 }

@@ -5,6 +5,7 @@
 package dialogue
 
 import (
+	"cmp"
 	"errors"
 
 	"plimsoll/internal/engine"
@@ -27,9 +28,19 @@ type Step uint8
 
 // The steps.
 const (
-	Another  Step = iota // round
+	Another  Step = iota // round; of statements that commit by themselves, the last
 	Commit               // the end
 	Rollback             // the end, as it was meant
+)
+
+// Verdict is what follows a transaction.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Pause  Verdict = iota // of the user
+	GoOn                  // the user does at once
+	Repeat                // another round, of statements that commit by themselves
 )
 
 // Script is what a load says on one connection. It is used by one goroutine.
@@ -42,7 +53,7 @@ type Script interface {
 	// Row takes a row of the statement whose turn it is.
 	Row(t Turn, r *engine.Row) error
 	// Done ends the transaction. An error fails one that the server let pass.
-	Done(t Turn, failed bool) error
+	Done(t Turn, failed bool) (Verdict, error)
 }
 
 // Setup is what a dialogue begins with.
@@ -52,6 +63,10 @@ type Setup struct {
 	Window  int // users of the connection
 	Retries int // how often a victim is tried again
 	Count   *engine.Count
+	// Duplicates says that a key that is there already makes a victim as well.
+	Duplicates bool
+	// Failed, where it is set, hears of each attempt that failed, and says what is noted of it.
+	Failed func(fault error) string
 }
 
 // Dialogue is a load.Talker. It allocates nothing for a transaction.
@@ -63,6 +78,7 @@ type Dialogue struct {
 	owed     bool // Next has something to say
 	turn     Turn
 
+	opening           bool // BEGIN is under way by itself
 	failed, transient bool
 	last              Step // what the round under way leaves to be said by itself
 	ending            Step // what is under way by itself
@@ -118,6 +134,7 @@ func (d *Dialogue) begin(b []byte) []byte {
 // restart has the same transaction tried again.
 func (d *Dialogue) restart() {
 	d.turn.Round, d.turn.Results = 1, 0
+	d.opening = d.Book.Begin == Apart
 	d.failed, d.transient, d.last, d.ending = false, false, Another, Another
 }
 
@@ -125,7 +142,10 @@ func (d *Dialogue) restart() {
 // goes on after a statement that failed, a commit waits until all others are known to be
 // done.
 func (d *Dialogue) ask(b []byte) []byte {
-	if d.turn.Round == 1 {
+	if d.opening {
+		return d.Session.AppendEnd(d.Session.Append(b, d.Book.begin))
+	}
+	if d.turn.Round == 1 && d.Book.Begin == Joined {
 		b = d.Session.Append(b, d.Book.begin)
 	}
 	before := len(b)
@@ -150,13 +170,15 @@ func (d *Dialogue) hear(e engine.Event) (load.Answer, error) {
 	switch {
 	case e.Talk:
 		d.owed = true
-	case e.Row != nil && (d.turn.Round == 0 || d.ending != Another):
+	case d.turn.Round == 0:
+		return none, e.Unasked()
+	case e.Row != nil && (d.opening || d.ending != Another):
 		return none, errUnasked
 	case e.Row != nil && !d.failed:
 		return none, d.script.Row(d.turn, e.Row)
 	case e.Fault != nil:
 		d.fault(e)
-	case e.Done:
+	case e.Done && !d.opening:
 		d.turn.Results++
 	}
 	if e.Over {
@@ -173,16 +195,18 @@ func (d *Dialogue) fault(e engine.Event) {
 	if d.failed {
 		return
 	}
-	if d.failed, d.transient = true, e.Conflict; !d.transient {
-		d.Count.Note(e.Fault.Error())
+	d.failed, d.transient = true, e.Conflict || e.Duplicate && d.Duplicates
+	why := ""
+	if d.Failed != nil {
+		why = d.Failed(e.Fault)
+	}
+	if !d.transient {
+		d.Count.Note(cmp.Or(why, e.Fault.Error()))
 	}
 }
 
 // over ends a round.
 func (d *Dialogue) over(idle bool) (load.Answer, error) {
-	if d.from == d.to || d.turn.Round == 0 {
-		return none, errUnasked
-	}
 	switch {
 	case d.failed && !idle && d.ending != Rollback:
 		d.ending, d.owed = Rollback, true // before it is tried again
@@ -193,28 +217,41 @@ func (d *Dialogue) over(idle bool) (load.Answer, error) {
 		d.restart()
 		d.owed = true
 		return none, nil
-	case d.failed || idle:
+	case d.opening && !d.failed:
+		d.opening, d.owed = false, true
+		return none, nil
+	case d.failed || idle || d.Book.Begin == Never:
 		return d.end(), nil
 	case d.last == Commit:
 		d.last, d.ending, d.owed = Another, Commit, true
 		return none, nil
 	}
+	d.another()
+	return none, nil
+}
+
+func (d *Dialogue) another() {
 	d.turn.Round++
 	d.turn.Results = 0
 	d.owed = true
-	return none, nil
 }
 
 // end ends the oldest transaction; the next one begins with Next.
 func (d *Dialogue) end() load.Answer {
 	failed := d.failed
-	if err := d.script.Done(d.turn, failed); err != nil && !failed {
+	verdict, err := d.script.Done(d.turn, failed)
+	switch {
+	case failed:
+	case err != nil:
 		d.Count.Note(err.Error())
 		failed = true
+	case verdict == Repeat:
+		d.another()
+		return none
 	}
 	slot := d.tasks[d.from%len(d.tasks)].slot
 	d.from++
 	d.turn.Round, d.ending = 0, Another
 	d.owed = d.from != d.to
-	return load.Answer{Slot: slot, Failed: failed}
+	return load.Answer{Slot: slot, Failed: failed, Again: verdict == GoOn && !failed}
 }

@@ -27,6 +27,7 @@ type play struct {
 	final            Step
 	quiet            bool // in the second round
 	refuse           error
+	verdict          Verdict
 }
 
 func (p *play) Draw() int { return 0 }
@@ -53,11 +54,11 @@ func (p *play) Row(t Turn, r *engine.Row) error {
 	return r.End()
 }
 
-func (p *play) Done(_ Turn, failed bool) error {
+func (p *play) Done(_ Turn, failed bool) (Verdict, error) {
 	if p.done++; failed {
 		p.lost++
 	}
-	return p.refuse
+	return p.verdict, p.refuse
 }
 
 var (
@@ -76,9 +77,10 @@ type sitting struct {
 	t *testing.T
 }
 
-func seat(t *testing.T, protocol string) sitting {
+func seat(t *testing.T, protocol string, begin Begin) sitting {
 	t.Helper()
 	book := NewBook(protocol, list)
+	book.Begin = begin
 	p := &play{session: book.Session(postgres.Account{User: "u"}, "read committed"), final: Commit}
 	return sitting{New(Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &engine.Count{}}, p), p, t}
 }
@@ -86,7 +88,12 @@ func seat(t *testing.T, protocol string) sitting {
 // sit is a dialogue whose session has begun, with a transaction under way.
 func sit(t *testing.T) sitting {
 	t.Helper()
-	s := seat(t, engine.PostgreSQL)
+	return begun(t, Joined)
+}
+
+func begun(t *testing.T, begin Begin) sitting {
+	t.Helper()
+	s := seat(t, engine.PostgreSQL, begin)
 	if b, _ := s.Request(nil, 0); len(b) == 0 {
 		t.Fatal("it says nothing")
 	}
@@ -96,7 +103,7 @@ func sit(t *testing.T) sitting {
 		s.answer(enginetest.Message(postgres.ParseComplete, ""), load.NoSlot)
 	}
 	s.answer(idle, load.NoSlot)
-	s.says("first")
+	s.says(map[Begin]string{Joined: "first", Apart: "begin", Never: "first"}[begin])
 	return s
 }
 
@@ -170,6 +177,59 @@ func TestRefusalsFail(t *testing.T) {
 	s.says("second")
 	if a := s.answer(slices.Concat(enginetest.Row("2"), did, did, idle), 0); !a.Failed || s.Count.Why != s.refuse.Error() {
 		t.Errorf("%+v, %+v", a, s.Count)
+	}
+}
+
+func TestTransactionBeginsInARoundOfItsOwn(t *testing.T) {
+	s := begun(t, Apart)
+	s.answer(slices.Concat(did, within), load.NoSlot)
+	s.says("first")
+	s.answer(slices.Concat(did, within), load.NoSlot)
+	s.quiet = true
+	s.says("commit")
+	if a := s.answer(slices.Concat(did, idle), 0); a.Failed || s.done != 1 || s.drawn != 1 {
+		t.Errorf("%+v, %+v", a, s.play)
+	}
+	s = begun(t, Apart)
+	if _, _, err := s.Answer(enginetest.Row("1")); !errors.Is(err, errUnasked) {
+		t.Errorf("a row of BEGIN: %v", err)
+	}
+}
+
+func TestStatementsThatCommitByThemselves(t *testing.T) {
+	s := begun(t, Never)
+	s.verdict = GoOn
+	if a := s.answer(slices.Concat(did, idle), 0); a.Failed || !a.Again {
+		t.Errorf("%+v", a)
+	}
+	s.says()
+	if b, _ := s.Request(nil, 1); !strings.Contains(string(b), "first") || strings.Contains(string(b), "begin") {
+		t.Errorf("it says %q", b)
+	}
+	s.verdict = Repeat
+	s.answer(slices.Concat(did, idle), load.NoSlot)
+	s.says("second")
+	s.verdict = Pause
+	if a := s.answer(slices.Concat(did, idle), 1); a.Failed || a.Again || s.done != 3 || s.drawn != 2 {
+		t.Errorf("%+v, %+v", a, s.play)
+	}
+	s.verdict = GoOn
+	s.Request(nil, 0)
+	if a := s.answer(slices.Concat(noTable, idle), 0); !a.Failed || a.Again {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestVictimsOfOtherKinds(t *testing.T) {
+	twice := enginetest.Message(postgres.Failure, "SERROR\x00C23505\x00Mduplicate key\x00\x00")
+	for _, again := range []bool{false, true} {
+		s := begun(t, Never)
+		s.Duplicates, s.Failed = again, func(fault error) string { return "ours: " + fault.Error() }
+		slot := map[bool]int{false: 0, true: load.NoSlot}[again]
+		s.answer(slices.Concat(twice, idle), slot)
+		if told := strings.HasPrefix(s.Count.Why, "ours: "); told == again || s.Count.Retries != map[bool]int64{true: 1}[again] {
+			t.Errorf("%+v", s.Count)
+		}
 	}
 }
 

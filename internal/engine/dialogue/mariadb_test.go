@@ -21,7 +21,7 @@ const (
 // sitMaria is a dialogue with MariaDB, with a transaction under way.
 func sitMaria(t *testing.T) sitting {
 	t.Helper()
-	s := seat(t, engine.MariaDB)
+	s := seat(t, engine.MariaDB, Joined)
 	if b, _ := s.Request(nil, 0); len(b) > 0 {
 		t.Fatalf("it says %q before the server", b)
 	}

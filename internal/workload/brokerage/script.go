@@ -109,12 +109,12 @@ func (d *desk) Row(t dialogue.Turn, r *engine.Row) error {
 }
 
 // Done counts a transaction. What it sent to the exchange is there from now on.
-func (d *desk) Done(t dialogue.Turn, failed bool) error {
+func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	if failed {
-		return nil
+		return dialogue.Pause, nil
 	}
 	if err := d.wrong(t.Class); err != nil {
-		return err
+		return dialogue.Pause, err
 	}
 	d.tally.done[t.Class]++
 	switch {
@@ -129,7 +129,7 @@ func (d *desk) Done(t dialogue.Turn, failed bool) error {
 		d.tally.hits += int64(len(d.feed.hits))
 		d.exchange = append(d.exchange, d.feed.hits...)
 	}
-	return nil
+	return dialogue.Pause, nil
 }
 
 // wrong says what the answers to a transaction lack.

@@ -190,8 +190,8 @@ func same(a, b map[string][]string) (other []string) {
 	return other
 }
 
-// script is what users do one after the other, by the functions of the database.
-var script = []string{
+// statementsOfUsers is what users do one after the other, by the functions of the database.
+var statementsOfUsers = []string{
 	"login('user7', 'password')", "login('user7', 'secret')", "browse_by_category(1000, 3)",
 	"browse_by_actor(1000, '%s')", "browse_by_title(1000, '%s')", "reviews_by_actor(5, 500, '%s')", "reviews_by_title(5, 500, '%s')",
 	"reviews_of(9, 3, 1)", "reviews_by_stars(9, 3, 2)", "reviews_by_date(1, 3, 1)",
@@ -217,7 +217,7 @@ func TestRealEnginesAgree(t *testing.T) {
 		product := ask(t, db, "SELECT title, actor FROM products WHERE prod_id = 3")[0]
 		ask(t, db, "UPDATE inventory SET quan_in_stock = 4 WHERE prod_id = 1; UPDATE inventory SET quan_in_stock = 3 WHERE prod_id = 3; "+
 			"UPDATE products SET category = 3, special = 1 WHERE prod_id < 4; UPDATE reviews SET stars = 2 WHERE prod_id = 3")
-		for _, what := range script {
+		for _, what := range statementsOfUsers {
 			verb, word := "SELECT * FROM ", product[0]
 			if protocol == engine.MariaDB {
 				verb = "CALL "

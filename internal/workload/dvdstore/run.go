@@ -95,10 +95,10 @@ func (d *store) job(at []engine.Server, stage load.Stage, l *load.Ledger[tally],
 		Connections: d.Connections,
 		Classes:     names[:],
 		Dialogue: func(number int) load.Dialogue {
-			return &talk{
+			return newDialogue(&script{
 				shopper: shopper{store: d, source: &source{*rand.NewPCG(stage.Seed, uint64(number)^0x647664)}, z: d.size()},
-				session: engine.NewSession(who, first, statements), tally: l.Sheet(), clock: clock,
-			}
+				session: engine.NewSession(who, first, statements.Book), tally: l.Sheet(), clock: clock,
+			}, statements)
 		},
 	}), at), nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 const (
@@ -52,18 +53,13 @@ func places(from, to int) string {
 	return b.String()
 }
 
-// The numbers of statements beside those of the calls, which have the number of the call.
-const (
-	// pause is what a victim of a deadlock does before it tries again in the published
-	// test, within the time of the call.
-	pause = int(callsInAll) + iota
-	// undo ends a transaction that what failed has left open.
-	undo
-)
+// pause is the number of what a victim of a deadlock does before it tries again in the
+// published test, within the time of the call. Calls have the numbers before it.
+const pause = int(callsInAll)
 
 // book is the statements of a load. Each is prepared once in a session.
-func book(protocol string) *engine.Book {
-	list := make([]engine.Statement, callsInAll, callsInAll+2)
+func book(protocol string) *dialogue.Book {
+	list := make([]engine.Statement, callsInAll, callsInAll+1)
 	for n, f := range functions {
 		arguments, verb := places(1, len(f.parameters)), "SELECT "
 		if f.table {
@@ -74,10 +70,10 @@ func book(protocol string) *engine.Book {
 		list[n] = s
 	}
 	list[callPrices] = engine.Statement{Name: "prices", SQL: "SELECT prod_id, price FROM products WHERE prod_id IN (" + places(1, mostLines) + ")", Parameters: alike(i4, mostLines)}
-	list = append(list,
-		engine.Statement{Name: "pause", SQL: "SELECT pg_sleep(random())", MariaDB: []string{"DO sleep(rand())"}},
-		engine.Statement{Name: "undo", SQL: "ROLLBACK", Plain: true})
-	return engine.NewBook(protocol, list)
+	list = append(list, engine.Statement{Name: "pause", SQL: "SELECT pg_sleep(random())", MariaDB: []string{"DO sleep(rand())"}})
+	k := dialogue.NewBook(protocol, list)
+	k.Begin = dialogue.Never // functions commit by themselves
+	return k
 }
 
 // ask appends the call under way.
@@ -129,5 +125,5 @@ func (s *shopper) ask(b []byte, to *engine.Session) []byte {
 		ints(s.products[:]...)
 		ints(s.pieces[:]...)
 	}
-	return to.AppendEnd(to.Append(b, int(s.call), values...))
+	return to.Append(b, int(s.call), values...)
 }

@@ -7,7 +7,6 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/postgres"
 )
 
 // packet is what a server of MariaDB says.
@@ -24,17 +23,11 @@ var (
 )
 
 // maker is a dialogue with MariaDB whose session has begun.
-func maker(t testing.TB, settings parameter.Settings) *talk {
+func maker(t testing.TB, settings parameter.Settings) sitting {
 	t.Helper()
-	l, err := Kind().New(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := l.(*oltp)
-	k := &talk{oltp: o, source: newSource(1, 1), book: newBook(engine.MariaDB, o.Test, o.Tables), tally: &tally{}}
-	k.session = engine.NewSession(postgres.Account{}, engine.NoCommit, k.book.Book)
+	k := newSitting(t, engine.MariaDB, settings)
 	data := packet(0, greeting) + packet(2, over[4:]) + over
-	for n := range len(k.book.plan) - 2 { // begin and commit are not prepared
+	for n := range k.book.plan { // begin and commit are not prepared
 		data += packet(1, "\x00"+string([]byte{byte(n + 1)})+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	}
 	for len(data) > 0 {
@@ -50,7 +43,7 @@ func maker(t testing.TB, settings parameter.Settings) *talk {
 	return k
 }
 
-func (t *talk) expect(test *testing.T, word, not string) {
+func (t sitting) expect(test *testing.T, word, not string) {
 	test.Helper()
 	if b := string(t.Next(nil)); !strings.Contains(b, word) || strings.Contains(b, not) {
 		test.Fatalf("it says %q, not %s", b, word)

@@ -2,6 +2,7 @@ package oltp
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,22 +24,28 @@ var (
 )
 
 // sitting is a dialogue whose session has begun.
-func sitting(t testing.TB, settings parameter.Settings) *talk {
+type sitting struct {
+	*script
+	load.Talker
+}
+
+func newSitting(t testing.TB, protocol string, settings parameter.Settings) sitting {
 	t.Helper()
 	l, err := Kind().New(settings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := l.(*oltp)
-	k := &talk{oltp: o, source: newSource(1, 1), book: newBook(engine.PostgreSQL, o.Test, o.Tables), tally: &tally{}}
-	k.session = engine.NewSession(postgres.Account{}, "", k.book.Book)
+	k := &script{oltp: o, source: newSource(1, 1), book: newBook(protocol, o.Parameters), tally: &tally{}}
+	k.session = k.book.Session(postgres.Account{}, "")
+	return sitting{k, newDialogue(k).(load.Talker)}
+}
+
+func sit(t testing.TB, settings parameter.Settings) sitting {
+	t.Helper()
+	k := newSitting(t, engine.PostgreSQL, settings)
 	k.session.AppendStart(nil)
-	statements := 3
-	for _, table := range k.book.tables {
-		for _, n := range table {
-			statements += min(n, 1)
-		}
-	}
+	statements := 3 + k.Tables*len(slices.Compact(slices.Sorted(slices.Values(k.book.plan))))
 	for data := []byte(idle + strings.Repeat(string(enginetest.Message(postgres.ParseComplete, "")), statements) + idle); len(data) > 0; {
 		_, used, err := k.session.Hear(data)
 		if err != nil || used == 0 {
@@ -49,7 +56,7 @@ func sitting(t testing.TB, settings parameter.Settings) *talk {
 	return k
 }
 
-func (t *talk) answer(test *testing.T, data string, slot int) load.Answer {
+func (t sitting) answer(test *testing.T, data string, slot int) load.Answer {
 	test.Helper()
 	a, used, err := t.Answer([]byte(data))
 	if err != nil || a.Slot != slot || slot != load.NoSlot && used != len(data) {
@@ -59,7 +66,7 @@ func (t *talk) answer(test *testing.T, data string, slot int) load.Answer {
 }
 
 func TestStepByStep(t *testing.T) {
-	k := sitting(t, parameter.Settings{"test": "write_only"})
+	k := sit(t, parameter.Settings{"test": "write_only"})
 	b, _ := k.Request(nil, 0)
 	for _, want := range []string{"begin", "s5_1", "s6_1", "s7_1", "s8_1", "commit"} {
 		if !strings.Contains(string(b), want) || strings.Count(string(b), "E\x00\x00\x00\x09") != 1 {
@@ -77,7 +84,7 @@ func TestStepByStep(t *testing.T) {
 }
 
 func TestAllAtOnce(t *testing.T) {
-	k := sitting(t, parameter.Settings{"test": "read_only", "range": "2", "pipeline": "true"})
+	k := sit(t, parameter.Settings{"test": "read_only", "range": "2", "pipeline": "true"})
 	b, _ := k.Request(nil, 0)
 	if n := strings.Count(string(b), "E\x00\x00\x00\x09"); n != 16 {
 		t.Errorf("%d statements", n)
@@ -89,19 +96,19 @@ func TestAllAtOnce(t *testing.T) {
 }
 
 func TestWhatIsWrong(t *testing.T) {
-	k := sitting(t, nil)
+	k := sit(t, nil)
 	k.Request(nil, 0)
 	if a := k.answer(t, done+idle, 0); !a.Failed || !strings.Contains(k.tally.Why, "0 rows came of 1") {
 		t.Errorf("a row that is not there: %+v, %+v", a, k.tally)
 	}
-	k = sitting(t, parameter.Settings{"test": "write_only", "retries": "1"})
+	k = sit(t, parameter.Settings{"test": "write_only", "retries": "1"})
 	k.Request(nil, 0)
-	for range 2 {
+	for round := range 2 {
 		k.answer(t, twice+broken, load.NoSlot)
 		if b := k.Next(nil); !strings.Contains(string(b), "rollback") {
 			t.Fatalf("it says %q", b)
 		}
-		if k.again == 0 {
+		if round == 0 {
 			k.answer(t, done+idle, load.NoSlot)
 			k.Next(nil)
 		}
@@ -110,19 +117,19 @@ func TestWhatIsWrong(t *testing.T) {
 		t.Errorf("after the last attempt: %+v, %+v", a, k.tally)
 	}
 	for _, data := range []string{"+OK\r\n", done + done, farewell} {
-		k := sitting(t, parameter.Settings{"test": "write_only"})
+		k := sit(t, parameter.Settings{"test": "write_only"})
 		k.Request(nil, 0)
 		if _, _, err := k.Answer([]byte(data)); err == nil {
 			t.Errorf("%q is believed", data)
 		}
 	}
-	if _, _, err := sitting(t, nil).Answer([]byte(done)); err == nil {
+	if _, _, err := sit(t, nil).Answer([]byte(done)); err == nil {
 		t.Error("an answer that nobody asked for is believed")
 	}
 }
 
 func TestAllocatesNothing(t *testing.T) {
-	k, b := sitting(t, parameter.Settings{"test": "read_write", "range": "1", "pipeline": "true"}), make([]byte, 0, 1<<16)
+	k, b := sit(t, parameter.Settings{"test": "read_write", "range": "1", "pipeline": "true"}), make([]byte, 0, 1<<16)
 	all := []byte(done + strings.Repeat(row+done, 14) + strings.Repeat(done, 5) + idle)
 	if n := testing.AllocsPerRun(100, func() {
 		k.Request(b, 0)
@@ -157,7 +164,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(done+within+done+within+row+done+twice+broken+done+idle), true)
 	f.Add([]byte(row+done+idle+farewell), false)
 	f.Fuzz(func(t *testing.T, data []byte, pipeline bool) {
-		k := sitting(t, parameter.Settings{"test": "read_write", "pipeline": map[bool]string{true: "true", false: "false"}[pipeline]})
+		k := sit(t, parameter.Settings{"test": "read_write", "pipeline": map[bool]string{true: "true", false: "false"}[pipeline]})
 		k.Request(nil, 0)
 		for len(data) > 0 {
 			_, used, err := k.Answer(data)

@@ -2,8 +2,10 @@ package oltp
 
 import (
 	"fmt"
+	"slices"
 
 	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
 )
 
 // step is a statement of a transaction.
@@ -20,8 +22,6 @@ const (
 	deleteRow
 	insertRow
 	steps // how many there are for each table
-	begin
-	commit
 )
 
 var texts = [steps]string{
@@ -51,47 +51,43 @@ var (
 	writes = []step{indexUpdate, otherUpdate, deleteRow, insertRow}
 )
 
-// plan is the statements of a transaction of a test.
+// plan is the statements of a transaction of a test, without its begin and end.
 func plan(test string) []step {
-	all := []step{begin}
 	switch test {
 	case pointSelect:
-		return []step{point} // a transaction by itself
+		return []step{point}
 	case "read_only":
-		all = append(all, reads...)
+		return reads
 	case "write_only":
-		all = append(all, writes...)
-	default:
-		all = append(append(all, reads...), writes...)
+		return writes
 	}
-	return append(all, commit)
+	return slices.Concat(reads, writes)
 }
 
 // book is the statements of a test, prepared for each table.
 type book struct {
 	plan   []step
-	tables [][steps]int // numbers of statements; those of steps that the test does not have are 0
-	*engine.Book
+	tables [][steps]int // numbers of statements
+	*dialogue.Book
 }
 
-// The numbers of statements that are not about a table.
-const (
-	beginNumber = iota
-	commitNumber
-	undoNumber
-)
-
-func newBook(protocol, test string, tables int) *book {
-	list := []engine.Statement{{Name: "begin", SQL: "BEGIN", Plain: true}, {Name: "commit", SQL: "COMMIT", Plain: true}, {Name: "rollback", SQL: "ROLLBACK", Plain: true}}
-	b := &book{plan: plan(test), tables: make([][steps]int, tables)}
+func newBook(protocol string, p Parameters) *book {
+	var list []engine.Statement
+	b := &book{plan: plan(p.Test), tables: make([][steps]int, p.Tables)}
 	for n := range b.tables {
-		for _, s := range b.plan {
-			if s < steps && b.tables[n][s] == 0 {
+		for s := range steps {
+			if slices.Contains(b.plan, s) {
 				b.tables[n][s] = len(list)
 				list = append(list, engine.Statement{Name: fmt.Sprintf("s%d_%d", s, n+1), SQL: fmt.Sprintf(texts[s], n+1), Parameters: formats[s]})
 			}
 		}
 	}
-	b.Book = engine.NewBook(protocol, list)
+	b.Book = dialogue.NewBook(protocol, list)
+	switch {
+	case p.Test == pointSelect:
+		b.Begin = dialogue.Never
+	case !p.Pipeline:
+		b.Begin = dialogue.Apart
+	}
 	return b
 }

@@ -147,14 +147,14 @@ func (t *terminal) Row(turn dialogue.Turn, r *engine.Row) error {
 var errRows = errors.New("the server answers a statement with a row that nobody asked for")
 
 // Done counts what became of a transaction.
-func (t *terminal) Done(turn dialogue.Turn, failed bool) error {
+func (t *terminal) Done(turn dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	tx := &t.tx
 	switch {
 	case failed:
-		return nil
+		return dialogue.Pause, nil
 	case kind(turn.Class) == newOrder && tx.missed != tx.invalid:
-		return fmt.Errorf("an item that is there was not found, or one was found that is not: %d of %d", tx.lines[tx.count-1].item, t.z.items)
+		return dialogue.Pause, fmt.Errorf("an item that is there was not found, or one was found that is not: %d of %d", tx.lines[tx.count-1].item, t.z.items)
 	}
 	t.tally.completed(kind(turn.Class), tx)
-	return nil
+	return dialogue.Pause, nil
 }

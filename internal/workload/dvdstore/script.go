@@ -1,0 +1,230 @@
+package dvdstore
+
+import (
+	"fmt"
+	"time"
+
+	"plimsoll/internal/engine"
+	"plimsoll/internal/engine/dialogue"
+)
+
+// script is what is said on one connection: the calls of one user, one after the other.
+// It allocates nothing for each.
+type script struct {
+	shopper
+	session *engine.Session
+	tally   *tally
+	clock   func() time.Time // nil where the time of orders is not taken
+
+	skip    int // statements before the call whose answers are of no interest
+	rows    int
+	result  int       // the number that the call brought
+	started time.Time // of the order
+}
+
+// newDialogue is the dialogue of a connection.
+func newDialogue(t *script, k *dialogue.Book) *dialogue.Dialogue {
+	return dialogue.New(dialogue.Setup{Session: t.session, Book: k, Window: 1, Retries: t.Retries, Count: &t.tally.Count, Failed: t.refused}, t)
+}
+
+// Draw draws the next call of the user.
+func (t *script) Draw() int {
+	first := !t.begun
+	if first && t.clock != nil {
+		t.started = t.clock()
+	}
+	t.next()
+	if first {
+		t.count()
+	}
+	return int(t.class)
+}
+
+// count counts what was drawn for an order.
+func (t *script) count() {
+	s := t.tally
+	s.began++
+	s.drawn[t.class]++
+	s.drawn[browse] += int64(t.searches)
+	s.drawn[searchReviews] += int64(t.finds)
+	s.drawn[readReviews] += int64(t.reads)
+	s.drawn[newMember] += int64(index(t.member))
+	s.drawn[newReview] += int64(index(t.review))
+	s.drawn[rate] += int64(index(t.opinion))
+	if t.member && t.class == login {
+		s.nested++
+	}
+}
+
+// Ask asks for the call, after the pause of a victim.
+func (t *script) Ask(b []byte, turn dialogue.Turn) ([]byte, dialogue.Step) {
+	t.skip, t.rows, t.result = 0, 0, 0
+	if turn.Again > 0 && t.faithful() && t.call != callNewCustomer {
+		t.skip = 1
+		b = t.session.Append(b, pause)
+	}
+	t.tally.asked[t.call]++
+	if t.call == callPurchase && turn.First() { // not done until it is answered
+		t.tally.pending += int64(t.lines)
+		t.tally.pendingPieces += int64(t.bought())
+		t.tally.pendingNet += int64(t.net())
+	}
+	return t.ask(b, t.session), dialogue.Another
+}
+
+// refused counts an attempt that failed.
+func (t *script) refused(fault error) string {
+	t.tally.refused[t.call]++
+	return functionName(t.call) + ": " + fault.Error()
+}
+
+func functionName(c call) string {
+	if c < functionsInAll {
+		return functions[c].name
+	}
+	return "prices"
+}
+
+// Row takes a row of the call's result.
+func (t *script) Row(turn dialogue.Turn, r *engine.Row) error {
+	if turn.Results < t.skip {
+		return nil
+	}
+	t.rows++
+	switch t.call {
+	case callLogin:
+		t.result = int(r.Int())
+		r.Value()
+		r.Value()
+		r.Value()
+	case callNewCustomer, callNewMember, callNewReview, callRate, callPurchase:
+		t.result = int(r.Int())
+	case callPrices:
+		product, price := int(r.Int()), int(r.Decimal(2))
+		for n, p := range t.products[:t.lines] {
+			if p == product {
+				t.prices[n] = price
+			}
+		}
+	default:
+		return nil // what was found is for the user to read
+	}
+	return r.End()
+}
+
+// Done ends a call. A name that is taken, and a customer who is a member already, are drawn
+// again.
+func (t *script) Done(_ dialogue.Turn, failed bool) (dialogue.Verdict, error) {
+	if failed {
+		return t.end(nil, true)
+	}
+	t.tally.answered[t.call]++
+	switch {
+	case t.call == callNewCustomer && t.result == 0:
+		t.tally.taken++
+		t.register()
+		return dialogue.Repeat, nil
+	case t.call == callNewMember && t.result == 0 && t.faithful():
+		t.join()
+		return dialogue.Repeat, nil
+	}
+	err := t.right()
+	return t.end(err, err != nil)
+}
+
+// right judges a result, and takes it down.
+func (t *script) right() error {
+	wrong := func(format string, a ...any) error {
+		return fmt.Errorf(functionName(t.call)+": "+format, a...)
+	}
+	switch t.call {
+	case callLogin:
+		if t.result != t.number {
+			return wrong("user%d is not known", t.number)
+		}
+		t.customer = t.result
+	case callNewCustomer:
+		t.customer = t.result
+		t.tally.customers++
+	case callNewMember:
+		if t.result != 0 {
+			t.tally.members++
+			t.customer = t.result // as published, the order goes on as theirs
+		}
+	case callNewReview, callRate:
+		if t.result <= 0 {
+			return wrong("it has no number")
+		}
+	case callPrices:
+		for n, price := range t.prices[:t.lines] {
+			if price < 0 {
+				return wrong("product %d has no price", t.products[n])
+			}
+		}
+	case callPurchase:
+		if !t.sold() {
+			return wrong("it was not placed")
+		}
+	default:
+		t.tally.looked++
+		if t.rows > 0 {
+			t.tally.found++
+		}
+		if t.rows > t.batch {
+			return wrong("%d rows came where %d were wanted", t.rows, t.batch)
+		}
+	}
+	return nil
+}
+
+// sold takes down a purchase. One that found too little in stock is an order where the
+// load is faithful: on PostgreSQL a part of it stays, on MariaDB nothing.
+func (t *script) sold() bool {
+	s := t.tally
+	switch {
+	case t.result > 0:
+		s.placed++
+		s.lines += int64(t.lines)
+		s.pieces += int64(t.bought())
+		s.net += int64(t.net())
+		t.settled()
+	case !t.faithful():
+		return false
+	case t.session.GoesOn():
+		s.short++
+		s.undone++
+		t.settled()
+	default:
+		s.short++
+		s.net += int64(t.net())
+		s.pendingNet -= int64(t.net())
+	}
+	return true
+}
+
+// settled says that it is known what there is of a purchase.
+func (t *script) settled() {
+	t.tally.pending -= int64(t.lines)
+	t.tally.pendingPieces -= int64(t.bought())
+	t.tally.pendingNet -= int64(t.net())
+}
+
+// end ends the call, and with the purchase or a failure the order.
+func (t *script) end(err error, failed bool) (dialogue.Verdict, error) {
+	if !failed {
+		t.tally.done[t.class]++
+	}
+	switch {
+	case failed && t.call == callPurchase: // nothing of it is there
+		t.settled()
+	case !failed && t.call != callPurchase:
+		return dialogue.GoOn, nil
+	case !failed && t.clock != nil:
+		took := t.clock().Sub(t.started)
+		t.tally.orders++
+		t.tally.total += took
+		t.tally.longest = max(t.tally.longest, took)
+	}
+	t.begun = false
+	return dialogue.Pause, err
+}
