@@ -25,8 +25,6 @@ type jsonError struct {
 	text     string
 }
 
-func (e *jsonError) Error() string { return e.text }
-
 // readJSON reads a document of JSON; what names it in errors.
 func readJSON(text, what string) (*Node, *jsonError) {
 	j := &textReader{text: text, line: 1, column: 1, lazy: true}

@@ -37,9 +37,6 @@ type Effect struct {
 	Far       [2]int   // trials of the baseline and of the arm without weight in the regression of trials; -1 where that was not made
 }
 
-// Interval returns the interval of the mean.
-func (e Effect) Interval() Interval { return Interval{Low: e.Low, High: e.High} }
-
 // tuning is how a regression treats outliers: values beyond cut scales have no
 // weight, and the scale is the quantile of the absolute residuals over that of
 // the normal distribution.

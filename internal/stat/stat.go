@@ -30,9 +30,6 @@ const MostBlocks = 1_000_000
 // Interval is a range of values of one quantity, both ends in its unit.
 type Interval struct{ Low, High float64 }
 
-// Contains says whether v lies in the interval, ends included.
-func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
-
 // Finite says whether every value is a number.
 func Finite(x []float64) bool {
 	for _, v := range x {
