@@ -19,6 +19,7 @@ import (
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/postgres"
 	"plimsoll/internal/service"
+	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
 
@@ -73,6 +74,11 @@ func pointSelects(ctx context.Context) ([]result, error) {
 
 // withDatabase starts a private server for as long as something is done with it.
 func withDatabase(ctx context.Context, settings parameter.Settings, do func(workload.Env, load.Endpoint) error) error {
+	return withService(ctx, contest{service: "postgresql", protocol: "postgresql", settings: settings}, do)
+}
+
+// withService does something with the service of a contest, which then ends.
+func withService(ctx context.Context, c contest, do func(workload.Env, load.Endpoint) error) (err error) {
 	p, err := local.Kind().Open(ctx, nil, 1)
 	if err != nil {
 		return err
@@ -86,13 +92,12 @@ func withDatabase(ctx context.Context, settings parameter.Settings, do func(work
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	c := contest{service: "postgresql", settings: settings}
 	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = instance.Stop(ctx) }()
-	at, err := instance.Endpoint("postgresql")
+	defer func() { err = errors.Join(err, instance.Stop(ctx)) }()
+	at, err := instance.Endpoint(c.protocol)
 	if err != nil {
 		return err
 	}
@@ -113,7 +118,7 @@ func filling(ctx context.Context) (all []result, err error) {
 		return nil, err
 	}
 	err = withDatabase(ctx, nil, func(env workload.Env, at load.Endpoint) error {
-		place := postgres.Place{Network: at.Network, Address: at.Address, User: at.User, Database: at.Database}
+		place := wire.Target{Network: at.Network, Address: at.Address, User: at.User, Database: at.Database}
 		ours, theirs, err := alternately(ctx, l, env, func() (float64, error) { return copied(ctx, place) })
 		all = []result{{"table of 300,000 rows made and filled", ours, "COPY from a file", theirs, "s"}}
 		return err
@@ -146,7 +151,7 @@ func alternately(ctx context.Context, l workload.Load, env workload.Env, other f
 }
 
 // copied makes the database of the workload oltp from a file, and says how long that took.
-func copied(ctx context.Context, at postgres.Place) (float64, error) {
+func copied(ctx context.Context, at wire.Target) (float64, error) {
 	from, err := postgres.Dial(ctx, at, "plimsoll_oltp")
 	if err != nil {
 		return 0, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -14,8 +13,6 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
-	"plimsoll/internal/platform/local"
-	"plimsoll/internal/service"
 	"plimsoll/internal/workload"
 )
 
@@ -59,37 +56,22 @@ func sysbenchSelects(ctx context.Context) ([]result, error) {
 
 // loading holds the time in which a table is made and filled against the server's own
 // way: a LOAD DATA from a file that lies with it.
-func loading(ctx context.Context) ([]result, error) {
+func loading(ctx context.Context) (all []result, err error) {
 	l, err := made("oltp", parameter.Settings{"rows": "300000", "loaders": "1"})
 	if err != nil {
 		return nil, err
 	}
-	p, err := local.Kind().Open(ctx, nil, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	dir, err := os.MkdirTemp("", "plimsoll-bench-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return nil, err
-	}
-	c := contest{service: "mariadb", settings: parameter.Settings{"innodb_log_file_size": "512MiB"}}
-	instance, err := c.start(ctx, service.Env{Machine: p.Machine(), Dir: dir + "/service", Seed: 1, Log: func(string, ...any) {}})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = instance.Stop(ctx) }()
-	env := workload.Env{Dir: dir, Seed: 1, Target: instance.Endpoint, Log: func(string, ...any) {}}
-	servers, err := engine.Servers(env.Target, env.Dial)
-	if err != nil {
-		return nil, err
-	}
-	ours, theirs, err := alternately(ctx, l, env, func() (float64, error) { return loaded(ctx, servers[0]) })
-	return []result{{"MariaDB: table of 300,000 rows made and filled", ours, "LOAD DATA from a file", theirs, "s"}}, err
+	c := contest{service: "mariadb", protocol: engine.MariaDB, settings: parameter.Settings{"innodb_log_file_size": "512MiB"}}
+	err = withService(ctx, c, func(env workload.Env, _ load.Endpoint) error {
+		servers, err := engine.Servers(env.Target, env.Dial)
+		if err != nil {
+			return err
+		}
+		ours, theirs, err := alternately(ctx, l, env, func() (float64, error) { return loaded(ctx, servers[0]) })
+		all = []result{{"MariaDB: table of 300,000 rows made and filled", ours, "LOAD DATA from a file", theirs, "s"}}
+		return err
+	})
+	return all, err
 }
 
 // loaded makes the table of the workload oltp from a file, and says how long that took.

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
 
@@ -34,7 +35,7 @@ func stocking() (all []result, err error) {
 // restocked makes the shop again from files and from what pg_dump says of its tables
 // and keys, and says how long that took.
 func restocked(ctx context.Context, at load.Endpoint) (float64, error) {
-	place := postgres.Place{Network: at.Network, Address: at.Address, User: at.User, Database: at.Database}
+	place := wire.Target{Network: at.Network, Address: at.Address, User: at.User, Database: at.Database}
 	host, port, err := net.SplitHostPort(at.Address)
 	if err != nil {
 		return 0, err

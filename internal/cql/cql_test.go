@@ -297,7 +297,7 @@ func TestConn(t *testing.T) {
 		s := server{version: v, user: Account{User: "ali", Password: "sesame"}, answers: func(query string) []byte {
 			return table([]byte{kindBigint, 0x0d, kindBoolean}, [][]byte{{0, 0, 0, 0, 0, 0, 1, 0}, []byte(query), nil}, [][]byte{nil, {}, {1}})
 		}}
-		at := Place{Place: wire.Place{Network: "tcp", Address: s.listen(t), User: "ali", Secret: "file:" + file}, Version: v}
+		at := Target{Target: wire.Target{Network: "tcp", Address: s.listen(t), User: "ali", Secret: "file:" + file}, Version: v}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		c, err := Dial(ctx, at)
@@ -320,7 +320,7 @@ func TestConn(t *testing.T) {
 			t.Errorf("version %d: no user gives %v", v, err)
 		}
 	}
-	if _, err := Dial(t.Context(), Place{Place: wire.Place{Network: "tcp", Address: "127.0.0.1:1"}}); !Gone(err) {
+	if _, err := Dial(t.Context(), Target{Target: wire.Target{Network: "tcp", Address: "127.0.0.1:1"}}); !Gone(err) {
 		t.Errorf("nobody there gives %v", err)
 	}
 }

@@ -17,21 +17,21 @@ import (
 // Account is who one is. Without a user, none is told.
 type Account = wire.Account
 
-// Place is where a server listens, and who one is there.
-type Place struct {
-	wire.Place
+// Target is where a server listens, and who one is there.
+type Target struct {
+	wire.Target
 	Version Version // of the protocol; 0 is V4
 
 	statements []Statement // to be prepared
 }
 
-// At is the place of an endpoint, at its Address.
-func At(e load.Endpoint, v Version) (Place, error) {
+// At is the target of an endpoint, at its Address.
+func At(e load.Endpoint, v Version) (Target, error) {
 	p, err := wire.At(e)
-	return Place{Place: p, Version: v}, err
+	return Target{Target: p, Version: v}, err
 }
 
-func (p Place) beginning() wire.Beginning[*Conn] {
+func (p Target) beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
 		Secure: secure,
 		Open: func(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
@@ -43,11 +43,11 @@ func (p Place) beginning() wire.Beginning[*Conn] {
 
 // Dial connects to a server and begins a session. One that is starting gets a while. Its
 // errors are one line that says what the user can do.
-func Dial(ctx context.Context, p Place) (*Conn, error) { return p.beginning().Dial(ctx, p.Place, "") }
+func Dial(ctx context.Context, p Target) (*Conn, error) { return p.beginning().Dial(ctx, p.Target, "") }
 
 // On begins a session on a connection to a place, which it owns, and closes where that fails.
-func On(ctx context.Context, conn net.Conn, p Place) (*Conn, error) {
-	return p.beginning().On(ctx, conn, p.Place, "")
+func On(ctx context.Context, conn net.Conn, p Target) (*Conn, error) {
+	return p.beginning().On(ctx, conn, p.Target, "")
 }
 
 // secure has TLS begin, which in this protocol is before anything else.

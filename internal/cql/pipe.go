@@ -13,7 +13,7 @@ type Pipe struct {
 }
 
 // DialPipe connects to a server and prepares statements, which Add takes by number.
-func DialPipe(ctx context.Context, p Place, statements []Statement) (*Pipe, error) {
+func DialPipe(ctx context.Context, p Target, statements []Statement) (*Pipe, error) {
 	p.statements = statements
 	c, err := Dial(ctx, p)
 	if err != nil {

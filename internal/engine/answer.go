@@ -29,7 +29,7 @@ func (e Event) Unasked() error {
 	case e.Fault != nil:
 		return fmt.Errorf("%w: %w", load.ErrRefused, e.Fault)
 	case e.Row != nil || e.Done || e.Over:
-		return errors.New("the server sends what nobody asked for")
+		return errors.New("unexpected message from the server")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // The protocols, by which services say what they speak.
@@ -27,11 +28,8 @@ func Protocols() []string { return []string{PostgreSQL, MariaDB} }
 type Server struct {
 	Protocol string
 	Private  bool // plimsoll started it: it does not come back
-	postgres.Place
+	wire.Target
 }
-
-// mysql is the same place for a client of MariaDB.
-func (s Server) mysql() mysql.Place { return s.Place }
 
 // Aim has a load go to servers, over TLS where they speak it.
 func Aim(job load.Job, servers []Server) load.Job {
@@ -67,13 +65,13 @@ func Servers(target func(protocol string) (load.Endpoint, error), dial func(cont
 			}
 			continue
 		}
-		places, err := postgres.Places(at, dial)
+		targets, err := wire.Targets(at, dial)
 		if err != nil {
 			return nil, err
 		}
-		all := make([]Server, len(places))
-		for i, p := range places {
-			all[i] = Server{protocol, at.Private, p}
+		all := make([]Server, len(targets))
+		for i, t := range targets {
+			all[i] = Server{protocol, at.Private, t}
 		}
 		return all, nil
 	}
@@ -92,11 +90,7 @@ func further(servers []Server) []string {
 // Each does something for each server, some at once. The first error ends all; the
 // number is that of the server.
 func Each(ctx context.Context, servers []Server, do func(ctx context.Context, number int, at Server) error) error {
-	places := make([]postgres.Place, len(servers))
-	for i, s := range servers {
-		places[i] = s.Place
-	}
-	return postgres.Each(ctx, places, func(ctx context.Context, number int, _ postgres.Place) error { return do(ctx, number, servers[number]) })
+	return wire.Each(ctx, servers, do)
 }
 
 // Conn is a session that does one thing after the other. It is used by one goroutine.
@@ -130,13 +124,13 @@ func (c mysqlConn) Fill(ctx context.Context, table, columns string, fill func([]
 // where the name is empty. Its errors are one line that says what the user can do.
 func Dial(ctx context.Context, at Server, database string) (Conn, error) {
 	if at.Protocol == MariaDB {
-		c, err := mysql.Dial(ctx, at.mysql(), database)
+		c, err := mysql.Dial(ctx, at.Target, database)
 		if err != nil {
 			return nil, err
 		}
 		return mysqlConn{c}, nil
 	}
-	c, err := postgres.Dial(ctx, at.Place, database)
+	c, err := postgres.Dial(ctx, at.Target, database)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +182,7 @@ func sees(ctx context.Context, s Conn, database string) (bool, error) {
 // right at all was never made by that user: it may not be removed, and does not have to be.
 func Drop(ctx context.Context, at Server, names ...string) error {
 	if at.Protocol == PostgreSQL {
-		return postgres.Drop(ctx, at.Place, names...)
+		return postgres.Drop(ctx, at.Target, names...)
 	}
 	s, err := Dial(ctx, at, "")
 	if err != nil {

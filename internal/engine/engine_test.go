@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 func TestMarks(t *testing.T) {
@@ -87,7 +88,7 @@ func (s *Session) all(t *testing.T, data string) (events []Event) {
 
 func serving(t *testing.T) *Session {
 	t.Helper()
-	s := NewSession(postgres.Account{User: "u"}, NoCommit, NewBook(MariaDB, list))
+	s := NewSession(wire.Account{User: "u"}, NoCommit, NewBook(MariaDB, list))
 	s.all(t, said(0, hello)+said(2, fine)+said(1, fine))
 	for n := range 3 {
 		s.all(t, said(1, "\x00"+string(rune('7'+n))+"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
@@ -147,7 +148,7 @@ func TestStatementsAllocateNothing(t *testing.T) {
 }
 
 func TestPostgreSQL(t *testing.T) {
-	s := NewSession(postgres.Account{User: "u"}, "", NewBook(PostgreSQL, list))
+	s := NewSession(wire.Account{User: "u"}, "", NewBook(PostgreSQL, list))
 	if s.Begun() || s.GoesOn() || len(s.AppendStart(nil)) == 0 || !s.Begun() {
 		t.Error("it does not begin")
 	}

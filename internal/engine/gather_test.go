@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"net"
+	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
-
-	"plimsoll/internal/postgres"
 )
 
 // A server that cannot be asked ends the asking, in one line.
 func TestGather(t *testing.T) {
 	away := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("it is away") }
-	all := []Server{{Protocol: PostgreSQL, Place: postgres.Place{Network: "tcp", Address: "a:1", Connect: away}}}
+	all := []Server{{Protocol: PostgreSQL, Target: wire.Target{Network: "tcp", Address: "a:1", Connect: away}}}
 	_, err := Gather(t.Context(), all, "d", func(context.Context, Conn) (int, error) { return 1, nil })
 	if err == nil || !strings.Contains(err.Error(), "it is away") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
@@ -31,7 +30,7 @@ func TestAwait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := Server{Protocol: PostgreSQL, Place: postgres.Place{Network: "tcp", Address: l.Addr().String()}}
+	at := Server{Protocol: PostgreSQL, Target: wire.Target{Network: "tcp", Address: l.Addr().String()}}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/mysql"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // Session is a session of those who make load. Statements go in rounds: one or more that
@@ -25,11 +26,11 @@ type Session struct {
 
 // NewSession is a session that was not begun, in a database of a server. First is SQL to
 // run before anything else, empty for none.
-func NewSession(who postgres.Account, first string, k *Book) *Session {
+func NewSession(who wire.Account, first string, k *Book) *Session {
 	if k.protocol == PostgreSQL {
 		return &Session{book: k, postgres: postgres.NewSession(who, first, k.postgres)}
 	}
-	return &Session{book: k, mysql: mysql.NewSession(mysql.Account(who), first, k.mysql)}
+	return &Session{book: k, mysql: mysql.NewSession(who, first, k.mysql)}
 }
 
 // Begun says whether AppendStart was called, or is not needed: MariaDB has the first word
@@ -177,7 +178,7 @@ func refused(err error) error {
 	return err
 }
 
-var errUnasked = errors.New("the server answers what nobody asked")
+var errUnasked = errors.New("unexpected response from the server")
 
 // uniqueViolation is PostgreSQL's code of a key that is there already.
 const uniqueViolation = "23505"

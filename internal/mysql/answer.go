@@ -19,7 +19,7 @@ func (a *answer) hear(body, types []byte) (Event, []byte, error) {
 	var err error
 	switch {
 	case len(body) == 0:
-		return Nothing, types, errors.New("the server answers with nothing")
+		return Nothing, types, errors.New("empty response packet")
 	case body[0] == headFailure:
 		*a = answer{}
 		return Failed, types, nil
@@ -36,11 +36,11 @@ func (a *answer) hear(body, types []byte) (Event, []byte, error) {
 		}
 		return Done, types, nil
 	case body[0] == headFile:
-		return Nothing, types, errors.New("the server asks for a file that nobody offered")
+		return Nothing, types, errors.New("unexpected LOCAL INFILE request")
 	}
 	n, used := number(body)
 	if used == 0 || n > mostColumns {
-		return Nothing, types, errors.New("the server answers a statement in a way that is none")
+		return Nothing, types, errors.New("malformed response to a statement")
 	}
 	a.rows = true
 	if len(body) == used || body[used] != 0 {
@@ -59,7 +59,7 @@ func appendType(types, body []byte) ([]byte, error) {
 	}
 	const at = 1 + 2 + 4 // the length of what follows, the character set, the width
 	if !ok || len(rest) <= at {
-		return types, errors.New("the server describes a column in a way that is none")
+		return types, errors.New("malformed column definition")
 	}
 	return append(types, rest[at]), nil
 }

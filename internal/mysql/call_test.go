@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 )
@@ -61,7 +62,7 @@ func (s *Session) hears(t *testing.T, packets []string) (values []string, last E
 
 // A call of a procedure is answered once, with the rows of all its results.
 func TestCall(t *testing.T) {
-	s := NewSession(Account{}, "", []*Statement{NewStatement("CALL two(?)", AsInt)})
+	s := NewSession(wire.Account{}, "", []*Statement{NewStatement("CALL two(?)", AsInt)})
 	s.open()
 	s.hears(t, calledPrepare)
 	if !s.Serving() {

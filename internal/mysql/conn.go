@@ -19,7 +19,7 @@ type Conn struct {
 
 // open begins a session on a connection, which it then owns. On an error the
 // connection is closed.
-func open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
+func open(ctx context.Context, conn net.Conn, a wire.Account) (*Conn, error) {
 	c := &Conn{stream: wire.NewStream(conn), login: newLogin(a)}
 	err := c.stream.During(ctx, func() error {
 		for {
@@ -47,7 +47,7 @@ func open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
 }
 
 func ungreeted(err error) error {
-	return fmt.Errorf("what listens does not greet, as MariaDB does: %w", err)
+	return fmt.Errorf("no handshake packet from the server: %w", err)
 }
 
 // Version is that of the server.
@@ -121,7 +121,7 @@ func (c *Conn) sendFile(number byte, fill func(b []byte) ([]byte, bool)) error {
 			b, more = fill(b)
 		}
 		if len(b)-at-headLength >= longest {
-			return errors.New("rows are longer than 16 MiB")
+			return errors.New("rows of more than 16 MiB")
 		}
 		if c.stream.Out = end(b, at); len(b)-at == headLength {
 			c.stream.Out = c.stream.Out[:at] // nothing was left, and an empty packet would be the end

@@ -8,12 +8,6 @@ import (
 	"plimsoll/internal/wire"
 )
 
-// Place is where a server listens, and who one is there.
-type Place = wire.Place
-
-// Account is who a session belongs to. Without a name there is no database.
-type Account = wire.Account
-
 func beginning() wire.Beginning[*Conn] {
 	return wire.Beginning[*Conn]{
 		Secure: Secure, Open: open,
@@ -23,12 +17,12 @@ func beginning() wire.Beginning[*Conn] {
 
 // Dial connects to a server and begins a session in a database. One that has no session
 // left gets a while. Its errors are one line that says what the user can do.
-func Dial(ctx context.Context, p Place, database string) (*Conn, error) {
+func Dial(ctx context.Context, p wire.Target, database string) (*Conn, error) {
 	return beginning().Dial(ctx, p, database)
 }
 
-// On begins a session in the database of a place on a connection to it, which it owns.
-func On(ctx context.Context, conn net.Conn, p Place) (*Conn, error) {
+// On begins a session in the database of a target on a connection to it, which it owns.
+func On(ctx context.Context, conn net.Conn, p wire.Target) (*Conn, error) {
 	return beginning().On(ctx, conn, p, "")
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"plimsoll/internal/wire"
 	"strings"
 )
 
@@ -56,15 +57,15 @@ func strange(data []byte) error {
 		length |= int(rest[i]) << (8 * (i + 1))
 	}
 	if length > most || len(data) > 3 && data[3] > overTLS || len(data) > 4 && data[4] != 10 && data[4] != headFailure {
-		return fmt.Errorf("what answers does not speak the protocol of MariaDB: it sends %q", data[:min(len(data), 60)])
+		return fmt.Errorf("the peer does not speak the protocol of MariaDB: it sends %q", data[:min(len(data), 60)])
 	}
 	return nil
 }
 
 func readGreeting(body []byte) (g Greeting, err error) {
-	bad := errors.New("the server greets with something that is not whole")
+	bad := errors.New("truncated handshake packet")
 	if len(body) < 1 || body[0] != 10 {
-		return g, fmt.Errorf("what answers does not speak the protocol of MariaDB: it sends %q", body[:min(len(body), 60)])
+		return g, fmt.Errorf("the peer does not speak the protocol of MariaDB: it sends %q", body[:min(len(body), 60)])
 	}
 	version, rest, ok := bytes.Cut(body[1:], []byte{0})
 	if !ok || len(rest) < 4+8+1+2+1+2+2+1+10 {
@@ -79,7 +80,7 @@ func readGreeting(body []byte) (g Greeting, err error) {
 	}
 	rest = rest[31:]
 	if g.can&canSecure == 0 || g.can&canEndByOK == 0 || g.can&canProtocol41 == 0 {
-		return g, fmt.Errorf("the server is too old, %s: take MariaDB 10.2, MySQL 5.7.5 or newer", g.Version)
+		return g, fmt.Errorf("server version %s is not supported: MariaDB 10.2, MySQL 5.7.5 or newer is required", g.Version)
 	}
 	if len(rest) < length+1 {
 		return g, bad
@@ -94,14 +95,14 @@ func readGreeting(body []byte) (g Greeting, err error) {
 
 // Login is the beginning of a session.
 type Login struct {
-	account  Account
+	account  wire.Account
 	greeting Greeting
 	greeted  bool
 	secure   bool // nobody listens
 }
 
 // newLogin begins a session for an account.
-func newLogin(a Account) *Login { return &Login{account: a} }
+func newLogin(a wire.Account) *Login { return &Login{account: a} }
 
 // Version is that of the server, once it has greeted.
 func (l *Login) Version() string { return l.greeting.Version }
@@ -111,7 +112,7 @@ func (l *Login) Version() string { return l.greeting.Version }
 func (l *Login) Hear(b []byte, p Packet) (answer []byte, done bool, err error) {
 	switch {
 	case len(p.Body) == 0:
-		return b, false, errors.New("the server begins with nothing")
+		return b, false, errors.New("empty handshake packet")
 	case p.Body[0] == headFailure:
 		return b, false, fmt.Errorf("the server refuses %s: %w", l.account.User, ReadFault(p.Body))
 	case !l.greeted:

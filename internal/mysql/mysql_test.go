@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestProofs(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	l := newLogin(Account{User: "bench", Database: "d", Password: "hush"})
+	l := newLogin(wire.Account{User: "bench", Database: "d", Password: "hush"})
 	b, done, err := l.Hear(nil, Packet{0, []byte(hello)})
 	if err != nil || done || l.Version() != "10.11.19-MariaDB" {
 		t.Fatal(done, err, l.Version())
@@ -115,14 +116,14 @@ func TestLogin(t *testing.T) {
 	if _, _, err = l.Hear(nil, Packet{6, []byte("\x01no key")}); err == nil {
 		t.Error("what is no key is taken for one")
 	}
-	if _, _, err = l.Hear(nil, Packet{2, []byte("\xfeclient_ed25519\x00uvwxyz\x00")}); err == nil || !strings.Contains(err.Error(), "identify bench there by") {
+	if _, _, err = l.Hear(nil, Packet{2, []byte("\xfeclient_ed25519\x00uvwxyz\x00")}); err == nil || !strings.Contains(err.Error(), "identify bench by") {
 		t.Errorf("a way that is not known: %v", err)
 	}
 	if _, done, err = l.Hear(nil, Packet{2, []byte(fine)}); err != nil || !done {
 		t.Error(done, err)
 	}
-	for what, body := range map[string]string{"too old": strings.Replace(hello, "\xff\x81", "\xff\x80", 1), "not whole": hello[:40], "does not speak": "\x09x", "denied": "\xff\x15\x04#28000denied"} {
-		if _, _, err := newLogin(Account{}).Hear(nil, Packet{0, []byte(body)}); err == nil || !strings.Contains(err.Error(), what) {
+	for what, body := range map[string]string{"is not supported": strings.Replace(hello, "\xff\x81", "\xff\x80", 1), "truncated": hello[:40], "does not speak": "\x09x", "denied": "\xff\x15\x04#28000denied"} {
+		if _, _, err := newLogin(wire.Account{}).Hear(nil, Packet{0, []byte(body)}); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -153,7 +154,7 @@ func TestRow(t *testing.T) {
 // begun is a session whose statements are prepared: one with rows, one without.
 func begun(t testing.TB) *Session {
 	t.Helper()
-	s := NewSession(Account{User: "u"}, "SET x", []*Statement{NewStatement("SELECT c, d FROM t WHERE i = ? AND s = ?", AsInt, AsText), NewStatement("DELETE FROM t")})
+	s := NewSession(wire.Account{User: "u"}, "SET x", []*Statement{NewStatement("SELECT c, d FROM t WHERE i = ? AND s = ?", AsInt, AsText), NewStatement("DELETE FROM t")})
 	hear := func(bodies ...string) []byte {
 		for i, body := range bodies {
 			event, _, err := s.Hear(Packet{byte(i), []byte(body)})
@@ -283,7 +284,7 @@ func saying(t *testing.T, parts ...[]byte) (net.Conn, <-chan string) {
 func TestConversation(t *testing.T) {
 	rows := bytes.Join([][]byte{said(1, "\x02\x01"), said(2, column(3)), said(3, column(253)), said(4, "\x011\xfb"), said(5, "\xfe\x00\x00\x0a\x00\x00\x00"), said(6, fine)}, nil)
 	conn, heard := saying(t, said(0, hello), said(2, fine), rows, said(1, "\xff\x7a\x04#42S02no such table"), said(1, "\xfbplimsoll"), said(4, fine))
-	c, err := open(t.Context(), conn, Account{User: "bench"})
+	c, err := open(t.Context(), conn, wire.Account{User: "bench"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,30 +320,30 @@ func TestConversation(t *testing.T) {
 // A server may ask for any file of the client's. It gets none.
 func TestFilesAreNotGiven(t *testing.T) {
 	conn, _ := saying(t, said(0, hello), said(2, fine), said(1, "\xfb/etc/passwd"), nil)
-	c, err := open(t.Context(), conn, Account{User: "bench"})
+	c, err := open(t.Context(), conn, wire.Account{User: "bench"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Exec(t.Context(), "SELECT 1"); err == nil || !strings.Contains(err.Error(), "nobody offered") {
+	if err := c.Exec(t.Context(), "SELECT 1"); err == nil || !strings.Contains(err.Error(), "LOCAL INFILE") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestOpenToldNo(t *testing.T) {
 	conn, _ := saying(t, said(0, "\xff\x10\x04Too many connections"))
-	_, err := open(t.Context(), conn, Account{User: "bench"})
+	_, err := open(t.Context(), conn, wire.Account{User: "bench"})
 	var f *Fault
 	if !errors.As(err, &f) || f.Code != TooManyConnections || !f.Fatal() {
 		t.Errorf("got %v", err)
 	}
 	conn, _ = saying(t, []byte("HTTP/1.1 400 Bad Request\r\n"))
-	if _, err := open(t.Context(), conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
+	if _, err := open(t.Context(), conn, wire.Account{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
 		t.Errorf("got %v", err)
 	}
 	conn, _ = saying(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := open(ctx, conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not greet") {
+	if _, err := open(ctx, conn, wire.Account{}); err == nil || !strings.Contains(err.Error(), "no handshake packet") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -352,7 +353,7 @@ func FuzzSession(f *testing.F) {
 	f.Add(bytes.Join([][]byte{said(0, hello), said(2, fine), said(1, fine), said(1, "\x00\x09\x00\x00\x00\x02\x00\x02\x00\x00\x00\x00")}, nil), false)
 	f.Add(bytes.Join([][]byte{said(1, "\x01\x01"), said(2, column(8)), said(3, "\x00\x00\x07\x00\x00\x00\x00\x00\x00\x00"), said(4, "\xfe\x00\x00\x02\x00\x00\x00"), said(1, "\xff\xbd\x04#40001x")}, nil), true)
 	f.Fuzz(func(t *testing.T, data []byte, already bool) {
-		s := NewSession(Account{User: "u", Password: "p"}, "SET x", []*Statement{NewStatement("SELECT ?", AsInt)})
+		s := NewSession(wire.Account{User: "u", Password: "p"}, "SET x", []*Statement{NewStatement("SELECT ?", AsInt)})
 		if already {
 			s = begun(t)
 			for n := range 2 {

@@ -33,7 +33,7 @@ func next(data []byte) (p Packet, used int, err error) {
 	}
 	length := int(data[0]) | int(data[1])<<8 | int(data[2])<<16
 	if length == longest {
-		return p, 0, errors.New("the server sends more than 16 MiB in one piece")
+		return p, 0, errors.New("packet of more than 16 MiB")
 	}
 	used = headLength + length
 	if len(data) < used {
@@ -149,12 +149,12 @@ func readOK(body []byte) (Status, error) {
 	for range 2 { // rows that were changed, and the last number that was given out
 		_, used := number(body[min(at, len(body)):])
 		if used == 0 {
-			return 0, fmt.Errorf("the server ends a command in a way that is none: %q", body[:min(len(body), 40)])
+			return 0, fmt.Errorf("malformed OK packet: %q", body[:min(len(body), 40)])
 		}
 		at += used
 	}
 	if len(body) < at+2 {
-		return 0, fmt.Errorf("the server ends a command in a way that is none: %q", body[:min(len(body), 40)])
+		return 0, fmt.Errorf("malformed OK packet: %q", body[:min(len(body), 40)])
 	}
 	return Status(binary.LittleEndian.Uint16(body[at:])), nil
 }

@@ -64,12 +64,12 @@ func (l *Login) prove(b []byte, p Packet) ([]byte, error) {
 	case askOther:
 		plugin, salt, found := bytes.Cut(body, []byte{0})
 		if !found {
-			return b, errors.New("the server asks for a proof that is not whole")
+			return b, errors.New("truncated authentication request")
 		}
 		l.greeting.plugin, l.greeting.salt = string(plugin), bytes.TrimSuffix(bytes.Clone(salt), []byte{0})
 		answer := proof(l.greeting.plugin, l.account.Password, l.greeting.salt)
 		if answer == nil {
-			return b, fmt.Errorf("the server asks for a proof by %s, which plimsoll cannot give: identify %s there by %s or %s", plugin, l.account.User, native, caching)
+			return b, fmt.Errorf("unsupported authentication plugin %s: identify %s by %s or %s", plugin, l.account.User, native, caching)
 		}
 		return packed(b, p.Number+1, answer), nil
 	case askMore:
@@ -90,7 +90,7 @@ func (l *Login) prove(b []byte, p Packet) ([]byte, error) {
 		}
 		return packed(b, p.Number+1, answer), nil
 	}
-	return b, fmt.Errorf("the server says %q instead of letting %s in", p.Body[:min(len(p.Body), 40)], l.account.User)
+	return b, fmt.Errorf("unexpected packet %q while %s logs in", p.Body[:min(len(p.Body), 40)], l.account.User)
 }
 
 func packed(b []byte, number byte, body []byte) []byte {
@@ -103,19 +103,19 @@ func packed(b []byte, number byte, body []byte) []byte {
 func enciphered(key []byte, password string, salt []byte) ([]byte, error) {
 	block, _ := pem.Decode(key[:min(len(key), mostKeyLen)])
 	if block == nil || len(salt) == 0 {
-		return nil, errors.New("the server sends a key that is none")
+		return nil, errors.New("malformed public key from the server")
 	}
 	public, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("read the key of the server: %w", err)
+		return nil, fmt.Errorf("parse the public key of the server: %w", err)
 	}
 	k, ok := public.(*rsa.PublicKey)
 	if !ok {
-		return nil, errors.New("the server sends a key that is not RSA")
+		return nil, errors.New("the public key of the server is not RSA")
 	}
 	answer, err := rsa.EncryptOAEP(sha1.New(), rand.Reader, k, xor(append([]byte(password), 0), salt), nil)
 	if err != nil {
-		return nil, fmt.Errorf("encipher the password: %w", err)
+		return nil, fmt.Errorf("encrypt the password: %w", err)
 	}
 	return answer, nil
 }

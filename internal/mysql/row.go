@@ -49,7 +49,7 @@ type Row struct {
 	bad   bool
 }
 
-var errRow = errors.New("the server sends a row that is not whole")
+var errRow = errors.New("truncated row packet")
 
 // readRow begins with the body of a packet and the types of its columns.
 func readRow(body, types []byte) Row {

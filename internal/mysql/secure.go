@@ -36,7 +36,7 @@ func Secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 		err = ungreeted(err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask for TLS: %w", err)
+		return nil, fmt.Errorf("request TLS: %w", err)
 	}
 	secure, err := wire.Handshake(ctx, conn, config)
 	if err != nil {

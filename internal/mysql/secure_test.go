@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ var helloOverTLS = strings.Replace(hello, "\xfe\xf7", "\xfe\xff", 1)
 // A password that the server does not remember goes in the clear where nobody listens, and
 // only there.
 func TestLoginOverTLS(t *testing.T) {
-	l := newLogin(Account{User: "bench", Password: "hush"})
+	l := newLogin(wire.Account{User: "bench", Password: "hush"})
 	b, _, err := l.Hear(nil, Packet{overTLS, []byte(helloOverTLS)})
 	if err != nil || b[3] != overTLS+1 || uint32(b[5])<<8&canTLS == 0 {
 		t.Errorf("it answers %q, %v", b, err)
@@ -48,11 +49,11 @@ func one(t *testing.T, patience time.Duration, server func(conn net.Conn)) (net.
 
 func TestSecureToldNo(t *testing.T) {
 	for want, first := range map[string]string{
-		"the server has no TLS":                   string(said(0, hello)),
-		"Too many connections (1040)":             string(said(0, "\xff\x10\x04Too many connections")),
-		"does not speak the protocol":             "HTTP/1.1 400 Bad Request\r\n",
-		"does not greet, as MariaDB does":         "",
-		"greets with something that is not whole": string(said(0, hello[:40])),
+		"the server has no TLS":       string(said(0, hello)),
+		"Too many connections (1040)": string(said(0, "\xff\x10\x04Too many connections")),
+		"does not speak the protocol": "HTTP/1.1 400 Bad Request\r\n",
+		"no handshake packet":         "",
+		"truncated handshake packet":  string(said(0, hello[:40])),
 	} {
 		patience := 10 * time.Second
 		if first == "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"plimsoll/internal/wire"
 )
 
 // Session is a session of those who make load: who one is, words of one's own, the
@@ -46,7 +47,7 @@ const (
 
 // NewSession is a session that was not begun. First is SQL to run before anything else,
 // empty for none.
-func NewSession(a Account, first string, statements []*Statement) *Session {
+func NewSession(a wire.Account, first string, statements []*Statement) *Session {
 	return &Session{login: newLogin(a), first: first, statements: statements, known: make([]known, len(statements)), stage: greeting}
 }
 
@@ -122,7 +123,7 @@ func (s *Session) Hear(p Packet) (Event, Row, error) {
 		}
 		return Nothing, Row{}, err
 	case len(p.Body) == 0:
-		return Nothing, Row{}, errors.New("the server answers with nothing")
+		return Nothing, Row{}, errors.New("empty response packet")
 	case s.stage == opening:
 		return Nothing, Row{}, s.opened(p.Body)
 	case s.stage == preparing:
@@ -131,7 +132,7 @@ func (s *Session) Hear(p Packet) (Event, Row, error) {
 		if p.Body[0] == headFailure {
 			return Failed, Row{}, nil // it ends the session
 		}
-		return Nothing, Row{}, errors.New("the server answers what nobody asked")
+		return Nothing, Row{}, errors.New("unexpected response from the server")
 	}
 	of := s.asked[s.answered]
 	var types []byte
@@ -198,7 +199,7 @@ func (s *Session) prepare(body []byte) error {
 	case body[0] == headFailure:
 		return fmt.Errorf("prepare %q: %w", s.statements[s.prepared].sql, ReadFault(body))
 	case body[0] != headOK || len(body) < 9:
-		return errors.New("the server prepares a statement in a way that is none")
+		return errors.New("malformed response to a prepare")
 	default:
 		k.id = binary.LittleEndian.Uint32(body[1:])
 		a.columns, a.parameters = int(binary.LittleEndian.Uint16(body[5:])), int(binary.LittleEndian.Uint16(body[7:]))

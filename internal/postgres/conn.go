@@ -15,7 +15,7 @@ type Conn struct{ stream *wire.Stream }
 
 // Open begins a session on a connection, which it then owns. On an error the
 // connection is closed.
-func Open(ctx context.Context, conn net.Conn, a Account) (*Conn, error) {
+func Open(ctx context.Context, conn net.Conn, a wire.Account) (*Conn, error) {
 	c := &Conn{stream: wire.NewStream(conn)}
 	login := newLogin(a)
 	login.binding = binding(conn)

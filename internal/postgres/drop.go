@@ -3,11 +3,12 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"plimsoll/internal/wire"
 )
 
 // Drop removes databases, with the sessions in them. A server that crashes meanwhile and
 // comes back is asked again.
-func Drop(ctx context.Context, at Place, names ...string) error {
+func Drop(ctx context.Context, at wire.Target, names ...string) error {
 	const often = 3
 	for n := 1; ; n++ {
 		err := drop(ctx, at, names)
@@ -17,7 +18,7 @@ func Drop(ctx context.Context, at Place, names ...string) error {
 	}
 }
 
-func drop(ctx context.Context, at Place, names []string) error {
+func drop(ctx context.Context, at wire.Target, names []string) error {
 	s, err := Dial(ctx, at, "")
 	if err != nil {
 		return err

@@ -7,19 +7,20 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"plimsoll/internal/wire"
 	"strings"
 )
 
 // Login is the beginning of a session.
 type Login struct {
-	account Account
+	account wire.Account
 	nonce   string
 	binding []byte // of the channel; nil for none
 	scram   *scram
 }
 
 // newLogin begins a session for an account.
-func newLogin(a Account) *Login { return &Login{account: a} }
+func newLogin(a wire.Account) *Login { return &Login{account: a} }
 
 // AppendStart appends the first message.
 func (l *Login) AppendStart(b []byte) []byte { return appendStartup(b, l.account) }
@@ -51,7 +52,7 @@ func (l *Login) Hear(b []byte, m Message) (answer []byte, done bool, err error) 
 
 func (l *Login) prove(b, body []byte) ([]byte, error) {
 	if len(body) < 4 {
-		return b, fmt.Errorf("the server asks for a proof that is not whole")
+		return b, fmt.Errorf("truncated authentication request")
 	}
 	demand, rest := binary.BigEndian.Uint32(body), body[4:]
 	if l.account.Password == "" && demand != authOK && demand != authSASLFinal {
@@ -60,20 +61,20 @@ func (l *Login) prove(b, body []byte) ([]byte, error) {
 	switch demand {
 	case authOK:
 		if l.scram != nil && !l.scram.proven {
-			return b, fmt.Errorf("the server did not prove that it knows the password")
+			return b, fmt.Errorf("the server failed SCRAM verification: it does not know the password")
 		}
 		return b, nil
 	case authClear:
 		return appendPassword(b, append([]byte(l.account.Password), 0)), nil
 	case authMD5:
 		if len(rest) != 4 {
-			return b, fmt.Errorf("the server asks for a proof that is not whole")
+			return b, fmt.Errorf("truncated authentication request")
 		}
 		return appendPassword(b, append([]byte(hashed(l.account, rest)), 0)), nil
 	case authSASL, authSASLNext, authSASLFinal:
 		return l.proveSCRAM(b, demand, rest)
 	}
-	return b, fmt.Errorf("the server asks for a proof of kind %d, which plimsoll cannot give: allow scram-sha-256, md5 or trust for %s in its pg_hba.conf", demand, l.account.User)
+	return b, fmt.Errorf("unsupported authentication method %d: allow scram-sha-256, md5 or trust for %s in its pg_hba.conf", demand, l.account.User)
 }
 
 func appendPassword(b, proof []byte) []byte {
@@ -82,7 +83,7 @@ func appendPassword(b, proof []byte) []byte {
 }
 
 // hashed is md5(md5(password + user) + salt), each in hexadecimal.
-func hashed(a Account, salt []byte) string {
+func hashed(a wire.Account, salt []byte) string {
 	inner := md5.Sum([]byte(a.Password + a.User))
 	outer := md5.Sum(append([]byte(hex.EncodeToString(inner[:])), salt...))
 	return "md5" + hex.EncodeToString(outer[:])
@@ -92,7 +93,7 @@ func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error)
 	switch demand {
 	case authSASL:
 		if !strings.Contains("\x00"+string(rest), "\x00"+mechanism+"\x00") {
-			return b, fmt.Errorf("the server offers none of %s: %q", mechanism, rest)
+			return b, fmt.Errorf("the server does not offer %s, but %q", mechanism, rest)
 		}
 		if l.nonce == "" {
 			var random [18]byte
@@ -108,7 +109,7 @@ func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error)
 		return end(append(b, first...), at), nil
 	case authSASLNext:
 		if l.scram == nil {
-			return b, fmt.Errorf("the server goes on with a proof that was not begun")
+			return b, fmt.Errorf("unexpected SASL continuation")
 		}
 		last, err := l.scram.last(string(rest))
 		if err != nil {
@@ -117,7 +118,7 @@ func (l *Login) proveSCRAM(b []byte, demand uint32, rest []byte) ([]byte, error)
 		return appendPassword(b, []byte(last)), nil
 	}
 	if l.scram == nil {
-		return b, fmt.Errorf("the server ends a proof that was not begun")
+		return b, fmt.Errorf("unexpected end of SASL authentication")
 	}
 	return b, l.scram.verify(string(rest))
 }

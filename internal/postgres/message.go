@@ -53,14 +53,14 @@ func Next(data []byte) (m Message, used int, err error) {
 		return m, 0, nil
 	}
 	if !known(data[0]) {
-		return m, 0, fmt.Errorf("what answers does not speak the protocol of PostgreSQL: it sends %q", data[:min(len(data), 60)])
+		return m, 0, fmt.Errorf("the peer does not speak the protocol of PostgreSQL: it sends %q", data[:min(len(data), 60)])
 	}
 	if len(data) < headLength {
 		return m, 0, nil
 	}
 	length := binary.BigEndian.Uint32(data[1:])
 	if length < 4 || length > longest {
-		return m, 0, fmt.Errorf("what answers does not speak the protocol of PostgreSQL: a message %q of %d bytes", data[:1], length)
+		return m, 0, fmt.Errorf("the peer does not speak the protocol of PostgreSQL: message %q of %d bytes", data[:1], length)
 	}
 	used = 1 + int(length)
 	if len(data) < used {
@@ -97,5 +97,5 @@ func ReadyState(body []byte) (State, error) {
 			return s, nil
 		}
 	}
-	return 0, fmt.Errorf("the server is ready in state %q, which does not exist", body)
+	return 0, fmt.Errorf("ReadyForQuery with unknown transaction status %q", body)
 }

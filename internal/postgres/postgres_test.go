@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"plimsoll/internal/wire"
 	"strings"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func TestSCRAMOfAChannel(t *testing.T) {
 }
 
 func TestLoginNeedsAProofOfTheServer(t *testing.T) {
-	l := newLogin(Account{User: "u", Password: "p"})
+	l := newLogin(wire.Account{User: "u", Password: "p"})
 	if _, _, err := l.Hear(nil, Message{Authentication, []byte("\x00\x00\x00\x0aSCRAM-SHA-256\x00\x00")}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestLoginNeedsAProofOfTheServer(t *testing.T) {
 }
 
 func TestLoginByMD5(t *testing.T) {
-	l := newLogin(Account{User: "bench", Password: "secret"})
+	l := newLogin(wire.Account{User: "bench", Password: "secret"})
 	b, done, err := l.Hear(nil, Message{Authentication, append([]byte{0, 0, 0, 5}, "salt"...)})
 	if err != nil || done {
 		t.Fatal(done, err)
@@ -93,12 +94,12 @@ func TestLoginByMD5(t *testing.T) {
 	if want := "p\x00\x00\x00\x28md5"; !strings.HasPrefix(string(b), want) || len(b) != 41 || b[40] != 0 {
 		t.Errorf("got %q", b)
 	}
-	for demand, want := range map[uint32]string{7: "cannot give", 5: "not whole"} {
+	for demand, want := range map[uint32]string{7: "unsupported authentication method", 5: "truncated"} {
 		if _, _, err := l.Hear(nil, Message{Authentication, binary.BigEndian.AppendUint32(nil, demand)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d gives %v", demand, err)
 		}
 	}
-	if _, _, err := newLogin(Account{User: "bench"}).Hear(nil, Message{Authentication, []byte{0, 0, 0, 3}}); err == nil || !strings.Contains(err.Error(), "env:NAME") {
+	if _, _, err := newLogin(wire.Account{User: "bench"}).Hear(nil, Message{Authentication, []byte{0, 0, 0, 3}}); err == nil || !strings.Contains(err.Error(), "env:NAME") {
 		t.Errorf("without a password: %v", err)
 	}
 }
@@ -173,7 +174,7 @@ func saying(t *testing.T, says []byte) (net.Conn, <-chan []byte) {
 func TestOpenToldNo(t *testing.T) {
 	fault := message(Failure, "SFATAL\x00VFATAL\x00C53300\x00Msorry, too many clients already\x00\x00")
 	conn, heard := saying(t, fault)
-	_, err := Open(t.Context(), conn, Account{User: "bench", Database: "d"})
+	_, err := Open(t.Context(), conn, wire.Account{User: "bench", Database: "d"})
 	var f *Fault
 	if !errors.As(err, &f) || f.Code != TooManyConnections || !f.Fatal {
 		t.Errorf("got %v", err)
@@ -182,11 +183,11 @@ func TestOpenToldNo(t *testing.T) {
 		t.Errorf("it began with %q", b)
 	}
 	conn, _ = saying(t, []byte("HTTP/1.1 400 Bad Request\r\n"))
-	if _, err := Open(t.Context(), conn, Account{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
+	if _, err := Open(t.Context(), conn, wire.Account{}); err == nil || !strings.Contains(err.Error(), "does not speak") {
 		t.Errorf("got %v", err)
 	}
 	conn, _ = saying(t, nil)
-	if _, err := Open(t.Context(), conn, Account{}); err == nil || !strings.Contains(err.Error(), "ended the session") {
+	if _, err := Open(t.Context(), conn, wire.Account{}); err == nil || !strings.Contains(err.Error(), "closed the session") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -202,7 +203,7 @@ func TestConversation(t *testing.T) {
 	says = append(says, message(Failure, "SERROR\x00C42P01\x00Mno such table\x00Hmake one\x00\x00")...)
 	says = append(says, message(Ready, "I")...)
 	conn, _ := saying(t, says)
-	c, err := Open(t.Context(), conn, Account{User: "bench"})
+	c, err := Open(t.Context(), conn, wire.Account{User: "bench"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func FuzzNext(f *testing.F) {
 	f.Add(append(message(Failure, "C40001\x00Mx\x00\x00"), message(Ready, "I")...))
 	f.Add(message(Authentication, "\x00\x00\x00\x0br=x,s=eA==,i=1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		login := newLogin(Account{User: "u", Password: "p"})
+		login := newLogin(wire.Account{User: "u", Password: "p"})
 		for len(data) > 0 {
 			m, used, err := Next(data)
 			if used < 0 || used > len(data) || err != nil && used != 0 {

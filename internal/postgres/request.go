@@ -1,6 +1,9 @@
 package postgres
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"plimsoll/internal/wire"
+)
 
 // begin appends the head of a message, whose length end fills in.
 func begin(b []byte, kind byte) (buffer []byte, at int) {
@@ -38,7 +41,7 @@ func appendCopyDone(b []byte) []byte { return append(b, 'c', 0, 0, 0, 4) }
 func appendTerminate(b []byte) []byte { return append(b, 'X', 0, 0, 0, 4) }
 
 // appendStartup appends the first message of a session, which has no kind.
-func appendStartup(b []byte, a Account) []byte {
+func appendStartup(b []byte, a wire.Account) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0, 0, 3, 0, 0)
 	b = text(text(b, "user"), a.User)

@@ -15,7 +15,7 @@ type Row struct {
 	bad  bool
 }
 
-var errRow = errors.New("the server sends a row that is not whole")
+var errRow = errors.New("truncated DataRow")
 
 // ReadRow begins with the body of a DataRow.
 func ReadRow(body []byte) Row {

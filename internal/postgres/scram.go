@@ -84,7 +84,7 @@ func (s *scram) first() string { return s.header + s.bare() }
 
 // last answers the challenge of the server.
 func (s *scram) last(challenge string) (string, error) {
-	bad := fmt.Errorf("the server sends a challenge that is none: %q", challenge)
+	bad := fmt.Errorf("malformed SCRAM challenge: %q", challenge)
 	parts := strings.Split(challenge, ",")
 	if len(parts) < 3 || !strings.HasPrefix(parts[0], "r="+s.nonce) || len(parts[0]) == len("r="+s.nonce) ||
 		!strings.HasPrefix(parts[1], "s=") || !strings.HasPrefix(parts[2], "i=") {
@@ -122,7 +122,7 @@ func (s *scram) verify(final string) error {
 	v, found := strings.CutPrefix(final, "v=")
 	signature, err := base64.StdEncoding.DecodeString(v)
 	if !found || err != nil || s.signature == nil || !hmac.Equal(signature, s.signature) {
-		return fmt.Errorf("the server did not prove that it knows the password")
+		return fmt.Errorf("the server failed SCRAM verification: it does not know the password")
 	}
 	s.proven = true
 	return nil

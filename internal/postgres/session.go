@@ -1,6 +1,9 @@
 package postgres
 
-import "fmt"
+import (
+	"fmt"
+	"plimsoll/internal/wire"
+)
 
 // Session is how a session begins for those who make load: who one is, words of one's
 // own, and the statements to be prepared. It moves no bytes by itself.
@@ -25,7 +28,7 @@ const (
 
 // NewSession is a session that was not begun. First is SQL to run before anything
 // else, empty for none.
-func NewSession(a Account, first string, statements []*Statement) *Session {
+func NewSession(a wire.Account, first string, statements []*Statement) *Session {
 	return &Session{login: newLogin(a), first: first, statements: statements}
 }
 
@@ -69,7 +72,7 @@ func (s *Session) Hear(m Message) error {
 	case preparing:
 		return s.prepared(m)
 	}
-	return fmt.Errorf("the server speaks before it was asked")
+	return fmt.Errorf("message from the server before the startup message")
 }
 
 func (s *Session) prepared(m Message) error {

@@ -44,7 +44,7 @@ func Handshake(ctx context.Context, conn net.Conn, config *tls.Config) (*tls.Con
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return nil, fmt.Errorf("agree on TLS: %w", explained(err, config.RootCAs != nil))
+	return nil, fmt.Errorf("TLS handshake: %w", explained(err, config.RootCAs != nil))
 }
 
 // leave is the last thing that a user can do about a certificate.
@@ -56,16 +56,16 @@ func explained(err error, named bool) error {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &stranger) && named:
-		return fmt.Errorf("the certificate of the server is not from the authority in ca: give that of the server, %s", leave)
+		return fmt.Errorf("the certificate of the server is not signed by the CA in ca: give the right one, %s", leave)
 	case errors.As(err, &stranger):
-		return fmt.Errorf("nobody whom this host trusts vouches for the certificate of the server: name the file of its authority in ca, %s", leave)
+		return fmt.Errorf("the certificate of the server is signed by an unknown authority: name the file of its CA in ca, %s", leave)
 	case errors.As(err, &other):
 		return fmt.Errorf("the certificate of the server is for %s, not for %s: use that name in address, %s", names(other.Certificate), other.Host, leave)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Errorf("the certificate of the server is valid from %s to %s only: renew it, %s",
 			invalid.Cert.NotBefore.UTC().Format(time.DateTime), invalid.Cert.NotAfter.UTC().Format(time.DateTime), leave)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the server hung up instead: its log may say why: %w", err)
+		return fmt.Errorf("the server closed the connection; see its log: %w", err)
 	}
 	return err
 }

@@ -21,11 +21,11 @@ func Shape(sql string, rows [][]string) error {
 		}
 	}
 	if len(rows) < least {
-		return fmt.Errorf("the server answers with %d rows where %d were asked for", len(rows), least)
+		return fmt.Errorf("%d rows in the response; want %d", len(rows), least)
 	}
 	for _, row := range rows {
 		if len(row) < width {
-			return fmt.Errorf("the server answers with %d columns where %d were asked for", len(row), width)
+			return fmt.Errorf("%d columns in the response; want %d", len(row), width)
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (s *Stream) Flush() error {
 	_, err := s.conn.Write(s.Out)
 	s.Out = s.Out[:0]
 	if err != nil {
-		return s.Break(fmt.Errorf("the server ended the session: %w", err))
+		return s.Break(fmt.Errorf("the server closed the session: %w", err))
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (s *Stream) Hear(take func(data []byte) (used int, err error)) error {
 		n, err := s.conn.Read(s.in[len(s.in):cap(s.in)])
 		s.in = s.in[:len(s.in)+n]
 		if n == 0 && err != nil {
-			return s.Break(fmt.Errorf("the server ended the session: %w", err))
+			return s.Break(fmt.Errorf("the server closed the session: %w", err))
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestAt(t *testing.T) {
 		{load.Endpoint{Network: "tcp", Address: "db:1"}, "", ""},
 		{load.Endpoint{Network: "unix", Address: "/s"}, "", ""},
 		{load.Endpoint{Network: "tcp", Address: "db:1", TLS: true}, "db", ""},
-		{load.Endpoint{Network: "udp", Address: "db:1"}, "", "over TCP or a unix socket"},
+		{load.Endpoint{Network: "udp", Address: "db:1"}, "", "over TCP or a Unix socket"},
 		{load.Endpoint{Network: "unix", Address: "/s", TLS: true}, "", "TLS is spoken at host:port"},
 		{load.Endpoint{Network: "tcp", Address: "db:1", CA: []byte("none")}, "", "give it in PEM"},
 	} {
@@ -83,9 +83,9 @@ func TestHandshake(t *testing.T) {
 		has     tls.Certificate
 		trusted *tls.Certificate
 	}{
-		"":                             {good, &good},
-		"is not from the authority":    {good, &other},
-		"nobody whom this host trusts": {good, nil},
+		"":                               {good, &good},
+		"is not signed by the CA":        {good, &other},
+		"signed by an unknown authority": {good, nil},
 		"is valid from " + old.Leaf.NotBefore.UTC().Format(time.DateTime): {old, &old},
 		"is for web, not for db": {other, &other},
 	} {
@@ -115,7 +115,7 @@ func TestHandshakeWithNobody(t *testing.T) {
 		_, _ = io.ReadFull(far, make([]byte, 10))
 		far.Close()
 	}()
-	if _, err := Handshake(t.Context(), near, &tls.Config{ServerName: "db"}); err == nil || !strings.Contains(err.Error(), "hung up instead") && !strings.Contains(err.Error(), "closed pipe") {
+	if _, err := Handshake(t.Context(), near, &tls.Config{ServerName: "db"}); err == nil || !strings.Contains(err.Error(), "closed the connection") && !strings.Contains(err.Error(), "closed pipe") {
 		t.Errorf("one who hangs up: %v", err)
 	}
 	near, far = net.Pipe()
@@ -220,14 +220,14 @@ func TestDial(t *testing.T) {
 		near, _ := net.Pipe()
 		return near, nil
 	}
-	s, err := b.Dial(t.Context(), Place{User: "clerk", Database: "shop", Connect: connect}, "")
+	s, err := b.Dial(t.Context(), Target{User: "clerk", Database: "shop", Connect: connect}, "")
 	if err != nil || s != "clerk in shop" || asked != 3 {
 		t.Errorf("%q after %d times, %v", s, asked, err)
 	}
-	if _, err := b.Dial(t.Context(), Place{Network: "tcp", Address: "127.0.0.1:1"}, ""); !Gone(err) || !strings.Contains(err.Error(), "nothing listens there: start the service") {
+	if _, err := b.Dial(t.Context(), Target{Network: "tcp", Address: "127.0.0.1:1"}, ""); !Gone(err) || !strings.Contains(err.Error(), "nothing listens there: start the service") {
 		t.Errorf("where nobody is: %v", err)
 	}
-	if _, err := b.Dial(t.Context(), Place{Secret: "hush", Connect: connect}, ""); err == nil || strings.Contains(err.Error(), "hush") {
+	if _, err := b.Dial(t.Context(), Target{Secret: "hush", Connect: connect}, ""); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("a secret: %v", err)
 	}
 }

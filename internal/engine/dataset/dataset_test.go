@@ -10,7 +10,7 @@ import (
 	"plimsoll/internal/engine"
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 )
 
@@ -22,7 +22,7 @@ func connect(ctx context.Context, at load.Endpoint) (net.Conn, error) {
 func TestNobodyListens(t *testing.T) {
 	for _, protocol := range engine.Protocols() {
 		d := Set{Name: "x", Note: "1", Reset: true, Loaders: 3}
-		at := engine.Server{Protocol: protocol, Place: postgres.Place{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}}
+		at := engine.Server{Protocol: protocol, Target: wire.Target{Network: "tcp", Address: "127.0.0.1:1", User: "x", Database: "y"}}
 		jobs := make([]Job, 100)
 		for i := range jobs {
 			jobs[i] = Job{Label: "a", Do: func(context.Context, engine.Conn) error { t.Error("a job is done without a session"); return nil }}

@@ -62,7 +62,7 @@ var whole = []Condition{
 // is made anew.
 func TestRealSet(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
-		at := s.Place(t)
+		at := s.Server(t)
 		var filled []int
 		trouble := errors.New("the fourth fails")
 		broken := set(s.Protocol, func(n int) error {
@@ -116,7 +116,7 @@ func TestRealSet(t *testing.T) {
 // not written again.
 func TestRealParts(t *testing.T) {
 	enginetest.Each(t, func(t *testing.T, s *enginetest.Server) {
-		at := []engine.Server{s.Place(t)}
+		at := []engine.Server{s.Server(t)}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		d := set(s.Protocol, nil)
@@ -164,7 +164,7 @@ func TestRealParts(t *testing.T) {
 // A server waits for rows that take long to make, longer than it waits for other clients.
 func TestRealSlowRows(t *testing.T) {
 	s := enginetest.Start(t, enginetest.Setup{Protocol: engine.MariaDB, Words: []string{"--net-read-timeout=1"}})
-	at := []engine.Server{s.Place(t)}
+	at := []engine.Server{s.Server(t)}
 	d := set(s.Protocol, nil)
 	rows := func() func([]byte) ([]byte, bool) {
 		i := 0
@@ -216,7 +216,7 @@ func TestRealConsistent(t *testing.T) {
 // Where MariaDB can take back what a load did, it does that, and there is no copy.
 func TestRealUndo(t *testing.T) {
 	s := enginetest.Start(t, enginetest.Setup{Protocol: engine.MariaDB})
-	at := []engine.Server{s.Place(t)}
+	at := []engine.Server{s.Server(t)}
 	d := set(s.Protocol, func(int) error { return nil })
 	d.Undo = []Job{SQL("rows", "DELETE FROM a WHERE i > 5000; DELETE FROM b")}
 	for trial := range 2 {
@@ -270,7 +270,7 @@ func TestRealClerk(t *testing.T) {
 		if _, err := Needs(t.Context(), env, data, 1<<20, 1e6); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("a reader may: %v", err)
 		}
-		if err := d.Prepare(t.Context(), []engine.Server{s.Place(t)}); err == nil || strings.Contains(err.Error(), "\n") {
+		if err := d.Prepare(t.Context(), []engine.Server{s.Server(t)}); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("a reader makes them: %v", err)
 		}
 		dial := func(ctx context.Context, at load.Endpoint) (net.Conn, error) {
@@ -280,7 +280,7 @@ func TestRealClerk(t *testing.T) {
 			t.Errorf("a reader, for whom nothing was made, removes nothing: %v", err)
 		}
 		s.At.User = "clerk"
-		at := s.Place(t)
+		at := s.Server(t)
 		if needs, err := Needs(t.Context(), env, data, 1<<20, 1e6); err != nil || len(needs.Changes) != 1 || !strings.Contains(needs.Changes[0], "plimsoll_set and plimsoll_set_base on the server, of about 2.00MiB in all") {
 			t.Errorf("%+v, %v", needs, err)
 		}
@@ -332,7 +332,7 @@ func TestRealUnequal(t *testing.T) {
 func TestRealQuietLog(t *testing.T) {
 	s := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL, Words: []string{"-c", "logging_collector=on", "-c", "log_filename=said"}})
 	d := set(s.Protocol, func(int) error { return nil })
-	if err := d.Prepare(t.Context(), []engine.Server{s.Place(t)}); err != nil {
+	if err := d.Prepare(t.Context(), []engine.Server{s.Server(t)}); err != nil {
 		t.Fatal(err)
 	}
 	said, err := os.ReadFile(filepath.Join(s.Dir, "data", "log", "said"))

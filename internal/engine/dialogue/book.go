@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/engine"
-	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // Begin is how transactions begin.
@@ -45,7 +45,7 @@ func (k *Book) number(s Step) int {
 
 // Session is a session that was not begun, with the statements of the book. The isolation
 // is a level of the SQL standard, or empty for that of the server.
-func (k *Book) Session(who postgres.Account, isolation string) *engine.Session {
+func (k *Book) Session(who wire.Account, isolation string) *engine.Session {
 	var first []string
 	if k.Protocol() == engine.MariaDB && k.Begin != Never {
 		first = append(first, engine.NoCommit)

@@ -187,7 +187,7 @@ func (d *Dialogue) hear(e engine.Event) (load.Answer, error) {
 	return none, nil
 }
 
-var errUnasked = errors.New("the server answers what nobody asked")
+var errUnasked = errors.New("unexpected response from the server")
 
 // fault notes that a statement failed. The rest of the round is passed over, or fails as
 // well, or is of no interest.

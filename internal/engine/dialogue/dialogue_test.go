@@ -10,6 +10,7 @@ import (
 	"plimsoll/internal/engine/enginetest"
 	"plimsoll/internal/load"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 const (
@@ -81,7 +82,7 @@ func seat(t *testing.T, protocol string, begin Begin) sitting {
 	t.Helper()
 	book := NewBook(protocol, list)
 	book.Begin = begin
-	p := &play{session: book.Session(postgres.Account{User: "u"}, "read committed"), final: Commit}
+	p := &play{session: book.Session(wire.Account{User: "u"}, "read committed"), final: Commit}
 	return sitting{New(Setup{Session: p.session, Book: book, Window: 2, Retries: 1, Count: &engine.Count{}}, p), p, t}
 }
 

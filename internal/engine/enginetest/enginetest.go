@@ -123,7 +123,7 @@ func (s *Server) Begin(t *testing.T) {
 		return
 	}
 	for over := time.Now().Add(30 * time.Second); ; {
-		c, err := engine.Dial(t.Context(), s.Place(t), "")
+		c, err := engine.Dial(t.Context(), s.Server(t), "")
 		if err == nil {
 			c.Close()
 			return
@@ -192,8 +192,8 @@ func (s *Server) Target(protocol string) (load.Endpoint, error) {
 	return s.At, nil
 }
 
-// Place is where the server listens.
-func (s *Server) Place(t *testing.T) engine.Server {
+// Server is where the server listens.
+func (s *Server) Server(t *testing.T) engine.Server {
 	t.Helper()
 	places, err := engine.Servers(s.Target, func(ctx context.Context, at load.Endpoint) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, at.Network, at.Address)
@@ -208,7 +208,7 @@ func (s *Server) Place(t *testing.T) engine.Server {
 // Dial begins a session in a database, which ends with the test.
 func (s *Server) Dial(t *testing.T, database string) engine.Conn {
 	t.Helper()
-	c, err := engine.Dial(t.Context(), s.Place(t), database)
+	c, err := engine.Dial(t.Context(), s.Server(t), database)
 	if err != nil {
 		t.Fatal(err)
 	}

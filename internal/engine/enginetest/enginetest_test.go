@@ -20,7 +20,7 @@ func TestRealServers(t *testing.T) {
 		}
 		for _, how := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
 			s.End(t, how)
-			if _, err := engine.Dial(t.Context(), s.Place(t), "kept"); !engine.Gone(err) {
+			if _, err := engine.Dial(t.Context(), s.Server(t), "kept"); !engine.Gone(err) {
 				t.Errorf("after %s: %v", how, err)
 			}
 			s.Begin(t)

@@ -19,7 +19,7 @@ func newClient(m platform.Machine, at load.Endpoint) client {
 }
 
 // place is where a node is for a client that speaks what all releases speak.
-func place(e load.Endpoint) (cql.Place, error) { return cql.At(e, cql.V4) }
+func place(e load.Endpoint) (cql.Target, error) { return cql.At(e, cql.V4) }
 
 // at asks one node.
 func (c client) at(address string) client {

@@ -52,9 +52,9 @@ func TestServersThatDoNotGreet(t *testing.T) {
 		"N":                            "does not speak the protocol of MariaDB: it answers as PostgreSQL does: correct address",
 		"S":                            "it answers as PostgreSQL does",
 		"HTTP/1.1 400 Bad Request\r\n": `does not speak the protocol of MariaDB: it answers "HTTP/"`,
-		"":                             "as MariaDB does: it was enough",
-		"\x4a\x00\x00\x00\x0a5.5.5-10": "as MariaDB does: it was enough",
-		"\x4a\x00\x00\x00\xff\x69\x04": "as MariaDB does: it was enough",
+		"":                             "no handshake packet from the server: it was enough",
+		"\x4a\x00\x00\x00\x0a5.5.5-10": "no handshake packet from the server: it was enough",
+		"\x4a\x00\x00\x00\xff\x69\x04": "no handshake packet from the server: it was enough",
 	} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"plimsoll/internal/platform/local"
 	"plimsoll/internal/service"
 	"plimsoll/internal/service/servicetest"
+	"plimsoll/internal/wire"
 )
 
 func here(t *testing.T) platform.Machine {
@@ -151,7 +152,7 @@ func TestRealForeign(t *testing.T) {
 // account makes one with a password at a server, and a database.
 func account(t *testing.T, e load.Endpoint) {
 	t.Helper()
-	s, err := mysql.Dial(t.Context(), mysql.Place{Network: e.Network, Address: e.Address, User: e.User}, "")
+	s, err := mysql.Dial(t.Context(), wire.Target{Network: e.Network, Address: e.Address, User: e.User}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

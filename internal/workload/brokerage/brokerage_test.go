@@ -11,11 +11,12 @@ import (
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // drawn is what so many transactions ask for.
 func drawn(n int, spoil func(*desk)) *tally {
-	d := &desk{source: newSource(3, 4), z: size{customers: 2000, days: 1}, tally: &tally{}, session: statementBook(engine.PostgreSQL).Session(postgres.Account{}, readCommitted)}
+	d := &desk{source: newSource(3, 4), z: size{customers: 2000, days: 1}, tally: &tally{}, session: statementBook(engine.PostgreSQL).Session(wire.Account{}, readCommitted)}
 	buffer := make([]byte, 0, 1<<16)
 	for range n {
 		class := d.Draw()
@@ -187,7 +188,7 @@ func join(parts ...[]byte) (all []byte) {
 func sitting(t testing.TB, class int) (*desk, *dialogue.Dialogue) {
 	t.Helper()
 	book := statementBook(engine.PostgreSQL)
-	serving := book.Session(postgres.Account{}, readCommitted)
+	serving := book.Session(wire.Account{}, readCommitted)
 	serving.AppendStart(nil)
 	words := []string{string(idle)}
 	for range statements + 3 {
@@ -285,7 +286,7 @@ func TestAskingAllocatesNothing(t *testing.T) {
 		b := make([]byte, 0, 1<<16)
 		d := &desk{
 			source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, text: make([]byte, 0, 1000), name: make([]byte, 0, 1000), exchange: make([]int, 0, 1000),
-			session: statementBook(protocol).Session(postgres.Account{}, readCommitted),
+			session: statementBook(protocol).Session(wire.Account{}, readCommitted),
 		}
 		for range 2000 {
 			d.Ask(b, dialogue.Turn{Class: d.Draw(), Round: 1}) // as much as can be under way

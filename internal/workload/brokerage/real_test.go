@@ -255,7 +255,7 @@ func digest(t *testing.T, k *brokerage, s *enginetest.Server) string {
 // killed looks that what a server acknowledged is there after it was killed in the middle.
 func killed(t *testing.T, s *enginetest.Server) {
 	t.Helper()
-	k, env, at := made(t, with(nil)), environment(t, s.Target), []engine.Server{s.Place(t)}
+	k, env, at := made(t, with(nil)), environment(t, s.Target), []engine.Server{s.Server(t)}
 	if err := k.Prepare(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}

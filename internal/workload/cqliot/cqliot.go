@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/wire"
 	"plimsoll/internal/workload"
 	"plimsoll/internal/workload/cqliot/foreign"
 )
@@ -144,7 +144,7 @@ func (i *iot) Demand() load.Demand {
 const rowBytes = 1070
 
 // places are where the nodes listen, at least one, as the machine of the load reaches them.
-func (i *iot) places(env workload.Env) ([]cql.Place, error) {
+func (i *iot) places(env workload.Env) ([]cql.Target, error) {
 	if env.Target == nil {
 		return nil, errors.New("the workload cql-iot needs a database: name the service cassandra in the study")
 	}
@@ -152,20 +152,12 @@ func (i *iot) places(env workload.Env) ([]cql.Place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find a database: %w", err)
 	}
-	var all []cql.Place
-	for _, address := range append([]string{at.Address}, at.More...) {
-		one := at
-		one.Address = address
-		p, err := cql.At(one, cql.Version(i.Protocol))
-		if err != nil {
-			return nil, err
-		}
-		p.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return env.Dial(ctx, load.Endpoint{Network: network, Address: address})
-		}
-		all = append(all, p)
+	targets, err := wire.Targets(at, env.Dial)
+	all := make([]cql.Target, len(targets))
+	for n, t := range targets {
+		all[n] = cql.Target{Target: t, Version: cql.Version(i.Protocol)}
 	}
-	return all, nil
+	return all, err
 }
 
 // Check has a word with the server, where one runs already.

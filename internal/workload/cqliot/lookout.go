@@ -16,7 +16,7 @@ import (
 // lookout hears from one node after the other how the ring changes while a load is on, and
 // keeps its chart.
 type lookout struct {
-	nodes []cql.Place
+	nodes []cql.Target
 	chart *chart
 	ids   []string // of the nodes
 	begun time.Time
@@ -49,7 +49,7 @@ func (c *course) lookOut(ctx context.Context) (*lookout, error) {
 }
 
 // begin has a node tell what becomes of the ring, and takes the ring from it as it is.
-func (l *lookout) begin(ctx context.Context, at cql.Place) (*cql.Conn, error) {
+func (l *lookout) begin(ctx context.Context, at cql.Target) (*cql.Conn, error) {
 	node, err := cql.Dial(ctx, at)
 	if err != nil {
 		return nil, err

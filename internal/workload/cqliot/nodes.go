@@ -8,7 +8,7 @@ import (
 
 // first is a connection to the first node that takes one; where none does, the first says
 // why.
-func first[C any](nodes []cql.Place, dial func(cql.Place) (C, error)) (conn C, err error) {
+func first[C any](nodes []cql.Target, dial func(cql.Target) (C, error)) (conn C, err error) {
 	for n, at := range nodes {
 		c, failed := dial(at)
 		if failed == nil {
@@ -26,13 +26,13 @@ func first[C any](nodes []cql.Place, dial func(cql.Place) (C, error)) (conn C, e
 
 // join connects to a node of a ring. Where nothing listens there, another may know that
 // it has left the ring, which the error says then.
-func join(ctx context.Context, nodes []cql.Place, number int) (*cql.Conn, error) {
+func join(ctx context.Context, nodes []cql.Target, number int) (*cql.Conn, error) {
 	at := nodes[number]
 	c, err := cql.Dial(ctx, at)
 	if !cql.Gone(err) {
 		return c, err
 	}
-	other, none := first(nodes, func(p cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, p) })
+	other, none := first(nodes, func(p cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, p) })
 	if none != nil {
 		return nil, err
 	}

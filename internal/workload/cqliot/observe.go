@@ -36,7 +36,7 @@ func (c *course) observe(ctx context.Context, out *measure.Recorder) error {
 
 // observeSchema asks the server how the keyspace and the table are.
 func (c *course) observeSchema(ctx context.Context, observed map[string]string) error {
-	session, err := first(c.nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+	session, err := first(c.nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (i *iot) Prepare(ctx context.Context, env workload.Env) error {
 	return err
 }
 
-func (i *iot) prepare(ctx context.Context, nodes []cql.Place) error {
+func (i *iot) prepare(ctx context.Context, nodes []cql.Target) error {
 	c, err := join(ctx, nodes, 0)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (i *iot) statements() []cql.Statement {
 
 // make makes the keyspace anew. Readings of mode sound begin so long ago that those of
 // the ramp-up end now.
-func (i *iot) make(ctx context.Context, nodes []cql.Place, c *cql.Conn) error {
+func (i *iot) make(ctx context.Context, nodes []cql.Target, c *cql.Conn) error {
 	if err := drop(ctx, c); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (i *iot) make(ctx context.Context, nodes []cql.Place, c *cql.Conn) error {
 }
 
 // agree waits until other nodes have the tables of the first.
-func agree(ctx context.Context, others []cql.Place, first *cql.Conn) error {
+func agree(ctx context.Context, others []cql.Target, first *cql.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the nodes do not agree on the tables that there are: look at their logs"))
 	defer cancel()
 	const version = "SELECT schema_version FROM system.local"
@@ -179,7 +179,7 @@ const (
 )
 
 // fill writes the ramp-up. The first error ends all.
-func (i *iot) fill(ctx context.Context, nodes []cql.Place, r *readings) error {
+func (i *iot) fill(ctx context.Context, nodes []cql.Target, r *readings) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var busy sync.WaitGroup
@@ -194,7 +194,7 @@ func (i *iot) fill(ctx context.Context, nodes []cql.Place, r *readings) error {
 	return context.Cause(ctx)
 }
 
-func (i *iot) fillPart(ctx context.Context, at cql.Place, r *readings, part int64) error {
+func (i *iot) fillPart(ctx context.Context, at cql.Target, r *readings, part int64) error {
 	p, err := cql.DialPipe(ctx, at, i.statements())
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func (i *iot) Clean(ctx context.Context, env workload.Env) error {
 	if err != nil {
 		return err
 	}
-	c, err := first(nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+	c, err := first(nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
 	if cql.Gone(err) {
 		return nil
 	} else if err != nil {

@@ -59,7 +59,7 @@ func (l *ledger) sum() (sum tally) {
 type course struct {
 	*iot
 	ledger
-	nodes     []cql.Place
+	nodes     []cql.Target
 	private   bool // plimsoll started them: one that dies does not come back
 	account   cql.Account
 	readings  *readings
@@ -244,7 +244,7 @@ const returning = 2 * time.Minute
 // await waits until a node answers after the load, where they are not plimsoll's own.
 func (c *course) await(ctx context.Context) error {
 	for over := time.Now().Add(returning); ; {
-		session, err := first(c.nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+		session, err := first(c.nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
 		if err == nil {
 			session.Close()
 			return nil
@@ -265,7 +265,7 @@ func (c *course) remember(ctx context.Context) error {
 	if c.Mode != sound {
 		return nil
 	}
-	session, err := first(c.nodes, func(at cql.Place) (*cql.Conn, error) { return cql.Dial(ctx, at) })
+	session, err := first(c.nodes, func(at cql.Target) (*cql.Conn, error) { return cql.Dial(ctx, at) })
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (c *course) remember(ctx context.Context) error {
 func (c *course) verify(ctx context.Context, cycles []int64) (wrong int, why string, err error) {
 	const whole = "SELECT machine_id, sensor_name, time, sensor_value, station_id, data, writetime(data) FROM " + keyspace + ".iot WHERE machine_id = ? AND sensor_name = ? AND time = ?"
 	statements := []cql.Statement{{Text: whole, Parameters: 3, Consistency: c.statements()[read].Consistency}}
-	p, err := first(c.nodes, func(at cql.Place) (*cql.Pipe, error) { return cql.DialPipe(ctx, at, statements) })
+	p, err := first(c.nodes, func(at cql.Target) (*cql.Pipe, error) { return cql.DialPipe(ctx, at, statements) })
 	if err != nil {
 		return 0, "", err
 	}

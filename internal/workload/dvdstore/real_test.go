@@ -291,7 +291,7 @@ func realData(t *testing.T, s *enginetest.Server) {
 		s.End(t, syscall.SIGKILL)
 		return db.Exec(ctx, "SELECT 1")
 	}}
-	if err := interrupted.Prepare(t.Context(), []engine.Server{s.Place(t)}); err == nil {
+	if err := interrupted.Prepare(t.Context(), []engine.Server{s.Server(t)}); err == nil {
 		t.Fatal("a server that was killed is not noticed")
 	}
 	s.Begin(t)
@@ -322,7 +322,7 @@ func realData(t *testing.T, s *enginetest.Server) {
 func loaded(t *testing.T, d *store, s *enginetest.Server, enough func(*measure.Recorder) bool) (conclusion, *measure.Recorder) {
 	t.Helper()
 	prepared(t, d, s)
-	at, out := []engine.Server{s.Place(t)}, measure.NewRecorder(enough)
+	at, out := []engine.Server{s.Server(t)}, measure.NewRecorder(enough)
 	was, err := d.begin(t.Context(), at, 7, out)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 // server is what a server of an engine says.
@@ -101,7 +102,7 @@ type sitting struct {
 func (s server) sitting(t testing.TB, settings parameter.Settings) sitting {
 	t.Helper()
 	d, statements := built(t, settings), book(s.protocol)
-	script := &script{shopper: shopper{store: d, source: newSource(1, 1), z: d.size()}, session: engine.NewSession(postgres.Account{}, "", statements.Book), tally: &tally{}}
+	script := &script{shopper: shopper{store: d, source: newSource(1, 1), z: d.size()}, session: engine.NewSession(wire.Account{}, "", statements.Book), tally: &tally{}}
 	k := sitting{script, newDialogue(script, statements)}
 	hello := idle + strings.Repeat(said(postgres.ParseComplete, ""), int(callsInAll)+4) + idle
 	if s.protocol == engine.MariaDB {

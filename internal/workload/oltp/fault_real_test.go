@@ -168,7 +168,7 @@ func schema(t *testing.T, s *enginetest.Server) {
 	}
 	drop := func(sql, in string) happening {
 		return happening{func() {
-			c, err := engine.Dial(t.Context(), s.Place(t), in)
+			c, err := engine.Dial(t.Context(), s.Server(t), in)
 			if err == nil {
 				err = c.Exec(t.Context(), sql)
 				c.Close()

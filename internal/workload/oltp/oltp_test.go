@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 var (
@@ -37,7 +38,7 @@ func newSitting(t testing.TB, protocol string, settings parameter.Settings) sitt
 	}
 	o := l.(*oltp)
 	k := &script{oltp: o, source: newSource(1, 1), book: newBook(protocol, o.Parameters), tally: &tally{}}
-	k.session = k.book.Session(postgres.Account{}, "")
+	k.session = k.book.Session(wire.Account{}, "")
 	return sitting{k, newDialogue(k).(load.Talker)}
 }
 

@@ -178,7 +178,7 @@ func TestRealSeveralServers(t *testing.T) {
 	if err := l.Clean(t.Context(), env); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Dial(t.Context(), second.Place(t), database); !engine.Absent(err) {
+	if _, err := engine.Dial(t.Context(), second.Server(t), database); !engine.Absent(err) {
 		t.Errorf("the second server still has it: %v", err)
 	}
 }

@@ -92,7 +92,7 @@ func (t *script) step(b []byte, i int) []byte {
 	return t.session.Append(b, n, id)
 }
 
-var errRow = errors.New("the server sends a row that nobody asked for")
+var errRow = errors.New("unexpected row from the server")
 
 // Row counts a row of a step.
 func (t *script) Row(turn dialogue.Turn, _ *engine.Row) error {

@@ -144,7 +144,7 @@ func (t *terminal) Row(turn dialogue.Turn, r *engine.Row) error {
 	return t.stockRow(turn, r)
 }
 
-var errRows = errors.New("the server answers a statement with a row that nobody asked for")
+var errRows = errors.New("unexpected row in the response to a statement")
 
 // Done counts what became of a transaction.
 func (t *terminal) Done(turn dialogue.Turn, failed bool) (dialogue.Verdict, error) {

@@ -11,6 +11,7 @@ import (
 	"plimsoll/internal/load"
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/postgres"
+	"plimsoll/internal/wire"
 )
 
 var (
@@ -33,7 +34,7 @@ func sit(t testing.TB, k kind) *sitting {
 	t.Helper()
 	book := dialogue.NewBook(engine.PostgreSQL, statements)
 	s := &sitting{kind: k, terminal: &terminal{
-		source: newSource(1, 1), Session: book.Session(postgres.Account{User: "u"}, "read committed"), z: size{warehouses: 1, items: 100, customers: 30}, tally: &tally{},
+		source: newSource(1, 1), Session: book.Session(wire.Account{User: "u"}, "read committed"), z: size{warehouses: 1, items: 100, customers: 30}, tally: &tally{},
 	}}
 	s.Dialogue = dialogue.New(dialogue.Setup{Session: s.terminal.Session, Book: book, Window: 1, Retries: 1, Count: &s.tally.Count}, s)
 	s.Request(nil, 0)

@@ -24,9 +24,9 @@ type Account struct {
 	Password string // empty: none is given
 }
 
-// Place is where a server listens, and who one is there. A secret is a reference, as
+// Target is where a server listens, and who one is there. A secret is a reference, as
 // Secret reads it.
-type Place struct {
+type Target struct {
 	Network, Address       string
 	User, Database, Secret string
 	TLS                    *tls.Config // with the name that the server's certificate must have; nil is without TLS
@@ -34,18 +34,18 @@ type Place struct {
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// At is the place of an endpoint, at its Address.
-func At(e load.Endpoint) (Place, error) {
+// At is the target of an endpoint, at its Address.
+func At(e load.Endpoint) (Target, error) {
 	if e.Network != "tcp" && e.Network != "unix" {
-		return Place{}, errors.New("a database is spoken to over TCP or a unix socket")
+		return Target{}, errors.New("want a database over TCP or a Unix socket")
 	}
 	secure, err := e.Secure()
-	return Place{Network: e.Network, Address: e.Address, User: e.User, Database: e.Database, Secret: e.Secret, TLS: secure}, err
+	return Target{Network: e.Network, Address: e.Address, User: e.User, Database: e.Database, Secret: e.Secret, TLS: secure}, err
 }
 
 // Account is who one is there, in the database of the given name, or in that of the
-// place where the name is empty.
-func (p Place) Account(database string) (Account, error) {
+// target where the name is empty.
+func (p Target) Account(database string) (Account, error) {
 	secret, err := secret(p.Secret)
 	if database == "" {
 		database = p.Database
@@ -78,7 +78,7 @@ func secret(reference string) (string, error) {
 // patience is how long a server may take to take a connection and to begin a session.
 const patience = 10 * time.Second
 
-func (p Place) connect(ctx context.Context) (net.Conn, error) {
+func (p Target) connect(ctx context.Context) (net.Conn, error) {
 	connect := p.Connect
 	if connect == nil {
 		connect = (&net.Dialer{}).DialContext
@@ -112,7 +112,7 @@ type Beginning[C any] struct {
 
 // Dial connects to a server and begins a session in a database. One that is busy gets a
 // while. Its errors are one line that says what the user can do.
-func (b Beginning[C]) Dial(ctx context.Context, p Place, database string) (C, error) {
+func (b Beginning[C]) Dial(ctx context.Context, p Target, database string) (C, error) {
 	const often, pause = 50, 100 * time.Millisecond
 	for n := 1; ; n++ {
 		s, err := b.dial(ctx, p, database)
@@ -127,7 +127,7 @@ func (b Beginning[C]) Dial(ctx context.Context, p Place, database string) (C, er
 	}
 }
 
-func (b Beginning[C]) dial(ctx context.Context, p Place, database string) (C, error) {
+func (b Beginning[C]) dial(ctx context.Context, p Target, database string) (C, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("the server does not answer within %s", patience))
 	defer cancel()
 	conn, err := p.connect(ctx)
@@ -138,8 +138,8 @@ func (b Beginning[C]) dial(ctx context.Context, p Place, database string) (C, er
 	return b.On(ctx, conn, p, database)
 }
 
-// On begins a session in a database of a place on a connection to it, which it owns.
-func (b Beginning[C]) On(ctx context.Context, conn net.Conn, p Place, database string) (s C, err error) {
+// On begins a session in a database of a target on a connection to it, which it owns.
+func (b Beginning[C]) On(ctx context.Context, conn net.Conn, p Target, database string) (s C, err error) {
 	who, err := p.Account(database)
 	if err == nil && p.TLS != nil {
 		var secure net.Conn

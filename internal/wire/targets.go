@@ -1,4 +1,4 @@
-package postgres
+package wire
 
 import (
 	"context"
@@ -6,25 +6,24 @@ import (
 	"sync"
 
 	"plimsoll/internal/load"
-	"plimsoll/internal/wire"
 )
 
-// Places are where the servers of a service listen: one, or several that are alike, to
-// which dial connects.
-func Places(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Place, error) {
+// Targets are the servers of a service: one, or several that are alike, to which dial
+// connects.
+func Targets(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Conn, error)) ([]Target, error) {
 	connect := func(ctx context.Context, network, address string) (net.Conn, error) {
 		return dial(ctx, load.Endpoint{Network: network, Address: address})
 	}
-	var all []Place
+	var all []Target
 	for _, address := range append([]string{at.Address}, at.More...) {
 		one := at
 		one.Address = address
-		p, err := wire.At(one)
+		t, err := At(one)
 		if err != nil {
 			return nil, err
 		}
-		p.Connect = connect
-		all = append(all, p)
+		t.Connect = connect
+		all = append(all, t)
 	}
 	return all, nil
 }
@@ -32,14 +31,14 @@ func Places(at load.Endpoint, dial func(context.Context, load.Endpoint) (net.Con
 // atOnce is how many servers are spoken to at the same time.
 const atOnce = 4
 
-// Each does something for each place, some at once. The first error ends all; the number
-// is that of the place.
-func Each(ctx context.Context, places []Place, do func(ctx context.Context, number int, at Place) error) error {
+// Each does something for each of several servers, some at once. The first error ends all;
+// the number is that of the server.
+func Each[T any](ctx context.Context, servers []T, do func(ctx context.Context, number int, at T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	free := make(chan struct{}, atOnce)
 	var under sync.WaitGroup
-	for number, at := range places {
+	for number, at := range servers {
 		free <- struct{}{}
 		if ctx.Err() != nil {
 			break
