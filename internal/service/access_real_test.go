@@ -101,8 +101,8 @@ func TestRealTLS(t *testing.T) {
 				{parameter.Settings{"address": at, "tls": "true", "ca": ca}, "true", ""},
 				{parameter.Settings{"address": elsewhere, "tls": "true", "tls_verify": "false"}, "true", ""},
 				{parameter.Settings{"address": at, "tls": "true", "ca": "/does/not/exist"}, "", "ca: open /does/not/exist"},
-				{parameter.Settings{"address": at, "tls": "true"}, "", "nobody whom this host trusts vouches for the certificate of the server: name the file of its authority in ca"},
-				{parameter.Settings{"address": at, "tls": "true", "ca": other}, "", "the certificate of the server is not from the authority in ca"},
+				{parameter.Settings{"address": at, "tls": "true"}, "", "the certificate of the server is signed by an unknown authority: name the file of its CA in ca"},
+				{parameter.Settings{"address": at, "tls": "true", "ca": other}, "", "the certificate of the server is not signed by the CA in ca"},
 				{parameter.Settings{"address": elsewhere, "tls": "true", "ca": ca}, "", "the certificate of the server is for 127.0.0.1, not for localhost: use that name in address"},
 			} {
 				observed, err := use(t, protocol, c.settings)

@@ -95,7 +95,7 @@ func (d *dialer) dial(ctx context.Context) (net.Conn, error) {
 func begin(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, error) {
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("agree on TLS: %w", err)
+		return nil, fmt.Errorf("TLS handshake: %w", err)
 	}
 	return secure, nil
 }

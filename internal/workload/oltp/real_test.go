@@ -112,7 +112,7 @@ func TestRealTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Check(t.Context(), environment(s)); err == nil || !strings.Contains(err.Error(), "is not from the authority in ca") {
+		if _, err := l.Check(t.Context(), environment(s)); err == nil || !strings.Contains(err.Error(), "is not signed by the CA in ca") {
 			t.Errorf("%s, of another authority: %v", protocol, err)
 		}
 	}
