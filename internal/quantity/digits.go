@@ -32,7 +32,7 @@ func Digits(v, half float64) string {
 	if !(half > 0) && strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	return grouped(text)
+	return Grouped(text)
 }
 
 // leastDecimals keeps a digit of every value, and two where an interval wider than
@@ -65,11 +65,8 @@ func Measured(value, low, high float64, unit string) string {
 	if unit == "share" {
 		return Digits(100*value, 100*half) + " %"
 	}
-	s, ok := scaleOf(value, unit)
-	if !ok {
-		return Digits(value, half) + " " + unit
-	}
-	return s.join(Digits(value/s.size, half/s.size))
+	s := StepFor(value, Steps[unit], unit)
+	return s.Join(Digits(value/s.Size, half/s.Size))
 }
 
 // PercentWithin writes a ratio as a change in percent, with no more digits than the
@@ -89,5 +86,5 @@ func PercentWithin(ratio, low, high float64) string {
 	if strings.Trim(number, "+-0.") == "" {
 		return "0 %"
 	}
-	return number[:1] + grouped(number[1:]) + " %"
+	return number[:1] + Grouped(number[1:]) + " %"
 }

@@ -28,19 +28,47 @@ func Share(share float64) string {
 	return strconv.FormatFloat(math.Round(1e6*share)/1e4, 'f', -1, 64) + " %"
 }
 
-// scale is a unit that a quantity is written in.
-type scale struct {
-	size float64
-	name string
+// Step is a unit that a quantity is written in.
+type Step struct {
+	Size float64
+	Name string
 }
 
-// scales holds, for each stored unit, what people read instead, largest first.
-var scales = map[string][]scale{
-	"s":   {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}},
-	"B":   {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
-	"B/s": {{1 << 40, "TiB/s"}, {1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}, {1, "B/s"}},
-	"1/s": {{1, "/s"}},
-	"1":   {{1, ""}},
+// Steps holds, for each stored unit, the steps of it that people read, largest first.
+var Steps = map[string][]Step{
+	"s":     {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}},
+	"B":     {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
+	"B/s":   {{1 << 40, "TiB/s"}, {1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}, {1, "B/s"}},
+	"1/s":   {{1, "/s"}},
+	"1":     {{1, ""}},
+	"share": {{0.01, "%"}},
+}
+
+// StepFor picks the step for a value of that size; a unit without steps is its own.
+func StepFor(v float64, steps []Step, unit string) Step {
+	if len(steps) == 0 {
+		return Step{1, unit}
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return steps[0]
+	}
+	for _, s := range steps {
+		if v == 0 && s.Size == 1 { // nothing is nothing of the unit itself
+			return s
+		}
+		if math.Abs(v) >= s.Size*0.99995 {
+			return s
+		}
+	}
+	return steps[len(steps)-1]
+}
+
+// Join puts the unit behind a number.
+func (s Step) Join(number string) string {
+	if s.Name == "" || strings.HasPrefix(s.Name, "/") {
+		return number + s.Name
+	}
+	return number + " " + s.Name
 }
 
 // Of writes a value of a stored unit for people, with four digits: "1.235 ms",
@@ -50,36 +78,8 @@ func Of(value float64, unit string) string {
 	if unit == "share" {
 		return Share(Round(value, 3))
 	}
-	chosen, ok := scaleOf(value, unit)
-	if !ok {
-		return Short(value) + " " + unit
-	}
-	return chosen.join(Short(value / chosen.size))
-}
-
-// scaleOf picks the unit that a value of a stored unit is written in.
-func scaleOf(value float64, unit string) (chosen scale, ok bool) {
-	steps, ok := scales[unit]
-	if !ok {
-		return scale{}, false
-	}
-	for _, s := range steps {
-		if value == 0 && s.size == 1 { // nothing is nothing of the unit itself
-			return s, true
-		}
-		if math.Abs(value) >= s.size*0.99995 {
-			return s, true
-		}
-	}
-	return steps[len(steps)-1], true
-}
-
-// join puts the unit behind a number.
-func (s scale) join(number string) string {
-	if s.name == "" || strings.HasPrefix(s.name, "/") {
-		return number + s.name
-	}
-	return number + " " + s.name
+	s := StepFor(value, Steps[unit], unit)
+	return s.Join(Short(value / s.Size))
 }
 
 // Round rounds to so many significant digits.
@@ -107,14 +107,14 @@ func Short(v float64) string {
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	return grouped(text)
+	return Grouped(text)
 }
 
-// grouped puts commas between the thousands of a decimal number.
-func grouped(text string) string {
+// Grouped puts commas between the thousands of a decimal number.
+func Grouped(text string) string {
 	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "-", text[1:]
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+		sign, text = text[:1], text[1:]
 	}
 	whole, fraction, found := strings.Cut(text, ".")
 	var b strings.Builder
@@ -131,7 +131,7 @@ func grouped(text string) string {
 }
 
 // Count writes a whole number.
-func Count(n int) string { return grouped(strconv.Itoa(n)) }
+func Count(n int) string { return Grouped(strconv.Itoa(n)) }
 
 // Plural is the noun for n of something.
 func Plural(n int, noun string) string {

@@ -10,55 +10,18 @@ import (
 	"plimsoll/internal/quantity"
 )
 
-// step is a unit that values are shown in.
-type step struct {
-	Size float64
-	Name string
-}
-
-// Steps holds what people read for each stored unit, largest first.
-var Steps = map[string][]step{
-	"s":     {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}},
-	"B":     {{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}, {1, "B"}},
-	"B/s":   {{1 << 40, "TiB/s"}, {1 << 30, "GiB/s"}, {1 << 20, "MiB/s"}, {1 << 10, "KiB/s"}, {1, "B/s"}},
-	"1/s":   {{1, "/s"}},
-	"1":     {{1, ""}},
-	"share": {{0.01, "%"}},
-}
-
-// AxisSteps add thousands for the marks of an axis, where room is short.
-var AxisSteps = map[string][]step{
-	"1/s": {{1e9, "G/s"}, {1e6, "M/s"}, {1e3, "k/s"}, {1, "/s"}},
-	"1":   {{1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}},
-}
-
-// StepFor picks the unit for a value of that size.
-func StepFor(v float64, table []step, unit string) step {
-	if len(table) == 0 {
-		return step{1, unit}
-	}
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return table[0]
-	}
-	for _, s := range table {
-		if v == 0 && s.Size == 1 { // nothing is nothing of the unit itself
-			return s
-		}
-		if math.Abs(v) >= s.Size*0.99995 {
-			return s
-		}
-	}
-	if v == 0 {
-		return table[0]
-	}
-	return table[len(table)-1]
+// stepFor picks the unit that a value is shown in.
+func stepFor(v float64, unit string) quantity.Step {
+	s := quantity.StepFor(v, quantity.Steps[unit], unit)
+	s.Name = strings.Replace(s.Name, "us", "µs", 1)
+	return s
 }
 
 // Amount writes a value with its unit. half is the half-width of its interval,
 // which decides the digits; without one (0) it has four.
 func Amount(v, half float64, unit string) string {
-	s := StepFor(v, Steps[unit], unit)
-	return Join(Number(v/s.Size, half/s.Size), s.Name)
+	s := stepFor(v, unit)
+	return s.Join(Number(v/s.Size, half/s.Size))
 }
 
 // Quantity writes a measured value in the unit that people read: "19,883/s", "2.79 s".
@@ -70,13 +33,13 @@ const NoInterval = "no interval"
 // Interval writes a value and its interval with the same digits; the unit stands behind
 // the value and the upper end. One whose ends are the same is none.
 func Interval(v, low, high float64, unit string) (value, between string) {
-	s := StepFor(v, Steps[unit], unit)
+	s := stepFor(v, unit)
 	half := (high - low) / 2
-	value = Join(Number(v/s.Size, half/s.Size), s.Name)
+	value = s.Join(Number(v/s.Size, half/s.Size))
 	if low == high {
 		return value, NoInterval
 	}
-	return value, Number(low/s.Size, half/s.Size) + " to " + Join(Number(high/s.Size, half/s.Size), s.Name)
+	return value, Number(low/s.Size, half/s.Size) + " to " + s.Join(Number(high/s.Size, half/s.Size))
 }
 
 // About writes a summary with its interval: that of its search, where it is one peak.
@@ -90,14 +53,6 @@ func (s *Sources) About(sum *finding.Summary) (mean, between string) {
 	return Interval(sum.Mean, low, high, sum.Metric.Unit)
 }
 
-// Join puts a unit behind a number.
-func Join(number, unit string) string {
-	if unit == "" || strings.HasPrefix(unit, "/") {
-		return number + unit
-	}
-	return number + " " + unit
-}
-
 // Number writes v with the digits that an interval of that half-width bears.
 func Number(v, half float64) string {
 	if math.IsNaN(v) {
@@ -107,26 +62,6 @@ func Number(v, half float64) string {
 		return Minus(strings.Replace(strconv.FormatFloat(v, 'f', 0, 64), "Inf", "∞", 1))
 	}
 	return Minus(quantity.Digits(v, half))
-}
-
-// Thousands puts commas into the whole part of a decimal number.
-func Thousands(text string) string {
-	sign := ""
-	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
-		sign, text = text[:1], text[1:]
-	}
-	whole, fraction, found := strings.Cut(text, ".")
-	var b strings.Builder
-	for i, r := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
-	}
-	if found {
-		b.WriteString("." + fraction)
-	}
-	return sign + b.String()
 }
 
 // Minus puts the real minus sign in front of a negative number.
@@ -170,15 +105,12 @@ func Typeset(text string) string {
 	return Minus(text)
 }
 
-// Count writes a whole number.
-func Count(n int) string { return Thousands(strconv.Itoa(n)) }
-
 // Plural writes a whole number with its noun.
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return Count(n) + " " + many
+	return quantity.Count(n) + " " + many
 }
 
 // Exact writes a number with all its digits.

@@ -31,7 +31,11 @@ func ScaleOut(f *finding.Findings) {
 			template = "{metric} does not grow: {" + small + "/mean} with {" + small + "/units} {first units}, {" + large + "/mean} with {" + large + "/units} {last units}"
 		}
 	}
-	template += ". With {" + large + "/units} {last units}, each does {" + large + "/efficiency} of the work of one at the smallest size"
+	one := "one at the smallest size"
+	if first == 1 {
+		one = "a single {unit}"
+	}
+	template += ". With {" + large + "/units} {last units}, each does {" + large + "/efficiency} of the work of " + one
 	if end.EfficiencyLow < end.EfficiencyHigh {
 		template += ", between {" + large + "/efficiency low} and {" + large + "/efficiency high} at {study/level} confidence"
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 )
 
@@ -136,13 +138,24 @@ func (a *Axis) decades(about int) []float64 {
 	return out
 }
 
+// axisSteps add thousands for the marks of an axis, where room is short.
+var axisSteps = map[string][]quantity.Step{
+	"1/s": {{Size: 1e9, Name: "G/s"}, {Size: 1e6, Name: "M/s"}, {Size: 1e3, Name: "k/s"}, {Size: 1, Name: "/s"}},
+	"1":   {{Size: 1e9, Name: "G"}, {Size: 1e6, Name: "M"}, {Size: 1e3, Name: "k"}, {Size: 1}},
+}
+
 // TickLabels writes the marks of an axis. Only the last bears the unit on a linear
 // axis, since all have the same.
 func TickLabels(values []float64, unit string, log bool) []string {
 	labels := make([]string, len(values))
-	table := report.AxisSteps[unit]
+	table := axisSteps[unit]
 	if table == nil {
-		table = report.Steps[unit]
+		table = quantity.Steps[unit]
+	}
+	step := func(v float64) quantity.Step {
+		s := quantity.StepFor(v, table, unit)
+		s.Name = strings.Replace(s.Name, "us", "µs", 1)
+		return s
 	}
 	largest, gap := 0.0, math.Inf(1)
 	for i, v := range values {
@@ -153,21 +166,21 @@ func TickLabels(values []float64, unit string, log bool) []string {
 	}
 	for i, v := range values {
 		if log {
-			s := report.StepFor(v, table, unit)
-			labels[i] = report.Join(report.Minus(strconv.FormatFloat(v/s.Size, 'g', 3, 64)), s.Name)
+			s := step(v)
+			labels[i] = s.Join(report.Minus(strconv.FormatFloat(v/s.Size, 'g', 3, 64)))
 			continue
 		}
-		s := report.StepFor(largest, table, unit)
+		s := step(largest)
 		decimals := max(0, -int(math.Floor(math.Log10(gap/s.Size)+1e-9)))
 		if math.IsInf(gap, 1) {
 			decimals = 0
 		}
-		labels[i] = report.Minus(report.Thousands(strconv.FormatFloat(v/s.Size, 'f', min(decimals, 9), 64)))
+		labels[i] = report.Minus(quantity.Grouped(strconv.FormatFloat(v/s.Size, 'f', min(decimals, 9), 64)))
 		if v == 0 {
 			labels[i] = "0"
 		}
 		if i == len(values)-1 {
-			labels[i] = report.Join(labels[i], s.Name)
+			labels[i] = s.Join(labels[i])
 		}
 	}
 	return labels

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/escape"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 )
 
@@ -143,7 +144,7 @@ func (t *Table) Shown(row, column int) string {
 	case "row":
 		return report.Amount(cell.Value, max(0, (t.Number(row, "high")-t.Number(row, "low"))/2), t.At(row, "unit").Text)
 	case "":
-		return report.Thousands(strconv.FormatFloat(cell.Value, 'f', -1, 64))
+		return quantity.Grouped(strconv.FormatFloat(cell.Value, 'f', -1, 64))
 	}
 	if c.Around[0] == "" {
 		return report.Amount(cell.Value, 0, c.Unit)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/finding"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 )
 
@@ -30,7 +31,7 @@ func DataFailed(s *report.Sources) *DataBanner {
 		Trials: all[:min(len(all), mostDataFailures)],
 	}
 	if more := len(all) - len(b.Trials); more > 0 {
-		b.More = fmt.Sprintf("%s more in the results folder.", report.Count(more))
+		b.More = fmt.Sprintf("%s more in the results folder.", quantity.Count(more))
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 )
 
@@ -53,7 +54,7 @@ func CertificateOf(s *report.Sources) Certificate {
 	}
 	for _, v := range s.Findings.Void {
 		if len(l.Voids) == mostVoids {
-			l.MoreVoids = fmt.Sprintf("%s more are in the results folder.", report.Count(len(s.Findings.Void)-mostVoids))
+			l.MoreVoids = fmt.Sprintf("%s more are in the results folder.", quantity.Count(len(s.Findings.Void)-mostVoids))
 			break
 		}
 		line := voidLine{Trial: v.Trial, Arm: s.Brief(v.Arm), Cause: v.Cause}

@@ -110,7 +110,7 @@ type Line struct {
 
 // groupLine is one kind of the machines of a study.
 func groupLine(g study.Group) Line {
-	l := Line{"Machines", report.Count(g.Machines)}
+	l := Line{"Machines", quantity.Count(g.Machines)}
 	if g.Name != "" {
 		l.Name = "Group " + g.Name
 		l.Value = report.Plural(g.Machines, "machine", "machines")

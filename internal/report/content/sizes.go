@@ -3,6 +3,7 @@ package content
 import (
 	"fmt"
 
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/sentence"
 )
@@ -22,7 +23,7 @@ func ScaleLines(s *report.Sources) []scaleLine {
 	for _, z := range o.Sizes {
 		mean, between := report.Interval(z.Mean, z.Low, z.High, o.Metric.Unit)
 		share, around := report.Interval(z.Efficiency, z.EfficiencyLow, z.EfficiencyHigh, "share")
-		line := scaleLine{report.Thousands(fmt.Sprint(z.Units)), mean, between, share, around, fmt.Sprint(z.Trials)}
+		line := scaleLine{quantity.Grouped(fmt.Sprint(z.Units)), mean, between, share, around, fmt.Sprint(z.Trials)}
 		if z == o.Sizes[0] {
 			line.Around = "by definition"
 		}

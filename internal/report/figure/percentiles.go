@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 )
@@ -60,7 +61,7 @@ func percentilesTable(s *report.Sources) (chart.Table, bool) {
 	}
 	t.Summary = fmt.Sprintf("Response time against quantile for %s.", report.Plural(drawn, "run", "runs"))
 	if left > 0 {
-		t.Note = fmt.Sprintf("%d of %s valid runs are drawn, taken evenly from the arms and blocks.", drawn, report.Count(len(picked)+left))
+		t.Note = fmt.Sprintf("%d of %s valid runs are drawn, taken evenly from the arms and blocks.", drawn, quantity.Count(len(picked)+left))
 	}
 	return t, len(t.Rows) > 0
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 )
@@ -63,7 +64,7 @@ func runsTable(s *report.Sources) (chart.Table, bool) {
 		t.Rows = append(t.Rows, append(row, chart.Text(r.Void)))
 	}
 	if len(picked) < len(s.InOrder) {
-		t.Note = fmt.Sprintf("An even selection of %s of %s trials is shown.", report.Count(len(picked)), report.Count(len(s.InOrder)))
+		t.Note = fmt.Sprintf("An even selection of %s of %s trials is shown.", quantity.Count(len(picked)), quantity.Count(len(s.InOrder)))
 	}
 	t.Summary = fmt.Sprintf("%s in the order of execution, by arm.", report.Plural(len(picked), "trial", "trials"))
 	return t, any

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 )
@@ -123,7 +124,7 @@ func sizeTicks(c *chart.Canvas, x *chart.Axis, measured int) []float64 {
 	var out []float64
 	for row := range measured {
 		v := c.Table.Number(row, x.Column)
-		if n := len(out); n == 0 || x.At(v)-x.At(out[n-1]) >= 12+chart.Wide(report.Thousands(report.Exact(v)), chart.LabelSize) {
+		if n := len(out); n == 0 || x.At(v)-x.At(out[n-1]) >= 12+chart.Wide(quantity.Grouped(report.Exact(v)), chart.LabelSize) {
 			out = append(out, v)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/study"
@@ -63,7 +64,7 @@ func SeriesTable(s *report.Sources) (chart.Table, bool) {
 	}
 	t.Summary = fmt.Sprintf("Rate over time of %s.", report.Plural(drawn, "run", "runs"))
 	if left > 0 {
-		t.Note = fmt.Sprintf("%d runs are drawn, sampled evenly from arms and blocks; the results folder has %s more valid runs.", drawn, report.Count(left))
+		t.Note = fmt.Sprintf("%d runs are drawn, sampled evenly from arms and blocks; the results folder has %s more valid runs.", drawn, quantity.Count(left))
 	}
 	if merged {
 		t.Note += " Neighbouring intervals are drawn as their mean where there are many."

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/measure"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 )
@@ -32,7 +33,7 @@ func trials() chart.Figure {
 				t.Rows = append(t.Rows, trialRow(s, i))
 			}
 			if len(picked) < len(all) {
-				t.Note = fmt.Sprintf("An even selection of %d of %s trials is listed.", len(picked), report.Count(len(all)))
+				t.Note = fmt.Sprintf("An even selection of %d of %s trials is listed.", len(picked), quantity.Count(len(all)))
 			}
 			return t, len(t.Rows) > 0
 		},

@@ -25,7 +25,7 @@ func Headlines() chart.Figure {
 			t, ok := comparisonTable(s, "forest", s.Findings.Headlines, "Change against "+s.Brief(0))
 			ok = ok && slices.ContainsFunc(s.Findings.Headlines, func(c finding.Comparison) bool { return content.Measured(&c) })
 			if len(t.Rows) > content.MostRows {
-				t.Note = fmt.Sprintf("The first %d of %s rows are drawn; the table has all of them.", content.MostRows, report.Count(len(t.Rows)))
+				t.Note = fmt.Sprintf("The first %d of %s rows are drawn; the table has all of them.", content.MostRows, quantity.Count(len(t.Rows)))
 			}
 			return t, ok
 		},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/content"
 )
@@ -51,7 +52,7 @@ func armTableOf(s *report.Sources) *armTable {
 		t.Rows = append(t.Rows, armRowOf(s, s.Brief(arm), names, arm))
 	}
 	if len(t.Rows) < s.Arms() {
-		t.Note = fmt.Sprintf("The first %d of %s arms.", len(t.Rows), report.Count(s.Arms()))
+		t.Note = fmt.Sprintf("The first %d of %s arms.", len(t.Rows), quantity.Count(s.Arms()))
 	}
 	addEfficiency(s, t)
 	return t
@@ -64,7 +65,7 @@ func armRowOf(s *report.Sources, name string, metrics []string, arm int) armRow 
 		if sum := s.Summary(metric, arm); sum != nil {
 			v.Mean, v.Between = s.About(sum)
 			v.Between = strings.TrimPrefix(v.Between, report.NoInterval)
-			row.Trials = report.Count(sum.Trials)
+			row.Trials = quantity.Count(sum.Trials)
 		}
 		row.Values = append(row.Values, v)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"plimsoll/internal/finding"
 	"plimsoll/internal/plan"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/report/content"
@@ -188,7 +189,7 @@ func pictureOf(s *report.Sources, f chart.Figure) (picture, bool) {
 		CSV: template.URL("data:text/csv;charset=utf-8;base64," + base64.StdEncoding.EncodeToString(csv)),
 	}
 	if len(t.Rows) > mostTableRows {
-		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, report.Count(len(t.Rows)))
+		pic.Short = fmt.Sprintf("The first %d of %s rows. The CSV has all of them.", mostTableRows, quantity.Count(len(t.Rows)))
 	}
 	pic.First = placeOf(s, f) == chart.InVerdict
 	pic.Open = f.Place == chart.InNoise || f.Place == chart.InPublished

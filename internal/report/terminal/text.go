@@ -12,6 +12,7 @@ import (
 
 	"plimsoll/internal/escape"
 	"plimsoll/internal/finding"
+	"plimsoll/internal/quantity"
 	"plimsoll/internal/report"
 	"plimsoll/internal/report/chart"
 	"plimsoll/internal/report/content"
@@ -170,7 +171,7 @@ func (t *terminal) headlines(s *report.Sources) {
 	}
 	t.table(rows)
 	if more := len(s.Findings.Headlines) - shown; more > 0 {
-		fmt.Fprintf(&t.b, "  and %s more\n", report.Count(more))
+		fmt.Fprintf(&t.b, "  and %s more\n", quantity.Count(more))
 	}
 }
 
@@ -338,7 +339,7 @@ func (t *terminal) certificate(s *report.Sources) {
 	t.wrap("Certificate: ", "  ", text)
 	for i, v := range l.Voids {
 		if i == 3 {
-			fmt.Fprintf(&t.b, "  and %s more void\n", report.Count(len(s.Findings.Void)-3))
+			fmt.Fprintf(&t.b, "  and %s more void\n", quantity.Count(len(s.Findings.Void)-3))
 			break
 		}
 		t.wrap("  ", "    ", fmt.Sprintf("trial %d is void: %s", v.Trial, v.Cause))
