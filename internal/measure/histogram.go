@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 )
 
@@ -160,7 +159,7 @@ type Bar struct {
 
 // Bars lists the buckets that were hit, from short to long.
 func (h *Histogram) Bars() []Bar {
-	var bars []Bar
+	bars := make([]Bar, 0, h.Hits())
 	h.each(func(index int, n int64) bool {
 		from, to := rangeOf(index)
 		bars = append(bars, Bar{time.Duration(from), time.Duration(to), n})
@@ -176,13 +175,13 @@ type compact struct {
 }
 
 func (h *Histogram) compact() compact {
-	var c compact
+	n := h.Hits()
+	c := compact{make([]uint16, 0, n), make([]int64, 0, n)}
 	h.each(func(index int, n int64) bool {
 		c.index = append(c.index, uint16(index))
 		c.count = append(c.count, n)
 		return true
 	})
-	c.index, c.count = slices.Clip(c.index), slices.Clip(c.count)
 	return c
 }
 
