@@ -105,6 +105,7 @@ var allowed = map[string]string{
 	"internal/report/terminal":        "escape finding quantity report report/chart report/content",
 	"internal/report/markdown":        "escape finding report report/content",
 	"internal/browsertest":            "",
+	"internal/difftest":               "",
 	"internal/cql/cqltest":            "",
 	"internal/cql":                    "escape load wire",
 	"internal/wire":                   "load",

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
+	"plimsoll/internal/difftest"
 	"plimsoll/internal/measure"
 	"plimsoll/internal/study"
 )
@@ -42,8 +42,8 @@ func TestCourseProperties(t *testing.T) {
 		if !ok || again != issued[cut] {
 			t.Fatalf("seed %d: after %d records comes %+v, not %+v", seed, cut, again, issued[cut])
 		}
-		if s := p.Replay(records).Status(); !reflect.DeepEqual(s, course.Status()) {
-			t.Fatalf("seed %d: replayed to %+v, not %+v", seed, s, course.Status())
+		if lines := difftest.Lines(p.Replay(records).Status(), course.Status()); lines != "" {
+			t.Fatalf("seed %d: replayed to another status:\n%s", seed, lines)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/difftest"
 )
 
 // memories is hosts of so many GiB whose idle VMs use all their memory, given by host in GiB.
@@ -135,8 +136,8 @@ func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 			turned.Move(id, cluster.Nowhere)
 			turned.Move(id, h)
 		}
-		if again := Round(turned, x, o); !reflect.DeepEqual(p, again) {
-			t.Errorf("seed %d: %+v\n%+v", seed, p, again)
+		if lines := difftest.Lines(Round(turned, x, o), p); lines != "" {
+			t.Errorf("seed %d:\n%s", seed, lines)
 		}
 		safe(t, fmt.Sprintf("seed %d", seed), c, l.Clone(), p)
 		exchanges += better(t, seed, l, x, p)

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
+
+	"plimsoll/internal/difftest"
 )
 
 // everything is all that a checker says.
@@ -34,15 +35,9 @@ func checked(t *testing.T, inv *Inventory, workers int) *Checker {
 
 func same(t *testing.T, what string, got, want everything) {
 	t.Helper()
-	if reflect.DeepEqual(got, want) {
-		return
+	if lines := difftest.Lines(got, want); lines != "" {
+		t.Fatalf("%s:\n%s", what, lines)
 	}
-	for i := range min(len(got.VMs), len(want.VMs)) {
-		if !reflect.DeepEqual(got.VMs[i], want.VMs[i]) {
-			t.Fatalf("%s: %+v\nwant %+v", what, got.VMs[i], want.VMs[i])
-		}
-	}
-	t.Fatalf("%s: reports differ:\n%+v\nwant\n%+v", what, got.Report, want.Report)
 }
 
 // vmStatus is all about one VM.

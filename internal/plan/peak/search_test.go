@@ -3,11 +3,11 @@ package peak
 import (
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"plimsoll/internal/difftest"
 	"plimsoll/internal/plan/plantest"
 	"plimsoll/internal/stat"
 )
@@ -49,8 +49,8 @@ func TestSearchResumes(t *testing.T) {
 	}
 	before := first.Answer()
 	first.Done(Result{Pass: true})
-	if after := first.Answer(); !reflect.DeepEqual(after, before) {
-		t.Errorf("a result after the end changed %+v to %+v", before, after)
+	if lines := difftest.Lines(first.Answer(), before); lines != "" {
+		t.Errorf("a result after the end changed the answer:\n%s", lines)
 	}
 }
 
