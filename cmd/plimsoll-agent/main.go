@@ -39,8 +39,8 @@ const (
 )
 
 const usage = `plimsoll-agent is started by plimsoll, on machines and in guests.
-  plimsoll-agent serve [DIR]   obey the lab on standard input and output; then remove DIR, plimsoll's scratch folder
-  plimsoll-agent port [NAME]   obey labs on this virtual machine's virtio port, named plimsoll where NAME does not say otherwise
+  plimsoll-agent serve [DIR]   serve the lab on standard input and output; then remove the scratch folder DIR
+  plimsoll-agent port [NAME]   serve labs on this virtual machine's virtio port NAME (default plimsoll)
   plimsoll-agent version       the build`
 
 func main() {

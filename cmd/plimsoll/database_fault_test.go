@@ -208,7 +208,7 @@ func TestRealDatabaseIsKilled(t *testing.T) {
 	})
 }
 
-// One that stands still voids its trial as well, and is replaced.
+// One that hangs voids its trial as well, and is replaced.
 func TestRealDatabaseStandsStill(t *testing.T) {
 	if os.Getenv("PLIMSOLL_DEEP") == "" {
 		t.Skip("set PLIMSOLL_DEEP=1 to wait for a server that does not answer")

@@ -56,16 +56,20 @@ type command struct {
 	lab    *lab.Lab
 }
 
-const long = `plimsoll says how much a platform carries, whether a change helped, why, and
-what to change next: it runs real workloads in randomised blocks, judges them
-with honest statistics, names one change, applies it and verifies it.
+const long = `plimsoll measures how much a platform carries, whether a change helped, why, and
+what to change next. It runs real workloads in randomised blocks, judges them
+with reliable statistics, recommends one change, applies it and verifies it.
 
 STUDY is a file, the name of a built-in study ("plimsoll studies"), or - for
 standard input.
 
-Exit status: 0 done; 1 a verdict or a gate went the wrong way, or the system
-under test lost data; 2 a mistake in what was asked, and nothing was touched;
-3 trouble on a machine; 4 a gate could not be decided.
+Exit status:
+  0  done
+  1  a verdict or a gate failed, or the system under test lost data
+  2  a mistake in the command or the study; nothing was changed
+  3  trouble on a machine
+  4  a gate could not be decided
+
 Results go to standard output, progress to standard error.`
 
 func (c *command) root() *cobra.Command {

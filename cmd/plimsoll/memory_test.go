@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// A load that the kernel kills for want of memory makes its trials void with that as the cause, and the host is put back.
+// A load that the kernel kills for lack of memory makes its trials void with that as the cause, and the host is put back.
 func TestOutOfMemory(t *testing.T) {
 	if !contained(t) {
 		return

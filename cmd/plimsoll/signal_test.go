@@ -200,7 +200,7 @@ func TestNoSignalLeavesTheHostChanged(t *testing.T) {
 			<-time.After(20 * time.Millisecond)
 			_ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGTERM) // it may have ended
 		}, cli.ExitTrouble, "stopped by signal terminated; to go on: plimsoll resume out"},
-		{"interrupted again and again by a program", exec + " 2>log", func(s *stage) {
+		{"interrupted repeatedly by a program", exec + " 2>log", func(s *stage) {
 			for range 20 {
 				_ = syscall.Kill(s.cmd.Process.Pid, syscall.SIGINT) // it may have ended
 				<-time.After(10 * time.Millisecond)

@@ -126,7 +126,7 @@ type listener struct {
 	once  sync.Once
 	ready chan struct{} // closed once the load is
 	begun bool
-	rest  []byte // of a line that is not whole
+	rest  []byte // of an incomplete line
 	watch guard
 	end   *end
 	err   error

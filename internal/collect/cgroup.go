@@ -9,7 +9,7 @@ import (
 	"plimsoll/internal/platform"
 )
 
-// Cgroup counts how the control groups of workers were held back by their
+// Cgroup counts how the control groups of workers were throttled by their
 // quotas of CPU time. It finds the groups by a process that is started as a
 // worker, so it is opened when the workers' confinement is in place.
 func Cgroup() Source {

@@ -283,7 +283,7 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
-// A worker with a fifth of a CPU that wants a whole one is held back.
+// A worker with a fifth of a CPU that wants a whole one is throttled.
 func TestRealThrottling(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to hold a process back")
@@ -320,7 +320,7 @@ func TestRealThrottling(t *testing.T) {
 		}
 		used, held := (r.User+r.System).Seconds()/length, (after["cgroup.throttled"]-before["cgroup.throttled"])/length
 		if used > 0.3 || held < 0.3 || after["cgroup.throttled.periods"] == before["cgroup.throttled.periods"] {
-			return fmt.Errorf("in %.2f s the worker used %.2f CPUs and was held back %.2f of the time", length, used, held)
+			return fmt.Errorf("in %.2f s the worker used %.2f CPUs and was throttled %.2f of the time", length, used, held)
 		}
 		return nil
 	})

@@ -69,7 +69,7 @@ func readFault(body []byte) *Fault {
 	v := values{rest: body}
 	f := &Fault{Code: v.int(), Message: v.string()}
 	if v.bad {
-		f.Message = "an error that is not whole"
+		f.Message = "a truncated error"
 	}
 	return f
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-var errCut = errors.New("the server sends a message that is not whole")
+var errCut = errors.New("the server sends a truncated message")
 
 // values reads the parts of a body in their order. Once something is cut off, all that
 // follows is empty.

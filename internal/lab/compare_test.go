@@ -27,7 +27,7 @@ func TestCautionsOfAComparison(t *testing.T) {
 }
 
 // Two runs whose settings differ are compared with all that differs said, defaults included; two
-// that differ in nothing, without a word.
+// that differ in nothing, silently.
 func TestWhatTwoRunsDifferIn(t *testing.T) {
 	t.Parallel()
 	l := &Lab{Catalog: catalog.All(), Version: "test"}

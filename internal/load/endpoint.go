@@ -17,7 +17,7 @@ type Endpoint struct {
 	More []string `json:"more,omitempty"`
 	// Private is of a server that plimsoll started: one that dies is not started again.
 	Private bool `json:"private,omitempty"`
-	// TLS says that it speaks TLS; so does one with a CA, which is the PEM of who vouches for
+	// TLS says that it speaks TLS; so does one with a CA, which is the PEM of the authority of
 	// its certificate. Without one those do whom the machine of the client trusts.
 	TLS bool   `json:"tls,omitempty"`
 	CA  []byte `json:"ca,omitempty"`

@@ -9,8 +9,8 @@ type Ledger[T any] struct {
 	sheets []*T
 }
 
-// mostSheets is how many connections are counted, so that a server that hangs up again and
-// again does not fill the memory.
+// mostSheets is how many connections are counted, so that a server that closes
+// connections repeatedly does not fill the memory.
 const mostSheets = 100_000
 
 // Sheet is that of a new connection.

@@ -2,7 +2,7 @@ package load
 
 import "testing"
 
-// A server that hangs up again and again must not fill our memory.
+// A server that repeatedly closes connections must not fill our memory.
 func TestLedgerIsBounded(t *testing.T) {
 	l := &Ledger[int]{}
 	first := l.Sheet()

@@ -308,7 +308,7 @@ func TestThink(t *testing.T) {
 			sum, longest = sum+d, max(longest, d)
 		}
 		if mean := sum / time.Duration(n); mean < 985*time.Microsecond || mean > 1015*time.Microsecond {
-			t.Errorf("pauses %+v are %s in the mean", think, mean)
+			t.Errorf("pauses %+v are %s on average", think, mean)
 		}
 		if (longest < 2*time.Millisecond) != think.Uniform {
 			t.Errorf("the longest of pauses %+v is %s", think, longest)

@@ -13,7 +13,7 @@ import (
 // mostTraced is the largest number of instants in a trace.
 const mostTraced = 50_000_000
 
-// readTrace reads the instants of a trace: seconds since the origin, one a line,
+// readTrace reads the instants of a trace: seconds since the origin, one per line,
 // rising. Empty lines, and lines that begin with #, are passed over. Its errors name
 // the line.
 func readTrace(in io.Reader) ([]time.Duration, error) {

@@ -62,7 +62,7 @@ func (f *Fault) Forbidden() bool {
 func ReadFault(body []byte) *Fault {
 	f := &Fault{}
 	if len(body) < 3 {
-		f.Message = "the server reports an error that is not whole"
+		f.Message = "the server reports a truncated error"
 		return f
 	}
 	f.Code = binary.LittleEndian.Uint16(body[1:])

@@ -20,7 +20,7 @@ func declared(t reflect.Type) (all []declaration) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Anonymous {
-			all = append(all, lent(f)...)
+			all = append(all, promoted(f)...)
 			continue
 		}
 		d := declaration{f, f.Tag.Get("name"), f.Tag.Get("doc")}
@@ -32,8 +32,8 @@ func declared(t reflect.Type) (all []declaration) {
 	return all
 }
 
-// lent are what an embedded struct lends.
-func lent(embedded reflect.StructField) (all []declaration) {
+// promoted are the fields of an embedded struct.
+func promoted(embedded reflect.StructField) (all []declaration) {
 	for _, d := range declared(embedded.Type) {
 		d.Index = slices.Concat(embedded.Index, d.Index)
 		if doc, given := embedded.Tag.Lookup(d.name); given {

@@ -12,7 +12,7 @@
 // A struct that is embedded lends its fields. A tag of the embedding that has the name of
 // one of these is its doc instead, or leaves it out:
 //
-//	Access `user:"who plimsoll is at the servers" database:"-"`
+//	Access `user:"user name at the servers" database:"-"`
 //
 // Settings travel as text, exactly as a person would write them, so that a
 // level in a study, in a record and in a report is the same string.

@@ -18,13 +18,13 @@ import (
 type Existing struct {
 	Program  string // by which its version goes into the record
 	Endpoint load.Endpoint
-	CA       string // file with the certificate of who vouches for it, on this machine; empty for none
+	CA       string // PEM file of its certificate authority, on this machine; empty for none
 	// Version asks the server, from a machine; empty is none.
 	Version func(ctx context.Context, m platform.Machine, at load.Endpoint) (string, error)
 	Live    func(m platform.Machine, at load.Endpoint) Live
 }
 
-// at is the endpoint, with who vouches for it.
+// at is the endpoint, with its authority.
 func (s *Existing) at() (load.Endpoint, error) {
 	e := s.Endpoint
 	if s.CA == "" {

@@ -21,7 +21,7 @@ func (l *Line) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Text is the line without its end; ok is false while it is not whole.
+// Text is the line without its end; ok is false while it is incomplete.
 func (l *Line) Text() (text []byte, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

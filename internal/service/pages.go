@@ -9,7 +9,7 @@ import (
 
 // Manifest is the path below which a web server of a study lists its pages. Each
 // line is one page: all files that it takes, its text first, each as
-// PATH:BYTES, parted by blanks.
+// PATH:BYTES, separated by blanks.
 const Manifest = "/pages.txt"
 
 // Pages are what a web server serves: pages that take the same bytes each, of

@@ -27,7 +27,7 @@ func (m severed) Run(ctx context.Context, c platform.Command) (platform.Result, 
 	return platform.Result{}, errors.New("the line is cut")
 }
 
-// A daemon that was lost with its machine is known to be gone, is stopped without a word,
+// A daemon that was lost with its machine is known to be gone, is stopped silently,
 // and another takes its place in the same folder.
 func TestADaemonThatIsLostWithItsMachine(t *testing.T) {
 	env := place(t)

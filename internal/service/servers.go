@@ -118,7 +118,7 @@ func (s *servers) Died() error {
 	return nil
 }
 
-// Endpoint is where the first server listens, and all others, and who vouches for any of
+// Endpoint is where the first server listens, and all others, and the authority of any of
 // them.
 func (s *servers) Endpoint(protocol string) (load.Endpoint, error) {
 	if len(s.running) == 0 {

@@ -246,7 +246,7 @@ func TestResumeGoesBackToWhatItFound(t *testing.T) {
 	}
 }
 
-// A command that is killed while it puts something back, by the kernel for want of memory or by somebody, is run again: nothing is left to
+// A command that is killed while it puts something back, by the kernel for lack of memory or by somebody, is run again: nothing is left to
 // put back, and what a dead command did not say is not taken for an answer.
 func TestRestoreOutlivesKilledCommands(t *testing.T) {
 	for _, program := range []string{"sh", "ls", "rm", "rmdir", "stat"} {

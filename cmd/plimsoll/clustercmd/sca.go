@@ -18,9 +18,10 @@ func scaCommand(c *cli.Screen) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sca SNAPSHOT [HOST]",
 		Short: "estimate host capacity under side-channel-aware scheduling",
-		Long: `Estimate how much capacity a host keeps under the default CPU scheduler, SCAv1 and SCAv2,
-for the VMs that run there: of one host, or of every kind of host in the cluster. SCAv1 and
-SCAv2 keep VMs from sharing a core's threads. This is a model; docs/cluster/sca.md describes it.`,
+		Long: `Estimate how much capacity a host keeps under the default CPU scheduler, SCAv1
+and SCAv2, for the VMs that run there. HOST selects one host; without it, every
+kind of host is estimated. SCAv1 and SCAv2 keep VMs from sharing a core's
+threads. This is a model; docs/cluster/sca.md describes it.`,
 		Example: "  plimsoll cluster sca lab.yaml\n  plimsoll cluster sca lab.yaml esx-1 --yield 1250",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {

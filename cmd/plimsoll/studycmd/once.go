@@ -11,7 +11,7 @@ import (
 type account struct {
 	show func(trial.Event)
 	void string       // of the last trial that was void
-	end  *trial.Event // held back until it is known whether an error follows
+	end  *trial.Event // delayed until it is known whether an error follows
 }
 
 // take shows an event.

@@ -17,9 +17,9 @@ func (c *commands) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan STUDY",
 		Short: "show trials, changes to this host, disk space and duration",
-		Long: `Say what a run would do: every trial in its order, every change to this host, the
-disk space and the time it takes, and the smallest effect it can see. The host is
-looked at and not touched; whatever it lacks is said here.`,
+		Long: `Show what a run would do: the trials in order, every change to this host, disk
+space, duration, and the smallest effect that it can detect. The host is examined
+and not changed; what it lacks is listed.`,
 		Example: "  plimsoll plan hci-diagnostics\n  plimsoll plan my-study.yaml --seed 7 --json",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

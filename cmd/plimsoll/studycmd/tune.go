@@ -11,10 +11,9 @@ func (c *commands) tune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune STUDY",
 		Short: "change one setting, verify it on fresh blocks, keep it or not",
-		Long: `Work towards the goal of a study: measure, find what holds it back, name one
-parameter and one value, apply it, and verify it on fresh blocks with a new seed.
-A change that is not verified is rolled back. It ends when no rule fires or
-nothing verifies.`,
+		Long: `Tune a study towards its goal: measure, find the bottleneck, change one parameter,
+and verify the change on fresh blocks with a new seed. A change that is not
+verified is rolled back. Tuning ends when no rule fires or no change is verified.`,
 		Example: "  plimsoll tune hci-diagnostics\n  plimsoll tune my-study.yaml --out results/tuning",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ReadAllowed reads a list of public keys, one a line; what follows a key, and
+// ReadAllowed reads a list of public keys, one per line; what follows a key, and
 // lines that begin with #, are remarks.
 func ReadAllowed(name string) ([]string, error) {
 	text, err := os.ReadFile(name)

@@ -164,7 +164,7 @@ func TestAWriterWaitsForItsReader(t *testing.T) {
 		s.mu.Lock()
 	}
 	if sent != Window {
-		t.Errorf("%d bytes were sent ahead of a reader that stands still", sent)
+		t.Errorf("%d bytes were sent ahead of a reader that hangs", sent)
 	}
 	s.mu.Unlock()
 	s.broken(errors.New("enough"))

@@ -44,7 +44,7 @@ type Options struct {
 const patience = 30 * time.Second
 
 // Run joins the lab and stays until ctx ends or the lab refuses the key. While
-// the lab is away it tries again and again.
+// the lab is away it tries repeatedly.
 func Run(ctx context.Context, o Options) error {
 	release, err := lock(o.State)
 	if err != nil {

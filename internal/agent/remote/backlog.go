@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// mostBacklog is how many bytes of a worker's output wait for a connection that stands
-// still; beyond that the worker has to wait as well.
+// mostBacklog is how many bytes of a worker's output wait for a connection that
+// stalls; beyond that the worker has to wait as well.
 const mostBacklog = 64 << 20
 
 // backlog takes output as fast as it comes and hands it on as fast as it can: a load

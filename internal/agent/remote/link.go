@@ -109,7 +109,7 @@ func (l *link) live(take func(frame) error) error {
 	}
 }
 
-// pulse says again and again that this side lives.
+// pulse says repeatedly that this side lives.
 func (l *link) pulse() {
 	tick := time.NewTicker(l.beat)
 	defer tick.Stop()
@@ -123,7 +123,7 @@ func (l *link) pulse() {
 	}
 }
 
-// errSilent is a peer that is gone without a word.
+// errSilent is a peer that is silent.
 var errSilent = errors.New("the other side is silent")
 
 // listen ends a connection on which nothing arrives.

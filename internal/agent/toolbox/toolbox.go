@@ -40,7 +40,7 @@ func (r refusal) Error() string { return r.text }
 
 func refused(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
 
-// no is the answer of a test that does not hold: exit status 1 without a word.
+// no is the answer of a test that does not hold: exit status 1 without output.
 type no struct{}
 
 func (no) Error() string { return "" }

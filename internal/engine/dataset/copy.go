@@ -28,7 +28,7 @@ func (d Set) copy(ctx context.Context, at engine.Server) error {
 	how := ""
 	if len(rows) == 1 && len(rows[0]) == 1 {
 		if version, err := strconv.Atoi(rows[0][0]); err == nil && version >= 150000 {
-			how = " STRATEGY file_copy" // without a word in the log for each page
+			how = " STRATEGY file_copy" // without logging each page
 		}
 	}
 	return s.Exec(ctx, "CREATE DATABASE "+d.Name+" TEMPLATE "+d.base()+how)

@@ -8,7 +8,7 @@ import (
 	"plimsoll/internal/engine"
 )
 
-// Papers are the certificate of a server and its key, and who vouches for it, in PEM.
+// Papers are the certificate of a server and its key, and its authority, in PEM.
 type Papers struct{ CA, Cert, Key []byte }
 
 // Secure starts a server that speaks TLS as well.

@@ -55,6 +55,6 @@ func scheduler() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.scheduler", Example: []string{"other", "batch"},
-		Doc: "host scheduling policy of a guest's vCPUs: other or batch with a nice value as in other:5, idle, or fifo with a priority as in fifo:10; read back from the host's kernel",
+		Doc: "host scheduling policy of a guest's vCPUs: other:NICE, batch:NICE, idle or fifo:PRIORITY, such as other:5 or fifo:10; read back from the host's kernel",
 	})
 }

@@ -632,7 +632,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// As a servant: it says when it listens, and at the end what it counted.
+// As a process: it says when it listens, and at the end what it counted.
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "nbd")
 	in, keep := io.Pipe()

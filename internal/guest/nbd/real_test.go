@@ -27,8 +27,8 @@ func real(t *testing.T, tools ...string) {
 	}
 }
 
-// servant starts a server in a process of its own, and returns the address of the disk.
-func servant(t *testing.T, o Order) (uri string) {
+// process starts a server in a process of its own, and returns the address of the disk.
+func process(t *testing.T, o Order) (uri string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -103,7 +103,7 @@ func TestRealFio(t *testing.T) {
 				if disk == "file" {
 					o.Disk = "file:" + randomFile(t, size)
 				}
-				uri := servant(t, o)
+				uri := process(t, o)
 				n := size
 				if strings.Contains(filters, "delay") {
 					n = 2 << 20
@@ -119,7 +119,7 @@ func TestRealFio(t *testing.T) {
 		}
 	}
 	t.Run("a disk that fails", func(t *testing.T) {
-		uri := servant(t, Order{Disk: "memory", Size: size, Filters: []string{"fail:50"}})
+		uri := process(t, Order{Disk: "memory", Size: size, Filters: []string{"fail:50"}})
 		if out, err := exec.Command("fio", "--name=v", "--ioengine=nbd", "--uri="+uri, "--rw=randread", "--bs=4k", "--size=1m").CombinedOutput(); err == nil {
 			t.Errorf("fio saw no error: %s", out)
 		}
@@ -133,7 +133,7 @@ func TestRealLibnbd(t *testing.T) {
 	for _, filters := range []string{"", "stats", "daemon:null"} {
 		t.Run("filters "+filters, func(t *testing.T) {
 			from, to := randomFile(t, size), filepath.Join(t.TempDir(), "copy")
-			uri := servant(t, Order{Export: "disk", Disk: "file:" + from, Filters: strings.Fields(filters)})
+			uri := process(t, Order{Export: "disk", Disk: "file:" + from, Filters: strings.Fields(filters)})
 			var told struct {
 				Protocol string
 				Exports  []struct {
@@ -160,7 +160,7 @@ func TestRealLibnbd(t *testing.T) {
 			}
 			output(t, "nbdcopy", uri, to)
 			output(t, "cmp", from, to)
-			other := servant(t, Order{Disk: "memory", Size: size, Filters: strings.Fields(filters)})
+			other := process(t, Order{Disk: "memory", Size: size, Filters: strings.Fields(filters)})
 			output(t, "nbdcopy", "--connections=4", to, other)
 			back := filepath.Join(t.TempDir(), "back")
 			output(t, "nbdcopy", other, back)
@@ -189,7 +189,7 @@ func TestRealNBDKit(t *testing.T) {
 		<-tick.C
 	}
 	theirs := output(t, "nbdcopy", "nbd+unix:///?socket="+socket, "-")
-	ours := output(t, "nbdcopy", servant(t, Order{Disk: "file:" + name}), "-")
+	ours := output(t, "nbdcopy", process(t, Order{Disk: "file:" + name}), "-")
 	if !bytes.Equal([]byte(theirs), []byte(ours)) || len(ours) != size {
 		t.Errorf("%d bytes from nbdkit, %d from here, and they differ", len(theirs), len(ours))
 	}
@@ -202,7 +202,7 @@ func TestRealQEMU(t *testing.T) {
 	for _, filters := range []string{"", "daemon:null"} {
 		t.Run("filters "+filters, func(t *testing.T) {
 			name := randomFile(t, size)
-			uri := servant(t, Order{Export: "disk", Disk: "file:" + name, Filters: strings.Fields(filters)})
+			uri := process(t, Order{Export: "disk", Disk: "file:" + name, Filters: strings.Fields(filters)})
 			output(t, "qemu-img", "compare", "-f", "raw", "-F", "raw", uri, name)
 			said := output(t, "qemu-io", "-f", "raw", "-d", "unmap", "-c", "write -P 0x5a 4k 200k", "-c", "write -f -P 0x77 1M 64k", "-c", "write -z -u 2M 1M", "-c", "discard 3M 1M",
 				"-c", "aio_write -P 1 5M 1M", "-c", "aio_read -P 0x5a 4k 200k", "-c", "aio_flush", "-c", "flush", "-c", "read -P 0 2M 2M", "-c", "read -P 1 5M 1M", "-c", "read -P 0x77 1M 64k", uri)

@@ -109,7 +109,7 @@ func run(t *testing.T, argv ...string) string {
 	return string(out)
 }
 
-// TestRealNamespaces has the kernels' own ARP, ping and TCP talk through the switch, which runs as a servant would.
+// TestRealNamespaces has the kernels' own ARP, ping and TCP talk through the switch, which runs as a subprocess would.
 func TestRealNamespaces(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {
 		t.Skip("set PLIMSOLL_REAL=1 to make network namespaces with TAP devices and remove them")

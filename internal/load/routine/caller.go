@@ -57,7 +57,7 @@ func (c *caller) perform(ctx context.Context, _ *user, o offer) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err == nil && ended-started > d.job.Timeout {
-		err = fmt.Errorf("the client took no notice that it had no more time: %w", context.DeadlineExceeded)
+		err = fmt.Errorf("the client ignored its deadline: %w", context.DeadlineExceeded)
 	}
 	if err != nil {
 		d.miss(class, err)

@@ -82,7 +82,7 @@ func (l *lines) Answer(data []byte) (load.Answer, int, error) {
 	return load.Answer{Slot: slot, Bytes: int64(end + 1)}, end + 1, nil
 }
 
-// secure is a server of lines over TLS, with the authority that vouches for it.
+// secure is a server of lines over TLS, with its authority.
 func secure(t *testing.T) (address string, authority *x509.CertPool) {
 	t.Helper()
 	web := httptest.NewTLSServer(nil)
@@ -132,7 +132,7 @@ func TestTLS(t *testing.T) {
 	}
 	stranger := load.Job{Stage: stage, Network: "tcp", Address: address, TLS: &tls.Config{}, Dialogue: func(int) load.Dialogue { return &lines{window: 1} }}
 	if err := Run(t.Context(), stranger, measure.NewRecorder(nil)); err == nil || !strings.Contains(err.Error(), "TLS handshake") {
-		t.Errorf("a server that nobody vouches for gives %v", err)
+		t.Errorf("a server of an unknown authority gives %v", err)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestACallerThatFailsAtOnceDoesNotSpin(t *testing.T) {
 	}
 }
 
-// A client library that takes no notice of its context does not keep the load.
+// A client library that ignores its context does not keep the load.
 func TestADeafCaller(t *testing.T) {
 	over := make(chan struct{})
 	defer close(over)

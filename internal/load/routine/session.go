@@ -98,7 +98,7 @@ func (s *session) attach(ctx context.Context, conn net.Conn) {
 	s.changed()
 }
 
-// cut ends a connection without a word.
+// cut resets a connection.
 func (w *wire) cut() {
 	if t, ok := w.Conn.(secured); ok {
 		_ = t.NetConn().Close() // its own Close may wait for the peer

@@ -42,7 +42,7 @@ type faults struct {
 	garbage int64                // every so manieth answer is garbage
 	half    int64                // after so many requests on a connection its half is closed
 	last    int64                // after so many requests it goes for good
-	rude    bool                 // hangs up on whoever connects
+	rude    bool                 // closes each new connection
 }
 
 func serve(t *testing.T, network string, f faults) *server {

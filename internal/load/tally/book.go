@@ -152,7 +152,7 @@ func (b *Book) report(ran time.Duration) {
 	}
 }
 
-// waited is the share of the time that the threads were ready and without a CPU.
+// waited is the share of the time that the threads were runnable and waited for a CPU.
 func (b *Book) waited(ran time.Duration) float64 {
 	return b.life.starved.Seconds() / ran.Seconds() / float64(b.sheets)
 }
@@ -165,8 +165,8 @@ func (b *Book) generator(busy float64, ran time.Duration) measure.Check {
 	own := float64(b.offer.Late-b.strain.blocked) / all
 	lost := float64(b.strain.lost) / all
 	check := measure.Check{Name: "generator", State: measure.Pass, Detail: fmt.Sprintf(
-		"%.3g of its %d threads' CPUs in use, for %.3g of the time ready and without a CPU, longest gap %s",
-		busy, b.sheets, b.waited(ran), b.strain.gap.Round(time.Microsecond))}
+		"%d threads used %.3g %% of their CPUs and waited for one %.3g %% of the time, longest gap %s",
+		b.sheets, 100*busy, 100*b.waited(ran), b.strain.gap.Round(time.Microsecond))}
 	if b.job.Open() {
 		check.Detail += fmt.Sprintf("; of %d operations %.3g %% started late by its own doing, %.3g %% waited for a free slot, %.3g %% were abandoned",
 			b.offer.Scheduled, 100*own, 100*float64(b.strain.blocked)/all, 100*float64(b.offer.Abandoned)/all)

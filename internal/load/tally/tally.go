@@ -1,4 +1,4 @@
-// Package tally counts what becomes of the operations of a load. Each measuring
+// Package tally counts the outcomes of the operations of a load. Each measuring
 // thread has a sheet of its own, which nothing else touches, and hands it over
 // interval by interval; the book joins the sheets by adding.
 package tally

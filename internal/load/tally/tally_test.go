@@ -160,7 +160,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 }
 
-// Late by its own doing is the generator's failure; for want of a slot it is the
+// Late by its own doing is the generator's failure; for lack of a slot it is the
 // system's.
 func TestTheGeneratorIsJudged(t *testing.T) {
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func TestTheGeneratorIsJudged(t *testing.T) {
 		{name: "late, within its tick", late: 500, tick: 10 * ms, want: measure.Pass},
 		{name: "blocked", late: 900, blocked: 900, want: measure.Pass},
 		{name: "blocked, and late besides", late: 900, blocked: 800, want: measure.Fail},
-		{name: "abandoned for want of slots", abandoned: 500, want: measure.Pass},
+		{name: "abandoned for lack of slots", abandoned: 500, want: measure.Pass},
 		{name: "abandoned with slots free", abandoned: 6, abandonedForUs: 6, want: measure.Fail},
 		{name: "abandoned both ways", late: 1, blocked: 1, abandoned: 400, abandonedForUs: 6, want: measure.Fail},
 	} {

@@ -58,7 +58,7 @@ func (r *Run) columns() []column {
 		design("margin", d.Margin),
 		design("level", d.Level),
 		design("error", d.Error),
-		design("looks", d.looks()), // parted by spaces
+		design("looks", d.looks()), // separated by spaces
 		design("least", int64(d.Least)),
 		design("pilot", int64(d.Pilot)),
 	}

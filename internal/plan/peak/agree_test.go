@@ -147,7 +147,7 @@ func clocked(serve func(p Probe, from, to float64) Result) func(*rand.Rand, Prob
 	}
 }
 
-// stopping is a fluid server of 1,000/s that stands still at given instants.
+// stopping is a fluid server of 1,000/s that stalls at given instants.
 func stopping(next func(after float64) (at, seconds float64), share float64) func(p Probe, from, to float64) Result {
 	return func(p Probe, from, to float64) Result {
 		slow, cut := 0., from+.2*(to-from)

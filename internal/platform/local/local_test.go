@@ -322,7 +322,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// Where the kernel kills a command for want of memory, or a process that the command had started, the result says so; where somebody
+// Where the kernel kills a command for lack of memory, or a process that the command had started, the result says so; where somebody
 // else kills it, it does not.
 func TestOutOfMemory(t *testing.T) {
 	if os.Getenv("PLIMSOLL_REAL") == "" {

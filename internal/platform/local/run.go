@@ -157,7 +157,7 @@ func result(cmd *exec.Cmd, stdout, stderr []byte) platform.Result {
 	return r
 }
 
-// oomKills is how many processes of this machine the kernel has killed for want of memory, its own or that of a control
+// oomKills is how many processes of this machine the kernel has killed for lack of memory, its own or that of a control
 // group; empty where the kernel does not count them (before 4.13).
 func oomKills() string {
 	text, _ := os.ReadFile("/proc/vmstat")

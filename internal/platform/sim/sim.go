@@ -165,7 +165,7 @@ func (t *testbed) Simulate(ctx context.Context, run platform.Run, out *measure.R
 	return t.count(run, inEffect, seen{from.Seconds(), q.use(), all}), nil
 }
 
-// slowest is the least speed: a server that stands still would never end.
+// slowest is the least speed: a stopped server would never end.
 const slowest = 1e-6
 
 // inEffect are the levels that the servers feel: those of the workload's

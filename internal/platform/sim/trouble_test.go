@@ -105,7 +105,7 @@ func TestWarmUpAndDecline(t *testing.T) {
 	near(t, "rate after a minute of decline", decline[59]/decline[0], .95/1, .003)
 }
 
-// A server whose drift has used up all its speed stands still and reports so.
+// A server whose drift has used up all its speed stops and reports so.
 func TestSpeedNeverEnds(t *testing.T) {
 	s, _ := measured(t, opened(t, 1, parameter.Settings{"drift": "-1"}), platform.Run{Trial: 5000, Slot: 1, Demand: load.Demand{Concurrency: 4}})
 	if s.Counts["operations"] != 0 {

@@ -37,7 +37,7 @@ const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 func Folder(cache string) string { return filepath.Join(cache, "plimsoll", "cassandra-"+Release) }
 
 // Fetch has Maven fetch the jars to a folder, unless they are there, and checks each
-// against the list. Whatever else comes is thrown away.
+// against the list. Whatever else comes is discarded.
 func Fetch(ctx context.Context, folder string) error {
 	if verify(folder) == nil {
 		return nil

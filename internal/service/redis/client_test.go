@@ -106,7 +106,7 @@ func TestForeignServersThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := used(t, net.JoinHostPort(service.Loopback, strconv.Itoa(ports[0]))).Start(t.Context(), service.Env{}); err == nil || !strings.Contains(err.Error(), "nothing listens at") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 }
 

@@ -247,7 +247,7 @@ func TestNumberedDatagramsAreAccountedFor(t *testing.T) {
 	}
 }
 
-// What the kernel drops for want of room is told from what the network lost.
+// What the kernel drops for lack of space is told from what the network lost.
 func TestAFullBufferIsSeen(t *testing.T) {
 	at := serving(t, Options{})
 	s, ready, conn := begun(t, at, peer.Test{Mode: peer.Sink, Network: "udp", Flows: 1, Message: 1400, ReceiveBuffer: 2000})

@@ -8,7 +8,7 @@ import (
 
 // connection is one flow of a test over TCP.
 type connection struct {
-	have int  // bytes of the request that is not whole yet
+	have int  // bytes of the incomplete request
 	owe  int  // bytes of responses still to be written; nothing is read meanwhile
 	full bool // it takes no more for now: the event queue tells when it does
 }

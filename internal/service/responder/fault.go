@@ -2,7 +2,7 @@ package responder
 
 import "math/rand/v2"
 
-// fate is what becomes of a request.
+// fate is the outcome of a request.
 type fate int
 
 const (

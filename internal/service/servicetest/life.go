@@ -296,7 +296,7 @@ func (s *suite) gone(t *testing.T) {
 	s.nothingIsLeft(t, m, env)
 }
 
-// frozen stops an instance that stands still, as one does on a disk that does not answer:
+// frozen stops an instance that hangs, as one does on a disk that does not answer:
 // at once, and in the deep tier after it was asked.
 func (s *suite) frozen(t *testing.T) {
 	m := watch(s.options.Machine)

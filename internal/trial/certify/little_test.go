@@ -10,12 +10,12 @@ import (
 	"plimsoll/internal/trial/window"
 )
 
-// loop is a closed loop in virtual time on a disk that stands still once.
+// loop is a closed loop in virtual time on a disk that stalls once.
 type loop struct {
 	asked, workers int           // operations in flight: what the study says, and what there is
 	each           time.Duration // an operation
 	idle           time.Duration // between two of a worker
-	stall, length  time.Duration // when the disk stands still, and for how long
+	stall, length  time.Duration // when the disk stalls, and for how long
 	stuck          int           // workers whose operation waits for it; 0 is all
 }
 
@@ -59,7 +59,7 @@ func (l loop) run(t *testing.T) *Evidence {
 	}
 }
 
-// A disk that stands still for a second, where all else takes four milliseconds, is no
+// A disk that stalls for a second, where all else takes four milliseconds, is no
 // violation of Little's law wherever in the window it does so; one operation in flight too many of
 // sixteen is, there as elsewhere.
 func TestStallAtTheEdgeOfTheWindow(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"plimsoll/internal/study"
 )
 
-// A system that refuses operations which come all at once, because the generator had no CPU
+// A system that refuses operations which come all at once, because the generator waited for a CPU
 // for a while, has not failed; one that refuses more of them has.
 func TestErrorsOfABunchAreNotTheSystems(t *testing.T) {
 	none, limit := 0., .03
 	for _, c := range []struct {
 		name        string
 		late        time.Duration // of the operations that came at once
-		waited      float64       // share of the time that the generator had no CPU
+		waited      float64       // share of the time that the generator waited for a CPU
 		refused     int64
 		void, fails bool
 	}{

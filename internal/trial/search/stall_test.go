@@ -95,7 +95,7 @@ func TestStallsAreNotTheTail(t *testing.T) {
 	}
 }
 
-// A moment in which the generator had no CPU is no stall, and does not hide those of the
+// A moment in which the generator waited for a CPU is no stall, and does not hide those of the
 // system.
 func TestStallsBesideAGapOfTheGenerator(t *testing.T) {
 	const rate, length, gap = 100., 7500 * time.Millisecond, 200 * time.Millisecond

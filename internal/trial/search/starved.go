@@ -13,7 +13,7 @@ const (
 	censusNames  = 3   // processes that are named
 	littleCPU    = .02 // CPUs below which a process is not worth its name
 	busyWorker   = .8  // CPUs for each thread, from which a generator is at its own limit
-	littleWaited = .01 // share of the time ready and without a CPU that tells lack of CPU
+	littleWaited = .01 // share of the time waiting for a CPU that tells lack of CPU
 	muchOthers   = .5  // of the host's CPUs used by others that tells it where the first is not known
 	muchSteal    = .1  // of the host's CPUs taken by the hypervisor
 )

@@ -27,7 +27,7 @@ func TestAServiceThatDied(t *testing.T) {
 		t.Error("one that does not tell counts as dead")
 	}
 	if (&Running{Instance: mortal{}, mute: true}).answers() || !(&Running{Instance: mortal{}}).answers() {
-		t.Error("one that stands still is taken for one that serves, or one that serves is not")
+		t.Error("one that hangs is taken for one that serves, or one that serves is not")
 	}
 }
 
@@ -42,7 +42,7 @@ func (a asked) Counters(context.Context) (map[string]float64, error) { return ni
 
 func (a asked) Stop(context.Context) error { *a.stopped++; return nil }
 
-// At the end of a session that had trouble a service that stands still goes before what loads
+// At the end of a session that had trouble a service that hangs goes before what loads
 // left in it; one that answers stays until that is removed.
 func TestAServiceThatStandsStillAtTheEnd(t *testing.T) {
 	still, trouble := errors.New("it does not answer"), errors.New("trouble")

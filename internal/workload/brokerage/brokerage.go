@@ -90,7 +90,7 @@ func (k *brokerage) Demand() load.Demand {
 	return d
 }
 
-// Check has a word with the server, where one runs already.
+// Check communicates with the server, where one runs already.
 func (k *brokerage) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	z := k.size()
 	bytes := float64(z.trades())*bytesPerTrade + float64(z.securities())*bytesPerSecurity

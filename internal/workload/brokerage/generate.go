@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/postgres"
 )
 
-// The text format of COPY: values are parted by a tab, rows end with a line.
+// The text format of COPY: values are separated by a tab, rows end with a line.
 func tab(b []byte) []byte  { return append(b, '\t') }
 func line(b []byte) []byte { return append(b, '\n') }
 

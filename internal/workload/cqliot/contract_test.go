@@ -48,7 +48,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// What was acknowledged and is lost is noticed; so is a server that hangs up, and the
+// What was acknowledged and is lost is noticed; so is a server that closes the connection, and the
 // load goes on.
 func TestWhatIsLost(t *testing.T) {
 	s := &cqltest.Server{Keep: true, Tokens: "0"}
@@ -59,7 +59,7 @@ func TestWhatIsLost(t *testing.T) {
 	}
 	out := eventful(t, env, settings, 400*time.Millisecond, s.HangUp)
 	if done, failed := counted(out); failed == 0 || failed > 200 || done < 100 {
-		t.Errorf("with a server that hangs up once, %d done and %d failed", done, failed)
+		t.Errorf("with a server that closes the connection once, %d done and %d failed", done, failed)
 	}
 	// So is one that forgets what was prepared, for which connections are made anew.
 	out = eventful(t, env, settings, 400*time.Millisecond, s.Forget)

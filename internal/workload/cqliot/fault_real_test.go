@@ -101,7 +101,7 @@ func modest(more parameter.Settings) parameter.Settings {
 	return s
 }
 
-// paused: a server that stands still for a while costs what was under way and due
+// paused: a server that stalls costs what was under way and due
 // meanwhile, and no row.
 func paused(t *testing.T, s *server) {
 	o := during(t, s.at, modest(nil), 5, func() {
@@ -222,7 +222,7 @@ func crowded(t *testing.T, at load.Endpoint) {
 	}
 }
 
-// stopped: a server that stands still for ever keeps nobody waiting for longer than he
+// stopped: a server that hangs keeps nobody waiting for longer than he
 // wants to.
 func stopped(t *testing.T, s *server, at load.Endpoint) {
 	s.signal(t, 0, syscall.SIGSTOP)

@@ -88,7 +88,7 @@ func emptied(t *testing.T, s *cqltest.Server) {
 	}
 }
 
-// The node that is asked for the ring may be the one that leaves it, and without a word.
+// The node that is asked for the ring may be the one that leaves it, and silently.
 func TestLookoutGoesOn(t *testing.T) {
 	t.Parallel()
 	servers := three()

@@ -99,7 +99,7 @@ func (d *store) Demand() load.Demand {
 	return demand
 }
 
-// Check has a word with the server, where one runs already.
+// Check communicates with the server, where one runs already.
 func (d *store) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// One loader and its session make some 15 MiB a second, indexes included.
 	return dataset.Needs(ctx, env, d.data, float64(d.size().bytes()), 15<<20)

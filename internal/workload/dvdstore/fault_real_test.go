@@ -151,7 +151,7 @@ func realOtherData(t *testing.T, s *enginetest.Server) {
 	ask(t, db, "UPDATE plimsoll SET value = concat('9', value) WHERE setting = 'want'")
 	refused("data of a newer version", d)
 	ask(t, db, "UPDATE plimsoll SET value = substr(value, 2) WHERE setting = 'want'; DELETE FROM plimsoll WHERE setting = 'made'")
-	refused("data that is not whole", d)
+	refused("incomplete data", d)
 	prepared(t, d, s)
 	if err := d.Run(t.Context(), env(s), stage, measure.NewRecorder(nil)); err != nil {
 		t.Error(err)
@@ -189,7 +189,7 @@ func realPoorUser(t *testing.T, s *enginetest.Server) {
 	}
 	s.At.Address = "127.0.0.1:1"
 	if _, err := d.Check(t.Context(), env(s)); err == nil || !strings.Contains(err.Error(), "nothing listens there") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	if err := d.Clean(t.Context(), env(s)); err != nil {
 		t.Errorf("clean where nobody is: %v", err)

@@ -34,7 +34,7 @@ var filled = []table{
 	{"categories", 8, func(size) int { return categories }, categories, categoryRows},
 }
 
-// The text format of COPY: values are parted by a tab, rows end with a line.
+// The text format of COPY: values are separated by a tab, rows end with a line.
 func tab(b []byte) []byte  { return append(b, '\t') }
 func line(b []byte) []byte { return append(b, '\n') }
 

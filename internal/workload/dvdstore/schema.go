@@ -71,7 +71,7 @@ var categoryNames = [...]string{
 const categories = len(categoryNames)
 
 // references are made one after the other, since each locks two tables: which column of
-// which table refers to which other, and what becomes of its row when that goes.
+// which table refers to which other, and what happens to its row on delete.
 var references = [][4]string{
 	{"cust_hist", "customerid", "customers (customerid)", "CASCADE"},
 	{"orders", "customerid", "customers (customerid)", "SET NULL"},

@@ -131,7 +131,7 @@ func (k *keyvalue) law(seed uint64) law {
 	return uniform{uint64(k.Keys)}
 }
 
-// Check has a word with the store, where one runs already.
+// Check communicates with the store, where one runs already.
 func (k *keyvalue) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	var needs workload.Needs
 	if err := k.offer.Trace.Check(); err != nil {

@@ -219,7 +219,7 @@ func TestCheck(t *testing.T) {
 		{"no such name", at("no-such-host.invalid:6379"), nil, "does not resolve"},
 		{"another protocol", at(s.at["memcached"]), nil, "does not speak redis"},
 		{"web server", web, nil, "does not speak redis"},
-		{"hangs up", at(closing.Addr().String()), nil, "does it speak redis"},
+		{"closes the connection", at(closing.Addr().String()), nil, "does it speak redis"},
 		{"password", secret, nil, "refuses to talk: NOAUTH"},
 		{"protocol of another service", at(s.at["redis"]), parameter.Settings{"protocol": "memcached"}, "find a store that speaks memcached: the service does not"},
 	} {

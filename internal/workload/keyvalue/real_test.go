@@ -89,7 +89,7 @@ func TestRealStores(t *testing.T) {
 	}
 }
 
-// A store too small for the keys says so, or forgets some without a word.
+// A store too small for the keys says so, or forgets some silently.
 func TestRealStoresThatAreTooSmall(t *testing.T) {
 	for _, c := range []struct {
 		name, protocol string

@@ -14,7 +14,7 @@ import (
 // removals is what a store says that it removed by itself since it was started.
 type removals struct {
 	known   bool
-	evicted int64 // for want of memory
+	evicted int64 // for lack of memory
 	expired int64
 	policy  string // of redis
 }

@@ -48,7 +48,7 @@ func FuzzParseValue(f *testing.F) {
 			return
 		}
 		if mean := meanSize(bands); len(bands) == 0 || bands[len(bands)-1].below != 100 || !(mean >= 1 && mean <= largestValue) {
-			t.Errorf("%q is %v, of %g bytes in the mean", text, bands, mean)
+			t.Errorf("%q is %v, of %g bytes on average", text, bands, mean)
 		}
 	})
 }

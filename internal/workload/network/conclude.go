@@ -77,7 +77,7 @@ func (s *stream) account(r peer.Report, ran time.Duration) {
 		s.out.Value("reordered", float64(r.Reordered)/float64(sent))
 	}
 	c := measure.Check{Name: "accounting", State: measure.Pass, Detail: fmt.Sprintf(
-		"%d datagrams sent = %d received + %d lost, of which %d overflowed the receiver's buffer and %d were thrown away as ordered; %d were refused by the sender's system, %d came twice, %d out of order",
+		"%d datagrams sent = %d received + %d lost, of which %d overflowed the receiver's buffer and %d were dropped as ordered; %d were refused by the sender's system, %d came twice, %d out of order",
 		sent, r.Messages, lost, r.Overflows, r.Thrown, s.sum.failed, r.Duplicates, r.Reordered) + strange(r.Counts) + s.refusal()}
 	offer := s.sum.offer
 	if started := offer.OnTime + offer.Late; s.offer.Arrivals.Rate > 0 {

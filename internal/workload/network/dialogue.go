@@ -13,7 +13,7 @@ type inOrder struct {
 	request  []byte
 	response int
 	window   int
-	have     int // bytes of the response that is not whole yet
+	have     int // bytes of the incomplete response
 	slots    []int
 	from, to int // of the slots outstanding, of which there are window at most
 }

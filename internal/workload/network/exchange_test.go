@@ -85,7 +85,7 @@ func TestLostRequestsAreCounted(t *testing.T) {
 		}
 		n := 2000 * 2 * little.Seconds()
 		if got := r.values["loss"]; math.Abs(got-.2) > 5*math.Sqrt(.2*.8/n)+.02 {
-			return fmt.Errorf("loss is %g, with 20 %% thrown away: %+v", got, r.sum)
+			return fmt.Errorf("loss is %g, with 20 %% dropped: %+v", got, r.sum)
 		}
 		return nil
 	})
@@ -135,7 +135,7 @@ func TestAGarblingReflector(t *testing.T) {
 	}
 }
 
-// garble answers each request with more than was asked for, and hangs up.
+// garble answers each request with more than was asked for, and closes the connection.
 func garble(l net.Listener) {
 	for {
 		conn, err := l.Accept()

@@ -111,7 +111,7 @@ func (d *sender) run() {
 
 // pour writes to the connections in turn, as long as they take it.
 func (d *sender) pour() {
-	left := make([]int, len(d.flows)) // of the message that is not whole yet
+	left := make([]int, len(d.flows)) // of the incomplete message
 	for !d.over.Load() {
 		wrote := false
 		for i := range d.flows {

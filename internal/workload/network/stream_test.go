@@ -77,7 +77,7 @@ func TestLossWithoutARateIsNoFailure(t *testing.T) {
 	at, _ := reflecting(t, reflector.Options{Drop: .2, Seed: 9})
 	r := run(t, at, parameter.Settings{"test": "udp_stream", "message": "64B"}, little)
 	if r.sum.Errors != 0 || r.values["loss"] < .15 {
-		t.Errorf("%d errors, loss %g, with 20 %% thrown away", r.sum.Errors, r.values["loss"])
+		t.Errorf("%d errors, loss %g, with 20 %% dropped", r.sum.Errors, r.values["loss"])
 	}
 }
 
@@ -87,12 +87,12 @@ func TestLossIsSeen(t *testing.T) {
 	r := run(t, at, parameter.Settings{"test": "udp_stream", "message": "64B", "rate": "10000/s", "arrivals": "poisson", "tick": "1ms", "remote_buffer": "1MiB"}, little)
 	n := 10000 * little.Seconds()
 	if got := r.values["loss"]; math.Abs(got-.2) > 5*math.Sqrt(.2*.8/n) {
-		t.Errorf("loss is %g, with 20 %% thrown away", got)
+		t.Errorf("loss is %g, with 20 %% dropped", got)
 	}
 	if share := float64(r.sum.Errors) / float64(r.sum.Errors+r.sum.Operations); math.Abs(share-.2) > .05 {
 		t.Errorf("%.3g of all are errors", share)
 	}
-	if c := r.checks["accounting"]; c.State != measure.Pass || !strings.Contains(c.Detail, "thrown away") {
+	if c := r.checks["accounting"]; c.State != measure.Pass || !strings.Contains(c.Detail, "dropped") {
 		t.Errorf("%s: %s", c.State, c.Detail)
 	}
 }

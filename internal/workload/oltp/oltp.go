@@ -80,7 +80,7 @@ func (o *oltp) Demand() load.Demand {
 	return o.offer.Demand(o.Connections, load.Class{Share: 1})
 }
 
-// Check has a word with the server, where one runs already.
+// Check communicates with the server, where one runs already.
 func (o *oltp) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// A row takes some 280 B with its keys, and 40 MiB of them are filled in a second.
 	data := func(string, uint64) dataset.Set { return dataset.Set{Name: database} }

@@ -46,7 +46,7 @@ func (o *oltp) prepare(ctx context.Context, at engine.Server, seed uint64) error
 }
 
 // note is what the database says that it holds; empty where it does not exist, or is
-// not whole, as when a table was dropped.
+// incomplete, as when a table was dropped.
 func (o *oltp) note(ctx context.Context, at engine.Server) (string, error) {
 	s, err := engine.Visit(ctx, at, database)
 	if s == nil {

@@ -6,7 +6,7 @@ import (
 	"plimsoll/internal/postgres"
 )
 
-// The text format of COPY and LOAD DATA: values are parted by a tab, rows end with a line.
+// The text format of COPY and LOAD DATA: values are separated by a tab, rows end with a line.
 func tab(b []byte) []byte  { return append(b, '\t') }
 func line(b []byte) []byte { return append(b, '\n') }
 func null(b []byte) []byte { return append(b, `\N`...) }

@@ -120,7 +120,7 @@ func (o *orderEntry) Demand() load.Demand {
 	return d
 }
 
-// Check has a word with the server, where one runs already.
+// Check communicates with the server, where one runs already.
 func (o *orderEntry) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
 	// A warehouse of full size takes some 8 s of one loader and its session.
 	size := bytesPerWarehouse / 100_000 * float64(o.Warehouses) * (float64(o.Items)*.36 + float64(o.Customers)*33*.64)

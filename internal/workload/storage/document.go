@@ -169,7 +169,7 @@ func difference(class string, now, then *direction) (measure.Sample, error) {
 	return sample, nil
 }
 
-// generatorCPU is how many CPUs the workers kept busy.
+// generatorCPU is how many CPUs the workers used.
 func (j *job) generatorCPU(elapsed time.Duration) float64 {
 	if elapsed <= 0 {
 		return 0

@@ -37,7 +37,7 @@ func (s server) host() string {
 	return s.Address
 }
 
-// find is where the server listens, and what vouches for it.
+// find is where the server listens, and its authority.
 func (w *web) find(env workload.Env) (server, error) {
 	if env.Target == nil {
 		return server{}, errors.New("the workload web needs a server: name a service such as nginx or responder in the study")

@@ -175,7 +175,7 @@ var token = func() (t [256]bool) {
 	return t
 }()
 
-// lists says whether a list of names parted by commas has the wanted one, which is
+// lists says whether a list of names separated by commas has the wanted one, which is
 // in lower case.
 func lists(value []byte, want string) bool {
 	for len(value) > 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 // manifest is the path below which a web server of a study lists its pages: each
-// line is one page, all files that it takes, as PATH:BYTES parted by blanks.
+// line is one page, all files that it takes, as PATH:BYTES separated by blanks.
 const manifest = "/pages.txt"
 
 // page is the paths of all files of a page, its text first.
@@ -37,7 +37,7 @@ func parseManifest(text []byte) ([]page, error) {
 }
 
 // parsePages reads the pages that a study names, each with its further files after
-// it, parted by blanks.
+// it, separated by blanks.
 func parsePages(texts []string) ([]page, error) {
 	var pages []page
 	for _, text := range texts {

@@ -203,7 +203,7 @@ func TestServersThatBreak(t *testing.T) {
 	}
 }
 
-// A server that goes away for good is called again and again, but not all the time.
+// A server that goes away for good is retried, but not all the time.
 func TestAServerThatIsGone(t *testing.T) {
 	for _, w := range ways {
 		s := served(t, w.encrypted, nil)
