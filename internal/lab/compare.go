@@ -160,7 +160,7 @@ func (l *Lab) Export(w io.Writer, dir, format string) error {
 // studies. It returns what it wrote, a phrase each.
 func (l *Lab) Import(paths []string, dir string) ([]string, error) {
 	if dir == "" {
-		return nil, &mistake{errors.New("name the folder to write with --out")}
+		return nil, &mistake{errors.New("name the output folder with --out")}
 	}
 	var lines []string
 	for _, path := range paths {

@@ -52,7 +52,7 @@ func open(dir string) (*Run, error) {
 		return nil, &mistake{fmt.Errorf("there is no folder %s; plimsoll runs lists the runs in a folder", dir)}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &mistake{fmt.Errorf("%s holds no run of a study: there is no study.yaml in it", dir)}
+		return nil, &mistake{fmt.Errorf("%s is not a results folder: it has no study.yaml", dir)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)

@@ -125,7 +125,7 @@ func sightOf(results *measure.Results, record *measure.Record) (rows []report.Te
 	}
 	var seen collect.TestbedRecord
 	if err := json.Unmarshal(text, &seen); err != nil {
-		return nil, fmt.Errorf("read how the machine saw itself in trial %d: %w", record.Trial, err)
+		return nil, fmt.Errorf("read the hardware that the machine saw in trial %d: %w", record.Trial, err)
 	}
 	for _, f := range seen {
 		rows = append(rows, report.TestbedLine{Name: f.Name, Value: f.Value})

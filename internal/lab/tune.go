@@ -21,7 +21,7 @@ import (
 // of the loop.
 func (l *Lab) Tune(ctx context.Context, request Request) (*Outcome, error) {
 	if request.Source.Study.Goal == nil {
-		return nil, &mistake{fmt.Errorf("the study %s has no goal to tune for: add, for example, goal: {most: iops}", request.Source.Study.Name)}
+		return nil, &mistake{fmt.Errorf("the study %s has no goal: add, for example, goal: {most: iops}", request.Source.Study.Name)}
 	}
 	if _, err := l.Preview(ctx, request); err != nil {
 		return nil, err

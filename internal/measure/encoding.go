@@ -82,7 +82,7 @@ func (h *Histogram) UnmarshalText(text []byte) error {
 		return fmt.Errorf("decode histogram: %w", err)
 	}
 	if len(data) < 8 || binary.BigEndian.Uint32(data) != cookieCompressed {
-		return errors.New("decode histogram: it does not begin as one")
+		return errors.New("decode histogram: wrong header")
 	}
 	r, err := zlib.NewReader(bytes.NewReader(data[8:]))
 	if err != nil {
@@ -99,7 +99,7 @@ func (h *Histogram) UnmarshalText(text []byte) error {
 	}
 	want := header{cookie, head.Length, 0, digits, lowest, highest, 1}
 	if head != want || int(head.Length) != len(plain)-size {
-		return errors.New("decode histogram: its bounds or digits are not those of plimsoll")
+		return errors.New("decode histogram: wrong bounds or precision")
 	}
 	*h = Histogram{}
 	return h.fill(plain[size:])
@@ -118,7 +118,7 @@ func (h *Histogram) fill(payload []byte) error {
 			continue
 		}
 		if index >= counters || v > math.MaxInt64-h.total {
-			return errors.New("decode histogram: its counters pass its bounds")
+			return errors.New("decode histogram: its counters exceed its bounds")
 		}
 		if v > 0 {
 			h.add(int(index), v)

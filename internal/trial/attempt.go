@@ -134,8 +134,8 @@ func (a *attempt) interval(r *measure.Recorder) (enough bool) {
 	return a.watch.Enough(intervals)
 }
 
-// stop keeps what there is of a trial that did not end, beside the records:
-// the trial does not count and will run again.
+// stop keeps the record of an unfinished trial beside the others: the trial does not count
+// and will run again.
 func (a *attempt) stop(ctx context.Context, cause error) error {
 	a.record.Void = "interrupted"
 	if lost := (*journal.Lost)(nil); errors.As(errors.Join(cause, a.session.journal.Intact()), &lost) {
@@ -149,8 +149,8 @@ func (a *attempt) stop(ctx context.Context, cause error) error {
 	return errors.Join(cause, a.session.journal.Append(journal.Entry{Kind: journal.KindTrialStopped, Trial: a.trial.Number, Note: name}))
 }
 
-// save writes the record of a trial that did not end to a file, and what its service
-// logged beside it.
+// save writes the record of an unfinished trial to a file, and the log of its service beside
+// it.
 func (a *attempt) save(ctx context.Context, name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -307,8 +307,8 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// collect takes over what the recorder and the sampler hold, also after a load
-// that failed.
+// collect takes over the data of the recorder and the samplers, also after a load that
+// failed.
 func (a *attempt) collect() {
 	intervals := a.recorder.Intervals()
 	maps.Copy(a.record.Observed, a.recorder.Observed())
@@ -329,10 +329,10 @@ func (a *attempt) collect() {
 
 func hosted(m platform.Machine) bool { _, yes := m.(platform.Hosted); return yes }
 
-// logFile is where a trial keeps what its service logged.
+// logFile is the log of the service in a trial.
 const logFile = "service.log"
 
-// keepLog keeps what the service logged in the trial, also where it died.
+// keepLog keeps the log of the service, also where it died.
 func (a *attempt) keepLog(ctx context.Context) {
 	if text := a.session.services.Logged(ctx); len(text) > 0 {
 		a.files[logFile] = text

@@ -49,8 +49,8 @@ const tidy = 30 * time.Second
 // context included, settings of the machine are put back before it returns.
 //
 // A trial that meets trouble is void with its cause and the study goes on. Errors
-// are for what stops a study: a mistake in it, a machine that lacks something
-// (both before anything was touched), a load that cannot be prepared, a results
+// stop a study: a mistake in it, a machine that lacks something
+// (both before anything was changed), a load that cannot be prepared, a results
 // folder that cannot be written or was damaged, and an interrupt.
 func (b *Bench) Run(ctx context.Context) (err error) {
 	if err := journal.CheckOwner(b.Dir); err != nil {
@@ -137,8 +137,8 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	return s, nil
 }
 
-// start makes sure that the study can run, and writes what resume and restore
-// need before anything is touched.
+// start makes sure that the study can run, and logs what resume and restore need before
+// anything is changed.
 func (s *session) start(ctx context.Context) error {
 	if err := writable(s.bench.Dir); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s *session) start(ctx context.Context) error {
 	return s.journal.Start(b)
 }
 
-// beginning is what the run begins with, or began with where it has an undo log.
+// beginning is the first entry of the journal: that of the undo log, where the run has one.
 func (s *session) beginning(ctx context.Context, hash string) (b *journal.Begin, err error) {
 	if s.journal.Saved() {
 		return s.journal.Begin(), nil
@@ -230,8 +230,8 @@ func (s *session) same(old *journal.Begin, hash string) error {
 	return nil
 }
 
-// resume puts back what a dead session left, so that this one finds each
-// setting at its former level, and reads the trials that ended.
+// resume puts back the changes of a dead session, so that this one finds each setting at its
+// former level, and reads the trials that ended.
 func (s *session) resume(ctx context.Context) error {
 	r := s.restorer()
 	r.Settings(ctx)
@@ -259,7 +259,7 @@ func (s *session) resume(ctx context.Context) error {
 	return s.sweep()
 }
 
-// sweep removes what a session that died while it wrote a trial has left.
+// sweep removes half-written trials of dead sessions.
 func (s *session) sweep() error {
 	halves, err := filepath.Glob(filepath.Join(s.bench.Dir, "trials", ".trial-*"))
 	for _, half := range halves {
@@ -339,7 +339,7 @@ func (s *session) stopped(trial int) string {
 	return filepath.Join("stopped", fmt.Sprintf("%04d-%d.json", trial, len(s.journal.Entries())))
 }
 
-// claimAll finds the machines of the run and claims what it may change on them.
+// claimAll finds the machines of the run and claims the settings that it may change on them.
 func (s *session) claimAll(ctx context.Context, b *journal.Begin) (release func(), err error) {
 	r := s.restorer()
 	if r.Fleeting {

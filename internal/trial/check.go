@@ -16,8 +16,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Needs is what a study takes before it can run: the needs of its loads, all
-// arms together.
+// Needs is the requirements of a study: those of its loads, all arms together.
 type Needs struct {
 	Disk     int64               // bytes in the scratch folder, if the loads of all arms lie there at once
 	Time     time.Duration       // rough length of preparing them
@@ -85,7 +84,7 @@ func (s *session) sample(ctx context.Context, levels map[string]string) (machine
 	return s.machines.Gather(ctx, groups, s.driven(levels))
 }
 
-// checkLoads asks each kind of load of an arm what it needs, and is how much of the disk.
+// checkLoads asks each kind of load of an arm for its needs, and returns those of the disk.
 // What is in the service is in each of its servers, which are filled at once.
 func (s *session) checkLoads(ctx context.Context, all machines.Set, seen map[string]workload.Needs, total *Needs, servers int) (most int64, err error) {
 	if s.sim != nil { // in virtual time no load runs
@@ -157,7 +156,7 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// serve adds what the service of an arm needs.
+// serve adds the needs of the service of an arm.
 func (n *Needs) serve(needs service.Needs) {
 	n.Time += needs.Time
 	for _, change := range needs.Changes {

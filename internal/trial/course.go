@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-// schedule says which trial comes next, and estimates how long the rest takes.
+// schedule names the next trial, and estimates the time that the rest takes.
 type schedule struct {
 	study      *study.Study
 	arms       int
@@ -201,7 +201,7 @@ func (s *schedule) used() time.Duration {
 	return used
 }
 
-// spent says whether another trial would pass the budget of time.
+// spent tells whether another trial would exceed the budget of time.
 func (s *schedule) spent() bool {
 	budget := s.study.Measure.Time
 	if budget <= 0 || s.used()+s.typical() <= budget {

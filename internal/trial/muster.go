@@ -19,7 +19,7 @@ func (s *session) muster(ctx context.Context, levels map[string]string) (machine
 	return s.machines.Gather(ctx, s.bench.Study.Crew(levels), s.driven(levels))
 }
 
-// driven is what the machines of each group drive in an arm.
+// driven is the workload of each group in an arm.
 func (s *session) driven(levels map[string]string) machines.Loads {
 	return func(g study.Group) (kind workload.Kind, settings parameter.Settings, err error) {
 		switch {

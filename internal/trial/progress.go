@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/workload"
 )
 
-// Phase is what a bench is doing.
+// Phase is a step of a run.
 type Phase string
 
 // The phases of a run, in their order within a trial.
@@ -44,7 +44,7 @@ type Event struct {
 	Note    string         // what there is to say, as a phrase
 }
 
-// reporter hands events on, one at a time, with what stays the same in them.
+// reporter hands events on, one at a time, with the fields that stay the same.
 type reporter struct {
 	mu      sync.Mutex
 	hand    func(Event)

@@ -40,7 +40,7 @@ type Ending struct {
 	Step   time.Duration // length of an interval
 }
 
-// Space is what is left on a file system.
+// Space is the free space of a file system.
 type Space struct {
 	What        string
 	Free, Total float64 // bytes
@@ -208,7 +208,7 @@ func mix(e *Evidence, limit float64) (measure.State, string) {
 	return verdict(true, "%s", strings.Join(all, ", "))
 }
 
-// Names of what the rules read.
+// The counters that the rules read.
 const (
 	StealCounter = "cpu.steal" // CPUs
 	CountCounter = "cpu.count" // CPUs
@@ -273,7 +273,7 @@ func synchronised(e *Evidence, _ float64) (measure.State, string) {
 	return verdict(true, "the clock is synchronised")
 }
 
-// leastLeft is what must be left on a file system, whatever its size.
+// leastLeft is the least free space of a file system, whatever its size.
 const leastLeft = 1 << 30
 
 func room(e *Evidence, limit float64) (measure.State, string) {

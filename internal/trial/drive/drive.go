@@ -68,8 +68,8 @@ type Driver struct {
 	begin  *barrier // of the first load, where other groups begin with it; nil otherwise
 }
 
-// Together runs a load on the machines of the subject, which share what is offered, and adds
-// up what they do.
+// Together runs a load on the machines of the subject, which share its rate, and adds up
+// their results.
 func (d *Driver) Together(ctx context.Context, l Load, stage load.Stage, out *measure.Recorder) error {
 	subject := d.Crew.Subject()
 	at := d.begin

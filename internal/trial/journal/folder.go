@@ -51,7 +51,7 @@ func LogsOf(dir, folder string) (logs []string, err error) {
 	return nil, nil
 }
 
-// NotOurs refuses what the journal of a folder wants to have put back.
+// NotOurs refuses to put back changes that only the journal of a folder claims.
 func NotOurs(dir, folder string, left []string) error {
 	const most = 10
 	if len(left) > most {
@@ -104,7 +104,8 @@ func (j *Journal) join(b *Begin) {
 	}
 }
 
-// agree enters in the journal of the results folder what is known to be put back, where a crash kept it out, so that the run can go on.
+// agree logs in the results folder the changes that are known to be undone, where a crash kept them out, so that the
+// run can be resumed.
 func (j *Journal) agree() {
 	u := outstanding(j.log.entries)
 	for _, c := range u.Settings {

@@ -12,7 +12,7 @@ import (
 	"plimsoll/internal/study"
 )
 
-// Kind says what an entry of the journal tells.
+// Kind is the kind of an entry of the journal.
 type Kind string
 
 // The kinds of entry. Those that begin something are on disk before it begins.
@@ -51,7 +51,7 @@ type Entry struct {
 	Note    string   `json:"note,omitempty"`
 }
 
-// Begin is what resume and restore must know about a run.
+// Begin is the data of a run that resume and restore need.
 type Begin struct {
 	Run      string          `json:"run,omitempty"`  // names the undo log of the run; drawn at random
 	Dir      string          `json:"dir,omitempty"`  // results folder, in the undo log

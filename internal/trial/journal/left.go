@@ -2,7 +2,7 @@ package journal
 
 import "fmt"
 
-// Left says what the run in a results folder has changed and not put back, a phrase each.
+// Left lists the changes that the run in a results folder has not put back, a phrase each.
 func Left(dir string) []string {
 	if logs, err := UndoFolder(); err == nil {
 		if all, err := ListUnfinished(logs); err == nil {
@@ -19,7 +19,7 @@ func Left(dir string) []string {
 	return nil
 }
 
-// LeftBy says what entries leave to be put back, a phrase each.
+// LeftBy lists the changes that entries leave to be put back, a phrase each.
 func LeftBy(entries []Entry) (phrases []string) {
 	u := outstanding(entries)
 	for _, c := range u.Settings {

@@ -26,7 +26,7 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("%s is in use by another plimsoll (process %s)", e.What, e.Process)
 }
 
-// orphaned says that the process which took a lock is gone.
+// orphaned tells whether the process that took a lock is gone.
 func orphaned(name string) bool {
 	text, err := os.ReadFile(name)
 	if err != nil {

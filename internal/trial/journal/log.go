@@ -17,7 +17,7 @@ import (
 // longestLog is the most that is read of a log: some hundred thousand trials.
 const longestLog = 1 << 30
 
-// Lost says that a file which a run writes cannot be written any more. The run stops and puts the host back.
+// Lost is a file of a run that cannot be written any more. The run stops and puts the host back.
 type Lost struct {
 	Name string
 	Why  error // nil where it was removed or replaced

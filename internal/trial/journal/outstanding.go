@@ -44,7 +44,7 @@ func (c *Change) is(s *Setting) bool {
 	return c.Factor == s.Factor && c.Target == s.Target && c.Machine == s.Machine
 }
 
-// outstanding folds the journal into what must be undone.
+// outstanding folds the journal into the changes that must be undone.
 func outstanding(entries []Entry) *Undo {
 	u := &Undo{}
 	for _, e := range entries {

@@ -241,7 +241,7 @@ func (t *Parts) Counted() {
 }
 
 // Ran is how long the load lasted: where several machines made it, until the first of them
-// ended. Their sum lacks what the others did after that.
+// ended. Their sum lacks the later work of the others.
 func (t *Parts) Ran() time.Duration {
 	ran := time.Duration(math.MaxInt64)
 	last := func(r *measure.Recorder) {

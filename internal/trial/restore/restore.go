@@ -107,7 +107,7 @@ type Restorer struct {
 	Errs     []error
 }
 
-// New undoes what a journal says, on the machines of its run.
+// New undoes the changes of a journal, on the machines of its run.
 func New(m *machines.Inventory, j *journal.Journal, seed uint64, workload string) *Restorer {
 	return &Restorer{Machines: m, Journal: j, seed: seed, Kind: workload, Fleeting: m.Fleeting()}
 }
@@ -129,7 +129,7 @@ func (r *Restorer) Undo(ctx context.Context, groups []study.Group) {
 	r.Settings(ctx)
 }
 
-// Clean removes what the loads of a session prepared, and stops its service: first where the service does
+// Clean removes the files of the loads of a session, and stops its service: first where the service does
 // not answer, as may be why the session ended in trouble.
 func (r *Restorer) Clean(ctx context.Context, s *serve.Services, trouble error) {
 	if len(s.Foreign()) == 0 {
@@ -287,7 +287,7 @@ func (r *Restorer) filesOf(ctx context.Context, s *setting.Setting, c *journal.C
 	return files, nil
 }
 
-// Loads removes what loads had prepared.
+// Loads removes the files of loads.
 func (r *Restorer) Loads(ctx context.Context) {
 	for _, l := range slices.Backward(slices.Clone(r.Journal.Undo.Loads)) {
 		what := fmt.Sprintf("the files of workload %s in %s", r.kindOf(l), r.Machines.Scratch)
@@ -309,7 +309,7 @@ func (r *Restorer) Loads(ctx context.Context) {
 	}
 }
 
-// endsWithMachine says that what cannot be removed, as on a machine that died, is gone once the platform is closed.
+// endsWithMachine tells whether files that cannot be removed, as on a machine that died, go when the platform closes.
 func (r *Restorer) endsWithMachine() bool { return r.Fleeting && len(r.Journal.Begin().Services) == 0 }
 
 // kindOf is the kind of workload of a load.

@@ -26,7 +26,7 @@ func (l *limits) on(metric string) bool {
 	return slices.ContainsFunc(l.within, func(limit study.Limit) bool { return limit.Metric == metric })
 }
 
-// judgeProbe says whether a probe passed: what the system could not keep up with is
+// judgeProbe decides whether a probe passed: what the system could not keep up with is
 // overload, and the rest is held against the limits. A probe that the generator was late
 // with counts where it kept its limits all the same: response times count from when
 // operations were due, its own lag included.
@@ -66,7 +66,7 @@ func (l *limits) judgeProbe(p *measure.Probe, r *measure.Recorder, failed error)
 	p.Invalid, p.Reason = true, late
 }
 
-// refusedBunches says that operations which came late, and so in bunches, explain the
+// refusedBunches tells whether operations that came late, and so in bunches, explain the
 // errors that a probe failed by: a system may refuse those.
 func (l *limits) refusedBunches(p *measure.Probe, intervals []measure.Interval) bool {
 	if p.Limiting != "errors" || l.punctual(p) {
@@ -110,7 +110,7 @@ func (l *limits) judgeLimits(p *measure.Probe, r *measure.Recorder) {
 	p.Passed = true
 }
 
-// failedItself says that the lag of the generator does not explain why a probe failed:
+// failedItself tells whether a probe failed for other reasons than the lag of the generator:
 // the limit is missed without it as well, taken twice because answers were read as late
 // as operations were started; or more was offered than was served by a generator that had
 // CPU time to spare.
@@ -138,14 +138,14 @@ func (l *limits) failedItself(p *measure.Probe) bool {
 	return false
 }
 
-// punctual says that no thread of the generator was away for long: operations that were
+// punctual tells whether no thread of the generator was away for long: operations that were
 // never started then waited for a free connection, which the system held.
 func (l *limits) punctual(p *measure.Probe) bool {
 	gap, known := p.Values["client.gap"]
 	return known && 2*gap < l.slow().Seconds()
 }
 
-// keptWithAbandoned says that the limits on response times are kept even if each
+// keptWithAbandoned tells whether the limits on response times are met even if each
 // operation that was never started counts as slower than all of them.
 func (l *limits) keptWithAbandoned(p *measure.Probe, intervals []measure.Interval) bool {
 	abandoned := p.Values["abandoned"]
@@ -168,7 +168,7 @@ func (l *limits) keptWithAbandoned(p *measure.Probe, intervals []measure.Interva
 	return true
 }
 
-// carriedInWindow says that the generator kept its schedule in the part of a probe that
+// carriedInWindow tells whether the generator kept its schedule in the part of a probe that
 // counts: it judges itself by the whole, in whose first instants connections are made.
 func carriedInWindow(p *measure.Probe) bool {
 	const mostLate, mostLost = .01, .005
