@@ -9,6 +9,12 @@ import (
 // Interval returns the interval of the mean.
 func (p Paired) Interval() Interval { return Interval{Low: p.Low, High: p.High} }
 
+// Interval returns the interval of the mean.
+func (e Effect) Interval() Interval { return Interval{Low: e.Low, High: e.High} }
+
+// Contains says whether v lies in the interval, ends included.
+func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
+
 func TestPairedIntervalCoversWhateverTheNoise(t *testing.T) {
 	s := Simulations(t)
 	const truth = 0.03
