@@ -4,7 +4,7 @@
 // A claim is accused only where the text itself gives the values that contradict it.
 // Each printed number stands for the interval of half a unit of its last digit; a
 // claim holds where some values in these intervals are consistent with it. What is
-// ambiguous, or has no values to recompute it from, is reported as not understood.
+// ambiguous, or has no values to recompute from, is reported as not understood.
 // The package is pure, and its time is linear in the length of the text but for the
 // numbers of one sentence, which are bounded.
 package claim

@@ -31,7 +31,7 @@ func (a *auditor) sentence(s *grammar.Sentence) {
 	case len(s.Sayings) > 0 && s.Stated():
 		a.leftover(s)
 	case number.HasDigit(s.Text):
-		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "no values to recompute it from"})
+		a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "no values to recompute from"})
 	}
 }
 
@@ -42,7 +42,7 @@ func (a *auditor) leftover(s *grammar.Sentence) {
 		if s.Used[one.From] || !one.Claims() {
 			continue
 		}
-		a.add(claim.Claim{Said: s.TextOf(one.From, one.To), Status: claim.NotUnderstood, Reason: "its values before and after are not given"})
+		a.add(claim.Claim{Said: s.TextOf(one.From, one.To), Status: claim.NotUnderstood, Reason: "no values before and after are given"})
 	}
 }
 

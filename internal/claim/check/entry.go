@@ -248,7 +248,7 @@ func entryExtrapolation(a *auditor, e *entry) error {
 	step := (at.Value - last.x.Low) / (last.x.Low - before.x.Low)
 	line := last.y.Plus(last.y.Minus(before.y).Times(step))
 	out := claim.Claim{Said: e.Says, Status: claim.NotUnderstood, Computed: "a straight line through the last two sizes: " + in(said, line.Middle()),
-		Reason: "a forecast, not a measurement: growth may end"}
+		Reason: "extrapolation, not a measurement"}
 	switch {
 	case at.Value > reach*last.x.Low:
 		out.Status, out.Reason = claim.DoesNotHold, fmt.Sprintf("an extrapolation beyond %d times the largest measured size, %s", reach, judge.Grouped(last.x.Low))

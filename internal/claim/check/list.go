@@ -101,7 +101,7 @@ func (a *auditor) settleValue(s *grammar.Sentence, from, at int, computed number
 	one := grammar.Saying{Kind: grammar.AsDifference, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at, To: at + 1}
 	grammar.Hedge(s, &one)
 	if q.Unit.Loose > 0 && judge.FitOf(&one, computed.Times(1/scale)) != judge.Fits && judge.FitOf(&one, computed.Times(1/q.Unit.Loose)) == judge.Fits {
-		a.add(claim.Claim{Said: s.TextOf(from, at+1), Status: claim.NotUnderstood, Reason: "holds only where 1 KB is 1,024 bytes; KB and KiB are different units"})
+		a.add(claim.Claim{Said: s.TextOf(from, at+1), Status: claim.NotUnderstood, Reason: "holds only if 1 KB is 1,024 bytes (KiB)"})
 		return
 	}
 	one.From = at

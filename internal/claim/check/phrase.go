@@ -61,7 +61,7 @@ func margin(a *auditor, s *grammar.Sentence, lower string) {
 	out := claim.Claim{Said: said, Status: claim.DoesNotHold, Computed: "no interval, no margin: not enough runs", Reason: faultMargin,
 		Wording: "not enough runs to tell"}
 	if a.doc.Repeated {
-		out = claim.Claim{Said: said, Status: claim.NotUnderstood, Reason: "the text states runs or an interval; those of this claim are not given here"}
+		out = claim.Claim{Said: said, Status: claim.NotUnderstood, Reason: "no runs or interval are given for this claim"}
 		if size, limit, ok := margins(s); ok {
 			out.Computed = fmt.Sprintf("a change of %s and a margin of %s", size.Printed, limit.Printed)
 			switch {
@@ -73,7 +73,7 @@ func margin(a *auditor, s *grammar.Sentence, lower string) {
 		}
 	}
 	if _, rest, _ := strings.Cut(lower, said); out.Status == claim.DoesNotHold && givenMargin.MatchString(rest) {
-		out = claim.Claim{Said: said, Status: claim.NotUnderstood, Reason: "the runs behind the margin are not given"}
+		out = claim.Claim{Said: said, Status: claim.NotUnderstood, Reason: "no runs are given for the margin"}
 	}
 	a.add(out)
 }

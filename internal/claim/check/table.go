@@ -56,7 +56,7 @@ func table(a *auditor, b *document.Block) {
 			cells(a, &rows[i])
 		}
 		if len(a.claims) == first && number.HasDigit(a.text) {
-			a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "no values to recompute it from"})
+			a.add(claim.Claim{Status: claim.NotUnderstood, Reason: "no values to recompute from"})
 		}
 	}
 }
@@ -138,7 +138,7 @@ func rowChange(a *auditor, c *columns, header []string, r *document.Row) {
 	name := header[c.change]
 	one, ok := cellSaying(a, text, name)
 	if !ok || !before.Like(after) {
-		a.add(claim.Claim{Said: text, Status: claim.NotUnderstood, Reason: "not a change that can be computed"})
+		a.add(claim.Claim{Said: text, Status: claim.NotUnderstood, Reason: "not a computable change"})
 		return
 	}
 	if one.Kind == grammar.AsDifference && one.Num.Unit.Dim == "" {

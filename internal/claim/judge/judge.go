@@ -14,11 +14,11 @@ import (
 const (
 	FaultValue  = "does not follow from its own numbers"
 	FaultSign   = "sign missing: the value falls"
-	FaultWord   = "text must be computed from data"
+	FaultWord   = "wording contradicts the numbers"
 	faultPoints = "percent versus points"
-	faultBase   = "relative to the later value, not to the earlier one"
+	faultBase   = "relative to the later value instead of the earlier one"
 	FaultWay    = "wrong direction"
-	faultFactor = "a ratio in percent is not a change in percent"
+	faultFactor = "ratio in percent stated as change in percent"
 	FaultName   = "metric misnamed"
 )
 
@@ -279,7 +279,7 @@ func Of(one *grammar.Saying, c *Change) claim.Claim {
 		return out
 	}
 	if r, ok := c.loose(); ok && matches(one, c, []reading{r}) == Fits {
-		out.Status, out.Reason = claim.NotUnderstood, "holds only where 1 KB is 1,024 bytes; KB and KiB are different units"
+		out.Status, out.Reason = claim.NotUnderstood, "holds only if 1 KB is 1,024 bytes (KiB)"
 		return out
 	}
 	if bare(one) && ratioReading(one, strict) {

@@ -26,19 +26,19 @@ func Unsure(s *grammar.Sentence, p *grammar.Pair, from, to int) string {
 	}
 	for k := start; k < to; k++ {
 		if w := s.WordAt(k); number.Modals[w] || strings.HasSuffix(w, "n't") {
-			return "a condition, a negation or an expectation"
+			return "condition, negation or expectation"
 		}
 	}
 	for k := to; k < min(len(s.Tokens), to+8) && s.Tokens[k].Mark == "" && s.Tokens[k].Num == nil; k++ {
 		if hopes[s.WordAt(k)] {
-			return "the change is one from an expectation"
+			return "change relative to an expectation"
 		}
 	}
 	if s.Lists {
-		return "values and changes are listed apart"
+		return "values and changes in separate lists"
 	}
 	if isSetting(s, p) {
-		return "the values are settings; the change may be of something else"
+		return "the values are settings"
 	}
 	return ""
 }
