@@ -13,6 +13,7 @@ import (
 	"plimsoll/internal/catalog"
 	"plimsoll/internal/plan"
 	"plimsoll/internal/study"
+	"plimsoll/internal/study/describe"
 	"plimsoll/studies"
 )
 
@@ -85,7 +86,7 @@ func TestTheDemoIsShort(t *testing.T) {
 
 func TestSchemaAndTemplatesOfTheCatalog(t *testing.T) {
 	c := catalog.All()
-	text, err := study.Schema(c)
+	text, err := describe.Schema(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestSchemaAndTemplatesOfTheCatalog(t *testing.T) {
 	}
 	texts := all(t)
 	for _, k := range c.Workloads {
-		text, err := study.Template(c, k.Name)
+		text, err := describe.Template(c, k.Name)
 		if err != nil {
 			t.Fatal(err)
 		}

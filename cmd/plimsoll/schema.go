@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"plimsoll/internal/study"
+	"plimsoll/internal/study/describe"
 )
 
 func (c *command) schema() *cobra.Command {
@@ -13,7 +13,7 @@ func (c *command) schema() *cobra.Command {
 		Example: "  plimsoll schema > plimsoll.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := study.Schema(c.lab.Catalog)
+			text, err := describe.Schema(c.lab.Catalog)
 			if err != nil {
 				return err
 			}

@@ -40,6 +40,9 @@ func New(name string, of Format) *File {
 	return &File{Name: OneLine(name), of: of, seen: map[Mistake]struct{}{}}
 }
 
+// Anew begins to read another text of the same name and format.
+func (f *File) Anew() *File { return New(f.Name, f.of) }
+
 // Read reads the text as one document that holds a mapping, or complains and returns nil.
 func (f *File) Read(data []byte) *Node {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

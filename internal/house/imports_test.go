@@ -49,7 +49,10 @@ var allowed = map[string]string{
 	"internal/factor":                 "guest/netem parameter platform",
 	"internal/factor/vm":              "factor guest/furnish guest/hardware guest/inspect guest/layout guest/qemu guest/spec guest/view parameter",
 	"internal/collect":                "measure platform",
-	"internal/study":                  "collect document factor load measure parameter platform service workload",
+	"internal/study":                  "collect document factor load measure parameter platform service study/credential study/override workload",
+	"internal/study/credential":       "",
+	"internal/study/override":         "document",
+	"internal/study/describe":         "measure parameter study workload",
 	"internal/plan":                   "measure plan/peak stat study",
 	"internal/plan/peak":              "stat stat/curve",
 	"internal/plan/growth":            "plan/peak stat",
@@ -167,7 +170,7 @@ var allowed = map[string]string{
 	"cmd/plimsoll/clustercmd":         "cmd/plimsoll/cli cluster cluster/balance cluster/divvy cluster/doctor cluster/doctor/pools cluster/doctor/whatif cluster/generate cluster/importer cluster/picture cluster/policy cluster/replay cluster/sca cluster/scenario cluster/snapshot cluster/topology cluster/trace parameter",
 	"cmd/plimsoll/machinecmd":         "agent agent/fabric agent/join cmd/plimsoll/cli guest/disk guest/initramfs guest/kernel parameter platform/fleet platform/local service/cassandra service/reflector service/responder",
 	"cmd/plimsoll/resultscmd":         "claim claim/check cmd/plimsoll/cli finding lab report report/content report/markdown report/terminal",
-	"cmd/plimsoll/studycmd":           "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study trial",
+	"cmd/plimsoll/studycmd":           "catalog cmd/plimsoll/cli console document escape finding lab measure platform report study study/describe trial",
 }
 
 // owner names the packages that may import a third party.

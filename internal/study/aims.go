@@ -200,8 +200,8 @@ func number(text string) (float64, bool) {
 	return v, true
 }
 
-// publishedKeys are the keys of a published figure.
-var publishedKeys = []key{
+// PublishedKeys are the keys of a published figure.
+var PublishedKeys = []Key{
 	{"metric", "what was measured"},
 	{"unit", "of the values, as published; default the metric's"},
 	{"values", "by level, or by platform in a study of one arm: {LEVEL: number}"},
@@ -227,7 +227,7 @@ func (ar aimReader) published(n *document.Node, metrics []measure.Metric) []Figu
 // figure reads one published figure. Its metric need not be one of ours, since
 // others measure other things; then it has a unit of its own.
 func (ar aimReader) figure(n *document.Node, what string, metrics []measure.Metric) Figure {
-	keys := ar.r.table(n, what, names(publishedKeys))
+	keys := ar.r.table(n, what, names(PublishedKeys))
 	var f Figure
 	text := func(name string, required bool) string {
 		k, ok := keys[name]

@@ -117,3 +117,17 @@ const head = "study: s\nquestion: q?\nplatform: local\nworkload: storage\n"
 
 // web is the beginning of a study whose workload talks to a service.
 const web = "study: s\nquestion: q?\nplatform: local\nworkload: web\n"
+
+// For the tests of what describes studies, which are of another package.
+var (
+	TestCatalog = testCatalog
+	ParseTest   = parse
+	MeasureTest = defaultMeasure
+)
+
+// Studies and beginnings of studies.
+const (
+	HeadTest = head
+	WebTest  = web
+	FullTest = full
+)

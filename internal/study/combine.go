@@ -62,7 +62,7 @@ func (lr loadReader) loads(s *Study) {
 // builder returns a function that builds what an arm needs, and names the part of
 // the study that it failed on.
 func (lr loadReader) builder(s *Study) func(levels map[string]string) (place string, err error) {
-	kind := lr.r.catalog.workload(s.Workload.Kind)
+	kind := lr.r.catalog.Workload(s.Workload.Kind)
 	return func(levels map[string]string) (string, error) {
 		if _, err := kind.New(s.Settings(levels)); err != nil {
 			return "workload." + kind.Name, err
@@ -71,14 +71,14 @@ func (lr loadReader) builder(s *Study) func(levels map[string]string) (place str
 			if g.Workload == nil {
 				continue
 			}
-			if _, err := lr.r.catalog.workload(g.Workload.Kind).New(g.Workload.Settings); err != nil {
+			if _, err := lr.r.catalog.Workload(g.Workload.Kind).New(g.Workload.Settings); err != nil {
 				return "groups." + g.Name + ".workload." + g.Workload.Kind, err
 			}
 		}
 		if s.Service == nil {
 			return "", nil
 		}
-		served := lr.r.catalog.service(s.Service.Kind)
+		served := lr.r.catalog.Service(s.Service.Kind)
 		settings := s.ServiceSettings(levels)
 		_, err := served.New(settings)
 		if n := settings[instancesSetting]; err == nil && n != "" && n != "1" && !kind.Spreads {

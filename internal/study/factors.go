@@ -21,11 +21,11 @@ const Label = "label"
 // CommandPrefix stands before the name of a command in the name of its factor.
 const CommandPrefix = "command."
 
-// mostLevels is the largest number of levels of one factor.
-const mostLevels = 64
+// MostLevels is the largest number of levels of one factor.
+const MostLevels = 64
 
-// commandKeys are the keys of a command.
-var commandKeys = []key{
+// CommandKeys are the keys of a command.
+var CommandKeys = []Key{
 	{"read", "prints the level in effect; run by sh"},
 	{"apply", "sets a level; {level} stands for it"},
 	{"restore", "puts back; {level} stands for the former level; default: apply"},
@@ -39,9 +39,9 @@ func (r *reader) commands(n *document.Node) []Command {
 			r.in.Complain(e.key, "commands: %q cannot be a name: use letters, digits, '-', '_' and '.', a letter or digit first", c.Name)
 			continue
 		}
-		keys := r.table(e.value, "commands."+c.Name, names(commandKeys))
+		keys := r.table(e.value, "commands."+c.Name, names(CommandKeys))
 		for i, into := range []*string{&c.Read, &c.Apply, &c.Restore} {
-			name := commandKeys[i].name
+			name := CommandKeys[i].Name
 			if k, ok := keys[name]; ok {
 				*into, _ = r.scalar(k.value, name)
 			} else if name != "restore" {
@@ -111,15 +111,15 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 	case kind != nil && before == kind.Name:
 		return fr.parameter(n, kind.Name, kind.Defaults)
 	case s.Service != nil && before == s.Service.Kind:
-		f, levels, ok = fr.parameter(n, s.Service.Kind, fr.r.catalog.service(s.Service.Kind).Defaults)
+		f, levels, ok = fr.parameter(n, s.Service.Kind, fr.r.catalog.Service(s.Service.Kind).Defaults)
 		f.OfService = true
 		return f, levels, ok
 	case kind == nil && fr.couldBeLoad(before):
 		return f, nil, false // the workload itself is missing or unknown, which was said
-	case s.Service != nil && fr.r.catalog.service(before) != nil:
+	case s.Service != nil && fr.r.catalog.Service(before) != nil:
 		fr.r.in.Complain(n, "factor %q: the service of this study is %s, not %s", name, s.Service.Kind, before)
 		return f, nil, false
-	case kind != nil && fr.r.catalog.workload(before) != nil:
+	case kind != nil && fr.r.catalog.Workload(before) != nil:
 		fr.r.in.Complain(n, "factor %q: the workload of this study is %s, not %s", name, kind.Name, before)
 		return f, nil, false
 	}
@@ -158,7 +158,7 @@ func (fr factorReader) factorNames(s *Study, kind *workload.Kind) []string {
 		}
 	}
 	if s.Service != nil {
-		for _, f := range parameter.Fields(fr.r.catalog.service(s.Service.Kind).Defaults) {
+		for _, f := range parameter.Fields(fr.r.catalog.Service(s.Service.Kind).Defaults) {
 			out = append(out, s.Service.Kind+"."+f.Name)
 		}
 	}
@@ -241,8 +241,8 @@ func (fr factorReader) levels(e entry, name string, accept accept) ([]string, bo
 	case len(n.Kids) == 0:
 		fr.r.in.Complain(n, "%s has no level; give at least one", name)
 		return nil, false
-	case len(n.Kids) > mostLevels:
-		fr.r.in.Complain(&n.Kids[mostLevels], "%s has %d levels; %d is the most", name, len(n.Kids), mostLevels)
+	case len(n.Kids) > MostLevels:
+		fr.r.in.Complain(&n.Kids[MostLevels], "%s has %d levels; %d is the most", name, len(n.Kids), MostLevels)
 		return nil, false
 	}
 	var out []string
@@ -282,7 +282,7 @@ func (fr factorReader) levelPlaces(s *Study) map[string]document.Mistake {
 }
 
 // PreparedAnew says whether every trial prepares its load again: where a setting of the
-// service is varied, each trial starts a service of its own.
+// Service is varied, each trial starts a service of its own.
 func (s *Study) PreparedAnew() bool {
 	return slices.ContainsFunc(s.Factors, func(f Factor) bool { return f.OfService })
 }

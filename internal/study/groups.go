@@ -31,10 +31,11 @@ type Group struct {
 // MachinesFactor is the factor that varies how many machines a group has.
 const MachinesFactor = "machines"
 
-// mostMachines is the largest number of machines of a group.
-const mostMachines = 1024
+// MostMachines is the largest number of machines of a group.
+const MostMachines = 1024
 
-var groupKeys = []key{
+// GroupKeys are the keys of a group.
+var GroupKeys = []Key{
 	{"machines", "how many alike; default 1"},
 	{"settings", "settings of the platform that differ for this group"},
 	{"workload", "what its machines drive: a name, or {NAME: {settings}}; the first group that has one is what the study is about"},
@@ -73,7 +74,7 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 		return
 	}
 	path := "groups." + g.Name
-	keys := gr.r.table(e.value, path, names(groupKeys))
+	keys := gr.r.table(e.value, path, names(GroupKeys))
 	if n, ok := keys["machines"]; ok {
 		g.Machines = gr.r.count(n.value, path+".machines")
 	}
@@ -101,7 +102,7 @@ func (gr groupReader) group(e entry, s *Study, top map[string]entry) {
 
 // meansSomething keeps a group from having the name of what else begins the name of a factor.
 func (gr groupReader) meansSomething(name string) bool {
-	return gr.r.catalog.workload(name) != nil || gr.r.catalog.service(name) != nil || !factorReader{gr.r}.couldBeLoad(name) || name == Label || name == MachinesFactor
+	return gr.r.catalog.Workload(name) != nil || gr.r.catalog.Service(name) != nil || !factorReader{gr.r}.couldBeLoad(name) || name == Label || name == MachinesFactor
 }
 
 // company reads the workload of a group that keeps the subject company.
@@ -111,7 +112,7 @@ func (gr groupReader) company(n *document.Node, path string) *Use {
 		known[i] = k.Name
 	}
 	name, settings := gr.r.use(n, "workload", known)
-	kind := gr.r.catalog.workload(name)
+	kind := gr.r.catalog.Workload(name)
 	if kind == nil {
 		return nil
 	}
@@ -131,7 +132,7 @@ func (r *reader) count(n *document.Node, what string) int {
 
 func machines(text string) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > mostMachines {
+	if err != nil || n < 1 || n > MostMachines {
 		return 0, errMachines(text)
 	}
 	return n, nil
@@ -140,7 +141,7 @@ func machines(text string) (int, error) {
 type errMachines string
 
 func (e errMachines) Error() string {
-	return strconv.Quote(string(e)) + " is not a number of machines from 1 to " + strconv.Itoa(mostMachines)
+	return strconv.Quote(string(e)) + " is not a number of machines from 1 to " + strconv.Itoa(MostMachines)
 }
 
 // machinesLevel judges a level of the factor that varies how many machines there are.
@@ -199,7 +200,7 @@ func (fr factorReader) groupFactor(n *document.Node, s *Study, kind *workload.Ki
 			fr.r.in.Complain(n, "factor %q: the group %s drives nothing", n.Text, g.Name)
 			return f, nil, false, true
 		}
-		of = fr.r.catalog.workload(g.Workload.Kind)
+		of = fr.r.catalog.Workload(g.Workload.Kind)
 	}
 	named := *n
 	named.Text = rest
@@ -279,12 +280,12 @@ func (s *Study) results(c *Catalog, kind *workload.Kind) []measure.Metric {
 	if len(s.Groups) == 0 {
 		return out
 	}
-	out = append(out, machineMetrics()...)
+	out = append(out, MachineMetrics()...)
 	for _, g := range s.Groups {
 		if g.Workload == nil {
 			continue
 		}
-		of := c.workload(g.Workload.Kind)
+		of := c.Workload(g.Workload.Kind)
 		if of == nil {
 			continue
 		}
@@ -302,11 +303,11 @@ const migrationFactor = "guest.migration"
 
 // Results lists what the records of the study may hold: the metrics of its workloads.
 func (s *Study) Results(c *Catalog) []measure.Metric {
-	return s.results(c, c.workload(s.Workload.Kind))
+	return s.results(c, c.Workload(s.Workload.Kind))
 }
 
-// machineMetrics tell how the machines of a group shared what there was.
-func machineMetrics() []measure.Metric {
+// MachineMetrics tell how the machines of a group shared what there was.
+func MachineMetrics() []measure.Metric {
 	return []measure.Metric{
 		{Name: Fairness, Unit: "1", Better: measure.HigherIsBetter, Doc: "Jain's fairness index of the machines' rates; 1 is equal shares"},
 		{Name: Least, Unit: "1/s", Better: measure.HigherIsBetter, Doc: "lowest rate of a machine"},

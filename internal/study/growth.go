@@ -12,8 +12,8 @@ import (
 // instancesSetting is how many servers a service has, of one that can have several.
 const instancesSetting = "instances"
 
-// mostInstances is beyond what a host carries, and below what a mistake asks for.
-const mostInstances = 4096
+// MostInstances is beyond what a host carries, and below what a mistake asks for.
+const MostInstances = 4096
 
 // Growth adds servers, each with the load of the study, until one more does not keep
 // the limits.
@@ -46,7 +46,7 @@ func (g *Growth) windows(whole bool) float64 {
 	return few
 }
 
-var growthKeys = []key{
+var growthKeys = []Key{
 	{"within", "what must be kept: {METRIC: most}; host.cpu is the share of the host's CPUs in use"},
 	{"from", "servers to begin with; default 1"},
 	{"step", "servers added at a time; default 1"},
@@ -73,8 +73,8 @@ func (lr loadReader) growth(e entry, s *Study, kind *workload.Kind) {
 		if e, ok := keys[name]; ok {
 			text, _ := lr.r.scalar(e.value, name)
 			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 || n > mostInstances {
-				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, mostInstances)
+			if err != nil || n < 1 || n > MostInstances {
+				lr.r.in.Complain(e.value, "load.growth.%s: %q is not a number of servers from 1 to %d", name, text, MostInstances)
 				return
 			}
 			*into = n
@@ -99,7 +99,7 @@ func (lr loadReader) multiplies(s *Study) bool {
 	if s.Service == nil {
 		return false
 	}
-	served := lr.r.catalog.service(s.Service.Kind)
+	served := lr.r.catalog.Service(s.Service.Kind)
 	return served != nil && s.Service.Settings["address"] == "" &&
 		slices.ContainsFunc(parameter.Fields(served.Defaults), func(f parameter.Field) bool { return f.Name == instancesSetting })
 }

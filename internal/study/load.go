@@ -13,24 +13,25 @@ import (
 // The settings by which a workload offers its operations in an open loop. One
 // that has none of the name cannot do it.
 const (
-	rateSetting     = "rate"
-	arrivalsSetting = "arrivals"
-	shapeSetting    = "shape"
+	RateSetting     = "rate"
+	ArrivalsSetting = "arrivals"
+	ShapeSetting    = "shape"
 )
 
 // firstRate is where the search for a peak begins when the study does not say.
 const firstRate = 100
 
-var loadKeys = []key{
-	{rateSetting, "operations offered per second, however many are under way"},
-	{arrivalsSetting, "how they arrive, where the workload offers a choice: constant or poisson"},
-	{shapeSetting, "how the rate changes, where the workload can: a ramp, steps or a sine"},
-	{traceSetting, "file with the instants of the operations, where the workload takes one, instead of a rate"},
+// LoadKeys are the keys of a load.
+var LoadKeys = []Key{
+	{RateSetting, "operations offered per second, however many are under way"},
+	{ArrivalsSetting, "how they arrive, where the workload offers a choice: constant or poisson"},
+	{ShapeSetting, "how the rate changes, where the workload can: a ramp, steps or a sine"},
+	{TraceSetting, "file with the instants of the operations, where the workload takes one, instead of a rate"},
 	{"peak", "search for the highest rate that keeps limits: {within: {p99: 20ms, errors: 0}}"},
 	{"growth", "search for how many servers keep limits: {within: {p95: 100ms}, to: 200}"},
 }
 
-var peakKeys = []key{
+var peakKeys = []Key{
 	{"within", "what must be kept: {METRIC: most}"},
 	{"from", "rate at which the search begins; default 100/s"},
 	{"to", "rate beyond which it does not go; default none"},
@@ -45,9 +46,9 @@ func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 		}
 		return
 	}
-	keys := lr.r.table(n, "load", names(loadKeys))
+	keys := lr.r.table(n, "load", names(LoadKeys))
 	if peak, ok := keys["peak"]; ok {
-		if rate, both := keys[rateSetting]; both {
+		if rate, both := keys[RateSetting]; both {
 			lr.r.in.Complain(rate.key, "load: a rate is given, and the peak is searched for: keep one")
 			return
 		}
@@ -60,13 +61,13 @@ func (lr loadReader) load(n *document.Node, s *Study, kind *workload.Kind) {
 		}
 		lr.growth(growth, s, kind)
 	}
-	if trace, ok := keys[traceSetting]; ok {
-		if _, both := keys[rateSetting]; both {
+	if trace, ok := keys[TraceSetting]; ok {
+		if _, both := keys[RateSetting]; both {
 			lr.r.in.Complain(trace.key, "load: a trace says when each operation is due, and a rate is given: keep one")
 			return
 		}
 	}
-	for _, name := range []string{rateSetting, arrivalsSetting, shapeSetting, traceSetting} {
+	for _, name := range []string{RateSetting, ArrivalsSetting, ShapeSetting, TraceSetting} {
 		if e, ok := keys[name]; ok {
 			lr.offer(e, s, kind)
 		}
@@ -96,7 +97,7 @@ func (lr loadReader) offer(e entry, s *Study, kind *workload.Kind) {
 	}
 	s.Workload.Settings[name] = text
 	var rate parameter.Rate
-	if name == rateSetting && rate.UnmarshalText([]byte(text)) == nil {
+	if name == RateSetting && rate.UnmarshalText([]byte(text)) == nil {
 		s.Load.Rate = float64(rate)
 	}
 }
@@ -121,11 +122,11 @@ func (lr loadReader) peak(e entry, s *Study, kind *workload.Kind) {
 		return
 	}
 	fields := parameter.Fields(kind.Defaults)
-	if !slices.ContainsFunc(fields, func(f parameter.Field) bool { return f.Name == rateSetting }) {
+	if !slices.ContainsFunc(fields, func(f parameter.Field) bool { return f.Name == RateSetting }) {
 		lr.r.in.Complain(e.key, "load: the workload %s offers no rate, and so has no peak; use closed", kind.Name)
 		return
 	}
-	if lr.given(e.key, rateSetting, s, kind) {
+	if lr.given(e.key, RateSetting, s, kind) {
 		return
 	}
 	p := &Peak{From: firstRate}

@@ -9,12 +9,12 @@ import (
 	"plimsoll/internal/parameter"
 )
 
-// auto as a warm-up or a number of blocks leaves the choice to plimsoll.
-const auto = "auto"
+// Auto as a warm-up or a number of blocks leaves the choice to plimsoll.
+const Auto = "auto"
 
-// timing is the schema of measure, with its defaults. What depends on other
+// Timing is the schema of measure, with its defaults. What depends on other
 // keys has no default here (see defaultLongest and defaultInterval).
-type timing struct {
+type Timing struct {
 	Settle    parameter.Duration `name:"settle" doc:"pause between applying levels and starting the load"`
 	Warmup    string             `name:"warmup" doc:"warm-up; auto detects its end by MSER-5, a duration fixes it"`
 	Window    parameter.Duration `name:"window" doc:"minimum measurement window of a trial" min:"100ms"`
@@ -31,19 +31,20 @@ type timing struct {
 // DefaultLooks are the numbers of blocks at which a study looks that names none.
 func DefaultLooks() []int { return []int{9, 13, 18, 24} }
 
-func defaultTiming() *timing {
+// DefaultTiming is what a study has that says nothing of measure.
+func DefaultTiming() *Timing {
 	var looks []string
 	for _, n := range DefaultLooks() {
 		looks = append(looks, strconv.Itoa(n))
 	}
-	return &timing{
-		Settle: parameter.Duration(time.Second), Warmup: auto, Window: parameter.Duration(10 * time.Second),
-		Blocks: auto, Looks: looks, Retries: 3,
+	return &Timing{
+		Settle: parameter.Duration(time.Second), Warmup: Auto, Window: parameter.Duration(10 * time.Second),
+		Blocks: Auto, Looks: looks, Retries: 3,
 	}
 }
 
-// mostBlocks is the largest number of blocks that a study may ask for.
-const mostBlocks = 100_000
+// MostBlocks is the largest number of blocks that a study may ask for.
+const MostBlocks = 100_000
 
 // defaultLongest lets a load that is not steady at once run six times as long as
 // the part that counts, on top of a fixed warm-up.
@@ -58,7 +59,7 @@ func defaultInterval(m Measure) time.Duration {
 
 // measure reads how a trial runs. The node may be nil.
 func (mr measureReader) measure(n *document.Node) Measure {
-	t := defaultTiming()
+	t := DefaultTiming()
 	given := mr.r.settings(n, "measure", t)
 	if err := parameter.Decode(t, given); err != nil {
 		mr.r.in.Complain(n, "measure: %v", err) // each value was checked, so this is a gap in the checks
@@ -67,7 +68,7 @@ func (mr measureReader) measure(n *document.Node) Measure {
 		Settle: time.Duration(t.Settle), Warmup: AutoWarmup, Window: time.Duration(t.Window), Longest: time.Duration(t.Longest),
 		Interval: time.Duration(t.Interval), Precision: float64(t.Precision), Time: time.Duration(t.Time), Disk: int64(t.Disk), Retries: t.Retries,
 	}
-	if t.Warmup != auto {
+	if t.Warmup != Auto {
 		var d parameter.Duration
 		if err := d.UnmarshalText([]byte(t.Warmup)); err != nil {
 			mr.r.in.Complain(mr.r.places["measure.warmup"], "warmup: %q is not auto or %v", t.Warmup, err)
@@ -86,11 +87,11 @@ func (mr measureReader) measure(n *document.Node) Measure {
 }
 
 // blocks reads the number of blocks and the looks.
-func (mr measureReader) blocks(t *timing, m *Measure) {
-	if t.Blocks != auto {
+func (mr measureReader) blocks(t *Timing, m *Measure) {
+	if t.Blocks != Auto {
 		n, err := strconv.Atoi(t.Blocks)
-		if err != nil || n < 1 || n > mostBlocks {
-			mr.r.in.Complain(mr.r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, mostBlocks)
+		if err != nil || n < 1 || n > MostBlocks {
+			mr.r.in.Complain(mr.r.places["measure.blocks"], "blocks: %q is not auto or a number from 1 to %d", t.Blocks, MostBlocks)
 			n = 1
 		}
 		m.Blocks = n
@@ -98,7 +99,7 @@ func (mr measureReader) blocks(t *timing, m *Measure) {
 	last := 1
 	for _, text := range t.Looks {
 		n, err := strconv.Atoi(text)
-		if err != nil || n <= last || n > mostBlocks {
+		if err != nil || n <= last || n > MostBlocks {
 			mr.r.in.Complain(mr.r.places["measure.looks"], "looks: %q is not a number of blocks above %d; looks grow, such as [6, 9, 13]", text, last)
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"plimsoll/internal/document"
+	"plimsoll/internal/study/override"
 
 	"plimsoll/internal/factor"
 	"plimsoll/internal/parameter"
@@ -40,7 +41,7 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 		return nil, r.in.Err()
 	}
 	for _, set := range sets {
-		overrider{r}.override(root, set)
+		override.Put(r.in, names(TopKeys), root, set)
 	}
 	s := r.study(root)
 	if r.in.Count() == 0 {
@@ -55,18 +56,18 @@ func Parse(file string, data []byte, c *Catalog, sets []string) (*Study, error) 
 }
 
 // key is a key of a study file with what it means.
-type key struct{ name, doc string }
+type Key struct{ Name, Doc string }
 
-func names(keys []key) []string {
+func names(keys []Key) []string {
 	out := make([]string, len(keys))
 	for i, k := range keys {
-		out[i] = k.name
+		out[i] = k.Name
 	}
 	return out
 }
 
-// topKeys are the keys of a study, in the order in which people write them.
-var topKeys = []key{
+// TopKeys are the keys of a study, in the order in which people write them.
+var TopKeys = []Key{
 	{"study", "name of the study; it names the results folder"},
 	{"question", "what is asked, in one sentence"},
 	{"platform", "where it runs: a name, or {NAME: {settings}}"},
@@ -90,7 +91,7 @@ var topKeys = []key{
 const defaultMargin = 0.02
 
 func (r *reader) study(root *document.Node) *Study {
-	top := r.table(root, "a study", names(topKeys))
+	top := r.table(root, "a study", names(TopKeys))
 	s := &Study{Margin: defaultMargin}
 	for _, name := range []string{"study", "question", "platform", "workload"} {
 		if _, ok := top[name]; !ok && !(name == "workload" && has(top, "groups")) {
@@ -196,7 +197,7 @@ func (r *reader) workload(s *Study, top map[string]entry) *workload.Kind {
 		kinds[i] = k.Name
 	}
 	name, settings := r.use(e.value, "workload", kinds)
-	kind := r.catalog.workload(name)
+	kind := r.catalog.Workload(name)
 	if kind == nil {
 		return nil
 	}
@@ -212,7 +213,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	if kind == nil {
 		return
 	}
-	fit := r.catalog.fitting(kind)
+	fit := r.catalog.Fitting(kind)
 	switch {
 	case given && kind.Speaks == nil:
 		r.in.Complain(e.key, "service: the workload %s talks to no service", kind.Name)
@@ -241,8 +242,8 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 	s.Service = &Use{Kind: name, Settings: r.settings(settings, "service."+name, r.catalog.Services[i].Defaults)}
 }
 
-// fitting names the services that a workload can talk to, the default one first.
-func (c *Catalog) fitting(kind *workload.Kind) (fit []string) {
+// Fitting names the services that a workload can talk to, the default one first.
+func (c *Catalog) Fitting(kind *workload.Kind) (fit []string) {
 	for _, k := range c.Services {
 		if slices.ContainsFunc(k.Speaks, func(p string) bool { return slices.Contains(kind.Speaks, p) }) {
 			fit = append(fit, k.Name)
@@ -251,7 +252,8 @@ func (c *Catalog) fitting(kind *workload.Kind) (fit []string) {
 	return fit
 }
 
-func (c *Catalog) service(name string) *service.Kind {
+// Service is the kind of a name; nil where there is none.
+func (c *Catalog) Service(name string) *service.Kind {
 	for i := range c.Services {
 		if c.Services[i].Name == name {
 			return &c.Services[i]
@@ -260,7 +262,8 @@ func (c *Catalog) service(name string) *service.Kind {
 	return nil
 }
 
-func (c *Catalog) workload(name string) *workload.Kind {
+// Workload is the kind of a name; nil where there is none.
+func (c *Catalog) Workload(name string) *workload.Kind {
 	for i := range c.Workloads {
 		if c.Workloads[i].Name == name {
 			return &c.Workloads[i]
@@ -297,7 +300,7 @@ func (r *reader) use(n *document.Node, what string, known []string) (name string
 		return "", nil
 	}
 	if !slices.Contains(known, name) {
-		if drive := r.catalog.driving(name); what == "workload" && len(drive) > 0 {
+		if drive := r.catalog.Driving(name); what == "workload" && len(drive) > 0 {
 			r.in.Complain(place, "%q is a service and no workload; %s can drive it: workload: %s, service: %s", name, strings.Join(drive, ", "), drive[0], name)
 		} else {
 			r.in.Unknown(place, "unknown "+what, name, known)
@@ -307,10 +310,10 @@ func (r *reader) use(n *document.Node, what string, known []string) (name string
 	return name, settings
 }
 
-// driving names the workloads that talk to a service; none where there is no such service.
-func (c *Catalog) driving(service string) (names []string) {
+// Driving names the workloads that talk to a service; none where there is no such service.
+func (c *Catalog) Driving(service string) (names []string) {
 	for i := range c.Workloads {
-		if slices.Contains(c.fitting(&c.Workloads[i]), service) {
+		if slices.Contains(c.Fitting(&c.Workloads[i]), service) {
 			names = append(names, c.Workloads[i].Name)
 		}
 	}
@@ -375,7 +378,7 @@ func (r *reader) check(n *document.Node, f parameter.Field, text string) (string
 		r.in.Complain(n, "%v", err)
 		return "", false
 	}
-	if f.Name == traceSetting || f.Name == "load."+traceSetting {
+	if f.Name == TraceSetting || f.Name == "load."+TraceSetting {
 		return r.trace(n, canonical)
 	}
 	return canonical, true

@@ -6,7 +6,7 @@ import "plimsoll/internal/parameter"
 // "margin", "measure.window".
 func Paths() []string {
 	paths := []string{"study", "question", "platform", "workload", "service", "machines", "load", "load.rate", "headline", "margin", "seed"}
-	for _, f := range parameter.Fields(defaultTiming()) {
+	for _, f := range parameter.Fields(DefaultTiming()) {
 		paths = append(paths, "measure."+f.Name)
 	}
 	return paths

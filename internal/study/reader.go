@@ -122,5 +122,4 @@ type (
 	loadReader    struct{ r *reader }
 	groupReader   struct{ r *reader }
 	measureReader struct{ r *reader }
-	overrider     struct{ r *reader } // of --set
 )

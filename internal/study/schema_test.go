@@ -1,9 +1,12 @@
-package study
+package study_test
 
 import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"plimsoll/internal/study"
+	"plimsoll/internal/study/describe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -12,7 +15,7 @@ import (
 
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	text, err := Schema(testCatalog())
+	text, err := describe.Schema(study.TestCatalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +71,7 @@ func instance(t *testing.T, text string) any {
 func TestSchemaAccepts(t *testing.T) {
 	s := compiled(t)
 	texts := map[string]string{
-		"smallest": head, "null": strings.Replace(head, "storage", "null", 1), "settings of null": strings.Replace(head, "storage", "{null: }", 1),
+		"smallest": study.HeadTest, "null": strings.Replace(study.HeadTest, "storage", "null", 1), "settings of null": strings.Replace(study.HeadTest, "storage", "{null: }", 1),
 		"design": `
 study: queue-depth
 question: Does a second outstanding I/O per disk raise random-write IOPS?
@@ -83,13 +86,13 @@ headline: [iops, write.p99]
 margin: 2%
 `,
 		// A seed of 2^64-1 is a float to this reader of YAML, and not to us.
-		"full": strings.Replace(full, "seed: 18446744073709551615", "seed: 1", 1),
-		"rate": head + "load: {rate: 1.5e3/s}\nmeasure: {settle: 0, longest: 1m30s, precision: .5%, blocks: 12}\nheadline: p99\n",
+		"full": strings.Replace(study.FullTest, "seed: 18446744073709551615", "seed: 1", 1),
+		"rate": study.HeadTest + "load: {rate: 1.5e3/s}\nmeasure: {settle: 0, longest: 1m30s, precision: .5%, blocks: 12}\nheadline: p99\n",
 	}
-	texts["service"] = web + "service: {nginx: {workers: 2}}\nfactors: {nginx.pages: [1, 2]}\nload: {rate: 5/s, arrivals: poisson}\n"
-	texts["peak"] = web + "service: nginx\nload: {peak: {within: {p99: 20ms, errors: 0/s}, from: 10/s}}\n"
-	for _, k := range testCatalog().Workloads {
-		text, err := Template(testCatalog(), k.Name)
+	texts["service"] = study.WebTest + "service: {nginx: {workers: 2}}\nfactors: {nginx.pages: [1, 2]}\nload: {rate: 5/s, arrivals: poisson}\n"
+	texts["peak"] = study.WebTest + "service: nginx\nload: {peak: {within: {p99: 20ms, errors: 0/s}, from: 10/s}}\n"
+	for _, k := range study.TestCatalog().Workloads {
+		text, err := describe.Template(study.TestCatalog(), k.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,59 +109,59 @@ func TestSchemaRefuses(t *testing.T) {
 	s := compiled(t)
 	for _, text := range []string{
 		"study: s\n",
-		head + "headlines: [iops]\n",
-		head + "headline: [iop]\n",
-		head + "headline: []\n",
-		head + "margin: 0.02\n",
-		head + "seed: -1\n",
-		head + "load: open\n",
-		head + "load: {rate: 5000}\n",
-		head + "load: {ramp: {}}\n",
-		head + "load: {peak: {}}\n",
-		web + "service: {nginx: {worker: 2}}\n",
-		web + "service: ngnx\n",
-		head + "measure: {window: 10}\n",
-		head + "measure: {windw: 10s}\n",
-		head + "measure: {blocks: many}\n",
-		head + "measure: {looks: [1]}\n",
-		head + "measure: {retries: -1}\n",
-		head + "factors: {storage.treads: [1]}\n",
-		head + "factors: {storage.threads: [0]}\n",
-		head + "factors: {storage.threads: []}\n",
-		head + "factors: {storage.threads: [1, 1]}\n",
-		head + "factors: {storage.size: [4]}\n",
-		head + "factors: {label: a}\n",
-		head + "factors: {'host.quota:': [1]}\n",
-		head + "commands: {turbo: {read: a}}\n",
-		head + "goal: {most: iops, least: p99}\n",
-		head + "goal: {floor: {}}\n",
-		head + "limits: {p99: {}}\n",
-		head + "limits: {p99: {max: 20}}\n",
-		head + "published: [{metric: iops}]\n",
-		strings.Replace(head, "storage", "storge", 1),
-		strings.Replace(head, "storage", "{storage: {}, null: {}}", 1),
-		strings.Replace(head, "storage", "{storage: {engine: aio}}", 1),
-		strings.Replace(head, "storage", "{storage: {direct: sometimes}}", 1),
-		strings.Replace(head, "storage", "{storage: {read: 0.7}}", 1),
-		strings.Replace(head, "study: s", "study: a/b", 1),
+		study.HeadTest + "headlines: [iops]\n",
+		study.HeadTest + "headline: [iop]\n",
+		study.HeadTest + "headline: []\n",
+		study.HeadTest + "margin: 0.02\n",
+		study.HeadTest + "seed: -1\n",
+		study.HeadTest + "load: open\n",
+		study.HeadTest + "load: {rate: 5000}\n",
+		study.HeadTest + "load: {ramp: {}}\n",
+		study.HeadTest + "load: {peak: {}}\n",
+		study.WebTest + "service: {nginx: {worker: 2}}\n",
+		study.WebTest + "service: ngnx\n",
+		study.HeadTest + "measure: {window: 10}\n",
+		study.HeadTest + "measure: {windw: 10s}\n",
+		study.HeadTest + "measure: {blocks: many}\n",
+		study.HeadTest + "measure: {looks: [1]}\n",
+		study.HeadTest + "measure: {retries: -1}\n",
+		study.HeadTest + "factors: {storage.treads: [1]}\n",
+		study.HeadTest + "factors: {storage.threads: [0]}\n",
+		study.HeadTest + "factors: {storage.threads: []}\n",
+		study.HeadTest + "factors: {storage.threads: [1, 1]}\n",
+		study.HeadTest + "factors: {storage.size: [4]}\n",
+		study.HeadTest + "factors: {label: a}\n",
+		study.HeadTest + "factors: {'host.quota:': [1]}\n",
+		study.HeadTest + "commands: {turbo: {read: a}}\n",
+		study.HeadTest + "goal: {most: iops, least: p99}\n",
+		study.HeadTest + "goal: {floor: {}}\n",
+		study.HeadTest + "limits: {p99: {}}\n",
+		study.HeadTest + "limits: {p99: {max: 20}}\n",
+		study.HeadTest + "published: [{metric: iops}]\n",
+		strings.Replace(study.HeadTest, "storage", "storge", 1),
+		strings.Replace(study.HeadTest, "storage", "{storage: {}, null: {}}", 1),
+		strings.Replace(study.HeadTest, "storage", "{storage: {engine: aio}}", 1),
+		strings.Replace(study.HeadTest, "storage", "{storage: {direct: sometimes}}", 1),
+		strings.Replace(study.HeadTest, "storage", "{storage: {read: 0.7}}", 1),
+		strings.Replace(study.HeadTest, "study: s", "study: a/b", 1),
 	} {
 		if s.Validate(instance(t, text)) == nil {
 			t.Errorf("the schema accepts:\n%s", text)
 		}
-		if _, err := Parse("t.yaml", []byte(text), testCatalog(), nil); err == nil {
+		if _, err := study.Parse("t.yaml", []byte(text), study.TestCatalog(), nil); err == nil {
 			t.Errorf("the parser accepts:\n%s", text)
 		}
 	}
 }
 
 func TestTemplate(t *testing.T) {
-	for _, k := range testCatalog().Workloads {
-		text, err := Template(testCatalog(), k.Name)
+	for _, k := range study.TestCatalog().Workloads {
+		text, err := describe.Template(study.TestCatalog(), k.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := parse(t, string(text))
-		want := defaultMeasure()
+		s := study.ParseTest(t, string(text))
+		want := study.MeasureTest()
 		if d := cmp.Diff(want, s.Measure); d != "" {
 			t.Errorf("%s: the defaults that it shows are not the defaults: %s", k.Name, d)
 		}
@@ -166,7 +169,7 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("%s: got %+v", k.Name, s)
 		}
 	}
-	text, err := Template(testCatalog(), "storage")
+	text, err := describe.Template(study.TestCatalog(), "storage")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,10 +178,10 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("the template lacks %q:\n%s", want, text)
 		}
 	}
-	if _, err := Template(testCatalog(), "nginx"); err == nil || err.Error() != `"nginx" is a service and no workload; web can drive it` {
+	if _, err := describe.Template(study.TestCatalog(), "nginx"); err == nil || err.Error() != `"nginx" is a service and no workload; web can drive it` {
 		t.Errorf("a template for a service: %v", err)
 	}
-	if _, err := Template(testCatalog(), "storag"); err == nil || err.Error() != `there is no workload "storag"; did you mean "storage"?` {
+	if _, err := describe.Template(study.TestCatalog(), "storag"); err == nil || err.Error() != `there is no workload "storag"; did you mean "storage"?` {
 		t.Errorf("got %v", err)
 	}
 }

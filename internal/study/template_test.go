@@ -1,4 +1,4 @@
-package study
+package study_test
 
 import (
 	"flag"
@@ -11,6 +11,8 @@ import (
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/service"
+	"plimsoll/internal/study"
+	"plimsoll/internal/study/describe"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -21,15 +23,15 @@ type lentSettings struct {
 }
 
 func TestTemplateText(t *testing.T) {
-	c := testCatalog()
+	c := study.TestCatalog()
 	c.Services[2] = service.Define(service.Kind{Name: "apache", Doc: "Serves pages.\nAnd more.", Speaks: []string{"http"}}, lentSettings{},
 		func(lentSettings) (service.Service, error) { return nil, nil })
 	for _, name := range []string{"web", "storage", "null"} {
-		text, err := Template(c, name)
+		text, err := describe.Template(c, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Parse("template", text, c, nil); err != nil {
+		if _, err := study.Parse("template", text, c, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		golden := filepath.Join("testdata", "template-"+name+".yaml")
@@ -53,8 +55,8 @@ func TestTemplateText(t *testing.T) {
 
 // Each service line of a template stands for a study when it is no comment any more.
 func TestServicesOfATemplate(t *testing.T) {
-	c := testCatalog()
-	text, err := Template(c, "web")
+	c := study.TestCatalog()
+	text, err := describe.Template(c, "web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +70,7 @@ func TestServicesOfATemplate(t *testing.T) {
 		name, _, _ := strings.Cut(live, " ")
 		was := lines[i]
 		lines[i] = "service: " + live
-		s, err := Parse("template", []byte(strings.Join(lines, "\n")), c, nil)
+		s, err := study.Parse("template", []byte(strings.Join(lines, "\n")), c, nil)
 		if err != nil || s.Service == nil || s.Service.Kind != name {
 			t.Errorf("%s: %+v, %v", live, s, err)
 		}

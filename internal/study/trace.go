@@ -8,10 +8,10 @@ import (
 	"plimsoll/internal/load"
 )
 
-// traceSetting is the setting of a workload that names a file of instants. A study
+// TraceSetting is the setting of a workload that names a file of instants. A study
 // gives the path, from its own folder or, in an override, from where plimsoll
 // runs. The setting that comes of it also tells what the file holds.
-const traceSetting = "trace"
+const TraceSetting = "trace"
 
 // traced is a trace with its place in the study.
 type traced struct {
@@ -64,7 +64,7 @@ func (r *reader) covered(s *Study) {
 			m.Longest = t.file.Span
 		}
 	}
-	if f, err := load.ParseTraceFile(s.Workload.Settings[traceSetting]); err == nil && s.Load.Rate == 0 {
+	if f, err := load.ParseTraceFile(s.Workload.Settings[TraceSetting]); err == nil && s.Load.Rate == 0 {
 		s.Load.Rate = f.Rate()
 	}
 }
@@ -72,9 +72,9 @@ func (r *reader) covered(s *Study) {
 // CheckTraces says whether the traces of the study still hold what they held when
 // it was read.
 func (s *Study) CheckTraces() error {
-	all := []string{s.Workload.Settings[traceSetting]}
+	all := []string{s.Workload.Settings[TraceSetting]}
 	for _, f := range s.Factors {
-		if f.Parameter == traceSetting && !f.OfService {
+		if f.Parameter == TraceSetting && !f.OfService {
 			all = append(all, f.Levels...)
 		}
 	}

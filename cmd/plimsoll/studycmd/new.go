@@ -4,8 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/cmd/plimsoll/cli"
-
-	"plimsoll/internal/study"
+	"plimsoll/internal/study/describe"
 )
 
 func (c *commands) newStudy() *cobra.Command {
@@ -22,7 +21,7 @@ func (c *commands) newStudy() *cobra.Command {
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := study.Template(c.lab.Catalog, args[0])
+			text, err := describe.Template(c.lab.Catalog, args[0])
 			if err != nil {
 				return cli.Mistake(err)
 			}

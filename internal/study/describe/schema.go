@@ -1,4 +1,5 @@
-package study
+// Package describe writes what a study file may hold: its JSON Schema, and a commented study.
+package describe
 
 import (
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 )
 
 // schema is one JSON Schema, by keyword.
@@ -17,7 +19,7 @@ type schema = map[string]any
 // Schema returns the JSON Schema (2020-12) of a study file, generated from the
 // catalog, for editors. Parse is stricter: what depends on two keys at once, or
 // on the bounds of a quantity, no schema says.
-func Schema(c *Catalog) ([]byte, error) {
+func Schema(c *study.Catalog) ([]byte, error) {
 	properties := schema{
 		"study":     schema{"type": "string", "pattern": `^[A-Za-z0-9][A-Za-z0-9._-]*$`, "maxLength": 64},
 		"question":  schema{"type": "string", "pattern": `\S`},
@@ -37,8 +39,8 @@ func Schema(c *Catalog) ([]byte, error) {
 		"published": publishedSchema(),
 		"seed":      schema{"type": "integer", "minimum": 0},
 	}
-	for _, k := range topKeys {
-		describe(properties[k.name].(schema), k.doc)
+	for _, k := range study.TopKeys {
+		describe(properties[k.Name].(schema), k.Doc)
 	}
 	root := object(properties, "study", "question", "platform")
 	root["anyOf"] = []any{schema{"required": []string{"workload"}}, schema{"required": []string{"groups"}}}
@@ -51,16 +53,18 @@ func Schema(c *Catalog) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-func machinesSchema() schema { return schema{"type": "integer", "minimum": 1, "maximum": mostMachines} }
+func machinesSchema() schema {
+	return schema{"type": "integer", "minimum": 1, "maximum": study.MostMachines}
+}
 
 // groupsSchema leaves open which platform the settings are of.
-func groupsSchema(c *Catalog) schema {
+func groupsSchema(c *study.Catalog) schema {
 	group := object(schema{
 		"machines": machinesSchema(), "settings": schema{"type": "object"},
 		"workload": useSchema(workloadUses(c)), "service": useSchema(serviceUses(c)),
 	})
-	for _, k := range groupKeys {
-		describe(group["properties"].(schema)[k.name].(schema), k.doc)
+	for _, k := range study.GroupKeys {
+		describe(group["properties"].(schema)[k.Name].(schema), k.Doc)
 	}
 	return schema{"type": "object", "minProperties": 1, "additionalProperties": group}
 }
@@ -87,21 +91,21 @@ type named struct {
 	defaults  any
 }
 
-func platformUses(c *Catalog) (out []named) {
+func platformUses(c *study.Catalog) (out []named) {
 	for _, k := range c.Platforms {
 		out = append(out, named{k.Name, k.Doc, k.Defaults})
 	}
 	return out
 }
 
-func workloadUses(c *Catalog) (out []named) {
+func workloadUses(c *study.Catalog) (out []named) {
 	for _, k := range c.Workloads {
 		out = append(out, named{k.Name, k.Doc, k.Defaults})
 	}
 	return out
 }
 
-func serviceUses(c *Catalog) (out []named) {
+func serviceUses(c *study.Catalog) (out []named) {
 	for _, k := range c.Services {
 		out = append(out, named{k.Name, k.Doc, k.Defaults})
 	}
@@ -204,10 +208,10 @@ func choiceSchema(choices []string) schema {
 }
 
 func levelsSchema(item schema) schema {
-	return schema{"type": "array", "items": item, "minItems": 1, "maxItems": mostLevels, "uniqueItems": true}
+	return schema{"type": "array", "items": item, "minItems": 1, "maxItems": study.MostLevels, "uniqueItems": true}
 }
 
-func factorsSchema(c *Catalog) schema {
+func factorsSchema(c *study.Catalog) schema {
 	properties, matching := schema{}, schema{}
 	for _, k := range c.Workloads {
 		for _, f := range parameter.Fields(k.Defaults) {
@@ -227,10 +231,10 @@ func factorsSchema(c *Catalog) schema {
 		properties[f.Name] = s
 		matching["^"+regexp.QuoteMeta(f.Name)+":.+$"] = s // of a target, or of a group of machines
 	}
-	properties[Label] = describe(levelsSchema(plainSchema()), "changes nothing; its levels are names")
-	properties[MachinesFactor] = describe(levelsSchema(machinesSchema()), "how many machines there are, or with :GROUP those of a group")
-	matching["^"+MachinesFactor+":.+$"] = properties[MachinesFactor].(schema)
-	matching["^"+regexp.QuoteMeta(CommandPrefix)+".+$"] = describe(levelsSchema(plainSchema()), "what your own commands set")
+	properties[study.Label] = describe(levelsSchema(plainSchema()), "changes nothing; its levels are names")
+	properties[study.MachinesFactor] = describe(levelsSchema(machinesSchema()), "how many machines there are, or with :GROUP those of a group")
+	matching["^"+study.MachinesFactor+":.+$"] = properties[study.MachinesFactor].(schema)
+	matching["^"+regexp.QuoteMeta(study.CommandPrefix)+".+$"] = describe(levelsSchema(plainSchema()), "what your own commands set")
 	s := object(properties)
 	s["type"] = []string{"object", "null"}
 	s["patternProperties"] = matching
@@ -239,8 +243,8 @@ func factorsSchema(c *Catalog) schema {
 
 func commandsSchema() schema {
 	properties := schema{}
-	for _, k := range commandKeys {
-		properties[k.name] = schema{"type": "string", "description": k.doc}
+	for _, k := range study.CommandKeys {
+		properties[k.Name] = schema{"type": "string", "description": k.Doc}
 	}
 	return schema{
 		"type": []string{"object", "null"}, "additionalProperties": object(properties, "read", "apply"),
@@ -251,30 +255,30 @@ func commandsSchema() schema {
 func loadSchema() schema {
 	rate := func() schema { return fieldSchema(parameter.Field{Kind: parameter.KindRate}) }
 	within := schema{"type": "object", "minProperties": 1, "additionalProperties": plainSchema()}
-	servers := schema{"type": "integer", "minimum": 1, "maximum": mostInstances}
+	servers := schema{"type": "integer", "minimum": 1, "maximum": study.MostInstances}
 	properties := schema{
-		rateSetting: rate(), arrivalsSetting: plainSchema(), shapeSetting: plainSchema(), traceSetting: plainSchema(),
+		study.RateSetting: rate(), study.ArrivalsSetting: plainSchema(), study.ShapeSetting: plainSchema(), study.TraceSetting: plainSchema(),
 		"peak":   object(schema{"within": within, "from": rate(), "to": rate()}, "within"),
 		"growth": object(schema{"within": within, "from": servers, "step": servers, "to": servers}, "within", "to"),
 	}
-	for _, k := range loadKeys {
-		describe(properties[k.name].(schema), k.doc)
+	for _, k := range study.LoadKeys {
+		describe(properties[k.Name].(schema), k.Doc)
 	}
 	return schema{"anyOf": []any{schema{"const": "closed"}, object(properties), schema{"type": "null"}}}
 }
 
 func measureSchema() schema {
 	properties := schema{}
-	for _, f := range parameter.Fields(defaultTiming()) {
+	for _, f := range parameter.Fields(study.DefaultTiming()) {
 		properties[f.Name] = describe(fieldSchema(f), fieldDoc(f))
 	}
 	for name, other := range map[string]schema{
 		"warmup": {"type": "string", "pattern": duration},
-		"blocks": {"type": "integer", "minimum": 1, "maximum": mostBlocks},
+		"blocks": {"type": "integer", "minimum": 1, "maximum": study.MostBlocks},
 	} {
-		properties[name] = schema{"anyOf": []any{schema{"const": auto}, other}, "description": properties[name].(schema)["description"]}
+		properties[name] = schema{"anyOf": []any{schema{"const": study.Auto}, other}, "description": properties[name].(schema)["description"]}
 	}
-	looks := schema{"type": "integer", "minimum": 2, "maximum": mostBlocks}
+	looks := schema{"type": "integer", "minimum": 2, "maximum": study.MostBlocks}
 	properties["looks"] = schema{
 		"type": "array", "items": looks, "minItems": 1, "uniqueItems": true, "description": properties["looks"].(schema)["description"],
 	}
@@ -285,8 +289,8 @@ func measureSchema() schema {
 
 // metrics returns the metrics of all workloads, those of a search and those of several
 // machines or servers, each name once.
-func metrics(c *Catalog) []measure.Metric {
-	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, machineMetrics()...)
+func metrics(c *study.Catalog) []measure.Metric {
+	out := append([]measure.Metric{measure.PeakMetric(), measure.GrowthMetric()}, study.MachineMetrics()...)
 	seen := map[string]bool{}
 	for _, m := range out {
 		seen[m.Name] = true
@@ -302,7 +306,7 @@ func metrics(c *Catalog) []measure.Metric {
 	return out
 }
 
-func metricName(c *Catalog) schema {
+func metricName(c *study.Catalog) schema {
 	list := []any{}
 	for _, m := range metrics(c) {
 		list = append(list, m.Name)
@@ -310,7 +314,7 @@ func metricName(c *Catalog) schema {
 	return schema{"enum": list}
 }
 
-func headlineSchema(c *Catalog) schema {
+func headlineSchema(c *study.Catalog) schema {
 	return schema{"anyOf": []any{
 		metricName(c), schema{"type": "array", "items": metricName(c), "minItems": 1, "uniqueItems": true},
 	}}
@@ -332,7 +336,7 @@ func numberSchema() schema {
 	return schema{"anyOf": []any{schema{"type": "number"}, schema{"type": "string", "pattern": `^[-+]?` + decimal + ` *%?$`}}}
 }
 
-func goalSchema(c *Catalog) schema {
+func goalSchema(c *study.Catalog) schema {
 	floor := schema{}
 	for _, m := range metrics(c) {
 		floor[m.Name] = describe(amountSchema(m), m.Doc)
@@ -342,7 +346,7 @@ func goalSchema(c *Catalog) schema {
 	return s
 }
 
-func limitsSchema(c *Catalog) schema {
+func limitsSchema(c *study.Catalog) schema {
 	properties := schema{}
 	for _, m := range metrics(c) {
 		bounds := object(schema{"min": amountSchema(m), "max": amountSchema(m)})
@@ -359,8 +363,8 @@ func publishedSchema() schema {
 		"metric": schema{"type": "string"}, "unit": plainSchema(), "note": schema{"type": "string"}, "change": numberSchema(),
 		"values": schema{"type": "object", "additionalProperties": numberSchema()},
 	}
-	for _, k := range publishedKeys {
-		describe(properties[k.name].(schema), k.doc)
+	for _, k := range study.PublishedKeys {
+		describe(properties[k.Name].(schema), k.Doc)
 	}
 	return schema{"type": []string{"array", "null"}, "items": object(properties, "metric", "note")}
 }

@@ -1,4 +1,5 @@
-package study
+// Package override puts settings of the command line into the tree of a study file.
+package override
 
 import (
 	"slices"
@@ -7,26 +8,39 @@ import (
 	"plimsoll/internal/document"
 )
 
-// override puts path=value into the tree, in place of what stands there.
-func (o overrider) override(root *document.Node, set string) {
+// auto as a number of blocks leaves the choice to plimsoll.
+const auto = "auto"
+
+// Put puts path=value into the tree of a file, in place of what stands there. The first part of a
+// path is one of the keys of a study, the name of what it uses, or that of a group.
+func Put(in *document.File, keys []string, root *document.Node, set string) {
+	overrider{in, keys}.put(root, set)
+}
+
+type overrider struct {
+	in  *document.File
+	top []string // keys of a study
+}
+
+func (o overrider) put(root *document.Node, set string) {
 	path, text, found := strings.Cut(set, "=")
 	path, text = strings.TrimSpace(path), strings.TrimSpace(text)
 	place := o.outside(path)
 	if !found || path == "" {
-		o.r.in.Complain(o.outside(set), "want path=value, such as measure.window=5s")
+		o.in.Complain(o.outside(set), "want path=value, such as measure.window=5s")
 		return
 	}
 	value := o.overrideValue(place, text)
 	if value == nil {
 		return
 	}
-	o.r.in.Mark(value, source(path))
+	o.in.Mark(value, source(path))
 	if value.Kind == document.Scalar && value.Text != "" && slices.Contains([]string{"platform", "workload", "service"}, path) && value.Text == usedKind(root, path) {
 		return // it is what the study uses, with its settings
 	}
 	if keys := o.route(root, place, path); keys != nil {
 		o.displace(root, keys, value)
-		o.put(root, keys, value)
+		o.enter(root, keys, value)
 	}
 }
 
@@ -36,15 +50,15 @@ func (o overrider) overrideValue(place *document.Node, text string) *document.No
 	if text == "" || !strings.ContainsRune(`[{"'`, rune(text[0])) {
 		return &document.Node{Text: text}
 	}
-	before := o.r.in.Count()
-	sub := document.New(o.r.in.Name, format)
+	before := o.in.Count()
+	sub := o.in.Anew()
 	value := sub.Read([]byte("value: " + text))
 	for _, m := range document.Mistakes(sub.Err()) {
-		o.r.in.Complain(place, "%s", m.Text)
+		o.in.Complain(place, "%s", m.Text)
 	}
-	if o.r.in.Count() > before || value == nil || len(value.Kids) != 2 {
-		if o.r.in.Count() == before {
-			o.r.in.Complain(place, "%q is more than one value", text)
+	if o.in.Count() > before || value == nil || len(value.Kids) != 2 {
+		if o.in.Count() == before {
+			o.in.Complain(place, "%q is more than one value", text)
 		}
 		return nil
 	}
@@ -54,7 +68,7 @@ func (o overrider) overrideValue(place *document.Node, text string) *document.No
 // outside is a value that does not stand in the file.
 func (o overrider) outside(path string) *document.Node {
 	n := &document.Node{}
-	o.r.in.Mark(n, source(path))
+	o.in.Mark(n, source(path))
 	return n
 }
 
@@ -64,7 +78,7 @@ func source(path string) string { return "--set " + document.OneLine(path) }
 // factors hold dots, so that each part of a study splits its path its own way.
 func (o overrider) route(root, place *document.Node, path string) []string {
 	head, rest, deeper := strings.Cut(path, ".")
-	if !slices.Contains(names(topKeys), head) {
+	if !slices.Contains(o.top, head) {
 		for _, what := range []string{"workload", "service"} {
 			if head == usedKind(root, what) && deeper {
 				return o.route(root, place, what+"."+path)
@@ -73,7 +87,7 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 		if group := child(child(root, "groups"), head); group != nil && deeper {
 			return o.route(root, place, "groups."+path)
 		}
-		o.r.in.Unknown(place, "unknown key", head, names(topKeys))
+		o.in.Unknown(place, "unknown key", head, o.top)
 		return nil
 	}
 	if !deeper {
@@ -85,7 +99,7 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 	case "platform", "workload", "service":
 		kind, setting, more := strings.Cut(rest, ".")
 		if used := usedKind(root, head); kind != used {
-			o.r.in.Complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
+			o.in.Complain(place, "the %s of this study is %s; to change it: --set %s=%s", head, used, head, kind)
 			return nil
 		}
 		at := append(holder(root, head), head, kind)
@@ -111,7 +125,7 @@ func (o overrider) route(root, place *document.Node, path string) []string {
 		return append([]string{head}, strings.SplitN(rest, ".", 3)...) // peak.within.p99.9
 	case "factors", "measure":
 	default:
-		o.r.in.Complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
+		o.in.Complain(place, "%s holds nothing below it: --set %s=value replaces all of it", head, head)
 		return nil
 	}
 	return []string{head, rest}
@@ -178,8 +192,8 @@ func child(n *document.Node, key string) *document.Node {
 	return nil
 }
 
-// put sets the value at the end of the keys, making mappings on the way.
-func (o overrider) put(n *document.Node, keys []string, value *document.Node) {
+// enter sets the value at the end of the keys, making mappings on the way.
+func (o overrider) enter(n *document.Node, keys []string, value *document.Node) {
 	at := value.Line
 	for i, name := range keys {
 		if n.Kind != document.Mapping {

@@ -1,4 +1,4 @@
-package study
+package describe
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"plimsoll/internal/measure"
 	"plimsoll/internal/parameter"
+	"plimsoll/internal/study"
 	"plimsoll/internal/workload"
 )
 
@@ -18,14 +19,14 @@ const templatePlatform = "local"
 
 // Template writes a commented study for a workload, with every setting, what it
 // means and its default. It is a valid study as it is: one arm with defaults.
-func Template(c *Catalog, name string) ([]byte, error) {
-	kind := c.workload(name)
+func Template(c *study.Catalog, name string) ([]byte, error) {
+	kind := c.Workload(name)
 	if kind == nil {
 		known := make([]string, len(c.Workloads))
 		for i, k := range c.Workloads {
 			known[i] = k.Name
 		}
-		if drive := c.driving(name); len(drive) > 0 {
+		if drive := c.Driving(name); len(drive) > 0 {
 			return nil, fmt.Errorf("%q is a service and no workload; %s can drive it", name, strings.Join(drive, ", "))
 		}
 		if near := parameter.Nearest(name, known); near != "" {
@@ -59,7 +60,7 @@ func Template(c *Catalog, name string) ([]byte, error) {
 	return t.text.Bytes(), nil
 }
 
-func platformOf(c *Catalog) string {
+func platformOf(c *study.Catalog) string {
 	for _, k := range c.Platforms {
 		if k.Name == templatePlatform {
 			return k.Name
@@ -128,8 +129,8 @@ func plain(text string) string {
 
 // service writes what a workload can talk to, as a comment: without it the study gets
 // the first.
-func (t *template) service(c *Catalog, kind *workload.Kind) {
-	fit := c.fitting(kind)
+func (t *template) service(c *study.Catalog, kind *workload.Kind) {
+	fit := c.Fitting(kind)
 	if len(fit) == 0 {
 		return
 	}
@@ -137,7 +138,7 @@ func (t *template) service(c *Catalog, kind *workload.Kind) {
 	t.line("# removes it afterwards. What can be set: plimsoll manual %s, and so on.", fit[0])
 	lent := ""
 	for _, name := range fit {
-		served := c.service(name)
+		served := c.Service(name)
 		about, _, _ := strings.Cut(served.Doc, "\n")
 		t.line("%-36s # %s", "# service: "+name, about)
 		hasAddress := func(f parameter.Field) bool { return f.Name == "address" }
@@ -150,7 +151,7 @@ func (t *template) service(c *Catalog, kind *workload.Kind) {
 	}
 }
 
-func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
+func (t *template) factors(c *study.Catalog, name string, fields []parameter.Field) {
 	t.line("\n# What is varied, each with its levels; the first level is the baseline. A setting above")
 	t.line("# that is varied must have the value of the baseline, or be left out.")
 	t.line("# factors:")
@@ -171,7 +172,7 @@ func (t *template) factors(c *Catalog, name string, fields []parameter.Field) {
 		}
 	}
 	t.line("#   and those of guests, clusters and simulations, which plimsoll manual lists")
-	t.line("#   %s: [a, b]                 # changes nothing: how often is there a difference where there is none?", Label)
+	t.line("#   %s: [a, b]                 # changes nothing: how often is there a difference where there is none?", study.Label)
 	t.line("\n# Factors made of your own commands, used as command.NAME.")
 	t.line("# commands:")
 	t.line("#   NAME: {read: ..., apply: \"... {level}\", restore: ...}")
@@ -186,7 +187,7 @@ func ofAnyHost(factor string) bool {
 func (t *template) measure() {
 	t.line("\nload: closed                           # or {rate: 5000/s}")
 	t.line("\nmeasure:")
-	for _, f := range parameter.Fields(defaultTiming()) {
+	for _, f := range parameter.Fields(study.DefaultTiming()) {
 		switch {
 		case f.Name == "looks": // a comment, since they exclude a number of blocks
 			t.line("%-36s # %s", "  # looks: [9, 13, 18, 24]", f.Doc)
