@@ -16,7 +16,7 @@ var allowed = map[string]string{
 	"internal/claim/number":           "",
 	"internal/claim/document":         "claim/number",
 	"internal/claim/grammar":          "claim/document claim/number",
-	"internal/claim/judge":            "claim claim/grammar claim/number",
+	"internal/claim/judge":            "claim claim/grammar claim/number quantity",
 	"internal/claim/link":             "claim claim/grammar claim/judge claim/number",
 	"internal/claim/check":            "claim claim/document claim/grammar claim/judge claim/link claim/number",
 	"internal/document":               "parameter",

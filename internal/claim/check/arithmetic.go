@@ -71,13 +71,13 @@ func share(a *auditor, s *grammar.Sentence, k, i int) {
 	}
 	one := grammar.Saying{Kind: grammar.InPercent, Low: p.Value, High: p.Value, Half: p.Half, Decimals: p.Decimals, Num: p, From: m, To: m + 1}
 	grammar.Hedge(s, &one)
-	a.settle(s, [2]int{i, m + 1}, &one, share.Times(100))
+	a.compare(s, [2]int{i, m + 1}, &one, share.Times(100))
 	s.Used[one.From], s.Used[m] = true, true
 	s.Level[m] = true
 }
 
-// settle adds the claim that a computed number is what a saying states.
-func (a *auditor) settle(s *grammar.Sentence, at [2]int, one *grammar.Saying, computed number.Span) {
+// compare adds the claim that a computed number is what a saying states.
+func (a *auditor) compare(s *grammar.Sentence, at [2]int, one *grammar.Saying, computed number.Span) {
 	text := judge.Number(one, computed.Middle())
 	if one.Kind == grammar.InPercent {
 		text += " %"
@@ -147,7 +147,7 @@ func equation(a *auditor, s *grammar.Sentence, i int) {
 		}
 	}
 	one := grammar.Saying{Kind: grammar.AsDifference, Low: q.Value, High: q.Value, Half: q.Half, Decimals: q.Decimals, Num: q, From: at + 2, To: at + 3}
-	a.settle(s, [2]int{i, at + 3}, &one, total.Times(1/scale))
+	a.compare(s, [2]int{i, at + 3}, &one, total.Times(1/scale))
 }
 
 // quotient checks "73 s / 30 s = 2.4x" and "3.6 MB / 9.4 MB = 38 %".
@@ -175,7 +175,7 @@ func quotient(a *auditor, s *grammar.Sentence, i int) {
 	if m := got.Middle(); m > 3*one.Low || 3*m < one.Low {
 		return // the slash may be no division
 	}
-	a.settle(s, [2]int{i, at + 1}, &one, got)
+	a.compare(s, [2]int{i, at + 1}, &one, got)
 }
 
 func isTimes(t *number.Token) bool {

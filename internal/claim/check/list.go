@@ -56,7 +56,7 @@ func rate(a *auditor, s *grammar.Sentence) {
 		}
 		// A duration is nominal: what is printed as 60 s need not be exact.
 		q = number.Span{Low: q.Low * (1 - littleLimit), High: q.High * (1 + littleLimit)}
-		a.settleValue(s, min(v, d), r, q)
+		a.compareValue(s, min(v, d), r, q)
 	}
 }
 
@@ -91,8 +91,8 @@ func spans(s *grammar.Sentence, v, d int) bool {
 	return false
 }
 
-// settleValue adds the claim that a printed value, the token at, is what was computed.
-func (a *auditor) settleValue(s *grammar.Sentence, from, at int, computed number.Span) {
+// compareValue adds the claim that a printed value, the token at, is what was computed.
+func (a *auditor) compareValue(s *grammar.Sentence, from, at int, computed number.Span) {
 	q := s.Tokens[at].Num
 	scale := q.Unit.Scale
 	if scale == 0 {
@@ -105,7 +105,7 @@ func (a *auditor) settleValue(s *grammar.Sentence, from, at int, computed number
 		return
 	}
 	one.From = at
-	a.settle(s, [2]int{from, at + 1}, &one, computed.Times(1/scale))
+	a.compare(s, [2]int{from, at + 1}, &one, computed.Times(1/scale))
 	for i := from; i <= at; i++ {
 		s.Used[i], s.Level[i] = true, true
 	}
@@ -123,7 +123,7 @@ func blocks(a *auditor, s *grammar.Sentence) {
 	}
 	// Block sizes are powers of two, whatever they are called, and exact.
 	size := s.Tokens[z].Num.Value * max(s.Tokens[z].Num.Unit.Scale, s.Tokens[z].Num.Unit.Loose)
-	a.settleValue(s, min(z, r), f, s.Tokens[r].Num.Span().Times(size))
+	a.compareValue(s, min(z, r), f, s.Tokens[r].Num.Span().Times(size))
 }
 
 // part checks "70 % of 84,000 IOPS, that is 58,800" and "98 % of bare metal (113,900 of
@@ -140,7 +140,7 @@ func part(a *auditor, s *grammar.Sentence, k, i int) {
 	}
 	if x <= i+4 && joined(s, i+1, x) && q.Like(o) && joined(s, pastNouns(s, x), n) && pastNouns(s, x)+1 < n && !grammar.HasMark(s, i+1, n, "(") {
 		share := p.Span().Times(0.01).Product(q.Span())
-		a.settleValue(s, i, n, share)
+		a.compareValue(s, i, n, share)
 		return
 	}
 	if s.Tokens[x-1].Mark != "(" || s.WordAt(n-1) != "of" || n-x > 5 || grammar.BreaksPair(s, i+1, x) || grammar.HasMark(s, i+1, x-1, ",") || !(q.Value <= o.Value) {
@@ -157,7 +157,7 @@ func part(a *auditor, s *grammar.Sentence, k, i int) {
 	one := grammar.Saying{Kind: grammar.InPercent, Low: p.Value, High: p.Value, Half: p.Half, Decimals: p.Decimals, Num: p, From: i, To: i + 1}
 	grammar.Hedge(s, &one)
 	one.From = i
-	a.settle(s, [2]int{i, n + 1}, &one, share.Times(100))
+	a.compare(s, [2]int{i, n + 1}, &one, share.Times(100))
 	s.Used[i], s.Level[x], s.Level[n] = true, true, true
 }
 
@@ -246,5 +246,5 @@ func listed(a *auditor, s *grammar.Sentence, k, n int) {
 	if q.Unit.Dim == "" {
 		q.Unit = unit.Unit
 	}
-	a.settleValue(s, s.Numbers[k], r, sum)
+	a.compareValue(s, s.Numbers[k], r, sum)
 }

@@ -141,7 +141,7 @@ func little(s *grammar.Sentence, flight, rate, mean *number.Quantity) claim.Clai
 	seen := x.Product(r)
 	out := claim.Claim{
 		Said: fmt.Sprintf("%s, %s, %s", flight.Printed, rate.Printed, mean.Printed), Status: claim.Holds,
-		Computed: fmt.Sprintf("X*R = %s for N = %s", significant(seen.Middle()), judge.Grouped(n.Middle())),
+		Computed: fmt.Sprintf("X*R = %s for N = %s", significant(seen.Middle(), 4), judge.Grouped(n.Middle())),
 	}
 	if seen.Meets(number.Span{Low: n.Low * (1 - littleLimit), High: n.High * (1 + littleLimit)}) {
 		return out
@@ -151,7 +151,7 @@ func little(s *grammar.Sentence, flight, rate, mean *number.Quantity) claim.Clai
 		return out
 	}
 	right := n.Middle() / x.Middle()
-	out.Computed = fmt.Sprintf("N/X = %s, off by %sx", timeText(right), significant3(r.Middle()/right))
+	out.Computed = fmt.Sprintf("N/X = %s, off by %sx", timeText(right), significant(r.Middle()/right, 3))
 	near := s.Near
 	switch {
 	case perClient.MatchString(near):
@@ -210,18 +210,13 @@ func loadsAfter(s *grammar.Sentence, p *grammar.Pair) (a, b *number.Quantity) {
 	return nil, nil
 }
 
-func significant(v float64) string {
-	if v >= 1000 {
+// significant writes v with so many significant digits, and with commas from the value
+// on that has as many before its point.
+func significant(v float64, digits int) string {
+	if v >= math.Pow10(digits-1) {
 		return judge.Grouped(math.Round(v))
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
-func significant3(v float64) string {
-	if v >= 100 {
-		return judge.Grouped(math.Round(v))
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
+	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
 // timeText writes seconds with a unit.

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/claim/grammar"
 	"plimsoll/internal/claim/number"
+	"plimsoll/internal/quantity"
 )
 
 // computed is what the values give, in the unit of the saying.
@@ -86,20 +87,5 @@ func Grouped(v float64) string {
 	if strings.ContainsAny(text, "eIN") {
 		return text
 	}
-	whole, fraction, dot := strings.Cut(text, ".")
-	sign := ""
-	if strings.HasPrefix(whole, "-") {
-		sign, whole = "-", whole[1:]
-	}
-	var b strings.Builder
-	for i, r := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
-	}
-	if dot {
-		b.WriteString("." + fraction)
-	}
-	return sign + b.String()
+	return quantity.Grouped(text)
 }
