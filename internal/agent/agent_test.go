@@ -175,10 +175,10 @@ func TestTroubleOfAWorker(t *testing.T) {
 	}{
 		{"a load that fails", "the far side is gone", job("error", 3), 1},
 		{"a worker that dies", "plimsoll worker ended with status 7", job("death", 3), 1},
-		{"a worker that talks nonsense", "what the worker sent cannot be used", job("garbage", 3), 1},
+		{"a worker that talks nonsense", "invalid output of the worker", job("garbage", 3), 1},
 		{"settings that are refused", "no such fault", job("unknown", 3), 0},
 		{"an unknown workload", `no workload "other"`, Job{Workload: "other", Stage: job("", 1).Stage}, 0},
-		{"no service", "there is no service that speaks test", Job{Workload: "counting", Stage: job("", 1).Stage}, 0},
+		{"no service", "no service speaks test", Job{Workload: "counting", Stage: job("", 1).Stage}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := measure.NewRecorder(nil)

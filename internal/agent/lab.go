@@ -64,7 +64,7 @@ func Run(ctx context.Context, at Place, job Job, out *measure.Recorder) error {
 	case err != nil:
 		return fmt.Errorf("run a worker: %w", err)
 	case l.err != nil:
-		return fmt.Errorf("what the worker sent cannot be used: %w", l.err)
+		return fmt.Errorf("invalid output of the worker: %w", l.err)
 	case l.end != nil && failed != nil:
 		return failed
 	case l.end == nil:

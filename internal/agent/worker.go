@@ -114,7 +114,7 @@ func targets(known map[string]load.Endpoint) func(string) (load.Endpoint, error)
 		if e, ok := known[protocol]; ok {
 			return e, nil
 		}
-		return load.Endpoint{}, fmt.Errorf("there is no service that speaks %s", protocol)
+		return load.Endpoint{}, fmt.Errorf("no service speaks %s", protocol)
 	}
 }
 
@@ -139,7 +139,7 @@ func (w *worker) send(m message) {
 		err = w.out.Flush()
 	}
 	if err != nil {
-		w.failed = fmt.Errorf("hand over what was measured: %w", err)
+		w.failed = fmt.Errorf("send the measurements: %w", err)
 		w.enough.Store(true)
 	}
 }

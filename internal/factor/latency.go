@@ -169,7 +169,7 @@ func refusedBy(p Place, who string, said []byte) error {
 	text := strings.Join(strings.Fields(string(said)), " ")
 	switch {
 	case strings.Contains(text, "Specified qdisc kind is unknown"), strings.Contains(text, "no network emulator"):
-		return fmt.Errorf("%s: its kernel has no network emulator: modprobe sch_netem, or take a kernel that has it: %w", p.Machine.Name(), errors.ErrUnsupported)
+		return fmt.Errorf("%s: its kernel has no network emulator: modprobe sch_netem, or use a kernel with it: %w", p.Machine.Name(), errors.ErrUnsupported)
 	case strings.Contains(text, "Cannot find device"), strings.Contains(text, "no such network interface"):
 		return fmt.Errorf("%s has no network interface %s", p.Machine.Name(), p.Target)
 	}
@@ -188,7 +188,7 @@ func parseTC(link string, text []byte) (netem.State, error) {
 	}
 	if len(bytes.TrimSpace(text)) > 0 { // some print nothing where there is nothing
 		if err := json.Unmarshal(text, &all); err != nil {
-			return s, fmt.Errorf("read what tc says of %s: %w", link, err)
+			return s, fmt.Errorf("read the answer of tc about %s: %w", link, err)
 		}
 	}
 	for _, q := range all {
@@ -202,7 +202,7 @@ func parseTC(link string, text []byte) (netem.State, error) {
 		s.Default, s.Netem = false, &netem.Settings{}
 		for name, value := range q.Options {
 			if err := tcOption(&s, name, value); err != nil {
-				return s, fmt.Errorf("read what tc says of %s: %s: %w", link, name, err)
+				return s, fmt.Errorf("read the answer of tc about %s: %s: %w", link, name, err)
 			}
 		}
 	}

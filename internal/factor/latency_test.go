@@ -152,7 +152,7 @@ func TestLatencyRefuses(t *testing.T) {
 		{&wire{root: queue}, "eth0", "a queueing discipline htb of its own"},
 		{&wire{limit: 1000, delay: 1e6}, "eth0", "that plimsoll did not set"},
 		{&wire{limit: 100_000, delay: 1e6, extra: `,"loss-random":{"loss":0.001,"correlation":0}`}, "eth0", "that plimsoll did not set"},
-		{&wire{root: "[{"}, "eth0", "read what tc says"},
+		{&wire{root: "[{"}, "eth0", "read the answer of tc"},
 		{&wire{}, "eth9", "here has no network interface eth9"},
 		{carrier{&wire{noTC: true}}, "eth9", "here has no network interface eth9"},
 		{&wire{noTC: true}, "eth0", "apt install iproute2"},

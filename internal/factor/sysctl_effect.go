@@ -128,7 +128,7 @@ func exclusiveEffect(ctx context.Context, m platform.Machine, name string, e *Ef
 			}
 			if pair.onlyBySecond && now[sysctls+pair.first] == "0" && now[sysctls+pair.second] == "0" {
 				dotted := func(name string) string { return strings.ReplaceAll(name, "/", ".") }
-				return fmt.Errorf("sysctl %s could not be put back after the run: it and %s are both 0, and the kernel takes no 0 for it: set %s before the run, or vary that", dotted(pair.first), dotted(pair.second), dotted(pair.second))
+				return fmt.Errorf("sysctl %s could not be restored after the run: it and %s are both 0, and the kernel rejects 0 for it: set %s before the run, or vary that", dotted(pair.first), dotted(pair.second), dotted(pair.second))
 			}
 		}
 	}

@@ -209,7 +209,7 @@ func TestURIs(t *testing.T) {
 		{"qemu+ssh://host/system", "", "ssh -L"},
 		{"qemu://host/system", "", "ssh -L"},
 		{"qemu+unix:///system?mode=legacy", "", "socket is known"},
-		{"nothing", "", "no address"},
+		{"nothing", "", "not a libvirt connection URI"},
 	} {
 		u, err := parseURI(tc.text)
 		if tc.driver == "" {

@@ -101,7 +101,7 @@ func security(urls, ca string) ([]nats.Option, error) {
 			return nil, fmt.Errorf("the lab's address %q is not written as nats://host:port", text)
 		}
 		if u.User != nil {
-			return nil, fmt.Errorf("the lab's address %s carries a name or a password: agents prove who they are by their key alone", u.Redacted())
+			return nil, fmt.Errorf("the lab's address %s carries a name or a password: agents authenticate with their key only", u.Redacted())
 		}
 		if ca == "" && !loopback(u.Hostname()) {
 			return nil, fmt.Errorf("the lab at %s is beyond loopback: give the fingerprint of its certificate authority, which the lab prints at its start", u.Host)

@@ -44,7 +44,7 @@ func renewalOf(lease time.Duration) time.Duration { return min(lease/3, renewal)
 var ErrRefused = errors.New("the lab refused this agent's key: add its public key to the lab's list of agents")
 
 // errLease says that a lease ended without being renewed.
-var errLease = errors.New("the lease ended: nothing was heard for its length")
+var errLease = errors.New("the lease expired without a message")
 
 // errClock says that the clock of an agent, by which its lease ends, went backwards.
 var errClock = errors.New("the lease ended: the clock of this machine went backwards")

@@ -70,7 +70,7 @@ const mostFact, mostScratch = 256, 4096
 func (f Facts) check() error {
 	for _, text := range []string{f.OS, f.Arch, f.Kernel, f.Version} {
 		if len(text) > mostFact || !printable(text) {
-			return fmt.Errorf("what it says of its machine holds more than %d bytes or what cannot be printed", mostFact)
+			return fmt.Errorf("its facts are longer than %d bytes or not printable", mostFact)
 		}
 	}
 	switch {

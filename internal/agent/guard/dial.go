@@ -47,5 +47,5 @@ func (r Rules) checkDial(network, address string, own []net.Addr) error {
 			}
 		}
 	}
-	return fmt.Errorf("connect to %s, which is no address of this machine: %w: it can start the agent with --allow-commands", address, ErrNotAllowed)
+	return fmt.Errorf("connect to %s, not an address of this machine: %w: it can start the agent with --allow-commands", address, ErrNotAllowed)
 }

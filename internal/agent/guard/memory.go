@@ -142,10 +142,10 @@ func (w *Machine) recall() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("recall what to put back: %w", err)
+		return fmt.Errorf("read the settings to restore: %w", err)
 	}
 	if err := json.Unmarshal(text, &w.former); err != nil {
-		return fmt.Errorf("recall what to put back from %s: %w", w.rules.Memory, err)
+		return fmt.Errorf("read the settings to restore from %s: %w", w.rules.Memory, err)
 	}
 	return nil
 }

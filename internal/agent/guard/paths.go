@@ -58,7 +58,7 @@ func (r Rules) removable(name string) bool {
 func takesWrites(name string) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is there and not a regular file: %w", name, ErrNotAllowed)
+		return fmt.Errorf("%s exists and is not a regular file: %w", name, ErrNotAllowed)
 	}
 	return nil
 }

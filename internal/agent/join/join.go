@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 		Commands: o.Commands, Subprocesses: o.Subprocesses, Scratch: o.Scratch, Memory: filepath.Join(o.State, "changed.json"),
 	})
 	if err != nil {
-		return fmt.Errorf("put back what an earlier agent left: %w", err)
+		return fmt.Errorf("restore the settings that an earlier agent changed: %w", err)
 	}
 	return o.join(ctx, key, guarded)
 }

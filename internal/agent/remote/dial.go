@@ -78,7 +78,7 @@ func (c *served) pass(x *session, conn net.Conn) error {
 			stop, late = nil, timer.C
 			c.out.end(net.ErrClosed)
 		case <-late:
-			c.cancel(errors.New("what the lab had sent was not read in time"))
+			c.cancel(errors.New("the data from the lab were not read in time"))
 		case <-c.ctx.Done():
 		}
 	}

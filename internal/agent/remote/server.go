@@ -181,7 +181,7 @@ const endTime = 15 * time.Second
 
 // finish waits for the end of what runs, frees the workers, restores and gives up the claims.
 func (x *session) finish() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), endTime, errors.New("what ran for the lab did not end in time"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), endTime, errors.New("the lab's commands did not end in time"))
 	defer cancel()
 	ended := make(chan struct{})
 	go func() { x.running.Wait(); close(ended) }()

@@ -25,7 +25,7 @@ func Program(name string) (map[string]string, error) {
 	}
 	b.folders = append(b.folders, "/lib64", "/usr/lib64", "/lib", "/usr/lib")
 	if err := b.take(name, nil); err != nil {
-		return nil, fmt.Errorf("find what %s needs: %w", name, err)
+		return nil, fmt.Errorf("find the libraries of %s: %w", name, err)
 	}
 	return b.files, nil
 }

@@ -101,7 +101,7 @@ func (v *volume) folder(self, parent int, files []file) error {
 	}
 	for _, f := range files {
 		if len(f.name) != 11 {
-			return fmt.Errorf("%q is no name for FAT", f.name)
+			return fmt.Errorf("%q is not a FAT file name", f.name)
 		}
 		n, kind := len(f.content), byte(fatFile)
 		if f.folder {

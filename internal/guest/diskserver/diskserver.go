@@ -119,7 +119,7 @@ func (s *Server) listens(ctx context.Context) error {
 			}
 			line, err := s.line()
 			if err == nil && string(line) != nbd.Command+" listens\n" {
-				err = fmt.Errorf("it said %q", line)
+				err = fmt.Errorf("unexpected answer %q", line)
 			}
 			return err
 		}

@@ -89,7 +89,7 @@ func (s Shape) checkMemory(Wiring) error {
 	case m.HugePage != 0 && m.HugePage != 2*mib && m.HugePage != 1<<30:
 		return fmt.Errorf("huge pages of %d bytes: give 2 MiB or 1 GiB, or 0 for ordinary ones", m.HugePage)
 	case m.HugePage != 0 && m.Size%m.HugePage != 0:
-		return fmt.Errorf("%d MiB of memory are no whole number of huge pages of %d MiB", m.Size/mib, m.HugePage/mib)
+		return fmt.Errorf("%d MiB of memory is not a multiple of the huge page size of %d MiB", m.Size/mib, m.HugePage/mib)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s Shape) checkMemory(Wiring) error {
 func (s Shape) checkNUMA(Wiring) error {
 	if len(s.NUMA) == 0 {
 		if len(s.Distances) > 0 {
-			return fmt.Errorf("distances without NUMA nodes: give the nodes, or leave the distances out")
+			return fmt.Errorf("distances without NUMA nodes: give the nodes, or omit the distances")
 		}
 		return nil
 	}
@@ -161,7 +161,7 @@ func (s Shape) checkNICs(w Wiring) error {
 			return fmt.Errorf("network card %s: model %q is not known: give %s, %s or %s", n.Name, n.Model, VirtioNet, VMXNet3, E1000e)
 		}
 		if mac, err := net.ParseMAC(n.MAC); n.MAC != "" && (err != nil || len(mac) != 6 || mac[0]&1 != 0) {
-			return fmt.Errorf("network card %s: %q is no address of a card: give one such as 52:54:00:00:00:0a", n.Name, n.MAC)
+			return fmt.Errorf("network card %s: %q is not a MAC address: give one such as 52:54:00:00:00:0a", n.Name, n.MAC)
 		}
 		if n.Queues < 0 || n.Queues > 1 {
 			return fmt.Errorf("network card %s: %d queues: a link of kind %s has one; several need a tap device", n.Name, n.Queues, n.Link)

@@ -28,7 +28,7 @@ func (d Disk) check() error {
 	case VirtioBlk, VirtioSCSI:
 	case NVMe:
 		if d.IOThread {
-			return fmt.Errorf("a thread of its own: QEMU has none for nvme: leave it out, or use virtio-blk or virtio-scsi")
+			return fmt.Errorf("iothread: QEMU has none for nvme: omit it, or use virtio-blk or virtio-scsi")
 		}
 	default:
 		return fmt.Errorf("controller %q is not known: give virtio-blk, virtio-scsi or nvme", d.Controller)
@@ -50,7 +50,7 @@ func (d Disk) checkBacking() error {
 		return fmt.Errorf("aio %q is not known: give threads, native or io_uring", d.AIO)
 	}
 	if d.ReadOnly && (d.Backing != BackingFile || d.Path == "" || d.Controller == NVMe) {
-		return fmt.Errorf("read-only: that is for a file that is there, with controller virtio-blk or virtio-scsi")
+		return fmt.Errorf("read-only: only for an existing file, with controller virtio-blk or virtio-scsi")
 	}
 	if d.AIO != "" && d.Backing != BackingFile {
 		return fmt.Errorf("aio %s: only a file has it, not %s", d.AIO, d.Backing)

@@ -173,7 +173,7 @@ func (s Shape) expressible(w Wiring) error {
 		case d.Controller == NVMe:
 			return fmt.Errorf("disk %s: it has no emulated NVMe drives: use virtio-blk or virtio-scsi, or platform guest", d.Name)
 		case d.Backing == BackingNull:
-			return fmt.Errorf("disk %s: it has no disk that forgets what is written: use a file or an NBD server, or platform guest", d.Name)
+			return fmt.Errorf("disk %s: it has no disk without persistence: use a file or an NBD server, or platform guest", d.Name)
 		}
 	}
 	for _, n := range s.NICs {

@@ -50,7 +50,7 @@ func (s Shape) Arrange(host topology.Shape) (Shape, error) {
 
 func (s Shape) advised(host topology.Shape) (Shape, error) {
 	if len(s.NUMA) > 0 {
-		return s, fmt.Errorf("guest %s: topology auto chooses the NUMA nodes itself: leave them out, or use explicit", s.Name)
+		return s, fmt.Errorf("guest %s: topology auto chooses the NUMA nodes itself: omit them, or use explicit", s.Name)
 	}
 	o := s.CPU.Advice
 	if o == (topology.Options{}) {

@@ -166,7 +166,7 @@ type VirtualTime struct {
 // Movable says whether two processes can share the files of the VM, as a migration needs.
 func (s Shape) Movable() error {
 	if len(s.Persistent) > 0 {
-		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: leave it out", s.Persistent[0].Name)
+		return fmt.Errorf("persistent memory %s: the target would write old pages into the file while the source still uses it: omit it", s.Persistent[0].Name)
 	}
 	for _, d := range s.Disks {
 		if d.Backing == BackingFile && d.Path == "" {

@@ -204,7 +204,7 @@ func TestRefusedShapes(t *testing.T) {
 		{"virtual time under KVM", "only TCG counts", func(s *Shape, w *Wiring) { s.CPU.Count, s.VirtualTime, w.Accelerator = 1, &VirtualTime{3}, KVM }},
 		{"virtual time that crawls", "shift 11", func(s *Shape, _ *Wiring) { s.CPU.Count, s.VirtualTime = 1, &VirtualTime{11} }},
 		{"little memory", "a kernel does not start with less", func(s *Shape, _ *Wiring) { s.Memory.Size = 64 * mib }},
-		{"part of a huge page", "no whole number of huge pages", func(s *Shape, _ *Wiring) { s.Memory = Memory{129 * mib, 2 * mib} }},
+		{"part of a huge page", "not a multiple of the huge page size", func(s *Shape, _ *Wiring) { s.Memory = Memory{129 * mib, 2 * mib} }},
 		{"odd huge page", "huge pages of 4096 bytes", func(s *Shape, _ *Wiring) { s.Memory.HugePage = 4096 }},
 		{"vCPU without node", "vCPU 3 is in no NUMA node", func(s *Shape, _ *Wiring) { s.NUMA = []Node{{CPUs: "0-2", Memory: 512 * mib}} }},
 		{"vCPU in two nodes", "or in two nodes", func(s *Shape, _ *Wiring) {
@@ -233,7 +233,7 @@ func TestRefusedShapes(t *testing.T) {
 			s.Disks = []Disk{d, d}
 		}},
 		{"queues of a card", "several need a tap device", nic(NIC{Name: "n", Model: VirtioNet, Link: LinkUser, Queues: 2})},
-		{"group address", "no address of a card", nic(NIC{Name: "n", Model: VirtioNet, Link: LinkUser, MAC: "01:00:00:00:00:01"})},
+		{"group address", "is not a MAC address", nic(NIC{Name: "n", Model: VirtioNet, Link: LinkUser, MAC: "01:00:00:00:00:01"})},
 		{"link of an old QEMU", "use 7.2 or later", func(s *Shape, w *Wiring) {
 			w.Version = Version{7, 1, 0}
 			s.NICs = []NIC{{Name: "n", Model: VirtioNet, Link: LinkStream, Socket: "/s"}}

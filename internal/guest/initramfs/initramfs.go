@@ -55,7 +55,7 @@ func New(s Spec) (*Archive, error) {
 		return nil, fmt.Errorf("make an initramfs: /init: %w", err)
 	}
 	if !static(init) {
-		return nil, fmt.Errorf("make an initramfs: /init: %s is no static program for Linux, and nothing else is there: build it with CGO_ENABLED=0", s.Init)
+		return nil, fmt.Errorf("make an initramfs: /init: %s is not a static program for Linux: build it with CGO_ENABLED=0", s.Init)
 	}
 	modules, err := resolve(s.Kernel, s.Modules)
 	if err != nil {
@@ -107,7 +107,7 @@ func extras(files map[string]Entry, extra map[string]string) error {
 			return err
 		}
 		if _, taken := files[clean]; taken {
-			return fmt.Errorf("file /%s is there already", clean)
+			return fmt.Errorf("file /%s exists already", clean)
 		}
 		about, err := os.Stat(extra[name])
 		if err != nil {

@@ -64,7 +64,7 @@ func resolve(k *kernel.Kernel, wanted []string) ([]module, error) {
 // add puts a module behind all that it needs. path is how it came to be needed.
 func (r *resolver) add(name, asked string, path []string) error {
 	if name == "" {
-		return fmt.Errorf("%q is no name of a module", asked)
+		return fmt.Errorf("%q is not a module name", asked)
 	}
 	if r.ready[name] || r.builtin[name] || slices.Contains(path, name) {
 		return nil

@@ -106,7 +106,7 @@ func settle(made, folder string) (*Kernel, error) {
 			return nil, fmt.Errorf("replace a damaged kernel: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("keep the kernel: %s is being changed by somebody else", folder)
+	return nil, fmt.Errorf("keep the kernel: another process is changing %s", folder)
 }
 
 // lay makes a complete folder from the unpacked packages below root.

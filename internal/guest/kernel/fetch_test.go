@@ -121,7 +121,7 @@ func TestFetch(t *testing.T) {
 	if err := os.WriteFile(k.Image, []byte("damaged"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Find(dir); err == nil || !strings.Contains(err.Error(), "is not what was fetched") {
+	if _, err := Find(dir); err == nil || !strings.Contains(err.Error(), "has changed since it was fetched") {
 		t.Errorf("damaged: %v", err)
 	}
 	if mended, err := Fetch(ctx, dir); err != nil || *mended != *k {

@@ -82,7 +82,7 @@ func read(folder string) (*Kernel, error) {
 	}
 	for _, name := range []*string{&k.Image, &k.Packed, &k.Modules} {
 		if !filepath.IsLocal(*name) {
-			return nil, fmt.Errorf("kernel %s: %q is no name in this folder", folder, *name)
+			return nil, fmt.Errorf("kernel %s: %q is not a file name", folder, *name)
 		}
 		*name = filepath.Join(folder, *name)
 	}
@@ -91,7 +91,7 @@ func read(folder string) (*Kernel, error) {
 		return nil, fmt.Errorf("kernel %s: %w", folder, err)
 	}
 	if digest(image) != k.Digest {
-		return nil, fmt.Errorf("kernel %s: %s is not what was fetched: remove the folder and fetch it again", folder, filepath.Base(k.Image))
+		return nil, fmt.Errorf("kernel %s: %s has changed since it was fetched: remove the folder and fetch it again", folder, filepath.Base(k.Image))
 	}
 	if _, err := os.Stat(k.Modules); err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", folder, err)

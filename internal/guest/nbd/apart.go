@@ -276,11 +276,11 @@ func serveFilter(from io.Reader, out io.Writer, memory []byte) error {
 	in := bufio.NewReaderSize(from, 64<<10)
 	line, err := in.ReadSlice('\n')
 	if err != nil {
-		return fmt.Errorf("read what to filter by: %w", err)
+		return fmt.Errorf("read the filters: %w", err)
 	}
 	var names []string
 	if err := json.Unmarshal(line, &names); err != nil {
-		return fmt.Errorf("read what to filter by: %w", err)
+		return fmt.Errorf("read the filters: %w", err)
 	}
 	chain := &filtered{}
 	waits := false

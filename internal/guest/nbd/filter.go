@@ -97,5 +97,5 @@ func ParseFilter(text string) (Filter, error) {
 		}
 		return nil, fmt.Errorf("I/O filter %q: give the number of requests of which one fails, as in fail:100", text)
 	}
-	return nil, fmt.Errorf("I/O filter %q is none of null, stats, delay:TIME, fail:NUMBER and daemon:FILTER", text)
+	return nil, fmt.Errorf("unknown I/O filter %q: want null, stats, delay:TIME, fail:NUMBER or daemon:FILTER", text)
 }

@@ -96,7 +96,7 @@ func (h *handshake) find(name string) *Export {
 func (h *handshake) exportName(name string) (*Export, error) {
 	e := h.find(name)
 	if e == nil { // the protocol has no other answer
-		return nil, fmt.Errorf("the client asks for export %.100q, which there is not", name)
+		return nil, fmt.Errorf("the client asks for unknown export %.100q", name)
 	}
 	b := binary.BigEndian.AppendUint64(nil, uint64(e.Device.Size()))
 	b = binary.BigEndian.AppendUint16(b, e.flags())

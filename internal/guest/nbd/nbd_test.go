@@ -617,12 +617,12 @@ func TestOrders(t *testing.T) {
 		o    Order
 		says string
 	}{
-		{Order{Disk: "tape"}, `disk "tape" is none of`},
+		{Order{Disk: "tape"}, `unknown disk "tape"`},
 		{Order{Disk: "null"}, "a disk of 0 bytes"},
 		{Order{Disk: "memory", Size: -1}, "-1 bytes"},
 		{Order{Disk: "file:" + dir}, "directory"},
 		{Order{Disk: "file:/dev/null"}, "not a regular file"},
-		{Order{Disk: "null", Size: 1, Filters: []string{"cache"}}, "none of null, stats"},
+		{Order{Disk: "null", Size: 1, Filters: []string{"cache"}}, "want null, stats"},
 		{Order{Disk: "null", Size: 1, Filters: []string{"delay:x"}}, "as in delay:1ms"},
 		{Order{Disk: "null", Size: 1, Filters: []string{"daemon:fail:0"}}, "as in fail:100"},
 	} {

@@ -57,7 +57,7 @@ func (o Order) open(self string) (d Device, c *chain, err error) {
 			err = fmt.Errorf("a disk of %d bytes", o.Size)
 		}
 	default:
-		err = fmt.Errorf("disk %q is none of file:NAME, memory and null", o.Disk)
+		err = fmt.Errorf("unknown disk %q: want file:NAME, memory or null", o.Disk)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +130,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return fmt.Errorf("read what to serve: %w", err)
+		return fmt.Errorf("read the order: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {

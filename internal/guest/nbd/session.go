@@ -84,7 +84,7 @@ func (c *session) serve(ctx context.Context) error {
 		}
 		if _, err := io.ReadFull(c.in, head[:]); err != nil {
 			if errors.Is(err, io.EOF) {
-				return errors.New("the client left without taking leave")
+				return errors.New("the client closed the connection without NBD_CMD_DISC")
 			}
 			return fmt.Errorf("read a request: %w", err)
 		}

@@ -173,7 +173,7 @@ func attributes(b []byte, each func(number uint16, value []byte) error) error {
 	for len(b) >= 4 {
 		n := int(order.Uint16(b))
 		if n < 4 || n > len(b) {
-			return fmt.Errorf("the kernel's attribute is said to have %d of %d bytes", n, len(b))
+			return fmt.Errorf("the kernel's attribute claims %d of %d bytes", n, len(b))
 		}
 		if err := each(order.Uint16(b[2:])&^uint16(unix.NLA_F_NESTED|unix.NLA_F_NET_BYTEORDER), b[4:n]); err != nil {
 			return err

@@ -146,7 +146,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(io.LimitReader(in, 64<<10))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the order: %w", err)
 	}
 	var (
 		s   State

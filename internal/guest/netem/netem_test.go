@@ -107,7 +107,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 
 func TestOrders(t *testing.T) {
 	for said, want := range map[string]string{
-		"":                                     "read what to do",
+		"":                                     "read the order",
 		"{}":                                   "to read, set or remove",
 		`{"do":"read","device":"lo"}`:          "unknown field",
 		`{"do":"read","link":"no such link"}`:  "find the link",

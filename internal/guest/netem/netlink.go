@@ -92,7 +92,7 @@ func answers(b []byte, sequence uint32, each func(message uint16, body []byte) e
 	for len(b) >= headSize {
 		n := int(order.Uint32(b))
 		if n < headSize || n > len(b) {
-			return true, fmt.Errorf("the kernel's message is said to have %d of %d bytes", n, len(b))
+			return true, fmt.Errorf("the kernel's message claims %d of %d bytes", n, len(b))
 		}
 		message, body := order.Uint16(b[4:]), b[headSize:n]
 		if order.Uint32(b[8:]) != sequence {

@@ -229,7 +229,7 @@ func TestStartRefuses(t *testing.T) {
 		"install the package":                 func(o *Options, _ *hardware.Shape) { o.Binary = "no-such-qemu" },
 		`accelerator "fast" is not known`:     func(o *Options, _ *hardware.Shape) { o.Accelerator = "fast" },
 		"topoext":                             func(_ *Options, s *hardware.Shape) { s.CPU = hardware.CPU{Count: 2, Threads: 2, Model: "EPYC"} },
-		"is no ordinary file": func(_ *Options, s *hardware.Shape) {
+		"is not a regular file": func(_ *Options, s *hardware.Shape) {
 			s.Disks = []hardware.Disk{{Name: "d", Size: mib, Controller: hardware.VirtioBlk, Backing: hardware.BackingFile, Path: "/dev/null"}}
 		},
 		"enlarge it": func(o *Options, s *hardware.Shape) {

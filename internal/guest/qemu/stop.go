@@ -121,7 +121,7 @@ func ready(given, path string, size int64) error {
 	case err != nil:
 		return err
 	case !i.Mode().IsRegular():
-		return fmt.Errorf("%s is no ordinary file: a guest gets nothing else", given)
+		return fmt.Errorf("%s is not a regular file", given)
 	case i.Size() < size:
 		return fmt.Errorf("%s has %d bytes, fewer than the %d that were asked for: enlarge it, or ask for less", given, i.Size(), size)
 	}

@@ -94,7 +94,7 @@ func (m *Monitor) listen(greeted chan struct{}) {
 	for err == nil && lines.Scan() {
 		var msg message
 		if err = json.Unmarshal(lines.Bytes(), &msg); err != nil {
-			err = fmt.Errorf("QEMU says %.80q, which is no message: %w", lines.Bytes(), err)
+			err = fmt.Errorf("QEMU sent %.80q, not a QMP message: %w", lines.Bytes(), err)
 			break
 		}
 		if msg.Greeting != nil && greeted != nil {

@@ -88,7 +88,7 @@ func TestMonitor(t *testing.T) {
 func TestMonitorTellsTheEnd(t *testing.T) {
 	m := fake(t, func(string, int) string { return "no JSON" })
 	err := m.Execute(t.Context(), "any", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "is no message") {
+	if err == nil || !strings.Contains(err.Error(), "not a QMP message") {
 		t.Errorf("%v", err)
 	}
 	if err := m.Execute(t.Context(), "later", nil, nil); err == nil {

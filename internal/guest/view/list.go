@@ -22,7 +22,7 @@ func List(s string) ([]int, error) {
 		a, errA := strconv.ParseUint(from, 10, 16)
 		b, errB := strconv.ParseUint(to, 10, 16)
 		if errA != nil || errB != nil || a > b {
-			return nil, fmt.Errorf("%q is no list of CPUs: give one such as 0-3,8", s)
+			return nil, fmt.Errorf("%q is not a CPU list: give one such as 0-3,8", s)
 		}
 		if len(l)+int(b-a) >= most {
 			return nil, fmt.Errorf("a list of more than %d CPUs", most)

@@ -140,7 +140,7 @@ func (r reader) number(name string) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, fmt.Errorf("%s holds %q, which is no number", name, s)
+		return 0, fmt.Errorf("%s holds %q, not a number", name, s)
 	}
 	return n, nil
 }
@@ -249,7 +249,7 @@ func (r reader) nodes() ([]Node, error) {
 		for _, f := range strings.Fields(d) {
 			v, err := strconv.Atoi(f)
 			if err != nil {
-				return nil, fmt.Errorf("%sdistance holds %q, which is no list of numbers", dir, d)
+				return nil, fmt.Errorf("%sdistance holds %q, not a list of numbers", dir, d)
 			}
 			n.Distances = append(n.Distances, v)
 		}

@@ -88,7 +88,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&o); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the order: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -49,7 +49,7 @@ func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 	k := newKept(int(o.Bytes/pageSize), o.Seed)
 	answer := json.NewEncoder(out)
 	if err := answer.Encode(Word{Pages: len(k.written)}); err != nil {
-		return fmt.Errorf("say that the memory is there: %w", err)
+		return fmt.Errorf("report the allocated memory: %w", err)
 	}
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func Serve(stop <-chan struct{}, in io.Reader, out io.Writer) error {
 			}
 		case <-stop:
 			if err := answer.Encode(Word{Pages: len(k.written), Wrong: k.wrong(), Wrote: k.wrote}); err != nil {
-				return fmt.Errorf("say what the memory holds: %w", err)
+				return fmt.Errorf("report the state of the memory: %w", err)
 			}
 			return nil
 		}

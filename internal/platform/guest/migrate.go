@@ -49,7 +49,7 @@ func (m *machine) MayMigrate(mode string) error {
 		"network": m.spec.Network, "pmem": m.spec.Pmem != 0, "io_filter": m.spec.IOFilter != "" && m.spec.IOFilter != spec.NoServer, "virtual_time": m.spec.VirtualTime > 0,
 	} {
 		if there {
-			return fmt.Errorf("a guest with %s does not migrate: leave it out", what)
+			return fmt.Errorf("a guest with %s does not migrate: omit it", what)
 		}
 	}
 	if mode == string(qemu.Postcopy) {

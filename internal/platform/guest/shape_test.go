@@ -44,7 +44,7 @@ func TestLevelsAreJudgedTogether(t *testing.T) {
 		{"guest.host_nodes", "all", "", "want none", nil},
 		{"guest.huge_pages", "2MiB", "2MiB", "", nil},
 		{"guest.huge_pages", "4MiB", "", "want none, 2MiB, 1GiB", nil},
-		{"guest.huge_pages", "1GiB", "", "no whole number of huge pages", nil},
+		{"guest.huge_pages", "1GiB", "", "not a multiple of the huge page size", nil},
 		{"guest.model", "Haswell-noTSX,-avx,l3-cache=off", "Haswell-noTSX,avx=off,l3-cache=off", "", nil},
 		{"guest.model", "Haswell -s", "", "no CPU model", nil},
 		{"guest.parameters", " a=1   b=2", "a=1 b=2", "", nil},

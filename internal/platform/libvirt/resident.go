@@ -73,7 +73,7 @@ func (d document) channels() (names []string) {
 
 // WhyFixed says why no study varies the settings of the domain.
 func (m *resident) WhyFixed() error {
-	return fmt.Errorf("the shape of domain %s is its owner's: leave out the setting domain to have one made", m.Name())
+	return fmt.Errorf("the settings of domain %s cannot be varied: omit the setting domain to create one for the study", m.Name())
 }
 
 // Name is the name of the domain.

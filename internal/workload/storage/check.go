@@ -89,7 +89,7 @@ func sectorOf(ctx context.Context, m platform.Machine, queue string) parameter.B
 func refuseSector(p *pattern, sector parameter.Bytes, where string) error {
 	for _, size := range p.blocks.sizes() {
 		if sector > 0 && size%sector != 0 {
-			return fmt.Errorf("block %s is no multiple of the sectors of %s below %s, which direct I/O needs: take a larger block, or set direct: false", size, sector, where)
+			return fmt.Errorf("block %s is not a multiple of the sector size %s below %s, as direct I/O needs: use a larger block, or set direct: false", size, sector, where)
 		}
 	}
 	return nil
@@ -119,7 +119,7 @@ func checkFio(ctx context.Context, m platform.Machine, engine string) (string, e
 	minor := strings.FieldsFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
 	a, err := strconv.Atoi(major)
 	if err != nil {
-		return "", fmt.Errorf("fio says its version is %q, which is not understood", version)
+		return "", fmt.Errorf("cannot parse fio's version %q", version)
 	}
 	b := 0
 	if len(minor) > 0 {

@@ -72,7 +72,7 @@ func TestCheckRefusesWhatIsLacking(t *testing.T) {
 			f.commands["stat -L -c %d %m -- /results"] = prints("2064 /results\n")
 			f.commands["readlink -e -- /sys/dev/block/8:16"] = prints("/sys/devices/a/block/sdx\n")
 			f.files = map[string]string{"/sys/devices/a/block/sdx/queue/logical_block_size": "4096\n"}
-		}, []string{"block 512B is no multiple of the sectors of 4KiB", "direct: false"}},
+		}, []string{"block 512B is not a multiple of the sector size 4KiB", "direct: false"}},
 		{"space that only the load will take", parameter.Settings{"size": "200GiB", "precondition": "none"}, nil, []string{"200GiB"}},
 		{"too little space", parameter.Settings{"size": "200GiB"}, nil, []string{"200GiB", "100GiB left"}},
 		{"nothing beside the disks", parameter.Settings{"size": "99.5GiB"}, nil, []string{"1GiB stay free"}},

@@ -108,10 +108,10 @@ type series struct {
 func (s *series) next(text []byte) (measure.Interval, bool, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return measure.Interval{}, false, fmt.Errorf("read what fio printed: %w", err)
+		return measure.Interval{}, false, fmt.Errorf("read the output of fio: %w", err)
 	}
 	if len(d.Jobs) != 1 {
-		return measure.Interval{}, false, fmt.Errorf("read what fio printed: %d jobs where one group is expected", len(d.Jobs))
+		return measure.Interval{}, false, fmt.Errorf("read the output of fio: %d jobs where one group is expected", len(d.Jobs))
 	}
 	j := &d.Jobs[0]
 	elapsed := time.Duration(max(j.Read.Runtime, j.Write.Runtime)) * time.Millisecond
@@ -153,13 +153,13 @@ func difference(class string, now, then *direction) (measure.Sample, error) {
 		Total: time.Duration(max(0, now.Latency.total()-then.Latency.total())), Latency: measure.NewHistogram(),
 	}
 	if now.Latency.Count < then.Latency.Count || sample.Bytes < 0 {
-		return sample, fmt.Errorf("read what fio printed: its count of %ss went down", class)
+		return sample, fmt.Errorf("read the output of fio: its count of %ss went down", class)
 	}
 	for bin, n := range now.Latency.Bins {
 		n -= then.Latency.Bins[bin]
 		ns, err := strconv.ParseInt(bin, 10, 64)
 		if err != nil || ns < 0 || n < 0 {
-			return sample, fmt.Errorf("read what fio printed: latency bin %q holds %d", bin, n)
+			return sample, fmt.Errorf("read the output of fio: latency bin %q holds %d", bin, n)
 		}
 		if n > 0 {
 			sample.Latency.Record(time.Duration(ns), n)

@@ -128,7 +128,7 @@ func document1(read string) string {
 func TestDocumentsThatMakeNoSense(t *testing.T) {
 	good := document1(`{"io_bytes":4096,"runtime":100,"lat_ns":{"N":1,"mean":5,"bins":{"5":1}}}`)
 	for _, c := range []struct{ text, want string }{
-		{"{nonsense}", "read what fio printed"},
+		{"{nonsense}", "read the output of fio"},
 		{`{"jobs":[]}`, "0 jobs"},
 		{`{"jobs":[{},{}]}`, "2 jobs"},
 		{good + document1(`{"io_bytes":4096,"runtime":200,"lat_ns":{"N":0,"mean":5,"bins":{}}}`), "its count of reads went down"},

@@ -52,7 +52,7 @@ func ImportICF(r io.Reader) ([]AccessSpec, error) {
 		return nil, fmt.Errorf("read Iometer configuration: %w", err)
 	}
 	if specs == nil {
-		return nil, fmt.Errorf("there is no access specification in it: an .icf file has a section 'ACCESS SPECIFICATIONS")
+		return nil, fmt.Errorf("no access specification: an .icf file has a section 'ACCESS SPECIFICATIONS")
 	}
 	return specs, nil
 }

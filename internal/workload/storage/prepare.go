@@ -150,7 +150,7 @@ func readManifest(ctx context.Context, env workload.Env) (manifest, error) {
 	var have manifest
 	data, err := env.Machine.ReadFile(ctx, env.Dir+"/"+manifestName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return have, fmt.Errorf("read what lies in %s: %w", env.Dir, err)
+		return have, fmt.Errorf("read the manifest in %s: %w", env.Dir, err)
 	}
 	if err == nil && json.Unmarshal(data, &have) != nil {
 		have = manifest{}

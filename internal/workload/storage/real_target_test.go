@@ -295,7 +295,7 @@ func TestRealLeaveToDestroy(t *testing.T) {
 	s := targets(device)
 	delete(s, "destroy")
 	_, err := made(t, s).Check(t.Context(), env)
-	refused(t, err, "without leave", "destroy: true")
+	refused(t, err, "would be overwritten", "destroy: true")
 	if _, err := made(t, targets(device)).Check(t.Context(), env); err != nil {
 		t.Errorf("an idle device with leave: %v", err)
 	}

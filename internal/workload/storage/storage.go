@@ -59,7 +59,7 @@ func Kind() workload.Kind {
 	k.New = func(settings parameter.Settings) (workload.Load, error) {
 		for _, name := range []string{"block", "read", "random"} {
 			if value, set := settings[name]; set && settings["spec"] != "" {
-				return nil, fmt.Errorf("spec %s and %s: %s exclude each other: an access specification says all three of block, read and random", settings["spec"], name, value)
+				return nil, fmt.Errorf("spec %s and %s: %s exclude each other: an access specification sets block, read and random", settings["spec"], name, value)
 			}
 		}
 		return define(settings)

@@ -49,7 +49,7 @@ func (d *disks) checkTargets(ctx context.Context, m platform.Machine) error {
 			if !d.pattern.writes() {
 				instead = ", or precondition: none, because this load only reads"
 			}
-			return fmt.Errorf("target %s is not written to without leave: everything on it would be lost; if that is meant, set destroy: true%s", t, instead)
+			return fmt.Errorf("target %s would be overwritten and all its data lost; to allow that, set destroy: true%s", t, instead)
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func (t *target) refuseDevice(ctx context.Context, m platform.Machine) error {
 	}
 	folder, err := ask(ctx, m, "readlink", "-e", "--", "/sys/dev/block/"+t.number)
 	if err != nil {
-		return fmt.Errorf("what it is part of cannot be read: %w", err)
+		return fmt.Errorf("cannot read which devices use it: %w", err)
 	}
 	folder = strings.TrimSpace(folder)
 	if err := t.refusePart(ctx, m, folder); err != nil {
@@ -240,7 +240,7 @@ func (t *target) refuseMounted(ctx context.Context, m platform.Machine) error {
 func (t *target) refusePart(ctx context.Context, m platform.Machine, folder string) error {
 	list, err := ask(ctx, m, "ls", "-1", "--", folder, folder+"/holders")
 	if err != nil {
-		return fmt.Errorf("what it is part of cannot be read: %w", err)
+		return fmt.Errorf("cannot read which devices use it: %w", err)
 	}
 	holders := false
 	for line := range strings.Lines(list) {
@@ -276,10 +276,10 @@ func (t *target) refuseFile(ctx context.Context, m platform.Machine) error {
 func (t *target) refuseSignature(ctx context.Context, m platform.Machine) error {
 	r, err := m.Run(ctx, platform.Command{Argv: []string{"wipefs", "--no-act", "--parsable", "--", t.path}})
 	if err != nil {
-		return fmt.Errorf("what is on it cannot be read, because wipefs is missing: apt install util-linux (%w)", err)
+		return fmt.Errorf("cannot read its contents, because wipefs is missing: apt install util-linux (%w)", err)
 	}
 	if r.Exit != 0 {
-		return fmt.Errorf("what is on it cannot be read: wipefs ended with status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
+		return fmt.Errorf("cannot read its contents: wipefs ended with status %d %s", r.Exit, strings.TrimSpace(string(r.Stderr)))
 	}
 	for line := range strings.Lines(string(r.Stdout)) {
 		line = strings.TrimSpace(line)

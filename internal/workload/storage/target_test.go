@@ -122,14 +122,14 @@ func TestTargetsInUseAreRefused(t *testing.T) {
 		{"no losetup", file, func(f *fake) { delete(f.commands, "losetup --associated /srv/data") }, "whether it is behind a loop device cannot be read"},
 		{"no list of mounts", disk, func(f *fake) { delete(f.files, "/proc/self/mountinfo") }, "whether it is mounted cannot be read"},
 		{"no list of swap", disk, func(f *fake) { delete(f.files, "/proc/swaps") }, "whether it is swap cannot be read"},
-		{"no device folder", disk, func(f *fake) { delete(f.commands, "readlink -e -- /sys/dev/block/8:16") }, "what it is part of cannot be read"},
-		{"no list of holders", disk, func(f *fake) { f.commands[lsDisk] = ends(2, "ls: cannot access") }, "what it is part of cannot be read"},
+		{"no device folder", disk, func(f *fake) { delete(f.commands, "readlink -e -- /sys/dev/block/8:16") }, "cannot read which devices use it"},
+		{"no list of holders", disk, func(f *fake) { f.commands[lsDisk] = ends(2, "ls: cannot access") }, "cannot read which devices use it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := server()
 			c.change(f)
 			refused(t, made(t, targets(c.target)).checkTargets(t.Context(), f), "target "+c.target+" is not written to", c.want)
-			// Leave to destroy is no leave to destroy what is in use.
+			// Permission to destroy is none for what is in use.
 			s := targets(c.target)
 			delete(s, "destroy")
 			refused(t, made(t, s).checkTargets(t.Context(), f), c.want)
@@ -210,7 +210,7 @@ func TestALinkDoesNotHideWhatItLeadsTo(t *testing.T) {
 	refused(t, made(t, targets("/dev/disk/by-id/x")).checkTargets(t.Context(), f), "/dev/disk/by-id/x", "it is mounted on /mnt/data")
 }
 
-func TestLeaveToDestroy(t *testing.T) {
+func TestPermissionToDestroy(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		settings parameter.Settings
@@ -225,7 +225,7 @@ func TestLeaveToDestroy(t *testing.T) {
 		d := made(t, c.settings)
 		switch err := d.checkTargets(t.Context(), server()); {
 		case c.refused:
-			refused(t, err, "without leave", "destroy: true")
+			refused(t, err, "would be overwritten", "destroy: true")
 		case err != nil:
 			t.Errorf("%s: %v", c.name, err)
 		}

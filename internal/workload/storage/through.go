@@ -49,9 +49,9 @@ func refuseThrough(p *pattern) error {
 	}
 	switch {
 	case p.Engine != "auto" && p.Engine != "nbd":
-		return fmt.Errorf("through %s: fio talks to the server by its engine nbd, not %s: leave engine out", p.Through, p.Engine)
+		return fmt.Errorf("through %s: fio reaches the server with its engine nbd, not %s: omit engine", p.Through, p.Engine)
 	case len(p.Targets) > 0:
-		return fmt.Errorf("through %s: the server serves files of plimsoll's own and no targets: leave targets out", p.Through)
+		return fmt.Errorf("through %s: the server serves files of plimsoll's own only: omit targets", p.Through)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (d *disks) serve(ctx context.Context, env workload.Env, on []disk) (all []*
 			line, err = s.out.ReadString('\n')
 		}
 		if err == nil && line != nbd.Command+" listens\n" {
-			err = fmt.Errorf("it said %q", line)
+			err = fmt.Errorf("unexpected answer %q", line)
 		}
 		if err != nil {
 			_, ended := end(all)

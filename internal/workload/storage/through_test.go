@@ -22,9 +22,9 @@ func TestThroughIsJudged(t *testing.T) {
 		{parameter.Settings{"through": "nbd", "depth": "4"}, "nbd", ""},
 		{parameter.Settings{"through": "stats daemon:null", "engine": "nbd"}, "nbd", ""},
 		{parameter.Settings{"through": "sieve"}, "", `I/O filter "sieve"`},
-		{parameter.Settings{"through": "null", "engine": "libaio"}, "", "leave engine out"},
+		{parameter.Settings{"through": "null", "engine": "libaio"}, "", "omit engine"},
 		{parameter.Settings{"engine": "nbd"}, "", "through: null"},
-		{parameter.Settings{"through": "null", "targets": `["/dev/sdz"]`}, "", "leave targets out"},
+		{parameter.Settings{"through": "null", "targets": `["/dev/sdz"]`}, "", "omit targets"},
 	} {
 		l, err := Kind().New(c.settings)
 		if c.wrong != "" {

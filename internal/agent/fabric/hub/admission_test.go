@@ -33,7 +33,7 @@ func TestWhatAHostileAgentSaysOfItself(t *testing.T) {
 		"scratch, two lines":  {func(o *fabric.AgentOptions) { o.Facts.Scratch = "/a\n/b" }, "scratch"},
 		"scratch, long":       {func(o *fabric.AgentOptions) { o.Facts.Scratch = "/" + strings.Repeat("a", 4096) }, "scratch"},
 		"address of a name":   {func(o *fabric.AgentOptions) { o.Facts.Address = "victim.example" }, "address"},
-		"kernel":              {func(o *fabric.AgentOptions) { o.Facts.Kernel = "\x1b]0;x\x07" }, "printed"},
+		"kernel":              {func(o *fabric.AgentOptions) { o.Facts.Kernel = "\x1b]0;x\x07" }, "printable"},
 		"version":             {func(o *fabric.AgentOptions) { o.Facts.Version = strings.Repeat("1", 10_000) }, "256 bytes"},
 		"cores":               {func(o *fabric.AgentOptions) { o.Facts.Cores = -1 }, "cores"},
 		"memory":              {func(o *fabric.AgentOptions) { o.Facts.Memory = -1 << 63 }, "memory"},
