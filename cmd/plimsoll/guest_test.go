@@ -82,7 +82,7 @@ func TestGuestImageNeedsAnAgent(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "guest")
 	for want, args := range map[string][]string{
 		"plimsoll-agent":           {"--kernel", kernel},
-		"is not a static program":     {"--kernel", kernel, "--agent", kernel},
+		"is not a static program":  {"--kernel", kernel, "--agent", kernel},
 		"holds more than one line": {"--kernel", kernel, "--agent", agent, "--format", "raw", "--append", "a\nb"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -188,12 +188,12 @@ func TestCpioAgrees(t *testing.T) {
 
 func TestWhatNoArchiveMayHold(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
-		"/init exists already":             func(s *Spec) { s.Files["/x/../init"] = s.Init },
+		"/init exists already":               func(s *Spec) { s.Files["/x/../init"] = s.Init },
 		"cannot be the name":                 func(s *Spec) { s.Files["/"] = s.Init },
 		"no such file":                       func(s *Spec) { s.Files["x"] = "/none/such" },
 		"is no regular file":                 func(s *Spec) { s.Files["x"] = t.TempDir() },
 		"/init is a file, and /init/x would": func(s *Spec) { s.Files["init/x"] = s.Init },
-		"is not a static program":                  func(s *Spec) { s.Init = s.Files["etc/note"] },
+		"is not a static program":            func(s *Spec) { s.Init = s.Files["etc/note"] },
 		"/init: open":                        func(s *Spec) { s.Init = "/none/such" },
 	} {
 		s := spec(t)
