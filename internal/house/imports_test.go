@@ -81,7 +81,7 @@ var allowed = map[string]string{
 	"internal/trial/certify":          "load measure trial/window",
 	"internal/trial/setting":          "factor platform study trial/fault trial/journal trial/machines",
 	"internal/trial/serve":            "load measure parameter plan platform service study trial/fault trial/journal trial/machines workload",
-	"internal/trial/restore":          "factor load platform service study trial/journal trial/machines trial/serve trial/setting workload",
+	"internal/trial/restore":          "factor load platform study trial/journal trial/machines trial/serve trial/setting workload",
 	"internal/trial/machines":         "collect measure parameter platform study trial/fault trial/journal workload",
 	"internal/trial/fault":            "",
 	"internal/trial/journal":          "parameter study trial/fault",

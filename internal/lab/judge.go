@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 
 	"plimsoll/internal/collect"
 	"plimsoll/internal/finding"
@@ -210,11 +209,11 @@ func defaultsOf(kind workload.Kind) map[string]string {
 }
 
 func workloadOf(c *study.Catalog, s *study.Study) (workload.Kind, error) {
-	i := slices.IndexFunc(c.Workloads, func(k workload.Kind) bool { return k.Name == s.Workload.Kind })
-	if i < 0 {
+	kind := c.Workload(s.Workload.Kind)
+	if kind == nil {
 		return workload.Kind{}, &mistake{fmt.Errorf("there is no workload %q in this version", s.Workload.Kind)}
 	}
-	return c.Workloads[i], nil
+	return *kind, nil
 }
 
 // metricsOf lists what the records of a study may hold.

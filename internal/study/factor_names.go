@@ -50,7 +50,7 @@ func (fr factorReader) unknownFactor(n *document.Node, name string, s *Study, ki
 	}
 	var own []string
 	for _, f := range here {
-		if _, _, dotted := strings.Cut(f, "."); dotted && fr.r.catalog.factor(f) == nil {
+		if _, _, dotted := strings.Cut(f, "."); dotted && fr.r.catalog.Factor(f) == nil {
 			own = append(own, f)
 		}
 	}

@@ -88,7 +88,7 @@ func (fr factorReader) factor(n *document.Node, s *Study, kind *workload.Kind) (
 	if f, levels, ok, mine := fr.groupFactor(n, s, kind); mine {
 		return f, levels, ok
 	}
-	if c := fr.r.catalog.factor(name); c != nil {
+	if c := fr.r.catalog.Factor(name); c != nil {
 		if hasTarget && c.Target == "" && s.group(target) == nil {
 			fr.r.in.Complain(n, "factor %s takes no target, and %q is given", name, target)
 			return f, nil, false

@@ -229,8 +229,8 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 		known[i] = k.Name
 	}
 	name, settings := r.use(e.value, "service", known)
-	i := slices.IndexFunc(r.catalog.Services, func(k service.Kind) bool { return k.Name == name })
-	if i < 0 {
+	found := r.catalog.Service(name)
+	if found == nil {
 		return
 	}
 	if !slices.Contains(fit, name) {
@@ -239,7 +239,7 @@ func (r *reader) service(s *Study, top map[string]entry, kind *workload.Kind) {
 		return
 	}
 	r.places["service."+name] = e.value
-	s.Service = &Use{Kind: name, Settings: r.settings(settings, "service."+name, r.catalog.Services[i].Defaults)}
+	s.Service = &Use{Kind: name, Settings: r.settings(settings, "service."+name, found.Defaults)}
 }
 
 // Fitting names the services that a workload can talk to, the default one first.
@@ -252,33 +252,26 @@ func (c *Catalog) Fitting(kind *workload.Kind) (fit []string) {
 	return fit
 }
 
-// Service is the kind of a name; nil where there is none.
+func find[T any](all []T, is func(T) bool) *T {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// Service finds a kind of service; nil for none.
 func (c *Catalog) Service(name string) *service.Kind {
-	for i := range c.Services {
-		if c.Services[i].Name == name {
-			return &c.Services[i]
-		}
-	}
-	return nil
+	return find(c.Services, func(k service.Kind) bool { return k.Name == name })
 }
 
-// Workload is the kind of a name; nil where there is none.
+// Workload finds a kind of workload; nil for none.
 func (c *Catalog) Workload(name string) *workload.Kind {
-	for i := range c.Workloads {
-		if c.Workloads[i].Name == name {
-			return &c.Workloads[i]
-		}
-	}
-	return nil
+	return find(c.Workloads, func(k workload.Kind) bool { return k.Name == name })
 }
 
-func (c *Catalog) factor(name string) *factor.Factor {
-	for i := range c.Factors {
-		if c.Factors[i].Name == name {
-			return &c.Factors[i]
-		}
-	}
-	return nil
+// Factor finds a factor; nil for none.
+func (c *Catalog) Factor(name string) *factor.Factor {
+	return find(c.Factors, func(k factor.Factor) bool { return k.Name == name })
 }
 
 // use reads NAME or {NAME: {settings}}. It returns "" after a complaint.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"plimsoll/internal/measure"
@@ -126,11 +125,11 @@ func (b *Bench) session(j *journal.Journal) (*session, error) {
 	s.sim, s.services.Simulated = b.Platform.(platform.Simulator)
 	s.schedule = &schedule{study: b.Study, arms: len(b.Plan.Arms), sim: s.sim, began: time.Now()}
 	s.reporter = &reporter{hand: b.Report, started: s.schedule.began, left: s.schedule.left, soonest: s.schedule.soonest}
-	i := slices.IndexFunc(b.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == b.Study.Workload.Kind })
-	if i < 0 {
+	kind := b.Catalog.Workload(b.Study.Workload.Kind)
+	if kind == nil {
 		return nil, fmt.Errorf("workload %s: not in this version of plimsoll", b.Study.Workload.Kind)
 	}
-	s.kind = b.Catalog.Workloads[i]
+	s.kind = *kind
 	if len(b.Study.Groups) == 0 {
 		s.machines.Machine = b.Platform.Machine()
 	}

@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"plimsoll/internal/parameter"
 	"plimsoll/internal/study"
@@ -28,10 +27,10 @@ func (s *session) driven(levels map[string]string) machines.Loads {
 		case g.Workload == nil:
 			return kind, nil, nil
 		}
-		i := slices.IndexFunc(s.bench.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == g.Workload.Kind })
-		if i < 0 {
+		found := s.bench.Catalog.Workload(g.Workload.Kind)
+		if found == nil {
 			return kind, nil, fmt.Errorf("workload %s: not in this version of plimsoll", g.Workload.Kind)
 		}
-		return s.bench.Catalog.Workloads[i], g.Workload.Settings, nil
+		return *found, g.Workload.Settings, nil
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"plimsoll/internal/trial/machines"
 	"plimsoll/internal/trial/serve"
 	"plimsoll/internal/trial/setting"
-	"plimsoll/internal/workload"
 )
 
 // Restoration is a run to restore.
@@ -321,11 +320,11 @@ func (r *Restorer) kindOf(l journal.Load) string {
 }
 
 func (r *Restorer) cleanLoad(ctx context.Context, of journal.Load) error {
-	i := slices.IndexFunc(r.Machines.Catalog.Workloads, func(k workload.Kind) bool { return k.Name == r.kindOf(of) })
-	if i < 0 {
+	kind := r.Machines.Catalog.Workload(r.kindOf(of))
+	if kind == nil {
 		return errors.New("not in this version of plimsoll")
 	}
-	l, err := r.Machines.Catalog.Workloads[i].New(of.Settings)
+	l, err := kind.New(of.Settings)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"syscall"
 
-	"plimsoll/internal/service"
 	"plimsoll/internal/study"
 	"plimsoll/internal/trial/journal"
 	"plimsoll/internal/trial/machines"
@@ -68,16 +67,15 @@ func (r *Restorer) cleanForeign(ctx context.Context, l workload.Load) error {
 }
 
 func (r *Restorer) cleanAt(ctx context.Context, l workload.Load, use study.Use) error {
-	i := slices.IndexFunc(r.Machines.Catalog.Services, func(k service.Kind) bool { return k.Name == use.Kind })
-	if i < 0 {
+	kind := r.Machines.Catalog.Service(use.Kind)
+	if kind == nil {
 		return errors.New("not in this version of plimsoll")
 	}
-	kind := r.Machines.Catalog.Services[i]
 	built, err := kind.New(use.Settings)
 	if err != nil {
 		return err
 	}
-	env := serve.Env(r.Machines.First(), kind)
+	env := serve.Env(r.Machines.First(), *kind)
 	env.Seed = r.seed
 	instance, err := built.Start(ctx, env)
 	if err != nil {

@@ -65,11 +65,11 @@ func (s *Services) Kind() (kind service.Kind, ok bool, err error) {
 	if s.Study.Service == nil || s.Simulated {
 		return kind, false, nil
 	}
-	i := slices.IndexFunc(s.Machines.Catalog.Services, func(k service.Kind) bool { return k.Name == s.Study.Service.Kind })
-	if i < 0 {
+	found := s.Machines.Catalog.Service(s.Study.Service.Kind)
+	if found == nil {
 		return kind, false, fmt.Errorf("service %s: not in this version of plimsoll", s.Study.Service.Kind)
 	}
-	return s.Machines.Catalog.Services[i], true, nil
+	return *found, true, nil
 }
 
 // Spoken are the protocols of the study's service.

@@ -106,10 +106,8 @@ func factorOf(w *machines.Inventory, name string) (factor.Factor, error) {
 		}
 		return factor.Factor{}, fmt.Errorf("factor %s: the study has no command %q", name, command)
 	}
-	for _, f := range w.Catalog.Factors {
-		if f.Name == name {
-			return f, nil
-		}
+	if f := w.Catalog.Factor(name); f != nil {
+		return *f, nil
 	}
 	return factor.Factor{}, fmt.Errorf("factor %s: not in this version of plimsoll", name)
 }
