@@ -20,7 +20,6 @@ var outgrown = map[string]int{
 	"internal/cluster/place Placer":    40,
 	"internal/cluster/replay world":    26,
 	"internal/cluster/snapshot fields": 37,
-	"internal/workload/brokerage desk": 27,
 }
 
 func TestRoomsAreSmall(t *testing.T) {

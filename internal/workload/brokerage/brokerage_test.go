@@ -20,8 +20,8 @@ func drawn(n int, spoil func(*desk)) *tally {
 	buffer := make([]byte, 0, 1<<16)
 	for range n {
 		class := d.Draw()
-		if class == tradeOrder && len(d.exchange) < 5 {
-			d.exchange = append(d.exchange, 1)
+		if class == tradeOrder && len(d.exchange.due) < 5 {
+			d.exchange.due = append(d.exchange.due, 1)
 		}
 		d.Ask(buffer, dialogue.Turn{Class: class, Round: 1})
 		if spoil != nil {
@@ -201,9 +201,9 @@ func sitting(t testing.TB, class int) (*desk, *dialogue.Dialogue) {
 	}
 	d := &desk{source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, session: serving}
 	for n := uint64(2); ; n++ {
-		d.exchange, d.promised = nil, 0
+		d.exchange.due, d.exchange.promised = nil, 0
 		if class == tradeResult {
-			d.exchange = []int{77}
+			d.exchange.due = []int{77}
 		}
 		a := dialogue.New(dialogue.Setup{Session: serving, Book: book, Window: 1, Retries: 1, Count: &d.tally.Count}, d)
 		if _, got := a.Request(nil, 0); got == class {
@@ -226,7 +226,7 @@ func TestResult(t *testing.T) {
 			t.Errorf("%s is missing in %q", word, b)
 		}
 	}
-	if got, _, err := a.Answer(idle); err != nil || got.Slot != 0 || got.Failed || d.tally.done[tradeResult] != 1 || len(d.exchange) != 0 {
+	if got, _, err := a.Answer(idle); err != nil || got.Slot != 0 || got.Failed || d.tally.done[tradeResult] != 1 || len(d.exchange.due) != 0 {
 		t.Errorf("%+v, %v, %+v", got, err, d.tally)
 	}
 	// A trade that is not there is no result.
@@ -251,8 +251,8 @@ func TestOrderComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Next(nil)
-		if got, _, err := a.Answer(join(enginetest.Row("99"), did, did, did, idle)); err != nil || got.Failed || len(d.exchange) != 1 || d.exchange[0] != 99 {
-			t.Fatal(got, err, d.exchange)
+		if got, _, err := a.Answer(join(enginetest.Row("99"), did, did, did, idle)); err != nil || got.Failed || len(d.exchange.due) != 1 || d.exchange.due[0] != 99 {
+			t.Fatal(got, err, d.exchange.due)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestAskingAllocatesNothing(t *testing.T) {
 	for _, protocol := range engine.Protocols() {
 		b := make([]byte, 0, 1<<16)
 		d := &desk{
-			source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, text: make([]byte, 0, 1000), name: make([]byte, 0, 1000), exchange: make([]int, 0, 1000),
+			source: newSource(1, 1), z: size{customers: 100, days: 1}, tally: &tally{}, text: make([]byte, 0, 1000), name: make([]byte, 0, 1000), exchange: exchange{due: make([]int, 0, 1000)},
 			session: statementBook(protocol).Session(wire.Account{}, readCommitted),
 		}
 		for range 2000 {
@@ -294,7 +294,7 @@ func TestAskingAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(2000, func() {
 			class := d.Draw()
 			if class == tradeOrder {
-				d.exchange = append(d.exchange, 1)
+				d.exchange.due = append(d.exchange.due, 1)
 			}
 			d.Ask(b, dialogue.Turn{Class: class, Round: 1})
 		}); n != 0 {

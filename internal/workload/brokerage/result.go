@@ -24,7 +24,7 @@ type resultState struct {
 func (d *desk) askResult(b []byte, t dialogue.Turn) ([]byte, dialogue.Step) {
 	r := &d.result
 	if t.First() {
-		r.trade, r.price = d.due(), d.between(lowest, highest)
+		r.trade, r.price = d.exchange.take(), d.between(lowest, highest)
 	}
 	if t.Round == 2 {
 		return d.settle(b)
@@ -43,7 +43,7 @@ func (d *desk) settle(b []byte) ([]byte, dialogue.Step) {
 	}
 	o := r.execute(r.lots[:r.count])
 	trade, amount := engine.Int(r.trade), engine.Decimal(int64(o.amount))
-	b = d.book(b, &o)
+	b = r.book(d.session, b, &o)
 	b = d.session.Append(b, trDone, trade, engine.Decimal(int64(r.price)), engine.Decimal(int64(o.commission)), engine.Decimal(int64(o.tax)))
 	b = d.session.Append(b, trHistory, trade)
 	b = d.session.Append(b, trSettle, trade, engine.Word(cashType(r.cash)), amount)
@@ -58,28 +58,27 @@ func (d *desk) settle(b []byte) ([]byte, dialogue.Step) {
 }
 
 // book changes what the account holds.
-func (d *desk) book(b []byte, o *outcome) []byte {
-	r := &d.result
+func (r *resultState) book(to *engine.Session, b []byte, o *outcome) []byte {
 	trade, account, symbol := engine.Int(r.trade), engine.Int(r.account), engine.Text(r.symbol)
 	for _, s := range o.steps[:o.count] {
 		lot, after := engine.Int(s.lot), engine.Int(s.after)
 		switch {
 		case s.lot == r.trade:
-			b = d.session.Append(b, trHold, trade, account, symbol, engine.Decimal(int64(r.price)), after)
+			b = to.Append(b, trHold, trade, account, symbol, engine.Decimal(int64(r.price)), after)
 		case s.after == 0:
-			b = d.session.Append(b, trSell, lot)
+			b = to.Append(b, trSell, lot)
 		default:
-			b = d.session.Append(b, trChange, lot, after)
+			b = to.Append(b, trChange, lot, after)
 		}
-		b = d.session.Append(b, trStep, lot, trade, engine.Int(s.before), after)
+		b = to.Append(b, trStep, lot, trade, engine.Int(s.before), after)
 	}
 	switch sum := r.holds + r.signed(); {
 	case !r.summed:
-		return d.session.Append(b, trFirst, account, symbol, engine.Int(sum))
+		return to.Append(b, trFirst, account, symbol, engine.Int(sum))
 	case sum == 0:
-		return d.session.Append(b, trNone, account, symbol)
+		return to.Append(b, trNone, account, symbol)
 	default:
-		return d.session.Append(b, trSum, account, symbol, engine.Int(sum))
+		return to.Append(b, trSum, account, symbol, engine.Int(sum))
 	}
 }
 

@@ -36,8 +36,7 @@ type desk struct {
 	tally   *tally
 	session *engine.Session
 
-	exchange []int // trades whose results are due
-	promised int   // of them, results that were drawn and not asked for yet
+	exchange exchange
 
 	order  orderState
 	result resultState
@@ -61,8 +60,8 @@ func (d *desk) Draw() int {
 	}
 	if kind <= tradeOrder {
 		kind = tradeOrder
-		if len(d.exchange) > d.promised {
-			d.promised++
+		if len(d.exchange.due) > d.exchange.promised {
+			d.exchange.promised++
 			kind = tradeResult
 		}
 	}
@@ -123,11 +122,11 @@ func (d *desk) Done(t dialogue.Turn, failed bool) (dialogue.Verdict, error) {
 	case t.Class == tradeOrder:
 		d.tally.placed++
 		if d.order.wish.order.market() {
-			d.exchange = append(d.exchange, d.order.trade)
+			d.exchange.due = append(d.exchange.due, d.order.trade)
 		}
 	case t.Class == marketFeed:
 		d.tally.hits += int64(len(d.feed.hits))
-		d.exchange = append(d.exchange, d.feed.hits...)
+		d.exchange.due = append(d.exchange.due, d.feed.hits...)
 	}
 	return dialogue.Pause, nil
 }
@@ -145,10 +144,16 @@ func (d *desk) wrong(kind int) error {
 	return nil
 }
 
-// due takes the trade whose result is due first.
-func (d *desk) due() int {
-	trade := d.exchange[0]
-	d.exchange = slices.Delete(d.exchange, 0, 1)
-	d.promised--
+// exchange is where trades wait for their results.
+type exchange struct {
+	due      []int // trades
+	promised int   // of them, results that were drawn and not asked for yet
+}
+
+// take is the trade whose result is due first, which is due no longer.
+func (e *exchange) take() int {
+	trade := e.due[0]
+	e.due = slices.Delete(e.due, 0, 1)
+	e.promised--
 	return trade
 }
