@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Drive is a disk of a guest as QEMU itself and the host's kernel tell of it.
+// Drive is a guest's disk as QEMU and the host's kernel report it.
 type Drive struct {
 	Driver   string // what serves its blocks: raw for a file, nbd, null-co
 	Source   string // where the blocks are, as QEMU writes it
@@ -55,7 +55,7 @@ func (p Process) Drive(ctx context.Context, name string) (d Drive, err error) {
 	return d, err
 }
 
-// hasThread says whether the device of a disk is handled by a thread of its own that runs.
+// hasThread says whether a running IOThread serves the disk.
 func (p Process) hasThread(ctx context.Context, i int) (bool, error) {
 	var threads []struct {
 		ID     string `json:"id"`
@@ -89,8 +89,8 @@ func (p Process) linked(ctx context.Context, i int, id string) bool {
 	return false
 }
 
-// AIO is how QEMU does the I/O of its files, as the host's kernel sees the process: native
-// where it holds a context of Linux AIO, io_uring where it holds a ring, else threads.
+// AIO is the AIO mode of QEMU's files, by the process's resources: native with a Linux AIO
+// context, io_uring with a ring, else threads.
 func (p Process) AIO() (string, error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID))
 	if err != nil {

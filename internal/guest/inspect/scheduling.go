@@ -11,7 +11,7 @@ import (
 	"plimsoll/internal/guest/view"
 )
 
-// Scheduling is how the host's scheduler treats the threads of vCPUs.
+// Scheduling is the scheduling policy of vCPU threads on the host.
 type Scheduling struct {
 	Policy string // other, batch, idle or fifo
 	// Level is the nice value with other and batch, -20 to 19, and the priority with fifo,
@@ -61,7 +61,7 @@ func (s Scheduling) String() string {
 	return s.Policy + ":" + strconv.Itoa(s.Level)
 }
 
-// Schedule changes how the host treats the threads of the vCPUs.
+// Schedule sets the scheduling policy of the vCPU threads.
 func (p Process) Schedule(ctx context.Context, s Scheduling) error {
 	threads, err := p.Threads(ctx)
 	if err != nil {
@@ -81,8 +81,8 @@ func (p Process) Schedule(ctx context.Context, s Scheduling) error {
 	return nil
 }
 
-// Scheduling reads from the host's kernel how it treats the threads of the vCPUs; it is an
-// error where they are not treated alike.
+// Scheduling reads the scheduling policy of the vCPU threads; it is an error where they
+// differ.
 func (p Process) Scheduling(ctx context.Context) (s Scheduling, err error) {
 	threads, err := p.Threads(ctx)
 	if err != nil {
@@ -106,15 +106,14 @@ func (p Process) Scheduling(ctx context.Context) (s Scheduling, err error) {
 			one.Level = 0
 		}
 		if i > 0 && one != s {
-			return s, fmt.Errorf("guest %s: vCPU 0 is treated as %s and vCPU %d as %s", p.Name, s, i, one)
+			return s, fmt.Errorf("guest %s: the scheduling policy of vCPU 0 is %s, that of vCPU %d is %s", p.Name, s, i, one)
 		}
 		s = one
 	}
 	return s, nil
 }
 
-// Affinity reads from the host's kernel on which of its CPUs each vCPU may run, and where
-// those threads of QEMU may that nobody has pinned.
+// Affinity reads the CPU affinity of each vCPU thread, and of QEMU's other threads.
 func (p Process) Affinity(ctx context.Context) (vcpus []string, free string, err error) {
 	threads, err := p.Threads(ctx)
 	if err != nil {

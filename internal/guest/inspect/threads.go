@@ -78,11 +78,11 @@ func (p Process) Pin(ctx context.Context, lists []string) error {
 	return nil
 }
 
-// Usage is what the host's scheduler has given to the threads of a guest, since they began.
+// Usage is the CPU time of a guest's threads since their start.
 type Usage struct {
 	VCPUs  []Thread `json:"vcpus"` // by vCPU; a single one where one thread runs them all
 	Others []Thread `json:"others"`
-	Exits  *int64   `json:"exits,omitempty"` // from the guest to KVM; nil where the kernel does not show them
+	Exits  *int64   `json:"exits,omitempty"` // VM exits; nil where the kernel does not report them
 }
 
 // Thread is one thread of QEMU as the host sees it.
@@ -90,14 +90,14 @@ type Thread struct {
 	ID     int           `json:"id"`
 	Name   string        `json:"name"` // as QEMU calls it, such as "CPU 0/KVM" or "io0"
 	Run    time.Duration `json:"run"`
-	Wait   time.Duration `json:"wait"` // ready to run, while the CPU was another's
+	Wait   time.Duration `json:"wait"` // runnable, waiting for a CPU
 	User   time.Duration `json:"user"` // of Run, as far as ticks tell
 	System time.Duration `json:"system"`
-	Slices int64         `json:"slices"` // times it was given a CPU
+	Slices int64         `json:"slices"` // time slices
 }
 
-// Usage reads what the host has given to the guest's threads so far. A study takes the
-// difference of two readings.
+// Usage reads the CPU time of the guest's threads. A study takes the difference of two
+// readings.
 func (p Process) Usage(ctx context.Context) (Usage, error) {
 	vcpus, err := p.Threads(ctx)
 	if err != nil {

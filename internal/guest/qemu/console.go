@@ -54,8 +54,8 @@ func (l *log) lastLines(most int) string {
 	return string(bytes.TrimSpace(bytes.Join(lines[max(0, len(lines)-most):], []byte("\n"))))
 }
 
-// complaints keeps what QEMU writes to standard error. What TCG says of each feature
-// that a CPU model has and it has not is counted only: some 25 lines for each vCPU.
+// complaints keeps QEMU's standard error. TCG's warnings about missing CPU features are only
+// counted: some 25 lines per vCPU.
 type complaints struct {
 	log
 	partial []byte
@@ -64,7 +64,7 @@ type complaints struct {
 
 var unsupported = []byte("TCG doesn't support requested feature")
 
-// unconnected is said of a card that is to lead nowhere.
+// unconnected is QEMU's warning about a card without a link, which is intended.
 var unconnected = []byte("is not connected to host network")
 
 const longestComplaint = 8 << 10

@@ -53,7 +53,7 @@ type Guest struct {
 	stopped  error
 }
 
-// Facts are what a report has to tell of a guest.
+// Facts describe a guest in reports.
 type Facts struct {
 	Version   hardware.Version `json:"version"` // of QEMU
 	Chosen    Chosen           `json:"chosen"`
@@ -62,14 +62,14 @@ type Facts struct {
 	Boot      Boot             `json:"boot"`
 }
 
-// Boot is how a guest came up.
+// Boot describes the boot of a guest.
 type Boot struct {
 	Seconds float64  `json:"seconds"`          // from the start of QEMU until the guest opened its port
-	Failed  []string `json:"failed,omitempty"` // why earlier attempts were given up
+	Failed  []string `json:"failed,omitempty"` // errors of earlier attempts
 }
 
-// Start starts a guest and waits until it has opened its control channel. Whatever goes
-// wrong, nothing of it is left.
+// Start starts a guest and waits until it has opened its control channel. An error leaves
+// nothing behind.
 func Start(ctx context.Context, s hardware.Shape, o Options) (*Guest, error) {
 	if o.Kernel == nil || o.Initramfs == "" || o.Dir == "" {
 		return nil, fmt.Errorf("boot %s: a kernel, an initramfs and a folder are needed", s.Name)
@@ -141,7 +141,7 @@ func (g *Guest) begin(ctx context.Context, s hardware.Shape) error {
 	return g.Inspect().Pin(ctx, g.shape.Pin)
 }
 
-// boot is one attempt. A late one may go well the next time.
+// boot is one attempt. One that timed out is worth another.
 func (g *Guest) boot(ctx context.Context) (late bool, err error) {
 	begun := time.Now()
 	conn, theirs, err := monitorPair()
@@ -184,7 +184,7 @@ func portOpened(e qmp.Event) bool {
 	return e.Name == "VSERPORT_CHANGE" && json.Unmarshal(e.Data, &d) == nil && d.Open && d.ID == "port0"
 }
 
-// Err is nil while QEMU runs; afterwards it says how it ended and what was said last.
+// Err is nil while QEMU runs; afterwards it holds the exit status and the last output.
 func (g *Guest) Err() error {
 	select {
 	case <-g.process.ended:
@@ -200,7 +200,7 @@ func (g *Guest) Name() string { return g.shape.Name }
 // Shape is what the guest is made of, its topology explicit.
 func (g *Guest) Shape() hardware.Shape { return g.shape }
 
-// Facts are what a report has to tell of the guest.
+// Facts describe the guest in reports.
 func (g *Guest) Facts() Facts {
 	f := g.facts
 	f.Boot.Failed = slices.Clone(f.Boot.Failed)
@@ -222,8 +222,8 @@ func (g *Guest) Inspect() inspect.Process {
 // PID is the process id of QEMU.
 func (g *Guest) PID() int { return g.process.cmd.Process.Pid }
 
-// Console is what the guest's kernel printed: the head, the tail, and how much of what
-// was between is left out.
+// Console is the output of the guest's kernel: head, tail, and the number of bytes omitted
+// between them.
 func (g *Guest) Console() []byte { return g.process.console.bytes() }
 
 // Complaints is what QEMU printed, but for the features of the CPU model that TCG has
@@ -232,8 +232,8 @@ func (g *Guest) Complaints() (text string, features int) {
 	return string(g.process.errors.bytes()), g.process.errors.features()
 }
 
-// Channel dials the control channel: what the guest reads from and writes to its virtio
-// port. One connection at a time is served; after closing it another can be dialled.
+// Channel dials the control channel, the guest's virtio port. It serves one connection at a
+// time.
 func (g *Guest) Channel(ctx context.Context) (net.Conn, error) {
 	path := g.wiring.Channel()
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {

@@ -13,22 +13,22 @@ import (
 	"plimsoll/internal/guest/qmp"
 )
 
-// Mode is how a guest's memory follows it.
+// Mode is the mode of a migration.
 type Mode string
 
 const (
-	Precopy  Mode = "precopy"  // before it moves, again and again what it has written since
-	Postcopy Mode = "postcopy" // after it has moved, a page when it is missed
+	Precopy  Mode = "precopy"  // memory first, then dirty pages in rounds
+	Postcopy Mode = "postcopy" // memory after the switch-over, on page faults
 )
 
-// Migration is how a migration went.
+// Migration holds the figures of a migration.
 type Migration struct {
 	Mode        Mode          `json:"mode"`
 	Total       time.Duration `json:"total"`       // as QEMU reports it
 	Downtime    time.Duration `json:"downtime"`    // as QEMU reports it
-	Stopped     time.Duration `json:"stopped"`     // from the stop at the source to the resumption at the target, as we saw it
+	Stopped     time.Duration `json:"stopped"`     // from STOP at the source to RESUME at the target, by QEMU's events
 	Transferred int64         `json:"transferred"` // bytes
-	Rounds      int64         `json:"rounds"`      // passes over memory that was written meanwhile
+	Rounds      int64         `json:"rounds"`      // passes over dirty pages
 }
 
 const (
@@ -115,8 +115,8 @@ func (t transfer) run(ctx context.Context) (Migration, error) {
 	return m, sameClock(now.Round(0).Sub(began.Round(0)), now.Sub(began))
 }
 
-// sameClock fails where the time of day, which stamps QEMU's events, parted from the time that passed: the clock was set,
-// and Stopped is not how long the guest stood still.
+// sameClock fails where the wall clock, which stamps QEMU's events, was set during the
+// migration: Stopped is then not the downtime.
 func sameClock(day, passed time.Duration) error {
 	const most = 2 * time.Millisecond
 	if step := day - passed; step.Abs() > most {
@@ -207,7 +207,7 @@ func (t transfer) begin(ctx context.Context) error {
 	return nil
 }
 
-// startPostcopy lets the guest move once the transfer runs.
+// startPostcopy switches over once the transfer runs.
 func startPostcopy(ctx context.Context, source *qmp.Monitor, since int) error {
 	e, _, err := source.Await(ctx, since, func(e qmp.Event) bool {
 		return slices.Contains([]string{"active", "failed", "cancelled", "completed"}, status(e))
@@ -251,7 +251,7 @@ func finished(ctx context.Context, m *qmp.Monitor, since int) error {
 	return nil
 }
 
-// totals asks the source until it has them: it says that it is done a moment before.
+// totals polls the source: it reports completion a moment before the totals.
 func totals(ctx context.Context, source *qmp.Monitor) (state, error) {
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		var s state

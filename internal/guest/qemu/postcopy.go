@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MayPostcopy says why a QEMU of this user cannot migrate by postcopy: it waits for pages of
-// the guest with userfaultfd, also for those that the kernel touches, which most systems
-// leave to root.
+// MayPostcopy says why this user's QEMU cannot migrate by postcopy: it needs userfaultfd for
+// faults in kernel mode too, which most systems reserve to root.
 func MayPostcopy() error { return mayPostcopy(userfaultfd) }
 
 func mayPostcopy(open func() (int, error)) error {

@@ -16,7 +16,7 @@ import (
 	"plimsoll/internal/guest/kernel"
 )
 
-// Chosen is an accelerator and why it is the one.
+// Chosen is an accelerator with the reason for it.
 type Chosen struct {
 	Accelerator hardware.Accelerator `json:"accelerator"`
 	Why         string               `json:"why"`
@@ -25,8 +25,8 @@ type Chosen struct {
 // probeWait is how long a guest under KVM may take to its first byte on the console.
 const probeWait = 5 * time.Second
 
-// Probe finds the accelerator by booting: KVM where a guest under it says something
-// within 5 s, else TCG. The answer is kept in the folder, for this QEMU and this kernel.
+// Probe finds the accelerator by booting: KVM where a guest prints something within 5 s,
+// else TCG. The folder caches the answer for this QEMU and kernel.
 func Probe(ctx context.Context, binary string, k *kernel.Kernel, dir string) (Chosen, error) {
 	key, err := probeKey(binary, k)
 	if err != nil {

@@ -58,14 +58,14 @@ func (p *process) wait(ctx context.Context) bool {
 	}
 }
 
-// complaint is what QEMU and the guest said last.
+// complaint is the last output of QEMU and of the guest.
 func (p *process) complaint() string {
 	text := p.errors.lastLines(5)
 	if c := p.console.lastLines(5); c != "" {
 		text += "\nconsole: " + c
 	}
 	if text == "" {
-		return "neither QEMU nor the guest's console said anything"
+		return "neither QEMU nor the guest's console printed anything"
 	}
 	return text
 }

@@ -17,8 +17,8 @@ const (
 	quitWait     = 3 * time.Second
 )
 
-// Stop ends the guest: it is asked to power off, then QEMU to quit, then QEMU is killed.
-// Nothing of it is left, even when the context has ended. Further calls do nothing.
+// Stop powers the guest off, then asks QEMU to quit, then kills it, and removes its files,
+// also when the context has ended. Further calls do nothing.
 func (g *Guest) Stop(ctx context.Context) error {
 	g.stopping.Do(func() {
 		g.powerOff(ctx)
@@ -56,7 +56,7 @@ func (g *Guest) quit(ctx context.Context) {
 	}
 }
 
-// clear removes whatever there is of the guest.
+// clear kills QEMU and removes the guest's files.
 func (g *Guest) clear() error {
 	err := g.clearProcess()
 	if g.wiring.Dir != g.options.Dir {
@@ -78,7 +78,7 @@ func (g *Guest) clearProcess() error {
 	return m.Close()
 }
 
-// forgetSockets makes room for those of the next attempt.
+// forgetSockets removes the sockets of an attempt, before the next.
 func (g *Guest) forgetSockets() error {
 	sockets, err := filepath.Glob(filepath.Join(g.wiring.Dir, "*.sock"))
 	for _, s := range sockets {
@@ -89,8 +89,8 @@ func (g *Guest) forgetSockets() error {
 	return err
 }
 
-// makeFiles makes the files of disks and persistent memory that have none. One that was
-// named must be an ordinary file that is large enough.
+// makeFiles makes the missing files of disks and persistent memory. A named file must be a
+// regular one that is large enough.
 func makeFiles(s hardware.Shape, w hardware.Wiring) error {
 	for _, d := range s.Disks {
 		if d.Backing != hardware.BackingFile {
