@@ -147,7 +147,6 @@ func TestRealMariaDBStatements(t *testing.T) {
 // Several servers are filled alike, each does its share, and a row that one of them lost is
 // told with its number.
 func TestRealSeveralServers(t *testing.T) {
-	t.Parallel()
 	first := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL})
 	second := enginetest.Start(t, enginetest.Setup{Protocol: engine.PostgreSQL})
 	first.At.More = []string{second.At.Address}

@@ -98,10 +98,8 @@ func TestRealLoss(t *testing.T) {
 // A server that comes back only after the load is over is waited for, and what it
 // acknowledged is verified.
 func TestRealLateReturn(t *testing.T) {
-	t.Parallel()
 	for _, setup := range []enginetest.Setup{{Protocol: engine.PostgreSQL}, {Protocol: engine.MariaDB, Words: []string{"--innodb-flush-log-at-trx-commit=1"}}} {
 		t.Run(setup.Protocol, func(t *testing.T) {
-			t.Parallel()
 			s := enginetest.Start(t, setup)
 			o := made(t, with(parameter.Settings{"timeout": "500ms"}))
 			if err := o.Prepare(t.Context(), env(t, s)); err != nil {
