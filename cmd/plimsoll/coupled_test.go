@@ -111,7 +111,7 @@ func TestWhatCannotBePutBackIsRefused(t *testing.T) {
 		return strings.Replace(studyOf(a, "1", "2"), "measure:", "  "+b+": [1, 2]\nmeasure:", 1)
 	}
 	tests := []struct{ before, study, want string }{
-		{"echo 0 >/proc/sys/vm/dirty_background_ratio", studyOf("host.sysctl:vm.dirty_background_bytes", "50000000", "60000000"), "are both 0, and the kernel takes no 0 for it"},
+		{"echo 0 >/proc/sys/vm/dirty_background_ratio", studyOf("host.sysctl:vm.dirty_background_bytes", "50000000", "60000000"), "are both 0, and the kernel rejects 0 for it"},
 		{"", studyOf("host.sysctl:kernel.modules_disabled", "0", "1"), "could not be put back after the run: the kernel does not let it return"},
 		{"", studyOf("host.sysctl:kernel.unprivileged_bpf_disabled", "0", "1"), "could not be put back"},
 		{"", studyOf("host.sysctl:vm.drop_caches", "1", "3"), "it is an order to the kernel"},

@@ -185,7 +185,9 @@ func (s told) cause(o *oracle, moves []Move, i, step int) error {
 	case HostLoad:
 		ok = here && o.loadIs(h, cause.Load) == nil
 	case Exchange:
-		ok = slices.ContainsFunc(moves, func(n Move) bool { return n.VM == cause.Other && n.From == cause.At })
+		// The VM itself leaves the host where this is its way on from a host on which it waited.
+		ok = slices.ContainsFunc(moves, func(n Move) bool { return n.VM == cause.Other }) &&
+			slices.ContainsFunc(moves, func(n Move) bool { return (n.VM == cause.Other || n.VM == m.VM) && n.From == cause.At })
 	}
 	if !ok {
 		return fmt.Errorf("%+v is false", *cause)
