@@ -138,8 +138,8 @@ func TestTheNetworkIsCutForLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.done(lab)
-	if void := s.kept(before, "the lease ended"); void != 1 {
-		t.Errorf("%d trials are void because the lease ended, want 1", void)
+	if void := s.kept(before, "the lease expired"); void != 1 {
+		t.Errorf("%d trials are void because the lease expired, want 1", void)
 	}
 }
 
