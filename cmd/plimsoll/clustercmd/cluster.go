@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"plimsoll/cmd/plimsoll/cli"
@@ -43,11 +44,24 @@ func readCluster(name string) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, cli.Mistake(fmt.Errorf("read the snapshot: %w", err))
 	}
+	spendMemory(len(text))
 	cl, err := snapshot.Read(name, text)
 	if err != nil {
 		return nil, cli.Mistake(err)
 	}
 	return cl, nil
+}
+
+// spendMemory lets a command use several times the size of its snapshot, so that less CPU time
+// goes into garbage collection: with 35,000 VMs an eighth less, and a tenth more memory.
+func spendMemory(snapshot int) {
+	const (
+		collections = 200 // percent
+		perByte     = 7
+		least       = 64 << 20
+	)
+	debug.SetGCPercent(collections)
+	debug.SetMemoryLimit(max(least, perByte*int64(snapshot)))
 }
 
 func findVM(c *cluster.Cluster, name string) (cluster.VMID, error) {
