@@ -139,11 +139,15 @@ func (c *caller) Call(ctx context.Context) (class int, bytes int64, err error) {
 	return 0, bytes, err
 }
 
+// mostMoves is how often a request goes to another connection: on a busy machine the next one may
+// close before the server looks at it, too.
+const mostMoves = 5
+
 // fetch makes one request. A server that is about to close a connection says which
 // requests it has not looked at (GOAWAY): those go to the next.
 func (c *caller) fetch(ctx context.Context, l *link, request *http.Request) outcome {
 	o := perform(l.conn, request.WithContext(ctx))
-	for range 2 {
+	for range mostMoves {
 		if o.err == nil || !unseen(o.err) || c.reuse == 1 {
 			break
 		}
