@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/difftest"
 )
 
@@ -231,7 +232,7 @@ func TestNearTheBest(t *testing.T) {
 			}
 			left := p.After.Lost
 			if model == cluster.ByScore {
-				left = part(total, million-p.After.Score)
+				left = contention.Part(total, million-p.After.Score)
 			}
 			if left < exact-total/million-1 {
 				t.Errorf("%s, seed %d: %d is lost, less than the least of all, %d", model, seed, left, exact)
@@ -243,14 +244,6 @@ func TestNearTheBest(t *testing.T) {
 		t.Logf("%s: %d of %d plans within 1 %% of the demand from the best layout", model, near, all)
 		if near*100 < 95*all {
 			t.Errorf("%s: %d of %d plans are near the best layout", model, near, all)
-		}
-	}
-}
-
-func TestLoss(t *testing.T) {
-	for _, c := range [][3]int64{{0, 480_000, 0}, {480_000, 480_000, 0}, {880_000, 480_000, 100_000}, {1_000_000, 480_000, 130_000}, {2_000_000, 480_000, 630_000}} {
-		if got := Loss(c[0], c[1]); got != c[2] {
-			t.Errorf("at a load of %d above %d %d is lost, want %d", c[0], c[1], got, c[2])
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 )
 
 // A ceiling bounds the merit of all moves from one host to another without a look at rules,
@@ -38,12 +39,12 @@ type kinds struct {
 	of   []int            // by host; -1 of those that differ from all of them
 }
 
-func newKinds(c *cluster.Cluster, x *cluster.Index, s *scale) kinds {
+func newKinds(c *cluster.Cluster, x *cluster.Index, m *contention.Model) kinds {
 	k := kinds{of: make([]int, len(c.Hosts))}
 	for h := range c.Hosts {
 		id := cluster.HostID(h)
 		k.of[h] = slices.IndexFunc(k.list, func(o cluster.HostID) bool { return x.Capacity(o) == x.Capacity(id) })
-		if w := s.weight[h]; k.of[h] < 0 && len(k.list) < mostKinds && c.Hosts[h].Usable() && max(w.CPU, w.Memory) < mostWeight {
+		if w := m.Weight[h]; k.of[h] < 0 && len(k.list) < mostKinds && c.Hosts[h].Usable() && max(w.CPU, w.Memory) < contention.MostWeight {
 			k.of[h] = len(k.list)
 			k.list = append(k.list, id)
 		}
@@ -85,9 +86,9 @@ func (r *round) ceiling(from, to cluster.HostID) (most int64, known bool) {
 	cpu, how := b.loads.CPU, growing
 	if on := &r.burden[to]; r.byScore {
 		switch {
-		case b.loss > Loss(cpu, r.limit) || on.remote > b.demand.CPU/remoteShare:
-			cpu, how = min(million, r.limit+4*b.loss), slowed // a load that slows them as much, or less
-		case on.remote > 0:
+		case b.loss > contention.Loss(cpu, r.model.Limit) || on.Remote > b.demand.CPU/remoteShare:
+			cpu, how = min(million, r.model.Limit+4*b.loss), slowed // a load that slows them as much, or less
+		case on.Remote > 0:
 			how = remote
 		}
 	}
@@ -103,8 +104,8 @@ func (r *round) ceiling(from, to cluster.HostID) (most int64, known bool) {
 // load of CPU.
 func (r *round) bound(w *row, like cluster.HostID, cpu int64, how costing) (most int64) {
 	all := r.x.Capacity(like)
-	has, memory := part(all.CPU, cpu), part(all.Memory, w.ceilings.memory)
-	before := part(has, Loss(cpu, r.limit))
+	has, memory := contention.Part(all.CPU, cpu), contention.Part(all.Memory, w.ceilings.memory)
+	before := contention.Part(has, contention.Loss(cpu, r.model.Limit))
 	for i := range w.offers {
 		o := &w.offers[i]
 		if o.merit <= most {
@@ -112,17 +113,17 @@ func (r *round) bound(w *row, like cluster.HostID, cpu int64, how costing) (most
 		}
 		// More than the capacity adds still more, and is not needed for a bound.
 		then := has + min(o.asks.CPU, all.CPU)
-		after := load(then, all.CPU)
-		loss := Loss(after, r.limit)
-		cost := max(0, part(then, loss)-before-2)
+		after := contention.Load(then, all.CPU)
+		loss := contention.Loss(after, r.model.Limit)
+		cost := max(0, contention.Part(then, loss)-before-2)
 		switch how {
 		case remote:
 			cost -= cost / remoteShare
 		case slowed:
-			loss = Loss(cpu, r.limit)
-			cost = max(0, part(then-has, loss)-2)
+			loss = contention.Loss(cpu, r.model.Limit)
+			cost = max(0, contention.Part(then-has, loss)-2)
 		}
-		if o.gain-cost+r.scale.rounding() < o.need {
+		if o.gain-cost+r.model.Rounding() < o.need {
 			continue
 		}
 		if r.byScore {
@@ -131,10 +132,10 @@ func (r *round) bound(w *row, like cluster.HostID, cpu int64, how costing) (most
 			}
 			continue
 		}
-		with := load(memory+min(o.asks.Memory, all.Memory), all.Memory)
-		weight := &r.scale.weight[like]
-		squares := (square(after-1)-square(cpu+1))*weight.CPU + (square(with-1)-square(w.ceilings.memory+1))*weight.Memory
-		most = max(most, o.merit-max(0, squares)-cost*r.scale.mhz)
+		with := contention.Load(memory+min(o.asks.Memory, all.Memory), all.Memory)
+		weight := &r.model.Weight[like]
+		squares := (contention.Square(after-1)-contention.Square(cpu+1))*weight.CPU + (contention.Square(with-1)-contention.Square(w.ceilings.memory+1))*weight.Memory
+		most = max(most, o.merit-max(0, squares)-cost*r.model.MHz)
 	}
 	return most
 }

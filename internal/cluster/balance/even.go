@@ -3,6 +3,8 @@ package balance
 import (
 	"fmt"
 	"math"
+
+	"plimsoll/internal/cluster/contention"
 )
 
 // pairwise is the difference between two hosts, in millionths, that is worth a look at
@@ -16,7 +18,7 @@ var pairwise = [6]int64{0, 0, 300_000, 200_000, 100_000, 50_000}
 //
 // Source: VMware, "Calculating the priority level of a DRS migration recommendation".
 func target(level, hosts int) int64 {
-	return int64(5-level) * 100_000 * 1000 / int64(max(1, root(uint64(hosts)*million)))
+	return int64(5-level) * 100_000 * 1000 / int64(max(1, contention.Root(uint64(hosts)*million)))
 }
 
 // even moves VMs off one host after the other, each time off the one that has the move

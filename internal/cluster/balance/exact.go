@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -108,7 +109,7 @@ func (s *search) lost() (sum int64) {
 		if s.byScore {
 			sum += s.wastes(id)
 		} else {
-			sum += lost(s.l.Demand(id), s.x.Capacity(id), s.limit)
+			sum += contention.Lost(s.l.Demand(id), s.x.Capacity(id), s.model.Limit)
 		}
 	}
 	return sum

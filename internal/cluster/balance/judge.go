@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -22,7 +23,7 @@ func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
 	asks := r.asks(unit)
 	after := func(h cluster.HostID, d cluster.Resources) float64 {
 		all := x.Capacity(h)
-		return points(max(load(d.CPU, all.CPU), load(d.Memory, all.Memory)))
+		return points(max(contention.Load(d.CPU, all.CPU), contention.Load(d.Memory, all.Memory)))
 	}
 	out := []string{fmt.Sprintf("%s would go from %.0f to %.0f per cent, %s from %.0f to %.0f",
 		c.Hosts[s.From].Name, after(s.From, l.Demand(s.From)), after(s.From, l.Demand(s.From).Minus(asks)),

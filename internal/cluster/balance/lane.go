@@ -2,6 +2,7 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 )
 
 // lane weighs moves from one host to another.
@@ -30,12 +31,12 @@ func (n *lane) gives(v cluster.VMID) (offer, []cluster.VMID) {
 	o := offer{vm: v, asks: r.asks(unit)}
 	after := n.a.demand.Minus(o.asks)
 	if r.byScore {
-		cost := r.costs(n.from, after, r.burden[n.from].plus(r.bears(unit, n.from), -1))
+		cost := r.model.Costs(n.from, after, r.burden[n.from].Plus(r.bears(unit, n.from), -1))
 		o.gain, o.has = n.a.cost-cost, n.has(unit)
 		o.merit = o.gain
 		return o, unit
 	}
-	demerit, cost := r.demerit(n.from, after)
+	demerit, cost := r.model.Demerit(n.from, after)
 	o.merit, o.gain = n.a.demerit-demerit, n.a.cost-cost
 	return o, unit
 }
@@ -46,7 +47,7 @@ func (n *lane) takes(o *offer) (merit, gain int64) {
 	r := n.r
 	more := n.b.demand.Plus(o.asks)
 	if !r.byScore {
-		demerit, cost := r.demerit(n.to, more)
+		demerit, cost := r.model.Demerit(n.to, more)
 		return o.merit - demerit + n.b.demerit, o.gain - cost + n.b.cost
 	}
 	if million-n.b.loss <= o.has {
@@ -56,7 +57,7 @@ func (n *lane) takes(o *offer) (merit, gain int64) {
 	if will <= o.has {
 		return 0, 0
 	}
-	merit = o.merit - r.costs(n.to, more, joined) + n.b.cost
+	merit = o.merit - r.model.Costs(n.to, more, joined) + n.b.cost
 	return merit, merit
 }
 
@@ -72,28 +73,28 @@ func (n *lane) has(unit []cluster.VMID) int64 { return n.r.scores(unit, n.from, 
 
 // score is that of VMs on the target, and what all VMs there would ask for
 // besides CPU and memory.
-func (n *lane) score(unit []cluster.VMID, asks cluster.Resources) (will int64, joined burden) {
+func (n *lane) score(unit []cluster.VMID, asks cluster.Resources) (will int64, joined contention.Burden) {
 	if len(unit) == 1 {
 		vm := &n.r.c.VMs[unit[0]]
-		far := remoteLoss(vm, &n.r.c.Hosts[n.to])
-		joined = n.r.burden[n.to].plus(burden{vm.Demand.Link, part(asks.CPU, far)}, 1)
-		return part(million-n.r.hostLoss(n.to, n.b.demand.Plus(asks), joined), million-far), joined
+		far := contention.RemoteLoss(vm, &n.r.c.Hosts[n.to])
+		joined = n.r.burden[n.to].Plus(contention.Burden{Link: vm.Demand.Link, Remote: contention.Part(asks.CPU, far)}, 1)
+		return contention.Part(million-n.r.model.HostLoss(n.to, n.b.demand.Plus(asks), joined), million-far), joined
 	}
-	joined = n.r.burden[n.to].plus(n.r.bears(unit, n.to), 1)
-	return n.r.scores(unit, n.to, n.r.hostLoss(n.to, n.b.demand.Plus(asks), joined)), joined
+	joined = n.r.burden[n.to].Plus(n.r.bears(unit, n.to), 1)
+	return n.r.scores(unit, n.to, n.r.model.HostLoss(n.to, n.b.demand.Plus(asks), joined)), joined
 }
 
 // scores is the mean of VMs' scores on a host that loses so much, by their demand.
 func (r *round) scores(unit []cluster.VMID, h cluster.HostID, loss int64) int64 {
 	if len(unit) == 1 {
-		return part(million-loss, million-remoteLoss(&r.c.VMs[unit[0]], &r.c.Hosts[h]))
+		return contention.Part(million-loss, million-contention.RemoteLoss(&r.c.VMs[unit[0]], &r.c.Hosts[h]))
 	}
 	asked, remote := int64(0), int64(0)
 	for _, v := range unit {
 		cpu := r.x.Demand(v).CPU
-		asked, remote = asked+cpu, remote+part(cpu, remoteLoss(&r.c.VMs[v], &r.c.Hosts[h]))
+		asked, remote = asked+cpu, remote+contention.Part(cpu, contention.RemoteLoss(&r.c.VMs[v], &r.c.Hosts[h]))
 	}
-	return part(million-loss, million-min(million, load(remote, max(1, asked))))
+	return contention.Part(million-loss, million-min(million, contention.Load(remote, max(1, asked))))
 }
 
 // asks is what VMs ask for in all.
@@ -109,9 +110,9 @@ func (r *round) asks(unit []cluster.VMID) cluster.Resources {
 }
 
 // bears is the burden of VMs on a host.
-func (r *round) bears(unit []cluster.VMID, h cluster.HostID) (sum burden) {
+func (r *round) bears(unit []cluster.VMID, h cluster.HostID) (sum contention.Burden) {
 	for _, v := range unit {
-		sum = sum.plus(bears(r.c, v, h, r.x.Demand(v).CPU), 1)
+		sum = sum.Plus(contention.Bears(r.c, v, h, r.x.Demand(v).CPU), 1)
 	}
 	return sum
 }

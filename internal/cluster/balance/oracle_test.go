@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/clustertest"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/place"
 )
@@ -109,8 +110,8 @@ func (r *round) meritOf(unit []cluster.VMID, s place.Step) int64 {
 		return r.gain(unit, s, asks)
 	}
 	sum := func(from, to cluster.Resources) int64 {
-		a, _ := r.demerit(s.From, from)
-		b, _ := r.demerit(s.To, to)
+		a, _ := r.model.Demerit(s.From, from)
+		b, _ := r.model.Demerit(s.To, to)
 		return a + b
 	}
 	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
@@ -166,9 +167,9 @@ func (r *round) swapOfAll(left int) bool {
 func (r *round) eachSwap(from cluster.HostID, visit func(swap)) {
 	state := func(h cluster.HostID) (demerit, cost int64) {
 		if r.byScore {
-			return 0, r.costs(h, r.l.Demand(h), r.burden[h])
+			return 0, r.model.Costs(h, r.l.Demand(h), r.burden[h])
 		}
-		return r.demerit(h, r.l.Demand(h))
+		return r.model.Demerit(h, r.l.Demand(h))
 	}
 	for to := range cluster.HostID(len(r.c.Hosts)) {
 		if to == from || !r.c.Hosts[to].Usable() || !r.worthALook(from, to) {
@@ -183,12 +184,12 @@ func (r *round) eachSwap(from cluster.HostID, visit func(swap)) {
 				}
 				d1, c1 := state(from)
 				d2, c2 := state(to)
-				has := r.scores(out, from, r.hostLoss(from, r.l.Demand(from), r.burden[from]))
+				has := r.scores(out, from, r.model.HostLoss(from, r.l.Demand(from), r.burden[from]))
 				r.trade(out, to)
 				r.trade(in, from)
 				d3, c3 := state(from)
 				d4, c4 := state(to)
-				will := r.scores(out, to, r.hostLoss(to, r.l.Demand(to), r.burden[to]))
+				will := r.scores(out, to, r.model.HostLoss(to, r.l.Demand(to), r.burden[to]))
 				r.trade(in, to)
 				r.trade(out, from)
 				if x.merit, x.gain = d1+d2-d3-d4, c1+c2-c3-c4; r.byScore {
@@ -220,8 +221,8 @@ func (r *round) unitsOf(h cluster.HostID) (list [][]cluster.VMID) {
 func (r *round) trade(unit []cluster.VMID, to cluster.HostID) {
 	for _, v := range unit {
 		from, cpu := r.l.Host(v), r.x.Demand(v).CPU
-		r.burden[from] = r.burden[from].plus(bears(r.c, v, from, cpu), -1)
-		r.burden[to] = r.burden[to].plus(bears(r.c, v, to, cpu), 1)
+		r.burden[from] = r.burden[from].Plus(contention.Bears(r.c, v, from, cpu), -1)
+		r.burden[to] = r.burden[to].Plus(contention.Bears(r.c, v, to, cpu), 1)
 		r.l.Move(v, to)
 	}
 }

@@ -1,6 +1,9 @@
 package balance
 
-import "plimsoll/internal/cluster"
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
+)
 
 // outlook is a host as moves for the load see it.
 type outlook struct {
@@ -26,13 +29,13 @@ func (r *round) survey() {
 func (r *round) outlook(h cluster.HostID) {
 	o := &r.outlooks[h]
 	o.demand, o.capacity, o.loads = r.l.Demand(h), r.x.Capacity(h), loads(r.l, r.x, h)
-	o.reclaims = memoryLoss(o.demand.Memory, o.capacity.Memory) > 0
+	o.reclaims = contention.Memory(o.demand.Memory, o.capacity.Memory) > 0
 	if r.byScore {
 		o.astray = r.astray(h)
-		o.loss, o.cost = r.hostLoss(h, o.demand, r.burden[h]), r.costs(h, o.demand, r.burden[h])
+		o.loss, o.cost = r.model.HostLoss(h, o.demand, r.burden[h]), r.model.Costs(h, o.demand, r.burden[h])
 		return
 	}
-	o.demerit, o.cost = r.demerit(h, o.demand)
+	o.demerit, o.cost = r.model.Demerit(h, o.demand)
 }
 
 // source says whether the VMs of a host are looked at.
@@ -50,19 +53,19 @@ func (r *round) worthALook(from, to cluster.HostID) bool {
 	if r.byScore {
 		return a.loss > b.loss || a.astray > 0
 	}
-	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory && (r.scale.mhz == 0 || r.scale.even || a.reclaims)
+	return a.loads.CPU > b.loads.CPU || a.loads.Memory > b.loads.Memory && (r.model.MHz == 0 || r.model.Even || a.reclaims)
 }
 
 // means are the loads of all hosts that can be used. The least of them is noted.
 func (r *round) means() Pair {
 	var demand, all cluster.Resources
-	lightest := Pair{1000 * million, 1000 * million}
+	lightest := Pair{CPU: 1000 * million, Memory: 1000 * million}
 	for h := range r.c.Hosts {
 		if o := &r.outlooks[h]; r.c.Hosts[h].Usable() {
 			demand, all = demand.Plus(o.demand), all.Plus(o.capacity)
-			lightest = Pair{min(lightest.CPU, o.loads.CPU), min(lightest.Memory, o.loads.Memory)}
+			lightest = Pair{CPU: min(lightest.CPU, o.loads.CPU), Memory: min(lightest.Memory, o.loads.Memory)}
 		}
 	}
 	r.relief.lightest = lightest
-	return Pair{load(demand.CPU, all.CPU), load(demand.Memory, all.Memory)}
+	return Pair{CPU: contention.Load(demand.CPU, all.CPU), Memory: contention.Load(demand.Memory, all.Memory)}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -221,7 +222,7 @@ func (r *round) changed(moves []Move) {
 // down. At level 5 unevenness is rounded to MHz, and a gain may rise by that.
 func (r *round) onlyWorse(h cluster.HostID, moves []Move) bool {
 	o := &r.outlooks[h]
-	if o.reclaims || r.scale.even || load(r.burden[h].link, r.c.Hosts[h].NIC) > linkLimit {
+	if o.reclaims || r.model.Even || contention.Load(r.burden[h].Link, r.c.Hosts[h].NIC) > contention.LinkLimit {
 		return false
 	}
 	return !slices.ContainsFunc(moves, func(m Move) bool { return m.From == h || m.To == h && len(r.x.Rules(m.VM)) > 0 })

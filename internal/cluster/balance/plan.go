@@ -9,6 +9,7 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -90,7 +91,7 @@ type Balance struct {
 }
 
 // Pair is a number for each resource.
-type Pair struct{ CPU, Memory int64 }
+type Pair = contention.Pair
 
 // Options are what a round knows besides the cluster.
 type Options struct {
@@ -129,10 +130,9 @@ type round struct {
 	looked  int    // layouts in which places were exchanged
 
 	byScore bool
-	scale   scale
+	model   *contention.Model
 	core    int64                 // MHz by which sizes are counted
-	limit   int64                 // load up to which hosts serve their VMs undisturbed
-	burden  []burden              // by host
+	burden  []contention.Burden   // by host
 	remote  []int64               // by VM: what it loses on memory of other nodes wherever it runs, in millionths
 	busy    []int64               // by host: seconds of migrations
 	barred  map[place.Step]string // why steps would use up what is kept to spare
@@ -156,11 +156,11 @@ type round struct {
 func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 	c := l.Cluster()
 	r := &round{
-		c: c, x: x, l: l, units: newUnits(c), scale: newScale(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)), fares: make([]int64, len(c.VMs)),
-		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), limit: threshold(c.Settings), burden: burdens(l, x), ways: ways(c),
+		c: c, x: x, l: l, units: newUnits(c), model: contention.NewModel(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)), fares: make([]int64, len(c.VMs)),
+		byScore: c.Settings.Model == cluster.ByScore, core: cluster.CoreSpeed(c), burden: burdens(l, x), ways: ways(c),
 	}
 	r.remote = r.nearest()
-	r.kinds = newKinds(c, x, &r.scale)
+	r.kinds = newKinds(c, x, r.model)
 	r.relief = &relief{round: r, each: make([]int64, len(c.Hosts)), closed: make([]bool, len(c.Hosts)), saved: make([]int64, len(c.Hosts))}
 	r.swaps = swaps{round: r, spent: make([]bool, len(c.Hosts))}
 	r.survey()
@@ -189,10 +189,10 @@ func (r *round) enter(s place.Step, why Reason, rule cluster.RuleID, v Value) {
 	}
 	r.l.Move(s.VM, s.To)
 	cpu := r.x.Demand(s.VM).CPU
-	r.burden[s.To] = r.burden[s.To].plus(bears(r.c, s.VM, s.To, cpu), 1)
+	r.burden[s.To] = r.burden[s.To].Plus(contention.Bears(r.c, s.VM, s.To, cpu), 1)
 	m.ToAfter = worse(r.l, r.x, s.To)
 	if s.From != cluster.Nowhere {
-		r.burden[s.From] = r.burden[s.From].plus(bears(r.c, s.VM, s.From, cpu), -1)
+		r.burden[s.From] = r.burden[s.From].Plus(contention.Bears(r.c, s.VM, s.From, cpu), -1)
 		m.FromAfter = worse(r.l, r.x, s.From)
 	}
 	r.outlook(s.To)

@@ -92,7 +92,7 @@ func (r *round) mostOffered(h cluster.HostID) int64 {
 		asks := r.asks(r.units.with(r.l, v))
 		most = cluster.Resources{CPU: max(most.CPU, asks.CPU), Memory: max(most.Memory, asks.Memory)}
 	}
-	least, _ := r.demerit(h, o.demand.Minus(most))
+	least, _ := r.model.Demerit(h, o.demand.Minus(most))
 	return o.demerit - least
 }
 

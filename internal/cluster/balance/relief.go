@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -70,7 +71,7 @@ func (f *relief) measure() {
 // one ask together for half of that or more: where one large VM makes a host full, it
 // does not help to move those beside it.
 func (f *relief) many(h cluster.HostID) bool {
-	excess, sum := part(f.outlooks[h].capacity.CPU, f.outlooks[h].loads.CPU-f.lightest.CPU), int64(0)
+	excess, sum := contention.Part(f.outlooks[h].capacity.CPU, f.outlooks[h].loads.CPU-f.lightest.CPU), int64(0)
 	for _, v := range f.l.On(h) {
 		if cpu := f.x.Demand(v).CPU; 2*cpu <= excess {
 			sum += cpu
@@ -84,18 +85,20 @@ func (f *relief) many(h cluster.HostID) bool {
 // is lost to its link adds to it, and what is lost on memory of other nodes and might not be
 // elsewhere; that such a loss on the target leaves less to slow down there is not counted.
 func (f *relief) potential(h cluster.HostID) int64 {
-	o, w := &f.outlooks[h], &f.scale.weight[h]
+	o, w := &f.outlooks[h], &f.model.Weight[h]
 	all, m, saved := o.capacity, f.lightest, int64(0)
 	if f.byScore {
-		saved = o.astray + part(o.demand.CPU, Loss(load(f.burden[h].link, f.c.Hosts[h].NIC), linkLimit))
+		saved = o.astray + contention.Part(o.demand.CPU, contention.Loss(contention.Load(f.burden[h].Link, f.c.Hosts[h].NIC), contention.LinkLimit))
 	}
 	if o.loads.CPU > m.CPU {
-		at := func(load int64) int64 { return part(part(all.CPU, load), Loss(load, f.limit)) }
-		saved += at(o.loads.CPU) - at(m.CPU) - part(part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.limit))
+		at := func(load int64) int64 {
+			return contention.Part(contention.Part(all.CPU, load), contention.Loss(load, f.model.Limit))
+		}
+		saved += at(o.loads.CPU) - at(m.CPU) - contention.Part(contention.Part(all.CPU, o.loads.CPU-m.CPU), slope(m.CPU, f.model.Limit))
 	}
-	saved += f.scale.unevenness(square(o.loads.CPU)*w.CPU + square(o.loads.Memory)*w.Memory)
+	saved += f.model.Unevenness(contention.Square(o.loads.CPU)*w.CPU + contention.Square(o.loads.Memory)*w.Memory)
 	if o.loads.Memory > m.Memory {
-		saved += part(all.CPU, memoryLoss(o.demand.Memory, all.Memory)-memoryLoss(part(all.Memory, m.Memory), all.Memory))
+		saved += contention.Part(all.CPU, contention.Memory(o.demand.Memory, all.Memory)-contention.Memory(contention.Part(all.Memory, m.Memory), all.Memory))
 	}
 	return saved
 }
@@ -220,8 +223,8 @@ func (f *relief) undo(begin int) {
 	for _, m := range slices.Backward(f.plan.Moves[begin:]) {
 		f.l.Move(m.VM, m.From)
 		one := f.units.alone[m.VM : m.VM+1]
-		f.burden[m.To] = f.burden[m.To].plus(f.bears(one, m.To), -1)
-		f.burden[m.From] = f.burden[m.From].plus(f.bears(one, m.From), 1)
+		f.burden[m.To] = f.burden[m.To].Plus(f.bears(one, m.To), -1)
+		f.burden[m.From] = f.burden[m.From].Plus(f.bears(one, m.From), 1)
 		f.moved[m.VM] = false
 		f.spend(m.Step, -1)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 )
 
 // mostRise is by how much the score of some VM could rise on another host, whether
@@ -19,7 +20,7 @@ func (r *round) mostRise(few int64) (most int64) {
 			continue
 		}
 		from := cluster.HostID(h)
-		has := part(million-r.outlooks[h].loss, million-r.mostRemote(from))
+		has := contention.Part(million-r.outlooks[h].loss, million-r.mostRemote(from))
 		for t := range r.c.Hosts {
 			to := cluster.HostID(t)
 			if million-r.outlooks[t].loss-has <= most || h == t || !r.c.Hosts[t].Usable() || !r.worthALook(from, to) {
@@ -41,7 +42,7 @@ type riser struct{ from, to cluster.HostID }
 // millionths.
 func (r *round) mostRemote(h cluster.HostID) (most int64) {
 	for _, v := range r.l.On(h) {
-		most = max(most, remoteLoss(&r.c.VMs[v], &r.c.Hosts[h]))
+		most = max(most, contention.RemoteLoss(&r.c.VMs[v], &r.c.Hosts[h]))
 	}
 	return most
 }

@@ -51,7 +51,7 @@ func TestScoreOfOneVM(t *testing.T) {
 		if got := r.score(); (got+500)/1000 != c.want {
 			t.Errorf("%s: the cluster scores %d, want %d per mille", c.name, got, c.want)
 		}
-		if got := r.scores([]cluster.VMID{0}, 0, r.hostLoss(0, l.Demand(0), r.burden[0])); cl.Hosts[0].Runs() && (got+500)/1000 != c.want {
+		if got := r.scores([]cluster.VMID{0}, 0, r.model.HostLoss(0, l.Demand(0), r.burden[0])); cl.Hosts[0].Runs() && (got+500)/1000 != c.want {
 			t.Errorf("%s: the VM scores %d, want %d per mille", c.name, got, c.want)
 		}
 	}

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -39,7 +40,7 @@ func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
 		}
 		s := place.Step{VM: v, From: from, To: to}
 		loss, after, all := -r.gain(r.units.alone[v:v+1], s, asks), r.l.Demand(to).Plus(asks), r.x.Capacity(to)
-		full := max(load(after.CPU, all.CPU), load(after.Memory, all.Memory))
+		full := max(contention.Load(after.CPU, all.CPU), contention.Load(after.Memory, all.Memory))
 		if !found || loss < least || loss == least && full < lightest {
 			best, found, least, lightest = s, true, loss, full
 		}

@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/migrate"
 )
 
 // How far exchanges for the load are searched: hosts that a loaded one exchanges VMs with,
-// and exchanges that a round weighs before it looks at no further pair of hosts.
+// and exchanges that a round weighs before it looks at no further unit of a loaded host.
 const (
 	mostPartners = 32
-	mostWeighed  = 50_000
+	mostWeighed  = 10_000
 )
 
 // swaps searches exchanges for the load: a unit leaves a loaded host, and another one, of
@@ -52,6 +53,9 @@ type member struct {
 func (s *swaps) make(most int) bool {
 	r := s.round
 	for _, from := range s.sources() {
+		if s.weighed > mostWeighed {
+			return false
+		}
 		best, found := s.best(from, most)
 		if !found {
 			s.spent[from] = true
@@ -135,25 +139,27 @@ func (s *swaps) asked(from cluster.HostID) int64 {
 func (s *swaps) potential(from, to cluster.HostID, most int64) int64 {
 	r := s.round
 	a, b := &r.outlooks[from], &r.outlooks[to]
-	v, w := r.scale.weight[from], r.scale.weight[to]
+	v, w := r.model.Weight[from], r.model.Weight[to]
 	squares := excess(a.loads.CPU-b.loads.CPU, v.CPU, w.CPU) + excess(a.loads.Memory-b.loads.Memory, v.Memory, w.Memory)
 	switch {
 	case s.evenness():
 		return squares
-	case a.reclaims || b.reclaims || r.byScore && max(load(r.burden[from].link, r.c.Hosts[from].NIC), load(r.burden[to].link, r.c.Hosts[to].NIC)) > linkLimit:
+	case a.reclaims || b.reclaims || r.byScore && max(contention.Load(r.burden[from].Link, r.c.Hosts[from].NIC), contention.Load(r.burden[to].Link, r.c.Hosts[to].NIC)) > contention.LinkLimit:
 		return math.MaxInt64
 	}
-	lost := func(demand, capacity int64) int64 { return part(demand, Loss(load(demand, capacity), r.limit)) }
-	even := part(b.capacity.CPU, load(a.demand.CPU+b.demand.CPU, a.capacity.CPU+b.capacity.CPU)) - b.demand.CPU
+	lost := func(demand, capacity int64) int64 {
+		return contention.Part(demand, contention.Loss(contention.Load(demand, capacity), r.model.Limit))
+	}
+	even := contention.Part(b.capacity.CPU, contention.Load(a.demand.CPU+b.demand.CPU, a.capacity.CPU+b.capacity.CPU)) - b.demand.CPU
 	goes := max(0, min(most, even))
 	saved := lost(a.demand.CPU, a.capacity.CPU) + lost(b.demand.CPU, b.capacity.CPU) - lost(a.demand.CPU-goes, a.capacity.CPU) - lost(b.demand.CPU+goes, b.capacity.CPU)
-	return saved + a.astray + b.astray + r.scale.unevenness(squares)
+	return saved + a.astray + b.astray + r.model.Unevenness(squares)
 }
 
 // excess is by how much weighted squares of two loads that lie so far apart exceed those of
 // equal loads.
 func excess(apart, weight, other int64) int64 {
-	return square(max(apart, -apart)) / max(1, weight+other) * weight * other
+	return contention.Square(max(apart, -apart)) / max(1, weight+other) * weight * other
 }
 
 // members are the units of a host that may move, in no order.
@@ -173,21 +179,25 @@ func (s *swaps) members(h cluster.HostID) (list []member) {
 // best is the exchange off a host that betters the layout most of those that are worth it.
 func (s *swaps) best(from cluster.HostID, most int) (best swap, found bool) {
 	leaving := s.members(from)
+	slices.SortFunc(leaving, func(a, b member) int {
+		return cmp.Or(cmp.Compare(b.asks.CPU, a.asks.CPU), cmp.Compare(a.unit[0], b.unit[0]))
+	})
 	for _, to := range s.partners(from, leaving) {
-		if s.weighed > mostWeighed {
-			break
-		}
+		least := s.leastTransfer(from, to)
 		list := slices.DeleteFunc(slices.Clone(leaving), func(out member) bool {
 			alone := swap{path: []hop{{unit: out.unit, from: from, to: to}}}
-			return !s.round.x.Allowed(out.unit[0], to) || !s.inTime(&alone) || s.potential(from, to, out.asks.CPU) < s.asked(from)
+			return out.asks.CPU < least || !s.round.x.Allowed(out.unit[0], to) || !s.inTime(&alone)
 		})
 		if len(list) == 0 {
 			continue
 		}
 		coming := s.members(to)
 		for _, out := range list {
+			if s.weighed > mostWeighed {
+				return best, found
+			}
 			for _, in := range coming {
-				if !s.evens(from, to, out.asks.Minus(in.asks)) {
+				if less := out.asks.Minus(in.asks); less.CPU < least || !s.evens(from, to, less) {
 					continue
 				}
 				s.weighed++
@@ -203,6 +213,25 @@ func (s *swaps) best(from cluster.HostID, most int) (best swap, found bool) {
 		}
 	}
 	return best, found
+}
+
+// leastTransfer is how many MHz of demand an exchange must take from one host to another to
+// save what is asked for.
+func (s *swaps) leastTransfer(from, to cluster.HostID) int64 {
+	const slack = 8 // MHz by which potential may be rounded
+	asked := s.asked(from) - slack
+	if s.potential(from, to, 0) >= asked {
+		return math.MinInt64
+	}
+	low, high := int64(0), s.round.outlooks[from].demand.CPU
+	for high-low > 1 {
+		if middle := (low + high) / 2; s.potential(from, to, middle) >= asked {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
 }
 
 // evens says whether so much less on one host and more on another can better the layout.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
@@ -19,17 +20,17 @@ func (s *swaps) weigh(x *swap, now, then demands) {
 	a, b := &r.outlooks[x.from], &r.outlooks[x.to]
 	left, joined := a.demand.Minus(now.out).Plus(then.in), b.demand.Minus(now.in).Plus(then.out)
 	if !r.byScore {
-		here, costs := r.demerit(x.from, left)
-		there, cost := r.demerit(x.to, joined)
+		here, costs := r.model.Demerit(x.from, left)
+		there, cost := r.model.Demerit(x.to, joined)
 		x.merit, x.gain = a.demerit+b.demerit-here-there, a.cost+b.cost-costs-cost
 		return
 	}
-	here := r.burden[x.from].plus(r.bears(x.out, x.from), -1).plus(r.bears(x.in, x.from), 1)
-	there := r.burden[x.to].plus(r.bears(x.in, x.to), -1).plus(r.bears(x.out, x.to), 1)
-	if r.scores(x.out, x.to, r.hostLoss(x.to, joined, there)) <= r.scores(x.out, x.from, a.loss) {
+	here := r.burden[x.from].Plus(r.bears(x.out, x.from), -1).Plus(r.bears(x.in, x.from), 1)
+	there := r.burden[x.to].Plus(r.bears(x.in, x.to), -1).Plus(r.bears(x.out, x.to), 1)
+	if r.scores(x.out, x.to, r.model.HostLoss(x.to, joined, there)) <= r.scores(x.out, x.from, a.loss) {
 		return
 	}
-	x.gain = a.cost + b.cost - r.costs(x.from, left, here) - r.costs(x.to, joined, there)
+	x.gain = a.cost + b.cost - r.model.Costs(x.from, left, here) - r.model.Costs(x.to, joined, there)
 	x.merit = x.gain
 }
 
@@ -154,7 +155,7 @@ func (s *swaps) gentler(x *swap) []hop {
 	out, in := x.path[0], x.path[1]
 	full := func(h cluster.HostID, more cluster.Resources) int64 {
 		d, all := r.l.Demand(h).Plus(more), r.x.Capacity(h)
-		return max(load(d.CPU, all.CPU), load(d.Memory, all.Memory))
+		return max(contention.Load(d.CPU, all.CPU), contention.Load(d.Memory, all.Memory))
 	}
 	if full(x.from, r.asks(x.in)) < full(x.to, r.asks(x.out)) {
 		return []hop{in, out}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
@@ -82,15 +83,15 @@ func (r *round) worst(unit []cluster.VMID) (sum cluster.Resources) {
 func (r *round) gain(unit []cluster.VMID, s place.Step, asks cluster.Resources) int64 {
 	from, to := &r.outlooks[s.From], &r.outlooks[s.To]
 	left, joined := from.demand.Minus(r.asks(unit)), to.demand.Plus(asks)
-	var less, more burden
+	var less, more contention.Burden
 	if r.byScore {
-		less, more = r.burden[s.From].plus(r.bears(unit, s.From), -1), r.burden[s.To].plus(r.bears(unit, s.To), 1)
+		less, more = r.burden[s.From].Plus(r.bears(unit, s.From), -1), r.burden[s.To].Plus(r.bears(unit, s.To), 1)
 		for _, m := range unit { // what it would lose on remote memory grows with what it asks for
-			extra := part(asks.CPU-r.asks(unit).CPU, remoteLoss(&r.c.VMs[m], &r.c.Hosts[s.To]))
-			more.remote += extra / int64(len(unit))
+			extra := contention.Part(asks.CPU-r.asks(unit).CPU, contention.RemoteLoss(&r.c.VMs[m], &r.c.Hosts[s.To]))
+			more.Remote += extra / int64(len(unit))
 		}
 	}
-	return from.cost + to.cost - r.costs(s.From, left, less) - r.costs(s.To, joined, more)
+	return from.cost + to.cost - r.model.Costs(s.From, left, less) - r.model.Costs(s.To, joined, more)
 }
 
 // stable is for how long, in seconds, a VM's demand is expected to stay: five

@@ -60,7 +60,7 @@ func (r *round) softRuleWords(s place.Step) string {
 // be as much.
 func (r *round) noGainWords(s place.Step) string {
 	asks := r.asks(r.units.with(r.l, s.VM))
-	cost := func(h cluster.HostID, d cluster.Resources) int64 { return r.costs(h, d, r.burden[h]) }
+	cost := func(h cluster.HostID, d cluster.Resources) int64 { return r.model.Costs(h, d, r.burden[h]) }
 	from, to := r.l.Demand(s.From), r.l.Demand(s.To)
 	if cost(s.From, from) == 0 && cost(s.To, to.Plus(asks)) == 0 {
 		return "no VM would run better: neither host is so full that it slows its VMs down"

@@ -1,4 +1,4 @@
-package balance
+package contention
 
 import "plimsoll/internal/cluster"
 
@@ -29,23 +29,23 @@ func minFree(memory int64) int64 {
 // 32 %, low 16 % of minFree.
 const highState = 4
 
-// memoryLoss is the part of their work that VMs lose to memory reclamation, in
+// Memory is the part of their work that VMs lose to memory reclamation, in
 // millionths: none in the high state, then evenly more up to a quarter where no memory is
 // free, and beyond that also twice what does not fit, which is swapped. The toll is ours.
-func memoryLoss(demand, capacity int64) int64 {
+func Memory(demand, capacity int64) int64 {
 	free, high := capacity-demand, highState*minFree(capacity)
 	switch {
 	case free >= high:
 		return 0
 	case free >= 0:
-		return load(high-free, high) / 4
+		return Load(high-free, high) / 4
 	}
-	return min(million, million/4+2*(load(demand, capacity)-million))
+	return min(million, million/4+2*(Load(demand, capacity)-million))
 }
 
-// contention is what moves for the load are judged by, in MHz: the demand that a host slows
+// contended is what moves for the load are judged by, in MHz: the demand that a host slows
 // down or does not serve, or where it reclaims memory, that part of its cores. Memory that
 // is short costs no less because the cores are idle.
-func contention(demand, capacity cluster.Resources, cpu, limit int64) int64 {
-	return max(part(demand.CPU, Loss(cpu, limit)), part(capacity.CPU, memoryLoss(demand.Memory, capacity.Memory)))
+func contended(demand, capacity cluster.Resources, cpu, limit int64) int64 {
+	return max(Part(demand.CPU, Loss(cpu, limit)), Part(capacity.CPU, Memory(demand.Memory, capacity.Memory)))
 }

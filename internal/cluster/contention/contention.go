@@ -1,0 +1,115 @@
+// Package contention says what VMs cost each other on a host: what they lose to waiting for
+// cores, to memory reclamation and to remote memory, and how uneven hosts are.
+package contention
+
+import (
+	"math/bits"
+
+	"plimsoll/internal/cluster"
+)
+
+const million = 1_000_000
+
+// Pair is a number for each resource.
+type Pair struct{ CPU, Memory int64 }
+
+// Load is a demand in millionths of a capacity, at most a thousand times of it.
+func Load(demand, capacity int64) int64 {
+	if demand <= 0 {
+		return 0
+	}
+	if capacity <= 0 {
+		return 1000 * million
+	}
+	const short = 1 << 43 // the product then fits
+	if demand < short {
+		return min(demand*million/capacity, 1000*million)
+	}
+	high, low := bits.Mul64(uint64(demand), million)
+	if high >= uint64(capacity) {
+		return 1000 * million
+	}
+	q, _ := bits.Div64(high, low, uint64(capacity))
+	return int64(min(q, 1000*million))
+}
+
+// Loss is the part of its work that a VM loses on a host with such a load, in
+// millionths: none up to the threshold, then a quarter of what lies above it, since
+// waiting for a core and sharing caches take their toll; and above the capacity also
+// all that is not served.
+func Loss(load, threshold int64) int64 {
+	switch {
+	case load <= threshold:
+		return 0
+	case load <= million:
+		return (load - threshold) / 4
+	}
+	return min(million, (million-threshold)/4+(load-million)*million/load)
+}
+
+// Threshold is the load up to which a host serves its VMs undisturbed: half, or
+// less for operators who ask for more.
+func Threshold(s cluster.Settings) int64 {
+	if s.Level >= 4 {
+		return 300_000 - int64(s.Headroom)*1000
+	}
+	return 500_000 - int64(s.Headroom)*1000
+}
+
+// Lost is the demand that is slowed down or not served on a host, in MHz: of the resource
+// that costs its VMs more.
+func Lost(demand cluster.Resources, capacity cluster.Resources, limit int64) int64 {
+	return Part(demand.CPU, max(Loss(Load(demand.CPU, capacity.CPU), limit), Memory(demand.Memory, capacity.Memory)))
+}
+
+// Spread is the difference between the highest and the lowest value.
+func Spread(values []int64) int64 {
+	if len(values) == 0 {
+		return 0
+	}
+	low, high := values[0], values[0]
+	for _, v := range values {
+		low, high = min(low, v), max(high, v)
+	}
+	return high - low
+}
+
+// Deviation is the standard deviation of loads, in whole millionths.
+func Deviation(values []int64) int64 {
+	n := int64(len(values))
+	if n == 0 {
+		return 0
+	}
+	sum := int64(0)
+	for _, v := range values {
+		sum += v
+	}
+	mean, squares := sum/n, uint64(0)
+	for _, v := range values {
+		d := min(v-mean, 3_000_000_000)
+		squares += uint64(d*d) / uint64(n)
+	}
+	return int64(Root(squares))
+}
+
+// Root is the whole part of a square root.
+func Root(v uint64) uint64 {
+	if v < 2 {
+		return v
+	}
+	r := uint64(1) << ((bits.Len64(v) + 1) / 2)
+	for {
+		next := (r + v/r) / 2
+		if next >= r {
+			return r
+		}
+		r = next
+	}
+}
+
+// Part is so many millionths of an amount.
+func Part(amount, millionths int64) int64 {
+	high, low := bits.Mul64(uint64(max(0, amount)), uint64(max(0, millionths)))
+	q, _ := bits.Div64(high, low, million)
+	return int64(q)
+}
