@@ -9,6 +9,7 @@ import (
 	"plimsoll/bench/measured"
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/generate"
 )
@@ -48,11 +49,11 @@ func (k Cooling) Run() ([]measured.Result, error) {
 		c := randomCluster(seed)
 		x := cluster.NewIndex(c)
 		start := cluster.NewLayout(c, x)
-		plan := balance.Round(start, x, balance.Options{})
+		plan := balance.Round(start, x, advice.Options{})
 		l := start.Clone()
 		for _, m := range plan.Moves {
 			l.Move(m.VM, m.To)
-			if m.Reason.Mandatory() || m.Reason == balance.ShouldRule {
+			if m.Reason.Mandatory() || m.Reason == advice.ShouldRule {
 				start.Move(m.VM, m.To)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"plimsoll/bench/measured"
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/divvy"
 	"plimsoll/internal/cluster/generate"
 	"plimsoll/internal/cluster/place"
@@ -212,7 +213,7 @@ func (s size) balance(limit, spare float64) (timings []timing, err error) {
 			c.Settings.Model, c.Settings.SpareHosts = m, n
 			moves := 0
 			round := func() error {
-				moves = len(balance.Round(l, x, balance.Options{}).Moves)
+				moves = len(balance.Round(l, x, advice.Options{}).Moves)
 				return nil
 			}
 			runtime.GC()

@@ -13,7 +13,7 @@ const (
 // outgrown lists the packages and receivers that are past a limit, with their present size,
 // which may only fall.
 var outgrown = map[string]int{
-	"internal/cluster/balance":         3558,
+	"internal/cluster/balance":         3463,
 	"internal/cluster/balance round":   92,
 	"internal/cluster/divvy":           2511,
 	"internal/cluster/divvy planner":   26,

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor"
 	"plimsoll/internal/cluster/picture"
 )
@@ -20,14 +20,14 @@ import (
 func planned(cl *cluster.Cluster, stages, exact bool) (p *doctor.Planned, err error) {
 	p = &doctor.Planned{}
 	if exact {
-		if p.Exact, err = doctor.FromBest(cl, balance.Options{}); err != nil {
+		if p.Exact, err = doctor.FromBest(cl, advice.Options{}); err != nil {
 			return nil, cli.Mistake(fmt.Errorf("--exact: %w", err))
 		}
 	}
 	if stages {
-		p.Timetable = doctor.Staged(cl, balance.Options{})
+		p.Timetable = doctor.Staged(cl, advice.Options{})
 	}
-	p.Report = doctor.Look(cl, balance.Options{})
+	p.Report = doctor.Look(cl, advice.Options{})
 	return p, nil
 }
 

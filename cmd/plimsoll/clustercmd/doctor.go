@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor"
 	"plimsoll/internal/cluster/picture"
 )
@@ -97,7 +97,7 @@ func violated(r *doctor.Report) error {
 // round there.
 func consult(cl *cluster.Cluster, ledger, at string) (*doctor.Report, func() error, error) {
 	if ledger == "" {
-		return doctor.Look(cl, balance.Options{}), func() error { return nil }, nil
+		return doctor.Look(cl, advice.Options{}), func() error { return nil }, nil
 	}
 	text, err := os.ReadFile(ledger)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

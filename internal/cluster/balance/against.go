@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
@@ -90,7 +91,7 @@ func (r *round) weigh(unit []cluster.VMID, s place.Step, gain int64) con {
 }
 
 // words say what speaks against a move; empty for nothing.
-func (r *round) words(s place.Step, v Value, c con) string {
+func (r *round) words(s place.Step, v advice.Value, c con) string {
 	switch c {
 	case obstacle:
 		return r.obstacleWords(s)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/difftest"
@@ -17,9 +18,9 @@ var (
 	texts  = clustertest.Texts
 )
 
-func plan(c *cluster.Cluster) Plan {
+func plan(c *cluster.Cluster) advice.Plan {
 	l, x := layout(c)
-	return Round(l, x, Options{})
+	return Round(l, x, advice.Options{})
 }
 
 func TestHotHost(t *testing.T) {
@@ -29,7 +30,7 @@ func TestHotHost(t *testing.T) {
 		t.Fatalf("%d moves: %+v", len(p.Moves), p)
 	}
 	for _, m := range p.Moves {
-		if m.From != 0 || m.Reason != FairCPU || m.Value.Net() <= 0 || m.FromAfter >= m.FromBefore {
+		if m.From != 0 || m.Reason != advice.FairCPU || m.Value.Net() <= 0 || m.FromAfter >= m.FromBefore {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -93,7 +94,7 @@ func TestMaintenanceIsPlaced(t *testing.T) {
 	}
 	to := map[cluster.HostID]int{}
 	for _, m := range p.Moves {
-		if m.Reason != HostMaintenance || m.From != 0 {
+		if m.Reason != advice.HostMaintenance || m.From != 0 {
 			t.Errorf("%+v", m)
 		}
 		to[m.To]++
@@ -107,7 +108,7 @@ func TestStranded(t *testing.T) {
 	c := hosts([]float64{2000}, nil)
 	c.Hosts[0].State = cluster.Failed
 	c.VMs[0].Mem.Reservation = c.Hosts[1].Memory * 2
-	if p := plan(c); len(p.Moves) != 0 || len(p.Stranded) != 1 || p.Stranded[0].Reason != HostFailed {
+	if p := plan(c); len(p.Moves) != 0 || len(p.Stranded) != 1 || p.Stranded[0].Reason != advice.HostFailed {
 		t.Errorf("%+v", p)
 	}
 }
@@ -116,7 +117,7 @@ func TestRulesAreMendedWithFewMoves(t *testing.T) {
 	c := hosts([]float64{100, 100, 100}, nil, nil)
 	c.Rules = []cluster.Rule{{Name: "apart", Kind: cluster.Apart, Must: true, VMs: []cluster.VMID{0, 1, 2}}}
 	p := plan(c)
-	if len(p.Moves) != 2 || p.Moves[0].Reason != MustRule || p.Moves[0].Rule != 0 {
+	if len(p.Moves) != 2 || p.Moves[0].Reason != advice.MustRule || p.Moves[0].Rule != 0 {
 		t.Errorf("%+v", p.Moves)
 	}
 	c = hosts([]float64{100, 100}, []float64{100})
@@ -126,7 +127,7 @@ func TestRulesAreMendedWithFewMoves(t *testing.T) {
 	}
 	c = hosts([]float64{100, 100}, nil)
 	c.Rules = []cluster.Rule{{Name: "apart", Kind: cluster.Apart, VMs: []cluster.VMID{0, 1}}}
-	if p := plan(c); len(p.Moves) != 1 || p.Moves[0].Reason != ShouldRule {
+	if p := plan(c); len(p.Moves) != 1 || p.Moves[0].Reason != advice.ShouldRule {
 		t.Errorf("%+v", p)
 	}
 }
@@ -146,7 +147,7 @@ func TestEveryPrefixIsSafe(t *testing.T) {
 			c.Rules = clustertest.Random(clustertest.Spec{Seed: seed + 1000, Hosts: 6, VMs: 60, Rules: 10}).Rules
 		}
 		l, x := layout(c)
-		p := Round(l, x, Options{})
+		p := Round(l, x, advice.Options{})
 		moves += len(p.Moves)
 		before := texts(cluster.Violations(c, l.Host))
 		for i, m := range p.Moves {
@@ -178,7 +179,7 @@ func TestTheSameEveryTime(t *testing.T) {
 			c.Settings.Model = cluster.ByScore
 		}
 		l, x := layout(c)
-		first := Round(l, x, Options{})
+		first := Round(l, x, advice.Options{})
 		// The lists of VMs of a host have another order, and the plan is the same.
 		for v := range c.VMs {
 			id := cluster.VMID(len(c.VMs) - 1 - v)
@@ -186,7 +187,7 @@ func TestTheSameEveryTime(t *testing.T) {
 			l.Move(id, cluster.Nowhere)
 			l.Move(id, h)
 		}
-		if lines := difftest.Lines(Round(l, x, Options{}), first); lines != "" {
+		if lines := difftest.Lines(Round(l, x, advice.Options{}), first); lines != "" {
 			t.Errorf("seed %d:\n%s", seed, lines)
 		}
 	}
@@ -198,11 +199,11 @@ func TestASteadyClusterStaysAsItIs(t *testing.T) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 60, Rules: 6, Load: .75, Placed: true})
 		l, x := layout(c)
 		for range 6 { // each round has a budget
-			for _, m := range Round(l, x, Options{}).Moves {
+			for _, m := range Round(l, x, advice.Options{}).Moves {
 				l.Move(m.VM, m.To)
 			}
 		}
-		if p := Round(l, x, Options{}); len(p.Moves) > 0 {
+		if p := Round(l, x, advice.Options{}); len(p.Moves) > 0 {
 			t.Errorf("seed %d: %d moves in a steady cluster: %+v", seed, len(p.Moves), p.Moves[0])
 		}
 	}
@@ -224,7 +225,7 @@ func TestNearTheBest(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			p := Round(l, x, Options{})
+			p := Round(l, x, advice.Options{})
 			all++
 			total := int64(0)
 			for h := range c.Hosts {
@@ -257,7 +258,7 @@ func BenchmarkRound64(b *testing.B) {
 				l, x := layout(c)
 				moves := 0
 				for b.Loop() {
-					moves = len(Round(l, x, Options{}).Moves)
+					moves = len(Round(l, x, advice.Options{}).Moves)
 				}
 				b.ReportMetric(float64(moves), "moves")
 			})

@@ -2,13 +2,14 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
 )
 
 // candidate is a step with what it brings.
 type candidate struct {
 	place.Step
-	Value Value
+	Value advice.Value
 	merit int64
 	con   con
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 )
 
@@ -26,7 +27,7 @@ func TestCeilings(t *testing.T) {
 			}
 		}
 		l, x := layout(c)
-		r := newRound(l, x, Options{})
+		r := newRound(l, x, advice.Options{})
 		for h := range c.Hosts {
 			from := cluster.HostID(h)
 			if r.fill(from); r.rows[from] == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
@@ -20,7 +21,7 @@ var ErrTooLarge = errors.New("the cluster is too large for an exact search: it i
 // a plan is from it. Pinned VMs stay.
 func Exact(l *cluster.Layout, x *cluster.Index) (lost int64, steps []place.Step, err error) {
 	s := &search{
-		round: newRound(l.Clone(), x, Options{}), start: make([]cluster.HostID, len(l.Cluster().VMs)),
+		round: newRound(l.Clone(), x, advice.Options{}), start: make([]cluster.HostID, len(l.Cluster().VMs)),
 	}
 	for v := range s.c.VMs {
 		id := cluster.VMID(v)

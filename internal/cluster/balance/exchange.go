@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -34,9 +35,9 @@ type hop struct {
 }
 
 // exchange plans the moves by which a unit gets a place, and says whether there are any.
-func (r *round) exchange(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
+func (r *round) exchange(unit []cluster.VMID, why advice.Reason, rule cluster.RuleID) bool {
 	from := r.l.Host(unit[0])
-	if from == cluster.Nowhere || !r.c.Hosts[from].Runs() || why == Reservation || !onOneHost(r.l, unit) {
+	if from == cluster.Nowhere || !r.c.Hosts[from].Runs() || why == advice.Reservation || !onOneHost(r.l, unit) {
 		return false
 	}
 	e := &exchange{round: r, looked: r.looked}
@@ -55,13 +56,13 @@ func (r *round) exchange(unit []cluster.VMID, why Reason, rule cluster.RuleID) b
 		return false
 	}
 	for _, h := range path {
-		reason, of := MakeRoom, cluster.RuleID(cluster.Nowhere)
+		reason, of := advice.MakeRoom, cluster.RuleID(cluster.Nowhere)
 		if slices.Contains(unit, h.unit[0]) {
 			reason, of = why, rule
 		}
 		r.steps++
 		for _, v := range h.unit {
-			r.enter(place.Step{VM: v, From: h.from, To: h.to}, reason, of, Value{})
+			r.enter(place.Step{VM: v, From: h.from, To: h.to}, reason, of, advice.Value{})
 			r.plan.Moves[len(r.plan.Moves)-1].Note = h.note
 		}
 	}

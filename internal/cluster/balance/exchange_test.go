@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 )
 
 // ring is hosts of 64 GiB with a unit of so many VMs on each but the last ones, each
@@ -58,7 +59,7 @@ func TestExchangeByWayOfAFreeHost(t *testing.T) {
 			k.change(k.c)
 		}
 		l, x := layout(k.c)
-		p := Round(l, x, Options{})
+		p := Round(l, x, advice.Options{})
 		if len(p.Moves) != k.moves || (len(p.Stranded) > 0) != (k.moves == 0) {
 			t.Errorf("%s: %d moves, want %d; %d stranded", k.name, len(p.Moves), k.moves, len(p.Stranded))
 		}
@@ -79,7 +80,7 @@ func TestExchangeByWayOfAFreeHost(t *testing.T) {
 }
 
 // safe carries out a plan and checks that no whole step breaks more than was broken.
-func safe(t *testing.T, name string, c *cluster.Cluster, l *cluster.Layout, p Plan) {
+func safe(t *testing.T, name string, c *cluster.Cluster, l *cluster.Layout, p advice.Plan) {
 	t.Helper()
 	before := texts(cluster.Violations(c, l.Host))
 	for i, m := range p.Moves {

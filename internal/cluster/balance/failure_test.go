@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/place"
 )
@@ -54,13 +55,13 @@ func TestEveryVMOutlivesItsHost(t *testing.T) {
 			n.Hosts[f].State = cluster.Failed
 			l, x := layout(&n)
 			gone := len(l.On(cluster.HostID(f)))
-			p := Round(l, x, Options{})
+			p := Round(l, x, advice.Options{})
 			if len(p.Stranded) > 0 {
 				t.Errorf("seed %d, room %.1f: %d of %d VMs of host %d have no host", seed, room, len(p.Stranded), gone, f)
 			}
 			for _, m := range p.Moves {
 				l.Move(m.VM, m.To)
-				if m.Reason == HostFailed {
+				if m.Reason == advice.HostFailed {
 					restarted++
 				}
 			}
@@ -88,16 +89,16 @@ func TestOnlyBoundVMsStayDown(t *testing.T) {
 			n.Hosts = slices.Clone(c.Hosts)
 			n.Hosts[f].State = cluster.Failed
 			l, x := layout(&n)
-			p := Round(l, x, Options{})
+			p := Round(l, x, advice.Options{})
 			for _, m := range p.Moves {
 				l.Move(m.VM, m.To)
-				if m.Reason == HostFailed {
+				if m.Reason == advice.HostFailed {
 					restarted++
 				}
 			}
 			for _, s := range p.Stranded {
 				stranded++
-				if s.Reason == HostFailed && !slices.ContainsFunc(n.Rules, func(r cluster.Rule) bool { return r.Must && slices.Contains(r.VMs, s.VM) }) {
+				if s.Reason == advice.HostFailed && !slices.ContainsFunc(n.Rules, func(r cluster.Rule) bool { return r.Must && slices.Contains(r.VMs, s.VM) }) {
 					t.Errorf("seed %d, host %d: VM %d is stranded, and no rule holds for it", seed, f, s.VM)
 				}
 			}
@@ -120,7 +121,7 @@ func TestMovesKeepWhatIsSpare(t *testing.T) {
 			c.VMs[v].Demand.CPU, c.VMs[v].Demand.Dirty = cluster.Steady(float64(200+int64(seed*7+uint64(v*v))%17*500)), 0
 		}
 		l, x := layout(c)
-		p := Round(l, x, Options{})
+		p := Round(l, x, advice.Options{})
 		moves += len(p.Moves)
 		for _, f := range p.Refused {
 			if strings.Contains(f.Why, " failed, no host would have left ") {

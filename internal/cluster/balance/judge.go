@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
@@ -11,7 +12,7 @@ import (
 // Judge says of a single step what forbids it, or else what it would do, bring and
 // cost.
 func Judge(l *cluster.Layout, x *cluster.Index, s place.Step) []string {
-	r := newRound(l.Clone(), x, Options{})
+	r := newRound(l.Clone(), x, advice.Options{})
 	c := r.c
 	if moved(r.l, r.units.with(r.l, s.VM), s.To, nil).Check != cluster.Fine {
 		return []string{r.obstacleWords(s)}

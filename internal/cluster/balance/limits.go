@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
 )
@@ -18,7 +19,7 @@ func (r *round) interval() int64 {
 }
 
 // busyWith counts the time of moves that are made in any case.
-func (r *round) busyWith(moves []Move) {
+func (r *round) busyWith(moves []advice.Move) {
 	r.busy = make([]int64, len(r.c.Hosts))
 	for _, m := range moves {
 		if m.From != cluster.Nowhere && r.c.Hosts[m.From].Runs() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
@@ -57,7 +58,7 @@ func TestMovesEndBeforeTheNextRound(t *testing.T) {
 		cl := crowd(c.nic, c.memory, 5)
 		cl.Settings.MostMoves, cl.Settings.CostBenefit = c.most, false
 		l, x := layout(cl)
-		p := Round(l, x, Options{Interval: c.interval})
+		p := Round(l, x, advice.Options{Interval: c.interval})
 		if len(p.Moves) != c.want || strings.Contains(p.Quiet, "would not end before the next round") != c.late {
 			t.Errorf("%s: %d moves, want %d: %q", c.name, len(p.Moves), c.want, p.Quiet)
 		}
@@ -102,7 +103,7 @@ func TestWindow(t *testing.T) {
 			c.VMs[v].Demand.Dirty = int64(v%5) * 200_000
 		}
 		l, x := layout(c)
-		r := newRound(l, x, Options{Interval: []int64{0, 20, 1000}[seed%3]})
+		r := newRound(l, x, advice.Options{Interval: []int64{0, 20, 1000}[seed%3]})
 		r.busyWith(nil)
 		for h := range r.busy {
 			r.busy[h] = int64((uint64(h)*7+seed)%9) * r.interval()

@@ -2,14 +2,15 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 )
 
 const million = 1_000_000
 
-func loads(l *cluster.Layout, x *cluster.Index, h cluster.HostID) Pair {
+func loads(l *cluster.Layout, x *cluster.Index, h cluster.HostID) contention.Pair {
 	d, c := l.Demand(h), x.Capacity(h)
-	return Pair{CPU: contention.Load(d.CPU, c.CPU), Memory: contention.Load(d.Memory, c.Memory)}
+	return contention.Pair{CPU: contention.Load(d.CPU, c.CPU), Memory: contention.Load(d.Memory, c.Memory)}
 }
 
 // worse is the load of the resource that is fuller.
@@ -25,8 +26,8 @@ func Lost(l *cluster.Layout, x *cluster.Index, h cluster.HostID) int64 {
 }
 
 // evenness says how evenly a layout is loaded. It leaves out the score.
-func evenness(l *cluster.Layout, x *cluster.Index) Balance {
-	var b Balance
+func evenness(l *cluster.Layout, x *cluster.Index) advice.Balance {
+	var b advice.Balance
 	c := l.Cluster()
 	limit := contention.Threshold(c.Settings)
 	cpu, memory := make([]int64, 0, len(c.Hosts)), make([]int64, 0, len(c.Hosts))
@@ -41,7 +42,7 @@ func evenness(l *cluster.Layout, x *cluster.Index) Balance {
 			cpu, memory = append(cpu, p.CPU), append(memory, p.Memory)
 		}
 	}
-	b.Deviation = Pair{CPU: contention.Deviation(cpu), Memory: contention.Deviation(memory)}
-	b.Spread = Pair{CPU: contention.Spread(cpu), Memory: contention.Spread(memory)}
+	b.Deviation = contention.Pair{CPU: contention.Deviation(cpu), Memory: contention.Deviation(memory)}
+	b.Spread = contention.Pair{CPU: contention.Spread(cpu), Memory: contention.Spread(memory)}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -13,14 +14,14 @@ func (r *round) mandatory() {
 	for h := range r.c.Hosts {
 		switch r.c.Hosts[h].State {
 		case cluster.Failed:
-			r.leave(cluster.HostID(h), HostFailed)
+			r.leave(cluster.HostID(h), advice.HostFailed)
 		case cluster.Maintenance, cluster.Standby:
-			r.leave(cluster.HostID(h), HostMaintenance)
+			r.leave(cluster.HostID(h), advice.HostMaintenance)
 		}
 	}
 	for i := range r.c.Rules {
 		if rule := &r.c.Rules[i]; rule.Must && !rule.Disabled {
-			r.mend(cluster.RuleID(i), MustRule)
+			r.mend(cluster.RuleID(i), advice.MustRule)
 		}
 	}
 	for h := range r.c.Hosts {
@@ -31,11 +32,11 @@ func (r *round) mandatory() {
 // leave empties a host: its VMs are placed like new ones, the hardest first, and
 // not put wherever there is room now. Where that leaves VMs of a failed host without
 // one, they are packed as admission counted on.
-func (r *round) leave(h cluster.HostID, why Reason) {
+func (r *round) leave(h cluster.HostID, why advice.Reason) {
 	moves, stranded, steps := len(r.plan.Moves), len(r.plan.Stranded), r.steps
 	r.rehomeAll(h, why)
 	short := len(r.plan.Stranded) - stranded
-	if short == 0 || why != HostFailed {
+	if short == 0 || why != advice.HostFailed {
 		return
 	}
 	for _, m := range slices.Backward(r.plan.Moves[moves:]) {
@@ -50,14 +51,14 @@ func (r *round) leave(h cluster.HostID, why Reason) {
 		return
 	}
 	for _, s := range packed {
-		r.move(s, why, cluster.Nowhere, Value{})
+		r.move(s, why, cluster.Nowhere, advice.Value{})
 	}
 	for _, v := range slices.Sorted(slices.Values(r.l.On(h))) {
 		r.strand(v, why)
 	}
 }
 
-func (r *round) rehomeAll(h cluster.HostID, why Reason) {
+func (r *round) rehomeAll(h cluster.HostID, why advice.Reason) {
 	vms := slices.Clone(r.l.On(h))
 	slices.SortFunc(vms, r.harder)
 	for _, v := range vms {
@@ -77,7 +78,7 @@ func (r *round) harder(a, b cluster.VMID) int {
 
 // rehome moves a VM to the best host that is not its own, with those before it
 // that make room. A VM that must stay together with others takes them along.
-func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
+func (r *round) rehome(v cluster.VMID, why advice.Reason, rule cluster.RuleID) bool {
 	unit := r.units.bound(r.l, v)
 	if len(unit) > 1 {
 		return r.together(unit, why, rule)
@@ -88,9 +89,9 @@ func (r *round) rehome(v cluster.VMID, why Reason, rule cluster.RuleID) bool {
 		return r.exchangeOrStrand(unit, why, rule)
 	}
 	for _, s := range choice.First {
-		r.move(s, MakeRoom, cluster.Nowhere, Value{})
+		r.move(s, advice.MakeRoom, cluster.Nowhere, advice.Value{})
 	}
-	r.move(place.Step{VM: v, From: from, To: choice.Host}, why, rule, Value{})
+	r.move(place.Step{VM: v, From: from, To: choice.Host}, why, rule, advice.Value{})
 	return true
 }
 
@@ -109,7 +110,7 @@ func (r *round) passable(steps []place.Step) bool {
 }
 
 // exchangeOrStrand has a VM change places with others, or notes that it cannot.
-func (r *round) exchangeOrStrand(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
+func (r *round) exchangeOrStrand(unit []cluster.VMID, why advice.Reason, rule cluster.RuleID) bool {
 	if r.exchange(unit, why, rule) {
 		return true
 	}
@@ -125,15 +126,15 @@ func (r *round) choose(v cluster.VMID, from cluster.HostID) place.Choice {
 }
 
 // strand notes a VM that finds no host, once.
-func (r *round) strand(v cluster.VMID, why Reason) {
-	if !slices.ContainsFunc(r.plan.Stranded, func(s Stranded) bool { return s.VM == v }) {
-		r.plan.Stranded = append(r.plan.Stranded, Stranded{v, why})
+func (r *round) strand(v cluster.VMID, why advice.Reason) {
+	if !slices.ContainsFunc(r.plan.Stranded, func(s advice.Stranded) bool { return s.VM == v }) {
+		r.plan.Stranded = append(r.plan.Stranded, advice.Stranded{VM: v, Reason: why})
 	}
 }
 
 // together moves VMs that stay together to the first host that can have all that
 // are not there yet.
-func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) bool {
+func (r *round) together(unit []cluster.VMID, why advice.Reason, rule cluster.RuleID) bool {
 	from := make([]cluster.HostID, len(unit))
 	for i, v := range unit {
 		from[i] = r.l.Host(v)
@@ -157,7 +158,7 @@ func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) b
 	}
 	if to == cluster.Nowhere {
 		for i, v := range unit {
-			if why == HostFailed || why == HostMaintenance || from[i] != from[0] {
+			if why == advice.HostFailed || why == advice.HostMaintenance || from[i] != from[0] {
 				r.strand(v, why)
 			}
 		}
@@ -166,7 +167,7 @@ func (r *round) together(unit []cluster.VMID, why Reason, rule cluster.RuleID) b
 	r.steps++
 	for i, v := range unit {
 		if from[i] != to {
-			r.enter(place.Step{VM: v, From: from[i], To: to}, why, rule, Value{})
+			r.enter(place.Step{VM: v, From: from[i], To: to}, why, rule, advice.Value{})
 		}
 	}
 	return true
@@ -187,7 +188,7 @@ func (r *round) fit(unit []cluster.VMID, h cluster.HostID) bool {
 
 // mend moves VMs until a rule holds: of those that may not share a host, all but
 // the one that is hardest to move; of those that must be elsewhere, each.
-func (r *round) mend(id cluster.RuleID, why Reason) {
+func (r *round) mend(id cluster.RuleID, why advice.Reason) {
 	rule := &r.c.Rules[id]
 	for range rule.VMs { // each turn moves one at least
 		v, broken := r.culprit(rule, func(v cluster.VMID) bool { return !r.c.VMs[v].Pinned })
@@ -228,7 +229,7 @@ func (r *round) relieve(h cluster.HostID) {
 		slices.SortFunc(vms, func(a, b cluster.VMID) int { return r.harder(b, a) })
 		moved := false
 		for _, v := range vms {
-			if r.x.Reserved(v) != (cluster.Resources{}) && !r.c.VMs[v].Pinned && r.rehome(v, Reservation, cluster.Nowhere) {
+			if r.x.Reserved(v) != (cluster.Resources{}) && !r.c.VMs[v].Pinned && r.rehome(v, advice.Reservation, cluster.Nowhere) {
 				moved = true
 				break
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/generate"
@@ -240,7 +241,7 @@ func (r *round) allNotMade() (list []candidate) {
 	return list
 }
 
-func exhaustiveRound(l *cluster.Layout, x *cluster.Index, o Options) Plan {
+func exhaustiveRound(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	r := newRound(l.Clone(), x, o)
 	r.plan.Before = r.balance()
 	r.mandatory()
@@ -265,7 +266,7 @@ func TestPlansAreThoseOfAnExhaustiveSearch(t *testing.T) {
 				c.Hosts[hosts-1].State = cluster.Quarantined
 			}
 			l, x := layout(c)
-			want, got := exhaustiveRound(l, x, Options{}), Round(l, x, Options{})
+			want, got := exhaustiveRound(l, x, advice.Options{}), Round(l, x, advice.Options{})
 			moves += len(want.Moves)
 			if !reflect.DeepEqual(got, want) {
 				differ++

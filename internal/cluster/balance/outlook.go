@@ -8,7 +8,7 @@ import (
 // outlook is a host as moves for the load see it.
 type outlook struct {
 	demand, capacity cluster.Resources
-	loads            Pair
+	loads            contention.Pair
 	loss             int64 // of its VMs' work, in millionths, by the model of scores
 	astray           int64 // what they lose on memory of other nodes and might not elsewhere, in MHz, by the model of scores
 	cost             int64 // that moves are judged by, in MHz
@@ -57,15 +57,15 @@ func (r *round) worthALook(from, to cluster.HostID) bool {
 }
 
 // means are the loads of all hosts that can be used. The least of them is noted.
-func (r *round) means() Pair {
+func (r *round) means() contention.Pair {
 	var demand, all cluster.Resources
-	lightest := Pair{CPU: 1000 * million, Memory: 1000 * million}
+	lightest := contention.Pair{CPU: 1000 * million, Memory: 1000 * million}
 	for h := range r.c.Hosts {
 		if o := &r.outlooks[h]; r.c.Hosts[h].Usable() {
 			demand, all = demand.Plus(o.demand), all.Plus(o.capacity)
-			lightest = Pair{CPU: min(lightest.CPU, o.loads.CPU), Memory: min(lightest.Memory, o.loads.Memory)}
+			lightest = contention.Pair{CPU: min(lightest.CPU, o.loads.CPU), Memory: min(lightest.Memory, o.loads.Memory)}
 		}
 	}
 	r.relief.lightest = lightest
-	return Pair{CPU: contention.Load(demand.CPU, all.CPU), Memory: contention.Load(demand.Memory, all.Memory)}
+	return contention.Pair{CPU: contention.Load(demand.CPU, all.CPU), Memory: contention.Load(demand.Memory, all.Memory)}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
@@ -193,7 +194,7 @@ func (r *round) between(from, to cluster.HostID) (best cluster.VMID, most int64)
 // from each of them. For VMs that share a rule with one that moved, no other host is
 // another than before. What leads to a host that only has more load than before is looked at
 // once it would be best.
-func (r *round) changed(moves []Move) {
+func (r *round) changed(moves []advice.Move) {
 	r.mean = r.means()
 	hosts := touched(moves)
 	worse := make([]bool, len(hosts))
@@ -220,10 +221,10 @@ func (r *round) changed(moves []Move) {
 // onlyWorse says whether no VM can gain more by a move to a host than before some
 // moves: it got VMs without rules and lost none, and nothing but its cores slows them
 // down. At level 5 unevenness is rounded to MHz, and a gain may rise by that.
-func (r *round) onlyWorse(h cluster.HostID, moves []Move) bool {
+func (r *round) onlyWorse(h cluster.HostID, moves []advice.Move) bool {
 	o := &r.outlooks[h]
 	if o.reclaims || r.model.Even || contention.Load(r.burden[h].Link, r.c.Hosts[h].NIC) > contention.LinkLimit {
 		return false
 	}
-	return !slices.ContainsFunc(moves, func(m Move) bool { return m.From == h || m.To == h && len(r.x.Rules(m.VM)) > 0 })
+	return !slices.ContainsFunc(moves, func(m advice.Move) bool { return m.From == h || m.To == h && len(r.x.Rules(m.VM)) > 0 })
 }

@@ -9,104 +9,13 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
 
-// Reason is why a VM moves, by the names that the vSphere API has for reasons
-// of recommendations.
-type Reason string
-
-// The reasons of moves, in the order in which they are looked for.
-const (
-	HostFailed      Reason = "hostFailed"
-	HostMaintenance Reason = "hostMaint"
-	MustRule        Reason = "vmHostHardAffinity"
-	Reservation     Reason = "reservation"
-	MakeRoom        Reason = "makeRoom"
-	ShouldRule      Reason = "vmHostSoftAffinity"
-	FairCPU         Reason = "fairnessCpuAvg"
-	FairMemory      Reason = "fairnessMemAvg"
-)
-
-// Mandatory says whether a move is made whatever it costs.
-func (r Reason) Mandatory() bool {
-	switch r {
-	case HostFailed, HostMaintenance, MustRule, Reservation, MakeRoom:
-		return true
-	}
-	return false
-}
-
-// Plan is what to do, in an order of which no beginning of whole steps breaks anything
-// that must hold and held before.
-type Plan struct {
-	Moves         []Move
-	Stranded      []Stranded // VMs that must leave a host and find no other
-	Refused       []Refused  // the best moves that were not made
-	Quiet         string     // why nothing more is moved for the load
-	Before, After Balance
-}
-
-// Move is one VM that goes to another host.
-type Move struct {
-	place.Step
-	Number int // of the step: VMs that must stay together move at the same time, as one
-	Reason Reason
-	Rule   cluster.RuleID // that it mends; Nowhere without one
-	Value  Value          // of a move for the load
-	// Relieves is the host that a move for the load relieves: another than it leaves where
-	// VMs change places.
-	Relieves cluster.HostID
-	Partner  cluster.VMID // with which the VM changes places for the load; Nowhere without one
-	// Loads of both hosts before and after, in millionths of the capacity, of the
-	// resource that is fuller.
-	FromBefore, FromAfter, ToBefore, ToAfter int64
-	// Note is why it is this move where the reason alone does not say: that others move with
-	// it, or that it waits on a host for its place.
-	Note string
-}
-
-// Stranded is a VM that should not stay where it is, and cannot leave.
-type Stranded struct {
-	VM     cluster.VMID
-	Reason Reason
-}
-
-// Refused is a move that would even out the load, and why it is not made.
-type Refused struct {
-	place.Step
-	Value Value
-	Why   string
-}
-
-// Balance is how evenly a layout is loaded.
-type Balance struct {
-	Deviation Pair  // standard deviation of the hosts' loads, in millionths
-	Spread    Pair  // highest load less the lowest
-	Lost      int64 // MHz of demand that is slowed down or not served, by Loss
-	// Score is the mean of the VMs' scores, by demand, in millionths: a million where
-	// each gets all that it asks for undisturbed. It is given for both models.
-	Score int64
-}
-
-// Pair is a number for each resource.
-type Pair = contention.Pair
-
-// Options are what a round knows besides the cluster.
-type Options struct {
-	// Cooling says that a VM was moved not long ago, and stays; nil for none.
-	Cooling func(cluster.VMID) bool
-	// Left says that a VM left the host not long ago, and does not return; nil for
-	// none.
-	Left func(cluster.VMID, cluster.HostID) bool
-	// Interval is the time to the next round, in seconds, in which the migrations of this
-	// one should end; 0 is 300.
-	Interval int64
-}
-
 // Round makes a plan for a layout, which it does not change.
-func Round(l *cluster.Layout, x *cluster.Index, o Options) Plan {
+func Round(l *cluster.Layout, x *cluster.Index, o advice.Options) advice.Plan {
 	r := newRound(l.Clone(), x, o)
 	r.plan.Before = r.balance()
 	r.mandatory()
@@ -123,8 +32,8 @@ type round struct {
 	units   *units
 	l       *cluster.Layout // as it will be after the moves so far
 	place   *place.Placer
-	options Options
-	plan    Plan
+	options advice.Options
+	plan    advice.Plan
 	moved   []bool // by VM
 	steps   int    // so far
 	looked  int    // layouts in which places were exchanged
@@ -140,7 +49,7 @@ type round struct {
 	// Of the moves for the load.
 	relief   *relief
 	swaps    swaps
-	mean     Pair             // load of the hosts that can be used
+	mean     contention.Pair  // load of the hosts that can be used
 	outlooks []outlook        // by host
 	rows     []*row           // by host; nil of those with nothing to offer
 	heads    bracket          // of the rows
@@ -153,7 +62,7 @@ type round struct {
 }
 
 // newRound works in the layout that it is given.
-func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
+func newRound(l *cluster.Layout, x *cluster.Index, o advice.Options) *round {
 	c := l.Cluster()
 	r := &round{
 		c: c, x: x, l: l, units: newUnits(c), model: contention.NewModel(c, x), place: place.Again(l, x), options: o, barred: map[place.Step]string{}, moved: make([]bool, len(c.VMs)), fares: make([]int64, len(c.VMs)),
@@ -169,21 +78,22 @@ func newRound(l *cluster.Layout, x *cluster.Index, o Options) *round {
 }
 
 // balance is that of the layout as it is now.
-func (r *round) balance() Balance {
+func (r *round) balance() advice.Balance {
 	b := evenness(r.l, r.x)
 	b.Score = r.score()
 	return b
 }
 
 // move takes a step into the plan.
-func (r *round) move(s place.Step, why Reason, rule cluster.RuleID, v Value) {
+func (r *round) move(s place.Step, why advice.Reason, rule cluster.RuleID, v advice.Value) {
 	r.steps++
 	r.enter(s, why, rule, v)
 }
 
 // enter takes a move into the step under way.
-func (r *round) enter(s place.Step, why Reason, rule cluster.RuleID, v Value) {
-	m := Move{Step: s, Number: r.steps, Reason: why, Rule: rule, Value: v, Relieves: s.From, Partner: cluster.Nowhere, ToBefore: worse(r.l, r.x, s.To)}
+func (r *round) enter(s place.Step, why advice.Reason, rule cluster.RuleID, v advice.Value) {
+	m := advice.For(why)
+	m.Step, m.Number, m.Rule, m.Value, m.Relieves, m.ToBefore = s, r.steps, rule, v, s.From, worse(r.l, r.x, s.To)
 	if s.From != cluster.Nowhere {
 		m.FromBefore = worse(r.l, r.x, s.From)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/place"
 )
@@ -31,13 +32,13 @@ func TestRemoteMemoryThatIsRemoteEverywhere(t *testing.T) {
 	}
 	c.VMs[0].Memory = 64 << 30
 	l, x := layout(c)
-	r := newRound(l, x, Options{})
+	r := newRound(l, x, advice.Options{})
 	if r.wastes(0) == 0 || r.relief.potential(0) > 0 || r.source(0) {
 		t.Errorf("%d MHz are lost, of which %d could be saved", r.wastes(0), r.relief.potential(0))
 	}
 	c.Hosts[1].CoresPerNode, c.Hosts[1].Memory = 10, 256<<30
 	l, x = layout(c)
-	if r = newRound(l, x, Options{}); r.relief.potential(0) != r.wastes(0) || !r.source(0) {
+	if r = newRound(l, x, advice.Options{}); r.relief.potential(0) != r.wastes(0) || !r.source(0) {
 		t.Errorf("%d MHz are lost, of which %d could be saved", r.wastes(0), r.relief.potential(0))
 	}
 }
@@ -62,7 +63,7 @@ func TestPotentialBoundsWhatMovesSave(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		for h := range c.Hosts {
 			from := cluster.HostID(h)
-			r := newRound(l.Clone(), x, Options{})
+			r := newRound(l.Clone(), x, advice.Options{})
 			most, saved := r.relief.potential(from), int64(0)
 			vms := slices.Clone(r.l.On(from))
 			random.Shuffle(len(vms), func(i, j int) { vms[i], vms[j] = vms[j], vms[i] })
@@ -78,7 +79,7 @@ func TestPotentialBoundsWhatMovesSave(t *testing.T) {
 				if gain == 0 {
 					continue
 				}
-				r.enter(s, FairCPU, cluster.Nowhere, Value{})
+				r.enter(s, advice.FairCPU, cluster.Nowhere, advice.Value{})
 				if saved += gain; saved > most+4*int64(len(vms)) { // each move rounds four times
 					t.Fatalf("seed %d, %s: moves off host %d save %d MHz, above the potential %d", seed, c.Settings.Model, h, saved, most)
 				}

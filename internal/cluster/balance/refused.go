@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -114,7 +115,7 @@ func keep(list []candidate, c candidate) []candidate {
 // refuse says why nothing more is moved though the layout is not good enough.
 func (r *round) refuse(refused []candidate) {
 	for _, c := range refused {
-		r.plan.Refused = append(r.plan.Refused, Refused{c.Step, c.Value, r.words(c.Step, c.Value, c.con)})
+		r.plan.Refused = append(r.plan.Refused, advice.Refused{Step: c.Step, Value: c.Value, Why: r.words(c.Step, c.Value, c.con)})
 	}
 	state, none := fmt.Sprintf("the cluster's score is %.1f of 100", points(r.score())), "no VM that may move would raise it"
 	if !r.byScore {

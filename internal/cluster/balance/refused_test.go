@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 )
 
@@ -16,7 +17,7 @@ func TestBiddersBoundTheirOffers(t *testing.T) {
 		c.Settings.Model = [...]cluster.Model{cluster.ByDeviation, cluster.ByScore}[seed%2]
 		c.Settings.CostBenefit = seed%5 != 0
 		l, x := layout(c)
-		r := newRound(l, x, Options{})
+		r := newRound(l, x, advice.Options{})
 		for _, b := range r.bidders() {
 			for _, o := range r.gather(b.from, false, nil) {
 				offers++

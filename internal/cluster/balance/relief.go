@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
@@ -18,11 +19,11 @@ var goodness = [6]int64{0, 0, 50, 25, 10, 0}
 // of them is.
 type relief struct {
 	*round
-	lightest Pair    // the least loads of hosts that can be used
-	each     []int64 // by host: what each move must save at least where small ones are looked at, in MHz
-	small    bool    // they are: no larger one is worth it any more
-	closed   []bool  // by host: its moves are not worth it in this round
-	saved    []int64 // by host that is closed: what they would have saved, in MHz
+	lightest contention.Pair // the least loads of hosts that can be used
+	each     []int64         // by host: what each move must save at least where small ones are looked at, in MHz
+	small    bool            // they are: no larger one is worth it any more
+	closed   []bool          // by host: its moves are not worth it in this round
+	saved    []int64         // by host that is closed: what they would have saved, in MHz
 }
 
 // least is what the moves off a host must save at least, in MHz.
@@ -191,10 +192,10 @@ func (f *relief) next(from cluster.HostID) (place.Step, bool) {
 }
 
 // carry takes a move for the load into the plan.
-func (f *relief) carry(unit []cluster.VMID, s place.Step, v Value) {
-	why := FairCPU
+func (f *relief) carry(unit []cluster.VMID, s place.Step, v advice.Value) {
+	why := advice.FairCPU
 	if p := loads(f.l, f.x, s.From); p.Memory > p.CPU {
-		why = FairMemory
+		why = advice.FairMemory
 	}
 	f.steps++
 	note := f.units.note(f.c, unit)
@@ -207,7 +208,7 @@ func (f *relief) carry(unit []cluster.VMID, s place.Step, v Value) {
 }
 
 // touched are the hosts of some moves.
-func touched(moves []Move) (list []cluster.HostID) {
+func touched(moves []advice.Move) (list []cluster.HostID) {
 	for _, m := range moves {
 		for _, h := range [...]cluster.HostID{m.From, m.To} {
 			if !slices.Contains(list, h) {
@@ -268,7 +269,7 @@ func (f *relief) worth(s place.Step) bool {
 
 // words say why the moves off a host are not worth it: the bound of what they save is too
 // low, or what they would save, or each of those that can be made saves too little to count.
-func (f *relief) words(s place.Step, v Value) string {
+func (f *relief) words(s place.Step, v advice.Value) string {
 	from := s.From
 	name, level, least := f.c.Hosts[from].Name, f.c.Settings.Level, f.least(from)
 	switch potential := f.potential(from); {

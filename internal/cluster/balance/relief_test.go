@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 )
 
 // dense is hosts of which the first so many share all VMs, each asking for so much.
@@ -65,7 +66,7 @@ func TestMemoryIsRelievedBeforeItRunsOut(t *testing.T) {
 	for _, vms := range []int{20, 125, 485} {
 		c := dense(3, 1, vms, 20, 2*(993<<30)/int64(vms))
 		p := plan(c)
-		if len(p.Moves) == 0 || p.Moves[0].Reason != FairMemory {
+		if len(p.Moves) == 0 || p.Moves[0].Reason != advice.FairMemory {
 			t.Errorf("%d VMs: %d moves: %s", vms, len(p.Moves), p.Quiet)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/place"
 )
@@ -47,7 +48,7 @@ func TestScoreOfOneVM(t *testing.T) {
 		cl := scored(hosts([]float64{1000}))
 		c.change(cl)
 		l, x := layout(cl)
-		r := newRound(l, x, Options{})
+		r := newRound(l, x, advice.Options{})
 		if got := r.score(); (got+500)/1000 != c.want {
 			t.Errorf("%s: the cluster scores %d, want %d per mille", c.name, got, c.want)
 		}
@@ -73,7 +74,7 @@ func TestGainIsTheDifferenceOfScores(t *testing.T) {
 			if s.From == s.To || s.From == cluster.Nowhere {
 				continue
 			}
-			r := newRound(l, x, Options{})
+			r := newRound(l, x, advice.Options{})
 			n := r.lane(s.From, s.To)
 			merit := n.merit(s.VM)
 			raise := n.raise(s.VM)
@@ -81,8 +82,8 @@ func TestGainIsTheDifferenceOfScores(t *testing.T) {
 			was, is := r.raise(s)
 			moved := l.Clone()
 			moved.Move(s.VM, s.To)
-			after := sum(newRound(moved, x, Options{}))
-			r.enter(s, FairCPU, cluster.Nowhere, Value{})
+			after := sum(newRound(moved, x, advice.Options{}))
+			r.enter(s, advice.FairCPU, cluster.Nowhere, advice.Value{})
 			if kept := sum(r); kept != after {
 				t.Errorf("seed %d, %+v: %d is wasted by what is kept up to date, %d by what is counted anew", seed, s, kept, after)
 			}
@@ -162,7 +163,7 @@ func TestScorePlansAreSafeAndSettle(t *testing.T) {
 		c := scored(clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 60, Rules: 14, Load: .8, Placed: true}))
 		l, x := layout(c)
 		for range 6 {
-			p := Round(l, x, Options{})
+			p := Round(l, x, advice.Options{})
 			before := texts(cluster.Violations(c, l.Host))
 			for i, m := range p.Moves {
 				l.Move(m.VM, m.To)
@@ -175,12 +176,12 @@ func TestScorePlansAreSafeAndSettle(t *testing.T) {
 					}
 				}
 			}
-			if len(p.Moves) > 0 && !p.Moves[0].Reason.Mandatory() && p.Moves[0].Reason != ShouldRule && p.After.Score <= p.Before.Score {
+			if len(p.Moves) > 0 && !p.Moves[0].Reason.Mandatory() && p.Moves[0].Reason != advice.ShouldRule && p.After.Score <= p.Before.Score {
 				t.Errorf("seed %d: the score goes from %d to %d", seed, p.Before.Score, p.After.Score)
 			}
 			moves += len(p.Moves)
 		}
-		if p := Round(l, x, Options{}); len(p.Moves) > 0 {
+		if p := Round(l, x, advice.Options{}); len(p.Moves) > 0 {
 			t.Errorf("seed %d: %d moves in a steady cluster: %+v", seed, len(p.Moves), p.Moves[0])
 		}
 	}

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/place"
 )
@@ -48,7 +49,7 @@ func (r *round) mendSoftly(v cluster.VMID, id cluster.RuleID) bool {
 	if !found || least > 0 {
 		return false
 	}
-	r.move(best, ShouldRule, id, Value{})
+	r.move(best, advice.ShouldRule, id, advice.Value{})
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 )
 
 // Two VMs that should run apart share a host: one of them goes to the host that is
@@ -16,19 +17,19 @@ func TestARuleThatShouldHoldIsMendedOnTheEmptiestHost(t *testing.T) {
 	}
 	for _, k := range []struct {
 		name   string
-		o      Options
+		o      advice.Options
 		change func(*cluster.Cluster)
 		vm     cluster.VMID
 		to     cluster.HostID // Nowhere for no move
 	}{
-		{"the emptiest", Options{}, nil, 1, 2},
-		{"by memory", Options{}, func(c *cluster.Cluster) { c.Hosts[2].Memory = 8 << 30 }, 1, 3},
-		{"it left the emptiest", Options{Left: func(v cluster.VMID, h cluster.HostID) bool { return h == 2 }}, nil, 1, 3},
-		{"it left all", Options{Left: func(cluster.VMID, cluster.HostID) bool { return true }}, nil, 0, cluster.Nowhere},
-		{"one is cooling", Options{Cooling: func(v cluster.VMID) bool { return v == 1 }}, nil, 0, 2},
-		{"one is pinned", Options{}, func(c *cluster.Cluster) { c.VMs[1].Pinned = true }, 0, 2},
-		{"both are cooling", Options{Cooling: func(cluster.VMID) bool { return true }}, nil, 0, cluster.Nowhere},
-		{"all others are busy", Options{}, func(c *cluster.Cluster) {
+		{"the emptiest", advice.Options{}, nil, 1, 2},
+		{"by memory", advice.Options{}, func(c *cluster.Cluster) { c.Hosts[2].Memory = 8 << 30 }, 1, 3},
+		{"it left the emptiest", advice.Options{Left: func(v cluster.VMID, h cluster.HostID) bool { return h == 2 }}, nil, 1, 3},
+		{"it left all", advice.Options{Left: func(cluster.VMID, cluster.HostID) bool { return true }}, nil, 0, cluster.Nowhere},
+		{"one is cooling", advice.Options{Cooling: func(v cluster.VMID) bool { return v == 1 }}, nil, 0, 2},
+		{"one is pinned", advice.Options{}, func(c *cluster.Cluster) { c.VMs[1].Pinned = true }, 0, 2},
+		{"both are cooling", advice.Options{Cooling: func(cluster.VMID) bool { return true }}, nil, 0, cluster.Nowhere},
+		{"all others are busy", advice.Options{}, func(c *cluster.Cluster) {
 			for v := range c.VMs[2:] {
 				c.VMs[2+v].Demand.CPU = cluster.Steady(5000)
 			}
@@ -43,7 +44,7 @@ func TestARuleThatShouldHoldIsMendedOnTheEmptiestHost(t *testing.T) {
 		switch {
 		case k.to == cluster.Nowhere && len(p.Moves) > 0:
 			t.Errorf("%s: %+v", k.name, p.Moves)
-		case k.to != cluster.Nowhere && (len(p.Moves) != 1 || p.Moves[0].Reason != ShouldRule || p.Moves[0].VM != k.vm || p.Moves[0].To != k.to):
+		case k.to != cluster.Nowhere && (len(p.Moves) != 1 || p.Moves[0].Reason != advice.ShouldRule || p.Moves[0].VM != k.vm || p.Moves[0].To != k.to):
 			t.Errorf("%s: %+v, want %d to %d", k.name, p.Moves, k.vm, k.to)
 		}
 	}

@@ -3,6 +3,7 @@ package balance
 import (
 	"testing"
 
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/generate"
 )
@@ -21,7 +22,7 @@ func TestTheSpreadAloneEndsNoWorseThanLevel5(t *testing.T) {
 			c.Settings.Level, c.Settings.CostBenefit = level, costBenefit
 			l, x := layout(c)
 			for range 6 {
-				for _, m := range Round(l, x, Options{}).Moves {
+				for _, m := range Round(l, x, advice.Options{}).Moves {
 					l.Move(m.VM, m.To)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/migrate"
 )
@@ -31,8 +32,8 @@ type swap struct {
 	out, in  []cluster.VMID
 	from, to cluster.HostID // of what goes out; the other unit goes the opposite way
 	merit    int64
-	gain     int64 // MHz that both hosts cost less
-	value    Value // of all migrations together
+	gain     int64        // MHz that both hosts cost less
+	value    advice.Value // of all migrations together
 	path     []hop
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/difftest"
 )
@@ -85,7 +86,7 @@ func TestExchangeForTheLoad(t *testing.T) {
 			k.change(k.c)
 		}
 		l, x := layout(k.c)
-		p := Round(l, x, Options{})
+		p := Round(l, x, advice.Options{})
 		exchanged := 0
 		for _, m := range p.Moves {
 			if m.Partner != cluster.Nowhere && strings.Contains(m.Note, "it changes places with ") {
@@ -124,7 +125,7 @@ func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 	for seed := range uint64(2400) {
 		c := some(seed)
 		l, x := layout(c)
-		o := Options{
+		o := advice.Options{
 			Cooling: func(v cluster.VMID) bool { return int(v)%5 == int(seed%5) },
 			Left:    func(v cluster.VMID, h cluster.HostID) bool { return (int(v)+int(h))%7 == int(seed%7) },
 		}
@@ -153,10 +154,10 @@ func TestExchangesForTheLoadKeepTheRules(t *testing.T) {
 }
 
 // better carries out a plan, checks that no exchange makes the layout worse, and counts them.
-func better(t *testing.T, seed uint64, l *cluster.Layout, x *cluster.Index, p Plan) (exchanges int) {
+func better(t *testing.T, seed uint64, l *cluster.Layout, x *cluster.Index, p advice.Plan) (exchanges int) {
 	t.Helper()
 	state := func() (sum int64) {
-		r := newRound(l.Clone(), x, Options{})
+		r := newRound(l.Clone(), x, advice.Options{})
 		for h := range r.c.Hosts {
 			if o := &r.outlooks[h]; r.byScore {
 				sum += o.cost

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
@@ -61,7 +62,7 @@ func (s *swaps) saves(x *swap) bool {
 // copied finds the value of an exchange, with all its migrations; false where one never ends.
 func (s *swaps) copied(x *swap) bool {
 	r := s.round
-	x.value = Value{Stable: horizon}
+	x.value = advice.Value{Stable: horizon}
 	for i := range x.path {
 		h := &x.path[i]
 		v := r.sure(h.unit, place.Step{VM: h.unit[0], From: h.from, To: h.to}, 0)
@@ -208,9 +209,9 @@ func (s *swaps) steps(x *swap) (list []place.Step) {
 // carry takes an exchange into the plan.
 func (s *swaps) carry(x *swap) {
 	r := s.round
-	why := FairCPU
+	why := advice.FairCPU
 	if p := loads(r.l, r.x, x.from); p.Memory > p.CPU {
-		why = FairMemory
+		why = advice.FairMemory
 	}
 	for _, h := range x.path {
 		partner := x.in[0]

@@ -1,9 +1,8 @@
 package balance
 
 import (
-	"fmt"
-
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/contention"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
@@ -12,30 +11,12 @@ import (
 // horizon is for how long a move is judged, in seconds.
 const horizon = 3600
 
-// Value is what a move for the load brings and what it takes, in MHz times seconds: work
-// that is served, and work that the move needs.
-type Value struct {
-	Gain   int64 // while the load stays as it is
-	Risk   int64 // after that, if the VM then asks for the most it ever did; usually below 0
-	Cost   int64 // of copying the memory, on both hosts, and of the VM's own delay
-	Stable int64 // seconds for which the load is expected to stay
-	Copy   int64 // seconds that the copy takes; 0 when it never ends
-}
-
-// Net is what is left.
-func (v Value) Net() int64 { return v.Gain + v.Risk - v.Cost }
-
-// String is the sum for people.
-func (v Value) String() string {
-	return fmt.Sprintf("gain %d GHz·s in %d s, risk %d, cost %d (copy of %d s)", v.Gain/1000, v.Stable, v.Risk/1000, v.Cost/1000, v.Copy)
-}
-
 // value judges a step for the load.
 //
 // Source: the shape is that of US patent 11,182,189 and of Gulati et al., VMware
 // Distributed Resource Management (2012): a gain for as long as the load is stable,
 // the worst case afterwards, less the cost. The formulas are ours.
-func (r *round) value(s place.Step) Value {
+func (r *round) value(s place.Step) advice.Value {
 	unit := r.units.with(r.l, s.VM)
 	v := r.sure(unit, s, r.gain(unit, s, r.asks(unit)))
 	v.Risk = r.risk(unit, s, v)
@@ -44,13 +25,13 @@ func (r *round) value(s place.Step) Value {
 
 // sure is the value of a step of a unit with a known gain in MHz, without its risk, which
 // only takes from it. VMs that move together are copied one after the other.
-func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) Value {
-	v := Value{Stable: horizon}
+func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) advice.Value {
+	v := advice.Value{Stable: horizon}
 	cores := 2 * r.c.Hosts[s.To].MHz * migrate.CopyShare(r.c, s) / 1000
 	for _, s.VM = range unit {
 		took := migrate.CopyTime(r.c, s)
 		if took == 0 {
-			return Value{Stable: v.Stable}
+			return advice.Value{Stable: v.Stable}
 		}
 		v.Copy += took
 		v.Cost += took * (cores + r.x.Demand(s.VM).CPU/20)
@@ -60,7 +41,7 @@ func (r *round) sure(unit []cluster.VMID, s place.Step, gain int64) Value {
 	return v
 }
 
-func (r *round) risk(unit []cluster.VMID, s place.Step, v Value) int64 {
+func (r *round) risk(unit []cluster.VMID, s place.Step, v advice.Value) int64 {
 	worst := r.worst(unit)
 	if v.Gain >= 0 && worst == r.asks(unit) {
 		return 0

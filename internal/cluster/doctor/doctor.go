@@ -5,6 +5,7 @@ package doctor
 import (
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/doctor/warning"
 )
@@ -109,7 +110,7 @@ type scene struct {
 func (s scene) runs(v int) bool { return s.c.VMs[v].Host != cluster.Nowhere }
 
 // Look reports on a cluster, with what a round would do.
-func Look(c *cluster.Cluster, o balance.Options) *Report {
+func Look(c *cluster.Cluster, o advice.Options) *Report {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)
@@ -169,7 +170,7 @@ func (r *Report) hosts(c *cluster.Cluster, x *cluster.Index, l *cluster.Layout, 
 func After(c *cluster.Cluster) func(cluster.VMID) cluster.HostID {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
-	for _, m := range balance.Round(l, x, balance.Options{}).Moves {
+	for _, m := range balance.Round(l, x, advice.Options{}).Moves {
 		l.Move(m.VM, m.To)
 	}
 	return l.Host

@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 )
 
@@ -19,7 +20,7 @@ func TestEveryMoveIsExplained(t *testing.T) {
 		if seed%2 == 0 {
 			c.Hosts[0].State = cluster.Maintenance
 		}
-		r := Look(c, balance.Options{})
+		r := Look(c, advice.Options{})
 		var b strings.Builder
 		if err := r.Text(&b); err != nil {
 			t.Fatal(err)
@@ -55,7 +56,7 @@ func TestWhyNotAgreesWithThePlan(t *testing.T) {
 	for seed := range uint64(30) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 5, VMs: 40, Load: .85, Placed: true})
 		x := cluster.NewIndex(c)
-		p := balance.Round(cluster.NewLayout(c, x), x, balance.Options{})
+		p := balance.Round(cluster.NewLayout(c, x), x, advice.Options{})
 		if len(p.Moves) == 0 || p.Moves[0].Reason.Mandatory() {
 			continue
 		}

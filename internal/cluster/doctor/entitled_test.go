@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 )
 
@@ -20,7 +20,7 @@ func TestEntitledToLess(t *testing.T) {
 	for v, asks := range []float64{9000, 9000, 1000} {
 		c.VMs[v].Demand.CPU = cluster.Steady(asks)
 	}
-	r := Look(c, balance.Options{})
+	r := Look(c, advice.Options{})
 	if len(r.Short) != 2 || r.Shorter != 0 || r.Short[0].VM != "a-1" || r.Short[0].Entitled.CPU != 4000 || r.Short[1].Demand.CPU != 9000 {
 		t.Errorf("%+v", r.Short)
 	}
@@ -31,7 +31,7 @@ func TestEntitledToLess(t *testing.T) {
 		t.Errorf("%+v", r.Pools)
 	}
 	c.Pools[1].CPU.Limit = cluster.Unlimited
-	if r := Look(c, balance.Options{}); len(r.Short) > 0 {
+	if r := Look(c, advice.Options{}); len(r.Short) > 0 {
 		t.Errorf("nothing is short: %+v", r.Short)
 	}
 }
@@ -42,7 +42,7 @@ func TestTheSameClusterTheSameBytes(t *testing.T) {
 		for range 5 {
 			var b bytes.Buffer
 			c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 60, Rules: 20, Pools: 8, Load: .9, Placed: true})
-			if err := Look(c, balance.Options{}).Lines(&b); err != nil {
+			if err := Look(c, advice.Options{}).Lines(&b); err != nil {
 				t.Fatal(err)
 			}
 			if first == nil {
@@ -71,7 +71,7 @@ func TestWarningsOfManyPoolsAreGathered(t *testing.T) {
 	c.VMs[3].Pool = 1 // bronze has two VMs, as many as each of the others
 	c.VMs[4].Pool = 1
 	kinds := map[string]int{}
-	for _, w := range Look(c, balance.Options{}).Warnings {
+	for _, w := range Look(c, advice.Options{}).Warnings {
 		kinds[w.Kind]++
 		if w.Kind == "priority pie" && (len(w.Pools) != 40 || slices.Contains(w.Pools, "bronze")) {
 			t.Errorf("%q", w.Pools)

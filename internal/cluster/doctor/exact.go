@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor/words"
 )
 
@@ -43,7 +44,7 @@ type Distance struct {
 
 // FromBest compares the moves of a round with the best layout. An error says that the
 // cluster has too many layouts to look at all of them, or none that breaks nothing.
-func FromBest(c *cluster.Cluster, o balance.Options) (*Exact, error) {
+func FromBest(c *cluster.Cluster, o advice.Options) (*Exact, error) {
 	x := cluster.NewIndex(c)
 	now := cluster.NewLayout(c, x)
 	_, steps, err := balance.Exact(now, x)
@@ -96,7 +97,7 @@ func standing(l *cluster.Layout, x *cluster.Index) (Standing, error) {
 	if err != nil {
 		return Standing{}, err
 	}
-	score := balance.Round(fixed, x, balance.Options{}).Before.Score
+	score := balance.Round(fixed, x, advice.Options{}).Before.Score
 	return Standing{Lost: lost, Share: share(lost, asked), Score: float64(score) / 1e6}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 )
 
@@ -22,7 +22,7 @@ func TestFromBest(t *testing.T) {
 		if seed%2 == 1 {
 			c.Settings.Model = cluster.ByScore
 		}
-		e, err := FromBest(c, balance.Options{})
+		e, err := FromBest(c, advice.Options{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -40,7 +40,7 @@ func TestFromBest(t *testing.T) {
 		if broken := cluster.Violations(&after, cluster.NewLayout(&after, x).Host); len(broken) > 0 {
 			t.Errorf("seed %d: the best layout breaks %v", seed, broken)
 		}
-		look := Look(c, balance.Options{})
+		look := Look(c, advice.Options{})
 		if e.Best.Moves != len(e.Moves) || e.Plan.Moves != len(look.Moves) || e.Plan.Lost-e.Best.Lost != e.Behind.Lost || e.Behind.Lost < 0 {
 			t.Errorf("seed %d: %+v", seed, e)
 		}
@@ -74,14 +74,14 @@ func TestNoBestLayout(t *testing.T) {
 	for h := range c.Hosts {
 		c.Hosts[h].State = cluster.Maintenance
 	}
-	if _, err := FromBest(c, balance.Options{}); err == nil || !strings.Contains(err.Error(), "no layout keeps all that must hold") {
+	if _, err := FromBest(c, advice.Options{}); err == nil || !strings.Contains(err.Error(), "no layout keeps all that must hold") {
 		t.Error(err)
 	}
 	if os.Getenv("PLIMSOLL_DEEP") == "" {
 		t.Skip("set PLIMSOLL_DEEP=1 for a cluster that is too large: some seconds")
 	}
 	c = clustertest.Random(clustertest.Spec{Seed: 1, Hosts: 12, VMs: 60, Load: .9, Placed: true})
-	if _, err := FromBest(c, balance.Options{}); err == nil || !strings.Contains(err.Error(), "12 hosts, 60 VMs") || !strings.Contains(err.Error(), "too large") {
+	if _, err := FromBest(c, advice.Options{}); err == nil || !strings.Contains(err.Error(), "12 hosts, 60 VMs") || !strings.Contains(err.Error(), "too large") {
 		t.Error(err)
 	}
 }
@@ -93,7 +93,7 @@ func TestStaged(t *testing.T) {
 	for seed := range uint64(10) {
 		c := clustertest.Random(clustertest.Spec{Seed: seed, Hosts: 6, VMs: 40, Rules: 4, Load: .7, Placed: true})
 		c.Hosts[0].State = cluster.Maintenance
-		look, s := Look(c, balance.Options{}), Staged(c, balance.Options{})
+		look, s := Look(c, advice.Options{}), Staged(c, advice.Options{})
 		seen, seconds := map[string]int{}, int64(0)
 		for i, stage := range s.Stages {
 			if seconds += stage.Seconds; stage.Number != i+1 || len(stage.Moves) == 0 {

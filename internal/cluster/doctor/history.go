@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor/warning"
 	"plimsoll/internal/cluster/doctor/words"
 )
@@ -239,7 +239,7 @@ func (h *history) stuck() []warning.Warning {
 
 // options keep a round from sending a VM back to a host that it left in one of the
 // last rounds.
-func (h *history) options(c *cluster.Cluster) balance.Options {
+func (h *history) options(c *cluster.Cluster) advice.Options {
 	left := map[[2]string]bool{}
 	for _, p := range h.passages {
 		if !p.explained && p.after > len(h.rounds)-2-returnAfter {
@@ -247,9 +247,9 @@ func (h *history) options(c *cluster.Cluster) balance.Options {
 		}
 	}
 	if len(left) == 0 {
-		return balance.Options{}
+		return advice.Options{}
 	}
-	return balance.Options{Left: func(v cluster.VMID, to cluster.HostID) bool {
+	return advice.Options{Left: func(v cluster.VMID, to cluster.HostID) bool {
 		return left[[2]string{c.VMs[v].Name, c.Hosts[to].Name}]
 	}}
 }

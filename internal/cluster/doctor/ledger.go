@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor/warning"
 )
 
@@ -64,7 +64,7 @@ func (l *Ledger) Look(c *cluster.Cluster, at string) (*Report, *Round, error) {
 		return nil, nil, err
 	}
 	before, number := l.Rounds, 1
-	report := Look(c, balance.Options{})
+	report := Look(c, advice.Options{})
 	now := NewRound(c, report)
 	if now.At = at; len(before) > 0 {
 		last := before[len(before)-1]

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/doctor/pools"
 	"plimsoll/internal/cluster/doctor/warning"
@@ -106,7 +106,7 @@ func TestLinesSayWhatTheTextSays(t *testing.T) {
 		if seed%2 == 0 {
 			c.Hosts[0].State = cluster.Maintenance
 		}
-		sameSaid(t, Look(c, balance.Options{}))
+		sameSaid(t, Look(c, advice.Options{}))
 	}
 }
 

@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 )
 
 // why is the cause of the move at a place of the plan, which is one of a step. The layout
 // is that before the step. A VM that moves only because a rule keeps it with another has
 // that as its cause.
-func (t *course) why(at int, step []balance.Move) (string, *Cause) {
+func (t *course) why(at int, step []advice.Move) (string, *Cause) {
 	m := t.moves[at]
 	if m.From == cluster.Nowhere || t.holds(m) {
 		return t.own(at)
@@ -38,15 +38,15 @@ func (t *course) why(at int, step []balance.Move) (string, *Cause) {
 }
 
 // holds says whether the reason of a move is true of the VM itself.
-func (t *course) holds(m balance.Move) bool {
+func (t *course) holds(m advice.Move) bool {
 	switch m.Reason {
-	case balance.HostFailed:
+	case advice.HostFailed:
 		return t.c.Hosts[m.From].State == cluster.Failed
-	case balance.HostMaintenance:
+	case advice.HostMaintenance:
 		return t.c.Hosts[m.From].State == cluster.Maintenance || t.c.Hosts[m.From].State == cluster.Standby
-	case balance.MustRule, balance.ShouldRule:
+	case advice.MustRule, advice.ShouldRule:
 		return m.Rule != cluster.Nowhere && slices.Contains(t.c.Rules[m.Rule].VMs, m.VM) && len(cluster.RuleViolations(t.c, m.Rule, t.l.Host)) > 0
-	case balance.Reservation:
+	case advice.Reservation:
 		return !t.l.Reserved(m.From).Fits(t.x.Capacity(m.From))
 	}
 	return true
@@ -59,33 +59,33 @@ func (t *course) own(at int) (string, *Cause) {
 		from = t.c.Hosts[m.From].Name
 	}
 	switch m.Reason {
-	case balance.HostFailed:
+	case advice.HostFailed:
 		return from + " has failed", &Cause{Kind: HostState, At: from, Object: string(t.c.Hosts[m.From].State)}
-	case balance.HostMaintenance:
+	case advice.HostMaintenance:
 		state := string(t.c.Hosts[m.From].State)
 		return fmt.Sprintf("%s is in %s and must be empty", from, state), &Cause{Kind: HostState, At: from, Object: state}
-	case balance.MustRule:
+	case advice.MustRule:
 		return "the rule " + t.c.Rules[m.Rule].Name + " must hold", &Cause{Kind: ForRule, Rule: t.c.Rules[m.Rule].Name}
-	case balance.ShouldRule:
+	case advice.ShouldRule:
 		return "the rule " + t.c.Rules[m.Rule].Name + " should hold", &Cause{Kind: ForRule, Rule: t.c.Rules[m.Rule].Name}
-	case balance.Reservation:
+	case advice.Reservation:
 		return "more is reserved on " + from + " than it has", &Cause{Kind: Reserved, At: from}
-	case balance.MakeRoom:
+	case advice.MakeRoom:
 		return t.roomFor(at)
-	case balance.FairCPU, balance.FairMemory:
+	case advice.FairCPU, advice.FairMemory:
 		return t.loaded(m)
 	}
 	return string(m.Reason), &Cause{Kind: Unknown}
 }
 
 // loaded is the load of the host that a move relieves.
-func (t *course) loaded(m balance.Move) (string, *Cause) {
+func (t *course) loaded(m advice.Move) (string, *Cause) {
 	from := t.c.Hosts[m.Relieves].Name
 	load := loadOf(t.l.Demand(m.Relieves), t.x.Capacity(m.Relieves))
 	if m.From != m.Relieves {
 		return "an exchange of VMs relieves " + from, &Cause{Kind: Exchange, At: from, Other: t.c.VMs[m.Partner].Name}
 	}
-	if m.Reason == balance.FairMemory {
+	if m.Reason == advice.FairMemory {
 		return fmt.Sprintf("%s is %.0f %% full by memory", from, 100*load.Memory), &Cause{Kind: HostLoad, At: from, Load: load}
 	}
 	return fmt.Sprintf("%s is %.0f %% full", from, 100*load.worst()), &Cause{Kind: HostLoad, At: from, Load: load}
@@ -96,7 +96,7 @@ func (t *course) roomFor(at int) (string, *Cause) {
 	host, own := t.moves[at].From, t.moves[at].VM
 	for _, chained := range []bool{false, true} { // others that only make room may take its place as well
 		for _, m := range t.moves[at+1:] {
-			if (m.Reason == balance.MakeRoom) == chained && m.To == host && m.VM != own {
+			if (m.Reason == advice.MakeRoom) == chained && m.To == host && m.VM != own {
 				name, to := t.c.VMs[m.VM].Name, t.c.Hosts[host].Name
 				return fmt.Sprintf("it makes room on %s for %s", to, name), &Cause{Kind: ForRoom, Other: name, At: to}
 			}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
 )
 
@@ -12,14 +12,14 @@ import (
 type course struct {
 	scene
 	placer  *place.Placer
-	moves   []balance.Move
-	options balance.Options
+	moves   []advice.Move
+	options advice.Options
 }
 
 // tell takes over the moves of a plan, each with what caused it and with the hosts that
 // could have been chosen instead at that point. The layout is afterwards that after the
 // moves.
-func (s scene) tell(plan balance.Plan, o balance.Options) (out []Move) {
+func (s scene) tell(plan advice.Plan, o advice.Options) (out []Move) {
 	t := course{s, place.New(s.l, s.x), plan.Moves, o}
 	for i := 0; i < len(t.moves); {
 		n := i + 1
@@ -71,7 +71,7 @@ type chosen struct {
 
 // alternatives are the other hosts for the VMs of a step that moved to the same host as
 // one of them. The layout is that after the step.
-func (t *course) alternatives(step []balance.Move, m balance.Move) (out []Alternative) {
+func (t *course) alternatives(step []advice.Move, m advice.Move) (out []Alternative) {
 	ch := chosen{host: m.To, load: loadOf(t.l.Demand(m.To), t.x.Capacity(m.To))}
 	for _, o := range step {
 		if o.To == m.To {
@@ -80,7 +80,7 @@ func (t *course) alternatives(step []balance.Move, m balance.Move) (out []Altern
 		}
 	}
 	skip := func(h cluster.HostID) bool {
-		return h == m.To || slices.ContainsFunc(step, func(o balance.Move) bool { return o.To == m.To && o.From == h })
+		return h == m.To || slices.ContainsFunc(step, func(o advice.Move) bool { return o.To == m.To && o.From == h })
 	}
 	for _, v := range t.placer.Leading(ch.unit, mostAlternatives, skip) {
 		fine := v.Obstacle.Check == cluster.Fine

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/doctor/warning"
 )
@@ -23,7 +23,7 @@ func TestWhatIsCarriedOutTurnsOutAsPredicted(t *testing.T) {
 		if seed%3 == 0 {
 			before.Hosts[0].State = cluster.Maintenance
 		}
-		plan := Look(before, balance.Options{})
+		plan := Look(before, advice.Options{})
 		after := *before
 		after.VMs = slices.Clone(before.VMs)
 		for v := range after.VMs {
@@ -245,7 +245,7 @@ func TestNothingReturnsAtOnce(t *testing.T) {
 	if len(got.Moves) > 0 || !strings.Contains(got.Quiet, "it left that host not long ago") {
 		t.Errorf("%+v %s", got.Moves, got.Quiet)
 	}
-	if len(Look(tilted(1), balance.Options{}).Moves) == 0 {
+	if len(Look(tilted(1), advice.Options{}).Moves) == 0 {
 		t.Error("without a ledger nothing would move either: the test sees nothing")
 	}
 }
@@ -356,5 +356,5 @@ func FuzzLedger(f *testing.F) {
 // Follow says what came of a plan: the report on a cluster, against the cluster as it was
 // found later.
 func Follow(before, after *cluster.Cluster, plan *Report) *Outcome {
-	return NewRound(before, plan).Follow(NewRound(after, Look(after, balance.Options{})))
+	return NewRound(before, plan).Follow(NewRound(after, Look(after, advice.Options{})))
 }

@@ -8,6 +8,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/divvy"
 	"plimsoll/internal/cluster/place"
 )
@@ -26,9 +27,9 @@ func Why(c *cluster.Cluster, v cluster.VMID) *Answer {
 	x := cluster.NewIndex(c)
 	s := scene{c, x, cluster.NewLayout(c, x)}
 	a := about(c, v)
-	plan := balance.Round(s.l, x, balance.Options{})
+	plan := balance.Round(s.l, x, advice.Options{})
 	then := scene{c, x, s.l.Clone()}
-	r := &Report{Moves: then.tell(plan, balance.Options{})}
+	r := &Report{Moves: then.tell(plan, advice.Options{})}
 	r.Stranded, r.Remaining = then.unresolved(plan)
 	for i, m := range plan.Moves {
 		if m.VM == v {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 )
 
@@ -86,7 +86,7 @@ func TestReasonsAreTrue(t *testing.T) {
 	}
 	for seed := range clusters {
 		c := troubled(seed)
-		r := Look(c, balance.Options{})
+		r := Look(c, advice.Options{})
 		o := newOracle(c)
 		where := fmt.Sprintf("seed %d", seed)
 		if err := seen.moves(o, r.Moves); err != nil {

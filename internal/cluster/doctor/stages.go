@@ -7,6 +7,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/balance/stage"
 	"plimsoll/internal/cluster/doctor/words"
 	"plimsoll/internal/cluster/migrate"
@@ -40,7 +41,7 @@ type Transfer struct {
 }
 
 // Staged puts the moves of a round, which are those of Look, into stages.
-func Staged(c *cluster.Cluster, o balance.Options) *Stages {
+func Staged(c *cluster.Cluster, o advice.Options) *Stages {
 	x := cluster.NewIndex(c)
 	l := cluster.NewLayout(c, x)
 	plan := balance.Round(l, x, o)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/doctor/words"
 	"plimsoll/internal/cluster/place"
 )
@@ -38,7 +38,7 @@ const mostUnresolved = 3
 
 // unresolved are the VMs that cannot move and the constraints that stay violated. The
 // layout is that after the moves.
-func (s scene) unresolved(plan balance.Plan) (stranded []Stranded, remaining []Remaining) {
+func (s scene) unresolved(plan advice.Plan) (stranded []Stranded, remaining []Remaining) {
 	p := place.New(s.l, s.x)
 	violations := cluster.Violations(s.c, s.l.Host)
 	told := map[cluster.VMID]bool{}
@@ -62,26 +62,26 @@ func (s scene) unresolved(plan balance.Plan) (stranded []Stranded, remaining []R
 
 // mustLeave is the beginning of the sentence on a stranded VM; empty where later moves of
 // the plan settled what it was stranded for.
-func (s scene) mustLeave(o balance.Stranded, violations []cluster.Violation) string {
+func (s scene) mustLeave(o advice.Stranded, violations []cluster.Violation) string {
 	h := s.l.Host(o.VM)
 	if h == cluster.Nowhere {
 		return ""
 	}
 	name, host := s.c.VMs[o.VM].Name, &s.c.Hosts[h]
 	switch o.Reason {
-	case balance.HostFailed:
+	case advice.HostFailed:
 		if host.State == cluster.Failed {
 			return fmt.Sprintf("%s cannot restart: %s has failed", name, host.Name)
 		}
-	case balance.HostMaintenance:
+	case advice.HostMaintenance:
 		if host.State == cluster.Maintenance || host.State == cluster.Standby {
 			return fmt.Sprintf("%s cannot leave %s, which is in %s", name, host.Name, host.State)
 		}
-	case balance.Reservation:
+	case advice.Reservation:
 		if !s.l.Reserved(h).Fits(s.x.Capacity(h)) {
 			return fmt.Sprintf("%s cannot leave %s, on which more is reserved than it has", name, host.Name)
 		}
-	case balance.MustRule:
+	case advice.MustRule:
 		unit := s.l.Unit(o.VM)
 		for _, v := range violations {
 			if v.Rule != cluster.Nowhere && slices.ContainsFunc(v.VMs, func(w cluster.VMID) bool { return slices.Contains(unit, w) }) {
@@ -100,7 +100,7 @@ func (s scene) stuck(p *place.Placer, v cluster.VMID, reason, says string) Stran
 		out.Host = s.c.Hosts[own].Name
 	}
 	unit := s.l.Unit(v)
-	gone := reason == string(balance.HostFailed) || reason == string(balance.HostMaintenance)
+	gone := reason == string(advice.HostFailed) || reason == string(advice.HostMaintenance)
 	for i, w := range unit {
 		if i > 0 {
 			out.With = append(out.With, s.c.VMs[w].Name)

@@ -5,20 +5,20 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 )
 
 // effect is what a move does to both hosts.
-func effect(c *cluster.Cluster, m balance.Move) string {
+func effect(c *cluster.Cluster, m advice.Move) string {
 	to := fmt.Sprintf("%s %s -> %s", c.Hosts[m.To].Name, percent(m.ToBefore), percent(m.ToAfter))
-	if m.From == cluster.Nowhere || m.Reason == balance.HostFailed {
+	if m.From == cluster.Nowhere || m.Reason == advice.HostFailed {
 		return to
 	}
 	return fmt.Sprintf("%s %s -> %s, %s", c.Hosts[m.From].Name, percent(m.FromBefore), percent(m.FromAfter), to)
 }
 
 // evidence is what a move rests on: what was seen of the VM.
-func evidence(c *cluster.Cluster, x *cluster.Index, m balance.Move) string {
+func evidence(c *cluster.Cluster, x *cluster.Index, m advice.Move) string {
 	vm, asks, needs := &c.VMs[m.VM], x.Demand(m.VM), x.Reserved(m.VM)
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "%s asks for %d MHz and %s", vm.Name, asks.CPU, cluster.MiB(asks.Memory))

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/doctor"
 	"plimsoll/internal/cluster/doctor/pools"
@@ -40,7 +40,7 @@ func skewed(seed uint64, hosts, vms int, load float64) *cluster.Cluster {
 }
 
 func input(c *cluster.Cluster) Input {
-	return Input{Report: doctor.Look(c, balance.Options{})}
+	return Input{Report: doctor.Look(c, advice.Options{})}
 }
 
 // many is a report of a large cluster with so many moves, without the time that a round

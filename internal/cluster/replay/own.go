@@ -5,6 +5,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/place"
 	"plimsoll/internal/cluster/scenario"
 )
@@ -86,7 +87,7 @@ func (o *Own) Round(v *View) []Step {
 	o.forget(v)
 	out := o.starts(v)
 	recent := func(at int64, known bool, within int64) bool { return known && v.Now-at < within }
-	plan := balance.Round(v.Layout, v.Index, balance.Options{
+	plan := balance.Round(v.Layout, v.Index, advice.Options{
 		Cooling: func(vm cluster.VMID) bool {
 			at, known := o.moved[vm]
 			return v.Moving[vm] || recent(at, known, cooldown)
@@ -101,7 +102,7 @@ func (o *Own) Round(v *View) []Step {
 		if o.budget == 0 && !m.Reason.Mandatory() {
 			break
 		}
-		counted := o.budget > 0 && m.Reason != balance.HostFailed
+		counted := o.budget > 0 && m.Reason != advice.HostFailed
 		if counted {
 			o.budget--
 			o.least = min(o.least, o.budget)
@@ -142,7 +143,7 @@ func (o *Own) starts(v *View) (out []Step) {
 	}
 	for _, c := range place.New(v.Layout, v.Index).Group(vms) {
 		for _, s := range c.First {
-			out = append(out, Step{VM: s.VM, To: s.To, Number: len(out) + 1, Reason: string(balance.MakeRoom)})
+			out = append(out, Step{VM: s.VM, To: s.To, Number: len(out) + 1, Reason: string(advice.MakeRoom)})
 		}
 		if c.Host != cluster.Nowhere {
 			out = append(out, Step{VM: c.VM, To: c.Host, Number: len(out) + 1, Reason: "start"})

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/migrate"
 )
 
@@ -30,7 +30,7 @@ type Stage struct {
 // plan's own order does not break: reservations fit, VMs that run apart never meet,
 // and those that stay together go as one. A step waits for what must leave before it fits.
 // One that the limits do not allow at all has a stage of its own.
-func Make(l *cluster.Layout, x *cluster.Index, p balance.Plan, m migrate.Limits) Timetable {
+func Make(l *cluster.Layout, x *cluster.Index, p advice.Plan, m migrate.Limits) Timetable {
 	n := len(l.Cluster().Hosts)
 	s := &stager{
 		c: l.Cluster(), x: x, l: l.Clone(), plan: p, limits: m,
@@ -51,7 +51,7 @@ type stager struct {
 	c      *cluster.Cluster
 	x      *cluster.Index
 	l      *cluster.Layout // after the stages so far
-	plan   balance.Plan
+	plan   advice.Plan
 	limits migrate.Limits
 	steps  [][]int // moves of each step
 	after  [][]int // by step: the earlier ones that it waits for
@@ -103,7 +103,7 @@ func (s *stager) collect() {
 // waits says whether a move must come after an earlier step because of a rule: those of
 // VMs that stay together keep their order, and a VM enters a host once the one
 // that it may not meet has left.
-func (s *stager) waits(m *balance.Move, step int, id cluster.RuleID) bool {
+func (s *stager) waits(m *advice.Move, step int, id cluster.RuleID) bool {
 	rule := &s.c.Rules[id]
 	return rule.Kind == cluster.Together || slices.ContainsFunc(s.steps[step], func(i int) bool {
 		o := &s.plan.Moves[i]
@@ -181,7 +181,7 @@ func (s *stager) hold(k int) {
 
 // migration says whether a move copies memory: a VM of a host that does not run
 // starts again.
-func (s *stager) migration(m *balance.Move) bool {
+func (s *stager) migration(m *advice.Move) bool {
 	return m.From != cluster.Nowhere && s.c.Hosts[m.From].Runs()
 }
 
@@ -221,11 +221,11 @@ func (s *stager) allowed(k int, now []int) bool {
 }
 
 // together is how many migrations share the link of one.
-func (s *stager) together(m *balance.Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
+func (s *stager) together(m *advice.Move) int64 { return max(1, s.busy[m.From], s.busy[m.To]) }
 
 // seconds is how long a move takes beside the others of its stage, and whether its VM
 // must stand still for it.
-func (s *stager) seconds(m *balance.Move) (seconds int64, stopped bool) {
+func (s *stager) seconds(m *advice.Move) (seconds int64, stopped bool) {
 	if !s.migration(m) {
 		return 0, false
 	}

@@ -9,6 +9,7 @@ import (
 
 	"plimsoll/internal/cluster"
 	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/clustertest"
 	"plimsoll/internal/cluster/migrate"
 	"plimsoll/internal/cluster/place"
@@ -50,7 +51,7 @@ func tight(seed uint64, hosts, vms int, room float64) *cluster.Cluster {
 
 // walk is a plan of random moves, each of which breaks nothing where those before it are
 // made. A VM may move twice.
-func walk(c *cluster.Cluster, seed uint64, moves int) (p balance.Plan) {
+func walk(c *cluster.Cluster, seed uint64, moves int) (p advice.Plan) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	l, _ := layout(c)
 	for try := 0; try < 50*moves && len(p.Moves) < moves; try++ {
@@ -60,14 +61,14 @@ func walk(c *cluster.Cluster, seed uint64, moves int) (p balance.Plan) {
 			continue
 		}
 		l.Move(v, to)
-		p.Moves = append(p.Moves, balance.Move{Step: place.Step{VM: v, From: from, To: to}, Number: len(p.Moves) + 1})
+		p.Moves = append(p.Moves, advice.Move{Step: place.Step{VM: v, From: from, To: to}, Number: len(p.Moves) + 1})
 	}
 	return p
 }
 
 // inFlight is what is broken while VMs are on their way: each of them is there twice,
 // and its second self on the target keeps apart from all the others.
-func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []balance.Move) map[string]int {
+func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []advice.Move) map[string]int {
 	d := *c
 	d.VMs, d.Rules = slices.Clone(c.VMs), slices.Clone(c.Rules)
 	at := make([]cluster.HostID, len(c.VMs), len(c.VMs)+len(moving))
@@ -92,12 +93,12 @@ func inFlight(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 
 // follow runs a timetable with steps that begin and end in many orders, and says what is
 // wrong with it. Within a step all moves begin and end together.
-func follow(c *cluster.Cluster, l *cluster.Layout, p balance.Plan, t Timetable, seed uint64) error {
+func follow(c *cluster.Cluster, l *cluster.Layout, p advice.Plan, t Timetable, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 11))
 	was, meet := inFlight(c, l.Host, nil), theyMeet(c, l, p)
 	made := map[int]bool{}
 	for n, stage := range t.Stages {
-		steps := map[int][]balance.Move{}
+		steps := map[int][]advice.Move{}
 		for _, i := range stage.Moves {
 			m := p.Moves[i]
 			if made[i] || l.Host(m.VM) != m.From {
@@ -107,7 +108,7 @@ func follow(c *cluster.Cluster, l *cluster.Layout, p balance.Plan, t Timetable, 
 			steps[m.Number] = append(steps[m.Number], m)
 		}
 		for sample := range 12 {
-			now, moving := l.Clone(), []balance.Move(nil)
+			now, moving := l.Clone(), []advice.Move(nil)
 			for _, moves := range steps {
 				switch state := r.IntN(3); {
 				case sample == 0 || state == 1:
@@ -147,7 +148,7 @@ type meeting struct {
 }
 
 // meetings are those of a layout with VMs on their way, which are on both hosts.
-func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []balance.Move) map[meeting]bool {
+func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving []advice.Move) map[meeting]bool {
 	out, also := map[meeting]bool{}, map[cluster.VMID]cluster.HostID{}
 	for _, m := range moving {
 		also[m.VM] = m.To
@@ -177,7 +178,7 @@ func meetings(c *cluster.Cluster, host func(cluster.VMID) cluster.HostID, moving
 }
 
 // theyMeet are the meetings when the moves of a plan are made one by one.
-func theyMeet(c *cluster.Cluster, l *cluster.Layout, p balance.Plan) map[meeting]bool {
+func theyMeet(c *cluster.Cluster, l *cluster.Layout, p advice.Plan) map[meeting]bool {
 	all, one := map[meeting]bool{}, l.Clone()
 	for i := -1; i < len(p.Moves); i++ {
 		if i >= 0 {
@@ -190,7 +191,7 @@ func theyMeet(c *cluster.Cluster, l *cluster.Layout, p balance.Plan) map[meeting
 
 // withinLimits says whether no host has more migrations in a stage than it may; a stage of
 // one step may.
-func withinLimits(c *cluster.Cluster, p balance.Plan, moves []int) bool {
+func withinLimits(c *cluster.Cluster, p advice.Plan, moves []int) bool {
 	busy, steps := map[cluster.HostID]int{}, map[int]bool{}
 	for _, i := range moves {
 		m := p.Moves[i]
@@ -210,7 +211,7 @@ func withinLimits(c *cluster.Cluster, p balance.Plan, moves []int) bool {
 
 func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 	moves, stages, sequential := 0, 0, 0
-	check := func(name string, seed uint64, c *cluster.Cluster, p balance.Plan) {
+	check := func(name string, seed uint64, c *cluster.Cluster, p advice.Plan) {
 		l, x := layout(c)
 		table := Make(l, x, p, migrate.Limits{})
 		for n, stage := range table.Stages {
@@ -238,7 +239,7 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 			c.Rules = clustertest.Random(clustertest.Spec{Seed: seed + 1000, Hosts: 5, VMs: 40, Rules: 10}).Rules
 		}
 		l, x := layout(c)
-		check("round", seed, c, balance.Round(l, x, balance.Options{}))
+		check("round", seed, c, balance.Round(l, x, advice.Options{}))
 	}
 	t.Logf("%d moves in %d stages", moves, stages)
 	if moves < 2500 || sequential < 150 {
@@ -248,7 +249,7 @@ func TestNoWayThroughAStageBreaksAnything(t *testing.T) {
 
 // fewest is the least number of stages of all orders in which a plan's moves can be made,
 // by trying every set of moves at every point.
-func fewest(c *cluster.Cluster, p balance.Plan) int {
+func fewest(c *cluster.Cluster, p advice.Plan) int {
 	l, _ := layout(c)
 	n, meet := len(p.Moves), theyMeet(c, l, p)
 	was := inFlight(c, l.Host, nil)
@@ -262,7 +263,7 @@ func fewest(c *cluster.Cluster, p balance.Plan) int {
 		return s
 	}
 	can := func(done, set int) bool {
-		var moving []balance.Move
+		var moving []advice.Move
 		var list []int
 		for i, m := range p.Moves {
 			if set&(1<<i) == 0 {
@@ -341,10 +342,10 @@ func TestTimesOfStages(t *testing.T) {
 		c.VMs[v].Memory, c.VMs[v].Demand.Dirty = gb*1_000_000_000, 0
 		c.VMs[v].Name = fmt.Sprintf("vm-%d", v)
 	}
-	step := func(v cluster.VMID, from, to cluster.HostID) balance.Move {
-		return balance.Move{Step: place.Step{VM: v, From: from, To: to}, Number: int(v) + 1}
+	step := func(v cluster.VMID, from, to cluster.HostID) advice.Move {
+		return advice.Move{Step: place.Step{VM: v, From: from, To: to}, Number: int(v) + 1}
 	}
-	p := balance.Plan{Moves: []balance.Move{step(0, 0, 2), step(1, 0, 3), step(2, 0, 2), step(3, 1, 3)}}
+	p := advice.Plan{Moves: []advice.Move{step(0, 0, 2), step(1, 0, 3), step(2, 0, 2), step(3, 1, 3)}}
 	l, x := layout(c)
 	table := Make(l, x, p, migrate.Limits{})
 	if len(table.Stages) != 1 || table.Seconds != 600 || table.Stages[0].Seconds != 600 {
@@ -369,7 +370,7 @@ func TestTimesOfStages(t *testing.T) {
 	if table = Make(l, x, p, migrate.Limits{Host: 1}); len(table.Stages) != 1 || table.Seconds != 300 {
 		t.Errorf("VMs that start again copy nothing: %+v", table)
 	}
-	if empty := Make(l, x, balance.Plan{}, migrate.Limits{}); len(empty.Stages) != 0 || empty.Seconds != 0 {
+	if empty := Make(l, x, advice.Plan{}, migrate.Limits{}); len(empty.Stages) != 0 || empty.Seconds != 0 {
 		t.Errorf("%+v", empty)
 	}
 }

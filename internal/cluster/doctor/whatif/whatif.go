@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"plimsoll/internal/cluster"
-	"plimsoll/internal/cluster/balance"
+	"plimsoll/internal/cluster/balance/advice"
 	"plimsoll/internal/cluster/divvy"
 	"plimsoll/internal/cluster/doctor"
 	"plimsoll/internal/cluster/doctor/pools"
@@ -193,7 +193,7 @@ func Compare(c *cluster.Cluster, ch Change) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comparison{doctor.Look(c, balance.Options{}), doctor.Look(then, balance.Options{}), entitledChanges(c, then)}, nil
+	return &Comparison{doctor.Look(c, advice.Options{}), doctor.Look(then, advice.Options{}), entitledChanges(c, then)}, nil
 }
 
 // WithChange is a cluster as it would be after a change.
