@@ -76,16 +76,7 @@ func (p *processor) Demand() load.Demand {
 
 // Check looks whether the working sets fit into the machine's memory.
 func (p *processor) Check(ctx context.Context, env workload.Env) (workload.Needs, error) {
-	text, err := env.Machine.ReadFile(ctx, "/proc/meminfo")
-	if err != nil {
-		return workload.Needs{}, nil // a machine that does not tell may have enough
-	}
-	want := int64(p.WorkingSet) * int64(p.Threads)
-	if has, known := available(text); known && want > has/4*3 {
-		return workload.Needs{}, fmt.Errorf("%d threads with a working set of %s each take %s, and the machine has %s of memory left: lower processor.working_set or processor.threads, or give it more memory",
-			p.Threads, p.WorkingSet, parameter.Bytes(want), parameter.Bytes(has>>20<<20))
-	}
-	return workload.Needs{}, nil
+	return workload.Needs{}, workload.CheckMemory(ctx, env.Machine, "processor", p.Threads, p.WorkingSet)
 }
 
 // Prepare has nothing to do: each load makes its text.

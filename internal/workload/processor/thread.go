@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
 )
 
 // different is how many units have a text of their own. A larger working set repeats
@@ -52,16 +51,3 @@ func (t *thread) Call(context.Context) (class int, bytes int64, err error) {
 
 // Close has nothing to close.
 func (t *thread) Close() error { return nil }
-
-// available is the memory that Linux says can be given out, in bytes.
-func available(meminfo []byte) (size int64, known bool) {
-	for line := range bytes.Lines(meminfo) {
-		fields := bytes.Fields(line)
-		if len(fields) < 2 || string(fields[0]) != "MemAvailable:" {
-			continue
-		}
-		n, err := strconv.ParseInt(string(fields[1]), 10, 50)
-		return n << 10, err == nil
-	}
-	return 0, false
-}
