@@ -8,6 +8,7 @@ import (
 	"plimsoll/internal/workload/cqliot/foreign"
 	"plimsoll/internal/workload/dvdstore"
 	"plimsoll/internal/workload/keyvalue"
+	"plimsoll/internal/workload/memoryaccess"
 	"plimsoll/internal/workload/network"
 	"plimsoll/internal/workload/null"
 	"plimsoll/internal/workload/oltp"
@@ -36,6 +37,7 @@ func Workloads(lab LabParts) []workload.Kind {
 		network.Kind(),
 		compile.Kind(lab.Sources),
 		processor.Kind(),
+		memoryaccess.Kind(),
 		null.Kind(),
 	}
 }

@@ -1,0 +1,187 @@
+package memoryaccess
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"plimsoll/internal/load"
+	"plimsoll/internal/measure"
+	"plimsoll/internal/parameter"
+	"plimsoll/internal/platform"
+	"plimsoll/internal/workload"
+	"plimsoll/internal/workload/workloadtest"
+)
+
+// host is a machine with a meminfo.
+type host struct {
+	platform.Machine
+	meminfo string
+}
+
+func (h host) ReadFile(context.Context, string) ([]byte, error) {
+	if h.meminfo == "" {
+		return nil, fs.ErrNotExist
+	}
+	return []byte(h.meminfo), nil
+}
+
+func TestContract(t *testing.T) {
+	workloadtest.Run(t, Kind(), workloadtest.Options{
+		Settings: []parameter.Settings{
+			{"working_set": "16MiB"},
+			{"access": "copy", "threads": "2", "block": "128KiB", "working_set": "1MiB", "think": "1ms"},
+			{"access": "chase", "rate": "200/s", "arrivals": "poisson", "threads": "4", "block": "64KiB", "working_set": "256KiB"},
+		},
+		Env:    func(*testing.T) workload.Env { return workload.Env{Machine: host{}} },
+		Length: 300 * time.Millisecond,
+	})
+}
+
+// made is a thread that has not accessed anything.
+func made(t *testing.T, access string, set, block parameter.Bytes) *thread {
+	t.Helper()
+	th, err := newThread(Parameters{Access: access, WorkingSet: set, Block: block}, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := th.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return th
+}
+
+// calls accesses n blocks.
+func calls(t *testing.T, th *thread, n int) {
+	t.Helper()
+	for range n {
+		if _, size, err := th.Call(t.Context()); err != nil || size != int64(th.block) {
+			t.Fatalf("%d bytes, %v", size, err)
+		}
+	}
+}
+
+func TestTheChainVisitsEachLineOnce(t *testing.T) {
+	const set = 256 << 10
+	th := made(t, "chase", set+32, 4<<10)
+	seen := make([]bool, set/line)
+	at := 0
+	for range seen {
+		if seen[at] {
+			t.Fatalf("line %d comes twice", at)
+		}
+		seen[at] = true
+		at = int(th.get(at, 0))
+	}
+	if at != 0 {
+		t.Errorf("the chain ends at line %d", at)
+	}
+	calls(t, th, 2*set/(4<<10)+3)
+	if th.loads != 2*set/line+3*64 {
+		t.Errorf("%d loads", th.loads)
+	}
+}
+
+func TestBlocksComeInTurn(t *testing.T) {
+	th := made(t, "read", 10<<10, 4<<10)
+	for _, want := range []int{4 << 10, 8 << 10, 4 << 10} {
+		calls(t, th, 1)
+		if th.at != want {
+			t.Errorf("at %d, want %d", th.at, want)
+		}
+	}
+}
+
+func TestCopiesAreEqual(t *testing.T) {
+	const half, block = 3 << 20, 3 << 19
+	th := made(t, "copy", 2*half, block)
+	if bytes.Equal(th.set[:half], th.set[half:]) {
+		t.Fatal("the target equals the source before any copy")
+	}
+	calls(t, th, half/block)
+	if !bytes.Equal(th.set[:half], th.set[half:]) {
+		t.Error("the target differs from the source")
+	}
+}
+
+func TestWrongDataIsAnError(t *testing.T) {
+	for name, spoil := range map[string]func(*thread){
+		"read":  func(th *thread) { th.set[5000] = mark },
+		"chase": func(th *thread) { th.put(0, 0, th.get(int(th.get(0, 0)), 0)) },
+		"copy":  func(th *thread) { th.set[th.block-1] = 0 },
+	} {
+		th := made(t, name, 64<<10, 8<<10)
+		spoil(th)
+		if _, _, err := th.Call(t.Context()); !errors.Is(err, errWrong) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// A load that ends does not wait for a large block, and does not lose its place.
+func TestALargeBlockIsCancelled(t *testing.T) {
+	th := made(t, "chase", 8<<20, 8<<20)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("over")
+	cancel(cause)
+	if _, size, err := th.Call(ctx); size != 0 || !errors.Is(err, cause) {
+		t.Errorf("%d bytes, %v", size, err)
+	}
+	calls(t, th, 2)
+}
+
+func TestTheLatencyOfLoadsIsReported(t *testing.T) {
+	for access, reported := range map[string]bool{"chase": true, "read": false} {
+		l, err := Kind().New(parameter.Settings{"access": access, "threads": "3", "working_set": "192KiB", "block": "64KiB"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := measure.NewRecorder(nil)
+		if err := l.Run(t.Context(), workload.Env{}, load.Stage{Length: 100 * time.Millisecond, Interval: 50 * time.Millisecond}, out); err != nil {
+			t.Fatal(err)
+		}
+		latency, has := out.Values()["load_latency"]
+		if has != reported || has && (latency <= 0 || latency > 1e-4) {
+			t.Errorf("%s: load_latency %g, %v", access, latency, has)
+		}
+		if got := out.Observed()["memory-access.threads"]; got != "3" {
+			t.Errorf("%s threads", got)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	l, err := Kind().New(parameter.Settings{"threads": "2", "working_set": "256MiB"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for meminfo, want := range map[string]string{
+		"MemAvailable: 2097152 kB\n": "",
+		"MemAvailable: 524288 kB\n":  "memory-access.working_set",
+	} {
+		_, err := l.Check(t.Context(), workload.Env{Machine: host{meminfo: meminfo}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", meminfo, err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for want, s := range map[string]parameter.Settings{
+		"block 128KiB is more than 64KiB": {"access": "copy", "block": "128KiB", "working_set": "128KiB"},
+		"not a multiple of 64":            {"block": "70000B"},
+		"rate and think exclude":          {"rate": "5/s", "think": "1ms"},
+		"arrivals: give the rate":         {"arrivals": "poisson"},
+		"access":                          {"access": "write"},
+	} {
+		if _, err := Kind().New(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: got %v, want %q", s, err, want)
+		}
+	}
+}
