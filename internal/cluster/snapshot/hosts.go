@@ -1,10 +1,12 @@
 package snapshot
 
 import (
-	"cmp"
 	"slices"
+	"strconv"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot/entry"
+	"plimsoll/internal/cluster/snapshot/unit"
 	"plimsoll/internal/document"
 )
 
@@ -17,7 +19,7 @@ var hostStates = []string{
 	string(cluster.Connected), string(cluster.Maintenance), string(cluster.Quarantined), string(cluster.Standby), string(cluster.Failed),
 }
 
-// What a host has that does not say.
+// Defaults of a host.
 const (
 	usualThreads = 2
 	usualNIC     = 10_000_000_000 // bit/s
@@ -31,6 +33,7 @@ const (
 )
 
 func (r *reader) allHosts(root *document.Node) {
+	kind := r.kind("host", root, hostKeys)
 	n := root.Find("hosts")
 	if n == nil {
 		r.in.Complain(root, "the cluster has no hosts: is the file cut off?")
@@ -39,17 +42,17 @@ func (r *reader) allHosts(root *document.Node) {
 	some := false
 	for item := range r.in.Each(n, "hosts") {
 		some = true
-		f, named := r.item(item, "host", hostKeys)
-		h := f.host()
-		count, given := f.counted(r.most.hosts)
+		f, named := kind.Open(r.in, item)
+		h := r.host(&f)
+		count, given := f.Count(r.most.hosts)
 		if len(r.c.Hosts)+count > r.most.hosts {
-			r.in.Complain(f.at, "a cluster has at most %d hosts", r.most.hosts)
+			r.in.Complain(f.At, "a cluster has at most %d hosts", r.most.hosts)
 			break
 		}
-		r.add("the memory of all hosts", f.at, h.Memory, count)
+		r.add("the memory of all hosts", f.At, h.Memory, count)
 		for k := 0; k < count && named; k++ {
-			if at, fresh := r.enter(&r.hosts, &f, numbered(f.name, k, count, given)); fresh {
-				h.Name = r.hosts.list[at]
+			if at, fresh := r.hosts.Enter(&f, numbered(f.Name, k, count, given)); fresh {
+				h.Name = r.hosts.List[at]
 				h.Networks, h.Datastores = slices.Clone(h.Networks), slices.Clone(h.Datastores)
 				r.c.Hosts = append(r.c.Hosts, h)
 			}
@@ -66,56 +69,56 @@ func (r *reader) allHosts(root *document.Node) {
 	}
 }
 
-func (f *fields) host() cluster.Host {
+func (r *reader) host(f *entry.Entry) cluster.Host {
 	h := cluster.Host{
-		State:          cluster.HostState(f.word("state", string(cluster.Connected), hostStates)),
-		Sockets:        f.number("sockets", span{1, 1, mostSockets}),
-		NodesPerSocket: f.number("nodes", span{1, 1, mostSockets}),
-		ThreadsPerCore: f.number("threads", span{usualThreads, 1, 8}),
-		CoresPerCache:  f.number("cache", span{0, 0, mostCores}),
-		MHz:            f.clock(),
-		Memory:         f.quantity("memory", &size, required),
-		Factor:         f.portion("factor", 1000, 1000),
-		NIC:            f.quantity("nic", &bandwidth, usualNIC),
-		MostVMs:        f.number("most-vms", span{0, 0, mostVMs}),
+		State:          cluster.HostState(f.Word("state", string(cluster.Connected), hostStates)),
+		Sockets:        f.Number("sockets", 1, 1, mostSockets),
+		NodesPerSocket: f.Number("nodes", 1, 1, mostSockets),
+		ThreadsPerCore: f.Number("threads", usualThreads, 1, 8),
+		CoresPerCache:  f.Number("cache", 0, 0, mostCores),
+		MHz:            clock(f),
+		Memory:         f.Quantity("memory", unit.Size, entry.Required),
+		Factor:         f.Share("factor", 1000, 1000),
+		NIC:            f.Quantity("nic", unit.Bandwidth, usualNIC),
+		MostVMs:        f.Number("most-vms", 0, 0, mostVMs),
 	}
-	cores := f.number("cores", span{required, 1, mostCores})
+	cores := f.Number("cores", entry.Required, 1, mostCores)
 	if cores%h.NodesPerSocket != 0 {
-		f.complain(f.get("cores"), "%d cores of a socket cannot be shared among %d nodes evenly", cores, h.NodesPerSocket)
+		f.Complain(f.Get("cores"), "%d cores of a socket cannot be shared among %d nodes evenly", cores, h.NodesPerSocket)
 	}
 	h.CoresPerNode = max(1, cores/h.NodesPerSocket)
 	if h.CoresPerCache > h.CoresPerNode {
-		f.complain(f.get("cache"), "%d cores share a cache, and a node has %d", h.CoresPerCache, h.CoresPerNode)
+		f.Complain(f.Get("cache"), "%d cores share a cache, and a node has %d", h.CoresPerCache, h.CoresPerNode)
 	}
-	if o, given := f.inner("overhead", []string{"cpu", "memory"}); given {
-		h.Overhead = cluster.Resources{CPU: o.quantity("cpu", &frequency, 0), Memory: o.quantity("memory", &size, 0)}
+	if o, given := f.Inner("overhead", bothKeys); given {
+		h.Overhead = cluster.Resources{CPU: o.Quantity("cpu", unit.Frequency, 0), Memory: o.Quantity("memory", unit.Size, 0)}
 	}
-	h.Networks = f.reached("networks", &f.r.networks, "network")
-	h.Datastores = f.reached("datastores", &f.r.stores, "datastore")
+	h.Networks = reached(f, "networks", &r.networks)
+	h.Datastores = reached(f, "datastores", &r.stores)
 	return h
 }
 
 // clock reads the speed of a core. The key says its unit, so that a bare number will do.
-func (f *fields) clock() int64 {
-	n := f.get("mhz")
+func clock(f *entry.Entry) int64 {
+	n := f.Get("mhz")
 	if n == nil {
-		f.complain(f.at, "mhz is missing")
+		f.Complain(f.At, "mhz is missing")
 		return 1
 	}
-	text := f.scalar(n, "mhz")
+	text := f.Text(n, "mhz")
 	if text == "" {
 		return 1
 	}
 	if last := text[len(text)-1]; last >= '0' && last <= '9' {
 		text += "MHz"
 	}
-	x, err := frequency.parse(text)
+	x, err := unit.Frequency.Parse(text)
 	if err != nil {
-		f.complain(n, "mhz is %s, which %v", document.Quote(n.Text), err)
+		f.Complain(n, "mhz is %s, which %v", document.Quote(n.Text), err)
 		return 1
 	}
 	if x < 1 || x > mostMHz {
-		f.complain(n, "mhz is %s, which is out of the range from 1 to %d", document.Quote(n.Text), mostMHz)
+		f.Complain(n, "mhz is %s, which is out of the range from 1 to %d", document.Quote(n.Text), mostMHz)
 		return 1
 	}
 	return x
@@ -123,43 +126,39 @@ func (f *fields) clock() int64 {
 
 // reached are the networks or datastores of a host: all that the file lists at its top,
 // when the host does not say.
-func (f *fields) reached(key string, s *names, what string) []int32 {
-	if f.get(key) != nil || s.open {
-		return f.indexes(key, s, what)
+func reached(f *entry.Entry, key string, s *entry.Names) []int32 {
+	if f.Get(key) != nil || s.Open() {
+		return s.Indexes(f, key)
 	}
-	all := make([]int32, len(s.list))
+	if len(s.List) == 0 {
+		return nil
+	}
+	all := make([]int32, len(s.List))
 	for i := range all {
 		all[i] = int32(i)
-	}
-	if len(all) == 0 {
-		return nil
 	}
 	return all
 }
 
-// settle sorts names that were collected from the hosts, and closes them: from here on
-// a new one is unknown.
-func (r *reader) settle(s *names, of func(*cluster.Host) []int32) {
-	if !s.open {
+// settle closes names that were collected from the hosts, and renumbers them there.
+func (r *reader) settle(s *entry.Names, of func(*cluster.Host) []int32) {
+	if !s.Open() {
 		return
 	}
-	s.open = false
-	order := make([]int32, len(s.list)) // sorted place -> former place
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.list[a], s.list[b]) })
-	place := make([]int32, len(order))
-	sorted := names{index: map[string]int32{}}
-	for _, old := range order {
-		place[old], _ = sorted.add(s.list[old], s.lines[old])
-	}
+	renumbered := s.Close()
 	for h := range r.c.Hosts {
 		list := of(&r.c.Hosts[h])
 		for i := range list {
-			list[i] = place[list[i]]
+			list[i] = renumbered[list[i]]
 		}
 		slices.Sort(list)
 	}
-	*s = sorted
+}
+
+// numbered is the name of one of several hosts or VMs alike.
+func numbered(name string, i, count int, counted bool) string {
+	if !counted && count == 1 {
+		return name
+	}
+	return name + "-" + strconv.Itoa(i+1)
 }

@@ -1,9 +1,12 @@
 package snapshot
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot/entry"
 	"plimsoll/internal/document"
 )
 
@@ -12,8 +15,8 @@ var poolKeys = []string{"name", "parent", "shares", "reservation", "limit", "exp
 // rootName is that of the pool that all others are in.
 const rootName = "root"
 
-// entry is a pool as it stands in the file.
-type entry struct {
+// listed is a pool as it stands in the file.
+type listed struct {
 	pool   cluster.Pool
 	at     *document.Node
 	parent string
@@ -21,7 +24,7 @@ type entry struct {
 	place  cluster.PoolID
 }
 
-// The states of an entry's walk.
+// The states of a pool's walk.
 const (
 	unseen = iota
 	walking
@@ -31,19 +34,19 @@ const (
 func (r *reader) allPools(root *document.Node) {
 	r.c.Pools = []cluster.Pool{defaultRoot()}
 	if n := root.Find("root"); n != nil {
-		f := fields{r: r, kind: "pool", name: rootName, at: n, layers: [3]*document.Node{n}}
+		f := entry.Of(r.in, "pool", rootName, n)
 		if r.in.Table(n, "root", []string{"name", "shares", "reservation", "limit", "expandable", "scalable"}) {
-			p := f.pool()
+			p := pool(&f)
 			p.Name, p.Parent = rootName, cluster.Nowhere
 			if name := n.Find("name"); name != nil {
-				text, _ := r.name(name, "pool")
+				text, _ := entry.ReadName(r.in, name, "pool")
 				p.Name = strings.Clone(text)
 			}
 			r.c.Pools[0] = p
 		}
 	}
-	r.pools.add(r.c.Pools[0].Name, 0)
-	var all []entry
+	r.pools.Add(r.c.Pools[0].Name, 0)
+	var all []listed
 	index := map[string]int{}
 	r.collect(root.Find("pools"), r.c.Pools[0].Name, &all, index)
 	for i := range all {
@@ -60,63 +63,64 @@ func defaultRoot() cluster.Pool {
 }
 
 // collect takes the pools of a list and those nested in them.
-func (r *reader) collect(n *document.Node, parent string, all *[]entry, index map[string]int) {
+func (r *reader) collect(n *document.Node, parent string, all *[]listed, index map[string]int) {
+	kind := entry.Kind{Name: "pool", Keys: poolKeys}
 	items := r.in.Items(n, "pools")
 	for i := range items {
-		f, named := r.item(&items[i], "pool", poolKeys)
-		p := f.pool()
-		p.Name = strings.Clone(f.name)
-		e := entry{pool: p, at: f.at, parent: parent}
-		if n := f.at.Find("parent"); n != nil {
-			if e.parent = f.scalar(n, "parent"); parent != r.c.Pools[0].Name {
-				f.complain(n, "parent is given, and the pool stands within %s", parent)
+		f, named := kind.Open(r.in, &items[i])
+		p := pool(&f)
+		p.Name = strings.Clone(f.Name)
+		e := listed{pool: p, at: f.At, parent: parent}
+		if n := f.At.Find("parent"); n != nil {
+			if e.parent = f.Text(n, "parent"); parent != r.c.Pools[0].Name {
+				f.Complain(n, "parent is given, and the pool stands within %s", parent)
 			}
 		}
 		if len(*all) >= r.most.pools {
-			r.in.Complain(f.at, "a cluster has at most %d pools", r.most.pools)
+			r.in.Complain(f.At, "a cluster has at most %d pools", r.most.pools)
 			return
 		}
 		if named {
 			if before, taken := index[p.Name]; taken {
-				r.in.Complain(f.at.Find("name"), "the name %q of a pool is taken by the one in line %d", p.Name, (*all)[before].at.Line)
+				r.in.Complain(f.At.Find("name"), "the name %q of a pool is taken by the one in line %d", p.Name, (*all)[before].at.Line)
 				named = false
 			} else if p.Name == r.c.Pools[0].Name {
-				r.in.Complain(f.at.Find("name"), "the name %q is that of the pool that all others are in", p.Name)
+				r.in.Complain(f.At.Find("name"), "the name %q is that of the pool that all others are in", p.Name)
 				named = false
 			}
 		}
 		if named {
 			index[p.Name] = len(*all)
 			*all = append(*all, e)
-			r.add("the reservations of all pools", f.at, p.CPU.Reservation+p.Mem.Reservation, 1)
+			r.add("the reservations of all pools", f.At, p.CPU.Reservation+p.Mem.Reservation, 1)
 		}
-		if n := f.at.Find("pools"); n != nil && named {
+		if n := f.At.Find("pools"); n != nil && named {
 			r.collect(n, p.Name, all, index)
 		}
 	}
 }
 
 // pool reads what a pool is promised.
-func (f *fields) pool() cluster.Pool {
-	g := f.shares(cluster.PoolShares)
-	p := cluster.Pool{Level: g.level, Scalable: f.flag("scalable", false)}
-	p.CPU, p.Mem = f.allocation(g, cluster.Resources{})
+func pool(f *entry.Entry) cluster.Pool {
+	g := readShares(f, cluster.PoolShares)
+	p := cluster.Pool{Level: g.level, Scalable: f.Flag("scalable", false)}
+	p.CPU, p.Mem = allocation(f, g, cluster.Resources{})
 	p.CPU.Expandable, p.Mem.Expandable = true, true
-	n := f.get("expandable")
+	n := f.Get("expandable")
 	if n == nil {
 		return p
 	}
 	if n.Kind == document.Scalar {
-		p.CPU.Expandable = f.flag("expandable", true)
+		p.CPU.Expandable = f.Flag("expandable", true)
 		p.Mem.Expandable = p.CPU.Expandable
-	} else if in, ok := f.inner("expandable", []string{"cpu", "memory"}); ok {
-		p.CPU.Expandable, p.Mem.Expandable = in.flag("cpu", true), in.flag("memory", true)
+	} else if in, ok := f.Inner("expandable", bothKeys); ok {
+		p.CPU.Expandable, p.Mem.Expandable = in.Flag("cpu", true), in.Flag("memory", true)
 	}
 	return p
 }
 
 // place puts a pool behind its parent, and keeps the order of the file otherwise.
-func (r *reader) place(all []entry, index map[string]int, i int) {
+func (r *reader) place(all []listed, index map[string]int, i int) {
 	e := &all[i]
 	switch e.state {
 	case placed:
@@ -130,20 +134,20 @@ func (r *reader) place(all []entry, index map[string]int, i int) {
 		parent, known := index[e.parent]
 		if !known {
 			at := e.at.Find("parent")
-			r.in.Unknown(at, "pool "+e.pool.Name+": unknown parent", at.Text, sortedKeys(index))
+			r.in.Unknown(at, "pool "+e.pool.Name+": unknown parent", at.Text, slices.Sorted(maps.Keys(index)))
 		} else {
 			r.place(all, index, parent)
 			e.pool.Parent = all[parent].place
 		}
 	}
 	e.state = placed
-	id, _ := r.pools.add(e.pool.Name, e.at.Line)
+	id, _ := r.pools.Add(e.pool.Name, e.at.Line)
 	e.place = cluster.PoolID(id)
 	r.c.Pools = append(r.c.Pools, e.pool)
 }
 
 // cycle says how a pool comes to be in itself.
-func cycle(all []entry, index map[string]int, from int) string {
+func cycle(all []listed, index map[string]int, from int) string {
 	const most = 6
 	path := []string{all[from].pool.Name}
 	for at := index[all[from].parent]; at != from && len(path) < most; at = index[all[at].parent] {

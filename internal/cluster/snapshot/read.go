@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/scenario"
+	"plimsoll/internal/cluster/snapshot/entry"
 	"plimsoll/internal/document"
 )
 
@@ -48,18 +50,38 @@ var clusterFile = document.Format{
 	Alias: "use a template", JSON: true,
 }
 
+// reader collects every mistake of a file with its position.
+type reader struct {
+	in       *document.File
+	most     limits
+	c        *cluster.Cluster
+	scenario *scenario.Scenario // where the file has a replay section
+	hosts    entry.Names
+	vms      entry.Names
+	pools    entry.Names
+	networks entry.Names
+	stores   entry.Names
+	texts    entry.Names // that the cluster keeps and that are no names
+	rulesAt  []document.Node
+	sums     map[string]int64
+	core     int64 // MHz by which sizes are counted
+}
+
+// limits keep a short file from asking for more than memory can hold.
+type limits struct{ hosts, vms, pools, rules int }
+
 func newReader(name string, most limits) *reader {
 	return &reader{
-		in: document.New(name, clusterFile), most: most, sums: map[string]int64{}, defaults: map[string]*document.Node{},
-		templates: map[string]map[string]*document.Node{}, groups: map[string]map[string][]int32{"host": {}, "vm": {}},
-		c: &cluster.Cluster{Settings: cluster.DefaultSettings()},
+		in: document.New(name, clusterFile), most: most, c: &cluster.Cluster{Settings: cluster.DefaultSettings()},
+		hosts: entry.Names{Kind: "host"}, vms: entry.Names{Kind: "vm"}, pools: entry.Names{Kind: "pool"},
+		networks: entry.Names{Kind: "network"}, stores: entry.Names{Kind: "datastore"}, sums: map[string]int64{},
 	}
 }
 
 func (r *reader) cluster(root *document.Node) {
 	r.in.Table(root, "a cluster", topKeys)
 	if n := root.Find("cluster"); n != nil {
-		name, _ := r.name(n, "cluster")
+		name, _ := entry.ReadName(r.in, n, "cluster")
 		r.c.Name = strings.Clone(name)
 	}
 	if n := root.Find("at"); n != nil {
@@ -68,19 +90,18 @@ func (r *reader) cluster(root *document.Node) {
 		}
 	}
 	r.settings(root)
-	r.declared(root.Find("networks"), "network", &r.networks)
-	r.declared(root.Find("datastores"), "datastore", &r.stores)
-	r.patterns(root)
+	r.networks.Declare(r.in, root.Find("networks"))
+	r.stores.Declare(r.in, root.Find("datastores"))
 	r.allHosts(root)
 	r.allPools(root)
-	r.allVMs(root.Find("vms"))
+	r.allVMs(root)
 	if n := root.Find("groups"); n != nil && r.in.Table(n, "groups", []string{"hosts", "vms"}) {
-		r.group(n.Find("hosts"), "host", &r.hosts)
-		r.group(n.Find("vms"), "vm", &r.vms)
+		r.hosts.Group(r.in, n.Find("hosts"))
+		r.vms.Group(r.in, n.Find("vms"))
 	}
 	r.allRules(root.Find("rules"))
 	r.holds(root)
-	r.c.Networks, r.c.Datastores = r.networks.list, r.stores.list
+	r.c.Networks, r.c.Datastores = r.networks.List, r.stores.List
 	r.contradictions()
 	r.replay(root)
 }
@@ -91,89 +112,66 @@ func isTime(text string) bool {
 	return err == nil
 }
 
-// patterns reads the defaults and templates of hosts and VMs.
-func (r *reader) patterns(root *document.Node) {
-	for kind, known := range map[string][]string{"host": hostKeys, "vm": vmKeys} {
-		r.templates[kind] = map[string]*document.Node{}
-		own := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == "name" || k == "like" || k == "count" })
-		if n := root.Find("defaults"); n != nil && r.in.Table(n, "defaults", []string{"hosts", "vms"}) {
-			if d := n.Find(kind + "s"); d != nil && r.in.Table(d, "defaults of "+kind+"s", own) {
-				r.defaults[kind] = d
-			}
+// kind reads the defaults and templates of hosts or VMs.
+func (r *reader) kind(name string, root *document.Node, known []string) entry.Kind {
+	k := entry.Kind{Name: name, Keys: known}
+	own := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return k == "name" || k == "like" || k == "count" })
+	section := func(part string) *document.Node {
+		n := root.Find(part)
+		if n == nil || !r.in.Table(n, part, []string{"hosts", "vms"}) {
+			return nil
 		}
-		n := root.Find("templates")
-		if n == nil || !r.in.Table(n, "templates", []string{"hosts", "vms"}) {
-			continue
-		}
-		t := n.Find(kind + "s")
-		if t == nil || !r.in.Table(t, "templates of "+kind+"s", nil) {
-			continue
-		}
-		for i := 0; i+1 < len(t.Kids); i += 2 {
-			name, fine := r.name(&t.Kids[i], "template")
-			if !fine {
-				continue
-			}
-			if _, taken := r.templates[kind][name]; taken {
-				r.in.Complain(&t.Kids[i], "the template %q is there twice", name)
-			}
-			if r.in.Table(&t.Kids[i+1], "template "+name, own) {
-				r.templates[kind][name] = &t.Kids[i+1]
-			}
-		}
+		return n.Find(name + "s")
 	}
-}
-
-// declared reads the names of networks or datastores. Where they are not listed, those
-// of the hosts are all there are.
-func (r *reader) declared(n *document.Node, what string, s *names) {
-	s.index = map[string]int32{}
-	if n == nil {
-		s.open = true
-		return
+	if d := section("defaults"); d != nil && r.in.Table(d, "defaults of "+name+"s", own) {
+		k.Defaults = d
 	}
-	if n.Kind != document.List {
-		r.in.Complain(n, "%ss is a list, such as [a, b], not %s", what, n.Says())
-		return
+	t := section("templates")
+	if t == nil || !r.in.Table(t, "templates of "+name+"s", nil) {
+		return k
 	}
-	all := n.All()
-	for i := range all {
-		name, fine := r.name(&all[i], what)
+	k.Templates = map[string]*document.Node{}
+	for i := 0; i+1 < len(t.Kids); i += 2 {
+		like, fine := entry.ReadName(r.in, &t.Kids[i], "template")
 		if !fine {
 			continue
 		}
-		if at, fresh := s.add(name, all[i].Line); !fresh {
-			r.in.Complain(&all[i], "the %s %q is there twice; it is in line %d", what, name, s.lines[at])
+		if _, taken := k.Templates[like]; taken {
+			r.in.Complain(&t.Kids[i], "the template %q is there twice", like)
+		}
+		if r.in.Table(&t.Kids[i+1], "template "+like, own) {
+			k.Templates[like] = &t.Kids[i+1]
 		}
 	}
+	return k
 }
 
 var settingKeys = []string{"model", "level", "headroom", "spare-hosts", "most-moves", "cost-benefit", "consumed", "scalable"}
 
 func (r *reader) settings(root *document.Node) {
-	top := fields{r: r, kind: "cluster", at: root, layers: [3]*document.Node{root}}
-	f, given := top.inner("settings", settingKeys)
+	top := entry.Of(r.in, "cluster", "", root)
+	f, given := top.Inner("settings", settingKeys)
 	if !given {
 		return
 	}
 	d := cluster.DefaultSettings()
 	r.c.Settings = cluster.Settings{
-		Model:        cluster.Model(f.word("model", string(d.Model), []string{string(cluster.ByDeviation), string(cluster.ByScore)})),
-		Level:        f.number("level", span{int64(d.Level), 1, 5}),
-		Headroom:     f.portion("headroom", int64(d.Headroom), 1000),
-		SpareHosts:   f.number("spare-hosts", span{0, 0, mostHosts}),
-		MostMoves:    f.number("most-moves", span{0, 0, mostVMs}),
-		CostBenefit:  f.flag("cost-benefit", d.CostBenefit),
-		Consumed:     f.flag("consumed", false),
-		ScalablePool: f.flag("scalable", false),
+		Model:        cluster.Model(f.Word("model", string(d.Model), []string{string(cluster.ByDeviation), string(cluster.ByScore)})),
+		Level:        f.Number("level", int64(d.Level), 1, 5),
+		Headroom:     f.Share("headroom", int64(d.Headroom), 1000),
+		SpareHosts:   f.Number("spare-hosts", 0, 0, mostHosts),
+		MostMoves:    f.Number("most-moves", 0, 0, mostVMs),
+		CostBenefit:  f.Flag("cost-benefit", d.CostBenefit),
+		Consumed:     f.Flag("consumed", false),
+		ScalablePool: f.Flag("scalable", false),
 	}
 }
 
 // holds compares what a file says to hold with what it holds, which tells a file that
 // was cut off between two lines.
 func (r *reader) holds(root *document.Node) {
-	top := fields{r: r, kind: "cluster", at: root, layers: [3]*document.Node{root}}
-	f, given := top.inner("holds", []string{"hosts", "vms", "pools", "rules"})
+	top := entry.Of(r.in, "cluster", "", root)
+	f, given := top.Inner("holds", []string{"hosts", "vms", "pools", "rules"})
 	if !given {
 		return
 	}
@@ -181,9 +179,9 @@ func (r *reader) holds(root *document.Node) {
 		key string
 		has int
 	}{{"hosts", len(r.c.Hosts)}, {"vms", len(r.c.VMs)}, {"pools", len(r.c.Pools) - 1}, {"rules", len(r.c.Rules)}} {
-		said := f.number(part.key, span{int64(part.has), 0, mostVMs})
+		said := f.Number(part.key, int64(part.has), 0, mostVMs)
 		if said != part.has {
-			r.in.Complain(f.get(part.key), "the file says that it holds %d %s, and %d stand in it: is it cut off?", said, part.key, part.has)
+			r.in.Complain(f.Get(part.key), "the file says that it holds %d %s, and %d stand in it: is it cut off?", said, part.key, part.has)
 		}
 	}
 }
@@ -202,14 +200,4 @@ func (r *reader) add(what string, n *document.Node, amount int64, count int) {
 		return
 	}
 	r.sums[what] += amount * int64(count)
-}
-
-// counted is how many items alike an entry stands for.
-func (f *fields) counted(most int) (count int, given bool) {
-	n := f.at.Find("count")
-	if n == nil {
-		return 1, false
-	}
-	own := fields{r: f.r, kind: f.kind, name: f.name, at: f.at, layers: [3]*document.Node{f.at}}
-	return own.number("count", span{1, 1, int64(max(1, most))}), true
 }

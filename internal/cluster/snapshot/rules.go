@@ -2,7 +2,7 @@ package snapshot
 
 import (
 	"plimsoll/internal/cluster"
-
+	"plimsoll/internal/cluster/snapshot/entry"
 	"plimsoll/internal/document"
 )
 
@@ -15,41 +15,42 @@ var ruleKinds = []string{string(cluster.Together), string(cluster.Apart), string
 const mostTogether = 32767
 
 func (r *reader) allRules(n *document.Node) {
-	var taken names
+	kind := entry.Kind{Name: "rule", Keys: ruleKeys}
+	taken := entry.Names{Kind: "rule"}
 	for item := range r.in.Each(n, "rules") {
 		if len(r.c.Rules) >= r.most.rules {
 			r.in.Complain(item, "a cluster has at most %d rules", r.most.rules)
 			return
 		}
-		f, named := r.item(item, "rule", ruleKeys)
+		f, named := kind.Open(r.in, item)
 		rule := cluster.Rule{
-			Name: f.name, Kind: cluster.RuleKind(f.word("kind", "", ruleKinds)), Must: f.flag("must", false), Disabled: f.flag("disabled", false),
+			Name: f.Name, Kind: cluster.RuleKind(f.Word("kind", "", ruleKinds)), Must: f.Flag("must", false), Disabled: f.Flag("disabled", false),
 		}
-		if f.get("kind") == nil {
-			f.complain(f.at, "kind is missing: together, apart, on or off")
+		if f.Get("kind") == nil {
+			f.Complain(f.At, "kind is missing: together, apart, on or off")
 		}
-		for _, v := range f.pick("vms", &r.vms, "vm") {
+		for _, v := range r.vms.Pick(&f, "vms") {
 			rule.VMs = append(rule.VMs, cluster.VMID(v))
 		}
-		for _, h := range f.pick("hosts", &r.hosts, "host") {
+		for _, h := range r.hosts.Pick(&f, "hosts") {
 			rule.Hosts = append(rule.Hosts, cluster.HostID(h))
 		}
-		if n := f.get("vms"); n == nil || n.Kind == document.List && len(n.Kids) == 0 {
-			f.complain(f.at, "vms is missing: the VMs that it is for")
+		if f.Lacks("vms") {
+			f.Complain(f.At, "vms is missing: the VMs that it is for")
 		}
 		switch {
-		case rule.OfHosts() && (f.get("hosts") == nil || f.get("hosts").Kind == document.List && len(f.get("hosts").Kids) == 0):
-			f.complain(f.at, "hosts is missing: those that the VMs may run %s", rule.Kind)
-		case !rule.OfHosts() && rule.Kind != "" && f.get("hosts") != nil:
-			f.complain(f.get("hosts"), "hosts has no meaning in a rule of the kind %s", rule.Kind)
+		case rule.OfHosts() && f.Lacks("hosts"):
+			f.Complain(f.At, "hosts is missing: those that the VMs may run %s", rule.Kind)
+		case !rule.OfHosts() && rule.Kind != "" && f.Get("hosts") != nil:
+			f.Complain(f.Get("hosts"), "hosts has no meaning in a rule of the kind %s", rule.Kind)
 		case !rule.OfHosts() && len(rule.VMs) > mostTogether:
-			f.complain(f.get("vms"), "%d VMs are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
+			f.Complain(f.Get("vms"), "%d VMs are more than the %d that such a rule may name", len(rule.VMs), mostTogether)
 		}
 		if !named {
 			continue
 		}
-		if at, fresh := r.enter(&taken, &f, rule.Name); fresh {
-			rule.Name = taken.list[at]
+		if at, fresh := taken.Enter(&f, rule.Name); fresh {
+			rule.Name = taken.List[at]
 			r.c.Rules = append(r.c.Rules, rule)
 			r.rulesAt = append(r.rulesAt, document.Node{Line: item.Line, Column: item.Column})
 		}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot/entry"
+	"plimsoll/internal/cluster/snapshot/unit"
 	"plimsoll/internal/document"
 )
 
@@ -20,17 +22,17 @@ type given struct {
 	cpu, memory int64
 }
 
-// shares reads "high", "4000", or {cpu: high, memory: 4000}. The shares of a level
+// readShares reads "high", "4000", or {cpu: high, memory: 4000}. The shares of a level
 // depend on what has them.
-func (f *fields) shares(of func(cluster.ShareLevel) (cpu, memory int64)) given {
-	n := f.get("shares")
+func readShares(f *entry.Entry, of func(cluster.ShareLevel) (cpu, memory int64)) given {
+	n := f.Get("shares")
 	g := given{level: cluster.ShareNormal}
 	g.cpu, g.memory = of(g.level)
 	if n == nil {
 		return g
 	}
 	if n.Kind == document.Scalar {
-		if level, number := f.shareOf(n, "shares"); number > 0 {
+		if level, number := shareOf(f, n, "shares"); number > 0 {
 			g = given{cluster.ShareCustom, number, number}
 		} else {
 			g.level = level
@@ -38,20 +40,20 @@ func (f *fields) shares(of func(cluster.ShareLevel) (cpu, memory int64)) given {
 		}
 		return g
 	}
-	in, ok := f.inner("shares", []string{"level", "cpu", "memory"})
+	in, ok := f.Inner("shares", []string{"level", "cpu", "memory"})
 	if !ok {
 		return g
 	}
-	base := cluster.ShareLevel(in.word("level", "", append(slices.Clone(shareLevels), string(cluster.ShareCustom))))
+	base := cluster.ShareLevel(in.Word("level", "", append(slices.Clone(shareLevels), string(cluster.ShareCustom))))
 	both := []cluster.ShareLevel{cluster.ShareNormal, cluster.ShareNormal}
-	for i, key := range []string{"cpu", "memory"} {
+	for i, key := range bothKeys {
 		if base.Factor() > 0 {
 			both[i] = base
 		}
 		amounts := []*int64{&g.cpu, &g.memory}
 		number := int64(0)
-		if part := in.get(key); part != nil {
-			both[i], number = in.shareOf(part, key)
+		if part := in.Get(key); part != nil {
+			both[i], number = shareOf(&in, part, key)
 		}
 		if number > 0 {
 			*amounts[i], both[i] = number, cluster.ShareCustom
@@ -70,8 +72,8 @@ func (f *fields) shares(of func(cluster.ShareLevel) (cpu, memory int64)) given {
 }
 
 // shareOf reads a level or a number above 0.
-func (f *fields) shareOf(n *document.Node, key string) (cluster.ShareLevel, int64) {
-	text := f.scalar(n, key)
+func shareOf(f *entry.Entry, n *document.Node, key string) (cluster.ShareLevel, int64) {
+	text := f.Text(n, key)
 	if text == "" {
 		return cluster.ShareNormal, 0
 	}
@@ -83,40 +85,37 @@ func (f *fields) shareOf(n *document.Node, key string) (cluster.ShareLevel, int6
 		if err == nil && x >= 1 && x <= mostShares {
 			return cluster.ShareCustom, x
 		}
-		f.complain(n, "%s is %s, which is not a whole number of shares from 1 to %d", key, document.Quote(text), int64(mostShares))
+		f.Complain(n, "%s is %s, which is not a whole number of shares from 1 to %d", key, document.Quote(text), int64(mostShares))
 		return cluster.ShareNormal, 0
 	}
-	f.r.in.Unknown(n, f.label()+": "+key, n.Text, shareLevels)
+	f.Unknown(n, key, shareLevels)
 	return cluster.ShareNormal, 0
 }
 
 // allocation reads the shares, reservation and limit of both resources. A percentage is
 // one of the size, where there is one.
-func (f *fields) allocation(g given, whole cluster.Resources) (cpu, memory cluster.Allocation) {
-	cpu = cluster.Allocation{Limit: cluster.Unlimited, Shares: g.cpu}
-	memory = cluster.Allocation{Limit: cluster.Unlimited, Shares: g.memory}
-	keys := []string{"cpu", "memory"}
-	if in, ok := f.inner("reservation", keys); ok {
-		if n := in.get("cpu"); n != nil {
-			cpu.Reservation = in.amount(n, "cpu", &frequency, whole.CPU)
+func allocation(f *entry.Entry, g given, whole cluster.Resources) (cpu, memory cluster.Allocation) {
+	reservation, _ := f.Inner("reservation", bothKeys)
+	limit, _ := f.Inner("limit", bothKeys)
+	for _, of := range []struct {
+		key           string
+		kind          *unit.Kind
+		shares, whole int64
+		into          *cluster.Allocation
+	}{{"cpu", unit.Frequency, g.cpu, whole.CPU, &cpu}, {"memory", unit.Size, g.memory, whole.Memory, &memory}} {
+		a := cluster.Allocation{Limit: cluster.Unlimited, Shares: of.shares}
+		if n := reservation.Get(of.key); n != nil {
+			a.Reservation = reservation.Amount(n, of.key, of.kind, of.whole)
 		}
-		if n := in.get("memory"); n != nil {
-			memory.Reservation = in.amount(n, "memory", &size, whole.Memory)
+		if n := limit.Get(of.key); n != nil && n.Text != "none" {
+			a.Limit = limit.Amount(n, of.key, of.kind, of.whole)
 		}
-	}
-	if in, ok := f.inner("limit", keys); ok {
-		if n := in.get("cpu"); n != nil && n.Text != "none" {
-			cpu.Limit = in.amount(n, "cpu", &frequency, whole.CPU)
+		if a.Limit < a.Reservation {
+			f.Complain(f.Get("limit"), "the limit of %s, %s, is below the reservation, %s", of.key, of.kind.Whole(a.Limit), of.kind.Whole(a.Reservation))
 		}
-		if n := in.get("memory"); n != nil && n.Text != "none" {
-			memory.Limit = in.amount(n, "memory", &size, whole.Memory)
-		}
-	}
-	if cpu.Limit < cpu.Reservation {
-		f.complain(f.get("limit"), "the limit of cpu, %s, is below the reservation, %s", frequency.whole(cpu.Limit), frequency.whole(cpu.Reservation))
-	}
-	if memory.Limit < memory.Reservation {
-		f.complain(f.get("limit"), "the limit of memory, %s, is below the reservation, %s", size.whole(memory.Limit), size.whole(memory.Reservation))
+		*of.into = a
 	}
 	return cpu, memory
 }
+
+var bothKeys = []string{"cpu", "memory"}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot/entry"
+	"plimsoll/internal/cluster/snapshot/unit"
 )
 
 // Write writes a cluster as YAML, a line for each host, pool, VM and rule, that
@@ -65,7 +67,7 @@ func writable(c *cluster.Cluster) error {
 		return fmt.Errorf("it was seen at %q, which is not a time such as 2026-11-21T14:00:00Z", c.At)
 	}
 	check := func(kind, name string) error {
-		if bad := badName(name); bad != "" {
+		if bad := entry.BadName(name); bad != "" {
 			return fmt.Errorf("the name %q of a %s %s", name, kind, bad)
 		}
 		return nil
@@ -132,7 +134,7 @@ func (p *printer) settings(s *cluster.Settings) string {
 	if s.Model == cluster.ByScore {
 		l.text("model", string(s.Model))
 	}
-	return l.number("level", s.Level).text("headroom", perMille(s.Headroom)).number("spare-hosts", s.SpareHosts).number("most-moves", s.MostMoves).
+	return l.number("level", s.Level).text("headroom", unit.PerMille(s.Headroom)).number("spare-hosts", s.SpareHosts).number("most-moves", s.MostMoves).
 		flag("cost-benefit", s.CostBenefit).flag("consumed", s.Consumed).flag("scalable", s.ScalablePool).end()
 }
 
@@ -142,14 +144,14 @@ func (p *printer) host(c *cluster.Cluster, h *cluster.Host) string {
 		l.text("state", string(h.State))
 	}
 	l.number("sockets", h.Sockets).number("cores", h.CoresPerNode*h.NodesPerSocket).number("nodes", h.NodesPerSocket).number("threads", h.ThreadsPerCore)
-	l.some("cache", h.CoresPerCache).number("mhz", int(h.MHz)).text("memory", size.whole(h.Memory))
+	l.some("cache", h.CoresPerCache).number("mhz", int(h.MHz)).text("memory", unit.Size.Whole(h.Memory))
 	if h.Overhead != (cluster.Resources{}) {
-		l.nested("overhead", p.line().text("cpu", frequency.whole(h.Overhead.CPU)).text("memory", size.whole(h.Overhead.Memory)))
+		l.nested("overhead", p.line().text("cpu", unit.Frequency.Whole(h.Overhead.CPU)).text("memory", unit.Size.Whole(h.Overhead.Memory)))
 	}
 	if h.Factor != 1000 {
-		l.text("factor", perMille(h.Factor))
+		l.text("factor", unit.PerMille(h.Factor))
 	}
-	l.text("nic", bandwidth.whole(h.NIC))
+	l.text("nic", unit.Bandwidth.Whole(h.NIC))
 	if len(c.Networks) > 0 && len(h.Networks) != len(c.Networks) {
 		l.list("networks", pick(c.Networks, h.Networks))
 	}
@@ -188,13 +190,13 @@ func pick(names []string, of []int32) []string {
 }
 
 // course is short for a demand that always was the same.
-func (p *printer) course(l *line, key string, c *cluster.Course, q *quantity) {
+func (p *printer) course(l *line, key string, c *cluster.Course, q *unit.Kind) {
 	switch {
 	case *c == cluster.Course{}:
 	case *c == cluster.Steady(c.Mean):
-		l.text(key, q.real(c.Mean))
+		l.text(key, q.Real(c.Mean))
 	default:
-		l.nested(key, p.line().number("samples", int(c.Count)).text("mean", q.real(c.Mean)).text("recent", q.real(c.Recent)).
-			text("most", q.real(c.Max)).text("spread", q.real(c.Spread)).raw("squares", strconv.FormatFloat(c.M2, 'g', -1, 64)))
+		l.nested(key, p.line().number("samples", int(c.Count)).text("mean", q.Real(c.Mean)).text("recent", q.Real(c.Recent)).
+			text("most", q.Real(c.Max)).text("spread", q.Real(c.Spread)).raw("squares", strconv.FormatFloat(c.M2, 'g', -1, 64)))
 	}
 }

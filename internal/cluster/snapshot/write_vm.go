@@ -1,6 +1,9 @@
 package snapshot
 
-import "plimsoll/internal/cluster"
+import (
+	"plimsoll/internal/cluster"
+	"plimsoll/internal/cluster/snapshot/unit"
+)
 
 func (p *printer) pool(c *cluster.Cluster, i int) string {
 	o := &c.Pools[i]
@@ -31,18 +34,18 @@ func (p *printer) pool(c *cluster.Cluster, i int) string {
 // promises writes reservations and limits, where there are any.
 func (p *printer) promises(l *line, cpu, memory *cluster.Allocation) {
 	if cpu.Reservation > 0 || memory.Reservation > 0 {
-		l.nested("reservation", p.line().text("cpu", frequency.whole(cpu.Reservation)).text("memory", size.whole(memory.Reservation)))
+		l.nested("reservation", p.line().text("cpu", unit.Frequency.Whole(cpu.Reservation)).text("memory", unit.Size.Whole(memory.Reservation)))
 	}
 	if cpu.Limit == cluster.Unlimited && memory.Limit == cluster.Unlimited {
 		return
 	}
-	limit := func(n int64, q *quantity) string {
+	limit := func(n int64, q *unit.Kind) string {
 		if n == cluster.Unlimited {
 			return "none"
 		}
-		return q.whole(n)
+		return q.Whole(n)
 	}
-	l.nested("limit", p.line().text("cpu", limit(cpu.Limit, &frequency)).text("memory", limit(memory.Limit, &size)))
+	l.nested("limit", p.line().text("cpu", limit(cpu.Limit, unit.Frequency)).text("memory", limit(memory.Limit, unit.Size)))
 }
 
 func (p *printer) vm(c *cluster.Cluster, v *cluster.VM) string {
@@ -53,9 +56,9 @@ func (p *printer) vm(c *cluster.Cluster, v *cluster.VM) string {
 	if v.Pool > 0 {
 		l.text("pool", c.Pools[v.Pool].Name)
 	}
-	l.number("vcpus", v.VCPUs).text("memory", size.whole(v.Memory)).some("cores-per-socket", v.CoresPerSocket)
+	l.number("vcpus", v.VCPUs).text("memory", unit.Size.Whole(v.Memory)).some("cores-per-socket", v.CoresPerSocket)
 	if v.Overhead > 0 {
-		l.text("overhead", size.whole(v.Overhead))
+		l.text("overhead", unit.Size.Whole(v.Overhead))
 	}
 	p.vmShares(l, v)
 	p.promises(l, &v.CPU, &v.Mem)
@@ -99,16 +102,16 @@ func (p *printer) demand(l *line, d *cluster.Demand) {
 		return
 	}
 	in := p.line()
-	p.course(in, "cpu", &d.CPU, &frequency)
-	p.course(in, "active", &d.Active, &size)
+	p.course(in, "cpu", &d.CPU, unit.Frequency)
+	p.course(in, "active", &d.Active, unit.Size)
 	if d.Consumed > 0 {
-		in.text("consumed", size.whole(d.Consumed))
+		in.text("consumed", unit.Size.Whole(d.Consumed))
 	}
 	if d.Dirty > 0 {
-		in.text("dirty", dirtying.whole(d.Dirty))
+		in.text("dirty", unit.DirtyRate.Whole(d.Dirty))
 	}
 	if d.Link > 0 {
-		in.text("link", bandwidth.whole(d.Link))
+		in.text("link", unit.Bandwidth.Whole(d.Link))
 	}
 	l.nested("demand", in)
 }

@@ -1,4 +1,5 @@
-package snapshot
+// Package unit reads and writes the amounts of a snapshot with their units, exactly.
+package unit
 
 import (
 	"errors"
@@ -8,40 +9,41 @@ import (
 	"strings"
 )
 
-// unit is a name after a number, and how many of the smallest it stands for.
+// Kind is a kind of amount.
+type Kind struct {
+	what    string
+	example string
+	units   []unit // that are read; the first few are written, the largest first
+	written int
+}
+
+// unit is a suffix of a number, as a multiple of the smallest unit.
 type unit struct {
 	name string
 	size int64
 }
 
-// quantity is a kind of amount: the units that it is written with, the largest first
-// among those that it is written out with.
-type quantity struct {
-	what    string
-	example string
-	units   []unit
-	written int // units that it is written out with
-}
-
+// The kinds of amounts, each counted in its smallest unit.
 var (
-	frequency = quantity{"a speed", "2600MHz or 2.6GHz", []unit{{"MHz", 1}, {"GHz", 1000}, {"THz", 1e6}}, 1}
-	size      = quantity{"a size", "512GiB", []unit{
+	Frequency = &Kind{"a speed", "2600MHz or 2.6GHz", []unit{{"MHz", 1}, {"GHz", 1000}, {"THz", 1e6}}, 1}
+	Size      = &Kind{"a size", "512GiB", []unit{
 		{"PiB", 1 << 50}, {"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1},
 		{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3},
 	}, 6}
-	bandwidth = quantity{"a bandwidth", "10Gbit/s", []unit{{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}}, 5}
-	dirtying  = quantity{"a rate", "40MiB/s", []unit{{"GiB/s", 1 << 30}, {"MiB/s", 1 << 20}, {"KiB/s", 1 << 10}, {"B/s", 1}, {"GB/s", 1e9}, {"MB/s", 1e6}}, 4}
-	share     = quantity{"a share", "2.5%", []unit{{"%", 10}}, 1} // per mille
+	Bandwidth = &Kind{"a bandwidth", "10Gbit/s", []unit{{"Tbit/s", 1e12}, {"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}}, 5}
+	DirtyRate = &Kind{"a rate", "40MiB/s", []unit{{"GiB/s", 1 << 30}, {"MiB/s", 1 << 20}, {"KiB/s", 1 << 10}, {"B/s", 1}, {"GB/s", 1e9}, {"MB/s", 1e6}}, 4}
+	Share     = &Kind{"a share", "2.5%", []unit{{"%", 10}}, 1} // per mille
+	Time      = &Kind{"a time", "90m", []unit{{"d", 86_400}, {"h", 3600}, {"min", 60}, {"m", 60}, {"s", 1}}, 0}
 )
 
-// mostAmount is the largest amount: 8 PiB, and every whole number up to it is exact as a
-// floating-point number.
-const mostAmount = 1 << 53
+// Most is the largest amount: 8 PiB. Every whole number up to it is exact as a floating-point
+// number.
+const Most = 1 << 53
 
 var errTooLarge = errors.New("is larger than anything there is (8 PiB, or as many MHz)")
 
 // split takes a number and its unit apart. Zero needs no unit.
-func (q *quantity) split(text string) (number string, size int64, err error) {
+func (q *Kind) split(text string) (number string, size int64, err error) {
 	text = strings.TrimSpace(text)
 	end := 0
 	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.' || end == 0 && text[end] == '-') {
@@ -67,8 +69,8 @@ func (q *quantity) split(text string) (number string, size int64, err error) {
 
 const mostFraction = 12 // digits after the point
 
-// parse reads an amount exactly, in the smallest unit.
-func (q *quantity) parse(text string) (int64, error) {
+// Parse reads an amount exactly, in the smallest unit.
+func (q *Kind) Parse(text string) (int64, error) {
 	number, size, err := q.split(text)
 	if err != nil {
 		return 0, err
@@ -81,7 +83,7 @@ func (q *quantity) parse(text string) (int64, error) {
 		}
 	}
 	high, low := bits.Mul64(whole, uint64(size))
-	if high > 0 || low > mostAmount {
+	if high > 0 || low > Most {
 		return 0, errTooLarge
 	}
 	if behind = strings.TrimRight(behind, "0"); behind == "" {
@@ -100,13 +102,13 @@ func (q *quantity) parse(text string) (int64, error) {
 	if rest != 0 {
 		return 0, fmt.Errorf("is not a whole number of %s", q.smallest())
 	}
-	if low+more > mostAmount {
+	if low+more > Most {
 		return 0, errTooLarge
 	}
 	return int64(low + more), nil
 }
 
-func (q *quantity) smallest() string {
+func (q *Kind) smallest() string {
 	least := q.units[0]
 	for _, u := range q.units {
 		if u.size < least.size {
@@ -119,22 +121,22 @@ func (q *quantity) smallest() string {
 	return least.name
 }
 
-// parseReal reads an amount that need not be whole, as a mean is not. It is exact for
-// whatever real writes.
-func (q *quantity) parseReal(text string) (float64, error) {
+// ParseReal reads an amount that need not be whole, as a mean is not. It is exact for
+// whatever Real writes.
+func (q *Kind) ParseReal(text string) (float64, error) {
 	number, size, err := q.split(text)
 	if err != nil {
 		return 0, err
 	}
 	x, err := strconv.ParseFloat(number, 64)
-	if err != nil || x*float64(size) > mostAmount {
+	if err != nil || x*float64(size) > Most {
 		return 0, errTooLarge
 	}
 	return x * float64(size), nil
 }
 
-// whole writes an amount with the largest unit that divides it.
-func (q *quantity) whole(n int64) string {
+// Whole writes an amount with the largest unit that divides it.
+func (q *Kind) Whole(n int64) string {
 	for _, u := range q.units[:q.written] {
 		if n != 0 && n%u.size == 0 {
 			return strconv.FormatInt(n/u.size, 10) + u.name
@@ -143,16 +145,16 @@ func (q *quantity) whole(n int64) string {
 	return strconv.FormatInt(n, 10) + q.smallest()
 }
 
-// real writes an amount that need not be whole, so that it reads as the same.
-func (q *quantity) real(x float64) string {
+// Real writes an amount that need not be whole, so that it reads as the same.
+func (q *Kind) Real(x float64) string {
 	if n := int64(x); float64(n) == x {
-		return q.whole(n)
+		return q.Whole(n)
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64) + q.smallest()
 }
 
-// perMille writes a share.
-func perMille(n int) string {
+// PerMille writes a share.
+func PerMille(n int) string {
 	if n%10 == 0 {
 		return strconv.Itoa(n/10) + "%"
 	}
