@@ -1,0 +1,179 @@
+package house
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mostPromoted is how many methods a type may get from a type of the same package that it
+// embeds from another file.
+const mostPromoted = 4
+
+// embedding lists the types that are past a limit, with their present number of methods,
+// which may only fall.
+var embedding = map[string]int{
+	"bench/kills scene":                                   26,
+	"internal/cluster/balance exchange":                   100,
+	"internal/cluster/balance exchange embeds round":      92,
+	"internal/cluster/balance relief":                     106,
+	"internal/cluster/balance relief embeds round":        92,
+	"internal/cluster/balance search":                     94,
+	"internal/cluster/balance search embeds round":        92,
+	"internal/cluster/doctor Planned embeds Report":       13,
+	"internal/cluster/doctor course embeds scene":         11,
+	"internal/cql Pipe embeds Conn":                       7,
+	"internal/cql Rows embeds values":                     8,
+	"internal/platform/local seat embeds machine":         20,
+	"internal/platform/sim closedLoop embeds law":         7,
+	"internal/platform/sim law embeds gate":               6,
+	"internal/platform/sim openLoop embeds law":           7,
+	"internal/workload/brokerage desk":                    32,
+	"internal/workload/brokerage desk embeds source":      7,
+	"internal/workload/cqliot caller embeds dealer":       19,
+	"internal/workload/cqliot course":                     30,
+	"internal/workload/cqliot course embeds iot":          15,
+	"internal/workload/cqliot dealer embeds iot":          15,
+	"internal/workload/cqliot talk embeds dealer":         19,
+	"internal/workload/dvdstore piece embeds source":      9,
+	"internal/workload/dvdstore script":                   44,
+	"internal/workload/dvdstore script embeds shopper":    34,
+	"internal/workload/dvdstore shopper":                  34,
+	"internal/workload/dvdstore shopper embeds store":     16,
+	"internal/workload/dvdstore shopper embeds source":    9,
+	"internal/workload/keyvalue filler embeds keyvalue":   20,
+	"internal/workload/network sender":                    41,
+	"internal/workload/network sender embeds stream":      26,
+	"internal/workload/network stream":                    26,
+	"internal/workload/network stream embeds network":     15,
+	"internal/workload/null worker embeds idle":           6,
+	"internal/workload/oltp script embeds oltp":           15,
+	"internal/workload/orderentry terminal":               34,
+	"internal/workload/orderentry terminal embeds source": 14,
+}
+
+// A type that embeds another answers to the methods of both: they count as its own. Who
+// reads such a method must find it without a search through other files.
+func TestTypesAreNotJoinedByEmbedding(t *testing.T) {
+	found := joined(tree(t))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if known, excused := embedding[name]; !excused || found[name] > known {
+			t.Errorf("%s: %d methods", name, found[name])
+		}
+	}
+	for name := range embedding {
+		if _, still := found[name]; !still {
+			t.Errorf("%s keeps to the limit: drop its excuse", name)
+		}
+	}
+}
+
+func TestEmbeddingIsFound(t *testing.T) {
+	source := func(name, text string) file {
+		syntax, err := parser.ParseFile(token.NewFileSet(), name, "package x\n"+text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file{path: "x/" + name, syntax: syntax}
+	}
+	methods := func(receiver string, n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("func (r *%s) m%d() {}\n", receiver, i)
+		}
+		return text
+	}
+	for name, c := range map[string]struct {
+		files []file
+		want  map[string]int
+	}{
+		"another file":    {[]file{source("a.go", "type a struct{ *b }\n"+methods("a", 1)), source("b.go", "type b struct{}\n"+methods("b", 5))}, map[string]int{"x a embeds b": 5}},
+		"few methods":     {[]file{source("a.go", "type a struct{ *b }\n"+methods("a", 1)), source("b.go", "type b struct{}\n"+methods("b", 4))}, map[string]int{}},
+		"the same file":   {[]file{source("a.go", "type a struct{ b }\ntype b struct{}\n"+methods("a", 1)+methods("b", 5))}, map[string]int{}},
+		"data":            {[]file{source("a.go", "type a struct{ b }\n"), source("b.go", "type b struct{}\n"+methods("b", 5))}, map[string]int{}},
+		"many in all":     {[]file{source("a.go", "type a struct{ b }\ntype b struct{ c }\ntype c struct{}\n"+methods("a", 9)+methods("b", 9)+methods("c", 8))}, map[string]int{"x a": 26}},
+		"another package": {[]file{source("a.go", "type a struct{ y.b }\n"+methods("a", 25))}, map[string]int{}},
+	} {
+		if got := joined(c.files); !maps.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// joined finds the types past a limit.
+func joined(files []file) map[string]int {
+	found := map[string]int{}
+	types := structs(files)
+	for name, s := range types {
+		if all := s.all(types); s.methods < all && all > mostReceiverMethods {
+			found[name] = all
+		}
+		for _, e := range s.embeds {
+			if other := types[e]; s.methods > 0 && other.file != s.file && other.all(types) > mostPromoted {
+				found[name+" embeds "+strings.Fields(e)[1]] = other.all(types)
+			}
+		}
+	}
+	return found
+}
+
+// structure is a struct type, named by its folder and name.
+type structure struct {
+	file    string
+	methods int
+	embeds  []string // of the same package
+}
+
+// all is the number of methods, those of embedded types included.
+func (s structure) all(types map[string]structure) int {
+	n := s.methods
+	for _, e := range s.embeds {
+		n += types[e].all(types)
+	}
+	return n
+}
+
+func structs(files []file) map[string]structure {
+	types := map[string]structure{}
+	methods := map[string]int{}
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil {
+					methods[f.folder()+" "+receiver(n.Recv)]++
+				}
+				return false
+			case *ast.TypeSpec:
+				if s, ok := n.Type.(*ast.StructType); ok {
+					types[f.folder()+" "+n.Name.Name] = structure{file: f.path, embeds: embedded(f.folder(), s)}
+				}
+			}
+			return true
+		})
+	}
+	for name, s := range types {
+		s.methods = methods[name]
+		s.embeds = slices.DeleteFunc(s.embeds, func(e string) bool { _, ok := types[e]; return !ok })
+		types[name] = s
+	}
+	return types
+}
+
+func embedded(folder string, s *ast.StructType) (names []string) {
+	for _, f := range s.Fields.List {
+		if len(f.Names) == 0 {
+			if name := receiver(&ast.FieldList{List: []*ast.Field{f}}); name != "" {
+				names = append(names, folder+" "+name)
+			}
+		}
+	}
+	return names
+}
