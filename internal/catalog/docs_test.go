@@ -144,12 +144,24 @@ func metricRows(metrics []measure.Metric) []string {
 		}
 	}
 	for i, row := range rows {
-		rows[i] = "| " + strings.Join(names[row], ", ") + " " + row
+		rows[i] = "| " + strings.Join(shortened(names[row]), ", ") + " " + row
 	}
 	if len(classes) > 1 {
 		rows = append(rows, fmt.Sprintf("\nCLASS is one of `%s`.\n", strings.Join(classes, "`, `")))
 	}
 	return rows
+}
+
+// shortened leaves out what a name has in common with the one before it, up to its last
+// part: `read.p50`, `.p99.9`.
+func shortened(names []string) []string {
+	short := slices.Clone(names)
+	for i := 1; i < len(names); i++ {
+		if stem, _, ok := strings.Cut(names[0], ".p"); ok {
+			short[i] = "`" + strings.TrimPrefix(names[i], stem)
+		}
+	}
+	return short
 }
 
 // classesOf are the classes of operations that metrics are of, such as read and write.

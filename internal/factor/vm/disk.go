@@ -154,7 +154,7 @@ func ioFilter() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.io_filter", Example: []string{"none", "null"},
-		Doc: "I/O path between a guest's disk and its file: none, nbd (a server without filters), filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters",
+		Doc: "I/O path between a guest's disk and its file: none, nbd (no filter), filters such as null, daemon:null, delay:1ms and stats, or nbdkit with one of its filters",
 	})
 }
 

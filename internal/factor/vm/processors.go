@@ -55,7 +55,7 @@ func topology() factor.Factor {
 		},
 	}.factor(factor.Factor{
 		Name: "guest.topology", Example: []string{"spread", "auto"},
-		Doc: "vCPU topology of a guest: spread (one socket per vCPU), auto (as the topology advisor recommends for this host), or SOCKETSxCORES such as 2x4, or 2x4x2 with threads",
+		Doc: "vCPU topology of a guest: spread (one socket per vCPU), auto (recommended for this host), or SOCKETSxCORES such as 2x4, or 2x4x2 with threads",
 	})
 }
 
